@@ -1,0 +1,377 @@
+//! Element types, script numbers and the promotion rules between them (semantics S7).
+//!
+//! A `DType` is a row of a small table; everything that depends on the type alone (bytes, names, PTX
+//! spelling) is asked of it here. 8- and 16-bit integers and f16 join as further rows.
+
+use std::fmt;
+
+use crate::error::{Error, Result};
+
+/// The type of one lane.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[repr(u8)]
+pub enum DType {
+    /// Truth value, one byte 0/1 in memory.
+    Mask,
+    /// Signed 32-bit integer.
+    I32,
+    /// Unsigned 32-bit integer.
+    U32,
+    /// Signed 64-bit integer.
+    I64,
+    /// Unsigned 64-bit integer.
+    U64,
+    /// IEEE binary32.
+    F32,
+    /// IEEE binary64.
+    F64,
+}
+
+struct Row {
+    name: &'static str,
+    bytes: u8,
+    ptx: &'static str,
+    numpy: &'static str,
+    script: &'static str,
+}
+
+const fn row(
+    name: &'static str,
+    bytes: u8,
+    ptx: &'static str,
+    numpy: &'static str,
+    script: &'static str,
+) -> Row {
+    Row { name, bytes, ptx, numpy, script }
+}
+
+const ROWS: [Row; 7] = [
+    row("msk", 1, "pred", "bool", "MaskC"),
+    row("i32", 4, "s32", "int32", "Int32C"),
+    row("u32", 4, "u32", "uint32", "UInt32C"),
+    row("i64", 8, "s64", "int64", "Int64C"),
+    row("u64", 8, "u64", "uint64", "UInt64C"),
+    row("f32", 4, "f32", "float32", "FloatC"),
+    row("f64", 8, "f64", "float64", "Float64C"),
+];
+
+impl DType {
+    /// Every type, in table order.
+    pub const ALL: [Self; 7] =
+        [Self::Mask, Self::I32, Self::U32, Self::I64, Self::U64, Self::F32, Self::F64];
+
+    const fn row(self) -> &'static Row {
+        &ROWS[self as usize]
+    }
+
+    /// Three-letter name used in dumps: `f32`, `msk`.
+    pub const fn name(self) -> &'static str {
+        self.row().name
+    }
+
+    /// NumPy's name: `float32`, `bool`.
+    pub const fn numpy_name(self) -> &'static str {
+        self.row().numpy
+    }
+
+    /// The script type with this lane type: `FloatC`, `MaskC`.
+    pub const fn script_name(self) -> &'static str {
+        self.row().script
+    }
+
+    /// PTX type suffix for arithmetic: `f32`, `s32`, `pred`.
+    pub const fn ptx(self) -> &'static str {
+        self.row().ptx
+    }
+
+    /// Bytes of one lane in memory (a mask takes one).
+    pub const fn bytes(self) -> usize {
+        self.row().bytes as usize
+    }
+
+    /// Bits of one lane in memory.
+    pub const fn bits(self) -> u32 {
+        self.row().bytes as u32 * 8
+    }
+
+    /// Whether this is `f32` or `f64`.
+    pub const fn is_float(self) -> bool {
+        matches!(self, Self::F32 | Self::F64)
+    }
+
+    /// Whether this is an integer (masks are not).
+    pub const fn is_int(self) -> bool {
+        matches!(self, Self::I32 | Self::U32 | Self::I64 | Self::U64)
+    }
+
+    /// Whether this is a number: an integer or a float.
+    pub const fn is_number(self) -> bool {
+        !matches!(self, Self::Mask)
+    }
+
+    /// Whether values can be negative.
+    pub const fn is_signed(self) -> bool {
+        matches!(self, Self::I32 | Self::I64 | Self::F32 | Self::F64)
+    }
+
+    /// The unsigned integer of the same width (a mask stays a mask).
+    pub const fn unsigned(self) -> Self {
+        match self {
+            Self::Mask => Self::Mask,
+            Self::I32 | Self::U32 | Self::F32 => Self::U32,
+            Self::I64 | Self::U64 | Self::F64 => Self::U64,
+        }
+    }
+
+    /// The float that true division of this type gives: f64 for 64-bit types, else f32.
+    pub const fn quotient(self) -> Self {
+        match self {
+            Self::F64 | Self::I64 | Self::U64 => Self::F64,
+            Self::Mask | Self::I32 | Self::U32 | Self::F32 => Self::F32,
+        }
+    }
+
+    /// The common type of two arrays (S7): float beats integer, wider beats narrower, and same-width
+    /// signed + unsigned take the next wider signed type (`u64 + i64` stays `i64`).
+    ///
+    /// `None` when one is a mask and the other is not.
+    pub fn promote(self, other: Self) -> Option<Self> {
+        use DType::{F32, F64, I32, I64, Mask, U32, U64};
+        if self == other {
+            return Some(self);
+        }
+        Some(match (self, other) {
+            (Mask, _) | (_, Mask) => return None,
+            (F64, _) | (_, F64) => F64,
+            (F32, _) | (_, F32) => F32,
+            (I64, _) | (_, I64) | (I32, U32) | (U32, I32) => I64,
+            (U64, I32) | (I32, U64) => I64,
+            (U64, _) | (_, U64) => U64,
+            (I32, I32) => I32,
+            (U32, U32) => U32,
+        })
+    }
+
+    /// The type in which this array meets a script number (S7): its own, except that an integer or
+    /// mask array meeting a float becomes f32 (64-bit integers: f64).
+    pub fn meet(self, number: Scalar) -> Self {
+        match number {
+            Scalar::Float(_) if !self.is_float() => self.quotient(),
+            _ => self,
+        }
+    }
+
+    /// The bit pattern of `number` in this type, zero-extended to 64 bits.
+    ///
+    /// # Errors
+    /// `Error::NumberRange` when an integer type cannot hold the number (`u64` takes a negative script
+    /// integer as its bit pattern), `Error::NumberType` for a float given to an integer or mask.
+    pub fn encode(self, number: Scalar) -> Result<u64> {
+        let out_of_range = || Error::NumberRange { number, dtype: self };
+        match self {
+            Self::Mask => match number {
+                Scalar::Bool(b) => Ok(u64::from(b)),
+                Scalar::Int(0) | Scalar::UInt(0) => Ok(0),
+                Scalar::Int(1) | Scalar::UInt(1) => Ok(1),
+                _ => Err(Error::NumberType { number, dtype: self }),
+            },
+            Self::F32 => Ok(u64::from(number.to_f32().to_bits())),
+            Self::F64 => Ok(number.to_f64().to_bits()),
+            Self::U64 => match number {
+                Scalar::Int(i) => Ok(i.cast_unsigned()),
+                _ => u64::try_from(number.to_integer(self)?).map_err(|_| out_of_range()),
+            },
+            Self::I64 => i64::try_from(number.to_integer(self)?)
+                .map(i64::cast_unsigned)
+                .map_err(|_| out_of_range()),
+            Self::I32 => i32::try_from(number.to_integer(self)?)
+                .map(|i| u64::from(i.cast_unsigned()))
+                .map_err(|_| out_of_range()),
+            Self::U32 => u32::try_from(number.to_integer(self)?)
+                .map(u64::from)
+                .map_err(|_| out_of_range()),
+        }
+    }
+
+    /// The number whose bit pattern in this type is `bits`; a NaN comes out as the quiet NaN.
+    #[expect(clippy::cast_possible_truncation, reason = "narrow types live in the low bits")]
+    pub fn decode(self, bits: u64) -> Scalar {
+        match self {
+            Self::Mask => Scalar::Bool(bits & 1 != 0),
+            Self::I32 => Scalar::Int(i64::from((bits as u32).cast_signed())),
+            Self::U32 => Scalar::Int(i64::from(bits as u32)),
+            Self::I64 => Scalar::Int(bits.cast_signed()),
+            Self::U64 => Scalar::UInt(bits),
+            Self::F32 => Scalar::Float(f64::from(f32::from_bits(bits as u32))),
+            Self::F64 => Scalar::Float(f64::from_bits(bits)),
+        }
+    }
+
+    /// The valid range of an integer type as text, for error messages.
+    pub fn range(self) -> &'static str {
+        match self {
+            Self::Mask => "true or false",
+            Self::I32 => "-2147483648 to 2147483647",
+            Self::U32 => "0 to 4294967295",
+            Self::I64 => "-9223372036854775808 to 9223372036854775807",
+            Self::U64 => "0 to 18446744073709551615",
+            Self::F32 | Self::F64 => "any number",
+        }
+    }
+}
+
+impl fmt::Display for DType {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// A number as a script or a Rust caller writes it, before it takes an array's type.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Scalar {
+    /// A truth value.
+    Bool(bool),
+    /// A script integer.
+    Int(i64),
+    /// An integer beyond `i64`.
+    UInt(u64),
+    /// A script float.
+    Float(f64),
+}
+
+impl Scalar {
+    /// The number as f64 (integers round to nearest even).
+    #[expect(clippy::cast_precision_loss, reason = "rounding to nearest even is the meaning")]
+    pub fn to_f64(self) -> f64 {
+        match self {
+            Self::Bool(b) => f64::from(u8::from(b)),
+            Self::Int(i) => i as f64,
+            Self::UInt(u) => u as f64,
+            Self::Float(f) => f,
+        }
+    }
+
+    /// The number as f32, rounded once.
+    #[expect(
+        clippy::cast_precision_loss,
+        clippy::cast_possible_truncation,
+        reason = "rounding to nearest even is the meaning"
+    )]
+    pub fn to_f32(self) -> f32 {
+        match self {
+            Self::Bool(b) => f32::from(u8::from(b)),
+            Self::Int(i) => i as f32,
+            Self::UInt(u) => u as f32,
+            Self::Float(f) => f as f32,
+        }
+    }
+
+    fn to_integer(self, dtype: DType) -> Result<i128> {
+        match self {
+            Self::Bool(b) => Ok(i128::from(b)),
+            Self::Int(i) => Ok(i128::from(i)),
+            Self::UInt(u) => Ok(i128::from(u)),
+            Self::Float(_) => Err(Error::NumberType { number: self, dtype }),
+        }
+    }
+}
+
+impl fmt::Display for Scalar {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Bool(b) => write!(f, "{b}"),
+            Self::Int(i) => write!(f, "{i}"),
+            Self::UInt(u) => write!(f, "{u}"),
+            Self::Float(x) => write!(f, "{x:?}"),
+        }
+    }
+}
+
+macro_rules! scalar_from {
+    ($($t:ty => |$x:ident| $e:expr;)*) => { $(
+        impl From<$t> for Scalar { fn from($x: $t) -> Self { $e } }
+    )* };
+}
+scalar_from! {
+    bool => |x| Self::Bool(x);
+    i32 => |x| Self::Int(i64::from(x));
+    u32 => |x| Self::Int(i64::from(x));
+    i64 => |x| Self::Int(x);
+    u64 => |x| Self::UInt(x);
+    f32 => |x| Self::Float(f64::from(x));
+    f64 => |x| Self::Float(x);
+}
+
+/// A Rust type that is the lane of some [`DType`].
+pub trait Element: Copy + Default + Send + Sync + 'static {
+    /// The lane type.
+    const DTYPE: DType;
+    /// The value in the low bits of a 64-bit word.
+    fn to_bits64(self) -> u64;
+    /// The value from the low bits of a 64-bit word.
+    fn from_bits64(bits: u64) -> Self;
+}
+
+macro_rules! element {
+    ($($t:ty, $d:ident, |$x:ident| $to:expr, |$b:ident| $from:expr;)*) => { $(
+        impl Element for $t {
+            const DTYPE: DType = DType::$d;
+            #[inline(always)]
+            fn to_bits64(self) -> u64 { let $x = self; $to }
+            #[inline(always)]
+            #[allow(clippy::cast_possible_truncation, reason = "narrow types live in the low bits")]
+            fn from_bits64($b: u64) -> Self { $from }
+        }
+    )* };
+}
+element! {
+    bool, Mask, |x| u64::from(x), |b| b & 1 != 0;
+    i32, I32, |x| u64::from(x.cast_unsigned()), |b| (b as u32).cast_signed();
+    u32, U32, |x| u64::from(x), |b| b as u32;
+    i64, I64, |x| x.cast_unsigned(), |b| b.cast_signed();
+    u64, U64, |x| x, |b| b;
+    f32, F32, |x| u64::from(x.to_bits()), |b| f32::from_bits(b as u32);
+    f64, F64, |x| x.to_bits(), |b| f64::from_bits(b);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn promotion_is_symmetric_and_follows_the_rule() {
+        use DType::{F32, F64, I32, I64, Mask, U32, U64};
+        for (a, b, want) in [
+            (F32, I64, Some(F32)),
+            (I32, U32, Some(I64)),
+            (U64, I64, Some(I64)),
+            (U32, U64, Some(U64)),
+            (U64, I32, Some(I64)),
+            (F32, F64, Some(F64)),
+            (Mask, F32, None),
+            (Mask, Mask, Some(Mask)),
+        ] {
+            assert_eq!(a.promote(b), want, "{a} {b}");
+            assert_eq!(b.promote(a), want, "{b} {a}");
+        }
+    }
+
+    #[test]
+    fn numbers_must_fit() {
+        assert!(DType::I32.encode(Scalar::Int(1 << 31)).is_err());
+        assert!(DType::U32.encode(Scalar::Int(-1)).is_err());
+        assert_eq!(DType::U64.encode(Scalar::Int(-1)).unwrap(), u64::MAX);
+        assert_eq!(DType::F32.encode(Scalar::Int(16_777_217)).unwrap(), 0x4b80_0000);
+        assert!(DType::I32.encode(Scalar::Float(1.5)).is_err());
+    }
+
+    #[test]
+    fn encode_and_decode_round_trip() {
+        for dtype in DType::ALL {
+            for number in [Scalar::Int(0), Scalar::Int(1)] {
+                let bits = dtype.encode(number).unwrap();
+                assert_eq!(dtype.encode(dtype.decode(bits)).unwrap(), bits);
+            }
+        }
+    }
+}

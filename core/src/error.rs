@@ -1,0 +1,173 @@
+//! What can go wrong, as data: each variant carries the operation and what it saw.
+//!
+//! A message says operation, got, expected and remedy, in lower case without a final period; the
+//! script layer adds position and hint, the front ends colour and exit code.
+
+use crate::dtype::{DType, Scalar};
+
+/// The result of a fallible operation of this crate.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// Any failure that a caller can cause or meet.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    // ---- sizes and types ----
+    /// Two operands whose sizes differ and are not 1.
+    #[error("{op}: sizes {lhs} and {rhs} do not broadcast (equal sizes, or one of them 1)")]
+    SizeMismatch {
+        /// The operation.
+        op: &'static str,
+        /// Size of the first operand.
+        lhs: u64,
+        /// Size of the second operand.
+        rhs: u64,
+    },
+    /// Two operand types with no common type.
+    #[error(
+        "{op}: no common type for {} and {} (a mask joins numbers through select, T(mask), & or |)",
+        lhs.script_name(), rhs.script_name()
+    )]
+    TypeMismatch {
+        /// The operation.
+        op: &'static str,
+        /// Type of the first operand.
+        lhs: DType,
+        /// Type of the second operand.
+        rhs: DType,
+    },
+    /// An operand type that the operation does not take.
+    #[error("{op}: got {}, expected {expected}", dtype.script_name())]
+    UnsupportedType {
+        /// The operation.
+        op: &'static str,
+        /// The type it was given.
+        dtype: DType,
+        /// The class of types it takes.
+        expected: &'static str,
+    },
+    /// A number that the array's integer type cannot hold.
+    #[error("{number} does not fit {} (valid: {})", dtype.script_name(), dtype.range())]
+    NumberRange {
+        /// The number.
+        number: Scalar,
+        /// The type it was to take.
+        dtype: DType,
+    },
+    /// A float where an integer is needed, or a number where a truth value is.
+    #[error(
+        "{number} is not a value of {} (valid: {}; convert with {}(..))",
+        dtype.script_name(), dtype.range(), dtype.script_name()
+    )]
+    NumberType {
+        /// The number.
+        number: Scalar,
+        /// The type it was to take.
+        dtype: DType,
+    },
+    /// The minimum or maximum of nothing.
+    #[error("{op}: the array is empty, so there is no smallest or largest value")]
+    EmptyReduction {
+        /// The operation.
+        op: &'static str,
+    },
+    /// An element number outside the array.
+    #[error("index {index} is out of bounds for size {size} (valid: {} to {})", -i128::from(*size), i128::from(*size) - 1)]
+    IndexOutOfRange {
+        /// The index asked for.
+        index: i64,
+        /// The array's size.
+        size: u64,
+    },
+    /// A gather or scatter whose index pointed outside its array (S13).
+    #[error("{op}: index {index} out of bounds for size {size} (lane {lane}{})", line_suffix(*line))]
+    Bounds {
+        /// `gather` or the scatter's name.
+        op: &'static str,
+        /// The offending index.
+        index: i64,
+        /// Size of the source or target.
+        size: u64,
+        /// The lowest offending lane.
+        lane: u64,
+        /// Script line that recorded the access, 0 if none.
+        line: u32,
+    },
+    /// A size that the type of lane numbers cannot express.
+    #[error("{op}: size {size} is beyond {limit}")]
+    TooLarge {
+        /// The operation.
+        op: &'static str,
+        /// The size asked for.
+        size: u64,
+        /// The largest size allowed.
+        limit: u64,
+    },
+    /// An argument outside its domain.
+    #[error("{op}: {what}")]
+    Argument {
+        /// The operation.
+        op: &'static str,
+        /// What is wrong and what to write instead.
+        what: String,
+    },
+
+    // ---- the session ----
+    /// Arrays of two sessions met in one operation.
+    #[error("{op}: the arrays belong to different sessions (copy one through the host first)")]
+    ForeignArray {
+        /// The operation.
+        op: &'static str,
+    },
+    /// An evaluation while the flag `forbid_eval` is set.
+    #[error("{what} needs an evaluation, which the flag forbid_eval forbids")]
+    EvaluationForbidden {
+        /// What asked for the evaluation.
+        what: &'static str,
+    },
+    /// A flag that does not exist.
+    #[error("no flag named \"{name}\" (flags: {known})")]
+    UnknownFlag {
+        /// The name given.
+        name: String,
+        /// The names that exist.
+        known: String,
+    },
+    /// Ctrl-C, or [`crate::interrupt::request`].
+    #[error("interrupted")]
+    Interrupted,
+    /// Reading an array that an interrupted or failed write left half done (S16).
+    #[error("the array was half written by a {op} that did not finish{}; assign it anew", line_suffix(*line))]
+    Poisoned {
+        /// The write that did not finish.
+        op: &'static str,
+        /// Script line that recorded the write, 0 if none.
+        line: u32,
+    },
+
+    // ---- memory and devices ----
+    /// An allocation beyond the limit (S17).
+    #[error("out of memory: {requested} wanted, {used} of {limit} in use{largest}")]
+    OutOfMemory {
+        /// Bytes asked for, as text with a unit.
+        requested: String,
+        /// Bytes in use, as text with a unit.
+        used: String,
+        /// The limit, as text with a unit.
+        limit: String,
+        /// The largest live arrays, as a list that starts with its own separator.
+        largest: String,
+    },
+    /// A device that is not there.
+    #[error("no device \"{name}\": {reason}")]
+    NoDevice {
+        /// The name asked for.
+        name: String,
+        /// Why it cannot be used and what to do.
+        reason: String,
+    },
+}
+
+fn line_suffix(line: u32) -> String {
+    if line == 0 { String::new() } else { format!(", line {line}") }
+}

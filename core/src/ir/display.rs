@@ -1,0 +1,185 @@
+//! Text forms of the trace: the PTX-like trace line of the log, kernel listings, GraphViz.
+
+use std::fmt::{self, Write as _};
+
+use crate::dtype::DType;
+use crate::ir::kernel::{Code, End, Kernel};
+use crate::ir::op::{Op, ScatterOp};
+use crate::ir::table::Table;
+use crate::ir::var::{Kind, VarId, Variable};
+
+/// The log line of a new variable: `trace_append(11 <- 10, 10): add.rn.$t1 $r1, $r2, $r3`.
+///
+/// The instruction is a template in PTX: `$r1` is the result's register, `$r2` … the operands', `$t1`
+/// the result's type and `$b1` its untyped width, `$t2` the first operand's type.
+pub fn trace_line(table: &Table, id: VarId) -> String {
+    let variable = table.get(id);
+    let mut line = format!("trace_append({}", variable.serial);
+    for (i, operand) in variable.operands().enumerate() {
+        let separator = if i == 0 { " <- " } else { ", " };
+        let _ = write!(line, "{separator}{}", table.get(operand).serial);
+    }
+    let operand = variable.operands().next().map_or(variable.dtype, |id| table.get(id).dtype);
+    let _ = write!(line, "): {}", ptx_template(variable, operand));
+    line
+}
+
+fn ptx_template(variable: &Variable, operand: DType) -> String {
+    let dtype = variable.dtype;
+    match variable.kind {
+        Kind::Literal(bits) | Kind::Constant(bits) => {
+            format!("mov.$t1 $r1, {}", ptx_literal(dtype, bits))
+        }
+        Kind::Index => "mov.$t1 $r1, $i".into(),
+        Kind::Op(Op::Select) => "selp.$t1 $r1, $r3, $r4, $r2".into(),
+        Kind::Op(op) => {
+            let registers = ["$r1", "$r1, $r2", "$r1, $r2, $r3", "$r1, $r2, $r3, $r4"][op.arity()];
+            format!("{} {registers}", ptx_mnemonic(op, dtype, operand))
+        }
+        Kind::Gather { .. } if variable.operands[2].is_some() => {
+            "@$r4 ld.global.$t1 $r1, [$r2 + $r3]".into()
+        }
+        Kind::Gather { .. } => "ld.global.$t1 $r1, [$r2 + $r3]".into(),
+        Kind::Scatter { op, .. } => {
+            let guard = if variable.operands[3].is_some() { "@$r5 " } else { "" };
+            let store = match op {
+                ScatterOp::Set => "st.global.$t1",
+                ScatterOp::Add => "red.global.add.$t1",
+            };
+            format!("{guard}{store} [$r2 + $r4], $r3")
+        }
+        Kind::Reduce(op) => format!("reduce.{}.$t1 $r1, $r2", op.name()),
+        Kind::Data => "ld.global.$t1 $r1, [$data]".into(),
+    }
+}
+
+/// The PTX instruction of an elementwise operation with type placeholders, as logs show it.
+fn ptx_mnemonic(op: Op, dtype: DType, operand: DType) -> String {
+    let float = operand.is_float();
+    let rounded = |name: &str| if float { format!("{name}.rn.$t1") } else { format!("{name}.$t1") };
+    match op {
+        Op::Neg | Op::Abs | Op::Min | Op::Max | Op::Rem | Op::Shr => format!("{}.$t1", op.name()),
+        Op::Not | Op::And | Op::Or | Op::Xor | Op::Shl | Op::Brev => format!("{}.$b1", op.name()),
+        Op::Popcnt => "popc.$b1".into(),
+        Op::Lzcnt => "clz.$b1".into(),
+        Op::Tzcnt => "brev.clz.$b1".into(),
+        Op::Sqrt => "sqrt.rn.$t1".into(),
+        Op::Floor => "cvt.rmi.$t1.$t1".into(),
+        Op::Ceil => "cvt.rpi.$t1.$t1".into(),
+        Op::Round => "cvt.rni.$t1.$t1".into(),
+        Op::Trunc => "cvt.rzi.$t1.$t1".into(),
+        Op::Cast if float && dtype.is_int() => "cvt.rzi.sat.$t1.$t2".into(),
+        Op::Cast if dtype.is_float() => "cvt.rn.$t1.$t2".into(),
+        Op::Cast => "cvt.$t1.$t2".into(),
+        Op::Reinterpret => "mov.$b1".into(),
+        Op::Add => rounded("add"),
+        Op::Sub => rounded("sub"),
+        Op::Mul if float => "mul.rn.$t1".into(),
+        Op::Mul => "mul.lo.$t1".into(),
+        Op::MulHi => "mul.hi.$t1".into(),
+        Op::Div => "div.rn.$t1".into(),
+        Op::IDiv => "div.$t1".into(),
+        Op::Eq | Op::Ne | Op::Lt | Op::Le | Op::Gt | Op::Ge => {
+            let name = if op == Op::Ne { "ne" } else { op.name() };
+            format!("setp.{name}.$t2")
+        }
+        Op::Fma if float => "fma.rn.$t1".into(),
+        Op::Fma => "mad.lo.$t1".into(),
+        Op::Select => "selp.$t1".into(),
+    }
+}
+
+/// A number as PTX writes it: floats as exact hexadecimal bits.
+pub fn ptx_literal(dtype: DType, bits: u64) -> String {
+    match dtype {
+        DType::F32 => format!("0f{bits:08x}"),
+        DType::F64 => format!("0d{bits:016x}"),
+        DType::Mask => (bits & 1).to_string(),
+        DType::I32 | DType::U32 | DType::I64 | DType::U64 => dtype.decode(bits).to_string(),
+    }
+}
+
+impl fmt::Display for Kernel {
+    /// One line per instruction: `%3: f32 = add %1, %2    // r12`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (i, inst) in self.insts.iter().enumerate() {
+            if i == self.n_uniform {
+                writeln!(f, "each lane:")?;
+            }
+            let mut text = format!("  %{i}: {} = ", inst.dtype);
+            match inst.code {
+                Code::Literal(slot) => {
+                    let (dtype, bits) = self.literals[slot as usize];
+                    let _ = write!(text, "literal {}", dtype.decode(bits));
+                }
+                Code::Constant(bits) => {
+                    let _ = write!(text, "constant {}", inst.dtype.decode(bits));
+                }
+                Code::Index => text.push_str("index"),
+                Code::Op(op) => text.push_str(op.name()),
+                Code::Load(buffer) => {
+                    let _ = write!(text, "load {buffer}");
+                }
+                Code::Gather { source, .. } => {
+                    let _ = write!(text, "gather {source}");
+                }
+            }
+            for (k, arg) in inst.args().enumerate() {
+                let _ = write!(text, "{} {arg}", if k == 0 { "" } else { "," });
+            }
+            writeln!(f, "{text:<44}// r{}", inst.serial)?;
+        }
+        for end in &self.ends {
+            match end {
+                End::Store { value, buffer } => writeln!(f, "  store {buffer}, {value}")?,
+                End::Reduce { op, value, buffer } => {
+                    writeln!(f, "  reduce {} {buffer}, {value}", op.name())?;
+                }
+                End::Scatter { op, value, index, active, target, .. } => {
+                    write!(f, "  {} {target}[{index}], {value}", op.name())?;
+                    match active {
+                        Some(active) => writeln!(f, " if {active}")?,
+                        None => writeln!(f)?,
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The trace that `roots` depend on, in the DOT language.
+pub fn graphviz(table: &Table, roots: &[VarId]) -> String {
+    let mut text = String::from("digraph trace {\n  rankdir=BT;\n  node [shape=box];\n");
+    let mut seen = vec![false; table.n_slots()];
+    let mut work = roots.to_vec();
+    while let Some(id) = work.pop() {
+        if std::mem::replace(&mut seen[id.index()], true) {
+            continue;
+        }
+        let variable = table.get(id);
+        let value = variable.kind.number().map_or(String::new(), |bits| {
+            format!(" {}", variable.dtype.decode(bits))
+        });
+        let label = variable.label.as_deref().map_or(String::new(), |l| format!("\\n{}", escape(l)));
+        let _ = writeln!(
+            text,
+            "  r{} [label=\"r{}: {} [{}]\\n{}{value}{label}\"];",
+            variable.serial,
+            variable.serial,
+            variable.dtype,
+            variable.size,
+            variable.kind.name(),
+        );
+        for operand in variable.operands() {
+            let _ = writeln!(text, "  r{} -> r{};", table.get(operand).serial, variable.serial);
+            work.push(operand);
+        }
+    }
+    text.push_str("}\n");
+    text
+}
+
+fn escape(label: &str) -> String {
+    label.replace('\\', "\\\\").replace('"', "\\\"")
+}

@@ -1,0 +1,313 @@
+//! A fused program, neutral to the backend: what every `lower` receives.
+//!
+//! A kernel runs once per lane `0..n`. Its instructions are in single-assignment form; the first
+//! `n_uniform` of them (size-1 and literal-only parts) give the same value in every lane and are
+//! lowered before the loop. The ends come after all instructions, in order.
+//!
+//! # Parameter block
+//!
+//! One block of u64 words, the same for every backend:
+//!
+//! | word | content |
+//! |---|---|
+//! | 0 | `n`, the number of lanes of this launch |
+//! | 1 | lane base: the lane number of lane 0 (launches of more than 2³¹ lanes are split) |
+//! | 2 | address of the error buffer: one u64 per access, see [`Access`] |
+//! | 3 | address of the abort word, nonzero when the launch should stop |
+//! | 4 | address of scratch memory |
+//! | 5 .. 5+b | addresses of the b buffers |
+//! | .. | lengths in elements of the buffers that need one, in buffer order |
+//! | .. | bit patterns of the literals, in order |
+//!
+//! Blocks above [`MAX_DIRECT_BYTES`] live in memory, and the kernel receives their address.
+
+use std::fmt;
+
+use crate::dtype::DType;
+use crate::ir::op::{Op, ReduceOp, ScatterOp};
+
+/// Words before the buffer addresses.
+pub const HEADER_WORDS: usize = 5;
+/// Word of the lane count.
+pub const WORD_SIZE: usize = 0;
+/// Word of the lane base.
+pub const WORD_LANE_BASE: usize = 1;
+/// Word of the error buffer's address.
+pub const WORD_ERRORS: usize = 2;
+/// Word of the abort word's address.
+pub const WORD_ABORT: usize = 3;
+/// Word of the scratch memory's address.
+pub const WORD_SCRATCH: usize = 4;
+/// Largest parameter block that is passed by value.
+pub const MAX_DIRECT_BYTES: usize = 4000;
+/// What an error word holds while no lane failed.
+pub const NO_ERROR: u64 = u64::MAX;
+
+/// The number of an instruction, and so of the value it computes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Reg(pub u32);
+
+impl Reg {
+    /// The instruction's index.
+    pub const fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+impl fmt::Display for Reg {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "%{}", self.0)
+    }
+}
+
+/// The number of a buffer parameter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct BufferIndex(pub u32);
+
+impl BufferIndex {
+    /// Position among the buffers.
+    pub const fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+impl fmt::Display for BufferIndex {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "b{}", self.0)
+    }
+}
+
+/// What an instruction does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Code {
+    /// The literal with this number; a bit pattern or a parameter, see [`LiteralMode`].
+    Literal(u32),
+    /// A bit pattern.
+    Constant(u64),
+    /// The lane number, wrapped to the type.
+    Index,
+    /// An elementwise operation on the arguments.
+    Op(Op),
+    /// This lane of a buffer; element 0 if the instruction is uniform.
+    Load(BufferIndex),
+    /// Arguments index and perhaps active: the indexed element, 0 where inactive or out of bounds.
+    Gather {
+        /// The buffer read.
+        source: BufferIndex,
+        /// The access number if indices are checked.
+        access: Option<u32>,
+    },
+}
+
+/// One instruction.
+#[derive(Clone, Copy, Debug)]
+pub struct Inst {
+    /// What it does.
+    pub code: Code,
+    /// Type of its value.
+    pub dtype: DType,
+    /// Arguments, packed to the front; unused ones are `None`.
+    pub args: [Option<Reg>; 3],
+    /// Serial of the variable it computes, for listings.
+    pub serial: u64,
+}
+
+impl Inst {
+    /// The arguments in order.
+    pub fn args(&self) -> impl Iterator<Item = Reg> + '_ {
+        self.args.iter().map_while(|arg| *arg)
+    }
+}
+
+/// What happens with a value at the end of a lane.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum End {
+    /// Written to this lane of a buffer.
+    Store {
+        /// The value.
+        value: Reg,
+        /// Where to.
+        buffer: BufferIndex,
+    },
+    /// Combined with all other lanes into element 0 of a buffer, by the tree of S11.
+    Reduce {
+        /// How.
+        op: ReduceOp,
+        /// The value.
+        value: Reg,
+        /// Where to.
+        buffer: BufferIndex,
+    },
+    /// Written to the indexed element of a buffer, in lane order.
+    Scatter {
+        /// How.
+        op: ScatterOp,
+        /// The value.
+        value: Reg,
+        /// The index.
+        index: Reg,
+        /// Lanes that write; all if absent.
+        active: Option<Reg>,
+        /// Where to.
+        target: BufferIndex,
+        /// The access number if indices are checked.
+        access: Option<u32>,
+    },
+}
+
+/// A buffer parameter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BufferParam {
+    /// Type of its elements.
+    pub dtype: DType,
+    /// Whether the kernel writes it.
+    pub written: bool,
+    /// Position of its length among the lengths, if the kernel needs it.
+    pub length: Option<u32>,
+}
+
+/// A checked gather or scatter: where its bounds error would be reported.
+///
+/// Its word of the error buffer starts as [`NO_ERROR`] and takes the minimum of
+/// `lane << 32 | low 32 bits of the index` over all lanes that are out of bounds, the lane counted from
+/// the lane base.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Access {
+    /// `gather` or the scatter's name.
+    pub op: &'static str,
+    /// The buffer accessed.
+    pub buffer: BufferIndex,
+    /// Type of the index.
+    pub index: DType,
+    /// Script line, 0 if none.
+    pub line: u32,
+}
+
+/// Whether the literals are part of the code or parameters (S3).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum LiteralMode {
+    /// Compiled in.
+    Embedded,
+    /// Read from the parameter block.
+    Parameter,
+}
+
+/// 128 bits that identify a kernel's structure: everything except literal values and sizes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct KernelHash(pub u128);
+
+impl fmt::Display for KernelHash {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:032x}", self.0)
+    }
+}
+
+/// A fused program.
+#[derive(Clone, Debug)]
+pub struct Kernel {
+    /// Instructions; arguments precede their users.
+    pub insts: Vec<Inst>,
+    /// The first so many instructions are uniform.
+    pub n_uniform: usize,
+    /// What is done with the values.
+    pub ends: Vec<End>,
+    /// Buffers, by [`BufferIndex`].
+    pub buffers: Vec<BufferParam>,
+    /// Type and bit pattern of each literal.
+    pub literals: Vec<(DType, u64)>,
+    /// Checked accesses, in recording order.
+    pub accesses: Vec<Access>,
+    /// Variables computed: what logs call `ops`.
+    pub n_ops: usize,
+    /// Identity of the structure.
+    pub hash: KernelHash,
+}
+
+impl Kernel {
+    /// The instruction that computes `reg`.
+    pub fn inst(&self, reg: Reg) -> &Inst {
+        &self.insts[reg.index()]
+    }
+
+    /// Type of the value in `reg`.
+    pub fn dtype(&self, reg: Reg) -> DType {
+        self.inst(reg).dtype
+    }
+
+    /// Whether `reg` is the same in every lane.
+    pub fn is_uniform(&self, reg: Reg) -> bool {
+        reg.index() < self.n_uniform
+    }
+
+    /// Word of a buffer's address in the parameter block.
+    pub fn address_word(&self, buffer: BufferIndex) -> usize {
+        HEADER_WORDS + buffer.index()
+    }
+
+    /// Word of a buffer's length in the parameter block, if it has one.
+    pub fn length_word(&self, buffer: BufferIndex) -> Option<usize> {
+        let position = self.buffers[buffer.index()].length?;
+        Some(HEADER_WORDS + self.buffers.len() + position as usize)
+    }
+
+    /// Number of lengths in the parameter block.
+    pub fn n_lengths(&self) -> usize {
+        self.buffers.iter().filter(|buffer| buffer.length.is_some()).count()
+    }
+
+    /// Word of a literal in the parameter block.
+    pub fn literal_word(&self, literal: usize) -> usize {
+        HEADER_WORDS + self.buffers.len() + self.n_lengths() + literal
+    }
+
+    /// Words in the parameter block.
+    pub fn n_words(&self) -> usize {
+        self.literal_word(self.literals.len())
+    }
+
+    /// Buffers read.
+    pub fn n_inputs(&self) -> usize {
+        self.buffers.iter().filter(|buffer| !buffer.written).count()
+    }
+
+    /// Whether any end is a scatter; such kernels run in lane order on one thread.
+    pub fn has_scatter(&self) -> bool {
+        self.ends.iter().any(|end| matches!(end, End::Scatter { .. }))
+    }
+}
+
+/// The parameter block of one launch; the layout is described at the top of this file.
+#[derive(Clone, Debug)]
+pub struct ParamBlock {
+    words: Vec<u64>,
+}
+
+impl ParamBlock {
+    /// The block for `kernel` over `n` lanes; `buffers` gives each buffer's address and length in
+    /// elements. Error, abort and scratch words are the backend's to set.
+    pub fn new(kernel: &Kernel, n: u64, buffers: &[(u64, u64)]) -> Self {
+        let mut words = vec![0; kernel.n_words()];
+        words[WORD_SIZE] = n;
+        for (i, &(address, length)) in buffers.iter().enumerate() {
+            let buffer = BufferIndex(u32::try_from(i).unwrap_or(u32::MAX));
+            words[kernel.address_word(buffer)] = address;
+            if let Some(word) = kernel.length_word(buffer) {
+                words[word] = length;
+            }
+        }
+        for (i, &(_, bits)) in kernel.literals.iter().enumerate() {
+            words[kernel.literal_word(i)] = bits;
+        }
+        Self { words }
+    }
+
+    /// The words.
+    pub fn words(&self) -> &[u64] {
+        &self.words
+    }
+
+    /// Sets one word.
+    pub fn set(&mut self, word: usize, value: u64) {
+        self.words[word] = value;
+    }
+}

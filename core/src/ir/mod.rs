@@ -1,0 +1,20 @@
+//! The intermediate representation: variables as recorded, kernels as compiled.
+//!
+//! A *variable* is one recorded value in single-assignment form: an operation on earlier variables, a
+//! number, the lane number, or data in memory. Recording a variable computes nothing. A *kernel* is a
+//! set of variables of equal size with its inputs and ends, self-contained, hashed and verified;
+//! backends see only kernels.
+//!
+//! Invariants:
+//! * a variable never changes its value; a scatter makes a new variable from its target;
+//! * operands have the variable's size, or 1 (gather sources, scatter operands and reduction operands
+//!   excepted);
+//! * the meaning of every operation on a lane is in [`scalar`], once.
+
+pub mod display;
+pub mod kernel;
+pub mod op;
+pub mod scalar;
+pub mod table;
+pub mod var;
+pub mod verify;

@@ -1,0 +1,320 @@
+//! The meaning of every operation on one lane (semantics S7–S9, S11).
+//!
+//! This file decides: the interpreter runs these functions over blocks of lanes, constant folding
+//! calls them, and every other backend is compared with them bit for bit. All functions are total:
+//! no input panics or traps.
+
+use crate::dtype::{DType, Element};
+use crate::ir::op::{Op, ReduceOp, Shape};
+
+/// A lane type with its arithmetic.
+pub trait Lane: Element {
+    /// The result of an operation whose operands and result all have this type.
+    ///
+    /// Operands beyond the operation's arity are ignored. Operations that do not take this type
+    /// return `a`; the verifier keeps them from being asked.
+    fn apply(op: Op, a: Self, b: Self, c: Self) -> Self;
+    /// The result of a comparison.
+    fn compare(op: Op, a: Self, b: Self) -> bool;
+    /// The value that leaves `op` unchanged when combined with any other.
+    fn identity(op: ReduceOp) -> Self;
+}
+
+macro_rules! integer_lane {
+    ($($t:ty, $unsigned:ty, $wide:ty;)*) => { $(
+        impl Lane for $t {
+            #[inline(always)]
+            #[allow(
+                clippy::cast_possible_truncation, clippy::cast_lossless, clippy::unnecessary_cast,
+                clippy::cast_sign_loss, clippy::cast_possible_wrap, unused_comparisons,
+                reason = "one body for signed and unsigned types, wrapping on purpose"
+            )]
+            fn apply(op: Op, a: Self, b: Self, c: Self) -> Self {
+                match op {
+                    Op::Neg => a.wrapping_neg(),
+                    Op::Not => !a,
+                    Op::Abs => if a < 0 { a.wrapping_neg() } else { a },
+                    Op::Popcnt => a.count_ones() as Self,
+                    Op::Lzcnt => a.leading_zeros() as Self,
+                    Op::Tzcnt => a.trailing_zeros() as Self,
+                    Op::Brev => a.reverse_bits(),
+                    Op::Add => a.wrapping_add(b),
+                    Op::Sub => a.wrapping_sub(b),
+                    Op::Mul => a.wrapping_mul(b),
+                    Op::IDiv => if b == 0 { 0 } else { a.wrapping_div(b) },
+                    Op::Rem => if b == 0 { 0 } else { a.wrapping_rem(b) },
+                    Op::MulHi => ((a as $wide * b as $wide) >> Self::BITS) as Self,
+                    Op::Min => if b < a { b } else { a },
+                    Op::Max => if b > a { b } else { a },
+                    Op::And => a & b,
+                    Op::Or => a | b,
+                    Op::Xor => a ^ b,
+                    Op::Shl => {
+                        let shifted = a.wrapping_shl(b as u32);
+                        if (b as $unsigned) < Self::BITS as $unsigned { shifted } else { 0 }
+                    }
+                    Op::Shr => {
+                        let last = Self::BITS as $unsigned - 1;
+                        let shifted = a.wrapping_shr(b as u32);
+                        let sign = if a < 0 { !0 } else { 0 };
+                        if b as $unsigned <= last { shifted } else { sign }
+                    }
+                    Op::Fma => a.wrapping_mul(b).wrapping_add(c),
+                    _ => a,
+                }
+            }
+
+            #[inline(always)]
+            fn compare(op: Op, a: Self, b: Self) -> bool {
+                compare(op, a, b)
+            }
+
+            fn identity(op: ReduceOp) -> Self {
+                match op {
+                    ReduceOp::Sum | ReduceOp::Count | ReduceOp::Any => 0,
+                    ReduceOp::Prod | ReduceOp::All => 1,
+                    ReduceOp::Min => Self::MAX,
+                    ReduceOp::Max => Self::MIN,
+                }
+            }
+        }
+    )* };
+}
+integer_lane! {
+    i32, u32, i64;
+    u32, u32, u64;
+    i64, u64, i128;
+    u64, u64, u128;
+}
+
+macro_rules! float_lane {
+    ($($t:ty;)*) => { $(
+        impl Lane for $t {
+            #[inline(always)]
+            fn apply(op: Op, a: Self, b: Self, c: Self) -> Self {
+                match op {
+                    Op::Neg => -a,
+                    Op::Abs => a.abs(),
+                    Op::Sqrt => a.sqrt(),
+                    Op::Floor => a.floor(),
+                    Op::Ceil => a.ceil(),
+                    Op::Round => a.round_ties_even(),
+                    Op::Trunc => a.trunc(),
+                    Op::Add => a + b,
+                    Op::Sub => a - b,
+                    Op::Mul => a * b,
+                    Op::Div => a / b,
+                    // Equal operands differ at most in the sign of a zero: the bits of -0 are those of
+                    // +0 and a sign, so or takes the smaller and and the larger.
+                    Op::Min => {
+                        let equal = Self::from_bits(a.to_bits() | b.to_bits());
+                        let less = if a < b { a } else { b };
+                        let number = if a != a { b } else if b != b { a } else { less };
+                        if a == b { equal } else { number }
+                    }
+                    Op::Max => {
+                        let equal = Self::from_bits(a.to_bits() & b.to_bits());
+                        let greater = if a > b { a } else { b };
+                        let number = if a != a { b } else if b != b { a } else { greater };
+                        if a == b { equal } else { number }
+                    }
+                    Op::Fma => a.mul_add(b, c),
+                    _ => a,
+                }
+            }
+
+            #[inline(always)]
+            fn compare(op: Op, a: Self, b: Self) -> bool {
+                compare(op, a, b)
+            }
+
+            /// Minimum and maximum ignore a NaN, so NaN itself is their identity.
+            fn identity(op: ReduceOp) -> Self {
+                match op {
+                    ReduceOp::Sum | ReduceOp::Count | ReduceOp::Any => -0.0,
+                    ReduceOp::Prod | ReduceOp::All => 1.0,
+                    ReduceOp::Min | ReduceOp::Max => Self::NAN,
+                }
+            }
+        }
+    )* };
+}
+float_lane! { f32; f64; }
+
+impl Lane for bool {
+    #[inline(always)]
+    fn apply(op: Op, a: Self, b: Self, _: Self) -> Self {
+        match op {
+            Op::Not => !a,
+            Op::And => a & b,
+            Op::Or => a | b,
+            Op::Xor => a ^ b,
+            _ => a,
+        }
+    }
+
+    #[inline(always)]
+    fn compare(op: Op, a: Self, b: Self) -> bool {
+        compare(op, a, b)
+    }
+
+    fn identity(op: ReduceOp) -> Self {
+        matches!(op, ReduceOp::All)
+    }
+}
+
+#[inline(always)]
+fn compare<T: PartialOrd>(op: Op, a: T, b: T) -> bool {
+    match op {
+        Op::Eq => a == b,
+        Op::Ne => a != b,
+        Op::Lt => a < b,
+        Op::Le => a <= b,
+        Op::Gt => a > b,
+        Op::Ge => a >= b,
+        _ => false,
+    }
+}
+
+/// Conversion between number types: Rust's `as` is exactly S9 (saturating, NaN to 0, nearest even).
+pub trait CastFrom<S> {
+    /// `source` as this type.
+    fn cast_from(source: S) -> Self;
+}
+
+macro_rules! casts {
+    ($($t:ty),*) => { $( casts!(@to $t: i32, u32, i64, u64, f32, f64); )* };
+    (@to $t:ty: $($s:ty),*) => { $(
+        impl CastFrom<$s> for $t {
+            #[inline(always)]
+            #[allow(
+                clippy::cast_possible_truncation, clippy::cast_lossless, clippy::cast_precision_loss,
+                clippy::cast_sign_loss, clippy::cast_possible_wrap, clippy::unnecessary_cast,
+                reason = "the conversion is the meaning"
+            )]
+            fn cast_from(source: $s) -> Self { source as Self }
+        }
+    )* };
+}
+casts!(i32, u32, i64, u64, f32, f64);
+
+/// The bits of a value with any NaN replaced by the quiet NaN: what reinterpretation and export see.
+#[inline(always)]
+pub fn visible_bits<T: Lane>(x: T) -> u64 {
+    if T::DTYPE.is_float() && T::compare(Op::Ne, x, x) { quiet_nan(T::DTYPE) } else { x.to_bits64() }
+}
+
+/// The bit pattern of the quiet NaN of a float type.
+pub const fn quiet_nan(dtype: DType) -> u64 {
+    match dtype {
+        DType::F64 => 0x7ff8_0000_0000_0000,
+        DType::F32
+        | DType::Mask
+        | DType::I32
+        | DType::U32
+        | DType::I64
+        | DType::U64 => 0x7fc0_0000,
+    }
+}
+
+/// Calls `$body` with `$T` bound to the Rust type of the number type `$dtype`, or `$mask` for a mask.
+macro_rules! with_lane {
+    ($dtype:expr, $T:ident => $body:expr, mask => $mask:expr) => {
+        match $dtype {
+            DType::Mask => $mask,
+            DType::I32 => { type $T = i32; $body }
+            DType::U32 => { type $T = u32; $body }
+            DType::I64 => { type $T = i64; $body }
+            DType::U64 => { type $T = u64; $body }
+            DType::F32 => { type $T = f32; $body }
+            DType::F64 => { type $T = f64; $body }
+        }
+    };
+}
+pub(crate) use with_lane;
+
+/// The result of `op` on bit patterns: result type `dtype`, type of the last operand `operand`.
+///
+/// The one-lane form of the whole table, for folding and for tests.
+pub fn apply_bits(op: Op, dtype: DType, operand: DType, [a, b, c]: [u64; 3]) -> u64 {
+    fn same<T: Lane>(op: Op, [a, b, c]: [u64; 3]) -> u64 {
+        T::apply(op, T::from_bits64(a), T::from_bits64(b), T::from_bits64(c)).to_bits64()
+    }
+    match op.info().shape {
+        Shape::Select => if a & 1 != 0 { b } else { c },
+        Shape::Same => with_lane!(dtype, T => same::<T>(op, [a, b, c]), mask => same::<bool>(op, [a, b, c])),
+        Shape::Compare => u64::from(with_lane!(operand,
+            T => T::compare(op, T::from_bits64(a), T::from_bits64(b)),
+            mask => bool::compare(op, a & 1 != 0, b & 1 != 0))),
+        Shape::Convert if op == Op::Reinterpret => {
+            with_lane!(operand, T => visible_bits(T::from_bits64(a)), mask => a)
+        }
+        Shape::Convert => with_lane!(operand,
+            S => with_lane!(dtype, T => T::cast_from(S::from_bits64(a)).to_bits64(), mask => a),
+            mask => a),
+    }
+}
+
+/// The bit pattern of the identity of `op` on partial results of type `dtype`.
+pub fn identity_bits(op: ReduceOp, dtype: DType) -> u64 {
+    with_lane!(dtype, T => T::identity(op).to_bits64(), mask => bool::identity(op).to_bits64())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check<T: Lane + PartialEq + std::fmt::Debug>(op: Op, a: T, b: T, want: T) {
+        let got = T::apply(op, a, b, T::default());
+        assert_eq!(visible_bits(got), visible_bits(want), "{op:?}({a:?}, {b:?}) = {got:?}");
+    }
+
+    #[test]
+    fn integer_division_never_traps() {
+        check(Op::IDiv, 7i32, 0, 0);
+        check(Op::Rem, 7i32, 0, 0);
+        check(Op::IDiv, i32::MIN, -1, i32::MIN);
+        check(Op::Rem, i64::MIN, -1, 0);
+        check(Op::IDiv, -7i32, 2, -3);
+        check(Op::Rem, -7i32, 2, -1);
+    }
+
+    #[test]
+    fn shifts_beyond_the_width() {
+        check(Op::Shl, 1u32, 32, 0);
+        check(Op::Shr, -5i32, 40, -1);
+        check(Op::Shr, -5i64, -1, -1);
+        check(Op::Shl, 1i64, -1, 0);
+        check(Op::Shr, 0xdead_beef_u32.cast_signed(), 4, -34_939_922);
+    }
+
+    #[test]
+    fn minimum_ignores_nan_and_orders_zeros() {
+        check(Op::Min, f32::NAN, 1.0, 1.0);
+        check(Op::Max, 1.0, f64::NAN, 1.0);
+        check(Op::Min, 0.0f32, -0.0, -0.0);
+        check(Op::Max, -0.0f32, 0.0, 0.0);
+        check(Op::Min, f32::NAN, f32::NAN, f32::NAN);
+    }
+
+    #[test]
+    fn conversions_saturate() {
+        let cast = |to, from, bits| apply_bits(Op::Cast, to, from, [bits, 0, 0]);
+        assert_eq!(cast(DType::I32, DType::F32, u64::from(1e10f32.to_bits())), 0x7fff_ffff);
+        assert_eq!(cast(DType::U32, DType::F32, u64::from((-1f32).to_bits())), 0);
+        assert_eq!(cast(DType::I64, DType::F64, f64::NAN.to_bits()), 0);
+        assert_eq!(cast(DType::F32, DType::I32, 16_777_217), u64::from(16_777_216f32.to_bits()));
+    }
+
+    #[test]
+    fn identities_change_nothing() {
+        for op in [ReduceOp::Sum, ReduceOp::Prod, ReduceOp::Min, ReduceOp::Max] {
+            for x in [0.0f32, -0.0, 1.5, f32::INFINITY, f32::NEG_INFINITY, f32::NAN] {
+                check(op.combine(), f32::identity(op), x, x);
+            }
+            for x in [0i32, -1, i32::MIN, i32::MAX] {
+                check(op.combine(), i32::identity(op), x, x);
+            }
+        }
+    }
+}

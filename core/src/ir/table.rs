@@ -1,0 +1,318 @@
+//! The variable table: slots, reference counts and value numbering (semantics S4, S5).
+//!
+//! Invariants:
+//! * a live slot has at least one reference, external or internal, except while a recorder owns it;
+//! * operands of a live variable are live (each holds an internal reference);
+//! * `numbering` holds exactly the live variables with `numbered` set;
+//! * nothing here recurses over the graph: freeing a chain of a million variables uses a work list.
+
+use std::hash::{BuildHasher, Hasher};
+
+use hashbrown::HashTable;
+
+use crate::dtype::DType;
+use crate::ir::display;
+use crate::ir::var::{Kind, MAX_OPERANDS, Serial, VarId, Variable};
+use crate::log::LogQueue;
+
+/// Serials below this are never given out, as in Enoki.
+const FIRST_SERIAL: u64 = 10;
+
+/// All recorded values of a session.
+pub struct Table {
+    slots: Vec<Variable>,
+    free: Vec<VarId>,
+    numbering: HashTable<VarId>,
+    doomed: Vec<VarId>,
+    owned: Vec<VarId>,
+    next_serial: u64,
+    /// Whether equal operations share a variable (flag `cse`).
+    pub value_numbering: bool,
+    /// Lines waiting to be written once the table is unlocked.
+    pub log: LogQueue,
+}
+
+impl Table {
+    /// An empty table.
+    pub fn new(log: LogQueue) -> Self {
+        Self {
+            slots: Vec::new(),
+            free: Vec::new(),
+            numbering: HashTable::new(),
+            doomed: Vec::new(),
+            owned: Vec::new(),
+            next_serial: FIRST_SERIAL,
+            value_numbering: true,
+            log,
+        }
+    }
+
+    /// The variable in slot `id`.
+    #[inline]
+    pub fn get(&self, id: VarId) -> &Variable {
+        &self.slots[id.index()]
+    }
+
+    /// The variable in slot `id`, to change.
+    #[inline]
+    pub fn get_mut(&mut self, id: VarId) -> &mut Variable {
+        &mut self.slots[id.index()]
+    }
+
+    /// Number of slots, live or free: an upper bound for `VarId::index`.
+    pub fn n_slots(&self) -> usize {
+        self.slots.len()
+    }
+
+    /// Live variables in slot order.
+    pub fn iter(&self) -> impl Iterator<Item = (VarId, &Variable)> {
+        self.slots
+            .iter()
+            .enumerate()
+            .filter(|(_, variable)| variable.external + variable.internal > 0)
+            .map(|(index, variable)| (VarId::new(u32::try_from(index).unwrap_or(u32::MAX)), variable))
+    }
+
+    /// Adds a variable, or finds an equal one. The caller owns one external reference to the result.
+    pub fn intern(&mut self, variable: Variable) -> VarId {
+        let numbered = self.value_numbering && has_number(variable.kind);
+        if !numbered {
+            return self.insert(variable);
+        }
+        let hash = number(&variable);
+        if let Some(&id) =
+            self.numbering.find(hash, |&id| same_number(&self.slots[id.index()], &variable))
+        {
+            self.inc_external(id);
+            return id;
+        }
+        let id = self.insert(variable);
+        self.slots[id.index()].numbered = true;
+        let slots = &self.slots;
+        self.numbering.insert_unique(hash, id, |&id| number(&slots[id.index()]));
+        id
+    }
+
+    /// Adds a variable that value numbering never merges with another. The caller owns one external
+    /// reference to the result.
+    pub fn insert(&mut self, mut variable: Variable) -> VarId {
+        variable.serial = self.next_serial;
+        self.next_serial += 1;
+        variable.external = 1;
+        variable.internal = 0;
+        for operand in variable.operands.into_iter().flatten() {
+            self.inc_internal(operand);
+        }
+        let id = match self.free.pop() {
+            Some(id) => {
+                let slot = &mut self.slots[id.index()];
+                variable.generation = slot.generation.wrapping_add(1);
+                *slot = variable;
+                id
+            }
+            None => {
+                let index = u32::try_from(self.slots.len()).unwrap_or(u32::MAX);
+                self.slots.push(variable);
+                VarId::new(index)
+            }
+        };
+        if self.log.enabled(4) {
+            self.log.push(display::trace_line(self, id));
+        }
+        id
+    }
+
+    /// Adds an external reference.
+    #[inline]
+    pub fn inc_external(&mut self, id: VarId) {
+        let variable = &mut self.slots[id.index()];
+        variable.external += 1;
+        if self.log.enabled(5) {
+            self.log_count("inc_ref_ext", id, self.get(id).external);
+        }
+    }
+
+    /// Adds an internal reference.
+    #[inline]
+    pub fn inc_internal(&mut self, id: VarId) {
+        self.slots[id.index()].internal += 1;
+        if self.log.enabled(5) {
+            self.log_count("inc_ref_int", id, self.get(id).internal);
+        }
+    }
+
+    /// Drops an external reference, freeing what nothing refers to any more.
+    #[inline]
+    pub fn dec_external(&mut self, id: VarId) {
+        let variable = &mut self.slots[id.index()];
+        debug_assert!(variable.external > 0, "internal error: no external reference to drop");
+        variable.external -= 1;
+        let dead = variable.external == 0 && variable.internal == 0;
+        if self.log.enabled(5) {
+            self.log_count("dec_ref_ext", id, self.get(id).external);
+        }
+        if dead {
+            self.free_from(id);
+        }
+    }
+
+    /// Drops an internal reference, freeing what nothing refers to any more.
+    pub fn dec_internal(&mut self, id: VarId) {
+        let variable = &mut self.slots[id.index()];
+        debug_assert!(variable.internal > 0, "internal error: no internal reference to drop");
+        variable.internal -= 1;
+        let dead = variable.external == 0 && variable.internal == 0;
+        if self.log.enabled(5) {
+            self.log_count("dec_ref_int", id, self.get(id).internal);
+        }
+        if dead {
+            self.free_from(id);
+        }
+    }
+
+    /// Turns a variable into data: it keeps its buffer and lets its operands go.
+    pub fn become_data(&mut self, id: VarId, data: std::sync::Arc<crate::buffer::Buffer>) {
+        self.forget_number(id);
+        let variable = &mut self.slots[id.index()];
+        variable.kind = Kind::Data;
+        variable.data = Some(data);
+        let operands = std::mem::replace(&mut variable.operands, [None; MAX_OPERANDS]);
+        for operand in operands.into_iter().flatten() {
+            self.dec_internal(operand);
+        }
+    }
+
+    /// Takes a variable out of value numbering, so that later recordings never find it.
+    pub fn forget_number(&mut self, id: VarId) {
+        let variable = &mut self.slots[id.index()];
+        if !std::mem::take(&mut variable.numbered) {
+            return;
+        }
+        let hash = number(variable);
+        if let Ok(entry) = self.numbering.find_entry(hash, |&other| other == id) {
+            entry.remove();
+        }
+    }
+
+    /// A copy of `id` that only the caller refers to; used to label one of several equal values.
+    pub fn fork(&mut self, id: VarId) -> VarId {
+        let source = self.get(id);
+        let mut copy = Variable::new(source.kind, source.dtype, source.size, source.operands);
+        copy.line = source.line;
+        copy.data.clone_from(&source.data);
+        copy.poisoned = source.poisoned;
+        self.insert(copy)
+    }
+
+    /// Lends the work list of a recorder, so that recording one operation allocates nothing.
+    pub(crate) fn take_owned(&mut self) -> Vec<VarId> {
+        std::mem::take(&mut self.owned)
+    }
+
+    /// Takes the work list back.
+    pub(crate) fn put_owned(&mut self, owned: Vec<VarId>) {
+        self.owned = owned;
+    }
+
+    fn free_from(&mut self, id: VarId) {
+        self.doomed.push(id);
+        while let Some(id) = self.doomed.pop() {
+            self.forget_number(id);
+            if self.log.enabled(5) {
+                let serial = self.get(id).serial;
+                self.log.push(format!("var_free({serial})"));
+            }
+            let variable = &mut self.slots[id.index()];
+            variable.data = None;
+            variable.label = None;
+            let operands = std::mem::replace(&mut variable.operands, [None; MAX_OPERANDS]);
+            for operand in operands.into_iter().flatten() {
+                let variable = &mut self.slots[operand.index()];
+                variable.internal -= 1;
+                if variable.external == 0 && variable.internal == 0 {
+                    self.doomed.push(operand);
+                }
+            }
+            self.free.push(id);
+        }
+    }
+
+    fn log_count(&mut self, what: &str, id: VarId, count: u32) {
+        let serial = Serial(self.get(id).serial);
+        self.log.push(format!("{what}({serial}) -> {count}"));
+    }
+}
+
+/// Whether equal variables of this kind mean the same value for ever.
+fn has_number(kind: Kind) -> bool {
+    match kind {
+        Kind::Literal(_)
+        | Kind::Constant(_)
+        | Kind::Index
+        | Kind::Op(_)
+        | Kind::Gather { .. }
+        | Kind::Reduce(_) => true,
+        Kind::Scatter { .. } | Kind::Data => false,
+    }
+}
+
+fn same_number(a: &Variable, b: &Variable) -> bool {
+    a.kind == b.kind && a.operands == b.operands && a.dtype == b.dtype && a.size == b.size
+}
+
+fn number(variable: &Variable) -> u64 {
+    let (tag, payload) = match variable.kind {
+        Kind::Literal(bits) => (0, bits),
+        Kind::Constant(bits) => (1, bits),
+        Kind::Index => (2, 0),
+        Kind::Op(op) => (3, op as u64),
+        Kind::Gather { checked } => (4, u64::from(checked)),
+        Kind::Scatter { op, checked } => (5, op as u64 * 2 + u64::from(checked)),
+        Kind::Reduce(op) => (6, op as u64),
+        Kind::Data => (7, 0),
+    };
+    let slot = |i: usize| variable.operands[i].map_or(0, |id| id.index() as u64 + 1);
+    let mut hasher = Mix(0);
+    hasher.write_u64(payload ^ (tag << 56) ^ ((variable.dtype as u64) << 48));
+    hasher.write_u64(variable.size);
+    hasher.write_u64(slot(0) | slot(1) << 32);
+    hasher.write_u64(slot(2) | slot(3) << 32);
+    hasher.finish()
+}
+
+/// Multiply-and-fold hashing: a few cycles a word, good enough in all bits for a hash table.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Mix(u64);
+
+impl Hasher for Mix {
+    fn write(&mut self, bytes: &[u8]) {
+        for &byte in bytes {
+            self.write_u64(u64::from(byte));
+        }
+    }
+
+    #[inline]
+    fn write_u64(&mut self, word: u64) {
+        let product =
+            u128::from(self.0 ^ word ^ 0x9e37_79b9_7f4a_7c15) * 0xd6e8_feb8_6659_fd93_u128;
+        self.0 = u64::try_from(product >> 64).unwrap_or(0) ^ u64::try_from(product & u128::from(u64::MAX)).unwrap_or(0);
+    }
+
+    #[inline]
+    fn finish(&self) -> u64 {
+        self.0
+    }
+}
+
+impl BuildHasher for Mix {
+    type Hasher = Self;
+
+    fn build_hasher(&self) -> Self {
+        *self
+    }
+}
+
+/// A literal or constant number, as recorders build it.
+pub fn number_variable(kind: Kind, dtype: DType, size: u64) -> Variable {
+    Variable::new(kind, dtype, size, [None; MAX_OPERANDS])
+}

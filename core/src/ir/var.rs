@@ -1,0 +1,166 @@
+//! One recorded value.
+
+use std::fmt;
+use std::num::NonZeroU32;
+use std::sync::Arc;
+
+use crate::buffer::Buffer;
+use crate::dtype::DType;
+use crate::ir::op::{Op, ReduceOp, ScatterOp};
+
+/// The slot of a variable in the table. Slots are reused: a handle held outside the table carries the
+/// generation too, and dumps show the serial, which never repeats.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct VarId(NonZeroU32);
+
+impl VarId {
+    /// The id of slot `index`.
+    ///
+    /// # Panics
+    /// If `index` is 2³² − 1, which the table never reaches.
+    #[inline]
+    pub fn new(index: u32) -> Self {
+        Self(NonZeroU32::MIN.checked_add(index).expect("internal error: table is full"))
+    }
+
+    /// The slot's index.
+    #[inline]
+    pub const fn index(self) -> usize {
+        (self.0.get() - 1) as usize
+    }
+}
+
+/// How a variable's value comes about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Kind {
+    /// A number the script wrote, by its bits. May become a kernel parameter.
+    Literal(u64),
+    /// A number our own code recorded (coefficients, shift counts). Part of a kernel's structure.
+    Constant(u64),
+    /// The lane number.
+    Index,
+    /// An elementwise operation on the operands.
+    Op(Op),
+    /// Operands source, index and perhaps active mask: `source[index[i]]`, 0 in inactive lanes.
+    Gather {
+        /// Whether indices are compared with the source's size (S13).
+        checked: bool,
+    },
+    /// Operands target, value, index and perhaps active mask: the target with `value[i]` written at
+    /// `index[i]`. The result is a new value of the target's size: nobody else's array changes.
+    Scatter {
+        /// What happens to the value already there.
+        op: ScatterOp,
+        /// Whether indices are compared with the target's size (S13).
+        checked: bool,
+    },
+    /// All lanes of the one operand combined into one.
+    Reduce(ReduceOp),
+    /// The contents are in memory; there are no operands.
+    Data,
+}
+
+impl Kind {
+    /// Whether the value is a number known while recording.
+    pub const fn number(self) -> Option<u64> {
+        match self {
+            Self::Literal(bits) | Self::Constant(bits) => Some(bits),
+            Self::Index
+            | Self::Op(_)
+            | Self::Gather { .. }
+            | Self::Scatter { .. }
+            | Self::Reduce(_)
+            | Self::Data => None,
+        }
+    }
+
+    /// Name in dumps.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Literal(_) => "literal",
+            Self::Constant(_) => "constant",
+            Self::Index => "index",
+            Self::Op(op) => op.name(),
+            Self::Gather { .. } => "gather",
+            Self::Scatter { op, .. } => op.name(),
+            Self::Reduce(op) => op.name(),
+            Self::Data => "data",
+        }
+    }
+}
+
+/// At most this many operands; those of each kind are listed at [`Kind`].
+pub const MAX_OPERANDS: usize = 4;
+
+/// One row of the variable table.
+#[derive(Debug)]
+pub struct Variable {
+    /// How the value comes about.
+    pub kind: Kind,
+    /// Type of a lane.
+    pub dtype: DType,
+    /// Number of lanes; 1 broadcasts.
+    pub size: u64,
+    /// Operands, packed to the front.
+    pub operands: [Option<VarId>; MAX_OPERANDS],
+    /// Unique number that dumps show; from 10, only growing.
+    pub serial: u64,
+    /// References from outside the table.
+    pub external: u32,
+    /// References from operands of other variables and from evaluations under way.
+    pub internal: u32,
+    /// How often the slot was reused; handles compare it.
+    pub generation: u32,
+    /// Script line that recorded it, 0 if none.
+    pub line: u32,
+    /// Contents, once evaluated.
+    pub data: Option<Arc<Buffer>>,
+    /// Name given with `set_label`.
+    pub label: Option<Arc<str>>,
+    /// Set when a write into `data` did not finish (S16): the write's name and line.
+    pub poisoned: Option<(&'static str, u32)>,
+    /// Whether value numbering knows the variable.
+    pub(crate) numbered: bool,
+}
+
+impl Variable {
+    /// A variable without references, as recorders build it.
+    pub fn new(kind: Kind, dtype: DType, size: u64, operands: [Option<VarId>; 4]) -> Self {
+        Self {
+            kind,
+            dtype,
+            size,
+            operands,
+            serial: 0,
+            external: 0,
+            internal: 0,
+            generation: 0,
+            line: 0,
+            data: None,
+            label: None,
+            poisoned: None,
+            numbered: false,
+        }
+    }
+
+    /// The operands in order.
+    #[inline]
+    pub fn operands(&self) -> impl Iterator<Item = VarId> + '_ {
+        self.operands.iter().map_while(|operand| *operand)
+    }
+
+    /// Bytes that the contents take, or would take once stored.
+    pub fn bytes(&self) -> u64 {
+        self.size.saturating_mul(self.dtype.bytes() as u64)
+    }
+}
+
+/// A variable's serial, as dumps print it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Serial(pub u64);
+
+impl fmt::Display for Serial {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "r{}", self.0)
+    }
+}

@@ -1,0 +1,136 @@
+//! Checks a kernel before it is lowered; always on in tests and debug builds.
+//!
+//! What is checked:
+//! * arguments precede their users, and uniform instructions have uniform arguments;
+//! * arity, operand types and result type follow the operation's row;
+//! * a load's type is its buffer's; gathers and scatters are indexed by integers;
+//! * buffers that are written are written by one end and read by no instruction;
+//! * literals, accesses and lengths are in range.
+
+use crate::dtype::DType;
+use crate::ir::kernel::{BufferIndex, Code, End, Inst, Kernel, Reg};
+use crate::ir::op::{Op, Shape};
+
+/// Describes the first broken rule, if any.
+///
+/// # Errors
+/// A sentence that names the instruction and the rule.
+pub fn verify(kernel: &Kernel) -> Result<(), String> {
+    for (i, inst) in kernel.insts.iter().enumerate() {
+        verify_inst(kernel, i, inst).map_err(|why| format!("%{i}: {why}"))?;
+    }
+    let mut written = vec![false; kernel.buffers.len()];
+    for end in &kernel.ends {
+        let buffer = verify_end(kernel, end).map_err(|why| format!("{end:?}: {why}"))?;
+        if std::mem::replace(&mut written[buffer.index()], true) {
+            return Err(format!("{buffer} is written twice"));
+        }
+    }
+    for (param, written) in kernel.buffers.iter().zip(written) {
+        if param.written != written {
+            return Err("a buffer's `written` mark does not match the ends".into());
+        }
+    }
+    Ok(())
+}
+
+fn ensure(holds: bool, rule: &str) -> Result<(), String> {
+    if holds { Ok(()) } else { Err(rule.into()) }
+}
+
+fn verify_inst(kernel: &Kernel, i: usize, inst: &Inst) -> Result<(), String> {
+    let uniform = i < kernel.n_uniform;
+    for arg in inst.args() {
+        ensure(arg.index() < i, "an argument follows its user")?;
+        ensure(!uniform || kernel.is_uniform(arg), "a uniform value depends on a lane")?;
+    }
+    let n_args = inst.args().count();
+    match inst.code {
+        Code::Literal(slot) => {
+            let literal = kernel.literals.get(slot as usize).ok_or("no such literal")?;
+            ensure(literal.0 == inst.dtype, "literal of another type")
+        }
+        Code::Constant(_) => ensure(n_args == 0, "a constant has no arguments"),
+        Code::Index => ensure(inst.dtype.is_int() && !uniform, "the index is an integer per lane"),
+        Code::Op(op) => verify_op(kernel, op, inst),
+        Code::Load(buffer) => {
+            let param = kernel.buffers.get(buffer.index()).ok_or("no such buffer")?;
+            ensure(!param.written, "loads from a written buffer")?;
+            ensure(param.dtype == inst.dtype, "loads another type")
+        }
+        Code::Gather { source, access } => {
+            let param = kernel.buffers.get(source.index()).ok_or("no such buffer")?;
+            ensure(!param.written, "gathers from a written buffer")?;
+            ensure(param.dtype == inst.dtype, "gathers another type")?;
+            verify_access(kernel, source, access, inst.args[0], inst.args[1])
+        }
+    }
+}
+
+fn verify_op(kernel: &Kernel, op: Op, inst: &Inst) -> Result<(), String> {
+    let info = op.info();
+    ensure(inst.args().count() == info.arity, "wrong number of arguments")?;
+    let types: Vec<DType> = inst.args().map(|arg| kernel.dtype(arg)).collect();
+    let last = types[info.arity - 1];
+    ensure(info.class.contains(last), "argument type outside the operation's class")?;
+    let same = types.iter().all(|&dtype| dtype == last);
+    match info.shape {
+        Shape::Same => ensure(same && inst.dtype == last, "types differ"),
+        Shape::Compare => ensure(same && inst.dtype == DType::Mask, "types differ"),
+        Shape::Select => ensure(
+            types[0] == DType::Mask && types[1] == last && inst.dtype == last,
+            "select takes a mask and two values of its type",
+        ),
+        Shape::Convert => ensure(
+            inst.dtype.is_number() && (op == Op::Cast || inst.dtype.bytes() == last.bytes()),
+            "reinterpretation changes the width",
+        ),
+    }
+}
+
+fn verify_access(
+    kernel: &Kernel,
+    buffer: BufferIndex,
+    access: Option<u32>,
+    index: Option<Reg>,
+    active: Option<Reg>,
+) -> Result<(), String> {
+    let index = index.ok_or("no index")?;
+    ensure(kernel.dtype(index).is_int(), "the index is not an integer")?;
+    ensure(
+        active.is_none_or(|active| kernel.dtype(active) == DType::Mask),
+        "the active argument is not a mask",
+    )?;
+    if let Some(access) = access {
+        let access = kernel.accesses.get(access as usize).ok_or("no such access")?;
+        ensure(access.buffer == buffer, "the access names another buffer")?;
+        ensure(kernel.length_word(buffer).is_some(), "a checked buffer has no length")?;
+    }
+    Ok(())
+}
+
+fn verify_end(kernel: &Kernel, end: &End) -> Result<BufferIndex, String> {
+    let in_range = |reg: Reg| ensure(reg.index() < kernel.insts.len(), "no such register");
+    match *end {
+        End::Store { value, buffer } => {
+            in_range(value)?;
+            let param = kernel.buffers.get(buffer.index()).ok_or("no such buffer")?;
+            ensure(param.dtype == kernel.dtype(value), "stores another type")?;
+            Ok(buffer)
+        }
+        End::Reduce { op, value, buffer } => {
+            in_range(value)?;
+            let param = kernel.buffers.get(buffer.index()).ok_or("no such buffer")?;
+            ensure(op.result(kernel.dtype(value)) == Some(param.dtype), "reduces another type")?;
+            Ok(buffer)
+        }
+        End::Scatter { value, index, active, target, access, .. } => {
+            in_range(value)?;
+            in_range(index)?;
+            let param = kernel.buffers.get(target.index()).ok_or("no such buffer")?;
+            ensure(param.dtype == kernel.dtype(value), "scatters another type")?;
+            verify_access(kernel, target, access, Some(index), active)?;
+            Ok(target)
+        }
+    }
+}

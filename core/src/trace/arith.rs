@@ -1,0 +1,259 @@
+//! Recording of elementwise operations.
+
+use super::{Recorder, identities, math};
+use crate::dtype::DType;
+use crate::error::{Error, Result};
+use crate::ir::op::{Class, Op, Shape};
+use crate::ir::var::{Kind, VarId, Variable};
+
+impl Recorder<'_> {
+    /// Records `op` as a user means it: operands promoted to a common type (S7), `/` of integers as
+    /// true division, `%` of floats as C's fmod, `&` and `|` of numbers with masks as selections.
+    ///
+    /// # Errors
+    /// `SizeMismatch`, `TypeMismatch` or `UnsupportedType`; nothing is recorded then.
+    pub fn elementwise(&mut self, op: Op, args: &[VarId]) -> Result<VarId> {
+        debug_assert_eq!(args.len(), op.arity(), "internal error: arity of {op:?}");
+        match (op.info().shape, *args) {
+            (Shape::Select, [mask, a, b]) => self.select(mask, a, b),
+            (Shape::Convert, _) => Err(Error::UnsupportedType {
+                op: op.name(),
+                dtype: self.dtype(args[0]),
+                expected: "a target type",
+            }),
+            (_, [x]) => self.unary(op, x),
+            (_, [a, b]) => self.binary(op, a, b),
+            _ => {
+                self.broadcast(op.spelling(), args)?;
+                let dtype = self.common_type(op, args)?;
+                let mut operands = [args[0]; 3];
+                for (operand, &arg) in operands.iter_mut().zip(args) {
+                    *operand = self.cast(arg, dtype)?;
+                }
+                self.same(op, &operands[..args.len()])
+            }
+        }
+    }
+
+    fn unary(&mut self, op: Op, x: VarId) -> Result<VarId> {
+        let dtype = self.dtype(x);
+        let float = match op {
+            // The float functions take integers too, as their float.
+            Op::Sqrt if dtype.is_int() => self.cast(x, dtype.quotient())?,
+            // Integers are their own rounding.
+            Op::Floor | Op::Ceil | Op::Round | Op::Trunc if dtype.is_int() => return Ok(x),
+            _ => x,
+        };
+        self.same(op, &[float])
+    }
+
+    fn binary(&mut self, op: Op, a: VarId, b: VarId) -> Result<VarId> {
+        self.broadcast(op.spelling(), &[a, b])?;
+        let (ta, tb) = (self.dtype(a), self.dtype(b));
+        match op {
+            Op::And | Op::Or if ta.is_int() && tb == DType::Mask => self.mask_number(op, a, b),
+            Op::And | Op::Or if tb.is_int() && ta == DType::Mask => self.mask_number(op, b, a),
+            Op::And if ta.is_float() && tb == DType::Mask => self.mask_number(op, a, b),
+            Op::And if tb.is_float() && ta == DType::Mask => self.mask_number(op, b, a),
+            Op::Eq | Op::Ne if ta == DType::Mask && tb == DType::Mask => {
+                let different = self.same(Op::Xor, &[a, b])?;
+                if op == Op::Ne { Ok(different) } else { self.same(Op::Not, &[different]) }
+            }
+            Op::Shl | Op::Shr => self.shift(op, a, b),
+            Op::Div => {
+                let dtype = self.common_type(op, &[a, b])?.quotient();
+                let (a, b) = (self.cast(a, dtype)?, self.cast(b, dtype)?);
+                self.same(op, &[a, b])
+            }
+            Op::Rem => {
+                let dtype = self.common_type(op, &[a, b])?;
+                let (a, b) = (self.cast(a, dtype)?, self.cast(b, dtype)?);
+                if dtype.is_float() { self.expand(&[a, b], |x| math::fmod(x[0], x[1])) } else { self.same(op, &[a, b]) }
+            }
+            _ => {
+                let dtype = self.common_type(op, &[a, b])?;
+                let (a, b) = (self.cast(a, dtype)?, self.cast(b, dtype)?);
+                self.same(op, &[a, b])
+            }
+        }
+    }
+
+    /// `mask ? a : b`, values promoted to their common type.
+    ///
+    /// # Errors
+    /// `UnsupportedType` if `mask` is not a mask, else as [`Recorder::elementwise`].
+    pub fn select(&mut self, mask: VarId, a: VarId, b: VarId) -> Result<VarId> {
+        self.broadcast("select", &[mask, a, b])?;
+        if self.dtype(mask) != DType::Mask {
+            return Err(Error::UnsupportedType {
+                op: "select",
+                dtype: self.dtype(mask),
+                expected: "a mask first, select(mask, a, b)",
+            });
+        }
+        let dtype = self.common_type(Op::Select, &[a, b])?;
+        let (a, b) = (self.cast(a, dtype)?, self.cast(b, dtype)?);
+        self.intern_op(Op::Select, dtype, &[mask, a, b])
+    }
+
+    /// `x` as another type: numbers as [`Op::Cast`], masks as 1 and 0, numbers to a mask as `x != 0`.
+    ///
+    /// # Errors
+    /// None at present; conversions between all types exist.
+    pub fn cast(&mut self, x: VarId, dtype: DType) -> Result<VarId> {
+        let from = self.dtype(x);
+        if from == dtype {
+            return Ok(x);
+        }
+        if let (Some(bits), true) = (self.var(x).kind.number(), from.is_number() && dtype.is_number()) {
+            return Ok(self.cast_number(x, bits, dtype));
+        }
+        if from == DType::Mask {
+            let one = self.one(dtype);
+            let zero = self.constant(dtype, 0);
+            return self.intern_op(Op::Select, dtype, &[x, one, zero]);
+        }
+        if dtype == DType::Mask {
+            let zero = self.constant(from, 0);
+            return self.intern_op(Op::Ne, DType::Mask, &[x, zero]);
+        }
+        self.intern_op(Op::Cast, dtype, &[x])
+    }
+
+    /// The same bits as another type of the same width.
+    ///
+    /// # Errors
+    /// `Argument` if the widths differ or a mask is involved.
+    pub fn reinterpret(&mut self, x: VarId, dtype: DType) -> Result<VarId> {
+        let from = self.dtype(x);
+        if from == dtype {
+            return Ok(x);
+        }
+        if from.bytes() != dtype.bytes() || !from.is_number() || !dtype.is_number() {
+            return Err(Error::Argument {
+                op: "reinterpret",
+                what: format!(
+                    "{} has {} bits and {} has {}; the widths must agree",
+                    from.script_name(),
+                    from.bits(),
+                    dtype.script_name(),
+                    dtype.bits()
+                ),
+            });
+        }
+        self.intern_op(Op::Reinterpret, dtype, &[x])
+    }
+
+    /// Records `op` on operands that already have its type.
+    ///
+    /// # Errors
+    /// `UnsupportedType` if the operation does not take that type, `SizeMismatch`.
+    pub fn same(&mut self, op: Op, args: &[VarId]) -> Result<VarId> {
+        let info = op.info();
+        let dtype = self.dtype(args[0]);
+        if !info.class.contains(dtype) {
+            return Err(Error::UnsupportedType {
+                op: op.spelling(),
+                dtype,
+                expected: info.class.describe(),
+            });
+        }
+        let result = if info.shape == Shape::Compare { DType::Mask } else { dtype };
+        self.intern_op(op, result, args)
+    }
+
+    fn intern_op(&mut self, op: Op, dtype: DType, args: &[VarId]) -> Result<VarId> {
+        let size = self.broadcast(op.spelling(), args)?;
+        if self.settings.fold
+            && let Some(id) = identities::simplify(self, op, dtype, size, args)
+        {
+            return Ok(id);
+        }
+        let mut operands = [None; 4];
+        for (operand, &arg) in operands.iter_mut().zip(args) {
+            *operand = Some(arg);
+        }
+        Ok(self.add(Variable::new(Kind::Op(op), dtype, size, operands)))
+    }
+
+    fn common_type(&self, op: Op, args: &[VarId]) -> Result<DType> {
+        let mut dtype = self.dtype(args[0]);
+        for &arg in &args[1..] {
+            let other = self.dtype(arg);
+            dtype = dtype.promote(other).ok_or(Error::TypeMismatch {
+                op: op.spelling(),
+                lhs: dtype,
+                rhs: other,
+            })?;
+        }
+        let class = op.info().class;
+        if !class.contains(dtype) && !(class == Class::Float || op == Op::Rem) {
+            return Err(Error::UnsupportedType {
+                op: op.spelling(),
+                dtype,
+                expected: class.describe(),
+            });
+        }
+        if dtype == DType::Mask && class == Class::Float || dtype == DType::Mask && op == Op::Rem {
+            return Err(Error::UnsupportedType {
+                op: op.spelling(),
+                dtype,
+                expected: Class::Number.describe(),
+            });
+        }
+        Ok(dtype)
+    }
+
+    /// `x & m` is `select(m, x, 0)`; `x | m` is `select(m, all ones, x)` (S7).
+    fn mask_number(&mut self, op: Op, x: VarId, mask: VarId) -> Result<VarId> {
+        let dtype = self.dtype(x);
+        if op == Op::And {
+            let zero = self.constant(dtype, 0);
+            return self.intern_op(Op::Select, dtype, &[mask, x, zero]);
+        }
+        let ones = self.constant(dtype, u64::MAX >> (64 - dtype.bits()));
+        self.intern_op(Op::Select, dtype, &[mask, ones, x])
+    }
+
+    /// Shifts keep the left type; the count, taken as unsigned, is capped at the width before it takes
+    /// that type, so that a large count never wraps into a small one.
+    fn shift(&mut self, op: Op, a: VarId, count: VarId) -> Result<VarId> {
+        let (dtype, from) = (self.dtype(a), self.dtype(count));
+        if !from.is_int() {
+            return Err(Error::UnsupportedType {
+                op: op.spelling(),
+                dtype: from,
+                expected: "an integer shift count",
+            });
+        }
+        if dtype == from {
+            return self.same(op, &[a, count]);
+        }
+        let unsigned = self.reinterpret(count, from.unsigned())?;
+        let width = self.constant(from.unsigned(), u64::from(dtype.bits()));
+        let capped = self.intern_op(Op::Min, from.unsigned(), &[unsigned, width])?;
+        let count = self.cast(capped, dtype)?;
+        self.same(op, &[a, count])
+    }
+
+    /// A number known while recording converts while recording: it stays a literal (S7).
+    fn cast_number(&mut self, x: VarId, bits: u64, dtype: DType) -> VarId {
+        let variable = self.var(x);
+        let bits = crate::ir::scalar::apply_bits(Op::Cast, dtype, variable.dtype, [bits, 0, 0]);
+        let kind = match variable.kind {
+            Kind::Constant(_) => Kind::Constant(bits),
+            _ => Kind::Literal(bits),
+        };
+        let size = variable.size;
+        self.add(Variable::new(kind, dtype, size, [None; 4]))
+    }
+
+    fn one(&mut self, dtype: DType) -> VarId {
+        let bits = match dtype {
+            DType::F32 => u64::from(1f32.to_bits()),
+            DType::F64 => 1f64.to_bits(),
+            DType::Mask | DType::I32 | DType::U32 | DType::I64 | DType::U64 => 1,
+        };
+        self.constant(dtype, bits)
+    }
+}

@@ -1,0 +1,196 @@
+//! Expressions for functions written in our own IR: `let y = x * x; y.fma(c, d)`.
+//!
+//! An [`Expr`] is a variable being recorded. Operands must already have fitting types and sizes
+//! (`Recorder::expand` checks the sizes of the arguments), so recording cannot fail: a mistake in a
+//! function's own code is a broken invariant and panics.
+
+use std::cell::RefCell;
+use std::ops::{Add, BitAnd, BitOr, BitXor, Div, Mul, Neg, Not, Shl, Shr, Sub};
+
+use super::Recorder;
+use crate::dtype::{DType, Scalar};
+use crate::error::Result;
+use crate::ir::op::Op;
+use crate::ir::var::VarId;
+
+/// A value under construction.
+#[derive(Clone, Copy)]
+pub struct Expr<'r> {
+    recorder: &'r dyn Record,
+    id: VarId,
+}
+
+/// A recorder that several expressions share; the trait hides its table's lifetime.
+trait Record {
+    fn dtype(&self, id: VarId) -> DType;
+    fn constant(&self, dtype: DType, bits: u64) -> VarId;
+    fn op(&self, op: Op, args: &[VarId]) -> VarId;
+    fn cast(&self, id: VarId, dtype: DType) -> VarId;
+    fn reinterpret(&self, id: VarId, dtype: DType) -> VarId;
+}
+
+struct Shared<'a, 't>(RefCell<&'a mut Recorder<'t>>);
+
+/// Recording a function's own operations cannot fail.
+fn sound(result: Result<VarId>) -> VarId {
+    result.unwrap_or_else(|error| panic!("internal error: in a function's definition: {error}"))
+}
+
+impl Record for Shared<'_, '_> {
+    fn dtype(&self, id: VarId) -> DType {
+        self.0.borrow().dtype(id)
+    }
+
+    fn constant(&self, dtype: DType, bits: u64) -> VarId {
+        self.0.borrow_mut().constant(dtype, bits)
+    }
+
+    fn op(&self, op: Op, args: &[VarId]) -> VarId {
+        let mut recorder = self.0.borrow_mut();
+        sound(match *args {
+            [mask, a, b] if op == Op::Select => recorder.select(mask, a, b),
+            _ => recorder.same(op, args),
+        })
+    }
+
+    fn cast(&self, id: VarId, dtype: DType) -> VarId {
+        sound(self.0.borrow_mut().cast(id, dtype))
+    }
+
+    fn reinterpret(&self, id: VarId, dtype: DType) -> VarId {
+        sound(self.0.borrow_mut().reinterpret(id, dtype))
+    }
+}
+
+impl Recorder<'_> {
+    /// Records `function` of `args`, after checking that their sizes broadcast.
+    ///
+    /// # Errors
+    /// `SizeMismatch`, naming the function `name`.
+    pub(super) fn expand(
+        &mut self,
+        name: &'static str,
+        args: &[VarId],
+        function: impl for<'r> FnOnce(&[Expr<'r>]) -> Expr<'r>,
+    ) -> Result<VarId> {
+        self.broadcast(name, args)?;
+        let shared = Shared(RefCell::new(self));
+        let args: Vec<Expr<'_>> = args.iter().map(|&id| Expr { recorder: &shared, id }).collect();
+        Ok(function(&args).id)
+    }
+}
+
+impl Expr<'_> {
+    /// Lane type.
+    pub fn dtype(self) -> DType {
+        self.recorder.dtype(self.id)
+    }
+
+    /// A constant of this value's type: a float rounds to it, an integer must fit.
+    pub fn constant(self, number: impl Into<Scalar>) -> Self {
+        let dtype = self.dtype();
+        let bits = dtype.encode(number.into());
+        self.bits(bits.unwrap_or_else(|error| panic!("internal error: {error}")))
+    }
+
+    /// A constant of this value's type, by its bit pattern.
+    pub fn bits(self, bits: u64) -> Self {
+        self.constant_of(self.dtype(), bits)
+    }
+
+    /// A constant of any type, by its bit pattern.
+    pub fn constant_of(self, dtype: DType, bits: u64) -> Self {
+        Self { id: self.recorder.constant(dtype, bits), ..self }
+    }
+
+    /// The value converted to another type (`Op::Cast`).
+    pub fn cast(self, dtype: DType) -> Self {
+        Self { id: self.recorder.cast(self.id, dtype), ..self }
+    }
+
+    /// The same bits as another type of the same width.
+    pub fn reinterpret(self, dtype: DType) -> Self {
+        Self { id: self.recorder.reinterpret(self.id, dtype), ..self }
+    }
+
+    fn op(self, op: Op, others: &[Self]) -> Self {
+        let mut args = [self.id; 3];
+        for (arg, other) in args[1..].iter_mut().zip(others) {
+            *arg = other.id;
+        }
+        Self { id: self.recorder.op(op, &args[..=others.len()]), ..self }
+    }
+
+    /// `self ? a : b`; `self` must be a mask.
+    pub fn select(self, a: Self, b: Self) -> Self {
+        self.op(Op::Select, &[a, b])
+    }
+
+    /// `self * b + c`, rounded once.
+    pub fn fma(self, b: Self, c: Self) -> Self {
+        self.op(Op::Fma, &[b, c])
+    }
+}
+
+macro_rules! unary_methods {
+    ($($name:ident $op:ident),*) => { impl Expr<'_> { $(
+        #[doc = concat!("[`Op::", stringify!($op), "`] of the value.")]
+        pub fn $name(self) -> Self { self.op(Op::$op, &[]) }
+    )* } };
+}
+unary_methods!(
+    abs Abs, sqrt Sqrt, floor Floor, ceil Ceil, round Round, trunc Trunc,
+    popcnt Popcnt, lzcnt Lzcnt, tzcnt Tzcnt
+);
+
+macro_rules! binary_methods {
+    ($($name:ident $op:ident),*) => { impl Expr<'_> { $(
+        #[doc = concat!("[`Op::", stringify!($op), "`] of the value and another.")]
+        pub fn $name(self, other: Self) -> Self { self.op(Op::$op, &[other]) }
+    )* } };
+}
+binary_methods!(
+    equals Eq, differs Ne, lt Lt, le Le, gt Gt, ge Ge,
+    min Min, max Max, idiv IDiv, rem Rem, mulhi MulHi, shl_by Shl, shr_by Shr
+);
+
+macro_rules! operators {
+    ($($trait:ident $method:ident $op:ident),*) => { $(
+        impl $trait for Expr<'_> {
+            type Output = Self;
+            fn $method(self, other: Self) -> Self { self.op(Op::$op, &[other]) }
+        }
+    )* };
+}
+operators!(
+    Add add Add, Sub sub Sub, Mul mul Mul, Div div Div,
+    BitAnd bitand And, BitOr bitor Or, BitXor bitxor Xor
+);
+
+impl Neg for Expr<'_> {
+    type Output = Self;
+    fn neg(self) -> Self {
+        self.op(Op::Neg, &[])
+    }
+}
+
+impl Not for Expr<'_> {
+    type Output = Self;
+    fn not(self) -> Self {
+        self.op(Op::Not, &[])
+    }
+}
+
+impl Shl<u32> for Expr<'_> {
+    type Output = Self;
+    fn shl(self, count: u32) -> Self {
+        self.shl_by(self.bits(u64::from(count)))
+    }
+}
+
+impl Shr<u32> for Expr<'_> {
+    type Output = Self;
+    fn shr(self, count: u32) -> Self {
+        self.shr_by(self.bits(u64::from(count)))
+    }
+}

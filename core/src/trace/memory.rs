@@ -1,0 +1,204 @@
+//! Recording of gathers, scatters, ranges and slices.
+
+use super::Recorder;
+use crate::dtype::{DType, Scalar};
+use crate::error::{Error, Result};
+use crate::ir::op::{Op, ScatterOp};
+use crate::ir::var::{Kind, VarId, Variable};
+
+/// Largest array whose lanes a u32 can number.
+const U32_LANES: u64 = 1 << 32;
+
+impl Recorder<'_> {
+    /// `source[index[i]]`, 0 in lanes that are inactive or out of bounds (S13).
+    ///
+    /// **Sizes**: index and active broadcast to the result; a source of size 1 is a scalar that every
+    /// index reads. **Evaluation**: traced; a source that is not evaluated yet is, in the same
+    /// evaluation, one stage earlier.
+    ///
+    /// # Errors
+    /// `UnsupportedType` if the index is not an integer or `active` not a mask, `SizeMismatch`.
+    pub fn gather(
+        &mut self,
+        source: VarId,
+        index: VarId,
+        active: Option<VarId>,
+    ) -> Result<VarId> {
+        let size = self.check_access("gather", index, active, None)?;
+        let dtype = self.dtype(source);
+        if self.size(source) == 1 {
+            return self.gather_scalar(source, size, active);
+        }
+        let kind = Kind::Gather { checked: self.settings.bounds_check };
+        let operands = [Some(source), Some(index), active, None];
+        Ok(self.add(Variable::new(kind, dtype, size, operands)))
+    }
+
+    /// The target with `value[i]` written (or added) at `index[i]`, as a new variable (S12).
+    ///
+    /// **Sizes**: value, index and active broadcast with each other; the result has the target's size.
+    /// **Dtypes**: the value is converted to the target's type. **Evaluation**: traced; when it runs,
+    /// the target is updated in place if nothing else refers to it, else copied.
+    ///
+    /// # Errors
+    /// As [`Recorder::gather`]; `UnsupportedType` for `scatter_add` on floats or masks.
+    pub fn scatter(
+        &mut self,
+        op: ScatterOp,
+        target: VarId,
+        value: VarId,
+        index: VarId,
+        active: Option<VarId>,
+    ) -> Result<VarId> {
+        let dtype = self.dtype(target);
+        if op == ScatterOp::Add && !dtype.is_int() {
+            let expected = "an array of integers";
+            return Err(Error::UnsupportedType { op: op.name(), dtype, expected });
+        }
+        let from = self.dtype(value);
+        if dtype.promote(from) != Some(dtype) {
+            return Err(Error::TypeMismatch { op: op.name(), lhs: dtype, rhs: from });
+        }
+        let value = self.cast(value, dtype)?;
+        let lanes = self.check_access(op.name(), index, active, Some(value))?;
+        // All operands may be scalars, but the lanes that write must show in some operand's size.
+        let value = if lanes == 0 && self.size(value) == 1 && self.size(index) == 1 {
+            self.widen(value, 0)?
+        } else {
+            value
+        };
+        let size = self.size(target);
+        let kind = Kind::Scatter { op, checked: self.settings.bounds_check };
+        let operands = [Some(target), Some(value), Some(index), active];
+        Ok(self.add(Variable::new(kind, dtype, size, operands)))
+    }
+
+    /// `start, start + step, …` with `size` lanes.
+    ///
+    /// **Accuracy**: integers wrap; floats are `fma(i, step, start)`, rounded once.
+    ///
+    /// # Errors
+    /// `UnsupportedType` for masks, `NumberRange` if start or step does not fit, `TooLarge` beyond what
+    /// the lane number's type can count.
+    pub fn range(
+        &mut self,
+        dtype: DType,
+        start: Scalar,
+        step: Scalar,
+        size: u64,
+    ) -> Result<VarId> {
+        if !dtype.is_number() {
+            return Err(Error::UnsupportedType { op: "arange", dtype, expected: "a number type" });
+        }
+        let counter = if size <= U32_LANES { DType::U32 } else { DType::U64 };
+        let index = self.lane_index(counter, size);
+        let index = self.cast(index, dtype)?;
+        let (start, step) = (dtype.encode(start)?, dtype.encode(step)?);
+        let (start, step) = (self.literal(dtype, start, 1), self.literal(dtype, step, 1));
+        if dtype.is_float() {
+            if self.is_number(step, 1.0) && self.is_number(start, 0.0) {
+                return Ok(index);
+            }
+            return self.same(Op::Fma, &[index, step, start]);
+        }
+        let scaled = self.same(Op::Mul, &[index, step])?;
+        self.same(Op::Add, &[scaled, start])
+    }
+
+    /// `size` floats from `first` to `last`, both included: `fma(i, step, first)` with the last lane
+    /// exactly `last`; a single one is `first`.
+    ///
+    /// # Errors
+    /// `UnsupportedType` if the type is not a float.
+    pub fn linspace(
+        &mut self,
+        dtype: DType,
+        first: Scalar,
+        last: Scalar,
+        size: u64,
+    ) -> Result<VarId> {
+        if !dtype.is_float() {
+            let expected = "a float type (arange makes integers)";
+            return Err(Error::UnsupportedType { op: "linspace", dtype, expected });
+        }
+        if size <= 1 {
+            let bits = dtype.encode(first)?;
+            return Ok(self.literal(dtype, bits, size));
+        }
+        let counter = if size <= U32_LANES { DType::U32 } else { DType::U64 };
+        let lane = self.lane_index(counter, size);
+        let index = self.cast(lane, dtype)?;
+        let steps = size - 1;
+        let step = dtype.encode(Scalar::Float(
+            (last.to_f64() - first.to_f64()) / Scalar::UInt(steps).to_f64(),
+        ))?;
+        let (first, last) = (dtype.encode(first)?, dtype.encode(last)?);
+        let [first, last, step] = [first, last, step].map(|bits| self.literal(dtype, bits, 1));
+        let value = self.same(Op::Fma, &[index, step, first])?;
+        let end = self.constant(counter, steps);
+        let at_end = self.same(Op::Eq, &[lane, end])?;
+        self.select(at_end, last, value)
+    }
+
+    /// `x` in `size` lanes; its own size must be 1 or `size`.
+    ///
+    /// # Errors
+    /// `SizeMismatch`.
+    pub fn widen(&mut self, x: VarId, size: u64) -> Result<VarId> {
+        let from = self.size(x);
+        if from == size {
+            return Ok(x);
+        }
+        super::broadcast_size("resize", from, size)?;
+        let variable = self.var(x);
+        let dtype = variable.dtype;
+        if let Some(bits) = variable.kind.number() {
+            return Ok(self.literal(dtype, bits, size));
+        }
+        let all = self.literal(DType::Mask, 1, size);
+        let operands = [Some(all), Some(x), Some(x), None];
+        Ok(self.add(Variable::new(Kind::Op(Op::Select), dtype, size, operands)))
+    }
+
+    fn gather_scalar(&mut self, source: VarId, size: u64, active: Option<VarId>) -> Result<VarId> {
+        let wide = self.widen(source, size)?;
+        match active {
+            None => Ok(wide),
+            Some(active) => {
+                let zero = self.constant(self.dtype(source), 0);
+                self.select(active, wide, zero)
+            }
+        }
+    }
+
+    fn is_number(&self, x: VarId, value: f64) -> bool {
+        let variable = self.var(x);
+        let bits = variable.dtype.encode(Scalar::Float(value)).ok();
+        variable.kind.number().is_some() && variable.kind.number() == bits
+    }
+
+    /// Checks index, mask and value of an access; the number of lanes it runs over.
+    fn check_access(
+        &self,
+        op: &'static str,
+        index: VarId,
+        active: Option<VarId>,
+        value: Option<VarId>,
+    ) -> Result<u64> {
+        let dtype = self.dtype(index);
+        if !dtype.is_int() {
+            return Err(Error::UnsupportedType { op, dtype, expected: "an array of integers as index" });
+        }
+        if let Some(active) = active
+            && self.dtype(active) != DType::Mask
+        {
+            let dtype = self.dtype(active);
+            return Err(Error::UnsupportedType { op, dtype, expected: "a mask as active" });
+        }
+        let mut size = self.size(index);
+        for other in value.into_iter().chain(active) {
+            size = super::broadcast_size(op, size, self.size(other))?;
+        }
+        Ok(size)
+    }
+}

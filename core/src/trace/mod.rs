@@ -1,0 +1,131 @@
+//! Recording: check, promote, broadcast, apply identities, intern. Nothing here computes or launches.
+//!
+//! A [`Recorder`] borrows the variable table for one user operation. Whatever it makes on the way it
+//! owns; the result is handed out by [`Recorder::finish`], the rest is released, also when recording
+//! fails half-way.
+
+pub mod arith;
+pub mod expr;
+pub mod functions;
+pub mod identities;
+mod math;
+pub mod memory;
+pub mod reduce;
+
+use crate::dtype::{DType, Scalar};
+use crate::error::{Error, Result};
+use crate::ir::table::{Table, number_variable};
+use crate::ir::var::{Kind, VarId, Variable};
+
+/// What recording depends on besides the operands.
+#[derive(Clone, Copy, Debug)]
+pub struct Settings {
+    /// Whether identities that keep bits are applied (flag `fold`).
+    pub fold: bool,
+    /// Whether gathers and scatters compare indices with sizes (flag `bounds_check`).
+    pub bounds_check: bool,
+    /// Script line being run, 0 if none.
+    pub line: u32,
+}
+
+/// Records one user operation into the table.
+pub struct Recorder<'t> {
+    table: &'t mut Table,
+    settings: Settings,
+    owned: Vec<VarId>,
+}
+
+impl<'t> Recorder<'t> {
+    /// A recorder into `table`.
+    pub fn new(table: &'t mut Table, settings: Settings) -> Self {
+        let owned = table.take_owned();
+        Self { table, settings, owned }
+    }
+
+    /// Ends the recording: the caller owns an external reference to `result`.
+    pub fn finish(self, result: VarId) -> VarId {
+        self.table.inc_external(result);
+        result
+    }
+
+    /// The variable `id`.
+    #[inline]
+    pub fn var(&self, id: VarId) -> &Variable {
+        self.table.get(id)
+    }
+
+    /// Lane type of `id`.
+    #[inline]
+    pub fn dtype(&self, id: VarId) -> DType {
+        self.var(id).dtype
+    }
+
+    /// Number of lanes of `id`.
+    #[inline]
+    pub fn size(&self, id: VarId) -> u64 {
+        self.var(id).size
+    }
+
+    /// A number the script wrote, in every one of `size` lanes.
+    pub fn literal(&mut self, dtype: DType, bits: u64, size: u64) -> VarId {
+        self.add(number_variable(Kind::Literal(bits), dtype, size))
+    }
+
+    /// A number that belongs to our own code (S3): never a parameter.
+    pub fn constant(&mut self, dtype: DType, bits: u64) -> VarId {
+        self.add(number_variable(Kind::Constant(bits), dtype, 1))
+    }
+
+    /// A script number meeting an array of type `dtype`: the array's type, or the float it becomes.
+    ///
+    /// # Errors
+    /// `NumberRange` if an integer type cannot hold the number.
+    pub fn number_for(&mut self, dtype: DType, number: Scalar) -> Result<VarId> {
+        let dtype = dtype.meet(number);
+        Ok(self.literal(dtype, dtype.encode(number)?, 1))
+    }
+
+    /// The lane number of each of `size` lanes, as u32 or u64.
+    pub fn lane_index(&mut self, dtype: DType, size: u64) -> VarId {
+        self.add(Variable::new(Kind::Index, dtype, size, [None; 4]))
+    }
+
+    pub(crate) fn add(&mut self, mut variable: Variable) -> VarId {
+        variable.line = self.settings.line;
+        let id = self.table.intern(variable);
+        self.owned.push(id);
+        id
+    }
+
+    fn broadcast(&self, op: &'static str, ids: &[VarId]) -> Result<u64> {
+        let mut size = 1;
+        for &id in ids {
+            size = broadcast_size(op, size, self.size(id))?;
+        }
+        Ok(size)
+    }
+}
+
+impl Drop for Recorder<'_> {
+    fn drop(&mut self) {
+        let mut owned = std::mem::take(&mut self.owned);
+        for id in owned.drain(..) {
+            self.table.dec_external(id);
+        }
+        self.table.put_owned(owned);
+    }
+}
+
+/// The size of an operation on operands of sizes `lhs` and `rhs`: equal, or one of them 1 (S6).
+///
+/// # Errors
+/// `SizeMismatch` otherwise.
+pub fn broadcast_size(op: &'static str, lhs: u64, rhs: u64) -> Result<u64> {
+    if lhs == rhs || rhs == 1 {
+        Ok(lhs)
+    } else if lhs == 1 {
+        Ok(rhs)
+    } else {
+        Err(Error::SizeMismatch { op, lhs, rhs })
+    }
+}

@@ -1,0 +1,66 @@
+//! Recording of reductions: arrays of size 1 that stay lazy (S1, S11).
+
+use super::Recorder;
+use crate::dtype::DType;
+use crate::error::{Error, Result};
+use crate::ir::op::{Op, ReduceOp};
+use crate::ir::scalar::identity_bits;
+use crate::ir::var::{Kind, VarId, Variable};
+
+impl Recorder<'_> {
+    /// All lanes of `x` combined into one, by the fixed tree of S11.
+    ///
+    /// **Dtypes**: sums and products keep the type (integers wrap), `count` gives u64, `any` and `all`
+    /// a mask. **Empty**: sum 0, product 1, any false, all true, count 0.
+    ///
+    /// # Errors
+    /// `UnsupportedType`; `EmptyReduction` for the minimum or maximum of nothing.
+    pub fn reduce(&mut self, op: ReduceOp, x: VarId) -> Result<VarId> {
+        let (from, size) = (self.dtype(x), self.size(x));
+        let dtype = op.result(from).ok_or(Error::UnsupportedType {
+            op: op.name(),
+            dtype: from,
+            expected: if matches!(op, ReduceOp::Count | ReduceOp::Any | ReduceOp::All) {
+                "a mask (compare first: any(x != 0))"
+            } else {
+                "an array of numbers (count adds up masks)"
+            },
+        })?;
+        if size == 0 {
+            return self.reduce_nothing(op, dtype);
+        }
+        if size == 1 {
+            return self.cast(x, dtype);
+        }
+        Ok(self.add(Variable::new(Kind::Reduce(op), dtype, 1, [Some(x), None, None, None])))
+    }
+
+    /// The arithmetic mean `hsum(x) / n`; NaN for an empty array.
+    ///
+    /// **Dtypes**: floats keep theirs, integers give f32 (64-bit ones f64).
+    ///
+    /// # Errors
+    /// `UnsupportedType` for masks.
+    pub fn mean(&mut self, x: VarId) -> Result<VarId> {
+        if !self.dtype(x).is_number() {
+            let expected = "an array of numbers";
+            return Err(Error::UnsupportedType { op: "hmean", dtype: self.dtype(x), expected });
+        }
+        let x = self.cast(x, self.dtype(x).quotient())?;
+        let dtype = self.dtype(x);
+        let sum = self.reduce(ReduceOp::Sum, x)?;
+        let n = dtype.encode(crate::dtype::Scalar::UInt(self.size(x)))?;
+        let n = self.constant(dtype, n);
+        self.same(Op::Div, &[sum, n])
+    }
+
+    fn reduce_nothing(&mut self, op: ReduceOp, dtype: DType) -> Result<VarId> {
+        match op {
+            ReduceOp::Min | ReduceOp::Max => Err(Error::EmptyReduction { op: op.name() }),
+            ReduceOp::Sum => Ok(self.constant(dtype, 0)),
+            ReduceOp::Prod | ReduceOp::Count | ReduceOp::Any | ReduceOp::All => {
+                Ok(self.constant(dtype, identity_bits(op, dtype)))
+            }
+        }
+    }
+}
