@@ -187,9 +187,9 @@ impl DType {
             Self::I32 => i32::try_from(number.to_integer(self)?)
                 .map(|i| u64::from(i.cast_unsigned()))
                 .map_err(|_| out_of_range()),
-            Self::U32 => u32::try_from(number.to_integer(self)?)
-                .map(u64::from)
-                .map_err(|_| out_of_range()),
+            Self::U32 => {
+                u32::try_from(number.to_integer(self)?).map(u64::from).map_err(|_| out_of_range())
+            }
         }
     }
 

@@ -158,10 +158,12 @@ pub fn graphviz(table: &Table, roots: &[VarId]) -> String {
             continue;
         }
         let variable = table.get(id);
-        let value = variable.kind.number().map_or(String::new(), |bits| {
-            format!(" {}", variable.dtype.decode(bits))
-        });
-        let label = variable.label.as_deref().map_or(String::new(), |l| format!("\\n{}", escape(l)));
+        let value = variable
+            .kind
+            .number()
+            .map_or(String::new(), |bits| format!(" {}", variable.dtype.decode(bits)));
+        let label =
+            variable.label.as_deref().map_or(String::new(), |l| format!("\\n{}", escape(l)));
         let _ = writeln!(
             text,
             "  r{} [label=\"r{}: {} [{}]\\n{}{value}{label}\"];",

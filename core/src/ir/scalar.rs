@@ -201,19 +201,18 @@ casts!(i32, u32, i64, u64, f32, f64);
 /// The bits of a value with any NaN replaced by the quiet NaN: what reinterpretation and export see.
 #[inline(always)]
 pub fn visible_bits<T: Lane>(x: T) -> u64 {
-    if T::DTYPE.is_float() && T::compare(Op::Ne, x, x) { quiet_nan(T::DTYPE) } else { x.to_bits64() }
+    if T::DTYPE.is_float() && T::compare(Op::Ne, x, x) {
+        quiet_nan(T::DTYPE)
+    } else {
+        x.to_bits64()
+    }
 }
 
 /// The bit pattern of the quiet NaN of a float type.
 pub const fn quiet_nan(dtype: DType) -> u64 {
     match dtype {
         DType::F64 => 0x7ff8_0000_0000_0000,
-        DType::F32
-        | DType::Mask
-        | DType::I32
-        | DType::U32
-        | DType::I64
-        | DType::U64 => 0x7fc0_0000,
+        DType::F32 | DType::Mask | DType::I32 | DType::U32 | DType::I64 | DType::U64 => 0x7fc0_0000,
     }
 }
 
@@ -222,12 +221,30 @@ macro_rules! with_lane {
     ($dtype:expr, $T:ident => $body:expr, mask => $mask:expr) => {
         match $dtype {
             DType::Mask => $mask,
-            DType::I32 => { type $T = i32; $body }
-            DType::U32 => { type $T = u32; $body }
-            DType::I64 => { type $T = i64; $body }
-            DType::U64 => { type $T = u64; $body }
-            DType::F32 => { type $T = f32; $body }
-            DType::F64 => { type $T = f64; $body }
+            DType::I32 => {
+                type $T = i32;
+                $body
+            }
+            DType::U32 => {
+                type $T = u32;
+                $body
+            }
+            DType::I64 => {
+                type $T = i64;
+                $body
+            }
+            DType::U64 => {
+                type $T = u64;
+                $body
+            }
+            DType::F32 => {
+                type $T = f32;
+                $body
+            }
+            DType::F64 => {
+                type $T = f64;
+                $body
+            }
         }
     };
 }
@@ -241,8 +258,16 @@ pub fn apply_bits(op: Op, dtype: DType, operand: DType, [a, b, c]: [u64; 3]) -> 
         T::apply(op, T::from_bits64(a), T::from_bits64(b), T::from_bits64(c)).to_bits64()
     }
     match op.info().shape {
-        Shape::Select => if a & 1 != 0 { b } else { c },
-        Shape::Same => with_lane!(dtype, T => same::<T>(op, [a, b, c]), mask => same::<bool>(op, [a, b, c])),
+        Shape::Select => {
+            if a & 1 != 0 {
+                b
+            } else {
+                c
+            }
+        }
+        Shape::Same => {
+            with_lane!(dtype, T => same::<T>(op, [a, b, c]), mask => same::<bool>(op, [a, b, c]))
+        }
         Shape::Compare => u64::from(with_lane!(operand,
             T => T::compare(op, T::from_bits64(a), T::from_bits64(b)),
             mask => bool::compare(op, a & 1 != 0, b & 1 != 0))),

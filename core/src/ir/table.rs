@@ -70,7 +70,9 @@ impl Table {
             .iter()
             .enumerate()
             .filter(|(_, variable)| variable.external + variable.internal > 0)
-            .map(|(index, variable)| (VarId::new(u32::try_from(index).unwrap_or(u32::MAX)), variable))
+            .map(|(index, variable)| {
+                (VarId::new(u32::try_from(index).unwrap_or(u32::MAX)), variable)
+            })
     }
 
     /// Adds a variable, or finds an equal one. The caller owns one external reference to the result.
@@ -295,7 +297,8 @@ impl Hasher for Mix {
     fn write_u64(&mut self, word: u64) {
         let product =
             u128::from(self.0 ^ word ^ 0x9e37_79b9_7f4a_7c15) * 0xd6e8_feb8_6659_fd93_u128;
-        self.0 = u64::try_from(product >> 64).unwrap_or(0) ^ u64::try_from(product & u128::from(u64::MAX)).unwrap_or(0);
+        self.0 = u64::try_from(product >> 64).unwrap_or(0)
+            ^ u64::try_from(product & u128::from(u64::MAX)).unwrap_or(0);
     }
 
     #[inline]

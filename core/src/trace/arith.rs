@@ -14,15 +14,15 @@ impl Recorder<'_> {
     /// `SizeMismatch`, `TypeMismatch` or `UnsupportedType`; nothing is recorded then.
     pub fn elementwise(&mut self, op: Op, args: &[VarId]) -> Result<VarId> {
         debug_assert_eq!(args.len(), op.arity(), "internal error: arity of {op:?}");
-        match (op.info().shape, *args) {
-            (Shape::Select, [mask, a, b]) => self.select(mask, a, b),
+        match (op.info().shape, args) {
+            (Shape::Select, &[mask, a, b]) => self.select(mask, a, b),
             (Shape::Convert, _) => Err(Error::UnsupportedType {
                 op: op.name(),
                 dtype: self.dtype(args[0]),
                 expected: "a target type",
             }),
-            (_, [x]) => self.unary(op, x),
-            (_, [a, b]) => self.binary(op, a, b),
+            (_, &[x]) => self.unary(op, x),
+            (_, &[a, b]) => self.binary(op, a, b),
             _ => {
                 self.broadcast(op.spelling(), args)?;
                 let dtype = self.common_type(op, args)?;
@@ -68,7 +68,11 @@ impl Recorder<'_> {
             Op::Rem => {
                 let dtype = self.common_type(op, &[a, b])?;
                 let (a, b) = (self.cast(a, dtype)?, self.cast(b, dtype)?);
-                if dtype.is_float() { self.expand(&[a, b], |x| math::fmod(x[0], x[1])) } else { self.same(op, &[a, b]) }
+                if dtype.is_float() {
+                    self.expand("%", &[a, b], |x| math::fmod(x[0], x[1]))
+                } else {
+                    self.same(op, &[a, b])
+                }
             }
             _ => {
                 let dtype = self.common_type(op, &[a, b])?;
@@ -105,7 +109,9 @@ impl Recorder<'_> {
         if from == dtype {
             return Ok(x);
         }
-        if let (Some(bits), true) = (self.var(x).kind.number(), from.is_number() && dtype.is_number()) {
+        if let (Some(bits), true) =
+            (self.var(x).kind.number(), from.is_number() && dtype.is_number())
+        {
             return Ok(self.cast_number(x, bits, dtype));
         }
         if from == DType::Mask {

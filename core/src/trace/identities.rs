@@ -45,7 +45,9 @@ fn binary(recorder: &Recorder<'_>, op: Op, dtype: DType, a: VarId, b: VarId) -> 
     match op {
         Op::Add => either(n.zero_added),
         Op::Sub => right(0),
-        Op::Mul => either(n.one).or_else(|| dtype.is_int().then(|| absorbing(recorder, a, b, 0))?),
+        Op::Mul => {
+            either(n.one).or_else(|| dtype.is_int().then(|| absorbing(recorder, a, b, 0))?)
+        }
         Op::Div | Op::IDiv => right(n.one),
         Op::And if a == b => Some(a),
         Op::And => either(n.ones).or_else(|| absorbing(recorder, a, b, 0)),

@@ -18,12 +18,7 @@ impl Recorder<'_> {
     ///
     /// # Errors
     /// `UnsupportedType` if the index is not an integer or `active` not a mask, `SizeMismatch`.
-    pub fn gather(
-        &mut self,
-        source: VarId,
-        index: VarId,
-        active: Option<VarId>,
-    ) -> Result<VarId> {
+    pub fn gather(&mut self, source: VarId, index: VarId, active: Option<VarId>) -> Result<VarId> {
         let size = self.check_access("gather", index, active, None)?;
         let dtype = self.dtype(source);
         if self.size(source) == 1 {
@@ -60,13 +55,7 @@ impl Recorder<'_> {
             return Err(Error::TypeMismatch { op: op.name(), lhs: dtype, rhs: from });
         }
         let value = self.cast(value, dtype)?;
-        let lanes = self.check_access(op.name(), index, active, Some(value))?;
-        // All operands may be scalars, but the lanes that write must show in some operand's size.
-        let value = if lanes == 0 && self.size(value) == 1 && self.size(index) == 1 {
-            self.widen(value, 0)?
-        } else {
-            value
-        };
+        self.check_access(op.name(), index, active, Some(value))?;
         let size = self.size(target);
         let kind = Kind::Scatter { op, checked: self.settings.bounds_check };
         let operands = [Some(target), Some(value), Some(index), active];
@@ -80,13 +69,7 @@ impl Recorder<'_> {
     /// # Errors
     /// `UnsupportedType` for masks, `NumberRange` if start or step does not fit, `TooLarge` beyond what
     /// the lane number's type can count.
-    pub fn range(
-        &mut self,
-        dtype: DType,
-        start: Scalar,
-        step: Scalar,
-        size: u64,
-    ) -> Result<VarId> {
+    pub fn range(&mut self, dtype: DType, start: Scalar, step: Scalar, size: u64) -> Result<VarId> {
         if !dtype.is_number() {
             return Err(Error::UnsupportedType { op: "arange", dtype, expected: "a number type" });
         }
@@ -187,7 +170,11 @@ impl Recorder<'_> {
     ) -> Result<u64> {
         let dtype = self.dtype(index);
         if !dtype.is_int() {
-            return Err(Error::UnsupportedType { op, dtype, expected: "an array of integers as index" });
+            return Err(Error::UnsupportedType {
+                op,
+                dtype,
+                expected: "an array of integers as index",
+            });
         }
         if let Some(active) = active
             && self.dtype(active) != DType::Mask

@@ -1,0 +1,7 @@
+//! Temporary crate docs.
+pub mod buffer;
+pub mod dtype;
+pub mod error;
+pub mod ir;
+pub mod log;
+pub mod trace;

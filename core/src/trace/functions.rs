@@ -1,0 +1,188 @@
+//! Functions made of several operations: one row each, with the recipe in our own IR.
+//!
+//! A row is to functions what a row of `ir/op.rs` is to operations: script functions, help and tests
+//! read it. Backends never see these; they see what the recipe records.
+
+use super::expr::Expr;
+use super::{Recorder, math};
+use crate::error::{Error, Result};
+use crate::ir::op::Class;
+use crate::ir::var::VarId;
+
+/// One row of the function table.
+pub struct Function {
+    /// Name of the script function.
+    pub name: &'static str,
+    /// Number of arguments.
+    pub arity: usize,
+    /// Types it computes in; [`Class::Float`] takes integers as their float.
+    pub class: Class,
+    /// Help text.
+    pub doc: &'static str,
+    recipe: for<'r> fn(&[Expr<'r>]) -> Expr<'r>,
+}
+
+macro_rules! functions {
+    ($($(#[doc = $doc:literal])+ $name:literal / $arity:literal, $class:ident = $recipe:expr;)*) => {
+        /// Every function, by name.
+        pub const FUNCTIONS: &[Function] = &[$(Function {
+            name: $name,
+            arity: $arity,
+            class: Class::$class,
+            doc: concat!($($doc, "\n"),+),
+            recipe: $recipe,
+        },)*];
+    };
+}
+
+functions! {
+    /// Exponential function. At most 1.5 ulp.
+    "exp" / 1, Float = |x| math::exp(x[0]);
+    /// Natural logarithm; -inf at 0, NaN below. At most 1.5 ulp.
+    "log" / 1, Float = |x| math::log(x[0]);
+    /// Sine of an angle in radians. At most 1.5 ulp for every finite angle.
+    "sin" / 1, Float = |x| math::sin(x[0]);
+    /// Cosine of an angle in radians. At most 1.5 ulp for every finite angle.
+    "cos" / 1, Float = |x| math::cos(x[0]);
+    /// Hyperbolic tangent. At most 2.5 ulp.
+    "tanh" / 1, Float = |x| math::tanh(x[0]);
+    /// Remainder of `a / b` with the sign of `a`, exact, as C's fmod; NaN if b is 0 or a is infinite.
+    "fmod" / 2, Float = |x| math::fmod(x[0], x[1]);
+
+    /// Square: `x * x`.
+    "sqr" / 1, Number = |x| x[0] * x[0];
+    /// Reciprocal `1 / x`, correctly rounded.
+    "rcp" / 1, Float = |x| x[0].constant(1) / x[0];
+    /// Reciprocal square root `1 / sqrt(x)`, both steps correctly rounded.
+    "rsqrt" / 1, Float = |x| x[0].constant(1) / x[0].sqrt();
+    /// Square root of `max(x, 0)`.
+    "safe_sqrt" / 1, Float = |x| x[0].max(x[0].constant(0)).sqrt();
+    /// 1 with the sign of `x`, that of zeros included; NaN stays NaN. Integers: 1 from 0 up, else -1.
+    "sign" / 1, Number = |x| sign(x[0]);
+    /// `|a|` with the sign of `b`.
+    "copysign" / 2, Float = |x| copysign(x[0], x[1]);
+    /// `|a|` with the opposite sign of `b`.
+    "copysign_neg" / 2, Float = |x| copysign(x[0], -x[1]);
+    /// `a` times the sign of `b`.
+    "mulsign" / 2, Float = |x| mulsign(x[0], x[1]);
+    /// `a` times the opposite sign of `b`.
+    "mulsign_neg" / 2, Float = |x| mulsign(x[0], -x[1]);
+    /// `fma(t, b - a, a)`: `a` at t = 0, near `b` at t = 1.
+    "lerp" / 3, Float = |x| x[2].fma(x[1] - x[0], x[0]);
+    /// `min(max(x, low), high)`.
+    "clamp" / 3, Number = |x| x[0].max(x[1]).min(x[2]);
+    /// `a * b + c`, rounded once.
+    "fmadd" / 3, Number = |x| x[0].fma(x[1], x[2]);
+    /// `a * b - c`, rounded once.
+    "fmsub" / 3, Number = |x| x[0].fma(x[1], -x[2]);
+    /// `c - a * b`, rounded once.
+    "fnmadd" / 3, Number = |x| (-x[0]).fma(x[1], x[2]);
+    /// `-(a * b) - c`, rounded once.
+    "fnmsub" / 3, Number = |x| (-x[0]).fma(x[1], -x[2]);
+    /// Smaller value; NaN if either is.
+    "minimum" / 2, Number = |x| propagate(x[0], x[1], x[0].min(x[1]));
+    /// Larger value; NaN if either is.
+    "maximum" / 2, Number = |x| propagate(x[0], x[1], x[0].max(x[1]));
+    /// Whether the value is not a number.
+    "isnan" / 1, Float = |x| x[0].differs(x[0]);
+    /// Whether the value is infinite.
+    "isinf" / 1, Float = |x| x[0].abs().equals(x[0].constant(f64::INFINITY));
+    /// Whether the value is neither infinite nor NaN.
+    "isfinite" / 1, Float = |x| x[0].abs().lt(x[0].constant(f64::INFINITY));
+    /// The next float above; the smallest positive one above either zero.
+    "next_float" / 1, Float = |x| next_float(x[0]);
+    /// The next float below.
+    "prev_float" / 1, Float = |x| -next_float(-x[0]);
+    /// Degrees to radians: `x * (pi / 180)`.
+    "deg_to_rad" / 1, Float = |x| x[0] * x[0].constant(std::f64::consts::PI / 180.0);
+    /// Radians to degrees: `x * (180 / pi)`.
+    "rad_to_deg" / 1, Float = |x| x[0] * x[0].constant(180.0 / std::f64::consts::PI);
+
+    /// Bits rotated left by `b[i]`, modulo the width.
+    "rol" / 2, Int = |x| rotate_left(x[0], x[1]);
+    /// Bits rotated right by `b[i]`, modulo the width.
+    "ror" / 2, Int = |x| rotate_left(x[0], -x[1]);
+    /// Position of the highest one bit, `floor(log2(x))` of the bits as unsigned; -1 for 0.
+    "log2i" / 1, Int = |x| x[0].constant(i64::from(x[0].dtype().bits()) - 1) - x[0].lzcnt();
+}
+
+/// The row called `name`.
+pub fn find(name: &str) -> Option<&'static Function> {
+    FUNCTIONS.iter().find(|function| function.name == name)
+}
+
+impl Recorder<'_> {
+    /// Records a function of `args`, promoted to their common type (S7).
+    ///
+    /// # Errors
+    /// `TypeMismatch`, `UnsupportedType`, `SizeMismatch`.
+    pub fn function(&mut self, function: &Function, args: &[VarId]) -> Result<VarId> {
+        let op = function.name;
+        let mut dtype = self.dtype(args[0]);
+        for &arg in &args[1..] {
+            let other = self.dtype(arg);
+            dtype =
+                dtype.promote(other).ok_or(Error::TypeMismatch { op, lhs: dtype, rhs: other })?;
+        }
+        if function.class == Class::Float && dtype.is_int() {
+            dtype = dtype.quotient();
+        }
+        if !function.class.contains(dtype) {
+            let expected = function.class.describe();
+            return Err(Error::UnsupportedType { op, dtype, expected });
+        }
+        let args = args.iter().map(|&arg| self.cast(arg, dtype)).collect::<Result<Vec<_>>>()?;
+        self.expand(op, &args, function.recipe)
+    }
+}
+
+fn sign_bit(x: Expr<'_>) -> Expr<'_> {
+    let bits = x.dtype().unsigned();
+    x.reinterpret(bits) & x.constant_of(bits, 1 << (x.dtype().bits() - 1))
+}
+
+fn sign(x: Expr<'_>) -> Expr<'_> {
+    if x.dtype().is_float() {
+        let one = copysign(x.constant(1), x);
+        return x.differs(x).select(x, one);
+    }
+    let negative = x.lt(x.constant(0));
+    // An unsigned value is never negative, so the all-ones pattern is never chosen there.
+    negative.select(!x.constant(0), x.constant(1))
+}
+
+fn copysign<'r>(a: Expr<'r>, b: Expr<'r>) -> Expr<'r> {
+    let magnitude = a.abs().reinterpret(a.dtype().unsigned());
+    (magnitude | sign_bit(b)).reinterpret(a.dtype())
+}
+
+fn mulsign<'r>(a: Expr<'r>, b: Expr<'r>) -> Expr<'r> {
+    (a.reinterpret(a.dtype().unsigned()) ^ sign_bit(b)).reinterpret(a.dtype())
+}
+
+fn propagate<'r>(a: Expr<'r>, b: Expr<'r>, otherwise: Expr<'r>) -> Expr<'r> {
+    if !a.dtype().is_float() {
+        return otherwise;
+    }
+    (a.differs(a) | b.differs(b)).select(a + b, otherwise)
+}
+
+/// Floats of one sign are ordered like their bits: step the bits up if positive, down if negative.
+fn next_float(x: Expr<'_>) -> Expr<'_> {
+    let bits = x.reinterpret(x.dtype().unsigned());
+    let one = bits.constant(1);
+    let stepped = x.gt(x.constant(0)).select(bits + one, bits - one).reinterpret(x.dtype());
+    let from_zero = x.bits(1);
+    let next = x.equals(x.constant(0)).select(from_zero, stepped);
+    let stays = x.differs(x) | x.equals(x.constant(f64::INFINITY));
+    stays.select(x, next)
+}
+
+fn rotate_left<'r>(a: Expr<'r>, count: Expr<'r>) -> Expr<'r> {
+    let bits = a.dtype().unsigned();
+    let width = a.constant_of(bits, u64::from(a.dtype().bits()));
+    let last = a.constant_of(bits, u64::from(a.dtype().bits() - 1));
+    let (value, left) = (a.reinterpret(bits), count.reinterpret(bits) & last);
+    let right = (width - left) & last;
+    (value.shl_by(left) | value.shr_by(right)).reinterpret(a.dtype())
+}
