@@ -67,7 +67,7 @@ impl Recorder<'_> {
     ///
     /// # Errors
     /// `SizeMismatch`, naming the function `name`.
-    pub(super) fn expand(
+    pub(crate) fn expand(
         &mut self,
         name: &'static str,
         args: &[VarId],

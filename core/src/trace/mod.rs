@@ -87,6 +87,9 @@ impl<'t> Recorder<'t> {
 
     /// The lane number of each of `size` lanes, as u32 or u64.
     pub fn lane_index(&mut self, dtype: DType, size: u64) -> VarId {
+        if size == 1 {
+            return self.constant(dtype, 0);
+        }
         self.add(Variable::new(Kind::Index, dtype, size, [None; 4]))
     }
 

@@ -1,0 +1,220 @@
+//! The caching allocator (S17), written once over [`Memory`].
+//!
+//! Freed blocks are kept by size and handed out again. Sizes are rounded up to steps of an eighth of
+//! their power of two (at most 12.5 % more than asked for), at least 64 bytes. Before the device is
+//! asked, the limit is checked; if the device refuses, the cache is emptied and it is asked again.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use crate::backend::Backend;
+use crate::buffer::{Buffer, Release};
+
+/// Bytes in use, kept and allowed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MemoryInfo {
+    /// Bytes of live buffers.
+    pub used: u64,
+    /// Bytes of freed blocks kept for reuse.
+    pub cached: u64,
+    /// Largest `used` so far.
+    pub peak: u64,
+    /// Bytes that may be in use.
+    pub limit: u64,
+}
+
+/// An allocation beyond the limit, or refused by the device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Exhausted {
+    /// Bytes asked for.
+    pub requested: u64,
+    /// State when it failed.
+    pub info: MemoryInfo,
+}
+
+/// Hands out blocks of a device's memory.
+pub struct Allocator {
+    backend: Arc<dyn Backend>,
+    limit: Option<u64>,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    used: u64,
+    cached: u64,
+    peak: u64,
+    free: BTreeMap<usize, Vec<u64>>,
+}
+
+impl Allocator {
+    /// An allocator over a device's memory; without `limit`, 90 % of what the device could hand out.
+    pub fn new(backend: Arc<dyn Backend>, limit: Option<u64>) -> Arc<Self> {
+        Arc::new(Self { backend, limit, state: Mutex::default() })
+    }
+
+    /// A block of `bytes` bytes; its contents are undefined.
+    ///
+    /// # Errors
+    /// `Exhausted` when the limit or the device says no even after the cache was emptied.
+    pub fn alloc(self: &Arc<Self>, bytes: u64) -> Result<Buffer, Exhausted> {
+        let fail = || Exhausted { requested: bytes, info: self.info() };
+        let n = usize::try_from(bytes).map_err(|_| fail())?;
+        let capacity = round_up(n).ok_or_else(fail)?;
+        let address = match self.reuse(capacity) {
+            Some(address) => address,
+            None => self.fresh(capacity).ok_or_else(fail)?,
+        };
+        Ok(Buffer::new(address, n, capacity, self.clone()))
+    }
+
+    /// Gives all kept blocks back to the device; the number of blocks and bytes.
+    pub fn trim(&self) -> (usize, u64) {
+        let mut state = self.lock();
+        let free = std::mem::take(&mut state.free);
+        let bytes = std::mem::take(&mut state.cached);
+        drop(state);
+        let mut blocks = 0;
+        for (capacity, addresses) in free {
+            blocks += addresses.len();
+            for address in addresses {
+                self.backend.memory().free_raw(address, capacity);
+            }
+        }
+        (blocks, bytes)
+    }
+
+    /// Bytes in use, kept and allowed.
+    pub fn info(&self) -> MemoryInfo {
+        let (used, cached, peak) = {
+            let state = self.lock();
+            (state.used, state.cached, state.peak)
+        };
+        MemoryInfo { used, cached, peak, limit: self.limit(used + cached) }
+    }
+
+    /// The limit that was set, else 90 % of what the device has left and we hold already.
+    fn limit(&self, held: u64) -> u64 {
+        self.limit.unwrap_or_else(|| self.backend.memory().capacity().saturating_add(held) / 10 * 9)
+    }
+
+    fn reuse(&self, capacity: usize) -> Option<u64> {
+        let mut state = self.lock();
+        let address = state.free.get_mut(&capacity)?.pop()?;
+        state.cached -= capacity as u64;
+        state.count(capacity);
+        Some(address)
+    }
+
+    fn fresh(&self, capacity: usize) -> Option<u64> {
+        // Asking the system how much is left costs 20 us; small blocks cannot break the limit by much.
+        const SMALL: usize = 1 << 20;
+        if capacity >= SMALL || self.limit.is_some() {
+            let wanted = capacity as u64;
+            let info = self.info();
+            if info.used.saturating_add(info.cached).saturating_add(wanted) > info.limit {
+                self.trim();
+            }
+            if info.used.saturating_add(wanted) > info.limit {
+                return None;
+            }
+        }
+        let memory = self.backend.memory();
+        let address = memory.alloc_raw(capacity).or_else(|| {
+            self.trim();
+            memory.alloc_raw(capacity)
+        })?;
+        self.lock().count(capacity);
+        Some(address)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl State {
+    fn count(&mut self, capacity: usize) {
+        self.used += capacity as u64;
+        self.peak = self.peak.max(self.used);
+    }
+}
+
+impl Release for Allocator {
+    fn release(&self, address: u64, capacity: usize) {
+        let mut state = self.lock();
+        state.used -= capacity as u64;
+        state.cached += capacity as u64;
+        state.free.entry(capacity).or_default().push(address);
+    }
+}
+
+impl Drop for Allocator {
+    fn drop(&mut self) {
+        self.trim();
+    }
+}
+
+/// The next size class: an eighth of the power of two below, at least a cache line.
+fn round_up(bytes: usize) -> Option<usize> {
+    let bytes = bytes.max(64);
+    let step = (1_usize << (bytes.ilog2().max(9) - 3)).max(64);
+    bytes.checked_next_multiple_of(step).filter(|&capacity| capacity <= isize::MAX.cast_unsigned())
+}
+
+/// A number of bytes as people read it: `%.5g` with B, KiB, MiB, GiB or TiB.
+#[derive(Clone, Copy, Debug)]
+pub struct Bytes(pub u64);
+
+impl fmt::Display for Bytes {
+    #[expect(clippy::cast_precision_loss, reason = "five digits are shown")]
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut value = self.0 as f64;
+        let mut unit = "B";
+        for next in ["KiB", "MiB", "GiB", "TiB"] {
+            if value < 1024.0 {
+                break;
+            }
+            value /= 1024.0;
+            unit = next;
+        }
+        let digits = if value < 1.0 { 0 } else { value.log10().floor().max(0.0) as usize };
+        let text = format!("{value:.*}", 4_usize.saturating_sub(digits));
+        let text = if text.contains('.') {
+            text.trim_end_matches('0').trim_end_matches('.')
+        } else {
+            &text
+        };
+        write!(f, "{text} {unit}")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bytes_have_five_digits() {
+        for (bytes, want) in [
+            (0, "0 B"),
+            (4, "4 B"),
+            (4936, "4.8203 KiB"),
+            (1_000_000, "976.56 KiB"),
+            (21_000_000, "20.027 MiB"),
+            (8_000_000_000_000, "7.276 TiB"),
+        ] {
+            assert_eq!(Bytes(bytes).to_string(), want);
+        }
+    }
+
+    #[test]
+    fn classes_waste_at_most_an_eighth() {
+        for bytes in [1, 63, 64, 65, 4096, 5000, 1 << 20, (1 << 20) + 1, 3_000_000_000] {
+            let capacity = round_up(bytes).unwrap();
+            assert!(capacity >= bytes && capacity % 64 == 0);
+            assert!(bytes < 512 || capacity - bytes <= bytes / 8, "{bytes} -> {capacity}");
+        }
+        assert_eq!(round_up(usize::MAX), None);
+    }
+}

@@ -1,0 +1,513 @@
+//! The handle that Rust code and scripts hold: one external reference to a variable.
+
+use std::fmt;
+use std::ops::{Add, BitAnd, BitOr, BitXor, Div, Mul, Neg, Not, Range, Rem, Shl, Shr, Sub};
+use std::sync::Arc;
+
+use crate::dtype::{DType, Element, Scalar};
+use crate::error::{Error, Result};
+use crate::ir::display;
+use crate::ir::op::{Op, ReduceOp, ScatterOp};
+use crate::ir::scalar::{quiet_nan, with_lane};
+use crate::ir::var::{Kind, Serial, VarId};
+use crate::session::Session;
+use crate::trace::functions::{self, Function};
+
+/// A one-dimensional array, evaluated or not. Cloning names the same value; values never change:
+/// writing makes the handle name a new one.
+pub struct Array {
+    session: Session,
+    id: VarId,
+}
+
+impl Array {
+    /// Takes over an external reference.
+    pub(crate) fn adopt(session: Session, id: VarId) -> Self {
+        Self { session, id }
+    }
+
+    pub(crate) fn id(&self) -> VarId {
+        self.id
+    }
+
+    /// The session it belongs to.
+    pub fn session(&self) -> &Session {
+        &self.session
+    }
+
+    /// Lane type.
+    pub fn dtype(&self) -> DType {
+        self.session.with_table(|table| table.get(self.id).dtype)
+    }
+
+    /// Number of lanes.
+    pub fn size(&self) -> u64 {
+        self.session.with_table(|table| table.get(self.id).size)
+    }
+
+    /// Whether there are no lanes.
+    pub fn is_empty(&self) -> bool {
+        self.size() == 0
+    }
+
+    /// The number that dumps show.
+    pub fn serial(&self) -> Serial {
+        self.session.with_table(|table| Serial(table.get(self.id).serial))
+    }
+
+    /// Whether the contents are in memory.
+    pub fn is_evaluated(&self) -> bool {
+        self.session.with_table(|table| table.get(self.id).kind == Kind::Data)
+    }
+
+    /// The number that all lanes hold, if it is known without evaluating.
+    pub fn literal(&self) -> Option<Scalar> {
+        self.session.with_table(|table| {
+            let variable = table.get(self.id);
+            variable.kind.number().map(|bits| variable.dtype.decode(bits))
+        })
+    }
+
+    /// The label, if one was set.
+    pub fn label(&self) -> Option<Arc<str>> {
+        self.session.with_table(|table| table.get(self.id).label.clone())
+    }
+
+    /// Names the array in dumps. If other handles share its value, this one gets a copy of the node.
+    pub fn set_label(&mut self, label: &str) {
+        self.id = self.session.with_table(|table| {
+            let mut id = self.id;
+            if table.get(id).external > 1 {
+                let fork = table.fork(id);
+                table.dec_external(id);
+                id = fork;
+            }
+            // A labelled value must not be found by later recordings.
+            table.forget_number(id);
+            table.get_mut(id).label = Some(label.into());
+            id
+        });
+    }
+
+    // ---- recording ----
+
+    /// Records an elementwise operation with other operands (S6, S7).
+    ///
+    /// # Errors
+    /// `SizeMismatch`, `TypeMismatch`, `UnsupportedType`, `NumberRange`, `ForeignArray`.
+    pub fn apply(&self, op: Op, others: &[Operand<'_>]) -> Result<Self> {
+        self.with_operands(op.spelling(), others, |recorder, ids| recorder.elementwise(op, ids))
+    }
+
+    /// Records a function with further arguments (S7).
+    ///
+    /// # Errors
+    /// As [`Array::apply`].
+    pub fn call(&self, function: &Function, others: &[Operand<'_>]) -> Result<Self> {
+        self.with_operands(function.name, others, |recorder, ids| recorder.function(function, ids))
+    }
+
+    fn with_operands(
+        &self,
+        op: &'static str,
+        others: &[Operand<'_>],
+        record: impl FnOnce(&mut crate::trace::Recorder<'_>, &[VarId]) -> Result<VarId>,
+    ) -> Result<Self> {
+        for other in others {
+            if let Operand::Array(other) = other {
+                self.check_session(op, other)?;
+            }
+        }
+        self.session.record(|recorder| {
+            let dtype = numbers_meet(recorder.dtype(self.id), others, |id| recorder.dtype(id));
+            let mut ids = vec![self.id];
+            for other in others {
+                ids.push(match other {
+                    Operand::Array(array) => array.id,
+                    Operand::Number(number) => recorder.number_for(dtype, *number)?,
+                });
+            }
+            record(recorder, &ids)
+        })
+    }
+
+    fn check_session(&self, op: &'static str, other: &Self) -> Result<()> {
+        if self.session.is(&other.session) { Ok(()) } else { Err(Error::ForeignArray { op }) }
+    }
+
+    /// The array converted to another type (S7, S9).
+    ///
+    /// # Errors
+    /// None at present.
+    pub fn cast(&self, dtype: DType) -> Result<Self> {
+        self.session.record(|recorder| recorder.cast(self.id, dtype))
+    }
+
+    /// The same bits as another type of the same width.
+    ///
+    /// # Errors
+    /// `Argument` if the widths differ.
+    pub fn reinterpret(&self, dtype: DType) -> Result<Self> {
+        self.session.record(|recorder| recorder.reinterpret(self.id, dtype))
+    }
+
+    /// `self[i] ? a[i] : b[i]` for a mask.
+    ///
+    /// # Errors
+    /// `UnsupportedType` if `self` is not a mask; `SizeMismatch`, `TypeMismatch`.
+    pub fn select<'a>(&self, a: impl Into<Operand<'a>>, b: impl Into<Operand<'a>>) -> Result<Self> {
+        let (a, b) = (a.into(), b.into());
+        for other in [&a, &b] {
+            if let Operand::Array(other) = other {
+                self.check_session("select", other)?;
+            }
+        }
+        self.session.record(|recorder| {
+            let dtype = [&a, &b].into_iter().find_map(|operand| match operand {
+                Operand::Array(array) => Some(recorder.dtype(array.id)),
+                Operand::Number(_) => None,
+            });
+            let number_type = |number: Scalar| match number {
+                Scalar::Bool(_) => DType::Mask,
+                Scalar::Int(_) => DType::I32,
+                Scalar::UInt(_) => DType::U64,
+                Scalar::Float(_) => DType::F32,
+            };
+            let mut ids = [self.id; 2];
+            for (id, operand) in ids.iter_mut().zip([&a, &b]) {
+                *id = match operand {
+                    Operand::Array(array) => array.id,
+                    Operand::Number(number) => {
+                        recorder.number_for(dtype.unwrap_or(number_type(*number)), *number)?
+                    }
+                };
+            }
+            recorder.select(self.id, ids[0], ids[1])
+        })
+    }
+
+    /// All lanes combined into one lane, lazily (S11).
+    ///
+    /// # Errors
+    /// `UnsupportedType`, `EmptyReduction`.
+    pub fn reduce(&self, op: ReduceOp) -> Result<Self> {
+        self.session.record(|recorder| recorder.reduce(op, self.id))
+    }
+
+    /// The arithmetic mean, lazily; NaN for an empty array.
+    ///
+    /// # Errors
+    /// `UnsupportedType` for masks.
+    pub fn mean(&self) -> Result<Self> {
+        self.session.record(|recorder| recorder.mean(self.id))
+    }
+
+    /// `self[index[i]]`, 0 where `active` is false or the index out of bounds (S13).
+    ///
+    /// # Errors
+    /// `UnsupportedType`, `SizeMismatch`, `ForeignArray`. Bounds errors come later.
+    pub fn gather(&self, index: &Self, active: Option<&Self>) -> Result<Self> {
+        self.check_session("gather", index)?;
+        self.session
+            .record(|recorder| recorder.gather(self.id, index.id, active.map(|active| active.id)))
+    }
+
+    /// Writes `value[i]` at `index[i]` where `active`: the handle then names the new value (S12).
+    ///
+    /// # Errors
+    /// `UnsupportedType`, `TypeMismatch`, `SizeMismatch`, `ForeignArray`. Bounds errors come later.
+    pub fn scatter<'a>(
+        &mut self,
+        op: ScatterOp,
+        value: impl Into<Operand<'a>>,
+        index: &Self,
+        active: Option<&Self>,
+    ) -> Result<()> {
+        self.check_session(op.name(), index)?;
+        let value = value.into();
+        if let Operand::Array(value) = value {
+            self.check_session(op.name(), value)?;
+        }
+        let written = self.session.record(|recorder| {
+            let value = match value {
+                Operand::Array(array) => array.id,
+                Operand::Number(number) => {
+                    let dtype = recorder.dtype(self.id);
+                    let bits = dtype.encode(number)?;
+                    recorder.literal(dtype, bits, 1)
+                }
+            };
+            recorder.scatter(op, self.id, value, index.id, active.map(|active| active.id))
+        })?;
+        *self = written;
+        Ok(())
+    }
+
+    /// The array in `size` lanes, if it has one lane (or `size` already).
+    ///
+    /// # Errors
+    /// `SizeMismatch`.
+    pub fn resize(&self, size: u64) -> Result<Self> {
+        self.session.record(|recorder| recorder.widen(self.id, size))
+    }
+
+    // ---- contents ----
+
+    /// Evaluates the array, and only it.
+    ///
+    /// # Errors
+    /// As [`Session::eval`].
+    pub fn eval(&self) -> Result<()> {
+        self.session.eval(&[self])
+    }
+
+    /// Puts a number into memory; data stays as it is.
+    pub(crate) fn materialize(&self) -> Result<()> {
+        self.session.with_evaluator(|evaluator| evaluator.fill(self.id))
+    }
+
+    /// The device address of the contents, evaluating them if need be.
+    ///
+    /// # Errors
+    /// As [`Session::eval`].
+    pub fn address(&self) -> Result<u64> {
+        self.session.evaluate_for("the address of an array", self.id)?;
+        self.materialize()?;
+        Ok(self.session.with_table(|table| {
+            table.get(self.id).data.as_ref().map_or(0, |buffer| buffer.address())
+        }))
+    }
+
+    /// All lanes; `T` must be the lane type.
+    ///
+    /// # Errors
+    /// `UnsupportedType` for another type; what evaluation fails with; a pending bounds error.
+    pub fn to_vec<T: Element>(&self) -> Result<Vec<T>> {
+        let dtype = self.dtype();
+        if dtype != T::DTYPE {
+            let expected = T::DTYPE.script_name();
+            return Err(Error::UnsupportedType { op: "to_vec", dtype, expected });
+        }
+        let bytes = self.read_bytes(0..self.size())?;
+        Ok(bytes.chunks_exact(dtype.bytes()).map(|lane| T::from_bits64(word(lane))).collect())
+    }
+
+    /// The lanes of a range as numbers; only these are read back.
+    ///
+    /// # Errors
+    /// As [`Array::to_vec`]; `IndexOutOfRange`.
+    pub fn read(&self, lanes: Range<u64>) -> Result<Vec<Scalar>> {
+        let dtype = self.dtype();
+        let bytes = self.read_bytes(lanes)?;
+        Ok(bytes.chunks_exact(dtype.bytes()).map(|lane| dtype.decode(word(lane))).collect())
+    }
+
+    /// One lane; negative numbers count from the end.
+    ///
+    /// # Errors
+    /// As [`Array::read`].
+    pub fn item(&self, index: i64) -> Result<Scalar> {
+        let size = self.size();
+        let lane = if index < 0 { i128::from(index) + i128::from(size) } else { i128::from(index) };
+        let lane = u64::try_from(lane).ok().filter(|&lane| lane < size);
+        let lane = lane.ok_or(Error::IndexOutOfRange { index, size })?;
+        let lanes = self.read(lane..lane + 1)?;
+        lanes.first().copied().ok_or(Error::IndexOutOfRange { index, size })
+    }
+
+    /// The little-endian bytes of a range of lanes; every NaN is the quiet NaN.
+    ///
+    /// # Errors
+    /// As [`Array::read`].
+    pub fn read_bytes(&self, lanes: Range<u64>) -> Result<Vec<u8>> {
+        let (dtype, size) = (self.dtype(), self.size());
+        if lanes.end > size {
+            let index = i64::try_from(lanes.end).unwrap_or(i64::MAX);
+            return Err(Error::IndexOutOfRange { index, size });
+        }
+        self.session.evaluate_for("reading an array", self.id)?;
+        self.session.sync()?;
+        let (data, number) = self.session.with_table(|table| {
+            let variable = table.get(self.id);
+            (variable.data.clone(), variable.kind.number())
+        });
+        let width = dtype.bytes();
+        let n = usize::try_from(lanes.end.saturating_sub(lanes.start)).unwrap_or(usize::MAX);
+        let mut bytes = vec![0; n.saturating_mul(width)];
+        if let Some(bits) = number {
+            for lane in bytes.chunks_exact_mut(width) {
+                lane.copy_from_slice(&bits.to_le_bytes()[..width]);
+            }
+        } else if let Some(data) = data {
+            let start = data.address() + lanes.start * width as u64;
+            self.session.backend().memory().read(start, &mut bytes);
+        }
+        if dtype.is_float() {
+            quieten(dtype, &mut bytes);
+        }
+        Ok(bytes)
+    }
+
+    /// The trace that the array depends on, in the DOT language.
+    pub fn graphviz(&self) -> String {
+        self.session.with_table(|table| display::graphviz(table, &[self.id]))
+    }
+}
+
+fn word(lane: &[u8]) -> u64 {
+    let mut word = [0; 8];
+    word[..lane.len()].copy_from_slice(lane);
+    u64::from_le_bytes(word)
+}
+
+fn quieten(dtype: DType, bytes: &mut [u8]) {
+    let nan = quiet_nan(dtype).to_le_bytes();
+    for lane in bytes.chunks_exact_mut(dtype.bytes()) {
+        let bits = word(lane);
+        let is_nan = with_lane!(dtype, T => {
+            let x = T::from_bits64(bits);
+            x.partial_cmp(&x).is_none()
+        }, mask => false);
+        if is_nan {
+            lane.copy_from_slice(&nan[..dtype.bytes()]);
+        }
+    }
+}
+
+/// The type in which numbers join: that of the first array, promoted with the other arrays.
+fn numbers_meet(first: DType, others: &[Operand<'_>], dtype: impl Fn(VarId) -> DType) -> DType {
+    others.iter().fold(first, |common, other| match other {
+        Operand::Array(array) => common.promote(dtype(array.id)).unwrap_or(common),
+        Operand::Number(_) => common,
+    })
+}
+
+impl Clone for Array {
+    fn clone(&self) -> Self {
+        self.session.with_table(|table| table.inc_external(self.id));
+        Self { session: self.session.clone(), id: self.id }
+    }
+}
+
+impl Drop for Array {
+    fn drop(&mut self) {
+        self.session.with_table(|table| table.dec_external(self.id));
+    }
+}
+
+impl fmt::Debug for Array {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {} [{}]", self.serial(), self.dtype(), self.size())
+    }
+}
+
+/// An operand of an operation: another array, or a number that takes the array's type.
+#[derive(Clone, Copy, Debug)]
+pub enum Operand<'a> {
+    /// An array.
+    Array(&'a Array),
+    /// A number.
+    Number(Scalar),
+}
+
+impl<'a> From<&'a Array> for Operand<'a> {
+    fn from(array: &'a Array) -> Self {
+        Self::Array(array)
+    }
+}
+
+macro_rules! number_operands {
+    ($($t:ty),*) => { $(
+        impl From<$t> for Operand<'_> {
+            fn from(number: $t) -> Self { Self::Number(number.into()) }
+        }
+    )* };
+}
+number_operands!(bool, i32, u32, i64, u64, f32, f64, Scalar);
+
+/// Operators cannot return errors: they panic with the message that the method would return.
+#[track_caller]
+fn expect(result: Result<Array>) -> Array {
+    result.unwrap_or_else(|error| panic!("{error}"))
+}
+
+macro_rules! binary_operators {
+    ($($trait:ident $method:ident $op:ident),*) => { $(
+        /// # Panics
+        /// If sizes or types do not fit; [`Array::apply`] returns an error instead.
+        impl<'a, T: Into<Operand<'a>>> $trait<T> for &Array {
+            type Output = Array;
+            #[track_caller]
+            fn $method(self, other: T) -> Array { expect(self.apply(Op::$op, &[other.into()])) }
+        }
+        /// # Panics
+        /// If sizes or types do not fit; [`Array::apply`] returns an error instead.
+        impl<'a, T: Into<Operand<'a>>> $trait<T> for Array {
+            type Output = Array;
+            #[track_caller]
+            fn $method(self, other: T) -> Array { expect(self.apply(Op::$op, &[other.into()])) }
+        }
+    )* };
+}
+binary_operators!(
+    Add add Add, Sub sub Sub, Mul mul Mul, Div div Div, Rem rem Rem,
+    BitAnd bitand And, BitOr bitor Or, BitXor bitxor Xor, Shl shl Shl, Shr shr Shr
+);
+
+macro_rules! unary_operators {
+    ($($trait:ident $method:ident $op:ident),*) => { $(
+        /// # Panics
+        /// If the operation does not take the type; [`Array::apply`] returns an error instead.
+        impl $trait for &Array {
+            type Output = Array;
+            #[track_caller]
+            fn $method(self) -> Array { expect(self.apply(Op::$op, &[])) }
+        }
+    )* };
+}
+unary_operators!(Neg neg Neg, Not not Not);
+
+macro_rules! methods {
+    (unary $($name:ident $op:ident),*; compare $($cname:ident $cop:ident),*; reduce $($rname:ident $rop:ident),*; function $($fname:ident),*) => {
+        impl Array {
+            $(
+                #[doc = concat!("Records [`Op::", stringify!($op), "`].\n\n# Errors\n`UnsupportedType`.")]
+                pub fn $name(&self) -> Result<Self> { self.apply(Op::$op, &[]) }
+            )*
+            $(
+                #[doc = concat!("Records [`Op::", stringify!($cop), "`].\n\n# Errors\nAs [`Array::apply`].")]
+                pub fn $cname<'a>(&self, other: impl Into<Operand<'a>>) -> Result<Self> {
+                    self.apply(Op::$cop, &[other.into()])
+                }
+            )*
+            $(
+                #[doc = concat!("Records [`ReduceOp::", stringify!($rop), "`].\n\n# Errors\nAs [`Array::reduce`].")]
+                pub fn $rname(&self) -> Result<Self> { self.reduce(ReduceOp::$rop) }
+            )*
+            $(
+                #[doc = concat!("Records the function `", stringify!($fname), "` of `trace/functions.rs`.\n\n# Errors\nAs [`Array::call`].")]
+                pub fn $fname(&self) -> Result<Self> {
+                    let function = functions::find(stringify!($fname));
+                    self.call(function.expect("internal error: a function without a row"), &[])
+                }
+            )*
+        }
+    };
+}
+methods!(
+    unary abs Abs, sqrt Sqrt, floor Floor, ceil Ceil, round Round, trunc Trunc,
+        popcnt Popcnt, lzcnt Lzcnt, tzcnt Tzcnt, brev Brev;
+    compare eq Eq, neq Ne, lt Lt, le Le, gt Gt, ge Ge, min Min, max Max, idiv IDiv, mulhi MulHi;
+    reduce hsum Sum, hprod Prod, hmin Min, hmax Max, count Count, any Any, all All;
+    function exp, log, sin, cos, tanh, sqr, rcp, rsqrt, isnan, isinf, isfinite
+);
+
+impl Array {
+    /// `self * b + c`, rounded once.
+    ///
+    /// # Errors
+    /// As [`Array::apply`].
+    pub fn fma<'a>(&self, b: impl Into<Operand<'a>>, c: impl Into<Operand<'a>>) -> Result<Self> {
+        self.apply(Op::Fma, &[b.into(), c.into()])
+    }
+}

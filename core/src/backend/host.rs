@@ -1,0 +1,99 @@
+//! The memory of the CPU backends: blocks from the process's allocator.
+#![expect(unsafe_code, reason = "buffers are raw blocks; every access to one goes through here")]
+
+use std::alloc::{Layout, alloc_zeroed, dealloc};
+
+use super::Memory;
+
+/// Every block starts on a cache line, which is also the widest vector.
+const ALIGNMENT: usize = 64;
+
+/// Host memory.
+#[derive(Debug, Default)]
+pub struct HostMemory;
+
+fn layout(bytes: usize) -> Option<Layout> {
+    Layout::from_size_align(bytes.max(1), ALIGNMENT).ok()
+}
+
+/// The block's bytes for reading.
+///
+/// # Safety
+/// `address` must be a live block of at least `bytes` bytes that nobody writes meanwhile.
+unsafe fn bytes_at<'a>(address: u64, bytes: usize) -> &'a [u8] {
+    // SAFETY: passed on to the caller.
+    unsafe { std::slice::from_raw_parts(pointer(address), bytes) }
+}
+
+/// The block's bytes for writing.
+///
+/// # Safety
+/// `address` must be a live block of at least `bytes` bytes that nobody else uses meanwhile.
+unsafe fn bytes_at_mut<'a>(address: u64, bytes: usize) -> &'a mut [u8] {
+    // SAFETY: passed on to the caller.
+    unsafe { std::slice::from_raw_parts_mut(pointer(address), bytes) }
+}
+
+/// An address of host memory as a pointer.
+#[inline(always)]
+#[expect(clippy::cast_possible_truncation, reason = "host addresses fit a host pointer")]
+pub(super) fn pointer(address: u64) -> *mut u8 {
+    std::ptr::with_exposed_provenance_mut(address as usize)
+}
+
+impl Memory for HostMemory {
+    fn alloc_raw(&self, bytes: usize) -> Option<u64> {
+        // SAFETY: the layout's size is not zero.
+        let block = unsafe { alloc_zeroed(layout(bytes)?) };
+        (!block.is_null()).then(|| block.expose_provenance() as u64)
+    }
+
+    fn free_raw(&self, address: u64, bytes: usize) {
+        if let Some(layout) = layout(bytes) {
+            // SAFETY: the block came from `alloc_raw` with the same size, and its buffer is gone.
+            unsafe { dealloc(pointer(address), layout) }
+        }
+    }
+
+    fn fill(&self, address: u64, pattern: u64, bytes: usize, n: u64) {
+        let Ok(n) = usize::try_from(n) else { return };
+        // SAFETY: the evaluation that fills a buffer is its only user.
+        let block = unsafe { bytes_at_mut(address, bytes * n) };
+        let pattern = &pattern.to_le_bytes()[..bytes];
+        for element in block.chunks_exact_mut(bytes) {
+            element.copy_from_slice(pattern);
+        }
+    }
+
+    fn copy(&self, target: u64, source: u64, bytes: usize) {
+        // SAFETY: buffers are distinct blocks; the target is not shared yet.
+        let target = unsafe { bytes_at_mut(target, bytes) };
+        // SAFETY: the source is kept alive by the caller, and shared buffers are never written.
+        target.copy_from_slice(unsafe { bytes_at(source, bytes) });
+    }
+
+    fn write(&self, target: u64, source: &[u8]) {
+        // SAFETY: the target is not shared yet.
+        unsafe { bytes_at_mut(target, source.len()) }.copy_from_slice(source);
+    }
+
+    fn read(&self, source: u64, target: &mut [u8]) {
+        // SAFETY: the source is kept alive by the caller, and shared buffers are never written.
+        target.copy_from_slice(unsafe { bytes_at(source, target.len()) });
+    }
+
+    fn capacity(&self) -> u64 {
+        let available = read_kilobytes("/proc/meminfo", "MemAvailable:").unwrap_or(u64::MAX);
+        let group = ["/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"]
+            .iter()
+            .find_map(|path| std::fs::read_to_string(path).ok()?.trim().parse().ok())
+            .unwrap_or(u64::MAX);
+        available.min(group)
+    }
+}
+
+fn read_kilobytes(path: &str, key: &str) -> Option<u64> {
+    let text = std::fs::read_to_string(path).ok()?;
+    let line = text.lines().find(|line| line.starts_with(key))?;
+    line.split_whitespace().nth(1)?.parse::<u64>().ok().map(|kilobytes| kilobytes * 1024)
+}

@@ -1,0 +1,408 @@
+//! A kernel as a list of steps with the places of their lanes.
+//!
+//! Values live in slots of a block of lanes, reused after their last use; loads read buffers in place
+//! and a value that is only stored is computed in its buffer. Uniform values are computed once per
+//! thread with one lane and then repeated over a whole slot.
+#![deny(clippy::wildcard_enum_match_arm)]
+
+use super::Isa;
+use super::memory_steps::{AccessFn, gather_step, scatter_step};
+use super::reduce::{Accumulate, accumulate_step};
+use super::steps::{Step, broadcast, copying, elementwise, lane_number};
+use crate::dtype::DType;
+use crate::ir::kernel::{BufferIndex, Code, End, Inst, Kernel, LiteralMode, Reg};
+use crate::ir::op::ReduceOp;
+
+/// Where the lanes of a value are.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Place {
+    /// A slot of the block memory, by its offset in bytes per lane.
+    Slot(u32),
+    /// This lane of the buffer whose address is in this word of the parameter block.
+    Buffer {
+        /// Word of the address.
+        word: u32,
+        /// Bytes of an element.
+        bytes: u32,
+    },
+    /// Element 0 of that buffer, or the word itself: a uniform value in memory.
+    Scalar {
+        /// Word of the address, or of the value.
+        word: u32,
+        /// Whether the word holds the value itself.
+        direct: bool,
+    },
+    /// A number of the program's own.
+    Number(u32),
+    /// No argument.
+    Absent,
+}
+
+/// One instruction, ready to run.
+#[derive(Clone, Copy)]
+pub(super) enum Action {
+    /// Compute lanes from lanes.
+    Compute {
+        /// The loop.
+        step: Step,
+        /// Arguments.
+        sources: [Place; 3],
+        /// Result.
+        target: Place,
+    },
+    /// Read indexed elements.
+    Gather {
+        /// The loop.
+        step: AccessFn,
+        /// Index and active mask.
+        sources: [Place; 2],
+        /// Result.
+        target: Place,
+        /// The buffer.
+        buffer: Accessed,
+    },
+    /// Write indexed elements.
+    Scatter {
+        /// The loop.
+        step: AccessFn,
+        /// Index and active mask.
+        sources: [Place; 2],
+        /// The value.
+        value: Place,
+        /// The buffer.
+        buffer: Accessed,
+    },
+    /// Add lanes to the accumulators of a reduction.
+    Reduce {
+        /// The loop.
+        step: Accumulate,
+        /// The value.
+        value: Place,
+        /// Number of the reduction.
+        reduction: usize,
+    },
+}
+
+/// A buffer that is accessed by index.
+#[derive(Clone, Copy)]
+pub(super) struct Accessed {
+    /// Word of the address.
+    pub(super) address: usize,
+    /// Word of the length.
+    pub(super) length: usize,
+    /// Number of the access that reports errors.
+    pub(super) error: Option<usize>,
+}
+
+/// A reduction at the end of the kernel.
+#[derive(Clone, Copy)]
+pub(super) struct Reduction {
+    pub(super) op: ReduceOp,
+    pub(super) dtype: DType,
+    /// Word of the result's address.
+    pub(super) address: usize,
+}
+
+/// A kernel as the interpreter runs it.
+pub(super) struct Program {
+    /// Run once per thread with one lane.
+    pub(super) prologue: Vec<Action>,
+    /// Run for every block.
+    pub(super) body: Vec<Action>,
+    /// Uniform slots to repeat over the block after the prologue.
+    pub(super) repeats: Vec<(Step, u32)>,
+    pub(super) reductions: Vec<Reduction>,
+    pub(super) numbers: Vec<u64>,
+    pub(super) n_accesses: usize,
+    /// Block memory per lane, in bytes.
+    pub(super) bytes_per_lane: u32,
+    /// Whether lanes must run in order on one thread.
+    pub(super) in_order: bool,
+}
+
+/// Lowers a kernel.
+pub(super) fn lower(kernel: &Kernel, mode: LiteralMode, isa: Isa) -> Program {
+    let mut lowering = Lowering {
+        kernel,
+        mode,
+        isa,
+        places: vec![Place::Absent; kernel.insts.len()],
+        last_use: last_uses(kernel),
+        slots: Slots::default(),
+        program: Program {
+            prologue: Vec::new(),
+            body: Vec::with_capacity(kernel.insts.len()),
+            repeats: Vec::new(),
+            reductions: Vec::new(),
+            numbers: Vec::new(),
+            n_accesses: kernel.accesses.len(),
+            bytes_per_lane: 0,
+            in_order: kernel.has_scatter(),
+        },
+    };
+    let destinations = destinations(kernel);
+    for (i, inst) in kernel.insts.iter().enumerate() {
+        lowering.inst(i, inst, destinations[i]);
+    }
+    for end in &kernel.ends {
+        lowering.end(end, &destinations);
+    }
+    lowering.program.bytes_per_lane = lowering.slots.bytes_per_lane;
+    lowering.program
+}
+
+struct Lowering<'k> {
+    kernel: &'k Kernel,
+    mode: LiteralMode,
+    isa: Isa,
+    places: Vec<Place>,
+    last_use: Vec<usize>,
+    slots: Slots,
+    program: Program,
+}
+
+impl Lowering<'_> {
+    fn inst(&mut self, i: usize, inst: &Inst, destination: Option<BufferIndex>) {
+        let uniform = i < self.kernel.n_uniform;
+        match inst.code {
+            Code::Literal(literal) => self.literal(i, literal as usize),
+            Code::Constant(bits) => self.number(i, bits),
+            Code::Load(buffer) => {
+                let word = self.word(buffer);
+                if uniform {
+                    self.uniform_source(i, Place::Scalar { word, direct: false });
+                } else {
+                    self.places[i] = Place::Buffer { word, bytes: bytes(inst.dtype) };
+                }
+            }
+            Code::Index => {
+                let step = lane_number(self.isa, inst.dtype);
+                self.compute(i, step, [Place::Absent; 3], destination);
+            }
+            Code::Op(op) => {
+                let operand = inst.args().last().map_or(inst.dtype, |arg| self.kernel.dtype(arg));
+                let step = elementwise(self.isa, op, inst.dtype, operand);
+                let sources = inst.args.map(|arg| self.place(arg));
+                self.compute(i, step, sources, destination);
+            }
+            Code::Gather { source, access } => self.gather(i, inst, source, access, destination),
+        }
+        self.release_after(i, inst);
+    }
+
+    /// A literal is a number of the program, or a word of the parameter block.
+    fn literal(&mut self, i: usize, literal: usize) {
+        match self.mode {
+            LiteralMode::Embedded => self.number(i, self.kernel.literals[literal].1),
+            LiteralMode::Parameter => {
+                let word = small(self.kernel.literal_word(literal));
+                self.uniform_source(i, Place::Scalar { word, direct: true });
+            }
+        }
+    }
+
+    fn number(&mut self, i: usize, bits: u64) {
+        let number = small(self.program.numbers.len());
+        self.program.numbers.push(bits);
+        self.uniform_source(i, Place::Number(number));
+    }
+
+    /// A uniform value in memory: used where it is by the prologue, repeated into a slot for lanes.
+    fn uniform_source(&mut self, i: usize, source: Place) {
+        let dtype = self.kernel.insts[i].dtype;
+        if i >= self.kernel.n_uniform {
+            let target = self.slots.take(dtype);
+            self.program.body.push(Action::Compute {
+                step: broadcast(dtype),
+                sources: [source, Place::Absent, Place::Absent],
+                target,
+            });
+            self.places[i] = target;
+        } else if self.last_use[i] < self.kernel.n_uniform {
+            self.places[i] = source;
+        } else {
+            self.compute(i, copying(dtype), [source, Place::Absent, Place::Absent], None);
+        }
+    }
+
+    fn compute(
+        &mut self,
+        i: usize,
+        step: Step,
+        sources: [Place; 3],
+        destination: Option<BufferIndex>,
+    ) {
+        let target = self.target(i, destination);
+        self.push(i, Action::Compute { step, sources, target });
+    }
+
+    fn gather(
+        &mut self,
+        i: usize,
+        inst: &Inst,
+        source: BufferIndex,
+        access: Option<u32>,
+        destination: Option<BufferIndex>,
+    ) {
+        let index = inst.args[0].map_or(DType::U32, |index| self.kernel.dtype(index));
+        let step = gather_step(inst.dtype, index);
+        let sources = [self.place(inst.args[0]), self.place(inst.args[1])];
+        let buffer = self.accessed(source, access);
+        let target = self.target(i, destination);
+        self.push(i, Action::Gather { step, sources, target, buffer });
+    }
+
+    fn end(&mut self, end: &End, destinations: &[Option<BufferIndex>]) {
+        match *end {
+            End::Store { value, buffer } if destinations[value.index()] == Some(buffer) => {}
+            End::Store { value, buffer } => {
+                let dtype = self.kernel.dtype(value);
+                let target = Place::Buffer { word: self.word(buffer), bytes: bytes(dtype) };
+                let sources = [self.place(Some(value)), Place::Absent, Place::Absent];
+                self.program.body.push(Action::Compute { step: copying(dtype), sources, target });
+            }
+            End::Reduce { op, value, buffer } => {
+                let operand = self.kernel.dtype(value);
+                let reduction = self.program.reductions.len();
+                self.program.reductions.push(Reduction {
+                    op,
+                    dtype: self.kernel.buffers[buffer.index()].dtype,
+                    address: self.kernel.address_word(buffer),
+                });
+                let step = accumulate_step(op, operand);
+                let value = self.place(Some(value));
+                self.program.body.push(Action::Reduce { step, value, reduction });
+            }
+            End::Scatter { op, value, index, active, target, access } => {
+                let step = scatter_step(op, self.kernel.dtype(value), self.kernel.dtype(index));
+                let sources = [self.place(Some(index)), self.place(active)];
+                let (value, buffer) = (self.place(Some(value)), self.accessed(target, access));
+                self.program.body.push(Action::Scatter { step, sources, value, buffer });
+            }
+        }
+    }
+
+    /// The place of a new value: its output buffer if it is only stored, else a slot. A uniform value
+    /// that lanes use is repeated over its slot.
+    fn target(&mut self, i: usize, destination: Option<BufferIndex>) -> Place {
+        let dtype = self.kernel.insts[i].dtype;
+        let place = match destination {
+            Some(buffer) => Place::Buffer { word: self.word(buffer), bytes: bytes(dtype) },
+            None => self.slots.take(dtype),
+        };
+        if let Place::Slot(offset) = place
+            && i < self.kernel.n_uniform
+            && self.last_use[i] >= self.kernel.n_uniform
+        {
+            self.program.repeats.push((broadcast(dtype), offset));
+        }
+        self.places[i] = place;
+        place
+    }
+
+    fn push(&mut self, i: usize, action: Action) {
+        let uniform = i < self.kernel.n_uniform;
+        let list = if uniform { &mut self.program.prologue } else { &mut self.program.body };
+        list.push(action);
+    }
+
+    fn place(&self, reg: Option<Reg>) -> Place {
+        reg.map_or(Place::Absent, |reg| self.places[reg.index()])
+    }
+
+    fn word(&self, buffer: BufferIndex) -> u32 {
+        small(self.kernel.address_word(buffer))
+    }
+
+    fn accessed(&self, buffer: BufferIndex, access: Option<u32>) -> Accessed {
+        let address = self.kernel.address_word(buffer);
+        let length = self.kernel.length_word(buffer);
+        let length = length.expect("internal error: an accessed buffer has a length");
+        Accessed { address, length, error: access.map(|access| access as usize) }
+    }
+
+    /// Frees the slots of arguments whose last use was instruction `i`, after its own slot was taken,
+    /// so that a result never overlaps an argument. Uniform slots that lanes use stay.
+    fn release_after(&mut self, i: usize, inst: &Inst) {
+        for arg in inst.args() {
+            let arg_is_shared = arg.index() < self.kernel.n_uniform && i >= self.kernel.n_uniform;
+            if self.last_use[arg.index()] == i && !arg_is_shared {
+                // An argument that appears twice is freed once.
+                self.last_use[arg.index()] = usize::MAX;
+                if let Place::Slot(offset) = self.places[arg.index()] {
+                    self.slots.put(self.kernel.dtype(arg), offset);
+                }
+            }
+        }
+    }
+}
+
+/// Slots per element width, by offset in bytes per lane.
+#[derive(Default)]
+struct Slots {
+    free: [Vec<u32>; 9],
+    bytes_per_lane: u32,
+}
+
+impl Slots {
+    fn take(&mut self, dtype: DType) -> Place {
+        Place::Slot(self.free[dtype.bytes()].pop().unwrap_or_else(|| {
+            let offset = self.bytes_per_lane;
+            self.bytes_per_lane += bytes(dtype);
+            offset
+        }))
+    }
+
+    fn put(&mut self, dtype: DType, offset: u32) {
+        self.free[dtype.bytes()].push(offset);
+    }
+}
+
+/// The last instruction that uses each value; `insts.len()` if an end does.
+fn last_uses(kernel: &Kernel) -> Vec<usize> {
+    let mut last = vec![0; kernel.insts.len()];
+    for (i, inst) in kernel.insts.iter().enumerate() {
+        for arg in inst.args() {
+            last[arg.index()] = i;
+        }
+    }
+    let mut by_end = |reg: Reg| last[reg.index()] = kernel.insts.len();
+    for end in &kernel.ends {
+        match *end {
+            End::Store { value, .. } | End::Reduce { value, .. } => by_end(value),
+            End::Scatter { value, index, active, .. } => {
+                by_end(value);
+                by_end(index);
+                active.into_iter().for_each(&mut by_end);
+            }
+        }
+    }
+    last
+}
+
+/// The buffer in which a value can be computed: the first one it is stored to, if it varies by lane.
+///
+/// Other instructions may read it there too; nothing else writes that buffer.
+fn destinations(kernel: &Kernel) -> Vec<Option<BufferIndex>> {
+    let mut destinations = vec![None; kernel.insts.len()];
+    for end in &kernel.ends {
+        if let End::Store { value, buffer } = *end {
+            let computed = match kernel.inst(value).code {
+                Code::Op(_) | Code::Index | Code::Gather { .. } => true,
+                Code::Literal(_) | Code::Constant(_) | Code::Load(_) => false,
+            };
+            if computed && !kernel.is_uniform(value) && destinations[value.index()].is_none() {
+                destinations[value.index()] = Some(buffer);
+            }
+        }
+    }
+    destinations
+}
+
+fn bytes(dtype: DType) -> u32 {
+    small(dtype.bytes())
+}
+
+fn small(number: usize) -> u32 {
+    u32::try_from(number).expect("internal error: more than 2^32 values in a kernel")
+}

@@ -1,0 +1,120 @@
+//! Reductions with the fixed tree of S11.
+//!
+//! Chunks of 4096 lanes by lane number; in a chunk lane j goes to accumulator j mod 32, in order;
+//! accumulators combine by halves; chunk results combine pairwise, level by level, an odd last one
+//! passing up unchanged. Missing lanes hold the identity, so they are skipped.
+#![expect(unsafe_code, reason = "lanes are addressed by raw pointers into blocks")]
+
+use std::marker::PhantomData;
+
+use crate::dtype::{DType, Element};
+use crate::ir::op::{Op, OpVisitor, ReduceOp};
+use crate::ir::scalar::{Lane, apply_bits, identity_bits, with_lane};
+
+/// Lanes in a chunk.
+pub(super) const CHUNK: usize = 4096;
+/// Accumulators in a chunk.
+pub(super) const ACCUMULATORS: usize = 32;
+
+/// One chunk's accumulators, as bit patterns of the result type in 64-bit words.
+pub(super) type Accumulators = [u64; ACCUMULATORS];
+
+/// Adds a block of lanes, whose first lane is a multiple of 32, to the accumulators.
+///
+/// # Safety
+/// The lanes must be valid for `n` values of the operand type.
+pub(super) type Accumulate = unsafe fn(&mut Accumulators, *const u8, usize);
+
+/// # Safety
+/// As for [`Accumulate`].
+unsafe fn accumulate<S: Element, T: Lane + From2<S>, const OP: u8>(
+    accumulators: &mut Accumulators,
+    lanes: *const u8,
+    n: usize,
+) {
+    let op = const { Op::from_number(OP) };
+    // SAFETY: the caller vouches for the lanes.
+    let lanes = unsafe { std::slice::from_raw_parts(lanes.cast::<S>(), n) };
+    let mut values: [T; ACCUMULATORS] = accumulators.map(T::from_bits64);
+    for row in lanes.chunks(ACCUMULATORS) {
+        for (value, &lane) in values.iter_mut().zip(row) {
+            let lane = T::from2(lane);
+            *value = T::apply(op, *value, lane, lane);
+        }
+    }
+    *accumulators = values.map(T::to_bits64);
+}
+
+/// A lane as the type that is accumulated: itself, or a mask as 0 or 1.
+trait From2<S> {
+    fn from2(lane: S) -> Self;
+}
+
+impl<T> From2<T> for T {
+    #[inline(always)]
+    fn from2(lane: T) -> T {
+        lane
+    }
+}
+
+impl From2<bool> for u64 {
+    #[inline(always)]
+    fn from2(lane: bool) -> u64 {
+        u64::from(lane)
+    }
+}
+
+struct Pick<T>(PhantomData<T>);
+
+impl<T: Lane> OpVisitor for Pick<T> {
+    type Output = Accumulate;
+    fn visit<const OP: u8>(&self) -> Accumulate {
+        accumulate::<T, T, OP>
+    }
+}
+
+/// The accumulation of `op` over lanes of type `operand`.
+pub(super) fn accumulate_step(op: ReduceOp, operand: DType) -> Accumulate {
+    if op == ReduceOp::Count {
+        return accumulate::<bool, u64, { Op::Add as u8 }>;
+    }
+    with_lane!(operand,
+        T => op.combine().specialize(&Pick::<T>(PhantomData)),
+        mask => op.combine().specialize(&Pick::<bool>(PhantomData)))
+}
+
+/// Accumulators before the first lane.
+pub(super) fn fresh(op: ReduceOp, dtype: DType) -> Accumulators {
+    [identity_bits(op, dtype); ACCUMULATORS]
+}
+
+/// The result of a chunk: accumulators combined by halves.
+pub(super) fn finish_chunk(op: ReduceOp, dtype: DType, mut values: Accumulators) -> u64 {
+    let mut half = ACCUMULATORS / 2;
+    while half > 0 {
+        for i in 0..half {
+            values[i] = combine(op, dtype, values[i], values[i + half]);
+        }
+        half /= 2;
+    }
+    values[0]
+}
+
+/// The result of all chunks: combined pairwise in order, level by level.
+pub(super) fn finish(op: ReduceOp, dtype: DType, mut chunks: Vec<u64>) -> u64 {
+    while chunks.len() > 1 {
+        let n_pairs = chunks.len().div_ceil(2);
+        for i in 0..n_pairs {
+            chunks[i] = match chunks.get(2 * i + 1) {
+                Some(&second) => combine(op, dtype, chunks[2 * i], second),
+                None => chunks[2 * i],
+            };
+        }
+        chunks.truncate(n_pairs);
+    }
+    chunks.first().copied().unwrap_or_else(|| identity_bits(op, dtype))
+}
+
+fn combine(op: ReduceOp, dtype: DType, a: u64, b: u64) -> u64 {
+    apply_bits(op.combine(), dtype, dtype, [a, b, b])
+}

@@ -1,0 +1,131 @@
+//! Devices behind one trait: lower, launch, memory. The only place that names concrete backends.
+
+pub mod host;
+pub mod interp;
+pub mod pool;
+
+use std::sync::Arc;
+
+use crate::error::{Error, Result};
+use crate::ir::kernel::{Kernel, LiteralMode, ParamBlock};
+
+/// A device with its compiler.
+pub trait Backend: Send + Sync {
+    /// Name shown to people: `interp (AVX-512)`.
+    fn name(&self) -> String;
+
+    /// Compiles a kernel. Pure: the same kernel gives the same code, and nothing is launched.
+    ///
+    /// # Errors
+    /// A resource that the device lacks; the session stays usable.
+    fn lower(&self, kernel: &Kernel, mode: LiteralMode) -> Result<Arc<dyn Executable>>;
+
+    /// The memory of the device.
+    fn memory(&self) -> &dyn Memory;
+
+    /// Waits until all launched work is done.
+    ///
+    /// # Errors
+    /// A failure of work launched earlier.
+    fn sync(&self) -> Result<()>;
+}
+
+/// A compiled kernel.
+pub trait Executable: Send + Sync {
+    /// Runs `n` lanes; error, abort and scratch words of `params` are set here.
+    ///
+    /// Returns the error words, one per access of the kernel (see `ir::kernel::Access`).
+    ///
+    /// # Errors
+    /// `Interrupted` if the interrupt flag was raised; written buffers are undefined then.
+    fn launch(&self, params: ParamBlock, n: u64) -> Result<Vec<u64>>;
+
+    /// What the compiler says of the code.
+    fn statistics(&self) -> CodeStatistics;
+}
+
+/// Size and resources of compiled code.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CodeStatistics {
+    /// Bytes of code.
+    pub bytes: usize,
+    /// Registers, or slots of the interpreter.
+    pub registers: usize,
+    /// Values kept in memory for lack of registers.
+    pub spills: usize,
+}
+
+/// The memory of a device, in blocks at addresses.
+pub trait Memory: Send + Sync {
+    /// A zeroed block, aligned to at least 64 bytes, or `None` if the device refuses.
+    fn alloc_raw(&self, bytes: usize) -> Option<u64>;
+    /// Gives a block back.
+    fn free_raw(&self, address: u64, bytes: usize);
+    /// Writes `n` elements of `bytes` bytes each, all with the low bits of `pattern`.
+    fn fill(&self, address: u64, pattern: u64, bytes: usize, n: u64);
+    /// Copies within the device.
+    fn copy(&self, target: u64, source: u64, bytes: usize);
+    /// Copies from the host.
+    fn write(&self, target: u64, source: &[u8]);
+    /// Copies to the host.
+    fn read(&self, source: u64, target: &mut [u8]);
+    /// Bytes that the device could hand out in all.
+    fn capacity(&self) -> u64;
+}
+
+/// Which device a session should use.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum DeviceChoice {
+    /// The best one that answers.
+    #[default]
+    Auto,
+    /// The processor.
+    Cpu,
+    /// The interpreter at a given width.
+    Interp(interp::Isa),
+    /// An NVIDIA GPU by number.
+    Cuda(u32),
+}
+
+impl std::str::FromStr for DeviceChoice {
+    type Err = Error;
+
+    fn from_str(name: &str) -> Result<Self> {
+        let unknown = || Error::NoDevice {
+            name: name.into(),
+            reason: "the devices are auto, cpu, cuda and cuda:N".into(),
+        };
+        match name {
+            "auto" => Ok(Self::Auto),
+            "cpu" => Ok(Self::Cpu),
+            "cuda" => Ok(Self::Cuda(0)),
+            _ => {
+                let number = name.strip_prefix("cuda:").ok_or_else(unknown)?;
+                number.parse().map(Self::Cuda).map_err(|_| unknown())
+            }
+        }
+    }
+}
+
+/// Opens a device.
+///
+/// # Errors
+/// `NoDevice` if it is not there.
+pub fn open(choice: DeviceChoice, threads: usize) -> Result<Arc<dyn Backend>> {
+    match choice {
+        DeviceChoice::Auto | DeviceChoice::Cpu => {
+            Ok(Arc::new(interp::Interp::new(interp::Isa::detect(), threads)))
+        }
+        DeviceChoice::Interp(isa) if isa.is_available() => {
+            Ok(Arc::new(interp::Interp::new(isa, threads)))
+        }
+        DeviceChoice::Interp(isa) => Err(Error::NoDevice {
+            name: format!("interp ({isa})"),
+            reason: "this processor lacks the instructions".into(),
+        }),
+        DeviceChoice::Cuda(number) => Err(Error::NoDevice {
+            name: format!("cuda:{number}"),
+            reason: "this version runs on the CPU; use --device cpu or auto".into(),
+        }),
+    }
+}

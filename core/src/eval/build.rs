@@ -1,0 +1,394 @@
+//! Builds the kernel of a group: from its ends back to what is in memory.
+
+use xxhash_rust::xxh3::xxh3_128_with_seed;
+
+use super::schedule::{Binding, Group, Launch, Walk, is_memory_operand};
+use crate::dtype::DType;
+use crate::ir::kernel::{
+    Access, BufferIndex, BufferParam, Code, End, Inst, Kernel, KernelHash, Reg,
+};
+use crate::ir::table::Table;
+use crate::ir::var::{Kind, VarId, Variable};
+use crate::ir::verify;
+
+/// Marks the register of a per-lane instruction until uniform ones are moved to the front.
+const LANE: u32 = 1 << 31;
+
+/// Builds kernels one after the other, reusing its maps.
+pub(super) struct Builder<'w, 't> {
+    table: &'t Table,
+    walk: &'w Walk<'t>,
+    target: u64,
+    stage: u32,
+    size: u64,
+    /// Number of the kernel being built; entries of the maps below are valid if they carry it.
+    kernel: u32,
+    reg_of: Vec<(u32, Reg)>,
+    buffer_of: Vec<(u32, BufferIndex)>,
+    path: Vec<(VarId, usize)>,
+    draft: Draft,
+}
+
+/// The kernel under construction.
+#[derive(Default)]
+struct Draft {
+    uniform: Vec<Inst>,
+    lanes: Vec<Inst>,
+    ends: Vec<End>,
+    buffers: Vec<BufferParam>,
+    bindings: Vec<Binding>,
+    literals: Vec<(DType, u64)>,
+    /// Checked accesses with the serial of the variable that recorded them.
+    accesses: Vec<(u64, Access)>,
+    n_ops: usize,
+}
+
+impl<'w, 't> Builder<'w, 't> {
+    pub(super) fn new(table: &'t Table, walk: &'w Walk<'t>, target: u64) -> Self {
+        Self {
+            table,
+            walk,
+            target,
+            stage: 0,
+            size: 0,
+            kernel: 0,
+            reg_of: vec![(0, Reg(0)); table.n_slots()],
+            buffer_of: vec![(0, BufferIndex(0)); table.n_slots()],
+            path: Vec::new(),
+            draft: Draft::default(),
+        }
+    }
+
+    /// The launch of one group.
+    pub(super) fn build(&mut self, group: &Group) -> Launch {
+        self.kernel += 1;
+        self.stage = group.stage;
+        self.size = group.size;
+        for &end in &group.ends {
+            self.end(self.walk.nodes[end].id);
+        }
+        let draft = std::mem::take(&mut self.draft);
+        let (kernel, bindings) = draft.finish(self.target);
+        if cfg!(debug_assertions)
+            && let Err(rule) = verify::verify(&kernel)
+        {
+            panic!("internal error: bad kernel: {rule}\n{kernel}");
+        }
+        Launch { kernel, size: self.size, bindings }
+    }
+
+    fn end(&mut self, id: VarId) {
+        let variable = self.table.get(id);
+        match variable.kind {
+            Kind::Reduce(op) => {
+                let value = self.operand(variable, 0);
+                let buffer = self.bind(Binding::Write(id), variable.dtype, true);
+                self.draft.ends.push(End::Reduce { op, value, buffer });
+                self.draft.n_ops += 1;
+            }
+            Kind::Scatter { op, checked } => {
+                let (value, index) = (self.operand(variable, 1), self.operand(variable, 2));
+                let active = variable.operands[3].map(|_| self.operand(variable, 3));
+                let target = variable.operands[0].expect("internal error: scatter without target");
+                let binding = Binding::Update { result: id, target };
+                let buffer = self.bind(binding, variable.dtype, true);
+                self.draft.give_length(buffer);
+                let access = checked.then(|| self.access(variable, op.name(), buffer, index));
+                let end = End::Scatter { op, value, index, active, target: buffer, access };
+                self.draft.ends.push(end);
+                self.draft.n_ops += 1;
+            }
+            Kind::Literal(_)
+            | Kind::Constant(_)
+            | Kind::Index
+            | Kind::Op(_)
+            | Kind::Gather { .. }
+            | Kind::Data => {
+                let value = self.value(id);
+                let buffer = self.bind(Binding::Write(id), variable.dtype, true);
+                self.draft.ends.push(End::Store { value, buffer });
+            }
+        }
+    }
+
+    fn operand(&mut self, variable: &Variable, position: usize) -> Reg {
+        let id = variable.operands[position].expect("internal error: missing operand");
+        self.value(id)
+    }
+
+    /// The register of a variable, computing first what it needs.
+    fn value(&mut self, id: VarId) -> Reg {
+        if let Some(reg) = self.known(id) {
+            return reg;
+        }
+        self.path.push((id, 0));
+        while let Some((id, next)) = self.path.last_mut() {
+            let (id, position) = (*id, *next);
+            *next += 1;
+            let variable = self.table.get(id);
+            match variable.operands.get(position).copied().flatten() {
+                Some(_) if is_memory_operand(variable.kind, position) => {}
+                Some(operand) => {
+                    if self.known(operand).is_none() {
+                        self.path.push((operand, 0));
+                    }
+                }
+                None => {
+                    self.path.pop();
+                    self.compute(id, variable);
+                }
+            }
+        }
+        self.reg_of[id.index()].1
+    }
+
+    /// The register of a variable that needs no operands here: computed already, a number, or loaded.
+    fn known(&mut self, id: VarId) -> Option<Reg> {
+        let variable = self.table.get(id);
+        let (kernel, reg) = self.reg_of[id.index()];
+        let seen = kernel == self.kernel;
+        match variable.kind {
+            // Each use of a literal has its own place in the key (S3).
+            Kind::Literal(bits) => {
+                let number = u32::try_from(self.draft.literals.len()).unwrap_or(u32::MAX);
+                self.draft.literals.push((variable.dtype, bits));
+                self.draft.n_ops += usize::from(!seen);
+                return Some(self.emit(id, variable, Code::Literal(number), [None; 3], true));
+            }
+            _ if seen => return Some(reg),
+            Kind::Constant(bits) => {
+                self.draft.n_ops += 1;
+                return Some(self.emit(id, variable, Code::Constant(bits), [None; 3], true));
+            }
+            _ => {}
+        }
+        let in_memory = match self.walk.node(id) {
+            Some(node) => node.stored && node.stage < self.stage,
+            None => true,
+        };
+        in_memory.then(|| {
+            let buffer = self.bind(Binding::Read(id), variable.dtype, false);
+            let uniform = self.is_uniform(variable);
+            self.emit(id, variable, Code::Load(buffer), [None; 3], uniform)
+        })
+    }
+
+    /// Adds the instruction of a variable whose operands are known.
+    fn compute(&mut self, id: VarId, variable: &Variable) {
+        let mut args = [None; 3];
+        let first = usize::from(is_memory_operand(variable.kind, 0));
+        for (arg, operand) in args.iter_mut().zip(variable.operands().skip(first)) {
+            *arg = self.known(operand);
+        }
+        let code = match variable.kind {
+            Kind::Index => Code::Index,
+            Kind::Op(op) => Code::Op(op),
+            Kind::Gather { checked } => {
+                let source = variable.operands[0].expect("internal error: gather without source");
+                let dtype = self.table.get(source).dtype;
+                let buffer = self.bind(Binding::Read(source), dtype, false);
+                self.draft.give_length(buffer);
+                let index = args[0].expect("internal error: gather without index");
+                let access = checked.then(|| self.access(variable, "gather", buffer, index));
+                Code::Gather { source: buffer, access }
+            }
+            Kind::Literal(_)
+            | Kind::Constant(_)
+            | Kind::Scatter { .. }
+            | Kind::Reduce(_)
+            | Kind::Data => {
+                unreachable!("internal error: {} inside a kernel", variable.kind.name())
+            }
+        };
+        self.draft.n_ops += 1;
+        let uniform = self.is_uniform(variable);
+        self.emit(id, variable, code, args, uniform);
+    }
+
+    fn is_uniform(&self, variable: &Variable) -> bool {
+        variable.size == 1 && self.size != 1
+    }
+
+    fn emit(
+        &mut self,
+        id: VarId,
+        variable: &Variable,
+        code: Code,
+        args: [Option<Reg>; 3],
+        uniform: bool,
+    ) -> Reg {
+        let inst = Inst { code, dtype: variable.dtype, args, serial: variable.serial };
+        let (list, mark) =
+            if uniform { (&mut self.draft.uniform, 0) } else { (&mut self.draft.lanes, LANE) };
+        list.push(inst);
+        let number = u32::try_from(list.len() - 1).unwrap_or(u32::MAX);
+        let reg = Reg(number | mark);
+        self.reg_of[id.index()] = (self.kernel, reg);
+        reg
+    }
+
+    /// The buffer parameter of a binding; a variable that is read twice has one.
+    fn bind(&mut self, binding: Binding, dtype: DType, written: bool) -> BufferIndex {
+        let slot = match binding {
+            Binding::Read(id) => Some(id.index()),
+            Binding::Write(_) | Binding::Update { .. } => None,
+        };
+        if let Some(slot) = slot
+            && let (kernel, buffer) = self.buffer_of[slot]
+            && kernel == self.kernel
+        {
+            return buffer;
+        }
+        let buffer = BufferIndex(u32::try_from(self.draft.buffers.len()).unwrap_or(u32::MAX));
+        self.draft.buffers.push(BufferParam { dtype, written, length: None });
+        self.draft.bindings.push(binding);
+        if let Some(slot) = slot {
+            self.buffer_of[slot] = (self.kernel, buffer);
+        }
+        buffer
+    }
+
+    fn access(
+        &mut self,
+        variable: &Variable,
+        op: &'static str,
+        buffer: BufferIndex,
+        index: Reg,
+    ) -> u32 {
+        let index = self.draft.inst(index).dtype;
+        let access = Access { op, buffer, index, line: variable.line };
+        self.draft.accesses.push((variable.serial, access));
+        u32::try_from(self.draft.accesses.len() - 1).unwrap_or(u32::MAX)
+    }
+}
+
+impl Draft {
+    fn inst(&self, reg: Reg) -> &Inst {
+        let number = (reg.0 & !LANE) as usize;
+        if reg.0 & LANE != 0 { &self.lanes[number] } else { &self.uniform[number] }
+    }
+
+    fn give_length(&mut self, buffer: BufferIndex) {
+        // Positions are assigned at the end, in buffer order.
+        self.buffers[buffer.index()].length = Some(0);
+    }
+
+    fn finish(mut self, target: u64) -> (Kernel, Vec<Binding>) {
+        let n_uniform = self.uniform.len();
+        let mut n_lengths = 0;
+        for length in self.buffers.iter_mut().filter_map(|buffer| buffer.length.as_mut()) {
+            *length = n_lengths;
+            n_lengths += 1;
+        }
+        let accesses = self.number_accesses();
+        let mut insts = self.uniform;
+        insts.append(&mut self.lanes);
+        let offset = u32::try_from(n_uniform).unwrap_or(LANE);
+        let place = |reg: &mut Reg| {
+            if reg.0 & LANE != 0 {
+                reg.0 = (reg.0 & !LANE) + offset;
+            }
+        };
+        for inst in &mut insts {
+            inst.args.iter_mut().flatten().for_each(place);
+        }
+        for end in &mut self.ends {
+            match end {
+                End::Store { value, .. } | End::Reduce { value, .. } => place(value),
+                End::Scatter { value, index, active, .. } => {
+                    place(value);
+                    place(index);
+                    active.iter_mut().for_each(place);
+                }
+            }
+        }
+        let hash = structure_hash(&insts, n_uniform, &self.ends, &self.buffers, target);
+        let kernel = Kernel {
+            insts,
+            n_uniform,
+            ends: self.ends,
+            buffers: self.buffers,
+            literals: self.literals,
+            accesses,
+            n_ops: self.n_ops,
+            hash,
+        };
+        (kernel, self.bindings)
+    }
+
+    /// Numbers accesses in the order of recording, so that the first failing one has the lowest number.
+    fn number_accesses(&mut self) -> Vec<Access> {
+        let mut order: Vec<usize> = (0..self.accesses.len()).collect();
+        order.sort_by_key(|&i| self.accesses[i].0);
+        let mut number = vec![0; order.len()];
+        for (new, &old) in order.iter().enumerate() {
+            number[old] = u32::try_from(new).unwrap_or(u32::MAX);
+        }
+        let renumber = |access: &mut Option<u32>| {
+            if let Some(access) = access {
+                *access = number[*access as usize];
+            }
+        };
+        for inst in self.uniform.iter_mut().chain(&mut self.lanes) {
+            if let Code::Gather { access, .. } = &mut inst.code {
+                renumber(access);
+            }
+        }
+        for end in &mut self.ends {
+            if let End::Scatter { access, .. } = end {
+                renumber(access);
+            }
+        }
+        order.into_iter().map(|i| self.accesses[i].1).collect()
+    }
+}
+
+/// Hashes everything that code depends on except literal values; serials and lines are left out too.
+fn structure_hash(
+    insts: &[Inst],
+    n_uniform: usize,
+    ends: &[End],
+    buffers: &[BufferParam],
+    target: u64,
+) -> KernelHash {
+    let mut words: Vec<u64> = Vec::with_capacity(3 * insts.len() + 3 * ends.len() + 8);
+    let reg = |reg: Option<Reg>| reg.map_or(0, |reg| u64::from(reg.0) + 1);
+    let flag = |access: Option<u32>| access.map_or(0, |access| u64::from(access) + 1);
+    words.push(n_uniform as u64);
+    words.push(insts.len() as u64);
+    for inst in insts {
+        let (tag, payload) = match inst.code {
+            Code::Literal(number) => (0, u64::from(number)),
+            Code::Constant(bits) => (1, bits),
+            Code::Index => (2, 0),
+            Code::Op(op) => (3, op as u64),
+            Code::Load(buffer) => (4, u64::from(buffer.0)),
+            Code::Gather { source, access } => (5, u64::from(source.0) | flag(access) << 32),
+        };
+        words.push(payload);
+        words.push(tag | (inst.dtype as u64) << 8 | reg(inst.args[0]) << 16);
+        words.push(reg(inst.args[1]) | reg(inst.args[2]) << 32);
+    }
+    for end in ends {
+        match *end {
+            End::Store { value, buffer } => {
+                words.extend([6, u64::from(value.0) | u64::from(buffer.0) << 32]);
+            }
+            End::Reduce { op, value, buffer } => {
+                let head = 7 | (op as u64) << 8;
+                words.extend([head, u64::from(value.0) | u64::from(buffer.0) << 32]);
+            }
+            End::Scatter { op, value, index, active, target, access } => {
+                words.push(8 | (op as u64) << 8 | flag(access) << 16);
+                words.push(u64::from(value.0) | u64::from(index.0) << 32);
+                words.push(reg(active) | u64::from(target.0) << 32);
+            }
+        }
+    }
+    for buffer in buffers {
+        let length = buffer.length.map_or(0, |length| u64::from(length) + 1);
+        words.push(buffer.dtype as u64 | u64::from(buffer.written) << 8 | length << 16);
+    }
+    let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
+    KernelHash(xxh3_128_with_seed(&bytes, target))
+}

@@ -1,0 +1,92 @@
+//! Compiled kernels by the hash of their structure, and what literals do to it (S3).
+//!
+//! The first compilation of a structure embeds its literals. When the structure comes again with other
+//! values, one more compilation turns every literal into a parameter, for good. So a loop over a
+//! changing scalar compiles a structure twice, however long it runs.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use crate::backend::{Backend, Executable};
+use crate::error::{Error, Result};
+use crate::ir::kernel::{Kernel, KernelHash, LiteralMode};
+
+/// How an executable was found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CacheResult {
+    /// It was there.
+    Hit,
+    /// It was compiled.
+    Miss,
+}
+
+/// Executables of one device.
+#[derive(Default)]
+pub struct Cache {
+    entries: HashMap<KernelHash, Entry>,
+}
+
+enum Entry {
+    Embedded {
+        literals: Vec<u64>,
+        executable: Arc<dyn Executable>,
+    },
+    Parametric {
+        executable: Arc<dyn Executable>,
+    },
+    /// Compilation failed; it would again.
+    Failed {
+        error: Error,
+    },
+}
+
+impl Cache {
+    /// The executable for a kernel, compiled if need be.
+    ///
+    /// # Errors
+    /// What the backend's compiler says; remembered for the same structure.
+    pub fn get(
+        &mut self,
+        kernel: &Kernel,
+        backend: &dyn Backend,
+    ) -> Result<(Arc<dyn Executable>, CacheResult)> {
+        let values = || kernel.literals.iter().map(|&(_, bits)| bits);
+        let mode = match self.entries.get(&kernel.hash) {
+            Some(Entry::Parametric { executable }) => {
+                return Ok((executable.clone(), CacheResult::Hit));
+            }
+            Some(Entry::Embedded { literals, executable })
+                if values().eq(literals.iter().copied()) =>
+            {
+                return Ok((executable.clone(), CacheResult::Hit));
+            }
+            Some(Entry::Failed { error }) => return Err(error.clone()),
+            Some(Entry::Embedded { .. }) => LiteralMode::Parameter,
+            None => LiteralMode::Embedded,
+        };
+        let compiled = backend.lower(kernel, mode);
+        let entry = match &compiled {
+            Ok(executable) => match mode {
+                LiteralMode::Embedded => {
+                    Entry::Embedded { literals: values().collect(), executable: executable.clone() }
+                }
+                LiteralMode::Parameter => Entry::Parametric { executable: executable.clone() },
+            },
+            // An interruption says nothing about the kernel.
+            Err(Error::Interrupted) => return Err(Error::Interrupted),
+            Err(error) => Entry::Failed { error: error.clone() },
+        };
+        self.entries.insert(kernel.hash, entry);
+        Ok((compiled?, CacheResult::Miss))
+    }
+
+    /// Number of structures known.
+    pub fn len(&self) -> usize {
+        self.entries.len()
+    }
+
+    /// Whether nothing was compiled yet.
+    pub fn is_empty(&self) -> bool {
+        self.entries.is_empty()
+    }
+}

@@ -1,0 +1,60 @@
+//! What was launched: the last ten thousand kernels, as data (S24).
+
+use std::collections::VecDeque;
+use std::time::Duration;
+
+use super::cache::CacheResult;
+use crate::backend::CodeStatistics;
+use crate::ir::kernel::KernelHash;
+
+/// Launches that are remembered.
+const CAPACITY: usize = 10_000;
+
+/// One launch.
+#[derive(Clone, Debug)]
+pub struct LaunchRecord {
+    /// Structure of the kernel.
+    pub hash: KernelHash,
+    /// Number of lanes.
+    pub size: u64,
+    /// Buffers read.
+    pub inputs: usize,
+    /// Buffers written.
+    pub outputs: usize,
+    /// Variables computed.
+    pub operations: usize,
+    /// Whether the kernel had been compiled before.
+    pub cache: CacheResult,
+    /// Time to find or compile it.
+    pub compile_time: Duration,
+    /// Time from launch to end (devices that run ahead: to return).
+    pub run_time: Duration,
+    /// Size and resources of the code.
+    pub code: CodeStatistics,
+}
+
+/// The last launches, oldest first.
+#[derive(Debug, Default)]
+pub struct History {
+    records: VecDeque<LaunchRecord>,
+}
+
+impl History {
+    /// Adds a launch, forgetting the oldest if there are too many.
+    pub fn push(&mut self, record: LaunchRecord) {
+        if self.records.len() == CAPACITY {
+            self.records.pop_front();
+        }
+        self.records.push_back(record);
+    }
+
+    /// The launches, oldest first.
+    pub fn records(&self) -> impl Iterator<Item = &LaunchRecord> {
+        self.records.iter()
+    }
+
+    /// Forgets all launches.
+    pub fn clear(&mut self) {
+        self.records.clear();
+    }
+}

@@ -1,0 +1,329 @@
+//! Evaluation: from variables that are wanted to data in memory.
+//!
+//! [`Evaluator::evaluate`] is the outline: plan under the table's lock, then for each launch find or
+//! compile the code, bind buffers, run, and commit the results. Compiling and running happen outside the
+//! lock. A launch that fails leaves every variable as it was; results committed before stay.
+
+mod build;
+pub mod cache;
+pub mod history;
+pub mod schedule;
+
+use std::collections::HashSet;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use crate::alloc::{Allocator, Bytes, Exhausted};
+use crate::backend::Backend;
+use crate::buffer::Buffer;
+use crate::error::{Error, Result};
+use crate::ir::kernel::{Access, Kernel, NO_ERROR, ParamBlock};
+use crate::ir::table::Table;
+use crate::ir::var::{Kind, VarId};
+use crate::log::Log;
+use cache::{Cache, CacheResult};
+use history::{History, LaunchRecord};
+use schedule::{Binding, Launch, schedule};
+
+/// Arrays named in an out-of-memory error.
+const LARGEST_SHOWN: usize = 5;
+
+/// What an evaluation works with.
+pub struct Evaluator<'s> {
+    /// The session's variables.
+    pub table: &'s Mutex<Table>,
+    /// The device.
+    pub backend: &'s dyn Backend,
+    /// Its memory.
+    pub memory: &'s Arc<Allocator>,
+    /// Its compiled kernels.
+    pub cache: &'s mut Cache,
+    /// Where launches are recorded.
+    pub history: &'s Mutex<History>,
+    /// Where lines go.
+    pub log: &'s Log,
+    /// Time since some fixed point.
+    pub clock: &'s dyn Fn() -> Duration,
+    /// The first bounds error not reported yet.
+    pub pending: &'s Mutex<Option<Error>>,
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Evaluator<'_> {
+    /// Makes `roots` data.
+    ///
+    /// # Errors
+    /// `OutOfMemory`, `Interrupted`, `Poisoned`, or what the device's compiler says.
+    pub fn evaluate(&mut self, roots: &[VarId]) -> Result<()> {
+        let (plan, mut held) = {
+            let mut table = lock(self.table);
+            let plan = schedule(&table, roots, 0)?;
+            let held = hold_results(&mut table, &plan.launches);
+            (plan, held)
+        };
+        let result = self.run_plan(&plan, &mut held);
+        let mut table = lock(self.table);
+        for id in held {
+            table.dec_internal(id);
+        }
+        result
+    }
+
+    fn run_plan(&mut self, plan: &schedule::Plan, held: &mut HashSet<VarId>) -> Result<()> {
+        for &id in &plan.fills {
+            self.fill(id)?;
+        }
+        for launch in &plan.launches {
+            let done = self.run(launch)?;
+            let mut table = lock(self.table);
+            for (id, buffer) in done {
+                table.become_data(id, buffer);
+                held.remove(&id);
+                table.dec_internal(id);
+            }
+        }
+        Ok(())
+    }
+
+    /// Puts a number into memory, in every lane.
+    ///
+    /// # Errors
+    /// `OutOfMemory`.
+    pub fn fill(&self, id: VarId) -> Result<()> {
+        let (bits, dtype, size) = {
+            let table = lock(self.table);
+            let variable = table.get(id);
+            let Some(bits) = variable.kind.number() else { return Ok(()) };
+            (bits, variable.dtype, variable.size)
+        };
+        let buffer = self.alloc(size.saturating_mul(dtype.bytes() as u64))?;
+        self.backend.memory().fill(buffer.address(), bits, dtype.bytes(), size);
+        lock(self.table).become_data(id, Arc::new(buffer));
+        Ok(())
+    }
+
+    /// Runs one launch; the variables it made data and their buffers.
+    fn run(&mut self, launch: &Launch) -> Result<Vec<(VarId, Arc<Buffer>)>> {
+        let kernel = &launch.kernel;
+        let Bound { addresses, results, in_place } = self.bind(launch)?;
+        if launch.size == 0 {
+            return Ok(results);
+        }
+        let (inputs, outputs) = (kernel.n_inputs(), kernel.buffers.len() - kernel.n_inputs());
+        self.log.line(1, || {
+            let (n, ops) = (launch.size, kernel.n_ops);
+            format!("eval(): launching kernel (n={n}, in={inputs}, out={outputs}, ops={ops})")
+        });
+        let start = (self.clock)();
+        let (executable, cache) = self.cache.get(kernel, self.backend)?;
+        let compile_time = (self.clock)().saturating_sub(start);
+        let code = executable.statistics();
+        self.log_compilation(kernel, cache, compile_time, code);
+
+        let start = (self.clock)();
+        let params = ParamBlock::new(kernel, launch.size, &addresses);
+        let errors = executable.launch(params, launch.size);
+        let run_time = (self.clock)().saturating_sub(start);
+        let errors = errors.inspect_err(|_| self.poison(&in_place))?;
+        self.report_bounds(kernel, &errors, &addresses);
+        lock(self.history).push(LaunchRecord {
+            hash: kernel.hash,
+            size: launch.size,
+            inputs,
+            outputs,
+            operations: kernel.n_ops,
+            cache,
+            compile_time,
+            run_time,
+            code,
+        });
+        Ok(results)
+    }
+
+    /// Finds or allocates the buffers of a launch.
+    fn bind(&self, launch: &Launch) -> Result<Bound> {
+        let mut bound = Bound::default();
+        for &binding in &launch.bindings {
+            match binding {
+                Binding::Read(id) => {
+                    let (buffer, size) = {
+                        let table = lock(self.table);
+                        let variable = table.get(id);
+                        (variable.data.clone(), variable.size)
+                    };
+                    let buffer = buffer.expect("internal error: an input is not in memory");
+                    bound.addresses.push((buffer.address(), size));
+                }
+                Binding::Write(id) => {
+                    let (bytes, size) = {
+                        let table = lock(self.table);
+                        (table.get(id).bytes(), table.get(id).size)
+                    };
+                    let buffer = self.alloc(bytes)?;
+                    bound.addresses.push((buffer.address(), size));
+                    bound.results.push((id, Arc::new(buffer)));
+                }
+                Binding::Update { result, target } => {
+                    self.bind_update(&mut bound, result, target)?
+                }
+            }
+        }
+        Ok(bound)
+    }
+
+    /// A scatter's target is updated in place if only the scatter refers to it, else copied (S12).
+    fn bind_update(&self, bound: &mut Bound, result: VarId, target: VarId) -> Result<()> {
+        let (buffer, size, bytes, sole) = {
+            let table = lock(self.table);
+            let variable = table.get(target);
+            let buffer = variable.data.clone();
+            let buffer = buffer.expect("internal error: a scatter's target is not in memory");
+            // Two owners of the buffer are the variable and this clone.
+            let sole =
+                variable.external == 0 && variable.internal == 1 && Arc::strong_count(&buffer) == 2;
+            (buffer, variable.size, variable.bytes(), sole)
+        };
+        let buffer = if sole {
+            bound.in_place.push((target, result));
+            buffer
+        } else {
+            let copy = self.alloc(bytes)?;
+            let n = usize::try_from(bytes).unwrap_or(0);
+            self.backend.memory().copy(copy.address(), buffer.address(), n);
+            Arc::new(copy)
+        };
+        bound.addresses.push((buffer.address(), size));
+        bound.results.push((result, buffer));
+        Ok(())
+    }
+
+    /// A block of memory, or an error that says who holds the rest.
+    ///
+    /// # Errors
+    /// `OutOfMemory`.
+    pub fn alloc(&self, bytes: u64) -> Result<Buffer> {
+        self.memory.alloc(bytes).map_err(|exhausted| out_of_memory(&lock(self.table), exhausted))
+    }
+
+    fn poison(&self, in_place: &[(VarId, VarId)]) {
+        let mut table = lock(self.table);
+        for &(target, result) in in_place {
+            let write = table.get(result);
+            let (op, line) = (write.kind.name(), write.line);
+            let op = if let Kind::Scatter { op, .. } = write.kind { op.name() } else { op };
+            table.get_mut(target).poisoned = Some((op, line));
+        }
+    }
+
+    fn report_bounds(&self, kernel: &Kernel, errors: &[u64], addresses: &[(u64, u64)]) {
+        let first = errors.iter().zip(&kernel.accesses).find(|(word, _)| **word != NO_ERROR);
+        if let Some((&word, access)) = first {
+            let error = bounds_error(access, word, addresses[access.buffer.index()].1);
+            lock(self.pending).get_or_insert(error);
+        }
+    }
+
+    fn log_compilation(
+        &self,
+        kernel: &Kernel,
+        cache: CacheResult,
+        time: Duration,
+        code: crate::backend::CodeStatistics,
+    ) {
+        self.log.line(2, || {
+            let time = Elapsed(time);
+            match cache {
+                CacheResult::Hit => format!("jit_run(): cache hit, jit: {time}"),
+                CacheResult::Miss => format!(
+                    "jit_run(): cache miss, jit: {time}, {} of code, {} registers, {} spills",
+                    Bytes(code.bytes as u64),
+                    code.registers,
+                    code.spills
+                ),
+            }
+        });
+        if cache == CacheResult::Miss {
+            self.log.line(3, || format!("kernel {}:\n{kernel}", kernel.hash).trim_end().into());
+        }
+    }
+}
+
+/// The buffers of a launch.
+#[derive(Default)]
+struct Bound {
+    /// Address and length in elements of each buffer parameter.
+    addresses: Vec<(u64, u64)>,
+    /// Variables that become data.
+    results: Vec<(VarId, Arc<Buffer>)>,
+    /// Targets written in place, with their scatters.
+    in_place: Vec<(VarId, VarId)>,
+}
+
+/// Keeps results alive until they are committed, whatever other threads drop.
+fn hold_results(table: &mut Table, launches: &[Launch]) -> HashSet<VarId> {
+    let mut held = HashSet::new();
+    for binding in launches.iter().flat_map(|launch| &launch.bindings) {
+        match *binding {
+            Binding::Read(_) => {}
+            Binding::Write(id) | Binding::Update { result: id, .. } => {
+                table.inc_internal(id);
+                held.insert(id);
+            }
+        }
+    }
+    held
+}
+
+fn bounds_error(access: &Access, word: u64, size: u64) -> Error {
+    let low = u32::try_from(word & 0xffff_ffff).unwrap_or(u32::MAX);
+    let index =
+        if access.index.is_signed() { i64::from(low.cast_signed()) } else { i64::from(low) };
+    Error::Bounds { op: access.op, index, size, lane: word >> 32, line: access.line }
+}
+
+fn out_of_memory(table: &Table, exhausted: Exhausted) -> Error {
+    let mut live: Vec<_> = table
+        .iter()
+        .filter(|(_, variable)| variable.data.is_some())
+        .map(|(_, variable)| (variable.bytes(), variable))
+        .collect();
+    live.sort_by_key(|&(bytes, variable)| (std::cmp::Reverse(bytes), variable.serial));
+    let names: Vec<String> = live
+        .iter()
+        .take(LARGEST_SHOWN)
+        .map(|(bytes, variable)| match &variable.label {
+            Some(label) => format!("{label} {}", Bytes(*bytes)),
+            None => format!("r{} {}", variable.serial, Bytes(*bytes)),
+        })
+        .collect();
+    let largest = if names.is_empty() {
+        String::new()
+    } else {
+        format!("; largest arrays: {} (free some with del)", names.join(", "))
+    };
+    Error::OutOfMemory {
+        requested: Bytes(exhausted.requested).to_string(),
+        used: Bytes(exhausted.info.used).to_string(),
+        limit: Bytes(exhausted.info.limit).to_string(),
+        largest,
+    }
+}
+
+/// A time as logs show it: `541 us`, `43.534 ms`.
+pub struct Elapsed(pub Duration);
+
+impl std::fmt::Display for Elapsed {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let micros = self.0.as_secs_f64() * 1e6;
+        if micros < 1e3 {
+            write!(f, "{micros:.0} us")
+        } else if micros < 1e6 {
+            write!(f, "{:.3} ms", micros / 1e3)
+        } else {
+            write!(f, "{:.3} s", micros / 1e6)
+        }
+    }
+}

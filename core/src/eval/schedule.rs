@@ -1,0 +1,273 @@
+//! From roots to kernels: which variables are computed, in which stage, with what else (S2, S5).
+//!
+//! A *stage* ends where a value must be complete in memory before it can be used: behind a reduction, a
+//! scatter, and the source of a gather. Within a stage, variables of equal size form one kernel. Three
+//! passes, each linear in the number of variables and free of recursion:
+//!
+//! 1. [`Walk`]: everything the roots need, operands first, each with its stage and a cost;
+//! 2. [`mark_stored`]: which values go to memory: roots, sources, and what a later stage needs and would
+//!    be dear to compute again;
+//! 3. [`build`](super::build): the kernels, from their ends back to loads.
+
+use std::collections::HashMap;
+
+use crate::error::{Error, Result};
+use crate::ir::kernel::Kernel;
+use crate::ir::table::Table;
+use crate::ir::var::{Kind, VarId, Variable};
+
+/// Values up to this tree cost are computed again where a later stage needs them. A store and a load
+/// of a lane take about as long as this many operations.
+const CHEAP: u32 = 8;
+/// Cost of a load from memory, in operations.
+const LOAD_COST: u32 = 2;
+/// Cost of a gather, in operations.
+const GATHER_COST: u32 = 4;
+
+/// What happens with a buffer parameter of a launch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Binding {
+    /// The variable's data is read.
+    Read(VarId),
+    /// The variable becomes data in a new buffer.
+    Write(VarId),
+    /// The variable, a scatter, becomes data: its target's buffer, or a copy.
+    Update {
+        /// The scatter.
+        result: VarId,
+        /// Its target.
+        target: VarId,
+    },
+}
+
+/// A kernel with the variables that it is to run on.
+#[derive(Debug)]
+pub struct Launch {
+    /// The program.
+    pub kernel: Kernel,
+    /// Number of lanes.
+    pub size: u64,
+    /// One per buffer of the kernel.
+    pub bindings: Vec<Binding>,
+}
+
+/// Everything an evaluation does, in order.
+#[derive(Debug, Default)]
+pub struct Plan {
+    /// Numbers that must stand in memory: sources of gathers and targets of scatters.
+    pub fills: Vec<VarId>,
+    /// Launches.
+    pub launches: Vec<Launch>,
+}
+
+/// Plans the evaluation of `roots`; `target` identifies the backend in kernel hashes.
+///
+/// # Errors
+/// `Poisoned` if a root depends on an array that a failed write left half done.
+pub fn schedule(table: &Table, roots: &[VarId], target: u64) -> Result<Plan> {
+    let mut walk = Walk::new(table);
+    for &root in roots {
+        walk.visit(root)?;
+    }
+    mark_stored(&mut walk, roots);
+    let groups = group(&walk);
+    let mut builder = super::build::Builder::new(table, &walk, target);
+    let launches = groups.iter().map(|group| builder.build(group)).collect();
+    Ok(Plan { fills: walk.fills, launches })
+}
+
+/// One variable to compute.
+pub(super) struct Node {
+    pub(super) id: VarId,
+    /// Stage in which it is computed.
+    pub(super) stage: u32,
+    /// Operations to compute it from memory, counted as a tree.
+    cost: u32,
+    /// Whether it goes to memory.
+    pub(super) stored: bool,
+}
+
+/// The variables that an evaluation computes, operands before users.
+pub(super) struct Walk<'t> {
+    pub(super) table: &'t Table,
+    pub(super) nodes: Vec<Node>,
+    /// Node number plus one of each slot; 0 if not visited.
+    node_of: Vec<u32>,
+    fills: Vec<VarId>,
+}
+
+/// Marks a slot that is on the way to become a node.
+const PENDING: u32 = u32::MAX;
+
+impl<'t> Walk<'t> {
+    fn new(table: &'t Table) -> Self {
+        Self { table, nodes: Vec::new(), node_of: vec![0; table.n_slots()], fills: Vec::new() }
+    }
+
+    /// The node of a variable that is computed in this evaluation.
+    pub(super) fn node(&self, id: VarId) -> Option<&Node> {
+        match self.node_of[id.index()] {
+            0 | PENDING => None,
+            number => Some(&self.nodes[number as usize - 1]),
+        }
+    }
+
+    fn node_mut(&mut self, id: VarId) -> Option<&mut Node> {
+        match self.node_of[id.index()] {
+            0 | PENDING => None,
+            number => Some(&mut self.nodes[number as usize - 1]),
+        }
+    }
+
+    /// Adds `root` and all it needs.
+    fn visit(&mut self, root: VarId) -> Result<()> {
+        let mut path: Vec<(VarId, usize)> = Vec::new();
+        if self.enter(root)? {
+            path.push((root, 0));
+        }
+        while let Some((id, next)) = path.last_mut() {
+            let (id, position) = (*id, *next);
+            *next += 1;
+            match self.table.get(id).operands.get(position).copied().flatten() {
+                Some(operand) => {
+                    if self.enter(operand)? {
+                        path.push((operand, 0));
+                    }
+                }
+                None => {
+                    path.pop();
+                    self.leave(id);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether a variable must be computed and was not met before.
+    fn enter(&mut self, id: VarId) -> Result<bool> {
+        let variable = self.table.get(id);
+        if let Some((op, line)) = variable.poisoned {
+            return Err(Error::Poisoned { op, line });
+        }
+        if variable.kind == Kind::Data || variable.kind.number().is_some() {
+            return Ok(false);
+        }
+        let mark = &mut self.node_of[id.index()];
+        let new = *mark == 0;
+        if new {
+            *mark = PENDING;
+        }
+        Ok(new)
+    }
+
+    fn leave(&mut self, id: VarId) {
+        let variable = self.table.get(id);
+        let mut stage = 0;
+        let mut cost = own_cost(variable.kind);
+        for (position, operand) in variable.operands().enumerate() {
+            let needs_memory = is_memory_operand(variable.kind, position);
+            match self.node(operand) {
+                Some(node) => {
+                    let complete = needs_memory || ends_stage(self.table.get(operand).kind);
+                    stage = stage.max(node.stage + u32::from(complete));
+                    cost = cost.saturating_add(if complete { LOAD_COST } else { node.cost });
+                }
+                None if self.table.get(operand).kind == Kind::Data => {
+                    cost = cost.saturating_add(LOAD_COST);
+                }
+                None if needs_memory => self.fills.push(operand),
+                None => {}
+            }
+        }
+        let number = u32::try_from(self.nodes.len() + 1).unwrap_or(PENDING - 1);
+        self.node_of[id.index()] = number;
+        self.nodes.push(Node { id, stage, cost, stored: false });
+    }
+}
+
+fn own_cost(kind: Kind) -> u32 {
+    if matches!(kind, Kind::Gather { .. }) { GATHER_COST } else { 1 }
+}
+
+/// Whether the value is complete only behind its kernel.
+pub(super) fn ends_stage(kind: Kind) -> bool {
+    matches!(kind, Kind::Reduce(_) | Kind::Scatter { .. })
+}
+
+/// Whether an operand is used as memory, not lane by lane.
+pub(super) fn is_memory_operand(kind: Kind, position: usize) -> bool {
+    position == 0 && matches!(kind, Kind::Gather { .. } | Kind::Scatter { .. })
+}
+
+/// Decides which nodes go to memory besides reductions and scatters, which always do.
+///
+/// Stored are: roots; sources and targets; values that a later stage uses; values the user still holds,
+/// so that a loop that prints a sum each time does not compute everything from the start again. The
+/// last two only when they are dear to compute (and per lane: a scalar part is recomputed).
+fn mark_stored(walk: &mut Walk<'_>, roots: &[VarId]) {
+    let table = walk.table;
+    for &root in roots {
+        if let Some(node) = walk.node_mut(root) {
+            node.stored = true;
+        }
+    }
+    for i in 0..walk.nodes.len() {
+        let Node { id, stage, cost, .. } = walk.nodes[i];
+        let variable = table.get(id);
+        let held = variable.external > 0 && cost > CHEAP && variable.size != 1;
+        if held || ends_stage(variable.kind) {
+            walk.nodes[i].stored = true;
+        }
+        for (position, operand) in variable.operands().enumerate() {
+            let needs_memory = is_memory_operand(variable.kind, position);
+            let scalar = table.get(operand).size == 1;
+            if let Some(node) = walk.node_mut(operand) {
+                let dear_later = node.stage < stage && node.cost > CHEAP && !scalar;
+                node.stored |= needs_memory || dear_later;
+            }
+        }
+    }
+}
+
+/// The ends of one kernel: stored nodes of one stage and size, by node number.
+pub(super) struct Group {
+    pub(super) stage: u32,
+    pub(super) size: u64,
+    pub(super) ends: Vec<usize>,
+}
+
+/// Stored nodes by stage and size, in the order of their first recording.
+fn group(walk: &Walk<'_>) -> Vec<Group> {
+    let mut groups: Vec<Group> = Vec::new();
+    let mut by_key: HashMap<(u32, u64), usize> = HashMap::new();
+    for (i, node) in walk.nodes.iter().enumerate().filter(|(_, node)| node.stored) {
+        let size = lanes(walk.table, walk.table.get(node.id));
+        let group = *by_key.entry((node.stage, size)).or_insert_with(|| {
+            groups.push(Group { stage: node.stage, size, ends: Vec::new() });
+            groups.len() - 1
+        });
+        groups[group].ends.push(i);
+    }
+    let serial = |&end: &usize| walk.table.get(walk.nodes[end].id).serial;
+    for group in &mut groups {
+        group.ends.sort_by_key(serial);
+    }
+    groups.sort_by_key(|group| (group.stage, group.ends.first().map(serial)));
+    groups
+}
+
+/// Lanes of the kernel that computes a variable.
+fn lanes(table: &Table, variable: &Variable) -> u64 {
+    let first = match variable.kind {
+        Kind::Reduce(_) => 0,
+        Kind::Scatter { .. } => 1,
+        Kind::Literal(_)
+        | Kind::Constant(_)
+        | Kind::Index
+        | Kind::Op(_)
+        | Kind::Gather { .. }
+        | Kind::Data => return variable.size,
+    };
+    let sizes = variable.operands().skip(first).map(|operand| table.get(operand).size);
+    sizes.fold(1, |size, other| if size == 1 { other } else { size })
+}

@@ -1,0 +1,120 @@
+//! What a session holds, as data: the rows and sums of `whos`.
+
+use std::sync::Arc;
+
+use crate::alloc::MemoryInfo;
+use crate::dtype::DType;
+use crate::ir::var::{Kind, Variable};
+use crate::session::Session;
+
+/// Rows without an external reference or a label that a short listing shows.
+const OTHERS_SHOWN: usize = 40;
+
+/// Which rows to list.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Rows {
+    /// Those with an external reference or a label, and at most 40 others.
+    Short,
+    /// All.
+    All,
+}
+
+/// One variable.
+#[derive(Clone, Debug)]
+pub struct WhosRow {
+    /// Serial.
+    pub id: u64,
+    /// Lane type.
+    pub dtype: DType,
+    /// References from outside.
+    pub external: u32,
+    /// References from other variables.
+    pub internal: u32,
+    /// Number of lanes.
+    pub size: u64,
+    /// Bytes of the contents, present or to come.
+    pub bytes: u64,
+    /// Whether the contents are in memory.
+    pub ready: bool,
+    /// Label, if set.
+    pub label: Option<Arc<str>>,
+}
+
+/// All that `whos` shows.
+#[derive(Clone, Debug)]
+pub struct Whos {
+    /// Variables by serial.
+    pub rows: Vec<WhosRow>,
+    /// Variables left out.
+    pub n_hidden: usize,
+    /// Bytes of evaluated variables.
+    pub ready: u64,
+    /// Bytes that variables somebody holds will take once evaluated.
+    pub scheduled: u64,
+    /// Bytes of temporaries that fusion never stores.
+    pub savings: u64,
+    /// The allocator.
+    pub memory: MemoryInfo,
+    /// The device's name.
+    pub device: String,
+    /// Kernel structures compiled.
+    pub n_kernels: usize,
+}
+
+impl Session {
+    /// Lists the variables.
+    pub fn whos(&self, which: Rows) -> Whos {
+        let mut whos = Whos {
+            rows: Vec::new(),
+            n_hidden: 0,
+            ready: 0,
+            scheduled: 0,
+            savings: 0,
+            memory: self.memory_info(),
+            device: self.device_name(),
+            n_kernels: self.n_kernels(),
+        };
+        self.with_table(|table| table.iter().for_each(|(_, variable)| whos.add(variable)));
+        whos.rows.sort_by_key(|row| row.id);
+        if which == Rows::Short {
+            whos.shorten();
+        }
+        whos
+    }
+}
+
+impl Whos {
+    fn add(&mut self, variable: &Variable) {
+        let bytes = variable.bytes();
+        let ready = variable.kind == Kind::Data;
+        // A number costs nothing until it is stored.
+        let number = variable.kind.number().is_some();
+        match (ready, variable.external > 0) {
+            (true, _) => self.ready += bytes,
+            (false, true) if !number => self.scheduled += bytes,
+            (false, true) => {}
+            (false, false) => self.savings = self.savings.saturating_add(bytes),
+        }
+        self.rows.push(WhosRow {
+            id: variable.serial,
+            dtype: variable.dtype,
+            external: variable.external,
+            internal: variable.internal,
+            size: variable.size,
+            bytes,
+            ready,
+            label: variable.label.clone(),
+        });
+    }
+
+    fn shorten(&mut self) {
+        let mut others = 0;
+        let before = self.rows.len();
+        self.rows.retain(|row| {
+            let shown = row.external > 0 || row.label.is_some();
+            others += usize::from(!shown);
+            shown || others <= OTHERS_SHOWN
+        });
+        self.n_hidden = before - self.rows.len();
+    }
+}

@@ -1,0 +1,552 @@
+//! A session: the variable table, a device, its caches. The only place where recording and evaluation
+//! meet. There are no globals; sessions share what they want through a [`Runtime`].
+
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use crate::alloc::{Allocator, MemoryInfo};
+use crate::array::Array;
+use crate::backend::{self, Backend, DeviceChoice};
+use crate::dtype::{DType, Element, Scalar};
+use crate::error::{Error, Result};
+use crate::eval::Evaluator;
+use crate::eval::cache::Cache;
+use crate::eval::history::{History, LaunchRecord};
+use crate::eval::schedule::{Plan, schedule};
+use crate::ir::table::Table;
+use crate::ir::var::{Kind, VarId, Variable};
+use crate::log::{Log, LogQueue, LogSink};
+use crate::trace::{Recorder, Settings};
+
+/// A device with its memory and workers, shared by sessions.
+pub struct Runtime {
+    backend: Arc<dyn Backend>,
+    memory: Arc<Allocator>,
+}
+
+impl Runtime {
+    /// Opens a device. `threads` counts the caller; `memory_limit` in bytes, by default 90 % of what is
+    /// available.
+    ///
+    /// # Errors
+    /// `NoDevice`.
+    pub fn new(
+        device: DeviceChoice,
+        threads: usize,
+        memory_limit: Option<u64>,
+    ) -> Result<Arc<Self>> {
+        let backend = backend::open(device, threads)?;
+        let memory = Allocator::new(backend.clone(), memory_limit);
+        Ok(Arc::new(Self { backend, memory }))
+    }
+}
+
+/// A clock: the time since some fixed point.
+pub type Clock = Arc<dyn Fn() -> Duration + Send + Sync>;
+
+/// Settings of a new session.
+pub struct SessionBuilder {
+    runtime: Option<Arc<Runtime>>,
+    device: DeviceChoice,
+    threads: Option<usize>,
+    memory_limit: Option<u64>,
+    log_level: u8,
+    log_sink: LogSink,
+    clock: Option<Clock>,
+}
+
+impl SessionBuilder {
+    /// Shares a runtime with other sessions; device, threads and memory limit are then the runtime's.
+    #[must_use]
+    pub fn runtime(mut self, runtime: Arc<Runtime>) -> Self {
+        self.runtime = Some(runtime);
+        self
+    }
+
+    /// The device; by default the best one that answers.
+    #[must_use]
+    pub fn device(mut self, device: DeviceChoice) -> Self {
+        self.device = device;
+        self
+    }
+
+    /// Threads that run kernels, the caller included; by default one per processor.
+    #[must_use]
+    pub fn threads(mut self, threads: usize) -> Self {
+        self.threads = Some(threads);
+        self
+    }
+
+    /// Bytes of device memory that may be in use.
+    #[must_use]
+    pub fn memory_limit(mut self, bytes: u64) -> Self {
+        self.memory_limit = Some(bytes);
+        self
+    }
+
+    /// Where log lines go, and up to which level (0–5).
+    #[must_use]
+    pub fn log(mut self, level: u8, sink: LogSink) -> Self {
+        self.log_level = level;
+        self.log_sink = sink;
+        self
+    }
+
+    /// The clock of logs and history; by default the monotonic one.
+    #[must_use]
+    pub fn clock(mut self, clock: Clock) -> Self {
+        self.clock = Some(clock);
+        self
+    }
+
+    /// Starts the session.
+    ///
+    /// # Errors
+    /// `NoDevice` if the device asked for is not there.
+    pub fn build(self) -> Result<Session> {
+        let threads = || std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+        let runtime = match self.runtime {
+            Some(runtime) => runtime,
+            None => {
+                let threads = self.threads.unwrap_or_else(threads);
+                Runtime::new(self.device, threads, self.memory_limit)?
+            }
+        };
+        let log = Log::new(self.log_level, self.log_sink);
+        let start = Instant::now();
+        Ok(Session(Arc::new(Inner {
+            table: Mutex::new(Table::new(LogQueue::new(log.clone()))),
+            cache: Mutex::default(),
+            history: Mutex::default(),
+            pending: Mutex::default(),
+            line: AtomicU32::new(0),
+            flags: Flags::default(),
+            runtime,
+            log,
+            clock: self.clock.unwrap_or_else(|| Arc::new(move || start.elapsed())),
+        })))
+    }
+}
+
+/// Everything that belongs together: recorded values, device, caches. Cloning shares it.
+#[derive(Clone)]
+pub struct Session(Arc<Inner>);
+
+struct Inner {
+    table: Mutex<Table>,
+    cache: Mutex<Cache>,
+    history: Mutex<History>,
+    pending: Mutex<Option<Error>>,
+    line: AtomicU32,
+    flags: Flags,
+    runtime: Arc<Runtime>,
+    log: Log,
+    clock: Clock,
+}
+
+/// Switches of a session, by name in [`FLAGS`].
+struct Flags([AtomicBool; FLAGS.len()]);
+
+/// Name, initial value and meaning of each flag.
+pub const FLAGS: [(&str, bool, &str); 4] = [
+    ("cse", true, "equal operations are recorded once"),
+    ("fold", true, "x * 1, select(true, a, b) and the like are simplified while recording"),
+    ("bounds_check", true, "gathers and scatters report indices out of bounds"),
+    ("forbid_eval", false, "an evaluation that is not asked for with eval() is an error"),
+];
+
+const CSE: usize = 0;
+const FOLD: usize = 1;
+const BOUNDS_CHECK: usize = 2;
+const FORBID_EVAL: usize = 3;
+
+impl Default for Flags {
+    fn default() -> Self {
+        Self(FLAGS.map(|(_, value, _)| AtomicBool::new(value)))
+    }
+}
+
+impl Flags {
+    fn get(&self, flag: usize) -> bool {
+        self.0[flag].load(Ordering::Relaxed)
+    }
+
+    fn find(name: &str) -> Result<usize> {
+        FLAGS.iter().position(|(known, ..)| *known == name).ok_or_else(|| Error::UnknownFlag {
+            name: name.into(),
+            known: FLAGS.map(|(known, ..)| known).join(", "),
+        })
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    // A panic elsewhere leaves plain data behind; the session goes on with it.
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Session {
+    /// Settings for a new session.
+    pub fn builder() -> SessionBuilder {
+        SessionBuilder {
+            runtime: None,
+            device: DeviceChoice::Auto,
+            threads: None,
+            memory_limit: None,
+            log_level: 0,
+            log_sink: Arc::new(|_| {}),
+            clock: None,
+        }
+    }
+
+    /// A session with default settings, on the best device that answers.
+    ///
+    /// # Errors
+    /// `NoDevice`, which the CPU never gives.
+    pub fn new() -> Result<Self> {
+        Self::builder().build()
+    }
+
+    // ---- recording ----
+
+    /// Records one operation.
+    ///
+    /// # Errors
+    /// What `record` returns; nothing is recorded then.
+    pub fn record(&self, record: impl FnOnce(&mut Recorder<'_>) -> Result<VarId>) -> Result<Array> {
+        let settings = Settings {
+            fold: self.0.flags.get(FOLD),
+            bounds_check: self.0.flags.get(BOUNDS_CHECK),
+            line: self.0.line.load(Ordering::Relaxed),
+        };
+        let id = self.with_table(|table| {
+            let mut recorder = Recorder::new(table, settings);
+            let id = record(&mut recorder)?;
+            Ok(recorder.finish(id))
+        })?;
+        Ok(Array::adopt(self.clone(), id))
+    }
+
+    /// `size` lanes of one number, lazy: no memory is used until it is stored.
+    ///
+    /// # Errors
+    /// `NumberRange` or `NumberType` if the type cannot hold the number.
+    pub fn full(&self, dtype: DType, number: impl Into<Scalar>, size: u64) -> Result<Array> {
+        let bits = dtype.encode(number.into())?;
+        self.record(|recorder| Ok(recorder.literal(dtype, bits, size)))
+    }
+
+    /// `size` zeros.
+    ///
+    /// # Errors
+    /// None.
+    pub fn zeros(&self, dtype: DType, size: u64) -> Result<Array> {
+        self.record(|recorder| Ok(recorder.literal(dtype, 0, size)))
+    }
+
+    /// One lane of data: never part of a kernel's code (S3).
+    ///
+    /// # Errors
+    /// As [`Session::full`]; `OutOfMemory`.
+    pub fn opaque(&self, dtype: DType, number: impl Into<Scalar>, size: u64) -> Result<Array> {
+        let array = self.full(dtype, number, size)?;
+        array.materialize()?;
+        Ok(array)
+    }
+
+    /// `start, start + step, …` below `stop` (above it for negative steps).
+    ///
+    /// # Errors
+    /// `Argument` if the step is zero; `NumberRange`, `UnsupportedType`.
+    pub fn arange(&self, dtype: DType, start: Scalar, stop: Scalar, step: Scalar) -> Result<Array> {
+        let size = range_size(start, stop, step)?;
+        self.record(|recorder| recorder.range(dtype, start, step, size))
+    }
+
+    /// `size` floats from `first` to `last`, both included.
+    ///
+    /// # Errors
+    /// `UnsupportedType` if the type is not a float.
+    pub fn linspace(
+        &self,
+        dtype: DType,
+        first: impl Into<Scalar>,
+        last: impl Into<Scalar>,
+        size: u64,
+    ) -> Result<Array> {
+        let (first, last) = (first.into(), last.into());
+        self.record(|recorder| recorder.linspace(dtype, first, last, size))
+    }
+
+    /// An array with the given lanes.
+    ///
+    /// # Errors
+    /// `OutOfMemory`.
+    pub fn array<T: Element>(&self, lanes: &[T]) -> Result<Array> {
+        let width = T::DTYPE.bytes();
+        let mut bytes = Vec::with_capacity(lanes.len() * width);
+        for lane in lanes {
+            bytes.extend_from_slice(&lane.to_bits64().to_le_bytes()[..width]);
+        }
+        self.from_bytes(T::DTYPE, &bytes)
+    }
+
+    /// An array from little-endian lanes of `dtype`; masks are bytes 0 or 1.
+    ///
+    /// # Errors
+    /// `Argument` if the bytes are no whole number of lanes, `OutOfMemory`.
+    pub fn from_bytes(&self, dtype: DType, bytes: &[u8]) -> Result<Array> {
+        if !bytes.len().is_multiple_of(dtype.bytes()) {
+            return Err(Error::Argument {
+                op: "from_bytes",
+                what: format!("{} bytes are no whole number of {} lanes", bytes.len(), dtype),
+            });
+        }
+        let size = (bytes.len() / dtype.bytes()) as u64;
+        let buffer = self.with_evaluator(|evaluator| evaluator.alloc(bytes.len() as u64))?;
+        let memory = self.0.runtime.backend.memory();
+        if dtype == DType::Mask {
+            let truth: Vec<u8> = bytes.iter().map(|&byte| u8::from(byte != 0)).collect();
+            memory.write(buffer.address(), &truth);
+        } else {
+            memory.write(buffer.address(), bytes);
+        }
+        let id = self.with_table(|table| {
+            let mut variable = Variable::new(Kind::Data, dtype, size, [None; 4]);
+            variable.data = Some(Arc::new(buffer));
+            table.insert(variable)
+        });
+        Ok(Array::adopt(self.clone(), id))
+    }
+
+    // ---- evaluation ----
+
+    /// Evaluates the given arrays, and only those.
+    ///
+    /// # Errors
+    /// `OutOfMemory`, `Interrupted`, `Poisoned`, or what the device's compiler says; the session stays as
+    /// it was. Bounds errors come later, see [`Session::take_error`].
+    pub fn eval(&self, arrays: &[&Array]) -> Result<()> {
+        let ids: Vec<VarId> = arrays.iter().map(|array| array.id()).collect();
+        self.evaluate(&ids)?;
+        arrays.iter().try_for_each(|array| array.materialize())
+    }
+
+    /// Evaluates every array that somebody holds, pending writes included. Numbers stay numbers.
+    ///
+    /// # Errors
+    /// As [`Session::eval`].
+    pub fn eval_all(&self) -> Result<()> {
+        let ids = self.with_table(|table| {
+            let held = table.iter().filter(|(_, variable)| variable.external > 0);
+            let wanted = held.filter(|(_, v)| v.kind != Kind::Data && v.kind.number().is_none());
+            let mut ids: Vec<(u64, VarId)> = wanted.map(|(id, v)| (v.serial, id)).collect();
+            ids.sort_unstable();
+            ids.into_iter().map(|(_, id)| id).collect::<Vec<_>>()
+        });
+        self.evaluate(&ids)
+    }
+
+    /// Waits for the device, then reports the first bounds error since the last report.
+    ///
+    /// # Errors
+    /// A pending bounds error, or a failure of work launched earlier.
+    pub fn sync(&self) -> Result<()> {
+        self.0.runtime.backend.sync()?;
+        self.take_error().map_or(Ok(()), Err)
+    }
+
+    /// The first bounds error that was not reported yet; it is then forgotten.
+    pub fn take_error(&self) -> Option<Error> {
+        lock(&self.0.pending).take()
+    }
+
+    /// What evaluating the arrays would launch, without launching it.
+    ///
+    /// # Errors
+    /// `Poisoned`.
+    pub fn plan(&self, arrays: &[&Array]) -> Result<Plan> {
+        let ids: Vec<VarId> = arrays.iter().map(|array| array.id()).collect();
+        self.with_table(|table| schedule(table, &ids, 0))
+    }
+
+    /// Evaluates because `what` looks at contents.
+    pub(crate) fn evaluate_for(&self, what: &'static str, id: VarId) -> Result<()> {
+        if self.0.flags.get(FORBID_EVAL) && self.needs_evaluation(id) {
+            return Err(Error::EvaluationForbidden { what });
+        }
+        self.evaluate(&[id])
+    }
+
+    fn needs_evaluation(&self, id: VarId) -> bool {
+        self.with_table(|table| {
+            let kind = table.get(id).kind;
+            kind != Kind::Data && kind.number().is_none()
+        })
+    }
+
+    fn evaluate(&self, ids: &[VarId]) -> Result<()> {
+        self.with_evaluator(|evaluator| evaluator.evaluate(ids))
+    }
+
+    pub(crate) fn with_evaluator<R>(
+        &self,
+        work: impl FnOnce(&mut Evaluator<'_>) -> Result<R>,
+    ) -> Result<R> {
+        let inner = &*self.0;
+        let result = {
+            let mut cache = lock(&inner.cache);
+            work(&mut Evaluator {
+                table: &inner.table,
+                backend: &*inner.runtime.backend,
+                memory: &inner.runtime.memory,
+                cache: &mut cache,
+                history: &inner.history,
+                log: &inner.log,
+                clock: &*inner.clock,
+                pending: &inner.pending,
+            })
+        };
+        self.with_table(|_| ());
+        result
+    }
+
+    /// Runs `work` on the locked table, then writes the log lines it left.
+    pub(crate) fn with_table<R>(&self, work: impl FnOnce(&mut Table) -> R) -> R {
+        let (result, lines) = {
+            let mut table = lock(&self.0.table);
+            let result = work(&mut table);
+            (result, table.log.take())
+        };
+        for line in lines {
+            self.0.log.line(1, || line);
+        }
+        result
+    }
+
+    // ---- settings and inspection ----
+
+    /// Whether both are the same session.
+    pub fn is(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+
+    /// The device, as people read it.
+    pub fn device_name(&self) -> String {
+        self.0.runtime.backend.name()
+    }
+
+    /// The log level, 0–5.
+    pub fn log_level(&self) -> u8 {
+        self.0.log.level()
+    }
+
+    /// Sets the log level, 0–5.
+    pub fn set_log_level(&self, level: u8) {
+        self.0.log.set_level(level);
+    }
+
+    /// The value of a flag of [`FLAGS`].
+    ///
+    /// # Errors
+    /// `UnknownFlag`.
+    pub fn flag(&self, name: &str) -> Result<bool> {
+        Ok(self.0.flags.get(Flags::find(name)?))
+    }
+
+    /// Sets a flag of [`FLAGS`].
+    ///
+    /// # Errors
+    /// `UnknownFlag`.
+    pub fn set_flag(&self, name: &str, value: bool) -> Result<()> {
+        let flag = Flags::find(name)?;
+        self.0.flags.0[flag].store(value, Ordering::Relaxed);
+        if flag == CSE {
+            self.with_table(|table| table.value_numbering = value);
+        }
+        Ok(())
+    }
+
+    /// Tells which script line records from now on; 0 for none. Errors that come later name it.
+    pub fn set_line(&self, line: u32) {
+        self.0.line.store(line, Ordering::Relaxed);
+    }
+
+    /// The last launches, oldest first.
+    pub fn history(&self) -> Vec<LaunchRecord> {
+        lock(&self.0.history).records().cloned().collect()
+    }
+
+    /// Forgets the launches so far.
+    pub fn clear_history(&self) {
+        lock(&self.0.history).clear();
+    }
+
+    /// Gives freed memory back to the device; the number of blocks and bytes.
+    pub fn malloc_trim(&self) -> (usize, u64) {
+        self.0.runtime.memory.trim()
+    }
+
+    /// Device memory in use, kept and allowed.
+    pub fn memory_info(&self) -> MemoryInfo {
+        self.0.runtime.memory.info()
+    }
+
+    /// Number of kernel structures compiled.
+    pub fn n_kernels(&self) -> usize {
+        lock(&self.0.cache).len()
+    }
+
+    pub(crate) fn backend(&self) -> &dyn Backend {
+        &*self.0.runtime.backend
+    }
+}
+
+impl std::fmt::Debug for Session {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Session({})", self.device_name())
+    }
+}
+
+/// Number of values of a range, the stop excluded.
+fn range_size(start: Scalar, stop: Scalar, step: Scalar) -> Result<u64> {
+    let too_many = || Error::Argument {
+        op: "arange",
+        what: format!("{start} to {stop} by {step} is no finite range"),
+    };
+    if let (Scalar::Int(start), Scalar::Int(stop), Scalar::Int(step)) = (start, stop, step) {
+        let (distance, step) = (i128::from(stop) - i128::from(start), i128::from(step));
+        if step == 0 {
+            return Err(Error::Argument { op: "arange", what: "the step is zero".into() });
+        }
+        let n = (distance + step - step.signum()).div_euclid(step).max(0);
+        return u64::try_from(n).map_err(|_| too_many());
+    }
+    let n = ((stop.to_f64() - start.to_f64()) / step.to_f64()).ceil().max(0.0);
+    if n.is_finite() && n < 9e18 {
+        Ok(<u64 as crate::ir::scalar::CastFrom<f64>>::cast_from(n))
+    } else {
+        Err(too_many())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn n(start: i64, stop: i64, step: i64) -> u64 {
+        range_size(Scalar::Int(start), Scalar::Int(stop), Scalar::Int(step)).unwrap()
+    }
+
+    #[test]
+    fn ranges_exclude_their_stop() {
+        assert_eq!(n(2, 11, 3), 3);
+        assert_eq!(n(0, 10, 1), 10);
+        assert_eq!(n(10, 0, -1), 10);
+        assert_eq!(n(10, 0, -3), 4);
+        assert_eq!(n(5, 5, 1), 0);
+        assert_eq!(n(5, 0, 1), 0);
+        let float = range_size(Scalar::Float(0.0), Scalar::Float(1.0), Scalar::Float(0.25));
+        assert_eq!(float.unwrap(), 4);
+    }
+}
