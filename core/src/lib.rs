@@ -1,4 +1,5 @@
 //! Temporary crate docs.
+pub mod backend;
 pub mod buffer;
 pub mod dtype;
 pub mod error;
