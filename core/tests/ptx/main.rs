@@ -1,17 +1,19 @@
 //! The PTX lowering: every program it prints is taken by a real `ptxas`.
 //!
-//! What the programs compute is compared with `ir/scalar.rs` where a device is; here their text is
-//! checked: by `ptxas` for each supported processor, and two listings by eye.
+//! What they compute is compared with `ir/scalar.rs` through a model of the PTX instructions, so the
+//! tests need no device; `listings` shows the text.
 
 mod assemble;
+mod machine;
+mod meaning;
 mod programs;
 
 use std::fmt::Write as _;
 use std::path::Path;
 
-use porcini_core::backend::cuda::{Target, lower, lower_combine, lower_entry};
+use porcini_core::backend::cuda::{CHUNK, Target, lower, lower_combine, lower_entry};
 use porcini_core::dtype::DType;
-use porcini_core::ir::kernel::{Kernel, LiteralMode};
+use porcini_core::ir::kernel::{End, Kernel, LiteralMode};
 use porcini_core::ir::op::ReduceOp;
 use porcini_core::ir::verify::verify;
 use programs::Random;
@@ -74,20 +76,18 @@ fn every_access_and_reduction_assembles() {
             add_entry(&mut entries, &kernel, mode, &format!("{name}_{mode:?}"));
         }
     }
-    for op in ReduceOp::ALL {
-        for dtype in DType::ALL {
-            if ReduceOp::ALL.iter().any(|_| combines(op, dtype)) {
-                let name = format!("combine_{}_{dtype}", op.name());
-                entries.push_str(&lower_combine(op, dtype, &name));
-            }
-        }
+    for (op, dtype) in combined_types() {
+        entries.push_str(&lower_combine(op, dtype, &format!("combine_{}_{dtype}", op.name())));
     }
     check("accesses", &entries);
 }
 
-/// Whether `op` has partial results of this type.
-fn combines(op: ReduceOp, dtype: DType) -> bool {
-    DType::ALL.iter().any(|&lane| op.result(lane) == Some(dtype))
+/// The reductions with the types of their partial results.
+fn combined_types() -> Vec<(ReduceOp, DType)> {
+    let pairs = ReduceOp::ALL.into_iter().flat_map(|op| DType::ALL.map(|dtype| (op, dtype)));
+    pairs
+        .filter(|&(op, dtype)| DType::ALL.iter().any(|&lane| op.result(lane) == Some(dtype)))
+        .collect()
 }
 
 #[test]
@@ -100,6 +100,49 @@ fn random_programs_assemble() {
         add_entry(&mut entries, &kernel, mode, &format!("random_{seed}"));
     }
     check("random", &entries);
+}
+
+#[test]
+fn operations_mean_what_scalar_says() {
+    let mut random = Random::new(1000);
+    for (_, kernel) in programs::operations() {
+        for mode in MODES {
+            meaning::check(&kernel, mode, 300, 3, &mut random);
+        }
+    }
+    meaning::check(&programs::wide(), LiteralMode::Parameter, 40, 0, &mut random);
+}
+
+#[test]
+fn random_programs_mean_what_scalar_says() {
+    for seed in 0..1000 {
+        let mut random = Random::new(2000 + seed);
+        let kernel = programs::random_bounded(&mut random);
+        let reducing = kernel.ends.iter().any(|end| matches!(end, End::Reduce { .. }));
+        let (n, base) = match (reducing, random.below(40)) {
+            (true, 0) => (2 * CHUNK + 45, CHUNK),
+            (true, _) => (1 + random.below(100) as u64, 0),
+            (false, _) => (1 + random.below(100) as u64, random.below(9) as u64),
+        };
+        meaning::check(&kernel, MODES[random.below(2)], n, base, &mut random);
+    }
+}
+
+#[test]
+fn reductions_mean_what_scalar_says() {
+    let mut random = Random::new(5000);
+    for (name, kernel) in programs::reductions() {
+        if name != "reductions" {
+            for n in [1, 31, 33, CHUNK - 1, CHUNK, CHUNK + 70] {
+                meaning::check(&kernel, LiteralMode::Embedded, n, 0, &mut random);
+            }
+        }
+    }
+    for (op, dtype) in combined_types() {
+        for count in [1, 2, 3, 64, 65] {
+            meaning::check_combine(op, dtype, count, &mut random);
+        }
+    }
 }
 
 #[test]

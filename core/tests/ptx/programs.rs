@@ -27,6 +27,10 @@ impl Random {
         usize::try_from((self.next() >> 16) % n as u64).unwrap_or(0)
     }
 
+    fn small(&mut self, dtype: DType) -> u64 {
+        number(dtype, u8::try_from(self.below(10)).unwrap_or(0))
+    }
+
     fn chance(&mut self, percent: usize) -> bool {
         self.below(100) < percent
     }
@@ -35,10 +39,23 @@ impl Random {
         choices[self.below(choices.len())]
     }
 
-    fn bits(&mut self, dtype: DType) -> u64 {
+    /// A value of the type, often one of its edges or a small one.
+    pub(super) fn bits(&mut self, dtype: DType) -> u64 {
+        if self.chance(25) {
+            return self.small(dtype);
+        }
         let edges = [0, 1, 2, u64::MAX, 1 << 63, 0x7ff0_0000_0000_0000, 1 << 31, 0x7f80_0001];
         let bits = if self.chance(50) { self.pick(&edges) } else { self.next() };
         truncate(dtype, bits)
+    }
+}
+
+fn number(dtype: DType, value: u8) -> u64 {
+    match dtype {
+        DType::F32 => u64::from(f32::from(value).to_bits()),
+        DType::F64 => f64::from(value).to_bits(),
+        DType::Mask => u64::from(value & 1),
+        DType::I32 | DType::U32 | DType::I64 | DType::U64 => u64::from(value),
     }
 }
 
@@ -56,6 +73,8 @@ const INTEGERS: [DType; 4] = [DType::I32, DType::U32, DType::I64, DType::U64];
 pub(super) struct Builder {
     kernel: Kernel,
     uniform: bool,
+    /// What random programs choose from.
+    checks: &'static [Check],
 }
 
 impl Builder {
@@ -70,7 +89,7 @@ impl Builder {
             n_ops: 0,
             hash: KernelHash(0x0123_4567_89ab_cdef_u128 << 64),
         };
-        Self { kernel, uniform: true }
+        Self { kernel, uniform: true, checks: &CHECKS }
     }
 
     fn lanes(&mut self) {
@@ -327,7 +346,17 @@ pub(super) fn wide() -> Kernel {
 
 /// A verified program of up to 50 instructions with up to 5 ends.
 pub(super) fn random(r: &mut Random) -> Kernel {
+    random_from(Builder::new(), r)
+}
+
+/// The same without unchecked accesses, which reach any address.
+pub(super) fn random_bounded(r: &mut Random) -> Kernel {
     let mut b = Builder::new();
+    b.checks = &CHECKS[1..];
+    random_from(b, r)
+}
+
+fn random_from(mut b: Builder, r: &mut Random) -> Kernel {
     for _ in 0..r.below(12) {
         random_inst(&mut b, r);
     }
@@ -354,7 +383,7 @@ fn random_inst(b: &mut Builder, r: &mut Random) {
             b.inst(Code::Index, dtype, &[]);
         }
         2 | 3 => {
-            let (dtype, check) = (r.pick(&DType::ALL), r.pick(&CHECKS));
+            let (dtype, check) = (r.pick(&DType::ALL), r.pick(b.checks));
             let (index, active) = random_place(b, r);
             b.gather(dtype, index, active, check);
         }
@@ -415,7 +444,7 @@ fn random_end(b: &mut Builder, r: &mut Random, reducing: bool) {
     let value = random_arg(b, r, dtype);
     if r.chance(50) {
         let (index, active) = random_place(b, r);
-        let check = r.pick(&CHECKS);
+        let check = r.pick(b.checks);
         b.scatter(op, value, index, active, check);
     } else {
         b.store(value);

@@ -170,10 +170,12 @@ impl Lowering<'_> {
         ptx!(w, "add.u64 {n_chunks}, {n}, {}", CHUNK - 1);
         ptx!(w, "shr.u64 {n_chunks}, {n_chunks}, {}", CHUNK.ilog2());
         let partials = self.word(WORD_SCRATCH);
-        for Reduction { dtype, accumulator, .. } in reductions {
+        for (r, Reduction { dtype, accumulator, .. }) in reductions.iter().enumerate() {
+            if r > 0 {
+                ptx!(self.writer, "mad.lo.u64 {partials}, {n_chunks}, 8, {partials}");
+            }
             let address = self.writer.element_address(*dtype, partials, chunk);
             self.writer.store(*dtype, Guard(None), address, *accumulator);
-            ptx!(self.writer, "mad.lo.u64 {partials}, {n_chunks}, 8, {partials}");
         }
     }
 }
