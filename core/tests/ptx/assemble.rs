@@ -5,7 +5,7 @@ use std::process::Command;
 
 /// `PORCINI_PTXAS`, else from the search path, else from the virtual environment of the workspace.
 pub(super) fn find_ptxas() -> Option<PathBuf> {
-    if let Some(path) = std::env::var_os("PORCINI_PTXAS") {
+    if let Some(path) = std::env::var_os("PORCINI_PTXAS").filter(|path| !path.is_empty()) {
         return Some(path.into());
     }
     let path = std::env::var_os("PATH").unwrap_or_default();

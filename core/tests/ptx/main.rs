@@ -32,7 +32,7 @@ fn check(name: &str, entries: &str) {
             std::env::var_os("PORCINI_REQUIRE_PTXAS").is_none_or(|value| value != "1"),
             "no ptxas: set PORCINI_PTXAS, or pip install nvidia-cuda-nvcc into .venv"
         );
-        return eprintln_skipped();
+        return say_skipped();
     };
     for target in TARGETS {
         let text = target.header() + entries;
@@ -43,7 +43,7 @@ fn check(name: &str, entries: &str) {
 }
 
 #[expect(clippy::print_stderr, reason = "what a skipped test says")]
-fn eprintln_skipped() {
+fn say_skipped() {
     eprintln!("skipped: no ptxas");
 }
 

@@ -1,5 +1,6 @@
 //! Runs kernels lane by lane through `ir/scalar.rs`, and their PTX through [`Program`], over one
 //! memory each, and compares the memories.
+#![expect(clippy::cast_possible_truncation, reason = "narrow types live in the low bits")]
 
 use porcini_core::backend::cuda::{CHUNK, lower_combine, lower_entry};
 use porcini_core::dtype::DType;

@@ -83,6 +83,7 @@ pub fn lower_entry(kernel: &Kernel, mode: LiteralMode, name: &str) -> String {
         values: Vec::with_capacity(kernel.insts.len()),
         numbers: HashMap::new(),
         in_memory: kernel.n_words() * 8 > MAX_DIRECT_BYTES,
+        first_literal: kernel.literal_word(0),
     };
     lowering.parameters();
     if kernel.ends.iter().any(|end| matches!(end, End::Reduce { .. })) {
@@ -109,6 +110,8 @@ pub(super) struct Lowering<'k> {
     numbers: HashMap<(DType, u64), Name>,
     /// Whether the parameter block is in memory.
     in_memory: bool,
+    /// Word of the first literal: asking the kernel each time would count its buffers each time.
+    first_literal: usize,
 }
 
 impl Lowering<'_> {
@@ -198,7 +201,7 @@ impl Lowering<'_> {
 
     /// Words are little-endian, so a narrow literal is read at the word's own address.
     fn literal(&mut self, dtype: DType, d: Name, literal: usize) {
-        let word = self.kernel.literal_word(literal);
+        let word = self.first_literal + literal;
         if self.in_memory {
             let block = self.writer.special("params");
             self.writer.load(dtype, d, "global.nc", format_args!("{block}+{}", 8 * word));

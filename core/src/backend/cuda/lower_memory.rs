@@ -124,7 +124,7 @@ impl Lowering<'_> {
         }
         let errors = self.word(WORD_ERRORS);
         ptx!(self.writer, "red.global.min.u64 [{errors}+{}], {key}", 8 * u64::from(access));
-        self.writer.place(done);
+        self.writer.put_label(done);
     }
 
     /// The index extended to 64 bits as its type says.

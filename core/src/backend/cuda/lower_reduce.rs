@@ -66,7 +66,7 @@ pub fn lower_combine(op: ReduceOp, dtype: DType, name: &str) -> String {
     ptx!(w, "@{single} bra {store}");
     w.load(dtype, other, "global.nc", format_args!("{at}+{bytes}"));
     w.combine(op, dtype, result, other);
-    w.place(store);
+    w.put_label(store);
     ptx!(w, "ld.param.u64 {target}, [target]");
     let at = w.element_address(dtype, target, i);
     w.store(dtype, Guard(None), at, result);
@@ -136,7 +136,7 @@ impl Lowering<'_> {
         let [offset, end] = ["offset", "end"].map(|name| w.special(name));
         let (again, done) = (w.new_label(), w.new_label());
         ptx!(w, "mov.u64 {start}, {base}");
-        w.place(again);
+        w.put_label(again);
         let beyond = w.temporary(Class::Pred);
         ptx!(w, "setp.ge.u64 {beyond}, {offset}, {end}");
         ptx!(w, "@{beyond} bra {done}");
@@ -145,7 +145,7 @@ impl Lowering<'_> {
         self.ends();
         ptx!(self.writer, "add.u64 {offset}, {offset}, {LANES_PER_WARP}");
         ptx!(self.writer, "bra {again}");
-        self.writer.place(done);
+        self.writer.put_label(done);
     }
 
     /// Combines a lane's value into the accumulator of the end `number`.

@@ -1,6 +1,6 @@
 //! The CUDA backend.
 //!
-//! [`lower`] prints a kernel as PTX text: a pure function of kernel, literal mode and target, so it
+//! [`lower()`] prints a kernel as PTX text: a pure function of kernel, literal mode and target, so it
 //! runs and is tested without a device.
 //!
 //! | file | content |

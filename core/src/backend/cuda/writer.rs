@@ -180,7 +180,7 @@ impl Writer {
     }
 
     /// The next line is where `label` points.
-    pub(super) fn place(&mut self, label: Label) {
+    pub(super) fn put_label(&mut self, label: Label) {
         let _ = writeln!(self.body, "{label}:");
     }
 
