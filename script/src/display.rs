@@ -5,13 +5,14 @@ use std::fmt::Write as _;
 use porcini_core::{Array, Scalar};
 use rhai::Dynamic;
 
-use crate::fault::{IntoFault, Result, fault};
+use crate::bind::{Range, RngRef};
+use crate::fault::{Fault, IntoFault, Result, fault};
 use crate::host_array::HostRef;
 use crate::value::{ArrayRef, Node};
 
 /// How much of an array is shown, and with how many digits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct PrintOptions {
+pub(crate) struct PrintOptions {
     /// Significant digits of floats.
     pub digits: usize,
     /// Lanes shown at each end of a long array.
@@ -34,6 +35,15 @@ pub(crate) fn text(value: &Dynamic, options: PrintOptions) -> Result<String> {
     if let Some(host) = value.read_lock::<HostRef>() {
         return host.text(options);
     }
+    if let Some(rng) = value.read_lock::<RngRef>() {
+        return rng.text(options);
+    }
+    if let Some(fault) = value.read_lock::<Fault>() {
+        return Ok(fault.to_string());
+    }
+    if let Some(range) = value.read_lock::<Range>() {
+        return Ok(range.to_string());
+    }
     if let Ok(float) = value.as_float() {
         return Ok(number(Scalar::Float(float), options.digits));
     }
@@ -52,7 +62,7 @@ pub(crate) fn text(value: &Dynamic, options: PrintOptions) -> Result<String> {
 }
 
 /// A number: floats with `digits` significant digits as C's `%g`, truth values as 1 and 0.
-pub fn number(number: Scalar, digits: usize) -> String {
+pub(crate) fn number(number: Scalar, digits: usize) -> String {
     match number {
         Scalar::Float(x) => general(x, digits),
         Scalar::Bool(truth) => u8::from(truth).to_string(),
@@ -185,12 +195,13 @@ pub(crate) fn format(template: &str, values: &[Dynamic], options: PrintOptions) 
         let Some(end) = end else {
             return Err(fault("format: a brace without partner; write {{ or }} for a brace"));
         };
-        let digits = match &tail[1..end] {
-            "" => options.digits,
-            spec => spec.strip_prefix(":.").and_then(|digits| digits.parse().ok()).ok_or_else(
-                || fault(format!("format: unknown {{{spec}}}, expected {{}} or {{:.DIGITS}}")),
-            )?,
-        };
+        let digits =
+            match &tail[1..end] {
+                "" => options.digits,
+                spec => spec.strip_prefix(":.").and_then(|digits| digits.parse().ok()).ok_or_else(
+                    || fault(format!("format: unknown {{{spec}}}, expected {{}} or {{:.DIGITS}}")),
+                )?,
+            };
         let value = values.next().ok_or_else(|| fault("format: more {} than values"))?;
         out.push_str(&text(value, PrintOptions { digits, ..options })?);
         rest = &tail[end + 1..];

@@ -4,6 +4,8 @@ use std::io;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use porcini_core::log::LogSink;
+
 /// Files, output, environment and arguments of a script.
 ///
 /// All methods take `&self`: an implementation keeps what it changes behind a cell.
@@ -11,8 +13,8 @@ pub trait Host {
     /// Shows a value or `print` text; one call a line, without the line end.
     fn print(&self, text: &str);
 
-    /// Shows a log line, warning or progress.
-    fn log(&self, text: &str);
+    /// Receives log lines, warnings and progress. Other threads may call it.
+    fn log_sink(&self) -> LogSink;
 
     /// Contents of a file.
     ///

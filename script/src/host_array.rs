@@ -14,7 +14,7 @@ use crate::value::ArrayRef;
 
 /// A shared reference to a host array.
 #[derive(Clone, Debug)]
-pub struct HostRef(Rc<RefCell<HostArray>>);
+pub(crate) struct HostRef(Rc<RefCell<HostArray>>);
 
 #[derive(Debug)]
 struct HostArray {
@@ -27,7 +27,7 @@ macro_rules! host_data {
     ($($variant:ident $t:ty),*) => {
         /// An ndarray of one of the lane types.
         #[derive(Clone, Debug)]
-        pub enum HostData { $(
+        pub(crate) enum HostData { $(
             #[doc = concat!("Elements of type `", stringify!($t), "`.")]
             $variant(ArrayD<$t>),
         )* }

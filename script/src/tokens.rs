@@ -74,8 +74,13 @@ impl Before {
                 Token::Identifier(Box::new("_".into()))
             }
             Token::Period if self.last == Last::Type => Token::DoubleColon,
-            Token::FloatConstant(float) if float.1.bytes().all(|c| c.is_ascii_digit() || c == b'-') => {
-                let advice = format!("{} does not fit 64-bit integers; write it in hexadecimal, or as a float with .0", float.1);
+            Token::FloatConstant(float)
+                if float.1.bytes().all(|c| c.is_ascii_digit() || c == b'-') =>
+            {
+                let advice = format!(
+                    "{} does not fit 64-bit integers; write it in hexadecimal, or as a float with .0",
+                    float.1
+                );
                 Token::LexError(Box::new(LexError::ImproperSymbol(float.1.to_string(), advice)))
             }
             token => token,

@@ -19,11 +19,11 @@ pub(crate) const VECTOR_SIZES: std::ops::RangeInclusive<usize> = 2..=4;
 
 /// A shared reference to an array value.
 #[derive(Clone, Debug)]
-pub struct ArrayRef(Rc<RefCell<Node>>);
+pub(crate) struct ArrayRef(Rc<RefCell<Node>>);
 
 /// What a reference leads to.
 #[derive(Clone, Debug)]
-pub enum Node {
+pub(crate) enum Node {
     /// A one-dimensional array.
     Leaf(Array),
     /// A vector with two to four components (structure of arrays).
@@ -32,17 +32,17 @@ pub enum Node {
 
 impl ArrayRef {
     /// A reference to a new one-dimensional value.
-    pub fn leaf(array: Array) -> Self {
+    pub(crate) fn leaf(array: Array) -> Self {
         Self(Rc::new(RefCell::new(Node::Leaf(array))))
     }
 
     /// A reference to a new vector.
-    pub fn vector(components: Vec<Self>) -> Self {
+    pub(crate) fn vector(components: Vec<Self>) -> Self {
         Self(Rc::new(RefCell::new(Node::Vector(components))))
     }
 
     /// What the reference leads to now.
-    pub fn node(&self) -> Ref<'_, Node> {
+    pub(crate) fn node(&self) -> Ref<'_, Node> {
         self.0.borrow()
     }
 
@@ -68,9 +68,10 @@ impl ArrayRef {
     pub(crate) fn array(&self, op: &str) -> Result<Array> {
         match &*self.node() {
             Node::Leaf(array) => Ok(array.clone()),
-            node @ Node::Vector(_) => {
-                Err(fault(format!("{op}: got {}, expected a one-dimensional array", node.type_name())))
-            }
+            node @ Node::Vector(_) => Err(fault(format!(
+                "{op}: got {}, expected a one-dimensional array",
+                node.type_name()
+            ))),
         }
     }
 
@@ -83,7 +84,7 @@ impl ArrayRef {
     }
 
     /// The one-dimensional arrays inside, in order.
-    pub fn leaves(&self) -> Vec<Array> {
+    pub(crate) fn leaves(&self) -> Vec<Array> {
         let mut leaves = Vec::new();
         self.add_leaves(&mut leaves);
         leaves
@@ -125,14 +126,14 @@ impl ArrayRef {
     }
 
     /// The script's name of the type: `FloatC`, `Vector3fC`.
-    pub fn type_name(&self) -> String {
+    pub(crate) fn type_name(&self) -> String {
         self.node().type_name()
     }
 }
 
 impl Node {
     /// The script's name of the type: `FloatC`, `Vector3fC`.
-    pub fn type_name(&self) -> String {
+    pub(crate) fn type_name(&self) -> String {
         match self {
             Self::Leaf(array) => array.dtype().script_name().into(),
             Self::Vector(components) => {

@@ -8,7 +8,7 @@ mod index;
 mod inspect;
 mod memory;
 mod ops;
-mod random;
+pub(crate) mod random;
 mod reduce;
 mod runtime;
 mod scalars;
@@ -24,6 +24,8 @@ use crate::fault::Result;
 use crate::tokens::registered;
 use crate::value::ArrayRef;
 
+pub(crate) use random::RngRef;
+pub(crate) use scalars::Range;
 pub(crate) use types::type_names;
 
 /// Name, parameters and help of a function.
@@ -43,9 +45,6 @@ pub(crate) struct Registry<'e> {
     pub(crate) context: Rc<Context>,
     docs: Vec<FunctionDoc>,
 }
-
-/// The arguments of a raw function.
-pub(crate) type Args<'a, 'b> = &'a mut [&'b mut Dynamic];
 
 impl<'e> Registry<'e> {
     fn new(engine: &'e mut Engine, context: Rc<Context>) -> Self {

@@ -171,7 +171,8 @@ fn power(registry: &mut Registry<'_>) {
         context.at(&call);
         let base = args[0].read_lock::<ArrayRef>().map(|base| base.clone());
         let base = base.ok_or_else(|| fault("**=: expected an array"))?;
-        let exponent = args[1].as_int().map_err(|_| fault("**=: the exponent must be an integer"))?;
+        let exponent =
+            args[1].as_int().map_err(|_| fault("**=: the exponent must be an integer"))?;
         *args[0] = Dynamic::from(integer_power(&context, &base, exponent)?);
         Ok(())
     });
@@ -226,7 +227,10 @@ fn geometry(registry: &mut Registry<'_>) {
         dot("dot", a, &b)
     });
     for (name, doc) in [
-        ("squared_norm", "Squared Euclidean length of a vector, lane by lane; of all lanes of a plain array."),
+        (
+            "squared_norm",
+            "Squared Euclidean length of a vector, lane by lane; of all lanes of a plain array.",
+        ),
         ("norm", "Euclidean length of a vector, lane by lane; of all lanes of a plain array."),
     ] {
         registry.doc(name, "(v)", doc);
@@ -247,7 +251,11 @@ fn geometry(registry: &mut Registry<'_>) {
         let components = vector::normalize(&components).or_fault()?;
         Ok(ArrayRef::vector(components.into_iter().map(ArrayRef::leaf).collect()))
     });
-    registry.doc("cross", "(a, b)", "Cross product of two vectors of three components, lane by lane.");
+    registry.doc(
+        "cross",
+        "(a, b)",
+        "Cross product of two vectors of three components, lane by lane.",
+    );
     registry.on_array("cross", 2, |context, call, a, rest| {
         context.at(call);
         let Arg::Value(b) = Arg::new("cross", rest[0])? else {
@@ -270,7 +278,11 @@ fn dot(op: &str, a: &ArrayRef, b: &ArrayRef) -> Result<ArrayRef> {
             let product = a.apply(Op::Mul, &[Operand::Array(&b)]).or_fault()?;
             product.hsum().map(ArrayRef::leaf).or_fault()
         }
-        _ => Err(fault(format!("{op}: got {} and {}, expected two of a kind", a.type_name(), b.type_name()))),
+        _ => Err(fault(format!(
+            "{op}: got {} and {}, expected two of a kind",
+            a.type_name(),
+            b.type_name()
+        ))),
     }
 }
 
@@ -284,9 +296,6 @@ fn leaves_of_vector(op: &str, v: &ArrayRef) -> Result<Vec<Array>> {
 /// What Rhai would do silently with values it does not know (comparison by type, text by `+`).
 fn traps(registry: &mut Registry<'_>) {
     registry.on_array("contains", 2, |_, _, _, _| -> Result<bool> {
-        Err(fault_with_hint(
-            "in: arrays are compared lane by lane",
-            "write any(x == value)",
-        ))
+        Err(fault_with_hint("in: arrays are compared lane by lane", "write any(x == value)"))
     });
 }

@@ -68,7 +68,9 @@ fn power(base: i64, exponent: i64) -> Result<rhai::Dynamic> {
     match u32::try_from(exponent) {
         Ok(exponent) => match base.checked_pow(exponent) {
             Some(power) => Ok(power.into()),
-            None => Err(fault(format!("**: {base} ** {exponent} does not fit a 64-bit integer; write {base}.0 ** {exponent}"))),
+            None => Err(fault(format!(
+                "**: {base} ** {exponent} does not fit a 64-bit integer; write {base}.0 ** {exponent}"
+            ))),
         },
         Err(_) => {
             let exponent = i32::try_from(exponent).unwrap_or(i32::MIN);
@@ -98,6 +100,12 @@ impl Iterator for Range {
     }
 }
 
+impl std::fmt::Display for Range {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "range({}, {}, {})", self.start, self.stop, self.step)
+    }
+}
+
 fn ranges(registry: &mut Registry<'_>) {
     registry.doc(
         "range",
@@ -111,15 +119,27 @@ fn ranges(registry: &mut Registry<'_>) {
     engine.register_fn("range", |stop: i64| Range { start: 0, stop, step: 1 });
     engine.register_fn("range", |start: i64, stop: i64| Range { start, stop, step: 1 });
     engine.register_fn("range", |start: i64, stop: i64, step: i64| -> Result<Range> {
-        if step == 0 { Err(fault("range: the step is zero")) } else { Ok(Range { start, stop, step }) }
+        if step == 0 {
+            Err(fault("range: the step is zero"))
+        } else {
+            Ok(Range { start, stop, step })
+        }
     });
-    engine.register_fn("map", |call: rhai::NativeCallContext<'_>, range: Range, each: rhai::FnPtr| {
-        range.map(|i| each.call_within_context::<rhai::Dynamic>(&call, (i,))).collect::<Result<rhai::Array>>()
-    });
-    engine.register_fn("map", |call: rhai::NativeCallContext<'_>, range: std::ops::Range<i64>, each: rhai::FnPtr| {
-        range.map(|i| each.call_within_context::<rhai::Dynamic>(&call, (i,))).collect::<Result<rhai::Array>>()
-    });
-    engine.register_fn("to_string", |range: &mut Range| {
-        format!("range({}, {}, {})", range.start, range.stop, range.step)
-    });
+    engine.register_fn(
+        "map",
+        |call: rhai::NativeCallContext<'_>, range: Range, each: rhai::FnPtr| {
+            range
+                .map(|i| each.call_within_context::<rhai::Dynamic>(&call, (i,)))
+                .collect::<Result<rhai::Array>>()
+        },
+    );
+    engine.register_fn(
+        "map",
+        |call: rhai::NativeCallContext<'_>, range: std::ops::Range<i64>, each: rhai::FnPtr| {
+            range
+                .map(|i| each.call_within_context::<rhai::Dynamic>(&call, (i,)))
+                .collect::<Result<rhai::Array>>()
+        },
+    );
+    engine.register_fn("to_string", |range: &mut Range| range.to_string());
 }

@@ -1,10 +1,9 @@
 //! Array types: constructors `FloatC(x)`, static functions `FloatC::arange(n)`.
 
-use std::any::TypeId;
 use std::rc::Rc;
 
 use porcini_core::{Array, DType, Scalar, Session};
-use rhai::{Dynamic, FnPtr, Module, NativeCallContext};
+use rhai::{Dynamic, FnPtr, FuncRegistration, Module, NativeCallContext};
 
 use super::Registry;
 use crate::context::Context;
@@ -100,12 +99,7 @@ fn number_array(session: &Session, dtype: DType, number: Scalar, size: u64) -> R
     session.full(dtype, number, size).or_fault()
 }
 
-fn from_list(
-    session: &Session,
-    name: &str,
-    dtype: DType,
-    list: &[Dynamic],
-) -> Result<Array> {
+fn from_list(session: &Session, name: &str, dtype: DType, list: &[Dynamic]) -> Result<Array> {
     let mut bytes = Vec::with_capacity(list.len() * dtype.bytes());
     for (i, item) in list.iter().enumerate() {
         let number = match item.read_lock::<ArrayRef>() {
@@ -227,31 +221,20 @@ fn vector_of(
 fn statics(context: &Rc<Context>, name: &str, n: Option<usize>, dtype: DType) -> Module {
     let mut module = Module::new();
     let mut add = |function: &str, arity: usize, make: Maker| {
-        let (context, name) = (context.clone(), format!("{name}::{function}"));
-        let types = vec![TypeId::of::<Dynamic>(); arity];
-        module.set_raw_fn(
-            function,
-            rhai::FnNamespace::Internal,
-            rhai::FnAccess::Public,
-            types,
-            move |call: Option<NativeCallContext<'_>>, args: &mut [&mut Dynamic]| {
-                if let Some(call) = &call {
-                    context.at(call);
-                }
-                let args: Vec<Dynamic> = args.iter().map(|arg| (**arg).clone()).collect();
-                let array = make(&context.session, &name, dtype, &args)?;
-                Ok(match n {
-                    None => ArrayRef::leaf(array),
-                    Some(n) => {
-                        ArrayRef::vector((0..n).map(|_| ArrayRef::leaf(array.clone())).collect())
-                    }
-                })
-            },
-        );
+        let maker = StaticFunction {
+            context: context.clone(),
+            name: format!("{name}::{function}"),
+            components: n,
+            dtype,
+            make,
+        };
+        maker.register(&mut module, function, arity);
     };
     for (function, number) in [("zero", 0), ("zeros", 0), ("ones", 1), ("empty", 0)] {
         let make: Maker = match (function, number) {
-            (_, 1) => |session, name, dtype, args| full(session, name, dtype, 1.into(), args.first()),
+            (_, 1) => {
+                |session, name, dtype, args| full(session, name, dtype, 1.into(), args.first())
+            }
             _ => |session, name, dtype, args| full(session, name, dtype, 0.into(), args.first()),
         };
         add(function, 0, make);
@@ -278,6 +261,46 @@ fn statics(context: &Rc<Context>, name: &str, n: Option<usize>, dtype: DType) ->
         Arg::Number(_) => Err(fault(format!("{name}: got a number, expected an array"))),
     });
     module
+}
+
+/// One static function of a type.
+struct StaticFunction {
+    context: Rc<Context>,
+    name: String,
+    /// Components of a vector type.
+    components: Option<usize>,
+    dtype: DType,
+    make: Maker,
+}
+
+impl StaticFunction {
+    fn register(self, module: &mut Module, function: &str, arity: usize) {
+        type Call<'c> = NativeCallContext<'c>;
+        let entry = FuncRegistration::new(function);
+        match arity {
+            0 => entry.set_into_module(module, move |call: Call<'_>| self.call(&call, &[])),
+            1 => entry
+                .set_into_module(module, move |call: Call<'_>, a: Dynamic| self.call(&call, &[a])),
+            2 => entry.set_into_module(module, move |call: Call<'_>, a: Dynamic, b: Dynamic| {
+                self.call(&call, &[a, b])
+            }),
+            _ => entry.set_into_module(
+                module,
+                move |call: Call<'_>, a: Dynamic, b: Dynamic, c: Dynamic| {
+                    self.call(&call, &[a, b, c])
+                },
+            ),
+        };
+    }
+
+    fn call(&self, call: &NativeCallContext<'_>, args: &[Dynamic]) -> Result<ArrayRef> {
+        self.context.at(call);
+        let array = (self.make)(&self.context.session, &self.name, self.dtype, args)?;
+        Ok(match self.components {
+            None => ArrayRef::leaf(array),
+            Some(n) => ArrayRef::vector((0..n).map(|_| ArrayRef::leaf(array.clone())).collect()),
+        })
+    }
 }
 
 type Maker = fn(&Session, &str, DType, &[Dynamic]) -> Result<Array>;
