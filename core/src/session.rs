@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use crate::alloc::{Allocator, MemoryInfo};
+use crate::alloc::{Allocator, Bytes, MemoryInfo};
 use crate::array::Array;
 use crate::backend::{self, Backend, DeviceChoice};
 use crate::dtype::{DType, Element, Scalar};
@@ -484,7 +484,10 @@ impl Session {
 
     /// Gives freed memory back to the device; the number of blocks and bytes.
     pub fn malloc_trim(&self) -> (usize, u64) {
-        self.0.runtime.memory.trim()
+        let (blocks, bytes) = self.0.runtime.memory.trim();
+        let freed = Bytes(bytes);
+        self.0.log.line(1, || format!("malloc_trim(): freed {blocks} blocks ({freed})"));
+        (blocks, bytes)
     }
 
     /// Device memory in use, kept and allowed.

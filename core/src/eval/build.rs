@@ -275,10 +275,9 @@ impl Draft {
 
     fn finish(mut self, target: u64) -> (Kernel, Vec<Binding>) {
         let n_uniform = self.uniform.len();
-        let mut n_lengths = 0;
-        for length in self.buffers.iter_mut().filter_map(|buffer| buffer.length.as_mut()) {
-            *length = n_lengths;
-            n_lengths += 1;
+        let lengths = self.buffers.iter_mut().filter_map(|buffer| buffer.length.as_mut());
+        for (position, length) in (0..).zip(lengths) {
+            *length = position;
         }
         let accesses = self.number_accesses();
         let mut insts = self.uniform;
