@@ -13,7 +13,7 @@ use crate::error::{Error, Result};
 use crate::eval::Evaluator;
 use crate::eval::cache::Cache;
 use crate::eval::history::{History, LaunchRecord};
-use crate::eval::schedule::{Plan, schedule};
+use crate::eval::schedule::{Plan, Scratch, schedule};
 use crate::ir::table::Table;
 use crate::ir::var::{Kind, VarId, Variable};
 use crate::log::{Log, LogQueue, LogSink};
@@ -117,7 +117,7 @@ impl SessionBuilder {
         let start = Instant::now();
         Ok(Session(Arc::new(Inner {
             table: Mutex::new(Table::new(LogQueue::new(log.clone()))),
-            cache: Mutex::default(),
+            compiler: Mutex::default(),
             history: Mutex::default(),
             pending: Mutex::default(),
             line: AtomicU32::new(0),
@@ -135,7 +135,7 @@ pub struct Session(Arc<Inner>);
 
 struct Inner {
     table: Mutex<Table>,
-    cache: Mutex<Cache>,
+    compiler: Mutex<Compiler>,
     history: Mutex<History>,
     pending: Mutex<Option<Error>>,
     line: AtomicU32,
@@ -143,6 +143,13 @@ struct Inner {
     runtime: Arc<Runtime>,
     log: Log,
     clock: Clock,
+}
+
+/// What one evaluation at a time works with.
+#[derive(Default)]
+struct Compiler {
+    cache: Cache,
+    scratch: Scratch,
 }
 
 /// Switches of a session, by name in [`FLAGS`].
@@ -337,13 +344,7 @@ impl Session {
     /// # Errors
     /// As [`Session::eval`].
     pub fn eval_all(&self) -> Result<()> {
-        let ids = self.with_table(|table| {
-            let held = table.iter().filter(|(_, variable)| variable.external > 0);
-            let wanted = held.filter(|(_, v)| v.kind != Kind::Data && v.kind.number().is_none());
-            let mut ids: Vec<(u64, VarId)> = wanted.map(|(id, v)| (v.serial, id)).collect();
-            ids.sort_unstable();
-            ids.into_iter().map(|(_, id)| id).collect::<Vec<_>>()
-        });
+        let ids = self.with_table(Table::held_unevaluated);
         self.evaluate(&ids)
     }
 
@@ -367,7 +368,8 @@ impl Session {
     /// `Poisoned`.
     pub fn plan(&self, arrays: &[&Array]) -> Result<Plan> {
         let ids: Vec<VarId> = arrays.iter().map(|array| array.id()).collect();
-        self.with_table(|table| schedule(table, &ids, 0))
+        let compiler = &mut *lock(&self.0.compiler);
+        self.with_table(|table| schedule(table, &ids, 0, &mut compiler.scratch))
     }
 
     /// Evaluates because `what` looks at contents.
@@ -395,12 +397,13 @@ impl Session {
     ) -> Result<R> {
         let inner = &*self.0;
         let result = {
-            let mut cache = lock(&inner.cache);
+            let compiler = &mut *lock(&inner.compiler);
             work(&mut Evaluator {
                 table: &inner.table,
                 backend: &*inner.runtime.backend,
                 memory: &inner.runtime.memory,
-                cache: &mut cache,
+                cache: &mut compiler.cache,
+                scratch: &mut compiler.scratch,
                 history: &inner.history,
                 log: &inner.log,
                 clock: &*inner.clock,
@@ -497,7 +500,7 @@ impl Session {
 
     /// Number of kernel structures compiled.
     pub fn n_kernels(&self) -> usize {
-        lock(&self.0.cache).len()
+        lock(&self.0.compiler).cache.len()
     }
 
     pub(crate) fn backend(&self) -> &dyn Backend {
