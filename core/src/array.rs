@@ -9,7 +9,7 @@ use crate::error::{Error, Result};
 use crate::ir::display;
 use crate::ir::op::{Op, ReduceOp, ScatterOp};
 use crate::ir::scalar::{quiet_nan, with_lane};
-use crate::ir::var::{Kind, Serial, VarId};
+use crate::ir::var::{Kind, MAX_OPERANDS, Serial, VarId};
 use crate::session::Session;
 use crate::trace::Recorder;
 use crate::trace::functions::{self, Function};
@@ -368,17 +368,17 @@ impl Session {
         self.record(|recorder| {
             let values = operands.get(first..).unwrap_or_default();
             let dtype = common_type(values, |id| recorder.dtype(id));
-            let mut ids = Vec::with_capacity(operands.len());
-            for operand in operands {
-                ids.push(match *operand {
+            let mut ids = [VarId::new(0); MAX_OPERANDS];
+            for (id, operand) in ids.iter_mut().zip(operands) {
+                *id = match *operand {
                     Operand::Array(array) => array.id,
                     Operand::Number(number) => {
                         let dtype = dtype.unwrap_or(DType::of(number));
                         recorder.number_for(dtype, number)?
                     }
-                });
+                };
             }
-            record(recorder, &ids)
+            record(recorder, &ids[..operands.len()])
         })
     }
 }

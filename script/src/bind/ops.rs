@@ -10,7 +10,7 @@ use rhai::Dynamic;
 use super::Registry;
 use crate::context::Context;
 use crate::fault::{IntoFault, Result, fault, fault_with_hint};
-use crate::value::{self, Arg, ArrayRef, dynamic};
+use crate::value::{self, Arg, ArrayRef, Node, dynamic, scalar};
 
 pub(super) fn register(registry: &mut Registry<'_>) {
     for info in OPS {
@@ -70,8 +70,34 @@ fn operate(
     args: &[&mut Dynamic],
     apply: &impl Fn(&Session, &[Operand<'_>]) -> CoreResult<Array>,
 ) -> Result<ArrayRef> {
+    if let Some(result) = operate_on_leaves(context, args, apply) {
+        return result.map(ArrayRef::leaf).or_fault();
+    }
     let args = [Arg::new(operator, args[0])?, Arg::new(operator, args[1])?];
     value::map(operator, &args, &|operands| apply(&context.session, operands))
+}
+
+/// The common case without detours: plain arrays and numbers. `None` for anything else.
+fn operate_on_leaves(
+    context: &Context,
+    args: &[&mut Dynamic],
+    apply: &impl Fn(&Session, &[Operand<'_>]) -> CoreResult<Array>,
+) -> Option<CoreResult<Array>> {
+    let [a, b] = [args.first()?, args.get(1)?].map(|arg| arg.read_lock::<ArrayRef>());
+    let [a, b] = [a.as_ref().map(|a| a.node()), b.as_ref().map(|b| b.node())];
+    Some(apply(
+        &context.session,
+        &[operand(a.as_deref(), args[0])?, operand(b.as_deref(), args[1])?],
+    ))
+}
+
+/// A plain array or a number.
+fn operand<'a>(node: Option<&'a Node>, value: &Dynamic) -> Option<Operand<'a>> {
+    match node {
+        Some(Node::Leaf(array)) => Some(Operand::Array(array)),
+        Some(Node::Vector(_)) => None,
+        None => scalar(value).map(Operand::Number),
+    }
 }
 
 fn unary_operators(registry: &mut Registry<'_>) {
