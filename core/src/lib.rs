@@ -1,4 +1,52 @@
-//! Temporary crate docs.
+//! A tracing array JIT: operations on arrays are recorded, not run; looking at a value fuses all it needs
+//! into kernels, compiles them at once and launches them on a device.
+//!
+//! # A tour
+//!
+//! A [`Session`] owns a table of *variables*. Every operation on an [`Array`] checks its operands,
+//! promotes and broadcasts them, and adds a variable ([`trace`]); nothing is computed. Reading contents
+//! asks the session to evaluate: the scheduler ([`eval`]) walks from the wanted variables to what is in
+//! memory, cuts the graph into *stages* and groups of equal size, and makes a [`Kernel`](ir::kernel::Kernel)
+//! of each; a [backend] compiles kernels, once per structure, and runs them.
+//!
+//! ```
+//! use porcini_core::{DType, Scalar, Session};
+//!
+//! # fn main() -> porcini_core::Result<()> {
+//! let session = Session::new()?;
+//! let x = session.linspace(DType::F32, 0, 1, 5)?;
+//! let y = &x * 2.0 + 1.0;                       // recorded
+//! assert_eq!(session.history().len(), 0);       // nothing ran
+//! assert_eq!(y.to_vec::<f32>()?, [1.0, 1.5, 2.0, 2.5, 3.0]);
+//! assert_eq!(session.history().len(), 1);       // one fused kernel
+//! assert_eq!(y.hsum()?.item(0)?, Scalar::Float(10.0));
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! # Glossary
+//!
+//! | word | means |
+//! |---|---|
+//! | variable (`r12` in dumps) | one recorded value in single-assignment form, perhaps unevaluated |
+//! | trace, record | append to the variable table without computing |
+//! | operand | input of a variable |
+//! | lane, size | one element of an array; number of lanes (1 broadcasts) |
+//! | literal, constant | a number the user wrote; a number our own code recorded |
+//! | evaluated | backed by memory |
+//! | stage | part of the graph whose values need nothing that the same part completes in memory |
+//! | kernel, launch | one compiled fused program; one run of it |
+//! | gather, scatter | indexed read, indexed write |
+//! | reduce | all lanes to one |
+//! | uniform | the same in every lane |
+//! | device, backend, buffer | where; how; memory |
+//!
+//! # Promises
+//!
+//! The same bits on every device, thread count and instruction set; no input panics; a failed evaluation
+//! leaves the session as it was. This crate writes nowhere by itself: the log goes to the sink that
+//! [`Session::builder`] is given.
+
 pub mod alloc;
 pub mod array;
 pub mod backend;
