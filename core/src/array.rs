@@ -19,12 +19,14 @@ use crate::trace::functions::{self, Function};
 pub struct Array {
     session: Session,
     id: VarId,
+    /// The slot's generation when the handle was made; a mismatch would be a reference count gone wrong.
+    generation: u32,
 }
 
 impl Array {
     /// Takes over an external reference.
-    pub(crate) fn adopt(session: Session, id: VarId) -> Self {
-        Self { session, id }
+    pub(crate) fn adopt(session: Session, (id, generation): (VarId, u32)) -> Self {
+        Self { session, id, generation }
     }
 
     pub(crate) fn id(&self) -> VarId {
@@ -76,7 +78,7 @@ impl Array {
 
     /// Names the array in dumps. If other handles share its value, this one gets a copy of the node.
     pub fn set_label(&mut self, label: &str) {
-        self.id = self.session.with_table(|table| {
+        (self.id, self.generation) = self.session.with_table(|table| {
             let mut id = self.id;
             if table.get(id).external > 1 {
                 let fork = table.fork(id);
@@ -86,7 +88,7 @@ impl Array {
             // A labelled value must not be found by later recordings.
             table.forget_number(id);
             table.get_mut(id).label = Some(label.into());
-            id
+            (id, table.get(id).generation)
         });
     }
 
@@ -397,13 +399,17 @@ fn common_type(operands: &[Operand<'_>], dtype: impl Fn(VarId) -> DType) -> Opti
 impl Clone for Array {
     fn clone(&self) -> Self {
         self.session.with_table(|table| table.inc_external(self.id));
-        Self { session: self.session.clone(), id: self.id }
+        Self { session: self.session.clone(), id: self.id, generation: self.generation }
     }
 }
 
 impl Drop for Array {
     fn drop(&mut self) {
-        self.session.with_table(|table| table.dec_external(self.id));
+        self.session.with_table(|table| {
+            let generation = table.get(self.id).generation;
+            debug_assert_eq!(generation, self.generation, "internal error: stale handle");
+            table.dec_external(self.id);
+        });
     }
 }
 

@@ -5,6 +5,8 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use xxhash_rust::xxh3::xxh3_64;
+
 use crate::alloc::{Allocator, Bytes, MemoryInfo};
 use crate::array::Array;
 use crate::backend::{self, Backend, DeviceChoice};
@@ -23,6 +25,8 @@ use crate::trace::{Recorder, Settings};
 pub struct Runtime {
     backend: Arc<dyn Backend>,
     memory: Arc<Allocator>,
+    /// Identifies the device in kernel hashes.
+    target: u64,
 }
 
 impl Runtime {
@@ -36,9 +40,14 @@ impl Runtime {
         threads: usize,
         memory_limit: Option<u64>,
     ) -> Result<Arc<Self>> {
-        let backend = backend::open(device, threads)?;
+        Ok(Self::on(backend::open(device, threads)?, memory_limit))
+    }
+
+    /// A runtime over any implementation of a device.
+    pub fn on(backend: Arc<dyn Backend>, memory_limit: Option<u64>) -> Arc<Self> {
         let memory = Allocator::new(backend.clone(), memory_limit);
-        Ok(Arc::new(Self { backend, memory }))
+        let target = xxh3_64(backend.name().as_bytes());
+        Arc::new(Self { backend, memory, target })
     }
 }
 
@@ -226,12 +235,12 @@ impl Session {
             bounds_check: self.0.flags.get(BOUNDS_CHECK),
             line: self.0.line.load(Ordering::Relaxed),
         };
-        let id = self.with_table(|table| {
+        let handle = self.with_table(|table| {
             let mut recorder = Recorder::new(table, settings);
             let id = record(&mut recorder)?;
             Ok(recorder.finish(id))
         })?;
-        Ok(Array::adopt(self.clone(), id))
+        Ok(Array::adopt(self.clone(), handle))
     }
 
     /// `size` lanes of one number, lazy: no memory is used until it is stored.
@@ -318,12 +327,13 @@ impl Session {
         } else {
             memory.write(buffer.address(), bytes);
         }
-        let id = self.with_table(|table| {
+        let handle = self.with_table(|table| {
             let mut variable = Variable::new(Kind::Data, dtype, size, [None; 4]);
             variable.data = Some(Arc::new(buffer));
-            table.insert(variable)
+            let id = table.insert(variable);
+            (id, table.get(id).generation)
         });
-        Ok(Array::adopt(self.clone(), id))
+        Ok(Array::adopt(self.clone(), handle))
     }
 
     // ---- evaluation ----
@@ -369,7 +379,7 @@ impl Session {
     pub fn plan(&self, arrays: &[&Array]) -> Result<Plan> {
         let ids: Vec<VarId> = arrays.iter().map(|array| array.id()).collect();
         let compiler = &mut *lock(&self.0.compiler);
-        self.with_table(|table| schedule(table, &ids, 0, &mut compiler.scratch))
+        self.with_table(|table| schedule(table, &ids, self.0.runtime.target, &mut compiler.scratch))
     }
 
     /// Evaluates because `what` looks at contents.
@@ -401,6 +411,7 @@ impl Session {
             work(&mut Evaluator {
                 table: &inner.table,
                 backend: &*inner.runtime.backend,
+                target: inner.runtime.target,
                 memory: &inner.runtime.memory,
                 cache: &mut compiler.cache,
                 scratch: &mut compiler.scratch,

@@ -56,6 +56,7 @@ fn options(arguments: &Arguments) -> Options {
         threads: arguments.threads.map(usize::from),
         log_level: arguments.log_level,
         memory_limit,
+        runtime: None,
     }
 }
 

@@ -4,8 +4,9 @@ use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::Rc;
+use std::sync::Arc;
 
-use porcini_core::{DeviceChoice, Session, interrupt};
+use porcini_core::{DeviceChoice, Runtime, Session, interrupt};
 use rhai::{AST, Dynamic, Engine, EvalAltResult, Expr, OptimizationLevel, Scope, Stmt};
 
 use crate::bind::{self, FunctionDoc};
@@ -29,7 +30,7 @@ const MAX_EXPRESSIONS: usize = 2000;
 const LAST: &str = "_";
 
 /// How an interpreter is set up.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Default)]
 pub struct Options {
     /// Where kernels run.
     pub device: DeviceChoice,
@@ -39,6 +40,8 @@ pub struct Options {
     pub log_level: u8,
     /// Bytes of device memory that may be in use.
     pub memory_limit: Option<u64>,
+    /// A device shared with other interpreters, in place of the three settings above it.
+    pub runtime: Option<Arc<Runtime>>,
 }
 
 /// What running a cell gave.
@@ -331,6 +334,9 @@ const KEYWORDS: [&str; 15] = [
 fn session(host: &Rc<dyn Host>, options: &Options) -> porcini_core::Result<Session> {
     let mut builder =
         Session::builder().device(options.device).log(options.log_level, host.log_sink());
+    if let Some(runtime) = &options.runtime {
+        builder = builder.runtime(runtime.clone());
+    }
     if let Some(threads) = options.threads {
         builder = builder.threads(threads);
     }

@@ -34,6 +34,8 @@ pub struct Evaluator<'s> {
     pub table: &'s Mutex<Table>,
     /// The device.
     pub backend: &'s dyn Backend,
+    /// Its identity in kernel hashes.
+    pub target: u64,
     /// Its memory.
     pub memory: &'s Arc<Allocator>,
     /// Its compiled kernels.
@@ -62,7 +64,7 @@ impl Evaluator<'_> {
     pub fn evaluate(&mut self, roots: &[VarId]) -> Result<()> {
         let (plan, mut held) = {
             let mut table = lock(self.table);
-            let plan = schedule(&table, roots, 0, self.scratch)?;
+            let plan = schedule(&table, roots, self.target, self.scratch)?;
             let held = hold_results(&mut table, &plan.launches);
             (plan, held)
         };

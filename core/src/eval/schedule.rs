@@ -12,6 +12,7 @@
 use std::collections::HashMap;
 
 use crate::error::{Error, Result};
+use crate::interrupt;
 use crate::ir::kernel::Kernel;
 use crate::ir::table::Table;
 use crate::ir::var::{Kind, VarId, Variable};
@@ -111,7 +112,7 @@ impl<T: Copy + Default> SlotMap<T> {
 /// Plans the evaluation of `roots`; `target` identifies the backend in kernel hashes.
 ///
 /// # Errors
-/// `Poisoned` if a root depends on an array that a failed write left half done.
+/// `Poisoned` if a root depends on an array that a failed write left half done; `Interrupted`.
 pub fn schedule(
     table: &Table,
     roots: &[VarId],
@@ -149,6 +150,9 @@ pub(super) struct Walk<'t> {
     node_of: &'t mut SlotMap<u32>,
     fills: Vec<VarId>,
 }
+
+/// Nodes between two looks at the interrupt flag.
+const POLL_INTERVAL: usize = 1 << 14;
 
 /// Marks a slot that is on the way to become a node.
 const PENDING: u32 = u32::MAX;
@@ -194,6 +198,9 @@ impl<'t> Walk<'t> {
 
     /// Whether a variable must be computed and was not met before.
     fn enter(&mut self, id: VarId) -> Result<bool> {
+        if self.nodes.len() % POLL_INTERVAL == POLL_INTERVAL - 1 && interrupt::is_requested() {
+            return Err(Error::Interrupted);
+        }
         let variable = self.table.get(id);
         if let Some((op, line)) = variable.poisoned {
             return Err(Error::Poisoned { op, line });

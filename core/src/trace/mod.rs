@@ -42,10 +42,10 @@ impl<'t> Recorder<'t> {
         Self { table, settings, owned }
     }
 
-    /// Ends the recording: the caller owns an external reference to `result`.
-    pub fn finish(self, result: VarId) -> VarId {
+    /// Ends the recording: the caller owns an external reference to `result`, a slot of this generation.
+    pub fn finish(self, result: VarId) -> (VarId, u32) {
         self.table.inc_external(result);
-        result
+        (result, self.var(result).generation)
     }
 
     /// The variable `id`.

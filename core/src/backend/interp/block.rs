@@ -8,6 +8,7 @@ use super::memory_steps::Access;
 use super::reduce::Accumulators;
 use super::steps::Lanes;
 use crate::backend::host::pointer;
+use crate::interrupt;
 use crate::ir::kernel::WORD_LANE_BASE;
 
 /// Widest block: the lanes of a few dozen values then fit the first-level cache.
@@ -16,6 +17,9 @@ const MAX_BLOCK: usize = 512;
 const MIN_BLOCK: usize = 32;
 /// Block memory that a thread should not exceed by choice of a wide block.
 const BLOCK_MEMORY: usize = 1 << 20;
+
+/// Actions between two looks at the interrupt flag: about a tenth of a millisecond.
+const POLL_INTERVAL: usize = 1 << 10;
 
 /// What a thread needs to run blocks: slots, accumulators, and the launch it works for.
 pub(super) struct Worker<'l> {
@@ -52,11 +56,19 @@ impl<'l> Worker<'l> {
         self.block
     }
 
-    /// Runs the body for `n` lanes from `first`, which is a multiple of the block size.
-    pub(super) fn run_block(&mut self, first: u64, n: usize) {
-        for action in &self.program.body {
-            self.run(action, first, n);
+    /// Runs the body for `n` lanes from `first`, which is a multiple of the block size; whether it came to
+    /// the end, or an interrupt was requested.
+    pub(super) fn run_block(&mut self, first: u64, n: usize) -> bool {
+        // A long program takes milliseconds a block, so blocks alone are too coarse to poll at.
+        for actions in self.program.body.chunks(POLL_INTERVAL) {
+            if interrupt::is_requested() {
+                return false;
+            }
+            for action in actions {
+                self.run(action, first, n);
+            }
         }
+        true
     }
 
     fn run(&mut self, action: &Action, first: u64, n: usize) {

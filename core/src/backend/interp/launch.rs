@@ -10,7 +10,6 @@ use crate::backend::host::HostMemory;
 use crate::backend::pool::Pool;
 use crate::backend::{CodeStatistics, Executable, Memory};
 use crate::error::{Error, Result};
-use crate::interrupt;
 use crate::ir::kernel::{NO_ERROR, ParamBlock};
 
 /// Lane-steps below which a second thread does not pay.
@@ -107,17 +106,16 @@ impl Launch {
         let end = (start + self.claim).min(self.n);
         let mut chunk = start;
         while chunk < end {
-            if interrupt::is_requested() {
+            if !self.run_chunk(worker, chunk, (chunk + CHUNK as u64).min(end)) {
                 self.stopped.store(true, Ordering::Relaxed);
                 return;
             }
-            self.run_chunk(worker, chunk, (chunk + CHUNK as u64).min(end));
             chunk += CHUNK as u64;
         }
     }
 
-    /// Runs up to 4096 lanes: the unit of reductions and of interruption.
-    fn run_chunk(&self, worker: &mut Worker<'_>, start: u64, end: u64) {
+    /// Runs up to 4096 lanes, the unit of reductions; whether it was not interrupted.
+    fn run_chunk(&self, worker: &mut Worker<'_>, start: u64, end: u64) -> bool {
         let reductions = &self.program.reductions;
         worker.accumulators.clear();
         worker.accumulators.extend(reductions.iter().map(|r| reduce::fresh(r.op, r.dtype)));
@@ -125,7 +123,9 @@ impl Launch {
         let mut first = start;
         while first < end {
             let n = block.min(end - first);
-            worker.run_block(first, usize::try_from(n).unwrap_or(0));
+            if !worker.run_block(first, usize::try_from(n).unwrap_or(0)) {
+                return false;
+            }
             first += n;
         }
         let chunk = usize::try_from(start / CHUNK as u64).unwrap_or(usize::MAX);
@@ -134,6 +134,7 @@ impl Launch {
                 reduce::finish_chunk(reduction.op, reduction.dtype, worker.accumulators[i]);
             self.partials[i][chunk].store(result, Ordering::Relaxed);
         }
+        true
     }
 
     fn finish(&self) -> Result<Vec<u64>> {

@@ -10,6 +10,8 @@ use super::memory_steps::{AccessFn, gather_step, scatter_step};
 use super::reduce::{Accumulate, accumulate_step};
 use super::steps::{Step, broadcast, copying, elementwise, lane_number};
 use crate::dtype::DType;
+use crate::error::{Error, Result};
+use crate::interrupt;
 use crate::ir::kernel::{BufferIndex, Code, End, Inst, Kernel, LiteralMode, Reg};
 use crate::ir::op::ReduceOp;
 
@@ -120,8 +122,14 @@ pub(super) struct Program {
     pub(super) in_order: bool,
 }
 
+/// Instructions between two looks at the interrupt flag.
+const POLL_INTERVAL: usize = 1 << 14;
+
 /// Lowers a kernel.
-pub(super) fn lower(kernel: &Kernel, mode: LiteralMode, isa: Isa) -> Program {
+///
+/// # Errors
+/// `Interrupted`.
+pub(super) fn lower(kernel: &Kernel, mode: LiteralMode, isa: Isa) -> Result<Program> {
     let mut lowering = Lowering {
         kernel,
         mode,
@@ -142,13 +150,16 @@ pub(super) fn lower(kernel: &Kernel, mode: LiteralMode, isa: Isa) -> Program {
     };
     let destinations = destinations(kernel);
     for (i, inst) in kernel.insts.iter().enumerate() {
+        if i % POLL_INTERVAL == POLL_INTERVAL - 1 && interrupt::is_requested() {
+            return Err(Error::Interrupted);
+        }
         lowering.inst(i, inst, destinations[i]);
     }
     for end in &kernel.ends {
         lowering.end(end, &destinations);
     }
     lowering.program.bytes_per_lane = lowering.slots.bytes_per_lane;
-    lowering.program
+    Ok(lowering.program)
 }
 
 struct Lowering<'k> {

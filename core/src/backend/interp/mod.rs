@@ -104,7 +104,7 @@ impl Backend for Interp {
     }
 
     fn lower(&self, kernel: &Kernel, mode: LiteralMode) -> Result<Arc<dyn Executable>> {
-        let program = Arc::new(lower::lower(kernel, mode, self.isa));
+        let program = Arc::new(lower::lower(kernel, mode, self.isa)?);
         Ok(Arc::new(launch::Loaded::new(program, self.pool.clone())))
     }
 
