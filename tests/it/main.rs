@@ -1,0 +1,5 @@
+//! The integration tests: one binary, one module per subject.
+
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod fmod;
