@@ -519,7 +519,7 @@ fn range_size(start: Scalar, stop: Scalar, step: Scalar) -> Result<u64> {
         if step == 0 {
             return Err(Error::Argument { op: "arange", what: "the step is zero".into() });
         }
-        let n = (distance + step - step.signum()).div_euclid(step).max(0);
+        let n = ((distance + step - step.signum()) / step).max(0);
         return u64::try_from(n).map_err(|_| too_many());
     }
     let n = ((stop.to_f64() - start.to_f64()) / step.to_f64()).ceil().max(0.0);
@@ -544,6 +544,8 @@ mod tests {
         assert_eq!(n(0, 10, 1), 10);
         assert_eq!(n(10, 0, -1), 10);
         assert_eq!(n(10, 0, -3), 4);
+        assert_eq!(n(10, 0, -2), 5);
+        assert_eq!(n(0, 5, -3), 0);
         assert_eq!(n(5, 5, 1), 0);
         assert_eq!(n(5, 0, 1), 0);
         let float = range_size(Scalar::Float(0.0), Scalar::Float(1.0), Scalar::Float(0.25));

@@ -7,7 +7,7 @@
 //!
 //! f32 computes in f64 and takes off 47 bits at a time: 40 operations in all, one division. f64 would
 //! need 41 such pieces; instead 2^d mod Y comes from 2^(d / 8) by three squarings modulo Y, whose
-//! products of 106 bits are pairs of floats: 119 operations in all, 15 of them divisions.
+//! products of 106 bits are pairs of floats: 119 operations in all, 14 of them divisions.
 //!
 //! Tested against Rust's `%`, bit for bit, in `tests/it/fmod.rs`.
 
