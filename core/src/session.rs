@@ -325,9 +325,9 @@ impl Session {
     ///
     /// # Errors
     /// `OutOfMemory`, `Interrupted`, `Poisoned`, or what the device's compiler says; the session stays as
-    /// it was. Bounds errors come later, see [`Session::take_error`].
+    /// it was. `ForeignArray` for arrays of another session. Bounds errors come later, see [`Session::take_error`].
     pub fn eval(&self, arrays: &[&Array]) -> Result<()> {
-        let ids: Vec<VarId> = arrays.iter().map(|array| array.id()).collect();
+        let ids = self.ids("eval", arrays)?;
         self.evaluate(&ids)?;
         arrays.iter().try_for_each(|array| array.materialize())
     }
@@ -364,10 +364,18 @@ impl Session {
     /// What evaluating the arrays would launch, without launching it.
     ///
     /// # Errors
-    /// `Poisoned`.
+    /// `Poisoned`, `ForeignArray`.
     pub fn plan(&self, arrays: &[&Array]) -> Result<Plan> {
-        let ids: Vec<VarId> = arrays.iter().map(|array| array.id()).collect();
+        let ids = self.ids("plan", arrays)?;
         self.with_table(|table| schedule(table, &ids, 0))
+    }
+
+    /// The variables of arrays, which must belong to this session.
+    fn ids(&self, op: &'static str, arrays: &[&Array]) -> Result<Vec<VarId>> {
+        let id = |array: &&Array| {
+            if self.is(array.session()) { Ok(array.id()) } else { Err(Error::ForeignArray { op }) }
+        };
+        arrays.iter().map(id).collect()
     }
 
     /// Evaluates because `what` looks at contents.
