@@ -3,4 +3,6 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod fmod;
+mod pcg32;
+mod pipeline;
 mod programs;

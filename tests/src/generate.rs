@@ -196,7 +196,9 @@ impl Draft {
         let integer = [Op::IDiv, Op::MulHi, Op::And, Op::Or, Op::Xor, Op::Shl, Op::Shr];
         let bitwise = dtype.is_int() && self.random.one_in(2);
         let op = if bitwise { self.random.pick(&integer) } else { self.random.pick(&any) };
-        let value = self.random.below(70) as i64;
+        // Often 0 or 1, where identities apply.
+        let below = if self.random.one_in(3) { 2 } else { 70 };
+        let value = self.random.below(below) as i64;
         let value = if dtype.is_signed() && self.random.one_in(3) { -value } else { value };
         let number = if !bitwise && self.random.one_in(3) {
             #[expect(clippy::cast_precision_loss, reason = "small numbers")]

@@ -248,7 +248,10 @@ impl Program {
                 best = fewer;
             }
         }
-        best = best.without_dead_steps();
+        // A consumed value may matter although nothing uses the scatter that took it.
+        if fails(&best.without_dead_steps()) {
+            best = best.without_dead_steps();
+        }
         let mut i = best.nodes.len();
         while i > 0 {
             i = i.min(best.nodes.len()) - 1;
