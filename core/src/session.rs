@@ -342,9 +342,14 @@ impl Session {
             let wanted = held.filter(|(_, v)| v.kind != Kind::Data && v.kind.number().is_none());
             let mut ids: Vec<(u64, VarId)> = wanted.map(|(id, v)| (v.serial, id)).collect();
             ids.sort_unstable();
-            ids.into_iter().map(|(_, id)| id).collect::<Vec<_>>()
+            let ids: Vec<VarId> = ids.into_iter().map(|(_, id)| id).collect();
+            // Another thread may drop its handle before the evaluation begins.
+            ids.iter().for_each(|&id| table.inc_external(id));
+            ids
         });
-        self.evaluate(&ids)
+        let result = self.evaluate(&ids);
+        self.with_table(|table| ids.iter().for_each(|&id| table.dec_external(id)));
+        result
     }
 
     /// Waits for the device, then reports the first bounds error since the last report.
