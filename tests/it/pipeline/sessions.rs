@@ -2,7 +2,7 @@
 
 use porcini_core::ir::op::ScatterOp;
 use porcini_core::random::Pcg32;
-use porcini_core::{DType, DeviceChoice, Error, Runtime, Session};
+use porcini_core::{DType, DeviceChoice, Error, Runtime, Scalar, Session};
 
 use super::{lanes, session};
 
@@ -37,6 +37,28 @@ fn stress(session: &Session, shared: &porcini_core::Array, thread: i64) {
         }
         assert_eq!(kept.item(7).unwrap().to_f64(), a.item(7).unwrap().to_f64() - number as f64);
     }
+}
+
+/// Arrays may disappear between the moment they are listed and the moment they are evaluated.
+#[test]
+fn everything_is_evaluated_while_others_drop() {
+    let session = session();
+    std::thread::scope(|scope| {
+        for thread in 0..3 {
+            let session = session.clone();
+            scope.spawn(move || {
+                for i in 0..5000 {
+                    if thread == 0 {
+                        session.eval_all().unwrap();
+                        continue;
+                    }
+                    let x = lanes(&session, DType::I64, 10 + thread) + i;
+                    drop(&x * &x + thread);
+                    assert_eq!(x.item(1).unwrap(), Scalar::Int(i + 1));
+                }
+            });
+        }
+    });
 }
 
 #[test]
