@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+mod accuracy;
 mod fmod;
 mod pcg32;
 mod pipeline;
