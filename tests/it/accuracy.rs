@@ -4,12 +4,16 @@
 //! points spread over all exponents, or every bit pattern with `PORCINI_FULL=1`. f64 against
 //! astro-float at 160 bits. The largest errors are printed as a table (`--nocapture`).
 
+#![expect(clippy::cast_possible_truncation, reason = "f64 is rounded to f32 on purpose")]
+
 use astro_float::{BigFloat, Consts, RoundingMode};
 use porcini_core::{Element, Session, trace::functions};
 use porcini_tests::random::Random;
 
+type Reference = fn(f64) -> f64;
+
 /// Name, largest error allowed in ulp, and the same function of f64.
-const FUNCTIONS: [(&str, f64, fn(f64) -> f64); 5] = [
+const FUNCTIONS: [(&str, f64, Reference); 5] = [
     ("exp", 1.5, f64::exp),
     ("log", 1.5, f64::ln),
     ("sin", 1.5, f64::sin),

@@ -100,11 +100,10 @@ pub fn lane(random: &mut Random, dtype: DType, values: Values) -> u64 {
 
 fn bounded(random: &mut Random, dtype: DType) -> u64 {
     let small = random.below(256) as i64;
-    #[expect(clippy::cast_precision_loss, reason = "small numbers")]
-    let eighths = (small - 128) as f64 / 8.0;
+    let eighths = f32::from(i16::try_from(small - 128).unwrap_or(0)) / 8.0;
     match dtype {
-        DType::F32 => u64::from((eighths as f32).to_bits()),
-        DType::F64 => eighths.to_bits(),
+        DType::F32 => u64::from(eighths.to_bits()),
+        DType::F64 => f64::from(eighths).to_bits(),
         DType::I32 | DType::I64 => (small - 128).cast_unsigned() & low_bits(dtype),
         DType::Mask | DType::U32 | DType::U64 => small.cast_unsigned(),
     }

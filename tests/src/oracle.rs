@@ -25,6 +25,9 @@ pub struct Value {
 }
 
 /// The bytes of a program's outputs over `n` lanes.
+///
+/// # Panics
+/// If the program is not as its generator should have made it.
 pub fn evaluate(program: &Program, n: usize) -> Vec<Vec<u8>> {
     let mut values: Vec<Value> = Vec::new();
     for node in &program.nodes {

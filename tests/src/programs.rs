@@ -154,6 +154,9 @@ impl Extent {
 ///
 /// # Errors
 /// Whatever recording or evaluation fails with.
+///
+/// # Panics
+/// If a value does not have the type and size that the program says.
 pub fn run(program: &Program, session: &Session, n: usize, mode: Mode) -> Result<Outcome> {
     let mut values: Vec<Option<Array>> = Vec::new();
     for node in &program.nodes {

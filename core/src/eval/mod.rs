@@ -165,7 +165,7 @@ impl Evaluator<'_> {
                     bound.results.push((id, Arc::new(buffer)));
                 }
                 Binding::Update { result, target } => {
-                    self.bind_update(&mut bound, result, target)?
+                    self.bind_update(&mut bound, result, target)?;
                 }
             }
         }

@@ -137,7 +137,7 @@ fn a_long_chain_is_evaluated_without_recursion() {
         let session = session();
         let y = chain(&session);
         assert_eq!(y.to_vec::<f64>().unwrap(), [1.0]);
-        assert_eq!(session.history().iter().map(|l| l.operations).sum::<usize>() >= CHAIN, true);
+        assert!(session.history().iter().map(|launch| launch.operations).sum::<usize>() >= CHAIN);
         drop(y);
         assert_eq!(session.whos(porcini_core::inspect::Rows::All).rows.len(), 0);
     });

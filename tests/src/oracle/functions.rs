@@ -70,11 +70,14 @@ pub(super) fn remainder(dtype: DType, x: u64, y: u64) -> u64 {
 
 macro_rules! float_functions {
     ($name:ident, $t:ty, $dtype:expr, $sign:expr) => {
+        #[allow(
+            clippy::cast_possible_truncation,
+            reason = "an f32 is in the low bits; constants are rounded"
+        )]
         fn $name(name: &str, [a, b, c]: [$t; 3]) -> u64 {
             let bits = |x: $t| u64::from(x.to_bits());
             let flip = |x: $t, s: $t| <$t>::from_bits(x.to_bits() ^ (s.to_bits() & $sign));
             let opposite = |x: $t| if x.is_nan() { <$t>::NAN } else { -x };
-            #[expect(clippy::cast_possible_truncation, reason = "an f32 is in the low bits")]
             let op = |op: Op, x: $t, y: $t| {
                 let bits = apply_bits(op, $dtype, $dtype, [bits(x), bits(y), 0]);
                 <$t>::from_bits(bits as _)
