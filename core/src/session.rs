@@ -527,11 +527,16 @@ fn range_size(start: Scalar, stop: Scalar, step: Scalar) -> Result<u64> {
         op: "arange",
         what: format!("{start} to {stop} by {step} is no finite range"),
     };
-    if let (Scalar::Int(start), Scalar::Int(stop), Scalar::Int(step)) = (start, stop, step) {
-        let (distance, step) = (i128::from(stop) - i128::from(start), i128::from(step));
-        if step == 0 {
-            return Err(Error::Argument { op: "arange", what: "the step is zero".into() });
-        }
+    if step.to_f64() == 0.0 {
+        return Err(Error::Argument { op: "arange", what: "the step is zero".into() });
+    }
+    let integer = |number: Scalar| match number {
+        Scalar::Int(i) => Some(i128::from(i)),
+        Scalar::UInt(u) => Some(i128::from(u)),
+        Scalar::Bool(_) | Scalar::Float(_) => None,
+    };
+    if let (Some(start), Some(stop), Some(step)) = (integer(start), integer(stop), integer(step)) {
+        let distance = stop - start;
         let n = ((distance + step - step.signum()) / step).max(0);
         return u64::try_from(n).map_err(|_| too_many());
     }
@@ -563,5 +568,8 @@ mod tests {
         assert_eq!(n(5, 0, 1), 0);
         let float = range_size(Scalar::Float(0.0), Scalar::Float(1.0), Scalar::Float(0.25));
         assert_eq!(float.unwrap(), 4);
+        let beyond = range_size(Scalar::UInt(1 << 63), Scalar::UInt((1 << 63) + 3), Scalar::Int(1));
+        assert_eq!(beyond.unwrap(), 3);
+        assert!(range_size(Scalar::Float(0.0), Scalar::Float(0.0), Scalar::Float(0.0)).is_err());
     }
 }
