@@ -80,6 +80,19 @@ fn parameters_give_the_right_values() {
 }
 
 #[test]
+fn sizes_are_no_part_of_a_kernel() {
+    for make in [
+        |session: &Session, n: i64| lanes(session, DType::F32, n).mean().unwrap(),
+        |session: &Session, n: i64| session.linspace(DType::F64, 0, 1, n.unsigned_abs()).unwrap(),
+        |session: &Session, n: i64| lanes(session, DType::I64, n) * 3,
+    ] {
+        let session = session();
+        (10..40).for_each(|n| make(&session, n).eval().unwrap());
+        assert!(compilations(&session) <= 3, "{} compilations", compilations(&session));
+    }
+}
+
+#[test]
 fn only_what_is_asked_for_is_evaluated() {
     let session = session();
     let a = lanes(&session, DType::F32, 10) + 1.0;
