@@ -11,6 +11,7 @@ use crate::ir::op::{Op, ReduceOp, ScatterOp};
 use crate::ir::scalar::{quiet_nan, with_lane};
 use crate::ir::var::{Kind, Serial, VarId};
 use crate::session::Session;
+use crate::trace::Recorder;
 use crate::trace::functions::{self, Function};
 
 /// A one-dimensional array, evaluated or not. Cloning names the same value; values never change:
@@ -96,7 +97,7 @@ impl Array {
     /// # Errors
     /// `SizeMismatch`, `TypeMismatch`, `UnsupportedType`, `NumberRange`, `ForeignArray`.
     pub fn apply(&self, op: Op, others: &[Operand<'_>]) -> Result<Self> {
-        self.with_operands(op.spelling(), others, |recorder, ids| recorder.elementwise(op, ids))
+        self.session.apply(op, &self.followed_by(others))
     }
 
     /// Records a function with further arguments (S7).
@@ -104,31 +105,11 @@ impl Array {
     /// # Errors
     /// As [`Array::apply`].
     pub fn call(&self, function: &Function, others: &[Operand<'_>]) -> Result<Self> {
-        self.with_operands(function.name, others, |recorder, ids| recorder.function(function, ids))
+        self.session.call(function, &self.followed_by(others))
     }
 
-    fn with_operands(
-        &self,
-        op: &'static str,
-        others: &[Operand<'_>],
-        record: impl FnOnce(&mut crate::trace::Recorder<'_>, &[VarId]) -> Result<VarId>,
-    ) -> Result<Self> {
-        for other in others {
-            if let Operand::Array(other) = other {
-                self.check_session(op, other)?;
-            }
-        }
-        self.session.record(|recorder| {
-            let dtype = numbers_meet(recorder.dtype(self.id), others, |id| recorder.dtype(id));
-            let mut ids = vec![self.id];
-            for other in others {
-                ids.push(match other {
-                    Operand::Array(array) => array.id,
-                    Operand::Number(number) => recorder.number_for(dtype, *number)?,
-                });
-            }
-            record(recorder, &ids)
-        })
+    fn followed_by<'a>(&'a self, others: &[Operand<'a>]) -> Vec<Operand<'a>> {
+        std::iter::once(Operand::Array(self)).chain(others.iter().copied()).collect()
     }
 
     fn check_session(&self, op: &'static str, other: &Self) -> Result<()> {
@@ -156,34 +137,7 @@ impl Array {
     /// # Errors
     /// `UnsupportedType` if `self` is not a mask; `SizeMismatch`, `TypeMismatch`.
     pub fn select<'a>(&self, a: impl Into<Operand<'a>>, b: impl Into<Operand<'a>>) -> Result<Self> {
-        let (a, b) = (a.into(), b.into());
-        for other in [&a, &b] {
-            if let Operand::Array(other) = other {
-                self.check_session("select", other)?;
-            }
-        }
-        self.session.record(|recorder| {
-            let dtype = [&a, &b].into_iter().find_map(|operand| match operand {
-                Operand::Array(array) => Some(recorder.dtype(array.id)),
-                Operand::Number(_) => None,
-            });
-            let number_type = |number: Scalar| match number {
-                Scalar::Bool(_) => DType::Mask,
-                Scalar::Int(_) => DType::I32,
-                Scalar::UInt(_) => DType::U64,
-                Scalar::Float(_) => DType::F32,
-            };
-            let mut ids = [self.id; 2];
-            for (id, operand) in ids.iter_mut().zip([&a, &b]) {
-                *id = match operand {
-                    Operand::Array(array) => array.id,
-                    Operand::Number(number) => {
-                        recorder.number_for(dtype.unwrap_or(number_type(*number)), *number)?
-                    }
-                };
-            }
-            recorder.select(self.id, ids[0], ids[1])
-        })
+        self.apply(Op::Select, &[a.into(), b.into()])
     }
 
     /// All lanes combined into one lane, lazily (S11).
@@ -378,10 +332,68 @@ fn quieten(dtype: DType, bytes: &mut [u8]) {
     }
 }
 
-/// The type in which numbers join: that of the first array, promoted with the other arrays.
-fn numbers_meet(first: DType, others: &[Operand<'_>], dtype: impl Fn(VarId) -> DType) -> DType {
-    others.iter().fold(first, |common, other| match other {
-        Operand::Array(array) => common.promote(dtype(array.id)).unwrap_or(common),
+impl Session {
+    /// Records an elementwise operation; numbers take the arrays' common type (S7).
+    ///
+    /// # Errors
+    /// As [`Array::apply`].
+    pub fn apply(&self, op: Op, operands: &[Operand<'_>]) -> Result<Array> {
+        // The mask of a selection is no part of the values' common type.
+        let first = usize::from(op == Op::Select);
+        self.with_operands(op.spelling(), operands, first, |recorder, ids| {
+            recorder.elementwise(op, ids)
+        })
+    }
+
+    /// Records a function; numbers take the arrays' common type (S7).
+    ///
+    /// # Errors
+    /// As [`Array::apply`].
+    pub fn call(&self, function: &Function, operands: &[Operand<'_>]) -> Result<Array> {
+        self.with_operands(function.name, operands, 0, |recorder, ids| {
+            recorder.function(function, ids)
+        })
+    }
+
+    fn with_operands(
+        &self,
+        op: &'static str,
+        operands: &[Operand<'_>],
+        first: usize,
+        record: impl FnOnce(&mut Recorder<'_>, &[VarId]) -> Result<VarId>,
+    ) -> Result<Array> {
+        for operand in operands {
+            if let Operand::Array(array) = operand
+                && !self.is(&array.session)
+            {
+                return Err(Error::ForeignArray { op });
+            }
+        }
+        self.record(|recorder| {
+            let values = operands.get(first..).unwrap_or_default();
+            let dtype = common_type(values, |id| recorder.dtype(id));
+            let mut ids = Vec::with_capacity(operands.len());
+            for operand in operands {
+                ids.push(match *operand {
+                    Operand::Array(array) => array.id,
+                    Operand::Number(number) => {
+                        let dtype = dtype.unwrap_or(DType::of(number));
+                        recorder.number_for(dtype, number)?
+                    }
+                });
+            }
+            record(recorder, &ids)
+        })
+    }
+}
+
+/// The type in which numbers join arrays: that of the arrays, promoted; `None` without arrays.
+fn common_type(operands: &[Operand<'_>], dtype: impl Fn(VarId) -> DType) -> Option<DType> {
+    operands.iter().fold(None, |common: Option<DType>, operand| match operand {
+        Operand::Array(array) => {
+            let dtype = dtype(array.id);
+            Some(common.map_or(dtype, |common| common.promote(dtype).unwrap_or(common)))
+        }
         Operand::Number(_) => common,
     })
 }

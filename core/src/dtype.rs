@@ -161,6 +161,16 @@ impl DType {
         }
     }
 
+    /// The type of a number that meets no array: i32 and f32 as in `T(1)`, u64 beyond i64.
+    pub fn of(number: Scalar) -> Self {
+        match number {
+            Scalar::Bool(_) => Self::Mask,
+            Scalar::Int(_) => Self::I32,
+            Scalar::UInt(_) => Self::U64,
+            Scalar::Float(_) => Self::F32,
+        }
+    }
+
     /// The bit pattern of `number` in this type, zero-extended to 64 bits.
     ///
     /// # Errors

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use crate::alloc::{Allocator, MemoryInfo};
+use crate::alloc::{Allocator, Bytes, MemoryInfo};
 use crate::array::Array;
 use crate::backend::{self, Backend, DeviceChoice};
 use crate::dtype::{DType, Element, Scalar};
@@ -13,7 +13,7 @@ use crate::error::{Error, Result};
 use crate::eval::Evaluator;
 use crate::eval::cache::Cache;
 use crate::eval::history::{History, LaunchRecord};
-use crate::eval::schedule::{Plan, schedule};
+use crate::eval::schedule::{Plan, Scratch, schedule};
 use crate::ir::table::Table;
 use crate::ir::var::{Kind, VarId, Variable};
 use crate::log::{Log, LogQueue, LogSink};
@@ -117,7 +117,7 @@ impl SessionBuilder {
         let start = Instant::now();
         Ok(Session(Arc::new(Inner {
             table: Mutex::new(Table::new(LogQueue::new(log.clone()))),
-            cache: Mutex::default(),
+            compiler: Mutex::default(),
             history: Mutex::default(),
             pending: Mutex::default(),
             line: AtomicU32::new(0),
@@ -135,7 +135,7 @@ pub struct Session(Arc<Inner>);
 
 struct Inner {
     table: Mutex<Table>,
-    cache: Mutex<Cache>,
+    compiler: Mutex<Compiler>,
     history: Mutex<History>,
     pending: Mutex<Option<Error>>,
     line: AtomicU32,
@@ -143,6 +143,13 @@ struct Inner {
     runtime: Arc<Runtime>,
     log: Log,
     clock: Clock,
+}
+
+/// What one evaluation at a time works with.
+#[derive(Default)]
+struct Compiler {
+    cache: Cache,
+    scratch: Scratch,
 }
 
 /// Switches of a session, by name in [`FLAGS`].
@@ -338,11 +345,7 @@ impl Session {
     /// As [`Session::eval`].
     pub fn eval_all(&self) -> Result<()> {
         let ids = self.with_table(|table| {
-            let held = table.iter().filter(|(_, variable)| variable.external > 0);
-            let wanted = held.filter(|(_, v)| v.kind != Kind::Data && v.kind.number().is_none());
-            let mut ids: Vec<(u64, VarId)> = wanted.map(|(id, v)| (v.serial, id)).collect();
-            ids.sort_unstable();
-            let ids: Vec<VarId> = ids.into_iter().map(|(_, id)| id).collect();
+            let ids = table.held_unevaluated();
             // Another thread may drop its handle before the evaluation begins.
             ids.iter().for_each(|&id| table.inc_external(id));
             ids
@@ -372,7 +375,8 @@ impl Session {
     /// `Poisoned`, `ForeignArray`.
     pub fn plan(&self, arrays: &[&Array]) -> Result<Plan> {
         let ids = self.ids("plan", arrays)?;
-        self.with_table(|table| schedule(table, &ids, 0))
+        let compiler = &mut *lock(&self.0.compiler);
+        self.with_table(|table| schedule(table, &ids, 0, &mut compiler.scratch))
     }
 
     /// The variables of arrays, which must belong to this session.
@@ -408,12 +412,13 @@ impl Session {
     ) -> Result<R> {
         let inner = &*self.0;
         let result = {
-            let mut cache = lock(&inner.cache);
+            let compiler = &mut *lock(&inner.compiler);
             work(&mut Evaluator {
                 table: &inner.table,
                 backend: &*inner.runtime.backend,
                 memory: &inner.runtime.memory,
-                cache: &mut cache,
+                cache: &mut compiler.cache,
+                scratch: &mut compiler.scratch,
                 history: &inner.history,
                 log: &inner.log,
                 clock: &*inner.clock,
@@ -497,7 +502,10 @@ impl Session {
 
     /// Gives freed memory back to the device; the number of blocks and bytes.
     pub fn malloc_trim(&self) -> (usize, u64) {
-        self.0.runtime.memory.trim()
+        let (blocks, bytes) = self.0.runtime.memory.trim();
+        let freed = Bytes(bytes);
+        self.0.log.line(1, || format!("malloc_trim(): freed {blocks} blocks ({freed})"));
+        (blocks, bytes)
     }
 
     /// Device memory in use, kept and allowed.
@@ -507,7 +515,7 @@ impl Session {
 
     /// Number of kernel structures compiled.
     pub fn n_kernels(&self) -> usize {
-        lock(&self.0.cache).len()
+        lock(&self.0.compiler).cache.len()
     }
 
     pub(crate) fn backend(&self) -> &dyn Backend {

@@ -1,5 +1,6 @@
 //! Devices behind one trait: lower, launch, memory. The only place that names concrete backends.
 
+pub mod cuda;
 pub mod host;
 pub mod interp;
 pub mod pool;

@@ -22,7 +22,7 @@ use crate::ir::var::{Kind, VarId};
 use crate::log::Log;
 use cache::{Cache, CacheResult};
 use history::{History, LaunchRecord};
-use schedule::{Binding, Launch, schedule};
+use schedule::{Binding, Launch, Scratch, schedule};
 
 /// Arrays named in an out-of-memory error.
 const LARGEST_SHOWN: usize = 5;
@@ -37,6 +37,8 @@ pub struct Evaluator<'s> {
     pub memory: &'s Arc<Allocator>,
     /// Its compiled kernels.
     pub cache: &'s mut Cache,
+    /// Maps of the scheduler.
+    pub scratch: &'s mut Scratch,
     /// Where launches are recorded.
     pub history: &'s Mutex<History>,
     /// Where lines go.
@@ -59,7 +61,7 @@ impl Evaluator<'_> {
     pub fn evaluate(&mut self, roots: &[VarId]) -> Result<()> {
         let plan = {
             let mut table = lock(self.table);
-            let plan = schedule(&table, roots, 0)?;
+            let plan = schedule(&table, roots, 0, self.scratch)?;
             plan.launches.iter().for_each(|launch| hold(&mut table, launch));
             plan
         };

@@ -193,18 +193,13 @@ impl Recorder<'_> {
             })?;
         }
         let class = op.info().class;
-        if !class.contains(dtype) && !(class == Class::Float || op == Op::Rem) {
+        // `/` and `%` take both kinds of numbers: integers divide as floats, floats have their remainder.
+        let class = if matches!(op, Op::Div | Op::Rem) { Class::Number } else { class };
+        if !class.contains(dtype) {
             return Err(Error::UnsupportedType {
                 op: op.spelling(),
                 dtype,
                 expected: class.describe(),
-            });
-        }
-        if dtype == DType::Mask && class == Class::Float || dtype == DType::Mask && op == Op::Rem {
-            return Err(Error::UnsupportedType {
-                op: op.spelling(),
-                dtype,
-                expected: Class::Number.describe(),
             });
         }
         Ok(dtype)

@@ -1,0 +1,212 @@
+//! Loads, stores, gathers and scatters.
+//!
+//! Instructions read only buffers that the kernel does not write (`ir/verify.rs`), so all reads take
+//! the path for data that stays the same during a launch, `ld.global.nc`. Masks are bytes in memory,
+//! 0 or 1, and pass through a 32-bit register.
+#![deny(clippy::wildcard_enum_match_arm)]
+
+use std::fmt;
+
+use super::lower::Lowering;
+use super::writer::{Class, Guard, Name, Writer, in_memory, ptx};
+use crate::dtype::DType;
+use crate::ir::kernel::{BufferIndex, Inst, Reg, WORD_ERRORS};
+use crate::ir::op::ScatterOp;
+
+/// An indexed element.
+pub(super) struct Place {
+    address: Name,
+    /// Set in lanes that are active and in bounds.
+    guard: Guard,
+}
+
+impl Lowering<'_> {
+    /// This lane of a buffer, or element 0.
+    pub(super) fn load(&mut self, dtype: DType, d: Name, buffer: BufferIndex, uniform: bool) {
+        let address = if uniform { self.buffer(buffer) } else { self.lane_address(dtype, buffer) };
+        self.writer.load(dtype, d, "global.nc", format_args!("{address}"));
+    }
+
+    /// Writes this lane of a buffer.
+    pub(super) fn store(&mut self, value: Reg, buffer: BufferIndex) {
+        let (dtype, value) = (self.kernel.dtype(value), self.register(value));
+        let address = self.lane_address(dtype, buffer);
+        self.writer.store(dtype, Guard(None), address, value);
+    }
+
+    /// The indexed element, or 0.
+    pub(super) fn gather(
+        &mut self,
+        inst: &Inst,
+        d: Name,
+        source: BufferIndex,
+        access: Option<u32>,
+    ) {
+        let [index, active, _] = inst.args;
+        let index = index.expect("internal error: gather without index");
+        let uniform = self.is_uniform_part();
+        let place = self.place(source, access, index, active, uniform);
+        self.writer.load_guarded(inst.dtype, d, &place);
+    }
+
+    /// Writes the indexed element, or adds to it.
+    pub(super) fn scatter(&mut self, op: ScatterOp, value: Reg, place: &Place) {
+        let (dtype, value) = (self.kernel.dtype(value), self.register(value));
+        let Place { address, guard } = *place;
+        match op {
+            ScatterOp::Set => self.writer.store(dtype, guard, address, value),
+            ScatterOp::Add => {
+                ptx!(self.writer, "{guard}red.global.add.{} [{address}], {value}", added(dtype));
+            }
+        }
+    }
+
+    /// Address and guard of an indexed element. Reports an index out of bounds if the access is
+    /// checked; `uniform` ones stand for lane 0.
+    pub(super) fn place(
+        &mut self,
+        buffer: BufferIndex,
+        access: Option<u32>,
+        index: Reg,
+        active: Option<Reg>,
+        uniform: bool,
+    ) -> Place {
+        let index = self.wide_index(index);
+        let active = active.map(|active| self.register(active));
+        let guard = match self.kernel.length_word(buffer) {
+            None => active,
+            Some(length) => {
+                let length = self.word(length);
+                Some(self.check_bounds(index, length, active, access, uniform))
+            }
+        };
+        let base = self.buffer(buffer);
+        let dtype = self.kernel.buffers[buffer.index()].dtype;
+        let address = self.writer.element_address(dtype, base, index);
+        Place { address, guard: Guard(guard) }
+    }
+
+    /// Whether an active lane's index is in bounds. Negative indices are above every length.
+    fn check_bounds(
+        &mut self,
+        index: Name,
+        length: Name,
+        active: Option<Name>,
+        access: Option<u32>,
+        uniform: bool,
+    ) -> Name {
+        let inside = self.writer.temporary(Class::Pred);
+        let Some(active) = active else {
+            ptx!(self.writer, "setp.lt.u64 {inside}, {index}, {length}");
+            if let Some(access) = access {
+                self.report(format_args!("@{inside}"), index, access, uniform);
+            }
+            return inside;
+        };
+        let outside = self.writer.temporary(Class::Pred);
+        ptx!(self.writer, "setp.lt.and.u64 {inside}|{outside}, {index}, {length}, {active}");
+        if let Some(access) = access {
+            self.report(format_args!("@!{outside}"), index, access, uniform);
+        }
+        inside
+    }
+
+    /// Lowers the access's error word to lane offset and index, unless `fine` holds.
+    fn report(&mut self, fine: fmt::Arguments<'_>, index: Name, access: u32, uniform: bool) {
+        let done = self.writer.new_label();
+        ptx!(self.writer, "{fine} bra {done}");
+        let key = self.writer.temporary(Class::B64);
+        ptx!(self.writer, "and.b64 {key}, {index}, {:#x}", u32::MAX);
+        if !uniform {
+            let (offset, high) = (self.writer.special("offset"), self.writer.temporary(Class::B64));
+            ptx!(self.writer, "shl.b64 {high}, {offset}, 32");
+            ptx!(self.writer, "or.b64 {key}, {key}, {high}");
+        }
+        let errors = self.word(WORD_ERRORS);
+        ptx!(self.writer, "red.global.min.u64 [{errors}+{}], {key}", 8 * u64::from(access));
+        self.writer.put_label(done);
+    }
+
+    /// The index extended to 64 bits as its type says.
+    fn wide_index(&mut self, index: Reg) -> Name {
+        let (dtype, index) = (self.kernel.dtype(index), self.register(index));
+        if dtype.bits() == 64 {
+            return index;
+        }
+        let wide = self.writer.temporary(Class::B64);
+        if dtype.is_signed() {
+            ptx!(self.writer, "cvt.s64.s32 {wide}, {index}");
+        } else {
+            ptx!(self.writer, "cvt.u64.u32 {wide}, {index}");
+        }
+        wide
+    }
+
+    fn buffer(&mut self, buffer: BufferIndex) -> Name {
+        self.word(self.kernel.address_word(buffer))
+    }
+
+    fn lane_address(&mut self, dtype: DType, buffer: BufferIndex) -> Name {
+        let base = self.buffer(buffer);
+        let lane = self.writer.special("lane");
+        self.writer.element_address(dtype, base, lane)
+    }
+}
+
+impl Writer {
+    /// `d = ` the value at an address in a state space.
+    pub(super) fn load(&mut self, dtype: DType, d: Name, space: &str, at: fmt::Arguments<'_>) {
+        if dtype == DType::Mask {
+            let byte = self.temporary(Class::B32);
+            ptx!(self, "ld.{space}.u8 {byte}, [{at}]");
+            ptx!(self, "setp.ne.u32 {d}, {byte}, 0");
+        } else {
+            ptx!(self, "ld.{space}.{} {d}, [{at}]", dtype.ptx());
+        }
+    }
+
+    fn load_guarded(&mut self, dtype: DType, d: Name, place: &Place) {
+        let Place { address, guard } = *place;
+        if guard.0.is_none() {
+            return self.load(dtype, d, "global.nc", format_args!("{address}"));
+        }
+        if dtype == DType::Mask {
+            let byte = self.temporary(Class::B32);
+            ptx!(self, "mov.u32 {byte}, 0");
+            ptx!(self, "{guard}ld.global.nc.u8 {byte}, [{address}]");
+            ptx!(self, "setp.ne.u32 {d}, {byte}, 0");
+        } else {
+            self.set(dtype, d, 0);
+            ptx!(self, "{guard}ld.global.nc.{} {d}, [{address}]", dtype.ptx());
+        }
+    }
+
+    /// Writes a value to memory.
+    pub(super) fn store(&mut self, dtype: DType, guard: Guard, address: Name, value: Name) {
+        let mut value = value;
+        if dtype == DType::Mask {
+            let byte = self.temporary(Class::B32);
+            ptx!(self, "selp.u32 {byte}, 1, 0, {value}");
+            value = byte;
+        }
+        ptx!(self, "{guard}st.global.{} [{address}], {value}", in_memory(dtype));
+    }
+
+    /// Address of an element of an array.
+    pub(super) fn element_address(&mut self, dtype: DType, base: Name, index: Name) -> Name {
+        let address = self.temporary(Class::B64);
+        match dtype.bytes() {
+            1 => ptx!(self, "add.u64 {address}, {base}, {index}"),
+            bytes => ptx!(self, "mad.lo.u64 {address}, {index}, {bytes}, {base}"),
+        }
+        address
+    }
+}
+
+/// PTX suffix of an atomic addition, which knows no s64; wrapping makes the bits the same.
+const fn added(dtype: DType) -> &'static str {
+    match dtype {
+        DType::I64 | DType::U64 => "u64",
+        DType::Mask | DType::I32 | DType::U32 | DType::F32 | DType::F64 => dtype.ptx(),
+    }
+}

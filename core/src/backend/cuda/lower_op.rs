@@ -1,0 +1,211 @@
+//! Elementwise operations in PTX, bit for bit as `ir/scalar.rs` has them.
+//!
+//! Facts of the PTX ISA that the arms rely on:
+//! * without `.ftz` subnormals are kept; with an explicit `.rn` an addition and a multiplication are
+//!   never contracted into an fma;
+//! * `min` and `max` of floats return the other operand for a NaN and take -0 as below +0;
+//! * `cvt.rmi/rpi/rni/rzi` between equal float types round to an integral value, halves to even for
+//!   `rni`; NaN stays NaN and zeros keep their sign, as do results that round to zero;
+//! * `neg` and `abs` of floats keep a NaN a NaN; `neg` and `abs` of integers wrap, so MIN gives MIN;
+//! * `popc`, `clz` of 64 bits give a 32-bit count, and `clz` of 0 is the width;
+//! * integer division by zero, and of MIN by -1, is unspecified, but does not trap;
+//! * comparisons of floats are ordered, except the `u` forms (`neu`).
+#![deny(clippy::wildcard_enum_match_arm)]
+
+use super::writer::{Class, Name, Writer, ptx, untyped};
+use crate::dtype::DType;
+use crate::ir::display::ptx_literal;
+use crate::ir::op::Op;
+use crate::ir::scalar::quiet_nan;
+
+/// The types around an operation.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Types {
+    /// Of the result.
+    pub(super) result: DType,
+    /// Of the last operand.
+    pub(super) operand: DType,
+}
+
+impl Types {
+    /// Operands and result of one type.
+    pub(super) const fn same(dtype: DType) -> Self {
+        Self { result: dtype, operand: dtype }
+    }
+}
+
+impl Writer {
+    /// `d = op(a, b, c)`; operands beyond the arity are not looked at.
+    pub(super) fn op(&mut self, op: Op, types: Types, d: Name, [a, b, c]: [Name; 3]) {
+        let Types { result: dtype, operand } = types;
+        let (t, bits) = (dtype.ptx(), untyped(dtype));
+        let rn = if dtype.is_float() { ".rn" } else { "" };
+        let low = if dtype.is_float() { ".rn" } else { ".lo" };
+        match op {
+            Op::Neg => ptx!(self, "neg.{} {d}, {a}", signed(dtype)),
+            Op::Not => ptx!(self, "not.{bits} {d}, {a}"),
+            Op::Abs if dtype.is_signed() => ptx!(self, "abs.{t} {d}, {a}"),
+            Op::Abs => ptx!(self, "mov.{bits} {d}, {a}"),
+            Op::Sqrt => ptx!(self, "sqrt.rn.{t} {d}, {a}"),
+            Op::Floor => ptx!(self, "cvt.rmi.{t}.{t} {d}, {a}"),
+            Op::Ceil => ptx!(self, "cvt.rpi.{t}.{t} {d}, {a}"),
+            Op::Round => ptx!(self, "cvt.rni.{t}.{t} {d}, {a}"),
+            Op::Trunc => ptx!(self, "cvt.rzi.{t}.{t} {d}, {a}"),
+            Op::Popcnt => self.count("popc", dtype, d, a),
+            Op::Lzcnt => self.count("clz", dtype, d, a),
+            Op::Tzcnt => self.trailing_zeros(dtype, d, a),
+            Op::Brev => ptx!(self, "brev.{bits} {d}, {a}"),
+            Op::Cast => self.cast(operand, dtype, d, a),
+            Op::Reinterpret => self.reinterpret(operand, dtype, d, a),
+            Op::Add => ptx!(self, "add{rn}.{t} {d}, {a}, {b}"),
+            Op::Sub => ptx!(self, "sub{rn}.{t} {d}, {a}, {b}"),
+            Op::Mul => ptx!(self, "mul{low}.{t} {d}, {a}, {b}"),
+            Op::Div => ptx!(self, "div.rn.{t} {d}, {a}, {b}"),
+            Op::IDiv => self.quotient(dtype, d, a, b),
+            Op::Rem => self.remainder(dtype, d, a, b),
+            Op::MulHi => ptx!(self, "mul.hi.{t} {d}, {a}, {b}"),
+            Op::Min => ptx!(self, "min.{t} {d}, {a}, {b}"),
+            Op::Max => ptx!(self, "max.{t} {d}, {a}, {b}"),
+            Op::And => ptx!(self, "and.{bits} {d}, {a}, {b}"),
+            Op::Or => ptx!(self, "or.{bits} {d}, {a}, {b}"),
+            Op::Xor => ptx!(self, "xor.{bits} {d}, {a}, {b}"),
+            Op::Shl => self.shift("shl", bits, dtype, d, a, b),
+            Op::Shr => self.shift("shr", t, dtype, d, a, b),
+            Op::Eq => ptx!(self, "setp.eq.{} {d}, {a}, {b}", operand.ptx()),
+            Op::Ne if operand.is_float() => ptx!(self, "setp.neu.{} {d}, {a}, {b}", operand.ptx()),
+            Op::Ne => ptx!(self, "setp.ne.{} {d}, {a}, {b}", operand.ptx()),
+            Op::Lt => ptx!(self, "setp.lt.{} {d}, {a}, {b}", operand.ptx()),
+            Op::Le => ptx!(self, "setp.le.{} {d}, {a}, {b}", operand.ptx()),
+            Op::Gt => ptx!(self, "setp.gt.{} {d}, {a}, {b}", operand.ptx()),
+            Op::Ge => ptx!(self, "setp.ge.{} {d}, {a}, {b}", operand.ptx()),
+            Op::Fma if dtype.is_float() => ptx!(self, "fma.rn.{t} {d}, {a}, {b}, {c}"),
+            Op::Fma => ptx!(self, "mad.lo.{t} {d}, {a}, {b}, {c}"),
+            Op::Select if dtype == DType::Mask => self.select_mask(d, a, b, c),
+            Op::Select => ptx!(self, "selp.{t} {d}, {b}, {c}, {a}"),
+        }
+    }
+
+    /// `popc` or `clz`, whose result has 32 bits whatever the operand.
+    fn count(&mut self, name: &str, dtype: DType, d: Name, a: Name) {
+        let bits = untyped(dtype);
+        if dtype.bits() == 32 {
+            return ptx!(self, "{name}.{bits} {d}, {a}");
+        }
+        let count = self.temporary(Class::B32);
+        ptx!(self, "{name}.{bits} {count}, {a}");
+        ptx!(self, "cvt.u64.u32 {d}, {count}");
+    }
+
+    fn trailing_zeros(&mut self, dtype: DType, d: Name, a: Name) {
+        let reversed = self.temporary_of(dtype);
+        ptx!(self, "brev.{} {reversed}, {a}", untyped(dtype));
+        self.count("clz", dtype, d, reversed);
+    }
+
+    /// Shift counts are u32 in PTX, and one above the width acts as the width: 0, or the sign.
+    /// A count of the value's own type is taken as unsigned, so a negative one is above the width too.
+    fn shift(&mut self, name: &str, suffix: &str, dtype: DType, d: Name, a: Name, b: Name) {
+        if dtype.bits() == 32 {
+            return ptx!(self, "{name}.{suffix} {d}, {a}, {b}");
+        }
+        let (wide, count) = (self.temporary(Class::B64), self.temporary(Class::B32));
+        ptx!(self, "min.u64 {wide}, {b}, 64");
+        ptx!(self, "cvt.u32.u64 {count}, {wide}");
+        ptx!(self, "{name}.{suffix} {d}, {a}, {count}");
+    }
+
+    /// The unspecified quotients (by zero, and by -1 of signed types) are computed and dropped.
+    fn quotient(&mut self, dtype: DType, d: Name, a: Name, b: Name) {
+        let t = dtype.ptx();
+        let (mut quotient, by_zero) = (self.temporary_of(dtype), self.temporary(Class::Pred));
+        ptx!(self, "div.{t} {quotient}, {a}, {b}");
+        if dtype.is_signed() {
+            let (by_minus_one, negated) = (self.temporary(Class::Pred), self.temporary_of(dtype));
+            let guarded = self.temporary_of(dtype);
+            ptx!(self, "setp.eq.{t} {by_minus_one}, {b}, -1");
+            ptx!(self, "neg.{t} {negated}, {a}");
+            ptx!(self, "selp.{t} {guarded}, {negated}, {quotient}, {by_minus_one}");
+            quotient = guarded;
+        }
+        ptx!(self, "setp.eq.{t} {by_zero}, {b}, 0");
+        ptx!(self, "selp.{t} {d}, 0, {quotient}, {by_zero}");
+    }
+
+    /// By zero the remainder is 0 by decree, by -1 it is always 0.
+    fn remainder(&mut self, dtype: DType, d: Name, a: Name, b: Name) {
+        let t = dtype.ptx();
+        let (remainder, zero) = (self.temporary_of(dtype), self.temporary(Class::Pred));
+        ptx!(self, "rem.{t} {remainder}, {a}, {b}");
+        ptx!(self, "setp.eq.{t} {zero}, {b}, 0");
+        if dtype.is_signed() {
+            ptx!(self, "setp.eq.or.{t} {zero}, {b}, -1, {zero}");
+        }
+        ptx!(self, "selp.{t} {d}, 0, {remainder}, {zero}");
+    }
+
+    fn cast(&mut self, from: DType, to: DType, d: Name, a: Name) {
+        let (s, t) = (from.ptx(), to.ptx());
+        if from.is_float() && to.is_int() {
+            return self.float_to_int(from, to, d, a);
+        }
+        if from == to || (from.is_int() && to.is_int() && from.bits() == to.bits()) {
+            return ptx!(self, "mov.{} {d}, {a}", untyped(to));
+        }
+        if from.is_int() && to.is_int() {
+            // The source decides between sign and zero extension; narrowing drops the upper half.
+            let extended = if from.is_signed() { signed(to) } else { to.unsigned().ptx() };
+            return ptx!(self, "cvt.{extended}.{s} {d}, {a}");
+        }
+        // Only f32 to f64 is exact; PTX wants a rounding mode for all others and none there.
+        let rn = if from == DType::F32 { "" } else { ".rn" };
+        ptx!(self, "cvt{rn}.{t}.{s} {d}, {a}");
+    }
+
+    /// Conversions to integers saturate without `.sat`. A NaN gives 0 only from f32 to 32 bits;
+    /// otherwise it gives the upper bit alone, so 0 is selected.
+    fn float_to_int(&mut self, from: DType, to: DType, d: Name, a: Name) {
+        let (s, t) = (from.ptx(), to.ptx());
+        if from == DType::F32 && to.bits() == 32 {
+            return ptx!(self, "cvt.rzi.{t}.{s} {d}, {a}");
+        }
+        let (number, converted) = (self.temporary(Class::Pred), self.temporary_of(to));
+        ptx!(self, "setp.num.{s} {number}, {a}, {a}");
+        ptx!(self, "cvt.rzi.{t}.{s} {converted}, {a}");
+        ptx!(self, "selp.{t} {d}, {converted}, 0, {number}");
+    }
+
+    /// The bits of a NaN are outside the promise of S9, so they show as the quiet NaN's.
+    fn reinterpret(&mut self, from: DType, to: DType, d: Name, a: Name) {
+        let bits = untyped(to);
+        if !from.is_float() {
+            return ptx!(self, "mov.{bits} {d}, {a}");
+        }
+        let number = self.temporary(Class::Pred);
+        ptx!(self, "setp.num.{} {number}, {a}, {a}", from.ptx());
+        if to.is_float() {
+            let nan = ptx_literal(to, quiet_nan(to));
+            return ptx!(self, "selp.{} {d}, {a}, {nan}, {number}", to.ptx());
+        }
+        let raw = self.temporary_of(to);
+        ptx!(self, "mov.{bits} {raw}, {a}");
+        ptx!(self, "selp.{bits} {d}, {raw}, {:#x}, {number}", quiet_nan(from));
+    }
+
+    /// There is no `selp.pred`.
+    fn select_mask(&mut self, d: Name, mask: Name, yes: Name, no: Name) {
+        let (left, right) = (self.temporary(Class::Pred), self.temporary(Class::Pred));
+        ptx!(self, "and.pred {left}, {mask}, {yes}");
+        ptx!(self, "not.pred {right}, {mask}");
+        ptx!(self, "and.pred {right}, {right}, {no}");
+        ptx!(self, "or.pred {d}, {left}, {right}");
+    }
+}
+
+/// PTX suffix for `neg`, which knows no unsigned types; wrapping makes the bits the same.
+const fn signed(dtype: DType) -> &'static str {
+    match dtype {
+        DType::I32 | DType::U32 => "s32",
+        DType::I64 | DType::U64 => "s64",
+        DType::Mask | DType::F32 | DType::F64 => dtype.ptx(),
+    }
+}

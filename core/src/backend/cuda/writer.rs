@@ -1,0 +1,267 @@
+//! PTX text under construction: lines, register names, labels, declarations.
+//!
+//! # Registers
+//!
+//! A name is a class, a role and a number: `%f12` is the value of instruction 12, `%ft0` a temporary,
+//! `%fa1` the accumulator of the reduction at end 1. Values are assigned once. Temporaries live
+//! within one instruction and are numbered from 0 again in the next one, so that declarations stay
+//! small; `ptxas` renames them anyway.
+#![deny(clippy::wildcard_enum_match_arm)]
+
+use std::fmt::{self, Write as _};
+
+use crate::dtype::DType;
+
+/// Column of the comments.
+const COMMENT_COLUMN: usize = 48;
+
+/// What a register can hold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Class {
+    /// A truth value.
+    Pred,
+    /// 32-bit integers; also bytes, extended.
+    B32,
+    /// 64-bit integers and addresses.
+    B64,
+    /// f32.
+    F32,
+    /// f64.
+    F64,
+}
+
+impl Class {
+    const ALL: [Self; 5] = [Self::Pred, Self::B32, Self::B64, Self::F32, Self::F64];
+
+    /// The class of values of type `dtype`.
+    pub(super) const fn of(dtype: DType) -> Self {
+        match dtype {
+            DType::Mask => Self::Pred,
+            DType::I32 | DType::U32 => Self::B32,
+            DType::I64 | DType::U64 => Self::B64,
+            DType::F32 => Self::F32,
+            DType::F64 => Self::F64,
+        }
+    }
+
+    const fn prefix(self) -> &'static str {
+        match self {
+            Self::Pred => "%p",
+            Self::B32 => "%r",
+            Self::B64 => "%rd",
+            Self::F32 => "%f",
+            Self::F64 => "%fd",
+        }
+    }
+
+    const fn ptx(self) -> &'static str {
+        match self {
+            Self::Pred => "pred",
+            Self::B32 => "b32",
+            Self::B64 => "b64",
+            Self::F32 => "f32",
+            Self::F64 => "f64",
+        }
+    }
+}
+
+/// What a register is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Role {
+    Value,
+    Temporary,
+    Accumulator,
+}
+
+impl Role {
+    const ALL: [Self; 3] = [Self::Value, Self::Temporary, Self::Accumulator];
+
+    const fn infix(self) -> &'static str {
+        match self {
+            Self::Value => "",
+            Self::Temporary => "t",
+            Self::Accumulator => "a",
+        }
+    }
+}
+
+/// A register.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Name {
+    /// One of a numbered family.
+    Numbered(Numbered),
+    /// A 64-bit integer that the outline of an entry uses.
+    Special(&'static str),
+}
+
+/// A register of a numbered family.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Numbered {
+    class: Class,
+    role: Role,
+    number: u32,
+}
+
+impl fmt::Display for Name {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Numbered(Numbered { class, role, number }) => {
+                write!(f, "{}{}{number}", class.prefix(), role.infix())
+            }
+            Self::Special(name) => write!(f, "%{name}"),
+        }
+    }
+}
+
+/// A place that code branches to.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Label(u32);
+
+impl fmt::Display for Label {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "$L{}", self.0)
+    }
+}
+
+/// A predicate in front of an instruction, or nothing.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Guard(pub(super) Option<Name>);
+
+impl fmt::Display for Guard {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            Some(predicate) => write!(f, "@{predicate} "),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Writes one instruction: `ptx!(writer, "add.{t} {d}, {a}, {b}")`.
+macro_rules! ptx {
+    ($writer:expr, $($text:tt)+) => { $writer.line(format_args!($($text)+)) };
+}
+pub(super) use ptx;
+
+/// The body of one entry.
+#[derive(Debug, Default)]
+pub(super) struct Writer {
+    body: String,
+    /// Where the last line starts.
+    last_line: usize,
+    /// Number of registers by role and class.
+    n_registers: [[u32; Class::ALL.len()]; Role::ALL.len()],
+    /// Temporaries in use, by class.
+    n_temporaries: [u32; Class::ALL.len()],
+    special: Vec<&'static str>,
+    n_labels: u32,
+}
+
+impl Writer {
+    /// Writes one instruction.
+    pub(super) fn line(&mut self, text: fmt::Arguments<'_>) {
+        self.last_line = self.body.len();
+        // Writing to a string does not fail.
+        let _ = writeln!(self.body, "    {text};");
+    }
+
+    /// Appends a comment to the last line.
+    pub(super) fn comment(&mut self, text: fmt::Arguments<'_>) {
+        let width = self.body.len() - self.last_line - 1;
+        if self.body.pop().is_some() {
+            let padding = COMMENT_COLUMN.saturating_sub(width);
+            let _ = writeln!(self.body, "{:padding$} // {text}", "");
+        }
+    }
+
+    /// A new label, to be placed once.
+    pub(super) fn new_label(&mut self) -> Label {
+        self.n_labels += 1;
+        Label(self.n_labels - 1)
+    }
+
+    /// The next line is where `label` points.
+    pub(super) fn put_label(&mut self, label: Label) {
+        let _ = writeln!(self.body, "{label}:");
+    }
+
+    /// The register of instruction `number`.
+    pub(super) fn value(&mut self, dtype: DType, number: u32) -> Name {
+        self.numbered(Class::of(dtype), Role::Value, number)
+    }
+
+    /// The accumulator of the end `number`.
+    pub(super) fn accumulator(&mut self, dtype: DType, number: u32) -> Name {
+        self.numbered(Class::of(dtype), Role::Accumulator, number)
+    }
+
+    /// A register that is free until [`Writer::release_temporaries`].
+    pub(super) fn temporary(&mut self, class: Class) -> Name {
+        let number = self.n_temporaries[class as usize];
+        self.n_temporaries[class as usize] += 1;
+        self.numbered(class, Role::Temporary, number)
+    }
+
+    /// A temporary for values of type `dtype`.
+    pub(super) fn temporary_of(&mut self, dtype: DType) -> Name {
+        self.temporary(Class::of(dtype))
+    }
+
+    /// Makes all temporaries available again.
+    pub(super) fn release_temporaries(&mut self) {
+        self.n_temporaries = Default::default();
+    }
+
+    /// The 64-bit register with a name of its own.
+    pub(super) fn special(&mut self, name: &'static str) -> Name {
+        if !self.special.contains(&name) {
+            self.special.push(name);
+        }
+        Name::Special(name)
+    }
+
+    fn numbered(&mut self, class: Class, role: Role, number: u32) -> Name {
+        let count = &mut self.n_registers[role as usize][class as usize];
+        *count = (*count).max(number + 1);
+        Name::Numbered(Numbered { class, role, number })
+    }
+
+    /// The whole entry, with declarations of all registers named.
+    pub(super) fn finish(self, name: &str, params: &[String]) -> String {
+        let mut text = String::with_capacity(self.body.len() + 512);
+        let params = params.join(",\n    ");
+        let _ = writeln!(text, ".visible .entry {name}(\n    {params}\n)\n{{");
+        for role in Role::ALL {
+            for class in Class::ALL {
+                let n = self.n_registers[role as usize][class as usize];
+                if n != 0 {
+                    let (ptx, prefix, infix) = (class.ptx(), class.prefix(), role.infix());
+                    let _ = writeln!(text, "    .reg .{ptx} {prefix}{infix}<{n}>;");
+                }
+            }
+        }
+        for name in &self.special {
+            let _ = writeln!(text, "    .reg .b64 %{name};");
+        }
+        text.push('\n');
+        text.push_str(&self.body);
+        text.push_str("    ret;\n}\n");
+        text
+    }
+}
+
+/// PTX suffix for operations that look at bits only: `pred`, `b32`, `b64`.
+pub(super) const fn untyped(dtype: DType) -> &'static str {
+    match dtype {
+        DType::Mask => "pred",
+        DType::I32 | DType::U32 | DType::F32 => "b32",
+        DType::I64 | DType::U64 | DType::F64 => "b64",
+    }
+}
+
+/// PTX suffix in memory: a mask is a byte.
+pub(super) const fn in_memory(dtype: DType) -> &'static str {
+    match dtype {
+        DType::Mask => "u8",
+        DType::I32 | DType::U32 | DType::I64 | DType::U64 | DType::F32 | DType::F64 => dtype.ptx(),
+    }
+}

@@ -1,0 +1,177 @@
+//! The PTX lowering: every program it prints is taken by a real `ptxas`.
+//!
+//! What they compute is compared with `ir/scalar.rs` through a model of the PTX instructions, so the
+//! tests need no device; `listings` shows the text.
+
+mod assemble;
+mod machine;
+mod meaning;
+mod programs;
+
+use std::fmt::Write as _;
+use std::path::Path;
+
+use porcini_core::backend::cuda::{CHUNK, Target, lower, lower_combine, lower_entry};
+use porcini_core::dtype::DType;
+use porcini_core::ir::kernel::{End, Kernel, LiteralMode};
+use porcini_core::ir::op::ReduceOp;
+use porcini_core::ir::verify::verify;
+use programs::Random;
+
+const TARGETS: [Target; 3] = [
+    Target::SM_75,
+    Target { compute_capability: 80, ptx_version: (7, 0) },
+    Target { compute_capability: 90, ptx_version: (7, 8) },
+];
+const MODES: [LiteralMode; 2] = [LiteralMode::Embedded, LiteralMode::Parameter];
+
+/// Assembles `entries` for every target, or says why not.
+fn check(name: &str, entries: &str) {
+    let Some(ptxas) = assemble::find_ptxas() else {
+        assert!(
+            std::env::var_os("PORCINI_REQUIRE_PTXAS").is_none_or(|value| value != "1"),
+            "no ptxas: set PORCINI_PTXAS, or pip install nvidia-cuda-nvcc into .venv"
+        );
+        return say_skipped();
+    };
+    for target in TARGETS {
+        let text = target.header() + entries;
+        if let Err(error) = assemble::run(&ptxas, target.compute_capability, name, &text) {
+            panic!("{name} for {target:?}: {error}");
+        }
+    }
+}
+
+#[expect(clippy::print_stderr, reason = "what a skipped test says")]
+fn say_skipped() {
+    eprintln!("skipped: no ptxas");
+}
+
+fn add_entry(entries: &mut String, kernel: &Kernel, mode: LiteralMode, name: &str) {
+    if let Err(why) = verify(kernel) {
+        panic!("{name}: {why}\n{kernel}");
+    }
+    let entry = lower_entry(kernel, mode, name);
+    assert_eq!(entry, lower_entry(kernel, mode, name), "lowering is deterministic");
+    entries.push_str(&entry);
+}
+
+#[test]
+fn every_operation_assembles() {
+    let mut entries = String::new();
+    for (name, kernel) in programs::operations() {
+        for mode in MODES {
+            add_entry(&mut entries, &kernel, mode, &format!("{name}_{mode:?}"));
+        }
+    }
+    check("operations", &entries);
+}
+
+#[test]
+fn every_access_and_reduction_assembles() {
+    let mut entries = String::new();
+    let kernels = programs::accesses().into_iter().chain(programs::reductions());
+    for (name, kernel) in kernels.chain([("wide".into(), programs::wide())]) {
+        for mode in MODES {
+            add_entry(&mut entries, &kernel, mode, &format!("{name}_{mode:?}"));
+        }
+    }
+    for (op, dtype) in combined_types() {
+        entries.push_str(&lower_combine(op, dtype, &format!("combine_{}_{dtype}", op.name())));
+    }
+    check("accesses", &entries);
+}
+
+/// The reductions with the types of their partial results.
+fn combined_types() -> Vec<(ReduceOp, DType)> {
+    let pairs = ReduceOp::ALL.into_iter().flat_map(|op| DType::ALL.map(|dtype| (op, dtype)));
+    pairs
+        .filter(|&(op, dtype)| DType::ALL.iter().any(|&lane| op.result(lane) == Some(dtype)))
+        .collect()
+}
+
+#[test]
+fn random_programs_assemble() {
+    let mut entries = String::new();
+    for seed in 0..300 {
+        let mut random = Random::new(seed);
+        let kernel = programs::random(&mut random);
+        let mode = MODES[random.below(2)];
+        add_entry(&mut entries, &kernel, mode, &format!("random_{seed}"));
+    }
+    check("random", &entries);
+}
+
+#[test]
+fn operations_mean_what_scalar_says() {
+    let mut random = Random::new(1000);
+    for (_, kernel) in programs::operations() {
+        for mode in MODES {
+            meaning::check(&kernel, mode, 300, 3, &mut random);
+        }
+    }
+    meaning::check(&programs::wide(), LiteralMode::Parameter, 40, 0, &mut random);
+}
+
+#[test]
+fn random_programs_mean_what_scalar_says() {
+    for seed in 0..1000 {
+        let mut random = Random::new(2000 + seed);
+        let kernel = programs::random_bounded(&mut random);
+        let reducing = kernel.ends.iter().any(|end| matches!(end, End::Reduce { .. }));
+        let (n, base) = match (reducing, random.below(40)) {
+            (true, 0) => (2 * CHUNK + 45, CHUNK),
+            (true, _) => (1 + random.below(100) as u64, 0),
+            (false, _) => (1 + random.below(100) as u64, random.below(9) as u64),
+        };
+        meaning::check(&kernel, MODES[random.below(2)], n, base, &mut random);
+    }
+}
+
+#[test]
+fn reductions_mean_what_scalar_says() {
+    let mut random = Random::new(5000);
+    for (name, kernel) in programs::reductions() {
+        if name != "reductions" {
+            for n in [1, 31, 33, CHUNK - 1, CHUNK, CHUNK + 70] {
+                meaning::check(&kernel, LiteralMode::Embedded, n, 0, &mut random);
+            }
+        }
+    }
+    for (op, dtype) in combined_types() {
+        for count in [1, 2, 3, 64, 65] {
+            meaning::check_combine(op, dtype, count, &mut random);
+        }
+    }
+}
+
+#[test]
+fn listings() {
+    for (name, kernel, mode) in [
+        ("lane", programs::lane_example(), LiteralMode::Embedded),
+        ("chunk", programs::chunk_example(), LiteralMode::Parameter),
+    ] {
+        assert_eq!(verify(&kernel), Ok(()));
+        compare_with_file(name, &lower(&kernel, mode, Target::default()));
+    }
+    let sum = lower_combine(ReduceOp::Sum, DType::F32, "combine_sum_f32");
+    compare_with_file("combine", &sum);
+}
+
+/// Compares with the file beside this one; `UPDATE_EXPECT=1` rewrites it.
+fn compare_with_file(name: &str, text: &str) {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/ptx/{name}.ptx"));
+    if std::env::var_os("UPDATE_EXPECT").is_some_and(|value| value == "1") {
+        std::fs::write(&path, text).expect("the listing can be written");
+    }
+    let expected = std::fs::read_to_string(&path).unwrap_or_default();
+    if expected != text {
+        let mut message = format!("{name}.ptx differs (UPDATE_EXPECT=1 rewrites it):\n");
+        for (number, (old, new)) in expected.lines().zip(text.lines()).enumerate() {
+            if old != new {
+                let _ = write!(message, "line {}:\n-{old}\n+{new}\n", number + 1);
+            }
+        }
+        panic!("{message}");
+    }
+}

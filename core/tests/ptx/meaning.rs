@@ -1,0 +1,316 @@
+//! Runs kernels lane by lane through `ir/scalar.rs`, and their PTX through [`Program`], over one
+//! memory each, and compares the memories.
+#![expect(clippy::cast_possible_truncation, reason = "narrow types live in the low bits")]
+
+use porcini_core::backend::cuda::{CHUNK, lower_combine, lower_entry};
+use porcini_core::dtype::DType;
+use porcini_core::ir::kernel::{
+    BufferIndex, Code, End, Inst, Kernel, LiteralMode, MAX_DIRECT_BYTES, NO_ERROR, ParamBlock, Reg,
+    WORD_ERRORS, WORD_LANE_BASE, WORD_SCRATCH,
+};
+use porcini_core::ir::op::{ReduceOp, ScatterOp};
+use porcini_core::ir::scalar::{apply_bits, identity_bits, quiet_nan};
+
+use super::machine::{Memory, Program};
+use super::programs::Random;
+
+/// Elements of a buffer that is accessed by index.
+const ACCESSED: u64 = 7;
+
+/// One launch: the parameter block and the memory it points into.
+struct Launch<'k> {
+    kernel: &'k Kernel,
+    n: u64,
+    base: u64,
+    block: ParamBlock,
+    memory: Memory,
+    /// Address and element type of float arrays that the launch writes.
+    floats: Vec<(u64, u64, DType)>,
+}
+
+/// Compares `lower_entry` with the meaning of the kernel, over `n` lanes from `base`.
+pub(super) fn check(kernel: &Kernel, mode: LiteralMode, n: u64, base: u64, random: &mut Random) {
+    let launch = Launch::new(kernel, n, base, random);
+    let text = lower_entry(kernel, mode, "entry");
+    let mut computed = launch.memory.clone();
+    let (params, blocks, block_size) = launch.arguments(&mut computed);
+    let program = Program::parse(&text, &[("params", 0)]);
+    let mut expected = computed.clone();
+    program.launch(&params, &mut computed, blocks, block_size);
+    Reference::run(&launch, &mut expected);
+    for memory in [&mut computed, &mut expected] {
+        canonicalize(memory, &launch.floats);
+    }
+    if let Some(byte) = (0..expected.0.len()).find(|&i| expected.0[i] != computed.0[i]) {
+        let buffers: Vec<String> = (0..kernel.buffers.len())
+            .map(|i| format!("{:#x}", launch.block.words()[kernel.address_word(buffer_index(i))]))
+            .collect();
+        panic!("byte {byte:#x} differs, n {n}, buffers {buffers:?}\n{kernel}\n{text}");
+    }
+}
+
+/// NaNs have no promised bits in memory.
+fn canonicalize(memory: &mut Memory, floats: &[(u64, u64, DType)]) {
+    for &(address, count, dtype) in floats {
+        for i in 0..count {
+            let at = address + i * dtype.bytes() as u64;
+            let bits = memory.read(at, dtype.bytes());
+            let nan = match dtype {
+                DType::F32 => f32::from_bits(bits as u32).is_nan(),
+                _ => f64::from_bits(bits).is_nan(),
+            };
+            if nan {
+                memory.write(at, dtype.bytes(), quiet_nan(dtype));
+            }
+        }
+    }
+}
+
+fn buffer_index(i: usize) -> BufferIndex {
+    BufferIndex(u32::try_from(i).expect("few buffers"))
+}
+
+impl<'k> Launch<'k> {
+    fn new(kernel: &'k Kernel, n: u64, base: u64, random: &mut Random) -> Self {
+        let mut memory = Memory(vec![0x55; 64]);
+        let (mut buffers, mut floats) = (Vec::new(), Vec::new());
+        for param in &kernel.buffers {
+            let count = if param.length.is_some() { ACCESSED } else { base + n };
+            let address = allocate(&mut memory, count * param.dtype.bytes() as u64);
+            for i in 0..count {
+                let bits = random.bits(param.dtype);
+                memory.write(address + i * param.dtype.bytes() as u64, param.dtype.bytes(), bits);
+            }
+            if param.written && param.dtype.is_float() {
+                floats.push((address, count, param.dtype));
+            }
+            buffers.push((address, count));
+        }
+        let mut block = ParamBlock::new(kernel, n, &buffers);
+        block.set(WORD_LANE_BASE, base);
+        let errors = allocate(&mut memory, 8 * kernel.accesses.len() as u64);
+        for i in 0..kernel.accesses.len() as u64 {
+            memory.write(errors + 8 * i, 8, NO_ERROR);
+        }
+        block.set(WORD_ERRORS, errors);
+        let (reductions, n_chunks) = (reductions(kernel), n.div_ceil(CHUNK));
+        let scratch = allocate(&mut memory, 8 * n_chunks * reductions.len() as u64);
+        block.set(WORD_SCRATCH, scratch);
+        for (r, &(_, dtype)) in (0..).zip(&reductions) {
+            if dtype.is_float() {
+                floats.push((scratch + 8 * n_chunks * r, n_chunks, dtype));
+            }
+        }
+        Self { kernel, n, base, block, memory, floats }
+    }
+
+    /// Parameters, blocks and block size, with threads and warps to spare.
+    fn arguments(&self, memory: &mut Memory) -> (Vec<u8>, u64, u64) {
+        let mut params: Vec<u8> =
+            self.block.words().iter().flat_map(|word| word.to_le_bytes()).collect();
+        if params.len() > MAX_DIRECT_BYTES {
+            let address = allocate(memory, params.len() as u64);
+            for (i, word) in (0..).zip(self.block.words()) {
+                memory.write(address + 8 * i, 8, *word);
+            }
+            params = address.to_le_bytes().to_vec();
+        }
+        let reducing = !reductions(self.kernel).is_empty();
+        let threads = if reducing { self.n.div_ceil(CHUNK) * 32 } else { self.n };
+        (params, threads.div_ceil(64) + 1, 64)
+    }
+}
+
+fn allocate(memory: &mut Memory, bytes: u64) -> u64 {
+    let address = memory.0.len().next_multiple_of(8);
+    let end = address + usize::try_from(bytes).expect("a small array");
+    // The gap shows writes beyond the end.
+    memory.0.resize(end + 16, 0x55);
+    address as u64
+}
+
+/// Operation and result type of the `Reduce` ends.
+fn reductions(kernel: &Kernel) -> Vec<(ReduceOp, DType)> {
+    let ends = kernel.ends.iter().filter_map(|end| match *end {
+        End::Reduce { op, value, .. } => Some((op, op.result(kernel.dtype(value))?)),
+        End::Store { .. } | End::Scatter { .. } => None,
+    });
+    ends.collect()
+}
+
+fn combine(op: ReduceOp, dtype: DType, a: u64, b: u64) -> u64 {
+    apply_bits(op.combine(), dtype, dtype, [a, b, 0])
+}
+
+/// The kernel's meaning.
+struct Reference<'l, 'k> {
+    launch: &'l Launch<'k>,
+    memory: &'l mut Memory,
+    values: Vec<u64>,
+    /// Of the current chunk, by `Reduce` end.
+    accumulators: Vec<[u64; 32]>,
+}
+
+impl<'l, 'k> Reference<'l, 'k> {
+    fn run(launch: &'l Launch<'k>, memory: &'l mut Memory) {
+        let values = vec![0; launch.kernel.insts.len()];
+        let mut this = Self { launch, memory, values, accumulators: Vec::new() };
+        this.insts(0, launch.kernel.n_uniform, 0);
+        for chunk in 0..launch.n.div_ceil(CHUNK) {
+            this.chunk(chunk);
+        }
+    }
+
+    fn chunk(&mut self, chunk: u64) {
+        let (kernel, n) = (self.launch.kernel, self.launch.n);
+        let reductions = reductions(kernel);
+        let identity = |&(op, dtype): &(ReduceOp, DType)| [identity_bits(op, dtype); 32];
+        self.accumulators = reductions.iter().map(identity).collect();
+        let mut offsets: Vec<u64> = (chunk * CHUNK..n.min((chunk + 1) * CHUNK)).collect();
+        if !reductions.is_empty() {
+            // The model runs one thread after the other, which duplicate scatters show.
+            offsets.sort_by_key(|offset| (offset % 32, *offset));
+        }
+        for offset in offsets {
+            self.insts(kernel.n_uniform, kernel.insts.len(), offset);
+            self.ends(offset);
+        }
+        for (r, (op, dtype)) in (0..).zip(reductions) {
+            let mut sums = self.accumulators[usize::try_from(r).expect("few ends")];
+            for half in [16, 8, 4, 2, 1] {
+                for i in 0..half {
+                    sums[i] = combine(op, dtype, sums[i], sums[i + half]);
+                }
+            }
+            let partials = self.launch.block.words()[WORD_SCRATCH] + r * n.div_ceil(CHUNK) * 8;
+            self.memory.write(partials + chunk * dtype.bytes() as u64, dtype.bytes(), sums[0]);
+        }
+    }
+
+    fn insts(&mut self, start: usize, end: usize, offset: u64) {
+        let kernel = self.launch.kernel;
+        for (i, inst) in kernel.insts.iter().enumerate().take(end).skip(start) {
+            self.values[i] = self.inst(inst, i < kernel.n_uniform, offset);
+        }
+    }
+
+    fn inst(&mut self, inst: &Inst, uniform: bool, offset: u64) -> u64 {
+        let kernel = self.launch.kernel;
+        let lane = if uniform { 0 } else { self.launch.base + offset };
+        match inst.code {
+            Code::Literal(literal) => kernel.literals[literal as usize].1,
+            Code::Constant(bits) => bits,
+            Code::Index if inst.dtype.bits() == 32 => lane & 0xffff_ffff,
+            Code::Index => lane,
+            Code::Op(op) => {
+                let operand = inst.args().last().expect("operations have arguments");
+                let args = inst.args.map(|arg| arg.map_or(0, |arg| self.values[arg.index()]));
+                apply_bits(op, inst.dtype, kernel.dtype(operand), args)
+            }
+            Code::Load(buffer) => self.memory.read(self.address(buffer, lane), inst.dtype.bytes()),
+            Code::Gather { source, access } => {
+                let index = inst.args[0].expect("gathers have an index");
+                let place = self.place(source, index, inst.args[1], access, offset);
+                place.map_or(0, |place| self.memory.read(place, inst.dtype.bytes()))
+            }
+        }
+    }
+
+    fn ends(&mut self, offset: u64) {
+        let kernel = self.launch.kernel;
+        let mut reductions = 0;
+        for end in &kernel.ends {
+            match *end {
+                End::Store { value, buffer } => {
+                    let address = self.address(buffer, self.launch.base + offset);
+                    let bytes = kernel.dtype(value).bytes();
+                    self.memory.write(address, bytes, self.values[value.index()]);
+                }
+                End::Reduce { op, value, .. } => {
+                    let dtype = op.result(kernel.dtype(value)).expect("verified");
+                    let lane = self.values[value.index()];
+                    let slot = usize::try_from(offset % 32).expect("below 32");
+                    let sum = &mut self.accumulators[reductions][slot];
+                    *sum = combine(op, dtype, *sum, lane);
+                    reductions += 1;
+                }
+                End::Scatter { op, value, index, active, target, access } => {
+                    let place = self.place(target, index, active, access, offset);
+                    let (dtype, value) = (kernel.dtype(value), self.values[value.index()]);
+                    let Some(place) = place else { continue };
+                    let old = self.memory.read(place, dtype.bytes());
+                    let new = match op {
+                        ScatterOp::Set => value,
+                        ScatterOp::Add => combine(ReduceOp::Sum, dtype, old, value),
+                    };
+                    self.memory.write(place, dtype.bytes(), new);
+                }
+            }
+        }
+    }
+
+    /// Address of an indexed element, if the lane is active and in bounds.
+    fn place(
+        &mut self,
+        buffer: BufferIndex,
+        index: Reg,
+        active: Option<Reg>,
+        access: Option<u32>,
+        offset: u64,
+    ) -> Option<u64> {
+        if active.is_some_and(|active| self.values[active.index()] == 0) {
+            return None;
+        }
+        let bits = self.values[index.index()];
+        let index = match self.launch.kernel.dtype(index) {
+            DType::I32 => i64::from(bits as u32 as i32) as u64,
+            _ => bits,
+        };
+        if index < ACCESSED {
+            return Some(self.address(buffer, index));
+        }
+        if let Some(access) = access {
+            let word = self.launch.block.words()[WORD_ERRORS] + 8 * u64::from(access);
+            let key = offset << 32 | index & 0xffff_ffff;
+            let old = self.memory.read(word, 8);
+            self.memory.write(word, 8, old.min(key));
+        }
+        None
+    }
+
+    fn address(&self, buffer: BufferIndex, index: u64) -> u64 {
+        let kernel = self.launch.kernel;
+        let bytes = kernel.buffers[buffer.index()].dtype.bytes() as u64;
+        self.launch.block.words()[kernel.address_word(buffer)] + index * bytes
+    }
+}
+
+/// Compares one level of the tree above chunks with pairs combined here.
+pub(super) fn check_combine(op: ReduceOp, dtype: DType, count: u64, random: &mut Random) {
+    let bytes = dtype.bytes() as u64;
+    let mut memory = Memory(Vec::new());
+    let source = allocate(&mut memory, count * bytes);
+    let n_out = count.div_ceil(2);
+    let target = allocate(&mut memory, n_out * bytes);
+    for i in 0..count {
+        memory.write(source + i * bytes, dtype.bytes(), random.bits(dtype));
+    }
+    let mut expected = memory.clone();
+    for i in 0..n_out {
+        let read = |i: u64| memory.read(source + i * bytes, dtype.bytes());
+        let single = 2 * i + 1 == count;
+        let pair = read(2 * i);
+        let value = if single { pair } else { combine(op, dtype, pair, read(2 * i + 1)) };
+        expected.write(target + i * bytes, dtype.bytes(), value);
+    }
+    let params: Vec<u8> = [source, target, count].iter().flat_map(|w| w.to_le_bytes()).collect();
+    let text = lower_combine(op, dtype, "entry");
+    let program = Program::parse(&text, &[("source", 0), ("target", 8), ("count", 16)]);
+    program.launch(&params, &mut memory, 2, 32);
+    if dtype.is_float() {
+        for memory in [&mut memory, &mut expected] {
+            canonicalize(memory, &[(target, n_out, dtype)]);
+        }
+    }
+    assert!(memory == expected, "{op:?} of {count} {dtype}\n{text}");
+}

@@ -1,0 +1,134 @@
+//! Command-line arguments.
+
+use clap::Parser;
+use porcini_core::DeviceChoice;
+
+/// Array scripting: operations are recorded, fused into kernels, and run when a value is looked at.
+#[derive(Parser, Debug)]
+#[command(
+    name = "porcini",
+    version,
+    after_help = "\
+Examples:
+  porcini                                  start a shell (help() shows what there is)
+  porcini examples/scripts/sphere.rhai     run a script
+  porcini stats.rhai data.npy              run a script; it finds \"data.npy\" in ARGS[0]
+  porcini -e 'hsum(FloatC::arange(10))'    run one line and show its value
+  echo 'print(1 / 3)' | porcini            run what comes through a pipe
+  porcini --log-level 4 -e 'FloatC(1) + 1' watch each recorded operation
+
+Environment:
+  PORCINI_MEMORY_LIMIT   most memory for arrays: bytes, or 512M, 4G (default: 90 % of what is free)
+  PORCINI_PATH           folders searched by import, separated by :
+  NO_COLOR               plain text
+
+Exit codes: 0 ok, 1 script error, 2 wrong usage, 130 interrupted; exit(n) in a script wins."
+)]
+pub(crate) struct Arguments {
+    /// Script to run; `-` reads standard input
+    pub(crate) file: Option<String>,
+
+    /// Arguments of the script, its constant ARGS
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+    pub(crate) arguments: Vec<String>,
+
+    /// Run this text and show its last value
+    #[arg(short = 'e', long = "eval", value_name = "CODE")]
+    pub(crate) code: Option<String>,
+
+    /// Start a shell after the script
+    #[arg(short, long)]
+    pub(crate) interactive: bool,
+
+    /// Where kernels run: auto, cpu, cuda, cuda:N
+    #[arg(long, value_name = "DEVICE", default_value = "auto")]
+    pub(crate) device: DeviceChoice,
+
+    /// Threads that run kernels [default: one per processor]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=4096))]
+    pub(crate) threads: Option<u16>,
+
+    /// What is logged: 0 nothing, 1 launches, 2 + cache, 3 + source, 4 + trace, 5 + references
+    #[arg(long, value_name = "LEVEL", default_value_t = 0, value_parser = clap::value_parser!(u8).range(0..=5))]
+    pub(crate) log_level: u8,
+}
+
+/// What to run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Source {
+    /// A file.
+    File(String),
+    /// Standard input.
+    Input,
+    /// Text given with `-e`.
+    Code(String),
+    /// Nothing: a shell.
+    Shell,
+}
+
+impl Arguments {
+    /// What to run, and the arguments that belong to the script.
+    pub(crate) fn source(&self, stdin_is_terminal: bool) -> (Source, Vec<String>) {
+        let arguments = self.arguments.clone();
+        match (&self.code, &self.file) {
+            // With -e the first free argument belongs to the script already.
+            (Some(code), file) => {
+                (Source::Code(code.clone()), file.iter().cloned().chain(arguments).collect())
+            }
+            (None, Some(file)) if file == "-" => (Source::Input, arguments),
+            (None, Some(file)) => (Source::File(file.clone()), arguments),
+            (None, None) if stdin_is_terminal => (Source::Shell, arguments),
+            (None, None) => (Source::Input, arguments),
+        }
+    }
+}
+
+/// Bytes from `1048576`, `512M`, `4G`, `4GiB`.
+pub(crate) fn parse_bytes(text: &str) -> Option<u64> {
+    let text = text.trim();
+    let digits = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
+    let number: u64 = text[..digits].parse().ok()?;
+    let shift = match text[digits..].to_ascii_lowercase().trim() {
+        "" | "b" => 0,
+        "k" | "kb" | "kib" => 10,
+        "m" | "mb" | "mib" => 20,
+        "g" | "gb" | "gib" => 30,
+        "t" | "tb" | "tib" => 40,
+        _ => return None,
+    };
+    number.checked_mul(1 << shift)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn source(arguments: &[&str], terminal: bool) -> (Source, Vec<String>) {
+        let line = std::iter::once("porcini").chain(arguments.iter().copied());
+        Arguments::parse_from(line).source(terminal)
+    }
+
+    #[test]
+    fn the_source_follows_from_the_arguments() {
+        assert_eq!(source(&[], true).0, Source::Shell);
+        assert_eq!(source(&[], false).0, Source::Input);
+        assert_eq!(source(&["-"], true).0, Source::Input);
+        let (from, arguments) = source(&["a.rhai", "-x", "--threads"], true);
+        assert_eq!(from, Source::File("a.rhai".into()));
+        assert_eq!(arguments, ["-x", "--threads"]);
+        let (from, arguments) = source(&["-e", "1", "x"], true);
+        assert_eq!(
+            (from, arguments.as_slice()),
+            (Source::Code("1".into()), &["x".to_string()][..])
+        );
+    }
+
+    #[test]
+    fn bytes_take_units() {
+        assert_eq!(parse_bytes("512M"), Some(512 << 20));
+        assert_eq!(parse_bytes("4 GiB"), Some(4 << 30));
+        assert_eq!(parse_bytes("100"), Some(100));
+        assert_eq!(parse_bytes("4X"), None);
+        assert_eq!(parse_bytes(""), None);
+    }
+}

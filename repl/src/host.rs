@@ -1,0 +1,84 @@
+//! The system as scripts see it: terminal, files, environment.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use porcini_core::log::LogSink;
+use porcini_script::Host;
+
+use crate::print;
+
+/// The real system.
+pub(crate) struct System {
+    start: Instant,
+    arguments: Vec<String>,
+    /// Folder of the script, or the working folder: what `import` may reach, besides `PORCINI_PATH`.
+    root: PathBuf,
+}
+
+impl System {
+    /// The system for the script in `root` with its arguments.
+    pub(crate) fn new(root: PathBuf, arguments: Vec<String>) -> Self {
+        Self { start: Instant::now(), arguments, root }
+    }
+
+    fn search_path(&self) -> Vec<PathBuf> {
+        let listed = std::env::var_os("PORCINI_PATH").unwrap_or_default();
+        std::iter::once(self.root.clone()).chain(std::env::split_paths(&listed)).collect()
+    }
+}
+
+impl Host for System {
+    fn print(&self, text: &str) {
+        print::value(text);
+    }
+
+    fn log_sink(&self) -> LogSink {
+        Arc::new(print::log)
+    }
+
+    fn read_file(&self, path: &str) -> io::Result<Vec<u8>> {
+        std::fs::read(path)
+    }
+
+    fn write_file(&self, path: &str, contents: &[u8]) -> io::Result<()> {
+        std::fs::write(path, contents)
+    }
+
+    fn read_module(&self, importer: Option<&str>, name: &str) -> io::Result<(PathBuf, String)> {
+        let roots = self.search_path();
+        let beside = importer.and_then(|file| Path::new(file).parent()).map(Path::to_path_buf);
+        let mut file = PathBuf::from(name);
+        if file.extension().is_none() {
+            file.set_extension("rhai");
+        }
+        for folder in beside.iter().chain(&roots) {
+            let Ok(path) = folder.join(&file).canonicalize() else { continue };
+            let inside =
+                |root: &PathBuf| root.canonicalize().is_ok_and(|root| path.starts_with(root));
+            if !roots.iter().any(inside) {
+                let outside = "outside the script's folder and PORCINI_PATH";
+                return Err(io::Error::new(io::ErrorKind::PermissionDenied, outside));
+            }
+            let text = std::fs::read_to_string(&path)?;
+            return Ok((path, text));
+        }
+        let folders: Vec<String> = roots.iter().map(|root| root.display().to_string()).collect();
+        let message = format!("{} is not in {}", file.display(), folders.join(", "));
+        Err(io::Error::new(io::ErrorKind::NotFound, message))
+    }
+
+    fn variable(&self, name: &str) -> Option<String> {
+        std::env::var(name).ok()
+    }
+
+    fn clock(&self) -> Duration {
+        self.start.elapsed()
+    }
+
+    fn arguments(&self) -> Vec<String> {
+        self.arguments.clone()
+    }
+}

@@ -1,0 +1,29 @@
+//! The `porcini` binary: an interactive shell and a script runner over one interpreter.
+
+mod cli;
+mod edit;
+mod host;
+mod print;
+mod repl;
+mod run;
+
+use std::process::ExitCode;
+
+use clap::Parser as _;
+use porcini_core::interrupt;
+
+fn main() -> ExitCode {
+    let arguments = cli::Arguments::parse();
+    if let Err(error) = ctrlc::set_handler(on_interrupt) {
+        print::warn(&format!("Ctrl-C will end the process at once: {error}"));
+    }
+    porcini_script::on_engine_thread(|| run::run(arguments)).into()
+}
+
+/// The first Ctrl-C asks whatever runs to stop; another one before it did ends the process.
+fn on_interrupt() {
+    if interrupt::is_requested() {
+        std::process::exit(i32::from(run::INTERRUPTED));
+    }
+    interrupt::request();
+}

@@ -1,0 +1,84 @@
+//! Output: values to standard output, everything else to standard error (S23), colour only there and
+//! only on a terminal that wants it.
+
+use std::io::{self, IsTerminal, Write};
+
+use porcini_script::Error;
+
+const RED: &str = "\x1b[1;31m";
+const CYAN: &str = "\x1b[36m";
+const DIM: &str = "\x1b[2m";
+const RESET: &str = "\x1b[0m";
+
+/// The exit code of a program whose reader went away, as a shell reports it.
+const BROKEN_PIPE: i32 = 141;
+
+/// A value or `print` text.
+pub(crate) fn value(text: &str) {
+    let mut out = io::stdout().lock();
+    check(writeln!(out, "{text}"));
+}
+
+/// A log line.
+pub(crate) fn log(text: &str) {
+    let line = if colours() { format!("{DIM}{text}{RESET}") } else { text.into() };
+    check(writeln!(io::stderr().lock(), "{line}"));
+}
+
+/// Something the user should know that is no error.
+pub(crate) fn warn(text: &str) {
+    check(writeln!(io::stderr().lock(), "warning: {text}"));
+}
+
+/// A diagnostic, in colour where there is a terminal.
+pub(crate) fn error(error: &Error) {
+    let text = error.to_string();
+    let text = if colours() { painted(&text) } else { text };
+    check(writeln!(io::stderr().lock(), "{text}"));
+}
+
+/// A failed write means that nobody reads: end quietly, as `| head` expects.
+fn check(written: io::Result<()>) {
+    if written.is_err() {
+        std::process::exit(BROKEN_PIPE);
+    }
+}
+
+/// Whether standard error takes colour (`NO_COLOR`, `CLICOLOR_FORCE`, dumb terminals).
+fn colours() -> bool {
+    let set = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
+    if set("NO_COLOR") {
+        return false;
+    }
+    let dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
+    set("CLICOLOR_FORCE") || (io::stderr().is_terminal() && !dumb)
+}
+
+/// The first word in red, carets and places in cyan.
+fn painted(text: &str) -> String {
+    let paint = |line: &str| {
+        if let Some(rest) = line.strip_prefix("error:") {
+            return format!("{RED}error:{RESET}{rest}");
+        }
+        let mark = line.trim_start();
+        let is_caret = line.contains("| ") && line.trim_end().ends_with('^');
+        if mark.starts_with("-->") || mark.starts_with("= help:") || is_caret {
+            return format!("{CYAN}{line}{RESET}");
+        }
+        line.into()
+    };
+    text.lines().map(paint).collect::<Vec<_>>().join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paint_keeps_the_text() {
+        let text = "error: x\n --> a:1:1\n  |\n1 | a\n  | ^";
+        let plain = painted(text).replace(RED, "").replace(CYAN, "").replace(RESET, "");
+        assert_eq!(plain, text);
+        assert!(painted(text).starts_with(RED));
+    }
+}

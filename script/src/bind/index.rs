@@ -1,0 +1,361 @@
+//! Indexing, components and properties: `a[i]`, `a[2..8]`, `a[mask]`, `v.x`, `v.zyx` (S15).
+
+use porcini_core::ir::op::{Op, ScatterOp};
+use porcini_core::{Array, DType, Operand, Scalar};
+use rhai::{Dynamic, NativeCallContext};
+
+use super::Registry;
+use super::scalars::Range;
+use crate::context::Context;
+use crate::fault::{IntoFault, Result, fault, fault_with_hint};
+use crate::host_array::HostRef;
+use crate::value::{self, Arg, ArrayRef, COMPONENT_NAMES, Node, dynamic};
+
+pub(super) fn register(registry: &mut Registry<'_>) {
+    let context = registry.context.clone();
+    registry.engine.register_indexer_get(
+        move |call: NativeCallContext<'_>,
+              array: &mut ArrayRef,
+              index: Dynamic|
+              -> Result<Dynamic> {
+            context.at(&call);
+            get(&context, array, &index)
+        },
+    );
+    let context = registry.context.clone();
+    registry.engine.register_indexer_set(
+        move |call: NativeCallContext<'_>,
+              array: &mut ArrayRef,
+              index: Dynamic,
+              value: Dynamic|
+              -> Result<()> {
+            context.at(&call);
+            set(&context, array, &index, &value)
+        },
+    );
+    registry.engine.register_indexer_get(|host: &mut HostRef, index: i64| -> Result<Dynamic> {
+        host_item(host, index)
+    });
+    registry.engine.register_iterator_result::<ArrayRef, Dynamic>();
+    lengths(registry);
+}
+
+fn lengths(registry: &mut Registry<'_>) {
+    registry.doc("len", "(x)", "Number of lanes of an array, of components of a vector.");
+    registry.on_array("len", 1, |_, _, array, _| {
+        let n = match array.components() {
+            Some(components) => components.len() as u64,
+            None => array.lanes().unwrap_or(0),
+        };
+        Ok(i64::try_from(n).unwrap_or(i64::MAX))
+    });
+    registry.doc("shape", "(x)", "Extents as a list, components first: `[3, 1000000]`.");
+    registry.on_array("shape", 1, |_, _, array, _| {
+        let Some(lanes) = array.lanes() else {
+            return Err(fault("shape: the components have different sizes"));
+        };
+        let lanes = Dynamic::from(i64::try_from(lanes).unwrap_or(i64::MAX));
+        Ok(match array.components() {
+            Some(components) => {
+                let n = i64::try_from(components.len()).unwrap_or(i64::MAX);
+                vec![n.into(), lanes]
+            }
+            None => vec![lanes],
+        })
+    });
+    registry.engine.register_fn("len", |host: &mut HostRef| {
+        host.shape().first().map_or(0, |&n| i64::try_from(n).unwrap_or(i64::MAX))
+    });
+    registry.engine.register_fn("shape", |host: &mut HostRef| -> rhai::Array {
+        let extents = host.shape();
+        extents.into_iter().map(|n| i64::try_from(n).unwrap_or(i64::MAX).into()).collect()
+    });
+    registry.engine.register_get("shape", |host: &mut HostRef| -> rhai::Array {
+        let extents = host.shape();
+        extents.into_iter().map(|n| i64::try_from(n).unwrap_or(i64::MAX).into()).collect()
+    });
+    registry.engine.register_get("dtype", |host: &mut HostRef| host.dtype().name().to_string());
+}
+
+fn get(context: &Context, array: &ArrayRef, index: &Dynamic) -> Result<Dynamic> {
+    if let Ok(name) = index.clone().into_immutable_string() {
+        return property(array, &name);
+    }
+    if let Some(components) = array.components() {
+        if let Ok(i) = index.as_int() {
+            return Ok(Dynamic::from(
+                components[component_index(array, i, components.len())?].clone(),
+            ));
+        }
+        return masked(context, array, index).map(Dynamic::from);
+    }
+    if let Ok(i) = index.as_int() {
+        return Ok(dynamic(array.array("[]")?.item(i).or_fault()?));
+    }
+    match Slice::new(array, index)? {
+        Some(slice) => slice.read(&array.array("[]")?).map(|a| Dynamic::from(ArrayRef::leaf(a))),
+        None => masked(context, array, index).map(Dynamic::from),
+    }
+}
+
+/// `a[mask]` is `select(mask, a, 0)`.
+fn masked(context: &Context, array: &ArrayRef, index: &Dynamic) -> Result<ArrayRef> {
+    let mask = mask_index(index)?;
+    let args = [Arg::Value(mask), Arg::Value(array.clone()), Arg::Number(zero_of(array))];
+    value::map("[]", &args, &|operands| context.session.apply(Op::Select, operands))
+}
+
+fn zero_of(array: &ArrayRef) -> Scalar {
+    if array.dtype() == DType::Mask { Scalar::Bool(false) } else { Scalar::Int(0) }
+}
+
+fn mask_index(index: &Dynamic) -> Result<ArrayRef> {
+    let array = index.read_lock::<ArrayRef>().map(|array| array.clone());
+    match array {
+        Some(array) if array.dtype() == DType::Mask => Ok(array),
+        Some(array) => Err(fault_with_hint(
+            format!("[]: an index of type {}", array.type_name()),
+            "to read several elements write gather(a, index); a mask selects lanes",
+        )),
+        None => Err(fault(format!(
+            "[]: got {} as index, expected an integer, a range or a mask",
+            value::type_name(index)
+        ))),
+    }
+}
+
+fn set(context: &Context, array: &ArrayRef, index: &Dynamic, value: &Dynamic) -> Result<()> {
+    if let Ok(name) = index.clone().into_immutable_string() {
+        return set_property(context, array, &name, value);
+    }
+    if let Some(components) = array.components() {
+        if let Ok(i) = index.as_int() {
+            let component = &components[component_index(array, i, components.len())?];
+            return assign(context, component, value);
+        }
+        return set_masked(context, array, index, value);
+    }
+    match Slice::new(array, index)? {
+        Some(slice) => slice.write(context, array, value),
+        None => set_masked(context, array, index, value),
+    }
+}
+
+/// `a[mask] = v` changes the lanes where the mask is true.
+fn set_masked(context: &Context, array: &ArrayRef, index: &Dynamic, value: &Dynamic) -> Result<()> {
+    let mask = mask_index(index)?;
+    let value = Arg::new("[]=", value)?;
+    let args = [Arg::Value(mask), value, Arg::Value(array.clone())];
+    let dtype = array.dtype();
+    let result = value::map("[]=", &args, &|operands| {
+        context.session.apply(Op::Select, operands)?.cast(dtype)
+    })?;
+    replace(array, &result);
+    Ok(())
+}
+
+/// Makes `place` hold a converted copy of `value`.
+fn assign(context: &Context, place: &ArrayRef, value: &Dynamic) -> Result<()> {
+    let dtype = place.dtype();
+    let args = [Arg::new("=", value)?];
+    let result = value::map("=", &args, &|operands| match operands {
+        [Operand::Array(array)] => array.cast(dtype),
+        [Operand::Number(number)] => context.session.full(dtype, *number, 1),
+        _ => Err(porcini_core::Error::Argument { op: "=", what: "one value expected".into() }),
+    })?;
+    replace(place, &result);
+    Ok(())
+}
+
+/// Makes every holder of `array` see `result`; components keep their identity.
+fn replace(array: &ArrayRef, result: &ArrayRef) {
+    match (array.components(), result.components()) {
+        (Some(old), Some(new)) => old.iter().zip(&new).for_each(|(old, new)| replace(old, new)),
+        _ => {
+            let node = result.node().clone();
+            array.set(node);
+        }
+    }
+}
+
+fn component_index(array: &ArrayRef, i: i64, n: usize) -> Result<usize> {
+    let signed = i64::try_from(n).unwrap_or(i64::MAX);
+    let position = if i < 0 { i.saturating_add(signed) } else { i };
+    usize::try_from(position).ok().filter(|&position| position < n).ok_or_else(|| {
+        let name = array.type_name();
+        fault(format!("{name}: component {i} of {n} (valid: {} to {})", -signed, signed - 1))
+    })
+}
+
+/// `v.x`, `v.zyx`, `a.data`, `a.index`.
+fn property(array: &ArrayRef, name: &str) -> Result<Dynamic> {
+    match name {
+        "data" => {
+            let address = array.array("data")?.address().or_fault()?;
+            return Ok(Dynamic::from(i64::try_from(address).unwrap_or(i64::MAX)));
+        }
+        "index" => {
+            let serial = array.array("index")?.serial().0;
+            return Ok(Dynamic::from(i64::try_from(serial).unwrap_or(i64::MAX)));
+        }
+        _ => {}
+    }
+    let letters = swizzle(array, name)?;
+    let components = array.components().unwrap_or_default();
+    Ok(Dynamic::from(match *letters {
+        [one] => components[one].clone(),
+        _ => ArrayRef::vector(letters.iter().map(|&i| components[i].copy()).collect()),
+    }))
+}
+
+fn set_property(context: &Context, array: &ArrayRef, name: &str, value: &Dynamic) -> Result<()> {
+    let letters = swizzle(array, name)?;
+    let components = array.components().unwrap_or_default();
+    let parts = match value.read_lock::<ArrayRef>().and_then(|value| value.components()) {
+        Some(parts) if letters.len() > 1 => {
+            parts.iter().map(ArrayRef::copy).map(Dynamic::from).collect()
+        }
+        _ => vec![value.clone(); letters.len()],
+    };
+    if parts.len() != letters.len() {
+        return Err(fault(format!(
+            ".{name}: got {} components, expected {}",
+            parts.len(),
+            letters.len()
+        )));
+    }
+    for (&letter, part) in letters.iter().zip(&parts) {
+        assign(context, &components[letter], part)?;
+    }
+    Ok(())
+}
+
+/// Component numbers of a name such as `x` or `zyx`.
+fn swizzle(array: &ArrayRef, name: &str) -> Result<Vec<usize>> {
+    let n = array.components().map_or(0, |components| components.len());
+    let position =
+        |letter: char| COMPONENT_NAMES[..n].iter().position(|known| known.starts_with(letter));
+    let letters: Option<Vec<usize>> = name.chars().map(position).collect();
+    let has = match n {
+        0 => "data and index; components belong to vectors".to_string(),
+        n => format!("{} and swizzles of these such as yx", COMPONENT_NAMES[..n].join(", ")),
+    };
+    letters.filter(|letters| (1..=4).contains(&letters.len())).ok_or_else(|| {
+        fault(format!("{} has no member `{name}` (it has {has})", array.type_name()))
+    })
+}
+
+/// Lanes chosen by an integer or a range.
+struct Slice {
+    start: u64,
+    step: i64,
+    n: u64,
+}
+
+impl Slice {
+    /// The lanes that an index chooses; `None` if it is no integer or range.
+    fn new(array: &ArrayRef, index: &Dynamic) -> Result<Option<Self>> {
+        let size = i64::try_from(array.array("[]")?.size()).unwrap_or(i64::MAX);
+        if let Ok(i) = index.as_int() {
+            let out =
+                || porcini_core::Error::IndexOutOfRange { index: i, size: size.unsigned_abs() };
+            let lane = if i < 0 { i.saturating_add(size) } else { i };
+            if lane < 0 || lane >= size {
+                return Err(out()).or_fault();
+            }
+            return Ok(Some(Self { start: lane.unsigned_abs(), step: 1, n: 1 }));
+        }
+        let (start, stop, step) = if let Some(range) = index.read_lock::<std::ops::Range<i64>>() {
+            (range.start, range.end, 1)
+        } else if let Some(range) = index.read_lock::<std::ops::RangeInclusive<i64>>() {
+            let end = *range.end();
+            // `a[2..=-1]` ends with the last lane.
+            (*range.start(), if end == -1 { size } else { end.saturating_add(1) }, 1)
+        } else if let Some(range) = index.read_lock::<Range>() {
+            (range.start, range.stop, range.step)
+        } else {
+            return Ok(None);
+        };
+        let from_end = |i: i64| if i < 0 { i.saturating_add(size) } else { i };
+        let lowest = if step < 0 { -1 } else { 0 };
+        let highest = if step < 0 { size - 1 } else { size };
+        let first = from_end(start).clamp(lowest.max(0).min(highest.max(0)), highest.max(0));
+        let last = if step < 0 && stop < 0 { stop.max(-1) } else { from_end(stop) };
+        let last = last.clamp(lowest, highest.max(0));
+        let n = Range { start: first, stop: last, step }.count() as u64;
+        Ok(Some(Self { start: first.unsigned_abs(), step, n }))
+    }
+
+    fn lanes(&self, array: &Array) -> Result<Array> {
+        let start = Scalar::UInt(self.start);
+        let dtype = if array.size() <= 1 << 32 { DType::U32 } else { DType::U64 };
+        let step = Scalar::Int(self.step);
+        let n = self.n;
+        // A negative step wraps, as unsigned lane numbers do.
+        let step = if self.step < 0 {
+            let bits = dtype.bits();
+            Scalar::UInt(self.step.cast_unsigned() & (u64::MAX >> (64 - bits)))
+        } else {
+            step
+        };
+        array.session().record(|recorder| recorder.range(dtype, start, step, n)).or_fault()
+    }
+
+    fn read(&self, array: &Array) -> Result<Array> {
+        array.gather(&self.lanes(array)?, None).or_fault()
+    }
+
+    fn write(&self, context: &Context, array: &ArrayRef, value: &Dynamic) -> Result<()> {
+        let mut target = array.array("[]=")?;
+        let lanes = self.lanes(&target)?;
+        let written = match Arg::new("[]=", value)? {
+            Arg::Number(number) => {
+                let dtype = target.dtype();
+                let value = context.session.full(dtype, number, self.n).or_fault()?;
+                target.scatter(ScatterOp::Set, &value, &lanes, None)
+            }
+            Arg::Value(value) => {
+                let value = value.array("[]=")?;
+                if value.size() != self.n && value.size() != 1 {
+                    return Err(fault(format!(
+                        "[]=: {} values for a slice of {} lanes",
+                        value.size(),
+                        self.n
+                    )));
+                }
+                // A single value takes all lanes of the slice.
+                target.scatter(ScatterOp::Set, &value, &lanes, None)
+            }
+        };
+        written.or_fault()?;
+        array.set(Node::Leaf(target));
+        Ok(())
+    }
+}
+
+fn host_item(host: &HostRef, index: i64) -> Result<Dynamic> {
+    let n: usize = host.shape().iter().product();
+    let signed = i64::try_from(n).unwrap_or(i64::MAX);
+    let position = if index < 0 { index.saturating_add(signed) } else { index };
+    let element = usize::try_from(position).ok().and_then(|i| host.element(i));
+    let size = n as u64;
+    let element = element.ok_or(porcini_core::Error::IndexOutOfRange { index, size }).or_fault()?;
+    Ok(dynamic(element))
+}
+
+/// `for x in v` runs over components, `for x in a` over lanes (which evaluates).
+impl IntoIterator for ArrayRef {
+    type Item = Result<Dynamic>;
+    type IntoIter = Box<dyn Iterator<Item = Self::Item>>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        if let Some(components) = self.components() {
+            return Box::new(components.into_iter().map(|component| Ok(Dynamic::from(component))));
+        }
+        let lanes = self.array("for").and_then(|array| array.read(0..array.size()).or_fault());
+        match lanes {
+            Ok(lanes) => Box::new(lanes.into_iter().map(|lane| Ok(dynamic(lane)))),
+            Err(error) => Box::new(std::iter::once(Err(error))),
+        }
+    }
+}

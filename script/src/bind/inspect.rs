@@ -1,0 +1,282 @@
+//! What the machine thinks: `whos`, history, PTX, IR, plans; text output.
+
+use std::fmt::Write as _;
+
+use comfy_table::{LineStyle, Table, TableStyle};
+use porcini_core::Array;
+use porcini_core::alloc::Bytes;
+use porcini_core::backend::cuda;
+use porcini_core::eval::cache::CacheResult;
+use porcini_core::inspect::{Rows, Whos};
+use porcini_core::ir::kernel::LiteralMode;
+use rhai::{Dynamic, Map};
+
+use super::Registry;
+use crate::context::Context;
+use crate::display;
+use crate::fault::{IntoFault, Result, fault};
+use crate::value::{ArrayRef, type_name};
+
+/// Most arguments of `print` and `format`.
+const MOST_ARGUMENTS: usize = 8;
+
+pub(super) fn register(registry: &mut Registry<'_>) {
+    printing(registry);
+    variables(registry);
+    history(registry);
+    programs(registry);
+}
+
+fn printing(registry: &mut Registry<'_>) {
+    registry.doc("print", "(a, b, ..)", "Shows values separated by spaces; arrays are evaluated.");
+    for arity in 0..=MOST_ARGUMENTS {
+        registry.any("print", arity, |context, _, args| {
+            let texts = args.iter().map(|arg| context.text(arg)).collect::<Result<Vec<_>>>()?;
+            Ok(texts.join(" "))
+        });
+    }
+    registry.doc(
+        "format",
+        "(template, a, ..)",
+        "Text with values in place of {}; {:.9} shows floats with 9 significant digits, {:>12.4} right-aligned \
+         in 12 columns with 4.",
+    );
+    for arity in 1..=MOST_ARGUMENTS {
+        registry.any("format", arity, |context, _, args| {
+            let template = args[0].clone().into_string();
+            let template = template.map_err(|_| fault("format: expected a text first"))?;
+            let values: Vec<Dynamic> = args[1..].iter().map(|arg| (**arg).clone()).collect();
+            display::format(&template, &values, context.print.get())
+        });
+    }
+    registry.doc(
+        "set_print",
+        "(options)",
+        "How arrays print: #{digits: 6, edge: 5, threshold: 20}; keys left out stay as they are.",
+    );
+    registry.any("set_print", 1, |context, _, args| {
+        let options = args[0].read_lock::<Map>().map(|map| map.clone());
+        let options = options.ok_or_else(|| fault("set_print: expected a map #{digits: 6}"))?;
+        set_print(context, &options)
+    });
+    for name in ["to_string", "to_debug"] {
+        registry.on_array(name, 1, |context, _, array, _| {
+            display::text(&Dynamic::from(array.clone()), context.print.get())
+        });
+    }
+    let context = registry.context.clone();
+    registry.engine.register_fn("to_string", move |x: f64| {
+        display::number(x.into(), context.print.get().digits)
+    });
+    let context = registry.context.clone();
+    registry.engine.register_fn("to_string", move |host: &mut crate::host_array::HostRef| {
+        host.text(context.print.get())
+    });
+    registry.engine.register_fn("to_string", |fault: &mut crate::fault::Fault| fault.to_string());
+}
+
+fn set_print(context: &Context, options: &Map) -> Result<()> {
+    let mut print = context.print.get();
+    for (key, value) in options {
+        let number = value.as_int().ok().and_then(|number| u64::try_from(number).ok());
+        let number = number
+            .ok_or_else(|| fault(format!("set_print: {key} must be an integer from 0 up")))?;
+        match key.as_str() {
+            "digits" => print.digits = usize::try_from(number).unwrap_or(17).clamp(1, 17),
+            "edge" => print.edge = number.max(1),
+            "threshold" => print.threshold = number,
+            _ => {
+                return Err(fault(format!(
+                    "set_print: no option {key} (options: digits, edge, threshold)"
+                )));
+            }
+        }
+    }
+    context.print.set(print);
+    Ok(())
+}
+
+fn variables(registry: &mut Registry<'_>) {
+    registry.doc(
+        "whos",
+        "(options)",
+        "Lists the recorded variables: those somebody holds or that have a label, and at most 40 others. \
+         whos(#{all: true}) lists all, whos(#{data: true}) gives the rows as a list of maps.",
+    );
+    for prefix in ["", "cuda_"] {
+        let name = format!("{prefix}whos");
+        registry.any(&name, 0, |context, _, _| {
+            context.host.print(&whos_text(&context.session.whos(Rows::Short)));
+            Ok(Dynamic::UNIT)
+        });
+        registry.any(&name, 1, |context, _, args| {
+            let options = args[0].read_lock::<Map>().map(|map| map.clone()).unwrap_or_default();
+            let wants = |key: &str| options.get(key).is_some_and(|v| v.as_bool() == Ok(true));
+            let rows = if wants("all") { Rows::All } else { Rows::Short };
+            let whos = context.session.whos(rows);
+            if wants("data") {
+                return Ok(Dynamic::from(whos_data(&whos)));
+            }
+            context.host.print(&whos_text(&whos));
+            Ok(Dynamic::UNIT)
+        });
+    }
+}
+
+/// The table of `whos` as Enoki draws it, with lines for device, cache and allocator.
+pub(crate) fn whos_text(whos: &Whos) -> String {
+    let ruler = LineStyle::none().fill('=').junction('=');
+    let mut table = Table::new();
+    table.load_style(TableStyle::new().header_separator(ruler).bottom_border(ruler));
+    table.set_header(["ID", "Type", "E/I Refs", "Size", "Memory", "Ready", "Label"]);
+    for row in &whos.rows {
+        table.add_row([
+            row.id.to_string(),
+            row.dtype.name().into(),
+            format!("{} / {}", row.external, row.internal),
+            row.size.to_string(),
+            Bytes(row.bytes).to_string(),
+            if row.ready { "[x]".into() } else { "[ ]".into() },
+            row.label.as_deref().unwrap_or_default().into(),
+        ]);
+    }
+    for column in table.column_iter_mut() {
+        column.set_padding((0, 2));
+    }
+    let mut text = String::new();
+    for line in table.lines() {
+        let _ = writeln!(text, "  {}", line.trim_end());
+    }
+    let mut text = text.trim_end().to_string();
+    if whos.n_hidden > 0 {
+        let _ = write!(text, "\n  .. {} more, whos(#{{all: true}}) lists them ..", whos.n_hidden);
+    }
+    let (ready, scheduled) = (whos.ready, whos.scheduled);
+    let _ = write!(
+        text,
+        "\n\n  Memory usage (ready)     : {}\n  Memory usage (scheduled) : {} + {} = {}\n  \
+         Memory savings           : {}\n\n  Device    : {}\n  Kernels   : {} compiled\n  \
+         Allocator : {} used, {} kept, {} at most, limit {}",
+        Bytes(ready),
+        Bytes(ready),
+        Bytes(scheduled),
+        Bytes(ready + scheduled),
+        Bytes(whos.savings),
+        whos.device,
+        whos.n_kernels,
+        Bytes(whos.memory.used),
+        Bytes(whos.memory.cached),
+        Bytes(whos.memory.peak),
+        Bytes(whos.memory.limit),
+    );
+    text
+}
+
+fn whos_data(whos: &Whos) -> rhai::Array {
+    let number = |n: u64| Dynamic::from(i64::try_from(n).unwrap_or(i64::MAX));
+    let row = |row: &porcini_core::inspect::WhosRow| {
+        let mut map = Map::new();
+        map.insert("id".into(), number(row.id));
+        map.insert("type".into(), row.dtype.name().into());
+        map.insert("external".into(), number(row.external.into()));
+        map.insert("internal".into(), number(row.internal.into()));
+        map.insert("size".into(), number(row.size));
+        map.insert("bytes".into(), number(row.bytes));
+        map.insert("ready".into(), row.ready.into());
+        map.insert("label".into(), row.label.as_deref().unwrap_or_default().into());
+        Dynamic::from(map)
+    };
+    whos.rows.iter().map(row).collect()
+}
+
+fn history(registry: &mut Registry<'_>) {
+    registry.doc(
+        "kernel_history",
+        "()",
+        "The last 10 000 launches as a list of maps: hash, size, inputs, outputs, operations, cache_hit, \
+         compile_us, run_us, code_bytes, registers, spills.",
+    );
+    registry.any("kernel_history", 0, |context, _, _| {
+        let number = |n: usize| Dynamic::from(i64::try_from(n).unwrap_or(i64::MAX));
+        let launches = context.session.history().into_iter().map(|launch| {
+            let mut map = Map::new();
+            map.insert("hash".into(), launch.hash.to_string().into());
+            map.insert("size".into(), number(usize::try_from(launch.size).unwrap_or(usize::MAX)));
+            map.insert("inputs".into(), number(launch.inputs));
+            map.insert("outputs".into(), number(launch.outputs));
+            map.insert("operations".into(), number(launch.operations));
+            map.insert("cache_hit".into(), (launch.cache == CacheResult::Hit).into());
+            map.insert("compile_us".into(), (launch.compile_time.as_secs_f64() * 1e6).into());
+            map.insert("run_us".into(), (launch.run_time.as_secs_f64() * 1e6).into());
+            map.insert("code_bytes".into(), number(launch.code.bytes));
+            map.insert("registers".into(), number(launch.code.registers));
+            map.insert("spills".into(), number(launch.code.spills));
+            Dynamic::from(map)
+        });
+        Ok(launches.collect::<rhai::Array>())
+    });
+    registry.doc("kernel_history_clear", "()", "Forgets the launches so far.");
+    registry.any("kernel_history_clear", 0, |context, _, _| {
+        context.session.clear_history();
+        Ok(())
+    });
+}
+
+fn programs(registry: &mut Registry<'_>) {
+    registry.doc(
+        "ptx",
+        "(x)",
+        "The PTX of the kernels that would compute x, for sm_75; needs no GPU.",
+    );
+    program(registry, "ptx", |plan| {
+        plan.launches
+            .iter()
+            .map(|launch| cuda::lower(&launch.kernel, LiteralMode::Embedded, cuda::Target::SM_75))
+            .collect::<Vec<_>>()
+            .join("\n")
+    });
+    registry.doc("ir", "(x)", "The kernels that would compute x, in the backends' common form.");
+    program(registry, "ir", |plan| {
+        let kernels = plan.launches.iter().enumerate();
+        kernels
+            .map(|(i, launch)| format!("kernel {i} (n={}):\n{}", launch.size, launch.kernel))
+            .collect()
+    });
+    registry.doc("explain", "(x)", "What evaluating x would launch: one line a kernel.");
+    program(registry, "explain", |plan| {
+        let mut text = String::new();
+        for (i, launch) in plan.launches.iter().enumerate() {
+            let kernel = &launch.kernel;
+            let (inputs, outputs) = (kernel.n_inputs(), kernel.buffers.len() - kernel.n_inputs());
+            let _ = writeln!(
+                text,
+                "kernel {i}: n={}, in={inputs}, out={outputs}, ops={}, {} of them uniform",
+                launch.size, kernel.n_ops, kernel.n_uniform
+            );
+        }
+        text
+    });
+    registry.doc("graphviz", "(x)", "The trace that x depends on, in the DOT language.");
+    registry.on_array("graphviz", 1, |_, _, array, _| {
+        Ok(array.leaves().first().map(Array::graphviz).unwrap_or_default())
+    });
+}
+
+fn program(
+    registry: &mut Registry<'_>,
+    name: &'static str,
+    show: fn(&porcini_core::eval::schedule::Plan) -> String,
+) {
+    registry.any(name, 1, move |context, _, args| {
+        let array = args[0].read_lock::<ArrayRef>().map(|array| array.clone());
+        let array = array.ok_or_else(|| {
+            fault(format!("{name}: got {}, expected an array", type_name(args[0])))
+        })?;
+        let leaves = array.leaves();
+        let plan = context.session.plan(&leaves.iter().collect::<Vec<_>>()).or_fault()?;
+        if plan.launches.is_empty() {
+            return Ok("nothing to compile: the value is known already".to_string());
+        }
+        Ok(show(&plan).trim_end().to_string())
+    });
+}

@@ -1,0 +1,206 @@
+//! Gathers, scatters, copies, host arrays and files.
+
+use porcini_core::Array;
+use porcini_core::ir::op::ScatterOp;
+use rhai::Dynamic;
+
+use super::Registry;
+use crate::context::Context;
+use crate::fault::{IntoFault, Result, fault, fault_with_hint};
+use crate::host_array::HostRef;
+use crate::value::{Arg, ArrayRef, Node, type_name};
+
+pub(super) fn register(registry: &mut Registry<'_>) {
+    registry.doc(
+        "gather",
+        "(source, index, active)",
+        "`source[index[i]]` for each lane of an integer index; 0 where active (optional) is false or the \
+         index is out of bounds, which is an error at the next read. A source of size 1 is a scalar. \
+         Vectors gather component by component.",
+    );
+    for arity in [2, 3] {
+        registry.on_array("gather", arity, |context, call, source, rest| {
+            context.at(call);
+            let index = array_argument("gather", "index", rest[0])?;
+            let active = rest.get(1).map(|mask| array_argument("gather", "active", mask));
+            gather(source, &index, active.transpose()?.as_ref())
+        });
+    }
+    for (op, doc) in [
+        (
+            ScatterOp::Set,
+            "Writes value[i] to target[index[i]] for each lane where active (optional) is true. Every name of \
+             the target sees it, copies do not. Duplicate indices: the highest lane's value lands. An index out \
+             of bounds is dropped, and an error at the next read.",
+        ),
+        (
+            ScatterOp::Add,
+            "Adds value[i] to target[index[i]] for each lane where active (optional) is true; integers only. \
+             Every name of the target sees it, copies do not.",
+        ),
+    ] {
+        registry.doc(op.name(), "(target, value, index, active)", doc);
+        for arity in [3, 4] {
+            registry.on_array(op.name(), arity, move |context, call, target, rest| {
+                context.at(call);
+                let value = Arg::new(op.name(), rest[0])?;
+                let index = array_argument(op.name(), "index", rest[1])?;
+                let active = rest.get(2).map(|mask| array_argument(op.name(), "active", mask));
+                scatter(op, target, &value, &index, active.transpose()?.as_ref())
+            });
+        }
+    }
+    registry.doc("copy", "(x)", "A value of its own: writes to one of the two are not seen by the other. Free until written.");
+    registry.on_array("copy", 1, |_, _, array, _| Ok(array.copy()));
+    registry.doc("resize", "(x, n)", "An array of size 1 in n lanes.");
+    registry.on_array("resize", 2, |context, call, array, rest| {
+        context.at(call);
+        let size = rest[0].as_int().ok().and_then(|n| u64::try_from(n).ok());
+        let size = size.ok_or_else(|| fault("resize: expected a size from 0 up"))?;
+        array.array("resize")?.resize(size).map(ArrayRef::leaf).or_fault()
+    });
+    host_arrays(registry);
+}
+
+fn array_argument(op: &str, parameter: &str, value: &Dynamic) -> Result<Array> {
+    match value.read_lock::<ArrayRef>() {
+        Some(array) => array.array(op),
+        None => Err(fault_with_hint(
+            format!("{op}: got {} as {parameter}, expected an array", type_name(value)),
+            format!("a single {parameter} is an array too: UInt32C(3)"),
+        )),
+    }
+}
+
+fn gather(source: &ArrayRef, index: &Array, active: Option<&Array>) -> Result<ArrayRef> {
+    match source.components() {
+        None => source.array("gather")?.gather(index, active).map(ArrayRef::leaf).or_fault(),
+        Some(components) => {
+            let gathered = components.iter().map(|component| gather(component, index, active));
+            Ok(ArrayRef::vector(gathered.collect::<Result<_>>()?))
+        }
+    }
+}
+
+fn scatter(
+    op: ScatterOp,
+    target: &ArrayRef,
+    value: &Arg,
+    index: &Array,
+    active: Option<&Array>,
+) -> Result<()> {
+    if let Some(components) = target.components() {
+        let parts = match value {
+            Arg::Value(value) => value.components(),
+            Arg::Number(_) => None,
+        };
+        for (i, component) in components.iter().enumerate() {
+            let part = match &parts {
+                Some(parts) => match parts.get(i) {
+                    Some(part) => Arg::Value(part.clone()),
+                    None => return Err(fault(format!("{}: too few components", op.name()))),
+                },
+                None => value.clone(),
+            };
+            scatter(op, component, &part, index, active)?;
+        }
+        return Ok(());
+    }
+    let mut array = target.array(op.name())?;
+    match value {
+        Arg::Value(value) => {
+            let value = value.array(op.name())?;
+            array.scatter(op, &value, index, active).or_fault()?;
+        }
+        Arg::Number(number) => array.scatter(op, *number, index, active).or_fault()?,
+    }
+    target.set(Node::Leaf(array));
+    Ok(())
+}
+
+fn host_arrays(registry: &mut Registry<'_>) {
+    registry.doc(
+        "ndarray",
+        "(x, evaluate)",
+        "The contents as a host array: shape [lanes], or [lanes, components] of a vector. With false it holds \
+         zeros until the next eval() fills it.",
+    );
+    for name in ["ndarray", "numpy"] {
+        registry.on_array(name, 1, |_, _, array, _| HostRef::of(array));
+        registry.on_array(name, 2, |context, _, array, rest| {
+            if rest[0].as_bool().unwrap_or(true) {
+                return HostRef::of(array);
+            }
+            let host = HostRef::deferred(array)?;
+            context.defer(host.clone());
+            Ok(host)
+        });
+    }
+    registry.doc(
+        "ravel",
+        "(host)",
+        "All elements of a host array in row-major order, as one dimension.",
+    );
+    registry.engine.register_fn("ravel", |host: &mut HostRef| host.ravel());
+    registry.doc(
+        "read_npy",
+        "(path)",
+        "The contents of a NumPy .npy file as a host array: FloatC(read_npy(\"x.npy\")).",
+    );
+    registry.any("read_npy", 1, |context, _, args| {
+        let path = text_argument("read_npy", args[0])?;
+        let bytes = context.host.read_file(&path);
+        let bytes = bytes.map_err(|error| fault(format!("read_npy: {path}: {error}")))?;
+        HostRef::from_npy(&path, &bytes)
+    });
+    registry.doc("write_npy", "(path, x)", "Writes an array or host array as a NumPy .npy file.");
+    registry.any("write_npy", 2, |context, _, args| {
+        let path = text_argument("write_npy", args[0])?;
+        let bytes = npy_bytes(args[1])?;
+        let written = context.host.write_file(&path, &bytes);
+        written.map_err(|error| fault(format!("write_npy: {path}: {error}")))
+    });
+}
+
+fn npy_bytes(value: &Dynamic) -> Result<Vec<u8>> {
+    if let Some(host) = value.read_lock::<HostRef>() {
+        return host.to_npy();
+    }
+    let array = value.read_lock::<ArrayRef>().map(|array| array.clone());
+    match array {
+        Some(array) => HostRef::of(&array)?.to_npy(),
+        None => Err(fault(format!("write_npy: got {}, expected an array", type_name(value)))),
+    }
+}
+
+fn text_argument(op: &str, value: &Dynamic) -> Result<String> {
+    value.clone().into_string().map_err(|_| {
+        fault(format!("{op}: got {}, expected a path in quotes first", type_name(value)))
+    })
+}
+
+/// Evaluates the array values among `args`; lists are looked through.
+pub(super) fn evaluate_values(context: &Context, args: &[&mut Dynamic]) -> Result<()> {
+    let mut values = Vec::new();
+    args.iter().try_for_each(|arg| collect(arg, &mut values))?;
+    context.eval(&values)
+}
+
+fn collect(value: &Dynamic, values: &mut Vec<ArrayRef>) -> Result<()> {
+    if let Some(array) = value.read_lock::<ArrayRef>() {
+        values.push(array.clone());
+        return Ok(());
+    }
+    if let Some(list) = value.read_lock::<rhai::Array>() {
+        return list.iter().try_for_each(|item| collect(item, values));
+    }
+    if let Some(host) = value.read_lock::<HostRef>() {
+        values.extend(host.source());
+        return Ok(());
+    }
+    if let Some(rng) = value.read_lock::<super::random::RngRef>() {
+        values.extend(rng.arrays());
+        return Ok(());
+    }
+    Err(fault(format!("eval: got {}, expected arrays", type_name(value))))
+}

@@ -1,0 +1,301 @@
+//! Operators and elementwise functions, from the tables of operations and functions.
+
+use std::any::TypeId;
+
+use porcini_core::ir::op::{OPS, Op, OpInfo, Shape};
+use porcini_core::trace::functions::{FUNCTIONS, Function};
+use porcini_core::{Array, Operand, Result as CoreResult, Session, vector};
+use rhai::Dynamic;
+
+use super::Registry;
+use crate::context::Context;
+use crate::fault::{IntoFault, Result, fault, fault_with_hint};
+use crate::value::{self, Arg, ArrayRef, dynamic};
+
+pub(super) fn register(registry: &mut Registry<'_>) {
+    for info in OPS {
+        match info.operator {
+            Some(operator) => binary_operator(registry, operator, info.op),
+            None if info.shape == Shape::Convert => {}
+            None => named_operation(registry, info),
+        }
+    }
+    // The words for the operators that Enoki's Python had as functions.
+    for name in ["eq", "neq", "lt", "le", "gt", "ge"] {
+        if let Some(info) = OPS.iter().find(|info| info.name == name) {
+            named_operation(registry, info);
+        }
+    }
+    unary_operators(registry);
+    FUNCTIONS.iter().for_each(|function| named_function(registry, function));
+    power(registry);
+    geometry(registry);
+    traps(registry);
+}
+
+/// Registers `a op b`, and `a op= b` as a rebinding of `a`.
+fn binary_operator(registry: &mut Registry<'_>, operator: &'static str, op: Op) {
+    operator_function(registry, operator, move |session, operands| session.apply(op, operands));
+}
+
+fn operator_function(
+    registry: &mut Registry<'_>,
+    operator: &'static str,
+    apply: impl Fn(&Session, &[Operand<'_>]) -> CoreResult<Array> + Clone + 'static,
+) {
+    let (array, any) = (TypeId::of::<ArrayRef>(), TypeId::of::<Dynamic>());
+    for types in [[array, any], [any, array]] {
+        let (context, apply) = (registry.context.clone(), apply.clone());
+        registry.engine.register_raw_fn(operator, types, move |call, args| {
+            context.at(&call);
+            operate(&context, operator, args, &apply)
+        });
+    }
+    let assigned = format!("{operator}=");
+    if matches!(operator, "==" | "!=" | "<" | ">" | "<=" | ">=") {
+        return;
+    }
+    let context = registry.context.clone();
+    registry.engine.register_raw_fn(assigned, [array, any], move |call, args| {
+        context.at(&call);
+        let result = operate(&context, operator, args, &apply)?;
+        *args[0] = Dynamic::from(result);
+        Ok(())
+    });
+}
+
+fn operate(
+    context: &Context,
+    operator: &str,
+    args: &[&mut Dynamic],
+    apply: &impl Fn(&Session, &[Operand<'_>]) -> CoreResult<Array>,
+) -> Result<ArrayRef> {
+    let args = [Arg::new(operator, args[0])?, Arg::new(operator, args[1])?];
+    value::map(operator, &args, &|operands| apply(&context.session, operands))
+}
+
+fn unary_operators(registry: &mut Registry<'_>) {
+    for (symbol, op) in [("-", Op::Neg), ("!", Op::Not)] {
+        registry.on_array(symbol, 1, move |context, call, x, _| {
+            context.at(call);
+            let args = [Arg::Value(x.clone())];
+            value::map(symbol, &args, &|operands| context.session.apply(op, operands))
+        });
+    }
+    registry.on_array("+", 1, |_, _, x, _| Ok(x.clone()));
+}
+
+const PARAMETERS: [&str; 4] = ["()", "(x)", "(a, b)", "(a, b, c)"];
+
+fn named_operation(registry: &mut Registry<'_>, info: &'static OpInfo) {
+    let parameters =
+        if info.shape == Shape::Select { "(mask, a, b)" } else { PARAMETERS[info.arity] };
+    registry.doc(info.name, parameters, info.doc);
+    named(registry, info.name, info.arity, move |session, operands| {
+        session.apply(info.op, operands)
+    });
+}
+
+fn named_function(registry: &mut Registry<'_>, function: &'static Function) {
+    registry.doc(function.name, PARAMETERS[function.arity], function.doc);
+    named(registry, function.name, function.arity, move |session, operands| {
+        session.call(function, operands)
+    });
+}
+
+/// Registers a function of arrays and numbers; of numbers alone it gives a number.
+fn named(
+    registry: &mut Registry<'_>,
+    name: &'static str,
+    arity: usize,
+    apply: impl Fn(&Session, &[Operand<'_>]) -> CoreResult<Array> + 'static,
+) {
+    registry.any(name, arity, move |context, call, args| {
+        context.at(call);
+        let args = args.iter().map(|arg| Arg::new(name, arg)).collect::<Result<Vec<_>>>()?;
+        if args.iter().any(|arg| matches!(arg, Arg::Value(_))) {
+            let result = value::map(name, &args, &|operands| apply(&context.session, operands))?;
+            return Ok(Dynamic::from(result));
+        }
+        apply_to_numbers(context, &args, &apply)
+    });
+}
+
+/// Script numbers are 64-bit: the function is applied to arrays of one such lane.
+fn apply_to_numbers(
+    context: &Context,
+    args: &[Arg],
+    apply: &impl Fn(&Session, &[Operand<'_>]) -> CoreResult<Array>,
+) -> Result<Dynamic> {
+    use porcini_core::{DType, Scalar};
+    let session = &context.session;
+    let mut arrays = Vec::with_capacity(args.len());
+    for arg in args {
+        let Arg::Number(number) = arg else { continue };
+        let dtype = match number {
+            Scalar::Bool(_) => DType::Mask,
+            Scalar::Int(_) => DType::I64,
+            Scalar::UInt(_) => DType::U64,
+            Scalar::Float(_) => DType::F64,
+        };
+        arrays.push(session.full(dtype, *number, 1).or_fault()?);
+    }
+    let operands: Vec<Operand<'_>> = arrays.iter().map(Operand::Array).collect();
+    let result = apply(session, &operands).or_fault()?;
+    Ok(dynamic(result.item(0).or_fault()?))
+}
+
+/// `a ** b`: small integer powers by multiplication, others by repeated squaring.
+fn power(registry: &mut Registry<'_>) {
+    registry.doc(
+        "pow",
+        "(a, n)",
+        "Integer power `a ** n` by repeated squaring; n is a script integer. Negative powers of \
+         floats are reciprocals.",
+    );
+    for name in ["**", "pow"] {
+        registry.on_array(name, 2, |context, call, base, rest| {
+            context.at(call);
+            let Ok(exponent) = rest[0].as_int() else {
+                return Err(fault_with_hint(
+                    "**: the exponent must be a script integer",
+                    "for other powers write exp(b * log(a))",
+                ));
+            };
+            integer_power(context, base, exponent)
+        });
+    }
+    let context = registry.context.clone();
+    let types = [TypeId::of::<ArrayRef>(), TypeId::of::<Dynamic>()];
+    registry.engine.register_raw_fn("**=", types, move |call, args| {
+        context.at(&call);
+        let base = args[0].read_lock::<ArrayRef>().map(|base| base.clone());
+        let base = base.ok_or_else(|| fault("**=: expected an array"))?;
+        let exponent =
+            args[1].as_int().map_err(|_| fault("**=: the exponent must be an integer"))?;
+        *args[0] = Dynamic::from(integer_power(&context, &base, exponent)?);
+        Ok(())
+    });
+}
+
+fn integer_power(context: &Context, base: &ArrayRef, exponent: i64) -> Result<ArrayRef> {
+    let dtype = base.dtype();
+    if exponent < 0 && !dtype.is_float() {
+        return Err(fault("**: a negative power of integers; convert with FloatC(..) first"));
+    }
+    let multiply = |a: &ArrayRef, b: &ArrayRef| {
+        let args = [Arg::Value(a.clone()), Arg::Value(b.clone())];
+        value::map("**", &args, &|operands| context.session.apply(Op::Mul, operands))
+    };
+    let mut n = exponent.unsigned_abs();
+    let mut square = base.clone();
+    let mut product: Option<ArrayRef> = None;
+    while n > 0 {
+        if n & 1 != 0 {
+            product = Some(match product {
+                Some(product) => multiply(&product, &square)?,
+                None => square.clone(),
+            });
+        }
+        n >>= 1;
+        if n > 0 {
+            square = multiply(&square, &square)?;
+        }
+    }
+    let product = match product {
+        Some(product) => product.copy(),
+        None => value::map("**", &[Arg::Value(base.clone())], &|operands| match operands {
+            [Operand::Array(x)] => x.session().full(x.dtype(), 1, x.size()),
+            _ => Err(porcini_core::Error::EvaluationForbidden { what: "**" }),
+        })?,
+    };
+    if exponent < 0 {
+        let args = [Arg::Number(1.into()), Arg::Value(product)];
+        return value::map("**", &args, &|operands| context.session.apply(Op::Div, operands));
+    }
+    Ok(product)
+}
+
+/// Functions over the components of vectors; of a plain array they reduce its lanes.
+fn geometry(registry: &mut Registry<'_>) {
+    registry.doc("dot", "(a, b)", "Sum of products, without fma: over components of vectors, lane by lane; over the lanes of plain arrays.");
+    registry.on_array("dot", 2, |context, call, a, rest| {
+        context.at(call);
+        let Arg::Value(b) = Arg::new("dot", rest[0])? else {
+            return Err(fault("dot: got a number, expected two arrays"));
+        };
+        dot("dot", a, &b)
+    });
+    for (name, doc) in [
+        (
+            "squared_norm",
+            "Squared Euclidean length of a vector, lane by lane; of all lanes of a plain array.",
+        ),
+        ("norm", "Euclidean length of a vector, lane by lane; of all lanes of a plain array."),
+    ] {
+        registry.doc(name, "(v)", doc);
+        registry.on_array(name, 1, move |context, call, v, _| {
+            context.at(call);
+            let squared = dot(name, v, v)?;
+            if name == "squared_norm" {
+                return Ok(squared);
+            }
+            let args = [Arg::Value(squared)];
+            value::map(name, &args, &|operands| context.session.apply(Op::Sqrt, operands))
+        });
+    }
+    registry.doc("normalize", "(v)", "The vector divided by its length, lane by lane.");
+    registry.on_array("normalize", 1, |context, call, v, _| {
+        context.at(call);
+        let components = leaves_of_vector("normalize", v)?;
+        let components = vector::normalize(&components).or_fault()?;
+        Ok(ArrayRef::vector(components.into_iter().map(ArrayRef::leaf).collect()))
+    });
+    registry.doc(
+        "cross",
+        "(a, b)",
+        "Cross product of two vectors of three components, lane by lane.",
+    );
+    registry.on_array("cross", 2, |context, call, a, rest| {
+        context.at(call);
+        let Arg::Value(b) = Arg::new("cross", rest[0])? else {
+            return Err(fault("cross: got a number, expected two vectors"));
+        };
+        let (a, b) = (leaves_of_vector("cross", a)?, leaves_of_vector("cross", &b)?);
+        let components = vector::cross(&a, &b).or_fault()?;
+        Ok(ArrayRef::vector(components.into_iter().map(ArrayRef::leaf).collect()))
+    });
+}
+
+fn dot(op: &str, a: &ArrayRef, b: &ArrayRef) -> Result<ArrayRef> {
+    match (a.components(), b.components()) {
+        (Some(_), Some(_)) => {
+            let (a, b) = (leaves_of_vector(op, a)?, leaves_of_vector(op, b)?);
+            vector::dot(&a, &b).map(ArrayRef::leaf).or_fault()
+        }
+        (None, None) => {
+            let (a, b) = (a.array(op)?, b.array(op)?);
+            let product = a.apply(Op::Mul, &[Operand::Array(&b)]).or_fault()?;
+            product.hsum().map(ArrayRef::leaf).or_fault()
+        }
+        _ => Err(fault(format!(
+            "{op}: got {} and {}, expected two of a kind",
+            a.type_name(),
+            b.type_name()
+        ))),
+    }
+}
+
+fn leaves_of_vector(op: &str, v: &ArrayRef) -> Result<Vec<Array>> {
+    let Some(components) = v.components() else {
+        return Err(fault(format!("{op}: got {}, expected a vector", v.type_name())));
+    };
+    components.iter().map(|component| component.array(op)).collect()
+}
+
+/// What Rhai would do silently with values it does not know (comparison by type, text by `+`).
+fn traps(registry: &mut Registry<'_>) {
+    registry.on_array("contains", 2, |_, _, _, _| -> Result<bool> {
+        Err(fault_with_hint("in: arrays are compared lane by lane", "write any(x == value)"))
+    });
+}

@@ -1,0 +1,141 @@
+//! Horizontal operations: over the lanes of arrays, over the components of vectors (S1, S11).
+
+use porcini_core::ir::op::{Op, ReduceOp};
+use porcini_core::{DType, Scalar};
+use rhai::Dynamic;
+
+use super::Registry;
+use crate::context::Context;
+use crate::fault::{IntoFault, Result};
+use crate::value::{self, Arg, ArrayRef, dynamic};
+
+pub(super) fn register(registry: &mut Registry<'_>) {
+    for (op, doc) in [
+        (
+            ReduceOp::Sum,
+            "Sum of all lanes (an array of size 1, lazy), or of a vector's components.",
+        ),
+        (
+            ReduceOp::Prod,
+            "Product of all lanes (an array of size 1, lazy), or of a vector's components.",
+        ),
+        (
+            ReduceOp::Min,
+            "Smallest lane, NaN ignored (an array of size 1, lazy), or smallest component lane by lane.",
+        ),
+        (
+            ReduceOp::Max,
+            "Largest lane, NaN ignored (an array of size 1, lazy), or largest component lane by lane.",
+        ),
+    ] {
+        registry.doc(op.name(), "(x)", doc);
+        registry.on_array(op.name(), 1, move |context, call, x, _| {
+            context.at(call);
+            horizontal(context, op, x)
+        });
+    }
+    registry.doc(
+        "hmean",
+        "(x)",
+        "Arithmetic mean of all lanes (size 1, lazy), or of a vector's components; NaN of nothing.",
+    );
+    registry.on_array("hmean", 1, |context, call, x, _| {
+        context.at(call);
+        let Some(components) = x.components() else {
+            return x.array("hmean")?.mean().map(ArrayRef::leaf).or_fault();
+        };
+        let n = i64::try_from(components.len()).unwrap_or(i64::MAX);
+        let args =
+            [Arg::Value(horizontal(context, ReduceOp::Sum, x)?), Arg::Number(Scalar::Int(n))];
+        value::map("hmean", &args, &|operands| context.session.apply(Op::Div, operands))
+    });
+    for (name, doc) in [
+        (
+            "any",
+            "Whether any lane of a mask is true (evaluates, gives a bool); of a vector: or of its components, lane by lane.",
+        ),
+        (
+            "all",
+            "Whether all lanes of a mask are true (evaluates, gives a bool); of a vector: and of its components, lane by lane.",
+        ),
+        (
+            "none",
+            "Whether no lane of a mask is true (evaluates, gives a bool); of a vector: lane by lane.",
+        ),
+        (
+            "count",
+            "Number of true lanes (evaluates, gives an integer); of a vector: true components, lane by lane.",
+        ),
+    ] {
+        registry.doc(name, "(mask)", doc);
+        registry.on_array(name, 1, move |context, call, mask, _| {
+            context.at(call);
+            truth(context, name, mask)
+        });
+    }
+}
+
+/// Combines components, or reduces lanes.
+fn horizontal(context: &Context, op: ReduceOp, x: &ArrayRef) -> Result<ArrayRef> {
+    let Some(components) = x.components() else {
+        return x.array(op.name())?.reduce(op).map(ArrayRef::leaf).or_fault();
+    };
+    fold(context, op.name(), op.combine(), components)
+}
+
+fn fold(context: &Context, name: &str, op: Op, components: Vec<ArrayRef>) -> Result<ArrayRef> {
+    let mut components = components.into_iter();
+    let first =
+        components.next().ok_or_else(|| crate::fault::fault("a vector without components"))?;
+    components.try_fold(first, |sum, component| {
+        let args = [Arg::Value(sum), Arg::Value(component)];
+        value::map(name, &args, &|operands| context.session.apply(op, operands))
+    })
+}
+
+fn truth(context: &Context, name: &str, mask: &ArrayRef) -> Result<Dynamic> {
+    if let Some(components) = mask.components() {
+        return truth_of_components(context, name, components).map(Dynamic::from);
+    }
+    let op = match name {
+        "all" => ReduceOp::All,
+        "count" => ReduceOp::Count,
+        _ => ReduceOp::Any,
+    };
+    let result = mask.array(name)?.reduce(op).or_fault()?.item(0).or_fault()?;
+    Ok(match result {
+        Scalar::Bool(any) if name == "none" => (!any).into(),
+        result => dynamic(result),
+    })
+}
+
+fn truth_of_components(
+    context: &Context,
+    name: &str,
+    components: Vec<ArrayRef>,
+) -> Result<ArrayRef> {
+    match name {
+        "all" => fold(context, name, Op::And, components),
+        "count" => {
+            let ones = components.iter().map(|component| {
+                let args = [Arg::Value(component.clone())];
+                value::map(name, &args, &|operands| match operands {
+                    [porcini_core::Operand::Array(mask)] => mask.cast(DType::U32),
+                    _ => Err(porcini_core::Error::Argument {
+                        op: "count",
+                        what: "a mask expected".into(),
+                    }),
+                })
+            });
+            fold(context, name, Op::Add, ones.collect::<Result<_>>()?)
+        }
+        _ => {
+            let any = fold(context, name, Op::Or, components)?;
+            if name == "any" {
+                return Ok(any);
+            }
+            let args = [Arg::Value(any)];
+            value::map(name, &args, &|operands| context.session.apply(Op::Not, operands))
+        }
+    }
+}

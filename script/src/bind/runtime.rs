@@ -1,0 +1,140 @@
+//! Evaluation, memory, settings: the functions about the session, and their `cuda_` aliases.
+
+use porcini_core::session::FLAGS;
+use rhai::Dynamic;
+
+use super::Registry;
+use super::memory::evaluate_values;
+use crate::fault::{IntoFault, Result, Stop, fault, stop};
+use crate::value::{ArrayRef, type_name};
+
+/// Most arguments of functions that take any number.
+const MOST_ARGUMENTS: usize = 8;
+
+pub(super) fn register(registry: &mut Registry<'_>) {
+    evaluation(registry);
+    settings(registry);
+    labels(registry);
+    memory(registry);
+    registry.doc("exit", "(code)", "Ends the script with an exit code (default 0).");
+    registry.any("exit", 0, |_, _, _| -> Result<()> { Err(stop(Stop::Exit(0))) });
+    registry.any("exit", 1, |_, _, args| -> Result<()> {
+        let code = args[0].as_int().ok().and_then(|code| i32::try_from(code).ok());
+        Err(stop(Stop::Exit(code.unwrap_or(1))))
+    });
+}
+
+fn evaluation(registry: &mut Registry<'_>) {
+    registry.doc(
+        "eval",
+        "(a, b, ..)",
+        "Computes the given arrays now, and only those; without arguments every array that somebody holds, \
+         and pending writes.",
+    );
+    for name in ["eval", "cuda_eval"] {
+        registry.any(name, 0, |context, _, _| context.eval_all());
+        for arity in 1..=MOST_ARGUMENTS {
+            registry.any(name, arity, |context, _, args| evaluate_values(context, args));
+        }
+    }
+    registry.doc(
+        "sync",
+        "()",
+        "Waits until the device has finished; reports a pending bounds error.",
+    );
+    for name in ["sync", "cuda_sync"] {
+        registry.any(name, 0, |context, _, _| context.session.sync().or_fault());
+    }
+}
+
+fn settings(registry: &mut Registry<'_>) {
+    registry.doc(
+        "set_log_level",
+        "(level)",
+        "What is logged: 0 nothing, 1 launches, 2 + compilation and cache, 3 + generated source, 4 + every \
+         recorded operation, 5 + reference counts and machine code.",
+    );
+    registry.doc("log_level", "()", "The log level, 0 to 5.");
+    for prefix in ["", "cuda_"] {
+        registry.any(&format!("{prefix}set_log_level"), 1, |context, _, args| {
+            let level = args[0].as_int().ok().and_then(|level| u8::try_from(level).ok());
+            match level.filter(|&level| level <= porcini_core::log::MAX_LEVEL) {
+                Some(level) => {
+                    context.session.set_log_level(level);
+                    Ok(())
+                }
+                None => Err(fault(format!("set_log_level: got {}, expected 0 to 5", args[0]))),
+            }
+        });
+        registry.any(&format!("{prefix}log_level"), 0, |context, _, _| {
+            Ok(i64::from(context.session.log_level()))
+        });
+    }
+    let names: Vec<String> =
+        FLAGS.iter().map(|(name, value, doc)| format!("{name} ({value}): {doc}")).collect();
+    registry.doc("set_flag", "(name, value)", &format!("Sets a switch. {}", names.join("; ")));
+    registry.any("set_flag", 2, |context, _, args| {
+        let name = args[0].to_string();
+        let value = args[1].as_bool();
+        let value =
+            value.map_err(|_| fault("set_flag: expected true or false as second argument"))?;
+        context.session.set_flag(&name, value).or_fault()
+    });
+    registry.doc("flag", "(name)", "The value of a switch.");
+    registry
+        .any("flag", 1, |context, _, args| context.session.flag(&args[0].to_string()).or_fault());
+    registry.doc("flags", "()", "All switches as a map.");
+    registry.any("flags", 0, |context, _, _| {
+        let mut map = rhai::Map::new();
+        for (name, ..) in FLAGS {
+            map.insert(name.into(), context.session.flag(name).or_fault()?.into());
+        }
+        Ok(map)
+    });
+    registry.doc("device", "()", "The device that runs the kernels.");
+    registry.any("device", 0, |context, _, _| Ok(context.session.device_name()));
+}
+
+fn labels(registry: &mut Registry<'_>) {
+    registry.doc(
+        "set_label",
+        "(x, name)",
+        "Names an array in whos() and dumps; components get .0, .1, ..",
+    );
+    registry.on_array("set_label", 2, |_, _, array, rest| {
+        let label = rest[0].clone().into_string();
+        let label = label.map_err(|_| fault("set_label: expected a text as second argument"))?;
+        array.for_each_leaf(&label, &mut |leaf, path| leaf.set_label(path));
+        Ok(())
+    });
+    registry.doc("label", "(x)", "The label of an array, or \"\".");
+    registry.on_array("label", 1, |_, _, array, _| {
+        let label = array.leaves().first().and_then(porcini_core::Array::label);
+        Ok(label.map_or_else(String::new, |label| label.to_string()))
+    });
+    registry.doc("type_of", "(x)", "Name of a value's type: \"FloatC\", \"Vector3fC\".");
+    registry.any("type_of", 1, |_, _, args| {
+        let named = args[0].is::<ArrayRef>() || args[0].is::<super::random::RngRef>();
+        Ok(if named { type_name(args[0]) } else { args[0].type_name().to_string() })
+    });
+}
+
+fn memory(registry: &mut Registry<'_>) {
+    registry.doc(
+        "malloc_trim",
+        "()",
+        "Gives freed device memory back to the system and says how much.",
+    );
+    registry.doc("mem_get_info", "()", "Free and total bytes of device memory as a list.");
+    for prefix in ["", "cuda_"] {
+        registry.any(&format!("{prefix}malloc_trim"), 0, |context, _, _| {
+            let (_, bytes) = context.session.malloc_trim();
+            Ok(i64::try_from(bytes).unwrap_or(i64::MAX))
+        });
+        registry.any(&format!("{prefix}mem_get_info"), 0, |context, _, _| -> Result<rhai::Array> {
+            let info = context.session.memory_info();
+            let number = |bytes: u64| Dynamic::from(i64::try_from(bytes).unwrap_or(i64::MAX));
+            Ok(vec![number(info.limit.saturating_sub(info.used)), number(info.limit)])
+        });
+    }
+}

@@ -1,0 +1,145 @@
+//! Script numbers: true division, exact comparison, powers (S8 and the traps of plain Rhai).
+
+use super::Registry;
+use crate::fault::{Result, fault};
+
+pub(super) fn register(registry: &mut Registry<'_>) {
+    division(registry);
+    comparison(registry);
+    remainder_and_power(registry);
+    ranges(registry);
+}
+
+/// `7 / 2` is 3.5 in every position.
+#[expect(clippy::cast_precision_loss, reason = "true division of integers gives a float")]
+fn division(registry: &mut Registry<'_>) {
+    let engine = &mut *registry.engine;
+    engine.register_fn("/", |a: i64, b: i64| a as f64 / b as f64);
+    engine.register_fn("/", |a: f64, b: f64| a / b);
+    engine.register_fn("/", |a: f64, b: i64| a / b as f64);
+    engine.register_fn("/", |a: i64, b: f64| a as f64 / b);
+    let types = [std::any::TypeId::of::<rhai::Dynamic>(), std::any::TypeId::of::<i64>()];
+    let quotient = |a: &rhai::Dynamic, b: f64| -> Result<f64> {
+        let a = a.as_float().or_else(|_| a.as_int().map(|a| a as f64));
+        Ok(a.map_err(|kind| fault(format!("/=: got {kind}, expected a number")))? / b)
+    };
+    engine.register_raw_fn("/=", types, move |_, args| {
+        let b = args[1].as_int().map_or(f64::NAN, |b| b as f64);
+        *args[0] = quotient(args[0], b)?.into();
+        Ok(())
+    });
+    let types = [std::any::TypeId::of::<i64>(), std::any::TypeId::of::<f64>()];
+    engine.register_raw_fn("/=", types, move |_, args| {
+        let b = args[1].as_float().unwrap_or(f64::NAN);
+        *args[0] = quotient(args[0], b)?.into();
+        Ok(())
+    });
+}
+
+/// Plain Rhai compares floats up to an epsilon.
+#[expect(clippy::cast_precision_loss, reason = "an integer meets a float as a float")]
+fn comparison(registry: &mut Registry<'_>) {
+    macro_rules! compare {
+        ($($symbol:literal $op:tt),*) => { $(
+            registry.engine.register_fn($symbol, |a: f64, b: f64| a $op b);
+            registry.engine.register_fn($symbol, |a: i64, b: f64| (a as f64) $op b);
+            registry.engine.register_fn($symbol, |a: f64, b: i64| a $op b as f64);
+        )* };
+    }
+    compare!("==" ==, "!=" !=, "<" <, "<=" <=, ">" >, ">=" >=);
+}
+
+fn remainder_and_power(registry: &mut Registry<'_>) {
+    let engine = &mut *registry.engine;
+    engine.register_fn("%", |a: i64, b: i64| -> Result<i64> {
+        if b == 0 { Err(fault("%: remainder by zero")) } else { Ok(a.wrapping_rem(b)) }
+    });
+    engine.register_fn("idiv", |a: i64, b: i64| -> Result<i64> {
+        if b == 0 { Err(fault("idiv: division by zero")) } else { Ok(a.wrapping_div(b)) }
+    });
+    engine.register_fn("**", |base: i64, exponent: i64| -> Result<rhai::Dynamic> {
+        power(base, exponent)
+    });
+}
+
+/// An integer while it fits, a float for negative exponents.
+#[expect(clippy::cast_precision_loss, reason = "negative powers are floats")]
+fn power(base: i64, exponent: i64) -> Result<rhai::Dynamic> {
+    match u32::try_from(exponent) {
+        Ok(exponent) => match base.checked_pow(exponent) {
+            Some(power) => Ok(power.into()),
+            None => Err(fault(format!(
+                "**: {base} ** {exponent} does not fit a 64-bit integer; write {base}.0 ** {exponent}"
+            ))),
+        },
+        Err(_) => {
+            let exponent = i32::try_from(exponent).unwrap_or(i32::MIN);
+            Ok((base as f64).powi(exponent).into())
+        }
+    }
+}
+
+/// `range(n)` and `range(start, stop, step)`: what loops run over and slices take.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Range {
+    pub(crate) start: i64,
+    pub(crate) stop: i64,
+    pub(crate) step: i64,
+}
+
+impl Iterator for Range {
+    type Item = i64;
+
+    fn next(&mut self) -> Option<i64> {
+        let more = if self.step > 0 { self.start < self.stop } else { self.start > self.stop };
+        more.then(|| {
+            let value = self.start;
+            self.start = self.start.saturating_add(self.step);
+            value
+        })
+    }
+}
+
+impl std::fmt::Display for Range {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "range({}, {}, {})", self.start, self.stop, self.step)
+    }
+}
+
+fn ranges(registry: &mut Registry<'_>) {
+    registry.doc(
+        "range",
+        "(start, stop, step)",
+        "Integers from start (default 0) up to but not including stop, by step (default 1): \
+         `for i in range(3)`, `a[range(0, 10, 2)]`, `range(3).map(|i| i * i)`.",
+    );
+    let engine = &mut *registry.engine;
+    engine.register_type_with_name::<Range>("range");
+    engine.register_iterator::<Range>();
+    engine.register_fn("range", |stop: i64| Range { start: 0, stop, step: 1 });
+    engine.register_fn("range", |start: i64, stop: i64| Range { start, stop, step: 1 });
+    engine.register_fn("range", |start: i64, stop: i64, step: i64| -> Result<Range> {
+        if step == 0 {
+            Err(fault("range: the step is zero"))
+        } else {
+            Ok(Range { start, stop, step })
+        }
+    });
+    engine.register_fn(
+        "map",
+        |call: rhai::NativeCallContext<'_>, range: Range, each: rhai::FnPtr| {
+            range
+                .map(|i| each.call_within_context::<rhai::Dynamic>(&call, (i,)))
+                .collect::<Result<rhai::Array>>()
+        },
+    );
+    engine.register_fn(
+        "map",
+        |call: rhai::NativeCallContext<'_>, range: std::ops::Range<i64>, each: rhai::FnPtr| {
+            range
+                .map(|i| each.call_within_context::<rhai::Dynamic>(&call, (i,)))
+                .collect::<Result<rhai::Array>>()
+        },
+    );
+    engine.register_fn("to_string", |range: &mut Range| range.to_string());
+}

@@ -1,0 +1,78 @@
+//! What the bindings of one interpreter share.
+
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+
+use porcini_core::{Array, Session};
+use rhai::{Dynamic, NativeCallContext, Position};
+
+use crate::display::{self, PrintOptions};
+use crate::fault::{IntoFault, Result};
+use crate::host::Host;
+use crate::host_array::HostRef;
+use crate::value::ArrayRef;
+
+/// Session, host and print settings, shared by all registered functions.
+pub(crate) struct Context {
+    pub(crate) session: Session,
+    pub(crate) host: Rc<dyn Host>,
+    pub(crate) print: Cell<PrintOptions>,
+    /// Host arrays that the next `eval()` fills.
+    deferred: RefCell<Vec<HostRef>>,
+}
+
+impl Context {
+    pub(crate) fn new(session: Session, host: Rc<dyn Host>) -> Rc<Self> {
+        Rc::new(Self { session, host, print: Cell::default(), deferred: RefCell::default() })
+    }
+
+    /// A value as `print` shows it.
+    pub(crate) fn text(&self, value: &Dynamic) -> Result<String> {
+        display::text(value, self.print.get())
+    }
+
+    /// Tells the session which script line records, so that errors that come later can name it.
+    pub(crate) fn at(&self, call: &NativeCallContext<'_>) {
+        self.at_position(call.call_position());
+    }
+
+    fn at_position(&self, position: Position) {
+        let line = position.line().and_then(|line| u32::try_from(line).ok());
+        self.session.set_line(line.unwrap_or(0));
+    }
+
+    /// Evaluates everything, then fills host arrays that waited for it.
+    pub(crate) fn eval_all(&self) -> Result<()> {
+        self.session.eval_all().or_fault()?;
+        self.fill_deferred()
+    }
+
+    /// Evaluates the given values, and only those.
+    pub(crate) fn eval(&self, values: &[ArrayRef]) -> Result<()> {
+        let leaves: Vec<Array> = values.iter().flat_map(ArrayRef::leaves).collect();
+        self.session.eval(&leaves.iter().collect::<Vec<_>>()).or_fault()?;
+        self.fill_deferred()
+    }
+
+    pub(crate) fn defer(&self, host: HostRef) {
+        self.deferred.borrow_mut().push(host);
+    }
+
+    /// Fills the deferred host arrays whose sources are evaluated by now.
+    fn fill_deferred(&self) -> Result<()> {
+        let waiting = self.deferred.take();
+        for host in waiting {
+            let Some(source) = host.source() else { continue };
+            if host.is_forgotten() {
+                continue;
+            }
+            let known = |leaf: &Array| leaf.is_evaluated() || leaf.literal().is_some();
+            if source.leaves().iter().all(known) {
+                host.fill()?;
+            } else {
+                self.deferred.borrow_mut().push(host);
+            }
+        }
+        Ok(())
+    }
+}

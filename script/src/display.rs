@@ -1,0 +1,291 @@
+//! Values as text (S22): numbers as C's `%.6g`, arrays in brackets, nested arrays one row a lane.
+
+use std::fmt::Write as _;
+
+use porcini_core::{Array, Scalar};
+use rhai::Dynamic;
+
+use crate::bind::{Range, RngRef};
+use crate::fault::{Fault, IntoFault, Result, fault};
+use crate::host_array::HostRef;
+use crate::value::{ArrayRef, Node};
+
+/// How much of an array is shown, and with how many digits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct PrintOptions {
+    /// Significant digits of floats.
+    pub digits: usize,
+    /// Lanes shown at each end of a long array.
+    pub edge: u64,
+    /// Arrays of more lanes are long.
+    pub threshold: u64,
+}
+
+impl Default for PrintOptions {
+    fn default() -> Self {
+        Self { digits: 6, edge: 5, threshold: 20 }
+    }
+}
+
+/// A script value as `print` shows it; arrays are evaluated, and only what is shown is read back.
+pub(crate) fn text(value: &Dynamic, options: PrintOptions) -> Result<String> {
+    if let Some(array) = value.read_lock::<ArrayRef>() {
+        return array_text(&array, options);
+    }
+    if let Some(host) = value.read_lock::<HostRef>() {
+        return host.text(options);
+    }
+    if let Some(rng) = value.read_lock::<RngRef>() {
+        return rng.text(options);
+    }
+    if let Some(fault) = value.read_lock::<Fault>() {
+        return Ok(fault.to_string());
+    }
+    if let Some(range) = value.read_lock::<Range>() {
+        return Ok(range.to_string());
+    }
+    if let Ok(float) = value.as_float() {
+        return Ok(number(Scalar::Float(float), options.digits));
+    }
+    if let Some(list) = value.read_lock::<rhai::Array>() {
+        let items = list.iter().map(|item| text(item, options)).collect::<Result<Vec<_>>>()?;
+        return Ok(format!("[{}]", items.join(", ")));
+    }
+    if let Some(map) = value.read_lock::<rhai::Map>() {
+        let mut items = Vec::new();
+        for (key, item) in map.iter() {
+            items.push(format!("{key}: {}", text(item, options)?));
+        }
+        return Ok(format!("#{{{}}}", items.join(", ")));
+    }
+    Ok(value.to_string())
+}
+
+/// A number: floats with `digits` significant digits as C's `%g`, truth values as 1 and 0.
+pub(crate) fn number(number: Scalar, digits: usize) -> String {
+    match number {
+        Scalar::Float(x) => general(x, digits),
+        Scalar::Bool(truth) => u8::from(truth).to_string(),
+        Scalar::Int(_) | Scalar::UInt(_) => number.to_string(),
+    }
+}
+
+/// C's `%.*g`: the shorter of fixed and exponential notation, without trailing zeros.
+fn general(x: f64, digits: usize) -> String {
+    if x.is_nan() {
+        return "nan".into();
+    }
+    if x.is_infinite() {
+        return if x < 0.0 { "-inf".into() } else { "inf".into() };
+    }
+    let digits = digits.max(1);
+    let exponential = format!("{x:.*e}", digits - 1);
+    let Some((mantissa, exponent)) = exponential.split_once('e') else { return exponential };
+    let exponent: i32 = exponent.parse().unwrap_or(0);
+    let limit = i32::try_from(digits).unwrap_or(i32::MAX);
+    if exponent < -4 || exponent >= limit {
+        let sign = if exponent < 0 { '-' } else { '+' };
+        return format!("{}e{sign}{:02}", without_zeros(mantissa), exponent.abs());
+    }
+    let decimals = usize::try_from(limit - 1 - exponent).unwrap_or(0);
+    without_zeros(&format!("{x:.decimals$}")).into()
+}
+
+fn without_zeros(number: &str) -> &str {
+    if number.contains('.') { number.trim_end_matches('0').trim_end_matches('.') } else { number }
+}
+
+fn array_text(array: &ArrayRef, options: PrintOptions) -> Result<String> {
+    let Some(lanes) = array.lanes() else { return Ok("[ragged array]".into()) };
+    // A pending bounds error is reported by the first read below.
+    let columns = Columns::new(array, lanes, options)?;
+    Ok(match &*array.node() {
+        Node::Leaf(_) => columns.list(0, options.digits),
+        Node::Vector(_) => columns.rows(options.digits),
+    })
+}
+
+/// The lanes that are shown, component by component.
+struct Columns {
+    columns: Vec<Vec<Scalar>>,
+    /// Number of lanes left out, and where.
+    skipped: Option<(u64, usize)>,
+    n_rows: usize,
+}
+
+impl Columns {
+    fn new(array: &ArrayRef, lanes: u64, options: PrintOptions) -> Result<Self> {
+        let leaves = array.leaves();
+        let session = leaves.first().map(Array::session);
+        if let Some(session) = session {
+            let unevaluated: Vec<&Array> =
+                leaves.iter().filter(|leaf| leaf.literal().is_none()).collect();
+            if unevaluated.len() > 1 && !session.flag("forbid_eval").or_fault()? {
+                session.eval(&unevaluated).or_fault()?;
+            }
+        }
+        let long = lanes > options.threshold && lanes > 2 * options.edge;
+        let head = 0..if long { options.edge } else { lanes };
+        let tail = if long { lanes - options.edge } else { lanes }..lanes;
+        let mut columns = Vec::with_capacity(leaves.len());
+        for leaf in &leaves {
+            let mut column = Vec::new();
+            for part in [&head, &tail] {
+                if leaf.size() == 1 && lanes != 1 {
+                    let value = leaf.item(0).or_fault()?;
+                    column.extend(part.clone().map(|_| value));
+                } else {
+                    column.extend(leaf.read(part.clone()).or_fault()?);
+                }
+            }
+            columns.push(column);
+        }
+        let n_rows = columns.first().map_or(0, Vec::len);
+        let skipped = long.then(|| (lanes - 2 * options.edge, n_rows / 2));
+        Ok(Self { columns, skipped, n_rows })
+    }
+
+    /// `[a, b, .. 3 skipped .., z]`
+    fn list(&self, column: usize, digits: usize) -> String {
+        let values = self.columns.get(column).map_or(&[][..], Vec::as_slice);
+        self.join(", ", |row| number(values[row], digits))
+    }
+
+    /// `[[x, y, z],\n [x, y, z]]`
+    fn rows(&self, digits: usize) -> String {
+        self.join(",\n ", |row| {
+            let lane: Vec<String> =
+                self.columns.iter().map(|column| number(column[row], digits)).collect();
+            format!("[{}]", lane.join(", "))
+        })
+    }
+
+    fn join(&self, separator: &str, item: impl Fn(usize) -> String) -> String {
+        let mut text = String::from("[");
+        for row in 0..self.n_rows {
+            if row > 0 {
+                text.push_str(separator);
+            }
+            if let Some((n, at)) = self.skipped
+                && row == at
+            {
+                let _ = write!(text, ".. {n} skipped ..{separator}");
+            }
+            text.push_str(&item(row));
+        }
+        text.push(']');
+        text
+    }
+}
+
+/// `format("{:.9} and {:>8}", x, y)`: `{}` shows a value as `print` does; after a colon stand the
+/// alignment `<` or `>` and width of a column, and after a dot the digits of floats.
+pub(crate) fn format(template: &str, values: &[Dynamic], options: PrintOptions) -> Result<String> {
+    let mut out = String::new();
+    let mut values = values.iter();
+    let mut rest = template;
+    while let Some(start) = rest.find(['{', '}']) {
+        out.push_str(&rest[..start]);
+        let tail = &rest[start..];
+        if tail.starts_with("{{") || tail.starts_with("}}") {
+            out.push_str(&tail[..1]);
+            rest = &tail[2..];
+            continue;
+        }
+        let end = tail.find('}').filter(|_| tail.starts_with('{'));
+        let Some(end) = end else {
+            return Err(fault("format: a brace without partner; write {{ or }} for a brace"));
+        };
+        let field = Field::parse(&tail[1..end], options)?;
+        let value = values.next().ok_or_else(|| fault("format: more {} than values"))?;
+        out.push_str(&field.fill(&text(value, PrintOptions { digits: field.digits, ..options })?));
+        rest = &tail[end + 1..];
+    }
+    out.push_str(rest);
+    match values.len() {
+        0 => Ok(out),
+        n => Err(fault(format!("format: {n} values more than {{}}"))),
+    }
+}
+
+/// How one value of [`format`] is laid out.
+struct Field {
+    right: bool,
+    width: usize,
+    digits: usize,
+}
+
+/// Widest column that a format may ask for.
+const MAX_WIDTH: usize = 10_000;
+
+impl Field {
+    fn parse(spec: &str, options: PrintOptions) -> Result<Self> {
+        let bad =
+            || fault(format!("format: unknown {{{spec}}}, expected {{}}, {{:.9}} or {{:>12.4}}"));
+        let mut field = Self { right: false, width: 0, digits: options.digits };
+        if spec.is_empty() {
+            return Ok(field);
+        }
+        let rest = spec.strip_prefix(':').ok_or_else(bad)?;
+        let aligned = rest.strip_prefix(['<', '>']);
+        field.right = rest.starts_with('>');
+        let (width, digits) = match aligned.unwrap_or(rest).split_once('.') {
+            Some((width, digits)) => (width, Some(digits)),
+            None => (aligned.unwrap_or(rest), None),
+        };
+        if !width.is_empty() {
+            field.width = width.parse().ok().filter(|&w| w <= MAX_WIDTH).ok_or_else(bad)?;
+        }
+        if let Some(digits) = digits {
+            field.digits =
+                digits.parse().ok().filter(|&d| (1..=17).contains(&d)).ok_or_else(bad)?;
+        }
+        Ok(field)
+    }
+
+    fn fill(&self, text: &str) -> String {
+        let width = self.width;
+        if self.right { format!("{text:>width$}") } else { format!("{text:<width$}") }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_print_as_in_c() {
+        for (x, want) in [
+            (0.523_946, "0.523946"),
+            (2e7, "2e+07"),
+            (1e-5, "1e-05"),
+            (-0.0, "-0"),
+            (f64::NAN, "nan"),
+            (f64::INFINITY, "inf"),
+            (100_000.0, "100000"),
+            (1e6, "1e+06"),
+            (999_999.5, "1e+06"),
+            (0.0001, "0.0001"),
+            (f64::from(0.1f32), "0.1"),
+            (1.0, "1"),
+            (22_026.465, "22026.5"),
+        ] {
+            assert_eq!(number(Scalar::Float(x), 6), want);
+        }
+        assert_eq!(number(Scalar::Float(f64::from(1.2f32)), 9), "1.20000005");
+    }
+
+    #[test]
+    fn format_counts_its_values() {
+        let options = PrintOptions::default();
+        let one = [Dynamic::from(1.5)];
+        assert_eq!(format("x = {} {{}}", &one, options).unwrap(), "x = 1.5 {}");
+        assert!(format("{} {}", &one, options).is_err());
+        assert!(format("x", &one, options).is_err());
+        assert!(format("{", &one, options).is_err());
+        assert_eq!(
+            format("{:>6}|{:<6.2}|", &[1.5.into(), 2.25.into()], options).unwrap(),
+            "   1.5|2.2   |"
+        );
+    }
+}

@@ -1,0 +1,455 @@
+//! Diagnostics: what went wrong, where in the script, and what to do.
+//!
+//! Rhai gives a position and a short text; this file turns both into a message with the source line, a
+//! caret, the calls that led there, and hints (a similar name, the candidates, how Rhai says what Python
+//! says differently).
+
+use std::fmt;
+
+use rhai::{Dynamic, EvalAltResult, ParseErrorType, Position};
+
+use crate::fault::{Fault, Stop};
+use crate::tokens::typed;
+
+/// Names suggested for a misspelt one.
+const MOST_SUGGESTIONS: usize = 3;
+/// Signatures listed for a wrong call.
+const MOST_CANDIDATES: usize = 4;
+
+/// Why a script stopped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ErrorKind {
+    /// The text is no program.
+    Syntax,
+    /// A statement failed.
+    Runtime,
+    /// Ctrl-C.
+    Interrupted,
+    /// `exit(code)`: not an error, the script wants to end.
+    Exit(i32),
+    /// A mistake of ours.
+    Internal,
+}
+
+/// A place in a script.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Location {
+    /// File or cell.
+    pub source: String,
+    /// Line, from 1.
+    pub line: usize,
+    /// Column in characters, from 1.
+    pub column: usize,
+    /// Text of the line.
+    pub text: String,
+}
+
+/// A failed script, ready to be shown.
+#[derive(Clone, Debug, thiserror::Error)]
+pub struct Error {
+    /// Why it stopped.
+    pub kind: ErrorKind,
+    /// Operation, got, expected.
+    pub message: String,
+    /// Where, if known.
+    pub location: Option<Location>,
+    /// What to do.
+    pub hints: Vec<String>,
+    /// Function calls that led there, innermost first: name and place of the call.
+    pub calls: Vec<(String, String)>,
+}
+
+impl fmt::Display for Error {
+    /// Several lines: message, place, source line with caret, hints, calls.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "error: {}", self.message)?;
+        if let Some(at) = &self.location {
+            let number = at.line.to_string();
+            let margin = " ".repeat(number.len());
+            write!(f, "\n{margin}--> {}:{}:{}", at.source, at.line, at.column)?;
+            if !at.text.trim().is_empty() {
+                let (before, width) = caret(&at.text, at.column);
+                write!(f, "\n{margin} |\n{number} | {}", at.text)?;
+                write!(f, "\n{margin} | {before}{}", "^".repeat(width))?;
+            }
+        }
+        for hint in &self.hints {
+            write!(f, "\n  = help: {hint}")?;
+        }
+        for (function, place) in &self.calls {
+            write!(f, "\n  in {function} called at {place}")?;
+        }
+        Ok(())
+    }
+}
+
+/// The blank text before the caret (tabs kept) and the width of the token under it.
+fn caret(line: &str, column: usize) -> (String, usize) {
+    let before = line.chars().take(column.saturating_sub(1));
+    let before = before.map(|c| if c == '\t' { '\t' } else { ' ' }).collect();
+    let token = line.chars().skip(column.saturating_sub(1));
+    let width = token.take_while(|c| c.is_alphanumeric() || *c == '_').count();
+    (before, width.max(1))
+}
+
+/// What hints are made from.
+pub(crate) struct Surroundings<'a> {
+    /// Text of the cell.
+    pub(crate) text: &'a str,
+    /// Name of the cell.
+    pub(crate) source: &'a str,
+    /// Where a function of an earlier cell was written: name and text of that cell.
+    pub(crate) cell_of: &'a dyn Fn(&str) -> Option<(String, String)>,
+    /// Variables in scope.
+    pub(crate) variables: Vec<String>,
+    /// Functions, and what they take.
+    pub(crate) functions: Vec<(String, String)>,
+    /// Number of elements of an array variable.
+    pub(crate) size_of: &'a dyn Fn(&str) -> Option<u64>,
+    /// Line on which a variable was deleted.
+    pub(crate) deleted: &'a dyn Fn(&str) -> Option<usize>,
+}
+
+impl Error {
+    /// An error without a place.
+    pub(crate) fn plain(kind: ErrorKind, message: impl Into<String>) -> Self {
+        Self { kind, message: message.into(), location: None, hints: vec![], calls: vec![] }
+    }
+
+    /// The diagnostic of what Rhai reports.
+    pub(crate) fn new(error: &EvalAltResult, around: &Surroundings<'_>) -> Self {
+        let mut innermost = error;
+        let mut calls = Vec::new();
+        let mut cell = (around.source.to_string(), around.text.to_string());
+        loop {
+            let (function, inner, position) = match innermost {
+                EvalAltResult::ErrorInFunctionCall(function, _, inner, position) => {
+                    (function, inner, position)
+                }
+                EvalAltResult::ErrorInModule(module, inner, position) => (module, inner, position),
+                _ => break,
+            };
+            if !function.is_empty() {
+                let place = format!("{}:{}", cell.0, line_of(*position));
+                calls.push((display_function(function), place));
+                if let Some(written) = (around.cell_of)(function) {
+                    cell = written;
+                }
+            }
+            innermost = inner;
+        }
+        calls.reverse();
+        let location = location(innermost.position(), &cell.0, &cell.1);
+        let mut diagnostic = Diagnosis { around, location: location.as_ref(), hints: Vec::new() };
+        let (kind, message) = diagnostic.of(innermost, !calls.is_empty());
+        let hints = diagnostic.hints;
+        Self { kind, message, location, hints, calls }
+    }
+}
+
+fn display_function(name: &str) -> String {
+    if name.starts_with("anon$") { "a closure".into() } else { format!("`{}`", typed(name)) }
+}
+
+fn line_of(position: Position) -> String {
+    position.line().map_or_else(|| "?".into(), |line| line.to_string())
+}
+
+fn location(position: Position, source: &str, text: &str) -> Option<Location> {
+    let line = position.line()?;
+    let content = text.lines().nth(line - 1).unwrap_or("").to_string();
+    let column = position.position().unwrap_or(1);
+    Some(Location { source: source.into(), line, column, text: content })
+}
+
+/// Finds message and hints for one error.
+struct Diagnosis<'a> {
+    around: &'a Surroundings<'a>,
+    location: Option<&'a Location>,
+    hints: Vec<String>,
+}
+
+impl Diagnosis<'_> {
+    fn of(&mut self, error: &EvalAltResult, in_function: bool) -> (ErrorKind, String) {
+        let message = match error {
+            EvalAltResult::ErrorTerminated(token, _) => return stopped(token),
+            EvalAltResult::ErrorParsing(parse, _) => {
+                return (ErrorKind::Syntax, self.syntax(parse));
+            }
+            EvalAltResult::ErrorRuntime(value, _) => self.raised(value),
+            EvalAltResult::ErrorFunctionNotFound(signature, _) => self.no_function(signature),
+            EvalAltResult::ErrorVariableNotFound(name, _) => self.no_variable(name, in_function),
+            EvalAltResult::ErrorMismatchDataType(want, got, _) => self.mismatch(want, got),
+            EvalAltResult::ErrorIndexNotFound(index, _) => format!("no element {index}"),
+            EvalAltResult::ErrorArrayBounds(n, i, _) => {
+                format!("index {i} is out of bounds for a list of {n}")
+            }
+            EvalAltResult::ErrorStackOverflow(_) => {
+                self.hints.push("functions call each other without end, or too deeply".into());
+                "too many nested function calls".into()
+            }
+            EvalAltResult::ErrorFor(_) => {
+                self.hints.push("loop over range(n), a list, or an array".into());
+                "for: this value cannot be looped over".into()
+            }
+            EvalAltResult::ErrorDotExpr(text, _) => self.member(text),
+            other => plain_text(other),
+        };
+        (ErrorKind::Runtime, message)
+    }
+
+    fn raised(&mut self, value: &Dynamic) -> String {
+        match value.read_lock::<Fault>() {
+            Some(fault) => {
+                self.hints.extend(fault.hint.clone());
+                fault.message.clone()
+            }
+            None => value.to_string(),
+        }
+    }
+
+    fn no_function(&mut self, signature: &str) -> String {
+        let (name, arguments) = signature.split_once(" (").unwrap_or((signature, ""));
+        let name = typed(name);
+        let arguments =
+            arguments.trim_end_matches(')').replace("&str | ImmutableString | String", "text");
+        if arguments.contains("deleted variable") {
+            return self.used_deleted();
+        }
+        let own: Vec<&(String, String)> =
+            self.around.functions.iter().filter(|(known, _)| known == name).collect();
+        if own.is_empty() {
+            let names = self.around.functions.iter().map(|(name, _)| name.as_str());
+            self.suggest(name, names);
+            if self.around.variables.iter().any(|variable| variable == name) {
+                self.hints
+                    .push(format!("`{name}` is a variable; call a closure with {name}.call(..)"));
+            }
+            return format!("no function `{name}`");
+        }
+        for (name, parameters) in own.iter().take(MOST_CANDIDATES) {
+            self.hints.push(format!("it takes {name}{parameters}"));
+        }
+        format!("`{name}` does not take ({})", friendly_types(&arguments))
+    }
+
+    fn used_deleted(&mut self) -> String {
+        let line = self.location.map_or("", |location| location.text.as_str());
+        let mut words = line.split(|c: char| !(c.is_alphanumeric() || c == '_'));
+        let found = words.find_map(|word| (self.around.deleted)(word).map(|line| (word, line)));
+        match found {
+            Some((name, line)) => format!("`{name}` was deleted on line {line}"),
+            None => "the variable was deleted".into(),
+        }
+    }
+
+    fn no_variable(&mut self, name: &str, in_function: bool) -> String {
+        let name = typed(name);
+        if let Some(line) = (self.around.deleted)(name) {
+            return format!("`{name}` was deleted on line {line}");
+        }
+        if let Some(word) = python_word(name) {
+            self.hints.push(format!("write {word}"));
+            return format!("`{name}` is not defined");
+        }
+        if in_function && self.around.variables.iter().any(|variable| variable == name) {
+            self.hints.push(
+                "functions do not see outer variables: pass it as a parameter, or use a closure |x| .."
+                    .into(),
+            );
+            return format!("`{name}` is not defined in the function");
+        }
+        let variables = self.around.variables.iter().map(String::as_str);
+        let functions = self.around.functions.iter().map(|(name, _)| name.as_str());
+        self.suggest(name, variables.chain(functions));
+        format!("`{name}` is not defined")
+    }
+
+    fn mismatch(&mut self, want: &str, got: &str) -> String {
+        let got_array = got.ends_with("ArrayRef") || got == "array";
+        if want == "bool" && got_array {
+            self.hints.push(
+                "a mask has one value per lane: reduce it with any(m) or all(m), combine masks with & | !"
+                    .into(),
+            );
+            let size =
+                self.array_under_caret().map_or_else(String::new, |n| format!(" of {n} elements"));
+            return format!("expected one bool, got an array{size}");
+        }
+        format!("expected {}, got {}", friendly_types(want), friendly_types(got))
+    }
+
+    /// Size of the first array variable named from the caret on.
+    fn array_under_caret(&self) -> Option<u64> {
+        let location = self.location?;
+        let rest: String = location.text.chars().skip(location.column.saturating_sub(1)).collect();
+        let mut words = rest.split(|c: char| !(c.is_alphanumeric() || c == '_'));
+        let whole = location.text.as_str();
+        let mut all = whole.split(|c: char| !(c.is_alphanumeric() || c == '_'));
+        words
+            .find_map(|word| (self.around.size_of)(word))
+            .or_else(|| all.find_map(|word| (self.around.size_of)(word)))
+    }
+
+    fn member(&mut self, text: &str) -> String {
+        match text.split('\'').nth(1) {
+            Some(name) => format!("no member `{}`", typed(name)),
+            None => text.into(),
+        }
+    }
+
+    fn syntax(&mut self, error: &ParseErrorType) -> String {
+        if let Some(location) = self.location {
+            self.hints.extend(python_hint(&location.text));
+        }
+        match error {
+            ParseErrorType::BadInput(lex) => match lex {
+                rhai::LexError::ImproperSymbol(_, advice) if !advice.is_empty() => advice.clone(),
+                lex => lowercase(&lex.to_string()),
+            },
+            ParseErrorType::UnexpectedEOF => "the text ends too early".into(),
+            ParseErrorType::Reserved(word) => {
+                self.hints.push("choose another name".into());
+                format!("`{word}` is a reserved word")
+            }
+            other => lowercase(&other.to_string()),
+        }
+    }
+
+    fn suggest<'n>(&mut self, name: &str, known: impl Iterator<Item = &'n str>) {
+        let similar = similar(name, known);
+        if !similar.is_empty() {
+            self.hints.push(format!("did you mean `{}`?", similar.join("`, `")));
+        }
+    }
+}
+
+/// The known names nearest to a misspelt one.
+pub(crate) fn similar(name: &str, known: impl Iterator<Item = impl AsRef<str>>) -> Vec<String> {
+    let lower = name.to_lowercase();
+    let limit = (name.chars().count() / 3).max(1) + 1;
+    let mut found: Vec<(usize, String)> = known
+        .filter_map(|candidate| {
+            let candidate = candidate.as_ref();
+            let distance = strsim::osa_distance(&lower, &candidate.to_lowercase());
+            let near = distance <= limit && distance < candidate.chars().count();
+            near.then(|| (distance, candidate.to_string()))
+        })
+        .collect();
+    found.sort();
+    found.dedup();
+    found.into_iter().take(MOST_SUGGESTIONS).map(|(_, name)| name).collect()
+}
+
+fn stopped(token: &Dynamic) -> (ErrorKind, String) {
+    match token.clone().try_cast::<Stop>() {
+        Some(Stop::Exit(code)) => (ErrorKind::Exit(code), format!("exit({code})")),
+        _ => (ErrorKind::Interrupted, "interrupted".into()),
+    }
+}
+
+/// Rhai's own text without its position.
+fn plain_text(error: &EvalAltResult) -> String {
+    let mut text = error.to_string();
+    if let Some(at) = text.rfind(" (line ") {
+        text.truncate(at);
+    }
+    lowercase(&friendly_types(&text))
+}
+
+fn lowercase(text: &str) -> String {
+    let mut letters = text.chars();
+    let first = letters.next().map(|c| c.to_lowercase().to_string()).unwrap_or_default();
+    first + letters.as_str()
+}
+
+/// Type names as people read them, in place of Rust paths.
+fn friendly_types(text: &str) -> String {
+    let mut text = text
+        .replace("porcini_script::value::ArrayRef", "array")
+        .replace("porcini_script::host_array::HostRef", "ndarray")
+        .replace("porcini_script::bind::random::RngRef", "PCG32C")
+        .replace("alloc::string::String", "text");
+    for (rust, name) in [("i64", "integer"), ("f64", "float")] {
+        text = text.replace(rust, name);
+    }
+    text
+}
+
+fn python_word(name: &str) -> Option<&'static str> {
+    Some(match name {
+        "True" => "true",
+        "False" => "false",
+        "None" => "()",
+        "and" => "&&, or & between masks",
+        "or" => "||, or | between masks",
+        "not" => "!x",
+        "def" => "fn name(x) { .. }",
+        "np" | "numpy" => "the functions without a prefix: sin(x), FloatC::linspace(0, 1, 5)",
+        _ => return None,
+    })
+}
+
+/// How Rhai says what a line of Python says.
+fn python_hint(line: &str) -> Option<String> {
+    let code = line.split("//").next().unwrap_or(line);
+    let trimmed = code.trim();
+    if let Some(open) = code.find('(')
+        && code[open..].contains('=')
+        && code[open..].split(['(', ',']).any(is_keyword_argument)
+    {
+        return Some("there are no keyword arguments: pass the values in order".into());
+    }
+    if code.contains(" for ") && code.contains(" in ") && code.contains('[') {
+        return Some("there are no comprehensions: write range(3).map(|i| ..)".into());
+    }
+    if trimmed.ends_with(':') {
+        return Some("blocks are written in braces: for i in range(3) { .. }".into());
+    }
+    if trimmed.starts_with("def ") {
+        return Some("functions are written fn name(x) { .. }".into());
+    }
+    if trimmed.starts_with("import ") {
+        return Some(
+            "the functions are there already; import \"file\" as name loads a script".into(),
+        );
+    }
+    [" and ", " or ", " not "]
+        .iter()
+        .any(|word| code.contains(word))
+        .then(|| "write && || ! for bools, & | ! for masks".into())
+}
+
+fn is_keyword_argument(argument: &str) -> bool {
+    let Some((name, value)) = argument.split_once('=') else { return false };
+    let name = name.trim();
+    !name.is_empty()
+        && !value.starts_with('=')
+        && name.chars().all(|c| c.is_alphanumeric() || c == '_')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn similar_names_come_nearest_first() {
+        let known = ["sin", "sinh", "cos", "sign", "FloatC"];
+        assert_eq!(similar("sine", known.iter()), ["sin", "sinh", "sign"]);
+        assert_eq!(similar("flaotC", known.iter()), ["FloatC"]);
+        assert!(similar("zzz", known.iter()).is_empty());
+    }
+
+    #[test]
+    fn python_is_recognised() {
+        assert!(python_hint("scatter(target=a, source=b)").is_some());
+        assert!(python_hint("f(a == b)").is_none());
+        assert!(python_hint("v = [f() for _ in range(3)]").is_some());
+    }
+
+    #[test]
+    fn carets_keep_tabs() {
+        assert_eq!(caret("\tabc + d", 2), ("\t".into(), 3));
+        assert_eq!(caret("a + b", 3), ("  ".into(), 1));
+    }
+}

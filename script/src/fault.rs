@@ -1,0 +1,68 @@
+//! Errors on their way through Rhai: raised by bindings, caught by scripts or rendered by `error.rs`.
+
+use std::fmt;
+
+use porcini_core as core;
+use rhai::{Dynamic, EvalAltResult, Position};
+
+/// The result of a binding.
+pub(crate) type Result<T> = std::result::Result<T, Box<EvalAltResult>>;
+
+/// What a binding raises, and what `catch (e)` gets: shows as its message.
+#[derive(Clone, Debug)]
+pub(crate) struct Fault {
+    pub(crate) message: String,
+    pub(crate) hint: Option<String>,
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+/// An error with a message.
+pub(crate) fn fault(message: impl Into<String>) -> Box<EvalAltResult> {
+    raise(Fault { message: message.into(), hint: None })
+}
+
+/// An error with a message and what to do about it.
+pub(crate) fn fault_with_hint(
+    message: impl Into<String>,
+    hint: impl Into<String>,
+) -> Box<EvalAltResult> {
+    raise(Fault { message: message.into(), hint: Some(hint.into()) })
+}
+
+fn raise(fault: Fault) -> Box<EvalAltResult> {
+    EvalAltResult::ErrorRuntime(Dynamic::from(fault), Position::NONE).into()
+}
+
+/// Why a script was stopped for good; scripts cannot catch it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Stop {
+    /// Ctrl-C.
+    Interrupt,
+    /// `exit(code)`.
+    Exit(i32),
+}
+
+/// Ends the script.
+pub(crate) fn stop(why: Stop) -> Box<EvalAltResult> {
+    EvalAltResult::ErrorTerminated(Dynamic::from(why), Position::NONE).into()
+}
+
+/// Carries core results into scripts.
+pub(crate) trait IntoFault<T> {
+    /// The value, or the error as a fault.
+    fn or_fault(self) -> Result<T>;
+}
+
+impl<T> IntoFault<T> for core::Result<T> {
+    fn or_fault(self) -> Result<T> {
+        self.map_err(|error| match error {
+            core::Error::Interrupted => stop(Stop::Interrupt),
+            error => fault(error.to_string()),
+        })
+    }
+}

@@ -1,0 +1,45 @@
+//! The outside world as scripts see it: one trait, so that a sandbox is another implementation (S20).
+
+use std::io;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use porcini_core::log::LogSink;
+
+/// Files, output, environment and arguments of a script.
+///
+/// All methods take `&self`: an implementation keeps what it changes behind a cell.
+pub trait Host {
+    /// Shows a value or `print` text; one call a line, without the line end.
+    fn print(&self, text: &str);
+
+    /// Receives log lines, warnings and progress. Other threads may call it.
+    fn log_sink(&self) -> LogSink;
+
+    /// Contents of a file.
+    ///
+    /// # Errors
+    /// What the file system says; `PermissionDenied` where files are out of reach.
+    fn read_file(&self, path: &str) -> io::Result<Vec<u8>>;
+
+    /// Writes a file, replacing what was there.
+    ///
+    /// # Errors
+    /// As [`Host::read_file`].
+    fn write_file(&self, path: &str, contents: &[u8]) -> io::Result<()>;
+
+    /// The file of `import "name"` written in `importer` (`None`: at a prompt), and its text.
+    ///
+    /// # Errors
+    /// As [`Host::read_file`].
+    fn read_module(&self, importer: Option<&str>, name: &str) -> io::Result<(PathBuf, String)>;
+
+    /// An environment variable.
+    fn variable(&self, name: &str) -> Option<String>;
+
+    /// Time since some fixed point.
+    fn clock(&self) -> Duration;
+
+    /// Arguments given to the script: the constant `ARGS`.
+    fn arguments(&self) -> Vec<String>;
+}

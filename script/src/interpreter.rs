@@ -1,0 +1,495 @@
+//! The interpreter that both front ends drive: text in, values and diagnostics out.
+
+use std::cell::RefCell;
+use std::collections::{HashMap, HashSet};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::rc::Rc;
+
+use porcini_core::{DeviceChoice, Session, interrupt};
+use rhai::{AST, Dynamic, Engine, EvalAltResult, Expr, OptimizationLevel, Scope, Stmt};
+
+use crate::bind::{self, FunctionDoc};
+use crate::context::Context;
+use crate::error::{Error, ErrorKind, Surroundings};
+use crate::fault::Stop;
+use crate::help;
+use crate::host::Host;
+use crate::resolver::Resolver;
+use crate::scan::scan;
+use crate::tokens::{self, typed};
+use crate::value::ArrayRef;
+
+/// Stack of the engine thread: deep recursion in scripts ends with an error long before it is used up.
+pub const ENGINE_STACK: usize = 256 << 20;
+/// Nested function calls of a script.
+const MAX_CALLS: usize = 2000;
+/// Nested expressions of a script.
+const MAX_EXPRESSIONS: usize = 2000;
+/// The name of the last value shown.
+const LAST: &str = "_";
+
+/// How an interpreter is set up.
+#[derive(Clone, Debug, Default)]
+pub struct Options {
+    /// Where kernels run.
+    pub device: DeviceChoice,
+    /// Threads that run kernels; by default one per processor.
+    pub threads: Option<usize>,
+    /// What is logged, 0–5.
+    pub log_level: u8,
+    /// Bytes of device memory that may be in use.
+    pub memory_limit: Option<u64>,
+}
+
+/// What running a cell gave.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Outcome {
+    /// The value of the last expression as text; `None` if there is none or a `;` follows it.
+    pub text: Option<String>,
+}
+
+/// Whether a text can be run as it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Completeness {
+    /// It can.
+    Complete,
+    /// More lines are needed; the next one is indented by so many blanks.
+    Incomplete {
+        /// Blanks.
+        indent: usize,
+    },
+    /// It cannot, whatever follows.
+    Invalid,
+}
+
+/// Names that could stand at the cursor.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Completion {
+    /// Byte at which the names start.
+    pub start: usize,
+    /// The names.
+    pub names: Vec<String>,
+}
+
+/// A variable that was deleted within the running cell.
+#[derive(Clone, Debug)]
+struct Deleted;
+
+/// Lines on which variables were deleted.
+type Deletions = Rc<RefCell<HashMap<String, usize>>>;
+
+/// Runs scripts in one session. Lives on one thread with a stack of [`ENGINE_STACK`].
+pub struct Interpreter {
+    engine: Engine,
+    scope: Scope<'static>,
+    /// Functions defined so far.
+    library: AST,
+    context: Rc<Context>,
+    docs: Rc<Vec<FunctionDoc>>,
+    deletions: Deletions,
+    /// Name and text of the cell that defined each function.
+    cells: HashMap<String, (String, String)>,
+}
+
+impl Interpreter {
+    /// Starts a session on a device.
+    ///
+    /// # Errors
+    /// If the device is not there.
+    pub fn new(host: Rc<dyn Host>, options: &Options) -> Result<Self, Box<Error>> {
+        let session = session(&host, options)
+            .map_err(|error| Box::new(Error::plain(ErrorKind::Runtime, error.to_string())))?;
+        let context = Context::new(session, host.clone());
+        let mut engine = Engine::new();
+        configure(&mut engine, &host);
+        let docs = Rc::new(bind::register(&mut engine, &context));
+        register_help(&mut engine, &context, &docs);
+        let deletions = Deletions::default();
+        register_del(&mut engine, &deletions);
+        register_constants(&mut engine, &host);
+        Ok(Self {
+            engine,
+            scope: Scope::new(),
+            library: AST::empty(),
+            context,
+            docs,
+            deletions,
+            cells: HashMap::new(),
+        })
+    }
+
+    /// The session.
+    pub fn session(&self) -> &Session {
+        &self.context.session
+    }
+
+    /// Names, parameters and help of all functions.
+    pub fn functions(&self) -> &[FunctionDoc] {
+        &self.docs
+    }
+
+    /// Runs a cell or file called `name`.
+    ///
+    /// Variables stay for the next cell, also when this one fails.
+    ///
+    /// # Errors
+    /// What went wrong, where and what to do; `ErrorKind::Exit` if the script wants to end.
+    pub fn execute(&mut self, text: &str, name: &str) -> Result<Outcome, Box<Error>> {
+        let text = &without_shebang(text);
+        let result = catch_unwind(AssertUnwindSafe(|| self.run(text, name)));
+        let result = match result {
+            Ok(result) => result.map_err(|error| Box::new(self.diagnose(&error, text, name))),
+            Err(panic) => Err(Box::new(internal_error(panic.as_ref()))),
+        };
+        self.tidy_scope();
+        self.context.session.set_line(0);
+        let pending = self.context.session.take_error();
+        let value = result?;
+        if let Some(error) = pending {
+            return Err(Box::new(self.late_error(&error, text, name)));
+        }
+        self.show(value, text).map_err(|error| Box::new(self.diagnose(&error, text, name)))
+    }
+
+    fn run(&mut self, text: &str, name: &str) -> Result<Dynamic, Box<EvalAltResult>> {
+        let mut ast = self.engine.compile(text).map_err(EvalAltResult::from)?;
+        ast.set_source(name);
+        self.declare_assigned(&ast);
+        self.deletions.borrow_mut().retain(|_, line| {
+            *line = 0;
+            true
+        });
+        for function in ast.iter_functions() {
+            self.cells.insert(function.name.to_string(), (name.into(), text.into()));
+        }
+        let program = self.library.merge(&ast);
+        self.library = program.clone_functions_only();
+        self.engine.eval_ast_with_scope(&mut self.scope, &program)
+    }
+
+    /// A bare assignment at top level declares its variable.
+    fn declare_assigned(&mut self, ast: &AST) {
+        for statement in ast.statements() {
+            let Stmt::Assignment(assignment) = statement else { continue };
+            let Expr::Variable(variable, ..) = &assignment.1.lhs else { continue };
+            let name = variable.1.as_str();
+            if !assignment.0.is_op_assignment() && !self.scope.contains(name) {
+                self.scope.push_dynamic(name.to_string(), Dynamic::UNIT);
+            }
+        }
+    }
+
+    /// Keeps the newest variable of each name, so that a repeated `let` frees the old array; forgets
+    /// deleted ones.
+    fn tidy_scope(&mut self) {
+        let mut seen = HashSet::new();
+        let mut kept = Vec::new();
+        for (name, constant, value) in self.scope.iter_raw() {
+            if !seen.insert(name.to_string()) || value.is::<Deleted>() {
+                continue;
+            }
+            self.deletions.borrow_mut().remove(name);
+            kept.push((name.to_string(), constant, value.clone()));
+        }
+        self.scope = Scope::new();
+        for (name, constant, value) in kept.into_iter().rev() {
+            if constant {
+                self.scope.push_constant_dynamic(name, value);
+            } else {
+                self.scope.push_dynamic(name, value);
+            }
+        }
+    }
+
+    fn show(&mut self, value: Dynamic, text: &str) -> Result<Outcome, Box<EvalAltResult>> {
+        if value.is_unit() || scan(text).last == Some(';') {
+            return Ok(Outcome::default());
+        }
+        let shown = self.context.text(&value)?;
+        if let Some(error) = self.context.session.take_error() {
+            return Err(crate::fault::fault(error.to_string()));
+        }
+        self.scope.set_or_push(LAST, value);
+        Ok(Outcome { text: Some(shown) })
+    }
+
+    // ---- errors ----
+
+    fn diagnose(&self, error: &EvalAltResult, text: &str, name: &str) -> Error {
+        let cell_of = |function: &str| self.cells.get(function).cloned();
+        let size_of = |variable: &str| {
+            let value = self.scope.get(variable)?.read_lock::<ArrayRef>()?.clone();
+            value.lanes()
+        };
+        let deleted = |variable: &str| self.deletions.borrow().get(variable).copied();
+        let around = Surroundings {
+            text,
+            source: name,
+            cell_of: &cell_of,
+            variables: self.variables(),
+            functions: self.signatures(),
+            size_of: &size_of,
+            deleted: &deleted,
+        };
+        Error::new(error, &around)
+    }
+
+    /// A bounds error that nothing read reported: it has a line, but no column.
+    fn late_error(&self, error: &porcini_core::Error, text: &str, name: &str) -> Error {
+        let mut late = Error::plain(ErrorKind::Runtime, error.to_string());
+        if let porcini_core::Error::Bounds { line, .. } = error
+            && let Some(content) = text.lines().nth((*line as usize).wrapping_sub(1))
+        {
+            late.location = Some(crate::error::Location {
+                source: name.into(),
+                line: *line as usize,
+                column: content.len() - content.trim_start().len() + 1,
+                text: content.into(),
+            });
+        }
+        late
+    }
+
+    fn signatures(&self) -> Vec<(String, String)> {
+        let own = self.docs.iter().map(|doc| (doc.name.clone(), doc.parameters.clone()));
+        let scripted = self.library.iter_functions().map(|function| {
+            (function.name.to_string(), format!("({})", function.params.join(", ")))
+        });
+        own.chain(scripted).collect()
+    }
+
+    fn variables(&self) -> Vec<String> {
+        self.scope.iter_raw().map(|(name, ..)| name.to_string()).collect()
+    }
+
+    // ---- what editors ask ----
+
+    /// Whether a text can be run, or needs more lines.
+    pub fn is_complete(&self, text: &str) -> Completeness {
+        let scanned = scan(text);
+        let indent = 4 * scanned.depth;
+        if scanned.inside {
+            return Completeness::Incomplete { indent };
+        }
+        match self.engine.compile(without_shebang(text)) {
+            Ok(_) => Completeness::Complete,
+            Err(error) if scanned.depth > 0 || ends_early(&error, text) => {
+                Completeness::Incomplete { indent }
+            }
+            Err(_) => Completeness::Invalid,
+        }
+    }
+
+    /// Names that start with the word before byte `cursor`.
+    pub fn complete(&self, text: &str, cursor: usize) -> Completion {
+        let before = text.get(..cursor).unwrap_or(text);
+        let start = before
+            .char_indices()
+            .rev()
+            .take_while(|(_, c)| c.is_alphanumeric() || *c == '_')
+            .last()
+            .map_or(before.len(), |(i, _)| i);
+        let word = &before[start..];
+        let mut names: Vec<String> = self.variables();
+        names.extend(self.signatures().into_iter().map(|(name, _)| name));
+        names.extend(KEYWORDS.iter().map(ToString::to_string));
+        names.retain(|name| name.starts_with(word) && !name.starts_with("anon$"));
+        names.sort();
+        names.dedup();
+        Completion { start, names }
+    }
+
+    /// Help for the word at byte `cursor`.
+    pub fn inspect(&self, text: &str, cursor: usize) -> Option<String> {
+        let is_word = |c: char| c.is_alphanumeric() || c == '_';
+        let cursor = cursor.min(text.len());
+        let start = text.get(..cursor)?.rfind(|c| !is_word(c)).map_or(0, |i| i + 1);
+        let end = text.get(start..)?.find(|c| !is_word(c)).map_or(text.len(), |i| start + i);
+        let word = text.get(start..end).filter(|word| !word.is_empty())?;
+        if let Some(value) = self.scope.get(word) {
+            return Some(format!("{word}: {}", crate::value::type_name(value)));
+        }
+        self.docs.iter().any(|doc| doc.name == word).then(|| help::lookup(&self.docs, word))
+    }
+
+    /// Help for a name or a search, as `help("..")` shows it.
+    pub fn help(&self, query: &str) -> String {
+        help::lookup(&self.docs, query)
+    }
+
+    /// Stops whatever runs, from any thread; the interpreter then returns `ErrorKind::Interrupted`.
+    pub fn interrupt() {
+        interrupt::request();
+    }
+}
+
+const KEYWORDS: [&str; 15] = [
+    "let", "const", "fn", "if", "else", "for", "in", "while", "loop", "return", "break",
+    "continue", "switch", "del", "import",
+];
+
+fn session(host: &Rc<dyn Host>, options: &Options) -> porcini_core::Result<Session> {
+    let mut builder =
+        Session::builder().device(options.device).log(options.log_level, host.log_sink());
+    if let Some(threads) = options.threads {
+        builder = builder.threads(threads);
+    }
+    if let Some(limit) = options.memory_limit {
+        builder = builder.memory_limit(limit);
+    }
+    builder.build()
+}
+
+fn configure(engine: &mut Engine, host: &Rc<dyn Host>) {
+    // The optimiser rewrites `a = a + b` to `a += b`, and built-in operators would bypass ours.
+    engine.set_optimization_level(OptimizationLevel::None);
+    engine.set_fast_operators(false);
+    engine.set_max_expr_depths(MAX_EXPRESSIONS, MAX_EXPRESSIONS);
+    engine.set_max_call_levels(MAX_CALLS);
+    engine.set_module_resolver(Resolver::new(host.clone()));
+    engine.register_type_with_name::<Deleted>("deleted variable");
+    engine.on_progress(|_| interrupt::is_requested().then(|| Dynamic::from(Stop::Interrupt)));
+    let output = host.clone();
+    engine.on_print(move |text| output.print(text));
+    let output = host.clone();
+    engine.on_debug(move |text, _, _| output.print(text));
+    tokens::install(engine, bind::type_names());
+}
+
+fn register_help(engine: &mut Engine, context: &Rc<Context>, docs: &Rc<Vec<FunctionDoc>>) {
+    let (known, host) = (docs.clone(), context.host.clone());
+    engine.register_fn("help", move || host.print(&help::lookup(&known, "")));
+    let (known, host) = (docs.clone(), context.host.clone());
+    engine.register_fn("help", move |query: &str| host.print(&help::lookup(&known, query)));
+}
+
+/// `del a, b` frees at once; using the name again says where it was deleted. The scope entry stays until
+/// the cell ends: removing it would shift the variables that Rhai has already resolved.
+fn register_del(engine: &mut Engine, deletions: &Deletions) {
+    let deletions = deletions.clone();
+    engine.register_custom_syntax_with_state_raw(
+        "del",
+        |symbols, ahead, _| {
+            let expects_name = symbols.len() == 1 || symbols.last().is_some_and(|s| s == ",");
+            Ok(match ahead {
+                _ if expects_name => Some("$ident$".into()),
+                "," => Some(",".into()),
+                _ => None,
+            })
+        },
+        false,
+        move |context, inputs, _| {
+            for input in inputs {
+                let Some(name) = input.get_string_value().filter(|name| *name != ",") else {
+                    continue;
+                };
+                delete(context, name, input.position(), &deletions)?;
+            }
+            Ok(Dynamic::UNIT)
+        },
+    );
+}
+
+fn delete(
+    context: &mut rhai::EvalContext<'_, '_, '_, '_, '_, '_>,
+    name: &str,
+    position: rhai::Position,
+    deletions: &Deletions,
+) -> Result<(), Box<EvalAltResult>> {
+    let scope = context.scope_mut();
+    let missing = || EvalAltResult::ErrorVariableNotFound(typed(name).into(), position);
+    let value = scope.get_mut(name).ok_or_else(missing)?;
+    if value.is::<Deleted>() {
+        return Err(missing().into());
+    }
+    let old = std::mem::replace(value, Dynamic::from(Deleted));
+    deletions.borrow_mut().insert(name.into(), position.line().unwrap_or(0));
+    // The last value shown would keep the array alive.
+    let array = old.read_lock::<ArrayRef>().map(|array| array.clone());
+    if let Some(array) = array
+        && let Some(last) = scope.get_mut(LAST)
+        && last.read_lock::<ArrayRef>().is_some_and(|last| last.is(&array))
+    {
+        *last = Dynamic::UNIT;
+    }
+    Ok(())
+}
+
+fn register_constants(engine: &mut Engine, host: &Rc<dyn Host>) {
+    use porcini_core::random::{PCG32_DEFAULT_STATE, PCG32_DEFAULT_STREAM};
+    let mut constants = rhai::Module::new();
+    constants.set_var("PCG32_DEFAULT_STATE", PCG32_DEFAULT_STATE.cast_signed());
+    constants.set_var("PCG32_DEFAULT_STREAM", PCG32_DEFAULT_STREAM.cast_signed());
+    constants.set_var("pi", std::f64::consts::PI);
+    constants.set_var("inf", f64::INFINITY);
+    constants.set_var("nan", f64::NAN);
+    let arguments: rhai::Array = host.arguments().into_iter().map(Dynamic::from).collect();
+    constants.set_var("ARGS", arguments);
+    engine.register_global_module(constants.into());
+}
+
+fn without_shebang(text: &str) -> &str {
+    if text.starts_with("#!") { text.find('\n').map_or("", |end| &text[end..]) } else { text }
+}
+
+/// Whether the parser wanted more text than there is.
+fn ends_early(error: &rhai::ParseError, text: &str) -> bool {
+    use rhai::{LexError, ParseErrorType};
+    let at_end = error.position().line().is_none_or(|line| line >= text.trim_end().lines().count());
+    match error.err_type() {
+        ParseErrorType::UnexpectedEOF => true,
+        ParseErrorType::BadInput(LexError::UnterminatedString) => {
+            text.matches('`').count() % 2 == 1
+        }
+        ParseErrorType::MissingToken(..)
+        | ParseErrorType::VariableExpected
+        | ParseErrorType::PropertyExpected
+        | ParseErrorType::FnMissingParams(_) => {
+            // A line that ends with an operator goes on.
+            at_end && scan(text).last.is_some_and(|c| "+-*/%&|^=<>,.(".contains(c))
+        }
+        _ => false,
+    }
+}
+
+fn internal_error(panic: &(dyn std::any::Any + Send)) -> Error {
+    let text = panic.downcast_ref::<String>().map(String::as_str);
+    let text = text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("unknown cause");
+    let mut error = Error::plain(ErrorKind::Internal, text.trim_start_matches("internal error: "));
+    error
+        .hints
+        .push("this is a mistake in porcini; the session goes on with all its variables".into());
+    error
+}
+
+/// Runs `work` on a thread whose stack is large enough for an interpreter.
+///
+/// # Panics
+/// If `work` panics, or the system refuses the thread.
+pub fn on_engine_thread<R: Send>(work: impl FnOnce() -> R + Send) -> R {
+    std::thread::scope(|scope| {
+        let builder = std::thread::Builder::new().name("porcini".into()).stack_size(ENGINE_STACK);
+        let thread = builder.spawn_scoped(scope, work);
+        let thread = thread.expect("internal error: the system refuses the engine thread");
+        thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tokens::registered;
+
+    /// Words that scripts call as functions must parse in both forms.
+    #[test]
+    fn every_registered_name_can_be_called() {
+        let mut engine = Engine::new();
+        tokens::install(&mut engine, bind::type_names());
+        for name in tokens::REMAPPED {
+            for text in [format!("{name}(1)"), format!("let x = 1; x.{name}(1)")] {
+                assert!(engine.compile(&text).is_ok(), "{text}");
+            }
+            assert_eq!(typed(&registered(name)), name);
+        }
+    }
+}

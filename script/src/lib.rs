@@ -1,0 +1,25 @@
+//! The Rhai language binding of Porcini: text in, values and diagnostics out.
+//!
+//! [`Interpreter`] is all that a front end uses; it reaches the outside world only through [`Host`].
+//! No terminal, no sockets, no files of its own.
+
+mod bind;
+mod context;
+mod display;
+mod error;
+mod fault;
+mod help;
+mod host;
+mod host_array;
+mod interpreter;
+mod resolver;
+mod scan;
+mod tokens;
+mod value;
+
+pub use bind::FunctionDoc;
+pub use error::{Error, ErrorKind, Location};
+pub use host::Host;
+pub use interpreter::{
+    Completeness, Completion, ENGINE_STACK, Interpreter, Options, Outcome, on_engine_thread,
+};

@@ -1,0 +1,53 @@
+//! `import "name" as m`: modules come from the host only, so a sandbox decides what can be reached.
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::rc::Rc;
+
+use rhai::{Engine, EvalAltResult, Module, Position, Scope, Shared};
+
+use crate::host::Host;
+
+/// Reads modules through the host, each file once while its text stays the same.
+pub(crate) struct Resolver {
+    host: Rc<dyn Host>,
+    loaded: RefCell<HashMap<PathBuf, (String, Shared<Module>)>>,
+}
+
+impl Resolver {
+    pub(crate) fn new(host: Rc<dyn Host>) -> Self {
+        Self { host, loaded: RefCell::default() }
+    }
+}
+
+impl rhai::ModuleResolver for Resolver {
+    fn resolve(
+        &self,
+        engine: &Engine,
+        source: Option<&str>,
+        name: &str,
+        position: Position,
+    ) -> Result<Shared<Module>, Box<EvalAltResult>> {
+        let (path, text) = self.host.read_module(source, name).map_err(|error| {
+            let message = format!("import \"{name}\": {error}");
+            EvalAltResult::ErrorRuntime(message.into(), position)
+        })?;
+        if let Some((known, module)) = self.loaded.borrow().get(&path)
+            && *known == text
+        {
+            return Ok(module.clone());
+        }
+        let mut ast = engine.compile(&text).map_err(|error| {
+            let error = EvalAltResult::from(error);
+            Box::new(EvalAltResult::ErrorInModule(name.into(), Box::new(error), position))
+        })?;
+        ast.set_source(path.to_string_lossy().as_ref());
+        let module = Module::eval_ast_as_new(Scope::new(), &ast, engine).map_err(|error| {
+            Box::new(EvalAltResult::ErrorInModule(name.into(), error, position))
+        })?;
+        let module: Shared<Module> = module.into();
+        self.loaded.borrow_mut().insert(path, (text, module.clone()));
+        Ok(module)
+    }
+}

@@ -1,0 +1,121 @@
+//! Changes to Rhai's tokens, so that the names of the array language can be typed.
+//!
+//! * Words that Rhai reserves and we use as names (`eval`, `sync`, `var` …) become identifiers.
+//! * `_` is a name everywhere but at the start of a `switch` case.
+//! * `FloatC.zero(10)` means `FloatC::zero(10)`.
+//! * An integer beyond 64 bits is a syntax error, never silently a float (S7).
+
+use std::cell::RefCell;
+
+use rhai::{Engine, LexError, Token};
+
+/// Words that Rhai reserves and scripts use as names. Rhai's own meaning of `eval`, `type_of` and `exit`
+/// is replaced too. Each is registered under its [`registered`] name.
+pub(crate) const REMAPPED: [&str; 8] =
+    ["eval", "type_of", "exit", "sync", "var", "with", "match", "shared"];
+
+/// The name under which a function that scripts call `name` is registered.
+pub(crate) fn registered(name: &str) -> String {
+    if REMAPPED.contains(&name) { format!("{PREFIX}{name}") } else { name.into() }
+}
+
+/// The name that a person typed, from a registered one.
+pub(crate) fn typed(name: &str) -> &str {
+    name.strip_prefix(PREFIX).unwrap_or(name)
+}
+
+const PREFIX: &str = "porcini_";
+
+/// What the mapper remembers of the tokens before.
+#[derive(Default)]
+struct Before {
+    last: Last,
+    /// The depth of braces at which the bodies of open `switch` statements stand.
+    switches: Vec<usize>,
+    depth: usize,
+    switch_pending: bool,
+}
+
+#[derive(Default, PartialEq)]
+enum Last {
+    #[default]
+    Other,
+    /// A type name that does not follow a dot.
+    Type,
+    /// A dot.
+    Dot,
+    /// Where a `switch` case may start.
+    CaseStart,
+}
+
+/// Installs the mapper; `types` are the names that have static functions.
+#[expect(deprecated, reason = "rhai marks the hook volatile; the version is pinned")]
+pub(crate) fn install(engine: &mut Engine, types: Vec<String>) {
+    let before = RefCell::new(Before::default());
+    engine.on_parse_token(move |token, position, _| {
+        let mut before = before.borrow_mut();
+        if position.line() == Some(1) && position.position() == Some(1) {
+            *before = Before::default();
+        }
+        before.map(token, &types)
+    });
+}
+
+impl Before {
+    fn map(&mut self, token: Token, types: &[String]) -> Token {
+        let token = match token {
+            Token::Reserved(word) if REMAPPED.contains(&word.as_str()) => {
+                Token::Identifier(Box::new(registered(&word).into()))
+            }
+            Token::Identifier(word) if REMAPPED.contains(&word.as_str()) => {
+                Token::Identifier(Box::new(registered(&word).into()))
+            }
+            Token::Underscore if self.last != Last::CaseStart => {
+                Token::Identifier(Box::new("_".into()))
+            }
+            Token::Period if self.last == Last::Type => Token::DoubleColon,
+            Token::FloatConstant(float)
+                if float.1.bytes().all(|c| c.is_ascii_digit() || c == b'-') =>
+            {
+                let advice = format!(
+                    "{} does not fit 64-bit integers; write it in hexadecimal, or as a float with .0",
+                    float.1
+                );
+                Token::LexError(Box::new(LexError::ImproperSymbol(float.1.to_string(), advice)))
+            }
+            token => token,
+        };
+        self.track(&token, types);
+        token
+    }
+
+    fn track(&mut self, token: &Token, types: &[String]) {
+        match token {
+            Token::Switch => self.switch_pending = true,
+            Token::LeftBrace | Token::MapStart => {
+                self.depth += 1;
+                if std::mem::take(&mut self.switch_pending) {
+                    self.switches.push(self.depth);
+                }
+            }
+            Token::RightBrace => {
+                self.depth = self.depth.saturating_sub(1);
+                while self.switches.last().is_some_and(|&depth| depth > self.depth) {
+                    self.switches.pop();
+                }
+            }
+            _ => {}
+        }
+        let in_switch = self.switches.last() == Some(&self.depth);
+        self.last = match token {
+            Token::LeftBrace | Token::Comma | Token::RightBrace if in_switch => Last::CaseStart,
+            Token::Period | Token::DoubleColon | Token::Elvis => Last::Dot,
+            Token::Identifier(word)
+                if self.last != Last::Dot && types.iter().any(|name| name == word.as_str()) =>
+            {
+                Last::Type
+            }
+            _ => Last::Other,
+        };
+    }
+}

@@ -1,0 +1,309 @@
+//! Array values as scripts hold them: shared references to a leaf or to named components.
+//!
+//! Script values are references, as in Python (S14): every name and closure that holds a value sees a
+//! write through any other. One Rhai type stands for all array types, so promotion, broadcasting and
+//! error texts live in one place.
+
+use std::cell::{Ref, RefCell};
+use std::rc::Rc;
+
+use porcini_core::{Array, DType, Operand, Result as CoreResult, Scalar};
+use rhai::Dynamic;
+
+use crate::fault::{IntoFault, Result, fault, fault_with_hint};
+
+/// Names of the first components.
+pub(crate) const COMPONENT_NAMES: [&str; 4] = ["x", "y", "z", "w"];
+/// Fewest and most components of a vector.
+pub(crate) const VECTOR_SIZES: std::ops::RangeInclusive<usize> = 2..=4;
+
+/// A shared reference to an array value.
+#[derive(Clone, Debug)]
+pub(crate) struct ArrayRef(Rc<RefCell<Node>>);
+
+/// What a reference leads to.
+#[derive(Clone, Debug)]
+pub(crate) enum Node {
+    /// A one-dimensional array.
+    Leaf(Array),
+    /// A vector with two to four components (structure of arrays).
+    Vector(Vec<ArrayRef>),
+}
+
+impl ArrayRef {
+    /// A reference to a new one-dimensional value.
+    pub(crate) fn leaf(array: Array) -> Self {
+        Self(Rc::new(RefCell::new(Node::Leaf(array))))
+    }
+
+    /// A reference to a new vector.
+    pub(crate) fn vector(components: Vec<Self>) -> Self {
+        Self(Rc::new(RefCell::new(Node::Vector(components))))
+    }
+
+    /// What the reference leads to now.
+    pub(crate) fn node(&self) -> Ref<'_, Node> {
+        self.0.borrow()
+    }
+
+    /// Makes every holder of the reference see another value.
+    pub(crate) fn set(&self, node: Node) {
+        *self.0.borrow_mut() = node;
+    }
+
+    /// Whether both are the same value, not just equal ones.
+    pub(crate) fn is(&self, other: &Self) -> bool {
+        Rc::ptr_eq(&self.0, &other.0)
+    }
+
+    /// The value itself: a new reference whose writes the old one does not see.
+    pub(crate) fn copy(&self) -> Self {
+        match &*self.node() {
+            Node::Leaf(array) => Self::leaf(array.clone()),
+            Node::Vector(components) => Self::vector(components.iter().map(Self::copy).collect()),
+        }
+    }
+
+    /// The one-dimensional array, or an error that names `op`.
+    pub(crate) fn array(&self, op: &str) -> Result<Array> {
+        match &*self.node() {
+            Node::Leaf(array) => Ok(array.clone()),
+            node @ Node::Vector(_) => Err(fault(format!(
+                "{op}: got {}, expected a one-dimensional array",
+                node.type_name()
+            ))),
+        }
+    }
+
+    /// The components of a vector.
+    pub(crate) fn components(&self) -> Option<Vec<Self>> {
+        match &*self.node() {
+            Node::Leaf(_) => None,
+            Node::Vector(components) => Some(components.clone()),
+        }
+    }
+
+    /// The one-dimensional arrays inside, in order.
+    pub(crate) fn leaves(&self) -> Vec<Array> {
+        let mut leaves = Vec::new();
+        self.add_leaves(&mut leaves);
+        leaves
+    }
+
+    fn add_leaves(&self, leaves: &mut Vec<Array>) {
+        match &*self.node() {
+            Node::Leaf(array) => leaves.push(array.clone()),
+            Node::Vector(components) => {
+                components.iter().for_each(|component| component.add_leaves(leaves));
+            }
+        }
+    }
+
+    /// Applies `change` to every leaf, with the path to it (`.0`, `.1`).
+    pub(crate) fn for_each_leaf(&self, path: &str, change: &mut impl FnMut(&mut Array, &str)) {
+        match &mut *self.0.borrow_mut() {
+            Node::Leaf(array) => change(array, path),
+            Node::Vector(components) => {
+                for (i, component) in components.iter().enumerate() {
+                    component.for_each_leaf(&format!("{path}.{i}"), change);
+                }
+            }
+        }
+    }
+
+    /// Lane type of the leaves (components share it).
+    pub(crate) fn dtype(&self) -> DType {
+        self.leaves().first().map_or(DType::F32, Array::dtype)
+    }
+
+    /// Number of lanes; `None` if components disagree.
+    pub(crate) fn lanes(&self) -> Option<u64> {
+        self.leaves().iter().map(Array::size).try_fold(1, |lanes, size| match (lanes, size) {
+            (1, size) => Some(size),
+            (lanes, 1) => Some(lanes),
+            (lanes, size) => (lanes == size).then_some(lanes),
+        })
+    }
+
+    /// The script's name of the type: `FloatC`, `Vector3fC`.
+    pub(crate) fn type_name(&self) -> String {
+        self.node().type_name()
+    }
+}
+
+impl Node {
+    /// The script's name of the type: `FloatC`, `Vector3fC`.
+    pub(crate) fn type_name(&self) -> String {
+        match self {
+            Self::Leaf(array) => array.dtype().script_name().into(),
+            Self::Vector(components) => {
+                let n = components.len();
+                let inner = components.first().map_or_else(String::new, ArrayRef::type_name);
+                match vector_letter(&inner) {
+                    Some(letter) => format!("Vector{n}{letter}C"),
+                    None => format!("Vector{n}<{inner}>"),
+                }
+            }
+        }
+    }
+}
+
+/// Enoki's letters of component types.
+pub(crate) const VECTOR_LETTERS: [(&str, DType); 5] = [
+    ("f", DType::F32),
+    ("d", DType::F64),
+    ("i", DType::I32),
+    ("u", DType::U32),
+    ("m", DType::Mask),
+];
+
+fn vector_letter(component: &str) -> Option<&'static str> {
+    let mut letters = VECTOR_LETTERS.iter();
+    letters.find(|(_, dtype)| dtype.script_name() == component).map(|(letter, _)| *letter)
+}
+
+/// An argument of an array operation.
+#[derive(Clone, Debug)]
+pub(crate) enum Arg {
+    /// An array value.
+    Value(ArrayRef),
+    /// A script number.
+    Number(Scalar),
+}
+
+impl Arg {
+    /// Reads a script value, or says that `op` does not take it.
+    pub(crate) fn new(op: &str, value: &Dynamic) -> Result<Self> {
+        if let Some(array) = value.read_lock::<ArrayRef>() {
+            return Ok(Self::Value(array.clone()));
+        }
+        match scalar(value) {
+            Some(number) => Ok(Self::Number(number)),
+            None => Err(not_a_number(op, value)),
+        }
+    }
+}
+
+/// A script number; `None` for anything else.
+pub(crate) fn scalar(value: &Dynamic) -> Option<Scalar> {
+    if let Ok(int) = value.as_int() {
+        return Some(Scalar::Int(int));
+    }
+    if let Ok(float) = value.as_float() {
+        return Some(Scalar::Float(float));
+    }
+    if let Ok(truth) = value.as_bool() {
+        return Some(Scalar::Bool(truth));
+    }
+    value.read_lock::<u64>().map(|number| Scalar::UInt(*number))
+}
+
+/// A number as a script value.
+pub(crate) fn dynamic(number: Scalar) -> Dynamic {
+    match number {
+        Scalar::Bool(truth) => truth.into(),
+        Scalar::Int(int) => int.into(),
+        Scalar::UInt(number) => {
+            i64::try_from(number).map_or_else(|_| Dynamic::from(number), Dynamic::from)
+        }
+        Scalar::Float(float) => float.into(),
+    }
+}
+
+fn not_a_number(op: &str, value: &Dynamic) -> Box<rhai::EvalAltResult> {
+    let message = format!("{op}: got {}, expected an array or a number", type_name(value));
+    if value.is_string() {
+        fault_with_hint(message, "to show text beside an array write print(\"x =\", x)")
+    } else if value.is_array() {
+        fault_with_hint(message, "make an array of a list first: FloatC([1, 2, 3])")
+    } else {
+        fault(message)
+    }
+}
+
+/// The type of any script value, as a person reads it.
+pub(crate) fn type_name(value: &Dynamic) -> String {
+    if let Some(array) = value.read_lock::<ArrayRef>() {
+        return array.type_name();
+    }
+    match value.type_name() {
+        "i64" => "an integer".into(),
+        "f64" => "a float".into(),
+        "bool" => "a bool".into(),
+        "string" => "text".into(),
+        "array" => "a list".into(),
+        "map" => "a map".into(),
+        "()" => "nothing".into(),
+        "Fn" => "a function".into(),
+        other => other.rsplit("::").next().unwrap_or(other).into(),
+    }
+}
+
+/// Applies a leaf operation through vectors: components pair up, leaves and numbers broadcast to every
+/// component.
+pub(crate) fn map(
+    op: &str,
+    args: &[Arg],
+    leaf: &impl Fn(&[Operand<'_>]) -> CoreResult<Array>,
+) -> Result<ArrayRef> {
+    let mut n_components = None;
+    for arg in args {
+        let Arg::Value(value) = arg else { continue };
+        let Some(components) = value.components() else { continue };
+        match n_components {
+            Some(n) if n != components.len() => return Err(component_mismatch(op, args)),
+            _ => n_components = Some(components.len()),
+        }
+    }
+    let Some(n) = n_components else { return apply_leaf(op, args, leaf) };
+    let component = |i: usize| {
+        let args: Vec<Arg> = args.iter().map(|arg| component_of(arg, i)).collect();
+        map(op, &args, leaf)
+    };
+    Ok(ArrayRef::vector((0..n).map(component).collect::<Result<_>>()?))
+}
+
+fn component_of(arg: &Arg, i: usize) -> Arg {
+    match arg {
+        Arg::Value(value) => match value.components() {
+            Some(components) => Arg::Value(components[i].clone()),
+            None => arg.clone(),
+        },
+        Arg::Number(_) => arg.clone(),
+    }
+}
+
+fn apply_leaf(
+    op: &str,
+    args: &[Arg],
+    leaf: &impl Fn(&[Operand<'_>]) -> CoreResult<Array>,
+) -> Result<ArrayRef> {
+    let mut arrays = Vec::with_capacity(args.len());
+    for arg in args {
+        arrays.push(match arg {
+            Arg::Value(value) => Some(value.array(op)?),
+            Arg::Number(_) => None,
+        });
+    }
+    let operands: Vec<Operand<'_>> = args
+        .iter()
+        .zip(&arrays)
+        .filter_map(|(arg, array)| match (arg, array) {
+            (_, Some(array)) => Some(Operand::Array(array)),
+            (Arg::Number(number), None) => Some(Operand::Number(*number)),
+            (Arg::Value(_), None) => None,
+        })
+        .collect();
+    leaf(&operands).map(ArrayRef::leaf).or_fault()
+}
+
+fn component_mismatch(op: &str, args: &[Arg]) -> Box<rhai::EvalAltResult> {
+    let types: Vec<String> = args
+        .iter()
+        .map(|arg| match arg {
+            Arg::Value(value) => value.type_name(),
+            Arg::Number(number) => number.to_string(),
+        })
+        .collect();
+    fault(format!("{op}: {} have different numbers of components", types.join(" and ")))
+}
