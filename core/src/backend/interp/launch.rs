@@ -90,6 +90,11 @@ fn run_on_pool(pool: &Pool, launch: &Arc<Launch>, claims: usize) {
     pool.run(
         claims,
         Arc::new(move |claim, _| {
+            // Workers are dear to make, and after an interruption very many claims may be left.
+            if interrupt::is_requested() {
+                launch.stopped.store(true, Ordering::Relaxed);
+                return;
+            }
             // A worker's slots cost more to make than a claim's fixed part, but a claim is 64 K lanes.
             let mut worker = launch.worker();
             launch.run_claim(&mut worker, claim as u64);
