@@ -163,7 +163,9 @@ impl Array {
     /// # Errors
     /// `UnsupportedType`, `SizeMismatch`, `ForeignArray`. Bounds errors come later.
     pub fn gather(&self, index: &Self, active: Option<&Self>) -> Result<Self> {
-        self.check_session("gather", index)?;
+        for other in [index].into_iter().chain(active) {
+            self.check_session("gather", other)?;
+        }
         self.session
             .record(|recorder| recorder.gather(self.id, index.id, active.map(|active| active.id)))
     }
@@ -179,7 +181,9 @@ impl Array {
         index: &Self,
         active: Option<&Self>,
     ) -> Result<()> {
-        self.check_session(op.name(), index)?;
+        for other in [index].into_iter().chain(active) {
+            self.check_session(op.name(), other)?;
+        }
         let value = value.into();
         if let Operand::Array(value) = value {
             self.check_session(op.name(), value)?;
@@ -289,7 +293,7 @@ impl Array {
         });
         let width = dtype.bytes();
         let n = usize::try_from(lanes.end.saturating_sub(lanes.start)).unwrap_or(usize::MAX);
-        let mut bytes = vec![0; n.saturating_mul(width)];
+        let mut bytes = self.session.host_bytes(n.saturating_mul(width))?;
         if let Some(bits) = number {
             for lane in bytes.chunks_exact_mut(width) {
                 lane.copy_from_slice(&bits.to_le_bytes()[..width]);

@@ -85,7 +85,7 @@ pub enum Error {
         /// `gather` or the scatter's name.
         op: &'static str,
         /// The offending index.
-        index: i64,
+        index: i128,
         /// Size of the source or target.
         size: u64,
         /// The lowest offending lane.

@@ -15,7 +15,7 @@ use crate::error::{Error, Result};
 use crate::eval::Evaluator;
 use crate::eval::cache::Cache;
 use crate::eval::history::{History, LaunchRecord};
-use crate::eval::schedule::{Plan, Scratch, schedule};
+use crate::eval::schedule::{Keep, Plan, Scratch, schedule};
 use crate::ir::table::Table;
 use crate::ir::var::{Kind, VarId, Variable};
 use crate::log::{Log, LogQueue, LogSink};
@@ -342,9 +342,9 @@ impl Session {
     ///
     /// # Errors
     /// `OutOfMemory`, `Interrupted`, `Poisoned`, or what the device's compiler says; the session stays as
-    /// it was. Bounds errors come later, see [`Session::take_error`].
+    /// it was. `ForeignArray` for arrays of another session. Bounds errors come later, see [`Session::take_error`].
     pub fn eval(&self, arrays: &[&Array]) -> Result<()> {
-        let ids: Vec<VarId> = arrays.iter().map(|array| array.id()).collect();
+        let ids = self.ids("eval", arrays)?;
         self.evaluate(&ids)?;
         arrays.iter().try_for_each(|array| array.materialize())
     }
@@ -354,8 +354,15 @@ impl Session {
     /// # Errors
     /// As [`Session::eval`].
     pub fn eval_all(&self) -> Result<()> {
-        let ids = self.with_table(Table::held_unevaluated);
-        self.evaluate(&ids)
+        let ids = self.with_table(|table| {
+            let ids = table.held_unevaluated();
+            // Another thread may drop its handle before the evaluation begins.
+            ids.iter().for_each(|&id| table.inc_external(id));
+            ids
+        });
+        let result = self.evaluate(&ids);
+        self.with_table(|table| ids.iter().for_each(|&id| table.dec_external(id)));
+        result
     }
 
     /// Waits for the device, then reports the first bounds error since the last report.
@@ -375,11 +382,21 @@ impl Session {
     /// What evaluating the arrays would launch, without launching it.
     ///
     /// # Errors
-    /// `Poisoned`.
+    /// `Poisoned`, `ForeignArray`.
     pub fn plan(&self, arrays: &[&Array]) -> Result<Plan> {
-        let ids: Vec<VarId> = arrays.iter().map(|array| array.id()).collect();
+        let ids = self.ids("plan", arrays)?;
         let compiler = &mut *lock(&self.0.compiler);
-        self.with_table(|table| schedule(table, &ids, self.0.runtime.target, &mut compiler.scratch))
+        self.with_table(|table| {
+            schedule(table, &ids, Keep::Held, self.0.runtime.target, &mut compiler.scratch)
+        })
+    }
+
+    /// The variables of arrays, which must belong to this session.
+    fn ids(&self, op: &'static str, arrays: &[&Array]) -> Result<Vec<VarId>> {
+        let id = |array: &&Array| {
+            if self.is(array.session()) { Ok(array.id()) } else { Err(Error::ForeignArray { op }) }
+        };
+        arrays.iter().map(id).collect()
     }
 
     /// Evaluates because `what` looks at contents.
@@ -388,6 +405,25 @@ impl Session {
             return Err(Error::EvaluationForbidden { what });
         }
         self.evaluate(&[id])
+    }
+
+    /// Zeroed host memory for contents to be read into, or the error that says there is too little.
+    pub(crate) fn host_bytes(&self, n: usize) -> Result<Vec<u8>> {
+        // The system promises more than it has, so large requests are compared with what is left.
+        const LARGE: usize = 1 << 24;
+        let capacity = || self.0.runtime.backend.memory().capacity();
+        let mut bytes = Vec::new();
+        let fits = n < LARGE || n as u64 <= capacity();
+        if !fits || bytes.try_reserve_exact(n).is_err() {
+            return Err(Error::OutOfMemory {
+                requested: Bytes(n as u64).to_string(),
+                used: Bytes(self.memory_info().used).to_string(),
+                limit: Bytes(capacity()).to_string(),
+                largest: "; read fewer lanes at a time".into(),
+            });
+        }
+        bytes.resize(n, 0);
+        Ok(bytes)
     }
 
     fn needs_evaluation(&self, id: VarId) -> bool {
@@ -531,12 +567,17 @@ fn range_size(start: Scalar, stop: Scalar, step: Scalar) -> Result<u64> {
         op: "arange",
         what: format!("{start} to {stop} by {step} is no finite range"),
     };
-    if let (Scalar::Int(start), Scalar::Int(stop), Scalar::Int(step)) = (start, stop, step) {
-        let (distance, step) = (i128::from(stop) - i128::from(start), i128::from(step));
-        if step == 0 {
-            return Err(Error::Argument { op: "arange", what: "the step is zero".into() });
-        }
-        let n = (distance + step - step.signum()).div_euclid(step).max(0);
+    if step.to_f64() == 0.0 {
+        return Err(Error::Argument { op: "arange", what: "the step is zero".into() });
+    }
+    let integer = |number: Scalar| match number {
+        Scalar::Int(i) => Some(i128::from(i)),
+        Scalar::UInt(u) => Some(i128::from(u)),
+        Scalar::Bool(_) | Scalar::Float(_) => None,
+    };
+    if let (Some(start), Some(stop), Some(step)) = (integer(start), integer(stop), integer(step)) {
+        let distance = stop - start;
+        let n = ((distance + step - step.signum()) / step).max(0);
         return u64::try_from(n).map_err(|_| too_many());
     }
     let n = ((stop.to_f64() - start.to_f64()) / step.to_f64()).ceil().max(0.0);
@@ -561,9 +602,14 @@ mod tests {
         assert_eq!(n(0, 10, 1), 10);
         assert_eq!(n(10, 0, -1), 10);
         assert_eq!(n(10, 0, -3), 4);
+        assert_eq!(n(10, 0, -2), 5);
+        assert_eq!(n(0, 5, -3), 0);
         assert_eq!(n(5, 5, 1), 0);
         assert_eq!(n(5, 0, 1), 0);
         let float = range_size(Scalar::Float(0.0), Scalar::Float(1.0), Scalar::Float(0.25));
         assert_eq!(float.unwrap(), 4);
+        let beyond = range_size(Scalar::UInt(1 << 63), Scalar::UInt((1 << 63) + 3), Scalar::Int(1));
+        assert_eq!(beyond.unwrap(), 3);
+        assert!(range_size(Scalar::Float(0.0), Scalar::Float(0.0), Scalar::Float(0.0)).is_err());
     }
 }

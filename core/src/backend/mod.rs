@@ -35,14 +35,23 @@ pub trait Backend: Send + Sync {
 pub trait Executable: Send + Sync {
     /// Runs `n` lanes; error, abort and scratch words of `params` are set here.
     ///
-    /// Returns the error words, one per access of the kernel (see `ir::kernel::Access`).
+    /// Returns for each access of the kernel the lowest lane that was out of bounds, if one was.
     ///
     /// # Errors
     /// `Interrupted` if the interrupt flag was raised; written buffers are undefined then.
-    fn launch(&self, params: ParamBlock, n: u64) -> Result<Vec<u64>>;
+    fn launch(&self, params: ParamBlock, n: u64) -> Result<Vec<Option<OutOfBounds>>>;
 
     /// What the compiler says of the code.
     fn statistics(&self) -> CodeStatistics;
+}
+
+/// An index outside its buffer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct OutOfBounds {
+    /// Lane of the launch.
+    pub lane: u64,
+    /// The index, extended to 64 bits (with its sign if its type has one).
+    pub index: u64,
 }
 
 /// Size and resources of compiled code.

@@ -9,21 +9,21 @@ pub mod cache;
 pub mod history;
 pub mod schedule;
 
-use std::collections::HashSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use crate::alloc::{Allocator, Bytes, Exhausted};
-use crate::backend::Backend;
+use crate::backend::{Backend, OutOfBounds};
 use crate::buffer::Buffer;
 use crate::error::{Error, Result};
-use crate::ir::kernel::{Access, Kernel, NO_ERROR, ParamBlock};
+use crate::interrupt;
+use crate::ir::kernel::{Access, Kernel, ParamBlock};
 use crate::ir::table::Table;
 use crate::ir::var::{Kind, VarId};
 use crate::log::Log;
 use cache::{Cache, CacheResult};
 use history::{History, LaunchRecord};
-use schedule::{Binding, Launch, Scratch, schedule};
+use schedule::{Binding, Keep, Launch, Scratch, schedule};
 
 /// Arrays named in an out-of-memory error.
 const LARGEST_SHOWN: usize = 5;
@@ -62,21 +62,28 @@ impl Evaluator<'_> {
     /// # Errors
     /// `OutOfMemory`, `Interrupted`, `Poisoned`, or what the device's compiler says.
     pub fn evaluate(&mut self, roots: &[VarId]) -> Result<()> {
-        let (plan, mut held) = {
-            let mut table = lock(self.table);
-            let plan = schedule(&table, roots, self.target, self.scratch)?;
-            let held = hold_results(&mut table, &plan.launches);
-            (plan, held)
-        };
-        let result = self.run_plan(&plan, &mut held);
-        let mut table = lock(self.table);
-        for id in held {
-            table.dec_internal(id);
+        match self.attempt(roots, Keep::Held) {
+            // What is kept only to spare work later must not make the evaluation fail.
+            Err(Error::OutOfMemory { .. }) => self.attempt(roots, Keep::Wanted),
+            result => result,
         }
+    }
+
+    fn attempt(&mut self, roots: &[VarId], keep: Keep) -> Result<()> {
+        let plan = {
+            let mut table = lock(self.table);
+            let plan = schedule(&table, roots, keep, self.target, self.scratch)?;
+            plan.launches.iter().for_each(|launch| hold(&mut table, launch));
+            plan
+        };
+        let mut n_done = 0;
+        let result = self.run_plan(&plan, &mut n_done);
+        let mut table = lock(self.table);
+        plan.launches[n_done..].iter().for_each(|launch| release(&mut table, launch));
         result
     }
 
-    fn run_plan(&mut self, plan: &schedule::Plan, held: &mut HashSet<VarId>) -> Result<()> {
+    fn run_plan(&mut self, plan: &schedule::Plan, n_done: &mut usize) -> Result<()> {
         for &id in &plan.fills {
             self.fill(id)?;
         }
@@ -85,9 +92,9 @@ impl Evaluator<'_> {
             let mut table = lock(self.table);
             for (id, buffer) in done {
                 table.become_data(id, buffer);
-                held.remove(&id);
-                table.dec_internal(id);
             }
+            release(&mut table, launch);
+            *n_done += 1;
         }
         Ok(())
     }
@@ -104,7 +111,10 @@ impl Evaluator<'_> {
             (bits, variable.dtype, variable.size)
         };
         let buffer = self.alloc(size.saturating_mul(dtype.bytes() as u64))?;
-        self.backend.memory().fill(buffer.address(), bits, dtype.bytes(), size);
+        in_pieces(size, |start, n| {
+            let address = buffer.address() + start * dtype.bytes() as u64;
+            self.backend.memory().fill(address, bits, dtype.bytes(), n);
+        })?;
         lock(self.table).become_data(id, Arc::new(buffer));
         Ok(())
     }
@@ -195,8 +205,10 @@ impl Evaluator<'_> {
             buffer
         } else {
             let copy = self.alloc(bytes)?;
-            let n = usize::try_from(bytes).unwrap_or(0);
-            self.backend.memory().copy(copy.address(), buffer.address(), n);
+            in_pieces(bytes, |start, n| {
+                let (to, from) = (copy.address() + start, buffer.address() + start);
+                self.backend.memory().copy(to, from, usize::try_from(n).unwrap_or(0));
+            })?;
             Arc::new(copy)
         };
         bound.addresses.push((buffer.address(), size));
@@ -222,11 +234,22 @@ impl Evaluator<'_> {
         }
     }
 
-    fn report_bounds(&self, kernel: &Kernel, errors: &[u64], addresses: &[(u64, u64)]) {
-        let first = errors.iter().zip(&kernel.accesses).find(|(word, _)| **word != NO_ERROR);
-        if let Some((&word, access)) = first {
-            let error = bounds_error(access, word, addresses[access.buffer.index()].1);
-            lock(self.pending).get_or_insert(error);
+    fn report_bounds(
+        &self,
+        kernel: &Kernel,
+        failures: &[Option<OutOfBounds>],
+        addresses: &[(u64, u64)],
+    ) {
+        let mut accesses = failures.iter().zip(&kernel.accesses);
+        let first = accesses.find_map(|(failure, access)| Some((failure.as_ref()?, access)));
+        if let Some((failure, access)) = first {
+            lock(self.pending).get_or_insert(Error::Bounds {
+                op: access.op,
+                index: index_value(access, failure.index),
+                size: addresses[access.buffer.index()].1,
+                lane: failure.lane,
+                line: access.line,
+            });
         }
     }
 
@@ -255,6 +278,20 @@ impl Evaluator<'_> {
     }
 }
 
+/// Calls `work` with start and length of pieces of `n`, and looks at the interrupt flag between them.
+fn in_pieces(n: u64, work: impl Fn(u64, u64)) -> Result<()> {
+    const PIECE: u64 = 1 << 23;
+    let mut start = 0;
+    while start < n {
+        if interrupt::is_requested() {
+            return Err(Error::Interrupted);
+        }
+        work(start, PIECE.min(n - start));
+        start += PIECE;
+    }
+    Ok(())
+}
+
 /// The buffers of a launch.
 #[derive(Default)]
 struct Bound {
@@ -266,26 +303,27 @@ struct Bound {
     in_place: Vec<(VarId, VarId)>,
 }
 
-/// Keeps results alive until they are committed, whatever other threads drop.
-fn hold_results(table: &mut Table, launches: &[Launch]) -> HashSet<VarId> {
-    let mut held = HashSet::new();
-    for binding in launches.iter().flat_map(|launch| &launch.bindings) {
-        match *binding {
-            Binding::Read(_) => {}
-            Binding::Write(id) | Binding::Update { result: id, .. } => {
-                table.inc_internal(id);
-                held.insert(id);
-            }
-        }
-    }
-    held
+/// Keeps what a launch reads and makes alive until it has run, whatever other threads drop and other
+/// launches commit: a value that was stored lets its operands go, but a later launch of the same stage
+/// may compute it again. An array that a later launch reads is not written in place before.
+fn hold(table: &mut Table, launch: &Launch) {
+    launch.bindings.iter().for_each(|binding| table.inc_internal(held_by(binding)));
 }
 
-fn bounds_error(access: &Access, word: u64, size: u64) -> Error {
-    let low = u32::try_from(word & 0xffff_ffff).unwrap_or(u32::MAX);
-    let index =
-        if access.index.is_signed() { i64::from(low.cast_signed()) } else { i64::from(low) };
-    Error::Bounds { op: access.op, index, size, lane: word >> 32, line: access.line }
+/// Ends [`hold`].
+fn release(table: &mut Table, launch: &Launch) {
+    launch.bindings.iter().for_each(|binding| table.dec_internal(held_by(binding)));
+}
+
+fn held_by(binding: &Binding) -> VarId {
+    match *binding {
+        Binding::Read(id) | Binding::Write(id) | Binding::Update { result: id, .. } => id,
+    }
+}
+
+/// An index as the script wrote it: negative ones of signed types come as huge positions.
+fn index_value(access: &Access, index: u64) -> i128 {
+    if access.index.is_signed() { i128::from(index.cast_signed()) } else { i128::from(index) }
 }
 
 fn out_of_memory(table: &Table, exhausted: Exhausted) -> Error {

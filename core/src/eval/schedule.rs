@@ -25,6 +25,15 @@ const LOAD_COST: u32 = 2;
 /// Cost of a gather, in operations.
 const GATHER_COST: u32 = 4;
 
+/// Which values an evaluation stores besides those it must.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Keep {
+    /// Dear ones that the user still holds, to spare computing them again.
+    Held,
+    /// None: memory is short.
+    Wanted,
+}
+
 /// What happens with a buffer parameter of a launch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Binding {
@@ -116,6 +125,7 @@ impl<T: Copy + Default> SlotMap<T> {
 pub fn schedule(
     table: &Table,
     roots: &[VarId],
+    keep: Keep,
     target: u64,
     scratch: &mut Scratch,
 ) -> Result<Plan> {
@@ -124,7 +134,7 @@ pub fn schedule(
     for &root in roots {
         walk.visit(root)?;
     }
-    mark_stored(&mut walk, roots);
+    mark_stored(&mut walk, roots, keep);
     let groups = group(&walk);
     let mut builder = super::build::Builder::new(table, &walk, target, &mut scratch.registers);
     let launches = groups.iter().map(|group| builder.build(group)).collect();
@@ -258,7 +268,7 @@ pub(super) fn is_memory_operand(kind: Kind, position: usize) -> bool {
 /// Stored are: roots; sources and targets; values that a later stage uses; values the user still holds,
 /// so that a loop that prints a sum each time does not compute everything from the start again. The
 /// last two only when they are dear to compute (and per lane: a scalar part is recomputed).
-fn mark_stored(walk: &mut Walk<'_>, roots: &[VarId]) {
+fn mark_stored(walk: &mut Walk<'_>, roots: &[VarId], keep: Keep) {
     let table = walk.table;
     for &root in roots {
         if let Some(node) = walk.node_mut(root) {
@@ -268,7 +278,8 @@ fn mark_stored(walk: &mut Walk<'_>, roots: &[VarId]) {
     for i in 0..walk.nodes.len() {
         let Node { id, stage, cost, .. } = walk.nodes[i];
         let variable = table.get(id);
-        let held = variable.external > 0 && cost > CHEAP && variable.size != 1;
+        let held = keep == Keep::Held && variable.external > 0;
+        let held = held && cost > CHEAP && variable.size != 1;
         if held || ends_stage(variable.kind) {
             walk.nodes[i].stored = true;
         }

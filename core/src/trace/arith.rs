@@ -1,6 +1,6 @@
 //! Recording of elementwise operations.
 
-use super::{Recorder, identities, math};
+use super::{Recorder, fmod, identities};
 use crate::dtype::DType;
 use crate::error::{Error, Result};
 use crate::ir::op::{Class, Op, Shape};
@@ -69,7 +69,7 @@ impl Recorder<'_> {
                 let dtype = self.common_type(op, &[a, b])?;
                 let (a, b) = (self.cast(a, dtype)?, self.cast(b, dtype)?);
                 if dtype.is_float() {
-                    self.expand("%", &[a, b], |x| math::fmod(x[0], x[1]))
+                    self.expand("%", &[a, b], |x| fmod::fmod(x[0], x[1]))
                 } else {
                     self.same(op, &[a, b])
                 }

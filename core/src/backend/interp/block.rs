@@ -1,10 +1,8 @@
 //! Runs a program's actions over one block of lanes.
 #![expect(unsafe_code, reason = "lanes are addressed by raw pointers into blocks and buffers")]
 
-use std::sync::atomic::AtomicU64;
-
 use super::lower::{Accessed, Action, Place, Program};
-use super::memory_steps::Access;
+use super::memory_steps::{Access, Failure};
 use super::reduce::Accumulators;
 use super::steps::Lanes;
 use crate::backend::host::pointer;
@@ -25,7 +23,7 @@ const POLL_INTERVAL: usize = 1 << 10;
 pub(super) struct Worker<'l> {
     program: &'l Program,
     words: &'l [u64],
-    errors: &'l [AtomicU64],
+    failures: &'l [Failure],
     block: usize,
     slots: Vec<u64>,
     pub(super) accumulators: Vec<Accumulators>,
@@ -33,10 +31,10 @@ pub(super) struct Worker<'l> {
 
 impl<'l> Worker<'l> {
     /// A worker that has run the prologue.
-    pub(super) fn new(program: &'l Program, words: &'l [u64], errors: &'l [AtomicU64]) -> Self {
+    pub(super) fn new(program: &'l Program, words: &'l [u64], failures: &'l [Failure]) -> Self {
         let block = block_size(program);
         let slots = vec![0; (program.bytes_per_lane as usize * block).div_ceil(8) + 8];
-        let mut worker = Self { program, words, errors, block, slots, accumulators: Vec::new() };
+        let mut worker = Self { program, words, failures, block, slots, accumulators: Vec::new() };
         for action in &program.prologue {
             worker.run(action, 0, 1);
         }
@@ -120,7 +118,7 @@ impl<'l> Worker<'l> {
             length: self.words[buffer.length],
             n,
             first,
-            error: buffer.error.map(|error| &self.errors[error]),
+            failure: buffer.access.map(|access| &self.failures[access]),
         }
     }
 

@@ -1,16 +1,18 @@
 //! Runs a program over all lanes of a launch, in chunks that threads claim.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, PoisonError};
 
 use super::block::Worker;
 use super::lower::{Action, Program};
+use super::memory_steps::Failure;
 use super::reduce::{self, CHUNK};
 use crate::backend::host::HostMemory;
 use crate::backend::pool::Pool;
-use crate::backend::{CodeStatistics, Executable, Memory};
+use crate::backend::{CodeStatistics, Executable, Memory, OutOfBounds};
 use crate::error::{Error, Result};
-use crate::ir::kernel::{NO_ERROR, ParamBlock};
+use crate::interrupt;
+use crate::ir::kernel::ParamBlock;
 
 /// Lane-steps below which a second thread does not pay.
 const WORTH_A_THREAD: u64 = 1 << 18;
@@ -36,14 +38,15 @@ struct Launch {
     n: u64,
     /// Lanes that a thread claims at a time.
     claim: u64,
-    errors: Vec<AtomicU64>,
+    /// One per checked access.
+    failures: Vec<Failure>,
     /// Chunk results of each reduction.
     partials: Vec<Vec<AtomicU64>>,
     stopped: AtomicBool,
 }
 
 impl Executable for Loaded {
-    fn launch(&self, params: ParamBlock, n: u64) -> Result<Vec<u64>> {
+    fn launch(&self, params: ParamBlock, n: u64) -> Result<Vec<Option<OutOfBounds>>> {
         let program = self.program.clone();
         let n_chunks = n.div_ceil(CHUNK as u64);
         let work = n.saturating_mul(program.body.len() as u64);
@@ -51,14 +54,13 @@ impl Executable for Loaded {
             if program.in_order || work < WORTH_A_THREAD { 1 } else { self.pool.threads() };
         // Several claims a thread even out unequal speeds.
         let per_claim = (n_chunks / (8 * threads as u64)).clamp(1, MAX_CLAIM);
-        let atomics = |n: usize, value| (0..n).map(|_| AtomicU64::new(value)).collect::<Vec<_>>();
         let chunk_results = usize::try_from(n_chunks).unwrap_or(usize::MAX);
         let launch = Arc::new(Launch {
             words: params,
             n,
             claim: per_claim * CHUNK as u64,
-            errors: atomics(program.n_accesses, NO_ERROR),
-            partials: program.reductions.iter().map(|_| atomics(chunk_results, 0)).collect(),
+            failures: (0..program.n_accesses).map(|_| Failure::default()).collect(),
+            partials: program.reductions.iter().map(|_| zeros(chunk_results)).collect(),
             stopped: AtomicBool::new(false),
             program,
         });
@@ -84,11 +86,20 @@ impl Executable for Loaded {
     }
 }
 
+fn zeros(n: usize) -> Vec<AtomicU64> {
+    (0..n).map(|_| AtomicU64::new(0)).collect()
+}
+
 fn run_on_pool(pool: &Pool, launch: &Arc<Launch>, claims: usize) {
     let launch = launch.clone();
     pool.run(
         claims,
         Arc::new(move |claim, _| {
+            // Workers are dear to make, and after an interruption very many claims may be left.
+            if interrupt::is_requested() {
+                launch.stopped.store(true, Ordering::Relaxed);
+                return;
+            }
             // A worker's slots cost more to make than a claim's fixed part, but a claim is 64 K lanes.
             let mut worker = launch.worker();
             launch.run_claim(&mut worker, claim as u64);
@@ -98,7 +109,7 @@ fn run_on_pool(pool: &Pool, launch: &Arc<Launch>, claims: usize) {
 
 impl Launch {
     fn worker(&self) -> Worker<'_> {
-        Worker::new(&self.program, self.words.words(), &self.errors)
+        Worker::new(&self.program, self.words.words(), &self.failures)
     }
 
     fn run_claim(&self, worker: &mut Worker<'_>, claim: u64) {
@@ -137,7 +148,7 @@ impl Launch {
         true
     }
 
-    fn finish(&self) -> Result<Vec<u64>> {
+    fn finish(&self) -> Result<Vec<Option<OutOfBounds>>> {
         if self.stopped.load(Ordering::Relaxed) {
             return Err(Error::Interrupted);
         }
@@ -147,6 +158,7 @@ impl Launch {
             let address = self.words.words()[reduction.address];
             HostMemory.write(address, &result.to_le_bytes()[..reduction.dtype.bytes()]);
         }
-        Ok(self.errors.iter().map(|error| error.load(Ordering::Relaxed)).collect())
+        let lowest = |failure: &Failure| *failure.lock().unwrap_or_else(PoisonError::into_inner);
+        Ok(self.failures.iter().map(lowest).collect())
     }
 }

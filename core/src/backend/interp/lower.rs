@@ -93,7 +93,7 @@ pub(super) struct Accessed {
     /// Word of the length.
     pub(super) length: usize,
     /// Number of the access that reports errors.
-    pub(super) error: Option<usize>,
+    pub(super) access: Option<usize>,
 }
 
 /// A reduction at the end of the kernel.
@@ -329,7 +329,7 @@ impl Lowering<'_> {
         let address = self.kernel.address_word(buffer);
         let length = self.kernel.length_word(buffer);
         let length = length.expect("internal error: an accessed buffer has a length");
-        Accessed { address, length, error: access.map(|access| access as usize) }
+        Accessed { address, length, access: access.map(|access| access as usize) }
     }
 
     /// Frees the slots of arguments whose last use was instruction `i`, after its own slot was taken,

@@ -1,8 +1,9 @@
 //! Gathers and scatters over a block of lanes, one lane after the other.
 #![expect(unsafe_code, reason = "lanes are addressed by raw pointers into blocks and buffers")]
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
 
+use crate::backend::OutOfBounds;
 use crate::dtype::DType;
 use crate::ir::op::ScatterOp;
 
@@ -22,9 +23,12 @@ pub(super) struct Access<'a> {
     pub(super) n: usize,
     /// Number of the first lane, counted from the lane base.
     pub(super) first: u64,
-    /// Takes bounds errors (`ir::kernel::Access`); without it they pass silently.
-    pub(super) error: Option<&'a AtomicU64>,
+    /// Takes bounds errors; without it they pass silently.
+    pub(super) failure: Option<&'a Failure>,
 }
+
+/// The lowest lane of a launch that was out of bounds in one access.
+pub(super) type Failure = Mutex<Option<OutOfBounds>>;
 
 /// Runs an access.
 ///
@@ -62,6 +66,7 @@ impl Access<'_> {
         // SAFETY: the mask is valid for `n` lanes.
         let active =
             self.active.map(|active| unsafe { std::slice::from_raw_parts(active, self.n) });
+        let mut reported = false;
         for (lane, index) in index.iter().enumerate() {
             if active.is_some_and(|active| active[lane] == 0) {
                 each(lane, None);
@@ -71,7 +76,9 @@ impl Access<'_> {
             if position < self.length {
                 each(lane, usize::try_from(position).ok());
             } else {
-                self.report(lane, position);
+                if !std::mem::replace(&mut reported, true) {
+                    self.report(lane, position);
+                }
                 each(lane, None);
             }
         }
@@ -90,9 +97,10 @@ impl Access<'_> {
 
     #[cold]
     fn report(&self, lane: usize, position: u64) {
-        if let Some(error) = self.error {
-            let word = (self.first + lane as u64) << 32 | (position & 0xffff_ffff);
-            error.fetch_min(word, Ordering::Relaxed);
+        if let Some(failure) = self.failure {
+            let new = OutOfBounds { lane: self.first + lane as u64, index: position };
+            let mut lowest = failure.lock().unwrap_or_else(PoisonError::into_inner);
+            *lowest = Some(lowest.map_or(new, |old| old.min(new)));
         }
     }
 }

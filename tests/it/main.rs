@@ -1,0 +1,9 @@
+//! The integration tests: one binary, one module per subject.
+
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod accuracy;
+mod fmod;
+mod pcg32;
+mod pipeline;
+mod programs;
