@@ -106,8 +106,8 @@ pub(crate) struct Surroundings<'a> {
     pub(crate) functions: Vec<(String, String)>,
     /// Number of elements of an array variable.
     pub(crate) size_of: &'a dyn Fn(&str) -> Option<u64>,
-    /// Line on which a variable was deleted.
-    pub(crate) deleted: &'a dyn Fn(&str) -> Option<usize>,
+    /// Where a variable was deleted.
+    pub(crate) deleted: &'a dyn Fn(&str) -> Option<String>,
 }
 
 impl Error {
@@ -236,17 +236,17 @@ impl Diagnosis<'_> {
     fn used_deleted(&mut self) -> String {
         let line = self.location.map_or("", |location| location.text.as_str());
         let mut words = line.split(|c: char| !(c.is_alphanumeric() || c == '_'));
-        let found = words.find_map(|word| (self.around.deleted)(word).map(|line| (word, line)));
+        let found = words.find_map(|word| (self.around.deleted)(word).map(|place| (word, place)));
         match found {
-            Some((name, line)) => format!("`{name}` was deleted on line {line}"),
+            Some((name, place)) => format!("`{name}` was deleted at {place}"),
             None => "the variable was deleted".into(),
         }
     }
 
     fn no_variable(&mut self, name: &str, in_function: bool) -> String {
         let name = typed(name);
-        if let Some(line) = (self.around.deleted)(name) {
-            return format!("`{name}` was deleted on line {line}");
+        if let Some(place) = (self.around.deleted)(name) {
+            return format!("`{name}` was deleted at {place}");
         }
         if let Some(word) = python_word(name) {
             self.hints.push(format!("write {word}"));

@@ -78,8 +78,13 @@ pub struct Completion {
 #[derive(Clone, Debug)]
 struct Deleted;
 
-/// Lines on which variables were deleted.
-type Deletions = Rc<RefCell<HashMap<String, usize>>>;
+/// Where variables were deleted: `script.rhai:3`.
+#[derive(Clone, Default)]
+struct Deletions {
+    places: Rc<RefCell<HashMap<String, String>>>,
+    /// Name of the running cell.
+    cell: Rc<RefCell<String>>,
+}
 
 /// Runs scripts in one session. Lives on one thread with a stack of [`ENGINE_STACK`].
 pub struct Interpreter {
@@ -158,10 +163,7 @@ impl Interpreter {
         let mut ast = self.engine.compile(text).map_err(EvalAltResult::from)?;
         ast.set_source(name);
         self.declare_assigned(&ast);
-        self.deletions.borrow_mut().retain(|_, line| {
-            *line = 0;
-            true
-        });
+        *self.deletions.cell.borrow_mut() = name.into();
         for function in ast.iter_functions() {
             self.cells.insert(function.name.to_string(), (name.into(), text.into()));
         }
@@ -191,7 +193,7 @@ impl Interpreter {
             if !seen.insert(name.to_string()) || value.is::<Deleted>() {
                 continue;
             }
-            self.deletions.borrow_mut().remove(name);
+            self.deletions.places.borrow_mut().remove(name);
             kept.push((name.to_string(), constant, value.clone()));
         }
         self.scope = Scope::new();
@@ -224,7 +226,7 @@ impl Interpreter {
             let value = self.scope.get(variable)?.read_lock::<ArrayRef>()?.clone();
             value.lanes()
         };
-        let deleted = |variable: &str| self.deletions.borrow().get(variable).copied();
+        let deleted = |variable: &str| self.deletions.places.borrow().get(variable).cloned();
         let around = Surroundings {
             text,
             source: name,
@@ -409,7 +411,8 @@ fn delete(
         return Err(missing().into());
     }
     let old = std::mem::replace(value, Dynamic::from(Deleted));
-    deletions.borrow_mut().insert(name.into(), position.line().unwrap_or(0));
+    let place = format!("{}:{}", deletions.cell.borrow(), position.line().unwrap_or(0));
+    deletions.places.borrow_mut().insert(name.into(), place);
     // The last value shown would keep the array alive.
     let array = old.read_lock::<ArrayRef>().map(|array| array.clone());
     if let Some(array) = array

@@ -230,7 +230,7 @@ impl Evaluator<'_> {
             let write = table.get(result);
             let (op, line) = (write.kind.name(), write.line);
             let op = if let Kind::Scatter { op, .. } = write.kind { op.name() } else { op };
-            table.get_mut(target).poisoned = Some((op, line));
+            table.get_mut(target).poisoned = Some(Box::new((op, line)));
         }
     }
 

@@ -212,7 +212,8 @@ impl<'t> Walk<'t> {
             return Err(Error::Interrupted);
         }
         let variable = self.table.get(id);
-        if let Some((op, line)) = variable.poisoned {
+        if let Some(write) = &variable.poisoned {
+            let (op, line) = **write;
             return Err(Error::Poisoned { op, line });
         }
         if variable.kind == Kind::Data || variable.kind.number().is_some() {

@@ -3,7 +3,7 @@
 //! Invariants:
 //! * a live slot has at least one reference, external or internal, except while a recorder owns it;
 //! * operands of a live variable are live (each holds an internal reference);
-//! * `numbering` holds exactly the live variables with `numbered` set;
+//! * `numbering` holds exactly the live variables whose `number` is not 0;
 //! * nothing here recurses over the graph: freeing a chain of a million variables uses a work list.
 
 use std::hash::{BuildHasher, Hasher};
@@ -22,7 +22,8 @@ const FIRST_SERIAL: u64 = 10;
 pub struct Table {
     slots: Vec<Variable>,
     free: Vec<VarId>,
-    numbering: HashTable<VarId>,
+    /// Variables with their hashes, so that growing the table reads no variable.
+    numbering: HashTable<(u64, VarId)>,
     doomed: Vec<VarId>,
     owned: Vec<VarId>,
     /// A superset of the variables that somebody holds and that are not evaluated; see
@@ -86,9 +87,11 @@ impl Table {
             return self.insert(variable);
         }
         let hash = number(&variable);
-        if let Some(&id) =
-            self.numbering.find(hash, |&id| same_number(&self.slots[id.index()], &variable))
-        {
+        let slots = &self.slots;
+        let same = |&(other, id): &(u64, VarId)| {
+            other == hash && same_number(&slots[id.index()], &variable)
+        };
+        if let Some(&(_, id)) = self.numbering.find(hash, same) {
             if self.get(id).external == 0 {
                 self.add_candidate(id);
             }
@@ -96,9 +99,8 @@ impl Table {
             return id;
         }
         let id = self.insert(variable);
-        self.slots[id.index()].numbered = true;
-        let slots = &self.slots;
-        self.numbering.insert_unique(hash, id, |&id| number(&slots[id.index()]));
+        self.slots[id.index()].number = hash;
+        self.numbering.insert_unique(hash, (hash, id), |&(hash, _)| hash);
         id
     }
 
@@ -225,11 +227,11 @@ impl Table {
     /// Takes a variable out of value numbering, so that later recordings never find it.
     pub fn forget_number(&mut self, id: VarId) {
         let variable = &mut self.slots[id.index()];
-        if !std::mem::take(&mut variable.numbered) {
+        let hash = std::mem::take(&mut variable.number);
+        if hash == 0 {
             return;
         }
-        let hash = number(variable);
-        if let Ok(entry) = self.numbering.find_entry(hash, |&other| other == id) {
+        if let Ok(entry) = self.numbering.find_entry(hash, |&(_, other)| other == id) {
             entry.remove();
         }
     }
@@ -240,7 +242,7 @@ impl Table {
         let mut copy = Variable::new(source.kind, source.dtype, source.size, source.operands);
         copy.line = source.line;
         copy.data.clone_from(&source.data);
-        copy.poisoned = source.poisoned;
+        copy.poisoned.clone_from(&source.poisoned);
         self.insert(copy)
     }
 
@@ -300,6 +302,7 @@ fn same_number(a: &Variable, b: &Variable) -> bool {
     a.kind == b.kind && a.operands == b.operands && a.dtype == b.dtype && a.size == b.size
 }
 
+/// A hash of what makes variables equal; never 0.
 fn number(variable: &Variable) -> u64 {
     let (tag, payload) = match variable.kind {
         Kind::Literal(bits) => (0, bits),
@@ -317,7 +320,7 @@ fn number(variable: &Variable) -> u64 {
     hasher.write_u64(variable.size);
     hasher.write_u64(slot(0) | slot(1) << 32);
     hasher.write_u64(slot(2) | slot(3) << 32);
-    hasher.finish()
+    hasher.finish().max(1)
 }
 
 /// Multiply-and-fold hashing: a few cycles a word, good enough in all bits for a hash table.

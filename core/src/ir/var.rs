@@ -118,9 +118,9 @@ pub struct Variable {
     /// Name given with `set_label`.
     pub label: Option<Arc<str>>,
     /// Set when a write into `data` did not finish (S16): the write's name and line.
-    pub poisoned: Option<(&'static str, u32)>,
-    /// Whether value numbering knows the variable.
-    pub(crate) numbered: bool,
+    pub poisoned: Option<Box<(&'static str, u32)>>,
+    /// Hash under which value numbering knows the variable; 0 if it does not.
+    pub(crate) number: u64,
 }
 
 impl Variable {
@@ -139,7 +139,7 @@ impl Variable {
             data: None,
             label: None,
             poisoned: None,
-            numbered: false,
+            number: 0,
         }
     }
 
