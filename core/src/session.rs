@@ -1,55 +1,25 @@
 //! A session: the variable table, a device, its caches. The only place where recording and evaluation
 //! meet. There are no globals; sessions share what they want through a [`Runtime`].
 
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use xxhash_rust::xxh3::xxh3_64;
-
-use crate::alloc::{Allocator, Bytes, MemoryInfo};
+use crate::alloc::{Bytes, MemoryInfo};
 use crate::array::Array;
-use crate::backend::{self, Backend, DeviceChoice};
+use crate::backend::{Backend, DeviceChoice};
 use crate::dtype::{DType, Element, Scalar};
 use crate::error::{Error, Result};
 use crate::eval::Evaluator;
 use crate::eval::cache::Cache;
 use crate::eval::history::{History, LaunchRecord};
 use crate::eval::schedule::{Keep, Plan, Scratch, schedule};
+use crate::flags::{BOUNDS_CHECK, CSE, FOLD, FORBID_EVAL, Flags};
 use crate::ir::table::Table;
 use crate::ir::var::{Kind, VarId, Variable};
 use crate::log::{Log, LogQueue, LogSink};
+use crate::runtime::Runtime;
 use crate::trace::{Recorder, Settings};
-
-/// A device with its memory and workers, shared by sessions.
-pub struct Runtime {
-    backend: Arc<dyn Backend>,
-    memory: Arc<Allocator>,
-    /// Identifies the device in kernel hashes.
-    target: u64,
-}
-
-impl Runtime {
-    /// Opens a device. `threads` counts the caller; `memory_limit` in bytes, by default 90 % of what is
-    /// available.
-    ///
-    /// # Errors
-    /// `NoDevice`.
-    pub fn new(
-        device: DeviceChoice,
-        threads: usize,
-        memory_limit: Option<u64>,
-    ) -> Result<Arc<Self>> {
-        Ok(Self::on(backend::open(device, threads)?, memory_limit))
-    }
-
-    /// A runtime over any implementation of a device.
-    pub fn on(backend: Arc<dyn Backend>, memory_limit: Option<u64>) -> Arc<Self> {
-        let memory = Allocator::new(backend.clone(), memory_limit);
-        let target = xxh3_64(backend.name().as_bytes());
-        Arc::new(Self { backend, memory, target })
-    }
-}
 
 /// A clock: the time since some fixed point.
 pub type Clock = Arc<dyn Fn() -> Duration + Send + Sync>;
@@ -159,41 +129,6 @@ struct Inner {
 struct Compiler {
     cache: Cache,
     scratch: Scratch,
-}
-
-/// Switches of a session, by name in [`FLAGS`].
-struct Flags([AtomicBool; FLAGS.len()]);
-
-/// Name, initial value and meaning of each flag.
-pub const FLAGS: [(&str, bool, &str); 4] = [
-    ("cse", true, "equal operations are recorded once"),
-    ("fold", true, "x * 1, select(true, a, b) and the like are simplified while recording"),
-    ("bounds_check", true, "gathers and scatters report indices out of bounds"),
-    ("forbid_eval", false, "an evaluation that is not asked for with eval() is an error"),
-];
-
-const CSE: usize = 0;
-const FOLD: usize = 1;
-const BOUNDS_CHECK: usize = 2;
-const FORBID_EVAL: usize = 3;
-
-impl Default for Flags {
-    fn default() -> Self {
-        Self(FLAGS.map(|(_, value, _)| AtomicBool::new(value)))
-    }
-}
-
-impl Flags {
-    fn get(&self, flag: usize) -> bool {
-        self.0[flag].load(Ordering::Relaxed)
-    }
-
-    fn find(name: &str) -> Result<usize> {
-        FLAGS.iter().position(|(known, ..)| *known == name).ok_or_else(|| Error::UnknownFlag {
-            name: name.into(),
-            known: FLAGS.map(|(known, ..)| known).join(", "),
-        })
-    }
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -496,7 +431,7 @@ impl Session {
         self.0.log.set_level(level);
     }
 
-    /// The value of a flag of [`FLAGS`].
+    /// The value of a flag of [`flags::FLAGS`](crate::flags::FLAGS).
     ///
     /// # Errors
     /// `UnknownFlag`.
@@ -504,13 +439,13 @@ impl Session {
         Ok(self.0.flags.get(Flags::find(name)?))
     }
 
-    /// Sets a flag of [`FLAGS`].
+    /// Sets a flag of [`flags::FLAGS`](crate::flags::FLAGS).
     ///
     /// # Errors
     /// `UnknownFlag`.
     pub fn set_flag(&self, name: &str, value: bool) -> Result<()> {
         let flag = Flags::find(name)?;
-        self.0.flags.0[flag].store(value, Ordering::Relaxed);
+        self.0.flags.set(flag, value);
         if flag == CSE {
             self.with_table(|table| table.value_numbering = value);
         }

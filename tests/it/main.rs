@@ -7,3 +7,4 @@ mod fmod;
 mod pcg32;
 mod pipeline;
 mod programs;
+mod tidy;

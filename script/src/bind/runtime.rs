@@ -1,6 +1,6 @@
 //! Evaluation, memory, settings: the functions about the session, and their `cuda_` aliases.
 
-use porcini_core::session::FLAGS;
+use porcini_core::flags::FLAGS;
 use rhai::Dynamic;
 
 use super::Registry;

@@ -1,0 +1,47 @@
+//! Switches of a session.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use crate::error::{Error, Result};
+
+/// Switches of a session, by name in [`FLAGS`].
+pub(crate) struct Flags([AtomicBool; FLAGS.len()]);
+
+/// Name, initial value and meaning of each flag.
+pub const FLAGS: [(&str, bool, &str); 4] = [
+    ("cse", true, "equal operations are recorded once"),
+    ("fold", true, "x * 1, select(true, a, b) and the like are simplified while recording"),
+    ("bounds_check", true, "gathers and scatters report indices out of bounds"),
+    ("forbid_eval", false, "an evaluation that is not asked for with eval() is an error"),
+];
+
+pub(crate) const CSE: usize = 0;
+pub(crate) const FOLD: usize = 1;
+pub(crate) const BOUNDS_CHECK: usize = 2;
+pub(crate) const FORBID_EVAL: usize = 3;
+
+impl Default for Flags {
+    fn default() -> Self {
+        Self(FLAGS.map(|(_, value, _)| AtomicBool::new(value)))
+    }
+}
+
+impl Flags {
+    /// The value of a flag.
+    pub(crate) fn get(&self, flag: usize) -> bool {
+        self.0[flag].load(Ordering::Relaxed)
+    }
+
+    /// Changes a flag.
+    pub(crate) fn set(&self, flag: usize, value: bool) {
+        self.0[flag].store(value, Ordering::Relaxed);
+    }
+
+    /// The number of the flag called `name`.
+    pub(crate) fn find(name: &str) -> Result<usize> {
+        FLAGS.iter().position(|(known, ..)| *known == name).ok_or_else(|| Error::UnknownFlag {
+            name: name.into(),
+            known: FLAGS.map(|(known, ..)| known).join(", "),
+        })
+    }
+}
