@@ -26,7 +26,8 @@ impl System {
 
     fn search_path(&self) -> Vec<PathBuf> {
         let listed = std::env::var_os("PORCINI_PATH").unwrap_or_default();
-        std::iter::once(self.root.clone()).chain(std::env::split_paths(&listed)).collect()
+        let listed = std::env::split_paths(&listed).filter(|path| !path.as_os_str().is_empty());
+        std::iter::once(self.root.clone()).chain(listed).collect()
     }
 }
 

@@ -139,7 +139,8 @@ impl Error {
             innermost = inner;
         }
         calls.reverse();
-        let location = location(innermost.position(), &cell.0, &cell.1);
+        let location = location(innermost.position(), &cell.0, &cell.1)
+            .or_else(|| late_location(innermost, &cell.0, &cell.1));
         let mut diagnostic = Diagnosis { around, location: location.as_ref(), hints: Vec::new() };
         let (kind, message) = diagnostic.of(innermost, !calls.is_empty());
         let hints = diagnostic.hints;
@@ -160,6 +161,15 @@ fn location(position: Position, source: &str, text: &str) -> Option<Location> {
     let content = text.lines().nth(line - 1).unwrap_or("").to_string();
     let column = position.position().unwrap_or(1);
     Some(Location { source: source.into(), line, column, text: content })
+}
+
+/// The line that an error names whose cause ran earlier.
+fn late_location(error: &EvalAltResult, source: &str, text: &str) -> Option<Location> {
+    let EvalAltResult::ErrorRuntime(value, _) = error else { return None };
+    let line = usize::try_from(value.read_lock::<Fault>()?.line?).ok()?;
+    let content = text.lines().nth(line - 1)?;
+    let column = content.chars().take_while(|c| c.is_whitespace()).count() + 1;
+    Some(Location { source: source.into(), line, column, text: content.into() })
 }
 
 /// Finds message and hints for one error.

@@ -13,6 +13,8 @@ pub(crate) type Result<T> = std::result::Result<T, Box<EvalAltResult>>;
 pub(crate) struct Fault {
     pub(crate) message: String,
     pub(crate) hint: Option<String>,
+    /// Line that an error names which comes later than its cause.
+    pub(crate) line: Option<u32>,
 }
 
 impl fmt::Display for Fault {
@@ -23,7 +25,7 @@ impl fmt::Display for Fault {
 
 /// An error with a message.
 pub(crate) fn fault(message: impl Into<String>) -> Box<EvalAltResult> {
-    raise(Fault { message: message.into(), hint: None })
+    raise(Fault { message: message.into(), hint: None, line: None })
 }
 
 /// An error with a message and what to do about it.
@@ -31,11 +33,20 @@ pub(crate) fn fault_with_hint(
     message: impl Into<String>,
     hint: impl Into<String>,
 ) -> Box<EvalAltResult> {
-    raise(Fault { message: message.into(), hint: Some(hint.into()) })
+    raise(Fault { message: message.into(), hint: Some(hint.into()), line: None })
 }
 
 fn raise(fault: Fault) -> Box<EvalAltResult> {
     EvalAltResult::ErrorRuntime(Dynamic::from(fault), Position::NONE).into()
+}
+
+/// An error of core; a bounds error knows the line that recorded the access.
+pub(crate) fn late_fault(error: &core::Error) -> Box<EvalAltResult> {
+    let line = match error {
+        core::Error::Bounds { line, .. } | core::Error::Poisoned { line, .. } => Some(*line),
+        _ => None,
+    };
+    raise(Fault { message: error.to_string(), hint: None, line: line.filter(|&line| line > 0) })
 }
 
 /// Why a script was stopped for good; scripts cannot catch it.
@@ -62,7 +73,7 @@ impl<T> IntoFault<T> for core::Result<T> {
     fn or_fault(self) -> Result<T> {
         self.map_err(|error| match error {
             core::Error::Interrupted => stop(Stop::Interrupt),
-            error => fault(error.to_string()),
+            error => late_fault(&error),
         })
     }
 }

@@ -12,7 +12,7 @@ use rhai::{AST, Dynamic, Engine, EvalAltResult, Expr, OptimizationLevel, Scope, 
 use crate::bind::{self, FunctionDoc};
 use crate::context::Context;
 use crate::error::{Error, ErrorKind, Surroundings};
-use crate::fault::Stop;
+use crate::fault::{Stop, late_fault};
 use crate::help;
 use crate::host::Host;
 use crate::resolver::Resolver;
@@ -154,7 +154,7 @@ impl Interpreter {
         let pending = self.context.session.take_error();
         let value = result?;
         if let Some(error) = pending {
-            return Err(Box::new(self.late_error(&error, text, name)));
+            return Err(Box::new(self.diagnose(&late_fault(&error), text, name)));
         }
         self.show(value, text).map_err(|error| Box::new(self.diagnose(&error, text, name)))
     }
@@ -212,7 +212,7 @@ impl Interpreter {
         }
         let shown = self.context.text(&value)?;
         if let Some(error) = self.context.session.take_error() {
-            return Err(crate::fault::fault(error.to_string()));
+            return Err(late_fault(&error));
         }
         self.scope.set_or_push(LAST, value);
         Ok(Outcome { text: Some(shown) })
@@ -237,22 +237,6 @@ impl Interpreter {
             deleted: &deleted,
         };
         Error::new(error, &around)
-    }
-
-    /// A bounds error that nothing read reported: it has a line, but no column.
-    fn late_error(&self, error: &porcini_core::Error, text: &str, name: &str) -> Error {
-        let mut late = Error::plain(ErrorKind::Runtime, error.to_string());
-        if let porcini_core::Error::Bounds { line, .. } = error
-            && let Some(content) = text.lines().nth((*line as usize).wrapping_sub(1))
-        {
-            late.location = Some(crate::error::Location {
-                source: name.into(),
-                line: *line as usize,
-                column: content.len() - content.trim_start().len() + 1,
-                text: content.into(),
-            });
-        }
-        late
     }
 
     fn signatures(&self) -> Vec<(String, String)> {

@@ -5,7 +5,7 @@ use std::any::TypeId;
 use porcini_core::ir::op::{OPS, Op, OpInfo, Shape};
 use porcini_core::trace::functions::{FUNCTIONS, Function};
 use porcini_core::{Array, Operand, Result as CoreResult, Session, vector};
-use rhai::Dynamic;
+use rhai::{Dynamic, EvalAltResult, ImmutableString, NativeCallContext};
 
 use super::Registry;
 use crate::context::Context;
@@ -319,9 +319,63 @@ fn leaves_of_vector(op: &str, v: &ArrayRef) -> Result<Vec<Array>> {
     components.iter().map(|component| component.array(op)).collect()
 }
 
-/// What Rhai would do silently with values it does not know (comparison by type, text by `+`).
+/// What Rhai does silently with values it does not know: text by `+`, equality of lists by type.
 fn traps(registry: &mut Registry<'_>) {
-    registry.on_array("contains", 2, |_, _, _, _| -> Result<bool> {
-        Err(fault_with_hint("in: arrays are compared lane by lane", "write any(x == value)"))
+    let (text, array) = (TypeId::of::<ImmutableString>(), TypeId::of::<ArrayRef>());
+    for types in [[text, array], [array, text]] {
+        registry.engine.register_raw_fn("+", types, |_, args| -> Result<ArrayRef> {
+            for arg in args.iter() {
+                Arg::new("+", arg)?;
+            }
+            Err(fault("+: expected an array or a number"))
+        });
+    }
+    registry.on_array("contains", 2, |_, _, _, _| -> Result<bool> { Err(compared_by_lane("in")) });
+    let engine = &mut *registry.engine;
+    engine.register_fn(
+        "contains",
+        |call: NativeCallContext<'_>, list: &mut rhai::Array, value: Dynamic| -> Result<bool> {
+            for item in list.iter() {
+                if equal(&call, "in", item, &value)? {
+                    return Ok(true);
+                }
+            }
+            Ok(false)
+        },
+    );
+    engine.register_fn("==", |call: NativeCallContext<'_>, a: rhai::Array, b: rhai::Array| {
+        equal_lists(&call, "==", &a, &b)
     });
+    engine.register_fn("!=", |call: NativeCallContext<'_>, a: rhai::Array, b: rhai::Array| {
+        equal_lists(&call, "!=", &a, &b).map(|equal| !equal)
+    });
+}
+
+fn equal_lists(
+    call: &NativeCallContext<'_>,
+    op: &str,
+    a: &[Dynamic],
+    b: &[Dynamic],
+) -> Result<bool> {
+    let mut same = a.len() == b.len();
+    for (a, b) in a.iter().zip(b) {
+        same &= equal(call, op, a, b)?;
+    }
+    Ok(same)
+}
+
+fn equal(call: &NativeCallContext<'_>, op: &str, a: &Dynamic, b: &Dynamic) -> Result<bool> {
+    if a.is::<ArrayRef>() || b.is::<ArrayRef>() {
+        return Err(compared_by_lane(op));
+    }
+    call.call_native_fn::<bool>("==", (a.clone(), b.clone()))
+}
+
+fn compared_by_lane(op: &str) -> Box<EvalAltResult> {
+    fault_with_hint(
+        format!(
+            "{op}: arrays are compared lane by lane, so they are not equal or unequal as a whole"
+        ),
+        "write all(a == b), or any(x == value)",
+    )
 }
