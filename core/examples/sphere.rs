@@ -2,6 +2,8 @@
 //!
 //! Run with `cargo run --release -p porcini-core --example sphere`; prints `0.523543`.
 
+#![expect(clippy::print_stdout, reason = "an example shows its result")]
+
 use porcini_core::random::{PCG32_DEFAULT_STATE, Pcg32};
 use porcini_core::{DType, Result, Scalar, Session, vector};
 

@@ -179,8 +179,8 @@ impl fmt::Display for Bytes {
             value /= 1024.0;
             unit = next;
         }
-        let digits = if value < 1.0 { 0 } else { value.log10().floor().max(0.0) as usize };
-        let text = format!("{value:.*}", 4_usize.saturating_sub(digits));
+        let decimals = [10.0, 100.0, 1000.0, 1e4].iter().filter(|&&limit| value < limit).count();
+        let text = format!("{value:.decimals$}");
         let text = if text.contains('.') {
             text.trim_end_matches('0').trim_end_matches('.')
         } else {
@@ -212,7 +212,7 @@ mod tests {
     fn classes_waste_at_most_an_eighth() {
         for bytes in [1, 63, 64, 65, 4096, 5000, 1 << 20, (1 << 20) + 1, 3_000_000_000] {
             let capacity = round_up(bytes).unwrap();
-            assert!(capacity >= bytes && capacity % 64 == 0);
+            assert!(capacity >= bytes && capacity.is_multiple_of(64));
             assert!(bytes < 512 || capacity - bytes <= bytes / 8, "{bytes} -> {capacity}");
         }
         assert_eq!(round_up(usize::MAX), None);

@@ -161,7 +161,9 @@ impl Array {
     /// # Errors
     /// `UnsupportedType`, `SizeMismatch`, `ForeignArray`. Bounds errors come later.
     pub fn gather(&self, index: &Self, active: Option<&Self>) -> Result<Self> {
-        self.check_session("gather", index)?;
+        for other in [index].into_iter().chain(active) {
+            self.check_session("gather", other)?;
+        }
         self.session
             .record(|recorder| recorder.gather(self.id, index.id, active.map(|active| active.id)))
     }
@@ -177,7 +179,9 @@ impl Array {
         index: &Self,
         active: Option<&Self>,
     ) -> Result<()> {
-        self.check_session(op.name(), index)?;
+        for other in [index].into_iter().chain(active) {
+            self.check_session(op.name(), other)?;
+        }
         let value = value.into();
         if let Operand::Array(value) = value {
             self.check_session(op.name(), value)?;

@@ -32,10 +32,16 @@ impl Pcg32 {
     /// `SizeMismatch`, `ForeignArray`.
     pub fn new(session: &Session, state: impl Into<Seed>, stream: impl Into<Seed>) -> Result<Self> {
         let state = state.into().array(session)?;
-        let stream = stream.into().array(session)?;
-        let inc = stream.session().record(|recorder| {
-            recorder.expand("PCG32", &[stream.id()], |x| (x[0] << 1) | x[0].bits(1))
-        })?;
+        let inc = match stream.into() {
+            // A number stays one, which costs nothing.
+            Seed::Number(stream) => session.full(DType::U64, stream << 1 | 1, 1)?,
+            stream @ Seed::Array(_) => {
+                let stream = stream.array(session)?;
+                stream.session().record(|recorder| {
+                    recorder.expand("PCG32", &[stream.id()], |x| (x[0] << 1) | x[0].bits(1))
+                })?
+            }
+        };
         // The published seeding steps from state 0, adds the seed and steps again.
         let state = inc.apply(Op::Add, &[(&state).into()])?;
         let mut rng = Self { state, inc };

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use crate::alloc::{Allocator, MemoryInfo};
+use crate::alloc::{Allocator, Bytes, MemoryInfo};
 use crate::array::Array;
 use crate::backend::{self, Backend, DeviceChoice};
 use crate::dtype::{DType, Element, Scalar};
@@ -13,7 +13,7 @@ use crate::error::{Error, Result};
 use crate::eval::Evaluator;
 use crate::eval::cache::Cache;
 use crate::eval::history::{History, LaunchRecord};
-use crate::eval::schedule::{Plan, schedule};
+use crate::eval::schedule::{Plan, Scratch, schedule};
 use crate::ir::table::Table;
 use crate::ir::var::{Kind, VarId, Variable};
 use crate::log::{Log, LogQueue, LogSink};
@@ -117,7 +117,7 @@ impl SessionBuilder {
         let start = Instant::now();
         Ok(Session(Arc::new(Inner {
             table: Mutex::new(Table::new(LogQueue::new(log.clone()))),
-            cache: Mutex::default(),
+            compiler: Mutex::default(),
             history: Mutex::default(),
             pending: Mutex::default(),
             line: AtomicU32::new(0),
@@ -135,7 +135,7 @@ pub struct Session(Arc<Inner>);
 
 struct Inner {
     table: Mutex<Table>,
-    cache: Mutex<Cache>,
+    compiler: Mutex<Compiler>,
     history: Mutex<History>,
     pending: Mutex<Option<Error>>,
     line: AtomicU32,
@@ -143,6 +143,13 @@ struct Inner {
     runtime: Arc<Runtime>,
     log: Log,
     clock: Clock,
+}
+
+/// What one evaluation at a time works with.
+#[derive(Default)]
+struct Compiler {
+    cache: Cache,
+    scratch: Scratch,
 }
 
 /// Switches of a session, by name in [`FLAGS`].
@@ -325,9 +332,9 @@ impl Session {
     ///
     /// # Errors
     /// `OutOfMemory`, `Interrupted`, `Poisoned`, or what the device's compiler says; the session stays as
-    /// it was. Bounds errors come later, see [`Session::take_error`].
+    /// it was. `ForeignArray` for arrays of another session. Bounds errors come later, see [`Session::take_error`].
     pub fn eval(&self, arrays: &[&Array]) -> Result<()> {
-        let ids: Vec<VarId> = arrays.iter().map(|array| array.id()).collect();
+        let ids = self.ids("eval", arrays)?;
         self.evaluate(&ids)?;
         arrays.iter().try_for_each(|array| array.materialize())
     }
@@ -338,13 +345,14 @@ impl Session {
     /// As [`Session::eval`].
     pub fn eval_all(&self) -> Result<()> {
         let ids = self.with_table(|table| {
-            let held = table.iter().filter(|(_, variable)| variable.external > 0);
-            let wanted = held.filter(|(_, v)| v.kind != Kind::Data && v.kind.number().is_none());
-            let mut ids: Vec<(u64, VarId)> = wanted.map(|(id, v)| (v.serial, id)).collect();
-            ids.sort_unstable();
-            ids.into_iter().map(|(_, id)| id).collect::<Vec<_>>()
+            let ids = table.held_unevaluated();
+            // Another thread may drop its handle before the evaluation begins.
+            ids.iter().for_each(|&id| table.inc_external(id));
+            ids
         });
-        self.evaluate(&ids)
+        let result = self.evaluate(&ids);
+        self.with_table(|table| ids.iter().for_each(|&id| table.dec_external(id)));
+        result
     }
 
     /// Waits for the device, then reports the first bounds error since the last report.
@@ -364,10 +372,19 @@ impl Session {
     /// What evaluating the arrays would launch, without launching it.
     ///
     /// # Errors
-    /// `Poisoned`.
+    /// `Poisoned`, `ForeignArray`.
     pub fn plan(&self, arrays: &[&Array]) -> Result<Plan> {
-        let ids: Vec<VarId> = arrays.iter().map(|array| array.id()).collect();
-        self.with_table(|table| schedule(table, &ids, 0))
+        let ids = self.ids("plan", arrays)?;
+        let compiler = &mut *lock(&self.0.compiler);
+        self.with_table(|table| schedule(table, &ids, 0, &mut compiler.scratch))
+    }
+
+    /// The variables of arrays, which must belong to this session.
+    fn ids(&self, op: &'static str, arrays: &[&Array]) -> Result<Vec<VarId>> {
+        let id = |array: &&Array| {
+            if self.is(array.session()) { Ok(array.id()) } else { Err(Error::ForeignArray { op }) }
+        };
+        arrays.iter().map(id).collect()
     }
 
     /// Evaluates because `what` looks at contents.
@@ -395,12 +412,13 @@ impl Session {
     ) -> Result<R> {
         let inner = &*self.0;
         let result = {
-            let mut cache = lock(&inner.cache);
+            let compiler = &mut *lock(&inner.compiler);
             work(&mut Evaluator {
                 table: &inner.table,
                 backend: &*inner.runtime.backend,
                 memory: &inner.runtime.memory,
-                cache: &mut cache,
+                cache: &mut compiler.cache,
+                scratch: &mut compiler.scratch,
                 history: &inner.history,
                 log: &inner.log,
                 clock: &*inner.clock,
@@ -484,7 +502,10 @@ impl Session {
 
     /// Gives freed memory back to the device; the number of blocks and bytes.
     pub fn malloc_trim(&self) -> (usize, u64) {
-        self.0.runtime.memory.trim()
+        let (blocks, bytes) = self.0.runtime.memory.trim();
+        let freed = Bytes(bytes);
+        self.0.log.line(1, || format!("malloc_trim(): freed {blocks} blocks ({freed})"));
+        (blocks, bytes)
     }
 
     /// Device memory in use, kept and allowed.
@@ -494,7 +515,7 @@ impl Session {
 
     /// Number of kernel structures compiled.
     pub fn n_kernels(&self) -> usize {
-        lock(&self.0.cache).len()
+        lock(&self.0.compiler).cache.len()
     }
 
     pub(crate) fn backend(&self) -> &dyn Backend {
@@ -514,12 +535,17 @@ fn range_size(start: Scalar, stop: Scalar, step: Scalar) -> Result<u64> {
         op: "arange",
         what: format!("{start} to {stop} by {step} is no finite range"),
     };
-    if let (Scalar::Int(start), Scalar::Int(stop), Scalar::Int(step)) = (start, stop, step) {
-        let (distance, step) = (i128::from(stop) - i128::from(start), i128::from(step));
-        if step == 0 {
-            return Err(Error::Argument { op: "arange", what: "the step is zero".into() });
-        }
-        let n = (distance + step - step.signum()).div_euclid(step).max(0);
+    if step.to_f64() == 0.0 {
+        return Err(Error::Argument { op: "arange", what: "the step is zero".into() });
+    }
+    let integer = |number: Scalar| match number {
+        Scalar::Int(i) => Some(i128::from(i)),
+        Scalar::UInt(u) => Some(i128::from(u)),
+        Scalar::Bool(_) | Scalar::Float(_) => None,
+    };
+    if let (Some(start), Some(stop), Some(step)) = (integer(start), integer(stop), integer(step)) {
+        let distance = stop - start;
+        let n = ((distance + step - step.signum()) / step).max(0);
         return u64::try_from(n).map_err(|_| too_many());
     }
     let n = ((stop.to_f64() - start.to_f64()) / step.to_f64()).ceil().max(0.0);
@@ -544,9 +570,14 @@ mod tests {
         assert_eq!(n(0, 10, 1), 10);
         assert_eq!(n(10, 0, -1), 10);
         assert_eq!(n(10, 0, -3), 4);
+        assert_eq!(n(10, 0, -2), 5);
+        assert_eq!(n(0, 5, -3), 0);
         assert_eq!(n(5, 5, 1), 0);
         assert_eq!(n(5, 0, 1), 0);
         let float = range_size(Scalar::Float(0.0), Scalar::Float(1.0), Scalar::Float(0.25));
         assert_eq!(float.unwrap(), 4);
+        let beyond = range_size(Scalar::UInt(1 << 63), Scalar::UInt((1 << 63) + 3), Scalar::Int(1));
+        assert_eq!(beyond.unwrap(), 3);
+        assert!(range_size(Scalar::Float(0.0), Scalar::Float(0.0), Scalar::Float(0.0)).is_err());
     }
 }

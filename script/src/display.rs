@@ -125,12 +125,12 @@ impl Columns {
             }
         }
         let long = lanes > options.threshold && lanes > 2 * options.edge;
-        let parts =
-            if long { vec![0..options.edge, lanes - options.edge..lanes] } else { vec![0..lanes] };
+        let head = 0..if long { options.edge } else { lanes };
+        let tail = if long { lanes - options.edge } else { lanes }..lanes;
         let mut columns = Vec::with_capacity(leaves.len());
         for leaf in &leaves {
             let mut column = Vec::new();
-            for part in &parts {
+            for part in [&head, &tail] {
                 if leaf.size() == 1 && lanes != 1 {
                     let value = leaf.item(0).or_fault()?;
                     column.extend(part.clone().map(|_| value));
@@ -178,7 +178,8 @@ impl Columns {
     }
 }
 
-/// `format("{:.9} and {}", x, y)`: `{}` shows a value as `print` does, `{:.N}` floats with N digits.
+/// `format("{:.9} and {:>8}", x, y)`: `{}` shows a value as `print` does; after a colon stand the
+/// alignment `<` or `>` and width of a column, and after a dot the digits of floats.
 pub(crate) fn format(template: &str, values: &[Dynamic], options: PrintOptions) -> Result<String> {
     let mut out = String::new();
     let mut values = values.iter();
@@ -195,21 +196,56 @@ pub(crate) fn format(template: &str, values: &[Dynamic], options: PrintOptions) 
         let Some(end) = end else {
             return Err(fault("format: a brace without partner; write {{ or }} for a brace"));
         };
-        let digits =
-            match &tail[1..end] {
-                "" => options.digits,
-                spec => spec.strip_prefix(":.").and_then(|digits| digits.parse().ok()).ok_or_else(
-                    || fault(format!("format: unknown {{{spec}}}, expected {{}} or {{:.DIGITS}}")),
-                )?,
-            };
+        let field = Field::parse(&tail[1..end], options)?;
         let value = values.next().ok_or_else(|| fault("format: more {} than values"))?;
-        out.push_str(&text(value, PrintOptions { digits, ..options })?);
+        out.push_str(&field.fill(&text(value, PrintOptions { digits: field.digits, ..options })?));
         rest = &tail[end + 1..];
     }
     out.push_str(rest);
     match values.len() {
         0 => Ok(out),
         n => Err(fault(format!("format: {n} values more than {{}}"))),
+    }
+}
+
+/// How one value of [`format`] is laid out.
+struct Field {
+    right: bool,
+    width: usize,
+    digits: usize,
+}
+
+/// Widest column that a format may ask for.
+const MAX_WIDTH: usize = 10_000;
+
+impl Field {
+    fn parse(spec: &str, options: PrintOptions) -> Result<Self> {
+        let bad =
+            || fault(format!("format: unknown {{{spec}}}, expected {{}}, {{:.9}} or {{:>12.4}}"));
+        let mut field = Self { right: false, width: 0, digits: options.digits };
+        if spec.is_empty() {
+            return Ok(field);
+        }
+        let rest = spec.strip_prefix(':').ok_or_else(bad)?;
+        let aligned = rest.strip_prefix(['<', '>']);
+        field.right = rest.starts_with('>');
+        let (width, digits) = match aligned.unwrap_or(rest).split_once('.') {
+            Some((width, digits)) => (width, Some(digits)),
+            None => (aligned.unwrap_or(rest), None),
+        };
+        if !width.is_empty() {
+            field.width = width.parse().ok().filter(|&w| w <= MAX_WIDTH).ok_or_else(bad)?;
+        }
+        if let Some(digits) = digits {
+            field.digits =
+                digits.parse().ok().filter(|&d| (1..=17).contains(&d)).ok_or_else(bad)?;
+        }
+        Ok(field)
+    }
+
+    fn fill(&self, text: &str) -> String {
+        let width = self.width;
+        if self.right { format!("{text:>width$}") } else { format!("{text:<width$}") }
     }
 }
 
@@ -247,5 +283,9 @@ mod tests {
         assert!(format("{} {}", &one, options).is_err());
         assert!(format("x", &one, options).is_err());
         assert!(format("{", &one, options).is_err());
+        assert_eq!(
+            format("{:>6}|{:<6.2}|", &[1.5.into(), 2.25.into()], options).unwrap(),
+            "   1.5|2.2   |"
+        );
     }
 }

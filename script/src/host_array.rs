@@ -45,6 +45,14 @@ macro_rules! host_data {
                 match dtype { $(DType::$variant => Self::$variant(ArrayD::default(shape)),)* }
             }
 
+            fn ravel(&self) -> Self {
+                match self { $(Self::$variant(array) => {
+                    let elements: Vec<$t> = array.iter().copied().collect();
+                    Self::$variant(ArrayD::from_shape_vec(IxDyn(&[elements.len()]), elements)
+                        .expect("internal error: a vector has the length of its shape"))
+                })* }
+            }
+
             /// Element by its index in row-major order.
             fn element(&self, i: usize) -> Option<Scalar> {
                 match self { $(Self::$variant(array) => {
@@ -115,6 +123,11 @@ impl HostRef {
         Ok(Self::new(data, Some(value.copy())))
     }
 
+    /// All elements in row-major order, as one dimension.
+    pub(crate) fn ravel(&self) -> Self {
+        Self::new(self.0.borrow().data.ravel(), None)
+    }
+
     /// The arrays that fill it, until it is filled.
     pub(crate) fn source(&self) -> Option<ArrayRef> {
         self.0.borrow().source.clone()
@@ -161,10 +174,9 @@ impl HostRef {
     pub(crate) fn text(&self, options: PrintOptions) -> Result<String> {
         let host = self.0.borrow();
         let (shape, dtype) = (host.data.shape(), host.data.dtype());
-        let mut lines = nested(&host.data, &shape, 0, 1, options);
+        let lines = nested(&host.data, &shape, 0, 1, options);
         let extents: Vec<String> = shape.iter().map(ToString::to_string).collect();
-        lines.push_str(&format!("\nndarray {dtype} [{}]", extents.join(", ")));
-        Ok(lines)
+        Ok(format!("{lines}\nndarray {dtype} [{}]", extents.join(", ")))
     }
 
     /// Reads an `.npy` file. 8- and 16-bit integers come as 32-bit ones, half floats are not read.

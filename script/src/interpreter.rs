@@ -96,9 +96,9 @@ impl Interpreter {
     ///
     /// # Errors
     /// If the device is not there.
-    pub fn new(host: Rc<dyn Host>, options: &Options) -> Result<Self, Error> {
+    pub fn new(host: Rc<dyn Host>, options: &Options) -> Result<Self, Box<Error>> {
         let session = session(&host, options)
-            .map_err(|error| Error::plain(ErrorKind::Runtime, error.to_string()))?;
+            .map_err(|error| Box::new(Error::plain(ErrorKind::Runtime, error.to_string())))?;
         let context = Context::new(session, host.clone());
         let mut engine = Engine::new();
         configure(&mut engine, &host);
@@ -134,21 +134,21 @@ impl Interpreter {
     ///
     /// # Errors
     /// What went wrong, where and what to do; `ErrorKind::Exit` if the script wants to end.
-    pub fn execute(&mut self, text: &str, name: &str) -> Result<Outcome, Error> {
+    pub fn execute(&mut self, text: &str, name: &str) -> Result<Outcome, Box<Error>> {
         let text = &without_shebang(text);
         let result = catch_unwind(AssertUnwindSafe(|| self.run(text, name)));
         let result = match result {
-            Ok(result) => result.map_err(|error| self.diagnose(&error, text, name)),
-            Err(panic) => Err(internal_error(panic.as_ref())),
+            Ok(result) => result.map_err(|error| Box::new(self.diagnose(&error, text, name))),
+            Err(panic) => Err(Box::new(internal_error(panic.as_ref()))),
         };
         self.tidy_scope();
         self.context.session.set_line(0);
         let pending = self.context.session.take_error();
         let value = result?;
         if let Some(error) = pending {
-            return Err(self.late_error(&error, text, name));
+            return Err(Box::new(self.late_error(&error, text, name)));
         }
-        self.show(value, text).map_err(|error| self.diagnose(&error, text, name))
+        self.show(value, text).map_err(|error| Box::new(self.diagnose(&error, text, name)))
     }
 
     fn run(&mut self, text: &str, name: &str) -> Result<Dynamic, Box<EvalAltResult>> {

@@ -2,5 +2,10 @@
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+mod accuracy;
+mod fmod;
 mod golden;
 mod idiv;
+mod pcg32;
+mod pipeline;
+mod programs;

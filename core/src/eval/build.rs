@@ -2,7 +2,7 @@
 
 use xxhash_rust::xxh3::xxh3_128_with_seed;
 
-use super::schedule::{Binding, Group, Launch, Walk, is_memory_operand};
+use super::schedule::{Binding, Group, Launch, SlotMap, Walk, is_memory_operand};
 use crate::dtype::DType;
 use crate::ir::kernel::{
     Access, BufferIndex, BufferParam, Code, End, Inst, Kernel, KernelHash, Reg,
@@ -21,12 +21,28 @@ pub(super) struct Builder<'w, 't> {
     target: u64,
     stage: u32,
     size: u64,
-    /// Number of the kernel being built; entries of the maps below are valid if they carry it.
-    kernel: u32,
-    reg_of: Vec<(u32, Reg)>,
-    buffer_of: Vec<(u32, BufferIndex)>,
+    known: &'w mut Registers,
     path: Vec<(VarId, usize)>,
     draft: Draft,
+}
+
+/// Where the kernel being built has the values of slots.
+#[derive(Default)]
+pub(super) struct Registers {
+    reg_of: SlotMap<Reg>,
+    buffer_of: SlotMap<BufferIndex>,
+}
+
+impl Registers {
+    pub(super) fn grow(&mut self, n_slots: usize) {
+        self.reg_of.grow(n_slots);
+        self.buffer_of.grow(n_slots);
+    }
+
+    fn clear(&mut self) {
+        self.reg_of.clear();
+        self.buffer_of.clear();
+    }
 }
 
 /// The kernel under construction.
@@ -44,16 +60,19 @@ struct Draft {
 }
 
 impl<'w, 't> Builder<'w, 't> {
-    pub(super) fn new(table: &'t Table, walk: &'w Walk<'t>, target: u64) -> Self {
+    pub(super) fn new(
+        table: &'t Table,
+        walk: &'w Walk<'t>,
+        target: u64,
+        known: &'w mut Registers,
+    ) -> Self {
         Self {
             table,
             walk,
             target,
             stage: 0,
             size: 0,
-            kernel: 0,
-            reg_of: vec![(0, Reg(0)); table.n_slots()],
-            buffer_of: vec![(0, BufferIndex(0)); table.n_slots()],
+            known,
             path: Vec::new(),
             draft: Draft::default(),
         }
@@ -61,7 +80,7 @@ impl<'w, 't> Builder<'w, 't> {
 
     /// The launch of one group.
     pub(super) fn build(&mut self, group: &Group) -> Launch {
-        self.kernel += 1;
+        self.known.clear();
         self.stage = group.stage;
         self.size = group.size;
         for &end in &group.ends {
@@ -139,23 +158,22 @@ impl<'w, 't> Builder<'w, 't> {
                 }
             }
         }
-        self.reg_of[id.index()].1
+        self.known.reg_of.get(id).expect("internal error: a value was not computed")
     }
 
     /// The register of a variable that needs no operands here: computed already, a number, or loaded.
     fn known(&mut self, id: VarId) -> Option<Reg> {
         let variable = self.table.get(id);
-        let (kernel, reg) = self.reg_of[id.index()];
-        let seen = kernel == self.kernel;
+        let seen = self.known.reg_of.get(id);
         match variable.kind {
             // Each use of a literal has its own place in the key (S3).
             Kind::Literal(bits) => {
                 let number = u32::try_from(self.draft.literals.len()).unwrap_or(u32::MAX);
                 self.draft.literals.push((variable.dtype, bits));
-                self.draft.n_ops += usize::from(!seen);
+                self.draft.n_ops += usize::from(seen.is_none());
                 return Some(self.emit(id, variable, Code::Literal(number), [None; 3], true));
             }
-            _ if seen => return Some(reg),
+            _ if seen.is_some() => return seen,
             Kind::Constant(bits) => {
                 self.draft.n_ops += 1;
                 return Some(self.emit(id, variable, Code::Constant(bits), [None; 3], true));
@@ -223,27 +241,24 @@ impl<'w, 't> Builder<'w, 't> {
         list.push(inst);
         let number = u32::try_from(list.len() - 1).unwrap_or(u32::MAX);
         let reg = Reg(number | mark);
-        self.reg_of[id.index()] = (self.kernel, reg);
+        self.known.reg_of.insert(id, reg);
         reg
     }
 
     /// The buffer parameter of a binding; a variable that is read twice has one.
     fn bind(&mut self, binding: Binding, dtype: DType, written: bool) -> BufferIndex {
-        let slot = match binding {
-            Binding::Read(id) => Some(id.index()),
+        let read = match binding {
+            Binding::Read(id) => Some(id),
             Binding::Write(_) | Binding::Update { .. } => None,
         };
-        if let Some(slot) = slot
-            && let (kernel, buffer) = self.buffer_of[slot]
-            && kernel == self.kernel
-        {
+        if let Some(buffer) = read.and_then(|id| self.known.buffer_of.get(id)) {
             return buffer;
         }
         let buffer = BufferIndex(u32::try_from(self.draft.buffers.len()).unwrap_or(u32::MAX));
         self.draft.buffers.push(BufferParam { dtype, written, length: None });
         self.draft.bindings.push(binding);
-        if let Some(slot) = slot {
-            self.buffer_of[slot] = (self.kernel, buffer);
+        if let Some(id) = read {
+            self.known.buffer_of.insert(id, buffer);
         }
         buffer
     }
@@ -275,10 +290,9 @@ impl Draft {
 
     fn finish(mut self, target: u64) -> (Kernel, Vec<Binding>) {
         let n_uniform = self.uniform.len();
-        let mut n_lengths = 0;
-        for length in self.buffers.iter_mut().filter_map(|buffer| buffer.length.as_mut()) {
-            *length = n_lengths;
-            n_lengths += 1;
+        let lengths = self.buffers.iter_mut().filter_map(|buffer| buffer.length.as_mut());
+        for (position, length) in (0..).zip(lengths) {
+            *length = position;
         }
         let accesses = self.number_accesses();
         let mut insts = self.uniform;

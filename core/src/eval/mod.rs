@@ -9,7 +9,6 @@ pub mod cache;
 pub mod history;
 pub mod schedule;
 
-use std::collections::HashSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -23,7 +22,7 @@ use crate::ir::var::{Kind, VarId};
 use crate::log::Log;
 use cache::{Cache, CacheResult};
 use history::{History, LaunchRecord};
-use schedule::{Binding, Launch, schedule};
+use schedule::{Binding, Launch, Scratch, schedule};
 
 /// Arrays named in an out-of-memory error.
 const LARGEST_SHOWN: usize = 5;
@@ -38,6 +37,8 @@ pub struct Evaluator<'s> {
     pub memory: &'s Arc<Allocator>,
     /// Its compiled kernels.
     pub cache: &'s mut Cache,
+    /// Maps of the scheduler.
+    pub scratch: &'s mut Scratch,
     /// Where launches are recorded.
     pub history: &'s Mutex<History>,
     /// Where lines go.
@@ -58,21 +59,20 @@ impl Evaluator<'_> {
     /// # Errors
     /// `OutOfMemory`, `Interrupted`, `Poisoned`, or what the device's compiler says.
     pub fn evaluate(&mut self, roots: &[VarId]) -> Result<()> {
-        let (plan, mut held) = {
+        let plan = {
             let mut table = lock(self.table);
-            let plan = schedule(&table, roots, 0)?;
-            let held = hold_results(&mut table, &plan.launches);
-            (plan, held)
+            let plan = schedule(&table, roots, 0, self.scratch)?;
+            plan.launches.iter().for_each(|launch| hold(&mut table, launch));
+            plan
         };
-        let result = self.run_plan(&plan, &mut held);
+        let mut n_done = 0;
+        let result = self.run_plan(&plan, &mut n_done);
         let mut table = lock(self.table);
-        for id in held {
-            table.dec_internal(id);
-        }
+        plan.launches[n_done..].iter().for_each(|launch| release(&mut table, launch));
         result
     }
 
-    fn run_plan(&mut self, plan: &schedule::Plan, held: &mut HashSet<VarId>) -> Result<()> {
+    fn run_plan(&mut self, plan: &schedule::Plan, n_done: &mut usize) -> Result<()> {
         for &id in &plan.fills {
             self.fill(id)?;
         }
@@ -81,9 +81,9 @@ impl Evaluator<'_> {
             let mut table = lock(self.table);
             for (id, buffer) in done {
                 table.become_data(id, buffer);
-                held.remove(&id);
-                table.dec_internal(id);
             }
+            release(&mut table, launch);
+            *n_done += 1;
         }
         Ok(())
     }
@@ -167,7 +167,7 @@ impl Evaluator<'_> {
                     bound.results.push((id, Arc::new(buffer)));
                 }
                 Binding::Update { result, target } => {
-                    self.bind_update(&mut bound, result, target)?
+                    self.bind_update(&mut bound, result, target)?;
                 }
             }
         }
@@ -262,19 +262,22 @@ struct Bound {
     in_place: Vec<(VarId, VarId)>,
 }
 
-/// Keeps results alive until they are committed, whatever other threads drop.
-fn hold_results(table: &mut Table, launches: &[Launch]) -> HashSet<VarId> {
-    let mut held = HashSet::new();
-    for binding in launches.iter().flat_map(|launch| &launch.bindings) {
-        match *binding {
-            Binding::Read(_) => {}
-            Binding::Write(id) | Binding::Update { result: id, .. } => {
-                table.inc_internal(id);
-                held.insert(id);
-            }
-        }
+/// Keeps what a launch reads and makes alive until it has run, whatever other threads drop and other
+/// launches commit: a value that was stored lets its operands go, but a later launch of the same stage
+/// may compute it again. An array that a later launch reads is not written in place before.
+fn hold(table: &mut Table, launch: &Launch) {
+    launch.bindings.iter().for_each(|binding| table.inc_internal(held_by(binding)));
+}
+
+/// Ends [`hold`].
+fn release(table: &mut Table, launch: &Launch) {
+    launch.bindings.iter().for_each(|binding| table.dec_internal(held_by(binding)));
+}
+
+fn held_by(binding: &Binding) -> VarId {
+    match *binding {
+        Binding::Read(id) | Binding::Write(id) | Binding::Update { result: id, .. } => id,
     }
-    held
 }
 
 fn bounds_error(access: &Access, word: u64, size: u64) -> Error {

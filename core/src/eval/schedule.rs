@@ -60,18 +60,72 @@ pub struct Plan {
     pub launches: Vec<Launch>,
 }
 
+/// Maps from slots, kept between evaluations: an evaluation then costs what it visits, however large the
+/// table has become.
+#[derive(Default)]
+pub struct Scratch {
+    nodes: SlotMap<u32>,
+    pub(super) registers: super::build::Registers,
+}
+
+impl Scratch {
+    fn grow(&mut self, n_slots: usize) {
+        self.nodes.grow(n_slots);
+        self.registers.grow(n_slots);
+    }
+}
+
+/// A map from slots that is emptied in constant time: entries count only if they carry its round.
+#[derive(Default)]
+pub(super) struct SlotMap<T> {
+    round: u32,
+    entries: Vec<(u32, T)>,
+}
+
+impl<T: Copy + Default> SlotMap<T> {
+    pub(super) fn grow(&mut self, n_slots: usize) {
+        if self.entries.len() < n_slots {
+            self.entries.resize(n_slots.next_power_of_two(), (0, T::default()));
+        }
+    }
+
+    /// Forgets all entries.
+    pub(super) fn clear(&mut self) {
+        self.round = self.round.wrapping_add(1);
+        if self.round == 0 {
+            self.entries.fill((0, T::default()));
+            self.round = 1;
+        }
+    }
+
+    pub(super) fn get(&self, id: VarId) -> Option<T> {
+        let (round, value) = self.entries[id.index()];
+        (round == self.round).then_some(value)
+    }
+
+    pub(super) fn insert(&mut self, id: VarId, value: T) {
+        self.entries[id.index()] = (self.round, value);
+    }
+}
+
 /// Plans the evaluation of `roots`; `target` identifies the backend in kernel hashes.
 ///
 /// # Errors
 /// `Poisoned` if a root depends on an array that a failed write left half done.
-pub fn schedule(table: &Table, roots: &[VarId], target: u64) -> Result<Plan> {
-    let mut walk = Walk::new(table);
+pub fn schedule(
+    table: &Table,
+    roots: &[VarId],
+    target: u64,
+    scratch: &mut Scratch,
+) -> Result<Plan> {
+    scratch.grow(table.n_slots());
+    let mut walk = Walk::new(table, &mut scratch.nodes);
     for &root in roots {
         walk.visit(root)?;
     }
     mark_stored(&mut walk, roots);
     let groups = group(&walk);
-    let mut builder = super::build::Builder::new(table, &walk, target);
+    let mut builder = super::build::Builder::new(table, &walk, target, &mut scratch.registers);
     let launches = groups.iter().map(|group| builder.build(group)).collect();
     Ok(Plan { fills: walk.fills, launches })
 }
@@ -91,8 +145,8 @@ pub(super) struct Node {
 pub(super) struct Walk<'t> {
     pub(super) table: &'t Table,
     pub(super) nodes: Vec<Node>,
-    /// Node number plus one of each slot; 0 if not visited.
-    node_of: Vec<u32>,
+    /// Node number of each slot, or [`PENDING`].
+    node_of: &'t mut SlotMap<u32>,
     fills: Vec<VarId>,
 }
 
@@ -100,23 +154,18 @@ pub(super) struct Walk<'t> {
 const PENDING: u32 = u32::MAX;
 
 impl<'t> Walk<'t> {
-    fn new(table: &'t Table) -> Self {
-        Self { table, nodes: Vec::new(), node_of: vec![0; table.n_slots()], fills: Vec::new() }
+    fn new(table: &'t Table, node_of: &'t mut SlotMap<u32>) -> Self {
+        node_of.clear();
+        Self { table, nodes: Vec::new(), node_of, fills: Vec::new() }
     }
 
     /// The node of a variable that is computed in this evaluation.
     pub(super) fn node(&self, id: VarId) -> Option<&Node> {
-        match self.node_of[id.index()] {
-            0 | PENDING => None,
-            number => Some(&self.nodes[number as usize - 1]),
-        }
+        self.node_of.get(id).and_then(|number| self.nodes.get(number as usize))
     }
 
     fn node_mut(&mut self, id: VarId) -> Option<&mut Node> {
-        match self.node_of[id.index()] {
-            0 | PENDING => None,
-            number => Some(&mut self.nodes[number as usize - 1]),
-        }
+        self.node_of.get(id).and_then(|number| self.nodes.get_mut(number as usize))
     }
 
     /// Adds `root` and all it needs.
@@ -152,10 +201,9 @@ impl<'t> Walk<'t> {
         if variable.kind == Kind::Data || variable.kind.number().is_some() {
             return Ok(false);
         }
-        let mark = &mut self.node_of[id.index()];
-        let new = *mark == 0;
+        let new = self.node_of.get(id).is_none();
         if new {
-            *mark = PENDING;
+            self.node_of.insert(id, PENDING);
         }
         Ok(new)
     }
@@ -179,8 +227,7 @@ impl<'t> Walk<'t> {
                 None => {}
             }
         }
-        let number = u32::try_from(self.nodes.len() + 1).unwrap_or(PENDING - 1);
-        self.node_of[id.index()] = number;
+        self.node_of.insert(id, u32::try_from(self.nodes.len()).unwrap_or(PENDING - 1));
         self.nodes.push(Node { id, stage, cost, stored: false });
     }
 }

@@ -44,7 +44,7 @@ pub const MAX_DIRECT_BYTES: usize = 4000;
 pub const NO_ERROR: u64 = u64::MAX;
 
 /// The number of an instruction, and so of the value it computes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Reg(pub u32);
 
 impl Reg {
@@ -61,7 +61,7 @@ impl fmt::Display for Reg {
 }
 
 /// The number of a buffer parameter.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct BufferIndex(pub u32);
 
 impl BufferIndex {

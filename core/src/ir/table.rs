@@ -25,6 +25,9 @@ pub struct Table {
     numbering: HashTable<VarId>,
     doomed: Vec<VarId>,
     owned: Vec<VarId>,
+    /// A superset of the variables that somebody holds and that are not evaluated; see
+    /// [`Table::held_unevaluated`].
+    candidates: Vec<VarId>,
     next_serial: u64,
     /// Whether equal operations share a variable (flag `cse`).
     pub value_numbering: bool,
@@ -41,6 +44,7 @@ impl Table {
             numbering: HashTable::new(),
             doomed: Vec::new(),
             owned: Vec::new(),
+            candidates: Vec::new(),
             next_serial: FIRST_SERIAL,
             value_numbering: true,
             log,
@@ -85,6 +89,9 @@ impl Table {
         if let Some(&id) =
             self.numbering.find(hash, |&id| same_number(&self.slots[id.index()], &variable))
         {
+            if self.get(id).external == 0 {
+                self.add_candidate(id);
+            }
             self.inc_external(id);
             return id;
         }
@@ -118,10 +125,41 @@ impl Table {
                 VarId::new(index)
             }
         };
+        self.add_candidate(id);
         if self.log.enabled(4) {
             self.log.push(display::trace_line(self, id));
         }
         id
+    }
+
+    /// The variables that somebody holds, that are neither data nor numbers, in recording order. Costs what
+    /// was recorded since the last call, not the size of the table.
+    pub fn held_unevaluated(&mut self) -> Vec<VarId> {
+        self.prune_candidates();
+        let mut held = self.candidates.clone();
+        held.sort_unstable_by_key(|&id| self.get(id).serial);
+        held
+    }
+
+    fn add_candidate(&mut self, id: VarId) {
+        if self.candidates.len() == self.candidates.capacity() {
+            // Before the list grows, drop what died: it stays within twice the number of live ones.
+            self.prune_candidates();
+            self.candidates.reserve(self.candidates.len() + 64);
+        }
+        self.candidates.push(id);
+    }
+
+    fn prune_candidates(&mut self) {
+        let mut candidates = std::mem::take(&mut self.candidates);
+        candidates.retain(|&id| {
+            let variable = self.get(id);
+            let pending = variable.kind != Kind::Data && variable.kind.number().is_none();
+            variable.external > 0 && pending
+        });
+        candidates.sort_unstable();
+        candidates.dedup();
+        self.candidates = candidates;
     }
 
     /// Adds an external reference.

@@ -1,6 +1,6 @@
 //! Recording of elementwise operations.
 
-use super::{Recorder, identities, math};
+use super::{Recorder, fmod, identities};
 use crate::dtype::DType;
 use crate::error::{Error, Result};
 use crate::ir::op::{Class, Op, Shape};
@@ -69,7 +69,7 @@ impl Recorder<'_> {
                 let dtype = self.common_type(op, &[a, b])?;
                 let (a, b) = (self.cast(a, dtype)?, self.cast(b, dtype)?);
                 if dtype.is_float() {
-                    self.expand("%", &[a, b], |x| math::fmod(x[0], x[1]))
+                    self.expand("%", &[a, b], |x| fmod::fmod(x[0], x[1]))
                 } else {
                     self.same(op, &[a, b])
                 }
@@ -193,18 +193,13 @@ impl Recorder<'_> {
             })?;
         }
         let class = op.info().class;
-        if !class.contains(dtype) && !(class == Class::Float || op == Op::Rem) {
+        // `/` and `%` take both kinds of numbers: integers divide as floats, floats have their remainder.
+        let class = if matches!(op, Op::Div | Op::Rem) { Class::Number } else { class };
+        if !class.contains(dtype) {
             return Err(Error::UnsupportedType {
                 op: op.spelling(),
                 dtype,
                 expected: class.describe(),
-            });
-        }
-        if dtype == DType::Mask && class == Class::Float || dtype == DType::Mask && op == Op::Rem {
-            return Err(Error::UnsupportedType {
-                op: op.spelling(),
-                dtype,
-                expected: Class::Number.describe(),
             });
         }
         Ok(dtype)

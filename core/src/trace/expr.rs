@@ -87,6 +87,9 @@ impl Expr<'_> {
     }
 
     /// A constant of this value's type: a float rounds to it, an integer must fit.
+    ///
+    /// # Panics
+    /// If an integer type cannot hold the number: a mistake in the function's code.
     pub fn constant(self, number: impl Into<Scalar>) -> Self {
         let dtype = self.dtype();
         let bits = dtype.encode(number.into());
@@ -151,7 +154,7 @@ macro_rules! binary_methods {
 }
 binary_methods!(
     equals Eq, differs Ne, lt Lt, le Le, gt Gt, ge Ge,
-    min Min, max Max, idiv IDiv, rem Rem, mulhi MulHi, shl_by Shl, shr_by Shr
+    min Min, max Max, idiv IDiv, mulhi MulHi, shl_by Shl, shr_by Shr
 );
 
 macro_rules! operators {

@@ -4,7 +4,7 @@
 //! read it. Backends never see these; they see what the recipe records.
 
 use super::expr::Expr;
-use super::{Recorder, math};
+use super::{Recorder, fmod, math};
 use crate::error::{Error, Result};
 use crate::ir::op::Class;
 use crate::ir::var::VarId;
@@ -47,7 +47,7 @@ functions! {
     /// Hyperbolic tangent. At most 2.5 ulp.
     "tanh" / 1, Float = |x| math::tanh(x[0]);
     /// Remainder of `a / b` with the sign of `a`, exact, as C's fmod; NaN if b is 0 or a is infinite.
-    "fmod" / 2, Float = |x| math::fmod(x[0], x[1]);
+    "fmod" / 2, Float = |x| fmod::fmod(x[0], x[1]);
 
     /// Square: `x * x`.
     "sqr" / 1, Number = |x| x[0] * x[0];

@@ -11,7 +11,7 @@ use super::expr::Expr;
 use crate::dtype::DType;
 
 /// What the functions need to know of a float type.
-struct Format {
+pub(super) struct Format {
     /// The unsigned and signed integers of the same width.
     unsigned: DType,
     signed: DType,
@@ -22,11 +22,11 @@ struct Format {
     sign: u64,
     /// 1.5 · 2^fraction: adding it rounds to an integer, which then stands in the low bits.
     round: u64,
-    infinity: u64,
-    nan: u64,
+    pub(super) infinity: u64,
+    pub(super) nan: u64,
 }
 
-const SINGLE: Format = Format {
+pub(super) const SINGLE: Format = Format {
     unsigned: DType::U32,
     signed: DType::I32,
     fraction: 23,
@@ -37,7 +37,7 @@ const SINGLE: Format = Format {
     nan: 0x7fc0_0000,
 };
 
-const DOUBLE: Format = Format {
+pub(super) const DOUBLE: Format = Format {
     unsigned: DType::U64,
     signed: DType::I64,
     fraction: 52,
@@ -60,7 +60,7 @@ fn horner<'r>(x: Expr<'r>, coefficients: &[u64]) -> Expr<'r> {
 }
 
 /// `magnitude` (not negative) with the sign of `x`; both floats.
-fn with_sign_of<'r>(magnitude: Expr<'r>, x: Expr<'r>, format: &Format) -> Expr<'r> {
+pub(super) fn with_sign_of<'r>(magnitude: Expr<'r>, x: Expr<'r>, format: &Format) -> Expr<'r> {
     let bits = x.reinterpret(format.unsigned);
     let sign = bits & bits.bits(format.sign);
     (magnitude.reinterpret(format.unsigned) ^ sign).reinterpret(x.dtype())
@@ -568,9 +568,4 @@ pub(super) fn tanh(x: Expr<'_>) -> Expr<'_> {
     let far = one - two / p.fma(power_of_two(n, x.dtype(), format), one);
     // NaN fails the comparison and comes out of the second formula.
     with_sign_of(size.lt(x.constant(0.625)).select(near, far), x, format)
-}
-
-/// Temporary.
-pub(super) fn fmod<'r>(x: Expr<'r>, y: Expr<'r>) -> Expr<'r> {
-    x - (x / y).trunc() * y
 }

@@ -118,7 +118,8 @@ impl Recorder<'_> {
         let (first, last) = (dtype.encode(first)?, dtype.encode(last)?);
         let [first, last, step] = [first, last, step].map(|bits| self.literal(dtype, bits, 1));
         let value = self.same(Op::Fma, &[index, step, first])?;
-        let end = self.constant(counter, steps);
+        // A literal: other sizes take the same kernel.
+        let end = self.literal(counter, steps, 1);
         let at_end = self.same(Op::Eq, &[lane, end])?;
         self.select(at_end, last, value)
     }

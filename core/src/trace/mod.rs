@@ -6,6 +6,7 @@
 
 pub mod arith;
 pub mod expr;
+mod fmod;
 pub mod functions;
 pub mod identities;
 mod math;

@@ -50,7 +50,8 @@ impl Recorder<'_> {
         let dtype = self.dtype(x);
         let sum = self.reduce(ReduceOp::Sum, x)?;
         let n = dtype.encode(crate::dtype::Scalar::UInt(self.size(x)))?;
-        let n = self.constant(dtype, n);
+        // A literal: arrays of other sizes take the same kernel.
+        let n = self.literal(dtype, n, 1);
         self.same(Op::Div, &[sum, n])
     }
 

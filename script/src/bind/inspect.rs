@@ -38,7 +38,8 @@ fn printing(registry: &mut Registry<'_>) {
     registry.doc(
         "format",
         "(template, a, ..)",
-        "Text with values in place of {}; {:.9} shows floats with 9 significant digits.",
+        "Text with values in place of {}; {:.9} shows floats with 9 significant digits, {:>12.4} right-aligned \
+         in 12 columns with 4.",
     );
     for arity in 1..=MOST_ARGUMENTS {
         registry.any("format", arity, |context, _, args| {

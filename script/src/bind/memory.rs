@@ -137,6 +137,12 @@ fn host_arrays(registry: &mut Registry<'_>) {
         });
     }
     registry.doc(
+        "ravel",
+        "(host)",
+        "All elements of a host array in row-major order, as one dimension.",
+    );
+    registry.engine.register_fn("ravel", |host: &mut HostRef| host.ravel());
+    registry.doc(
         "read_npy",
         "(path)",
         "The contents of a NumPy .npy file as a host array: FloatC(read_npy(\"x.npy\")).",

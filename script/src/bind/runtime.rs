@@ -1,6 +1,5 @@
 //! Evaluation, memory, settings: the functions about the session, and their `cuda_` aliases.
 
-use porcini_core::alloc::Bytes;
 use porcini_core::session::FLAGS;
 use rhai::Dynamic;
 
@@ -129,11 +128,7 @@ fn memory(registry: &mut Registry<'_>) {
     registry.doc("mem_get_info", "()", "Free and total bytes of device memory as a list.");
     for prefix in ["", "cuda_"] {
         registry.any(&format!("{prefix}malloc_trim"), 0, |context, _, _| {
-            let (blocks, bytes) = context.session.malloc_trim();
-            (context.host.log_sink())(&format!(
-                "malloc_trim(): freed {blocks} blocks ({})",
-                Bytes(bytes)
-            ));
+            let (_, bytes) = context.session.malloc_trim();
             Ok(i64::try_from(bytes).unwrap_or(i64::MAX))
         });
         registry.any(&format!("{prefix}mem_get_info"), 0, |context, _, _| -> Result<rhai::Array> {

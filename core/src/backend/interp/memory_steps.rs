@@ -51,28 +51,41 @@ index! {
 }
 
 impl Access<'_> {
-    /// Calls `each` with lane and element of every active lane that is in bounds.
+    /// Calls `each` with lane and element of every lane; no element where inactive or out of bounds.
     ///
     /// # Safety
     /// As for [`AccessFn`].
     #[inline(always)]
     unsafe fn for_each<I: Index>(&self, mut each: impl FnMut(usize, Option<usize>)) {
-        let index = self.index.cast::<I>();
-        for lane in 0..self.n {
-            // SAFETY: the mask is valid for `n` lanes.
-            if self.active.is_some_and(|active| unsafe { *active.add(lane) } == 0) {
+        // SAFETY: the indices are valid for `n` lanes.
+        let index = unsafe { std::slice::from_raw_parts(self.index.cast::<I>(), self.n) };
+        // SAFETY: the mask is valid for `n` lanes.
+        let active =
+            self.active.map(|active| unsafe { std::slice::from_raw_parts(active, self.n) });
+        for (lane, index) in index.iter().enumerate() {
+            if active.is_some_and(|active| active[lane] == 0) {
                 each(lane, None);
                 continue;
             }
-            // SAFETY: the indices are valid for `n` lanes.
-            let position = unsafe { *index.add(lane) }.position();
-            if position >= self.length {
+            let position = index.position();
+            if position < self.length {
+                each(lane, usize::try_from(position).ok());
+            } else {
                 self.report(lane, position);
                 each(lane, None);
-                continue;
             }
-            each(lane, usize::try_from(position).ok());
         }
+    }
+
+    /// The buffer's elements.
+    ///
+    /// # Safety
+    /// As for [`AccessFn`]; a mutable borrow must be the only one.
+    #[inline(always)]
+    unsafe fn elements<'b, T>(&self) -> &'b mut [T] {
+        let length = usize::try_from(self.length).unwrap_or(0);
+        // SAFETY: the buffer is valid for `length` elements.
+        unsafe { std::slice::from_raw_parts_mut(self.buffer.cast(), length) }
     }
 
     #[cold]
@@ -87,12 +100,13 @@ impl Access<'_> {
 /// # Safety
 /// As for [`AccessFn`].
 unsafe fn gather<T: Copy + Default, I: Index>(access: &Access<'_>) {
-    let (result, source) = (access.lanes.cast::<T>(), access.buffer.cast::<T>().cast_const());
-    let each = |lane, element: Option<usize>| {
-        // SAFETY: the element is in bounds.
-        let value = element.map_or_else(T::default, |element| unsafe { *source.add(element) });
-        // SAFETY: the lane is one of `n`.
-        unsafe { *result.add(lane) = value };
+    let length = usize::try_from(access.length).unwrap_or(0);
+    // SAFETY: the buffer is valid for `length` elements, and only read.
+    let source = unsafe { std::slice::from_raw_parts(access.buffer.cast::<T>(), length) };
+    // SAFETY: the result is valid for `n` lanes and overlaps nothing.
+    let result = unsafe { std::slice::from_raw_parts_mut(access.lanes.cast::<T>(), access.n) };
+    let each = |lane: usize, element: Option<usize>| {
+        result[lane] = element.map_or_else(T::default, |element| source[element]);
     };
     // SAFETY: passed on to the caller.
     unsafe { access.for_each::<I>(each) };
@@ -101,14 +115,13 @@ unsafe fn gather<T: Copy + Default, I: Index>(access: &Access<'_>) {
 /// # Safety
 /// As for [`AccessFn`].
 unsafe fn scatter<T: Copy, I: Index>(access: &Access<'_>, combine: impl Fn(T, T) -> T) {
-    let (values, target) = (access.lanes.cast::<T>().cast_const(), access.buffer.cast::<T>());
-    let each = |lane, element: Option<usize>| {
+    // SAFETY: the values are valid for `n` lanes.
+    let values = unsafe { std::slice::from_raw_parts(access.lanes.cast::<T>(), access.n) };
+    // SAFETY: the launch is the target's only user.
+    let target = unsafe { access.elements::<T>() };
+    let each = |lane: usize, element: Option<usize>| {
         if let Some(element) = element {
-            // SAFETY: the lane is one of `n`.
-            let value = unsafe { *values.add(lane) };
-            // SAFETY: the element is in bounds.
-            let place = unsafe { &mut *target.add(element) };
-            *place = combine(*place, value);
+            target[element] = combine(target[element], values[lane]);
         }
     };
     // SAFETY: passed on to the caller.
@@ -124,47 +137,58 @@ unsafe fn set<T: Copy, I: Index>(access: &Access<'_>) {
 
 /// # Safety
 /// As for [`AccessFn`].
-unsafe fn add32<T: Copy, I: Index>(access: &Access<'_>) {
-    // SAFETY: passed on to the caller. Wrapping sums have the same bits signed and unsigned.
-    unsafe { scatter::<u32, I>(access, u32::wrapping_add) };
+unsafe fn add<T: WrappingAdd, I: Index>(access: &Access<'_>) {
+    // SAFETY: passed on to the caller.
+    unsafe { scatter::<T, I>(access, T::wrapping_sum) };
 }
 
-/// # Safety
-/// As for [`AccessFn`].
-unsafe fn add64<T: Copy, I: Index>(access: &Access<'_>) {
-    // SAFETY: passed on to the caller. Wrapping sums have the same bits signed and unsigned.
-    unsafe { scatter::<u64, I>(access, u64::wrapping_add) };
+/// Wrapping sums have the same bits signed and unsigned, so two types serve all integers.
+trait WrappingAdd: Copy {
+    fn wrapping_sum(self, other: Self) -> Self;
 }
 
-/// Picks the instance of `$function` for the width of `$dtype` and the index type `$index`.
-macro_rules! by_type {
-    ($dtype:expr, $index:expr, $narrow:ident, $middle:ident, $wide:ident) => {
-        match ($dtype.bytes(), $index) {
-            (1, DType::I32) => $narrow::<u8, i32>,
-            (1, DType::U32) => $narrow::<u8, u32>,
-            (1, DType::I64) => $narrow::<u8, i64>,
-            (1, _) => $narrow::<u8, u64>,
-            (4, DType::I32) => $middle::<u32, i32>,
-            (4, DType::U32) => $middle::<u32, u32>,
-            (4, DType::I64) => $middle::<u32, i64>,
-            (4, _) => $middle::<u32, u64>,
-            (_, DType::I32) => $wide::<u64, i32>,
-            (_, DType::U32) => $wide::<u64, u32>,
-            (_, DType::I64) => $wide::<u64, i64>,
-            _ => $wide::<u64, u64>,
+impl WrappingAdd for u32 {
+    #[inline(always)]
+    fn wrapping_sum(self, other: Self) -> Self {
+        self.wrapping_add(other)
+    }
+}
+
+impl WrappingAdd for u64 {
+    #[inline(always)]
+    fn wrapping_sum(self, other: Self) -> Self {
+        self.wrapping_add(other)
+    }
+}
+
+/// Picks the instance of `$function` for the element type `$T` and the index type `$index`.
+macro_rules! by_index {
+    ($function:ident, $T:ty, $index:expr) => {
+        match $index {
+            DType::I32 => $function::<$T, i32>,
+            DType::U32 => $function::<$T, u32>,
+            DType::I64 => $function::<$T, i64>,
+            _ => $function::<$T, u64>,
         }
     };
 }
 
 /// The gather of `dtype` elements by `index` indices.
 pub(super) fn gather_step(dtype: DType, index: DType) -> AccessFn {
-    by_type!(dtype, index, gather, gather, gather)
+    match dtype.bytes() {
+        1 => by_index!(gather, u8, index),
+        4 => by_index!(gather, u32, index),
+        _ => by_index!(gather, u64, index),
+    }
 }
 
 /// The scatter of `dtype` elements by `index` indices.
 pub(super) fn scatter_step(op: ScatterOp, dtype: DType, index: DType) -> AccessFn {
-    match op {
-        ScatterOp::Set => by_type!(dtype, index, set, set, set),
-        ScatterOp::Add => by_type!(dtype, index, set, add32, add64),
+    match (op, dtype.bytes()) {
+        (ScatterOp::Set, 1) => by_index!(set, u8, index),
+        (ScatterOp::Set, 4) => by_index!(set, u32, index),
+        (ScatterOp::Set, _) => by_index!(set, u64, index),
+        (ScatterOp::Add, 8) => by_index!(add, u64, index),
+        (ScatterOp::Add, _) => by_index!(add, u32, index),
     }
 }

@@ -27,7 +27,7 @@ pub(super) type Accumulate = unsafe fn(&mut Accumulators, *const u8, usize);
 
 /// # Safety
 /// As for [`Accumulate`].
-unsafe fn accumulate<S: Element, T: Lane + From2<S>, const OP: u8>(
+unsafe fn accumulate<S: Element, T: Lane + FromLane<S>, const OP: u8>(
     accumulators: &mut Accumulators,
     lanes: *const u8,
     n: usize,
@@ -38,7 +38,7 @@ unsafe fn accumulate<S: Element, T: Lane + From2<S>, const OP: u8>(
     let mut values: [T; ACCUMULATORS] = accumulators.map(T::from_bits64);
     for row in lanes.chunks(ACCUMULATORS) {
         for (value, &lane) in values.iter_mut().zip(row) {
-            let lane = T::from2(lane);
+            let lane = T::from_lane(lane);
             *value = T::apply(op, *value, lane, lane);
         }
     }
@@ -46,21 +46,21 @@ unsafe fn accumulate<S: Element, T: Lane + From2<S>, const OP: u8>(
 }
 
 /// A lane as the type that is accumulated: itself, or a mask as 0 or 1.
-trait From2<S> {
-    fn from2(lane: S) -> Self;
+trait FromLane<S> {
+    fn from_lane(lane: S) -> Self;
 }
 
-impl<T> From2<T> for T {
+impl<T> FromLane<T> for T {
     #[inline(always)]
-    fn from2(lane: T) -> T {
+    fn from_lane(lane: Self) -> Self {
         lane
     }
 }
 
-impl From2<bool> for u64 {
+impl FromLane<bool> for u64 {
     #[inline(always)]
-    fn from2(lane: bool) -> u64 {
-        u64::from(lane)
+    fn from_lane(lane: bool) -> Self {
+        Self::from(lane)
     }
 }
 

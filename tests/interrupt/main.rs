@@ -1,0 +1,116 @@
+//! Interruption (S16, S18), in a binary of its own: the flag is the only process-wide state.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use porcini_core::ir::op::ScatterOp;
+use porcini_core::{Array, DType, Error, Scalar, Session, interrupt};
+
+/// Lanes that take minutes.
+const MANY: i64 = 1 << 32;
+/// Far more than an interruption takes, far less than the kernel.
+const PATIENCE: Duration = Duration::from_secs(3);
+
+/// One test at a time has the flag, which is clear before and after.
+struct Flag(#[expect(dead_code, reason = "held until dropped")] MutexGuard<'static, ()>);
+
+impl Flag {
+    fn take() -> Self {
+        static TURN: Mutex<()> = Mutex::new(());
+        let guard = TURN.lock().unwrap_or_else(PoisonError::into_inner);
+        interrupt::clear();
+        Self(guard)
+    }
+}
+
+impl Drop for Flag {
+    fn drop(&mut self) {
+        interrupt::clear();
+    }
+}
+
+fn lanes(session: &Session, dtype: DType, n: i64) -> Array {
+    session.arange(dtype, Scalar::Int(0), Scalar::Int(n), Scalar::Int(1)).unwrap()
+}
+
+/// Evaluates an array that takes minutes and interrupts it from another thread.
+fn interrupted(array: &Array) {
+    let start = Instant::now();
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            std::thread::sleep(Duration::from_millis(30));
+            interrupt::request();
+        });
+        assert_eq!(array.eval(), Err(Error::Interrupted));
+    });
+    assert!(start.elapsed() < PATIENCE, "stopped after {:?}", start.elapsed());
+    interrupt::clear();
+}
+
+#[test]
+fn a_long_kernel_stops_and_the_session_goes_on() {
+    let _flag = Flag::take();
+    for threads in [1, 2] {
+        let session = Session::builder().threads(threads).build().unwrap();
+        let sum = lanes(&session, DType::F64, MANY).sin().unwrap().hsum().unwrap();
+        interrupted(&sum);
+        assert!(!sum.is_evaluated());
+        assert_eq!((lanes(&session, DType::I32, 3) + 1).to_vec::<i32>().unwrap(), [1, 2, 3]);
+        interrupted(&sum);
+        drop(sum);
+        assert_eq!(session.memory_info().used, 0);
+    }
+}
+
+#[test]
+fn a_request_stops_what_starts_later_until_it_is_cleared() {
+    let _flag = Flag::take();
+    let session = Session::new().unwrap();
+    let a = lanes(&session, DType::I32, 3) + 1;
+    interrupt::request();
+    assert_eq!(a.eval(), Err(Error::Interrupted));
+    interrupt::clear();
+    assert_eq!(a.to_vec::<i32>().unwrap(), [1, 2, 3]);
+}
+
+/// Adds up very many lanes into `target`.
+fn count(target: &mut Array) {
+    let session = target.session().clone();
+    let index = lanes(&session, DType::U32, MANY) % 1000;
+    session.set_line(7);
+    target.scatter(ScatterOp::Add, 1, &index, None).unwrap();
+    session.set_line(0);
+}
+
+#[test]
+fn a_target_half_written_in_place_is_poisoned() {
+    let _flag = Flag::take();
+    let session = Session::new().unwrap();
+    let other = session.array(&[5_u32]).unwrap();
+    let mut target = session.array(&[0_u32; 1000]).unwrap();
+    count(&mut target);
+    let user = &target + &other;
+    interrupted(&target);
+    let error = target.to_vec::<u32>().unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "the array was half written by a scatter_add that did not finish, line 7; assign it anew"
+    );
+    assert!(matches!(user.eval(), Err(Error::Poisoned { line: 7, .. })));
+    assert_eq!((&other + 1).to_vec::<u32>().unwrap(), [6]);
+}
+
+#[test]
+fn a_target_that_others_hold_stays_intact() {
+    let _flag = Flag::take();
+    let session = Session::new().unwrap();
+    let mut target = session.array(&[3_u32; 1000]).unwrap();
+    let kept = target.clone();
+    count(&mut target);
+    interrupted(&target);
+    assert_eq!(kept.to_vec::<u32>().unwrap(), [3; 1000]);
+    // Nor is the write itself lost: it starts anew.
+    interrupted(&target);
+    assert!(!target.is_evaluated());
+}

@@ -1,0 +1,102 @@
+//! The published streams of PCG32, and Monte Carlo counts that depend on every bit of them.
+
+use porcini_core::random::{PCG32_DEFAULT_STATE, PCG32_DEFAULT_STREAM, Pcg32};
+use porcini_core::{Array, DType, Scalar, Session, vector};
+
+fn lanes(session: &Session, n: i64) -> Array {
+    session.arange(DType::U64, Scalar::Int(0), Scalar::Int(n), Scalar::Int(1)).unwrap()
+}
+
+fn first<T: porcini_core::Element>(array: &Array) -> T {
+    array.to_vec::<T>().unwrap()[0]
+}
+
+#[test]
+fn default_generator() {
+    let session = Session::new().unwrap();
+    let mut rng = Pcg32::new(&session, PCG32_DEFAULT_STATE, PCG32_DEFAULT_STREAM).unwrap();
+    assert_eq!(first::<u64>(&rng.state), 16_869_222_179_800_739_361);
+    assert_eq!(first::<u64>(&rng.inc), 13_005_396_917_011_789_751);
+    let mut floats = rng.clone();
+    let words: Vec<u32> = (0..6).map(|_| first(&rng.next_uint32().unwrap())).collect();
+    let want = [465_482_994, 3_895_364_073, 1_746_730_475, 3_759_121_132, 2_984_354_868];
+    assert_eq!(words[..5], want);
+    assert_eq!(words[5], 3_193_308_813);
+    for want in [0.108_378_65, 0.906_96, 0.406_692_27, 0.875_238_54, 0.694_849_25, 0.743_500_1] {
+        assert_eq!(first::<f32>(&floats.next_float32().unwrap()), want);
+    }
+}
+
+#[test]
+fn demo_of_the_paper() {
+    let session = Session::new().unwrap();
+    let mut rng = Pcg32::new(&session, 42, 54).unwrap();
+    let words: Vec<u32> = (0..6).map(|_| first(&rng.next_uint32().unwrap())).collect();
+    let want = [0xa15c_02b7, 0x7b47_f409, 0xba1d_3330, 0x83d2_f293, 0xbfa4_784b, 0xcbed_606e];
+    assert_eq!(words, want);
+    let mut again = Pcg32::new(&session, 42, 54).unwrap();
+    let wide: u64 = first(&again.next_uint64().unwrap());
+    assert_eq!(wide, 0x7b47_f409_a15c_02b7);
+    // 32 random bits: the next word over 2^32.
+    let double: f64 = first(&again.next_float64().unwrap());
+    assert_eq!(double, f64::from(0xba1d_3330_u32) / 4_294_967_296.0);
+}
+
+#[test]
+fn a_state_or_a_stream_a_lane() {
+    let session = Session::new().unwrap();
+    let mut states = Pcg32::new(&session, lanes(&session, 8), PCG32_DEFAULT_STREAM).unwrap();
+    let want = [
+        174_444_157_u32,
+        4_033_076_299,
+        3_149_747_405,
+        2_750_463_884,
+        3_528_836_542,
+        2_687_722_209,
+        1_633_037_411,
+        3_536_637_593,
+    ];
+    assert_eq!(states.next_uint32().unwrap().to_vec::<u32>().unwrap(), want);
+    let mut streams = Pcg32::new(&session, PCG32_DEFAULT_STATE, lanes(&session, 8)).unwrap();
+    let want = [
+        1_774_745_655_u32,
+        1_942_134_747,
+        302_268_183,
+        3_248_537_212,
+        2_369_206_831,
+        3_723_188_829,
+        3_447_855_960,
+        2_331_815_976,
+    ];
+    assert_eq!(streams.next_uint32().unwrap().to_vec::<u32>().unwrap(), want);
+}
+
+/// Points of a cube within the unit ball; coordinates in [-1, 1) or in [0, 1).
+fn inside(rng: &mut Pcg32, dimensions: usize, signed: bool) -> u64 {
+    let coordinate = |rng: &mut Pcg32| {
+        let u = rng.next_float32().unwrap();
+        if signed { u * 2.0 - 1.0 } else { u }
+    };
+    let v: Vec<Array> = (0..dimensions).map(|_| coordinate(rng)).collect();
+    first(&vector::norm(&v).unwrap().lt(1.0).unwrap().count().unwrap())
+}
+
+#[test]
+fn volumes_by_monte_carlo() {
+    for threads in [1, 2, 8] {
+        let session = Session::builder().threads(threads).build().unwrap();
+        let n = lanes(&session, 1_000_000);
+        let states = Pcg32::new(&session, n.clone(), PCG32_DEFAULT_STREAM).unwrap();
+        let streams = Pcg32::new(&session, PCG32_DEFAULT_STATE, n).unwrap();
+        for (rng, dimensions, signed, want) in [
+            (&states, 3, true, 523_946),
+            (&states, 2, true, 785_647),
+            (&states, 2, false, 785_651),
+            (&streams, 3, true, 523_543),
+            (&streams, 2, true, 785_320),
+            (&streams, 2, false, 785_005),
+        ] {
+            assert_eq!(inside(&mut rng.clone(), dimensions, signed), want);
+        }
+    }
+}

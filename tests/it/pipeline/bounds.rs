@@ -1,0 +1,79 @@
+//! Indices out of bounds: 0 is read, writes are dropped, and the error comes once at a read (S13).
+
+use porcini_core::ir::op::ScatterOp;
+use porcini_core::{DType, Error};
+
+use super::{lanes, session};
+
+#[test]
+fn a_gather_reports_once_and_reads_zero() {
+    let session = session();
+    let a = session.array(&[1.0_f32, 2.0, 3.0]).unwrap();
+    session.set_line(4);
+    let b = a.gather(&session.array(&[100_i32, 2, -1]).unwrap(), None).unwrap();
+    session.set_line(0);
+    b.eval().unwrap();
+    let error = b.to_vec::<f32>().unwrap_err();
+    assert_eq!(error.to_string(), "gather: index 100 out of bounds for size 3 (lane 0, line 4)");
+    assert_eq!(b.to_vec::<f32>().unwrap(), [0.0, 3.0, 0.0]);
+    assert!(session.take_error().is_none());
+}
+
+#[test]
+fn the_lowest_lane_of_the_first_failing_access_is_reported() {
+    let session = session();
+    let a = lanes(&session, DType::F32, 10);
+    // Lanes fail from 10 on, in every block and on both threads.
+    let i = lanes(&session, DType::U32, 100_000);
+    let first = a.gather(&(&i + 0), None).unwrap();
+    let second = a.gather(&(&i + 5), None).unwrap();
+    session.eval(&[&second, &first]).unwrap();
+    let error = session.sync().unwrap_err();
+    assert_eq!(error.to_string(), "gather: index 10 out of bounds for size 10 (lane 10)");
+    assert!(session.sync().is_ok());
+}
+
+#[test]
+fn a_scatter_out_of_bounds_is_dropped() {
+    let session = session();
+    let mut a = session.array(&[1_i32; 10]).unwrap();
+    let at = session.array(&[3_u32, 400_000_000]).unwrap();
+    a.scatter(ScatterOp::Set, 7, &at, None).unwrap();
+    let error = a.to_vec::<i32>().unwrap_err();
+    assert_eq!(error.to_string(), "scatter: index 400000000 out of bounds for size 10 (lane 1)");
+    assert_eq!(a.to_vec::<i32>().unwrap(), [1, 1, 1, 7, 1, 1, 1, 1, 1, 1]);
+    let negative = session.array(&[-1_i64]).unwrap();
+    a.scatter(ScatterOp::Add, 1, &negative, None).unwrap();
+    let error = a.to_vec::<i32>().unwrap_err();
+    assert_eq!(error.to_string(), "scatter_add: index -1 out of bounds for size 10 (lane 0)");
+}
+
+#[test]
+fn inactive_lanes_and_scalars_have_no_bounds() {
+    let session = session();
+    let a = lanes(&session, DType::I32, 100) + 100;
+    let at = session.array(&[34_u32, 62, 750, 2]).unwrap();
+    let active = at.gt(50).unwrap() & &at.lt(100).unwrap();
+    let b = a.gather(&at, Some(&active)).unwrap();
+    assert_eq!(b.to_vec::<i32>().unwrap(), [0, 162, 0, 0]);
+    let scalar = session.array(&[5_i32]).unwrap();
+    assert_eq!(scalar.gather(&at, None).unwrap().to_vec::<i32>().unwrap(), [5; 4]);
+}
+
+#[test]
+fn checks_can_be_switched_off() {
+    let session = session();
+    session.set_flag("bounds_check", false).unwrap();
+    let a = session.array(&[1_i32, 2, 3]).unwrap();
+    let b = a.gather(&session.array(&[5_u32, 1]).unwrap(), None).unwrap();
+    assert_eq!(b.to_vec::<i32>().unwrap(), [0, 2]);
+}
+
+#[test]
+fn single_lanes_have_their_own_error() {
+    let session = session();
+    let a = session.array(&[1_i32, 2, 3]).unwrap();
+    assert_eq!(a.item(-1).unwrap().to_f64(), 3.0);
+    assert_eq!(a.item(5), Err(Error::IndexOutOfRange { index: 5, size: 3 }));
+    assert_eq!(a.item(-4), Err(Error::IndexOutOfRange { index: -4, size: 3 }));
+}

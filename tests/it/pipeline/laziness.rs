@@ -1,0 +1,208 @@
+//! Nothing runs until it is needed, equal things run once, and structures compile once (S1, S3–S5).
+
+use porcini_core::eval::cache::CacheResult;
+use porcini_core::{Array, DType, Error, Session};
+
+use super::{compilations, lanes, launches, session};
+
+#[test]
+fn equal_operations_are_one_variable() {
+    let session = session();
+    let (a, b) = (session.array(&[1.0_f32, 2.0]).unwrap(), session.array(&[3.0_f32, 4.0]).unwrap());
+    assert_eq!((&a + &b).serial(), (&a + &b).serial());
+    let other = &a + &b;
+    session.set_flag("cse", false).unwrap();
+    assert_ne!((&a + &b).serial(), other.serial());
+    assert_eq!((&a + &b).to_vec::<f32>().unwrap(), [4.0, 6.0]);
+}
+
+#[test]
+fn identities_record_nothing_unless_switched_off() {
+    let session = session();
+    let a = session.array(&[1.5_f32, -0.0]).unwrap();
+    assert_eq!((&a * 1.0).serial(), a.serial());
+    assert_ne!((&a + 0.0).serial(), a.serial());
+    assert_eq!((&a + 0.0).to_vec::<f32>().unwrap()[1].to_bits(), 0);
+    session.set_flag("fold", false).unwrap();
+    assert_ne!((&a * 1.0).serial(), a.serial());
+    assert!(matches!(session.set_flag("folds", false), Err(Error::UnknownFlag { .. })));
+}
+
+#[test]
+fn the_same_computation_is_found_in_the_cache() {
+    let session = session();
+    let compute = || {
+        let x = lanes(&session, DType::F32, 1000);
+        (x.sin().unwrap() * 2.0 + 1.0).to_vec::<f32>().unwrap()
+    };
+    assert_eq!(compute(), compute());
+    let caches: Vec<CacheResult> = session.history().iter().map(|launch| launch.cache).collect();
+    assert_eq!(caches, [CacheResult::Miss, CacheResult::Hit]);
+}
+
+/// `y = y * i + i; eval(y)`, from 0 and 1, where identities change the structure.
+fn loop_with(
+    session: &Session,
+    mut y: Array,
+    n: i64,
+    number: impl Fn(i64) -> porcini_core::Scalar,
+) {
+    for i in 0..=n {
+        y = y * number(i) + number(i);
+        y.eval().unwrap();
+    }
+    assert_eq!(launches(session), usize::try_from(n).unwrap() + 1);
+    assert!(compilations(session) <= 4, "{} compilations", compilations(session));
+}
+
+#[test]
+fn a_loop_over_a_changing_number_compiles_at_most_four_kernels() {
+    let session = session();
+    let y = session.array(&[1.0_f32, 2.0, 3.0]).unwrap();
+    loop_with(&session, y.clone(), 200, porcini_core::Scalar::Int);
+    session.clear_history();
+    #[expect(clippy::cast_precision_loss, reason = "small numbers")]
+    loop_with(&session, y, 200, |i| porcini_core::Scalar::Float(i as f64 / 2.0));
+    let fresh = super::session();
+    let y = fresh.array(&[1_i32, 2, 3]).unwrap();
+    loop_with(&fresh, y, 200, porcini_core::Scalar::Int);
+}
+
+#[test]
+fn parameters_give_the_right_values() {
+    let session = session();
+    let x = session.array(&[1_i64, 10]).unwrap();
+    for i in [3_i64, 5, -7, 1 << 40] {
+        let y = (&x * i + 2 * i).to_vec::<i64>().unwrap();
+        assert_eq!(y, [3 * i, 12 * i]);
+    }
+    assert_eq!(compilations(&session), 2);
+}
+
+#[test]
+fn sizes_are_no_part_of_a_kernel() {
+    for make in [
+        |session: &Session, n: i64| lanes(session, DType::F32, n).mean().unwrap(),
+        |session: &Session, n: i64| session.linspace(DType::F64, 0, 1, n.unsigned_abs()).unwrap(),
+        |session: &Session, n: i64| lanes(session, DType::I64, n) * 3,
+    ] {
+        let session = session();
+        (10..40).for_each(|n| make(&session, n).eval().unwrap());
+        assert!(compilations(&session) <= 3, "{} compilations", compilations(&session));
+    }
+}
+
+#[test]
+fn only_what_is_asked_for_is_evaluated() {
+    let session = session();
+    let a = lanes(&session, DType::F32, 10) + 1.0;
+    let b = lanes(&session, DType::F32, 1_000_000) * 3.0;
+    a.eval().unwrap();
+    assert!(a.is_evaluated() && !b.is_evaluated());
+    let c = &a * 2.0;
+    assert_eq!(c.item(3).unwrap().to_f64(), 8.0);
+    assert_eq!(session.history().iter().map(|launch| launch.size).collect::<Vec<_>>(), [10, 10]);
+    assert!(c.is_evaluated() && !b.is_evaluated());
+    session.eval_all().unwrap();
+    assert!(b.is_evaluated());
+}
+
+#[test]
+fn one_evaluation_fuses_everything_of_one_size() {
+    let session = session();
+    let x = lanes(&session, DType::F32, 100);
+    let (a, b) = (&x * 2.0, x.sqrt().unwrap());
+    let sum = (&a + &b).hsum().unwrap();
+    session.eval(&[&a, &b, &sum]).unwrap();
+    assert_eq!(launches(&session), 1);
+    assert_eq!(session.history()[0].outputs, 3);
+}
+
+#[test]
+fn evaluating_twice_launches_once() {
+    let session = session();
+    let a = lanes(&session, DType::F32, 100) + 1.0;
+    a.eval().unwrap();
+    a.eval().unwrap();
+    a.to_vec::<f32>().unwrap();
+    assert_eq!(launches(&session), 1);
+}
+
+/// Runs `work` with so little stack that recursion over a long chain would overflow it.
+fn on_a_small_stack(work: impl FnOnce() + Send + 'static) {
+    let builder = std::thread::Builder::new().stack_size(256 << 10);
+    builder.spawn(work).unwrap().join().unwrap();
+}
+
+const CHAIN: usize = 200_000;
+
+fn chain(session: &Session) -> Array {
+    let mut y = session.array(&[0.5_f64]).unwrap();
+    for _ in 0..CHAIN / 2 {
+        y = y * 0.5 + 0.5;
+    }
+    y
+}
+
+#[test]
+fn a_long_chain_is_evaluated_without_recursion() {
+    on_a_small_stack(|| {
+        let session = session();
+        let y = chain(&session);
+        assert_eq!(y.to_vec::<f64>().unwrap(), [1.0]);
+        assert!(session.history().iter().map(|launch| launch.operations).sum::<usize>() >= CHAIN);
+        drop(y);
+        assert_eq!(session.whos(porcini_core::inspect::Rows::All).rows.len(), 0);
+    });
+}
+
+#[test]
+fn a_long_chain_is_dropped_without_recursion() {
+    on_a_small_stack(|| {
+        let session = session();
+        let y = chain(&session);
+        let with_plan = session.plan(&[&y]).unwrap();
+        assert!(!with_plan.launches.is_empty());
+        assert!(y.graphviz().lines().count() > CHAIN);
+        drop(y);
+        assert_eq!(session.whos(porcini_core::inspect::Rows::All).rows.len(), 0);
+        assert_eq!(launches(&session), 0);
+    });
+}
+
+#[test]
+fn hidden_evaluations_can_be_forbidden() {
+    let session = session();
+    session.set_flag("forbid_eval", true).unwrap();
+    let a = lanes(&session, DType::F32, 10) + 1.0;
+    assert!(matches!(a.to_vec::<f32>(), Err(Error::EvaluationForbidden { .. })));
+    assert!(!a.is_evaluated());
+    a.eval().unwrap();
+    assert_eq!(a.item(9).unwrap().to_f64(), 10.0);
+}
+
+#[test]
+fn opaque_numbers_are_data() {
+    let session = session();
+    for i in 0..5 {
+        let i = session.opaque(DType::F32, i, 1).unwrap();
+        assert!(i.is_evaluated() && i.literal().is_none());
+        (session.array(&[1.0_f32, 2.0]).unwrap() * &i).eval().unwrap();
+    }
+    assert_eq!(compilations(&session), 1);
+}
+
+#[test]
+fn the_history_keeps_ten_thousand_launches() {
+    let session = session();
+    let a = session.array(&[1_i32]).unwrap();
+    for i in 0..10_050_u64 {
+        let size = if i < 100 { 2 } else { 1 };
+        (a.resize(size).unwrap() + i64::try_from(i).unwrap()).eval().unwrap();
+    }
+    let history = session.history();
+    assert_eq!(history.len(), 10_000);
+    assert_eq!(history.iter().filter(|launch| launch.size == 2).count(), 50);
+    session.clear_history();
+    assert!(session.history().is_empty());
+}

@@ -1,0 +1,101 @@
+//! The memory limit, and what `whos` shows (S17, S24).
+
+use porcini_core::inspect::Rows;
+use porcini_core::ir::op::ScatterOp;
+use porcini_core::random::{PCG32_DEFAULT_STREAM, Pcg32};
+use porcini_core::{Array, DType, Error, Session, vector};
+
+use super::{lanes, session};
+
+#[test]
+fn the_limit_names_the_largest_arrays_and_the_session_goes_on() {
+    let session = Session::builder().memory_limit(10_000_000).build().unwrap();
+    let mut big = lanes(&session, DType::F64, 1_000_000) + 1.0;
+    big.set_label("big");
+    big.eval().unwrap();
+    let other = &big * 2.0;
+    let error = other.eval().unwrap_err();
+    assert!(matches!(error, Error::OutOfMemory { .. }));
+    let text = error.to_string();
+    assert!(text.contains("big 7.6294 MiB") && text.contains("9.5367 MiB"), "{text}");
+    assert_eq!(big.item(5).unwrap().to_f64(), 6.0);
+    drop(big);
+    // Nothing else holds it, but `other` needs its contents.
+    assert!(other.eval().is_err());
+    drop(other);
+    assert_eq!(session.memory_info().used, 0);
+    (lanes(&session, DType::F64, 1_000_000) + 2.0).eval().unwrap();
+}
+
+#[test]
+fn a_scatter_without_memory_for_its_copy_changes_nothing() {
+    let session = Session::builder().memory_limit(10_000_000).build().unwrap();
+    let mut a = lanes(&session, DType::F64, 1_000_000) + 1.0;
+    a.eval().unwrap();
+    let kept = a.clone();
+    a.scatter(ScatterOp::Set, 0, &session.array(&[0_u32]).unwrap(), None).unwrap();
+    assert!(matches!(a.eval(), Err(Error::OutOfMemory { .. })));
+    assert_eq!(kept.item(0).unwrap().to_f64(), 1.0);
+    drop(kept);
+    // Now it needs no copy.
+    assert_eq!(a.item(0).unwrap().to_f64(), 0.0);
+}
+
+#[test]
+fn impossible_sizes_are_errors() {
+    let session = session();
+    let huge = session.zeros(DType::F32, 1_000_000_000_000).unwrap();
+    assert!(matches!(huge.eval(), Err(Error::OutOfMemory { .. })));
+    assert!(matches!((&huge + 1.0).sqrt().unwrap().eval(), Err(Error::OutOfMemory { .. })));
+    let beyond = session.zeros(DType::F64, u64::MAX).unwrap();
+    assert!(matches!(beyond.eval(), Err(Error::OutOfMemory { .. })));
+    assert_eq!((session.array(&[1_i32]).unwrap() + 1).to_vec::<i32>().unwrap(), [2]);
+}
+
+fn sphere(session: &Session) -> (Pcg32, Vec<Array>, Array) {
+    let seeds = lanes(session, DType::U64, 1_000_000);
+    let mut rng = Pcg32::new(session, seeds, PCG32_DEFAULT_STREAM).unwrap();
+    let v: Vec<Array> = (0..3).map(|_| rng.next_float32().unwrap() * 2.0 - 1.0).collect();
+    let inside = vector::norm(&v).unwrap().lt(1.0).unwrap();
+    (rng, v, inside)
+}
+
+#[test]
+fn whos_counts_the_sphere_as_published() {
+    let session = session();
+    let (rng, v, inside) = sphere(&session);
+    let whos = session.whos(Rows::Short);
+    assert_eq!((whos.scheduled, whos.ready), (21_000_000, 0));
+    assert_eq!(whos.rows.iter().filter(|row| row.external > 0).count(), 6);
+    drop((v, rng));
+    let whos = session.whos(Rows::Short);
+    assert_eq!((whos.scheduled, whos.ready), (1_000_000, 0));
+    assert_eq!(inside.count().unwrap().item(0).unwrap().to_f64(), 523_946.0);
+}
+
+#[test]
+fn nothing_is_left_when_everything_is_dropped() {
+    let session = session();
+    let (rng, v, inside) = sphere(&session);
+    assert!(inside.count().unwrap().item(0).is_ok());
+    session.eval_all().unwrap();
+    assert_eq!(session.whos(Rows::All).ready, 21_000_000);
+    drop((rng, v, inside));
+    let whos = session.whos(Rows::All);
+    assert_eq!((whos.rows.len(), whos.ready, whos.memory.used), (0, 0, 0));
+    let (blocks, bytes) = session.malloc_trim();
+    assert!(blocks > 0 && bytes > 0);
+    assert_eq!(session.memory_info().cached, 0);
+}
+
+#[test]
+fn a_label_forks_a_shared_value() {
+    let session = session();
+    let a = lanes(&session, DType::F32, 10) + 1.0;
+    let mut b = lanes(&session, DType::F32, 10) + 1.0;
+    assert_eq!(a.serial(), b.serial());
+    b.set_label("b");
+    assert_ne!(a.serial(), b.serial());
+    assert_eq!((a.label(), b.label().as_deref()), (None, Some("b")));
+    assert_eq!(a.to_vec::<f32>().unwrap(), b.to_vec::<f32>().unwrap());
+}

@@ -1,0 +1,230 @@
+//! The functions of `trace/functions.rs` in plain Rust.
+//!
+//! Only exp, log, sin, cos and tanh have no such form: their recipe is recorded into a table of its own
+//! and computed operation by operation (the accuracy sweep checks what they mean).
+
+use std::sync::Arc;
+
+use porcini_core::DType;
+use porcini_core::ir::op::{Class, Op};
+use porcini_core::ir::scalar::apply_bits;
+use porcini_core::ir::table::Table;
+use porcini_core::ir::var::{Kind, VarId, Variable};
+use porcini_core::log::{Log, LogQueue};
+use porcini_core::trace::functions::Function;
+use porcini_core::trace::{Recorder, Settings};
+
+use super::{promote, visible};
+
+/// The type a function computes in, and the type of its result.
+pub fn function_type(function: &Function, types: &[DType]) -> (DType, DType) {
+    let common = types.iter().copied().reduce(promote).unwrap_or(DType::F32);
+    let dtype = if function.class == Class::Float { common.quotient() } else { common };
+    let mask = matches!(function.name, "isnan" | "isinf" | "isfinite");
+    (dtype, if mask { DType::Mask } else { dtype })
+}
+
+/// A function of one type, ready to be applied to bit patterns.
+pub(super) enum Meaning {
+    Direct { name: &'static str, dtype: DType },
+    Recipe(Recipe),
+}
+
+impl Meaning {
+    pub(super) fn of(function: &Function, dtype: DType) -> Self {
+        match function.name {
+            "exp" | "log" | "sin" | "cos" | "tanh" => Self::Recipe(Recipe::record(function, dtype)),
+            name => Self::Direct { name, dtype },
+        }
+    }
+
+    #[expect(clippy::cast_possible_truncation, reason = "narrow types are in the low bits")]
+    pub(super) fn apply(&self, args: [u64; 3]) -> u64 {
+        match self {
+            Self::Recipe(recipe) => recipe.apply(args[0]),
+            Self::Direct { name, dtype } => match dtype {
+                DType::F32 => {
+                    let args = args.map(|bits| f32::from_bits(visible(*dtype, bits) as u32));
+                    single(name, args)
+                }
+                DType::F64 => double(name, args.map(|bits| f64::from_bits(visible(*dtype, bits)))),
+                DType::I32 => u64::from(
+                    int32(name, args.map(|bits| (bits as u32).cast_signed())).cast_unsigned(),
+                ),
+                DType::U32 => u64::from(uint32(name, args.map(|bits| bits as u32))),
+                DType::I64 => int64(name, args.map(u64::cast_signed)).cast_unsigned(),
+                DType::U64 | DType::Mask => uint64(name, args),
+            },
+        }
+    }
+}
+
+/// C's fmod.
+#[expect(clippy::cast_possible_truncation, reason = "an f32 is in the low bits")]
+pub(super) fn remainder(dtype: DType, x: u64, y: u64) -> u64 {
+    match dtype {
+        DType::F32 => u64::from((f32::from_bits(x as u32) % f32::from_bits(y as u32)).to_bits()),
+        _ => (f64::from_bits(x) % f64::from_bits(y)).to_bits(),
+    }
+}
+
+macro_rules! float_functions {
+    ($name:ident, $t:ty, $dtype:expr, $sign:expr) => {
+        #[allow(
+            clippy::cast_possible_truncation,
+            reason = "an f32 is in the low bits; constants are rounded"
+        )]
+        fn $name(name: &str, [a, b, c]: [$t; 3]) -> u64 {
+            let bits = |x: $t| u64::from(x.to_bits());
+            let flip = |x: $t, s: $t| <$t>::from_bits(x.to_bits() ^ (s.to_bits() & $sign));
+            let opposite = |x: $t| if x.is_nan() { <$t>::NAN } else { -x };
+            let op = |op: Op, x: $t, y: $t| {
+                let bits = apply_bits(op, $dtype, $dtype, [bits(x), bits(y), 0]);
+                <$t>::from_bits(bits as _)
+            };
+            let result = match name {
+                "fmod" => a % b,
+                "sqr" => a * a,
+                "rcp" => 1.0 / a,
+                "rsqrt" => 1.0 / a.sqrt(),
+                "safe_sqrt" => op(Op::Max, a, 0.0).sqrt(),
+                "sign" if a.is_nan() => a,
+                "sign" => (1.0 as $t).copysign(a),
+                "copysign" => a.copysign(b),
+                "copysign_neg" => a.copysign(opposite(b)),
+                "mulsign" => flip(a, b),
+                "mulsign_neg" => flip(a, opposite(b)),
+                "lerp" => c.mul_add(b - a, a),
+                "clamp" => op(Op::Min, op(Op::Max, a, b), c),
+                "fmadd" => a.mul_add(b, c),
+                "fmsub" => a.mul_add(b, -c),
+                "fnmadd" => (-a).mul_add(b, c),
+                "fnmsub" => (-a).mul_add(b, -c),
+                "minimum" if a.is_nan() || b.is_nan() => <$t>::NAN,
+                "maximum" if a.is_nan() || b.is_nan() => <$t>::NAN,
+                "minimum" => op(Op::Min, a, b),
+                "maximum" => op(Op::Max, a, b),
+                "isnan" => return u64::from(a.is_nan()),
+                "isinf" => return u64::from(a.is_infinite()),
+                "isfinite" => return u64::from(a.is_finite()),
+                "next_float" => a.next_up(),
+                "prev_float" => a.next_down(),
+                "deg_to_rad" => a * (std::f64::consts::PI / 180.0) as $t,
+                "rad_to_deg" => a * (180.0 / std::f64::consts::PI) as $t,
+                _ => panic!("the oracle does not know {name} of floats"),
+            };
+            bits(result)
+        }
+    };
+}
+float_functions!(single, f32, DType::F32, 0x8000_0000);
+float_functions!(double, f64, DType::F64, 0x8000_0000_0000_0000);
+
+macro_rules! integer_functions {
+    ($name:ident, $t:ty, $unsigned:ty, $minus_one:expr) => {
+        #[allow(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            clippy::cast_possible_wrap,
+            clippy::unnecessary_cast,
+            unused_comparisons,
+            clippy::cast_lossless,
+            reason = "one body for signed and unsigned types, wrapping on purpose"
+        )]
+        fn $name(name: &str, [a, b, c]: [$t; 3]) -> $t {
+            let turns = (b as $unsigned % <$t>::BITS as $unsigned) as u32;
+            match name {
+                "sqr" => a.wrapping_mul(a),
+                "sign" => {
+                    if a < 0 {
+                        $minus_one
+                    } else {
+                        1
+                    }
+                }
+                "clamp" => a.max(b).min(c),
+                "fmadd" => a.wrapping_mul(b).wrapping_add(c),
+                "fmsub" => a.wrapping_mul(b).wrapping_sub(c),
+                "fnmadd" => c.wrapping_sub(a.wrapping_mul(b)),
+                "fnmsub" => (0 as $t).wrapping_sub(a.wrapping_mul(b)).wrapping_sub(c),
+                "minimum" => a.min(b),
+                "maximum" => a.max(b),
+                "rol" => a.rotate_left(turns),
+                "ror" => a.rotate_right(turns),
+                "log2i" => (<$t>::BITS as $t - 1).wrapping_sub(a.leading_zeros() as $t),
+                _ => panic!("the oracle does not know {name} of integers"),
+            }
+        }
+    };
+}
+integer_functions!(int32, i32, u32, -1);
+integer_functions!(uint32, u32, u32, u32::MAX);
+integer_functions!(int64, i64, u64, -1);
+integer_functions!(uint64, u64, u64, u64::MAX);
+
+/// A recorded function of one argument as a list of operations.
+pub(super) struct Recipe {
+    steps: Vec<RecipeStep>,
+}
+
+enum RecipeStep {
+    Argument,
+    Number(u64),
+    Op { op: Op, dtype: DType, operand: DType, args: [usize; 3] },
+}
+
+impl Recipe {
+    fn record(function: &Function, dtype: DType) -> Self {
+        let mut table = Table::new(LogQueue::new(Log::new(0, Arc::new(|_| {}))));
+        let argument = table.insert(Variable::new(Kind::Data, dtype, 1, [None; 4]));
+        let settings = Settings { fold: false, bounds_check: true, line: 0 };
+        let mut recorder = Recorder::new(&mut table, settings);
+        let result = recorder.function(function, &[argument]).expect("a function of its own type");
+        let result = recorder.finish(result);
+        let mut recipe = Self { steps: Vec::new() };
+        let mut numbers = std::collections::HashMap::new();
+        recipe.add(&table, result, &mut numbers);
+        recipe
+    }
+
+    /// Adds a variable after its operands. Recursion is as deep as one function.
+    fn add(
+        &mut self,
+        table: &Table,
+        id: VarId,
+        numbers: &mut std::collections::HashMap<VarId, usize>,
+    ) -> usize {
+        if let Some(&number) = numbers.get(&id) {
+            return number;
+        }
+        let variable = table.get(id);
+        let mut args = [0; 3];
+        let mut operand = variable.dtype;
+        for (i, id) in variable.operands().enumerate() {
+            args[i] = self.add(table, id, numbers);
+            operand = table.get(id).dtype;
+        }
+        self.steps.push(match (variable.kind, variable.kind.number()) {
+            (Kind::Data, _) => RecipeStep::Argument,
+            (_, Some(bits)) => RecipeStep::Number(bits),
+            (Kind::Op(op), _) => RecipeStep::Op { op, dtype: variable.dtype, operand, args },
+            (kind, _) => panic!("a function records {kind:?}"),
+        });
+        numbers.insert(id, self.steps.len() - 1);
+        self.steps.len() - 1
+    }
+
+    fn apply(&self, argument: u64) -> u64 {
+        let mut values = Vec::with_capacity(self.steps.len());
+        for step in &self.steps {
+            values.push(match step {
+                RecipeStep::Argument => argument,
+                RecipeStep::Number(bits) => *bits,
+                RecipeStep::Op { op, dtype, operand, args } => {
+                    apply_bits(*op, *dtype, *operand, args.map(|arg| values[arg]))
+                }
+            });
+        }
+        values.last().copied().unwrap_or(argument)
+    }
+}

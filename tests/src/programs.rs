@@ -1,0 +1,322 @@
+//! Programs as data: a list of steps whose operands are the numbers of earlier steps.
+//!
+//! A program knows the type and the extent of each step's value, so that any step can be replaced by
+//! input data when a failing program is made smaller.
+
+use std::fmt;
+
+use porcini_core::ir::op::{Op, ReduceOp, ScatterOp};
+use porcini_core::trace::functions::FUNCTIONS;
+use porcini_core::{Array, DType, Error, Operand, Result, Scalar, Session};
+
+use crate::data::{self, Values};
+
+/// Number of lanes of a value: one, or as many as the program is run with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Extent {
+    /// One lane.
+    One,
+    /// n lanes.
+    N,
+}
+
+/// What a step does; operands are numbers of earlier steps.
+#[derive(Clone, Debug)]
+pub enum Step {
+    /// Input data.
+    Data {
+        /// Which values.
+        values: Values,
+        /// Determines them.
+        seed: u64,
+    },
+    /// A number in all lanes, by its bits.
+    Full(u64),
+    /// `start + i * step`.
+    Range {
+        /// First value.
+        start: i64,
+        /// Distance of values, not 0.
+        step: i64,
+    },
+    /// An operation of the table.
+    Op(Op, Vec<usize>),
+    /// An operation of the table with a number on the right.
+    Number(Op, usize, Scalar),
+    /// A row of [`FUNCTIONS`], by its index.
+    Function(usize, Vec<usize>),
+    /// Conversion to the step's type.
+    Cast(usize),
+    /// The same bits as the step's type.
+    Reinterpret(usize),
+    /// All lanes combined.
+    Reduce(ReduceOp, usize),
+    /// The mean.
+    Mean(usize),
+    /// `x % (n + slack)`: an index that is in bounds most of the time.
+    Wrap(usize, u32),
+    /// `source[index]` where active.
+    Gather {
+        /// The array read.
+        source: usize,
+        /// The index.
+        index: usize,
+        /// The mask.
+        active: Option<usize>,
+    },
+    /// A new array: target with values written at index where active.
+    Scatter {
+        /// How.
+        op: ScatterOp,
+        /// The array written.
+        target: usize,
+        /// The value.
+        value: usize,
+        /// The index.
+        index: usize,
+        /// The mask.
+        active: Option<usize>,
+        /// Whether the target stays alive. If not, no later step uses it.
+        keep: bool,
+    },
+}
+
+/// A step with the type and extent of its value.
+#[derive(Clone, Debug)]
+pub struct Node {
+    /// What it does.
+    pub step: Step,
+    /// Type of its value.
+    pub dtype: DType,
+    /// Extent of its value.
+    pub extent: Extent,
+}
+
+/// A program.
+#[derive(Clone, Debug)]
+pub struct Program {
+    /// The steps.
+    pub nodes: Vec<Node>,
+    /// The steps whose values are compared.
+    pub outputs: Vec<usize>,
+    /// Whether values that are no outputs are dropped before anything is evaluated.
+    pub drop_early: bool,
+}
+
+/// When a run evaluates.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mode {
+    /// All outputs at once, at the end.
+    Lazy,
+    /// Every value as soon as it is recorded: nothing is fused.
+    Eager,
+}
+
+/// What a run gives: the bytes of the outputs and the bounds error, if any.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Outcome {
+    /// The contents of each output.
+    pub outputs: Vec<Vec<u8>>,
+    /// Text of the first bounds error.
+    pub error: Option<String>,
+}
+
+impl Step {
+    /// The steps it uses.
+    pub fn operands(&self) -> Vec<usize> {
+        match self {
+            Self::Data { .. } | Self::Full(_) | Self::Range { .. } => Vec::new(),
+            Self::Op(_, args) | Self::Function(_, args) => args.clone(),
+            Self::Number(_, x, _)
+            | Self::Cast(x)
+            | Self::Reinterpret(x)
+            | Self::Reduce(_, x)
+            | Self::Mean(x)
+            | Self::Wrap(x, _) => vec![*x],
+            Self::Gather { source, index, active } => {
+                [*source, *index].into_iter().chain(*active).collect()
+            }
+            Self::Scatter { target, value, index, active, .. } => {
+                [*target, *value, *index].into_iter().chain(*active).collect()
+            }
+        }
+    }
+}
+
+impl Extent {
+    /// Number of lanes when run with `n`.
+    pub fn lanes(self, n: usize) -> usize {
+        if self == Self::One { 1 } else { n }
+    }
+}
+
+/// Runs a program over `n` lanes.
+///
+/// # Errors
+/// Whatever recording or evaluation fails with.
+///
+/// # Panics
+/// If a value does not have the type and size that the program says.
+pub fn run(program: &Program, session: &Session, n: usize, mode: Mode) -> Result<Outcome> {
+    let mut values: Vec<Option<Array>> = Vec::new();
+    for node in &program.nodes {
+        let value = record(node, session, n, &mut values)?;
+        assert_eq!(value.dtype(), node.dtype, "type of {node:?}");
+        assert_eq!(value.size(), node.extent.lanes(n) as u64, "size of {node:?}");
+        if mode == Mode::Eager {
+            session.eval(&[&value])?;
+        }
+        values.push(Some(value));
+    }
+    let outputs: Vec<Array> = program.outputs.iter().filter_map(|&i| values[i].clone()).collect();
+    if program.drop_early {
+        values.clear();
+    }
+    let all: Vec<&Array> = outputs.iter().collect();
+    session.eval(&all)?;
+    let error = session.take_error().map(|error| error.to_string());
+    let outputs = outputs.iter().map(|output| output.read_bytes(0..output.size()));
+    Ok(Outcome { outputs: outputs.collect::<Result<_>>()?, error })
+}
+
+fn record(node: &Node, session: &Session, n: usize, values: &mut [Option<Array>]) -> Result<Array> {
+    let size = node.extent.lanes(n);
+    let get = |i: usize| -> &Array { values[i].as_ref().expect("a step uses a consumed value") };
+    match &node.step {
+        Step::Data { values, seed } => {
+            let lanes = data::lanes(node.dtype, *values, *seed, size);
+            session.from_bytes(node.dtype, &data::to_bytes(node.dtype, &lanes))
+        }
+        Step::Full(bits) => session.full(node.dtype, node.dtype.decode(*bits), size as u64),
+        Step::Range { start, step } => {
+            let stop = start + step * i64::try_from(size).unwrap_or(0);
+            session.arange(node.dtype, (*start).into(), stop.into(), (*step).into())
+        }
+        Step::Op(op, args) => get(args[0]).apply(*op, &operands(values, &args[1..])),
+        Step::Number(op, x, number) => get(*x).apply(*op, &[(*number).into()]),
+        Step::Function(row, args) => {
+            get(args[0]).call(&FUNCTIONS[*row], &operands(values, &args[1..]))
+        }
+        Step::Cast(x) => get(*x).cast(node.dtype),
+        Step::Reinterpret(x) => get(*x).reinterpret(node.dtype),
+        Step::Reduce(op, x) => match get(*x).reduce(*op) {
+            Err(Error::EmptyReduction { .. }) => session.zeros(node.dtype, 1),
+            result => result,
+        },
+        Step::Mean(x) => get(*x).mean(),
+        Step::Wrap(x, slack) => {
+            let modulus = i64::try_from(n).unwrap_or(0) + i64::from(*slack);
+            get(*x).apply(Op::Rem, &[modulus.max(1).into()])
+        }
+        Step::Gather { source, index, active } => get(*source).gather(get(*index), active.map(get)),
+        Step::Scatter { op, target, value, index, active, keep } => {
+            let (value, index) = (get(*value).clone(), get(*index).clone());
+            let active = active.map(|active| get(active).clone());
+            let taken = if *keep { values[*target].clone() } else { values[*target].take() };
+            let mut target = taken.expect("a step uses a consumed value");
+            target.scatter(*op, &value, &index, active.as_ref())?;
+            Ok(target)
+        }
+    }
+}
+
+fn operands<'a>(values: &'a [Option<Array>], args: &[usize]) -> Vec<Operand<'a>> {
+    args.iter().filter_map(|&arg| values[arg].as_ref().map(Operand::from)).collect()
+}
+
+impl Program {
+    /// The same program with other numbers, so that its kernels come again with other literals.
+    #[must_use]
+    pub fn with_other_numbers(&self) -> Self {
+        let mut other = self.clone();
+        for node in &mut other.nodes {
+            match &mut node.step {
+                Step::Full(bits) => *bits ^= 1,
+                Step::Number(_, _, Scalar::Int(number)) => *number ^= 1,
+                Step::Number(_, _, Scalar::Float(number)) => *number += 1.0,
+                _ => {}
+            }
+        }
+        other
+    }
+
+    /// A smaller program for which `fails` still holds: fewer outputs, and data in place of steps.
+    #[must_use]
+    pub fn shrink(&self, fails: impl Fn(&Self) -> bool) -> Self {
+        let mut best = self.clone();
+        for &output in &self.outputs {
+            let outputs = best.outputs.iter().copied().filter(|&other| other != output).collect();
+            let fewer = Self { outputs, ..self.clone() };
+            if fails(&fewer) {
+                best = fewer;
+            }
+        }
+        // A consumed value may matter although nothing uses the scatter that took it.
+        if fails(&best.without_dead_steps()) {
+            best = best.without_dead_steps();
+        }
+        let mut i = best.nodes.len();
+        while i > 0 {
+            i = i.min(best.nodes.len()) - 1;
+            let mut smaller = best.clone();
+            if !matches!(smaller.nodes[i].step, Step::Data { .. }) {
+                smaller.nodes[i].step = Step::Data { values: Values::Edge, seed: i as u64 };
+                let smaller = smaller.without_dead_steps();
+                if fails(&smaller) {
+                    best = smaller;
+                }
+            }
+        }
+        best
+    }
+
+    fn without_dead_steps(&self) -> Self {
+        let mut used = vec![false; self.nodes.len()];
+        self.outputs.iter().for_each(|&output| used[output] = true);
+        for i in (0..self.nodes.len()).rev() {
+            if used[i] {
+                self.nodes[i].step.operands().iter().for_each(|&operand| used[operand] = true);
+            }
+        }
+        let mut number = vec![0; self.nodes.len()];
+        let mut nodes = Vec::new();
+        for (i, node) in self.nodes.iter().enumerate().filter(|&(i, _)| used[i]) {
+            number[i] = nodes.len();
+            let mut node = node.clone();
+            renumber(&mut node.step, &number);
+            nodes.push(node);
+        }
+        let outputs = self.outputs.iter().map(|&output| number[output]).collect();
+        Self { nodes, outputs, drop_early: self.drop_early }
+    }
+}
+
+fn renumber(step: &mut Step, number: &[usize]) {
+    let place = |operand: &mut usize| *operand = number[*operand];
+    match step {
+        Step::Data { .. } | Step::Full(_) | Step::Range { .. } => {}
+        Step::Op(_, args) | Step::Function(_, args) => args.iter_mut().for_each(place),
+        Step::Number(_, x, _)
+        | Step::Cast(x)
+        | Step::Reinterpret(x)
+        | Step::Reduce(_, x)
+        | Step::Mean(x)
+        | Step::Wrap(x, _) => place(x),
+        Step::Gather { source, index, active } => {
+            [source, index].into_iter().chain(active).for_each(place);
+        }
+        Step::Scatter { target, value, index, active, .. } => {
+            [target, value, index].into_iter().chain(active).for_each(place);
+        }
+    }
+}
+
+impl fmt::Display for Program {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (i, Node { step, dtype, extent }) in self.nodes.iter().enumerate() {
+            let extent = if *extent == Extent::One { "1" } else { "n" };
+            writeln!(f, "{i:3}: {dtype} [{extent}] = {step:?}")?;
+        }
+        writeln!(f, "outputs {:?}, drop early: {}", self.outputs, self.drop_early)
+    }
+}
