@@ -235,6 +235,9 @@ pub(crate) fn type_name(value: &Dynamic) -> String {
         "map" => "a map".into(),
         "()" => "nothing".into(),
         "Fn" => "a function".into(),
+        _ if value.is::<crate::bind::RngRef>() => "PCG32C".into(),
+        _ if value.is::<crate::host_array::HostRef>() => "ndarray".into(),
+        _ if value.is::<u64>() => "an integer".into(),
         other => other.rsplit("::").next().unwrap_or(other).into(),
     }
 }

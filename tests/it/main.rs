@@ -4,6 +4,7 @@
 
 mod accuracy;
 mod fmod;
+mod fuzz;
 mod golden;
 mod idiv;
 mod pcg32;
