@@ -55,10 +55,7 @@ pub enum Error {
         dtype: DType,
     },
     /// A float where an integer is needed, or a number where a truth value is.
-    #[error(
-        "{number} is not a value of {} (valid: {}; convert with {}(..))",
-        dtype.script_name(), dtype.range(), dtype.script_name()
-    )]
+    #[error("{number} is not a value of {} (valid: {}; {})", dtype.script_name(), dtype.range(), conversion(*number, *dtype))]
     NumberType {
         /// The number.
         number: Scalar,
@@ -72,7 +69,7 @@ pub enum Error {
         op: &'static str,
     },
     /// An element number outside the array.
-    #[error("index {index} is out of bounds for size {size} (valid: {} to {})", -i128::from(*size), i128::from(*size) - 1)]
+    #[error("index {index} is out of bounds for size {size} ({})", valid_indices(*size))]
     IndexOutOfRange {
         /// The index asked for.
         index: i64,
@@ -170,4 +167,17 @@ pub enum Error {
 
 fn line_suffix(line: u32) -> String {
     if line == 0 { String::new() } else { format!(", line {line}") }
+}
+
+fn valid_indices(size: u64) -> String {
+    let size = i128::from(size);
+    if size == 0 { "it is empty".into() } else { format!("valid: {} to {}", -size, size - 1) }
+}
+
+/// How a number becomes a value of `dtype` after all.
+fn conversion(number: Scalar, dtype: DType) -> String {
+    match dtype {
+        DType::Mask => format!("for what is not 0 write {number} != 0"),
+        _ => format!("to truncate write {}(FloatC({number}))", dtype.script_name()),
+    }
 }

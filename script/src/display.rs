@@ -44,6 +44,12 @@ pub(crate) fn text(value: &Dynamic, options: PrintOptions) -> Result<String> {
     if let Some(range) = value.read_lock::<Range>() {
         return Ok(range.to_string());
     }
+    if let Some(function) = value.read_lock::<rhai::FnPtr>() {
+        return Ok(match function.is_anonymous() {
+            true => "closure".into(),
+            false => format!("function {}", function.fn_name()),
+        });
+    }
     if let Ok(float) = value.as_float() {
         return Ok(number(Scalar::Float(float), options.digits));
     }

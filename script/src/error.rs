@@ -11,6 +11,8 @@ use rhai::{Dynamic, EvalAltResult, ParseErrorType, Position};
 use crate::fault::{Fault, Stop};
 use crate::tokens::typed;
 
+/// What Rhai's messages call our arrays; its own lists are "array" there.
+pub(crate) const ARRAY: &str = "ArrayC";
 /// Names suggested for a misspelt one.
 const MOST_SUGGESTIONS: usize = 3;
 /// Signatures listed for a wrong call.
@@ -55,7 +57,7 @@ pub struct Error {
     pub location: Option<Location>,
     /// What to do.
     pub hints: Vec<String>,
-    /// Function calls that led there, innermost first: name and place of the call.
+    /// Function calls and imports that led there, innermost first: what, and where.
     pub calls: Vec<(String, String)>,
 }
 
@@ -77,7 +79,8 @@ impl fmt::Display for Error {
             write!(f, "\n  = help: {hint}")?;
         }
         for (function, place) in &self.calls {
-            write!(f, "\n  in {function} called at {place}")?;
+            let how = if function.starts_with("module ") { "imported" } else { "called" };
+            write!(f, "\n  in {function} {how} at {place}")?;
         }
         Ok(())
     }
@@ -126,7 +129,14 @@ impl Error {
                 EvalAltResult::ErrorInFunctionCall(function, _, inner, position) => {
                     (function, inner, position)
                 }
-                EvalAltResult::ErrorInModule(module, inner, position) => (module, inner, position),
+                EvalAltResult::ErrorInModule(module, inner, position) => {
+                    let place = format!("{}:{}", cell.0, line_of(*position));
+                    calls.push((format!("module `{module}`"), place));
+                    // Its text is not at hand.
+                    cell = (module.clone(), String::new());
+                    innermost = inner;
+                    continue;
+                }
                 _ => break,
             };
             if !function.is_empty() {
@@ -149,7 +159,7 @@ impl Error {
 }
 
 fn display_function(name: &str) -> String {
-    if name.starts_with("anon$") { "a closure".into() } else { format!("`{}`", typed(name)) }
+    if name.starts_with("anon$") { "the closure".into() } else { format!("`{}`", typed(name)) }
 }
 
 fn line_of(position: Position) -> String {
@@ -228,6 +238,13 @@ impl Diagnosis<'_> {
         }
         let own: Vec<&(String, String)> =
             self.around.functions.iter().filter(|(known, _)| known == name).collect();
+        if let Some((type_name, function)) = name.rsplit_once("::") {
+            let similar = similar(function, crate::bind::STATICS.iter());
+            if !similar.is_empty() {
+                self.hints.push(format!("did you mean `{type_name}::{}`?", similar[0]));
+            }
+            return format!("no function `{name}`");
+        }
         if own.is_empty() {
             let names = self.around.functions.iter().map(|(name, _)| name.as_str());
             self.suggest(name, names);
@@ -237,10 +254,28 @@ impl Diagnosis<'_> {
             }
             return format!("no function `{name}`");
         }
-        for (name, parameters) in own.iter().take(MOST_CANDIDATES) {
-            self.hints.push(format!("it takes {name}{parameters}"));
+        let is_closure = name.starts_with("anon$");
+        let shown = if is_closure { "" } else { name };
+        for (_, parameters) in own.iter().take(MOST_CANDIDATES) {
+            self.hints.push(format!("it takes {shown}{parameters}"));
         }
-        format!("`{name}` does not take ({})", friendly_types(&arguments))
+        if self.is_method_call() {
+            self.hints.push(format!("functions of scripts are no methods: write {shown}(x)"));
+        }
+        if arguments.split(", ").any(|argument| argument == "array") {
+            self.hints.push("make an array of a list first: FloatC([1, 2, 3])".into());
+        }
+        format!("{} does not take ({})", display_function(name), friendly_types(&arguments))
+    }
+
+    /// Whether a function of the script is called behind a dot.
+    fn is_method_call(&self) -> bool {
+        self.location.is_some_and(|location| {
+            let before: String = location.text.chars().take(location.column - 1).collect();
+            let name: String = location.text.chars().skip(location.column - 1).collect();
+            let name = name.split(|c: char| !(c.is_alphanumeric() || c == '_')).next();
+            before.ends_with('.') && name.is_some_and(|name| (self.around.cell_of)(name).is_some())
+        })
     }
 
     fn used_deleted(&mut self) -> String {
@@ -276,7 +311,7 @@ impl Diagnosis<'_> {
     }
 
     fn mismatch(&mut self, want: &str, got: &str) -> String {
-        let got_array = got.ends_with("ArrayRef") || got == "array";
+        let got_array = got.ends_with("ArrayRef") || got == ARRAY;
         if want == "bool" && got_array {
             self.hints.push(
                 "a mask has one value per lane: reduce it with any(m) or all(m), combine masks with & | !"
@@ -342,7 +377,8 @@ pub(crate) fn similar(name: &str, known: impl Iterator<Item = impl AsRef<str>>) 
         .filter_map(|candidate| {
             let candidate = candidate.as_ref();
             let distance = strsim::osa_distance(&lower, &candidate.to_lowercase());
-            let near = distance <= limit && distance < candidate.chars().count();
+            let shorter = candidate.chars().count().min(lower.chars().count());
+            let near = distance <= limit && distance < shorter;
             near.then(|| (distance, candidate.to_string()))
         })
         .collect();
@@ -376,6 +412,9 @@ fn lowercase(text: &str) -> String {
 /// Type names as people read them, in place of Rust paths.
 fn friendly_types(text: &str) -> String {
     let mut text = text
+        .replace("array", "list")
+        .replace("Array ", "List ")
+        .replace(ARRAY, "array")
         .replace("porcini_script::value::ArrayRef", "array")
         .replace("porcini_script::host_array::HostRef", "ndarray")
         .replace("porcini_script::bind::random::RngRef", "PCG32C")

@@ -169,7 +169,24 @@ impl Interpreter {
         }
         let program = self.library.merge(&ast);
         self.library = program.clone_functions_only();
-        self.engine.eval_ast_with_scope(&mut self.scope, &program)
+        let result = self.engine.eval_ast_with_scope(&mut self.scope, &program)?;
+        self.keep_imports(&ast, name);
+        Ok(result)
+    }
+
+    /// Makes `import "file" as name` at top level hold for later cells and functions too.
+    fn keep_imports(&mut self, ast: &AST, name: &str) {
+        for statement in ast.statements() {
+            let Stmt::Import(import, position) = statement else { continue };
+            let Expr::StringConstant(path, _) = &import.0 else { continue };
+            let resolver = self.engine.module_resolver();
+            // It has just been resolved: an error was reported then.
+            if let Ok(module) = resolver.resolve(&self.engine, Some(name), path, *position)
+                && !import.1.name.is_empty()
+            {
+                self.engine.register_static_module(import.1.name.as_str(), module);
+            }
+        }
     }
 
     /// A bare assignment at top level declares its variable.

@@ -212,9 +212,7 @@ pub(crate) fn dynamic(number: Scalar) -> Dynamic {
 
 fn not_a_number(op: &str, value: &Dynamic) -> Box<rhai::EvalAltResult> {
     let message = format!("{op}: got {}, expected an array or a number", type_name(value));
-    if value.is_string() {
-        fault_with_hint(message, "to show text beside an array write print(\"x =\", x)")
-    } else if value.is_array() {
+    if value.is_array() {
         fault_with_hint(message, "make an array of a list first: FloatC([1, 2, 3])")
     } else {
         fault(message)
@@ -235,6 +233,9 @@ pub(crate) fn type_name(value: &Dynamic) -> String {
         "map" => "a map".into(),
         "()" => "nothing".into(),
         "Fn" => "a function".into(),
+        _ if value.is::<crate::bind::RngRef>() => "PCG32C".into(),
+        _ if value.is::<crate::host_array::HostRef>() => "ndarray".into(),
+        _ if value.is::<u64>() => "an integer".into(),
         other => other.rsplit("::").next().unwrap_or(other).into(),
     }
 }

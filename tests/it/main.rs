@@ -4,7 +4,11 @@
 
 mod accuracy;
 mod fmod;
+mod fuzz;
+mod golden;
+mod idiv;
 mod pcg32;
 mod pipeline;
 mod programs;
+mod ptx;
 mod tidy;

@@ -1,10 +1,14 @@
 //! The harness of the integration tests in `it/`: random programs and what they should give.
 //!
 //! [`programs`] draws a program and runs it in a session; [`oracle`] computes the same, lane by lane,
-//! from the meaning of each operation alone.
+//! from the meaning of each operation alone. [`golden`] runs the sessions in `sessions/`: real scripts
+//! with expectations in comments.
 
 pub mod data;
 pub mod generate;
+pub mod golden;
+pub mod host;
 pub mod oracle;
 pub mod programs;
 pub mod random;
+pub mod recording;

@@ -26,7 +26,7 @@ use crate::value::ArrayRef;
 
 pub(crate) use random::RngRef;
 pub(crate) use scalars::Range;
-pub(crate) use types::type_names;
+pub(crate) use types::{STATICS, type_names};
 
 /// Name, parameters and help of a function.
 #[derive(Clone, Debug)]
@@ -98,7 +98,7 @@ impl<'e> Registry<'e> {
 
 /// Registers everything; the documentation of all functions comes back.
 pub(crate) fn register(engine: &mut Engine, context: &Rc<Context>) -> Vec<FunctionDoc> {
-    engine.register_type_with_name::<ArrayRef>("array");
+    engine.register_type_with_name::<ArrayRef>(crate::error::ARRAY);
     engine.register_type_with_name::<crate::host_array::HostRef>("ndarray");
     engine.register_type_with_name::<crate::fault::Fault>("error");
     let mut registry = Registry::new(engine, context.clone());

@@ -4,7 +4,7 @@ use std::any::TypeId;
 
 use porcini_core::ir::op::{OPS, Op, OpInfo, Shape};
 use porcini_core::trace::functions::{FUNCTIONS, Function};
-use porcini_core::{Array, Operand, Result as CoreResult, Session, vector};
+use porcini_core::{Array, DType, Operand, Result as CoreResult, Scalar, Session, vector};
 use rhai::{Dynamic, EvalAltResult, ImmutableString, NativeCallContext};
 
 use super::Registry;
@@ -117,8 +117,13 @@ fn named_operation(registry: &mut Registry<'_>, info: &'static OpInfo) {
     let parameters =
         if info.shape == Shape::Select { "(mask, a, b)" } else { PARAMETERS[info.arity] };
     registry.doc(info.name, parameters, info.doc);
-    named(registry, info.name, info.arity, move |session, operands| {
-        session.apply(info.op, operands)
+    named(registry, info.name, info.arity, move |session, operands| match operands {
+        // A bool chooses for all lanes.
+        [Operand::Number(mask @ Scalar::Bool(_)), a, b] if info.shape == Shape::Select => {
+            let mask = session.full(DType::Mask, *mask, 1)?;
+            session.apply(info.op, &[Operand::Array(&mask), *a, *b])
+        }
+        _ => session.apply(info.op, operands),
     });
 }
 
@@ -153,7 +158,6 @@ fn apply_to_numbers(
     args: &[Arg],
     apply: &impl Fn(&Session, &[Operand<'_>]) -> CoreResult<Array>,
 ) -> Result<Dynamic> {
-    use porcini_core::{DType, Scalar};
     let session = &context.session;
     let mut arrays = Vec::with_capacity(args.len());
     for arg in args {
@@ -323,11 +327,11 @@ fn leaves_of_vector(op: &str, v: &ArrayRef) -> Result<Vec<Array>> {
 fn traps(registry: &mut Registry<'_>) {
     let (text, array) = (TypeId::of::<ImmutableString>(), TypeId::of::<ArrayRef>());
     for types in [[text, array], [array, text]] {
-        registry.engine.register_raw_fn("+", types, |_, args| -> Result<ArrayRef> {
-            for arg in args.iter() {
-                Arg::new("+", arg)?;
-            }
-            Err(fault("+: expected an array or a number"))
+        registry.engine.register_raw_fn("+", types, |_, _| -> Result<ArrayRef> {
+            Err(fault_with_hint(
+                "+: got text and an array",
+                "to show text beside an array write print(\"x =\", x), or `x = ${x}` in back quotes",
+            ))
         });
     }
     registry.on_array("contains", 2, |_, _, _, _| -> Result<bool> { Err(compared_by_lane("in")) });

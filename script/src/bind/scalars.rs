@@ -7,6 +7,7 @@ pub(super) fn register(registry: &mut Registry<'_>) {
     division(registry);
     comparison(registry);
     remainder_and_power(registry);
+    same_meaning_as_arrays(registry);
     ranges(registry);
 }
 
@@ -59,6 +60,29 @@ fn remainder_and_power(registry: &mut Registry<'_>) {
     });
     engine.register_fn("**", |base: i64, exponent: i64| -> Result<rhai::Dynamic> {
         power(base, exponent)
+    });
+}
+
+/// Functions that plain Rhai has with another meaning: base-10 `log`, rounding halves away from zero,
+/// a sign of 0 for zeros, NaN by position in `min` and `max`.
+fn same_meaning_as_arrays(registry: &mut Registry<'_>) {
+    let engine = &mut *registry.engine;
+    engine.register_fn("log", f64::ln);
+    engine.register_fn("round", f64::round_ties_even);
+    engine.register_fn("abs", i64::wrapping_abs);
+    engine.register_fn("sign", |x: i64| if x < 0 { -1_i64 } else { 1 });
+    engine.register_fn("sign", |x: f64| if x.is_nan() { x } else { 1_f64.copysign(x) });
+    engine.register_fn("min", |a: f64, b: f64| match (a.is_nan(), b.is_nan()) {
+        (true, _) => b,
+        (_, true) => a,
+        _ if a < b || a == b && a.is_sign_negative() => a,
+        _ => b,
+    });
+    engine.register_fn("max", |a: f64, b: f64| match (a.is_nan(), b.is_nan()) {
+        (true, _) => b,
+        (_, true) => a,
+        _ if a > b || a == b && a.is_sign_positive() => a,
+        _ => b,
     });
 }
 

@@ -23,6 +23,10 @@ const SCALAR_TYPES: [(&str, DType); 8] = [
     ("MaskC", DType::Mask),
 ];
 
+/// Names of the static functions.
+pub(crate) const STATICS: [&str; 9] =
+    ["zero", "zeros", "ones", "empty", "full", "opaque", "arange", "linspace", "reinterpret"];
+
 /// Every name that has static functions.
 pub(crate) fn type_names() -> Vec<String> {
     let scalars = SCALAR_TYPES.iter().map(|(name, _)| (*name).to_string());
@@ -94,7 +98,7 @@ fn convert(context: &Context, name: &str, dtype: DType, value: &Dynamic) -> Resu
     }
 }
 
-/// `size` lanes of a script number. Floats given to integer types are truncated as a cast would.
+/// `size` lanes of a script number, which must be a value of the type.
 fn number_array(session: &Session, dtype: DType, number: Scalar, size: u64) -> Result<Array> {
     session.full(dtype, number, size).or_fault()
 }

@@ -1,0 +1,237 @@
+//! The program as a person and a pipe meet it: arguments, streams, exit codes, interruption.
+
+use std::io::Write;
+use std::path::PathBuf;
+use std::process::{Child, Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+fn porcini(arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_porcini"));
+    command.args(arguments).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    for name in ["NO_COLOR", "CLICOLOR_FORCE", "PORCINI_MEMORY_LIMIT", "PORCINI_PATH"] {
+        command.env_remove(name);
+    }
+    command
+}
+
+/// Runs to the end; exit code, standard output and standard error.
+fn run(arguments: &[&str]) -> (i32, String, String) {
+    finished(&porcini(arguments).output().unwrap())
+}
+
+fn run_with_input(arguments: &[&str], input: &[u8]) -> (i32, String, String) {
+    let mut child = porcini(arguments).stdin(Stdio::piped()).spawn().unwrap();
+    child.stdin.take().unwrap().write_all(input).unwrap();
+    finished(&child.wait_with_output().unwrap())
+}
+
+fn finished(output: &Output) -> (i32, String, String) {
+    let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
+    (output.status.code().unwrap_or(-1), text(&output.stdout), text(&output.stderr))
+}
+
+/// A folder of this test, emptied.
+fn folder(test: &str) -> PathBuf {
+    let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(test);
+    if folder.exists() {
+        std::fs::remove_dir_all(&folder).unwrap();
+    }
+    std::fs::create_dir_all(&folder).unwrap();
+    folder
+}
+
+fn file(test: &str, contents: &[u8]) -> String {
+    let path = folder(test).join("script.rhai");
+    std::fs::write(&path, contents).unwrap();
+    path.to_str().unwrap().into()
+}
+
+#[test]
+fn a_file_shows_what_it_prints() {
+    let path = file("prints", b"#!/usr/bin/env porcini\nprint(hsum(FloatC::arange(10)));\n3\n");
+    assert_eq!(run(&[&path]), (0, "[45]\n".into(), String::new()));
+}
+
+#[test]
+fn arguments_reach_the_script() {
+    let path = file("arguments", b"print(ARGS)");
+    assert_eq!(run(&[&path, "a", "-x", "--threads"]).1, "[\"a\", \"-x\", \"--threads\"]\n");
+    assert_eq!(run(&["-e", "ARGS", "one", "two"]).1, "[\"one\", \"two\"]\n");
+    assert_eq!(run_with_input(&["-", "a"], b"ARGS[0]").1, "a\n");
+}
+
+#[test]
+fn one_line_and_pipes_show_their_value() {
+    assert_eq!(run(&["-e", "FloatC(1) + 1"]).1, "[2]\n");
+    assert_eq!(run(&["-e", "FloatC(1) + 1;"]).1, "");
+    assert_eq!(run_with_input(&[], b"print(1 / 4);\n7").1, "0.25\n7\n");
+    assert_eq!(run_with_input(&["-"], b"1 + 1").1, "2\n");
+    assert_eq!(run_with_input(&[], b"").0, 0);
+}
+
+#[test]
+fn errors_go_to_standard_error() {
+    let path = file("fails", b"print(1);\nlet a = FloatC([1, 2, 3]);\na + FloatC([1, 2])\n");
+    let (code, out, err) = run(&[&path]);
+    assert_eq!((code, out.as_str()), (1, "1\n"));
+    assert!(err.starts_with("error: +: sizes 3 and 2"), "{err}");
+    assert!(err.contains(&format!("{path}:3:3")), "{err}");
+    assert_eq!(run(&["-e", "1 +"]).0, 1);
+}
+
+#[test]
+fn exit_codes() {
+    assert_eq!(run(&["-e", "exit(7)"]).0, 7);
+    assert_eq!(run(&["-e", "exit()"]).0, 0);
+    assert_eq!(run(&["-e", "try { exit(3) } catch { }"]).0, 3);
+    assert_eq!(run(&["-e", "throw \"x\""]).0, 1);
+    assert_eq!(run(&["--no-such-option"]).0, 2);
+    assert_eq!(run(&["--threads", "0", "-e", "1"]).0, 2);
+    assert_eq!(run(&["--log-level", "9", "-e", "1"]).0, 2);
+}
+
+#[test]
+fn unreadable_files_are_wrong_usage() {
+    let (code, _, err) = run(&["/no/such/file.rhai"]);
+    assert_eq!(code, 2);
+    assert!(err.contains("/no/such/file.rhai: No such file"), "{err}");
+    let path = file("binary", b"print(\"\xff\xfe\")");
+    let (code, _, err) = run(&[&path]);
+    assert_eq!(code, 2);
+    assert!(err.contains("not a text file (UTF-8 expected)"), "{err}");
+    let (code, ..) = run_with_input(&[], b"\xff");
+    assert_eq!(code, 2);
+}
+
+#[test]
+fn a_missing_device_says_what_to_do() {
+    let (code, _, err) = run(&["--device", "cuda", "-e", "1"]);
+    assert_eq!(code, 2);
+    assert!(err.contains("--device cpu"), "{err}");
+    let (code, _, err) = run(&["--device", "tpu", "-e", "1"]);
+    assert_eq!(code, 2);
+    assert!(err.contains("auto, cpu, cuda"), "{err}");
+    assert_eq!(run(&["--device", "cpu", "-e", "1"]).0, 0);
+}
+
+#[test]
+fn colour_only_where_wanted() {
+    let coloured = |name: &str, value: &str| {
+        let output = porcini(&["-e", "sine(1)"]).env(name, value).output().unwrap();
+        finished(&output).2.contains('\x1b')
+    };
+    assert!(!coloured("TERM", "xterm"));
+    assert!(coloured("CLICOLOR_FORCE", "1"));
+    let both = porcini(&["-e", "x"]).env("CLICOLOR_FORCE", "1").env("NO_COLOR", "1").output();
+    assert!(!finished(&both.unwrap()).2.contains('\x1b'));
+}
+
+#[test]
+fn version_and_help() {
+    let version = format!("porcini {}\n", env!("CARGO_PKG_VERSION"));
+    assert_eq!(run(&["--version"]), (0, version, String::new()));
+    let (code, help, _) = run(&["--help"]);
+    let expected = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/help.txt");
+    if std::env::var_os("UPDATE_EXPECT").is_some() {
+        std::fs::write(&expected, &help).unwrap();
+    }
+    assert_eq!((code, help), (0, std::fs::read_to_string(expected).unwrap()));
+}
+
+#[test]
+fn logs_go_to_standard_error() {
+    let (_, out, err) = run(&["--log-level", "1", "-e", "FloatC([1, 2]) + 1"]);
+    assert_eq!(out, "[2, 3]\n");
+    assert!(err.contains("launching kernel (n=2"), "{err}");
+}
+
+#[test]
+fn a_broken_pipe_is_quiet() {
+    let mut child = porcini(&["-e", "for i in range(100000) { print(i) }"]).spawn().unwrap();
+    drop(child.stdout.take());
+    let (_, _, err) = finished(&child.wait_with_output().unwrap());
+    assert_eq!(err, "");
+}
+
+#[test]
+fn imports_stay_in_the_folder() {
+    let place = folder("imports");
+    std::fs::create_dir_all(place.join("inside")).unwrap();
+    std::fs::write(place.join("secret.rhai"), "fn f() { 1 }").unwrap();
+    std::fs::write(place.join("inside/lib.rhai"), "fn f() { 42 }").unwrap();
+    let main = place.join("inside/main.rhai");
+    let run_import = |name: &str| {
+        std::fs::write(&main, format!("import \"{name}\" as m; print(m::f());")).unwrap();
+        run(&[main.to_str().unwrap()])
+    };
+    assert_eq!(run_import("lib").1, "42\n");
+    for outside in ["../secret", place.join("secret").to_str().unwrap()] {
+        let (code, out, err) = run_import(outside);
+        assert_eq!((code, out.as_str()), (1, ""));
+        assert!(err.contains("outside the script's folder"), "{err}");
+    }
+    let (code, _, err) = run_import("missing");
+    assert_eq!(code, 1);
+    assert!(err.contains("missing.rhai is not in"), "{err}");
+}
+
+#[test]
+fn memory_limits_are_honoured() {
+    let script = "eval(FloatC::arange(0, 1000000, 1) * 2)";
+    let output = porcini(&["-e", script]).env("PORCINI_MEMORY_LIMIT", "1M").output().unwrap();
+    let (code, _, err) = finished(&output);
+    assert_eq!(code, 1);
+    assert!(err.contains("out of memory") && err.contains("1 MiB"), "{err}");
+    let output = porcini(&["-e", "1"]).env("PORCINI_MEMORY_LIMIT", "lots").output().unwrap();
+    assert!(finished(&output).2.contains("PORCINI_MEMORY_LIMIT=lots is no size"));
+}
+
+#[test]
+fn an_interactive_session_follows_the_script() {
+    let path = file("interactive", b"a = FloatC([1, 2]);\n");
+    let mut child = porcini(&["-i", &path])
+        .env("HOME", folder("home"))
+        .env_remove("XDG_STATE_HOME")
+        .stdin(Stdio::piped())
+        .spawn()
+        .unwrap();
+    child.stdin.take().unwrap().write_all(b"a + 1\nexit(5)\n").unwrap();
+    let (code, out, err) = finished(&child.wait_with_output().unwrap());
+    assert_eq!((code, out.as_str()), (5, "[2, 3]\n"), "{err}");
+}
+
+/// Waits until the child has printed, interrupts it, and measures how long it takes to end.
+#[cfg(unix)]
+fn interrupted(script: &str) -> (i32, Duration, String) {
+    let mut child = porcini(&["-e", script]).spawn().unwrap();
+    wait_for_output(&mut child);
+    // Into what follows the print.
+    std::thread::sleep(Duration::from_millis(100));
+    let start = Instant::now();
+    let id = child.id().to_string();
+    assert!(Command::new("kill").args(["-INT", &id]).status().unwrap().success());
+    let output = child.wait_with_output().unwrap();
+    let (code, _, err) = finished(&output);
+    (code, start.elapsed(), err)
+}
+
+#[cfg(unix)]
+fn wait_for_output(child: &mut Child) {
+    use std::io::Read;
+    let mut byte = [0];
+    child.stdout.as_mut().unwrap().read_exact(&mut byte).unwrap();
+}
+
+#[cfg(unix)]
+#[test]
+fn interruption_ends_loops_and_kernels() {
+    let kernel = "print(1); let x = FloatC::arange(0, 200000000, 1);
+        for i in 0..30 { x = sin(x) + cos(x * 1.5); } print(hsum(x))";
+    for script in ["print(1); loop { }", "print(1); fn f() { loop { } } f()", kernel] {
+        let (code, time, err) = interrupted(script);
+        assert_eq!(code, 130, "{script}: {err}");
+        assert!(time < Duration::from_secs(2), "{script}: {time:?}");
+        assert!(err.starts_with("error: interrupted"), "{err}");
+        assert!(!err.contains("panic"), "{err}");
+    }
+}

@@ -1,0 +1,174 @@
+//! Every function, operator and index with arguments of every kind: errors are fine, panics are not.
+
+use std::rc::Rc;
+
+use porcini_core::backend::interp::Isa;
+use porcini_script::{ErrorKind, Interpreter, on_engine_thread};
+use porcini_tests::golden;
+use porcini_tests::host::TestHost;
+
+/// One value of each kind.
+const VALUES: [&str; 21] = [
+    "3",
+    "-2",
+    "0",
+    "9223372036854775807",
+    "2.5",
+    "nan",
+    "true",
+    "\"abc\"",
+    "[1, 2]",
+    "#{digits: 7, all: true}",
+    "()",
+    "|x| x",
+    "FloatC([])",
+    "FloatC(1)",
+    "FloatC([1, 2])",
+    "FloatC([1, 2, 3])",
+    "UInt32C([0, 1])",
+    "FloatC([1, 2]) > 1",
+    "Vector2fC([1, 2], 3)",
+    "Vector3fC(1, 2, 3)",
+    "PCG32C(1)",
+];
+/// An ndarray, of an array value.
+const HOST_ARRAY: &str = "FloatC([1, 2]).ndarray()";
+const STATICS: [&str; 9] =
+    ["zero", "zeros", "ones", "empty", "full", "opaque", "arange", "linspace", "reinterpret"];
+const OPERATORS: [&str; 20] = [
+    "+", "-", "*", "/", "%", "**", "<<", ">>", "&", "|", "^", "==", "!=", "<", "<=", ">", ">=",
+    "&&", "||", "in",
+];
+/// Calls drawn for each number of arguments above two.
+const DRAWN: usize = 60;
+
+struct Fuzz {
+    interpreter: Interpreter,
+    state: u64,
+    panics: Vec<String>,
+}
+
+impl Fuzz {
+    fn new() -> Self {
+        let host = Rc::new(TestHost::default());
+        let interpreter = golden::interpreter(host, (Isa::Baseline, 1), 0);
+        Self { interpreter, state: 1, panics: Vec::new() }
+    }
+
+    fn names() -> Vec<String> {
+        (0..=VALUES.len()).map(|i| format!("v{i}")).collect()
+    }
+
+    /// Makes the values anew, since calls may change them.
+    fn values(&mut self) {
+        for (i, value) in VALUES.iter().chain([&HOST_ARRAY]).enumerate() {
+            self.run(&format!("let v{i} = {value};"));
+        }
+    }
+
+    fn run(&mut self, text: &str) {
+        if let Err(error) = self.interpreter.execute(text, "fuzz")
+            && error.kind == ErrorKind::Internal
+        {
+            self.panics.push(format!("{text}\n  {error}"));
+        }
+    }
+
+    /// Runs texts in one cell; on a panic each by itself, to name the one.
+    fn run_all(&mut self, texts: &[String]) {
+        self.values();
+        let cell: Vec<String> = texts.iter().map(|text| caught(text)).collect();
+        let result = self.interpreter.execute(&cell.join("\n"), "fuzz");
+        let kind = result.err().map(|error| error.kind);
+        assert_ne!(kind, Some(ErrorKind::Syntax), "{}", cell.join("\n"));
+        if kind == Some(ErrorKind::Internal) {
+            texts.iter().for_each(|text| self.run(&caught(text)));
+        }
+    }
+
+    fn draw(&mut self, n: usize) -> usize {
+        self.state = self.state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        usize::try_from(self.state >> 33).unwrap() % n
+    }
+
+    /// Argument lists: all of up to two values, some of three and four.
+    fn arguments(&mut self) -> Vec<String> {
+        let names = Self::names();
+        let mut lists = vec![String::new()];
+        lists.extend(names.iter().cloned());
+        for a in &names {
+            lists.extend(names.iter().map(|b| format!("{a}, {b}")));
+        }
+        for n in [3, 4] {
+            for _ in 0..DRAWN {
+                let drawn: Vec<String> =
+                    (0..n).map(|_| names[self.draw(names.len())].clone()).collect();
+                lists.push(drawn.join(", "));
+            }
+        }
+        lists
+    }
+
+    fn finish(mut self) {
+        let after = self.interpreter.execute("FloatC(1) + 1", "after").unwrap();
+        assert_eq!(after.text.unwrap(), "[2]");
+        assert!(self.panics.is_empty(), "{}", self.panics.join("\n"));
+    }
+}
+
+fn caught(text: &str) -> String {
+    format!("try {{ {text}; }} catch {{ }}")
+}
+
+#[test]
+fn functions_never_panic() {
+    on_engine_thread(|| {
+        let mut fuzz = Fuzz::new();
+        let mut names: Vec<String> =
+            fuzz.interpreter.functions().iter().map(|doc| doc.name.clone()).collect();
+        for array in ["FloatC", "Int32C", "UInt64C", "MaskC", "Vector2fC"] {
+            names.extend(STATICS.map(|function| format!("{array}::{function}")));
+        }
+        for name in names {
+            // It would end each cell at its first call.
+            if name == "exit" {
+                continue;
+            }
+            let calls: Vec<String> =
+                fuzz.arguments().iter().map(|arguments| format!("{name}({arguments})")).collect();
+            fuzz.run_all(&calls);
+            // Uncaught: the diagnostics must not panic either.
+            calls.iter().take(1 + VALUES.len()).for_each(|call| fuzz.run(call));
+        }
+        fuzz.finish();
+    });
+}
+
+#[test]
+fn operators_and_indices_never_panic() {
+    on_engine_thread(|| {
+        let mut fuzz = Fuzz::new();
+        let names = Fuzz::names();
+        for a in &names {
+            for b in &names {
+                let mut texts: Vec<String> =
+                    OPERATORS.iter().map(|operator| format!("{a} {operator} {b}")).collect();
+                texts.extend(
+                    ["+", "-", "*", "/", "%", "**", "<<", "&"]
+                        .map(|operator| format!("let t = {a}; t {operator}= {b}")),
+                );
+                texts.push(format!("{a}[{b}]"));
+                texts.push(format!("{a}[-1..{b}]"));
+                texts.push(format!("{a}[range({b}, -9223372036854775807, -3)]"));
+                texts.push(format!("{a}.x = {b}"));
+                texts.push(format!("{a}.zyx = {b}"));
+                texts.push(format!("for x in {a} {{ x + {b}; break; }}"));
+                texts.extend(names.iter().map(|c| format!("{a}[{b}] = {c}")));
+                fuzz.run_all(&texts);
+                fuzz.run(&format!("{a} + {b}"));
+                fuzz.run(&format!("{a}[{b}]"));
+            }
+        }
+        fuzz.finish();
+    });
+}

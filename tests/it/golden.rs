@@ -1,0 +1,108 @@
+//! The golden sessions in `sessions/`, on every configuration of the interpreter.
+
+use std::path::Path;
+
+use porcini_core::ir::op::{OPS, Op, Shape};
+use porcini_core::trace::functions::FUNCTIONS;
+use porcini_script::on_engine_thread;
+use porcini_tests::golden::{self, Session};
+
+/// Folders below `sessions/` that hold sessions; others are listed in [`OTHERS`].
+const FOLDERS: [&str; 3] = ["acceptance", "ops", "script"];
+/// Folders that hold something else: modules to import, outputs of the example scripts.
+const OTHERS: [&str; 2] = ["examples", "modules"];
+
+fn check_folder(folder: &str) {
+    let wanted = std::env::var("SESSION").unwrap_or_default();
+    let files = golden::scripts(&golden::sessions().join(folder));
+    let files = files.iter().filter(|file| file.to_string_lossy().contains(&wanted));
+    report(&files.flat_map(|file| golden::check(file)).collect::<Vec<_>>());
+}
+
+fn report(failures: &[String]) {
+    assert!(
+        failures.is_empty(),
+        "{} differences\n\n{}\nUPDATE_EXPECT=1 takes what is shown as expected",
+        failures.len(),
+        failures.join("\n")
+    );
+}
+
+#[test]
+fn acceptance() {
+    check_folder("acceptance");
+}
+
+#[test]
+fn operations() {
+    check_folder("ops");
+}
+
+#[test]
+fn scripts() {
+    check_folder("script");
+}
+
+#[test]
+fn examples() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples/scripts");
+    let expected = |file: &Path| {
+        let name = file.file_stem().unwrap().to_string_lossy();
+        golden::sessions().join("examples").join(format!("{name}.out"))
+    };
+    let files = golden::scripts(&root);
+    assert!(!files.is_empty());
+    let failures = files.iter().flat_map(|file| golden::check_script(file, &expected(file)));
+    report(&failures.collect::<Vec<_>>());
+}
+
+/// A session outside the known folders would never run; one without expectations tests nothing.
+#[test]
+fn no_session_is_forgotten_or_empty() {
+    for entry in std::fs::read_dir(golden::sessions()).unwrap().flatten() {
+        let name = entry.file_name().to_string_lossy().into_owned();
+        let known = FOLDERS.iter().chain(&OTHERS).any(|folder| *folder == name);
+        assert!(known && entry.path().is_dir(), "{name} is not run by any test");
+    }
+    on_engine_thread(|| {
+        for folder in FOLDERS {
+            let files = golden::scripts(&golden::sessions().join(folder));
+            assert!(!files.is_empty(), "{folder} is empty");
+            for file in files {
+                let n = Session::read(&file).n_expectations();
+                assert!(n > 0, "{} expects nothing", file.display());
+            }
+        }
+    });
+}
+
+/// Every row of the tables has a golden line.
+#[test]
+fn every_operation_occurs_in_a_session() {
+    let code = on_engine_thread(|| {
+        let folders = FOLDERS.iter().map(|folder| golden::sessions().join(folder));
+        let files = folders.flat_map(|folder| golden::scripts(&folder));
+        files.map(|file| Session::read(&file).code()).collect::<Vec<_>>().join("\n")
+    });
+    let called = |name: &str| {
+        code.match_indices(&format!("{name}(")).any(|(at, _)| {
+            let before = code[..at].chars().next_back();
+            before.is_none_or(|c| !c.is_alphanumeric() && c != '_')
+        })
+    };
+    let mut missing = Vec::new();
+    for row in OPS {
+        let found = match row.operator {
+            Some(operator) => code.contains(&format!(" {operator} ")),
+            None if row.shape == Shape::Convert => code.contains("reinterpret("),
+            None if row.op == Op::Neg => code.contains("-f"),
+            None if row.op == Op::Not => code.contains("!u"),
+            None => called(row.name),
+        };
+        if !found {
+            missing.push(row.name);
+        }
+    }
+    missing.extend(FUNCTIONS.iter().map(|row| row.name).filter(|name| !called(name)));
+    assert!(missing.is_empty(), "no session has {missing:?}");
+}

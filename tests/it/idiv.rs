@@ -1,0 +1,57 @@
+//! Integer division by every small divisor, against the scalar operation (acceptance case B19).
+
+use std::fmt::Write as _;
+use std::rc::Rc;
+
+use porcini_core::backend::interp::Isa;
+use porcini_script::on_engine_thread;
+use porcini_tests::golden;
+use porcini_tests::host::TestHost;
+
+const DIVISORS: i64 = 200;
+
+/// Lanes of mixed size and sign, as 64-bit patterns.
+fn numerators() -> Vec<u64> {
+    let mut state = 0x853c_49e6_748f_ea9b_u64;
+    let mut lanes = vec![0, 1, u64::MAX, i64::MIN.cast_unsigned(), i64::MAX.cast_unsigned()];
+    for i in 0..60 {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        lanes.push(state >> i);
+    }
+    lanes
+}
+
+macro_rules! sweep {
+    ($test:ident, $array:literal, $t:ty) => {
+        #[test]
+        fn $test() {
+            on_engine_thread(|| {
+                let host = Rc::new(TestHost::default());
+                let mut interpreter = golden::interpreter(host, (Isa::Baseline, 1), 0);
+                let mut shows = |text: &str, want: Vec<$t>| {
+                    let list: Vec<String> = want.iter().map(ToString::to_string).collect();
+                    let shown = interpreter.execute(text, "sweep").unwrap().text;
+                    assert_eq!(shown.unwrap(), format!("[{}]", list.join(", ")), "{text}");
+                };
+                #[expect(clippy::cast_possible_truncation, reason = "any bits will do")]
+                #[expect(clippy::allow_attributes_without_reason)]
+                #[allow(clippy::unnecessary_cast, clippy::cast_possible_wrap)]
+                let lanes: Vec<$t> = numerators().into_iter().map(|x| x as $t).collect();
+                let mut text = String::from("set_print(#{threshold: 1000}); a = ");
+                write!(text, "{}([", $array).unwrap();
+                lanes.iter().for_each(|x| write!(text, "{},", *x as i64).unwrap());
+                text.push_str("]); a");
+                shows(&text, lanes.clone());
+                for d in 1..=DIVISORS {
+                    let by = d as $t;
+                    shows(&format!("idiv(a, {d})"), lanes.iter().map(|x| x / by).collect());
+                    shows(&format!("a % {d}"), lanes.iter().map(|x| x % by).collect());
+                }
+            });
+        }
+    };
+}
+sweep!(signed_32, "Int32C", i32);
+sweep!(signed_64, "Int64C", i64);
+sweep!(unsigned_64, "UInt64C", u64);
+sweep!(unsigned_32, "UInt32C", u32);

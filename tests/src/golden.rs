@@ -1,0 +1,456 @@
+//! Golden sessions: real scripts with what they show written in comments.
+//!
+//! ```text
+//! //! log 2                                 directives, at the top: log LEVEL, args A B, errors full
+//! a = FloatC([1, 2, 3]);
+//! a + 1                   //=> [2, 3, 4]    a line of output: of print, or the cell's value
+//! Vector2fC(a, a + 1)     //=> [[1, 2],     further lines stand below
+//! //=>  [2, 3],
+//! //=>  [3, 4]]
+//! eval(a * 2)             //!> a log line, if the session asks for a log
+//! a + FloatC([1, 2])      //~ ERROR sizes 3 and 2    part of the diagnostic's first line
+//! //~ help: ...           part of one of its other lines
+//! ```
+//!
+//! The file is split into cells as a shell splits what is typed: lines join until they are complete.
+//! Each configuration (interpreter width, number of threads) runs it in a session of its own and must
+//! show the same. `UPDATE_EXPECT=1` writes what the first configuration shows into the file. Times,
+//! hexadecimal numbers and the device read `_`. With `errors full` diagnostics are compared in full.
+
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+use std::sync::Arc;
+
+use porcini_core::backend::interp::Isa;
+use porcini_core::{DeviceChoice, Runtime};
+use porcini_script::{Completeness, Interpreter, Options, on_engine_thread};
+
+use crate::host::{Shown, Stream, TestHost};
+
+/// Most bytes that the arrays of a session take: also what `whos` shows as the limit.
+const MEMORY_LIMIT: u64 = 1 << 30;
+/// Column of expectations behind short lines of code.
+const COLUMN: usize = 40;
+/// Widest line that an expectation is put on.
+const WIDTH: usize = 110;
+
+const MARKS: [(&str, Stream); 3] =
+    [("//=>", Stream::Out), ("//!>", Stream::Log), ("//~", Stream::Error)];
+
+/// The ways in which every session runs: what this processor can do, on one and two threads.
+pub fn configurations() -> Vec<(Isa, usize)> {
+    let available = Isa::ALL.into_iter().filter(|isa| isa.is_available());
+    available.flat_map(|isa| [(isa, 1), (isa, 2)]).collect()
+}
+
+/// An interpreter for tests.
+///
+/// # Panics
+/// If the configuration is not available.
+pub fn interpreter(host: Rc<TestHost>, (isa, threads): (Isa, usize), log_level: u8) -> Interpreter {
+    let options = Options {
+        device: DeviceChoice::Interp(isa),
+        threads: Some(threads),
+        log_level,
+        memory_limit: Some(MEMORY_LIMIT),
+        runtime: None,
+    };
+    Interpreter::new(host, &options).expect("internal error: the configuration is not available")
+}
+
+/// A session file.
+#[derive(Debug)]
+pub struct Session {
+    path: PathBuf,
+    parts: Vec<Part>,
+    log_level: u8,
+    arguments: Vec<String>,
+    full_errors: bool,
+}
+
+/// A part of a session file.
+#[derive(Debug)]
+enum Part {
+    /// A blank or comment line.
+    Text(String),
+    /// Lines that run together, and what they should show.
+    Cell { line: usize, code: String, expected: Vec<Shown> },
+}
+
+impl Session {
+    /// Reads a session file.
+    ///
+    /// # Panics
+    /// If it cannot be read.
+    pub fn read(path: &Path) -> Self {
+        let text = std::fs::read_to_string(path).expect("a session file");
+        let mut session = Self {
+            path: path.into(),
+            parts: Vec::new(),
+            log_level: 0,
+            arguments: Vec::new(),
+            full_errors: false,
+        };
+        text.lines().for_each(|line| session.direct(line));
+        let host = Rc::new(TestHost::default());
+        let splitter = interpreter(host, (Isa::Baseline, 1), 0);
+        session.split(&text, &splitter);
+        session
+    }
+
+    fn direct(&mut self, line: &str) {
+        let Some(directive) = line.strip_prefix("//! ") else { return };
+        let mut words = directive.split_whitespace();
+        match words.next() {
+            Some("log") => {
+                self.log_level = words.next().and_then(|n| n.parse().ok()).unwrap_or(0);
+            }
+            Some("args") => self.arguments = words.map(Into::into).collect(),
+            Some("errors") => self.full_errors = words.next() == Some("full"),
+            _ => {}
+        }
+    }
+
+    fn split(&mut self, text: &str, splitter: &Interpreter) {
+        let mut cell: Option<(usize, String, Vec<Shown>)> = None;
+        for (i, line) in text.lines().enumerate() {
+            let (code, expectation) = split_line(line);
+            if cell.is_none() && (code.is_empty() || code.trim_start().starts_with("//")) {
+                match (expectation, self.parts.last_mut()) {
+                    (Some(more), Some(Part::Cell { expected, .. })) => expected.push(more),
+                    _ => self.parts.push(Part::Text(line.into())),
+                }
+                continue;
+            }
+            let (_, joined, expected) = cell.get_or_insert_with(|| (i + 1, String::new(), vec![]));
+            if !joined.is_empty() {
+                joined.push('\n');
+            }
+            joined.push_str(code);
+            expected.extend(expectation);
+            let goes_on = matches!(splitter.is_complete(joined), Completeness::Incomplete { .. });
+            if !goes_on && let Some((line, code, expected)) = cell.take() {
+                self.parts.push(Part::Cell { line, code, expected });
+            }
+        }
+        if let Some((line, code, expected)) = cell {
+            self.parts.push(Part::Cell { line, code, expected });
+        }
+    }
+
+    /// Number of lines of expectation.
+    pub fn n_expectations(&self) -> usize {
+        self.parts.iter().map(|part| part.expected().len()).sum()
+    }
+
+    /// The code of all cells.
+    pub fn code(&self) -> String {
+        let code = self.parts.iter().map(|part| match part {
+            Part::Text(_) => "",
+            Part::Cell { code, .. } => code,
+        });
+        code.collect::<Vec<_>>().join("\n")
+    }
+
+    /// Runs the session; what each cell showed.
+    fn run(&self, configuration: (Isa, usize)) -> Vec<Vec<Shown>> {
+        let host = Rc::new(TestHost::new(self.arguments.clone(), sessions().join("modules")));
+        let mut interpreter = interpreter(host.clone(), configuration, self.log_level);
+        let mut shown = Vec::new();
+        for part in &self.parts {
+            let Part::Cell { code, .. } = part else { continue };
+            shown.push(self.run_cell(&mut interpreter, &host, code));
+        }
+        shown
+    }
+
+    fn run_cell(&self, interpreter: &mut Interpreter, host: &TestHost, code: &str) -> Vec<Shown> {
+        let result = interpreter.execute(code, "session");
+        let mut shown = host.take();
+        let (stream, text) = match result {
+            Ok(outcome) => (Stream::Out, outcome.text),
+            Err(error) => (Stream::Error, Some(error.to_string())),
+        };
+        let lines = text.iter().flat_map(|text| text.split('\n'));
+        shown.extend(lines.map(|line| Shown { stream, text: line.into() }));
+        if self.log_level == 0 {
+            shown.retain(|shown| shown.stream != Stream::Log);
+        }
+        for line in &mut shown {
+            line.text = redact(&line.text).trim_end().into();
+        }
+        if let Some(first) = shown.iter_mut().find(|shown| shown.stream == Stream::Error) {
+            first.text = first.text.replacen("error: ", "ERROR ", 1);
+        }
+        shown
+    }
+
+    /// Compares what the cells showed with what they should; a report for each that differs.
+    fn compare(&self, shown: &[Vec<Shown>]) -> Vec<String> {
+        let cells = self.parts.iter().filter_map(|part| match part {
+            Part::Text(_) => None,
+            Part::Cell { line, code, expected } => Some((line, code, expected)),
+        });
+        let differing = cells
+            .zip(shown)
+            .filter(|((.., expected), actual)| !matches(expected, actual, self.full_errors));
+        let report = |((line, code, expected), actual): ((&usize, &String, &Vec<_>), &Vec<_>)| {
+            format!(
+                "{}:{line}\n    {}\n  expected\n{}  actual\n{}",
+                self.path.display(),
+                code.replace('\n', "\n    "),
+                list(expected),
+                list(actual)
+            )
+        };
+        differing.map(report).collect()
+    }
+
+    /// The file with what the cells showed.
+    fn updated(&self, shown: &[Vec<Shown>]) -> String {
+        let mut shown = shown.iter();
+        let mut text = String::new();
+        for part in &self.parts {
+            match part {
+                Part::Text(line) => text.push_str(line),
+                Part::Cell { code, expected, .. } => {
+                    let actual = shown.next().map_or(&[][..], Vec::as_slice);
+                    let keep = matches(expected, actual, self.full_errors);
+                    let lines =
+                        if keep { expected.clone() } else { brief(actual, self.full_errors) };
+                    text.push_str(&with_expectations(code, &lines));
+                }
+            }
+            text.push('\n');
+        }
+        text
+    }
+}
+
+impl Part {
+    fn expected(&self) -> &[Shown] {
+        match self {
+            Self::Text(_) => &[],
+            Self::Cell { expected, .. } => expected,
+        }
+    }
+}
+
+/// The folder of all sessions.
+pub fn sessions() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("sessions")
+}
+
+/// Files with the ending `.rhai` in a folder, in order of their names.
+///
+/// # Panics
+/// If the folder cannot be read.
+pub fn scripts(folder: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(folder).expect("a folder of scripts");
+    let mut files: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
+    files.retain(|file| file.extension().is_some_and(|ending| ending == "rhai"));
+    files.sort();
+    files
+}
+
+/// Runs a session file in every configuration; a report for each cell that differs.
+pub fn check(path: &Path) -> Vec<String> {
+    on_engine_thread(|| {
+        let mut session = Session::read(path);
+        let mut failures = Vec::new();
+        for (i, configuration) in configurations().into_iter().enumerate() {
+            let shown = session.run(configuration);
+            if i == 0 && is_updating() {
+                let text = session.updated(&shown);
+                drop(std::fs::write(path, text));
+                session = Session::read(path);
+            }
+            // What fails everywhere is told once.
+            let (isa, threads) = configuration;
+            for failure in session.compare(&shown) {
+                if !failures.iter().any(|known: &String| known.ends_with(&failure)) {
+                    failures.push(format!("on {isa}, {threads} threads: {failure}"));
+                }
+            }
+        }
+        failures
+    })
+}
+
+/// Runs the cells of a session file on a device of the caller's, whatever they show.
+///
+/// # Panics
+/// If the file cannot be read.
+pub fn run_on(path: &Path, runtime: &Arc<Runtime>) {
+    on_engine_thread(|| {
+        let session = Session::read(path);
+        let host = Rc::new(TestHost::new(session.arguments.clone(), sessions().join("modules")));
+        let options = Options { runtime: Some(runtime.clone()), ..Options::default() };
+        let interpreter = Interpreter::new(host.clone(), &options);
+        let mut interpreter = interpreter.expect("internal error: a runtime needs no device");
+        for part in &session.parts {
+            if let Part::Cell { code, .. } = part {
+                session.run_cell(&mut interpreter, &host, code);
+            }
+        }
+    });
+}
+
+/// Runs a script as a whole in every configuration and compares its output with the file `expected`.
+pub fn check_script(path: &Path, expected: &Path) -> Vec<String> {
+    let source = std::fs::read_to_string(path).unwrap_or_default();
+    on_engine_thread(|| {
+        let mut failures = Vec::new();
+        for (i, configuration) in configurations().into_iter().enumerate() {
+            let host = Rc::new(TestHost::default());
+            let mut interpreter = interpreter(host.clone(), configuration, 0);
+            let error = interpreter.execute(&source, "example").err();
+            let mut lines: Vec<String> = host.take().into_iter().map(|line| line.text).collect();
+            lines.extend(error.map(|error| error.to_string()));
+            let actual = lines.join("\n") + "\n";
+            if i == 0 && is_updating() {
+                drop(std::fs::write(expected, &actual));
+            }
+            let wanted = std::fs::read_to_string(expected).unwrap_or_default();
+            if wanted != actual {
+                let path = path.display();
+                failures.push(format!("{path}\n  expected\n{wanted}  actual\n{actual}"));
+            }
+        }
+        failures
+    })
+}
+
+fn is_updating() -> bool {
+    std::env::var_os("UPDATE_EXPECT").is_some_and(|value| value == "1")
+}
+
+/// The code of a line, and the expectation behind it.
+fn split_line(line: &str) -> (&str, Option<Shown>) {
+    let found = MARKS.iter().filter_map(|&(mark, stream)| Some((line.find(mark)?, mark, stream)));
+    let Some((at, mark, stream)) = found.min_by_key(|&(at, ..)| at) else {
+        return (line.trim_end(), None);
+    };
+    let text = &line[at + mark.len()..];
+    let text = text.strip_prefix(' ').unwrap_or(text).trim_end().into();
+    (line[..at].trim_end(), Some(Shown { stream, text }))
+}
+
+/// Whether a cell showed what it should. Diagnostics may be given in part.
+fn matches(expected: &[Shown], actual: &[Shown], full_errors: bool) -> bool {
+    let split = |lines: &[Shown]| -> (Vec<Shown>, Vec<String>) {
+        let (errors, others): (Vec<_>, Vec<_>) =
+            lines.iter().cloned().partition(|line| line.stream == Stream::Error);
+        (others, errors.into_iter().map(|line| line.text).collect())
+    };
+    let (expected, wanted) = split(expected);
+    let (actual, errors) = split(actual);
+    if full_errors && wanted != errors {
+        return false;
+    }
+    let within = |wanted: &String| match (wanted.strip_prefix("ERROR "), errors.first()) {
+        (Some(part), Some(message)) => message.contains(part),
+        _ => errors.iter().any(|line| line.contains(wanted.as_str())),
+    };
+    expected == actual && wanted.is_empty() == errors.is_empty() && wanted.iter().all(within)
+}
+
+/// What an updated file says of a diagnostic: message, hints and calls, but not the source line.
+fn brief(shown: &[Shown], full_errors: bool) -> Vec<Shown> {
+    let worth = |shown: &&Shown| {
+        let is_detail = shown.text.starts_with("  = help") || shown.text.starts_with("  in ");
+        shown.stream != Stream::Error
+            || full_errors
+            || is_detail
+            || shown.text.starts_with("ERROR ")
+    };
+    let short = |shown: &Shown| {
+        let mut shown = shown.clone();
+        if shown.stream == Stream::Error && !full_errors {
+            shown.text = shown.text.trim_start().trim_start_matches("= ").into();
+        }
+        shown
+    };
+    shown.iter().filter(worth).map(short).collect()
+}
+
+fn with_expectations(code: &str, expected: &[Shown]) -> String {
+    let mut text = code.to_string();
+    for line in expected {
+        let comment = format!("{} {}", mark(line.stream), line.text);
+        let last = text.lines().last().unwrap_or_default().chars().count();
+        let column = COLUMN.max(last + 2);
+        if expected.len() == 1 && column + comment.chars().count() <= WIDTH {
+            text.push_str(&" ".repeat(column - last));
+        } else {
+            text.push('\n');
+        }
+        text.push_str(comment.trim_end());
+    }
+    text
+}
+
+fn mark(stream: Stream) -> &'static str {
+    MARKS.iter().find(|(_, other)| *other == stream).map_or("//", |(mark, _)| mark)
+}
+
+fn list(lines: &[Shown]) -> String {
+    if lines.is_empty() {
+        return "    nothing\n".into();
+    }
+    lines.iter().map(|line| format!("    {} {}\n", mark(line.stream), line.text)).collect()
+}
+
+/// Replaces what varies between runs: times, addresses, hashes, the device.
+fn redact(text: &str) -> String {
+    let mut words: Vec<String> = Vec::new();
+    for word in text.split(' ') {
+        let unit = word.trim_end_matches([',', ')', ':']);
+        if matches!(unit, "us" | "ms" | "s")
+            && let Some(number) = words.last_mut()
+            && !number.is_empty()
+            && number.chars().all(|c| c.is_ascii_digit() || c == '.')
+        {
+            *number = "_".into();
+            words.push(format!("us{}", &word[unit.len()..]));
+            continue;
+        }
+        words.push(if is_hexadecimal(word) { "_".into() } else { word.into() });
+    }
+    let text = words.join(" ");
+    match text.split_once("(interp, ") {
+        Some((before, after)) => {
+            let rest = after.split_once(')').map_or("", |(_, rest)| rest);
+            format!("{before}(_){rest}")
+        }
+        None => text,
+    }
+}
+
+fn is_hexadecimal(word: &str) -> bool {
+    let word = word.trim_matches([',', ':', '(', ')', '"']);
+    let digits = word.strip_prefix("0x").unwrap_or(word);
+    let is_hex = !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_hexdigit());
+    is_hex && (digits.len() >= 24 || (word.starts_with("0x") && digits.len() >= 8))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_varies_is_redacted() {
+        assert_eq!(redact("jit: 12.5 ms, 3 registers"), "jit: _ us, 3 registers");
+        assert_eq!(redact("kernel 0123456789abcdef0123456789abcdef: x"), "kernel _ x");
+        assert_eq!(redact("Device : cpu (interp, AVX-512, 2 threads)"), "Device : cpu (_)");
+        assert_eq!(redact("[1, 2]"), "[1, 2]");
+    }
+
+    #[test]
+    fn expectations_leave_the_code() {
+        let (code, shown) = split_line("a + 1   //=> [2, 3]");
+        assert_eq!(code, "a + 1");
+        assert_eq!(shown.unwrap(), Shown { stream: Stream::Out, text: "[2, 3]".into() });
+        assert_eq!(split_line("a // plain").1, None);
+    }
+}

@@ -1,0 +1,102 @@
+//! A world of its own for each test: output and files in memory, fixed arguments, a counting clock.
+
+use std::cell::{Cell, RefCell};
+use std::collections::HashMap;
+use std::io;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use porcini_core::log::LogSink;
+use porcini_script::Host;
+
+/// One line that a script showed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Shown {
+    /// Where it went.
+    pub stream: Stream,
+    /// The line.
+    pub text: String,
+}
+
+/// Where a line went.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stream {
+    /// `print`, or the value of a cell.
+    Out,
+    /// The log.
+    Log,
+    /// The diagnostic of a cell that failed.
+    Error,
+}
+
+/// A host without a system behind it.
+#[derive(Default)]
+pub struct TestHost {
+    lines: Arc<Mutex<Vec<Shown>>>,
+    files: RefCell<HashMap<String, Vec<u8>>>,
+    ticks: Cell<u64>,
+    arguments: Vec<String>,
+    modules: PathBuf,
+}
+
+impl TestHost {
+    /// A host whose scripts find `arguments` in ARGS and modules in the folder `modules`.
+    pub fn new(arguments: Vec<String>, modules: PathBuf) -> Self {
+        Self { arguments, modules, ..Self::default() }
+    }
+
+    /// The lines shown since the last call.
+    pub fn take(&self) -> Vec<Shown> {
+        std::mem::take(&mut *self.lines.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+fn add(lines: &Mutex<Vec<Shown>>, stream: Stream, text: &str) {
+    let shown = text.split('\n').map(|line| Shown { stream, text: line.into() });
+    lines.lock().unwrap_or_else(PoisonError::into_inner).extend(shown);
+}
+
+impl Host for TestHost {
+    fn print(&self, text: &str) {
+        add(&self.lines, Stream::Out, text);
+    }
+
+    fn log_sink(&self) -> LogSink {
+        let lines = self.lines.clone();
+        Arc::new(move |text| add(&lines, Stream::Log, text))
+    }
+
+    fn read_file(&self, path: &str) -> io::Result<Vec<u8>> {
+        self.files.borrow().get(path).cloned().ok_or_else(|| io::ErrorKind::NotFound.into())
+    }
+
+    fn write_file(&self, path: &str, contents: &[u8]) -> io::Result<()> {
+        self.files.borrow_mut().insert(path.into(), contents.into());
+        Ok(())
+    }
+
+    fn read_module(&self, _: Option<&str>, name: &str) -> io::Result<(PathBuf, String)> {
+        let plain = name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+        if !plain {
+            return Err(io::Error::new(io::ErrorKind::PermissionDenied, "outside the modules"));
+        }
+        let path = self.modules.join(format!("{name}.rhai"));
+        let text = std::fs::read_to_string(&path)
+            .map_err(|_| io::Error::new(io::ErrorKind::NotFound, "no such module"))?;
+        Ok((PathBuf::from(name), text))
+    }
+
+    fn variable(&self, _: &str) -> Option<String> {
+        None
+    }
+
+    fn clock(&self) -> Duration {
+        self.ticks.set(self.ticks.get() + 1);
+        Duration::from_millis(self.ticks.get())
+    }
+
+    fn arguments(&self) -> Vec<String> {
+        self.arguments.clone()
+    }
+}
