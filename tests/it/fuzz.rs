@@ -153,9 +153,10 @@ fn operators_and_indices_never_panic() {
             for b in &names {
                 let mut texts: Vec<String> =
                     OPERATORS.iter().map(|operator| format!("{a} {operator} {b}")).collect();
-                texts.extend(["+", "-", "*", "/", "%", "**", "<<", "&"].map(|operator| {
-                    format!("let t = {a}; t {operator}= {b}")
-                }));
+                texts.extend(
+                    ["+", "-", "*", "/", "%", "**", "<<", "&"]
+                        .map(|operator| format!("let t = {a}; t {operator}= {b}")),
+                );
                 texts.push(format!("{a}[{b}]"));
                 texts.push(format!("{a}[-1..{b}]"));
                 texts.push(format!("{a}[range({b}, -9223372036854775807, -3)]"));

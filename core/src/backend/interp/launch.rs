@@ -90,6 +90,10 @@ fn run_on_pool(pool: &Pool, launch: &Arc<Launch>, claims: usize) {
     pool.run(
         claims,
         Arc::new(move |claim, _| {
+            // Many claims may be left after an interruption.
+            if launch.stopped.load(Ordering::Relaxed) {
+                return;
+            }
             // A worker's slots cost more to make than a claim's fixed part, but a claim is 64 K lanes.
             let mut worker = launch.worker();
             launch.run_claim(&mut worker, claim as u64);
@@ -107,16 +111,15 @@ impl Launch {
         let end = (start + self.claim).min(self.n);
         let mut chunk = start;
         while chunk < end {
-            if interrupt::is_requested() {
-                self.stopped.store(true, Ordering::Relaxed);
+            self.run_chunk(worker, chunk, (chunk + CHUNK as u64).min(end));
+            if self.stopped.load(Ordering::Relaxed) {
                 return;
             }
-            self.run_chunk(worker, chunk, (chunk + CHUNK as u64).min(end));
             chunk += CHUNK as u64;
         }
     }
 
-    /// Runs up to 4096 lanes: the unit of reductions and of interruption.
+    /// Runs up to 4096 lanes, the unit of reductions; a block of them is the unit of interruption.
     fn run_chunk(&self, worker: &mut Worker<'_>, start: u64, end: u64) {
         let reductions = &self.program.reductions;
         worker.accumulators.clear();
@@ -124,6 +127,10 @@ impl Launch {
         let block = worker.block() as u64;
         let mut first = start;
         while first < end {
+            if interrupt::is_requested() {
+                self.stopped.store(true, Ordering::Relaxed);
+                return;
+            }
             let n = block.min(end - first);
             worker.run_block(first, usize::try_from(n).unwrap_or(0));
             first += n;
