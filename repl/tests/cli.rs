@@ -1,5 +1,7 @@
 //! The program as a person and a pipe meet it: arguments, streams, exit codes, interruption.
 
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
 use std::io::Write;
 use std::path::PathBuf;
 use std::process::{Child, Command, Output, Stdio};
@@ -55,8 +57,8 @@ fn a_file_shows_what_it_prints() {
 #[test]
 fn arguments_reach_the_script() {
     let path = file("arguments", b"print(ARGS)");
-    assert_eq!(run(&[&path, "a", "-x", "--threads"]).1, "[\"a\", \"-x\", \"--threads\"]\n");
-    assert_eq!(run(&["-e", "ARGS", "one", "two"]).1, "[\"one\", \"two\"]\n");
+    assert_eq!(run(&[&path, "a", "-x", "--threads"]).1, "[a, -x, --threads]\n");
+    assert_eq!(run(&["-e", "ARGS", "one", "two"]).1, "[one, two]\n");
     assert_eq!(run_with_input(&["-", "a"], b"ARGS[0]").1, "a\n");
 }
 
@@ -234,4 +236,36 @@ fn interruption_ends_loops_and_kernels() {
         assert!(err.starts_with("error: interrupted"), "{err}");
         assert!(!err.contains("panic"), "{err}");
     }
+}
+
+/// The shell on a terminal, through the tool `script` where there is one.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_terminal_gets_a_prompt() {
+    let place = folder("terminal");
+    let program = env!("CARGO_BIN_EXE_porcini");
+    let child = Command::new("script")
+        .args(["-qec", program, "/dev/null"])
+        .env("HOME", &place)
+        .env("TERM", "dumb")
+        .env_remove("XDG_STATE_HOME")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn();
+    let Ok(mut child) = child else {
+        println!("skipped: no tool `script`");
+        return;
+    };
+    let input = child.stdin.take().unwrap();
+    for line in
+        ["a = FloatC([1, 2]);\r", "fn f(x) {\r", "x + 1 }\r", "f(a)\r", "sine(a)\r", "exit(6)\r"]
+    {
+        (&input).write_all(line.as_bytes()).unwrap();
+    }
+    let (code, out, _) = finished(&child.wait_with_output().unwrap());
+    assert_eq!(code, 6, "{out}");
+    assert!(out.contains(">>> ") && out.contains("[2, 3]"), "{out}");
+    assert!(out.contains("did you mean `sin`"), "{out}");
+    let history = std::fs::read_to_string(place.join(".local/state/porcini/history")).unwrap();
+    assert!(history.contains("f(a)"), "{history}");
 }

@@ -224,7 +224,8 @@ impl Diagnosis<'_> {
                 self.hints.extend(fault.hint.clone());
                 fault.message.clone()
             }
-            None => value.to_string(),
+            None => crate::display::text(value, crate::display::PrintOptions::default())
+                .unwrap_or_else(|_| crate::value::type_name(value)),
         }
     }
 

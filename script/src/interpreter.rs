@@ -110,7 +110,14 @@ impl Interpreter {
         let context = Context::new(session, host.clone());
         let mut engine = Engine::new();
         configure(&mut engine, &host);
-        let docs = Rc::new(bind::register(&mut engine, &context));
+        let mut docs = bind::register(&mut engine, &context);
+        docs.push(FunctionDoc {
+            name: "help".into(),
+            parameters: "(\"name\")".into(),
+            doc: "Help for a function, or what names and texts contain a word; without one an overview."
+                .into(),
+        });
+        let docs = Rc::new(docs);
         register_help(&mut engine, &context, &docs);
         let deletions = Deletions::default();
         register_del(&mut engine, &deletions);

@@ -1,6 +1,5 @@
 //! Integer division by every small divisor, against the scalar operation (acceptance case B19).
 
-use std::fmt::Write as _;
 use std::rc::Rc;
 
 use porcini_core::backend::interp::Isa;
@@ -8,7 +7,7 @@ use porcini_script::on_engine_thread;
 use porcini_tests::golden;
 use porcini_tests::host::TestHost;
 
-const DIVISORS: i64 = 200;
+const DIVISORS: u8 = 200;
 
 /// Lanes of mixed size and sign, as 64-bit patterns.
 fn numerators() -> Vec<u64> {
@@ -22,7 +21,7 @@ fn numerators() -> Vec<u64> {
 }
 
 macro_rules! sweep {
-    ($test:ident, $array:literal, $t:ty) => {
+    ($test:ident, $array:literal, $t:ty, $narrow:expr, $written:expr) => {
         #[test]
         fn $test() {
             on_engine_thread(|| {
@@ -33,17 +32,13 @@ macro_rules! sweep {
                     let shown = interpreter.execute(text, "sweep").unwrap().text;
                     assert_eq!(shown.unwrap(), format!("[{}]", list.join(", ")), "{text}");
                 };
-                #[expect(clippy::cast_possible_truncation, reason = "any bits will do")]
-                #[expect(clippy::allow_attributes_without_reason)]
-                #[allow(clippy::unnecessary_cast, clippy::cast_possible_wrap)]
-                let lanes: Vec<$t> = numerators().into_iter().map(|x| x as $t).collect();
-                let mut text = String::from("set_print(#{threshold: 1000}); a = ");
-                write!(text, "{}([", $array).unwrap();
-                lanes.iter().for_each(|x| write!(text, "{},", *x as i64).unwrap());
-                text.push_str("]); a");
-                shows(&text, lanes.clone());
+                let lanes: Vec<$t> = numerators().into_iter().map($narrow).collect();
+                // 64-bit unsigned arrays take negative numbers as their bits.
+                let list: Vec<String> = lanes.iter().map($written).collect();
+                let text = format!("set_print(#{{threshold: 1000}}); a = {}({list:?}); a", $array);
+                shows(&text.replace('"', ""), lanes.clone());
                 for d in 1..=DIVISORS {
-                    let by = d as $t;
+                    let by = <$t>::try_from(d).unwrap();
                     shows(&format!("idiv(a, {d})"), lanes.iter().map(|x| x / by).collect());
                     shows(&format!("a % {d}"), lanes.iter().map(|x| x % by).collect());
                 }
@@ -51,7 +46,11 @@ macro_rules! sweep {
         }
     };
 }
-sweep!(signed_32, "Int32C", i32);
-sweep!(signed_64, "Int64C", i64);
-sweep!(unsigned_64, "UInt64C", u64);
-sweep!(unsigned_32, "UInt32C", u32);
+sweep!(signed_32, "Int32C", i32, |x| low(x).cast_signed(), |x| x.to_string());
+sweep!(signed_64, "Int64C", i64, u64::cast_signed, |x| x.to_string());
+sweep!(unsigned_64, "UInt64C", u64, |x| x, |x| x.cast_signed().to_string());
+sweep!(unsigned_32, "UInt32C", u32, low, |x| x.to_string());
+
+fn low(x: u64) -> u32 {
+    u32::try_from(x & u64::from(u32::MAX)).unwrap()
+}

@@ -7,6 +7,7 @@ mod fmod;
 mod fuzz;
 mod golden;
 mod idiv;
+mod limits;
 mod pcg32;
 mod pipeline;
 mod programs;

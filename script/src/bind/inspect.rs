@@ -1,5 +1,6 @@
 //! What the machine thinks: `whos`, history, PTX, IR, plans; text output.
 
+use std::any::TypeId;
 use std::fmt::Write as _;
 
 use comfy_table::{LineStyle, Table, TableStyle};
@@ -35,6 +36,13 @@ fn printing(registry: &mut Registry<'_>) {
             Ok(texts.join(" "))
         });
     }
+    // Rhai has its own forms of these.
+    for kind in [TypeId::of::<f64>(), TypeId::of::<rhai::Array>(), TypeId::of::<Map>()] {
+        for name in ["print", "to_string"] {
+            let context = registry.context.clone();
+            registry.engine.register_raw_fn(name, [kind], move |_, args| context.text(args[0]));
+        }
+    }
     registry.doc(
         "format",
         "(template, a, ..)",
@@ -64,10 +72,6 @@ fn printing(registry: &mut Registry<'_>) {
             display::text(&Dynamic::from(array.clone()), context.print.get())
         });
     }
-    let context = registry.context.clone();
-    registry.engine.register_fn("to_string", move |x: f64| {
-        display::number(x.into(), context.print.get().digits)
-    });
     let context = registry.context.clone();
     registry.engine.register_fn("to_string", move |host: &mut crate::host_array::HostRef| {
         host.text(context.print.get())

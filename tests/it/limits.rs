@@ -1,0 +1,107 @@
+//! Texts that are too long, too deep or unfinished: an error or a value, never the end of the process.
+
+use std::rc::Rc;
+
+use porcini_core::backend::interp::Isa;
+use porcini_script::{Completeness, Error, ErrorKind, Interpreter, on_engine_thread};
+use porcini_tests::golden;
+use porcini_tests::host::TestHost;
+
+fn with_interpreter(test: impl FnOnce(&mut Interpreter) + Send) {
+    on_engine_thread(|| {
+        let host = Rc::new(TestHost::default());
+        let mut interpreter = golden::interpreter(host, (Isa::Baseline, 1), 0);
+        test(&mut interpreter);
+        assert_eq!(shows(&mut interpreter, "FloatC(1) + 1"), "[2]");
+    });
+}
+
+fn shows(interpreter: &mut Interpreter, text: &str) -> String {
+    interpreter.execute(text, "limits").unwrap().text.unwrap_or_default()
+}
+
+/// The text gives a value or a diagnostic that is no mistake of ours.
+fn survives(interpreter: &mut Interpreter, text: &str) -> Option<Box<Error>> {
+    let error = interpreter.execute(text, "limits").err();
+    if let Some(error) = &error {
+        assert_ne!(error.kind, ErrorKind::Internal, "{error}");
+    }
+    error
+}
+
+#[test]
+fn long_and_deep_expressions() {
+    with_interpreter(|interpreter| {
+        for n in [100, 1000, 1900, 3000, 6000] {
+            survives(interpreter, &vec!["1"; n].join("+"));
+            survives(interpreter, &format!("let a = FloatC(1); {}", vec!["a"; n].join("+")));
+            survives(interpreter, &format!("{}1{}", "(".repeat(n), ")".repeat(n)));
+            survives(interpreter, &format!("{}{}", "[".repeat(n), "]".repeat(n)));
+            survives(interpreter, &format!("{}1{}", "{".repeat(n), "}".repeat(n)));
+            survives(interpreter, &format!("{}1", "-".repeat(n)));
+            survives(interpreter, &format!("{}true", "!".repeat(n)));
+            survives(interpreter, &format!("let l = [1]; l{}", "[0]".repeat(n)));
+            survives(interpreter, &format!("let m = #{{}}; m{}", ".a".repeat(n)));
+            survives(interpreter, &format!("{}0{}", "abs(".repeat(n), ")".repeat(n)));
+        }
+        assert_eq!(shows(interpreter, &vec!["1"; 1900].join("+")), "1900");
+    });
+}
+
+#[test]
+fn deep_recursion() {
+    with_interpreter(|interpreter| {
+        for text in [
+            "fn f(n) { f(n + 1) } f(0)",
+            "fn g(n) { let a = [n].map(|x| g(x + 1)); a } g(0)",
+            "fn h(n) { if true { for i in 0..1 { while true { h(n + 1) } } } } h(0)",
+            "fn v(n) { Vector2fC(|i| v(n + 1)) } v(0)",
+            "fn r(n) { range(2).map(|i| r(n + 1)) } r(0)",
+            "fn t(n) { try { t(n + 1) } catch (e) { throw e } } t(0)",
+        ] {
+            let error = survives(interpreter, text).unwrap();
+            assert!(error.message.contains("too many nested"), "{text}: {error}");
+        }
+        // A comparison that fails is ignored.
+        survives(interpreter, "fn s(n) { [2, 1].sort(|a, b| s(n + 1)) } s(0)");
+    });
+}
+
+#[test]
+fn values_that_hold_themselves() {
+    with_interpreter(|interpreter| {
+        survives(interpreter, "let l = []; let f = || l; l.push(f); l");
+        survives(interpreter, "let l = []; let f = || l; l.push(l); l");
+        survives(interpreter, "let m = #{}; let f = || m; m.a = m; m");
+        let nested = "let l = []; for i in 0..20000 { l = [l]; } ";
+        survives(interpreter, &format!("{nested} l.len()"));
+    });
+}
+
+#[test]
+fn what_is_unfinished_waits_for_more() {
+    with_interpreter(|interpreter| {
+        let check = |text: &str, want: fn(Completeness) -> bool| {
+            let got = interpreter.is_complete(text);
+            assert!(want(got), "{text}: {got:?}");
+        };
+        let more = |got| matches!(got, Completeness::Incomplete { .. });
+        for text in
+            ["(1 + 2", "foo(", "a[", "fn f(x) {", "/* open", "`two", "1 +", "let x =", "#{a: 1,"]
+        {
+            check(text, more);
+        }
+        for text in ["1 + 1", "1 + 1;", "// comment", "", "fn f() { }", "`a` + \"b\"", "\"// no\""]
+        {
+            check(text, |got| got == Completeness::Complete);
+        }
+        for text in [")", "1 +* 2", "let = 3", "\"open", "1 1"] {
+            check(text, |got| got == Completeness::Invalid);
+        }
+        let error = survives(interpreter, "\"unterminated\n").unwrap();
+        assert_eq!(error.kind, ErrorKind::Syntax);
+        let error = survives(interpreter, "foo(1").unwrap();
+        assert!(error.message.contains("expecting"), "{error}");
+        survives(interpreter, "1 + 1 /* never closed");
+    });
+}
