@@ -7,13 +7,16 @@ use super::Memory;
 
 /// Every block starts on a cache line, which is also the widest vector.
 const ALIGNMENT: usize = 64;
+/// What the process's allocator aligns to anyway. Beyond it, it would write the zeros itself, page by
+/// page, where the system hands out zeroed pages as they are touched.
+const NATURAL: usize = 16;
 
 /// Host memory.
 #[derive(Debug, Default)]
 pub struct HostMemory;
 
 fn layout(bytes: usize) -> Option<Layout> {
-    Layout::from_size_align(bytes.max(1), ALIGNMENT).ok()
+    Layout::from_size_align(bytes.checked_add(ALIGNMENT)?, NATURAL).ok()
 }
 
 /// The block's bytes for reading.
@@ -45,13 +48,31 @@ impl Memory for HostMemory {
     fn alloc_raw(&self, bytes: usize) -> Option<u64> {
         // SAFETY: the layout's size is not zero.
         let block = unsafe { alloc_zeroed(layout(bytes)?) };
-        (!block.is_null()).then(|| block.expose_provenance() as u64)
+        if block.is_null() {
+            return None;
+        }
+        // At least NATURAL bytes in front of the address keep the distance to the block's start.
+        let distance = ALIGNMENT - block.expose_provenance() % ALIGNMENT;
+        // SAFETY: the block has ALIGNMENT bytes more than asked for, and distance is at most that.
+        let aligned = unsafe { block.add(distance) };
+        // SAFETY: the word lies in the NATURAL bytes before the aligned address.
+        let word = unsafe { aligned.cast::<usize>().sub(1) };
+        // SAFETY: it is aligned, and nobody else knows of the block yet.
+        unsafe { word.write(distance) };
+        Some(aligned.expose_provenance() as u64)
     }
 
     fn free_raw(&self, address: u64, bytes: usize) {
         if let Some(layout) = layout(bytes) {
+            let aligned = pointer(address);
+            // SAFETY: the word lies in the NATURAL bytes before the aligned address.
+            let word = unsafe { aligned.cast::<usize>().sub(1) };
+            // SAFETY: `alloc_raw` wrote the distance there.
+            let distance = unsafe { word.read() };
+            // SAFETY: that far before the address the block starts.
+            let block = unsafe { aligned.sub(distance) };
             // SAFETY: the block came from `alloc_raw` with the same size, and its buffer is gone.
-            unsafe { dealloc(pointer(address), layout) }
+            unsafe { dealloc(block, layout) }
         }
     }
 
