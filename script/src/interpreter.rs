@@ -11,6 +11,7 @@ use rhai::{AST, Dynamic, Engine, EvalAltResult, Expr, OptimizationLevel, Scope, 
 
 use crate::bind::{self, FunctionDoc};
 use crate::context::Context;
+use crate::declare;
 use crate::error::{Error, ErrorKind, Surroundings};
 use crate::fault::{Stop, late_fault};
 use crate::help;
@@ -95,6 +96,8 @@ pub struct Interpreter {
     context: Rc<Context>,
     docs: Rc<Vec<FunctionDoc>>,
     deletions: Deletions,
+    /// Variables that the running cell declares by assigning to them.
+    declared: Vec<String>,
     /// Name and text of the cell that defined each function.
     cells: HashMap<String, (String, String)>,
 }
@@ -129,6 +132,7 @@ impl Interpreter {
             context,
             docs,
             deletions,
+            declared: Vec::new(),
             cells: HashMap::new(),
         })
     }
@@ -196,14 +200,13 @@ impl Interpreter {
         }
     }
 
-    /// A bare assignment at top level declares its variable.
+    /// A bare assignment declares its variable; see [`declare`].
     fn declare_assigned(&mut self, ast: &AST) {
-        for statement in ast.statements() {
-            let Stmt::Assignment(assignment) = statement else { continue };
-            let Expr::Variable(variable, ..) = &assignment.1.lhs else { continue };
-            let name = variable.1.as_str();
-            if !assignment.0.is_op_assignment() && !self.scope.contains(name) {
-                self.scope.push_dynamic(name.to_string(), Dynamic::UNIT);
+        self.declared.clear();
+        for name in declare::assigned_names(ast) {
+            if !self.scope.contains(&name) {
+                self.scope.push_dynamic(name.clone(), Dynamic::UNIT);
+                self.declared.push(name);
             }
         }
     }
@@ -214,7 +217,9 @@ impl Interpreter {
         let mut seen = HashSet::new();
         let mut kept = Vec::new();
         for (name, constant, value) in self.scope.iter_raw() {
-            if !seen.insert(name.to_string()) || value.is::<Deleted>() {
+            let never_assigned =
+                value.is_unit() && self.declared.iter().any(|declared| declared == name);
+            if !seen.insert(name.to_string()) || value.is::<Deleted>() || never_assigned {
                 continue;
             }
             self.deletions.places.borrow_mut().remove(name);

@@ -5,6 +5,7 @@
 
 mod bind;
 mod context;
+mod declare;
 mod display;
 mod error;
 mod fault;

@@ -148,7 +148,7 @@ impl<'w, 't> Builder<'w, 't> {
             match variable.operands.get(position).copied().flatten() {
                 Some(_) if is_memory_operand(variable.kind, position) => {}
                 Some(operand) => {
-                    if self.known(operand).is_none() {
+                    if self.is_to_compute(operand) {
                         self.path.push((operand, 0));
                     }
                 }
@@ -159,6 +159,18 @@ impl<'w, 't> Builder<'w, 't> {
             }
         }
         self.known.reg_of.get(id).expect("internal error: a value was not computed")
+    }
+
+    /// Whether a variable must be computed in this kernel and is not yet.
+    fn is_to_compute(&self, id: VarId) -> bool {
+        self.known.reg_of.get(id).is_none()
+            && self.table.get(id).kind.number().is_none()
+            && !self.is_in_memory(id)
+    }
+
+    /// Whether a variable's value is there before this kernel runs.
+    fn is_in_memory(&self, id: VarId) -> bool {
+        self.walk.node(id).is_none_or(|node| node.stored && node.stage < self.stage)
     }
 
     /// The register of a variable that needs no operands here: computed already, a number, or loaded.
@@ -180,11 +192,7 @@ impl<'w, 't> Builder<'w, 't> {
             }
             _ => {}
         }
-        let in_memory = match self.walk.node(id) {
-            Some(node) => node.stored && node.stage < self.stage,
-            None => true,
-        };
-        in_memory.then(|| {
+        self.is_in_memory(id).then(|| {
             let buffer = self.bind(Binding::Read(id), variable.dtype, false);
             let uniform = self.is_uniform(variable);
             self.emit(id, variable, Code::Load(buffer), [None; 3], uniform)
