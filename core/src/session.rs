@@ -314,6 +314,11 @@ impl Session {
         lock(&self.0.pending).take()
     }
 
+    /// Puts an error back that [`Session::take_error`] gave, unless another one came meanwhile.
+    pub fn put_error(&self, error: Error) {
+        lock(&self.0.pending).get_or_insert(error);
+    }
+
     /// What evaluating the arrays would launch, without launching it.
     ///
     /// # Errors
@@ -342,21 +347,30 @@ impl Session {
         self.evaluate(&[id])
     }
 
+    /// Refuses to copy more to the host than it has left.
+    ///
+    /// # Errors
+    /// `OutOfMemory`.
+    pub fn check_host_memory(&self, bytes: u64) -> Result<()> {
+        // Asking the system costs as much as copying this much.
+        const SMALL: u64 = 1 << 24;
+        if bytes < SMALL || bytes <= self.0.runtime.backend.memory().capacity() {
+            return Ok(());
+        }
+        Err(Error::OutOfMemory {
+            requested: Bytes(bytes).to_string(),
+            used: Bytes(self.memory_info().used).to_string(),
+            limit: Bytes(self.0.runtime.backend.memory().capacity()).to_string(),
+            largest: "; read fewer lanes at a time".into(),
+        })
+    }
+
     /// Zeroed host memory for contents to be read into, or the error that says there is too little.
     pub(crate) fn host_bytes(&self, n: usize) -> Result<Vec<u8>> {
-        // The system promises more than it has, so large requests are compared with what is left.
-        const LARGE: usize = 1 << 24;
-        let capacity = || self.0.runtime.backend.memory().capacity();
+        self.check_host_memory(n as u64)?;
         let mut bytes = Vec::new();
-        let fits = n < LARGE || n as u64 <= capacity();
-        if !fits || bytes.try_reserve_exact(n).is_err() {
-            return Err(Error::OutOfMemory {
-                requested: Bytes(n as u64).to_string(),
-                used: Bytes(self.memory_info().used).to_string(),
-                limit: Bytes(capacity()).to_string(),
-                largest: "; read fewer lanes at a time".into(),
-            });
-        }
+        let exhausted = |_| self.check_host_memory(u64::MAX);
+        bytes.try_reserve_exact(n).or_else(exhausted)?;
         bytes.resize(n, 0);
         Ok(bytes)
     }
