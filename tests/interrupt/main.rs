@@ -64,6 +64,22 @@ fn a_long_kernel_stops_and_the_session_goes_on() {
 }
 
 #[test]
+fn an_endless_kernel_stops_without_walking_what_is_left() {
+    let _flag = Flag::take();
+    for threads in [1, 2] {
+        let session = Session::builder().threads(threads).build().unwrap();
+        let index =
+            session.arange(DType::U64, Scalar::Int(0), Scalar::Int(1 << 62), Scalar::Int(1));
+        let index = index.unwrap() % 1000;
+        let mut target = session.array(&[0_u32; 1000]).unwrap();
+        target.scatter(ScatterOp::Add, 1, &index, None).unwrap();
+        interrupted(&target);
+        // A result for each chunk of lanes would not fit into memory either.
+        interrupted(&index.hsum().unwrap());
+    }
+}
+
+#[test]
 fn a_request_stops_what_starts_later_until_it_is_cleared() {
     let _flag = Flag::take();
     let session = Session::new().unwrap();
