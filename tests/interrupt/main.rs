@@ -130,3 +130,15 @@ fn a_target_that_others_hold_stays_intact() {
     interrupted(&target);
     assert!(!target.is_evaluated());
 }
+
+#[test]
+fn copies_to_and_from_the_host_stop() {
+    let _flag = Flag::take();
+    let session = Session::new().unwrap();
+    let array = session.array(&[1.5_f64; 3]).unwrap();
+    interrupt::request();
+    assert_eq!(array.to_vec::<f64>(), Err(Error::Interrupted));
+    assert!(matches!(session.array(&[1_u8 != 0]), Err(Error::Interrupted)));
+    interrupt::clear();
+    assert_eq!(array.to_vec::<f64>().unwrap(), [1.5; 3]);
+}

@@ -288,7 +288,7 @@ impl Evaluator<'_> {
 }
 
 /// Calls `work` with start and length of pieces of `n`, and looks at the interrupt flag between them.
-fn in_pieces(n: u64, work: impl Fn(u64, u64)) -> Result<()> {
+pub(crate) fn in_pieces(n: u64, mut work: impl FnMut(u64, u64)) -> Result<()> {
     const PIECE: u64 = 1 << 23;
     let mut start = 0;
     while start < n {
