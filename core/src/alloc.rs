@@ -45,6 +45,8 @@ struct State {
     used: u64,
     cached: u64,
     peak: u64,
+    /// Bytes of small blocks since the limit was last checked.
+    unchecked: u64,
     free: BTreeMap<usize, Vec<u64>>,
 }
 
@@ -108,9 +110,9 @@ impl Allocator {
     }
 
     fn fresh(&self, capacity: usize) -> Option<u64> {
-        // Asking the system how much is left costs 20 us; small blocks cannot break the limit by much.
+        // Asking the system how much is left costs 20 us; a few small blocks cannot break the limit by much.
         const SMALL: usize = 1 << 20;
-        if capacity >= SMALL || self.limit.is_some() {
+        if self.limit.is_some() || capacity >= SMALL || self.is_due(capacity) {
             let wanted = capacity as u64;
             let info = self.info();
             if info.used.saturating_add(info.cached).saturating_add(wanted) > info.limit {
@@ -127,6 +129,18 @@ impl Allocator {
         })?;
         self.lock().count(capacity);
         Some(address)
+    }
+
+    /// Whether small blocks have become so many that the limit must be checked.
+    fn is_due(&self, capacity: usize) -> bool {
+        const MANY: u64 = 1 << 26;
+        let mut state = self.lock();
+        state.unchecked += capacity as u64;
+        let due = state.unchecked >= MANY;
+        if due {
+            state.unchecked = 0;
+        }
+        due
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -192,7 +206,54 @@ impl fmt::Display for Bytes {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::atomic::{AtomicU64, Ordering};
+
     use super::*;
+    use crate::backend::{Executable, Memory};
+    use crate::ir::kernel::{Kernel, LiteralMode};
+
+    /// A device that has this many bytes left and would hand out more.
+    struct Generous(AtomicU64);
+
+    impl Backend for Generous {
+        fn name(&self) -> String {
+            "generous".into()
+        }
+        fn lower(&self, _: &Kernel, _: LiteralMode) -> crate::error::Result<Arc<dyn Executable>> {
+            Err(crate::error::Error::Interrupted)
+        }
+        fn memory(&self) -> &dyn Memory {
+            self
+        }
+        fn sync(&self) -> crate::error::Result<()> {
+            Ok(())
+        }
+    }
+
+    impl Memory for Generous {
+        fn alloc_raw(&self, bytes: usize) -> Option<u64> {
+            let less = |left: u64| Some(left.saturating_sub(bytes as u64));
+            self.0.fetch_update(Ordering::Relaxed, Ordering::Relaxed, less).ok()
+        }
+        fn free_raw(&self, _: u64, bytes: usize) {
+            self.0.fetch_add(bytes as u64, Ordering::Relaxed);
+        }
+        fn fill(&self, _: u64, _: u64, _: usize, _: u64) {}
+        fn copy(&self, _: u64, _: u64, _: usize) {}
+        fn write(&self, _: u64, _: &[u8]) {}
+        fn read(&self, _: u64, _: &mut [u8]) {}
+        fn capacity(&self) -> u64 {
+            self.0.load(Ordering::Relaxed)
+        }
+    }
+
+    #[test]
+    fn many_small_blocks_meet_the_limit() {
+        let memory = Allocator::new(Arc::new(Generous((200_u64 << 20).into())), None);
+        let held: Vec<Buffer> =
+            std::iter::from_fn(|| memory.alloc(1 << 16).ok()).take(1 << 13).collect();
+        assert!(held.len() < 4 << 10, "{} blocks of 64 KiB in 200 MiB", held.len());
+    }
 
     #[test]
     fn bytes_have_five_digits() {

@@ -4,13 +4,15 @@ use std::fmt;
 use std::ops::{Add, BitAnd, BitOr, BitXor, Div, Mul, Neg, Not, Range, Rem, Shl, Shr, Sub};
 use std::sync::Arc;
 
+use crate::buffer::Buffer;
 use crate::dtype::{DType, Element, Scalar};
 use crate::error::{Error, Result};
+use crate::interrupt;
 use crate::ir::display;
 use crate::ir::op::{Op, ReduceOp, ScatterOp};
 use crate::ir::scalar::{quiet_nan, with_lane};
 use crate::ir::var::{Kind, MAX_OPERANDS, Serial, VarId};
-use crate::session::Session;
+use crate::session::{PIECE, Session};
 use crate::trace::Recorder;
 use crate::trace::functions::{self, Function};
 
@@ -249,7 +251,9 @@ impl Array {
             return Err(Error::UnsupportedType { op: "to_vec", dtype, expected });
         }
         let bytes = self.read_bytes(0..self.size())?;
-        Ok(bytes.chunks_exact(dtype.bytes()).map(|lane| T::from_bits64(word(lane))).collect())
+        let mut values = self.session.host_room(bytes.len() / dtype.bytes())?;
+        values.extend(bytes.chunks_exact(dtype.bytes()).map(|lane| T::from_bits64(word(lane))));
+        Ok(values)
     }
 
     /// The lanes of a range as numbers; only these are read back.
@@ -259,7 +263,9 @@ impl Array {
     pub fn read(&self, lanes: Range<u64>) -> Result<Vec<Scalar>> {
         let dtype = self.dtype();
         let bytes = self.read_bytes(lanes)?;
-        Ok(bytes.chunks_exact(dtype.bytes()).map(|lane| dtype.decode(word(lane))).collect())
+        let mut values = self.session.host_room(bytes.len() / dtype.bytes())?;
+        values.extend(bytes.chunks_exact(dtype.bytes()).map(|lane| dtype.decode(word(lane))));
+        Ok(values)
     }
 
     /// One lane; negative numbers count from the end.
@@ -287,31 +293,59 @@ impl Array {
         }
         self.session.evaluate_for("reading an array", self.id)?;
         self.session.sync()?;
-        let (data, number) = self.session.with_table(|table| {
-            let variable = table.get(self.id);
-            (variable.data.clone(), variable.kind.number())
-        });
+        let contents = self.contents();
         let width = dtype.bytes();
         let n = usize::try_from(lanes.end.saturating_sub(lanes.start)).unwrap_or(usize::MAX);
         let mut bytes = self.session.host_bytes(n.saturating_mul(width))?;
-        if let Some(bits) = number {
-            for lane in bytes.chunks_exact_mut(width) {
-                lane.copy_from_slice(&bits.to_le_bytes()[..width]);
+        // Pieces are whole lanes, since every width divides their length.
+        for (piece, start) in bytes.chunks_mut(PIECE).zip((0..).step_by(PIECE)) {
+            if interrupt::is_requested() {
+                return Err(Error::Interrupted);
             }
-        } else if let Some(data) = data {
-            let start = data.address() + lanes.start * width as u64;
-            self.session.backend().memory().read(start, &mut bytes);
-        }
-        if dtype.is_float() {
-            quieten(dtype, &mut bytes);
+            match &contents {
+                Contents::Number(bits) => {
+                    for lane in piece.chunks_exact_mut(width) {
+                        lane.copy_from_slice(&bits.to_le_bytes()[..width]);
+                    }
+                }
+                Contents::Data(data) => {
+                    let start = data.address() + lanes.start * width as u64 + start;
+                    self.session.backend().memory().read(start, piece);
+                }
+            }
+            if dtype.is_float() {
+                quieten(dtype, piece);
+            }
         }
         Ok(bytes)
+    }
+
+    /// What an evaluated array holds.
+    fn contents(&self) -> Contents {
+        self.session.with_table(|table| {
+            let variable = table.get(self.id);
+            variable.kind.number().map_or_else(
+                || {
+                    let data = variable.data.clone();
+                    Contents::Data(data.expect("internal error: read before it is in memory"))
+                },
+                Contents::Number,
+            )
+        })
     }
 
     /// The trace that the array depends on, in the DOT language.
     pub fn graphviz(&self) -> String {
         self.session.with_table(|table| display::graphviz(table, &[self.id]))
     }
+}
+
+/// An evaluated array's lanes.
+enum Contents {
+    /// All hold this bit pattern.
+    Number(u64),
+    /// In memory.
+    Data(Arc<Buffer>),
 }
 
 fn word(lane: &[u8]) -> u64 {

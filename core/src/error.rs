@@ -90,16 +90,6 @@ pub enum Error {
         /// Script line that recorded the access, 0 if none.
         line: u32,
     },
-    /// A size that the type of lane numbers cannot express.
-    #[error("{op}: size {size} is beyond {limit}")]
-    TooLarge {
-        /// The operation.
-        op: &'static str,
-        /// The size asked for.
-        size: u64,
-        /// The largest size allowed.
-        limit: u64,
-    },
     /// An argument outside its domain.
     #[error("{op}: {what}")]
     Argument {

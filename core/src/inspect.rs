@@ -90,8 +90,8 @@ impl Whos {
         // A number costs nothing until it is stored.
         let number = variable.kind.number().is_some();
         match (ready, variable.external > 0) {
-            (true, _) => self.ready += bytes,
-            (false, true) if !number => self.scheduled += bytes,
+            (true, _) => self.ready = self.ready.saturating_add(bytes),
+            (false, true) if !number => self.scheduled = self.scheduled.saturating_add(bytes),
             (false, true) => {}
             (false, false) => self.savings = self.savings.saturating_add(bytes),
         }

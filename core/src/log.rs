@@ -1,8 +1,8 @@
 //! What the session tells the person watching it (design §5): lines at levels 0–5 for a sink.
 //!
 //! 0 none · 1 launches · 2 + compilation and cache · 3 + generated source · 4 + trace · 5 + reference
-//! counts and machine code. Lines recorded while the table is locked wait in a queue and are written
-//! when it is unlocked, so a sink may use the session.
+//! counts and machine code. Lines of recordings and evaluations wait in the table's queue and are written
+//! when nothing is locked, so a sink may use the session.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};

@@ -10,11 +10,12 @@ use crate::array::Array;
 use crate::backend::{Backend, DeviceChoice};
 use crate::dtype::{DType, Element, Scalar};
 use crate::error::{Error, Result};
-use crate::eval::Evaluator;
 use crate::eval::cache::Cache;
 use crate::eval::history::{History, LaunchRecord};
 use crate::eval::schedule::{Keep, Plan, Scratch, schedule};
+use crate::eval::{Evaluator, in_pieces};
 use crate::flags::{BOUNDS_CHECK, CSE, FOLD, FORBID_EVAL, Flags};
+use crate::interrupt;
 use crate::ir::table::Table;
 use crate::ir::var::{Kind, VarId, Variable};
 use crate::log::{Log, LogQueue, LogSink};
@@ -107,6 +108,9 @@ impl SessionBuilder {
         })))
     }
 }
+
+/// Bytes that are copied between two looks at the interrupt flag: a few milliseconds.
+pub(crate) const PIECE: usize = 1 << 24;
 
 /// Everything that belongs together: recorded values, device, caches. Cloning shares it.
 #[derive(Clone)]
@@ -235,7 +239,7 @@ impl Session {
     /// `OutOfMemory`.
     pub fn array<T: Element>(&self, lanes: &[T]) -> Result<Array> {
         let width = T::DTYPE.bytes();
-        let mut bytes = Vec::with_capacity(lanes.len() * width);
+        let mut bytes = self.host_room(lanes.len().saturating_mul(width))?;
         for lane in lanes {
             bytes.extend_from_slice(&lane.to_bits64().to_le_bytes()[..width]);
         }
@@ -256,11 +260,17 @@ impl Session {
         let size = (bytes.len() / dtype.bytes()) as u64;
         let buffer = self.with_evaluator(|evaluator| evaluator.alloc(bytes.len() as u64))?;
         let memory = self.0.runtime.backend.memory();
-        if dtype == DType::Mask {
-            let truth: Vec<u8> = bytes.iter().map(|&byte| u8::from(byte != 0)).collect();
-            memory.write(buffer.address(), &truth);
-        } else {
-            memory.write(buffer.address(), bytes);
+        let pieces = bytes.chunks(PIECE);
+        for (piece, start) in pieces.zip((buffer.address()..).step_by(PIECE)) {
+            if interrupt::is_requested() {
+                return Err(Error::Interrupted);
+            }
+            if dtype == DType::Mask {
+                let truth: Vec<u8> = piece.iter().map(|&byte| u8::from(byte != 0)).collect();
+                memory.write(start, &truth);
+            } else {
+                memory.write(start, piece);
+            }
         }
         let handle = self.with_table(|table| {
             let mut variable = Variable::new(Kind::Data, dtype, size, [None; 4]);
@@ -365,13 +375,21 @@ impl Session {
         })
     }
 
+    /// Room for `n` values in host memory, or the error that says there is too little.
+    pub(crate) fn host_room<T>(&self, n: usize) -> Result<Vec<T>> {
+        self.check_host_memory(n.saturating_mul(size_of::<T>()) as u64)?;
+        let mut room = Vec::new();
+        // The system may refuse all the same; no request is as large as this one.
+        room.try_reserve_exact(n).or_else(|_| self.check_host_memory(u64::MAX))?;
+        Ok(room)
+    }
+
     /// Zeroed host memory for contents to be read into, or the error that says there is too little.
     pub(crate) fn host_bytes(&self, n: usize) -> Result<Vec<u8>> {
-        self.check_host_memory(n as u64)?;
-        let mut bytes = Vec::new();
-        let exhausted = |_| self.check_host_memory(u64::MAX);
-        bytes.try_reserve_exact(n).or_else(exhausted)?;
-        bytes.resize(n, 0);
+        let mut bytes = self.host_room(n)?;
+        in_pieces(n as u64, |start, piece| {
+            bytes.resize(usize::try_from(start + piece).unwrap_or(n), 0);
+        })?;
         Ok(bytes)
     }
 
@@ -529,8 +547,11 @@ fn range_size(start: Scalar, stop: Scalar, step: Scalar) -> Result<u64> {
         let n = ((distance + step - step.signum()) / step).max(0);
         return u64::try_from(n).map_err(|_| too_many());
     }
+    if ![start, stop, step].iter().all(|number| number.to_f64().is_finite()) {
+        return Err(too_many());
+    }
     let n = ((stop.to_f64() - start.to_f64()) / step.to_f64()).ceil().max(0.0);
-    if n.is_finite() && n < 9e18 {
+    if n < 9e18 {
         Ok(<u64 as crate::ir::scalar::CastFrom<f64>>::cast_from(n))
     } else {
         Err(too_many())
@@ -560,5 +581,14 @@ mod tests {
         let beyond = range_size(Scalar::UInt(1 << 63), Scalar::UInt((1 << 63) + 3), Scalar::Int(1));
         assert_eq!(beyond.unwrap(), 3);
         assert!(range_size(Scalar::Float(0.0), Scalar::Float(0.0), Scalar::Float(0.0)).is_err());
+        for bad in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
+            for place in 0..3 {
+                let mut numbers = [0.0, 1.0, 0.5].map(Scalar::Float);
+                numbers[place] = Scalar::Float(bad);
+                let [start, stop, step] = numbers;
+                let error = range_size(start, stop, step);
+                assert!(matches!(error, Err(Error::Argument { .. })), "{start} {stop} {step}");
+            }
+        }
     }
 }

@@ -64,6 +64,22 @@ fn a_long_kernel_stops_and_the_session_goes_on() {
 }
 
 #[test]
+fn an_endless_kernel_stops_without_walking_what_is_left() {
+    let _flag = Flag::take();
+    for threads in [1, 2] {
+        let session = Session::builder().threads(threads).build().unwrap();
+        let index =
+            session.arange(DType::U64, Scalar::Int(0), Scalar::Int(1 << 62), Scalar::Int(1));
+        let index = index.unwrap() % 1000;
+        let mut target = session.array(&[0_u32; 1000]).unwrap();
+        target.scatter(ScatterOp::Add, 1, &index, None).unwrap();
+        interrupted(&target);
+        // A result for each chunk of lanes would not fit into memory either.
+        interrupted(&index.hsum().unwrap());
+    }
+}
+
+#[test]
 fn a_request_stops_what_starts_later_until_it_is_cleared() {
     let _flag = Flag::take();
     let session = Session::new().unwrap();
@@ -113,4 +129,16 @@ fn a_target_that_others_hold_stays_intact() {
     // Nor is the write itself lost: it starts anew.
     interrupted(&target);
     assert!(!target.is_evaluated());
+}
+
+#[test]
+fn copies_to_and_from_the_host_stop() {
+    let _flag = Flag::take();
+    let session = Session::new().unwrap();
+    let array = session.array(&[1.5_f64; 3]).unwrap();
+    interrupt::request();
+    assert_eq!(array.to_vec::<f64>(), Err(Error::Interrupted));
+    assert!(matches!(session.array(&[1_u8 != 0]), Err(Error::Interrupted)));
+    interrupt::clear();
+    assert_eq!(array.to_vec::<f64>().unwrap(), [1.5; 3]);
 }

@@ -3,6 +3,7 @@
 mod bounds;
 mod laziness;
 mod memory;
+mod numbers;
 mod scatter;
 mod sessions;
 

@@ -105,12 +105,22 @@ impl Memory for HostMemory {
 
     fn capacity(&self) -> u64 {
         let available = read_kilobytes("/proc/meminfo", "MemAvailable:").unwrap_or(u64::MAX);
-        let group = ["/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"]
-            .iter()
-            .find_map(|path| std::fs::read_to_string(path).ok()?.trim().parse().ok())
-            .unwrap_or(u64::MAX);
-        available.min(group)
+        let group = GROUPS.iter().find_map(|&(limit, usage)| {
+            // What the group holds already, ours included, is not there any more.
+            Some(read_number(limit)?.saturating_sub(read_number(usage)?))
+        });
+        available.min(group.unwrap_or(u64::MAX))
     }
+}
+
+/// Limit and usage of the control group, in its second and first version.
+const GROUPS: [(&str, &str); 2] = [
+    ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory.current"),
+    ("/sys/fs/cgroup/memory/memory.limit_in_bytes", "/sys/fs/cgroup/memory/memory.usage_in_bytes"),
+];
+
+fn read_number(path: &str) -> Option<u64> {
+    std::fs::read_to_string(path).ok()?.trim().parse().ok()
 }
 
 fn read_kilobytes(path: &str, key: &str) -> Option<u64> {

@@ -79,7 +79,7 @@ pub trait Memory: Send + Sync {
     fn write(&self, target: u64, source: &[u8]);
     /// Copies to the host.
     fn read(&self, source: u64, target: &mut [u8]);
-    /// Bytes that the device could hand out in all.
+    /// Bytes that the device could still hand out, besides those it has.
     fn capacity(&self) -> u64;
 }
 

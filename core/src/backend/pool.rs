@@ -1,20 +1,53 @@
 //! A small worker pool that sessions share.
 //!
-//! A job is a number of chunks and a function of the chunk number. The caller always works; workers
-//! join while chunks are left, so a late worker costs nothing. Workers start with the first job that
+//! A job is a number of chunks and a function that takes chunks until none is left. The caller always
+//! works; workers join while chunks are left, so a late worker costs nothing. Workers start with the first job that
 //! wants them, spin briefly after a job and then sleep.
 
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 /// How long an idle worker looks for work before it sleeps.
 const SPIN: Duration = Duration::from_micros(30);
 
-/// What a job does with a chunk; the second argument is the number of the thread that runs it.
-pub type Work = Arc<dyn Fn(usize, usize) + Send + Sync>;
+/// What a job does: called once by each thread that joins, which takes chunks until none is left.
+pub type Work = Arc<dyn Fn(&Claims) + Send + Sync>;
+
+/// The chunks of a job that nobody has claimed yet.
+pub struct Claims {
+    n_chunks: u64,
+    next: AtomicU64,
+}
+
+impl Claims {
+    /// The chunks `0..n_chunks`.
+    pub fn new(n_chunks: u64) -> Self {
+        Self { n_chunks, next: AtomicU64::new(0) }
+    }
+
+    /// Claims a chunk.
+    pub fn take(&self) -> Option<u64> {
+        // Looking first keeps the counter from growing without end.
+        if self.is_empty() {
+            return None;
+        }
+        // Whoever sees the last claim also sees that earlier claimants have joined, see `Job::work`.
+        let chunk = self.next.fetch_add(1, Ordering::AcqRel);
+        (chunk < self.n_chunks).then_some(chunk)
+    }
+
+    /// Leaves the chunks that nobody has claimed undone.
+    pub fn stop(&self) {
+        self.next.fetch_max(self.n_chunks, Ordering::AcqRel);
+    }
+
+    fn is_empty(&self) -> bool {
+        self.next.load(Ordering::Acquire) >= self.n_chunks
+    }
+}
 
 /// Threads that claim chunks of jobs.
 pub struct Pool {
@@ -34,29 +67,21 @@ struct Shared {
 
 struct Job {
     work: Work,
-    n_chunks: usize,
-    next: AtomicUsize,
-    finished: AtomicUsize,
+    claims: Claims,
+    /// Threads at work; each joins before its first claim.
+    active: AtomicUsize,
     panicked: AtomicBool,
 }
 
 impl Job {
-    /// Runs chunks until none is left.
-    fn run(&self, thread: usize) {
-        loop {
-            let chunk = self.next.fetch_add(1, Ordering::Relaxed);
-            if chunk >= self.n_chunks {
-                return;
-            }
-            if catch_unwind(AssertUnwindSafe(|| (self.work)(chunk, thread))).is_err() {
-                self.panicked.store(true, Ordering::Relaxed);
-            }
-            self.finished.fetch_add(1, Ordering::Release);
+    /// Does this thread's share.
+    fn work(&self) {
+        self.active.fetch_add(1, Ordering::Relaxed);
+        if catch_unwind(AssertUnwindSafe(|| (self.work)(&self.claims))).is_err() {
+            self.panicked.store(true, Ordering::Relaxed);
+            self.claims.stop();
         }
-    }
-
-    fn is_claimed(&self) -> bool {
-        self.next.load(Ordering::Relaxed) >= self.n_chunks
+        self.active.fetch_sub(1, Ordering::Release);
     }
 }
 
@@ -71,27 +96,37 @@ impl Pool {
         self.threads
     }
 
-    /// Runs `work` for every chunk below `n_chunks` and returns when all are done.
+    /// Runs `work`, here and on other threads, and returns when all that joined are done. Chunks that
+    /// `work` neither takes nor stops are left.
     ///
     /// # Panics
     /// If `work` panicked.
-    pub fn run(&self, n_chunks: usize, work: Work) {
+    pub fn run(&self, n_chunks: u64, work: Work) {
         let job = Arc::new(Job {
             work,
-            n_chunks,
-            next: AtomicUsize::new(0),
-            finished: AtomicUsize::new(0),
+            claims: Claims::new(n_chunks),
+            active: AtomicUsize::new(0),
             panicked: AtomicBool::new(false),
         });
-        if self.threads > 1 && n_chunks > 1 {
+        let shared = self.threads > 1 && n_chunks > 1;
+        if shared {
             self.workers.get_or_init(|| self.start());
-            self.shared.lock().push_back(job.clone());
+            let mut jobs = self.shared.lock();
+            jobs.push_back(job.clone());
+            // Under the lock: a worker that found nothing is either asleep or looks again.
             self.shared.arrivals.fetch_add(1, Ordering::Release);
+            drop(jobs);
             self.shared.wake.notify_all();
         }
-        job.run(0);
-        while job.finished.load(Ordering::Acquire) < n_chunks {
+        job.work();
+        // A worker that joins from now on finds no chunk.
+        job.claims.stop();
+        while job.active.load(Ordering::Acquire) > 0 {
             std::hint::spin_loop();
+        }
+        if shared {
+            // What the job holds must not live until the next one comes.
+            self.shared.lock().retain(|other| !Arc::ptr_eq(other, &job));
         }
         assert!(!job.panicked.load(Ordering::Relaxed), "internal error: a kernel panicked");
     }
@@ -100,7 +135,7 @@ impl Pool {
         let spawn = |thread| {
             let shared = self.shared.clone();
             let builder = std::thread::Builder::new().name(format!("porcini-worker-{thread}"));
-            builder.spawn(move || shared.serve(thread)).ok()
+            builder.spawn(move || shared.serve()).ok()
         };
         // A thread that the system refuses is one worker fewer: the caller does its share.
         (1..self.threads).filter_map(spawn).collect()
@@ -114,18 +149,14 @@ impl Shared {
 
     /// The first job with chunks left.
     fn take(&self) -> Option<Arc<Job>> {
-        let mut jobs = self.lock();
-        while jobs.front().is_some_and(|job| job.is_claimed()) {
-            jobs.pop_front();
-        }
-        jobs.front().cloned()
+        self.lock().iter().find(|job| !job.claims.is_empty()).cloned()
     }
 
-    fn serve(&self, thread: usize) {
+    fn serve(&self) {
         while !self.stop.load(Ordering::Relaxed) {
             let seen = self.arrivals.load(Ordering::Acquire);
             if let Some(job) = self.take() {
-                job.run(thread);
+                job.work();
                 continue;
             }
             let idle = Instant::now();
@@ -157,6 +188,15 @@ impl Drop for Pool {
 mod tests {
     use super::*;
 
+    /// A job that calls `each` for every chunk.
+    fn chunks(each: impl Fn(u64) + Send + Sync + 'static) -> Work {
+        Arc::new(move |claims| {
+            while let Some(chunk) = claims.take() {
+                each(chunk);
+            }
+        })
+    }
+
     #[test]
     fn every_chunk_runs_once_on_any_number_of_threads() {
         for threads in [1, 2, 5] {
@@ -165,13 +205,10 @@ mod tests {
                 let counts: Arc<Vec<AtomicUsize>> =
                     Arc::new((0..n_chunks).map(|_| AtomicUsize::new(0)).collect());
                 let seen = counts.clone();
-                pool.run(
-                    n_chunks,
-                    Arc::new(move |chunk, thread| {
-                        assert!(thread < threads);
-                        seen[chunk].fetch_add(1, Ordering::Relaxed);
-                    }),
-                );
+                let count = move |chunk| {
+                    seen[usize::try_from(chunk).unwrap()].fetch_add(1, Ordering::Relaxed);
+                };
+                pool.run(n_chunks, chunks(count));
                 assert!(counts.iter().all(|count| count.load(Ordering::Relaxed) == 1));
             }
         }
@@ -187,16 +224,35 @@ mod tests {
                 scope.spawn(move || {
                     for _ in 0..50 {
                         let total = total.clone();
-                        pool.run(
-                            8,
-                            Arc::new(move |_, _| {
-                                total.fetch_add(1, Ordering::Relaxed);
-                            }),
-                        );
+                        let count = move |_| {
+                            total.fetch_add(1, Ordering::Relaxed);
+                        };
+                        pool.run(8, chunks(count));
                     }
                 });
             }
         });
         assert_eq!(total.load(Ordering::Relaxed), 4 * 50 * 8);
+    }
+
+    #[test]
+    fn a_job_ends_early_and_lets_go_of_what_it_held() {
+        for threads in [1, 3] {
+            let pool = Pool::new(threads);
+            let held = Arc::new(());
+            let kept = held.clone();
+            let work: Work = Arc::new(move |claims| {
+                let _kept = &kept;
+                while claims.take().is_some() {
+                    claims.stop();
+                }
+            });
+            pool.run(u64::MAX, work);
+            // A worker may be about to find that no chunk is left.
+            let start = Instant::now();
+            while Arc::strong_count(&held) > 1 {
+                assert!(start.elapsed() < Duration::from_secs(10), "the job is still there");
+            }
+        }
     }
 }

@@ -180,7 +180,7 @@ impl<'w, 't> Builder<'w, 't> {
         match variable.kind {
             // Each use of a literal has its own place in the key (S3).
             Kind::Literal(bits) => {
-                let number = u32::try_from(self.draft.literals.len()).unwrap_or(u32::MAX);
+                let number = small(self.draft.literals.len());
                 self.draft.literals.push((variable.dtype, bits));
                 self.draft.n_ops += usize::from(seen.is_none());
                 return Some(self.emit(id, variable, Code::Literal(number), [None; 3], true));
@@ -247,7 +247,7 @@ impl<'w, 't> Builder<'w, 't> {
         let (list, mark) =
             if uniform { (&mut self.draft.uniform, 0) } else { (&mut self.draft.lanes, LANE) };
         list.push(inst);
-        let number = u32::try_from(list.len() - 1).unwrap_or(u32::MAX);
+        let number = small(list.len() - 1);
         let reg = Reg(number | mark);
         self.known.reg_of.insert(id, reg);
         reg
@@ -262,7 +262,7 @@ impl<'w, 't> Builder<'w, 't> {
         if let Some(buffer) = read.and_then(|id| self.known.buffer_of.get(id)) {
             return buffer;
         }
-        let buffer = BufferIndex(u32::try_from(self.draft.buffers.len()).unwrap_or(u32::MAX));
+        let buffer = BufferIndex(small(self.draft.buffers.len()));
         self.draft.buffers.push(BufferParam { dtype, written, length: None });
         self.draft.bindings.push(binding);
         if let Some(id) = read {
@@ -281,7 +281,7 @@ impl<'w, 't> Builder<'w, 't> {
         let index = self.draft.inst(index).dtype;
         let access = Access { op, buffer, index, line: variable.line };
         self.draft.accesses.push((variable.serial, access));
-        u32::try_from(self.draft.accesses.len() - 1).unwrap_or(u32::MAX)
+        small(self.draft.accesses.len() - 1)
     }
 }
 
@@ -305,7 +305,7 @@ impl Draft {
         let accesses = self.number_accesses();
         let mut insts = self.uniform;
         insts.append(&mut self.lanes);
-        let offset = u32::try_from(n_uniform).unwrap_or(LANE);
+        let offset = small(n_uniform);
         let place = |reg: &mut Reg| {
             if reg.0 & LANE != 0 {
                 reg.0 = (reg.0 & !LANE) + offset;
@@ -344,7 +344,7 @@ impl Draft {
         order.sort_by_key(|&i| self.accesses[i].0);
         let mut number = vec![0; order.len()];
         for (new, &old) in order.iter().enumerate() {
-            number[old] = u32::try_from(new).unwrap_or(u32::MAX);
+            number[old] = small(new);
         }
         let renumber = |access: &mut Option<u32>| {
             if let Some(access) = access {
@@ -363,6 +363,12 @@ impl Draft {
         }
         order.into_iter().map(|i| self.accesses[i].1).collect()
     }
+}
+
+/// A position in a kernel. Registers keep their highest bit for [`LANE`].
+fn small(position: usize) -> u32 {
+    let position = u32::try_from(position).ok().filter(|&position| position < LANE);
+    position.expect("internal error: more than 2^31 values in a kernel")
 }
 
 /// Hashes everything that code depends on except literal values; serials and lines are left out too.

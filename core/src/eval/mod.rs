@@ -44,7 +44,7 @@ pub struct Evaluator<'s> {
     pub scratch: &'s mut Scratch,
     /// Where launches are recorded.
     pub history: &'s Mutex<History>,
-    /// Where lines go.
+    /// Which lines are wanted.
     pub log: &'s Log,
     /// Time since some fixed point.
     pub clock: &'s dyn Fn() -> Duration,
@@ -127,7 +127,7 @@ impl Evaluator<'_> {
             return Ok(results);
         }
         let (inputs, outputs) = (kernel.n_inputs(), kernel.buffers.len() - kernel.n_inputs());
-        self.log.line(1, || {
+        self.say(1, || {
             let (n, ops) = (launch.size, kernel.n_ops);
             format!("eval(): launching kernel (n={n}, in={inputs}, out={outputs}, ops={ops})")
         });
@@ -253,6 +253,15 @@ impl Evaluator<'_> {
         }
     }
 
+    /// Leaves a line of `level` with the table's, to be written once no lock is held: a sink may use the
+    /// session, and evaluations hold the compiler.
+    fn say(&self, level: u8, text: impl FnOnce() -> String) {
+        if self.log.enabled(level) {
+            let line = text();
+            lock(self.table).log.push(line);
+        }
+    }
+
     fn log_compilation(
         &self,
         kernel: &Kernel,
@@ -260,7 +269,7 @@ impl Evaluator<'_> {
         time: Duration,
         code: crate::backend::CodeStatistics,
     ) {
-        self.log.line(2, || {
+        self.say(2, || {
             let time = Elapsed(time);
             match cache {
                 CacheResult::Hit => format!("jit_run(): cache hit, jit: {time}"),
@@ -273,13 +282,13 @@ impl Evaluator<'_> {
             }
         });
         if cache == CacheResult::Miss {
-            self.log.line(3, || format!("kernel {}:\n{kernel}", kernel.hash).trim_end().into());
+            self.say(3, || format!("kernel {}:\n{kernel}", kernel.hash).trim_end().into());
         }
     }
 }
 
 /// Calls `work` with start and length of pieces of `n`, and looks at the interrupt flag between them.
-fn in_pieces(n: u64, work: impl Fn(u64, u64)) -> Result<()> {
+pub(crate) fn in_pieces(n: u64, mut work: impl FnMut(u64, u64)) -> Result<()> {
     const PIECE: u64 = 1 << 23;
     let mut start = 0;
     while start < n {

@@ -92,9 +92,6 @@ impl Table {
             other == hash && same_number(&slots[id.index()], &variable)
         };
         if let Some(&(_, id)) = self.numbering.find(hash, same) {
-            if self.get(id).external == 0 {
-                self.add_candidate(id);
-            }
             self.inc_external(id);
             return id;
         }
@@ -169,6 +166,9 @@ impl Table {
     pub fn inc_external(&mut self, id: VarId) {
         let variable = &mut self.slots[id.index()];
         variable.external += 1;
+        if variable.external == 1 {
+            self.add_candidate(id);
+        }
         if self.log.enabled(5) {
             self.log_count("inc_ref_ext", id, self.get(id).external);
         }

@@ -98,9 +98,9 @@ functions! {
     /// Radians to degrees: `x * (180 / pi)`.
     "rad_to_deg" / 1, Float = |x| x[0] * x[0].constant(180.0 / std::f64::consts::PI);
 
-    /// Bits rotated left by `b[i]`, modulo the width.
+    /// Bits of `a` rotated left by `b[i]`, modulo the width; the result has `a`'s type.
     "rol" / 2, Int = |x| rotate_left(x[0], x[1]);
-    /// Bits rotated right by `b[i]`, modulo the width.
+    /// Bits of `a` rotated right by `b[i]`, modulo the width; the result has `a`'s type.
     "ror" / 2, Int = |x| rotate_left(x[0], -x[1]);
     /// Position of the highest one bit, `floor(log2(x))` of the bits as unsigned; -1 for 0.
     "log2i" / 1, Int = |x| x[0].constant(i64::from(x[0].dtype().bits()) - 1) - x[0].lzcnt();
@@ -111,8 +111,16 @@ pub fn find(name: &str) -> Option<&'static Function> {
     FUNCTIONS.iter().find(|function| function.name == name)
 }
 
+impl Function {
+    /// Whether the second argument is a count, whose type is no part of the result's. Its low bits are all
+    /// that matters, so it may be converted to any integer type.
+    fn takes_count(&self) -> bool {
+        matches!(self.name, "rol" | "ror")
+    }
+}
+
 impl Recorder<'_> {
-    /// Records a function of `args`, promoted to their common type (S7).
+    /// Records a function of `args`, promoted to their common type (S7); counts take the type of the value.
     ///
     /// # Errors
     /// `TypeMismatch`, `UnsupportedType`, `SizeMismatch`.
@@ -121,6 +129,9 @@ impl Recorder<'_> {
         let mut dtype = self.dtype(args[0]);
         for &arg in &args[1..] {
             let other = self.dtype(arg);
+            if function.takes_count() && other.is_int() {
+                continue;
+            }
             dtype =
                 dtype.promote(other).ok_or(Error::TypeMismatch { op, lhs: dtype, rhs: other })?;
         }

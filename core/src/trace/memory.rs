@@ -67,8 +67,7 @@ impl Recorder<'_> {
     /// **Accuracy**: integers wrap; floats are `fma(i, step, start)`, rounded once.
     ///
     /// # Errors
-    /// `UnsupportedType` for masks, `NumberRange` if start or step does not fit, `TooLarge` beyond what
-    /// the lane number's type can count.
+    /// `UnsupportedType` for masks; `NumberRange` if start or step does not fit and is needed.
     pub fn range(&mut self, dtype: DType, start: Scalar, step: Scalar, size: u64) -> Result<VarId> {
         if !dtype.is_number() {
             return Err(Error::UnsupportedType { op: "arange", dtype, expected: "a number type" });
@@ -76,7 +75,10 @@ impl Recorder<'_> {
         let counter = if size <= U32_LANES { DType::U32 } else { DType::U64 };
         let index = self.lane_index(counter, size);
         let index = self.cast(index, dtype)?;
-        let (start, step) = (dtype.encode(start)?, dtype.encode(step)?);
+        let needed =
+            |bits: Result<u64>, from: u64| if size < from { Ok(bits.unwrap_or(0)) } else { bits };
+        let start = needed(dtype.encode(start), 1)?;
+        let step = needed(encode_step(dtype, step), 2)?;
         let (start, step) = (self.literal(dtype, start, 1), self.literal(dtype, step, 1));
         if dtype.is_float() {
             if self.is_number(step, 1.0) && self.is_number(start, 0.0) {
@@ -112,9 +114,7 @@ impl Recorder<'_> {
         let lane = self.lane_index(counter, size);
         let index = self.cast(lane, dtype)?;
         let steps = size - 1;
-        let step = dtype.encode(Scalar::Float(
-            (last.to_f64() - first.to_f64()) / Scalar::UInt(steps).to_f64(),
-        ))?;
+        let step = linspace_step(dtype, first.to_f64(), last.to_f64(), steps)?;
         let (first, last) = (dtype.encode(first)?, dtype.encode(last)?);
         let [first, last, step] = [first, last, step].map(|bits| self.literal(dtype, bits, 1));
         let value = self.same(Op::Fma, &[index, step, first])?;
@@ -189,4 +189,30 @@ impl Recorder<'_> {
         }
         Ok(size)
     }
+}
+
+/// A range's step: a negative one of an unsigned type wraps, so that the values count down.
+fn encode_step(dtype: DType, step: Scalar) -> Result<u64> {
+    match step {
+        // A step beyond 32 bits is only met in ranges of one value, which need none.
+        Scalar::Int(step) if dtype == DType::U32 && step < 0 => {
+            Ok(step.cast_unsigned() & u64::from(u32::MAX))
+        }
+        _ => dtype.encode(step),
+    }
+}
+
+/// The bits of the distance between neighbours, finite if first and last are.
+fn linspace_step(dtype: DType, first: f64, last: f64, steps: u64) -> Result<u64> {
+    let n = Scalar::UInt(steps).to_f64();
+    let encode = |step: f64| dtype.encode(Scalar::Float(step));
+    let is_finite = |bits: u64| dtype.decode(bits).to_f64().is_finite();
+    let step = encode((last - first) / n)?;
+    let ends_are_finite = is_finite(encode(first)?) && is_finite(encode(last)?);
+    if is_finite(step) || !ends_are_finite {
+        return Ok(step);
+    }
+    // The distance of the ends overflows, which leaves room for two steps or more. A single step is not
+    // used: both lanes are ends.
+    if steps == 1 { Ok(0) } else { encode(last / n - first / n) }
 }

@@ -206,3 +206,15 @@ fn the_history_keeps_ten_thousand_launches() {
     session.clear_history();
     assert!(session.history().is_empty());
 }
+
+#[test]
+fn an_operand_that_an_identity_hands_out_is_evaluated_with_the_rest() {
+    let session = session();
+    let negated = -&(lanes(&session, DType::I32, 5) + 1);
+    // So many recordings that the session forgets the operand, which nobody holds.
+    let others: Vec<Array> = (0..500).map(|i| lanes(&session, DType::I32, 5) * (i + 2)).collect();
+    let operand = -&negated;
+    drop(negated);
+    session.eval_all().unwrap();
+    assert!(operand.is_evaluated() && others.iter().all(Array::is_evaluated));
+}

@@ -1,6 +1,10 @@
 //! Several threads in one session, and several sessions in one process (S19).
 
+use std::sync::{Arc, Mutex, OnceLock};
+
+use porcini_core::inspect::Rows;
 use porcini_core::ir::op::ScatterOp;
+use porcini_core::log::LogSink;
 use porcini_core::random::Pcg32;
 use porcini_core::{DType, DeviceChoice, Error, Runtime, Scalar, Session};
 
@@ -103,4 +107,26 @@ fn arrays_of_two_sessions_do_not_mix() {
     foreign(one.plan(&[&b]).map(drop));
     foreign(Pcg32::new(&one, b.clone(), own.clone()).map(drop));
     assert_eq!(a.to_vec::<i32>().unwrap(), [1, 2]);
+}
+
+#[test]
+fn a_log_sink_may_use_the_session() {
+    type Seen = Vec<(String, usize, usize)>;
+    let slot: Arc<OnceLock<Session>> = Arc::default();
+    let seen: Arc<Mutex<Seen>> = Arc::default();
+    let (session, lines) = (slot.clone(), seen.clone());
+    let sink: LogSink = Arc::new(move |line| {
+        if let Some(session) = session.get() {
+            let n_rows = session.whos(Rows::All).rows.len();
+            lines.lock().unwrap().push((line.to_string(), n_rows, session.n_kernels()));
+        }
+    });
+    let session = Session::builder().threads(1).log(2, sink).build().unwrap();
+    slot.set(session.clone()).unwrap();
+    let a = session.array(&[1, 2, 3]).unwrap() + 1;
+    assert_eq!(a.to_vec::<i32>().unwrap(), [2, 3, 4]);
+    let seen = seen.lock().unwrap();
+    let starts: Vec<&str> = seen.iter().map(|(line, ..)| line.split('(').next().unwrap()).collect();
+    assert_eq!(starts, ["eval", "jit_run"]);
+    assert_eq!((seen[0].1, seen[0].2), (1, 1));
 }

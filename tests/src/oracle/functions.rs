@@ -18,7 +18,10 @@ use super::{promote, visible};
 
 /// The type a function computes in, and the type of its result.
 pub fn function_type(function: &Function, types: &[DType]) -> (DType, DType) {
-    let common = types.iter().copied().reduce(promote).unwrap_or(DType::F32);
+    // A rotation's count is no part of the result's type.
+    let counts = matches!(function.name, "rol" | "ror");
+    let joined = if counts { &types[..1] } else { types };
+    let common = joined.iter().copied().reduce(promote).unwrap_or(DType::F32);
     let dtype = if function.class == Class::Float { common.quotient() } else { common };
     let mask = matches!(function.name, "isnan" | "isinf" | "isfinite");
     (dtype, if mask { DType::Mask } else { dtype })

@@ -1,10 +1,12 @@
 //! Runs a program's actions over one block of lanes.
 #![expect(unsafe_code, reason = "lanes are addressed by raw pointers into blocks and buffers")]
 
-use super::lower::{Accessed, Action, Place, Program};
+use std::collections::HashMap;
+
+use super::lower::{Accessed, Action, Number, Place, Program, small};
 use super::memory_steps::{Access, Failure};
 use super::reduce::Accumulators;
-use super::steps::Lanes;
+use super::steps::{Lanes, Step, broadcast};
 use crate::backend::host::pointer;
 use crate::interrupt;
 use crate::ir::kernel::WORD_LANE_BASE;
@@ -19,34 +21,92 @@ const BLOCK_MEMORY: usize = 1 << 20;
 /// Actions between two looks at the interrupt flag: about a tenth of a millisecond.
 const POLL_INTERVAL: usize = 1 << 10;
 
+/// What the workers of a launch have in common: the width of blocks, and which numbers share a slot.
+///
+/// Every use of a literal is a number of its own in the program (S3), and a program is used again with
+/// other literals; so it is only known at the launch which of them are equal.
+pub(super) struct Shared {
+    block: usize,
+    bytes_per_lane: usize,
+    /// Slot of each repeated number of the program.
+    slots: Vec<u32>,
+    /// What the slots hold.
+    values: Vec<(Step, u64, u32)>,
+}
+
+impl Shared {
+    /// For a launch of `n` lanes.
+    pub(super) fn new(program: &Program, words: &[u64], n: u64) -> Self {
+        let mut bytes_per_lane = program.bytes_per_lane;
+        let mut known = HashMap::new();
+        let (mut slots, mut values) = (Vec::new(), Vec::new());
+        for &(dtype, source) in &program.repeated {
+            let bits = match source {
+                Number::Own(number) => program.numbers[number as usize],
+                Number::Word(word) => words[word as usize],
+            };
+            let slot = known.entry((bits, dtype.bytes())).or_insert_with(|| {
+                let offset = bytes_per_lane;
+                bytes_per_lane += small(dtype.bytes());
+                values.push((broadcast(dtype), bits, offset));
+                offset
+            });
+            slots.push(*slot);
+        }
+        let bytes_per_lane = bytes_per_lane as usize;
+        let lanes = usize::try_from(n).unwrap_or(MAX_BLOCK).min(MAX_BLOCK);
+        let block = block_size(bytes_per_lane).min(lanes.next_multiple_of(MIN_BLOCK));
+        Self { block: block.max(MIN_BLOCK), bytes_per_lane, slots, values }
+    }
+}
+
 /// What a thread needs to run blocks: slots, accumulators, and the launch it works for.
 pub(super) struct Worker<'l> {
     program: &'l Program,
+    shared: &'l Shared,
     words: &'l [u64],
     failures: &'l [Failure],
     block: usize,
-    slots: Vec<u64>,
+    /// Start of `memory`, which nothing else refers to.
+    slots: *mut u8,
+    #[expect(dead_code, reason = "owns what `slots` points to")]
+    memory: Vec<u64>,
     pub(super) accumulators: Vec<Accumulators>,
 }
 
 impl<'l> Worker<'l> {
     /// A worker that has run the prologue.
-    pub(super) fn new(program: &'l Program, words: &'l [u64], failures: &'l [Failure]) -> Self {
-        let block = block_size(program);
-        let slots = vec![0; (program.bytes_per_lane as usize * block).div_ceil(8) + 8];
-        let mut worker = Self { program, words, failures, block, slots, accumulators: Vec::new() };
+    pub(super) fn new(
+        program: &'l Program,
+        shared: &'l Shared,
+        words: &'l [u64],
+        failures: &'l [Failure],
+    ) -> Self {
+        let block = shared.block;
+        let mut memory: Vec<u64> = vec![0; (shared.bytes_per_lane * block).div_ceil(8) + 8];
+        let slots = memory.as_mut_ptr().cast();
+        let accumulators = Vec::new();
+        let mut worker =
+            Self { program, shared, words, failures, block, slots, memory, accumulators };
+        for (step, bits, offset) in &shared.values {
+            worker.repeat(*step, std::ptr::from_ref(bits).cast(), *offset);
+        }
         for action in &program.prologue {
             worker.run(action, 0, 1);
         }
         for &(step, offset) in &program.repeats {
-            let target = worker.slot(offset);
-            // The value is read before the slot is filled, so source and target may be the same.
-            let sources = [target.cast_const(), std::ptr::null(), std::ptr::null()];
-            let lanes = Lanes { target, sources, n: worker.block, first: 0 };
-            // SAFETY: the slot holds `block` lanes; `repeat` reads lane 0 before it writes.
-            unsafe { step(&lanes) };
+            worker.repeat(step, worker.slot(offset).cast_const(), offset);
         }
         worker
+    }
+
+    /// Fills a slot with the value at `source`, which may be the slot's own first lane.
+    fn repeat(&self, step: Step, source: *const u8, offset: u32) {
+        let target = self.slot(offset);
+        let sources = [source, std::ptr::null(), std::ptr::null()];
+        let lanes = Lanes { target, sources, n: self.block, first: 0 };
+        // SAFETY: the slot holds `block` lanes; `broadcast` reads its one source lane before it writes.
+        unsafe { step(&lanes) };
     }
 
     /// Lanes that one block takes.
@@ -124,13 +184,14 @@ impl<'l> Worker<'l> {
 
     fn slot(&self, offset: u32) -> *mut u8 {
         let bytes = offset as usize * self.block;
-        // SAFETY: `slots` holds `bytes_per_lane * block` bytes and the offset is below.
-        unsafe { self.slots.as_ptr().cast::<u8>().cast_mut().add(bytes) }
+        // SAFETY: `memory` holds `bytes_per_lane * block` bytes and the offset is below.
+        unsafe { self.slots.add(bytes) }
     }
 
     fn address(&self, place: Place, first: u64) -> *mut u8 {
         match place {
             Place::Slot(offset) => self.slot(offset),
+            Place::Repeated(number) => self.slot(self.shared.slots[number as usize]),
             Place::Buffer { word, bytes } => {
                 pointer(self.words[word as usize] + first * u64::from(bytes))
             }
@@ -147,7 +208,7 @@ impl<'l> Worker<'l> {
 }
 
 /// Narrow enough that a program with many live values keeps its memory small.
-fn block_size(program: &Program) -> usize {
-    let fitting = BLOCK_MEMORY / (program.bytes_per_lane as usize).max(1);
+fn block_size(bytes_per_lane: usize) -> usize {
+    let fitting = BLOCK_MEMORY / bytes_per_lane.max(1);
     (fitting / MIN_BLOCK * MIN_BLOCK).clamp(MIN_BLOCK, MAX_BLOCK)
 }

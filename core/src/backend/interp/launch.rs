@@ -3,21 +3,22 @@
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError};
 
-use super::block::Worker;
+use super::block::{Shared, Worker};
 use super::lower::{Action, Program};
 use super::memory_steps::Failure;
-use super::reduce::{self, CHUNK};
+use super::reduce::{self, CHUNK, Fold};
 use crate::backend::host::HostMemory;
-use crate::backend::pool::Pool;
+use crate::backend::pool::{Claims, Pool};
 use crate::backend::{CodeStatistics, Executable, Memory, OutOfBounds};
 use crate::error::{Error, Result};
-use crate::interrupt;
 use crate::ir::kernel::ParamBlock;
 
 /// Lane-steps below which a second thread does not pay.
 const WORTH_A_THREAD: u64 = 1 << 18;
-/// Reduction chunks that a thread claims at a time, at most.
+/// Reduction chunks that a thread claims at a time, unless there would be more than [`MAX_CLAIMS`].
 const MAX_CLAIM: u64 = 16;
+/// Claims of a launch; the memory for their results stays small however many lanes there are.
+const MAX_CLAIMS: u64 = 1 << 16;
 
 /// A program and the pool that runs it.
 pub(super) struct Loaded {
@@ -35,12 +36,13 @@ impl Loaded {
 struct Launch {
     program: Arc<Program>,
     words: ParamBlock,
+    shared: Shared,
     n: u64,
     /// Lanes that a thread claims at a time.
     claim: u64,
     /// One per checked access.
     failures: Vec<Failure>,
-    /// Chunk results of each reduction.
+    /// Claim results of each reduction.
     partials: Vec<Vec<AtomicU64>>,
     stopped: AtomicBool,
 }
@@ -52,77 +54,81 @@ impl Executable for Loaded {
         let work = n.saturating_mul(program.body.len() as u64);
         let threads =
             if program.in_order || work < WORTH_A_THREAD { 1 } else { self.pool.threads() };
-        // Several claims a thread even out unequal speeds.
+        // Several claims a thread even out unequal speeds. A power of two of chunks is a subtree of S11.
         let per_claim = (n_chunks / (8 * threads as u64)).clamp(1, MAX_CLAIM);
-        let chunk_results = usize::try_from(n_chunks).unwrap_or(usize::MAX);
+        let per_claim = per_claim.max(n_chunks.div_ceil(MAX_CLAIMS)).next_power_of_two();
+        let n_claims = n_chunks.div_ceil(per_claim);
+        let partials = || (0..n_claims).map(|_| AtomicU64::new(0)).collect();
         let launch = Arc::new(Launch {
+            shared: Shared::new(&program, params.words(), n),
             words: params,
             n,
             claim: per_claim * CHUNK as u64,
             failures: (0..program.n_accesses).map(|_| Failure::default()).collect(),
-            partials: program.reductions.iter().map(|_| zeros(chunk_results)).collect(),
+            partials: program.reductions.iter().map(|_| partials()).collect(),
             stopped: AtomicBool::new(false),
             program,
         });
-        let claims = usize::try_from(n.div_ceil(launch.claim)).unwrap_or(usize::MAX);
         if threads == 1 {
-            let mut worker = launch.worker();
-            for claim in 0..claims {
-                launch.run_claim(&mut worker, claim as u64);
-            }
+            launch.work(&Claims::new(n_claims));
         } else {
-            run_on_pool(&self.pool, &launch, claims);
+            let shared = launch.clone();
+            self.pool.run(n_claims, Arc::new(move |claims| shared.work(claims)));
         }
         launch.finish()
     }
 
     fn statistics(&self) -> CodeStatistics {
-        let actions = self.program.prologue.len() + self.program.body.len();
+        // A repeated number is an action that fills a slot; a launch may find some of them equal.
+        let Program { prologue, body, repeated, bytes_per_lane, .. } = &*self.program;
+        let repeated_bytes: usize = repeated.iter().map(|(dtype, _)| dtype.bytes()).sum();
         CodeStatistics {
-            bytes: actions * size_of::<Action>(),
-            registers: self.program.bytes_per_lane as usize / 4,
+            bytes: (prologue.len() + body.len() + repeated.len()) * size_of::<Action>(),
+            registers: (*bytes_per_lane as usize + repeated_bytes) / 4,
             spills: 0,
         }
     }
 }
 
-fn zeros(n: usize) -> Vec<AtomicU64> {
-    (0..n).map(|_| AtomicU64::new(0)).collect()
-}
-
-fn run_on_pool(pool: &Pool, launch: &Arc<Launch>, claims: usize) {
-    let launch = launch.clone();
-    pool.run(
-        claims,
-        Arc::new(move |claim, _| {
-            // Workers are dear to make, and after an interruption very many claims may be left.
-            if interrupt::is_requested() {
-                launch.stopped.store(true, Ordering::Relaxed);
-                return;
-            }
-            // A worker's slots cost more to make than a claim's fixed part, but a claim is 64 K lanes.
-            let mut worker = launch.worker();
-            launch.run_claim(&mut worker, claim as u64);
-        }),
-    );
-}
-
 impl Launch {
-    fn worker(&self) -> Worker<'_> {
-        Worker::new(&self.program, self.words.words(), &self.failures)
+    /// One thread's share: claims until none is left or an interrupt was requested.
+    fn work(&self, claims: &Claims) {
+        // Made once a thread, and only by a thread that finds something to do.
+        let mut worker = None;
+        while let Some(claim) = claims.take() {
+            let worker = worker.get_or_insert_with(|| {
+                Worker::new(&self.program, &self.shared, self.words.words(), &self.failures)
+            });
+            if !self.run_claim(worker, claim) {
+                self.stopped.store(true, Ordering::Relaxed);
+                claims.stop();
+            }
+        }
     }
 
-    fn run_claim(&self, worker: &mut Worker<'_>, claim: u64) {
+    /// Whether the claim was not interrupted.
+    fn run_claim(&self, worker: &mut Worker<'_>, claim: u64) -> bool {
+        let reductions = &self.program.reductions;
         let start = claim * self.claim;
-        let end = (start + self.claim).min(self.n);
-        let mut chunk = start;
-        while chunk < end {
-            if !self.run_chunk(worker, chunk, (chunk + CHUNK as u64).min(end)) {
-                self.stopped.store(true, Ordering::Relaxed);
-                return;
+        // Neither sum overflows for up to 2^64 - 1 lanes.
+        let end = start + self.claim.min(self.n - start);
+        let mut folds: Vec<Fold> = reductions.iter().map(|r| Fold::new(r.op, r.dtype)).collect();
+        let mut first = start;
+        while first < end {
+            let last = first + (CHUNK as u64).min(end - first);
+            if !self.run_chunk(worker, first, last) {
+                return false;
             }
-            chunk += CHUNK as u64;
+            for (fold, accumulators) in folds.iter_mut().zip(&worker.accumulators) {
+                fold.push(accumulators);
+            }
+            first = last;
         }
+        let claim = usize::try_from(claim).expect("internal error: more claims than allowed");
+        for (partials, fold) in self.partials.iter().zip(folds) {
+            partials[claim].store(fold.finish(), Ordering::Relaxed);
+        }
+        true
     }
 
     /// Runs up to 4096 lanes, the unit of reductions; whether it was not interrupted.
@@ -139,12 +145,6 @@ impl Launch {
             }
             first += n;
         }
-        let chunk = usize::try_from(start / CHUNK as u64).unwrap_or(usize::MAX);
-        for (i, reduction) in reductions.iter().enumerate() {
-            let result =
-                reduce::finish_chunk(reduction.op, reduction.dtype, worker.accumulators[i]);
-            self.partials[i][chunk].store(result, Ordering::Relaxed);
-        }
         true
     }
 
@@ -153,8 +153,8 @@ impl Launch {
             return Err(Error::Interrupted);
         }
         for (reduction, partials) in self.program.reductions.iter().zip(&self.partials) {
-            let chunks = partials.iter().map(|chunk| chunk.load(Ordering::Relaxed)).collect();
-            let result = reduce::finish(reduction.op, reduction.dtype, chunks);
+            let claims = partials.iter().map(|claim| claim.load(Ordering::Relaxed)).collect();
+            let result = reduce::finish(reduction.op, reduction.dtype, claims);
             let address = self.words.words()[reduction.address];
             HostMemory.write(address, &result.to_le_bytes()[..reduction.dtype.bytes()]);
         }

@@ -36,8 +36,19 @@ pub(super) enum Place {
     },
     /// A number of the program's own.
     Number(u32),
+    /// The slot that holds this one of the program's repeated numbers in every lane.
+    Repeated(u32),
     /// No argument.
     Absent,
+}
+
+/// Where a number is that lanes use.
+#[derive(Clone, Copy)]
+pub(super) enum Number {
+    /// Among the program's own.
+    Own(u32),
+    /// In this word of the parameter block.
+    Word(u32),
 }
 
 /// One instruction, ready to run.
@@ -113,10 +124,12 @@ pub(super) struct Program {
     pub(super) body: Vec<Action>,
     /// Uniform slots to repeat over the block after the prologue.
     pub(super) repeats: Vec<(Step, u32)>,
+    /// Numbers that lanes use, repeated over slots before the prologue.
+    pub(super) repeated: Vec<(DType, Number)>,
     pub(super) reductions: Vec<Reduction>,
     pub(super) numbers: Vec<u64>,
     pub(super) n_accesses: usize,
-    /// Block memory per lane, in bytes.
+    /// Block memory per lane, in bytes, without the repeated numbers.
     pub(super) bytes_per_lane: u32,
     /// Whether lanes must run in order on one thread.
     pub(super) in_order: bool,
@@ -141,6 +154,7 @@ pub(super) fn lower(kernel: &Kernel, mode: LiteralMode, isa: Isa) -> Result<Prog
             prologue: Vec::new(),
             body: Vec::with_capacity(kernel.insts.len()),
             repeats: Vec::new(),
+            repeated: Vec::new(),
             reductions: Vec::new(),
             numbers: Vec::new(),
             n_accesses: kernel.accesses.len(),
@@ -207,7 +221,7 @@ impl Lowering<'_> {
             LiteralMode::Embedded => self.number(i, self.kernel.literals[literal].1),
             LiteralMode::Parameter => {
                 let word = small(self.kernel.literal_word(literal));
-                self.uniform_source(i, Place::Scalar { word, direct: true });
+                self.place_number(i, Place::Scalar { word, direct: true }, Number::Word(word));
             }
         }
     }
@@ -215,21 +229,23 @@ impl Lowering<'_> {
     fn number(&mut self, i: usize, bits: u64) {
         let number = small(self.program.numbers.len());
         self.program.numbers.push(bits);
-        self.uniform_source(i, Place::Number(number));
+        self.place_number(i, Place::Number(number), Number::Own(number));
+    }
+
+    /// A number is used where it is by the prologue, and repeated for lanes.
+    fn place_number(&mut self, i: usize, source: Place, number: Number) {
+        self.places[i] = if self.last_use[i] < self.kernel.n_uniform {
+            source
+        } else {
+            self.program.repeated.push((self.kernel.insts[i].dtype, number));
+            Place::Repeated(small(self.program.repeated.len() - 1))
+        };
     }
 
     /// A uniform value in memory: used where it is by the prologue, repeated into a slot for lanes.
     fn uniform_source(&mut self, i: usize, source: Place) {
         let dtype = self.kernel.insts[i].dtype;
-        if i >= self.kernel.n_uniform {
-            let target = self.slots.take(dtype);
-            self.program.body.push(Action::Compute {
-                step: broadcast(dtype),
-                sources: [source, Place::Absent, Place::Absent],
-                target,
-            });
-            self.places[i] = target;
-        } else if self.last_use[i] < self.kernel.n_uniform {
+        if self.last_use[i] < self.kernel.n_uniform {
             self.places[i] = source;
         } else {
             self.compute(i, copying(dtype), [source, Place::Absent, Place::Absent], None);
@@ -414,6 +430,6 @@ fn bytes(dtype: DType) -> u32 {
     small(dtype.bytes())
 }
 
-fn small(number: usize) -> u32 {
+pub(super) fn small(number: usize) -> u32 {
     u32::try_from(number).expect("internal error: more than 2^32 values in a kernel")
 }

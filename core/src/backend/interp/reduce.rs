@@ -100,7 +100,46 @@ pub(super) fn finish_chunk(op: ReduceOp, dtype: DType, mut values: Accumulators)
     values[0]
 }
 
-/// The result of all chunks: combined pairwise in order, level by level.
+/// The results of chunks in order, combined as they come: a stack of complete subtrees, so memory is
+/// the logarithm of their number.
+pub(super) struct Fold {
+    op: ReduceOp,
+    dtype: DType,
+    n: u64,
+    /// One result per one bit of `n`, the largest subtree first.
+    subtrees: Vec<u64>,
+}
+
+impl Fold {
+    pub(super) fn new(op: ReduceOp, dtype: DType) -> Self {
+        Self { op, dtype, n: 0, subtrees: Vec::new() }
+    }
+
+    /// Adds the next chunk.
+    pub(super) fn push(&mut self, accumulators: &Accumulators) {
+        let mut result = finish_chunk(self.op, self.dtype, *accumulators);
+        // As many subtrees end here as a carry runs through bits.
+        for _ in 0..self.n.trailing_ones() {
+            if let Some(left) = self.subtrees.pop() {
+                result = combine(self.op, self.dtype, left, result);
+            }
+        }
+        self.subtrees.push(result);
+        self.n += 1;
+    }
+
+    /// The result: what is left over passes up unchanged, so the smallest subtrees combine first.
+    pub(super) fn finish(mut self) -> u64 {
+        let last = self.subtrees.pop();
+        let mut result = last.unwrap_or_else(|| identity_bits(self.op, self.dtype));
+        while let Some(left) = self.subtrees.pop() {
+            result = combine(self.op, self.dtype, left, result);
+        }
+        result
+    }
+}
+
+/// The result of all claims, each a complete subtree but the last: combined pairwise in order, level by level.
 pub(super) fn finish(op: ReduceOp, dtype: DType, mut chunks: Vec<u64>) -> u64 {
     while chunks.len() > 1 {
         let n_pairs = chunks.len().div_ceil(2);
@@ -117,4 +156,25 @@ pub(super) fn finish(op: ReduceOp, dtype: DType, mut chunks: Vec<u64>) -> u64 {
 
 fn combine(op: ReduceOp, dtype: DType, a: u64, b: u64) -> u64 {
     apply_bits(op.combine(), dtype, dtype, [a, b, b])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn chunks_fold_as_level_by_level() {
+        let chunk = |i: u32| {
+            let value = (f64::from(i) * 0.7).sin() * f64::from(i % 7).exp2();
+            let mut accumulators = fresh(ReduceOp::Sum, DType::F64);
+            accumulators[0] = value.to_bits();
+            (accumulators, value.to_bits())
+        };
+        for n in 0..70 {
+            let mut fold = Fold::new(ReduceOp::Sum, DType::F64);
+            (0..n).for_each(|i| fold.push(&chunk(i).0));
+            let results = (0..n).map(|i| chunk(i).1).collect();
+            assert_eq!(fold.finish(), finish(ReduceOp::Sum, DType::F64, results), "{n} chunks");
+        }
+    }
 }

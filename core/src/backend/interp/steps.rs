@@ -26,7 +26,8 @@ pub(super) struct Lanes {
 ///
 /// # Safety
 /// Target and sources must be valid for `n` lanes of the types the step was made for, aligned, and the
-/// target must overlap no source; the processor must have the instruction set.
+/// target must overlap no source; the processor must have the instruction set. Steps of [`broadcast`]
+/// need one source lane only, and read it before they write, so it may lie in the target.
 pub(super) type Step = unsafe fn(&Lanes);
 
 impl Lanes {
