@@ -374,6 +374,15 @@ impl Session {
     /// # Errors
     /// As [`Array::apply`].
     pub fn apply(&self, op: Op, operands: &[Operand<'_>]) -> Result<Array> {
+        if let (Op::Shl | Op::Shr, [value, Operand::Number(Scalar::Int(count))]) = (op, operands)
+            && !(0..64).contains(count)
+        {
+            // Any count of the width or more, or below 0, shifts everything out (S8).
+            let operands = [*value, Operand::Number(Scalar::Int(64))];
+            return self.with_operands(op.spelling(), &operands, 0, |recorder, ids| {
+                recorder.elementwise(op, ids)
+            });
+        }
         // The mask of a selection is no part of the values' common type.
         let first = usize::from(op == Op::Select);
         self.with_operands(op.spelling(), operands, first, |recorder, ids| {
@@ -412,6 +421,10 @@ impl Session {
             for (id, operand) in ids.iter_mut().zip(operands) {
                 *id = match *operand {
                     Operand::Array(array) => array.id,
+                    // A truth value is a mask of one lane; it joins numbers as masks do.
+                    Operand::Number(Scalar::Bool(truth)) => {
+                        recorder.literal(DType::Mask, u64::from(truth), 1)
+                    }
                     Operand::Number(number) => {
                         let dtype = dtype.unwrap_or(DType::of(number));
                         recorder.number_for(dtype, number)?

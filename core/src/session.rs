@@ -324,6 +324,11 @@ impl Session {
         lock(&self.0.pending).take()
     }
 
+    /// Puts an error back that [`Session::take_error`] gave, unless another one came meanwhile.
+    pub fn put_error(&self, error: Error) {
+        lock(&self.0.pending).get_or_insert(error);
+    }
+
     /// What evaluating the arrays would launch, without launching it.
     ///
     /// # Errors
@@ -352,22 +357,32 @@ impl Session {
         self.evaluate(&[id])
     }
 
+    /// Refuses to copy more to the host than it has left.
+    ///
+    /// # Errors
+    /// `OutOfMemory`.
+    pub fn check_host_memory(&self, bytes: u64) -> Result<()> {
+        // Asking the system costs as much as copying this much.
+        const SMALL: u64 = 1 << 24;
+        let fits = bytes < SMALL || bytes <= self.0.runtime.backend.memory().capacity();
+        if fits { Ok(()) } else { Err(self.host_exhausted(bytes)) }
+    }
+
+    fn host_exhausted(&self, bytes: u64) -> Error {
+        Error::OutOfMemory {
+            requested: Bytes(bytes).to_string(),
+            used: Bytes(self.memory_info().used).to_string(),
+            limit: Bytes(self.0.runtime.backend.memory().capacity()).to_string(),
+            largest: "; read fewer lanes at a time".into(),
+        }
+    }
+
     /// Room for `n` values in host memory, or the error that says there is too little.
     pub(crate) fn host_room<T>(&self, n: usize) -> Result<Vec<T>> {
-        // The system promises more than it has, so large requests are compared with what is left.
-        const LARGE: usize = 1 << 24;
-        let bytes = n.saturating_mul(size_of::<T>());
-        let capacity = || self.0.runtime.backend.memory().capacity();
+        let bytes = n.saturating_mul(size_of::<T>()) as u64;
+        self.check_host_memory(bytes)?;
         let mut room = Vec::new();
-        let fits = bytes < LARGE || bytes as u64 <= capacity();
-        if !fits || room.try_reserve_exact(n).is_err() {
-            return Err(Error::OutOfMemory {
-                requested: Bytes(bytes as u64).to_string(),
-                used: Bytes(self.memory_info().used).to_string(),
-                limit: Bytes(capacity()).to_string(),
-                largest: "; read fewer lanes at a time".into(),
-            });
-        }
+        room.try_reserve_exact(n).map_err(|_| self.host_exhausted(bytes))?;
         Ok(room)
     }
 

@@ -58,21 +58,26 @@ impl Context {
         self.deferred.borrow_mut().push(host);
     }
 
-    /// Fills the deferred host arrays whose sources are evaluated by now.
+    /// Fills the deferred host arrays whose sources are evaluated by now. A bounds error met meanwhile
+    /// stays for the next read: `eval` never reports it (S13).
     fn fill_deferred(&self) -> Result<()> {
-        let waiting = self.deferred.take();
-        for host in waiting {
-            let Some(source) = host.source() else { continue };
-            if host.is_forgotten() {
-                continue;
-            }
+        let pending = self.session.take_error();
+        let mut result = Ok(());
+        self.deferred.borrow_mut().retain(|host| {
+            let Some(source) = host.source() else { return false };
             let known = |leaf: &Array| leaf.is_evaluated() || leaf.literal().is_some();
-            if source.leaves().iter().all(known) {
-                host.fill()?;
-            } else {
-                self.deferred.borrow_mut().push(host);
+            if host.is_forgotten() {
+                return false;
             }
+            if result.is_err() || !source.leaves().iter().all(known) {
+                return true;
+            }
+            result = host.fill();
+            result.is_err()
+        });
+        if let Some(error) = pending {
+            self.session.put_error(error);
         }
-        Ok(())
+        result
     }
 }

@@ -8,7 +8,7 @@ use rhai::Dynamic;
 use crate::bind::{Range, RngRef};
 use crate::fault::{Fault, IntoFault, Result, fault};
 use crate::host_array::HostRef;
-use crate::value::{ArrayRef, Node};
+use crate::value::{ArrayRef, Deleted, Node};
 
 /// How much of an array is shown, and with how many digits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,6 +40,9 @@ pub(crate) fn text(value: &Dynamic, options: PrintOptions) -> Result<String> {
     }
     if let Some(fault) = value.read_lock::<Fault>() {
         return Ok(fault.to_string());
+    }
+    if let Some(deleted) = value.read_lock::<Deleted>() {
+        return Err(deleted.fault());
     }
     if let Some(range) = value.read_lock::<Range>() {
         return Ok(range.to_string());
@@ -131,6 +134,12 @@ impl Columns {
             }
         }
         let long = lanes > options.threshold && lanes > 2 * options.edge;
+        if let Some(leaf) = leaves.first()
+            && !long
+        {
+            let bytes_each = size_of::<Scalar>() as u64;
+            leaf.session().check_host_memory(lanes.saturating_mul(bytes_each)).or_fault()?;
+        }
         let head = 0..if long { options.edge } else { lanes };
         let tail = if long { lanes - options.edge } else { lanes }..lanes;
         let mut columns = Vec::with_capacity(leaves.len());

@@ -246,6 +246,9 @@ impl Diagnosis<'_> {
             }
             return format!("no function `{name}`");
         }
+        if !name.starts_with(|c: char| c.is_alphabetic() || c == '_') {
+            return self.no_operator(name, &arguments);
+        }
         if own.is_empty() {
             let names = self.around.functions.iter().map(|(name, _)| name.as_str());
             self.suggest(name, names);
@@ -277,6 +280,20 @@ impl Diagnosis<'_> {
             let name = name.split(|c: char| !(c.is_alphanumeric() || c == '_')).next();
             before.ends_with('.') && name.is_some_and(|name| (self.around.cell_of)(name).is_some())
         })
+    }
+
+    /// An operator on values that it does not take.
+    fn no_operator(&mut self, operator: &str, arguments: &str) -> String {
+        let types = friendly_types(arguments);
+        if operator == "**" && types.contains("array") {
+            self.hints.push("for powers other than integers write exp(b * log(a))".into());
+        } else if types.contains("list") {
+            self.hints.push("lists do not compute: make an array of one, FloatC([1, 2, 3])".into());
+        } else if types.contains("u64") {
+            let advice = "integers beyond 2^63 are for showing: compute with UInt64C(..)";
+            self.hints.push(advice.into());
+        }
+        format!("`{operator}` is not defined for ({types})")
     }
 
     fn used_deleted(&mut self) -> String {
@@ -412,9 +429,7 @@ fn lowercase(text: &str) -> String {
 
 /// Type names as people read them, in place of Rust paths.
 fn friendly_types(text: &str) -> String {
-    let mut text = text
-        .replace("array", "list")
-        .replace("Array ", "List ")
+    let mut text = whole_word(text, "array", "list")
         .replace(ARRAY, "array")
         .replace("porcini_script::value::ArrayRef", "array")
         .replace("porcini_script::host_array::HostRef", "ndarray")
@@ -424,6 +439,21 @@ fn friendly_types(text: &str) -> String {
         text = text.replace(rust, name);
     }
     text
+}
+
+/// Replaces a word where it stands alone, not inside a longer name.
+fn whole_word(text: &str, word: &str, replacement: &str) -> String {
+    let mut out = String::new();
+    let mut rest = text;
+    while let Some(at) = rest.find(word) {
+        let (before, after) = (&rest[..at], &rest[at + word.len()..]);
+        let inside = |c: char| c.is_alphanumeric() || c == '_';
+        let alone = !before.ends_with(inside) && !after.starts_with(inside);
+        out.push_str(before);
+        out.push_str(if alone { replacement } else { word });
+        rest = after;
+    }
+    out + rest
 }
 
 fn python_word(name: &str) -> Option<&'static str> {

@@ -84,6 +84,11 @@ macro_rules! host_data {
             fn from_columns(dtype: DType, shape: &[usize], columns: &[Array]) -> Result<Self> {
                 match dtype { $(DType::$variant => {
                     let n = columns.len();
+                    if let ([column], [_]) = (columns, shape) {
+                        let lanes = column.to_vec::<$t>().or_fault()?;
+                        let array = ArrayD::from_shape_vec(IxDyn(shape), lanes);
+                        return Ok(Self::$variant(array.map_err(|error| fault(error.to_string()))?));
+                    }
                     let mut array = ArrayD::<$t>::default(IxDyn(shape));
                     for (i, column) in columns.iter().enumerate() {
                         let lanes = column.to_vec::<$t>().or_fault()?;
@@ -113,13 +118,13 @@ impl HostRef {
 
     /// The contents of an array value: shape `[lanes]`, or `[lanes, components]` of a vector.
     pub(crate) fn of(value: &ArrayRef) -> Result<Self> {
-        let (dtype, shape) = (value.dtype(), shape(value)?);
+        let (dtype, shape) = (value.dtype(), checked_shape(value)?);
         Ok(Self::new(HostData::from_columns(dtype, &shape, &value.leaves())?, None))
     }
 
     /// Zeros of the same shape, to be filled by the next `eval()`.
     pub(crate) fn deferred(value: &ArrayRef) -> Result<Self> {
-        let data = HostData::zeros(value.dtype(), &shape(value)?);
+        let data = HostData::zeros(value.dtype(), &checked_shape(value)?);
         Ok(Self::new(data, Some(value.copy())))
     }
 
@@ -135,11 +140,9 @@ impl HostRef {
 
     /// Takes the contents of its source.
     pub(crate) fn fill(&self) -> Result<()> {
-        let source = self.0.borrow_mut().source.take();
-        if let Some(source) = source {
-            let data = HostData::from_columns(source.dtype(), &shape(&source)?, &source.leaves())?;
-            self.0.borrow_mut().data = data;
-        }
+        let Some(source) = self.source() else { return Ok(()) };
+        let data = HostData::from_columns(source.dtype(), &shape(&source)?, &source.leaves())?;
+        *self.0.borrow_mut() = HostArray { data, source: None };
         Ok(())
     }
 
@@ -224,6 +227,18 @@ fn shape(value: &ArrayRef) -> Result<Vec<usize>> {
         Some(components) => vec![lanes, components.len()],
         None => vec![lanes],
     })
+}
+
+/// The shape of a value whose contents fit the host.
+fn checked_shape(value: &ArrayRef) -> Result<Vec<usize>> {
+    let shape = shape(value)?;
+    let bytes = shape
+        .iter()
+        .fold(value.dtype().bytes() as u64, |bytes, &extent| bytes.saturating_mul(extent as u64));
+    if let Some(leaf) = value.leaves().first() {
+        leaf.session().check_host_memory(bytes).or_fault()?;
+    }
+    Ok(shape)
 }
 
 /// Nested lists of the elements from `start`, indented by `depth`.

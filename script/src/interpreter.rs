@@ -19,14 +19,16 @@ use crate::host::Host;
 use crate::resolver::Resolver;
 use crate::scan::scan;
 use crate::tokens::{self, typed};
-use crate::value::ArrayRef;
+use crate::value::{ArrayRef, Deleted};
 
 /// Stack of the engine thread: deep recursion in scripts ends with an error long before it is used up.
-pub const ENGINE_STACK: usize = 256 << 20;
+pub const ENGINE_STACK: usize = 512 << 20;
 /// Nested function calls of a script.
-const MAX_CALLS: usize = 2000;
+const MAX_CALLS: usize = 1500;
 /// Nested expressions of a script.
 const MAX_EXPRESSIONS: usize = 2000;
+/// Nested expressions in a function: calls times these levels, a few kilobytes each, fit the stack.
+const MAX_EXPRESSIONS_IN_FUNCTIONS: usize = 64;
 /// The name of the last value shown.
 const LAST: &str = "_";
 
@@ -74,10 +76,6 @@ pub struct Completion {
     /// The names.
     pub names: Vec<String>,
 }
-
-/// A variable that was deleted within the running cell.
-#[derive(Clone, Debug)]
-struct Deleted;
 
 /// Where variables were deleted: `script.rhai:3`.
 #[derive(Clone, Default)]
@@ -154,19 +152,31 @@ impl Interpreter {
     /// # Errors
     /// What went wrong, where and what to do; `ErrorKind::Exit` if the script wants to end.
     pub fn execute(&mut self, text: &str, name: &str) -> Result<Outcome, Box<Error>> {
-        let text = &without_shebang(text);
-        let result = catch_unwind(AssertUnwindSafe(|| self.run(text, name)));
-        let result = match result {
-            Ok(result) => result.map_err(|error| Box::new(self.diagnose(&error, text, name))),
-            Err(panic) => Err(Box::new(internal_error(panic.as_ref()))),
-        };
+        let text = without_shebang(text);
+        let result = catch_unwind(AssertUnwindSafe(|| self.execute_cell(text, name)));
+        result.unwrap_or_else(|panic| {
+            // Whatever state the panic left: the variables are worth another try.
+            drop(catch_unwind(AssertUnwindSafe(|| self.tidy_scope())));
+            Err(Box::new(internal_error(panic.as_ref())))
+        })
+    }
+
+    fn execute_cell(&mut self, text: &str, name: &str) -> Result<Outcome, Box<Error>> {
+        let result = self.run(text, name);
+        let result = result.map_err(|error| Box::new(self.diagnose(&error, text, name)));
         self.tidy_scope();
         self.context.session.set_line(0);
         let pending = self.context.session.take_error();
-        let value = result?;
-        if let Some(error) = pending {
-            return Err(Box::new(self.diagnose(&late_fault(&error), text, name)));
-        }
+        let value = match (result, pending) {
+            (Ok(value), None) => value,
+            (Ok(_), Some(error)) => {
+                return Err(Box::new(self.diagnose(&late_fault(&error), text, name)));
+            }
+            (Err(mut error), pending) => {
+                error.hints.extend(pending.map(|pending| format!("before that: {pending}")));
+                return Err(error);
+            }
+        };
         self.show(value, text).map_err(|error| Box::new(self.diagnose(&error, text, name)))
     }
 
@@ -365,7 +375,7 @@ fn configure(engine: &mut Engine, host: &Rc<dyn Host>) {
     // The optimiser rewrites `a = a + b` to `a += b`, and built-in operators would bypass ours.
     engine.set_optimization_level(OptimizationLevel::None);
     engine.set_fast_operators(false);
-    engine.set_max_expr_depths(MAX_EXPRESSIONS, MAX_EXPRESSIONS);
+    engine.set_max_expr_depths(MAX_EXPRESSIONS, MAX_EXPRESSIONS_IN_FUNCTIONS);
     engine.set_max_call_levels(MAX_CALLS);
     engine.set_module_resolver(Resolver::new(host.clone()));
     engine.register_type_with_name::<Deleted>("deleted variable");
@@ -423,8 +433,9 @@ fn delete(
     if value.is::<Deleted>() {
         return Err(missing().into());
     }
-    let old = std::mem::replace(value, Dynamic::from(Deleted));
     let place = format!("{}:{}", deletions.cell.borrow(), position.line().unwrap_or(0));
+    let deleted = Deleted { name: typed(name).into(), place: place.clone() };
+    let old = std::mem::replace(value, Dynamic::from(deleted));
     deletions.places.borrow_mut().insert(name.into(), place);
     // The last value shown would keep the array alive.
     let array = old.read_lock::<ArrayRef>().map(|array| array.clone());

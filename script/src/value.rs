@@ -162,6 +162,21 @@ fn vector_letter(component: &str) -> Option<&'static str> {
     letters.find(|(_, dtype)| dtype.script_name() == component).map(|(letter, _)| *letter)
 }
 
+/// What stands in the scope for a deleted variable until its cell ends.
+#[derive(Clone, Debug)]
+pub(crate) struct Deleted {
+    pub(crate) name: String,
+    /// File or cell, and line.
+    pub(crate) place: String,
+}
+
+impl Deleted {
+    /// The error of using the variable.
+    pub(crate) fn fault(&self) -> Box<rhai::EvalAltResult> {
+        fault(format!("`{}` was deleted at {}", self.name, self.place))
+    }
+}
+
 /// An argument of an array operation.
 #[derive(Clone, Debug)]
 pub(crate) enum Arg {
@@ -179,7 +194,10 @@ impl Arg {
         }
         match scalar(value) {
             Some(number) => Ok(Self::Number(number)),
-            None => Err(not_a_number(op, value)),
+            None => Err(match value.read_lock::<Deleted>() {
+                Some(deleted) => deleted.fault(),
+                None => not_a_number(op, value),
+            }),
         }
     }
 }

@@ -1,10 +1,11 @@
 //! Indexing, components and properties: `a[i]`, `a[2..8]`, `a[mask]`, `v.x`, `v.zyx` (S15).
 
 use porcini_core::ir::op::{Op, ScatterOp};
-use porcini_core::{Array, DType, Operand, Scalar};
+use porcini_core::{Array, DType, Scalar};
 use rhai::{Dynamic, NativeCallContext};
 
 use super::Registry;
+use super::assign::{assign_component, assign_masked, fitting};
 use super::scalars::Range;
 use crate::context::Context;
 use crate::fault::{IntoFault, Result, fault, fault_with_hint};
@@ -130,51 +131,14 @@ fn set(context: &Context, array: &ArrayRef, index: &Dynamic, value: &Dynamic) ->
     }
     if let Some(components) = array.components() {
         if let Ok(i) = index.as_int() {
-            let component = &components[component_index(array, i, components.len())?];
-            return assign(context, component, value);
+            let i = component_index(array, i, components.len())?;
+            return assign_component(context, array, i, value);
         }
-        return set_masked(context, array, index, value);
+        return assign_masked(context, array, &mask_index(index)?, value);
     }
     match Slice::new(array, index)? {
         Some(slice) => slice.write(context, array, value),
-        None => set_masked(context, array, index, value),
-    }
-}
-
-/// `a[mask] = v` changes the lanes where the mask is true.
-fn set_masked(context: &Context, array: &ArrayRef, index: &Dynamic, value: &Dynamic) -> Result<()> {
-    let mask = mask_index(index)?;
-    let value = Arg::new("[]=", value)?;
-    let args = [Arg::Value(mask), value, Arg::Value(array.clone())];
-    let dtype = array.dtype();
-    let result = value::map("[]=", &args, &|operands| {
-        context.session.apply(Op::Select, operands)?.cast(dtype)
-    })?;
-    replace(array, &result);
-    Ok(())
-}
-
-/// Makes `place` hold a converted copy of `value`.
-fn assign(context: &Context, place: &ArrayRef, value: &Dynamic) -> Result<()> {
-    let dtype = place.dtype();
-    let args = [Arg::new("=", value)?];
-    let result = value::map("=", &args, &|operands| match operands {
-        [Operand::Array(array)] => array.cast(dtype),
-        [Operand::Number(number)] => context.session.full(dtype, *number, 1),
-        _ => Err(porcini_core::Error::Argument { op: "=", what: "one value expected".into() }),
-    })?;
-    replace(place, &result);
-    Ok(())
-}
-
-/// Makes every holder of `array` see `result`; components keep their identity.
-fn replace(array: &ArrayRef, result: &ArrayRef) {
-    match (array.components(), result.components()) {
-        (Some(old), Some(new)) => old.iter().zip(&new).for_each(|(old, new)| replace(old, new)),
-        _ => {
-            let node = result.node().clone();
-            array.set(node);
-        }
+        None => assign_masked(context, array, &mask_index(index)?, value),
     }
 }
 
@@ -210,7 +174,6 @@ fn property(array: &ArrayRef, name: &str) -> Result<Dynamic> {
 
 fn set_property(context: &Context, array: &ArrayRef, name: &str, value: &Dynamic) -> Result<()> {
     let letters = swizzle(array, name)?;
-    let components = array.components().unwrap_or_default();
     let parts = match value.read_lock::<ArrayRef>().and_then(|value| value.components()) {
         Some(parts) if letters.len() > 1 => {
             parts.iter().map(ArrayRef::copy).map(Dynamic::from).collect()
@@ -225,7 +188,7 @@ fn set_property(context: &Context, array: &ArrayRef, name: &str, value: &Dynamic
         )));
     }
     for (&letter, part) in letters.iter().zip(&parts) {
-        assign(context, &components[letter], part)?;
+        assign_component(context, array, letter, part)?;
     }
     Ok(())
 }
@@ -276,29 +239,26 @@ impl Slice {
         } else {
             return Ok(None);
         };
+        if size == 0 {
+            return Ok(Some(Self { start: 0, step, n: 0 }));
+        }
         let from_end = |i: i64| if i < 0 { i.saturating_add(size) } else { i };
-        let lowest = if step < 0 { -1 } else { 0 };
-        let highest = if step < 0 { size - 1 } else { size };
-        let first = from_end(start).clamp(lowest.max(0).min(highest.max(0)), highest.max(0));
-        let last = if step < 0 && stop < 0 { stop.max(-1) } else { from_end(stop) };
-        let last = last.clamp(lowest, highest.max(0));
-        let n = Range { start: first, stop: last, step }.count() as u64;
+        // Counting down from a lane given from the front, -1 is the place before lane 0.
+        let before_first = step < 0 && start >= 0 && stop == -1;
+        let (lowest, highest) = if step < 0 { (-1, size - 1) } else { (0, size) };
+        let first = from_end(start).clamp(0, highest);
+        let last = if before_first { -1 } else { from_end(stop).clamp(lowest, highest) };
+        let n = (Range { start: first, stop: last, step }).n();
         Ok(Some(Self { start: first.unsigned_abs(), step, n }))
     }
 
     fn lanes(&self, array: &Array) -> Result<Array> {
         let start = Scalar::UInt(self.start);
         let dtype = if array.size() <= 1 << 32 { DType::U32 } else { DType::U64 };
-        let step = Scalar::Int(self.step);
-        let n = self.n;
-        // A negative step wraps, as unsigned lane numbers do.
-        let step = if self.step < 0 {
-            let bits = dtype.bits();
-            Scalar::UInt(self.step.cast_unsigned() & (u64::MAX >> (64 - bits)))
-        } else {
-            step
-        };
-        array.session().record(|recorder| recorder.range(dtype, start, step, n)).or_fault()
+        // A negative step wraps, as unsigned lane numbers do; of a single lane it does not matter.
+        let bits = self.step.cast_unsigned() & (u64::MAX >> (64 - dtype.bits()));
+        let step = Scalar::UInt(if self.n > 1 { bits } else { 1 });
+        array.session().record(|recorder| recorder.range(dtype, start, step, self.n)).or_fault()
     }
 
     fn read(&self, array: &Array) -> Result<Array> {
@@ -308,25 +268,12 @@ impl Slice {
     fn write(&self, context: &Context, array: &ArrayRef, value: &Dynamic) -> Result<()> {
         let mut target = array.array("[]=")?;
         let lanes = self.lanes(&target)?;
-        let written = match Arg::new("[]=", value)? {
-            Arg::Number(number) => {
-                let dtype = target.dtype();
-                let value = context.session.full(dtype, number, self.n).or_fault()?;
-                target.scatter(ScatterOp::Set, &value, &lanes, None)
-            }
-            Arg::Value(value) => {
-                let value = value.array("[]=")?;
-                if value.size() != self.n && value.size() != 1 {
-                    return Err(fault(format!(
-                        "[]=: {} values for a slice of {} lanes",
-                        value.size(),
-                        self.n
-                    )));
-                }
-                // A single value takes all lanes of the slice.
-                target.scatter(ScatterOp::Set, &value, &lanes, None)
-            }
-        };
+        let value = fitting(context, "[]=", array, value)?.array("[]=")?;
+        if value.size() != self.n && value.size() != 1 {
+            let (got, expected) = (value.size(), self.n);
+            return Err(fault(format!("[]=: {got} values for a slice of {expected} lanes")));
+        }
+        let written = target.scatter(ScatterOp::Set, &value, &lanes, None);
         written.or_fault()?;
         array.set(Node::Leaf(target));
         Ok(())
@@ -352,7 +299,11 @@ impl IntoIterator for ArrayRef {
         if let Some(components) = self.components() {
             return Box::new(components.into_iter().map(|component| Ok(Dynamic::from(component))));
         }
-        let lanes = self.array("for").and_then(|array| array.read(0..array.size()).or_fault());
+        let lanes = self.array("for").and_then(|array| {
+            let bytes = array.size().saturating_mul(size_of::<Scalar>() as u64);
+            array.session().check_host_memory(bytes).or_fault()?;
+            array.read(0..array.size()).or_fault()
+        });
         match lanes {
             Ok(lanes) => Box::new(lanes.into_iter().map(|lane| Ok(dynamic(lane)))),
             Err(error) => Box::new(std::iter::once(Err(error))),

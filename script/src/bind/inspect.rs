@@ -19,7 +19,7 @@ use crate::fault::{IntoFault, Result, fault};
 use crate::value::{ArrayRef, type_name};
 
 /// Most arguments of `print` and `format`.
-const MOST_ARGUMENTS: usize = 8;
+const MOST_ARGUMENTS: usize = 16;
 
 pub(super) fn register(registry: &mut Registry<'_>) {
     printing(registry);

@@ -4,6 +4,7 @@
 //! [`Registry`] also remembers name, parameters and help of each function, which completion, help and
 //! error hints read.
 
+mod assign;
 mod index;
 mod inspect;
 mod memory;

@@ -108,7 +108,7 @@ fn unary_operators(registry: &mut Registry<'_>) {
             value::map(symbol, &args, &|operands| context.session.apply(op, operands))
         });
     }
-    registry.on_array("+", 1, |_, _, x, _| Ok(x.clone()));
+    registry.on_array("+", 1, |_, _, x, _| Ok(x.copy()));
 }
 
 const PARAMETERS: [&str; 4] = ["()", "(x)", "(a, b)", "(a, b, c)"];

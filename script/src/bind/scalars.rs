@@ -1,5 +1,7 @@
 //! Script numbers: true division, exact comparison, powers (S8 and the traps of plain Rhai).
 
+use rhai::ImmutableString;
+
 use super::Registry;
 use crate::fault::{Result, fault};
 
@@ -9,6 +11,65 @@ pub(super) fn register(registry: &mut Registry<'_>) {
     remainder_and_power(registry);
     same_meaning_as_arrays(registry);
     ranges(registry);
+    sizes(registry);
+}
+
+/// Most elements of a list, and characters of a text, that one call may make.
+const MOST_ELEMENTS: i64 = 100_000_000;
+
+/// Functions of Rhai that would otherwise take as much memory as they are told to.
+fn sizes(registry: &mut Registry<'_>) {
+    fn check(op: &str, n: i64) -> Result<()> {
+        if n <= MOST_ELEMENTS {
+            return Ok(());
+        }
+        Err(fault(format!("{op}: {n} elements are too many (at most {MOST_ELEMENTS})")))
+    }
+    let engine = &mut *registry.engine;
+    engine.register_fn("blob", |n: i64| -> Result<rhai::Blob> {
+        check("blob", n)?;
+        Ok(vec![0; usize::try_from(n).unwrap_or(0)])
+    });
+    engine.register_fn(
+        "pad",
+        |list: &mut rhai::Array, n: i64, item: rhai::Dynamic| -> Result<()> {
+            check("pad", n)?;
+            let n = usize::try_from(n).unwrap_or(0);
+            if n > list.len() {
+                list.resize(n, item);
+            }
+            Ok(())
+        },
+    );
+    engine.register_fn("pad", |text: &mut ImmutableString, n: i64, padding: char| {
+        pad(text, n, &padding.to_string())
+    });
+    engine.register_fn("pad", |text: &mut ImmutableString, n: i64, padding: &str| {
+        pad(text, n, padding)
+    });
+    engine.register_fn("+", |a: ImmutableString, b: ImmutableString| -> Result<ImmutableString> {
+        check("+", i64::try_from(a.len() + b.len()).unwrap_or(i64::MAX))?;
+        Ok(a + b)
+    });
+    engine.register_fn("+=", |a: &mut ImmutableString, b: ImmutableString| -> Result<()> {
+        check("+=", i64::try_from(a.len() + b.len()).unwrap_or(i64::MAX))?;
+        *a += b;
+        Ok(())
+    });
+
+    fn pad(text: &mut ImmutableString, n: i64, padding: &str) -> Result<()> {
+        check("pad", n)?;
+        let n = usize::try_from(n).unwrap_or(0);
+        let mut padded = text.to_string();
+        while !padding.is_empty() && padded.chars().count() < n {
+            let missing = n - padded.chars().count();
+            padded.push_str(&padding.repeat(missing.div_ceil(padding.chars().count())));
+        }
+        let end = padded.char_indices().nth(n.max(text.chars().count())).map(|(end, _)| end);
+        padded.truncate(end.unwrap_or(padded.len()));
+        *text = padded.into();
+        Ok(())
+    }
 }
 
 /// `7 / 2` is 3.5 in every position.
@@ -109,6 +170,19 @@ pub(crate) struct Range {
     pub(crate) start: i64,
     pub(crate) stop: i64,
     pub(crate) step: i64,
+}
+
+impl Range {
+    /// Number of values.
+    pub(crate) fn n(self) -> u64 {
+        let distance = i128::from(self.stop) - i128::from(self.start);
+        let step = i128::from(self.step);
+        if distance == 0 || step == 0 || (distance < 0) != (step < 0) {
+            return 0;
+        }
+        let n = (distance.abs() - 1) / step.abs() + 1;
+        u64::try_from(n).unwrap_or(u64::MAX)
+    }
 }
 
 impl Iterator for Range {

@@ -3,7 +3,7 @@
 use std::rc::Rc;
 
 use porcini_core::{Array, DType, Scalar, Session};
-use rhai::{Dynamic, FnPtr, FuncRegistration, Module, NativeCallContext};
+use rhai::{Dynamic, EvalAltResult, FnPtr, FuncRegistration, Module, NativeCallContext};
 
 use super::Registry;
 use crate::context::Context;
@@ -103,7 +103,12 @@ fn number_array(session: &Session, dtype: DType, number: Scalar, size: u64) -> R
     session.full(dtype, number, size).or_fault()
 }
 
-fn from_list(session: &Session, name: &str, dtype: DType, list: &[Dynamic]) -> Result<Array> {
+pub(super) fn from_list(
+    session: &Session,
+    name: &str,
+    dtype: DType,
+    list: &[Dynamic],
+) -> Result<Array> {
     let mut bytes = Vec::with_capacity(list.len() * dtype.bytes());
     for (i, item) in list.iter().enumerate() {
         let number = match item.read_lock::<ArrayRef>() {
@@ -299,7 +304,15 @@ impl StaticFunction {
 
     fn call(&self, call: &NativeCallContext<'_>, args: &[Dynamic]) -> Result<ArrayRef> {
         self.context.at(call);
-        let array = (self.make)(&self.context.session, &self.name, self.dtype, args)?;
+        // Rhai gives errors of qualified functions no place.
+        let place = |mut error: Box<EvalAltResult>| {
+            if error.position().is_none() {
+                error.set_position(call.call_position());
+            }
+            error
+        };
+        let array = (self.make)(&self.context.session, &self.name, self.dtype, args);
+        let array = array.map_err(place)?;
         Ok(match self.components {
             None => ArrayRef::leaf(array),
             Some(n) => ArrayRef::vector((0..n).map(|_| ArrayRef::leaf(array.clone())).collect()),
