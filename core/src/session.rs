@@ -364,23 +364,25 @@ impl Session {
     pub fn check_host_memory(&self, bytes: u64) -> Result<()> {
         // Asking the system costs as much as copying this much.
         const SMALL: u64 = 1 << 24;
-        if bytes < SMALL || bytes <= self.0.runtime.backend.memory().capacity() {
-            return Ok(());
-        }
-        Err(Error::OutOfMemory {
+        let fits = bytes < SMALL || bytes <= self.0.runtime.backend.memory().capacity();
+        if fits { Ok(()) } else { Err(self.host_exhausted(bytes)) }
+    }
+
+    fn host_exhausted(&self, bytes: u64) -> Error {
+        Error::OutOfMemory {
             requested: Bytes(bytes).to_string(),
             used: Bytes(self.memory_info().used).to_string(),
             limit: Bytes(self.0.runtime.backend.memory().capacity()).to_string(),
             largest: "; read fewer lanes at a time".into(),
-        })
+        }
     }
 
     /// Room for `n` values in host memory, or the error that says there is too little.
     pub(crate) fn host_room<T>(&self, n: usize) -> Result<Vec<T>> {
-        self.check_host_memory(n.saturating_mul(size_of::<T>()) as u64)?;
+        let bytes = n.saturating_mul(size_of::<T>()) as u64;
+        self.check_host_memory(bytes)?;
         let mut room = Vec::new();
-        // The system may refuse all the same; no request is as large as this one.
-        room.try_reserve_exact(n).or_else(|_| self.check_host_memory(u64::MAX))?;
+        room.try_reserve_exact(n).map_err(|_| self.host_exhausted(bytes))?;
         Ok(room)
     }
 
