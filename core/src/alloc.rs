@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use crate::backend::Backend;
 use crate::buffer::{Buffer, Release};
@@ -37,6 +37,7 @@ pub struct Exhausted {
 pub struct Allocator {
     backend: Arc<dyn Backend>,
     limit: Option<u64>,
+    measured: OnceLock<u64>,
     state: Mutex<State>,
 }
 
@@ -53,7 +54,7 @@ struct State {
 impl Allocator {
     /// An allocator over a device's memory; without `limit`, 90 % of what the device could hand out.
     pub fn new(backend: Arc<dyn Backend>, limit: Option<u64>) -> Arc<Self> {
-        Arc::new(Self { backend, limit, state: Mutex::default() })
+        Arc::new(Self { backend, limit, measured: OnceLock::new(), state: Mutex::default() })
     }
 
     /// A block of `bytes` bytes; its contents are undefined.
@@ -96,9 +97,16 @@ impl Allocator {
         MemoryInfo { used, cached, peak, limit: self.limit(used + cached) }
     }
 
-    /// The limit that was set, else 90 % of what the device has left and we hold already.
+    /// The limit that was set, else 90 % of what the device had left when it was first asked.
+    ///
+    /// Asked once: pages that were handed out but not touched yet do not show in what is left, so adding
+    /// what we hold to a later answer would count them twice.
     fn limit(&self, held: u64) -> u64 {
-        self.limit.unwrap_or_else(|| self.backend.memory().capacity().saturating_add(held) / 10 * 9)
+        self.limit.unwrap_or_else(|| {
+            *self
+                .measured
+                .get_or_init(|| self.backend.memory().capacity().saturating_add(held) / 10 * 9)
+        })
     }
 
     fn reuse(&self, capacity: usize) -> Option<u64> {

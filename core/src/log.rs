@@ -1,8 +1,8 @@
 //! What the session tells the person watching it (design §5): lines at levels 0–5 for a sink.
 //!
 //! 0 none · 1 launches · 2 + compilation and cache · 3 + generated source · 4 + trace · 5 + reference
-//! counts and machine code. Lines of recordings and evaluations wait in the table's queue and are written
-//! when nothing is locked, so a sink may use the session.
+//! counts and machine code. Lines of recordings wait until the table is unlocked; those of evaluations are
+//! written as it goes. So a sink may look at the session (`whos`, history), but not evaluate in it.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};

@@ -1,7 +1,7 @@
 //! A session: the variable table, a device, its caches. The only place where recording and evaluation
 //! meet. There are no globals; sessions share what they want through a [`Runtime`].
 
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -98,6 +98,7 @@ impl SessionBuilder {
         Ok(Session(Arc::new(Inner {
             table: Mutex::new(Table::new(LogQueue::new(log.clone()))),
             compiler: Mutex::default(),
+            n_kernels: AtomicUsize::new(0),
             history: Mutex::default(),
             pending: Mutex::default(),
             line: AtomicU32::new(0),
@@ -119,6 +120,8 @@ pub struct Session(Arc<Inner>);
 struct Inner {
     table: Mutex<Table>,
     compiler: Mutex<Compiler>,
+    /// Kernel structures compiled, to be read while an evaluation runs.
+    n_kernels: AtomicUsize,
     history: Mutex<History>,
     pending: Mutex<Option<Error>>,
     line: AtomicU32,
@@ -413,7 +416,7 @@ impl Session {
         let inner = &*self.0;
         let result = {
             let compiler = &mut *lock(&inner.compiler);
-            work(&mut Evaluator {
+            let result = work(&mut Evaluator {
                 table: &inner.table,
                 backend: &*inner.runtime.backend,
                 target: inner.runtime.target,
@@ -424,7 +427,9 @@ impl Session {
                 log: &inner.log,
                 clock: &*inner.clock,
                 pending: &inner.pending,
-            })
+            });
+            inner.n_kernels.store(compiler.cache.len(), Ordering::Relaxed);
+            result
         };
         self.with_table(|_| ());
         result
@@ -516,7 +521,7 @@ impl Session {
 
     /// Number of kernel structures compiled.
     pub fn n_kernels(&self) -> usize {
-        lock(&self.0.compiler).cache.len()
+        self.0.n_kernels.load(Ordering::Relaxed)
     }
 
     pub(crate) fn backend(&self) -> &dyn Backend {

@@ -33,7 +33,7 @@ pub(crate) struct Arguments {
     pub(crate) arguments: Vec<String>,
 
     /// Run this text and show its last value
-    #[arg(short = 'e', long = "eval", value_name = "CODE")]
+    #[arg(short = 'e', long = "eval", value_name = "CODE", allow_hyphen_values = true)]
     pub(crate) code: Option<String>,
 
     /// Start a shell after the script

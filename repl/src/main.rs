@@ -23,6 +23,7 @@ fn main() -> ExitCode {
 /// The first Ctrl-C asks whatever runs to stop; another one before it did ends the process.
 fn on_interrupt() {
     if interrupt::is_requested() {
+        print::warn("a second Ctrl-C before the first was answered: variables are lost");
         std::process::exit(i32::from(run::INTERRUPTED));
     }
     interrupt::request();

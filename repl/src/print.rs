@@ -30,6 +30,11 @@ pub(crate) fn warn(text: &str) {
     check(writeln!(io::stderr().lock(), "warning: {text}"));
 }
 
+/// Something that keeps a script from starting.
+pub(crate) fn failure(text: &str) {
+    check(writeln!(io::stderr().lock(), "error: {text}"));
+}
+
 /// A diagnostic, in colour where there is a terminal.
 pub(crate) fn error(error: &Error) {
     let text = error.to_string();

@@ -1,7 +1,7 @@
 //! The interactive loop: read a cell, run it, show its value.
 
 use std::cell::RefCell;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 use porcini_core::interrupt;
@@ -40,12 +40,12 @@ pub(crate) fn run(interpreter: Interpreter) -> u8 {
         drop(editor.load_history(file));
     }
     let mut cell = 0;
-    let code = loop {
+    loop {
         match editor.readline(PROMPT) {
             Ok(text) if text.trim().is_empty() => {}
             Ok(text) => {
                 cell += 1;
-                drop(editor.add_history_entry(text.as_str()));
+                remember(&mut editor, history.as_deref(), &text);
                 if let Some(code) = run_cell(&interpreter, &text, cell) {
                     break code;
                 }
@@ -58,19 +58,35 @@ pub(crate) fn run(interpreter: Interpreter) -> u8 {
                 break 1;
             }
         }
-    };
-    if let Some(file) = &history
-        && let Err(error) = editor.append_history(file)
-    {
-        print::warn(&format!("the history was not saved to {}: {error}", file.display()));
     }
-    code
+}
+
+/// Adds a cell to the history at once, so that a closed terminal loses nothing.
+fn remember(editor: &mut Line, file: Option<&Path>, text: &str) {
+    let added = editor.add_history_entry(text).unwrap_or(false);
+    if let (true, Some(file)) = (added, file) {
+        // A folder that cannot be written loses the history, not the session.
+        drop(editor.append_history(file));
+    }
+}
+
+/// A transcript that was pasted, without its prompts.
+fn without_prompts(text: &str) -> String {
+    let strip = |line: &str| {
+        let typed = [PROMPT, "... "].iter().find_map(|prompt| line.strip_prefix(prompt));
+        typed.unwrap_or(line).to_string()
+    };
+    if !text.trim_start().starts_with(PROMPT.trim_end()) {
+        return text.into();
+    }
+    text.lines().map(strip).collect::<Vec<_>>().join("\n")
 }
 
 /// Runs one cell; the exit code if it wants to leave.
 fn run_cell(interpreter: &Rc<RefCell<Interpreter>>, text: &str, cell: usize) -> Option<u8> {
     interrupt::clear();
-    let result = interpreter.borrow_mut().execute(text, &format!("<in:{cell}>"));
+    let text = without_prompts(text);
+    let result = interpreter.borrow_mut().execute(&text, &format!("<in:{cell}>"));
     interrupt::clear();
     match result {
         Ok(outcome) => {

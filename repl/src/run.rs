@@ -21,7 +21,7 @@ pub(crate) fn run(arguments: Arguments) -> u8 {
     let (text, name) = match read(&source) {
         Ok(read) => read,
         Err(message) => {
-            print::warn(&message);
+            print::failure(&message);
             return WRONG_USAGE;
         }
     };

@@ -8,7 +8,9 @@ use std::fmt;
 
 use rhai::{Dynamic, EvalAltResult, ParseErrorType, Position};
 
+use crate::bind::STATICS;
 use crate::fault::{Fault, Stop};
+use crate::python;
 use crate::tokens::typed;
 
 /// What Rhai's messages call our arrays; its own lists are "array" there.
@@ -240,7 +242,11 @@ impl Diagnosis<'_> {
         let own: Vec<&(String, String)> =
             self.around.functions.iter().filter(|(known, _)| known == name).collect();
         if let Some((type_name, function)) = name.rsplit_once("::") {
-            let similar = similar(function, crate::bind::STATICS.iter());
+            if let Some((_, parameters)) = STATICS.iter().find(|(known, _)| *known == function) {
+                self.hints.push(format!("it takes {type_name}::{function}{parameters}"));
+                return format!("`{name}` does not take ({})", friendly_types(&arguments));
+            }
+            let similar = similar(function, STATICS.iter().map(|(known, _)| known));
             if !similar.is_empty() {
                 self.hints.push(format!("did you mean `{type_name}::{}`?", similar[0]));
             }
@@ -248,6 +254,12 @@ impl Diagnosis<'_> {
         }
         if !name.starts_with(|c: char| c.is_alphabetic() || c == '_') {
             return self.no_operator(name, &arguments);
+        }
+        if own.is_empty()
+            && let Some(word) = python::word(name)
+        {
+            self.hints.push(format!("write {word}"));
+            return format!("no function `{name}`");
         }
         if own.is_empty() {
             let names = self.around.functions.iter().map(|(name, _)| name.as_str());
@@ -311,9 +323,17 @@ impl Diagnosis<'_> {
         if let Some(place) = (self.around.deleted)(name) {
             return format!("`{name}` was deleted at {place}");
         }
-        if let Some(word) = python_word(name) {
+        if self.is_assigned(name) && in_function {
+            self.hints.push(format!("declare it in the function: let {name} = .."));
+            return format!("`{name}` is not defined in the function");
+        }
+        if let Some(word) = python::word(name) {
             self.hints.push(format!("write {word}"));
             return format!("`{name}` is not defined");
+        }
+        if let Some((_, parameters)) = self.around.functions.iter().find(|(f, _)| f == name) {
+            self.hints.push(format!("it is a function: write {name}{parameters}"));
+            return format!("`{name}` is no variable");
         }
         if in_function && self.around.variables.iter().any(|variable| variable == name) {
             self.hints.push(
@@ -326,6 +346,14 @@ impl Diagnosis<'_> {
         let functions = self.around.functions.iter().map(|(name, _)| name.as_str());
         self.suggest(name, variables.chain(functions));
         format!("`{name}` is not defined")
+    }
+
+    /// Whether the error stands at the left of an assignment.
+    fn is_assigned(&self, name: &str) -> bool {
+        let Some(location) = self.location else { return false };
+        let rest: String = location.text.chars().skip(location.column.saturating_sub(1)).collect();
+        let behind = rest.strip_prefix(name).map(str::trim_start);
+        behind.is_some_and(|rest| rest.starts_with('=') && !rest.starts_with("=="))
     }
 
     fn mismatch(&mut self, want: &str, got: &str) -> String {
@@ -363,7 +391,7 @@ impl Diagnosis<'_> {
 
     fn syntax(&mut self, error: &ParseErrorType) -> String {
         if let Some(location) = self.location {
-            self.hints.extend(python_hint(&location.text));
+            self.hints.extend(python::hint(&location.text).map(Into::into));
         }
         match error {
             ParseErrorType::BadInput(lex) => match lex {
@@ -371,8 +399,17 @@ impl Diagnosis<'_> {
                 lex => lowercase(&lex.to_string()),
             },
             ParseErrorType::UnexpectedEOF => "the text ends too early".into(),
+            ParseErrorType::MissingToken(token, _) if token == ";" => {
+                if self.hints.is_empty() {
+                    let advice =
+                        "statements end with ; (a line of its own needs none in the shell)";
+                    self.hints.push(advice.into());
+                }
+                lowercase(&error.to_string())
+            }
             ParseErrorType::Reserved(word) => {
-                self.hints.push("choose another name".into());
+                let known = python::word(word).map(|word| format!("write {word}"));
+                self.hints.push(known.unwrap_or_else(|| "choose another name".into()));
                 format!("`{word}` is a reserved word")
             }
             other => lowercase(&other.to_string()),
@@ -390,7 +427,8 @@ impl Diagnosis<'_> {
 /// The known names nearest to a misspelt one.
 pub(crate) fn similar(name: &str, known: impl Iterator<Item = impl AsRef<str>>) -> Vec<String> {
     let lower = name.to_lowercase();
-    let limit = (name.chars().count() / 3).max(1) + 1;
+    // Short names are near to everything: one slip in up to five letters, two in longer ones.
+    let limit = if name.chars().count() <= 5 { 1 } else { 2 };
     let mut found: Vec<(usize, String)> = known
         .filter_map(|candidate| {
             let candidate = candidate.as_ref();
@@ -456,58 +494,6 @@ fn whole_word(text: &str, word: &str, replacement: &str) -> String {
     out + rest
 }
 
-fn python_word(name: &str) -> Option<&'static str> {
-    Some(match name {
-        "True" => "true",
-        "False" => "false",
-        "None" => "()",
-        "and" => "&&, or & between masks",
-        "or" => "||, or | between masks",
-        "not" => "!x",
-        "def" => "fn name(x) { .. }",
-        "np" | "numpy" => "the functions without a prefix: sin(x), FloatC::linspace(0, 1, 5)",
-        _ => return None,
-    })
-}
-
-/// How Rhai says what a line of Python says.
-fn python_hint(line: &str) -> Option<String> {
-    let code = line.split("//").next().unwrap_or(line);
-    let trimmed = code.trim();
-    if let Some(open) = code.find('(')
-        && code[open..].contains('=')
-        && code[open..].split(['(', ',']).any(is_keyword_argument)
-    {
-        return Some("there are no keyword arguments: pass the values in order".into());
-    }
-    if code.contains(" for ") && code.contains(" in ") && code.contains('[') {
-        return Some("there are no comprehensions: write range(3).map(|i| ..)".into());
-    }
-    if trimmed.ends_with(':') {
-        return Some("blocks are written in braces: for i in range(3) { .. }".into());
-    }
-    if trimmed.starts_with("def ") {
-        return Some("functions are written fn name(x) { .. }".into());
-    }
-    if trimmed.starts_with("import ") {
-        return Some(
-            "the functions are there already; import \"file\" as name loads a script".into(),
-        );
-    }
-    [" and ", " or ", " not "]
-        .iter()
-        .any(|word| code.contains(word))
-        .then(|| "write && || ! for bools, & | ! for masks".into())
-}
-
-fn is_keyword_argument(argument: &str) -> bool {
-    let Some((name, value)) = argument.split_once('=') else { return false };
-    let name = name.trim();
-    !name.is_empty()
-        && !value.starts_with('=')
-        && name.chars().all(|c| c.is_alphanumeric() || c == '_')
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -515,16 +501,9 @@ mod tests {
     #[test]
     fn similar_names_come_nearest_first() {
         let known = ["sin", "sinh", "cos", "sign", "FloatC"];
-        assert_eq!(similar("sine", known.iter()), ["sin", "sinh", "sign"]);
+        assert_eq!(similar("sine", known.iter()), ["sin", "sinh"]);
         assert_eq!(similar("flaotC", known.iter()), ["FloatC"]);
         assert!(similar("zzz", known.iter()).is_empty());
-    }
-
-    #[test]
-    fn python_is_recognised() {
-        assert!(python_hint("scatter(target=a, source=b)").is_some());
-        assert!(python_hint("f(a == b)").is_none());
-        assert!(python_hint("v = [f() for _ in range(3)]").is_some());
     }
 
     #[test]

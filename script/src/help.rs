@@ -19,7 +19,7 @@ Operations on arrays are recorded, not run; looking at a value fuses all it need
   whos()                               what is recorded and in memory
   set_log_level(4)                     watch the machine think
 
-help(\"gather\") explains a function, help(\"scatter mask\") searches.";
+help(\"gather\") explains a function, help(\"mask lane\") searches.";
 
 /// Help for a name; what to look at if there is none.
 pub(crate) fn lookup(docs: &[FunctionDoc], query: &str) -> String {

@@ -18,6 +18,7 @@ use crate::help;
 use crate::host::Host;
 use crate::resolver::Resolver;
 use crate::scan::scan;
+use crate::semicolons;
 use crate::tokens::{self, typed};
 use crate::value::{ArrayRef, Deleted};
 
@@ -181,7 +182,7 @@ impl Interpreter {
     }
 
     fn run(&mut self, text: &str, name: &str) -> Result<Dynamic, Box<EvalAltResult>> {
-        let mut ast = self.engine.compile(text).map_err(EvalAltResult::from)?;
+        let mut ast = semicolons::compile(&self.engine, text).map_err(EvalAltResult::from)?;
         ast.set_source(name);
         self.declare_assigned(&ast);
         *self.deletions.cell.borrow_mut() = name.into();
@@ -299,7 +300,7 @@ impl Interpreter {
         if scanned.inside {
             return Completeness::Incomplete { indent };
         }
-        match self.engine.compile(without_shebang(text)) {
+        match semicolons::compile(&self.engine, without_shebang(text)) {
             Ok(_) => Completeness::Complete,
             Err(error) if scanned.depth > 0 || ends_early(&error, text) => {
                 Completeness::Incomplete { indent }

@@ -13,8 +13,10 @@ mod help;
 mod host;
 mod host_array;
 mod interpreter;
+mod python;
 mod resolver;
 mod scan;
+mod semicolons;
 mod tokens;
 mod value;
 

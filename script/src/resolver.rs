@@ -8,6 +8,7 @@ use std::rc::Rc;
 use rhai::{Engine, EvalAltResult, Module, Position, Scope, Shared};
 
 use crate::host::Host;
+use crate::semicolons;
 
 /// Reads modules through the host, each file once while its text stays the same.
 pub(crate) struct Resolver {
@@ -38,7 +39,7 @@ impl rhai::ModuleResolver for Resolver {
         {
             return Ok(module.clone());
         }
-        let mut ast = engine.compile(&text).map_err(|error| {
+        let mut ast = semicolons::compile(engine, &text).map_err(|error| {
             let error = EvalAltResult::from(error);
             Box::new(EvalAltResult::ErrorInModule(name.into(), Box::new(error), position))
         })?;

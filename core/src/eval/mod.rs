@@ -253,12 +253,15 @@ impl Evaluator<'_> {
         }
     }
 
-    /// Leaves a line of `level` with the table's, to be written once no lock is held: a sink may use the
-    /// session, and evaluations hold the compiler.
+    /// Writes a line of `level` at once, behind those that wait with the table: who watches a long launch
+    /// sees it begin.
     fn say(&self, level: u8, text: impl FnOnce() -> String) {
         if self.log.enabled(level) {
-            let line = text();
-            lock(self.table).log.push(line);
+            let waiting = lock(self.table).log.take();
+            for line in waiting {
+                self.log.line(1, || line);
+            }
+            self.log.line(level, text);
         }
     }
 

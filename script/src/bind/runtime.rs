@@ -1,6 +1,9 @@
 //! Evaluation, memory, settings: the functions about the session, and their `cuda_` aliases.
 
+use std::time::{Duration, Instant};
+
 use porcini_core::flags::FLAGS;
+use porcini_core::interrupt;
 use rhai::Dynamic;
 
 use super::Registry;
@@ -11,11 +14,26 @@ use crate::value::{ArrayRef, type_name};
 /// Most arguments of functions that take any number.
 const MOST_ARGUMENTS: usize = 8;
 
+#[expect(clippy::cast_precision_loss, reason = "seconds")]
 pub(super) fn register(registry: &mut Registry<'_>) {
     evaluation(registry);
     settings(registry);
     labels(registry);
     memory(registry);
+    registry.doc("sleep", "(seconds)", "Waits; Ctrl-C ends it.");
+    registry.any("sleep", 1, |_, _, args| -> Result<()> {
+        let seconds = args[0].as_float().or_else(|_| args[0].as_int().map(|n| n as f64));
+        let seconds = seconds.ok().filter(|seconds| *seconds >= 0.0 && *seconds < 1e9);
+        let seconds = seconds.ok_or_else(|| fault("sleep: expected a number of seconds"))?;
+        let end = Instant::now() + Duration::from_secs_f64(seconds);
+        while let Some(left) = end.checked_duration_since(Instant::now()) {
+            if interrupt::is_requested() {
+                return Err(stop(Stop::Interrupt));
+            }
+            std::thread::sleep(left.min(Duration::from_millis(5)));
+        }
+        Ok(())
+    });
     registry.doc("exit", "(code)", "Ends the script with an exit code (default 0).");
     registry.any("exit", 0, |_, _, _| -> Result<()> { Err(stop(Stop::Exit(0))) });
     registry.any("exit", 1, |_, _, args| -> Result<()> {

@@ -24,8 +24,17 @@ const SCALAR_TYPES: [(&str, DType); 8] = [
 ];
 
 /// Names of the static functions.
-pub(crate) const STATICS: [&str; 9] =
-    ["zero", "zeros", "ones", "empty", "full", "opaque", "arange", "linspace", "reinterpret"];
+pub(crate) const STATICS: [(&str, &str); 9] = [
+    ("zero", "(n)"),
+    ("zeros", "(n)"),
+    ("ones", "(n)"),
+    ("empty", "(n)"),
+    ("full", "(value, n)"),
+    ("opaque", "(value, n)"),
+    ("arange", "(n), (start, stop) or (start, stop, step)"),
+    ("linspace", "(first, last, n)"),
+    ("reinterpret", "(x)"),
+];
 
 /// Every name that has static functions.
 pub(crate) fn type_names() -> Vec<String> {
@@ -81,7 +90,7 @@ fn convert(context: &Context, name: &str, dtype: DType, value: &Dynamic) -> Resu
         return match host.shape().len() {
             0 | 1 => host.column(&context.session, None)?.cast(dtype).or_fault(),
             _ => Err(fault(format!(
-                "{name}: got an ndarray of shape {:?}, expected one dimension",
+                "{name}: got an ndarray of shape {:?}, expected one dimension (x.ravel() makes it so)",
                 host.shape()
             ))),
         };

@@ -1,0 +1,140 @@
+//! What Python, NumPy and Julia users type, and how it is written here.
+
+/// Names that do not exist here, and what stands for them.
+const WORDS: [(&str, &str); 38] = [
+    ("True", "true"),
+    ("False", "false"),
+    ("None", "()"),
+    ("and", "&&, or & between masks"),
+    ("or", "||, or | between masks"),
+    ("not", "!x"),
+    ("~", "!m"),
+    ("#", "comments as // .."),
+    ("def", "fn name(x) { .. }"),
+    ("lambda", "|x| .."),
+    ("np", "the functions without a prefix: sin(x), FloatC::linspace(0, 1, 5)"),
+    ("numpy", "the functions without a prefix: sin(x), FloatC::linspace(0, 1, 5)"),
+    ("array", "FloatC([1, 2, 3])"),
+    ("asarray", "FloatC([1, 2, 3])"),
+    ("arange", "FloatC::arange(n), UInt32C::arange(n)"),
+    ("linspace", "FloatC::linspace(first, last, n)"),
+    ("zeros", "FloatC::zero(n)"),
+    ("ones", "FloatC::ones(n)"),
+    ("full", "FloatC::full(value, n)"),
+    ("empty", "FloatC::empty(n)"),
+    ("where", "select(mask, a, b)"),
+    ("sum", "hsum(x)"),
+    ("prod", "hprod(x)"),
+    ("mean", "hmean(x)"),
+    ("amin", "hmin(x)"),
+    ("amax", "hmax(x)"),
+    ("std", "sqrt(hmean(sqr(x - hmean(x))))"),
+    ("var", "hmean(sqr(x - hmean(x)))"),
+    ("astype", "the type as a function: Int32C(x)"),
+    ("int", "Int32C(x) for arrays, to_int(x) for numbers"),
+    ("float", "FloatC(x) for arrays, to_float(x) for numbers"),
+    ("str", "`${x}` in back quotes, or format(\"{}\", x)"),
+    ("random", "PCG32C(UInt64C::arange(n)).next_float32()"),
+    ("rand", "PCG32C(UInt64C::arange(n)).next_float32()"),
+    ("load", "read_npy(\"x.npy\")"),
+    ("save", "write_npy(\"x.npy\", x)"),
+    ("quit", "exit(), or press Ctrl-D"),
+    ("elif", "else if"),
+];
+
+/// What to write instead of a name.
+pub(crate) fn word(name: &str) -> Option<&'static str> {
+    WORDS.iter().find(|(known, _)| *known == name).map(|(_, word)| *word)
+}
+
+/// How a line that is no program here would be written.
+pub(crate) fn hint(line: &str) -> Option<&'static str> {
+    let code = line.split("//").next().unwrap_or(line);
+    let trimmed = code.trim();
+    let starts = |word: &str| trimmed.starts_with(word);
+    let has = |text: &str| code.contains(text);
+    Some(if has_keyword_argument(code) {
+        "there are no keyword arguments: pass the values in order"
+    } else if has(" for ") && has(" in ") && has("[") {
+        "there are no comprehensions: write range(3).map(|i| ..)"
+    } else if starts("def ") {
+        "functions are written fn name(x) { .. }"
+    } else if starts("import ") {
+        "the functions are there already; import \"file\" as name loads a script"
+    } else if has("#") {
+        "comments are written // .."
+    } else if starts("print ") {
+        "write print(x)"
+    } else if has("lambda") {
+        "closures are written |x| x * 2, and called f.call(3)"
+    } else if has_block_with_colon(trimmed) {
+        "blocks are written in braces: for i in range(3) { .. }"
+    } else if has_colon_slice(code) {
+        "slices are a[2..5]; with a step a[range(0, 10, 2)]"
+    } else if [" and ", " or ", "not "].iter().any(|word| has(word)) {
+        "write && || ! for bools, & | ! for masks"
+    } else if has("++") || has("--") {
+        "write x += 1"
+    } else if has("'") {
+        "text stands in double quotes"
+    } else if is_chained_assignment(trimmed) {
+        "one assignment a statement: y = 3; x = y"
+    } else if is_multiple_assignment(trimmed) {
+        "one assignment a statement: a = 1; b = 2"
+    } else {
+        return None;
+    })
+}
+
+fn has_block_with_colon(code: &str) -> bool {
+    let opens = ["for ", "if ", "while ", "else"].iter().any(|word| code.starts_with(word));
+    opens && code.contains(':') && !code.contains("::") || code.ends_with(':')
+}
+
+fn has_colon_slice(code: &str) -> bool {
+    let inside = code.split('[').skip(1).filter_map(|rest| rest.split(']').next());
+    inside.into_iter().any(|index| index.contains(':') && !index.contains(['(', '#']))
+}
+
+fn is_chained_assignment(code: &str) -> bool {
+    let plain = code.replace("==", "").replace("<=", "").replace(">=", "").replace("!=", "");
+    plain.matches('=').count() > 1 && !code.contains(['(', '{', ';'])
+}
+
+fn is_multiple_assignment(code: &str) -> bool {
+    code.split_once('=').is_some_and(|(left, _)| left.contains(',') && !left.contains(['(', '[']))
+}
+
+fn has_keyword_argument(code: &str) -> bool {
+    let Some(open) = code.find('(') else { return false };
+    code[open..].split(['(', ',']).any(|argument| {
+        let Some((name, value)) = argument.split_once('=') else { return false };
+        let name = name.trim();
+        let is_name = |c: char| c.is_alphanumeric() || c == '_';
+        !name.is_empty() && !value.starts_with('=') && name.chars().all(is_name)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn python_is_recognised() {
+        for line in [
+            "scatter(target=a, source=b)",
+            "v = [f() for _ in range(3)]",
+            "for i in range(3): pass",
+            "x = a[2:5]",
+            "x = y = 3",
+            "a, b = 1, 2",
+            "x = 3 # three",
+            "print 'x'",
+        ] {
+            assert!(hint(line).is_some(), "{line}");
+        }
+        for line in ["f(a == b)", "x = FloatC::zero(3)", "a[range(0, 3, 1)]", "let y = 2"] {
+            assert_eq!(hint(line), None, "{line}");
+        }
+    }
+}
