@@ -1,4 +1,4 @@
-//! The caching allocator (S17), written once over [`Memory`].
+//! The caching allocator (S17), written once over `Memory`.
 //!
 //! Freed blocks are kept by size and handed out again. Sizes are rounded up to steps of an eighth of
 //! their power of two (at most 12.5 % more than asked for), at least 64 bytes. Before the device is

@@ -4,10 +4,10 @@
 //! scatter, and the source of a gather. Within a stage, variables of equal size form one kernel. Three
 //! passes, each linear in the number of variables and free of recursion:
 //!
-//! 1. [`Walk`]: everything the roots need, operands first, each with its stage and a cost;
-//! 2. [`mark_stored`]: which values go to memory: roots, sources, and what a later stage needs and would
+//! 1. `Walk`: everything the roots need, operands first, each with its stage and a cost;
+//! 2. `mark_stored`: which values go to memory: roots, sources, and what a later stage needs and would
 //!    be dear to compute again;
-//! 3. [`build`](super::build): the kernels, from their ends back to loads.
+//! 3. `build`: the kernels, from their ends back to loads.
 
 use std::collections::HashMap;
 
