@@ -91,7 +91,7 @@ pub struct Interpreter {
     engine: Engine,
     scope: Scope<'static>,
     /// Functions defined so far.
-    library: AST,
+    definitions: AST,
     context: Rc<Context>,
     docs: Rc<Vec<FunctionDoc>>,
     deletions: Deletions,
@@ -127,7 +127,7 @@ impl Interpreter {
         Ok(Self {
             engine,
             scope: Scope::new(),
-            library: AST::empty(),
+            definitions: AST::empty(),
             context,
             docs,
             deletions,
@@ -189,8 +189,8 @@ impl Interpreter {
         for function in ast.iter_functions() {
             self.cells.insert(function.name.to_string(), (name.into(), text.into()));
         }
-        let program = self.library.merge(&ast);
-        self.library = program.clone_functions_only();
+        let program = self.definitions.merge(&ast);
+        self.definitions = program.clone_functions_only();
         let result = self.engine.eval_ast_with_scope(&mut self.scope, &program)?;
         self.keep_imports(&ast, name);
         Ok(result)
@@ -281,7 +281,7 @@ impl Interpreter {
 
     fn signatures(&self) -> Vec<(String, String)> {
         let own = self.docs.iter().map(|doc| (doc.name.clone(), doc.parameters.clone()));
-        let scripted = self.library.iter_functions().map(|function| {
+        let scripted = self.definitions.iter_functions().map(|function| {
             (function.name.to_string(), format!("({})", function.params.join(", ")))
         });
         own.chain(scripted).collect()
