@@ -21,25 +21,29 @@ pub(super) fn register(registry: &mut Registry<'_>) {
     labels(registry);
     memory(registry);
     registry.doc("sleep", "(seconds)", "Waits; Ctrl-C ends it.");
-    registry.any("sleep", 1, |_, _, args| -> Result<()> {
-        let seconds = args[0].as_float().or_else(|_| args[0].as_int().map(|n| n as f64));
-        let seconds = seconds.ok().filter(|seconds| *seconds >= 0.0 && *seconds < 1e9);
-        let seconds = seconds.ok_or_else(|| fault("sleep: expected a number of seconds"))?;
-        let end = Instant::now() + Duration::from_secs_f64(seconds);
-        while let Some(left) = end.checked_duration_since(Instant::now()) {
-            if interrupt::is_requested() {
-                return Err(stop(Stop::Interrupt));
-            }
-            std::thread::sleep(left.min(Duration::from_millis(5)));
-        }
-        Ok(())
-    });
+    // Rhai's own two, which no Ctrl-C ends, are replaced type by type.
+    registry.engine.register_fn("sleep", |seconds: i64| sleep(seconds as f64));
+    registry.engine.register_fn("sleep", sleep);
     registry.doc("exit", "(code)", "Ends the script with an exit code (default 0).");
     registry.any("exit", 0, |_, _, _| -> Result<()> { Err(stop(Stop::Exit(0))) });
     registry.any("exit", 1, |_, _, args| -> Result<()> {
         let code = args[0].as_int().ok().and_then(|code| i32::try_from(code).ok());
         Err(stop(Stop::Exit(code.unwrap_or(1))))
     });
+}
+
+fn sleep(seconds: f64) -> Result<()> {
+    if !(0.0..1e9).contains(&seconds) {
+        return Err(fault("sleep: expected a number of seconds from 0 up"));
+    }
+    let end = Instant::now() + Duration::from_secs_f64(seconds);
+    while let Some(left) = end.checked_duration_since(Instant::now()) {
+        if interrupt::is_requested() {
+            return Err(stop(Stop::Interrupt));
+        }
+        std::thread::sleep(left.min(Duration::from_millis(5)));
+    }
+    Ok(())
 }
 
 fn evaluation(registry: &mut Registry<'_>) {
