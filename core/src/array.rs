@@ -101,7 +101,8 @@ impl Array {
     /// # Errors
     /// `SizeMismatch`, `TypeMismatch`, `UnsupportedType`, `NumberRange`, `ForeignArray`.
     pub fn apply(&self, op: Op, others: &[Operand<'_>]) -> Result<Self> {
-        self.session.apply(op, &self.followed_by(others))
+        let n = 1 + others.len().min(MAX_OPERANDS - 1);
+        self.session.apply(op, &self.followed_by(others)[..n])
     }
 
     /// Records a function with further arguments (S7).
@@ -109,11 +110,17 @@ impl Array {
     /// # Errors
     /// As [`Array::apply`].
     pub fn call(&self, function: &Function, others: &[Operand<'_>]) -> Result<Self> {
-        self.session.call(function, &self.followed_by(others))
+        let n = 1 + others.len().min(MAX_OPERANDS - 1);
+        self.session.call(function, &self.followed_by(others)[..n])
     }
 
-    fn followed_by<'a>(&'a self, others: &[Operand<'a>]) -> Vec<Operand<'a>> {
-        std::iter::once(Operand::Array(self)).chain(others.iter().copied()).collect()
+    /// Itself and the others, on the stack: this runs for every recorded operation.
+    fn followed_by<'a>(&'a self, others: &[Operand<'a>]) -> [Operand<'a>; MAX_OPERANDS] {
+        let mut operands = [Operand::Array(self); MAX_OPERANDS];
+        for (operand, &other) in operands[1..].iter_mut().zip(others) {
+            *operand = other;
+        }
+        operands
     }
 
     fn check_session(&self, op: &'static str, other: &Self) -> Result<()> {

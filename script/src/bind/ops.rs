@@ -4,7 +4,7 @@ use std::any::TypeId;
 
 use porcini_core::ir::op::{OPS, Op, OpInfo, Shape};
 use porcini_core::trace::functions::{FUNCTIONS, Function};
-use porcini_core::{Array, DType, Operand, Result as CoreResult, Scalar, Session, vector};
+use porcini_core::{Array, DType, Error, Operand, Result as CoreResult, Scalar, Session, vector};
 use rhai::{Dynamic, EvalAltResult, ImmutableString, NativeCallContext};
 
 use super::Registry;
@@ -236,7 +236,7 @@ fn integer_power(context: &Context, base: &ArrayRef, exponent: i64) -> Result<Ar
         Some(product) => product.copy(),
         None => value::map("**", &[Arg::Value(base.clone())], &|operands| match operands {
             [Operand::Array(x)] => x.session().full(x.dtype(), 1, x.size()),
-            _ => Err(porcini_core::Error::EvaluationForbidden { what: "**" }),
+            _ => Err(Error::Argument { op: "**", what: "one array expected".into() }),
         })?,
     };
     if exponent < 0 {
