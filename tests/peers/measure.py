@@ -1,0 +1,54 @@
+"""Times the works of one peer. Every peer_NAME.py ends with a call of `main`; run.py starts it with the
+arguments WORK N THREADS SECONDS. porcini/measure.rhai does the same for Porcini.
+"""
+
+import json
+import sys
+import time
+
+
+def main(version, works):
+    """Runs one work and prints what run.py wants to know.
+
+    `works` maps a name to a function of n, which returns two functions: `iterate` does the work once, from
+    recording to the finished result, and returns the result; `check` makes of it the numbers that are
+    compared with Porcini's.
+    """
+    work, n, seconds = sys.argv[1], int(sys.argv[2]), float(sys.argv[4])
+    if work not in works:
+        print(json.dumps({"version": version}))
+        return
+    iterate, check = works[work](n)
+    first = milliseconds(iterate)
+    repeat(iterate, 1, seconds / 5)
+    start = time.process_time(), time.perf_counter()
+    times = sorted(repeat(iterate, 5, seconds))
+    processors = (time.process_time() - start[0]) / (time.perf_counter() - start[1])
+    print(json.dumps({
+        "first_ms": first,
+        "ms": times[len(times) // 2],
+        "iterations": len(times),
+        "processors": processors,
+        "check": check(iterate()),
+        "version": version,
+    }))
+
+
+def threads():
+    """Threads that the peer may use, for those that must be told so."""
+    return int(sys.argv[3])
+
+
+def repeat(iterate, at_least, seconds):
+    times = []
+    start = time.perf_counter()
+    while len(times) < at_least or time.perf_counter() - start < seconds:
+        times.append(milliseconds(iterate))
+    return times
+
+
+def milliseconds(iterate):
+    """The result is freed within, as in a program that goes on: the next iteration uses its memory."""
+    start = time.perf_counter()
+    iterate()
+    return (time.perf_counter() - start) * 1000

@@ -1,0 +1,431 @@
+#!/usr/bin/env python3
+"""Runs the same works in Porcini and in its peers, one after another, and prints how their times compare.
+
+A process of its own runs each work, size, thread count and round; rounds are interleaved, so that whatever
+else the machine does meets all alike. A process reports the median time of an iteration, from recording to
+the finished result, after a first iteration that also compiles (with no kernel cache on disk) and a warm-up.
+Results are compared too. Needs a release build of Porcini, Python 3.11 and, for Dr.Jit, a libLLVM: the one
+of a Rust toolchain does.
+
+To add a work: a row of WORKS, porcini/NAME.rhai, and a function in each peer_*.py that can do it.
+To add a peer: peer_NAME.py, and its packages in requirements.txt.
+"""
+
+import argparse
+import glob
+import json
+import os
+import re
+import resource
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import NamedTuple
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parent.parent
+PORCINI = "porcini"
+RELEASE = ROOT / "target/release/porcini"
+
+
+class Work(NamedTuple):
+    what: str
+    tolerance: float  # largest difference of checks, relative to the larger of them and 1
+    script: str  # in porcini/
+
+
+MOMENTS = 1e-6  # of mean and mean square: functions are not equally accurate
+COUNT = 1e-5  # not everybody has fma, so points on the border fall either way
+
+WORKS = {
+    "tanh": Work("tanh(x + x), x in memory", MOMENTS, "tanh"),
+    "mem10": Work("3 arrays in memory, 10 simple operations, 1 array out", MOMENTS, "mem10"),
+    "sphere": Work("PCG32 a lane, 3 floats, count of points in a sphere", COUNT, "sphere"),
+    "sphere4": Work("as sphere, nearest of 4 points", COUNT, "sphere"),
+}
+PEERS = sorted(path.stem.removeprefix("peer_") for path in HERE.glob("peer_*.py"))
+
+
+class Cell(NamedTuple):
+    """What one row of the table is about."""
+
+    work: str
+    n: int
+    threads: int
+
+
+class Failure(Exception):
+    """Ends the benchmark with a message for its user."""
+
+
+def main():
+    options = arguments()
+    try:
+        python = environment(options.venv) if options.peers else None
+        libllvm = find_libllvm(options.libllvm) if "drjit" in options.peers else None
+        porcini = options.porcini.resolve()
+        if not porcini.is_file():
+            raise Failure(f"no program {porcini}: run cargo build --release, or say --porcini PATH")
+    except Failure as failure:
+        sys.exit(f"error: {failure}")
+
+    def run(runner, cell):
+        if runner == PORCINI:
+            command = porcini_command(porcini, cell, options.seconds)
+            return worker(command, dict(options.env), options.timeout)
+        return worker(
+            peer_command(python, runner, cell, options.seconds),
+            peer_variables(cell.threads, libllvm),
+            options.timeout,
+        )
+
+    runners = [PORCINI, *options.peers]
+    cells = [Cell(work, n, threads) for work in options.works for n in options.n for threads in options.threads]
+    results = rounds(run, runners, cells, options.rounds)
+    print(report(results, runners, cells, options))
+    if options.json:
+        save(options.json, results)
+    complaints = disagreements(results, runners, cells)
+    for complaint in complaints:
+        print(f"error: {complaint}", file=sys.stderr)
+    sys.exit(1 if complaints else 0)
+
+
+def arguments():
+    what = "\n".join(f"  {name:10}{work.what}" for name, work in WORKS.items())
+    parser = argparse.ArgumentParser(
+        description=__doc__,
+        epilog=f"works:\n{what}\n\nA ratio above 1 says how many times faster Porcini is.",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+
+    def names(known):
+        def parse(text):
+            chosen = [name for name in text.split(",") if name]
+            for name in chosen:
+                if name not in known:
+                    raise argparse.ArgumentTypeError(f"{name}: choose from {', '.join(known)}")
+            return chosen
+
+        return parse
+
+    def counts(text):
+        return [whole(number) for number in text.split(",")]
+
+    def setting(text):
+        if "=" not in text:
+            raise argparse.ArgumentTypeError(f"{text}: expected NAME=VALUE")
+        return tuple(text.split("=", 1))
+
+    add = parser.add_argument
+    add("--works", type=names(WORKS), default=list(WORKS), metavar="A,B", help="default: all")
+    add("--peers", type=names(PEERS), default=PEERS, metavar="A,B", help=f"default: {','.join(PEERS)}")
+    add("--n", type=counts, default="1e6,1e7", metavar="N,N", help="numbers of lanes (default: %(default)s)")
+    add("--threads", type=counts, default="1,2", metavar="N,N", help="default: %(default)s")
+    add("--rounds", type=whole, default=5, metavar="N", help="default: %(default)s")
+    add("--seconds", type=float, default=0.3, help="least time of measuring in a process (default: %(default)s)")
+    add("--timeout", type=float, default=600, help="most seconds of a process (default: %(default)s)")
+    add("--porcini", type=Path, default=RELEASE, metavar="PATH", help="default: %(default)s")
+    add("--env", type=setting, action="append", default=[], metavar="NAME=VALUE", help="set for Porcini only")
+    add("--venv", type=Path, default=ROOT / "target/peers", metavar="DIR", help="default: %(default)s")
+    add("--libllvm", metavar="PATH", help="for Dr.Jit (default: DRJIT_LIBLLVM_PATH, rustc's, the system's)")
+    add("--json", metavar="PATH", help="also write every measurement to this file")
+    return parser.parse_args()
+
+
+def whole(text):
+    """A count, also as 1e6."""
+    number = float(text)
+    if number != int(number) or number < 1:
+        raise argparse.ArgumentTypeError(f"{text}: expected a whole number from 1 up")
+    return int(number)
+
+
+# What the peers need.
+
+
+def environment(folder):
+    """The Python of a virtual environment that has the pinned packages."""
+    wanted = (HERE / "requirements.txt").read_text()
+    stamp = folder / "installed.txt"
+    python = folder.resolve() / "bin/python"
+    if not stamp.is_file() or stamp.read_text() != wanted:
+        log(f"installing {HERE / 'requirements.txt'} into {folder}")
+        pip = [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+        for command in [[sys.executable, "-m", "venv", folder], [*pip, "-r", HERE / "requirements.txt"]]:
+            if subprocess.run(command, stdout=sys.stderr).returncode != 0:
+                raise Failure("the peers could not be installed; --peers '' runs Porcini alone")
+        stamp.write_text(wanted)
+    return python
+
+
+def find_libllvm(given):
+    """Path of an LLVM that Dr.Jit can load: what the user says, rustc's, then the newest of the system."""
+    given = given or os.environ.get("DRJIT_LIBLLVM_PATH")
+    if given:
+        if not Path(given).is_file():
+            raise Failure(f"no libLLVM at {given}")
+        return given
+    for patterns in [rustc_patterns(), SYSTEM_PATTERNS]:
+        found = [path for pattern in patterns for path in glob.glob(pattern)]
+        found = [path for path in found if llvm_version(path) >= OLDEST_LLVM]
+        if found:
+            return max(found, key=llvm_version)
+    raise Failure(
+        f"Dr.Jit needs libLLVM {OLDEST_LLVM} or later, and neither the Rust toolchain nor the system has it: "
+        "say --libllvm PATH, or leave Dr.Jit out with --peers numpy"
+    )
+
+
+OLDEST_LLVM = 16  # with older ones Dr.Jit's maximum aborts the process
+SYSTEM_PATTERNS = [
+    "/usr/lib/llvm-*/lib/libLLVM*.so*",
+    "/usr/lib*/libLLVM*.so*",
+    "/usr/lib/*-linux-gnu/libLLVM*.so*",
+    "/usr/local/lib/libLLVM*.so*",
+    "/opt/homebrew/opt/llvm*/lib/libLLVM*.dylib",
+    "/usr/local/opt/llvm*/lib/libLLVM*.dylib",
+]
+
+
+def rustc_patterns():
+    try:
+        # Asked here, so a toolchain file of the workspace counts.
+        command = ["rustc", "--print", "sysroot"]
+        done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    except FileNotFoundError:
+        return []
+    return [f"{done.stdout.strip()}/lib/libLLVM*.so*"] if done.returncode == 0 else []
+
+
+def llvm_version(path):
+    """Major version by the name of the library, behind links if need be; 0 if no name tells."""
+    for name in [Path(path).name, Path(path).resolve().name, path]:
+        version = re.search(r"(?:LLVM|llvm)[-.](?:so\.)?(\d+)", name)
+        if version:
+            return int(version[1])
+    return 0
+
+
+# Running.
+
+
+def porcini_command(porcini, cell, seconds):
+    script = HERE / "porcini" / f"{WORKS[cell.work].script}.rhai"
+    return [porcini, "--threads", cell.threads, script, cell.work, cell.n, seconds]
+
+
+def peer_command(python, peer, cell, seconds):
+    return [python, HERE / f"peer_{peer}.py", cell.work, cell.n, cell.threads, seconds]
+
+
+def peer_variables(threads, libllvm):
+    names = ["OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMEXPR_MAX_THREADS"]
+    variables = dict.fromkeys(names, str(threads))
+    if libllvm:
+        variables["DRJIT_LIBLLVM_PATH"] = str(libllvm)
+    return variables
+
+
+def worker(command, variables, timeout):
+    """The measurements of one process."""
+    # Kernel caches on disk go to the home directory; an empty one makes first iterations compile.
+    with tempfile.TemporaryDirectory(prefix="peers-") as home:
+        variables = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1", "HOME": home, **variables}
+        before = time.perf_counter(), processor_seconds()
+        try:
+            done = subprocess.run(
+                [str(word) for word in command], env=variables, capture_output=True, text=True, timeout=timeout
+            )
+        except subprocess.TimeoutExpired:
+            return {"error": f"no result within {timeout:g} s"}
+        if done.returncode != 0:
+            return {"error": f"exit code {done.returncode}\n{done.stderr.strip()}"}
+        busy = (processor_seconds() - before[1]) / (time.perf_counter() - before[0])
+    # Peers measure this without their start, which takes long.
+    return {"processors": busy, **json.loads(done.stdout)}
+
+
+def processor_seconds():
+    """Processor time of all processes that have ended."""
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return usage.ru_utime + usage.ru_stime
+
+
+def rounds(run, runners, cells, n_rounds):
+    """Measurements by cell and runner, one a round. The order of runners rotates."""
+    results = {cell: {runner: [] for runner in runners} for cell in cells}
+    for number in range(n_rounds):
+        for cell in cells:
+            for runner in rotated(runners, number):
+                log(f"round {number + 1}/{n_rounds}: {name(cell)}: {runner}")
+                results[cell][runner].append(run(runner, cell))
+    return results
+
+
+def rotated(runners, number):
+    number %= len(runners)
+    return runners[number:] + runners[:number]
+
+
+def log(line):
+    print(line, file=sys.stderr, flush=True)
+
+
+# Reporting.
+
+
+def report(results, runners, cells, options):
+    peers = runners[1:]
+    settings = {name: value for name, value in os.environ.items() if name.startswith("PORCINI_")}
+    settings.update(options.env)
+    versions = {
+        runner: row["version"]
+        for cell in cells
+        for runner in runners
+        for row in results[cell][runner]
+        if "version" in row
+    }
+    described = [str(options.porcini), *([commit()] if options.porcini == RELEASE else [])]
+    described += [f"{name}={value}" for name, value in settings.items()]
+    lines = [
+        f"Machine: {processor()}, {os.cpu_count()} processors.",
+        f"Porcini: {', '.join(described)}: {versions.get(PORCINI, 'failed')}.",
+        f"Peers: {'; '.join(versions.get(peer, f'{peer} failed') for peer in peers) or 'none'}.",
+        "",
+        f"Milliseconds an iteration, recording included; medians (rounds: {options.rounds}). Ratios are medians of the",
+        "rounds' ratios: above 1, Porcini is faster. Busy: processors that each had, in the same order; rounds in which",
+        "one had much less than in its best are left out. Spread: slowest round by fastest, of whom it was worst.",
+        "",
+        *table(
+            ["work", "n", "threads", *(f"{runner} ms" for runner in runners)]
+            + [f"{peer} / {PORCINI}" for peer in peers]
+            + ["busy", "spread"],
+            [time_row(cell, steady(results[cell]), runners) for cell in cells],
+        ),
+        "",
+        "Milliseconds of the first iteration, compilation included.",
+        "",
+        *table(
+            ["work", "n", "threads", *(f"{runner} first ms" for runner in runners)],
+            [first_row(cell, results[cell], runners) for cell in cells],
+        ),
+    ]
+    return "\n".join(lines)
+
+
+def steady(results):
+    """The rows of one cell, without those whose process the system gave too few processors."""
+    kept = {}
+    for runner, rows in results.items():
+        best = max(column(rows, "processors"), default=0)
+        # A place stays in the list, so that rounds keep their numbers.
+        kept[runner] = [row if row.get("processors", 0) > STEADY * best else {} for row in rows]
+    return kept
+
+
+STEADY = 0.8  # least share of a runner's best round
+
+
+def time_row(cell, rows, runners):
+    times = {runner: column(rows[runner], "ms") for runner in runners}
+    spreads = [max(column) / min(column) for column in times.values() if column]
+    return [
+        *key(cell),
+        *(milliseconds(times[runner]) for runner in runners),
+        *(ratio(rows[peer], rows[PORCINI]) for peer in runners[1:]),
+        " ".join(median(column(rows[runner], "processors"), ".1f") for runner in runners),
+        f"{max(spreads):.2f}" if spreads else "–",
+    ]
+
+
+def first_row(cell, rows, runners):
+    return [*key(cell), *(milliseconds(column(rows[runner], "first_ms")) for runner in runners)]
+
+
+def key(cell):
+    n = f"{cell.n:g}".replace("e+0", "e").replace("e+", "e")
+    return [cell.work, n if float(n) == cell.n else cell.n, cell.threads]
+
+
+def column(rows, field):
+    return [row[field] for row in rows if field in row]
+
+
+def milliseconds(times):
+    return median(times, ".3g" if times and statistics.median(times) < 1000 else ".0f")
+
+
+def ratio(peer, ours):
+    return median([a["ms"] / b["ms"] for a, b in zip(peer, ours) if "ms" in a and "ms" in b], ".2f")
+
+
+def median(numbers, shape):
+    return format(statistics.median(numbers), shape) if numbers else "–"
+
+
+def table(head, rows):
+    """A Markdown table, in columns for those who read it as text."""
+    rows = [head, *([str(entry) for entry in row] for row in rows)]
+    widths = [max(len(row[i]) for row in rows) for i in range(len(head))]
+    lines = ["| " + " | ".join(entry.rjust(width) for entry, width in zip(row, widths)) + " |" for row in rows]
+    rule = "|" + "|".join("-" * (width + 1) + ":" for width in widths) + "|"
+    return [lines[0], rule, *lines[1:]]
+
+
+def processor():
+    try:
+        found = re.search(r"^model name\s*: (.*)$", Path("/proc/cpuinfo").read_text(), re.MULTILINE)
+    except OSError:
+        found = None
+    return found[1] if found else "unknown processor"
+
+
+def commit():
+    command = ["git", "-C", ROOT, "describe", "--always", "--dirty"]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True)
+    except FileNotFoundError:
+        return "unknown commit"
+    return done.stdout.strip() or "unknown commit"
+
+
+def disagreements(results, runners, cells):
+    """What failed, and whose numbers are not Porcini's."""
+    complaints = []
+    for cell in cells:
+        expected = next(iter(column(results[cell][PORCINI], "check")), None)
+        for runner in runners:
+            for row in results[cell][runner]:
+                if "error" in row:
+                    complaints.append(f"{name(cell)}: {runner}: {row['error']}")
+                elif "check" in row and expected and not agree(row["check"], expected, WORKS[cell.work].tolerance):
+                    complaints.append(f"{name(cell)}: {runner} computes {row['check']}, {PORCINI} {expected}")
+    return list(dict.fromkeys(complaints))
+
+
+def agree(a, b, tolerance):
+    # Written so that a NaN disagrees.
+    return len(a) == len(b) and all(abs(x - y) <= tolerance * max(abs(x), abs(y), 1) for x, y in zip(a, b))
+
+
+def name(cell):
+    threads = "1 thread" if cell.threads == 1 else f"{cell.threads} threads"
+    return f"{cell.work}, n = {key(cell)[1]}, {threads}"
+
+
+def save(path, results):
+    rows = [
+        {**cell._asdict(), "runner": runner, "round": number, **row}
+        for cell, runners in results.items()
+        for runner, column in runners.items()
+        for number, row in enumerate(column, 1)
+    ]
+    Path(path).write_text(json.dumps(rows, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()
