@@ -63,6 +63,20 @@ fn arguments_reach_the_script() {
 }
 
 #[test]
+fn works_of_the_benchmark_run() {
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/peers/porcini");
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        let work = path.file_stem().unwrap().to_str().unwrap();
+        if work != "measure" {
+            let (code, shown, error) = run(&[path.to_str().unwrap(), work, "1000", "0"]);
+            assert_eq!((code, error.as_str()), (0, ""), "{work}");
+            assert!(shown.contains("\"ms\":"), "{work}: {shown}");
+        }
+    }
+}
+
+#[test]
 fn one_line_and_pipes_show_their_value() {
     assert_eq!(run(&["-e", "FloatC(1) + 1"]).1, "[2]\n");
     assert_eq!(run(&["-e", "FloatC(1) + 1;"]).1, "");
