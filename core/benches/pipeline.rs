@@ -8,7 +8,9 @@ use std::hint::black_box;
 use std::time::{Duration, Instant};
 
 use porcini_core::backend::Backend;
-use porcini_core::backend::interp::{Interp, Isa};
+use porcini_core::backend::cpu::Cpu;
+use porcini_core::backend::interp::Interp;
+use porcini_core::backend::isa::Isa;
 use porcini_core::ir::kernel::LiteralMode;
 use porcini_core::{Array, Session};
 
@@ -30,8 +32,15 @@ fn main() {
     row("record sin(y), f32", |n| record(n, |y, _, _| y.sin().unwrap(), sine));
     row("drop", drop_chain);
     row("schedule", schedule);
-    row("lower (interp)", lower);
+    row("lower (interp)", |n| compile(&Interp::new(Isa::detect(), 1), long_chain(n)));
+    for isa in compilers() {
+        let cpu = Cpu::new(isa, 1);
+        row(&format!("compile a chain, {isa}"), |n| compile(&cpu, long_chain(n)));
+        row(&format!("compile 1000 live, {isa}"), |n| compile(&cpu, wide_graph(n, 1000)));
+        row(&format!("compile 5000 live, {isa}"), |n| compile(&cpu, wide_graph(n, 5000)));
+    }
     println!();
+    small_kernels();
     launch();
 }
 
@@ -124,14 +133,53 @@ fn schedule(n: usize) -> Duration {
     time(|| session.plan(&[&y]).unwrap()).0
 }
 
-fn lower(n: usize) -> Duration {
-    let (Inputs { session, .. }, y) = long_chain(n);
-    let plan = session.plan(&[&y]).unwrap();
-    let backend = Interp::new(Isa::detect(), 1);
+fn compilers() -> impl Iterator<Item = Isa> {
+    Isa::ALL.into_iter().filter(|&isa| isa != Isa::Baseline && isa.is_available())
+}
+
+/// A graph of `n` operations in which `live` values wait for their use at any time.
+fn wide_graph(n: usize, live: usize) -> (Inputs, Array) {
+    let inputs = inputs();
+    let live = live.min(n / 2);
+    let mut values: Vec<Array> = (0..live).map(|i| &inputs.a + (i as f64 + 0.5)).collect();
+    let mut state = 1_u64;
+    for i in 0..n.saturating_sub(2 * live) {
+        state =
+            state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        let other = usize::try_from(state >> 33).unwrap() % live;
+        values[i % live] = match i % 3 {
+            0 => &values[i % live] * &values[other],
+            1 => &values[i % live] - &values[other],
+            _ => &values[i % live] + &values[other],
+        };
+    }
+    let sum = values.iter().skip(1).fold(values[0].clone(), |sum, value| &sum + value);
+    (inputs, sum)
+}
+
+fn compile(backend: &dyn Backend, (inputs, y): (Inputs, Array)) -> Duration {
+    let plan = inputs.session.plan(&[&y]).unwrap();
     let lower = |launch: &porcini_core::eval::schedule::Launch| {
         backend.lower(&launch.kernel, LiteralMode::Embedded).unwrap()
     };
     time(|| plan.launches.iter().map(lower).collect::<Vec<_>>()).0
+}
+
+/// Time to compile kernels of everyday size, the first time in a process and later.
+fn small_kernels() {
+    for isa in compilers() {
+        let cpu = Cpu::new(isa, 1);
+        for n in [31, 100, 300] {
+            let mut times: Vec<Duration> = (0..201).map(|_| compile(&cpu, long_chain(n))).collect();
+            let first = times[0];
+            times.sort_unstable();
+            println!(
+                "compile {n} operations, {isa}: {:.1} us, the first time {:.1} us",
+                times[100].as_secs_f64() * 1e6,
+                first.as_secs_f64() * 1e6
+            );
+        }
+    }
 }
 
 /// Records and evaluates `y * b + c` over 1000 lanes again and again: all but the first are hits.

@@ -16,6 +16,7 @@ use crate::eval::schedule::{Keep, Plan, Scratch, schedule};
 use crate::eval::{Evaluator, in_pieces};
 use crate::flags::{BOUNDS_CHECK, CSE, FOLD, FORBID_EVAL, Flags};
 use crate::interrupt;
+use crate::ir::kernel::LiteralMode;
 use crate::ir::table::Table;
 use crate::ir::var::{Kind, VarId, Variable};
 use crate::log::{Log, LogQueue, LogSink};
@@ -342,6 +343,20 @@ impl Session {
         self.with_table(|table| {
             schedule(table, &ids, Keep::Held, self.0.runtime.target, &mut compiler.scratch)
         })
+    }
+
+    /// The machine code of a plan's kernels as the device would compile them first, each instruction
+    /// under the one it belongs to; `None` if the device runs no machine code of ours.
+    ///
+    /// # Errors
+    /// `Interrupted`.
+    pub fn disassemble(&self, plan: &Plan) -> Result<Option<String>> {
+        let backend = &self.0.runtime.backend;
+        let texts = plan
+            .launches
+            .iter()
+            .map(|launch| backend.disassemble(&launch.kernel, LiteralMode::Embedded));
+        Ok(texts.collect::<Result<Option<Vec<String>>>>()?.map(|texts| texts.join("\n")))
     }
 
     /// The variables of arrays, which must belong to this session.

@@ -18,6 +18,7 @@ Examples:
   porcini --log-level 4 -e 'FloatC(1) + 1' watch each recorded operation
 
 Environment:
+  PORCINI_CPU            code for the processor: avx512, avx2, or interp (default: the best it has)
   PORCINI_MEMORY_LIMIT   most memory for arrays: bytes, or 512M, 4G (default: 90 % of what is free)
   PORCINI_PATH           folders searched by import, separated by :
   NO_COLOR               plain text
@@ -48,7 +49,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=4096))]
     pub(crate) threads: Option<u16>,
 
-    /// What is logged: 0 nothing, 1 launches, 2 + cache, 3 + source, 4 + trace, 5 + references
+    /// What is logged: 0 nothing, 1 launches, 2 + cache, 3 + source, 4 + trace, 5 + references and machine code
     #[arg(long, value_name = "LEVEL", default_value_t = 0, value_parser = clap::value_parser!(u8).range(0..=5))]
     pub(crate) log_level: u8,
 }

@@ -4,6 +4,8 @@ use std::io::{IsTerminal, Read};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
+use porcini_core::DeviceChoice;
+use porcini_core::backend::isa::Isa;
 use porcini_script::{Error, ErrorKind, Interpreter, Options};
 
 use crate::cli::{Arguments, Source, parse_bytes};
@@ -52,11 +54,28 @@ fn options(arguments: &Arguments) -> Options {
         print::warn(&format!("PORCINI_MEMORY_LIMIT={text} is no size (bytes, 512M, 4G); ignored"));
     }
     Options {
-        device: arguments.device,
+        device: compiler(arguments.device),
         threads: arguments.threads.map(usize::from),
         log_level: arguments.log_level,
         memory_limit,
         runtime: None,
+    }
+}
+
+/// The device with what `PORCINI_CPU` says about the processor's code.
+fn compiler(device: DeviceChoice) -> DeviceChoice {
+    let Ok(wanted) = std::env::var("PORCINI_CPU") else { return device };
+    if !matches!(device, DeviceChoice::Auto | DeviceChoice::Cpu) {
+        return device;
+    }
+    match wanted.as_str() {
+        "avx512" => DeviceChoice::Compiled(Isa::Avx512),
+        "avx2" => DeviceChoice::Compiled(Isa::Avx2),
+        "interp" => DeviceChoice::Interp(Isa::detect()),
+        _ => {
+            print::warn(&format!("PORCINI_CPU={wanted} is none of avx512, avx2, interp; ignored"));
+            device
+        }
     }
 }
 

@@ -2,7 +2,6 @@
 
 use std::rc::Rc;
 
-use porcini_core::backend::interp::Isa;
 use porcini_script::{ErrorKind, Interpreter, on_engine_thread};
 use porcini_tests::golden;
 use porcini_tests::host::TestHost;
@@ -51,7 +50,7 @@ struct Fuzz {
 impl Fuzz {
     fn new() -> Self {
         let host = Rc::new(TestHost::default());
-        let interpreter = golden::interpreter(host, (Isa::Baseline, 1), 0);
+        let interpreter = golden::interpreter(host, golden::BASELINE, 0);
         Self { interpreter, state: 1, panics: Vec::new() }
     }
 

@@ -2,7 +2,6 @@
 
 use std::rc::Rc;
 
-use porcini_core::backend::interp::Isa;
 use porcini_script::on_engine_thread;
 use porcini_tests::golden;
 use porcini_tests::host::TestHost;
@@ -26,7 +25,7 @@ macro_rules! sweep {
         fn $test() {
             on_engine_thread(|| {
                 let host = Rc::new(TestHost::default());
-                let mut interpreter = golden::interpreter(host, (Isa::Baseline, 1), 0);
+                let mut interpreter = golden::interpreter(host, golden::BASELINE, 0);
                 let mut shows = |text: &str, want: Vec<$t>| {
                     let list: Vec<String> = want.iter().map(ToString::to_string).collect();
                     let shown = interpreter.execute(text, "sweep").unwrap().text;

@@ -2,7 +2,6 @@
 
 use std::rc::Rc;
 
-use porcini_core::backend::interp::Isa;
 use porcini_script::{Completeness, Error, ErrorKind, Interpreter, on_engine_thread};
 use porcini_tests::golden;
 use porcini_tests::host::TestHost;
@@ -10,7 +9,7 @@ use porcini_tests::host::TestHost;
 fn with_interpreter(test: impl FnOnce(&mut Interpreter) + Send) {
     on_engine_thread(|| {
         let host = Rc::new(TestHost::default());
-        let mut interpreter = golden::interpreter(host, (Isa::Baseline, 1), 0);
+        let mut interpreter = golden::interpreter(host, golden::BASELINE, 0);
         test(&mut interpreter);
         assert_eq!(shows(&mut interpreter, "FloatC(1) + 1"), "[2]");
     });

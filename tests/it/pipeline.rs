@@ -7,7 +7,7 @@ mod numbers;
 mod scatter;
 mod sessions;
 
-use porcini_core::backend::interp::Isa;
+use porcini_core::backend::isa::Isa;
 use porcini_core::eval::cache::CacheResult;
 use porcini_core::{Array, DType, DeviceChoice, Scalar, Session};
 

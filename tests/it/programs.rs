@@ -7,7 +7,7 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, OnceLock};
 
-use porcini_core::backend::interp::Isa;
+use porcini_core::backend::isa::Isa;
 use porcini_core::{DeviceChoice, Runtime, Session};
 use porcini_tests::data::Values;
 use porcini_tests::generate::generate;
@@ -23,17 +23,19 @@ struct Device {
     runtime: Arc<Runtime>,
 }
 
-/// Every width that this processor has, and the widest on two threads.
+/// The interpreter and the compiler at every width that this processor has, on one thread or two.
 fn devices() -> &'static [Device] {
     static DEVICES: OnceLock<Vec<Device>> = OnceLock::new();
     DEVICES.get_or_init(|| {
-        let widths = Isa::ALL.into_iter().filter(|isa| isa.is_available());
-        let choices = widths.map(|isa| (isa, 1)).chain([(Isa::detect(), 2)]);
-        let open = |(isa, threads): (Isa, usize)| Device {
-            name: format!("{isa}, {threads} threads"),
-            runtime: Runtime::new(DeviceChoice::Interp(isa), threads, None).unwrap(),
+        let widths = || Isa::ALL.into_iter().filter(|isa| isa.is_available());
+        let interpreters = widths().map(DeviceChoice::Interp).zip([1, 2, 1]);
+        let compilers = widths().filter(|&isa| isa != Isa::Baseline).map(DeviceChoice::Compiled);
+        let compilers = compilers.flat_map(|choice| [(choice, 1), (choice, 2)]);
+        let open = |(choice, threads)| Device {
+            name: format!("{choice:?}, {threads} threads"),
+            runtime: Runtime::new(choice, threads, None).unwrap(),
         };
-        choices.map(open).collect()
+        interpreters.chain(compilers).map(open).collect()
     })
 }
 

@@ -21,7 +21,7 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::sync::Arc;
 
-use porcini_core::backend::interp::Isa;
+use porcini_core::backend::isa::Isa;
 use porcini_core::{DeviceChoice, Runtime};
 use porcini_script::{Completeness, Interpreter, Options, on_engine_thread};
 
@@ -37,19 +37,30 @@ const WIDTH: usize = 110;
 const MARKS: [(&str, Stream); 3] =
     [("//=>", Stream::Out), ("//!>", Stream::Log), ("//~", Stream::Error)];
 
-/// The ways in which every session runs: what this processor can do, on one and two threads.
-pub fn configurations() -> Vec<(Isa, usize)> {
-    let available = Isa::ALL.into_iter().filter(|isa| isa.is_available());
-    available.flat_map(|isa| [(isa, 1), (isa, 2)]).collect()
+/// The interpreter as every processor has it.
+pub const BASELINE: (DeviceChoice, usize) = (DeviceChoice::Interp(Isa::Baseline), 1);
+
+/// The ways in which every session runs: interpreted and compiled, by what this processor can do, on one
+/// thread and two.
+pub fn configurations() -> Vec<(DeviceChoice, usize)> {
+    let available = || Isa::ALL.into_iter().filter(|isa| isa.is_available());
+    let interpreters = available().map(DeviceChoice::Interp).zip([1, 2, 1]);
+    let compilers = available().filter(|&isa| isa != Isa::Baseline).map(DeviceChoice::Compiled);
+    let compilers = compilers.flat_map(|choice| [(choice, 1), (choice, 2)]);
+    interpreters.chain(compilers).collect()
 }
 
 /// An interpreter for tests.
 ///
 /// # Panics
 /// If the configuration is not available.
-pub fn interpreter(host: Rc<TestHost>, (isa, threads): (Isa, usize), log_level: u8) -> Interpreter {
+pub fn interpreter(
+    host: Rc<TestHost>,
+    (device, threads): (DeviceChoice, usize),
+    log_level: u8,
+) -> Interpreter {
     let options = Options {
-        device: DeviceChoice::Interp(isa),
+        device,
         threads: Some(threads),
         log_level,
         memory_limit: Some(MEMORY_LIMIT),
@@ -93,7 +104,7 @@ impl Session {
         };
         text.lines().for_each(|line| session.direct(line));
         let host = Rc::new(TestHost::default());
-        let splitter = interpreter(host, (Isa::Baseline, 1), 0);
+        let splitter = interpreter(host, BASELINE, 0);
         session.split(&text, &splitter);
         session
     }
@@ -153,7 +164,7 @@ impl Session {
     }
 
     /// Runs the session; what each cell showed.
-    fn run(&self, configuration: (Isa, usize)) -> Vec<Vec<Shown>> {
+    fn run(&self, configuration: (DeviceChoice, usize)) -> Vec<Vec<Shown>> {
         let host = Rc::new(TestHost::new(self.arguments.clone(), sessions().join("modules")));
         let mut interpreter = interpreter(host.clone(), configuration, self.log_level);
         let mut shown = Vec::new();
@@ -266,10 +277,10 @@ pub fn check(path: &Path) -> Vec<String> {
                 session = Session::read(path);
             }
             // What fails everywhere is told once.
-            let (isa, threads) = configuration;
+            let (device, threads) = configuration;
             for failure in session.compare(&shown) {
                 if !failures.iter().any(|known: &String| known.ends_with(&failure)) {
-                    failures.push(format!("on {isa}, {threads} threads: {failure}"));
+                    failures.push(format!("on {device:?}, {threads} threads: {failure}"));
                 }
             }
         }
@@ -417,13 +428,28 @@ fn redact(text: &str) -> String {
         }
         words.push(if is_hexadecimal(word) { "_".into() } else { word.into() });
     }
-    let text = words.join(" ");
-    match text.split_once("(interp, ") {
-        Some((before, after)) => {
-            let rest = after.split_once(')').map_or("", |(_, rest)| rest);
-            format!("{before}(_){rest}")
-        }
-        None => text,
+    redact_code(&redact_device(&words.join(" ")))
+}
+
+/// `cpu (AVX-512, 2 threads)`, `cpu (interp, baseline, 1 thread)`
+fn redact_device(text: &str) -> String {
+    let device = text.find("cpu (").and_then(|start| {
+        let end = start + text[start..].find(')')?;
+        text[start..end].contains(" thread").then_some((start, end))
+    });
+    device.map_or_else(
+        || text.to_string(),
+        |(start, end)| format!("{}cpu (_{}", &text[..start], &text[end..]),
+    )
+}
+
+/// `1.2 KiB of code, 29 registers, 0 spills`
+fn redact_code(text: &str) -> String {
+    let code = text.split_once(" of code, ");
+    let size = code.and_then(|(before, after)| Some((before.rsplit_once(", ")?.0, after)));
+    match size {
+        Some((before, after)) if after.ends_with(" spills") => format!("{before}, _ of code"),
+        _ => text.to_string(),
     }
 }
 
@@ -443,6 +469,11 @@ mod tests {
         assert_eq!(redact("jit: 12.5 ms, 3 registers"), "jit: _ us, 3 registers");
         assert_eq!(redact("kernel 0123456789abcdef0123456789abcdef: x"), "kernel _ x");
         assert_eq!(redact("Device : cpu (interp, AVX-512, 2 threads)"), "Device : cpu (_)");
+        assert_eq!(redact("cpu (AVX2, 1 thread)"), "cpu (_)");
+        assert_eq!(
+            redact("jit: 3 us, 1.2 KiB of code, 9 registers, 0 spills"),
+            "jit: _ us, _ of code"
+        );
         assert_eq!(redact("[1, 2]"), "[1, 2]");
     }
 

@@ -3,7 +3,8 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use porcini_core::Result;
-use porcini_core::backend::interp::{Interp, Isa};
+use porcini_core::backend::interp::Interp;
+use porcini_core::backend::isa::Isa;
 use porcini_core::backend::{Backend, Executable, Memory};
 use porcini_core::ir::kernel::{Kernel, LiteralMode};
 

@@ -1,12 +1,17 @@
 //! Devices behind one trait: lower, launch, memory. The only place that names concrete backends.
 
+#[cfg(all(target_arch = "x86_64", unix))]
+pub mod cpu;
 pub mod cuda;
 pub mod host;
 pub mod interp;
+pub mod isa;
 pub mod pool;
+pub(crate) mod reduce;
 
 use std::sync::Arc;
 
+use self::isa::Isa;
 use crate::error::{Error, Result};
 use crate::ir::kernel::{Kernel, LiteralMode, ParamBlock};
 
@@ -20,6 +25,15 @@ pub trait Backend: Send + Sync {
     /// # Errors
     /// A resource that the device lacks; the session stays usable.
     fn lower(&self, kernel: &Kernel, mode: LiteralMode) -> Result<Arc<dyn Executable>>;
+
+    /// The machine code of a kernel as text, each instruction under the kernel's instruction that it
+    /// belongs to; `None` if the device runs no machine code of ours.
+    ///
+    /// # Errors
+    /// As for [`Backend::lower`].
+    fn disassemble(&self, _kernel: &Kernel, _mode: LiteralMode) -> Result<Option<String>> {
+        Ok(None)
+    }
 
     /// The memory of the device.
     fn memory(&self) -> &dyn Memory;
@@ -89,10 +103,12 @@ pub enum DeviceChoice {
     /// The best one that answers.
     #[default]
     Auto,
-    /// The processor.
+    /// The processor, by the compiler where it has the instructions, else by the interpreter.
     Cpu,
+    /// The compiler for a given instruction set.
+    Compiled(Isa),
     /// The interpreter at a given width.
-    Interp(interp::Isa),
+    Interp(Isa),
     /// An NVIDIA GPU by number.
     Cuda(u32),
 }
@@ -124,8 +140,10 @@ impl std::str::FromStr for DeviceChoice {
 pub fn open(choice: DeviceChoice, threads: usize) -> Result<Arc<dyn Backend>> {
     match choice {
         DeviceChoice::Auto | DeviceChoice::Cpu => {
-            Ok(Arc::new(interp::Interp::new(interp::Isa::detect(), threads)))
+            let isa = Isa::detect();
+            compiled(isa, threads).or_else(|_| Ok(Arc::new(interp::Interp::new(isa, threads))))
         }
+        DeviceChoice::Compiled(isa) => compiled(isa, threads),
         DeviceChoice::Interp(isa) if isa.is_available() => {
             Ok(Arc::new(interp::Interp::new(isa, threads)))
         }
@@ -138,4 +156,19 @@ pub fn open(choice: DeviceChoice, threads: usize) -> Result<Arc<dyn Backend>> {
             reason: "this version runs on the CPU; use --device cpu or auto".into(),
         }),
     }
+}
+
+/// The compiler for an instruction set.
+fn compiled(isa: Isa, threads: usize) -> Result<Arc<dyn Backend>> {
+    #[cfg(all(target_arch = "x86_64", unix))]
+    if isa != Isa::Baseline && isa.is_available() {
+        return Ok(Arc::new(cpu::Cpu::new(isa, threads)));
+    }
+    let _ = threads;
+    Err(Error::NoDevice {
+        name: format!("cpu ({isa})"),
+        reason:
+            "the compiler makes AVX-512 and AVX2 code, and this processor lacks the instructions"
+                .into(),
+    })
 }

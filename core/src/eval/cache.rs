@@ -20,6 +20,16 @@ pub enum CacheResult {
     Miss,
 }
 
+/// An executable as the cache gives it.
+pub struct Found {
+    /// The code.
+    pub executable: Arc<dyn Executable>,
+    /// How it was found.
+    pub result: CacheResult,
+    /// What it makes of literals.
+    pub mode: LiteralMode,
+}
+
 /// Executables of one device.
 #[derive(Default)]
 pub struct Cache {
@@ -45,20 +55,19 @@ impl Cache {
     ///
     /// # Errors
     /// What the backend's compiler says; remembered for the same structure.
-    pub fn get(
-        &mut self,
-        kernel: &Kernel,
-        backend: &dyn Backend,
-    ) -> Result<(Arc<dyn Executable>, CacheResult)> {
+    pub fn get(&mut self, kernel: &Kernel, backend: &dyn Backend) -> Result<Found> {
+        let hit = |executable: &Arc<dyn Executable>, mode| {
+            Ok(Found { executable: executable.clone(), result: CacheResult::Hit, mode })
+        };
         let values = || kernel.literals.iter().map(|&(_, bits)| bits);
         let mode = match self.entries.get(&kernel.hash) {
             Some(Entry::Parametric { executable }) => {
-                return Ok((executable.clone(), CacheResult::Hit));
+                return hit(executable, LiteralMode::Parameter);
             }
             Some(Entry::Embedded { literals, executable })
                 if values().eq(literals.iter().copied()) =>
             {
-                return Ok((executable.clone(), CacheResult::Hit));
+                return hit(executable, LiteralMode::Embedded);
             }
             Some(Entry::Failed { error }) => return Err(error.clone()),
             Some(Entry::Embedded { .. }) => LiteralMode::Parameter,
@@ -77,7 +86,7 @@ impl Cache {
             Err(error) => Entry::Failed { error: error.clone() },
         };
         self.entries.insert(kernel.hash, entry);
-        Ok((compiled?, CacheResult::Miss))
+        Ok(Found { executable: compiled?, result: CacheResult::Miss, mode })
     }
 
     /// Number of structures known.

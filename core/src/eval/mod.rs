@@ -17,11 +17,11 @@ use crate::backend::{Backend, OutOfBounds};
 use crate::buffer::Buffer;
 use crate::error::{Error, Result};
 use crate::interrupt;
-use crate::ir::kernel::{Access, Kernel, ParamBlock};
+use crate::ir::kernel::{Access, Kernel, LiteralMode, ParamBlock};
 use crate::ir::table::Table;
 use crate::ir::var::{Kind, VarId};
 use crate::log::Log;
-use cache::{Cache, CacheResult};
+use cache::{Cache, CacheResult, Found};
 use history::{History, LaunchRecord};
 use schedule::{Binding, Keep, Launch, Scratch, schedule};
 
@@ -132,10 +132,13 @@ impl Evaluator<'_> {
             format!("eval(): launching kernel (n={n}, in={inputs}, out={outputs}, ops={ops})")
         });
         let start = (self.clock)();
-        let (executable, cache) = self.cache.get(kernel, self.backend)?;
+        let Found { executable, result: cache, mode } = self.cache.get(kernel, self.backend)?;
         let compile_time = (self.clock)().saturating_sub(start);
         let code = executable.statistics();
         self.log_compilation(kernel, cache, compile_time, code);
+        if cache == CacheResult::Miss && self.log.enabled(5) {
+            self.log_machine_code(kernel, mode)?;
+        }
 
         let start = (self.clock)();
         let params = ParamBlock::new(kernel, launch.size, &addresses);
@@ -287,6 +290,15 @@ impl Evaluator<'_> {
         if cache == CacheResult::Miss {
             self.say(3, || format!("kernel {}:\n{kernel}", kernel.hash).trim_end().into());
         }
+    }
+}
+
+impl Evaluator<'_> {
+    fn log_machine_code(&self, kernel: &Kernel, mode: LiteralMode) -> Result<()> {
+        if let Some(text) = self.backend.disassemble(kernel, mode)? {
+            self.say(5, || format!("machine code {}:\n{}", kernel.hash, text.trim_end()));
+        }
+        Ok(())
     }
 }
 

@@ -99,35 +99,42 @@ pub fn ptx_literal(dtype: DType, bits: u64) -> String {
     }
 }
 
+impl Kernel {
+    /// An instruction as listings show it: `%3: f32 = add %1, %2    // r12`.
+    pub fn instruction(&self, i: usize) -> String {
+        let inst = &self.insts[i];
+        let mut text = format!("%{i}: {} = ", inst.dtype);
+        match inst.code {
+            Code::Literal(slot) => {
+                let (dtype, bits) = self.literals[slot as usize];
+                let _ = write!(text, "literal {}", dtype.decode(bits));
+            }
+            Code::Constant(bits) => {
+                let _ = write!(text, "constant {}", inst.dtype.decode(bits));
+            }
+            Code::Index => text.push_str("index"),
+            Code::Op(op) => text.push_str(op.name()),
+            Code::Load(buffer) => {
+                let _ = write!(text, "load {buffer}");
+            }
+            Code::Gather { source, .. } => {
+                let _ = write!(text, "gather {source}");
+            }
+        }
+        for (k, arg) in inst.args().enumerate() {
+            let _ = write!(text, "{} {arg}", if k == 0 { "" } else { "," });
+        }
+        format!("{text:<42}// r{}", inst.serial)
+    }
+}
+
 impl fmt::Display for Kernel {
-    /// One line per instruction: `%3: f32 = add %1, %2    // r12`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (i, inst) in self.insts.iter().enumerate() {
+        for i in 0..self.insts.len() {
             if i == self.n_uniform {
                 writeln!(f, "each lane:")?;
             }
-            let mut text = format!("  %{i}: {} = ", inst.dtype);
-            match inst.code {
-                Code::Literal(slot) => {
-                    let (dtype, bits) = self.literals[slot as usize];
-                    let _ = write!(text, "literal {}", dtype.decode(bits));
-                }
-                Code::Constant(bits) => {
-                    let _ = write!(text, "constant {}", inst.dtype.decode(bits));
-                }
-                Code::Index => text.push_str("index"),
-                Code::Op(op) => text.push_str(op.name()),
-                Code::Load(buffer) => {
-                    let _ = write!(text, "load {buffer}");
-                }
-                Code::Gather { source, .. } => {
-                    let _ = write!(text, "gather {source}");
-                }
-            }
-            for (k, arg) in inst.args().enumerate() {
-                let _ = write!(text, "{} {arg}", if k == 0 { "" } else { "," });
-            }
-            writeln!(f, "{text:<44}// r{}", inst.serial)?;
+            writeln!(f, "  {}", self.instruction(i))?;
         }
         for end in &self.ends {
             match end {

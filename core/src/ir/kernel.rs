@@ -155,6 +155,17 @@ pub enum End {
     },
 }
 
+impl End {
+    /// The values that it uses.
+    pub fn values(&self) -> impl Iterator<Item = Reg> + use<> {
+        let values = match *self {
+            Self::Store { value, .. } | Self::Reduce { value, .. } => [Some(value), None, None],
+            Self::Scatter { value, index, active, .. } => [Some(value), Some(index), active],
+        };
+        values.into_iter().flatten()
+    }
+}
+
 /// A buffer parameter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BufferParam {

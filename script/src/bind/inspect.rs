@@ -4,12 +4,12 @@ use std::any::TypeId;
 use std::fmt::Write as _;
 
 use comfy_table::{LineStyle, Table, TableStyle};
-use porcini_core::Array;
 use porcini_core::alloc::Bytes;
 use porcini_core::backend::cuda;
 use porcini_core::eval::cache::CacheResult;
 use porcini_core::inspect::{Rows, Whos};
 use porcini_core::ir::kernel::LiteralMode;
+use porcini_core::{Array, Session};
 use rhai::{Dynamic, Map};
 
 use super::Registry;
@@ -232,22 +232,34 @@ fn programs(registry: &mut Registry<'_>) {
         "(x)",
         "The PTX of the kernels that would compute x, for sm_75; needs no GPU.",
     );
-    program(registry, "ptx", |plan| {
-        plan.launches
-            .iter()
-            .map(|launch| cuda::lower(&launch.kernel, LiteralMode::Embedded, cuda::Target::SM_75))
-            .collect::<Vec<_>>()
-            .join("\n")
+    program(registry, "ptx", |_, plan| {
+        let ptx = |launch: &porcini_core::eval::schedule::Launch| {
+            cuda::lower(&launch.kernel, LiteralMode::Embedded, cuda::Target::SM_75)
+        };
+        Ok(plan.launches.iter().map(ptx).collect::<Vec<_>>().join("\n"))
+    });
+    registry.doc(
+        "asm",
+        "(x)",
+        "The machine code of the kernels that would compute x on this device, each instruction below the \
+         line of ir(x) that it belongs to.",
+    );
+    program(registry, "asm", |session, plan| {
+        let text = session.disassemble(plan).or_fault()?;
+        text.ok_or_else(|| {
+            let device = session.device_name();
+            fault(format!("asm: {device} has no machine code to show; ir(x) shows its kernels"))
+        })
     });
     registry.doc("ir", "(x)", "The kernels that would compute x, in the backends' common form.");
-    program(registry, "ir", |plan| {
+    program(registry, "ir", |_, plan| {
         let kernels = plan.launches.iter().enumerate();
-        kernels
+        Ok(kernels
             .map(|(i, launch)| format!("kernel {i} (n={}):\n{}", launch.size, launch.kernel))
-            .collect()
+            .collect())
     });
     registry.doc("explain", "(x)", "What evaluating x would launch: one line a kernel.");
-    program(registry, "explain", |plan| {
+    program(registry, "explain", |_, plan| {
         let mut text = String::new();
         for (i, launch) in plan.launches.iter().enumerate() {
             let kernel = &launch.kernel;
@@ -258,7 +270,7 @@ fn programs(registry: &mut Registry<'_>) {
                 launch.size, kernel.n_ops, kernel.n_uniform
             );
         }
-        text
+        Ok(text)
     });
     registry.doc("graphviz", "(x)", "The trace that x depends on, in the DOT language.");
     registry.on_array("graphviz", 1, |_, _, array, _| {
@@ -269,7 +281,7 @@ fn programs(registry: &mut Registry<'_>) {
 fn program(
     registry: &mut Registry<'_>,
     name: &'static str,
-    show: fn(&porcini_core::eval::schedule::Plan) -> String,
+    show: fn(&Session, &porcini_core::eval::schedule::Plan) -> Result<String>,
 ) {
     registry.any(name, 1, move |context, _, args| {
         let array = args[0].read_lock::<ArrayRef>().map(|array| array.clone());
@@ -281,6 +293,6 @@ fn program(
         if plan.launches.is_empty() {
             return Ok("nothing to compile: the value is known already".to_string());
         }
-        Ok(show(&plan).trim_end().to_string())
+        Ok(show(&context.session, &plan)?.trim_end().to_string())
     });
 }

@@ -5,9 +5,9 @@ use std::collections::HashMap;
 
 use super::lower::{Accessed, Action, Number, Place, Program, small};
 use super::memory_steps::{Access, Failure};
-use super::reduce::Accumulators;
 use super::steps::{Lanes, Step, broadcast};
 use crate::backend::host::pointer;
+use crate::backend::reduce::Accumulators;
 use crate::interrupt;
 use crate::ir::kernel::WORD_LANE_BASE;
 

@@ -6,9 +6,9 @@ use std::sync::{Arc, PoisonError};
 use super::block::{Shared, Worker};
 use super::lower::{Action, Program};
 use super::memory_steps::Failure;
-use super::reduce::{self, CHUNK, Fold};
 use crate::backend::host::HostMemory;
 use crate::backend::pool::{Claims, Pool};
+use crate::backend::reduce::{self, CHUNK, Fold, finish_chunk};
 use crate::backend::{CodeStatistics, Executable, Memory, OutOfBounds};
 use crate::error::{Error, Result};
 use crate::ir::kernel::ParamBlock;
@@ -119,8 +119,10 @@ impl Launch {
             if !self.run_chunk(worker, first, last) {
                 return false;
             }
-            for (fold, accumulators) in folds.iter_mut().zip(&worker.accumulators) {
-                fold.push(accumulators);
+            for ((fold, accumulators), r) in
+                folds.iter_mut().zip(&worker.accumulators).zip(reductions)
+            {
+                fold.push(finish_chunk(r.op, r.dtype, *accumulators));
             }
             first = last;
         }

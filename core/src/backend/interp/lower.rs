@@ -5,10 +5,10 @@
 //! thread with one lane and then repeated over a whole slot.
 #![deny(clippy::wildcard_enum_match_arm)]
 
-use super::Isa;
 use super::memory_steps::{AccessFn, gather_step, scatter_step};
-use super::reduce::{Accumulate, accumulate_step};
 use super::steps::{Step, broadcast, copying, elementwise, lane_number};
+use crate::backend::isa::Isa;
+use crate::backend::reduce::{Accumulate, accumulate_step};
 use crate::dtype::DType;
 use crate::error::{Error, Result};
 use crate::interrupt;
@@ -393,16 +393,8 @@ fn last_uses(kernel: &Kernel) -> Vec<usize> {
             last[arg.index()] = i;
         }
     }
-    let mut by_end = |reg: Reg| last[reg.index()] = kernel.insts.len();
-    for end in &kernel.ends {
-        match *end {
-            End::Store { value, .. } | End::Reduce { value, .. } => by_end(value),
-            End::Scatter { value, index, active, .. } => {
-                by_end(value);
-                by_end(index);
-                active.into_iter().for_each(&mut by_end);
-            }
-        }
+    for reg in kernel.ends.iter().flat_map(End::values) {
+        last[reg.index()] = kernel.insts.len();
     }
     last
 }

@@ -8,76 +8,16 @@ mod block;
 mod launch;
 mod lower;
 mod memory_steps;
-mod reduce;
 mod steps;
 
-use std::fmt;
 use std::sync::Arc;
 
 use super::host::HostMemory;
+use super::isa::Isa;
 use super::pool::Pool;
 use super::{Backend, Executable, Memory};
 use crate::error::Result;
 use crate::ir::kernel::{Kernel, LiteralMode};
-
-/// The instruction set that the loops are compiled for; results are the same bits on all.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Isa {
-    /// What every processor of the architecture has.
-    Baseline,
-    /// AVX2 with FMA and BMI.
-    Avx2,
-    /// AVX-512 F, DQ, VL, BW, CD.
-    Avx512,
-}
-
-impl Isa {
-    /// Every instruction set.
-    pub const ALL: [Self; 3] = [Self::Baseline, Self::Avx2, Self::Avx512];
-
-    /// The best one that this processor has.
-    pub fn detect() -> Self {
-        Self::ALL.into_iter().rev().find(|isa| isa.is_available()).unwrap_or(Self::Baseline)
-    }
-
-    /// Whether this processor (and the operating system) has it.
-    pub fn is_available(self) -> bool {
-        #[cfg(target_arch = "x86_64")]
-        {
-            let avx2 = is_x86_feature_detected!("avx2")
-                && is_x86_feature_detected!("fma")
-                && is_x86_feature_detected!("bmi1")
-                && is_x86_feature_detected!("bmi2")
-                && is_x86_feature_detected!("lzcnt")
-                && is_x86_feature_detected!("popcnt");
-            let avx512 = avx2
-                && is_x86_feature_detected!("avx512f")
-                && is_x86_feature_detected!("avx512dq")
-                && is_x86_feature_detected!("avx512vl")
-                && is_x86_feature_detected!("avx512bw")
-                && is_x86_feature_detected!("avx512cd");
-            match self {
-                Self::Baseline => true,
-                Self::Avx2 => avx2,
-                Self::Avx512 => avx512,
-            }
-        }
-        #[cfg(not(target_arch = "x86_64"))]
-        {
-            self == Self::Baseline
-        }
-    }
-}
-
-impl fmt::Display for Isa {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Baseline => "baseline",
-            Self::Avx2 => "AVX2",
-            Self::Avx512 => "AVX-512",
-        })
-    }
-}
 
 /// The interpreter as a device.
 pub struct Interp {
@@ -89,7 +29,12 @@ pub struct Interp {
 impl Interp {
     /// An interpreter that runs on `threads` threads; `isa` must be available.
     pub fn new(isa: Isa, threads: usize) -> Self {
-        Self { isa, pool: Arc::new(Pool::new(threads)), memory: HostMemory }
+        Self::with_pool(isa, Arc::new(Pool::new(threads)))
+    }
+
+    /// An interpreter that runs on the threads of `pool`; `isa` must be available.
+    pub fn with_pool(isa: Isa, pool: Arc<Pool>) -> Self {
+        Self { isa, pool, memory: HostMemory }
     }
 }
 

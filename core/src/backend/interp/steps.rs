@@ -4,7 +4,7 @@
 //! lowering gives a step a destination of its own, so the loops vectorise without overlap checks.
 #![expect(unsafe_code, reason = "lanes are addressed by raw pointers into blocks and buffers")]
 
-use super::Isa;
+use crate::backend::isa::Isa;
 use crate::dtype::{DType, Element};
 use crate::ir::op::{Op, OpVisitor, Shape};
 use crate::ir::scalar::{CastFrom, Lane, visible_bits, with_lane};

@@ -12,9 +12,9 @@ use crate::ir::op::{Op, OpVisitor, ReduceOp};
 use crate::ir::scalar::{Lane, apply_bits, identity_bits, with_lane};
 
 /// Lanes in a chunk.
-pub(super) const CHUNK: usize = 4096;
+pub(crate) const CHUNK: usize = 4096;
 /// Accumulators in a chunk.
-pub(super) const ACCUMULATORS: usize = 32;
+pub(crate) const ACCUMULATORS: usize = 32;
 
 /// One chunk's accumulators, as bit patterns of the result type in 64-bit words.
 pub(super) type Accumulators = [u64; ACCUMULATORS];
@@ -100,6 +100,42 @@ pub(super) fn finish_chunk(op: ReduceOp, dtype: DType, mut values: Accumulators)
     values[0]
 }
 
+/// The result of a chunk whose accumulators lie in memory as lanes.
+///
+/// # Safety
+/// The pointer must be valid for [`ACCUMULATORS`] values of the type.
+pub(super) type Finish = unsafe fn(*const u8) -> u64;
+
+/// # Safety
+/// As for [`Finish`].
+unsafe fn finish_lanes<T: Lane, const OP: u8>(accumulators: *const u8) -> u64 {
+    let op = const { Op::from_number(OP) };
+    // SAFETY: passed on to the caller; no alignment is needed.
+    let mut values = unsafe { accumulators.cast::<[T; ACCUMULATORS]>().read_unaligned() };
+    for half in [16, 8, 4, 2, 1] {
+        for i in 0..half {
+            values[i] = T::apply(op, values[i], values[i + half], values[i + half]);
+        }
+    }
+    values[0].to_bits64()
+}
+
+struct PickFinish<T>(PhantomData<T>);
+
+impl<T: Lane> OpVisitor for PickFinish<T> {
+    type Output = Finish;
+    fn visit<const OP: u8>(&self) -> Finish {
+        finish_lanes::<T, OP>
+    }
+}
+
+/// How the accumulators of `op` over numbers of type `dtype` combine.
+pub(super) fn finish_step(op: ReduceOp, dtype: DType) -> Finish {
+    with_lane!(dtype,
+        T => op.combine().specialize(&PickFinish::<T>(PhantomData)),
+        mask => op.combine().specialize(&PickFinish::<bool>(PhantomData)))
+}
+
 /// The results of chunks in order, combined as they come: a stack of complete subtrees, so memory is
 /// the logarithm of their number.
 pub(super) struct Fold {
@@ -115,9 +151,8 @@ impl Fold {
         Self { op, dtype, n: 0, subtrees: Vec::new() }
     }
 
-    /// Adds the next chunk.
-    pub(super) fn push(&mut self, accumulators: &Accumulators) {
-        let mut result = finish_chunk(self.op, self.dtype, *accumulators);
+    /// Adds the next chunk's result.
+    pub(super) fn push(&mut self, mut result: u64) {
         // As many subtrees end here as a carry runs through bits.
         for _ in 0..self.n.trailing_ones() {
             if let Some(left) = self.subtrees.pop() {
@@ -154,7 +189,7 @@ pub(super) fn finish(op: ReduceOp, dtype: DType, mut chunks: Vec<u64>) -> u64 {
     chunks.first().copied().unwrap_or_else(|| identity_bits(op, dtype))
 }
 
-fn combine(op: ReduceOp, dtype: DType, a: u64, b: u64) -> u64 {
+pub(super) fn combine(op: ReduceOp, dtype: DType, a: u64, b: u64) -> u64 {
     apply_bits(op.combine(), dtype, dtype, [a, b, b])
 }
 
@@ -172,7 +207,8 @@ mod tests {
         };
         for n in 0..70 {
             let mut fold = Fold::new(ReduceOp::Sum, DType::F64);
-            (0..n).for_each(|i| fold.push(&chunk(i).0));
+            let result = |i| finish_chunk(ReduceOp::Sum, DType::F64, chunk(i).0);
+            (0..n).for_each(|i| fold.push(result(i)));
             let results = (0..n).map(|i| chunk(i).1).collect();
             assert_eq!(fold.finish(), finish(ReduceOp::Sum, DType::F64, results), "{n} chunks");
         }

@@ -1,0 +1,283 @@
+//! Executable memory that is never writable and executable at one address.
+//!
+//! Chunks of an anonymous file are mapped twice, once to write and once to run; kernels share a chunk.
+//! Where the system refuses that, every kernel gets pages of its own that become executable when they
+//! are written. Where it refuses that too, there is no executable memory, and the caller interprets.
+#![expect(unsafe_code, reason = "maps memory and writes code into it")]
+
+use std::ffi::c_void;
+use std::ptr::NonNull;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use rustix::mm::{MapFlags, MprotectFlags, ProtFlags, mmap, mmap_anonymous, mprotect, munmap};
+
+/// Bytes of a chunk, unless a kernel needs more.
+const CHUNK: usize = 1 << 20;
+/// Kernels start on a cache line, as their constants expect.
+const ALIGNMENT: usize = 64;
+
+/// Ways to get executable memory, the preferred one first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mapping {
+    /// Two views of one file.
+    Dual,
+    /// One view, first writable and then executable.
+    Protected,
+}
+
+/// What an arena may use.
+#[derive(Clone, Debug)]
+pub struct ArenaLimits {
+    /// Ways to try.
+    pub mappings: Vec<Mapping>,
+    /// Bytes in all; kernels beyond are interpreted.
+    pub bytes: usize,
+}
+
+impl Default for ArenaLimits {
+    fn default() -> Self {
+        Self { mappings: vec![Mapping::Dual, Mapping::Protected], bytes: 1 << 30 }
+    }
+}
+
+/// Memory for machine code.
+pub(super) struct Arena {
+    limits: ArenaLimits,
+    chunks: Mutex<Vec<Chunk>>,
+}
+
+/// Mapped memory and its free ranges.
+struct Chunk {
+    write: NonNull<c_void>,
+    run: NonNull<c_void>,
+    bytes: usize,
+    /// Start and length, by start; never adjacent.
+    free: Vec<(usize, usize)>,
+}
+
+// SAFETY: a chunk is memory at an address; who writes or runs what is settled by `Arena`.
+unsafe impl Send for Chunk {}
+
+/// A block of code; freed when dropped.
+pub(super) struct Block {
+    arena: Arc<Arena>,
+    address: usize,
+    bytes: usize,
+}
+
+impl Block {
+    /// Where the code runs.
+    pub(super) fn address(&self) -> usize {
+        self.address
+    }
+}
+
+impl Arena {
+    pub(super) fn new(limits: ArenaLimits) -> Arc<Self> {
+        Arc::new(Self { limits, chunks: Mutex::default() })
+    }
+
+    /// A block with this code; `None` where the system gives no executable memory, or no more.
+    pub(super) fn place(self: &Arc<Self>, code: &[u8]) -> Option<Block> {
+        let bytes = code.len().checked_next_multiple_of(ALIGNMENT)?.max(ALIGNMENT);
+        let mut chunks = self.chunks.lock().unwrap_or_else(PoisonError::into_inner);
+        let address = match chunks.iter_mut().find_map(|chunk| chunk.place(bytes, code)) {
+            Some(address) => address,
+            None => {
+                let mapped: usize = chunks.iter().map(|chunk| chunk.bytes).sum();
+                let room = self.limits.bytes.saturating_sub(mapped);
+                let mut ways = self.limits.mappings.iter();
+                let chunk = ways.find_map(|way| Chunk::map(*way, bytes, code, room))?;
+                let address = chunk.run.as_ptr().expose_provenance();
+                chunks.push(chunk);
+                address
+            }
+        };
+        Some(Block { arena: self.clone(), address, bytes })
+    }
+
+    fn free(&self, address: usize, bytes: usize) {
+        let mut chunks = self.chunks.lock().unwrap_or_else(PoisonError::into_inner);
+        let found = chunks.iter_mut().position(|chunk| chunk.give_back(address, bytes));
+        // One empty chunk is kept for the next kernel.
+        if let Some(i) = found
+            && chunks[i].is_empty()
+            && (chunks[i].write == chunks[i].run || chunks.len() > 1)
+        {
+            drop(chunks.swap_remove(i));
+        }
+    }
+
+    /// Bytes mapped.
+    #[cfg(test)]
+    fn mapped(&self) -> usize {
+        self.chunks.lock().unwrap().iter().map(|chunk| chunk.bytes).sum()
+    }
+}
+
+impl Drop for Block {
+    fn drop(&mut self) {
+        self.arena.free(self.address, self.bytes);
+    }
+}
+
+impl Chunk {
+    /// A chunk that begins with a block of code.
+    fn map(way: Mapping, bytes: usize, code: &[u8], room: usize) -> Option<Self> {
+        let page = rustix::param::page_size();
+        let least = bytes.checked_next_multiple_of(page)?;
+        if least > room {
+            return None;
+        }
+        match way {
+            Mapping::Dual => {
+                let size = least.max(CHUNK.min(room / page * page));
+                let mut chunk = Self::dual(size)?;
+                chunk.place(bytes, code)?;
+                Some(chunk)
+            }
+            Mapping::Protected => Self::protected(least, code),
+        }
+    }
+
+    #[cfg(target_os = "linux")]
+    fn dual(bytes: usize) -> Option<Self> {
+        use rustix::fs::{MemfdFlags, ftruncate, memfd_create};
+        let file = memfd_create("porcini-code", MemfdFlags::CLOEXEC).ok()?;
+        ftruncate(&file, bytes as u64).ok()?;
+        let map = |protection| {
+            // SAFETY: a new mapping of our own file at an address that the system chooses.
+            let address = unsafe {
+                mmap(std::ptr::null_mut(), bytes, protection, MapFlags::SHARED, &file, 0)
+            };
+            address.ok().and_then(NonNull::new)
+        };
+        let write = map(ProtFlags::READ | ProtFlags::WRITE)?;
+        let Some(run) = map(ProtFlags::READ | ProtFlags::EXEC) else {
+            // SAFETY: nobody knows of the mapping.
+            let _ = unsafe { munmap(write.as_ptr(), bytes) };
+            return None;
+        };
+        Some(Self { write, run, bytes, free: vec![(0, bytes)] })
+    }
+
+    #[cfg(not(target_os = "linux"))]
+    fn dual(_: usize) -> Option<Self> {
+        None
+    }
+
+    fn protected(bytes: usize, code: &[u8]) -> Option<Self> {
+        let writable = ProtFlags::READ | ProtFlags::WRITE;
+        // SAFETY: a new mapping at an address that the system chooses.
+        let address =
+            unsafe { mmap_anonymous(std::ptr::null_mut(), bytes, writable, MapFlags::PRIVATE) };
+        let address = NonNull::new(address.ok()?)?;
+        let mut chunk = Self { write: address, run: address, bytes, free: vec![(0, bytes)] };
+        chunk.place(bytes, code)?;
+        let executable = MprotectFlags::READ | MprotectFlags::EXEC;
+        // SAFETY: the pages are ours, and nobody runs or writes them yet.
+        unsafe { mprotect(address.as_ptr(), bytes, executable) }.ok()?;
+        Some(chunk)
+    }
+
+    /// Writes code into the first free range that holds `bytes`; the address where it runs.
+    fn place(&mut self, bytes: usize, code: &[u8]) -> Option<usize> {
+        let i = self.free.iter().position(|&(_, length)| length >= bytes)?;
+        let (start, length) = self.free[i];
+        if length == bytes {
+            self.free.remove(i);
+        } else {
+            self.free[i] = (start + bytes, length - bytes);
+        }
+        // SAFETY: the range lies in the writable view.
+        let target = unsafe { self.write.as_ptr().cast::<u8>().add(start) };
+        // SAFETY: the range is free, so nobody reads or runs it, and `code` is at most `bytes` long.
+        unsafe { std::ptr::copy_nonoverlapping(code.as_ptr(), target, code.len()) };
+        Some(self.run.as_ptr().expose_provenance() + start)
+    }
+
+    /// Takes a block back if it is one of this chunk's.
+    fn give_back(&mut self, address: usize, bytes: usize) -> bool {
+        let Some(start) = address.checked_sub(self.run.as_ptr().expose_provenance()) else {
+            return false;
+        };
+        if start >= self.bytes {
+            return false;
+        }
+        // A kernel that has pages of its own holds them all.
+        let bytes = if self.write == self.run { self.bytes } else { bytes };
+        let i = self.free.partition_point(|&(other, _)| other < start);
+        self.free.insert(i, (start, bytes));
+        if self.free.get(i + 1).is_some_and(|&(next, _)| next == start + bytes) {
+            self.free[i].1 += self.free.remove(i + 1).1;
+        }
+        if i > 0 && self.free[i - 1].0 + self.free[i - 1].1 == start {
+            self.free[i - 1].1 += self.free.remove(i).1;
+        }
+        true
+    }
+
+    fn is_empty(&self) -> bool {
+        self.free == [(0, self.bytes)]
+    }
+}
+
+impl Drop for Chunk {
+    fn drop(&mut self) {
+        // SAFETY: no block of the chunk is left, or the arena itself is gone, which every block holds.
+        let _ = unsafe { munmap(self.write.as_ptr(), self.bytes) };
+        if self.run != self.write {
+            // SAFETY: as above.
+            let _ = unsafe { munmap(self.run.as_ptr(), self.bytes) };
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// `mov eax, number; ret`
+    fn code(number: u32) -> Vec<u8> {
+        let mut code = vec![0xb8];
+        code.extend_from_slice(&number.to_le_bytes());
+        code.push(0xc3);
+        code
+    }
+
+    fn call(block: &Block) -> u32 {
+        let code = std::ptr::with_exposed_provenance::<()>(block.address());
+        // SAFETY: the block holds a function that takes nothing and returns a number.
+        let function: extern "sysv64" fn() -> u32 = unsafe { std::mem::transmute(code) };
+        function()
+    }
+
+    #[test]
+    fn code_runs_and_its_memory_is_used_again() {
+        for mapping in [Mapping::Dual, Mapping::Protected] {
+            let arena = Arena::new(ArenaLimits { mappings: vec![mapping], bytes: 1 << 24 });
+            let blocks: Vec<Block> =
+                (0..100).map(|i| arena.place(&code(i)).expect("this system maps code")).collect();
+            for (i, block) in (0..).zip(&blocks) {
+                assert_eq!(call(block), i);
+            }
+            let mapped = arena.mapped();
+            drop(blocks);
+            let again: Vec<Block> = (0..100).filter_map(|i| arena.place(&code(i + 7))).collect();
+            assert_eq!(call(&again[50]), 57);
+            assert_eq!(arena.mapped(), mapped, "{mapping:?}");
+        }
+    }
+
+    #[test]
+    fn a_large_kernel_grows_the_arena_and_a_small_limit_holds() {
+        let arena = Arena::new(ArenaLimits { mappings: vec![Mapping::Dual], bytes: 4 << 20 });
+        let mut large = code(5);
+        large.resize(3 << 20, 0);
+        assert_eq!(arena.place(&large).map(|block| call(&block)), Some(5));
+        let _held = arena.place(&large).unwrap();
+        assert!(arena.place(&large).is_none());
+        let none = Arena::new(ArenaLimits { mappings: Vec::new(), bytes: 1 << 20 });
+        assert!(none.place(&code(1)).is_none());
+    }
+}

@@ -1,0 +1,123 @@
+//! From a lowered kernel to a block of machine code with two entries.
+//!
+//! Both entries are `extern "sysv64" fn(words, lane, end, frame, uniforms)`. The prologue runs once a
+//! launch and writes the uniform values; the body runs packets of lanes from `lane` until `end`, which
+//! lies a multiple of the packet behind it, at least one.
+
+use iced_x86::{Code, Instruction};
+
+use super::allocate::{Allocator, Usage};
+use super::encode::{END, Encoder, Jump, LANE};
+use super::lower::Lowered;
+use crate::error::Result;
+
+/// Machine code, not yet in executable memory.
+pub(super) struct Assembly {
+    /// Constants, then code; position-independent.
+    pub(super) bytes: Vec<u8>,
+    /// Offset of the prologue, if there are uniform values to compute.
+    pub(super) prologue: Option<usize>,
+    /// Offset of the body.
+    pub(super) body: usize,
+    /// Bytes of the frame.
+    pub(super) frame_bytes: usize,
+    pub(super) usage: Usage,
+    /// Machine instructions of a packet, about.
+    pub(super) packet_cost: usize,
+    /// Code position and kernel instruction, in order, if asked for.
+    pub(super) notes: Vec<(u64, u32)>,
+}
+
+/// How code is made.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Style {
+    /// Stores go past the caches.
+    pub(super) nontemporal: bool,
+    /// Note which code belongs to which kernel instruction.
+    pub(super) notes: bool,
+}
+
+/// Assembles both programs; `None` if an instruction has no encoding, which is a mistake of ours.
+///
+/// # Errors
+/// `Interrupted`.
+pub(super) fn assemble(lowered: &Lowered, style: Style) -> Result<Option<Assembly>> {
+    let isa = lowered.packet.isa;
+    let mut code = Encoder::new(isa, lowered.pool.bytes.clone());
+    let mut jumps = Vec::new();
+    let mut notes = Vec::new();
+    let mut usage = Usage::default();
+    let prologue = if lowered.uniform_bytes == 0 {
+        None
+    } else {
+        code.align();
+        let entry = code.position();
+        let mut allocator = Allocator::new(lowered, &lowered.prologue, &mut code);
+        allocator.notes = style.notes.then(Vec::new);
+        allocator.run()?;
+        leave(allocator.code);
+        finish(allocator, &mut jumps, &mut notes, &mut usage);
+        Some(position(entry))
+    };
+    code.align();
+    let body = code.position();
+    let mut allocator = Allocator::new(lowered, &lowered.body, &mut code);
+    allocator.nontemporal = style.nontemporal;
+    allocator.notes = style.notes.then(Vec::new);
+    allocator.choose_pointers();
+    let saved = allocator.saved();
+    for &register in saved {
+        allocator.code.put(Instruction::with1(Code::Push_r64, register));
+    }
+    allocator.load_invariants();
+    allocator.code.align();
+    let start = allocator.code.position();
+    allocator.run()?;
+    let lanes = i32::try_from(lowered.packet.lanes()).unwrap_or(0);
+    let code_after = &mut *allocator.code;
+    code_after.number(Code::Add_rm64_imm8, LANE, lanes);
+    code_after.registers(Code::Cmp_r64_rm64, LANE, END);
+    code_after.jump_back(Code::Jb_rel32_64, start);
+    for &register in saved.iter().rev() {
+        code_after.put(Instruction::with1(Code::Pop_r64, register));
+    }
+    if style.nontemporal {
+        code_after.put(Ok(Instruction::with(Code::Sfence)));
+    }
+    let packet_cost = position(code_after.position() - start) / 6;
+    leave(code_after);
+    finish(allocator, &mut jumps, &mut notes, &mut usage);
+    let bytes = match code.finish(&jumps) {
+        Ok(bytes) => bytes,
+        Err(reason) if cfg!(debug_assertions) => panic!("internal error: {reason}"),
+        Err(_) => return Ok(None),
+    };
+    let frame_bytes = (lowered.frame.spills + usage.spill_bytes) as usize;
+    let body = position(body);
+    Ok(Some(Assembly { bytes, prologue, body, frame_bytes, usage, packet_cost, notes }))
+}
+
+/// Ends a function.
+fn leave(code: &mut Encoder) {
+    code.put(Ok(Instruction::with(Code::VEX_Vzeroupper)));
+    code.put(Ok(Instruction::with(Code::Retnq)));
+}
+
+fn finish(
+    mut allocator: Allocator<'_>,
+    jumps: &mut Vec<(Jump, u64)>,
+    notes: &mut Vec<(u64, u32)>,
+    usage: &mut Usage,
+) {
+    allocator.emit_cold();
+    jumps.append(&mut allocator.jumps);
+    notes.extend(allocator.notes.take().into_iter().flatten());
+    let other = allocator.usage();
+    usage.registers = usage.registers.max(other.registers);
+    usage.spills += other.spills;
+    usage.spill_bytes = usage.spill_bytes.max(other.spill_bytes);
+}
+
+fn position(position: u64) -> usize {
+    usize::try_from(position).unwrap_or(usize::MAX)
+}

@@ -1,0 +1,205 @@
+//! Bytes of machine code, by way of iced-x86.
+
+use iced_x86::{Code, Instruction, MemoryOperand, Register};
+
+use super::machine::Sizes;
+use crate::backend::isa::Isa;
+
+/// General registers of the calling convention (System V) and their use in kernels.
+pub(super) const WORDS: Register = Register::RDI;
+/// Number of the packet's first lane.
+pub(super) const LANE: Register = Register::RSI;
+/// Number behind the last lane.
+pub(super) const END: Register = Register::RDX;
+/// The thread's frame.
+pub(super) const FRAME: Register = Register::RCX;
+/// The uniform values.
+pub(super) const UNIFORMS: Register = Register::R8;
+/// Scratch of single instructions: an address or a small computation.
+pub(super) const SCRATCH: Register = Register::RAX;
+
+/// A vector register's width.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Width {
+    Whole,
+    Half,
+    Quarter,
+}
+
+impl Sizes {
+    /// Widths of the destination, the first source and the last source.
+    pub(super) fn widths(self) -> (Width, Width, Width) {
+        match self {
+            Self::Whole => (Width::Whole, Width::Whole, Width::Whole),
+            Self::Narrowing => (Width::Half, Width::Whole, Width::Whole),
+            Self::Widening => (Width::Whole, Width::Half, Width::Half),
+            Self::Inserting => (Width::Whole, Width::Whole, Width::Half),
+            Self::Halves => (Width::Half, Width::Half, Width::Half),
+            Self::Quarters => (Width::Quarter, Width::Quarter, Width::Quarter),
+        }
+    }
+}
+
+/// The last operand of an instruction.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Operand {
+    Register(Register),
+    Memory(MemoryOperand),
+}
+
+/// Code under construction; constants come first.
+pub(super) struct Encoder {
+    isa: Isa,
+    inner: iced_x86::Encoder,
+    position: u64,
+    /// Why an instruction has no encoding: our mistake, found by the first kernel that makes it.
+    error: Option<String>,
+}
+
+/// A forward jump whose target is not known yet.
+pub(super) struct Jump(usize);
+
+impl Encoder {
+    pub(super) fn new(isa: Isa, mut constants: Vec<u8>) -> Self {
+        constants.resize(constants.len().next_multiple_of(64), 0);
+        let position = constants.len() as u64;
+        let mut inner = iced_x86::Encoder::new(64);
+        inner.set_buffer(constants);
+        Self { isa, inner, position, error: None }
+    }
+
+    /// Bytes so far.
+    pub(super) fn position(&self) -> u64 {
+        self.position
+    }
+
+    /// Pads to a multiple of 16 bytes, where a loop or a function should begin.
+    pub(super) fn align(&mut self) {
+        while !self.position.is_multiple_of(16) {
+            self.put(Ok(Instruction::with(Code::Nopd)));
+        }
+    }
+
+    /// The code, or what had no encoding.
+    pub(super) fn finish(mut self, jumps: &[(Jump, u64)]) -> Result<Vec<u8>, String> {
+        if let Some(error) = self.error {
+            return Err(error);
+        }
+        let mut bytes = self.inner.take_buffer();
+        for (Jump(end), target) in jumps {
+            let distance = i64::try_from(*target).unwrap_or(0) - i64::try_from(*end).unwrap_or(0);
+            let distance = i32::try_from(distance).map_err(|_| "a jump of more than 2 GiB")?;
+            bytes[end - 4..*end].copy_from_slice(&distance.to_le_bytes());
+        }
+        Ok(bytes)
+    }
+
+    pub(super) fn put(&mut self, instruction: Result<Instruction, iced_x86::IcedError>) {
+        let encoded = instruction.and_then(|it| self.inner.encode(&it, self.position));
+        match encoded {
+            Ok(length) => self.position += length as u64,
+            Err(error) => {
+                self.error.get_or_insert_with(|| error.to_string());
+            }
+        }
+    }
+
+    /// A vector register of a width.
+    pub(super) fn vector(&self, number: u8, width: Width) -> Register {
+        let first = match (self.isa == Isa::Avx512, width) {
+            (true, Width::Whole) => Register::ZMM0,
+            (true, Width::Half) | (false, Width::Whole) => Register::YMM0,
+            (_, Width::Half | Width::Quarter) => Register::XMM0,
+        };
+        first + u32::from(number)
+    }
+
+    /// A mask register.
+    pub(super) fn mask(number: u8) -> Register {
+        Register::K0 + u32::from(number)
+    }
+
+    /// `dst = code(a, last, immediate)`, with a mask of lanes and whether others become 0.
+    pub(super) fn vector_op(
+        &mut self,
+        code: Code,
+        dst: Register,
+        a: Option<Register>,
+        last: Operand,
+        immediate: Option<u8>,
+        mask: Option<(Register, bool)>,
+    ) {
+        let number = u32::from(immediate.unwrap_or(0));
+        let instruction = match (a, last, immediate.is_some()) {
+            (None, Operand::Register(b), false) => Instruction::with2(code, dst, b),
+            (None, Operand::Memory(b), false) => Instruction::with2(code, dst, b),
+            (None, Operand::Register(b), true) => Instruction::with3(code, dst, b, number),
+            (None, Operand::Memory(b), true) => Instruction::with3(code, dst, b, number),
+            (Some(a), Operand::Register(b), false) => Instruction::with3(code, dst, a, b),
+            (Some(a), Operand::Memory(b), false) => Instruction::with3(code, dst, a, b),
+            (Some(a), Operand::Register(b), true) => Instruction::with4(code, dst, a, b, number),
+            (Some(a), Operand::Memory(b), true) => Instruction::with4(code, dst, a, b, number),
+        };
+        self.put(instruction.map(|mut instruction| {
+            if let Some((mask, zeroing)) = mask {
+                instruction.set_op_mask(mask);
+                instruction.set_zeroing_masking(zeroing);
+            }
+            instruction
+        }));
+    }
+
+    /// An instruction that writes memory.
+    pub(super) fn store(&mut self, code: Code, memory: MemoryOperand, register: Register) {
+        self.put(Instruction::with2(code, memory, register));
+    }
+
+    /// An instruction that reads memory.
+    pub(super) fn load(&mut self, code: Code, register: Register, memory: MemoryOperand) {
+        self.put(Instruction::with2(code, register, memory));
+    }
+
+    /// Two registers.
+    pub(super) fn registers(&mut self, code: Code, a: Register, b: Register) {
+        self.put(Instruction::with2(code, a, b));
+    }
+
+    /// A register and a number.
+    pub(super) fn number(&mut self, code: Code, register: Register, number: i32) {
+        self.put(Instruction::with2(code, register, number));
+    }
+
+    /// A jump back to a known place.
+    pub(super) fn jump_back(&mut self, code: Code, target: u64) {
+        self.put(Instruction::with_branch(code, target));
+    }
+
+    /// A jump to a place that `finish` is told.
+    pub(super) fn jump_ahead(&mut self, code: Code) -> Jump {
+        self.put(Instruction::with_branch(code, self.position));
+        Jump(usize::try_from(self.position).unwrap_or(usize::MAX))
+    }
+}
+
+/// Memory at a distance from a register.
+pub(super) fn at(base: Register, displacement: u32) -> MemoryOperand {
+    indexed(base, Register::None, 1, displacement)
+}
+
+/// Memory at a distance from a register and a scaled one.
+pub(super) fn indexed(
+    base: Register,
+    index: Register,
+    scale: u8,
+    displacement: u32,
+) -> MemoryOperand {
+    let size = u32::from(displacement != 0);
+    let displacement = i64::from(displacement);
+    MemoryOperand::new(base, index, scale.into(), displacement, size, false, Register::None)
+}
+
+/// Memory at a place in the code's own block.
+pub(super) fn in_code(position: u32) -> MemoryOperand {
+    let position = i64::from(position);
+    MemoryOperand::new(Register::RIP, Register::None, 1, position, 8, false, Register::None)
+}

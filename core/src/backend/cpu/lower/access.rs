@@ -1,0 +1,303 @@
+//! Gathers and scatters with their bounds (S13).
+
+use super::arith::Compare;
+use super::{Lowering, small, small_byte};
+use crate::backend::cpu::machine::M;
+use crate::backend::cpu::program::{Home, Place, V, What};
+use crate::dtype::DType;
+use crate::ir::kernel::{BufferIndex, Code, Reg};
+use crate::ir::op::ScatterOp;
+
+/// The indices of a narrow part with the lanes that may use them.
+struct Indices {
+    /// One narrow register, or two wide ones.
+    index: [V; 2],
+    /// Beside `index`: active and in bounds.
+    ok: [V; 2],
+    wide: bool,
+}
+
+impl Indices {
+    fn count(&self) -> usize {
+        if self.wide { 2 } else { 1 }
+    }
+}
+
+impl Lowering<'_> {
+    pub(super) fn gather(&mut self, i: usize, source: BufferIndex, access: Option<u32>) {
+        let inst = &self.kernel.insts[i];
+        let (dtype, index, active) = (inst.dtype, inst.args[0], inst.args[1]);
+        let index = index.expect("internal error: a gather without an index");
+        let word = small(self.kernel.address_word(source));
+        for part in 0..self.packet.narrow {
+            let indices = self.indices(source, index, active, part, access, false);
+            if dtype == DType::Mask {
+                let mask = self.gather_mask(word, &indices);
+                self.values.set(i, part, mask);
+            } else if dtype.bytes() == 8 {
+                for half in 0..2 {
+                    let value = self.gather64(word, &indices, half);
+                    self.values.set(i, 2 * part + half, value);
+                }
+            } else {
+                let value = self.gather32(word, &indices, 4);
+                self.values.set(i, part, value);
+            }
+        }
+    }
+
+    /// Bounds of one narrow part; reports lanes outside if the access is checked. With `exact`, lanes
+    /// beyond the launch are left out.
+    fn indices(
+        &mut self,
+        buffer: BufferIndex,
+        index: Reg,
+        active: Option<Reg>,
+        part: usize,
+        access: Option<u32>,
+        exact: bool,
+    ) -> Indices {
+        let dtype = self.kernel.dtype(index);
+        let length = self.kernel.length_word(buffer);
+        let length = small(length.expect("internal error: an accessed buffer has a length"));
+        let wide = self.far || dtype.bytes() == 8;
+        let mut indices = Indices { index: [V::NONE; 2], ok: [V::NONE; 2], wide };
+        for half in 0..indices.count() {
+            let value = if dtype.bytes() == 8 {
+                self.values.get(index.index(), 2 * part + half)
+            } else {
+                let narrow = self.values.get(index.index(), part);
+                if wide { self.extend(dtype, narrow, half == 1) } else { narrow }
+            };
+            let (home, unsigned) = if wide {
+                (Home::Repeat8(Place::Word(length)), DType::U64)
+            } else {
+                // Without `far` no length is above 2^31.
+                (Home::Repeat4(Place::Word(length)), DType::U32)
+            };
+            let limit = self.word_constant(home, length, wide);
+            let inside = self.compare(Compare::Lt, unsigned, value, limit);
+            let wanted = active.map(|active| {
+                if wide {
+                    self.wide_mask(active.index(), 2 * part + half)
+                } else {
+                    self.narrow_mask(active.index(), part)
+                }
+            });
+            let existing = if access.is_some() || exact {
+                let lanes = self.active(part);
+                let lanes = if wide { self.widen_mask(lanes, half == 1) } else { lanes };
+                Some(match wanted {
+                    Some(wanted) => self.binary(M::MaskAnd, wanted, lanes),
+                    None => lanes,
+                })
+            } else {
+                None
+            };
+            if let (Some(access), Some(existing)) = (access, existing) {
+                let outside = self.binary(M::MaskAndNot, inside, existing);
+                let what = What::Check {
+                    offset: self.frame.errors + 16 * access,
+                    part: small_byte(if wide { 2 * part + half } else { part }),
+                    wide,
+                    signed: dtype.is_signed(),
+                };
+                self.effect(what, [outside, value, V::NONE]);
+            }
+            let used = if exact { existing } else { wanted };
+            indices.index[half] = value;
+            indices.ok[half] = match used {
+                Some(used) => self.binary(M::MaskAnd, inside, used),
+                None => inside,
+            };
+        }
+        indices
+    }
+
+    /// One half of a 32-bit index part as 64-bit indices.
+    fn extend(&mut self, dtype: DType, narrow: V, upper: bool) -> V {
+        let half = self.half(narrow, upper);
+        self.unary(if dtype.is_signed() { M::SignExtend } else { M::ZeroExtend }, half)
+    }
+
+    /// A word of the parameter block in all lanes.
+    fn word_constant(&mut self, home: Home, word: u32, wide: bool) -> V {
+        let key = (u64::from(word), if wide { 128 } else { 129 });
+        if let Some(&known) = self.constants.get(&key) {
+            return known;
+        }
+        let value = self.at_home(home);
+        self.constants.insert(key, value);
+        value
+    }
+
+    fn gather_with(&mut self, what: What, index: V, mask: V) -> V {
+        let zero = self.constant(0, 4);
+        // The instruction clears its mask.
+        let mask = self.unary(M::MaskCopy, mask);
+        self.make(what, [zero, index, mask])
+    }
+
+    /// 32-bit lanes, `scale` bytes an index.
+    fn gather32(&mut self, word: u32, indices: &Indices, scale: u8) -> V {
+        let what = What::Gather { word, wide: false, wide_index: indices.wide, scale };
+        if !indices.wide {
+            return self.gather_with(what, indices.index[0], indices.ok[0]);
+        }
+        let masks = if self.avx512() {
+            indices.ok
+        } else {
+            // Half a vector of data wants half a vector of 32-bit masks.
+            let narrow = self.low_dwords(indices.ok[0], indices.ok[1]);
+            [narrow, self.half(narrow, true)]
+        };
+        let low = self.gather_with(what, indices.index[0], masks[0]);
+        let high = self.gather_with(what, indices.index[1], masks[1]);
+        self.binary_by(M::JoinHalves, low, high, 1)
+    }
+
+    /// One half of a narrow part's lanes as 64-bit lanes.
+    fn gather64(&mut self, word: u32, indices: &Indices, half: usize) -> V {
+        let what = What::Gather { word, wide: true, wide_index: indices.wide, scale: 8 };
+        if indices.wide {
+            return self.gather_with(what, indices.index[half], indices.ok[half]);
+        }
+        let mask = self.widen_mask(indices.ok[0], half == 1);
+        let index = self.half(indices.index[0], half == 1);
+        self.gather_with(what, index, mask)
+    }
+
+    /// Masks are bytes: the aligned 4 bytes around each are gathered, so that none is read across a page.
+    fn gather_mask(&mut self, word: u32, indices: &Indices) -> V {
+        let mut aligned = Indices { index: indices.index, ok: indices.ok, wide: indices.wide };
+        for half in 0..indices.count() {
+            let (rest, m) = if indices.wide {
+                (self.constant(!3, 8), M::And64)
+            } else {
+                (self.constant(u64::from(!3_u32), 4), M::And32)
+            };
+            aligned.index[half] = self.binary(m, indices.index[half], rest);
+        }
+        let words = self.gather32(word, &aligned, 1);
+        let index = if indices.wide {
+            self.low_dwords(indices.index[0], indices.index[1])
+        } else {
+            indices.index[0]
+        };
+        let shift = self.byte_shift(index);
+        let bytes = self.binary(M::Shr32, words, shift);
+        let one = self.constant(1, 4);
+        let bits = self.binary(M::And32, bytes, one);
+        self.mask_from_ones(bits)
+    }
+
+    pub(super) fn scatter(
+        &mut self,
+        op: ScatterOp,
+        [value, index]: [Reg; 2],
+        active: Option<Reg>,
+        target: BufferIndex,
+        access: Option<u32>,
+    ) {
+        let dtype = self.kernel.dtype(value);
+        let word = small(self.kernel.address_word(target));
+        for part in 0..self.packet.narrow {
+            let indices = self.indices(target, index, active, part, access, true);
+            if self.avx512() && op == ScatterOp::Set && dtype != DType::Mask {
+                self.scatter_vectors(word, dtype, value, &indices, part);
+            } else {
+                self.scatter_lanes(word, op, dtype, value, &indices, part);
+            }
+        }
+    }
+
+    /// Of lanes with equal indices the highest one's value stays.
+    fn scatter_vectors(
+        &mut self,
+        word: u32,
+        dtype: DType,
+        value: Reg,
+        indices: &Indices,
+        part: usize,
+    ) {
+        let wide = dtype.bytes() == 8;
+        let what = What::Scatter { word, wide, wide_index: indices.wide };
+        if !wide && !indices.wide {
+            let lanes = self.values.get(value.index(), part);
+            let mask = self.unary(M::MaskCopy, indices.ok[0]);
+            return self.effect(what, [indices.index[0], lanes, mask]);
+        }
+        for half in 0..2 {
+            let upper = half == 1;
+            let lanes = if wide {
+                self.values.get(value.index(), 2 * part + half)
+            } else {
+                let narrow = self.values.get(value.index(), part);
+                self.half(narrow, upper)
+            };
+            let (index, mask) = if indices.wide {
+                (indices.index[half], indices.ok[half])
+            } else {
+                (self.half(indices.index[0], upper), self.widen_mask(indices.ok[0], upper))
+            };
+            let mask = self.unary(M::MaskCopy, mask);
+            self.effect(what, [index, lanes, mask]);
+        }
+    }
+
+    fn scatter_lanes(
+        &mut self,
+        word: u32,
+        op: ScatterOp,
+        dtype: DType,
+        value: Reg,
+        indices: &Indices,
+        part: usize,
+    ) {
+        let vector = small(self.packet.vector());
+        let scratch = self.frame.scratch;
+        for half in 0..indices.count() {
+            let offset = scratch + small(half) * vector;
+            let what = What::StoreScratch { offset };
+            self.effect(what, [indices.index[half], V::NONE, V::NONE]);
+        }
+        let values = if dtype == DType::Mask {
+            let mask = self.narrow_mask(value.index(), part);
+            vec![self.bytes_of_mask(mask)]
+        } else {
+            let n = dtype.bytes() / 4;
+            (0..n).map(|half| self.values.get(value.index(), n * part + half)).collect()
+        };
+        for (half, value) in values.into_iter().enumerate() {
+            let what = What::StoreScratch { offset: scratch + (2 + small(half)) * vector };
+            self.effect(what, [value, V::NONE, V::NONE]);
+        }
+        let mask = match (indices.wide, self.avx512()) {
+            (false, _) => indices.ok[0],
+            (true, true) => self.binary(M::MaskJoin, indices.ok[1], indices.ok[0]),
+            (true, false) => self.low_dwords(indices.ok[0], indices.ok[1]),
+        };
+        let bytes = small_byte(dtype.bytes());
+        let what = What::ScatterLanes { word, op, bytes, wide_index: indices.wide };
+        self.effect(what, [mask, V::NONE, V::NONE]);
+    }
+}
+
+/// Whether a kernel reads or writes by 32-bit indices, and so needs other code for buffers of more than
+/// 2^31 elements.
+pub(in crate::backend::cpu) fn indexed_buffers(
+    kernel: &crate::ir::kernel::Kernel,
+) -> impl Iterator<Item = BufferIndex> + '_ {
+    let gathers = kernel.insts.iter().filter_map(|inst| match inst.code {
+        Code::Gather { source, .. } => Some((source, inst.args[0]?)),
+        Code::Literal(_) | Code::Constant(_) | Code::Index | Code::Op(_) | Code::Load(_) => None,
+    });
+    let scatters = kernel.ends.iter().filter_map(|end| match *end {
+        crate::ir::kernel::End::Scatter { target, index, .. } => Some((target, index)),
+        crate::ir::kernel::End::Store { .. } | crate::ir::kernel::End::Reduce { .. } => None,
+    });
+    gathers
+        .chain(scatters)
+        .filter(|&(_, index)| kernel.dtype(index).bytes() == 4)
+        .map(|(buffer, _)| buffer)
+}

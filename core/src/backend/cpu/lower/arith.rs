@@ -1,0 +1,509 @@
+//! Elementwise operations as machine instructions.
+
+use super::{Lowering, fold, small_byte};
+use crate::backend::cpu::machine::M;
+use crate::backend::cpu::program::V;
+use crate::dtype::DType;
+use crate::ir::kernel::Reg;
+use crate::ir::op::Op;
+use crate::ir::scalar::quiet_nan;
+
+/// Predicates of `vcmpps`: quiet, so that no NaN raises a flag.
+const FLOAT_EQ: u8 = 0x00;
+const FLOAT_UNORDERED: u8 = 0x03;
+const FLOAT_NE: u8 = 0x04;
+const FLOAT_LT: u8 = 0x11;
+const FLOAT_LE: u8 = 0x12;
+const FLOAT_GE: u8 = 0x1d;
+const FLOAT_GT: u8 = 0x1e;
+/// Rounding modes of `vroundps`, exceptions suppressed.
+const TO_NEAREST: u8 = 0x08;
+const DOWN: u8 = 0x09;
+const UP: u8 = 0x0a;
+pub(super) const TOWARDS_ZERO: u8 = 0x0b;
+
+/// A comparison, before it is known for which type.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Compare {
+    Eq,
+    Ne,
+    Lt,
+    Le,
+    Gt,
+    Ge,
+    /// Either is NaN.
+    Unordered,
+}
+
+impl Lowering<'_> {
+    /// The instruction for a type among those for 32- and 64-bit floats and integers.
+    pub(super) fn by_type(dtype: DType, [f32, f64, i32, i64]: [M; 4]) -> M {
+        match dtype {
+            DType::F32 => f32,
+            DType::F64 => f64,
+            DType::I64 | DType::U64 => i64,
+            DType::I32 | DType::U32 | DType::Mask => i32,
+        }
+    }
+
+    pub(super) fn op(&mut self, i: usize, op: Op) {
+        let inst = &self.kernel.insts[i];
+        let dtype = inst.dtype;
+        let mut args = inst.args().map(Reg::index);
+        let mut next = || args.next().unwrap_or(usize::MAX);
+        let args = [next(), next(), next()];
+        match op {
+            Op::Cast => self.cast(i, args[0]),
+            Op::Reinterpret => self.reinterpret(i, args[0]),
+            Op::Eq => self.compare_op(i, Compare::Eq, args),
+            Op::Ne => self.compare_op(i, Compare::Ne, args),
+            Op::Lt => self.compare_op(i, Compare::Lt, args),
+            Op::Le => self.compare_op(i, Compare::Le, args),
+            Op::Gt => self.compare_op(i, Compare::Gt, args),
+            Op::Ge => self.compare_op(i, Compare::Ge, args),
+            Op::Select => self.select(i, args),
+            Op::Neg
+            | Op::Not
+            | Op::Abs
+            | Op::Sqrt
+            | Op::Floor
+            | Op::Ceil
+            | Op::Round
+            | Op::Trunc
+            | Op::Popcnt
+            | Op::Lzcnt
+            | Op::Tzcnt
+            | Op::Brev
+            | Op::Add
+            | Op::Sub
+            | Op::Mul
+            | Op::Div
+            | Op::IDiv
+            | Op::Rem
+            | Op::MulHi
+            | Op::Min
+            | Op::Max
+            | Op::And
+            | Op::Or
+            | Op::Xor
+            | Op::Shl
+            | Op::Shr
+            | Op::Fma => {
+                if dtype == DType::Mask {
+                    self.mask_op(i, op, args);
+                } else {
+                    for part in 0..self.packet.parts(dtype.bytes()) {
+                        let part_of = |reg| {
+                            if reg == usize::MAX { V::NONE } else { self.values.get(reg, part) }
+                        };
+                        let value = self.same(op, dtype, args.map(part_of));
+                        self.values.set(i, part, value);
+                    }
+                }
+            }
+        }
+    }
+
+    /// An operation whose operands and result have one type, on one part.
+    pub(super) fn same(&mut self, op: Op, dtype: DType, [a, b, c]: [V; 3]) -> V {
+        let by = Self::by_type;
+        let float = dtype.is_float();
+        match op {
+            Op::Neg if float => {
+                let sign = self.sign_bit(dtype);
+                self.xor(dtype, a, sign)
+            }
+            Op::Neg => {
+                let zero = self.zero(dtype);
+                self.sub(dtype, zero, a)
+            }
+            Op::Not => {
+                let ones = self.ones(dtype);
+                self.xor(dtype, a, ones)
+            }
+            Op::Abs => self.abs(dtype, a),
+            Op::Sqrt => self.unary(if dtype == DType::F64 { M::SqrtF64 } else { M::SqrtF32 }, a),
+            Op::Floor => self.round(dtype, a, DOWN),
+            Op::Ceil => self.round(dtype, a, UP),
+            Op::Round => self.round(dtype, a, TO_NEAREST),
+            Op::Trunc => self.round(dtype, a, TOWARDS_ZERO),
+            Op::Popcnt => self.popcnt(dtype, a),
+            Op::Lzcnt => self.lzcnt(dtype, a),
+            Op::Tzcnt => self.tzcnt(dtype, a),
+            Op::Brev => self.brev(dtype, a),
+            Op::Add => self.add(dtype, a, b),
+            Op::Sub => self.sub(dtype, a, b),
+            Op::Mul => self.mul(dtype, a, b),
+            Op::Div => self.binary(if dtype == DType::F64 { M::DivF64 } else { M::DivF32 }, a, b),
+            Op::IDiv => self.divide(dtype, a, b).0,
+            Op::Rem => self.divide(dtype, a, b).1,
+            Op::MulHi => self.mulhi(dtype, a, b),
+            Op::Min | Op::Max if float => self.float_extreme(op, dtype, a, b),
+            Op::Min | Op::Max => self.int_extreme(op, dtype, a, b),
+            Op::And => self.and(dtype, a, b),
+            Op::Or => self.or(dtype, a, b),
+            Op::Xor => self.xor(dtype, a, b),
+            Op::Shl => self.shift_left(dtype, a, b),
+            Op::Shr => self.shift_right(dtype, a, b),
+            Op::Fma if float => {
+                self.ternary(by(dtype, [M::FmaF32, M::FmaF64, M::FmaF32, M::FmaF64]), a, b, c)
+            }
+            Op::Fma => {
+                let product = self.mul(dtype, a, b);
+                self.add(dtype, product, c)
+            }
+            Op::Cast
+            | Op::Reinterpret
+            | Op::Eq
+            | Op::Ne
+            | Op::Lt
+            | Op::Le
+            | Op::Gt
+            | Op::Ge
+            | Op::Select => unreachable!("internal error: {op:?} has another shape"),
+        }
+    }
+
+    pub(super) fn add(&mut self, dtype: DType, a: V, b: V) -> V {
+        self.binary(Self::by_type(dtype, [M::AddF32, M::AddF64, M::Add32, M::Add64]), a, b)
+    }
+
+    pub(super) fn sub(&mut self, dtype: DType, a: V, b: V) -> V {
+        self.binary(Self::by_type(dtype, [M::SubF32, M::SubF64, M::Sub32, M::Sub64]), a, b)
+    }
+
+    pub(super) fn mul(&mut self, dtype: DType, a: V, b: V) -> V {
+        if dtype.is_int() && dtype.bytes() == 8 && !self.avx512() {
+            return self.mul64(a, b);
+        }
+        self.binary(Self::by_type(dtype, [M::MulF32, M::MulF64, M::Mul32, M::Mul64]), a, b)
+    }
+
+    pub(super) fn and(&mut self, dtype: DType, a: V, b: V) -> V {
+        self.binary(if dtype.bytes() == 8 { M::And64 } else { M::And32 }, a, b)
+    }
+
+    pub(super) fn or(&mut self, dtype: DType, a: V, b: V) -> V {
+        self.binary(if dtype.bytes() == 8 { M::Or64 } else { M::Or32 }, a, b)
+    }
+
+    pub(super) fn xor(&mut self, dtype: DType, a: V, b: V) -> V {
+        self.binary(if dtype.bytes() == 8 { M::Xor64 } else { M::Xor32 }, a, b)
+    }
+
+    /// A constant of a type's width.
+    pub(super) fn number(&mut self, dtype: DType, bits: u64) -> V {
+        let mask = if dtype.bytes() == 8 { u64::MAX } else { u64::from(u32::MAX) };
+        self.constant(bits & mask, small_byte(dtype.bytes()))
+    }
+
+    pub(super) fn zero(&mut self, dtype: DType) -> V {
+        self.number(dtype, 0)
+    }
+
+    pub(super) fn ones(&mut self, dtype: DType) -> V {
+        self.number(dtype, u64::MAX)
+    }
+
+    pub(super) fn sign_bit(&mut self, dtype: DType) -> V {
+        self.number(dtype, 1 << (8 * dtype.bytes() - 1))
+    }
+
+    fn abs(&mut self, dtype: DType, a: V) -> V {
+        match dtype {
+            DType::F32 | DType::F64 => {
+                let rest = self.number(dtype, (1 << (8 * dtype.bytes() - 1)) - 1);
+                self.and(dtype, a, rest)
+            }
+            DType::I32 => self.unary(M::Abs32, a),
+            DType::I64 if self.avx512() => self.unary(M::Abs64, a),
+            DType::I64 => {
+                let sign = self.sign_mask(a);
+                let flipped = self.xor(dtype, a, sign);
+                self.sub(dtype, flipped, sign)
+            }
+            DType::U32 | DType::U64 | DType::Mask => a,
+        }
+    }
+
+    /// All ones where a 64-bit lane is negative (AVX2).
+    pub(super) fn sign_mask(&mut self, a: V) -> V {
+        let zero = self.zero(DType::I64);
+        self.binary(M::Greater64, zero, a)
+    }
+
+    pub(super) fn round(&mut self, dtype: DType, a: V, mode: u8) -> V {
+        self.unary_by(if dtype == DType::F64 { M::RoundF64 } else { M::RoundF32 }, a, mode)
+    }
+
+    /// Minimum or maximum that ignores a NaN and orders zeros.
+    ///
+    /// x86 gives the second operand if either is NaN or both are zero: right as it is if that one is a
+    /// constant and neither NaN nor the zero that would lose.
+    fn float_extreme(&mut self, op: Op, dtype: DType, a: V, b: V) -> V {
+        let min = op == Op::Min;
+        let m = match (min, dtype) {
+            (true, DType::F64) => M::MinF64,
+            (true, _) => M::MinF32,
+            (false, DType::F64) => M::MaxF64,
+            (false, _) => M::MaxF32,
+        };
+        if self.wins_ties(b, dtype, min) {
+            return self.binary(m, a, b);
+        }
+        if self.wins_ties(a, dtype, min) {
+            return self.binary(m, b, a);
+        }
+        let bytes = dtype.bytes();
+        let extreme = self.binary(m, a, b);
+        // Equal operands differ at most in the sign of a zero.
+        let merged = if min { self.or(dtype, a, b) } else { self.and(dtype, a, b) };
+        let equal = self.compare(Compare::Eq, dtype, a, b);
+        let ordered = self.blend(bytes, equal, merged, extreme);
+        let b_is_nan = self.compare(Compare::Unordered, dtype, b, b);
+        self.blend(bytes, b_is_nan, a, ordered)
+    }
+
+    /// Whether a value is a constant that x86's minimum or maximum may return for a NaN or for two zeros.
+    fn wins_ties(&self, value: V, dtype: DType, min: bool) -> bool {
+        let Some(bits) = self.bits_of(value, small_byte(dtype.bytes())) else { return false };
+        let sign = 1_u64 << (8 * dtype.bytes() - 1);
+        let magnitude = bits & (sign - 1);
+        let infinity = if dtype == DType::F64 { 0x7ff << 52 } else { 0xff << 23 };
+        let zero_wins = (bits & sign != 0) == min;
+        magnitude <= infinity && (magnitude != 0 || zero_wins)
+    }
+
+    fn int_extreme(&mut self, op: Op, dtype: DType, a: V, b: V) -> V {
+        let min = op == Op::Min;
+        let m = match (dtype, min) {
+            (DType::I32, true) => M::MinI32,
+            (DType::I32, false) => M::MaxI32,
+            (DType::U32, true) => M::MinU32,
+            (DType::U32, false) => M::MaxU32,
+            (DType::I64, true) => M::MinI64,
+            (DType::I64, false) => M::MaxI64,
+            (_, true) => M::MinU64,
+            (_, false) => M::MaxU64,
+        };
+        if dtype.bytes() == 4 || self.avx512() {
+            return self.binary(m, a, b);
+        }
+        let greater = self.compare(Compare::Gt, dtype, a, b);
+        if min { self.blend(8, greater, b, a) } else { self.blend(8, greater, a, b) }
+    }
+
+    fn shift_left(&mut self, dtype: DType, a: V, count: V) -> V {
+        let wide = dtype.bytes() == 8;
+        if let Some(count) = self.bits_of(count, small_byte(dtype.bytes())) {
+            return self.shift_left_by(dtype, a, count);
+        }
+        self.binary(if wide { M::Shl64 } else { M::Shl32 }, a, count)
+    }
+
+    pub(super) fn shift_left_by(&mut self, dtype: DType, a: V, count: u64) -> V {
+        let m = if dtype.bytes() == 8 { M::ShlBy64 } else { M::ShlBy32 };
+        self.unary_by(m, a, clamp_count(dtype, count, 0))
+    }
+
+    /// A logical shift by a constant.
+    pub(super) fn shift_right_by(&mut self, dtype: DType, a: V, count: u64) -> V {
+        if let Some(bits) = self.bits_of(a, small_byte(dtype.bytes())) {
+            let unsigned = if dtype.bytes() == 8 { DType::U64 } else { DType::U32 };
+            return self.number(dtype, fold(Op::Shr, unsigned, bits, count));
+        }
+        let m = if dtype.bytes() == 8 { M::ShrBy64 } else { M::ShrBy32 };
+        self.unary_by(m, a, clamp_count(dtype, count, 0))
+    }
+
+    fn shift_right(&mut self, dtype: DType, a: V, count: V) -> V {
+        let known = self.bits_of(count, small_byte(dtype.bytes()));
+        match (dtype, known) {
+            (DType::I32, Some(count)) => self.unary_by(M::SarBy32, a, clamp_count(dtype, count, 1)),
+            (DType::I64, Some(count)) if self.avx512() => {
+                self.unary_by(M::SarBy64, a, clamp_count(dtype, count, 1))
+            }
+            (DType::I32, None) => self.binary(M::Sar32, a, count),
+            (DType::I64, None) if self.avx512() => self.binary(M::Sar64, a, count),
+            (DType::I64, _) => {
+                // Complementing negative lanes before and after makes the zeros shifted in their sign.
+                let sign = self.sign_mask(a);
+                let positive = self.xor(dtype, a, sign);
+                let shifted = match known {
+                    Some(count) => self.shift_right_by(dtype, positive, count),
+                    None => self.binary(M::Shr64, positive, count),
+                };
+                self.xor(dtype, shifted, sign)
+            }
+            (_, Some(count)) => self.shift_right_by(dtype, a, count),
+            (_, None) => {
+                self.binary(if dtype.bytes() == 8 { M::Shr64 } else { M::Shr32 }, a, count)
+            }
+        }
+    }
+
+    /// A comparison of one part; the mask lies beside parts of that width.
+    pub(super) fn compare(&mut self, compare: Compare, dtype: DType, a: V, b: V) -> V {
+        if dtype.is_float() {
+            let predicate = match compare {
+                Compare::Eq => FLOAT_EQ,
+                Compare::Ne => FLOAT_NE,
+                Compare::Lt => FLOAT_LT,
+                Compare::Le => FLOAT_LE,
+                Compare::Gt => FLOAT_GT,
+                Compare::Ge => FLOAT_GE,
+                Compare::Unordered => FLOAT_UNORDERED,
+            };
+            let m = if dtype == DType::F64 { M::CompareF64 } else { M::CompareF32 };
+            return self.binary_by(m, a, b, predicate);
+        }
+        if self.avx512() {
+            let predicate = match compare {
+                Compare::Eq => 0,
+                Compare::Lt => 1,
+                Compare::Le => 2,
+                Compare::Ne => 4,
+                Compare::Ge => 5,
+                Compare::Gt => 6,
+                Compare::Unordered => 3,
+            };
+            let m = match dtype {
+                DType::I32 => M::CompareI32,
+                DType::I64 => M::CompareI64,
+                DType::U64 => M::CompareU64,
+                DType::U32 | DType::Mask | DType::F32 | DType::F64 => M::CompareU32,
+            };
+            return self.binary_by(m, a, b, predicate);
+        }
+        let wide = dtype.bytes() == 8;
+        let (equal, greater) =
+            if wide { (M::Equal64, M::Greater64) } else { (M::Equal32, M::Greater32) };
+        let (m, a, b, negate) = match compare {
+            Compare::Eq => (equal, a, b, false),
+            Compare::Ne => (equal, a, b, true),
+            Compare::Gt => (greater, a, b, false),
+            Compare::Le => (greater, a, b, true),
+            Compare::Lt => (greater, b, a, false),
+            Compare::Ge => (greater, b, a, true),
+            Compare::Unordered => (equal, a, a, true),
+        };
+        let unsigned = matches!(dtype, DType::U32 | DType::U64);
+        let (a, b) = if unsigned && m == greater {
+            // Flipping the highest bit maps unsigned order to signed order.
+            (self.flip_sign(dtype, a), self.flip_sign(dtype, b))
+        } else {
+            (a, b)
+        };
+        let mask = self.binary(m, a, b);
+        if negate { self.not_mask(mask) } else { mask }
+    }
+
+    fn flip_sign(&mut self, dtype: DType, a: V) -> V {
+        let bytes = small_byte(dtype.bytes());
+        if let Some(bits) = self.bits_of(a, bytes) {
+            return self.number(dtype, bits ^ 1 << (8 * dtype.bytes() - 1));
+        }
+        let sign = self.sign_bit(dtype);
+        self.xor(dtype, a, sign)
+    }
+
+    pub(super) fn not_mask(&mut self, mask: V) -> V {
+        if self.avx512() {
+            return self.unary(M::MaskNot, mask);
+        }
+        let ones = self.mask_constant(true);
+        self.binary(M::MaskXor, mask, ones)
+    }
+
+    fn compare_op(&mut self, i: usize, compare: Compare, [a, b, _]: [usize; 3]) {
+        let dtype = self.kernel.insts[a].dtype;
+        for part in 0..self.packet.parts(dtype.bytes()) {
+            let (x, y) = (self.values.get(a, part), self.values.get(b, part));
+            let mask = self.compare(compare, dtype, x, y);
+            if dtype.bytes() == 8 {
+                self.wide_masks.set(i, part, mask);
+            } else {
+                self.values.set(i, part, mask);
+            }
+        }
+    }
+
+    fn select(&mut self, i: usize, [mask, a, b]: [usize; 3]) {
+        let dtype = self.kernel.insts[i].dtype;
+        if dtype == DType::Mask {
+            return self.each_mask(i, &[mask, a, b], |lowering, masks| {
+                let yes = lowering.binary(M::MaskAnd, masks[0], masks[1]);
+                let no = lowering.binary(M::MaskAndNot, masks[0], masks[2]);
+                lowering.binary(M::MaskOr, yes, no)
+            });
+        }
+        for part in 0..self.packet.parts(dtype.bytes()) {
+            let mask = if dtype.bytes() == 8 {
+                self.wide_mask(mask, part)
+            } else {
+                self.narrow_mask(mask, part)
+            };
+            let (yes, no) = (self.values.get(a, part), self.values.get(b, part));
+            let value = self.blend(dtype.bytes(), mask, yes, no);
+            self.values.set(i, part, value);
+        }
+    }
+
+    fn mask_op(&mut self, i: usize, op: Op, [a, b, _]: [usize; 3]) {
+        if op == Op::Not {
+            return self.each_mask(i, &[a], |lowering, masks| lowering.not_mask(masks[0]));
+        }
+        let m = if op == Op::And {
+            M::MaskAnd
+        } else if op == Op::Or {
+            M::MaskOr
+        } else {
+            M::MaskXor
+        };
+        self.each_mask(i, &[a, b], |lowering, masks| lowering.binary(m, masks[0], masks[1]));
+    }
+
+    /// Combines masks beside 64-bit parts if all are known only there, else beside 32-bit parts.
+    fn each_mask(
+        &mut self,
+        i: usize,
+        args: &[usize],
+        mut combine: impl FnMut(&mut Self, &[V]) -> V,
+    ) {
+        let wide = args.iter().all(|&arg| !self.values.get(arg, 0).is_some());
+        let parts = if wide { self.packet.parts(8) } else { self.packet.narrow };
+        for part in 0..parts {
+            let mut masks = [V::NONE; 3];
+            for (mask, &arg) in masks.iter_mut().zip(args) {
+                *mask = if wide { self.wide_mask(arg, part) } else { self.narrow_mask(arg, part) };
+            }
+            let result = combine(self, &masks[..args.len()]);
+            if wide {
+                self.wide_masks.set(i, part, result);
+            } else {
+                self.values.set(i, part, result);
+            }
+        }
+    }
+
+    fn reinterpret(&mut self, i: usize, a: usize) {
+        let operand = self.kernel.insts[a].dtype;
+        for part in 0..self.packet.parts(operand.bytes()) {
+            let mut value = self.values.get(a, part);
+            if operand.is_float() {
+                // A NaN shows as the quiet NaN.
+                let nan = self.compare(Compare::Unordered, operand, value, value);
+                let quiet = self.number(operand, quiet_nan(operand));
+                value = self.blend(operand.bytes(), nan, quiet, value);
+            }
+            self.values.set(i, part, value);
+        }
+    }
+}
+
+/// A shift count as an immediate: counts of the width or more shift everything out, or (arithmetic
+/// shifts) all but the sign.
+fn clamp_count(dtype: DType, count: u64, keep: u64) -> u8 {
+    let width = 8 * dtype.bytes() as u64;
+    small_byte(usize::try_from(count.min(width - keep)).unwrap_or(0))
+}

@@ -1,0 +1,87 @@
+//! Masks beside 32-bit parts and beside 64-bit parts.
+
+use super::{Lowering, small};
+use crate::backend::cpu::machine::M;
+use crate::backend::cpu::program::{ACTIVE_BITS, ACTIVE_VECTORS, Home, Place, V};
+
+impl Lowering<'_> {
+    /// A part of a mask beside 32-bit lanes.
+    pub(super) fn narrow_mask(&mut self, reg: usize, part: usize) -> V {
+        let known = self.values.get(reg, part);
+        if known.is_some() {
+            return known;
+        }
+        let low = self.wide_masks.get(reg, 2 * part);
+        let high = self.wide_masks.get(reg, 2 * part + 1);
+        let mask = if self.avx512() {
+            self.binary(M::MaskJoin, high, low)
+        } else {
+            self.low_dwords(low, high)
+        };
+        self.values.set(reg, part, mask);
+        mask
+    }
+
+    /// A part of a mask beside 64-bit lanes.
+    pub(super) fn wide_mask(&mut self, reg: usize, part: usize) -> V {
+        let known = self.wide_masks.get(reg, part);
+        if known.is_some() {
+            return known;
+        }
+        let narrow = self.narrow_mask(reg, part / 2);
+        let mask = self.widen_mask(narrow, part % 2 == 1);
+        self.wide_masks.set(reg, part, mask);
+        mask
+    }
+
+    /// One half of a narrow mask, beside 64-bit lanes.
+    pub(super) fn widen_mask(&mut self, narrow: V, upper: bool) -> V {
+        if self.avx512() {
+            return if upper { self.unary_by(M::MaskShr, narrow, 8) } else { narrow };
+        }
+        let half = self.half(narrow, upper);
+        self.unary(M::SignExtend, half)
+    }
+
+    /// A half of a register, in the low half of one.
+    pub(super) fn half(&mut self, value: V, upper: bool) -> V {
+        if upper && self.varies(value) { self.unary_by(M::UpperHalf, value, 1) } else { value }
+    }
+
+    /// Whether lanes may differ: constants and uniform values are the same in both halves.
+    pub(super) fn varies(&self, value: V) -> bool {
+        !matches!(
+            self.program.virtuals[value.index()].home,
+            Home::Repeat4(_) | Home::Repeat8(_) | Home::Vector(Place::Uniform(_))
+        )
+    }
+
+    /// A mask that is true or false everywhere.
+    pub(super) fn mask_constant(&mut self, set: bool) -> V {
+        if !self.avx512() {
+            return self.constant(if set { u64::from(u32::MAX) } else { 0 }, 4);
+        }
+        let key = (u64::from(set), 2);
+        if let Some(&known) = self.constants.get(&key) {
+            return known;
+        }
+        let place = self.pool.place(if set { u64::MAX } else { 0 }, 8);
+        let mask = self.at_home(Home::Mask(place));
+        self.constants.insert(key, mask);
+        mask
+    }
+
+    /// Which lanes of a narrow part are lanes of the launch.
+    pub(super) fn active(&mut self, part: usize) -> V {
+        if self.uniform {
+            return self.mask_constant(true);
+        }
+        let part = small(part);
+        let home = if self.avx512() {
+            Home::Mask(Place::Frame(ACTIVE_BITS + 2 * part))
+        } else {
+            Home::Vector(Place::Frame(ACTIVE_VECTORS + 32 * part))
+        };
+        self.at_home(home)
+    }
+}

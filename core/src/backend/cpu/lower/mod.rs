@@ -1,0 +1,543 @@
+//! A kernel as programs over virtual registers, for AVX-512 and AVX2 from one text.
+//!
+//! Two programs: the *prologue* computes the uniform values once a launch and stores them; the *body*
+//! computes one packet of lanes and reads them as it reads constants. Operations are expanded here;
+//! `machine.rs` has the instructions to choose from.
+#![deny(clippy::wildcard_enum_match_arm)]
+
+mod access;
+mod arith;
+mod build;
+mod convert;
+mod integer;
+mod masks;
+
+pub(super) use self::access::indexed_buffers;
+
+use std::collections::HashMap;
+
+use super::machine::M;
+use super::program::{ACTIVE_VECTORS, Frame, Home, Packet, Place, Pool, Program, V, What};
+use crate::backend::isa::Isa;
+use crate::backend::reduce::ACCUMULATORS;
+use crate::dtype::DType;
+use crate::error::{Error, Result};
+use crate::interrupt;
+use crate::ir::kernel::{BufferIndex, Code, End, Kernel, LiteralMode, Reg};
+use crate::ir::op::ReduceOp;
+use crate::ir::scalar::apply_bits;
+
+/// A reduction at the end of the kernel.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Reduction {
+    pub(super) op: ReduceOp,
+    /// Type of the result.
+    pub(super) dtype: DType,
+    /// Word of the result's address.
+    pub(super) address: usize,
+    /// Offset in the frame of the counter of a mask, or of the accumulators.
+    pub(super) offset: u32,
+}
+
+impl Reduction {
+    /// Whether lanes are counted rather than accumulated.
+    pub(super) fn counts(&self) -> bool {
+        matches!(self.op, ReduceOp::Count | ReduceOp::Any | ReduceOp::All)
+    }
+}
+
+/// What lowering makes of a kernel.
+pub(super) struct Lowered {
+    pub(super) packet: Packet,
+    pub(super) prologue: Program,
+    pub(super) body: Program,
+    pub(super) pool: Pool,
+    pub(super) frame: Frame,
+    pub(super) reductions: Vec<Reduction>,
+    /// Bytes of the uniform values.
+    pub(super) uniform_bytes: u32,
+}
+
+/// Instructions between two looks at the interrupt flag.
+const POLL_INTERVAL: usize = 1 << 14;
+/// Instructions up to which packets of two and four times the least lanes are worth their code.
+const DOUBLE_UP_TO: usize = 2000;
+const QUADRUPLE_UP_TO: usize = 400;
+
+/// Lowers a kernel. With `far`, 32-bit indices reach beyond 2^31 elements.
+///
+/// # Errors
+/// `Interrupted`.
+pub(super) fn lower(kernel: &Kernel, mode: LiteralMode, isa: Isa, far: bool) -> Result<Lowered> {
+    let packet = Packet { isa, narrow: packet_width(kernel, isa) };
+    let (frame, reductions) = lay_out(kernel, packet);
+    let mut lowering = Lowering {
+        kernel,
+        mode,
+        far,
+        packet: Packet { isa, narrow: 1 },
+        uniform: true,
+        program: Program::default(),
+        pool: Pool::new(isa),
+        frame,
+        reductions,
+        values: Values::new(kernel.insts.len(), 2),
+        wide_masks: Values::new(kernel.insts.len(), 2),
+        constants: HashMap::new(),
+        uniforms: vec![u32::MAX; kernel.n_uniform],
+        uniform_bytes: 0,
+        origin: 0,
+    };
+    lowering.prologue()?;
+    let prologue = std::mem::take(&mut lowering.program);
+    lowering.begin_body(packet);
+    lowering.body()?;
+    Ok(Lowered {
+        packet,
+        prologue,
+        body: lowering.program,
+        pool: lowering.pool,
+        frame: lowering.frame,
+        reductions: lowering.reductions,
+        uniform_bytes: lowering.uniform_bytes,
+    })
+}
+
+/// Registers that a 32-bit value should take: more interleave more chains of operations, as long as all
+/// live values find registers.
+fn packet_width(kernel: &Kernel, isa: Isa) -> usize {
+    let n = kernel.insts.len() - kernel.n_uniform;
+    if n > DOUBLE_UP_TO {
+        return 1;
+    }
+    let (bytes, masks) = most_live(kernel);
+    // Some registers are left for temporaries and constants.
+    let (registers, mask_registers) = if isa == Isa::Avx512 { (26, 6) } else { (12, 12) };
+    let fits = |narrow: usize| {
+        let vectors = (bytes * narrow).div_ceil(4);
+        if isa == Isa::Avx512 {
+            vectors <= registers && masks * narrow <= mask_registers
+        } else {
+            vectors + masks * narrow <= registers
+        }
+    };
+    let accumulates = kernel.ends.iter().any(|end| matches!(end, End::Reduce { .. }));
+    let most = if accumulates { ACCUMULATORS / Packet { isa, narrow: 1 }.lanes() } else { 4 };
+    let wanted = if n <= QUADRUPLE_UP_TO { 4 } else { 2 };
+    [4, 2].into_iter().find(|&narrow| narrow <= wanted.min(most) && fits(narrow)).unwrap_or(1)
+}
+
+/// The most bytes of numbers a lane, and the most masks, that are live at once.
+fn most_live(kernel: &Kernel) -> (usize, usize) {
+    let mut last_use = vec![0; kernel.insts.len()];
+    for (i, inst) in kernel.insts.iter().enumerate() {
+        inst.args().for_each(|arg| last_use[arg.index()] = i);
+    }
+    for reg in kernel.ends.iter().flat_map(End::values) {
+        last_use[reg.index()] = kernel.insts.len();
+    }
+    let (mut bytes, mut masks) = (0_usize, 0_usize);
+    let mut most = (0, 0);
+    let mut change = |dtype: DType, born: bool| {
+        let (count, by) =
+            if dtype == DType::Mask { (&mut masks, 1) } else { (&mut bytes, dtype.bytes()) };
+        *count = if born { *count + by } else { *count - by };
+        most = (most.0.max(bytes), most.1.max(masks));
+    };
+    for (i, inst) in kernel.insts.iter().enumerate().skip(kernel.n_uniform) {
+        let mut args = inst.args;
+        for k in 0..args.len() {
+            let Some(arg) = args[k].take() else { continue };
+            let again = args[k + 1..].contains(&Some(arg));
+            if !kernel.is_uniform(arg) && last_use[arg.index()] == i && !again {
+                change(kernel.dtype(arg), false);
+            }
+        }
+        if last_use[i] > i {
+            change(inst.dtype, true);
+        }
+    }
+    most
+}
+
+/// Places in the frame.
+fn lay_out(kernel: &Kernel, packet: Packet) -> (Frame, Vec<Reduction>) {
+    let vector = small(packet.vector());
+    let masks = if packet.isa == Isa::Avx512 { 0 } else { small(packet.narrow) };
+    let errors = ACTIVE_VECTORS + masks * vector;
+    let mut next = errors + 16 * small(kernel.accesses.len());
+    let mut reductions = Vec::new();
+    for end in &kernel.ends {
+        if let End::Reduce { op, value, buffer } = *end {
+            let dtype = kernel.buffers[buffer.index()].dtype;
+            let mask = kernel.dtype(value) == DType::Mask;
+            let bytes = if mask { 8 } else { small(ACCUMULATORS * dtype.bytes()) };
+            let offset = next.next_multiple_of(if mask { 8 } else { vector });
+            next = offset + bytes;
+            reductions.push(Reduction { op, dtype, address: kernel.address_word(buffer), offset });
+        }
+    }
+    let pointers = next.next_multiple_of(8);
+    let scratch = (pointers + 8 * small(kernel.buffers.len())).next_multiple_of(vector);
+    (Frame { errors, pointers, scratch, spills: scratch + 5 * vector }, reductions)
+}
+
+/// The parts of every instruction's value.
+struct Values {
+    stride: usize,
+    parts: Vec<V>,
+}
+
+impl Values {
+    fn new(n: usize, stride: usize) -> Self {
+        Self { stride, parts: vec![V::NONE; n * stride] }
+    }
+
+    fn get(&self, reg: usize, part: usize) -> V {
+        self.parts[reg * self.stride + part]
+    }
+
+    fn set(&mut self, reg: usize, part: usize, value: V) {
+        self.parts[reg * self.stride + part] = value;
+    }
+}
+
+struct Lowering<'k> {
+    kernel: &'k Kernel,
+    mode: LiteralMode,
+    far: bool,
+    packet: Packet,
+    /// Whether the prologue is being made.
+    uniform: bool,
+    program: Program,
+    pool: Pool,
+    frame: Frame,
+    reductions: Vec<Reduction>,
+    /// Numbers, and masks beside 32-bit parts.
+    values: Values,
+    /// Masks beside 64-bit parts.
+    wide_masks: Values,
+    /// Registers of constants in the pool.
+    constants: HashMap<(u64, u8), V>,
+    /// Where the body finds each uniform value, or `u32::MAX`.
+    uniforms: Vec<u32>,
+    uniform_bytes: u32,
+    origin: u32,
+}
+
+impl<'k> Lowering<'k> {
+    fn avx512(&self) -> bool {
+        self.packet.isa == Isa::Avx512
+    }
+
+    /// The uniform instructions, and stores of those that lanes use.
+    fn prologue(&mut self) -> Result<()> {
+        let kernel = self.kernel;
+        let mut wanted = vec![false; kernel.n_uniform];
+        let mut want = |reg: Reg| {
+            if reg.index() < kernel.n_uniform {
+                wanted[reg.index()] = true;
+            }
+        };
+        kernel.insts[kernel.n_uniform..].iter().flat_map(|inst| inst.args()).for_each(&mut want);
+        kernel.ends.iter().flat_map(End::values).for_each(&mut want);
+        for (i, wanted) in wanted.into_iter().enumerate() {
+            self.inst(i)?;
+            if wanted && self.known_bits(i).is_none() {
+                self.store_uniform(i);
+            }
+        }
+        Ok(())
+    }
+
+    fn store_uniform(&mut self, i: usize) {
+        let dtype = self.kernel.insts[i].dtype;
+        let mask = dtype == DType::Mask;
+        let (value, alignment) = if mask {
+            (self.narrow_mask(i, 0), if self.avx512() { 8 } else { 32 })
+        } else {
+            (self.values.get(i, 0), if self.avx512() { 8 } else { 32 })
+        };
+        let offset = self.uniform_bytes;
+        self.uniform_bytes += alignment;
+        self.uniforms[i] = offset;
+        let bytes = if mask { 4 } else { small_byte(dtype.bytes()) };
+        self.effect(What::StoreUniform { offset, bytes, mask }, [value, V::NONE, V::NONE]);
+    }
+
+    fn begin_body(&mut self, packet: Packet) {
+        self.uniform = false;
+        self.packet = packet;
+        self.constants.clear();
+        let n = self.kernel.insts.len();
+        self.values = Values::new(n, packet.parts(8));
+        self.wide_masks = Values::new(n, packet.parts(8));
+    }
+
+    fn body(&mut self) -> Result<()> {
+        let kernel = self.kernel;
+        for i in 0..kernel.n_uniform {
+            self.uniform_home(i);
+        }
+        // A value goes where it is wanted as soon as it is there; scatters come last, in order.
+        let mut ends: Vec<(usize, usize)> = Vec::new();
+        for (number, end) in kernel.ends.iter().enumerate() {
+            if let End::Store { value, .. } | End::Reduce { value, .. } = end {
+                ends.push((value.index(), number));
+            }
+        }
+        ends.sort_unstable();
+        let mut ends = ends.into_iter().peekable();
+        for i in kernel.n_uniform..kernel.insts.len() {
+            self.inst(i)?;
+            while let Some((_, number)) = ends.next_if(|&(value, _)| value <= i) {
+                self.end(number);
+            }
+        }
+        for (_, number) in ends {
+            self.end(number);
+        }
+        for (number, end) in kernel.ends.iter().enumerate() {
+            if matches!(end, End::Scatter { .. }) {
+                self.end(number);
+            }
+        }
+        Ok(())
+    }
+
+    /// Gives a uniform value its place in memory.
+    fn uniform_home(&mut self, i: usize) {
+        let dtype = self.kernel.insts[i].dtype;
+        let value = match self.known_bits(i) {
+            Some(bits) if dtype == DType::Mask => self.mask_constant(bits & 1 != 0),
+            Some(bits) => self.constant(bits, small_byte(dtype.bytes())),
+            None if self.uniforms[i] == u32::MAX => return,
+            None => {
+                let place = Place::Uniform(self.uniforms[i]);
+                let home = match (self.avx512(), dtype) {
+                    (false, _) => Home::Vector(place),
+                    (true, DType::Mask) => Home::Mask(place),
+                    (true, _) if dtype.bytes() == 8 => Home::Repeat8(place),
+                    (true, _) => Home::Repeat4(place),
+                };
+                self.at_home(home)
+            }
+        };
+        for part in 0..self.values.stride {
+            self.values.set(i, part, value);
+            self.wide_masks.set(i, part, value);
+        }
+    }
+
+    /// The bits of a value that is part of the code.
+    fn known_bits(&self, i: usize) -> Option<u64> {
+        match self.kernel.insts[i].code {
+            Code::Constant(bits) => Some(bits),
+            Code::Literal(literal) if self.mode == LiteralMode::Embedded => {
+                Some(self.kernel.literals[literal as usize].1)
+            }
+            Code::Literal(_) | Code::Index | Code::Op(_) | Code::Load(_) | Code::Gather { .. } => {
+                None
+            }
+        }
+    }
+
+    fn inst(&mut self, i: usize) -> Result<()> {
+        if i % POLL_INTERVAL == POLL_INTERVAL - 1 && interrupt::is_requested() {
+            return Err(Error::Interrupted);
+        }
+        self.origin = small(i);
+        let inst = &self.kernel.insts[i];
+        if let Some(bits) = self.known_bits(i) {
+            let value = if inst.dtype == DType::Mask {
+                self.mask_constant(bits & 1 != 0)
+            } else {
+                self.constant(bits, small_byte(inst.dtype.bytes()))
+            };
+            for part in 0..self.values.stride {
+                self.values.set(i, part, value);
+                self.wide_masks.set(i, part, value);
+            }
+            return Ok(());
+        }
+        match inst.code {
+            Code::Literal(literal) => {
+                let word = small(self.kernel.literal_word(literal as usize));
+                self.uniform_source(i, Place::Word(word));
+            }
+            Code::Constant(_) => {}
+            Code::Load(buffer) if self.uniform => {
+                let word = small(self.kernel.address_word(buffer));
+                self.uniform_source(i, Place::Element(word));
+            }
+            Code::Load(buffer) => self.load(i, buffer),
+            Code::Index => self.lane_number(i, inst.dtype),
+            Code::Op(op) => self.op(i, op),
+            Code::Gather { source, access } => self.gather(i, source, access),
+        }
+        Ok(())
+    }
+
+    /// A number from memory in every lane of the prologue.
+    fn uniform_source(&mut self, i: usize, place: Place) {
+        let dtype = self.kernel.insts[i].dtype;
+        if dtype == DType::Mask {
+            let bytes = match place {
+                Place::Element(word) => self.make(What::RepeatByte { word }, [V::NONE; 3]),
+                Place::Pool(_)
+                | Place::Uniform(_)
+                | Place::Frame(_)
+                | Place::Word(_)
+                | Place::Lanes { .. } => self.at_home(Home::Repeat4(place)),
+            };
+            let mask = self.mask_from_ones(bytes);
+            self.values.set(i, 0, mask);
+            return;
+        }
+        let home = if dtype.bytes() == 8 { Home::Repeat8(place) } else { Home::Repeat4(place) };
+        let value = self.at_home(home);
+        for part in 0..self.packet.parts(dtype.bytes()) {
+            self.values.set(i, part, value);
+        }
+    }
+
+    /// A mask from 32-bit lanes of 0 or 1.
+    fn mask_from_ones(&mut self, lanes: V) -> V {
+        let one = self.constant(1, 4);
+        if self.avx512() {
+            self.binary(M::Test32, lanes, one)
+        } else {
+            self.binary(M::Equal32, lanes, one)
+        }
+    }
+
+    fn load(&mut self, i: usize, buffer: BufferIndex) {
+        let dtype = self.kernel.insts[i].dtype;
+        for part in 0..self.packet.parts(dtype.bytes()) {
+            let number = small_byte(part);
+            let value = if dtype == DType::Mask {
+                let what = What::LoadBytes { buffer: buffer.0, part: number };
+                let bytes = self.make(what, [V::NONE; 3]);
+                if self.avx512() {
+                    self.binary(M::TestBytes, bytes, bytes)
+                } else {
+                    self.mask_from_ones(bytes)
+                }
+            } else {
+                let bytes = small_byte(dtype.bytes());
+                self.at_home(Home::Vector(Place::Lanes { buffer: buffer.0, bytes, part: number }))
+            };
+            self.values.set(i, part, value);
+        }
+    }
+
+    fn lane_number(&mut self, i: usize, dtype: DType) {
+        let wide = dtype.bytes() == 8 || dtype.is_float();
+        let first = self.make(What::LaneNumber { wide }, [V::NONE; 3]);
+        let bytes = if wide { 8 } else { 4 };
+        let lanes = self.packet.vector() / bytes;
+        let mut numbers = Vec::new();
+        for part in 0..self.packet.parts(bytes) {
+            let mut contents = Vec::new();
+            for lane in 0..lanes {
+                let number = (part * lanes + lane) as u64;
+                contents.extend_from_slice(&number.to_le_bytes()[..bytes]);
+            }
+            let offsets = self.pool.vector(&contents);
+            let offsets = self.at_home(offsets);
+            numbers.push(self.binary(if wide { M::Add64 } else { M::Add32 }, first, offsets));
+        }
+        if dtype.is_float() {
+            self.convert_parts(i, DType::U64, dtype, &numbers);
+        } else {
+            for (part, number) in numbers.into_iter().enumerate() {
+                self.values.set(i, part, number);
+            }
+        }
+    }
+
+    fn end(&mut self, number: usize) {
+        match self.kernel.ends[number] {
+            End::Store { value, buffer } => self.store(value, buffer),
+            End::Reduce { op, value, buffer } => {
+                let address = self.kernel.address_word(buffer);
+                let found = self.reductions.iter().find(|r| r.address == address);
+                let offset = found.expect("internal error: a reduction without a place").offset;
+                if self.kernel.dtype(value) == DType::Mask {
+                    self.count(value, offset);
+                } else {
+                    self.accumulate(op, value, offset);
+                }
+            }
+            End::Scatter { op, value, index, active, target, access } => {
+                self.scatter(op, [value, index], active, target, access);
+            }
+        }
+    }
+
+    fn store(&mut self, value: Reg, buffer: BufferIndex) {
+        let dtype = self.kernel.dtype(value);
+        let buffer = buffer.0;
+        for part in 0..self.packet.parts(dtype.bytes()) {
+            let number = small_byte(part);
+            if dtype == DType::Mask {
+                let mask = self.narrow_mask(value.index(), part);
+                let bytes = self.bytes_of_mask(mask);
+                self.effect(What::StoreBytes { buffer, part: number }, [bytes, V::NONE, V::NONE]);
+            } else {
+                let lanes = self.values.get(value.index(), part);
+                let bytes = small_byte(dtype.bytes());
+                let what = What::Store { buffer, bytes, part: number };
+                self.effect(what, [lanes, V::NONE, V::NONE]);
+            }
+        }
+    }
+
+    /// True lanes as bytes of 1 in the low bytes of a register.
+    fn bytes_of_mask(&mut self, mask: V) -> V {
+        if self.avx512() {
+            let ones = self.constant(0x0101_0101, 4);
+            return self.binary(M::KeepBytes, mask, ones);
+        }
+        let upper = self.unary_by(M::UpperHalf, mask, 1);
+        let words = self.binary(M::PackWords, mask, upper);
+        let bytes = self.binary(M::PackBytes, words, words);
+        let ones = self.constant(0x0101_0101, 4);
+        self.binary(M::AndHalf, bytes, ones)
+    }
+
+    fn count(&mut self, value: Reg, offset: u32) {
+        for part in 0..self.packet.narrow {
+            let mask = self.narrow_mask(value.index(), part);
+            let what = What::Count { offset, part: small_byte(part) };
+            self.effect(what, [mask, V::NONE, V::NONE]);
+        }
+    }
+
+    fn accumulate(&mut self, op: ReduceOp, value: Reg, offset: u32) {
+        let dtype = self.kernel.dtype(value);
+        let bytes = small_byte(dtype.bytes());
+        for part in 0..self.packet.parts(dtype.bytes()) {
+            let number = small_byte(part);
+            let what = What::LoadAccumulator { offset, bytes, part: number };
+            let before = self.make(what, [V::NONE; 3]);
+            let lanes = self.values.get(value.index(), part);
+            let after = self.same(op.combine(), dtype, [before, lanes, lanes]);
+            let what = What::StoreAccumulator { offset, bytes, part: number };
+            self.effect(what, [after, V::NONE, V::NONE]);
+        }
+    }
+}
+
+/// Folds an operation on constants.
+fn fold(op: crate::ir::op::Op, dtype: DType, a: u64, b: u64) -> u64 {
+    apply_bits(op, dtype, dtype, [a, b, b])
+}
+
+fn small(number: usize) -> u32 {
+    u32::try_from(number).expect("internal error: more than 2^32 values in a kernel")
+}
+
+fn small_byte(number: usize) -> u8 {
+    u8::try_from(number).expect("internal error: a part or width beyond 255")
+}

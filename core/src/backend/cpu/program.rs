@@ -1,0 +1,275 @@
+//! Programs over virtual registers: what lowering makes and register allocation reads.
+//!
+//! A program is straight-line code in single-assignment form for one *packet* of lanes. A 32-bit value
+//! takes [`Packet::narrow`] registers, a 64-bit one twice as many; the registers of a value are its
+//! *parts*. On AVX-512 masks live in mask registers, on AVX2 in vectors of all ones or zeros; either way
+//! a mask is *narrow* (beside 32-bit parts) or *wide* (beside 64-bit parts).
+
+use std::collections::HashMap;
+
+use super::machine::M;
+use crate::backend::isa::Isa;
+use crate::ir::op::ScatterOp;
+
+/// A virtual register.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) struct V(pub(super) u32);
+
+impl V {
+    /// No register.
+    pub(super) const NONE: Self = Self(u32::MAX);
+
+    pub(super) fn index(self) -> usize {
+        self.0 as usize
+    }
+
+    pub(super) fn is_some(self) -> bool {
+        self != Self::NONE
+    }
+}
+
+/// Where a value can be read at any time without computing it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Home {
+    /// Nowhere: an instruction computes it.
+    Computed,
+    /// A vector in memory.
+    Vector(Place),
+    /// 4 bytes in memory, the same for all lanes.
+    Repeat4(Place),
+    /// 8 bytes in memory, the same for all lanes.
+    Repeat8(Place),
+    /// 16 bits for a mask register.
+    Mask(Place),
+}
+
+/// A place in memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Place {
+    /// Bytes from the start of the constants before the code.
+    Pool(u32),
+    /// Bytes from the start of the uniform values.
+    Uniform(u32),
+    /// Bytes from the start of the thread's frame.
+    Frame(u32),
+    /// A word of the parameter block.
+    Word(u32),
+    /// Element 0 of the buffer whose address is in this word.
+    Element(u32),
+    /// A part of the packet's lanes of a buffer with elements of this many bytes.
+    Lanes { buffer: u32, bytes: u8, part: u8 },
+}
+
+/// A virtual register's properties.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Virtual {
+    pub(super) home: Home,
+    /// Whether it needs a mask register.
+    pub(super) mask: bool,
+    /// Number of uses as an operand.
+    pub(super) uses: u32,
+}
+
+/// What an instruction does.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum What {
+    /// A machine instruction with its immediate.
+    Machine(M, Option<u8>),
+    /// The number of the packet's first lane in every lane.
+    LaneNumber { wide: bool },
+    /// The bytes of a narrow part's lanes of a buffer of masks: AVX-512 as 16 bytes, AVX2 extended.
+    LoadBytes { buffer: u32, part: u8 },
+    /// The byte at element 0 of the buffer whose address is in a word, extended and repeated.
+    RepeatByte { word: u32 },
+    /// Lanes of a buffer from a part.
+    Store { buffer: u32, bytes: u8, part: u8 },
+    /// Mask lanes of a buffer from the low bytes of a register.
+    StoreBytes { buffer: u32, part: u8 },
+    /// A uniform value.
+    StoreUniform { offset: u32, bytes: u8, mask: bool },
+    /// A reduction's accumulators of this part.
+    LoadAccumulator { offset: u32, bytes: u8, part: u8 },
+    /// Back again.
+    StoreAccumulator { offset: u32, bytes: u8, part: u8 },
+    /// Adds the number of true and active lanes of a narrow mask to a counter.
+    Count { offset: u32, part: u8 },
+    /// Reports the lowest lane of a mask, with its index: lanes that are out of bounds.
+    Check { offset: u32, part: u8, wide: bool, signed: bool },
+    /// Tied: lanes gathered where the mask is set, `scale` bytes an index; the mask is consumed.
+    Gather { word: u32, wide: bool, wide_index: bool, scale: u8 },
+    /// Lanes scattered where the mask is set (AVX-512); the mask is consumed.
+    Scatter { word: u32, wide: bool, wide_index: bool },
+    /// A vector into scratch.
+    StoreScratch { offset: u32 },
+    /// The lanes in scratch scattered one by one where a narrow mask is set.
+    ScatterLanes { word: u32, op: ScatterOp, bytes: u8, wide_index: bool },
+}
+
+impl What {
+    /// Whether it does more than compute its result.
+    pub(super) fn has_effect(self) -> bool {
+        match self {
+            Self::Machine(..)
+            | Self::LaneNumber { .. }
+            | Self::LoadBytes { .. }
+            | Self::RepeatByte { .. }
+            | Self::LoadAccumulator { .. }
+            | Self::Gather { .. } => false,
+            Self::Store { .. }
+            | Self::StoreBytes { .. }
+            | Self::StoreUniform { .. }
+            | Self::StoreAccumulator { .. }
+            | Self::Count { .. }
+            | Self::Check { .. }
+            | Self::Scatter { .. }
+            | Self::StoreScratch { .. }
+            | Self::ScatterLanes { .. } => true,
+        }
+    }
+}
+
+/// One instruction.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Inst {
+    pub(super) what: What,
+    pub(super) dst: V,
+    pub(super) src: [V; 3],
+    /// The kernel instruction that it belongs to, for listings.
+    pub(super) origin: u32,
+}
+
+/// A program.
+#[derive(Debug, Default)]
+pub(super) struct Program {
+    pub(super) insts: Vec<Inst>,
+    pub(super) virtuals: Vec<Virtual>,
+}
+
+/// The lanes that one run of a program computes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Packet {
+    pub(super) isa: Isa,
+    /// Registers of a 32-bit value.
+    pub(super) narrow: usize,
+}
+
+impl Packet {
+    /// Bytes of a vector register.
+    pub(super) fn vector(self) -> usize {
+        if self.isa == Isa::Avx512 { 64 } else { 32 }
+    }
+
+    /// Lanes of a narrow part.
+    pub(super) fn part_lanes(self) -> usize {
+        self.vector() / 4
+    }
+
+    /// Lanes in all.
+    pub(super) fn lanes(self) -> usize {
+        self.narrow * self.part_lanes()
+    }
+
+    /// Registers of a value with lanes of this many bytes.
+    pub(super) fn parts(self, bytes: usize) -> usize {
+        if bytes == 8 { 2 * self.narrow } else { self.narrow }
+    }
+}
+
+/// Constants in front of the code.
+#[derive(Debug)]
+pub(super) struct Pool {
+    pub(super) bytes: Vec<u8>,
+    known: HashMap<(u64, u8), u32>,
+    vector: usize,
+    repeated: bool,
+}
+
+impl Pool {
+    pub(super) fn new(isa: Isa) -> Self {
+        let packet = Packet { isa, narrow: 1 };
+        // AVX-512 repeats a constant as it reads it, AVX2 needs it repeated in memory.
+        let repeated = isa != Isa::Avx512;
+        Self { bytes: Vec::new(), known: HashMap::new(), vector: packet.vector(), repeated }
+    }
+
+    /// A constant of 4 or 8 bytes for all lanes.
+    pub(super) fn constant(&mut self, bits: u64, bytes: u8) -> Home {
+        let place = self.place(bits, bytes);
+        match (self.repeated, bytes) {
+            (true, _) => Home::Vector(place),
+            (false, 4) => Home::Repeat4(place),
+            (false, _) => Home::Repeat8(place),
+        }
+    }
+
+    /// Where a constant is.
+    pub(super) fn place(&mut self, bits: u64, bytes: u8) -> Place {
+        if let Some(&offset) = self.known.get(&(bits, bytes)) {
+            return Place::Pool(offset);
+        }
+        let n = usize::from(bytes);
+        let (alignment, copies) =
+            if self.repeated { (self.vector, self.vector / n) } else { (n, 1) };
+        let offset = self.align(alignment);
+        for _ in 0..copies {
+            self.bytes.extend_from_slice(&bits.to_le_bytes()[..n]);
+        }
+        self.known.insert((bits, bytes), offset);
+        Place::Pool(offset)
+    }
+
+    /// A whole vector.
+    pub(super) fn vector(&mut self, contents: &[u8]) -> Home {
+        debug_assert_eq!(contents.len(), self.vector);
+        let offset = self.align(self.vector);
+        self.bytes.extend_from_slice(contents);
+        Home::Vector(Place::Pool(offset))
+    }
+
+    /// The bits of a constant of `bytes` bytes.
+    pub(super) fn bits(&self, home: Home, bytes: u8) -> Option<u64> {
+        let (Home::Repeat4(Place::Pool(offset))
+        | Home::Repeat8(Place::Pool(offset))
+        | Home::Vector(Place::Pool(offset))) = home
+        else {
+            return None;
+        };
+        let start = offset as usize;
+        let mut word = [0; 8];
+        let stored = self.bytes.get(start..start + usize::from(bytes))?;
+        word[..usize::from(bytes)].copy_from_slice(stored);
+        let bits = u64::from_le_bytes(word);
+        // Only what was entered as a constant is one: the lanes of a vector differ.
+        (self.known.get(&(bits, bytes)) == Some(&offset)).then_some(bits)
+    }
+
+    fn align(&mut self, alignment: usize) -> u32 {
+        self.bytes.resize(self.bytes.len().next_multiple_of(alignment), 0);
+        u32::try_from(self.bytes.len()).expect("internal error: more than 4 GiB of constants")
+    }
+}
+
+/// Memory of one thread: what a program keeps besides registers. Offsets in bytes.
+///
+/// | offset | content |
+/// |---|---|
+/// | 0 | one bit a lane of the packet: which are lanes of the launch |
+/// | 64 | the same as vectors of 32-bit masks (AVX2) |
+/// | `errors` | per access: lowest lane out of bounds, its index |
+/// | `counters` | per reduction of masks: true lanes |
+/// | `accumulators` | per other reduction: 32 accumulators |
+/// | `pointers` | per buffer: address of lane 0, for accesses lane by lane |
+/// | `scratch` | four vectors for scatters, one for reports |
+/// | `spills` | values that found no register |
+#[derive(Clone, Debug)]
+pub(super) struct Frame {
+    pub(super) errors: u32,
+    pub(super) pointers: u32,
+    pub(super) scratch: u32,
+    pub(super) spills: u32,
+}
+
+/// Offset of the bits of active lanes.
+pub(super) const ACTIVE_BITS: u32 = 0;
+/// Offset of the vectors of active lanes.
+pub(super) const ACTIVE_VECTORS: u32 = 64;

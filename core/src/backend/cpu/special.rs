@@ -1,0 +1,331 @@
+//! Code of the instructions that are more than one machine instruction or that touch general registers.
+
+use iced_x86::{Code, Instruction, Register};
+
+use super::allocate::{Allocator, Cold, Report};
+use super::encode::{Encoder, FRAME, LANE, SCRATCH, UNIFORMS, WORDS, Width, at, indexed};
+use super::program::What;
+use crate::backend::isa::Isa;
+use crate::ir::kernel::WORD_LANE_BASE;
+use crate::ir::op::ScatterOp;
+
+/// More scratch: lane numbers, indices, addresses.
+const SECOND: Register = Register::R9;
+const THIRD: Register = Register::R10;
+const FOURTH: Register = Register::R11;
+
+impl Allocator<'_> {
+    /// Vectors of AVX-512.
+    fn wide_vectors(&self) -> bool {
+        self.lowered.packet.isa == Isa::Avx512
+    }
+
+    fn vector_bytes(&self) -> u32 {
+        if self.wide_vectors() { 64 } else { 32 }
+    }
+
+    /// Encodes an instruction with the registers of its result and sources.
+    pub(super) fn emit_special(&mut self, what: What, dst: u8, src: [u8; 3]) {
+        match what {
+            What::Machine(..) => unreachable!("internal error: not a special instruction"),
+            What::LaneNumber { wide } => {
+                let base = 8 * u32::try_from(WORD_LANE_BASE).unwrap_or(0);
+                self.code.load(Code::Mov_r64_rm64, SCRATCH, at(WORDS, base));
+                self.code.registers(Code::Add_r64_rm64, SCRATCH, LANE);
+                self.repeat_scratch(dst, wide);
+            }
+            What::LoadBytes { buffer, part } => {
+                let lanes = self.vector_bytes() / 4;
+                let memory = self.lanes(buffer, 1, u32::from(part) * lanes, SCRATCH);
+                let (code, width) = if self.wide_vectors() {
+                    (Code::EVEX_Vmovdqu8_xmm_k1z_xmmm128, Width::Quarter)
+                } else {
+                    (Code::VEX_Vpmovzxbd_ymm_xmmm64, Width::Whole)
+                };
+                let dst = self.code.vector(dst, width);
+                self.code.load(code, dst, memory);
+            }
+            What::RepeatByte { word } => {
+                self.code.load(Code::Mov_r64_rm64, SCRATCH, at(WORDS, 8 * word));
+                self.code.load(Code::Movzx_r32_rm8, Register::EAX, at(SCRATCH, 0));
+                self.repeat_scratch(dst, false);
+            }
+            What::Store { buffer, bytes, part } => {
+                let displacement = u32::from(part) * self.vector_bytes();
+                let memory = self.lanes(buffer, bytes, displacement, SCRATCH);
+                if self.nontemporal {
+                    let code = if self.wide_vectors() {
+                        Code::EVEX_Vmovntps_m512_zmm
+                    } else {
+                        Code::VEX_Vmovntps_m256_ymm
+                    };
+                    let source = self.code.vector(src[0], Width::Whole);
+                    self.code.store(code, memory, source);
+                } else {
+                    self.store_vector(memory, src[0]);
+                }
+            }
+            What::StoreBytes { buffer, part } => {
+                let lanes = self.vector_bytes() / 4;
+                let memory = self.lanes(buffer, 1, u32::from(part) * lanes, SCRATCH);
+                let code = if self.wide_vectors() {
+                    Code::EVEX_Vmovdqu8_xmmm128_k1z_xmm
+                } else {
+                    Code::VEX_Vmovq_xmmm64_xmm
+                };
+                let source = self.code.vector(src[0], Width::Quarter);
+                self.code.store(code, memory, source);
+            }
+            What::StoreUniform { offset, bytes, mask } => {
+                let memory = at(UNIFORMS, offset);
+                if !self.wide_vectors() {
+                    self.store_vector(memory, src[0]);
+                } else if mask {
+                    self.code.store(Code::VEX_Kmovw_m16_kr, memory, Encoder::mask(src[0]));
+                } else {
+                    let code = if bytes == 8 {
+                        Code::EVEX_Vmovq_xmmm64_xmm
+                    } else {
+                        Code::EVEX_Vmovd_rm32_xmm
+                    };
+                    let source = self.code.vector(src[0], Width::Quarter);
+                    self.code.store(code, memory, source);
+                }
+            }
+            What::LoadAccumulator { offset, bytes, part } => {
+                let memory = self.accumulator(offset, bytes, part);
+                let code = if self.wide_vectors() {
+                    Code::EVEX_Vmovups_zmm_k1z_zmmm512
+                } else {
+                    Code::VEX_Vmovups_ymm_ymmm256
+                };
+                let dst = self.code.vector(dst, Width::Whole);
+                self.code.load(code, dst, memory);
+            }
+            What::StoreAccumulator { offset, bytes, part } => {
+                let memory = self.accumulator(offset, bytes, part);
+                self.store_vector(memory, src[0]);
+            }
+            What::Count { offset, part } => {
+                self.bits_of_mask(src[0], false);
+                let part = u32::from(part);
+                let (code, place) = if self.wide_vectors() {
+                    (Code::Movzx_r32_rm16, 2 * part)
+                } else {
+                    (Code::Movzx_r32_rm8, part)
+                };
+                self.code.load(code, Register::R9D, at(FRAME, place));
+                self.code.registers(Code::And_r32_rm32, Register::EAX, Register::R9D);
+                self.code.registers(Code::Popcnt_r32_rm32, Register::EAX, Register::EAX);
+                self.code.store(Code::Add_rm64_r64, at(FRAME, offset), SCRATCH);
+            }
+            What::Check { offset, part, wide, signed } => {
+                if self.wide_vectors() {
+                    let mask = Encoder::mask(src[0]);
+                    let code =
+                        if wide { Code::VEX_Kortestb_kr_kr } else { Code::VEX_Kortestw_kr_kr };
+                    self.code.registers(code, mask, mask);
+                } else {
+                    self.bits_of_mask(src[0], wide);
+                    self.code.registers(Code::Test_rm32_r32, Register::EAX, Register::EAX);
+                }
+                let entry = self.code.jump_ahead(Code::Jne_rel32_64);
+                let lanes = self.vector_bytes() / if wide { 8 } else { 4 };
+                let lane = u32::from(part) * lanes;
+                let report = Report { mask: src[0], index: src[1], offset, lane, wide, signed };
+                self.cold.push(Cold { entry, back: self.code.position(), report });
+            }
+            What::Gather { word, wide, wide_index, scale } => {
+                self.gather(word, (wide, wide_index), scale, dst, src);
+            }
+            What::Scatter { word, wide, wide_index } => {
+                self.scatter(word, (wide, wide_index), src);
+            }
+            What::StoreScratch { offset } => self.store_vector(at(FRAME, offset), src[0]),
+            What::ScatterLanes { word, op, bytes, wide_index } => {
+                self.scatter_lanes(word, op, bytes, wide_index, src[0]);
+            }
+        }
+    }
+
+    /// The scratch register in every lane.
+    fn repeat_scratch(&mut self, dst: u8, wide: bool) {
+        let whole = self.code.vector(dst, Width::Whole);
+        if self.wide_vectors() {
+            let (code, source) = if wide {
+                (Code::EVEX_Vpbroadcastq_zmm_k1z_r64, SCRATCH)
+            } else {
+                (Code::EVEX_Vpbroadcastd_zmm_k1z_r32, Register::EAX)
+            };
+            return self.code.registers(code, whole, source);
+        }
+        let low = self.code.vector(dst, Width::Quarter);
+        let repeat = if wide {
+            self.code.registers(Code::VEX_Vmovq_xmm_rm64, low, SCRATCH);
+            Code::VEX_Vpbroadcastq_ymm_xmmm64
+        } else {
+            self.code.registers(Code::VEX_Vmovd_xmm_rm32, low, Register::EAX);
+            Code::VEX_Vpbroadcastd_ymm_xmmm32
+        };
+        self.code.registers(repeat, whole, low);
+    }
+
+    /// The accumulators of a part's lanes: of 32, those from the packet's first lane on.
+    fn accumulator(&mut self, offset: u32, bytes: u8, part: u8) -> iced_x86::MemoryOperand {
+        let offset = offset + u32::from(part) * self.vector_bytes();
+        if self.lowered.packet.lanes().is_multiple_of(32) {
+            return at(FRAME, offset);
+        }
+        self.code.registers(Code::Mov_r32_rm32, Register::EAX, Register::ESI);
+        self.code.number(Code::And_rm32_imm8, Register::EAX, 31);
+        indexed(FRAME, SCRATCH, bytes, offset)
+    }
+
+    /// One bit a lane of a mask in the scratch register.
+    fn bits_of_mask(&mut self, mask: u8, wide: bool) {
+        if self.wide_vectors() {
+            let code = if wide { Code::VEX_Kmovb_r32_kr } else { Code::VEX_Kmovw_r32_kr };
+            return self.code.registers(code, Register::EAX, Encoder::mask(mask));
+        }
+        let code = if wide { Code::VEX_Vmovmskpd_r32_ymm } else { Code::VEX_Vmovmskps_r32_ymm };
+        let mask = self.code.vector(mask, Width::Whole);
+        self.code.registers(code, Register::EAX, mask);
+    }
+
+    fn gather(
+        &mut self,
+        word: u32,
+        widths: (bool, bool),
+        scale: u8,
+        dst: u8,
+        [_, index, mask]: [u8; 3],
+    ) {
+        self.code.load(Code::Mov_r64_rm64, SCRATCH, at(WORDS, 8 * word));
+        let (data, indices) = access_widths(widths);
+        let memory = indexed(SCRATCH, self.code.vector(index, indices), scale, 0);
+        let dst = self.code.vector(dst, data);
+        if self.wide_vectors() {
+            let code = match widths {
+                (false, false) => Code::EVEX_Vpgatherdd_zmm_k1_vm32z,
+                (true, false) => Code::EVEX_Vpgatherdq_zmm_k1_vm32y,
+                (false, true) => Code::EVEX_Vpgatherqd_ymm_k1_vm64z,
+                (true, true) => Code::EVEX_Vpgatherqq_zmm_k1_vm64z,
+            };
+            let instruction = Instruction::with2(code, dst, memory);
+            return self.code.put(instruction.map(|mut instruction| {
+                instruction.set_op_mask(Encoder::mask(mask));
+                instruction
+            }));
+        }
+        let code = match widths {
+            (false, false) => Code::VEX_Vpgatherdd_ymm_vm32y_ymm,
+            (true, false) => Code::VEX_Vpgatherdq_ymm_vm32x_ymm,
+            (false, true) => Code::VEX_Vpgatherqd_xmm_vm64y_xmm,
+            (true, true) => Code::VEX_Vpgatherqq_ymm_vm64y_ymm,
+        };
+        let mask = self.code.vector(mask, data);
+        self.code.put(Instruction::with3(code, dst, memory, mask));
+    }
+
+    fn scatter(&mut self, word: u32, widths: (bool, bool), [index, value, mask]: [u8; 3]) {
+        self.code.load(Code::Mov_r64_rm64, SCRATCH, at(WORDS, 8 * word));
+        let (data, indices) = access_widths(widths);
+        let scale = if widths.0 { 8 } else { 4 };
+        let memory = indexed(SCRATCH, self.code.vector(index, indices), scale, 0);
+        let value = self.code.vector(value, data);
+        let code = match widths {
+            (false, false) => Code::EVEX_Vpscatterdd_vm32z_k1_zmm,
+            (true, false) => Code::EVEX_Vpscatterdq_vm32y_k1_zmm,
+            (false, true) => Code::EVEX_Vpscatterqd_vm64z_k1_ymm,
+            (true, true) => Code::EVEX_Vpscatterqq_vm64z_k1_zmm,
+        };
+        let instruction = Instruction::with2(code, memory, value);
+        self.code.put(instruction.map(|mut instruction| {
+            instruction.set_op_mask(Encoder::mask(mask));
+            instruction
+        }));
+    }
+
+    /// Lanes one after the other, by the ones of their mask.
+    fn scatter_lanes(&mut self, word: u32, op: ScatterOp, bytes: u8, wide_index: bool, mask: u8) {
+        let vector = self.vector_bytes();
+        let scratch = self.lowered.frame.scratch;
+        self.bits_of_mask(mask, false);
+        self.code.load(Code::Mov_r64_rm64, THIRD, at(WORDS, 8 * word));
+        self.code.registers(Code::Test_rm32_r32, Register::EAX, Register::EAX);
+        let done = self.code.jump_ahead(Code::Je_rel32_64);
+        let next = self.code.position();
+        self.code.registers(Code::Tzcnt_r32_rm32, Register::R9D, Register::EAX);
+        if wide_index {
+            let memory = indexed(FRAME, SECOND, 8, scratch);
+            self.code.load(Code::Mov_r64_rm64, FOURTH, memory);
+        } else {
+            let memory = indexed(FRAME, SECOND, 4, scratch);
+            self.code.load(Code::Mov_r32_rm32, Register::R11D, memory);
+        }
+        let target = indexed(THIRD, FOURTH, bytes, 0);
+        self.code.load(Code::Lea_r64_m, FOURTH, target);
+        let value = indexed(FRAME, SECOND, bytes, scratch + 2 * vector);
+        let add = op == ScatterOp::Add;
+        let (load, store, register) = match bytes {
+            1 => (Code::Movzx_r32_rm8, Code::Mov_rm8_r8, Register::R9L),
+            4 => (
+                Code::Mov_r32_rm32,
+                if add { Code::Add_rm32_r32 } else { Code::Mov_rm32_r32 },
+                Register::R9D,
+            ),
+            _ => (
+                Code::Mov_r64_rm64,
+                if add { Code::Add_rm64_r64 } else { Code::Mov_rm64_r64 },
+                SECOND,
+            ),
+        };
+        self.code.load(load, if bytes == 8 { SECOND } else { Register::R9D }, value);
+        self.code.store(store, at(FOURTH, 0), register);
+        self.code.registers(Code::VEX_Blsr_r32_rm32, Register::EAX, Register::EAX);
+        self.code.jump_back(Code::Jne_rel32_64, next);
+        let here = self.code.position();
+        self.jumps.push((done, here));
+    }
+
+    /// The code of reports, behind the program.
+    pub(super) fn emit_cold(&mut self) {
+        for Cold { entry, back, report } in std::mem::take(&mut self.cold) {
+            let here = self.code.position();
+            self.jumps.push((entry, here));
+            self.report(report, back);
+        }
+    }
+
+    fn report(&mut self, report: Report, back: u64) {
+        let Report { mask, index, offset, lane, wide, signed } = report;
+        let scratch = self.lowered.frame.scratch + 4 * self.vector_bytes();
+        self.bits_of_mask(mask, wide);
+        self.code.registers(Code::Tzcnt_r32_rm32, Register::EAX, Register::EAX);
+        self.store_vector(at(FRAME, scratch), index);
+        let place = indexed(FRAME, SCRATCH, if wide { 8 } else { 4 }, scratch);
+        match (wide, signed) {
+            (true, _) => self.code.load(Code::Mov_r64_rm64, SECOND, place),
+            (false, true) => self.code.load(Code::Movsxd_r64_rm32, SECOND, place),
+            (false, false) => self.code.load(Code::Mov_r32_rm32, Register::R9D, place),
+        }
+        // The lane in its packet is small; the packet's first lane is a 64-bit number.
+        let lane = at(SCRATCH, lane);
+        self.code.load(Code::Lea_r64_m, SCRATCH, lane);
+        self.code.registers(Code::Add_r64_rm64, SCRATCH, LANE);
+        self.code.load(Code::Cmp_r64_rm64, SCRATCH, at(FRAME, offset));
+        self.code.jump_back(Code::Jae_rel32_64, back);
+        self.code.store(Code::Mov_rm64_r64, at(FRAME, offset), SCRATCH);
+        self.code.store(Code::Mov_rm64_r64, at(FRAME, offset + 8), SECOND);
+        self.code.jump_back(Code::Jmp_rel32_64, back);
+    }
+}
+
+/// Register widths of data and indices of an access with (wide data, wide indices).
+fn access_widths(widths: (bool, bool)) -> (Width, Width) {
+    match widths {
+        (false, true) => (Width::Half, Width::Whole),
+        (true, false) => (Width::Whole, Width::Half),
+        (false, false) | (true, true) => (Width::Whole, Width::Whole),
+    }
+}
