@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod accuracy;
+mod compiler;
 mod fmod;
 mod fuzz;
 mod golden;

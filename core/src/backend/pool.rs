@@ -121,8 +121,14 @@ impl Pool {
         job.work();
         // A worker that joins from now on finds no chunk.
         job.claims.stop();
+        // A worker that joined may have lost its processor to somebody else: waiting must not keep it.
+        let waiting = Instant::now();
         while job.active.load(Ordering::Acquire) > 0 {
-            std::hint::spin_loop();
+            if waiting.elapsed() < SPIN {
+                std::hint::spin_loop();
+            } else {
+                std::thread::yield_now();
+            }
         }
         if shared {
             // What the job holds must not live until the next one comes.

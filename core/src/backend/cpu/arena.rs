@@ -25,24 +25,12 @@ pub enum Mapping {
     Protected,
 }
 
-/// What an arena may use.
-#[derive(Clone, Debug)]
-pub struct ArenaLimits {
-    /// Ways to try.
-    pub mappings: Vec<Mapping>,
-    /// Bytes in all; kernels beyond are interpreted.
-    pub bytes: usize,
-}
-
-impl Default for ArenaLimits {
-    fn default() -> Self {
-        Self { mappings: vec![Mapping::Dual, Mapping::Protected], bytes: 1 << 30 }
-    }
-}
-
 /// Memory for machine code.
 pub(super) struct Arena {
-    limits: ArenaLimits,
+    /// Ways to try.
+    mappings: Vec<Mapping>,
+    /// Bytes that may be mapped in all.
+    limit: usize,
     chunks: Mutex<Vec<Chunk>>,
 }
 
@@ -73,8 +61,8 @@ impl Block {
 }
 
 impl Arena {
-    pub(super) fn new(limits: ArenaLimits) -> Arc<Self> {
-        Arc::new(Self { limits, chunks: Mutex::default() })
+    pub(super) fn new(mappings: Vec<Mapping>, limit: usize) -> Arc<Self> {
+        Arc::new(Self { mappings, limit, chunks: Mutex::default() })
     }
 
     /// A block with this code; `None` where the system gives no executable memory, or no more.
@@ -85,8 +73,8 @@ impl Arena {
             Some(address) => address,
             None => {
                 let mapped: usize = chunks.iter().map(|chunk| chunk.bytes).sum();
-                let room = self.limits.bytes.saturating_sub(mapped);
-                let mut ways = self.limits.mappings.iter();
+                let room = self.limit.saturating_sub(mapped);
+                let mut ways = self.mappings.iter();
                 let chunk = ways.find_map(|way| Chunk::map(*way, bytes, code, room))?;
                 let address = chunk.run.as_ptr().expose_provenance();
                 chunks.push(chunk);
@@ -255,7 +243,7 @@ mod tests {
     #[test]
     fn code_runs_and_its_memory_is_used_again() {
         for mapping in [Mapping::Dual, Mapping::Protected] {
-            let arena = Arena::new(ArenaLimits { mappings: vec![mapping], bytes: 1 << 24 });
+            let arena = Arena::new(vec![mapping], 1 << 24);
             let blocks: Vec<Block> =
                 (0..100).map(|i| arena.place(&code(i)).expect("this system maps code")).collect();
             for (i, block) in (0..).zip(&blocks) {
@@ -271,13 +259,13 @@ mod tests {
 
     #[test]
     fn a_large_kernel_grows_the_arena_and_a_small_limit_holds() {
-        let arena = Arena::new(ArenaLimits { mappings: vec![Mapping::Dual], bytes: 4 << 20 });
+        let arena = Arena::new(vec![Mapping::Dual], 4 << 20);
         let mut large = code(5);
         large.resize(3 << 20, 0);
         assert_eq!(arena.place(&large).map(|block| call(&block)), Some(5));
         let _held = arena.place(&large).unwrap();
         assert!(arena.place(&large).is_none());
-        let none = Arena::new(ArenaLimits { mappings: Vec::new(), bytes: 1 << 20 });
+        let none = Arena::new(Vec::new(), 1 << 20);
         assert!(none.place(&code(1)).is_none());
     }
 }

@@ -203,3 +203,95 @@ pub(super) fn in_code(position: u32) -> MemoryOperand {
     let position = i64::from(position);
     MemoryOperand::new(Register::RIP, Register::None, 1, position, 8, false, Register::None)
 }
+
+#[cfg(test)]
+mod tests {
+    use iced_x86::{Decoder, DecoderOptions, OpKind};
+
+    use super::*;
+    use crate::backend::cpu::machine::{Form, Memory, ROWS, Row};
+
+    /// Where the tests' memory operand lies.
+    const DISPLACEMENT: u32 = 0x1240;
+
+    /// Encodes one row; `None` if it has no encoding with these operands.
+    fn encode(isa: Isa, row: &Row, last: Operand, immediate: Option<u8>) -> Option<Vec<u8>> {
+        let avx512 = isa == Isa::Avx512;
+        let (code, _) = if avx512 { row.avx512 } else { row.avx2 };
+        let mut encoder = Encoder::new(isa, Vec::new());
+        let (to, from, _) = row.sizes.widths();
+        let masks = format!("{code:?}").starts_with("VEX_K");
+        let (dst, a) = if avx512 { (21, 27) } else { (5, 11) };
+        let dst = if avx512 && row.mask { Encoder::mask(5) } else { encoder.vector(dst, to) };
+        let a = if masks { Encoder::mask(3) } else { encoder.vector(a, from) };
+        let first =
+            (!matches!(row.form, Form::Unary) && !(avx512 && row.form == Form::Keep)).then_some(a);
+        if row.form == Form::Blend && !avx512 {
+            let mask = encoder.vector(14, Width::Whole);
+            encoder.put(match last {
+                Operand::Register(last) => Instruction::with4(code, dst, a, last, mask),
+                Operand::Memory(last) => Instruction::with4(code, dst, a, last, mask),
+            });
+        } else {
+            let mask = matches!(row.form, Form::Blend | Form::Keep) && avx512;
+            let mask = mask.then_some((Encoder::mask(6), row.form == Form::Keep));
+            encoder.vector_op(code, dst, first, last, immediate, mask);
+        }
+        encoder.finish(&[]).ok()
+    }
+
+    fn check(isa: Isa, row: &Row, last: Operand) {
+        let (code, _) = if isa == Isa::Avx512 { row.avx512 } else { row.avx2 };
+        let immediate = format!("{code:?}").contains("imm8").then_some(0x12);
+        let bytes = encode(isa, row, last, immediate);
+        let bytes = bytes.unwrap_or_else(|| panic!("{code:?} has no encoding with {last:?}"));
+        let mut decoder = Decoder::new(64, &bytes, DecoderOptions::NONE);
+        let decoded = decoder.decode();
+        assert_eq!(decoded.code(), code);
+        assert_eq!(decoded.len(), bytes.len(), "{code:?}");
+        assert!(immediate.is_none_or(|immediate| decoded.immediate8() == immediate), "{code:?}");
+        let operands: Vec<u32> = (0..decoded.op_count()).collect();
+        match last {
+            Operand::Register(register) => {
+                let found = operands.iter().any(|&i| {
+                    decoded.op_kind(i) == OpKind::Register && decoded.op_register(i) == register
+                });
+                assert!(found, "{code:?} lost {register:?}");
+            }
+            Operand::Memory(memory) => {
+                assert!(operands.iter().any(|&i| decoded.op_kind(i) == OpKind::Memory), "{code:?}");
+                assert_eq!(decoded.memory_base(), memory.base, "{code:?}");
+                assert_eq!(decoded.memory_index(), memory.index, "{code:?}");
+                assert_eq!(decoded.memory_displacement64(), u64::from(DISPLACEMENT), "{code:?}");
+                assert_eq!(decoded.is_broadcast(), memory.is_broadcast, "{code:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn every_row_decodes_to_itself() {
+        for row in ROWS {
+            for isa in [Isa::Avx512, Isa::Avx2] {
+                let (code, memory) = if isa == Isa::Avx512 { row.avx512 } else { row.avx2 };
+                if code == Code::INVALID {
+                    continue;
+                }
+                let (_, _, width) = row.sizes.widths();
+                let encoder = Encoder::new(isa, Vec::new());
+                let number = if isa == Isa::Avx512 { 30 } else { 9 };
+                let masks = format!("{code:?}").starts_with("VEX_K");
+                let last = if masks { Encoder::mask(4) } else { encoder.vector(number, width) };
+                check(isa, row, Operand::Register(last));
+                if memory == Memory::None {
+                    continue;
+                }
+                let mut place = indexed(FRAME, LANE, 4, DISPLACEMENT);
+                check(isa, row, Operand::Memory(place));
+                place.is_broadcast = true;
+                if isa == Isa::Avx512 && memory != Memory::Vector {
+                    check(isa, row, Operand::Memory(place));
+                }
+            }
+        }
+    }
+}

@@ -4,13 +4,14 @@
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use super::arena::{Arena, Block};
+use super::Shared;
+use super::arena::Block;
 use super::assemble::{Assembly, Style, assemble};
 use super::lower::{Lowered, Reduction, indexed_buffers, lower};
 use super::program::{ACTIVE_BITS, ACTIVE_VECTORS, Frame, Packet};
 use crate::backend::host::HostMemory;
 use crate::backend::isa::Isa;
-use crate::backend::pool::{Claims, Pool};
+use crate::backend::pool::Claims;
 use crate::backend::reduce::{self, ACCUMULATORS, CHUNK, Finish, Fold, finish_step};
 use crate::backend::{CodeStatistics, Executable, Memory, OutOfBounds};
 use crate::error::{Error, Result};
@@ -31,12 +32,8 @@ const BYTE_TIME: f64 = 0.05;
 const MAX_CLAIM: u64 = 16;
 /// Claims of a launch; the memory for their results stays small however many lanes there are.
 const MAX_CLAIMS: u64 = 1 << 16;
-/// Bytes moved by a launch above which its results are not worth a place in the caches.
-const BEYOND_CACHES: u64 = 64 << 20;
 /// Instructions up to which a kernel is kept, to be compiled once more without caching its stores.
 const KEPT_FOR_STORES: usize = 4096;
-/// Elements that a signed 32-bit index reaches.
-const NEAR: u64 = 1 << 31;
 
 type Function = unsafe extern "sysv64" fn(*const u64, u64, u64, *mut u8, *mut u8);
 
@@ -67,8 +64,8 @@ struct Compiled {
 }
 
 impl Compiled {
-    fn new(assembly: Assembly, lowered: Lowered, arena: &Arc<Arena>) -> Option<Arc<Self>> {
-        let block = arena.place(&assembly.bytes)?;
+    fn new(assembly: Assembly, lowered: Lowered, shared: &Shared) -> Option<Arc<Self>> {
+        let block = shared.arena.place(&assembly.bytes)?;
         let finishes = lowered.reductions.iter().map(|r| {
             let identity = crate::ir::scalar::identity_bits(r.op, r.dtype).to_le_bytes();
             (finish_step(r.op, r.dtype), identity[..r.dtype.bytes()].repeat(ACCUMULATORS))
@@ -103,14 +100,13 @@ impl Compiled {
 fn compile(
     kernel: &Kernel,
     mode: LiteralMode,
-    isa: Isa,
+    shared: &Shared,
     far: bool,
     nontemporal: bool,
-    arena: &Arc<Arena>,
 ) -> Result<Option<Arc<Compiled>>> {
-    let lowered = lower(kernel, mode, isa, far)?;
+    let lowered = lower(kernel, mode, shared.isa, far)?;
     let assembly = assemble(&lowered, Style { nontemporal, notes: false })?;
-    Ok(assembly.and_then(|assembly| Compiled::new(assembly, lowered, arena)))
+    Ok(assembly.and_then(|assembly| Compiled::new(assembly, lowered, shared)))
 }
 
 /// A compiled kernel and what it takes to run it.
@@ -118,9 +114,7 @@ pub(super) struct Loaded {
     code: Arc<Compiled>,
     /// The kernel, if other code for it may be wanted.
     source: Option<(Kernel, LiteralMode)>,
-    isa: Isa,
-    arena: Arc<Arena>,
-    pool: Arc<Pool>,
+    shared: Arc<Shared>,
     /// Code whose stores pass the caches, made for the first launch beyond them.
     nontemporal: OnceLock<Option<Arc<Compiled>>>,
     /// Code for buffers of more than 2^31 elements.
@@ -143,11 +137,9 @@ impl Loaded {
     pub(super) fn new(
         kernel: &Kernel,
         mode: LiteralMode,
-        isa: Isa,
-        arena: &Arc<Arena>,
-        pool: &Arc<Pool>,
+        shared: &Arc<Shared>,
     ) -> Result<Option<Self>> {
-        let Some(code) = compile(kernel, mode, isa, false, false, arena)? else { return Ok(None) };
+        let Some(code) = compile(kernel, mode, shared, false, false)? else { return Ok(None) };
         let lane_buffers = lane_buffers(kernel);
         let mut lengths: Vec<usize> =
             indexed_buffers(kernel).filter_map(|buffer| kernel.length_word(buffer)).collect();
@@ -159,9 +151,7 @@ impl Loaded {
         Ok(Some(Self {
             code,
             source: kept.then(|| (kernel.clone(), mode)),
-            isa,
-            arena: arena.clone(),
-            pool: pool.clone(),
+            shared: shared.clone(),
             nontemporal: OnceLock::new(),
             far: OnceLock::new(),
             lane_buffers,
@@ -180,9 +170,9 @@ impl Loaded {
     fn choose(&self, params: &ParamBlock, n: u64) -> Result<Arc<Compiled>> {
         let Some((kernel, mode)) = &self.source else { return Ok(self.code.clone()) };
         let make = |far, nontemporal| {
-            compile(kernel, *mode, self.isa, far, nontemporal, &self.arena).ok().flatten()
+            compile(kernel, *mode, &self.shared, far, nontemporal).ok().flatten()
         };
-        if self.lengths.iter().any(|&word| params.words()[word] > NEAR) {
+        if self.lengths.iter().any(|&word| params.words()[word] > self.shared.options.near) {
             let far = self.far.get_or_init(|| make(true, false)).clone();
             return far.ok_or_else(|| Error::NoDevice {
                 name: "cpu".into(),
@@ -193,7 +183,7 @@ impl Loaded {
             |buffer: &LaneBuffer| params.words()[HEADER_WORDS + buffer.buffer].is_multiple_of(64);
         let mut written = self.lane_buffers.iter().filter(|buffer| buffer.written).peekable();
         if written.peek().is_some()
-            && n.saturating_mul(self.lane_bytes as u64) > BEYOND_CACHES
+            && n.saturating_mul(self.lane_bytes as u64) > self.shared.options.beyond_caches
             && written.all(aligned)
             && let Some(code) = self.nontemporal.get_or_init(|| make(false, true))
         {
@@ -257,7 +247,7 @@ impl Executable for Loaded {
         let lane_time = code.packet_cost as f64 * INSTRUCTION_TIME / lanes;
         let lane_time = lane_time + self.lane_bytes as f64 * BYTE_TIME;
         let worth = n as f64 * lane_time >= WORTH_A_THREAD;
-        let threads = if self.in_order || !worth { 1 } else { self.pool.threads() };
+        let threads = if self.in_order || !worth { 1 } else { self.shared.pool.threads() };
         let n_chunks = n.div_ceil(CHUNK as u64);
         // Several claims a thread even out unequal speeds. A power of two of chunks is a subtree of S11.
         let per_claim = (n_chunks / (8 * threads as u64)).clamp(1, MAX_CLAIM);
@@ -287,7 +277,7 @@ impl Executable for Loaded {
         }
         let launch = Arc::new(launch);
         let shared = launch.clone();
-        self.pool.run(n_claims, Arc::new(move |claims| shared.work(claims)));
+        self.shared.pool.run(n_claims, Arc::new(move |claims| shared.work(claims)));
         launch.finish()
     }
 

@@ -20,7 +20,7 @@ mod special;
 use std::sync::Arc;
 
 use self::arena::Arena;
-pub use self::arena::{ArenaLimits, Mapping};
+pub use self::arena::Mapping;
 use self::launch::Loaded;
 use super::host::HostMemory;
 use super::interp::Interp;
@@ -30,33 +30,63 @@ use super::{Backend, Executable, Memory};
 use crate::error::Result;
 use crate::ir::kernel::{Kernel, LiteralMode};
 
+/// What the compiler may use and takes for granted.
+#[derive(Clone, Debug)]
+pub struct CpuOptions {
+    /// Ways to get executable memory, in the order tried; without any, kernels are interpreted.
+    pub mappings: Vec<Mapping>,
+    /// Bytes of executable memory in all; kernels beyond are interpreted.
+    pub code_bytes: usize,
+    /// Elements of the largest buffer that is reached by 32-bit indices as they are; they are signed to
+    /// the processor.
+    pub near: u64,
+    /// Bytes moved by a launch above which its results are not worth a place in the caches.
+    pub beyond_caches: u64,
+}
+
+impl Default for CpuOptions {
+    fn default() -> Self {
+        Self {
+            mappings: vec![Mapping::Dual, Mapping::Protected],
+            code_bytes: 1 << 30,
+            near: 1 << 31,
+            beyond_caches: 64 << 20,
+        }
+    }
+}
+
 /// The processor, by compiled code.
 pub struct Cpu {
-    isa: Isa,
-    pool: Arc<Pool>,
-    arena: Arc<Arena>,
+    shared: Arc<Shared>,
     interp: Interp,
     memory: HostMemory,
+}
+
+/// What all kernels of a device share.
+struct Shared {
+    isa: Isa,
+    options: CpuOptions,
+    pool: Arc<Pool>,
+    arena: Arc<Arena>,
 }
 
 impl Cpu {
     /// A compiler for an available instruction set (AVX2 or AVX-512) that runs on `threads` threads.
     pub fn new(isa: Isa, threads: usize) -> Self {
-        Self::with_limits(isa, threads, ArenaLimits::default())
+        Self::with_options(isa, threads, CpuOptions::default())
     }
 
-    /// The same with less executable memory, or other ways to get it.
+    /// The same with other options.
     ///
     /// # Panics
     /// If there is no code for the instruction set, or the processor lacks it.
-    pub fn with_limits(isa: Isa, threads: usize, limits: ArenaLimits) -> Self {
+    pub fn with_options(isa: Isa, threads: usize, options: CpuOptions) -> Self {
         assert!(isa != Isa::Baseline && isa.is_available(), "no compiler for {isa} here");
         let pool = Arc::new(Pool::new(threads));
+        let arena = Arena::new(options.mappings.clone(), options.code_bytes);
         Self {
-            isa,
-            arena: Arena::new(limits),
             interp: Interp::with_pool(isa, pool.clone()),
-            pool,
+            shared: Arc::new(Shared { isa, options, pool, arena }),
             memory: HostMemory,
         }
     }
@@ -64,19 +94,23 @@ impl Cpu {
 
 impl Backend for Cpu {
     fn name(&self) -> String {
-        let threads = self.pool.threads();
-        format!("cpu ({}, {threads} thread{})", self.isa, if threads == 1 { "" } else { "s" })
+        let threads = self.shared.pool.threads();
+        format!(
+            "cpu ({}, {threads} thread{})",
+            self.shared.isa,
+            if threads == 1 { "" } else { "s" }
+        )
     }
 
     fn lower(&self, kernel: &Kernel, mode: LiteralMode) -> Result<Arc<dyn Executable>> {
-        match Loaded::new(kernel, mode, self.isa, &self.arena, &self.pool)? {
+        match Loaded::new(kernel, mode, &self.shared)? {
             Some(loaded) => Ok(Arc::new(loaded)),
             None => self.interp.lower(kernel, mode),
         }
     }
 
     fn disassemble(&self, kernel: &Kernel, mode: LiteralMode) -> Result<Option<String>> {
-        listing::listing(kernel, mode, self.isa)
+        listing::listing(kernel, mode, self.shared.isa)
     }
 
     fn memory(&self) -> &dyn Memory {
