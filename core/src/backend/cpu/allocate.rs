@@ -159,7 +159,7 @@ impl<'p> Allocator<'p> {
                     }
                     continue;
                 }
-                live -= usize::from(!self.program.virtuals[inst.dst.index()].mask);
+                live -= usize::from(self.occupies(inst.dst));
             }
             for k in 0..3 {
                 let source = inst.src[k];
@@ -238,12 +238,22 @@ impl<'p> Allocator<'p> {
             let memory = at(FRAME, self.lowered.frame.pointers + 8 * buffer);
             self.code.load(Code::Mov_r64_rm64, register, memory);
         }
+        for i in 0..self.program.virtuals.len() {
+            if let Home::Carried(place) = self.program.virtuals[i].home {
+                let v = V(u32::try_from(i).unwrap_or(NEVER));
+                let register = self.take(v, 0);
+                let (code, memory) = (self.load_code(), self.memory(place, FILL));
+                let whole = self.code.vector(register, Width::Whole);
+                self.code.load(code, whole, memory);
+                self.vectors.hoisted |= 1 << register;
+            }
+        }
         let n_registers = self.vectors.free.count_ones() as usize;
         let spare = n_registers.saturating_sub(self.most_live + TEMPORARIES);
         let mut constants: Vec<(u32, usize)> = Vec::new();
         for (i, Virtual { home, mask, uses }) in self.program.virtuals.iter().enumerate() {
             let constant = match home {
-                Home::Computed | Home::Mask(_) => false,
+                Home::Computed | Home::Mask(_) | Home::Carried(_) => false,
                 Home::Vector(place) | Home::Repeat4(place) | Home::Repeat8(place) => {
                     !matches!(place, Place::Lanes { .. } | Place::Frame(_))
                 }
@@ -258,6 +268,16 @@ impl<'p> Allocator<'p> {
             let register = self.take(v, 0);
             self.fill(v, register);
             self.vectors.hoisted |= 1 << register;
+        }
+    }
+
+    /// Writes back what stayed in registers throughout the loop.
+    pub(super) fn store_carried(&mut self) {
+        for i in 0..self.program.virtuals.len() {
+            if let Home::Carried(place) = self.program.virtuals[i].home {
+                let memory = self.memory(place, FILL);
+                self.store_vector(memory, self.place[i]);
+            }
         }
     }
 
@@ -405,7 +425,7 @@ impl<'p> Allocator<'p> {
                 self.fetch(v, place);
                 (self.load_code(), self.memory(place, FILL))
             }
-            Home::Computed | Home::Mask(_) => {
+            Home::Computed | Home::Mask(_) | Home::Carried(_) => {
                 (self.load_code(), at(FRAME, self.slot_offset(self.slot[v.index()])))
             }
         };

@@ -78,6 +78,8 @@ pub(super) fn assemble(lowered: &Lowered, style: Style) -> Result<Option<Assembl
     code_after.number(Code::Add_rm64_imm8, LANE, lanes);
     code_after.registers(Code::Cmp_r64_rm64, LANE, END);
     code_after.jump_back(Code::Jb_rel32_64, start);
+    allocator.store_carried();
+    let code_after = &mut *allocator.code;
     for &register in saved.iter().rev() {
         code_after.put(Instruction::with1(Code::Pop_r64, register));
     }

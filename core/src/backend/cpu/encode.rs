@@ -224,8 +224,7 @@ mod tests {
         let (dst, a) = if avx512 { (21, 27) } else { (5, 11) };
         let dst = if avx512 && row.mask { Encoder::mask(5) } else { encoder.vector(dst, to) };
         let a = if masks { Encoder::mask(3) } else { encoder.vector(a, from) };
-        let first =
-            (!matches!(row.form, Form::Unary) && !(avx512 && row.form == Form::Keep)).then_some(a);
+        let first = (row.form != Form::Unary && (row.form != Form::Keep || !avx512)).then_some(a);
         if row.form == Form::Blend && !avx512 {
             let mask = encoder.vector(14, Width::Whole);
             encoder.put(match last {

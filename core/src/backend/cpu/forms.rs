@@ -21,7 +21,7 @@ impl Allocator<'_> {
             Home::Vector(_) => true,
             Home::Repeat4(_) => self.avx512() && memory == Memory::Repeat4,
             Home::Repeat8(_) => self.avx512() && memory == Memory::Repeat8,
-            Home::Mask(_) => false,
+            Home::Mask(_) | Home::Carried(_) => false,
             Home::Computed => self.slot[v.index()] != NO_SLOT,
         }
     }
@@ -63,7 +63,7 @@ impl Allocator<'_> {
                 memory.is_broadcast = true;
                 memory
             }
-            Home::Mask(place) => self.memory(place, SCRATCH),
+            Home::Mask(place) | Home::Carried(place) => self.memory(place, SCRATCH),
             Home::Computed => at(FRAME, self.slot_offset(self.slot[v.index()])),
         }
     }
@@ -279,7 +279,13 @@ impl Allocator<'_> {
             self.tied(i, inst, 0, pinned)
         } else {
             self.release_all(i);
-            if inst.dst.is_some() { self.take(inst.dst, pinned) } else { NOWHERE }
+            if matches!(inst.what, What::Carry) {
+                self.place[inst.dst.index()]
+            } else if inst.dst.is_some() {
+                self.take(inst.dst, pinned)
+            } else {
+                NOWHERE
+            }
         };
         self.emit_special(inst.what, dst, registers);
     }

@@ -41,6 +41,8 @@ pub(super) enum Home {
     Repeat8(Place),
     /// 16 bits for a mask register.
     Mask(Place),
+    /// A vector that stays in its register from packet to packet, and is in memory before and after.
+    Carried(Place),
 }
 
 /// A place in memory.
@@ -91,6 +93,8 @@ pub(super) enum What {
     LoadAccumulator { offset: u32, bytes: u8, part: u8 },
     /// Back again.
     StoreAccumulator { offset: u32, bytes: u8, part: u8 },
+    /// A carried vector's next value.
+    Carry,
     /// Adds the number of true and active lanes of a narrow mask to a counter.
     Count { offset: u32, part: u8 },
     /// Reports the lowest lane of a mask, with its index: lanes that are out of bounds.
@@ -119,6 +123,7 @@ impl What {
             | Self::StoreBytes { .. }
             | Self::StoreUniform { .. }
             | Self::StoreAccumulator { .. }
+            | Self::Carry
             | Self::Count { .. }
             | Self::Check { .. }
             | Self::Scatter { .. }

@@ -106,6 +106,16 @@ impl Allocator<'_> {
                 let memory = self.accumulator(offset, bytes, part);
                 self.store_vector(memory, src[0]);
             }
+            What::Carry => {
+                let code = if self.wide_vectors() {
+                    Code::EVEX_Vmovaps_zmm_k1z_zmmm512
+                } else {
+                    Code::VEX_Vmovaps_ymm_ymmm256
+                };
+                let to = self.code.vector(dst, Width::Whole);
+                let from = self.code.vector(src[0], Width::Whole);
+                self.code.registers(code, to, from);
+            }
             What::Count { offset, part } => {
                 self.bits_of_mask(src[0], false);
                 let part = u32::from(part);

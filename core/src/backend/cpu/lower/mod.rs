@@ -58,6 +58,17 @@ pub(super) struct Lowered {
     pub(super) uniform_bytes: u32,
 }
 
+/// Most registers that accumulators take throughout the loop; more stay in memory.
+const CARRIED: usize = 8;
+
+/// Whether accumulators stay in registers from packet to packet: each must belong to the same lanes of
+/// every packet.
+fn carries(reductions: &[Reduction], packet: Packet) -> bool {
+    let numbers = reductions.iter().filter(|reduction| !reduction.counts());
+    let parts: usize = numbers.map(|reduction| packet.parts(reduction.dtype.bytes())).sum();
+    packet.lanes().is_multiple_of(ACCUMULATORS) && parts <= CARRIED
+}
+
 /// Instructions between two looks at the interrupt flag.
 const POLL_INTERVAL: usize = 1 << 14;
 /// Instructions up to which packets of two and four times the least lanes are worth their code.
@@ -84,6 +95,7 @@ pub(super) fn lower(kernel: &Kernel, mode: LiteralMode, isa: Isa, far: bool) -> 
         values: Values::new(kernel.insts.len(), 2),
         wide_masks: Values::new(kernel.insts.len(), 2),
         constants: HashMap::new(),
+        carries: false,
         uniforms: vec![u32::MAX; kernel.n_uniform],
         uniform_bytes: 0,
         origin: 0,
@@ -91,6 +103,7 @@ pub(super) fn lower(kernel: &Kernel, mode: LiteralMode, isa: Isa, far: bool) -> 
     lowering.prologue()?;
     let prologue = std::mem::take(&mut lowering.program);
     lowering.begin_body(packet);
+    lowering.carries = carries(&lowering.reductions, packet);
     lowering.body()?;
     Ok(Lowered {
         packet,
@@ -217,6 +230,8 @@ struct Lowering<'k> {
     values: Values,
     /// Masks beside 64-bit parts.
     wide_masks: Values,
+    /// Whether accumulators stay in registers.
+    carries: bool,
     /// Registers of constants in the pool.
     constants: HashMap<(u64, u8), V>,
     /// Where the body finds each uniform value, or `u32::MAX`.
@@ -518,10 +533,17 @@ impl<'k> Lowering<'k> {
         let dtype = self.kernel.dtype(value);
         let bytes = small_byte(dtype.bytes());
         for part in 0..self.packet.parts(dtype.bytes()) {
+            let lanes = self.values.get(value.index(), part);
+            if self.carries {
+                let place = offset + small(part * self.packet.vector());
+                let sum = self.at_home(Home::Carried(Place::Frame(place)));
+                let next = self.same(op.combine(), dtype, [sum, lanes, lanes]);
+                self.push(What::Carry, sum, [next, V::NONE, V::NONE]);
+                continue;
+            }
             let number = small_byte(part);
             let what = What::LoadAccumulator { offset, bytes, part: number };
             let before = self.make(what, [V::NONE; 3]);
-            let lanes = self.values.get(value.index(), part);
             let after = self.same(op.combine(), dtype, [before, lanes, lanes]);
             let what = What::StoreAccumulator { offset, bytes, part: number };
             self.effect(what, [after, V::NONE, V::NONE]);
