@@ -1,9 +1,11 @@
-//! The memory of the CPU backends: blocks from the process's allocator.
+//! The memory of the CPU backends: blocks from the process's allocator, large ones from the system.
 #![expect(unsafe_code, reason = "buffers are raw blocks; every access to one goes through here")]
 
 use std::alloc::{Layout, alloc_zeroed, dealloc};
 
 use super::Memory;
+#[cfg(target_os = "linux")]
+use super::pages;
 
 /// Every block starts on a cache line, which is also the widest vector.
 const ALIGNMENT: usize = 64;
@@ -46,6 +48,10 @@ pub(super) fn pointer(address: u64) -> *mut u8 {
 
 impl Memory for HostMemory {
     fn alloc_raw(&self, bytes: usize) -> Option<u64> {
+        #[cfg(target_os = "linux")]
+        if bytes >= pages::LARGE {
+            return pages::map(bytes).map(|block| block.expose_provenance() as u64);
+        }
         // SAFETY: the layout's size is not zero.
         let block = unsafe { alloc_zeroed(layout(bytes)?) };
         if block.is_null() {
@@ -63,6 +69,12 @@ impl Memory for HostMemory {
     }
 
     fn free_raw(&self, address: u64, bytes: usize) {
+        #[cfg(target_os = "linux")]
+        if bytes >= pages::LARGE {
+            // SAFETY: `alloc_raw` mapped a block of this size, and its buffer is gone.
+            unsafe { pages::unmap(pointer(address), bytes) };
+            return;
+        }
         if let Some(layout) = layout(bytes) {
             let aligned = pointer(address);
             // SAFETY: the word lies in the NATURAL bytes before the aligned address.

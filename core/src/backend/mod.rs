@@ -6,6 +6,8 @@ pub mod cuda;
 pub mod host;
 pub mod interp;
 pub mod isa;
+#[cfg(target_os = "linux")]
+mod pages;
 pub mod pool;
 pub(crate) mod reduce;
 
