@@ -264,6 +264,23 @@ mod tests {
     }
 
     #[test]
+    fn kept_blocks_never_exhaust_the_limit() {
+        let limit = 100_u64 << 20;
+        for limit_set in [Some(limit), None] {
+            let left = (limit / 9 * 10).into();
+            let memory = Allocator::new(Arc::new(Generous(left)), limit_set);
+            // No two of these share a size class, so no kept block serves again.
+            for step in 0..40 {
+                let bytes = (4_u64 << 20) + step * (2 << 20);
+                drop(memory.alloc(bytes).unwrap());
+                let info = memory.info();
+                assert!(info.used + info.cached <= info.limit, "{bytes}: {info:?}");
+            }
+            assert!(memory.alloc(limit + 1).is_err());
+        }
+    }
+
+    #[test]
     fn bytes_have_five_digits() {
         for (bytes, want) in [
             (0, "0 B"),

@@ -1,11 +1,12 @@
 //! Interruption (S16, S18), in a binary of its own: the flag is the only process-wide state.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use porcini_core::ir::op::ScatterOp;
-use porcini_core::{Array, DType, Error, Scalar, Session, interrupt};
+use porcini_core::{Array, DType, Error, Runtime, Scalar, Session, interrupt};
+use porcini_tests::in_place::InPlace;
 
 /// Lanes that take minutes.
 const MANY: i64 = 1 << 32;
@@ -129,6 +130,21 @@ fn a_target_that_others_hold_stays_intact() {
     // Nor is the write itself lost: it starts anew.
     interrupted(&target);
     assert!(!target.is_evaluated());
+}
+
+#[test]
+fn an_input_that_may_be_overwritten_survives_an_interrupt() {
+    let _flag = Flag::take();
+    let runtime = Runtime::on(Arc::new(InPlace::new(Arc::default())), None);
+    let session = Session::builder().runtime(runtime).build().unwrap();
+    let x = lanes(&session, DType::I32, 20_000) + 1;
+    let address = x.address().unwrap();
+    let y = x * 2;
+    interrupt::request();
+    assert_eq!(y.eval(), Err(Error::Interrupted));
+    interrupt::clear();
+    assert_eq!(y.read(0..3).unwrap(), [2, 4, 6].map(Scalar::Int));
+    assert_eq!(y.address().unwrap(), address);
 }
 
 #[test]

@@ -4,6 +4,7 @@ mod bounds;
 mod laziness;
 mod memory;
 mod numbers;
+mod reuse;
 mod scatter;
 mod sessions;
 

@@ -1,5 +1,6 @@
 //! Random programs agree bit for bit: at the interpreter's three widths, on one and two threads, with
-//! everything fused and nothing fused, with literals as parameters, and with an independent oracle (S10).
+//! everything fused and nothing fused, with outputs in the blocks of dying inputs, with literals as
+//! parameters, and with an independent oracle (S10).
 //!
 //! `PORCINI_PROGRAMS=N` runs N programs of each kind instead of the default number, and
 //! `PORCINI_SEED=S` starts at another seed.
@@ -11,6 +12,7 @@ use porcini_core::backend::isa::Isa;
 use porcini_core::{DeviceChoice, Runtime, Session};
 use porcini_tests::data::Values;
 use porcini_tests::generate::generate;
+use porcini_tests::in_place::InPlace;
 use porcini_tests::oracle;
 use porcini_tests::programs::{Mode, Outcome, Program, run};
 
@@ -23,7 +25,8 @@ struct Device {
     runtime: Arc<Runtime>,
 }
 
-/// The interpreter and the compiler at every width that this processor has, on one thread or two.
+/// One that works in place, then the interpreter and the compiler at every width that this processor has,
+/// on one thread or two.
 fn devices() -> &'static [Device] {
     static DEVICES: OnceLock<Vec<Device>> = OnceLock::new();
     DEVICES.get_or_init(|| {
@@ -35,7 +38,11 @@ fn devices() -> &'static [Device] {
             name: format!("{choice:?}, {threads} threads"),
             runtime: Runtime::new(choice, threads, None).unwrap(),
         };
-        interpreters.chain(compilers).map(open).collect()
+        let in_place = Device {
+            name: "in place".into(),
+            runtime: Runtime::on(Arc::new(InPlace::new(Arc::default())), None),
+        };
+        std::iter::once(in_place).chain(interpreters.chain(compilers).map(open)).collect()
     })
 }
 

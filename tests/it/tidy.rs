@@ -6,13 +6,14 @@ use std::path::{Path, PathBuf};
 const MAX_LINES: usize = 640;
 
 /// Files with unsafe code, each with a reason.
-const UNSAFE: [(&str, &str); 7] = [
+const UNSAFE: [(&str, &str); 8] = [
     ("core/src/backend/cpu/arena.rs", "executable memory"),
     ("core/src/backend/cpu/launch.rs", "calls of machine code"),
     ("core/src/backend/host.rs", "blocks of memory"),
     ("core/src/backend/interp/block.rs", "lanes by pointer"),
     ("core/src/backend/interp/memory_steps.rs", "lanes and buffers by pointer"),
     ("core/src/backend/interp/steps.rs", "lanes by pointer, instruction sets"),
+    ("core/src/backend/pages.rs", "blocks of memory from the system"),
     ("core/src/backend/reduce.rs", "lanes by pointer"),
 ];
 

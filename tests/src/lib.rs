@@ -2,12 +2,13 @@
 //!
 //! [`programs`] draws a program and runs it in a session; [`oracle`] computes the same, lane by lane,
 //! from the meaning of each operation alone. [`golden`] runs the sessions in `sessions/`: real scripts
-//! with expectations in comments.
+//! with expectations in comments. [`in_place`] is a device that overwrites inputs nobody needs any more.
 
 pub mod data;
 pub mod generate;
 pub mod golden;
 pub mod host;
+pub mod in_place;
 pub mod oracle;
 pub mod programs;
 pub mod random;

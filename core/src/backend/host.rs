@@ -1,9 +1,11 @@
-//! The memory of the CPU backends: blocks from the process's allocator.
+//! The memory of the CPU backends: blocks from the process's allocator, large ones from the system.
 #![expect(unsafe_code, reason = "buffers are raw blocks; every access to one goes through here")]
 
 use std::alloc::{Layout, alloc_zeroed, dealloc};
 
 use super::Memory;
+#[cfg(target_os = "linux")]
+use super::pages;
 
 /// Every block starts on a cache line, which is also the widest vector.
 const ALIGNMENT: usize = 64;
@@ -44,8 +46,19 @@ pub(super) fn pointer(address: u64) -> *mut u8 {
     std::ptr::with_exposed_provenance_mut(address as usize)
 }
 
+/// Fills with elements of a width that the compiler knows, and so with vectors.
+fn fill_elements<const N: usize>(block: &mut [u8], pattern: [u8; 8]) {
+    let mut element = [0; N];
+    element.copy_from_slice(&pattern[..N]);
+    block.as_chunks_mut().0.fill(element);
+}
+
 impl Memory for HostMemory {
     fn alloc_raw(&self, bytes: usize) -> Option<u64> {
+        #[cfg(target_os = "linux")]
+        if bytes >= pages::LARGE {
+            return pages::map(bytes).map(|block| block.expose_provenance() as u64);
+        }
         // SAFETY: the layout's size is not zero.
         let block = unsafe { alloc_zeroed(layout(bytes)?) };
         if block.is_null() {
@@ -63,6 +76,12 @@ impl Memory for HostMemory {
     }
 
     fn free_raw(&self, address: u64, bytes: usize) {
+        #[cfg(target_os = "linux")]
+        if bytes >= pages::LARGE {
+            // SAFETY: `alloc_raw` mapped a block of this size, and its buffer is gone.
+            unsafe { pages::unmap(pointer(address), bytes) };
+            return;
+        }
         if let Some(layout) = layout(bytes) {
             let aligned = pointer(address);
             // SAFETY: the word lies in the NATURAL bytes before the aligned address.
@@ -80,9 +99,12 @@ impl Memory for HostMemory {
         let Ok(n) = usize::try_from(n) else { return };
         // SAFETY: the evaluation that fills a buffer is its only user.
         let block = unsafe { bytes_at_mut(address, bytes * n) };
-        let pattern = &pattern.to_le_bytes()[..bytes];
-        for element in block.chunks_exact_mut(bytes) {
-            element.copy_from_slice(pattern);
+        let pattern = pattern.to_le_bytes();
+        match bytes {
+            1 => block.fill(pattern[0]),
+            4 => fill_elements::<4>(block, pattern),
+            8 => fill_elements::<8>(block, pattern),
+            _ => block.chunks_exact_mut(bytes).for_each(|to| to.copy_from_slice(&pattern[..bytes])),
         }
     }
 
@@ -127,4 +149,25 @@ fn read_kilobytes(path: &str, key: &str) -> Option<u64> {
     let text = std::fs::read_to_string(path).ok()?;
     let line = text.lines().find(|line| line.starts_with(key))?;
     line.split_whitespace().nth(1)?.parse::<u64>().ok().map(|kilobytes| kilobytes * 1024)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_fill_writes_whole_elements_and_nothing_else() {
+        let address = HostMemory.alloc_raw(64).unwrap();
+        for bytes in [1, 2, 4, 8] {
+            let pattern = 0x0123_4567_89ab_cdef_u64;
+            HostMemory.fill(address, 0, 1, 64);
+            HostMemory.fill(address + 8, pattern, bytes, 5);
+            let mut lanes = [0; 64];
+            HostMemory.read(address, &mut lanes);
+            let mut want = [0; 64];
+            want[8..8 + 5 * bytes].copy_from_slice(&pattern.to_le_bytes()[..bytes].repeat(5));
+            assert_eq!(lanes, want, "{bytes} bytes");
+        }
+        HostMemory.free_raw(address, 64);
+    }
 }

@@ -6,6 +6,8 @@ pub mod cuda;
 pub mod host;
 pub mod interp;
 pub mod isa;
+#[cfg(target_os = "linux")]
+mod pages;
 pub mod pool;
 pub(crate) mod reduce;
 
@@ -52,8 +54,24 @@ pub trait Executable: Send + Sync {
     /// Returns for each access of the kernel the lowest lane that was out of bounds, if one was.
     ///
     /// # Errors
-    /// `Interrupted` if the interrupt flag was raised; written buffers are undefined then.
+    /// `Interrupted` if the interrupt flag was raised, unless `params` are in place; written buffers are
+    /// undefined then.
     fn launch(&self, params: ParamBlock, n: u64) -> Result<Vec<Option<OutOfBounds>>>;
+
+    /// Whether an output may have the address of an input that has no further use. By default it may not:
+    /// the interpreter's loops need distinct blocks.
+    ///
+    /// Code that says yes promises for every launch whose parameters are marked [`ParamBlock::in_place`]:
+    /// * a lane reads its element of the input before it writes its element of the output, provided that
+    ///   no instruction behind the stored value uses the load (nor is the input gathered from, reduced or
+    ///   scattered as it is): so instructions of a lane keep their order, values may be stored as soon as
+    ///   they are computed, and a load is not repeated behind that;
+    /// * no lane is computed twice, neither at a ragged end nor by two threads;
+    /// * the launch ignores the interrupt flag and runs to its end, since nothing could be restored. The
+    ///   evaluator sees to it that it is short.
+    fn writes_in_place(&self) -> bool {
+        false
+    }
 
     /// What the compiler says of the code.
     fn statistics(&self) -> CodeStatistics;

@@ -2,11 +2,13 @@
 //!
 //! [`Evaluator::evaluate`] is the outline: plan under the table's lock, then for each launch find or
 //! compile the code, bind buffers, run, and commit the results. Compiling and running happen outside the
-//! lock. A launch that fails leaves every variable as it was; results committed before stay.
+//! lock. A launch that fails leaves every variable as it was; results committed before stay. The exception are
+//! writes in place, of scatters and over dying inputs (`reuse.rs`): what they left half done is poisoned.
 
 mod build;
 pub mod cache;
 pub mod history;
+mod reuse;
 pub mod schedule;
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -19,10 +21,11 @@ use crate::error::{Error, Result};
 use crate::interrupt;
 use crate::ir::kernel::{Access, Kernel, LiteralMode, ParamBlock};
 use crate::ir::table::Table;
-use crate::ir::var::{Kind, VarId};
+use crate::ir::var::VarId;
 use crate::log::Log;
 use cache::{Cache, CacheResult, Found};
 use history::{History, LaunchRecord};
+use reuse::Reuse;
 use schedule::{Binding, Keep, Launch, Scratch, schedule};
 
 /// Arrays named in an out-of-memory error.
@@ -122,9 +125,8 @@ impl Evaluator<'_> {
     /// Runs one launch; the variables it made data and their buffers.
     fn run(&mut self, launch: &Launch) -> Result<Vec<(VarId, Arc<Buffer>)>> {
         let kernel = &launch.kernel;
-        let Bound { addresses, results, in_place } = self.bind(launch)?;
         if launch.size == 0 {
-            return Ok(results);
+            return Ok(self.bind(launch, &[])?.results);
         }
         let (inputs, outputs) = (kernel.n_inputs(), kernel.buffers.len() - kernel.n_inputs());
         self.say(1, || {
@@ -140,12 +142,20 @@ impl Evaluator<'_> {
             self.log_machine_code(kernel, mode)?;
         }
 
+        let reuses = if executable.writes_in_place() {
+            reuse::find(&lock(self.table), launch)
+        } else {
+            Vec::new()
+        };
+        let mut bound = self.bind(launch, &reuses)?;
+        let in_place = self.commit_reuses(launch, &reuses, &mut bound)?;
         let start = (self.clock)();
-        let params = ParamBlock::new(kernel, launch.size, &addresses);
+        let mut params = ParamBlock::new(kernel, launch.size, &bound.addresses);
+        params.in_place = in_place;
         let errors = executable.launch(params, launch.size);
         let run_time = (self.clock)().saturating_sub(start);
-        let errors = errors.inspect_err(|_| self.poison(&in_place))?;
-        self.report_bounds(kernel, &errors, &addresses);
+        let errors = errors.inspect_err(|_| self.poison(&bound.at_risk))?;
+        self.report_bounds(kernel, &errors, &bound.addresses);
         lock(self.history).push(LaunchRecord {
             hash: kernel.hash,
             size: launch.size,
@@ -157,13 +167,21 @@ impl Evaluator<'_> {
             run_time,
             code,
         });
-        Ok(results)
+        Ok(bound.results)
     }
 
-    /// Finds or allocates the buffers of a launch.
-    fn bind(&self, launch: &Launch) -> Result<Bound> {
+    /// Finds or allocates the buffers of a launch. Outputs that take the block of an input become results
+    /// only in [`Evaluator::commit_reuses`].
+    fn bind(&self, launch: &Launch, reuses: &[Reuse]) -> Result<Bound> {
         let mut bound = Bound::default();
-        for &binding in &launch.bindings {
+        for (i, &binding) in launch.bindings.iter().enumerate() {
+            if let Some(reuse) = reuses.iter().find(|reuse| reuse.output.index() == i) {
+                let input = held_by(&launch.bindings[reuse.input.index()]);
+                let address = lock(self.table).get(input).data.as_ref().map(|data| data.address());
+                let address = address.expect("internal error: an input is not in memory");
+                bound.addresses.push((address, launch.size));
+                continue;
+            }
             match binding {
                 Binding::Read(id) => {
                     let (buffer, size) = {
@@ -191,9 +209,45 @@ impl Evaluator<'_> {
         Ok(bound)
     }
 
+    /// Commits the results of a launch that works in place before it runs: from then on nobody can record
+    /// anything that needs an overwritten input. Whether it works in place.
+    ///
+    /// If another thread has made use of an input since they were found, all outputs get blocks of
+    /// their own.
+    ///
+    /// # Errors
+    /// `Interrupted`: the last chance to leave everything as it was. `OutOfMemory`.
+    fn commit_reuses(&self, launch: &Launch, reuses: &[Reuse], bound: &mut Bound) -> Result<bool> {
+        if reuses.is_empty() {
+            return Ok(false);
+        }
+        if interrupt::is_requested() {
+            return Err(Error::Interrupted);
+        }
+        let mut table = lock(self.table);
+        if reuse::find(&table, launch) != reuses {
+            drop(table);
+            *bound = Bound::default();
+            *bound = self.bind(launch, &[])?;
+            return Ok(false);
+        }
+        for &Reuse { output, input } in reuses {
+            let [output, input] =
+                [output, input].map(|buffer| held_by(&launch.bindings[buffer.index()]));
+            let data = table.get(input).data.clone();
+            let data = data.expect("internal error: an input is not in memory");
+            bound.results.push((output, data));
+        }
+        bound.at_risk = bound.results.iter().map(|&(id, _)| (id, Write::of(&table, id))).collect();
+        for (id, buffer) in bound.results.drain(..) {
+            table.become_data(id, buffer);
+        }
+        Ok(true)
+    }
+
     /// A scatter's target is updated in place if only the scatter refers to it, else copied (S12).
     fn bind_update(&self, bound: &mut Bound, result: VarId, target: VarId) -> Result<()> {
-        let (buffer, size, bytes, sole) = {
+        let (buffer, size, bytes, sole, write) = {
             let table = lock(self.table);
             let variable = table.get(target);
             let buffer = variable.data.clone();
@@ -201,10 +255,10 @@ impl Evaluator<'_> {
             // Two owners of the buffer are the variable and this clone.
             let sole =
                 variable.external == 0 && variable.internal == 1 && Arc::strong_count(&buffer) == 2;
-            (buffer, variable.size, variable.bytes(), sole)
+            (buffer, variable.size, variable.bytes(), sole, Write::of(&table, result))
         };
         let buffer = if sole {
-            bound.in_place.push((target, result));
+            bound.at_risk.push((target, write));
             buffer
         } else {
             let copy = self.alloc(bytes)?;
@@ -227,13 +281,10 @@ impl Evaluator<'_> {
         self.memory.alloc(bytes).map_err(|exhausted| out_of_memory(&lock(self.table), exhausted))
     }
 
-    fn poison(&self, in_place: &[(VarId, VarId)]) {
+    fn poison(&self, at_risk: &[(VarId, Write)]) {
         let mut table = lock(self.table);
-        for &(target, result) in in_place {
-            let write = table.get(result);
-            let (op, line) = (write.kind.name(), write.line);
-            let op = if let Kind::Scatter { op, .. } = write.kind { op.name() } else { op };
-            table.get_mut(target).poisoned = Some(Box::new((op, line)));
+        for &(id, Write { op, line }) in at_risk {
+            table.get_mut(id).poisoned = Some(Box::new((op, line)));
         }
     }
 
@@ -323,8 +374,22 @@ struct Bound {
     addresses: Vec<(u64, u64)>,
     /// Variables that become data.
     results: Vec<(VarId, Arc<Buffer>)>,
-    /// Targets written in place, with their scatters.
-    in_place: Vec<(VarId, VarId)>,
+    /// Variables that are lost if the launch fails: what it writes in place.
+    at_risk: Vec<(VarId, Write)>,
+}
+
+/// The operation that writes a variable, for the error that says it did not finish.
+#[derive(Clone, Copy)]
+struct Write {
+    op: &'static str,
+    line: u32,
+}
+
+impl Write {
+    fn of(table: &Table, result: VarId) -> Self {
+        let variable = table.get(result);
+        Self { op: variable.kind.name(), line: variable.line }
+    }
 }
 
 /// Keeps what a launch reads and makes alive until it has run, whatever other threads drop and other

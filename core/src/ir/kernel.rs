@@ -291,6 +291,9 @@ impl Kernel {
 #[derive(Clone, Debug)]
 pub struct ParamBlock {
     words: Vec<u64>,
+    /// Whether an output has the address of an input. Such a launch is not interrupted: see
+    /// [`Executable::writes_in_place`](crate::backend::Executable::writes_in_place).
+    pub in_place: bool,
 }
 
 impl ParamBlock {
@@ -309,7 +312,7 @@ impl ParamBlock {
         for (i, &(_, bits)) in kernel.literals.iter().enumerate() {
             words[kernel.literal_word(i)] = bits;
         }
-        Self { words }
+        Self { words, in_place: false }
     }
 
     /// The words.

@@ -335,6 +335,11 @@ impl Hasher for Mix {
     }
 
     #[inline]
+    fn write_u32(&mut self, word: u32) {
+        self.write_u64(u64::from(word));
+    }
+
+    #[inline]
     fn write_u64(&mut self, word: u64) {
         let product =
             u128::from(self.0 ^ word ^ 0x9e37_79b9_7f4a_7c15) * 0xd6e8_feb8_6659_fd93_u128;
