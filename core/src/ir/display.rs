@@ -59,6 +59,10 @@ fn ptx_mnemonic(op: Op, dtype: DType, operand: DType) -> String {
     let rounded = |name: &str| if float { format!("{name}.rn.$t1") } else { format!("{name}.$t1") };
     match op {
         Op::Neg | Op::Abs | Op::Min | Op::Max | Op::Rem | Op::Shr => format!("{}.$t1", op.name()),
+        Op::Minimum | Op::Maximum => {
+            let suffix = if float { ".NaN" } else { "" };
+            format!("{}{suffix}.$t1", &op.name()[..3])
+        }
         Op::Not | Op::And | Op::Or | Op::Xor | Op::Shl | Op::Brev => format!("{}.$b1", op.name()),
         Op::Popcnt => "popc.$b1".into(),
         Op::Lzcnt => "clz.$b1".into(),

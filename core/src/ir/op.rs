@@ -175,6 +175,10 @@ ops! {
     Min = "min" / 2, Number -> Same;
     /// Larger value; a NaN operand is ignored, and +0 is above -0.
     Max = "max" / 2, Number -> Same;
+    /// Smaller value, NaN if either is NaN; -0 is below +0.
+    Minimum = "minimum" / 2, Number -> Same;
+    /// Larger value, NaN if either is NaN; +0 is above -0.
+    Maximum = "maximum" / 2, Number -> Same;
     /// Bitwise and; logical and of masks.
     And = "and" ("&") / 2, Bits -> Same;
     /// Bitwise or; logical or of masks.

@@ -44,8 +44,8 @@ macro_rules! integer_lane {
                     Op::IDiv => if b == 0 { 0 } else { a.wrapping_div(b) },
                     Op::Rem => if b == 0 { 0 } else { a.wrapping_rem(b) },
                     Op::MulHi => ((a as $wide * b as $wide) >> Self::BITS) as Self,
-                    Op::Min => if b < a { b } else { a },
-                    Op::Max => if b > a { b } else { a },
+                    Op::Min | Op::Minimum => if b < a { b } else { a },
+                    Op::Max | Op::Maximum => if b > a { b } else { a },
                     Op::And => a & b,
                     Op::Or => a | b,
                     Op::Xor => a ^ b,
@@ -117,6 +117,15 @@ macro_rules! float_lane {
                         let greater = if a > b { a } else { b };
                         let number = if a != a { b } else if b != b { a } else { greater };
                         if a == b { equal } else { number }
+                    }
+                    // The sum is NaN if either is.
+                    Op::Minimum => {
+                        let least = Self::apply(Op::Min, a, b, c);
+                        if a != a || b != b { a + b } else { least }
+                    }
+                    Op::Maximum => {
+                        let greatest = Self::apply(Op::Max, a, b, c);
+                        if a != a || b != b { a + b } else { greatest }
                     }
                     Op::Fma => a.mul_add(b, c),
                     _ => a,

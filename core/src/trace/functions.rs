@@ -79,10 +79,6 @@ functions! {
     "fnmadd" / 3, Number = |x| (-x[0]).fma(x[1], x[2]);
     /// `-(a * b) - c`, rounded once.
     "fnmsub" / 3, Number = |x| (-x[0]).fma(x[1], -x[2]);
-    /// Smaller value; NaN if either is.
-    "minimum" / 2, Number = |x| propagate(x[0], x[1], x[0].min(x[1]));
-    /// Larger value; NaN if either is.
-    "maximum" / 2, Number = |x| propagate(x[0], x[1], x[0].max(x[1]));
     /// Whether the value is not a number.
     "isnan" / 1, Float = |x| x[0].differs(x[0]);
     /// Whether the value is infinite.
@@ -169,13 +165,6 @@ fn copysign<'r>(a: Expr<'r>, b: Expr<'r>) -> Expr<'r> {
 
 fn mulsign<'r>(a: Expr<'r>, b: Expr<'r>) -> Expr<'r> {
     (a.reinterpret(a.dtype().unsigned()) ^ sign_bit(b)).reinterpret(a.dtype())
-}
-
-fn propagate<'r>(a: Expr<'r>, b: Expr<'r>, otherwise: Expr<'r>) -> Expr<'r> {
-    if !a.dtype().is_float() {
-        return otherwise;
-    }
-    (a.differs(a) | b.differs(b)).select(a + b, otherwise)
 }
 
 /// Floats of one sign are ordered like their bits: step the bits up if positive, down if negative.

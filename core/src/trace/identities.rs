@@ -55,7 +55,7 @@ fn binary(recorder: &Recorder<'_>, op: Op, dtype: DType, a: VarId, b: VarId) -> 
         Op::Or => either(0).or_else(|| absorbing(recorder, a, b, n.ones)),
         Op::Xor => either(0),
         Op::Shl | Op::Shr => right(0),
-        Op::Min | Op::Max => (a == b).then_some(a),
+        Op::Min | Op::Max | Op::Minimum | Op::Maximum => (a == b).then_some(a),
         _ => None,
     }
 }

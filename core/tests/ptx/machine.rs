@@ -375,6 +375,7 @@ fn compare(name: &str, t: &str, a: u64, b: u64) -> bool {
     };
     match name {
         "num" => order.is_some(),
+        "nan" => order.is_none(),
         "neu" => order.is_none_or(|order| order.is_ne()),
         "eq" => order.is_some_and(|order| order.is_eq()),
         "ne" => order.is_some_and(|order| order.is_ne()),

@@ -1,15 +1,18 @@
 //! The memory limit, and what `whos` shows (S17, S24).
 
+use porcini_core::backend::isa::Isa;
 use porcini_core::inspect::Rows;
 use porcini_core::ir::op::ScatterOp;
 use porcini_core::random::{PCG32_DEFAULT_STREAM, Pcg32};
-use porcini_core::{Array, DType, Error, Session, vector};
+use porcini_core::{Array, DType, DeviceChoice, Error, Session, vector};
 
 use super::{lanes, session};
 
 #[test]
 fn the_limit_names_the_largest_arrays_and_the_session_goes_on() {
-    let session = Session::builder().memory_limit(10_000_000).build().unwrap();
+    // Compiled code would write over the block in the end.
+    let device = DeviceChoice::Interp(Isa::detect());
+    let session = Session::builder().device(device).memory_limit(10_000_000).build().unwrap();
     let mut big = lanes(&session, DType::F64, 1_000_000) + 1.0;
     big.set_label("big");
     big.eval().unwrap();

@@ -251,7 +251,7 @@ impl<'p> Allocator<'p> {
         let n_registers = self.vectors.free.count_ones() as usize;
         let spare = n_registers.saturating_sub(self.most_live + TEMPORARIES);
         let mut constants: Vec<(u32, usize)> = Vec::new();
-        for (i, Virtual { home, mask, uses }) in self.program.virtuals.iter().enumerate() {
+        for (i, Virtual { home, mask, uses, .. }) in self.program.virtuals.iter().enumerate() {
             let constant = match home {
                 Home::Computed | Home::Mask(_) | Home::Carried(_) => false,
                 Home::Vector(place) | Home::Repeat4(place) | Home::Repeat8(place) => {

@@ -284,6 +284,10 @@ impl Executable for Loaded {
     fn statistics(&self) -> CodeStatistics {
         self.code.statistics
     }
+
+    fn writes_in_place(&self) -> bool {
+        true
+    }
 }
 
 /// Zeroed memory on a cache line.
@@ -358,6 +362,11 @@ impl Launch {
         }
         self.reset_accumulators(&mut frame);
         frame
+    }
+
+    /// A launch that works in place has no way back, and is short.
+    fn is_interrupted(&self) -> bool {
+        !self.params.in_place && interrupt::is_requested()
     }
 
     fn reset_accumulators(&self, frame: &mut Aligned) {
@@ -469,7 +478,7 @@ impl Worker<'_> {
         let whole = start + (end - start) / packet * packet;
         let mut first = start;
         while first < whole {
-            if interrupt::is_requested() {
+            if self.launch.is_interrupted() {
                 return false;
             }
             let last = first + self.launch.block.min(whole - first);
@@ -477,7 +486,7 @@ impl Worker<'_> {
             first = last;
         }
         if whole < end {
-            if interrupt::is_requested() {
+            if self.launch.is_interrupted() {
                 return false;
             }
             self.run_tail(whole, usize::try_from(end - whole).unwrap_or(0));

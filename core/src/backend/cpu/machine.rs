@@ -102,6 +102,9 @@ machine! {
     MinF64 = Binary Whole V EVEX_Vminpd_zmm_k1z_zmm_zmmm512b64_sae Repeat8, VEX_Vminpd_ymm_ymm_ymmm256 Vector;
     MaxF32 = Binary Whole V EVEX_Vmaxps_zmm_k1z_zmm_zmmm512b32_sae Repeat4, VEX_Vmaxps_ymm_ymm_ymmm256 Vector;
     MaxF64 = Binary Whole V EVEX_Vmaxpd_zmm_k1z_zmm_zmmm512b64_sae Repeat8, VEX_Vmaxpd_ymm_ymm_ymmm256 Vector;
+    // Orders zeros; a quiet NaN gives the other operand, a signalling one a NaN.
+    RangeF32 = Binary Whole V EVEX_Vrangeps_zmm_k1z_zmm_zmmm512b32_imm8_sae Repeat4, -;
+    RangeF64 = Binary Whole V EVEX_Vrangepd_zmm_k1z_zmm_zmmm512b64_imm8_sae Repeat8, -;
     SqrtF32 = Unary Whole V EVEX_Vsqrtps_zmm_k1z_zmmm512b32_er Repeat4, VEX_Vsqrtps_ymm_ymmm256 Vector;
     SqrtF64 = Unary Whole V EVEX_Vsqrtpd_zmm_k1z_zmmm512b64_er Repeat8, VEX_Vsqrtpd_ymm_ymmm256 Vector;
     RoundF32 = Unary Whole V EVEX_Vrndscaleps_zmm_k1z_zmmm512b32_imm8_sae Repeat4, VEX_Vroundps_ymm_ymmm256_imm8 Vector;
@@ -224,6 +227,35 @@ machine! {
 }
 
 impl M {
+    /// Whether a NaN in the result is a quiet one.
+    pub(super) fn quiets(self) -> bool {
+        matches!(
+            self,
+            Self::AddF32
+                | Self::AddF64
+                | Self::SubF32
+                | Self::SubF64
+                | Self::MulF32
+                | Self::MulF64
+                | Self::DivF32
+                | Self::DivF64
+                | Self::SqrtF32
+                | Self::SqrtF64
+                | Self::RoundF32
+                | Self::RoundF64
+                | Self::FmaF32
+                | Self::FmaF64
+                | Self::RangeF32
+                | Self::RangeF64
+                | Self::F64FromF32
+                | Self::F32FromF64
+                | Self::F32FromI32
+                | Self::F32FromU32
+                | Self::F64FromI64
+                | Self::F64FromU64
+        )
+    }
+
     /// The instruction's row.
     pub(super) fn row(self) -> &'static Row {
         &ROWS[self as usize]

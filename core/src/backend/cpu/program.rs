@@ -68,6 +68,8 @@ pub(super) struct Virtual {
     pub(super) home: Home,
     /// Whether it needs a mask register.
     pub(super) mask: bool,
+    /// Whether it is the result of float arithmetic, in which a NaN is always quiet.
+    pub(super) arithmetic: bool,
     /// Number of uses as an operand.
     pub(super) uses: u32,
 }

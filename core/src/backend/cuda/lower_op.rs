@@ -66,6 +66,8 @@ impl Writer {
             Op::MulHi => ptx!(self, "mul.hi.{t} {d}, {a}, {b}"),
             Op::Min => ptx!(self, "min.{t} {d}, {a}, {b}"),
             Op::Max => ptx!(self, "max.{t} {d}, {a}, {b}"),
+            Op::Minimum => self.propagating("min", dtype, d, a, b),
+            Op::Maximum => self.propagating("max", dtype, d, a, b),
             Op::And => ptx!(self, "and.{bits} {d}, {a}, {b}"),
             Op::Or => ptx!(self, "or.{bits} {d}, {a}, {b}"),
             Op::Xor => ptx!(self, "xor.{bits} {d}, {a}, {b}"),
@@ -189,6 +191,19 @@ impl Writer {
         let raw = self.temporary_of(to);
         ptx!(self, "mov.{bits} {raw}, {a}");
         ptx!(self, "selp.{bits} {d}, {raw}, {:#x}, {number}", quiet_nan(from));
+    }
+
+    /// `min` or `max` that is NaN if either operand is; `.NaN` needs sm_80 and knows no f64.
+    fn propagating(&mut self, name: &str, dtype: DType, d: Name, a: Name, b: Name) {
+        let t = dtype.ptx();
+        if !dtype.is_float() {
+            return ptx!(self, "{name}.{t} {d}, {a}, {b}");
+        }
+        let (nan, sum) = (self.temporary(Class::Pred), self.temporary_of(dtype));
+        ptx!(self, "setp.nan.{t} {nan}, {a}, {b}");
+        ptx!(self, "add.rn.{t} {sum}, {a}, {b}");
+        ptx!(self, "{name}.{t} {d}, {a}, {b}");
+        ptx!(self, "selp.{t} {d}, {sum}, {d}, {nan}");
     }
 
     /// There is no `selp.pred`.

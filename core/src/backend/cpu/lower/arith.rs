@@ -22,6 +22,10 @@ const DOWN: u8 = 0x09;
 const UP: u8 = 0x0a;
 pub(super) const TOWARDS_ZERO: u8 = 0x0b;
 
+/// Immediates of `vrangeps`: the sign is that of the comparison's result.
+const RANGE_MIN: u8 = 0x04;
+const RANGE_MAX: u8 = 0x05;
+
 /// A comparison, before it is known for which type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Compare {
@@ -83,6 +87,8 @@ impl Lowering<'_> {
             | Op::MulHi
             | Op::Min
             | Op::Max
+            | Op::Minimum
+            | Op::Maximum
             | Op::And
             | Op::Or
             | Op::Xor
@@ -138,8 +144,12 @@ impl Lowering<'_> {
             Op::IDiv => self.divide(dtype, a, b).0,
             Op::Rem => self.divide(dtype, a, b).1,
             Op::MulHi => self.mulhi(dtype, a, b),
-            Op::Min | Op::Max if float => self.float_extreme(op, dtype, a, b),
-            Op::Min | Op::Max => self.int_extreme(op, dtype, a, b),
+            Op::Min | Op::Max if float => self.float_extreme(op == Op::Min, dtype, a, b),
+            Op::Minimum | Op::Maximum if float => {
+                self.propagating_extreme(op == Op::Minimum, dtype, a, b)
+            }
+            Op::Min | Op::Minimum => self.int_extreme(true, dtype, a, b),
+            Op::Max | Op::Maximum => self.int_extreme(false, dtype, a, b),
             Op::And => self.and(dtype, a, b),
             Op::Or => self.or(dtype, a, b),
             Op::Xor => self.xor(dtype, a, b),
@@ -240,19 +250,18 @@ impl Lowering<'_> {
     ///
     /// x86 gives the second operand if either is NaN or both are zero: right as it is if that one is a
     /// constant and neither NaN nor the zero that would lose.
-    fn float_extreme(&mut self, op: Op, dtype: DType, a: V, b: V) -> V {
-        let min = op == Op::Min;
-        let m = match (min, dtype) {
-            (true, DType::F64) => M::MinF64,
-            (true, _) => M::MinF32,
-            (false, DType::F64) => M::MaxF64,
-            (false, _) => M::MaxF32,
-        };
+    fn float_extreme(&mut self, min: bool, dtype: DType, a: V, b: V) -> V {
+        let m = extreme(min, dtype);
         if self.wins_ties(b, dtype, min) {
             return self.binary(m, a, b);
         }
         if self.wins_ties(a, dtype, min) {
             return self.binary(m, b, a);
+        }
+        if self.avx512() {
+            // Orders zeros and ignores quiet NaN; multiplying by 1 makes every NaN quiet.
+            let (a, b) = (self.quiet(dtype, a), self.quiet(dtype, b));
+            return self.ordered_extreme(min, dtype, a, b);
         }
         let bytes = dtype.bytes();
         let extreme = self.binary(m, a, b);
@@ -268,14 +277,54 @@ impl Lowering<'_> {
     fn wins_ties(&self, value: V, dtype: DType, min: bool) -> bool {
         let Some(bits) = self.bits_of(value, small_byte(dtype.bytes())) else { return false };
         let sign = 1_u64 << (8 * dtype.bytes() - 1);
-        let magnitude = bits & (sign - 1);
-        let infinity = if dtype == DType::F64 { 0x7ff << 52 } else { 0xff << 23 };
         let zero_wins = (bits & sign != 0) == min;
-        magnitude <= infinity && (magnitude != 0 || zero_wins)
+        is_number(bits, dtype) && (bits & !sign != 0 || zero_wins)
     }
 
-    fn int_extreme(&mut self, op: Op, dtype: DType, a: V, b: V) -> V {
-        let min = op == Op::Min;
+    /// Minimum or maximum that is NaN if either operand is, and orders zeros.
+    ///
+    /// Beside a constant that is neither NaN nor zero, x86's second operand is right as it is.
+    fn propagating_extreme(&mut self, min: bool, dtype: DType, a: V, b: V) -> V {
+        let sign = 1_u64 << (8 * dtype.bytes() - 1);
+        for (constant, other) in [(a, b), (b, a)] {
+            let bits = self.bits_of(constant, small_byte(dtype.bytes()));
+            if bits.is_some_and(|bits| is_number(bits, dtype) && bits & !sign != 0) {
+                return self.binary(extreme(min, dtype), constant, other);
+            }
+        }
+        let nan = self.compare(Compare::Unordered, dtype, a, b);
+        let sum = self.add(dtype, a, b);
+        let ordered = if self.avx512() {
+            self.ordered_extreme(min, dtype, a, b)
+        } else {
+            // Both orders differ only for zeros of different sign.
+            let m = extreme(min, dtype);
+            let (first, second) = (self.binary(m, a, b), self.binary(m, b, a));
+            if min { self.or(dtype, first, second) } else { self.and(dtype, first, second) }
+        };
+        self.blend(dtype.bytes(), nan, sum, ordered)
+    }
+
+    /// The instruction that orders zeros (AVX-512).
+    fn ordered_extreme(&mut self, min: bool, dtype: DType, a: V, b: V) -> V {
+        let m = if dtype == DType::F64 { M::RangeF64 } else { M::RangeF32 };
+        self.binary_by(m, a, b, if min { RANGE_MIN } else { RANGE_MAX })
+    }
+
+    /// A float in which every NaN is a quiet one: results of arithmetic are already.
+    fn quiet(&mut self, dtype: DType, a: V) -> V {
+        if self.is_arithmetic(a) {
+            return a;
+        }
+        let (one, m) = if dtype == DType::F64 {
+            (self.constant(1f64.to_bits(), 8), M::MulF64)
+        } else {
+            (self.constant(u64::from(1f32.to_bits()), 4), M::MulF32)
+        };
+        self.binary(m, a, one)
+    }
+
+    fn int_extreme(&mut self, min: bool, dtype: DType, a: V, b: V) -> V {
         let m = match (dtype, min) {
             (DType::I32, true) => M::MinI32,
             (DType::I32, false) => M::MaxI32,
@@ -498,6 +547,22 @@ impl Lowering<'_> {
             }
             self.values.set(i, part, value);
         }
+    }
+}
+
+/// Whether the bits are not a NaN's.
+fn is_number(bits: u64, dtype: DType) -> bool {
+    let infinity = if dtype == DType::F64 { 0x7ff << 52 } else { 0xff << 23 };
+    bits & !(1 << (8 * dtype.bytes() - 1)) <= infinity
+}
+
+/// Minimum or maximum as x86 has it.
+fn extreme(min: bool, dtype: DType) -> M {
+    match (min, dtype) {
+        (true, DType::F64) => M::MinF64,
+        (true, _) => M::MinF32,
+        (false, DType::F64) => M::MaxF64,
+        (false, _) => M::MaxF32,
     }
 }
 

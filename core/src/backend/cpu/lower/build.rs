@@ -20,18 +20,25 @@ impl Lowering<'_> {
         self.pool.bits(self.program.virtuals[value.index()].home, bytes)
     }
 
+    /// Whether a value is the result of float arithmetic.
+    pub(super) fn is_arithmetic(&self, value: V) -> bool {
+        self.program.virtuals[value.index()].arithmetic
+    }
+
     pub(super) fn at_home(&mut self, home: Home) -> V {
         self.fresh(home, matches!(home, Home::Mask(_)))
     }
 
     pub(super) fn fresh(&mut self, home: Home, mask: bool) -> V {
-        self.program.virtuals.push(Virtual { home, mask, uses: 0 });
+        self.program.virtuals.push(Virtual { home, mask, arithmetic: false, uses: 0 });
         V(small(self.program.virtuals.len() - 1))
     }
 
     pub(super) fn make(&mut self, what: What, src: [V; 3]) -> V {
         let mask = matches!(what, What::Machine(m, _) if m.row().mask) && self.avx512();
         let dst = self.fresh(Home::Computed, mask);
+        self.program.virtuals[dst.index()].arithmetic =
+            matches!(what, What::Machine(m, _) if m.quiets());
         self.push(what, dst, src);
         dst
     }

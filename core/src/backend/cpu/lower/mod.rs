@@ -537,6 +537,7 @@ impl<'k> Lowering<'k> {
             if self.carries {
                 let place = offset + small(part * self.packet.vector());
                 let sum = self.at_home(Home::Carried(Place::Frame(place)));
+                self.program.virtuals[sum.index()].arithmetic = true;
                 let next = self.same(op.combine(), dtype, [sum, lanes, lanes]);
                 self.push(What::Carry, sum, [next, V::NONE, V::NONE]);
                 continue;
@@ -544,6 +545,7 @@ impl<'k> Lowering<'k> {
             let number = small_byte(part);
             let what = What::LoadAccumulator { offset, bytes, part: number };
             let before = self.make(what, [V::NONE; 3]);
+            self.program.virtuals[before.index()].arithmetic = true;
             let after = self.same(op.combine(), dtype, [before, lanes, lanes]);
             let what = What::StoreAccumulator { offset, bytes, part: number };
             self.effect(what, [after, V::NONE, V::NONE]);
