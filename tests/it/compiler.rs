@@ -52,5 +52,5 @@ fn indices_beyond_32_bits() {
 
 #[test]
 fn stores_that_pass_the_caches() {
-    check(&CpuOptions { beyond_caches: 0, ..CpuOptions::default() });
+    check(&CpuOptions { tuned_from: 0, ..CpuOptions::default() });
 }

@@ -154,7 +154,7 @@ macro_rules! binary_methods {
 }
 binary_methods!(
     equals Eq, differs Ne, lt Lt, le Le, gt Gt, ge Ge,
-    min Min, max Max, idiv IDiv, mulhi MulHi, shl_by Shl, shr_by Shr
+    min Min, max Max, minimum Minimum, maximum Maximum, idiv IDiv, mulhi MulHi, shl_by Shl, shr_by Shr
 );
 
 macro_rules! operators {

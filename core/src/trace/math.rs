@@ -142,10 +142,8 @@ pub(super) fn exp(x: Expr<'_>) -> Expr<'_> {
     } else {
         (&EXP_DOUBLE, &DOUBLE, [-746.0, 710.0])
     };
-    // Selections rather than min and max: a NaN must stay.
-    let (least, most) = (x.constant(least), x.constant(most));
-    let x = x.gt(most).select(most, x);
-    let x = x.lt(least).select(least, x);
+    // A NaN stays.
+    let x = x.minimum(x.constant(most)).maximum(x.constant(least));
     let (p, n) = split_exponential(x, constants, format);
     // A logical shift will do: the rounding constant above n keeps the whole positive.
     let half = n >> 1;
@@ -560,12 +558,13 @@ pub(super) fn tanh(x: Expr<'_>) -> Expr<'_> {
     };
     let size = x.abs();
     let square = size * size;
-    let near = (horner(square, polynomial) * square).fma(size, size);
-    // From `most` on the result is 1; a selection rather than min keeps NaN.
-    let most = x.constant(most);
-    let (p, n) = split_exponential(size.gt(most).select(most, size), constants, format);
+    // A product, not a sum: the sum of zeros would lose the sign of -0.
+    let near = horner(square, polynomial).fma(square, x.constant(1)) * x;
+    // From `most` on the result is 1. What becomes of a NaN here is not used.
+    let (p, n) = split_exponential(size.min(x.constant(most)), constants, format);
     let (one, two) = (x.constant(1.0), x.constant(2.0));
     let far = one - two / p.fma(power_of_two(n, x.dtype(), format), one);
-    // NaN fails the comparison and comes out of the second formula.
-    with_sign_of(size.lt(x.constant(0.625)).select(near, far), x, format)
+    let far = x.lt(x.constant(0)).select(-far, far);
+    // NaN fails the comparison and comes out of the first formula.
+    size.ge(x.constant(0.625)).select(far, near)
 }

@@ -82,6 +82,7 @@ pub(super) struct Allocator<'p> {
     pub(super) program: &'p Program,
     pub(super) code: &'p mut Encoder,
     pub(super) nontemporal: bool,
+    pub(super) prefetch: bool,
     /// Next use behind each use.
     pub(super) next: Vec<[u32; 3]>,
     /// Instructions whose result nobody needs.
@@ -118,6 +119,7 @@ impl<'p> Allocator<'p> {
             program,
             code,
             nontemporal: false,
+            prefetch: false,
             next: vec![[NEVER; 3]; program.insts.len()],
             dead: vec![false; program.insts.len()],
             due: vec![NEVER; n],
@@ -443,7 +445,8 @@ impl<'p> Allocator<'p> {
 
     /// Has the lanes that come later fetched, the first time a vector of lanes is read.
     pub(super) fn fetch(&mut self, v: V, place: Place) {
-        if let Place::Lanes { .. } = place
+        if self.prefetch
+            && let Place::Lanes { .. } = place
             && !std::mem::replace(&mut self.fetched[v.index()], true)
         {
             let mut memory = self.memory(place, FILL);

@@ -29,10 +29,12 @@ pub(super) struct Assembly {
 }
 
 /// How code is made.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 pub(super) struct Style {
     /// Stores go past the caches.
     pub(super) nontemporal: bool,
+    /// Lanes are fetched ahead of their loads.
+    pub(super) prefetch: bool,
     /// Note which code belongs to which kernel instruction.
     pub(super) notes: bool,
 }
@@ -63,6 +65,7 @@ pub(super) fn assemble(lowered: &Lowered, style: Style) -> Result<Option<Assembl
     let body = code.position();
     let mut allocator = Allocator::new(lowered, &lowered.body, &mut code);
     allocator.nontemporal = style.nontemporal;
+    allocator.prefetch = style.prefetch;
     allocator.notes = style.notes.then(Vec::new);
     allocator.choose_pointers();
     let saved = allocator.saved();

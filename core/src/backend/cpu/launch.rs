@@ -3,14 +3,16 @@
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::time::Instant;
 
 use super::Shared;
 use super::arena::Block;
 use super::assemble::{Assembly, Style, assemble};
+use super::frame::{Aligned, error_word, pointer_word, set_active};
 use super::lower::{Lowered, Reduction, indexed_buffers, lower};
-use super::program::{ACTIVE_BITS, ACTIVE_VECTORS, Frame, Packet};
+use super::program::{Frame, Packet};
+use super::tuning::{STYLES, Trial, Tuning};
 use crate::backend::host::HostMemory;
-use crate::backend::isa::Isa;
 use crate::backend::pool::Claims;
 use crate::backend::reduce::{self, ACCUMULATORS, CHUNK, Finish, Fold, finish_step};
 use crate::backend::{CodeStatistics, Executable, Memory, OutOfBounds};
@@ -32,8 +34,8 @@ const BYTE_TIME: f64 = 0.05;
 const MAX_CLAIM: u64 = 16;
 /// Claims of a launch; the memory for their results stays small however many lanes there are.
 const MAX_CLAIMS: u64 = 1 << 16;
-/// Instructions up to which a kernel is kept, to be compiled once more without caching its stores.
-const KEPT_FOR_STORES: usize = 4096;
+/// Instructions up to which a kernel is kept, to be compiled in other styles.
+const KEPT_FOR_STYLES: usize = 4096;
 
 type Function = unsafe extern "sysv64" fn(*const u64, u64, u64, *mut u8, *mut u8);
 
@@ -102,10 +104,10 @@ fn compile(
     mode: LiteralMode,
     shared: &Shared,
     far: bool,
-    nontemporal: bool,
+    style: Style,
 ) -> Result<Option<Arc<Compiled>>> {
     let lowered = lower(kernel, mode, shared.isa, far)?;
-    let assembly = assemble(&lowered, Style { nontemporal, notes: false })?;
+    let assembly = assemble(&lowered, style)?;
     Ok(assembly.and_then(|assembly| Compiled::new(assembly, lowered, shared)))
 }
 
@@ -115,8 +117,9 @@ pub(super) struct Loaded {
     /// The kernel, if other code for it may be wanted.
     source: Option<(Kernel, LiteralMode)>,
     shared: Arc<Shared>,
-    /// Code whose stores pass the caches, made for the first launch beyond them.
-    nontemporal: OnceLock<Option<Arc<Compiled>>>,
+    tuning: Tuning,
+    /// Code in the other styles, made when it is first tried.
+    styles: [OnceLock<Option<Arc<Compiled>>>; STYLES.len()],
     /// Code for buffers of more than 2^31 elements.
     far: OnceLock<Option<Arc<Compiled>>>,
     lane_buffers: Vec<LaneBuffer>,
@@ -139,20 +142,20 @@ impl Loaded {
         mode: LiteralMode,
         shared: &Arc<Shared>,
     ) -> Result<Option<Self>> {
-        let Some(code) = compile(kernel, mode, shared, false, false)? else { return Ok(None) };
+        let Some(code) = compile(kernel, mode, shared, false, STYLES[0])? else { return Ok(None) };
         let lane_buffers = lane_buffers(kernel);
         let mut lengths: Vec<usize> =
             indexed_buffers(kernel).filter_map(|buffer| kernel.length_word(buffer)).collect();
         lengths.sort_unstable();
         lengths.dedup();
-        let stores = lane_buffers.iter().any(|buffer| buffer.written);
-        let kept = !lengths.is_empty() || stores && kernel.insts.len() <= KEPT_FOR_STORES;
+        let kept = !lengths.is_empty() || kernel.insts.len() <= KEPT_FOR_STYLES;
         let lane_bytes = lane_buffers.iter().map(|buffer| buffer.bytes).sum();
         Ok(Some(Self {
             code,
             source: kept.then(|| (kernel.clone(), mode)),
             shared: shared.clone(),
-            nontemporal: OnceLock::new(),
+            tuning: Tuning::default(),
+            styles: Default::default(),
             far: OnceLock::new(),
             lane_buffers,
             lengths,
@@ -163,33 +166,51 @@ impl Loaded {
         }))
     }
 
-    /// The code for a launch.
+    /// The code for a launch, and what is measured of it.
     ///
     /// # Errors
-    /// `OutOfMemory` if far code is needed and there is no memory for it.
-    fn choose(&self, params: &ParamBlock, n: u64) -> Result<Arc<Compiled>> {
-        let Some((kernel, mode)) = &self.source else { return Ok(self.code.clone()) };
-        let make = |far, nontemporal| {
-            compile(kernel, *mode, &self.shared, far, nontemporal).ok().flatten()
-        };
-        if self.lengths.iter().any(|&word| params.words()[word] > self.shared.options.near) {
-            let far = self.far.get_or_init(|| make(true, false)).clone();
-            return far.ok_or_else(|| Error::NoDevice {
+    /// `NoDevice` if far code is needed and there is no memory for it.
+    fn choose(&self, params: &ParamBlock, n: u64) -> Result<(Arc<Compiled>, Option<Trial>)> {
+        let Some((kernel, mode)) = &self.source else { return Ok((self.code.clone(), None)) };
+        let make = |far, style| compile(kernel, *mode, &self.shared, far, style).ok().flatten();
+        let options = &self.shared.options;
+        if self.lengths.iter().any(|&word| params.words()[word] > options.near) {
+            let far = self.far.get_or_init(|| make(true, STYLES[0])).clone();
+            let far = far.ok_or_else(|| Error::NoDevice {
                 name: "cpu".into(),
                 reason: "no memory is left for code that reaches more than 2^31 elements".into(),
             });
+            return Ok((far?, None));
         }
+        let bytes = n.saturating_mul(self.lane_bytes as u64);
         let aligned =
             |buffer: &LaneBuffer| params.words()[HEADER_WORDS + buffer.buffer].is_multiple_of(64);
-        let mut written = self.lane_buffers.iter().filter(|buffer| buffer.written).peekable();
-        if written.peek().is_some()
-            && n.saturating_mul(self.lane_bytes as u64) > self.shared.options.beyond_caches
-            && written.all(aligned)
-            && let Some(code) = self.nontemporal.get_or_init(|| make(false, true))
-        {
-            return Ok(code.clone());
+        let large = self.is_streaming() && bytes >= options.tuned_from;
+        // Stores that pass the caches need whole cache lines.
+        if !large || !self.lane_buffers.iter().filter(|buffer| buffer.written).all(aligned) {
+            return Ok((self.code.clone(), None));
         }
-        Ok(self.code.clone())
+        let trial = self.tuning.pick(bytes / options.tuned_from.max(1));
+        if trial.style == 0 {
+            return Ok((self.code.clone(), Some(trial)));
+        }
+        let code = self.styles[trial.style].get_or_init(|| make(false, STYLES[trial.style]));
+        let code = code.as_ref().map(|code| (code.clone(), Some(trial)));
+        Ok(code.unwrap_or_else(|| (self.code.clone(), None)))
+    }
+
+    fn measure(&self, trial: Option<Trial>, started: Option<Instant>, n: u64) {
+        if let (Some(trial), Some(started)) = (trial, started) {
+            let bytes = n.saturating_mul(self.lane_bytes as u64);
+            self.tuning.record(trial, bytes, started.elapsed());
+        }
+    }
+
+    /// Whether memory takes a good part of the time: few instructions for each byte.
+    fn is_streaming(&self) -> bool {
+        let instructions = self.code.packet_cost;
+        let bytes = self.lane_bytes * self.code.packet.lanes();
+        bytes > 0 && instructions <= bytes
     }
 }
 
@@ -242,7 +263,8 @@ struct Launch {
 
 impl Executable for Loaded {
     fn launch(&self, params: ParamBlock, n: u64) -> Result<Vec<Option<OutOfBounds>>> {
-        let code = self.choose(&params, n)?;
+        let (code, trial) = self.choose(&params, n)?;
+        let started = trial.map(|_| Instant::now());
         let lanes = code.packet.lanes() as f64;
         let lane_time = code.packet_cost as f64 * INSTRUCTION_TIME / lanes;
         let lane_time = lane_time + self.lane_bytes as f64 * BYTE_TIME;
@@ -273,11 +295,13 @@ impl Executable for Loaded {
         launch.run_prologue();
         if threads == 1 {
             launch.work(&Claims::new(n_claims));
+            self.measure(trial, started, n);
             return launch.finish();
         }
         let launch = Arc::new(launch);
         let shared = launch.clone();
         self.shared.pool.run(n_claims, Arc::new(move |claims| shared.work(claims)));
+        self.measure(trial, started, n);
         launch.finish()
     }
 
@@ -287,43 +311,6 @@ impl Executable for Loaded {
 
     fn writes_in_place(&self) -> bool {
         true
-    }
-}
-
-/// Zeroed memory on a cache line.
-struct Aligned {
-    memory: Vec<u64>,
-    offset: usize,
-    bytes: usize,
-}
-
-impl Aligned {
-    fn new(bytes: usize) -> Self {
-        let memory = vec![0_u64; bytes.div_ceil(8) + 8];
-        let offset = memory.as_ptr().align_offset(64) * 8;
-        Self { memory, offset, bytes }
-    }
-
-    fn pointer(&mut self) -> *mut u8 {
-        // SAFETY: eight words more than asked for hold any offset to a cache line.
-        unsafe { self.memory.as_mut_ptr().cast::<u8>().add(self.offset) }
-    }
-
-    fn bytes(&mut self, start: usize, length: usize) -> &mut [u8] {
-        assert!(start + length <= self.bytes, "internal error: beyond a kernel's memory");
-        let pointer = self.pointer().wrapping_add(start);
-        // SAFETY: the range was checked, and the borrow is of all of it.
-        unsafe { std::slice::from_raw_parts_mut(pointer, length) }
-    }
-
-    fn word(&mut self, start: u32) -> u64 {
-        let mut word = [0; 8];
-        word.copy_from_slice(self.bytes(start as usize, 8));
-        u64::from_le_bytes(word)
-    }
-
-    fn set_word(&mut self, start: u32, word: u64) {
-        self.bytes(start as usize, 8).copy_from_slice(&word.to_le_bytes());
     }
 }
 
@@ -496,8 +483,7 @@ impl Worker<'_> {
 
     fn call(&mut self, first: u64, last: u64) {
         let words = self.launch.params.words().as_ptr();
-        let uniforms = self.launch.uniforms.memory.as_ptr().cast::<u8>().cast_mut();
-        let uniforms = uniforms.wrapping_add(self.launch.uniforms.offset);
+        let uniforms = self.launch.uniforms.shared();
         // SAFETY: the frame is as large as the assembler said; the pointers in it reach the lanes from
         // `first` to `last`; the body only reads the uniform values, which other threads share.
         unsafe { (self.body)(words, first, last, self.frame.pointer(), uniforms) };
@@ -606,23 +592,4 @@ impl Worker<'_> {
 
 fn claim_number(claim: u64) -> usize {
     usize::try_from(claim).expect("internal error: more claims than allowed")
-}
-
-fn error_word(frame: &Frame, access: usize) -> u32 {
-    frame.errors + 16 * u32::try_from(access).unwrap_or(0)
-}
-
-fn pointer_word(frame: &Frame, buffer: usize) -> u32 {
-    frame.pointers + 8 * u32::try_from(buffer).unwrap_or(0)
-}
-
-/// Makes the first `n` lanes of the packet lanes of the launch.
-fn set_active(frame: &mut Aligned, packet: Packet, n: usize) {
-    let bits = if n >= 64 { u64::MAX } else { (1 << n) - 1 };
-    frame.set_word(ACTIVE_BITS, bits);
-    if packet.isa != Isa::Avx512 {
-        let vectors = frame.bytes(ACTIVE_VECTORS as usize, 4 * packet.lanes());
-        vectors[..4 * n].fill(0xff);
-        vectors[4 * n..].fill(0);
-    }
 }

@@ -6,6 +6,7 @@ use iced_x86::{Decoder, DecoderOptions, Formatter, IntelFormatter};
 
 use super::assemble::{Style, assemble};
 use super::lower::lower;
+use super::tuning::STYLES;
 use crate::backend::isa::Isa;
 use crate::error::Result;
 use crate::ir::kernel::{Kernel, LiteralMode};
@@ -16,7 +17,7 @@ use crate::ir::kernel::{Kernel, LiteralMode};
 /// `Interrupted`.
 pub(super) fn listing(kernel: &Kernel, mode: LiteralMode, isa: Isa) -> Result<Option<String>> {
     let lowered = lower(kernel, mode, isa, false)?;
-    let Some(assembly) = assemble(&lowered, Style { nontemporal: false, notes: true })? else {
+    let Some(assembly) = assemble(&lowered, Style { notes: true, ..STYLES[0] })? else {
         return Ok(None);
     };
     let mut text = String::new();

@@ -10,12 +10,14 @@ mod arena;
 mod assemble;
 mod encode;
 mod forms;
+mod frame;
 mod launch;
 mod listing;
 mod lower;
 mod machine;
 mod program;
 mod special;
+mod tuning;
 
 use std::sync::Arc;
 
@@ -40,8 +42,8 @@ pub struct CpuOptions {
     /// Elements of the largest buffer that is reached by 32-bit indices as they are; they are signed to
     /// the processor.
     pub near: u64,
-    /// Bytes moved by a launch above which its results are not worth a place in the caches.
-    pub beyond_caches: u64,
+    /// Bytes that a launch moves from which on it is measured which style of code suits the caches.
+    pub tuned_from: u64,
 }
 
 impl Default for CpuOptions {
@@ -50,7 +52,7 @@ impl Default for CpuOptions {
             mappings: vec![Mapping::Dual, Mapping::Protected],
             code_bytes: 1 << 30,
             near: 1 << 31,
-            beyond_caches: 64 << 20,
+            tuned_from: 4 << 20,
         }
     }
 }

@@ -62,14 +62,24 @@ pub(super) enum Place {
     Lanes { buffer: u32, bytes: u8, part: u8 },
 }
 
+/// Which NaN the lanes of a float may be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Nan {
+    /// Any.
+    Any,
+    /// Quiet ones: what arithmetic makes.
+    Quiet,
+    /// None.
+    Never,
+}
+
 /// A virtual register's properties.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Virtual {
     pub(super) home: Home,
     /// Whether it needs a mask register.
     pub(super) mask: bool,
-    /// Whether it is the result of float arithmetic, in which a NaN is always quiet.
-    pub(super) arithmetic: bool,
+    pub(super) nan: Nan,
     /// Number of uses as an operand.
     pub(super) uses: u32,
 }

@@ -2,7 +2,7 @@
 
 use super::{Lowering, fold, small_byte};
 use crate::backend::cpu::machine::M;
-use crate::backend::cpu::program::V;
+use crate::backend::cpu::program::{Nan, V};
 use crate::dtype::DType;
 use crate::ir::kernel::Reg;
 use crate::ir::op::Op;
@@ -102,7 +102,11 @@ impl Lowering<'_> {
                         let part_of = |reg| {
                             if reg == usize::MAX { V::NONE } else { self.values.get(reg, part) }
                         };
-                        let value = self.same(op, dtype, args.map(part_of));
+                        let args = args.map(part_of);
+                        let value = self.same(op, dtype, args);
+                        if self.is_never_nan(op, dtype, args) {
+                            self.set_nan(value, Nan::Never);
+                        }
                         self.values.set(i, part, value);
                     }
                 }
@@ -172,6 +176,26 @@ impl Lowering<'_> {
             | Op::Ge
             | Op::Select => unreachable!("internal error: {op:?} has another shape"),
         }
+    }
+
+    /// Whether no lane of a float result is NaN, as far as constants tell.
+    fn is_never_nan(&self, op: Op, dtype: DType, [a, b, c]: [V; 3]) -> bool {
+        if !dtype.is_float() {
+            return false;
+        }
+        let bits = |value: V| self.bits_of(value, small_byte(dtype.bytes()));
+        let is_number = |value: V| bits(value).is_some_and(|bits| is_number(bits, dtype));
+        let never = |value: V| self.nan(value) == Nan::Never || is_number(value);
+        let finite = |value: V| bits(value).is_some_and(|bits| is_finite(bits, dtype));
+        let sign = 1_u64 << (8 * dtype.bytes() - 1);
+        let factor = |value: V| finite(value) && bits(value).is_some_and(|bits| bits & !sign != 0);
+        let product = || never(a) && factor(b) || factor(a) && never(b);
+        (matches!(op, Op::Abs | Op::Neg) && never(a))
+            || (matches!(op, Op::Min | Op::Max) && (never(a) || never(b)))
+            || (matches!(op, Op::Minimum | Op::Maximum) && never(a) && never(b))
+            || (op == Op::Mul && product())
+            || (op == Op::Fma && product() && finite(c))
+            || (matches!(op, Op::Add | Op::Sub) && (never(a) && finite(b) || finite(a) && never(b)))
     }
 
     pub(super) fn add(&mut self, dtype: DType, a: V, b: V) -> V {
@@ -313,7 +337,7 @@ impl Lowering<'_> {
 
     /// A float in which every NaN is a quiet one: results of arithmetic are already.
     fn quiet(&mut self, dtype: DType, a: V) -> V {
-        if self.is_arithmetic(a) {
+        if self.nan(a) != Nan::Any {
             return a;
         }
         let (one, m) = if dtype == DType::F64 {
@@ -539,7 +563,7 @@ impl Lowering<'_> {
         let operand = self.kernel.insts[a].dtype;
         for part in 0..self.packet.parts(operand.bytes()) {
             let mut value = self.values.get(a, part);
-            if operand.is_float() {
+            if operand.is_float() && self.nan(value) != Nan::Never {
                 // A NaN shows as the quiet NaN.
                 let nan = self.compare(Compare::Unordered, operand, value, value);
                 let quiet = self.number(operand, quiet_nan(operand));
@@ -554,6 +578,12 @@ impl Lowering<'_> {
 fn is_number(bits: u64, dtype: DType) -> bool {
     let infinity = if dtype == DType::F64 { 0x7ff << 52 } else { 0xff << 23 };
     bits & !(1 << (8 * dtype.bytes() - 1)) <= infinity
+}
+
+/// Whether the bits are neither a NaN's nor an infinity's.
+fn is_finite(bits: u64, dtype: DType) -> bool {
+    let infinity = if dtype == DType::F64 { 0x7ff << 52 } else { 0xff << 23 };
+    bits & infinity != infinity
 }
 
 /// Minimum or maximum as x86 has it.

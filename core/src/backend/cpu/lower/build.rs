@@ -2,7 +2,7 @@
 
 use super::{Lowering, small, small_byte};
 use crate::backend::cpu::machine::M;
-use crate::backend::cpu::program::{Home, Inst, V, Virtual, What};
+use crate::backend::cpu::program::{Home, Inst, Nan, V, Virtual, What};
 
 impl Lowering<'_> {
     pub(super) fn constant(&mut self, bits: u64, bytes: u8) -> V {
@@ -20,9 +20,13 @@ impl Lowering<'_> {
         self.pool.bits(self.program.virtuals[value.index()].home, bytes)
     }
 
-    /// Whether a value is the result of float arithmetic.
-    pub(super) fn is_arithmetic(&self, value: V) -> bool {
-        self.program.virtuals[value.index()].arithmetic
+    /// Which NaN the lanes of a float may be.
+    pub(super) fn nan(&self, value: V) -> Nan {
+        self.program.virtuals[value.index()].nan
+    }
+
+    pub(super) fn set_nan(&mut self, value: V, nan: Nan) {
+        self.program.virtuals[value.index()].nan = nan;
     }
 
     pub(super) fn at_home(&mut self, home: Home) -> V {
@@ -30,15 +34,16 @@ impl Lowering<'_> {
     }
 
     pub(super) fn fresh(&mut self, home: Home, mask: bool) -> V {
-        self.program.virtuals.push(Virtual { home, mask, arithmetic: false, uses: 0 });
+        self.program.virtuals.push(Virtual { home, mask, nan: Nan::Any, uses: 0 });
         V(small(self.program.virtuals.len() - 1))
     }
 
     pub(super) fn make(&mut self, what: What, src: [V; 3]) -> V {
         let mask = matches!(what, What::Machine(m, _) if m.row().mask) && self.avx512();
         let dst = self.fresh(Home::Computed, mask);
-        self.program.virtuals[dst.index()].arithmetic =
-            matches!(what, What::Machine(m, _) if m.quiets());
+        if matches!(what, What::Machine(m, _) if m.quiets()) {
+            self.set_nan(dst, Nan::Quiet);
+        }
         self.push(what, dst, src);
         dst
     }

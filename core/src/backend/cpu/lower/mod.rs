@@ -17,7 +17,7 @@ pub(super) use self::access::indexed_buffers;
 use std::collections::HashMap;
 
 use super::machine::M;
-use super::program::{ACTIVE_VECTORS, Frame, Home, Packet, Place, Pool, Program, V, What};
+use super::program::{ACTIVE_VECTORS, Frame, Home, Nan, Packet, Place, Pool, Program, V, What};
 use crate::backend::isa::Isa;
 use crate::backend::reduce::ACCUMULATORS;
 use crate::dtype::DType;
@@ -537,7 +537,7 @@ impl<'k> Lowering<'k> {
             if self.carries {
                 let place = offset + small(part * self.packet.vector());
                 let sum = self.at_home(Home::Carried(Place::Frame(place)));
-                self.program.virtuals[sum.index()].arithmetic = true;
+                self.set_nan(sum, Nan::Quiet);
                 let next = self.same(op.combine(), dtype, [sum, lanes, lanes]);
                 self.push(What::Carry, sum, [next, V::NONE, V::NONE]);
                 continue;
@@ -545,7 +545,7 @@ impl<'k> Lowering<'k> {
             let number = small_byte(part);
             let what = What::LoadAccumulator { offset, bytes, part: number };
             let before = self.make(what, [V::NONE; 3]);
-            self.program.virtuals[before.index()].arithmetic = true;
+            self.set_nan(before, Nan::Quiet);
             let after = self.same(op.combine(), dtype, [before, lanes, lanes]);
             let what = What::StoreAccumulator { offset, bytes, part: number };
             self.effect(what, [after, V::NONE, V::NONE]);
