@@ -573,7 +573,8 @@ macro_rules! methods {
 methods!(
     unary abs Abs, sqrt Sqrt, floor Floor, ceil Ceil, round Round, trunc Trunc,
         popcnt Popcnt, lzcnt Lzcnt, tzcnt Tzcnt, brev Brev;
-    compare eq Eq, neq Ne, lt Lt, le Le, gt Gt, ge Ge, min Min, max Max, idiv IDiv, mulhi MulHi;
+    compare eq Eq, neq Ne, lt Lt, le Le, gt Gt, ge Ge, min Min, max Max,
+        minimum Minimum, maximum Maximum, idiv IDiv, mulhi MulHi;
     reduce hsum Sum, hprod Prod, hmin Min, hmax Max, count Count, any Any, all All;
     function exp, log, sin, cos, tanh, sqr, rcp, rsqrt, isnan, isinf, isfinite
 );

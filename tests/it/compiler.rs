@@ -4,12 +4,14 @@
 use std::sync::Arc;
 
 use porcini_core::backend::cpu::{Cpu, CpuOptions, Mapping};
+use porcini_core::backend::interp::Interp;
 use porcini_core::backend::isa::Isa;
-use porcini_core::{Runtime, Session};
+use porcini_core::{Array, DType, Runtime, Session};
 use porcini_tests::data::Values;
 use porcini_tests::generate::generate;
 use porcini_tests::oracle;
 use porcini_tests::programs::{Mode, run};
+use porcini_tests::random::Random;
 
 const SIZES: [usize; 9] = [0, 1, 7, 16, 17, 511, 4095, 4097, 65_539];
 const COUNT: u64 = 150;
@@ -53,4 +55,75 @@ fn indices_beyond_32_bits() {
 #[test]
 fn stores_that_pass_the_caches() {
     check(&CpuOptions { tuned_from: 0, ..CpuOptions::default() });
+}
+
+/// A graph with far more live values, masks, inputs and outputs than there are registers; what it
+/// computes, as bytes.
+fn large_graph(runtime: &Arc<Runtime>, n: usize, steps: usize) -> Vec<Vec<u8>> {
+    const TYPES: [DType; 6] =
+        [DType::F32, DType::F64, DType::I32, DType::U32, DType::I64, DType::U64];
+    let session = Session::builder().runtime(runtime.clone()).build().unwrap();
+    let mut random = Random::new(7);
+    let mut values: Vec<Array> = Vec::new();
+    for i in 0..60 {
+        let lanes: Vec<i32> =
+            (0..n).map(|lane| ((lane * 37 + i * 11) % 201) as i32 - 100).collect();
+        values.push(session.array(&lanes).unwrap().cast(TYPES[i % TYPES.len()]).unwrap());
+    }
+    let mut masks: Vec<Array> = (0..12).map(|i| values[i].lt(&values[i + 6]).unwrap()).collect();
+    for _ in 0..steps {
+        let i = random.below(values.len());
+        // One of the same type, at a multiple of their number away.
+        let j = (i + TYPES.len() * random.below(10)) % values.len();
+        let m = random.below(masks.len());
+        let (a, b) = (&values[i].clone(), &values[j].clone());
+        let wide = matches!(a.dtype(), DType::F64 | DType::I64 | DType::U64);
+        values[i] = match random.below(8) {
+            0 => a + b,
+            1 => a - b,
+            2 => masks[m].select(a, b).unwrap(),
+            3 => a.min(b).unwrap(),
+            4 => {
+                a.cast(if wide { DType::I32 } else { DType::F64 }).unwrap().cast(a.dtype()).unwrap()
+            }
+            5 => a.fma(&values[(j + 6) % values.len()], b).unwrap(),
+            6 => a.maximum(b).unwrap(),
+            _ => a * b,
+        };
+        if values[i].dtype().is_float() {
+            // Growing values would all end as NaN, and every answer be the same.
+            values[i] = values[i].min(&values[i].abs().unwrap().min(900.0).unwrap()).unwrap();
+            values[i] = values[i].max(-900.0).unwrap();
+        }
+        if random.below(3) == 0 {
+            let other = random.below(masks.len());
+            let compared = values[i].lt(b).unwrap();
+            masks[m] = if random.below(2) == 0 { &compared ^ &masks[other] } else { compared };
+        }
+    }
+    let mut results: Vec<Array> = values.iter().step_by(2).cloned().collect();
+    results.extend(masks.iter().cloned());
+    results.extend(values.iter().map(|value| value.hsum().unwrap()));
+    results.extend(masks.iter().map(|mask| mask.count().unwrap()));
+    session.eval(&results.iter().collect::<Vec<_>>()).unwrap();
+    let spills: usize = session.history().iter().map(|launch| launch.code.spills).sum();
+    let numbers = results[0].to_vec::<f32>().unwrap();
+    assert!(n == 1 || numbers.iter().any(|&number| number != numbers[0]));
+    assert!(spills > 0 || session.device_name().contains("interp"), "no spills");
+    results.iter().map(|result| result.read_bytes(0..result.size()).unwrap()).collect()
+}
+
+#[test]
+fn graphs_larger_than_all_registers() {
+    let oracle = Runtime::on(Arc::new(Interp::new(Isa::Baseline, 1)), None);
+    for (n, steps) in [(1, 500), (77, 3000), (4099, 700)] {
+        let want = large_graph(&oracle, n, steps);
+        for isa in [Isa::Avx2, Isa::Avx512].into_iter().filter(|isa| isa.is_available()) {
+            let runtime = Runtime::on(Arc::new(Cpu::new(isa, 2)), None);
+            let got = large_graph(&runtime, n, steps);
+            for (i, (got, want)) in got.iter().zip(&want).enumerate() {
+                assert!(got == want, "result {i} of {steps} steps over {n} lanes on {isa}");
+            }
+        }
+    }
 }
