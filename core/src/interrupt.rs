@@ -17,6 +17,11 @@ pub fn clear() {
     REQUESTED.store(false, Ordering::Relaxed);
 }
 
+/// Where machine code finds the flag: a byte, nonzero when something should stop.
+pub fn flag_address() -> u64 {
+    std::ptr::from_ref(&REQUESTED).expose_provenance() as u64
+}
+
 /// Whether something should stop.
 #[inline]
 pub fn is_requested() -> bool {

@@ -66,10 +66,11 @@ fn large_graph(runtime: &Arc<Runtime>, n: usize, steps: usize) -> Vec<Vec<u8>> {
     let mut random = Random::new(7);
     let mut values: Vec<Array> = Vec::new();
     for i in 0..60 {
-        let lanes: Vec<i32> =
-            (0..n).map(|lane| ((lane * 37 + i * 11) % 201) as i32 - 100).collect();
+        let number = |lane| i32::try_from((lane * 37 + i * 11) % 201).unwrap() - 100;
+        let lanes: Vec<i32> = (0..n).map(number).collect();
         values.push(session.array(&lanes).unwrap().cast(TYPES[i % TYPES.len()]).unwrap());
     }
+    let inputs = values.clone();
     let mut masks: Vec<Array> = (0..12).map(|i| values[i].lt(&values[i + 6]).unwrap()).collect();
     for _ in 0..steps {
         let i = random.below(values.len());
@@ -91,9 +92,9 @@ fn large_graph(runtime: &Arc<Runtime>, n: usize, steps: usize) -> Vec<Vec<u8>> {
             _ => a * b,
         };
         if values[i].dtype().is_float() {
-            // Growing values would all end as NaN, and every answer be the same.
-            values[i] = values[i].min(&values[i].abs().unwrap().min(900.0).unwrap()).unwrap();
-            values[i] = values[i].max(-900.0).unwrap();
+            // Growing values would all end as NaN or as one limit, and every answer be the same.
+            let limited = values[i].min(900.0).unwrap().max(-900.0).unwrap();
+            values[i] = limited.fma(0.25, &inputs[i]).unwrap();
         }
         if random.below(3) == 0 {
             let other = random.below(masks.len());
@@ -110,13 +111,16 @@ fn large_graph(runtime: &Arc<Runtime>, n: usize, steps: usize) -> Vec<Vec<u8>> {
     let numbers = results[0].to_vec::<f32>().unwrap();
     assert!(n == 1 || numbers.iter().any(|&number| number != numbers[0]));
     assert!(spills > 0 || session.device_name().contains("interp"), "no spills");
+    let bytes = session.history().iter().map(|launch| launch.code.bytes).max().unwrap();
+    assert!(steps < 30_000 || bytes > 512 << 10, "one segment");
     results.iter().map(|result| result.read_bytes(0..result.size()).unwrap()).collect()
 }
 
 #[test]
 fn graphs_larger_than_all_registers() {
     let oracle = Runtime::on(Arc::new(Interp::new(Isa::Baseline, 1)), None);
-    for (n, steps) in [(1, 500), (77, 3000), (4099, 700)] {
+    // The last one is cut into segments.
+    for (n, steps) in [(1, 500), (77, 3000), (4099, 700), (1001, 30_000)] {
         let want = large_graph(&oracle, n, steps);
         for isa in [Isa::Avx2, Isa::Avx512].into_iter().filter(|isa| isa.is_available()) {
             let runtime = Runtime::on(Arc::new(Cpu::new(isa, 2)), None);

@@ -5,14 +5,19 @@
 //! value, a lane of a buffer) is dropped and read again; others are spilled to the thread's frame.
 //! Linear in the length of the program.
 
-use iced_x86::{Code, MemoryOperand, Register};
+use iced_x86::{Code, Instruction, MemoryOperand, Register};
 
-use super::encode::{Encoder, FRAME, Jump, LANE, UNIFORMS, WORDS, Width, at, in_code, indexed};
+use super::encode::{
+    END, Encoder, FRAME, Jump, LANE, SCRATCH, UNIFORMS, WORDS, Width, at, in_code, indexed,
+};
 use super::lower::Lowered;
-use super::program::{Home, Place, Program, V, Virtual, What};
+use super::program::{
+    ENDED_EARLY, Home, Place, Program, SPILL_STRIDE, TILE_START, V, Virtual, What,
+};
 use crate::backend::isa::Isa;
 use crate::error::{Error, Result};
 use crate::interrupt;
+use crate::ir::kernel::WORD_ABORT;
 
 /// No next use.
 pub(super) const NEVER: u32 = u32::MAX;
@@ -29,6 +34,10 @@ const PREFETCH: u32 = 2048;
 /// Instructions between two looks at the interrupt flag.
 const POLL_INTERVAL: usize = 1 << 14;
 
+/// Bytes of code after which a long program is cut: what the second-level cache holds beside data.
+const SEGMENT_BYTES: u64 = 256 << 10;
+/// Spills of the packet at work, in segments.
+const SPILLS: Register = Register::R15;
 /// Registers that hold addresses of buffers throughout the loop.
 const POINTERS: [Register; 6] =
     [Register::RBX, Register::RBP, Register::R12, Register::R13, Register::R14, Register::R15];
@@ -83,6 +92,12 @@ pub(super) struct Allocator<'p> {
     pub(super) code: &'p mut Encoder,
     pub(super) nontemporal: bool,
     pub(super) prefetch: bool,
+    /// Whether the program is cut into segments.
+    pub(super) segmented: bool,
+    /// Code position of the segment's loop.
+    segment_start: u64,
+    /// Jumps to the end of the call.
+    exits: Vec<Jump>,
     /// Next use behind each use.
     pub(super) next: Vec<[u32; 3]>,
     /// Instructions whose result nobody needs.
@@ -120,6 +135,9 @@ impl<'p> Allocator<'p> {
             code,
             nontemporal: false,
             prefetch: false,
+            segmented: false,
+            segment_start: 0,
+            exits: Vec::new(),
             next: vec![[NEVER; 3]; program.insts.len()],
             dead: vec![false; program.insts.len()],
             due: vec![NEVER; n],
@@ -220,7 +238,7 @@ impl<'p> Allocator<'p> {
         let mut order: Vec<u32> = (0_u32..).take(uses.len()).collect();
         order.retain(|&buffer| uses[buffer as usize] > 0);
         order.sort_by_key(|&buffer| std::cmp::Reverse(uses[buffer as usize]));
-        order.truncate(POINTERS.len());
+        order.truncate(POINTERS.len() - usize::from(self.segmented));
         self.pointers = order;
     }
 
@@ -231,7 +249,7 @@ impl<'p> Allocator<'p> {
 
     /// Registers that the caller expects to keep and that hold addresses.
     pub(super) fn saved(&self) -> &'static [Register] {
-        &POINTERS[..self.pointers.len()]
+        if self.segmented { &POINTERS } else { &POINTERS[..self.pointers.len()] }
     }
 
     /// Loads what stays in registers throughout the loop.
@@ -249,6 +267,9 @@ impl<'p> Allocator<'p> {
                 self.code.load(code, whole, memory);
                 self.vectors.hoisted |= 1 << register;
             }
+        }
+        if self.segmented {
+            return;
         }
         let n_registers = self.vectors.free.count_ones() as usize;
         let spare = n_registers.saturating_sub(self.most_live + TEMPORARIES);
@@ -300,6 +321,11 @@ impl<'p> Allocator<'p> {
             if inst.origin != origin {
                 origin = inst.origin;
                 let position = self.code.position();
+                if self.segmented && position - self.segment_start > SEGMENT_BYTES {
+                    self.end_segment();
+                    self.begin_segment();
+                }
+                let position = self.code.position();
                 if let Some(notes) = &mut self.notes {
                     notes.push((position, origin));
                 }
@@ -313,6 +339,47 @@ impl<'p> Allocator<'p> {
             self.ending_slots = ending;
         }
         Ok(())
+    }
+
+    /// Begins a loop over the packets of the tile, unless an interrupt was requested.
+    pub(super) fn begin_segment(&mut self) {
+        let abort = at(WORDS, 8 * u32::try_from(WORD_ABORT).unwrap_or(0));
+        self.code.load(Code::Mov_r64_rm64, SCRATCH, abort);
+        self.code.put(Instruction::with2(Code::Cmp_rm8_imm8, at(SCRATCH, 0), 0));
+        self.exits.push(self.code.jump_ahead(Code::Jne_rel32_64));
+        self.code.load(Code::Mov_r64_rm64, LANE, at(FRAME, TILE_START));
+        self.code.load(Code::Lea_r64_m, SPILLS, at(FRAME, self.lowered.frame.spills));
+        self.code.align();
+        self.segment_start = self.code.position();
+    }
+
+    /// Ends it: what is live goes to the packet's spills, where the next segment finds it.
+    pub(super) fn end_segment(&mut self) {
+        for register in 0..32 {
+            for mask in [false, true] {
+                let bank = if mask { &mut self.masks } else { &mut self.vectors };
+                let v = std::mem::replace(&mut bank.owner[usize::from(register)], V::NONE);
+                if v.is_some() {
+                    bank.free |= 1 << register;
+                    self.evict(v, register);
+                }
+            }
+        }
+        let lanes = i32::try_from(self.lowered.packet.lanes()).unwrap_or(0);
+        self.code.number(Code::Add_rm64_imm8, LANE, lanes);
+        self.code.load(Code::Add_r64_rm64, SPILLS, at(FRAME, SPILL_STRIDE));
+        self.code.registers(Code::Cmp_r64_rm64, LANE, END);
+        self.code.jump_back(Code::Jb_rel32_64, self.segment_start);
+    }
+
+    /// Where interrupted segments go on.
+    pub(super) fn end_call(&mut self) {
+        let complete = self.code.jump_ahead(Code::Jmp_rel32_64);
+        let here = self.code.position();
+        self.code.put(Instruction::with2(Code::Mov_rm64_imm32, at(FRAME, ENDED_EARLY), 1));
+        self.jumps.push((complete, self.code.position()));
+        let exits = std::mem::take(&mut self.exits);
+        self.jumps.extend(exits.into_iter().map(|exit| (exit, here)));
     }
 
     pub(super) fn usage(&self) -> Usage {
@@ -369,7 +436,7 @@ impl<'p> Allocator<'p> {
             });
             self.slot[v.index()] = slot;
             self.n_spills += 1;
-            let memory = at(FRAME, self.slot_offset(slot));
+            let memory = self.spilled(slot);
             if mask {
                 self.code.store(Code::VEX_Kmovw_m16_kr, memory, Encoder::mask(register));
             } else {
@@ -378,8 +445,14 @@ impl<'p> Allocator<'p> {
         }
     }
 
-    pub(super) fn slot_offset(&self, slot: u32) -> u32 {
-        self.lowered.frame.spills + slot * self.slot_bytes()
+    /// A slot of the packet at work.
+    pub(super) fn spilled(&self, slot: u32) -> MemoryOperand {
+        let offset = slot * self.slot_bytes();
+        if self.segmented {
+            at(SPILLS, offset)
+        } else {
+            at(FRAME, self.lowered.frame.spills + offset)
+        }
     }
 
     pub(super) fn store_vector(&mut self, memory: MemoryOperand, register: u8) {
@@ -409,7 +482,7 @@ impl<'p> Allocator<'p> {
         if mask {
             let memory = match home {
                 Home::Mask(place) => self.memory(place, FILL),
-                _ => at(FRAME, self.slot_offset(self.slot[v.index()])),
+                _ => self.spilled(self.slot[v.index()]),
             };
             self.code.load(Code::VEX_Kmovw_kr_km16, Encoder::mask(register), memory);
             return;
@@ -428,7 +501,7 @@ impl<'p> Allocator<'p> {
                 (self.load_code(), self.memory(place, FILL))
             }
             Home::Computed | Home::Mask(_) | Home::Carried(_) => {
-                (self.load_code(), at(FRAME, self.slot_offset(self.slot[v.index()])))
+                (self.load_code(), self.spilled(self.slot[v.index()]))
             }
         };
         let register = self.code.vector(register, Width::Whole);
@@ -452,7 +525,7 @@ impl<'p> Allocator<'p> {
             let mut memory = self.memory(place, FILL);
             memory.displacement += i64::from(PREFETCH);
             memory.displ_size = 1;
-            self.code.put(iced_x86::Instruction::with1(Code::Prefetcht0_m8, memory));
+            self.code.put(Instruction::with1(Code::Prefetcht0_m8, memory));
         }
     }
 

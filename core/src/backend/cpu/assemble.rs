@@ -7,8 +7,9 @@
 use iced_x86::{Code, Instruction};
 
 use super::allocate::{Allocator, Usage};
-use super::encode::{END, Encoder, Jump, LANE};
+use super::encode::{END, Encoder, FRAME, Jump, LANE, at};
 use super::lower::Lowered;
+use super::program::{CALL_END, TILE_LANES, TILE_START};
 use crate::error::Result;
 
 /// Machine code, not yet in executable memory.
@@ -24,9 +25,16 @@ pub(super) struct Assembly {
     pub(super) usage: Usage,
     /// Machine instructions of a packet, about.
     pub(super) packet_cost: usize,
+    /// Packets that run through one segment of the code before the next.
+    pub(super) tile: usize,
     /// Code position and kernel instruction, in order, if asked for.
     pub(super) notes: Vec<(u64, u32)>,
 }
+
+/// Instructions from which on a program is cut into segments: as code they fill a second-level cache.
+const SEGMENTED_FROM: usize = 40_000;
+/// Bytes of spills that a tile should not exceed.
+const TILE_BYTES: usize = 1 << 20;
 
 /// How code is made.
 #[derive(Clone, Copy, Debug)]
@@ -67,20 +75,26 @@ pub(super) fn assemble(lowered: &Lowered, style: Style) -> Result<Option<Assembl
     allocator.nontemporal = style.nontemporal;
     allocator.prefetch = style.prefetch;
     allocator.notes = style.notes.then(Vec::new);
+    allocator.segmented = lowered.body.insts.len() > SEGMENTED_FROM;
+    let segmented = allocator.segmented;
     allocator.choose_pointers();
     let saved = allocator.saved();
     for &register in saved {
         allocator.code.put(Instruction::with1(Code::Push_r64, register));
     }
     allocator.load_invariants();
-    allocator.code.align();
-    let start = allocator.code.position();
-    allocator.run()?;
-    let lanes = i32::try_from(lowered.packet.lanes()).unwrap_or(0);
-    let code_after = &mut *allocator.code;
-    code_after.number(Code::Add_rm64_imm8, LANE, lanes);
-    code_after.registers(Code::Cmp_r64_rm64, LANE, END);
-    code_after.jump_back(Code::Jb_rel32_64, start);
+    let start = if segmented {
+        tiles(&mut allocator)?
+    } else {
+        allocator.code.align();
+        let start = allocator.code.position();
+        allocator.run()?;
+        let lanes = i32::try_from(lowered.packet.lanes()).unwrap_or(0);
+        allocator.code.number(Code::Add_rm64_imm8, LANE, lanes);
+        allocator.code.registers(Code::Cmp_r64_rm64, LANE, END);
+        allocator.code.jump_back(Code::Jb_rel32_64, start);
+        start
+    };
     allocator.store_carried();
     let code_after = &mut *allocator.code;
     for &register in saved.iter().rev() {
@@ -97,9 +111,41 @@ pub(super) fn assemble(lowered: &Lowered, style: Style) -> Result<Option<Assembl
         Err(reason) if cfg!(debug_assertions) => panic!("internal error: {reason}"),
         Err(_) => return Ok(None),
     };
-    let frame_bytes = (lowered.frame.spills + usage.spill_bytes) as usize;
+    let spill_bytes = usage.spill_bytes as usize;
+    let tile = if segmented { tile(spill_bytes) } else { 1 };
+    let frame_bytes = lowered.frame.spills as usize + tile * spill_bytes;
     let body = position(body);
-    Ok(Some(Assembly { bytes, prologue, body, frame_bytes, usage, packet_cost, notes }))
+    Ok(Some(Assembly { bytes, prologue, body, frame_bytes, usage, packet_cost, tile, notes }))
+}
+
+/// Cuts a long program into segments that the caches hold, each a loop over the packets of a tile. The
+/// position of the first.
+///
+/// # Errors
+/// `Interrupted`.
+fn tiles(allocator: &mut Allocator<'_>) -> Result<u64> {
+    allocator.code.store(Code::Mov_rm64_r64, at(FRAME, CALL_END), END);
+    let next_tile = allocator.code.position();
+    let code = &mut *allocator.code;
+    code.store(Code::Mov_rm64_r64, at(FRAME, TILE_START), LANE);
+    code.registers(Code::Mov_r64_rm64, END, LANE);
+    code.load(Code::Add_r64_rm64, END, at(FRAME, TILE_LANES));
+    code.load(Code::Cmp_r64_rm64, END, at(FRAME, CALL_END));
+    code.load(Code::Cmova_r64_rm64, END, at(FRAME, CALL_END));
+    allocator.begin_segment();
+    let start = allocator.code.position();
+    allocator.run()?;
+    allocator.end_segment();
+    allocator.code.load(Code::Cmp_r64_rm64, LANE, at(FRAME, CALL_END));
+    allocator.code.jump_back(Code::Jb_rel32_64, next_tile);
+    allocator.end_call();
+    Ok(start)
+}
+
+/// Packets of a tile: the more, the less often code is fetched; fewer where their spills would fill the
+/// caches.
+fn tile(spill_bytes: usize) -> usize {
+    (TILE_BYTES / spill_bytes.max(1)).clamp(4, 64)
 }
 
 /// Ends a function.

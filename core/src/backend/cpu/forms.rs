@@ -3,7 +3,7 @@
 use iced_x86::{Code, Instruction, MemoryOperand, Register};
 
 use super::allocate::{Allocator, NEVER, NO_SLOT, NOWHERE};
-use super::encode::{Encoder, FRAME, Operand, SCRATCH, Width, at};
+use super::encode::{Encoder, Operand, SCRATCH, Width};
 use super::machine::{Form, M, Memory, fma_codes};
 use super::program::{Home, Inst, Place, V, What};
 
@@ -64,7 +64,7 @@ impl Allocator<'_> {
                 memory
             }
             Home::Mask(place) | Home::Carried(place) => self.memory(place, SCRATCH),
-            Home::Computed => at(FRAME, self.slot_offset(self.slot[v.index()])),
+            Home::Computed => self.spilled(self.slot[v.index()]),
         }
     }
 

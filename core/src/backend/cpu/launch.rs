@@ -10,7 +10,7 @@ use super::arena::Block;
 use super::assemble::{Assembly, Style, assemble};
 use super::frame::{Aligned, error_word, pointer_word, set_active};
 use super::lower::{Lowered, Reduction, indexed_buffers, lower};
-use super::program::{Frame, Packet};
+use super::program::{ENDED_EARLY, Frame, Packet, SPILL_STRIDE, TILE_LANES};
 use super::tuning::{STYLES, Trial, Tuning};
 use crate::backend::host::HostMemory;
 use crate::backend::pool::Claims;
@@ -19,7 +19,7 @@ use crate::backend::{CodeStatistics, Executable, Memory, OutOfBounds};
 use crate::error::{Error, Result};
 use crate::interrupt;
 use crate::ir::kernel::{
-    BufferIndex, Code, End, HEADER_WORDS, Kernel, LiteralMode, NO_ERROR, ParamBlock,
+    BufferIndex, Code, End, HEADER_WORDS, Kernel, LiteralMode, NO_ERROR, ParamBlock, WORD_ABORT,
 };
 use crate::ir::op::ReduceOp;
 
@@ -62,6 +62,8 @@ struct Compiled {
     /// How each reduction's accumulators combine, and what they start with.
     finishes: Vec<(Finish, Vec<u8>)>,
     packet_cost: usize,
+    tile: usize,
+    spill_bytes: usize,
     statistics: CodeStatistics,
 }
 
@@ -82,6 +84,8 @@ impl Compiled {
             finishes: finishes.collect(),
             reductions: lowered.reductions,
             packet_cost: assembly.packet_cost,
+            tile: assembly.tile,
+            spill_bytes: assembly.usage.spill_bytes as usize,
             statistics: CodeStatistics {
                 bytes: assembly.bytes.len(),
                 registers: assembly.usage.registers,
@@ -262,8 +266,9 @@ struct Launch {
 }
 
 impl Executable for Loaded {
-    fn launch(&self, params: ParamBlock, n: u64) -> Result<Vec<Option<OutOfBounds>>> {
+    fn launch(&self, mut params: ParamBlock, n: u64) -> Result<Vec<Option<OutOfBounds>>> {
         let (code, trial) = self.choose(&params, n)?;
+        params.set(WORD_ABORT, interrupt::flag_address());
         let started = trial.map(|_| Instant::now());
         let lanes = code.packet.lanes() as f64;
         let lane_time = code.packet_cost as f64 * INSTRUCTION_TIME / lanes;
@@ -284,7 +289,7 @@ impl Executable for Loaded {
             params,
             n,
             claim: per_claim * CHUNK as u64,
-            block: block.max(packet),
+            block: block.max(packet * code.tile as u64),
             lane_buffers: self.lane_buffers.clone(),
             n_buffers: self.n_buffers,
             failures: (0..self.n_accesses).map(|_| Mutex::default()).collect(),
@@ -340,6 +345,8 @@ impl Launch {
         let code = &*self.code;
         let mut frame = Aligned::new(code.frame_bytes);
         set_active(&mut frame, code.packet, code.packet.lanes());
+        frame.set_word(SPILL_STRIDE, code.spill_bytes as u64);
+        frame.set_word(TILE_LANES, (code.tile * code.packet.lanes()) as u64);
         for access in 0..self.failures.len() {
             frame.set_word(error_word(&code.frame, access), NO_ERROR);
         }
@@ -469,28 +476,33 @@ impl Worker<'_> {
                 return false;
             }
             let last = first + self.launch.block.min(whole - first);
-            self.call(first, last);
+            if !self.call(first, last) {
+                return false;
+            }
             first = last;
         }
         if whole < end {
             if self.launch.is_interrupted() {
                 return false;
             }
-            self.run_tail(whole, usize::try_from(end - whole).unwrap_or(0));
+            return self.run_tail(whole, usize::try_from(end - whole).unwrap_or(0));
         }
         true
     }
 
-    fn call(&mut self, first: u64, last: u64) {
+    /// Whether the code came to its end; long code looks at the interrupt flag itself.
+    fn call(&mut self, first: u64, last: u64) -> bool {
         let words = self.launch.params.words().as_ptr();
         let uniforms = self.launch.uniforms.shared();
         // SAFETY: the frame is as large as the assembler said; the pointers in it reach the lanes from
         // `first` to `last`; the body only reads the uniform values, which other threads share.
         unsafe { (self.body)(words, first, last, self.frame.pointer(), uniforms) };
+        self.frame.word(ENDED_EARLY) == 0
     }
 
-    /// Runs the last `n` lanes, fewer than a packet, on copies: no buffer is touched beyond its end.
-    fn run_tail(&mut self, start: u64, n: usize) {
+    /// Runs the last `n` lanes, fewer than a packet, on copies: no buffer is touched beyond its end. Whether
+    /// the code came to its end.
+    fn run_tail(&mut self, start: u64, n: usize) -> bool {
         let launch = self.launch;
         let packet = launch.code.packet;
         let lanes = packet.lanes();
@@ -519,7 +531,7 @@ impl Worker<'_> {
         }
         let before = self.take_accumulators();
         set_active(&mut self.frame, packet, n);
-        self.call(start, start + lanes as u64);
+        let complete = self.call(start, start + lanes as u64);
         set_active(&mut self.frame, packet, lanes);
         self.merge_accumulators(&before, start, n);
         for (buffer, &offset) in launch.lane_buffers.iter().zip(&offsets) {
@@ -530,6 +542,7 @@ impl Worker<'_> {
             self.frame.set_word(pointer_word(&launch.code.frame, buffer.buffer), address);
         }
         self.tail = Some(tail);
+        complete
     }
 
     /// The accumulators so far; fresh ones take their place.

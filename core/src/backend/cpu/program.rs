@@ -271,13 +271,14 @@ impl Pool {
 /// | offset | content |
 /// |---|---|
 /// | 0 | one bit a lane of the packet: which are lanes of the launch |
+/// | 8 | bytes of one packet's spills, lanes of a tile, its first lane, end of the call, whether it ended early (segments) |
 /// | 64 | the same as vectors of 32-bit masks (AVX2) |
 /// | `errors` | per access: lowest lane out of bounds, its index |
 /// | `counters` | per reduction of masks: true lanes |
 /// | `accumulators` | per other reduction: 32 accumulators |
 /// | `pointers` | per buffer: address of lane 0, for accesses lane by lane |
 /// | `scratch` | four vectors for scatters, one for reports |
-/// | `spills` | values that found no register |
+/// | `spills` | values that found no register; in segments, those of every packet of a tile |
 #[derive(Clone, Debug)]
 pub(super) struct Frame {
     pub(super) errors: u32,
@@ -288,5 +289,15 @@ pub(super) struct Frame {
 
 /// Offset of the bits of active lanes.
 pub(super) const ACTIVE_BITS: u32 = 0;
+/// Offset of the bytes of one packet's spills.
+pub(super) const SPILL_STRIDE: u32 = 8;
+/// Offset of the lanes of a tile.
+pub(super) const TILE_LANES: u32 = 16;
+/// Offset of the first lane of the tile at work.
+pub(super) const TILE_START: u32 = 24;
+/// Offset of the end of the call's lanes.
+pub(super) const CALL_END: u32 = 32;
+/// Offset of a word that is set when a call ended early.
+pub(super) const ENDED_EARLY: u32 = 40;
 /// Offset of the vectors of active lanes.
 pub(super) const ACTIVE_VECTORS: u32 = 64;
