@@ -131,3 +131,22 @@ fn graphs_larger_than_all_registers() {
         }
     }
 }
+
+#[test]
+fn listings_name_what_each_instruction_computes() {
+    for isa in [Isa::Avx2, Isa::Avx512].into_iter().filter(|isa| isa.is_available()) {
+        let runtime = Runtime::on(Arc::new(Cpu::new(isa, 1)), None);
+        let session = Session::builder().runtime(runtime).build().unwrap();
+        let x = session.array(&[1.0_f32, 2.0, 3.0]).unwrap();
+        let plan = session.plan(&[&(&x.sqrt().unwrap() + 1.0)]).unwrap();
+        let text = session.disassemble(&plan).unwrap().unwrap();
+        let after = |line: &str| {
+            let (_, rest) = text.split_once(line).unwrap_or_else(|| panic!("no {line} in\n{text}"));
+            rest.lines().nth(1).unwrap().to_string()
+        };
+        assert!(text.starts_with(&format!("; {isa}, ")), "{text}");
+        assert!(after("f32 = sqrt").contains("vsqrtps"), "{text}");
+        assert!(after("f32 = add").contains("vaddps"), "{text}");
+        assert!(text.trim_end().ends_with("ret"), "{text}");
+    }
+}

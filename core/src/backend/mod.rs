@@ -63,7 +63,8 @@ pub trait Executable: Send + Sync {
     ///
     /// Code that says yes promises for every launch whose parameters are marked [`ParamBlock::in_place`]:
     /// * a lane reads its element of the input before it writes its element of the output, provided that
-    ///   no instruction behind the stored value uses the load (nor is the input gathered from, reduced or
+    ///   no instruction behind the stored value uses the load, or a conversion or magnitude of it that
+    ///   changes no bits (nor is the input gathered from, reduced or
     ///   scattered as it is): so instructions of a lane keep their order, values may be stored as soon as
     ///   they are computed, and a load is not repeated behind that;
     /// * no lane is computed twice, neither at a ragged end nor by two threads;

@@ -122,6 +122,15 @@ fn last_uses(kernel: &Kernel) -> Vec<Option<Reg>> {
             }
         }
     }
+    // A conversion that changes no bits may be the loaded value itself.
+    for (reg, inst) in regs().zip(&kernel.insts).collect::<Vec<_>>().into_iter().rev() {
+        if let (Code::Op(Op::Cast | Op::Reinterpret | Op::Abs), Some(arg)) =
+            (inst.code, inst.args[0])
+        {
+            let both = uses[arg.index()].zip(uses[reg.index()]);
+            uses[arg.index()] = both.map(|(one, other)| one.max(other));
+        }
+    }
     let mut last_uses = vec![None; kernel.buffers.len()];
     let mut accesses = vec![0_u32; kernel.buffers.len()];
     for (reg, inst) in regs().zip(&kernel.insts) {
@@ -310,6 +319,17 @@ mod tests {
         t.drop(&[x, sum]);
         let reuses = t.reuses(&[y, z]);
         assert_eq!(reuses[0], [], "{reuses:?}");
+    }
+
+    #[test]
+    fn a_conversion_without_change_is_a_use_of_the_input() {
+        let mut t = Trace::new();
+        let [x, a] = [0; 2].map(|_| t.data(DType::I32, N));
+        let bits = t.record(|recorder| recorder.cast(x, DType::U32).unwrap());
+        let y = t.op(Op::Xor, &[x, a]);
+        let z = t.op(Op::Popcnt, &[bits]);
+        t.drop(&[x, bits]);
+        assert_eq!(t.reuses(&[y, z]), [vec![]]);
     }
 
     #[test]
