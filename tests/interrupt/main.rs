@@ -158,3 +158,44 @@ fn copies_to_and_from_the_host_stop() {
     interrupt::clear();
     assert_eq!(array.to_vec::<f64>().unwrap(), [1.5; 3]);
 }
+
+/// Long code looks at the flag between its segments, but not where it works in place.
+#[test]
+fn a_long_kernel_in_place_is_not_interrupted() {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use porcini_core::Runtime;
+    use porcini_core::backend::cpu::Cpu;
+    use porcini_core::backend::isa::Isa;
+    use porcini_core::ir::op::Op;
+
+    let _flag = Flag::take();
+    for isa in [Isa::Avx2, Isa::Avx512].into_iter().filter(|isa| isa.is_available()) {
+        interrupt::clear();
+        let runtime = Runtime::on(Arc::new(Cpu::new(isa, 1)), None);
+        // The third look at the clock comes just before a launch.
+        let looks = Arc::new(AtomicUsize::new(usize::MAX / 2));
+        let clock = {
+            let looks = looks.clone();
+            move || {
+                if looks.fetch_add(1, Ordering::Relaxed) + 1 == 3 {
+                    interrupt::request();
+                }
+                Duration::ZERO
+            }
+        };
+        let session = Session::builder().runtime(runtime).clock(Arc::new(clock)).build().unwrap();
+        let x = session.array(&(0..8192_i64).map(|i| i << 40).collect::<Vec<_>>()).unwrap();
+        let a = session.array(&(0..8192_i64).map(|i| i << 50 | i).collect::<Vec<_>>()).unwrap();
+        let mut y = &x + 1;
+        drop(x);
+        for _ in 0..1900 {
+            y = &y.apply(Op::MulHi, &[(&a).into()]).unwrap() + &a;
+        }
+        looks.store(0, Ordering::Relaxed);
+        let first = y.eval();
+        interrupt::clear();
+        let second = y.to_vec::<i64>().map(|lanes| lanes.len());
+        assert_eq!((first, second), (Ok(()), Ok(8192)), "{isa}");
+    }
+}

@@ -57,6 +57,61 @@ fn stores_that_pass_the_caches() {
     check(&CpuOptions { tuned_from: 0, ..CpuOptions::default() });
 }
 
+#[test]
+fn code_in_small_segments() {
+    check(&CpuOptions { segmented_from: 20, segment_bytes: 400, ..CpuOptions::default() });
+}
+
+#[test]
+fn segments_keep_accumulators() {
+    let run = |runtime: &Arc<Runtime>, dtype: DType, n: usize| {
+        let session = Session::builder().runtime(runtime.clone()).build().unwrap();
+        let lanes = |k: usize| {
+            let number = |lane| i32::try_from((lane * 77 + k * 13) % 1009).unwrap() + 1;
+            let lanes: Vec<i32> = (0..n).map(number).collect();
+            let array = session.array(&lanes).unwrap().cast(dtype).unwrap();
+            array.eval().unwrap();
+            array
+        };
+        let (a, d) = (lanes(1), lanes(2));
+        let v = (0..60).fold(lanes(3), |v, _| &(&v % &d) + &a);
+        let results = [v.hsum().unwrap(), a.hmax().unwrap()];
+        session.eval(&results.iter().collect::<Vec<_>>()).unwrap();
+        results.map(|result| result.read_bytes(0..1).unwrap())
+    };
+    let oracle = Runtime::on(Arc::new(Interp::new(Isa::Baseline, 1)), None);
+    let options = CpuOptions { segmented_from: 100, segment_bytes: 1500, ..CpuOptions::default() };
+    for isa in [Isa::Avx2, Isa::Avx512].into_iter().filter(|isa| isa.is_available()) {
+        let runtime = Runtime::on(Arc::new(Cpu::with_options(isa, 1, options.clone())), None);
+        for dtype in [DType::I32, DType::I64, DType::U64] {
+            for n in [33, 4096, 10_000] {
+                assert_eq!(run(&runtime, dtype, n), run(&oracle, dtype, n), "{dtype} {n} {isa}");
+            }
+        }
+    }
+}
+
+#[test]
+fn far_code_without_memory_is_interpreted() {
+    let options = CpuOptions { near: 0, code_bytes: 4096, ..CpuOptions::default() };
+    for isa in [Isa::Avx2, Isa::Avx512].into_iter().filter(|isa| isa.is_available()) {
+        for steps in 1..24 {
+            let runtime = Runtime::on(Arc::new(Cpu::with_options(isa, 1, options.clone())), None);
+            let session = Session::builder().runtime(runtime).build().unwrap();
+            let x = session.array(&(0..20_000).collect::<Vec<i32>>()).unwrap();
+            let source = session.array(&(0..100_i32).collect::<Vec<_>>()).unwrap();
+            let mut sum = &x + 1;
+            drop(x);
+            for _ in 0..steps {
+                let index = &sum & 63;
+                sum = &(&sum * 3) + &source.gather(&index, None).unwrap();
+            }
+            sum.eval().unwrap();
+            assert_eq!(sum.to_vec::<i32>().unwrap().len(), 20_000, "{isa}, {steps} steps");
+        }
+    }
+}
+
 /// A graph with far more live values, masks, inputs and outputs than there are registers; what it
 /// computes, as bytes.
 fn large_graph(runtime: &Arc<Runtime>, n: usize, steps: usize) -> Vec<Vec<u8>> {

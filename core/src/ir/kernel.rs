@@ -309,8 +309,9 @@ impl ParamBlock {
                 words[word] = length;
             }
         }
-        for (i, &(_, bits)) in kernel.literals.iter().enumerate() {
-            words[kernel.literal_word(i)] = bits;
+        let first = kernel.literal_word(0);
+        for (word, &(_, bits)) in words[first..].iter_mut().zip(&kernel.literals) {
+            *word = bits;
         }
         Self { words, in_place: false }
     }

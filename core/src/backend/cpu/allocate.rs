@@ -34,8 +34,6 @@ const PREFETCH: u32 = 2048;
 /// Instructions between two looks at the interrupt flag.
 const POLL_INTERVAL: usize = 1 << 14;
 
-/// Bytes of code after which a long program is cut: what the second-level cache holds beside data.
-const SEGMENT_BYTES: u64 = 256 << 10;
 /// Spills of the packet at work, in segments.
 const SPILLS: Register = Register::R15;
 /// Registers that hold addresses of buffers throughout the loop.
@@ -94,6 +92,8 @@ pub(super) struct Allocator<'p> {
     pub(super) prefetch: bool,
     /// Whether the program is cut into segments.
     pub(super) segmented: bool,
+    /// Bytes of code after which a segment ends.
+    pub(super) segment_bytes: u64,
     /// Code position of the segment's loop.
     segment_start: u64,
     /// Jumps to the end of the call.
@@ -136,6 +136,7 @@ impl<'p> Allocator<'p> {
             nontemporal: false,
             prefetch: false,
             segmented: false,
+            segment_bytes: 0,
             segment_start: 0,
             exits: Vec::new(),
             next: vec![[NEVER; 3]; program.insts.len()],
@@ -321,7 +322,7 @@ impl<'p> Allocator<'p> {
             if inst.origin != origin {
                 origin = inst.origin;
                 let position = self.code.position();
-                if self.segmented && position - self.segment_start > SEGMENT_BYTES {
+                if self.segmented && position - self.segment_start > self.segment_bytes {
                     self.end_segment();
                     self.begin_segment();
                 }
@@ -358,6 +359,9 @@ impl<'p> Allocator<'p> {
         for register in 0..32 {
             for mask in [false, true] {
                 let bank = if mask { &mut self.masks } else { &mut self.vectors };
+                if bank.hoisted & 1 << register != 0 {
+                    continue;
+                }
                 let v = std::mem::replace(&mut bank.owner[usize::from(register)], V::NONE);
                 if v.is_some() {
                     bank.free |= 1 << register;

@@ -6,6 +6,7 @@
 
 use iced_x86::{Code, Instruction};
 
+use super::CpuOptions;
 use super::allocate::{Allocator, Usage};
 use super::encode::{END, Encoder, FRAME, Jump, LANE, at};
 use super::lower::Lowered;
@@ -31,8 +32,6 @@ pub(super) struct Assembly {
     pub(super) notes: Vec<(u64, u32)>,
 }
 
-/// Instructions from which on a program is cut into segments: as code they fill a second-level cache.
-const SEGMENTED_FROM: usize = 40_000;
 /// Bytes of spills that a tile should not exceed.
 const TILE_BYTES: usize = 1 << 20;
 
@@ -51,7 +50,11 @@ pub(super) struct Style {
 ///
 /// # Errors
 /// `Interrupted`.
-pub(super) fn assemble(lowered: &Lowered, style: Style) -> Result<Option<Assembly>> {
+pub(super) fn assemble(
+    lowered: &Lowered,
+    style: Style,
+    options: &CpuOptions,
+) -> Result<Option<Assembly>> {
     let isa = lowered.packet.isa;
     let mut code = Encoder::new(isa, lowered.pool.bytes.clone());
     let mut jumps = Vec::new();
@@ -75,7 +78,8 @@ pub(super) fn assemble(lowered: &Lowered, style: Style) -> Result<Option<Assembl
     allocator.nontemporal = style.nontemporal;
     allocator.prefetch = style.prefetch;
     allocator.notes = style.notes.then(Vec::new);
-    allocator.segmented = lowered.body.insts.len() > SEGMENTED_FROM;
+    allocator.segmented = lowered.body.insts.len() > options.segmented_from;
+    allocator.segment_bytes = options.segment_bytes;
     let segmented = allocator.segmented;
     allocator.choose_pointers();
     let saved = allocator.saved();

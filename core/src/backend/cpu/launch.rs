@@ -3,7 +3,7 @@
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use super::Shared;
 use super::arena::Block;
@@ -15,7 +15,7 @@ use super::tuning::{STYLES, Trial, Tuning};
 use crate::backend::host::HostMemory;
 use crate::backend::pool::Claims;
 use crate::backend::reduce::{self, ACCUMULATORS, CHUNK, Finish, Fold, finish_step};
-use crate::backend::{CodeStatistics, Executable, Memory, OutOfBounds};
+use crate::backend::{Backend, CodeStatistics, Executable, Memory, OutOfBounds};
 use crate::error::{Error, Result};
 use crate::interrupt;
 use crate::ir::kernel::{
@@ -36,6 +36,9 @@ const MAX_CLAIM: u64 = 16;
 const MAX_CLAIMS: u64 = 1 << 16;
 /// Instructions up to which a kernel is kept, to be compiled in other styles.
 const KEPT_FOR_STYLES: usize = 4096;
+
+/// A flag that is never raised.
+static NEVER: u64 = 0;
 
 type Function = unsafe extern "sysv64" fn(*const u64, u64, u64, *mut u8, *mut u8);
 
@@ -111,8 +114,15 @@ fn compile(
     style: Style,
 ) -> Result<Option<Arc<Compiled>>> {
     let lowered = lower(kernel, mode, shared.isa, far)?;
-    let assembly = assemble(&lowered, style)?;
+    let assembly = assemble(&lowered, style, &shared.options)?;
     Ok(assembly.and_then(|assembly| Compiled::new(assembly, lowered, shared)))
+}
+
+/// What runs a kernel over buffers of more than 2^31 elements.
+enum Far {
+    Compiled(Arc<Compiled>),
+    /// There was no executable memory left.
+    Interpreted(Arc<dyn Executable>),
 }
 
 /// A compiled kernel and what it takes to run it.
@@ -125,7 +135,7 @@ pub(super) struct Loaded {
     /// Code in the other styles, made when it is first tried.
     styles: [OnceLock<Option<Arc<Compiled>>>; STYLES.len()],
     /// Code for buffers of more than 2^31 elements.
-    far: OnceLock<Option<Arc<Compiled>>>,
+    far: OnceLock<Far>,
     lane_buffers: Vec<LaneBuffer>,
     /// Words of the lengths of buffers reached by 32-bit indices.
     lengths: Vec<usize>,
@@ -170,43 +180,52 @@ impl Loaded {
         }))
     }
 
-    /// The code for a launch, and what is measured of it.
+    /// Whether a buffer is reached by 32-bit indices that is too large for them as they are.
+    fn is_far(&self, params: &ParamBlock) -> bool {
+        self.lengths.iter().any(|&word| params.words()[word] > self.shared.options.near)
+    }
+
+    /// What runs launches over such buffers, made for the first of them.
     ///
     /// # Errors
-    /// `NoDevice` if far code is needed and there is no memory for it.
-    fn choose(&self, params: &ParamBlock, n: u64) -> Result<(Arc<Compiled>, Option<Trial>)> {
-        let Some((kernel, mode)) = &self.source else { return Ok((self.code.clone(), None)) };
-        let make = |far, style| compile(kernel, *mode, &self.shared, far, style).ok().flatten();
-        let options = &self.shared.options;
-        if self.lengths.iter().any(|&word| params.words()[word] > options.near) {
-            let far = self.far.get_or_init(|| make(true, STYLES[0])).clone();
-            let far = far.ok_or_else(|| Error::NoDevice {
-                name: "cpu".into(),
-                reason: "no memory is left for code that reaches more than 2^31 elements".into(),
-            });
-            return Ok((far?, None));
+    /// `Interrupted`.
+    fn far(&self) -> Result<&Far> {
+        if let (None, Some((kernel, mode))) = (self.far.get(), &self.source) {
+            let far = match compile(kernel, *mode, &self.shared, true, STYLES[0])? {
+                Some(code) => Far::Compiled(code),
+                None => Far::Interpreted(self.shared.interp.lower(kernel, *mode)?),
+            };
+            return Ok(self.far.get_or_init(|| far));
         }
+        Ok(self.far.get().expect("internal error: a kernel with indices was not kept"))
+    }
+
+    /// The code for a launch, and what is measured of it.
+    fn choose(&self, params: &ParamBlock, n: u64) -> (Arc<Compiled>, Option<Trial>) {
+        let Some((kernel, mode)) = &self.source else { return (self.code.clone(), None) };
+        let options = &self.shared.options;
         let bytes = n.saturating_mul(self.lane_bytes as u64);
         let aligned =
             |buffer: &LaneBuffer| params.words()[HEADER_WORDS + buffer.buffer].is_multiple_of(64);
         let large = self.is_streaming() && bytes >= options.tuned_from;
         // Stores that pass the caches need whole cache lines.
         if !large || !self.lane_buffers.iter().filter(|buffer| buffer.written).all(aligned) {
-            return Ok((self.code.clone(), None));
+            return (self.code.clone(), None);
         }
         let trial = self.tuning.pick(bytes / options.tuned_from.max(1));
         if trial.style == 0 {
-            return Ok((self.code.clone(), Some(trial)));
+            return (self.code.clone(), Some(trial));
         }
-        let code = self.styles[trial.style].get_or_init(|| make(false, STYLES[trial.style]));
-        let code = code.as_ref().map(|code| (code.clone(), Some(trial)));
-        Ok(code.unwrap_or_else(|| (self.code.clone(), None)))
+        let style = STYLES[trial.style];
+        let make = || compile(kernel, *mode, &self.shared, false, style).ok().flatten();
+        let code = self.styles[trial.style].get_or_init(make).as_ref();
+        code.map_or_else(|| (self.code.clone(), None), |code| (code.clone(), Some(trial)))
     }
 
-    fn measure(&self, trial: Option<Trial>, started: Option<Instant>, n: u64) {
-        if let (Some(trial), Some(started)) = (trial, started) {
+    fn measure(&self, trial: Option<Trial>, time: Option<Duration>, n: u64) {
+        if let (Some(trial), Some(time)) = (trial, time) {
             let bytes = n.saturating_mul(self.lane_bytes as u64);
-            self.tuning.record(trial, bytes, started.elapsed());
+            self.tuning.record(trial, bytes, time);
         }
     }
 
@@ -267,8 +286,18 @@ struct Launch {
 
 impl Executable for Loaded {
     fn launch(&self, mut params: ParamBlock, n: u64) -> Result<Vec<Option<OutOfBounds>>> {
-        let (code, trial) = self.choose(&params, n)?;
-        params.set(WORD_ABORT, interrupt::flag_address());
+        let (code, trial) = if self.is_far(&params) {
+            match self.far()? {
+                Far::Compiled(code) => (code.clone(), None),
+                Far::Interpreted(interpreted) => return interpreted.launch(params, n),
+            }
+        } else {
+            self.choose(&params, n)
+        };
+        // A launch that works in place runs to its end.
+        let never = std::ptr::from_ref(&NEVER).expose_provenance() as u64;
+        let flag = if params.in_place { never } else { interrupt::flag_address() };
+        params.set(WORD_ABORT, flag);
         let started = trial.map(|_| Instant::now());
         let lanes = code.packet.lanes() as f64;
         let lane_time = code.packet_cost as f64 * INSTRUCTION_TIME / lanes;
@@ -300,22 +329,23 @@ impl Executable for Loaded {
         launch.run_prologue();
         if threads == 1 {
             launch.work(&Claims::new(n_claims));
-            self.measure(trial, started, n);
-            return launch.finish();
+            let time = started.map(|started| started.elapsed());
+            return launch.finish().inspect(|_| self.measure(trial, time, n));
         }
         let launch = Arc::new(launch);
         let shared = launch.clone();
         self.shared.pool.run(n_claims, Arc::new(move |claims| shared.work(claims)));
-        self.measure(trial, started, n);
-        launch.finish()
+        let time = started.map(|started| started.elapsed());
+        launch.finish().inspect(|_| self.measure(trial, time, n))
     }
 
     fn statistics(&self) -> CodeStatistics {
         self.code.statistics
     }
 
+    /// Not where far code may turn out to be interpreted.
     fn writes_in_place(&self) -> bool {
-        true
+        self.lengths.is_empty()
     }
 }
 

@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 
 use iced_x86::{Decoder, DecoderOptions, Formatter, IntelFormatter};
 
+use super::CpuOptions;
 use super::assemble::{Style, assemble};
 use super::lower::lower;
 use super::tuning::STYLES;
@@ -15,9 +16,14 @@ use crate::ir::kernel::{Kernel, LiteralMode};
 ///
 /// # Errors
 /// `Interrupted`.
-pub(super) fn listing(kernel: &Kernel, mode: LiteralMode, isa: Isa) -> Result<Option<String>> {
+pub(super) fn listing(
+    kernel: &Kernel,
+    mode: LiteralMode,
+    isa: Isa,
+    options: &CpuOptions,
+) -> Result<Option<String>> {
     let lowered = lower(kernel, mode, isa, false)?;
-    let Some(assembly) = assemble(&lowered, Style { notes: true, ..STYLES[0] })? else {
+    let Some(assembly) = assemble(&lowered, Style { notes: true, ..STYLES[0] }, options)? else {
         return Ok(None);
     };
     let mut text = String::new();
@@ -37,6 +43,7 @@ pub(super) fn listing(kernel: &Kernel, mode: LiteralMode, isa: Isa) -> Result<Op
     formatter.options_mut().set_hex_suffix("");
     formatter.options_mut().set_space_after_operand_separator(true);
     formatter.options_mut().set_rip_relative_addresses(true);
+    formatter.options_mut().set_branch_leading_zeros(false);
     let mut notes = assembly.notes.iter().peekable();
     while decoder.can_decode() {
         let instruction = decoder.decode();

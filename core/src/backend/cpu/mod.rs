@@ -42,6 +42,10 @@ pub struct CpuOptions {
     /// Elements of the largest buffer that is reached by 32-bit indices as they are; they are signed to
     /// the processor.
     pub near: u64,
+    /// Instructions from which on a program is cut into segments: as code they fill a second-level cache.
+    pub segmented_from: usize,
+    /// Bytes of a segment: what the second-level cache holds beside data.
+    pub segment_bytes: u64,
     /// Bytes that a launch moves from which on it is measured which style of code suits the caches.
     pub tuned_from: u64,
 }
@@ -52,6 +56,8 @@ impl Default for CpuOptions {
             mappings: vec![Mapping::Dual, Mapping::Protected],
             code_bytes: 1 << 30,
             near: 1 << 31,
+            segmented_from: 40_000,
+            segment_bytes: 256 << 10,
             tuned_from: 4 << 20,
         }
     }
@@ -60,7 +66,6 @@ impl Default for CpuOptions {
 /// The processor, by compiled code.
 pub struct Cpu {
     shared: Arc<Shared>,
-    interp: Interp,
     memory: HostMemory,
 }
 
@@ -70,6 +75,8 @@ struct Shared {
     options: CpuOptions,
     pool: Arc<Pool>,
     arena: Arc<Arena>,
+    /// Runs what finds no executable memory.
+    interp: Interp,
 }
 
 impl Cpu {
@@ -86,11 +93,8 @@ impl Cpu {
         assert!(isa != Isa::Baseline && isa.is_available(), "no compiler for {isa} here");
         let pool = Arc::new(Pool::new(threads));
         let arena = Arena::new(options.mappings.clone(), options.code_bytes);
-        Self {
-            interp: Interp::with_pool(isa, pool.clone()),
-            shared: Arc::new(Shared { isa, options, pool, arena }),
-            memory: HostMemory,
-        }
+        let interp = Interp::with_pool(isa, pool.clone());
+        Self { shared: Arc::new(Shared { isa, options, pool, arena, interp }), memory: HostMemory }
     }
 }
 
@@ -107,12 +111,12 @@ impl Backend for Cpu {
     fn lower(&self, kernel: &Kernel, mode: LiteralMode) -> Result<Arc<dyn Executable>> {
         match Loaded::new(kernel, mode, &self.shared)? {
             Some(loaded) => Ok(Arc::new(loaded)),
-            None => self.interp.lower(kernel, mode),
+            None => self.shared.interp.lower(kernel, mode),
         }
     }
 
     fn disassemble(&self, kernel: &Kernel, mode: LiteralMode) -> Result<Option<String>> {
-        listing::listing(kernel, mode, self.shared.isa)
+        listing::listing(kernel, mode, self.shared.isa, &self.shared.options)
     }
 
     fn memory(&self) -> &dyn Memory {

@@ -81,7 +81,7 @@ const QUADRUPLE_UP_TO: usize = 400;
 /// `Interrupted`.
 pub(super) fn lower(kernel: &Kernel, mode: LiteralMode, isa: Isa, far: bool) -> Result<Lowered> {
     let packet = Packet { isa, narrow: packet_width(kernel, isa) };
-    let (frame, reductions) = lay_out(kernel, packet);
+    let Layout { frame, reductions, offsets } = lay_out(kernel, packet);
     let mut lowering = Lowering {
         kernel,
         mode,
@@ -92,6 +92,8 @@ pub(super) fn lower(kernel: &Kernel, mode: LiteralMode, isa: Isa, far: bool) -> 
         pool: Pool::new(isa),
         frame,
         reductions,
+        offsets,
+        first_literal: kernel.literal_word(0),
         values: Values::new(kernel.insts.len(), 2),
         wide_masks: Values::new(kernel.insts.len(), 2),
         constants: HashMap::new(),
@@ -174,25 +176,35 @@ fn most_live(kernel: &Kernel) -> (usize, usize) {
 }
 
 /// Places in the frame.
-fn lay_out(kernel: &Kernel, packet: Packet) -> (Frame, Vec<Reduction>) {
+struct Layout {
+    frame: Frame,
+    reductions: Vec<Reduction>,
+    /// Offset of each end that is a reduction.
+    offsets: Vec<u32>,
+}
+
+fn lay_out(kernel: &Kernel, packet: Packet) -> Layout {
     let vector = small(packet.vector());
     let masks = if packet.isa == Isa::Avx512 { 0 } else { small(packet.narrow) };
     let errors = ACTIVE_VECTORS + masks * vector;
     let mut next = errors + 16 * small(kernel.accesses.len());
     let mut reductions = Vec::new();
-    for end in &kernel.ends {
+    let mut offsets = vec![0; kernel.ends.len()];
+    for (end, place) in kernel.ends.iter().zip(&mut offsets) {
         if let End::Reduce { op, value, buffer } = *end {
             let dtype = kernel.buffers[buffer.index()].dtype;
             let mask = kernel.dtype(value) == DType::Mask;
             let bytes = if mask { 8 } else { small(ACCUMULATORS * dtype.bytes()) };
             let offset = next.next_multiple_of(if mask { 8 } else { vector });
             next = offset + bytes;
+            *place = offset;
             reductions.push(Reduction { op, dtype, address: kernel.address_word(buffer), offset });
         }
     }
     let pointers = next.next_multiple_of(8);
     let scratch = (pointers + 8 * small(kernel.buffers.len())).next_multiple_of(vector);
-    (Frame { errors, pointers, scratch, spills: scratch + 5 * vector }, reductions)
+    let frame = Frame { errors, pointers, scratch, spills: scratch + 5 * vector };
+    Layout { frame, reductions, offsets }
 }
 
 /// The parts of every instruction's value.
@@ -226,6 +238,10 @@ struct Lowering<'k> {
     pool: Pool,
     frame: Frame,
     reductions: Vec<Reduction>,
+    /// Offset in the frame of each end that is a reduction.
+    offsets: Vec<u32>,
+    /// Word of the first literal.
+    first_literal: usize,
     /// Numbers, and masks beside 32-bit parts.
     values: Values,
     /// Masks beside 64-bit parts.
@@ -377,7 +393,7 @@ impl<'k> Lowering<'k> {
         }
         match inst.code {
             Code::Literal(literal) => {
-                let word = small(self.kernel.literal_word(literal as usize));
+                let word = small(self.first_literal + literal as usize);
                 self.uniform_source(i, Place::Word(word));
             }
             Code::Constant(_) => {}
@@ -474,10 +490,8 @@ impl<'k> Lowering<'k> {
     fn end(&mut self, number: usize) {
         match self.kernel.ends[number] {
             End::Store { value, buffer } => self.store(value, buffer),
-            End::Reduce { op, value, buffer } => {
-                let address = self.kernel.address_word(buffer);
-                let found = self.reductions.iter().find(|r| r.address == address);
-                let offset = found.expect("internal error: a reduction without a place").offset;
+            End::Reduce { op, value, .. } => {
+                let offset = self.offsets[number];
                 if self.kernel.dtype(value) == DType::Mask {
                     self.count(value, offset);
                 } else {
