@@ -16,8 +16,10 @@ pub(super) const STYLES: [Style; 4] = [
     Style { nontemporal: false, prefetch: true, notes: false },
     Style { nontemporal: true, prefetch: true, notes: false },
 ];
-/// Times that each style is tried: the first launch may be slow for other reasons.
+/// Times that each style is tried.
 const ROUNDS: u32 = 3;
+/// Launches from this time on are tried once: little disturbs them, and each trial costs as long.
+const LONG: Duration = Duration::from_millis(2);
 /// Sizes told apart, each four times the one before.
 const CLASSES: usize = 8;
 
@@ -30,6 +32,8 @@ pub(super) struct Tuning {
 #[derive(Default)]
 struct Class {
     launches: AtomicU32,
+    /// Rounds of trials that are no longer wanted.
+    spared: AtomicU32,
     /// Shortest time of each style in femtoseconds a byte, plus one; 0 if it was not tried.
     best: [AtomicU64; STYLES.len()],
 }
@@ -39,26 +43,36 @@ struct Class {
 pub(super) struct Trial {
     class: usize,
     pub(super) style: usize,
+    /// The first launch does not count: it may be the first to touch its memory.
+    counts: bool,
 }
 
 impl Tuning {
     /// The style for a launch that moves `times` as many bytes as the smallest that is measured.
     pub(super) fn pick(&self, times: u64) -> Trial {
         let class = (times.max(1).ilog2() as usize / 2).min(CLASSES - 1);
-        let Class { launches, best } = &self.classes[class];
+        let Class { launches, spared, best } = &self.classes[class];
         let launch = launches.fetch_add(1, Ordering::Relaxed);
         let n = u32::try_from(STYLES.len()).unwrap_or(1);
-        if launch < ROUNDS * n {
-            return Trial { class, style: (launch % n) as usize };
+        let trials = n * (ROUNDS - spared.load(Ordering::Relaxed));
+        if launch <= trials {
+            return Trial { class, style: (launch % n) as usize, counts: launch > 0 };
         }
         // Stays where it is instead of wrapping round to new trials.
-        launches.store(ROUNDS * n, Ordering::Relaxed);
+        launches.store(ROUNDS * n + 1, Ordering::Relaxed);
         let time = |style: &usize| best[*style].load(Ordering::Relaxed).wrapping_sub(1);
-        Trial { class, style: (0..STYLES.len()).min_by_key(time).unwrap_or(0) }
+        let style = (0..STYLES.len()).min_by_key(time).unwrap_or(0);
+        Trial { class, style, counts: true }
     }
 
     /// Notes how long the launch took.
     pub(super) fn record(&self, trial: Trial, bytes: u64, time: Duration) {
+        if !trial.counts {
+            return;
+        }
+        if time >= LONG {
+            self.classes[trial.class].spared.store(ROUNDS - 1, Ordering::Relaxed);
+        }
         let time = time.as_nanos().saturating_mul(1_000_000) / u128::from(bytes.max(1));
         let time = u64::try_from(time).unwrap_or(u64::MAX - 1) + 1;
         let best = &self.classes[trial.class].best[trial.style];
@@ -82,7 +96,12 @@ mod tests {
             tuning.record(trial, 1 << 22, Duration::from_micros(micros));
         }
         assert_eq!(tuning.pick(5).style, 2);
-        // Another size is measured anew.
-        assert_eq!(tuning.pick(500), Trial { class: 4, style: 0 });
+        // Another size is measured anew; long launches once for each style.
+        for launch in 0..20 {
+            let trial = tuning.pick(500);
+            assert!(launch <= 4 || trial.style == 1, "{launch}: {trial:?}");
+            let millis = if trial.style == 1 { 30 } else { 40 };
+            tuning.record(trial, 1 << 28, Duration::from_millis(millis));
+        }
     }
 }
