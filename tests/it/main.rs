@@ -4,6 +4,7 @@
 
 mod accuracy;
 mod compiler;
+mod dense;
 mod fmod;
 mod fuzz;
 mod golden;
