@@ -174,8 +174,9 @@ impl<'s> Graph<'s> {
             let mut target = self.data(dtype, TABLE + 4);
             let value = self.any(dtype);
             let (index, active) = (self.index(), self.active());
-            let adds = dtype.is_int() && self.structure.one_in(2);
-            let op = if adds { ScatterOp::Add } else { ScatterOp::Set };
+            let fitting: Vec<ScatterOp> =
+                ScatterOp::ALL.into_iter().filter(|op| op.class().contains(dtype)).collect();
+            let op = self.structure.pick(&fitting);
             target.scatter(op, &self.pool[value], &index, active.as_ref()).unwrap();
             results.push(target);
         }

@@ -279,8 +279,9 @@ impl Draft {
         let dtype = self.random.pick(&DType::ALL);
         let value = self.operand(dtype);
         let target = self.operand(dtype);
-        let add = dtype.is_int() && self.random.one_in(2);
-        let op = if add { ScatterOp::Add } else { ScatterOp::Set };
+        let fitting: Vec<ScatterOp> =
+            ScatterOp::ALL.into_iter().filter(|op| op.class().contains(dtype)).collect();
+        let op = self.random.pick(&fitting);
         let keep = self.random.one_in(2);
         let extent = self.nodes[target].extent;
         self.add(Step::Scatter { op, target, value, index, active, keep }, dtype, extent);

@@ -294,11 +294,15 @@ fn scatter(
         }
         if let Some(position) = position(index, i, lanes.len()) {
             let new = at(value, i);
+            let combined =
+                |op| apply_bits(op, target.dtype, target.dtype, [lanes[position], new, new]);
             lanes[position] = match op {
                 ScatterOp::Set => new,
-                ScatterOp::Add => {
-                    apply_bits(Op::Add, target.dtype, target.dtype, [lanes[position], new, 0])
-                }
+                ScatterOp::Add => combined(Op::Add),
+                ScatterOp::Min => combined(Op::Min),
+                ScatterOp::Max => combined(Op::Max),
+                ScatterOp::And => combined(Op::And),
+                ScatterOp::Or => combined(Op::Or),
             };
         }
     }

@@ -45,6 +45,10 @@ fn ptx_template(variable: &Variable, operand: DType) -> String {
             let store = match op {
                 ScatterOp::Set => "st.global.$t1",
                 ScatterOp::Add => "red.global.add.$t1",
+                ScatterOp::Min => "red.global.min.$t1",
+                ScatterOp::Max => "red.global.max.$t1",
+                ScatterOp::And => "red.global.and.$b1",
+                ScatterOp::Or => "red.global.or.$b1",
             };
             format!("{guard}{store} [$r2 + $r4], $r3")
         }

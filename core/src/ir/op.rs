@@ -290,23 +290,76 @@ impl ReduceOp {
     }
 }
 
-/// What a scatter does with the value already there.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[repr(u8)]
-pub enum ScatterOp {
-    /// Replace it.
-    Set,
-    /// Add to it (integers; they wrap).
-    Add,
+macro_rules! scatter_ops {
+    ($($(#[doc = $doc:literal])+ $name:ident = $text:literal, $class:ident, $combine:expr;)*) => {
+        /// What a scatter does with the value already there.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        #[repr(u8)]
+        pub enum ScatterOp { $($(#[doc = $doc])+ $name,)* }
+
+        /// Name, types, combining operation and help text of each, in enum order.
+        const SCATTERS: &[(&str, Class, Option<Op>, &str)] =
+            &[$(($text, Class::$class, $combine, concat!($($doc, "\n"),+)),)*];
+
+        impl ScatterOp {
+            /// Every scatter.
+            pub const ALL: [Self; SCATTERS.len()] = [$(Self::$name),*];
+        }
+    };
+}
+
+scatter_ops! {
+    /// Writes `value[i]` to `target[index[i]]`. Of equal indices the highest lane's value lands.
+    ///
+    /// >> a = Int32C([1, 1, 1]); scatter(a, Int32C([7, 8]), UInt32C([2, 0])); a
+    /// [8, 1, 7]
+    Set = "scatter", Any, None;
+    /// Adds `value[i]` to `target[index[i]]`, in lane order; integers wrap.
+    ///
+    /// >> a = Int32C([1, 1, 1]); scatter_add(a, Int32C([7, 8, 1]), UInt32C([2, 0, 2])); a
+    /// [9, 1, 9]
+    Add = "scatter_add", Number, Some(Op::Add);
+    /// Lowers `target[index[i]]` to `value[i]` if that is smaller; NaN is ignored, and -0 is below +0.
+    ///
+    /// >> a = Int32C([1, 1, 1]); scatter_min(a, Int32C([7, -8, 1]), UInt32C([2, 0, 2])); a
+    /// [-8, 1, 1]
+    Min = "scatter_min", Number, Some(Op::Min);
+    /// Raises `target[index[i]]` to `value[i]` if that is larger; NaN is ignored, and +0 is above -0.
+    ///
+    /// >> a = Int32C([1, 1, 1]); scatter_max(a, Int32C([7, -8, 1]), UInt32C([2, 0, 2])); a
+    /// [1, 1, 7]
+    Max = "scatter_max", Number, Some(Op::Max);
+    /// Combines `target[index[i]]` with `value[i]` by bitwise (masks: logical) and.
+    ///
+    /// >> a = Int32C([1, 1, 1]); scatter_and(a, Int32C([3, 2, 5]), UInt32C([2, 0, 2])); a
+    /// [0, 1, 1]
+    And = "scatter_and", Bits, Some(Op::And);
+    /// Combines `target[index[i]]` with `value[i]` by bitwise (masks: logical) or.
+    ///
+    /// >> a = Int32C([1, 1, 1]); scatter_or(a, Int32C([3, 2, 4]), UInt32C([2, 0, 2])); a
+    /// [3, 1, 7]
+    Or = "scatter_or", Bits, Some(Op::Or);
 }
 
 impl ScatterOp {
     /// Name of the script function.
     pub const fn name(self) -> &'static str {
-        match self {
-            Self::Set => "scatter",
-            Self::Add => "scatter_add",
-        }
+        SCATTERS[self as usize].0
+    }
+
+    /// Types that the target may have.
+    pub const fn class(self) -> Class {
+        SCATTERS[self as usize].1
+    }
+
+    /// The elementwise operation of the value already there and the new one; `None` replaces it.
+    pub const fn combine(self) -> Option<Op> {
+        SCATTERS[self as usize].2
+    }
+
+    /// Help text: what it does, an empty line, an example.
+    pub const fn doc(self) -> &'static str {
+        SCATTERS[self as usize].3
     }
 }
 

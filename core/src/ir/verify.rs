@@ -124,11 +124,12 @@ fn verify_end(kernel: &Kernel, end: &End) -> Result<BufferIndex, String> {
             ensure(op.result(kernel.dtype(value)) == Some(param.dtype), "reduces another type")?;
             Ok(buffer)
         }
-        End::Scatter { value, index, active, target, access, .. } => {
+        End::Scatter { op, value, index, active, target, access } => {
             in_range(value)?;
             in_range(index)?;
             let param = kernel.buffers.get(target.index()).ok_or("no such buffer")?;
             ensure(param.dtype == kernel.dtype(value), "scatters another type")?;
+            ensure(op.class().contains(param.dtype), "type outside the scatter's class")?;
             verify_access(kernel, target, access, Some(index), active)?;
             Ok(target)
         }

@@ -29,14 +29,14 @@ impl Recorder<'_> {
         Ok(self.add(Variable::new(kind, dtype, size, operands)))
     }
 
-    /// The target with `value[i]` written (or added) at `index[i]`, as a new variable (S12).
+    /// The target with `value[i]` written to, or combined with, the element at `index[i]`, as a new variable (S12).
     ///
     /// **Sizes**: value, index and active broadcast with each other; the result has the target's size.
     /// **Dtypes**: the value is converted to the target's type. **Evaluation**: traced; when it runs,
     /// the target is updated in place if nothing else refers to it, else copied.
     ///
     /// # Errors
-    /// As [`Recorder::gather`]; `UnsupportedType` for `scatter_add` on floats or masks.
+    /// As [`Recorder::gather`]; `UnsupportedType` for a target outside the operation's class.
     pub fn scatter(
         &mut self,
         op: ScatterOp,
@@ -46,8 +46,8 @@ impl Recorder<'_> {
         active: Option<VarId>,
     ) -> Result<VarId> {
         let dtype = self.dtype(target);
-        if op == ScatterOp::Add && !dtype.is_int() {
-            let expected = "an array of integers";
+        if !op.class().contains(dtype) {
+            let expected = op.class().describe();
             return Err(Error::UnsupportedType { op: op.name(), dtype, expected });
         }
         let from = self.dtype(value);

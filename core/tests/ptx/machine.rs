@@ -240,6 +240,7 @@ impl Thread {
                 }
                 "ld" => self.load(line, params, memory),
                 "st" | "red" => self.write(line, memory),
+                "atom" => self.exchange(line, memory),
                 "mov" => self.mov(line),
                 "setp" => self.setp(line),
                 _ => {
@@ -293,11 +294,23 @@ impl Thread {
         let bytes = width(t) / 8;
         let old = memory.read(address, bytes);
         let new = match line.code[2].as_str() {
-            "add" => compute(&["add".into(), t.into()], [old, value, 0]),
-            "min" => old.min(value),
+            name @ ("add" | "min" | "max" | "and" | "or") => {
+                compute(&[name.into(), t.into()], [old, value, 0])
+            }
             _ => value,
         };
         memory.write(address, bytes, new);
+    }
+
+    /// `atom.global.cas`: the value replaces the expected one.
+    fn exchange(&mut self, line: &Line, memory: &mut Memory) {
+        let [address, expected, value] = [1, 2, 3].map(|i| self.value(line.operands.get(i)));
+        let bytes = width(last(&line.code)) / 8;
+        let old = memory.read(address, bytes);
+        if old == expected {
+            memory.write(address, bytes, value);
+        }
+        self.set(&line.operands[0], old);
     }
 
     fn mov(&mut self, line: &Line) {

@@ -8,7 +8,7 @@ use porcini_core::ir::kernel::{
     BufferIndex, Code, End, Inst, Kernel, LiteralMode, MAX_DIRECT_BYTES, NO_ERROR, ParamBlock, Reg,
     WORD_ERRORS, WORD_LANE_BASE, WORD_SCRATCH,
 };
-use porcini_core::ir::op::{ReduceOp, ScatterOp};
+use porcini_core::ir::op::ReduceOp;
 use porcini_core::ir::scalar::{apply_bits, identity_bits, quiet_nan};
 
 use super::machine::{Memory, Program};
@@ -239,10 +239,9 @@ impl<'l, 'k> Reference<'l, 'k> {
                     let (dtype, value) = (kernel.dtype(value), self.values[value.index()]);
                     let Some(place) = place else { continue };
                     let old = self.memory.read(place, dtype.bytes());
-                    let new = match op {
-                        ScatterOp::Set => value,
-                        ScatterOp::Add => combine(ReduceOp::Sum, dtype, old, value),
-                    };
+                    let new = op
+                        .combine()
+                        .map_or(value, |op| apply_bits(op, dtype, dtype, [old, value, value]));
                     self.memory.write(place, dtype.bytes(), new);
                 }
             }

@@ -4,7 +4,7 @@ use porcini_core::dtype::DType;
 use porcini_core::ir::kernel::{
     Access, BufferIndex, BufferParam, Code, End, Inst, Kernel, KernelHash, Reg,
 };
-use porcini_core::ir::op::{Class, OPS, Op, OpInfo, ReduceOp, ScatterOp, Shape};
+use porcini_core::ir::op::{OPS, Op, OpInfo, ReduceOp, ScatterOp, Shape};
 
 /// Marsaglia's xorshift64.
 pub(super) struct Random(u64);
@@ -253,8 +253,8 @@ pub(super) fn accesses() -> Vec<(String, Kernel)> {
         for uniform in [false, true] {
             kernels.push((format!("gather_{dtype}_{uniform}"), gathers(dtype, uniform)));
         }
-        for op in [ScatterOp::Set, ScatterOp::Add] {
-            if op == ScatterOp::Set || dtype.is_number() {
+        for op in ScatterOp::ALL {
+            if op.class().contains(dtype) {
                 kernels.push((format!("{}_{dtype}", op.name()), scatters(op, dtype)));
             }
         }
@@ -437,8 +437,8 @@ fn random_end(b: &mut Builder, r: &mut Random, reducing: bool) {
         let value = random_arg(b, r, dtype);
         return b.reduce(op, value);
     }
-    let op = if r.chance(50) { ScatterOp::Set } else { ScatterOp::Add };
-    let class = if op == ScatterOp::Add { Class::Int } else { Class::Any };
+    let op = r.pick(&ScatterOp::ALL);
+    let class = op.class();
     let types: Vec<DType> = DType::ALL.into_iter().filter(|&dtype| class.contains(dtype)).collect();
     let dtype = r.pick(&types);
     let value = random_arg(b, r, dtype);

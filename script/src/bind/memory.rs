@@ -10,6 +10,12 @@ use crate::fault::{IntoFault, Result, fault, fault_with_hint};
 use crate::host_array::HostRef;
 use crate::value::{Arg, ArrayRef, Node, type_name};
 
+/// What holds for every scatter.
+const SCATTERS: &str = "\
+Only lanes where active (optional) is true take part. The value is a number or an array of the target's type or one \
+that fits it. Recorded, not run. Every name of the target sees the write, copies do not. An index out of bounds is \
+dropped, and an error at the next read. A vector is written component by component.";
+
 pub(super) fn register(registry: &mut Registry<'_>) {
     registry.doc(
         "gather",
@@ -26,20 +32,10 @@ pub(super) fn register(registry: &mut Registry<'_>) {
             gather(source, &index, active.transpose()?.as_ref())
         });
     }
-    for (op, doc) in [
-        (
-            ScatterOp::Set,
-            "Writes value[i] to target[index[i]] for each lane where active (optional) is true. Every name of \
-             the target sees it, copies do not. Duplicate indices: the highest lane's value lands. An index out \
-             of bounds is dropped, and an error at the next read.",
-        ),
-        (
-            ScatterOp::Add,
-            "Adds value[i] to target[index[i]] for each lane where active (optional) is true; integers only. \
-             Every name of the target sees it, copies do not.",
-        ),
-    ] {
-        registry.doc(op.name(), "(target, value, index, active)", doc);
+    for op in ScatterOp::ALL {
+        let (meaning, example) = op.doc().split_once("\n\n").unwrap_or((op.doc(), ""));
+        let doc = format!("{meaning}\n{SCATTERS}\n\n{example}");
+        registry.doc(op.name(), "(target, value, index, active)", &doc);
         for arity in [3, 4] {
             registry.on_array(op.name(), arity, move |context, call, target, rest| {
                 context.at(call);

@@ -16,6 +16,7 @@ mod listing;
 mod lower;
 mod machine;
 mod program;
+mod scatter;
 mod special;
 mod tuning;
 

@@ -9,6 +9,7 @@ use std::collections::HashMap;
 
 use super::machine::M;
 use crate::backend::isa::Isa;
+use crate::dtype::DType;
 use crate::ir::op::ScatterOp;
 
 /// A virtual register.
@@ -118,7 +119,7 @@ pub(super) enum What {
     /// A vector into scratch.
     StoreScratch { offset: u32 },
     /// The lanes in scratch scattered one by one where a narrow mask is set.
-    ScatterLanes { word: u32, op: ScatterOp, bytes: u8, wide_index: bool },
+    ScatterLanes { word: u32, op: ScatterOp, dtype: DType, wide_index: bool },
 }
 
 impl What {

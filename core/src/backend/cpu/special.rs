@@ -7,20 +7,17 @@ use super::encode::{Encoder, FRAME, LANE, SCRATCH, UNIFORMS, WORDS, Width, at, i
 use super::program::What;
 use crate::backend::isa::Isa;
 use crate::ir::kernel::WORD_LANE_BASE;
-use crate::ir::op::ScatterOp;
 
-/// More scratch: lane numbers, indices, addresses.
-const SECOND: Register = Register::R9;
-const THIRD: Register = Register::R10;
-const FOURTH: Register = Register::R11;
+/// More scratch: lane numbers and indices.
+pub(super) const SECOND: Register = Register::R9;
 
 impl Allocator<'_> {
     /// Vectors of AVX-512.
-    fn wide_vectors(&self) -> bool {
+    pub(super) fn wide_vectors(&self) -> bool {
         self.lowered.packet.isa == Isa::Avx512
     }
 
-    fn vector_bytes(&self) -> u32 {
+    pub(super) fn vector_bytes(&self) -> u32 {
         if self.wide_vectors() { 64 } else { 32 }
     }
 
@@ -152,8 +149,8 @@ impl Allocator<'_> {
                 self.scatter(word, (wide, wide_index), src);
             }
             What::StoreScratch { offset } => self.store_vector(at(FRAME, offset), src[0]),
-            What::ScatterLanes { word, op, bytes, wide_index } => {
-                self.scatter_lanes(word, op, bytes, wide_index, src[0]);
+            What::ScatterLanes { word, op, dtype, wide_index } => {
+                self.scatter_lanes(word, op, dtype, wide_index, src[0]);
             }
         }
     }
@@ -192,7 +189,7 @@ impl Allocator<'_> {
     }
 
     /// One bit a lane of a mask in the scratch register.
-    fn bits_of_mask(&mut self, mask: u8, wide: bool) {
+    pub(super) fn bits_of_mask(&mut self, mask: u8, wide: bool) {
         if self.wide_vectors() {
             let code = if wide { Code::VEX_Kmovb_r32_kr } else { Code::VEX_Kmovw_r32_kr };
             return self.code.registers(code, Register::EAX, Encoder::mask(mask));
@@ -254,48 +251,6 @@ impl Allocator<'_> {
             instruction.set_op_mask(Encoder::mask(mask));
             instruction
         }));
-    }
-
-    /// Lanes one after the other, by the ones of their mask.
-    fn scatter_lanes(&mut self, word: u32, op: ScatterOp, bytes: u8, wide_index: bool, mask: u8) {
-        let vector = self.vector_bytes();
-        let scratch = self.lowered.frame.scratch;
-        self.bits_of_mask(mask, false);
-        self.code.load(Code::Mov_r64_rm64, THIRD, at(WORDS, 8 * word));
-        self.code.registers(Code::Test_rm32_r32, Register::EAX, Register::EAX);
-        let done = self.code.jump_ahead(Code::Je_rel32_64);
-        let next = self.code.position();
-        self.code.registers(Code::Tzcnt_r32_rm32, Register::R9D, Register::EAX);
-        if wide_index {
-            let memory = indexed(FRAME, SECOND, 8, scratch);
-            self.code.load(Code::Mov_r64_rm64, FOURTH, memory);
-        } else {
-            let memory = indexed(FRAME, SECOND, 4, scratch);
-            self.code.load(Code::Mov_r32_rm32, Register::R11D, memory);
-        }
-        let target = indexed(THIRD, FOURTH, bytes, 0);
-        self.code.load(Code::Lea_r64_m, FOURTH, target);
-        let value = indexed(FRAME, SECOND, bytes, scratch + 2 * vector);
-        let add = op == ScatterOp::Add;
-        let (load, store, register) = match bytes {
-            1 => (Code::Movzx_r32_rm8, Code::Mov_rm8_r8, Register::R9L),
-            4 => (
-                Code::Mov_r32_rm32,
-                if add { Code::Add_rm32_r32 } else { Code::Mov_rm32_r32 },
-                Register::R9D,
-            ),
-            _ => (
-                Code::Mov_r64_rm64,
-                if add { Code::Add_rm64_r64 } else { Code::Mov_rm64_r64 },
-                SECOND,
-            ),
-        };
-        self.code.load(load, if bytes == 8 { SECOND } else { Register::R9D }, value);
-        self.code.store(store, at(FOURTH, 0), register);
-        self.code.registers(Code::VEX_Blsr_r32_rm32, Register::EAX, Register::EAX);
-        self.code.jump_back(Code::Jne_rel32_64, next);
-        let here = self.code.position();
-        self.jumps.push((done, here));
     }
 
     /// The code of reports, behind the program.

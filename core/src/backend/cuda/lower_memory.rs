@@ -49,16 +49,65 @@ impl Lowering<'_> {
         self.writer.load_guarded(inst.dtype, d, &place);
     }
 
-    /// Writes the indexed element, or adds to it.
+    /// Writes the indexed element, or combines with it.
     pub(super) fn scatter(&mut self, op: ScatterOp, value: Reg, place: &Place) {
         let (dtype, value) = (self.kernel.dtype(value), self.register(value));
         let Place { address, guard } = *place;
-        match op {
-            ScatterOp::Set => self.writer.store(dtype, guard, address, value),
-            ScatterOp::Add => {
-                ptx!(self.writer, "{guard}red.global.add.{} [{address}], {value}", added(dtype));
+        let reduction = match op {
+            ScatterOp::Set => return self.writer.store(dtype, guard, address, value),
+            ScatterOp::And | ScatterOp::Or if dtype == DType::Mask => {
+                return self.scatter_truth(op, value, place);
             }
+            ScatterOp::Min | ScatterOp::Max if dtype.is_float() => {
+                return self.scatter_extreme(op, dtype, value, place);
+            }
+            // In f32 it flushes subnormals, one of the liberties of the fast mode (S10).
+            ScatterOp::Add => format!("add.{}", added(dtype)),
+            ScatterOp::Min => format!("min.{}", dtype.ptx()),
+            ScatterOp::Max => format!("max.{}", dtype.ptx()),
+            ScatterOp::And => format!("and.b{}", dtype.bits()),
+            ScatterOp::Or => format!("or.b{}", dtype.bits()),
+        };
+        ptx!(self.writer, "{guard}red.global.{reduction} [{address}], {value}");
+    }
+
+    /// A value that changes the element replaces it: true for or, false for and.
+    fn scatter_truth(&mut self, op: ScatterOp, value: Name, place: &Place) {
+        let mut changes = value;
+        if op == ScatterOp::And {
+            changes = self.writer.temporary(Class::Pred);
+            ptx!(self.writer, "not.pred {changes}, {value}");
         }
+        if let Some(guard) = place.guard.0 {
+            let both = self.writer.temporary(Class::Pred);
+            ptx!(self.writer, "and.pred {both}, {changes}, {guard}");
+            changes = both;
+        }
+        self.writer.store(DType::Mask, Guard(Some(changes)), place.address, value);
+    }
+
+    /// There is no reduction of floats to their extreme: exchange until nobody came between.
+    fn scatter_extreme(&mut self, op: ScatterOp, dtype: DType, value: Name, place: &Place) {
+        let Place { address, guard } = *place;
+        let (t, bits) = (dtype.ptx(), dtype.bits());
+        let class = Class::of(dtype.unsigned());
+        let [old, new] = [(); 2].map(|()| self.writer.temporary(Class::of(dtype)));
+        let [expected, wanted, found] = [(); 3].map(|()| self.writer.temporary(class));
+        let changed = self.writer.temporary(Class::Pred);
+        let (done, again) = (self.writer.new_label(), self.writer.new_label());
+        if let Some(guard) = guard.0 {
+            ptx!(self.writer, "@!{guard} bra {done}");
+        }
+        self.writer.put_label(again);
+        ptx!(self.writer, "ld.volatile.global.{t} {old}, [{address}]");
+        let extreme = if op == ScatterOp::Min { "min" } else { "max" };
+        ptx!(self.writer, "{extreme}.{t} {new}, {old}, {value}");
+        ptx!(self.writer, "mov.b{bits} {expected}, {old}");
+        ptx!(self.writer, "mov.b{bits} {wanted}, {new}");
+        ptx!(self.writer, "atom.global.cas.b{bits} {found}, [{address}], {expected}, {wanted}");
+        ptx!(self.writer, "setp.ne.u{bits} {changed}, {found}, {expected}");
+        ptx!(self.writer, "@{changed} bra {again}");
+        self.writer.put_label(done);
     }
 
     /// Address and guard of an indexed element. Reports an index out of bounds if the access is

@@ -5,7 +5,8 @@ use std::sync::{Mutex, PoisonError};
 
 use crate::backend::OutOfBounds;
 use crate::dtype::DType;
-use crate::ir::op::ScatterOp;
+use crate::ir::op::{Op, ScatterOp};
+use crate::ir::scalar::{Lane, with_lane};
 
 /// Where an access finds its lanes and its buffer.
 pub(super) struct Access<'a> {
@@ -145,38 +146,21 @@ unsafe fn set<T: Copy, I: Index>(access: &Access<'_>) {
 
 /// # Safety
 /// As for [`AccessFn`].
-unsafe fn add<T: WrappingAdd, I: Index>(access: &Access<'_>) {
+unsafe fn combine<T: Lane, I: Index, const OP: u8>(access: &Access<'_>) {
+    let op = const { Op::from_number(OP) };
     // SAFETY: passed on to the caller.
-    unsafe { scatter::<T, I>(access, T::wrapping_sum) };
+    unsafe { scatter::<T, I>(access, |old, new| T::apply(op, old, new, new)) };
 }
 
-/// Wrapping sums have the same bits signed and unsigned, so two types serve all integers.
-trait WrappingAdd: Copy {
-    fn wrapping_sum(self, other: Self) -> Self;
-}
-
-impl WrappingAdd for u32 {
-    #[inline(always)]
-    fn wrapping_sum(self, other: Self) -> Self {
-        self.wrapping_add(other)
-    }
-}
-
-impl WrappingAdd for u64 {
-    #[inline(always)]
-    fn wrapping_sum(self, other: Self) -> Self {
-        self.wrapping_add(other)
-    }
-}
-
-/// Picks the instance of `$function` for the element type `$T` and the index type `$index`.
+/// Picks the instance of `$function` for the element type `$T`, the index type `$index` and further
+/// parameters.
 macro_rules! by_index {
-    ($function:ident, $T:ty, $index:expr) => {
+    ($function:ident, $T:ty, $index:expr $(, $more:tt)?) => {
         match $index {
-            DType::I32 => $function::<$T, i32>,
-            DType::U32 => $function::<$T, u32>,
-            DType::I64 => $function::<$T, i64>,
-            _ => $function::<$T, u64>,
+            DType::I32 => $function::<$T, i32 $(, $more)?>,
+            DType::U32 => $function::<$T, u32 $(, $more)?>,
+            DType::I64 => $function::<$T, i64 $(, $more)?>,
+            _ => $function::<$T, u64 $(, $more)?>,
         }
     };
 }
@@ -192,11 +176,22 @@ pub(super) fn gather_step(dtype: DType, index: DType) -> AccessFn {
 
 /// The scatter of `dtype` elements by `index` indices.
 pub(super) fn scatter_step(op: ScatterOp, dtype: DType, index: DType) -> AccessFn {
-    match (op, dtype.bytes()) {
-        (ScatterOp::Set, 1) => by_index!(set, u8, index),
-        (ScatterOp::Set, 4) => by_index!(set, u32, index),
-        (ScatterOp::Set, _) => by_index!(set, u64, index),
-        (ScatterOp::Add, 8) => by_index!(add, u64, index),
-        (ScatterOp::Add, _) => by_index!(add, u32, index),
+    match op {
+        ScatterOp::Set => match dtype.bytes() {
+            1 => by_index!(set, u8, index),
+            4 => by_index!(set, u32, index),
+            _ => by_index!(set, u64, index),
+        },
+        ScatterOp::Add => combining::<{ Op::Add as u8 }>(dtype, index),
+        ScatterOp::Min => combining::<{ Op::Min as u8 }>(dtype, index),
+        ScatterOp::Max => combining::<{ Op::Max as u8 }>(dtype, index),
+        ScatterOp::And => combining::<{ Op::And as u8 }>(dtype, index),
+        ScatterOp::Or => combining::<{ Op::Or as u8 }>(dtype, index),
     }
+}
+
+fn combining<const OP: u8>(dtype: DType, index: DType) -> AccessFn {
+    with_lane!(dtype,
+        T => by_index!(combine, T, index, OP),
+        mask => by_index!(combine, bool, index, OP))
 }

@@ -277,8 +277,7 @@ impl Lowering<'_> {
             (true, true) => self.binary(M::MaskJoin, indices.ok[1], indices.ok[0]),
             (true, false) => self.low_dwords(indices.ok[0], indices.ok[1]),
         };
-        let bytes = small_byte(dtype.bytes());
-        let what = What::ScatterLanes { word, op, bytes, wide_index: indices.wide };
+        let what = What::ScatterLanes { word, op, dtype, wide_index: indices.wide };
         self.effect(what, [mask, V::NONE, V::NONE]);
     }
 }

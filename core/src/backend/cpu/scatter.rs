@@ -1,0 +1,183 @@
+//! Scatters lane by lane: what combines with the element there, and whatever AVX2 scatters.
+//!
+//! Indices and values lie in the frame's scratch. A loop takes the lanes by the ones of their mask, so
+//! that lanes of equal indices act in order.
+
+use iced_x86::{Code, MemoryOperand, Register};
+
+use super::allocate::Allocator;
+use super::encode::{FRAME, Jump, Operand, WORDS, Width, at, indexed};
+use super::special::SECOND;
+use crate::dtype::DType;
+use crate::ir::op::ScatterOp;
+
+/// The target's address.
+const BASE: Register = Register::R10;
+/// The index, then the element's address.
+const ELEMENT: Register = Register::R11;
+/// The vector register that floats pass through; its contents are kept in the frame meanwhile.
+const FLOAT: u8 = 0;
+
+impl Allocator<'_> {
+    pub(super) fn scatter_lanes(
+        &mut self,
+        word: u32,
+        op: ScatterOp,
+        dtype: DType,
+        wide_index: bool,
+        mask: u8,
+    ) {
+        let vector = self.vector_bytes();
+        let scratch = self.lowered.frame.scratch;
+        let bytes = u8::try_from(dtype.bytes()).unwrap_or(8);
+        self.bits_of_mask(mask, false);
+        self.code.load(Code::Mov_r64_rm64, BASE, at(WORDS, 8 * word));
+        self.code.registers(Code::Test_rm32_r32, Register::EAX, Register::EAX);
+        let done = self.code.jump_ahead(Code::Je_rel32_64);
+        let float = dtype.is_float() && op != ScatterOp::Set;
+        if float {
+            self.store_vector(at(FRAME, scratch + 4 * vector), FLOAT);
+        }
+        let next = self.code.position();
+        self.code.registers(Code::Tzcnt_r32_rm32, Register::R9D, Register::EAX);
+        if wide_index {
+            let memory = indexed(FRAME, SECOND, 8, scratch);
+            self.code.load(Code::Mov_r64_rm64, ELEMENT, memory);
+        } else {
+            let memory = indexed(FRAME, SECOND, 4, scratch);
+            self.code.load(Code::Mov_r32_rm32, Register::R11D, memory);
+        }
+        self.code.load(Code::Lea_r64_m, ELEMENT, indexed(BASE, ELEMENT, bytes, 0));
+        let value = indexed(FRAME, SECOND, bytes, scratch + 2 * vector);
+        match op {
+            ScatterOp::Min | ScatterOp::Max if float => self.update_extreme(op, dtype, value),
+            ScatterOp::Add if float => self.update_sum(dtype, value),
+            _ => self.update_integer(op, dtype, value),
+        }
+        self.code.registers(Code::VEX_Blsr_r32_rm32, Register::EAX, Register::EAX);
+        self.code.jump_back(Code::Jne_rel32_64, next);
+        if float {
+            let code = if self.wide_vectors() {
+                Code::EVEX_Vmovups_zmm_k1z_zmmm512
+            } else {
+                Code::VEX_Vmovups_ymm_ymmm256
+            };
+            let register = self.code.vector(FLOAT, Width::Whole);
+            self.code.load(code, register, at(FRAME, scratch + 4 * vector));
+        }
+        self.land(done);
+    }
+
+    /// Replaces or combines the bits at the element; `value` is addressed by [`SECOND`], which is lost.
+    fn update_integer(&mut self, op: ScatterOp, dtype: DType, value: MemoryOperand) {
+        let element = at(ELEMENT, 0);
+        let (load, register) = match dtype.bytes() {
+            1 => (Code::Movzx_r32_rm8, Register::R9D),
+            4 => (Code::Mov_r32_rm32, Register::R9D),
+            _ => (Code::Mov_r64_rm64, SECOND),
+        };
+        self.code.load(load, register, value);
+        let signed = dtype.is_signed();
+        // Move the element over a value that is not beyond it.
+        let keep = match (op, dtype.bytes(), signed) {
+            (ScatterOp::Min, 4, true) => Some((Code::Cmp_r32_rm32, Code::Cmovg_r32_rm32)),
+            (ScatterOp::Min, 4, false) => Some((Code::Cmp_r32_rm32, Code::Cmova_r32_rm32)),
+            (ScatterOp::Min, _, true) => Some((Code::Cmp_r64_rm64, Code::Cmovg_r64_rm64)),
+            (ScatterOp::Min, _, false) => Some((Code::Cmp_r64_rm64, Code::Cmova_r64_rm64)),
+            (ScatterOp::Max, 4, true) => Some((Code::Cmp_r32_rm32, Code::Cmovl_r32_rm32)),
+            (ScatterOp::Max, 4, false) => Some((Code::Cmp_r32_rm32, Code::Cmovb_r32_rm32)),
+            (ScatterOp::Max, _, true) => Some((Code::Cmp_r64_rm64, Code::Cmovl_r64_rm64)),
+            (ScatterOp::Max, _, false) => Some((Code::Cmp_r64_rm64, Code::Cmovb_r64_rm64)),
+            (ScatterOp::Set | ScatterOp::Add | ScatterOp::And | ScatterOp::Or, ..) => None,
+        };
+        if let Some((compare, keep)) = keep {
+            self.code.load(compare, register, element);
+            self.code.load(keep, register, element);
+        }
+        let [byte, word, long] = match op {
+            ScatterOp::Set | ScatterOp::Min | ScatterOp::Max => {
+                [Code::Mov_rm8_r8, Code::Mov_rm32_r32, Code::Mov_rm64_r64]
+            }
+            ScatterOp::Add => [Code::Add_rm8_r8, Code::Add_rm32_r32, Code::Add_rm64_r64],
+            ScatterOp::And => [Code::And_rm8_r8, Code::And_rm32_r32, Code::And_rm64_r64],
+            ScatterOp::Or => [Code::Or_rm8_r8, Code::Or_rm32_r32, Code::Or_rm64_r64],
+        };
+        match dtype.bytes() {
+            1 => self.code.store(byte, element, Register::R9L),
+            4 => self.code.store(word, element, register),
+            _ => self.code.store(long, element, register),
+        }
+    }
+
+    fn update_sum(&mut self, dtype: DType, value: MemoryOperand) {
+        let float = FloatCodes::of(dtype);
+        let register = self.code.vector(FLOAT, Width::Quarter);
+        self.code.load(float.load, register, at(ELEMENT, 0));
+        let value = Operand::Memory(value);
+        self.code.vector_op(float.add, register, Some(register), value, None, None);
+        self.code.store(float.store, at(ELEMENT, 0), register);
+    }
+
+    /// The extreme as S9 says: a NaN is ignored, and zeros differ by their signs.
+    fn update_extreme(&mut self, op: ScatterOp, dtype: DType, value: MemoryOperand) {
+        let float = FloatCodes::of(dtype);
+        let least = op == ScatterOp::Min;
+        let element = at(ELEMENT, 0);
+        let register = self.code.vector(FLOAT, Width::Quarter);
+        self.code.load(float.load, register, value);
+        self.code.load(float.compare, register, element);
+        let unordered = self.code.jump_ahead(Code::Jp_rel32_64);
+        let equal = self.code.jump_ahead(Code::Je_rel32_64);
+        let beyond = if least { Code::Ja_rel32_64 } else { Code::Jb_rel32_64 };
+        let beyond = self.code.jump_ahead(beyond);
+        let store = self.code.position();
+        self.code.store(float.store, element, register);
+        let stored = self.code.jump_ahead(Code::Jmp_rel32_64);
+        // Equal values differ at most in the sign of a zero: or takes the smaller, and the larger.
+        self.land(equal);
+        self.update_integer(
+            if least { ScatterOp::Or } else { ScatterOp::And },
+            dtype.unsigned(),
+            value,
+        );
+        let combined = self.code.jump_ahead(Code::Jmp_rel32_64);
+        self.land(unordered);
+        self.code.registers(float.compare, register, register);
+        self.code.jump_back(Code::Jnp_rel32_64, store);
+        [beyond, stored, combined].into_iter().for_each(|jump| self.land(jump));
+    }
+
+    /// Lets a jump end here.
+    fn land(&mut self, jump: Jump) {
+        let here = self.code.position();
+        self.jumps.push((jump, here));
+    }
+}
+
+/// Scalar instructions of a float type.
+struct FloatCodes {
+    load: Code,
+    store: Code,
+    add: Code,
+    compare: Code,
+}
+
+impl FloatCodes {
+    fn of(dtype: DType) -> Self {
+        if dtype.bytes() == 8 {
+            Self {
+                load: Code::VEX_Vmovsd_xmm_m64,
+                store: Code::VEX_Vmovsd_m64_xmm,
+                add: Code::VEX_Vaddsd_xmm_xmm_xmmm64,
+                compare: Code::VEX_Vucomisd_xmm_xmmm64,
+            }
+        } else {
+            Self {
+                load: Code::VEX_Vmovss_xmm_m32,
+                store: Code::VEX_Vmovss_m32_xmm,
+                add: Code::VEX_Vaddss_xmm_xmm_xmmm32,
+                compare: Code::VEX_Vucomiss_xmm_xmmm32,
+            }
+        }
+    }
+}
