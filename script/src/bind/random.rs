@@ -1,22 +1,29 @@
 //! `PCG32C`: random number generators, one a lane.
 
+use std::any::TypeId;
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use porcini_core::random::{PCG32_DEFAULT_STATE, PCG32_DEFAULT_STREAM, Pcg32, Seed};
-use porcini_core::{Array, Result as CoreResult};
+use porcini_core::ir::op::Op;
+use porcini_core::random::{Draw, PCG32_DEFAULT_STATE, PCG32_DEFAULT_STREAM, Pcg32, Seed};
+use porcini_core::{Array, DType, Error, Operand, Scalar};
 use rhai::{Dynamic, NativeCallContext};
 
 use super::Registry;
+use crate::context::Context;
 use crate::display::{self, PrintOptions};
-use crate::fault::{IntoFault, Result, fault};
-use crate::value::{ArrayRef, type_name};
+use crate::fault::{IntoFault, Result, fault, fault_with_hint};
+use crate::value::{self, Arg, ArrayRef, type_name};
 
 /// A shared reference to a generator: drawing through one name moves it for all.
 #[derive(Clone, Debug)]
 pub(crate) struct RngRef(Rc<RefCell<Pcg32>>);
 
 impl RngRef {
+    fn new(rng: Pcg32) -> Self {
+        Self(Rc::new(RefCell::new(rng)))
+    }
+
     /// State and increment, as values of their own.
     pub(crate) fn arrays(&self) -> [ArrayRef; 2] {
         let rng = self.0.borrow();
@@ -41,60 +48,293 @@ pub(super) fn register(registry: &mut Registry<'_>) {
         "PCG32C",
         "(state, stream)",
         "Random number generators PCG-XSH-RR 64/32, one a lane: PCG32C(UInt64C::arange(1000)) seeds 1000 of \
-         them. Both arguments are optional; a script integer seeds all alike.",
+         them. Both arguments are optional; a script integer seeds all alike. rng.state and rng.inc can be read \
+         and set; rng += n moves by n draws, a - b counts the draws between two, a == b compares lane by lane.\n\n\
+         >> PCG32C(UInt64C::arange(3)).next_uint32()\n[174444157, 4033076299, 3149747405]",
     );
     for arity in 0..=2 {
         registry.any("PCG32C", arity, move |context, call, args| {
             context.at(call);
-            let state = seed(args.first().map(|arg| &**arg), PCG32_DEFAULT_STATE)?;
-            let stream = seed(args.get(1).map(|arg| &**arg), PCG32_DEFAULT_STREAM)?;
-            let rng = Pcg32::new(&context.session, state, stream).or_fault()?;
-            Ok(RngRef(Rc::new(RefCell::new(rng))))
+            seeded(context, args).map(RngRef::new)
+        });
+    }
+    registry.doc(
+        "seed",
+        "(rng, state, stream)",
+        "Seeds a generator anew, as PCG32C(state, stream) does; every name of it sees that.\n\n\
+         >> rng = PCG32C(); rng.seed(42, 54); rng.next_uint32()\n[2707161783]",
+    );
+    for arity in 1..=3 {
+        on_rng(registry, "seed", arity, |context, rng, rest| {
+            *rng.0.borrow_mut() = seeded(context, rest)?;
+            Ok(())
         });
     }
     draws(registry);
+    below(registry);
+    jumps(registry);
+    shuffle(registry);
+    fields(registry);
+}
+
+fn seeded(context: &Context, args: &[&mut Dynamic]) -> Result<Pcg32> {
+    let state = seed(args.first().map(|arg| &**arg), PCG32_DEFAULT_STATE)?;
+    let stream = seed(args.get(1).map(|arg| &**arg), PCG32_DEFAULT_STREAM)?;
+    Pcg32::new(&context.session, state, stream).or_fault()
+}
+
+/// Registers a function whose first argument is a generator.
+fn on_rng<T: Clone + 'static>(
+    registry: &mut Registry<'_>,
+    name: &str,
+    arity: usize,
+    function: impl Fn(&Context, &RngRef, &[&mut Dynamic]) -> Result<T> + 'static,
+) {
     let context = registry.context.clone();
-    registry.engine.register_fn("to_string", move |rng: &mut RngRef| -> Result<String> {
-        rng.text(context.print.get())
-    });
-    registry.engine.register_fn("copy", |rng: &mut RngRef| {
-        RngRef(Rc::new(RefCell::new(rng.0.borrow().clone())))
-    });
-    registry
-        .engine
-        .register_get("state", |rng: &mut RngRef| ArrayRef::leaf(rng.0.borrow().state.clone()));
-    registry
-        .engine
-        .register_get("inc", |rng: &mut RngRef| ArrayRef::leaf(rng.0.borrow().inc.clone()));
-    registry.engine.register_fn("len", |rng: &mut RngRef| {
-        let size = rng.0.borrow().state.size();
-        i64::try_from(size).unwrap_or(i64::MAX)
+    let mut types = vec![TypeId::of::<Dynamic>(); arity];
+    types[0] = TypeId::of::<RngRef>();
+    registry.engine.register_raw_fn(name, types, move |call: NativeCallContext<'_>, args| {
+        context.at(&call);
+        let rng = args[0].read_lock::<RngRef>().map(|rng| rng.clone());
+        let rng = rng.ok_or_else(|| fault("expected a generator"))?;
+        function(&context, &rng, &args[1..])
     });
 }
 
 fn draws(registry: &mut Registry<'_>) {
-    type Draw = fn(&mut Pcg32) -> CoreResult<Array>;
-    let methods: [(&str, Draw, &str); 4] = [
+    let methods = [
         (
             "next_uint32",
-            Pcg32::next_uint32,
-            "Uniform 32-bit integers; the generator moves on by one draw.",
+            Draw::UInt32,
+            "Uniform 32-bit integers; lanes where active (optional) is false get 0 and do not move on. Recorded.\n\n\
+             >> PCG32C().next_uint32()\n[465482994]",
         ),
         (
             "next_uint64",
-            Pcg32::next_uint64,
-            "Uniform 64-bit integers from two draws, the low half first.",
+            Draw::UInt64,
+            "Uniform 64-bit integers from two draws, the low half first; active as in next_uint32.\n\n\
+             >> PCG32C().next_uint64()\n[16730461300013839602]",
         ),
-        ("next_float32", Pcg32::next_float32, "Uniform floats in [0, 1) with 23 random bits."),
-        ("next_float64", Pcg32::next_float64, "Uniform doubles in [0, 1) from one 32-bit draw."),
+        (
+            "next_float32",
+            Draw::Float32,
+            "Uniform floats in [0, 1) with 23 random bits; active as in next_uint32.\n\n\
+             >> PCG32C().next_float32()\n[0.108379]",
+        ),
+        (
+            "next_float64",
+            Draw::Float64,
+            "Uniform doubles in [0, 1) from one 32-bit draw; active as in next_uint32.\n\n\
+             >> PCG32C().next_float64()\n[0.108379]",
+        ),
     ];
     for (name, draw, doc) in methods {
-        registry.doc(name, "(rng)", doc);
-        let context = registry.context.clone();
-        registry.engine.register_fn(name, move |call: NativeCallContext<'_>, rng: &mut RngRef| {
-            context.at(&call);
-            draw(&mut rng.0.borrow_mut()).map(ArrayRef::leaf).or_fault()
+        registry.doc(name, "(rng, active)", doc);
+        for arity in [1, 2] {
+            on_rng(registry, name, arity, move |_, rng, rest| {
+                let active = mask(name, rest.first())?;
+                rng.0.borrow_mut().draw(draw, active.as_ref()).map(ArrayRef::leaf).or_fault()
+            });
+        }
+    }
+}
+
+fn below(registry: &mut Registry<'_>) {
+    for (name, draw, doc) in [
+        (
+            "next_uint32_bounded",
+            Draw::UInt32,
+            "Uniform 32-bit integers below a bound (a number or one a lane), without bias: each lane draws again \
+             until it has one; active as in next_uint32. Evaluates unless the bound is a power of two.\n\n\
+             >> PCG32C().next_uint32_bounded(10)\n[4]",
+        ),
+        (
+            "next_uint64_bounded",
+            Draw::UInt64,
+            "Uniform 64-bit integers below a bound; see next_uint32_bounded.\n\n\
+             >> PCG32C().next_uint64_bounded(10)\n[2]",
+        ),
+    ] {
+        registry.doc(name, "(rng, bound, active)", doc);
+        for arity in [2, 3] {
+            on_rng(registry, name, arity, move |_, rng, rest| {
+                let bound = LeafArg::new(name, rest[0])?;
+                let active = mask(name, rest.get(1))?;
+                let mut rng = rng.0.borrow_mut();
+                rng.draw_below(draw, bound.operand(), active.as_ref())
+                    .map(ArrayRef::leaf)
+                    .or_fault()
+            });
+        }
+    }
+}
+
+fn jumps(registry: &mut Registry<'_>) {
+    registry.doc(
+        "advance",
+        "(rng, n)",
+        "Moves by n draws at once, back if n is negative: a script integer, or one a lane. rng += n and \
+         rng -= n do the same, rng + n gives another generator. Recorded.\n\n\
+         >> a = PCG32C(); a.advance(5); a.next_uint32()\n[3193308813]",
+    );
+    for (name, back) in [("advance", false), ("+=", false), ("-=", true)] {
+        on_rng(registry, name, 2, move |_, rng, rest| {
+            let moved = moved(name, rng, rest[0], back)?;
+            *rng.0.borrow_mut() = moved;
+            Ok(())
         });
+    }
+    on_rng(registry, "+", 2, |_, rng, rest| moved("+", rng, rest[0], false).map(RngRef::new));
+    on_rng(registry, "-", 2, |_, rng, rest| {
+        let other = rest[0].read_lock::<RngRef>().map(|other| other.clone());
+        Ok(match other {
+            Some(other) => {
+                let distance = rng.0.borrow().distance(&other.0.borrow()).or_fault()?;
+                Dynamic::from(ArrayRef::leaf(distance))
+            }
+            None => Dynamic::from(RngRef::new(moved("-", rng, rest[0], true)?)),
+        })
+    });
+    for (name, op) in [("==", None), ("!=", Some(Op::Not))] {
+        on_rng(registry, name, 2, move |_, rng, rest| {
+            let Some(other) = rest[0].read_lock::<RngRef>() else {
+                let got = type_name(rest[0]);
+                return Err(fault(format!("{name}: got {got}, expected another generator")));
+            };
+            let equal = rng.0.borrow().equals(&other.0.borrow()).or_fault()?;
+            op.map_or(Ok(equal.clone()), |op| equal.apply(op, &[])).map(ArrayRef::leaf).or_fault()
+        });
+    }
+}
+
+/// The generator `n` draws later, or before.
+fn moved(op: &str, rng: &RngRef, n: &Dynamic, back: bool) -> Result<Pcg32> {
+    let mut moved = rng.0.borrow().clone();
+    let n = LeafArg::new(op, n)?;
+    match n.operand() {
+        Operand::Number(Scalar::Int(n)) if back => {
+            moved.advance(Operand::Number(Scalar::Int(n.wrapping_neg())))
+        }
+        Operand::Number(number @ (Scalar::Float(_) | Scalar::Bool(_))) => {
+            return Err(fault(format!("{op}: got {number}, expected a whole number of draws")));
+        }
+        Operand::Array(n) if back => {
+            let n = n.cast(DType::I64).and_then(|n| n.apply(Op::Neg, &[])).or_fault()?;
+            moved.advance(Operand::Array(&n))
+        }
+        n => moved.advance(n),
+    }
+    .or_fault()?;
+    Ok(moved)
+}
+
+fn shuffle(registry: &mut Registry<'_>) {
+    registry.doc(
+        "shuffle",
+        "(rng, x)",
+        "The items of a list, or the lanes of an array, in random order; x stays as it is. A generator of one \
+         lane, n - 1 draws for n items, evaluated.\n\n\
+         >> PCG32C().shuffle(FloatC::arange(10))\n[6, 1, 2, 5, 7, 0, 9, 8, 3, 4]",
+    );
+    on_rng(registry, "shuffle", 2, |context, rng, rest| {
+        if let Some(list) = rest[0].read_lock::<rhai::Array>() {
+            let order = rng.0.borrow_mut().permutation(list.len() as u64).or_fault()?;
+            let item = |i: u64| usize::try_from(i).ok().and_then(|i| list.get(i).cloned());
+            return Ok(Dynamic::from(order.into_iter().filter_map(item).collect::<rhai::Array>()));
+        }
+        let array = rest[0].read_lock::<ArrayRef>().map(|array| array.clone());
+        let array = array.ok_or_else(|| {
+            fault(format!("shuffle: got {}, expected a list or an array", type_name(rest[0])))
+        })?;
+        let Some(lanes) = array.lanes() else {
+            return Err(fault("shuffle: the components have different sizes"));
+        };
+        let order = rng.0.borrow_mut().permutation(lanes).or_fault()?;
+        let order = context.session.array(&order).or_fault()?;
+        value::map("shuffle", &[Arg::Value(array)], &|operands| match *operands {
+            [Operand::Array(x)] if x.size() > 1 => x.gather(&order, None),
+            [Operand::Array(x)] => Ok(x.clone()),
+            _ => Err(Error::Argument { op: "shuffle", what: "one array expected".into() }),
+        })
+        .map(Dynamic::from)
+    });
+}
+
+fn fields(registry: &mut Registry<'_>) {
+    let context = registry.context.clone();
+    registry.engine.register_fn("to_string", move |rng: &mut RngRef| -> Result<String> {
+        rng.text(context.print.get())
+    });
+    registry.engine.register_fn("copy", |rng: &mut RngRef| RngRef::new(rng.0.borrow().clone()));
+    let engine = &mut *registry.engine;
+    engine.register_get("state", |rng: &mut RngRef| ArrayRef::leaf(rng.0.borrow().state.clone()));
+    engine.register_get("inc", |rng: &mut RngRef| ArrayRef::leaf(rng.0.borrow().inc.clone()));
+    let context = registry.context.clone();
+    registry.engine.register_set("state", move |rng: &mut RngRef, state: Dynamic| -> Result<()> {
+        let state = field("state", &context, &state, &rng.0.borrow().inc)?;
+        rng.0.borrow_mut().state = state;
+        Ok(())
+    });
+    let context = registry.context.clone();
+    registry.engine.register_set("inc", move |rng: &mut RngRef, inc: Dynamic| -> Result<()> {
+        let inc = field("inc", &context, &inc, &rng.0.borrow().state)?;
+        rng.0.borrow_mut().inc = inc;
+        Ok(())
+    });
+    registry.engine.register_fn("len", |rng: &mut RngRef| {
+        let rng = rng.0.borrow();
+        let size = match rng.state.size() {
+            1 => rng.inc.size(),
+            size => size,
+        };
+        i64::try_from(size).unwrap_or(i64::MAX)
+    });
+}
+
+/// A value for a field as u64 lanes, which must broadcast to the `other` field.
+fn field(name: &str, context: &Context, value: &Dynamic, other: &Array) -> Result<Array> {
+    let array = match seed(Some(value), 0)? {
+        Seed::Number(number) => context.session.full(DType::U64, number, 1).or_fault()?,
+        Seed::Array(array) => array.cast(DType::U64).or_fault()?,
+    };
+    let (got, expected) = (array.size(), other.size());
+    if got == expected || got == 1 || expected == 1 {
+        return Ok(array);
+    }
+    Err(fault(format!("{name}: got {got} lanes for a generator of {expected}")))
+}
+
+/// The optional argument `active`: a mask, or a bool for all lanes.
+fn mask(op: &str, value: Option<&&mut Dynamic>) -> Result<Option<Array>> {
+    let Some(value) = value else { return Ok(None) };
+    match value.read_lock::<ArrayRef>() {
+        Some(mask) => mask.array(op).map(Some),
+        None => Err(fault_with_hint(
+            format!("{op}: got {} as active, expected a mask", type_name(value)),
+            "a single truth value is a mask too: MaskC(true)",
+        )),
+    }
+}
+
+/// A number or a one-dimensional array.
+enum LeafArg {
+    Number(Scalar),
+    Array(Array),
+}
+
+impl LeafArg {
+    fn new(op: &str, value: &Dynamic) -> Result<Self> {
+        Ok(match Arg::new(op, value)? {
+            Arg::Number(number) => Self::Number(number),
+            Arg::Value(value) => Self::Array(value.array(op)?),
+        })
+    }
+
+    fn operand(&self) -> Operand<'_> {
+        match self {
+            Self::Number(number) => Operand::Number(*number),
+            Self::Array(array) => Operand::Array(array),
+        }
     }
 }
 

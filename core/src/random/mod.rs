@@ -1,0 +1,317 @@
+//! The PCG32 random number generator (PCG-XSH-RR 64/32), one independent generator a lane.
+//!
+//! Every drawing method takes a mask `active`: lanes where it is false get 0 and do not move on.
+//!
+//! **Source**: M. E. O'Neill, "PCG: A Family of Simple Fast Space-Efficient Statistically Good
+//! Algorithms for Random Number Generation" (2014); seeding and float conversion as in Enoki.
+
+mod jump;
+mod shuffle;
+
+use crate::array::{Array, Operand};
+use crate::dtype::{DType, Scalar};
+use crate::error::{Error, Result};
+use crate::ir::op::Op;
+use crate::session::Session;
+use crate::trace::expr::Expr;
+
+/// Initial state unless another is given.
+pub const PCG32_DEFAULT_STATE: u64 = 0x853c_49e6_748f_ea9b;
+/// Stream unless another is given.
+pub const PCG32_DEFAULT_STREAM: u64 = 0xda3e_39cb_94b9_5bdb;
+const MULTIPLIER: u64 = 0x5851_f42d_4c95_7f2d;
+
+/// A generator with state and increment in u64 lanes. Drawing records operations and moves on.
+#[derive(Clone, Debug)]
+pub struct Pcg32 {
+    /// The state.
+    pub state: Array,
+    /// The increment, odd; it selects the stream.
+    pub inc: Array,
+}
+
+impl Pcg32 {
+    /// Seeds generators; states and streams broadcast to each other.
+    ///
+    /// # Errors
+    /// `SizeMismatch`, `ForeignArray`.
+    pub fn new(session: &Session, state: impl Into<Seed>, stream: impl Into<Seed>) -> Result<Self> {
+        let state = state.into().array(session)?;
+        let inc = match stream.into() {
+            // A number stays one, which costs nothing.
+            Seed::Number(stream) => session.full(DType::U64, stream << 1 | 1, 1)?,
+            stream @ Seed::Array(_) => {
+                let stream = stream.array(session)?;
+                stream.session().record(|recorder| {
+                    recorder.expand("PCG32", &[stream.id()], |x| (x[0] << 1) | x[0].bits(1))
+                })?
+            }
+        };
+        // The published seeding steps from state 0, adds the seed and steps again.
+        let state = inc.apply(Op::Add, &[(&state).into()])?;
+        let mut rng = Self { state, inc };
+        rng.step()?;
+        Ok(rng)
+    }
+
+    fn step(&mut self) -> Result<()> {
+        self.state = self.moved_on(None)?;
+        Ok(())
+    }
+
+    /// The state after one draw in the active lanes.
+    fn moved_on(&self, active: Option<&Array>) -> Result<Array> {
+        self.with_state(active, |state, inc| state.fma(state.bits(MULTIPLIER), inc), |state| state)
+    }
+
+    /// Records what `recipe` makes of state and increment; in other than the active lanes what `otherwise`
+    /// makes of the state.
+    fn with_state(
+        &self,
+        active: Option<&Array>,
+        recipe: impl for<'r> FnOnce(Expr<'r>, Expr<'r>) -> Expr<'r>,
+        otherwise: for<'r> fn(Expr<'r>) -> Expr<'r>,
+    ) -> Result<Array> {
+        let mut ids = vec![self.state.id(), self.inc.id()];
+        ids.extend(active.map(Array::id));
+        self.state.session().record(|recorder| {
+            recorder.expand("PCG32", &ids, |x| {
+                let value = recipe(x[0], x[1]);
+                x.get(2).map_or(value, |active| active.select(value, otherwise(x[0])))
+            })
+        })
+    }
+
+    /// Draws what `output` makes of 32 bits, then moves on.
+    fn draw_bits(
+        &mut self,
+        active: Option<&Array>,
+        output: for<'r> fn(Expr<'r>) -> Expr<'r>,
+    ) -> Result<Array> {
+        let ids: Vec<_> = std::iter::once(self.state.id()).chain(active.map(Array::id)).collect();
+        let drawn = self.state.session().record(|recorder| {
+            recorder.expand("PCG32", &ids, |x| {
+                let value = output(permute(x[0]));
+                x.get(1).map_or(value, |active| active.select(value, value.bits(0)))
+            })
+        })?;
+        self.state = self.moved_on(active)?;
+        Ok(drawn)
+    }
+
+    /// Draws one number a lane; lanes where `active` is false get 0 and do not move on.
+    ///
+    /// **Sizes**: a generator of one lane broadcasts to the lanes of `active`. **Evaluation**: recorded.
+    ///
+    /// # Errors
+    /// `SizeMismatch`, `ForeignArray`, `UnsupportedType` for an `active` that is no mask.
+    pub fn draw(&mut self, kind: Draw, active: Option<&Array>) -> Result<Array> {
+        self.check_mask(active)?;
+        let mut moved = self.clone();
+        let drawn = match kind {
+            Draw::UInt32 => moved.draw_bits(active, |bits| bits),
+            Draw::UInt64 => {
+                let low = moved.draw_bits(active, |bits| bits.cast(DType::U64))?;
+                let high = moved.draw_bits(active, |bits| bits.cast(DType::U64) << 32)?;
+                low.apply(Op::Or, &[(&high).into()])
+            }
+            Draw::Float32 => moved.draw_bits(active, |bits| {
+                let fraction = bits >> 9;
+                let one_to_two = (fraction | fraction.bits(0x3f80_0000)).reinterpret(DType::F32);
+                one_to_two - one_to_two.constant(1)
+            }),
+            Draw::Float64 => moved.draw_bits(active, |bits| {
+                let fraction = bits.cast(DType::U64) << 20;
+                let one_to_two = fraction | fraction.bits(0x3ff0_0000_0000_0000);
+                let one_to_two = one_to_two.reinterpret(DType::F64);
+                one_to_two - one_to_two.constant(1)
+            }),
+        }?;
+        *self = moved;
+        Ok(drawn)
+    }
+
+    /// Uniform 32-bit integers in all lanes; see [`Pcg32::draw`].
+    ///
+    /// # Errors
+    /// `OutOfMemory` at the latest when the numbers are looked at.
+    pub fn next_uint32(&mut self) -> Result<Array> {
+        self.draw(Draw::UInt32, None)
+    }
+
+    /// Uniform 64-bit integers, from two 32-bit draws, the low half first.
+    ///
+    /// # Errors
+    /// As [`Pcg32::next_uint32`].
+    pub fn next_uint64(&mut self) -> Result<Array> {
+        self.draw(Draw::UInt64, None)
+    }
+
+    /// Uniform f32 in [0, 1) with 23 random bits.
+    ///
+    /// # Errors
+    /// As [`Pcg32::next_uint32`].
+    pub fn next_float32(&mut self) -> Result<Array> {
+        self.draw(Draw::Float32, None)
+    }
+
+    /// Uniform f64 in [0, 1) from one 32-bit draw, so with 32 random bits.
+    ///
+    /// # Errors
+    /// As [`Pcg32::next_uint32`].
+    pub fn next_float64(&mut self) -> Result<Array> {
+        self.draw(Draw::Float64, None)
+    }
+
+    /// Uniform integers in [0, bound) without bias, as published: numbers below `2^w mod bound` are drawn
+    /// again, each lane for itself. A lane of an array `bound` that is 0 gives 0.
+    ///
+    /// **Evaluation**: recorded where no number can be rejected (a power of two); else the rounds are
+    /// evaluated until all lanes have accepted, mostly one or two.
+    ///
+    /// # Errors
+    /// `Argument` for another kind than integers, and for the bound 0; as [`Pcg32::draw`]; what an
+    /// evaluation fails with, then the generator has not moved.
+    pub fn draw_below(
+        &mut self,
+        kind: Draw,
+        bound: Operand<'_>,
+        active: Option<&Array>,
+    ) -> Result<Array> {
+        let op = "PCG32 below a bound";
+        let dtype = match kind {
+            Draw::UInt32 => DType::U32,
+            Draw::UInt64 => DType::U64,
+            Draw::Float32 | Draw::Float64 => {
+                return Err(Error::Argument { op, what: "only integers have a bound".into() });
+            }
+        };
+        self.check_mask(active)?;
+        let session = self.state.session().clone();
+        let (bound, may_reject) = match bound {
+            Operand::Number(number) => {
+                let bits = dtype.encode(number)?;
+                if bits == 0 {
+                    let what = "the bound is 0, so there is no number below it".into();
+                    return Err(Error::Argument { op, what });
+                }
+                (session.full(dtype, dtype.decode(bits), 1)?, !bits.is_power_of_two())
+            }
+            Operand::Array(bound) => (integers(op, bound, dtype)?, true),
+        };
+        let mut moved = self.clone();
+        let first = moved.draw(kind, active)?;
+        let mut drawn = first.apply(Op::Rem, &[(&bound).into()])?;
+        if may_reject {
+            let limit = bound.apply(Op::Neg, &[])?.apply(Op::Rem, &[(&bound).into()])?;
+            let mut rejected = below(&first, &limit, active)?;
+            loop {
+                let again = rejected.any()?;
+                session.eval(&[&drawn, &rejected, &moved.state, &again])?;
+                if again.item(0)? != Scalar::Bool(true) {
+                    break;
+                }
+                let next = moved.draw(kind, Some(&rejected))?;
+                let fitting = next.apply(Op::Rem, &[(&bound).into()])?;
+                drawn = rejected.select(&fitting, &drawn)?;
+                rejected = below(&next, &limit, Some(&rejected))?;
+            }
+        }
+        *self = moved;
+        Ok(drawn)
+    }
+
+    fn check_mask(&self, active: Option<&Array>) -> Result<()> {
+        let op = "PCG32";
+        let Some(active) = active else { return Ok(()) };
+        if !active.session().is(self.state.session()) {
+            return Err(Error::ForeignArray { op });
+        }
+        match active.dtype() {
+            DType::Mask => Ok(()),
+            dtype => Err(Error::UnsupportedType { op, dtype, expected: "a mask" }),
+        }
+    }
+
+    /// Whether state and increment are equal, lane by lane.
+    ///
+    /// # Errors
+    /// `SizeMismatch`, `ForeignArray`.
+    pub fn equals(&self, other: &Self) -> Result<Array> {
+        let states = self.state.apply(Op::Eq, &[(&other.state).into()])?;
+        let streams = self.inc.apply(Op::Eq, &[(&other.inc).into()])?;
+        states.apply(Op::And, &[(&streams).into()])
+    }
+}
+
+/// What one draw gives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Draw {
+    /// 32-bit integers.
+    UInt32,
+    /// 64-bit integers, from two draws, the low half first.
+    UInt64,
+    /// f32 in [0, 1) with 23 random bits.
+    Float32,
+    /// f64 in [0, 1) with 32 random bits.
+    Float64,
+}
+
+/// `drawn < limit` in the active lanes.
+fn below(drawn: &Array, limit: &Array, active: Option<&Array>) -> Result<Array> {
+    let below = drawn.apply(Op::Lt, &[limit.into()])?;
+    active.map_or(Ok(below.clone()), |active| below.apply(Op::And, &[active.into()]))
+}
+
+/// An integer array as one of type `dtype`.
+fn integers(op: &'static str, array: &Array, dtype: DType) -> Result<Array> {
+    match array.dtype() {
+        from if from.is_int() => array.cast(dtype),
+        from => Err(Error::UnsupportedType { op, dtype: from, expected: "an array of integers" }),
+    }
+}
+
+/// The output function XSH-RR: the state's high bits, shifted and rotated by its top five.
+fn permute(state: Expr<'_>) -> Expr<'_> {
+    let mixed = (((state >> 18) ^ state) >> 27).cast(DType::U32);
+    let right = (state >> 59).cast(DType::U32);
+    let left = -right & right.bits(31);
+    mixed.shr_by(right) | mixed.shl_by(left)
+}
+
+/// As [`permute`], of one state on the host.
+#[expect(clippy::cast_possible_truncation, reason = "the output is the low word")]
+fn permutation_output(state: u64) -> u32 {
+    let mixed = (((state >> 18) ^ state) >> 27) as u32;
+    mixed.rotate_right((state >> 59) as u32)
+}
+
+/// A seed: a number for all lanes, or one a lane.
+#[derive(Clone, Debug)]
+pub enum Seed {
+    /// The same for all.
+    Number(u64),
+    /// One a lane; converted to u64.
+    Array(Array),
+}
+
+impl From<u64> for Seed {
+    fn from(number: u64) -> Self {
+        Self::Number(number)
+    }
+}
+
+impl From<Array> for Seed {
+    fn from(array: Array) -> Self {
+        Self::Array(array)
+    }
+}
+
+impl Seed {
+    fn array(self, session: &Session) -> Result<Array> {
+        match self {
+            Self::Number(number) => session.full(DType::U64, number, 1),
+            Self::Array(array) => array.cast(DType::U64),
+        }
+    }
+}

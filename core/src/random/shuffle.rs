@@ -1,0 +1,69 @@
+//! Shuffling: one generator, one draw after the other, so on the host.
+
+use super::{MULTIPLIER, Pcg32, permutation_output};
+use crate::dtype::{DType, Scalar};
+use crate::error::{Error, Result};
+use crate::interrupt;
+
+/// Draws between two looks at the interrupt flag.
+const POLL: u64 = 1 << 16;
+
+impl Pcg32 {
+    /// A random order of the numbers below `n`, by Fisher and Yates from the end, as published: element `i`
+    /// changes places with a uniform one below `i + 1`.
+    ///
+    /// **Evaluation**: reads the generator, which must have one lane.
+    ///
+    /// # Errors
+    /// `Argument` for a generator of several lanes, or more than 2^32 numbers; `OutOfMemory`; what an
+    /// evaluation fails with.
+    pub fn permutation(&mut self, n: u64) -> Result<Vec<u64>> {
+        let op = "shuffle";
+        let lanes = self.state.size().max(self.inc.size());
+        if lanes != 1 {
+            let what = format!("got a generator of {lanes} lanes, expected one: PCG32C(seed)");
+            return Err(Error::Argument { op, what });
+        }
+        if n > 1 << 32 {
+            return Err(Error::Argument { op, what: format!("{n} elements are more than 2^32") });
+        }
+        let session = self.state.session();
+        session.check_host_memory(n.saturating_mul(size_of::<u64>() as u64))?;
+        let word = |number| DType::U64.encode(number);
+        let mut lane = Lane { state: word(self.state.item(0)?)?, inc: word(self.inc.item(0)?)? };
+        let mut order: Vec<u64> = (0..n).collect();
+        for i in (1..order.len()).rev() {
+            if (i as u64).is_multiple_of(POLL) && interrupt::is_requested() {
+                return Err(Error::Interrupted);
+            }
+            order.swap(i, lane.below(i as u64 + 1));
+        }
+        self.state = session.opaque(DType::U64, Scalar::UInt(lane.state), 1)?;
+        Ok(order)
+    }
+}
+
+/// One generator on the host.
+struct Lane {
+    state: u64,
+    inc: u64,
+}
+
+impl Lane {
+    fn next(&mut self) -> u32 {
+        let drawn = permutation_output(self.state);
+        self.state = self.state.wrapping_mul(MULTIPLIER).wrapping_add(self.inc);
+        drawn
+    }
+
+    /// A uniform number below `bound`, which is at most 2^32.
+    fn below(&mut self, bound: u64) -> usize {
+        let limit = (1 << 32) % bound;
+        loop {
+            let drawn = u64::from(self.next());
+            if drawn >= limit {
+                return usize::try_from(drawn % bound).unwrap_or(0);
+            }
+        }
+    }
+}
