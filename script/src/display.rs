@@ -8,6 +8,7 @@ use rhai::Dynamic;
 use crate::bind::{Range, RngRef};
 use crate::fault::{Fault, IntoFault, Result, fault};
 use crate::host_array::HostRef;
+use crate::table::Table;
 use crate::value::{ArrayRef, Deleted, Node};
 
 /// How much of an array is shown, and with how many digits.
@@ -57,6 +58,9 @@ pub(crate) fn text(value: &Dynamic, options: PrintOptions) -> Result<String> {
         return Ok(number(Scalar::Float(float), options.digits));
     }
     if let Some(list) = value.read_lock::<rhai::Array>() {
+        if let Some(table) = Table::of(&list, options)? {
+            return Ok(table.text());
+        }
         let items = list.iter().map(|item| text(item, options)).collect::<Result<Vec<_>>>()?;
         return Ok(format!("[{}]", items.join(", ")));
     }
@@ -115,15 +119,15 @@ fn array_text(array: &ArrayRef, options: PrintOptions) -> Result<String> {
 }
 
 /// The lanes that are shown, component by component.
-struct Columns {
-    columns: Vec<Vec<Scalar>>,
+pub(crate) struct Columns {
+    pub(crate) columns: Vec<Vec<Scalar>>,
     /// Number of lanes left out, and where.
-    skipped: Option<(u64, usize)>,
-    n_rows: usize,
+    pub(crate) skipped: Option<(u64, usize)>,
+    pub(crate) n_rows: usize,
 }
 
 impl Columns {
-    fn new(array: &ArrayRef, lanes: u64, options: PrintOptions) -> Result<Self> {
+    pub(crate) fn new(array: &ArrayRef, lanes: u64, options: PrintOptions) -> Result<Self> {
         let leaves = array.leaves();
         let session = leaves.first().map(Array::session);
         if let Some(session) = session {

@@ -1,11 +1,11 @@
-//! Help texts, from the documentation that the bindings register.
+//! What `help` and `apropos` show, from the documentation that the bindings register.
 
 use std::fmt::Write as _;
 
-use crate::bind::FunctionDoc;
+use crate::doc::FunctionDoc;
 use crate::error::similar;
 
-/// What `help()` says.
+/// How `help()` begins.
 const OVERVIEW: &str = "\
 Operations on arrays are recorded, not run; looking at a value fuses all it needs into one kernel.
 
@@ -19,38 +19,34 @@ Operations on arrays are recorded, not run; looking at a value fuses all it need
   whos()                               what is recorded and in memory
   set_log_level(4)                     watch the machine think
 
-help(\"gather\") explains a function, help(\"mask lane\") searches.";
+help(\"gather\") explains a name, help(\"mask lane\") searches. The names by family:";
 
-/// Help for a name; what to look at if there is none.
+/// Widest line of help.
+const WIDTH: usize = 80;
+
+/// Help for a name; a search if there is none; without a query an overview.
 pub(crate) fn lookup(docs: &[FunctionDoc], query: &str) -> String {
     let query = query.trim();
     if query.is_empty() {
-        return OVERVIEW.into();
+        return overview(docs);
     }
-    let exact: Vec<&FunctionDoc> = docs.iter().filter(|doc| doc.name == query).collect();
-    if !exact.is_empty() {
-        let pages =
-            exact.iter().map(|doc| format!("{}{}\n\n{}", doc.name, doc.parameters, wrap(&doc.doc)));
-        return pages.collect::<Vec<_>>().join("\n\n");
-    }
-    search(docs, query)
+    let is_meant = |doc: &&FunctionDoc| {
+        doc.name == query || doc.name.rsplit_once("::").is_some_and(|(_, last)| last == query)
+    };
+    let pages: Vec<String> = docs.iter().filter(is_meant).map(page).collect();
+    if pages.is_empty() { apropos(docs, query) } else { pages.join("\n\n") }
 }
 
-fn search(docs: &[FunctionDoc], query: &str) -> String {
+/// Names whose name or text contains every word.
+pub(crate) fn apropos(docs: &[FunctionDoc], query: &str) -> String {
     let words: Vec<String> = query.split_whitespace().map(str::to_lowercase).collect();
     let matches = |doc: &&FunctionDoc| {
-        let text = format!("{} {}", doc.name, doc.doc).to_lowercase();
+        let text = format!("{} {} {}", doc.name, doc.family, doc.doc).to_lowercase();
         words.iter().all(|word| text.contains(word))
     };
     let mut text = String::new();
     for doc in docs.iter().filter(matches) {
-        let first = doc.doc.split(['.', ';', ':']).next().unwrap_or_default();
-        let _ = writeln!(
-            text,
-            "  {:<28} {}",
-            format!("{}{}", doc.name, doc.parameters),
-            one_line(first)
-        );
+        let _ = writeln!(text, "  {:<28} {}", doc.title(), first_sentence(&doc.doc));
     }
     if text.is_empty() {
         let names = similar(query, docs.iter().map(|doc| doc.name.as_str()));
@@ -63,15 +59,55 @@ fn search(docs: &[FunctionDoc], query: &str) -> String {
     text.trim_end().into()
 }
 
-fn one_line(text: &str) -> String {
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
+/// The families in the order in which they come first, each with its names.
+pub(crate) fn families(docs: &[FunctionDoc]) -> Vec<(&'static str, Vec<&FunctionDoc>)> {
+    let mut families: Vec<(&str, Vec<&FunctionDoc>)> = Vec::new();
+    for doc in docs {
+        match families.iter_mut().find(|(family, _)| *family == doc.family) {
+            Some((_, members)) => members.push(doc),
+            None => families.push((doc.family, vec![doc])),
+        }
+    }
+    families
 }
 
-/// The text in lines of at most 80 characters.
-fn wrap(text: &str) -> String {
+fn overview(docs: &[FunctionDoc]) -> String {
+    let mut text = OVERVIEW.to_string();
+    for (family, members) in families(docs) {
+        let names: Vec<&str> = members.iter().map(|doc| doc.name.as_str()).collect();
+        let names = wrap(&names.join(" "), WIDTH - 4).replace('\n', "\n    ");
+        let _ = write!(text, "\n\n  {family}\n    {names}");
+    }
+    text
+}
+
+fn page(doc: &FunctionDoc) -> String {
+    let paragraphs: Vec<String> =
+        doc.doc.split("\n\n").map(|paragraph| wrap(paragraph, WIDTH)).collect();
+    let mut text = format!("{}\n\n{}", doc.title(), paragraphs.join("\n\n"));
+    if !doc.examples.is_empty() {
+        let _ = write!(text, "\n\n{}", doc.example_lines().join("\n"));
+    }
+    text
+}
+
+/// The text up to the first `.`, `;` or `:` that ends a word, on one line.
+fn first_sentence(text: &str) -> String {
+    let mut words = Vec::new();
+    for word in text.split_whitespace() {
+        words.push(word);
+        if word.ends_with(['.', ';', ':']) {
+            break;
+        }
+    }
+    words.join(" ").trim_end_matches(['.', ';', ':']).into()
+}
+
+/// The words of a text in lines of at most `width` characters, where they are short enough.
+fn wrap(text: &str, width: usize) -> String {
     let mut lines = vec![String::new()];
     for word in text.split_whitespace() {
-        let line = lines.last_mut().filter(|line| line.len() + word.len() < 79);
+        let line = lines.last_mut().filter(|line| line.len() + word.len() < width);
         match line {
             Some(line) if line.is_empty() => line.push_str(word),
             Some(line) => {

@@ -9,13 +9,16 @@ use std::sync::Arc;
 use porcini_core::{DeviceChoice, Runtime, Session, interrupt};
 use rhai::{AST, Dynamic, Engine, EvalAltResult, Expr, OptimizationLevel, Scope, Stmt};
 
-use crate::bind::{self, FunctionDoc};
+use crate::bind;
+use crate::constants::{self, Constants};
 use crate::context::Context;
 use crate::declare;
+use crate::doc::FunctionDoc;
 use crate::error::{Error, ErrorKind, Surroundings};
 use crate::fault::{Stop, late_fault};
 use crate::help;
 use crate::host::Host;
+use crate::html;
 use crate::resolver::Resolver;
 use crate::scan::scan;
 use crate::semicolons;
@@ -94,6 +97,7 @@ pub struct Interpreter {
     definitions: AST,
     context: Rc<Context>,
     docs: Rc<Vec<FunctionDoc>>,
+    constants: Constants,
     deletions: Deletions,
     /// Variables that the running cell declares by assigning to them.
     declared: Vec<String>,
@@ -113,23 +117,19 @@ impl Interpreter {
         let mut engine = Engine::new();
         configure(&mut engine, &host);
         let mut docs = bind::register(&mut engine, &context);
-        docs.push(FunctionDoc {
-            name: "help".into(),
-            parameters: "(\"name\")".into(),
-            doc: "Help for a function, or what names and texts contain a word; without one an overview."
-                .into(),
-        });
+        docs.extend(constants::docs());
         let docs = Rc::new(docs);
         register_help(&mut engine, &context, &docs);
         let deletions = Deletions::default();
         register_del(&mut engine, &deletions);
-        register_constants(&mut engine, &host);
+        let constants = Constants::install(&mut engine, &host);
         Ok(Self {
             engine,
             scope: Scope::new(),
             definitions: AST::empty(),
             context,
             docs,
+            constants,
             deletions,
             declared: Vec::new(),
             cells: HashMap::new(),
@@ -236,6 +236,9 @@ impl Interpreter {
             self.deletions.places.borrow_mut().remove(name);
             kept.push((name.to_string(), constant, value.clone()));
         }
+        let constants = kept.iter().filter(|(_, constant, _)| *constant);
+        self.constants
+            .declare(constants.map(|(name, _, value)| (name.clone(), value.clone())).collect());
         self.scope = Scope::new();
         for (name, constant, value) in kept.into_iter().rev() {
             if constant {
@@ -256,6 +259,16 @@ impl Interpreter {
         }
         self.scope.set_or_push(LAST, value);
         Ok(Outcome { text: Some(shown) })
+    }
+
+    /// The last value shown, as HTML for a notebook: what `html(_)` gives.
+    ///
+    /// # Errors
+    /// If a value inside cannot be read.
+    pub fn last_html(&self) -> Result<Option<String>, Box<Error>> {
+        let Some(value) = self.scope.get(LAST) else { return Ok(None) };
+        let html = html::html(value, self.context.print.get());
+        html.map(Some).map_err(|error| Box::new(self.diagnose(&error, "", "html")))
     }
 
     // ---- errors ----
@@ -280,7 +293,8 @@ impl Interpreter {
     }
 
     fn signatures(&self) -> Vec<(String, String)> {
-        let own = self.docs.iter().map(|doc| (doc.name.clone(), doc.parameters.clone()));
+        let functions = self.docs.iter().filter(|doc| doc.is_function());
+        let own = functions.map(|doc| (doc.name.clone(), doc.parameters.clone()));
         let scripted = self.definitions.iter_functions().map(|function| {
             (function.name.to_string(), format!("({})", function.params.join(", ")))
         });
@@ -321,6 +335,7 @@ impl Interpreter {
         let word = &before[start..];
         let mut names: Vec<String> = self.variables();
         names.extend(self.signatures().into_iter().map(|(name, _)| name));
+        names.extend(constants::docs().map(|doc| doc.name));
         names.extend(KEYWORDS.iter().map(ToString::to_string));
         names.retain(|name| name.starts_with(word) && !name.starts_with("anon$"));
         names.sort();
@@ -393,6 +408,8 @@ fn register_help(engine: &mut Engine, context: &Rc<Context>, docs: &Rc<Vec<Funct
     engine.register_fn("help", move || host.print(&help::lookup(&known, "")));
     let (known, host) = (docs.clone(), context.host.clone());
     engine.register_fn("help", move |query: &str| host.print(&help::lookup(&known, query)));
+    let (known, host) = (docs.clone(), context.host.clone());
+    engine.register_fn("apropos", move |query: &str| host.print(&help::apropos(&known, query)));
 }
 
 /// `del a, b` frees at once; using the name again says where it was deleted. The scope entry stays until
@@ -447,19 +464,6 @@ fn delete(
         *last = Dynamic::UNIT;
     }
     Ok(())
-}
-
-fn register_constants(engine: &mut Engine, host: &Rc<dyn Host>) {
-    use porcini_core::random::{PCG32_DEFAULT_STATE, PCG32_DEFAULT_STREAM};
-    let mut constants = rhai::Module::new();
-    constants.set_var("PCG32_DEFAULT_STATE", PCG32_DEFAULT_STATE.cast_signed());
-    constants.set_var("PCG32_DEFAULT_STREAM", PCG32_DEFAULT_STREAM.cast_signed());
-    constants.set_var("pi", std::f64::consts::PI);
-    constants.set_var("inf", f64::INFINITY);
-    constants.set_var("nan", f64::NAN);
-    let arguments: rhai::Array = host.arguments().into_iter().map(Dynamic::from).collect();
-    constants.set_var("ARGS", arguments);
-    engine.register_global_module(constants.into());
 }
 
 fn without_shebang(text: &str) -> &str {

@@ -4,23 +4,27 @@
 //! No terminal, no sockets, no files of its own.
 
 mod bind;
+mod constants;
 mod context;
 mod declare;
 mod display;
+mod doc;
 mod error;
 mod fault;
 mod help;
 mod host;
 mod host_array;
+mod html;
 mod interpreter;
 mod python;
 mod resolver;
 mod scan;
 mod semicolons;
+mod table;
 mod tokens;
 mod value;
 
-pub use bind::FunctionDoc;
+pub use doc::{Example, FunctionDoc};
 pub use error::{Error, ErrorKind, Location};
 pub use host::Host;
 pub use interpreter::{

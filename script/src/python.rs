@@ -1,7 +1,7 @@
 //! What Python, NumPy and Julia users type, and how it is written here.
 
 /// Names that do not exist here, and what stands for them.
-const WORDS: [(&str, &str); 38] = [
+const WORDS: [(&str, &str); 37] = [
     ("True", "true"),
     ("False", "false"),
     ("None", "()"),
@@ -33,7 +33,6 @@ const WORDS: [(&str, &str); 38] = [
     ("astype", "the type as a function: Int32C(x)"),
     ("int", "Int32C(x) for arrays, to_int(x) for numbers"),
     ("float", "FloatC(x) for arrays, to_float(x) for numbers"),
-    ("str", "`${x}` in back quotes, or format(\"{}\", x)"),
     ("random", "PCG32C(UInt64C::arange(n)).next_float32()"),
     ("rand", "PCG32C(UInt64C::arange(n)).next_float32()"),
     ("load", "read_npy(\"x.npy\")"),

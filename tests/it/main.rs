@@ -5,6 +5,7 @@
 mod accuracy;
 mod compiler;
 mod dense;
+mod examples;
 mod fmod;
 mod fuzz;
 mod golden;

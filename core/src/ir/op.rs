@@ -128,28 +128,64 @@ pub trait OpVisitor {
 
 ops! {
     /// Negation: `y[i] = -x[i]`; integers wrap.
+    ///
+    /// >> neg(FloatC([1, -2]))
+    /// [-1, 2]
     Neg = "neg" / 1, Number -> Same;
     /// Bitwise complement of integers, logical not of masks.
+    ///
+    /// >> not(UInt32C([0, 1]))
+    /// [4294967295, 4294967294]
     Not = "not" / 1, Bits -> Same;
     /// Absolute value; `abs(MIN)` is `MIN`.
+    ///
+    /// >> abs(Int32C([-3, 4]))
+    /// [3, 4]
     Abs = "abs" / 1, Number -> Same;
     /// Square root, correctly rounded; NaN below zero.
+    ///
+    /// >> sqrt(FloatC([1, 4]))
+    /// [1, 2]
     Sqrt = "sqrt" / 1, Float -> Same;
     /// Largest integer not above `x[i]`.
+    ///
+    /// >> floor(FloatC([-1.5, 1.5]))
+    /// [-2, 1]
     Floor = "floor" / 1, Float -> Same;
     /// Smallest integer not below `x[i]`.
+    ///
+    /// >> ceil(FloatC([-1.5, 1.5]))
+    /// [-1, 2]
     Ceil = "ceil" / 1, Float -> Same;
     /// Nearest integer, halves to even.
+    ///
+    /// >> round(FloatC([0.5, 1.5, 2.7]))
+    /// [0, 2, 3]
     Round = "round" / 1, Float -> Same;
     /// Integer part, towards zero.
+    ///
+    /// >> trunc(FloatC([-1.7, 1.7]))
+    /// [-1, 1]
     Trunc = "trunc" / 1, Float -> Same;
     /// Number of one bits.
+    ///
+    /// >> popcnt(UInt32C([0, 7, 255]))
+    /// [0, 3, 8]
     Popcnt = "popcnt" / 1, Int -> Same;
     /// Number of zero bits above the highest one; the width for 0.
+    ///
+    /// >> lzcnt(UInt32C([0, 1, 255]))
+    /// [32, 31, 24]
     Lzcnt = "lzcnt" / 1, Int -> Same;
     /// Number of zero bits below the lowest one; the width for 0.
+    ///
+    /// >> tzcnt(UInt32C([0, 1, 8]))
+    /// [32, 0, 3]
     Tzcnt = "tzcnt" / 1, Int -> Same;
     /// Bits in reverse order.
+    ///
+    /// >> brev(UInt32C([1, 2]))
+    /// [2147483648, 1073741824]
     Brev = "brev" / 1, Int -> Same;
     /// Conversion between number types: float to integer truncates and saturates, NaN gives 0; all
     /// others round to nearest even; integers wrap.
@@ -158,55 +194,128 @@ ops! {
     Reinterpret = "reinterpret" / 1, Number -> Convert;
 
     /// Sum; integers wrap.
+    ///
+    /// >> FloatC([1, 2]) + 0.5
+    /// [1.5, 2.5]
     Add = "add" ("+") / 2, Number -> Same;
     /// Difference; integers wrap.
+    ///
+    /// >> FloatC([1, 2]) - 0.5
+    /// [0.5, 1.5]
     Sub = "sub" ("-") / 2, Number -> Same;
     /// Product; integers wrap.
+    ///
+    /// >> FloatC([1, 2]) * 3
+    /// [3, 6]
     Mul = "mul" ("*") / 2, Number -> Same;
     /// Quotient of floats, correctly rounded.
+    ///
+    /// >> Int32C([1, 2]) / 4
+    /// [0.25, 0.5]
     Div = "div" ("/") / 2, Float -> Same;
     /// Integer quotient, truncated towards zero; by zero it is 0, and `MIN / -1` is `MIN`.
+    ///
+    /// >> idiv(Int32C([7, -7]), 2)
+    /// [3, -3]
     IDiv = "idiv" / 2, Int -> Same;
     /// Integer remainder with the sign of the dividend; by zero it is 0, and `MIN % -1` is 0.
+    ///
+    /// >> Int32C([7, -7]) % 3
+    /// [1, -1]
     Rem = "rem" ("%") / 2, Int -> Same;
     /// Upper half of the double-width product.
+    ///
+    /// >> mulhi(UInt32C([0xFFFFFFFF]), 16)
+    /// [15]
     MulHi = "mulhi" / 2, Int -> Same;
     /// Smaller value; a NaN operand is ignored, and -0 is below +0.
+    ///
+    /// >> min(FloatC([1, 5]), 3)
+    /// [1, 3]
     Min = "min" / 2, Number -> Same;
     /// Larger value; a NaN operand is ignored, and +0 is above -0.
+    ///
+    /// >> max(FloatC([1, 5]), 3)
+    /// [3, 5]
     Max = "max" / 2, Number -> Same;
     /// Smaller value, NaN if either is NaN; -0 is below +0.
+    ///
+    /// >> minimum(FloatC([1, nan]), 3)
+    /// [1, nan]
     Minimum = "minimum" / 2, Number -> Same;
     /// Larger value, NaN if either is NaN; +0 is above -0.
+    ///
+    /// >> maximum(FloatC([1, nan]), 3)
+    /// [3, nan]
     Maximum = "maximum" / 2, Number -> Same;
     /// Bitwise and; logical and of masks.
+    ///
+    /// >> UInt32C([5, 6]) & 4
+    /// [4, 4]
     And = "and" ("&") / 2, Bits -> Same;
     /// Bitwise or; logical or of masks.
+    ///
+    /// >> UInt32C([1, 2]) | 4
+    /// [5, 6]
     Or = "or" ("|") / 2, Bits -> Same;
     /// Bitwise exclusive or; inequality of masks.
+    ///
+    /// >> UInt32C([5, 6]) ^ 4
+    /// [1, 2]
     Xor = "xor" ("^") / 2, Bits -> Same;
     /// Shift left by `b[i]` bits; a count of the width or more (or negative) gives 0.
+    ///
+    /// >> UInt32C([1, 3]) << 4
+    /// [16, 48]
     Shl = "shl" ("<<") / 2, Int -> Same;
     /// Shift right, copying the sign of signed types; a count of the width or more (or negative)
     /// gives 0 or the sign.
+    ///
+    /// >> Int32C([16, -16]) >> 2
+    /// [4, -4]
     Shr = "shr" (">>") / 2, Int -> Same;
 
     /// True where `a[i] == b[i]`; false if either is NaN.
+    ///
+    /// >> FloatC([1, 2, 3]) == 2
+    /// [0, 1, 0]
     Eq = "eq" ("==") / 2, Number -> Compare;
     /// True where `a[i] != b[i]`; true if either is NaN.
+    ///
+    /// >> FloatC([1, 2, 3]) != 2
+    /// [1, 0, 1]
     Ne = "neq" ("!=") / 2, Number -> Compare;
     /// True where `a[i] < b[i]`; false if either is NaN.
+    ///
+    /// >> FloatC([1, 2, 3]) < 2
+    /// [1, 0, 0]
     Lt = "lt" ("<") / 2, Number -> Compare;
     /// True where `a[i] <= b[i]`; false if either is NaN.
+    ///
+    /// >> FloatC([1, 2, 3]) <= 2
+    /// [1, 1, 0]
     Le = "le" ("<=") / 2, Number -> Compare;
     /// True where `a[i] > b[i]`; false if either is NaN.
+    ///
+    /// >> FloatC([1, 2, 3]) > 2
+    /// [0, 0, 1]
     Gt = "gt" (">") / 2, Number -> Compare;
     /// True where `a[i] >= b[i]`; false if either is NaN.
+    ///
+    /// >> FloatC([1, 2, 3]) >= 2
+    /// [0, 1, 1]
     Ge = "ge" (">=") / 2, Number -> Compare;
 
     /// `a * b + c`: floats round once, integers wrap.
+    ///
+    /// >> fma(FloatC([1, 2]), 3, 4)
+    /// [7, 10]
     Fma = "fma" / 3, Number -> Same;
     /// `mask[i] ? a[i] : b[i]`.
+    ///
+    /// >> a = FloatC([1, 2, 3]);
+    /// >> select(a > 1, a, 0)
+    /// [0, 2, 3]
     Select = "select" / 3, Any -> Select;
 }
 

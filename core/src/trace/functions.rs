@@ -37,68 +37,161 @@ macro_rules! functions {
 
 functions! {
     /// Exponential function. At most 1.5 ulp.
+    ///
+    /// >> exp(FloatC([0, 1]))
+    /// [1, 2.71828]
     "exp" / 1, Float = |x| math::exp(x[0]);
     /// Natural logarithm; -inf at 0, NaN below. At most 1.5 ulp.
+    ///
+    /// >> log(FloatC([1, 10]))
+    /// [0, 2.30259]
     "log" / 1, Float = |x| math::log(x[0]);
     /// Sine of an angle in radians. At most 1.5 ulp for every finite angle.
+    ///
+    /// >> sin(FloatC([0, 1]))
+    /// [0, 0.841471]
     "sin" / 1, Float = |x| math::sin(x[0]);
     /// Cosine of an angle in radians. At most 1.5 ulp for every finite angle.
+    ///
+    /// >> cos(FloatC([0, 1]))
+    /// [1, 0.540302]
     "cos" / 1, Float = |x| math::cos(x[0]);
     /// Hyperbolic tangent. At most 2.5 ulp.
+    ///
+    /// >> tanh(FloatC([0, 2]))
+    /// [0, 0.964028]
     "tanh" / 1, Float = |x| math::tanh(x[0]);
     /// Remainder of `a / b` with the sign of `a`, exact, as C's fmod; NaN if b is 0 or a is infinite.
+    ///
+    /// >> fmod(FloatC([5.5, -5.5]), 3)
+    /// [2.5, -2.5]
     "fmod" / 2, Float = |x| fmod::fmod(x[0], x[1]);
 
     /// Square: `x * x`.
+    ///
+    /// >> sqr(FloatC([2, 3]))
+    /// [4, 9]
     "sqr" / 1, Number = |x| x[0] * x[0];
     /// Reciprocal `1 / x`, correctly rounded.
+    ///
+    /// >> rcp(FloatC([2, 4]))
+    /// [0.5, 0.25]
     "rcp" / 1, Float = |x| x[0].constant(1) / x[0];
     /// Reciprocal square root `1 / sqrt(x)`, both steps correctly rounded.
+    ///
+    /// >> rsqrt(FloatC([4, 16]))
+    /// [0.5, 0.25]
     "rsqrt" / 1, Float = |x| x[0].constant(1) / x[0].sqrt();
     /// Square root of `max(x, 0)`.
+    ///
+    /// >> safe_sqrt(FloatC([-1, 4]))
+    /// [0, 2]
     "safe_sqrt" / 1, Float = |x| x[0].max(x[0].constant(0)).sqrt();
     /// 1 with the sign of `x`, that of zeros included; NaN stays NaN. Integers: 1 from 0 up, else -1.
+    ///
+    /// >> sign(FloatC([-2, 0, 3]))
+    /// [-1, 1, 1]
     "sign" / 1, Number = |x| sign(x[0]);
     /// `|a|` with the sign of `b`.
+    ///
+    /// >> copysign(FloatC([1, 2]), FloatC([-1, 1]))
+    /// [-1, 2]
     "copysign" / 2, Float = |x| copysign(x[0], x[1]);
     /// `|a|` with the opposite sign of `b`.
+    ///
+    /// >> copysign_neg(FloatC([1, 2]), FloatC([-1, 1]))
+    /// [1, -2]
     "copysign_neg" / 2, Float = |x| copysign(x[0], -x[1]);
     /// `a` times the sign of `b`.
+    ///
+    /// >> mulsign(FloatC([-1, 2]), FloatC([-1, 1]))
+    /// [1, 2]
     "mulsign" / 2, Float = |x| mulsign(x[0], x[1]);
     /// `a` times the opposite sign of `b`.
+    ///
+    /// >> mulsign_neg(FloatC([-1, 2]), FloatC([-1, 1]))
+    /// [-1, -2]
     "mulsign_neg" / 2, Float = |x| mulsign(x[0], -x[1]);
     /// `fma(t, b - a, a)`: `a` at t = 0, near `b` at t = 1.
+    ///
+    /// >> lerp(FloatC([0, 10]), FloatC([1, 20]), 0.5)
+    /// [0.5, 15]
     "lerp" / 3, Float = |x| x[2].fma(x[1] - x[0], x[0]);
     /// `min(max(x, low), high)`.
+    ///
+    /// >> clamp(FloatC([-1, 0.5, 2]), 0, 1)
+    /// [0, 0.5, 1]
     "clamp" / 3, Number = |x| x[0].max(x[1]).min(x[2]);
     /// `a * b + c`, rounded once.
+    ///
+    /// >> fmadd(FloatC([1, 2]), 3, 4)
+    /// [7, 10]
     "fmadd" / 3, Number = |x| x[0].fma(x[1], x[2]);
     /// `a * b - c`, rounded once.
+    ///
+    /// >> fmsub(FloatC([1, 2]), 3, 4)
+    /// [-1, 2]
     "fmsub" / 3, Number = |x| x[0].fma(x[1], -x[2]);
     /// `c - a * b`, rounded once.
+    ///
+    /// >> fnmadd(FloatC([1, 2]), 3, 4)
+    /// [1, -2]
     "fnmadd" / 3, Number = |x| (-x[0]).fma(x[1], x[2]);
     /// `-(a * b) - c`, rounded once.
+    ///
+    /// >> fnmsub(FloatC([1, 2]), 3, 4)
+    /// [-7, -10]
     "fnmsub" / 3, Number = |x| (-x[0]).fma(x[1], -x[2]);
     /// Whether the value is not a number.
+    ///
+    /// >> isnan(FloatC([1, inf, nan]))
+    /// [0, 0, 1]
     "isnan" / 1, Float = |x| x[0].differs(x[0]);
     /// Whether the value is infinite.
+    ///
+    /// >> isinf(FloatC([1, inf, nan]))
+    /// [0, 1, 0]
     "isinf" / 1, Float = |x| x[0].abs().equals(x[0].constant(f64::INFINITY));
     /// Whether the value is neither infinite nor NaN.
+    ///
+    /// >> isfinite(FloatC([1, inf, nan]))
+    /// [1, 0, 0]
     "isfinite" / 1, Float = |x| x[0].abs().lt(x[0].constant(f64::INFINITY));
     /// The next float above; the smallest positive one above either zero.
+    ///
+    /// >> next_float(FloatC([0, 1])) > FloatC([0, 1])
+    /// [1, 1]
     "next_float" / 1, Float = |x| next_float(x[0]);
     /// The next float below.
+    ///
+    /// >> prev_float(FloatC([0, 1])) < FloatC([0, 1])
+    /// [1, 1]
     "prev_float" / 1, Float = |x| -next_float(-x[0]);
     /// Degrees to radians: `x * (pi / 180)`.
+    ///
+    /// >> deg_to_rad(FloatC([90, 180]))
+    /// [1.5708, 3.14159]
     "deg_to_rad" / 1, Float = |x| x[0] * x[0].constant(std::f64::consts::PI / 180.0);
     /// Radians to degrees: `x * (180 / pi)`.
+    ///
+    /// >> rad_to_deg(FloatC([0, pi]))
+    /// [0, 180]
     "rad_to_deg" / 1, Float = |x| x[0] * x[0].constant(180.0 / std::f64::consts::PI);
 
     /// Bits of `a` rotated left by `b[i]`, modulo the width; the result has `a`'s type.
+    ///
+    /// >> rol(UInt32C([0x80000001]), 4)
+    /// [24]
     "rol" / 2, Int = |x| rotate_left(x[0], x[1]);
     /// Bits of `a` rotated right by `b[i]`, modulo the width; the result has `a`'s type.
+    ///
+    /// >> ror(UInt32C([24]), 4)
+    /// [2147483649]
     "ror" / 2, Int = |x| rotate_left(x[0], -x[1]);
     /// Position of the highest one bit, `floor(log2(x))` of the bits as unsigned; -1 for 0.
+    ///
+    /// >> log2i(UInt32C([1, 7, 8]))
+    /// [0, 2, 3]
     "log2i" / 1, Int = |x| x[0].constant(i64::from(x[0].dtype().bits()) - 1) - x[0].lzcnt();
 }
 

@@ -42,7 +42,12 @@ pub(super) fn register(registry: &mut Registry<'_>) {
 }
 
 fn lengths(registry: &mut Registry<'_>) {
-    registry.doc("len", "(x)", "Number of lanes of an array, of components of a vector.");
+    registry.doc(
+        "len",
+        "(x)",
+        "Number of lanes of an array, of components of a vector.\n\n\
+         >> len(FloatC([1, 2, 3]))\n3",
+    );
     registry.on_array("len", 1, |_, _, array, _| {
         let n = match array.components() {
             Some(components) => components.len() as u64,
@@ -50,7 +55,12 @@ fn lengths(registry: &mut Registry<'_>) {
         };
         Ok(i64::try_from(n).unwrap_or(i64::MAX))
     });
-    registry.doc("shape", "(x)", "Extents as a list, components first: `[3, 1000000]`.");
+    registry.doc(
+        "shape",
+        "(x)",
+        "Extents as a list, components first: `[3, 1000000]`.\n\n\
+         >> shape(Vector3fC(0, 0, FloatC([1, 2])))\n[3, 2]",
+    );
     registry.on_array("shape", 1, |_, _, array, _| {
         let Some(lanes) = array.lanes() else {
             return Err(fault("shape: the components have different sizes"));

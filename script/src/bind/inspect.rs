@@ -3,7 +3,6 @@
 use std::any::TypeId;
 use std::fmt::Write as _;
 
-use comfy_table::{LineStyle, Table, TableStyle};
 use porcini_core::alloc::Bytes;
 use porcini_core::backend::cuda;
 use porcini_core::eval::cache::CacheResult;
@@ -16,6 +15,8 @@ use super::Registry;
 use crate::context::Context;
 use crate::display;
 use crate::fault::{IntoFault, Result, fault};
+use crate::html::html;
+use crate::table::Table;
 use crate::value::{ArrayRef, type_name};
 
 /// Most arguments of `print` and `format`.
@@ -29,7 +30,12 @@ pub(super) fn register(registry: &mut Registry<'_>) {
 }
 
 fn printing(registry: &mut Registry<'_>) {
-    registry.doc("print", "(a, b, ..)", "Shows values separated by spaces; arrays are evaluated.");
+    registry.doc(
+        "print",
+        "(a, b, ..)",
+        "Shows values separated by spaces; arrays are evaluated.\n\n\
+         >> print(\"x =\", FloatC([1, 2]))\nx = [1, 2]",
+    );
     for arity in 0..=MOST_ARGUMENTS {
         registry.any("print", arity, |context, _, args| {
             let texts = args.iter().map(|arg| context.text(arg)).collect::<Result<Vec<_>>>()?;
@@ -47,7 +53,8 @@ fn printing(registry: &mut Registry<'_>) {
         "format",
         "(template, a, ..)",
         "Text with values in place of {}; {:.9} shows floats with 9 significant digits, {:>12.4} right-aligned \
-         in 12 columns with 4.",
+         in 12 columns with 4.\n\n\
+         >> format(\"{} {:.3} {:>6}\", 1, pi, 2.5)\n1 3.14    2.5",
     );
     for arity in 1..=MOST_ARGUMENTS {
         registry.any("format", arity, |context, _, args| {
@@ -58,15 +65,35 @@ fn printing(registry: &mut Registry<'_>) {
         });
     }
     registry.doc(
+        "str",
+        "(x)",
+        "A value as print shows it, as text; arrays are evaluated.\n\n>> str(FloatC([1, 2])) + \"!\"\n[1, 2]!",
+    );
+    registry.any("str", 1, |context, _, args| context.text(args[0]));
+    registry.doc(
+        "html",
+        "(x)",
+        "A value as HTML, as notebooks show it: of an array type, size, device, memory, state and at most 1000 \
+         lanes; of a list of maps a table. Arrays are evaluated.\n\n\
+         >> html(\"a < b\")\n<pre>a &lt; b</pre>",
+    );
+    registry.any("html", 1, |context, _, args| html(args[0], context.print.get()));
+    registry.doc(
         "set_print",
         "(options)",
-        "How arrays print: #{digits: 6, edge: 5, threshold: 20}; keys left out stay as they are.",
+        "How arrays print: #{digits: 6, edge: 5, threshold: 20}; keys left out stay as they are.\n\n\
+         >> set_print(#{digits: 3}); FloatC(pi)\n[3.14]",
     );
     registry.any("set_print", 1, |context, _, args| {
         let options = args[0].read_lock::<Map>().map(|map| map.clone());
         let options = options.ok_or_else(|| fault("set_print: expected a map #{digits: 6}"))?;
         set_print(context, &options)
     });
+    registry.doc(
+        "to_debug",
+        "(x)",
+        "A value as text, with quotes around texts.\n\n>> \"a\".to_debug()\n\"a\"",
+    );
     for name in ["to_string", "to_debug"] {
         registry.on_array(name, 1, |context, _, array, _| {
             display::text(&Dynamic::from(array.clone()), context.print.get())
@@ -105,8 +132,10 @@ fn variables(registry: &mut Registry<'_>) {
         "whos",
         "(options)",
         "Lists the recorded variables: those somebody holds or that have a label, and at most 40 others. \
-         whos(#{all: true}) lists all, whos(#{data: true}) gives the rows as a list of maps.",
+         whos(#{all: true}) lists all, whos(#{data: true}) gives the rows as a list of maps.\n\n\
+         >> a = FloatC([1, 2]); whos(#{data: true})[0].size\n2",
     );
+    registry.alias("cuda_whos", "whos");
     for prefix in ["", "cuda_"] {
         let name = format!("{prefix}whos");
         registry.any(&name, 0, |context, _, _| {
@@ -129,12 +158,8 @@ fn variables(registry: &mut Registry<'_>) {
 
 /// The table of `whos` as Enoki draws it, with lines for device, cache and allocator.
 pub(crate) fn whos_text(whos: &Whos) -> String {
-    let ruler = LineStyle::none().fill('=').junction('=');
-    let mut table = Table::new();
-    table.load_style(TableStyle::new().header_separator(ruler).bottom_border(ruler));
-    table.set_header(["ID", "Type", "E/I Refs", "Size", "Memory", "Ready", "Label"]);
-    for row in &whos.rows {
-        table.add_row([
+    let row = |row: &porcini_core::inspect::WhosRow| {
+        vec![
             row.id.to_string(),
             row.dtype.name().into(),
             format!("{} / {}", row.external, row.internal),
@@ -142,16 +167,15 @@ pub(crate) fn whos_text(whos: &Whos) -> String {
             Bytes(row.bytes).to_string(),
             if row.ready { "[x]".into() } else { "[ ]".into() },
             row.label.as_deref().unwrap_or_default().into(),
-        ]);
-    }
-    for column in table.column_iter_mut() {
-        column.set_padding((0, 2));
-    }
-    let mut text = String::new();
-    for line in table.lines() {
-        let _ = writeln!(text, "  {}", line.trim_end());
-    }
-    let mut text = text.trim_end().to_string();
+        ]
+    };
+    let columns = ["ID", "Type", "E/I Refs", "Size", "Memory", "Ready", "Label"];
+    let table = Table {
+        columns: columns.map(Into::into).into(),
+        rows: whos.rows.iter().map(row).collect(),
+        skipped: None,
+    };
+    let mut text = table.text();
     if whos.n_hidden > 0 {
         let _ = write!(text, "\n  .. {} more, whos(#{{all: true}}) lists them ..", whos.n_hidden);
     }
@@ -197,8 +221,9 @@ fn history(registry: &mut Registry<'_>) {
     registry.doc(
         "kernel_history",
         "()",
-        "The last 10 000 launches as a list of maps: hash, size, inputs, outputs, operations, cache_hit, \
-         compile_us, run_us, code_bytes, registers, spills.",
+        "The last 10 000 launches as a list of maps, which prints as a table: hash, size, inputs, outputs, operations, cache_hit, \
+         compile_us, run_us, code_bytes, registers, spills.\n\n\
+         >> eval(FloatC([1, 2]) + 1); kernel_history()[0].size\n2",
     );
     registry.any("kernel_history", 0, |context, _, _| {
         let number = |n: usize| Dynamic::from(i64::try_from(n).unwrap_or(i64::MAX));
@@ -219,7 +244,12 @@ fn history(registry: &mut Registry<'_>) {
         });
         Ok(launches.collect::<rhai::Array>())
     });
-    registry.doc("kernel_history_clear", "()", "Forgets the launches so far.");
+    registry.doc(
+        "kernel_history_clear",
+        "()",
+        "Forgets the launches so far.\n\n\
+         >> eval(FloatC([1, 2]) + 1); kernel_history_clear(); kernel_history()\n[]",
+    );
     registry.any("kernel_history_clear", 0, |context, _, _| {
         context.session.clear_history();
         Ok(())
@@ -230,7 +260,8 @@ fn programs(registry: &mut Registry<'_>) {
     registry.doc(
         "ptx",
         "(x)",
-        "The PTX of the kernels that would compute x, for sm_75; needs no GPU.",
+        "The PTX of the kernels that would compute x, for sm_75; needs no GPU.\n\n\
+         >> ptx(FloatC([1, 2]) + 1).contains(\"add.rn.f32\")\ntrue",
     );
     program(registry, "ptx", |_, plan| {
         let ptx = |launch: &porcini_core::eval::schedule::Launch| {
@@ -242,7 +273,8 @@ fn programs(registry: &mut Registry<'_>) {
         "asm",
         "(x)",
         "The machine code of the kernels that would compute x on this device, each instruction below the \
-         line of ir(x) that it belongs to.",
+         line of ir(x) that it belongs to.\n\n\
+         >> asm(FloatC([1, 2]))\nnothing to compile: the value is known already",
     );
     program(registry, "asm", |session, plan| {
         let text = session.disassemble(plan).or_fault()?;
@@ -251,14 +283,24 @@ fn programs(registry: &mut Registry<'_>) {
             fault(format!("asm: {device} has no machine code to show; ir(x) shows its kernels"))
         })
     });
-    registry.doc("ir", "(x)", "The kernels that would compute x, in the backends' common form.");
+    registry.doc(
+        "ir",
+        "(x)",
+        "The kernels that would compute x, in the backends' common form.\n\n\
+         >> ir(FloatC([1, 2]))\nnothing to compile: the value is known already",
+    );
     program(registry, "ir", |_, plan| {
         let kernels = plan.launches.iter().enumerate();
         Ok(kernels
             .map(|(i, launch)| format!("kernel {i} (n={}):\n{}", launch.size, launch.kernel))
             .collect())
     });
-    registry.doc("explain", "(x)", "What evaluating x would launch: one line a kernel.");
+    registry.doc(
+        "explain",
+        "(x)",
+        "What evaluating x would launch: one line a kernel.\n\n\
+         >> explain(FloatC([1, 2]) + 1)\nkernel 0: n=2, in=1, out=1, ops=2, 1 of them uniform",
+    );
     program(registry, "explain", |_, plan| {
         let mut text = String::new();
         for (i, launch) in plan.launches.iter().enumerate() {
@@ -272,7 +314,12 @@ fn programs(registry: &mut Registry<'_>) {
         }
         Ok(text)
     });
-    registry.doc("graphviz", "(x)", "The trace that x depends on, in the DOT language.");
+    registry.doc(
+        "graphviz",
+        "(x)",
+        "The trace that x depends on, in the DOT language.\n\n\
+         >> graphviz(FloatC([1, 2])).contains(\"digraph\")\ntrue",
+    );
     registry.on_array("graphviz", 1, |_, _, array, _| {
         Ok(array.leaves().first().map(Array::graphviz).unwrap_or_default())
     });

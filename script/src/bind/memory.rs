@@ -22,7 +22,8 @@ pub(super) fn register(registry: &mut Registry<'_>) {
         "(source, index, active)",
         "`source[index[i]]` for each lane of an integer index; 0 where active (optional) is false or the \
          index is out of bounds, which is an error at the next read. A source of size 1 is a scalar. \
-         Vectors gather component by component.",
+         Vectors gather component by component.\n\n\
+         >> gather(FloatC([5, 6, 7]), UInt32C([2, 0]))\n[7, 5]",
     );
     for arity in [2, 3] {
         registry.on_array("gather", arity, |context, call, source, rest| {
@@ -46,9 +47,15 @@ pub(super) fn register(registry: &mut Registry<'_>) {
             });
         }
     }
-    registry.doc("copy", "(x)", "A value of its own: writes to one of the two are not seen by the other. Free until written.");
+    registry.doc("copy", "(x)", "A value of its own: writes to one of the two are not seen by the other. Free until written.\n\n\
+         >> a = FloatC([1, 2]); b = copy(a); b[0] = 9; a\n[1, 2]");
     registry.on_array("copy", 1, |_, _, array, _| Ok(array.copy()));
-    registry.doc("resize", "(x, n)", "An array of size 1 in n lanes.");
+    registry.doc(
+        "resize",
+        "(x, n)",
+        "An array of size 1 in n lanes.\n\n\
+         >> resize(FloatC(2), 3)\n[2, 2, 2]",
+    );
     registry.on_array("resize", 2, |context, call, array, rest| {
         context.at(call);
         let size = rest[0].as_int().ok().and_then(|n| u64::try_from(n).ok());
@@ -119,8 +126,10 @@ fn host_arrays(registry: &mut Registry<'_>) {
         "ndarray",
         "(x, evaluate)",
         "The contents as a host array: shape [lanes], or [lanes, components] of a vector. With false it holds \
-         zeros until the next eval() fills it.",
+         zeros until the next eval() fills it.\n\n\
+         >> FloatC([1, 2]).ndarray()\n[1, 2]\nndarray f32 [2]",
     );
+    registry.alias("numpy", "ndarray");
     for name in ["ndarray", "numpy"] {
         registry.on_array(name, 1, |_, _, array, _| HostRef::of(array));
         registry.on_array(name, 2, |context, _, array, rest| {
@@ -135,13 +144,15 @@ fn host_arrays(registry: &mut Registry<'_>) {
     registry.doc(
         "ravel",
         "(host)",
-        "All elements of a host array in row-major order, as one dimension.",
+        "All elements of a host array in row-major order, as one dimension.\n\n\
+         >> Vector2fC([1, 2], [3, 4]).ndarray().ravel()\n[1, 3, 2, 4]\nndarray f32 [4]",
     );
     registry.engine.register_fn("ravel", |host: &mut HostRef| host.ravel());
     registry.doc(
         "read_npy",
         "(path)",
-        "The contents of a NumPy .npy file as a host array: FloatC(read_npy(\"x.npy\")).",
+        "The contents of a NumPy .npy file as a host array: FloatC(read_npy(\"x.npy\")).\n\n\
+         >> write_npy(\"x.npy\", FloatC([1, 2])); FloatC(read_npy(\"x.npy\"))\n[1, 2]",
     );
     registry.any("read_npy", 1, |context, _, args| {
         let path = text_argument("read_npy", args[0])?;
@@ -149,7 +160,12 @@ fn host_arrays(registry: &mut Registry<'_>) {
         let bytes = bytes.map_err(|error| fault(format!("read_npy: {path}: {error}")))?;
         HostRef::from_npy(&path, &bytes)
     });
-    registry.doc("write_npy", "(path, x)", "Writes an array or host array as a NumPy .npy file.");
+    registry.doc(
+        "write_npy",
+        "(path, x)",
+        "Writes an array or host array as a NumPy .npy file.\n\n\
+         >> write_npy(\"x.npy\", Int32C([1, 2])); read_npy(\"x.npy\")\n[1, 2]\nndarray i32 [2]",
+    );
     registry.any("write_npy", 2, |context, _, args| {
         let path = text_argument("write_npy", args[0])?;
         let bytes = npy_bytes(args[1])?;

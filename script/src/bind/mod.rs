@@ -7,6 +7,7 @@
 mod assign;
 mod index;
 mod inspect;
+mod language;
 mod memory;
 mod ops;
 pub(crate) mod random;
@@ -16,11 +17,13 @@ mod scalars;
 mod types;
 
 use std::any::TypeId;
+use std::collections::BTreeSet;
 use std::rc::Rc;
 
 use rhai::{Dynamic, Engine, NativeCallContext};
 
 use crate::context::Context;
+use crate::doc::FunctionDoc;
 use crate::fault::Result;
 use crate::tokens::registered;
 use crate::value::ArrayRef;
@@ -29,36 +32,65 @@ pub(crate) use random::RngRef;
 pub(crate) use scalars::Range;
 pub(crate) use types::{STATICS, type_names};
 
-/// Name, parameters and help of a function.
-#[derive(Clone, Debug)]
-pub struct FunctionDoc {
-    /// Name as typed.
-    pub name: String,
-    /// Parameters as typed: `(source, index, active)`.
-    pub parameters: String,
-    /// Help text.
-    pub doc: String,
-}
-
 /// Registers functions with an engine and keeps their documentation.
 pub(crate) struct Registry<'e> {
     pub(crate) engine: &'e mut Engine,
     pub(crate) context: Rc<Context>,
+    /// What the functions registered next belong to.
+    pub(crate) family: &'static str,
     docs: Vec<FunctionDoc>,
+    names: BTreeSet<String>,
 }
+
+/// Registers the functions of a file.
+type Register = fn(&mut Registry<'_>);
+
+/// What the functions belong to, and what registers them. A later one replaces an earlier one of the same
+/// name and types.
+const FAMILIES: [(&str, Register); 10] = [
+    ("script numbers and ranges", scalars::register),
+    ("elementwise functions", ops::register),
+    ("types", types::register),
+    ("indices and shapes", index::register),
+    ("over lanes or components", reduce::register),
+    ("memory, host arrays and files", memory::register),
+    ("random numbers", random::register),
+    ("evaluation and settings", runtime::register),
+    ("showing and watching", inspect::register),
+    ("lists, maps and text", language::register),
+];
 
 impl<'e> Registry<'e> {
     fn new(engine: &'e mut Engine, context: Rc<Context>) -> Self {
-        Self { engine, context, docs: Vec::new() }
+        Self { engine, context, family: "", docs: Vec::new(), names: BTreeSet::new() }
     }
 
-    /// Documents a name; the shortest signature of several is given first.
-    pub(crate) fn doc(&mut self, name: &str, parameters: &str, doc: &str) {
-        self.docs.push(FunctionDoc {
-            name: name.into(),
-            parameters: parameters.into(),
-            doc: doc.trim().into(),
-        });
+    /// Documents a name; see [`crate::doc`] for the form of the text. Operators have `a + b` for parameters,
+    /// constants nothing.
+    pub(crate) fn doc(&mut self, name: &str, parameters: &str, text: &str) {
+        self.docs.push(FunctionDoc::new(name, parameters, self.family, text));
+    }
+
+    /// Documents another name of a function that is documented already.
+    pub(crate) fn alias(&mut self, alias: &str, name: &str) {
+        let Some(original) = self.docs.iter().find(|doc| doc.name == name) else { return };
+        let mut doc = original.clone();
+        for example in &mut doc.examples {
+            example.code = example.code.replace(&format!("{name}("), &format!("{alias}("));
+        }
+        doc.doc = format!("Another name of {name}. {}", doc.doc);
+        doc.name = alias.into();
+        self.docs.push(doc);
+    }
+
+    /// The documentation; names without any have an empty text.
+    fn into_docs(mut self) -> Vec<FunctionDoc> {
+        for name in std::mem::take(&mut self.names) {
+            if !self.docs.iter().any(|doc| doc.name == name) {
+                self.docs.push(FunctionDoc::new(&name, "(..)", "not documented", ""));
+            }
+        }
+        self.docs
     }
 
     /// Registers a function of `arity` arguments of any type.
@@ -68,6 +100,7 @@ impl<'e> Registry<'e> {
         arity: usize,
         function: impl Fn(&Context, &NativeCallContext<'_>, &[&mut Dynamic]) -> Result<T> + 'static,
     ) {
+        self.names.insert(name.into());
         let context = self.context.clone();
         let types = vec![TypeId::of::<Dynamic>(); arity];
         self.engine.register_raw_fn(registered(name), types, move |call, args| {
@@ -83,6 +116,7 @@ impl<'e> Registry<'e> {
         function: impl Fn(&Context, &NativeCallContext<'_>, &ArrayRef, &[&mut Dynamic]) -> Result<T>
         + 'static,
     ) {
+        self.names.insert(name.into());
         let context = self.context.clone();
         let mut types = vec![TypeId::of::<Dynamic>(); arity];
         types[0] = TypeId::of::<ArrayRef>();
@@ -103,14 +137,9 @@ pub(crate) fn register(engine: &mut Engine, context: &Rc<Context>) -> Vec<Functi
     engine.register_type_with_name::<crate::host_array::HostRef>("ndarray");
     engine.register_type_with_name::<crate::fault::Fault>("error");
     let mut registry = Registry::new(engine, context.clone());
-    scalars::register(&mut registry);
-    ops::register(&mut registry);
-    types::register(&mut registry);
-    index::register(&mut registry);
-    reduce::register(&mut registry);
-    memory::register(&mut registry);
-    random::register(&mut registry);
-    runtime::register(&mut registry);
-    inspect::register(&mut registry);
-    registry.docs
+    for (family, register) in FAMILIES {
+        registry.family = family;
+        register(&mut registry);
+    }
+    registry.into_docs()
 }

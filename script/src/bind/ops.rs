@@ -2,7 +2,7 @@
 
 use std::any::TypeId;
 
-use porcini_core::ir::op::{OPS, Op, OpInfo, Shape};
+use porcini_core::ir::op::{Class, OPS, Op, OpInfo, Shape};
 use porcini_core::trace::functions::{FUNCTIONS, Function};
 use porcini_core::{Array, DType, Error, Operand, Result as CoreResult, Scalar, Session, vector};
 use rhai::{Dynamic, EvalAltResult, ImmutableString, NativeCallContext};
@@ -14,8 +14,12 @@ use crate::value::{self, Arg, ArrayRef, Node, dynamic, scalar};
 
 pub(super) fn register(registry: &mut Registry<'_>) {
     for info in OPS {
+        registry.family = family(info.operator, info.class);
         match info.operator {
-            Some(operator) => binary_operator(registry, operator, info.op),
+            Some(operator) => {
+                registry.doc(operator, &format!("a {operator} b"), info.doc);
+                binary_operator(registry, operator, info.op);
+            }
             None if info.shape == Shape::Convert => {}
             None => named_operation(registry, info),
         }
@@ -23,14 +27,26 @@ pub(super) fn register(registry: &mut Registry<'_>) {
     // The words for the operators that Enoki's Python had as functions.
     for name in ["eq", "neq", "lt", "le", "gt", "ge"] {
         if let Some(info) = OPS.iter().find(|info| info.name == name) {
+            registry.family = family(info.operator, info.class);
             named_operation(registry, info);
         }
     }
     unary_operators(registry);
-    FUNCTIONS.iter().for_each(|function| named_function(registry, function));
+    for function in FUNCTIONS {
+        registry.family = family(None, function.class);
+        named_function(registry, function);
+    }
     power(registry);
     geometry(registry);
     traps(registry);
+}
+
+fn family(operator: Option<&str>, class: Class) -> &'static str {
+    match class {
+        _ if operator.is_some() => "operators",
+        Class::Int | Class::Bits => "integers and bits",
+        Class::Number | Class::Float | Class::Any => "elementwise functions",
+    }
 }
 
 /// Registers `a op b`, and `a op= b` as a rebinding of `a`.
@@ -101,6 +117,12 @@ fn operand<'a>(node: Option<&'a Node>, value: &Dynamic) -> Option<Operand<'a>> {
 }
 
 fn unary_operators(registry: &mut Registry<'_>) {
+    registry.doc(
+        "!",
+        "!m",
+        "Logical not of masks and bools, bitwise complement of integer arrays.\n\n\
+         >> !(FloatC([1, 2]) > 1)\n[1, 0]",
+    );
     for (symbol, op) in [("-", Op::Neg), ("!", Op::Not)] {
         registry.on_array(symbol, 1, move |context, call, x, _| {
             context.at(call);
@@ -181,7 +203,13 @@ fn power(registry: &mut Registry<'_>) {
         "pow",
         "(a, n)",
         "Integer power `a ** n` by repeated squaring; n is a script integer. Negative powers of \
-         floats are reciprocals.",
+         floats are reciprocals.\n\n\
+         >> pow(FloatC([2, 3]), 2)\n[4, 9]",
+    );
+    registry.doc(
+        "**",
+        "a ** n",
+        "Integer power, as pow(a, n); of script numbers too.\n\n>> FloatC([2, 3]) ** 2\n[4, 9]",
     );
     for name in ["**", "pow"] {
         registry.on_array(name, 2, |context, call, base, rest| {
@@ -248,7 +276,9 @@ fn integer_power(context: &Context, base: &ArrayRef, exponent: i64) -> Result<Ar
 
 /// Functions over the components of vectors; of a plain array they reduce its lanes.
 fn geometry(registry: &mut Registry<'_>) {
-    registry.doc("dot", "(a, b)", "Sum of products, without fma: over components of vectors, lane by lane; over the lanes of plain arrays.");
+    registry.family = "vectors";
+    registry.doc("dot", "(a, b)", "Sum of products, without fma: over components of vectors, lane by lane; over the lanes of plain arrays.\n\n\
+         >> dot(FloatC([1, 2]), FloatC([3, 4]))\n[11]");
     registry.on_array("dot", 2, |context, call, a, rest| {
         context.at(call);
         let Arg::Value(b) = Arg::new("dot", rest[0])? else {
@@ -259,9 +289,14 @@ fn geometry(registry: &mut Registry<'_>) {
     for (name, doc) in [
         (
             "squared_norm",
-            "Squared Euclidean length of a vector, lane by lane; of all lanes of a plain array.",
+            "Squared Euclidean length of a vector, lane by lane; of all lanes of a plain array.\n\n\
+         >> squared_norm(Vector2fC([3, 1], [4, 0]))\n[25, 1]",
         ),
-        ("norm", "Euclidean length of a vector, lane by lane; of all lanes of a plain array."),
+        (
+            "norm",
+            "Euclidean length of a vector, lane by lane; of all lanes of a plain array.\n\n\
+         >> norm(Vector2fC([3, 1], [4, 0]))\n[5, 1]",
+        ),
     ] {
         registry.doc(name, "(v)", doc);
         registry.on_array(name, 1, move |context, call, v, _| {
@@ -274,7 +309,12 @@ fn geometry(registry: &mut Registry<'_>) {
             value::map(name, &args, &|operands| context.session.apply(Op::Sqrt, operands))
         });
     }
-    registry.doc("normalize", "(v)", "The vector divided by its length, lane by lane.");
+    registry.doc(
+        "normalize",
+        "(v)",
+        "The vector divided by its length, lane by lane.\n\n\
+         >> normalize(Vector2fC([3], [4]))\n[[0.6, 0.8]]",
+    );
     registry.on_array("normalize", 1, |context, call, v, _| {
         context.at(call);
         let components = leaves_of_vector("normalize", v)?;
@@ -284,7 +324,8 @@ fn geometry(registry: &mut Registry<'_>) {
     registry.doc(
         "cross",
         "(a, b)",
-        "Cross product of two vectors of three components, lane by lane.",
+        "Cross product of two vectors of three components, lane by lane.\n\n\
+         >> cross(Vector3fC(1, 0, 0), Vector3fC(0, 1, 0))\n[[0, 0, 1]]",
     );
     registry.on_array("cross", 2, |context, call, a, rest| {
         context.at(call);

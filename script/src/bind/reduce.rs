@@ -13,19 +13,23 @@ pub(super) fn register(registry: &mut Registry<'_>) {
     for (op, doc) in [
         (
             ReduceOp::Sum,
-            "Sum of all lanes (an array of size 1, lazy), or of a vector's components.",
+            "Sum of all lanes (an array of size 1, lazy), or of a vector's components.\n\n\
+         >> hsum(FloatC([1, 2, 3]))\n[6]",
         ),
         (
             ReduceOp::Prod,
-            "Product of all lanes (an array of size 1, lazy), or of a vector's components.",
+            "Product of all lanes (an array of size 1, lazy), or of a vector's components.\n\n\
+         >> hprod(FloatC([1, 2, 3]))\n[6]",
         ),
         (
             ReduceOp::Min,
-            "Smallest lane, NaN ignored (an array of size 1, lazy), or smallest component lane by lane.",
+            "Smallest lane, NaN ignored (an array of size 1, lazy), or smallest component lane by lane.\n\n\
+         >> hmin(FloatC([3, 1, 2]))\n[1]",
         ),
         (
             ReduceOp::Max,
-            "Largest lane, NaN ignored (an array of size 1, lazy), or largest component lane by lane.",
+            "Largest lane, NaN ignored (an array of size 1, lazy), or largest component lane by lane.\n\n\
+         >> hmax(FloatC([3, 1, 2]))\n[3]",
         ),
     ] {
         registry.doc(op.name(), "(x)", doc);
@@ -37,7 +41,8 @@ pub(super) fn register(registry: &mut Registry<'_>) {
     registry.doc(
         "hmean",
         "(x)",
-        "Arithmetic mean of all lanes (size 1, lazy), or of a vector's components; NaN of nothing.",
+        "Arithmetic mean of all lanes (size 1, lazy), or of a vector's components; NaN of nothing.\n\n\
+         >> hmean(FloatC([1, 2, 6]))\n[3]",
     );
     registry.on_array("hmean", 1, |context, call, x, _| {
         context.at(call);
@@ -52,19 +57,23 @@ pub(super) fn register(registry: &mut Registry<'_>) {
     for (name, doc) in [
         (
             "any",
-            "Whether any lane of a mask is true (evaluates, gives a bool); of a vector: or of its components, lane by lane.",
+            "Whether any lane of a mask is true (evaluates, gives a bool); of a vector: or of its components, lane by lane.\n\n\
+         >> any(FloatC([1, 2]) > 1)\ntrue",
         ),
         (
             "all",
-            "Whether all lanes of a mask are true (evaluates, gives a bool); of a vector: and of its components, lane by lane.",
+            "Whether all lanes of a mask are true (evaluates, gives a bool); of a vector: and of its components, lane by lane.\n\n\
+         >> all(FloatC([1, 2]) > 1)\nfalse",
         ),
         (
             "none",
-            "Whether no lane of a mask is true (evaluates, gives a bool); of a vector: lane by lane.",
+            "Whether no lane of a mask is true (evaluates, gives a bool); of a vector: lane by lane.\n\n\
+         >> none(FloatC([1, 2]) > 2)\ntrue",
         ),
         (
             "count",
-            "Number of true lanes (evaluates, gives an integer); of a vector: true components, lane by lane.",
+            "Number of true lanes (evaluates, gives an integer); of a vector: true components, lane by lane.\n\n\
+         >> count(FloatC([1, 2]) > 1)\n1",
         ),
     ] {
         registry.doc(name, "(mask)", doc);

@@ -20,11 +20,21 @@ pub(super) fn register(registry: &mut Registry<'_>) {
     settings(registry);
     labels(registry);
     memory(registry);
-    registry.doc("sleep", "(seconds)", "Waits; Ctrl-C ends it.");
+    registry.doc(
+        "sleep",
+        "(seconds)",
+        "Waits; Ctrl-C ends it.\n\n\
+         >> t = timestamp(); sleep(0.01); t.elapsed >= 0.01\ntrue",
+    );
     // Rhai's own two, which no Ctrl-C ends, are replaced type by type.
     registry.engine.register_fn("sleep", |seconds: i64| sleep(seconds as f64));
     registry.engine.register_fn("sleep", sleep);
-    registry.doc("exit", "(code)", "Ends the script with an exit code (default 0).");
+    registry.doc(
+        "exit",
+        "(code)",
+        "Ends the script with an exit code (default 0).\n\n\
+         >> if 1 > 2 { exit(3) } else { \"goes on\" }\ngoes on",
+    );
     registry.any("exit", 0, |_, _, _| -> Result<()> { Err(stop(Stop::Exit(0))) });
     registry.any("exit", 1, |_, _, args| -> Result<()> {
         let code = args[0].as_int().ok().and_then(|code| i32::try_from(code).ok());
@@ -51,8 +61,10 @@ fn evaluation(registry: &mut Registry<'_>) {
         "eval",
         "(a, b, ..)",
         "Computes the given arrays now, and only those; without arguments every array that somebody holds, \
-         and pending writes.",
+         and pending writes.\n\n\
+         >> a = FloatC([1, 2]) + 1; eval(a); kernel_history().len()\n1",
     );
+    registry.alias("cuda_eval", "eval");
     for name in ["eval", "cuda_eval"] {
         registry.any(name, 0, |context, _, _| context.eval_all());
         for arity in 1..=MOST_ARGUMENTS {
@@ -62,8 +74,10 @@ fn evaluation(registry: &mut Registry<'_>) {
     registry.doc(
         "sync",
         "()",
-        "Waits until the device has finished; reports a pending bounds error.",
+        "Waits until the device has finished; reports a pending bounds error.\n\n\
+         >> a = FloatC([1, 2]) + 1; eval(a); sync(); a\n[2, 3]",
     );
+    registry.alias("cuda_sync", "sync");
     for name in ["sync", "cuda_sync"] {
         registry.any(name, 0, |context, _, _| context.session.sync().or_fault());
     }
@@ -74,9 +88,17 @@ fn settings(registry: &mut Registry<'_>) {
         "set_log_level",
         "(level)",
         "What is logged: 0 nothing, 1 launches, 2 + compilation and cache, 3 + generated source, 4 + every \
-         recorded operation, 5 + reference counts and machine code.",
+         recorded operation, 5 + reference counts and machine code.\n\n\
+         >> set_log_level(1); log_level()\n1",
     );
-    registry.doc("log_level", "()", "The log level, 0 to 5.");
+    registry.doc(
+        "log_level",
+        "()",
+        "The log level, 0 to 5.\n\n\
+         >> log_level()\n0",
+    );
+    registry.alias("cuda_set_log_level", "set_log_level");
+    registry.alias("cuda_log_level", "log_level");
     for prefix in ["", "cuda_"] {
         registry.any(&format!("{prefix}set_log_level"), 1, |context, _, args| {
             let level = args[0].as_int().ok().and_then(|level| u8::try_from(level).ok());
@@ -94,7 +116,14 @@ fn settings(registry: &mut Registry<'_>) {
     }
     let names: Vec<String> =
         FLAGS.iter().map(|(name, value, doc)| format!("{name} ({value}): {doc}")).collect();
-    registry.doc("set_flag", "(name, value)", &format!("Sets a switch. {}", names.join("; ")));
+    registry.doc(
+        "set_flag",
+        "(name, value)",
+        &format!(
+            "Sets a switch. {}\n\n>> set_flag(\"cse\", false); flag(\"cse\")\nfalse",
+            names.join("; ")
+        ),
+    );
     registry.any("set_flag", 2, |context, _, args| {
         let name = args[0].to_string();
         let value = args[1].as_bool();
@@ -102,10 +131,20 @@ fn settings(registry: &mut Registry<'_>) {
             value.map_err(|_| fault("set_flag: expected true or false as second argument"))?;
         context.session.set_flag(&name, value).or_fault()
     });
-    registry.doc("flag", "(name)", "The value of a switch.");
+    registry.doc(
+        "flag",
+        "(name)",
+        "The value of a switch.\n\n\
+         >> flag(\"bounds_check\")\ntrue",
+    );
     registry
         .any("flag", 1, |context, _, args| context.session.flag(&args[0].to_string()).or_fault());
-    registry.doc("flags", "()", "All switches as a map.");
+    registry.doc(
+        "flags",
+        "()",
+        "All switches as a map.\n\n\
+         >> flags().fold\ntrue",
+    );
     registry.any("flags", 0, |context, _, _| {
         let mut map = rhai::Map::new();
         for (name, ..) in FLAGS {
@@ -113,7 +152,12 @@ fn settings(registry: &mut Registry<'_>) {
         }
         Ok(map)
     });
-    registry.doc("device", "()", "The device that runs the kernels.");
+    registry.doc(
+        "device",
+        "()",
+        "The device that runs the kernels.\n\n\
+         >> device().len() > 0\ntrue",
+    );
     registry.any("device", 0, |context, _, _| Ok(context.session.device_name()));
 }
 
@@ -121,7 +165,8 @@ fn labels(registry: &mut Registry<'_>) {
     registry.doc(
         "set_label",
         "(x, name)",
-        "Names an array in whos() and dumps; components get .0, .1, ..",
+        "Names an array in whos() and dumps; components get .0, .1, ..\n\n\
+         >> a = FloatC([1, 2]); set_label(a, \"speed\"); label(a)\nspeed",
     );
     registry.on_array("set_label", 2, |_, _, array, rest| {
         let label = rest[0].clone().into_string();
@@ -129,12 +174,22 @@ fn labels(registry: &mut Registry<'_>) {
         array.for_each_leaf(&label, &mut |leaf, path| leaf.set_label(path));
         Ok(())
     });
-    registry.doc("label", "(x)", "The label of an array, or \"\".");
+    registry.doc(
+        "label",
+        "(x)",
+        "The label of an array, or \"\".\n\n\
+         >> a = FloatC([1, 2]); label(a) == \"\"\ntrue",
+    );
     registry.on_array("label", 1, |_, _, array, _| {
         let label = array.leaves().first().and_then(porcini_core::Array::label);
         Ok(label.map_or_else(String::new, |label| label.to_string()))
     });
-    registry.doc("type_of", "(x)", "Name of a value's type: \"FloatC\", \"Vector3fC\".");
+    registry.doc(
+        "type_of",
+        "(x)",
+        "Name of a value's type: \"FloatC\", \"Vector3fC\".\n\n\
+         >> type_of(Vector3fC(1, 2, 3))\nVector3fC",
+    );
     registry.any("type_of", 1, |_, _, args| {
         let named = args[0].is::<ArrayRef>() || args[0].is::<super::random::RngRef>();
         Ok(if named { type_name(args[0]) } else { args[0].type_name().to_string() })
@@ -145,9 +200,17 @@ fn memory(registry: &mut Registry<'_>) {
     registry.doc(
         "malloc_trim",
         "()",
-        "Gives freed device memory back to the system and says how much.",
+        "Gives freed device memory back to the system and says how much.\n\n\
+         >> malloc_trim() >= 0\ntrue",
     );
-    registry.doc("mem_get_info", "()", "Free and total bytes of device memory as a list.");
+    registry.doc(
+        "mem_get_info",
+        "()",
+        "Free and total bytes of device memory as a list.\n\n\
+         >> mem_get_info()[0] <= mem_get_info()[1]\ntrue",
+    );
+    registry.alias("cuda_malloc_trim", "malloc_trim");
+    registry.alias("cuda_mem_get_info", "mem_get_info");
     for prefix in ["", "cuda_"] {
         registry.any(&format!("{prefix}malloc_trim"), 0, |context, _, _| {
             let (_, bytes) = context.session.malloc_trim();

@@ -209,7 +209,8 @@ fn ranges(registry: &mut Registry<'_>) {
         "range",
         "(start, stop, step)",
         "Integers from start (default 0) up to but not including stop, by step (default 1): \
-         `for i in range(3)`, `a[range(0, 10, 2)]`, `range(3).map(|i| i * i)`.",
+         `for i in range(3)`, `a[range(0, 10, 2)]`, `range(3).map(|i| i * i)`.\n\n\
+         >> range(3).map(|i| i * i)\n[0, 1, 4]",
     );
     let engine = &mut *registry.engine;
     engine.register_type_with_name::<Range>("range");

@@ -36,6 +36,43 @@ pub(crate) const STATICS: [(&str, &str); 9] = [
     ("reinterpret", "(x)"),
 ];
 
+/// Help of the static functions, which all types have.
+const STATIC_DOCS: [(&str, &str, &str); STATICS.len()] = [
+    ("zero", "(n)", "n lanes of 0 (default 1), a literal.\n\n>> FloatC::zero(3)\n[0, 0, 0]"),
+    ("zeros", "(n)", "n lanes of 0 (default 1), a literal.\n\n>> UInt32C::zeros(2)\n[0, 0]"),
+    ("ones", "(n)", "n lanes of 1 (default 1), a literal.\n\n>> FloatC::ones(3)\n[1, 1, 1]"),
+    ("empty", "(n)", "n lanes to be written later; they read 0.\n\n>> FloatC::empty(2)\n[0, 0]"),
+    (
+        "full",
+        "(value, n)",
+        "n lanes of a number, a literal.\n\n>> FloatC::full(0.5, 3)\n[0.5, 0.5, 0.5]",
+    ),
+    (
+        "opaque",
+        "(value, n)",
+        "n lanes of a number as data in memory, so that kernels do not depend on its value.\n\n\
+         >> FloatC::opaque(0.5, 2)\n[0.5, 0.5]",
+    ),
+    (
+        "arange",
+        "(start, stop, step)",
+        "start, start + step and so on up to but not including stop; arange(n) counts from 0, \
+         arange(start, stop) by 1. Recorded.\n\n>> Int32C::arange(2, 11, 3)\n[2, 5, 8]",
+    ),
+    (
+        "linspace",
+        "(first, last, n)",
+        "n numbers at equal distances, both ends exact; one is first. Recorded.\n\n\
+         >> FloatC::linspace(0, 1, 5)\n[0, 0.25, 0.5, 0.75, 1]",
+    ),
+    (
+        "reinterpret",
+        "(x)",
+        "The same bits as another type of the same width.\n\n\
+         >> UInt32C::reinterpret(FloatC([1]))\n[1065353216]",
+    ),
+];
+
 /// Every name that has static functions.
 pub(crate) fn type_names() -> Vec<String> {
     let scalars = SCALAR_TYPES.iter().map(|(name, _)| (*name).to_string());
@@ -62,7 +99,8 @@ pub(super) fn register(registry: &mut Registry<'_>) {
             &format!(
                 "Array of {} lanes from a number (one lane), a list, another array (converted) or a \
                  host array. {name}::zero(n), ones(n), full(value, n), empty(n), arange(start, stop, \
-                 step), linspace(first, last, n), opaque(value, n), reinterpret(x) make others.",
+                 step), linspace(first, last, n), opaque(value, n), reinterpret(x) make others.\n\n\
+                 >> {name}([0, 1])\n[0, 1]",
                 dtype.numpy_name()
             ),
         );
@@ -75,6 +113,9 @@ pub(super) fn register(registry: &mut Registry<'_>) {
         });
         let module = statics(&registry.context, name, None, dtype);
         registry.engine.register_static_module(name, module.into());
+    }
+    for (name, parameters, text) in STATIC_DOCS {
+        registry.doc(&format!("FloatC::{name}"), parameters, text);
     }
     for (name, n, dtype) in vector_types() {
         vector_type(registry, &name, n, dtype);
@@ -135,12 +176,15 @@ pub(super) fn from_list(
 }
 
 fn vector_type(registry: &mut Registry<'_>, name: &str, n: usize, dtype: Option<DType>) {
+    let ones = vec!["1"; n].join(", ");
+    let ones = if dtype == Some(DType::Mask) { ones.replace('1', "true") } else { ones };
     registry.doc(
         name,
         "(x, y, ..)",
         &format!(
             "Vector of {n} arrays: from {n} components, a list of {n}, one value for all, another \
-             vector, a function of the component number, or a host array of {n} columns."
+             vector, a function of the component number, or a host array of {n} columns.\n\n\
+             >> {name}({ones}).x\n[1]",
         ),
     );
     let owned: Rc<str> = name.into();

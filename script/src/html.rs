@@ -1,0 +1,154 @@
+//! Values as HTML for notebooks: an array as a small table of what it is, with a grid of its lanes to unfold;
+//! lists of maps as tables; everything else as its text.
+
+use std::fmt::Write as _;
+
+use porcini_core::Array;
+use porcini_core::alloc::Bytes;
+use rhai::Dynamic;
+
+use crate::display::{self, Columns, PrintOptions, number};
+use crate::fault::Result;
+use crate::table::Table;
+use crate::value::{ArrayRef, COMPONENT_NAMES};
+
+/// Most lanes, or rows of a list, that are shown.
+const MOST_LANES: u64 = 1000;
+/// Lanes of a plain array in one row of the grid.
+const GRID: usize = 10;
+
+/// A script value as HTML. Arrays are evaluated; at most [`MOST_LANES`] lanes are read back.
+pub(crate) fn html(value: &Dynamic, options: PrintOptions) -> Result<String> {
+    let options = PrintOptions { edge: MOST_LANES / 2, threshold: MOST_LANES, ..options };
+    if let Some(array) = value.read_lock::<ArrayRef>() {
+        return array_html(&array, options);
+    }
+    if let Some(list) = value.read_lock::<rhai::Array>()
+        && let Some(table) = Table::of(&list, options)?
+    {
+        return Ok(table_html(&table.columns, &table.rows, table.skipped));
+    }
+    Ok(format!("<pre>{}</pre>", escaped(&display::text(value, options)?)))
+}
+
+fn array_html(array: &ArrayRef, options: PrintOptions) -> Result<String> {
+    let leaves = array.leaves();
+    let lanes = array.lanes();
+    // Before the grid below evaluates it.
+    let state = state(&leaves);
+    let bytes: u64 = leaves
+        .iter()
+        .filter(|leaf| leaf.literal().is_none())
+        .map(|leaf| leaf.size().saturating_mul(leaf.dtype().bytes() as u64))
+        .sum();
+    let device = leaves.first().map_or_else(String::new, |leaf| leaf.session().device_name());
+    let size = lanes.map_or_else(|| "ragged".into(), |lanes| lanes.to_string());
+    let mut html = String::from("<table>");
+    for (name, text) in [
+        ("type", array.type_name()),
+        ("size", size),
+        ("device", device),
+        ("memory", Bytes(bytes).to_string()),
+        ("state", state.into()),
+    ] {
+        let _ = write!(html, "<tr><th>{name}</th><td>{}</td></tr>", escaped(&text));
+    }
+    html.push_str("</table>");
+    if let Some(lanes) = lanes {
+        let grid = grid(array, lanes, options)?;
+        let _ = write!(html, "<details open><summary>lanes</summary>{grid}</details>");
+    }
+    Ok(html)
+}
+
+fn state(leaves: &[Array]) -> &'static str {
+    if leaves.iter().all(|leaf| leaf.literal().is_some()) {
+        "literal"
+    } else if leaves.iter().all(|leaf| leaf.is_evaluated() || leaf.literal().is_some()) {
+        "evaluated"
+    } else {
+        "recorded"
+    }
+}
+
+/// The lanes: of a vector a row each, of a plain array [`GRID`] in a row.
+fn grid(array: &ArrayRef, lanes: u64, options: PrintOptions) -> Result<String> {
+    let shown = Columns::new(array, lanes, options)?;
+    // The lane number of each row that was read.
+    let (n_skipped, at) = shown.skipped.unwrap_or((0, usize::MAX));
+    let lane = |row: usize| row as u64 + if row < at { 0 } else { n_skipped };
+    let cell = |column: usize, row: usize| number(shown.columns[column][row], options.digits);
+    let n = shown.columns.len();
+    if array.components().is_some() {
+        let name = |i: usize| match COMPONENT_NAMES.get(i) {
+            Some(name) if n <= COMPONENT_NAMES.len() => (*name).to_string(),
+            _ => i.to_string(),
+        };
+        let columns: Vec<String> = std::iter::once("lane".into()).chain((0..n).map(name)).collect();
+        let row = |row: usize| {
+            let cells = (0..n).map(|column| cell(column, row));
+            std::iter::once(lane(row).to_string()).chain(cells).collect()
+        };
+        let rows: Vec<Vec<String>> = (0..shown.n_rows).map(row).collect();
+        let skipped = shown.skipped.and_then(|(n, at)| Some((usize::try_from(n).ok()?, at)));
+        return Ok(table_html(&columns, &rows, skipped));
+    }
+    let columns: Vec<String> =
+        std::iter::once("lane".into()).chain((0..GRID).map(|i| format!("+{i}"))).collect();
+    let mut rows: Vec<Vec<String>> = Vec::new();
+    let mut skipped = None;
+    for row in 0..shown.n_rows {
+        let starts_part = row == at;
+        if starts_part {
+            skipped = usize::try_from(n_skipped).ok().map(|n| (n, rows.len()));
+        }
+        let is_full = rows.last().is_none_or(|cells| cells.len() > GRID);
+        if is_full || starts_part {
+            rows.push(vec![lane(row).to_string()]);
+        }
+        if let Some(cells) = rows.last_mut() {
+            cells.push(cell(0, row));
+        }
+    }
+    Ok(table_html(&columns, &rows, skipped))
+}
+
+/// The first column of a grid holds names, like the header.
+fn table_html(columns: &[String], rows: &[Vec<String>], skipped: Option<(usize, usize)>) -> String {
+    let mut html = String::from("<table><tr>");
+    for column in columns {
+        let _ = write!(html, "<th>{}</th>", escaped(column));
+    }
+    html.push_str("</tr>");
+    for (i, row) in rows.iter().enumerate() {
+        if let Some((n, at)) = skipped
+            && i == at
+        {
+            let _ =
+                write!(html, "<tr><td colspan=\"{}\">.. {n} skipped ..</td></tr>", columns.len());
+        }
+        html.push_str("<tr>");
+        for cell in row {
+            let _ = write!(html, "<td>{}</td>", escaped(cell));
+        }
+        html.push_str("</tr>");
+    }
+    html.push_str("</table>");
+    html
+}
+
+/// Text that HTML shows as it is.
+fn escaped(text: &str) -> String {
+    let mut html = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '&' => html.push_str("&amp;"),
+            '<' => html.push_str("&lt;"),
+            '>' => html.push_str("&gt;"),
+            '"' => html.push_str("&quot;"),
+            '\'' => html.push_str("&#39;"),
+            c => html.push(c),
+        }
+    }
+    html
+}

@@ -1,0 +1,63 @@
+//! Tables: what `whos` draws, and lists of maps with the same keys, such as `kernel_history()` gives.
+
+use comfy_table::{LineStyle, TableStyle};
+use rhai::Dynamic;
+
+use crate::display::{self, PrintOptions};
+use crate::fault::Result;
+
+/// Texts in rows and columns.
+pub(crate) struct Table {
+    pub(crate) columns: Vec<String>,
+    pub(crate) rows: Vec<Vec<String>>,
+    /// Number of rows left out, and before which row.
+    pub(crate) skipped: Option<(usize, usize)>,
+}
+
+impl Table {
+    /// A list of maps that have the same keys; `None` for other lists. Of a long list the rows at both ends.
+    pub(crate) fn of(list: &[Dynamic], options: PrintOptions) -> Result<Option<Self>> {
+        let Some(first) = list.first().and_then(|item| item.read_lock::<rhai::Map>()) else {
+            return Ok(None);
+        };
+        let columns: Vec<String> = first.keys().map(ToString::to_string).collect();
+        let fits = |item: &Dynamic| {
+            item.read_lock::<rhai::Map>().is_some_and(|map| map.keys().eq(first.keys()))
+        };
+        if columns.is_empty() || !list.iter().all(fits) {
+            return Ok(None);
+        }
+        let edge = usize::try_from(options.edge).unwrap_or(usize::MAX);
+        let long = list.len() as u64 > options.threshold && list.len() / 2 > edge;
+        let (head, tail) = if long { (edge, list.len() - edge) } else { (list.len(), list.len()) };
+        let mut rows = Vec::new();
+        for item in list[..head].iter().chain(&list[tail..]) {
+            let Some(map) = item.read_lock::<rhai::Map>() else { continue };
+            let cells = map.values().map(|cell| display::text(cell, options));
+            rows.push(cells.collect::<Result<Vec<_>>>()?);
+        }
+        Ok(Some(Self { columns, rows, skipped: long.then_some((tail - head, head)) }))
+    }
+
+    /// The table as Enoki draws that of `whos`.
+    pub(crate) fn text(&self) -> String {
+        let ruler = LineStyle::none().fill('=').junction('=');
+        let mut table = comfy_table::Table::new();
+        table.load_style(TableStyle::new().header_separator(ruler).bottom_border(ruler));
+        table.set_header(&self.columns);
+        for (i, row) in self.rows.iter().enumerate() {
+            if let Some((n, at)) = self.skipped
+                && i == at
+            {
+                table.add_row([format!(".. {n} skipped ..")]);
+            }
+            table.add_row(row);
+        }
+        for column in table.column_iter_mut() {
+            column.set_padding((0, 2));
+        }
+        let lines: Vec<String> =
+            table.lines().map(|line| format!("  {line}").trim_end().to_string()).collect();
+        lines.join("\n").trim_end().into()
+    }
+}
