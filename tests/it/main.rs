@@ -15,4 +15,5 @@ mod pcg32;
 mod pipeline;
 mod programs;
 mod ptx;
+mod samples;
 mod tidy;

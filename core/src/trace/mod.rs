@@ -12,6 +12,7 @@ pub mod identities;
 mod math;
 pub mod memory;
 pub mod reduce;
+mod special;
 
 use crate::dtype::{DType, Scalar};
 use crate::error::{Error, Result};

@@ -1,7 +1,7 @@
 //! The functions of `trace/functions.rs` in plain Rust.
 //!
-//! Only exp, log, sin, cos and tanh have no such form: their recipe is recorded into a table of its own
-//! and computed operation by operation (the accuracy sweep checks what they mean).
+//! Those that round have no such form: their recipe is recorded into a table of its own and computed
+//! operation by operation (the accuracy sweep checks what they mean).
 
 use std::sync::Arc;
 
@@ -27,6 +27,29 @@ pub fn function_type(function: &Function, types: &[DType]) -> (DType, DType) {
     (dtype, if mask { DType::Mask } else { dtype })
 }
 
+/// The special functions, which are computed by their recipe.
+const SPECIAL: &[&str] = &[
+    "erf",
+    "erfc",
+    "erfinv",
+    "erfcinv",
+    "norm_cdf",
+    "norm_ppf",
+    "lgamma",
+    "tgamma",
+    "i0e",
+    "i1e",
+    "dawson",
+    "comp_ellint_1",
+    "comp_ellint_2",
+    "comp_ellint_3",
+    "ellint_1",
+    "ellint_2",
+    "ellint_3",
+    "linear_to_srgb",
+    "srgb_to_linear",
+];
+
 /// A function of one type, ready to be applied to bit patterns.
 pub(super) enum Meaning {
     Direct { name: &'static str, dtype: DType },
@@ -37,6 +60,7 @@ impl Meaning {
     pub(super) fn of(function: &Function, dtype: DType) -> Self {
         match function.name {
             "exp" | "log" | "sin" | "cos" | "tanh" => Self::Recipe(Recipe::record(function, dtype)),
+            name if SPECIAL.contains(&name) => Self::Recipe(Recipe::record(function, dtype)),
             name => Self::Direct { name, dtype },
         }
     }
@@ -44,7 +68,7 @@ impl Meaning {
     #[expect(clippy::cast_possible_truncation, reason = "narrow types are in the low bits")]
     pub(super) fn apply(&self, args: [u64; 3]) -> u64 {
         match self {
-            Self::Recipe(recipe) => recipe.apply(args[0]),
+            Self::Recipe(recipe) => recipe.apply(args),
             Self::Direct { name, dtype } => match dtype {
                 DType::F32 => {
                     let args = args.map(|bits| f32::from_bits(visible(*dtype, bits) as u32));
@@ -159,13 +183,13 @@ integer_functions!(uint32, u32, u32, u32::MAX);
 integer_functions!(int64, i64, u64, -1);
 integer_functions!(uint64, u64, u64, u64::MAX);
 
-/// A recorded function of one argument as a list of operations.
+/// A recorded function as a list of operations.
 pub(super) struct Recipe {
     steps: Vec<RecipeStep>,
 }
 
 enum RecipeStep {
-    Argument,
+    Argument(usize),
     Number(u64),
     Op { op: Op, dtype: DType, operand: DType, args: [usize; 3] },
 }
@@ -173,13 +197,19 @@ enum RecipeStep {
 impl Recipe {
     fn record(function: &Function, dtype: DType) -> Self {
         let mut table = Table::new(LogQueue::new(Log::new(0, Arc::new(|_| {}))));
-        let argument = table.insert(Variable::new(Kind::Data, dtype, 1, [None; 4]));
+        let arguments: Vec<VarId> = (0..function.arity)
+            .map(|_| table.insert(Variable::new(Kind::Data, dtype, 1, [None; 4])))
+            .collect();
         let settings = Settings { fold: false, bounds_check: true, line: 0 };
         let mut recorder = Recorder::new(&mut table, settings);
-        let result = recorder.function(function, &[argument]).expect("a function of its own type");
+        let result = recorder.function(function, &arguments).expect("a function of its own type");
         let (result, _) = recorder.finish(result);
         let mut recipe = Self { steps: Vec::new() };
         let mut numbers = std::collections::HashMap::new();
+        for (i, &argument) in arguments.iter().enumerate() {
+            recipe.steps.push(RecipeStep::Argument(i));
+            numbers.insert(argument, i);
+        }
         recipe.add(&table, result, &mut numbers);
         recipe
     }
@@ -202,7 +232,6 @@ impl Recipe {
             operand = table.get(id).dtype;
         }
         self.steps.push(match (variable.kind, variable.kind.number()) {
-            (Kind::Data, _) => RecipeStep::Argument,
             (_, Some(bits)) => RecipeStep::Number(bits),
             (Kind::Op(op), _) => RecipeStep::Op { op, dtype: variable.dtype, operand, args },
             (kind, _) => panic!("a function records {kind:?}"),
@@ -211,17 +240,17 @@ impl Recipe {
         self.steps.len() - 1
     }
 
-    fn apply(&self, argument: u64) -> u64 {
+    fn apply(&self, arguments: [u64; 3]) -> u64 {
         let mut values = Vec::with_capacity(self.steps.len());
         for step in &self.steps {
             values.push(match step {
-                RecipeStep::Argument => argument,
+                RecipeStep::Argument(i) => arguments[*i],
                 RecipeStep::Number(bits) => *bits,
                 RecipeStep::Op { op, dtype, operand, args } => {
                     apply_bits(*op, *dtype, *operand, args.map(|arg| values[arg]))
                 }
             });
         }
-        values.last().copied().unwrap_or(argument)
+        values.last().copied().unwrap_or_default()
     }
 }

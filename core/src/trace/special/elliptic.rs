@@ -1,0 +1,203 @@
+//! Elliptic integrals in Legendre's form, with Enoki's arguments: amplitude φ, modulus k, and ν with
+//! the sign that makes the third kind `∫ dθ / ((1 + ν sin² θ) √(1 − k² sin² θ))`.
+
+use super::super::expr::Expr;
+use super::super::math;
+use super::carlson::{rc, rf, with_rd, with_rj};
+use super::{Fit, negate_if};
+
+/// K as `p(m) − q(m) log m` in m = 1 − k²: p, then q.
+const COMPLETE_1: [Fit; 2] = [
+    Fit {
+        single: &[0x3fb1_7218, 0x3dc6_1b6d, 0x3d17_5b46, 0x3d19_b57f, 0x3c59_c28d],
+        double: &[
+            0x3ff6_2e42_fefa_39ef,
+            0x3fb8_b90b_fbeb_5a04,
+            0x3f9f_a05b_2c89_9edc,
+            0x3f8e_97ee_0458_1d74,
+            0x3f82_0458_4d64_101e,
+            0x3f79_a6df_e6d9_e2ef,
+            0x3f7d_2f10_dd68_7232,
+            0x3f84_7833_a783_0c78,
+            0x3f7f_90fd_713a_a372,
+            0x3f61_2e88_23d9_d092,
+            0x3f1f_c0a7_cbae_14ec,
+        ],
+    },
+    Fit {
+        single: &[0x3f00_0000, 0x3dff_f173, 0x3d8b_f406, 0x3d02_3dc4, 0x3b82_3939],
+        double: &[
+            0x3fe0_0000_0000_0000,
+            0x3fbf_ffff_ffff_ba87,
+            0x3fb1_ffff_fde8_bf69,
+            0x3fa8_fffb_af59_97c5,
+            0x3fa3_22e0_7974_43ba,
+            0x3f9e_cf6e_45d6_a560,
+            0x3f98_4915_a180_f125,
+            0x3f8e_d386_eff3_fded,
+            0x3f76_e4ea_6f81_227b,
+            0x3f4b_2029_2344_229d,
+            0x3efa_d8c1_f3dd_6e0a,
+        ],
+    },
+];
+
+/// E as `p(m) − m q(m) log m`; the form of both is Hastings' (Approximations for Digital Computers,
+/// 1955).
+const COMPLETE_2: [Fit; 2] = [
+    Fit {
+        single: &[0x3f80_0000, 0x3ee2_e4fc, 0x3d6b_c2e4, 0x3d01_876f, 0x3cfb_4eeb, 0x3bff_0d76],
+        double: &[
+            0x3ff0_0000_0000_0000,
+            0x3fdc_5c85_fdf4_ba01,
+            0x3fad_1592_093f_aad7,
+            0x3f96_5b12_9adb_3fd9,
+            0x3f87_b136_2cc1_2550,
+            0x3f7f_0c32_2631_afed,
+            0x3f7f_cad9_a205_c53f,
+            0x3f85_f9ff_9dbe_2670,
+            0x3f81_d1d3_409f_c0c4,
+            0x3f64_9c8e_bca2_5b4a,
+            0x3f24_329a_99b0_bfbd,
+        ],
+    },
+    Fit {
+        single: &[0x3e7f_ffc5, 0x3dbf_9f34, 0x3d5e_81f9, 0x3cb4_5092, 0x3b0e_3ab5],
+        double: &[
+            0x3fcf_ffff_ffff_f10d,
+            0x3fb7_ffff_fed6_860b,
+            0x3fad_fffd_2afc_3f51,
+            0x3fa5_df29_129c_c3ef,
+            0x3fa1_24f7_b8bf_acd3,
+            0x3f9a_d0be_5919_375a,
+            0x3f91_4ffa_32dc_f165,
+            0x3f7a_b5a0_3842_0c30,
+            0x3f50_97f1_77d2_9bb9,
+            0x3f01_418c_48e6_203d,
+        ],
+    },
+];
+
+/// `1 − k²`; negative or NaN outside |k| ≤ 1.
+fn complement(k: Expr<'_>) -> Expr<'_> {
+    let one = k.constant(1);
+    (one - k) * (one + k)
+}
+
+/// `K(k)`: ∞ at ±1, NaN beyond.
+pub(in super::super) fn comp_ellint_1(k: Expr<'_>) -> Expr<'_> {
+    let m = complement(k);
+    let [p, q] = COMPLETE_1.map(|fit| fit.at(m));
+    (-math::log(m)).fma(q, p)
+}
+
+/// `E(k)`: 1 at ±1, NaN beyond.
+pub(in super::super) fn comp_ellint_2(k: Expr<'_>) -> Expr<'_> {
+    let m = complement(k);
+    let [p, q] = COMPLETE_2.map(|fit| fit.at(m));
+    let y = (-math::log(m) * m).fma(q, p);
+    m.equals(m.constant(0)).select(m.constant(1), y)
+}
+
+/// `Π(ν, k)`: ∞ at k = ±1 and at ν = −1, NaN beyond.
+pub(in super::super) fn comp_ellint_3<'r>(k: Expr<'r>, nu: Expr<'r>) -> Expr<'r> {
+    Amplitude::quarter(k).third(nu)
+}
+
+/// An amplitude as half turns and a rest in [−π/2, π/2], and a modulus.
+struct Amplitude<'r> {
+    k: Expr<'r>,
+    /// Half turns of the amplitude.
+    turns: Expr<'r>,
+    /// Sine and cosine (not negative) of the rest.
+    sine: Expr<'r>,
+    cosine: Expr<'r>,
+    /// 1 − k², and 1 − k² sin² of the rest.
+    complement: Expr<'r>,
+    delta: Expr<'r>,
+}
+
+impl<'r> Amplitude<'r> {
+    fn new(phi: Expr<'r>, k: Expr<'r>) -> Self {
+        let (sine, cosine) = (math::sin(phi), math::cos(phi));
+        // The sign of the cosine says whether the half turns are odd: rounding cannot miss them.
+        let odd = cosine.lt(phi.constant(0));
+        let full = phi * phi.constant(0.5 / std::f64::consts::PI);
+        let two = phi.constant(2);
+        let even = full.round() * two;
+        let turns = odd.select(full.floor().fma(two, phi.constant(1)), even);
+        Self::of(k, turns, negate_if(odd, sine), cosine.abs())
+    }
+
+    /// The amplitude π/2.
+    fn quarter(k: Expr<'r>) -> Self {
+        Self::of(k, k.constant(0), k.constant(1), k.constant(0))
+    }
+
+    fn of(k: Expr<'r>, turns: Expr<'r>, sine: Expr<'r>, cosine: Expr<'r>) -> Self {
+        let complement = complement(k);
+        let delta = (cosine * cosine) + complement * (sine * sine);
+        Self { k, turns, sine, cosine, complement, delta }
+    }
+
+    /// The integral over the rest, and twice the complete one for each half turn.
+    fn whole(&self, rest: Expr<'r>, complete: Expr<'r>) -> Expr<'r> {
+        let zero = rest.constant(0);
+        let turned = (self.turns + self.turns).fma(complete, rest);
+        self.turns.equals(zero).select(rest, turned)
+    }
+
+    /// The integral of the third kind over the rest.
+    ///
+    /// With ν > 0 by DLMF 19.7.9, which has the rest of a ν ≤ 0 and only positive terms.
+    fn third(&self, nu: Expr<'r>) -> Expr<'r> {
+        let (zero, one) = (nu.constant(0), nu.constant(1));
+        let (square, positive) = (self.k * self.k, nu.gt(zero));
+        let (denominator, next) = (square + nu, one + nu);
+        // −ν of the integral to compute, and one less it.
+        let n = positive.select(denominator / next, -nu);
+        let rest = positive.select(self.complement / next, next);
+        let (sine, cosine) = (self.sine * self.sine, self.cosine * self.cosine);
+        let p = cosine + rest * sine;
+        let pair = with_rj(cosine, self.delta, one, p);
+        let first = self.sine * pair.first;
+        let third = (self.sine * sine * n).fma(pair.other / nu.constant(3), first);
+        // √c arctan(√c t) / (k² + ν) with c = ν n and t = sin cos / √(1 − k² sin²).
+        let t = self.sine * self.cosine / self.delta.sqrt();
+        let arc = nu / next * t * rc((nu * n * t).fma(t, one), 9);
+        let mixed = (square / denominator).fma(first, (nu * rest / denominator).fma(third, arc));
+        let y = positive.select(mixed, third);
+        // Infinite where 1 − k² sin² or p is 0, unless the other is negative.
+        let y = self.delta.equals(zero).select(self.sine / self.delta + p.sqrt(), y);
+        p.equals(zero).select(self.sine / p + self.delta.sqrt(), y)
+    }
+}
+
+/// `F(φ, k)` for every φ; NaN where k² sin² exceeds 1.
+pub(in super::super) fn ellint_1<'r>(phi: Expr<'r>, k: Expr<'r>) -> Expr<'r> {
+    let at = Amplitude::new(phi, k);
+    let rest = at.sine * rf(at.cosine * at.cosine, at.delta, k.constant(1));
+    at.whole(rest, comp_ellint_1(k))
+}
+
+/// `E(φ, k)` for every φ; NaN where k² sin² exceeds 1.
+///
+/// For |k| ≤ 1 by DLMF 19.25.10, a sum of positive terms; by 19.25.9 well beyond.
+pub(in super::super) fn ellint_2<'r>(phi: Expr<'r>, k: Expr<'r>) -> Expr<'r> {
+    let at = Amplitude::new(phi, k);
+    let one = k.constant(1);
+    let (square, beyond) = (k * k, at.complement.lt(k.constant(-0.25)));
+    let apart = beyond.select(one, at.delta);
+    let other = beyond.select(at.delta, one);
+    let pair = with_rd(at.cosine * at.cosine, apart, other);
+    let factor = square * (at.sine * at.sine) / k.constant(3);
+    let integrals = negate_if(beyond, factor).fma(pair.other, pair.first);
+    let sum = at.complement * integrals + square * at.cosine / at.delta.sqrt();
+    at.whole(at.sine * beyond.select(integrals, sum), comp_ellint_2(k))
+}
+
+/// `Π(φ, k, ν)` for every φ; ∞ at a pole, NaN beyond it.
+pub(in super::super) fn ellint_3<'r>(phi: Expr<'r>, k: Expr<'r>, nu: Expr<'r>) -> Expr<'r> {
+    let at = Amplitude::new(phi, k);
+    at.whole(at.third(nu), comp_ellint_3(k, nu))
+}

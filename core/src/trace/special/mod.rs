@@ -1,0 +1,60 @@
+//! Special functions in our own IR, as the elementary ones in `math`: straight-line, without tables.
+//!
+//! The polynomials are fits of least relative error by `tests/accuracy/fit.py`; the names of its fits
+//! are those of the constants here. Measured errors stand in `docs/accuracy.md`.
+
+mod bessel;
+mod carlson;
+mod colour;
+mod dawson;
+mod elliptic;
+mod error;
+mod gamma;
+mod inverse_error;
+
+pub(super) use bessel::{i0e, i1e};
+pub(super) use colour::{linear_to_srgb, srgb_to_linear};
+pub(super) use dawson::dawson;
+pub(super) use elliptic::{
+    comp_ellint_1, comp_ellint_2, comp_ellint_3, ellint_1, ellint_2, ellint_3,
+};
+pub(super) use error::{erf, erfc, norm_cdf};
+pub(super) use gamma::{lgamma, tgamma};
+pub(super) use inverse_error::{erfcinv, erfinv, norm_ppf};
+
+use super::expr::Expr;
+use crate::dtype::DType;
+
+fn is_single(x: Expr<'_>) -> bool {
+    x.dtype() == DType::F32
+}
+
+/// A polynomial fitted for each type: bit patterns, the constant term first.
+struct Fit {
+    single: &'static [u64],
+    double: &'static [u64],
+}
+
+impl Fit {
+    /// The value at `x`.
+    fn at<'r>(&self, x: Expr<'r>) -> Expr<'r> {
+        horner(x, if is_single(x) { self.single } else { self.double }, Expr::bits)
+    }
+}
+
+/// `c[0] + x c[1] + x² c[2] + …`, innermost first.
+fn horner<'r, T: Copy>(
+    x: Expr<'r>,
+    coefficients: &[T],
+    constant: impl Fn(Expr<'r>, T) -> Expr<'r>,
+) -> Expr<'r> {
+    let (&highest, others) =
+        coefficients.split_last().expect("internal error: a polynomial without coefficients");
+    let highest = constant(x, highest);
+    others.iter().rev().fold(highest, |sum, &c| sum.fma(x, constant(x, c)))
+}
+
+/// The value with its sign flipped where `condition` holds.
+fn negate_if<'r>(condition: Expr<'r>, x: Expr<'r>) -> Expr<'r> {
+    condition.select(-x, x)
+}

@@ -1,0 +1,241 @@
+#!/usr/bin/env python3
+"""Fits the polynomials of `core/src/trace/special/` and prints them as Rust constants.
+
+Each is the polynomial of least relative error, found by Remez' exchange in 300-bit arithmetic, its coefficients
+then rounded to the type. `fit.py` prints all, `fit.py ERF GAMMA` those whose name contains one of the words.
+The comment behind a name is the error before rounding, as a power of two.
+"""
+
+import struct
+import sys
+
+from mpmath import mp, mpf
+
+mp.prec = 300
+
+
+def remez(function, low, high, basis, steps=7):
+    """Coefficients c such that |sum of c[k] basis[k] / function - 1| is least on [low, high]; that error."""
+    n = len(basis) + 1
+    fine = 16 * n
+    middle, radius = (mpf(low) + mpf(high)) / 2, (mpf(high) - mpf(low)) / 2
+    grid = [middle - radius * mp.cos(mp.pi * i / fine) for i in range(fine + 1)]
+    rows = []
+    for x in grid:
+        y = function(x)
+        rows.append([b(x) / y for b in basis])
+    places = [i * fine // (n - 1) for i in range(n)]
+    for _ in range(steps):
+        system = mp.matrix(n, n)
+        for row, place in enumerate(places):
+            for k, value in enumerate(rows[place]):
+                system[row, k] = value
+            system[row, n - 1] = (-1) ** row
+        solution = list(mp.lu_solve(system, mp.ones(n, 1)))[:-1]
+        errors = [mp.fdot(solution, row) - 1 for row in rows]
+        places = extrema(errors, n)
+    return solution, max(abs(error) for error in errors)
+
+
+def extrema(errors, n):
+    """Places of n alternating extrema: the largest of each run of one sign, without the lesser end."""
+    runs = []
+    for i, error in enumerate(errors):
+        if runs and (errors[runs[-1]] > 0) == (error > 0):
+            if abs(error) > abs(errors[runs[-1]]):
+                runs[-1] = i
+        else:
+            runs.append(i)
+    while len(runs) > n:
+        runs.pop(0 if abs(errors[runs[0]]) < abs(errors[runs[-1]]) else -1)
+    if len(runs) < n:
+        raise ArithmeticError(f"{len(runs)} extrema, not {n}: lower the degree")
+    return runs
+
+
+def powers(degree):
+    return [lambda x, k=k: x**k for k in range(degree + 1)]
+
+
+def with_logarithm(degree, first):
+    """x^k, then -x^k log x from k = first on, for k up to the degree."""
+    plain = powers(degree)
+    return plain + [lambda x, k=k: -(x**k) * mp.log(x) for k in range(first, degree + 1)]
+
+
+# ---- the functions that are approximated ----
+
+
+def erf_near(u):
+    """erf x / x of u = x²."""
+    x = mp.sqrt(u)
+    return mp.erf(x) / x if x else 2 / mp.sqrt(mp.pi)
+
+
+def erfcx(x):
+    """exp x² erfc x."""
+    return mp.exp(x * x) * mp.erfc(x)
+
+
+def erfc_far(t):
+    """(3 + x) exp x² erfc x of t = (x - 3) / (x + 3)."""
+    x = 3 * (1 + t) / (1 - t)
+    return (3 + x) * erfcx(x)
+
+
+def erfinv(w):
+    """erfinv x / x of w = -log(1 - x²)."""
+    if not w:
+        return mp.sqrt(mp.pi) / 2
+    x = mp.sqrt(-mp.expm1(-w))
+    rest = mp.exp(-w) / (1 + x)
+    y = mp.sqrt(w) * (1 - mp.log(4 + w) / (4 + 2 * w))
+    for _ in range(60):
+        c = erfcx(y)
+        step = (mp.log(c) - y * y - mp.log(rest)) * c * mp.sqrt(mp.pi) / 2
+        y += step
+        if abs(step) < y * mpf(2) ** -150:
+            return y / x
+    raise ArithmeticError(f"no inverse at {w}")
+
+
+def erfinv_of_square(u):
+    """erfinv x / x of u = x²."""
+    return erfinv(-mp.log1p(-u))
+
+
+def gamma_near(d):
+    """log gamma(2 + d) / d."""
+    if abs(d) < mpf(2) ** -60:
+        return 1 - mp.euler + d * (mp.zeta(2) - 1) / 2
+    return mp.loggamma(2 + d).real / d
+
+
+def stirling(u):
+    """x times what Stirling's formula lacks to log gamma x, of u = 1/x²."""
+    if u < mpf(2) ** -60:
+        return mpf(1) / 12 - u / 360
+    x = 1 / mp.sqrt(u)
+    half = mpf(1) / 2
+    return x * (mp.loggamma(x).real - ((x - half) * mp.log(x) - x + mp.log(2 * mp.pi) / 2))
+
+
+def sinc(u):
+    """sin(pi r) / (pi r) of u = r²."""
+    return mp.sincpi(mp.sqrt(u))
+
+
+def bessel_near(order):
+    """I0 x, or I1 x / x, of u = x²."""
+    return lambda u: mp.besseli(order, mp.sqrt(u)) / mp.sqrt(u) ** order if u else mpf(1) / (1 + order)
+
+
+def bessel_far(order):
+    """sqrt x exp(-x) I x of v = 1/x."""
+    m = 4 * order * order - 1
+
+    def value(v):
+        if v < mpf(2) ** -40:
+            return (1 - m * v / 8 + m * (m - 8) * v * v / 128) / mp.sqrt(2 * mp.pi)
+        return mp.besseli(order, 1 / v) * mp.exp(-1 / v) / mp.sqrt(v)
+
+    return value
+
+
+def dawson(x):
+    return x * mp.exp(-x * x) * mp.hyp1f1(0.5, 1.5, x * x)
+
+
+def dawson_near(d):
+    """dawson x / x of d = x² - 9/2."""
+    x = mp.sqrt(d + mpf(9) / 2)
+    return dawson(x) / x if x else mpf(1)
+
+
+def dawson_middle(centre):
+    return lambda d: dawson(centre + d)
+
+
+def dawson_far(v):
+    """2 x dawson x of v = 1/x²."""
+    return 1 + v / 2 + 3 * v * v / 4 if v < mpf(2) ** -100 else 2 / mp.sqrt(v) * dawson(1 / mp.sqrt(v))
+
+
+def elliptic(kind):
+    return lambda m: kind(1 - m)
+
+
+# ---- the fits: name, type, function, interval, basis ----
+
+W1, S2, S3, S4 = 5, mpf("4.1"), mpf("10.3"), mpf("27.5")
+
+
+def tail(low, high):
+    """erfinv x / x of d = sqrt w - centre, and its interval."""
+    centre = round((low + high) / 2)
+    return lambda d: erfinv((centre + d) ** 2), low - centre, high - centre
+
+
+def t_of(x):
+    return (mpf(x) - 3) / (mpf(x) + 3)
+
+
+LEAST = mpf(2) ** -80
+FITS = [
+    ("ERF_NEAR", 32, erf_near, 0, 1, powers(6)),
+    ("ERF_NEAR", 64, erf_near, 0, 1, powers(12)),
+    ("ERFC_FAR", 32, erfc_far, t_of("0.47"), t_of("10.5"), powers(9)),
+    ("ERFC_FAR", 64, erfc_far, t_of("0.47"), t_of("27.5"), powers(22)),
+    ("ERFINV_NEAR", 0, lambda d: erfinv(d + 2), -2, 3, powers(9)),
+    ("ERFINV_TAIL", 0, *tail(mp.sqrt(5), S2), powers(9)),
+    ("ERFINV_FAR", 0, *tail(S2, S3), powers(9)),
+    ("ERFINV_FARTHER", 0, *tail(S3, S4), powers(8)),
+    ("ERFINV_CENTRE", 64, erfinv_of_square, 0, mpf("0.395"), powers(19)),
+    ("LGAMMA_NEAR", 32, gamma_near, -0.5, 0.5, powers(9)),
+    ("LGAMMA_NEAR", 64, gamma_near, -0.5, 0.5, powers(18)),
+    ("STIRLING", 32, stirling, 0, 0.16, powers(5)),
+    ("STIRLING", 64, stirling, 0, 0.16, powers(14)),
+    ("SINC", 32, sinc, 0, 0.25, powers(4)),
+    ("SINC", 64, sinc, 0, 0.25, powers(8)),
+    ("ATANH", 64, lambda u: (mp.atanh(mp.sqrt(u)) / mp.sqrt(u) - 1) / u * 2 if u else mpf(2) / 3, 0, 0.0401, powers(8)),
+    ("I0_NEAR", 32, bessel_near(0), 0, 60.1, powers(9)),
+    ("I0_NEAR", 64, bessel_near(0), 0, 60.1, powers(15)),
+    ("I0_FAR", 32, bessel_far(0), 0, 1 / mpf("7.75"), powers(6)),
+    ("I0_FAR", 64, bessel_far(0), 0, 1 / mpf("7.75"), powers(23)),
+    ("I1_NEAR", 32, bessel_near(1), 0, 60.1, powers(9)),
+    ("I1_NEAR", 64, bessel_near(1), 0, 60.1, powers(14)),
+    ("I1_FAR", 32, bessel_far(1), 0, 1 / mpf("7.75"), powers(6)),
+    ("I1_FAR", 64, bessel_far(1), 0, 1 / mpf("7.75"), powers(23)),
+    ("DAWSON_NEAR", 32, dawson_near, -4.5, 4.5, powers(14)),
+    ("DAWSON_NEAR", 64, dawson_near, -4.5, 4.5, powers(24)),
+    ("DAWSON_MIDDLE", 32, dawson_middle(4), -1, 1, powers(11)),
+    ("DAWSON_MIDDLE", 64, dawson_middle(4), -1, 1, powers(22)),
+    ("DAWSON_FAR", 32, dawson_far, 0, mpf(1) / 25, powers(5)),
+    ("DAWSON_FAR", 64, dawson_far, 0, mpf(1) / 25, powers(18)),
+    ("COMPLETE_1", 32, elliptic(mp.ellipk), LEAST, 1, with_logarithm(4, 0)),
+    ("COMPLETE_1", 64, elliptic(mp.ellipk), LEAST, 1, with_logarithm(10, 0)),
+    ("COMPLETE_2", 32, elliptic(mp.ellipe), LEAST, 1, with_logarithm(5, 1)),
+    ("COMPLETE_2", 64, elliptic(mp.ellipe), LEAST, 1, with_logarithm(10, 1)),
+]
+
+
+def spelled(x, width):
+    """A bit pattern of the type, or for width 0 a number good to f32."""
+    if width == 0:
+        return mp.nstr(x, 10)
+    pattern = struct.pack(">f" if width == 32 else ">d", float(x)).hex()
+    return "0x" + "_".join(pattern[i : i + 4] for i in range(0, len(pattern), 4))
+
+
+def main():
+    words = sys.argv[1:] or [""]
+    for name, width, function, low, high, basis in FITS:
+        if not any(word in name for word in words):
+            continue
+        coefficients, error = remez(function, low, high, basis)
+        print(f"{name} {width} // 2^{float(mp.log(error, 2)):.1f}")
+        print("    " + ",\n    ".join(spelled(c, width) for c in coefficients) + ",", flush=True)
+
+
+if __name__ == "__main__":
+    main()

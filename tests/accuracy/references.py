@@ -1,0 +1,188 @@
+"""What every float function should give: a reference of mpmath, where to look, and the bound it states.
+
+A new float function needs a row here or a place in EXACT; `cargo test` and the sweep both say so.
+"""
+
+import math
+from dataclasses import dataclass
+from typing import Callable
+
+from mpmath import mp, mpf
+
+
+@dataclass
+class Row:
+    """One function: for each argument the intervals and the points that deserve a closer look."""
+
+    function: Callable
+    # Largest error in ulp, of f32 and of f64; the help text states it too.
+    bound: float
+    # One list of places per argument: (low, high) is an interval, a number a point to come close to.
+    places: list
+    # Size that the error is measured against, if it is larger than the result: near zeros.
+    scale: Callable = None
+    # Points are divided by this: some references are slow.
+    slowness: int = 1
+    # Arguments outside are not tried at random: there the reference is out of reach.
+    reach: float = math.inf
+
+
+# Functions whose results are exact or correctly rounded steps: the tests of operations cover them.
+EXACT = """fmod sqr rcp rsqrt safe_sqrt sign copysign copysign_neg mulsign mulsign_neg lerp clamp fmadd fmsub
+fnmadd fnmsub isnan isinf isfinite next_float prev_float deg_to_rad rad_to_deg""".split()
+
+
+def erfcinv(q):
+    """By Newton's method for log erfc, which needs no more digits for small q."""
+    if not 0 <= q <= 2:
+        return mp.nan
+    if q in (0, 2):
+        return mp.inf if q == 0 else -mp.inf
+    if q > mpf("0.1"):
+        with mp.workprec(3 * mp.prec + 60):
+            return -erfcinv(2 - q) if q > mpf("1.9") else mp.erfinv(1 - q)
+    w = -mp.log(q)
+    y = mp.sqrt(w - mp.log(mp.pi * w) / 2)
+    for _ in range(12):
+        c = mp.erfc(y)
+        step = mp.log(c / q) * c * mp.exp(y * y) * mp.sqrt(mp.pi) / 2
+        y += step
+        if abs(step) < y * mp.eps * 1000:
+            break
+    return y
+
+
+def erfinv(x):
+    if abs(x) < 0.5:
+        return mp.erfinv(x)
+    return erfcinv(1 - x) if x > 0 else -erfcinv(1 + x)
+
+
+def norm_ppf(p):
+    return -mp.sqrt(2) * erfcinv(2 * p)
+
+
+def norm_cdf(x):
+    return mp.erfc(-x / mp.sqrt(2)) / 2
+
+
+def lgamma(x):
+    if x <= 0 and x == mp.floor(x):
+        return mp.inf
+    return mp.loggamma(x).real
+
+
+def tgamma(x):
+    if x <= 0 and x == mp.floor(x):
+        return mp.nan if x else mp.inf
+    if abs(x) > 200:
+        return mp.inf if x > 0 else mpf(0)
+    return mp.gamma(x)
+
+
+def lgamma_size(x):
+    """Below -1/2 two terms cancel near zeros."""
+    return mp.loggamma(2 - x).real if x < -0.5 else mpf(0)
+
+
+def bessel(order):
+    def value(x):
+        if abs(x) > 1e7:
+            v = 1 / abs(x)
+            m = 4 * order * order - 1
+            series = 1 - m * v / 8 * (1 - (m - 8) * v / 16 * (1 - (m - 24) * v / 24))
+            return series * mp.sqrt(v / (2 * mp.pi)) * mp.sign(x) ** order
+        return mp.besseli(order, x) * mp.exp(-abs(x))
+
+    return value
+
+
+def dawson(x):
+    if abs(x) > 1e5:
+        v = 1 / (2 * x * x)
+        return (1 + v * (1 + 3 * v * (1 + 5 * v))) / (2 * x)
+    return x * mp.exp(-x * x) * mp.hyp1f1(0.5, 1.5, x * x)
+
+
+def modulus_of(complete):
+    return lambda k: complete(k * k) if abs(k) < 1 else mp.nan if abs(k) > 1 else complete(mpf(1))
+
+
+def third(k, nu):
+    if abs(k) > 1 or nu < -1:
+        return mp.nan
+    return mp.inf if abs(k) == 1 or nu == -1 else mp.ellippi(-nu, k * k)
+
+
+def incomplete(integral, diverges=True):
+    """Quasiperiodic in phi; NaN where k² sin² exceeds 1 on the way, or a pole is crossed."""
+
+    def value(phi, k, *nu):
+        m, beyond = k * k, abs(phi) > mp.pi / 2
+        top = mpf(1) if beyond else mp.sin(phi) ** 2
+        if m * top > 1 or nu and 1 + nu[0] * top < 0:
+            return mp.nan
+        if beyond and m == 1 and diverges or nu and 1 + nu[0] * top == 0:
+            return mp.sign(phi) * mp.inf
+        return integral(phi, m, *nu)
+
+    return value
+
+
+def linear_to_srgb(x):
+    if x <= mpf(0.0031308):
+        return x * mpf("12.92")
+    return mpf("1.055") * x ** (mpf(5) / 12) - mpf("0.055")
+
+
+def srgb_to_linear(x):
+    if x <= mpf(0.04045):
+        return x / mpf("12.92")
+    return ((x + mpf("0.055")) / mpf("1.055")) ** mpf("2.4")
+
+
+REAL = [(-8, 8), 0, 1, -1]
+UNIT = [(-1, 1), 0, 1, -1]
+PROBABILITY = [(0, 1), 0, 1]
+MODULUS = UNIT
+AMPLITUDE = [(-1.6, 1.6), (-20, 20), 0, math.pi / 2]
+CHARACTERISTIC = [(-1, 1), (0, 50), 0]
+
+FUNCTIONS = {
+    # Elementary functions.
+    "exp": Row(mp.exp, 1.5, [[(-745, 710), (-104, 89), 0]]),
+    "log": Row(mp.log, 1.5, [[(0, 10), 0, 1]]),
+    "sin": Row(mp.sin, 1.5, [[(-10, 10), (-1e5, 1e5), 0, math.pi, math.pi / 2]]),
+    "cos": Row(mp.cos, 1.5, [[(-10, 10), (-1e5, 1e5), 0, math.pi, math.pi / 2]]),
+    "tanh": Row(mp.tanh, 2.5, [[(-20, 20), 0, 0.625]]),
+    # Special functions.
+    "erf": Row(mp.erf, 3, [[(-6, 6), (-1, 1), 0, 1]]),
+    "erfc": Row(mp.erfc, 6, [[(-6, 10), (9, 10.2), (-1, 1), (10, 27.3), 0.5, -0.5]]),
+    "erfinv": Row(erfinv, 4, [UNIT + [0.5]], slowness=8),
+    "erfcinv": Row(erfcinv, 4, [[(0, 2), 0, 1, 2, 0.5]], slowness=8),
+    "norm_cdf": Row(norm_cdf, 6, [[(-6, 6), (-14.3, -13), (-38.5, -6), 0, 0.7071]]),
+    "norm_ppf": Row(norm_ppf, 5, [PROBABILITY + [0.5, 0.25]], slowness=8),
+    "lgamma": Row(
+        lgamma, 8, [[(-6, 6), (-0.5, 4), (-200, 200), 0, 1, 2, 2.5, -0.5, -1, -2, -3]], lgamma_size, slowness=4
+    ),
+    "tgamma": Row(
+        tgamma, 10, [[(-6, 6), (-40, 36), (-184, 172), 0, 1, 2, 2.5, -0.5, -1, -2, -171]], slowness=4
+    ),
+    "i0e": Row(bessel(0), 4, [[(-20, 20), (0, 1000), 0, 7.75]], slowness=4),
+    "i1e": Row(bessel(1), 4, [[(-20, 20), (0, 1000), 0, 7.75]], slowness=4),
+    "dawson": Row(dawson, 8, [[(-8, 8), (-30, 30), 0, 3, 5]], slowness=4),
+    "comp_ellint_1": Row(modulus_of(mp.ellipk), 3, [MODULUS]),
+    "comp_ellint_2": Row(modulus_of(mp.ellipe), 3, [MODULUS]),
+    "comp_ellint_3": Row(third, 8, [MODULUS, CHARACTERISTIC + [-1]], slowness=20, reach=100),
+    "ellint_1": Row(incomplete(mp.ellipf), 8, [AMPLITUDE, MODULUS + [(1, 3)]], slowness=20, reach=100),
+    "ellint_2": Row(incomplete(mp.ellipe, diverges=False), 10, [AMPLITUDE, MODULUS + [(1, 3)]], slowness=20, reach=100),
+    "ellint_3": Row(
+        incomplete(lambda phi, m, nu: mp.ellippi(-nu, phi, m)),
+        16,
+        [AMPLITUDE, MODULUS + [(1, 3)], CHARACTERISTIC],
+        slowness=40,
+        reach=100,
+    ),
+    "linear_to_srgb": Row(linear_to_srgb, 10, [[(0, 1), (0, 0.01), 0, 0.0031308]], reach=2),
+    "srgb_to_linear": Row(srgb_to_linear, 10, [[(0, 1), (0, 0.1), 0, 0.04045]], reach=2),
+}

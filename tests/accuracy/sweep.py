@@ -1,0 +1,154 @@
+#!/usr/bin/env python3
+"""Measures every float function of the `porcini` binary against mpmath, in f32 and f64.
+
+`sweep.py BINARY` prints a table of the largest errors in ulp and fails if one exceeds its bound in
+`references.py`, or if the binary has a function that `references.py` does not know.
+
+--points N        points per function and type (some slow references take fewer), default 1000
+--only NAME ..    only these functions
+--write           writes the table to docs/accuracy.md
+--samples         writes samples.txt, a few reference values for `cargo test`
+"""
+
+import argparse
+import datetime
+import math
+import re
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import numpy as np
+
+from measure import TYPES, error, points, reference
+from mpmath import mp, mpf
+from references import EXACT, FUNCTIONS
+
+HERE = Path(__file__).parent
+PAGE = HERE.parent.parent / "docs" / "accuracy.md"
+INTRODUCTION = """\
+# How accurate the functions are
+
+Largest errors seen, in units in the last place (ulp) of the true result, against mpmath on {date}: `points`
+arguments in all, drawn as random bit patterns, from the intervals where a function is interesting, and ever
+closer to zeros, poles and the borders between approximations. The bound is what a function states in its
+help and what `./test --full` holds it to. All backends compute the same bits, so this holds for each of them.
+
+Below -1/2 the error of `lgamma` is measured against the larger of its two terms, `log gamma(2 - x)`.
+`linear_to_srgb` and `srgb_to_linear` are measured up to 2, elliptic integrals for arguments up to 100.
+
+Made by `tests/accuracy/sweep.py --write`; the references are in `tests/accuracy/references.py`.
+
+| function | bound | f32 | worst at | points | f64 | worst at | points |
+|---|---|---|---|---|---|---|---|
+"""
+
+
+def porcini(binary, script, folder):
+    done = subprocess.run([binary, "-e", script], cwd=folder, capture_output=True, text=True)
+    if done.returncode:
+        sys.exit(f"porcini failed:\n{done.stderr}")
+    return done.stdout
+
+
+def unknown_functions(binary):
+    """Functions whose help speaks of ulp but that have no row here."""
+    found = re.findall(r"^  (\w+)\(", porcini(binary, 'help("ulp")', "."), re.MULTILINE)
+    return sorted(set(found) - set(FUNCTIONS) - set(EXACT))
+
+
+def values(binary, tried):
+    """What the binary gives: for each (function, type) an array."""
+    with tempfile.TemporaryDirectory() as folder:
+        lines = []
+        for (name, dtype), arguments in tried.items():
+            array = {"f32": "FloatC", "f64": "Float64C"}[dtype]
+            texts = []
+            for i, column in enumerate(arguments):
+                np.save(f"{folder}/{name}.{dtype}.{i}.npy", column)
+                texts.append(f'{array}(read_npy("{name}.{dtype}.{i}.npy"))')
+            lines.append(f'write_npy("{name}.{dtype}.npy", {name}({", ".join(texts)}));')
+        script = Path(folder) / "sweep.rhai"
+        script.write_text("\n".join(lines))
+        done = subprocess.run([binary, "sweep.rhai"], cwd=folder, capture_output=True, text=True)
+        if done.returncode:
+            sys.exit(f"porcini failed:\n{done.stderr}")
+        return {key: np.load(f"{folder}/{key[0]}.{key[1]}.npy") for key in tried}
+
+
+def sweep(binary, names, n):
+    tried = {}
+    for name in names:
+        for dtype in TYPES:
+            row = FUNCTIONS[name]
+            tried[name, dtype] = points(row, dtype, max(n // row.slowness, 30), len(tried))
+    worst = {}
+    for (name, dtype), got in values(binary, tried).items():
+        arguments = tried[name, dtype]
+        errors = [error(FUNCTIONS[name], dtype, at, y) for *at, y in zip(*arguments, got)]
+        place = int(np.argmax(errors))
+        worst[name, dtype] = (errors[place], [column[place] for column in arguments], len(errors))
+    return worst
+
+
+def table(worst, names):
+    rows = []
+    for name in names:
+        cells = []
+        for dtype in TYPES:
+            ulp, at, n = worst[name, dtype]
+            cells += [f"{ulp:.2f}", ", ".join(map(str, at)), str(n)]
+        rows.append("| " + " | ".join([name, f"{FUNCTIONS[name].bound:g}"] + cells) + " |")
+    return "\n".join(rows) + "\n"
+
+
+def samples(names, n=24):
+    """Lines `function bound arguments.. value`: arguments that both types have, values of f64."""
+    lines = []
+    for name in names:
+        row = FUNCTIONS[name]
+        for at in zip(*points(row, "f32", n, 1)):
+            with mp.workprec(200):
+                at = [mpf(float(x)) for x in at]
+                value, size = float(reference(row, at)), row.scale and float(abs(row.scale(*at)))
+            # Without a relative error these say little.
+            if size and size > abs(value):
+                continue
+            lines.append(" ".join([name, f"{row.bound:g}"] + [repr(float(x)) for x in at] + [repr(value)]))
+    return "\n".join(lines) + "\n"
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("binary", nargs="?", type=Path)
+    parser.add_argument("--points", type=int, default=1000)
+    parser.add_argument("--only", nargs="+", metavar="NAME", choices=FUNCTIONS, default=list(FUNCTIONS))
+    parser.add_argument("--write", action="store_true")
+    parser.add_argument("--samples", action="store_true")
+    options = parser.parse_args()
+    if options.samples:
+        (HERE / "samples.txt").write_text(samples(options.only))
+        return
+    if not options.binary:
+        parser.error("which binary?")
+    binary = options.binary.resolve()
+    if unknown := unknown_functions(binary):
+        sys.exit(f"no reference for {', '.join(unknown)}: add rows to {HERE / 'references.py'}")
+    worst = sweep(binary, options.only, options.points)
+    rows = table(worst, options.only)
+    print(rows, end="")
+    if options.write:
+        PAGE.parent.mkdir(exist_ok=True)
+        date = datetime.date.today().isoformat()
+        count = sum(n for _, _, n in worst.values())
+        text = INTRODUCTION.format(date=date).replace("`points`", f"{count:,}".replace(",", " "))
+        PAGE.write_text(text + rows)
+    failed = [key for key, (ulp, _, _) in worst.items() if not ulp <= FUNCTIONS[key[0]].bound]
+    for name, dtype in failed:
+        print(f"{name} {dtype}: {worst[name, dtype][0]:.2f} ulp, allowed {FUNCTIONS[name].bound:g}", file=sys.stderr)
+    sys.exit(1 if failed else 0)
+
+
+if __name__ == "__main__":
+    main()

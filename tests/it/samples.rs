@@ -1,0 +1,249 @@
+//! Every float function against a few values of mpmath, in f32 and f64, and special values.
+//!
+//! `tests/accuracy/sweep.py --samples` writes the values; the sweep itself tries many more points.
+
+#![expect(clippy::cast_possible_truncation, reason = "f64 is rounded to f32 on purpose")]
+
+use porcini_core::ir::op::Class;
+use porcini_core::random::{PCG32_DEFAULT_STATE, Pcg32};
+use porcini_core::trace::functions::{self, FUNCTIONS};
+use porcini_core::{DType, Element, Operand, Session};
+
+const REFERENCES: &str = include_str!("../accuracy/references.py");
+const SAMPLES: &str = include_str!("../accuracy/samples.txt");
+
+/// A line of the file: function, bound in ulp, arguments that f32 has too, value in f64.
+struct Sample {
+    name: &'static str,
+    bound: f64,
+    arguments: Vec<f64>,
+    value: f64,
+}
+
+fn samples() -> impl Iterator<Item = Sample> {
+    SAMPLES.lines().map(|line| {
+        let mut words = line.split(' ');
+        let name = words.next().unwrap();
+        let mut numbers: Vec<f64> = words.map(|word| word.parse().unwrap()).collect();
+        let value = numbers.pop().unwrap();
+        Sample { name, bound: numbers.remove(0), arguments: numbers, value }
+    })
+}
+
+fn call<T: Element>(session: &Session, name: &str, arguments: &[T]) -> T {
+    let function = functions::find(name).unwrap();
+    let arrays: Vec<_> = arguments.iter().map(|&x| session.array(&[x]).unwrap()).collect();
+    let operands: Vec<Operand<'_>> = arrays.iter().map(Operand::Array).collect();
+    session.call(function, &operands).unwrap().to_vec().unwrap()[0]
+}
+
+/// Numbers of the type between two of them; ±0 are one number, infinities follow the largest.
+fn steps(a: f64, b: f64, single: bool) -> f64 {
+    let place = |x: f64| {
+        let bits = if single {
+            i64::from((x.abs() as f32).to_bits())
+        } else {
+            x.abs().to_bits().cast_signed()
+        };
+        if x < 0.0 { -bits } else { bits }
+    };
+    if a.is_nan() || b.is_nan() {
+        return if a.is_nan() && b.is_nan() { 0.0 } else { f64::INFINITY };
+    }
+    (place(a) - place(b)).unsigned_abs() as f64
+}
+
+#[test]
+fn functions_give_the_sampled_values() {
+    let session = Session::new().unwrap();
+    let mut wrong = Vec::new();
+    for Sample { name, bound, arguments, value } in samples() {
+        let singles: Vec<f32> = arguments.iter().map(|&x| x as f32).collect();
+        let single = f64::from(call(&session, name, &singles));
+        let double = call(&session, name, &arguments);
+        // Half an ulp is the rounding of the sample.
+        for (got, single) in [(single, true), (double, false)] {
+            let error = steps(got, value, single);
+            if error > bound + 1.0 {
+                wrong.push(format!("{name} {arguments:?}: {got:e}, not {value:e}, {error} steps"));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// A float function is either exact or has a reference, a bound, samples, and a help text that says so.
+#[test]
+fn every_float_function_has_a_reference() {
+    let (_, exact) = REFERENCES.split_once("EXACT = \"\"\"").unwrap();
+    let exact: Vec<&str> = exact.split("\"\"\"").next().unwrap().split_whitespace().collect();
+    for function in FUNCTIONS.iter().filter(|function| function.class == Class::Float) {
+        let name = function.name;
+        if exact.contains(&name) {
+            continue;
+        }
+        assert!(
+            REFERENCES.contains(&format!("\"{name}\": Row(")),
+            "{name}: add it to FUNCTIONS or EXACT in tests/accuracy/references.py"
+        );
+        let sample = samples().find(|sample| sample.name == name);
+        let sample =
+            sample.unwrap_or_else(|| panic!("{name}: run tests/accuracy/sweep.py --samples"));
+        let text = function.doc.split_whitespace().collect::<Vec<_>>().join(" ");
+        let bound = format!("At most {} ulp", sample.bound);
+        assert!(text.contains(&bound), "{name}: its help does not say \"{bound}\"");
+    }
+}
+
+const INF: f64 = f64::INFINITY;
+const NAN: f64 = f64::NAN;
+
+/// Function, arguments and result where it is exact: zeros, poles, ends of the domain.
+const SPECIAL: &[(&str, &[f64], f64)] = &[
+    ("erf", &[0.0], 0.0),
+    ("erf", &[-0.0], -0.0),
+    ("erf", &[INF], 1.0),
+    ("erf", &[-INF], -1.0),
+    ("erf", &[NAN], NAN),
+    ("erfc", &[0.0], 1.0),
+    ("erfc", &[-0.0], 1.0),
+    ("erfc", &[INF], 0.0),
+    ("erfc", &[-INF], 2.0),
+    ("erfc", &[NAN], NAN),
+    ("erfinv", &[0.0], 0.0),
+    ("erfinv", &[-0.0], -0.0),
+    ("erfinv", &[1.0], INF),
+    ("erfinv", &[-1.0], -INF),
+    ("erfinv", &[1.5], NAN),
+    ("erfinv", &[-INF], NAN),
+    ("erfinv", &[NAN], NAN),
+    ("erfcinv", &[0.0], INF),
+    ("erfcinv", &[1.0], 0.0),
+    ("erfcinv", &[2.0], -INF),
+    ("erfcinv", &[-1.0], NAN),
+    ("erfcinv", &[INF], NAN),
+    ("erfcinv", &[NAN], NAN),
+    ("norm_cdf", &[0.0], 0.5),
+    ("norm_cdf", &[INF], 1.0),
+    ("norm_cdf", &[-INF], 0.0),
+    ("norm_cdf", &[NAN], NAN),
+    ("norm_ppf", &[0.0], -INF),
+    ("norm_ppf", &[1.0], INF),
+    ("norm_ppf", &[1.5], NAN),
+    ("norm_ppf", &[NAN], NAN),
+    ("lgamma", &[0.0], INF),
+    ("lgamma", &[-0.0], INF),
+    ("lgamma", &[1.0], 0.0),
+    ("lgamma", &[2.0], 0.0),
+    ("lgamma", &[-1.0], INF),
+    ("lgamma", &[-1e30], INF),
+    ("lgamma", &[INF], INF),
+    ("lgamma", &[-INF], INF),
+    ("lgamma", &[NAN], NAN),
+    ("tgamma", &[0.0], INF),
+    ("tgamma", &[-0.0], -INF),
+    ("tgamma", &[1.0], 1.0),
+    ("tgamma", &[-1.0], NAN),
+    ("tgamma", &[-1e30], NAN),
+    ("tgamma", &[1e30], INF),
+    ("tgamma", &[INF], INF),
+    ("tgamma", &[-INF], NAN),
+    ("tgamma", &[NAN], NAN),
+    ("i0e", &[0.0], 1.0),
+    ("i0e", &[-INF], 0.0),
+    ("i0e", &[NAN], NAN),
+    ("i1e", &[0.0], 0.0),
+    ("i1e", &[-0.0], -0.0),
+    ("i1e", &[-INF], -0.0),
+    ("i1e", &[NAN], NAN),
+    ("dawson", &[0.0], 0.0),
+    ("dawson", &[-0.0], -0.0),
+    ("dawson", &[INF], 0.0),
+    ("dawson", &[-INF], -0.0),
+    ("dawson", &[NAN], NAN),
+    ("comp_ellint_1", &[1.0], INF),
+    ("comp_ellint_1", &[-1.0], INF),
+    ("comp_ellint_1", &[1.5], NAN),
+    ("comp_ellint_1", &[INF], NAN),
+    ("comp_ellint_1", &[NAN], NAN),
+    ("comp_ellint_2", &[1.0], 1.0),
+    ("comp_ellint_2", &[-1.5], NAN),
+    ("comp_ellint_2", &[NAN], NAN),
+    ("comp_ellint_3", &[1.0, 0.5], INF),
+    ("comp_ellint_3", &[1.0, -0.5], INF),
+    ("comp_ellint_3", &[0.5, -1.0], INF),
+    ("comp_ellint_3", &[1.0, -1.0], INF),
+    ("comp_ellint_3", &[0.5, -2.0], NAN),
+    ("comp_ellint_3", &[1.5, 0.5], NAN),
+    ("comp_ellint_3", &[0.5, NAN], NAN),
+    ("ellint_1", &[0.0, 0.5], 0.0),
+    ("ellint_1", &[-0.0, 0.5], -0.0),
+    ("ellint_1", &[4.0, 1.0], INF),
+    ("ellint_1", &[-4.0, 1.0], -INF),
+    ("ellint_1", &[1.0, 2.0], NAN),
+    ("ellint_1", &[INF, 0.5], NAN),
+    ("ellint_1", &[0.5, NAN], NAN),
+    ("ellint_2", &[0.0, 0.5], 0.0),
+    ("ellint_2", &[-0.0, 0.5], -0.0),
+    ("ellint_2", &[1.0, 2.0], NAN),
+    ("ellint_2", &[INF, 0.5], NAN),
+    ("ellint_2", &[NAN, 0.5], NAN),
+    ("ellint_3", &[0.0, 0.5, 0.5], 0.0),
+    ("ellint_3", &[-0.0, 0.5, -0.5], -0.0),
+    ("ellint_3", &[-4.0, 1.0, -0.5], -INF),
+    ("ellint_3", &[1.0, 0.5, -2.0], NAN),
+    ("ellint_3", &[1.0, 0.5, NAN], NAN),
+    ("linear_to_srgb", &[0.0], 0.0),
+    ("linear_to_srgb", &[-0.0], -0.0),
+    ("linear_to_srgb", &[INF], INF),
+    ("linear_to_srgb", &[NAN], NAN),
+    ("srgb_to_linear", &[-0.0], -0.0),
+    ("srgb_to_linear", &[INF], INF),
+    ("srgb_to_linear", &[NAN], NAN),
+];
+
+#[test]
+fn special_values_are_exact() {
+    let session = Session::new().unwrap();
+    for &(name, arguments, want) in SPECIAL {
+        let singles: Vec<f32> = arguments.iter().map(|&x| x as f32).collect();
+        let single = f64::from(call(&session, name, &singles));
+        for got in [single, call(&session, name, arguments)] {
+            let same = got.to_bits() == want.to_bits() || got.is_nan() && want.is_nan();
+            assert!(same, "{name}{arguments:?} = {got}, not {want}");
+        }
+    }
+}
+
+/// Case G20: 2^24 normal numbers, the first 2^20 of each of 16 streams, in 31 bins of [-4, 4].
+#[test]
+fn normals_fall_into_their_bins() {
+    const WANT: [i64; 31] = [
+        1342, 2558, 6380, 14535, 31424, 62593, 117_718, 206_435, 339_415, 522_791, 752_419,
+        1_012_879, 1_277_244, 1_508_084, 1_666_444, 1_722_739, 1_667_618, 1_508_831, 1_279_461,
+        1_014_987, 753_226, 524_331, 339_549, 206_959, 117_400, 62_820, 31_374, 14_800, 6449, 2605,
+        1063,
+    ];
+    let session = Session::new().unwrap();
+    let lane = session.arange(DType::U64, 0.into(), (1 << 20).into(), 1.into()).unwrap();
+    // Lane l draws 16 numbers of stream l / 2^16, from the (16 l mod 2^20)th on.
+    let mut rng = Pcg32::new(&session, PCG32_DEFAULT_STATE, &lane >> 16).unwrap();
+    rng.advance(Operand::Array(&((&lane & 0xffff) * 16))).unwrap();
+    let erfinv = functions::find("erfinv").unwrap();
+    let (mut bins, mut outside) = ([0_i64; 31], 0_i64);
+    for _ in 0..16 {
+        let u = rng.next_float32().unwrap() * 2.0 - 1.0;
+        let y = u.call(erfinv, &[]).unwrap() * std::f64::consts::SQRT_2;
+        for place in ((y + 4.0) * 31.0 / 8.0).to_vec::<f32>().unwrap() {
+            // Truncated, as Enoki does: the lowest bin takes some from below.
+            match bins.get_mut(place as usize) {
+                Some(bin) if place > -1.0 => *bin += 1,
+                _ => outside += 1,
+            }
+        }
+    }
+    for (bin, (got, want)) in bins.iter().zip(WANT).enumerate() {
+        assert!((got - want).abs() <= 3, "bin {bin}: {got}, not {want}");
+    }
+    assert!((outside - 743).abs() <= 3, "{outside} outside");
+}
