@@ -217,6 +217,7 @@ mod tests {
     use std::sync::atomic::{AtomicU64, Ordering};
 
     use super::*;
+    use crate::backend::primitive::{PrimitiveCall, Room};
     use crate::backend::{Executable, Memory};
     use crate::ir::kernel::{Kernel, LiteralMode};
 
@@ -228,6 +229,9 @@ mod tests {
             "generous".into()
         }
         fn lower(&self, _: &Kernel, _: LiteralMode) -> crate::error::Result<Arc<dyn Executable>> {
+            Err(crate::error::Error::Interrupted)
+        }
+        fn run_primitive(&self, _: &PrimitiveCall, _: Room<'_>) -> crate::error::Result<()> {
             Err(crate::error::Error::Interrupted)
         }
         fn memory(&self) -> &dyn Memory {

@@ -123,7 +123,7 @@ impl Array {
         operands
     }
 
-    fn check_session(&self, op: &'static str, other: &Self) -> Result<()> {
+    pub(crate) fn check_session(&self, op: &'static str, other: &Self) -> Result<()> {
         if self.session.is(&other.session) { Ok(()) } else { Err(Error::ForeignArray { op }) }
     }
 
@@ -182,7 +182,8 @@ impl Array {
     /// Writes `value[i]` at `index[i]` where `active`: the handle then names the new value (S12).
     ///
     /// # Errors
-    /// `UnsupportedType`, `TypeMismatch`, `SizeMismatch`, `ForeignArray`. Bounds errors come later.
+    /// `UnsupportedType`, `TypeMismatch`, `SizeMismatch`, `ForeignArray`. Bounds errors come later. With the
+    /// flag `check_duplicates`, `Argument` if a plain scatter writes an element twice.
     pub fn scatter<'a>(
         &mut self,
         op: ScatterOp,
@@ -196,6 +197,9 @@ impl Array {
         let value = value.into();
         if let Operand::Array(value) = value {
             self.check_session(op.name(), value)?;
+        }
+        if op == ScatterOp::Set && self.session.checks_duplicates() {
+            self.refuse_duplicates(index, active)?;
         }
         let written = self.session.record(|recorder| {
             let value = match value {

@@ -38,6 +38,7 @@
 //! | kernel, launch | one compiled fused program; one run of it |
 //! | gather, scatter | indexed read, indexed write |
 //! | reduce | all lanes to one |
+//! | primitive | whole arrays to a whole array, such as a sort |
 //! | uniform | the same in every lane |
 //! | device, backend, buffer | where; how; memory |
 //!
@@ -55,11 +56,13 @@ pub mod dtype;
 pub mod error;
 pub mod eval;
 pub mod flags;
+pub mod horizontal;
 pub mod inspect;
 pub mod interrupt;
 pub mod ir;
 pub mod log;
 pub mod random;
+pub mod rearrange;
 pub mod runtime;
 pub mod session;
 pub mod trace;

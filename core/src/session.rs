@@ -14,7 +14,7 @@ use crate::eval::cache::Cache;
 use crate::eval::history::{History, LaunchRecord};
 use crate::eval::schedule::{Keep, Plan, Scratch, schedule};
 use crate::eval::{Evaluator, in_pieces};
-use crate::flags::{BOUNDS_CHECK, CSE, FOLD, FORBID_EVAL, Flags};
+use crate::flags::{BOUNDS_CHECK, CHECK_DUPLICATES, CSE, FOLD, FORBID_EVAL, Flags};
 use crate::interrupt;
 use crate::ir::kernel::LiteralMode;
 use crate::ir::table::Table;
@@ -352,15 +352,13 @@ impl Session {
     /// `Interrupted`.
     pub fn disassemble(&self, plan: &Plan) -> Result<Option<String>> {
         let backend = &self.0.runtime.backend;
-        let texts = plan
-            .launches
-            .iter()
-            .map(|launch| backend.disassemble(&launch.kernel, LiteralMode::Embedded));
+        let texts =
+            plan.kernels().map(|launch| backend.disassemble(&launch.kernel, LiteralMode::Embedded));
         Ok(texts.collect::<Result<Option<Vec<String>>>>()?.map(|texts| texts.join("\n")))
     }
 
     /// The variables of arrays, which must belong to this session.
-    fn ids(&self, op: &'static str, arrays: &[&Array]) -> Result<Vec<VarId>> {
+    pub(crate) fn ids(&self, op: &'static str, arrays: &[&Array]) -> Result<Vec<VarId>> {
         let id = |array: &&Array| {
             if self.is(array.session()) { Ok(array.id()) } else { Err(Error::ForeignArray { op }) }
         };
@@ -491,6 +489,10 @@ impl Session {
     /// `UnknownFlag`.
     pub fn flag(&self, name: &str) -> Result<bool> {
         Ok(self.0.flags.get(Flags::find(name)?))
+    }
+
+    pub(crate) fn checks_duplicates(&self) -> bool {
+        self.0.flags.get(CHECK_DUPLICATES)
     }
 
     /// Sets a flag of [`flags::FLAGS`](crate::flags::FLAGS).

@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use porcini_core::ir::op::ScatterOp;
+use porcini_core::ir::primitive::Order;
 use porcini_core::{Array, DType, Error, Runtime, Scalar, Session, interrupt};
 use porcini_tests::in_place::InPlace;
 
@@ -77,6 +78,21 @@ fn an_endless_kernel_stops_without_walking_what_is_left() {
         interrupted(&target);
         // A result for each chunk of lanes would not fit into memory either.
         interrupted(&index.hsum().unwrap());
+    }
+}
+
+#[test]
+fn a_sort_stops_and_gives_its_memory_back() {
+    let _flag = Flag::take();
+    for threads in [1, 2] {
+        let session = Session::builder().threads(threads).build().unwrap();
+        let x = lanes(&session, DType::U32, 1 << 24) * 2_654_435_761_i64;
+        x.eval().unwrap();
+        let used = session.memory_info().used;
+        let order = x.argsort(Order::Ascending).unwrap();
+        interrupted(&order);
+        assert!(!order.is_evaluated());
+        assert_eq!(session.memory_info().used, used);
     }
 }
 

@@ -13,6 +13,7 @@ mod idiv;
 mod limits;
 mod pcg32;
 mod pipeline;
+mod primitives;
 mod programs;
 mod ptx;
 mod samples;

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 const MAX_LINES: usize = 640;
 
 /// Files with unsafe code, each with a reason.
-const UNSAFE: [(&str, &str); 9] = [
+const UNSAFE: [(&str, &str); 10] = [
     ("core/src/backend/cpu/arena.rs", "executable memory"),
     ("core/src/backend/cpu/frame.rs", "memory of machine code"),
     ("core/src/backend/cpu/launch.rs", "calls of machine code"),
@@ -15,6 +15,7 @@ const UNSAFE: [(&str, &str); 9] = [
     ("core/src/backend/interp/memory_steps.rs", "lanes and buffers by pointer"),
     ("core/src/backend/interp/steps.rs", "lanes by pointer, instruction sets"),
     ("core/src/backend/pages.rs", "blocks of memory from the system"),
+    ("core/src/backend/primitive/lanes.rs", "lanes by pointer, from several threads"),
     ("core/src/backend/reduce.rs", "lanes by pointer"),
 ];
 
@@ -25,7 +26,7 @@ const LAYERS: [&[&str]; 6] = [
     &["trace", "backend", "alloc"],
     &["eval", "runtime"],
     // Session and array hold each other: a handle knows its session, a session makes handles.
-    &["session", "array", "inspect", "random", "vector"],
+    &["session", "array", "inspect", "random", "vector", "horizontal", "rearrange"],
     &["lib"],
 ];
 

@@ -1,6 +1,7 @@
 //! Draws programs over the whole operation table.
 
 use porcini_core::ir::op::{Class, OPS, Op, OpInfo, ReduceOp, ScatterOp, Shape};
+use porcini_core::ir::primitive::Order;
 use porcini_core::trace::functions::FUNCTIONS;
 use porcini_core::{DType, Scalar};
 
@@ -35,7 +36,7 @@ struct Draft {
 
 impl Draft {
     fn step(&mut self) {
-        match self.random.below(24) {
+        match self.random.below(25) {
             0 => drop(self.input_of_any_type()),
             1..=9 => self.op(),
             10 | 11 => self.number(),
@@ -44,7 +45,8 @@ impl Draft {
             17 => self.reinterpret(),
             18 | 19 => self.reduce(),
             20 | 21 => self.gather(),
-            _ => self.scatter(),
+            22 | 23 => self.scatter(),
+            _ => self.primitive(),
         }
     }
 
@@ -265,6 +267,20 @@ impl Draft {
         let op = self.random.pick(&fitting);
         let result = if op == ReduceOp::Count { DType::U64 } else { dtype };
         self.add(Step::Reduce(op, x), result, Extent::One);
+    }
+
+    fn primitive(&mut self) {
+        let order = self.random.pick(&[Order::Ascending, Order::Descending]);
+        let kind = self.random.below(3);
+        let dtype =
+            if kind == 0 { self.random.pick(&NUMBERS) } else { self.random.pick(&DType::ALL) };
+        let x = self.operand(dtype);
+        let extent = self.nodes[x].extent;
+        match kind {
+            0 => self.add(Step::PrefixSum(x), dtype, extent),
+            1 => self.add(Step::Sort(order, x), dtype, extent),
+            _ => self.add(Step::SortIndex(order, x), DType::U32, extent),
+        };
     }
 
     fn gather(&mut self) {

@@ -9,6 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use porcini_core::backend::host::HostMemory;
 use porcini_core::backend::interp::Interp;
 use porcini_core::backend::isa::Isa;
+use porcini_core::backend::primitive::{PrimitiveCall, Room};
 use porcini_core::backend::{Backend, CodeStatistics, Executable, Memory, OutOfBounds};
 use porcini_core::ir::kernel::{BufferIndex, Kernel, LiteralMode, ParamBlock, WORD_SIZE};
 use porcini_core::{Error, Result};
@@ -53,6 +54,10 @@ impl Backend for InPlace {
     fn lower(&self, kernel: &Kernel, mode: LiteralMode) -> Result<Arc<dyn Executable>> {
         let code = self.interp.lower(kernel, mode)?;
         Ok(Arc::new(Loaded { code, kernel: kernel.clone(), trouble: self.trouble.clone() }))
+    }
+
+    fn run_primitive(&self, call: &PrimitiveCall, room: Room<'_>) -> Result<()> {
+        self.interp.run_primitive(call, room)
     }
 
     fn memory(&self) -> &dyn Memory {

@@ -4,6 +4,7 @@
 //! scatters and the tree of reductions (S11) are written again from the semantics.
 
 mod functions;
+pub mod whole_arrays;
 
 use porcini_core::DType;
 use porcini_core::ir::op::{Op, ReduceOp, ScatterOp};
@@ -163,6 +164,16 @@ fn compute(node: &Node, values: &[Value], n: usize) -> Vec<u64> {
             let sum = reduce(ReduceOp::Sum, &floats);
             let count = cast(dtype, DType::U64, floats.lanes.len() as u64);
             vec![apply_bits(Op::Div, dtype, dtype, [sum, count, 0])]
+        }
+        Step::PrefixSum(x) => whole_arrays::prefix_sums(&values[*x]),
+        Step::Sort(order, x) => {
+            let x = &values[*x];
+            let lanes = whole_arrays::order_of(x, *order).into_iter();
+            lanes.map(|lane| visible(x.dtype, x.lanes[lane])).collect()
+        }
+        Step::SortIndex(order, x) => {
+            let lanes = whole_arrays::order_of(&values[*x], *order).into_iter();
+            lanes.map(|lane| lane as u64).collect()
         }
         Step::Wrap(x, slack) => {
             let modulus = (n as u64 + u64::from(*slack)).max(1);

@@ -6,6 +6,7 @@
 use std::fmt;
 
 use porcini_core::ir::op::{Op, ReduceOp, ScatterOp};
+use porcini_core::ir::primitive::Order;
 use porcini_core::trace::functions::FUNCTIONS;
 use porcini_core::{Array, DType, Error, Operand, Result, Scalar, Session};
 
@@ -53,6 +54,12 @@ pub enum Step {
     Reduce(ReduceOp, usize),
     /// The mean.
     Mean(usize),
+    /// Prefix sums.
+    PrefixSum(usize),
+    /// The lanes in order.
+    Sort(Order, usize),
+    /// The lane numbers in the order of the lanes.
+    SortIndex(Order, usize),
     /// `x % (n + slack)`: an index that is in bounds most of the time.
     Wrap(usize, u32),
     /// `source[index]` where active.
@@ -132,6 +139,9 @@ impl Step {
             | Self::Reinterpret(x)
             | Self::Reduce(_, x)
             | Self::Mean(x)
+            | Self::PrefixSum(x)
+            | Self::Sort(_, x)
+            | Self::SortIndex(_, x)
             | Self::Wrap(x, _) => vec![*x],
             Self::Gather { source, index, active } => {
                 [*source, *index].into_iter().chain(*active).collect()
@@ -204,6 +214,9 @@ fn record(node: &Node, session: &Session, n: usize, values: &mut [Option<Array>]
             result => result,
         },
         Step::Mean(x) => get(*x).mean(),
+        Step::PrefixSum(x) => get(*x).psum(),
+        Step::Sort(order, x) => get(*x).sort(*order),
+        Step::SortIndex(order, x) => get(*x).argsort(*order),
         Step::Wrap(x, slack) => {
             let modulus = i64::try_from(n).unwrap_or(0) + i64::from(*slack);
             get(*x).apply(Op::Rem, &[modulus.max(1).into()])
@@ -301,6 +314,9 @@ fn renumber(step: &mut Step, number: &[usize]) {
         | Step::Reinterpret(x)
         | Step::Reduce(_, x)
         | Step::Mean(x)
+        | Step::PrefixSum(x)
+        | Step::Sort(_, x)
+        | Step::SortIndex(_, x)
         | Step::Wrap(x, _) => place(x),
         Step::Gather { source, index, active } => {
             [source, index].into_iter().chain(active).for_each(place);

@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use porcini_core::Result;
 use porcini_core::backend::interp::Interp;
 use porcini_core::backend::isa::Isa;
+use porcini_core::backend::primitive::{PrimitiveCall, Room};
 use porcini_core::backend::{Backend, Executable, Memory};
 use porcini_core::ir::kernel::{Kernel, LiteralMode};
 
@@ -34,6 +35,10 @@ impl Backend for Recording {
     fn lower(&self, kernel: &Kernel, mode: LiteralMode) -> Result<Arc<dyn Executable>> {
         self.kernels.lock().unwrap_or_else(PoisonError::into_inner).push(kernel.clone());
         self.interp.lower(kernel, mode)
+    }
+
+    fn run_primitive(&self, call: &PrimitiveCall, room: Room<'_>) -> Result<()> {
+        self.interp.run_primitive(call, room)
     }
 
     fn memory(&self) -> &dyn Memory {

@@ -1,4 +1,4 @@
-//! Devices behind one trait: lower, launch, memory. The only place that names concrete backends.
+//! Devices behind one trait: lower, launch, primitives, memory. The only place that names concrete backends.
 
 #[cfg(all(target_arch = "x86_64", unix))]
 pub mod cpu;
@@ -9,11 +9,13 @@ pub mod isa;
 #[cfg(target_os = "linux")]
 mod pages;
 pub mod pool;
+pub mod primitive;
 pub(crate) mod reduce;
 
 use std::sync::Arc;
 
 use self::isa::Isa;
+use self::primitive::{PrimitiveCall, Room};
 use crate::error::{Error, Result};
 use crate::ir::kernel::{Kernel, LiteralMode, ParamBlock};
 
@@ -36,6 +38,12 @@ pub trait Backend: Send + Sync {
     fn disassemble(&self, _kernel: &Kernel, _mode: LiteralMode) -> Result<Option<String>> {
         Ok(None)
     }
+
+    /// Runs a primitive; `room` hands out working memory of the device.
+    ///
+    /// # Errors
+    /// `Interrupted`, and what `room` fails with; the result is undefined then.
+    fn run_primitive(&self, call: &PrimitiveCall, room: Room<'_>) -> Result<()>;
 
     /// The memory of the device.
     fn memory(&self) -> &dyn Memory;

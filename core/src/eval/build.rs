@@ -122,6 +122,7 @@ impl<'w, 't> Builder<'w, 't> {
             | Kind::Index
             | Kind::Op(_)
             | Kind::Gather { .. }
+            | Kind::Primitive(_)
             | Kind::Data => {
                 let value = self.value(id);
                 let buffer = self.bind(Binding::Write(id), variable.dtype, true);
@@ -222,6 +223,7 @@ impl<'w, 't> Builder<'w, 't> {
             | Kind::Constant(_)
             | Kind::Scatter { .. }
             | Kind::Reduce(_)
+            | Kind::Primitive(_)
             | Kind::Data => {
                 unreachable!("internal error: {} inside a kernel", variable.kind.name())
             }

@@ -13,7 +13,9 @@ const CAPACITY: usize = 10_000;
 /// One launch.
 #[derive(Clone, Debug)]
 pub struct LaunchRecord {
-    /// Structure of the kernel.
+    /// `kernel`, or the primitive's name.
+    pub name: &'static str,
+    /// Structure of the kernel, 0 of a primitive.
     pub hash: KernelHash,
     /// Number of lanes.
     pub size: u64,

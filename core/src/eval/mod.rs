@@ -8,6 +8,7 @@
 mod build;
 pub mod cache;
 pub mod history;
+mod primitive;
 mod reuse;
 pub mod schedule;
 
@@ -26,7 +27,7 @@ use crate::log::Log;
 use cache::{Cache, CacheResult, Found};
 use history::{History, LaunchRecord};
 use reuse::Reuse;
-use schedule::{Binding, Keep, Launch, Scratch, schedule};
+use schedule::{Binding, Keep, Launch, Scratch, Step, schedule};
 
 /// Arrays named in an out-of-memory error.
 const LARGEST_SHOWN: usize = 5;
@@ -76,13 +77,13 @@ impl Evaluator<'_> {
         let plan = {
             let mut table = lock(self.table);
             let plan = schedule(&table, roots, keep, self.target, self.scratch)?;
-            plan.launches.iter().for_each(|launch| hold(&mut table, launch));
+            plan.steps.iter().for_each(|step| hold(&mut table, step));
             plan
         };
         let mut n_done = 0;
         let result = self.run_plan(&plan, &mut n_done);
         let mut table = lock(self.table);
-        plan.launches[n_done..].iter().for_each(|launch| release(&mut table, launch));
+        plan.steps[n_done..].iter().for_each(|step| release(&mut table, step));
         result
     }
 
@@ -90,13 +91,16 @@ impl Evaluator<'_> {
         for &id in &plan.fills {
             self.fill(id)?;
         }
-        for launch in &plan.launches {
-            let done = self.run(launch)?;
+        for step in &plan.steps {
+            let done = match step {
+                Step::Kernel(launch) => self.run(launch)?,
+                Step::Primitive(launch) => vec![self.run_primitive(launch)?],
+            };
             let mut table = lock(self.table);
             for (id, buffer) in done {
                 table.become_data(id, buffer);
             }
-            release(&mut table, launch);
+            release(&mut table, step);
             *n_done += 1;
         }
         Ok(())
@@ -157,6 +161,7 @@ impl Evaluator<'_> {
         let errors = errors.inspect_err(|_| self.poison(&bound.at_risk))?;
         self.report_bounds(kernel, &errors, &bound.addresses);
         lock(self.history).push(LaunchRecord {
+            name: "kernel",
             hash: kernel.hash,
             size: launch.size,
             inputs,
@@ -395,13 +400,27 @@ impl Write {
 /// Keeps what a launch reads and makes alive until it has run, whatever other threads drop and other
 /// launches commit: a value that was stored lets its operands go, but a later launch of the same stage
 /// may compute it again. An array that a later launch reads is not written in place before.
-fn hold(table: &mut Table, launch: &Launch) {
-    launch.bindings.iter().for_each(|binding| table.inc_internal(held_by(binding)));
+fn hold(table: &mut Table, step: &Step) {
+    step.held().for_each(|id| table.inc_internal(id));
 }
 
 /// Ends [`hold`].
-fn release(table: &mut Table, launch: &Launch) {
-    launch.bindings.iter().for_each(|binding| table.dec_internal(held_by(binding)));
+fn release(table: &mut Table, step: &Step) {
+    step.held().for_each(|id| table.dec_internal(id));
+}
+
+impl Step {
+    /// The variables that it reads and makes.
+    fn held(&self) -> impl Iterator<Item = VarId> {
+        let (bindings, primitive) = match self {
+            Self::Kernel(launch) => (&launch.bindings[..], None),
+            Self::Primitive(launch) => (&[][..], Some(launch)),
+        };
+        let primitive = primitive.into_iter();
+        let ids =
+            primitive.flat_map(|launch| launch.operands.iter().copied().chain([launch.result]));
+        bindings.iter().map(held_by).chain(ids)
+    }
 }
 
 fn held_by(binding: &Binding) -> VarId {

@@ -256,15 +256,15 @@ mod tests {
         fn reuses(&mut self, roots: &[VarId]) -> Vec<Vec<(VarId, VarId)>> {
             let mut scratch = Scratch::default();
             let plan = schedule(&self.table, roots, Keep::Held, 0, &mut scratch).unwrap();
-            plan.launches.iter().for_each(|launch| hold(&mut self.table, launch));
+            plan.steps.iter().for_each(|step| hold(&mut self.table, step));
             let variable =
                 |launch: &Launch, buffer: BufferIndex| held_by(&launch.bindings[buffer.index()]);
             let find = |launch: &Launch| {
                 let reuses = find(&self.table, launch).into_iter();
                 reuses.map(|r| (variable(launch, r.output), variable(launch, r.input))).collect()
             };
-            let reuses = plan.launches.iter().map(find).collect();
-            plan.launches.iter().for_each(|launch| release(&mut self.table, launch));
+            let reuses = plan.kernels().map(find).collect();
+            plan.steps.iter().for_each(|step| release(&mut self.table, step));
             reuses
         }
     }

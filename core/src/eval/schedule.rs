@@ -1,7 +1,8 @@
 //! From roots to kernels: which variables are computed, in which stage, with what else (S2, S5).
 //!
 //! A *stage* ends where a value must be complete in memory before it can be used: behind a reduction, a
-//! scatter, and the source of a gather. Within a stage, variables of equal size form one kernel. Three
+//! scatter, before and behind a primitive, and at the source of a gather. Within a stage, variables of
+//! equal size form one kernel, and each primitive is a launch. Three
 //! passes, each linear in the number of variables and free of recursion:
 //!
 //! 1. `Walk`: everything the roots need, operands first, each with its stage and a cost;
@@ -14,6 +15,7 @@ use std::collections::HashMap;
 use crate::error::{Error, Result};
 use crate::interrupt;
 use crate::ir::kernel::Kernel;
+use crate::ir::primitive::Primitive;
 use crate::ir::table::Table;
 use crate::ir::var::{Kind, VarId, Variable};
 
@@ -61,13 +63,43 @@ pub struct Launch {
     pub bindings: Vec<Binding>,
 }
 
+/// A primitive with the variables that it is to run on.
+#[derive(Debug)]
+pub struct PrimitiveLaunch {
+    /// What to do.
+    pub primitive: Primitive,
+    /// The variables read; they are in memory by then.
+    pub operands: Vec<VarId>,
+    /// The variable that becomes data.
+    pub result: VarId,
+}
+
+/// One launch of either kind.
+#[derive(Debug)]
+pub enum Step {
+    /// A kernel.
+    Kernel(Launch),
+    /// A primitive.
+    Primitive(PrimitiveLaunch),
+}
+
 /// Everything an evaluation does, in order.
 #[derive(Debug, Default)]
 pub struct Plan {
-    /// Numbers that must stand in memory: sources of gathers and targets of scatters.
+    /// Numbers that must stand in memory: sources of gathers, targets of scatters, operands of primitives.
     pub fills: Vec<VarId>,
     /// Launches.
-    pub launches: Vec<Launch>,
+    pub steps: Vec<Step>,
+}
+
+impl Plan {
+    /// The launches of kernels.
+    pub fn kernels(&self) -> impl Iterator<Item = &Launch> {
+        self.steps.iter().filter_map(|step| match step {
+            Step::Kernel(launch) => Some(launch),
+            Step::Primitive(_) => None,
+        })
+    }
 }
 
 /// Maps from slots, kept between evaluations: an evaluation then costs what it visits, however large the
@@ -137,8 +169,24 @@ pub fn schedule(
     mark_stored(&mut walk, roots, keep);
     let groups = group(&walk);
     let mut builder = super::build::Builder::new(table, &walk, target, &mut scratch.registers);
-    let launches = groups.iter().map(|group| builder.build(group)).collect();
-    Ok(Plan { fills: walk.fills, launches })
+    let step = |group: &Group| match primitive_launch(&walk, group) {
+        Some(launch) => Step::Primitive(launch),
+        None => Step::Kernel(builder.build(group)),
+    };
+    let steps = groups.iter().map(step).collect();
+    Ok(Plan { fills: walk.fills, steps })
+}
+
+fn primitive_launch(walk: &Walk<'_>, group: &Group) -> Option<PrimitiveLaunch> {
+    let result = walk.nodes[*group.ends.first()?].id;
+    let variable = walk.table.get(result);
+    match variable.kind {
+        Kind::Primitive(primitive) => {
+            let operands = variable.operands().collect();
+            Some(PrimitiveLaunch { primitive, operands, result })
+        }
+        _ => None,
+    }
 }
 
 /// One variable to compute.
@@ -256,15 +304,19 @@ fn own_cost(kind: Kind) -> u32 {
 
 /// Whether the value is complete only behind its kernel.
 pub(super) fn ends_stage(kind: Kind) -> bool {
-    matches!(kind, Kind::Reduce(_) | Kind::Scatter { .. })
+    matches!(kind, Kind::Reduce(_) | Kind::Scatter { .. } | Kind::Primitive(_))
 }
 
 /// Whether an operand is used as memory, not lane by lane.
 pub(super) fn is_memory_operand(kind: Kind, position: usize) -> bool {
-    position == 0 && matches!(kind, Kind::Gather { .. } | Kind::Scatter { .. })
+    match kind {
+        Kind::Gather { .. } | Kind::Scatter { .. } => position == 0,
+        Kind::Primitive(_) => true,
+        _ => false,
+    }
 }
 
-/// Decides which nodes go to memory besides reductions and scatters, which always do.
+/// Decides which nodes go to memory besides reductions, scatters and primitives, which always do.
 ///
 /// Stored are: roots; sources and targets; values that a later stage uses; values the user still holds,
 /// so that a loop that prints a sum each time does not compute everything from the start again. The
@@ -305,10 +357,13 @@ pub(super) struct Group {
 /// Stored nodes by stage and size, in the order of their first recording.
 fn group(walk: &Walk<'_>) -> Vec<Group> {
     let mut groups: Vec<Group> = Vec::new();
-    let mut by_key: HashMap<(u32, u64), usize> = HashMap::new();
+    let mut by_key: HashMap<(u32, u64, Option<usize>), usize> = HashMap::new();
     for (i, node) in walk.nodes.iter().enumerate().filter(|(_, node)| node.stored) {
-        let size = lanes(walk.table, walk.table.get(node.id));
-        let group = *by_key.entry((node.stage, size)).or_insert_with(|| {
+        let variable = walk.table.get(node.id);
+        let size = lanes(walk.table, variable);
+        // A primitive is a launch of its own.
+        let alone = matches!(variable.kind, Kind::Primitive(_)).then_some(i);
+        let group = *by_key.entry((node.stage, size, alone)).or_insert_with(|| {
             groups.push(Group { stage: node.stage, size, ends: Vec::new() });
             groups.len() - 1
         });
@@ -332,6 +387,7 @@ fn lanes(table: &Table, variable: &Variable) -> u64 {
         | Kind::Index
         | Kind::Op(_)
         | Kind::Gather { .. }
+        | Kind::Primitive(_)
         | Kind::Data => return variable.size,
     };
     let sizes = variable.operands().skip(first).map(|operand| table.get(operand).size);

@@ -53,6 +53,10 @@ fn ptx_template(variable: &Variable, operand: DType) -> String {
             format!("{guard}{store} [$r2 + $r4], $r3")
         }
         Kind::Reduce(op) => format!("reduce.{}.$t1 $r1, $r2", op.name()),
+        Kind::Primitive(primitive) => {
+            let operands = (2..).take(variable.operands().count()).map(|i| format!(", $r{i}"));
+            format!("{}.$t2 $r1{}", primitive.name(), operands.collect::<String>())
+        }
         Kind::Data => "ld.global.$t1 $r1, [$data]".into(),
     }
 }

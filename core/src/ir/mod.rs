@@ -7,13 +7,14 @@
 //!
 //! Invariants:
 //! * a variable never changes its value; a scatter makes a new variable from its target;
-//! * operands have the variable's size, or 1 (gather sources, scatter operands and reduction operands
-//!   excepted);
+//! * operands have the variable's size, or 1 (gather sources, operands of scatters, reductions and
+//!   primitives excepted);
 //! * the meaning of every operation on a lane is in [`scalar`], once.
 
 pub mod display;
 pub mod kernel;
 pub mod op;
+pub mod primitive;
 pub mod scalar;
 pub mod table;
 pub mod var;

@@ -293,7 +293,8 @@ fn has_number(kind: Kind) -> bool {
         | Kind::Index
         | Kind::Op(_)
         | Kind::Gather { .. }
-        | Kind::Reduce(_) => true,
+        | Kind::Reduce(_)
+        | Kind::Primitive(_) => true,
         Kind::Scatter { .. } | Kind::Data => false,
     }
 }
@@ -313,6 +314,7 @@ fn number(variable: &Variable) -> u64 {
         Kind::Scatter { op, checked } => (5, op as u64 * 2 + u64::from(checked)),
         Kind::Reduce(op) => (6, op as u64),
         Kind::Data => (7, 0),
+        Kind::Primitive(primitive) => (8, primitive.number()),
     };
     let slot = |i: usize| variable.operands[i].map_or(0, |id| id.index() as u64 + 1);
     let mut hasher = Mix(0);

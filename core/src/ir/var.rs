@@ -7,6 +7,7 @@ use std::sync::Arc;
 use crate::buffer::Buffer;
 use crate::dtype::DType;
 use crate::ir::op::{Op, ReduceOp, ScatterOp};
+use crate::ir::primitive::Primitive;
 
 /// The slot of a variable in the table. Slots are reused: a handle held outside the table carries the
 /// generation too, and dumps show the serial, which never repeats.
@@ -56,6 +57,8 @@ pub enum Kind {
     },
     /// All lanes of the one operand combined into one.
     Reduce(ReduceOp),
+    /// A launch of its own over whole arrays.
+    Primitive(Primitive),
     /// The contents are in memory; there are no operands.
     Data,
 }
@@ -70,6 +73,7 @@ impl Kind {
             | Self::Gather { .. }
             | Self::Scatter { .. }
             | Self::Reduce(_)
+            | Self::Primitive(_)
             | Self::Data => None,
         }
     }
@@ -84,6 +88,7 @@ impl Kind {
             Self::Gather { .. } => "gather",
             Self::Scatter { op, .. } => op.name(),
             Self::Reduce(op) => op.name(),
+            Self::Primitive(primitive) => primitive.name(),
             Self::Data => "data",
         }
     }

@@ -144,7 +144,12 @@ impl Recorder<'_> {
         Ok(self.add(Variable::new(Kind::Op(Op::Select), dtype, size, operands)))
     }
 
-    fn gather_scalar(&mut self, source: VarId, size: u64, active: Option<VarId>) -> Result<VarId> {
+    pub(super) fn gather_scalar(
+        &mut self,
+        source: VarId,
+        size: u64,
+        active: Option<VarId>,
+    ) -> Result<VarId> {
         let wide = self.widen(source, size)?;
         match active {
             None => Ok(wide),
@@ -162,7 +167,7 @@ impl Recorder<'_> {
     }
 
     /// Checks index, mask and value of an access; the number of lanes it runs over.
-    fn check_access(
+    pub(super) fn check_access(
         &self,
         op: &'static str,
         index: VarId,

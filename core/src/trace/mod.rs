@@ -11,8 +11,11 @@ pub mod functions;
 pub mod identities;
 mod math;
 pub mod memory;
+pub mod primitive;
+pub mod rearrange;
 pub mod reduce;
 mod special;
+pub mod statistics;
 
 use crate::dtype::{DType, Scalar};
 use crate::error::{Error, Result};

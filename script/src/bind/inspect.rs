@@ -6,6 +6,7 @@ use std::fmt::Write as _;
 use porcini_core::alloc::Bytes;
 use porcini_core::backend::cuda;
 use porcini_core::eval::cache::CacheResult;
+use porcini_core::eval::schedule::{Launch, Plan, Step};
 use porcini_core::inspect::{Rows, Whos};
 use porcini_core::ir::kernel::LiteralMode;
 use porcini_core::{Array, Session};
@@ -221,7 +222,7 @@ fn history(registry: &mut Registry<'_>) {
     registry.doc(
         "kernel_history",
         "()",
-        "The last 10 000 launches as a list of maps, which prints as a table: hash, size, inputs, outputs, operations, cache_hit, \
+        "The last 10 000 launches as a list of maps, which prints as a table: name (kernel, or a primitive's such as sort), hash, size, inputs, outputs, operations, cache_hit, \
          compile_us, run_us, code_bytes, registers, spills.\n\n\
          >> eval(FloatC([1, 2]) + 1); kernel_history()[0].size\n2",
     );
@@ -229,6 +230,7 @@ fn history(registry: &mut Registry<'_>) {
         let number = |n: usize| Dynamic::from(i64::try_from(n).unwrap_or(i64::MAX));
         let launches = context.session.history().into_iter().map(|launch| {
             let mut map = Map::new();
+            map.insert("name".into(), launch.name.into());
             map.insert("hash".into(), launch.hash.to_string().into());
             map.insert("size".into(), number(usize::try_from(launch.size).unwrap_or(usize::MAX)));
             map.insert("inputs".into(), number(launch.inputs));
@@ -264,10 +266,10 @@ fn programs(registry: &mut Registry<'_>) {
          >> ptx(FloatC([1, 2]) + 1).contains(\"add.rn.f32\")\ntrue",
     );
     program(registry, "ptx", |_, plan| {
-        let ptx = |launch: &porcini_core::eval::schedule::Launch| {
+        let ptx = |launch: &Launch| {
             cuda::lower(&launch.kernel, LiteralMode::Embedded, cuda::Target::SM_75)
         };
-        Ok(plan.launches.iter().map(ptx).collect::<Vec<_>>().join("\n"))
+        Ok(plan.kernels().map(ptx).collect::<Vec<_>>().join("\n"))
     });
     registry.doc(
         "asm",
@@ -290,10 +292,11 @@ fn programs(registry: &mut Registry<'_>) {
          >> ir(FloatC([1, 2]))\nnothing to compile: the value is known already",
     );
     program(registry, "ir", |_, plan| {
-        let kernels = plan.launches.iter().enumerate();
-        Ok(kernels
-            .map(|(i, launch)| format!("kernel {i} (n={}):\n{}", launch.size, launch.kernel))
-            .collect())
+        let text = |(i, step): (usize, &Step)| match step {
+            Step::Kernel(launch) => format!("kernel {i} (n={}):\n{}", launch.size, launch.kernel),
+            Step::Primitive(launch) => format!("primitive {i}: {}\n", launch.primitive.name()),
+        };
+        Ok(plan.steps.iter().enumerate().map(text).collect())
     });
     registry.doc(
         "explain",
@@ -303,7 +306,15 @@ fn programs(registry: &mut Registry<'_>) {
     );
     program(registry, "explain", |_, plan| {
         let mut text = String::new();
-        for (i, launch) in plan.launches.iter().enumerate() {
+        for (i, step) in plan.steps.iter().enumerate() {
+            let launch = match step {
+                Step::Kernel(launch) => launch,
+                Step::Primitive(launch) => {
+                    let (name, inputs) = (launch.primitive.name(), launch.operands.len());
+                    let _ = writeln!(text, "{name} {i}: in={inputs}, out=1");
+                    continue;
+                }
+            };
             let kernel = &launch.kernel;
             let (inputs, outputs) = (kernel.n_inputs(), kernel.buffers.len() - kernel.n_inputs());
             let _ = writeln!(
@@ -328,7 +339,7 @@ fn programs(registry: &mut Registry<'_>) {
 fn program(
     registry: &mut Registry<'_>,
     name: &'static str,
-    show: fn(&Session, &porcini_core::eval::schedule::Plan) -> Result<String>,
+    show: fn(&Session, &Plan) -> Result<String>,
 ) {
     registry.any(name, 1, move |context, _, args| {
         let array = args[0].read_lock::<ArrayRef>().map(|array| array.clone());
@@ -337,7 +348,7 @@ fn program(
         })?;
         let leaves = array.leaves();
         let plan = context.session.plan(&leaves.iter().collect::<Vec<_>>()).or_fault()?;
-        if plan.launches.is_empty() {
+        if plan.steps.is_empty() {
             return Ok("nothing to compile: the value is known already".to_string());
         }
         Ok(show(&context.session, &plan)?.trim_end().to_string())

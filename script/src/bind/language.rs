@@ -22,7 +22,7 @@ pub(super) fn register(registry: &mut Registry<'_>) {
 }
 
 /// Name, parameters and help.
-const LANGUAGE: [(&str, &str, &str); 46] = [
+const LANGUAGE: [(&str, &str, &str); 45] = [
     ("push", "(list, item)", "Adds an item at the end.\n\n>> a = [1, 2]; a.push(3); a\n[1, 2, 3]"),
     ("pop", "(list)", "Takes the last item; of text the last character.\n\n>> [1, 2].pop()\n2"),
     ("shift", "(list)", "Takes the first item.\n\n>> [1, 2].shift()\n1"),
@@ -102,11 +102,6 @@ const LANGUAGE: [(&str, &str, &str); 46] = [
         "find",
         "(list, f)",
         "The first item for which f(item) is true.\n\n>> [1, 2, 3].find(|x| x > 1)\n2",
-    ),
-    (
-        "sort",
-        "(list)",
-        "Sorts numbers or texts in place.\n\n>> a = [3, 1, 2]; a.sort(); a\n[1, 2, 3]",
     ),
     (
         "dedup",

@@ -22,7 +22,7 @@ pub(super) fn register(registry: &mut Registry<'_>) {
         "(source, index, active)",
         "`source[index[i]]` for each lane of an integer index; 0 where active (optional) is false or the \
          index is out of bounds, which is an error at the next read. A source of size 1 is a scalar. \
-         Vectors gather component by component.\n\n\
+         Vectors gather component by component. Recorded, not run.\n\n\
          >> gather(FloatC([5, 6, 7]), UInt32C([2, 0]))\n[7, 5]",
     );
     for arity in [2, 3] {
@@ -47,25 +47,17 @@ pub(super) fn register(registry: &mut Registry<'_>) {
             });
         }
     }
-    registry.doc("copy", "(x)", "A value of its own: writes to one of the two are not seen by the other. Free until written.\n\n\
-         >> a = FloatC([1, 2]); b = copy(a); b[0] = 9; a\n[1, 2]");
-    registry.on_array("copy", 1, |_, _, array, _| Ok(array.copy()));
     registry.doc(
-        "resize",
-        "(x, n)",
-        "An array of size 1 in n lanes.\n\n\
-         >> resize(FloatC(2), 3)\n[2, 2, 2]",
+        "copy",
+        "(x)",
+        "A value of its own: writes to one of the two are not seen by the other. Free until written.\n\n\
+         >> a = Int32C([1, 2]); b = copy(a); scatter(b, 9, UInt32C(0)); a\n[1, 2]",
     );
-    registry.on_array("resize", 2, |context, call, array, rest| {
-        context.at(call);
-        let size = rest[0].as_int().ok().and_then(|n| u64::try_from(n).ok());
-        let size = size.ok_or_else(|| fault("resize: expected a size from 0 up"))?;
-        array.array("resize")?.resize(size).map(ArrayRef::leaf).or_fault()
-    });
+    registry.on_array("copy", 1, |_, _, array, _| Ok(array.copy()));
     host_arrays(registry);
 }
 
-fn array_argument(op: &str, parameter: &str, value: &Dynamic) -> Result<Array> {
+pub(super) fn array_argument(op: &str, parameter: &str, value: &Dynamic) -> Result<Array> {
     match value.read_lock::<ArrayRef>() {
         Some(array) => array.array(op),
         None => Err(fault_with_hint(

@@ -5,12 +5,14 @@
 //! error hints read.
 
 mod assign;
+mod horizontal;
 mod index;
 mod inspect;
 mod language;
 mod memory;
 mod ops;
 pub(crate) mod random;
+mod rearrange;
 mod reduce;
 mod runtime;
 mod scalars;
@@ -47,13 +49,15 @@ type Register = fn(&mut Registry<'_>);
 
 /// What the functions belong to, and what registers them. A later one replaces an earlier one of the same
 /// name and types.
-const FAMILIES: [(&str, Register); 10] = [
+const FAMILIES: [(&str, Register); 12] = [
     ("script numbers and ranges", scalars::register),
     ("elementwise functions", ops::register),
     ("types", types::register),
     ("indices and shapes", index::register),
     ("over lanes or components", reduce::register),
+    ("over lanes or components", horizontal::register),
     ("memory, host arrays and files", memory::register),
+    ("lanes in other places", rearrange::register),
     ("random numbers", random::register),
     ("evaluation and settings", runtime::register),
     ("showing and watching", inspect::register),

@@ -10,30 +10,19 @@ use crate::fault::{IntoFault, Result};
 use crate::value::{self, Arg, ArrayRef, dynamic};
 
 pub(super) fn register(registry: &mut Registry<'_>) {
-    for (op, doc) in [
-        (
-            ReduceOp::Sum,
-            "Sum of all lanes (an array of size 1, lazy), or of a vector's components.\n\n\
-         >> hsum(FloatC([1, 2, 3]))\n[6]",
-        ),
-        (
-            ReduceOp::Prod,
-            "Product of all lanes (an array of size 1, lazy), or of a vector's components.\n\n\
-         >> hprod(FloatC([1, 2, 3]))\n[6]",
-        ),
-        (
-            ReduceOp::Min,
-            "Smallest lane, NaN ignored (an array of size 1, lazy), or smallest component lane by lane.\n\n\
-         >> hmin(FloatC([3, 1, 2]))\n[1]",
-        ),
-        (
-            ReduceOp::Max,
-            "Largest lane, NaN ignored (an array of size 1, lazy), or largest component lane by lane.\n\n\
-         >> hmax(FloatC([3, 1, 2]))\n[3]",
-        ),
+    for (op, what, result) in [
+        (ReduceOp::Sum, "Sum of all lanes", "[7]"),
+        (ReduceOp::Prod, "Product of all lanes", "[8]"),
+        (ReduceOp::Min, "Smallest lane, NaN ignored", "[1]"),
+        (ReduceOp::Max, "Largest lane, NaN ignored", "[4]"),
     ] {
-        registry.doc(op.name(), "(x)", doc);
-        registry.on_array(op.name(), 1, move |context, call, x, _| {
+        let name = op.name();
+        let doc = format!(
+            "{what} (an array of size 1, lazy; one order of combining on every device); of a vector: of its \
+             components, lane by lane.\n\n>> {name}(Int32C([1, 2, 4]))\n{result}"
+        );
+        registry.doc(name, "(x)", &doc);
+        registry.on_array(name, 1, move |context, call, x, _| {
             context.at(call);
             horizontal(context, op, x)
         });
@@ -42,41 +31,24 @@ pub(super) fn register(registry: &mut Registry<'_>) {
         "hmean",
         "(x)",
         "Arithmetic mean of all lanes (size 1, lazy), or of a vector's components; NaN of nothing.\n\n\
-         >> hmean(FloatC([1, 2, 6]))\n[3]",
+         >> hmean(Int32C([1, 2]))\n[1.5]",
     );
     registry.on_array("hmean", 1, |context, call, x, _| {
         context.at(call);
-        let Some(components) = x.components() else {
-            return x.array("hmean")?.mean().map(ArrayRef::leaf).or_fault();
-        };
-        let n = i64::try_from(components.len()).unwrap_or(i64::MAX);
-        let args =
-            [Arg::Value(horizontal(context, ReduceOp::Sum, x)?), Arg::Number(Scalar::Int(n))];
-        value::map("hmean", &args, &|operands| context.session.apply(Op::Div, operands))
+        mean(context, x)
     });
-    for (name, doc) in [
-        (
-            "any",
-            "Whether any lane of a mask is true (evaluates, gives a bool); of a vector: or of its components, lane by lane.\n\n\
-         >> any(FloatC([1, 2]) > 1)\ntrue",
-        ),
-        (
-            "all",
-            "Whether all lanes of a mask are true (evaluates, gives a bool); of a vector: and of its components, lane by lane.\n\n\
-         >> all(FloatC([1, 2]) > 1)\nfalse",
-        ),
-        (
-            "none",
-            "Whether no lane of a mask is true (evaluates, gives a bool); of a vector: lane by lane.\n\n\
-         >> none(FloatC([1, 2]) > 2)\ntrue",
-        ),
-        (
-            "count",
-            "Number of true lanes (evaluates, gives an integer); of a vector: true components, lane by lane.\n\n\
-         >> count(FloatC([1, 2]) > 1)\n1",
-        ),
+    for (name, what, lanes, result) in [
+        ("any", "Whether any lane of a mask is true", "or", "true"),
+        ("all", "Whether all lanes of a mask are true", "and", "false"),
+        ("none", "Whether no lane of a mask is true", "not or", "false"),
+        ("count", "Number of true lanes of a mask", "number", "2"),
     ] {
-        registry.doc(name, "(mask)", doc);
+        let gives = if name == "count" { "an integer" } else { "a bool" };
+        let doc = format!(
+            "{what} (evaluates, gives {gives}); of a vector: {lanes} of its components, lane by lane.\n\n\
+             >> {name}(Int32C([1, 2, 4]) > 1)\n{result}"
+        );
+        registry.doc(name, "(mask)", &doc);
         registry.on_array(name, 1, move |context, call, mask, _| {
             context.at(call);
             truth(context, name, mask)
@@ -84,8 +56,18 @@ pub(super) fn register(registry: &mut Registry<'_>) {
     }
 }
 
+/// The mean of lanes, or of components.
+pub(super) fn mean(context: &Context, x: &ArrayRef) -> Result<ArrayRef> {
+    let Some(components) = x.components() else {
+        return x.array("hmean")?.mean().map(ArrayRef::leaf).or_fault();
+    };
+    let n = i64::try_from(components.len()).unwrap_or(i64::MAX);
+    let args = [Arg::Value(horizontal(context, ReduceOp::Sum, x)?), Arg::Number(Scalar::Int(n))];
+    value::map("hmean", &args, &|operands| context.session.apply(Op::Div, operands))
+}
+
 /// Combines components, or reduces lanes.
-fn horizontal(context: &Context, op: ReduceOp, x: &ArrayRef) -> Result<ArrayRef> {
+pub(super) fn horizontal(context: &Context, op: ReduceOp, x: &ArrayRef) -> Result<ArrayRef> {
     let Some(components) = x.components() else {
         return x.array(op.name())?.reduce(op).map(ArrayRef::leaf).or_fault();
     };

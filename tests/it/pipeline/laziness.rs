@@ -162,7 +162,7 @@ fn a_long_chain_is_dropped_without_recursion() {
         let session = session();
         let y = chain(&session);
         let with_plan = session.plan(&[&y]).unwrap();
-        assert!(!with_plan.launches.is_empty());
+        assert!(!with_plan.steps.is_empty());
         assert!(y.graphviz().lines().count() > CHAIN);
         drop(y);
         assert_eq!(session.whos(porcini_core::inspect::Rows::All).rows.len(), 0);

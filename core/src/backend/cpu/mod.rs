@@ -29,6 +29,7 @@ use super::host::HostMemory;
 use super::interp::Interp;
 use super::isa::Isa;
 use super::pool::Pool;
+use super::primitive::{PrimitiveCall, Room};
 use super::{Backend, Executable, Memory};
 use crate::error::Result;
 use crate::ir::kernel::{Kernel, LiteralMode};
@@ -118,6 +119,10 @@ impl Backend for Cpu {
 
     fn disassemble(&self, kernel: &Kernel, mode: LiteralMode) -> Result<Option<String>> {
         listing::listing(kernel, mode, self.shared.isa, &self.shared.options)
+    }
+
+    fn run_primitive(&self, call: &PrimitiveCall, room: Room<'_>) -> Result<()> {
+        self.shared.interp.run_primitive(call, room)
     }
 
     fn memory(&self) -> &dyn Memory {

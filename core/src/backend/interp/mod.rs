@@ -15,6 +15,7 @@ use std::sync::Arc;
 use super::host::HostMemory;
 use super::isa::Isa;
 use super::pool::Pool;
+use super::primitive::{self, PrimitiveCall, Room};
 use super::{Backend, Executable, Memory};
 use crate::error::Result;
 use crate::ir::kernel::{Kernel, LiteralMode};
@@ -51,6 +52,10 @@ impl Backend for Interp {
     fn lower(&self, kernel: &Kernel, mode: LiteralMode) -> Result<Arc<dyn Executable>> {
         let program = Arc::new(lower::lower(kernel, mode, self.isa)?);
         Ok(Arc::new(launch::Loaded::new(program, self.pool.clone())))
+    }
+
+    fn run_primitive(&self, call: &PrimitiveCall, room: Room<'_>) -> Result<()> {
+        primitive::run(&self.pool, call, room)
     }
 
     fn memory(&self) -> &dyn Memory {

@@ -1,0 +1,89 @@
+//! Arrays in host memory as lanes that several threads may write, each lane by one of them.
+#![expect(unsafe_code, reason = "raw blocks; primitives reach lanes only through here")]
+
+use std::marker::PhantomData;
+
+use super::MemoryArray;
+use crate::backend::host::pointer;
+
+/// `len` lanes at an address.
+///
+/// Whoever makes one sees to it that the block outlives it and holds that many lanes. Between two joins
+/// of threads, a lane that one thread writes is used by no other: primitives cut their work by lanes.
+pub(super) struct Lanes<T> {
+    address: u64,
+    len: usize,
+    lane: PhantomData<fn(T) -> T>,
+}
+
+impl<T> Clone for Lanes<T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T> Copy for Lanes<T> {}
+
+impl<T: Copy> Lanes<T> {
+    /// The lanes of an array of that type.
+    pub(super) fn of(array: MemoryArray) -> Self {
+        debug_assert_eq!(
+            array.dtype.bytes(),
+            size_of::<T>(),
+            "internal error: lanes of another width"
+        );
+        Self::at(array.address, usize::try_from(array.size).unwrap_or(0))
+    }
+
+    /// `len` lanes at `address`.
+    pub(super) fn at(address: u64, len: usize) -> Self {
+        Self { address, len, lane: PhantomData }
+    }
+
+    #[inline(always)]
+    pub(super) fn len(self) -> usize {
+        self.len
+    }
+
+    /// A range that nobody writes meanwhile.
+    #[inline(always)]
+    pub(super) fn slice<'a>(self, start: usize, end: usize) -> &'a [T] {
+        assert!(start <= end && end <= self.len, "internal error: lanes beyond the array");
+        let first = pointer(self.address).cast::<T>().cast_const().wrapping_add(start);
+        // SAFETY: the range is within the block, and nobody writes it meanwhile.
+        unsafe { std::slice::from_raw_parts(first, end - start) }
+    }
+
+    /// A range that nobody else uses meanwhile.
+    #[inline(always)]
+    pub(super) fn slice_mut<'a>(self, start: usize, end: usize) -> &'a mut [T] {
+        assert!(start <= end && end <= self.len, "internal error: lanes beyond the array");
+        let first = pointer(self.address).cast::<T>().wrapping_add(start);
+        // SAFETY: the range is within the block, and nobody else uses it meanwhile.
+        unsafe { std::slice::from_raw_parts_mut(first, end - start) }
+    }
+
+    /// One lane.
+    #[inline(always)]
+    pub(super) fn get(self, i: usize) -> T {
+        assert!(i < self.len, "internal error: a lane beyond the array");
+        let lane = pointer(self.address).cast::<T>().cast_const().wrapping_add(i);
+        // SAFETY: the lane is within the block, and nobody writes it meanwhile.
+        unsafe { lane.read() }
+    }
+
+    /// One lane, that of a scalar if there is only one.
+    #[inline(always)]
+    pub(super) fn get_or_only(self, i: usize) -> T {
+        self.get(if self.len == 1 { 0 } else { i })
+    }
+
+    /// Writes one lane.
+    #[inline(always)]
+    pub(super) fn set(self, i: usize, value: T) {
+        assert!(i < self.len, "internal error: a lane beyond the array");
+        let lane = pointer(self.address).cast::<T>().wrapping_add(i);
+        // SAFETY: the lane is within the block, and nobody else uses it meanwhile.
+        unsafe { lane.write(value) }
+    }
+}

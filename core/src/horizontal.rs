@@ -1,0 +1,210 @@
+//! Operations across the lanes of an array beyond reductions: prefix sums, sorts, statistics.
+
+use crate::array::Array;
+use crate::dtype::{DType, Scalar};
+use crate::error::{Error, Result};
+use crate::ir::op::{Op, ReduceOp, ScatterOp};
+use crate::ir::primitive::Order;
+use crate::session::Session;
+
+impl Array {
+    /// Prefix sums, lazily: lane i is the sum of lanes 0 to i; integers wrap (S11).
+    ///
+    /// # Errors
+    /// `UnsupportedType` for masks.
+    pub fn psum(&self) -> Result<Self> {
+        self.session().record(|recorder| recorder.prefix_sum(self.id()))
+    }
+
+    /// Sums of the lanes before each, lazily: lane 0 is 0.
+    ///
+    /// # Errors
+    /// `UnsupportedType` for masks.
+    pub fn psum_exclusive(&self) -> Result<Self> {
+        self.session().record(|recorder| recorder.prefix_sum_exclusive(self.id()))
+    }
+
+    /// The lanes in order, lazily; −0 is below +0, and every NaN comes last either way.
+    ///
+    /// # Errors
+    /// None at present.
+    pub fn sort(&self, order: Order) -> Result<Self> {
+        self.session().record(|recorder| recorder.sort(self.id(), order))
+    }
+
+    /// The lane numbers that sort the array, those of equal lanes ascending, lazily: u32 (u64 beyond 2³²
+    /// lanes).
+    ///
+    /// # Errors
+    /// None at present.
+    pub fn argsort(&self, order: Order) -> Result<Self> {
+        self.session().record(|recorder| recorder.sort_index(self.id(), order))
+    }
+
+    /// The first lane that holds the smallest value, as a number, lazily; NaN is ignored.
+    ///
+    /// # Errors
+    /// `UnsupportedType` for masks, `EmptyReduction`.
+    pub fn argmin(&self) -> Result<Self> {
+        self.session().record(|recorder| recorder.arg_extreme(ReduceOp::Min, self.id()))
+    }
+
+    /// The first lane that holds the largest value, as a number, lazily; NaN is ignored.
+    ///
+    /// # Errors
+    /// `UnsupportedType` for masks, `EmptyReduction`.
+    pub fn argmax(&self) -> Result<Self> {
+        self.session().record(|recorder| recorder.arg_extreme(ReduceOp::Max, self.id()))
+    }
+
+    /// The middle value in order, lazily; of an even number half the sum of the two, NaN if any is.
+    ///
+    /// # Errors
+    /// `UnsupportedType` for masks.
+    pub fn median(&self) -> Result<Self> {
+        self.session().record(|recorder| recorder.median(self.id()))
+    }
+
+    /// The mean squared distance from the mean, in two passes, lazily; NaN for an empty array.
+    ///
+    /// # Errors
+    /// `UnsupportedType` for masks.
+    pub fn var(&self) -> Result<Self> {
+        self.session().record(|recorder| recorder.variance(self.id()))
+    }
+
+    /// The square root of the variance, lazily.
+    ///
+    /// # Errors
+    /// `UnsupportedType` for masks.
+    pub fn std(&self) -> Result<Self> {
+        self.session().record(|recorder| recorder.standard_deviation(self.id()))
+    }
+
+    /// Sums of blocks of `length` lanes, each in lane order, lazily; the last block may be short.
+    ///
+    /// # Errors
+    /// `UnsupportedType` for masks, `Argument` for blocks of no lanes.
+    pub fn block_sum(&self, length: u64) -> Result<Self> {
+        self.session().record(|recorder| recorder.block_sum(self.id(), length))
+    }
+
+    /// How many lanes fall into each of `bins` intervals of equal width from `low` to `high`, both
+    /// included, lazily.
+    ///
+    /// # Errors
+    /// `UnsupportedType` for masks, `Argument` for no bins or an interval that is empty or not finite.
+    pub fn histogram(&self, bins: u64, low: f64, high: f64) -> Result<Self> {
+        self.session().record(|recorder| recorder.histogram(self.id(), bins, low, high))
+    }
+
+    /// Adds 1 to the element at `index[i]` for each active lane, one after the other; gives what each lane
+    /// found there. The handle then names the new value (S12).
+    ///
+    /// # Errors
+    /// `UnsupportedType` unless the array holds integers; `SizeMismatch`, `ForeignArray`. Bounds errors
+    /// come later.
+    pub fn scatter_inc(&mut self, index: &Self, active: Option<&Self>) -> Result<Self> {
+        let op = "scatter_inc";
+        for other in [index].into_iter().chain(active) {
+            self.check_session(op, other)?;
+        }
+        let active_id = active.map(Self::id);
+        let found = self
+            .session()
+            .record(|recorder| recorder.increments(self.id(), index.id(), active_id))?;
+        // An index of one lane adds once for each lane of the mask.
+        let index = if index.size() == 1 { &index.resize(found.size())? } else { index };
+        self.scatter(ScatterOp::Add, 1, index, active)?;
+        Ok(found)
+    }
+
+    /// Refuses a plain scatter to `self` that writes an element twice. Evaluates.
+    pub(crate) fn refuse_duplicates(&self, index: &Self, active: Option<&Self>) -> Result<()> {
+        let counts = self.session().zeros(DType::U32, self.size())?;
+        let active_id = active.map(Self::id);
+        let found = self
+            .session()
+            .record(|recorder| recorder.increments(counts.id(), index.id(), active_id))?;
+        if found.is_empty() {
+            return Ok(());
+        }
+        // The first lane that found a 1; lane 0 never does.
+        let lane = found.min(1)?.argmax()?.item(0)?;
+        let lane = match lane {
+            Scalar::Int(lane) => lane,
+            Scalar::UInt(lane) => i64::try_from(lane).unwrap_or(i64::MAX),
+            Scalar::Bool(_) | Scalar::Float(_) => 0,
+        };
+        if lane == 0 {
+            return Ok(());
+        }
+        let element = index.item(if index.size() == 1 { 0 } else { lane })?;
+        Err(Error::Argument {
+            op: ScatterOp::Set.name(),
+            what: format!(
+                "lane {lane} writes element {element}, which a lower lane has written (flag check_duplicates)"
+            ),
+        })
+    }
+
+    /// Where `self` and `other` are near, lazily: `|a − b| ≤ atol + rtol·|b|`, or equal, or (if
+    /// `equal_nan`) both NaN.
+    ///
+    /// # Errors
+    /// `SizeMismatch`, `TypeMismatch`, `ForeignArray`.
+    pub fn isclose(&self, other: &Self, rtol: f64, atol: f64, equal_nan: bool) -> Result<Self> {
+        let (a, b) = (self.dtype(), other.dtype());
+        let mismatch = Error::TypeMismatch { op: "allclose", lhs: a, rhs: b };
+        let dtype = a.promote(b).ok_or(mismatch)?.quotient();
+        let same = self.eq(other)?;
+        let (a, b) = (self.cast(dtype)?, other.cast(dtype)?);
+        let distance = a.apply(Op::Sub, &[(&b).into()])?.abs()?;
+        let allowed = b.abs()?.fma(rtol, atol)?;
+        // Infinity allows any distance.
+        let near = distance.le(&allowed)?.apply(Op::And, &[(&b.isfinite()?).into()])?;
+        let close = near.apply(Op::Or, &[(&same).into()])?;
+        if !equal_nan {
+            return Ok(close);
+        }
+        let both = a.isnan()?.apply(Op::And, &[(&b.isnan()?).into()])?;
+        close.apply(Op::Or, &[(&both).into()])
+    }
+}
+
+impl Session {
+    /// The first number from `start` up to `end` for which `below` is false, in each lane, if it is true
+    /// for those before: bisection, unrolled while recording. `below` gets an array of numbers (one lane
+    /// at first) and returns a mask; it is never asked about `end`, which is the answer where it is true
+    /// for all.
+    ///
+    /// **Dtypes**: u32, beyond 2³² u64.
+    ///
+    /// # Errors
+    /// What `below` returns; `UnsupportedType` if that is no mask.
+    pub fn binary_search(
+        &self,
+        start: u64,
+        end: u64,
+        mut below: impl FnMut(&Array) -> Result<Array>,
+    ) -> Result<Array> {
+        let dtype = crate::ir::primitive::lane_number_type(end);
+        let number = |number: u64| self.full(dtype, number, 1);
+        let mut low = number(start)?;
+        if start >= end {
+            return Ok(low);
+        }
+        let (mut high, last) = (number(end)?, number(end - 1)?);
+        for _ in 0..=(end - start).ilog2() {
+            let half = high.apply(Op::Sub, &[(&low).into()])?.apply(Op::Shr, &[1.into()])?;
+            let middle = low.apply(Op::Add, &[(&half).into()])?;
+            // Where the search has ended, the middle may be the end.
+            let holds = below(&middle.min(&last)?)?;
+            let up = holds.apply(Op::And, &[(&low.lt(&high)?).into()])?;
+            let above = middle.apply(Op::Add, &[1.into()])?;
+            low = up.select(&above, &low)?;
+            high = up.select(&high, &middle)?;
+        }
+        Ok(low)
+    }
+}

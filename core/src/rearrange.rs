@@ -1,0 +1,167 @@
+//! Lanes in other places: packed, repeated, joined, turned around.
+
+use crate::array::Array;
+use crate::dtype::{DType, Scalar};
+use crate::error::{Error, Result};
+use crate::ir::op::Op;
+use crate::ir::primitive::Order;
+use crate::ir::var::VarId;
+use crate::session::Session;
+
+impl Array {
+    /// The lanes from the last to the first, lazily.
+    ///
+    /// # Errors
+    /// None at present.
+    pub fn reverse(&self) -> Result<Self> {
+        self.session().record(|recorder| recorder.reverse(self.id()))
+    }
+
+    /// The lanes moved up by `distance` (down if negative), those at the end coming in at the front, lazily.
+    ///
+    /// # Errors
+    /// None at present.
+    pub fn roll(&self, distance: i64) -> Result<Self> {
+        self.session().record(|recorder| recorder.roll(self.id(), distance))
+    }
+
+    /// All lanes, `n` times over, lazily.
+    ///
+    /// # Errors
+    /// `Argument` if the result would have more than 2⁶⁴ lanes.
+    pub fn tile(&self, n: u64) -> Result<Self> {
+        self.session().record(|recorder| recorder.tile(self.id(), n))
+    }
+
+    /// Each lane `n` times, lazily.
+    ///
+    /// # Errors
+    /// As [`Array::tile`].
+    pub fn repeat(&self, n: u64) -> Result<Self> {
+        self.session().record(|recorder| recorder.repeat(self.id(), n))
+    }
+
+    /// `self[index[i]]`, lazily; negative indices count from the end. An index out of bounds is an error
+    /// at the next read (S13).
+    ///
+    /// # Errors
+    /// `UnsupportedType`, `ForeignArray`.
+    pub fn take(&self, index: &Self) -> Result<Self> {
+        self.check_session("take", index)?;
+        self.session().record(|recorder| recorder.take(self.id(), index.id()))
+    }
+
+    /// The table `self` at places between its lanes, by linear interpolation, lazily; places outside are
+    /// brought to its ends.
+    ///
+    /// # Errors
+    /// `UnsupportedType` for masks, `Argument` for an empty table, `ForeignArray`.
+    pub fn take_interpolated(&self, x: &Self) -> Result<Self> {
+        self.check_session("take_interp", x)?;
+        self.session().record(|recorder| recorder.take_interpolated(self.id(), x.id()))
+    }
+
+    /// How many lanes of `self`, which ascends, are below each lane of `x`, lazily.
+    ///
+    /// # Errors
+    /// `UnsupportedType` for masks, `ForeignArray`.
+    pub fn search_sorted(&self, x: &Self) -> Result<Self> {
+        self.check_session("searchsorted", x)?;
+        self.session().record(|recorder| recorder.search_sorted(self.id(), x.id()))
+    }
+
+    /// The numbers of the true lanes of a mask, ascending. Counts them, which evaluates.
+    ///
+    /// # Errors
+    /// `UnsupportedType` if it is no mask; what evaluation fails with.
+    pub fn true_lanes(&self) -> Result<Self> {
+        let dtype = self.dtype();
+        if dtype != DType::Mask {
+            return Err(Error::UnsupportedType { op: "compress", dtype, expected: "a mask" });
+        }
+        let count = self.count()?;
+        // The mask, too: what follows reads it from memory.
+        self.session().evaluate_for("compress", self.id())?;
+        let n_true = match count.item(0)? {
+            Scalar::UInt(n) => n,
+            Scalar::Int(n) => n.unsigned_abs(),
+            Scalar::Bool(_) | Scalar::Float(_) => 0,
+        };
+        self.session().record(|recorder| recorder.true_lanes(self.id(), n_true))
+    }
+
+    /// The lanes where `mask` is true, in order. Counts them, which evaluates.
+    ///
+    /// # Errors
+    /// `SizeMismatch`, `UnsupportedType`, `ForeignArray`; what evaluation fails with.
+    pub fn compress(&self, mask: &Self) -> Result<Self> {
+        self.check_session("compress", mask)?;
+        let size = crate::trace::broadcast_size("compress", self.size(), mask.size())?;
+        let lanes = mask.resize(size)?.true_lanes()?;
+        self.session().record(|recorder| {
+            let source = recorder.widen(self.id(), size)?;
+            recorder.gather(source, lanes.id(), None)
+        })
+    }
+
+    /// Each value that occurs, ascending, with the numbers of the lanes that hold it. Evaluates.
+    ///
+    /// # Errors
+    /// `UnsupportedType` unless it holds integers; what evaluation fails with.
+    pub fn partition(&self) -> Result<Vec<(Scalar, Self)>> {
+        let (dtype, size) = (self.dtype(), self.size());
+        if !dtype.is_int() {
+            let expected = "an array of integers";
+            return Err(Error::UnsupportedType { op: "partition", dtype, expected });
+        }
+        if size == 0 {
+            return Ok(Vec::new());
+        }
+        let session = self.session();
+        let order = self.argsort(Order::Ascending)?;
+        let sorted = self.gather(&order, None)?;
+        // A run of equal lanes starts where a lane differs from the one before.
+        let before = sorted.roll(1)?;
+        let lane = session.arange(DType::U64, 0.into(), Scalar::UInt(size), 1.into())?;
+        let first = lane.apply(Op::Eq, &[0.into()])?;
+        let starts = sorted.neq(&before)?.apply(Op::Or, &[(&first).into()])?;
+        session.eval(&[&order, &sorted, &starts])?;
+        let starts = starts.true_lanes()?;
+        let values = sorted.gather(&starts, None)?;
+        let values = values.read(0..values.size())?;
+        let starts = starts.read(0..starts.size())?;
+        let position = |scalar: &Scalar| match *scalar {
+            Scalar::Int(n) => n.unsigned_abs(),
+            Scalar::UInt(n) => n,
+            Scalar::Bool(_) | Scalar::Float(_) => 0,
+        };
+        let ends = starts.iter().skip(1).map(position).chain([size]);
+        let parts = values.into_iter().zip(starts.iter().map(position).zip(ends));
+        let part = |(value, (start, end)): (Scalar, (u64, u64))| {
+            let (first, stop) = (Scalar::UInt(start), Scalar::UInt(end));
+            let lanes = session.arange(order.dtype(), first, stop, 1.into())?;
+            Ok((value, order.gather(&lanes, None)?))
+        };
+        parts.map(part).collect()
+    }
+}
+
+impl Session {
+    /// The lanes of all parts one after the other, promoted to their common type, lazily.
+    ///
+    /// # Errors
+    /// `TypeMismatch` if masks meet numbers, `Argument` without parts, `ForeignArray`.
+    pub fn concat(&self, parts: &[&Array]) -> Result<Array> {
+        let ids: Vec<VarId> = self.ids("concat", parts)?;
+        self.record(|recorder| recorder.concat(&ids))
+    }
+
+    /// All pairs of a lane of `x` and a lane of `y` as two arrays, x running fastest, lazily.
+    ///
+    /// # Errors
+    /// As [`Array::tile`]; `ForeignArray`.
+    pub fn meshgrid(&self, x: &Array, y: &Array) -> Result<[Array; 2]> {
+        self.ids("meshgrid", &[x, y])?;
+        Ok([x.tile(y.size())?, y.repeat(x.size())?])
+    }
+}

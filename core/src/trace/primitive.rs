@@ -1,0 +1,158 @@
+//! Recording of primitives: prefix sums, sorts, true lanes, counting (S11).
+
+use super::Recorder;
+use crate::dtype::DType;
+use crate::error::{Error, Result};
+use crate::ir::op::{Class, Op};
+use crate::ir::primitive::{Order, Primitive, lane_number_type};
+use crate::ir::var::{Kind, VarId, Variable};
+
+impl Recorder<'_> {
+    /// Prefix sums: lane i is the sum of lanes 0 to i, in the order of S11; integers wrap.
+    ///
+    /// **Evaluation**: traced; a launch of its own.
+    ///
+    /// # Errors
+    /// `UnsupportedType` for masks.
+    pub fn prefix_sum(&mut self, x: VarId) -> Result<VarId> {
+        let dtype = self.dtype(x);
+        self.require("psum", Class::Number, x)?;
+        if self.size(x) <= 1 {
+            return Ok(x);
+        }
+        Ok(self.primitive(Primitive::PrefixSum, dtype, self.size(x), &[x]))
+    }
+
+    /// Prefix sums of the lanes before each: lane 0 is 0, lane i the inclusive sum of lane i − 1.
+    ///
+    /// # Errors
+    /// `UnsupportedType` for masks.
+    pub fn prefix_sum_exclusive(&mut self, x: VarId) -> Result<VarId> {
+        self.require("psum_exclusive", Class::Number, x)?;
+        let (dtype, size) = (self.dtype(x), self.size(x));
+        if size <= 1 {
+            return Ok(self.literal(dtype, 0, size));
+        }
+        let sums = self.prefix_sum(x)?;
+        let lane = self.lane_numbers(size);
+        let one = self.constant(self.dtype(lane), 1);
+        let before = self.same(Op::Sub, &[lane, one])?;
+        let behind_first = self.same(Op::Ge, &[lane, one])?;
+        self.pick(sums, before, Some(behind_first))
+    }
+
+    /// The lanes in order; −0 is below +0, every NaN comes last either way.
+    ///
+    /// **Evaluation**: traced; a launch of its own.
+    ///
+    /// # Errors
+    /// None at present.
+    pub fn sort(&mut self, x: VarId, order: Order) -> Result<VarId> {
+        let (dtype, size) = (self.dtype(x), self.size(x));
+        if size <= 1 || self.var(x).kind.number().is_some() {
+            return Ok(x);
+        }
+        Ok(self.primitive(Primitive::Sort(order), dtype, size, &[x]))
+    }
+
+    /// The lane numbers that sort `x` as [`Recorder::sort`] does, those of equal lanes ascending: u32, or
+    /// u64 beyond 2³² lanes.
+    ///
+    /// # Errors
+    /// None at present.
+    pub fn sort_index(&mut self, x: VarId, order: Order) -> Result<VarId> {
+        let size = self.size(x);
+        if size <= 1 || self.var(x).kind.number().is_some() {
+            return Ok(self.lane_numbers(size));
+        }
+        let dtype = lane_number_type(size);
+        Ok(self.primitive(Primitive::SortIndex(order), dtype, size, &[x]))
+    }
+
+    /// The numbers of the true lanes of a mask, of which there are `n_true`.
+    ///
+    /// # Errors
+    /// `UnsupportedType` if `mask` is none.
+    pub fn true_lanes(&mut self, mask: VarId, n_true: u64) -> Result<VarId> {
+        let dtype = self.dtype(mask);
+        if dtype != DType::Mask {
+            return Err(Error::UnsupportedType { op: "compress", dtype, expected: "a mask" });
+        }
+        let dtype = lane_number_type(self.size(mask));
+        if n_true == self.size(mask) {
+            return Ok(self.lane_numbers(n_true));
+        }
+        Ok(self.primitive(Primitive::TrueLanes, dtype, n_true, &[mask]))
+    }
+
+    /// What `target[index[i]]` is for lane i once each active lane before it has added 1 to its element:
+    /// with equal indices, consecutive numbers in lane order. 0 where inactive or out of bounds.
+    ///
+    /// # Errors
+    /// `UnsupportedType` unless the target holds integers, the index too, and `active` is a mask;
+    /// `SizeMismatch`.
+    pub fn increments(
+        &mut self,
+        target: VarId,
+        index: VarId,
+        active: Option<VarId>,
+    ) -> Result<VarId> {
+        self.require("scatter_inc", Class::Int, target)?;
+        let size = self.check_access("scatter_inc", index, active, None)?;
+        // Sign extension makes negative indices huge.
+        let index = self.cast(index, DType::U64)?;
+        let operands: Vec<VarId> = [target, index].into_iter().chain(active).collect();
+        Ok(self.primitive(Primitive::Increments, self.dtype(target), size, &operands))
+    }
+
+    fn primitive(
+        &mut self,
+        primitive: Primitive,
+        dtype: DType,
+        size: u64,
+        args: &[VarId],
+    ) -> VarId {
+        let mut operands = [None; 4];
+        for (operand, &arg) in operands.iter_mut().zip(args) {
+            *operand = Some(arg);
+        }
+        self.add(Variable::new(Kind::Primitive(primitive), dtype, size, operands))
+    }
+
+    /// Refuses lane types outside a class.
+    pub(super) fn require(&self, op: &'static str, class: Class, x: VarId) -> Result<()> {
+        let dtype = self.dtype(x);
+        if class.contains(dtype) {
+            return Ok(());
+        }
+        Err(Error::UnsupportedType { op, dtype, expected: class.describe() })
+    }
+
+    /// The number of each of `size` lanes.
+    pub(super) fn lane_numbers(&mut self, size: u64) -> VarId {
+        if size == 0 {
+            return self.literal(DType::U32, 0, 0);
+        }
+        self.lane_index(lane_number_type(size), size)
+    }
+
+    /// A gather whose indices are known to be in bounds, or whose lanes out of bounds should be 0.
+    pub(super) fn pick(
+        &mut self,
+        source: VarId,
+        index: VarId,
+        active: Option<VarId>,
+    ) -> Result<VarId> {
+        let size = self.check_access("gather", index, active, None)?;
+        // A number is the same in every lane and needs no memory.
+        let number = self.var(source).kind.number();
+        let dtype = self.dtype(source);
+        let source = number.map_or(source, |bits| self.literal(dtype, bits, 1));
+        if self.size(source) == 1 {
+            return self.gather_scalar(source, size, active);
+        }
+        let operands = [Some(source), Some(index), active, None];
+        let kind = Kind::Gather { checked: false };
+        Ok(self.add(Variable::new(kind, self.dtype(source), size, operands)))
+    }
+}

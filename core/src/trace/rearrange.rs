@@ -1,0 +1,283 @@
+//! Lanes in other places: compositions of gathers and scatters, so that they fuse with what makes and
+//! uses them. Lane numbers that our own arithmetic gives are in bounds and not checked again.
+
+use super::Recorder;
+use crate::dtype::{DType, Scalar};
+use crate::error::{Error, Result};
+use crate::ir::op::{Class, Op, ReduceOp, ScatterOp};
+use crate::ir::primitive::lane_number_type;
+use crate::ir::scalar::identity_bits;
+use crate::ir::var::{Kind, VarId, Variable};
+
+impl Recorder<'_> {
+    /// The lanes from the last to the first.
+    ///
+    /// # Errors
+    /// None at present.
+    pub fn reverse(&mut self, x: VarId) -> Result<VarId> {
+        let size = self.size(x);
+        if size <= 1 {
+            return Ok(x);
+        }
+        let lane = self.lane_numbers(size);
+        let last = self.literal(self.dtype(lane), size - 1, 1);
+        let index = self.same(Op::Sub, &[last, lane])?;
+        self.pick(x, index, None)
+    }
+
+    /// The lanes moved up by `distance`, those at the end coming in at the front; down if negative.
+    ///
+    /// # Errors
+    /// None at present.
+    pub fn roll(&mut self, x: VarId, distance: i64) -> Result<VarId> {
+        let size = self.size(x);
+        if size <= 1 {
+            return Ok(x);
+        }
+        let distance = i128::from(distance).rem_euclid(i128::from(size));
+        let distance = u64::try_from(distance).unwrap_or(0);
+        if distance == 0 {
+            return Ok(x);
+        }
+        let lane = self.lane_numbers(size);
+        let dtype = self.dtype(lane);
+        let [down, up] = [distance, size - distance].map(|by| self.literal(dtype, by, 1));
+        let from_end = self.same(Op::Lt, &[lane, down])?;
+        let (ahead, behind) =
+            (self.same(Op::Add, &[lane, up])?, self.same(Op::Sub, &[lane, down])?);
+        let index = self.select(from_end, ahead, behind)?;
+        self.pick(x, index, None)
+    }
+
+    /// All lanes, `n` times over.
+    ///
+    /// # Errors
+    /// `Argument` if the result would have more than 2⁶⁴ lanes.
+    pub fn tile(&mut self, x: VarId, n: u64) -> Result<VarId> {
+        self.multiply("tile", x, n, Op::Rem)
+    }
+
+    /// Each lane `n` times.
+    ///
+    /// # Errors
+    /// As [`Recorder::tile`].
+    pub fn repeat(&mut self, x: VarId, n: u64) -> Result<VarId> {
+        self.multiply("repeat", x, n, Op::IDiv)
+    }
+
+    fn multiply(&mut self, name: &'static str, x: VarId, n: u64, op: Op) -> Result<VarId> {
+        let (dtype, size) = (self.dtype(x), self.size(x));
+        let total = size.checked_mul(n).ok_or_else(|| Error::Argument {
+            op: name,
+            what: format!("{n} times {size} lanes are more than 2^64"),
+        })?;
+        if total == 0 {
+            return Ok(self.literal(dtype, 0, 0));
+        }
+        if size == 1 || n == 1 {
+            return self.widen(x, total);
+        }
+        let lane = self.lane_numbers(total);
+        let by = if op == Op::Rem { size } else { n };
+        let by = self.literal(self.dtype(lane), by, 1);
+        let index = self.same(op, &[lane, by])?;
+        self.pick(x, index, None)
+    }
+
+    /// The lanes of all parts one after the other, promoted to their common type.
+    ///
+    /// # Errors
+    /// `TypeMismatch` if masks meet numbers; `Argument` without parts.
+    pub fn concat(&mut self, parts: &[VarId]) -> Result<VarId> {
+        let nothing = Error::Argument { op: "concat", what: "expected at least one array".into() };
+        let (&first, others) = parts.split_first().ok_or(nothing)?;
+        let mut dtype = self.dtype(first);
+        for &other in others {
+            let rhs = self.dtype(other);
+            let mismatch = Error::TypeMismatch { op: "concat", lhs: dtype, rhs };
+            dtype = dtype.promote(rhs).ok_or(mismatch)?;
+        }
+        if others.is_empty() {
+            return Ok(first);
+        }
+        let total = parts.iter().try_fold(0, |sum: u64, &part| sum.checked_add(self.size(part)));
+        let total = total.ok_or_else(|| Error::Argument {
+            op: "concat",
+            what: "the parts have more than 2^64 lanes together".into(),
+        })?;
+        let counter = lane_number_type(total);
+        let mut result = self.literal(dtype, 0, total);
+        let mut start = 0;
+        for &part in parts {
+            let size = self.size(part);
+            if size > 0 {
+                let offset = self.literal(counter, start, 1);
+                let lane = self.lane_index(counter, size);
+                let index = self.same(Op::Add, &[lane, offset])?;
+                let value = self.cast(part, dtype)?;
+                result = self.put(ScatterOp::Set, result, value, index, None);
+            }
+            start += size;
+        }
+        Ok(result)
+    }
+
+    /// `x[index[i]]`; negative indices count from the end. An index out of bounds is reported (S13).
+    ///
+    /// # Errors
+    /// As [`Recorder::gather`].
+    pub fn take(&mut self, x: VarId, index: VarId) -> Result<VarId> {
+        self.check_access("take", index, None, None)?;
+        if !self.dtype(index).is_signed() {
+            return self.gather(x, index, None);
+        }
+        let index = self.cast(index, DType::I64)?;
+        let size = self.literal(DType::I64, self.size(x), 1);
+        let zero = self.constant(DType::I64, 0);
+        let from_end = self.same(Op::Add, &[index, size])?;
+        // An index that is out of bounds either way stays what it is, for the report.
+        let (negative, inside) =
+            (self.same(Op::Lt, &[index, zero])?, self.same(Op::Ge, &[from_end, zero])?);
+        let counts = self.same(Op::And, &[negative, inside])?;
+        let index = self.select(counts, from_end, index)?;
+        self.gather(x, index, None)
+    }
+
+    /// The table between its entries: `lerp(table[floor(x)], table[floor(x) + 1], x - floor(x))`, where x
+    /// is first brought between 0 and the last entry's number. NaN stays NaN.
+    ///
+    /// **Dtypes**: the common float type of both.
+    ///
+    /// # Errors
+    /// `UnsupportedType` for masks, `Argument` for an empty table.
+    pub fn take_interpolated(&mut self, table: VarId, x: VarId) -> Result<VarId> {
+        self.require("take_interp", Class::Number, table)?;
+        self.require("take_interp", Class::Number, x)?;
+        let n = self.size(table);
+        if n == 0 {
+            return Err(Error::Argument { op: "take_interp", what: "the table is empty".into() });
+        }
+        let dtypes = [table, x].map(|x| self.dtype(x).quotient());
+        let dtype = dtypes[0].promote(dtypes[1]).unwrap_or(DType::F64);
+        let (table, x) = (self.cast(table, dtype)?, self.cast(x, dtype)?);
+        if n == 1 {
+            return self.widen(table, self.size(x));
+        }
+        let zero = self.constant(dtype, 0);
+        let last = self.literal(dtype, dtype.encode(Scalar::UInt(n - 1))?, 1);
+        let x = self.same(Op::Maximum, &[x, zero])?;
+        let x = self.same(Op::Minimum, &[x, last])?;
+        let counter = lane_number_type(n);
+        let start = self.literal(counter, n - 2, 1);
+        let one = self.constant(counter, 1);
+        let whole = self.cast(x, counter)?;
+        let lower = self.same(Op::Min, &[whole, start])?;
+        let upper = self.same(Op::Add, &[lower, one])?;
+        let (a, b) = (self.pick(table, lower, None)?, self.pick(table, upper, None)?);
+        let whole = self.cast(lower, dtype)?;
+        let (t, step) = (self.same(Op::Sub, &[x, whole])?, self.same(Op::Sub, &[b, a])?);
+        self.same(Op::Fma, &[t, step, a])
+    }
+
+    /// Sums of blocks of `length` lanes, each in lane order; the last block may be short.
+    ///
+    /// # Errors
+    /// `UnsupportedType` for masks, `Argument` for blocks of no lanes.
+    pub fn block_sum(&mut self, x: VarId, length: u64) -> Result<VarId> {
+        self.require("block_sum", Class::Number, x)?;
+        if length == 0 {
+            let what = "a block has at least one lane".into();
+            return Err(Error::Argument { op: "block_sum", what });
+        }
+        let (dtype, size) = (self.dtype(x), self.size(x));
+        if size == 0 || length == 1 {
+            return Ok(x);
+        }
+        let lane = self.lane_numbers(size);
+        let by = self.literal(self.dtype(lane), length.min(size), 1);
+        let block = self.same(Op::IDiv, &[lane, by])?;
+        // -0, to which a sum of negative zeros adds up.
+        let nothing = identity_bits(ReduceOp::Sum, dtype);
+        let sums = self.literal(dtype, nothing, size.div_ceil(length));
+        Ok(self.put(ScatterOp::Add, sums, x, block, None))
+    }
+
+    /// How many lanes of `x` fall into each of `bins` intervals of equal width from `low` to `high`, both
+    /// included: lane x counts in bin `min(trunc((x - low) * (bins / (high - low))), bins - 1)`.
+    ///
+    /// **Dtypes**: counts are u32, beyond 2³² lanes u64.
+    ///
+    /// # Errors
+    /// `UnsupportedType` for masks, `Argument` for no bins or an interval that is empty or not finite.
+    pub fn histogram(&mut self, x: VarId, bins: u64, low: f64, high: f64) -> Result<VarId> {
+        self.require("histogram", Class::Number, x)?;
+        let refuse = |what: String| Err(Error::Argument { op: "histogram", what });
+        if !(1..=1 << 31).contains(&bins) {
+            return refuse(format!("{bins} bins; expected 1 to 2^31"));
+        }
+        if !(low < high && (high - low).is_finite()) {
+            return refuse(format!("from {low} to {high} is no finite interval"));
+        }
+        let dtype = self.dtype(x).quotient();
+        let x = self.cast(x, dtype)?;
+        let scale = Scalar::UInt(bins).to_f64() / (high - low);
+        let numbers = [low, high, scale].map(|number| dtype.encode(Scalar::Float(number)));
+        let [low, high, scale] = numbers.map(|bits| bits.unwrap_or(0));
+        let [low, high, scale] = [low, high, scale].map(|bits| self.literal(dtype, bits, 1));
+        let (above, below) = (self.same(Op::Ge, &[x, low])?, self.same(Op::Le, &[x, high])?);
+        let active = self.same(Op::And, &[above, below])?;
+        let distance = self.same(Op::Sub, &[x, low])?;
+        let place = self.same(Op::Mul, &[distance, scale])?;
+        let (place, last) = (self.cast(place, DType::U32)?, self.literal(DType::U32, bins - 1, 1));
+        let bin = self.same(Op::Min, &[place, last])?;
+        let counter = lane_number_type(self.size(x));
+        let (counts, one) = (self.literal(counter, 0, bins), self.constant(counter, 1));
+        Ok(self.put(ScatterOp::Add, counts, one, bin, Some(active)))
+    }
+
+    /// How many lanes of `sorted`, which ascends, are below each lane of `x`: where it could be inserted.
+    ///
+    /// # Errors
+    /// `TypeMismatch` for masks and numbers, `UnsupportedType` for masks.
+    pub fn search_sorted(&mut self, sorted: VarId, x: VarId) -> Result<VarId> {
+        self.require("searchsorted", Class::Number, sorted)?;
+        self.require("searchsorted", Class::Number, x)?;
+        let n = self.size(sorted);
+        let counter = lane_number_type(n.saturating_add(1));
+        let mut low = self.literal(counter, 0, self.size(x));
+        if n == 0 {
+            return Ok(low);
+        }
+        let mut high = self.literal(counter, n, 1);
+        let (one, last) = (self.constant(counter, 1), self.literal(counter, n - 1, 1));
+        for _ in 0..=n.ilog2() {
+            let distance = self.same(Op::Sub, &[high, low])?;
+            let half = self.same(Op::Shr, &[distance, one])?;
+            let middle = self.same(Op::Add, &[low, half])?;
+            // Where the search has ended, the middle may be behind the last lane.
+            let place = self.same(Op::Min, &[middle, last])?;
+            let value = self.pick(sorted, place, None)?;
+            let below = self.elementwise(Op::Lt, &[value, x])?;
+            let open = self.same(Op::Lt, &[low, high])?;
+            let up = self.same(Op::And, &[below, open])?;
+            let above = self.same(Op::Add, &[middle, one])?;
+            low = self.select(up, above, low)?;
+            high = self.select(up, high, middle)?;
+        }
+        Ok(low)
+    }
+
+    /// A scatter whose indices are known to be in bounds.
+    fn put(
+        &mut self,
+        op: ScatterOp,
+        target: VarId,
+        value: VarId,
+        index: VarId,
+        active: Option<VarId>,
+    ) -> VarId {
+        let (dtype, size) = (self.dtype(target), self.size(target));
+        let operands = [Some(target), Some(value), Some(index), active];
+        self.add(Variable::new(Kind::Scatter { op, checked: false }, dtype, size, operands))
+    }
+}

@@ -1,0 +1,204 @@
+//! Primitives: prefix sums, sorts, true lanes, increments. The same bits at every size, on every device and
+//! number of threads; lazy, interruptible, within the memory limit.
+
+use porcini_core::ir::op::ScatterOp;
+use porcini_core::ir::primitive::Order;
+use porcini_core::{Array, DType, DeviceChoice, Error, Scalar, Session};
+use porcini_tests::data::{self, Values};
+use porcini_tests::golden::configurations;
+use porcini_tests::oracle::{Value, visible, whole_arrays};
+
+/// Around vectors, runs, chunks and pieces of the host's primitives.
+const SIZES: [usize; 14] =
+    [0, 1, 7, 8, 9, 17, 1023, 1024, 1025, 2049, 65_535, 65_536, 65_539, (1 << 18) + 1025];
+
+fn sessions() -> Vec<Session> {
+    let open = |(device, threads)| Session::builder().device(device).threads(threads).build();
+    configurations().into_iter().map(|configuration| open(configuration).unwrap()).collect()
+}
+
+fn session(threads: usize) -> Session {
+    Session::builder().device(DeviceChoice::Auto).threads(threads).build().unwrap()
+}
+
+fn bytes(dtype: DType, lanes: &[u64]) -> Vec<u8> {
+    let lanes: Vec<u64> = lanes.iter().map(|&lane| visible(dtype, lane)).collect();
+    data::to_bytes(dtype, &lanes)
+}
+
+fn contents(array: &Array) -> Vec<u8> {
+    array.read_bytes(0..array.size()).unwrap()
+}
+
+/// NaN, infinities, zeros, limits of types.
+fn edges(dtype: DType, n: usize) -> Vec<u64> {
+    data::lanes(dtype, Values::Edge, n as u64, n)
+}
+
+/// Numbers whose sums round differently in every order.
+fn uneven(dtype: DType, n: usize) -> Vec<u64> {
+    let lane = |i: usize| (i as f64 * 0.7).sin() * f64::from(u32::try_from(i % 13).unwrap()).exp2();
+    let lane = |i: usize| match dtype {
+        DType::F32 | DType::F64 => dtype.encode(Scalar::Float(lane(i))).unwrap(),
+        _ => edges(dtype, 1)[0].wrapping_mul(i as u64) & data::low_bits(dtype),
+    };
+    (0..n).map(lane).collect()
+}
+
+/// Calls `each` with values of every type and size and with arrays of them in every session.
+fn for_each(values: fn(DType, usize) -> Vec<u64>, each: impl Fn(&Value, &Array)) {
+    let sessions = sessions();
+    for dtype in DType::ALL {
+        for n in SIZES {
+            let value = Value { dtype, lanes: values(dtype, n) };
+            for session in &sessions {
+                let array =
+                    session.from_bytes(dtype, &data::to_bytes(dtype, &value.lanes)).unwrap();
+                each(&value, &array);
+            }
+        }
+    }
+}
+
+#[test]
+fn prefix_sums_have_the_order_of_s11() {
+    let check = |value: &Value, array: &Array| {
+        if value.dtype == DType::Mask {
+            assert!(matches!(array.psum(), Err(Error::UnsupportedType { op: "psum", .. })));
+            return;
+        }
+        let want = bytes(value.dtype, &whole_arrays::prefix_sums(value));
+        let what = format!("{} {}", value.dtype, value.lanes.len());
+        assert!(contents(&array.psum().unwrap()) == want, "{what}");
+        let mut before = vec![0; value.dtype.bytes()];
+        before.extend(&want);
+        before.truncate(want.len());
+        assert!(contents(&array.psum_exclusive().unwrap()) == before, "{what}");
+    };
+    for_each(edges, check);
+    for_each(uneven, check);
+}
+
+#[test]
+fn sorts_are_stable_and_put_nan_last() {
+    for_each(edges, |value, array| {
+        for order in [Order::Ascending, Order::Descending] {
+            let lanes = whole_arrays::order_of(value, order);
+            let sorted: Vec<u64> = lanes.iter().map(|&lane| value.lanes[lane]).collect();
+            let what = format!("{order:?} {} {}", value.dtype, value.lanes.len());
+            let got = contents(&array.sort(order).unwrap());
+            assert!(got == bytes(value.dtype, &sorted), "{what}");
+            let index = array.argsort(order).unwrap().to_vec::<u32>().unwrap();
+            assert!(index.iter().map(|&lane| lane as usize).eq(lanes), "{what}");
+        }
+    });
+}
+
+#[test]
+fn compress_keeps_the_true_lanes_in_order() {
+    for_each(edges, |value, array| {
+        let n = value.lanes.len();
+        let mask: Vec<bool> = data::lanes(DType::U32, Values::Edge, 3, n)
+            .iter()
+            .enumerate()
+            .map(|(i, bits)| (bits >> 3 ^ i as u64) & 1 != 0)
+            .collect();
+        let kept: Vec<u64> = value
+            .lanes
+            .iter()
+            .zip(&mask)
+            .filter(|(_, kept)| **kept)
+            .map(|(&lane, _)| lane)
+            .collect();
+        let mask = array.session().array(&mask).unwrap();
+        let got = array.compress(&mask).unwrap();
+        assert_eq!(got.size(), kept.len() as u64);
+        assert!(contents(&got) == bytes(value.dtype, &kept), "{} {n}", value.dtype);
+    });
+}
+
+#[test]
+fn increments_count_in_lane_order() {
+    for session in sessions() {
+        for n in SIZES {
+            let lanes: Vec<u32> = (0..n).map(|i| u32::try_from(i * i % 11).unwrap()).collect();
+            let mut want_counts = [5_i64; 9];
+            let mut want = Vec::new();
+            for (i, &lane) in lanes.iter().enumerate() {
+                let counter = want_counts.get_mut(lane as usize).filter(|_| i % 3 != 0);
+                want.push(counter.map_or(0, |counter| {
+                    *counter += 1;
+                    *counter - 1
+                }));
+            }
+            let index = session.array(&lanes).unwrap();
+            let active: Vec<bool> = (0..n).map(|i| i % 3 != 0).collect();
+            let active = session.array(&active).unwrap();
+            let mut counts = session.full(DType::I64, 5, 9).unwrap();
+            let found = counts.scatter_inc(&index, Some(&active)).unwrap();
+            session.eval(&[&found, &counts]).unwrap();
+            // Two of the indices are out of bounds.
+            assert_eq!(session.take_error().is_some(), n > 8);
+            assert_eq!(found.to_vec::<i64>().unwrap(), want, "{n}");
+            assert_eq!(counts.to_vec::<i64>().unwrap(), want_counts, "{n}");
+        }
+    }
+}
+
+#[test]
+fn primitives_are_recorded_and_run_once() {
+    let session = session(2);
+    let x = session.arange(DType::U32, 0.into(), 3000.into(), 1.into()).unwrap();
+    let x = &x * 7 % 1000;
+    let sorted = x.sort(Order::Descending).unwrap();
+    let (again, sums) = (x.sort(Order::Descending).unwrap(), sorted.psum().unwrap());
+    assert_eq!(sorted.serial(), again.serial(), "equal operations are recorded once");
+    assert_eq!(session.history().len(), 0);
+    let last = sums.item(-1).unwrap();
+    assert_eq!(last.to_f64(), 3.0 * 499_500.0);
+    let names: Vec<&str> = session.history().iter().map(|launch| launch.name).collect();
+    assert_eq!(names, ["kernel", "sort_desc", "psum"]);
+    assert!(sums.is_evaluated() && sorted.is_evaluated());
+    assert_eq!(sums.item(0).unwrap().to_f64(), 999.0);
+    assert_eq!(session.history().len(), 3);
+}
+
+#[test]
+fn an_operand_written_later_is_read_before() {
+    let session = session(2);
+    let mut x = session.array(&[3_i32, 1, 2]).unwrap();
+    let sorted = x.sort(Order::Ascending).unwrap();
+    let at = session.array(&[0_u32]).unwrap();
+    x.scatter(ScatterOp::Set, -1, &at, None).unwrap();
+    let after = x.sort(Order::Ascending).unwrap();
+    assert_eq!(after.to_vec::<i32>().unwrap(), [-1, 1, 2]);
+    assert_eq!(sorted.to_vec::<i32>().unwrap(), [1, 2, 3]);
+}
+
+#[test]
+fn the_memory_limit_holds_for_working_memory() {
+    let limit = 1 << 23;
+    let session = Session::builder().memory_limit(limit).build().unwrap();
+    let x = session.arange(DType::F64, 0.into(), (1 << 18).into(), 1.into()).unwrap();
+    x.eval().unwrap();
+    let y = x.argsort(Order::Descending).unwrap();
+    let error = y.eval().unwrap_err();
+    assert!(matches!(error, Error::OutOfMemory { .. }), "{error}");
+    // The session goes on, and so does the recording.
+    assert_eq!(x.hsum().unwrap().item(0).unwrap().to_f64(), 34_359_607_296.0);
+    assert!(!y.is_evaluated());
+}
+
+#[test]
+fn duplicates_are_found_if_asked_for() {
+    let session = session(1);
+    session.set_flag("check_duplicates", true).unwrap();
+    let mut x = session.zeros(DType::F32, 4).unwrap();
+    let at = session.array(&[3_u32, 1, 3, 1]).unwrap();
+    let error = x.scatter(ScatterOp::Set, 1, &at, None).unwrap_err().to_string();
+    assert!(error.contains("lane 2 writes element 3"), "{error}");
+    x.scatter(ScatterOp::Add, 1, &at, None).unwrap();
+    let active = session.array(&[true, true, false, false]).unwrap();
+    x.scatter(ScatterOp::Set, 7, &at, Some(&active)).unwrap();
+    assert_eq!(x.to_vec::<f32>().unwrap(), [0.0, 7.0, 0.0, 7.0]);
+}
