@@ -27,9 +27,32 @@ class Row:
     reach: float = math.inf
 
 
-# Functions whose results are exact or correctly rounded steps: the tests of operations cover them.
-EXACT = """fmod sqr rcp rsqrt safe_sqrt sign copysign copysign_neg mulsign mulsign_neg lerp clamp fmadd fmsub
-fnmadd fnmsub isnan isinf isfinite next_float prev_float deg_to_rad rad_to_deg""".split()
+# Functions that are exact or a few correctly rounded steps: the tests of operations cover them.
+EXACT = """fmod sqr rcp rsqrt safe_sqrt safe_rsqrt sign copysign copysign_neg mulsign mulsign_neg lerp clamp clip
+fmadd fmsub fnmadd fnmsub isnan isinf isfinite isdenormal next_float prev_float deg_to_rad rad_to_deg mantissa
+exponent ldexp fract""".split()
+
+
+def power(a, b):
+    if b == 0 or a == 1:
+        return mpf(1)
+    if a == 0:
+        return mp.inf if b < 0 else mpf(0)
+    odd = a < 0 and b % 2 == 1
+    if a < 0 and b != mp.floor(b):
+        return mp.nan
+    exponent = b * mp.log(abs(a))
+    size = mp.exp(exponent) if abs(exponent) < 2000 else mp.inf if exponent > 0 else mpf(0)
+    return -size if odd else size
+
+
+def with_pole(function):
+    """A function with a pole at 0, which is positive there."""
+    return lambda x: function(x) if x else mp.inf
+
+
+def in_unit(function):
+    return lambda x: function(max(mpf(-1), min(x, mpf(1))))
 
 
 def erfcinv(q):
@@ -142,6 +165,9 @@ def srgb_to_linear(x):
 
 
 REAL = [(-8, 8), 0, 1, -1]
+LOGARITHM = [(0, 10), 0, 1]
+ANGLE = [(-10, 10), (-1e5, 1e5), 0, math.pi, math.pi / 2]
+HYPERBOLIC = [(-20, 20), (-90, 90), (-710, 710), 0]
 UNIT = [(-1, 1), 0, 1, -1]
 PROBABILITY = [(0, 1), 0, 1]
 MODULUS = UNIT
@@ -151,10 +177,39 @@ CHARACTERISTIC = [(-1, 1), (0, 50), 0]
 FUNCTIONS = {
     # Elementary functions.
     "exp": Row(mp.exp, 1.5, [[(-745, 710), (-104, 89), 0]]),
-    "log": Row(mp.log, 1.5, [[(0, 10), 0, 1]]),
-    "sin": Row(mp.sin, 1.5, [[(-10, 10), (-1e5, 1e5), 0, math.pi, math.pi / 2]]),
-    "cos": Row(mp.cos, 1.5, [[(-10, 10), (-1e5, 1e5), 0, math.pi, math.pi / 2]]),
-    "tanh": Row(mp.tanh, 2.5, [[(-20, 20), 0, 0.625]]),
+    "exp2": Row(lambda x: power(mpf(2), x), 1.5, [[(-1075, 1024), (-150, 128), 0]]),
+    "exp10": Row(lambda x: power(mpf(10), x), 1.5, [[(-324, 309), (-46, 39), 0]]),
+    "expm1": Row(mp.expm1, 2, [[(-40, 710), (-1, 1), 0]]),
+    "log": Row(mp.log, 1.5, [LOGARITHM]),
+    "log2": Row(lambda x: mp.log(x, 2), 2, [LOGARITHM]),
+    "log10": Row(mp.log10, 1.5, [LOGARITHM]),
+    "log1p": Row(mp.log1p, 2, [[(-1, 10), 0, -1]]),
+    "pow": Row(power, 2, [[(0, 10), (-5, 5), (0.5, 2), 1, 0], [(-10, 10), (-300, 300), 0, 1, 0.5]]),
+    "cbrt": Row(lambda x: mp.sign(x) * mp.cbrt(abs(x)), 1.5, [REAL]),
+    "hypot": Row(mp.hypot, 1.5, [REAL, REAL]),
+    "sin": Row(mp.sin, 1.5, [ANGLE]),
+    "cos": Row(mp.cos, 1.5, [ANGLE]),
+    "tan": Row(mp.tan, 2.5, [ANGLE]),
+    "cot": Row(with_pole(mp.cot), 2.5, [ANGLE]),
+    "sec": Row(mp.sec, 2, [ANGLE]),
+    "csc": Row(with_pole(mp.csc), 2, [ANGLE]),
+    "sinpi": Row(mp.sinpi, 1.5, [[(-2, 2), (-1e5, 1e5), 0, 0.5, 1]]),
+    "cospi": Row(mp.cospi, 1.5, [[(-2, 2), (-1e5, 1e5), 0, 0.5, 1]]),
+    "asin": Row(mp.asin, 2.5, [UNIT + [0.5]]),
+    "acos": Row(mp.acos, 1.5, [UNIT + [0.5]]),
+    "safe_asin": Row(in_unit(mp.asin), 2.5, [UNIT + [(-2, 2)]]),
+    "safe_acos": Row(in_unit(mp.acos), 1.5, [UNIT + [(-2, 2)]]),
+    "atan": Row(mp.atan, 2.5, [REAL]),
+    "atan2": Row(mp.atan2, 2.5, [REAL, REAL]),
+    "sinh": Row(mp.sinh, 2.5, [HYPERBOLIC]),
+    "cosh": Row(mp.cosh, 2, [HYPERBOLIC]),
+    "tanh": Row(mp.tanh, 2.5, [HYPERBOLIC + [0.625]]),
+    "coth": Row(with_pole(mp.coth), 2.5, [HYPERBOLIC]),
+    "sech": Row(mp.sech, 3, [HYPERBOLIC]),
+    "csch": Row(with_pole(mp.csch), 3, [HYPERBOLIC]),
+    "asinh": Row(mp.asinh, 2.5, [REAL]),
+    "acosh": Row(mp.acosh, 2.5, [[(1, 10), 1]]),
+    "atanh": Row(mp.atanh, 2.5, [UNIT]),
     # Special functions.
     "erf": Row(mp.erf, 3, [[(-6, 6), (-1, 1), 0, 1]]),
     "erfc": Row(mp.erfc, 6, [[(-6, 10), (9, 10.2), (-1, 1), (10, 27.3), 0.5, -0.5]]),

@@ -45,17 +45,16 @@ Made by `tests/accuracy/sweep.py --write`; the references are in `tests/accuracy
 """
 
 
-def porcini(binary, script, folder):
-    done = subprocess.run([binary, "-e", script], cwd=folder, capture_output=True, text=True)
+def porcini(binary, script, folder="."):
+    done = subprocess.run([binary, "-"], input=script, cwd=folder, capture_output=True, text=True)
     if done.returncode:
         sys.exit(f"porcini failed:\n{done.stderr}")
     return done.stdout
 
 
-def unknown_functions(binary):
-    """Functions whose help speaks of ulp but that have no row here."""
-    found = re.findall(r"^  (\w+)\(", porcini(binary, 'help("ulp")', "."), re.MULTILINE)
-    return sorted(set(found) - set(FUNCTIONS) - set(EXACT))
+def functions(binary):
+    """Functions whose help speaks of ulp."""
+    return re.findall(r"^  (\w+)\(", porcini(binary, 'help("ulp")'), re.MULTILINE)
 
 
 def values(binary, tried):
@@ -69,11 +68,7 @@ def values(binary, tried):
                 np.save(f"{folder}/{name}.{dtype}.{i}.npy", column)
                 texts.append(f'{array}(read_npy("{name}.{dtype}.{i}.npy"))')
             lines.append(f'write_npy("{name}.{dtype}.npy", {name}({", ".join(texts)}));')
-        script = Path(folder) / "sweep.rhai"
-        script.write_text("\n".join(lines))
-        done = subprocess.run([binary, "sweep.rhai"], cwd=folder, capture_output=True, text=True)
-        if done.returncode:
-            sys.exit(f"porcini failed:\n{done.stderr}")
+        porcini(binary, "\n".join(lines), folder)
         return {key: np.load(f"{folder}/{key[0]}.{key[1]}.npy") for key in tried}
 
 
@@ -133,10 +128,12 @@ def main():
     if not options.binary:
         parser.error("which binary?")
     binary = options.binary.resolve()
-    if unknown := unknown_functions(binary):
-        sys.exit(f"no reference for {', '.join(unknown)}: add rows to {HERE / 'references.py'}")
-    worst = sweep(binary, options.only, options.points)
-    rows = table(worst, options.only)
+    known = functions(binary)
+    if unknown := set(known) - set(FUNCTIONS) - set(EXACT):
+        sys.exit(f"no reference for {', '.join(sorted(unknown))}: add rows to {HERE / 'references.py'}")
+    names = [name for name in options.only if name in known]
+    worst = sweep(binary, names, options.points)
+    rows = table(worst, names)
     print(rows, end="")
     if options.write:
         PAGE.parent.mkdir(exist_ok=True)
