@@ -7,6 +7,7 @@ use std::sync::Arc;
 use crate::buffer::Buffer;
 use crate::dtype::{DType, Element, Scalar};
 use crate::error::{Error, Result};
+use crate::half::F16;
 use crate::interrupt;
 use crate::ir::display;
 use crate::ir::op::{Op, ReduceOp, ScatterOp};
@@ -503,7 +504,7 @@ macro_rules! number_operands {
         }
     )* };
 }
-number_operands!(bool, i32, u32, i64, u64, f32, f64, Scalar);
+number_operands!(bool, i8, u8, i16, u16, i32, u32, i64, u64, F16, f32, f64, Scalar);
 
 /// Operators cannot return errors: they panic with the message that the method would return.
 #[track_caller]

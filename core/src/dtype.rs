@@ -1,11 +1,13 @@
 //! Element types, script numbers and the promotion rules between them (semantics S7).
 //!
 //! A `DType` is a row of a small table; everything that depends on the type alone (bytes, names, PTX
-//! spelling) is asked of it here. 8- and 16-bit integers and f16 join as further rows.
+//! spelling) is asked of it here. The 8- and 16-bit types are *narrow*: they are computed with in 32 bits
+//! (`ir/legal.rs`).
 
 use std::fmt;
 
 use crate::error::{Error, Result};
+use crate::half::F16;
 
 /// The type of one lane.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -13,6 +15,14 @@ use crate::error::{Error, Result};
 pub enum DType {
     /// Truth value, one byte 0/1 in memory.
     Mask,
+    /// Signed 8-bit integer.
+    I8,
+    /// Unsigned 8-bit integer.
+    U8,
+    /// Signed 16-bit integer.
+    I16,
+    /// Unsigned 16-bit integer.
+    U16,
     /// Signed 32-bit integer.
     I32,
     /// Unsigned 32-bit integer.
@@ -21,6 +31,8 @@ pub enum DType {
     I64,
     /// Unsigned 64-bit integer.
     U64,
+    /// IEEE binary16.
+    F16,
     /// IEEE binary32.
     F32,
     /// IEEE binary64.
@@ -45,26 +57,43 @@ const fn row(
     Row { name, bytes, ptx, numpy, script }
 }
 
-const ROWS: [Row; 7] = [
+const ROWS: [Row; 12] = [
     row("msk", 1, "pred", "bool", "MaskC"),
+    row("i8", 1, "s8", "int8", "Int8C"),
+    row("u8", 1, "u8", "uint8", "UInt8C"),
+    row("i16", 2, "s16", "int16", "Int16C"),
+    row("u16", 2, "u16", "uint16", "UInt16C"),
     row("i32", 4, "s32", "int32", "Int32C"),
     row("u32", 4, "u32", "uint32", "UInt32C"),
     row("i64", 8, "s64", "int64", "Int64C"),
     row("u64", 8, "u64", "uint64", "UInt64C"),
+    row("f16", 2, "f16", "float16", "Float16C"),
     row("f32", 4, "f32", "float32", "FloatC"),
     row("f64", 8, "f64", "float64", "Float64C"),
 ];
 
 impl DType {
     /// Every type, in table order.
-    pub const ALL: [Self; 7] =
-        [Self::Mask, Self::I32, Self::U32, Self::I64, Self::U64, Self::F32, Self::F64];
+    pub const ALL: [Self; 12] = [
+        Self::Mask,
+        Self::I8,
+        Self::U8,
+        Self::I16,
+        Self::U16,
+        Self::I32,
+        Self::U32,
+        Self::I64,
+        Self::U64,
+        Self::F16,
+        Self::F32,
+        Self::F64,
+    ];
 
     const fn row(self) -> &'static Row {
         &ROWS[self as usize]
     }
 
-    /// Three-letter name used in dumps: `f32`, `msk`.
+    /// Short name used in dumps: `f32`, `msk`.
     pub const fn name(self) -> &'static str {
         self.row().name
     }
@@ -94,14 +123,14 @@ impl DType {
         self.row().bytes as u32 * 8
     }
 
-    /// Whether this is `f32` or `f64`.
+    /// Whether this is a float: `f16`, `f32` or `f64`.
     pub const fn is_float(self) -> bool {
-        matches!(self, Self::F32 | Self::F64)
+        matches!(self, Self::F16 | Self::F32 | Self::F64)
     }
 
     /// Whether this is an integer (masks are not).
     pub const fn is_int(self) -> bool {
-        matches!(self, Self::I32 | Self::U32 | Self::I64 | Self::U64)
+        !matches!(self, Self::Mask) && !self.is_float()
     }
 
     /// Whether this is a number: an integer or a float.
@@ -111,44 +140,69 @@ impl DType {
 
     /// Whether values can be negative.
     pub const fn is_signed(self) -> bool {
-        matches!(self, Self::I32 | Self::I64 | Self::F32 | Self::F64)
+        matches!(self, Self::I8 | Self::I16 | Self::I32 | Self::I64) || self.is_float()
+    }
+
+    /// Whether this is a number of less than 32 bits.
+    pub const fn is_narrow(self) -> bool {
+        self.is_number() && self.bytes() < 4
+    }
+
+    /// The 32-bit type that holds every value of a narrow type; other types stay.
+    pub const fn widened(self) -> Self {
+        match self {
+            Self::I8 | Self::I16 => Self::I32,
+            Self::U8 | Self::U16 => Self::U32,
+            Self::F16 => Self::F32,
+            _ => self,
+        }
     }
 
     /// The unsigned integer of the same width (a mask stays a mask).
     pub const fn unsigned(self) -> Self {
         match self {
             Self::Mask => Self::Mask,
+            Self::I8 | Self::U8 => Self::U8,
+            Self::I16 | Self::U16 | Self::F16 => Self::U16,
             Self::I32 | Self::U32 | Self::F32 => Self::U32,
             Self::I64 | Self::U64 | Self::F64 => Self::U64,
         }
     }
 
-    /// The float that true division of this type gives: f64 for 64-bit types, else f32.
+    /// The float that true division of this type gives: its own, f64 for 64-bit integers, f32 for others.
     pub const fn quotient(self) -> Self {
         match self {
-            Self::F64 | Self::I64 | Self::U64 => Self::F64,
-            Self::Mask | Self::I32 | Self::U32 | Self::F32 => Self::F32,
+            Self::F16 | Self::F32 | Self::F64 => self,
+            Self::I64 | Self::U64 => Self::F64,
+            _ => Self::F32,
         }
     }
 
-    /// The common type of two arrays (S7): float beats integer, wider beats narrower, and same-width
-    /// signed + unsigned take the next wider signed type (`u64 + i64` stays `i64`).
+    /// The common type of two arrays (S7): float beats integer, wider beats narrower, and signed with
+    /// unsigned of its width or more takes the next wider signed type (`u64 + i64` stays `i64`).
     ///
     /// `None` when one is a mask and the other is not.
     pub fn promote(self, other: Self) -> Option<Self> {
-        use DType::{F32, F64, I32, I64, Mask, U32, U64};
         if self == other {
             return Some(self);
         }
-        Some(match (self, other) {
-            (Mask, _) | (_, Mask) => return None,
-            (F64, _) | (_, F64) => F64,
-            (F32, _) | (_, F32) => F32,
-            (I64, _) | (_, I64) | (I32, U32) | (U32, I32) => I64,
-            (U64, I32) | (I32, U64) => I64,
-            (U64, _) | (_, U64) => U64,
-            (I32, I32) => I32,
-            (U32, U32) => U32,
+        if !self.is_number() || !other.is_number() {
+            return None;
+        }
+        let wider = if self.bytes() >= other.bytes() { self } else { other };
+        Some(match (self.is_float(), other.is_float()) {
+            (true, false) => self,
+            (false, true) => other,
+            (false, false) if self.is_signed() != other.is_signed() => {
+                let unsigned = if self.is_signed() { other } else { self };
+                let beyond = match unsigned {
+                    Self::U8 => Self::I16,
+                    Self::U16 => Self::I32,
+                    _ => Self::I64,
+                };
+                if wider.is_signed() && wider.bytes() > unsigned.bytes() { wider } else { beyond }
+            }
+            _ => wider,
         })
     }
 
@@ -177,7 +231,6 @@ impl DType {
     /// `Error::NumberRange` when an integer type cannot hold the number (`u64` takes a negative script
     /// integer as its bit pattern), `Error::NumberType` for a float given to an integer or mask.
     pub fn encode(self, number: Scalar) -> Result<u64> {
-        let out_of_range = || Error::NumberRange { number, dtype: self };
         match self {
             Self::Mask => match number {
                 Scalar::Bool(b) => Ok(u64::from(b)),
@@ -185,22 +238,31 @@ impl DType {
                 Scalar::Int(1) | Scalar::UInt(1) => Ok(1),
                 _ => Err(Error::NumberType { number, dtype: self }),
             },
+            Self::F16 => Ok(F16::from_f64(number.to_f64()).to_bits64()),
             Self::F32 => Ok(u64::from(number.to_f32().to_bits())),
             Self::F64 => Ok(number.to_f64().to_bits()),
-            Self::U64 => match number {
-                Scalar::Int(i) => Ok(i.cast_unsigned()),
-                _ => u64::try_from(number.to_integer(self)?).map_err(|_| out_of_range()),
-            },
-            Self::I64 => i64::try_from(number.to_integer(self)?)
-                .map(i64::cast_unsigned)
-                .map_err(|_| out_of_range()),
-            Self::I32 => i32::try_from(number.to_integer(self)?)
-                .map(|i| u64::from(i.cast_unsigned()))
-                .map_err(|_| out_of_range()),
-            Self::U32 => {
-                u32::try_from(number.to_integer(self)?).map(u64::from).map_err(|_| out_of_range())
-            }
+            _ => self.encode_integer(number),
         }
+    }
+
+    #[expect(clippy::cast_possible_truncation, reason = "the low bits of a number that fits")]
+    fn encode_integer(self, number: Scalar) -> Result<u64> {
+        if let (Self::U64, Scalar::Int(i)) = (self, number) {
+            return Ok(i.cast_unsigned());
+        }
+        let integer = number.to_integer(self)?;
+        let (least, most) = self.limits();
+        if integer < least || integer > most {
+            return Err(Error::NumberRange { number, dtype: self });
+        }
+        Ok(integer.cast_unsigned() as u64 & (u64::MAX >> (64 - self.bits())))
+    }
+
+    /// The smallest and the largest value of an integer type.
+    const fn limits(self) -> (i128, i128) {
+        let bits = self.bits() - self.is_signed() as u32;
+        let most = (1_i128 << bits) - 1;
+        (if self.is_signed() { -most - 1 } else { 0 }, most)
     }
 
     /// The number whose bit pattern in this type is `bits`; a NaN comes out as the quiet NaN.
@@ -208,10 +270,15 @@ impl DType {
     pub fn decode(self, bits: u64) -> Scalar {
         match self {
             Self::Mask => Scalar::Bool(bits & 1 != 0),
+            Self::I8 => Scalar::Int(i64::from((bits as u8).cast_signed())),
+            Self::U8 => Scalar::Int(i64::from(bits as u8)),
+            Self::I16 => Scalar::Int(i64::from((bits as u16).cast_signed())),
+            Self::U16 => Scalar::Int(i64::from(bits as u16)),
             Self::I32 => Scalar::Int(i64::from((bits as u32).cast_signed())),
             Self::U32 => Scalar::Int(i64::from(bits as u32)),
             Self::I64 => Scalar::Int(bits.cast_signed()),
             Self::U64 => Scalar::UInt(bits),
+            Self::F16 => Scalar::Float(f64::from(F16::from_bits(bits as u16).to_f32())),
             Self::F32 => Scalar::Float(f64::from(f32::from_bits(bits as u32))),
             Self::F64 => Scalar::Float(f64::from_bits(bits)),
         }
@@ -221,11 +288,15 @@ impl DType {
     pub fn range(self) -> &'static str {
         match self {
             Self::Mask => "true or false",
+            Self::I8 => "-128 to 127",
+            Self::U8 => "0 to 255",
+            Self::I16 => "-32768 to 32767",
+            Self::U16 => "0 to 65535",
             Self::I32 => "-2147483648 to 2147483647",
             Self::U32 => "0 to 4294967295",
             Self::I64 => "-9223372036854775808 to 9223372036854775807",
             Self::U64 => "0 to 18446744073709551615",
-            Self::F32 | Self::F64 => "any number",
+            Self::F16 | Self::F32 | Self::F64 => "any number",
         }
     }
 }
@@ -304,10 +375,15 @@ macro_rules! scalar_from {
 }
 scalar_from! {
     bool => |x| Self::Bool(x);
+    i8 => |x| Self::Int(i64::from(x));
+    u8 => |x| Self::Int(i64::from(x));
+    i16 => |x| Self::Int(i64::from(x));
+    u16 => |x| Self::Int(i64::from(x));
     i32 => |x| Self::Int(i64::from(x));
     u32 => |x| Self::Int(i64::from(x));
     i64 => |x| Self::Int(x);
     u64 => |x| Self::UInt(x);
+    F16 => |x| Self::Float(f64::from(x.to_f32()));
     f32 => |x| Self::Float(f64::from(x));
     f64 => |x| Self::Float(x);
 }
@@ -336,10 +412,15 @@ macro_rules! element {
 }
 element! {
     bool, Mask, |x| u64::from(x), |b| b & 1 != 0;
+    i8, I8, |x| u64::from(x.cast_unsigned()), |b| (b as u8).cast_signed();
+    u8, U8, |x| u64::from(x), |b| b as u8;
+    i16, I16, |x| u64::from(x.cast_unsigned()), |b| (b as u16).cast_signed();
+    u16, U16, |x| u64::from(x), |b| b as u16;
     i32, I32, |x| u64::from(x.cast_unsigned()), |b| (b as u32).cast_signed();
     u32, U32, |x| u64::from(x), |b| b as u32;
     i64, I64, |x| x.cast_unsigned(), |b| b.cast_signed();
     u64, U64, |x| x, |b| b;
+    F16, F16, |x| u64::from(x.to_bits()), |b| Self::from_bits(b as u16);
     f32, F32, |x| u64::from(x.to_bits()), |b| f32::from_bits(b as u32);
     f64, F64, |x| x.to_bits(), |b| f64::from_bits(b);
 }
@@ -350,7 +431,7 @@ mod tests {
 
     #[test]
     fn promotion_is_symmetric_and_follows_the_rule() {
-        use DType::{F32, F64, I32, I64, Mask, U32, U64};
+        use DType::{F16, F32, F64, I8, I16, I32, I64, Mask, U8, U16, U32, U64};
         for (a, b, want) in [
             (F32, I64, Some(F32)),
             (I32, U32, Some(I64)),
@@ -358,6 +439,17 @@ mod tests {
             (U32, U64, Some(U64)),
             (U64, I32, Some(I64)),
             (F32, F64, Some(F64)),
+            (F16, F32, Some(F32)),
+            (F16, I64, Some(F16)),
+            (I8, U8, Some(I16)),
+            (U8, I16, Some(I16)),
+            (I8, U16, Some(I32)),
+            (U8, U16, Some(U16)),
+            (I16, I8, Some(I16)),
+            (U8, I32, Some(I32)),
+            (U32, I8, Some(I64)),
+            (I8, U64, Some(I64)),
+            (U16, F16, Some(F16)),
             (Mask, F32, None),
             (Mask, Mask, Some(Mask)),
         ] {
@@ -373,6 +465,12 @@ mod tests {
         assert_eq!(DType::U64.encode(Scalar::Int(-1)).unwrap(), u64::MAX);
         assert_eq!(DType::F32.encode(Scalar::Int(16_777_217)).unwrap(), 0x4b80_0000);
         assert!(DType::I32.encode(Scalar::Float(1.5)).is_err());
+        assert_eq!(DType::I8.encode(Scalar::Int(-128)).unwrap(), 0x80);
+        assert!(DType::I8.encode(Scalar::Int(128)).is_err());
+        assert!(DType::U16.encode(Scalar::Int(65536)).is_err());
+        assert!(DType::U8.encode(Scalar::Int(-1)).is_err());
+        assert_eq!(DType::F16.encode(Scalar::Int(2049)).unwrap(), 0x6800);
+        assert_eq!(DType::F16.encode(Scalar::Float(1e6)).unwrap(), 0x7c00);
     }
 
     #[test]

@@ -5,8 +5,8 @@ use std::io::Cursor;
 use std::rc::Rc;
 
 use ndarray::{ArrayD, IxDyn};
-use ndarray_npy::{ReadNpyExt, WriteNpyExt};
-use porcini_core::{Array, DType, Element, Scalar, Session};
+use ndarray_npy::{ReadNpyError, ReadNpyExt, WriteNpyExt};
+use porcini_core::{Array, DType, Element, F16, Scalar, Session};
 
 use crate::display::{PrintOptions, number};
 use crate::fault::{IntoFault, Result, fault};
@@ -100,16 +100,64 @@ macro_rules! host_data {
                     Ok(Self::$variant(array))
                 })* }
             }
+        }
+    };
+}
+host_data!(
+    Mask bool, I8 i8, U8 u8, I16 i16, U16 u16, I32 i32, U32 u32, I64 i64, U64 u64,
+    F16 F16, F32 f32, F64 f64
+);
 
+/// The types of `.npy` files that `ndarray-npy` knows: all but f16.
+macro_rules! npy_types {
+    ($($variant:ident $t:ty),*) => {
+        impl HostData {
             fn write_npy(&self) -> std::result::Result<Vec<u8>, ndarray_npy::WriteNpyError> {
                 let mut bytes = Cursor::new(Vec::new());
-                match self { $(Self::$variant(array) => array.write_npy(&mut bytes)?,)* }
+                match self {
+                    $(Self::$variant(array) => array.write_npy(&mut bytes)?,)*
+                    Self::F16(array) => {
+                        array.mapv(F16::to_bits).write_npy(&mut bytes)?;
+                        return Ok(with_npy_type(&bytes.into_inner(), NPY_U16, NPY_F16).unwrap_or_default());
+                    }
+                }
                 Ok(bytes.into_inner())
+            }
+
+            /// `None` if the element type is not supported.
+            fn read_npy(bytes: &[u8]) -> std::result::Result<Option<Self>, ReadNpyError> {
+                if let Some(bits) = with_npy_type(bytes, NPY_F16, NPY_U16) {
+                    let bits = ArrayD::<u16>::read_npy(Cursor::new(bits))?;
+                    return Ok(Some(Self::F16(bits.mapv(F16::from_bits))));
+                }
+                $(match ArrayD::<$t>::read_npy(Cursor::new(bytes)) {
+                    Ok(array) => return Ok(Some(Self::$variant(array))),
+                    Err(ReadNpyError::WrongDescriptor(_)) => {}
+                    Err(error) => return Err(error),
+                })*
+                Ok(None)
             }
         }
     };
 }
-host_data!(Mask bool, I32 i32, U32 u32, I64 i64, U64 u64, F32 f32, F64 f64);
+npy_types!(
+    F64 f64, F32 f32, I64 i64, I32 i32, U64 u64, U32 u32, U8 u8, I8 i8, U16 u16, I16 i16, Mask bool
+);
+
+/// Element types as the header of an `.npy` file names them.
+const NPY_U16: &[u8; 5] = b"'<u2'";
+const NPY_F16: &[u8; 5] = b"'<f2'";
+/// Bytes that hold the element type, at the front of the header.
+const NPY_START: usize = 80;
+
+/// An `.npy` file with another element type of the same width; `None` if it has not the one named.
+fn with_npy_type(file: &[u8], from: &[u8; 5], to: &[u8; 5]) -> Option<Vec<u8>> {
+    let start = &file[..file.len().min(NPY_START)];
+    let place = start.windows(from.len()).position(|window| window == from)?;
+    let mut file = file.to_vec();
+    file[place..place + to.len()].copy_from_slice(to);
+    Some(file)
+}
 
 impl HostRef {
     fn new(data: HostData, source: Option<ArrayRef>) -> Self {
@@ -182,35 +230,15 @@ impl HostRef {
         Ok(format!("{lines}\nndarray {dtype} [{}]", extents.join(", ")))
     }
 
-    /// Reads an `.npy` file. 8- and 16-bit integers come as 32-bit ones, half floats are not read.
+    /// Reads an `.npy` file.
     pub(crate) fn from_npy(path: &str, bytes: &[u8]) -> Result<Self> {
-        macro_rules! try_types {
-            ($($t:ty as $variant:ident |$x:ident| $convert:expr;)*) => { $(
-                match ArrayD::<$t>::read_npy(Cursor::new(bytes)) {
-                    Ok(array) => {
-                        return Ok(Self::new(HostData::$variant(array.mapv(|$x| $convert)), None));
-                    }
-                    Err(ndarray_npy::ReadNpyError::WrongDescriptor(_)) => {}
-                    Err(error) => return Err(fault(format!("read_npy: {path}: {error}"))),
-                }
-            )* };
+        match HostData::read_npy(bytes) {
+            Ok(Some(data)) => Ok(Self::new(data, None)),
+            Ok(None) => Err(fault(format!(
+                "read_npy: {path}: element type not supported; save it as a float, an integer or a bool"
+            ))),
+            Err(error) => Err(fault(format!("read_npy: {path}: {error}"))),
         }
-        try_types! {
-            f64 as F64 |x| x;
-            f32 as F32 |x| x;
-            i64 as I64 |x| x;
-            i32 as I32 |x| x;
-            u64 as U64 |x| x;
-            u32 as U32 |x| x;
-            u8 as U32 |x| u32::from(x);
-            i8 as I32 |x| i32::from(x);
-            u16 as U32 |x| u32::from(x);
-            i16 as I32 |x| i32::from(x);
-            bool as Mask |x| x;
-        }
-        Err(fault(format!(
-            "read_npy: {path}: element type not supported; save it as float64, float32 or an integer"
-        )))
     }
 
     /// The contents of an `.npy` file.

@@ -14,9 +14,8 @@ use porcini_core::{Array, DType, Operand, Runtime, Session};
 use porcini_tests::data::{self, Values};
 use porcini_tests::random::Random;
 
-const TYPES: [DType; 7] =
-    [DType::Mask, DType::I32, DType::U32, DType::I64, DType::U64, DType::F32, DType::F64];
-const INTS: [DType; 4] = [DType::I32, DType::U32, DType::I64, DType::U64];
+/// The mask is the first.
+const TYPES: [DType; 12] = DType::ALL;
 const SIZES: [usize; 12] = [1, 2, 15, 16, 33, 63, 64, 65, 4096, 4099, 8223, 20_001];
 /// Lanes of what is gathered from, and of what is scattered to.
 const TABLE: usize = 37;
@@ -91,7 +90,8 @@ impl<'s> Graph<'s> {
 
     /// An index array, mostly within the tables.
     fn index(&mut self) -> Array {
-        let dtype = self.structure.pick(&INTS);
+        let integers: Vec<DType> = TYPES.into_iter().filter(|dtype| dtype.is_int()).collect();
+        let dtype = self.structure.pick(&integers);
         let index = self.any(dtype);
         let index = self.pool[index].clone();
         if self.structure.one_in(5) {

@@ -125,7 +125,9 @@ fn functions_never_panic() {
         let mut fuzz = Fuzz::new();
         let names = fuzz.interpreter.functions().iter().filter(|doc| doc.is_function());
         let mut names: Vec<String> = names.map(|doc| doc.name.clone()).collect();
-        for array in ["FloatC", "Int32C", "UInt64C", "MaskC", "Vector2fC"] {
+        for array in
+            ["FloatC", "Float16C", "Int8C", "UInt16C", "Int32C", "UInt64C", "MaskC", "Vector2fC"]
+        {
             names.extend(STATICS.map(|function| format!("{array}::{function}")));
         }
         for name in names {

@@ -39,7 +39,7 @@ fn edges(dtype: DType, n: usize) -> Vec<u64> {
 fn uneven(dtype: DType, n: usize) -> Vec<u64> {
     let lane = |i: usize| (i as f64 * 0.7).sin() * f64::from(u32::try_from(i % 13).unwrap()).exp2();
     let lane = |i: usize| match dtype {
-        DType::F32 | DType::F64 => dtype.encode(Scalar::Float(lane(i))).unwrap(),
+        _ if dtype.is_float() => dtype.encode(Scalar::Float(lane(i))).unwrap(),
         _ => edges(dtype, 1)[0].wrapping_mul(i as u64) & data::low_bits(dtype),
     };
     (0..n).map(lane).collect()

@@ -21,7 +21,7 @@ const UNSAFE: [(&str, &str); 10] = [
 
 /// The layers of core, lowest first; a file may import from its own layer and those below.
 const LAYERS: [&[&str]; 6] = [
-    &["dtype", "error", "buffer", "log", "interrupt", "flags"],
+    &["dtype", "error", "half", "buffer", "log", "interrupt", "flags"],
     &["ir"],
     &["trace", "backend", "alloc"],
     &["eval", "runtime"],

@@ -1,6 +1,6 @@
 //! Lanes of input arrays: bounded values, or edge values.
 
-use porcini_core::DType;
+use porcini_core::{DType, F16};
 
 use crate::random::Random;
 
@@ -13,7 +13,13 @@ pub enum Values {
     Edge,
 }
 
-const EDGE_INTEGERS: [i64; 24] = [
+const EDGE_INTEGERS: [i64; 30] = [
+    7,
+    8,
+    128,
+    255,
+    i16::MAX as i64,
+    i16::MIN as i64,
     0,
     1,
     -1,
@@ -38,6 +44,16 @@ const EDGE_INTEGERS: [i64; 24] = [
     i64::MIN,
     i64::MIN + 1,
     1 << 53,
+];
+
+const EDGE_HALVES: [u16; 20] = [
+    0, 0x8000, 0x3c00, 0xbc00, 0x7c00, 0xfc00, 0x7e00, 0xfe12, // a NaN with sign and payload
+    0x7d00, // a signalling NaN
+    0x7bff, 0x0400, 0x0001, 0x8001, 0x83ff, 0x3800, 0x4100, // 2.5
+    0x3c01, // a little more than 1
+    0x3bff, // a little less than 1
+    0x6800, // 2048
+    0x57f8, // 127.5
 ];
 
 const EDGE_SINGLES: [u32; 20] = [
@@ -92,6 +108,7 @@ pub fn lane(random: &mut Random, dtype: DType, values: Values) -> u64 {
         (DType::Mask, _) => random.word() & 1,
         (_, Values::Bounded) => bounded(random, dtype),
         (_, Values::Edge) if random.one_in(4) => random.word() & low_bits(dtype),
+        (DType::F16, _) => u64::from(random.pick(&EDGE_HALVES)),
         (DType::F32, _) => u64::from(random.pick(&EDGE_SINGLES)),
         (DType::F64, _) => random.pick(&EDGE_DOUBLES),
         _ => random.pick(&EDGE_INTEGERS).cast_unsigned() & low_bits(dtype),
@@ -102,10 +119,11 @@ fn bounded(random: &mut Random, dtype: DType) -> u64 {
     let small = random.below(256) as i64;
     let eighths = f32::from(i16::try_from(small - 128).unwrap_or(0)) / 8.0;
     match dtype {
+        DType::F16 => u64::from(F16::from_f32(eighths).to_bits()),
         DType::F32 => u64::from(eighths.to_bits()),
         DType::F64 => f64::from(eighths).to_bits(),
-        DType::I32 | DType::I64 => (small - 128).cast_unsigned() & low_bits(dtype),
-        DType::Mask | DType::U32 | DType::U64 => small.cast_unsigned(),
+        _ if dtype.is_signed() => (small - 128).cast_unsigned() & low_bits(dtype),
+        _ => small.cast_unsigned(),
     }
 }
 

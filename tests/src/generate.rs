@@ -10,10 +10,21 @@ use crate::oracle::{computed_type, function_type};
 use crate::programs::{Extent, Node, Program, Step};
 use crate::random::Random;
 
-const INTEGERS: [DType; 4] = [DType::I32, DType::U32, DType::I64, DType::U64];
-const FLOATS: [DType; 2] = [DType::F32, DType::F64];
-const NUMBERS: [DType; 6] =
-    [DType::I32, DType::U32, DType::I64, DType::U64, DType::F32, DType::F64];
+const NUMBERS: [DType; 11] = [
+    DType::I8,
+    DType::U8,
+    DType::I16,
+    DType::U16,
+    DType::I32,
+    DType::U32,
+    DType::I64,
+    DType::U64,
+    DType::F16,
+    DType::F32,
+    DType::F64,
+];
+const INTEGERS: &[DType] = NUMBERS.split_at(8).0;
+const FLOATS: &[DType] = NUMBERS.split_at(8).1;
 
 /// The program of a seed.
 pub fn generate(seed: u64, values: Values) -> Program {
@@ -122,7 +133,7 @@ impl Draft {
     }
 
     fn index(&mut self) -> usize {
-        let dtype = self.random.pick(&INTEGERS);
+        let dtype = self.random.pick(INTEGERS);
         let mut index = self.operand(dtype);
         if dtype.is_signed() && !self.random.one_in(6) {
             let unsigned = dtype.unsigned();
@@ -165,13 +176,13 @@ impl Draft {
             _ if mask_too => DType::Mask,
             // These take integers as their float, or as they are.
             Class::Float if self.random.one_in(5) => self.random.pick(&NUMBERS),
-            Class::Float => self.random.pick(&FLOATS),
+            Class::Float => self.random.pick(FLOATS),
             Class::Number => self.random.pick(&NUMBERS),
             // `%` of floats is a function.
             Class::Int if row.op == Op::Rem => self.random.pick(&NUMBERS),
-            Class::Int => self.random.pick(&INTEGERS),
+            Class::Int => self.random.pick(INTEGERS),
             Class::Bits if self.random.one_in(4) => DType::Mask,
-            Class::Bits => self.random.pick(&INTEGERS),
+            Class::Bits => self.random.pick(INTEGERS),
             Class::Any => self.random.pick(&DType::ALL),
         }
     }
@@ -185,7 +196,7 @@ impl Draft {
             Op::And | Op::Or if self.random.one_in(2) => DType::Mask,
             Op::Rem => self.random.pick(&NUMBERS),
             _ => match row.class {
-                Class::Int | Class::Bits => self.random.pick(&INTEGERS),
+                Class::Int | Class::Bits => self.random.pick(INTEGERS),
                 Class::Number | Class::Float | Class::Any => self.random.pick(&NUMBERS),
             },
         }
@@ -221,14 +232,14 @@ impl Draft {
         let row = self.random.below(FUNCTIONS.len());
         let function = &FUNCTIONS[row];
         let dtype = match function.class {
-            Class::Int => self.random.pick(&INTEGERS),
-            Class::Float if !self.random.one_in(6) => self.random.pick(&FLOATS),
+            Class::Int => self.random.pick(INTEGERS),
+            Class::Float if !self.random.one_in(6) => self.random.pick(FLOATS),
             _ => self.random.pick(&NUMBERS),
         };
         let mut args = vec![self.operand(dtype)];
         while args.len() < function.arity {
             let other = match function.class {
-                Class::Int => self.random.pick(&INTEGERS),
+                Class::Int => self.random.pick(INTEGERS),
                 _ => self.random.pick(&NUMBERS),
             };
             let dtype = if self.random.one_in(5) { other } else { dtype };

@@ -12,7 +12,7 @@ use porcini_core::ir::scalar::apply_bits;
 use porcini_core::trace::functions::FUNCTIONS;
 
 use crate::data;
-use crate::programs::{Node, Program, Step};
+use crate::programs::{Node, Program, Step, wrap_modulus};
 
 pub use functions::function_type;
 
@@ -48,6 +48,7 @@ fn visible_bytes(value: &Value) -> Vec<u8> {
 #[expect(clippy::cast_possible_truncation, reason = "an f32 is in the low bits")]
 pub fn visible(dtype: DType, bits: u64) -> u64 {
     match dtype {
+        DType::F16 if bits & 0x7fff > 0x7c00 => 0x7e00,
         DType::F32 if f32::from_bits(bits as u32).is_nan() => 0x7fc0_0000,
         DType::F64 if f64::from_bits(bits).is_nan() => 0x7ff8_0000_0000_0000,
         _ => bits,
@@ -67,8 +68,16 @@ pub fn promote(a: DType, b: DType) -> DType {
         (true, false) => a,
         (false, true) => b,
         (false, false) if a.is_signed() == b.is_signed() => wider(a, b),
-        // An i64 is wider than a u32, and there is nothing wider than 64 bits.
-        (false, false) => DType::I64,
+        (false, false) => {
+            let (signed, unsigned) = if a.is_signed() { (a, b) } else { (b, a) };
+            match unsigned {
+                _ if signed.bytes() > unsigned.bytes() => signed,
+                DType::U8 => DType::I16,
+                DType::U16 => DType::I32,
+                // There is nothing wider than 64 bits.
+                _ => DType::I64,
+            }
+        }
     }
 }
 
@@ -131,9 +140,13 @@ fn compute(node: &Node, values: &[Value], n: usize) -> Vec<u64> {
         Step::Data { values, seed } => data::lanes(dtype, *values, *seed, size),
         Step::Full(bits) => vec![*bits; size],
         Step::Range { start, step } => {
-            let [start, step] = [*start, *step].map(|x| cast(dtype, DType::I64, x.cast_unsigned()));
-            let index = |i: usize| cast(dtype, DType::U64, i as u64);
-            (0..size).map(|i| apply_bits(Op::Fma, dtype, dtype, [index(i), step, start])).collect()
+            // f16 is rounded from f32.
+            let computed = if dtype == DType::F16 { DType::F32 } else { dtype };
+            let [start, step] =
+                [*start, *step].map(|x| cast(computed, DType::I64, x.cast_unsigned()));
+            let index = |i: usize| cast(computed, DType::U64, i as u64);
+            let lane = |i| apply_bits(Op::Fma, computed, computed, [index(i), step, start]);
+            (0..size).map(|i| cast(dtype, computed, lane(i))).collect()
         }
         Step::Op(op, args) => {
             let args: Vec<&Value> = args.iter().map(|&arg| &values[arg]).collect();
@@ -160,10 +173,12 @@ fn compute(node: &Node, values: &[Value], n: usize) -> Vec<u64> {
         Step::Reduce(op, x) => vec![reduce(*op, &values[*x])],
         Step::Mean(x) => {
             let lanes = values[*x].lanes.iter().map(|&lane| cast(dtype, values[*x].dtype, lane));
-            let floats = Value { dtype, lanes: lanes.collect() };
+            let wide = dtype.widened();
+            let lanes = lanes.map(|lane| cast(wide, dtype, lane));
+            let floats = Value { dtype: wide, lanes: lanes.collect() };
             let sum = reduce(ReduceOp::Sum, &floats);
-            let count = cast(dtype, DType::U64, floats.lanes.len() as u64);
-            vec![apply_bits(Op::Div, dtype, dtype, [sum, count, 0])]
+            let count = cast(wide, DType::U64, floats.lanes.len() as u64);
+            vec![cast(dtype, wide, apply_bits(Op::Div, wide, wide, [sum, count, 0]))]
         }
         Step::PrefixSum(x) => whole_arrays::prefix_sums(&values[*x]),
         Step::Sort(order, x) => {
@@ -176,7 +191,7 @@ fn compute(node: &Node, values: &[Value], n: usize) -> Vec<u64> {
             lanes.map(|lane| lane as u64).collect()
         }
         Step::Wrap(x, slack) => {
-            let modulus = (n as u64 + u64::from(*slack)).max(1);
+            let modulus = wrap_modulus(dtype, n, *slack).cast_unsigned();
             operation(Op::Rem, &[&values[*x], &Value { dtype, lanes: vec![modulus] }])
         }
         Step::Gather { source, index, active } => {
@@ -237,10 +252,8 @@ fn shift(op: Op, dtype: DType, x: u64, count_type: DType, count: u64) -> u64 {
     // Negative counts are huge as unsigned numbers of their own width.
     let width = u64::from(dtype.bits());
     debug_assert!(count <= data::low_bits(count_type));
-    let signed = match dtype {
-        DType::I32 => i64::from((x & 0xffff_ffff) as u32 as i32),
-        _ => x.cast_signed(),
-    };
+    let above = 64 - dtype.bits();
+    let signed = (x << above).cast_signed() >> above;
     let arithmetic = op == Op::Shr && dtype.is_signed();
     let shifted = match op {
         _ if count >= width && arithmetic => (signed >> 63).cast_unsigned(),
@@ -341,6 +354,11 @@ fn identity(op: ReduceOp, dtype: DType) -> u64 {
 }
 
 fn reduce(op: ReduceOp, x: &Value) -> u64 {
+    if x.dtype == DType::F16 && x.lanes.len() != 1 {
+        // Accumulates in f32 and rounds once.
+        let lanes = x.lanes.iter().map(|&lane| cast(DType::F32, x.dtype, lane)).collect();
+        return cast(x.dtype, DType::F32, reduce(op, &Value { dtype: DType::F32, lanes }));
+    }
     let dtype = if op == ReduceOp::Count { DType::U64 } else { x.dtype };
     match x.lanes.len() {
         0 if matches!(op, ReduceOp::Sum | ReduceOp::Min | ReduceOp::Max) => return 0,

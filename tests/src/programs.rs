@@ -60,7 +60,7 @@ pub enum Step {
     Sort(Order, usize),
     /// The lane numbers in the order of the lanes.
     SortIndex(Order, usize),
-    /// `x % (n + slack)`: an index that is in bounds most of the time.
+    /// `x % (n + slack)`, or as near to it as the type allows: an index that is in bounds most of the time.
     Wrap(usize, u32),
     /// `source[index]` where active.
     Gather {
@@ -218,8 +218,8 @@ fn record(node: &Node, session: &Session, n: usize, values: &mut [Option<Array>]
         Step::Sort(order, x) => get(*x).sort(*order),
         Step::SortIndex(order, x) => get(*x).argsort(*order),
         Step::Wrap(x, slack) => {
-            let modulus = i64::try_from(n).unwrap_or(0) + i64::from(*slack);
-            get(*x).apply(Op::Rem, &[modulus.max(1).into()])
+            let modulus = wrap_modulus(node.dtype, n, *slack);
+            get(*x).apply(Op::Rem, &[modulus.into()])
         }
         Step::Gather { source, index, active } => get(*source).gather(get(*index), active.map(get)),
         Step::Scatter { op, target, value, index, active, keep } => {
@@ -231,6 +231,13 @@ fn record(node: &Node, session: &Session, n: usize, values: &mut [Option<Array>]
             Ok(target)
         }
     }
+}
+
+/// The modulus of [`Step::Wrap`] for an index of type `dtype`.
+pub fn wrap_modulus(dtype: DType, n: usize, slack: u32) -> i64 {
+    // What the signed type holds, for either.
+    let most = i64::MAX >> (64 - dtype.bits());
+    i64::try_from(n).unwrap_or(0).saturating_add(i64::from(slack)).clamp(1, most)
 }
 
 fn operands<'a>(values: &'a [Option<Array>], args: &[usize]) -> Vec<Operand<'a>> {

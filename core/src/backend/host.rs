@@ -102,6 +102,7 @@ impl Memory for HostMemory {
         let pattern = pattern.to_le_bytes();
         match bytes {
             1 => block.fill(pattern[0]),
+            2 => fill_elements::<2>(block, pattern),
             4 => fill_elements::<4>(block, pattern),
             8 => fill_elements::<8>(block, pattern),
             _ => block.chunks_exact_mut(bytes).for_each(|to| to.copy_from_slice(&pattern[..bytes])),

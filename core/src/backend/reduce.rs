@@ -9,7 +9,7 @@ use std::marker::PhantomData;
 
 use crate::dtype::{DType, Element};
 use crate::ir::op::{Op, OpVisitor, ReduceOp};
-use crate::ir::scalar::{Lane, apply_bits, identity_bits, with_lane};
+use crate::ir::scalar::{Lane, apply_bits, identity_bits, with_lane, with_word};
 
 /// Lanes in a chunk.
 pub(crate) const CHUNK: usize = 4096;
@@ -78,7 +78,7 @@ pub(super) fn accumulate_step(op: ReduceOp, operand: DType) -> Accumulate {
     if op == ReduceOp::Count {
         return accumulate::<bool, u64, { Op::Add as u8 }>;
     }
-    with_lane!(operand,
+    with_word!(operand,
         T => op.combine().specialize(&Pick::<T>(PhantomData)),
         mask => op.combine().specialize(&Pick::<bool>(PhantomData)))
 }
@@ -131,7 +131,7 @@ impl<T: Lane> OpVisitor for PickFinish<T> {
 
 /// How the accumulators of `op` over numbers of type `dtype` combine.
 pub(super) fn finish_step(op: ReduceOp, dtype: DType) -> Finish {
-    with_lane!(dtype,
+    with_word!(dtype,
         T => op.combine().specialize(&PickFinish::<T>(PhantomData)),
         mask => op.combine().specialize(&PickFinish::<bool>(PhantomData)))
 }
@@ -187,6 +187,15 @@ pub(super) fn finish(op: ReduceOp, dtype: DType, mut chunks: Vec<u64>) -> u64 {
         chunks.truncate(n_pairs);
     }
     chunks.first().copied().unwrap_or_else(|| identity_bits(op, dtype))
+}
+
+/// The bytes of a result as the elements of a buffer of type `stored`: f16 rounds here, once.
+pub(super) fn stored_bytes(dtype: DType, stored: DType, result: u64) -> Vec<u8> {
+    let result = match dtype == stored {
+        true => result,
+        false => apply_bits(Op::Cast, stored, dtype, [result, 0, 0]),
+    };
+    result.to_le_bytes()[..stored.bytes()].to_vec()
 }
 
 pub(super) fn combine(op: ReduceOp, dtype: DType, a: u64, b: u64) -> u64 {

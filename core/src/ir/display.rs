@@ -106,8 +106,9 @@ pub fn ptx_literal(dtype: DType, bits: u64) -> String {
     match dtype {
         DType::F32 => format!("0f{bits:08x}"),
         DType::F64 => format!("0d{bits:016x}"),
+        DType::F16 => format!("0x{bits:04x}"),
         DType::Mask => (bits & 1).to_string(),
-        DType::I32 | DType::U32 | DType::I64 | DType::U64 => dtype.decode(bits).to_string(),
+        _ => dtype.decode(bits).to_string(),
     }
 }
 

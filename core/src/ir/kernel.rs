@@ -17,7 +17,7 @@
 //! | 4 | address of scratch memory |
 //! | 5 .. 5+b | addresses of the b buffers |
 //! | .. | lengths in elements of the buffers that need one, in buffer order |
-//! | .. | bit patterns of the literals, in order |
+//! | .. | bit patterns of the literals, in order; narrow ones widened to 32 bits |
 //!
 //! Blocks above [`MAX_DIRECT_BYTES`] live in memory, and the kernel receives their address.
 
@@ -25,6 +25,7 @@ use std::fmt;
 
 use crate::dtype::DType;
 use crate::ir::op::{Op, ReduceOp, ScatterOp};
+use crate::ir::scalar::widened_bits;
 
 /// Words before the buffer addresses.
 pub const HEADER_WORDS: usize = 5;
@@ -310,8 +311,8 @@ impl ParamBlock {
             }
         }
         let first = kernel.literal_word(0);
-        for (word, &(_, bits)) in words[first..].iter_mut().zip(&kernel.literals) {
-            *word = bits;
+        for (word, &(dtype, bits)) in words[first..].iter_mut().zip(&kernel.literals) {
+            *word = widened_bits(dtype, bits);
         }
         Self { words, in_place: false }
     }

@@ -13,6 +13,7 @@
 
 pub mod display;
 pub mod kernel;
+pub mod legal;
 pub mod op;
 pub mod primitive;
 pub mod scalar;

@@ -5,6 +5,7 @@
 //! no input panics or traps.
 
 use crate::dtype::{DType, Element};
+use crate::half::F16;
 use crate::ir::op::{Op, ReduceOp, Shape};
 
 /// A lane type with its arithmetic.
@@ -81,6 +82,10 @@ macro_rules! integer_lane {
     )* };
 }
 integer_lane! {
+    i8, u8, i16;
+    u8, u8, u16;
+    i16, u16, i32;
+    u16, u16, u32;
     i32, u32, i64;
     u32, u32, u64;
     i64, u64, i128;
@@ -150,6 +155,29 @@ macro_rules! float_lane {
 }
 float_lane! { f32; f64; }
 
+/// Operations on f16 are those on f32, rounded once more: f32 has so many bits that the second rounding
+/// gives what one would. Only the sum of `a * b + c` needs all of f64: there the product is exact, and
+/// where the sum is not, what it loses lies too far below the last bit to matter.
+impl Lane for F16 {
+    #[inline(always)]
+    fn apply(op: Op, a: Self, b: Self, c: Self) -> Self {
+        let wide = |x: Self| f64::from(x.to_f32());
+        match op {
+            Op::Fma => Self::from_f64(wide(a).mul_add(wide(b), wide(c))),
+            _ => Self::from_f32(f32::apply(op, a.to_f32(), b.to_f32(), c.to_f32())),
+        }
+    }
+
+    #[inline(always)]
+    fn compare(op: Op, a: Self, b: Self) -> bool {
+        compare(op, a, b)
+    }
+
+    fn identity(op: ReduceOp) -> Self {
+        Self::from_f32(f32::identity(op))
+    }
+}
+
 impl Lane for bool {
     #[inline(always)]
     fn apply(op: Op, a: Self, b: Self, _: Self) -> Self {
@@ -192,7 +220,7 @@ pub trait CastFrom<S> {
 }
 
 macro_rules! casts {
-    ($($t:ty),*) => { $( casts!(@to $t: i32, u32, i64, u64, f32, f64); )* };
+    ($($t:ty),*) => { $( casts!(@to $t: i8, u8, i16, u16, i32, u32, i64, u64, f32, f64); )* };
     (@to $t:ty: $($s:ty),*) => { $(
         impl CastFrom<$s> for $t {
             #[inline(always)]
@@ -205,7 +233,29 @@ macro_rules! casts {
         }
     )* };
 }
-casts!(i32, u32, i64, u64, f32, f64);
+casts!(i8, u8, i16, u16, i32, u32, i64, u64, f32, f64);
+
+macro_rules! half_casts {
+    ($($t:ty),*) => { $(
+        impl CastFrom<$t> for F16 {
+            /// Where f64 rounds an integer, the result is infinite anyway.
+            #[inline(always)]
+            fn cast_from(source: $t) -> Self { Self::from_f64(CastFrom::cast_from(source)) }
+        }
+        impl CastFrom<F16> for $t {
+            #[inline(always)]
+            fn cast_from(source: F16) -> Self { CastFrom::cast_from(source.to_f32()) }
+        }
+    )* };
+}
+half_casts!(i8, u8, i16, u16, i32, u32, i64, u64, f32, f64);
+
+impl CastFrom<Self> for F16 {
+    #[inline(always)]
+    fn cast_from(source: Self) -> Self {
+        source
+    }
+}
 
 /// The bits of a value with any NaN replaced by the quiet NaN: what reinterpretation and export see.
 #[inline(always)]
@@ -221,43 +271,40 @@ pub fn visible_bits<T: Lane>(x: T) -> u64 {
 pub const fn quiet_nan(dtype: DType) -> u64 {
     match dtype {
         DType::F64 => 0x7ff8_0000_0000_0000,
-        DType::F32 | DType::Mask | DType::I32 | DType::U32 | DType::I64 | DType::U64 => 0x7fc0_0000,
+        DType::F16 => 0x7e00,
+        _ => 0x7fc0_0000,
     }
 }
 
 /// Calls `$body` with `$T` bound to the Rust type of the number type `$dtype`, or `$mask` for a mask.
 macro_rules! with_lane {
     ($dtype:expr, $T:ident => $body:expr, mask => $mask:expr) => {
+        with_lane!(@arms $dtype, $T => $body, $mask;
+            I8 i8, U8 u8, I16 i16, U16 u16, I32 i32, U32 u32, I64 i64, U64 u64,
+            F16 crate::half::F16, F32 f32, F64 f64;)
+    };
+    (@arms $dtype:expr, $T:ident => $body:expr, $mask:expr; $($name:ident $t:ty),*; $($rest:tt)*) => {
         match $dtype {
             DType::Mask => $mask,
-            DType::I32 => {
-                type $T = i32;
+            $(DType::$name => {
+                type $T = $t;
                 $body
-            }
-            DType::U32 => {
-                type $T = u32;
-                $body
-            }
-            DType::I64 => {
-                type $T = i64;
-                $body
-            }
-            DType::U64 => {
-                type $T = u64;
-                $body
-            }
-            DType::F32 => {
-                type $T = f32;
-                $body
-            }
-            DType::F64 => {
-                type $T = f64;
-                $body
-            }
+            })*
+            $($rest)*
         }
     };
 }
 pub(crate) use with_lane;
+
+/// The same for types that are not narrow: kernels compute only with these (`ir/legal.rs`).
+macro_rules! with_word {
+    ($dtype:expr, $T:ident => $body:expr, mask => $mask:expr) => {
+        with_lane!(@arms $dtype, $T => $body, $mask;
+            I32 i32, U32 u32, I64 i64, U64 u64, F32 f32, F64 f64;
+            narrow => unreachable!("internal error: arithmetic on {narrow} lanes"))
+    };
+}
+pub(crate) use with_word;
 
 /// The result of `op` on bit patterns: result type `dtype`, type of the last operand `operand`.
 ///
@@ -286,6 +333,15 @@ pub fn apply_bits(op: Op, dtype: DType, operand: DType, [a, b, c]: [u64; 3]) -> 
         Shape::Convert => with_lane!(operand,
             S => with_lane!(dtype, T => T::cast_from(S::from_bits64(a)).to_bits64(), mask => a),
             mask => a),
+    }
+}
+
+/// A narrow number in the 32-bit type that holds it; the bits of other types stay.
+pub fn widened_bits(dtype: DType, bits: u64) -> u64 {
+    if dtype.is_narrow() {
+        apply_bits(Op::Cast, dtype.widened(), dtype, [bits, 0, 0])
+    } else {
+        bits
     }
 }
 
@@ -350,5 +406,44 @@ mod tests {
                 check(op.combine(), i32::identity(op), x, x);
             }
         }
+    }
+
+    /// A finite f16 in units of 2^-48.
+    #[expect(clippy::cast_possible_truncation, reason = "the number of units is an integer")]
+    fn units(x: F16) -> i128 {
+        (f64::from(x.to_f32()) * 2f64.powi(48)) as i128
+    }
+
+    #[test]
+    fn half_operations_round_once() {
+        let mut state = 1_u64;
+        let mut draw = || {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            // Mostly near 1, where sums cancel and round.
+            let bits = u16::try_from(state >> 48).unwrap_or(0);
+            F16::from_bits(if state >> 46 & 3 == 0 { bits } else { bits & 0x8fff | 0x3000 })
+        };
+        let mut checked = 0;
+        for _ in 0..200_000 {
+            let (a, b, c) = (draw(), draw(), draw());
+            let got = F16::apply(Op::Fma, a, b, c);
+            let inputs = [a, b, c, got].map(F16::to_f32);
+            if inputs.iter().any(|x| !x.is_finite()) || got.to_bits() & 0x7fff == 0x7bff {
+                continue;
+            }
+            let exact = ((units(a) * units(b)) >> 48) + units(c);
+            let distance = |bits: u16| (units(F16::from_bits(bits)) - exact).abs();
+            let bits = got.to_bits();
+            for other in [bits.wrapping_sub(1), bits.wrapping_add(1)] {
+                let closer = distance(other).cmp(&distance(bits));
+                let tie_to_odd = closer.is_eq() && bits & 1 == 1 && other & 0x8000 == bits & 0x8000;
+                let outside = bits & 0x7fff == 0 || closer.is_gt();
+                assert!(outside || closer.is_eq() && !tie_to_odd, "fma({a:?}, {b:?}, {c:?})");
+            }
+            checked += 1;
+        }
+        assert!(checked > 100_000);
+        let third = F16::apply(Op::Div, F16::from_f32(1.0), F16::from_f32(3.0), F16::default());
+        assert_eq!(third.to_bits(), 0x3555);
     }
 }

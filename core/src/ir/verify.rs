@@ -121,7 +121,12 @@ fn verify_end(kernel: &Kernel, end: &End) -> Result<BufferIndex, String> {
         End::Reduce { op, value, buffer } => {
             in_range(value)?;
             let param = kernel.buffers.get(buffer.index()).ok_or("no such buffer")?;
-            ensure(op.result(kernel.dtype(value)) == Some(param.dtype), "reduces another type")?;
+            // Narrow types accumulate in 32 bits (`legal.rs`).
+            let result = op.result(kernel.dtype(value));
+            ensure(
+                result.is_some_and(|dtype| [param.dtype, param.dtype.widened()].contains(&dtype)),
+                "reduces another type",
+            )?;
             Ok(buffer)
         }
         End::Scatter { op, value, index, active, target, access } => {

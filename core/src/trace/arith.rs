@@ -3,7 +3,8 @@
 use super::{Recorder, fmod, identities};
 use crate::dtype::DType;
 use crate::error::{Error, Result};
-use crate::ir::op::{Class, Op, Shape};
+use crate::ir::op::{Class, Op, ReduceOp, Shape};
+use crate::ir::scalar::identity_bits;
 use crate::ir::var::{Kind, VarId, Variable};
 
 impl Recorder<'_> {
@@ -68,7 +69,12 @@ impl Recorder<'_> {
             Op::Rem => {
                 let dtype = self.common_type(op, &[a, b])?;
                 let (a, b) = (self.cast(a, dtype)?, self.cast(b, dtype)?);
-                if dtype.is_float() {
+                if dtype == DType::F16 {
+                    // Exact in f32, and the remainder is an f16.
+                    let (a, b) = (self.cast(a, DType::F32)?, self.cast(b, DType::F32)?);
+                    let remainder = self.expand("%", &[a, b], |x| fmod::fmod(x[0], x[1]))?;
+                    self.cast(remainder, dtype)
+                } else if dtype.is_float() {
                     self.expand("%", &[a, b], |x| fmod::fmod(x[0], x[1]))
                 } else {
                     self.same(op, &[a, b])
@@ -250,11 +256,7 @@ impl Recorder<'_> {
     }
 
     fn one(&mut self, dtype: DType) -> VarId {
-        let bits = match dtype {
-            DType::F32 => u64::from(1f32.to_bits()),
-            DType::F64 => 1f64.to_bits(),
-            DType::Mask | DType::I32 | DType::U32 | DType::I64 | DType::U64 => 1,
-        };
+        let bits = identity_bits(ReduceOp::Prod, dtype);
         self.constant(dtype, bits)
     }
 }

@@ -5,6 +5,7 @@
 
 use super::expr::Expr;
 use super::{Recorder, fmod, math, special};
+use crate::dtype::DType;
 use crate::error::{Error, Result};
 use crate::ir::op::Class;
 use crate::ir::var::VarId;
@@ -310,6 +311,12 @@ impl Function {
     fn takes_count(&self) -> bool {
         matches!(self.name, "rol" | "ror")
     }
+
+    /// Whether the result depends on the format of its argument, not only on the number: such functions of
+    /// f16 are computed in f16, others in f32 and rounded once.
+    fn is_of_the_format(&self) -> bool {
+        self.class != Class::Float || matches!(self.name, "next_float" | "prev_float")
+    }
 }
 
 impl Recorder<'_> {
@@ -335,8 +342,19 @@ impl Recorder<'_> {
             let expected = function.class.describe();
             return Err(Error::UnsupportedType { op, dtype, expected });
         }
-        let args = args.iter().map(|&arg| self.cast(arg, dtype)).collect::<Result<Vec<_>>>()?;
-        self.expand(op, &args, function.recipe)
+        let through_single = dtype == DType::F16 && !function.is_of_the_format();
+        let computed = if through_single { DType::F32 } else { dtype };
+        let mut converted = Vec::with_capacity(args.len());
+        for &arg in args {
+            let arg = self.cast(arg, dtype)?;
+            converted.push(self.cast(arg, computed)?);
+        }
+        let result = self.expand(op, &converted, function.recipe)?;
+        if through_single && self.dtype(result) == computed {
+            self.cast(result, dtype)
+        } else {
+            Ok(result)
+        }
     }
 }
 

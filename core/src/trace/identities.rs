@@ -5,7 +5,8 @@
 
 use super::Recorder;
 use crate::dtype::DType;
-use crate::ir::op::Op;
+use crate::ir::op::{Op, ReduceOp};
+use crate::ir::scalar::identity_bits;
 use crate::ir::var::{Kind, VarId};
 
 /// The variable that `op` on `args` equals, if an identity says so.
@@ -74,11 +75,7 @@ struct Neutral {
 
 impl Neutral {
     fn of(dtype: DType) -> Self {
-        let (zero_added, one) = match dtype {
-            DType::F32 => (u64::from((-0f32).to_bits()), u64::from(1f32.to_bits())),
-            DType::F64 => ((-0f64).to_bits(), 1f64.to_bits()),
-            DType::Mask | DType::I32 | DType::U32 | DType::I64 | DType::U64 => (0, 1),
-        };
+        let [zero_added, one] = [ReduceOp::Sum, ReduceOp::Prod].map(|op| identity_bits(op, dtype));
         let ones = if dtype == DType::Mask { 1 } else { u64::MAX >> (64 - dtype.bits()) };
         Self { zero_added, one, ones }
     }

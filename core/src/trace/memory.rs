@@ -64,13 +64,17 @@ impl Recorder<'_> {
 
     /// `start, start + step, …` with `size` lanes.
     ///
-    /// **Accuracy**: integers wrap; floats are `fma(i, step, start)`, rounded once.
+    /// **Accuracy**: integers wrap; floats are `fma(i, step, start)`, rounded once, f16 from f32.
     ///
     /// # Errors
     /// `UnsupportedType` for masks; `NumberRange` if start or step does not fit and is needed.
     pub fn range(&mut self, dtype: DType, start: Scalar, step: Scalar, size: u64) -> Result<VarId> {
         if !dtype.is_number() {
             return Err(Error::UnsupportedType { op: "arange", dtype, expected: "a number type" });
+        }
+        if dtype == DType::F16 {
+            let range = self.range(DType::F32, start, step, size)?;
+            return self.cast(range, dtype);
         }
         let counter = if size <= U32_LANES { DType::U32 } else { DType::U64 };
         let index = self.lane_index(counter, size);
@@ -91,7 +95,7 @@ impl Recorder<'_> {
     }
 
     /// `size` floats from `first` to `last`, both included: `fma(i, step, first)` with the last lane
-    /// exactly `last`; a single one is `first`.
+    /// exactly `last`; a single one is `first`. f16 is rounded from f32.
     ///
     /// # Errors
     /// `UnsupportedType` if the type is not a float.
@@ -109,6 +113,10 @@ impl Recorder<'_> {
         if size <= 1 {
             let bits = dtype.encode(first)?;
             return Ok(self.literal(dtype, bits, size));
+        }
+        if dtype == DType::F16 {
+            let lanes = self.linspace(DType::F32, first, last, size)?;
+            return self.cast(lanes, dtype);
         }
         let counter = if size <= U32_LANES { DType::U32 } else { DType::U64 };
         let lane = self.lane_index(counter, size);
@@ -199,9 +207,9 @@ impl Recorder<'_> {
 /// A range's step: a negative one of an unsigned type wraps, so that the values count down.
 fn encode_step(dtype: DType, step: Scalar) -> Result<u64> {
     match step {
-        // A step beyond 32 bits is only met in ranges of one value, which need none.
-        Scalar::Int(step) if dtype == DType::U32 && step < 0 => {
-            Ok(step.cast_unsigned() & u64::from(u32::MAX))
+        // A step beyond the type is only met in ranges of one value, which need none.
+        Scalar::Int(step) if !dtype.is_signed() && step < 0 => {
+            Ok(step.cast_unsigned() & (u64::MAX >> (64 - dtype.bits())))
         }
         _ => dtype.encode(step),
     }

@@ -8,7 +8,8 @@ use crate::ir::primitive::{Order, Primitive, lane_number_type};
 use crate::ir::var::{Kind, VarId, Variable};
 
 impl Recorder<'_> {
-    /// Prefix sums: lane i is the sum of lanes 0 to i, in the order of S11; integers wrap.
+    /// Prefix sums: lane i is the sum of lanes 0 to i, in the order of S11; integers wrap, f16 accumulates
+    /// in f32.
     ///
     /// **Evaluation**: traced; a launch of its own.
     ///
@@ -19,6 +20,9 @@ impl Recorder<'_> {
         self.require("psum", Class::Number, x)?;
         if self.size(x) <= 1 {
             return Ok(x);
+        }
+        if dtype == DType::F16 {
+            return self.in_single(x, Self::prefix_sum);
         }
         Ok(self.primitive(Primitive::PrefixSum, dtype, self.size(x), &[x]))
     }

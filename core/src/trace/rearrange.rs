@@ -146,7 +146,7 @@ impl Recorder<'_> {
     /// The table between its entries: `lerp(table[floor(x)], table[floor(x) + 1], x - floor(x))`, where x
     /// is first brought between 0 and the last entry's number. NaN stays NaN.
     ///
-    /// **Dtypes**: the common float type of both.
+    /// **Dtypes**: the common float type of both; f16 by way of f32.
     ///
     /// # Errors
     /// `UnsupportedType` for masks, `Argument` for an empty table.
@@ -159,6 +159,10 @@ impl Recorder<'_> {
         }
         let dtypes = [table, x].map(|x| self.dtype(x).quotient());
         let dtype = dtypes[0].promote(dtypes[1]).unwrap_or(DType::F64);
+        if dtype == DType::F16 {
+            let x = self.cast(x, DType::F32)?;
+            return self.in_single(table, |recorder, table| recorder.take_interpolated(table, x));
+        }
         let (table, x) = (self.cast(table, dtype)?, self.cast(x, dtype)?);
         if n == 1 {
             return self.widen(table, self.size(x));
@@ -179,7 +183,8 @@ impl Recorder<'_> {
         self.same(Op::Fma, &[t, step, a])
     }
 
-    /// Sums of blocks of `length` lanes, each in lane order; the last block may be short.
+    /// Sums of blocks of `length` lanes, each in lane order; the last block may be short. f16 accumulates
+    /// in f32.
     ///
     /// # Errors
     /// `UnsupportedType` for masks, `Argument` for blocks of no lanes.
@@ -192,6 +197,9 @@ impl Recorder<'_> {
         let (dtype, size) = (self.dtype(x), self.size(x));
         if size == 0 || length == 1 {
             return Ok(x);
+        }
+        if dtype == DType::F16 {
+            return self.in_single(x, |recorder, x| recorder.block_sum(x, length));
         }
         let lane = self.lane_numbers(size);
         let by = self.literal(self.dtype(lane), length.min(size), 1);
@@ -218,7 +226,7 @@ impl Recorder<'_> {
         if !(low < high && (high - low).is_finite()) {
             return refuse(format!("from {low} to {high} is no finite interval"));
         }
-        let dtype = self.dtype(x).quotient();
+        let dtype = self.dtype(x).quotient().widened();
         let x = self.cast(x, dtype)?;
         let scale = Scalar::UInt(bins).to_f64() / (high - low);
         let numbers = [low, high, scale].map(|number| dtype.encode(Scalar::Float(number)));

@@ -37,7 +37,8 @@ impl Recorder<'_> {
 
     /// The arithmetic mean `hsum(x) / n`; NaN for an empty array.
     ///
-    /// **Dtypes**: floats keep theirs, integers give f32 (64-bit ones f64).
+    /// **Dtypes**: floats keep theirs, integers give f32 (64-bit ones f64). f16 is computed in f32 and rounded
+    /// once.
     ///
     /// # Errors
     /// `UnsupportedType` for masks.
@@ -46,6 +47,9 @@ impl Recorder<'_> {
             let expected = "an array of numbers";
             return Err(Error::UnsupportedType { op: "hmean", dtype: self.dtype(x), expected });
         }
+        if self.dtype(x) == DType::F16 {
+            return self.in_single(x, Self::mean);
+        }
         let x = self.cast(x, self.dtype(x).quotient())?;
         let dtype = self.dtype(x);
         let sum = self.reduce(ReduceOp::Sum, x)?;
@@ -53,6 +57,17 @@ impl Recorder<'_> {
         // A literal: arrays of other sizes take the same kernel.
         let n = self.literal(dtype, n, 1);
         self.same(Op::Div, &[sum, n])
+    }
+
+    /// What `compute` makes of f16 lanes, computed in f32 and rounded once.
+    pub(super) fn in_single(
+        &mut self,
+        x: VarId,
+        compute: impl FnOnce(&mut Self, VarId) -> Result<VarId>,
+    ) -> Result<VarId> {
+        let wide = self.cast(x, DType::F32)?;
+        let result = compute(self, wide)?;
+        self.cast(result, DType::F16)
     }
 
     fn reduce_nothing(&mut self, op: ReduceOp, dtype: DType) -> Result<VarId> {

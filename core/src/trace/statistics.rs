@@ -35,12 +35,15 @@ impl Recorder<'_> {
 
     /// The mean of the squared distances from the mean, in two passes (S11); NaN for an empty array.
     ///
-    /// **Dtypes**: floats keep theirs, integers give f32 (64-bit ones f64).
+    /// **Dtypes**: floats keep theirs (f16 by way of f32), integers give f32 (64-bit ones f64).
     ///
     /// # Errors
     /// `UnsupportedType` for masks.
     pub fn variance(&mut self, x: VarId) -> Result<VarId> {
         self.require("var", Class::Number, x)?;
+        if self.dtype(x) == DType::F16 {
+            return self.in_single(x, Self::variance);
+        }
         let x = self.cast(x, self.dtype(x).quotient())?;
         let mean = self.mean(x)?;
         let distance = self.same(Op::Sub, &[x, mean])?;
@@ -54,6 +57,9 @@ impl Recorder<'_> {
     /// `UnsupportedType` for masks.
     pub fn standard_deviation(&mut self, x: VarId) -> Result<VarId> {
         self.require("std", Class::Number, x)?;
+        if self.dtype(x) == DType::F16 {
+            return self.in_single(x, Self::standard_deviation);
+        }
         let variance = self.variance(x)?;
         self.same(Op::Sqrt, &[variance])
     }

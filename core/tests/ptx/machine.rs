@@ -4,6 +4,8 @@
 
 use std::collections::HashMap;
 
+use porcini_core::half::F16;
+
 /// What `rem` and `div` give where the ISA says nothing.
 const UNSPECIFIED: u64 = 0xdead_beef_dead_beef;
 /// Threads of a warp.
@@ -284,7 +286,8 @@ impl Thread {
         } else {
             memory.read(address, bytes)
         };
-        self.set(&line.operands[0], value);
+        // A register wider than the type is extended as its sign says.
+        self.set(&line.operands[0], integer(last(&line.code), value) as u64);
     }
 
     fn write(&self, line: &Line, memory: &mut Memory) {
@@ -356,7 +359,8 @@ fn last(code: &[String]) -> &str {
 
 fn width(t: &str) -> usize {
     match t {
-        "u8" => 8,
+        "u8" | "s8" => 8,
+        "u16" | "s16" | "b16" | "f16" => 16,
         "u32" | "s32" | "b32" | "f32" => 32,
         "u64" | "s64" | "b64" | "f64" => 64,
         _ => panic!("type {t}"),
@@ -366,14 +370,15 @@ fn width(t: &str) -> usize {
 fn cut(t: &str, value: u64) -> u64 {
     match t {
         "pred" => value & 1,
-        _ if width(t) == 32 => value & 0xffff_ffff,
-        _ => value,
+        _ => value & (u64::MAX >> (64 - width(t))),
     }
 }
 
 /// An integer of type `t`, extended as its sign says.
 fn integer(t: &str, bits: u64) -> i128 {
     match t {
+        "s8" => i128::from(bits as u8 as i8),
+        "s16" => i128::from(bits as u16 as i16),
         "s32" => i128::from(bits as u32 as i32),
         "s64" => i128::from(bits as i64),
         _ => i128::from(cut(t, bits)),
@@ -524,6 +529,7 @@ fn bitwise(name: &str, t: &str, [a, b, _]: [u64; 3]) -> u64 {
 fn convert(code: &[String], a: u64) -> u64 {
     let (to, from) = (code[code.len() - 2].as_str(), last(code));
     let float = match from {
+        "f16" => f64::from(F16::from_bits(a as u16).to_f32()),
         "f32" => f64::from(f32::from_bits(a as u32)),
         "f64" => f64::from_bits(a),
         _ => return from_integer(to, integer(from, a)),
@@ -536,6 +542,7 @@ fn convert(code: &[String], a: u64) -> u64 {
         _ => float,
     };
     match to {
+        "f16" => u64::from(F16::from_f64(rounded).to_bits()),
         "f32" => u64::from((rounded as f32).to_bits()),
         "f64" => rounded.to_bits(),
         _ if float.is_nan() && from == "f32" && width(to) == 32 => 0,

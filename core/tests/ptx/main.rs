@@ -87,6 +87,7 @@ fn combined_types() -> Vec<(ReduceOp, DType)> {
     let pairs = ReduceOp::ALL.into_iter().flat_map(|op| DType::ALL.map(|dtype| (op, dtype)));
     pairs
         .filter(|&(op, dtype)| DType::ALL.iter().any(|&lane| op.result(lane) == Some(dtype)))
+        .filter(|(_, dtype)| !dtype.is_narrow())
         .collect()
 }
 

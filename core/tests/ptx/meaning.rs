@@ -9,7 +9,7 @@ use porcini_core::ir::kernel::{
     WORD_ERRORS, WORD_LANE_BASE, WORD_SCRATCH,
 };
 use porcini_core::ir::op::ReduceOp;
-use porcini_core::ir::scalar::{apply_bits, identity_bits, quiet_nan};
+use porcini_core::ir::scalar::{apply_bits, identity_bits, quiet_nan, widened_bits};
 
 use super::machine::{Memory, Program};
 use super::programs::Random;
@@ -56,6 +56,7 @@ fn canonicalize(memory: &mut Memory, floats: &[(u64, u64, DType)]) {
             let at = address + i * dtype.bytes() as u64;
             let bits = memory.read(at, dtype.bytes());
             let nan = match dtype {
+                DType::F16 => bits & 0x7fff > 0x7c00,
                 DType::F32 => f32::from_bits(bits as u32).is_nan(),
                 _ => f64::from_bits(bits).is_nan(),
             };
@@ -129,10 +130,10 @@ fn allocate(memory: &mut Memory, bytes: u64) -> u64 {
     address as u64
 }
 
-/// Operation and result type of the `Reduce` ends.
+/// Operation and type of the partial results of the `Reduce` ends: narrow types in 32 bits.
 fn reductions(kernel: &Kernel) -> Vec<(ReduceOp, DType)> {
     let ends = kernel.ends.iter().filter_map(|end| match *end {
-        End::Reduce { op, value, .. } => Some((op, op.result(kernel.dtype(value))?)),
+        End::Reduce { op, value, .. } => Some((op, op.result(kernel.dtype(value))?.widened())),
         End::Store { .. } | End::Scatter { .. } => None,
     });
     ends.collect()
@@ -200,8 +201,7 @@ impl<'l, 'k> Reference<'l, 'k> {
         match inst.code {
             Code::Literal(literal) => kernel.literals[literal as usize].1,
             Code::Constant(bits) => bits,
-            Code::Index if inst.dtype.bits() == 32 => lane & 0xffff_ffff,
-            Code::Index => lane,
+            Code::Index => lane & (u64::MAX >> (64 - inst.dtype.bits())),
             Code::Op(op) => {
                 let operand = inst.args().last().expect("operations have arguments");
                 let args = inst.args.map(|arg| arg.map_or(0, |arg| self.values[arg.index()]));
@@ -227,8 +227,8 @@ impl<'l, 'k> Reference<'l, 'k> {
                     self.memory.write(address, bytes, self.values[value.index()]);
                 }
                 End::Reduce { op, value, .. } => {
-                    let dtype = op.result(kernel.dtype(value)).expect("verified");
-                    let lane = self.values[value.index()];
+                    let dtype = op.result(kernel.dtype(value)).expect("verified").widened();
+                    let lane = widened_bits(kernel.dtype(value), self.values[value.index()]);
                     let slot = usize::try_from(offset % 32).expect("below 32");
                     let sum = &mut self.accumulators[reductions][slot];
                     *sum = combine(op, dtype, *sum, lane);
@@ -262,6 +262,8 @@ impl<'l, 'k> Reference<'l, 'k> {
         }
         let bits = self.values[index.index()];
         let index = match self.launch.kernel.dtype(index) {
+            DType::I8 => i64::from(bits as u8 as i8) as u64,
+            DType::I16 => i64::from(bits as u16 as i16) as u64,
             DType::I32 => i64::from(bits as u32 as i32) as u64,
             _ => bits,
         };

@@ -1,6 +1,7 @@
 //! Kernels over the whole operation table, written down and random.
 
 use porcini_core::dtype::DType;
+use porcini_core::half::F16;
 use porcini_core::ir::kernel::{
     Access, BufferIndex, BufferParam, Code, End, Inst, Kernel, KernelHash, Reg,
 };
@@ -44,7 +45,8 @@ impl Random {
         if self.chance(25) {
             return self.small(dtype);
         }
-        let edges = [0, 1, 2, u64::MAX, 1 << 63, 0x7ff0_0000_0000_0000, 1 << 31, 0x7f80_0001];
+        let edges =
+            [0, 1, 2, u64::MAX, 1 << 63, 0x7ff0_0000_0000_0000, 1 << 31, 0x7f80_0001, 0x7c01];
         let bits = if self.chance(50) { self.pick(&edges) } else { self.next() };
         truncate(dtype, bits)
     }
@@ -52,22 +54,20 @@ impl Random {
 
 fn number(dtype: DType, value: u8) -> u64 {
     match dtype {
+        DType::F16 => u64::from(F16::from_f32(f32::from(value)).to_bits()),
         DType::F32 => u64::from(f32::from(value).to_bits()),
         DType::F64 => f64::from(value).to_bits(),
         DType::Mask => u64::from(value & 1),
-        DType::I32 | DType::U32 | DType::I64 | DType::U64 => u64::from(value),
+        _ => u64::from(value),
     }
 }
 
 fn truncate(dtype: DType, bits: u64) -> u64 {
-    match dtype.bits() {
-        8 => bits & 1,
-        32 => bits & u64::from(u32::MAX),
-        _ => bits,
-    }
+    bits & if dtype == DType::Mask { 1 } else { u64::MAX >> (64 - dtype.bits()) }
 }
 
-const INTEGERS: [DType; 4] = [DType::I32, DType::U32, DType::I64, DType::U64];
+const INTEGERS: [DType; 8] =
+    [DType::I8, DType::U8, DType::I16, DType::U16, DType::I32, DType::U32, DType::I64, DType::U64];
 
 /// A kernel under construction: uniform instructions first, then [`Builder::lanes`], then the others.
 pub(super) struct Builder {

@@ -12,10 +12,15 @@ use crate::host_array::HostRef;
 use crate::value::{self, Arg, ArrayRef, VECTOR_LETTERS, VECTOR_SIZES, scalar};
 
 /// Names of the one-dimensional types.
-const SCALAR_TYPES: [(&str, DType); 8] = [
+const SCALAR_TYPES: [(&str, DType); 13] = [
     ("FloatC", DType::F32),
     ("Float32C", DType::F32),
     ("Float64C", DType::F64),
+    ("Float16C", DType::F16),
+    ("Int8C", DType::I8),
+    ("UInt8C", DType::U8),
+    ("Int16C", DType::I16),
+    ("UInt16C", DType::U16),
     ("Int32C", DType::I32),
     ("UInt32C", DType::U32),
     ("Int64C", DType::I64),

@@ -14,7 +14,7 @@ use porcini_core::log::{Log, LogQueue};
 use porcini_core::trace::functions::Function;
 use porcini_core::trace::{Recorder, Settings};
 
-use super::{promote, visible};
+use super::{cast, promote, visible};
 
 /// The type a function computes in, and the type of its result.
 pub fn function_type(function: &Function, types: &[DType]) -> (DType, DType) {
@@ -52,12 +52,28 @@ const SPECIAL: &[&str] = &[
 
 /// A function of one type, ready to be applied to bit patterns.
 pub(super) enum Meaning {
-    Direct { name: &'static str, dtype: DType },
+    Direct {
+        name: &'static str,
+        dtype: DType,
+    },
     Recipe(Recipe),
+    /// f16 by way of another float type.
+    Half {
+        wide: DType,
+        meaning: Box<Self>,
+        rounds: bool,
+    },
 }
 
 impl Meaning {
     pub(super) fn of(function: &Function, dtype: DType) -> Self {
+        let of_the_format = matches!(function.name, "next_float" | "prev_float");
+        if dtype == DType::F16 && !of_the_format {
+            // Functions of floats are those of f32; a product and a sum together are exact enough in f64.
+            let wide = if function.class == Class::Float { DType::F32 } else { DType::F64 };
+            let rounds = !matches!(function.name, "isnan" | "isinf" | "isfinite");
+            return Self::Half { wide, meaning: Box::new(Self::of(function, wide)), rounds };
+        }
         match function.name {
             "exp" | "log" | "sin" | "cos" | "tanh" => Self::Recipe(Recipe::record(function, dtype)),
             name if SPECIAL.contains(&name) => Self::Recipe(Recipe::record(function, dtype)),
@@ -69,12 +85,25 @@ impl Meaning {
     pub(super) fn apply(&self, args: [u64; 3]) -> u64 {
         match self {
             Self::Recipe(recipe) => recipe.apply(args),
+            Self::Half { wide, meaning, rounds } => {
+                let result = meaning.apply(args.map(|bits| cast(*wide, DType::F16, bits)));
+                if *rounds { cast(DType::F16, *wide, result) } else { result }
+            }
             Self::Direct { name, dtype } => match dtype {
                 DType::F32 => {
                     let args = args.map(|bits| f32::from_bits(visible(*dtype, bits) as u32));
                     single(name, args)
                 }
                 DType::F64 => double(name, args.map(|bits| f64::from_bits(visible(*dtype, bits)))),
+                DType::F16 => neighbour(args[0], *name == "next_float"),
+                DType::I8 => {
+                    u64::from(int8(name, args.map(|b| (b as u8).cast_signed())).cast_unsigned())
+                }
+                DType::U8 => u64::from(uint8(name, args.map(|bits| bits as u8))),
+                DType::I16 => {
+                    u64::from(int16(name, args.map(|b| (b as u16).cast_signed())).cast_unsigned())
+                }
+                DType::U16 => u64::from(uint16(name, args.map(|bits| bits as u16))),
                 DType::I32 => u64::from(
                     int32(name, args.map(|bits| (bits as u32).cast_signed())).cast_unsigned(),
                 ),
@@ -86,10 +115,32 @@ impl Meaning {
     }
 }
 
+/// The f16 next to `bits`, above or below.
+fn neighbour(bits: u64, above: bool) -> u64 {
+    let (size, negative) = (bits & 0x7fff, bits & 0x8000 != 0);
+    match (size, negative == above) {
+        _ if size > 0x7c00 => bits,
+        (0, _) => {
+            if above {
+                1
+            } else {
+                0x8001
+            }
+        }
+        (0x7c00, false) => bits,
+        (_, true) => bits - 1,
+        (_, false) => bits + 1,
+    }
+}
+
 /// C's fmod.
 #[expect(clippy::cast_possible_truncation, reason = "an f32 is in the low bits")]
 pub(super) fn remainder(dtype: DType, x: u64, y: u64) -> u64 {
     match dtype {
+        DType::F16 => {
+            let [x, y] = [x, y].map(|bits| cast(DType::F64, dtype, bits));
+            cast(dtype, DType::F64, remainder(DType::F64, x, y))
+        }
         DType::F32 => u64::from((f32::from_bits(x as u32) % f32::from_bits(y as u32)).to_bits()),
         _ => (f64::from_bits(x) % f64::from_bits(y)).to_bits(),
     }
@@ -178,6 +229,10 @@ macro_rules! integer_functions {
         }
     };
 }
+integer_functions!(int8, i8, u8, -1);
+integer_functions!(uint8, u8, u8, u8::MAX);
+integer_functions!(int16, i16, u16, -1);
+integer_functions!(uint16, u16, u16, u16::MAX);
 integer_functions!(int32, i32, u32, -1);
 integer_functions!(uint32, u32, u32, u32::MAX);
 integer_functions!(int64, i64, u64, -1);

@@ -7,12 +7,17 @@ use porcini_core::ir::op::Op;
 use porcini_core::ir::primitive::Order;
 use porcini_core::ir::scalar::apply_bits;
 
-use super::Value;
+use super::{Value, cast};
 
 /// `x[0] + … + x[i]`: runs of 8 lanes in order, run totals by doubling inside chunks of 1024 lanes, chunk
-/// totals the same way.
+/// totals the same way. f16 accumulates in f32.
 pub fn prefix_sums(x: &Value) -> Vec<u64> {
     let dtype = x.dtype;
+    if dtype == DType::F16 {
+        let lanes = x.lanes.iter().map(|&lane| cast(DType::F32, dtype, lane)).collect();
+        let sums = prefix_sums(&Value { dtype: DType::F32, lanes });
+        return sums.into_iter().map(|sum| cast(dtype, DType::F32, sum)).collect();
+    }
     let add = |a: u64, b: u64| apply_bits(Op::Add, dtype, dtype, [a, b, 0]);
     let mut sums = Vec::with_capacity(x.lanes.len());
     let mut totals = Vec::new();

@@ -231,7 +231,8 @@ impl<'p> Allocator<'p> {
         for inst in &self.program.insts {
             match inst.what {
                 What::Store { buffer, .. }
-                | What::StoreBytes { buffer, .. }
+                | What::StorePacked { buffer, .. }
+                | What::LoadNarrow { buffer, .. }
                 | What::LoadBytes { buffer, .. } => uses[buffer as usize] += 1,
                 _ => {}
             }
@@ -526,11 +527,16 @@ impl<'p> Allocator<'p> {
             && let Place::Lanes { .. } = place
             && !std::mem::replace(&mut self.fetched[v.index()], true)
         {
-            let mut memory = self.memory(place, FILL);
-            memory.displacement += i64::from(PREFETCH);
-            memory.displ_size = 1;
-            self.code.put(Instruction::with1(Code::Prefetcht0_m8, memory));
+            let memory = self.memory(place, FILL);
+            self.fetch_ahead(memory);
         }
+    }
+
+    /// Has what lies some lines behind an operand fetched.
+    pub(super) fn fetch_ahead(&mut self, mut memory: MemoryOperand) {
+        memory.displacement += i64::from(PREFETCH);
+        memory.displ_size = 1;
+        self.code.put(Instruction::with1(Code::Prefetcht0_m8, memory));
     }
 
     /// A place as a memory operand, by way of a scratch register if need be.

@@ -33,6 +33,7 @@ impl Sizes {
             Self::Whole => (Width::Whole, Width::Whole, Width::Whole),
             Self::Narrowing => (Width::Half, Width::Whole, Width::Whole),
             Self::Widening => (Width::Whole, Width::Half, Width::Half),
+            Self::Quartering => (Width::Quarter, Width::Whole, Width::Whole),
             Self::Inserting => (Width::Whole, Width::Whole, Width::Half),
             Self::Halves => (Width::Half, Width::Half, Width::Half),
             Self::Quarters => (Width::Quarter, Width::Quarter, Width::Quarter),

@@ -488,7 +488,8 @@ impl Launch {
                 }
             };
             let address = self.params.words()[reduction.address];
-            HostMemory.write(address, &result.to_le_bytes()[..reduction.dtype.bytes()]);
+            let bytes = reduce::stored_bytes(reduction.dtype, reduction.stored, result);
+            HostMemory.write(address, &bytes);
         }
         let lowest = |failure: &Mutex<_>| *failure.lock().unwrap_or_else(PoisonError::into_inner);
         Ok(self.failures.iter().map(lowest).collect())

@@ -32,6 +32,8 @@ pub(super) enum Sizes {
     Whole,
     /// A half from a whole.
     Narrowing,
+    /// A quarter from a whole (AVX-512).
+    Quartering,
     /// A whole from a half.
     Widening,
     /// A whole from a whole and a half.
@@ -208,6 +210,14 @@ machine! {
     PackBytes = Binary Halves V EVEX_Vpacksswb_ymm_k1z_ymm_ymmm256 None, VEX_Vpacksswb_xmm_xmm_xmmm128 None;
     AndHalf = Binary Halves V EVEX_Vpandd_ymm_k1z_ymm_ymmm256b32 None, VEX_Vpand_xmm_xmm_xmmm128 None;
 
+    OrHalf = Commutative Halves V EVEX_Vpord_ymm_k1z_ymm_ymmm256b32 None, VEX_Vpor_xmm_xmm_xmmm128 None;
+    // The low halves and quarters of 32-bit lanes, packed.
+    Words = Unary Narrowing V EVEX_Vpmovdw_ymmm256_k1z_zmm None, -;
+    Bytes = Unary Quartering V EVEX_Vpmovdb_xmmm128_k1z_zmm None, -;
+    ZeroExtendWords = Unary Widening V EVEX_Vpmovzxwd_zmm_k1z_ymmm256 Vector, VEX_Vpmovzxwd_ymm_xmmm128 Vector;
+    F16FromF32 = Unary Narrowing V EVEX_Vcvtps2ph_ymmm256_k1z_zmm_imm8_sae None, VEX_Vcvtps2ph_xmmm128_ymm_imm8 None;
+    F32FromF16 = Unary Widening V EVEX_Vcvtph2ps_zmm_k1z_ymmm256_sae Vector, VEX_Vcvtph2ps_ymm_xmmm128 Vector;
+
     F32FromI32 = Unary Whole V EVEX_Vcvtdq2ps_zmm_k1z_zmmm512b32_er Repeat4, VEX_Vcvtdq2ps_ymm_ymmm256 Vector;
     F32FromU32 = Unary Whole V EVEX_Vcvtudq2ps_zmm_k1z_zmmm512b32_er Repeat4, -;
     I32FromF32 = Unary Whole V EVEX_Vcvttps2dq_zmm_k1z_zmmm512b32_sae Repeat4, VEX_Vcvttps2dq_ymm_ymmm256 Vector;
@@ -249,6 +259,7 @@ impl M {
                 | Self::RangeF64
                 | Self::F64FromF32
                 | Self::F32FromF64
+                | Self::F32FromF16
                 | Self::F32FromI32
                 | Self::F32FromU32
                 | Self::F64FromI64

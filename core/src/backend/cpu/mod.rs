@@ -33,6 +33,7 @@ use super::primitive::{PrimitiveCall, Room};
 use super::{Backend, Executable, Memory};
 use crate::error::Result;
 use crate::ir::kernel::{Kernel, LiteralMode};
+use crate::ir::legal::legalise;
 
 /// What the compiler may use and takes for granted.
 #[derive(Clone, Debug)]
@@ -111,6 +112,7 @@ impl Backend for Cpu {
     }
 
     fn lower(&self, kernel: &Kernel, mode: LiteralMode) -> Result<Arc<dyn Executable>> {
+        let kernel = &legalise(kernel);
         match Loaded::new(kernel, mode, &self.shared)? {
             Some(loaded) => Ok(Arc::new(loaded)),
             None => self.shared.interp.lower(kernel, mode),
@@ -118,7 +120,7 @@ impl Backend for Cpu {
     }
 
     fn disassemble(&self, kernel: &Kernel, mode: LiteralMode) -> Result<Option<String>> {
-        listing::listing(kernel, mode, self.shared.isa, &self.shared.options)
+        listing::listing(&legalise(kernel), mode, self.shared.isa, &self.shared.options)
     }
 
     fn run_primitive(&self, call: &PrimitiveCall, room: Room<'_>) -> Result<()> {

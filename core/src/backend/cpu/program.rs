@@ -94,12 +94,15 @@ pub(super) enum What {
     LaneNumber { wide: bool },
     /// The bytes of a narrow part's lanes of a buffer of masks: AVX-512 as 16 bytes, AVX2 extended.
     LoadBytes { buffer: u32, part: u8 },
-    /// The byte at element 0 of the buffer whose address is in a word, extended and repeated.
-    RepeatByte { word: u32 },
+    /// A narrow part's lanes of a buffer of a narrow type, as 32-bit lanes.
+    LoadNarrow { buffer: u32, dtype: DType, part: u8 },
+    /// The bits of element 0 (a mask or of a narrow type) of the buffer whose address is in a word, extended
+    /// and repeated.
+    RepeatElement { word: u32, dtype: DType },
     /// Lanes of a buffer from a part.
     Store { buffer: u32, bytes: u8, part: u8 },
-    /// Mask lanes of a buffer from the low bytes of a register.
-    StoreBytes { buffer: u32, part: u8 },
+    /// A narrow part's lanes of a buffer with elements of one or two bytes, from the low bytes of a register.
+    StorePacked { buffer: u32, bytes: u8, part: u8 },
     /// A uniform value.
     StoreUniform { offset: u32, bytes: u8, mask: bool },
     /// A reduction's accumulators of this part.
@@ -129,11 +132,12 @@ impl What {
             Self::Machine(..)
             | Self::LaneNumber { .. }
             | Self::LoadBytes { .. }
-            | Self::RepeatByte { .. }
+            | Self::LoadNarrow { .. }
+            | Self::RepeatElement { .. }
             | Self::LoadAccumulator { .. }
             | Self::Gather { .. } => false,
             Self::Store { .. }
-            | Self::StoreBytes { .. }
+            | Self::StorePacked { .. }
             | Self::StoreUniform { .. }
             | Self::StoreAccumulator { .. }
             | Self::Carry

@@ -1,9 +1,9 @@
 //! Scatters lane by lane: what combines with the element there, and whatever AVX2 scatters.
 //!
 //! Indices and values lie in the frame's scratch. A loop takes the lanes by the ones of their mask, so
-//! that lanes of equal indices act in order.
+//! that lanes of equal indices act in order. An f16 element is combined in scratch, as f32.
 
-use iced_x86::{Code, MemoryOperand, Register};
+use iced_x86::{Code, Instruction, MemoryOperand, Register};
 
 use super::allocate::Allocator;
 use super::encode::{FRAME, Jump, Operand, WORDS, Width, at, indexed};
@@ -48,11 +48,23 @@ impl Allocator<'_> {
             self.code.load(Code::Mov_r32_rm32, Register::R11D, memory);
         }
         self.code.load(Code::Lea_r64_m, ELEMENT, indexed(BASE, ELEMENT, bytes, 0));
+        let half = float && dtype == DType::F16;
+        let (dtype, bytes) = if half { (DType::F32, 4) } else { (dtype, bytes) };
         let value = indexed(FRAME, SECOND, bytes, scratch + 2 * vector);
+        let widened = at(FRAME, scratch + 3 * vector);
+        let element = if half { widened } else { at(ELEMENT, 0) };
+        if half {
+            self.widen_element(widened);
+        }
         match op {
-            ScatterOp::Min | ScatterOp::Max if float => self.update_extreme(op, dtype, value),
-            ScatterOp::Add if float => self.update_sum(dtype, value),
-            _ => self.update_integer(op, dtype, value),
+            ScatterOp::Min | ScatterOp::Max if float => {
+                self.update_extreme(op, dtype, element, value);
+            }
+            ScatterOp::Add if float => self.update_sum(dtype, element, value),
+            _ => self.update_integer(op, dtype, element, value),
+        }
+        if half {
+            self.round_element(widened);
         }
         self.code.registers(Code::VEX_Blsr_r32_rm32, Register::EAX, Register::EAX);
         self.code.jump_back(Code::Jne_rel32_64, next);
@@ -69,15 +81,24 @@ impl Allocator<'_> {
     }
 
     /// Replaces or combines the bits at the element; `value` is addressed by [`SECOND`], which is lost.
-    fn update_integer(&mut self, op: ScatterOp, dtype: DType, value: MemoryOperand) {
-        let element = at(ELEMENT, 0);
+    fn update_integer(
+        &mut self,
+        op: ScatterOp,
+        dtype: DType,
+        element: MemoryOperand,
+        value: MemoryOperand,
+    ) {
         let (load, register) = match dtype.bytes() {
             1 => (Code::Movzx_r32_rm8, Register::R9D),
+            2 => (Code::Movzx_r32_rm16, Register::R9D),
             4 => (Code::Mov_r32_rm32, Register::R9D),
             _ => (Code::Mov_r64_rm64, SECOND),
         };
         self.code.load(load, register, value);
         let signed = dtype.is_signed();
+        if dtype.bytes() < 4 && matches!(op, ScatterOp::Min | ScatterOp::Max) {
+            return self.update_narrow_extreme(op, dtype, element);
+        }
         // Move the element over a value that is not beyond it.
         let keep = match (op, dtype.bytes(), signed) {
             (ScatterOp::Min, 4, true) => Some((Code::Cmp_r32_rm32, Code::Cmovg_r32_rm32)),
@@ -94,35 +115,86 @@ impl Allocator<'_> {
             self.code.load(compare, register, element);
             self.code.load(keep, register, element);
         }
-        let [byte, word, long] = match op {
+        let [byte, short, word, long] = match op {
             ScatterOp::Set | ScatterOp::Min | ScatterOp::Max => {
-                [Code::Mov_rm8_r8, Code::Mov_rm32_r32, Code::Mov_rm64_r64]
+                [Code::Mov_rm8_r8, Code::Mov_rm16_r16, Code::Mov_rm32_r32, Code::Mov_rm64_r64]
             }
-            ScatterOp::Add => [Code::Add_rm8_r8, Code::Add_rm32_r32, Code::Add_rm64_r64],
-            ScatterOp::And => [Code::And_rm8_r8, Code::And_rm32_r32, Code::And_rm64_r64],
-            ScatterOp::Or => [Code::Or_rm8_r8, Code::Or_rm32_r32, Code::Or_rm64_r64],
+            ScatterOp::Add => {
+                [Code::Add_rm8_r8, Code::Add_rm16_r16, Code::Add_rm32_r32, Code::Add_rm64_r64]
+            }
+            ScatterOp::And => {
+                [Code::And_rm8_r8, Code::And_rm16_r16, Code::And_rm32_r32, Code::And_rm64_r64]
+            }
+            ScatterOp::Or => {
+                [Code::Or_rm8_r8, Code::Or_rm16_r16, Code::Or_rm32_r32, Code::Or_rm64_r64]
+            }
         };
         match dtype.bytes() {
             1 => self.code.store(byte, element, Register::R9L),
+            2 => self.code.store(short, element, Register::R9W),
             4 => self.code.store(word, element, register),
             _ => self.code.store(long, element, register),
         }
     }
 
-    fn update_sum(&mut self, dtype: DType, value: MemoryOperand) {
+    /// Replaces the element by the value in [`SECOND`] if that is beyond it. Conditional moves would read
+    /// more than the element.
+    fn update_narrow_extreme(&mut self, op: ScatterOp, dtype: DType, element: MemoryOperand) {
+        let (compare, store, register) = match dtype.bytes() {
+            1 => (Code::Cmp_r8_rm8, Code::Mov_rm8_r8, Register::R9L),
+            _ => (Code::Cmp_r16_rm16, Code::Mov_rm16_r16, Register::R9W),
+        };
+        self.code.load(compare, register, element);
+        let stays = match (op == ScatterOp::Min, dtype.is_signed()) {
+            (true, true) => Code::Jge_rel32_64,
+            (true, false) => Code::Jae_rel32_64,
+            (false, true) => Code::Jle_rel32_64,
+            (false, false) => Code::Jbe_rel32_64,
+        };
+        let stays = self.code.jump_ahead(stays);
+        self.code.store(store, element, register);
+        self.land(stays);
+    }
+
+    /// The f16 element as f32 in memory.
+    fn widen_element(&mut self, widened: MemoryOperand) {
+        let float = self.code.vector(FLOAT, Width::Quarter);
+        let element = Operand::Memory(at(ELEMENT, 0));
+        let load = Code::VEX_Vpinsrw_xmm_xmm_r32m16_imm8;
+        self.code.vector_op(load, float, Some(float), element, Some(0), None);
+        self.code.registers(Code::VEX_Vcvtph2ps_xmm_xmmm64, float, float);
+        self.code.store(Code::VEX_Vmovss_m32_xmm, widened, float);
+    }
+
+    /// The f32 in memory, rounded, as the element.
+    fn round_element(&mut self, widened: MemoryOperand) {
+        let float = self.code.vector(FLOAT, Width::Quarter);
+        self.code.load(Code::VEX_Vmovss_xmm_m32, float, widened);
+        let (round, register) = (Code::VEX_Vcvtps2ph_xmmm64_xmm_imm8, Operand::Register(float));
+        self.code.vector_op(round, float, None, register, Some(0), None);
+        let store = Code::VEX_Vpextrw_r32m16_xmm_imm8;
+        self.code.put(Instruction::with3(store, at(ELEMENT, 0), float, 0));
+    }
+
+    fn update_sum(&mut self, dtype: DType, element: MemoryOperand, value: MemoryOperand) {
         let float = FloatCodes::of(dtype);
         let register = self.code.vector(FLOAT, Width::Quarter);
-        self.code.load(float.load, register, at(ELEMENT, 0));
+        self.code.load(float.load, register, element);
         let value = Operand::Memory(value);
         self.code.vector_op(float.add, register, Some(register), value, None, None);
-        self.code.store(float.store, at(ELEMENT, 0), register);
+        self.code.store(float.store, element, register);
     }
 
     /// The extreme as S9 says: a NaN is ignored, and zeros differ by their signs.
-    fn update_extreme(&mut self, op: ScatterOp, dtype: DType, value: MemoryOperand) {
+    fn update_extreme(
+        &mut self,
+        op: ScatterOp,
+        dtype: DType,
+        element: MemoryOperand,
+        value: MemoryOperand,
+    ) {
         let float = FloatCodes::of(dtype);
         let least = op == ScatterOp::Min;
-        let element = at(ELEMENT, 0);
         let register = self.code.vector(FLOAT, Width::Quarter);
         self.code.load(float.load, register, value);
         self.code.load(float.compare, register, element);
@@ -138,6 +210,7 @@ impl Allocator<'_> {
         self.update_integer(
             if least { ScatterOp::Or } else { ScatterOp::And },
             dtype.unsigned(),
+            element,
             value,
         );
         let combined = self.code.jump_ahead(Code::Jmp_rel32_64);

@@ -6,6 +6,7 @@ use super::allocate::{Allocator, Cold, Report};
 use super::encode::{Encoder, FRAME, LANE, SCRATCH, UNIFORMS, WORDS, Width, at, indexed};
 use super::program::What;
 use crate::backend::isa::Isa;
+use crate::dtype::DType;
 use crate::ir::kernel::WORD_LANE_BASE;
 
 /// More scratch: lane numbers and indices.
@@ -42,9 +43,16 @@ impl Allocator<'_> {
                 let dst = self.code.vector(dst, width);
                 self.code.load(code, dst, memory);
             }
-            What::RepeatByte { word } => {
+            What::LoadNarrow { buffer, dtype, part } => self.load_narrow(buffer, dtype, part, dst),
+            What::RepeatElement { word, dtype } => {
+                let code = match (dtype.bytes(), dtype.is_int() && dtype.is_signed()) {
+                    (1, true) => Code::Movsx_r32_rm8,
+                    (1, false) => Code::Movzx_r32_rm8,
+                    (_, true) => Code::Movsx_r32_rm16,
+                    (_, false) => Code::Movzx_r32_rm16,
+                };
                 self.code.load(Code::Mov_r64_rm64, SCRATCH, at(WORDS, 8 * word));
-                self.code.load(Code::Movzx_r32_rm8, Register::EAX, at(SCRATCH, 0));
+                self.code.load(code, Register::EAX, at(SCRATCH, 0));
                 self.repeat_scratch(dst, false);
             }
             What::Store { buffer, bytes, part } => {
@@ -62,16 +70,8 @@ impl Allocator<'_> {
                     self.store_vector(memory, src[0]);
                 }
             }
-            What::StoreBytes { buffer, part } => {
-                let lanes = self.vector_bytes() / 4;
-                let memory = self.lanes(buffer, 1, u32::from(part) * lanes, SCRATCH);
-                let code = if self.wide_vectors() {
-                    Code::EVEX_Vmovdqu8_xmmm128_k1z_xmm
-                } else {
-                    Code::VEX_Vmovq_xmmm64_xmm
-                };
-                let source = self.code.vector(src[0], Width::Quarter);
-                self.code.store(code, memory, source);
+            What::StorePacked { buffer, bytes, part } => {
+                self.store_packed(buffer, bytes, part, src[0]);
             }
             What::StoreUniform { offset, bytes, mask } => {
                 let memory = at(UNIFORMS, offset);
@@ -153,6 +153,48 @@ impl Allocator<'_> {
                 self.scatter_lanes(word, op, dtype, wide_index, src[0]);
             }
         }
+    }
+
+    /// Lanes of a narrow type, extended as they are loaded.
+    fn load_narrow(&mut self, buffer: u32, dtype: DType, part: u8, dst: u8) {
+        let bytes = u8::try_from(dtype.bytes()).unwrap_or(1);
+        let size = u32::from(bytes) * self.vector_bytes() / 4;
+        let memory = self.lanes(buffer, bytes, u32::from(part) * size, SCRATCH);
+        if self.prefetch {
+            self.fetch_ahead(memory);
+        }
+        let signed = dtype.is_signed();
+        let code = match (self.wide_vectors(), bytes) {
+            (true, _) if dtype == DType::F16 => Code::EVEX_Vcvtph2ps_zmm_k1z_ymmm256_sae,
+            (true, 1) if signed => Code::EVEX_Vpmovsxbd_zmm_k1z_xmmm128,
+            (true, 1) => Code::EVEX_Vpmovzxbd_zmm_k1z_xmmm128,
+            (true, _) if signed => Code::EVEX_Vpmovsxwd_zmm_k1z_ymmm256,
+            (true, _) => Code::EVEX_Vpmovzxwd_zmm_k1z_ymmm256,
+            (false, _) if dtype == DType::F16 => Code::VEX_Vcvtph2ps_ymm_xmmm128,
+            (false, 1) if signed => Code::VEX_Vpmovsxbd_ymm_xmmm64,
+            (false, 1) => Code::VEX_Vpmovzxbd_ymm_xmmm64,
+            (false, _) if signed => Code::VEX_Vpmovsxwd_ymm_xmmm128,
+            (false, _) => Code::VEX_Vpmovzxwd_ymm_xmmm128,
+        };
+        let dst = self.code.vector(dst, Width::Whole);
+        self.code.load(code, dst, memory);
+    }
+
+    /// A part's elements of one or two bytes, packed in the low bytes of a register.
+    fn store_packed(&mut self, buffer: u32, bytes: u8, part: u8, source: u8) {
+        let size = u32::from(bytes) * self.vector_bytes() / 4;
+        let memory = self.lanes(buffer, bytes, u32::from(part) * size, SCRATCH);
+        let (code, width) = match (size, self.wide_vectors(), self.nontemporal) {
+            (32, _, true) => (Code::EVEX_Vmovntps_m256_ymm, Width::Half),
+            (32, _, false) => (Code::EVEX_Vmovdqu8_ymmm256_k1z_ymm, Width::Half),
+            (16, true, true) => (Code::EVEX_Vmovntps_m128_xmm, Width::Quarter),
+            (16, true, false) => (Code::EVEX_Vmovdqu8_xmmm128_k1z_xmm, Width::Quarter),
+            (16, false, true) => (Code::VEX_Vmovntps_m128_xmm, Width::Quarter),
+            (16, false, false) => (Code::VEX_Vmovups_xmmm128_xmm, Width::Quarter),
+            _ => (Code::VEX_Vmovq_xmmm64_xmm, Width::Quarter),
+        };
+        let source = self.code.vector(source, width);
+        self.code.store(code, memory, source);
     }
 
     /// The scratch register in every lane.

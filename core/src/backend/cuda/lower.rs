@@ -32,6 +32,7 @@ use crate::ir::display::ptx_literal;
 use crate::ir::kernel::{
     Code, End, Inst, Kernel, LiteralMode, MAX_DIRECT_BYTES, Reg, WORD_LANE_BASE, WORD_SIZE,
 };
+use crate::ir::legal::legalise;
 
 /// Lanes that are reduced together, by one warp (S11).
 pub const CHUNK: u64 = 4096;
@@ -76,6 +77,7 @@ pub fn lower(kernel: &Kernel, mode: LiteralMode, target: Target) -> String {
 
 /// The kernel as a PTX entry called `name`, without the header of a module.
 pub fn lower_entry(kernel: &Kernel, mode: LiteralMode, name: &str) -> String {
+    let kernel = &*legalise(kernel);
     let mut lowering = Lowering {
         kernel,
         mode,

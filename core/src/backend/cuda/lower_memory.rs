@@ -8,10 +8,11 @@
 use std::fmt;
 
 use super::lower::Lowering;
+use super::lower_op::Types;
 use super::writer::{Class, Guard, Name, Writer, in_memory, ptx};
 use crate::dtype::DType;
 use crate::ir::kernel::{BufferIndex, Inst, Reg, WORD_ERRORS};
-use crate::ir::op::ScatterOp;
+use crate::ir::op::{Op, ScatterOp};
 
 /// An indexed element.
 pub(super) struct Place {
@@ -57,6 +58,10 @@ impl Lowering<'_> {
             ScatterOp::Set => return self.writer.store(dtype, guard, address, value),
             ScatterOp::And | ScatterOp::Or if dtype == DType::Mask => {
                 return self.scatter_truth(op, value, place);
+            }
+            _ if dtype.is_narrow() => {
+                let combine = op.combine().expect("internal error: a scatter that combines");
+                return self.writer.scatter_in_word(combine, dtype, value, place);
             }
             ScatterOp::Min | ScatterOp::Max if dtype.is_float() => {
                 return self.scatter_extreme(op, dtype, value, place);
@@ -209,6 +214,10 @@ impl Writer {
             let byte = self.temporary(Class::B32);
             ptx!(self, "ld.{space}.u8 {byte}, [{at}]");
             ptx!(self, "setp.ne.u32 {d}, {byte}, 0");
+        } else if dtype == DType::F16 {
+            let half = self.temporary(Class::B16);
+            ptx!(self, "ld.{space}.b16 {half}, [{at}]");
+            ptx!(self, "cvt.f32.f16 {d}, {half}");
         } else {
             ptx!(self, "ld.{space}.{} {d}, [{at}]", dtype.ptx());
         }
@@ -224,8 +233,13 @@ impl Writer {
             ptx!(self, "mov.u32 {byte}, 0");
             ptx!(self, "{guard}ld.global.nc.u8 {byte}, [{address}]");
             ptx!(self, "setp.ne.u32 {d}, {byte}, 0");
+        } else if dtype == DType::F16 {
+            let half = self.temporary(Class::B16);
+            ptx!(self, "mov.b16 {half}, 0");
+            ptx!(self, "{guard}ld.global.nc.b16 {half}, [{address}]");
+            ptx!(self, "cvt.f32.f16 {d}, {half}");
         } else {
-            self.set(dtype, d, 0);
+            self.set(dtype.widened(), d, 0);
             ptx!(self, "{guard}ld.global.nc.{} {d}, [{address}]", dtype.ptx());
         }
     }
@@ -237,8 +251,59 @@ impl Writer {
             let byte = self.temporary(Class::B32);
             ptx!(self, "selp.u32 {byte}, 1, 0, {value}");
             value = byte;
+        } else if dtype == DType::F16 {
+            let half = self.temporary(Class::B16);
+            ptx!(self, "cvt.rn.f16.f32 {half}, {value}");
+            value = half;
         }
         ptx!(self, "{guard}st.global.{} [{address}], {value}", in_memory(dtype));
+    }
+
+    /// Combines with a narrow element, which no atomic operation knows: the aligned 32 bits around it are
+    /// exchanged until nobody came between.
+    fn scatter_in_word(&mut self, op: Op, dtype: DType, value: Name, place: &Place) {
+        let Place { address, guard } = *place;
+        let wide = dtype.widened();
+        let [word, rest] = [(); 2].map(|()| self.temporary(Class::B64));
+        let [shift, mask, others] = [(); 3].map(|()| self.temporary(Class::B32));
+        let [old, bits, kept, found] = [(); 4].map(|()| self.temporary(Class::B32));
+        let [element, new] = [(); 2].map(|()| self.temporary_of(wide));
+        let (half, changed) = (self.temporary(Class::B16), self.temporary(Class::Pred));
+        let (again, done) = (self.new_label(), self.new_label());
+        if let Some(guard) = guard.0 {
+            ptx!(self, "@!{guard} bra {done}");
+        }
+        ptx!(self, "and.b64 {word}, {address}, -4");
+        ptx!(self, "and.b64 {rest}, {address}, 3");
+        ptx!(self, "cvt.u32.u64 {shift}, {rest}");
+        ptx!(self, "shl.b32 {shift}, {shift}, 3");
+        ptx!(self, "mov.b32 {mask}, {:#x}", u32::MAX >> (32 - dtype.bits()));
+        ptx!(self, "shl.b32 {mask}, {mask}, {shift}");
+        ptx!(self, "not.b32 {others}, {mask}");
+        self.put_label(again);
+        ptx!(self, "ld.volatile.global.b32 {old}, [{word}]");
+        ptx!(self, "shr.u32 {bits}, {old}, {shift}");
+        if dtype == DType::F16 {
+            ptx!(self, "cvt.u16.u32 {half}, {bits}");
+            ptx!(self, "cvt.f32.f16 {element}, {half}");
+        } else {
+            ptx!(self, "cvt.{}.{} {element}, {bits}", wide.ptx(), dtype.ptx());
+        }
+        self.op(op, Types::same(wide), new, [element, value, element]);
+        if dtype == DType::F16 {
+            ptx!(self, "cvt.rn.f16.f32 {half}, {new}");
+            ptx!(self, "cvt.u32.u16 {bits}, {half}");
+        } else {
+            ptx!(self, "mov.b32 {bits}, {new}");
+        }
+        ptx!(self, "shl.b32 {bits}, {bits}, {shift}");
+        ptx!(self, "and.b32 {bits}, {bits}, {mask}");
+        ptx!(self, "and.b32 {kept}, {old}, {others}");
+        ptx!(self, "or.b32 {bits}, {bits}, {kept}");
+        ptx!(self, "atom.global.cas.b32 {found}, [{word}], {old}, {bits}");
+        ptx!(self, "setp.ne.u32 {changed}, {found}, {old}");
+        ptx!(self, "@{changed} bra {again}");
+        self.put_label(done);
     }
 
     /// Address of an element of an array.
@@ -256,6 +321,7 @@ impl Writer {
 const fn added(dtype: DType) -> &'static str {
     match dtype {
         DType::I64 | DType::U64 => "u64",
+        DType::I8 | DType::U8 | DType::I16 | DType::U16 | DType::F16 => dtype.ptx(),
         DType::Mask | DType::I32 | DType::U32 | DType::F32 | DType::F64 => dtype.ptx(),
     }
 }

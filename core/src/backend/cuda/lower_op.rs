@@ -147,6 +147,9 @@ impl Writer {
 
     fn cast(&mut self, from: DType, to: DType, d: Name, a: Name) {
         let (s, t) = (from.ptx(), to.ptx());
+        if from.is_narrow() || to.is_narrow() {
+            return self.narrow_cast(from, to, d, a);
+        }
         if from.is_float() && to.is_int() {
             return self.float_to_int(from, to, d, a);
         }
@@ -161,6 +164,34 @@ impl Writer {
         // Only f32 to f64 is exact; PTX wants a rounding mode for all others and none there.
         let rn = if from == DType::F32 { "" } else { ".rn" };
         ptx!(self, "cvt{rn}.{t}.{s} {d}, {a}");
+    }
+
+    /// Between a narrow type and its widened one. In registers a narrow integer is extended, and an f16 is
+    /// the f32 of the same number, so only narrowing does something.
+    fn narrow_cast(&mut self, from: DType, to: DType, d: Name, a: Name) {
+        if from.is_narrow() {
+            ptx!(self, "mov.b32 {d}, {a}");
+        } else if to == DType::F16 {
+            let half = self.temporary(Class::B16);
+            ptx!(self, "cvt.rn.f16.f32 {half}, {a}");
+            ptx!(self, "cvt.f32.f16 {d}, {half}");
+        } else {
+            ptx!(self, "cvt.{}.{} {d}, {a}", to.widened().ptx(), to.ptx());
+        }
+    }
+
+    /// Between f16 and u16.
+    fn narrow_reinterpret(&mut self, from: DType, d: Name, a: Name) {
+        let half = self.temporary(Class::B16);
+        if from != DType::F16 {
+            ptx!(self, "cvt.u16.u32 {half}, {a}");
+            return ptx!(self, "cvt.f32.f16 {d}, {half}");
+        }
+        let (number, raw) = (self.temporary(Class::Pred), self.temporary(Class::B32));
+        ptx!(self, "setp.num.f32 {number}, {a}, {a}");
+        ptx!(self, "cvt.rn.f16.f32 {half}, {a}");
+        ptx!(self, "cvt.u32.u16 {raw}, {half}");
+        ptx!(self, "selp.b32 {d}, {raw}, {:#x}, {number}", quiet_nan(from));
     }
 
     /// Conversions to integers saturate without `.sat`. A NaN gives 0 only from f32 to 32 bits;
@@ -179,6 +210,9 @@ impl Writer {
     /// The bits of a NaN are outside the promise of S9, so they show as the quiet NaN's.
     fn reinterpret(&mut self, from: DType, to: DType, d: Name, a: Name) {
         let bits = untyped(to);
+        if from.is_narrow() {
+            return self.narrow_reinterpret(from, d, a);
+        }
         if !from.is_float() {
             return ptx!(self, "mov.{bits} {d}, {a}");
         }
@@ -221,6 +255,7 @@ const fn signed(dtype: DType) -> &'static str {
     match dtype {
         DType::I32 | DType::U32 => "s32",
         DType::I64 | DType::U64 => "s64",
+        DType::I8 | DType::U8 | DType::I16 | DType::U16 | DType::F16 => dtype.ptx(),
         DType::Mask | DType::F32 | DType::F64 => dtype.ptx(),
     }
 }

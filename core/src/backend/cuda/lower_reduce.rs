@@ -206,6 +206,9 @@ impl Writer {
                 self.shuffle_word(bit, bit, by);
                 ptx!(self, "setp.ne.u32 {d}, {bit}, 0");
             }
+            DType::I8 | DType::U8 | DType::I16 | DType::U16 | DType::F16 => {
+                unreachable!("internal error: {dtype} is reduced in 32 bits")
+            }
             DType::I32 | DType::U32 | DType::F32 => self.shuffle_word(d, a, by),
             DType::I64 | DType::U64 | DType::F64 => {
                 let [low, high] = [(); 2].map(|()| self.temporary(Class::B32));

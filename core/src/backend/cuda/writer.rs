@@ -20,26 +20,28 @@ const COMMENT_COLUMN: usize = 48;
 pub(super) enum Class {
     /// A truth value.
     Pred,
-    /// 32-bit integers; also bytes, extended.
+    /// 16 bits of an f16 on its way from or to memory.
+    B16,
+    /// 32-bit integers; also narrow ones and bytes, extended.
     B32,
     /// 64-bit integers and addresses.
     B64,
-    /// f32.
+    /// f32; also the f32 of an f16.
     F32,
     /// f64.
     F64,
 }
 
 impl Class {
-    const ALL: [Self; 5] = [Self::Pred, Self::B32, Self::B64, Self::F32, Self::F64];
+    const ALL: [Self; 6] = [Self::Pred, Self::B16, Self::B32, Self::B64, Self::F32, Self::F64];
 
     /// The class of values of type `dtype`.
     pub(super) const fn of(dtype: DType) -> Self {
         match dtype {
             DType::Mask => Self::Pred,
-            DType::I32 | DType::U32 => Self::B32,
+            DType::I8 | DType::U8 | DType::I16 | DType::U16 | DType::I32 | DType::U32 => Self::B32,
             DType::I64 | DType::U64 => Self::B64,
-            DType::F32 => Self::F32,
+            DType::F16 | DType::F32 => Self::F32,
             DType::F64 => Self::F64,
         }
     }
@@ -47,6 +49,7 @@ impl Class {
     const fn prefix(self) -> &'static str {
         match self {
             Self::Pred => "%p",
+            Self::B16 => "%h",
             Self::B32 => "%r",
             Self::B64 => "%rd",
             Self::F32 => "%f",
@@ -57,6 +60,7 @@ impl Class {
     const fn ptx(self) -> &'static str {
         match self {
             Self::Pred => "pred",
+            Self::B16 => "b16",
             Self::B32 => "b32",
             Self::B64 => "b64",
             Self::F32 => "f32",
@@ -253,15 +257,18 @@ impl Writer {
 pub(super) const fn untyped(dtype: DType) -> &'static str {
     match dtype {
         DType::Mask => "pred",
+        DType::I8 | DType::U8 | DType::I16 | DType::U16 | DType::F16 => "b32",
         DType::I32 | DType::U32 | DType::F32 => "b32",
         DType::I64 | DType::U64 | DType::F64 => "b64",
     }
 }
 
-/// PTX suffix in memory: a mask is a byte.
+/// PTX suffix in memory: a mask is a byte, an f16 just bits.
 pub(super) const fn in_memory(dtype: DType) -> &'static str {
     match dtype {
         DType::Mask => "u8",
-        DType::I32 | DType::U32 | DType::I64 | DType::U64 | DType::F32 | DType::F64 => dtype.ptx(),
+        DType::F16 => "b16",
+        DType::I8 | DType::U8 | DType::I16 | DType::U16 | DType::I32 | DType::U32 => dtype.ptx(),
+        DType::I64 | DType::U64 | DType::F32 | DType::F64 => dtype.ptx(),
     }
 }

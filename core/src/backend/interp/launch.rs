@@ -158,7 +158,8 @@ impl Launch {
             let claims = partials.iter().map(|claim| claim.load(Ordering::Relaxed)).collect();
             let result = reduce::finish(reduction.op, reduction.dtype, claims);
             let address = self.words.words()[reduction.address];
-            HostMemory.write(address, &result.to_le_bytes()[..reduction.dtype.bytes()]);
+            let bytes = reduce::stored_bytes(reduction.dtype, reduction.stored, result);
+            HostMemory.write(address, &bytes);
         }
         let lowest = |failure: &Failure| *failure.lock().unwrap_or_else(PoisonError::into_inner);
         Ok(self.failures.iter().map(lowest).collect())

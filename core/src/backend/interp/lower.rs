@@ -111,7 +111,10 @@ pub(super) struct Accessed {
 #[derive(Clone, Copy)]
 pub(super) struct Reduction {
     pub(super) op: ReduceOp,
+    /// Type of the accumulators.
     pub(super) dtype: DType,
+    /// Type of the result in memory.
+    pub(super) stored: DType,
     /// Word of the result's address.
     pub(super) address: usize,
 }
@@ -293,7 +296,8 @@ impl Lowering<'_> {
                 let reduction = self.program.reductions.len();
                 self.program.reductions.push(Reduction {
                     op,
-                    dtype: self.kernel.buffers[buffer.index()].dtype,
+                    dtype: op.result(operand).expect("internal error: a type not reduced"),
+                    stored: self.kernel.buffers[buffer.index()].dtype,
                     address: self.kernel.address_word(buffer),
                 });
                 let step = accumulate_step(op, operand);

@@ -169,6 +169,7 @@ macro_rules! by_index {
 pub(super) fn gather_step(dtype: DType, index: DType) -> AccessFn {
     match dtype.bytes() {
         1 => by_index!(gather, u8, index),
+        2 => by_index!(gather, u16, index),
         4 => by_index!(gather, u32, index),
         _ => by_index!(gather, u64, index),
     }
@@ -179,6 +180,7 @@ pub(super) fn scatter_step(op: ScatterOp, dtype: DType, index: DType) -> AccessF
     match op {
         ScatterOp::Set => match dtype.bytes() {
             1 => by_index!(set, u8, index),
+            2 => by_index!(set, u16, index),
             4 => by_index!(set, u32, index),
             _ => by_index!(set, u64, index),
         },

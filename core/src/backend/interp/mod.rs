@@ -19,6 +19,7 @@ use super::primitive::{self, PrimitiveCall, Room};
 use super::{Backend, Executable, Memory};
 use crate::error::Result;
 use crate::ir::kernel::{Kernel, LiteralMode};
+use crate::ir::legal::legalise;
 
 /// The interpreter as a device.
 pub struct Interp {
@@ -50,7 +51,7 @@ impl Backend for Interp {
     }
 
     fn lower(&self, kernel: &Kernel, mode: LiteralMode) -> Result<Arc<dyn Executable>> {
-        let program = Arc::new(lower::lower(kernel, mode, self.isa)?);
+        let program = Arc::new(lower::lower(&legalise(kernel), mode, self.isa)?);
         Ok(Arc::new(launch::Loaded::new(program, self.pool.clone())))
     }
 

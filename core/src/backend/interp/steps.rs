@@ -6,8 +6,9 @@
 
 use crate::backend::isa::Isa;
 use crate::dtype::{DType, Element};
+use crate::half::F16;
 use crate::ir::op::{Op, OpVisitor, Shape};
-use crate::ir::scalar::{CastFrom, Lane, visible_bits, with_lane};
+use crate::ir::scalar::{CastFrom, Lane, visible_bits, with_lane, with_word};
 
 /// Where a step finds its lanes.
 #[derive(Clone, Copy)]
@@ -126,24 +127,38 @@ macro_rules! instruction_set {
 
             pub(super) fn elementwise(op: Op, dtype: DType, operand: DType) -> Step {
                 match op.info().shape {
-                    Shape::Same => with_lane!(dtype,
+                    Shape::Same => with_word!(dtype,
                         T => op.specialize(&Same::<T>(std::marker::PhantomData)),
                         mask => op.specialize(&Same::<bool>(std::marker::PhantomData))),
-                    Shape::Compare => with_lane!(operand,
+                    Shape::Compare => with_word!(operand,
                         T => op.specialize(&Compare::<T>(std::marker::PhantomData)),
                         mask => op.specialize(&Compare::<bool>(std::marker::PhantomData))),
-                    Shape::Select => with_lane!(dtype, T => select::<T>, mask => select::<bool>),
-                    Shape::Convert if op == Op::Reinterpret => with_lane!(operand,
-                        S => with_lane!(dtype, T => reinterpret::<S, T>, mask => copy::<u8>),
-                        mask => copy::<u8>),
-                    Shape::Convert => with_lane!(operand,
-                        S => with_lane!(dtype, T => cast::<S, T>, mask => copy::<u8>),
-                        mask => copy::<u8>),
+                    Shape::Select => with_word!(dtype, T => select::<T>, mask => select::<bool>),
+                    Shape::Convert => match (op, operand, dtype) {
+                        (Op::Reinterpret, DType::F16, _) => reinterpret::<F16, u16>,
+                        (Op::Reinterpret, DType::U16, _) => reinterpret::<u16, F16>,
+                        (Op::Reinterpret, ..) => with_word!(operand,
+                            S => with_word!(dtype, T => reinterpret::<S, T>, mask => copy::<u8>),
+                            mask => copy::<u8>),
+                        (_, DType::I8, _) => cast::<i8, i32>,
+                        (_, DType::U8, _) => cast::<u8, u32>,
+                        (_, DType::I16, _) => cast::<i16, i32>,
+                        (_, DType::U16, _) => cast::<u16, u32>,
+                        (_, DType::F16, _) => cast::<F16, f32>,
+                        (_, _, DType::I8) => cast::<i32, i8>,
+                        (_, _, DType::U8) => cast::<u32, u8>,
+                        (_, _, DType::I16) => cast::<i32, i16>,
+                        (_, _, DType::U16) => cast::<u32, u16>,
+                        (_, _, DType::F16) => cast::<f32, F16>,
+                        _ => with_word!(operand,
+                            S => with_word!(dtype, T => cast::<S, T>, mask => copy::<u8>),
+                            mask => copy::<u8>),
+                    },
                 }
             }
 
             pub(super) fn lane_number(dtype: DType) -> Step {
-                with_lane!(dtype, T => index::<T>, mask => copy::<u8>)
+                with_word!(dtype, T => index::<T>, mask => copy::<u8>)
             }
         }
     };
@@ -195,6 +210,7 @@ pub(super) fn lane_number(isa: Isa, dtype: DType) -> Step {
 pub(super) fn broadcast(dtype: DType) -> Step {
     match dtype.bytes() {
         1 => repeat::<u8>,
+        2 => repeat::<u16>,
         4 => repeat::<u32>,
         _ => repeat::<u64>,
     }
@@ -204,6 +220,7 @@ pub(super) fn broadcast(dtype: DType) -> Step {
 pub(super) fn copying(dtype: DType) -> Step {
     match dtype.bytes() {
         1 => copy::<u8>,
+        2 => copy::<u16>,
         4 => copy::<u32>,
         _ => copy::<u64>,
     }

@@ -34,6 +34,10 @@ impl Lowering<'_> {
             if dtype == DType::Mask {
                 let mask = self.gather_mask(word, &indices);
                 self.values.set(i, part, mask);
+            } else if dtype.is_narrow() {
+                let words = self.gather_in_words(word, &indices, dtype.bytes());
+                let value = self.of_word(dtype, words);
+                self.values.set(i, part, value);
             } else if dtype.bytes() == 8 {
                 for half in 0..2 {
                     let value = self.gather64(word, &indices, half);
@@ -167,28 +171,34 @@ impl Lowering<'_> {
         self.gather_with(what, index, mask)
     }
 
-    /// Masks are bytes: the aligned 4 bytes around each are gathered, so that none is read across a page.
     fn gather_mask(&mut self, word: u32, indices: &Indices) -> V {
+        let bytes = self.gather_in_words(word, indices, 1);
+        let one = self.constant(1, 4);
+        let bits = self.binary(M::And32, bytes, one);
+        self.mask_from_ones(bits)
+    }
+
+    /// Elements of one or two bytes, in the low bits of 32-bit lanes with others above: the aligned 4 bytes
+    /// around each are gathered, so that none is read across a page.
+    fn gather_in_words(&mut self, word: u32, indices: &Indices, bytes: usize) -> V {
         let mut aligned = Indices { index: indices.index, ok: indices.ok, wide: indices.wide };
+        let beside = 4 / bytes as u64 - 1;
         for half in 0..indices.count() {
             let (rest, m) = if indices.wide {
-                (self.constant(!3, 8), M::And64)
+                (self.constant(!beside, 8), M::And64)
             } else {
-                (self.constant(u64::from(!3_u32), 4), M::And32)
+                (self.constant(!beside & u64::from(u32::MAX), 4), M::And32)
             };
             aligned.index[half] = self.binary(m, indices.index[half], rest);
         }
-        let words = self.gather32(word, &aligned, 1);
+        let words = self.gather32(word, &aligned, small_byte(bytes));
         let index = if indices.wide {
             self.low_dwords(indices.index[0], indices.index[1])
         } else {
             indices.index[0]
         };
-        let shift = self.byte_shift(index);
-        let bytes = self.binary(M::Shr32, words, shift);
-        let one = self.constant(1, 4);
-        let bits = self.binary(M::And32, bytes, one);
-        self.mask_from_ones(bits)
+        let shift = self.shift_in_word(index, bytes);
+        self.binary(M::Shr32, words, shift)
     }
 
     pub(super) fn scatter(
@@ -203,7 +213,7 @@ impl Lowering<'_> {
         let word = small(self.kernel.address_word(target));
         for part in 0..self.packet.narrow {
             let indices = self.indices(target, index, active, part, access, true);
-            if self.avx512() && op == ScatterOp::Set && dtype != DType::Mask {
+            if self.avx512() && op == ScatterOp::Set && dtype.bytes() >= 4 {
                 self.scatter_vectors(word, dtype, value, &indices, part);
             } else {
                 self.scatter_lanes(word, op, dtype, value, &indices, part);
@@ -264,6 +274,11 @@ impl Lowering<'_> {
         let values = if dtype == DType::Mask {
             let mask = self.narrow_mask(value.index(), part);
             vec![self.bytes_of_mask(mask)]
+        } else if dtype.is_narrow() {
+            let lanes = self.values.get(value.index(), part);
+            // An f16 is combined as the f32 that it is in its register.
+            let combines = dtype == DType::F16 && op != ScatterOp::Set;
+            vec![if combines { lanes } else { self.packed(dtype, lanes) }]
         } else {
             let n = dtype.bytes() / 4;
             (0..n).map(|half| self.values.get(value.index(), n * part + half)).collect()

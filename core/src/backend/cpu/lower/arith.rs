@@ -47,6 +47,7 @@ impl Lowering<'_> {
             DType::F64 => f64,
             DType::I64 | DType::U64 => i64,
             DType::I32 | DType::U32 | DType::Mask => i32,
+            DType::I8 | DType::U8 | DType::I16 | DType::U16 | DType::F16 => i32,
         }
     }
 
@@ -257,6 +258,7 @@ impl Lowering<'_> {
                 self.sub(dtype, flipped, sign)
             }
             DType::U32 | DType::U64 | DType::Mask => a,
+            DType::I8 | DType::U8 | DType::I16 | DType::U16 | DType::F16 => a,
         }
     }
 
@@ -445,6 +447,7 @@ impl Lowering<'_> {
                 DType::I64 => M::CompareI64,
                 DType::U64 => M::CompareU64,
                 DType::U32 | DType::Mask | DType::F32 | DType::F64 => M::CompareU32,
+                DType::I8 | DType::U8 | DType::I16 | DType::U16 | DType::F16 => M::CompareU32,
             };
             return self.binary_by(m, a, b, predicate);
         }
@@ -561,6 +564,9 @@ impl Lowering<'_> {
 
     fn reinterpret(&mut self, i: usize, a: usize) {
         let operand = self.kernel.insts[a].dtype;
+        if operand.is_narrow() {
+            return self.reinterpret_narrow(i, a, operand);
+        }
         for part in 0..self.packet.parts(operand.bytes()) {
             let mut value = self.values.get(a, part);
             if operand.is_float() && self.nan(value) != Nan::Never {

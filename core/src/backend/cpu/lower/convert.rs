@@ -1,7 +1,7 @@
 //! Conversions between number types: saturating, NaN to 0, nearest even, integers wrap (S9).
 
+use super::Lowering;
 use super::arith::{Compare, TOWARDS_ZERO};
-use super::{Lowering, small_byte};
 use crate::backend::cpu::machine::M;
 use crate::backend::cpu::program::V;
 use crate::dtype::DType;
@@ -15,7 +15,13 @@ impl Lowering<'_> {
         let (from, to) = (self.kernel.insts[a].dtype, self.kernel.insts[i].dtype);
         let parts: Vec<V> =
             (0..self.packet.parts(from.bytes())).map(|part| self.values.get(a, part)).collect();
-        self.convert_parts(i, from, to, &parts);
+        if !from.is_narrow() && !to.is_narrow() {
+            return self.convert_parts(i, from, to, &parts);
+        }
+        for (part, &value) in parts.iter().enumerate() {
+            let value = if to.is_narrow() { self.wrapped(to, value) } else { value };
+            self.values.set(i, part, value);
+        }
     }
 
     /// Sets the parts of instruction `i` to `parts` of type `from` converted to `to`.
@@ -329,12 +335,5 @@ impl Lowering<'_> {
         let left = self.binary(M::Shl64, mantissa, up);
         let right = self.binary(M::Shr64, mantissa, down);
         self.binary(M::Or64, left, right)
-    }
-
-    /// The value of a part as bytes that a shift count of 8 or less is taken from.
-    pub(super) fn byte_shift(&mut self, index: V) -> V {
-        let three = self.constant(3, small_byte(4));
-        let byte = self.binary(M::And32, index, three);
-        self.unary_by(M::ShlBy32, byte, 3)
     }
 }

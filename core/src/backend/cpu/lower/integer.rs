@@ -38,6 +38,9 @@ impl Lowering<'_> {
             }
             DType::U64 => self.mulhi64(a, b),
             DType::U32 | DType::Mask | DType::F32 | DType::F64 => self.mulhi32(M::MulWideU32, a, b),
+            DType::I8 | DType::U8 | DType::I16 | DType::U16 | DType::F16 => {
+                self.mulhi32(M::MulWideU32, a, b)
+            }
         }
     }
 

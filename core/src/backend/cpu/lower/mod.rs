@@ -11,6 +11,7 @@ mod build;
 mod convert;
 mod integer;
 mod masks;
+mod narrow;
 
 pub(super) use self::access::indexed_buffers;
 
@@ -31,8 +32,10 @@ use crate::ir::scalar::apply_bits;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Reduction {
     pub(super) op: ReduceOp,
-    /// Type of the result.
+    /// Type of the accumulators.
     pub(super) dtype: DType,
+    /// Type of the result in memory.
+    pub(super) stored: DType,
     /// Word of the result's address.
     pub(super) address: usize,
     /// Offset in the frame of the counter of a mask, or of the accumulators.
@@ -154,8 +157,11 @@ fn most_live(kernel: &Kernel) -> (usize, usize) {
     let (mut bytes, mut masks) = (0_usize, 0_usize);
     let mut most = (0, 0);
     let mut change = |dtype: DType, born: bool| {
-        let (count, by) =
-            if dtype == DType::Mask { (&mut masks, 1) } else { (&mut bytes, dtype.bytes()) };
+        let (count, by) = if dtype == DType::Mask {
+            (&mut masks, 1)
+        } else {
+            (&mut bytes, dtype.widened().bytes())
+        };
         *count = if born { *count + by } else { *count - by };
         most = (most.0.max(bytes), most.1.max(masks));
     };
@@ -192,13 +198,15 @@ fn lay_out(kernel: &Kernel, packet: Packet) -> Layout {
     let mut offsets = vec![0; kernel.ends.len()];
     for (end, place) in kernel.ends.iter().zip(&mut offsets) {
         if let End::Reduce { op, value, buffer } = *end {
-            let dtype = kernel.buffers[buffer.index()].dtype;
-            let mask = kernel.dtype(value) == DType::Mask;
+            let (from, stored) = (kernel.dtype(value), kernel.buffers[buffer.index()].dtype);
+            let dtype = op.result(from).expect("internal error: a type not reduced");
+            let mask = from == DType::Mask;
             let bytes = if mask { 8 } else { small(ACCUMULATORS * dtype.bytes()) };
             let offset = next.next_multiple_of(if mask { 8 } else { vector });
             next = offset + bytes;
             *place = offset;
-            reductions.push(Reduction { op, dtype, address: kernel.address_word(buffer), offset });
+            let address = kernel.address_word(buffer);
+            reductions.push(Reduction { op, dtype, stored, address, offset });
         }
     }
     let pointers = next.next_multiple_of(8);
@@ -397,6 +405,9 @@ impl<'k> Lowering<'k> {
                 self.uniform_source(i, Place::Word(word));
             }
             Code::Constant(_) => {}
+            Code::Load(buffer) if self.uniform && inst.dtype.is_narrow() => {
+                self.uniform_narrow(i, self.address_word(buffer), inst.dtype);
+            }
             Code::Load(buffer) if self.uniform => {
                 let word = small(self.kernel.address_word(buffer));
                 self.uniform_source(i, Place::Element(word));
@@ -414,7 +425,9 @@ impl<'k> Lowering<'k> {
         let dtype = self.kernel.insts[i].dtype;
         if dtype == DType::Mask {
             let bytes = match place {
-                Place::Element(word) => self.make(What::RepeatByte { word }, [V::NONE; 3]),
+                Place::Element(word) => {
+                    self.make(What::RepeatElement { word, dtype }, [V::NONE; 3])
+                }
                 Place::Pool(_)
                 | Place::Uniform(_)
                 | Place::Frame(_)
@@ -444,6 +457,9 @@ impl<'k> Lowering<'k> {
 
     fn load(&mut self, i: usize, buffer: BufferIndex) {
         let dtype = self.kernel.insts[i].dtype;
+        if dtype.is_narrow() {
+            return self.load_narrow(i, buffer, dtype);
+        }
         for part in 0..self.packet.parts(dtype.bytes()) {
             let number = small_byte(part);
             let value = if dtype == DType::Mask {
@@ -506,13 +522,17 @@ impl<'k> Lowering<'k> {
 
     fn store(&mut self, value: Reg, buffer: BufferIndex) {
         let dtype = self.kernel.dtype(value);
+        if dtype.is_narrow() {
+            return self.store_narrow(value, buffer, dtype);
+        }
         let buffer = buffer.0;
         for part in 0..self.packet.parts(dtype.bytes()) {
             let number = small_byte(part);
             if dtype == DType::Mask {
                 let mask = self.narrow_mask(value.index(), part);
                 let bytes = self.bytes_of_mask(mask);
-                self.effect(What::StoreBytes { buffer, part: number }, [bytes, V::NONE, V::NONE]);
+                let what = What::StorePacked { buffer, bytes: 1, part: number };
+                self.effect(what, [bytes, V::NONE, V::NONE]);
             } else {
                 let lanes = self.values.get(value.index(), part);
                 let bytes = small_byte(dtype.bytes());

@@ -1,0 +1,149 @@
+//! Narrow types: elements of one and two bytes in memory, 32-bit lanes in registers.
+//!
+//! An integer is extended as its sign says, an f16 is the f32 of the same number. So widening is nothing,
+//! narrowing wraps or rounds, and only memory sees narrow elements.
+
+use super::{Lowering, small, small_byte};
+use crate::backend::cpu::machine::M;
+use crate::backend::cpu::program::{V, What};
+use crate::dtype::DType;
+use crate::ir::kernel::{BufferIndex, Code, Reg};
+use crate::ir::op::Op;
+use crate::ir::scalar::quiet_nan;
+
+/// `vcvtps2ph` rounds to nearest even.
+const TO_NEAREST: u8 = 0;
+
+impl Lowering<'_> {
+    pub(super) fn load_narrow(&mut self, i: usize, buffer: BufferIndex, dtype: DType) {
+        for part in 0..self.packet.narrow {
+            let what = What::LoadNarrow { buffer: buffer.0, dtype, part: small_byte(part) };
+            let value = self.make(what, [V::NONE; 3]);
+            self.values.set(i, part, value);
+        }
+    }
+
+    /// The element whose address is in a word of the parameter block, in every lane.
+    pub(super) fn uniform_narrow(&mut self, i: usize, word: u32, dtype: DType) {
+        let element = self.make(What::RepeatElement { word, dtype }, [V::NONE; 3]);
+        let value = if dtype == DType::F16 { self.half_of_bits(element) } else { element };
+        self.values.set(i, 0, value);
+    }
+
+    pub(super) fn store_narrow(&mut self, value: Reg, buffer: BufferIndex, dtype: DType) {
+        let inst = self.kernel.inst(value);
+        // Storing wraps or rounds by itself.
+        let source = match (inst.code, inst.args[0]) {
+            (Code::Op(Op::Cast), Some(wide)) if !self.kernel.is_uniform(value) => wide,
+            _ => value,
+        };
+        let bytes = small_byte(dtype.bytes());
+        for part in 0..self.packet.narrow {
+            let lanes = self.values.get(source.index(), part);
+            let packed = self.packed(dtype, lanes);
+            let what = What::StorePacked { buffer: buffer.0, bytes, part: small_byte(part) };
+            self.effect(what, [packed, V::NONE, V::NONE]);
+        }
+    }
+
+    /// The elements of a part one beside the other, in the low bytes of a register; what does not fit is
+    /// dropped.
+    pub(super) fn packed(&mut self, dtype: DType, lanes: V) -> V {
+        match (dtype.bytes(), self.avx512()) {
+            _ if dtype == DType::F16 => self.unary_by(M::F16FromF32, lanes, TO_NEAREST),
+            (1, true) => self.unary(M::Bytes, lanes),
+            (_, true) => self.unary(M::Words, lanes),
+            (1, false) => {
+                let order = self.byte_order(1);
+                let bytes = self.binary(M::Shuffle8, lanes, order);
+                let upper = self.unary_by(M::UpperHalf, bytes, 1);
+                self.binary(M::OrHalf, bytes, upper)
+            }
+            (_, false) => {
+                let order = self.byte_order(2);
+                let words = self.binary(M::Shuffle8, lanes, order);
+                // Both groups' low halves.
+                self.unary_by(M::Permute64, words, 0x08)
+            }
+        }
+    }
+
+    /// Picks the low bytes of each lane: words to the low half of each group of 16 bytes, bytes of the
+    /// first group to its first four and of the second to the next four (AVX2).
+    fn byte_order(&mut self, bytes: u8) -> V {
+        let key = (u64::from(bytes), 65);
+        if let Some(&known) = self.constants.get(&key) {
+            return known;
+        }
+        let none = 0x80;
+        let mut order = [none; 32];
+        for lane in 0..4 {
+            for byte in 0..bytes {
+                let (low, from) = (usize::from(bytes * lane + byte), 4 * lane + byte);
+                let high = if bytes == 1 { 20 + low } else { 16 + low };
+                order[low] = from;
+                order[high] = from;
+            }
+        }
+        let home = self.pool.vector(&order);
+        let value = self.at_home(home);
+        self.constants.insert(key, value);
+        value
+    }
+
+    /// 32-bit lanes as lanes of a narrow type: wrapped, or rounded.
+    pub(super) fn wrapped(&mut self, dtype: DType, lanes: V) -> V {
+        if dtype == DType::F16 {
+            let packed = self.packed(dtype, lanes);
+            return self.unary(M::F32FromF16, packed);
+        }
+        let above = small_byte(32 - dtype.bits() as usize);
+        if dtype.is_signed() {
+            let up = self.unary_by(M::ShlBy32, lanes, above);
+            return self.unary_by(M::SarBy32, up, above);
+        }
+        let rest = self.constant(u64::from(u32::MAX >> above), 4);
+        self.binary(M::And32, lanes, rest)
+    }
+
+    /// Lanes of a narrow type from 32-bit lanes with its bits in the low ones.
+    pub(super) fn of_word(&mut self, dtype: DType, words: V) -> V {
+        if dtype == DType::F16 { self.half_of_bits(words) } else { self.wrapped(dtype, words) }
+    }
+
+    fn half_of_bits(&mut self, words: V) -> V {
+        let packed = self.packed(DType::U16, words);
+        self.unary(M::F32FromF16, packed)
+    }
+
+    /// Between f16 and u16; a NaN shows as the quiet NaN.
+    pub(super) fn reinterpret_narrow(&mut self, i: usize, a: usize, from: DType) {
+        for part in 0..self.packet.narrow {
+            let lanes = self.values.get(a, part);
+            let value = if from == DType::F16 {
+                let packed = self.packed(from, lanes);
+                let bits = self.unary(M::ZeroExtendWords, packed);
+                let compare = super::arith::Compare::Unordered;
+                let nan = self.compare(compare, DType::F32, lanes, lanes);
+                let quiet = self.constant(quiet_nan(from), 4);
+                self.blend(4, nan, quiet, bits)
+            } else {
+                self.half_of_bits(lanes)
+            };
+            self.values.set(i, part, value);
+        }
+    }
+
+    /// How far the element of `bytes` bytes with this index is above the aligned 32 bits around it.
+    pub(super) fn shift_in_word(&mut self, index: V, bytes: usize) -> V {
+        let (rest, by) = if bytes == 1 { (3, 3) } else { (1, 4) };
+        let rest = self.constant(rest, 4);
+        let place = self.binary(M::And32, index, rest);
+        self.unary_by(M::ShlBy32, place, by)
+    }
+
+    /// Word of a buffer's address.
+    pub(super) fn address_word(&self, buffer: BufferIndex) -> u32 {
+        small(self.kernel.address_word(buffer))
+    }
+}
