@@ -549,7 +549,7 @@ macro_rules! unary_operators {
 unary_operators!(Neg neg Neg, Not not Not);
 
 macro_rules! methods {
-    (unary $($name:ident $op:ident),*; compare $($cname:ident $cop:ident),*; reduce $($rname:ident $rop:ident),*; function $($fname:ident),*) => {
+    (unary $($name:ident $op:ident),*; compare $($cname:ident $cop:ident),*; reduce $($rname:ident $rop:ident),*; function $($fname:ident),*; binary $($bname:ident),*) => {
         impl Array {
             $(
                 #[doc = concat!("Records [`Op::", stringify!($op), "`].\n\n# Errors\n`UnsupportedType`.")]
@@ -572,6 +572,14 @@ macro_rules! methods {
                     self.call(function.expect("internal error: a function without a row"), &[])
                 }
             )*
+            $(
+                #[doc = concat!("Records the function `", stringify!($bname), "` of `trace/functions.rs`, `self` first.\n\n# Errors\nAs [`Array::call`].")]
+                pub fn $bname<'a>(&self, other: impl Into<Operand<'a>>) -> Result<Self> {
+                    let function = functions::find(stringify!($bname));
+                    let function = function.expect("internal error: a function without a row");
+                    self.call(function, &[other.into()])
+                }
+            )*
         }
     };
 }
@@ -581,10 +589,38 @@ methods!(
     compare eq Eq, neq Ne, lt Lt, le Le, gt Gt, ge Ge, min Min, max Max,
         minimum Minimum, maximum Maximum, idiv IDiv, mulhi MulHi;
     reduce hsum Sum, hprod Prod, hmin Min, hmax Max, count Count, any Any, all All;
-    function exp, log, sin, cos, tanh, sqr, rcp, rsqrt, isnan, isinf, isfinite
+    function exp, exp2, exp10, expm1, log, log2, log10, log1p, cbrt, sin, cos, tan, cot, sec, csc, sinpi,
+        cospi, asin, acos, safe_asin, safe_acos, atan, sinh, cosh, tanh, coth, sech, csch, asinh, acosh,
+        atanh, mantissa, exponent, fract, sqr, rcp, rsqrt, safe_sqrt, safe_rsqrt, sign, isnan, isinf,
+        isfinite, isdenormal, next_float, prev_float, deg_to_rad, rad_to_deg;
+    binary pow, hypot, atan2, ldexp, fmod, copysign, mulsign
 );
 
 impl Array {
+    /// Sine and cosine, which share the reduction of the angle.
+    ///
+    /// # Errors
+    /// As [`Array::call`].
+    pub fn sincos(&self) -> Result<(Self, Self)> {
+        Ok((self.sin()?, self.cos()?))
+    }
+
+    /// Hyperbolic sine and cosine, which share the exponential function.
+    ///
+    /// # Errors
+    /// As [`Array::call`].
+    pub fn sincosh(&self) -> Result<(Self, Self)> {
+        Ok((self.sinh()?, self.cosh()?))
+    }
+
+    /// Mantissa and exponent: `x = m 2^e`, 1/2 ≤ |m| < 1.
+    ///
+    /// # Errors
+    /// As [`Array::call`].
+    pub fn frexp(&self) -> Result<(Self, Self)> {
+        Ok((self.mantissa()?, self.exponent()?))
+    }
+
     /// `self * b + c`, rounded once.
     ///
     /// # Errors

@@ -3,7 +3,7 @@
 //! A row gives the operation's name, arity, operand class and result. The enum, its metadata, help
 //! texts, script functions and tests all come from here. To add one: a row, its meaning in
 //! `ir/scalar.rs`, an arm in each `backend/*/lower.rs` (the compiler names those missing), a golden
-//! line. Functions composed of several operations (`exp`, `norm`) are not rows: see `trace/math.rs`.
+//! line. Functions composed of several operations (`exp`, `norm`) are not rows: see `trace/math/`.
 
 use crate::dtype::DType;
 

@@ -12,7 +12,7 @@
 //! Tested against Rust's `%`, bit for bit, in `tests/it/fmod.rs`.
 
 use super::expr::Expr;
-use super::math::{DOUBLE, SINGLE, with_sign_of};
+use super::math::{DOUBLE, with_sign_of};
 use crate::dtype::DType;
 
 /// Remainder of `x / y` with the sign of x.
@@ -22,7 +22,7 @@ pub(super) fn fmod<'r>(x: Expr<'r>, y: Expr<'r>) -> Expr<'r> {
     let (size, divisor) = (x.abs(), y.abs());
     let single = x.dtype() == DType::F32;
     let far = if single { single_remainder(size, divisor) } else { remainder(size, divisor) };
-    let far = with_sign_of(far, x, if single { &SINGLE } else { &DOUBLE });
+    let far = with_sign_of(far, x);
     // This is also the way of an infinite y.
     size.lt(divisor).select(x, far)
 }

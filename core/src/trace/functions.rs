@@ -37,16 +37,63 @@ macro_rules! functions {
 }
 
 functions! {
-    /// Exponential function. At most 1.5 ulp.
+    /// Exponential function `e^x`. At most 1.5 ulp.
     ///
-    /// >> exp(FloatC([0, 1]))
-    /// [1, 2.71828]
+    /// >> exp(FloatC([0, 1, -inf]))
+    /// [1, 2.71828, 0]
     "exp" / 1, Float = |x| math::exp(x[0]);
+    /// Power of two `2^x`, exact for integers. At most 1.5 ulp.
+    ///
+    /// >> exp2(FloatC([3, 0.5]))
+    /// [8, 1.41421]
+    "exp2" / 1, Float = |x| math::exp2(x[0]);
+    /// Power of ten `10^x`. At most 1.5 ulp.
+    ///
+    /// >> exp10(FloatC([3, -1]))
+    /// [1000, 0.1]
+    "exp10" / 1, Float = |x| math::exp10(x[0]);
+    /// `e^x - 1`, accurate near 0 too. At most 2 ulp.
+    ///
+    /// >> expm1(FloatC([1e-6, 1]))
+    /// [1e-06, 1.71828]
+    "expm1" / 1, Float = |x| math::expm1(x[0]);
     /// Natural logarithm; -inf at 0, NaN below. At most 1.5 ulp.
     ///
-    /// >> log(FloatC([1, 10]))
-    /// [0, 2.30259]
+    /// >> log(FloatC([1, 10, 0]))
+    /// [0, 2.30259, -inf]
     "log" / 1, Float = |x| math::log(x[0]);
+    /// Logarithm to base 2, exact for powers of two; -inf at 0, NaN below. At most 2 ulp.
+    ///
+    /// >> log2(FloatC([8, 10]))
+    /// [3, 3.32193]
+    "log2" / 1, Float = |x| math::log2(x[0]);
+    /// Logarithm to base 10; -inf at 0, NaN below. At most 1.5 ulp.
+    ///
+    /// >> log10(FloatC([1000, 2]))
+    /// [3, 0.30103]
+    "log10" / 1, Float = |x| math::log10(x[0]);
+    /// `log(1 + x)`, accurate near 0 too; -inf at -1, NaN below. At most 2 ulp.
+    ///
+    /// >> log1p(FloatC([1e-6, 1]))
+    /// [1e-06, 0.693147]
+    "log1p" / 1, Float = |x| math::log1p(x[0]);
+    /// Power `a^b`: 1 for b = 0 or a = 1, NaN for a negative a unless b is an integer; other special
+    /// values as in C. At most 2 ulp. `pow` with a script integer as exponent multiplies instead.
+    ///
+    /// >> pow(FloatC([2, 9]), 0.5)
+    /// [1.41421, 3]
+    "pow" / 2, Float = |x| math::pow(x[0], x[1]);
+    /// Cube root. At most 1.5 ulp.
+    ///
+    /// >> cbrt(FloatC([27, -8]))
+    /// [3, -2]
+    "cbrt" / 1, Float = |x| math::cbrt(x[0]);
+    /// `sqrt(a * a + b * b)` without overflow on the way; inf if either is infinite. At most 1.5
+    /// ulp.
+    ///
+    /// >> hypot(FloatC(3), FloatC([4, inf]))
+    /// [5, inf]
+    "hypot" / 2, Float = |x| math::hypot(x[0], x[1]);
     /// Sine of an angle in radians. At most 1.5 ulp for every finite angle.
     ///
     /// >> sin(FloatC([0, 1]))
@@ -57,12 +104,135 @@ functions! {
     /// >> cos(FloatC([0, 1]))
     /// [1, 0.540302]
     "cos" / 1, Float = |x| math::cos(x[0]);
+    /// Tangent of an angle in radians. At most 2.5 ulp for every finite angle.
+    ///
+    /// >> tan(FloatC([0, 1]))
+    /// [0, 1.55741]
+    "tan" / 1, Float = |x| math::tan(x[0]);
+    /// Cotangent `1 / tan(x)`. At most 2.5 ulp for every finite angle.
+    ///
+    /// >> cot(FloatC(1))
+    /// [0.642093]
+    "cot" / 1, Float = |x| math::cot(x[0]);
+    /// Secant `1 / cos(x)`. At most 2 ulp for every finite angle.
+    ///
+    /// >> sec(FloatC(1))
+    /// [1.85082]
+    "sec" / 1, Float = |x| math::sec(x[0]);
+    /// Cosecant `1 / sin(x)`. At most 2 ulp for every finite angle.
+    ///
+    /// >> csc(FloatC(1))
+    /// [1.1884]
+    "csc" / 1, Float = |x| math::csc(x[0]);
+    /// Sine of an angle in half turns, `sin(pi * x)`: exactly 0 at integers. At most 1.5 ulp.
+    ///
+    /// >> sinpi(FloatC([0.5, 1]))
+    /// [1, 0]
+    "sinpi" / 1, Float = |x| math::sinpi(x[0]);
+    /// Cosine of an angle in half turns, `cos(pi * x)`: exactly 0 halfway between integers. At most
+    /// 1.5 ulp.
+    ///
+    /// >> cospi(FloatC([0.5, 1]))
+    /// [0, -1]
+    "cospi" / 1, Float = |x| math::cospi(x[0]);
+    /// Inverse sine, -pi/2 to pi/2; NaN beyond -1 and 1. At most 2.5 ulp.
+    ///
+    /// >> asin(FloatC([0.5, 2]))
+    /// [0.523599, nan]
+    "asin" / 1, Float = |x| math::asin(x[0]);
+    /// Inverse cosine, 0 to pi; NaN beyond -1 and 1. At most 1.5 ulp.
+    ///
+    /// >> acos(FloatC([0.5, 2]))
+    /// [1.0472, nan]
+    "acos" / 1, Float = |x| math::acos(x[0]);
+    /// Inverse sine of x limited to -1 .. 1; NaN stays NaN. At most 2.5 ulp.
+    ///
+    /// >> safe_asin(FloatC([0.5, 2]))
+    /// [0.523599, 1.5708]
+    "safe_asin" / 1, Float = |x| math::asin(math::unit_range(x[0]));
+    /// Inverse cosine of x limited to -1 .. 1; NaN stays NaN. At most 1.5 ulp.
+    ///
+    /// >> safe_acos(FloatC([0.5, 2]))
+    /// [1.0472, 0]
+    "safe_acos" / 1, Float = |x| math::acos(math::unit_range(x[0]));
+    /// Inverse tangent, -pi/2 to pi/2. At most 2.5 ulp.
+    ///
+    /// >> atan(FloatC([1, inf]))
+    /// [0.785398, 1.5708]
+    "atan" / 1, Float = |x| math::atan(x[0]);
+    /// Angle of the point (b, a), -pi to pi: `atan2(y, x)`. Zeros count with their signs. At most
+    /// 2.5 ulp.
+    ///
+    /// >> atan2(FloatC([1, 0]), FloatC([1, -1]))
+    /// [0.785398, 3.14159]
+    "atan2" / 2, Float = |x| math::atan2(x[0], x[1]);
+    /// Hyperbolic sine. At most 2.5 ulp.
+    ///
+    /// >> sinh(FloatC([0, 1]))
+    /// [0, 1.1752]
+    "sinh" / 1, Float = |x| math::sinh(x[0]);
+    /// Hyperbolic cosine. At most 2 ulp.
+    ///
+    /// >> cosh(FloatC([0, 1]))
+    /// [1, 1.54308]
+    "cosh" / 1, Float = |x| math::cosh(x[0]);
     /// Hyperbolic tangent. At most 2.5 ulp.
     ///
-    /// >> tanh(FloatC([0, 2]))
-    /// [0, 0.964028]
+    /// >> tanh(FloatC([0, 1]))
+    /// [0, 0.761594]
     "tanh" / 1, Float = |x| math::tanh(x[0]);
-    /// Remainder of `a / b` with the sign of `a`, exact, as C's fmod; NaN if b is 0 or a is infinite.
+    /// Hyperbolic cotangent `1 / tanh(x)`. At most 2.5 ulp.
+    ///
+    /// >> coth(FloatC(1))
+    /// [1.31304]
+    "coth" / 1, Float = |x| math::coth(x[0]);
+    /// Hyperbolic secant `1 / cosh(x)`. At most 3 ulp.
+    ///
+    /// >> sech(FloatC(1))
+    /// [0.648054]
+    "sech" / 1, Float = |x| math::sech(x[0]);
+    /// Hyperbolic cosecant `1 / sinh(x)`. At most 3 ulp.
+    ///
+    /// >> csch(FloatC(1))
+    /// [0.850918]
+    "csch" / 1, Float = |x| math::csch(x[0]);
+    /// Inverse hyperbolic sine. At most 2.5 ulp.
+    ///
+    /// >> asinh(FloatC(1))
+    /// [0.881374]
+    "asinh" / 1, Float = |x| math::asinh(x[0]);
+    /// Inverse hyperbolic cosine; NaN below 1. At most 2.5 ulp.
+    ///
+    /// >> acosh(FloatC(2))
+    /// [1.31696]
+    "acosh" / 1, Float = |x| math::acosh(x[0]);
+    /// Inverse hyperbolic tangent; infinite at -1 and 1, NaN beyond. At most 2.5 ulp.
+    ///
+    /// >> atanh(FloatC(0.5))
+    /// [0.549306]
+    "atanh" / 1, Float = |x| math::atanh(x[0]);
+    /// The m of `x = m * 2^e` with 0.5 <= |m| < 1; x itself if it is 0, infinite or NaN. Exact.
+    ///
+    /// >> mantissa(FloatC([12, -0.1]))
+    /// [0.75, -0.8]
+    "mantissa" / 1, Float = |x| math::mantissa(x[0]);
+    /// The e of `x = m * 2^e` with 0.5 <= |m| < 1, as a float; 0 if x is 0, infinite or NaN. Exact.
+    ///
+    /// >> exponent(FloatC([12, -0.1]))
+    /// [4, -3]
+    "exponent" / 1, Float = |x| math::exponent(x[0]);
+    /// `a * 2^b` for the integer part of b, rounded once.
+    ///
+    /// >> ldexp(FloatC([0.75, 1]), Int32C([4, -3]))
+    /// [12, 0.125]
+    "ldexp" / 2, Float = |x| math::ldexp(x[0], x[1]);
+    /// Fractional part `x - floor(x)`, kept below 1; NaN for infinities.
+    ///
+    /// >> fract(FloatC([2.75, -0.25]))
+    /// [0.75, 0.75]
+    "fract" / 1, Float = |x| math::fract(x[0]);
+    /// Remainder of `a / b` with the sign of `a`, exact, as C's fmod; NaN if b is 0 or a is
+    /// infinite.
     ///
     /// >> fmod(FloatC([5.5, -5.5]), 3)
     /// [2.5, -2.5]
@@ -191,7 +361,12 @@ functions! {
     ///
     /// >> safe_sqrt(FloatC([-1, 4]))
     /// [0, 2]
-    "safe_sqrt" / 1, Float = |x| x[0].max(x[0].constant(0)).sqrt();
+    "safe_sqrt" / 1, Float = |x| not_negative(x[0]).sqrt();
+    /// Reciprocal square root of `max(x, 0)`: inf from 0 down.
+    ///
+    /// >> safe_rsqrt(FloatC([4, -4]))
+    /// [0.5, inf]
+    "safe_rsqrt" / 1, Float = |x| x[0].constant(1) / not_negative(x[0]).sqrt();
     /// 1 with the sign of `x`, that of zeros included; NaN stays NaN. Integers: 1 from 0 up, else -1.
     ///
     /// >> sign(FloatC([-2, 0, 3]))
@@ -222,11 +397,16 @@ functions! {
     /// >> lerp(FloatC([0, 10]), FloatC([1, 20]), 0.5)
     /// [0.5, 15]
     "lerp" / 3, Float = |x| x[2].fma(x[1] - x[0], x[0]);
-    /// `min(max(x, low), high)`.
+    /// `min(max(x, low), high)`; a NaN x gives low.
     ///
-    /// >> clamp(FloatC([-1, 0.5, 2]), 0, 1)
+    /// >> clamp(FloatC([-1, 0.5, 7]), 0, 1)
     /// [0, 0.5, 1]
-    "clamp" / 3, Number = |x| x[0].max(x[1]).min(x[2]);
+    "clamp" / 3, Number = |x| clamp(x);
+    /// `clamp` under NumPy's name.
+    ///
+    /// >> clip(Int32C([-1, 5]), 0, 3)
+    /// [0, 3]
+    "clip" / 3, Number = |x| clamp(x);
     /// `a * b + c`, rounded once.
     ///
     /// >> fmadd(FloatC([1, 2]), 3, 4)
@@ -257,6 +437,11 @@ functions! {
     /// >> isinf(FloatC([1, inf, nan]))
     /// [0, 1, 0]
     "isinf" / 1, Float = |x| x[0].abs().equals(x[0].constant(f64::INFINITY));
+    /// Whether the value is subnormal: not 0, but below the smallest normal number.
+    ///
+    /// >> isdenormal(FloatC([1, 1e-40, 0]))
+    /// [0, 1, 0]
+    "isdenormal" / 1, Float = |x| math::is_subnormal(x[0]);
     /// Whether the value is neither infinite nor NaN.
     ///
     /// >> isfinite(FloatC([1, inf, nan]))
@@ -315,7 +500,8 @@ impl Function {
     /// Whether the result depends on the format of its argument, not only on the number: such functions of
     /// f16 are computed in f16, others in f32 and rounded once.
     fn is_of_the_format(&self) -> bool {
-        self.class != Class::Float || matches!(self.name, "next_float" | "prev_float")
+        let names = ["next_float", "prev_float", "fract", "isdenormal"];
+        self.class != Class::Float || names.contains(&self.name)
     }
 }
 
@@ -356,6 +542,15 @@ impl Recorder<'_> {
             Ok(result)
         }
     }
+}
+
+fn clamp<'r>(x: &[Expr<'r>]) -> Expr<'r> {
+    x[0].max(x[1]).min(x[2])
+}
+
+/// `max(x, 0)`, and +0 for −0.
+fn not_negative(x: Expr<'_>) -> Expr<'_> {
+    x.max(x.constant(0))
 }
 
 fn sign_bit(x: Expr<'_>) -> Expr<'_> {

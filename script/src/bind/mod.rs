@@ -11,6 +11,7 @@ mod inspect;
 mod language;
 mod memory;
 mod ops;
+mod power;
 pub(crate) mod random;
 mod rearrange;
 mod reduce;
@@ -49,9 +50,10 @@ type Register = fn(&mut Registry<'_>);
 
 /// What the functions belong to, and what registers them. A later one replaces an earlier one of the same
 /// name and types.
-const FAMILIES: [(&str, Register); 12] = [
+const FAMILIES: [(&str, Register); 13] = [
     ("script numbers and ranges", scalars::register),
     ("elementwise functions", ops::register),
+    ("elementwise functions", power::register),
     ("types", types::register),
     ("indices and shapes", index::register),
     ("over lanes or components", reduce::register),

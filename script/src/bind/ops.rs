@@ -3,8 +3,8 @@
 use std::any::TypeId;
 
 use porcini_core::ir::op::{Class, OPS, Op, OpInfo, Shape};
-use porcini_core::trace::functions::{FUNCTIONS, Function};
-use porcini_core::{Array, DType, Error, Operand, Result as CoreResult, Scalar, Session, vector};
+use porcini_core::trace::functions::{self, FUNCTIONS, Function};
+use porcini_core::{Array, DType, Operand, Result as CoreResult, Scalar, Session, vector};
 use rhai::{Dynamic, EvalAltResult, ImmutableString, NativeCallContext};
 
 use super::Registry;
@@ -32,11 +32,10 @@ pub(super) fn register(registry: &mut Registry<'_>) {
         }
     }
     unary_operators(registry);
-    for function in FUNCTIONS {
+    for function in FUNCTIONS.iter().filter(|function| function.name != "pow") {
         registry.family = family(None, function.class);
         named_function(registry, function);
     }
-    power(registry);
     geometry(registry);
     traps(registry);
 }
@@ -165,13 +164,32 @@ fn named(
 ) {
     registry.any(name, arity, move |context, call, args| {
         context.at(call);
-        let args = args.iter().map(|arg| Arg::new(name, arg)).collect::<Result<Vec<_>>>()?;
-        if args.iter().any(|arg| matches!(arg, Arg::Value(_))) {
-            let result = value::map(name, &args, &|operands| apply(&context.session, operands))?;
-            return Ok(Dynamic::from(result));
-        }
-        apply_to_numbers(context, &args, &apply)
+        call_with(context, name, args, &apply)
     });
+}
+
+/// The row called `name` of the table of functions, of arrays and numbers.
+pub(super) fn call(
+    context: &Context,
+    name: &'static str,
+    args: &[&mut Dynamic],
+) -> Result<Dynamic> {
+    let function = functions::find(name).expect("internal error: a function without a row");
+    call_with(context, name, args, &|session, operands| session.call(function, operands))
+}
+
+fn call_with(
+    context: &Context,
+    name: &str,
+    args: &[&mut Dynamic],
+    apply: &impl Fn(&Session, &[Operand<'_>]) -> CoreResult<Array>,
+) -> Result<Dynamic> {
+    let args = args.iter().map(|arg| Arg::new(name, arg)).collect::<Result<Vec<_>>>()?;
+    if args.iter().any(|arg| matches!(arg, Arg::Value(_))) {
+        let result = value::map(name, &args, &|operands| apply(&context.session, operands))?;
+        return Ok(Dynamic::from(result));
+    }
+    apply_to_numbers(context, &args, apply)
 }
 
 /// Script numbers are 64-bit: the function is applied to arrays of one such lane.
@@ -195,83 +213,6 @@ fn apply_to_numbers(
     let operands: Vec<Operand<'_>> = arrays.iter().map(Operand::Array).collect();
     let result = apply(session, &operands).or_fault()?;
     Ok(dynamic(result.item(0).or_fault()?))
-}
-
-/// `a ** b`: small integer powers by multiplication, others by repeated squaring.
-fn power(registry: &mut Registry<'_>) {
-    registry.doc(
-        "pow",
-        "(a, n)",
-        "Integer power `a ** n` by repeated squaring; n is a script integer. Negative powers of \
-         floats are reciprocals.\n\n\
-         >> pow(FloatC([2, 3]), 2)\n[4, 9]",
-    );
-    registry.doc(
-        "**",
-        "a ** n",
-        "Integer power, as pow(a, n); of script numbers too.\n\n>> FloatC([2, 3]) ** 2\n[4, 9]",
-    );
-    for name in ["**", "pow"] {
-        registry.on_array(name, 2, |context, call, base, rest| {
-            context.at(call);
-            let Ok(exponent) = rest[0].as_int() else {
-                return Err(fault_with_hint(
-                    "**: the exponent must be a script integer",
-                    "for other powers write exp(b * log(a))",
-                ));
-            };
-            integer_power(context, base, exponent)
-        });
-    }
-    let context = registry.context.clone();
-    let types = [TypeId::of::<ArrayRef>(), TypeId::of::<Dynamic>()];
-    registry.engine.register_raw_fn("**=", types, move |call, args| {
-        context.at(&call);
-        let base = args[0].read_lock::<ArrayRef>().map(|base| base.clone());
-        let base = base.ok_or_else(|| fault("**=: expected an array"))?;
-        let exponent =
-            args[1].as_int().map_err(|_| fault("**=: the exponent must be an integer"))?;
-        *args[0] = Dynamic::from(integer_power(&context, &base, exponent)?);
-        Ok(())
-    });
-}
-
-fn integer_power(context: &Context, base: &ArrayRef, exponent: i64) -> Result<ArrayRef> {
-    let dtype = base.dtype();
-    if exponent < 0 && !dtype.is_float() {
-        return Err(fault("**: a negative power of integers; convert with FloatC(..) first"));
-    }
-    let multiply = |a: &ArrayRef, b: &ArrayRef| {
-        let args = [Arg::Value(a.clone()), Arg::Value(b.clone())];
-        value::map("**", &args, &|operands| context.session.apply(Op::Mul, operands))
-    };
-    let mut n = exponent.unsigned_abs();
-    let mut square = base.clone();
-    let mut product: Option<ArrayRef> = None;
-    while n > 0 {
-        if n & 1 != 0 {
-            product = Some(match product {
-                Some(product) => multiply(&product, &square)?,
-                None => square.clone(),
-            });
-        }
-        n >>= 1;
-        if n > 0 {
-            square = multiply(&square, &square)?;
-        }
-    }
-    let product = match product {
-        Some(product) => product.copy(),
-        None => value::map("**", &[Arg::Value(base.clone())], &|operands| match operands {
-            [Operand::Array(x)] => x.session().full(x.dtype(), 1, x.size()),
-            _ => Err(Error::Argument { op: "**", what: "one array expected".into() }),
-        })?,
-    };
-    if exponent < 0 {
-        let args = [Arg::Number(1.into()), Arg::Value(product)];
-        return value::map("**", &args, &|operands| context.session.apply(Op::Div, operands));
-    }
-    Ok(product)
 }
 
 /// Functions over the components of vectors; of a plain array they reduce its lanes.

@@ -149,7 +149,7 @@ fn same_meaning_as_arrays(registry: &mut Registry<'_>) {
 
 /// An integer while it fits, a float for negative exponents.
 #[expect(clippy::cast_precision_loss, reason = "negative powers are floats")]
-fn power(base: i64, exponent: i64) -> Result<rhai::Dynamic> {
+pub(super) fn power(base: i64, exponent: i64) -> Result<rhai::Dynamic> {
     match u32::try_from(exponent) {
         Ok(exponent) => match base.checked_pow(exponent) {
             Some(power) => Ok(power.into()),

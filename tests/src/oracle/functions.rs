@@ -23,12 +23,46 @@ pub fn function_type(function: &Function, types: &[DType]) -> (DType, DType) {
     let joined = if counts { &types[..1] } else { types };
     let common = joined.iter().copied().reduce(promote).unwrap_or(DType::F32);
     let dtype = if function.class == Class::Float { common.quotient() } else { common };
-    let mask = matches!(function.name, "isnan" | "isinf" | "isfinite");
+    let mask = matches!(function.name, "isnan" | "isinf" | "isfinite" | "isdenormal");
     (dtype, if mask { DType::Mask } else { dtype })
 }
 
-/// The special functions, which are computed by their recipe.
-const SPECIAL: &[&str] = &[
+/// The functions that are computed by their recipe.
+const BY_RECIPE: &[&str] = &[
+    "exp",
+    "exp2",
+    "exp10",
+    "expm1",
+    "log",
+    "log2",
+    "log10",
+    "log1p",
+    "pow",
+    "cbrt",
+    "hypot",
+    "sin",
+    "cos",
+    "tan",
+    "cot",
+    "sec",
+    "csc",
+    "sinpi",
+    "cospi",
+    "asin",
+    "acos",
+    "safe_asin",
+    "safe_acos",
+    "atan",
+    "atan2",
+    "sinh",
+    "cosh",
+    "tanh",
+    "coth",
+    "sech",
+    "csch",
+    "asinh",
+    "acosh",
+    "atanh",
     "erf",
     "erfc",
     "erfinv",
@@ -67,18 +101,18 @@ pub(super) enum Meaning {
 
 impl Meaning {
     pub(super) fn of(function: &Function, dtype: DType) -> Self {
-        let of_the_format = matches!(function.name, "next_float" | "prev_float");
+        let of_the_format =
+            matches!(function.name, "next_float" | "prev_float" | "fract" | "isdenormal");
         if dtype == DType::F16 && !of_the_format {
             // Functions of floats are those of f32; a product and a sum together are exact enough in f64.
             let wide = if function.class == Class::Float { DType::F32 } else { DType::F64 };
             let rounds = !matches!(function.name, "isnan" | "isinf" | "isfinite");
             return Self::Half { wide, meaning: Box::new(Self::of(function, wide)), rounds };
         }
-        match function.name {
-            "exp" | "log" | "sin" | "cos" | "tanh" => Self::Recipe(Recipe::record(function, dtype)),
-            name if SPECIAL.contains(&name) => Self::Recipe(Recipe::record(function, dtype)),
-            name => Self::Direct { name, dtype },
+        if BY_RECIPE.contains(&function.name) {
+            return Self::Recipe(Recipe::record(function, dtype));
         }
+        Self::Direct { name: function.name, dtype }
     }
 
     #[expect(clippy::cast_possible_truncation, reason = "narrow types are in the low bits")]
@@ -95,7 +129,7 @@ impl Meaning {
                     single(name, args)
                 }
                 DType::F64 => double(name, args.map(|bits| f64::from_bits(visible(*dtype, bits)))),
-                DType::F16 => neighbour(args[0], *name == "next_float"),
+                DType::F16 => half(name, args[0]),
                 DType::I8 => {
                     u64::from(int8(name, args.map(|b| (b as u8).cast_signed())).cast_unsigned())
                 }
@@ -112,6 +146,19 @@ impl Meaning {
                 DType::U64 | DType::Mask => uint64(name, args),
             },
         }
+    }
+}
+
+/// The functions of f16 that depend on the format.
+fn half(name: &str, bits: u64) -> u64 {
+    match name {
+        "isdenormal" => u64::from((1..0x400).contains(&(bits & 0x7fff))),
+        "fract" => {
+            let x = f64::from_bits(cast(DType::F64, DType::F16, bits));
+            let rest = cast(DType::F16, DType::F64, (x - x.floor()).to_bits());
+            if rest == 0x3c00 { 0x3bff } else { rest }
+        }
+        _ => neighbour(bits, name == "next_float"),
     }
 }
 
@@ -156,6 +203,24 @@ macro_rules! float_functions {
             let bits = |x: $t| u64::from(x.to_bits());
             let flip = |x: $t, s: $t| <$t>::from_bits(x.to_bits() ^ (s.to_bits() & $sign));
             let opposite = |x: $t| if x.is_nan() { <$t>::NAN } else { -x };
+            // C's frexp and ldexp, by exact doublings and halvings; a last halving may round.
+            let split = |x: $t| {
+                let (mut m, mut e) = (x, 0_i32);
+                while m != 0.0 && m.is_finite() && m.abs() < 0.5 {
+                    (m, e) = (m * 2.0, e - 1);
+                }
+                while m.is_finite() && m.abs() >= 1.0 {
+                    (m, e) = (m * 0.5, e + 1);
+                }
+                (m, e)
+            };
+            let join = |x: $t, n: i32| {
+                let (m, e) = split(x);
+                let n = e.saturating_add(n).clamp(-1200, 1200);
+                let (n, below) = (n.max(<$t>::MIN_EXP), (n - <$t>::MIN_EXP).clamp(-60, 0));
+                let step: $t = if n < 0 { 0.5 } else { 2.0 };
+                (0..n.abs()).fold(m, |y, _| y * step) * (2.0 as $t).powi(below)
+            };
             let op = |op: Op, x: $t, y: $t| {
                 let bits = apply_bits(op, $dtype, $dtype, [bits(x), bits(y), 0]);
                 <$t>::from_bits(bits as _)
@@ -166,6 +231,15 @@ macro_rules! float_functions {
                 "rcp" => 1.0 / a,
                 "rsqrt" => 1.0 / a.sqrt(),
                 "safe_sqrt" => op(Op::Max, a, 0.0).sqrt(),
+                "safe_rsqrt" => 1.0 / op(Op::Max, a, 0.0).sqrt(),
+                "mantissa" => split(a).0,
+                "exponent" => split(a).1 as $t,
+                "ldexp" if b.is_nan() => b,
+                "ldexp" => join(a, b as i32),
+                "fract" => {
+                    let rest = a - a.floor();
+                    if rest >= 1.0 { (1.0 as $t).next_down() } else { rest }
+                }
                 "sign" if a.is_nan() => a,
                 "sign" => (1.0 as $t).copysign(a),
                 "copysign" => a.copysign(b),
@@ -173,7 +247,7 @@ macro_rules! float_functions {
                 "mulsign" => flip(a, b),
                 "mulsign_neg" => flip(a, opposite(b)),
                 "lerp" => c.mul_add(b - a, a),
-                "clamp" => op(Op::Min, op(Op::Max, a, b), c),
+                "clamp" | "clip" => op(Op::Min, op(Op::Max, a, b), c),
                 "fmadd" => a.mul_add(b, c),
                 "fmsub" => a.mul_add(b, -c),
                 "fnmadd" => (-a).mul_add(b, c),
@@ -181,6 +255,7 @@ macro_rules! float_functions {
                 "isnan" => return u64::from(a.is_nan()),
                 "isinf" => return u64::from(a.is_infinite()),
                 "isfinite" => return u64::from(a.is_finite()),
+                "isdenormal" => return u64::from(a.is_subnormal()),
                 "next_float" => a.next_up(),
                 "prev_float" => a.next_down(),
                 "deg_to_rad" => a * (std::f64::consts::PI / 180.0) as $t,
@@ -216,7 +291,7 @@ macro_rules! integer_functions {
                         1
                     }
                 }
-                "clamp" => a.max(b).min(c),
+                "clamp" | "clip" => a.max(b).min(c),
                 "fmadd" => a.wrapping_mul(b).wrapping_add(c),
                 "fmsub" => a.wrapping_mul(b).wrapping_sub(c),
                 "fnmadd" => c.wrapping_sub(a.wrapping_mul(b)),

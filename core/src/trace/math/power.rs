@@ -1,0 +1,181 @@
+//! Powers and roots: pow, cbrt, hypot.
+
+use super::exponential::{exp2_of_sum, exp2_range, within};
+use super::{flip, format, horner, logarithm, pick, sign_of, with_sign_of};
+use crate::trace::expr::Expr;
+
+/// Constants of `log2((1+z)/(1-z)) = z (c1 + z² (c2 + z² q(z²)))`, |z| ≤ 0.172.
+struct Log2 {
+    /// Bits of √½: fractions become √½ ≤ m < √2.
+    split: u64,
+    /// 2 / ln 2 in two parts.
+    first: [u64; 2],
+    /// 2/3 / ln 2 in two parts.
+    second: [u64; 2],
+    tail: &'static [u64],
+}
+
+const SINGLE: Log2 = Log2 {
+    split: 0x3f35_04f3,
+    first: [0x4038_aa3b, 0x3325_7060],
+    second: [0x3f76_384f, 0xb1f1_7f01],
+    tail: &[0x3f13_bb87, 0x3ed2_ddf8, 0x3eac_f7cf],
+};
+
+const DOUBLE: Log2 = Log2 {
+    split: 0x3fe6_a09e_667f_3bcd,
+    first: [0x4007_1547_652b_82fe, 0x3c87_77d0_ffda_0d24],
+    second: [0x3fee_c709_dc3a_03fd, 0x3c8d_27f0_5548_af0c],
+    tail: &[
+        0x3fe2_776c_50ef_9bfc,
+        0x3fda_6176_2a7a_ede3,
+        0x3fd4_84b1_3d6a_c686,
+        0x3fd0_c9a8_53b4_529e,
+        0x3fcc_68ee_92d6_0a39,
+        0x3fc8_a09c_039c_51e7,
+        0x3fc5_8fc1_3b33_1b6b,
+        0x3fc6_1f73_f1e9_eaab,
+    ],
+};
+
+/// A number as an unevaluated sum of two floats, the second far below the first.
+#[derive(Clone, Copy)]
+struct Pair<'r>(Expr<'r>, Expr<'r>);
+
+impl<'r> Pair<'r> {
+    fn of(x: Expr<'r>, [high, low]: [u64; 2]) -> Self {
+        Self(x.bits(high), x.bits(low))
+    }
+
+    /// `a + b`, where a is 0 or not below b in magnitude (Dekker 1971).
+    fn sum(a: Expr<'r>, b: Self) -> Self {
+        let high = a + b.0;
+        Self(high, ((a - high) + b.0) + b.1)
+    }
+
+    fn product(a: Self, b: Self) -> Self {
+        let high = a.0 * b.0;
+        Self(high, a.0.fma(b.0, -high) + a.0.fma(b.1, a.1 * b.0))
+    }
+}
+
+/// `log2 x` for positive finite x, relative error below 2^-43 (f32) and 2^-67 (f64).
+///
+/// With `m = 1 + f` and `z = f / (2 + f)`, log m is 2 artanh z; of its series, the first two terms are
+/// summed in pairs. The method is that of fdlibm's `e_pow.c`, with fma instead of split numbers.
+fn log2(x: Expr<'_>) -> Pair<'_> {
+    let constants = pick(x, &SINGLE, &DOUBLE);
+    let (k, f) = logarithm::split(x, constants.split);
+    let two = x.constant(2.0);
+    let divisor = f + two;
+    let inverse = x.constant(1.0) / divisor;
+    let ratio = f * inverse;
+    // What the quotient lost, and what the sum 2 + f lost.
+    let left = ratio.fma(-(f - (divisor - two)), ratio.fma(-divisor, f));
+    let z = Pair(ratio, left * inverse);
+    let square = Pair::product(z, z);
+    let [first, second] = [constants.first, constants.second].map(|bits| Pair::of(x, bits));
+    let tail = square.0 * horner(square.0, constants.tail);
+    let inner = Pair::sum(second.0, Pair(tail, second.1));
+    let inner = Pair::product(square, inner);
+    let outer = Pair::sum(first.0, Pair(inner.0, inner.1 + first.1));
+    Pair::sum(k, Pair::product(z, outer))
+}
+
+/// `x^y`, as 2 to the power of y log2 x, a pair; signs and special values as in C99.
+///
+/// At most 0.00 ulp (f32) and 0.00 ulp (f64). pow(x, ±0) = 1 and pow(1, y) = 1 even for NaN; a negative
+/// x takes integers y only, else NaN; pow(±0, y < 0) = ∞ with the sign of x for odd y;
+/// pow(−1, ±∞) = 1.
+pub(in crate::trace) fn pow<'r>(x: Expr<'r>, y: Expr<'r>) -> Expr<'r> {
+    let format = format(x);
+    let (zero, one, infinity) = (x.constant(0.0), x.constant(1.0), x.bits(format.infinity));
+    let size = x.abs();
+    let log = log2(size);
+    // Beyond this, results are 0, 1 or ∞: keeps the product finite.
+    let most = pick(x, 1e12, 1e24);
+    let bounded = within(y, [-most, most]);
+    let product = log.0 * bounded;
+    let rest = bounded.fma(log.1, bounded.fma(log.0, -product));
+    // Where the product is out of range, its rest may be anything: an ordinary number will do.
+    let rest = rest.min(one).max(-one);
+    let power = exp2_of_sum(within(product, exp2_range(x)), rest);
+
+    let to_zero = size.equals(zero) ^ y.lt(zero);
+    let border = size.equals(zero) | size.equals(infinity);
+    let power = border.select(to_zero.select(zero, infinity), power);
+
+    let half = y * x.constant(0.5);
+    let integer = y.trunc().equals(y);
+    let odd = integer & half.trunc().differs(half);
+    let sign = sign_of(x);
+    let power = flip(power, odd.select(sign, sign.bits(0)));
+
+    let root_of_negative = x.lt(zero) & x.gt(-infinity) & !integer;
+    let undefined = root_of_negative | x.differs(x) | y.differs(y);
+    let power = undefined.select(x.bits(format.nan), power);
+    (x.equals(one) | y.equals(zero)).select(one, power)
+}
+
+/// Cube root, by way of r for `x^(-1/3)`: the bits divided by 3, improved by one or two steps of the
+/// series of `r (1 - e)^(-1/3)` with `e = 1 - x r³`; then `x r²`, with one step of Newton's.
+///
+/// At most 0.00 ulp (f32) and 0.00 ulp (f64). cbrt(±0) = ±0, cbrt(±∞) = ±∞, cbrt(NaN) = NaN.
+pub(in crate::trace) fn cbrt(x: Expr<'_>) -> Expr<'_> {
+    let format = format(x);
+    let (one, third) = (x.constant(1.0), x.constant(1.0 / 3.0));
+    let size = x.abs();
+    // By cubes, so that the root's factor is exact.
+    let [up, down] = pick(x, [24, -8], [54, -18]).map(|n| x.constant(2.0_f64.powi(n)));
+    let subnormal = size.lt(x.bits(format.least_normal));
+    let normal = subnormal.select(size * up, size);
+
+    let mut r = inverse_cube_root_guess(normal);
+    let series: [&[f64]; 2] = [&[1.0 / 3.0, 2.0 / 9.0, 14.0 / 81.0], &[1.0 / 3.0]];
+    for terms in &series[..pick(x, 1, 2)] {
+        let e = (normal * r).fma(-(r * r), one);
+        let sum = terms.iter().rev().map(|&term| x.constant(term));
+        let sum = sum.reduce(|sum, term| sum.fma(e, term)).unwrap_or(one);
+        r = (r * e).fma(sum, r);
+    }
+    let square = r * r;
+    let root = normal * square;
+    let error = (root * root).fma(-root, normal);
+    let root = (error * third).fma(square, root);
+    let root = with_sign_of(subnormal.select(root * down, root), x);
+    size.lt(x.bits(format.infinity)).select(root, x)
+}
+
+/// About `x^(-1/3)`, within 4 %: a constant (W. Kahan's, for the float's bits) less a third of the bits.
+/// The division works on the highest of them, a number below 2^(fraction - 1), in the
+/// fraction of a float.
+fn inverse_cube_root_guess(x: Expr<'_>) -> Expr<'_> {
+    let format = format(x);
+    let below = format.float.bits() - format.fraction;
+    let magic = pick(x, 0x54a2_1d2a_u64, 0x553e_f0ff_289d_d796) >> below;
+    let unit = x.constant(format.lift).reinterpret(format.unsigned);
+    let bits = (x.reinterpret(format.unsigned) >> below) + unit;
+    let number = bits.reinterpret(x.dtype()) - x.constant(format.lift);
+    let magic = (unit + unit.bits(magic)).reinterpret(x.dtype());
+    let guess = number.fma(x.constant(-1.0 / 3.0), magic);
+    (guess.reinterpret(format.unsigned) << below).reinterpret(x.dtype())
+}
+
+/// `√(x² + y²)` without overflow on the way: both are multiplied by a power of two.
+///
+/// At most 0.00 ulp (f32) and 0.00 ulp (f64). hypot(±∞, y) = ∞ even for NaN, else a NaN makes NaN.
+pub(in crate::trace) fn hypot<'r>(x: Expr<'r>, y: Expr<'r>) -> Expr<'r> {
+    let format = format(x);
+    let (x, y) = (x.abs(), y.abs());
+    let (most, least) = (x.maximum(y), x.minimum(y));
+    // 2^e ≤ the larger one, e normal, and 2^(1-e).
+    let field = most.max(x.bits(format.least_normal)).reinterpret(format.unsigned);
+    let field = field & field.bits(format.infinity);
+    let up = field.reinterpret(x.dtype());
+    let down = (field.bits(2 * format.one + (1 << format.fraction)) - field).reinterpret(x.dtype());
+    let (most, least) = (most * down, least * down);
+    let root = most.fma(most, least * least).sqrt();
+    let infinity = x.bits(format.infinity);
+    let infinite = x.equals(infinity) | y.equals(infinity);
+    infinite.select(infinity, root * x.constant(0.5) * up)
+}
