@@ -66,6 +66,11 @@ impl Array {
         self.session.with_table(|table| table.get(self.id).kind == Kind::Data)
     }
 
+    /// Whether this stands for a value in the body of a loop or branch: it has no lanes that can be read.
+    pub fn is_recorded(&self) -> bool {
+        self.session.with_table(|table| table.get(self.id).scope != 0)
+    }
+
     /// The number that all lanes hold, if it is known without evaluating.
     pub fn literal(&self) -> Option<Scalar> {
         self.session.with_table(|table| {

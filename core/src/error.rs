@@ -99,6 +99,42 @@ pub enum Error {
         what: String,
     },
 
+    // ---- loops and branches in kernels ----
+    /// Reading lanes while a body is being recorded (S21).
+    #[error(
+        "{what}: in the body of {region}{} a value has no lanes yet; use select, or return it and look at the result (step by step: set_flag(\"record_loops\", false))",
+        line_suffix(*line)
+    )]
+    Recording {
+        /// What asked for the lanes.
+        what: &'static str,
+        /// The call that records the body.
+        region: &'static str,
+        /// Its script line, 0 if none.
+        line: u32,
+    },
+    /// A value of a body that was not returned from it.
+    #[error(
+        "{what}: the value comes from the body of a loop or branch that has ended; return it from the body"
+    )]
+    LeftRegion {
+        /// What asked for the value.
+        what: &'static str,
+    },
+    /// A write inside a body to an array that is not among its states.
+    #[error(
+        "{op}: the body of {region}{} changes an array that is not among its states; pass it in the list and return it",
+        line_suffix(*line)
+    )]
+    NotState {
+        /// The write.
+        op: &'static str,
+        /// The call that records the body.
+        region: &'static str,
+        /// Its script line, 0 if none.
+        line: u32,
+    },
+
     // ---- the session ----
     /// Arrays of two sessions met in one operation.
     #[error("{op}: the arrays belong to different sessions (copy one through the host first)")]

@@ -8,7 +8,7 @@ use crate::error::{Error, Result};
 pub(crate) struct Flags([AtomicBool; FLAGS.len()]);
 
 /// Name, initial value and meaning of each flag.
-pub const FLAGS: [(&str, bool, &str); 5] = [
+pub const FLAGS: [(&str, bool, &str); 6] = [
     ("cse", true, "equal operations are recorded once"),
     ("fold", true, "x * 1, select(true, a, b) and the like are simplified while recording"),
     ("bounds_check", true, "gathers and scatters report indices out of bounds"),
@@ -18,6 +18,7 @@ pub const FLAGS: [(&str, bool, &str); 5] = [
         "a scatter that writes an element twice is an error; it evaluates to see",
     ),
     ("forbid_eval", false, "an evaluation that is not asked for with eval() is an error"),
+    ("record_loops", true, "while_loop, if_then and dispatch become kernels, not step by step"),
 ];
 
 pub(crate) const CSE: usize = 0;
@@ -25,6 +26,7 @@ pub(crate) const FOLD: usize = 1;
 pub(crate) const BOUNDS_CHECK: usize = 2;
 pub(crate) const CHECK_DUPLICATES: usize = 3;
 pub(crate) const FORBID_EVAL: usize = 4;
+pub(crate) const RECORD_LOOPS: usize = 5;
 
 impl Default for Flags {
     fn default() -> Self {

@@ -52,6 +52,7 @@ pub mod alloc;
 pub mod array;
 pub mod backend;
 pub mod buffer;
+pub mod control;
 pub mod dtype;
 pub mod error;
 pub mod eval;

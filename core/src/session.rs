@@ -173,17 +173,39 @@ impl Session {
     /// # Errors
     /// What `record` returns; nothing is recorded then.
     pub fn record(&self, record: impl FnOnce(&mut Recorder<'_>) -> Result<VarId>) -> Result<Array> {
-        let settings = Settings {
-            fold: self.0.flags.get(FOLD),
-            bounds_check: self.0.flags.get(BOUNDS_CHECK),
-            line: self.0.line.load(Ordering::Relaxed),
-        };
+        let settings = self.settings();
         let handle = self.with_table(|table| {
             let mut recorder = Recorder::new(table, settings);
             let id = record(&mut recorder)?;
             Ok(recorder.finish(id))
         })?;
         Ok(Array::adopt(self.clone(), handle))
+    }
+
+    /// Records several arrays at once.
+    pub(crate) fn record_all(
+        &self,
+        record: impl FnOnce(&mut Recorder<'_>) -> Result<Vec<VarId>>,
+    ) -> Result<Vec<Array>> {
+        let settings = self.settings();
+        let handles = self.with_table(|table| {
+            let mut recorder = Recorder::new(table, settings);
+            let ids = record(&mut recorder)?;
+            Ok(recorder.finish_all(&ids))
+        })?;
+        Ok(handles.into_iter().map(|handle| Array::adopt(self.clone(), handle)).collect())
+    }
+
+    fn settings(&self) -> Settings {
+        Settings {
+            fold: self.0.flags.get(FOLD),
+            bounds_check: self.0.flags.get(BOUNDS_CHECK),
+            line: self.0.line.load(Ordering::Relaxed),
+        }
+    }
+
+    pub(crate) fn flag_is_set(&self, flag: usize) -> bool {
+        self.0.flags.get(flag)
     }
 
     /// `size` lanes of one number, lazy: no memory is used until it is stored.

@@ -43,3 +43,6 @@ pub trait Host {
     /// Arguments given to the script: the constant `ARGS`.
     fn arguments(&self) -> Vec<String>;
 }
+
+/// What `print` gives where it shows nothing: in the body of a loop that no lane runs.
+pub(crate) const NOTHING: &str = "\0";

@@ -17,7 +17,7 @@ use crate::doc::FunctionDoc;
 use crate::error::{Error, ErrorKind, Surroundings};
 use crate::fault::{Stop, late_fault};
 use crate::help;
-use crate::host::Host;
+use crate::host::{Host, NOTHING};
 use crate::html;
 use crate::resolver::Resolver;
 use crate::scan::scan;
@@ -397,7 +397,11 @@ fn configure(engine: &mut Engine, host: &Rc<dyn Host>) {
     engine.register_type_with_name::<Deleted>("deleted variable");
     engine.on_progress(|_| interrupt::is_requested().then(|| Dynamic::from(Stop::Interrupt)));
     let output = host.clone();
-    engine.on_print(move |text| output.print(text));
+    engine.on_print(move |text| {
+        if text != NOTHING {
+            output.print(text);
+        }
+    });
     let output = host.clone();
     engine.on_debug(move |text, _, _| output.print(text));
     tokens::install(engine, bind::type_names());

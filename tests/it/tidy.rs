@@ -26,7 +26,7 @@ const LAYERS: [&[&str]; 6] = [
     &["trace", "backend", "alloc"],
     &["eval", "runtime"],
     // Session and array hold each other: a handle knows its session, a session makes handles.
-    &["session", "array", "inspect", "random", "vector", "horizontal", "rearrange"],
+    &["session", "array", "control", "inspect", "random", "vector", "horizontal", "rearrange"],
     &["lib"],
 ];
 

@@ -2,6 +2,7 @@
 
 use xxhash_rust::xxh3::xxh3_128_with_seed;
 
+use super::regions::Regions;
 use super::schedule::{Binding, Group, Launch, SlotMap, Walk, is_memory_operand};
 use crate::dtype::DType;
 use crate::ir::kernel::{
@@ -16,13 +17,14 @@ const LANE: u32 = 1 << 31;
 
 /// Builds kernels one after the other, reusing its maps.
 pub(super) struct Builder<'w, 't> {
-    table: &'t Table,
+    pub(super) table: &'t Table,
     walk: &'w Walk<'t>,
     target: u64,
     stage: u32,
     size: u64,
     known: &'w mut Registers,
     path: Vec<(VarId, usize)>,
+    pub(super) regions: Regions,
     draft: Draft,
 }
 
@@ -74,6 +76,7 @@ impl<'w, 't> Builder<'w, 't> {
             size: 0,
             known,
             path: Vec::new(),
+            regions: Regions::default(),
             draft: Draft::default(),
         }
     }
@@ -81,8 +84,12 @@ impl<'w, 't> Builder<'w, 't> {
     /// The launch of one group.
     pub(super) fn build(&mut self, group: &Group) -> Launch {
         self.known.clear();
+        self.regions.clear();
         self.stage = group.stage;
         self.size = group.size;
+        for &end in &group.ends {
+            self.bind_written(self.walk.nodes[end].id);
+        }
         for &end in &group.ends {
             self.end(self.walk.nodes[end].id);
         }
@@ -117,17 +124,29 @@ impl<'w, 't> Builder<'w, 't> {
                 self.draft.ends.push(end);
                 self.draft.n_ops += 1;
             }
-            Kind::Literal(_)
-            | Kind::Constant(_)
-            | Kind::Index
-            | Kind::Op(_)
-            | Kind::Gather { .. }
-            | Kind::Primitive(_)
-            | Kind::Data => {
+            // The region writes it.
+            Kind::Result { memory: true, .. } => {
+                let region = variable.operands[0].expect("internal error: a result of nothing");
+                self.value(region);
+            }
+            _ => {
                 let value = self.value(id);
                 let buffer = self.bind(Binding::Write(id), variable.dtype, true);
                 self.draft.ends.push(End::Store { value, buffer });
             }
+        }
+    }
+
+    /// Binds the arrays that regions write, before anything is computed.
+    fn bind_written(&mut self, id: VarId) {
+        let variable = self.table.get(id);
+        if !matches!(variable.kind, Kind::Result { memory: true, .. }) {
+            return;
+        }
+        if let Some((state, target)) = self.array_of(id) {
+            let buffer = self.bind(Binding::Update { result: id, target }, variable.dtype, true);
+            self.draft.give_length(buffer);
+            self.regions.write(state, buffer);
         }
     }
 
@@ -137,17 +156,19 @@ impl<'w, 't> Builder<'w, 't> {
     }
 
     /// The register of a variable, computing first what it needs.
-    fn value(&mut self, id: VarId) -> Reg {
+    pub(super) fn value(&mut self, id: VarId) -> Reg {
         if let Some(reg) = self.known(id) {
             return reg;
         }
+        let base = self.path.len();
         self.path.push((id, 0));
-        while let Some((id, next)) = self.path.last_mut() {
+        while self.path.len() > base {
+            let Some((id, next)) = self.path.last_mut() else { break };
             let (id, position) = (*id, *next);
             *next += 1;
             let variable = self.table.get(id);
-            match variable.operands.get(position).copied().flatten() {
-                Some(_) if is_memory_operand(variable.kind, position) => {}
+            match self.dependency(id, variable, position) {
+                Some(_) if is_memory_operand(self.table, variable, position) => {}
                 Some(operand) => {
                     if self.is_to_compute(operand) {
                         self.path.push((operand, 0));
@@ -175,7 +196,7 @@ impl<'w, 't> Builder<'w, 't> {
     }
 
     /// The register of a variable that needs no operands here: computed already, a number, or loaded.
-    fn known(&mut self, id: VarId) -> Option<Reg> {
+    pub(super) fn known(&mut self, id: VarId) -> Option<Reg> {
         let variable = self.table.get(id);
         let seen = self.known.reg_of.get(id);
         match variable.kind {
@@ -202,8 +223,12 @@ impl<'w, 't> Builder<'w, 't> {
 
     /// Adds the instruction of a variable whose operands are known.
     fn compute(&mut self, id: VarId, variable: &Variable) {
+        if self.is_region_part(id, variable) {
+            return;
+        }
         let mut args = [None; 3];
-        let first = usize::from(is_memory_operand(variable.kind, 0));
+        let first =
+            usize::from(matches!(variable.kind, Kind::Gather { .. } | Kind::Scatter { .. }));
         for (arg, operand) in args.iter_mut().zip(variable.operands().skip(first)) {
             *arg = self.known(operand);
         }
@@ -219,11 +244,21 @@ impl<'w, 't> Builder<'w, 't> {
                 let access = checked.then(|| self.access(variable, "gather", buffer, index));
                 Code::Gather { source: buffer, access }
             }
+            Kind::Running => Code::Run,
+            Kind::Scatter { op, checked } => {
+                let target = self.written(id).expect("internal error: a write that nobody wants");
+                let index = args[1].expect("internal error: scatter without index");
+                let access = checked.then(|| self.access(variable, op.name(), target, index));
+                Code::Scatter { op, target, access }
+            }
             Kind::Literal(_)
             | Kind::Constant(_)
-            | Kind::Scatter { .. }
             | Kind::Reduce(_)
             | Kind::Primitive(_)
+            | Kind::Entering
+            | Kind::State { .. }
+            | Kind::Region { .. }
+            | Kind::Result { .. }
             | Kind::Data => {
                 unreachable!("internal error: {} inside a kernel", variable.kind.name())
             }
@@ -234,7 +269,21 @@ impl<'w, 't> Builder<'w, 't> {
     }
 
     fn is_uniform(&self, variable: &Variable) -> bool {
-        variable.size == 1 && self.size != 1
+        variable.size == 1 && self.size != 1 && variable.scope == 0
+    }
+
+    /// Gives a variable the register of another.
+    pub(super) fn alias(&mut self, id: VarId, reg: Reg) {
+        self.known.reg_of.insert(id, reg);
+    }
+
+    /// Adds an instruction of every lane.
+    pub(super) fn emit_lane(&mut self, id: VarId, code: Code, args: [Option<Reg>; 3]) -> Reg {
+        self.draft.n_ops += usize::from(code.has_value());
+        let variable = self.table.get(id);
+        let dtype = variable.dtype;
+        self.draft.lanes.push(Inst { code, dtype, args, serial: variable.serial });
+        Reg(small(self.draft.lanes.len() - 1) | LANE)
     }
 
     fn emit(
@@ -354,7 +403,7 @@ impl Draft {
             }
         };
         for inst in self.uniform.iter_mut().chain(&mut self.lanes) {
-            if let Code::Gather { access, .. } = &mut inst.code {
+            if let Code::Gather { access, .. } | Code::Scatter { access, .. } = &mut inst.code {
                 renumber(access);
             }
         }
@@ -394,6 +443,14 @@ fn structure_hash(
             Code::Op(op) => (3, op as u64),
             Code::Load(buffer) => (4, u64::from(buffer.0)),
             Code::Gather { source, access } => (5, u64::from(source.0) | flag(access) << 32),
+            Code::Region { repeat } => (9, u64::from(repeat)),
+            Code::State => (10, 0),
+            Code::Run => (11, 0),
+            Code::Scatter { op, target, access } => {
+                (12, u64::from(target.0) | flag(access) << 32 | (op as u64) << 56)
+            }
+            Code::Next => (13, 0),
+            Code::Leave => (14, 0),
         };
         words.push(payload);
         words.push(tag | (inst.dtype as u64) << 8 | reg(inst.args[0]) << 16);

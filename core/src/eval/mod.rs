@@ -9,6 +9,7 @@ mod build;
 pub mod cache;
 pub mod history;
 mod primitive;
+mod regions;
 mod reuse;
 pub mod schedule;
 

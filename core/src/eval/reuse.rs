@@ -43,7 +43,8 @@ pub(super) struct Reuse {
 pub(super) fn find(table: &Table, launch: &Launch) -> Vec<Reuse> {
     let kernel = &launch.kernel;
     let mut inputs = unnamed_inputs(table, launch);
-    if inputs.is_empty() || kernel.insts.len() > MAX_INSTS || work(launch) > MAX_WORK {
+    let fits = |kernel: &Kernel| kernel.insts.len() <= MAX_INSTS && !kernel.has_regions();
+    if inputs.is_empty() || !fits(kernel) || work(launch) > MAX_WORK {
         return Vec::new();
     }
     let last_uses = last_uses(kernel);
@@ -93,9 +94,17 @@ fn work(launch: &Launch) -> u64 {
     let width = |reg: Reg| kernel.dtype(reg).bytes() as u64;
     let insts = kernel.insts[kernel.n_uniform..].iter().map(|inst| match inst.code {
         Code::Gather { .. } | Code::Op(Op::IDiv | Op::Rem) => SLOW,
-        Code::Literal(_) | Code::Constant(_) | Code::Index | Code::Op(_) | Code::Load(_) => {
-            inst.dtype.bytes() as u64
-        }
+        Code::Literal(_)
+        | Code::Constant(_)
+        | Code::Index
+        | Code::Op(_)
+        | Code::Load(_)
+        | Code::Region { .. }
+        | Code::State
+        | Code::Run
+        | Code::Scatter { .. }
+        | Code::Next
+        | Code::Leave => inst.dtype.bytes() as u64,
     });
     let ends = kernel.ends.iter().map(|end| match *end {
         End::Store { value, .. } | End::Reduce { value, .. } => width(value),
@@ -141,7 +150,7 @@ fn last_uses(kernel: &Kernel) -> Vec<Option<Reg>> {
                     if kernel.is_uniform(reg) { None } else { uses[reg.index()] };
             }
             Code::Gather { source, .. } => accesses[source.index()] += 2,
-            Code::Literal(_) | Code::Constant(_) | Code::Index | Code::Op(_) => {}
+            _ => {}
         }
     }
     let once = last_uses.into_iter().zip(accesses);

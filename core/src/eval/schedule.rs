@@ -2,7 +2,8 @@
 //!
 //! A *stage* ends where a value must be complete in memory before it can be used: behind a reduction, a
 //! scatter, before and behind a primitive, and at the source of a gather. Within a stage, variables of
-//! equal size form one kernel, and each primitive is a launch. Three
+//! equal size form one kernel, and each primitive is a launch. A region (S21) with all its body belongs to
+//! one kernel. Three
 //! passes, each linear in the number of variables and free of recursion:
 //!
 //! 1. `Walk`: everything the roots need, operands first, each with its stage and a cost;
@@ -26,6 +27,8 @@ const CHEAP: u32 = 8;
 const LOAD_COST: u32 = 2;
 /// Cost of a gather, in operations.
 const GATHER_COST: u32 = 4;
+/// Cost of a region besides that of its body: it may run often.
+const REGION_COST: u32 = 1000;
 
 /// Which values an evaluation stores besides those it must.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -164,7 +167,16 @@ pub fn schedule(
     scratch.grow(table.n_slots());
     let mut walk = Walk::new(table, &mut scratch.nodes);
     for &root in roots {
+        let scope = table.get(root).scope;
+        if scope != 0 {
+            return Err(table.inside("reading an array", scope));
+        }
         walk.visit(root)?;
+    }
+    if keep == Keep::Held {
+        for result in std::mem::take(&mut walk.siblings) {
+            walk.visit(result)?;
+        }
     }
     mark_stored(&mut walk, roots, keep);
     let groups = group(&walk);
@@ -207,6 +219,8 @@ pub(super) struct Walk<'t> {
     /// Node number of each slot, or [`PENDING`].
     node_of: &'t mut SlotMap<u32>,
     fills: Vec<VarId>,
+    /// What else regions give that the user holds: it costs nothing while they run, and all of them later.
+    siblings: Vec<VarId>,
 }
 
 /// Nodes between two looks at the interrupt flag.
@@ -218,7 +232,7 @@ const PENDING: u32 = u32::MAX;
 impl<'t> Walk<'t> {
     fn new(table: &'t Table, node_of: &'t mut SlotMap<u32>) -> Self {
         node_of.clear();
-        Self { table, nodes: Vec::new(), node_of, fills: Vec::new() }
+        Self { table, nodes: Vec::new(), node_of, fills: Vec::new(), siblings: Vec::new() }
     }
 
     /// The node of a variable that is computed in this evaluation.
@@ -239,7 +253,7 @@ impl<'t> Walk<'t> {
         while let Some((id, next)) = path.last_mut() {
             let (id, position) = (*id, *next);
             *next += 1;
-            match self.table.get(id).operands.get(position).copied().flatten() {
+            match self.table.get(id).operand(position) {
                 Some(operand) => {
                     if self.enter(operand)? {
                         path.push((operand, 0));
@@ -279,10 +293,10 @@ impl<'t> Walk<'t> {
         let mut stage = 0;
         let mut cost = own_cost(variable.kind);
         for (position, operand) in variable.operands().enumerate() {
-            let needs_memory = is_memory_operand(variable.kind, position);
+            let needs_memory = is_memory_operand(self.table, variable, position);
             match self.node(operand) {
                 Some(node) => {
-                    let complete = needs_memory || ends_stage(self.table.get(operand).kind);
+                    let complete = needs_memory || ends_stage(self.table.get(operand));
                     stage = stage.max(node.stage + u32::from(complete));
                     cost = cost.saturating_add(if complete { LOAD_COST } else { node.cost });
                 }
@@ -293,24 +307,46 @@ impl<'t> Walk<'t> {
                 None => {}
             }
         }
+        let results = variable.region.iter().flat_map(|region| &region.results);
+        let held = results.filter(|&&(id, generation)| {
+            let result = self.table.get(id);
+            result.generation == generation && result.external > 0
+        });
+        self.siblings.extend(held.map(|&(id, _)| id));
         self.node_of.insert(id, u32::try_from(self.nodes.len()).unwrap_or(PENDING - 1));
         self.nodes.push(Node { id, stage, cost, stored: false });
     }
 }
 
 fn own_cost(kind: Kind) -> u32 {
-    if matches!(kind, Kind::Gather { .. }) { GATHER_COST } else { 1 }
-}
-
-/// Whether the value is complete only behind its kernel.
-pub(super) fn ends_stage(kind: Kind) -> bool {
-    matches!(kind, Kind::Reduce(_) | Kind::Scatter { .. } | Kind::Primitive(_))
-}
-
-/// Whether an operand is used as memory, not lane by lane.
-pub(super) fn is_memory_operand(kind: Kind, position: usize) -> bool {
     match kind {
-        Kind::Gather { .. } | Kind::Scatter { .. } => position == 0,
+        Kind::Gather { .. } => GATHER_COST,
+        Kind::Region { .. } => REGION_COST,
+        _ => 1,
+    }
+}
+
+/// Whether the value is complete only behind its kernel. A region of one lane is not repeated in every
+/// lane of another kernel.
+pub(super) fn ends_stage(variable: &Variable) -> bool {
+    let ends = match variable.kind {
+        Kind::Reduce(_)
+        | Kind::Scatter { .. }
+        | Kind::Primitive(_)
+        | Kind::Result { memory: true, .. } => true,
+        Kind::Result { .. } => variable.size == 1,
+        _ => false,
+    };
+    ends && variable.scope == 0
+}
+
+/// Whether an operand is used as memory, not lane by lane; inside a region, memory is a state.
+pub(super) fn is_memory_operand(table: &Table, variable: &Variable, position: usize) -> bool {
+    let outside = |operand| table.get(operand).scope == 0;
+    match variable.kind {
+        Kind::Gather { .. } | Kind::Scatter { .. } | Kind::State { memory: true } => {
+            position == 0 && variable.operands[0].is_some_and(outside)
+        }
         Kind::Primitive(_) => true,
         _ => false,
     }
@@ -331,14 +367,19 @@ fn mark_stored(walk: &mut Walk<'_>, roots: &[VarId], keep: Keep) {
     for i in 0..walk.nodes.len() {
         let Node { id, stage, cost, .. } = walk.nodes[i];
         let variable = table.get(id);
-        let held = keep == Keep::Held && variable.external > 0;
+        let held = keep == Keep::Held && variable.external > 0 && variable.scope == 0;
         let held = held && cost > CHEAP && variable.size != 1;
-        if held || ends_stage(variable.kind) {
+        if held || ends_stage(variable) {
             walk.nodes[i].stored = true;
         }
         for (position, operand) in variable.operands().enumerate() {
-            let needs_memory = is_memory_operand(variable.kind, position);
-            let scalar = table.get(operand).size == 1;
+            let source = table.get(operand);
+            // Inside a region nothing is stored, and a region is no value.
+            if source.scope != 0 || matches!(source.kind, Kind::Region { .. }) {
+                continue;
+            }
+            let needs_memory = is_memory_operand(table, variable, position);
+            let scalar = source.size == 1;
             if let Some(node) = walk.node_mut(operand) {
                 let dear_later = node.stage < stage && node.cost > CHEAP && !scalar;
                 node.stored |= needs_memory || dear_later;
@@ -382,12 +423,19 @@ fn lanes(table: &Table, variable: &Variable) -> u64 {
     let first = match variable.kind {
         Kind::Reduce(_) => 0,
         Kind::Scatter { .. } => 1,
+        Kind::Result { .. } => {
+            return variable.operands[0].map_or(variable.size, |region| table.get(region).size);
+        }
         Kind::Literal(_)
         | Kind::Constant(_)
         | Kind::Index
         | Kind::Op(_)
         | Kind::Gather { .. }
         | Kind::Primitive(_)
+        | Kind::Entering
+        | Kind::Running
+        | Kind::State { .. }
+        | Kind::Region { .. }
         | Kind::Data => return variable.size,
     };
     let sizes = variable.operands().skip(first).map(|operand| table.get(operand).size);

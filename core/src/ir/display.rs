@@ -57,6 +57,11 @@ fn ptx_template(variable: &Variable, operand: DType) -> String {
             let operands = (2..).take(variable.operands().count()).map(|i| format!(", $r{i}"));
             format!("{}.$t2 $r1{}", primitive.name(), operands.collect::<String>())
         }
+        Kind::Entering | Kind::Running | Kind::State { .. } | Kind::Result { .. } => {
+            let registers = variable.operands().zip(2..).map(|(_, i)| format!(", $r{i}"));
+            format!("{}.$t1 $r1{}", variable.kind.name(), registers.collect::<String>())
+        }
+        Kind::Region { .. } => format!("{} $r2", variable.kind.name()),
         Kind::Data => "ld.global.$t1 $r1, [$data]".into(),
     }
 }
@@ -116,7 +121,8 @@ impl Kernel {
     /// An instruction as listings show it: `%3: f32 = add %1, %2    // r12`.
     pub fn instruction(&self, i: usize) -> String {
         let inst = &self.insts[i];
-        let mut text = format!("%{i}: {} = ", inst.dtype);
+        let mut text =
+            if inst.code.has_value() { format!("%{i}: {} = ", inst.dtype) } else { String::new() };
         match inst.code {
             Code::Literal(slot) => {
                 let (dtype, bits) = self.literals[slot as usize];
@@ -133,6 +139,15 @@ impl Kernel {
             Code::Gather { source, .. } => {
                 let _ = write!(text, "gather {source}");
             }
+            Code::Region { repeat: true } => text.push_str("loop"),
+            Code::Region { repeat: false } => text.push_str("if"),
+            Code::State => text.push_str("state"),
+            Code::Run => text.push_str("run"),
+            Code::Scatter { op, target, .. } => {
+                let _ = write!(text, "{} {target},", op.name());
+            }
+            Code::Next => text.push_str("next"),
+            Code::Leave => text.push_str("end"),
         }
         for (k, arg) in inst.args().enumerate() {
             let _ = write!(text, "{} {arg}", if k == 0 { "" } else { "," });
@@ -143,11 +158,14 @@ impl Kernel {
 
 impl fmt::Display for Kernel {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut depth = 1;
         for i in 0..self.insts.len() {
             if i == self.n_uniform {
                 writeln!(f, "each lane:")?;
             }
-            writeln!(f, "  {}", self.instruction(i))?;
+            depth -= usize::from(self.insts[i].code == Code::Leave);
+            writeln!(f, "{:w$}{}", "", self.instruction(i), w = 2 * depth)?;
+            depth += usize::from(matches!(self.insts[i].code, Code::Region { .. }));
         }
         for end in &self.ends {
             match end {

@@ -98,6 +98,38 @@ pub enum Code {
         /// The access number if indices are checked.
         access: Option<u32>,
     },
+    /// The start of a region: the lanes that look at its condition. Those that the argument chooses, or
+    /// all; of a region that repeats, later those that ran its body.
+    Region {
+        /// Whether the end leads back here.
+        repeat: bool,
+    },
+    /// A value that the region changes, directly behind its start; the argument is its first value.
+    State,
+    /// Arguments the region's start and a condition: the lanes of the one in which the other holds. Where
+    /// there is none, the region is left.
+    Run,
+    /// Arguments value, index and perhaps active, inside a region: as the end of that name.
+    Scatter {
+        /// How.
+        op: ScatterOp,
+        /// The buffer written.
+        target: BufferIndex,
+        /// The access number if indices are checked.
+        access: Option<u32>,
+    },
+    /// Arguments a state and its next value, before the region's end. No next value is a state of the
+    /// region.
+    Next,
+    /// The end of a region; the argument is its [`Code::Run`].
+    Leave,
+}
+
+impl Code {
+    /// Whether the instruction has a value.
+    pub const fn has_value(self) -> bool {
+        !matches!(self, Self::Scatter { .. } | Self::Next | Self::Leave)
+    }
 }
 
 /// One instruction.
@@ -282,9 +314,73 @@ impl Kernel {
         self.buffers.iter().filter(|buffer| !buffer.written).count()
     }
 
-    /// Whether any end is a scatter; such kernels run in lane order on one thread.
+    /// Whether anything is scattered; such kernels run in lane order on one thread.
     pub fn has_scatter(&self) -> bool {
         self.ends.iter().any(|end| matches!(end, End::Scatter { .. }))
+            || self.insts.iter().any(|inst| matches!(inst.code, Code::Scatter { .. }))
+    }
+
+    /// Whether there are regions.
+    pub fn has_regions(&self) -> bool {
+        self.insts.iter().any(|inst| matches!(inst.code, Code::Region { .. }))
+    }
+
+    /// Start and end of each region as positions of their instructions, inner ones before the outer.
+    pub fn regions(&self) -> Vec<(usize, usize)> {
+        let (mut open, mut regions) = (Vec::new(), Vec::new());
+        for (i, inst) in self.insts.iter().enumerate() {
+            match inst.code {
+                Code::Region { .. } => open.push(i),
+                Code::Leave => regions.extend(open.pop().map(|start| (start, i))),
+                _ => {}
+            }
+        }
+        regions
+    }
+
+    /// The outermost regions, by their starts, whose writes must come lane by lane: elsewhere the lanes of a
+    /// packet run together, and how many they are must not show.
+    pub fn serial_regions(&self) -> Vec<usize> {
+        let (mut starts, mut serial) = (Vec::new(), Vec::new());
+        for (i, inst) in self.insts.iter().enumerate() {
+            match inst.code {
+                Code::Region { .. } => starts.push(i),
+                Code::Leave => {
+                    starts.pop();
+                }
+                Code::Scatter { op, .. } if !op.commutes(inst.dtype) => {
+                    serial.extend(starts.first());
+                }
+                _ => {}
+            }
+        }
+        serial.dedup();
+        serial
+    }
+
+    /// For each instruction, the last one that uses its value; `insts.len()` if an end does. What a region
+    /// uses of outside, it uses to its end.
+    pub fn last_uses(&self) -> Vec<usize> {
+        let mut last = vec![0; self.insts.len()];
+        for (i, inst) in self.insts.iter().enumerate() {
+            inst.args().for_each(|arg| last[arg.index()] = i);
+        }
+        for (start, end) in self.regions() {
+            last[start] = last[start].max(end);
+            for inst in &self.insts[start + 1..=end] {
+                for arg in inst.args() {
+                    let outside = arg.index() < start
+                        || matches!(self.inst(arg).code, Code::State | Code::Region { .. });
+                    if outside {
+                        last[arg.index()] = last[arg.index()].max(end);
+                    }
+                }
+            }
+        }
+        for reg in self.ends.iter().flat_map(End::values) {
+            last[reg.index()] = self.insts.len();
+        }
+        last
     }
 }
 

@@ -124,12 +124,24 @@ impl<'k> Legaliser<'k> {
                 (Form::Clean, self.constant(inst.dtype.widened(), bits))
             }
             Code::Load(_) | Code::Gather { .. } => (Form::Narrow, self.copy(inst, inst.dtype)),
-            Code::Index => (Form::Raw, self.copy(inst, inst.dtype.widened())),
-            Code::Literal(_) | Code::Constant(_) | Code::Op(_) => {
-                (Form::Clean, self.copy(inst, inst.dtype.widened()))
+            // A state is clean: every turn begins with what the last one ended with.
+            Code::State if inst.dtype.is_narrow() => {
+                let reg = self.copy(inst, inst.dtype.widened());
+                self.values.push([Some(reg), Some(reg), None]);
+                return;
             }
+            Code::Scatter { .. } => (Form::Narrow, self.copy(inst, inst.dtype)),
+            Code::Index => (Form::Raw, self.copy(inst, inst.dtype.widened())),
+            Code::Literal(_)
+            | Code::Constant(_)
+            | Code::Op(_)
+            | Code::Region { .. }
+            | Code::State
+            | Code::Run
+            | Code::Next
+            | Code::Leave => (Form::Clean, self.copy(inst, inst.dtype.widened())),
         };
-        let forms = if inst.dtype.is_narrow() {
+        let forms = if inst.dtype.is_narrow() && inst.code.has_value() {
             self.forms(i, inst.dtype, form, reg)
         } else {
             [Some(reg); 3]
@@ -338,13 +350,19 @@ impl<'k> Legaliser<'k> {
     }
 
     /// The arguments in the forms that the instruction wants.
-    fn args(&self, inst: &Inst) -> Vec<Reg> {
+    fn args(&mut self, inst: &Inst) -> Vec<Reg> {
         let form = |(position, arg)| self.form(arg, arg_form(self.kernel, inst, position));
         inst.args().enumerate().map(form).collect()
     }
 
-    fn form(&self, reg: Reg, form: Form) -> Reg {
-        self.values[reg.index()][form as usize].expect("internal error: a form nobody wanted")
+    fn form(&mut self, reg: Reg, form: Form) -> Reg {
+        let [_, clean, _] = self.values[reg.index()];
+        match (self.values[reg.index()][form as usize], clean) {
+            (Some(reg), _) => reg,
+            // Of a state, which changes, where it is used.
+            (None, Some(clean)) => self.op_of(Op::Cast, self.dtype(reg), &[clean]),
+            (None, None) => unreachable!("internal error: a form nobody wanted"),
+        }
     }
 
     /// The instruction with its arguments replaced, and another type.
@@ -388,6 +406,9 @@ fn position(position: usize) -> u32 {
 /// The form in which an instruction wants an argument.
 fn arg_form(kernel: &Kernel, inst: &Inst, position: usize) -> Form {
     let Some(arg) = inst.args[position] else { return Form::Clean };
+    if position == 0 && matches!(inst.code, Code::Scatter { .. }) {
+        return Form::Narrow;
+    }
     let (from, Code::Op(op)) = (kernel.dtype(arg), inst.code) else { return Form::Clean };
     match op {
         Op::Reinterpret if from == DType::F16 => Form::Narrow,

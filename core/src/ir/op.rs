@@ -470,6 +470,15 @@ impl ScatterOp {
     pub const fn doc(self) -> &'static str {
         SCATTERS[self as usize].3
     }
+
+    /// Whether writes of several values of a type end the same in any order.
+    pub const fn commutes(self, dtype: DType) -> bool {
+        match self {
+            Self::Set => false,
+            Self::Add => !dtype.is_float(),
+            Self::Min | Self::Max | Self::And | Self::Or => true,
+        }
+    }
 }
 
 #[cfg(test)]

@@ -7,16 +7,36 @@
 //! * nothing here recurses over the graph: freeing a chain of a million variables uses a work list.
 
 use std::hash::{BuildHasher, Hasher};
+use std::thread::{ThreadId, current};
 
 use hashbrown::HashTable;
 
 use crate::dtype::DType;
+use crate::error::Error;
 use crate::ir::display;
 use crate::ir::var::{Kind, MAX_OPERANDS, Serial, VarId, Variable};
 use crate::log::LogQueue;
 
 /// Serials below this are never given out, as in Enoki.
 const FIRST_SERIAL: u64 = 10;
+
+/// A region that is being recorded, by one thread.
+pub(crate) struct OpenRegion {
+    /// Set by the table.
+    pub(crate) scope: u32,
+    /// Name and line of the call, for errors.
+    pub(crate) op: &'static str,
+    pub(crate) line: u32,
+    pub(crate) thread: ThreadId,
+    /// Variables from here on were recorded since it was opened; set by the table.
+    pub(crate) serial: u64,
+    /// Lanes that gathers and scatters are limited to.
+    pub(crate) mask: VarId,
+    /// Lanes of what was recorded so far; 1 broadcasts.
+    pub(crate) lanes: u64,
+    /// Whether it is run step by step, so that values can be read.
+    pub(crate) evaluated: bool,
+}
 
 /// All recorded values of a session.
 pub struct Table {
@@ -30,6 +50,8 @@ pub struct Table {
     /// [`Table::held_unevaluated`].
     candidates: Vec<VarId>,
     next_serial: u64,
+    last_scope: u32,
+    open_regions: Vec<OpenRegion>,
     /// Whether equal operations share a variable (flag `cse`).
     pub value_numbering: bool,
     /// Lines waiting to be written once the table is unlocked.
@@ -47,6 +69,8 @@ impl Table {
             owned: Vec::new(),
             candidates: Vec::new(),
             next_serial: FIRST_SERIAL,
+            last_scope: 0,
+            open_regions: Vec::new(),
             value_numbering: true,
             log,
         }
@@ -108,8 +132,15 @@ impl Table {
         self.next_serial += 1;
         variable.external = 1;
         variable.internal = 0;
-        for operand in variable.operands.into_iter().flatten() {
+        let mut scope = 0;
+        for position in 0.. {
+            let Some(operand) = variable.operand(position) else { break };
             self.inc_internal(operand);
+            scope = scope.max(self.get(operand).scope);
+        }
+        // What a region gives belongs to the regions around it.
+        if !matches!(variable.kind, Kind::Region { .. } | Kind::Result { .. }) {
+            variable.scope = variable.scope.max(scope);
         }
         let id = match self.free.pop() {
             Some(id) => {
@@ -224,6 +255,57 @@ impl Table {
         }
     }
 
+    /// Opens a region; its scope is above those of all before.
+    pub(crate) fn open_region(&mut self, mut region: OpenRegion) -> u32 {
+        self.last_scope += 1;
+        region.scope = self.last_scope;
+        region.serial = self.next_serial;
+        self.open_regions.push(region);
+        self.last_scope
+    }
+
+    /// Closes a region and those opened inside it.
+    pub(crate) fn close_region(&mut self, scope: u32) {
+        self.open_regions.retain(|region| region.scope < scope);
+    }
+
+    /// The array before the last write to it, or before the region that wrote it.
+    pub(crate) fn before_write(&self, id: VarId) -> Option<VarId> {
+        let variable = self.get(id);
+        match variable.kind {
+            Kind::Scatter { .. } => variable.operands[0],
+            Kind::Result { position, memory: true } => {
+                let region = self.get(variable.operands[0]?).region.as_ref()?;
+                let (state, _) = *region.values.get(position as usize)?;
+                self.get(state).operands[0]
+            }
+            _ => None,
+        }
+    }
+
+    /// Number of regions being recorded.
+    pub(crate) fn n_open_regions(&self) -> usize {
+        self.open_regions.len()
+    }
+
+    /// The error of using a value of a region's body where it has no lanes.
+    pub(crate) fn inside(&self, what: &'static str, scope: u32) -> Error {
+        let open = self.open_regions.iter().find(|region| region.scope == scope);
+        match open {
+            Some(region) => Error::Recording { what, region: region.op, line: region.line },
+            None => Error::LeftRegion { what },
+        }
+    }
+
+    /// The innermost region that this thread records.
+    #[inline]
+    pub(crate) fn open_region_mut(&mut self) -> Option<&mut OpenRegion> {
+        // Nearly always there is none.
+        let thread = if self.open_regions.is_empty() { None } else { Some(current().id()) };
+        let mut open = self.open_regions.iter_mut().rev();
+        open.find(|region| Some(region.thread) == thread)
+    }
+
     /// Takes a variable out of value numbering, so that later recordings never find it.
     pub fn forget_number(&mut self, id: VarId) {
         let variable = &mut self.slots[id.index()];
@@ -268,7 +350,9 @@ impl Table {
             variable.data = None;
             variable.label = None;
             let operands = std::mem::replace(&mut variable.operands, [None; MAX_OPERANDS]);
-            for operand in operands.into_iter().flatten() {
+            let region = variable.region.take();
+            let more = (0..).map_while(|position| region.as_ref()?.operand(position));
+            for operand in operands.into_iter().flatten().chain(more) {
                 let variable = &mut self.slots[operand.index()];
                 variable.internal -= 1;
                 if variable.external == 0 && variable.internal == 0 {
@@ -295,7 +379,14 @@ fn has_number(kind: Kind) -> bool {
         | Kind::Gather { .. }
         | Kind::Reduce(_)
         | Kind::Primitive(_) => true,
-        Kind::Scatter { .. } | Kind::Data => false,
+        // Each region has states of its own; a region's results are as many as its values.
+        Kind::Scatter { .. }
+        | Kind::Entering
+        | Kind::Running
+        | Kind::State { .. }
+        | Kind::Region { .. }
+        | Kind::Result { .. }
+        | Kind::Data => false,
     }
 }
 
@@ -313,8 +404,13 @@ fn number(variable: &Variable) -> u64 {
         Kind::Gather { checked } => (4, u64::from(checked)),
         Kind::Scatter { op, checked } => (5, op as u64 * 2 + u64::from(checked)),
         Kind::Reduce(op) => (6, op as u64),
-        Kind::Data => (7, 0),
-        Kind::Primitive(primitive) => (8, primitive.number()),
+        Kind::Entering => (7, 0),
+        Kind::Running => (8, 0),
+        Kind::State { memory } => (9, u64::from(memory)),
+        Kind::Region { repeat } => (10, u64::from(repeat)),
+        Kind::Result { position, memory } => (11, u64::from(position) * 2 + u64::from(memory)),
+        Kind::Data => (12, 0),
+        Kind::Primitive(primitive) => (13, primitive.number()),
     };
     let slot = |i: usize| variable.operands[i].map_or(0, |id| id.index() as u64 + 1);
     let mut hasher = Mix(0);

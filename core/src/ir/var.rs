@@ -59,6 +59,29 @@ pub enum Kind {
     Reduce(ReduceOp),
     /// A launch of its own over whole arrays.
     Primitive(Primitive),
+    /// Lanes that look at a region's condition: those that the operand chooses, or all. Of a region that
+    /// repeats, those still running.
+    Entering,
+    /// Lanes that run a region's body: operands entering and condition.
+    Running,
+    /// A value at the start of a region's body, of which the operand is the first.
+    State {
+        /// Whether it is memory that the region writes, not a value of each lane.
+        memory: bool,
+    },
+    /// A region (S21): code that runs while its condition holds in some lane. Its operands are in
+    /// [`Region`].
+    Region {
+        /// Whether it runs again and again, or at most once.
+        repeat: bool,
+    },
+    /// A value behind a region, the operand.
+    Result {
+        /// Position among the region's values.
+        position: u32,
+        /// Whether it is memory that the region wrote.
+        memory: bool,
+    },
     /// The contents are in memory; there are no operands.
     Data,
 }
@@ -74,6 +97,11 @@ impl Kind {
             | Self::Scatter { .. }
             | Self::Reduce(_)
             | Self::Primitive(_)
+            | Self::Entering
+            | Self::Running
+            | Self::State { .. }
+            | Self::Region { .. }
+            | Self::Result { .. }
             | Self::Data => None,
         }
     }
@@ -89,6 +117,12 @@ impl Kind {
             Self::Scatter { op, .. } => op.name(),
             Self::Reduce(op) => op.name(),
             Self::Primitive(primitive) => primitive.name(),
+            Self::Entering => "entering",
+            Self::Running => "running",
+            Self::State { .. } => "state",
+            Self::Region { repeat: true } => "loop",
+            Self::Region { repeat: false } => "if",
+            Self::Result { .. } => "result",
             Self::Data => "data",
         }
     }
@@ -96,6 +130,27 @@ impl Kind {
 
 /// At most this many operands; those of each kind are listed at [`Kind`].
 pub const MAX_OPERANDS: usize = 4;
+
+/// What a region needs (its operands), and what came of it.
+#[derive(Debug)]
+pub struct Region {
+    /// Its scope: larger than those of the regions around it.
+    pub scope: u32,
+    /// The lanes that run the body.
+    pub running: VarId,
+    /// Values that the body changes: the state at its start and at its end.
+    pub values: Vec<(VarId, VarId)>,
+    /// The values behind the region by position, with the generation of their slots: they may be gone.
+    pub results: Vec<(VarId, u32)>,
+}
+
+impl Region {
+    pub(crate) fn operand(&self, position: usize) -> Option<VarId> {
+        let Some(position) = position.checked_sub(1) else { return Some(self.running) };
+        let (state, end) = self.values.get(position / 2)?;
+        Some(if position.is_multiple_of(2) { *state } else { *end })
+    }
+}
 
 /// One row of the variable table.
 #[derive(Debug)]
@@ -118,6 +173,10 @@ pub struct Variable {
     pub generation: u32,
     /// Script line that recorded it, 0 if none.
     pub line: u32,
+    /// The innermost region whose states the value depends on, 0 if none: it exists only while that runs.
+    pub scope: u32,
+    /// What a region consists of.
+    pub region: Option<Box<Region>>,
     /// Contents, once evaluated.
     pub data: Option<Arc<Buffer>>,
     /// Name given with `set_label`.
@@ -141,6 +200,8 @@ impl Variable {
             internal: 0,
             generation: 0,
             line: 0,
+            scope: 0,
+            region: None,
             data: None,
             label: None,
             poisoned: None,
@@ -151,7 +212,16 @@ impl Variable {
     /// The operands in order.
     #[inline]
     pub fn operands(&self) -> impl Iterator<Item = VarId> + '_ {
-        self.operands.iter().map_while(|operand| *operand)
+        (0..).map_while(|position| self.operand(position))
+    }
+
+    /// The operand at a position.
+    #[inline]
+    pub fn operand(&self, position: usize) -> Option<VarId> {
+        match &self.region {
+            None => self.operands.get(position).copied().flatten(),
+            Some(region) => region.operand(position),
+        }
     }
 
     /// Bytes that the contents take, or would take once stored.

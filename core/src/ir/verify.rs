@@ -5,7 +5,9 @@
 //! * arity, operand types and result type follow the operation's row;
 //! * a load's type is its buffer's; gathers and scatters are indexed by integers;
 //! * buffers that are written are written by one end and read by no instruction;
-//! * literals, accesses and lengths are in range.
+//! * literals, accesses and lengths are in range;
+//! * regions are nested; each has its states directly behind its start, one condition, and its next values
+//!   directly before its end; what is computed inside is not used outside.
 
 use crate::dtype::DType;
 use crate::ir::kernel::{BufferIndex, Code, End, Inst, Kernel, Reg};
@@ -19,7 +21,13 @@ pub fn verify(kernel: &Kernel) -> Result<(), String> {
     for (i, inst) in kernel.insts.iter().enumerate() {
         verify_inst(kernel, i, inst).map_err(|why| format!("%{i}: {why}"))?;
     }
+    verify_regions(kernel)?;
     let mut written = vec![false; kernel.buffers.len()];
+    for inst in &kernel.insts {
+        if let Code::Scatter { target, .. } = inst.code {
+            written[target.index()] = true;
+        }
+    }
     for end in &kernel.ends {
         let buffer = verify_end(kernel, end).map_err(|why| format!("{end:?}: {why}"))?;
         if std::mem::replace(&mut written[buffer.index()], true) {
@@ -64,7 +72,104 @@ fn verify_inst(kernel: &Kernel, i: usize, inst: &Inst) -> Result<(), String> {
             ensure(param.dtype == inst.dtype, "gathers another type")?;
             verify_access(kernel, source, access, inst.args[0], inst.args[1])
         }
+        Code::Region { .. } => ensure(
+            !uniform && inst.dtype == DType::Mask && is_mask(kernel, inst.args[0]),
+            "a region is entered by a mask of lanes",
+        ),
+        Code::State => {
+            let first = inst.args[0].ok_or("a state without a first value")?;
+            ensure(kernel.dtype(first) == inst.dtype, "a state begins as another type")
+        }
+        Code::Run => ensure(
+            inst.dtype == DType::Mask && inst.args().all(|arg| is_mask(kernel, Some(arg))),
+            "a condition is a mask",
+        ),
+        Code::Scatter { target, access, .. } => {
+            let param = kernel.buffers.get(target.index()).ok_or("no such buffer")?;
+            let value = inst.args[0].ok_or("a scatter without a value")?;
+            ensure(param.written, "scatters to a buffer that is only read")?;
+            ensure(param.dtype == kernel.dtype(value), "scatters another type")?;
+            verify_access(kernel, target, access, inst.args[1], inst.args[2])
+        }
+        Code::Next => {
+            let [Some(state), Some(next), None] = inst.args else {
+                return Err("a next value has a state and a value".into());
+            };
+            ensure(kernel.inst(state).code == Code::State, "the next value of no state")?;
+            ensure(kernel.inst(next).code != Code::State, "a next value that is a state")?;
+            ensure(kernel.dtype(state) == kernel.dtype(next), "a state becomes another type")
+        }
+        Code::Leave => ensure(
+            inst.args[0].is_some_and(|run| kernel.inst(run).code == Code::Run),
+            "a region ends with its condition",
+        ),
     }
+}
+
+fn is_mask(kernel: &Kernel, arg: Option<Reg>) -> bool {
+    arg.is_none_or(|arg| kernel.dtype(arg) == DType::Mask)
+}
+
+/// Checks the nesting of regions, the places of their parts, and that their values stay inside.
+fn verify_regions(kernel: &Kernel) -> Result<(), String> {
+    // For each instruction the start of its region; states and starts belong to the region around theirs.
+    let mut home: Vec<Option<usize>> = Vec::with_capacity(kernel.insts.len());
+    let mut open: Vec<(usize, bool)> = Vec::new();
+    for (i, inst) in kernel.insts.iter().enumerate() {
+        let fail = |rule: &str| Err(format!("%{i}: {rule}"));
+        let around = |open: &[(usize, bool)], level: usize| {
+            open.len().checked_sub(level + 1).map(|position| open[position].0)
+        };
+        let previous = i.checked_sub(1).map(|previous| kernel.insts[previous].code);
+        for arg in inst.args() {
+            let place = home[arg.index()];
+            if !place.is_none_or(|place| open.iter().any(|&(start, _)| start == place)) {
+                return fail("uses a value of a region that was left");
+            }
+        }
+        match inst.code {
+            Code::Region { .. } => {
+                home.push(around(&open, 0));
+                open.push((i, false));
+                continue;
+            }
+            Code::State => {
+                if !matches!(previous, Some(Code::Region { .. } | Code::State)) {
+                    return fail("a state that is not at a region's start");
+                }
+                home.push(around(&open, 1));
+                continue;
+            }
+            Code::Run => match open.last_mut() {
+                Some((start, ran))
+                    if !*ran && inst.args[0].is_some_and(|arg| arg.index() == *start) =>
+                {
+                    *ran = true;
+                }
+                _ => return fail("a second condition, or that of another region"),
+            },
+            Code::Leave => {
+                if open.last().is_none_or(|&(_, ran)| !ran) {
+                    return fail("the end of no region");
+                }
+                open.pop();
+            }
+            Code::Next if open.last().is_none_or(|&(_, ran)| !ran) => {
+                return fail("a next value outside a region's body");
+            }
+            _ if previous == Some(Code::Next) && inst.code != Code::Next => {
+                return fail("an instruction between next values and the end");
+            }
+            _ => {}
+        }
+        home.push(around(&open, 0));
+    }
+    let mut used = kernel.ends.iter().flat_map(End::values);
+    ensure(open.is_empty(), "a region without an end")?;
+    ensure(
+        used.all(|reg| kernel.insts.get(reg.index()).is_none() || home[reg.index()].is_none()),
+        "an end uses a value of a region",
+    )
 }
 
 fn verify_op(kernel: &Kernel, op: Op, inst: &Inst) -> Result<(), String> {

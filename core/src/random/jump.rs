@@ -31,6 +31,7 @@ impl Pcg32 {
     pub fn advance(&mut self, delta: Operand<'_>) -> Result<()> {
         let op = "PCG32 advance";
         let session = self.state.session();
+        session.check_change(op, &self.state)?;
         self.state = match delta {
             Operand::Number(number) => {
                 let (a, b) = coefficients(DType::U64.encode(number)?);

@@ -50,13 +50,8 @@ impl Pcg32 {
         // The published seeding steps from state 0, adds the seed and steps again.
         let state = inc.apply(Op::Add, &[(&state).into()])?;
         let mut rng = Self { state, inc };
-        rng.step()?;
+        rng.state = rng.moved_on(None)?;
         Ok(rng)
-    }
-
-    fn step(&mut self) -> Result<()> {
-        self.state = self.moved_on(None)?;
-        Ok(())
     }
 
     /// The state after one draw in the active lanes.
@@ -88,6 +83,7 @@ impl Pcg32 {
         active: Option<&Array>,
         output: for<'r> fn(Expr<'r>) -> Expr<'r>,
     ) -> Result<Array> {
+        self.state.session().check_change("PCG32C", &self.state)?;
         let ids: Vec<_> = std::iter::once(self.state.id()).chain(active.map(Array::id)).collect();
         let drawn = self.state.session().record(|recorder| {
             recorder.expand("PCG32", &ids, |x| {

@@ -24,6 +24,10 @@ impl Recorder<'_> {
         if self.size(source) == 1 {
             return self.gather_scalar(source, size, active);
         }
+        if !matches!(self.var(source).kind, Kind::State { .. }) {
+            self.whole("gather", source)?;
+        }
+        let active = self.masked(active)?;
         let kind = Kind::Gather { checked: self.settings.bounds_check };
         let operands = [Some(source), Some(index), active, None];
         Ok(self.add(Variable::new(kind, dtype, size, operands)))
@@ -55,7 +59,9 @@ impl Recorder<'_> {
             return Err(Error::TypeMismatch { op: op.name(), lhs: dtype, rhs: from });
         }
         let value = self.cast(value, dtype)?;
-        self.check_access(op.name(), index, active, Some(value))?;
+        let lanes = self.check_access(op.name(), index, active, Some(value))?;
+        self.check_target(op.name(), target, lanes)?;
+        let active = self.masked(active)?;
         let size = self.size(target);
         let kind = Kind::Scatter { op, checked: self.settings.bounds_check };
         let operands = [Some(target), Some(value), Some(index), active];

@@ -14,6 +14,7 @@ pub mod memory;
 pub mod primitive;
 pub mod rearrange;
 pub mod reduce;
+pub(crate) mod region;
 mod special;
 pub mod statistics;
 
@@ -51,6 +52,14 @@ impl<'t> Recorder<'t> {
     pub fn finish(self, result: VarId) -> (VarId, u32) {
         self.table.inc_external(result);
         (result, self.var(result).generation)
+    }
+
+    /// Hands out several results.
+    pub(crate) fn finish_all(self, results: &[VarId]) -> Vec<(VarId, u32)> {
+        for &result in results {
+            self.table.inc_external(result);
+        }
+        results.iter().map(|&result| (result, self.var(result).generation)).collect()
     }
 
     /// The variable `id`.

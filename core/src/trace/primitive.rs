@@ -24,7 +24,7 @@ impl Recorder<'_> {
         if dtype == DType::F16 {
             return self.in_single(x, Self::prefix_sum);
         }
-        Ok(self.primitive(Primitive::PrefixSum, dtype, self.size(x), &[x]))
+        self.primitive(Primitive::PrefixSum, dtype, self.size(x), &[x])
     }
 
     /// Prefix sums of the lanes before each: lane 0 is 0, lane i the inclusive sum of lane i − 1.
@@ -56,7 +56,7 @@ impl Recorder<'_> {
         if size <= 1 || self.var(x).kind.number().is_some() {
             return Ok(x);
         }
-        Ok(self.primitive(Primitive::Sort(order), dtype, size, &[x]))
+        self.primitive(Primitive::Sort(order), dtype, size, &[x])
     }
 
     /// The lane numbers that sort `x` as [`Recorder::sort`] does, those of equal lanes ascending: u32, or
@@ -70,7 +70,7 @@ impl Recorder<'_> {
             return Ok(self.lane_numbers(size));
         }
         let dtype = lane_number_type(size);
-        Ok(self.primitive(Primitive::SortIndex(order), dtype, size, &[x]))
+        self.primitive(Primitive::SortIndex(order), dtype, size, &[x])
     }
 
     /// The numbers of the true lanes of a mask, of which there are `n_true`.
@@ -86,7 +86,7 @@ impl Recorder<'_> {
         if n_true == self.size(mask) {
             return Ok(self.lane_numbers(n_true));
         }
-        Ok(self.primitive(Primitive::TrueLanes, dtype, n_true, &[mask]))
+        self.primitive(Primitive::TrueLanes, dtype, n_true, &[mask])
     }
 
     /// What `target[index[i]]` is for lane i once each active lane before it has added 1 to its element:
@@ -106,7 +106,7 @@ impl Recorder<'_> {
         // Sign extension makes negative indices huge.
         let index = self.cast(index, DType::U64)?;
         let operands: Vec<VarId> = [target, index].into_iter().chain(active).collect();
-        Ok(self.primitive(Primitive::Increments, self.dtype(target), size, &operands))
+        self.primitive(Primitive::Increments, self.dtype(target), size, &operands)
     }
 
     fn primitive(
@@ -115,12 +115,13 @@ impl Recorder<'_> {
         dtype: DType,
         size: u64,
         args: &[VarId],
-    ) -> VarId {
+    ) -> Result<VarId> {
         let mut operands = [None; 4];
         for (operand, &arg) in operands.iter_mut().zip(args) {
+            self.whole(primitive.name(), arg)?;
             *operand = Some(arg);
         }
-        self.add(Variable::new(Kind::Primitive(primitive), dtype, size, operands))
+        Ok(self.add(Variable::new(Kind::Primitive(primitive), dtype, size, operands)))
     }
 
     /// Refuses lane types outside a class.

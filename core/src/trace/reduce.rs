@@ -26,6 +26,7 @@ impl Recorder<'_> {
                 "an array of numbers (count adds up masks)"
             },
         })?;
+        self.whole(op.name(), x)?;
         if size == 0 {
             return self.reduce_nothing(op, dtype);
         }

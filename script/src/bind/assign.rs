@@ -7,7 +7,7 @@ use rhai::Dynamic;
 
 use super::types::from_list;
 use crate::context::Context;
-use crate::fault::{Result, fault};
+use crate::fault::{IntoFault, Result, fault};
 use crate::value::{self, Arg, ArrayRef, Node};
 
 /// `value` as something that can stand in `place`: of its lane type, with its components.
@@ -53,7 +53,7 @@ pub(super) fn assign_masked(
     let value = fitting(context, "[]=", place, value)?;
     let args = [Arg::Value(mask.clone()), Arg::Value(value), Arg::Value(place.clone())];
     let result = value::map("[]=", &args, &|operands| context.session.apply(Op::Select, operands))?;
-    replace(place, &result)
+    replace(context, place, &result)
 }
 
 /// Makes component `i` of `vector` hold `value`.
@@ -74,17 +74,18 @@ pub(super) fn assign_component(
             vector.lanes().unwrap_or(0)
         )));
     }
-    replace(&components[i], &value)
+    replace(context, &components[i], &value)
 }
 
 /// Makes every holder of `place` see `result`; components keep their identity.
-fn replace(place: &ArrayRef, result: &ArrayRef) -> Result<()> {
+fn replace(context: &Context, place: &ArrayRef, result: &ArrayRef) -> Result<()> {
     match (place.components(), result.components()) {
         (Some(old), Some(new)) if old.len() == new.len() => {
-            old.iter().zip(&new).try_for_each(|(old, new)| replace(old, new))
+            old.iter().zip(&new).try_for_each(|(old, new)| replace(context, old, new))
         }
         (None, None) => {
             let array = result.array("=")?;
+            context.session.check_change("=", &place.array("=")?).or_fault()?;
             place.set(Node::Leaf(array));
             Ok(())
         }

@@ -13,9 +13,11 @@ use porcini_core::{Array, Session};
 use rhai::{Dynamic, Map};
 
 use super::Registry;
+use super::control::running_lanes;
 use crate::context::Context;
 use crate::display;
 use crate::fault::{IntoFault, Result, fault};
+use crate::host::NOTHING;
 use crate::html::html;
 use crate::table::Table;
 use crate::value::{ArrayRef, type_name};
@@ -39,7 +41,13 @@ fn printing(registry: &mut Registry<'_>) {
     );
     for arity in 0..=MOST_ARGUMENTS {
         registry.any("print", arity, |context, _, args| {
-            let texts = args.iter().map(|arg| context.text(arg)).collect::<Result<Vec<_>>>()?;
+            let mut texts = Vec::with_capacity(args.len());
+            for arg in args {
+                match running_lanes(context, arg)? {
+                    Some(value) => texts.push(context.text(&value)?),
+                    None => return Ok(NOTHING.into()),
+                }
+            }
             Ok(texts.join(" "))
         });
     }

@@ -5,6 +5,7 @@
 //! error hints read.
 
 mod assign;
+mod control;
 mod horizontal;
 mod index;
 mod inspect;
@@ -50,7 +51,7 @@ type Register = fn(&mut Registry<'_>);
 
 /// What the functions belong to, and what registers them. A later one replaces an earlier one of the same
 /// name and types.
-const FAMILIES: [(&str, Register); 13] = [
+const FAMILIES: &[(&str, Register)] = &[
     ("script numbers and ranges", scalars::register),
     ("elementwise functions", ops::register),
     ("elementwise functions", power::register),
@@ -60,6 +61,7 @@ const FAMILIES: [(&str, Register); 13] = [
     ("over lanes or components", horizontal::register),
     ("memory, host arrays and files", memory::register),
     ("lanes in other places", rearrange::register),
+    ("loops and branches in kernels", control::register),
     ("random numbers", random::register),
     ("evaluation and settings", runtime::register),
     ("showing and watching", inspect::register),
@@ -143,7 +145,7 @@ pub(crate) fn register(engine: &mut Engine, context: &Rc<Context>) -> Vec<Functi
     engine.register_type_with_name::<crate::host_array::HostRef>("ndarray");
     engine.register_type_with_name::<crate::fault::Fault>("error");
     let mut registry = Registry::new(engine, context.clone());
-    for (family, register) in FAMILIES {
+    for &(family, register) in FAMILIES {
         registry.family = family;
         register(&mut registry);
     }

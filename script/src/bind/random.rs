@@ -24,6 +24,14 @@ impl RngRef {
         Self(Rc::new(RefCell::new(rng)))
     }
 
+    /// A generator of its own, with other arrays as `change` says.
+    pub(super) fn with(&self, change: &mut impl FnMut(&mut Array)) -> Self {
+        let mut rng = self.0.borrow().clone();
+        change(&mut rng.state);
+        change(&mut rng.inc);
+        Self::new(rng)
+    }
+
     /// State and increment, as values of their own.
     pub(crate) fn arrays(&self) -> [ArrayRef; 2] {
         let rng = self.0.borrow();

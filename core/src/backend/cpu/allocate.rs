@@ -14,6 +14,7 @@ use super::lower::Lowered;
 use super::program::{
     ENDED_EARLY, Home, Place, Program, SPILL_STRIDE, TILE_START, V, Virtual, What,
 };
+use super::regions::{self, RegionPlan};
 use crate::backend::isa::Isa;
 use crate::error::{Error, Result};
 use crate::interrupt;
@@ -28,7 +29,7 @@ pub(super) const NO_SLOT: u32 = u32::MAX;
 /// Scratch of loads, which may stand between the two halves of another instruction's work.
 const FILL: Register = Register::R9;
 /// Registers kept free of hoisted constants, for temporaries.
-const TEMPORARIES: usize = 3;
+pub(super) const TEMPORARIES: usize = 3;
 /// How far ahead of a load its lanes are fetched, in bytes.
 const PREFETCH: u32 = 2048;
 /// Instructions between two looks at the interrupt flag.
@@ -97,7 +98,10 @@ pub(super) struct Allocator<'p> {
     /// Code position of the segment's loop.
     segment_start: u64,
     /// Jumps to the end of the call.
-    exits: Vec<Jump>,
+    pub(super) exits: Vec<Jump>,
+    /// Regions by number, and how many are open.
+    pub(super) regions: Vec<RegionPlan>,
+    pub(super) depth: usize,
     /// Next use behind each use.
     pub(super) next: Vec<[u32; 3]>,
     /// Instructions whose result nobody needs.
@@ -108,7 +112,7 @@ pub(super) struct Allocator<'p> {
     pub(super) slot: Vec<u32>,
     pub(super) vectors: Bank,
     pub(super) masks: Bank,
-    free_slots: Vec<u32>,
+    pub(super) free_slots: Vec<u32>,
     /// Slots to be free after the current instruction, which may still read them.
     ending_slots: Vec<u32>,
     n_slots: u32,
@@ -139,6 +143,8 @@ impl<'p> Allocator<'p> {
             segment_bytes: 0,
             segment_start: 0,
             exits: Vec::new(),
+            regions: regions::plan(program),
+            depth: 0,
             next: vec![[NEVER; 3]; program.insts.len()],
             dead: vec![false; program.insts.len()],
             due: vec![NEVER; n],
@@ -169,9 +175,24 @@ impl<'p> Allocator<'p> {
     /// Finds the next use of every value behind each of its uses, and how many are live at once.
     fn look_back(&mut self) {
         let mut live = 0_usize;
+        let mut open: Vec<u32> = Vec::new();
         let mut left: Vec<u32> = self.program.virtuals.iter().map(|v| v.uses).collect();
         for (i, inst) in self.program.insts.iter().enumerate().rev() {
             let here = u32::try_from(i).unwrap_or(NEVER);
+            match inst.what {
+                What::End { region, .. } => {
+                    live += self.look_into(region, here);
+                    self.note_live(region, live);
+                    open.push(region);
+                }
+                What::Begin { region } => {
+                    open.pop();
+                    if let Some(&outer) = open.last() {
+                        self.note_live(outer, self.most_live_in(region));
+                    }
+                }
+                _ => {}
+            }
             if inst.dst.is_some() {
                 if self.due[inst.dst.index()] == NEVER && !inst.what.has_effect() {
                     self.dead[i] = true;
@@ -200,6 +221,9 @@ impl<'p> Allocator<'p> {
                 left[source.index()] -= 1;
             }
             self.most_live = self.most_live.max(live);
+            if let Some(&region) = open.last() {
+                self.note_live(region, live);
+            }
             for k in 0..3 {
                 let source = inst.src[k];
                 // The first use of a lane vector is where it is loaded.
@@ -215,7 +239,7 @@ impl<'p> Allocator<'p> {
     }
 
     /// Whether a value counts as live in a vector register between its uses.
-    fn occupies(&self, v: V) -> bool {
+    pub(super) fn occupies(&self, v: V) -> bool {
         let Virtual { home, mask, .. } = self.program.virtuals[v.index()];
         !mask && matches!(home, Home::Computed | Home::Vector(Place::Lanes { .. }))
     }
@@ -323,7 +347,8 @@ impl<'p> Allocator<'p> {
             if inst.origin != origin {
                 origin = inst.origin;
                 let position = self.code.position();
-                if self.segmented && position - self.segment_start > self.segment_bytes {
+                let long = position - self.segment_start > self.segment_bytes;
+                if self.segmented && long && self.depth == 0 {
                     self.end_segment();
                     self.begin_segment();
                 }
@@ -334,6 +359,9 @@ impl<'p> Allocator<'p> {
             }
             match inst.what {
                 What::Machine(m, immediate) => self.machine(i, inst, m, immediate),
+                What::Begin { region } => self.begin_region(region),
+                What::End { region, repeat } => self.end_region(region, repeat),
+                What::Assign => self.assign(i, inst.src[0], inst.src[1]),
                 _ => self.special(i, inst),
             }
             let mut ending = std::mem::take(&mut self.ending_slots);
@@ -357,19 +385,7 @@ impl<'p> Allocator<'p> {
 
     /// Ends it: what is live goes to the packet's spills, where the next segment finds it.
     pub(super) fn end_segment(&mut self) {
-        for register in 0..32 {
-            for mask in [false, true] {
-                let bank = if mask { &mut self.masks } else { &mut self.vectors };
-                if bank.hoisted & 1 << register != 0 {
-                    continue;
-                }
-                let v = std::mem::replace(&mut bank.owner[usize::from(register)], V::NONE);
-                if v.is_some() {
-                    bank.free |= 1 << register;
-                    self.evict(v, register);
-                }
-            }
-        }
+        self.evict_all();
         let lanes = i32::try_from(self.lowered.packet.lanes()).unwrap_or(0);
         self.code.number(Code::Add_rm64_imm8, LANE, lanes);
         self.code.load(Code::Add_r64_rm64, SPILLS, at(FRAME, SPILL_STRIDE));
@@ -379,6 +395,9 @@ impl<'p> Allocator<'p> {
 
     /// Where interrupted segments go on.
     pub(super) fn end_call(&mut self) {
+        if self.exits.is_empty() {
+            return;
+        }
         let complete = self.code.jump_ahead(Code::Jmp_rel32_64);
         let here = self.code.position();
         self.code.put(Instruction::with2(Code::Mov_rm64_imm32, at(FRAME, ENDED_EARLY), 1));
@@ -431,7 +450,7 @@ impl<'p> Allocator<'p> {
         register
     }
 
-    fn evict(&mut self, v: V, register: u8) {
+    pub(super) fn evict(&mut self, v: V, register: u8) {
         self.place[v.index()] = NOWHERE;
         let Virtual { home, mask, .. } = self.program.virtuals[v.index()];
         if home == Home::Computed && self.slot[v.index()] == NO_SLOT {
@@ -576,14 +595,18 @@ impl<'p> Allocator<'p> {
         indexed(base, LANE, bytes, displacement)
     }
 
-    /// Ends a use: the register and slot of a value that is not used again become free.
+    /// Ends a use.
     fn release(&mut self, i: usize, k: usize) {
         let v = self.program.insts[i].src[k];
         let next = self.next[i][k];
         self.due[v.index()] = next;
-        if next != NEVER {
-            return;
+        if next == NEVER {
+            self.forget(v);
         }
+    }
+
+    /// Frees the register and slot of a value that is not used again.
+    pub(super) fn forget(&mut self, v: V) {
         let register = self.place[v.index()];
         if register != NOWHERE {
             let bank = self.bank(v);

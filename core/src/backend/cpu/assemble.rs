@@ -35,6 +35,9 @@ pub(super) struct Assembly {
 /// Bytes of spills that a tile should not exceed.
 const TILE_BYTES: usize = 1 << 20;
 
+/// Turns that a loop is taken to run, to judge whether threads pay.
+const TURNS: usize = 16;
+
 /// How code is made.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Style {
@@ -97,6 +100,7 @@ pub(super) fn assemble(
         allocator.code.number(Code::Add_rm64_imm8, LANE, lanes);
         allocator.code.registers(Code::Cmp_r64_rm64, LANE, END);
         allocator.code.jump_back(Code::Jb_rel32_64, start);
+        allocator.end_call();
         start
     };
     allocator.store_carried();
@@ -107,7 +111,8 @@ pub(super) fn assemble(
     if style.nontemporal {
         code_after.put(Ok(Instruction::with(Code::Sfence)));
     }
-    let packet_cost = position(code_after.position() - start) / 6;
+    let turns = if lowered.repeats { TURNS } else { 1 };
+    let packet_cost = position(code_after.position() - start) / 6 * turns;
     leave(code_after);
     finish(allocator, &mut jumps, &mut notes, &mut usage);
     let bytes = match code.finish(&jumps) {

@@ -16,6 +16,7 @@ mod listing;
 mod lower;
 mod machine;
 mod program;
+mod regions;
 mod scatter;
 mod special;
 mod tuning;
@@ -112,6 +113,10 @@ impl Backend for Cpu {
     }
 
     fn lower(&self, kernel: &Kernel, mode: LiteralMode) -> Result<Arc<dyn Executable>> {
+        // Where lanes must run one by one, vectors are of no use.
+        if !kernel.serial_regions().is_empty() {
+            return self.shared.interp.lower(kernel, mode);
+        }
         let kernel = &legalise(kernel);
         match Loaded::new(kernel, mode, &self.shared)? {
             Some(loaded) => Ok(Arc::new(loaded)),
@@ -120,6 +125,9 @@ impl Backend for Cpu {
     }
 
     fn disassemble(&self, kernel: &Kernel, mode: LiteralMode) -> Result<Option<String>> {
+        if !kernel.serial_regions().is_empty() {
+            return Ok(None);
+        }
         listing::listing(&legalise(kernel), mode, self.shared.isa, &self.shared.options)
     }
 

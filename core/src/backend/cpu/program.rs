@@ -1,6 +1,7 @@
 //! Programs over virtual registers: what lowering makes and register allocation reads.
 //!
-//! A program is straight-line code in single-assignment form for one *packet* of lanes. A 32-bit value
+//! A program is code in single-assignment form for one *packet* of lanes: straight, or with regions, which
+//! change copies of their states. A 32-bit value
 //! takes [`Packet::narrow`] registers, a 64-bit one twice as many; the registers of a value are its
 //! *parts*. On AVX-512 masks live in mask registers, on AVX2 in vectors of all ones or zeros; either way
 //! a mask is *narrow* (beside 32-bit parts) or *wide* (beside 64-bit parts).
@@ -123,6 +124,16 @@ pub(super) enum What {
     StoreScratch { offset: u32 },
     /// The lanes in scratch scattered one by one where a narrow mask is set.
     ScatterLanes { word: u32, op: ScatterOp, dtype: DType, wide_index: bool },
+    /// The source, in a register of its own that [`What::Assign`] may change.
+    Copy { mask: bool },
+    /// Gives the first source, a copy, the value of the second.
+    Assign,
+    /// Where a region's condition begins, and a loop begins anew.
+    Begin { region: u32 },
+    /// Leaves a region if a mask holds in no lane.
+    LeaveIfNone { region: u32 },
+    /// The end of a region.
+    End { region: u32, repeat: bool },
 }
 
 impl What {
@@ -135,6 +146,7 @@ impl What {
             | Self::LoadNarrow { .. }
             | Self::RepeatElement { .. }
             | Self::LoadAccumulator { .. }
+            | Self::Copy { .. }
             | Self::Gather { .. } => false,
             Self::Store { .. }
             | Self::StorePacked { .. }
@@ -145,7 +157,11 @@ impl What {
             | Self::Check { .. }
             | Self::Scatter { .. }
             | Self::StoreScratch { .. }
-            | Self::ScatterLanes { .. } => true,
+            | Self::ScatterLanes { .. }
+            | Self::Assign
+            | Self::Begin { .. }
+            | Self::LeaveIfNone { .. }
+            | Self::End { .. } => true,
         }
     }
 }

@@ -25,7 +25,11 @@ impl Allocator<'_> {
     /// Encodes an instruction with the registers of its result and sources.
     pub(super) fn emit_special(&mut self, what: What, dst: u8, src: [u8; 3]) {
         match what {
-            What::Machine(..) => unreachable!("internal error: not a special instruction"),
+            What::Machine(..) | What::Assign | What::Begin { .. } | What::End { .. } => {
+                unreachable!("internal error: not a special instruction")
+            }
+            What::Copy { mask } => self.move_register(mask, dst, src[0]),
+            What::LeaveIfNone { region } => self.leave_if_none(region, src[0]),
             What::LaneNumber { wide } => {
                 let base = 8 * u32::try_from(WORD_LANE_BASE).unwrap_or(0);
                 self.code.load(Code::Mov_r64_rm64, SCRATCH, at(WORDS, base));

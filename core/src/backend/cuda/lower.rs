@@ -26,11 +26,12 @@
 use std::collections::HashMap;
 
 use super::lower_op::Types;
-use super::writer::{Class, Name, Writer, ptx, untyped};
+use super::writer::{Class, Label, Name, Writer, ptx, untyped};
 use crate::dtype::DType;
 use crate::ir::display::ptx_literal;
 use crate::ir::kernel::{
-    Code, End, Inst, Kernel, LiteralMode, MAX_DIRECT_BYTES, Reg, WORD_LANE_BASE, WORD_SIZE,
+    Code, End, Inst, Kernel, LiteralMode, MAX_DIRECT_BYTES, Reg, WORD_ABORT, WORD_LANE_BASE,
+    WORD_SIZE,
 };
 use crate::ir::legal::legalise;
 
@@ -86,6 +87,7 @@ pub fn lower_entry(kernel: &Kernel, mode: LiteralMode, name: &str) -> String {
         numbers: HashMap::new(),
         in_memory: kernel.n_words() * 8 > MAX_DIRECT_BYTES,
         first_literal: kernel.literal_word(0),
+        regions: Vec::new(),
     };
     lowering.parameters();
     if kernel.ends.iter().any(|end| matches!(end, End::Reduce { .. })) {
@@ -114,6 +116,16 @@ pub(super) struct Lowering<'k> {
     in_memory: bool,
     /// Word of the first literal: asking the kernel each time would count its buffers each time.
     first_literal: usize,
+    /// Regions on the way.
+    regions: Vec<OpenRegion>,
+}
+
+/// A region being lowered.
+struct OpenRegion {
+    /// Where a loop begins anew, once that is known.
+    start: Option<Label>,
+    end: Label,
+    repeat: bool,
 }
 
 impl Lowering<'_> {
@@ -154,6 +166,7 @@ impl Lowering<'_> {
         let kernel = self.kernel;
         for inst in &kernel.insts[start..end] {
             self.writer.release_temporaries();
+            self.begin_turn(inst);
             self.inst(inst);
         }
         self.writer.release_temporaries();
@@ -184,9 +197,79 @@ impl Lowering<'_> {
                 self.load(inst.dtype, d, buffer, uniform);
             }
             Code::Gather { source, access } => self.gather(inst, d, source, access),
+            Code::Region { .. } => self.region(inst, d),
+            Code::State => {
+                let first = inst.args[0].expect("internal error: a state without a first value");
+                let first = self.register(first);
+                ptx!(self.writer, "mov.{} {d}, {first}", untyped(inst.dtype));
+            }
+            Code::Run => self.run(inst, d),
+            Code::Scatter { op, target, access } => {
+                let [value, index, active] = inst.args;
+                let (Some(value), Some(index)) = (value, index) else {
+                    unreachable!("internal error: a scatter without value or index")
+                };
+                let place = self.place(target, access, index, active, false);
+                self.scatter(op, value, &place);
+            }
+            Code::Next => {
+                let [state, next, _] = inst.args.map(|arg| arg.map_or(d, |arg| self.register(arg)));
+                ptx!(self.writer, "mov.{} {state}, {next}", untyped(inst.dtype));
+            }
+            Code::Leave => self.leave(),
         }
         self.writer.comment(format_args!("r{}", inst.serial));
         self.values.push(d);
+    }
+
+    /// The start of a region: a thread enters if its lane runs the region around.
+    fn region(&mut self, inst: &Inst, d: Name) {
+        match inst.args[0] {
+            Some(outer) => {
+                let outer = self.register(outer);
+                ptx!(self.writer, "mov.pred {d}, {outer}");
+            }
+            None => ptx!(self.writer, "mov.pred {d}, 1"),
+        }
+        let repeat = inst.code == Code::Region { repeat: true };
+        let end = self.writer.new_label();
+        self.regions.push(OpenRegion { start: None, end, repeat });
+    }
+
+    /// The condition: the one place to which a loop goes back is behind its states.
+    fn run(&mut self, inst: &Inst, d: Name) {
+        let [entering, condition, _] = inst.args.map(|arg| arg.map_or(d, |arg| self.register(arg)));
+        ptx!(self.writer, "and.pred {d}, {entering}, {condition}");
+        if let Some(region) = self.regions.last() {
+            let end = region.end;
+            ptx!(self.writer, "@!{d} bra {end}");
+        }
+    }
+
+    /// The end of a region. A loop that was interrupted leaves.
+    fn leave(&mut self) {
+        let Some(OpenRegion { start, end, repeat }) = self.regions.pop() else { return };
+        if let (true, Some(start)) = (repeat, start) {
+            let (address, flag) = (self.word(WORD_ABORT), self.writer.temporary(Class::B32));
+            let going_on = self.writer.temporary(Class::Pred);
+            ptx!(self.writer, "ld.volatile.global.u32 {flag}, [{address}]");
+            ptx!(self.writer, "setp.eq.u32 {going_on}, {flag}, 0");
+            ptx!(self.writer, "@{going_on} bra {start}");
+        }
+        self.writer.put_label(end);
+    }
+
+    /// Marks the place behind the states, where a loop begins anew.
+    fn begin_turn(&mut self, inst: &Inst) {
+        if matches!(inst.code, Code::Region { .. } | Code::State) {
+            return;
+        }
+        if let Some(OpenRegion { start: start @ None, repeat: true, .. }) = self.regions.last_mut()
+        {
+            let label = self.writer.new_label();
+            *start = Some(label);
+            self.writer.put_label(label);
+        }
     }
 
     /// A number in the code; equal ones share the register of the first.

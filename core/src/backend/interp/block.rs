@@ -117,16 +117,53 @@ impl<'l> Worker<'l> {
     /// Runs the body for `n` lanes from `first`, which is a multiple of the block size; whether it came to
     /// the end, or an interrupt was requested.
     pub(super) fn run_block(&mut self, first: u64, n: usize) -> bool {
-        // A long program takes milliseconds a block, so blocks alone are too coarse to poll at.
-        for actions in self.program.body.chunks(POLL_INTERVAL) {
-            if interrupt::is_requested() {
-                return false;
+        let body = &self.program.body;
+        let (mut at, mut polled, mut alone) = (0, 0, 0);
+        while let Some(action) = body.get(at) {
+            // A long program or loop takes milliseconds a block, so blocks alone are too coarse to poll at.
+            if polled == 0 {
+                if interrupt::is_requested() {
+                    return false;
+                }
+                polled = POLL_INTERVAL;
             }
-            for action in actions {
-                self.run(action, first, n);
+            polled -= 1;
+            at += 1;
+            match *action {
+                Action::Leave { mask, to } if !self.any(mask, first, n) => at = to,
+                Action::Leave { .. } => {}
+                Action::Repeat { to } => at = to,
+                Action::First { target } => {
+                    alone = 0;
+                    self.choose(target, n, alone);
+                }
+                Action::Turn { target, to } => {
+                    alone += 1;
+                    if alone < n {
+                        self.choose(target, n, alone);
+                        at = to;
+                    }
+                }
+                _ => self.run(action, first, n),
             }
         }
         true
+    }
+
+    /// Whether a mask holds in any lane.
+    fn any(&self, mask: Place, first: u64, n: usize) -> bool {
+        let lanes = self.address(mask, first).cast_const();
+        // SAFETY: the mask's place holds `n` lanes of one byte each.
+        unsafe { std::slice::from_raw_parts(lanes, n) }.iter().any(|&lane| lane != 0)
+    }
+
+    /// Makes a mask in a slot true in one lane.
+    fn choose(&self, mask: Place, n: usize, lane: usize) {
+        let lanes = self.address(mask, 0);
+        // SAFETY: the slot holds a block of lanes of one byte each, and nothing else refers to it now.
+        let lanes = unsafe { std::slice::from_raw_parts_mut(lanes, n) };
+        lanes.fill(0);
+        lanes[lane] = 1;
     }
 
     fn run(&mut self, action: &Action, first: u64, n: usize) {
@@ -150,6 +187,10 @@ impl<'l> Worker<'l> {
                 // SAFETY: as above; kernels that scatter run on one thread and own their target.
                 unsafe { step(&access) };
             }
+            Action::Leave { .. }
+            | Action::Repeat { .. }
+            | Action::First { .. }
+            | Action::Turn { .. } => {}
             Action::Reduce { step, value, reduction } => {
                 let lanes = at(self, value).cast_const();
                 // SAFETY: the value's place holds `n` lanes.

@@ -5,6 +5,8 @@
 //! thread with one lane and then repeated over a whole slot.
 #![deny(clippy::wildcard_enum_match_arm)]
 
+use std::collections::HashMap;
+
 use super::memory_steps::{AccessFn, gather_step, scatter_step};
 use super::steps::{Step, broadcast, copying, elementwise, lane_number};
 use crate::backend::isa::Isa;
@@ -13,7 +15,7 @@ use crate::dtype::DType;
 use crate::error::{Error, Result};
 use crate::interrupt;
 use crate::ir::kernel::{BufferIndex, Code, End, Inst, Kernel, LiteralMode, Reg};
-use crate::ir::op::ReduceOp;
+use crate::ir::op::{Op, ReduceOp, ScatterOp};
 
 /// Where the lanes of a value are.
 #[derive(Clone, Copy, Debug)]
@@ -85,6 +87,30 @@ pub(super) enum Action {
         /// The buffer.
         buffer: Accessed,
     },
+    /// Make a mask true in the lane that runs alone, the first one (S12).
+    First {
+        /// The mask.
+        target: Place,
+    },
+    /// Make a mask true in the next lane alone and go on at an action, unless all lanes had their turn.
+    Turn {
+        /// The mask.
+        target: Place,
+        /// The action.
+        to: usize,
+    },
+    /// Go on at another action where a mask holds in no lane.
+    Leave {
+        /// The mask.
+        mask: Place,
+        /// The action.
+        to: usize,
+    },
+    /// Go on at another action.
+    Repeat {
+        /// The action.
+        to: usize,
+    },
     /// Add lanes to the accumulators of a reduction.
     Reduce {
         /// The loop.
@@ -151,7 +177,10 @@ pub(super) fn lower(kernel: &Kernel, mode: LiteralMode, isa: Isa) -> Result<Prog
         mode,
         isa,
         places: vec![Place::Absent; kernel.insts.len()],
-        last_use: last_uses(kernel),
+        last_use: kernel.last_uses(),
+        kept: HashMap::new(),
+        serial: kernel.serial_regions(),
+        open: Vec::new(),
         slots: Slots::default(),
         program: Program {
             prologue: Vec::new(),
@@ -165,6 +194,11 @@ pub(super) fn lower(kernel: &Kernel, mode: LiteralMode, isa: Isa) -> Result<Prog
             in_order: kernel.has_scatter(),
         },
     };
+    for (reg, &last) in lowering.last_use.iter().enumerate() {
+        if kernel.insts.get(last).is_some_and(|inst| inst.code == Code::Leave) {
+            lowering.kept.entry(last).or_default().push(reg);
+        }
+    }
     let destinations = destinations(kernel);
     for (i, inst) in kernel.insts.iter().enumerate() {
         if i % POLL_INTERVAL == POLL_INTERVAL - 1 && interrupt::is_requested() {
@@ -185,8 +219,25 @@ struct Lowering<'k> {
     isa: Isa,
     places: Vec<Place>,
     last_use: Vec<usize>,
+    /// Values whose last use is the end of a region.
+    kept: HashMap<usize, Vec<usize>>,
+    /// Starts of the regions that run lane by lane.
+    serial: Vec<usize>,
+    /// Regions on the way.
+    open: Vec<OpenRegion>,
     slots: Slots,
     program: Program,
+}
+
+/// A region being lowered.
+struct OpenRegion {
+    /// Position of its start.
+    start: usize,
+    /// The action with which it begins anew.
+    first: usize,
+    /// The action that leaves it.
+    leave: usize,
+    repeat: bool,
 }
 
 impl Lowering<'_> {
@@ -214,8 +265,94 @@ impl Lowering<'_> {
                 self.compute(i, step, sources, destination);
             }
             Code::Gather { source, access } => self.gather(i, inst, source, access, destination),
+            Code::Region { repeat } => self.enter_region(i, inst, repeat),
+            Code::State => {
+                let sources = [self.place(inst.args[0]), Place::Absent, Place::Absent];
+                self.compute(i, copying(inst.dtype), sources, None);
+                if let Some(region) = self.open.last_mut() {
+                    region.first = self.program.body.len();
+                }
+            }
+            Code::Run => {
+                let step = elementwise(self.isa, Op::And, DType::Mask, DType::Mask);
+                let sources = inst.args.map(|arg| self.place(arg));
+                self.compute(i, step, sources, None);
+                if let Some(region) = self.open.last_mut() {
+                    region.leave = self.program.body.len();
+                }
+                self.program.body.push(Action::Leave { mask: self.places[i], to: 0 });
+            }
+            Code::Scatter { op, target, access } => {
+                self.scatter(op, inst.args, target, access);
+            }
+            Code::Next => {
+                let [state, next, _] = inst.args.map(|arg| self.place(arg));
+                let sources = [next, Place::Absent, Place::Absent];
+                let step = copying(inst.dtype);
+                self.program.body.push(Action::Compute { step, sources, target: state });
+            }
+            Code::Leave => self.leave_region(i, inst),
         }
         self.release_after(i, inst);
+    }
+
+    fn enter_region(&mut self, i: usize, inst: &Inst, repeat: bool) {
+        let outer = match inst.args[0] {
+            Some(outer) => self.place(Some(outer)),
+            None => {
+                let number = small(self.program.numbers.len());
+                self.program.numbers.push(1);
+                self.program.repeated.push((DType::Mask, Number::Own(number)));
+                Place::Repeated(small(self.program.repeated.len() - 1))
+            }
+        };
+        self.compute(i, copying(DType::Mask), [outer, Place::Absent, Place::Absent], None);
+        if self.serial.contains(&i) {
+            self.program.body.push(Action::First { target: self.places[i] });
+        }
+        let first = self.program.body.len();
+        self.open.push(OpenRegion { start: i, first, leave: first, repeat });
+    }
+
+    fn leave_region(&mut self, i: usize, inst: &Inst) {
+        let region = self.open.pop().expect("internal error: the end of no region");
+        let body = &mut self.program.body;
+        if region.repeat {
+            let entering = self.places[region.start];
+            let running = inst.args[0].map_or(Place::Absent, |run| self.places[run.index()]);
+            let sources = [running, Place::Absent, Place::Absent];
+            body.push(Action::Compute { step: copying(DType::Mask), sources, target: entering });
+            body.push(Action::Repeat { to: region.first });
+        }
+        let here = body.len();
+        if let Action::Leave { to, .. } = &mut body[region.leave] {
+            *to = here;
+        }
+        if self.serial.contains(&region.start) {
+            body.push(Action::Turn { target: self.places[region.start], to: region.first });
+        }
+        for reg in self.kept.remove(&i).unwrap_or_default() {
+            let shared = reg < self.kernel.n_uniform;
+            if let (false, Place::Slot(offset)) = (shared, self.places[reg]) {
+                self.last_use[reg] = usize::MAX;
+                self.slots.put(self.kernel.insts[reg].dtype, offset);
+            }
+        }
+    }
+
+    fn scatter(
+        &mut self,
+        op: ScatterOp,
+        args: [Option<Reg>; 3],
+        target: BufferIndex,
+        access: Option<u32>,
+    ) {
+        let [value, index, active] = args;
+        let dtype = |reg: Option<Reg>| reg.map_or(DType::U32, |reg| self.kernel.dtype(reg));
+        let step = scatter_step(op, dtype(value), dtype(index));
+        let sources = [self.place(index), self.place(active)];
+        let (value, buffer) = (self.place(value), self.accessed(target, access));
+        self.program.body.push(Action::Scatter { step, sources, value, buffer });
     }
 
     /// A literal is a number of the program, or a word of the parameter block.
@@ -305,10 +442,7 @@ impl Lowering<'_> {
                 self.program.body.push(Action::Reduce { step, value, reduction });
             }
             End::Scatter { op, value, index, active, target, access } => {
-                let step = scatter_step(op, self.kernel.dtype(value), self.kernel.dtype(index));
-                let sources = [self.place(Some(index)), self.place(active)];
-                let (value, buffer) = (self.place(Some(value)), self.accessed(target, access));
-                self.program.body.push(Action::Scatter { step, sources, value, buffer });
+                self.scatter(op, [Some(value), Some(index), active], target, access);
             }
         }
     }
@@ -389,20 +523,6 @@ impl Slots {
     }
 }
 
-/// The last instruction that uses each value; `insts.len()` if an end does.
-fn last_uses(kernel: &Kernel) -> Vec<usize> {
-    let mut last = vec![0; kernel.insts.len()];
-    for (i, inst) in kernel.insts.iter().enumerate() {
-        for arg in inst.args() {
-            last[arg.index()] = i;
-        }
-    }
-    for reg in kernel.ends.iter().flat_map(End::values) {
-        last[reg.index()] = kernel.insts.len();
-    }
-    last
-}
-
 /// The buffer in which a value can be computed: the first one it is stored to, if it varies by lane.
 ///
 /// Other instructions may read it there too; nothing else writes that buffer.
@@ -412,7 +532,15 @@ fn destinations(kernel: &Kernel) -> Vec<Option<BufferIndex>> {
         if let End::Store { value, buffer } = *end {
             let computed = match kernel.inst(value).code {
                 Code::Op(_) | Code::Index | Code::Gather { .. } => true,
-                Code::Literal(_) | Code::Constant(_) | Code::Load(_) => false,
+                Code::Literal(_)
+                | Code::Constant(_)
+                | Code::Load(_)
+                | Code::Region { .. }
+                | Code::State
+                | Code::Run
+                | Code::Scatter { .. }
+                | Code::Next
+                | Code::Leave => false,
             };
             if computed && !kernel.is_uniform(value) && destinations[value.index()].is_none() {
                 destinations[value.index()] = Some(buffer);

@@ -304,7 +304,17 @@ pub(in crate::backend::cpu) fn indexed_buffers(
 ) -> impl Iterator<Item = BufferIndex> + '_ {
     let gathers = kernel.insts.iter().filter_map(|inst| match inst.code {
         Code::Gather { source, .. } => Some((source, inst.args[0]?)),
-        Code::Literal(_) | Code::Constant(_) | Code::Index | Code::Op(_) | Code::Load(_) => None,
+        Code::Scatter { target, .. } => Some((target, inst.args[1]?)),
+        Code::Literal(_)
+        | Code::Constant(_)
+        | Code::Index
+        | Code::Op(_)
+        | Code::Load(_)
+        | Code::Region { .. }
+        | Code::State
+        | Code::Run
+        | Code::Next
+        | Code::Leave => None,
     });
     let scatters = kernel.ends.iter().filter_map(|end| match *end {
         crate::ir::kernel::End::Scatter { target, index, .. } => Some((target, index)),

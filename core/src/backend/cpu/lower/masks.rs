@@ -19,6 +19,7 @@ impl Lowering<'_> {
             self.low_dwords(low, high)
         };
         self.values.set(reg, part, mask);
+        self.note_form(false, reg, part);
         mask
     }
 
@@ -31,6 +32,7 @@ impl Lowering<'_> {
         let narrow = self.narrow_mask(reg, part / 2);
         let mask = self.widen_mask(narrow, part % 2 == 1);
         self.wide_masks.set(reg, part, mask);
+        self.note_form(true, reg, part);
         mask
     }
 

@@ -12,11 +12,13 @@ mod convert;
 mod integer;
 mod masks;
 mod narrow;
+mod region;
 
 pub(super) use self::access::indexed_buffers;
 
 use std::collections::HashMap;
 
+use self::region::OpenRegion;
 use super::machine::M;
 use super::program::{ACTIVE_VECTORS, Frame, Home, Nan, Packet, Place, Pool, Program, V, What};
 use crate::backend::isa::Isa;
@@ -59,6 +61,8 @@ pub(super) struct Lowered {
     pub(super) reductions: Vec<Reduction>,
     /// Bytes of the uniform values.
     pub(super) uniform_bytes: u32,
+    /// Whether there are loops.
+    pub(super) repeats: bool,
 }
 
 /// Most registers that accumulators take throughout the loop; more stay in memory.
@@ -104,6 +108,9 @@ pub(super) fn lower(kernel: &Kernel, mode: LiteralMode, isa: Isa, far: bool) -> 
         uniforms: vec![u32::MAX; kernel.n_uniform],
         uniform_bytes: 0,
         origin: 0,
+        regions: Vec::new(),
+        n_regions: 0,
+        forms: Vec::new(),
     };
     lowering.prologue()?;
     let prologue = std::mem::take(&mut lowering.program);
@@ -118,6 +125,7 @@ pub(super) fn lower(kernel: &Kernel, mode: LiteralMode, isa: Isa, far: bool) -> 
         frame: lowering.frame,
         reductions: lowering.reductions,
         uniform_bytes: lowering.uniform_bytes,
+        repeats: kernel.insts.iter().any(|inst| inst.code == Code::Region { repeat: true }),
     })
 }
 
@@ -147,36 +155,25 @@ fn packet_width(kernel: &Kernel, isa: Isa) -> usize {
 
 /// The most bytes of numbers a lane, and the most masks, that are live at once.
 fn most_live(kernel: &Kernel) -> (usize, usize) {
-    let mut last_use = vec![0; kernel.insts.len()];
-    for (i, inst) in kernel.insts.iter().enumerate() {
-        inst.args().for_each(|arg| last_use[arg.index()] = i);
-    }
-    for reg in kernel.ends.iter().flat_map(End::values) {
-        last_use[reg.index()] = kernel.insts.len();
-    }
-    let (mut bytes, mut masks) = (0_usize, 0_usize);
-    let mut most = (0, 0);
-    let mut change = |dtype: DType, born: bool| {
-        let (count, by) = if dtype == DType::Mask {
-            (&mut masks, 1)
-        } else {
-            (&mut bytes, dtype.widened().bytes())
-        };
-        *count = if born { *count + by } else { *count - by };
-        most = (most.0.max(bytes), most.1.max(masks));
+    let last_use = kernel.last_uses();
+    let size = |i: usize| {
+        let dtype = kernel.insts[i].dtype;
+        if dtype == DType::Mask { (0, 1) } else { (dtype.widened().bytes(), 0) }
     };
-    for (i, inst) in kernel.insts.iter().enumerate().skip(kernel.n_uniform) {
-        let mut args = inst.args;
-        for k in 0..args.len() {
-            let Some(arg) = args[k].take() else { continue };
-            let again = args[k + 1..].contains(&Some(arg));
-            if !kernel.is_uniform(arg) && last_use[arg.index()] == i && !again {
-                change(kernel.dtype(arg), false);
-            }
-        }
+    let mut ending = vec![(0, 0); kernel.insts.len() + 1];
+    for (i, &last) in last_use.iter().enumerate().skip(kernel.n_uniform).filter(|(i, l)| *l > i) {
+        let (bytes, masks) = size(i);
+        ending[last] = (ending[last].0 + bytes, ending[last].1 + masks);
+    }
+    let (mut bytes, mut masks) = (0, 0);
+    let mut most = (0, 0);
+    for i in kernel.n_uniform..kernel.insts.len() {
+        (bytes, masks) = (bytes - ending[i].0, masks - ending[i].1);
         if last_use[i] > i {
-            change(inst.dtype, true);
+            let (more_bytes, more_masks) = size(i);
+            (bytes, masks) = (bytes + more_bytes, masks + more_masks);
         }
+        most = (most.0.max(bytes), most.1.max(masks));
     }
     most
 }
@@ -262,6 +259,11 @@ struct Lowering<'k> {
     uniforms: Vec<u32>,
     uniform_bytes: u32,
     origin: u32,
+    /// Regions on the way.
+    regions: Vec<OpenRegion>,
+    n_regions: u32,
+    /// Masks given a second form inside regions: whether the wide one, instruction, part.
+    forms: Vec<(bool, u32, u8)>,
 }
 
 impl<'k> Lowering<'k> {
@@ -329,7 +331,9 @@ impl<'k> Lowering<'k> {
         let mut ends = ends.into_iter().peekable();
         for i in kernel.n_uniform..kernel.insts.len() {
             self.inst(i)?;
-            while let Some((_, number)) = ends.next_if(|&(value, _)| value <= i) {
+            // Behind a region its states have their last values.
+            let outside = self.regions.is_empty();
+            while let Some((_, number)) = ends.next_if(|&(value, _)| outside && value <= i) {
                 self.end(number);
             }
         }
@@ -375,9 +379,17 @@ impl<'k> Lowering<'k> {
             Code::Literal(literal) if self.mode == LiteralMode::Embedded => {
                 Some(self.kernel.literals[literal as usize].1)
             }
-            Code::Literal(_) | Code::Index | Code::Op(_) | Code::Load(_) | Code::Gather { .. } => {
-                None
-            }
+            Code::Literal(_)
+            | Code::Index
+            | Code::Op(_)
+            | Code::Load(_)
+            | Code::Gather { .. }
+            | Code::Region { .. }
+            | Code::State
+            | Code::Run
+            | Code::Scatter { .. }
+            | Code::Next
+            | Code::Leave => None,
         }
     }
 
@@ -386,7 +398,9 @@ impl<'k> Lowering<'k> {
             return Err(Error::Interrupted);
         }
         self.origin = small(i);
-        let inst = &self.kernel.insts[i];
+        let kernel = self.kernel;
+        let inst = &kernel.insts[i];
+        self.begin_turn(inst.code);
         if let Some(bits) = self.known_bits(i) {
             let value = if inst.dtype == DType::Mask {
                 self.mask_constant(bits & 1 != 0)
@@ -416,6 +430,16 @@ impl<'k> Lowering<'k> {
             Code::Index => self.lane_number(i, inst.dtype),
             Code::Op(op) => self.op(i, op),
             Code::Gather { source, access } => self.gather(i, source, access),
+            Code::Region { repeat } => self.enter_region(i, repeat),
+            Code::State => self.state(i, inst),
+            Code::Run => self.run_region(i, inst),
+            Code::Scatter { op, target, access } => {
+                if let [Some(value), Some(index), active] = inst.args {
+                    self.scatter(op, [value, index], active, target, access);
+                }
+            }
+            Code::Next => self.next_value(inst),
+            Code::Leave => self.leave_region(inst),
         }
         Ok(())
     }

@@ -1,0 +1,132 @@
+//! Regions: loops and branches of lanes (S21). A packet runs a body while any of its lanes does.
+//!
+//! States and the mask of entering lanes are copies that [`What::Assign`] changes; every other register is
+//! assigned once, so what a region computes counts only inside.
+
+use super::{Lowering, small, small_byte};
+use crate::backend::cpu::machine::M;
+use crate::backend::cpu::program::{Home, V, What};
+use crate::dtype::DType;
+use crate::ir::kernel::{Code, Inst, Reg};
+
+/// A region on the way.
+pub(super) struct OpenRegion {
+    /// Position of its start.
+    start: usize,
+    number: u32,
+    repeat: bool,
+    /// Whether the place was marked to which a loop goes back.
+    begun: bool,
+    /// Masks in a second form made before it.
+    n_forms: usize,
+}
+
+impl Lowering<'_> {
+    fn copy(&mut self, value: V, mask: bool) -> V {
+        let mask = mask && self.avx512();
+        let copy = self.fresh(Home::Computed, mask);
+        self.push(What::Copy { mask }, copy, [value, V::NONE, V::NONE]);
+        copy
+    }
+
+    pub(super) fn enter_region(&mut self, i: usize, repeat: bool) {
+        let outer = self.kernel.insts[i].args[0];
+        for part in 0..self.packet.narrow {
+            let lanes = match outer {
+                Some(outer) => self.narrow_mask(outer.index(), part),
+                None => self.active(part),
+            };
+            let entering = self.copy(lanes, true);
+            self.values.set(i, part, entering);
+        }
+        let number = self.n_regions;
+        self.n_regions += 1;
+        let n_forms = self.forms.len();
+        self.regions.push(OpenRegion { start: i, number, repeat, begun: false, n_forms });
+    }
+
+    /// Marks the place behind the states.
+    pub(super) fn begin_turn(&mut self, code: Code) {
+        let Some(region) = self.regions.last_mut() else { return };
+        if code != Code::State && !std::mem::replace(&mut region.begun, true) {
+            let what = What::Begin { region: region.number };
+            self.effect(what, [V::NONE; 3]);
+        }
+    }
+
+    /// The parts of a value as it is stored: masks beside 32-bit parts.
+    fn parts_of(&mut self, reg: Reg) -> Vec<V> {
+        let dtype = self.kernel.dtype(reg);
+        let n = self.packet.parts(dtype.bytes());
+        (0..n)
+            .map(|part| {
+                if dtype == DType::Mask {
+                    self.narrow_mask(reg.index(), part)
+                } else {
+                    self.values.get(reg.index(), part)
+                }
+            })
+            .collect()
+    }
+
+    pub(super) fn state(&mut self, i: usize, inst: &Inst) {
+        let first = inst.args[0].expect("internal error: a state without a first value");
+        for (part, value) in self.parts_of(first).into_iter().enumerate() {
+            let state = self.copy(value, inst.dtype == DType::Mask);
+            self.values.set(i, part, state);
+        }
+    }
+
+    /// The running lanes; the region is left if there are none.
+    pub(super) fn run_region(&mut self, i: usize, inst: &Inst) {
+        let [Some(entering), Some(condition), _] = inst.args else {
+            unreachable!("internal error: a region without a condition")
+        };
+        let mut any = V::NONE;
+        for part in 0..self.packet.narrow {
+            let entering = self.narrow_mask(entering.index(), part);
+            let condition = self.narrow_mask(condition.index(), part);
+            let running = self.binary(M::MaskAnd, entering, condition);
+            self.values.set(i, part, running);
+            any = if any.is_some() { self.binary(M::MaskOr, any, running) } else { running };
+        }
+        let Some(region) = self.regions.last() else { return };
+        let what = What::LeaveIfNone { region: region.number };
+        self.effect(what, [any, V::NONE, V::NONE]);
+    }
+
+    pub(super) fn next_value(&mut self, inst: &Inst) {
+        let [Some(state), Some(next), _] = inst.args else {
+            unreachable!("internal error: a next value without a state")
+        };
+        for (part, value) in self.parts_of(next).into_iter().enumerate() {
+            let state = self.values.get(state.index(), part);
+            self.effect(What::Assign, [state, value, V::NONE]);
+        }
+    }
+
+    pub(super) fn leave_region(&mut self, inst: &Inst) {
+        let Some(region) = self.regions.pop() else { return };
+        if let (true, Some(running)) = (region.repeat, inst.args[0]) {
+            for part in 0..self.packet.narrow {
+                let entering = self.values.get(region.start, part);
+                let running = self.narrow_mask(running.index(), part);
+                self.effect(What::Assign, [entering, running, V::NONE]);
+            }
+        }
+        let what = What::End { region: region.number, repeat: region.repeat };
+        self.effect(what, [V::NONE; 3]);
+        // What was made of masks inside is not there behind a region that was skipped.
+        for (wide, reg, part) in self.forms.split_off(region.n_forms) {
+            let values = if wide { &mut self.wide_masks } else { &mut self.values };
+            values.set(reg as usize, usize::from(part), V::NONE);
+        }
+    }
+
+    /// Notes that a mask was given a second form.
+    pub(super) fn note_form(&mut self, wide: bool, reg: usize, part: usize) {
+        if !self.regions.is_empty() {
+            self.forms.push((wide, small(reg), small_byte(part)));
+        }
+    }
+}

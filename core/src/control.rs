@@ -1,0 +1,431 @@
+//! Loops and branches of arrays (S21): recorded once and run in the kernel, lane by lane.
+//!
+//! The closures are called with arrays that stand for the values in the kernel; what they record becomes
+//! the body. With the flag `record_loops` off they are called step by step with real values instead.
+//!
+//! Inside a body gathers and scatters touch only the lanes that run it. Arrays that the body scatters to
+//! must be among the states (or arguments) and be returned.
+
+use crate::array::Array;
+use crate::dtype::{DType, Scalar};
+use crate::error::{Error, Result};
+use crate::flags::RECORD_LOOPS;
+use crate::ir::op::{Op, ReduceOp};
+use crate::ir::var::VarId;
+use crate::session::Session;
+use crate::trace::region::{Change, Closed};
+
+/// Closes a region when dropped, if it was not closed before.
+struct Guard<'s> {
+    session: &'s Session,
+    scope: u32,
+}
+
+impl Drop for Guard<'_> {
+    fn drop(&mut self) {
+        self.session.with_table(|table| table.close_region(self.scope));
+    }
+}
+
+/// A region while it is recorded.
+struct Recording<'s> {
+    guard: Guard<'s>,
+    op: &'static str,
+    /// Keeps the mask alive that the table refers to.
+    mask: Array,
+}
+
+impl<'s> Recording<'s> {
+    fn open(session: &'s Session, op: &'static str) -> Result<Self> {
+        let mut scope = 0;
+        let mask = session.record(|recorder| {
+            let (opened, entering) = recorder.open_region(op)?;
+            scope = opened;
+            Ok(entering)
+        })?;
+        Ok(Self { guard: Guard { session, scope }, op, mask })
+    }
+
+    /// Arrays that stand for the values in the body.
+    fn states(&self, values: &[Array]) -> Result<Vec<Array>> {
+        let state = |value: &Array| {
+            if !self.guard.session.is(value.session()) {
+                return Err(Error::ForeignArray { op: self.op });
+            }
+            self.guard.session.record(|recorder| Ok(recorder.state(self.guard.scope, value.id())))
+        };
+        values.iter().map(state).collect()
+    }
+
+    fn run(&mut self, condition: &Array) -> Result<()> {
+        let id = condition.id();
+        self.mask = self.guard.session.record(|recorder| recorder.run(self.op, id))?;
+        Ok(())
+    }
+
+    /// The values behind the region, or the states to record it again without.
+    fn close(self, repeat: bool, changes: &[Change]) -> Result<Behind> {
+        let mut raw = Vec::new();
+        let mut done = Vec::new();
+        let running = self.mask.id();
+        let session = self.guard.session;
+        // The results are handed out one by one; the first keeps the region alive for the others.
+        session
+            .record_all(|recorder| {
+                match recorder.close_region(repeat, running, changes)? {
+                    Closed::Done(results) => done = results,
+                    Closed::Again(states) => raw = states,
+                }
+                Ok(done.clone())
+            })
+            .map(
+                |results| {
+                    if raw.is_empty() { Behind::Results(results) } else { Behind::Again(raw) }
+                },
+            )
+    }
+}
+
+/// What is recorded: from arrays to arrays.
+type Body<'b, E> = dyn FnMut(&[Array]) -> Result<Vec<Array>, E> + 'b;
+
+enum Behind {
+    Results(Vec<Array>),
+    Again(Vec<VarId>),
+}
+
+impl Session {
+    /// Repeats `body` in every lane as long as `condition` holds there; the states at the end.
+    ///
+    /// **Sizes**: the states' lanes, condition and values broadcast; a state of one lane widens. An array
+    /// that the body scatters to keeps its own size. **Dtypes**: states keep theirs. **Evaluation**:
+    /// recorded; the loop becomes part of the kernel that needs it. Lanes that are done keep their values.
+    /// A loop that never ends can be interrupted.
+    ///
+    /// # Errors
+    /// What the closures return; `Argument` if the body returns another number or type of values;
+    /// `SizeMismatch`; `Recording` where the body reads lanes; `NotState` where it writes other arrays.
+    pub fn while_loop<E: From<Error>>(
+        &self,
+        states: &[Array],
+        mut condition: impl FnMut(&[Array]) -> Result<Array, E>,
+        mut body: impl FnMut(&[Array]) -> Result<Vec<Array>, E>,
+    ) -> Result<Vec<Array>, E> {
+        let op = "while_loop";
+        if !self.flag_is_set(RECORD_LOOPS) {
+            return self.step_by_step(op, states, &mut condition, &mut body);
+        }
+        let mut raw = vec![false; states.len()];
+        loop {
+            let mut recording = Recording::open(self, op)?;
+            let inside = replaced(&recording, states, &raw)?;
+            recording.run(&condition(&inside)?)?;
+            let next = body(&inside)?;
+            check_count(op, states.len(), next.len())?;
+            let changes: Vec<Change> = inside
+                .iter()
+                .zip(&next)
+                .zip(&raw)
+                .filter(|&(_, &raw)| !raw)
+                .map(|((state, next), _)| Change {
+                    state: Some(state.id()),
+                    otherwise: None,
+                    next: next.id(),
+                })
+                .collect();
+            match recording.close(true, &changes)? {
+                Behind::Results(results) => {
+                    let mut results = results.into_iter();
+                    let value = |(state, &raw): (&Array, &bool)| {
+                        if raw { Some(state.clone()) } else { results.next() }
+                    };
+                    return Ok(states.iter().zip(&raw).filter_map(value).collect());
+                }
+                Behind::Again(ids) => mark(&mut raw, &inside, &ids),
+            }
+        }
+    }
+
+    /// `then` in the lanes of a mask and `otherwise` in the others; the values that they return, position by
+    /// position.
+    ///
+    /// **Sizes**: mask, arguments and values broadcast. **Dtypes**: both branches return the same types.
+    /// **Evaluation**: recorded; a branch that no lane of a packet takes is skipped.
+    ///
+    /// # Errors
+    /// As [`Session::while_loop`].
+    pub fn if_then<E: From<Error>>(
+        &self,
+        mask: &Array,
+        args: &[Array],
+        mut then: impl FnMut(&[Array]) -> Result<Vec<Array>, E>,
+        mut otherwise: impl FnMut(&[Array]) -> Result<Vec<Array>, E>,
+    ) -> Result<Vec<Array>, E> {
+        let op = "if_then";
+        let taken = self.branch(op, mask, args, None, &mut then)?;
+        let rest = mask.apply(Op::Not, &[])?;
+        let (args, taken) = (taken.args(args), taken.values);
+        Ok(self.branch(op, &rest, &args, Some(taken), &mut otherwise)?.values)
+    }
+
+    /// The call of function `index[i]` of a list in lane `i`; zeros where there is no such function.
+    ///
+    /// **Sizes**, **Dtypes**, **Evaluation** as [`Session::if_then`].
+    ///
+    /// # Errors
+    /// As [`Session::while_loop`]; `Argument` without functions, `UnsupportedType` for an index that is no
+    /// integer.
+    pub fn dispatch<E: From<Error>>(
+        &self,
+        index: &Array,
+        n_functions: usize,
+        args: &[Array],
+        mut call: impl FnMut(usize, &[Array]) -> Result<Vec<Array>, E>,
+    ) -> Result<Vec<Array>, E> {
+        let op = "dispatch";
+        let dtype = index.dtype();
+        if !dtype.is_int() {
+            let expected = "an array of integers as index";
+            return Err(Error::UnsupportedType { op, dtype, expected }.into());
+        }
+        let mut args = args.to_vec();
+        let mut values = None;
+        for number in 0..n_functions {
+            let literal = i64::try_from(number).unwrap_or(i64::MAX);
+            let Ok(chosen) = index.eq(literal) else { break };
+            let branch =
+                self.branch(op, &chosen, &args, values, &mut |args: &[Array]| call(number, args))?;
+            args = branch.args(&args);
+            values = Some(branch.values);
+        }
+        let what = "a list without functions";
+        values.ok_or_else(|| Error::Argument { op, what: what.into() }.into())
+    }
+
+    /// One branch, over the values where it is not taken.
+    fn branch<E: From<Error>>(
+        &self,
+        op: &'static str,
+        mask: &Array,
+        args: &[Array],
+        otherwise: Option<Vec<Array>>,
+        body: &mut Body<'_, E>,
+    ) -> Result<Branch, E> {
+        let dtype = mask.dtype();
+        if dtype != DType::Mask {
+            let expected = "a mask first";
+            return Err(Error::UnsupportedType { op, dtype, expected }.into());
+        }
+        if !self.flag_is_set(RECORD_LOOPS) {
+            return self.branch_at_once(op, mask, args, otherwise, body);
+        }
+        let mut raw = vec![false; args.len()];
+        loop {
+            let mut recording = Recording::open(self, op)?;
+            let inside = replaced(&recording, args, &raw)?;
+            recording.run(mask)?;
+            let next = body(&inside)?;
+            if let Some(before) = &otherwise {
+                check_count(op, before.len(), next.len())?;
+            }
+            let change = |(position, next): (usize, &Array)| Change {
+                state: None,
+                otherwise: otherwise.as_ref().map(|before| before[position].id()),
+                next: next.id(),
+            };
+            let changes: Vec<Change> = next.iter().enumerate().map(change).collect();
+            match recording.close(false, &changes)? {
+                Behind::Results(values) => {
+                    let written = inside
+                        .iter()
+                        .map(|arg| next.iter().position(|next| self.stands_for(next, arg)));
+                    return Ok(Branch { written: written.collect(), values });
+                }
+                Behind::Again(ids) => mark(&mut raw, &inside, &ids),
+            }
+        }
+    }
+
+    /// Whether a value is an argument's array after writes.
+    fn stands_for(&self, value: &Array, arg: &Array) -> bool {
+        self.with_table(|table| {
+            let mut id = value.id();
+            while let Some(before) = table.before_write(id) {
+                if before == arg.id() {
+                    return true;
+                }
+                id = before;
+            }
+            false
+        })
+    }
+
+    /// Refuses a change of an array that is from outside the body being recorded, and no state of it.
+    ///
+    /// # Errors
+    /// `NotState`.
+    pub fn check_change(&self, op: &'static str, array: &Array) -> Result<()> {
+        self.with_table(|table| {
+            let variable = table.get(array.id());
+            let (scope, serial) = (variable.scope, variable.serial);
+            match table.open_region_mut() {
+                Some(open) if !open.evaluated && scope != open.scope && serial < open.serial => {
+                    Err(Error::NotState { op, region: open.op, line: open.line })
+                }
+                _ => Ok(()),
+            }
+        })
+    }
+
+    /// The lanes that run a body step by step; `None` outside of such bodies.
+    pub fn limiting_mask(&self) -> Option<Array> {
+        let handle = self.with_table(|table| {
+            let mask = table.open_region_mut().filter(|open| open.evaluated)?.mask;
+            table.inc_external(mask);
+            Some((mask, table.get(mask).generation))
+        });
+        handle.map(|handle| Array::adopt(self.clone(), handle))
+    }
+
+    // ---- step by step ----
+
+    /// The loop with real values, evaluated at every turn.
+    fn step_by_step<E: From<Error>>(
+        &self,
+        op: &'static str,
+        states: &[Array],
+        condition: &mut dyn FnMut(&[Array]) -> Result<Array, E>,
+        body: &mut Body<'_, E>,
+    ) -> Result<Vec<Array>, E> {
+        let mut states = states.to_vec();
+        let mut turns = 0_u64;
+        let mut running = self.full(DType::Mask, true, 1)?;
+        loop {
+            let guard = self.limit_to(op, &running)?;
+            let holds = condition(&states)?;
+            if holds.dtype() != DType::Mask {
+                let expected = "a mask as condition";
+                return Err(Error::UnsupportedType { op, dtype: holds.dtype(), expected }.into());
+            }
+            drop(guard);
+            running = running.apply(Op::And, &[(&holds).into()])?;
+            // The body is called even if no lane runs it: sizes and types depend on it.
+            let any = running.reduce(ReduceOp::Any)?.item(0)? == Scalar::Bool(true);
+            if !any && turns > 0 {
+                return Ok(states);
+            }
+            turns += 1;
+            let guard = self.limit_to(op, &running)?;
+            let next = body(&states)?;
+            drop(guard);
+            check_count(op, states.len(), next.len())?;
+            for (state, next) in states.iter_mut().zip(next) {
+                *state = self.merge(op, &running, &next, state)?;
+            }
+            self.eval(&states.iter().chain([&running]).collect::<Vec<_>>())?;
+        }
+    }
+
+    /// A branch with real values.
+    fn branch_at_once<E: From<Error>>(
+        &self,
+        op: &'static str,
+        mask: &Array,
+        args: &[Array],
+        otherwise: Option<Vec<Array>>,
+        body: &mut Body<'_, E>,
+    ) -> Result<Branch, E> {
+        let guard = self.limit_to(op, mask)?;
+        let next = body(args)?;
+        drop(guard);
+        if let Some(before) = &otherwise {
+            check_count(op, before.len(), next.len())?;
+        }
+        let mut values = Vec::with_capacity(next.len());
+        let mut written = vec![None; args.len()];
+        for (position, next) in next.iter().enumerate() {
+            let target = args.iter().position(|arg| self.stands_for(next, arg));
+            if let Some(target) = target {
+                written[target] = Some(position);
+                values.push(next.clone());
+                continue;
+            }
+            let before = match &otherwise {
+                Some(before) => before[position].clone(),
+                None => self.zeros(next.dtype(), 1)?,
+            };
+            values.push(self.merge(op, mask, next, &before)?);
+        }
+        Ok(Branch { written, values })
+    }
+
+    /// `next` in the running lanes; an array after writes as it is.
+    fn merge(
+        &self,
+        op: &'static str,
+        running: &Array,
+        next: &Array,
+        state: &Array,
+    ) -> Result<Array> {
+        if next.id() == state.id() || self.stands_for(next, state) {
+            return Ok(next.clone());
+        }
+        if next.dtype() != state.dtype() {
+            let (from, to) = (state.dtype().script_name(), next.dtype().script_name());
+            let what = format!("a value is {from} and becomes {to}; convert it: {from}(x)");
+            return Err(Error::Argument { op, what });
+        }
+        self.apply(Op::Select, &[running.into(), next.into(), state.into()])
+    }
+
+    /// Limits gathers and scatters to lanes until the guard is dropped.
+    fn limit_to(&self, op: &'static str, mask: &Array) -> Result<(Guard<'_>, Array)> {
+        let mut scope = 0;
+        let mask = self.record(|recorder| {
+            let (opened, limited) = recorder.open_evaluated(op, mask.id())?;
+            scope = opened;
+            Ok(limited)
+        })?;
+        Ok((Guard { session: self, scope }, mask))
+    }
+}
+
+/// What a branch gave.
+struct Branch {
+    /// For each argument, the position of its array after writes among the values.
+    written: Vec<Option<usize>>,
+    values: Vec<Array>,
+}
+
+impl Branch {
+    /// The arguments as the next branch finds them.
+    fn args(&self, args: &[Array]) -> Vec<Array> {
+        let after = |(arg, written): (&Array, &Option<usize>)| {
+            written.map_or(arg, |position| &self.values[position]).clone()
+        };
+        args.iter().zip(&self.written).map(after).collect()
+    }
+}
+
+/// The states in the body, or the values themselves.
+fn replaced(recording: &Recording<'_>, values: &[Array], raw: &[bool]) -> Result<Vec<Array>> {
+    let mut inside = recording.states(values)?;
+    for ((inside, value), _) in inside.iter_mut().zip(values).zip(raw).filter(|(_, raw)| **raw) {
+        *inside = value.clone();
+    }
+    Ok(inside)
+}
+
+fn mark(raw: &mut [bool], inside: &[Array], ids: &[VarId]) {
+    for (raw, inside) in raw.iter_mut().zip(inside) {
+        *raw |= ids.contains(&inside.id());
+    }
+}
+
+fn check_count(op: &'static str, expected: usize, got: usize) -> Result<()> {
+    if expected == got {
+        return Ok(());
+    }
+    let what = format!("a function returned {got} values, expected {expected}");
+    Err(Error::Argument { op, what })
+}

@@ -1,0 +1,176 @@
+//! Regions in the kernel being built (S21): what they need comes first, then start, states, condition, body,
+//! next values and end, in one piece.
+
+use std::collections::{HashMap, HashSet};
+
+use super::build::Builder;
+use super::schedule::is_memory_operand;
+use crate::ir::kernel::{BufferIndex, Code, Reg};
+use crate::ir::var::{Kind, Region, VarId, Variable};
+
+/// What the kernel being built knows of its regions.
+#[derive(Default)]
+pub(super) struct Regions {
+    /// What each region on the way needs from outside.
+    needs: HashMap<VarId, Vec<VarId>>,
+    /// The buffers that are written, by the outermost state.
+    written: HashMap<VarId, BufferIndex>,
+}
+
+impl Regions {
+    pub(super) fn clear(&mut self) {
+        self.needs.clear();
+        self.written.clear();
+    }
+
+    pub(super) fn write(&mut self, state: VarId, buffer: BufferIndex) {
+        self.written.insert(state, buffer);
+    }
+}
+
+impl Builder<'_, '_> {
+    /// What must be computed before a variable: its operands, or what a region needs from outside.
+    pub(super) fn dependency(
+        &mut self,
+        id: VarId,
+        variable: &Variable,
+        position: usize,
+    ) -> Option<VarId> {
+        let Some(region) = &variable.region else { return variable.operand(position) };
+        if position == 0 {
+            let needs = self.needs(region);
+            self.regions.needs.insert(id, needs);
+        }
+        self.regions.needs.get(&id)?.get(position).copied()
+    }
+
+    /// Handles variables that are parts of regions, not instructions of their own.
+    pub(super) fn is_region_part(&mut self, id: VarId, variable: &Variable) -> bool {
+        match variable.kind {
+            Kind::Region { repeat } => self.region(id, variable, repeat),
+            // A state that never changes is its first value.
+            Kind::State { memory: false } => {
+                let first = variable.operands[0].and_then(|first| self.known(first));
+                self.alias(id, first.expect("internal error: a state without a first value"));
+            }
+            // Memory has no register: that of the writes only says that they came.
+            Kind::State { memory: true } => self.alias(id, Reg(0)),
+            Kind::Result { memory: true, .. } => self.alias(id, Reg(0)),
+            // The region gave it a register.
+            Kind::Result { .. } => {}
+            _ => return false,
+        }
+        true
+    }
+
+    fn region(&mut self, id: VarId, variable: &Variable, repeat: bool) {
+        let region = variable.region.as_ref().expect("internal error: a region without a body");
+        for need in self.regions.needs.remove(&id).unwrap_or_default() {
+            // What is in memory is loaded here, for all uses inside and behind.
+            self.known(need);
+        }
+        let running = self.table.get(region.running);
+        let entering = running.operands[0].expect("internal error: nothing enters a region");
+        let outer = self.table.get(entering).operands[0].and_then(|outer| self.known(outer));
+        let start = self.emit_lane(entering, Code::Region { repeat }, [outer, None, None]);
+        self.alias(entering, start);
+        self.alias(id, start);
+        let values = || region.values.iter().filter(|(state, _)| !is_memory(self.table, *state));
+        let lanes: Vec<(VarId, VarId)> = values().copied().collect();
+        let mut firsts = Vec::with_capacity(lanes.len());
+        for &(state, _) in &lanes {
+            let first = self.table.get(state).operands[0];
+            firsts.push(first.and_then(|first| self.known(first)));
+        }
+        let mut states = Vec::with_capacity(lanes.len());
+        for (&(state, _), first) in lanes.iter().zip(firsts) {
+            let reg = self.emit_lane(state, Code::State, [first, None, None]);
+            self.alias(state, reg);
+            states.push(reg);
+        }
+        let run = self.value(region.running);
+        for &(state, next) in &region.values {
+            if self.is_wanted(state) {
+                self.value(next);
+            }
+        }
+        for (&(state, next), &reg) in lanes.iter().zip(&states) {
+            let next = self.value(next);
+            self.emit_lane(state, Code::Next, [Some(reg), Some(next), None]);
+        }
+        self.emit_lane(region.running, Code::Leave, [Some(run), None, None]);
+        for (&(result, generation), &(state, _)) in region.results.iter().zip(&region.values) {
+            let lane = lanes.iter().position(|&(other, _)| other == state);
+            let alive = self.table.get(result).generation == generation;
+            if let (Some(lane), true) = (lane, alive) {
+                self.alias(result, states[lane]);
+            }
+        }
+    }
+
+    /// What a region uses from outside, each once.
+    fn needs(&self, region: &Region) -> Vec<VarId> {
+        let table = self.table;
+        let mut needs = Vec::new();
+        let mut seen: HashSet<VarId> = HashSet::new();
+        let mut work = vec![region.running];
+        for &(state, next) in region.values.iter().rev() {
+            if self.is_wanted(state) {
+                work.extend([next, state]);
+            }
+        }
+        while let Some(id) = work.pop() {
+            if !seen.insert(id) {
+                continue;
+            }
+            let variable = table.get(id);
+            if variable.scope < region.scope {
+                if variable.kind.number().is_none() {
+                    needs.push(id);
+                }
+                continue;
+            }
+            for (position, operand) in variable.operands().enumerate() {
+                if !is_memory_operand(table, variable, position) {
+                    work.push(operand);
+                }
+            }
+        }
+        needs
+    }
+
+    /// Whether the next value of a state is to be computed: an array that nobody asked for is not written.
+    fn is_wanted(&self, state: VarId) -> bool {
+        !is_memory(self.table, state) || self.written(state).is_some()
+    }
+
+    /// The buffer that a write, or a state that is memory, stands for.
+    pub(super) fn written(&self, id: VarId) -> Option<BufferIndex> {
+        let (state, _) = self.array_of(id)?;
+        self.regions.written.get(&state).copied()
+    }
+
+    /// The outermost state that stands for an array that a region writes, and the array before.
+    pub(super) fn array_of(&self, id: VarId) -> Option<(VarId, VarId)> {
+        let mut id = id;
+        loop {
+            let variable = self.table.get(id);
+            let operand = variable.operands[0]?;
+            id = match variable.kind {
+                Kind::State { .. } if self.table.get(operand).scope == 0 => {
+                    return Some((id, operand));
+                }
+                Kind::Scatter { .. } | Kind::State { .. } => operand,
+                Kind::Result { position, .. } => {
+                    let region = self.table.get(operand).region.as_ref()?;
+                    region.values.get(position as usize)?.0
+                }
+                _ => return None,
+            };
+        }
+    }
+}
+
+fn is_memory(table: &crate::ir::table::Table, state: VarId) -> bool {
+    table.get(state).kind == Kind::State { memory: true }
+}

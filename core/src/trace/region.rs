@@ -1,0 +1,340 @@
+//! Recording of regions (S21): the bodies of loops and branches, once, with their states.
+//!
+//! A region is opened, its condition and body are recorded with the states in the place of values, and it
+//! is closed with the values at the body's end. What the body reads from outside it uses as it is; so what
+//! does not depend on a state is computed once, before the region.
+//!
+//! A state is either a value of each lane, or *memory*: an array that the body scatters to. Memory is
+//! passed on from write to write and used for nothing else.
+
+use std::collections::HashSet;
+
+use super::{Recorder, broadcast_size};
+use crate::dtype::DType;
+use crate::error::{Error, Result};
+use crate::ir::table::OpenRegion;
+use crate::ir::var::{Kind, Region, VarId, Variable};
+
+/// Regions inside each other. Lowering costs operations times depth, and uses the stack for each level.
+const MAX_DEPTH: usize = 32;
+
+/// A value that a region changes.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Change {
+    /// The state that stood for it; a branch may have none.
+    pub(crate) state: Option<VarId>,
+    /// Its value where the region does not run, for a change without a state; zero if absent.
+    pub(crate) otherwise: Option<VarId>,
+    /// Its value at the body's end.
+    pub(crate) next: VarId,
+}
+
+/// How closing a region went.
+pub(crate) enum Closed {
+    /// The values behind it.
+    Done(Vec<VarId>),
+    /// These states never change and are read as memory: record it again with the values themselves.
+    Again(Vec<VarId>),
+}
+
+impl Recorder<'_> {
+    /// Opens a region for the call `op`; its scope, and the lanes that enter.
+    ///
+    /// # Errors
+    /// `Argument` beyond the depth that is allowed.
+    pub(crate) fn open_region(&mut self, op: &'static str) -> Result<(u32, VarId)> {
+        let outer = self.table.open_region_mut().map(|open| open.mask);
+        if self.table.n_open_regions() >= MAX_DEPTH {
+            let what = format!("more than {MAX_DEPTH} loops and branches inside each other");
+            return Err(Error::Argument { op, what });
+        }
+        let operands = [outer, None, None, None];
+        let open = OpenRegion {
+            scope: 0,
+            op,
+            line: self.settings.line,
+            thread: std::thread::current().id(),
+            serial: 0,
+            mask: VarId::new(0),
+            lanes: 1,
+            evaluated: false,
+        };
+        let scope = self.table.open_region(open);
+        let mut entering = Variable::new(Kind::Entering, DType::Mask, 1, operands);
+        entering.scope = scope;
+        let entering = self.add(entering);
+        self.limit(entering);
+        Ok((scope, entering))
+    }
+
+    /// Limits gathers and scatters to lanes of real values, within those that they are limited to already.
+    pub(crate) fn open_evaluated(&mut self, op: &'static str, mask: VarId) -> Result<(u32, VarId)> {
+        let mask = self.masked(Some(mask))?.unwrap_or(mask);
+        let scope = self.table.open_region(OpenRegion {
+            scope: 0,
+            op,
+            line: self.settings.line,
+            thread: std::thread::current().id(),
+            serial: 0,
+            mask,
+            lanes: 1,
+            evaluated: true,
+        });
+        Ok((scope, mask))
+    }
+
+    /// The state that stands for a value in the body.
+    pub(crate) fn state(&mut self, scope: u32, first: VarId) -> VarId {
+        let (dtype, size) = (self.dtype(first), self.size(first));
+        let operands = [Some(first), None, None, None];
+        let mut state = Variable::new(Kind::State { memory: false }, dtype, size, operands);
+        state.scope = scope;
+        self.add(state)
+    }
+
+    /// Records the condition: the lanes that run the body.
+    ///
+    /// # Errors
+    /// `UnsupportedType` if it is not a mask.
+    pub(crate) fn run(&mut self, op: &'static str, condition: VarId) -> Result<VarId> {
+        let dtype = self.dtype(condition);
+        if dtype != DType::Mask {
+            return Err(Error::UnsupportedType { op, dtype, expected: "a mask as condition" });
+        }
+        let entering = self.table.open_region_mut().map(|open| open.mask);
+        let size = self.size(condition);
+        let operands = [entering, Some(condition), None, None];
+        let running = self.add(Variable::new(Kind::Running, DType::Mask, size, operands));
+        self.limit(running);
+        Ok(running)
+    }
+
+    /// Limits gathers and scatters of the open region to some lanes.
+    pub(crate) fn limit(&mut self, mask: VarId) {
+        if let Some(open) = self.table.open_region_mut() {
+            open.mask = mask;
+        }
+    }
+
+    /// Closes the innermost region.
+    ///
+    /// # Errors
+    /// `SizeMismatch`; `Argument` for a state that changes its type, or is memory and something else.
+    pub(crate) fn close_region(
+        &mut self,
+        repeat: bool,
+        running: VarId,
+        changes: &[Change],
+    ) -> Result<Closed> {
+        let open = self.table.open_region_mut().expect("internal error: no region is open");
+        let (scope, op, mut lanes) = (open.scope, open.op, open.lanes);
+        lanes = broadcast_size(op, lanes, self.size(running))?;
+        let mut values = Vec::with_capacity(changes.len());
+        for (position, change) in changes.iter().enumerate() {
+            let value = match self.written(scope, change.next) {
+                Some(root) if change.state.is_none_or(|state| state == root) => {
+                    self.table.get_mut(root).kind = Kind::State { memory: true };
+                    (root, change.next)
+                }
+                Some(_) => {
+                    let what = format!(
+                        "value {position} is another state's array; return each array that the body writes in its own place"
+                    );
+                    return Err(Error::Argument { op, what });
+                }
+                None => self.lane_value(op, scope, running, position, change)?,
+            };
+            if !self.is_memory(value.0) {
+                lanes = broadcast_size(op, lanes, self.size(value.0))?;
+                lanes = broadcast_size(op, lanes, self.size(value.1))?;
+            }
+            values.push(value);
+        }
+        let raw = self.check_uses(op, scope, running, &values)?;
+        if !raw.is_empty() {
+            return Ok(Closed::Again(raw));
+        }
+        self.table.close_region(scope);
+        let outer = self.table.open_region_mut();
+        let outer_scope = outer.as_ref().map_or(0, |outer| outer.scope);
+        if let Some(outer) = outer {
+            outer.lanes = broadcast_size(op, outer.lanes, lanes)?;
+        }
+        Ok(Closed::Done(self.results(repeat, outer_scope, lanes, running, scope, &values)))
+    }
+
+    /// The variables behind a region; a state that does not change is its first value.
+    fn results(
+        &mut self,
+        repeat: bool,
+        outer: u32,
+        lanes: u64,
+        running: VarId,
+        scope: u32,
+        values: &[(VarId, VarId)],
+    ) -> Vec<VarId> {
+        let changed: Vec<(VarId, VarId)> =
+            values.iter().copied().filter(|(state, next)| state != next).collect();
+        let mut region = Variable::new(Kind::Region { repeat }, DType::Mask, lanes, [None; 4]);
+        region.scope = outer;
+        region.region =
+            Some(Box::new(Region { scope, running, values: changed, results: Vec::new() }));
+        let region = self.add(region);
+        let mut results = Vec::with_capacity(values.len());
+        for &(state, next) in values {
+            if state == next {
+                let first = self.var(state).operands[0];
+                results.push(first.expect("internal error: a state without a first value"));
+                continue;
+            }
+            let known = self.var(region).region.as_ref().map_or(0, |known| known.results.len());
+            let position = u32::try_from(known).expect("internal error: too many states");
+            let memory = self.is_memory(state);
+            let size = if memory { self.size(state) } else { lanes };
+            let kind = Kind::Result { position, memory };
+            let operands = [Some(region), None, None, None];
+            let mut result = Variable::new(kind, self.dtype(state), size, operands);
+            result.scope = outer;
+            let result = self.add(result);
+            let generation = self.var(result).generation;
+            if let Some(known) = &mut self.table.get_mut(region).region {
+                known.results.push((result, generation));
+            }
+            results.push(result);
+        }
+        results
+    }
+
+    /// A value of each lane: its state, and its next value, which is the old one where the body does not run.
+    fn lane_value(
+        &mut self,
+        op: &'static str,
+        scope: u32,
+        running: VarId,
+        position: usize,
+        change: &Change,
+    ) -> Result<(VarId, VarId)> {
+        let next = change.next;
+        let state = match (change.state, change.otherwise) {
+            (Some(state), _) => state,
+            (None, Some(first)) => self.state(scope, first),
+            (None, None) => {
+                let zero = self.constant(self.dtype(next), 0);
+                self.state(scope, zero)
+            }
+        };
+        if state == next {
+            return Ok((state, state));
+        }
+        let (from, to) = (self.dtype(state), self.dtype(next));
+        if from != to && self.var(next).kind.number().is_none() {
+            let (from, to) = (from.script_name(), to.script_name());
+            let what =
+                format!("value {position} is {from} and becomes {to}; convert it: {from}(x)");
+            return Err(Error::Argument { op, what });
+        }
+        broadcast_size(op, self.size(state), self.size(next))?;
+        let next = self.cast(next, from)?;
+        let next = self.select(running, next, state)?;
+        Ok((state, next))
+    }
+
+    fn is_memory(&self, state: VarId) -> bool {
+        self.var(state).kind == Kind::State { memory: true }
+    }
+
+    /// The state whose array a value of the region is after writes; `None` for a value of each lane.
+    fn written(&self, scope: u32, value: VarId) -> Option<VarId> {
+        let variable = self.var(value);
+        if variable.scope != scope || matches!(variable.kind, Kind::State { .. }) {
+            return None;
+        }
+        let mut id = value;
+        while let Some(before) = self.table.before_write(id) {
+            id = before;
+        }
+        let root = self.var(id);
+        let is_state = matches!(root.kind, Kind::State { .. }) && root.scope == scope;
+        (id != value && is_state).then_some(id)
+    }
+
+    /// Checks what the body does with its states; those that must be replaced by their values.
+    fn check_uses(
+        &self,
+        op: &'static str,
+        scope: u32,
+        running: VarId,
+        values: &[(VarId, VarId)],
+    ) -> Result<Vec<VarId>> {
+        let mut raw = Vec::new();
+        let mut seen: HashSet<VarId> = HashSet::new();
+        let mut work: Vec<VarId> = values.iter().map(|&(_, next)| next).collect();
+        work.push(running);
+        while let Some(id) = work.pop() {
+            let variable = self.var(id);
+            if variable.scope < scope || !seen.insert(id) {
+                continue;
+            }
+            for (position, operand) in variable.operands().enumerate() {
+                work.push(operand);
+                let source = self.var(operand);
+                let Kind::State { memory } = source.kind else { continue };
+                let passes_on = match variable.kind {
+                    Kind::Scatter { .. } => position == 0,
+                    Kind::State { .. } | Kind::Region { .. } => true,
+                    _ => false,
+                };
+                if memory && source.scope == scope && !passes_on {
+                    let what = "the body writes an array and reads it too; read the old one under \
+                                another name, or run step by step: set_flag(\"record_loops\", false)";
+                    return Err(Error::Argument { op, what: what.into() });
+                }
+                let is_source = matches!(variable.kind, Kind::Gather { .. }) && position == 0;
+                if is_source && source.scope == scope {
+                    if values.iter().any(|&(state, next)| state == operand && next != state) {
+                        let what = "gather from a state that changes; only arrays from outside can be \
+                                    read by index";
+                        return Err(Error::Argument { op, what: what.into() });
+                    }
+                    raw.push(operand);
+                }
+            }
+        }
+        Ok(raw)
+    }
+
+    /// The active mask of an access inside a region.
+    pub(super) fn masked(&mut self, active: Option<VarId>) -> Result<Option<VarId>> {
+        let Some(mask) = self.table.open_region_mut().map(|open| open.mask) else {
+            return Ok(active);
+        };
+        match active {
+            None => Ok(Some(mask)),
+            Some(active) => self.same(crate::ir::op::Op::And, &[mask, active]).map(Some),
+        }
+    }
+
+    /// Refuses what needs all lanes of a value of a region.
+    pub(super) fn whole(&self, op: &'static str, x: VarId) -> Result<()> {
+        let scope = self.var(x).scope;
+        if scope == 0 { Ok(()) } else { Err(self.table.inside(op, scope)) }
+    }
+
+    /// Checks the target of a scatter inside a region: it must be a state of that region.
+    pub(super) fn check_target(
+        &mut self,
+        op: &'static str,
+        target: VarId,
+        lanes: u64,
+    ) -> Result<()> {
+        let scope = self.var(target).scope;
+        let Some(open) = self.table.open_region_mut() else {
+            return self.whole(op, target);
+        };
+        if !open.evaluated && scope != open.scope {
+            return Err(Error::NotState { op, region: open.op, line: open.line });
+        }
+        open.lanes = broadcast_size(op, open.lanes, lanes)?;
+        Ok(())
+    }
+}

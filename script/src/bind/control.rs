@@ -1,0 +1,363 @@
+//! Loops and branches of arrays (S21): closures over lists of values, recorded once by core.
+//!
+//! A state is any value made of arrays: core sees its one-dimensional parts, the closures the whole.
+
+use porcini_core::{Array, DType, Error, Result as CoreResult, Scalar};
+use rhai::{Dynamic, EvalAltResult, FnPtr, NativeCallContext};
+
+use super::Registry;
+use super::random::RngRef;
+use crate::context::Context;
+use crate::fault::{IntoFault, Result, fault, fault_with_hint};
+use crate::value::{self, ArrayRef, scalar};
+
+/// Raised by `print` in a body that is being recorded: such a body is run step by step instead.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct NeedsSteps;
+
+/// An error of a closure on its way through core.
+struct Thrown(Box<EvalAltResult>);
+
+impl From<Error> for Thrown {
+    fn from(error: Error) -> Self {
+        Self(Err::<(), _>(error).or_fault().err().unwrap_or_else(|| fault("")))
+    }
+}
+
+pub(super) fn register(registry: &mut Registry<'_>) {
+    registry.doc(
+        "while_loop",
+        "(states, condition, body)",
+        "Repeats body in every lane while condition holds there; the list of states at the end. Both \
+         functions take the states; condition returns a mask, body the list of next states, of the same \
+         types. Lanes broadcast; a lane that is done keeps its values. Arrays that the body scatters to and \
+         generators it draws from must be among the states. Recorded once, runs inside a kernel; Ctrl-C ends \
+         it. In the body no lane can be read (any, if, a[i]); print shows the running lanes and makes the loop \
+         run step by step, as set_flag(\"record_loops\", false) does for all.\n\n\
+         >> r = while_loop([UInt32C([1, 7, 10]), UInt32C(0)], |x, n| x > 1, |x, n| [select(x % 2 == 0, x >> 1, 3*x + 1), n + 1]); r[1]\n\
+         [0, 16, 6]",
+    );
+    registry.any("while_loop", 3, |context, call, args| {
+        context.at(call);
+        while_loop(context, call, args[0], args[1], args[2])
+    });
+    registry.doc(
+        "if_then",
+        "(mask, arguments, then, otherwise)",
+        "The list that `then` returns in lanes where the mask is true, that of `otherwise` in the others. Both \
+         functions take the arguments and return lists of the same length and types. Recorded; a packet of \
+         lanes skips the function that none of its lanes needs. What holds for bodies of while_loop holds \
+         here.\n\n\
+         >> x = FloatC([-4, 9]); if_then(x > 0, [x], |x| [sqrt(x)], |x| [-x])[0]\n\
+         [4, 3]",
+    );
+    registry.any("if_then", 4, |context, call, args| {
+        context.at(call);
+        if_then(context, call, args)
+    });
+    registry.doc(
+        "dispatch",
+        "(index, functions, arguments)",
+        "Lane i gets what function number index[i] of the list returns for the arguments, a list of values; \
+         zeros where there is no such function. The functions return lists of the same length and types. \
+         Recorded; what holds for bodies of while_loop holds here.\n\n\
+         >> dispatch(UInt32C([0, 1, 7]), [|x| [x + 1], |x| [x * 10]], [FloatC([1, 2, 3])])[0]\n\
+         [2, 20, 0]",
+    );
+    registry.any("dispatch", 3, |context, call, args| {
+        context.at(call);
+        dispatch(context, call, args)
+    });
+}
+
+/// A list of values as the one-dimensional arrays in them, and the way back.
+struct Parts {
+    values: Vec<Dynamic>,
+    arrays: Vec<Array>,
+}
+
+impl Parts {
+    /// `like` gives numbers their types.
+    fn new(
+        context: &Context,
+        op: &'static str,
+        list: &Dynamic,
+        like: Option<&[Array]>,
+    ) -> Result<Self> {
+        let values = match list.read_lock::<rhai::Array>() {
+            Some(list) => list.clone(),
+            None => vec![list.clone()],
+        };
+        let (mut parts, mut arrays) = (Vec::with_capacity(values.len()), Vec::new());
+        for (position, value) in values.into_iter().enumerate() {
+            let value = match scalar(&value) {
+                Some(number) => {
+                    let dtype = like.and_then(|like| like.get(arrays.len())).map(Array::dtype);
+                    let dtype = dtype.unwrap_or(DType::of(number));
+                    let array = context.session.full(dtype, number, 1).or_fault()?;
+                    Dynamic::from(ArrayRef::leaf(array))
+                }
+                None => value,
+            };
+            if let Some(value) = value.read_lock::<ArrayRef>() {
+                arrays.extend(value.leaves());
+            } else if let Some(rng) = value.read_lock::<RngRef>() {
+                arrays.extend(rng.arrays().iter().flat_map(ArrayRef::leaves));
+            } else {
+                return Err(fault(format!(
+                    "{op}: value {position} of the list is {}, expected an array, a number or a generator",
+                    value::type_name(&value)
+                )));
+            }
+            parts.push(value);
+        }
+        Ok(Self { values: parts, arrays })
+    }
+
+    /// The values with other arrays in them.
+    fn with(&self, arrays: &[Array]) -> Vec<Dynamic> {
+        let mut arrays = arrays.iter();
+        let mut next = |old: &mut Array| {
+            if let Some(array) = arrays.next() {
+                *old = array.clone();
+            }
+        };
+        let replaced = self.values.iter().map(|value| {
+            if let Some(rng) = value.read_lock::<RngRef>() {
+                return Dynamic::from(rng.with(&mut next));
+            }
+            let copy = value.read_lock::<ArrayRef>().map(|value| value.copy());
+            let copy = copy.expect("internal error: a part that is no array");
+            copy.for_each_leaf("", &mut |leaf, _| next(leaf));
+            Dynamic::from(copy)
+        });
+        replaced.collect()
+    }
+
+    fn list(&self, arrays: &[Array]) -> Dynamic {
+        Dynamic::from(self.with(arrays))
+    }
+}
+
+/// A function that a script passed.
+fn function(op: &str, what: &str, value: &Dynamic) -> Result<FnPtr> {
+    value.read_lock::<FnPtr>().map(|function| function.clone()).ok_or_else(|| {
+        let message =
+            format!("{op}: got {} as {what}, expected a function", value::type_name(value));
+        fault_with_hint(message, "write it as |a, b| a < b, with one parameter for each value")
+    })
+}
+
+fn invoke(
+    call: &NativeCallContext<'_>,
+    function: &FnPtr,
+    args: Vec<Dynamic>,
+) -> std::result::Result<Dynamic, Thrown> {
+    function.call_within_context::<Dynamic>(call, args).map_err(Thrown)
+}
+
+/// Runs `work`; step by step if it turns out that a body prints.
+fn in_steps_if_needed<T>(
+    context: &Context,
+    mut work: impl FnMut() -> std::result::Result<T, Thrown>,
+) -> Result<T> {
+    let thrown = match work() {
+        Ok(value) => return Ok(value),
+        Err(Thrown(error)) => error,
+    };
+    let needs_steps = match thrown.unwrap_inner() {
+        EvalAltResult::ErrorRuntime(value, _) => value.is::<NeedsSteps>(),
+        _ => false,
+    };
+    if !needs_steps {
+        return Err(thrown);
+    }
+    context.session.set_flag("record_loops", false).or_fault()?;
+    let result = work();
+    context.session.set_flag("record_loops", true).or_fault()?;
+    result.map_err(|Thrown(error)| error)
+}
+
+fn while_loop(
+    context: &Context,
+    call: &NativeCallContext<'_>,
+    states: &Dynamic,
+    condition: &Dynamic,
+    body: &Dynamic,
+) -> Result<Dynamic> {
+    let op = "while_loop";
+    let (condition, body) = (function(op, "condition", condition)?, function(op, "body", body)?);
+    let states = Parts::new(context, op, states, None)?;
+    let results = in_steps_if_needed(context, || {
+        context.session.while_loop(
+            &states.arrays,
+            |arrays| {
+                let holds = invoke(call, &condition, states.with(arrays))?;
+                mask(context, op, &holds).map_err(Thrown)
+            },
+            |arrays| {
+                let next = invoke(call, &body, states.with(arrays))?;
+                returned(context, op, &next, &states).map_err(Thrown)
+            },
+        )
+    })?;
+    Ok(states.list(&results))
+}
+
+/// The arrays of a body's list, which must be made like the states.
+fn returned(
+    context: &Context,
+    op: &'static str,
+    next: &Dynamic,
+    states: &Parts,
+) -> Result<Vec<Array>> {
+    let next = Parts::new(context, op, next, Some(&states.arrays))?;
+    if next.values.len() != states.values.len() {
+        let (got, expected) = (next.values.len(), states.values.len());
+        let message = format!("{op}: the body returned {got} values for {expected} states");
+        return Err(fault_with_hint(message, "return a list with the next value of every state"));
+    }
+    for (position, (next, state)) in next.values.iter().zip(&states.values).enumerate() {
+        let (next, state) = (value::type_name(next), value::type_name(state));
+        if next != state {
+            return Err(fault(format!(
+                "{op}: value {position} is {state} and becomes {next}; convert it: {state}(x)"
+            )));
+        }
+    }
+    Ok(next.arrays)
+}
+
+fn mask(context: &Context, op: &str, value: &Dynamic) -> Result<Array> {
+    if let Some(Scalar::Bool(truth)) = scalar(value) {
+        return context.session.full(DType::Mask, truth, 1).or_fault();
+    }
+    match value.read_lock::<ArrayRef>() {
+        Some(mask) => mask.array(op),
+        None => Err(fault(format!(
+            "{op}: got {} as condition, expected a mask such as x < 5",
+            value::type_name(value)
+        ))),
+    }
+}
+
+fn if_then(
+    context: &Context,
+    call: &NativeCallContext<'_>,
+    args: &[&mut Dynamic],
+) -> Result<Dynamic> {
+    let op = "if_then";
+    let mask = mask(context, op, args[0])?;
+    let (then, otherwise) = (function(op, "then", args[2])?, function(op, "otherwise", args[3])?);
+    let args = Parts::new(context, op, args[1], None)?;
+    let mut template = None;
+    let results = in_steps_if_needed(context, || {
+        template = None;
+        // Both branches fill the same template.
+        let template = std::cell::RefCell::new(&mut template);
+        let branch = |function: &FnPtr, arrays: &[Array]| {
+            let values = invoke(call, function, args.with(arrays))?;
+            branch_values(context, op, &values, &mut template.borrow_mut()).map_err(Thrown)
+        };
+        context.session.if_then(
+            &mask,
+            &args.arrays,
+            |arrays| branch(&then, arrays),
+            |arrays| branch(&otherwise, arrays),
+        )
+    })?;
+    Ok(template.map_or_else(|| Dynamic::from(rhai::Array::new()), |parts| parts.list(&results)))
+}
+
+fn dispatch(
+    context: &Context,
+    call: &NativeCallContext<'_>,
+    args: &[&mut Dynamic],
+) -> Result<Dynamic> {
+    let op = "dispatch";
+    let Some(index) = args[0].read_lock::<ArrayRef>().map(|index| index.clone()) else {
+        let got = value::type_name(args[0]);
+        return Err(fault(format!("{op}: got {got} as index, expected an array of integers")));
+    };
+    let index = index.array(op)?;
+    let Some(functions) = args[1].read_lock::<rhai::Array>().map(|list| list.clone()) else {
+        let got = value::type_name(args[1]);
+        return Err(fault(format!("{op}: got {got}, expected a list of functions")));
+    };
+    let functions =
+        functions.iter().map(|each| function(op, "function", each)).collect::<Result<Vec<_>>>()?;
+    let args = Parts::new(context, op, args[2], None)?;
+    let mut template = None;
+    let results = in_steps_if_needed(context, || {
+        template = None;
+        context.session.dispatch(&index, functions.len(), &args.arrays, |number, arrays| {
+            let values = invoke(call, &functions[number], args.with(arrays))?;
+            branch_values(context, op, &values, &mut template).map_err(Thrown)
+        })
+    })?;
+    Ok(template.map_or_else(|| Dynamic::from(rhai::Array::new()), |parts| parts.list(&results)))
+}
+
+/// The arrays of a branch's list; the first branch decides what the values are.
+fn branch_values(
+    context: &Context,
+    op: &'static str,
+    values: &Dynamic,
+    template: &mut Option<Parts>,
+) -> Result<Vec<Array>> {
+    let like = template.as_ref().map(|parts| parts.arrays.as_slice());
+    let parts = Parts::new(context, op, values, like)?;
+    let types = |parts: &Parts| parts.values.iter().map(value::type_name).collect::<Vec<_>>();
+    match template {
+        Some(first) if types(first) != types(&parts) => {
+            let (first, other) = (types(first).join(", "), types(&parts).join(", "));
+            let message = format!("{op}: the functions return [{first}] and [{other}]");
+            Err(fault_with_hint(message, "convert the values to the same types: FloatC(x)"))
+        }
+        Some(_) => Ok(parts.arrays),
+        None => {
+            let arrays = parts.arrays.clone();
+            *template = Some(parts);
+            Ok(arrays)
+        }
+    }
+}
+
+/// What `print` shows of a value in a body: the lanes that run it. `None` if there are none.
+pub(super) fn running_lanes(context: &Context, value: &Dynamic) -> Result<Option<Dynamic>> {
+    let session = &context.session;
+    let Some(array) = value.read_lock::<ArrayRef>().map(|array| array.clone()) else {
+        return Ok(Some(value.clone()));
+    };
+    if array.leaves().iter().any(Array::is_recorded) {
+        let needs = Dynamic::from(NeedsSteps);
+        return Err(EvalAltResult::ErrorRuntime(needs, rhai::Position::NONE).into());
+    }
+    let Some(mask) = session.limiting_mask() else { return Ok(Some(value.clone())) };
+    let lanes = mask.to_vec::<bool>().or_fault()?;
+    if !lanes.contains(&true) {
+        return Ok(None);
+    }
+    let shown = array.copy();
+    let mut result: CoreResult<()> = Ok(());
+    shown.for_each_leaf("", &mut |leaf, _| {
+        if leaf.size() == mask.size() {
+            match chosen_lanes(leaf, &lanes) {
+                Ok(lanes) => *leaf = lanes,
+                Err(error) => result = Err(error),
+            }
+        }
+    });
+    result.or_fault()?;
+    Ok(Some(Dynamic::from(shown)))
+}
+
+/// The lanes of an array that a mask chooses, by way of the host: in a body a gather would be limited to
+/// the lanes that run it.
+fn chosen_lanes(array: &Array, chosen: &[bool]) -> CoreResult<Array> {
+    let bytes = array.read_bytes(0..array.size())?;
+    let lanes = bytes.chunks_exact(array.dtype().bytes()).zip(chosen);
+    let kept: Vec<u8> =
+        lanes.filter(|(_, chosen)| **chosen).flat_map(|(lane, _)| lane).copied().collect();
+    array.session().from_bytes(array.dtype(), &kept)
+}
