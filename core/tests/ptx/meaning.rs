@@ -6,7 +6,7 @@ use porcini_core::backend::cuda::{CHUNK, lower_combine, lower_entry};
 use porcini_core::dtype::DType;
 use porcini_core::ir::kernel::{
     BufferIndex, Code, End, Inst, Kernel, LiteralMode, MAX_DIRECT_BYTES, NO_ERROR, ParamBlock, Reg,
-    WORD_ERRORS, WORD_LANE_BASE, WORD_SCRATCH,
+    WORD_ABORT, WORD_ERRORS, WORD_LANE_BASE, WORD_SCRATCH,
 };
 use porcini_core::ir::op::ReduceOp;
 use porcini_core::ir::scalar::{apply_bits, identity_bits, quiet_nan, widened_bits};
@@ -94,6 +94,9 @@ impl<'k> Launch<'k> {
             memory.write(errors + 8 * i, 8, NO_ERROR);
         }
         block.set(WORD_ERRORS, errors);
+        let abort = allocate(&mut memory, 8);
+        memory.write(abort, 8, 0);
+        block.set(WORD_ABORT, abort);
         let (reductions, n_chunks) = (reductions(kernel), n.div_ceil(CHUNK));
         let scratch = allocate(&mut memory, 8 * n_chunks * reductions.len() as u64);
         block.set(WORD_SCRATCH, scratch);
@@ -190,8 +193,34 @@ impl<'l, 'k> Reference<'l, 'k> {
 
     fn insts(&mut self, start: usize, end: usize, offset: u64) {
         let kernel = self.launch.kernel;
-        for (i, inst) in kernel.insts.iter().enumerate().take(end).skip(start) {
-            self.values[i] = self.inst(inst, i < kernel.n_uniform, offset);
+        let regions = kernel.regions();
+        let mut i = start;
+        while i < end {
+            let inst = &kernel.insts[i];
+            let arg = |k: usize| inst.args[k].map(Reg::index);
+            let value_of = |k: usize| arg(k).map_or(1, |arg| self.values[arg]);
+            let mut next = i + 1;
+            match inst.code {
+                Code::Region { .. } | Code::State => self.values[i] = value_of(0),
+                Code::Run => {
+                    self.values[i] = value_of(0) & value_of(1);
+                    if self.values[i] == 0 {
+                        let own = regions.iter().find(|region| Some(region.0) == arg(0));
+                        next = own.expect("a region").1 + 1;
+                    }
+                }
+                Code::Next => self.values[arg(0).expect("a state")] = value_of(1),
+                Code::Leave => {
+                    let start = regions.iter().find(|region| region.1 == i).expect("a region").0;
+                    if kernel.insts[start].code == (Code::Region { repeat: true }) {
+                        let states = kernel.insts[start + 1..].iter();
+                        next =
+                            start + 1 + states.take_while(|inst| inst.code == Code::State).count();
+                    }
+                }
+                _ => self.values[i] = self.inst(inst, i < kernel.n_uniform, offset),
+            }
+            i = next;
         }
     }
 
@@ -213,6 +242,7 @@ impl<'l, 'k> Reference<'l, 'k> {
                 let place = self.place(source, index, inst.args[1], access, offset);
                 place.map_or(0, |place| self.memory.read(place, inst.dtype.bytes()))
             }
+            _ => unreachable!("random programs have no other instructions"),
         }
     }
 

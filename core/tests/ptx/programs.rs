@@ -1,5 +1,7 @@
 //! Kernels over the whole operation table, written down and random.
 
+use std::collections::HashSet;
+
 use porcini_core::dtype::DType;
 use porcini_core::half::F16;
 use porcini_core::ir::kernel::{
@@ -75,6 +77,10 @@ pub(super) struct Builder {
     uniform: bool,
     /// What random programs choose from.
     checks: &'static [Check],
+    /// Values of regions that were left.
+    hidden: HashSet<usize>,
+    /// The lanes that run the region on the way.
+    running: Option<Reg>,
 }
 
 impl Builder {
@@ -89,7 +95,7 @@ impl Builder {
             n_ops: 0,
             hash: KernelHash(0x0123_4567_89ab_cdef_u128 << 64),
         };
-        Self { kernel, uniform: true, checks: &CHECKS }
+        Self { kernel, uniform: true, checks: &CHECKS, hidden: HashSet::new(), running: None }
     }
 
     fn lanes(&mut self) {
@@ -387,8 +393,53 @@ fn random_inst(b: &mut Builder, r: &mut Random) {
             let (index, active) = random_place(b, r);
             b.gather(dtype, index, active, check);
         }
+        4 if !b.uniform && b.kernel.insts.len() < 60 => random_region(b, r),
         _ => random_op(b, r),
     }
+}
+
+/// A branch, or a loop of up to seven turns; perhaps with others inside.
+fn random_region(b: &mut Builder, r: &mut Random) {
+    let types: Vec<DType> = (0..1 + r.below(3)).map(|_| r.pick(&DType::ALL)).collect();
+    let firsts: Vec<Reg> = types.iter().map(|&dtype| random_arg(b, r, dtype)).collect();
+    let (zero, one) = (b.constant(DType::I32, 0), b.constant(DType::I32, 1));
+    let lane = b.inst(Code::Index, DType::I32, &[]);
+    let seven = b.constant(DType::I32, 7);
+    let turns = b.op(Op::And, DType::I32, &[lane, seven]);
+    let outer: Vec<Reg> = b.running.into_iter().collect();
+    let start = b.inst(Code::Region { repeat: r.chance(70) }, DType::Mask, &outer);
+    let states: Vec<Reg> = types
+        .iter()
+        .zip(&firsts)
+        .map(|(&dtype, &first)| b.inst(Code::State, dtype, &[first]))
+        .collect();
+    let counter = b.inst(Code::State, DType::I32, &[zero]);
+    let mut goes_on = b.op(Op::Lt, DType::Mask, &[counter, turns]);
+    if r.chance(50) {
+        let also = random_arg(b, r, DType::Mask);
+        goes_on = b.op(Op::And, DType::Mask, &[goes_on, also]);
+    }
+    let run = b.inst(Code::Run, DType::Mask, &[start, goes_on]);
+    let outer = b.running.replace(run);
+    for _ in 0..r.below(10) {
+        random_inst(b, r);
+    }
+    let mut nexts = Vec::new();
+    for (&dtype, &state) in types.iter().zip(&states) {
+        let next = random_arg(b, r, dtype);
+        nexts.push(b.op(Op::Select, dtype, &[run, next, state]));
+    }
+    let more = b.op(Op::Add, DType::I32, &[counter, one]);
+    nexts.push(b.op(Op::Select, DType::I32, &[run, more, counter]));
+    for (&state, next) in states.iter().chain([&counter]).zip(nexts) {
+        let dtype = b.kernel.dtype(state);
+        b.inst(Code::Next, dtype, &[state, next]);
+    }
+    b.inst(Code::Leave, DType::Mask, &[run]);
+    b.running = outer;
+    let inside = start.index()..b.kernel.insts.len();
+    let own: Vec<usize> = states.iter().chain([&counter]).map(|state| state.index()).collect();
+    b.hidden.extend(inside.filter(|i| !own.contains(i)));
 }
 
 fn random_op(b: &mut Builder, r: &mut Random) {
@@ -409,7 +460,10 @@ fn random_arg(b: &mut Builder, r: &mut Random, dtype: DType) -> Reg {
     let there: Vec<Reg> = (0..)
         .map(Reg)
         .zip(&b.kernel.insts)
-        .filter(|(_, inst)| inst.dtype == dtype)
+        .filter(|(reg, inst)| {
+            let hidden = b.hidden.contains(&reg.index());
+            inst.dtype == dtype && inst.code.has_value() && !hidden
+        })
         .map(|(reg, _)| reg)
         .collect();
     if !there.is_empty() && r.chance(80) {

@@ -280,7 +280,10 @@ impl Lowering<'_> {
         }
         self.writer.set(inst.dtype, d, bits);
         self.writer.comment(format_args!("r{}", inst.serial));
-        self.numbers.insert(key, d);
+        // Inside a region the place may be passed over.
+        if self.regions.is_empty() {
+            self.numbers.insert(key, d);
+        }
         self.values.push(d);
     }
 
