@@ -6,6 +6,7 @@ use porcini_core::trace::functions::FUNCTIONS;
 use porcini_core::{DType, Scalar};
 
 use crate::data::{self, Values};
+use crate::loops::{Loop, Uses};
 use crate::oracle::{computed_type, function_type};
 use crate::programs::{Extent, Node, Program, Step};
 use crate::random::Random;
@@ -47,7 +48,8 @@ struct Draft {
 
 impl Draft {
     fn step(&mut self) {
-        match self.random.below(25) {
+        match self.random.below(27) {
+            25 | 26 => self.region(),
             0 => drop(self.input_of_any_type()),
             1..=9 => self.op(),
             10 | 11 => self.number(),
@@ -292,6 +294,20 @@ impl Draft {
             1 => self.add(Step::Sort(order, x), dtype, extent),
             _ => self.add(Step::SortIndex(order, x), DType::U32, extent),
         };
+    }
+
+    fn region(&mut self) {
+        let dtype = self.random.pick(&DType::ALL);
+        let states: Vec<usize> =
+            (0..1 + self.random.below(3)).map(|_| self.operand(dtype)).collect();
+        let outers: Vec<usize> = (0..2).map(|_| self.operand(dtype)).collect();
+        let (source, turns) = (self.operand(dtype), self.operand(DType::U32));
+        let body = Loop::draw(&mut self.random, dtype, states.len(), outers.len(), 2);
+        let mut uses = Uses { states, outers, source, turns };
+        let all: Vec<usize> = uses.all_mut().map(|operand| *operand).collect();
+        // A source of one lane widens nothing, and is no index.
+        let extent = self.extent(&all);
+        self.add(Step::Loop(body, uses), dtype, extent);
     }
 
     fn gather(&mut self) {

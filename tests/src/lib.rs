@@ -9,6 +9,7 @@ pub mod generate;
 pub mod golden;
 pub mod host;
 pub mod in_place;
+pub mod loops;
 pub mod oracle;
 pub mod programs;
 pub mod random;

@@ -7,11 +7,12 @@ mod functions;
 pub mod whole_arrays;
 
 use porcini_core::DType;
-use porcini_core::ir::op::{Op, ReduceOp, ScatterOp};
+use porcini_core::ir::op::{Op, ReduceOp, ScatterOp, Shape};
 use porcini_core::ir::scalar::apply_bits;
 use porcini_core::trace::functions::FUNCTIONS;
 
 use crate::data;
+use crate::loops::{Body, Machine};
 use crate::programs::{Node, Program, Step, wrap_modulus};
 
 pub use functions::function_type;
@@ -202,6 +203,52 @@ fn compute(node: &Node, values: &[Value], n: usize) -> Vec<u64> {
             let active = active.map(|active| &values[active]);
             scatter(*op, &values[*target], &values[*value], &values[*index], active)
         }
+        Step::Loop(body, uses) => {
+            let all = |uses: &[usize]| uses.iter().map(|&i| values[i].clone()).collect::<Vec<_>>();
+            let (states, outers) = (all(&uses.states), all(&uses.outers));
+            let (source, turns) = (&values[uses.source], &values[uses.turns]);
+            let result = body.run(&TurnByTurn, states, &outers, source, turns);
+            (0..size).map(|i| at(&result, i)).collect()
+        }
+    }
+}
+
+/// Loops over all lanes at once, one turn after the other.
+struct TurnByTurn;
+
+impl Machine for TurnByTurn {
+    type Value = Value;
+
+    fn op(&self, op: Op, args: &[Value]) -> Value {
+        let types: Vec<DType> = args.iter().map(|arg| arg.dtype).collect();
+        let dtype = match op.info().shape {
+            Shape::Compare => DType::Mask,
+            Shape::Same | Shape::Select | Shape::Convert => computed_type(op, &types),
+        };
+        Value { dtype, lanes: operation(op, &args.iter().collect::<Vec<_>>()) }
+    }
+
+    fn gather(&self, source: &Value, index: &Value) -> Value {
+        Value { dtype: source.dtype, lanes: gather(source, index, None, index.lanes.len()) }
+    }
+
+    fn repeat(
+        &self,
+        repeat: bool,
+        turns: &Value,
+        mut states: Vec<Value>,
+        body: &Body<'_, Value>,
+    ) -> Vec<Value> {
+        for turn in 0..if repeat { 8 } else { 1 } {
+            let runs = |turns: u64| if repeat { turns & 7 > turn } else { turns & 1 == 1 };
+            let running = turns.lanes.iter().map(|&turns| u64::from(runs(turns))).collect();
+            let running = Value { dtype: DType::Mask, lanes: running };
+            let next = body(&Value { dtype: DType::U32, lanes: vec![turn] }, &states);
+            for (state, next) in states.iter_mut().zip(next) {
+                *state = self.op(Op::Select, &[running.clone(), next, state.clone()]);
+            }
+        }
+        states
     }
 }
 

@@ -11,6 +11,7 @@ use porcini_core::trace::functions::FUNCTIONS;
 use porcini_core::{Array, DType, Error, Operand, Result, Scalar, Session};
 
 use crate::data::{self, Values};
+use crate::loops::{Loop, Recording, Uses};
 
 /// Number of lanes of a value: one, or as many as the program is run with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -86,6 +87,8 @@ pub enum Step {
         /// Whether the target stays alive. If not, no later step uses it.
         keep: bool,
     },
+    /// A loop or branch over lanes.
+    Loop(Loop, Uses),
 }
 
 /// A step with the type and extent of its value.
@@ -149,6 +152,7 @@ impl Step {
             Self::Scatter { target, value, index, active, .. } => {
                 [*target, *value, *index].into_iter().chain(*active).collect()
             }
+            Self::Loop(_, uses) => uses.clone().all_mut().map(|operand| *operand).collect(),
         }
     }
 }
@@ -172,7 +176,14 @@ pub fn run(program: &Program, session: &Session, n: usize, mode: Mode) -> Result
     for node in &program.nodes {
         let value = record(node, session, n, &mut values)?;
         assert_eq!(value.dtype(), node.dtype, "type of {node:?}");
-        assert_eq!(value.size(), node.extent.lanes(n) as u64, "size of {node:?}");
+        // A state that never changes keeps its size.
+        let expected = node.extent.lanes(n) as u64;
+        let value = if value.size() == expected || !matches!(node.step, Step::Loop(..)) {
+            value
+        } else {
+            value.resize(expected)?
+        };
+        assert_eq!(value.size(), expected, "size of {node:?}");
         if mode == Mode::Eager {
             session.eval(&[&value])?;
         }
@@ -229,6 +240,12 @@ fn record(node: &Node, session: &Session, n: usize, values: &mut [Option<Array>]
             let mut target = taken.expect("a step uses a consumed value");
             target.scatter(*op, &value, &index, active.as_ref())?;
             Ok(target)
+        }
+        Step::Loop(body, uses) => {
+            let all = |uses: &[usize]| uses.iter().map(|&i| get(i).clone()).collect::<Vec<_>>();
+            let (states, outers) = (all(&uses.states), all(&uses.outers));
+            let machine = Recording { session };
+            Ok(body.run(&machine, states, &outers, get(uses.source), get(uses.turns)))
         }
     }
 }
@@ -331,6 +348,7 @@ fn renumber(step: &mut Step, number: &[usize]) {
         Step::Scatter { target, value, index, active, .. } => {
             [target, value, index].into_iter().chain(active).for_each(place);
         }
+        Step::Loop(_, uses) => uses.all_mut().for_each(place),
     }
 }
 

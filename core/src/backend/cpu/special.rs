@@ -325,7 +325,13 @@ impl Allocator<'_> {
         self.code.load(Code::Lea_r64_m, SCRATCH, lane);
         self.code.registers(Code::Add_r64_rm64, SCRATCH, LANE);
         self.code.load(Code::Cmp_r64_rm64, SCRATCH, at(FRAME, offset));
+        self.code.jump_back(Code::Ja_rel32_64, back);
+        let lower = self.code.jump_ahead(Code::Jb_rel32_64);
+        // The same lane in another turn of a loop: the lowest index stays.
+        self.code.load(Code::Cmp_r64_rm64, SECOND, at(FRAME, offset + 8));
         self.code.jump_back(Code::Jae_rel32_64, back);
+        let here = self.code.position();
+        self.jumps.push((lower, here));
         self.code.store(Code::Mov_rm64_r64, at(FRAME, offset), SCRATCH);
         self.code.store(Code::Mov_rm64_r64, at(FRAME, offset + 8), SECOND);
         self.code.jump_back(Code::Jmp_rel32_64, back);
