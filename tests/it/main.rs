@@ -12,6 +12,7 @@ mod fuzz;
 mod golden;
 mod idiv;
 mod limits;
+mod operations;
 mod pcg32;
 mod pipeline;
 mod primitives;

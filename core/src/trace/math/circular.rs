@@ -1,4 +1,5 @@
-//! Sine, cosine and their quotients, of angles in radians and in half turns.
+//! Sine, cosine and their quotients: of angles in radians with 34 to 44 operations in f32 (most of them in
+//! f64) and 132 to 137 in f64, most of which reduce the angle; of half turns with about 35.
 
 use super::reduction::{reduce, turns};
 use super::{flip, format, horner, pick, with_sign_of};
@@ -34,7 +35,7 @@ pub(in crate::trace) fn cos(x: Expr<'_>) -> Expr<'_> {
 
 /// `tan x`, the quotient of sine and cosine on |r| ≤ π/4.
 ///
-/// At most 0.00 ulp over all of f32. f64: at most 0.00 ulp.
+/// At most 1.92 ulp over all of f32. f64: at most 2.12 ulp.
 /// tan(±0) = ±0, tan(±∞) = NaN, tan(NaN) = NaN.
 pub(in crate::trace) fn tan(x: Expr<'_>) -> Expr<'_> {
     let (numerator, denominator) = tangent(x);
@@ -47,19 +48,19 @@ pub(in crate::trace) fn cot(x: Expr<'_>) -> Expr<'_> {
     with_sign_of(denominator / numerator, x)
 }
 
-/// `sec x = 1 / cos x`. At most 0.00 ulp (f32) and 0.00 ulp (f64).
+/// `sec x = 1 / cos x`. At most 1.48 ulp (f32) and 1.56 ulp (f64).
 pub(in crate::trace) fn sec(x: Expr<'_>) -> Expr<'_> {
     x.constant(1.0) / cos(x)
 }
 
-/// `csc x = 1 / sin x`. At most 0.00 ulp (f32) and 0.00 ulp (f64). csc(±0) = ±∞.
+/// `csc x = 1 / sin x`. At most 1.49 ulp (f32) and 1.56 ulp (f64). csc(±0) = ±∞.
 pub(in crate::trace) fn csc(x: Expr<'_>) -> Expr<'_> {
     x.constant(1.0) / sin(x)
 }
 
 /// `sin(π x)`, from the remainder of x in quarter turns, which is exact.
 ///
-/// At most 0.00 ulp (f32) and 0.00 ulp (f64).
+/// At most 0.95 ulp (f32) and 0.88 ulp (f64).
 /// sinpi(±n) = ±0 for integers n, sinpi(±∞) = NaN, sinpi(NaN) = NaN.
 pub(in crate::trace) fn sinpi(x: Expr<'_>) -> Expr<'_> {
     let (quadrant, sine, cosine) = of_half_turns(x.abs());
@@ -197,11 +198,11 @@ const HALF_TURNS_DOUBLE: HalfTurns = HalfTurns {
 /// x half turns as quarter turns (the low two bits count), and the sine and cosine of what is left.
 fn of_half_turns(x: Expr<'_>) -> (Expr<'_>, Expr<'_>, Expr<'_>) {
     let constants = pick(x, &HALF_TURNS_SINGLE, &HALF_TURNS_DOUBLE);
-    let (half, two, round) = (x.constant(0.5), x.constant(2.0), x.bits(format(x).round));
+    let round = x.bits(format(x).round);
     // Without whole turns; ∞ becomes NaN.
-    let x = (x * half).round().fma(-two, x);
-    let count = x.fma(two, round);
-    let r = (count - round).fma(-half, x);
+    let x = (x * x.constant(0.5)).round().fma(x.constant(-2.0), x);
+    let count = x.fma(x.constant(2.0), round);
+    let r = (count - round).fma(x.constant(-0.5), x);
     let square = r * r;
     let [pi, pi_low] = constants.pi.map(|bits| x.bits(bits));
     let sine = r.fma(pi, r * square.fma(horner(square, constants.sine), pi_low));

@@ -1,4 +1,4 @@
-//! Exponential functions: `2^n p(r)`, p a polynomial. Operations: exp 20 .. 25.
+//! Exponential functions: `2^n p(r)`, p a polynomial. 23 operations in f32, 28 or 29 in f64.
 
 use super::{format, horner, pick, power_of_two, scale};
 use crate::trace::expr::Expr;
@@ -99,7 +99,7 @@ const EXP2_DOUBLE: [u64; 12] = [
 
 /// `2^x`, exact for integers.
 ///
-/// At most 0.00 ulp (f32) and 0.00 ulp (f64). Special values as [`exp`].
+/// At most 0.81 ulp (f32) and 0.95 ulp (f64). Special values as [`exp`].
 pub(in crate::trace) fn exp2(x: Expr<'_>) -> Expr<'_> {
     let x = within(x, exp2_range(x));
     exp2_of_sum(x, x.constant(0.0))
@@ -153,7 +153,7 @@ const EXP10_DOUBLE: Exponential = Exponential {
 
 /// `10^x`, as [`exp`].
 ///
-/// At most 0.00 ulp (f32) and 0.00 ulp (f64). Special values as [`exp`].
+/// At most 0.88 ulp (f32) and 0.98 ulp (f64). Special values as [`exp`].
 pub(in crate::trace) fn exp10(x: Expr<'_>) -> Expr<'_> {
     let range = pick(x, [-46.0, 39.0], [-325.0, 309.0]);
     let (p, n) = split(within(x, range), pick(x, &EXP10_SINGLE, &EXP10_DOUBLE));
@@ -179,7 +179,7 @@ const EXPM1_DOUBLE: [u64; 11] = [
 
 /// `e^x − 1`, as `2^n p + (2^n − 1)` with p for `e^r − 1`; tiny x stay.
 ///
-/// At most 0.00 ulp (f32) and 0.00 ulp (f64).
+/// At most 1.54 ulp (f32) and 1.80 ulp (f64).
 /// expm1(±0) = ±0, expm1(∞) = ∞, expm1(−∞) = −1, expm1(NaN) = NaN.
 pub(in crate::trace) fn expm1(x: Expr<'_>) -> Expr<'_> {
     let (half, tiny) = (x.constant(0.5), x.constant(pick(x, 1e-9, 1e-18)));

@@ -1,4 +1,4 @@
-//! Inverse circular functions.
+//! Inverse circular functions: 20 to 25 operations in f32, 27 to 33 in f64; atan2 36 and 48.
 
 use super::exponential::within;
 use super::{flip, format, horner, pick, sign_of, with_sign_of};
@@ -24,7 +24,7 @@ const ASIN_DOUBLE: [u64; 12] = [
 
 /// `asin x`; beyond 1/2 as `π/2 − 2 asin √((1 − x) / 2)`, as in fdlibm.
 ///
-/// At most 0.00 ulp (f32) and 0.00 ulp (f64).
+/// At most 2.31 ulp (f32) and 2.23 ulp (f64).
 /// asin(±0) = ±0, NaN for |x| > 1 and for NaN.
 pub(in crate::trace) fn asin(x: Expr<'_>) -> Expr<'_> {
     let (big, r) = half_range_asin(x.abs());
@@ -34,7 +34,7 @@ pub(in crate::trace) fn asin(x: Expr<'_>) -> Expr<'_> {
 
 /// `acos x`, as `π/2 − asin x` or `2 asin √((1 − |x|) / 2)`, the latter taken from π for x < 0.
 ///
-/// At most 0.00 ulp (f32) and 0.00 ulp (f64).
+/// At most 1.25 ulp (f32) and 1.18 ulp (f64).
 /// acos(1) = +0, NaN for |x| > 1 and for NaN.
 pub(in crate::trace) fn acos(x: Expr<'_>) -> Expr<'_> {
     let zero = x.constant(0.0);
@@ -59,7 +59,7 @@ fn half_pi(x: Expr<'_>) -> Expr<'_> {
 fn half_range_asin(x: Expr<'_>) -> (Expr<'_>, Expr<'_>) {
     let half = x.constant(0.5);
     let big = x.gt(half);
-    let square = big.select(x.fma(-half, half), x * x);
+    let square = big.select(x.fma(x.constant(-0.5), half), x * x);
     let s = big.select(square.sqrt(), x);
     let p = horner(square, pick(x, &ASIN_SINGLE[..], &ASIN_DOUBLE));
     (big, p.fma(square * s, s))
@@ -109,7 +109,7 @@ fn unit_atan(q: Expr<'_>) -> Expr<'_> {
 
 /// `atan x`; beyond 1 as `π/2 − atan(1 / x)`.
 ///
-/// At most 0.00 ulp (f32) and 0.00 ulp (f64).
+/// At most 1.93 ulp (f32) and 1.61 ulp (f64).
 /// atan(±0) = ±0, atan(±∞) = ±π/2, atan(NaN) = NaN.
 pub(in crate::trace) fn atan(x: Expr<'_>) -> Expr<'_> {
     let (size, one) = (x.abs(), x.constant(1.0));
@@ -120,7 +120,7 @@ pub(in crate::trace) fn atan(x: Expr<'_>) -> Expr<'_> {
 
 /// The angle of the point (x, y), −π to π.
 ///
-/// At most 0.00 ulp (f32) and 0.00 ulp (f64).
+/// At most 1.87 ulp (f32) and 1.56 ulp (f64).
 /// The sign is y's; where both are zeros or both infinite, the quotient counts as 0 or 1: atan2(±0, −0)
 /// = ±π, atan2(±∞, −∞) = ±3π/4. A NaN makes NaN.
 pub(in crate::trace) fn atan2<'r>(y: Expr<'r>, x: Expr<'r>) -> Expr<'r> {

@@ -1,4 +1,4 @@
-//! Logarithms: `x = 2^k (1 + f)`, then a polynomial in f. Operations: log 25 .. 40.
+//! Logarithms: `x = 2^k (1 + f)`, then a polynomial in f. 31 to 35 operations in f32, 44 to 46 in f64.
 
 use super::{Format, format, horner, normal, pick};
 use crate::trace::expr::Expr;
@@ -73,7 +73,7 @@ const LOG10_2: [[u64; 2]; 2] =
 
 /// `log2 x`, exact for powers of two; method as [`log`].
 ///
-/// At most 0.00 ulp (f32) and 0.00 ulp (f64). Special values as [`log`].
+/// At most 1.55 ulp (f32) and 1.58 ulp (f64). Special values as [`log`].
 pub(in crate::trace) fn log2(x: Expr<'_>) -> Expr<'_> {
     let (k, f) = split(x, constants(x).split);
     let [high, low] = parts(x, LOG2_E);
@@ -83,7 +83,7 @@ pub(in crate::trace) fn log2(x: Expr<'_>) -> Expr<'_> {
 
 /// `log10 x`; method as [`log`].
 ///
-/// At most 0.00 ulp (f32) and 0.00 ulp (f64). Special values as [`log`].
+/// At most 0.99 ulp (f32) and 1.21 ulp (f64). Special values as [`log`].
 pub(in crate::trace) fn log10(x: Expr<'_>) -> Expr<'_> {
     let (k, f) = split(x, constants(x).split);
     let [high, low] = parts(x, LOG10_E);
@@ -98,7 +98,7 @@ fn parts(x: Expr<'_>, [single, double]: [[u64; 2]; 2]) -> [Expr<'_>; 2] {
 
 /// `log(1 + x)`; tiny x stay.
 ///
-/// At most 0.00 ulp (f32) and 0.00 ulp (f64).
+/// At most 1.54 ulp (f32) and 1.68 ulp (f64).
 /// log1p(±0) = ±0, log1p(−1) = −∞, log1p(x < −1) = NaN, log1p(∞) = ∞, log1p(NaN) = NaN.
 pub(in crate::trace) fn log1p(x: Expr<'_>) -> Expr<'_> {
     let (k, f) = split_one_plus(x);
@@ -166,7 +166,7 @@ pub(super) fn split_one_plus(x: Expr<'_>) -> (Expr<'_>, Expr<'_>) {
     let exponent = exponent_of((x + one).reinterpret(format.unsigned), constants(x).split, format);
     let scaled = (x.reinterpret(format.unsigned) - exponent).reinterpret(x.dtype());
     // 4 · 2^-k is normal for the largest k too.
-    let four = x.constant(4.0).reinterpret(format.unsigned);
+    let four = exponent.bits(format.one + (2 << format.fraction));
     let power = (four - exponent).reinterpret(x.dtype());
     let f = scaled - power.fma(x.constant(-0.25), one);
     (as_number(exponent, format) * x.constant(1.0 / format.lift), f)

@@ -1,0 +1,70 @@
+//! How many operations a function records: a change of any of these numbers is a decision.
+
+use porcini_core::ir::kernel::Code;
+use porcini_core::trace::functions;
+use porcini_core::{DType, Operand, Session};
+
+/// Function, operations of f32 and of f64; constants and arguments are not counted.
+const OPERATIONS: &[(&str, usize, usize)] = &[
+    ("exp", 23, 28),
+    ("exp2", 23, 28),
+    ("exp10", 23, 28),
+    ("expm1", 23, 29),
+    ("log", 31, 44),
+    ("log2", 34, 45),
+    ("log10", 35, 46),
+    ("log1p", 33, 46),
+    ("cbrt", 37, 43),
+    ("sin", 37, 136),
+    ("cos", 34, 132),
+    ("tan", 44, 134),
+    ("cot", 44, 134),
+    ("sec", 35, 133),
+    ("csc", 38, 137),
+    ("sinpi", 33, 39),
+    ("cospi", 28, 34),
+    ("asin", 20, 27),
+    ("acos", 25, 32),
+    ("atan", 21, 33),
+    ("sinh", 33, 42),
+    ("cosh", 21, 26),
+    ("tanh", 31, 42),
+    ("coth", 35, 46),
+    ("sech", 28, 33),
+    ("csch", 42, 51),
+    ("asinh", 43, 56),
+    ("acosh", 38, 51),
+    ("atanh", 41, 54),
+    ("mantissa", 13, 13),
+    ("exponent", 15, 15),
+    ("fract", 3, 3),
+    ("pow", 115, 125),
+    ("hypot", 21, 21),
+    ("atan2", 36, 48),
+    ("ldexp", 39, 39),
+    ("fmod", 40, 119),
+];
+
+#[test]
+fn functions_take_the_operations_they_say() {
+    let session = Session::new().unwrap();
+    let mut wrong = Vec::new();
+    for &(name, single, double) in OPERATIONS {
+        for (dtype, want) in [(DType::F32, single), (DType::F64, double)] {
+            let [x, y] =
+                [[5.5, 3.0], [0.25, 2.0]].map(|lanes| session.array::<f64>(&lanes).unwrap());
+            let [x, y] = [x, y].map(|x| x.cast(dtype).unwrap());
+            session.eval(&[&x, &y]).unwrap();
+            let function = functions::find(name).unwrap();
+            let others = [Operand::Array(&y)];
+            let plan =
+                session.plan(&[&x.call(function, &others[..function.arity - 1]).unwrap()]).unwrap();
+            let insts = &plan.kernels().next().unwrap().kernel.insts;
+            let got = insts.iter().filter(|inst| matches!(inst.code, Code::Op(_))).count();
+            if got != want {
+                wrong.push(format!("{name} {dtype}: {got}, not {want}"));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
