@@ -7,15 +7,17 @@ use std::sync::Arc;
 use crate::buffer::Buffer;
 use crate::dtype::{DType, Element, Scalar};
 use crate::error::{Error, Result};
-use crate::half::F16;
 use crate::interrupt;
 use crate::ir::display;
 use crate::ir::op::{Op, ReduceOp, ScatterOp};
 use crate::ir::scalar::{quiet_nan, with_lane};
 use crate::ir::var::{Kind, MAX_OPERANDS, Serial, VarId};
+use crate::operand::{common_type, variable};
 use crate::session::{PIECE, Session};
 use crate::trace::Recorder;
 use crate::trace::functions::{self, Function};
+
+pub use crate::operand::Operand;
 
 /// A one-dimensional array, evaluated or not. Cloning names the same value; values never change:
 /// writing makes the handle name a new one.
@@ -436,32 +438,11 @@ impl Session {
             let dtype = common_type(values, |id| recorder.dtype(id));
             let mut ids = [VarId::new(0); MAX_OPERANDS];
             for (id, operand) in ids.iter_mut().zip(operands) {
-                *id = match *operand {
-                    Operand::Array(array) => array.id,
-                    // A truth value is a mask of one lane; it joins numbers as masks do.
-                    Operand::Number(Scalar::Bool(truth)) => {
-                        recorder.literal(DType::Mask, u64::from(truth), 1)
-                    }
-                    Operand::Number(number) => {
-                        let dtype = dtype.unwrap_or(DType::of(number));
-                        recorder.number_for(dtype, number)?
-                    }
-                };
+                *id = variable(recorder, *operand, dtype)?;
             }
             record(recorder, &ids[..operands.len()])
         })
     }
-}
-
-/// The type in which numbers join arrays: that of the arrays, promoted; `None` without arrays.
-fn common_type(operands: &[Operand<'_>], dtype: impl Fn(VarId) -> DType) -> Option<DType> {
-    operands.iter().fold(None, |common: Option<DType>, operand| match operand {
-        Operand::Array(array) => {
-            let dtype = dtype(array.id);
-            Some(common.map_or(dtype, |common| common.promote(dtype).unwrap_or(common)))
-        }
-        Operand::Number(_) => common,
-    })
 }
 
 impl Clone for Array {
@@ -486,30 +467,6 @@ impl fmt::Debug for Array {
         write!(f, "{}: {} [{}]", self.serial(), self.dtype(), self.size())
     }
 }
-
-/// An operand of an operation: another array, or a number that takes the array's type.
-#[derive(Clone, Copy, Debug)]
-pub enum Operand<'a> {
-    /// An array.
-    Array(&'a Array),
-    /// A number.
-    Number(Scalar),
-}
-
-impl<'a> From<&'a Array> for Operand<'a> {
-    fn from(array: &'a Array) -> Self {
-        Self::Array(array)
-    }
-}
-
-macro_rules! number_operands {
-    ($($t:ty),*) => { $(
-        impl From<$t> for Operand<'_> {
-            fn from(number: $t) -> Self { Self::Number(number.into()) }
-        }
-    )* };
-}
-number_operands!(bool, i8, u8, i16, u16, i32, u32, i64, u64, F16, f32, f64, Scalar);
 
 /// Operators cannot return errors: they panic with the message that the method would return.
 #[track_caller]

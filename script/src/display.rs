@@ -9,7 +9,7 @@ use crate::bind::{Range, RngRef};
 use crate::fault::{Fault, IntoFault, Result, fault};
 use crate::host_array::HostRef;
 use crate::table::Table;
-use crate::value::{ArrayRef, Deleted, Node};
+use crate::value::{ArrayRef, Deleted, Kind};
 
 /// How much of an array is shown, and with how many digits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -112,10 +112,61 @@ fn array_text(array: &ArrayRef, options: PrintOptions) -> Result<String> {
     let Some(lanes) = array.lanes() else { return Ok("[ragged array]".into()) };
     // A pending bounds error is reported by the first read below.
     let columns = Columns::new(array, lanes, options)?;
-    Ok(match &*array.node() {
-        Node::Leaf(_) => columns.list(0, options.digits),
-        Node::Vector(_) => columns.rows(options.digits),
-    })
+    let layout = Layout::new(array);
+    let separator = if array.kind().is_some() { ",\n " } else { ", " };
+    Ok(columns.join(separator, |row| {
+        let leaf = |i: usize| number(columns.columns[i][row], options.digits);
+        layout.lane(&leaf, 0, 0)
+    }))
+}
+
+/// How a lane of a nested value is laid out: lists in lists, the outermost component number innermost, and a
+/// complex number or quaternion as one item, at whatever level it stands.
+#[derive(Default)]
+struct Layout {
+    /// Number of items of each list, and distance of their leaves; the first list holds the others.
+    lists: Vec<(usize, usize)>,
+    /// The kind of number that an item is, and distance of its parts.
+    item: Option<(Kind, usize)>,
+}
+
+impl Layout {
+    fn new(array: &ArrayRef) -> Self {
+        let (Some(kind), Some(components)) = (array.kind(), array.components()) else {
+            return Self::default();
+        };
+        let distance = components.first().map_or(0, |first| first.leaves().len());
+        let mut layout = components.first().map(Self::new).unwrap_or_default();
+        if matches!(kind, Kind::Complex | Kind::Quaternion) && layout.item.is_none() {
+            layout.item = Some((kind, distance));
+        } else {
+            layout.lists.push((components.len(), distance));
+        }
+        layout
+    }
+
+    /// The text of the lists from `depth` on, of the leaves from `start` on.
+    fn lane(&self, leaf: &impl Fn(usize) -> String, depth: usize, start: usize) -> String {
+        if let Some(&(n, distance)) = self.lists.get(depth) {
+            let items: Vec<String> =
+                (0..n).map(|i| self.lane(leaf, depth + 1, start + i * distance)).collect();
+            return format!("[{}]", items.join(", "));
+        }
+        let Some((kind, distance)) = self.item else { return leaf(start) };
+        let part = |i: usize| leaf(start + i * distance);
+        let (real, units) = match kind {
+            Kind::Quaternion => (part(3), "ijk"),
+            _ => (part(0), "i"),
+        };
+        let first = usize::from(kind != Kind::Quaternion);
+        units.chars().enumerate().fold(real, |text, (i, unit)| {
+            let part = part(first + i);
+            match part.strip_prefix('-') {
+                Some(magnitude) => format!("{text} - {magnitude}{unit}"),
+                None => format!("{text} + {part}{unit}"),
+            }
+        })
+    }
 }
 
 /// The lanes that are shown, component by component.
@@ -165,20 +216,6 @@ impl Columns {
     }
 
     /// `[a, b, .. 3 skipped .., z]`
-    fn list(&self, column: usize, digits: usize) -> String {
-        let values = self.columns.get(column).map_or(&[][..], Vec::as_slice);
-        self.join(", ", |row| number(values[row], digits))
-    }
-
-    /// `[[x, y, z],\n [x, y, z]]`
-    fn rows(&self, digits: usize) -> String {
-        self.join(",\n ", |row| {
-            let lane: Vec<String> =
-                self.columns.iter().map(|column| number(column[row], digits)).collect();
-            format!("[{}]", lane.join(", "))
-        })
-    }
-
     fn join(&self, separator: &str, item: impl Fn(usize) -> String) -> String {
         let mut text = String::from("[");
         for row in 0..self.n_rows {

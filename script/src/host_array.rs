@@ -164,10 +164,11 @@ impl HostRef {
         Self(Rc::new(RefCell::new(HostArray { data, source })))
     }
 
-    /// The contents of an array value: shape `[lanes]`, or `[lanes, components]` of a vector.
+    /// The contents of an array value: shape `[lanes]`, or `[lanes, components]` of a vector; of deeper
+    /// nesting the outermost components come last.
     pub(crate) fn of(value: &ArrayRef) -> Result<Self> {
         let (dtype, shape) = (value.dtype(), checked_shape(value)?);
-        Ok(Self::new(HostData::from_columns(dtype, &shape, &value.leaves())?, None))
+        Ok(Self::new(HostData::from_columns(dtype, &shape, &columns(value)?)?, None))
     }
 
     /// Zeros of the same shape, to be filled by the next `eval()`.
@@ -189,7 +190,7 @@ impl HostRef {
     /// Takes the contents of its source.
     pub(crate) fn fill(&self) -> Result<()> {
         let Some(source) = self.source() else { return Ok(()) };
-        let data = HostData::from_columns(source.dtype(), &shape(&source)?, &source.leaves())?;
+        let data = HostData::from_columns(source.dtype(), &shape(&source)?, &columns(&source)?)?;
         *self.0.borrow_mut() = HostArray { data, source: None };
         Ok(())
     }
@@ -251,10 +252,12 @@ impl HostRef {
 fn shape(value: &ArrayRef) -> Result<Vec<usize>> {
     let lanes = value.lanes().and_then(|lanes| usize::try_from(lanes).ok());
     let lanes = lanes.ok_or_else(|| fault("ndarray: the components have different sizes"))?;
-    Ok(match value.components() {
-        Some(components) => vec![lanes, components.len()],
-        None => vec![lanes],
-    })
+    Ok(std::iter::once(lanes).chain(value.extents().into_iter().rev()).collect())
+}
+
+/// The arrays inside, in the order in which a lane's elements follow one another.
+fn columns(value: &ArrayRef) -> Result<Vec<Array>> {
+    value.rows().iter().map(|leaf| leaf.array("ndarray")).collect()
 }
 
 /// The shape of a value whose contents fit the host.

@@ -16,6 +16,7 @@ mod host;
 mod host_array;
 mod html;
 mod interpreter;
+mod nested;
 mod python;
 mod resolver;
 mod scan;

@@ -1,4 +1,4 @@
-//! Array values as scripts hold them: shared references to a leaf or to named components.
+//! Array values as scripts hold them: shared references to an array or to components.
 //!
 //! Script values are references, as in Python (S14): every name and closure that holds a value sees a
 //! write through any other. One Rhai type stands for all array types, so promotion, broadcasting and
@@ -7,15 +7,17 @@
 use std::cell::{Ref, RefCell};
 use std::rc::Rc;
 
-use porcini_core::{Array, DType, Operand, Result as CoreResult, Scalar};
+use porcini_core::{Array, DType, Scalar};
 use rhai::Dynamic;
 
-use crate::fault::{IntoFault, Result, fault, fault_with_hint};
+use crate::fault::{Result, fault, fault_with_hint};
+
+pub(crate) use crate::nested::map;
 
 /// Names of the first components.
 pub(crate) const COMPONENT_NAMES: [&str; 4] = ["x", "y", "z", "w"];
-/// Fewest and most components of a vector.
-pub(crate) const VECTOR_SIZES: std::ops::RangeInclusive<usize> = 2..=4;
+/// Fewest and most components of a vector type.
+pub(crate) const VECTOR_SIZES: std::ops::RangeInclusive<usize> = 1..=4;
 
 /// A shared reference to an array value.
 #[derive(Clone, Debug)]
@@ -26,8 +28,21 @@ pub(crate) struct ArrayRef(Rc<RefCell<Node>>);
 pub(crate) enum Node {
     /// A one-dimensional array.
     Leaf(Array),
-    /// A vector with two to four components (structure of arrays).
-    Vector(Vec<ArrayRef>),
+    /// Components (structure of arrays).
+    Nested(Kind, Vec<ArrayRef>),
+}
+
+/// What the components of a nested value are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// Values of one type.
+    Vector,
+    /// Real and imaginary part.
+    Complex,
+    /// x, y, z, w; w is the real part.
+    Quaternion,
+    /// As many columns as each has entries; columns are vectors.
+    Matrix,
 }
 
 impl ArrayRef {
@@ -36,9 +51,14 @@ impl ArrayRef {
         Self(Rc::new(RefCell::new(Node::Leaf(array))))
     }
 
+    /// A reference to a new nested value.
+    pub(crate) fn nested(kind: Kind, components: Vec<Self>) -> Self {
+        Self(Rc::new(RefCell::new(Node::Nested(kind, components))))
+    }
+
     /// A reference to a new vector.
     pub(crate) fn vector(components: Vec<Self>) -> Self {
-        Self(Rc::new(RefCell::new(Node::Vector(components))))
+        Self::nested(Kind::Vector, components)
     }
 
     /// What the reference leads to now.
@@ -60,7 +80,9 @@ impl ArrayRef {
     pub(crate) fn copy(&self) -> Self {
         match &*self.node() {
             Node::Leaf(array) => Self::leaf(array.clone()),
-            Node::Vector(components) => Self::vector(components.iter().map(Self::copy).collect()),
+            Node::Nested(kind, components) => {
+                Self::nested(*kind, components.iter().map(Self::copy).collect())
+            }
         }
     }
 
@@ -68,19 +90,39 @@ impl ArrayRef {
     pub(crate) fn array(&self, op: &str) -> Result<Array> {
         match &*self.node() {
             Node::Leaf(array) => Ok(array.clone()),
-            node @ Node::Vector(_) => Err(fault(format!(
+            node @ Node::Nested(..) => Err(fault(format!(
                 "{op}: got {}, expected a one-dimensional array",
                 node.type_name()
             ))),
         }
     }
 
-    /// The components of a vector.
+    /// The components of a nested value.
     pub(crate) fn components(&self) -> Option<Vec<Self>> {
         match &*self.node() {
             Node::Leaf(_) => None,
-            Node::Vector(components) => Some(components.clone()),
+            Node::Nested(_, components) => Some(components.clone()),
         }
+    }
+
+    /// What its components are; `None` for a plain array.
+    pub(crate) fn kind(&self) -> Option<Kind> {
+        match &*self.node() {
+            Node::Leaf(_) => None,
+            Node::Nested(kind, _) => Some(*kind),
+        }
+    }
+
+    /// Numbers of components, outermost first; a matrix has two.
+    pub(crate) fn extents(&self) -> Vec<usize> {
+        let mut extents = Vec::new();
+        let mut value = self.clone();
+        while let Some(components) = value.components() {
+            extents.push(components.len());
+            let Some(first) = components.into_iter().next() else { break };
+            value = first;
+        }
+        extents
     }
 
     /// The one-dimensional arrays inside, in order.
@@ -93,17 +135,25 @@ impl ArrayRef {
     fn add_leaves(&self, leaves: &mut Vec<Array>) {
         match &*self.node() {
             Node::Leaf(array) => leaves.push(array.clone()),
-            Node::Vector(components) => {
+            Node::Nested(_, components) => {
                 components.iter().for_each(|component| component.add_leaves(leaves));
             }
         }
+    }
+
+    /// The leaves in the order of rows: the outermost component number changes first, as in what is shown.
+    pub(crate) fn rows(&self) -> Vec<Self> {
+        let Some(components) = self.components() else { return vec![self.clone()] };
+        let inner: Vec<Vec<Self>> = components.iter().map(Self::rows).collect();
+        let n = inner.first().map_or(0, Vec::len);
+        (0..n).flat_map(|k| inner.iter().filter_map(move |rows| rows.get(k).cloned())).collect()
     }
 
     /// Applies `change` to every leaf, with the path to it (`.0`, `.1`).
     pub(crate) fn for_each_leaf(&self, path: &str, change: &mut impl FnMut(&mut Array, &str)) {
         match &mut *self.0.borrow_mut() {
             Node::Leaf(array) => change(array, path),
-            Node::Vector(components) => {
+            Node::Nested(_, components) => {
                 for (i, component) in components.iter().enumerate() {
                     component.for_each_leaf(&format!("{path}.{i}"), change);
                 }
@@ -136,12 +186,17 @@ impl Node {
     pub(crate) fn type_name(&self) -> String {
         match self {
             Self::Leaf(array) => array.dtype().script_name().into(),
-            Self::Vector(components) => {
+            Self::Nested(kind, components) => {
                 let n = components.len();
-                let inner = components.first().map_or_else(String::new, ArrayRef::type_name);
+                let entry = match kind {
+                    Kind::Matrix => components.first().and_then(ArrayRef::components),
+                    _ => None,
+                };
+                let inner = entry.unwrap_or_else(|| components.clone());
+                let inner = inner.first().map_or_else(String::new, ArrayRef::type_name);
                 match vector_letter(&inner) {
-                    Some(letter) => format!("Vector{n}{letter}C"),
-                    None => format!("Vector{n}<{inner}>"),
+                    Some(letter) => format!("{kind:?}{n}{letter}C"),
+                    None => format!("{kind:?}{n}<{inner}>"),
                 }
             }
         }
@@ -256,73 +311,4 @@ pub(crate) fn type_name(value: &Dynamic) -> String {
         _ if value.is::<u64>() => "an integer".into(),
         other => other.rsplit("::").next().unwrap_or(other).into(),
     }
-}
-
-/// Applies a leaf operation through vectors: components pair up, leaves and numbers broadcast to every
-/// component.
-pub(crate) fn map(
-    op: &str,
-    args: &[Arg],
-    leaf: &impl Fn(&[Operand<'_>]) -> CoreResult<Array>,
-) -> Result<ArrayRef> {
-    let mut n_components = None;
-    for arg in args {
-        let Arg::Value(value) = arg else { continue };
-        let Some(components) = value.components() else { continue };
-        match n_components {
-            Some(n) if n != components.len() => return Err(component_mismatch(op, args)),
-            _ => n_components = Some(components.len()),
-        }
-    }
-    let Some(n) = n_components else { return apply_leaf(op, args, leaf) };
-    let component = |i: usize| {
-        let args: Vec<Arg> = args.iter().map(|arg| component_of(arg, i)).collect();
-        map(op, &args, leaf)
-    };
-    Ok(ArrayRef::vector((0..n).map(component).collect::<Result<_>>()?))
-}
-
-fn component_of(arg: &Arg, i: usize) -> Arg {
-    match arg {
-        Arg::Value(value) => match value.components() {
-            Some(components) => Arg::Value(components[i].clone()),
-            None => arg.clone(),
-        },
-        Arg::Number(_) => arg.clone(),
-    }
-}
-
-fn apply_leaf(
-    op: &str,
-    args: &[Arg],
-    leaf: &impl Fn(&[Operand<'_>]) -> CoreResult<Array>,
-) -> Result<ArrayRef> {
-    let mut arrays = Vec::with_capacity(args.len());
-    for arg in args {
-        arrays.push(match arg {
-            Arg::Value(value) => Some(value.array(op)?),
-            Arg::Number(_) => None,
-        });
-    }
-    let operands: Vec<Operand<'_>> = args
-        .iter()
-        .zip(&arrays)
-        .filter_map(|(arg, array)| match (arg, array) {
-            (_, Some(array)) => Some(Operand::Array(array)),
-            (Arg::Number(number), None) => Some(Operand::Number(*number)),
-            (Arg::Value(_), None) => None,
-        })
-        .collect();
-    leaf(&operands).map(ArrayRef::leaf).or_fault()
-}
-
-fn component_mismatch(op: &str, args: &[Arg]) -> Box<rhai::EvalAltResult> {
-    let types: Vec<String> = args
-        .iter()
-        .map(|arg| match arg {
-            Arg::Value(value) => value.type_name(),
-            Arg::Number(number) => number.to_string(),
-        })
-        .collect();
-    fault(format!("{op}: {} have different numbers of components", types.join(" and ")))
 }

@@ -26,7 +26,18 @@ const LAYERS: [&[&str]; 6] = [
     &["trace", "backend", "alloc"],
     &["eval", "runtime"],
     // Session and array hold each other: a handle knows its session, a session makes handles.
-    &["session", "array", "control", "inspect", "random", "vector", "horizontal", "rearrange"],
+    &[
+        "session",
+        "array",
+        "operand",
+        "control",
+        "inspect",
+        "random",
+        "nested",
+        "vector",
+        "horizontal",
+        "rearrange",
+    ],
     &["lib"],
 ];
 

@@ -78,6 +78,22 @@ impl Recorder<'_> {
         let args: Vec<Expr<'_>> = args.iter().map(|&id| Expr { recorder: &shared, id }).collect();
         Ok(function(&args).id)
     }
+
+    /// [`Recorder::expand`] for a function with several results.
+    ///
+    /// # Errors
+    /// As [`Recorder::expand`].
+    pub(crate) fn expand_all(
+        &mut self,
+        name: &'static str,
+        args: &[VarId],
+        function: impl for<'r> FnOnce(&[Expr<'r>]) -> Vec<Expr<'r>>,
+    ) -> Result<Vec<VarId>> {
+        self.broadcast(name, args)?;
+        let shared = Shared(RefCell::new(self));
+        let args: Vec<Expr<'_>> = args.iter().map(|&id| Expr { recorder: &shared, id }).collect();
+        Ok(function(&args).into_iter().map(|result| result.id).collect())
+    }
 }
 
 impl Expr<'_> {

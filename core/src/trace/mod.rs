@@ -11,6 +11,7 @@ pub mod functions;
 pub mod identities;
 mod math;
 pub mod memory;
+pub mod nested;
 pub mod primitive;
 pub mod rearrange;
 pub mod reduce;

@@ -8,7 +8,8 @@ use rhai::Dynamic;
 use super::types::from_list;
 use crate::context::Context;
 use crate::fault::{IntoFault, Result, fault};
-use crate::value::{self, Arg, ArrayRef, Node};
+use crate::nested;
+use crate::value::{Arg, ArrayRef, Node};
 
 /// `value` as something that can stand in `place`: of its lane type, with its components.
 ///
@@ -31,7 +32,7 @@ pub(super) fn fitting(
         let (got, expected) = (value.type_name(), place.type_name());
         return Err(fault(format!("{op}: got {got}, expected one value for {expected}")));
     }
-    value::map(op, &[value, Arg::Value(place.clone())], &|operands| match *operands {
+    nested::components(op, &[value, Arg::Value(place.clone())], &|operands| match *operands {
         [Operand::Number(number), _] => context.session.full(dtype, number, 1),
         [Operand::Array(array), _] if dtype.promote(array.dtype()) == Some(dtype) => {
             array.cast(dtype)
@@ -52,7 +53,8 @@ pub(super) fn assign_masked(
 ) -> Result<()> {
     let value = fitting(context, "[]=", place, value)?;
     let args = [Arg::Value(mask.clone()), Arg::Value(value), Arg::Value(place.clone())];
-    let result = value::map("[]=", &args, &|operands| context.session.apply(Op::Select, operands))?;
+    let result =
+        nested::components("[]=", &args, &|operands| context.session.apply(Op::Select, operands))?;
     replace(context, place, &result)
 }
 

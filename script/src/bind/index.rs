@@ -10,7 +10,8 @@ use super::scalars::Range;
 use crate::context::Context;
 use crate::fault::{IntoFault, Result, fault, fault_with_hint};
 use crate::host_array::HostRef;
-use crate::value::{self, Arg, ArrayRef, COMPONENT_NAMES, Node, dynamic};
+use crate::nested;
+use crate::value::{self, Arg, ArrayRef, COMPONENT_NAMES, Kind, Node, dynamic};
 
 pub(super) fn register(registry: &mut Registry<'_>) {
     let context = registry.context.clone();
@@ -39,6 +40,7 @@ pub(super) fn register(registry: &mut Registry<'_>) {
     });
     registry.engine.register_iterator_result::<ArrayRef, Dynamic>();
     lengths(registry);
+    matrices(registry);
 }
 
 fn lengths(registry: &mut Registry<'_>) {
@@ -58,21 +60,23 @@ fn lengths(registry: &mut Registry<'_>) {
     registry.doc(
         "shape",
         "(x)",
-        "Extents as a list, components first: `[3, 1000000]`.\n\n\
-         >> shape(Vector3fC(0, 0, FloatC([1, 2])))\n[3, 2]",
+        "Extents as a list, components first: of a matrix columns, rows, lanes.\n\n\
+         >> shape(Vector3fC(FloatC::arange(5)))\n[3, 5]",
     );
     registry.on_array("shape", 1, |_, _, array, _| {
         let Some(lanes) = array.lanes() else {
-            return Err(fault("shape: the components have different sizes"));
+            let sizes: Vec<String> =
+                array.leaves().iter().map(|leaf| leaf.size().to_string()).collect();
+            return Err(fault_with_hint(
+                format!("shape: the components have different sizes: {}", sizes.join(", ")),
+                "components need equal sizes, or size 1",
+            ));
         };
-        let lanes = Dynamic::from(i64::try_from(lanes).unwrap_or(i64::MAX));
-        Ok(match array.components() {
-            Some(components) => {
-                let n = i64::try_from(components.len()).unwrap_or(i64::MAX);
-                vec![n.into(), lanes]
-            }
-            None => vec![lanes],
-        })
+        let number = |n: u64| Dynamic::from(i64::try_from(n).unwrap_or(i64::MAX));
+        let mut shape: Vec<Dynamic> =
+            array.extents().into_iter().map(|n| number(n as u64)).collect();
+        shape.push(number(lanes));
+        Ok(shape)
     });
     registry.engine.register_fn("len", |host: &mut HostRef| {
         host.shape().first().map_or(0, |&n| i64::try_from(n).unwrap_or(i64::MAX))
@@ -91,6 +95,9 @@ fn lengths(registry: &mut Registry<'_>) {
 fn get(context: &Context, array: &ArrayRef, index: &Dynamic) -> Result<Dynamic> {
     if let Ok(name) = index.clone().into_immutable_string() {
         return property(array, &name);
+    }
+    if let Some((i, j)) = row_and_column(index) {
+        return Ok(Dynamic::from(entry("[]", array, i, j)?));
     }
     if let Some(components) = array.components() {
         if let Ok(i) = index.as_int() {
@@ -113,7 +120,7 @@ fn get(context: &Context, array: &ArrayRef, index: &Dynamic) -> Result<Dynamic> 
 fn masked(context: &Context, array: &ArrayRef, index: &Dynamic) -> Result<ArrayRef> {
     let mask = mask_index(index)?;
     let args = [Arg::Value(mask), Arg::Value(array.clone()), Arg::Number(zero_of(array))];
-    value::map("[]", &args, &|operands| context.session.apply(Op::Select, operands))
+    nested::components("[]", &args, &|operands| context.session.apply(Op::Select, operands))
 }
 
 fn zero_of(array: &ArrayRef) -> Scalar {
@@ -139,6 +146,11 @@ fn set(context: &Context, array: &ArrayRef, index: &Dynamic, value: &Dynamic) ->
     if let Ok(name) = index.clone().into_immutable_string() {
         return set_property(context, array, &name, value);
     }
+    if let Some((i, j)) = row_and_column(index) {
+        let column = entry("[]=", array, i, j).and_then(|_| column("[]=", array, j))?;
+        let i = component_index(&column, i, column.components().map_or(0, |rows| rows.len()))?;
+        return assign_component(context, &column, i, value);
+    }
     if let Some(components) = array.components() {
         if let Ok(i) = index.as_int() {
             let i = component_index(array, i, components.len())?;
@@ -161,7 +173,71 @@ fn component_index(array: &ArrayRef, i: i64, n: usize) -> Result<usize> {
     })
 }
 
-/// `v.x`, `v.zyx`, `a.data`, `a.index`.
+/// The index of an entry of a matrix: `m[[row, column]]`.
+fn row_and_column(index: &Dynamic) -> Option<(i64, i64)> {
+    let list = index.read_lock::<rhai::Array>()?;
+    match &list[..] {
+        [i, j] => Some((i.as_int().ok()?, j.as_int().ok()?)),
+        _ => None,
+    }
+}
+
+/// Column `j` of a matrix.
+fn column(op: &str, matrix: &ArrayRef, j: i64) -> Result<ArrayRef> {
+    match matrix.components() {
+        Some(columns) if matrix.kind() == Some(Kind::Matrix) => {
+            Ok(columns[component_index(matrix, j, columns.len())?].clone())
+        }
+        _ => Err(fault(format!("{op}: got {}, expected a matrix", matrix.type_name()))),
+    }
+}
+
+/// The entry in row `i` and column `j` of a matrix.
+fn entry(op: &str, matrix: &ArrayRef, i: i64, j: i64) -> Result<ArrayRef> {
+    let column = column(op, matrix, j)?;
+    let rows = column.components().unwrap_or_default();
+    Ok(rows[component_index(&column, i, rows.len())?].clone())
+}
+
+fn matrices(registry: &mut Registry<'_>) {
+    registry.doc(
+        "coeff",
+        "(m, i, j)",
+        "Entry in row i and column j of a matrix, as m[[i, j]]; writes to it are seen in the matrix.\n\n\
+         >> coeff(Matrix2fC([[1, 2], [3, 4]]), 0, 1)\n[2]",
+    );
+    registry.on_array("coeff", 3, |_, _, matrix, rest| {
+        let index = |value: &Dynamic| {
+            let got =
+                || fault(format!("coeff: got {}, expected integers", value::type_name(value)));
+            value.as_int().map_err(|_| got())
+        };
+        entry("coeff", matrix, index(rest[0])?, index(rest[1])?)
+    });
+    registry.doc(
+        "col",
+        "(m, j)",
+        "Column j of a matrix, as m[j].\n\n>> col(Matrix2fC([[1, 2], [3, 4]]), 0)\n[[1, 3]]",
+    );
+    registry.on_array("col", 2, |_, _, matrix, rest| {
+        let j = rest[0].as_int().map_err(|_| fault("col: expected an integer as column"))?;
+        column("col", matrix, j)
+    });
+    registry.doc(
+        "row",
+        "(m, i)",
+        "Row i of a matrix, a vector of its entries.\n\n>> row(Matrix2fC([[1, 2], [3, 4]]), 0)\n[[1, 2]]",
+    );
+    registry.on_array("row", 2, |_, _, matrix, rest| {
+        let i = rest[0].as_int().map_err(|_| fault("row: expected an integer as row"))?;
+        let n = matrix.components().map_or(0, |columns| columns.len());
+        let n = i64::try_from(n).unwrap_or(i64::MAX).max(1);
+        let row = (0..n).map(|j| entry("row", matrix, i, j)).collect::<Result<Vec<_>>>()?;
+        Ok(ArrayRef::vector(row))
+    });
+}
+
+/// `v.x`, `v.zyx`, `z.real`, `m.T`, `a.data`, `a.index`.
 fn property(array: &ArrayRef, name: &str) -> Result<Dynamic> {
     match name {
         "data" => {
@@ -171,6 +247,10 @@ fn property(array: &ArrayRef, name: &str) -> Result<Dynamic> {
         "index" => {
             let serial = array.array("index")?.serial().0;
             return Ok(Dynamic::from(i64::try_from(serial).unwrap_or(i64::MAX)));
+        }
+        "T" if array.kind() == Some(Kind::Matrix) => {
+            let transposed = nested::call("transpose", &[Arg::Value(array.clone())])?;
+            return Ok(transposed.into_iter().map(Dynamic::from).next().unwrap_or_default());
         }
         _ => {}
     }
@@ -203,18 +283,27 @@ fn set_property(context: &Context, array: &ArrayRef, name: &str, value: &Dynamic
     Ok(())
 }
 
-/// Component numbers of a name such as `x` or `zyx`.
+/// Component numbers of a name such as `x`, `zyx` or `real`.
 fn swizzle(array: &ArrayRef, name: &str) -> Result<Vec<usize>> {
     let n = array.components().map_or(0, |components| components.len());
-    let position =
-        |letter: char| COMPONENT_NAMES[..n].iter().position(|known| known.starts_with(letter));
-    let letters: Option<Vec<usize>> = name.chars().map(position).collect();
-    let has = match n {
-        0 => "data and index; components belong to vectors".to_string(),
-        n => format!("{} and swizzles of these such as yx", COMPONENT_NAMES[..n].join(", ")),
+    let (names, has): (&[&str], &str) = match array.kind() {
+        None => (&[], "data and index; components belong to vectors"),
+        Some(Kind::Vector) => (&COMPONENT_NAMES[..n.min(4)], " and swizzles of these such as yx"),
+        Some(Kind::Quaternion) => (&COMPONENT_NAMES, ", swizzles of these, real and imag"),
+        Some(Kind::Complex) => (&[], "real and imag"),
+        Some(Kind::Matrix) => (&[], "T, its transpose; m[j] is a column, m[[i, j]] an entry"),
+    };
+    let position = |letter: char| names.iter().position(|known| known.starts_with(letter));
+    let letters = match (array.kind(), name) {
+        (Some(Kind::Complex), "real") => Some(vec![0]),
+        (Some(Kind::Complex), "imag") => Some(vec![1]),
+        (Some(Kind::Quaternion), "real") => Some(vec![3]),
+        (Some(Kind::Quaternion), "imag") => Some(vec![0, 1, 2]),
+        _ => name.chars().map(position).collect(),
     };
     letters.filter(|letters| (1..=4).contains(&letters.len())).ok_or_else(|| {
-        fault(format!("{} has no member `{name}` (it has {has})", array.type_name()))
+        let (type_name, names) = (array.type_name(), names.join(", "));
+        fault(format!("{type_name} has no member `{name}` (it has {names}{has})"))
     })
 }
 

@@ -68,11 +68,11 @@ pub(super) fn array_argument(op: &str, parameter: &str, value: &Dynamic) -> Resu
 }
 
 fn gather(source: &ArrayRef, index: &Array, active: Option<&Array>) -> Result<ArrayRef> {
-    match source.components() {
-        None => source.array("gather")?.gather(index, active).map(ArrayRef::leaf).or_fault(),
-        Some(components) => {
+    match &*source.node() {
+        Node::Leaf(source) => source.gather(index, active).map(ArrayRef::leaf).or_fault(),
+        Node::Nested(kind, components) => {
             let gathered = components.iter().map(|component| gather(component, index, active));
-            Ok(ArrayRef::vector(gathered.collect::<Result<_>>()?))
+            Ok(ArrayRef::nested(*kind, gathered.collect::<Result<_>>()?))
         }
     }
 }

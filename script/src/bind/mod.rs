@@ -6,11 +6,13 @@
 
 mod assign;
 mod control;
+mod geometry;
 mod horizontal;
 mod index;
 mod inspect;
 mod language;
 mod memory;
+mod nested_types;
 mod ops;
 mod power;
 pub(crate) mod random;
@@ -62,6 +64,8 @@ const FAMILIES: &[(&str, Register)] = &[
     ("memory, host arrays and files", memory::register),
     ("lanes in other places", rearrange::register),
     ("loops and branches in kernels", control::register),
+    ("vectors, matrices, complex numbers", geometry::register),
+    ("types of vectors, matrices, complex numbers", nested_types::register),
     ("random numbers", random::register),
     ("evaluation and settings", runtime::register),
     ("showing and watching", inspect::register),
@@ -77,6 +81,18 @@ impl<'e> Registry<'e> {
     /// constants nothing.
     pub(crate) fn doc(&mut self, name: &str, parameters: &str, text: &str) {
         self.docs.push(FunctionDoc::new(name, parameters, self.family, text));
+    }
+
+    /// Adds a form of a function to its page, or documents it for the first time.
+    pub(crate) fn doc_form(&mut self, name: &str, parameters: &str, text: &str) {
+        let form = FunctionDoc::new(name, parameters, self.family, text);
+        match self.docs.iter_mut().find(|doc| doc.name == name) {
+            Some(doc) => {
+                doc.doc = format!("{}\n{}: {}", doc.doc, form.parameters, form.doc);
+                doc.examples.extend(form.examples);
+            }
+            None => self.docs.push(form),
+        }
     }
 
     /// Documents another name of a function that is documented already.

@@ -4,12 +4,12 @@ use std::any::TypeId;
 
 use porcini_core::ir::op::{Class, OPS, Op, OpInfo, Shape};
 use porcini_core::trace::functions::{self, FUNCTIONS, Function};
-use porcini_core::{Array, DType, Operand, Result as CoreResult, Scalar, Session, vector};
+use porcini_core::{Array, DType, Operand, Result as CoreResult, Scalar, Session};
 use rhai::{Dynamic, EvalAltResult, ImmutableString, NativeCallContext};
 
 use super::Registry;
 use crate::context::Context;
-use crate::fault::{IntoFault, Result, fault, fault_with_hint};
+use crate::fault::{IntoFault, Result, fault_with_hint};
 use crate::value::{self, Arg, ArrayRef, Node, dynamic, scalar};
 
 pub(super) fn register(registry: &mut Registry<'_>) {
@@ -36,7 +36,6 @@ pub(super) fn register(registry: &mut Registry<'_>) {
         registry.family = family(None, function.class);
         named_function(registry, function);
     }
-    geometry(registry);
     traps(registry);
 }
 
@@ -110,7 +109,7 @@ fn operate_on_leaves(
 fn operand<'a>(node: Option<&'a Node>, value: &Dynamic) -> Option<Operand<'a>> {
     match node {
         Some(Node::Leaf(array)) => Some(Operand::Array(array)),
-        Some(Node::Vector(_)) => None,
+        Some(Node::Nested(..)) => None,
         None => scalar(value).map(Operand::Number),
     }
 }
@@ -213,96 +212,6 @@ fn apply_to_numbers(
     let operands: Vec<Operand<'_>> = arrays.iter().map(Operand::Array).collect();
     let result = apply(session, &operands).or_fault()?;
     Ok(dynamic(result.item(0).or_fault()?))
-}
-
-/// Functions over the components of vectors; of a plain array they reduce its lanes.
-fn geometry(registry: &mut Registry<'_>) {
-    registry.family = "vectors";
-    registry.doc("dot", "(a, b)", "Sum of products, without fma: over components of vectors, lane by lane; over the lanes of plain arrays.\n\n\
-         >> dot(FloatC([1, 2]), FloatC([3, 4]))\n[11]");
-    registry.on_array("dot", 2, |context, call, a, rest| {
-        context.at(call);
-        let Arg::Value(b) = Arg::new("dot", rest[0])? else {
-            return Err(fault("dot: got a number, expected two arrays"));
-        };
-        dot("dot", a, &b)
-    });
-    for (name, doc) in [
-        (
-            "squared_norm",
-            "Squared Euclidean length of a vector, lane by lane; of all lanes of a plain array.\n\n\
-         >> squared_norm(Vector2fC([3, 1], [4, 0]))\n[25, 1]",
-        ),
-        (
-            "norm",
-            "Euclidean length of a vector, lane by lane; of all lanes of a plain array.\n\n\
-         >> norm(Vector2fC([3, 1], [4, 0]))\n[5, 1]",
-        ),
-    ] {
-        registry.doc(name, "(v)", doc);
-        registry.on_array(name, 1, move |context, call, v, _| {
-            context.at(call);
-            let squared = dot(name, v, v)?;
-            if name == "squared_norm" {
-                return Ok(squared);
-            }
-            let args = [Arg::Value(squared)];
-            value::map(name, &args, &|operands| context.session.apply(Op::Sqrt, operands))
-        });
-    }
-    registry.doc(
-        "normalize",
-        "(v)",
-        "The vector divided by its length, lane by lane.\n\n\
-         >> normalize(Vector2fC([3], [4]))\n[[0.6, 0.8]]",
-    );
-    registry.on_array("normalize", 1, |context, call, v, _| {
-        context.at(call);
-        let components = leaves_of_vector("normalize", v)?;
-        let components = vector::normalize(&components).or_fault()?;
-        Ok(ArrayRef::vector(components.into_iter().map(ArrayRef::leaf).collect()))
-    });
-    registry.doc(
-        "cross",
-        "(a, b)",
-        "Cross product of two vectors of three components, lane by lane.\n\n\
-         >> cross(Vector3fC(1, 0, 0), Vector3fC(0, 1, 0))\n[[0, 0, 1]]",
-    );
-    registry.on_array("cross", 2, |context, call, a, rest| {
-        context.at(call);
-        let Arg::Value(b) = Arg::new("cross", rest[0])? else {
-            return Err(fault("cross: got a number, expected two vectors"));
-        };
-        let (a, b) = (leaves_of_vector("cross", a)?, leaves_of_vector("cross", &b)?);
-        let components = vector::cross(&a, &b).or_fault()?;
-        Ok(ArrayRef::vector(components.into_iter().map(ArrayRef::leaf).collect()))
-    });
-}
-
-fn dot(op: &str, a: &ArrayRef, b: &ArrayRef) -> Result<ArrayRef> {
-    match (a.components(), b.components()) {
-        (Some(_), Some(_)) => {
-            let (a, b) = (leaves_of_vector(op, a)?, leaves_of_vector(op, b)?);
-            vector::dot(&a, &b).map(ArrayRef::leaf).or_fault()
-        }
-        (None, None) => {
-            let (a, b) = (a.array(op)?, b.array(op)?);
-            let product = a.apply(Op::Mul, &[Operand::Array(&b)]).or_fault()?;
-            product.hsum().map(ArrayRef::leaf).or_fault()
-        }
-        _ => Err(fault(format!(
-            "{op}: got {} and {}, expected two of a kind",
-            a.type_name(),
-            b.type_name()
-        ))),
-    }
-}
-
-fn leaves_of_vector(op: &str, v: &ArrayRef) -> Result<Vec<Array>> {
-    let Some(components) = v.components() else {
-        return Err(fault(format!("{op}: got {}, expected a vector", v.type_name())));
-    };
-    components.iter().map(|component| component.array(op)).collect()
 }
 
 /// What Rhai does silently with values it does not know: text by `+`, equality of lists by type.

@@ -106,7 +106,7 @@ fn integer_power(context: &Context, base: &ArrayRef, exponent: i64) -> Result<Ar
     }
     let multiply = |a: &ArrayRef, b: &ArrayRef| {
         let args = [Arg::Value(a.clone()), Arg::Value(b.clone())];
-        value::map("**", &args, &|operands| context.session.apply(Op::Mul, operands))
+        value::map("*", &args, &|operands| context.session.apply(Op::Mul, operands))
     };
     let mut n = exponent.unsigned_abs();
     let mut square = base.clone();
@@ -132,7 +132,7 @@ fn integer_power(context: &Context, base: &ArrayRef, exponent: i64) -> Result<Ar
     };
     if exponent < 0 {
         let args = [Arg::Number(1.into()), Arg::Value(product)];
-        return value::map("**", &args, &|operands| context.session.apply(Op::Div, operands));
+        return value::map("/", &args, &|operands| context.session.apply(Op::Div, operands));
     }
     Ok(product)
 }

@@ -8,6 +8,7 @@ use super::horizontal::{count_argument, shown};
 use super::memory::array_argument;
 use crate::context::Context;
 use crate::fault::{IntoFault, Result, fault, fault_with_hint};
+use crate::nested;
 use crate::value::{self, Arg, ArrayRef, Node, dynamic, type_name};
 
 pub(super) fn register(registry: &mut Registry<'_>) {
@@ -121,7 +122,8 @@ fn joining(registry: &mut Registry<'_>) {
 }
 
 fn concat(context: &Context, parts: &[ArrayRef]) -> Result<ArrayRef> {
-    let Some(components) = parts.first().and_then(ArrayRef::components) else {
+    let first = parts.first().and_then(|first| Some((first.kind()?, first.components()?)));
+    let Some((kind, components)) = first else {
         let arrays = parts.iter().map(|part| part.array("concat")).collect::<Result<Vec<_>>>()?;
         let arrays: Vec<&Array> = arrays.iter().collect();
         return context.session.concat(&arrays).map(ArrayRef::leaf).or_fault();
@@ -137,7 +139,7 @@ fn concat(context: &Context, parts: &[ArrayRef]) -> Result<ArrayRef> {
         };
         concat(context, &parts.iter().map(part).collect::<Result<Vec<_>>>()?)
     };
-    Ok(ArrayRef::vector((0..components.len()).map(component).collect::<Result<_>>()?))
+    Ok(ArrayRef::nested(kind, (0..components.len()).map(component).collect::<Result<_>>()?))
 }
 
 fn packing(registry: &mut Registry<'_>) {
@@ -309,7 +311,7 @@ fn each_component(
     function: &dyn Fn(&Array) -> CoreResult<Array>,
 ) -> Result<ArrayRef> {
     let args = [Arg::Value(widened(op, x)?)];
-    value::map(op, &args, &|operands| match operands {
+    nested::components(op, &args, &|operands| match operands {
         [Operand::Array(x)] => function(x),
         _ => Err(one_array("component")),
     })
@@ -321,7 +323,7 @@ fn widened(op: &str, x: &ArrayRef) -> Result<ArrayRef> {
         return Ok(x.clone());
     }
     let lanes = x.lanes().ok_or_else(|| fault(format!("{op}: components of unequal sizes")))?;
-    value::map(op, &[Arg::Value(x.clone())], &|operands| match operands {
+    nested::components(op, &[Arg::Value(x.clone())], &|operands| match operands {
         [Operand::Array(x)] => x.resize(lanes),
         _ => Err(one_array("component")),
     })

@@ -1,15 +1,17 @@
 //! Array types: constructors `FloatC(x)`, static functions `FloatC::arange(n)`.
 
+use std::any::TypeId;
 use std::rc::Rc;
 
 use porcini_core::{Array, DType, Scalar, Session};
-use rhai::{Dynamic, EvalAltResult, FnPtr, FuncRegistration, Module, NativeCallContext};
+use rhai::{Dynamic, EvalAltResult, FuncRegistration, Module, NativeCallContext, RhaiFunc};
 
 use super::Registry;
+use super::nested_types::nested_types;
 use crate::context::Context;
-use crate::fault::{IntoFault, Result, fault, fault_with_hint};
+use crate::fault::{IntoFault, Result, fault};
 use crate::host_array::HostRef;
-use crate::value::{self, Arg, ArrayRef, VECTOR_LETTERS, VECTOR_SIZES, scalar};
+use crate::value::{self, Arg, ArrayRef, scalar};
 
 /// Names of the one-dimensional types.
 const SCALAR_TYPES: [(&str, DType); 13] = [
@@ -81,19 +83,7 @@ const STATIC_DOCS: [(&str, &str, &str); STATICS.len()] = [
 /// Every name that has static functions.
 pub(crate) fn type_names() -> Vec<String> {
     let scalars = SCALAR_TYPES.iter().map(|(name, _)| (*name).to_string());
-    scalars.chain(vector_types().into_iter().map(|(name, ..)| name)).collect()
-}
-
-/// Names of the vector types with their components' number and type; `None` takes any type.
-fn vector_types() -> Vec<(String, usize, Option<DType>)> {
-    let mut types = Vec::new();
-    for n in VECTOR_SIZES {
-        for (letter, dtype) in VECTOR_LETTERS {
-            types.push((format!("Vector{n}{letter}C"), n, Some(dtype)));
-        }
-        types.push((format!("Vector{n}C"), n, None));
-    }
-    types
+    scalars.chain(nested_types().into_iter().map(|nested| nested.name)).collect()
 }
 
 pub(super) fn register(registry: &mut Registry<'_>) {
@@ -116,19 +106,21 @@ pub(super) fn register(registry: &mut Registry<'_>) {
         registry.any(name, 0, move |context, _, _| {
             context.session.zeros(dtype, 0).map(ArrayRef::leaf).or_fault()
         });
-        let module = statics(&registry.context, name, None, dtype);
+        let module = statics(&registry.context, name, dtype, |array| Ok(ArrayRef::leaf(array)));
         registry.engine.register_static_module(name, module.into());
     }
     for (name, parameters, text) in STATIC_DOCS {
         registry.doc(&format!("FloatC::{name}"), parameters, text);
     }
-    for (name, n, dtype) in vector_types() {
-        vector_type(registry, &name, n, dtype);
-    }
 }
 
 /// One array of `dtype` from a number, list, array or host array.
-fn convert(context: &Context, name: &str, dtype: DType, value: &Dynamic) -> Result<Array> {
+pub(super) fn convert(
+    context: &Context,
+    name: &str,
+    dtype: DType,
+    value: &Dynamic,
+) -> Result<Array> {
     if let Some(array) = value.read_lock::<ArrayRef>() {
         return array.array(name)?.cast(dtype).or_fault();
     }
@@ -154,7 +146,12 @@ fn convert(context: &Context, name: &str, dtype: DType, value: &Dynamic) -> Resu
 }
 
 /// `size` lanes of a script number, which must be a value of the type.
-fn number_array(session: &Session, dtype: DType, number: Scalar, size: u64) -> Result<Array> {
+pub(super) fn number_array(
+    session: &Session,
+    dtype: DType,
+    number: Scalar,
+    size: u64,
+) -> Result<Array> {
     session.full(dtype, number, size).or_fault()
 }
 
@@ -180,122 +177,19 @@ pub(super) fn from_list(
     session.from_bytes(dtype, &bytes).or_fault()
 }
 
-fn vector_type(registry: &mut Registry<'_>, name: &str, n: usize, dtype: Option<DType>) {
-    let ones = vec!["1"; n].join(", ");
-    let ones = if dtype == Some(DType::Mask) { ones.replace('1', "true") } else { ones };
-    registry.doc(
-        name,
-        "(x, y, ..)",
-        &format!(
-            "Vector of {n} arrays: from {n} components, a list of {n}, one value for all, another \
-             vector, a function of the component number, or a host array of {n} columns.\n\n\
-             >> {name}({ones}).x\n[1]",
-        ),
-    );
-    let owned: Rc<str> = name.into();
-    let type_name = owned.clone();
-    registry.any(name, 1, move |context, call, args| {
-        context.at(call);
-        vector_from(context, call, &type_name, n, dtype, args[0])
-    });
-    let type_name = owned.clone();
-    registry.any(name, n, move |context, call, args| {
-        context.at(call);
-        let parts: Vec<Dynamic> = args.iter().map(|arg| (**arg).clone()).collect();
-        vector_of(context, &type_name, dtype, &parts)
-    });
-    if let Some(dtype) = dtype {
-        let module = statics(&registry.context, &owned, Some(n), dtype);
-        registry.engine.register_static_module(name, module.into());
-    }
-}
-
-fn vector_from(
-    context: &Context,
-    call: &NativeCallContext<'_>,
+/// The static functions of a type: of nested types `wrap` makes the value from one array.
+pub(super) fn statics(
+    context: &Rc<Context>,
     name: &str,
-    n: usize,
-    dtype: Option<DType>,
-    value: &Dynamic,
-) -> Result<ArrayRef> {
-    let parts: Vec<Dynamic> = if let Some(array) = value.read_lock::<ArrayRef>() {
-        match array.components() {
-            Some(components) => components.into_iter().map(Dynamic::from).collect(),
-            None => vec![value.clone(); n],
-        }
-    } else if let Some(list) = value.read_lock::<rhai::Array>() {
-        list.clone()
-    } else if let Some(each) = value.read_lock::<FnPtr>() {
-        let each = each.clone();
-        let part = |i: usize| {
-            let i = i64::try_from(i).unwrap_or(i64::MAX);
-            each.call_within_context::<Dynamic>(call, (i,))
-        };
-        (0..n).map(part).collect::<Result<_>>()?
-    } else if let Some(host) = value.read_lock::<HostRef>() {
-        columns(context, name, n, &host)?
-    } else {
-        vec![value.clone(); n]
-    };
-    if parts.len() != n {
-        return Err(fault(format!("{name}: got {} components, expected {n}", parts.len())));
-    }
-    vector_of(context, name, dtype, &parts)
-}
-
-fn columns(context: &Context, name: &str, n: usize, host: &HostRef) -> Result<Vec<Dynamic>> {
-    let shape = host.shape();
-    if shape.len() != 2 || shape[1] != n {
-        return Err(fault(format!(
-            "{name}: got an ndarray of shape {shape:?}, expected [lanes, {n}]"
-        )));
-    }
-    let column = |i| host.column(&context.session, Some(i)).map(ArrayRef::leaf).map(Dynamic::from);
-    (0..n).map(column).collect()
-}
-
-fn vector_of(
-    context: &Context,
-    name: &str,
-    dtype: Option<DType>,
-    parts: &[Dynamic],
-) -> Result<ArrayRef> {
-    let component = |part: &Dynamic| match dtype {
-        Some(dtype) => convert(context, name, dtype, part).map(ArrayRef::leaf),
-        None => match Arg::new(name, part)? {
-            Arg::Value(value) => Ok(value.copy()),
-            Arg::Number(number) => {
-                number_array(&context.session, DType::of(number), number, 1).map(ArrayRef::leaf)
-            }
-        },
-    };
-    let components: Vec<ArrayRef> = parts.iter().map(component).collect::<Result<_>>()?;
-    let vector = ArrayRef::vector(components);
-    match vector.lanes() {
-        Some(_) => Ok(vector),
-        None => {
-            let sizes: Vec<String> =
-                vector.leaves().iter().map(|leaf| leaf.size().to_string()).collect();
-            Err(fault_with_hint(
-                format!("{name}: components of sizes {}", sizes.join(", ")),
-                "components need equal sizes, or size 1",
-            ))
-        }
-    }
-}
-
-/// The static functions of a type: of `Vector3fC` they make every component alike.
-fn statics(context: &Rc<Context>, name: &str, n: Option<usize>, dtype: DType) -> Module {
+    dtype: DType,
+    wrap: impl Fn(Array) -> Result<ArrayRef> + Clone + 'static,
+) -> Module {
     let mut module = Module::new();
     let mut add = |function: &str, arity: usize, make: Maker| {
-        let maker = StaticFunction {
-            context: context.clone(),
-            name: format!("{name}::{function}"),
-            components: n,
-            dtype,
-            make,
-        };
-        maker.register(&mut module, function, arity);
+        let (owned, wrap) = (format!("{name}::{function}"), wrap.clone());
+        static_function(&mut module, context, function, arity, move |context, args| {
+            wrap(make(&context.session, &owned, dtype, args)?)
+        });
     };
     for (function, number) in [("zero", 0), ("zeros", 0), ("ones", 1), ("empty", 0)] {
         let make: Maker = match (function, number) {
@@ -330,52 +224,39 @@ fn statics(context: &Rc<Context>, name: &str, n: Option<usize>, dtype: DType) ->
     module
 }
 
-/// One static function of a type.
-struct StaticFunction {
-    context: Rc<Context>,
-    name: String,
-    /// Components of a vector type.
-    components: Option<usize>,
-    dtype: DType,
-    make: Maker,
-}
-
-impl StaticFunction {
-    fn register(self, module: &mut Module, function: &str, arity: usize) {
-        type Call<'c> = NativeCallContext<'c>;
-        let entry = FuncRegistration::new(function);
-        match arity {
-            0 => entry.set_into_module(module, move |call: Call<'_>| self.call(&call, &[])),
-            1 => entry
-                .set_into_module(module, move |call: Call<'_>, a: Dynamic| self.call(&call, &[a])),
-            2 => entry.set_into_module(module, move |call: Call<'_>, a: Dynamic, b: Dynamic| {
-                self.call(&call, &[a, b])
-            }),
-            _ => entry.set_into_module(
-                module,
-                move |call: Call<'_>, a: Dynamic, b: Dynamic, c: Dynamic| {
-                    self.call(&call, &[a, b, c])
-                },
-            ),
-        };
-    }
-
-    fn call(&self, call: &NativeCallContext<'_>, args: &[Dynamic]) -> Result<ArrayRef> {
-        self.context.at(call);
+/// Adds a static function with arguments of any type.
+pub(super) fn static_function(
+    module: &mut Module,
+    context: &Rc<Context>,
+    name: &str,
+    arity: usize,
+    make: impl Fn(&Context, &[Dynamic]) -> Result<ArrayRef> + 'static,
+) {
+    let context = context.clone();
+    let call = move |call: Option<NativeCallContext<'_>>, args: &mut [&mut Dynamic]| {
+        if let Some(call) = &call {
+            context.at(call);
+        }
+        let args: Vec<Dynamic> = args.iter().map(|arg| (**arg).clone()).collect();
         // Rhai gives errors of qualified functions no place.
         let place = |mut error: Box<EvalAltResult>| {
-            if error.position().is_none() {
+            if let Some(call) = &call
+                && error.position().is_none()
+            {
                 error.set_position(call.call_position());
             }
             error
         };
-        let array = (self.make)(&self.context.session, &self.name, self.dtype, args);
-        let array = array.map_err(place)?;
-        Ok(match self.components {
-            None => ArrayRef::leaf(array),
-            Some(n) => ArrayRef::vector((0..n).map(|_| ArrayRef::leaf(array.clone())).collect()),
-        })
-    }
+        make(&context, &args).map(Dynamic::from).map_err(place)
+    };
+    let function = RhaiFunc::Pure {
+        func: Rc::new(call),
+        has_context: true,
+        is_pure: true,
+        is_volatile: false,
+    };
+    let types = vec![TypeId::of::<Dynamic>(); arity];
+    FuncRegistration::new(name).set_into_module_raw(module, types, function);
 }
 
 type Maker = fn(&Session, &str, DType, &[Dynamic]) -> Result<Array>;
@@ -412,7 +293,7 @@ fn number_argument(name: &str, value: &Dynamic) -> Result<Scalar> {
         .ok_or_else(|| fault(format!("{name}: got {}, expected a number", value::type_name(value))))
 }
 
-fn size_argument(name: &str, value: Option<&Dynamic>) -> Result<u64> {
+pub(super) fn size_argument(name: &str, value: Option<&Dynamic>) -> Result<u64> {
     let Some(value) = value else { return Ok(1) };
     let size = value.as_int().ok().and_then(|size| u64::try_from(size).ok());
     size.ok_or_else(|| {

@@ -1,0 +1,130 @@
+//! Vectors, matrices, complex numbers and quaternions of arrays (structure of arrays).
+//!
+//! A value is the list of its entries, as [`trace::nested`](crate::trace::nested) orders them:
+//!
+//! ```
+//! use porcini_core::Session;
+//! use porcini_core::nested::{self, Form};
+//!
+//! # fn main() -> porcini_core::Result<()> {
+//! let session = Session::new()?;
+//! let z = [session.array(&[1.0f32, 3.0])?, session.array(&[2.0f32, 4.0])?];
+//! let square = nested::call("*", &[(Form::Complex, &z), (Form::Complex, &z)])?;
+//! assert_eq!(square[0].to_vec::<f32>()?, [-3.0, -7.0]);
+//! assert_eq!(square[1].to_vec::<f32>()?, [4.0, 24.0]);
+//! # Ok(())
+//! # }
+//! ```
+
+use crate::array::Array;
+use crate::error::{Error, Result};
+use crate::ir::op::Class;
+use crate::operand::{Operand, common_type, variable};
+use crate::session::Session;
+use crate::trace::expr::Expr;
+use crate::trace::nested::harmonics::{MAX_ORDER, harmonics};
+use crate::trace::nested::{NestedCall, find, morton};
+
+pub use crate::trace::nested::Form;
+
+/// The entries of the results of the function `name` (a row of
+/// [`trace::nested::rows`](crate::trace::nested::rows)) of values of the given forms.
+///
+/// # Errors
+/// `Argument` if there is no such function or a value has another number of entries; `TypeMismatch`,
+/// `UnsupportedType`, `SizeMismatch`, `ForeignArray`.
+pub fn call(name: &str, values: &[(Form, &[Array])]) -> Result<Vec<Array>> {
+    let op = "nested::call";
+    let forms: Vec<Form> = values.iter().map(|(form, _)| *form).collect();
+    let what = || Error::Argument { op, what: format!("no function {name} of {forms:?}") };
+    let call = find(name, &forms).ok_or_else(what)?;
+    if let Some((form, entries)) = values
+        .iter()
+        .find(|(form, entries)| form.n_entries() != entries.len() || entries.is_empty())
+    {
+        let what = format!("{} arrays for {form:?}", entries.len());
+        return Err(Error::Argument { op, what });
+    }
+    let entries: Vec<Operand<'_>> =
+        values.iter().flat_map(|(_, entries)| *entries).map(Operand::Array).collect();
+    apply(call, &entries)
+}
+
+/// The entries of the results, from the entries of all arguments; numbers take the arrays' common type.
+///
+/// # Errors
+/// `Argument` if no entry is an array; `TypeMismatch`, `UnsupportedType`, `SizeMismatch`, `NumberRange`,
+/// `ForeignArray`.
+pub fn apply(call: NestedCall, entries: &[Operand<'_>]) -> Result<Vec<Array>> {
+    let function = call.function();
+    record(function.name, function.class, entries, |entries| call.expand(entries))
+}
+
+/// Real spherical harmonics of the unit vector `d` up to `order` (0 to 9), with Enoki's signs: `Y[l, m]` at
+/// place `l * l + l + m`. The first one is a constant of one lane.
+///
+/// **Accuracy**: a few ulp of the largest value of the same l.
+///
+/// # Errors
+/// `Argument` if there are not three components or the order is above 9; `TypeMismatch`,
+/// `UnsupportedType`, `SizeMismatch`, `ForeignArray`.
+pub fn spherical_harmonics(d: &[Array], order: usize) -> Result<Vec<Array>> {
+    let op = "sh_eval";
+    if d.len() != 3 || order > MAX_ORDER {
+        let got = format!("got {} components and order {order}", d.len());
+        let what = format!("{got}, expected 3 and an order up to {MAX_ORDER}");
+        return Err(Error::Argument { op, what });
+    }
+    let entries: Vec<Operand<'_>> = d.iter().map(Operand::Array).collect();
+    record(op, Class::Float, &entries, |d| harmonics(d, order))
+}
+
+/// The Morton code of integer components: bit i of component k is bit `i * n + k` of the code; bits that
+/// do not fit are dropped.
+///
+/// # Errors
+/// `Argument` without components; `UnsupportedType`, `SizeMismatch`, `ForeignArray`.
+pub fn morton_encode(components: &[Array]) -> Result<Array> {
+    let entries: Vec<Operand<'_>> = components.iter().map(Operand::Array).collect();
+    Ok(record("morton_encode", Class::Int, &entries, morton::encode)?.remove(0))
+}
+
+/// The `n` components of a Morton code, see [`morton_encode`].
+///
+/// # Errors
+/// `Argument` if `n` is not 1 to 4; `UnsupportedType`.
+pub fn morton_decode(code: &Array, n: usize) -> Result<Vec<Array>> {
+    let op = "morton_decode";
+    if !(1..=4).contains(&n) {
+        return Err(Error::Argument { op, what: format!("got {n} components, expected 1 to 4") });
+    }
+    record(op, Class::Int, &[code.into()], |code| morton::decode(code[0], n))
+}
+
+/// Records `recipe` of entries promoted to their common type.
+fn record(
+    op: &'static str,
+    class: Class,
+    entries: &[Operand<'_>],
+    recipe: impl for<'r> FnOnce(&[Expr<'r>]) -> Vec<Expr<'r>>,
+) -> Result<Vec<Array>> {
+    let session = session(op, entries)?;
+    session.record_all(|recorder| {
+        let dtype = common_type(entries, |id| recorder.dtype(id));
+        let ids = entries.iter().map(|&entry| variable(recorder, entry, dtype));
+        let ids = ids.collect::<Result<Vec<_>>>()?;
+        recorder.expand_many(op, class, &ids, recipe)
+    })
+}
+
+/// The session of the arrays, which must be one.
+fn session(op: &'static str, entries: &[Operand<'_>]) -> Result<Session> {
+    let mut arrays = entries.iter().filter_map(|entry| match entry {
+        Operand::Array(array) => Some(*array),
+        Operand::Number(_) => None,
+    });
+    let what = || Error::Argument { op, what: "got numbers only, expected arrays".into() };
+    let first = arrays.next().ok_or_else(what)?;
+    arrays.try_for_each(|array| first.check_session(op, array))?;
+    Ok(first.session().clone())
+}

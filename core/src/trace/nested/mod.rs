@@ -1,0 +1,219 @@
+//! Functions of vectors, matrices, complex numbers and quaternions: one row each, with the recipe in our
+//! own IR.
+//!
+//! Such a value is a list of arrays, its *entries*: a vector x y z w, a complex number real and imaginary
+//! part, a quaternion x y z w (w is the real part), a matrix its columns one after the other. Recipes see
+//! the entries of all arguments in order, promoted to one type; sums run in order and without fma, so
+//! `z * conj(z)` has the imaginary part 0.
+
+mod complex;
+pub(crate) mod harmonics;
+mod matrix;
+pub(crate) mod morton;
+mod quaternion;
+mod transform;
+mod vector;
+
+use super::Recorder;
+use super::expr::Expr;
+use crate::dtype::DType;
+use crate::error::{Error, Result};
+use crate::ir::op::Class;
+use crate::ir::var::VarId;
+
+/// What a value with several entries is. In rows of the table, `N` components are any number of them, the
+/// same one throughout the row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Form {
+    /// A single array.
+    Scalar,
+    /// As many arrays.
+    Vector(usize),
+    /// Real and imaginary part.
+    Complex,
+    /// x, y, z, w; w is the real part.
+    Quaternion,
+    /// As many columns of as many arrays.
+    Matrix(usize),
+}
+
+/// Stands for any number of components in a row.
+const N: usize = 0;
+
+impl Form {
+    /// Number of arrays.
+    pub const fn n_entries(self) -> usize {
+        match self {
+            Self::Scalar => 1,
+            Self::Vector(n) => n,
+            Self::Complex => 2,
+            Self::Quaternion => 4,
+            Self::Matrix(n) => n * n,
+        }
+    }
+
+    /// Whether a value of this form is one of a row's; `n` holds what `N` stands for, once it is known.
+    fn matches(self, row: Self, n: &mut usize) -> bool {
+        let ((Self::Vector(n_row), Self::Vector(n_self))
+        | (Self::Matrix(n_row), Self::Matrix(n_self))) = (row, self)
+        else {
+            return row == self;
+        };
+        if n_row == N && *n == N {
+            *n = n_self;
+        }
+        n_self == if n_row == N { *n } else { n_row }
+    }
+
+    /// The form with what `N` stands for.
+    fn with(self, n: usize) -> Self {
+        match self {
+            Self::Vector(N) => Self::Vector(n),
+            Self::Matrix(N) => Self::Matrix(n),
+            form => form,
+        }
+    }
+}
+
+/// One row of the table.
+pub struct NestedFunction {
+    /// Name of the script function, or operator. `Type::name` is a static function of a type.
+    pub name: &'static str,
+    /// Forms of the arguments.
+    pub parameters: &'static [Form],
+    /// Forms of the results.
+    pub results: &'static [Form],
+    /// Types it computes in; [`Class::Float`] takes integers as their float.
+    pub class: Class,
+    /// Help text.
+    pub doc: &'static str,
+    /// From the entries of the arguments, and what `N` stands for, to the entries of the results.
+    recipe: for<'r> fn(&[Expr<'r>], usize) -> Vec<Expr<'r>>,
+}
+
+macro_rules! nested_functions {
+    ($($(#[doc = $doc:literal])+ $name:literal ($($parameter:expr),*) -> ($($result:expr),*), $class:ident = $recipe:expr;)*) => {
+        pub(super) const ROWS: &[NestedFunction] = &[$(NestedFunction {
+            name: $name,
+            parameters: &[$($parameter),*],
+            results: &[$($result),*],
+            class: Class::$class,
+            doc: concat!($($doc, "\n"),+),
+            recipe: $recipe,
+        },)*];
+    };
+}
+use nested_functions;
+
+const TABLES: [&[NestedFunction]; 5] =
+    [vector::ROWS, complex::ROWS, quaternion::ROWS, matrix::ROWS, transform::ROWS];
+
+/// Every row.
+pub fn rows() -> impl Iterator<Item = &'static NestedFunction> {
+    TABLES.into_iter().flatten()
+}
+
+/// A row with what its `N` stands for.
+#[derive(Clone, Copy)]
+pub struct NestedCall {
+    function: &'static NestedFunction,
+    n: usize,
+}
+
+/// The function called `name` for arguments of these forms.
+pub fn find(name: &str, forms: &[Form]) -> Option<NestedCall> {
+    rows().filter(|row| row.name == name).find_map(|function| {
+        let mut n = N;
+        let mut pairs = forms.iter().zip(function.parameters);
+        let fits = forms.len() == function.parameters.len()
+            && pairs.all(|(form, row)| form.matches(*row, &mut n));
+        fits.then_some(NestedCall { function, n })
+    })
+}
+
+impl NestedCall {
+    /// The row.
+    pub fn function(self) -> &'static NestedFunction {
+        self.function
+    }
+
+    /// Forms of the results.
+    pub fn results(self) -> impl Iterator<Item = Form> {
+        self.function.results.iter().map(move |form| form.with(self.n))
+    }
+
+    /// The entries of the results, one result after the other.
+    pub(crate) fn expand<'r>(self, entries: &[Expr<'r>]) -> Vec<Expr<'r>> {
+        (self.function.recipe)(entries, self.n)
+    }
+}
+
+impl Recorder<'_> {
+    /// Records several results of `entries`, promoted to their common type.
+    ///
+    /// # Errors
+    /// `TypeMismatch`, `UnsupportedType`, `SizeMismatch`.
+    pub(crate) fn expand_many(
+        &mut self,
+        op: &'static str,
+        class: Class,
+        entries: &[VarId],
+        recipe: impl for<'r> FnOnce(&[Expr<'r>]) -> Vec<Expr<'r>>,
+    ) -> Result<Vec<VarId>> {
+        let types = entries.iter().map(|&entry| self.dtype(entry));
+        let common = types.map(Ok).reduce(|common: Result<DType>, dtype| {
+            let (lhs, rhs) = (common?, dtype?);
+            lhs.promote(rhs).ok_or(Error::TypeMismatch { op, lhs, rhs })
+        });
+        let what = || Error::Argument { op, what: "got no arrays".into() };
+        let mut dtype = common.ok_or_else(what)??;
+        if class == Class::Float && dtype.is_int() {
+            dtype = dtype.quotient();
+        }
+        if !class.contains(dtype) {
+            return Err(Error::UnsupportedType { op, dtype, expected: class.describe() });
+        }
+        // Half floats go through single ones and are rounded once, as in other functions.
+        let computed = if dtype == DType::F16 { DType::F32 } else { dtype };
+        let mut converted = Vec::with_capacity(entries.len());
+        for &entry in entries {
+            let entry = self.cast(entry, dtype)?;
+            converted.push(self.cast(entry, computed)?);
+        }
+        let mut results = self.expand_all(op, &converted, recipe)?;
+        if computed != dtype {
+            for result in &mut results {
+                if self.dtype(*result) == computed {
+                    *result = self.cast(*result, dtype)?;
+                }
+            }
+        }
+        Ok(results)
+    }
+}
+
+/// `a[0] * b[0] + a[1] * b[1] + …`, from left to right.
+fn dot<'r>(a: &[Expr<'r>], b: &[Expr<'r>]) -> Expr<'r> {
+    let products = a.iter().zip(b).map(|(&a, &b)| a * b);
+    products
+        .reduce(|sum, product| sum + product)
+        .expect("internal error: a vector without components")
+}
+
+/// Every entry of `v` times `factor`.
+fn scaled<'r>(v: &[Expr<'r>], factor: Expr<'r>) -> Vec<Expr<'r>> {
+    v.iter().map(|&entry| entry * factor).collect()
+}
+
+/// Every entry of `v` divided by `divisor`.
+fn divided<'r>(v: &[Expr<'r>], divisor: Expr<'r>) -> Vec<Expr<'r>> {
+    v.iter().map(|&entry| entry / divisor).collect()
+}
+
+fn norm<'r>(v: &[Expr<'r>]) -> Expr<'r> {
+    dot(v, v).sqrt()
+}
+
+fn cross<'r>(a: &[Expr<'r>], b: &[Expr<'r>]) -> Vec<Expr<'r>> {
+    [(1, 2), (2, 0), (0, 1)].map(|(i, j)| a[i] * b[j] - a[j] * b[i]).to_vec()
+}

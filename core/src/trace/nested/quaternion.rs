@@ -1,0 +1,219 @@
+//! Quaternions x y z w: `w + xi + yj + zk`.
+
+use std::ops::Mul;
+
+use super::Form::{self, Matrix, Scalar, Vector};
+use super::{NestedFunction, cross, divided, dot, nested_functions, norm, scaled};
+use crate::ir::op::Class;
+use crate::trace::expr::Expr;
+use crate::trace::math;
+
+const Q: Form = Form::Quaternion;
+
+nested_functions! {
+    /// Product of quaternions, without fma.
+    ///
+    /// >> Quaternion4fC(1, 2, -1, 3) * Quaternion4fC(-4, 3, 5, -2)
+    /// [-3 - 1i + 4j + 28k]
+    "*" (Q, Q) -> (Q), Float = |x, _| (Quaternion::of(x) * Quaternion::of(&x[4..])).parts();
+    /// Product of a quaternion and a real number.
+    ///
+    /// >> Quaternion4fC(1, 2, 3, 4) * 2
+    /// [8 + 2i + 4j + 6k]
+    "*" (Q, Scalar) -> (Q), Float = |x, _| scaled(&x[..4], x[4]);
+    /// Product of a real number and a quaternion.
+    ///
+    /// >> 2 * Quaternion4fC(1, 2, 3, 4)
+    /// [8 + 2i + 4j + 6k]
+    "*" (Scalar, Q) -> (Q), Float = |x, _| scaled(&x[1..], x[0]);
+    /// The vector turned by a unit quaternion, as `rotate(q, v)`.
+    ///
+    /// >> Quaternion4fC(0, 0, 1, 0) * Vector3fC(1, 2, 3)
+    /// [[-1, -2, 3]]
+    "*" (Q, Vector(3)) -> (Vector(3)), Float = |x, _| Quaternion::of(x).rotate(&x[4..]);
+    /// `a * rcp(b)`.
+    ///
+    /// >> Quaternion4fC(0, 0, 0, 6) / Quaternion4fC(0, 0, 2, 0)
+    /// [0 + 0i + 0j - 3k]
+    "/" (Q, Q) -> (Q), Float = |x, _| (Quaternion::of(x) * Quaternion::of(&x[4..]).rcp()).parts();
+    /// Quaternion divided by a real number, part by part.
+    ///
+    /// >> Quaternion4fC(2, 4, 6, 8) / 2
+    /// [4 + 1i + 2j + 3k]
+    "/" (Q, Scalar) -> (Q), Float = |x, _| divided(&x[..4], x[4]);
+    /// Reciprocal of a quaternion: its conjugate divided by its squared norm.
+    ///
+    /// >> rcp(Quaternion4fC(0, 0, 2, 0))
+    /// [0 - 0i - 0j - 0.5k]
+    "rcp" (Q) -> (Q), Float = |x, _| Quaternion::of(x).rcp().parts();
+    /// Conjugate of a quaternion: the imaginary parts change sign.
+    ///
+    /// >> conj(Quaternion4fC(2, 3, 4, 1))
+    /// [1 - 2i - 3j - 4k]
+    "conj" (Q) -> (Q), Float = |x, _| Quaternion::of(x).conj().parts();
+    /// Real part w of a quaternion.
+    ///
+    /// >> real(Quaternion4fC(1, 2, 3, 4))
+    /// [4]
+    "real" (Q) -> (Scalar), Float = |x, _| vec![x[3]];
+    /// Imaginary parts x, y, z of a quaternion as a vector.
+    ///
+    /// >> imag(Quaternion4fC(1, 2, 3, 4))
+    /// [[1, 2, 3]]
+    "imag" (Q) -> (Vector(3)), Float = |x, _| x[..3].to_vec();
+    /// Length of a quaternion.
+    ///
+    /// >> abs(Quaternion4fC(1, 3, 1, 5))
+    /// [6]
+    "abs" (Q) -> (Scalar), Float = |x, _| vec![norm(x)];
+    /// Length of a quaternion.
+    ///
+    /// >> norm(Quaternion4fC(1, 3, 1, 5))
+    /// [6]
+    "norm" (Q) -> (Scalar), Float = |x, _| vec![norm(x)];
+    /// Squared length of a quaternion.
+    ///
+    /// >> squared_norm(Quaternion4fC(1, 3, 1, 5))
+    /// [36]
+    "squared_norm" (Q) -> (Scalar), Float = |x, _| vec![dot(x, x)];
+    /// The quaternion divided by its length.
+    ///
+    /// >> normalize(Quaternion4fC(3, 0, 0, 4))
+    /// [0.8 + 0.6i + 0j + 0k]
+    "normalize" (Q) -> (Q), Float = |x, _| divided(x, norm(x));
+    /// The vector turned by a unit quaternion.
+    ///
+    /// >> rotate(Quaternion4fC(0, 0, 1, 0), Vector3fC(1, 2, 3))
+    /// [[-1, -2, 3]]
+    "rotate" (Q, Vector(3)) -> (Vector(3)), Float = |x, _| Quaternion::of(x).rotate(&x[4..]);
+    /// The unit quaternion that turns by an angle in radians about a unit axis.
+    ///
+    /// >> Quaternion4fC::rotate(Vector3fC(0, 0, 1), pi)
+    /// [-4.37114e-08 + 0i + 0j + 1k]
+    "Quaternion::rotate" (Vector(3), Scalar) -> (Q), Float = |x, _| about(&x[..3], x[3]).parts();
+    /// Rotation by a unit quaternion as a matrix of homogeneous coordinates.
+    ///
+    /// >> quat_to_matrix(Quaternion4fC(0, 0, 1, 0))
+    /// [[[-1, 0, 0, 0], [0, -1, 0, 0], [0, 0, 1, 0], [0, 0, 0, 1]]]
+    "quat_to_matrix" (Q) -> (Matrix(4)), Float = |x, _| {
+        let rotation = Quaternion::of(x).matrix();
+        super::transform::homogeneous(&rotation, None)
+    };
+    /// Rotation by a unit quaternion.
+    ///
+    /// >> Matrix3fC::from_quat(Quaternion4fC(0, 0, 1, 0))
+    /// [[[-1, 0, 0], [0, -1, 0], [0, 0, 1]]]
+    "Matrix::from_quat" (Q) -> (Matrix(3)), Float = |x, _| Quaternion::of(x).matrix();
+    /// The unit quaternion of a rotation matrix. After Mike Day, Converting a Rotation Matrix to a Quaternion.
+    ///
+    /// >> matrix_to_quat(Matrix3fC([[-1, 0, 0], [0, -1, 0], [0, 0, 1]]))
+    /// [0 + 0i + 0j + 1k]
+    "matrix_to_quat" (Matrix(3)) -> (Q), Float = |x, _| from_matrix(|i, j| x[j * 3 + i]).parts();
+    /// The unit quaternion of the rotation in a matrix of homogeneous coordinates.
+    ///
+    /// >> matrix_to_quat(Matrix4fC::identity())
+    /// [1 + 0i + 0j + 0k]
+    "matrix_to_quat" (Matrix(4)) -> (Q), Float = |x, _| from_matrix(|i, j| x[j * 4 + i]).parts();
+    /// Whether a part is not a number.
+    ///
+    /// >> isnan(Quaternion4fC(0, nan, 0, 0))
+    /// [1]
+    "isnan" (Q) -> (Scalar), Float = |x, _| {
+        let nan = |i: usize| x[i].differs(x[i]);
+        vec![nan(0) | nan(1) | nan(2) | nan(3)]
+    };
+}
+
+/// A quaternion under construction.
+#[derive(Clone, Copy)]
+pub(super) struct Quaternion<'r> {
+    im: [Expr<'r>; 3],
+    re: Expr<'r>,
+}
+
+impl<'r> Quaternion<'r> {
+    pub(super) fn of(parts: &[Expr<'r>]) -> Self {
+        Self { im: [parts[0], parts[1], parts[2]], re: parts[3] }
+    }
+
+    pub(super) fn parts(self) -> Vec<Expr<'r>> {
+        let [x, y, z] = self.im;
+        vec![x, y, z, self.re]
+    }
+
+    fn conj(self) -> Self {
+        Self { im: self.im.map(|part| -part), ..self }
+    }
+
+    fn rcp(self) -> Self {
+        let parts = self.parts();
+        Self::of(&divided(&self.conj().parts(), dot(&parts, &parts)))
+    }
+
+    /// `v + 2 w (u × v) + 2 u × (u × v)` for the imaginary part u: 15 products instead of 32.
+    fn rotate(self, v: &[Expr<'r>]) -> Vec<Expr<'r>> {
+        let twice: Vec<Expr<'r>> = cross(&self.im, v).into_iter().map(|part| part + part).collect();
+        let turned = cross(&self.im, &twice);
+        (0..3).map(|i| v[i] + twice[i] * self.re + turned[i]).collect()
+    }
+
+    /// The columns of its rotation matrix.
+    pub(super) fn matrix(self) -> Vec<Expr<'r>> {
+        let ([x, y, z], w) = (self.im, self.re);
+        let one = w.constant(1);
+        let twice = |x: Expr<'r>| x + x;
+        let diagonal = |a: Expr<'r>, b: Expr<'r>| one - twice(a * a + b * b);
+        let (plus, minus) =
+            (|a: Expr<'r>, b| twice(a + b), |a: Expr<'r>, b: Expr<'r>| twice(a - b));
+        vec![
+            diagonal(y, z),
+            plus(x * y, z * w),
+            minus(x * z, y * w),
+            minus(x * y, z * w),
+            diagonal(x, z),
+            plus(y * z, x * w),
+            plus(x * z, y * w),
+            minus(y * z, x * w),
+            diagonal(x, y),
+        ]
+    }
+}
+
+impl Mul for Quaternion<'_> {
+    type Output = Self;
+    fn mul(self, other: Self) -> Self {
+        let across = cross(&self.im, &other.im);
+        let part = |i: usize| self.re * other.im[i] + self.im[i] * other.re + across[i];
+        Self { im: [part(0), part(1), part(2)], re: self.re * other.re - dot(&self.im, &other.im) }
+    }
+}
+
+fn about<'r>(axis: &[Expr<'r>], angle: Expr<'r>) -> Quaternion<'r> {
+    let half = angle * angle.constant(0.5);
+    let sine = math::sin(half);
+    Quaternion { im: [axis[0] * sine, axis[1] * sine, axis[2] * sine], re: math::cos(half) }
+}
+
+/// Four formulas, each good where its own part is large; `m(i, j)` is row i, column j.
+pub(super) fn from_matrix<'r>(m: impl Fn(usize, usize) -> Expr<'r>) -> Quaternion<'r> {
+    let (zero, one) = (m(0, 0).constant(0), m(0, 0).constant(1));
+    let (xy, xz, yz) = (m(1, 0) + m(0, 1), m(0, 2) + m(2, 0), m(2, 1) + m(1, 2));
+    let (wx, wy, wz) = (m(2, 1) - m(1, 2), m(0, 2) - m(2, 0), m(1, 0) - m(0, 1));
+    let t = [
+        one + m(0, 0) - m(1, 1) - m(2, 2),
+        one - m(0, 0) + m(1, 1) - m(2, 2),
+        one - m(0, 0) - m(1, 1) + m(2, 2),
+        one + m(0, 0) + m(1, 1) + m(2, 2),
+    ];
+    let rows = [[t[0], xy, xz, wx], [xy, t[1], yz, wy], [xz, yz, t[2], wz], [wx, wy, wz, t[3]]];
+    let select = |mask: Expr<'r>, a: usize, b: usize| {
+        let part = |i: usize| mask.select(rows[a][i], rows[b][i]);
+        ([part(0), part(1), part(2), part(3)], mask.select(t[a], t[b]))
+    };
+    let (low, t_low) = select(m(0, 0).gt(m(1, 1)), 0, 1);
+    let (high, t_high) = select(m(0, 0).lt(-m(1, 1)), 2, 3);
+    let use_low = m(2, 2).lt(zero);
+    let scale = one.constant(0.5) / use_low.select(t_low, t_high).sqrt();
+    let part = |i: usize| use_low.select(low[i], high[i]) * scale;
+    Quaternion { im: [part(0), part(1), part(2)], re: part(3) }
+}

@@ -1,0 +1,63 @@
+//! Geometry of vectors.
+
+use super::Form::{Quaternion, Scalar, Vector};
+use super::{N, NestedFunction, cross, divided, dot, nested_functions, norm};
+use crate::ir::op::Class;
+use crate::trace::expr::Expr;
+
+nested_functions! {
+    /// Sum of the products of the components, lane by lane, in order and without fma; of plain arrays the
+    /// sum over the lanes.
+    ///
+    /// >> dot(Vector3fC(1, 2, 3), Vector3fC(4, 5, 6))
+    /// [32]
+    "dot" (Vector(N), Vector(N)) -> (Scalar), Number = |x, n| vec![dot(&x[..n], &x[n..])];
+    /// Sum of the products of the components of two quaternions.
+    ///
+    /// >> dot(Quaternion4fC(1, 2, 3, 4), Quaternion4fC(1, 0, 0, 2))
+    /// [9]
+    "dot" (Quaternion, Quaternion) -> (Scalar), Number = |x, _| vec![dot(&x[..4], &x[4..])];
+    /// Absolute value of `dot(a, b)`.
+    ///
+    /// >> abs_dot(Vector2fC(1, 2), Vector2fC(3, -4))
+    /// [5]
+    "abs_dot" (Vector(N), Vector(N)) -> (Scalar), Number = |x, n| vec![dot(&x[..n], &x[n..]).abs()];
+    /// Squared Euclidean length of a vector, lane by lane; of all lanes of a plain array.
+    ///
+    /// >> squared_norm(Vector2fC(3, 4))
+    /// [25]
+    "squared_norm" (Vector(N)) -> (Scalar), Number = |x, _| vec![dot(x, x)];
+    /// Euclidean length of a vector, lane by lane; of all lanes of a plain array.
+    ///
+    /// >> norm(Vector2fC(3, 4))
+    /// [5]
+    "norm" (Vector(N)) -> (Scalar), Float = |x, _| vec![norm(x)];
+    /// The vector divided by its length, lane by lane.
+    ///
+    /// >> normalize(Vector2fC(3, 4))
+    /// [[0.6, 0.8]]
+    "normalize" (Vector(N)) -> (Vector(N)), Float = |x, _| divided(x, norm(x));
+    /// Cross product of two vectors of three components, lane by lane.
+    ///
+    /// >> cross(Vector3fC(1, 0, 0), Vector3fC(0, 1, 0))
+    /// [[0, 0, 1]]
+    "cross" (Vector(3), Vector(3)) -> (Vector(3)), Number = |x, _| cross(&x[..3], &x[3..]);
+    /// Two unit vectors `[s, t]` that make a right-handed orthonormal basis with the unit vector `n`. Without
+    /// branches, after Duff et al., Building an Orthonormal Basis, Revisited (2017).
+    ///
+    /// >> coordinate_system(Vector3fC(0, 0, 1))
+    /// [[[1, -0, -0]], [[-0, 1, -0]]]
+    "coordinate_system" (Vector(3)) -> (Vector(3), Vector(3)), Float = |x, _| basis(x);
+}
+
+fn basis<'r>(n: &[Expr<'r>]) -> Vec<Expr<'r>> {
+    let &[x, y, z] = n else { panic!("internal error: three components expected") };
+    let one = z.constant(1);
+    // The sign of z, that of zeros included.
+    let bits = z.reinterpret(z.dtype().unsigned());
+    let negative = (bits >> (z.dtype().bits() - 1)).differs(bits.bits(0));
+    let sign = negative.select(-one, one);
+    let a = -(one / (sign + z));
+    let b = x * y * a;
+    vec![one + sign * x * x * a, sign * b, -(sign * x), b, sign + y * y * a, -y]
+}

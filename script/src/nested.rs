@@ -1,0 +1,412 @@
+//! How operations go through nested values.
+//!
+//! Vectors pair up component by component, from the outermost level inwards. Where the numbers of
+//! components differ, the value of fewer levels goes whole into every component of the other, and so do
+//! plain arrays and numbers. Complex numbers, quaternions and matrices are numbers of their own: they
+//! never pair with the components of a vector, and operations mean for them what
+//! [`porcini_core::trace::nested`] says; a plain array meets them as a real number.
+
+use porcini_core::nested::{Form, apply};
+use porcini_core::trace::nested::{NestedFunction, find, rows};
+use porcini_core::{Array, DType, Error, Operand, Result as CoreResult, Scalar};
+
+use crate::fault::{IntoFault, Result, fault, fault_with_hint};
+use crate::value::{Arg, ArrayRef, Kind};
+
+type Fault = Box<rhai::EvalAltResult>;
+
+/// Operations that act part by part on complex numbers and quaternions.
+const LINEAR: [&str; 9] = ["+", "-", "==", "!=", "eq", "neq", "select", "hsum", "psum"];
+/// Operations that do not act entry by entry on matrices.
+const NOT_BY_ENTRY: [&str; 4] = ["*", "/", "**", "pow"];
+
+/// Applies an operation through nested values.
+pub(crate) fn map(
+    op: &str,
+    args: &[Arg],
+    leaf: &impl Fn(&[Operand<'_>]) -> CoreResult<Array>,
+) -> Result<ArrayRef> {
+    match Outer::of(op, args)? {
+        Outer::Flat => apply_leaf(op, args, leaf),
+        Outer::Vector(n) => {
+            let component = |i| map(op, &parts(args, Kind::Vector, n, i), leaf);
+            Ok(ArrayRef::vector((0..n).map(component).collect::<Result<_>>()?))
+        }
+        Outer::Number(kind, n) => {
+            let own: Vec<Form> = args.iter().map(form).collect();
+            let number = form_of(kind, n);
+            // What has fewer levels is a real number, or a complex one without imaginary part.
+            let among_reals =
+                own.iter().map(|&form| if form == number { form } else { Form::Scalar });
+            let mut readings = vec![own.clone(), among_reals.collect()];
+            if kind != Kind::Matrix {
+                readings.push(vec![number; args.len()]);
+            }
+            if let Some(forms) = readings.iter().find(|forms| find(op, forms).is_some()) {
+                return Ok(call_with(op, forms, args)?.remove(0));
+            }
+            let by_parts = match kind {
+                Kind::Matrix => !NOT_BY_ENTRY.contains(&op),
+                _ => LINEAR.contains(&op),
+            };
+            if by_parts { components(op, args, leaf) } else { Err(undefined(op, kind, args)) }
+        }
+    }
+}
+
+/// Applies an operation to every component, whatever the operation means for numbers of several parts: to
+/// convert, to choose, to assign.
+pub(crate) fn components(
+    op: &str,
+    args: &[Arg],
+    leaf: &impl Fn(&[Operand<'_>]) -> CoreResult<Array>,
+) -> Result<ArrayRef> {
+    let (kind, n) = match Outer::of(op, args)? {
+        Outer::Flat => return apply_leaf(op, args, leaf),
+        Outer::Vector(n) => (Kind::Vector, n),
+        Outer::Number(kind, n) => (kind, n),
+    };
+    let component = |i| components(op, &parts(args, kind, n, i), leaf);
+    let results: Vec<ArrayRef> = (0..n).map(component).collect::<Result<_>>()?;
+    // What compares parts is no number.
+    let is_mask = results.first().is_some_and(|result| result.dtype() == DType::Mask);
+    let kind = if is_mask && kind != Kind::Matrix { Kind::Vector } else { kind };
+    Ok(ArrayRef::nested(kind, results))
+}
+
+/// Values as components of one: promoted to one type, and broadcast to the most deeply nested of them.
+pub(crate) fn alike(op: &str, parts: &[ArrayRef]) -> Result<Vec<ArrayRef>> {
+    let mix = |parts: &[ArrayRef]| {
+        let types: Vec<String> = parts.iter().map(ArrayRef::type_name).collect();
+        fault(format!("{op}: components of types {}", types.join(", ")))
+    };
+    let mut dtype = parts.first().map_or(DType::F32, ArrayRef::dtype);
+    for part in parts {
+        dtype = dtype.promote(part.dtype()).ok_or_else(|| mix(parts))?;
+    }
+    let deepest = parts.iter().max_by_key(|part| part.extents().len());
+    let like = |part: &ArrayRef| {
+        let model = deepest.unwrap_or(part);
+        let args = [Arg::Value(part.clone()), Arg::Value(model.clone())];
+        components(op, &args, &|operands| match *operands {
+            [Operand::Array(part), _] => part.cast(dtype),
+            // The imaginary part of a real number.
+            [Operand::Number(zero), Operand::Array(model)] => model.session().full(dtype, zero, 1),
+            _ => Err(Error::Argument { op: "components", what: "arrays expected".into() }),
+        })
+    };
+    let parts: Vec<ArrayRef> = parts.iter().map(like).collect::<Result<_>>()?;
+    let first = parts.first().map(ArrayRef::type_name);
+    if parts.iter().any(|part| Some(part.type_name()) != first) {
+        return Err(mix(&parts));
+    }
+    Ok(parts)
+}
+
+/// Calls the function `op` of the table by the forms of its arguments; an error lists what it takes.
+pub(crate) fn call(op: &str, args: &[Arg]) -> Result<Vec<ArrayRef>> {
+    let forms: Vec<Form> = args.iter().map(form).collect();
+    if find(op, &forms).is_some() {
+        return call_with(op, &forms, args);
+    }
+    let takes: Vec<String> =
+        rows().filter(|row| row.name == op).map(|row| signature(row.parameters)).collect();
+    Err(fault(format!("{op}: got ({}), expected {}", types(args, ", "), takes.join(" or "))))
+}
+
+/// Whether a call with these arguments is one of this row.
+pub(crate) fn calls(row: &'static NestedFunction, args: &[Arg]) -> bool {
+    let forms: Vec<Form> = args.iter().map(form).collect();
+    find(row.name, &forms).is_some_and(|call| std::ptr::eq(call.function(), row))
+}
+
+/// Forms as a person reads them: `(vector, vector)`.
+pub(crate) fn signature(forms: &[Form]) -> String {
+    let words: Vec<String> = forms
+        .iter()
+        .map(|form| match form {
+            Form::Scalar => "array".into(),
+            Form::Vector(0) => "vector".into(),
+            Form::Vector(n) => format!("vector of {n}"),
+            Form::Complex => "complex".into(),
+            Form::Quaternion => "quaternion".into(),
+            Form::Matrix(0) => "matrix".into(),
+            Form::Matrix(n) => format!("matrix of {n}"),
+        })
+        .collect();
+    format!("({})", words.join(", "))
+}
+
+/// What the outermost level of an operation is.
+enum Outer {
+    /// Plain arrays and numbers.
+    Flat,
+    /// Vectors of as many components.
+    Vector(usize),
+    /// Numbers of several parts.
+    Number(Kind, usize),
+}
+
+impl Outer {
+    fn of(op: &str, args: &[Arg]) -> Result<Self> {
+        let nested = || args.iter().filter_map(Arg::nested);
+        let Some(deepest) = nested().map(|(value, ..)| level(value)).max() else {
+            return Ok(Self::Flat);
+        };
+        let numbers = || nested().filter(|(_, kind, _)| *kind != Kind::Vector);
+        // A matrix or quaternion takes a vector as a whole.
+        let forms: Vec<Form> = args.iter().map(form).collect();
+        if let Some((_, kind, n)) = numbers().next()
+            && find(op, &forms).is_some()
+            && nested().all(|(value, kind, _)| kind != Kind::Vector || !has_numbers(value))
+        {
+            return Ok(Self::Number(kind, n));
+        }
+        let top = || nested().filter(|(value, ..)| level(value) == deepest);
+        let number = numbers().find(|(value, ..)| level(value) == deepest);
+        let chooses_parts = |value: &ArrayRef, n| {
+            number.is_some_and(|(_, _, parts)| n == parts) && value.dtype() == DType::Mask
+        };
+        let mut vectors =
+            top().filter(|&(value, kind, n)| kind == Kind::Vector && !chooses_parts(value, n));
+        if let Some((vector, _, n)) = vectors.next() {
+            if let Some((_, Kind::Matrix, _)) = number
+                && !has_numbers(vector)
+            {
+                let message = format!("{op}: {} do not fit", types(args, " and "));
+                return Err(fault_with_hint(
+                    message,
+                    "m * v takes a vector of as many components as m has columns; for v * m write transpose(m) * v",
+                ));
+            }
+            if vectors.any(|(_, _, other)| other != n) {
+                return Err(fault(format!(
+                    "{op}: {} have different numbers of components",
+                    types(args, " and ")
+                )));
+            }
+            return Ok(Self::Vector(n));
+        }
+        let Some((_, kind, n)) = number else { return Ok(Self::Flat) };
+        if top().any(|(_, other, m)| other != Kind::Vector && (other, m) != (kind, n)) {
+            return Err(fault(format!("{op}: {} do not mix", types(args, " and "))));
+        }
+        Ok(Self::Number(kind, n))
+    }
+}
+
+impl Arg {
+    /// A nested value with its kind and number of components.
+    fn nested(&self) -> Option<(&ArrayRef, Kind, usize)> {
+        let Self::Value(value) = self else { return None };
+        Some((value, value.kind()?, value.components()?.len()))
+    }
+
+    /// The type as a person reads it; a number as it is.
+    pub(crate) fn type_name(&self) -> String {
+        match self {
+            Self::Value(value) => value.type_name(),
+            Self::Number(number) => number.to_string(),
+        }
+    }
+
+    fn is_mask(&self) -> bool {
+        match self {
+            Self::Value(value) => value.dtype() == DType::Mask,
+            Self::Number(number) => matches!(number, Scalar::Bool(_)),
+        }
+    }
+}
+
+/// Levels of nesting; a matrix is one.
+fn level(value: &ArrayRef) -> usize {
+    let mut level = 0;
+    let mut value = value.clone();
+    while let (Some(kind), Some(first)) = (value.kind(), first_component(&value)) {
+        level += 1;
+        value = match kind {
+            Kind::Matrix => first_component(&first).unwrap_or(first),
+            _ => first,
+        };
+    }
+    level
+}
+
+fn first_component(value: &ArrayRef) -> Option<ArrayRef> {
+    value.components()?.into_iter().next()
+}
+
+/// Whether there are complex numbers, quaternions or matrices among the components.
+fn has_numbers(value: &ArrayRef) -> bool {
+    let mut value = value.clone();
+    while let Some(first) = first_component(&value) {
+        if first.kind().is_some_and(|kind| kind != Kind::Vector) {
+            return true;
+        }
+        value = first;
+    }
+    false
+}
+
+fn form_of(kind: Kind, n: usize) -> Form {
+    match kind {
+        Kind::Vector => Form::Vector(n),
+        Kind::Complex => Form::Complex,
+        Kind::Quaternion => Form::Quaternion,
+        Kind::Matrix => Form::Matrix(n),
+    }
+}
+
+fn form(arg: &Arg) -> Form {
+    arg.nested().map_or(Form::Scalar, |(_, kind, n)| form_of(kind, n))
+}
+
+/// The arguments of component `i` of a level.
+fn parts(args: &[Arg], kind: Kind, n: usize, i: usize) -> Vec<Arg> {
+    let part = |arg: &Arg| match arg.nested() {
+        // Masks choose the parts of numbers.
+        Some((value, own, count))
+            if count == n && (own == kind || own == Kind::Vector && arg.is_mask()) =>
+        {
+            value.components().map_or_else(|| arg.clone(), |parts| Arg::Value(parts[i].clone()))
+        }
+        _ if arg.is_mask() => arg.clone(),
+        _ => match kind {
+            Kind::Complex if i != 0 => Arg::Number(Scalar::Int(0)),
+            Kind::Quaternion if i != 3 => Arg::Number(Scalar::Int(0)),
+            _ => arg.clone(),
+        },
+    };
+    args.iter().map(part).collect()
+}
+
+/// The component that holds a real number.
+pub(crate) fn real_part(kind: Kind) -> usize {
+    if kind == Kind::Quaternion { 3 } else { 0 }
+}
+
+fn call_with(op: &str, forms: &[Form], args: &[Arg]) -> Result<Vec<ArrayRef>> {
+    let call = find(op, forms);
+    let call = call.ok_or_else(|| fault(format!("{op}: no such function of {forms:?}")))?;
+    let mut entries = Vec::new();
+    for (arg, form) in args.iter().zip(forms) {
+        add_entries(arg, *form, &mut entries);
+    }
+    let mut results = lift(op, &entries, &|entries| apply(call, entries))?.into_iter();
+    let assemble = |form: Form| assemble(form, results.by_ref().take(form.n_entries()).collect());
+    Ok(call.results().map(assemble).collect())
+}
+
+fn add_entries(arg: &Arg, form: Form, entries: &mut Vec<Arg>) {
+    match arg.nested() {
+        _ if form == Form::Scalar => entries.push(arg.clone()),
+        Some((value, kind, n)) if form_of(kind, n) == form => {
+            let inner = if kind == Kind::Matrix { Form::Vector(n) } else { Form::Scalar };
+            for component in value.components().unwrap_or_default() {
+                add_entries(&Arg::Value(component), inner, entries);
+            }
+        }
+        // A real number as one of several parts.
+        _ => {
+            let real = if form == Form::Quaternion { 3 } else { 0 };
+            let zero = || Arg::Number(Scalar::Int(0));
+            entries.extend(
+                (0..form.n_entries()).map(|i| if i == real { arg.clone() } else { zero() }),
+            );
+        }
+    }
+}
+
+/// A value of the given form from its entries.
+pub(crate) fn assemble(form: Form, mut entries: Vec<ArrayRef>) -> ArrayRef {
+    match form {
+        Form::Scalar => entries.remove(0),
+        Form::Vector(_) => ArrayRef::vector(entries),
+        Form::Complex => ArrayRef::nested(Kind::Complex, entries),
+        Form::Quaternion => ArrayRef::nested(Kind::Quaternion, entries),
+        Form::Matrix(n) => {
+            let columns = entries.chunks(n).map(|column| ArrayRef::vector(column.to_vec()));
+            ArrayRef::nested(Kind::Matrix, columns.collect())
+        }
+    }
+}
+
+/// Applies a function of several results through vectors among the entries.
+pub(crate) fn lift(
+    op: &str,
+    entries: &[Arg],
+    function: &impl Fn(&[Operand<'_>]) -> CoreResult<Vec<Array>>,
+) -> Result<Vec<ArrayRef>> {
+    match Outer::of(op, entries)? {
+        Outer::Flat => with_operands(op, entries, |operands| {
+            Ok(function(operands).or_fault()?.into_iter().map(ArrayRef::leaf).collect())
+        }),
+        Outer::Vector(n) => {
+            let lane = |i| lift(op, &parts(entries, Kind::Vector, n, i), function);
+            let rows: Vec<Vec<ArrayRef>> = (0..n).map(lane).collect::<Result<_>>()?;
+            let n_results = rows.first().map_or(0, Vec::len);
+            let column = |k: usize| rows.iter().map(|row| row[k].clone()).collect();
+            Ok((0..n_results).map(column).map(ArrayRef::vector).collect())
+        }
+        Outer::Number(..) => {
+            let is_number = |entry: &&Arg| entry.nested().is_some();
+            let name = entries.iter().find(is_number).map_or_else(String::new, Arg::type_name);
+            Err(fault_with_hint(
+                format!("{op}: got components of type {name}, expected real arrays"),
+                "write it out with the components v.x, v.y, …",
+            ))
+        }
+    }
+}
+
+fn apply_leaf(
+    op: &str,
+    args: &[Arg],
+    leaf: &impl Fn(&[Operand<'_>]) -> CoreResult<Array>,
+) -> Result<ArrayRef> {
+    with_operands(op, args, |operands| leaf(operands).map(ArrayRef::leaf).or_fault())
+}
+
+fn with_operands<T>(
+    op: &str,
+    args: &[Arg],
+    function: impl FnOnce(&[Operand<'_>]) -> Result<T>,
+) -> Result<T> {
+    let mut arrays = Vec::with_capacity(args.len());
+    for arg in args {
+        arrays.push(match arg {
+            Arg::Value(value) => Some(value.array(op)?),
+            Arg::Number(_) => None,
+        });
+    }
+    let operands: Vec<Operand<'_>> = args
+        .iter()
+        .zip(&arrays)
+        .filter_map(|(arg, array)| match (arg, array) {
+            (_, Some(array)) => Some(Operand::Array(array)),
+            (Arg::Number(number), None) => Some(Operand::Number(*number)),
+            (Arg::Value(_), None) => None,
+        })
+        .collect();
+    function(&operands)
+}
+
+fn types(args: &[Arg], separator: &str) -> String {
+    args.iter().map(Arg::type_name).collect::<Vec<_>>().join(separator)
+}
+
+/// The error of an operation that numbers of several parts do not have.
+fn undefined(op: &str, kind: Kind, args: &[Arg]) -> Fault {
+    let message = format!("{op}: not defined for {}", types(args, " and "));
+    let hint = match (kind, op) {
+        (Kind::Matrix, "/") => "write a * inverse(b); mul_elem(a, b) multiplies entry by entry",
+        (Kind::Matrix, _) => "mul_elem(a, b) multiplies entry by entry",
+        (Kind::Complex, "<" | "<=" | ">" | ">=") => {
+            "complex numbers have no order; compare abs(z) or z.real"
+        }
+        (Kind::Complex, _) => "apply it to z.real and z.imag",
+        (_, "<" | "<=" | ">" | ">=") => "quaternions have no order; compare abs(q)",
+        _ => "apply it to real(q) and imag(q)",
+    };
+    fault_with_hint(message, hint)
+}
