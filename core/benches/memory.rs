@@ -19,6 +19,8 @@ fn main() {
     row("i * 0.5 + 0.25, kept", |n| computed(n, Blocks::Kept));
     row("allocate, write, free", written);
     println!();
+    streamed();
+    println!();
     occupied();
 }
 
@@ -73,6 +75,49 @@ fn written(n: u64) -> Duration {
     HostMemory.fill(address, 1, 8, bytes as u64 / 8);
     HostMemory.free_raw(address, bytes);
     start.elapsed()
+}
+
+/// `a * b + c` of each type over 10^7 lanes, beside a copy that moves as many bytes.
+fn streamed() {
+    const LANES: i64 = 10_000_000;
+    println!("{:<28}{:>12}{:>12}{:>12}", "a * b + c, 10^7 lanes", "ms", "GB/s", "copy GB/s");
+    for dtype in [DType::F32, DType::F16, DType::I16, DType::I8] {
+        let session = Session::builder().threads(1).build().unwrap();
+        let index = session.arange(DType::U32, 0.into(), LANES.into(), 1.into()).unwrap();
+        let operand = |modulus: i32| {
+            let array = (&index % modulus).cast(dtype).unwrap();
+            array.eval().unwrap();
+            array
+        };
+        let [a, b, c] = [7, 5, 3].map(operand);
+        let each = |_| {
+            (&(&a * &b) + &c).eval().unwrap();
+            session.history().last().unwrap().run_time
+        };
+        // The first rounds try styles of code.
+        let mut times: Vec<Duration> = (0..32).map(each).skip(16).collect();
+        times.sort_unstable();
+        let bytes = 4 * dtype.bytes() * usize::try_from(LANES).unwrap();
+        let rate = |time: Duration| bytes as f64 / time.as_secs_f64() / 1e9;
+        let (time, copy) = (times[times.len() / 2], copied(bytes / 2));
+        let milliseconds = time.as_secs_f64() * 1e3;
+        println!("{dtype:<28}{milliseconds:>12.2}{:>12.1}{:>12.1}", rate(time), rate(copy));
+    }
+}
+
+/// Time to copy a block within memory.
+fn copied(bytes: usize) -> Duration {
+    let [from, to] = [(); 2].map(|()| HostMemory.alloc_raw(bytes).unwrap());
+    HostMemory.fill(from, 1, 8, bytes as u64 / 8);
+    let each = |_| {
+        let start = Instant::now();
+        HostMemory.copy(to, from, bytes);
+        start.elapsed()
+    };
+    let mut times: Vec<Duration> = (0..9).map(each).collect();
+    times.sort_unstable();
+    [from, to].into_iter().for_each(|block| HostMemory.free_raw(block, bytes));
+    times[times.len() / 2]
 }
 
 /// What blocks occupy once every byte of theirs was written.

@@ -30,7 +30,7 @@ fn arrays_go_to_numpy_and_back() {
     run(Command::new(&python).current_dir(&folder).args([
         "-c",
         "import numpy as np
-for t in ['f8', 'f4', '>f4', 'i8', 'i4', 'u8', 'u4', '>i2', 'u1']:
+for t in ['f8', 'f4', '>f4', 'i8', 'i4', 'u8', 'u4', '>i2', 'u1', 'i1', 'u2', 'f2', '>f2']:
     np.save(t.replace('>', 'big_') + '.npy', np.arange(6, dtype=t))
 np.save('mask.npy', np.array([True, False, True]))
 np.save('fortran.npy', np.asfortranarray(np.arange(6, dtype='f4').reshape(2, 3)))
@@ -39,10 +39,14 @@ np.save('empty.npy', np.zeros(0))",
     let porcini = |code: &str| {
         run(Command::new(env!("CARGO_BIN_EXE_porcini")).current_dir(&folder).args(["-e", code]))
     };
-    for name in ["f8", "f4", "big_f4", "i8", "i4", "u8", "u4", "big_i2", "u1"] {
+    let types =
+        ["f8", "f4", "big_f4", "i8", "i4", "u8", "u4", "big_i2", "u1", "i1", "u2", "f2", "big_f2"];
+    for name in types {
         let shown = porcini(&format!("Float64C(read_npy(\"{name}.npy\"))"));
         assert_eq!(shown, "[0, 1, 2, 3, 4, 5]\n", "{name}");
     }
+    assert_eq!(porcini("type_of(Float16C(read_npy(\"f2.npy\")))"), "Float16C\n");
+    assert_eq!(porcini("read_npy(\"i1.npy\")"), "[0, 1, 2, 3, 4, 5]\nndarray i8 [6]\n");
     assert_eq!(porcini("MaskC(read_npy(\"mask.npy\"))"), "[1, 0, 1]\n");
     assert_eq!(porcini("Float64C(read_npy(\"empty.npy\"))"), "[]\n");
     let table = porcini("read_npy(\"fortran.npy\")");
@@ -52,15 +56,21 @@ np.save('empty.npy', np.zeros(0))",
         "write_npy(\"a.npy\", Float64C::linspace(0, 1, 5));
          write_npy(\"v.npy\", Vector2fC([1, 2, 3], [4, 5, 6]));
          write_npy(\"m.npy\", FloatC([1, 2]) > 1);
-         write_npy(\"u.npy\", UInt64C([-1]));",
+         write_npy(\"u.npy\", UInt64C([-1]));
+         write_npy(\"h.npy\", Float16C([0.1, -inf, 1e-7]));
+         write_npy(\"b.npy\", Int8C([-128, 127]));
+         write_npy(\"w.npy\", UInt16C([65535]));",
     );
     let seen = run(Command::new(&python).current_dir(&folder).args([
         "-c",
         "import numpy as np
 print(np.load('a.npy').tolist(), np.load('v.npy').tolist(), np.load('m.npy').tolist(), np.load('u.npy').tolist())
-print(*[np.load(n + '.npy').dtype for n in 'avmu'])",
+print(np.load('h.npy').tolist(), np.load('b.npy').tolist(), np.load('w.npy').tolist())
+print(*[np.load(n + '.npy').dtype for n in 'avmuhbw'])",
     ]));
     let lists = "[0.0, 0.25, 0.5, 0.75, 1.0] [[1.0, 4.0], [2.0, 5.0], [3.0, 6.0]] [False, True] \
                  [18446744073709551615]";
-    assert_eq!(seen, format!("{lists}\nfloat64 float32 bool uint64\n"));
+    let narrow = "[0.0999755859375, -inf, 1.1920928955078125e-07] [-128, 127] [65535]";
+    let types = "float64 float32 bool uint64 float16 int8 uint16";
+    assert_eq!(seen, format!("{lists}\n{narrow}\n{types}\n"));
 }

@@ -118,7 +118,8 @@ macro_rules! npy_types {
                     $(Self::$variant(array) => array.write_npy(&mut bytes)?,)*
                     Self::F16(array) => {
                         array.mapv(F16::to_bits).write_npy(&mut bytes)?;
-                        return Ok(with_npy_type(&bytes.into_inner(), NPY_U16, NPY_F16).unwrap_or_default());
+                        let file = with_npy_letter(&bytes.into_inner(), b'u', b'f');
+                        return Ok(file.expect("internal error: a u16 file that does not say so"));
                     }
                 }
                 Ok(bytes.into_inner())
@@ -126,7 +127,7 @@ macro_rules! npy_types {
 
             /// `None` if the element type is not supported.
             fn read_npy(bytes: &[u8]) -> std::result::Result<Option<Self>, ReadNpyError> {
-                if let Some(bits) = with_npy_type(bytes, NPY_F16, NPY_U16) {
+                if let Some(bits) = with_npy_letter(bytes, b'f', b'u') {
                     let bits = ArrayD::<u16>::read_npy(Cursor::new(bits))?;
                     return Ok(Some(Self::F16(bits.mapv(F16::from_bits))));
                 }
@@ -144,18 +145,18 @@ npy_types!(
     F64 f64, F32 f32, I64 i64, I32 i32, U64 u64, U32 u32, U8 u8, I8 i8, U16 u16, I16 i16, Mask bool
 );
 
-/// Element types as the header of an `.npy` file names them.
-const NPY_U16: &[u8; 5] = b"'<u2'";
-const NPY_F16: &[u8; 5] = b"'<f2'";
 /// Bytes that hold the element type, at the front of the header.
 const NPY_START: usize = 80;
 
-/// An `.npy` file with another element type of the same width; `None` if it has not the one named.
-fn with_npy_type(file: &[u8], from: &[u8; 5], to: &[u8; 5]) -> Option<Vec<u8>> {
+/// A 16-bit `.npy` file with another letter of its element type, `u` of u16 or `f` of f16; `None` if it is
+/// of another type.
+fn with_npy_letter(file: &[u8], from: u8, to: u8) -> Option<Vec<u8>> {
     let start = &file[..file.len().min(NPY_START)];
-    let place = start.windows(from.len()).position(|window| window == from)?;
+    let named =
+        |word: &[u8]| matches!(word, [b'\'', b'<' | b'>', letter, b'2', b'\''] if *letter == from);
+    let place = start.windows(5).position(named)?;
     let mut file = file.to_vec();
-    file[place..place + to.len()].copy_from_slice(to);
+    file[place + 2] = to;
     Some(file)
 }
 
