@@ -4,7 +4,11 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use porcini_core::ir::op::ScatterOp;
+use porcini_core::backend::Backend;
+use porcini_core::backend::cpu::Cpu;
+use porcini_core::backend::interp::Interp;
+use porcini_core::backend::isa::Isa;
+use porcini_core::ir::op::{Op, ScatterOp};
 use porcini_core::ir::primitive::Order;
 use porcini_core::{Array, DType, Error, Runtime, Scalar, Session, interrupt};
 use porcini_tests::in_place::InPlace;
@@ -78,6 +82,32 @@ fn an_endless_kernel_stops_without_walking_what_is_left() {
         interrupted(&target);
         // A result for each chunk of lanes would not fit into memory either.
         interrupted(&index.hsum().unwrap());
+    }
+}
+
+/// Loops in kernels that never end, on every device: the flag is looked at in each turn.
+#[test]
+fn an_endless_loop_stops_and_the_session_goes_on() {
+    let _flag = Flag::take();
+    let mut devices: Vec<Arc<dyn Backend>> = Vec::new();
+    for isa in Isa::ALL.into_iter().filter(|isa| isa.is_available()) {
+        devices.push(Arc::new(Interp::new(isa, 1)));
+        if isa != Isa::Baseline {
+            devices.extend([1, 2].map(|threads| Arc::new(Cpu::new(isa, threads)) as Arc<_>));
+        }
+    }
+    for device in devices {
+        let session = Session::builder().runtime(Runtime::on(device, None)).build().unwrap();
+        for n in [1, 100, 100_000] {
+            let x = lanes(&session, DType::U32, n);
+            let endless = session.while_loop::<Error>(
+                std::slice::from_ref(&x),
+                |s| s[0].apply(Op::Ge, &[0.into()]),
+                |s| Ok(vec![s[0].apply(Op::Add, &[1.into()])?]),
+            );
+            interrupted(&endless.unwrap()[0]);
+            assert_eq!(x.hmax().unwrap().item(0).unwrap(), Scalar::Int(n - 1));
+        }
     }
 }
 
@@ -179,11 +209,6 @@ fn copies_to_and_from_the_host_stop() {
 #[test]
 fn a_long_kernel_in_place_is_not_interrupted() {
     use std::sync::atomic::{AtomicUsize, Ordering};
-
-    use porcini_core::Runtime;
-    use porcini_core::backend::cpu::Cpu;
-    use porcini_core::backend::isa::Isa;
-    use porcini_core::ir::op::Op;
 
     let _flag = Flag::take();
     for isa in [Isa::Avx2, Isa::Avx512].into_iter().filter(|isa| isa.is_available()) {
