@@ -30,6 +30,17 @@ fn sizes(registry: &mut Registry<'_>) {
         check("blob", n)?;
         Ok(vec![0; usize::try_from(n).unwrap_or(0)])
     });
+    engine.register_fn("blob", |n: i64, byte: i64| -> Result<rhai::Blob> {
+        check("blob", n)?;
+        let byte = u8::try_from(byte & 0xff).unwrap_or(0);
+        Ok(vec![byte; usize::try_from(n).unwrap_or(0)])
+    });
+    engine.register_fn("pad", |blob: &mut rhai::Blob, n: i64, byte: i64| -> Result<()> {
+        check("pad", n)?;
+        let n = usize::try_from(n).unwrap_or(0).max(blob.len());
+        blob.resize(n, u8::try_from(byte & 0xff).unwrap_or(0));
+        Ok(())
+    });
     engine.register_fn(
         "pad",
         |list: &mut rhai::Array, n: i64, item: rhai::Dynamic| -> Result<()> {
