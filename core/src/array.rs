@@ -252,11 +252,7 @@ impl Array {
     /// # Errors
     /// As [`Session::eval`].
     pub fn address(&self) -> Result<u64> {
-        self.session.evaluate_for("the address of an array", self.id)?;
-        self.materialize()?;
-        Ok(self.session.with_table(|table| {
-            table.get(self.id).data.as_ref().map_or(0, |buffer| buffer.address())
-        }))
+        Ok(self.buffer()?.address())
     }
 
     /// All lanes; `T` must be the lane type.

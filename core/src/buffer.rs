@@ -13,13 +13,25 @@ pub struct Buffer {
     address: u64,
     bytes: usize,
     capacity: usize,
+    /// Whether somebody else's memory is only read.
+    foreign: bool,
     owner: Arc<dyn Release>,
 }
 
 impl Buffer {
     /// Wraps the block at `address`: `bytes` used of `capacity`.
     pub fn new(address: u64, bytes: usize, capacity: usize, owner: Arc<dyn Release>) -> Self {
-        Self { address, bytes, capacity, owner }
+        Self { address, bytes, capacity, foreign: false, owner }
+    }
+
+    /// Somebody else's block: it is never written.
+    pub(crate) fn foreign(address: u64, bytes: usize, owner: Arc<dyn Release>) -> Self {
+        Self { address, bytes, capacity: bytes, foreign: true, owner }
+    }
+
+    /// Whether results may overwrite it once nobody needs its contents.
+    pub fn may_be_overwritten(&self) -> bool {
+        !self.foreign
     }
 
     /// Device address of the first byte.

@@ -388,8 +388,13 @@ scalar_from! {
     f64 => |x| Self::Float(x);
 }
 
+/// Lanes lie in memory as the types do, so that no other type may claim to be one.
+mod sealed {
+    pub trait Sealed {}
+}
+
 /// A Rust type that is the lane of some [`DType`].
-pub trait Element: Copy + Default + Send + Sync + 'static {
+pub trait Element: sealed::Sealed + Copy + Default + Send + Sync + 'static {
     /// The lane type.
     const DTYPE: DType;
     /// The value in the low bits of a 64-bit word.
@@ -400,6 +405,7 @@ pub trait Element: Copy + Default + Send + Sync + 'static {
 
 macro_rules! element {
     ($($t:ty, $d:ident, |$x:ident| $to:expr, |$b:ident| $from:expr;)*) => { $(
+        impl sealed::Sealed for $t {}
         impl Element for $t {
             const DTYPE: DType = DType::$d;
             #[inline(always)]

@@ -18,7 +18,7 @@ use crate::flags::{BOUNDS_CHECK, CHECK_DUPLICATES, CSE, FOLD, FORBID_EVAL, Flags
 use crate::interrupt;
 use crate::ir::kernel::LiteralMode;
 use crate::ir::table::Table;
-use crate::ir::var::{Kind, VarId, Variable};
+use crate::ir::var::{Kind, VarId};
 use crate::log::{Log, LogQueue, LogSink};
 use crate::runtime::Runtime;
 use crate::trace::{Recorder, Settings};
@@ -298,13 +298,7 @@ impl Session {
                 memory.write(start, piece);
             }
         }
-        let handle = self.with_table(|table| {
-            let mut variable = Variable::new(Kind::Data, dtype, size, [None; 4]);
-            variable.data = Some(Arc::new(buffer));
-            let id = table.insert(variable);
-            (id, table.get(id).generation)
-        });
-        Ok(Array::adopt(self.clone(), handle))
+        Ok(self.adopt(dtype, size, buffer))
     }
 
     // ---- evaluation ----

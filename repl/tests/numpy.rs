@@ -34,7 +34,10 @@ for t in ['f8', 'f4', '>f4', 'i8', 'i4', 'u8', 'u4', '>i2', 'u1', 'i1', 'u2', 'f
     np.save(t.replace('>', 'big_') + '.npy', np.arange(6, dtype=t))
 np.save('mask.npy', np.array([True, False, True]))
 np.save('fortran.npy', np.asfortranarray(np.arange(6, dtype='f4').reshape(2, 3)))
-np.save('empty.npy', np.zeros(0))",
+np.save('empty.npy', np.zeros(0))
+np.savez('plain.npz', x=np.arange(3, dtype='f4'), m=np.array([True, False]))
+np.savez_compressed('packed.npz', x=np.arange(100000, dtype='i4'))
+np.savetxt('table.csv', [[1, 2.5], [3, 4]], delimiter=',', header='a,b', comments='')",
     ]));
     let porcini = |code: &str| {
         run(Command::new(env!("CARGO_BIN_EXE_porcini")).current_dir(&folder).args(["-e", code]))
@@ -52,8 +55,15 @@ np.save('empty.npy', np.zeros(0))",
     let table = porcini("read_npy(\"fortran.npy\")");
     assert_eq!(table, "[[0, 1, 2],\n [3, 4, 5]]\nndarray f32 [2, 3]\n");
 
+    assert_eq!(porcini("FloatC(read_npz(\"plain.npz\").x)"), "[0, 1, 2]\n");
+    assert_eq!(porcini("MaskC(read_npz(\"plain.npz\").m)"), "[1, 0]\n");
+    assert_eq!(porcini("hsum(Int64C(read_npz(\"packed.npz\").x))"), "[4999950000]\n");
+    assert_eq!(porcini("read_csv(\"table.csv\")"), "#{a: [1, 3], b: [2.5, 4]}\n");
+
     porcini(
-        "write_npy(\"a.npy\", Float64C::linspace(0, 1, 5));
+        "write_npz(\"z.npz\", #{a: Float64C::linspace(0, 1, 5), v: Vector2fC([1, 2, 3], 4)});
+         write_csv(\"t.csv\", #{x: Float64C([0.1, 1e300]), i: Int32C([1, -2])});
+         write_npy(\"a.npy\", Float64C::linspace(0, 1, 5));
          write_npy(\"v.npy\", Vector2fC([1, 2, 3], [4, 5, 6]));
          write_npy(\"m.npy\", FloatC([1, 2]) > 1);
          write_npy(\"u.npy\", UInt64C([-1]));
@@ -65,6 +75,10 @@ np.save('empty.npy', np.zeros(0))",
         "-c",
         "import numpy as np
 print(np.load('a.npy').tolist(), np.load('v.npy').tolist(), np.load('m.npy').tolist(), np.load('u.npy').tolist())
+z = np.load('z.npz')
+assert z['a'].tolist() == [0.0, 0.25, 0.5, 0.75, 1.0] and z['v'].shape == (3, 2), z
+t = np.genfromtxt('t.csv', delimiter=',', names=True)
+assert t['x'].tolist() == [0.1, 1e300] and t['i'].tolist() == [1, -2], t
 print(np.load('h.npy').tolist(), np.load('b.npy').tolist(), np.load('w.npy').tolist())
 print(*[np.load(n + '.npy').dtype for n in 'avmuhbw'])",
     ]));

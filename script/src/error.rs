@@ -105,6 +105,8 @@ pub(crate) struct Surroundings<'a> {
     pub(crate) source: &'a str,
     /// Where a function of an earlier cell was written: name and text of that cell.
     pub(crate) cell_of: &'a dyn Fn(&str) -> Option<(String, String)>,
+    /// The text of an imported module, by its path or name.
+    pub(crate) module_text: &'a dyn Fn(&str) -> Option<String>,
     /// Variables in scope.
     pub(crate) variables: Vec<String>,
     /// Functions, and what they take.
@@ -127,15 +129,15 @@ impl Error {
         let mut calls = Vec::new();
         let mut cell = (around.source.to_string(), around.text.to_string());
         loop {
-            let (function, inner, position) = match innermost {
-                EvalAltResult::ErrorInFunctionCall(function, _, inner, position) => {
-                    (function, inner, position)
+            let (function, source, inner, position) = match innermost {
+                EvalAltResult::ErrorInFunctionCall(function, source, inner, position) => {
+                    (function, source, inner, position)
                 }
                 EvalAltResult::ErrorInModule(module, inner, position) => {
                     let place = format!("{}:{}", cell.0, line_of(*position));
                     calls.push((format!("module `{module}`"), place));
-                    // Its text is not at hand.
-                    cell = (module.clone(), String::new());
+                    let text = (around.module_text)(module);
+                    cell = (module.clone(), text.unwrap_or_default());
                     innermost = inner;
                     continue;
                 }
@@ -144,7 +146,9 @@ impl Error {
             if !function.is_empty() {
                 let place = format!("{}:{}", cell.0, line_of(*position));
                 calls.push((display_function(function), place));
-                if let Some(written) = (around.cell_of)(function) {
+                if let Some(text) = (around.module_text)(source) {
+                    cell = (source.clone(), text);
+                } else if let Some(written) = (around.cell_of)(function) {
                     cell = written;
                 }
             }
@@ -366,6 +370,12 @@ impl Diagnosis<'_> {
             let size =
                 self.array_under_caret().map_or_else(String::new, |n| format!(" of {n} elements"));
             return format!("expected one bool, got an array{size}");
+        }
+        if want == "i64" && got == "f64" || friendly_types(want) == "integer" && got == "float" {
+            self.hints.push("to_int(x) makes an integer of a float".into());
+        } else if got.contains("Range") {
+            self.hints.push("a part of a list is list.extract(0..2)".into());
+            return format!("expected {}, got a range", friendly_types(want));
         }
         format!("expected {}, got {}", friendly_types(want), friendly_types(got))
     }

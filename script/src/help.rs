@@ -71,6 +71,24 @@ pub(crate) fn families(docs: &[FunctionDoc]) -> Vec<(&'static str, Vec<&Function
     families
 }
 
+/// All of it as a page of Markdown.
+pub(crate) fn reference(docs: &[FunctionDoc]) -> String {
+    let mut text = String::from(
+        "# Reference\n\nMade from the help texts by `UPDATE_EXPECT=1 cargo test -p porcini-tests --test it \
+         reference`; do not edit.\nEvery example is run by the tests. `x.sin()` is `sin(x)`.\n",
+    );
+    for (family, members) in families(docs) {
+        let _ = write!(text, "\n## {}{}\n", family[..1].to_uppercase(), &family[1..]);
+        for doc in members {
+            let _ = write!(text, "\n### `{}`\n\n{}\n", doc.title(), doc.doc);
+            if !doc.examples.is_empty() {
+                let _ = write!(text, "\n```text\n{}\n```\n", doc.example_lines().join("\n"));
+            }
+        }
+    }
+    text
+}
+
 fn overview(docs: &[FunctionDoc]) -> String {
     let mut text = OVERVIEW.to_string();
     for (family, members) in families(docs) {

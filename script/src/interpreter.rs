@@ -19,7 +19,7 @@ use crate::fault::{Stop, late_fault};
 use crate::help;
 use crate::host::{Host, NOTHING};
 use crate::html;
-use crate::resolver::Resolver;
+use crate::resolver::{Resolver, Texts};
 use crate::scan::scan;
 use crate::semicolons;
 use crate::tokens::{self, typed};
@@ -103,6 +103,8 @@ pub struct Interpreter {
     declared: Vec<String>,
     /// Name and text of the cell that defined each function.
     cells: HashMap<String, (String, String)>,
+    /// Texts of the imported modules.
+    modules: Texts,
 }
 
 impl Interpreter {
@@ -115,7 +117,8 @@ impl Interpreter {
             .map_err(|error| Box::new(Error::plain(ErrorKind::Runtime, error.to_string())))?;
         let context = Context::new(session, host.clone());
         let mut engine = Engine::new();
-        configure(&mut engine, &host);
+        let modules = Texts::default();
+        configure(&mut engine, &host, &modules);
         let mut docs = bind::register(&mut engine, &context);
         docs.extend(constants::docs());
         let docs = Rc::new(docs);
@@ -133,6 +136,7 @@ impl Interpreter {
             deletions,
             declared: Vec::new(),
             cells: HashMap::new(),
+            modules,
         })
     }
 
@@ -275,6 +279,7 @@ impl Interpreter {
 
     fn diagnose(&self, error: &EvalAltResult, text: &str, name: &str) -> Error {
         let cell_of = |function: &str| self.cells.get(function).cloned();
+        let module_text = |module: &str| self.modules.borrow().get(module).cloned();
         let size_of = |variable: &str| {
             let value = self.scope.get(variable)?.read_lock::<ArrayRef>()?.clone();
             value.lanes()
@@ -284,6 +289,7 @@ impl Interpreter {
             text,
             source: name,
             cell_of: &cell_of,
+            module_text: &module_text,
             variables: self.variables(),
             functions: self.signatures(),
             size_of: &size_of,
@@ -361,6 +367,11 @@ impl Interpreter {
         help::lookup(&self.docs, query)
     }
 
+    /// The help of all names as a page of Markdown.
+    pub fn reference(&self) -> String {
+        help::reference(&self.docs)
+    }
+
     /// Stops whatever runs, from any thread; the interpreter then returns `ErrorKind::Interrupted`.
     pub fn interrupt() {
         interrupt::request();
@@ -387,13 +398,13 @@ fn session(host: &Rc<dyn Host>, options: &Options) -> porcini_core::Result<Sessi
     builder.build()
 }
 
-fn configure(engine: &mut Engine, host: &Rc<dyn Host>) {
+fn configure(engine: &mut Engine, host: &Rc<dyn Host>, modules: &Texts) {
     // The optimiser rewrites `a = a + b` to `a += b`, and built-in operators would bypass ours.
     engine.set_optimization_level(OptimizationLevel::None);
     engine.set_fast_operators(false);
     engine.set_max_expr_depths(MAX_EXPRESSIONS, MAX_EXPRESSIONS_IN_FUNCTIONS);
     engine.set_max_call_levels(MAX_CALLS);
-    engine.set_module_resolver(Resolver::new(host.clone()));
+    engine.set_module_resolver(Resolver::new(host.clone(), modules.clone()));
     engine.register_type_with_name::<Deleted>("deleted variable");
     engine.on_progress(|_| interrupt::is_requested().then(|| Dynamic::from(Stop::Interrupt)));
     let output = host.clone();

@@ -6,6 +6,7 @@
 mod bind;
 mod constants;
 mod context;
+mod csv_columns;
 mod declare;
 mod display;
 mod doc;

@@ -10,15 +10,20 @@ use rhai::{Engine, EvalAltResult, Module, Position, Scope, Shared};
 use crate::host::Host;
 use crate::semicolons;
 
+/// The texts of modules, by the path that errors in their functions name and by the name that imports them.
+pub(crate) type Texts = Rc<RefCell<HashMap<String, String>>>;
+
 /// Reads modules through the host, each file once while its text stays the same.
 pub(crate) struct Resolver {
     host: Rc<dyn Host>,
     loaded: RefCell<HashMap<PathBuf, (String, Shared<Module>)>>,
+    texts: Texts,
 }
 
 impl Resolver {
-    pub(crate) fn new(host: Rc<dyn Host>) -> Self {
-        Self { host, loaded: RefCell::default() }
+    /// A resolver that keeps the texts it has read in `texts`.
+    pub(crate) fn new(host: Rc<dyn Host>, texts: Texts) -> Self {
+        Self { host, loaded: RefCell::default(), texts }
     }
 }
 
@@ -39,11 +44,14 @@ impl rhai::ModuleResolver for Resolver {
         {
             return Ok(module.clone());
         }
+        let shown = path.to_string_lossy().into_owned();
+        let named = [name.to_string(), shown.clone()].map(|name| (name, text.clone()));
+        self.texts.borrow_mut().extend(named);
         let mut ast = semicolons::compile(engine, &text).map_err(|error| {
             let error = EvalAltResult::from(error);
             Box::new(EvalAltResult::ErrorInModule(name.into(), Box::new(error), position))
         })?;
-        ast.set_source(path.to_string_lossy().as_ref());
+        ast.set_source(shown);
         let module = Module::eval_ast_as_new(Scope::new(), &ast, engine).map_err(|error| {
             Box::new(EvalAltResult::ErrorInModule(name.into(), error, position))
         })?;

@@ -6,6 +6,8 @@
 pub(crate) struct Scan {
     /// Brackets of all kinds opened and not closed.
     pub(crate) depth: usize,
+    /// The innermost of them.
+    pub(crate) innermost: Option<char>,
     /// Whether a string or comment is still open at the end.
     pub(crate) inside: bool,
     /// Last character of code, comments and blanks left out.
@@ -14,7 +16,8 @@ pub(crate) struct Scan {
 
 /// Scans a text.
 pub(crate) fn scan(text: &str) -> Scan {
-    let mut scan = Scan { depth: 0, inside: false, last: None };
+    let mut scan = Scan { depth: 0, innermost: None, inside: false, last: None };
+    let mut open = Vec::new();
     let mut rest = text;
     while let Some(c) = rest.chars().next() {
         let skipped = if rest.starts_with("//") {
@@ -26,8 +29,8 @@ pub(crate) fn scan(text: &str) -> Scan {
             string_length(rest, c)
         } else {
             match c {
-                '(' | '[' | '{' => scan.depth += 1,
-                ')' | ']' | '}' => scan.depth = scan.depth.saturating_sub(1),
+                '(' | '[' | '{' => open.push(c),
+                ')' | ']' | '}' => drop(open.pop()),
                 _ => {}
             }
             if !c.is_whitespace() {
@@ -41,6 +44,8 @@ pub(crate) fn scan(text: &str) -> Scan {
         };
         rest = &rest[skipped..];
     }
+    scan.depth = open.len();
+    scan.innermost = open.last().copied();
     scan
 }
 
@@ -88,8 +93,10 @@ mod tests {
     #[test]
     fn finds_what_is_open() {
         let check = |text: &str, depth, inside, last| {
-            assert_eq!(scan(text), Scan { depth, inside, last }, "{text}");
+            let found = scan(text);
+            assert_eq!((found.depth, found.inside, found.last), (depth, inside, last), "{text}");
         };
+        assert_eq!(scan("f(1, [2").innermost, Some('['));
         check("f(1, [2", 2, false, Some('2'));
         check("x + 1; // done", 0, false, Some(';'));
         check("/* open", 0, true, None);

@@ -1,7 +1,10 @@
 //! Statements on lines of their own need no `;`, as in Python: where the parser misses one at the start of a
-//! line, it is added to the line before. Positions stay what they are.
+//! line, it is added to the line before, and so it is before a line that starts with `[`: a list, not an
+//! index of the line before. Positions stay what they are.
 
 use rhai::{AST, Engine, ParseError, ParseErrorType, Position};
+
+use crate::scan::scan;
 
 /// Semicolons added to one text. Each costs another parse, so a long script should bring its own.
 const MOST_ADDED: usize = 200;
@@ -11,8 +14,8 @@ const MOST_ADDED: usize = 200;
 /// # Errors
 /// The first error that no semicolon mends.
 pub(crate) fn compile(engine: &Engine, text: &str) -> Result<AST, ParseError> {
-    let mut mended = text.to_string();
-    let mut result = engine.compile(text);
+    let mut mended = lists_apart(text);
+    let mut result = engine.compile(&mended);
     for _ in 0..MOST_ADDED {
         let Err(error) = &result else { break };
         let missing = matches!(error.err_type(), ParseErrorType::MissingToken(t, _) if t == ";");
@@ -23,6 +26,30 @@ pub(crate) fn compile(engine: &Engine, text: &str) -> Result<AST, ParseError> {
         result = engine.compile(&mended);
     }
     result
+}
+
+/// The text with a `;` before each line that starts with `[`, where the line before could end a statement.
+fn lists_apart(text: &str) -> String {
+    let mut apart = String::with_capacity(text.len());
+    let mut end_of_code = None;
+    for line in text.split_inclusive('\n') {
+        if line.trim_start().starts_with('[')
+            && let Some(end) = end_of_code
+        {
+            let before = scan(&apart);
+            let is_value = |c: char| c.is_alphanumeric() || "_)]\"`".contains(c);
+            let is_statement = matches!(before.innermost, None | Some('{')) && !before.inside;
+            if is_statement && before.last.is_some_and(is_value) {
+                apart.insert(end, ';');
+            }
+        }
+        let code = code_of(line).trim_end();
+        if !code.trim_start().is_empty() {
+            end_of_code = Some(apart.len() + code.len());
+        }
+        apart.push_str(line);
+    }
+    apart
 }
 
 /// End of the code on the last line of code before `position`, if that is the first thing on its line.
@@ -74,6 +101,9 @@ mod tests {
         assert_eq!(value("let a = 3\nlet b = 4   // two\n\na + b"), Ok(7));
         assert_eq!(value("let a = \"//\".len()\n\na"), Ok(2));
         assert_eq!(value("let s = 0\nfor i in 0..3 {\n  let t = i\n  s += t\n}\ns"), Ok(3));
+        assert_eq!(value("let a = 3   // [\n\n[a, 4][1]"), Ok(4));
+        assert_eq!(value("if true {\n  let a = 3\n  [a, 4][0]\n}"), Ok(3));
+        assert_eq!(value("let a = [[1, 2],\n  [3, 4]]\n[a.len(), 7][0]"), Ok(2));
         assert!(value("let a = 3 let b = 4").is_err());
         assert!(value("let a = (1\nlet b = 4").is_err());
     }

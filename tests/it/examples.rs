@@ -1,4 +1,5 @@
-//! The examples in help texts: each page is typed into a fresh interpreter and must show what it says.
+//! Help texts: their examples are typed into fresh interpreters and must show what they say; `docs/reference.md`
+//! is made from them.
 
 use std::rc::Rc;
 
@@ -69,4 +70,19 @@ fn names_are_documented_once() {
         let twice: Vec<&[String]> = names.windows(2).filter(|pair| pair[0] == pair[1]).collect();
         assert!(twice.is_empty(), "{twice:?}");
     });
+}
+
+#[test]
+fn the_reference_is_made_of_the_help_texts() {
+    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/reference.md");
+    let actual = on_engine_thread(|| interpreter(Rc::default(), BASELINE, 0).reference());
+    if std::env::var_os("UPDATE_EXPECT").is_some_and(|value| value == "1") {
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(&path, &actual).unwrap();
+    }
+    let written = std::fs::read_to_string(&path).unwrap_or_default();
+    assert!(
+        written == actual,
+        "docs/reference.md is stale: UPDATE_EXPECT=1 cargo test -p porcini-tests --test it reference"
+    );
 }

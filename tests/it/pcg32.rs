@@ -1,6 +1,8 @@
 //! The published streams of PCG32, and Monte Carlo counts that depend on every bit of them.
 
-use porcini_core::random::{PCG32_DEFAULT_STATE, PCG32_DEFAULT_STREAM, Pcg32};
+use porcini_core::ir::op::ScatterOp;
+use porcini_core::random::{Draw, PCG32_DEFAULT_STATE, PCG32_DEFAULT_STREAM, Pcg32};
+use porcini_core::trace::functions;
 use porcini_core::{Array, DType, Scalar, Session, vector};
 
 fn lanes(session: &Session, n: i64) -> Array {
@@ -99,4 +101,48 @@ fn volumes_by_monte_carlo() {
             assert_eq!(inside(&mut rng.clone(), dimensions, signed), want);
         }
     }
+}
+
+/// Enoki's histogram: 2^20 normal numbers of each of 16 streams, in 31 bins over [-4, 4], and how many are
+/// outside.
+fn histogram(normal: impl Fn(&mut Pcg32) -> Array) -> Vec<u32> {
+    const BLOCK: i64 = 1 << 10;
+    let session = Session::new().unwrap();
+    let lane = lanes(&session, 16 * BLOCK);
+    let mut rng = Pcg32::new(&session, PCG32_DEFAULT_STATE, &lane % 16_i64).unwrap();
+    // Each lane draws a block of its stream.
+    rng.advance((&((lane >> 4_i64) * BLOCK)).into()).unwrap();
+    let mut bins = session.zeros(DType::U32, 32).unwrap();
+    for _ in 0..BLOCK {
+        // Towards zero, so the first bin is wider.
+        let bin = ((normal(&mut rng) + 4.0) * (31.0 / 8.0)).cast(DType::I32).unwrap();
+        let inside = bin.ge(0).unwrap() & &bin.lt(31).unwrap();
+        let bin = inside.select(&bin, 31).unwrap();
+        bins.scatter(ScatterOp::Add, 1, &bin, None).unwrap();
+        session.eval(&[&bins, &rng.state]).unwrap();
+    }
+    bins.to_vec().unwrap()
+}
+
+#[test]
+fn normal_numbers() {
+    let want = [
+        1342, 2558, 6380, 14535, 31424, 62593, 117_718, 206_435, 339_415, 522_791, 752_419,
+        1_012_879, 1_277_244, 1_508_084, 1_666_444, 1_722_739, 1_667_618, 1_508_831, 1_279_461,
+        1_014_987, 753_226, 524_331, 339_549, 206_959, 117_400, 62820, 31374, 14800, 6449, 2605,
+        1063, 743_u32,
+    ];
+    let check = |bins: Vec<u32>, tolerance| {
+        for (bin, (got, want)) in bins.into_iter().zip(want).enumerate() {
+            assert!(got.abs_diff(want) <= tolerance, "bin {bin}: {got}, expected {want}");
+        }
+    };
+    let inverse = functions::find("erfinv").unwrap();
+    let published = histogram(|rng| {
+        let place = rng.next_float32().unwrap() * 2.0 - 1.0;
+        place.call(inverse, &[]).unwrap() * std::f64::consts::SQRT_2
+    });
+    check(published, 3);
+    // Ours takes the middles of the intervals: half a step further.
+    check(histogram(|rng| rng.draw(Draw::Normal32, None).unwrap()), 8);
 }

@@ -126,6 +126,10 @@ impl Memory for HostMemory {
         target.copy_from_slice(unsafe { bytes_at(source, target.len()) });
     }
 
+    fn is_host(&self) -> bool {
+        true
+    }
+
     fn capacity(&self) -> u64 {
         let available = read_kilobytes("/proc/meminfo", "MemAvailable:").unwrap_or(u64::MAX);
         let group = GROUPS.iter().find_map(|&(limit, usage)| {

@@ -122,6 +122,10 @@ pub trait Memory: Send + Sync {
     fn read(&self, source: u64, target: &mut [u8]);
     /// Bytes that the device could still hand out, besides those it has.
     fn capacity(&self) -> u64;
+    /// Whether addresses are pointers of this process.
+    fn is_host(&self) -> bool {
+        false
+    }
 }
 
 /// Which device a session should use.

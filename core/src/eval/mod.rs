@@ -259,8 +259,10 @@ impl Evaluator<'_> {
             let buffer = variable.data.clone();
             let buffer = buffer.expect("internal error: a scatter's target is not in memory");
             // Two owners of the buffer are the variable and this clone.
-            let sole =
-                variable.external == 0 && variable.internal == 1 && Arc::strong_count(&buffer) == 2;
+            let sole = variable.external == 0
+                && variable.internal == 1
+                && Arc::strong_count(&buffer) == 2
+                && buffer.may_be_overwritten();
             (buffer, variable.size, variable.bytes(), sole, Write::of(&table, result))
         };
         let buffer = if sole {

@@ -79,7 +79,10 @@ fn unnamed_inputs(table: &Table, launch: &Launch) -> Vec<Input> {
     for (buffer, binding) in (0..).map(BufferIndex).zip(&launch.bindings) {
         let Binding::Read(id) = *binding else { continue };
         let variable = table.get(id);
-        let sole = variable.data.as_ref().is_some_and(|data| Arc::strong_count(data) == 1);
+        let sole = variable
+            .data
+            .as_ref()
+            .is_some_and(|data| Arc::strong_count(data) == 1 && data.may_be_overwritten());
         let unnamed = variable.external == 0 && variable.size == launch.size;
         if sole && unnamed && variable.bytes() >= MIN_BYTES && !is_target(id) {
             inputs.push(Input { id, buffer, last_use: Reg(0) });

@@ -14,11 +14,16 @@ use crate::error::{Error, Result};
 use crate::ir::op::Op;
 use crate::session::Session;
 use crate::trace::expr::Expr;
+use crate::trace::functions;
 
 /// Initial state unless another is given.
 pub const PCG32_DEFAULT_STATE: u64 = 0x853c_49e6_748f_ea9b;
 /// Stream unless another is given.
 pub const PCG32_DEFAULT_STREAM: u64 = 0xda3e_39cb_94b9_5bdb;
+/// 2^-23
+const EXP2_M23: f64 = 1.0 / 8_388_608.0;
+/// 2^-32
+const EXP2_M32: f64 = 1.0 / 4_294_967_296.0;
 const MULTIPLIER: u64 = 0x5851_f42d_4c95_7f2d;
 
 /// A generator with state and increment in u64 lanes. Drawing records operations and moves on.
@@ -95,6 +100,21 @@ impl Pcg32 {
         Ok(drawn)
     }
 
+    /// Draws a number in (-1, 1) and gives the standard normal number at that place. Where nothing is drawn,
+    /// the 0 stays 0.
+    fn normal(
+        &mut self,
+        active: Option<&Array>,
+        place: for<'r> fn(Expr<'r>) -> Expr<'r>,
+    ) -> Result<Array> {
+        let inverse = functions::find("erfinv").expect("internal error: a row of the table");
+        let quantile = self.draw_bits(active, place)?.call(inverse, &[])?;
+        let id = quantile.id();
+        self.state.session().record(|recorder| {
+            recorder.expand("PCG32", &[id], |x| x[0] * x[0].constant(std::f64::consts::SQRT_2))
+        })
+    }
+
     /// Draws one number a lane; lanes where `active` is false get 0 and do not move on.
     ///
     /// **Sizes**: a generator of one lane broadcasts to the lanes of `active`. **Evaluation**: recorded.
@@ -121,6 +141,16 @@ impl Pcg32 {
                 let one_to_two = fraction | fraction.bits(0x3ff0_0000_0000_0000);
                 let one_to_two = one_to_two.reinterpret(DType::F64);
                 one_to_two - one_to_two.constant(1)
+            }),
+            // The middles of the intervals that the random bits choose in (-1, 1): symmetric, never an end.
+            Draw::Normal32 => moved.normal(active, |bits| {
+                let odd = ((bits >> 8) | bits.bits(1)).cast(DType::F32);
+                odd * odd.constant(EXP2_M23) - odd.constant(1)
+            }),
+            Draw::Normal64 => moved.normal(active, |bits| {
+                let odd =
+                    (bits.cast(DType::U64) << 1 | bits.constant_of(DType::U64, 1)).cast(DType::F64);
+                odd * odd.constant(EXP2_M32) - odd.constant(1)
             }),
         }?;
         *self = moved;
@@ -178,7 +208,7 @@ impl Pcg32 {
         let dtype = match kind {
             Draw::UInt32 => DType::U32,
             Draw::UInt64 => DType::U64,
-            Draw::Float32 | Draw::Float64 => {
+            Draw::Float32 | Draw::Float64 | Draw::Normal32 | Draw::Normal64 => {
                 return Err(Error::Argument { op, what: "only integers have a bound".into() });
             }
         };
@@ -251,6 +281,10 @@ pub enum Draw {
     Float32,
     /// f64 in [0, 1) with 32 random bits.
     Float64,
+    /// Standard normal f32, `sqrt(2) erfinv(v)` of one of 2^23 places v in (-1, 1): at most 5.3 from 0.
+    Normal32,
+    /// Standard normal f64 of one of 2^32 places: at most 6.4 from 0.
+    Normal64,
 }
 
 /// `drawn < limit` in the active lanes.

@@ -135,10 +135,14 @@ fn mask_index(index: &Dynamic) -> Result<ArrayRef> {
             format!("[]: an index of type {}", array.type_name()),
             "to read several elements write gather(a, index); a mask selects lanes",
         )),
-        None => Err(fault(format!(
-            "[]: got {} as index, expected an integer, a range or a mask",
-            value::type_name(index)
-        ))),
+        None => {
+            let got = value::type_name(index);
+            let message = format!("[]: got {got} as index, expected an integer, a range or a mask");
+            Err(match index.as_float() {
+                Ok(x) => fault_with_hint(message, format!("write a[to_int({x})] for one lane")),
+                Err(_) => fault(message),
+            })
+        }
     }
 }
 

@@ -140,47 +140,6 @@ fn host_arrays(registry: &mut Registry<'_>) {
          >> Vector2fC([1, 2], [3, 4]).ndarray().ravel()\n[1, 3, 2, 4]\nndarray f32 [4]",
     );
     registry.engine.register_fn("ravel", |host: &mut HostRef| host.ravel());
-    registry.doc(
-        "read_npy",
-        "(path)",
-        "The contents of a NumPy .npy file as a host array: FloatC(read_npy(\"x.npy\")).\n\n\
-         >> write_npy(\"x.npy\", FloatC([1, 2])); FloatC(read_npy(\"x.npy\"))\n[1, 2]",
-    );
-    registry.any("read_npy", 1, |context, _, args| {
-        let path = text_argument("read_npy", args[0])?;
-        let bytes = context.host.read_file(&path);
-        let bytes = bytes.map_err(|error| fault(format!("read_npy: {path}: {error}")))?;
-        HostRef::from_npy(&path, &bytes)
-    });
-    registry.doc(
-        "write_npy",
-        "(path, x)",
-        "Writes an array or host array as a NumPy .npy file.\n\n\
-         >> write_npy(\"x.npy\", Int32C([1, 2])); read_npy(\"x.npy\")\n[1, 2]\nndarray i32 [2]",
-    );
-    registry.any("write_npy", 2, |context, _, args| {
-        let path = text_argument("write_npy", args[0])?;
-        let bytes = npy_bytes(args[1])?;
-        let written = context.host.write_file(&path, &bytes);
-        written.map_err(|error| fault(format!("write_npy: {path}: {error}")))
-    });
-}
-
-fn npy_bytes(value: &Dynamic) -> Result<Vec<u8>> {
-    if let Some(host) = value.read_lock::<HostRef>() {
-        return host.to_npy();
-    }
-    let array = value.read_lock::<ArrayRef>().map(|array| array.clone());
-    match array {
-        Some(array) => HostRef::of(&array)?.to_npy(),
-        None => Err(fault(format!("write_npy: got {}, expected an array", type_name(value)))),
-    }
-}
-
-fn text_argument(op: &str, value: &Dynamic) -> Result<String> {
-    value.clone().into_string().map_err(|_| {
-        fault(format!("{op}: got {}, expected a path in quotes first", type_name(value)))
-    })
 }
 
 /// Evaluates the array values among `args`; lists are looked through.

@@ -6,6 +6,7 @@
 
 mod assign;
 mod control;
+mod files;
 mod geometry;
 mod horizontal;
 mod index;
@@ -61,11 +62,12 @@ const FAMILIES: &[(&str, Register)] = &[
     ("indices and shapes", index::register),
     ("over lanes or components", reduce::register),
     ("over lanes or components", horizontal::register),
-    ("memory, host arrays and files", memory::register),
+    ("memory and host arrays", memory::register),
     ("lanes in other places", rearrange::register),
     ("loops and branches in kernels", control::register),
     ("vectors, matrices, complex numbers", geometry::register),
     ("types of vectors, matrices, complex numbers", nested_types::register),
+    ("files", files::register),
     ("random numbers", random::register),
     ("evaluation and settings", runtime::register),
     ("showing and watching", inspect::register),

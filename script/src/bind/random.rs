@@ -135,6 +135,19 @@ fn draws(registry: &mut Registry<'_>) {
             "Uniform doubles in [0, 1) from one 32-bit draw; active as in next_uint32.\n\n\
              >> PCG32C().next_float64()\n[0.108379]",
         ),
+        (
+            "next_float32_normal",
+            Draw::Normal32,
+            "Standard normal floats, sqrt(2) * erfinv(v) of one of 2^23 places v in (-1, 1), from one draw; active \
+             as in next_uint32.\n\n\
+             >> PCG32C().next_float32_normal()\n[-1.2352]",
+        ),
+        (
+            "next_float64_normal",
+            Draw::Normal64,
+            "Standard normal doubles of one of 2^32 places, from one 32-bit draw; active as in next_uint32.\n\n\
+             >> PCG32C().next_float64_normal()\n[-1.2352]",
+        ),
     ];
     for (name, draw, doc) in methods {
         registry.doc(name, "(rng, active)", doc);

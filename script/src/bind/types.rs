@@ -114,6 +114,11 @@ pub(super) fn register(registry: &mut Registry<'_>) {
     }
 }
 
+/// The lane type of a one-dimensional type by its name.
+pub(super) fn scalar_type(name: &str) -> Option<DType> {
+    SCALAR_TYPES.iter().find(|(known, _)| *known == name).map(|(_, dtype)| *dtype)
+}
+
 /// One array of `dtype` from a number, list, array or host array.
 pub(super) fn convert(
     context: &Context,

@@ -1,0 +1,144 @@
+//! DLPack: handing arrays to NumPy, PyTorch, JAX … and taking theirs, without a copy where possible.
+//!
+//! **Source**: the DLPack 1.x standard, <https://dmlc.github.io/dlpack/latest/>.
+//!
+//! An exported tensor owns the block together with the array: it keeps the block alive, and since a block
+//! with two owners is never written in place, its contents stay. It is marked read-only; the older form of
+//! the standard cannot say so, and gets a copy. An imported tensor stays where it is if it is aligned like
+//! our own blocks, and is never written.
+#![expect(unsafe_code, reason = "DLPack hands over pointers")]
+
+use std::fmt;
+use std::sync::Arc;
+
+use dlpark::allocation::dynamic::Initialized;
+use dlpark::ffi::{DLDataType, DLDataTypeCode, DLDevice};
+use dlpark::metadata::Dynamic;
+use dlpark::{DlpackFlags, Managed, ManagedTensorBase, TensorRef, legacy, versioned};
+
+use crate::array::Array;
+use crate::buffer::{Buffer, Release};
+use crate::dtype::DType;
+use crate::error::{Error, Result};
+use crate::session::Session;
+
+/// How our own blocks are aligned.
+const ALIGNMENT: usize = 64;
+
+impl Array {
+    /// The contents as a read-only DLPack tensor of one dimension, without a copy; evaluates.
+    ///
+    /// Masks are `bool`. NaNs have the payloads that were computed.
+    ///
+    /// # Errors
+    /// `Argument` if the device's memory is not the host's; what evaluation fails with; a pending bounds
+    /// error.
+    pub fn to_dlpack(&self) -> Result<versioned::Dlpack> {
+        let mut tensor = export(self)?;
+        tensor.set_flags(DlpackFlags::READ_ONLY).map_err(failed)?;
+        // SAFETY: `export` set pointer, shape and strides of a block that the tensor owns.
+        Ok(unsafe { tensor.finish() })
+    }
+
+    /// A copy of the contents as a DLPack tensor of the form before version 1; evaluates.
+    ///
+    /// # Errors
+    /// As [`Array::to_dlpack`], and `OutOfMemory`.
+    pub fn to_legacy_dlpack(&self) -> Result<legacy::Dlpack> {
+        let bytes = self.read_bytes(0..self.size())?;
+        let copy = self.session().from_bytes(self.dtype(), &bytes)?;
+        let tensor = export(&copy)?;
+        // SAFETY: as above; nobody but the tensor owns the copy.
+        Ok(unsafe { tensor.finish() })
+    }
+}
+
+fn export<M: ManagedTensorBase>(array: &Array) -> Result<Initialized<M>> {
+    let buffer = array.host_buffer("DLPack")?;
+    let n = i64::try_from(array.size()).map_err(failed)?;
+    let data =
+        std::ptr::with_exposed_provenance_mut(usize::try_from(buffer.address()).map_err(failed)?);
+    let mut tensor = Dynamic::new([n], [1_i64]).initialize_as::<M>(buffer).map_err(failed)?;
+    tensor.set_data(data).set_dtype(to_dlpack(array.dtype())).set_device(DLDevice::CPU);
+    Ok(tensor)
+}
+
+impl Session {
+    /// An array with the contents of a DLPack tensor: of at most one dimension, dense, in the host's memory.
+    ///
+    /// Without a copy if the data are aligned to 64 bytes (masks are always copied); the tensor is then given
+    /// back when the last array that needs it is gone.
+    ///
+    /// # Safety
+    /// The tensor describes memory that can be read, and nobody writes to it until it is given back.
+    ///
+    /// # Errors
+    /// `Argument` for other shapes, types and devices; `OutOfMemory`.
+    pub unsafe fn from_dlpack<M: ManagedTensorBase + 'static>(
+        &self,
+        tensor: Managed<M>,
+    ) -> Result<Array> {
+        let (dtype, address, bytes) = {
+            let described = tensor.validate().map_err(failed)?;
+            let dtype = checked(&described)?;
+            // SAFETY: the caller vouches for the memory.
+            let contents = unsafe { described.cpu_bytes() }.map_err(failed)?;
+            let aligned = contents.as_ptr().addr().is_multiple_of(ALIGNMENT);
+            let stays = aligned && !contents.is_empty() && dtype != DType::Mask;
+            if !stays || !self.backend().memory().is_host() {
+                return self.from_bytes(dtype, contents);
+            }
+            (dtype, contents.as_ptr().expose_provenance() as u64, contents.len())
+        };
+        let buffer = Buffer::foreign(address, bytes, Arc::new(Foreign(tensor)));
+        Ok(self.adopt(dtype, (bytes / dtype.bytes()) as u64, buffer))
+    }
+}
+
+fn checked(tensor: &TensorRef<'_>) -> Result<DType> {
+    let refused = |what| Err(Error::Argument { op: "DLPack", what });
+    if tensor.device() != DLDevice::CPU {
+        return refused(format!("the data are on {:?}; copy them to the host", tensor.device()));
+    }
+    if tensor.ndim() > 1 {
+        let shape = tensor.shape();
+        return refused(format!("got shape {shape:?}, expected one dimension; flatten it"));
+    }
+    if !tensor.is_compact().map_err(failed)? {
+        return refused("the data have gaps; make them contiguous".into());
+    }
+    let found = DType::ALL.into_iter().find(|&dtype| to_dlpack(dtype) == tensor.dtype());
+    match found {
+        Some(dtype) => Ok(dtype),
+        None => refused(format!("element type {:?} is not supported", tensor.dtype())),
+    }
+}
+
+fn to_dlpack(dtype: DType) -> DLDataType {
+    match dtype {
+        DType::Mask => DLDataType::BOOL,
+        DType::I8 => DLDataType::I8,
+        DType::U8 => DLDataType::U8,
+        DType::I16 => DLDataType::I16,
+        DType::U16 => DLDataType::U16,
+        DType::F16 => DLDataType::scalar(DLDataTypeCode::FLOAT, 16),
+        DType::I32 => DLDataType::I32,
+        DType::U32 => DLDataType::U32,
+        DType::I64 => DLDataType::I64,
+        DType::U64 => DLDataType::U64,
+        DType::F32 => DLDataType::F32,
+        DType::F64 => DLDataType::F64,
+    }
+}
+
+/// What owns an imported block.
+struct Foreign<M: ManagedTensorBase>(#[expect(dead_code, reason = "dropped with it")] Managed<M>);
+
+impl<M: ManagedTensorBase + 'static> Release for Foreign<M> {
+    /// The block goes back when the tensor is dropped.
+    fn release(&self, _: u64, _: usize) {}
+}
+
+fn failed(error: impl fmt::Display) -> Error {
+    Error::Argument { op: "DLPack", what: error.to_string() }
+}
