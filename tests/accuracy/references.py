@@ -216,15 +216,15 @@ FUNCTIONS = {
     "erfinv": Row(erfinv, 4, [UNIT + [0.5]], slowness=8),
     "erfcinv": Row(erfcinv, 4, [[(0, 2), 0, 1, 2, 0.5]], slowness=8),
     "norm_cdf": Row(norm_cdf, 6, [[(-6, 6), (-14.3, -13), (-38.5, -6), 0, 0.7071]]),
-    "norm_ppf": Row(norm_ppf, 5, [PROBABILITY + [0.5, 0.25]], slowness=8),
+    "norm_ppf": Row(norm_ppf, 6, [PROBABILITY + [0.5, 0.25]], slowness=8),
     "lgamma": Row(
-        lgamma, 8, [[(-6, 6), (-0.5, 4), (-200, 200), 0, 1, 2, 2.5, -0.5, -1, -2, -3]], lgamma_size, slowness=4
+        lgamma, 10, [[(-6, 6), (-0.5, 4), (-200, 200), 0, 1, 2, 2.5, -0.5, -1, -2, -3]], lgamma_size, slowness=4
     ),
     "tgamma": Row(
         tgamma, 10, [[(-6, 6), (-40, 36), (-184, 172), 0, 1, 2, 2.5, -0.5, -1, -2, -171]], slowness=4
     ),
-    "i0e": Row(bessel(0), 4, [[(-20, 20), (0, 1000), 0, 7.75]], slowness=4),
-    "i1e": Row(bessel(1), 4, [[(-20, 20), (0, 1000), 0, 7.75]], slowness=4),
+    "i0e": Row(bessel(0), 5, [[(-20, 20), (0, 1000), 0, 7.75]], slowness=4),
+    "i1e": Row(bessel(1), 5, [[(-20, 20), (0, 1000), 0, 7.75]], slowness=4),
     "dawson": Row(dawson, 8, [[(-8, 8), (-30, 30), 0, 3, 5]], slowness=4),
     "comp_ellint_1": Row(modulus_of(mp.ellipk), 3, [MODULUS]),
     "comp_ellint_2": Row(modulus_of(mp.ellipe), 3, [MODULUS]),
