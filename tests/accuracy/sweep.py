@@ -2,7 +2,7 @@
 """Measures every float function of the `porcini` binary against mpmath, in f32 and f64.
 
 `sweep.py BINARY` prints a table of the largest errors in ulp and fails if one exceeds its bound in
-`references.py`, or if the binary has a function that `references.py` does not know.
+`references.py`, or if the binary has other functions than `references.py`.
 
 --points N        points per function and type (some slow references take fewer), default 1000
 --only NAME ..    only these functions
@@ -128,12 +128,11 @@ def main():
     if not options.binary:
         parser.error("which binary?")
     binary = options.binary.resolve()
-    known = functions(binary)
-    if unknown := set(known) - set(FUNCTIONS) - set(EXACT):
-        sys.exit(f"no reference for {', '.join(sorted(unknown))}: add rows to {HERE / 'references.py'}")
-    names = [name for name in options.only if name in known]
-    worst = sweep(binary, names, options.points)
-    rows = table(worst, names)
+    rounding = set(functions(binary)) - set(EXACT)
+    if different := rounding.symmetric_difference(FUNCTIONS):
+        sys.exit(f"either the binary or {HERE / 'references.py'} lacks {', '.join(sorted(different))}")
+    worst = sweep(binary, options.only, options.points)
+    rows = table(worst, options.only)
     print(rows, end="")
     if options.write:
         PAGE.parent.mkdir(exist_ok=True)
