@@ -152,6 +152,12 @@ def incomplete(integral, diverges=True):
     return value
 
 
+def elliptic_size(phi, k, *nu):
+    """Beyond |k| = 1 digits are lost where k² sin² nears 1."""
+    rest = 1 - (k * mp.sin(phi)) ** 2
+    return abs(phi) / rest if abs(k) > 1 and rest > 0 else mpf(0)
+
+
 def linear_to_srgb(x):
     if x <= mpf(0.0031308):
         return x * mpf("12.92")
@@ -171,6 +177,7 @@ HYPERBOLIC = [(-20, 20), (-90, 90), (-710, 710), 0]
 UNIT = [(-1, 1), 0, 1, -1]
 PROBABILITY = [(0, 1), 0, 1]
 MODULUS = UNIT
+ANY_MODULUS = MODULUS + [(1, 3)]
 AMPLITUDE = [(-1.6, 1.6), (-20, 20), 0, math.pi / 2]
 CHARACTERISTIC = [(-1, 1), (0, 50), 0]
 
@@ -225,16 +232,19 @@ FUNCTIONS = {
     ),
     "i0e": Row(bessel(0), 5, [[(-20, 20), (0, 1000), 0, 7.75]], slowness=4),
     "i1e": Row(bessel(1), 5, [[(-20, 20), (0, 1000), 0, 7.75]], slowness=4),
-    "dawson": Row(dawson, 8, [[(-8, 8), (-30, 30), 0, 3, 5]], slowness=4),
+    "dawson": Row(dawson, 10, [[(-8, 8), (-30, 30), 0, 3, 5]], slowness=4),
     "comp_ellint_1": Row(modulus_of(mp.ellipk), 3, [MODULUS]),
     "comp_ellint_2": Row(modulus_of(mp.ellipe), 3, [MODULUS]),
     "comp_ellint_3": Row(third, 8, [MODULUS, CHARACTERISTIC + [-1]], slowness=20, reach=100),
-    "ellint_1": Row(incomplete(mp.ellipf), 8, [AMPLITUDE, MODULUS + [(1, 3)]], slowness=20, reach=100),
-    "ellint_2": Row(incomplete(mp.ellipe, diverges=False), 10, [AMPLITUDE, MODULUS + [(1, 3)]], slowness=20, reach=100),
+    "ellint_1": Row(incomplete(mp.ellipf), 8, [AMPLITUDE, ANY_MODULUS], elliptic_size, slowness=20, reach=100),
+    "ellint_2": Row(
+        incomplete(mp.ellipe, diverges=False), 10, [AMPLITUDE, ANY_MODULUS], elliptic_size, slowness=20, reach=100
+    ),
     "ellint_3": Row(
         incomplete(lambda phi, m, nu: mp.ellippi(-nu, phi, m)),
         16,
-        [AMPLITUDE, MODULUS + [(1, 3)], CHARACTERISTIC],
+        [AMPLITUDE, ANY_MODULUS, CHARACTERISTIC],
+        elliptic_size,
         slowness=40,
         reach=100,
     ),

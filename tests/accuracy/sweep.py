@@ -36,7 +36,8 @@ closer to zeros, poles and the borders between approximations. The bound is what
 help and what `./test --full` holds it to. All backends compute the same bits, so this holds for each of them.
 
 Below -1/2 the error of `lgamma` is measured against the larger of its two terms, `log gamma(2 - x)`.
-`linear_to_srgb` and `srgb_to_linear` are measured up to 2, elliptic integrals for arguments up to 100.
+`linear_to_srgb` and `srgb_to_linear` are measured up to 2, elliptic integrals for arguments up to 100; their error
+beyond |k| = 1 against `phi / (1 - k^2 sin(phi)^2)`.
 
 Made by `tests/accuracy/sweep.py --write`; the references are in `tests/accuracy/references.py`.
 

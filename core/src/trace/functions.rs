@@ -290,7 +290,7 @@ functions! {
     /// >> i1e(FloatC([0, 1, 100]))
     /// [0, 0.20791, 0.0397442]
     "i1e" / 1, Float = |x| special::i1e(x[0]);
-    /// Dawson's integral: exp(-x^2) times the integral of exp(t^2) from 0 to x. At most 8 ulp.
+    /// Dawson's integral: exp(-x^2) times the integral of exp(t^2) from 0 to x. At most 10 ulp.
     ///
     /// >> dawson(FloatC([0, 1, 10]))
     /// [0, 0.53808, 0.0502538]
@@ -313,20 +313,20 @@ functions! {
     /// [1.68575, 1.36647]
     "comp_ellint_3" / 2, Float = |x| special::comp_ellint_3(x[0], x[1]);
     /// Elliptic integral of the first kind: `ellint_1(phi, k)` is that of 1 / sqrt(1 - k^2 sin^2) from 0 to
-    /// phi; any phi for |k| <= 1. At most 8 ulp.
+    /// phi; any phi for |k| <= 1. At most 8 ulp there; beyond, digits are lost where k^2 sin^2 nears 1.
     ///
     /// >> ellint_1(FloatC([0, 1, 10]), 0.9)
     /// [0, 1.15966, 14.2857]
     "ellint_1" / 2, Float = |x| special::ellint_1(x[0], x[1]);
     /// Elliptic integral of the second kind: `ellint_2(phi, k)` is that of sqrt(1 - k^2 sin^2) from 0 to
-    /// phi; any phi for |k| <= 1. At most 10 ulp.
+    /// phi; any phi for |k| <= 1. At most 10 ulp there; beyond, digits are lost where k^2 sin^2 nears 1.
     ///
     /// >> ellint_2(FloatC([0, 1, 10]), 0.9)
     /// [0, 0.876262, 7.58039]
     "ellint_2" / 2, Float = |x| special::ellint_2(x[0], x[1]);
     /// Elliptic integral of the third kind: `ellint_3(phi, k, nu)` is that of
     /// 1 / ((1 + nu sin^2) sqrt(1 - k^2 sin^2)) from 0 to phi, NaN beyond a pole. The sign of nu is Enoki's.
-    /// At most 16 ulp.
+    /// At most 16 ulp for |k| <= 1; beyond, digits are lost where k^2 sin^2 nears 1.
     ///
     /// >> ellint_3(FloatC(1), 0.5, FloatC([0, 0.1]))
     /// [1.03736, 1.00963]
