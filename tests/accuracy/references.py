@@ -32,6 +32,9 @@ EXACT = """fmod sqr rcp rsqrt safe_sqrt safe_rsqrt sign copysign copysign_neg mu
 fmadd fmsub fnmadd fnmsub isnan isinf isfinite isdenormal next_float prev_float deg_to_rad rad_to_deg mantissa
 exponent ldexp fract""".split()
 
+# Functions of vectors, whose help states a bound too; the sweep takes plain arrays only.
+NESTED = ["sh_eval"]
+
 
 def power(a, b):
     if b == 0 or a == 1:
