@@ -130,6 +130,7 @@ impl Session {
                 .map(|((state, next), _)| Change {
                     state: Some(state.id()),
                     otherwise: None,
+                    covered: false,
                     next: next.id(),
                 })
                 .collect();
@@ -162,10 +163,10 @@ impl Session {
         mut otherwise: impl FnMut(&[Array]) -> Result<Vec<Array>, E>,
     ) -> Result<Vec<Array>, E> {
         let op = "if_then";
-        let taken = self.branch(op, mask, args, None, &mut then)?;
+        let taken = self.branch(op, mask, args, Before::Covered, &mut then)?;
         let rest = mask.apply(Op::Not, &[])?;
-        let (args, taken) = (taken.args(args), taken.values);
-        Ok(self.branch(op, &rest, &args, Some(taken), &mut otherwise)?.values)
+        let (args, taken) = (taken.args(args), Before::Values(taken.values));
+        Ok(self.branch(op, &rest, &args, taken, &mut otherwise)?.values)
     }
 
     /// The call of function `index[i]` of a list in lane `i`; zeros where there is no such function.
@@ -189,17 +190,22 @@ impl Session {
             return Err(Error::UnsupportedType { op, dtype, expected }.into());
         }
         let mut args = args.to_vec();
-        let mut values = None;
+        let mut values = Before::Zeros;
         for number in 0..n_functions {
             let literal = i64::try_from(number).unwrap_or(i64::MAX);
             let Ok(chosen) = index.eq(literal) else { break };
             let branch =
                 self.branch(op, &chosen, &args, values, &mut |args: &[Array]| call(number, args))?;
             args = branch.args(&args);
-            values = Some(branch.values);
+            values = Before::Values(branch.values);
         }
-        let what = "a list without functions";
-        values.ok_or_else(|| Error::Argument { op, what: what.into() }.into())
+        match values {
+            Before::Values(values) => Ok(values),
+            Before::Zeros | Before::Covered => {
+                let what = "a list without functions";
+                Err(Error::Argument { op, what: what.into() }.into())
+            }
+        }
     }
 
     /// One branch, over the values where it is not taken.
@@ -208,7 +214,7 @@ impl Session {
         op: &'static str,
         mask: &Array,
         args: &[Array],
-        otherwise: Option<Vec<Array>>,
+        otherwise: Before,
         body: &mut Body<'_, E>,
     ) -> Result<Branch, E> {
         let dtype = mask.dtype();
@@ -225,12 +231,11 @@ impl Session {
             let inside = replaced(&recording, args, &raw)?;
             recording.run(mask)?;
             let next = body(&inside)?;
-            if let Some(before) = &otherwise {
-                check_count(op, before.len(), next.len())?;
-            }
+            otherwise.check_count(op, next.len())?;
             let change = |(position, next): (usize, &Array)| Change {
                 state: None,
-                otherwise: otherwise.as_ref().map(|before| before[position].id()),
+                otherwise: otherwise.value(position).map(Array::id),
+                covered: matches!(otherwise, Before::Covered) && is_arg(&inside, next),
                 next: next.id(),
             };
             let changes: Vec<Change> = next.iter().enumerate().map(change).collect();
@@ -249,12 +254,21 @@ impl Session {
     /// Whether a value is an argument's array after writes.
     fn stands_for(&self, value: &Array, arg: &Array) -> bool {
         self.with_table(|table| {
+            let goal = table.get(arg.id()).serial;
             let mut id = value.id();
             while let Some(before) = table.before_write(id) {
                 if before == arg.id() {
                     return true;
                 }
                 id = before;
+            }
+            // From there on, writes step by step that were evaluated.
+            let mut serial = table.get(id).serial;
+            while let Some(before) = table.written_before(serial) {
+                if before == goal {
+                    return true;
+                }
+                serial = before;
             }
             false
         })
@@ -275,6 +289,11 @@ impl Session {
                 _ => Ok(()),
             }
         })
+    }
+
+    /// Whether this thread records a body: what it returns has no lanes yet.
+    pub fn is_recording(&self) -> bool {
+        self.with_table(|table| table.open_region_mut().is_some_and(|open| !open.evaluated))
     }
 
     /// The lanes that run a body step by step; `None` outside of such bodies.
@@ -317,11 +336,11 @@ impl Session {
             turns += 1;
             let guard = self.limit_to(op, &running)?;
             let next = body(&states)?;
-            drop(guard);
             check_count(op, states.len(), next.len())?;
             for (state, next) in states.iter_mut().zip(next) {
                 *state = self.merge(op, &running, &next, state)?;
             }
+            drop(guard);
             self.eval(&states.iter().chain([&running]).collect::<Vec<_>>())?;
         }
     }
@@ -332,15 +351,12 @@ impl Session {
         op: &'static str,
         mask: &Array,
         args: &[Array],
-        otherwise: Option<Vec<Array>>,
+        otherwise: Before,
         body: &mut Body<'_, E>,
     ) -> Result<Branch, E> {
         let guard = self.limit_to(op, mask)?;
         let next = body(args)?;
-        drop(guard);
-        if let Some(before) = &otherwise {
-            check_count(op, before.len(), next.len())?;
-        }
+        otherwise.check_count(op, next.len())?;
         let mut values = Vec::with_capacity(next.len());
         let mut written = vec![None; args.len()];
         for (position, next) in next.iter().enumerate() {
@@ -350,12 +366,14 @@ impl Session {
                 values.push(next.clone());
                 continue;
             }
-            let before = match &otherwise {
-                Some(before) => before[position].clone(),
+            let before = match otherwise.value(position) {
+                Some(before) => before.clone(),
+                None if matches!(otherwise, Before::Covered) && is_arg(args, next) => next.clone(),
                 None => self.zeros(next.dtype(), 1)?,
             };
             values.push(self.merge(op, mask, next, &before)?);
         }
+        drop(guard);
         Ok(Branch { written, values })
     }
 
@@ -390,6 +408,32 @@ impl Session {
     }
 }
 
+/// What there is where a branch is not taken.
+enum Before {
+    /// Zeros.
+    Zeros,
+    /// What another branch will give.
+    Covered,
+    /// What other branches gave.
+    Values(Vec<Array>),
+}
+
+impl Before {
+    fn value(&self, position: usize) -> Option<&Array> {
+        match self {
+            Self::Values(values) => values.get(position),
+            Self::Zeros | Self::Covered => None,
+        }
+    }
+
+    fn check_count(&self, op: &'static str, got: usize) -> Result<()> {
+        match self {
+            Self::Values(values) => check_count(op, values.len(), got),
+            Self::Zeros | Self::Covered => Ok(()),
+        }
+    }
+}
+
 /// What a branch gave.
 struct Branch {
     /// For each argument, the position of its array after writes among the values.
@@ -420,6 +464,10 @@ fn mark(raw: &mut [bool], inside: &[Array], ids: &[VarId]) {
     for (raw, inside) in raw.iter_mut().zip(inside) {
         *raw |= ids.contains(&inside.id());
     }
+}
+
+fn is_arg(args: &[Array], value: &Array) -> bool {
+    args.iter().any(|arg| arg.id() == value.id())
 }
 
 fn check_count(op: &'static str, expected: usize, got: usize) -> Result<()> {

@@ -346,3 +346,184 @@ fn long_state_lists_and_deep_nesting() {
     });
     assert!(text.contains("Float"));
 }
+
+/// Branches that leave an argument alone, of another size too, and loops in loops that write.
+#[test]
+fn arrays_that_one_branch_writes() {
+    let text = everywhere(|session| {
+        let x = session.arange(DType::U32, 0.into(), 20.into(), 1.into())?;
+        let one = session.full(DType::U32, 1, 1)?;
+        let hits = session.zeros(DType::U32, 3)?;
+        let large = x.apply(Op::Gt, &[n(13)])?;
+        let write = |a: &[Array]| {
+            let mut hits = a[1].clone();
+            hits.scatter(ScatterOp::Add, &one, &one, None)?;
+            Ok(vec![a[0].apply(Op::Add, &[n(100)])?, hits])
+        };
+        let leave = |a: &[Array]| Ok(a.to_vec());
+        let args = [x.clone(), hits.clone()];
+        let first = session.if_then::<Error>(&large, &args, write, leave)?;
+        let second = session.if_then::<Error>(&large, &args, leave, write)?;
+        let i = session.zeros(DType::U32, 1)?;
+        let done = session.while_loop::<Error>(
+            &[i.clone(), hits],
+            |s| s[0].apply(Op::Lt, &[(&x).into()]),
+            |s| {
+                let inner = session.while_loop::<Error>(
+                    &[i.clone(), s[1].clone()],
+                    |t| t[0].apply(Op::Lt, &[n(2)]),
+                    |t| {
+                        let mut hits = t[1].clone();
+                        hits.scatter(ScatterOp::Add, &one, &t[0], None)?;
+                        Ok(vec![t[0].apply(Op::Add, &[n(1)])?, hits])
+                    },
+                )?;
+                Ok(vec![s[0].apply(Op::Add, &[n(1)])?, inner[1].clone()])
+            },
+        )?;
+        show(&[first[1].clone(), second[1].clone(), first[0].clone(), done[1].clone()])
+    });
+    let lines: Vec<&str> = text.lines().collect();
+    assert_eq!(lines[0], "[Int(0), Int(6), Int(0)]");
+    assert_eq!(lines[1], "[Int(0), Int(14), Int(0)]");
+    assert!(lines[2].starts_with("[Int(0), Int(1), ") && lines[2].ends_with("Int(119)]"));
+    assert_eq!(lines[3], "[Int(190), Int(190), Int(0)]");
+}
+
+/// Different operations on one array do not commute: they come lane by lane.
+#[test]
+fn mixed_writes_in_a_loop() {
+    let text = everywhere(|session| {
+        if !session.flag("record_loops")? {
+            return Ok("[Int(950)]".into());
+        }
+        let x = session.arange(DType::U32, 0.into(), 20.into(), 1.into())?;
+        let zero = session.zeros(DType::U32, 1)?;
+        let ten = session.full(DType::U32, 10, 1)?;
+        let done = session.while_loop::<Error>(
+            &[x.apply(Op::And, &[n(1)])?, zero.clone()],
+            |s| s[0].apply(Op::Lt, &[n(2)]),
+            |s| {
+                let mut target = s[1].clone();
+                let value = x.apply(Op::Mul, &[n(50)])?;
+                target.scatter(ScatterOp::Add, &ten, &zero, None)?;
+                target.scatter(ScatterOp::Max, &value, &zero, None)?;
+                Ok(vec![s[0].apply(Op::Add, &[n(1)])?, target])
+            },
+        )?;
+        show(&done[1..])
+    });
+    let mut expected = 0_u32;
+    for lane in 0..20 {
+        for _ in lane % 2..2 {
+            expected = (expected + 10).max(lane * 50);
+        }
+    }
+    assert_eq!(text, format!("[Int({expected})]"));
+}
+
+type Body<'b> = dyn Fn(&[Array]) -> Result<Vec<Array>> + 'b;
+
+/// A value of a body that has ended is refused in later bodies, and stops nothing else.
+#[test]
+fn leaked_values() {
+    let session = Session::new().unwrap();
+    let x = session.arange(DType::I32, 0.into(), 9.into(), 1.into()).unwrap();
+    let few = x.apply(Op::Lt, &[n(5)]).unwrap();
+    let leaked = std::cell::RefCell::new(Vec::new());
+    let leak = |a: &[Array]| -> Result<Vec<Array>> {
+        let more = a[0].apply(Op::Add, &[n(1)])?;
+        leaked.borrow_mut().extend([a[0].clone(), more.clone()]);
+        Ok(vec![more])
+    };
+    let leave = |a: &[Array]| -> Result<Vec<Array>> { Ok(a.to_vec()) };
+    let x = std::slice::from_ref(&x);
+    session.if_then(&few, x, leak, leave).unwrap();
+    for value in leaked.borrow().iter() {
+        let uses: [&Body<'_>; 3] = [
+            &|_| Ok(vec![value.clone()]),
+            &|a| Ok(vec![a[0].apply(Op::Add, &[value.into()])?]),
+            // In a loop inside.
+            &|a| {
+                session.if_then(&few, a, |a| Ok(vec![a[0].apply(Op::Add, &[value.into()])?]), leave)
+            },
+        ];
+        for body in uses {
+            let text = session.if_then(&few, x, body, leave).unwrap_err().to_string();
+            assert!(text.contains("return it from the body"), "{text}");
+        }
+    }
+    // From an inner body into the outer one.
+    let body = |a: &[Array]| -> Result<Vec<Array>> {
+        let inner = Slot::default();
+        session.if_then(
+            &few,
+            a,
+            |a| {
+                *inner.0.borrow_mut() = Some(a[0].clone());
+                Ok::<_, Error>(vec![a[0].apply(Op::Add, &[n(1)])?])
+            },
+            leave,
+        )?;
+        let inner = inner.0.borrow().clone().unwrap();
+        Ok(vec![a[0].apply(Op::Add, &[(&inner).into()])?])
+    };
+    let text = session.if_then(&few, x, body, leave).unwrap_err().to_string();
+    assert!(text.contains("return it from the body"), "{text}");
+    session.eval_all().unwrap();
+}
+
+#[derive(Default)]
+struct Slot(std::cell::RefCell<Option<Array>>);
+
+/// Names in bodies and of results, also of several handles.
+#[test]
+fn labels_of_states_and_results() {
+    everywhere(|session| {
+        let x = session.arange(DType::I32, 0.into(), 9.into(), 1.into())?;
+        let done = session.while_loop::<Error>(
+            std::slice::from_ref(&x),
+            |s| s[0].apply(Op::Lt, &[n(5)]),
+            |s| {
+                let mut state = s[0].clone();
+                state.set_label("state");
+                Ok(vec![state.apply(Op::Add, &[n(2)])?])
+            },
+        )?;
+        let mut result = done[0].clone();
+        result.set_label("result");
+        let more = result.apply(Op::Add, &[(&done[0]).into()])?;
+        show(&[result, more])
+    });
+}
+
+/// Two threads record bodies at the same time.
+#[test]
+fn bodies_of_two_threads() {
+    let session = Session::new().unwrap();
+    let run = |count: i64, wait: &std::sync::Barrier| {
+        let x = session.arange(DType::I64, 0.into(), 9.into(), 1.into())?;
+        let done = session.while_loop::<Error>(
+            std::slice::from_ref(&x),
+            |s| s[0].apply(Op::Lt, &[n(100)]),
+            |s| {
+                wait.wait();
+                let next = s[0].apply(Op::Add, &[n(count)])?;
+                if count == 1 {
+                    wait.wait();
+                }
+                Ok(vec![next])
+            },
+        );
+        if count == 2 {
+            wait.wait();
+        }
+        done?[0].hsum()?.item(0)
+    };
+    let wait = std::sync::Barrier::new(2);
+    std::thread::scope(|scope| {
+        let other = scope.spawn(|| run(1, &wait));
+        assert_eq!(run(2, &wait).unwrap(), (9 * 100 + 4).into());
+        assert_eq!(other.join().unwrap().unwrap(), 900.into());
+    });
+}

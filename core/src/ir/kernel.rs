@@ -21,6 +21,7 @@
 //!
 //! Blocks above [`MAX_DIRECT_BYTES`] live in memory, and the kernel receives their address.
 
+use std::collections::HashMap;
 use std::fmt;
 
 use crate::dtype::DType;
@@ -342,14 +343,19 @@ impl Kernel {
     /// packet run together, and how many they are must not show.
     pub fn serial_regions(&self) -> Vec<usize> {
         let (mut starts, mut serial) = (Vec::new(), Vec::new());
+        // Operations that commute with themselves do not with others.
+        let mut writes: HashMap<BufferIndex, ScatterOp> = HashMap::new();
         for (i, inst) in self.insts.iter().enumerate() {
             match inst.code {
                 Code::Region { .. } => starts.push(i),
                 Code::Leave => {
                     starts.pop();
                 }
-                Code::Scatter { op, .. } if !op.commutes(inst.dtype) => {
-                    serial.extend(starts.first());
+                Code::Scatter { op, target, .. } => {
+                    let first = *writes.entry(target).or_insert(op);
+                    if first != op || !op.commutes(inst.dtype) {
+                        serial.extend(starts.first());
+                    }
                 }
                 _ => {}
             }

@@ -6,6 +6,7 @@
 //! * `numbering` holds exactly the live variables whose `number` is not 0;
 //! * nothing here recurses over the graph: freeing a chain of a million variables uses a work list.
 
+use std::collections::HashMap;
 use std::hash::{BuildHasher, Hasher};
 use std::thread::{ThreadId, current};
 
@@ -36,6 +37,8 @@ pub(crate) struct OpenRegion {
     pub(crate) lanes: u64,
     /// Whether it is run step by step, so that values can be read.
     pub(crate) evaluated: bool,
+    /// Step by step: the serials of arrays after writes and before them, of the outermost body.
+    pub(crate) writes: HashMap<u64, u64>,
 }
 
 /// All recorded values of a session.
@@ -167,6 +170,8 @@ impl Table {
     pub fn held_unevaluated(&mut self) -> Vec<VarId> {
         self.prune_candidates();
         let mut held = self.candidates.clone();
+        // What stands for values in a body has no lanes.
+        held.retain(|&id| self.get(id).scope == 0);
         held.sort_unstable_by_key(|&id| self.get(id).serial);
         held
     }
@@ -264,9 +269,10 @@ impl Table {
         self.last_scope
     }
 
-    /// Closes a region and those opened inside it.
+    /// Closes a region of this thread and those opened inside it.
     pub(crate) fn close_region(&mut self, scope: u32) {
-        self.open_regions.retain(|region| region.scope < scope);
+        let own = std::thread::current().id();
+        self.open_regions.retain(|region| region.scope < scope || region.thread != own);
     }
 
     /// The array before the last write to it, or before the region that wrote it.
@@ -283,9 +289,25 @@ impl Table {
         }
     }
 
-    /// Number of regions being recorded.
-    pub(crate) fn n_open_regions(&self) -> usize {
-        self.open_regions.len()
+    /// Notes a write of a body that runs step by step, to be known when it was evaluated.
+    pub(crate) fn note_write(&mut self, result: VarId, target: VarId) {
+        let [result, target] = [result, target].map(|id| self.get(id).serial);
+        let own = std::thread::current().id();
+        let mut open = self.open_regions.iter_mut();
+        if let Some(outermost) = open.find(|region| region.evaluated && region.thread == own) {
+            outermost.writes.insert(result, target);
+        }
+    }
+
+    /// The serial of an array before a noted write.
+    pub(crate) fn written_before(&self, serial: u64) -> Option<u64> {
+        self.own_regions().find(|region| region.evaluated)?.writes.get(&serial).copied()
+    }
+
+    /// The regions that this thread records, from the outermost.
+    pub(crate) fn own_regions(&self) -> impl Iterator<Item = &OpenRegion> {
+        let own = std::thread::current().id();
+        self.open_regions.iter().filter(move |region| region.thread == own)
     }
 
     /// The error of using a value of a region's body where it has no lanes.
@@ -319,8 +341,14 @@ impl Table {
     }
 
     /// A copy of `id` that only the caller refers to; used to label one of several equal values.
+    ///
+    /// States and results belong to their region, which knows no copies: they stay what they are.
     pub fn fork(&mut self, id: VarId) -> VarId {
         let source = self.get(id);
+        if matches!(source.kind, Kind::State { .. } | Kind::Result { .. }) {
+            self.inc_external(id);
+            return id;
+        }
         let mut copy = Variable::new(source.kind, source.dtype, source.size, source.operands);
         copy.line = source.line;
         copy.data.clone_from(&source.data);

@@ -65,7 +65,9 @@ impl Recorder<'_> {
         let size = self.size(target);
         let kind = Kind::Scatter { op, checked: self.settings.bounds_check };
         let operands = [Some(target), Some(value), Some(index), active];
-        Ok(self.add(Variable::new(kind, dtype, size, operands)))
+        let result = self.add(Variable::new(kind, dtype, size, operands));
+        self.table.note_write(result, target);
+        Ok(result)
     }
 
     /// `start, start + step, …` with `size` lanes.

@@ -7,7 +7,7 @@
 //! A state is either a value of each lane, or *memory*: an array that the body scatters to. Memory is
 //! passed on from write to write and used for nothing else.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use super::{Recorder, broadcast_size};
 use crate::dtype::DType;
@@ -25,6 +25,8 @@ pub(crate) struct Change {
     pub(crate) state: Option<VarId>,
     /// Its value where the region does not run, for a change without a state; zero if absent.
     pub(crate) otherwise: Option<VarId>,
+    /// Whether it is an argument, and another branch gives the value where the region does not run.
+    pub(crate) covered: bool,
     /// Its value at the body's end.
     pub(crate) next: VarId,
 }
@@ -44,7 +46,7 @@ impl Recorder<'_> {
     /// `Argument` beyond the depth that is allowed.
     pub(crate) fn open_region(&mut self, op: &'static str) -> Result<(u32, VarId)> {
         let outer = self.table.open_region_mut().map(|open| open.mask);
-        if self.table.n_open_regions() >= MAX_DEPTH {
+        if self.table.own_regions().count() >= MAX_DEPTH {
             let what = format!("more than {MAX_DEPTH} loops and branches inside each other");
             return Err(Error::Argument { op, what });
         }
@@ -58,6 +60,7 @@ impl Recorder<'_> {
             mask: VarId::new(0),
             lanes: 1,
             evaluated: false,
+            writes: HashMap::new(),
         };
         let scope = self.table.open_region(open);
         let mut entering = Variable::new(Kind::Entering, DType::Mask, 1, operands);
@@ -79,6 +82,7 @@ impl Recorder<'_> {
             mask,
             lanes: 1,
             evaluated: true,
+            writes: HashMap::new(),
         });
         Ok((scope, mask))
     }
@@ -144,7 +148,8 @@ impl Recorder<'_> {
                 }
                 None => self.lane_value(op, scope, running, position, change)?,
             };
-            if !self.is_memory(value.0) {
+            let left_alone = change.state.is_none() && value.0 == value.1;
+            if !left_alone && !self.is_memory(value.0) {
                 lanes = broadcast_size(op, lanes, self.size(value.0))?;
                 lanes = broadcast_size(op, lanes, self.size(value.1))?;
             }
@@ -226,6 +231,16 @@ impl Recorder<'_> {
         if state == next {
             return Ok((state, state));
         }
+        // A branch that leaves an argument alone, over the same array where it is not taken.
+        if change.state.is_none() && !self.is_memory(next) {
+            let is_state =
+                matches!(self.var(next).kind, Kind::State { .. }) && self.var(next).scope == scope;
+            let value = if is_state { self.var(next).operands[0] } else { Some(next) };
+            if change.covered || (change.otherwise.is_some() && change.otherwise == value) {
+                let state = if is_state { next } else { self.state(scope, next) };
+                return Ok((state, state));
+            }
+        }
         let (from, to) = (self.dtype(state), self.dtype(next));
         if from != to && self.var(next).kind.number().is_none() {
             let (from, to) = (from.script_name(), to.script_name());
@@ -270,8 +285,15 @@ impl Recorder<'_> {
         let mut seen: HashSet<VarId> = HashSet::new();
         let mut work: Vec<VarId> = values.iter().map(|&(_, next)| next).collect();
         work.push(running);
+        if work.iter().any(|&id| self.var(id).scope > scope) {
+            return Err(Error::LeftRegion { what: op });
+        }
+        let around: Vec<u32> = self.table.own_regions().map(|region| region.scope).collect();
         while let Some(id) = work.pop() {
             let variable = self.var(id);
+            if variable.scope < scope && variable.scope != 0 && !around.contains(&variable.scope) {
+                return Err(Error::LeftRegion { what: op });
+            }
             if variable.scope < scope || !seen.insert(id) {
                 continue;
             }

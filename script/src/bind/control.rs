@@ -169,7 +169,8 @@ fn in_steps_if_needed<T>(
         EvalAltResult::ErrorRuntime(value, _) => value.is::<NeedsSteps>(),
         _ => false,
     };
-    if !needs_steps {
+    // Inside a body that is recorded, the outermost one runs step by step.
+    if !needs_steps || context.session.is_recording() {
         return Err(thrown);
     }
     context.session.set_flag("record_loops", false).or_fault()?;
