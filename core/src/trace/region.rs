@@ -148,8 +148,8 @@ impl Recorder<'_> {
                 }
                 None => self.lane_value(op, scope, running, position, change)?,
             };
-            let left_alone = change.state.is_none() && value.0 == value.1;
-            if !left_alone && !self.is_memory(value.0) {
+            // What stays as it is may have any size, such as a table that the body reads.
+            if value.0 != value.1 && !self.is_memory(value.0) {
                 lanes = broadcast_size(op, lanes, self.size(value.0))?;
                 lanes = broadcast_size(op, lanes, self.size(value.1))?;
             }
