@@ -167,13 +167,14 @@ fn named(
     });
 }
 
-/// The row called `name` of the table of functions, of arrays and numbers.
+/// The row called `row` of the table of functions, of arrays and numbers, for the script function `name`.
 pub(super) fn call(
     context: &Context,
-    name: &'static str,
+    name: &str,
+    row: &str,
     args: &[&mut Dynamic],
 ) -> Result<Dynamic> {
-    let function = functions::find(name).expect("internal error: a function without a row");
+    let function = functions::find(row).expect("internal error: a function without a row");
     call_with(context, name, args, &|session, operands| session.call(function, operands))
 }
 
