@@ -3,6 +3,7 @@
 use crate::array::Array;
 use crate::dtype::{DType, Scalar};
 use crate::error::{Error, Result};
+use crate::interrupt;
 use crate::ir::op::Op;
 use crate::ir::primitive::Order;
 use crate::ir::var::VarId;
@@ -138,6 +139,9 @@ impl Array {
         let ends = starts.iter().skip(1).map(position).chain([size]);
         let parts = values.into_iter().zip(starts.iter().map(position).zip(ends));
         let part = |(value, (start, end)): (Scalar, (u64, u64))| {
+            if interrupt::is_requested() {
+                return Err(Error::Interrupted);
+            }
             let (first, stop) = (Scalar::UInt(start), Scalar::UInt(end));
             let lanes = session.arange(order.dtype(), first, stop, 1.into())?;
             Ok((value, order.gather(&lanes, None)?))

@@ -97,6 +97,23 @@ macro_rules! float_lane {
         impl Lane for $t {
             #[inline(always)]
             fn apply(op: Op, a: Self, b: Self, c: Self) -> Self {
+                // Functions of their own: were `apply` to call itself, it could not be inlined.
+                // Equal operands differ at most in the sign of a zero: the bits of -0 are those of
+                // +0 and a sign, so or takes the smaller and and the larger.
+                #[inline(always)]
+                fn least(a: $t, b: $t) -> $t {
+                    let equal = <$t>::from_bits(a.to_bits() | b.to_bits());
+                    let less = if a < b { a } else { b };
+                    let number = if a != a { b } else if b != b { a } else { less };
+                    if a == b { equal } else { number }
+                }
+                #[inline(always)]
+                fn greatest(a: $t, b: $t) -> $t {
+                    let equal = <$t>::from_bits(a.to_bits() & b.to_bits());
+                    let greater = if a > b { a } else { b };
+                    let number = if a != a { b } else if b != b { a } else { greater };
+                    if a == b { equal } else { number }
+                }
                 match op {
                     Op::Neg => -a,
                     Op::Abs => a.abs(),
@@ -109,29 +126,11 @@ macro_rules! float_lane {
                     Op::Sub => a - b,
                     Op::Mul => a * b,
                     Op::Div => a / b,
-                    // Equal operands differ at most in the sign of a zero: the bits of -0 are those of
-                    // +0 and a sign, so or takes the smaller and and the larger.
-                    Op::Min => {
-                        let equal = Self::from_bits(a.to_bits() | b.to_bits());
-                        let less = if a < b { a } else { b };
-                        let number = if a != a { b } else if b != b { a } else { less };
-                        if a == b { equal } else { number }
-                    }
-                    Op::Max => {
-                        let equal = Self::from_bits(a.to_bits() & b.to_bits());
-                        let greater = if a > b { a } else { b };
-                        let number = if a != a { b } else if b != b { a } else { greater };
-                        if a == b { equal } else { number }
-                    }
+                    Op::Min => least(a, b),
+                    Op::Max => greatest(a, b),
                     // The sum is NaN if either is.
-                    Op::Minimum => {
-                        let least = Self::apply(Op::Min, a, b, c);
-                        if a != a || b != b { a + b } else { least }
-                    }
-                    Op::Maximum => {
-                        let greatest = Self::apply(Op::Max, a, b, c);
-                        if a != a || b != b { a + b } else { greatest }
-                    }
+                    Op::Minimum => if a != a || b != b { a + b } else { least(a, b) },
+                    Op::Maximum => if a != a || b != b { a + b } else { greatest(a, b) },
                     Op::Fma => a.mul_add(b, c),
                     _ => a,
                 }

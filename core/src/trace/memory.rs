@@ -19,6 +19,17 @@ impl Recorder<'_> {
     /// # Errors
     /// `UnsupportedType` if the index is not an integer or `active` not a mask, `SizeMismatch`.
     pub fn gather(&mut self, source: VarId, index: VarId, active: Option<VarId>) -> Result<VarId> {
+        self.gather_checked(source, index, active, self.settings.bounds_check)
+    }
+
+    /// [`Recorder::gather`] that reports indices out of bounds if `checked`.
+    pub(super) fn gather_checked(
+        &mut self,
+        source: VarId,
+        index: VarId,
+        active: Option<VarId>,
+        checked: bool,
+    ) -> Result<VarId> {
         let size = self.check_access("gather", index, active, None)?;
         let dtype = self.dtype(source);
         if self.size(source) == 1 {
@@ -28,9 +39,8 @@ impl Recorder<'_> {
             self.whole("gather", source)?;
         }
         let active = self.masked(active)?;
-        let kind = Kind::Gather { checked: self.settings.bounds_check };
         let operands = [Some(source), Some(index), active, None];
-        Ok(self.add(Variable::new(kind, dtype, size, operands)))
+        Ok(self.add(Variable::new(Kind::Gather { checked }, dtype, size, operands)))
     }
 
     /// The target with `value[i]` written to, or combined with, the element at `index[i]`, as a new variable (S12).

@@ -148,16 +148,9 @@ impl Recorder<'_> {
         index: VarId,
         active: Option<VarId>,
     ) -> Result<VarId> {
-        let size = self.check_access("gather", index, active, None)?;
         // A number is the same in every lane and needs no memory.
-        let number = self.var(source).kind.number();
-        let dtype = self.dtype(source);
+        let (dtype, number) = (self.dtype(source), self.var(source).kind.number());
         let source = number.map_or(source, |bits| self.literal(dtype, bits, 1));
-        if self.size(source) == 1 {
-            return self.gather_scalar(source, size, active);
-        }
-        let operands = [Some(source), Some(index), active, None];
-        let kind = Kind::Gather { checked: false };
-        Ok(self.add(Variable::new(kind, self.dtype(source), size, operands)))
+        self.gather_checked(source, index, active, false)
     }
 }

@@ -115,7 +115,7 @@ impl Recorder<'_> {
                 let lane = self.lane_index(counter, size);
                 let index = self.same(Op::Add, &[lane, offset])?;
                 let value = self.cast(part, dtype)?;
-                result = self.put(ScatterOp::Set, result, value, index, None);
+                result = self.put("concat", ScatterOp::Set, result, [value, index], None)?;
             }
             start += size;
         }
@@ -207,7 +207,7 @@ impl Recorder<'_> {
         // -0, to which a sum of negative zeros adds up.
         let nothing = identity_bits(ReduceOp::Sum, dtype);
         let sums = self.literal(dtype, nothing, size.div_ceil(length));
-        Ok(self.put(ScatterOp::Add, sums, x, block, None))
+        self.put("block_sum", ScatterOp::Add, sums, [x, block], None)
     }
 
     /// How many lanes of `x` fall into each of `bins` intervals of equal width from `low` to `high`, both
@@ -240,7 +240,7 @@ impl Recorder<'_> {
         let bin = self.same(Op::Min, &[place, last])?;
         let counter = lane_number_type(self.size(x));
         let (counts, one) = (self.literal(counter, 0, bins), self.constant(counter, 1));
-        Ok(self.put(ScatterOp::Add, counts, one, bin, Some(active)))
+        self.put("histogram", ScatterOp::Add, counts, [one, bin], Some(active))
     }
 
     /// How many lanes of `sorted`, which ascends, are below each lane of `x`: where it could be inserted.
@@ -275,17 +275,22 @@ impl Recorder<'_> {
         Ok(low)
     }
 
-    /// A scatter whose indices are known to be in bounds.
+    /// A scatter whose indices are known to be in bounds, for the function `name`.
     fn put(
         &mut self,
+        name: &'static str,
         op: ScatterOp,
         target: VarId,
-        value: VarId,
-        index: VarId,
+        [value, index]: [VarId; 2],
         active: Option<VarId>,
-    ) -> VarId {
+    ) -> Result<VarId> {
+        self.check_access(name, index, active, Some(value))?;
+        // The result is complete only behind all lanes: in a loop's body, its values cannot be used.
+        for operand in [value, index].into_iter().chain(active) {
+            self.whole(name, operand)?;
+        }
         let (dtype, size) = (self.dtype(target), self.size(target));
         let operands = [Some(target), Some(value), Some(index), active];
-        self.add(Variable::new(Kind::Scatter { op, checked: false }, dtype, size, operands))
+        Ok(self.add(Variable::new(Kind::Scatter { op, checked: false }, dtype, size, operands)))
     }
 }

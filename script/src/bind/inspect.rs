@@ -359,6 +359,10 @@ fn program(
         if plan.steps.is_empty() {
             return Ok("nothing to compile: the value is known already".to_string());
         }
-        Ok(show(&context.session, &plan)?.trim_end().to_string())
+        let text = show(&context.session, &plan)?.trim_end().to_string();
+        if text.is_empty() {
+            return Ok("no kernels, only primitives: explain(x) names them".to_string());
+        }
+        Ok(text)
     });
 }

@@ -11,8 +11,8 @@ use crate::ir::op::Op;
 use crate::ir::primitive::Order;
 use crate::ir::scalar::{Lane, quiet_nan, with_lane};
 
-/// Bits of a digit.
-const DIGIT: u32 = 11;
+/// Bits of a digit: as many streams of writes as the innermost cache holds lines of.
+const DIGIT: u32 = 8;
 const BUCKETS: usize = 1 << DIGIT;
 /// Lanes up to which the standard library's merge sort is as good.
 const SMALL: usize = 1 << 11;
