@@ -246,7 +246,12 @@ impl Diagnosis<'_> {
         let own: Vec<&(String, String)> =
             self.around.functions.iter().filter(|(known, _)| known == name).collect();
         if let Some((type_name, function)) = name.rsplit_once("::") {
-            if let Some((_, parameters)) = STATICS.iter().find(|(known, _)| *known == function) {
+            let documented = self.around.functions.iter().find_map(|(known, parameters)| {
+                let (_, known) = known.rsplit_once("::")?;
+                (known == function).then_some(parameters.as_str())
+            });
+            let known = STATICS.iter().find(|(known, _)| *known == function);
+            if let Some(parameters) = known.map(|(_, parameters)| *parameters).or(documented) {
                 self.hints.push(format!("it takes {type_name}::{function}{parameters}"));
                 return format!("`{name}` does not take ({})", friendly_types(&arguments));
             }

@@ -7,7 +7,7 @@ use porcini_tests::golden;
 use porcini_tests::host::TestHost;
 
 /// One value of each kind.
-const VALUES: [&str; 21] = [
+const VALUES: [&str; 25] = [
     "3",
     "-2",
     "0",
@@ -28,6 +28,10 @@ const VALUES: [&str; 21] = [
     "FloatC([1, 2]) > 1",
     "Vector2fC([1, 2], 3)",
     "Vector3fC(1, 2, 3)",
+    "Vector2C(Complex2fC(1, 2), 3)",
+    "Complex2fC([1, 2], 3)",
+    "Quaternion4fC(1, 2, 3, 4)",
+    "Matrix2fC([[1, 2], [3, 4]])",
     "PCG32C(1)",
 ];
 /// An ndarray, of an array value.

@@ -4,6 +4,7 @@
 
 mod accuracy;
 mod compiler;
+mod complex;
 mod control;
 mod dense;
 mod examples;

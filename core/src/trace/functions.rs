@@ -573,7 +573,7 @@ fn copysign<'r>(a: Expr<'r>, b: Expr<'r>) -> Expr<'r> {
     (magnitude | sign_bit(b)).reinterpret(a.dtype())
 }
 
-fn mulsign<'r>(a: Expr<'r>, b: Expr<'r>) -> Expr<'r> {
+pub(super) fn mulsign<'r>(a: Expr<'r>, b: Expr<'r>) -> Expr<'r> {
     (a.reinterpret(a.dtype().unsigned()) ^ sign_bit(b)).reinterpret(a.dtype())
 }
 

@@ -9,6 +9,7 @@ use rhai::Dynamic;
 use super::{Registry, ops, scalars};
 use crate::context::Context;
 use crate::fault::{Result, fault};
+use crate::nested;
 use crate::value::{self, Arg, ArrayRef};
 
 pub(super) fn register(registry: &mut Registry<'_>) {
@@ -125,14 +126,21 @@ fn integer_power(context: &Context, base: &ArrayRef, exponent: i64) -> Result<Ar
     }
     let product = match product {
         Some(product) => product.copy(),
-        None => value::map("**", &[Arg::Value(base.clone())], &|operands| match operands {
-            [Operand::Array(x)] => x.session().full(x.dtype(), 1, x.size()),
-            _ => Err(Error::Argument { op: "**", what: "one array expected".into() }),
-        })?,
+        None => one_like(context, base)?,
     };
     if exponent < 0 {
         let args = [Arg::Number(1.into()), Arg::Value(product)];
         return value::map("/", &args, &|operands| context.session.apply(Op::Div, operands));
     }
     Ok(product)
+}
+
+/// The number 1 of the type and size of `base`: of a matrix the identity.
+fn one_like(context: &Context, base: &ArrayRef) -> Result<ArrayRef> {
+    let zero = nested::components("**", &[Arg::Value(base.clone())], &|operands| match operands {
+        [Operand::Array(x)] => x.session().zeros(x.dtype(), x.size()),
+        _ => Err(Error::Argument { op: "**", what: "one array expected".into() }),
+    })?;
+    let args = [Arg::Value(zero), Arg::Number(1.into())];
+    value::map("+", &args, &|operands| context.session.apply(Op::Add, operands))
 }

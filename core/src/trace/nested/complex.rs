@@ -1,16 +1,41 @@
 //! Complex numbers.
+//!
+//! Inverse functions and branch cuts follow Kahan, Branch Cuts for Complex Elementary Functions (1987): a point
+//! on a cut belongs to the side that the sign of its zero part says. Errors are a few ulp of the result's
+//! absolute value; a part much smaller than the other may have less accurate digits.
 
-use std::ops::{Add, Div, Mul, Sub};
+use std::ops::{Div, Mul, Neg};
 
 use super::Form::{self, Scalar};
 use super::{NestedFunction, divided, nested_functions, norm, scaled};
 use crate::ir::op::Class;
 use crate::trace::expr::Expr;
+use crate::trace::functions::mulsign;
 use crate::trace::math;
 
 const C: Form = Form::Complex;
 
 nested_functions! {
+    /// Sum of a complex number and a real one; the imaginary part keeps every bit.
+    ///
+    /// >> Complex2fC(1, 2) + 3
+    /// [4 + 2i]
+    "+" (C, Scalar) -> (C), Float = |x, _| vec![x[0] + x[2], x[1]];
+    /// Sum of a real number and a complex one.
+    ///
+    /// >> 3 + Complex2fC(1, 2)
+    /// [4 + 2i]
+    "+" (Scalar, C) -> (C), Float = |x, _| vec![x[0] + x[1], x[2]];
+    /// Difference of a complex number and a real one; the imaginary part keeps every bit.
+    ///
+    /// >> Complex2fC(1, 2) - 3
+    /// [-2 + 2i]
+    "-" (C, Scalar) -> (C), Float = |x, _| vec![x[0] - x[2], x[1]];
+    /// Difference of a real number and a complex one.
+    ///
+    /// >> 3 - Complex2fC(1, 2)
+    /// [2 - 2i]
+    "-" (Scalar, C) -> (C), Float = |x, _| vec![x[0] - x[1], -x[2]];
     /// Product of complex numbers, without fma.
     ///
     /// >> Complex2fC(1, 2) * Complex2fC(-4, 3)
@@ -67,7 +92,97 @@ nested_functions! {
     /// >> normalize(Complex2fC(3, 4))
     /// [0.6 + 0.8i]
     "normalize" (C) -> (C), Float = |x, _| divided(x, norm(x));
-    /// Complex exponential function. The relative error of each part is at most 4 ulp.
+    /// Absolute value of a complex number, without overflow on the way.
+    ///
+    /// >> abs(Complex2fC(3, 4))
+    /// [5]
+    "abs" (C) -> (Scalar), Float = |x, _| vec![math::hypot(x[0], x[1])];
+    /// Absolute value of a complex number, without overflow on the way.
+    ///
+    /// >> norm(Complex2fC(3, 4))
+    /// [5]
+    "norm" (C) -> (Scalar), Float = |x, _| vec![math::hypot(x[0], x[1])];
+    /// Angle of a complex number, from -pi to pi; a negative number has that of its imaginary zero's sign.
+    ///
+    /// >> arg(Complex2fC(0, 1))
+    /// [1.5708]
+    "arg" (C) -> (Scalar), Float = |x, _| vec![math::atan2(x[1], x[0])];
+    /// Square root with a real part that is not negative; the branch cut is the negative real axis.
+    ///
+    /// >> sqrt(Complex2fC(1, 2))
+    /// [1.27202 + 0.786151i]
+    "sqrt" (C) -> (C), Float = |x, _| one(x, Complex::sqrt);
+    /// Natural logarithm of a complex number; the branch cut is the negative real axis.
+    ///
+    /// >> log(Complex2fC(1, 2))
+    /// [0.804719 + 1.10715i]
+    "log" (C) -> (C), Float = |x, _| one(x, Complex::log);
+    /// Complex power `exp(b * log(a))`; of 0 it is 0 where the real part of b is positive, and 1 for b = 0.
+    ///
+    /// >> pow(Complex2fC(1, 2), Complex2fC(2, 1))
+    /// [-1.6401 + 0.20205i]
+    "pow" (C, C) -> (C), Float = |x, _| two(x, Complex::pow);
+    /// Sine of a complex number.
+    ///
+    /// >> sin(Complex2fC(1, 2))
+    /// [3.16578 + 1.9596i]
+    "sin" (C) -> (C), Float = |x, _| one(x, |z| z.times_i().sinh().over_i());
+    /// Cosine of a complex number.
+    ///
+    /// >> cos(Complex2fC(1, 2))
+    /// [2.03272 - 3.0519i]
+    "cos" (C) -> (C), Float = |x, _| one(x, |z| z.times_i().cosh());
+    /// Tangent of a complex number.
+    ///
+    /// >> tan(Complex2fC(1, 2))
+    /// [0.0338128 + 1.01479i]
+    "tan" (C) -> (C), Float = |x, _| one(x, |z| z.times_i().tanh().over_i());
+    /// Hyperbolic sine of a complex number.
+    ///
+    /// >> sinh(Complex2fC(1, 2))
+    /// [-0.489056 + 1.40312i]
+    "sinh" (C) -> (C), Float = |x, _| one(x, Complex::sinh);
+    /// Hyperbolic cosine of a complex number.
+    ///
+    /// >> cosh(Complex2fC(1, 2))
+    /// [-0.642148 + 1.06861i]
+    "cosh" (C) -> (C), Float = |x, _| one(x, Complex::cosh);
+    /// Hyperbolic tangent of a complex number.
+    ///
+    /// >> tanh(Complex2fC(1, 2))
+    /// [1.16674 - 0.243458i]
+    "tanh" (C) -> (C), Float = |x, _| one(x, Complex::tanh);
+    /// Arc sine of a complex number; the branch cuts are the real axis beyond -1 and 1.
+    ///
+    /// >> asin(Complex2fC(1, 2))
+    /// [0.427079 + 1.52857i]
+    "asin" (C) -> (C), Float = |x, _| one(x, |z| z.times_i().asinh().over_i());
+    /// Arc cosine of a complex number; the branch cuts are the real axis beyond -1 and 1.
+    ///
+    /// >> acos(Complex2fC(1, 2))
+    /// [1.14372 - 1.52857i]
+    "acos" (C) -> (C), Float = |x, _| one(x, Complex::acos);
+    /// Arc tangent of a complex number; the branch cuts are the imaginary axis beyond -i and i.
+    ///
+    /// >> atan(Complex2fC(1, 2))
+    /// [1.33897 + 0.402359i]
+    "atan" (C) -> (C), Float = |x, _| one(x, |z| z.times_i().atanh().over_i());
+    /// Inverse hyperbolic sine of a complex number; the branch cuts are the imaginary axis beyond -i and i.
+    ///
+    /// >> asinh(Complex2fC(1, 2))
+    /// [1.46935 + 1.06344i]
+    "asinh" (C) -> (C), Float = |x, _| one(x, Complex::asinh);
+    /// Inverse hyperbolic cosine of a complex number; the branch cut is the real axis below 1.
+    ///
+    /// >> acosh(Complex2fC(1, 2))
+    /// [1.52857 + 1.14372i]
+    "acosh" (C) -> (C), Float = |x, _| one(x, Complex::acosh);
+    /// Inverse hyperbolic tangent of a complex number; the branch cuts are the real axis beyond -1 and 1.
+    ///
+    /// >> atanh(Complex2fC(1, 2))
+    /// [0.173287 + 1.1781i]
+    "atanh" (C) -> (C), Float = |x, _| one(x, Complex::atanh);
+    /// Complex exponential function.
     ///
     /// >> exp(Complex2fC(1, 2))
     /// [-1.1312 + 2.47173i]
@@ -77,6 +192,22 @@ nested_functions! {
     /// >> isnan(Complex2fC(nan, 0))
     /// [1]
     "isnan" (C) -> (Scalar), Float = |x, _| vec![x[0].differs(x[0]) | x[1].differs(x[1])];
+    /// Whether a part is infinite.
+    ///
+    /// >> isinf(Complex2fC(0, inf))
+    /// [1]
+    "isinf" (C) -> (Scalar), Float = |x, _| {
+        let infinity = x[0].constant(f64::INFINITY);
+        vec![x[0].abs().equals(infinity) | x[1].abs().equals(infinity)]
+    };
+    /// Whether both parts are finite.
+    ///
+    /// >> isfinite(Complex2fC(0, inf))
+    /// [0]
+    "isfinite" (C) -> (Scalar), Float = |x, _| {
+        let infinity = x[0].constant(f64::INFINITY);
+        vec![x[0].abs().lt(infinity) & x[1].abs().lt(infinity)]
+    };
 }
 
 /// A complex number under construction.
@@ -115,6 +246,116 @@ impl<'r> Complex<'r> {
         Self { im: -self.im, ..self }
     }
 
+    fn times_i(self) -> Self {
+        Self { re: -self.im, im: self.re }
+    }
+
+    fn over_i(self) -> Self {
+        Self { re: self.im, im: -self.re }
+    }
+
+    /// `number + self`.
+    fn plus(self, number: i32) -> Self {
+        Self { re: self.re + self.re.constant(number), ..self }
+    }
+
+    fn abs(self) -> Expr<'r> {
+        math::hypot(self.re, self.im)
+    }
+
+    /// The larger part of the root comes from the sum of magnitudes, the other by division.
+    pub(super) fn sqrt(self) -> Self {
+        let half = self.re.constant(0.5);
+        let larger = (self.re.abs() * half + self.abs() * half).sqrt();
+        let zero = self.re.constant(0);
+        let smaller = self.im.abs() / (larger + larger);
+        let smaller = larger.equals(zero).select(zero, smaller);
+        let positive = self.re.ge(zero);
+        let (re, im) = (positive.select(larger, smaller), positive.select(smaller, larger));
+        // An infinite imaginary part wins over anything.
+        let infinite = self.im.abs().equals(self.im.constant(f64::INFINITY));
+        Self {
+            re: infinite.select(self.im.abs(), re),
+            im: infinite.select(self.im, mulsign(im, self.im)),
+        }
+    }
+
+    /// Near the unit circle by `log1p` of `|z|² - 1`, which is exact to the last bits of the parts.
+    pub(super) fn log(self) -> Self {
+        let size = self.abs();
+        let (re, im) = (self.re.abs(), self.im.abs());
+        let (larger, smaller) = (re.max(im), re.min(im));
+        let one = size.constant(1);
+        let excess = (larger - one).fma(larger + one, smaller * smaller);
+        let near = size.gt(size.constant(0.5)) & size.lt(size.constant(2));
+        let log = near.select(math::log1p(excess) * size.constant(0.5), math::log(size));
+        Self { re: log, im: math::atan2(self.im, self.re) }
+    }
+
+    fn pow(self, exponent: Self) -> Self {
+        let power = (self.log() * exponent).exp();
+        let zero = self.re.constant(0);
+        let of_zero = self.re.equals(zero) & self.im.equals(zero);
+        let no_exponent = exponent.re.equals(zero) & exponent.im.equals(zero);
+        let vanishes = of_zero & exponent.re.gt(zero);
+        let re = no_exponent.select(zero.constant(1), vanishes.select(zero, power.re));
+        Self { re, im: (no_exponent | vanishes).select(zero, power.im) }
+    }
+
+    fn sinh(self) -> Self {
+        let (sine, cosine) = (math::sin(self.im), math::cos(self.im));
+        Self { re: math::sinh(self.re) * cosine, im: math::cosh(self.re) * sine }
+    }
+
+    fn cosh(self) -> Self {
+        let (sine, cosine) = (math::sin(self.im), math::cos(self.im));
+        Self { re: math::cosh(self.re) * cosine, im: math::sinh(self.re) * sine }
+    }
+
+    /// With `q = 1 / cosh² x` nothing overflows, and the divisor is a sum of squares.
+    fn tanh(self) -> Self {
+        let (sine, cosine) = (math::sin(self.im), math::cos(self.im));
+        let tanh = math::tanh(self.re);
+        let sech = self.re.constant(1) / math::cosh(self.re);
+        let q = sech * sech;
+        let divisor = tanh * tanh + cosine * cosine * q;
+        Self { re: tanh / divisor, im: sine * cosine * q / divisor }
+    }
+
+    fn acos(self) -> Self {
+        let (below, above) = ((-self).plus(1).sqrt(), self.plus(1).sqrt());
+        let re = math::atan2(below.re, above.re);
+        Self { re: re + re, im: math::asinh((above.conj() * below).im) }
+    }
+
+    fn acosh(self) -> Self {
+        let (below, above) = (self.plus(-1).sqrt(), self.plus(1).sqrt());
+        let im = math::atan2(below.im, above.re);
+        Self { re: math::asinh((below.conj() * above).re), im: im + im }
+    }
+
+    /// `asin(w) = atan(re w / re(√(1-w) √(1+w))) + i asinh(im(conj(√(1-w)) √(1+w)))`, of `w = -iz`.
+    fn asinh(self) -> Self {
+        let w = self.over_i();
+        let (below, above) = ((-w).plus(1).sqrt(), w.plus(1).sqrt());
+        let asin = Self {
+            re: math::atan2(w.re, (below * above).re),
+            im: math::asinh((below.conj() * above).im),
+        };
+        asin.times_i()
+    }
+
+    fn atanh(self) -> Self {
+        let one = self.re.constant(1);
+        let x = self.re.abs();
+        let squared = self.im * self.im;
+        let four = x * x.constant(4);
+        let below = one - x;
+        let log = math::log1p(four / (below * below + squared)) * x.constant(0.25);
+        let angle = math::atan2(self.im + self.im, below * (one + x) - squared);
+        Self { re: mulsign(log, self.re), im: angle * x.constant(0.5) }
+    }
+
     /// A real number stays real, also where `e^re` is infinite.
     fn exp(self) -> Self {
         let size = math::exp(self.re);
@@ -124,17 +365,10 @@ impl<'r> Complex<'r> {
     }
 }
 
-impl Add for Complex<'_> {
+impl Neg for Complex<'_> {
     type Output = Self;
-    fn add(self, other: Self) -> Self {
-        Self { re: self.re + other.re, im: self.im + other.im }
-    }
-}
-
-impl Sub for Complex<'_> {
-    type Output = Self;
-    fn sub(self, other: Self) -> Self {
-        Self { re: self.re - other.re, im: self.im - other.im }
+    fn neg(self) -> Self {
+        Self { re: -self.re, im: -self.im }
     }
 }
 

@@ -33,6 +33,29 @@ nested_functions! {
     /// >> Matrix2fC([[1, 2], [3, 4]]) / 2
     /// [[[0.5, 1], [1.5, 2]]]
     "/" (M, Scalar) -> (M), Float = |x, n| divided(&x[..n * n], x[n * n]);
+    /// A number added to the diagonal of a matrix.
+    ///
+    /// >> Matrix2fC([[1, 2], [3, 4]]) + 1
+    /// [[[2, 2], [3, 5]]]
+    "+" (M, Scalar) -> (M), Float = |x, n| on_diagonal(&x[..n * n], n, |entry| entry + x[n * n]);
+    /// A number added to the diagonal of a matrix.
+    ///
+    /// >> 1 + Matrix2fC([[1, 2], [3, 4]])
+    /// [[[2, 2], [3, 5]]]
+    "+" (Scalar, M) -> (M), Float = |x, n| on_diagonal(&x[1..], n, |entry| x[0] + entry);
+    /// A number taken from the diagonal of a matrix.
+    ///
+    /// >> Matrix2fC([[1, 2], [3, 4]]) - 1
+    /// [[[0, 2], [3, 3]]]
+    "-" (M, Scalar) -> (M), Float = |x, n| on_diagonal(&x[..n * n], n, |entry| entry - x[n * n]);
+    /// A multiple of the identity less a matrix.
+    ///
+    /// >> 1 - Matrix2fC([[1, 2], [3, 4]])
+    /// [[[0, -2], [-3, -3]]]
+    "-" (Scalar, M) -> (M), Float = |x, n| {
+        let negated: Vec<Expr<'_>> = x[1..].iter().map(|&entry| -entry).collect();
+        on_diagonal(&negated, n, |entry| x[0] + entry)
+    };
     /// Product of two matrices entry by entry; `a * b` is the matrix product.
     ///
     /// >> mul_elem(Matrix2fC([[1, 2], [3, 4]]), Matrix2fC([[0, 1], [1, 0]]))
@@ -107,6 +130,17 @@ pub(super) fn transpose<'r>(x: &[Expr<'r>], n: usize) -> Vec<Expr<'r>> {
 pub(super) fn diagonal<'r>(x: &[Expr<'r>], n: usize) -> Vec<Expr<'r>> {
     let zero = x[0].constant(0);
     (0..n * n).map(|k| if k / n == k % n { x[k / n] } else { zero }).collect()
+}
+
+fn on_diagonal<'r>(
+    x: &[Expr<'r>],
+    n: usize,
+    change: impl Fn(Expr<'r>) -> Expr<'r>,
+) -> Vec<Expr<'r>> {
+    x.iter()
+        .enumerate()
+        .map(|(k, &entry)| if k / n == k % n { change(entry) } else { entry })
+        .collect()
 }
 
 fn inverse_transpose<'r>(x: &[Expr<'r>], n: usize) -> Vec<Expr<'r>> {

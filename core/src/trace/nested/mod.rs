@@ -40,6 +40,9 @@ pub enum Form {
 /// Stands for any number of components in a row.
 const N: usize = 0;
 
+/// Most rows and columns that the recipes know.
+const MAX_MATRIX: usize = 4;
+
 impl Form {
     /// Number of arrays.
     pub const fn n_entries(self) -> usize {
@@ -59,6 +62,9 @@ impl Form {
         else {
             return row == self;
         };
+        if matches!(self, Self::Matrix(n) if n > MAX_MATRIX) {
+            return false;
+        }
         if n_row == N && *n == N {
             *n = n_self;
         }

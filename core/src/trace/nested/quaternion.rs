@@ -3,14 +3,36 @@
 use std::ops::Mul;
 
 use super::Form::{self, Matrix, Scalar, Vector};
+use super::complex::Complex;
 use super::{NestedFunction, cross, divided, dot, nested_functions, norm, scaled};
 use crate::ir::op::Class;
 use crate::trace::expr::Expr;
+use crate::trace::functions::mulsign;
 use crate::trace::math;
 
 const Q: Form = Form::Quaternion;
 
 nested_functions! {
+    /// Sum of a quaternion and a real number.
+    ///
+    /// >> Quaternion4fC(1, 2, 3, 4) + 1
+    /// [5 + 1i + 2j + 3k]
+    "+" (Q, Scalar) -> (Q), Float = |x, _| vec![x[0], x[1], x[2], x[3] + x[4]];
+    /// Sum of a real number and a quaternion.
+    ///
+    /// >> 1 + Quaternion4fC(1, 2, 3, 4)
+    /// [5 + 1i + 2j + 3k]
+    "+" (Scalar, Q) -> (Q), Float = |x, _| vec![x[1], x[2], x[3], x[0] + x[4]];
+    /// Difference of a quaternion and a real number.
+    ///
+    /// >> Quaternion4fC(1, 2, 3, 4) - 1
+    /// [3 + 1i + 2j + 3k]
+    "-" (Q, Scalar) -> (Q), Float = |x, _| vec![x[0], x[1], x[2], x[3] - x[4]];
+    /// Difference of a real number and a quaternion.
+    ///
+    /// >> 1 - Quaternion4fC(1, 2, 3, 4)
+    /// [-3 - 1i - 2j - 3k]
+    "-" (Scalar, Q) -> (Q), Float = |x, _| vec![-x[1], -x[2], -x[3], x[0] - x[4]];
     /// Product of quaternions, without fma.
     ///
     /// >> Quaternion4fC(1, 2, -1, 3) * Quaternion4fC(-4, 3, 5, -2)
@@ -114,6 +136,36 @@ nested_functions! {
     /// >> matrix_to_quat(Matrix4fC::identity())
     /// [1 + 0i + 0j + 0k]
     "matrix_to_quat" (Matrix(4)) -> (Q), Float = |x, _| from_matrix(|i, j| x[j * 4 + i]).parts();
+    /// Exponential function of a quaternion.
+    ///
+    /// >> exp(Quaternion4fC(2, 3, 4, 1))
+    /// [1.69392 - 0.78956i - 1.18434j - 1.57912k]
+    "exp" (Q) -> (Q), Float = |x, _| Quaternion::of(x).exp().parts();
+    /// Natural logarithm of a quaternion; the imaginary part has a length up to pi, and is 0 for real numbers.
+    ///
+    /// >> log(Quaternion4fC(2, 3, 4, 1))
+    /// [1.7006 + 0.51519i + 0.772785j + 1.03038k]
+    "log" (Q) -> (Q), Float = |x, _| Quaternion::of(x).log().parts();
+    /// Square root of a quaternion, with a real part that is not negative.
+    ///
+    /// >> sqrt(Quaternion4dC(2, 3, 4, 1))
+    /// [1.79961 + 0.555675i + 0.833512j + 1.11135k]
+    "sqrt" (Q) -> (Q), Float = |x, _| Quaternion::of(x).sqrt().parts();
+    /// Power of quaternions: `exp(log(a) * b)`.
+    ///
+    /// >> pow(Quaternion4fC(0, 0, 1, 0), 0.5)
+    /// [0.707107 + 0i + 0j + 0.707107k]
+    "pow" (Q, Q) -> (Q), Float = |x, _| (Quaternion::of(x).log() * Quaternion::of(&x[4..])).exp().parts();
+    /// Spherical interpolation between unit quaternions, the shorter way: a at t = 0, b (or -b) at t = 1.
+    ///
+    /// >> slerp(Quaternion4fC(0, 0, 0, 1), Quaternion4fC(0, 0, 1, 0), 0.5)
+    /// [0.707107 + 0i + 0j + 0.707107k]
+    "slerp" (Q, Q, Scalar) -> (Q), Float = |x, _| slerp(&x[..4], &x[4..8], x[8]);
+    /// The angles about the axes x, y, z (roll, pitch, yaw) of a rotation by a unit quaternion.
+    ///
+    /// >> quat_to_euler(Quaternion4fC::rotate([0, 0, 1], 0.5))
+    /// [[0, 0, 0.5]]
+    "quat_to_euler" (Q) -> (Vector(3)), Float = |x, _| euler(x);
     /// Whether a part is not a number.
     ///
     /// >> isnan(Quaternion4fC(0, nan, 0, 0))
@@ -148,6 +200,30 @@ impl<'r> Quaternion<'r> {
     fn rcp(self) -> Self {
         let parts = self.parts();
         Self::of(&divided(&self.conj().parts(), dot(&parts, &parts)))
+    }
+
+    /// The imaginary part with another length; 0 stays 0.
+    fn with_length(self, length: Expr<'r>, old: Expr<'r>) -> [Expr<'r>; 3] {
+        let zero = old.constant(0);
+        let scale = old.equals(zero).select(zero, length / old);
+        self.im.map(|part| part * scale)
+    }
+
+    fn exp(self) -> Self {
+        let (angle, size) = (norm(&self.im), math::exp(self.re));
+        Self { im: self.with_length(math::sin(angle) * size, angle), re: math::cos(angle) * size }
+    }
+
+    fn log(self) -> Self {
+        let length = norm(&self.im);
+        let log = Complex { re: self.re, im: length }.log();
+        Self { im: self.with_length(log.im, length), re: log.re }
+    }
+
+    fn sqrt(self) -> Self {
+        let length = norm(&self.im);
+        let root = Complex { re: self.re, im: length }.sqrt();
+        Self { im: self.with_length(root.im, length), re: root.re }
     }
 
     /// `v + 2 w (u × v) + 2 u × (u × v)` for the imaginary part u: 15 products instead of 32.
@@ -192,6 +268,33 @@ fn about<'r>(axis: &[Expr<'r>], angle: Expr<'r>) -> Quaternion<'r> {
     let half = angle * angle.constant(0.5);
     let sine = math::sin(half);
     Quaternion { im: [axis[0] * sine, axis[1] * sine, axis[2] * sine], re: math::cos(half) }
+}
+
+/// By the part of `b` that is perpendicular to `a`; where there is next to none the line between them is as good.
+fn slerp<'r>(a: &[Expr<'r>], b: &[Expr<'r>], t: Expr<'r>) -> Vec<Expr<'r>> {
+    let cosine = dot(a, b);
+    let one = t.constant(1);
+    let b: Vec<Expr<'r>> = b.iter().map(|&part| mulsign(part, cosine)).collect();
+    let cosine = cosine.abs();
+    let across: Vec<Expr<'r>> = a.iter().zip(&b).map(|(&a, &b)| b - a * cosine).collect();
+    let sine = norm(&across);
+    let angle = math::atan2(sine, cosine) * t;
+    let (along, over) = (math::cos(angle), math::sin(angle) / sine);
+    let close = cosine.gt(t.constant(0.9995));
+    let line: Vec<Expr<'r>> = a.iter().zip(&b).map(|(&a, &b)| a * (one - t) + b * t).collect();
+    let line = divided(&line, norm(&line));
+    let arc = a.iter().zip(&across).map(|(&a, &across)| a * along + across * over);
+    arc.zip(line).map(|(arc, line)| close.select(line, arc)).collect()
+}
+
+fn euler<'r>(q: &[Expr<'r>]) -> Vec<Expr<'r>> {
+    let &[x, y, z, w] = q else { panic!("internal error: four parts expected") };
+    let twice = |x: Expr<'r>| x + x;
+    let one = w.constant(1);
+    let roll = math::atan2(twice(w * x + y * z), one - twice(x * x + y * y));
+    let pitch = math::asin(twice(w * y - z * x).max(-one).min(one));
+    let yaw = math::atan2(twice(w * z + x * y), one - twice(y * y + z * z));
+    vec![roll, pitch, yaw]
 }
 
 /// Four formulas, each good where its own part is large; `m(i, j)` is row i, column j.
