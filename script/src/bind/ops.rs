@@ -167,14 +167,13 @@ fn named(
     });
 }
 
-/// The row called `row` of the table of functions, of arrays and numbers, for the script function `name`.
+/// The row called `name` of the table of functions, of arrays and numbers.
 pub(super) fn call(
     context: &Context,
-    name: &str,
-    row: &str,
+    name: &'static str,
     args: &[&mut Dynamic],
 ) -> Result<Dynamic> {
-    let function = functions::find(row).expect("internal error: a function without a row");
+    let function = functions::find(name).expect("internal error: a function without a row");
     call_with(context, name, args, &|session, operands| session.call(function, operands))
 }
 

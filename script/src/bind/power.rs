@@ -18,7 +18,7 @@ pub(super) fn register(registry: &mut Registry<'_>) {
         registry.doc(pair.name, "(x)", pair.doc);
         registry.any(pair.name, 1, |context, call, args| {
             context.at(call);
-            let both = pair.functions.map(|row| ops::call(context, pair.name, row, args));
+            let both = pair.functions.map(|name| ops::call(context, name, args));
             both.into_iter().collect::<Result<rhai::Array>>()
         });
     }
@@ -95,7 +95,7 @@ fn raise(context: &Context, args: &[&mut Dynamic]) -> Result<Dynamic> {
     let base = args[0].read_lock::<ArrayRef>().map(|base| base.clone());
     match (base, args[1].as_int()) {
         (Some(base), Ok(exponent)) => integer_power(context, &base, exponent).map(Dynamic::from),
-        _ => ops::call(context, "pow", "pow", args),
+        _ => ops::call(context, "pow", args),
     }
 }
 
