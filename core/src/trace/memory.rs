@@ -38,7 +38,13 @@ impl Recorder<'_> {
         if !matches!(self.var(source).kind, Kind::State { .. }) {
             self.whole("gather", source)?;
         }
-        let active = self.masked(active)?;
+        // What reports nothing and depends on no region need not be limited to the lanes of one.
+        let outside = |id: VarId| self.var(id).scope == 0;
+        let active = if checked || !outside(index) || !active.is_none_or(outside) {
+            self.masked(active)?
+        } else {
+            active
+        };
         let operands = [Some(source), Some(index), active, None];
         Ok(self.add(Variable::new(Kind::Gather { checked }, dtype, size, operands)))
     }
