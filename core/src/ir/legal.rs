@@ -10,7 +10,7 @@
 //! * reductions over the widened type into a narrow buffer: the result is converted once, at the end, so
 //!   f16 accumulates in f32 (S11).
 //!
-//! Literals are widened too, also in the parameter block ([`widened_bits`](super::scalar::widened_bits)).
+//! Literals are widened too, also in the parameter block ([`widened_bits`]).
 //!
 //! A value has up to three forms: *raw*, 32 bits of which the low ones are right (an f32 that is not
 //! rounded yet); *clean*, the widened value; *narrow*. Wrapping sums and products take raw operands and

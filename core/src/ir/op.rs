@@ -225,8 +225,8 @@ ops! {
     Rem = "rem" ("%") / 2, Int -> Same;
     /// Upper half of the double-width product.
     ///
-    /// >> mulhi(UInt32C([0xFFFFFFFF]), 16)
-    /// [15]
+    /// >> mulhi(UInt32C([0xFFFFFFFF, 3]), 16)
+    /// [15, 0]
     MulHi = "mulhi" / 2, Int -> Same;
     /// Smaller value; a NaN operand is ignored, and -0 is below +0.
     ///
