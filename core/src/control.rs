@@ -65,24 +65,18 @@ impl<'s> Recording<'s> {
 
     /// The values behind the region, or the states to record it again without.
     fn close(self, repeat: bool, changes: &[Change]) -> Result<Behind> {
-        let mut raw = Vec::new();
-        let mut done = Vec::new();
+        let mut again = None;
         let running = self.mask.id();
-        let session = self.guard.session;
-        // The results are handed out one by one; the first keeps the region alive for the others.
-        session
-            .record_all(|recorder| {
-                match recorder.close_region(repeat, running, changes)? {
-                    Closed::Done(results) => done = results,
-                    Closed::Again(states) => raw = states,
+        let results = self.guard.session.record_all(|recorder| {
+            Ok(match recorder.close_region(repeat, running, changes)? {
+                Closed::Done(results) => results,
+                Closed::Again(states) => {
+                    again = Some(states);
+                    Vec::new()
                 }
-                Ok(done.clone())
             })
-            .map(
-                |results| {
-                    if raw.is_empty() { Behind::Results(results) } else { Behind::Again(raw) }
-                },
-            )
+        })?;
+        Ok(again.map_or(Behind::Results(results), Behind::Again))
     }
 }
 

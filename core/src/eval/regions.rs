@@ -75,8 +75,8 @@ impl Builder<'_, '_> {
         let start = self.emit_lane(entering, Code::Region { repeat }, [outer, None, None]);
         self.alias(entering, start);
         self.alias(id, start);
-        let values = || region.values.iter().filter(|(state, _)| !is_memory(self.table, *state));
-        let lanes: Vec<(VarId, VarId)> = values().copied().collect();
+        let lanes = region.values.iter().filter(|(state, _)| !is_memory(self.table, *state));
+        let lanes: Vec<(VarId, VarId)> = lanes.copied().collect();
         let mut firsts = Vec::with_capacity(lanes.len());
         for &(state, _) in &lanes {
             let first = self.table.get(state).operands[0];
@@ -99,11 +99,14 @@ impl Builder<'_, '_> {
             self.emit_lane(state, Code::Next, [Some(reg), Some(next), None]);
         }
         self.emit_lane(region.running, Code::Leave, [Some(run), None, None]);
+        let mut states = states.into_iter();
         for (&(result, generation), &(state, _)) in region.results.iter().zip(&region.values) {
-            let lane = lanes.iter().position(|&(other, _)| other == state);
-            let alive = self.table.get(result).generation == generation;
-            if let (Some(lane), true) = (lane, alive) {
-                self.alias(result, states[lane]);
+            if is_memory(self.table, state) {
+                continue;
+            }
+            let reg = states.next().expect("internal error: a state without a register");
+            if self.table.get(result).generation == generation {
+                self.alias(result, reg);
             }
         }
     }

@@ -51,18 +51,8 @@ impl Recorder<'_> {
             return Err(Error::Argument { op, what });
         }
         let operands = [outer, None, None, None];
-        let open = OpenRegion {
-            scope: 0,
-            op,
-            line: self.settings.line,
-            thread: std::thread::current().id(),
-            serial: 0,
-            mask: VarId::new(0),
-            lanes: 1,
-            evaluated: false,
-            writes: HashMap::new(),
-        };
-        let scope = self.table.open_region(open);
+        // The mask of entering lanes is recorded inside the region.
+        let scope = self.begin(op, VarId::new(0), false);
         let mut entering = Variable::new(Kind::Entering, DType::Mask, 1, operands);
         entering.scope = scope;
         let entering = self.add(entering);
@@ -73,7 +63,11 @@ impl Recorder<'_> {
     /// Limits gathers and scatters to lanes of real values, within those that they are limited to already.
     pub(crate) fn open_evaluated(&mut self, op: &'static str, mask: VarId) -> Result<(u32, VarId)> {
         let mask = self.masked(Some(mask))?.unwrap_or(mask);
-        let scope = self.table.open_region(OpenRegion {
+        Ok((self.begin(op, mask, true), mask))
+    }
+
+    fn begin(&mut self, op: &'static str, mask: VarId, evaluated: bool) -> u32 {
+        self.table.open_region(OpenRegion {
             scope: 0,
             op,
             line: self.settings.line,
@@ -81,10 +75,9 @@ impl Recorder<'_> {
             serial: 0,
             mask,
             lanes: 1,
-            evaluated: true,
+            evaluated,
             writes: HashMap::new(),
-        });
-        Ok((scope, mask))
+        })
     }
 
     /// The state that stands for a value in the body.
