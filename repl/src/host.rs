@@ -48,6 +48,16 @@ impl Host for System {
         std::fs::write(path, contents)
     }
 
+    fn list_folder(&self, path: &str) -> io::Result<Vec<String>> {
+        let folder = if path.is_empty() { "." } else { path };
+        let entries = std::fs::read_dir(folder)?.flatten();
+        let name = |entry: std::fs::DirEntry| {
+            let slash = if entry.path().is_dir() { "/" } else { "" };
+            entry.file_name().to_str().map(|name| format!("{name}{slash}"))
+        };
+        Ok(entries.filter_map(name).filter(|name| !name.starts_with('.')).collect())
+    }
+
     fn read_module(&self, importer: Option<&str>, name: &str) -> io::Result<(PathBuf, String)> {
         let roots = self.search_path();
         let beside = importer.and_then(|file| Path::new(file).parent()).map(Path::to_path_buf);

@@ -14,6 +14,7 @@ use porcini_core::interrupt;
 
 fn main() -> ExitCode {
     let arguments = cli::Arguments::parse();
+    print::paint_when_asked();
     if let Err(error) = ctrlc::set_handler(on_interrupt) {
         print::warn(&format!("Ctrl-C will end the process at once: {error}"));
     }

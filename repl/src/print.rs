@@ -3,12 +3,8 @@
 
 use std::io::{self, IsTerminal, Write};
 
+use colored::Colorize;
 use porcini_script::Error;
-
-const RED: &str = "\x1b[1;31m";
-const CYAN: &str = "\x1b[36m";
-const DIM: &str = "\x1b[2m";
-const RESET: &str = "\x1b[0m";
 
 /// The exit code of a program whose reader went away, as a shell reports it.
 const BROKEN_PIPE: i32 = 141;
@@ -21,7 +17,7 @@ pub(crate) fn value(text: &str) {
 
 /// A log line.
 pub(crate) fn log(text: &str) {
-    let line = if colours() { format!("{DIM}{text}{RESET}") } else { text.into() };
+    let line = if colours(&io::stderr()) { text.dimmed().to_string() } else { text.into() };
     check(writeln!(io::stderr().lock(), "{line}"));
 }
 
@@ -38,7 +34,7 @@ pub(crate) fn failure(text: &str) {
 /// A diagnostic, in colour where there is a terminal.
 pub(crate) fn error(error: &Error) {
     let text = error.to_string();
-    let text = if colours() { painted(&text) } else { text };
+    let text = if colours(&io::stderr()) { painted(&text) } else { text };
     check(writeln!(io::stderr().lock(), "{text}"));
 }
 
@@ -49,26 +45,38 @@ fn check(written: io::Result<()>) {
     }
 }
 
-/// Whether standard error takes colour (`NO_COLOR`, `CLICOLOR_FORCE`, dumb terminals).
-fn colours() -> bool {
+/// Whether a stream takes colour (`NO_COLOR`, `CLICOLOR_FORCE`, dumb terminals).
+pub(crate) fn colours(stream: &impl IsTerminal) -> bool {
     let set = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
     if set("NO_COLOR") {
         return false;
     }
     let dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
-    set("CLICOLOR_FORCE") || (io::stderr().is_terminal() && !dumb)
+    set("CLICOLOR_FORCE") || (stream.is_terminal() && !dumb)
+}
+
+/// Makes `colored` paint whenever it is asked: whether to ask is decided for each stream, see [`colours`].
+pub(crate) fn paint_when_asked() {
+    colored::control::set_override(true);
+}
+
+/// Columns of the window.
+pub(crate) fn width() -> usize {
+    let columns = terminal_size::terminal_size().map(|(columns, _)| usize::from(columns.0));
+    // A terminal that says 0 does not know.
+    columns.filter(|&columns| columns > 0).unwrap_or(80)
 }
 
 /// The first word in red, carets and places in cyan.
 fn painted(text: &str) -> String {
     let paint = |line: &str| {
         if let Some(rest) = line.strip_prefix("error:") {
-            return format!("{RED}error:{RESET}{rest}");
+            return format!("{}{rest}", "error:".red().bold());
         }
         let mark = line.trim_start();
         let is_caret = line.contains("| ") && line.trim_end().ends_with('^');
         if mark.starts_with("-->") || mark.starts_with("= help:") || is_caret {
-            return format!("{CYAN}{line}{RESET}");
+            return line.cyan().to_string();
         }
         line.into()
     };
@@ -82,8 +90,11 @@ mod tests {
     #[test]
     fn paint_keeps_the_text() {
         let text = "error: x\n --> a:1:1\n  |\n1 | a\n  | ^";
-        let plain = painted(text).replace(RED, "").replace(CYAN, "").replace(RESET, "");
+        paint_when_asked();
+        let painted = painted(text);
+        let plain =
+            painted.replace("\x1b[1;31m", "").replace("\x1b[36m", "").replace("\x1b[0m", "");
         assert_eq!(plain, text);
-        assert!(painted(text).starts_with(RED));
+        assert!(painted.starts_with("\x1b[1;31m"), "{painted:?}");
     }
 }

@@ -99,7 +99,7 @@ fn overview(docs: &[FunctionDoc]) -> String {
     text
 }
 
-fn page(doc: &FunctionDoc) -> String {
+pub(crate) fn page(doc: &FunctionDoc) -> String {
     let paragraphs: Vec<String> =
         doc.doc.split("\n\n").map(|paragraph| wrap(paragraph, WIDTH)).collect();
     let mut text = format!("{}\n\n{}", doc.title(), paragraphs.join("\n\n"));
@@ -110,7 +110,7 @@ fn page(doc: &FunctionDoc) -> String {
 }
 
 /// The text up to the first `.`, `;` or `:` that ends a word, on one line.
-fn first_sentence(text: &str) -> String {
+pub(crate) fn first_sentence(text: &str) -> String {
     let mut words = Vec::new();
     for word in text.split_whitespace() {
         words.push(word);
@@ -122,7 +122,7 @@ fn first_sentence(text: &str) -> String {
 }
 
 /// The words of a text in lines of at most `width` characters, where they are short enough.
-fn wrap(text: &str, width: usize) -> String {
+pub(crate) fn wrap(text: &str, width: usize) -> String {
     let mut lines = vec![String::new()];
     for word in text.split_whitespace() {
         let line = lines.last_mut().filter(|line| line.len() + word.len() < width);

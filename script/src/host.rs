@@ -28,6 +28,15 @@ pub trait Host {
     /// As [`Host::read_file`].
     fn write_file(&self, path: &str, contents: &[u8]) -> io::Result<()>;
 
+    /// Names in a folder (`""` is the working folder), those of folders with a `/` at the end; for completion.
+    ///
+    /// # Errors
+    /// As [`Host::read_file`].
+    fn list_folder(&self, path: &str) -> io::Result<Vec<String>> {
+        let _ = path;
+        Err(io::ErrorKind::Unsupported.into())
+    }
+
     /// The file of `import "name"` written in `importer` (`None`: at a prompt), and its text.
     ///
     /// # Errors

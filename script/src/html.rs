@@ -61,7 +61,7 @@ fn array_html(array: &ArrayRef, options: PrintOptions) -> Result<String> {
     Ok(html)
 }
 
-fn state(leaves: &[Array]) -> &'static str {
+pub(crate) fn state(leaves: &[Array]) -> &'static str {
     if leaves.iter().all(|leaf| leaf.literal().is_some()) {
         "literal"
     } else if leaves.iter().all(|leaf| leaf.is_evaluated() || leaf.literal().is_some()) {
@@ -138,7 +138,7 @@ fn table_html(columns: &[String], rows: &[Vec<String>], skipped: Option<(usize, 
 }
 
 /// Text that HTML shows as it is.
-fn escaped(text: &str) -> String {
+pub(crate) fn escaped(text: &str) -> String {
     let mut html = String::with_capacity(text.len());
     for c in text.chars() {
         match c {

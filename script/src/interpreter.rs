@@ -58,29 +58,6 @@ pub struct Outcome {
     pub text: Option<String>,
 }
 
-/// Whether a text can be run as it is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Completeness {
-    /// It can.
-    Complete,
-    /// More lines are needed; the next one is indented by so many blanks.
-    Incomplete {
-        /// Blanks.
-        indent: usize,
-    },
-    /// It cannot, whatever follows.
-    Invalid,
-}
-
-/// Names that could stand at the cursor.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Completion {
-    /// Byte at which the names start.
-    pub start: usize,
-    /// The names.
-    pub names: Vec<String>,
-}
-
 /// Where variables were deleted: `script.rhai:3`.
 #[derive(Clone, Default)]
 struct Deletions {
@@ -91,20 +68,22 @@ struct Deletions {
 
 /// Runs scripts in one session. Lives on one thread with a stack of [`ENGINE_STACK`].
 pub struct Interpreter {
-    engine: Engine,
-    scope: Scope<'static>,
+    pub(crate) engine: Engine,
+    pub(crate) scope: Scope<'static>,
     /// Functions defined so far.
-    definitions: AST,
-    context: Rc<Context>,
-    docs: Rc<Vec<FunctionDoc>>,
+    pub(crate) definitions: AST,
+    pub(crate) context: Rc<Context>,
+    pub(crate) docs: Rc<Vec<FunctionDoc>>,
     constants: Constants,
     deletions: Deletions,
     /// Variables that the running cell declares by assigning to them.
     declared: Vec<String>,
     /// Name and text of the cell that defined each function.
-    cells: HashMap<String, (String, String)>,
+    pub(crate) cells: HashMap<String, (String, String)>,
     /// Texts of the imported modules.
-    modules: Texts,
+    pub(crate) modules: Texts,
+    /// What `import "path" as name` at top level named.
+    pub(crate) imports: HashMap<String, String>,
 }
 
 impl Interpreter {
@@ -137,6 +116,7 @@ impl Interpreter {
             declared: Vec::new(),
             cells: HashMap::new(),
             modules,
+            imports: HashMap::new(),
         })
     }
 
@@ -211,6 +191,7 @@ impl Interpreter {
                 && !import.1.name.is_empty()
             {
                 self.engine.register_static_module(import.1.name.as_str(), module);
+                self.imports.insert(import.1.name.to_string(), path.to_string());
             }
         }
     }
@@ -311,56 +292,7 @@ impl Interpreter {
         self.scope.iter_raw().map(|(name, ..)| name.to_string()).collect()
     }
 
-    // ---- what editors ask ----
-
-    /// Whether a text can be run, or needs more lines.
-    pub fn is_complete(&self, text: &str) -> Completeness {
-        let scanned = scan(text);
-        let indent = 4 * scanned.depth;
-        if scanned.inside {
-            return Completeness::Incomplete { indent };
-        }
-        match semicolons::compile(&self.engine, without_shebang(text)) {
-            Ok(_) => Completeness::Complete,
-            Err(error) if scanned.depth > 0 || ends_early(&error, text) => {
-                Completeness::Incomplete { indent }
-            }
-            Err(_) => Completeness::Invalid,
-        }
-    }
-
-    /// Names that start with the word before byte `cursor`.
-    pub fn complete(&self, text: &str, cursor: usize) -> Completion {
-        let before = text.get(..cursor).unwrap_or(text);
-        let start = before
-            .char_indices()
-            .rev()
-            .take_while(|(_, c)| c.is_alphanumeric() || *c == '_')
-            .last()
-            .map_or(before.len(), |(i, _)| i);
-        let word = &before[start..];
-        let mut names: Vec<String> = self.variables();
-        names.extend(self.signatures().into_iter().map(|(name, _)| name));
-        names.extend(constants::docs().map(|doc| doc.name));
-        names.extend(KEYWORDS.iter().map(ToString::to_string));
-        names.retain(|name| name.starts_with(word) && !name.starts_with("anon$"));
-        names.sort();
-        names.dedup();
-        Completion { start, names }
-    }
-
-    /// Help for the word at byte `cursor`.
-    pub fn inspect(&self, text: &str, cursor: usize) -> Option<String> {
-        let is_word = |c: char| c.is_alphanumeric() || c == '_';
-        let cursor = cursor.min(text.len());
-        let start = text.get(..cursor)?.rfind(|c| !is_word(c)).map_or(0, |i| i + 1);
-        let end = text.get(start..)?.find(|c| !is_word(c)).map_or(text.len(), |i| start + i);
-        let word = text.get(start..end).filter(|word| !word.is_empty())?;
-        if let Some(value) = self.scope.get(word) {
-            return Some(format!("{word}: {}", crate::value::type_name(value)));
-        }
-        self.docs.iter().any(|doc| doc.name == word).then(|| help::lookup(&self.docs, word))
-    }
+    // ---- help ----
 
     /// Help for a name or a search, as `help("..")` shows it.
     pub fn help(&self, query: &str) -> String {
@@ -377,11 +309,6 @@ impl Interpreter {
         interrupt::request();
     }
 }
-
-const KEYWORDS: [&str; 15] = [
-    "let", "const", "fn", "if", "else", "for", "in", "while", "loop", "return", "break",
-    "continue", "switch", "del", "import",
-];
 
 fn session(host: &Rc<dyn Host>, options: &Options) -> porcini_core::Result<Session> {
     let mut builder =
@@ -481,28 +408,8 @@ fn delete(
     Ok(())
 }
 
-fn without_shebang(text: &str) -> &str {
+pub(crate) fn without_shebang(text: &str) -> &str {
     if text.starts_with("#!") { text.find('\n').map_or("", |end| &text[end..]) } else { text }
-}
-
-/// Whether the parser wanted more text than there is.
-fn ends_early(error: &rhai::ParseError, text: &str) -> bool {
-    use rhai::{LexError, ParseErrorType};
-    let at_end = error.position().line().is_none_or(|line| line >= text.trim_end().lines().count());
-    match error.err_type() {
-        ParseErrorType::UnexpectedEOF => true,
-        ParseErrorType::BadInput(LexError::UnterminatedString) => {
-            text.matches('`').count() % 2 == 1
-        }
-        ParseErrorType::MissingToken(..)
-        | ParseErrorType::VariableExpected
-        | ParseErrorType::PropertyExpected
-        | ParseErrorType::FnMissingParams(_) => {
-            // A line that ends with an operator goes on.
-            at_end && scan(text).last.is_some_and(|c| "+-*/%&|^=<>,.(".contains(c))
-        }
-        _ => false,
-    }
 }
 
 fn internal_error(panic: &(dyn std::any::Any + Send)) -> Error {

@@ -4,6 +4,8 @@
 //! No terminal, no sockets, no files of its own.
 
 mod bind;
+mod completeness;
+mod completion;
 mod constants;
 mod context;
 mod csv_columns;
@@ -16,6 +18,7 @@ mod help;
 mod host;
 mod host_array;
 mod html;
+mod inspection;
 mod interpreter;
 mod nested;
 mod python;
@@ -26,9 +29,10 @@ mod table;
 mod tokens;
 mod value;
 
+pub use completeness::Completeness;
+pub use completion::{Candidate, CandidateKind, Completion};
 pub use doc::{Example, FunctionDoc};
 pub use error::{Error, ErrorKind, Location};
 pub use host::Host;
-pub use interpreter::{
-    Completeness, Completion, ENGINE_STACK, Interpreter, Options, Outcome, on_engine_thread,
-};
+pub use inspection::Inspection;
+pub use interpreter::{ENGINE_STACK, Interpreter, Options, Outcome, on_engine_thread};

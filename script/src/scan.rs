@@ -49,6 +49,38 @@ pub(crate) fn scan(text: &str) -> Scan {
     scan
 }
 
+/// Where the contents of a text or comment start that is open at the end, and its quote; `/` for a comment.
+pub(crate) fn open_text(text: &str) -> Option<(usize, char)> {
+    let mut at = 0;
+    while let Some(c) = text[at..].chars().next() {
+        let rest = &text[at..];
+        let (length, open) = if rest.starts_with("//") {
+            (rest.find('\n'), (at + 2, '/'))
+        } else if rest.starts_with("/*") {
+            (comment_length(rest), (at + 2, '/'))
+        } else if matches!(c, '"' | '`' | '\'') {
+            // An open one of a line reaches to the end, where it may also be closed.
+            let length = string_length(rest, c);
+            let closed = |&n: &usize| n < rest.len() || (n > 1 && is_closed(rest, c));
+            (length.filter(closed), (at + 1, c))
+        } else {
+            (Some(c.len_utf8()), (at, c))
+        };
+        match length {
+            Some(length) => at += length,
+            None => return Some(open),
+        }
+    }
+    None
+}
+
+/// Whether a string that ends with the text ends with its quote.
+fn is_closed(text: &str, quote: char) -> bool {
+    let Some(inside) = text.strip_suffix(quote) else { return false };
+    let backslashes = inside.len() - inside.trim_end_matches('\\').len();
+    quote == '`' || backslashes % 2 == 0
+}
+
 /// Length of a (nested) block comment; `None` if it does not end.
 fn comment_length(text: &str) -> Option<usize> {
     let mut depth = 0;
@@ -89,6 +121,23 @@ fn string_length(text: &str, quote: char) -> Option<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn finds_open_texts() {
+        for (text, open) in [
+            ("f(\"ab", Some((3, '"'))),
+            ("f(\"ab\"", None),
+            ("f(\"ab\\\"", Some((3, '"'))),
+            ("\"", Some((1, '"'))),
+            ("\"a\" + `b", Some((7, '`'))),
+            ("a // b", Some((4, '/'))),
+            ("a // b\n", None),
+            ("/* a", Some((2, '/'))),
+            ("", None),
+        ] {
+            assert_eq!(open_text(text), open, "{text}");
+        }
+    }
 
     #[test]
     fn finds_what_is_open() {

@@ -312,3 +312,19 @@ pub(crate) fn type_name(value: &Dynamic) -> String {
         other => other.rsplit("::").next().unwrap_or(other).into(),
     }
 }
+
+/// Type and size of a script value in a few words, without evaluating: `FloatC, 5 lanes`.
+pub(crate) fn describe(value: &Dynamic) -> String {
+    let counted = |n: u64, what: &str| format!("{n} {what}{}", if n == 1 { "" } else { "s" });
+    if let Some(array) = value.read_lock::<ArrayRef>() {
+        let lanes = array.lanes().map_or_else(|| "ragged".into(), |n| counted(n, "lane"));
+        return format!("{}, {lanes}", array.type_name());
+    }
+    if let Some(list) = value.read_lock::<rhai::Array>() {
+        return format!("a list of {}", list.len());
+    }
+    if let Some(map) = value.read_lock::<rhai::Map>() {
+        return format!("a map of {}", map.len());
+    }
+    type_name(value)
+}

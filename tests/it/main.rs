@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod accuracy;
+mod assist;
 mod compiler;
 mod complex;
 mod control;

@@ -1,0 +1,127 @@
+//! Keys that know about cells of several lines: Enter goes on or runs, and indents; Backspace takes the
+//! indentation back; Home stops behind the gutter.
+
+use porcini_script::Completeness;
+use rustyline::{
+    CharSearch, Cmd, ConditionalEventHandler, Event, EventContext, EventHandler, KeyCode, KeyEvent,
+    Modifiers, Movement, RepeatCount,
+};
+use send_wrapper::SendWrapper;
+
+use super::{GUTTER, LEVEL, Line, Shared, plain};
+
+/// Binds the keys.
+pub(super) fn bind(editor: &mut Line, interpreter: &Shared) {
+    let mut bind = |key: KeyEvent, action: fn(&EventContext<'_>) -> Option<Cmd>| {
+        editor.bind_sequence(key, EventHandler::Conditional(Box::new(Key(action))));
+    };
+    bind(KeyEvent(KeyCode::Backspace, Modifiers::NONE), backspace);
+    bind(KeyEvent(KeyCode::Home, Modifiers::NONE), home);
+    bind(KeyEvent::ctrl('A'), home);
+    bind(KeyEvent(KeyCode::Tab, Modifiers::NONE), tab);
+    // A new line wherever the cursor is.
+    let newline = || EventHandler::Simple(Cmd::Insert(1, format!("\n{GUTTER}")));
+    editor.bind_sequence(KeyEvent(KeyCode::Enter, Modifiers::ALT), newline());
+    // The handler must be `Send`, though only the editor's thread calls it.
+    let enter = Enter(SendWrapper::new(interpreter.clone()));
+    let enter = EventHandler::Conditional(Box::new(enter));
+    editor.bind_sequence(KeyEvent(KeyCode::Enter, Modifiers::NONE), enter);
+}
+
+/// A key whose command follows from the text and the cursor.
+struct Key(fn(&EventContext<'_>) -> Option<Cmd>);
+
+impl ConditionalEventHandler for Key {
+    fn handle(
+        &self,
+        _: &Event,
+        _: RepeatCount,
+        _: bool,
+        context: &EventContext<'_>,
+    ) -> Option<Cmd> {
+        (self.0)(context)
+    }
+}
+
+struct Enter(SendWrapper<Shared>);
+
+impl ConditionalEventHandler for Enter {
+    fn handle(
+        &self,
+        _: &Event,
+        _: RepeatCount,
+        _: bool,
+        context: &EventContext<'_>,
+    ) -> Option<Cmd> {
+        let text = context.line();
+        // The interpreter is busy only while no key is read.
+        let state = self.0.try_borrow().ok()?.is_complete(&plain(text));
+        match state {
+            Completeness::Incomplete { indent } if !is_given_up(text) => {
+                let before = text.get(..context.pos()).unwrap_or(text);
+                let levels = indent / LEVEL.chars().count();
+                let indent = LEVEL.repeat(if before.len() == text.len() { levels } else { 0 });
+                Some(Cmd::Insert(1, format!("\n{GUTTER}{indent}")))
+            }
+            _ => Some(Cmd::AcceptLine),
+        }
+    }
+}
+
+/// Two blank lines at the end: whoever types them wants the error rather than another line.
+pub(super) fn is_given_up(text: &str) -> bool {
+    let is_blank = |line: &str| line.chars().all(char::is_whitespace);
+    let mut lines = text.rsplit('\n');
+    let last = [lines.next(), lines.next()];
+    lines.next().is_some() && last.into_iter().flatten().all(is_blank)
+}
+
+/// What stands before the cursor on its line, behind the gutter.
+fn line_before<'c>(context: &'c EventContext<'_>) -> &'c str {
+    let before = context.line().get(..context.pos()).unwrap_or_default();
+    let line = before.rsplit('\n').next().unwrap_or_default();
+    line.strip_prefix(GUTTER).unwrap_or(line)
+}
+
+/// Takes back a level of indentation, then the line with its gutter. The editor has no command to delete
+/// several characters, but one to delete back to a character.
+fn backspace(context: &EventContext<'_>) -> Option<Cmd> {
+    let is_continued = context.line().get(..context.pos())?.contains(GUTTER);
+    let to = match line_before(context) {
+        "" if is_continued => '\n',
+        line if line.ends_with(LEVEL) && line.trim().is_empty() => LEVEL.chars().next()?,
+        _ => return None,
+    };
+    Some(Cmd::Kill(Movement::ViCharSearch(1, CharSearch::Backward(to))))
+}
+
+fn home(context: &EventContext<'_>) -> Option<Cmd> {
+    let is_continued = context.line().get(..context.pos())?.contains(GUTTER);
+    let gutter = GUTTER.chars().next()?;
+    let moves = is_continued && !line_before(context).is_empty();
+    moves.then_some(Cmd::Move(Movement::ViCharSearch(1, CharSearch::BackwardAfter(gutter))))
+}
+
+/// Indents where a line begins; elsewhere completes.
+fn tab(context: &EventContext<'_>) -> Option<Cmd> {
+    line_before(context).trim().is_empty().then(|| Cmd::Insert(1, LEVEL.into()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn two_blank_lines_give_up() {
+        for (text, given_up) in [
+            ("f(", false),
+            ("f(\n", false),
+            ("f(\n\n", true),
+            ("f(\n  \n\u{a0}\u{a0} ", true),
+            ("f(\n\n1", false),
+            ("\n", false),
+        ] {
+            assert_eq!(is_given_up(text), given_up, "{text:?}");
+        }
+    }
+}

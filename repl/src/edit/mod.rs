@@ -1,0 +1,172 @@
+//! The line editor: thin adapters from rustyline's traits to the interpreter.
+//!
+//! A cell of several lines is edited as one text. Behind each line end that Enter adds stands a
+//! [`GUTTER`], blanks of the prompt's width that are drawn as `... ` and are no part of the cell; then
+//! a [`LEVEL`] for each bracket that is open. Their first characters are blanks that nobody types, so
+//! that keys can find them; [`plain`] makes them what they look like.
+
+mod complete;
+mod highlight;
+mod keys;
+mod transcript;
+
+use std::borrow::Cow;
+use std::cell::RefCell;
+use std::path::Path;
+use std::rc::Rc;
+
+use porcini_script::{Completeness, Interpreter};
+use rustyline::highlight::{CmdKind, Highlighter};
+use rustyline::hint::{Hinter, HistoryHinter};
+use rustyline::history::FileHistory;
+use rustyline::validate::{ValidationContext, ValidationResult, Validator};
+use rustyline::{ColorMode, CompletionType, Config, Context, Editor, Helper};
+
+pub(crate) use transcript::without_prompts;
+
+/// What a cell is typed behind.
+pub(crate) const PROMPT: &str = ">>> ";
+/// What its further lines are typed behind, as it is drawn.
+const CONTINUATION: &str = "... ";
+/// The same as it stands in the text.
+const GUTTER: &str = "\u{a0}\u{a0}\u{a0}\u{a0}";
+/// A level of indentation.
+const LEVEL: &str = "\u{2007}   ";
+/// Cells of history kept.
+const HISTORY: usize = 10_000;
+/// Names listed without asking.
+const MOST_LISTED: usize = 200;
+
+/// The editor with its history.
+pub(crate) type Line = Editor<Assistant, FileHistory>;
+
+/// The interpreter, shared by the loop and the editor.
+pub(crate) type Shared = Rc<RefCell<Interpreter>>;
+
+/// How the editor works.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Style {
+    /// Whether the terminal takes colour.
+    pub(crate) colour: bool,
+    /// Keys of vi in place of those of emacs.
+    pub(crate) vi: bool,
+}
+
+/// A line editor on this terminal.
+pub(crate) fn editor(interpreter: &Shared, style: Style) -> rustyline::Result<Line> {
+    let config = Config::builder()
+        .max_history_size(HISTORY)?
+        .history_ignore_space(true)
+        .completion_type(CompletionType::List)
+        .completion_show_all_if_ambiguous(true)
+        .completion_prompt_limit(MOST_LISTED)
+        .bell_style(rustyline::config::BellStyle::None)
+        // The gutter is drawn also where there is no colour.
+        .color_mode(ColorMode::Forced)
+        .edit_mode(if style.vi { rustyline::EditMode::Vi } else { rustyline::EditMode::Emacs })
+        .build();
+    let mut editor = Line::with_config(config)?;
+    keys::bind(&mut editor, interpreter);
+    let helper =
+        Assistant { interpreter: interpreter.clone(), style, hinter: HistoryHinter::new() };
+    editor.set_helper(Some(helper));
+    Ok(editor)
+}
+
+/// A typed text without its gutters: the cell.
+pub(crate) fn cell(text: &str) -> String {
+    without_prompts(plain(text).trim_end())
+}
+
+/// A text without gutters, its indentation as plain blanks.
+fn plain(text: &str) -> String {
+    text.replace(GUTTER, "").replace(LEVEL, "    ")
+}
+
+/// Adds a cell to the history at once, so that a closed terminal loses nothing.
+pub(crate) fn remember(editor: &mut Line, file: Option<&Path>, cell: &str) {
+    let added = editor.add_history_entry(cell).unwrap_or(false);
+    if let (true, Some(file)) = (added, file) {
+        // A folder that cannot be written loses the history, not the session.
+        drop(editor.append_history(file));
+    }
+}
+
+/// What the line editor asks.
+pub(crate) struct Assistant {
+    interpreter: Shared,
+    style: Style,
+    hinter: HistoryHinter,
+}
+
+impl Helper for Assistant {}
+
+impl Validator for Assistant {
+    fn validate(&self, context: &mut ValidationContext<'_>) -> rustyline::Result<ValidationResult> {
+        // On a terminal the key Enter has looked already; this is for what comes through a pipe.
+        let text = context.input();
+        let state = self.interpreter.borrow().is_complete(&plain(text));
+        let goes_on = matches!(state, Completeness::Incomplete { .. }) && !keys::is_given_up(text);
+        Ok(if goes_on { ValidationResult::Incomplete } else { ValidationResult::Valid(None) })
+    }
+}
+
+impl Hinter for Assistant {
+    type Hint = String;
+
+    /// The newest cell of the history that starts so; only in colour, where it cannot be taken for typed.
+    fn hint(&self, line: &str, pos: usize, context: &Context<'_>) -> Option<String> {
+        let hint = self.style.colour.then(|| self.hinter.hint(line, pos, context))??;
+        let first = hint.lines().next().filter(|first| !first.is_empty())?;
+        Some(first.into())
+    }
+}
+
+impl Highlighter for Assistant {
+    fn highlight<'l>(&self, line: &'l str, _: usize) -> Cow<'l, str> {
+        let line = if self.style.colour { highlight::script(line) } else { Cow::Borrowed(line) };
+        let gutter = format!("\n{GUTTER}");
+        if !line.contains(&gutter) {
+            return line;
+        }
+        let drawn = line.replace(&gutter, &format!("\n{}", self.dim(CONTINUATION)));
+        drawn.replace(LEVEL, "    ").into()
+    }
+
+    fn highlight_prompt<'b, 's: 'b, 'p: 'b>(&'s self, prompt: &'p str, _: bool) -> Cow<'b, str> {
+        if self.style.colour { highlight::prompt(prompt).into() } else { Cow::Borrowed(prompt) }
+    }
+
+    fn highlight_hint<'h>(&self, hint: &'h str) -> Cow<'h, str> {
+        self.dim(hint).into()
+    }
+
+    fn highlight_candidate<'c>(&self, shown: &'c str, _: CompletionType) -> Cow<'c, str> {
+        match shown.split_once("  ") {
+            Some((name, about)) => format!("{name}  {}", self.dim(about)).into(),
+            None => Cow::Borrowed(shown),
+        }
+    }
+
+    fn highlight_char(&self, line: &str, _: usize, kind: CmdKind) -> bool {
+        kind != CmdKind::MoveCursor && (self.style.colour || line.contains(GUTTER))
+    }
+}
+
+impl Assistant {
+    fn dim(&self, text: &str) -> String {
+        if self.style.colour { highlight::dim(text) } else { text.into() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn gutters_are_no_part_of_a_cell() {
+        assert_eq!(GUTTER.chars().count(), PROMPT.len());
+        assert_eq!(CONTINUATION.len(), PROMPT.len());
+        assert_eq!(cell(&format!("if a {{\n{GUTTER}{LEVEL}b\n{GUTTER}}}")), "if a {\n    b\n}");
+    }
+}
