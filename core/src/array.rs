@@ -224,14 +224,6 @@ impl Array {
         Ok(())
     }
 
-    /// The array in `size` lanes, if it has one lane (or `size` already).
-    ///
-    /// # Errors
-    /// `SizeMismatch`.
-    pub fn resize(&self, size: u64) -> Result<Self> {
-        self.session.record(|recorder| recorder.widen(self.id, size))
-    }
-
     // ---- contents ----
 
     /// Evaluates the array, and only it.

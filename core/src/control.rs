@@ -13,6 +13,7 @@ use crate::flags::RECORD_LOOPS;
 use crate::ir::op::{Op, ReduceOp};
 use crate::ir::var::VarId;
 use crate::session::Session;
+use crate::trace::broadcast_size;
 use crate::trace::region::{Change, Closed};
 
 /// Closes a region when dropped, if it was not closed before.
@@ -159,8 +160,8 @@ impl Session {
         let op = "if_then";
         let taken = self.branch(op, mask, args, Before::Covered, &mut then)?;
         let rest = mask.apply(Op::Not, &[])?;
-        let (args, taken) = (taken.args(args), Before::Values(taken.values));
-        Ok(self.branch(op, &rest, &args, taken, &mut otherwise)?.values)
+        let before = Before::Values(taken.values);
+        Ok(self.branch(op, &rest, &taken.args, before, &mut otherwise)?.values)
     }
 
     /// The call of function `index[i]` of a list in lane `i`; zeros where there is no such function.
@@ -184,22 +185,32 @@ impl Session {
             return Err(Error::UnsupportedType { op, dtype, expected }.into());
         }
         let mut args = args.to_vec();
-        let mut values = Before::Zeros;
+        // An argument that the first function leaves alone stays as it is at first: a later one may write it.
+        let mut before = Before::Covered;
+        let mut alone: Vec<bool> = Vec::new();
+        let mut last = 0;
         for number in 0..n_functions {
             let literal = i64::try_from(number).unwrap_or(i64::MAX);
             let Ok(chosen) = index.eq(literal) else { break };
             let branch =
-                self.branch(op, &chosen, &args, values, &mut |args: &[Array]| call(number, args))?;
-            args = branch.args(&args);
-            values = Before::Values(branch.values);
-        }
-        match values {
-            Before::Values(values) => Ok(values),
-            Before::Zeros | Before::Covered => {
-                let what = "a list without functions";
-                Err(Error::Argument { op, what: what.into() }.into())
+                self.branch(op, &chosen, &args, before, &mut |args: &[Array]| call(number, args))?;
+            if number == 0 {
+                alone = branch.values.iter().map(|value| is_arg(&args, value)).collect();
             }
+            alone.iter_mut().zip(&branch.whole).for_each(|(alone, whole)| *alone &= !whole);
+            args = branch.args;
+            last = literal;
+            before = Before::Values(branch.values);
         }
+        let Before::Values(mut values) = before else {
+            let what = "a list without functions";
+            return Err(Error::Argument { op, what: what.into() }.into());
+        };
+        for (value, _) in values.iter_mut().zip(alone).filter(|(_, alone)| *alone) {
+            let called = index.ge(0)?.apply(Op::And, &[(&index.le(last)?).into()])?;
+            *value = choice(op, &called, value, &self.zeros(value.dtype(), 1)?)?;
+        }
+        Ok(values)
     }
 
     /// One branch, over the values where it is not taken.
@@ -235,14 +246,17 @@ impl Session {
             let changes: Vec<Change> = next.iter().enumerate().map(change).collect();
             match recording.close(false, &changes)? {
                 Behind::Results(values) => {
-                    let written = inside
-                        .iter()
-                        .map(|arg| next.iter().position(|next| self.stands_for(next, arg)));
-                    return Ok(Branch { written: written.collect(), values });
+                    let written = self.written(&inside, &next);
+                    return Ok(Branch::new(op, mask, args, &otherwise, &written, values)?);
                 }
                 Behind::Again(ids) => mark(&mut raw, &inside, &ids),
             }
         }
+    }
+
+    /// For each argument, the position of its array after writes among the values.
+    fn written(&self, args: &[Array], values: &[Array]) -> Vec<Option<usize>> {
+        args.iter().map(|arg| values.iter().position(|value| self.stands_for(value, arg))).collect()
     }
 
     /// Whether a value is an argument's array after writes.
@@ -352,11 +366,9 @@ impl Session {
         let next = body(args)?;
         otherwise.check_count(op, next.len())?;
         let mut values = Vec::with_capacity(next.len());
-        let mut written = vec![None; args.len()];
+        let written = self.written(args, &next);
         for (position, next) in next.iter().enumerate() {
-            let target = args.iter().position(|arg| self.stands_for(next, arg));
-            if let Some(target) = target {
-                written[target] = Some(position);
+            if written.contains(&Some(position)) {
                 values.push(next.clone());
                 continue;
             }
@@ -368,7 +380,7 @@ impl Session {
             values.push(self.merge(op, mask, next, &before)?);
         }
         drop(guard);
-        Ok(Branch { written, values })
+        Ok(Branch::new(op, mask, args, &otherwise, &written, values)?)
     }
 
     /// `next` in the running lanes; an array after writes as it is.
@@ -387,7 +399,7 @@ impl Session {
             let what = format!("a value is {from} and becomes {to}; convert it: {from}(x)");
             return Err(Error::Argument { op, what });
         }
-        self.apply(Op::Select, &[running.into(), next.into(), state.into()])
+        choice(op, running, next, state)
     }
 
     /// Limits gathers and scatters to lanes until the guard is dropped.
@@ -404,9 +416,7 @@ impl Session {
 
 /// What there is where a branch is not taken.
 enum Before {
-    /// Zeros.
-    Zeros,
-    /// What another branch will give.
+    /// Zeros, but of an argument itself: what another branch will give.
     Covered,
     /// What other branches gave.
     Values(Vec<Array>),
@@ -416,33 +426,59 @@ impl Before {
     fn value(&self, position: usize) -> Option<&Array> {
         match self {
             Self::Values(values) => values.get(position),
-            Self::Zeros | Self::Covered => None,
+            Self::Covered => None,
         }
     }
 
     fn check_count(&self, op: &'static str, got: usize) -> Result<()> {
         match self {
             Self::Values(values) => check_count(op, values.len(), got),
-            Self::Zeros | Self::Covered => Ok(()),
+            Self::Covered => Ok(()),
         }
     }
 }
 
 /// What a branch gave.
 struct Branch {
-    /// For each argument, the position of its array after writes among the values.
-    written: Vec<Option<usize>>,
+    /// The arguments as the next branch finds them.
+    args: Vec<Array>,
     values: Vec<Array>,
+    /// Which values are an argument's array after writes, whole.
+    whole: Vec<bool>,
 }
 
 impl Branch {
-    /// The arguments as the next branch finds them.
-    fn args(&self, args: &[Array]) -> Vec<Array> {
-        let after = |(arg, written): (&Array, &Option<usize>)| {
-            written.map_or(arg, |position| &self.values[position]).clone()
-        };
-        args.iter().zip(&self.written).map(after).collect()
+    /// `written` says which value is which argument's array after writes. Where lanes of other branches have
+    /// another value, they keep it.
+    fn new(
+        op: &'static str,
+        mask: &Array,
+        args: &[Array],
+        otherwise: &Before,
+        written: &[Option<usize>],
+        mut values: Vec<Array>,
+    ) -> Result<Self> {
+        let mut args = args.to_vec();
+        let mut whole = vec![false; values.len()];
+        for (arg, written) in args.iter_mut().zip(written) {
+            let Some(position) = *written else { continue };
+            let old = std::mem::replace(arg, values[position].clone());
+            match otherwise.value(position) {
+                Some(before) if before.id() != old.id() => {
+                    values[position] = choice(op, mask, arg, before)?;
+                }
+                _ => whole[position] = true,
+            }
+        }
+        Ok(Self { args, values, whole })
     }
+}
+
+/// `mask ? a : b`, for the function `op`.
+fn choice(op: &'static str, mask: &Array, a: &Array, b: &Array) -> Result<Array> {
+    let lanes = broadcast_size(op, mask.size(), a.size())?;
+    broadcast_size(op, lanes, b.size())?;
+    mask.select(a, b)
 }
 
 /// The states in the body, or the values themselves.

@@ -16,6 +16,14 @@ impl Array {
         self.session().record(|recorder| recorder.prefix_sum(self.id()))
     }
 
+    /// Prefix products: lane i is the product of lanes 0 to i, lazily; integers wrap.
+    ///
+    /// # Errors
+    /// `UnsupportedType` for masks.
+    pub fn cumprod(&self) -> Result<Self> {
+        self.session().record(|recorder| recorder.prefix_product(self.id()))
+    }
+
     /// Sums of the lanes before each, lazily: lane 0 is 0.
     ///
     /// # Errors

@@ -60,6 +60,47 @@ pub fn apply(call: NestedCall, entries: &[Operand<'_>]) -> Result<Vec<Array>> {
     record(function.name, function.class, entries, |entries| call.expand(entries))
 }
 
+/// As [`apply`] where entries may be complex: real part, and imaginary part if there is one. The results
+/// likewise; all are complex, or none.
+///
+/// # Errors
+/// As [`apply`]; `Argument` for functions without a complex form.
+pub fn apply_complex(
+    call: NestedCall,
+    entries: &[(Operand<'_>, Option<Operand<'_>>)],
+) -> Result<Vec<(Array, Option<Array>)>> {
+    let function = call.function();
+    if !call.takes_complex_entries() {
+        let what = "not defined for complex entries".into();
+        return Err(Error::Argument { op: function.name, what });
+    }
+    let flat: Vec<Operand<'_>> =
+        entries.iter().flat_map(|&(re, im)| [Some(re), im]).flatten().collect();
+    let mut complex = false;
+    let results = record(function.name, function.class, &flat, |flat| {
+        let mut flat = flat.iter().copied();
+        let parts = entries.iter().filter_map(|(_, im)| {
+            Some((flat.next()?, if im.is_some() { flat.next() } else { None }))
+        });
+        let results = call.expand_complex(&parts.collect::<Vec<_>>());
+        complex = results.iter().any(|(_, im)| im.is_some());
+        let mut flat = Vec::with_capacity(2 * results.len());
+        for (re, im) in results {
+            flat.push(re);
+            if complex {
+                flat.push(im.unwrap_or_else(|| re.constant(0)));
+            }
+        }
+        flat
+    })?;
+    let mut results = results.into_iter();
+    let next = || {
+        let re = results.next()?;
+        Some((re, if complex { results.next() } else { None }))
+    };
+    Ok(std::iter::from_fn(next).collect())
+}
+
 /// Real spherical harmonics of the unit vector `d` up to `order` (0 to 9), with Enoki's signs: `Y[l, m]` at
 /// place `l * l + l + m`. The first one is a constant of one lane.
 ///

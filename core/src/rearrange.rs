@@ -42,6 +42,14 @@ impl Array {
         self.session().record(|recorder| recorder.repeat(self.id(), n))
     }
 
+    /// `size` lanes, lazily: one lane in all of them; of several the first ones, then zeros.
+    ///
+    /// # Errors
+    /// `Recording` for a value of a loop's body that has several lanes.
+    pub fn resize(&self, size: u64) -> Result<Self> {
+        self.session().record(|recorder| recorder.resize(self.id(), size))
+    }
+
     /// `self[index[i]]`, lazily; negative indices count from the end. An index out of bounds is an error
     /// at the next read (S13).
     ///

@@ -49,6 +49,18 @@ pub(crate) fn late_fault(error: &core::Error) -> Box<EvalAltResult> {
     raise(Fault { message: error.to_string(), hint: None, line: line.filter(|&line| line > 0) })
 }
 
+/// The error of a function that calls another one, under its own name.
+pub(crate) fn renamed(mut error: Box<EvalAltResult>, from: &str, to: &str) -> Box<EvalAltResult> {
+    if let EvalAltResult::ErrorRuntime(value, _) = &mut *error
+        && let Some(mut fault) = value.write_lock::<Fault>()
+        && let Some(rest) = fault.message.strip_prefix(from)
+        && rest.starts_with(':')
+    {
+        fault.message = format!("{to}{rest}");
+    }
+    error
+}
+
 /// Why a script was stopped for good; scripts cannot catch it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Stop {

@@ -6,8 +6,8 @@
 //! never pair with the components of a vector, and operations mean for them what
 //! [`porcini_core::trace::nested`] says; a plain array meets them as a real number.
 
-use porcini_core::nested::{Form, apply};
-use porcini_core::trace::nested::{NestedFunction, find, rows};
+use porcini_core::nested::{Form, apply, apply_complex};
+use porcini_core::trace::nested::{NestedCall, NestedFunction, find, rows};
 use porcini_core::{Array, DType, Error, Operand, Result as CoreResult, Scalar};
 
 use crate::fault::{IntoFault, Result, fault, fault_with_hint};
@@ -16,7 +16,7 @@ use crate::value::{Arg, ArrayRef, Kind};
 type Fault = Box<rhai::EvalAltResult>;
 
 /// Operations that act part by part on complex numbers and quaternions.
-const LINEAR: [&str; 9] = ["+", "-", "==", "!=", "eq", "neq", "select", "hsum", "psum"];
+const LINEAR: [&str; 7] = ["+", "-", "==", "!=", "eq", "neq", "select"];
 /// Operations that do not act entry by entry on matrices.
 const NOT_BY_ENTRY: [&str; 4] = ["*", "/", "**", "pow"];
 
@@ -45,11 +45,17 @@ pub(crate) fn map(
             if let Some(forms) = readings.iter().find(|forms| find(op, forms).is_some()) {
                 return Ok(call_with(op, forms, args)?.remove(0));
             }
-            let by_parts = match kind {
-                Kind::Matrix => !NOT_BY_ENTRY.contains(&op),
-                _ => LINEAR.contains(&op),
-            };
-            if by_parts { components(op, args, leaf) } else { Err(undefined(op, kind, args)) }
+            match kind {
+                // Entries may be numbers of several parts themselves.
+                Kind::Matrix if !NOT_BY_ENTRY.contains(&op) => {
+                    let column = |i| map(op, &parts(args, kind, n, i), leaf);
+                    Ok(ArrayRef::nested(kind, (0..n).map(column).collect::<Result<_>>()?))
+                }
+                Kind::Complex | Kind::Quaternion if LINEAR.contains(&op) => {
+                    components(op, args, leaf)
+                }
+                _ => Err(undefined(op, kind, args)),
+            }
         }
     }
 }
@@ -103,15 +109,41 @@ pub(crate) fn alike(op: &str, parts: &[ArrayRef]) -> Result<Vec<ArrayRef>> {
     Ok(parts)
 }
 
-/// Calls the function `op` of the table by the forms of its arguments; an error lists what it takes.
+/// Calls the function `op` of the table by the forms of its arguments, or of their components; an error lists
+/// what it takes.
 pub(crate) fn call(op: &str, args: &[Arg]) -> Result<Vec<ArrayRef>> {
-    let forms: Vec<Form> = args.iter().map(form).collect();
-    if find(op, &forms).is_some() {
-        return call_with(op, &forms, args);
+    if let Some(results) = call_through(op, args)? {
+        return Ok(results);
     }
     let takes: Vec<String> =
         rows().filter(|row| row.name == op).map(|row| signature(row.parameters)).collect();
     Err(fault(format!("{op}: got ({}), expected {}", types(args, ", "), takes.join(" or "))))
+}
+
+/// `None` if the function takes no such values.
+fn call_through(op: &str, args: &[Arg]) -> Result<Option<Vec<ArrayRef>>> {
+    let forms: Vec<Form> = args.iter().map(form).collect();
+    if find(op, &forms).is_some() {
+        return call_with(op, &forms, args).map(Some);
+    }
+    let (kind, n) = match Outer::of(op, args)? {
+        Outer::Vector(n) => (Kind::Vector, n),
+        // A matrix of complex numbers, entry by entry.
+        Outer::Number(Kind::Matrix, n) if find(op, &[Form::Complex]).is_some() => (Kind::Matrix, n),
+        Outer::Flat | Outer::Number(..) => return Ok(None),
+    };
+    let component = |i| call_through(op, &parts(args, kind, n, i));
+    let Some(rows) = (0..n).map(component).collect::<Result<Option<Vec<_>>>>()? else {
+        return Ok(None);
+    };
+    Ok(Some(columns(kind, &rows)))
+}
+
+/// The k-th result of every component, as the components of one.
+fn columns(kind: Kind, rows: &[Vec<ArrayRef>]) -> Vec<ArrayRef> {
+    let n_results = rows.first().map_or(0, Vec::len);
+    let column = |k: usize| rows.iter().map(|row| row[k].clone()).collect();
+    (0..n_results).map(column).map(|parts| ArrayRef::nested(kind, parts)).collect()
 }
 
 /// Whether a call with these arguments is one of this row.
@@ -158,7 +190,7 @@ impl Outer {
         let forms: Vec<Form> = args.iter().map(form).collect();
         if let Some((_, kind, n)) = numbers().next()
             && find(op, &forms).is_some()
-            && nested().all(|(value, kind, _)| kind != Kind::Vector || !has_numbers(value))
+            && nested().all(|(value, kind, _)| kind != Kind::Vector || !has(value, is_whole))
         {
             return Ok(Self::Number(kind, n));
         }
@@ -171,7 +203,7 @@ impl Outer {
             top().filter(|&(value, kind, n)| kind == Kind::Vector && !chooses_parts(value, n));
         if let Some((vector, _, n)) = vectors.next() {
             if let Some((_, Kind::Matrix, _)) = number
-                && !has_numbers(vector)
+                && !has(vector, |kind| kind != Kind::Vector)
             {
                 let message = format!("{op}: {} do not fit", types(args, " and "));
                 return Err(fault_with_hint(
@@ -187,8 +219,15 @@ impl Outer {
             }
             return Ok(Self::Vector(n));
         }
-        let Some((_, kind, n)) = number else { return Ok(Self::Flat) };
-        if top().any(|(_, other, m)| other != Kind::Vector && (other, m) != (kind, n)) {
+        let Some((_, mut kind, mut n)) = number else { return Ok(Self::Flat) };
+        // A complex number meets a matrix as one factor.
+        if let Some((_, matrix, m)) = top().find(|(_, kind, _)| *kind == Kind::Matrix)
+            && find(op, &complex_as_real(&forms)).is_some()
+        {
+            (kind, n) = (matrix, m);
+        }
+        let mixes = |other| other == Kind::Vector || kind == Kind::Matrix && other == Kind::Complex;
+        if top().any(|(_, other, m)| !mixes(other) && (other, m) != (kind, n)) {
             return Err(fault(format!("{op}: {} do not mix", types(args, " and "))));
         }
         Ok(Self::Number(kind, n))
@@ -236,16 +275,26 @@ fn first_component(value: &ArrayRef) -> Option<ArrayRef> {
     value.components()?.into_iter().next()
 }
 
-/// Whether there are complex numbers, quaternions or matrices among the components.
-fn has_numbers(value: &ArrayRef) -> bool {
+/// Whether there are such values among the components.
+fn has(value: &ArrayRef, such: impl Fn(Kind) -> bool) -> bool {
     let mut value = value.clone();
     while let Some(first) = first_component(&value) {
-        if first.kind().is_some_and(|kind| kind != Kind::Vector) {
+        if first.kind().is_some_and(&such) {
             return true;
         }
         value = first;
     }
     false
+}
+
+/// Whether a value is no entry of a vector that a matrix takes.
+fn is_whole(kind: Kind) -> bool {
+    matches!(kind, Kind::Quaternion | Kind::Matrix)
+}
+
+fn complex_as_real(forms: &[Form]) -> Vec<Form> {
+    let real = |&form: &Form| if form == Form::Complex { Form::Scalar } else { form };
+    forms.iter().map(real).collect()
 }
 
 fn form_of(kind: Kind, n: usize) -> Form {
@@ -292,7 +341,13 @@ fn call_with(op: &str, forms: &[Form], args: &[Arg]) -> Result<Vec<ArrayRef>> {
     for (arg, form) in args.iter().zip(forms) {
         add_entries(arg, *form, &mut entries);
     }
-    let mut results = lift(op, &entries, &|entries| apply(call, entries))?.into_iter();
+    let over_reals = |entries: &[Operand<'_>]| apply(call, entries);
+    let mut results = if call.takes_complex_entries() {
+        lift_through(op, &entries, &over_reals, &|entries| of_complex(op, call, entries))?
+    } else {
+        lift(op, &entries, &over_reals)?
+    }
+    .into_iter();
     let assemble = |form: Form| assemble(form, results.by_ref().take(form.n_entries()).collect());
     Ok(call.results().map(assemble).collect())
 }
@@ -337,26 +392,64 @@ pub(crate) fn lift(
     entries: &[Arg],
     function: &impl Fn(&[Operand<'_>]) -> CoreResult<Vec<Array>>,
 ) -> Result<Vec<ArrayRef>> {
+    lift_through(op, entries, function, &|entries| Err(no_reals(op, entries)))
+}
+
+/// As [`lift`], with what to do of entries that are numbers of several parts.
+fn lift_through(
+    op: &str,
+    entries: &[Arg],
+    function: &impl Fn(&[Operand<'_>]) -> CoreResult<Vec<Array>>,
+    of_numbers: &dyn Fn(&[Arg]) -> Result<Vec<ArrayRef>>,
+) -> Result<Vec<ArrayRef>> {
     match Outer::of(op, entries)? {
         Outer::Flat => with_operands(op, entries, |operands| {
             Ok(function(operands).or_fault()?.into_iter().map(ArrayRef::leaf).collect())
         }),
         Outer::Vector(n) => {
-            let lane = |i| lift(op, &parts(entries, Kind::Vector, n, i), function);
+            let part = |i| parts(entries, Kind::Vector, n, i);
+            let lane = |i| lift_through(op, &part(i), function, of_numbers);
             let rows: Vec<Vec<ArrayRef>> = (0..n).map(lane).collect::<Result<_>>()?;
-            let n_results = rows.first().map_or(0, Vec::len);
-            let column = |k: usize| rows.iter().map(|row| row[k].clone()).collect();
-            Ok((0..n_results).map(column).map(ArrayRef::vector).collect())
+            Ok(columns(Kind::Vector, &rows))
         }
-        Outer::Number(..) => {
-            let is_number = |entry: &&Arg| entry.nested().is_some();
-            let name = entries.iter().find(is_number).map_or_else(String::new, Arg::type_name);
-            Err(fault_with_hint(
-                format!("{op}: got components of type {name}, expected real arrays"),
-                "write it out with the components v.x, v.y, …",
-            ))
+        Outer::Number(..) => of_numbers(entries),
+    }
+}
+
+/// Applies a function of vectors or matrices whose entries are complex.
+fn of_complex(op: &str, call: NestedCall, entries: &[Arg]) -> Result<Vec<ArrayRef>> {
+    let mut parts = Vec::with_capacity(2 * entries.len());
+    for entry in entries {
+        match entry.nested() {
+            None => parts.push(entry.clone()),
+            Some((value, Kind::Complex, _)) => {
+                parts.extend(value.components().unwrap_or_default().into_iter().map(Arg::Value));
+            }
+            Some(_) => return Err(no_reals(op, entries)),
         }
     }
+    let results = with_operands(op, &parts, |operands| {
+        let mut operands = operands.iter().copied();
+        let pairs = entries.iter().filter_map(|entry| {
+            let re = operands.next()?;
+            Some((re, if entry.nested().is_some() { operands.next() } else { None }))
+        });
+        apply_complex(call, &pairs.collect::<Vec<_>>()).or_fault()
+    })?;
+    let number = |(re, im): (Array, Option<Array>)| match im {
+        Some(im) => ArrayRef::nested(Kind::Complex, vec![ArrayRef::leaf(re), ArrayRef::leaf(im)]),
+        None => ArrayRef::leaf(re),
+    };
+    Ok(results.into_iter().map(number).collect())
+}
+
+fn no_reals(op: &str, entries: &[Arg]) -> Fault {
+    let is_number = |entry: &&Arg| entry.nested().is_some();
+    let name = entries.iter().find(is_number).map_or_else(String::new, Arg::type_name);
+    fault_with_hint(
+        format!("{op}: got components of type {name}, expected real arrays"),
+        "write it out with the components v.x, v.y, …",
+    )
 }
 
 fn apply_leaf(

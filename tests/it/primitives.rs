@@ -1,7 +1,7 @@
 //! Primitives: prefix sums, sorts, true lanes, increments. The same bits at every size, on every device and
 //! number of threads; lazy, interruptible, within the memory limit.
 
-use porcini_core::ir::op::ScatterOp;
+use porcini_core::ir::op::{Op, ScatterOp};
 use porcini_core::ir::primitive::Order;
 use porcini_core::{Array, DType, DeviceChoice, Error, Scalar, Session};
 use porcini_tests::data::{self, Values};
@@ -65,9 +65,12 @@ fn prefix_sums_have_the_order_of_s11() {
     let check = |value: &Value, array: &Array| {
         if value.dtype == DType::Mask {
             assert!(matches!(array.psum(), Err(Error::UnsupportedType { op: "psum", .. })));
+            assert!(matches!(array.cumprod(), Err(Error::UnsupportedType { op: "cumprod", .. })));
             return;
         }
-        let want = bytes(value.dtype, &whole_arrays::prefix_sums(value));
+        let products = bytes(value.dtype, &whole_arrays::prefix(Op::Mul, value));
+        assert!(contents(&array.cumprod().unwrap()) == products, "products {}", value.dtype);
+        let want = bytes(value.dtype, &whole_arrays::prefix(Op::Add, value));
         let what = format!("{} {}", value.dtype, value.lanes.len());
         assert!(contents(&array.psum().unwrap()) == want, "{what}");
         let mut before = vec![0; value.dtype.bytes()];

@@ -181,7 +181,7 @@ fn compute(node: &Node, values: &[Value], n: usize) -> Vec<u64> {
             let count = cast(wide, DType::U64, floats.lanes.len() as u64);
             vec![cast(dtype, wide, apply_bits(Op::Div, wide, wide, [sum, count, 0]))]
         }
-        Step::PrefixSum(x) => whole_arrays::prefix_sums(&values[*x]),
+        Step::PrefixSum(x) => whole_arrays::prefix(Op::Add, &values[*x]),
         Step::Sort(order, x) => {
             let x = &values[*x];
             let lanes = whole_arrays::order_of(x, *order).into_iter();

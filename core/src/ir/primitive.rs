@@ -20,6 +20,8 @@ pub enum Order {
 pub enum Primitive {
     /// Operand x, of numbers: `x[0] + … + x[i]` in the order of S11.
     PrefixSum,
+    /// Operand x, of numbers: `x[0] · … · x[i]` in the order of S11.
+    PrefixProduct,
     /// Operand x: its lanes in order; -0 is below +0, and every NaN comes last, either way.
     Sort(Order),
     /// Operand x: the lane numbers that sort it, those of equal lanes in ascending order.
@@ -36,6 +38,7 @@ impl Primitive {
     pub const fn name(self) -> &'static str {
         match self {
             Self::PrefixSum => "psum",
+            Self::PrefixProduct => "cumprod",
             Self::Sort(Order::Ascending) => "sort",
             Self::Sort(Order::Descending) => "sort_desc",
             Self::SortIndex(Order::Ascending) => "argsort",
@@ -53,6 +56,7 @@ impl Primitive {
             Self::SortIndex(order) => 3 + order as u64,
             Self::TrueLanes => 5,
             Self::Increments => 6,
+            Self::PrefixProduct => 7,
         }
     }
 }

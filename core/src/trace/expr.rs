@@ -21,7 +21,7 @@ pub struct Expr<'r> {
 }
 
 /// A recorder that several expressions share; the trait hides its table's lifetime.
-trait Record {
+pub(super) trait Record {
     fn dtype(&self, id: VarId) -> DType;
     fn constant(&self, dtype: DType, bits: u64) -> VarId;
     fn op(&self, op: Op, args: &[VarId]) -> VarId;
@@ -93,6 +93,16 @@ impl Recorder<'_> {
         let shared = Shared(RefCell::new(self));
         let args: Vec<Expr<'_>> = args.iter().map(|&id| Expr { recorder: &shared, id }).collect();
         Ok(function(&args).into_iter().map(|result| result.id).collect())
+    }
+}
+
+impl<'r> Expr<'r> {
+    pub(super) fn new(recorder: &'r dyn Record, id: VarId) -> Self {
+        Self { recorder, id }
+    }
+
+    pub(super) fn id(self) -> VarId {
+        self.id
     }
 }
 

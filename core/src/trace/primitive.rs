@@ -1,4 +1,4 @@
-//! Recording of primitives: prefix sums, sorts, true lanes, counting (S11).
+//! Recording of primitives: prefix sums and products, sorts, true lanes, counting (S11).
 
 use super::Recorder;
 use crate::dtype::DType;
@@ -16,15 +16,27 @@ impl Recorder<'_> {
     /// # Errors
     /// `UnsupportedType` for masks.
     pub fn prefix_sum(&mut self, x: VarId) -> Result<VarId> {
+        self.prefix(Primitive::PrefixSum, x)
+    }
+
+    /// Prefix products, as [`Recorder::prefix_sum`].
+    ///
+    /// # Errors
+    /// `UnsupportedType` for masks.
+    pub fn prefix_product(&mut self, x: VarId) -> Result<VarId> {
+        self.prefix(Primitive::PrefixProduct, x)
+    }
+
+    fn prefix(&mut self, primitive: Primitive, x: VarId) -> Result<VarId> {
         let dtype = self.dtype(x);
-        self.require("psum", Class::Number, x)?;
+        self.require(primitive.name(), Class::Number, x)?;
         if self.size(x) <= 1 {
             return Ok(x);
         }
         if dtype == DType::F16 {
-            return self.in_single(x, Self::prefix_sum);
+            return self.in_single(x, |recorder, x| recorder.prefix(primitive, x));
         }
-        self.primitive(Primitive::PrefixSum, dtype, self.size(x), &[x])
+        self.primitive(primitive, dtype, self.size(x), &[x])
     }
 
     /// Prefix sums of the lanes before each: lane 0 is 0, lane i the inclusive sum of lane i − 1.

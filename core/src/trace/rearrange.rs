@@ -84,6 +84,27 @@ impl Recorder<'_> {
         self.pick(x, index, None)
     }
 
+    /// `size` lanes: one lane in all of them; of several the first ones, then zeros.
+    ///
+    /// # Errors
+    /// As [`Recorder::gather`].
+    pub fn resize(&mut self, x: VarId, size: u64) -> Result<VarId> {
+        let (dtype, from) = (self.dtype(x), self.size(x));
+        if from == 1 || from == size {
+            return self.widen(x, size);
+        }
+        if from == 0 || size == 0 {
+            return Ok(self.literal(dtype, 0, size));
+        }
+        let lane = self.lane_numbers(size);
+        if size < from {
+            return self.pick(x, lane, None);
+        }
+        let end = self.literal(self.dtype(lane), from, 1);
+        let inside = self.same(Op::Lt, &[lane, end])?;
+        self.pick(x, lane, Some(inside))
+    }
+
     /// The lanes of all parts one after the other, promoted to their common type.
     ///
     /// # Errors

@@ -241,7 +241,8 @@ impl Recorder<'_> {
                 format!("value {position} is {from} and becomes {to}; convert it: {from}(x)");
             return Err(Error::Argument { op, what });
         }
-        broadcast_size(op, self.size(state), self.size(next))?;
+        let lanes = broadcast_size(op, self.size(state), self.size(next))?;
+        broadcast_size(op, self.size(running), lanes)?;
         let next = self.cast(next, from)?;
         let next = self.select(running, next, state)?;
         Ok((state, next))

@@ -8,7 +8,7 @@ use rhai::Dynamic;
 use super::Registry;
 use super::reduce::{horizontal, mean};
 use crate::context::Context;
-use crate::fault::{IntoFault, Result, fault};
+use crate::fault::{IntoFault, Result, fault, renamed};
 use crate::value::{self, Arg, ArrayRef, scalar, type_name};
 
 /// Name, function and help.
@@ -100,24 +100,40 @@ fn prefix_sums(registry: &mut Registry<'_>) {
         "Prefix sums: lane i is the sum of lanes 0 to i, in one order on every device; integers wrap. Recorded, \
          not run. Of a vector: over its components, lane by lane.\n\n>> psum(Int32C([3, 1, 4]))\n[3, 4, 8]",
     );
-    registry.on_array("psum", 1, |context, call, x, _| {
-        context.at(call);
-        let Some(components) = x.components() else {
-            return x.array("psum")?.psum().map(ArrayRef::leaf).or_fault();
-        };
-        let mut sums: Vec<ArrayRef> = Vec::new();
-        for component in components {
-            let args =
-                sums.last().map(|sum| [Arg::Value(sum.clone()), Arg::Value(component.clone())]);
-            sums.push(match args {
-                None => component.copy(),
-                Some(args) => {
-                    value::map("psum", &args, &|operands| context.session.apply(Op::Add, operands))?
-                }
-            });
-        }
-        Ok(ArrayRef::vector(sums))
-    });
+    registry.alias("cumsum", "psum");
+    registry.doc(
+        "cumprod",
+        "(x)",
+        "Prefix products: lane i is the product of lanes 0 to i, in one order on every device; integers wrap. \
+         Recorded, not run. Of a vector: over its components, lane by lane.\n\n>> cumprod(Int32C([3, 1, 4]))\n[3, 3, 12]",
+    );
+    type Prefix = (&'static str, Op, fn(&Array) -> CoreResult<Array>);
+    let functions: [Prefix; 3] = [
+        ("psum", Op::Add, Array::psum),
+        ("cumsum", Op::Add, Array::psum),
+        ("cumprod", Op::Mul, Array::cumprod),
+    ];
+    for (name, op, function) in functions {
+        registry.on_array(name, 1, move |context, call, x, _| {
+            context.at(call);
+            let Some(components) = x.components() else {
+                return function(&x.array(name)?).map(ArrayRef::leaf).or_fault();
+            };
+            let mut results: Vec<ArrayRef> = Vec::new();
+            for component in components {
+                let last = results.last().map(|last| [last, &component].map(ArrayRef::clone));
+                results.push(match last {
+                    None => component.copy(),
+                    Some(pair) => {
+                        let apply = |operands: &[Operand<'_>]| context.session.apply(op, operands);
+                        value::map(op.spelling(), &pair.map(Arg::Value), &apply)
+                            .map_err(|error| renamed(error, op.spelling(), name))?
+                    }
+                });
+            }
+            Ok(ArrayRef::vector(results))
+        });
+    }
     registry.doc(
         "block_sum",
         "(x, n)",

@@ -8,7 +8,7 @@ use rhai::Dynamic;
 
 use super::{Registry, ops, scalars};
 use crate::context::Context;
-use crate::fault::{Result, fault};
+use crate::fault::{Result, fault, renamed};
 use crate::nested;
 use crate::value::{self, Arg, ArrayRef};
 
@@ -16,9 +16,11 @@ pub(super) fn register(registry: &mut Registry<'_>) {
     power(registry);
     for pair in PAIRS {
         registry.doc(pair.name, "(x)", pair.doc);
-        registry.any(pair.name, 1, |context, call, args| {
+        registry.any(pair.name, 1, move |context, call, args| {
             context.at(call);
-            let both = pair.functions.map(|name| ops::call(context, name, args));
+            let both = pair.functions.map(|name| {
+                ops::call(context, name, args).map_err(|error| renamed(error, name, pair.name))
+            });
             both.into_iter().collect::<Result<rhai::Array>>()
         });
     }

@@ -68,8 +68,9 @@ fn multiplying(registry: &mut Registry<'_>) {
         (
             "resize",
             Array::resize,
-            "An array of size 1 in n lanes. Recorded, not run; vectors component by component.\n\n\
-             >> resize(FloatC(2), 3)\n[2, 2, 2]",
+            "n lanes: of an array of size 1 the same in all; of others the first n, or all and then zeros. \
+             Recorded, not run; vectors component by component.\n\n\
+             >> resize(FloatC([1, 2, 3]), 5)\n[1, 2, 3, 0, 0]",
         ),
     ];
     for (name, function, doc) in rows {

@@ -6,7 +6,7 @@ use rhai::Dynamic;
 
 use super::Registry;
 use crate::context::Context;
-use crate::fault::{IntoFault, Result};
+use crate::fault::{IntoFault, Result, renamed};
 use crate::value::{self, Arg, ArrayRef, dynamic};
 
 pub(super) fn register(registry: &mut Registry<'_>) {
@@ -62,8 +62,11 @@ pub(super) fn mean(context: &Context, x: &ArrayRef) -> Result<ArrayRef> {
         return x.array("hmean")?.mean().map(ArrayRef::leaf).or_fault();
     };
     let n = i64::try_from(components.len()).unwrap_or(i64::MAX);
-    let args = [Arg::Value(horizontal(context, ReduceOp::Sum, x)?), Arg::Number(Scalar::Int(n))];
-    value::map("hmean", &args, &|operands| context.session.apply(Op::Div, operands))
+    let sum = horizontal(context, ReduceOp::Sum, x)
+        .map_err(|error| renamed(error, ReduceOp::Sum.name(), "hmean"))?;
+    let args = [Arg::Value(sum), Arg::Number(Scalar::Int(n))];
+    value::map("/", &args, &|operands| context.session.apply(Op::Div, operands))
+        .map_err(|error| renamed(error, "/", "hmean"))
 }
 
 /// Combines components, or reduces lanes.
@@ -80,7 +83,8 @@ fn fold(context: &Context, name: &str, op: Op, components: Vec<ArrayRef>) -> Res
         components.next().ok_or_else(|| crate::fault::fault("a vector without components"))?;
     components.try_fold(first, |sum, component| {
         let args = [Arg::Value(sum), Arg::Value(component)];
-        value::map(name, &args, &|operands| context.session.apply(op, operands))
+        value::map(op.spelling(), &args, &|operands| context.session.apply(op, operands))
+            .map_err(|error| renamed(error, op.spelling(), name))
     })
 }
 

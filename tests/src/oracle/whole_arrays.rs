@@ -1,4 +1,4 @@
-//! Prefix sums and orders, written from S11 and the meaning of sorting.
+//! Prefix sums, prefix products and orders, written from S11 and the meaning of sorting.
 
 use std::cmp::Ordering;
 
@@ -9,16 +9,16 @@ use porcini_core::ir::scalar::apply_bits;
 
 use super::{Value, cast};
 
-/// `x[0] + … + x[i]`: runs of 8 lanes in order, run totals by doubling inside chunks of 1024 lanes, chunk
+/// `x[0] + … + x[i]` ([`Op::Add`]) or `x[0] · … · x[i]`: runs of 8 lanes in order, run totals by doubling inside chunks of 1024 lanes, chunk
 /// totals the same way. f16 accumulates in f32.
-pub fn prefix_sums(x: &Value) -> Vec<u64> {
+pub fn prefix(op: Op, x: &Value) -> Vec<u64> {
     let dtype = x.dtype;
     if dtype == DType::F16 {
         let lanes = x.lanes.iter().map(|&lane| cast(DType::F32, dtype, lane)).collect();
-        let sums = prefix_sums(&Value { dtype: DType::F32, lanes });
+        let sums = prefix(op, &Value { dtype: DType::F32, lanes });
         return sums.into_iter().map(|sum| cast(dtype, DType::F32, sum)).collect();
     }
-    let add = |a: u64, b: u64| apply_bits(Op::Add, dtype, dtype, [a, b, 0]);
+    let add = |a: u64, b: u64| apply_bits(op, dtype, dtype, [a, b, 0]);
     let mut sums = Vec::with_capacity(x.lanes.len());
     let mut totals = Vec::new();
     for chunk in x.lanes.chunks(1024) {
@@ -45,7 +45,7 @@ pub fn prefix_sums(x: &Value) -> Vec<u64> {
         totals.push(*doubled.last().unwrap_or(&0));
     }
     if totals.len() > 1 {
-        let before = prefix_sums(&Value { dtype, lanes: totals });
+        let before = prefix(op, &Value { dtype, lanes: totals });
         for (i, sum) in sums.iter_mut().enumerate().skip(1024) {
             *sum = add(before[i / 1024 - 1], *sum);
         }

@@ -63,8 +63,11 @@ pub(super) fn run(pool: &Pool, call: &PrimitiveCall, room: Room<'_>) -> Result<(
     let (first, result) = (call.operands[0], call.result);
     match call.primitive {
         Primitive::PrefixSum => with_lane!(first.dtype,
-            T => scan::prefix_sum::<T>(&workers, Lanes::of(first), Lanes::of(result)),
+            T => scan::prefix::<scan::Sum, T>(&workers, Lanes::of(first), Lanes::of(result)),
             mask => unreachable!("internal error: a prefix sum of truth values")),
+        Primitive::PrefixProduct => with_lane!(first.dtype,
+            T => scan::prefix::<scan::Product, T>(&workers, Lanes::of(first), Lanes::of(result)),
+            mask => unreachable!("internal error: a prefix product of truth values")),
         Primitive::Sort(order) => sort::sort(&workers, order, first, result),
         Primitive::SortIndex(order) => sort::sort_index(&workers, order, first, result),
         Primitive::TrueLanes => true_lanes::find(&workers, first, result),

@@ -1,13 +1,13 @@
-//! Prefix sums in the order of S11.
+//! Prefix sums and products in the order of S11.
 //!
 //! Chunks of 1024 lanes by lane number; in a chunk runs of 8 lanes are summed one after the other, run
 //! totals by doubling (`t[k] += t[k - d]` for d = 1, 2, 4 …), and chunk totals are an array whose prefix
 //! sums are taken the same way. A lane is the sum of the chunks before, plus (the sum of the runs
-//! before in its chunk, plus the sum in its run).
+//! before in its chunk, plus the sum in its run). Products likewise.
 
 use super::{Lanes, Workers};
 use crate::error::Result;
-use crate::ir::op::{Op, ReduceOp};
+use crate::ir::op::ReduceOp;
 use crate::ir::scalar::Lane;
 
 /// Lanes of a chunk.
@@ -16,16 +16,40 @@ const CHUNK: usize = 1024;
 const RUN: usize = 8;
 const RUNS: usize = CHUNK / RUN;
 
-/// `result[i] = x[0] + … + x[i]`.
-pub(super) fn prefix_sum<T: Lane>(
+/// What combines two lanes; a type, so that each one has its own code.
+pub(super) trait Combine: Send + 'static {
+    const OP: ReduceOp;
+
+    fn nothing<T: Lane>() -> T {
+        T::identity(Self::OP)
+    }
+
+    #[inline(always)]
+    fn combine<T: Lane>(a: T, b: T) -> T {
+        T::apply(Self::OP.combine(), a, b, b)
+    }
+}
+
+pub(super) struct Sum;
+impl Combine for Sum {
+    const OP: ReduceOp = ReduceOp::Sum;
+}
+
+pub(super) struct Product;
+impl Combine for Product {
+    const OP: ReduceOp = ReduceOp::Prod;
+}
+
+/// `result[i] = x[0] + … + x[i]`, or the product.
+pub(super) fn prefix<C: Combine, T: Lane>(
     workers: &Workers<'_>,
     x: Lanes<T>,
     result: Lanes<T>,
 ) -> Result<()> {
     let n = x.len();
-    let nothing = T::identity(ReduceOp::Sum);
+    let nothing = C::nothing();
     if n <= CHUNK {
-        chunk(x.slice(0, n), result.slice_mut(0, n), nothing);
+        chunk::<C, T>(x.slice(0, n), result.slice_mut(0, n), nothing);
         return Ok(());
     }
     // The total of the last chunk is nobody's concern.
@@ -36,29 +60,29 @@ pub(super) fn prefix_sum<T: Lane>(
     // A piece is a whole number of chunks.
     workers.pieces(n_before * CHUNK, move |piece| {
         for start in (piece.start..piece.end).step_by(CHUNK) {
-            to.set(start / CHUNK, run_totals(x.slice(start, start + CHUNK))[RUNS - 1]);
+            to.set(start / CHUNK, run_totals::<C, T>(x.slice(start, start + CHUNK))[RUNS - 1]);
         }
     })?;
-    prefix_sum(workers, totals.lanes, before.lanes)?;
+    prefix::<C, T>(workers, totals.lanes, before.lanes)?;
     workers.pieces(n, move |piece| {
         for start in (piece.start..piece.end).step_by(CHUNK) {
             let end = n.min(start + CHUNK);
             let before = if start == 0 { nothing } else { from.get(start / CHUNK - 1) };
-            chunk(x.slice(start, end), result.slice_mut(start, end), before);
+            chunk::<C, T>(x.slice(start, end), result.slice_mut(start, end), before);
         }
     })
 }
 
 /// The prefix sums of up to a chunk, on top of the sum before it.
-fn chunk<T: Lane>(x: &[T], result: &mut [T], before: T) {
-    let nothing = T::identity(ReduceOp::Sum);
-    let totals = run_totals(x);
+fn chunk<C: Combine, T: Lane>(x: &[T], result: &mut [T], before: T) {
+    let nothing = C::nothing();
+    let totals = run_totals::<C, T>(x);
     let sums = |number: usize, mut run: [T; RUN]| {
         let in_chunk = if number == 0 { nothing } else { totals[number - 1] };
         for j in 1..RUN {
-            run[j] = add(run[j - 1], run[j]);
+            run[j] = C::combine(run[j - 1], run[j]);
         }
-        run.map(|sum| add(before, add(in_chunk, sum)))
+        run.map(|sum| C::combine(before, C::combine(in_chunk, sum)))
     };
     let (runs, rest) = x.as_chunks::<RUN>();
     let (results, rest_of_result) = result.as_chunks_mut::<RUN>();
@@ -71,23 +95,18 @@ fn chunk<T: Lane>(x: &[T], result: &mut [T], before: T) {
 }
 
 /// The prefix sums of the totals of whole runs.
-fn run_totals<T: Lane>(x: &[T]) -> [T; RUNS] {
-    let mut totals = [T::identity(ReduceOp::Sum); RUNS];
+fn run_totals<C: Combine, T: Lane>(x: &[T]) -> [T; RUNS] {
+    let mut totals = [C::nothing(); RUNS];
     for (total, run) in totals.iter_mut().zip(x.as_chunks::<RUN>().0) {
-        *total = run[1..].iter().fold(run[0], |sum, &x| add(sum, x));
+        *total = run[1..].iter().fold(run[0], |sum, &x| C::combine(sum, x));
     }
     let mut distance = 1;
     while distance < RUNS {
         let earlier = totals;
         for k in distance..RUNS {
-            totals[k] = add(earlier[k - distance], earlier[k]);
+            totals[k] = C::combine(earlier[k - distance], earlier[k]);
         }
         distance *= 2;
     }
     totals
-}
-
-#[inline(always)]
-fn add<T: Lane>(a: T, b: T) -> T {
-    T::apply(Op::Add, a, b, b)
 }

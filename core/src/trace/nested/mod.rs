@@ -10,6 +10,7 @@ mod complex;
 pub(crate) mod harmonics;
 mod matrix;
 pub(crate) mod morton;
+mod over_complex;
 mod quaternion;
 mod transform;
 mod vector;
