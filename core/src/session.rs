@@ -11,7 +11,7 @@ use crate::backend::{Backend, DeviceChoice};
 use crate::dtype::{DType, Element, Scalar};
 use crate::error::{Error, Result};
 use crate::eval::cache::Cache;
-use crate::eval::history::{History, LaunchRecord};
+use crate::eval::history::{History, LaunchRecord, LaunchTotals};
 use crate::eval::schedule::{Keep, Plan, Scratch, schedule};
 use crate::eval::{Evaluator, in_pieces};
 use crate::flags::{BOUNDS_CHECK, CHECK_DUPLICATES, CSE, FOLD, FORBID_EVAL, Flags};
@@ -532,6 +532,11 @@ impl Session {
     /// The last launches, oldest first.
     pub fn history(&self) -> Vec<LaunchRecord> {
         lock(&self.0.history).records().cloned().collect()
+    }
+
+    /// Number and times of all launches so far.
+    pub fn launch_totals(&self) -> LaunchTotals {
+        lock(&self.0.history).totals()
     }
 
     /// Forgets the launches so far.

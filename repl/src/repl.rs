@@ -14,7 +14,7 @@ use crate::{print, run};
 /// Runs a shell until end of input or `exit()`; the exit code.
 pub(crate) fn run(interpreter: Interpreter) -> u8 {
     print::log(&format!(
-        "porcini {} on {}. help() shows what there is, Ctrl-D leaves.",
+        "porcini {} on {}. help() shows what there is, %help the commands; Ctrl-D leaves.",
         env!("CARGO_PKG_VERSION"),
         interpreter.session().device_name()
     ));
@@ -33,15 +33,18 @@ pub(crate) fn run(interpreter: Interpreter) -> u8 {
         drop(editor.load_history(file));
     }
     let mut cell = 0;
+    let mut initial = String::new();
     loop {
-        match editor.readline(PROMPT) {
+        let typed = editor.readline_with_initial(PROMPT, (&std::mem::take(&mut initial), ""));
+        match typed {
             Ok(text) if text.trim().is_empty() => {}
             Ok(text) => {
                 cell += 1;
                 let text = edit::cell(&text);
                 edit::remember(&mut editor, history.as_deref(), &text);
-                if let Some(code) = run_cell(&interpreter, &text, cell) {
-                    break code;
+                match run_cell(&interpreter, &text, cell) {
+                    Ok(next) => initial = next,
+                    Err(code) => break code,
                 }
             }
             // Ctrl-C clears the line.
@@ -55,22 +58,22 @@ pub(crate) fn run(interpreter: Interpreter) -> u8 {
     }
 }
 
-/// Runs one cell; the exit code if it wants to leave.
-fn run_cell(interpreter: &Shared, text: &str, cell: usize) -> Option<u8> {
+/// Runs one cell: what to put at the next prompt, or the exit code if it wants to leave.
+fn run_cell(interpreter: &Shared, text: &str, cell: usize) -> Result<String, u8> {
     interrupt::clear();
-    let result = interpreter.borrow_mut().execute(text, &format!("<in:{cell}>"));
+    let result = interpreter.borrow_mut().run_cell(text, cell);
     interrupt::clear();
     match result {
         Ok(outcome) => {
             if let Some(text) = outcome.text {
                 print::value(&text);
             }
-            None
+            Ok(outcome.next_input.unwrap_or_default())
         }
-        Err(error) => {
-            let code = run::report(&error);
-            matches!(error.kind, ErrorKind::Exit(_)).then_some(code)
-        }
+        Err(error) => match (run::report(&error), error.kind) {
+            (code, ErrorKind::Exit(_)) => Err(code),
+            _ => Ok(String::new()),
+        },
     }
 }
 

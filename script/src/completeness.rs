@@ -26,6 +26,17 @@ pub enum Completeness {
 impl Interpreter {
     /// Whether a text can be run, or needs more lines.
     pub fn is_complete(&self, text: &str) -> Completeness {
+        // A command needs lines as its code does.
+        let script = self.without_command(text);
+        self.is_script_complete(&script)
+    }
+
+    /// Whether the code of a command goes on in the next line.
+    pub(crate) fn goes_on(&self, text: &str) -> bool {
+        matches!(self.is_complete(text), Completeness::Incomplete { .. })
+    }
+
+    fn is_script_complete(&self, text: &str) -> Completeness {
         let scanned = scan(text);
         let indent = INDENT * scanned.depth;
         if scanned.inside {

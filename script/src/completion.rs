@@ -3,7 +3,7 @@
 use rhai::{Dynamic, Map};
 
 use crate::bind::{RngRef, STATICS, type_names};
-use crate::constants;
+use crate::commands::{COMMANDS, Command, Takes};
 use crate::doc::FunctionDoc;
 use crate::help::first_sentence;
 use crate::host_array::HostRef;
@@ -31,6 +31,8 @@ pub enum CandidateKind {
     Flag,
     /// A file or a folder, in a text.
     File,
+    /// A command of the prompt.
+    Command,
 }
 
 /// A name that could stand at the cursor.
@@ -71,6 +73,14 @@ enum Place<'t> {
     Static { owner: &'t str, typed: &'t str },
     /// Behind `owner.`; `None` if the owner is no name.
     Member { owner: Option<&'t str>, typed: &'t str },
+    /// In the name of a command.
+    Command { typed: &'t str },
+    /// In a path that is no text.
+    File { typed: &'t str },
+    /// In the name of a switch that is no text.
+    Flag { typed: &'t str },
+    /// In a name that has help.
+    Help { typed: &'t str },
     /// In a name.
     Name { typed: &'t str },
     /// Where no name can stand: a comment, a number.
@@ -78,6 +88,27 @@ enum Place<'t> {
 }
 
 impl<'t> Place<'t> {
+    /// The place in a command; `None` in script.
+    fn typed_at_prompt(before: &'t str) -> Option<Self> {
+        let line = before.rsplit('\n').next()?.trim_start();
+        if line.starts_with('?') {
+            return Some(Self::Help { typed: last_word(line) });
+        }
+        let rest = line.strip_prefix('%')?;
+        let Some((name, argument)) = rest.split_once(' ') else {
+            return Some(Self::Command { typed: rest });
+        };
+        let takes = COMMANDS.iter().find(|command| command.name == name)?.takes;
+        let typed = argument.trim_start();
+        Some(match takes {
+            Takes::Code => return None,
+            Takes::File => Self::File { typed: typed.rsplit(' ').next()? },
+            Takes::Flag if !typed.contains(' ') => Self::Flag { typed },
+            Takes::Name => Self::Help { typed: last_word(typed) },
+            Takes::Flag | Takes::Nothing | Takes::Word => Self::Nowhere,
+        })
+    }
+
     fn of(before: &'t str) -> Self {
         if let Some((start, quote)) = open_text(before) {
             // The first argument only; back quotes hold prose.
@@ -111,7 +142,11 @@ impl<'t> Place<'t> {
             Self::Text { typed, .. } | Self::Static { typed, .. } | Self::Member { typed, .. } => {
                 typed
             }
-            Self::Name { typed } => typed,
+            Self::Command { typed }
+            | Self::File { typed }
+            | Self::Flag { typed }
+            | Self::Help { typed }
+            | Self::Name { typed } => typed,
             Self::Nowhere => "",
         }
     }
@@ -134,14 +169,14 @@ impl Interpreter {
     /// Names that could stand before byte `cursor`. Evaluates nothing.
     pub fn complete(&self, text: &str, cursor: usize) -> Completion {
         let before = text.get(..cursor).unwrap_or(text);
-        let place = Place::of(before);
+        let place = Place::typed_at_prompt(before).unwrap_or_else(|| Place::of(before));
         let mut typed = place.typed();
         let mut candidates = match place {
-            Place::Text { function: "set_flag" | "flag", .. } => flags(),
-            Place::Text { function: "help" | "apropos", .. } => {
-                self.functions().iter().filter_map(candidate_of).collect()
-            }
-            Place::Text { .. } => {
+            Place::Text { function: "set_flag" | "flag", .. } | Place::Flag { .. } => flags(),
+            Place::Text { function: "help" | "apropos", .. } => self.documented(),
+            Place::Help { .. } => self.own_names().into_iter().chain(self.documented()).collect(),
+            Place::Command { .. } => commands(),
+            Place::Text { .. } | Place::File { .. } => {
                 let (folder, part) = typed
                     .rsplit_once('/')
                     .map_or(("", typed), |(folder, part)| (&typed[..folder.len() + 1], part));
@@ -163,10 +198,14 @@ impl Interpreter {
 
     fn names(&self) -> Vec<Candidate> {
         let mut names = self.own_names();
-        names.extend(self.functions().iter().filter_map(candidate_of));
-        names.extend(constants::docs().filter_map(|doc| candidate_of(&doc)));
+        names.extend(self.documented());
         names.extend(KEYWORDS.iter().map(|&word| candidate(word, CandidateKind::Keyword, "")));
         names
+    }
+
+    /// Names that have help.
+    fn documented(&self) -> Vec<Candidate> {
+        self.functions().iter().filter_map(candidate_of).collect()
     }
 
     /// Variables and functions of the session.
@@ -327,6 +366,16 @@ fn component(array: &ArrayRef, name: &str) -> Option<ArrayRef> {
         _ => return None,
     };
     array.components()?.into_iter().nth(i)
+}
+
+fn commands() -> Vec<Candidate> {
+    let command = |command: &Command| Candidate {
+        name: command.name.into(),
+        kind: CandidateKind::Command,
+        detail: format!(" {}", command.parameters),
+        doc: command.doc.into(),
+    };
+    COMMANDS.iter().map(command).collect()
 }
 
 fn flags() -> Vec<Candidate> {

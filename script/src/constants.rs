@@ -10,13 +10,15 @@ use std::rc::Rc;
 use porcini_core::random::{PCG32_DEFAULT_STATE, PCG32_DEFAULT_STREAM};
 use rhai::{Dynamic, Engine, EvalContext};
 
+use crate::context::Context;
 use crate::doc::FunctionDoc;
 use crate::host::Host;
+use crate::outputs::Outputs;
 
 const FAMILY: &str = "constants";
 
 /// Name and help of each constant of the language.
-const DOCS: [(&str, &str); 7] = [
+const DOCS: [(&str, &str); 8] = [
     ("pi", "Ratio of a circle's circumference to its diameter, 3.14159.\n\n>> cos(pi)\n-1"),
     ("e", "Base of the natural logarithm, 2.71828.\n\n>> log(e)\n1"),
     ("inf", "Infinity; -inf is the negative one.\n\n>> FloatC([-inf, 1]) < inf\n[1, 1]"),
@@ -30,6 +32,11 @@ const DOCS: [(&str, &str); 7] = [
         "PCG32_DEFAULT_STREAM",
         "Stream of PCG32C() unless another is given, as 64 bits of a signed integer.\n\n\
          >> UInt64C(PCG32_DEFAULT_STREAM)\n[15726070495360670683]",
+    ),
+    (
+        "Out",
+        "Values of the cells typed at a prompt: Out[3], also _3, is that of cell 3; _ is the last one. The last 20 are \
+         kept, none over 1 MiB; del forgets them.\n\n>> 6 * 7\n42\n>> _ + 1\n43",
     ),
     ("ARGS", "Arguments given to the script, a list of texts.\n\n>> ARGS.len()\n0"),
 ];
@@ -45,13 +52,18 @@ pub(crate) struct Constants {
     of_the_language: Rc<HashMap<&'static str, Dynamic>>,
     /// Those of earlier cells.
     declared: Rc<RefCell<HashMap<String, Dynamic>>>,
+    /// `_3` and `Out`.
+    outputs: Outputs,
 }
 
 impl Constants {
     /// Makes the constants known to an engine.
-    pub(crate) fn install(engine: &mut Engine, host: &Rc<dyn Host>) -> Self {
-        let constants =
-            Self { of_the_language: Rc::new(of_the_language(host)), declared: Rc::default() };
+    pub(crate) fn install(engine: &mut Engine, context: &Context) -> Self {
+        let constants = Self {
+            of_the_language: Rc::new(of_the_language(&context.host)),
+            declared: Rc::default(),
+            outputs: context.outputs.clone(),
+        };
         let known = constants.clone();
         #[expect(deprecated, reason = "rhai marks the hook volatile; the version is pinned")]
         engine.on_var(move |name, index, context| {
@@ -72,14 +84,15 @@ impl Constants {
         let value = of_this_cell
             .and_then(|constants| constants.borrow().get(name).cloned())
             .or_else(|| self.declared.borrow().get(name).cloned())
-            .or_else(|| self.of_the_language.get(name).cloned())?;
+            .or_else(|| self.of_the_language.get(name).cloned())
+            .or_else(|| self.outputs.find(name))?;
         (!context.scope().contains(name)).then_some(value)
     }
 }
 
 fn of_the_language(host: &Rc<dyn Host>) -> HashMap<&'static str, Dynamic> {
     let arguments: rhai::Array = host.arguments().into_iter().map(Dynamic::from).collect();
-    let values: [(&str, Dynamic); DOCS.len()] = [
+    let values: [(&str, Dynamic); 7] = [
         ("pi", std::f64::consts::PI.into()),
         ("e", std::f64::consts::E.into()),
         ("inf", f64::INFINITY.into()),

@@ -10,6 +10,7 @@ use crate::display::{self, PrintOptions};
 use crate::fault::{IntoFault, Result};
 use crate::host::Host;
 use crate::host_array::HostRef;
+use crate::outputs::Outputs;
 use crate::value::ArrayRef;
 
 /// Session, host and print settings, shared by all registered functions.
@@ -17,13 +18,21 @@ pub(crate) struct Context {
     pub(crate) session: Session,
     pub(crate) host: Rc<dyn Host>,
     pub(crate) print: Cell<PrintOptions>,
+    /// Values of numbered cells.
+    pub(crate) outputs: Outputs,
     /// Host arrays that the next `eval()` fills.
     deferred: RefCell<Vec<HostRef>>,
 }
 
 impl Context {
     pub(crate) fn new(session: Session, host: Rc<dyn Host>) -> Rc<Self> {
-        Rc::new(Self { session, host, print: Cell::default(), deferred: RefCell::default() })
+        Rc::new(Self {
+            session,
+            host,
+            print: Cell::default(),
+            outputs: Outputs::default(),
+            deferred: RefCell::default(),
+        })
     }
 
     /// A value as `print` shows it.

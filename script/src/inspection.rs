@@ -82,18 +82,20 @@ impl Interpreter {
 /// Type, size, memory and state of a value.
 fn details(value: &Dynamic) -> String {
     let Some(array) = value.read_lock::<ArrayRef>() else { return describe(value) };
+    let [_, memory, state] = size_memory_state(&array);
+    let label = array.leaves().first().and_then(Array::label);
+    let label = label.map(|label| format!(", label \"{label}\"")).unwrap_or_default();
+    format!("{}, {memory}, {state}{label}", describe(value))
+}
+
+/// Lanes, bytes and state of an array.
+pub(crate) fn size_memory_state(array: &ArrayRef) -> [String; 3] {
     let leaves = array.leaves();
-    let mut text = describe(value);
-    let bytes: u64 = leaves
-        .iter()
-        .filter(|leaf| leaf.literal().is_none())
-        .map(|leaf| leaf.size().saturating_mul(leaf.dtype().bytes() as u64))
-        .sum();
-    let _ = write!(text, ", {}, {}", Bytes(bytes), state(&leaves));
-    if let Some(label) = leaves.first().and_then(Array::label) {
-        let _ = write!(text, ", label \"{label}\"");
-    }
-    text
+    let stored = leaves.iter().filter(|leaf| leaf.literal().is_none());
+    let bytes = |leaf: &Array| leaf.size().saturating_mul(leaf.dtype().bytes() as u64);
+    let bytes: u64 = stored.map(bytes).fold(0, u64::saturating_add);
+    let lanes = array.lanes().map_or_else(|| "ragged".into(), |lanes| lanes.to_string());
+    [lanes, Bytes(bytes).to_string(), state(&leaves).into()]
 }
 
 fn page_html(doc: &FunctionDoc) -> String {

@@ -10,6 +10,7 @@ use porcini_core::{DeviceChoice, Runtime, Session, interrupt};
 use rhai::{AST, Dynamic, Engine, EvalAltResult, Expr, OptimizationLevel, Scope, Stmt};
 
 use crate::bind;
+use crate::commands;
 use crate::constants::{self, Constants};
 use crate::context::Context;
 use crate::declare;
@@ -19,6 +20,7 @@ use crate::fault::{Stop, late_fault};
 use crate::help;
 use crate::host::{Host, NOTHING};
 use crate::html;
+use crate::outputs::Outputs;
 use crate::resolver::{Resolver, Texts};
 use crate::scan::scan;
 use crate::semicolons;
@@ -56,6 +58,8 @@ pub struct Options {
 pub struct Outcome {
     /// The value of the last expression as text; `None` if there is none or a `;` follows it.
     pub text: Option<String>,
+    /// Text to be put at the next prompt.
+    pub next_input: Option<String>,
 }
 
 /// Where variables were deleted: `script.rhai:3`.
@@ -64,6 +68,8 @@ struct Deletions {
     places: Rc<RefCell<HashMap<String, String>>>,
     /// Name of the running cell.
     cell: Rc<RefCell<String>>,
+    /// They would keep arrays alive.
+    outputs: Outputs,
 }
 
 /// Runs scripts in one session. Lives on one thread with a stack of [`ENGINE_STACK`].
@@ -84,6 +90,8 @@ pub struct Interpreter {
     pub(crate) modules: Texts,
     /// What `import "path" as name` at top level named.
     pub(crate) imports: HashMap<String, String>,
+    /// Number and text of the cells that were typed.
+    pub(crate) inputs: Vec<(usize, String)>,
 }
 
 impl Interpreter {
@@ -102,9 +110,10 @@ impl Interpreter {
         docs.extend(constants::docs());
         let docs = Rc::new(docs);
         register_help(&mut engine, &context, &docs);
-        let deletions = Deletions::default();
+        let deletions = Deletions { outputs: context.outputs.clone(), ..Deletions::default() };
         register_del(&mut engine, &deletions);
-        let constants = Constants::install(&mut engine, &host);
+        context.outputs.register(&mut engine);
+        let constants = Constants::install(&mut engine, &context);
         Ok(Self {
             engine,
             scope: Scope::new(),
@@ -117,6 +126,7 @@ impl Interpreter {
             cells: HashMap::new(),
             modules,
             imports: HashMap::new(),
+            inputs: Vec::new(),
         })
     }
 
@@ -138,7 +148,15 @@ impl Interpreter {
     /// What went wrong, where and what to do; `ErrorKind::Exit` if the script wants to end.
     pub fn execute(&mut self, text: &str, name: &str) -> Result<Outcome, Box<Error>> {
         let text = without_shebang(text);
-        let result = catch_unwind(AssertUnwindSafe(|| self.execute_cell(text, name)));
+        self.guarded(|interpreter| interpreter.execute_cell(text, name))
+    }
+
+    /// Runs work whose panics become errors.
+    pub(crate) fn guarded(
+        &mut self,
+        work: impl FnOnce(&mut Self) -> Result<Outcome, Box<Error>>,
+    ) -> Result<Outcome, Box<Error>> {
+        let result = catch_unwind(AssertUnwindSafe(|| work(self)));
         result.unwrap_or_else(|panic| {
             // Whatever state the panic left: the variables are worth another try.
             drop(catch_unwind(AssertUnwindSafe(|| self.tidy_scope())));
@@ -162,10 +180,30 @@ impl Interpreter {
                 return Err(error);
             }
         };
-        self.show(value, text).map_err(|error| Box::new(self.diagnose(&error, text, name)))
+        self.shown(value, text, name)
     }
 
     fn run(&mut self, text: &str, name: &str) -> Result<Dynamic, Box<EvalAltResult>> {
+        let (ast, program) = self.prepare(text, name)?;
+        let result = self.evaluate_once(&program)?;
+        self.keep_imports(&ast, name);
+        Ok(result)
+    }
+
+    /// A text as a program that has all functions defined so far, and its variables declared.
+    pub(crate) fn program(&mut self, text: &str, name: &str) -> Result<AST, Box<Error>> {
+        let prepared = self.prepare(text, name);
+        prepared
+            .map(|(_, program)| program)
+            .map_err(|error| Box::new(self.diagnose(&error, text, name)))
+    }
+
+    /// Runs a program once more.
+    pub(crate) fn evaluate_once(&mut self, program: &AST) -> Result<Dynamic, Box<EvalAltResult>> {
+        self.engine.eval_ast_with_scope(&mut self.scope, program)
+    }
+
+    fn prepare(&mut self, text: &str, name: &str) -> Result<(AST, AST), Box<EvalAltResult>> {
         let mut ast = semicolons::compile(&self.engine, text).map_err(EvalAltResult::from)?;
         ast.set_source(name);
         self.declare_assigned(&ast);
@@ -175,9 +213,7 @@ impl Interpreter {
         }
         let program = self.definitions.merge(&ast);
         self.definitions = program.clone_functions_only();
-        let result = self.engine.eval_ast_with_scope(&mut self.scope, &program)?;
-        self.keep_imports(&ast, name);
-        Ok(result)
+        Ok((ast, program))
     }
 
     /// Makes `import "file" as name` at top level hold for later cells and functions too.
@@ -209,7 +245,7 @@ impl Interpreter {
 
     /// Keeps the newest variable of each name, so that a repeated `let` frees the old array; forgets
     /// deleted ones.
-    fn tidy_scope(&mut self) {
+    pub(crate) fn tidy_scope(&mut self) {
         let mut seen = HashSet::new();
         let mut kept = Vec::new();
         for (name, constant, value) in self.scope.iter_raw() {
@@ -234,6 +270,27 @@ impl Interpreter {
         }
     }
 
+    /// Shows a value that a cell gave and remembers it.
+    pub(crate) fn shown(
+        &mut self,
+        value: Dynamic,
+        text: &str,
+        name: &str,
+    ) -> Result<Outcome, Box<Error>> {
+        self.show(value, text).map_err(|error| Box::new(self.diagnose(&error, text, name)))
+    }
+
+    /// Forgets all variables, functions, imports and outputs.
+    pub(crate) fn reset(&mut self) {
+        self.scope = Scope::new();
+        self.definitions = AST::empty();
+        self.constants.declare(HashMap::new());
+        self.deletions.places.borrow_mut().clear();
+        self.cells.clear();
+        self.imports.clear();
+        self.context.outputs.clear();
+    }
+
     fn show(&mut self, value: Dynamic, text: &str) -> Result<Outcome, Box<EvalAltResult>> {
         if value.is_unit() || scan(text).last == Some(';') {
             return Ok(Outcome::default());
@@ -243,7 +300,7 @@ impl Interpreter {
             return Err(late_fault(&error));
         }
         self.scope.set_or_push(LAST, value);
-        Ok(Outcome { text: Some(shown) })
+        Ok(Outcome { text: Some(shown), next_input: None })
     }
 
     /// The last value shown, as HTML for a notebook: what `html(_)` gives.
@@ -258,7 +315,7 @@ impl Interpreter {
 
     // ---- errors ----
 
-    fn diagnose(&self, error: &EvalAltResult, text: &str, name: &str) -> Error {
+    pub(crate) fn diagnose(&self, error: &EvalAltResult, text: &str, name: &str) -> Error {
         let cell_of = |function: &str| self.cells.get(function).cloned();
         let module_text = |module: &str| self.modules.borrow().get(module).cloned();
         let size_of = |variable: &str| {
@@ -297,6 +354,11 @@ impl Interpreter {
     /// Help for a name or a search, as `help("..")` shows it.
     pub fn help(&self, query: &str) -> String {
         help::lookup(&self.docs, query)
+    }
+
+    /// The commands of a prompt, as help lists them.
+    pub fn command_help(&self) -> String {
+        commands::commands()
     }
 
     /// The help of all names as a page of Markdown.
@@ -399,6 +461,9 @@ fn delete(
     deletions.places.borrow_mut().insert(name.into(), place);
     // The last value shown would keep the array alive.
     let array = old.read_lock::<ArrayRef>().map(|array| array.clone());
+    if let Some(array) = &array {
+        deletions.outputs.forget(array);
+    }
     if let Some(array) = array
         && let Some(last) = scope.get_mut(LAST)
         && last.read_lock::<ArrayRef>().is_some_and(|last| last.is(&array))

@@ -4,6 +4,7 @@
 //! No terminal, no sockets, no files of its own.
 
 mod bind;
+mod commands;
 mod completeness;
 mod completion;
 mod constants;
@@ -20,7 +21,9 @@ mod host_array;
 mod html;
 mod inspection;
 mod interpreter;
+mod measure;
 mod nested;
+mod outputs;
 mod python;
 mod resolver;
 mod scan;
@@ -29,6 +32,7 @@ mod table;
 mod tokens;
 mod value;
 
+pub use commands::{COMMANDS, Command, Takes};
 pub use completeness::Completeness;
 pub use completion::{Candidate, CandidateKind, Completion};
 pub use doc::{Example, FunctionDoc};

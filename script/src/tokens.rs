@@ -42,6 +42,8 @@ enum Last {
     Other,
     /// A type name that does not follow a dot.
     Type,
+    /// A name such as `_3`.
+    Output,
     /// A dot.
     Dot,
     /// Where a `switch` case may start.
@@ -61,6 +63,11 @@ pub(crate) fn install(engine: &mut Engine, types: Vec<String>) {
     });
 }
 
+fn is_output(name: &str) -> bool {
+    name.strip_prefix('_')
+        .is_some_and(|number| !number.is_empty() && number.bytes().all(|c| c.is_ascii_digit()))
+}
+
 impl Before {
     fn map(&mut self, token: Token, types: &[String]) -> Token {
         let token = match token {
@@ -73,6 +80,16 @@ impl Before {
             Token::Underscore if self.last != Last::CaseStart => {
                 Token::Identifier(Box::new("_".into()))
             }
+            // `_3`, the value of cell 3: Rhai wants a letter in names.
+            Token::LexError(error) => match *error {
+                LexError::MalformedIdentifier(name) if is_output(&name) => {
+                    Token::Identifier(Box::new(name.into()))
+                }
+                error => Token::LexError(Box::new(error)),
+            },
+            // For Rhai's lexer no operand stood before.
+            Token::UnaryPlus if self.last == Last::Output => Token::Plus,
+            Token::UnaryMinus if self.last == Last::Output => Token::Minus,
             Token::Period if self.last == Last::Type => Token::DoubleColon,
             Token::FloatConstant(float)
                 if float.1.bytes().all(|c| c.is_ascii_digit() || c == b'-') =>
@@ -115,6 +132,7 @@ impl Before {
             {
                 Last::Type
             }
+            Token::Identifier(word) if is_output(word) => Last::Output,
             _ => Last::Other,
         };
     }

@@ -4,6 +4,7 @@
 
 mod accuracy;
 mod assist;
+mod commands;
 mod compiler;
 mod complex;
 mod control;

@@ -35,10 +35,22 @@ pub struct LaunchRecord {
     pub code: CodeStatistics,
 }
 
+/// All launches of a session together.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LaunchTotals {
+    /// How many.
+    pub launches: u64,
+    /// Time to find or compile kernels.
+    pub compile_time: Duration,
+    /// Time from launch to end (devices that run ahead: to return).
+    pub run_time: Duration,
+}
+
 /// The last launches, oldest first.
 #[derive(Debug, Default)]
 pub struct History {
     records: VecDeque<LaunchRecord>,
+    totals: LaunchTotals,
 }
 
 impl History {
@@ -47,6 +59,9 @@ impl History {
         if self.records.len() == CAPACITY {
             self.records.pop_front();
         }
+        self.totals.launches += 1;
+        self.totals.compile_time += record.compile_time;
+        self.totals.run_time += record.run_time;
         self.records.push_back(record);
     }
 
@@ -55,7 +70,12 @@ impl History {
         self.records.iter()
     }
 
-    /// Forgets all launches.
+    /// All launches together, also those forgotten.
+    pub fn totals(&self) -> LaunchTotals {
+        self.totals
+    }
+
+    /// Forgets all launches; the totals stay.
     pub fn clear(&mut self) {
         self.records.clear();
     }

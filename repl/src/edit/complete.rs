@@ -35,7 +35,7 @@ impl Completer for Assistant {
 /// `gather(source, index, active)`
 fn head(candidate: &Candidate) -> String {
     match candidate.kind {
-        CandidateKind::Function | CandidateKind::Type => {
+        CandidateKind::Function | CandidateKind::Type | CandidateKind::Command => {
             format!("{}{}", candidate.name, candidate.detail)
         }
         _ => candidate.name.clone(),
@@ -45,9 +45,10 @@ fn head(candidate: &Candidate) -> String {
 /// A candidate with what it is, no wider than the window.
 fn line_of(candidate: &Candidate, width: usize) -> String {
     let about = match candidate.kind {
-        CandidateKind::Function | CandidateKind::Type | CandidateKind::Constant => {
-            candidate.doc.replace('`', "")
-        }
+        CandidateKind::Function
+        | CandidateKind::Type
+        | CandidateKind::Constant
+        | CandidateKind::Command => candidate.doc.replace('`', ""),
         CandidateKind::Variable | CandidateKind::Member => candidate.detail.clone(),
         CandidateKind::Flag => format!("{}{}", candidate.doc, candidate.detail),
         CandidateKind::Keyword | CandidateKind::File => String::new(),

@@ -149,6 +149,15 @@ pub(super) fn evaluate_values(context: &Context, args: &[&mut Dynamic]) -> Resul
     context.eval(&values)
 }
 
+/// Evaluates a value if it is of arrays; others are computed already.
+pub(crate) fn evaluate(context: &Context, value: &Dynamic) -> Result<()> {
+    let mut values = Vec::new();
+    match collect(value, &mut values) {
+        Ok(()) => context.eval(&values),
+        Err(_) => Ok(()),
+    }
+}
+
 fn collect(value: &Dynamic, values: &mut Vec<ArrayRef>) -> Result<()> {
     if let Some(array) = value.read_lock::<ArrayRef>() {
         values.push(array.clone());

@@ -12,6 +12,7 @@ mod horizontal;
 mod index;
 mod inspect;
 mod language;
+mod measure;
 mod memory;
 mod nested_types;
 mod ops;
@@ -35,6 +36,8 @@ use crate::fault::Result;
 use crate::tokens::registered;
 use crate::value::ArrayRef;
 
+pub(crate) use measure::profile;
+pub(crate) use memory::evaluate;
 pub(crate) use random::RngRef;
 pub(crate) use scalars::Range;
 pub(crate) use types::{STATICS, type_names};
@@ -71,6 +74,7 @@ const FAMILIES: &[(&str, Register)] = &[
     ("random numbers", random::register),
     ("evaluation and settings", runtime::register),
     ("showing and watching", inspect::register),
+    ("showing and watching", measure::register),
     ("lists, maps and text", language::register),
 ];
 

@@ -1,0 +1,363 @@
+//! Commands of a prompt: `%time x`, `?name`. One table drives running, help and completion.
+//!
+//! Commands are no part of the language: they stand at the start of a line that a person typed. What
+//! makes sense in scripts is a function there too.
+
+mod session;
+mod timing;
+
+use std::borrow::Cow;
+use std::fmt::Write as _;
+
+use crate::error::{Error, ErrorKind, similar};
+use crate::interpreter::{Interpreter, Outcome};
+use crate::scan::scan;
+
+/// A command.
+pub struct Command {
+    /// Name, behind `%`.
+    pub name: &'static str,
+    /// What stands behind the name.
+    pub parameters: &'static str,
+    /// Help text.
+    pub doc: &'static str,
+    /// What its argument is.
+    pub takes: Takes,
+    run: fn(&mut Interpreter, &Argument<'_>) -> Result<Outcome, Box<Error>>,
+}
+
+/// What the argument of a command is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Takes {
+    /// Nothing.
+    Nothing,
+    /// A script; its lines go on while they are incomplete.
+    Code,
+    /// A path, without quotes.
+    File,
+    /// A switch and its value.
+    Flag,
+    /// A name that has help.
+    Name,
+    /// Something else.
+    Word,
+}
+
+/// All commands, in the order of help.
+pub const COMMANDS: &[Command] = &[
+    Command {
+        name: "help",
+        parameters: "[NAME]",
+        doc: "explains a name, as ?NAME does; alone, lists these commands",
+        takes: Takes::Name,
+        run: session::help,
+    },
+    Command {
+        name: "time",
+        parameters: "CODE",
+        doc: "runs code once and says how long recording, compiling, launching and waiting took",
+        takes: Takes::Code,
+        run: timing::time,
+    },
+    Command {
+        name: "timeit",
+        parameters: "CODE",
+        doc: "repeats code until the median is stable; in scripts timeit(|| ..)",
+        takes: Takes::Code,
+        run: timing::timeit,
+    },
+    Command {
+        name: "bench",
+        parameters: "CODE ;; CODE",
+        doc: "times two pieces of code by turns and gives their ratio; in scripts bench(|| .., || ..)",
+        takes: Takes::Code,
+        run: timing::bench,
+    },
+    Command {
+        name: "profile",
+        parameters: "CODE",
+        doc: "runs code and lists its kernels by total time; in scripts profile(|| ..)",
+        takes: Takes::Code,
+        run: timing::profile,
+    },
+    Command {
+        name: "run",
+        parameters: "FILE [ARGS]",
+        doc: "runs a script in this session",
+        takes: Takes::File,
+        run: session::run,
+    },
+    Command {
+        name: "load",
+        parameters: "FILE",
+        doc: "puts the text of a file at the prompt, to be edited and run",
+        takes: Takes::File,
+        run: session::load,
+    },
+    Command {
+        name: "save",
+        parameters: "FILE",
+        doc: "writes the cells of this session to a file",
+        takes: Takes::File,
+        run: session::save,
+    },
+    Command {
+        name: "history",
+        parameters: "[N]",
+        doc: "lists the last cells of this session with their numbers; _3 and Out[3] are the value of cell 3",
+        takes: Takes::Word,
+        run: session::history,
+    },
+    Command {
+        name: "who",
+        parameters: "",
+        doc: "lists the names of variables and functions",
+        takes: Takes::Nothing,
+        run: session::who,
+    },
+    Command {
+        name: "whos",
+        parameters: "",
+        doc: "lists the variables with type, size, memory and state; whos() what the machine has recorded",
+        takes: Takes::Nothing,
+        run: session::whos,
+    },
+    Command {
+        name: "reset",
+        parameters: "",
+        doc: "forgets all variables, functions, imports and outputs",
+        takes: Takes::Nothing,
+        run: session::reset,
+    },
+    Command {
+        name: "device",
+        parameters: "",
+        doc: "says where kernels run, as device() does",
+        takes: Takes::Nothing,
+        run: session::device,
+    },
+    Command {
+        name: "log",
+        parameters: "[0..5]",
+        doc: "sets or says the log level, as set_log_level(n) does",
+        takes: Takes::Word,
+        run: session::log,
+    },
+    Command {
+        name: "set",
+        parameters: "[FLAG on|off]",
+        doc: "sets a switch, as set_flag(name, value) does; alone, lists them",
+        takes: Takes::Flag,
+        run: session::set,
+    },
+];
+
+/// What a command was given.
+struct Argument<'a> {
+    /// The command as it was typed up to its argument: `%time `.
+    head: &'a str,
+    text: &'a str,
+    /// Name of the cell.
+    cell: &'a str,
+}
+
+impl Argument<'_> {
+    /// The argument as a script in which every character stands where it was typed.
+    fn script(&self) -> String {
+        let blank = |c: char| if c == '\n' { '\n' } else { ' ' };
+        self.head.chars().map(blank).chain(self.text.chars()).collect()
+    }
+}
+
+/// A part of a cell: its first byte, its end, and whether it is a command.
+#[derive(Debug, PartialEq, Eq)]
+struct Piece {
+    start: usize,
+    end: usize,
+    is_command: bool,
+}
+
+impl Interpreter {
+    /// Runs what a person typed as cell `number`: commands and script. The value stays as `_`, `_3` and `Out[3]`.
+    ///
+    /// # Errors
+    /// As [`Interpreter::execute`].
+    pub fn run_cell(&mut self, text: &str, number: usize) -> Result<Outcome, Box<Error>> {
+        let name = format!("<in:{number}>");
+        self.inputs.push((number, text.into()));
+        let mut outcome = Outcome::default();
+        for piece in self.pieces(text) {
+            let part = &text[piece.start..piece.end];
+            outcome = if piece.is_command {
+                let before = &text[..piece.start];
+                self.guarded(|interpreter| interpreter.run_command(part, before, &name))?
+            } else {
+                // Lines keep their numbers.
+                let before = "\n".repeat(text[..piece.start].matches('\n').count());
+                self.execute(&format!("{before}{part}"), &name)?
+            };
+        }
+        if outcome.text.is_some()
+            && let Some(value) = self.scope.get("_")
+        {
+            self.context.outputs.keep(number, value);
+        }
+        Ok(outcome)
+    }
+
+    /// A cell in commands and what is between them.
+    fn pieces(&self, text: &str) -> Vec<Piece> {
+        let mut pieces: Vec<Piece> = Vec::new();
+        let mut start = 0;
+        while start < text.len() {
+            let line_end =
+                |from: usize| text[from..].find('\n').map_or(text.len(), |n| from + n + 1);
+            let mut end = line_end(start);
+            let open = pieces.last().filter(|piece| !piece.is_command);
+            let goes_on = open.is_some_and(|piece| {
+                let scanned = scan(&text[piece.start..start]);
+                scanned.depth > 0 || scanned.inside
+            });
+            let first = pieces.is_empty();
+            let is_command = !goes_on && is_command(&text[start..end], first);
+            if is_command {
+                let takes = command(&text[start..end]).map_or(Takes::Nothing, |(c, _)| c.takes);
+                while takes == Takes::Code && end < text.len() && self.goes_on(&text[start..end]) {
+                    end = line_end(end);
+                }
+            }
+            match pieces.last_mut() {
+                Some(last) if !is_command && !last.is_command => last.end = end,
+                _ if text[start..end].trim().is_empty() => {}
+                _ => pieces.push(Piece { start, end, is_command }),
+            }
+            start = end;
+        }
+        pieces
+    }
+
+    /// A cell whose commands are blank, but for their code.
+    pub(crate) fn without_command<'t>(&self, text: &'t str) -> Cow<'t, str> {
+        if !is_command(text.lines().next().unwrap_or_default(), true) {
+            return text.into();
+        }
+        match command(text).filter(|(command, _)| command.takes == Takes::Code) {
+            Some((_, code)) => code.into(),
+            None => "".into(),
+        }
+    }
+
+    fn run_command(&mut self, text: &str, before: &str, cell: &str) -> Result<Outcome, Box<Error>> {
+        let typed = text.trim();
+        if let Some(name) = question(typed) {
+            self.context.host.print(&self.explain(name, typed.contains("??")));
+            return Ok(Outcome::default());
+        }
+        let Some((command, argument)) = command(text) else { return Err(unknown(typed)) };
+        // Lines and columns of an argument stay what they were in the cell.
+        let lines = "\n".repeat(before.matches('\n').count());
+        let head = format!("{lines}{}", &text[..text.len() - argument.len()]);
+        (command.run)(self, &Argument { head: &head, text: argument, cell })
+    }
+
+    /// What `?name` shows; `??name` also the source.
+    fn explain(&self, name: &str, with_source: bool) -> String {
+        if name.is_empty() {
+            return self.help("");
+        }
+        if let Some(command) = name.strip_prefix('%') {
+            let known = COMMANDS.iter().find(|known| known.name == command);
+            return known
+                .map_or_else(commands, |c| format!("%{} {}\n\n{}", c.name, c.parameters, c.doc));
+        }
+        match (self.inspect_name(name), with_source) {
+            (Some(found), true) if self.source(name).is_none() => {
+                format!("{}\n\n{name} is built in: it has no script source", found.text)
+            }
+            (Some(found), _) => found.text,
+            (None, _) => self.help(name),
+        }
+    }
+}
+
+/// The commands as help lists them.
+pub(crate) fn commands() -> String {
+    let mut text = String::from("Commands, at the start of a line:\n\n");
+    let head = |command: &Command| format!("%{} {}", command.name, command.parameters);
+    let width = COMMANDS.iter().map(|command| head(command).len()).max().unwrap_or(0);
+    for command in COMMANDS {
+        let _ = writeln!(text, "  {:<width$}  {}", head(command), command.doc);
+    }
+    let _ = writeln!(text, "  {:<width$}  what a name is; ??NAME also its source", "?NAME");
+    text.trim_end().into()
+}
+
+/// Whether a line is a command. Further down in a cell only known ones are: `% b` may go on a line.
+fn is_command(line: &str, first: bool) -> bool {
+    let line = line.trim();
+    question(line).is_some()
+        || command(line).is_some()
+        || (first && line.starts_with('%') && !line.starts_with("% "))
+}
+
+/// The command that a line begins with, and its argument.
+fn command(line: &str) -> Option<(&'static Command, &str)> {
+    let rest = line.trim_start().strip_prefix('%')?;
+    let end = rest.find(|c: char| !c.is_ascii_alphanumeric()).unwrap_or(rest.len());
+    let found = COMMANDS.iter().find(|command| command.name == &rest[..end])?;
+    Some((found, rest[end..].trim_start()))
+}
+
+/// The name of `?name`, `??name`, `name?`, `?`.
+fn question(line: &str) -> Option<&str> {
+    let line = line.trim();
+    if let Some(rest) = line.strip_prefix('?') {
+        return Some(rest.trim_start_matches('?').trim());
+    }
+    let name = line.strip_suffix('?')?.trim_end_matches('?').trim_end();
+    let is_name = |c: char| c.is_alphanumeric() || "_:%.".contains(c);
+    name.chars().all(is_name).then_some(name)
+}
+
+fn unknown(typed: &str) -> Box<Error> {
+    let name = typed.split_whitespace().next().unwrap_or(typed).trim_start_matches('%');
+    let similar = similar(name, COMMANDS.iter().map(|command| command.name));
+    let hint = match similar.first() {
+        Some(known) => format!("did you mean %{known}?"),
+        None => "%help lists the commands".into(),
+    };
+    failed(format!("no command %{name}"), hint)
+}
+
+/// The error of a command.
+fn failed(message: impl Into<String>, hint: impl Into<String>) -> Box<Error> {
+    let mut error = Error::plain(ErrorKind::Runtime, message);
+    error.hints.push(hint.into());
+    Box::new(error)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn commands_are_found() {
+        assert_eq!(command("%time  a + b").unwrap().1, "a + b");
+        assert!(command("%timee a").is_none() && command("a % b").is_none());
+        assert!(is_command("%nosuch", true) && !is_command("%nosuch", false));
+        assert!(!is_command("% b", true) && !is_command("a + b", true));
+        for (line, name) in [
+            ("?sin", "sin"),
+            ("??f", "f"),
+            ("sin?", "sin"),
+            ("? %time", "%time"),
+            ("?", ""),
+            ("? +", "+"),
+        ] {
+            assert_eq!(question(line), Some(name), "{line}");
+        }
+        for line in ["a + b", "x ? y : z", "print(\"what?\")", "f(x)?"] {
+            assert_eq!(question(line), None, "{line}");
+        }
+    }
+}

@@ -1,0 +1,183 @@
+//! Commands about the session: files, variables, switches.
+
+use rhai::Dynamic;
+
+use super::{Argument, commands, failed};
+use crate::error::Error;
+use crate::interpreter::{Interpreter, Outcome};
+use crate::table::Table;
+use crate::value::{ArrayRef, describe, type_name};
+
+type Result<T> = std::result::Result<T, Box<Error>>;
+
+/// Cells that `%history` lists by default.
+const RECENT: usize = 20;
+
+pub(super) fn help(interpreter: &mut Interpreter, argument: &Argument<'_>) -> Result<Outcome> {
+    let text = match argument.text.trim() {
+        "" => commands(),
+        name => interpreter.explain(name, false),
+    };
+    interpreter.context.host.print(&text);
+    Ok(Outcome::default())
+}
+
+pub(super) fn run(interpreter: &mut Interpreter, argument: &Argument<'_>) -> Result<Outcome> {
+    let mut words = argument.text.split_whitespace().map(|word| word.trim_matches('"'));
+    let path = words.next().unwrap_or_default();
+    let text = read(interpreter, "run", path)?;
+    let arguments: rhai::Array = words.map(|word| Dynamic::from(word.to_string())).collect();
+    interpreter.scope.set_or_push("ARGS", arguments);
+    let result = interpreter.execute(&text, path);
+    // A file shows what it prints.
+    result.map(|_| Outcome::default())
+}
+
+pub(super) fn load(interpreter: &mut Interpreter, argument: &Argument<'_>) -> Result<Outcome> {
+    let text = read(interpreter, "load", argument.text.trim().trim_matches('"'))?;
+    Ok(Outcome { next_input: Some(text.trim_end().into()), ..Outcome::default() })
+}
+
+fn read(interpreter: &Interpreter, command: &str, path: &str) -> Result<String> {
+    if path.is_empty() {
+        let hint = format!("write %{command} script.rhai");
+        return Err(failed(format!("%{command}: expected a file"), hint));
+    }
+    let bytes = interpreter.context.host.read_file(path);
+    let bytes = bytes.map_err(|error| {
+        failed(format!("%{command}: {path}: {error}"), "paths start at the working folder")
+    })?;
+    String::from_utf8(bytes).map_err(|_| {
+        failed(format!("%{command}: {path} is no text (UTF-8 expected)"), "scripts end in .rhai")
+    })
+}
+
+pub(super) fn save(interpreter: &mut Interpreter, argument: &Argument<'_>) -> Result<Outcome> {
+    let path = argument.text.trim().trim_matches('"');
+    if path.is_empty() {
+        return Err(failed("%save: expected a file", "write %save session.rhai"));
+    }
+    let cells = interpreter.inputs.iter().map(|(_, text)| text.trim_end());
+    let cells: Vec<&str> = cells.filter(|text| !text.starts_with(['%', '?'])).collect();
+    let written = interpreter.context.host.write_file(path, (cells.join("\n") + "\n").as_bytes());
+    written.map_err(|error| {
+        failed(format!("%save: {path}: {error}"), "choose a folder that can be written")
+    })?;
+    let n = cells.len();
+    interpreter.context.host.print(&format!("{n} cells written to {path}"));
+    Ok(Outcome::default())
+}
+
+pub(super) fn history(interpreter: &mut Interpreter, argument: &Argument<'_>) -> Result<Outcome> {
+    let n = match argument.text.trim() {
+        "" => RECENT,
+        text => text.parse().map_err(|_| {
+            failed(format!("%history: got {text}, expected a number of cells"), "write %history 50")
+        })?,
+    };
+    let first = interpreter.inputs.len().saturating_sub(n);
+    let width = interpreter.inputs.last().map_or(1, |(number, _)| number.to_string().len());
+    for (number, text) in &interpreter.inputs[first..] {
+        let margin = format!("\n{}", " ".repeat(width + 2));
+        let text = text.trim_end().replace('\n', &margin);
+        interpreter.context.host.print(&format!("{number:>width$}: {text}"));
+    }
+    Ok(Outcome::default())
+}
+
+pub(super) fn who(interpreter: &mut Interpreter, _: &Argument<'_>) -> Result<Outcome> {
+    let mut names: Vec<String> =
+        interpreter.scope.iter_raw().map(|(name, ..)| name.to_string()).collect();
+    let functions = interpreter.definitions.iter_functions().filter(|f| !f.name.contains('$'));
+    names.extend(functions.map(|f| format!("{}({})", f.name, f.params.join(", "))));
+    names.retain(|name| name != "_");
+    names.sort();
+    let text = if names.is_empty() { "nothing yet".into() } else { names.join("  ") };
+    interpreter.context.host.print(&text);
+    Ok(Outcome::default())
+}
+
+pub(super) fn whos(interpreter: &mut Interpreter, _: &Argument<'_>) -> Result<Outcome> {
+    let row = |(name, _, value): (&str, bool, &Dynamic)| {
+        let array = value.read_lock::<ArrayRef>();
+        let [size, memory, state] = match &array {
+            Some(array) => crate::inspection::size_memory_state(array),
+            None => {
+                [describe(value).replacen(&type_name(value), "", 1), String::new(), String::new()]
+            }
+        };
+        vec![name.to_string(), type_name(value), size.trim().into(), memory, state]
+    };
+    let columns = ["Name", "Type", "Size", "Memory", "State"].map(String::from).into();
+    let variables = interpreter.scope.iter_raw().filter(|(name, ..)| *name != "_");
+    let mut rows: Vec<Vec<String>> = variables.map(row).collect();
+    rows.sort();
+    let text = match rows.is_empty() {
+        true => "no variables yet".into(),
+        false => Table { columns, rows, skipped: None }.text(),
+    };
+    interpreter.context.host.print(&text);
+    Ok(Outcome::default())
+}
+
+pub(super) fn reset(interpreter: &mut Interpreter, _: &Argument<'_>) -> Result<Outcome> {
+    interpreter.reset();
+    Ok(Outcome::default())
+}
+
+pub(super) fn device(interpreter: &mut Interpreter, argument: &Argument<'_>) -> Result<Outcome> {
+    let name = interpreter.context.session.device_name();
+    if !argument.text.trim().is_empty() {
+        let hint = "start another session with porcini --device cpu, cuda or cuda:N";
+        return Err(failed(format!("%device: this session runs on {name}"), hint));
+    }
+    interpreter.context.host.print(&name);
+    Ok(Outcome::default())
+}
+
+pub(super) fn log(interpreter: &mut Interpreter, argument: &Argument<'_>) -> Result<Outcome> {
+    let session = &interpreter.context.session;
+    match argument.text.trim() {
+        "" => interpreter.context.host.print(&format!("log level {}", session.log_level())),
+        text => {
+            let level = text.parse().ok().filter(|&level| level <= porcini_core::log::MAX_LEVEL);
+            let level = level.ok_or_else(|| {
+                failed(
+                    format!("%log: got {text}, expected 0 to 5"),
+                    "0 nothing, 1 launches, 2 + cache, 3 + source, 4 + trace, 5 + machine code",
+                )
+            })?;
+            session.set_log_level(level);
+        }
+    }
+    Ok(Outcome::default())
+}
+
+pub(super) fn set(interpreter: &mut Interpreter, argument: &Argument<'_>) -> Result<Outcome> {
+    let session = &interpreter.context.session;
+    let mut words = argument.text.split_whitespace();
+    let (name, value) = (words.next(), words.next());
+    let Some(name) = name else {
+        for (name, _, doc) in porcini_core::flags::FLAGS {
+            let value = session.flag(name).unwrap_or_default();
+            let value = if value { "on" } else { "off" };
+            interpreter.context.host.print(&format!("{name:<17} {value:<4} {doc}"));
+        }
+        return Ok(Outcome::default());
+    };
+    let value = match value {
+        Some("on" | "true" | "1") => true,
+        Some("off" | "false" | "0") => false,
+        _ => {
+            let hint = "write %set fast_math on, or off; %set alone lists the switches";
+            return Err(failed(
+                format!("%set {name}: expected on or off"),
+                hint.replace("fast_math", name),
+            ));
+        }
+    };
+    session
+        .set_flag(name, value)
+        .map_err(|error| failed(error.to_string(), "%set lists the switches"))?;
+    Ok(Outcome::default())
+}

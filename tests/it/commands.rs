@@ -1,0 +1,197 @@
+//! Commands of a prompt, numbered outputs, and measuring.
+
+use std::rc::Rc;
+
+use porcini_script::{COMMANDS, Completeness, Interpreter, on_engine_thread};
+use porcini_tests::golden::{BASELINE, interpreter};
+use porcini_tests::host::TestHost;
+
+/// Cells and what each shows: printed lines, value, or the first line of the error and its place.
+struct Prompt {
+    interpreter: Interpreter,
+    host: Rc<TestHost>,
+    cell: usize,
+}
+
+impl Prompt {
+    fn new() -> Self {
+        let host = Rc::new(TestHost::default());
+        Self { interpreter: interpreter(host.clone(), BASELINE, 0), host, cell: 0 }
+    }
+
+    fn type_in(&mut self, text: &str) -> String {
+        self.cell += 1;
+        let result = self.interpreter.run_cell(text, self.cell);
+        let mut lines: Vec<String> = self.host.take().into_iter().map(|line| line.text).collect();
+        match result {
+            Ok(outcome) => lines.extend(outcome.text),
+            Err(error) => {
+                let at = error
+                    .location
+                    .as_ref()
+                    .map(|at| format!("{}:{}:{}", at.source, at.line, at.column));
+                let hints = error.hints.join("; ");
+                lines.push(format!(
+                    "error: {} [{}] {hints}",
+                    error.message,
+                    at.unwrap_or_default()
+                ));
+            }
+        }
+        lines.join("\n").trim_end().to_string()
+    }
+}
+
+fn at_a_prompt(check: impl FnOnce(&mut Prompt) + Send) {
+    on_engine_thread(|| check(&mut Prompt::new()));
+}
+
+#[test]
+fn outputs_are_numbered() {
+    at_a_prompt(|prompt| {
+        prompt.type_in("a = FloatC([1, 2])");
+        assert_eq!(prompt.type_in("a + 1"), "[2, 3]");
+        assert_eq!(prompt.type_in("a * 2;"), "");
+        assert_eq!(prompt.type_in("_2 + Out[2] - _ -_2 * 3 + _2"), "[-2, -3]");
+        assert!(
+            prompt.type_in("Out[3]").contains("Out[3] holds nothing; cells with a value: 2, 4 ")
+        );
+        assert_eq!(prompt.type_in("Out.len()"), "2");
+        assert_eq!(prompt.type_in("f = |x| x + _2; f.call(1)"), "[3, 4]");
+        assert!(prompt.type_in("_3").starts_with("error: `_3` is not defined"));
+        assert_eq!(prompt.type_in("fn g() { Out[2] } g()"), "[2, 3]");
+    });
+}
+
+/// `Out` keeps the last twenty values, none over 1 MiB, and nothing that was deleted.
+#[test]
+fn outputs_keep_little() {
+    at_a_prompt(|prompt| {
+        prompt.type_in("a = FloatC::zero(10) + 1");
+        assert_eq!(prompt.type_in("big = FloatC::opaque(1, 1000000)").len(), 0);
+        prompt.type_in("big");
+        assert_eq!(prompt.type_in("Out.len()"), "0");
+        prompt.type_in("a");
+        assert_eq!(prompt.type_in("Out.len()"), "2");
+        prompt.type_in("del a");
+        assert_eq!(prompt.type_in("Out.len()"), "2", "other numbers stay");
+        for _ in 0..30 {
+            prompt.type_in("1");
+        }
+        assert_eq!(prompt.type_in("Out.len()"), "20");
+    });
+}
+
+#[test]
+fn commands_run() {
+    at_a_prompt(|prompt| {
+        prompt.type_in("a = FloatC::arange(1000)");
+        let shown = prompt.type_in("%time hsum(a * 2)");
+        assert!(shown.contains("record ") && shown.contains("1 kernel\n[999000]"), "{shown}");
+        let shown = prompt.type_in("%timeit a * 2");
+        assert!(shown.contains("median of") && shown.contains("launch"), "{shown}");
+        let shown = prompt.type_in("%bench 1 + 1 ;; a + 1");
+        assert!(shown.starts_with("first ") && shown.contains("times as fast"), "{shown}");
+        let shown = prompt.type_in("%profile eval(a + 1, a * 3)");
+        assert!(shown.contains("total_us") && shown.contains("kernel"), "{shown}");
+        assert_eq!(prompt.type_in("%profile 1 + 1"), "no kernels were launched");
+        assert_eq!(prompt.type_in("%log 1"), "");
+        assert_eq!(prompt.type_in("%log"), "log level 1");
+        prompt.type_in("%log 0");
+        prompt.type_in("%set fold off");
+        assert_eq!(prompt.type_in("flag(\"fold\")"), "false");
+        assert!(prompt.type_in("%set").contains("fold              off"));
+        prompt.type_in("fn f(x) { x }\nlet n = 3");
+        assert_eq!(prompt.type_in("%who"), "a  f(x)  n");
+        let shown = prompt.type_in("%whos");
+        assert!(
+            shown.contains("a     FloatC      1000  0 B     literal") || shown.contains("FloatC"),
+            "{shown}"
+        );
+        assert_eq!(prompt.type_in("%time"), "error: %time: expected code [] write %time a + b");
+        assert!(prompt.type_in("%device").starts_with("cpu ("));
+        assert!(prompt.type_in("%help").contains("%bench CODE ;; CODE"));
+        assert_eq!(prompt.type_in("%reset\n%who"), "nothing yet");
+        assert!(prompt.type_in("a").starts_with("error: `a` is not defined"));
+    });
+}
+
+#[test]
+fn files_are_run_loaded_and_saved() {
+    at_a_prompt(|prompt| {
+        prompt.type_in("a = 1");
+        prompt.type_in("%who");
+        prompt.type_in("print(a + ARGS.len())");
+        assert_eq!(prompt.type_in("%save s.rhai"), "2 cells written to s.rhai");
+        assert_eq!(prompt.type_in("%run s.rhai one two"), "3");
+        let outcome = prompt.interpreter.run_cell("%load s.rhai", 9).unwrap();
+        assert_eq!(outcome.next_input.as_deref(), Some("a = 1\nprint(a + ARGS.len())"));
+        let error = prompt.type_in("%run nosuch.rhai");
+        assert!(error.starts_with("error: %run: nosuch.rhai: "), "{error}");
+        assert!(prompt.type_in("%history 1").ends_with("%history 1"));
+    });
+}
+
+#[test]
+fn questions_are_answered() {
+    at_a_prompt(|prompt| {
+        prompt.type_in("// Twice.\nfn twice(x) { 2 * x }");
+        assert_eq!(
+            prompt.type_in("??twice"),
+            "defined at <in:1>:2\n\n// Twice.\nfn twice(x) { 2 * x }"
+        );
+        assert!(prompt.type_in("?sin").starts_with("sin(x)"));
+        assert_eq!(prompt.type_in("sin?"), prompt.type_in("?sin"));
+        assert!(prompt.type_in("?%timeit").contains("median"));
+        assert!(prompt.type_in("??sin").ends_with("it has no script source"));
+        assert!(prompt.type_in("?gatherr").contains("did you mean gather?"));
+        assert!(prompt.type_in("?").contains("recorded"));
+    });
+}
+
+/// Places in errors are those of the cell, whatever commands stand in it.
+#[test]
+fn errors_of_commands_have_their_place() {
+    at_a_prompt(|prompt| {
+        assert!(prompt.type_in("%time nosuch + 1").contains("[<in:1>:1:7]"));
+        assert!(prompt.type_in("a = 1\n%timeit a + nosuch").contains("[<in:2>:2:13]"));
+        assert!(prompt.type_in("%bench 1 ;; nosuch").contains("[<in:3>:1:13]"));
+        assert!(prompt.type_in("%who\nnosuch").contains("[<in:4>:2:1]"));
+        assert!(prompt.type_in("%timee 1").contains("did you mean %time?"));
+        assert!(prompt.type_in("%log 9").contains("expected 0 to 5"));
+        assert!(prompt.type_in("%set nosuch on").contains("nosuch"));
+        assert!(prompt.type_in("%set fold maybe").contains("expected on or off"));
+        assert!(prompt.type_in("%time [1,").contains("error:"));
+    });
+}
+
+#[test]
+fn cells_mix_script_and_commands() {
+    at_a_prompt(|prompt| {
+        assert_eq!(prompt.type_in("a = 7\n%who\na\n% 4"), "a\n3");
+        assert_eq!(prompt.type_in("x = `\n%who\n`; x.len()"), "5");
+        let shown = prompt.type_in("%time [1,\n  2]\nprint(3)");
+        assert!(shown.ends_with('3'), "{shown}");
+        let state = prompt.interpreter.is_complete("%timeit f(");
+        assert_eq!(state, Completeness::Incomplete { indent: 4 });
+        assert_eq!(prompt.interpreter.is_complete("%who"), Completeness::Complete);
+        assert_eq!(prompt.interpreter.is_complete("?f("), Completeness::Complete);
+    });
+}
+
+#[test]
+fn commands_are_completed() {
+    at_a_prompt(|prompt| {
+        prompt.type_in("alpha = 1");
+        let names = |text: &str| -> Vec<String> {
+            let found = prompt.interpreter.complete(text, text.len());
+            found.candidates.into_iter().map(|candidate| candidate.name).collect()
+        };
+        assert_eq!(names("%ti"), ["time", "timeit"]);
+        assert_eq!(names("%").len(), COMMANDS.len());
+        assert_eq!(names("%time alp"), ["alpha"]);
+        assert_eq!(names("%set chec"), ["check_duplicates"]);
+        assert_eq!(names("?scatter_m"), ["scatter_max", "scatter_min"]);
+        assert_eq!(names("?alp"), ["alpha"]);
+    });
+}
