@@ -4,8 +4,8 @@
 //!
 //! An exported tensor owns the block together with the array: it keeps the block alive, and since a block
 //! with two owners is never written in place, its contents stay. It is marked read-only; the older form of
-//! the standard cannot say so, and gets a copy. An imported tensor stays where it is if it is aligned like
-//! our own blocks, and is never written.
+//! the standard cannot say so, and gets a copy. An imported tensor stays where it is if it can, and is
+//! never written.
 #![expect(unsafe_code, reason = "DLPack hands over pointers")]
 
 use std::fmt;
@@ -17,13 +17,9 @@ use dlpark::metadata::Dynamic;
 use dlpark::{DlpackFlags, Managed, ManagedTensorBase, TensorRef, legacy, versioned};
 
 use crate::array::Array;
-use crate::buffer::{Buffer, Release};
 use crate::dtype::DType;
 use crate::error::{Error, Result};
 use crate::session::Session;
-
-/// How our own blocks are aligned.
-const ALIGNMENT: usize = 64;
 
 impl Array {
     /// The contents as a read-only DLPack tensor of one dimension, without a copy; evaluates.
@@ -64,10 +60,11 @@ fn export<M: ManagedTensorBase>(array: &Array) -> Result<Initialized<M>> {
 }
 
 impl Session {
-    /// An array with the contents of a DLPack tensor: of at most one dimension, dense, in the host's memory.
+    /// An array with the contents of a DLPack tensor: dense, in the host's memory; of several dimensions the
+    /// elements in row-major order.
     ///
-    /// Without a copy if the data are aligned to 64 bytes (masks are always copied); the tensor is then given
-    /// back when the last array that needs it is gone.
+    /// Without a copy as [`Session::wrap`] (masks are always copied); the tensor is then given back when the
+    /// last array that needs it is gone.
     ///
     /// # Safety
     /// The tensor describes memory that can be read, and nobody writes to it until it is given back.
@@ -78,20 +75,16 @@ impl Session {
         &self,
         tensor: Managed<M>,
     ) -> Result<Array> {
-        let (dtype, address, bytes) = {
-            let described = tensor.validate().map_err(failed)?;
-            let dtype = checked(&described)?;
-            // SAFETY: the caller vouches for the memory.
-            let contents = unsafe { described.cpu_bytes() }.map_err(failed)?;
-            let aligned = contents.as_ptr().addr().is_multiple_of(ALIGNMENT);
-            let stays = aligned && !contents.is_empty() && dtype != DType::Mask;
-            if !stays || !self.backend().memory().is_host() {
-                return self.from_bytes(dtype, contents);
-            }
-            (dtype, contents.as_ptr().expose_provenance() as u64, contents.len())
-        };
-        let buffer = Buffer::foreign(address, bytes, Arc::new(Foreign(tensor)));
-        Ok(self.adopt(dtype, (bytes / dtype.bytes()) as u64, buffer))
+        let tensor = Arc::new(Taken(tensor));
+        let described = tensor.0.validate().map_err(failed)?;
+        let dtype = checked(&described)?;
+        // SAFETY: the caller vouches for the memory.
+        let contents = unsafe { described.cpu_bytes() }.map_err(failed)?;
+        // Bytes of others may hold more than 0 and 1.
+        let borrowed = (dtype != DType::Mask)
+            .then(|| self.borrowed(dtype, contents, tensor.clone()))
+            .flatten();
+        borrowed.map_or_else(|| self.from_bytes(dtype, contents), Ok)
     }
 }
 
@@ -99,10 +92,6 @@ fn checked(tensor: &TensorRef<'_>) -> Result<DType> {
     let refused = |what| Err(Error::Argument { op: "DLPack", what });
     if tensor.device() != DLDevice::CPU {
         return refused(format!("the data are on {:?}; copy them to the host", tensor.device()));
-    }
-    if tensor.ndim() > 1 {
-        let shape = tensor.shape();
-        return refused(format!("got shape {shape:?}, expected one dimension; flatten it"));
     }
     if !tensor.is_compact().map_err(failed)? {
         return refused("the data have gaps; make them contiguous".into());
@@ -131,13 +120,8 @@ fn to_dlpack(dtype: DType) -> DLDataType {
     }
 }
 
-/// What owns an imported block.
-struct Foreign<M: ManagedTensorBase>(#[expect(dead_code, reason = "dropped with it")] Managed<M>);
-
-impl<M: ManagedTensorBase + 'static> Release for Foreign<M> {
-    /// The block goes back when the tensor is dropped.
-    fn release(&self, _: u64, _: usize) {}
-}
+/// A tensor that was handed over.
+struct Taken<M: ManagedTensorBase>(Managed<M>);
 
 fn failed(error: impl fmt::Display) -> Error {
     Error::Argument { op: "DLPack", what: error.to_string() }

@@ -58,6 +58,7 @@ pub mod dtype;
 pub mod error;
 pub mod eval;
 pub mod flags;
+pub mod foreign;
 pub mod half;
 pub mod horizontal;
 pub mod inspect;

@@ -109,8 +109,15 @@ assert lib.porcini_address(array) != given.ctypes.data
 assert (to_numpy(array) == want * 2).all()
 lib.porcini_free(array)
 
+# So does any dense array of NumPy's own; elements of several dimensions follow one another row by row.
+for given in [np.arange(7, dtype=np.float64), np.arange(6, dtype=np.int32).reshape(2, 3), np.arange(9, dtype=np.float32)[1:]]:
+    array = take(given)
+    assert lib.porcini_address(array) == given.ctypes.data
+    assert (to_numpy(array) == given.ravel()).all()
+    lib.porcini_free(array)
+
 # What is refused.
-assert not take(np.zeros((2, 3), dtype=np.float32))
+assert not take(np.zeros((2, 3), dtype=np.float32).T)
 assert not take(np.zeros(10, dtype=np.float32)[::2])
 assert not take(np.zeros(3, dtype=np.complex64))
 

@@ -4,9 +4,9 @@ use std::cell::RefCell;
 use std::io::Cursor;
 use std::rc::Rc;
 
-use ndarray::{ArrayD, IxDyn};
+use ndarray::{ArcArray, ArrayD, Axis, IxDyn};
 use ndarray_npy::{ReadNpyError, ReadNpyExt, WriteNpyExt};
-use porcini_core::{Array, DType, Element, F16, Scalar, Session};
+use porcini_core::{Array, DType, Element, F16, Result as CoreResult, Scalar, Session};
 
 use crate::display::{PrintOptions, number};
 use crate::fault::{IntoFault, Result, fault};
@@ -29,7 +29,7 @@ macro_rules! host_data {
         #[derive(Clone, Debug)]
         pub(crate) enum HostData { $(
             #[doc = concat!("Elements of type `", stringify!($t), "`.")]
-            $variant(ArrayD<$t>),
+            $variant(ArcArray<$t, IxDyn>),
         )* }
 
         impl HostData {
@@ -42,13 +42,13 @@ macro_rules! host_data {
             }
 
             fn zeros(dtype: DType, shape: &[usize]) -> Self {
-                match dtype { $(DType::$variant => Self::$variant(ArrayD::default(shape)),)* }
+                match dtype { $(DType::$variant => Self::$variant(ArcArray::default(shape)),)* }
             }
 
             fn ravel(&self) -> Self {
                 match self { $(Self::$variant(array) => {
                     let elements: Vec<$t> = array.iter().copied().collect();
-                    Self::$variant(ArrayD::from_shape_vec(IxDyn(&[elements.len()]), elements)
+                    Self::$variant(ArcArray::from_shape_vec(IxDyn(&[elements.len()]), elements)
                         .expect("internal error: a vector has the length of its shape"))
                 })* }
             }
@@ -64,19 +64,14 @@ macro_rules! host_data {
                 })* }
             }
 
-            /// Little-endian bytes of the elements whose last index is `component`, in order; of all
-            /// elements for a one-dimensional array.
-            fn column_bytes(&self, component: Option<usize>) -> Vec<u8> {
-                match self { $(Self::$variant(array) => {
-                    let width = DType::$variant.bytes();
-                    let bytes = |x: &$t| x.to_bits64().to_le_bytes()[..width].to_vec();
-                    match component {
-                        Some(i) => {
-                            let last = ndarray::Axis(array.ndim() - 1);
-                            array.index_axis(last, i).iter().flat_map(bytes).collect()
-                        }
-                        None => array.iter().flat_map(bytes).collect(),
+            /// An array of the elements whose last index is `component`, in order; of all elements without
+            /// a copy.
+            fn column(&self, session: &Session, component: Option<usize>) -> CoreResult<Array> {
+                match self { $(Self::$variant(array) => match component {
+                    Some(i) => {
+                        session.from_ndarray(&array.index_axis(Axis(array.ndim() - 1), i))
                     }
+                    None => session.wrap_ndarray(array.clone()),
                 })* }
             }
 
@@ -86,7 +81,7 @@ macro_rules! host_data {
                     let n = columns.len();
                     if let ([column], [_]) = (columns, shape) {
                         let lanes = column.to_vec::<$t>().or_fault()?;
-                        let array = ArrayD::from_shape_vec(IxDyn(shape), lanes);
+                        let array = ArcArray::from_shape_vec(IxDyn(shape), lanes);
                         return Ok(Self::$variant(array.map_err(|error| fault(error.to_string()))?));
                     }
                     let mut array = ArrayD::<$t>::default(IxDyn(shape));
@@ -97,7 +92,7 @@ macro_rules! host_data {
                             *element = lanes[if lanes.len() == 1 { 0 } else { k }];
                         }
                     }
-                    Ok(Self::$variant(array))
+                    Ok(Self::$variant(array.into_shared()))
                 })* }
             }
         }
@@ -129,10 +124,10 @@ macro_rules! npy_types {
             fn read_npy(bytes: &[u8]) -> std::result::Result<Option<Self>, ReadNpyError> {
                 if let Some(bits) = with_npy_letter(bytes, b'f', b'u') {
                     let bits = ArrayD::<u16>::read_npy(Cursor::new(bits))?;
-                    return Ok(Some(Self::F16(bits.mapv(F16::from_bits))));
+                    return Ok(Some(Self::F16(bits.mapv(F16::from_bits).into_shared())));
                 }
                 $(match ArrayD::<$t>::read_npy(Cursor::new(bytes)) {
-                    Ok(array) => return Ok(Some(Self::$variant(array))),
+                    Ok(array) => return Ok(Some(Self::$variant(array.into_shared()))),
                     Err(ReadNpyError::WrongDescriptor(_)) => {}
                     Err(error) => return Err(error),
                 })*
@@ -216,11 +211,9 @@ impl HostRef {
         self.0.borrow().data.element(i)
     }
 
-    /// One array with all elements, or with those whose last index is `component`.
+    /// One array with all elements, without a copy, or with those whose last index is `component`.
     pub(crate) fn column(&self, session: &Session, component: Option<usize>) -> Result<Array> {
-        let host = self.0.borrow();
-        let bytes = host.data.column_bytes(component);
-        session.from_bytes(host.data.dtype(), &bytes).or_fault()
+        self.0.borrow().data.column(session, component).or_fault()
     }
 
     /// The elements as nested lists, then `ndarray f32 [5, 3]`.

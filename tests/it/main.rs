@@ -11,6 +11,7 @@ mod control;
 mod dense;
 mod examples;
 mod fmod;
+mod foreign;
 mod fuzz;
 mod golden;
 mod idiv;

@@ -42,6 +42,7 @@ const LAYERS: [&[&str]; 6] = [
         "horizontal",
         "rearrange",
         "view",
+        "foreign",
         "dlpack",
     ],
     &["lib"],

@@ -1,0 +1,105 @@
+//! Memory of others as arrays, without a copy: what Rust code owns, `ndarray`s, DLPack tensors.
+//!
+//! Such a block is read where it lies and never written; its owner is dropped with the last array that needs
+//! it. It does not count as device memory.
+
+use std::sync::Arc;
+
+use ndarray::{ArrayBase, Data, Dimension};
+
+use crate::array::Array;
+use crate::buffer::{Buffer, Release};
+use crate::dtype::{DType, Element};
+use crate::error::Result;
+use crate::session::Session;
+
+/// Gathers of small elements read the 4 bytes around each.
+const LEAST_ALIGNMENT: usize = 4;
+
+impl Session {
+    /// An array over the memory that `owner` holds: a `Vec`, a `Box` or an `Arc` of a slice …
+    ///
+    /// Without a copy if the device reads the host's memory and the elements start at a multiple of 4 bytes;
+    /// `owner` is then dropped with the last array that needs it.
+    ///
+    /// # Errors
+    /// `OutOfMemory` where a copy is made.
+    ///
+    /// # Example
+    /// ```
+    /// # fn main() -> porcini_core::Result<()> {
+    /// let session = porcini_core::Session::new()?;
+    /// let measured = vec![1.0_f32, 2.0, 3.0];
+    /// let address = measured.as_ptr() as u64;
+    /// let array = session.wrap(measured)?;
+    /// assert_eq!(array.address()?, address);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn wrap<T: Element>(
+        &self,
+        owner: impl AsRef<[T]> + Send + Sync + 'static,
+    ) -> Result<Array> {
+        // Elements may lie in the owner itself: it must not move any more.
+        let owner = Arc::new(owner);
+        let elements = (*owner).as_ref();
+        match self.borrowed(T::DTYPE, elements, owner.clone()) {
+            Some(array) => Ok(array),
+            None => self.array(elements),
+        }
+    }
+
+    /// An array with the elements of an `ndarray` in row-major order; of several dimensions, one behind the
+    /// other. Without a copy as [`Session::wrap`], if they lie in memory in this order.
+    ///
+    /// # Errors
+    /// As [`Session::wrap`].
+    pub fn wrap_ndarray<T, S, D>(&self, array: ArrayBase<S, D>) -> Result<Array>
+    where
+        T: Element,
+        S: Data<Elem = T> + Send + Sync + 'static,
+        D: Dimension + Send + Sync + 'static,
+        ArrayBase<S, D>: Send + Sync,
+    {
+        if array.is_standard_layout() {
+            self.wrap(RowMajor(array))
+        } else {
+            self.from_ndarray(&array.view())
+        }
+    }
+
+    /// An array over elements that `owner` keeps where they are; `None` if they must be copied.
+    pub(crate) fn borrowed<T>(
+        &self,
+        dtype: DType,
+        elements: &[T],
+        owner: Arc<impl Send + Sync + 'static>,
+    ) -> Option<Array> {
+        let alignment = dtype.bytes().max(LEAST_ALIGNMENT);
+        let stays = elements.as_ptr().addr().is_multiple_of(alignment) && !elements.is_empty();
+        if !stays || !self.backend().memory().is_host() {
+            return None;
+        }
+        let bytes = size_of_val(elements);
+        let address = elements.as_ptr().expose_provenance() as u64;
+        let buffer = Buffer::foreign(address, bytes, Arc::new(Held(owner)));
+        Some(self.adopt(dtype, (bytes / dtype.bytes()) as u64, buffer))
+    }
+}
+
+/// Elements that lie in memory in row-major order.
+struct RowMajor<S: Data, D>(ArrayBase<S, D>);
+
+impl<S: Data, D: Dimension> AsRef<[S::Elem]> for RowMajor<S, D> {
+    fn as_ref(&self) -> &[S::Elem] {
+        self.0.as_slice().unwrap_or_default()
+    }
+}
+
+/// What owns a block of others.
+struct Held<O>(#[expect(dead_code, reason = "dropped with it")] Arc<O>);
+
+impl<O: Send + Sync> Release for Held<O> {
+    /// The block goes back when the owner is dropped.
+    fn release(&self, _: u64, _: usize) {}
+}
