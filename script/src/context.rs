@@ -11,6 +11,7 @@ use crate::fault::{IntoFault, Result};
 use crate::host::Host;
 use crate::host_array::HostRef;
 use crate::outputs::Outputs;
+use crate::shown::{self, Place, Shown};
 use crate::value::ArrayRef;
 
 /// Session, host and print settings, shared by all registered functions.
@@ -38,6 +39,20 @@ impl Context {
     /// A value as `print` shows it.
     pub(crate) fn text(&self, value: &Dynamic) -> Result<String> {
         display::text(value, self.print.get())
+    }
+
+    /// A value in all forms that the front end shows.
+    pub(crate) fn shown(&self, value: &Dynamic) -> Result<Shown> {
+        let text = self.text(value)?;
+        let wanted = self.host.shows_forms();
+        let forms = if wanted { shown::forms(value, self.print.get())? } else { Vec::new() };
+        Ok(Shown { text, forms })
+    }
+
+    /// Shows a value outside of the cell's result.
+    pub(crate) fn display(&self, value: &Dynamic, place: Place<'_>) -> Result<()> {
+        self.host.display(&self.shown(value)?, place);
+        Ok(())
     }
 
     /// Tells the session which script line records, so that errors that come later can name it.

@@ -6,12 +6,44 @@ use std::time::Duration;
 
 use porcini_core::log::LogSink;
 
+use crate::shown::{Place, Shown};
+
 /// Files, output, environment and arguments of a script.
 ///
 /// All methods take `&self`: an implementation keeps what it changes behind a cell.
 pub trait Host {
     /// Shows a value or `print` text; one call a line, without the line end.
     fn print(&self, text: &str);
+
+    /// What errors call a cell.
+    fn cell_name(&self, number: usize) -> String {
+        format!("<in:{number}>")
+    }
+
+    /// Whether [`Host::display`] shows more than text.
+    fn shows_forms(&self) -> bool {
+        false
+    }
+
+    /// Shows a value in the best of its forms, of which there are none unless [`Host::shows_forms`].
+    fn display(&self, shown: &Shown, place: Place<'_>) {
+        let _ = place;
+        self.print(&shown.text);
+    }
+
+    /// Removes what the cell has shown; if it should `wait`, once there is something new.
+    fn clear_output(&self, wait: bool) {
+        let _ = wait;
+    }
+
+    /// A line of text from the user; a `secret` one is not shown.
+    ///
+    /// # Errors
+    /// `Interrupted` by Ctrl-C, `UnexpectedEof` at the end of input, `Unsupported` where nobody can be asked.
+    fn input(&self, prompt: &str, secret: bool) -> io::Result<String> {
+        let _ = (prompt, secret);
+        Err(io::Error::new(io::ErrorKind::Unsupported, "there is nobody to ask here"))
+    }
 
     /// Receives log lines, warnings and progress. Other threads may call it.
     fn log_sink(&self) -> LogSink;

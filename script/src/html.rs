@@ -19,16 +19,21 @@ const GRID: usize = 10;
 
 /// A script value as HTML. Arrays are evaluated; at most [`MOST_LANES`] lanes are read back.
 pub(crate) fn html(value: &Dynamic, options: PrintOptions) -> Result<String> {
+    match table(value, options)? {
+        Some(table) => Ok(table),
+        None => Ok(format!("<pre>{}</pre>", escaped(&display::text(value, options)?))),
+    }
+}
+
+/// What is an array or a list of maps as a table.
+pub(crate) fn table(value: &Dynamic, options: PrintOptions) -> Result<Option<String>> {
     let options = PrintOptions { edge: MOST_LANES / 2, threshold: MOST_LANES, ..options };
     if let Some(array) = value.read_lock::<ArrayRef>() {
-        return array_html(&array, options);
+        return array_html(&array, options).map(Some);
     }
-    if let Some(list) = value.read_lock::<rhai::Array>()
-        && let Some(table) = Table::of(&list, options)?
-    {
-        return Ok(table_html(&table.columns, &table.rows, table.skipped));
-    }
-    Ok(format!("<pre>{}</pre>", escaped(&display::text(value, options)?)))
+    let Some(list) = value.read_lock::<rhai::Array>() else { return Ok(None) };
+    let table = Table::of(&list, options)?;
+    Ok(table.map(|table| table_html(&table.columns, &table.rows, table.skipped)))
 }
 
 fn array_html(array: &ArrayRef, options: PrintOptions) -> Result<String> {
@@ -111,6 +116,13 @@ fn grid(array: &ArrayRef, lanes: u64, options: PrintOptions) -> Result<String> {
         }
     }
     Ok(table_html(&columns, &rows, skipped))
+}
+
+/// A table with notes below it.
+pub(crate) fn noted(table: &Table, notes: &str) -> String {
+    let html = table_html(&table.columns, &table.rows, table.skipped);
+    let notes = notes.trim_matches('\n');
+    format!("{html}<pre>{}</pre>", escaped(notes))
 }
 
 /// The first column of a grid holds names, like the header.

@@ -19,7 +19,6 @@ use crate::error::{Error, ErrorKind, Surroundings};
 use crate::fault::{Stop, late_fault};
 use crate::help;
 use crate::host::{Host, NOTHING};
-use crate::html;
 use crate::outputs::Outputs;
 use crate::resolver::{Resolver, Texts};
 use crate::scan::scan;
@@ -58,6 +57,8 @@ pub struct Options {
 pub struct Outcome {
     /// The value of the last expression as text; `None` if there is none or a `;` follows it.
     pub text: Option<String>,
+    /// MIME type and content of its further forms, for front ends that show them ([`Host::shows_forms`]).
+    pub forms: Vec<(&'static str, String)>,
     /// Text to be put at the next prompt.
     pub next_input: Option<String>,
 }
@@ -295,22 +296,12 @@ impl Interpreter {
         if value.is_unit() || scan(text).last == Some(';') {
             return Ok(Outcome::default());
         }
-        let shown = self.context.text(&value)?;
+        let shown = self.context.shown(&value)?;
         if let Some(error) = self.context.session.take_error() {
             return Err(late_fault(&error));
         }
         self.scope.set_or_push(LAST, value);
-        Ok(Outcome { text: Some(shown), next_input: None })
-    }
-
-    /// The last value shown, as HTML for a notebook: what `html(_)` gives.
-    ///
-    /// # Errors
-    /// If a value inside cannot be read.
-    pub fn last_html(&self) -> Result<Option<String>, Box<Error>> {
-        let Some(value) = self.scope.get(LAST) else { return Ok(None) };
-        let html = html::html(value, self.context.print.get());
-        html.map(Some).map_err(|error| Box::new(self.diagnose(&error, "", "html")))
+        Ok(Outcome { text: Some(shown.text), forms: shown.forms, next_input: None })
     }
 
     // ---- errors ----

@@ -62,6 +62,11 @@ impl Host for TestHost {
         add(&self.lines, Stream::Out, text);
     }
 
+    /// Every question has the same answer.
+    fn input(&self, _: &str, _: bool) -> io::Result<String> {
+        Ok("42".into())
+    }
+
     fn log_sink(&self) -> LogSink {
         let lines = self.lines.clone();
         Arc::new(move |text| add(&lines, Stream::Log, text))

@@ -18,7 +18,8 @@ use crate::context::Context;
 use crate::display;
 use crate::fault::{IntoFault, Result, fault};
 use crate::host::NOTHING;
-use crate::html::html;
+use crate::html::{self, html};
+use crate::shown::{HTML, Place, Shown};
 use crate::table::Table;
 use crate::value::{ArrayRef, type_name};
 
@@ -148,7 +149,7 @@ fn variables(registry: &mut Registry<'_>) {
     for prefix in ["", "cuda_"] {
         let name = format!("{prefix}whos");
         registry.any(&name, 0, |context, _, _| {
-            context.host.print(&whos_text(&context.session.whos(Rows::Short)));
+            show_whos(context, &context.session.whos(Rows::Short));
             Ok(Dynamic::UNIT)
         });
         registry.any(&name, 1, |context, _, args| {
@@ -159,14 +160,27 @@ fn variables(registry: &mut Registry<'_>) {
             if wants("data") {
                 return Ok(Dynamic::from(whos_data(&whos)));
             }
-            context.host.print(&whos_text(&whos));
+            show_whos(context, &whos);
             Ok(Dynamic::UNIT)
         });
     }
 }
 
-/// The table of `whos` as Enoki draws it, with lines for device, cache and allocator.
-pub(crate) fn whos_text(whos: &Whos) -> String {
+fn show_whos(context: &Context, whos: &Whos) {
+    let table = whos_table(whos);
+    let mut notes = String::new();
+    if whos.n_hidden > 0 {
+        let _ = write!(notes, "\n  .. {} more, whos(#{{all: true}}) lists them ..", whos.n_hidden);
+    }
+    notes.push_str(&whos_footer(whos));
+    let text = format!("{}{notes}", table.text());
+    let forms =
+        if context.host.shows_forms() { vec![(HTML, html::noted(&table, &notes))] } else { vec![] };
+    context.host.display(&Shown { text, forms }, Place::Below);
+}
+
+/// The table of `whos` as Enoki draws it.
+fn whos_table(whos: &Whos) -> Table {
     let row = |row: &porcini_core::inspect::WhosRow| {
         vec![
             row.id.to_string(),
@@ -179,18 +193,17 @@ pub(crate) fn whos_text(whos: &Whos) -> String {
         ]
     };
     let columns = ["ID", "Type", "E/I Refs", "Size", "Memory", "Ready", "Label"];
-    let table = Table {
+    Table {
         columns: columns.map(Into::into).into(),
         rows: whos.rows.iter().map(row).collect(),
         skipped: None,
-    };
-    let mut text = table.text();
-    if whos.n_hidden > 0 {
-        let _ = write!(text, "\n  .. {} more, whos(#{{all: true}}) lists them ..", whos.n_hidden);
     }
+}
+
+/// Enoki's footer, with lines for device, cache and allocator.
+fn whos_footer(whos: &Whos) -> String {
     let (ready, scheduled) = (whos.ready, whos.scheduled);
-    let _ = write!(
-        text,
+    format!(
         "\n\n  Memory usage (ready)     : {}\n  Memory usage (scheduled) : {} + {} = {}\n  \
          Memory savings           : {}\n\n  Device    : {}\n  Kernels   : {} compiled\n  \
          Allocator : {} used, {} kept, {} at most, limit {}",
@@ -205,8 +218,7 @@ pub(crate) fn whos_text(whos: &Whos) -> String {
         Bytes(whos.memory.cached),
         Bytes(whos.memory.peak),
         Bytes(whos.memory.limit),
-    );
-    text
+    )
 }
 
 fn whos_data(whos: &Whos) -> rhai::Array {

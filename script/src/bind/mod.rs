@@ -15,6 +15,7 @@ mod language;
 mod measure;
 mod memory;
 mod nested_types;
+mod notebook;
 mod ops;
 mod power;
 pub(crate) mod random;
@@ -75,6 +76,7 @@ const FAMILIES: &[(&str, Register)] = &[
     ("evaluation and settings", runtime::register),
     ("showing and watching", inspect::register),
     ("showing and watching", measure::register),
+    ("showing and watching", notebook::register),
     ("lists, maps and text", language::register),
 ];
 

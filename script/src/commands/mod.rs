@@ -183,7 +183,7 @@ impl Interpreter {
     /// # Errors
     /// As [`Interpreter::execute`].
     pub fn run_cell(&mut self, text: &str, number: usize) -> Result<Outcome, Box<Error>> {
-        let name = format!("<in:{number}>");
+        let name = self.context.host.cell_name(number);
         self.inputs.push((number, text.into()));
         let mut outcome = Outcome::default();
         for piece in self.pieces(text) {

@@ -1,0 +1,164 @@
+//! A notebook as scripts see it: output goes to its cells, questions to the person in front of it.
+
+use std::cell::RefCell;
+use std::fs::DirEntry;
+use std::io;
+use std::path::PathBuf;
+use std::sync::{Arc, mpsc};
+use std::time::{Duration, Instant};
+
+use porcini_core::interrupt;
+use porcini_core::log::LogSink;
+use porcini_script::{Host, Place, Shown};
+use serde_json::{Value, json};
+
+use crate::publisher::{Publisher, Stream};
+use crate::socket::{Channel, Outbox};
+use crate::wire::{Request, Wire};
+
+/// How often somebody who waits for an answer looks for an interrupt.
+const LOOK: Duration = Duration::from_millis(10);
+
+/// The notebook in front of the interpreter.
+pub(crate) struct Notebook {
+    pub(crate) publisher: Arc<Publisher>,
+    pub(crate) questions: Questions,
+    start: Instant,
+}
+
+impl Notebook {
+    pub(crate) fn new(publisher: Arc<Publisher>, questions: Questions) -> Self {
+        Self { publisher, questions, start: Instant::now() }
+    }
+}
+
+/// What is shown, by MIME type.
+pub(crate) fn mime_bundle(shown: Shown) -> Value {
+    let mut data = json!({"text/plain": shown.text});
+    for (mime, content) in shown.forms {
+        data[mime] = content.into();
+    }
+    data
+}
+
+/// Asks whoever sent the cell that runs.
+pub(crate) struct Questions {
+    wire: Arc<Wire>,
+    outbox: Outbox,
+    answers: mpsc::Receiver<Request>,
+    /// The request that runs, if its client takes questions.
+    asked_by: RefCell<Option<Request>>,
+}
+
+impl Questions {
+    pub(crate) fn new(wire: Arc<Wire>, outbox: Outbox, answers: mpsc::Receiver<Request>) -> Self {
+        Self { wire, outbox, answers, asked_by: RefCell::new(None) }
+    }
+
+    /// From now on `request` runs.
+    pub(crate) fn begin(&self, request: &Request) {
+        let takes_questions = request.flag("allow_stdin", true);
+        *self.asked_by.borrow_mut() = takes_questions.then(|| request.clone());
+    }
+
+    fn ask(&self, prompt: &str, password: bool) -> io::Result<String> {
+        let asked_by = self.asked_by.borrow();
+        let client = asked_by.as_ref().ok_or_else(|| {
+            let message =
+                "this client takes no questions; assign the value instead of asking for it";
+            io::Error::new(io::ErrorKind::Unsupported, message)
+        })?;
+        // Answers to questions that were given up.
+        self.answers.try_iter().for_each(drop);
+        let content = json!({"prompt": prompt, "password": password});
+        let frames = self.wire.write(&client.identities, "input_request", &client.header, &content);
+        self.outbox.send(Channel::Stdin, frames);
+        loop {
+            if interrupt::is_requested() {
+                return Err(io::ErrorKind::Interrupted.into());
+            }
+            match self.answers.recv_timeout(LOOK) {
+                Ok(answer) if answer.kind() == "input_reply" => {
+                    return Ok(answer.text("value").into());
+                }
+                Ok(_) | Err(mpsc::RecvTimeoutError::Timeout) => {}
+                Err(mpsc::RecvTimeoutError::Disconnected) => {
+                    return Err(io::ErrorKind::UnexpectedEof.into());
+                }
+            }
+        }
+    }
+}
+
+impl Host for Notebook {
+    fn print(&self, text: &str) {
+        self.publisher.print(Stream::Stdout, &format!("{text}\n"));
+    }
+
+    fn cell_name(&self, number: usize) -> String {
+        format!("In[{number}]")
+    }
+
+    fn shows_forms(&self) -> bool {
+        true
+    }
+
+    fn display(&self, shown: &Shown, place: Place<'_>) {
+        let (kind, transient) = match place {
+            Place::Below => ("display_data", json!({})),
+            Place::Named(name) => ("display_data", json!({"display_id": name})),
+            Place::Instead(name) => ("update_display_data", json!({"display_id": name})),
+        };
+        let data = mime_bundle(shown.clone());
+        let content = json!({"data": data, "metadata": {}, "transient": transient});
+        self.publisher.publish(kind, &content);
+    }
+
+    fn clear_output(&self, wait: bool) {
+        self.publisher.publish("clear_output", &json!({"wait": wait}));
+    }
+
+    fn input(&self, prompt: &str, secret: bool) -> io::Result<String> {
+        self.publisher.flush();
+        self.questions.ask(prompt, secret)
+    }
+
+    fn log_sink(&self) -> LogSink {
+        let publisher = self.publisher.clone();
+        Arc::new(move |text| publisher.print(Stream::Stderr, &format!("{text}\n")))
+    }
+
+    fn read_file(&self, path: &str) -> io::Result<Vec<u8>> {
+        std::fs::read(path)
+    }
+
+    fn write_file(&self, path: &str, contents: &[u8]) -> io::Result<()> {
+        std::fs::write(path, contents)
+    }
+
+    fn list_folder(&self, path: &str) -> io::Result<Vec<String>> {
+        let path = if path.is_empty() { "." } else { path };
+        let name = |entry: io::Result<DirEntry>| {
+            let entry = entry?;
+            let mark = if entry.path().is_dir() { "/" } else { "" };
+            Ok(entry.file_name().to_string_lossy().into_owned() + mark)
+        };
+        std::fs::read_dir(path)?.map(name).collect()
+    }
+
+    fn read_module(&self, importer: Option<&str>, name: &str) -> io::Result<(PathBuf, String)> {
+        crate::modules::read(importer, name)
+    }
+
+    fn variable(&self, name: &str) -> Option<String> {
+        std::env::var(name).ok()
+    }
+
+    fn clock(&self) -> Duration {
+        self.start.elapsed()
+    }
+
+    fn arguments(&self) -> Vec<String> {
+        Vec::new()
+    }
+}

@@ -1,0 +1,322 @@
+//! Requests on shell, one after the other, on the interpreter's thread.
+
+use std::rc::Rc;
+use std::sync::{Arc, mpsc};
+use std::time::{Duration, Instant};
+
+use porcini_core::interrupt;
+use porcini_script::{
+    CandidateKind, Completeness, Error, ErrorKind, Host as _, Inspection, Interpreter, Shown,
+};
+use serde_json::{Map, Value, json};
+
+use crate::history::History;
+use crate::host::{Notebook, mime_bundle};
+use crate::kernel_info::kernel_info;
+use crate::publisher::Publisher;
+use crate::socket::{Channel, Outbox};
+use crate::wire::{Request, Wire};
+use crate::{traceback, warn};
+
+/// How long a failed cell looks for cells that were sent before it failed: those are not run.
+const GRACE: Duration = Duration::from_millis(50);
+
+/// What the interpreter's thread needs.
+pub(crate) struct Kernel {
+    pub(crate) interpreter: Interpreter,
+    pub(crate) notebook: Rc<Notebook>,
+    pub(crate) requests: mpsc::Receiver<Request>,
+    pub(crate) outbox: Outbox,
+    pub(crate) wire: Arc<Wire>,
+    pub(crate) publisher: Arc<Publisher>,
+    pub(crate) history: History,
+    /// Number of the last cell.
+    pub(crate) count: usize,
+}
+
+impl Kernel {
+    /// Answers until the post is gone.
+    pub(crate) fn run(mut self) {
+        while let Ok(request) = self.requests.recv() {
+            self.answer(&request);
+        }
+    }
+
+    fn answer(&mut self, request: &Request) {
+        if request.kind() == "execute_request" {
+            return self.execute(request);
+        }
+        self.publisher.begin(&request.header, false);
+        let content = &request.content;
+        match request.kind() {
+            "kernel_info_request" => self.reply(request, &kernel_info()),
+            "complete_request" => self.reply(request, &self.complete(request)),
+            "inspect_request" => self.reply(request, &self.inspect(request)),
+            "is_complete_request" => self.reply(request, &self.is_complete(request)),
+            "history_request" => self.reply(request, &self.history.reply(content)),
+            "comm_info_request" => self.reply(request, &json!({"status": "ok", "comms": {}})),
+            // There are no targets to open.
+            "comm_open" => self
+                .publisher
+                .publish("comm_close", &json!({"comm_id": content["comm_id"], "data": {}})),
+            "comm_msg" | "comm_close" => {}
+            "shutdown_request" => {
+                let restart = request.flag("restart", false);
+                self.reply(request, &json!({"status": "ok", "restart": restart}));
+                self.publisher.end();
+                return self.outbox.quit();
+            }
+            other => warn(&format!("shell: no answer to {other:?}")),
+        }
+        self.publisher.end();
+    }
+
+    fn reply(&self, request: &Request, content: &Value) {
+        let kind = request.kind().replace("_request", "_reply");
+        let frames = self.wire.write(&request.identities, &kind, &request.header, content);
+        self.outbox.send(Channel::Shell, frames);
+    }
+
+    // ---- cells ----
+
+    fn execute(&mut self, request: &Request) {
+        let code = request.text("code");
+        let silent = request.flag("silent", false);
+        let stores = request.flag("store_history", true) && !silent;
+        self.publisher.begin(&request.header, silent);
+        self.notebook.questions.begin(request);
+        if stores && !code.trim().is_empty() {
+            self.count += 1;
+            self.history.push(self.count, code);
+        }
+        let input = json!({"code": code, "execution_count": self.count});
+        self.publisher.publish("execute_input", &input);
+        match self.run_cell(code, stores) {
+            Ok(payload) => {
+                let expressions = self.user_expressions(&request.content["user_expressions"]);
+                self.publisher.flush();
+                self.reply(
+                    request,
+                    &json!({
+                        "status": "ok",
+                        "execution_count": self.count,
+                        "user_expressions": expressions,
+                        "payload": payload,
+                    }),
+                );
+                self.publisher.end();
+                if payload.iter().any(|part| part["source"] == "ask_exit") {
+                    self.outbox.quit();
+                }
+            }
+            Err(error) => self.fail(request, &error),
+        }
+    }
+
+    /// Runs a cell and shows its value; the payload of the reply.
+    fn run_cell(&mut self, code: &str, stores: bool) -> Result<Vec<Value>, Box<Error>> {
+        if let Some(name) = asks_about(code) {
+            let found = self.interpreter.inspect_name(name);
+            let search = || json!({"text/plain": self.interpreter.help(name)});
+            let data = found.as_ref().map_or_else(search, documentation);
+            return Ok(vec![json!({"source": "page", "data": data, "start": 0})]);
+        }
+        interrupt::clear();
+        // A cell that is not stored has no number under which its value stays.
+        let result = if stores {
+            self.interpreter.run_cell(code, self.count)
+        } else {
+            self.interpreter.execute(code, &self.notebook.cell_name(self.count))
+        };
+        interrupt::clear();
+        let outcome = match result {
+            Ok(outcome) => outcome,
+            Err(error) if matches!(error.kind, ErrorKind::Exit(_)) => {
+                return Ok(vec![json!({"source": "ask_exit", "keepkernel": false})]);
+            }
+            Err(error) => return Err(error),
+        };
+        if let Some(text) = outcome.text {
+            if stores {
+                self.history.set_output(&text);
+            }
+            let data = mime_bundle(Shown { text, forms: outcome.forms });
+            let result = json!({"execution_count": self.count, "data": data, "metadata": {}});
+            self.publisher.publish("execute_result", &result);
+        }
+        let next = outcome.next_input.into_iter();
+        let next =
+            next.map(|text| json!({"source": "set_next_input", "text": text, "replace": false}));
+        Ok(next.collect())
+    }
+
+    /// Values of further expressions, each for itself.
+    fn user_expressions(&mut self, asked: &Value) -> Value {
+        let Some(asked) = asked.as_object() else { return json!({}) };
+        let mut values = Map::new();
+        for (name, expression) in asked {
+            let code = expression.as_str().unwrap_or_default();
+            let value = match self.interpreter.execute(code, name) {
+                Ok(outcome) => {
+                    let text = outcome.text.unwrap_or_default();
+                    let data = mime_bundle(Shown { text, forms: outcome.forms });
+                    json!({"status": "ok", "data": data, "metadata": {}})
+                }
+                Err(error) => failure(&error),
+            };
+            values.insert(name.clone(), value);
+        }
+        values.into()
+    }
+
+    /// Shows an error, then answers it and all cells that the same client sent before.
+    fn fail(&mut self, request: &Request, error: &Error) {
+        let mut content = failure(error);
+        self.publisher.publish("error", &content);
+        content["status"] = "error".into();
+        content["execution_count"] = self.count.into();
+        content["user_expressions"] = json!({});
+        content["payload"] = json!([]);
+        let stops = request.flag("stop_on_error", true);
+        // The client knows of the error only after the reply: what comes until then was sent before.
+        let queued = if stops { self.queued() } else { Vec::new() };
+        self.reply(request, &content);
+        self.publisher.end();
+        for later in queued {
+            if later.kind() == "execute_request" && later.identities == request.identities {
+                self.publisher.begin(&later.header, true);
+                let count = self.count;
+                self.reply(&later, &json!({"status": "aborted", "execution_count": count}));
+                self.publisher.end();
+            } else {
+                self.answer(&later);
+            }
+        }
+    }
+
+    /// Requests that arrive during the time of [`GRACE`].
+    fn queued(&self) -> Vec<Request> {
+        let end = Instant::now() + GRACE;
+        let left = || end.saturating_duration_since(Instant::now());
+        std::iter::from_fn(|| self.requests.recv_timeout(left()).ok()).collect()
+    }
+
+    // ---- what editors ask ----
+
+    fn complete(&self, request: &Request) -> Value {
+        let code = request.text("code");
+        let cursor = byte_of(code, &request.content["cursor_pos"]);
+        let completion = self.interpreter.complete(code, cursor);
+        let at = |byte| code.get(..byte).unwrap_or(code).chars().count();
+        let (start, end) = (at(completion.start), at(completion.end));
+        let names: Vec<&str> =
+            completion.candidates.iter().map(|candidate| candidate.name.as_str()).collect();
+        let types: Vec<Value> = completion
+            .candidates
+            .iter()
+            .map(|candidate| {
+                json!({
+                    "start": start,
+                    "end": end,
+                    "text": candidate.name,
+                    "type": kind_name(candidate.kind),
+                    "signature": candidate.detail,
+                })
+            })
+            .collect();
+        json!({
+            "status": "ok",
+            "matches": names,
+            "cursor_start": start,
+            "cursor_end": end,
+            // What JupyterLab draws beside the names.
+            "metadata": {"_jupyter_types_experimental": types},
+        })
+    }
+
+    fn inspect(&self, request: &Request) -> Value {
+        let code = request.text("code");
+        let cursor = byte_of(code, &request.content["cursor_pos"]);
+        let found = self.interpreter.inspect(code, cursor);
+        let data = found.as_ref().map_or_else(|| json!({}), documentation);
+        json!({"status": "ok", "found": found.is_some(), "data": data, "metadata": {}})
+    }
+
+    fn is_complete(&self, request: &Request) -> Value {
+        match self.interpreter.is_complete(request.text("code")) {
+            Completeness::Complete => json!({"status": "complete"}),
+            Completeness::Incomplete { indent } => {
+                json!({"status": "incomplete", "indent": " ".repeat(indent)})
+            }
+            Completeness::Invalid => json!({"status": "invalid"}),
+        }
+    }
+}
+
+/// An error as messages carry it.
+fn failure(error: &Error) -> Value {
+    json!({
+        "status": "error",
+        "ename": traceback::name(error),
+        "evalue": error.message,
+        "traceback": traceback::lines(error),
+    })
+}
+
+/// What is known about a name, by MIME type.
+fn documentation(found: &Inspection) -> Value {
+    json!({"text/plain": found.text, "text/html": found.html})
+}
+
+/// What a completion is, in JupyterLab's words.
+fn kind_name(kind: CandidateKind) -> &'static str {
+    match kind {
+        CandidateKind::Variable => "instance",
+        CandidateKind::Member => "property",
+        CandidateKind::Function => "function",
+        CandidateKind::Type => "class",
+        CandidateKind::Constant => "constant",
+        CandidateKind::Keyword => "keyword",
+        CandidateKind::Flag => "option",
+        CandidateKind::File => "path",
+        CandidateKind::Command => "magic",
+    }
+}
+
+/// The name in a cell that is `?name` or `name?`.
+fn asks_about(code: &str) -> Option<&str> {
+    let code = code.trim();
+    let name = code.strip_prefix('?').or_else(|| code.strip_suffix('?'))?.trim();
+    let is_name = !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || "_:".contains(c));
+    is_name.then_some(name)
+}
+
+/// The byte of a position that counts characters; the end without one.
+fn byte_of(text: &str, position: &Value) -> usize {
+    let position = position.as_u64().and_then(|position| usize::try_from(position).ok());
+    let byte = position.and_then(|position| text.char_indices().nth(position));
+    byte.map_or(text.len(), |(byte, _)| byte)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn positions_count_characters() {
+        assert_eq!(byte_of("äa😀b", &json!(3)), 7);
+        assert_eq!(byte_of("äa", &json!(2)), 3);
+        assert_eq!(byte_of("äa", &json!(99)), 3);
+        assert_eq!(byte_of("äa", &json!(-1)), 3);
+        assert_eq!(byte_of("ä", &Value::Null), 2);
+    }
+
+    #[test]
+    fn questions_are_names_with_a_mark() {
+        assert_eq!(asks_about("?gather"), Some("gather"));
+        assert_eq!(asks_about(" FloatC::arange? \n"), Some("FloatC::arange"));
+        for code in ["a ? b", "?", "x", "print(\"?\")?", ""] {
+            assert_eq!(asks_about(code), None, "{code}");
+        }
+    }
+}

@@ -1,0 +1,114 @@
+//! The five channels of a kernel. Nothing outside of this folder knows libzmq.
+//!
+//! One thread, the *post*, owns shell, stdin and iopub: it hands requests to the interpreter's thread and
+//! sends what the others put into its [`Outbox`]. Control and heartbeat have threads of their own, so that
+//! they answer whatever the kernel is doing.
+
+mod control;
+mod heartbeat;
+mod post;
+
+use std::io;
+use std::thread::{Builder, JoinHandle};
+
+use zmq::{Context, Socket, SocketType};
+
+pub(crate) use control::{Control, serve_control};
+pub(crate) use heartbeat::echo;
+pub(crate) use post::{Channel, Outbox, Post};
+
+use crate::connection_file::ConnectionFile;
+use crate::wire::Frames;
+
+/// Largest message taken, in bytes.
+const MOST_BYTES: i64 = 1 << 30;
+/// How long the end of the process waits for clients to take what was sent, in ms.
+const LINGER: i32 = 1000;
+
+/// A channel that cannot be opened.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum SocketError {
+    #[error("{channel}: cannot listen at {address}: {cause}")]
+    Bind { channel: &'static str, address: String, cause: zmq::Error },
+    #[error("the system refuses a thread: {0}")]
+    Thread(#[from] io::Error),
+}
+
+/// The channels, listening.
+pub(crate) struct Sockets {
+    pub(crate) context: Context,
+    pub(crate) shell: Socket,
+    pub(crate) stdin: Socket,
+    pub(crate) iopub: Socket,
+    pub(crate) control: Socket,
+    pub(crate) heartbeat: Socket,
+}
+
+impl Sockets {
+    /// Listens where the connection file says.
+    pub(crate) fn bind(file: &ConnectionFile) -> Result<Self, SocketError> {
+        let context = Context::new();
+        let bind = |kind, channel, port| {
+            let address = file.address(port);
+            let socket = listen(&context, kind, &address);
+            socket.map_err(|cause| SocketError::Bind { channel, address, cause })
+        };
+        Ok(Self {
+            shell: bind(SocketType::ROUTER, "shell", file.shell_port)?,
+            stdin: bind(SocketType::ROUTER, "stdin", file.stdin_port)?,
+            iopub: bind(SocketType::XPUB, "iopub", file.iopub_port)?,
+            control: bind(SocketType::ROUTER, "control", file.control_port)?,
+            heartbeat: bind(SocketType::ROUTER, "heartbeat", file.heartbeat_port)?,
+            context: context.clone(),
+        })
+    }
+}
+
+fn listen(context: &Context, kind: SocketType, address: &str) -> zmq::Result<Socket> {
+    let socket = context.socket(kind)?;
+    socket.set_linger(LINGER)?;
+    socket.set_maxmsgsize(MOST_BYTES)?;
+    // No limit on messages that wait: a slow reader loses nothing and nobody waits for it. Text is bounded
+    // by the publisher.
+    socket.set_sndhwm(0)?;
+    socket.set_rcvhwm(0)?;
+    if kind == SocketType::ROUTER {
+        // A client that comes back under its old name is served again.
+        socket.set_router_handover(true)?;
+    }
+    if kind == SocketType::XPUB {
+        // Tells of every subscription, so that each is welcomed.
+        socket.set_xpub_verbose(true)?;
+    }
+    socket.bind(address)?;
+    Ok(socket)
+}
+
+/// Lets clients take what was sent, for a moment, and ends the threads that receive.
+pub(crate) fn end(mut context: Context) {
+    while context.destroy() == Err(zmq::Error::EINTR) {}
+}
+
+/// Runs `work` on a thread with a name.
+pub(crate) fn spawn<R: Send + 'static>(
+    name: &str,
+    work: impl FnOnce() -> R + Send + 'static,
+) -> Result<JoinHandle<R>, SocketError> {
+    Ok(Builder::new().name(name.into()).spawn(work)?)
+}
+
+/// Waits for the next message; `None` when the context ends.
+fn receive(socket: &Socket) -> Option<Frames> {
+    loop {
+        match socket.recv_multipart(0) {
+            Ok(frames) => return Some(frames),
+            Err(zmq::Error::EINTR) => {}
+            Err(_) => return None,
+        }
+    }
+}
+
+/// Sends a message; a client that is gone needs none.
+fn send(socket: &Socket, frames: Frames) {
+    socket.send_multipart(frames, 0).unwrap_or(());
+}

@@ -1,0 +1,36 @@
+//! Errors as notebooks show them.
+
+use porcini_script::{Error, ErrorKind};
+
+const RED: &str = "\x1b[1;31m";
+const CYAN: &str = "\x1b[36m";
+const RESET: &str = "\x1b[0m";
+
+/// The name of an error: what Jupyter calls `ename`.
+pub(crate) fn name(error: &Error) -> &'static str {
+    match error.kind {
+        ErrorKind::Syntax => "SyntaxError",
+        ErrorKind::Runtime => "RuntimeError",
+        ErrorKind::Interrupted => "Interrupted",
+        ErrorKind::Internal => "InternalError",
+        ErrorKind::Exit(_) => "Exit",
+    }
+}
+
+/// Its lines: message in red; place, caret and hints in cyan.
+pub(crate) fn lines(error: &Error) -> Vec<String> {
+    let text = error.to_string();
+    let paint = |line: &str| {
+        if let Some(message) = line.strip_prefix("error: ") {
+            return format!("{RED}{}{RESET}: {message}", name(error));
+        }
+        let mark = line.trim_start();
+        let is_caret = mark.starts_with("| ") && mark.ends_with('^');
+        if is_caret || mark.starts_with("-->") || mark.starts_with("= help:") {
+            format!("{CYAN}{line}{RESET}")
+        } else {
+            line.into()
+        }
+    };
+    text.lines().map(paint).collect()
+}

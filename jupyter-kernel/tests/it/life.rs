@@ -1,0 +1,134 @@
+//! Interrupts, restarts, and the end.
+
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::json;
+
+use super::client::{Client, Kernel, cell, command, connection_file};
+
+#[test]
+fn an_interrupt_keeps_all_variables() {
+    let (kernel, client) = Kernel::start();
+    client.run("x = FloatC([1, 2]);");
+    let interrupt = |by_signal: bool| {
+        if by_signal {
+            let pid = Pid::from_raw(kernel.process.id().cast_signed()).unwrap();
+            kill_process(pid, Signal::INT).unwrap();
+        } else {
+            let reply = client.command("interrupt_request", &json!({}));
+            assert_eq!(reply["status"], "ok");
+        }
+    };
+    for by_signal in [false, true] {
+        for work in ["loop {}", "while_loop([x], |x| x > 0, |x| [x + 1])", "sleep(100)"] {
+            let id = client.start(&format!("print(1); sleep(0.1); y = 3; {work}"));
+            std::thread::sleep(Duration::from_millis(200));
+            let queued = client.send(&client.shell, "execute_request", &cell("x = 0"));
+            interrupt(by_signal);
+            let answer = client.answer(&id);
+            assert_eq!(answer.reply["ename"], "Interrupted", "{work}");
+            assert_eq!(client.answer(&queued).reply["status"], "aborted");
+            assert_eq!(client.run("[y, x]").result(), "[3, [1, 2]]");
+        }
+        // One that comes too late stops nothing.
+        interrupt(by_signal);
+        assert_eq!(client.run("1 + 1").result(), "2");
+    }
+}
+
+#[test]
+fn an_interrupt_ends_a_question() {
+    let (_kernel, client) = Kernel::start();
+    let id = client.send(&client.shell, "execute_request", &cell("input(\"?\")"));
+    assert_eq!(Client::receive(&client.stdin).unwrap().kind, "input_request");
+    client.command("interrupt_request", &json!({}));
+    assert_eq!(client.answer(&id).reply["ename"], "Interrupted");
+    assert_eq!(client.run("1").result(), "1");
+}
+
+#[test]
+fn heartbeat_and_control_answer_a_busy_kernel() {
+    let (_kernel, client) = Kernel::start();
+    let id = client.start("print(1); loop {}");
+    for beat in [&b"ping"[..], b"", b"\x00\xff"] {
+        client.heartbeat.send(beat, 0).unwrap();
+        assert_eq!(client.heartbeat.recv_bytes(0).unwrap(), beat);
+    }
+    assert_eq!(client.command("kernel_info_request", &json!({}))["status"], "ok");
+    client.command("interrupt_request", &json!({}));
+    client.answer(&id);
+}
+
+#[test]
+fn shutdown_is_answered_before_the_end() {
+    let times = if std::env::var_os("PORCINI_FULL").is_some() { 100 } else { 20 };
+    for i in 0..times {
+        let (mut kernel, client) = Kernel::start();
+        if i % 2 == 0 {
+            client.start("print(1); loop {}");
+        }
+        let restart = json!({"restart": i % 3 == 0});
+        let reply = client.command("shutdown_request", &restart);
+        assert_eq!(reply["restart"], restart["restart"]);
+        assert_eq!(kernel.wait(), Some(0));
+    }
+}
+
+#[test]
+fn a_kernel_may_leave() {
+    let (mut kernel, client) = Kernel::start();
+    let id = client.send(&client.shell, "execute_request", &cell("exit()"));
+    let reply = Client::receive(&client.shell).unwrap();
+    assert_eq!(reply.parent, id);
+    assert_eq!(reply.content["payload"][0]["source"], "ask_exit");
+    assert_eq!(kernel.wait(), Some(0));
+}
+
+/// The parent is a shell that says who it is and waits; killed as hard as can be, it takes the kernel along.
+#[test]
+fn a_kernel_does_not_outlive_its_parent() {
+    for wrapped in [false, true] {
+        let file = connection_file("ipc");
+        let kernel = env!("CARGO_BIN_EXE_porcini-jupyter");
+        let start = format!("'{kernel}' run '{}' 2>/dev/null", file.display());
+        let script = if wrapped {
+            format!("JPY_PARENT_PID=$$ sh -c \"{start}; true\"; true")
+        } else {
+            format!("JPY_PARENT_PID=$$ {start} & wait")
+        };
+        let mut parent = std::process::Command::new("sh").args(["-c", &script]).spawn().unwrap();
+        let client = Client::connect(&file);
+        assert_eq!(client.shown_next().unwrap().kind, "iopub_welcome");
+        client.start("print(1); loop {}");
+        parent.kill().unwrap();
+        parent.wait().unwrap();
+        // Its socket answers as long as it lives.
+        client.heartbeat.set_rcvtimeo(100).unwrap();
+        let end = Instant::now() + Duration::from_secs(10);
+        loop {
+            client.heartbeat.send("alive?", 0).unwrap();
+            if client.heartbeat.recv_bytes(0).is_err() {
+                break;
+            }
+            assert!(Instant::now() < end, "the kernel outlives its parent");
+            std::thread::sleep(Duration::from_millis(50));
+        }
+    }
+}
+
+#[test]
+fn what_cannot_start_says_why() {
+    let run = |file: &std::path::Path| {
+        let output = command(file).stderr(std::process::Stdio::piped()).output().unwrap();
+        (output.status.code(), String::from_utf8(output.stderr).unwrap())
+    };
+    let (code, message) = run(std::path::Path::new("no/such/file.json"));
+    assert_eq!(code, Some(1));
+    assert!(message.contains("no/such/file.json: No such file"), "{message}");
+    let (mut kernel, _client) = Kernel::start_on("tcp");
+    let (code, message) = run(&kernel.file);
+    assert_eq!(code, Some(1));
+    assert!(message.contains("shell: cannot listen at tcp://127.0.0.1:"), "{message}");
+    kernel.process.kill().unwrap();
+}

@@ -1,0 +1,210 @@
+//! Requests and what they lead to.
+
+use serde_json::{Value, json};
+
+use super::client::{Client, Kernel, cell};
+
+fn kinds(shown: &[super::client::Message]) -> Vec<&str> {
+    shown.iter().map(|message| message.kind.as_str()).collect()
+}
+
+#[test]
+fn a_cell_shows_its_value() {
+    let (_kernel, client) = Kernel::start();
+    let answer = client.run("print(\"a\"); print(\"b\"); 1 + 1");
+    let expected = ["status", "execute_input", "stream", "execute_result", "status"];
+    assert_eq!(kinds(&answer.shown), expected);
+    assert_eq!(answer.stream("stdout"), "a\nb\n");
+    assert_eq!(answer.result(), "2");
+    assert_eq!(answer.reply["execution_count"], 1);
+    assert_eq!(answer.reply["user_expressions"], json!({}));
+
+    let answer = client.run("a = FloatC([1, 2]);");
+    assert_eq!(kinds(&answer.shown), ["status", "execute_input", "status"]);
+    let answer = client.run("a");
+    let data = &answer.all("execute_result")[0]["data"];
+    assert_eq!(data["text/plain"], "[1, 2]");
+    assert!(data["text/html"].as_str().unwrap().contains("<td>FloatC</td>"));
+    assert_eq!(client.run("_").reply["execution_count"], 4);
+    assert_eq!(client.run("[_1, Out[3]]").result(), "[2, [1, 2]]");
+    let answer = client.run("%who\n6 * 7");
+    assert_eq!(answer.result(), "42");
+    assert!(answer.stream("stdout").contains('a'));
+}
+
+#[test]
+fn silent_cells_leave_no_trace() {
+    let (_kernel, client) = Kernel::start();
+    let mut silent = cell("x = 5; print(x); x");
+    silent["silent"] = true.into();
+    let answer = client.ask("execute_request", &silent);
+    assert_eq!(kinds(&answer.shown), ["status", "status"]);
+    let mut unstored = cell("x");
+    unstored["store_history"] = false.into();
+    assert_eq!(client.ask("execute_request", &unstored).result(), "5");
+    assert_eq!(client.run("x + 1").reply["execution_count"], 1);
+    let history = client.ask("history_request", &json!({"hist_access_type": "tail", "n": 9}));
+    assert_eq!(history.reply["history"], json!([[1, 1, "x + 1"]]));
+}
+
+#[test]
+fn an_error_is_shown_once_and_names_its_cell() {
+    let (_kernel, client) = Kernel::start();
+    client.run("fn half(x) {\n    x / nothing\n}");
+    let answer = client.run("half(3)");
+    assert_eq!(kinds(&answer.shown), ["status", "execute_input", "error", "status"]);
+    let error = answer.all("error")[0];
+    assert_eq!(
+        (&error["ename"], &answer.reply["status"]),
+        (&json!("RuntimeError"), &json!("error"))
+    );
+    for field in ["ename", "evalue", "traceback"] {
+        assert_eq!(error[field], answer.reply[field]);
+    }
+    let lines: Vec<&str> =
+        error["traceback"].as_array().unwrap().iter().map(|line| line.as_str().unwrap()).collect();
+    let text = lines.join("\n");
+    assert!(text.contains("In[1]:2:9") && text.contains("In[2]:1"), "{text}");
+    assert!(text.starts_with("\x1b[1;31mRuntimeError\x1b[0m: `nothing` is not defined"), "{text}");
+    assert_eq!(client.run("let = 1").all("error")[0]["ename"], "SyntaxError");
+    assert_eq!(client.run("1").result(), "1");
+}
+
+#[test]
+fn cells_sent_before_an_error_are_not_run() {
+    let (_kernel, client) = Kernel::start();
+    let send = |code: &str| client.send(&client.shell, "execute_request", &cell(code));
+    let ids = [send("x = 1"), send("throw \"no\""), send("x = 2"), send("x = 3")];
+    let status = ids.map(|id| client.answer(&id).reply["status"].clone());
+    assert_eq!(json!(status), json!(["ok", "error", "aborted", "aborted"]));
+    assert_eq!(client.run("x").result(), "1");
+    let mut going_on = cell("throw \"no\"");
+    going_on["stop_on_error"] = false.into();
+    let ids = [client.send(&client.shell, "execute_request", &going_on), send("x = 4")];
+    let status = ids.map(|id| client.answer(&id).reply["status"].clone());
+    assert_eq!(json!(status), json!(["error", "ok"]));
+}
+
+#[test]
+fn user_expressions_are_values_beside_the_cell() {
+    let (_kernel, client) = Kernel::start();
+    let mut request = cell("a = 20");
+    request["user_expressions"] = json!({"twice": "2 * a", "wrong": "b"});
+    let values = &client.ask("execute_request", &request).reply["user_expressions"];
+    assert_eq!(values["twice"]["data"]["text/plain"], "40");
+    assert_eq!(values["wrong"]["status"], "error");
+    assert_eq!(values["wrong"]["evalue"], "`b` is not defined");
+}
+
+#[test]
+fn displays_are_named_and_replaced() {
+    let (_kernel, client) = Kernel::start();
+    let answer = client.run(
+        "display(FloatC([1, 2])); display(\"0 %\", \"progress\");
+         update_display(\"50 %\", \"progress\"); clear_output(true)",
+    );
+    let [array, named] = answer.all("display_data")[..] else { panic!("{answer:?}") };
+    assert_eq!(array["data"]["text/plain"], "[1, 2]");
+    assert!(array["data"]["text/html"].is_string());
+    assert_eq!(array["transient"], json!({}));
+    assert_eq!(named["transient"]["display_id"], "progress");
+    let update = answer.all("update_display_data")[0];
+    assert_eq!(update["data"], json!({"text/plain": "50 %"}));
+    assert_eq!(update["transient"]["display_id"], "progress");
+    assert_eq!(answer.all("clear_output"), [&json!({"wait": true})]);
+    let error = client.run("display(1, 2)");
+    assert_eq!(error.reply["evalue"], "display: got an integer, expected a text such as \"a\"");
+}
+
+#[test]
+fn tables_are_html_too() {
+    let (_kernel, client) = Kernel::start();
+    let answer = client.run("a = FloatC([1, 2]); set_label(a, \"<a>\"); whos()");
+    let data = &answer.all("display_data")[0]["data"];
+    assert!(data["text/plain"].as_str().unwrap().contains("Memory usage (ready)"));
+    let html = data["text/html"].as_str().unwrap();
+    assert!(html.contains("<td>&lt;a&gt;</td>") && html.contains("Memory usage"), "{html}");
+    let answer = client.run("eval(a + 1); kernel_history()");
+    let html = &answer.all("execute_result")[0]["data"]["text/html"];
+    assert!(html.as_str().unwrap().contains("<th>operations</th>"));
+}
+
+#[test]
+fn logs_are_a_stream() {
+    let (_kernel, client) = Kernel::start();
+    let answer = client.run("set_log_level(1); print(FloatC([1, 2]) + 1)");
+    assert!(answer.stream("stderr").contains("launching kernel"), "{answer:?}");
+    assert_eq!(answer.stream("stdout"), "[2, 3]\n");
+}
+
+#[test]
+fn questions_go_to_the_client() {
+    let (_kernel, client) = Kernel::start();
+    let id = client.send(&client.shell, "execute_request", &cell("n = input(\"n? \"); n + \"!\""));
+    let question = Client::receive(&client.stdin).unwrap();
+    assert_eq!(question.kind, "input_request");
+    assert_eq!(question.content, json!({"prompt": "n? ", "password": false}));
+    client.send(&client.stdin, "input_reply", &json!({"status": "ok", "value": "ä"}));
+    assert_eq!(client.answer(&id).result(), "ä!");
+    // An answer that nobody waits for is not that to the next question.
+    client.send(&client.stdin, "input_reply", &json!({"value": "stale"}));
+    client.run("sleep(0.05)");
+    let id = client.send(&client.shell, "execute_request", &cell("password(\"secret? \")"));
+    assert_eq!(Client::receive(&client.stdin).unwrap().content["password"], true);
+    client.send(&client.stdin, "input_reply", &json!({"value": "fresh"}));
+    assert_eq!(client.answer(&id).result(), "fresh");
+    let mut alone = cell("input(\"?\")");
+    alone["allow_stdin"] = false.into();
+    let answer = client.ask("execute_request", &alone);
+    assert!(answer.reply["evalue"].as_str().unwrap().contains("takes no questions"), "{answer:?}");
+}
+
+#[test]
+fn editors_are_answered() {
+    let (_kernel, client) = Kernel::start();
+    client.run("apples = 2");
+    let complete = |code: &str, cursor: Value| {
+        client.ask("complete_request", &json!({"code": code, "cursor_pos": cursor})).reply
+    };
+    let reply = complete("\"ü\" + app + 1", json!(9));
+    assert!(reply["matches"].as_array().unwrap().contains(&json!("apples")), "{reply}");
+    assert_eq!((&reply["cursor_start"], &reply["cursor_end"]), (&json!(6), &json!(9)));
+    assert!(
+        complete("appl", Value::Null)["matches"].as_array().unwrap().contains(&json!("apples"))
+    );
+    let inspect = |code: &str, cursor: usize| {
+        client.ask("inspect_request", &json!({"code": code, "cursor_pos": cursor})).reply
+    };
+    let reply = inspect("gather(apples, 0)", 2);
+    assert_eq!(reply["found"], true);
+    assert!(reply["data"]["text/plain"].as_str().unwrap().starts_with("gather("), "{reply}");
+    assert_eq!(inspect("no_such_name", 3)["found"], false);
+    let is_complete = |code: &str| {
+        client.ask("is_complete_request", &json!({"code": code})).reply["status"].clone()
+    };
+    assert_eq!(is_complete("1 + 1"), "complete");
+    assert_eq!(is_complete("fn f() {"), "incomplete");
+    assert_eq!(is_complete("1 1"), "invalid");
+    let answer = client.run("?gather");
+    let page = &answer.reply["payload"][0];
+    assert_eq!(page["source"], "page");
+    assert!(page["data"]["text/plain"].as_str().unwrap().starts_with("gather("));
+}
+
+#[test]
+fn every_request_has_its_busy_and_idle() {
+    let (_kernel, client) = Kernel::start();
+    for kind in ["kernel_info_request", "comm_info_request", "history_request"] {
+        let answer = client.ask(kind, &json!({}));
+        assert_eq!(kinds(&answer.shown), ["status", "status"]);
+        assert_eq!(answer.reply["status"], "ok", "{kind}");
+    }
+    let id = client.send(&client.shell, "comm_open", &json!({"comm_id": "c", "target_name": "t"}));
+    assert_eq!(kinds(&client.shown(&id)), ["status", "comm_close", "status"]);
+    let id = client.send(&client.shell, "no_such_request", &json!({}));
+    assert_eq!(kinds(&client.shown(&id)), ["status", "status"]);
+    let id = client.send(&client.control, "kernel_info_request", &json!({}));
+    assert_eq!(kinds(&client.shown(&id)), ["status", "status"]);
+    let info = Client::receive(&client.control).unwrap().content;
+    assert_eq!(info["language_info"]["file_extension"], ".rhai");
+}

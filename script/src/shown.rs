@@ -1,0 +1,43 @@
+//! What a value looks like: text everywhere, and further forms where a front end can show them.
+
+use rhai::Dynamic;
+
+use crate::display::PrintOptions;
+use crate::fault::Result;
+use crate::html;
+
+/// A value ready to be shown.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Shown {
+    /// What a terminal shows.
+    pub text: String,
+    /// MIME type and content of further forms, best first; none where the text says it all.
+    pub forms: Vec<(&'static str, String)>,
+}
+
+/// Where something is shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Place<'a> {
+    /// Below what was shown before.
+    Below,
+    /// There too, under a name by which [`Place::Instead`] finds it.
+    Named(&'a str),
+    /// In place of what was shown under this name.
+    Instead(&'a str),
+}
+
+/// MIME type of HTML.
+pub(crate) const HTML: &str = "text/html";
+
+impl Shown {
+    /// Text without further forms.
+    pub fn plain(text: impl Into<String>) -> Self {
+        Self { text: text.into(), forms: Vec::new() }
+    }
+}
+
+/// The further forms of a value.
+pub(crate) fn forms(value: &Dynamic, options: PrintOptions) -> Result<Vec<(&'static str, String)>> {
+    let html = html::table(value, options)?;
+    Ok(html.map(|html| (HTML, html)).into_iter().collect())
+}
