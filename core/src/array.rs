@@ -499,7 +499,12 @@ macro_rules! unary_operators {
 unary_operators!(Neg neg Neg, Not not Not);
 
 macro_rules! methods {
-    (unary $($name:ident $op:ident),*; compare $($cname:ident $cop:ident),*; reduce $($rname:ident $rop:ident),*; function $($fname:ident),*; binary $($bname:ident),*) => {
+    (unary $($name:ident $op:ident),*; compare $($cname:ident $cop:ident),*; reduce $($rname:ident $rop:ident),*; function $($fname:ident),*; binary $($bname:ident),*; ternary $($tname:ident),*) => {
+        /// Functions of the table that are methods.
+        #[cfg(test)]
+        const METHODS: &[&str] =
+            &[$(stringify!($fname),)* $(stringify!($bname),)* $(stringify!($tname),)*];
+
         impl Array {
             $(
                 #[doc = concat!("Records [`Op::", stringify!($op), "`].\n\n# Errors\n`UnsupportedType`.")]
@@ -530,6 +535,18 @@ macro_rules! methods {
                     self.call(function, &[other.into()])
                 }
             )*
+            $(
+                #[doc = concat!("Records the function `", stringify!($tname), "` of `trace/functions.rs`, `self` first.\n\n# Errors\nAs [`Array::call`].")]
+                pub fn $tname<'a>(
+                    &self,
+                    b: impl Into<Operand<'a>>,
+                    c: impl Into<Operand<'a>>,
+                ) -> Result<Self> {
+                    let function = functions::find(stringify!($tname));
+                    let function = function.expect("internal error: a function without a row");
+                    self.call(function, &[b.into(), c.into()])
+                }
+            )*
         }
     };
 }
@@ -542,8 +559,12 @@ methods!(
     function exp, exp2, exp10, expm1, log, log2, log10, log1p, cbrt, sin, cos, tan, cot, sec, csc, sinpi,
         cospi, asin, acos, safe_asin, safe_acos, atan, sinh, cosh, tanh, coth, sech, csch, asinh, acosh,
         atanh, mantissa, exponent, fract, sqr, rcp, rsqrt, safe_sqrt, safe_rsqrt, sign, isnan, isinf,
-        isfinite, isdenormal, next_float, prev_float, deg_to_rad, rad_to_deg;
-    binary pow, hypot, atan2, ldexp, fmod, copysign, mulsign
+        isfinite, isdenormal, next_float, prev_float, deg_to_rad, rad_to_deg, erf, erfc, erfinv, erfcinv,
+        norm_cdf, norm_ppf, lgamma, tgamma, i0e, i1e, dawson, comp_ellint_1, comp_ellint_2, linear_to_srgb,
+        srgb_to_linear, log2i;
+    binary pow, hypot, atan2, ldexp, fmod, copysign, copysign_neg, mulsign, mulsign_neg, comp_ellint_3, ellint_1,
+        ellint_2, rol, ror;
+    ternary ellint_3, lerp, clamp, clip, fmadd, fmsub, fnmadd, fnmsub
 );
 
 impl Array {
@@ -577,5 +598,24 @@ impl Array {
     /// As [`Array::apply`].
     pub fn fma<'a>(&self, b: impl Into<Operand<'a>>, c: impl Into<Operand<'a>>) -> Result<Self> {
         self.apply(Op::Fma, &[b.into(), c.into()])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_function_is_a_method() {
+        let missing: Vec<&str> = functions::FUNCTIONS
+            .iter()
+            .map(|function| function.name)
+            .filter(|name| !METHODS.contains(name))
+            .collect();
+        assert!(missing.is_empty(), "{missing:?}");
+        let array = Session::new().and_then(|session| session.array(&[0.5_f64])).unwrap();
+        let values = [array.erf(), array.lgamma(), array.ellint_1(0.0), array.lerp(1.0, 0.5)];
+        let values = values.map(|value| value.unwrap().to_vec::<f64>().unwrap()[0]);
+        assert_eq!(values, [0.5204998778130465, 0.5723649429247001, 0.5, 0.75]);
     }
 }

@@ -324,6 +324,24 @@ impl Session {
         condition: &mut dyn FnMut(&[Array]) -> Result<Array, E>,
         body: &mut Body<'_, E>,
     ) -> Result<Vec<Array>, E> {
+        let earlier = self.take_error();
+        let mut trouble = None;
+        let results = self.turns(op, states, condition, body, &mut trouble);
+        if let Some(error) = earlier.or(trouble) {
+            self.put_error(error);
+        }
+        results
+    }
+
+    /// Bounds errors go into `trouble`: the whole loop has one, as if it were recorded.
+    fn turns<E: From<Error>>(
+        &self,
+        op: &'static str,
+        states: &[Array],
+        condition: &mut dyn FnMut(&[Array]) -> Result<Array, E>,
+        body: &mut Body<'_, E>,
+        trouble: &mut Option<Error>,
+    ) -> Result<Vec<Array>, E> {
         let mut states = states.to_vec();
         let mut turns = 0_u64;
         let mut running = self.full(DType::Mask, true, 1)?;
@@ -337,8 +355,10 @@ impl Session {
             drop(guard);
             running = running.apply(Op::And, &[(&holds).into()])?;
             // The body is called even if no lane runs it: sizes and types depend on it.
-            let any = running.reduce(ReduceOp::Any)?.item(0)? == Scalar::Bool(true);
-            if !any && turns > 0 {
+            let any = running.reduce(ReduceOp::Any)?;
+            any.eval()?;
+            self.keep_first(trouble);
+            if any.item(0)? != Scalar::Bool(true) && turns > 0 {
                 return Ok(states);
             }
             turns += 1;
@@ -350,6 +370,20 @@ impl Session {
             }
             drop(guard);
             self.eval(&states.iter().chain([&running]).collect::<Vec<_>>())?;
+            self.keep_first(trouble);
+        }
+    }
+
+    /// Moves a pending error into `trouble`, unless an access further up, or a lower lane, failed before.
+    fn keep_first(&self, trouble: &mut Option<Error>) {
+        let place = |error: &Error| match *error {
+            Error::Bounds { line, lane, .. } => Some((line, lane)),
+            _ => None,
+        };
+        if let Some(error) = self.take_error()
+            && trouble.as_ref().is_none_or(|known| place(&error) < place(known))
+        {
+            *trouble = Some(error);
         }
     }
 

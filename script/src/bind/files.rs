@@ -15,7 +15,7 @@ use crate::context::Context;
 use crate::csv_columns::{self, Column, Kind, Layout};
 use crate::fault::{IntoFault, Result, Stop, fault, stop};
 use crate::host_array::HostRef;
-use crate::value::{ArrayRef, COMPONENT_NAMES, scalar, type_name};
+use crate::value::{self, ArrayRef, COMPONENT_NAMES, scalar, type_name};
 
 /// Bytes that are unpacked between two looks at the interrupt flag.
 const PIECE: usize = 1 << 20;
@@ -144,7 +144,8 @@ fn csv(registry: &mut Registry<'_>) {
         "write_csv",
         "(path, columns, order)",
         "Writes a map of arrays or lists of equal length (or 1) as comma-separated text with a line of names; \
-         vectors become a column a component: v.x, v.y. Columns stand in the order of their names, or in that \
+         vectors become a column a component: v.x, v.y, complex numbers z.real and z.imag, matrices m.0.1 for row 0 \
+         and column 1. Columns stand in the order of their names, or in that \
          of a list of names. Floats keep all their bits. Evaluates.\n\n\
          >> write_csv(\"t.csv\", #{x: FloatC([1, 2]), y: 0.1}, [\"y\", \"x\"]); FloatC(read_csv(\"t.csv\").y)\n[0.1, 0.1]",
     );
@@ -250,14 +251,9 @@ fn write_csv(path: &str, columns: &Map, order: &[String]) -> Result<Vec<u8>> {
 /// The columns that a value becomes, with what is added to its name.
 fn sources_of(name: &str, value: &Dynamic) -> Result<Vec<(String, Source)>> {
     if let Some(array) = value.read_lock::<ArrayRef>() {
-        let Some(components) = array.components() else {
-            return Ok(vec![(String::new(), Source::Array(array.array("write_csv")?))]);
-        };
-        let part = |(i, component): (usize, &ArrayRef)| {
-            let letter = COMPONENT_NAMES.get(i).map_or_else(|| i.to_string(), ToString::to_string);
-            Ok((format!(".{letter}"), Source::Array(component.array("write_csv")?)))
-        };
-        return components.iter().enumerate().map(part).collect();
+        let mut sources = Vec::new();
+        add_sources(&array, "", &mut sources)?;
+        return Ok(sources);
     }
     let field = |item: &Dynamic| {
         let number = scalar(item).map(|number| field(number, DType::F64));
@@ -271,6 +267,33 @@ fn sources_of(name: &str, value: &Dynamic) -> Result<Vec<(String, Source)>> {
         None => vec![field(value)?],
     };
     Ok(vec![(String::new(), Source::List(fields))])
+}
+
+/// The arrays inside; `path` leads to the value: `.x`, `.imag`, of matrices row and column.
+fn add_sources(value: &ArrayRef, path: &str, sources: &mut Vec<(String, Source)>) -> Result<()> {
+    let Some(components) = value.components() else {
+        sources.push((path.into(), Source::Array(value.array("write_csv")?)));
+        return Ok(());
+    };
+    if value.kind() == Some(value::Kind::Matrix) {
+        let columns: Vec<Vec<ArrayRef>> =
+            components.iter().filter_map(ArrayRef::components).collect();
+        for i in 0..columns.len() {
+            for (j, column) in columns.iter().enumerate() {
+                add_sources(&column[i], &format!("{path}.{i}.{j}"), sources)?;
+            }
+        }
+        return Ok(());
+    }
+    let letters: &[&str] = match value.kind() {
+        Some(value::Kind::Complex) => &["real", "imag"],
+        _ => &COMPONENT_NAMES,
+    };
+    for (i, component) in components.iter().enumerate() {
+        let name = letters.get(i).map_or_else(|| i.to_string(), ToString::to_string);
+        add_sources(component, &format!("{path}.{name}"), sources)?;
+    }
+    Ok(())
 }
 
 impl Source {
