@@ -6,7 +6,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::Rc;
 use std::sync::Arc;
 
-use porcini_core::{DeviceChoice, Runtime, Session, interrupt};
+use porcini_core::{Array, DeviceChoice, Runtime, Session, interrupt};
 use rhai::{AST, Dynamic, Engine, EvalAltResult, Expr, OptimizationLevel, Scope, Stmt};
 
 use crate::bind;
@@ -139,6 +139,26 @@ impl Interpreter {
     /// Names, parameters and help of all functions.
     pub fn functions(&self) -> &[FunctionDoc] {
         &self.docs
+    }
+
+    /// Gives scripts an array of [the session](Self::session) as a variable.
+    pub fn set_array(&mut self, name: &str, array: Array) {
+        self.scope.set_or_push(name, Dynamic::from(ArrayRef::leaf(array)));
+    }
+
+    /// The one-dimensional arrays in a variable, in order: of vectors those of all components, of lists
+    /// those of all values. Empty if there are none.
+    pub fn arrays(&self, name: &str) -> Vec<Array> {
+        let mut values: Vec<Dynamic> = self.scope.get(name).cloned().into_iter().collect();
+        let mut arrays = Vec::new();
+        while let Some(value) = values.pop() {
+            if let Some(list) = value.read_lock::<rhai::Array>() {
+                values.extend(list.iter().rev().cloned());
+            } else if let Some(array) = value.read_lock::<ArrayRef>() {
+                arrays.extend(array.leaves());
+            }
+        }
+        arrays
     }
 
     /// Runs a cell or file called `name`.

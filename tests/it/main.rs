@@ -16,6 +16,7 @@ mod fuzz;
 mod golden;
 mod idiv;
 mod limits;
+mod nested;
 mod operations;
 mod pcg32;
 mod pipeline;

@@ -6,45 +6,17 @@
 //! `PORCINI_SEED=S` starts at another seed.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::{Arc, OnceLock};
 
-use porcini_core::backend::isa::Isa;
-use porcini_core::{DeviceChoice, Runtime, Session};
+use porcini_core::Session;
 use porcini_tests::data::Values;
+use porcini_tests::devices::{Device, devices};
 use porcini_tests::generate::generate;
-use porcini_tests::in_place::InPlace;
 use porcini_tests::oracle;
 use porcini_tests::programs::{Mode, Outcome, Program, run};
 
 /// Sizes around a block (16 lanes of AVX-512, 512 of the interpreter) and a chunk of a reduction.
 const SIZES: [usize; 11] = [0, 1, 15, 16, 17, 511, 512, 513, 4095, 4097, 65_539];
 const DEFAULT_COUNT: u64 = 10_000;
-
-struct Device {
-    name: String,
-    runtime: Arc<Runtime>,
-}
-
-/// One that works in place, then the interpreter and the compiler at every width that this processor has,
-/// on one thread or two.
-fn devices() -> &'static [Device] {
-    static DEVICES: OnceLock<Vec<Device>> = OnceLock::new();
-    DEVICES.get_or_init(|| {
-        let widths = || Isa::ALL.into_iter().filter(|isa| isa.is_available());
-        let interpreters = widths().map(DeviceChoice::Interp).zip([1, 2, 1]);
-        let compilers = widths().filter(|&isa| isa != Isa::Baseline).map(DeviceChoice::Compiled);
-        let compilers = compilers.flat_map(|choice| [(choice, 1), (choice, 2)]);
-        let open = |(choice, threads)| Device {
-            name: format!("{choice:?}, {threads} threads"),
-            runtime: Runtime::new(choice, threads, None).unwrap(),
-        };
-        let in_place = Device {
-            name: "in place".into(),
-            runtime: Runtime::on(Arc::new(InPlace::new(Arc::default())), None),
-        };
-        std::iter::once(in_place).chain(interpreters.chain(compilers).map(open)).collect()
-    })
-}
 
 fn session(device: &Device) -> Session {
     Session::builder().runtime(device.runtime.clone()).build().unwrap()
@@ -59,13 +31,8 @@ fn compare(program: &Program, n: usize) -> Result<(), String> {
             if got != want {
                 let output = program.outputs[i];
                 let bytes = program.nodes[output].dtype.bytes();
-                let lane = got.iter().zip(want).take_while(|(a, b)| a == b).count() / bytes;
-                let lanes = lane * bytes..((lane + 1) * bytes).min(got.len());
-                return Err(format!(
-                    "{how}: output {output}, lane {lane}: got {:02x?}, want {:02x?}",
-                    &got[lanes.clone()],
-                    &want[lanes]
-                ));
+                let what = first_difference(got, want, bytes);
+                return Err(format!("{how}: output {output}, {what}"));
             }
         }
         Ok(got.error)
@@ -91,6 +58,15 @@ fn compare(program: &Program, n: usize) -> Result<(), String> {
     Ok(())
 }
 
+/// The first lane of `bytes` bytes that differs.
+pub(super) fn first_difference(got: &[u8], want: &[u8], bytes: usize) -> String {
+    let lane = got.iter().zip(want).take_while(|(a, b)| a == b).count() / bytes;
+    let of =
+        |lanes: &[u8]| lanes.iter().skip(lane * bytes).take(bytes).copied().collect::<Vec<_>>();
+    let (sizes, got, want) = ([got.len() / bytes, want.len() / bytes], of(got), of(want));
+    format!("lane {lane}: got {got:02x?}, want {want:02x?} (sizes {sizes:?})")
+}
+
 /// [`compare`] that takes a panic for a difference.
 fn failure(program: &Program, n: usize) -> Option<String> {
     catch_unwind(AssertUnwindSafe(|| compare(program, n)))
@@ -98,7 +74,7 @@ fn failure(program: &Program, n: usize) -> Option<String> {
         .err()
 }
 
-fn number(variable: &str) -> Option<u64> {
+pub(super) fn number(variable: &str) -> Option<u64> {
     std::env::var(variable).ok()?.parse().ok()
 }
 

@@ -1,12 +1,19 @@
-//! Real kernels as PTX: everything that the golden sessions and the examples compile is assembled.
+//! Real kernels as PTX: everything that the golden sessions and the examples compile is assembled, and what
+//! some random programs do.
 
 use std::collections::HashSet;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
 
 use porcini_core::Runtime;
 use porcini_core::backend::cuda::{Target, lower_entry};
 use porcini_core::ir::kernel::{Kernel, LiteralMode};
+use porcini_script::{Interpreter, Options, on_engine_thread};
+use porcini_tests::data::Values;
 use porcini_tests::golden;
+use porcini_tests::host::TestHost;
+use porcini_tests::nested::generate::generate;
+use porcini_tests::nested::run;
 use porcini_tests::recording::Recording;
 
 #[path = "../../core/tests/ptx/assemble.rs"]
@@ -15,7 +22,7 @@ mod assemble;
 /// Instructions of the longest kernel that is assembled; ptxas takes long over longer ones.
 const MAX_INSTRUCTIONS: usize = 2000;
 
-fn kernels() -> Vec<Kernel> {
+fn golden_kernels() -> Vec<Kernel> {
     let device = Recording::new();
     let runtime = Runtime::on(device.clone(), Some(1 << 30));
     let examples = Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples/scripts");
@@ -23,20 +30,37 @@ fn kernels() -> Vec<Kernel> {
         golden::scripts(&folder).iter().for_each(|file| golden::run_on(file, &runtime));
     }
     golden::scripts(&examples).iter().for_each(|file| golden::run_on(file, &runtime));
+    different(device.kernels())
+}
+
+fn nested_kernels() -> Vec<Kernel> {
+    let device = Recording::new();
+    let runtime = Runtime::on(device.clone(), Some(1 << 30));
+    on_engine_thread(|| {
+        let options = Options { runtime: Some(runtime), ..Options::default() };
+        let mut interpreter = Interpreter::new(Rc::new(TestHost::default()), &options).unwrap();
+        for seed in 0..150 {
+            run(&generate(seed, Values::Edge), &mut interpreter, 17, false).unwrap();
+        }
+    });
+    different(device.kernels())
+}
+
+fn different(mut kernels: Vec<Kernel>) -> Vec<Kernel> {
     let mut seen = HashSet::new();
-    let mut kernels = device.kernels();
     kernels.retain(|kernel| seen.insert(kernel.hash) && kernel.insts.len() <= MAX_INSTRUCTIONS);
     kernels
 }
 
-#[test]
-fn golden_sessions_assemble() {
-    let Some(ptxas) = assemble::find_ptxas() else {
-        assert!(std::env::var_os("PORCINI_REQUIRE_PTXAS").is_none(), "no ptxas found");
-        println!("skipped: no ptxas");
-        return;
-    };
-    let kernels = kernels();
+/// The assembler, which may be missing unless `PORCINI_REQUIRE_PTXAS` is set.
+fn ptxas() -> Option<PathBuf> {
+    let found = assemble::find_ptxas();
+    assert!(found.is_some() || std::env::var_os("PORCINI_REQUIRE_PTXAS").is_none(), "no ptxas");
+    found
+}
+
+/// Assembles kernels for each generation of devices.
+fn assemble_all(ptxas: &Path, name: &str, kernels: &[Kernel]) {
     assert!(kernels.len() > 200, "{} kernels", kernels.len());
     for capability in [75, 80, 90] {
         let version = if capability == 90 { (7, 8) } else { (7, 0) };
@@ -47,8 +71,26 @@ fn golden_sessions_assemble() {
                 text.push_str(&lower_entry(kernel, mode, &format!("k{i}_{mode:?}")));
             }
         }
-        if let Err(error) = assemble::run(&ptxas, capability, "golden", &text) {
+        if let Err(error) = assemble::run(ptxas, capability, name, &text) {
             panic!("sm_{capability}: {error}");
         }
     }
+}
+
+#[test]
+fn golden_sessions_assemble() {
+    let Some(ptxas) = ptxas() else {
+        println!("skipped: no ptxas");
+        return;
+    };
+    assemble_all(&ptxas, "golden", &golden_kernels());
+}
+
+#[test]
+fn programs_over_nested_values_assemble() {
+    let Some(ptxas) = ptxas() else {
+        println!("skipped: no ptxas");
+        return;
+    };
+    assemble_all(&ptxas, "nested", &nested_kernels());
 }

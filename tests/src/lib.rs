@@ -1,15 +1,18 @@
 //! The harness of the integration tests in `it/`: random programs and what they should give.
 //!
 //! [`programs`] draws a program and runs it in a session; [`oracle`] computes the same, lane by lane,
-//! from the meaning of each operation alone. [`golden`] runs the sessions in `sessions/`: real scripts
+//! from the meaning of each operation alone; [`nested`] does both for programs over vectors, matrices and
+//! complex numbers. [`golden`] runs the sessions in `sessions/`: real scripts
 //! with expectations in comments. [`in_place`] is a device that overwrites inputs nobody needs any more.
 
 pub mod data;
+pub mod devices;
 pub mod generate;
 pub mod golden;
 pub mod host;
 pub mod in_place;
 pub mod loops;
+pub mod nested;
 pub mod oracle;
 pub mod programs;
 pub mod random;

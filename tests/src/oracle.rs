@@ -3,7 +3,7 @@
 //! Elementwise operations are `ir/scalar.rs` on bit patterns; promotion (S7), functions, gathers,
 //! scatters and the tree of reductions (S11) are written again from the semantics.
 
-mod functions;
+pub(crate) mod functions;
 pub mod whole_arrays;
 
 use porcini_core::DType;
@@ -40,7 +40,8 @@ pub fn evaluate(program: &Program, n: usize) -> Vec<Vec<u8>> {
     program.outputs.iter().map(|&output| visible_bytes(&values[output])).collect()
 }
 
-fn visible_bytes(value: &Value) -> Vec<u8> {
+/// A value as the bytes that are read from an array.
+pub(crate) fn visible_bytes(value: &Value) -> Vec<u8> {
     let lanes: Vec<u64> = value.lanes.iter().map(|&lane| visible(value.dtype, lane)).collect();
     data::to_bytes(value.dtype, &lanes)
 }
@@ -102,7 +103,7 @@ pub fn computed_type(op: Op, types: &[DType]) -> DType {
     }
 }
 
-fn cast(to: DType, from: DType, bits: u64) -> u64 {
+pub(crate) fn cast(to: DType, from: DType, bits: u64) -> u64 {
     match (from, to) {
         _ if from == to => bits,
         (_, DType::Mask) => u64::from(!is_zero(from, bits)),
@@ -118,7 +119,7 @@ fn is_zero(dtype: DType, bits: u64) -> bool {
 // ---- steps ----
 
 /// Calls `lane` with the operands' lanes, size-1 operands repeated.
-fn each(args: &[&Value], mut lane: impl FnMut(&[u64]) -> u64) -> Vec<u64> {
+pub(crate) fn each(args: &[&Value], mut lane: impl FnMut(&[u64]) -> u64) -> Vec<u64> {
     let n = args.iter().map(|arg| arg.lanes.len()).find(|&n| n != 1).unwrap_or(1);
     let mut lanes = vec![0; args.len()];
     let row = |i: usize| {
@@ -130,7 +131,7 @@ fn each(args: &[&Value], mut lane: impl FnMut(&[u64]) -> u64) -> Vec<u64> {
     (0..n).map(row).collect()
 }
 
-fn at(value: &Value, i: usize) -> u64 {
+pub(crate) fn at(value: &Value, i: usize) -> u64 {
     value.lanes[if value.lanes.len() == 1 { 0 } else { i }]
 }
 
@@ -220,12 +221,7 @@ impl Machine for TurnByTurn {
     type Value = Value;
 
     fn op(&self, op: Op, args: &[Value]) -> Value {
-        let types: Vec<DType> = args.iter().map(|arg| arg.dtype).collect();
-        let dtype = match op.info().shape {
-            Shape::Compare => DType::Mask,
-            Shape::Same | Shape::Select | Shape::Convert => computed_type(op, &types),
-        };
-        Value { dtype, lanes: operation(op, &args.iter().collect::<Vec<_>>()) }
+        applied(op, &args.iter().collect::<Vec<_>>())
     }
 
     fn gather(&self, source: &Value, index: &Value) -> Value {
@@ -250,6 +246,16 @@ impl Machine for TurnByTurn {
         }
         states
     }
+}
+
+/// An operation of the table on values that it takes.
+pub(crate) fn applied(op: Op, args: &[&Value]) -> Value {
+    let types: Vec<DType> = args.iter().map(|arg| arg.dtype).collect();
+    let dtype = match op.info().shape {
+        Shape::Compare => DType::Mask,
+        Shape::Same | Shape::Select | Shape::Convert => computed_type(op, &types),
+    };
+    Value { dtype, lanes: operation(op, args) }
 }
 
 fn operation(op: Op, args: &[&Value]) -> Vec<u64> {
@@ -312,7 +318,7 @@ fn shift(op: Op, dtype: DType, x: u64, count_type: DType, count: u64) -> u64 {
     shifted & data::low_bits(dtype)
 }
 
-fn function(row: usize, args: &[&Value]) -> Vec<u64> {
+pub(crate) fn function(row: usize, args: &[&Value]) -> Vec<u64> {
     let function = &FUNCTIONS[row];
     let types: Vec<DType> = args.iter().map(|arg| arg.dtype).collect();
     let (dtype, _) = function_type(function, &types);
@@ -335,7 +341,12 @@ fn position(index: &Value, i: usize, size: usize) -> Option<usize> {
     usize::try_from(wide).ok().filter(|&position| position < size)
 }
 
-fn gather(source: &Value, index: &Value, active: Option<&Value>, size: usize) -> Vec<u64> {
+pub(crate) fn gather(
+    source: &Value,
+    index: &Value,
+    active: Option<&Value>,
+    size: usize,
+) -> Vec<u64> {
     let lane = |i: usize| {
         if active.is_some_and(|active| at(active, i) & 1 == 0) {
             return 0;
@@ -349,7 +360,7 @@ fn gather(source: &Value, index: &Value, active: Option<&Value>, size: usize) ->
     (0..size).map(lane).collect()
 }
 
-fn scatter(
+pub(crate) fn scatter(
     op: ScatterOp,
     target: &Value,
     value: &Value,
@@ -400,7 +411,7 @@ fn identity(op: ReduceOp, dtype: DType) -> u64 {
     }
 }
 
-fn reduce(op: ReduceOp, x: &Value) -> u64 {
+pub(crate) fn reduce(op: ReduceOp, x: &Value) -> u64 {
     if x.dtype == DType::F16 && x.lanes.len() != 1 {
         // Accumulates in f32 and rounds once.
         let lanes = x.lanes.iter().map(|&lane| cast(DType::F32, x.dtype, lane)).collect();

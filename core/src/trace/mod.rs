@@ -55,8 +55,8 @@ impl<'t> Recorder<'t> {
         (result, self.var(result).generation)
     }
 
-    /// Hands out several results.
-    pub(crate) fn finish_all(self, results: &[VarId]) -> Vec<(VarId, u32)> {
+    /// Ends the recording as [`Recorder::finish`], with several results.
+    pub fn finish_all(self, results: &[VarId]) -> Vec<(VarId, u32)> {
         for &result in results {
             self.table.inc_external(result);
         }

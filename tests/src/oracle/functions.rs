@@ -3,6 +3,7 @@
 //! Those that round have no such form: their recipe is recorded into a table of its own and computed
 //! operation by operation (the accuracy sweep checks what they mean).
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use porcini_core::DType;
@@ -62,7 +63,7 @@ impl Meaning {
     #[expect(clippy::cast_possible_truncation, reason = "narrow types are in the low bits")]
     pub(super) fn apply(&self, args: [u64; 3]) -> u64 {
         match self {
-            Self::Recipe(recipe) => recipe.apply(args),
+            Self::Recipe(recipe) => recipe.values(&args)[recipe.results[0]],
             Self::Half { wide, meaning, rounds } => {
                 let result = meaning.apply(args.map(|bits| cast(*wide, DType::F16, bits)));
                 if *rounds { cast(DType::F16, *wide, result) } else { result }
@@ -258,8 +259,10 @@ integer_functions!(int64, i64, u64, -1);
 integer_functions!(uint64, u64, u64, u64::MAX);
 
 /// A recorded function as a list of operations.
-pub(super) struct Recipe {
+pub(crate) struct Recipe {
     steps: Vec<RecipeStep>,
+    /// The steps that give the results.
+    pub(crate) results: Vec<usize>,
 }
 
 enum RecipeStep {
@@ -270,31 +273,38 @@ enum RecipeStep {
 
 impl Recipe {
     fn record(function: &Function, dtype: DType) -> Self {
+        Self::of(function.arity, dtype, |recorder, arguments| {
+            vec![recorder.function(function, arguments).expect("a function of its own type")]
+        })
+    }
+
+    /// What `record` records of `arity` arguments.
+    pub(crate) fn of(
+        arity: usize,
+        dtype: DType,
+        record: impl FnOnce(&mut Recorder<'_>, &[VarId]) -> Vec<VarId>,
+    ) -> Self {
         let mut table = Table::new(LogQueue::new(Log::new(0, Arc::new(|_| {}))));
-        let arguments: Vec<VarId> = (0..function.arity)
+        let arguments: Vec<VarId> = (0..arity)
             .map(|_| table.insert(Variable::new(Kind::Data, dtype, 1, [None; 4])))
             .collect();
         let settings = Settings { fold: false, bounds_check: true, line: 0 };
         let mut recorder = Recorder::new(&mut table, settings);
-        let result = recorder.function(function, &arguments).expect("a function of its own type");
-        let (result, _) = recorder.finish(result);
-        let mut recipe = Self { steps: Vec::new() };
-        let mut numbers = std::collections::HashMap::new();
+        let results = record(&mut recorder, &arguments);
+        drop(recorder.finish_all(&results));
+        let mut recipe = Self { steps: Vec::new(), results: Vec::new() };
+        let mut numbers = HashMap::new();
         for (i, &argument) in arguments.iter().enumerate() {
             recipe.steps.push(RecipeStep::Argument(i));
             numbers.insert(argument, i);
         }
-        recipe.add(&table, result, &mut numbers);
+        recipe.results =
+            results.iter().map(|&result| recipe.add(&table, result, &mut numbers)).collect();
         recipe
     }
 
     /// Adds a variable after its operands. Recursion is as deep as one function.
-    fn add(
-        &mut self,
-        table: &Table,
-        id: VarId,
-        numbers: &mut std::collections::HashMap<VarId, usize>,
-    ) -> usize {
+    fn add(&mut self, table: &Table, id: VarId, numbers: &mut HashMap<VarId, usize>) -> usize {
         if let Some(&number) = numbers.get(&id) {
             return number;
         }
@@ -314,7 +324,8 @@ impl Recipe {
         self.steps.len() - 1
     }
 
-    fn apply(&self, arguments: [u64; 3]) -> u64 {
+    /// The values of all steps for the lanes of one set of arguments.
+    pub(crate) fn values(&self, arguments: &[u64]) -> Vec<u64> {
         let mut values = Vec::with_capacity(self.steps.len());
         for step in &self.steps {
             values.push(match step {
@@ -325,6 +336,21 @@ impl Recipe {
                 }
             });
         }
-        values.last().copied().unwrap_or_default()
+        values
+    }
+
+    /// Whether each step depends on an argument of more than one lane, of which `wide` says which are.
+    pub(crate) fn wide(&self, wide: &[bool]) -> Vec<bool> {
+        let mut depends = Vec::with_capacity(self.steps.len());
+        for step in &self.steps {
+            depends.push(match step {
+                RecipeStep::Argument(i) => wide[*i],
+                RecipeStep::Number(_) => false,
+                RecipeStep::Op { op, args, .. } => {
+                    args[..op.arity()].iter().any(|&arg| depends[arg])
+                }
+            });
+        }
+        depends
     }
 }

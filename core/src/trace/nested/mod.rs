@@ -156,6 +156,15 @@ impl NestedCall {
 }
 
 impl Recorder<'_> {
+    /// Records the results of a function of the table, of entries promoted to their common type.
+    ///
+    /// # Errors
+    /// `TypeMismatch`, `UnsupportedType`, `SizeMismatch`.
+    pub fn nested(&mut self, call: NestedCall, entries: &[VarId]) -> Result<Vec<VarId>> {
+        let function = call.function();
+        self.expand_many(function.name, function.class, entries, |entries| call.expand(entries))
+    }
+
     /// Records several results of `entries`, promoted to their common type.
     ///
     /// # Errors
