@@ -2,11 +2,8 @@
 
 mod cli;
 mod connection_file;
-mod doctor;
-mod drawing;
 mod history;
 mod host;
-mod install;
 mod kernel;
 mod kernel_info;
 mod modules;
@@ -24,10 +21,7 @@ use clap::Parser as _;
 
 fn main() -> ExitCode {
     match cli::run(cli::Arguments::parse()) {
-        Ok(text) => match std::io::stdout().write_all(text.as_bytes()) {
-            Ok(()) => ExitCode::SUCCESS,
-            Err(_) => ExitCode::FAILURE,
-        },
+        Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             warn(&format!("error: {error}"));
             ExitCode::FAILURE

@@ -4,9 +4,11 @@ use std::io::{IsTerminal, Read};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
+use porcini_core::DeviceChoice;
+use porcini_core::backend::isa::Isa;
 use porcini_script::{Error, ErrorKind, Interpreter, Options};
 
-use crate::cli::{Arguments, Source};
+use crate::cli::{Arguments, Source, parse_bytes};
 use crate::host::System;
 use crate::{print, repl};
 
@@ -46,16 +48,35 @@ pub(crate) fn run(arguments: Arguments) -> u8 {
 }
 
 fn options(arguments: &Arguments) -> Options {
-    let mut options = Options {
-        device: arguments.device,
+    let limit = std::env::var("PORCINI_MEMORY_LIMIT").ok();
+    let memory_limit = limit.as_deref().and_then(parse_bytes);
+    if let (Some(text), None) = (&limit, memory_limit) {
+        print::warn(&format!("PORCINI_MEMORY_LIMIT={text} is no size (bytes, 512M, 4G); ignored"));
+    }
+    Options {
+        device: compiler(arguments.device),
         threads: arguments.threads.map(usize::from),
         log_level: arguments.log_level,
-        ..Options::default()
-    };
-    for warning in options.read_environment(|name| std::env::var(name).ok()) {
-        print::warn(&warning);
+        memory_limit,
+        runtime: None,
     }
-    options
+}
+
+/// The device with what `PORCINI_CPU` says about the processor's code.
+fn compiler(device: DeviceChoice) -> DeviceChoice {
+    let Ok(wanted) = std::env::var("PORCINI_CPU") else { return device };
+    if !matches!(device, DeviceChoice::Auto | DeviceChoice::Cpu) {
+        return device;
+    }
+    match wanted.as_str() {
+        "avx512" => DeviceChoice::Compiled(Isa::Avx512),
+        "avx2" => DeviceChoice::Compiled(Isa::Avx2),
+        "interp" => DeviceChoice::Interp(Isa::detect()),
+        _ => {
+            print::warn(&format!("PORCINI_CPU={wanted} is none of avx512, avx2, interp; ignored"));
+            device
+        }
+    }
 }
 
 /// Text and name of what is to be run.

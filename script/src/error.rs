@@ -228,6 +228,12 @@ impl Diagnosis<'_> {
         match value.read_lock::<Fault>() {
             Some(fault) => {
                 self.hints.extend(fault.hint.clone());
+                let member = fault.message.split_once("has no member `");
+                if let Some((name, _)) = member.and_then(|(_, rest)| rest.split_once('`'))
+                    && self.around.functions.iter().any(|(known, _)| known == name)
+                {
+                    self.hints.push(format!("it is a function: write {name}(x) or x.{name}()"));
+                }
                 fault.message.clone()
             }
             None => crate::display::text(value, crate::display::PrintOptions::default())

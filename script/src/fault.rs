@@ -46,7 +46,21 @@ pub(crate) fn late_fault(error: &core::Error) -> Box<EvalAltResult> {
         core::Error::Bounds { line, .. } | core::Error::Poisoned { line, .. } => Some(*line),
         _ => None,
     };
-    raise(Fault { message: error.to_string(), hint: None, line: line.filter(|&line| line > 0) })
+    let line = line.filter(|&line| line > 0);
+    raise(Fault { message: error.to_string(), hint: remedy(error).map(Into::into), line })
+}
+
+/// What to do about a type that an operation does not take.
+fn remedy(error: &core::Error) -> Option<&'static str> {
+    let core::Error::UnsupportedType { dtype, expected, .. } = error else { return None };
+    let takes = |what: &str| expected.starts_with("an array of") && expected.contains(what);
+    match dtype {
+        core::DType::Mask if takes("numbers") || takes("floats") || takes("integers") => {
+            Some("FloatC(mask) or UInt32C(mask) makes 1 of true and 0 of false")
+        }
+        dtype if dtype.is_float() && takes("integers") => Some("Int32C(x) makes integers of it"),
+        _ => None,
+    }
 }
 
 /// The error of a function that calls another one, under its own name.

@@ -226,6 +226,10 @@ impl Recorder<'_> {
     /// that type, so that a large count never wraps into a small one.
     fn shift(&mut self, op: Op, a: VarId, count: VarId) -> Result<VarId> {
         let (dtype, from) = (self.dtype(a), self.dtype(count));
+        if !dtype.is_int() {
+            let (op, expected) = (op.spelling(), "an array of integers");
+            return Err(Error::UnsupportedType { op, dtype, expected });
+        }
         if !from.is_int() {
             return Err(Error::UnsupportedType {
                 op: op.spelling(),

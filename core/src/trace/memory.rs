@@ -72,7 +72,9 @@ impl Recorder<'_> {
         }
         let from = self.dtype(value);
         if dtype.promote(from) != Some(dtype) {
-            return Err(Error::TypeMismatch { op: op.name(), lhs: dtype, rhs: from });
+            let (own, other) = (dtype.script_name(), from.script_name());
+            let what = format!("got values of {other} for {own}; convert them: {own}(x)");
+            return Err(Error::Argument { op: op.name(), what });
         }
         let value = self.cast(value, dtype)?;
         let lanes = self.check_access(op.name(), index, active, Some(value))?;

@@ -5,7 +5,6 @@
 
 mod client;
 mod faults;
-mod install;
 mod life;
 mod messages;
 mod outside;

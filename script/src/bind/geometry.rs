@@ -11,7 +11,7 @@ use rhai::Dynamic;
 
 use super::Registry;
 use crate::context::Context;
-use crate::fault::{IntoFault, Result, fault};
+use crate::fault::{IntoFault, Result, fault, renamed};
 use crate::nested::{self, alike, signature};
 use crate::value::{self, Arg, ArrayRef, Kind, scalar, type_name};
 
@@ -162,17 +162,20 @@ fn function(registry: &mut Registry<'_>, row: &'static NestedFunction) {
 
 /// `dot`, `norm` and `squared_norm` of plain arrays, over their lanes.
 fn over_lanes(context: &Context, name: &str, args: &[Arg]) -> Result<Option<ArrayRef>> {
-    let (a, b) = match args {
-        [Arg::Value(v)] if matches!(name, "norm" | "squared_norm") => (v, v),
-        [Arg::Value(a), Arg::Value(b)] if name == "dot" => (a, b),
+    let pair = match args {
+        [v] if matches!(name, "norm" | "squared_norm") => [v, v],
+        [a, b] if name == "dot" => [a, b],
         _ => return Ok(None),
     };
-    if a.kind().is_some() || b.kind().is_some() {
+    let is_nested = |arg: &&Arg| matches!(arg, Arg::Value(value) if value.kind().is_some());
+    let is_number = |arg: &&Arg| matches!(arg, Arg::Number(_));
+    if pair.iter().any(is_nested) || pair.iter().all(is_number) {
         return Ok(None);
     }
-    let (a, b) = (a.array(name)?, b.array(name)?);
-    let sum = a.apply(Op::Mul, &[Operand::Array(&b)]).and_then(|product| product.hsum());
-    let sum = ArrayRef::leaf(sum.or_fault()?);
+    let sum = value::map(name, &pair.map(Arg::clone), &|operands| {
+        context.session.apply(Op::Mul, operands)?.hsum()
+    })
+    .map_err(|error| renamed(error, Op::Mul.spelling(), name))?;
     if name != "norm" {
         return Ok(Some(sum));
     }

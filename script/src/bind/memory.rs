@@ -1,14 +1,14 @@
 //! Gathers, scatters, copies, host arrays and files.
 
-use porcini_core::Array;
 use porcini_core::ir::op::ScatterOp;
+use porcini_core::{Array, Scalar};
 use rhai::Dynamic;
 
 use super::Registry;
 use crate::context::Context;
 use crate::fault::{IntoFault, Result, fault, fault_with_hint};
 use crate::host_array::HostRef;
-use crate::value::{Arg, ArrayRef, Node, type_name};
+use crate::value::{Arg, ArrayRef, Node, scalar, type_name};
 
 /// What holds for every scatter.
 const SCATTERS: &str = "\
@@ -60,10 +60,18 @@ pub(super) fn register(registry: &mut Registry<'_>) {
 pub(super) fn array_argument(op: &str, parameter: &str, value: &Dynamic) -> Result<Array> {
     match value.read_lock::<ArrayRef>() {
         Some(array) => array.array(op),
-        None => Err(fault_with_hint(
-            format!("{op}: got {} as {parameter}, expected an array", type_name(value)),
-            format!("a single {parameter} is an array too: UInt32C(3)"),
-        )),
+        None => {
+            let message =
+                format!("{op}: got {} as {parameter}, expected an array", type_name(value));
+            let constructor = match scalar(value) {
+                Some(Scalar::Bool(_)) => "MaskC",
+                Some(Scalar::Float(_)) => "FloatC",
+                Some(Scalar::Int(_) | Scalar::UInt(_)) => "UInt32C",
+                None => return Err(fault(message)),
+            };
+            let hint = format!("a single {parameter} is an array too: {constructor}({value})");
+            Err(fault_with_hint(message, hint))
+        }
     }
 }
 

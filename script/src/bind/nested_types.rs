@@ -120,7 +120,7 @@ impl NestedType {
         let (name, n) = (&self.name, self.n);
         match self.kind {
             Kind::Vector => (
-                "(x, y, ..)",
+                ["()", "(x)", "(x, y)", "(x, y, z)", "(x, y, z, w)"][n.min(4)],
                 format!(
                     "Vector of {n} arrays: from {n} components, a list of {n}, one value for all, another \
                      vector, a function of the component number, or a host array of {n} columns."

@@ -9,7 +9,7 @@ use rhai::{Dynamic, EvalAltResult, ImmutableString, NativeCallContext};
 
 use super::Registry;
 use crate::context::Context;
-use crate::fault::{IntoFault, Result, fault_with_hint};
+use crate::fault::{IntoFault, Result, fault_with_hint, renamed};
 use crate::value::{self, Arg, ArrayRef, Node, dynamic, scalar};
 
 pub(super) fn register(registry: &mut Registry<'_>) {
@@ -126,6 +126,7 @@ fn unary_operators(registry: &mut Registry<'_>) {
             context.at(call);
             let args = [Arg::Value(x.clone())];
             value::map(symbol, &args, &|operands| context.session.apply(op, operands))
+                .map_err(|error| renamed(error, op.spelling(), symbol))
         });
     }
     registry.on_array("+", 1, |_, _, x, _| Ok(x.copy()));

@@ -12,7 +12,7 @@ use rhai::{Dynamic, NativeCallContext};
 use super::Registry;
 use crate::context::Context;
 use crate::display::{self, PrintOptions};
-use crate::fault::{IntoFault, Result, fault, fault_with_hint};
+use crate::fault::{IntoFault, Result, fault, fault_with_hint, renamed};
 use crate::value::{self, Arg, ArrayRef, type_name};
 
 /// A shared reference to a generator: drawing through one name moves it for all.
@@ -88,7 +88,8 @@ pub(super) fn register(registry: &mut Registry<'_>) {
 fn seeded(context: &Context, args: &[&mut Dynamic]) -> Result<Pcg32> {
     let state = seed(args.first().map(|arg| &**arg), PCG32_DEFAULT_STATE)?;
     let stream = seed(args.get(1).map(|arg| &**arg), PCG32_DEFAULT_STREAM)?;
-    Pcg32::new(&context.session, state, stream).or_fault()
+    let made = Pcg32::new(&context.session, state, stream).or_fault();
+    made.map_err(|error| renamed(error, Op::Add.spelling(), "PCG32C"))
 }
 
 /// Registers a function whose first argument is a generator.

@@ -68,6 +68,11 @@ nested_functions! {
     /// >> rcp(Quaternion4fC(0, 0, 2, 0))
     /// [0 - 0i - 0j - 0.5k]
     "rcp" (Q) -> (Q), Float = |x, _| Quaternion::of(x).rcp().parts();
+    /// Inverse of a quaternion, `rcp` by another name: `q * inverse(q)` is 1.
+    ///
+    /// >> inverse(Quaternion4fC(0, 0, 2, 0))
+    /// [0 - 0i - 0j - 0.5k]
+    "inverse" (Q) -> (Q), Float = |x, _| Quaternion::of(x).rcp().parts();
     /// Conjugate of a quaternion: the imaginary parts change sign.
     ///
     /// >> conj(Quaternion4fC(2, 3, 4, 1))
