@@ -72,7 +72,7 @@ fn written(n: u64) -> Duration {
     let bytes = usize::try_from(n).unwrap() * 4;
     let start = Instant::now();
     let address = HostMemory.alloc_raw(bytes).unwrap();
-    HostMemory.fill(address, 1, 8, bytes as u64 / 8);
+    HostMemory.fill(address, 1, 8, bytes as u64 / 8).expect("host memory");
     HostMemory.free_raw(address, bytes);
     start.elapsed()
 }
@@ -108,10 +108,10 @@ fn streamed() {
 /// Time to copy a block within memory.
 fn copied(bytes: usize) -> Duration {
     let [from, to] = [(); 2].map(|()| HostMemory.alloc_raw(bytes).unwrap());
-    HostMemory.fill(from, 1, 8, bytes as u64 / 8);
+    HostMemory.fill(from, 1, 8, bytes as u64 / 8).expect("host memory");
     let each = |_| {
         let start = Instant::now();
-        HostMemory.copy(to, from, bytes);
+        HostMemory.copy(to, from, bytes).expect("host memory");
         start.elapsed()
     };
     let mut times: Vec<Duration> = (0..9).map(each).collect();

@@ -12,7 +12,7 @@ use crate::backend::Backend;
 use crate::buffer::{Buffer, Release};
 
 /// Bytes in use, kept and allowed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct MemoryInfo {
     /// Bytes of live buffers.
     pub used: u64,
@@ -250,10 +250,18 @@ mod tests {
         fn free_raw(&self, _: u64, bytes: usize) {
             self.0.fetch_add(bytes as u64, Ordering::Relaxed);
         }
-        fn fill(&self, _: u64, _: u64, _: usize, _: u64) {}
-        fn copy(&self, _: u64, _: u64, _: usize) {}
-        fn write(&self, _: u64, _: &[u8]) {}
-        fn read(&self, _: u64, _: &mut [u8]) {}
+        fn fill(&self, _: u64, _: u64, _: usize, _: u64) -> crate::error::Result<()> {
+            Ok(())
+        }
+        fn copy(&self, _: u64, _: u64, _: usize) -> crate::error::Result<()> {
+            Ok(())
+        }
+        fn write(&self, _: u64, _: &[u8]) -> crate::error::Result<()> {
+            Ok(())
+        }
+        fn read(&self, _: u64, _: &mut [u8]) -> crate::error::Result<()> {
+            Ok(())
+        }
         fn capacity(&self) -> u64 {
             self.0.load(Ordering::Relaxed)
         }

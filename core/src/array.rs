@@ -301,6 +301,7 @@ impl Array {
         self.session.evaluate_for("reading an array", self.id)?;
         self.session.sync()?;
         let contents = self.contents();
+        let device = self.session.device()?;
         let width = dtype.bytes();
         let n = usize::try_from(lanes.end.saturating_sub(lanes.start)).unwrap_or(usize::MAX);
         let mut bytes = self.session.host_bytes(n.saturating_mul(width))?;
@@ -317,7 +318,7 @@ impl Array {
                 }
                 Contents::Data(data) => {
                     let start = data.address() + lanes.start * width as u64 + start;
-                    self.session.backend().memory().read(start, piece);
+                    device.backend.memory().read(start, piece)?;
                 }
             }
             if dtype.is_float() {

@@ -168,6 +168,13 @@ pub enum Error {
         line: u32,
     },
 
+    /// Reading an array whose device failed after it was computed.
+    #[error("the array was in the memory of {device}, which failed; compute it anew")]
+    Lost {
+        /// The device.
+        device: String,
+    },
+
     // ---- memory and devices ----
     /// An allocation beyond the limit (S17).
     #[error("out of memory: {requested} wanted, {used} of {limit} in use{largest}")]
@@ -181,6 +188,26 @@ pub enum Error {
         /// The largest live arrays, as a list that starts with its own separator.
         largest: String,
     },
+    /// A device that failed in the middle of its work.
+    #[error("{device} failed while {what}: {reason}{}", lost_suffix(*lost))]
+    DeviceFailed {
+        /// The device.
+        device: String,
+        /// What it was doing.
+        what: &'static str,
+        /// What its driver says.
+        reason: String,
+        /// Whether the contents of its memory are lost.
+        lost: bool,
+    },
+    /// A kernel that the device's compiler refuses.
+    #[error("{device} cannot compile the kernel: {message}")]
+    Compilation {
+        /// The device.
+        device: String,
+        /// What its compiler says, with the line that it says it of.
+        message: String,
+    },
     /// A device that is not there.
     #[error("no device \"{name}\": {reason}")]
     NoDevice {
@@ -193,6 +220,10 @@ pub enum Error {
 
 fn line_suffix(line: u32) -> String {
     if line == 0 { String::new() } else { format!(", line {line}") }
+}
+
+fn lost_suffix(lost: bool) -> &'static str {
+    if lost { "; the arrays in its memory are lost, everything else is as it was" } else { "" }
 }
 
 fn valid_indices(size: u64) -> String {

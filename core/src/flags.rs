@@ -8,7 +8,7 @@ use crate::error::{Error, Result};
 pub(crate) struct Flags([AtomicBool; FLAGS.len()]);
 
 /// Name, initial value and meaning of each flag.
-pub const FLAGS: [(&str, bool, &str); 6] = [
+pub const FLAGS: [(&str, bool, &str); 7] = [
     ("cse", true, "equal operations are recorded once"),
     ("fold", true, "x * 1, select(true, a, b) and the like are simplified while recording"),
     ("bounds_check", true, "gathers and scatters report indices out of bounds"),
@@ -19,6 +19,11 @@ pub const FLAGS: [(&str, bool, &str); 6] = [
     ),
     ("forbid_eval", false, "an evaluation that is not asked for with eval() is an error"),
     ("record_loops", true, "while_loop, if_then and dispatch become kernels, not step by step"),
+    (
+        "lane_order",
+        false,
+        "on a GPU too, equal indices of a scatter are written, and floats added, in lane order; slower",
+    ),
 ];
 
 pub(crate) const CSE: usize = 0;
@@ -27,6 +32,7 @@ pub(crate) const BOUNDS_CHECK: usize = 2;
 pub(crate) const CHECK_DUPLICATES: usize = 3;
 pub(crate) const FORBID_EVAL: usize = 4;
 pub(crate) const RECORD_LOOPS: usize = 5;
+pub(crate) const LANE_ORDER: usize = 6;
 
 impl Default for Flags {
     fn default() -> Self {

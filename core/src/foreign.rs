@@ -77,7 +77,8 @@ impl Session {
     ) -> Option<Array> {
         let alignment = dtype.bytes().max(LEAST_ALIGNMENT);
         let stays = elements.as_ptr().addr().is_multiple_of(alignment) && !elements.is_empty();
-        if !stays || !self.backend().memory().is_host() {
+        // A device that does not open is told of by the copy.
+        if !stays || !self.device().is_ok_and(|device| device.backend.memory().is_host()) {
             return None;
         }
         let bytes = size_of_val(elements);

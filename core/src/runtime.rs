@@ -1,6 +1,6 @@
 //! What sessions share: a device, its memory, its workers.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -9,31 +9,82 @@ use crate::backend::{self, Backend, DeviceChoice};
 use crate::error::Result;
 
 /// A device with its memory and workers, shared by sessions.
+///
+/// A GPU takes a third of a second to open, so that waits for the first value that is needed; and a GPU
+/// that was lost is opened anew for the next one.
 pub struct Runtime {
+    choice: DeviceChoice,
+    threads: usize,
+    memory_limit: Option<u64>,
+    device: Mutex<Option<Arc<Device>>>,
+}
+
+/// An open device.
+pub(crate) struct Device {
     pub(crate) backend: Arc<dyn Backend>,
     pub(crate) memory: Arc<Allocator>,
     /// Identifies the device in kernel hashes.
     pub(crate) target: u64,
 }
 
+impl Device {
+    fn new(backend: Arc<dyn Backend>, memory_limit: Option<u64>) -> Arc<Self> {
+        let memory = Allocator::new(backend.clone(), memory_limit);
+        let target = xxh3_64(backend.name().as_bytes());
+        Arc::new(Self { backend, memory, target })
+    }
+}
+
 impl Runtime {
-    /// Opens a device. `threads` counts the caller; `memory_limit` in bytes, by default 90 % of what is
-    /// available.
+    /// A runtime on a device. `threads` counts the caller; `memory_limit` in bytes, by default 90 % of what
+    /// is available.
     ///
     /// # Errors
-    /// `NoDevice`.
+    /// `NoDevice`; that a GPU does not answer may come out later.
     pub fn new(
-        device: DeviceChoice,
+        choice: DeviceChoice,
         threads: usize,
         memory_limit: Option<u64>,
     ) -> Result<Arc<Self>> {
-        Ok(Self::on(backend::open(device, threads)?, memory_limit))
+        let runtime = Self { choice, threads, memory_limit, device: Mutex::default() };
+        if !backend::opens_late(choice)? {
+            runtime.device()?;
+        }
+        Ok(Arc::new(runtime))
     }
 
     /// A runtime over any implementation of a device.
     pub fn on(backend: Arc<dyn Backend>, memory_limit: Option<u64>) -> Arc<Self> {
-        let memory = Allocator::new(backend.clone(), memory_limit);
-        let target = xxh3_64(backend.name().as_bytes());
-        Arc::new(Self { backend, memory, target })
+        let device = Mutex::new(Some(Device::new(backend, memory_limit)));
+        Arc::new(Self { choice: DeviceChoice::Auto, threads: 1, memory_limit, device })
+    }
+
+    /// The device, opened if need be.
+    ///
+    /// # Errors
+    /// `NoDevice`.
+    pub(crate) fn device(&self) -> Result<Arc<Device>> {
+        let mut device = self.lock();
+        if let Some(open) = &*device
+            && !open.backend.is_lost()
+        {
+            return Ok(open.clone());
+        }
+        let opened = Device::new(backend::open(self.choice, self.threads)?, self.memory_limit);
+        Ok(device.insert(opened).clone())
+    }
+
+    /// The device, if it has been opened.
+    pub(crate) fn opened(&self) -> Option<Arc<Device>> {
+        self.lock().clone()
+    }
+
+    /// What was asked for.
+    pub(crate) fn choice(&self) -> DeviceChoice {
+        self.choice
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Option<Arc<Device>>> {
+        self.device.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

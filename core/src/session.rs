@@ -7,20 +7,21 @@ use std::time::{Duration, Instant};
 
 use crate::alloc::{Bytes, MemoryInfo};
 use crate::array::Array;
-use crate::backend::{Backend, DeviceChoice};
+use crate::backend::host::HostMemory;
+use crate::backend::{DeviceChoice, Memory};
 use crate::dtype::{DType, Element, Scalar};
 use crate::error::{Error, Result};
 use crate::eval::cache::Cache;
 use crate::eval::history::{History, LaunchRecord, LaunchTotals};
 use crate::eval::schedule::{Keep, Plan, Scratch, schedule};
-use crate::eval::{Evaluator, in_pieces};
-use crate::flags::{BOUNDS_CHECK, CHECK_DUPLICATES, CSE, FOLD, FORBID_EVAL, Flags};
+use crate::eval::{Evaluator, Reports, in_pieces};
+use crate::flags::{BOUNDS_CHECK, CHECK_DUPLICATES, CSE, FOLD, FORBID_EVAL, Flags, LANE_ORDER};
 use crate::interrupt;
-use crate::ir::kernel::LiteralMode;
+use crate::ir::kernel::{LiteralMode, Target};
 use crate::ir::table::Table;
 use crate::ir::var::{Kind, VarId};
 use crate::log::{Log, LogQueue, LogSink};
-use crate::runtime::Runtime;
+use crate::runtime::{Device, Runtime};
 use crate::trace::{Recorder, Settings};
 
 /// A clock: the time since some fixed point.
@@ -101,7 +102,7 @@ impl SessionBuilder {
             compiler: Mutex::default(),
             n_kernels: AtomicUsize::new(0),
             history: Mutex::default(),
-            pending: Mutex::default(),
+            reports: Mutex::default(),
             line: AtomicU32::new(0),
             flags: Flags::default(),
             runtime,
@@ -124,7 +125,7 @@ struct Inner {
     /// Kernel structures compiled, to be read while an evaluation runs.
     n_kernels: AtomicUsize,
     history: Mutex<History>,
-    pending: Mutex<Option<Error>>,
+    reports: Mutex<Reports>,
     line: AtomicU32,
     flags: Flags,
     runtime: Arc<Runtime>,
@@ -137,6 +138,8 @@ struct Inner {
 struct Compiler {
     cache: Cache,
     scratch: Scratch,
+    /// What the kernels in the cache are for.
+    device: Option<Arc<Device>>,
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -285,7 +288,8 @@ impl Session {
         }
         let size = (bytes.len() / dtype.bytes()) as u64;
         let buffer = self.with_evaluator(|evaluator| evaluator.alloc(bytes.len() as u64))?;
-        let memory = self.0.runtime.backend.memory();
+        let device = self.device()?;
+        let memory = device.backend.memory();
         let pieces = bytes.chunks(PIECE);
         for (piece, start) in pieces.zip((buffer.address()..).step_by(PIECE)) {
             if interrupt::is_requested() {
@@ -293,9 +297,9 @@ impl Session {
             }
             if dtype == DType::Mask {
                 let truth: Vec<u8> = piece.iter().map(|&byte| u8::from(byte != 0)).collect();
-                memory.write(start, &truth);
+                memory.write(start, &truth)?;
             } else {
-                memory.write(start, piece);
+                memory.write(start, piece)?;
             }
         }
         Ok(self.adopt(dtype, size, buffer))
@@ -335,18 +339,31 @@ impl Session {
     /// # Errors
     /// A pending bounds error, or a failure of work launched earlier.
     pub fn sync(&self) -> Result<()> {
-        self.0.runtime.backend.sync()?;
+        if let Some(device) = self.0.runtime.opened() {
+            device.backend.sync()?;
+            lock(&self.0.reports).collect();
+        }
         self.take_error().map_or(Ok(()), Err)
     }
 
-    /// The first bounds error that was not reported yet; it is then forgotten.
+    /// The first bounds error that was not reported yet; it is then forgotten. Waits for the device if a
+    /// launch under way may have failed.
     pub fn take_error(&self) -> Option<Error> {
-        lock(&self.0.pending).take()
+        if lock(&self.0.reports).waits()
+            && let Some(device) = self.0.runtime.opened()
+        {
+            // What else failed shows at the next use of the device.
+            match device.backend.sync() {
+                Ok(()) => lock(&self.0.reports).collect(),
+                Err(error) => return Some(error),
+            }
+        }
+        lock(&self.0.reports).take()
     }
 
     /// Puts an error back that [`Session::take_error`] gave, unless another one came meanwhile.
     pub fn put_error(&self, error: Error) {
-        lock(&self.0.pending).get_or_insert(error);
+        lock(&self.0.reports).put(error);
     }
 
     /// What evaluating the arrays would launch, without launching it.
@@ -355,10 +372,9 @@ impl Session {
     /// `Poisoned`, `ForeignArray`.
     pub fn plan(&self, arrays: &[&Array]) -> Result<Plan> {
         let ids = self.ids("plan", arrays)?;
+        let target = self.target(&*self.device()?);
         let compiler = &mut *lock(&self.0.compiler);
-        self.with_table(|table| {
-            schedule(table, &ids, Keep::Held, self.0.runtime.target, &mut compiler.scratch)
-        })
+        self.with_table(|table| schedule(table, &ids, Keep::Held, target, &mut compiler.scratch))
     }
 
     /// The machine code of a plan's kernels as the device would compile them first, each instruction
@@ -367,7 +383,7 @@ impl Session {
     /// # Errors
     /// `Interrupted`.
     pub fn disassemble(&self, plan: &Plan) -> Result<Option<String>> {
-        let backend = &self.0.runtime.backend;
+        let backend = &self.device()?.backend;
         let texts =
             plan.kernels().map(|launch| backend.disassemble(&launch.kernel, LiteralMode::Embedded));
         Ok(texts.collect::<Result<Option<Vec<String>>>>()?.map(|texts| texts.join("\n")))
@@ -396,7 +412,7 @@ impl Session {
     pub fn check_host_memory(&self, bytes: u64) -> Result<()> {
         // Asking the system costs as much as copying this much.
         const SMALL: u64 = 1 << 24;
-        let fits = bytes < SMALL || bytes <= self.0.runtime.backend.memory().capacity();
+        let fits = bytes < SMALL || bytes <= HostMemory.capacity();
         if fits { Ok(()) } else { Err(self.host_exhausted(bytes)) }
     }
 
@@ -404,7 +420,7 @@ impl Session {
         Error::OutOfMemory {
             requested: Bytes(bytes).to_string(),
             used: Bytes(self.memory_info().used).to_string(),
-            limit: Bytes(self.0.runtime.backend.memory().capacity()).to_string(),
+            limit: Bytes(HostMemory.capacity()).to_string(),
             largest: "; read fewer lanes at a time".into(),
         }
     }
@@ -423,6 +439,7 @@ impl Session {
         let mut bytes = self.host_room(n)?;
         in_pieces(n as u64, |start, piece| {
             bytes.resize(usize::try_from(start + piece).unwrap_or(n), 0);
+            Ok(())
         })?;
         Ok(bytes)
     }
@@ -443,25 +460,45 @@ impl Session {
         work: impl FnOnce(&mut Evaluator<'_>) -> Result<R>,
     ) -> Result<R> {
         let inner = &*self.0;
+        let device = self.device()?;
         let result = {
             let compiler = &mut *lock(&inner.compiler);
+            self.adopt_device(compiler, &device);
             let result = work(&mut Evaluator {
                 table: &inner.table,
-                backend: &*inner.runtime.backend,
-                target: inner.runtime.target,
-                memory: &inner.runtime.memory,
+                backend: &*device.backend,
+                target: self.target(&device),
+                memory: &device.memory,
                 cache: &mut compiler.cache,
                 scratch: &mut compiler.scratch,
                 history: &inner.history,
                 log: &inner.log,
                 clock: &*inner.clock,
-                pending: &inner.pending,
+                reports: &inner.reports,
             });
             inner.n_kernels.store(compiler.cache.len(), Ordering::Relaxed);
             result
         };
         self.with_table(|_| ());
         result
+    }
+
+    fn target(&self, device: &Device) -> Target {
+        Target { device: device.target, lane_order: self.0.flags.get(LANE_ORDER) }
+    }
+
+    /// Starts anew with a device that was opened because the one before failed.
+    fn adopt_device(&self, compiler: &mut Compiler, device: &Arc<Device>) {
+        let known = compiler.device.as_ref();
+        if known.is_some_and(|known| Arc::ptr_eq(known, device)) {
+            return;
+        }
+        if let Some(failed) = compiler.device.replace(device.clone()) {
+            compiler.cache = Cache::default();
+            let why = Error::Lost { device: failed.backend.name() };
+            self.with_table(|table| table.lose_contents(&why));
+            lock(&self.0.reports).abandon();
+        }
     }
 
     /// Runs `work` on the locked table, then writes the log lines it left.
@@ -484,9 +521,13 @@ impl Session {
         Arc::ptr_eq(&self.0, &other.0)
     }
 
-    /// The device, as people read it.
+    /// The device, as people read it: what was asked for until the first value was needed.
     pub fn device_name(&self) -> String {
-        self.0.runtime.backend.name()
+        let runtime = &self.0.runtime;
+        match runtime.opened() {
+            Some(device) => device.backend.name(),
+            None => format!("{}, opened when a value is needed", runtime.choice()),
+        }
     }
 
     /// The log level, 0–5.
@@ -546,7 +587,8 @@ impl Session {
 
     /// Gives freed memory back to the device; the number of blocks and bytes.
     pub fn malloc_trim(&self) -> (usize, u64) {
-        let (blocks, bytes) = self.0.runtime.memory.trim();
+        let device = self.0.runtime.opened();
+        let (blocks, bytes) = device.map_or((0, 0), |device| device.memory.trim());
         let freed = Bytes(bytes);
         self.0.log.line(1, || format!("malloc_trim(): freed {blocks} blocks ({freed})"));
         (blocks, bytes)
@@ -554,7 +596,7 @@ impl Session {
 
     /// Device memory in use, kept and allowed.
     pub fn memory_info(&self) -> MemoryInfo {
-        self.0.runtime.memory.info()
+        self.0.runtime.opened().map(|device| device.memory.info()).unwrap_or_default()
     }
 
     /// Number of kernel structures compiled.
@@ -562,8 +604,9 @@ impl Session {
         self.0.n_kernels.load(Ordering::Relaxed)
     }
 
-    pub(crate) fn backend(&self) -> &dyn Backend {
-        &*self.0.runtime.backend
+    /// The device, opened if need be.
+    pub(crate) fn device(&self) -> Result<Arc<Device>> {
+        self.0.runtime.device()
     }
 }
 

@@ -82,7 +82,7 @@ impl Array {
 
     /// The block that holds the contents, in the host's memory.
     pub(crate) fn host_buffer(&self, op: &'static str) -> Result<Arc<Buffer>> {
-        if !self.session().backend().memory().is_host() {
+        if !self.session().device()?.backend.memory().is_host() {
             let device = self.session().device_name();
             let what = format!("the contents are in the memory of {device}; copy them: to_vec");
             return Err(Error::Argument { op, what });

@@ -6,6 +6,8 @@
 //! `PORCINI_SEED=S` starts at another seed.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use porcini_core::Session;
 use porcini_tests::data::Values;
@@ -17,6 +19,7 @@ use porcini_tests::programs::{Mode, Outcome, Program, run};
 /// Sizes around a block (16 lanes of AVX-512, 512 of the interpreter) and a chunk of a reduction.
 const SIZES: [usize; 11] = [0, 1, 15, 16, 17, 511, 512, 513, 4095, 4097, 65_539];
 const DEFAULT_COUNT: u64 = 10_000;
+const DEFAULT_GPU_COUNT: u64 = 2000;
 
 fn session(device: &Device) -> Session {
     Session::builder().runtime(device.runtime.clone()).build().unwrap()
@@ -25,18 +28,7 @@ fn session(device: &Device) -> Session {
 /// Runs a program in every way; what differs, if anything.
 fn compare(program: &Program, n: usize) -> Result<(), String> {
     let want = oracle::evaluate(program, n);
-    let check = |how: &str, got: porcini_core::Result<Outcome>| {
-        let got = got.map_err(|error| format!("{how}: {error}"))?;
-        for (i, (got, want)) in got.outputs.iter().zip(&want).enumerate() {
-            if got != want {
-                let output = program.outputs[i];
-                let bytes = program.nodes[output].dtype.bytes();
-                let what = first_difference(got, want, bytes);
-                return Err(format!("{how}: output {output}, {what}"));
-            }
-        }
-        Ok(got.error)
-    };
+    let check = |how: &str, got| difference(program, how, got, &want);
     let devices = devices();
     let mut errors = Vec::new();
     for device in devices {
@@ -65,6 +57,24 @@ pub(super) fn first_difference(got: &[u8], want: &[u8], bytes: usize) -> String 
         |lanes: &[u8]| lanes.iter().skip(lane * bytes).take(bytes).copied().collect::<Vec<_>>();
     let (sizes, got, want) = ([got.len() / bytes, want.len() / bytes], of(got), of(want));
     format!("lane {lane}: got {got:02x?}, want {want:02x?} (sizes {sizes:?})")
+}
+
+/// The bounds error of a run, or what differs from the outputs wanted.
+fn difference(
+    program: &Program,
+    how: &str,
+    got: porcini_core::Result<Outcome>,
+    want: &[Vec<u8>],
+) -> Result<Option<String>, String> {
+    let got = got.map_err(|error| format!("{how}: {error}"))?;
+    for (i, (got, want)) in got.outputs.iter().zip(want).enumerate() {
+        if got != want {
+            let output = program.outputs[i];
+            let bytes = program.nodes[output].dtype.bytes();
+            return Err(format!("{how}: output {output}, {}", first_difference(got, want, bytes)));
+        }
+    }
+    Ok(got.error)
 }
 
 /// [`compare`] that takes a panic for a difference.
@@ -102,6 +112,45 @@ fn programs_of_bounded_values_agree() {
 #[test]
 fn programs_of_edge_values_agree() {
     check_many(Values::Edge, 1_000_000);
+}
+
+/// As many programs as `PORCINI_PROGRAMS` says agree on a GPU, compiled by as many threads as there are.
+#[test]
+fn programs_agree_on_the_gpu() {
+    let Some(gpu) = porcini_tests::gpu::open() else { return };
+    let count = number("PORCINI_PROGRAMS").unwrap_or(DEFAULT_GPU_COUNT);
+    let first = number("PORCINI_SEED").unwrap_or(0);
+    let next = AtomicU64::new(first);
+    let failures = Mutex::new(Vec::new());
+    let work = || {
+        loop {
+            let seed = next.fetch_add(1, Ordering::Relaxed);
+            if seed >= first + count || failures.lock().unwrap().len() >= 5 {
+                return;
+            }
+            let values = if seed.is_multiple_of(2) { Values::Bounded } else { Values::Edge };
+            let n = SIZES[usize::try_from(seed / 2).unwrap() % SIZES.len()];
+            let program = generate(seed, values);
+            let different = |program: &Program| {
+                let session = Session::builder().runtime(gpu.clone()).build().unwrap();
+                let got = run(program, &session, n, Mode::Lazy);
+                difference(program, "the GPU", got, &oracle::evaluate(program, n)).err()
+            };
+            if program.depends_on_order() {
+                continue;
+            }
+            if let Some(what) = different(&program) {
+                let small = program.shrink(|smaller| different(smaller).is_some());
+                let still = different(&small).unwrap_or_default();
+                let report = format!("seed {seed}, n = {n}: {what}\nshrunk: {still}\n{small}");
+                failures.lock().unwrap().push(report);
+            }
+        }
+    };
+    let threads = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    std::thread::scope(|scope| (0..threads).for_each(|_| drop(scope.spawn(work))));
+    let failures = failures.into_inner().unwrap();
+    assert!(failures.is_empty(), "{}", failures.join("\n\n"));
 }
 
 /// Every row of the tables occurs, so agreement means something.

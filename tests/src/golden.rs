@@ -47,7 +47,8 @@ pub fn configurations() -> Vec<(DeviceChoice, usize)> {
     let interpreters = available().map(DeviceChoice::Interp).zip([1, 2, 1]);
     let compilers = available().filter(|&isa| isa != Isa::Baseline).map(DeviceChoice::Compiled);
     let compilers = compilers.flat_map(|choice| [(choice, 1), (choice, 2)]);
-    interpreters.chain(compilers).collect()
+    let gpus = crate::gpu::open().map(|_| (DeviceChoice::Cuda(0), 1));
+    interpreters.chain(compilers).chain(gpus).collect()
 }
 
 /// An interpreter for tests.
@@ -66,7 +67,13 @@ pub fn interpreter(
         memory_limit: Some(MEMORY_LIMIT),
         runtime: None,
     };
-    Interpreter::new(host, &options).expect("internal error: the configuration is not available")
+    let interpreter = Interpreter::new(host, &options);
+    let interpreter = interpreter.expect("internal error: the configuration is not available");
+    if matches!(device, DeviceChoice::Cuda(_)) {
+        // Sessions show what scatters do in lane order, which a GPU does when asked.
+        drop(interpreter.session().set_flag("lane_order", true));
+    }
+    interpreter
 }
 
 /// A session file.
@@ -431,11 +438,12 @@ fn redact(text: &str) -> String {
     redact_code(&redact_device(&words.join(" ")))
 }
 
-/// `cpu (AVX-512, 2 threads)`, `cpu (interp, baseline, 1 thread)`
+/// `cpu (AVX-512, 2 threads)`, `cpu (interp, baseline, 1 thread)`, `cuda:0 (NVIDIA H200, compute …)`
 fn redact_device(text: &str) -> String {
-    let device = text.find("cpu (").and_then(|start| {
+    let device = text.find("cpu (").or_else(|| text.find("cuda:0 (")).and_then(|start| {
         let end = start + text[start..].find(')')?;
-        text[start..end].contains(" thread").then_some((start, end))
+        let known = text[start..end].contains(" thread") || text[start..].starts_with("cuda");
+        known.then_some((start, end))
     });
     device.map_or_else(
         || text.to_string(),

@@ -10,7 +10,7 @@ use porcini_core::backend::host::HostMemory;
 use porcini_core::backend::interp::Interp;
 use porcini_core::backend::isa::Isa;
 use porcini_core::backend::primitive::{PrimitiveCall, Room};
-use porcini_core::backend::{Backend, CodeStatistics, Executable, Memory, OutOfBounds};
+use porcini_core::backend::{Backend, CodeStatistics, Executable, Launched, Memory};
 use porcini_core::ir::kernel::{BufferIndex, Kernel, LiteralMode, ParamBlock, WORD_SIZE};
 use porcini_core::{Error, Result};
 
@@ -82,20 +82,20 @@ impl Memory for InPlace {
         HostMemory.free_raw(address, bytes);
     }
 
-    fn fill(&self, address: u64, pattern: u64, bytes: usize, n: u64) {
-        HostMemory.fill(address, pattern, bytes, n);
+    fn fill(&self, address: u64, pattern: u64, bytes: usize, n: u64) -> Result<()> {
+        HostMemory.fill(address, pattern, bytes, n)
     }
 
-    fn copy(&self, target: u64, source: u64, bytes: usize) {
-        HostMemory.copy(target, source, bytes);
+    fn copy(&self, target: u64, source: u64, bytes: usize) -> Result<()> {
+        HostMemory.copy(target, source, bytes)
     }
 
-    fn write(&self, target: u64, source: &[u8]) {
-        HostMemory.write(target, source);
+    fn write(&self, target: u64, source: &[u8]) -> Result<()> {
+        HostMemory.write(target, source)
     }
 
-    fn read(&self, source: u64, target: &mut [u8]) {
-        HostMemory.read(source, target);
+    fn read(&self, source: u64, target: &mut [u8]) -> Result<()> {
+        HostMemory.read(source, target)
     }
 
     fn capacity(&self) -> u64 {
@@ -110,7 +110,7 @@ struct Loaded {
 }
 
 impl Executable for Loaded {
-    fn launch(&self, mut params: ParamBlock, n: u64) -> Result<Vec<Option<OutOfBounds>>> {
+    fn launch(&self, mut params: ParamBlock, n: u64) -> Result<Launched> {
         let words: Vec<usize> = (0..self.kernel.buffers.len())
             .map(|i| self.kernel.address_word(BufferIndex(u32::try_from(i).unwrap_or(u32::MAX))))
             .collect();
@@ -125,7 +125,7 @@ impl Executable for Loaded {
             if written.contains(&address) {
                 let bytes = usize::try_from(n).unwrap_or(usize::MAX) * buffer.dtype.bytes();
                 let copy = HostMemory.alloc_raw(bytes).expect("no memory for a test");
-                HostMemory.copy(copy, address, bytes);
+                HostMemory.copy(copy, address, bytes)?;
                 params.set(word, copy);
                 copies.push((copy, bytes));
             }

@@ -9,6 +9,7 @@ pub mod data;
 pub mod devices;
 pub mod generate;
 pub mod golden;
+pub mod gpu;
 pub mod host;
 pub mod in_place;
 pub mod loops;

@@ -113,6 +113,16 @@ pub struct Program {
     pub drop_early: bool,
 }
 
+impl Program {
+    /// Whether a result depends on the order in which lanes write: on a GPU there is none (S10).
+    pub fn depends_on_order(&self) -> bool {
+        self.nodes.iter().any(|node| match node.step {
+            Step::Scatter { op, .. } => !op.commutes(node.dtype),
+            _ => false,
+        })
+    }
+}
+
 /// When a run evaluates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {

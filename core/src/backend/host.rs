@@ -6,6 +6,7 @@ use std::alloc::{Layout, alloc_zeroed, dealloc};
 use super::Memory;
 #[cfg(target_os = "linux")]
 use super::pages;
+use crate::error::Result;
 
 /// Every block starts on a cache line, which is also the widest vector.
 const ALIGNMENT: usize = 64;
@@ -14,7 +15,7 @@ const ALIGNMENT: usize = 64;
 const NATURAL: usize = 16;
 
 /// Host memory.
-#[derive(Debug, Default)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct HostMemory;
 
 fn layout(bytes: usize) -> Option<Layout> {
@@ -51,6 +52,20 @@ fn fill_elements<const N: usize>(block: &mut [u8], pattern: [u8; 8]) {
     let mut element = [0; N];
     element.copy_from_slice(&pattern[..N]);
     block.as_chunks_mut().0.fill(element);
+}
+
+impl HostMemory {
+    /// Puts bytes into a block.
+    pub(crate) fn put(self, target: u64, source: &[u8]) {
+        // SAFETY: the target is not shared yet.
+        unsafe { bytes_at_mut(target, source.len()) }.copy_from_slice(source);
+    }
+
+    /// Gets bytes of a block.
+    pub(crate) fn get(self, source: u64, target: &mut [u8]) {
+        // SAFETY: the source is kept alive by the caller, and shared buffers are never written.
+        target.copy_from_slice(unsafe { bytes_at(source, target.len()) });
+    }
 }
 
 impl Memory for HostMemory {
@@ -95,8 +110,8 @@ impl Memory for HostMemory {
         }
     }
 
-    fn fill(&self, address: u64, pattern: u64, bytes: usize, n: u64) {
-        let Ok(n) = usize::try_from(n) else { return };
+    fn fill(&self, address: u64, pattern: u64, bytes: usize, n: u64) -> Result<()> {
+        let Ok(n) = usize::try_from(n) else { return Ok(()) };
         // SAFETY: the evaluation that fills a buffer is its only user.
         let block = unsafe { bytes_at_mut(address, bytes * n) };
         let pattern = pattern.to_le_bytes();
@@ -107,23 +122,25 @@ impl Memory for HostMemory {
             8 => fill_elements::<8>(block, pattern),
             _ => block.chunks_exact_mut(bytes).for_each(|to| to.copy_from_slice(&pattern[..bytes])),
         }
+        Ok(())
     }
 
-    fn copy(&self, target: u64, source: u64, bytes: usize) {
+    fn copy(&self, target: u64, source: u64, bytes: usize) -> Result<()> {
         // SAFETY: buffers are distinct blocks; the target is not shared yet.
         let target = unsafe { bytes_at_mut(target, bytes) };
         // SAFETY: the source is kept alive by the caller, and shared buffers are never written.
         target.copy_from_slice(unsafe { bytes_at(source, bytes) });
+        Ok(())
     }
 
-    fn write(&self, target: u64, source: &[u8]) {
-        // SAFETY: the target is not shared yet.
-        unsafe { bytes_at_mut(target, source.len()) }.copy_from_slice(source);
+    fn write(&self, target: u64, source: &[u8]) -> Result<()> {
+        self.put(target, source);
+        Ok(())
     }
 
-    fn read(&self, source: u64, target: &mut [u8]) {
-        // SAFETY: the source is kept alive by the caller, and shared buffers are never written.
-        target.copy_from_slice(unsafe { bytes_at(source, target.len()) });
+    fn read(&self, source: u64, target: &mut [u8]) -> Result<()> {
+        self.get(source, target);
+        Ok(())
     }
 
     fn is_host(&self) -> bool {
@@ -165,10 +182,10 @@ mod tests {
         let address = HostMemory.alloc_raw(64).unwrap();
         for bytes in [1, 2, 4, 8] {
             let pattern = 0x0123_4567_89ab_cdef_u64;
-            HostMemory.fill(address, 0, 1, 64);
-            HostMemory.fill(address + 8, pattern, bytes, 5);
+            HostMemory.fill(address, 0, 1, 64).unwrap();
+            HostMemory.fill(address + 8, pattern, bytes, 5).unwrap();
             let mut lanes = [0; 64];
-            HostMemory.read(address, &mut lanes);
+            HostMemory.read(address, &mut lanes).unwrap();
             let mut want = [0; 64];
             want[8..8 + 5 * bytes].copy_from_slice(&pattern.to_le_bytes()[..bytes].repeat(5));
             assert_eq!(lanes, want, "{bytes} bytes");

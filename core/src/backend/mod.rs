@@ -51,20 +51,24 @@ pub trait Backend: Send + Sync {
     /// Waits until all launched work is done.
     ///
     /// # Errors
-    /// A failure of work launched earlier.
+    /// `Interrupted`; the work goes on then. A failure of work launched earlier.
     fn sync(&self) -> Result<()>;
+
+    /// Whether a failure has made the device useless: its memory is lost, and it must be opened anew.
+    fn is_lost(&self) -> bool {
+        false
+    }
 }
 
 /// A compiled kernel.
 pub trait Executable: Send + Sync {
-    /// Runs `n` lanes; error, abort and scratch words of `params` are set here.
-    ///
-    /// Returns for each access of the kernel the lowest lane that was out of bounds, if one was.
+    /// Runs `n` lanes, or sees to it that they run before what is launched or read later; error, abort and
+    /// scratch words of `params` are set here.
     ///
     /// # Errors
     /// `Interrupted` if the interrupt flag was raised, unless `params` are in place; written buffers are
     /// undefined then.
-    fn launch(&self, params: ParamBlock, n: u64) -> Result<Vec<Option<OutOfBounds>>>;
+    fn launch(&self, params: ParamBlock, n: u64) -> Result<Launched>;
 
     /// Whether an output may have the address of an input that has no further use. By default it may not:
     /// the interpreter's loops need distinct blocks.
@@ -84,6 +88,23 @@ pub trait Executable: Send + Sync {
 
     /// What the compiler says of the code.
     fn statistics(&self) -> CodeStatistics;
+}
+
+/// For each access of a kernel the lowest lane that was out of bounds, if one was.
+pub type Failures = Vec<Option<OutOfBounds>>;
+
+/// A launch, as the caller has it.
+pub enum Launched {
+    /// All lanes have run.
+    Done(Failures),
+    /// The lanes run when the device comes to them.
+    Running(Box<dyn Running>),
+}
+
+/// A launch under way.
+pub trait Running: Send + Sync {
+    /// What failed; to be asked once the device has been waited for.
+    fn failures(&self) -> Failures;
 }
 
 /// An index outside its buffer.
@@ -113,13 +134,25 @@ pub trait Memory: Send + Sync {
     /// Gives a block back.
     fn free_raw(&self, address: u64, bytes: usize);
     /// Writes `n` elements of `bytes` bytes each, all with the low bits of `pattern`.
-    fn fill(&self, address: u64, pattern: u64, bytes: usize, n: u64);
+    ///
+    /// # Errors
+    /// A failure of the device.
+    fn fill(&self, address: u64, pattern: u64, bytes: usize, n: u64) -> Result<()>;
     /// Copies within the device.
-    fn copy(&self, target: u64, source: u64, bytes: usize);
+    ///
+    /// # Errors
+    /// A failure of the device.
+    fn copy(&self, target: u64, source: u64, bytes: usize) -> Result<()>;
     /// Copies from the host.
-    fn write(&self, target: u64, source: &[u8]);
-    /// Copies to the host.
-    fn read(&self, source: u64, target: &mut [u8]);
+    ///
+    /// # Errors
+    /// A failure of the device.
+    fn write(&self, target: u64, source: &[u8]) -> Result<()>;
+    /// Copies to the host what all work launched before made.
+    ///
+    /// # Errors
+    /// `Interrupted`, a failure of the device.
+    fn read(&self, source: u64, target: &mut [u8]) -> Result<()>;
     /// Bytes that the device could still hand out, besides those it has.
     fn capacity(&self) -> u64;
     /// Whether addresses are pointers of this process.
@@ -164,12 +197,41 @@ impl std::str::FromStr for DeviceChoice {
     }
 }
 
+impl std::fmt::Display for DeviceChoice {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Auto => write!(f, "auto"),
+            Self::Cpu => write!(f, "cpu"),
+            Self::Compiled(isa) => write!(f, "cpu ({isa})"),
+            Self::Interp(isa) => write!(f, "cpu (interp, {isa})"),
+            Self::Cuda(number) => write!(f, "cuda:{number}"),
+        }
+    }
+}
+
+/// Whether opening a device takes so long that it should wait until a value is needed.
+///
+/// # Errors
+/// `NoDevice` if it is already known that it is not there.
+pub fn opens_late(choice: DeviceChoice) -> Result<bool> {
+    match choice {
+        DeviceChoice::Auto => Ok(cuda::is_installed()),
+        DeviceChoice::Cuda(number) if !cuda::is_installed() => Err(cuda::not_installed(number)),
+        DeviceChoice::Cuda(_) => Ok(true),
+        DeviceChoice::Cpu | DeviceChoice::Compiled(_) | DeviceChoice::Interp(_) => Ok(false),
+    }
+}
+
 /// Opens a device.
 ///
 /// # Errors
 /// `NoDevice` if it is not there.
 pub fn open(choice: DeviceChoice, threads: usize) -> Result<Arc<dyn Backend>> {
     match choice {
+        DeviceChoice::Auto if cuda::is_installed() => match cuda::Cuda::open(0) {
+            Ok(cuda) => Ok(Arc::new(cuda)),
+            Err(_) => open(DeviceChoice::Cpu, threads),
+        },
         DeviceChoice::Auto | DeviceChoice::Cpu => {
             let isa = Isa::detect();
             compiled(isa, threads).or_else(|_| Ok(Arc::new(interp::Interp::new(isa, threads))))
@@ -182,10 +244,7 @@ pub fn open(choice: DeviceChoice, threads: usize) -> Result<Arc<dyn Backend>> {
             name: format!("interp ({isa})"),
             reason: "this processor lacks the instructions".into(),
         }),
-        DeviceChoice::Cuda(number) => Err(Error::NoDevice {
-            name: format!("cuda:{number}"),
-            reason: "this version runs on the CPU; use --device cpu or auto".into(),
-        }),
+        DeviceChoice::Cuda(number) => Ok(Arc::new(cuda::Cuda::open(number)?)),
     }
 }
 

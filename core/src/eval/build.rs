@@ -6,7 +6,7 @@ use super::regions::Regions;
 use super::schedule::{Binding, Group, Launch, SlotMap, Walk, is_memory_operand};
 use crate::dtype::DType;
 use crate::ir::kernel::{
-    Access, BufferIndex, BufferParam, Code, End, Inst, Kernel, KernelHash, Reg,
+    Access, BufferIndex, BufferParam, Code, End, Inst, Kernel, KernelHash, Reg, Target,
 };
 use crate::ir::table::Table;
 use crate::ir::var::{Kind, VarId, Variable};
@@ -19,7 +19,7 @@ const LANE: u32 = 1 << 31;
 pub(super) struct Builder<'w, 't> {
     pub(super) table: &'t Table,
     walk: &'w Walk<'t>,
-    target: u64,
+    target: Target,
     stage: u32,
     size: u64,
     known: &'w mut Registers,
@@ -65,7 +65,7 @@ impl<'w, 't> Builder<'w, 't> {
     pub(super) fn new(
         table: &'t Table,
         walk: &'w Walk<'t>,
-        target: u64,
+        target: Target,
         known: &'w mut Registers,
     ) -> Self {
         Self {
@@ -347,7 +347,7 @@ impl Draft {
         self.buffers[buffer.index()].length = Some(0);
     }
 
-    fn finish(mut self, target: u64) -> (Kernel, Vec<Binding>) {
+    fn finish(mut self, target: Target) -> (Kernel, Vec<Binding>) {
         let n_uniform = self.uniform.len();
         let lengths = self.buffers.iter_mut().filter_map(|buffer| buffer.length.as_mut());
         for (position, length) in (0..).zip(lengths) {
@@ -384,6 +384,7 @@ impl Draft {
             literals: self.literals,
             accesses,
             n_ops: self.n_ops,
+            lane_order: target.lane_order,
             hash,
         };
         (kernel, self.bindings)
@@ -428,7 +429,7 @@ fn structure_hash(
     n_uniform: usize,
     ends: &[End],
     buffers: &[BufferParam],
-    target: u64,
+    target: Target,
 ) -> KernelHash {
     let mut words: Vec<u64> = Vec::with_capacity(3 * insts.len() + 3 * ends.len() + 8);
     let reg = |reg: Option<Reg>| reg.map_or(0, |reg| u64::from(reg.0) + 1);
@@ -477,5 +478,5 @@ fn structure_hash(
         words.push(buffer.dtype as u64 | u64::from(buffer.written) << 8 | length << 16);
     }
     let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
-    KernelHash(xxh3_128_with_seed(&bytes, target))
+    KernelHash(xxh3_128_with_seed(&bytes, target.device ^ u64::from(target.lane_order)))
 }

@@ -5,6 +5,7 @@
 //! lock. A launch that fails leaves every variable as it was; results committed before stay. The exception are
 //! writes in place, of scatters and over dying inputs (`reuse.rs`): what they left half done is poisoned.
 
+mod bounds;
 mod build;
 pub mod cache;
 pub mod history;
@@ -17,14 +18,15 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use crate::alloc::{Allocator, Bytes, Exhausted};
-use crate::backend::{Backend, OutOfBounds};
+use crate::backend::{Backend, Launched};
 use crate::buffer::Buffer;
 use crate::error::{Error, Result};
 use crate::interrupt;
-use crate::ir::kernel::{Access, Kernel, LiteralMode, ParamBlock};
+use crate::ir::kernel::{Kernel, LiteralMode, ParamBlock, Target};
 use crate::ir::table::Table;
 use crate::ir::var::VarId;
 use crate::log::Log;
+pub use bounds::Reports;
 use cache::{Cache, CacheResult, Found};
 use history::{History, LaunchRecord};
 use reuse::Reuse;
@@ -39,8 +41,8 @@ pub struct Evaluator<'s> {
     pub table: &'s Mutex<Table>,
     /// The device.
     pub backend: &'s dyn Backend,
-    /// Its identity in kernel hashes.
-    pub target: u64,
+    /// What its kernels are made for.
+    pub target: Target,
     /// Its memory.
     pub memory: &'s Arc<Allocator>,
     /// Its compiled kernels.
@@ -53,8 +55,8 @@ pub struct Evaluator<'s> {
     pub log: &'s Log,
     /// Time since some fixed point.
     pub clock: &'s dyn Fn() -> Duration,
-    /// The first bounds error not reported yet.
-    pub pending: &'s Mutex<Option<Error>>,
+    /// What launches say of indices out of bounds.
+    pub reports: &'s Mutex<Reports>,
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -121,7 +123,7 @@ impl Evaluator<'_> {
         let buffer = self.alloc(size.saturating_mul(dtype.bytes() as u64))?;
         in_pieces(size, |start, n| {
             let address = buffer.address() + start * dtype.bytes() as u64;
-            self.backend.memory().fill(address, bits, dtype.bytes(), n);
+            self.backend.memory().fill(address, bits, dtype.bytes(), n)
         })?;
         lock(self.table).become_data(id, Arc::new(buffer));
         Ok(())
@@ -157,10 +159,10 @@ impl Evaluator<'_> {
         let start = (self.clock)();
         let mut params = ParamBlock::new(kernel, launch.size, &bound.addresses);
         params.in_place = in_place;
-        let errors = executable.launch(params, launch.size);
+        let launched = executable.launch(params, launch.size);
         let run_time = (self.clock)().saturating_sub(start);
-        let errors = errors.inspect_err(|_| self.poison(&bound.at_risk))?;
-        self.report_bounds(kernel, &errors, &bound.addresses);
+        let launched = launched.inspect_err(|_| self.poison(&bound.at_risk))?;
+        self.report_bounds(launched, kernel, &bound.addresses)?;
         lock(self.history).push(LaunchRecord {
             name: "kernel",
             hash: kernel.hash,
@@ -272,7 +274,7 @@ impl Evaluator<'_> {
             let copy = self.alloc(bytes)?;
             in_pieces(bytes, |start, n| {
                 let (to, from) = (copy.address() + start, buffer.address() + start);
-                self.backend.memory().copy(to, from, usize::try_from(n).unwrap_or(0));
+                self.backend.memory().copy(to, from, usize::try_from(n).unwrap_or(0))
             })?;
             Arc::new(copy)
         };
@@ -289,29 +291,25 @@ impl Evaluator<'_> {
         self.memory.alloc(bytes).map_err(|exhausted| out_of_memory(&lock(self.table), exhausted))
     }
 
+    fn report_bounds(
+        &self,
+        launched: Launched,
+        kernel: &Kernel,
+        buffers: &[(u64, u64)],
+    ) -> Result<()> {
+        let mut reports = lock(self.reports);
+        reports.add(launched, kernel, buffers);
+        if reports.is_full() {
+            self.backend.sync()?;
+            reports.collect();
+        }
+        Ok(())
+    }
+
     fn poison(&self, at_risk: &[(VarId, Write)]) {
         let mut table = lock(self.table);
         for &(id, Write { op, line }) in at_risk {
-            table.get_mut(id).poisoned = Some(Box::new((op, line)));
-        }
-    }
-
-    fn report_bounds(
-        &self,
-        kernel: &Kernel,
-        failures: &[Option<OutOfBounds>],
-        addresses: &[(u64, u64)],
-    ) {
-        let mut accesses = failures.iter().zip(&kernel.accesses);
-        let first = accesses.find_map(|(failure, access)| Some((failure.as_ref()?, access)));
-        if let Some((failure, access)) = first {
-            lock(self.pending).get_or_insert(Error::Bounds {
-                op: access.op,
-                index: index_value(access, failure.index),
-                size: addresses[access.buffer.index()].1,
-                lane: failure.lane,
-                line: access.line,
-            });
+            table.get_mut(id).poisoned = Some(Box::new(Error::Poisoned { op, line }));
         }
     }
 
@@ -362,14 +360,14 @@ impl Evaluator<'_> {
 }
 
 /// Calls `work` with start and length of pieces of `n`, and looks at the interrupt flag between them.
-pub(crate) fn in_pieces(n: u64, mut work: impl FnMut(u64, u64)) -> Result<()> {
+pub(crate) fn in_pieces(n: u64, mut work: impl FnMut(u64, u64) -> Result<()>) -> Result<()> {
     const PIECE: u64 = 1 << 23;
     let mut start = 0;
     while start < n {
         if interrupt::is_requested() {
             return Err(Error::Interrupted);
         }
-        work(start, PIECE.min(n - start));
+        work(start, PIECE.min(n - start))?;
         start += PIECE;
     }
     Ok(())
@@ -430,11 +428,6 @@ fn held_by(binding: &Binding) -> VarId {
     match *binding {
         Binding::Read(id) | Binding::Write(id) | Binding::Update { result: id, .. } => id,
     }
-}
-
-/// An index as the script wrote it: negative ones of signed types come as huge positions.
-fn index_value(access: &Access, index: u64) -> i128 {
-    if access.index.is_signed() { i128::from(index.cast_signed()) } else { i128::from(index) }
 }
 
 fn out_of_memory(table: &Table, exhausted: Exhausted) -> Error {

@@ -220,6 +220,7 @@ mod tests {
     use super::*;
     use crate::buffer::{Buffer, Release};
     use crate::dtype::DType;
+    use crate::ir::kernel::Target;
     use crate::ir::op::{ReduceOp, ScatterOp};
     use crate::ir::var::{Kind, Variable};
     use crate::log::{Log, LogQueue};
@@ -267,7 +268,8 @@ mod tests {
         /// For each launch that evaluates `roots`, the (output, input) pairs before anything has run.
         fn reuses(&mut self, roots: &[VarId]) -> Vec<Vec<(VarId, VarId)>> {
             let mut scratch = Scratch::default();
-            let plan = schedule(&self.table, roots, Keep::Held, 0, &mut scratch).unwrap();
+            let plan =
+                schedule(&self.table, roots, Keep::Held, Target::default(), &mut scratch).unwrap();
             plan.steps.iter().for_each(|step| hold(&mut self.table, step));
             let variable =
                 |launch: &Launch, buffer: BufferIndex| held_by(&launch.bindings[buffer.index()]);

@@ -15,7 +15,7 @@ use std::collections::HashMap;
 
 use crate::error::{Error, Result};
 use crate::interrupt;
-use crate::ir::kernel::Kernel;
+use crate::ir::kernel::{Kernel, Target};
 use crate::ir::primitive::Primitive;
 use crate::ir::table::Table;
 use crate::ir::var::{Kind, VarId, Variable};
@@ -161,7 +161,7 @@ pub fn schedule(
     table: &Table,
     roots: &[VarId],
     keep: Keep,
-    target: u64,
+    target: Target,
     scratch: &mut Scratch,
 ) -> Result<Plan> {
     scratch.grow(table.n_slots());
@@ -274,9 +274,8 @@ impl<'t> Walk<'t> {
             return Err(Error::Interrupted);
         }
         let variable = self.table.get(id);
-        if let Some(write) = &variable.poisoned {
-            let (op, line) = **write;
-            return Err(Error::Poisoned { op, line });
+        if let Some(error) = &variable.poisoned {
+            return Err((**error).clone());
         }
         if variable.kind == Kind::Data || variable.kind.number().is_some() {
             return Ok(false);

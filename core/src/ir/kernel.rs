@@ -12,7 +12,7 @@
 //! |---|---|
 //! | 0 | `n`, the number of lanes of this launch |
 //! | 1 | lane base: the lane number of lane 0 (launches of more than 2³¹ lanes are split) |
-//! | 2 | address of the error buffer: one u64 per access, see [`Access`] |
+//! | 2 | address of the error buffer, see [`Access`] |
 //! | 3 | address of the abort word, nonzero when the launch should stop |
 //! | 4 | address of scratch memory |
 //! | 5 .. 5+b | addresses of the b buffers |
@@ -213,9 +213,9 @@ pub struct BufferParam {
 
 /// A checked gather or scatter: where its bounds error would be reported.
 ///
-/// Its word of the error buffer starts as [`NO_ERROR`] and takes the minimum of
-/// `lane << 32 | low 32 bits of the index` over all lanes that are out of bounds, the lane counted from
-/// the lane base.
+/// Where a device cannot say so otherwise, two words of the error buffer start as [`NO_ERROR`] and take the
+/// minima of `lane << 32 | half of the index` over all lanes that are out of bounds, first the low and then
+/// the high half; the lane is counted from the lane base.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Access {
     /// `gather` or the scatter's name.
@@ -247,6 +247,15 @@ impl fmt::Display for KernelHash {
     }
 }
 
+/// What kernels are made for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Target {
+    /// Identifies the device in kernel hashes.
+    pub device: u64,
+    /// Whether writes come in lane order even where the device has a faster way.
+    pub lane_order: bool,
+}
+
 /// A fused program.
 #[derive(Clone, Debug)]
 pub struct Kernel {
@@ -264,6 +273,8 @@ pub struct Kernel {
     pub accesses: Vec<Access>,
     /// Variables computed: what logs call `ops`.
     pub n_ops: usize,
+    /// Whether writes come in lane order even where the device has a faster way.
+    pub lane_order: bool,
     /// Identity of the structure.
     pub hash: KernelHash,
 }
@@ -337,6 +348,19 @@ impl Kernel {
             }
         }
         regions
+    }
+
+    /// Whether the order of the lanes shows in what is written: by other than commuting operations.
+    pub fn writes_in_order(&self) -> bool {
+        let ends = self.ends.iter().filter_map(|end| match *end {
+            End::Scatter { op, value, .. } => Some((op, self.dtype(value))),
+            End::Store { .. } | End::Reduce { .. } => None,
+        });
+        let insts = self.insts.iter().filter_map(|inst| match inst.code {
+            Code::Scatter { op, .. } => Some((op, inst.dtype)),
+            _ => None,
+        });
+        ends.chain(insts).any(|(op, dtype)| !op.commutes(dtype))
     }
 
     /// The outermost regions, by their starts, whose writes must come lane by lane: elsewhere the lanes of a

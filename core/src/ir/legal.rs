@@ -497,6 +497,7 @@ mod tests {
             literals: Vec::new(),
             accesses: Vec::new(),
             n_ops: 2,
+            lane_order: false,
             hash: KernelHash(0),
         }
     }

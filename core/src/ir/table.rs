@@ -340,6 +340,15 @@ impl Table {
         }
     }
 
+    /// Makes all contents unreadable: their memory is gone.
+    pub fn lose_contents(&mut self, why: &Error) {
+        for variable in &mut self.slots {
+            if variable.data.is_some() {
+                variable.poisoned = Some(Box::new(why.clone()));
+            }
+        }
+    }
+
     /// A copy of `id` that only the caller refers to; used to label one of several equal values.
     ///
     /// States and results belong to their region, which knows no copies: they stay what they are.

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use crate::buffer::Buffer;
 use crate::dtype::DType;
+use crate::error::Error;
 use crate::ir::op::{Op, ReduceOp, ScatterOp};
 use crate::ir::primitive::Primitive;
 
@@ -181,8 +182,8 @@ pub struct Variable {
     pub data: Option<Arc<Buffer>>,
     /// Name given with `set_label`.
     pub label: Option<Arc<str>>,
-    /// Set when a write into `data` did not finish (S16): the write's name and line.
-    pub poisoned: Option<Box<(&'static str, u32)>>,
+    /// Why `data` cannot be read any more (S16).
+    pub poisoned: Option<Box<Error>>,
     /// Hash under which value numbering knows the variable; 0 if it does not.
     pub(crate) number: u64,
 }

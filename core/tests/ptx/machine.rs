@@ -10,6 +10,8 @@ use porcini_core::half::F16;
 const UNSPECIFIED: u64 = 0xdead_beef_dead_beef;
 /// Threads of a warp.
 const WARP: usize = 32;
+/// Bytes of shared memory.
+const SHARED: usize = 8 << 10;
 
 /// Memory with an address; everything the program and its launch share.
 #[derive(Clone, PartialEq)]
@@ -35,7 +37,7 @@ impl Memory {
 enum Operand {
     Register(usize),
     /// `%p0|%p1`, or `{%r0, %r1}`.
-    Pair(usize, usize),
+    List(Vec<usize>),
     Number(u64),
     /// A register and an offset.
     Address(usize, u64),
@@ -64,9 +66,16 @@ pub(super) struct Program {
 struct Thread {
     registers: Vec<u64>,
     next: usize,
-    block: u64,
+    block: (u64, u64),
     number: u64,
     block_size: u64,
+}
+
+/// Why a thread waits for others.
+#[derive(Clone, Copy, PartialEq)]
+enum Pause {
+    Shuffle,
+    Barrier,
 }
 
 impl Program {
@@ -89,27 +98,58 @@ impl Program {
         Self { lines, n_registers: names.len() }
     }
 
-    /// Runs all threads, warp by warp.
-    pub(super) fn launch(&self, params: &[u8], memory: &mut Memory, blocks: u64, block_size: u64) {
-        for first in (0..blocks * block_size).step_by(WARP) {
-            let mut warp: Vec<Thread> = (first..first + WARP as u64)
-                .map(|number| Thread {
-                    registers: vec![UNSPECIFIED; self.n_registers],
-                    next: 0,
-                    block: number / block_size,
-                    number: number % block_size,
-                    block_size,
-                })
-                .collect();
+    /// Runs all threads, block by block and warp by warp, in a grid of blocks and rows.
+    pub(super) fn launch(
+        &self,
+        params: &[u8],
+        memory: &mut Memory,
+        (blocks, rows): (u64, u64),
+        block_size: u64,
+    ) {
+        for block in (0..rows).flat_map(|row| (0..blocks).map(move |block| (block, row))) {
+            let thread = |number| Thread {
+                registers: vec![UNSPECIFIED; self.n_registers],
+                next: 0,
+                block,
+                number,
+                block_size,
+            };
+            let mut threads: Vec<Thread> = (0..block_size).map(thread).collect();
+            let mut shared = Memory(vec![0x55; SHARED]);
             loop {
-                let running =
-                    warp.iter_mut().filter_map(|thread| thread.run(self, params, memory)).count();
-                if running == 0 {
+                let mut waiting = false;
+                for warp in threads.chunks_mut(WARP) {
+                    waiting |= self.run_warp(warp, params, memory, &mut shared);
+                }
+                if !waiting {
                     break;
                 }
-                assert_eq!(running, WARP, "all threads of a warp take part in a shuffle");
-                self.shuffle(&mut warp);
             }
+        }
+    }
+
+    /// Runs a warp to the next barrier, or to its end; whether it waits.
+    fn run_warp(
+        &self,
+        warp: &mut [Thread],
+        params: &[u8],
+        memory: &mut Memory,
+        shared: &mut Memory,
+    ) -> bool {
+        loop {
+            let pauses: Vec<Option<Pause>> =
+                warp.iter_mut().map(|thread| thread.run(self, params, memory, shared)).collect();
+            if pauses.iter().all(|&pause| pause == Some(Pause::Shuffle)) {
+                self.shuffle(warp);
+                continue;
+            }
+            let at_shuffle = pauses.contains(&Some(Pause::Shuffle));
+            assert!(!at_shuffle, "all threads of a warp take part in a shuffle");
+            let at_barrier = pauses.contains(&Some(Pause::Barrier));
+            warp.iter_mut().zip(&pauses).filter(|(_, pause)| pause.is_some()).for_each(|(t, _)| {
+                t.next += 1;
+            });
+            return at_barrier;
         }
     }
 
@@ -161,11 +201,10 @@ impl Parser<'_> {
 
     fn operand(&mut self, text: &str) -> Operand {
         if let Some(inner) = text.strip_prefix('{').and_then(|text| text.strip_suffix('}')) {
-            let (low, high) = inner.split_once(", ").expect("a pair");
-            return Operand::Pair(self.register(low), self.register(high));
+            return Operand::List(inner.split(", ").map(|name| self.register(name)).collect());
         }
         if let Some((first, second)) = text.split_once('|') {
-            return Operand::Pair(self.register(first), self.register(second));
+            return Operand::List(vec![self.register(first), self.register(second)]);
         }
         if let Some(inner) = text.strip_prefix('[').and_then(|text| text.strip_suffix(']')) {
             let (base, offset) = inner.split_once('+').unwrap_or((inner, "0"));
@@ -184,6 +223,9 @@ impl Parser<'_> {
         }
         if text.starts_with('%') {
             return Operand::Register(self.register(text));
+        }
+        if text == "tree" {
+            return Operand::Number(0);
         }
         Operand::Number(number(text))
     }
@@ -219,8 +261,14 @@ fn number(text: &str) -> u64 {
 }
 
 impl Thread {
-    /// Runs up to a shuffle, or to the end (`None`).
-    fn run(&mut self, program: &Program, params: &[u8], memory: &mut Memory) -> Option<()> {
+    /// Runs up to where it waits, or to the end (`None`).
+    fn run(
+        &mut self,
+        program: &Program,
+        params: &[u8],
+        memory: &mut Memory,
+        shared: &mut Memory,
+    ) -> Option<Pause> {
         loop {
             let line = program.lines.get(self.next)?;
             if let Some((predicate, wanted)) = line.guard
@@ -234,19 +282,22 @@ impl Thread {
                     self.next = program.lines.len();
                     return None;
                 }
-                "shfl" => return Some(()),
+                "shfl" => return Some(Pause::Shuffle),
+                "bar" => return Some(Pause::Barrier),
                 "bra" => {
                     let Operand::Label(target) = line.operands[0] else { panic!("a label") };
                     self.next = target;
                     continue;
                 }
+                "ld" if line.code[1] == "shared" => self.load(line, params, shared),
                 "ld" => self.load(line, params, memory),
+                "st" if line.code[1] == "shared" => self.write(line, shared),
                 "st" | "red" => self.write(line, memory),
                 "atom" => self.exchange(line, memory),
                 "mov" => self.mov(line),
                 "setp" => self.setp(line),
                 _ => {
-                    let args = [1, 2, 3].map(|i| self.value(line.operands.get(i)));
+                    let args = [1, 2, 3, 4].map(|i| self.value(line.operands.get(i)));
                     let result = compute(&line.code, args);
                     self.set(&line.operands[0], result);
                 }
@@ -261,7 +312,8 @@ impl Thread {
             Some(Operand::Number(number)) => *number,
             Some(Operand::Special(name)) => match name.as_str() {
                 "%tid.x" => self.number,
-                "%ctaid.x" => self.block,
+                "%ctaid.x" => self.block.0,
+                "%ctaid.y" => self.block.1,
                 "%ntid.x" => self.block_size,
                 _ => panic!("{name}"),
             },
@@ -269,7 +321,7 @@ impl Thread {
                 self.registers[*register].wrapping_add(*offset)
             }
             Some(Operand::Param(byte)) => *byte,
-            Some(Operand::Pair(..) | Operand::Label(_)) | None => 0,
+            Some(Operand::List(_) | Operand::Label(_)) | None => 0,
         }
     }
 
@@ -280,25 +332,41 @@ impl Thread {
 
     fn load(&mut self, line: &Line, params: &[u8], memory: &Memory) {
         let address = self.value(line.operands.get(1));
-        let bytes = width(last(&line.code)) / 8;
-        let value = if line.code[1] == "param" {
-            Memory(params.to_vec()).read(address, bytes)
-        } else {
-            memory.read(address, bytes)
+        let t = last(&line.code);
+        let bytes = width(t) / 8;
+        let read = |address| match line.code[1].as_str() {
+            "param" => Memory(params.to_vec()).read(address, bytes),
+            _ => memory.read(address, bytes),
         };
         // A register wider than the type is extended as its sign says.
-        self.set(&line.operands[0], integer(last(&line.code), value) as u64);
+        let extended = |address| integer(t, read(address)) as u64;
+        match &line.operands[0] {
+            Operand::List(registers) => {
+                check_vector(&line.code, address, registers.len() * bytes);
+                for (&register, at) in registers.iter().zip((address..).step_by(bytes)) {
+                    self.registers[register] = extended(at);
+                }
+            }
+            target => self.set(target, extended(address)),
+        }
     }
 
     fn write(&self, line: &Line, memory: &mut Memory) {
         let address = self.value(line.operands.first());
-        let value = self.value(line.operands.get(1));
         let t = last(&line.code);
         let bytes = width(t) / 8;
+        if let Operand::List(registers) = &line.operands[1] {
+            check_vector(&line.code, address, registers.len() * bytes);
+            for (&register, at) in registers.iter().zip((address..).step_by(bytes)) {
+                memory.write(at, bytes, self.registers[register]);
+            }
+            return;
+        }
+        let value = self.value(line.operands.get(1));
         let old = memory.read(address, bytes);
         let new = match line.code[2].as_str() {
             name @ ("add" | "min" | "max" | "and" | "or") => {
-                compute(&[name.into(), t.into()], [old, value, 0])
+                compute(&[name.into(), t.into()], [old, value, 0, 0])
             }
             _ => value,
         };
@@ -318,13 +386,16 @@ impl Thread {
 
     fn mov(&mut self, line: &Line) {
         match (&line.operands[0], &line.operands[1]) {
-            (&Operand::Pair(low, high), source) => {
+            (Operand::List(halves), source) => {
                 let value = self.value(Some(source));
-                self.registers[low] = value & 0xffff_ffff;
-                self.registers[high] = value >> 32;
+                let half = width(last(&line.code)) / 2;
+                self.registers[halves[0]] = value & (u64::MAX >> (64 - half));
+                self.registers[halves[1]] = value >> half;
             }
-            (target, &Operand::Pair(low, high)) => {
-                let value = self.registers[low] | self.registers[high] << 32;
+            (target, Operand::List(halves)) => {
+                let half = width(last(&line.code)) / 2;
+                let low = self.registers[halves[0]] & (u64::MAX >> (64 - half));
+                let value = low | self.registers[halves[1]] << half;
                 self.set(target, value);
             }
             (target, source) => {
@@ -343,14 +414,21 @@ impl Thread {
             "or" => holds || c != 0,
             _ => holds,
         };
-        match line.operands[0] {
-            Operand::Pair(first, second) => {
-                self.registers[first] = u64::from(combined(holds));
-                self.registers[second] = u64::from(combined(!holds));
+        match &line.operands[0] {
+            Operand::List(both) => {
+                self.registers[both[0]] = u64::from(combined(holds));
+                self.registers[both[1]] = u64::from(combined(!holds));
             }
-            ref target => self.set(target, u64::from(combined(holds))),
+            target => self.set(target, u64::from(combined(holds))),
         }
     }
+}
+
+/// Vectors have two or four elements and are aligned to their size.
+fn check_vector(code: &[String], address: u64, bytes: usize) {
+    let elements = if code.iter().any(|part| part == "v4") { 4 } else { 2 };
+    assert_eq!(bytes, elements * width(last(code)) / 8, "{code:?}");
+    assert!(bytes <= 16 && address.is_multiple_of(bytes as u64), "{code:?} at {address:#x}");
 }
 
 fn last(code: &[String]) -> &str {
@@ -406,10 +484,21 @@ fn compare(name: &str, t: &str, a: u64, b: u64) -> bool {
 }
 
 /// The result of an instruction that only computes.
-fn compute(code: &[String], args: [u64; 3]) -> u64 {
+fn compute(code: &[String], args: [u64; 4]) -> u64 {
     let t = last(code);
     let name = code[0].as_str();
+    let [first, second, third, count] = args;
+    let args = [first, second, third];
     match (name, t) {
+        ("bfe", _) => {
+            let field = first >> second & (u64::MAX >> (64 - third));
+            let signed = if third == 8 { "s8" } else { "s16" };
+            if t.starts_with('s') { cut(t, integer(signed, field) as u64) } else { field }
+        }
+        ("bfi", _) => {
+            let mask = (u64::MAX >> (64 - count)) << third;
+            cut(t, second & !mask | first << third & mask)
+        }
         ("cvt", _) => convert(code, args[0]),
         ("selp", _) => cut(t, if args[2] & 1 != 0 { args[0] } else { args[1] }),
         ("mul" | "mad", _) if t.starts_with(['u', 's']) => product(code, args),

@@ -11,10 +11,8 @@ mod programs;
 use std::fmt::Write as _;
 use std::path::Path;
 
-use porcini_core::backend::cuda::{CHUNK, Target, lower, lower_combine, lower_entry};
-use porcini_core::dtype::DType;
+use porcini_core::backend::cuda::{CHUNK, FOLDED, Target, lower, lower_entry, lower_fold};
 use porcini_core::ir::kernel::{End, Kernel, LiteralMode};
-use porcini_core::ir::op::ReduceOp;
 use porcini_core::ir::verify::verify;
 use programs::Random;
 
@@ -76,19 +74,10 @@ fn every_access_and_reduction_assembles() {
             add_entry(&mut entries, &kernel, mode, &format!("{name}_{mode:?}"));
         }
     }
-    for (op, dtype) in combined_types() {
-        entries.push_str(&lower_combine(op, dtype, &format!("combine_{}_{dtype}", op.name())));
+    for (name, kernel) in programs::reductions() {
+        entries.push_str(&lower_fold(&kernel, &format!("fold_{name}")));
     }
     check("accesses", &entries);
-}
-
-/// The reductions with the types of their partial results.
-fn combined_types() -> Vec<(ReduceOp, DType)> {
-    let pairs = ReduceOp::ALL.into_iter().flat_map(|op| DType::ALL.map(|dtype| (op, dtype)));
-    pairs
-        .filter(|&(op, dtype)| DType::ALL.iter().any(|&lane| op.result(lane) == Some(dtype)))
-        .filter(|(_, dtype)| !dtype.is_narrow())
-        .collect()
 }
 
 #[test]
@@ -108,7 +97,7 @@ fn operations_mean_what_scalar_says() {
     let mut random = Random::new(1000);
     for (_, kernel) in programs::operations() {
         for mode in MODES {
-            meaning::check(&kernel, mode, 300, 3, &mut random);
+            meaning::check(&kernel, mode, 299, 8, &mut random);
         }
     }
     meaning::check(&programs::wide(), LiteralMode::Parameter, 40, 0, &mut random);
@@ -123,7 +112,7 @@ fn random_programs_mean_what_scalar_says() {
         let (n, base) = match (reducing, random.below(40)) {
             (true, 0) => (2 * CHUNK + 45, CHUNK),
             (true, _) => (1 + random.below(100) as u64, 0),
-            (false, _) => (1 + random.below(100) as u64, random.below(9) as u64),
+            (false, _) => (1 + random.below(100) as u64, 8 * random.below(9) as u64),
         };
         meaning::check(&kernel, MODES[random.below(2)], n, base, &mut random);
     }
@@ -138,10 +127,8 @@ fn reductions_mean_what_scalar_says() {
                 meaning::check(&kernel, LiteralMode::Embedded, n, 0, &mut random);
             }
         }
-    }
-    for (op, dtype) in combined_types() {
-        for count in [1, 2, 3, 64, 65] {
-            meaning::check_combine(op, dtype, count, &mut random);
+        for count in [1, 2, 3, 64, 65, u64::from(FOLDED), 2 * u64::from(FOLDED) + 5] {
+            meaning::check_fold(&kernel, count, &mut random);
         }
     }
 }
@@ -155,8 +142,6 @@ fn listings() {
         assert_eq!(verify(&kernel), Ok(()));
         compare_with_file(name, &lower(&kernel, mode, Target::default()));
     }
-    let sum = lower_combine(ReduceOp::Sum, DType::F32, "combine_sum_f32");
-    compare_with_file("combine", &sum);
 }
 
 /// Compares with the file beside this one; `UPDATE_EXPECT=1` rewrites it.

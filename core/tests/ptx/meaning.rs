@@ -2,13 +2,15 @@
 //! memory each, and compares the memories.
 #![expect(clippy::cast_possible_truncation, reason = "narrow types live in the low bits")]
 
-use porcini_core::backend::cuda::{CHUNK, lower_combine, lower_entry};
+use porcini_core::backend::cuda::{
+    CHUNK, FOLDED, LANES_PER_WARP, Sharing, lower_entry, lower_fold,
+};
 use porcini_core::dtype::DType;
 use porcini_core::ir::kernel::{
     BufferIndex, Code, End, Inst, Kernel, LiteralMode, MAX_DIRECT_BYTES, NO_ERROR, ParamBlock, Reg,
     WORD_ABORT, WORD_ERRORS, WORD_LANE_BASE, WORD_SCRATCH,
 };
-use porcini_core::ir::op::ReduceOp;
+use porcini_core::ir::op::{Op, ReduceOp};
 use porcini_core::ir::scalar::{apply_bits, identity_bits, quiet_nan, widened_bits};
 
 use super::machine::{Memory, Program};
@@ -26,6 +28,8 @@ struct Launch<'k> {
     memory: Memory,
     /// Address and element type of float arrays that the launch writes.
     floats: Vec<(u64, u64, DType)>,
+    /// Start and end of what lies between arrays and the ends of their blocks.
+    padding: Vec<(u64, u64)>,
 }
 
 /// Compares `lower_entry` with the meaning of the kernel, over `n` lanes from `base`.
@@ -36,10 +40,13 @@ pub(super) fn check(kernel: &Kernel, mode: LiteralMode, n: u64, base: u64, rando
     let (params, blocks, block_size) = launch.arguments(&mut computed);
     let program = Program::parse(&text, &[("params", 0)]);
     let mut expected = computed.clone();
-    program.launch(&params, &mut computed, blocks, block_size);
+    program.launch(&params, &mut computed, (blocks, 1), block_size);
     Reference::run(&launch, &mut expected);
     for memory in [&mut computed, &mut expected] {
         canonicalize(memory, &launch.floats);
+        for &(start, end) in &launch.padding {
+            (start..end).for_each(|byte| memory.write(byte, 1, 0));
+        }
     }
     if let Some(byte) = (0..expected.0.len()).find(|&i| expected.0[i] != computed.0[i]) {
         let buffers: Vec<String> = (0..kernel.buffers.len())
@@ -74,10 +81,12 @@ fn buffer_index(i: usize) -> BufferIndex {
 impl<'k> Launch<'k> {
     fn new(kernel: &'k Kernel, n: u64, base: u64, random: &mut Random) -> Self {
         let mut memory = Memory(vec![0x55; 64]);
-        let (mut buffers, mut floats) = (Vec::new(), Vec::new());
+        let (mut buffers, mut floats, mut padding) = (Vec::new(), Vec::new(), Vec::new());
         for param in &kernel.buffers {
             let count = if param.length.is_some() { ACCESSED } else { base + n };
-            let address = allocate(&mut memory, count * param.dtype.bytes() as u64);
+            let bytes = count * param.dtype.bytes() as u64;
+            let address = allocate(&mut memory, bytes.next_multiple_of(64));
+            padding.push((address + bytes, address + bytes.next_multiple_of(64)));
             for i in 0..count {
                 let bits = random.bits(param.dtype);
                 memory.write(address + i * param.dtype.bytes() as u64, param.dtype.bytes(), bits);
@@ -89,23 +98,26 @@ impl<'k> Launch<'k> {
         }
         let mut block = ParamBlock::new(kernel, n, &buffers);
         block.set(WORD_LANE_BASE, base);
-        let errors = allocate(&mut memory, 8 * kernel.accesses.len() as u64);
-        for i in 0..kernel.accesses.len() as u64 {
+        let errors = allocate(&mut memory, 16 * kernel.accesses.len() as u64);
+        for i in 0..2 * kernel.accesses.len() as u64 {
             memory.write(errors + 8 * i, 8, NO_ERROR);
         }
         block.set(WORD_ERRORS, errors);
         let abort = allocate(&mut memory, 8);
         memory.write(abort, 8, 0);
         block.set(WORD_ABORT, abort);
-        let (reductions, n_chunks) = (reductions(kernel), n.div_ceil(CHUNK));
+        let (reductions, n_chunks) = (reductions(kernel), (base + n).div_ceil(CHUNK));
         let scratch = allocate(&mut memory, 8 * n_chunks * reductions.len() as u64);
         block.set(WORD_SCRATCH, scratch);
-        for (r, &(_, dtype)) in (0..).zip(&reductions) {
-            if dtype.is_float() {
-                floats.push((scratch + 8 * n_chunks * r, n_chunks, dtype));
+        for chunk in 0..n_chunks {
+            for (r, &(_, dtype)) in (0..).zip(&reductions) {
+                if dtype.is_float() {
+                    let word = chunk * reductions.len() as u64 + r;
+                    floats.push((scratch + 8 * word, 1, dtype));
+                }
             }
         }
-        Self { kernel, n, base, block, memory, floats }
+        Self { kernel, n, base, block, memory, floats, padding }
     }
 
     /// Parameters, blocks and block size, with threads and warps to spare.
@@ -119,14 +131,16 @@ impl<'k> Launch<'k> {
             }
             params = address.to_le_bytes().to_vec();
         }
-        let reducing = !reductions(self.kernel).is_empty();
-        let threads = if reducing { self.n.div_ceil(CHUNK) * 32 } else { self.n };
+        let threads = match Sharing::of(self.kernel) {
+            Sharing::Chunks(_) => self.n.div_ceil(CHUNK) * LANES_PER_WARP,
+            Sharing::Lanes(lanes) => self.n.div_ceil(lanes.into()),
+        };
         (params, threads.div_ceil(64) + 1, 64)
     }
 }
 
 fn allocate(memory: &mut Memory, bytes: u64) -> u64 {
-    let address = memory.0.len().next_multiple_of(8);
+    let address = memory.0.len().next_multiple_of(64);
     let end = address + usize::try_from(bytes).expect("a small array");
     // The gap shows writes beyond the end.
     memory.0.resize(end + 16, 0x55);
@@ -179,6 +193,7 @@ impl<'l, 'k> Reference<'l, 'k> {
             self.insts(kernel.n_uniform, kernel.insts.len(), offset);
             self.ends(offset);
         }
+        let n_reductions = reductions.len() as u64;
         for (r, (op, dtype)) in (0..).zip(reductions) {
             let mut sums = self.accumulators[usize::try_from(r).expect("few ends")];
             for half in [16, 8, 4, 2, 1] {
@@ -186,8 +201,9 @@ impl<'l, 'k> Reference<'l, 'k> {
                     sums[i] = combine(op, dtype, sums[i], sums[i + half]);
                 }
             }
-            let partials = self.launch.block.words()[WORD_SCRATCH] + r * n.div_ceil(CHUNK) * 8;
-            self.memory.write(partials + chunk * dtype.bytes() as u64, dtype.bytes(), sums[0]);
+            let word = (self.launch.base / CHUNK + chunk) * n_reductions + r;
+            let scratch = self.launch.block.words()[WORD_SCRATCH];
+            self.memory.write(scratch + 8 * word, dtype.bytes(), sums[0]);
         }
     }
 
@@ -301,10 +317,11 @@ impl<'l, 'k> Reference<'l, 'k> {
             return Some(self.address(buffer, index));
         }
         if let Some(access) = access {
-            let word = self.launch.block.words()[WORD_ERRORS] + 8 * u64::from(access);
-            let key = offset << 32 | index & 0xffff_ffff;
-            let old = self.memory.read(word, 8);
-            self.memory.write(word, 8, old.min(key));
+            let word = self.launch.block.words()[WORD_ERRORS] + 16 * u64::from(access);
+            for (word, half) in [(word, index & 0xffff_ffff), (word + 8, index >> 32)] {
+                let old = self.memory.read(word, 8);
+                self.memory.write(word, 8, old.min(offset << 32 | half));
+            }
         }
         None
     }
@@ -316,32 +333,59 @@ impl<'l, 'k> Reference<'l, 'k> {
     }
 }
 
-/// Compares one level of the tree above chunks with pairs combined here.
-pub(super) fn check_combine(op: ReduceOp, dtype: DType, count: u64, random: &mut Random) {
-    let bytes = dtype.bytes() as u64;
+/// Compares the tree above chunks with pairs combined here, level by level.
+pub(super) fn check_fold(kernel: &Kernel, count: u64, random: &mut Random) {
+    let reductions = reductions(kernel);
+    let n = reductions.len() as u64;
     let mut memory = Memory(Vec::new());
-    let source = allocate(&mut memory, count * bytes);
-    let n_out = count.div_ceil(2);
-    let target = allocate(&mut memory, n_out * bytes);
-    for i in 0..count {
-        memory.write(source + i * bytes, dtype.bytes(), random.bits(dtype));
+    let n_blocks = count.div_ceil(FOLDED.into());
+    let [source, rest] = [count, n_blocks].map(|words| allocate(&mut memory, 8 * n * words));
+    for (word, &(_, dtype)) in (0..n * count).zip(reductions.iter().cycle()) {
+        memory.write(source + 8 * word, dtype.bytes(), random.bits(dtype));
     }
     let mut expected = memory.clone();
-    for i in 0..n_out {
-        let read = |i: u64| memory.read(source + i * bytes, dtype.bytes());
-        let single = 2 * i + 1 == count;
-        let pair = read(2 * i);
-        let value = if single { pair } else { combine(op, dtype, pair, read(2 * i + 1)) };
-        expected.write(target + i * bytes, dtype.bytes(), value);
-    }
-    let params: Vec<u8> = [source, target, count].iter().flat_map(|w| w.to_le_bytes()).collect();
-    let text = lower_combine(op, dtype, "entry");
-    let program = Program::parse(&text, &[("source", 0), ("target", 8), ("count", 16)]);
-    program.launch(&params, &mut memory, 2, 32);
-    if dtype.is_float() {
-        for memory in [&mut memory, &mut expected] {
-            canonicalize(memory, &[(target, n_out, dtype)]);
+    let mut params = vec![count, source, rest];
+    let mut floats = Vec::new();
+    let stored: Vec<DType> = kernel
+        .ends
+        .iter()
+        .filter_map(|end| match end {
+            End::Reduce { buffer, .. } => Some(kernel.buffers[buffer.index()].dtype),
+            _ => None,
+        })
+        .collect();
+    for (r, (&(op, dtype), &stored)) in (0..).zip(reductions.iter().zip(&stored)) {
+        let result = allocate(&mut memory, 8);
+        allocate(&mut expected, 8);
+        params.push(result);
+        for block in 0..n_blocks {
+            let words = block * u64::from(FOLDED)..count.min((block + 1) * u64::from(FOLDED));
+            let read = |word: u64| expected.read(source + 8 * (word * n + r), dtype.bytes());
+            let mut level: Vec<u64> = words.map(read).collect();
+            while level.len() > 1 {
+                let pair = |pair: &[u64]| match *pair {
+                    [a, b] => combine(op, dtype, a, b),
+                    _ => pair[0],
+                };
+                level = level.chunks(2).map(pair).collect();
+            }
+            let (at, to, value) = match n_blocks {
+                1 if dtype == stored => (result, stored, level[0]),
+                1 => (result, stored, apply_bits(Op::Cast, stored, dtype, [level[0], 0, 0])),
+                _ => (rest + 8 * (block * n + r), dtype, level[0]),
+            };
+            expected.write(at, to.bytes(), value);
+            if to.is_float() {
+                floats.push((at, 1, to));
+            }
         }
     }
-    assert!(memory == expected, "{op:?} of {count} {dtype}\n{text}");
+    let params: Vec<u8> = params.iter().flat_map(|word| word.to_le_bytes()).collect();
+    let text = lower_fold(kernel, "entry");
+    let program = Program::parse(&text, &[("params", 0)]);
+    program.launch(&params, &mut memory, (n_blocks, n), FOLDED.into());
+    for memory in [&mut memory, &mut expected] {
+        canonicalize(memory, &floats);
+    }
+    assert!(memory == expected, "{count} words\n{kernel}\n{text}");
 }

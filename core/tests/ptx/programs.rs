@@ -93,6 +93,7 @@ impl Builder {
             literals: Vec::new(),
             accesses: Vec::new(),
             n_ops: 0,
+            lane_order: false,
             hash: KernelHash(0x0123_4567_89ab_cdef_u128 << 64),
         };
         Self { kernel, uniform: true, checks: &CHECKS, hidden: HashSet::new(), running: None }

@@ -15,7 +15,7 @@ use super::tuning::{STYLES, Trial, Tuning};
 use crate::backend::host::HostMemory;
 use crate::backend::pool::Claims;
 use crate::backend::reduce::{self, ACCUMULATORS, CHUNK, Finish, Fold, finish_step};
-use crate::backend::{Backend, CodeStatistics, Executable, Memory, OutOfBounds};
+use crate::backend::{Backend, CodeStatistics, Executable, Launched, OutOfBounds};
 use crate::error::{Error, Result};
 use crate::interrupt;
 use crate::ir::kernel::{
@@ -285,7 +285,7 @@ struct Launch {
 }
 
 impl Executable for Loaded {
-    fn launch(&self, mut params: ParamBlock, n: u64) -> Result<Vec<Option<OutOfBounds>>> {
+    fn launch(&self, mut params: ParamBlock, n: u64) -> Result<Launched> {
         let (code, trial) = if self.is_far(&params) {
             match self.far()? {
                 Far::Compiled(code) => (code.clone(), None),
@@ -473,7 +473,7 @@ impl Launch {
         true
     }
 
-    fn finish(&self) -> Result<Vec<Option<OutOfBounds>>> {
+    fn finish(&self) -> Result<Launched> {
         if self.stopped.load(Ordering::Relaxed) {
             return Err(Error::Interrupted);
         }
@@ -489,10 +489,10 @@ impl Launch {
             };
             let address = self.params.words()[reduction.address];
             let bytes = reduce::stored_bytes(reduction.dtype, reduction.stored, result);
-            HostMemory.write(address, &bytes);
+            HostMemory.put(address, &bytes);
         }
         let lowest = |failure: &Mutex<_>| *failure.lock().unwrap_or_else(PoisonError::into_inner);
-        Ok(self.failures.iter().map(lowest).collect())
+        Ok(Launched::Done(self.failures.iter().map(lowest).collect()))
     }
 }
 
@@ -553,7 +553,7 @@ impl Worker<'_> {
         };
         for (buffer, &offset) in launch.lane_buffers.iter().zip(&offsets) {
             if buffer.read {
-                HostMemory.read(real(buffer), tail.bytes(offset, n * buffer.bytes));
+                HostMemory.get(real(buffer), tail.bytes(offset, n * buffer.bytes));
             }
             let copy = tail.pointer().expose_provenance() as u64 + offset as u64;
             // The code adds the lane number to what it takes for the address of lane 0.
@@ -567,7 +567,7 @@ impl Worker<'_> {
         self.merge_accumulators(&before, start, n);
         for (buffer, &offset) in launch.lane_buffers.iter().zip(&offsets) {
             if buffer.written {
-                HostMemory.write(real(buffer), tail.bytes(offset, n * buffer.bytes));
+                HostMemory.put(real(buffer), tail.bytes(offset, n * buffer.bytes));
             }
             let address = launch.params.words()[HEADER_WORDS + buffer.buffer];
             self.frame.set_word(pointer_word(&launch.code.frame, buffer.buffer), address);

@@ -1,21 +1,98 @@
-//! The CUDA backend.
-//!
-//! [`lower()`] prints a kernel as PTX text: a pure function of kernel, literal mode and target, so it
-//! runs and is tested without a device.
+//! The CUDA backend: an NVIDIA GPU by PTX text, which the driver compiles.
 //!
 //! | file | content |
 //! |---|---|
-//! | `lower.rs` | the outline of an entry: parameters, lane number, instructions, ends |
-//! | `lower_op.rs` | one arm per elementwise operation |
-//! | `lower_memory.rs` | loads, gathers, stores, scatters |
-//! | `lower_reduce.rs` | the reduction tree of S11 |
-//! | `writer.rs` | text, register names and declarations |
+//! | `ptx/` | kernels as PTX text: pure, needs no GPU |
+//! | `gpu.rs` | an open GPU: every call to the driver |
+//! | `launch.rs` | compiled kernels, and how they are launched |
+//! | `errors.rs` | the words in which running kernels report indices out of bounds |
+//! | `memory.rs` | the memory of a GPU |
+//! | `on_host.rs` | what needs one lane after the other |
+//!
+//! The driver's library is looked for at run time, and a GPU is opened when a value is needed. Kernels,
+//! copies and fills go to one stream and are not waited for; reading a value waits.
 
-mod lower;
-mod lower_memory;
-mod lower_op;
-mod lower_reduce;
-mod writer;
+mod errors;
+mod gpu;
+mod launch;
+mod memory;
+mod on_host;
+mod ptx;
 
-pub use lower::{CHUNK, LANES_PER_WARP, Target, lower, lower_entry};
-pub use lower_reduce::lower_combine;
+use std::sync::Arc;
+
+use self::gpu::Gpu;
+use self::launch::{Loaded, Shared};
+use self::memory::GpuMemory;
+use self::on_host::OnHost;
+pub use self::ptx::{
+    CHUNK, FOLDED, LANES_PER_WARP, Sharing, Target, lower, lower_entry, lower_fold,
+};
+use super::primitive::{PrimitiveCall, Room};
+use super::{Backend, Executable, Memory};
+use crate::error::{Error, Result};
+use crate::ir::kernel::{Kernel, LiteralMode};
+
+/// Whether the driver's library is there.
+pub fn is_installed() -> bool {
+    gpu::is_installed()
+}
+
+/// The error that says it is not.
+pub fn not_installed(number: u32) -> Error {
+    Error::NoDevice {
+        name: format!("cuda:{number}"),
+        reason: "the NVIDIA driver's library (libcuda.so.1) is not there; install driver 525 or newer, or use --device cpu".into(),
+    }
+}
+
+/// An NVIDIA GPU.
+pub struct Cuda {
+    gpu: Arc<Gpu>,
+    memory: GpuMemory,
+    shared: Arc<Shared>,
+    host: Arc<OnHost>,
+}
+
+impl Cuda {
+    /// Opens GPU number `number`; takes a third of a second.
+    ///
+    /// # Errors
+    /// `NoDevice`, with the reason and the remedy.
+    pub fn open(number: u32) -> Result<Self> {
+        let gpu = Arc::new(Gpu::open(number)?);
+        let shared = Arc::new(Shared::new(gpu.clone())?);
+        let (memory, host) = (GpuMemory::new(gpu.clone()), Arc::new(OnHost::new(gpu.clone())));
+        Ok(Self { gpu, memory, shared, host })
+    }
+}
+
+impl Backend for Cuda {
+    fn name(&self) -> String {
+        self.gpu.to_string()
+    }
+
+    fn lower(&self, kernel: &Kernel, mode: LiteralMode) -> Result<Arc<dyn Executable>> {
+        let in_order = kernel.lane_order && kernel.writes_in_order();
+        if in_order || !kernel.serial_regions().is_empty() {
+            return Ok(Arc::new(self.host.lower(kernel, mode)?));
+        }
+        Ok(Arc::new(Loaded::new(&self.shared, kernel, mode)?))
+    }
+
+    fn run_primitive(&self, call: &PrimitiveCall, _room: Room<'_>) -> Result<()> {
+        self.host.run_primitive(call)
+    }
+
+    fn memory(&self) -> &dyn Memory {
+        &self.memory
+    }
+
+    fn sync(&self) -> Result<()> {
+        self.gpu.wait()
+    }
+
+    fn is_lost(&self) -> bool {
+        self.gpu.is_lost()
+    }
+}

@@ -9,7 +9,7 @@ use super::memory_steps::Failure;
 use crate::backend::host::HostMemory;
 use crate::backend::pool::{Claims, Pool};
 use crate::backend::reduce::{self, CHUNK, Fold, finish_chunk};
-use crate::backend::{CodeStatistics, Executable, Memory, OutOfBounds};
+use crate::backend::{CodeStatistics, Executable, Launched};
 use crate::error::{Error, Result};
 use crate::ir::kernel::ParamBlock;
 
@@ -48,7 +48,7 @@ struct Launch {
 }
 
 impl Executable for Loaded {
-    fn launch(&self, params: ParamBlock, n: u64) -> Result<Vec<Option<OutOfBounds>>> {
+    fn launch(&self, params: ParamBlock, n: u64) -> Result<Launched> {
         let program = self.program.clone();
         let n_chunks = n.div_ceil(CHUNK as u64);
         let work = n.saturating_mul(program.body.len() as u64);
@@ -150,7 +150,7 @@ impl Launch {
         true
     }
 
-    fn finish(&self) -> Result<Vec<Option<OutOfBounds>>> {
+    fn finish(&self) -> Result<Launched> {
         if self.stopped.load(Ordering::Relaxed) {
             return Err(Error::Interrupted);
         }
@@ -159,9 +159,9 @@ impl Launch {
             let result = reduce::finish(reduction.op, reduction.dtype, claims);
             let address = self.words.words()[reduction.address];
             let bytes = reduce::stored_bytes(reduction.dtype, reduction.stored, result);
-            HostMemory.write(address, &bytes);
+            HostMemory.put(address, &bytes);
         }
         let lowest = |failure: &Failure| *failure.lock().unwrap_or_else(PoisonError::into_inner);
-        Ok(self.failures.iter().map(lowest).collect())
+        Ok(Launched::Done(self.failures.iter().map(lowest).collect()))
     }
 }

@@ -7,12 +7,20 @@
 
 use std::fmt;
 
-use super::lower::Lowering;
-use super::lower_op::Types;
-use super::writer::{Class, Guard, Name, Writer, in_memory, ptx};
+use super::Lowering;
+use super::op::Types;
+use super::writer::{Class, Guard, Name, Writer, ptx};
 use crate::dtype::DType;
-use crate::ir::kernel::{BufferIndex, Inst, Reg, WORD_ERRORS};
+use crate::ir::kernel::{BufferIndex, Inst, Reg, WORD_ERRORS, WORD_SIZE};
 use crate::ir::op::{Op, ScatterOp};
+
+/// Words of the error buffer of each access: for the low and the high half of the index.
+pub(in super::super) const WORDS_PER_ACCESS: usize = 2;
+
+/// The first error word of an access.
+const fn error_word(access: u32) -> u64 {
+    WORDS_PER_ACCESS as u64 * access as u64
+}
 
 /// An indexed element.
 pub(super) struct Place {
@@ -22,17 +30,10 @@ pub(super) struct Place {
 }
 
 impl Lowering<'_> {
-    /// This lane of a buffer, or element 0.
-    pub(super) fn load(&mut self, dtype: DType, d: Name, buffer: BufferIndex, uniform: bool) {
-        let address = if uniform { self.buffer(buffer) } else { self.lane_address(dtype, buffer) };
+    /// Element 0 of a buffer.
+    pub(super) fn load_first(&mut self, dtype: DType, d: Name, buffer: BufferIndex) {
+        let address = self.buffer(buffer);
         self.writer.load(dtype, d, "global.nc", format_args!("{address}"));
-    }
-
-    /// Writes this lane of a buffer.
-    pub(super) fn store(&mut self, value: Reg, buffer: BufferIndex) {
-        let (dtype, value) = (self.kernel.dtype(value), self.register(value));
-        let address = self.lane_address(dtype, buffer);
-        self.writer.store(dtype, Guard(None), address, value);
     }
 
     /// The indexed element, or 0.
@@ -45,8 +46,7 @@ impl Lowering<'_> {
     ) {
         let [index, active, _] = inst.args;
         let index = index.expect("internal error: gather without index");
-        let uniform = self.is_uniform_part();
-        let place = self.place(source, access, index, active, uniform);
+        let place = self.place(source, access, index, active);
         self.writer.load_guarded(inst.dtype, d, &place);
     }
 
@@ -116,28 +116,44 @@ impl Lowering<'_> {
     }
 
     /// Address and guard of an indexed element. Reports an index out of bounds if the access is
-    /// checked; `uniform` ones stand for lane 0.
+    /// checked; uniform ones stand for lane 0.
     pub(super) fn place(
         &mut self,
         buffer: BufferIndex,
         access: Option<u32>,
         index: Reg,
         active: Option<Reg>,
-        uniform: bool,
     ) -> Place {
         let index = self.wide_index(index);
         let active = active.map(|active| self.register(active));
+        let active = self.within_launch(active);
         let guard = match self.kernel.length_word(buffer) {
             None => active,
             Some(length) => {
                 let length = self.word(length);
-                Some(self.check_bounds(index, length, active, access, uniform))
+                Some(self.check_bounds(index, length, active, access))
             }
         };
         let base = self.buffer(buffer);
         let dtype = self.kernel.buffers[buffer.index()].dtype;
         let address = self.writer.element_address(dtype, base, index);
         Place { address, guard: Guard(guard) }
+    }
+
+    /// The active lanes without those beyond the launch, which only a thread's further lanes can be.
+    fn within_launch(&mut self, active: Option<Name>) -> Option<Name> {
+        if self.lane == 0 || self.distance != 1 || self.is_uniform_part() {
+            return active;
+        }
+        let (n, offset) = (self.word(WORD_SIZE), self.writer.special("offset"));
+        let (this, within) =
+            (self.writer.temporary(Class::B64), self.writer.temporary(Class::Pred));
+        ptx!(self.writer, "add.u64 {this}, {offset}, {}", self.lane);
+        match active {
+            None => ptx!(self.writer, "setp.lt.u64 {within}, {this}, {n}"),
+            Some(active) => ptx!(self.writer, "setp.lt.and.u64 {within}, {this}, {n}, {active}"),
+        }
+        Some(within)
     }
 
     /// Whether an active lane's index is in bounds. Negative indices are above every length.
@@ -147,37 +163,44 @@ impl Lowering<'_> {
         length: Name,
         active: Option<Name>,
         access: Option<u32>,
-        uniform: bool,
     ) -> Name {
         let inside = self.writer.temporary(Class::Pred);
         let Some(active) = active else {
             ptx!(self.writer, "setp.lt.u64 {inside}, {index}, {length}");
             if let Some(access) = access {
-                self.report(format_args!("@{inside}"), index, access, uniform);
+                self.report(format_args!("@{inside}"), index, access);
             }
             return inside;
         };
         let outside = self.writer.temporary(Class::Pred);
         ptx!(self.writer, "setp.lt.and.u64 {inside}|{outside}, {index}, {length}, {active}");
         if let Some(access) = access {
-            self.report(format_args!("@!{outside}"), index, access, uniform);
+            self.report(format_args!("@!{outside}"), index, access);
         }
         inside
     }
 
-    /// Lowers the access's error word to lane offset and index, unless `fine` holds.
-    fn report(&mut self, fine: fmt::Arguments<'_>, index: Name, access: u32, uniform: bool) {
+    /// Lowers the access's error words to lane offset and half of the index, unless `fine` holds.
+    fn report(&mut self, fine: fmt::Arguments<'_>, index: Name, access: u32) {
         let done = self.writer.new_label();
         ptx!(self.writer, "{fine} bra {done}");
-        let key = self.writer.temporary(Class::B64);
-        ptx!(self.writer, "and.b64 {key}, {index}, {:#x}", u32::MAX);
-        if !uniform {
-            let (offset, high) = (self.writer.special("offset"), self.writer.temporary(Class::B64));
-            ptx!(self.writer, "shl.b64 {high}, {offset}, 32");
-            ptx!(self.writer, "or.b64 {key}, {key}, {high}");
+        let [lane, key] = [(); 2].map(|()| self.writer.temporary(Class::B64));
+        if self.is_uniform_part() {
+            ptx!(self.writer, "mov.u64 {lane}, 0");
+        } else {
+            let offset = self.writer.special("offset");
+            let further = u64::from(self.lane) * self.distance;
+            ptx!(self.writer, "add.u64 {lane}, {offset}, {further}");
+            ptx!(self.writer, "shl.b64 {lane}, {lane}, 32");
         }
         let errors = self.word(WORD_ERRORS);
-        ptx!(self.writer, "red.global.min.u64 [{errors}+{}], {key}", 8 * u64::from(access));
+        let word = 8 * error_word(access);
+        ptx!(self.writer, "and.b64 {key}, {index}, {:#x}", u32::MAX);
+        ptx!(self.writer, "or.b64 {key}, {key}, {lane}");
+        ptx!(self.writer, "red.global.min.u64 [{errors}+{word}], {key}");
+        ptx!(self.writer, "shr.u64 {key}, {index}, 32");
+        ptx!(self.writer, "or.b64 {key}, {key}, {lane}");
+        ptx!(self.writer, "red.global.min.u64 [{errors}+{}], {key}", word + 8);
         self.writer.put_label(done);
     }
 
@@ -196,14 +219,9 @@ impl Lowering<'_> {
         wide
     }
 
-    fn buffer(&mut self, buffer: BufferIndex) -> Name {
+    /// The address of a buffer.
+    pub(super) fn buffer(&mut self, buffer: BufferIndex) -> Name {
         self.word(self.kernel.address_word(buffer))
-    }
-
-    fn lane_address(&mut self, dtype: DType, buffer: BufferIndex) -> Name {
-        let base = self.buffer(buffer);
-        let lane = self.writer.special("lane");
-        self.writer.element_address(dtype, base, lane)
     }
 }
 
@@ -246,17 +264,25 @@ impl Writer {
 
     /// Writes a value to memory.
     pub(super) fn store(&mut self, dtype: DType, guard: Guard, address: Name, value: Name) {
-        let mut value = value;
-        if dtype == DType::Mask {
-            let byte = self.temporary(Class::B32);
-            ptx!(self, "selp.u32 {byte}, 1, 0, {value}");
-            value = byte;
-        } else if dtype == DType::F16 {
-            let half = self.temporary(Class::B16);
-            ptx!(self, "cvt.rn.f16.f32 {half}, {value}");
-            value = half;
+        self.store_at(dtype, guard, address, 0, value);
+    }
+
+    /// A value as memory has it.
+    pub(super) fn stored(&mut self, dtype: DType, value: Name) -> Name {
+        match dtype {
+            DType::Mask => {
+                let byte = self.temporary(Class::B32);
+                ptx!(self, "selp.u32 {byte}, 1, 0, {value}");
+                byte
+            }
+            DType::F16 => {
+                let half = self.temporary(Class::B16);
+                ptx!(self, "cvt.rn.f16.f32 {half}, {value}");
+                half
+            }
+            DType::I8 | DType::U8 | DType::I16 | DType::U16 | DType::I32 | DType::U32 => value,
+            DType::I64 | DType::U64 | DType::F32 | DType::F64 => value,
         }
-        ptx!(self, "{guard}st.global.{} [{address}], {value}", in_memory(dtype));
     }
 
     /// Combines with a narrow element, which no atomic operation knows: the aligned 32 bits around it are
@@ -309,11 +335,22 @@ impl Writer {
     /// Address of an element of an array.
     pub(super) fn element_address(&mut self, dtype: DType, base: Name, index: Name) -> Name {
         let address = self.temporary(Class::B64);
+        self.set_element_address(dtype, address, base, index);
+        address
+    }
+
+    /// `address = ` that of an element of an array.
+    pub(super) fn set_element_address(
+        &mut self,
+        dtype: DType,
+        address: Name,
+        base: Name,
+        index: Name,
+    ) {
         match dtype.bytes() {
             1 => ptx!(self, "add.u64 {address}, {base}, {index}"),
             bytes => ptx!(self, "mad.lo.u64 {address}, {index}, {bytes}, {base}"),
         }
-        address
     }
 }
 

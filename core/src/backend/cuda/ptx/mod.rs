@@ -1,44 +1,60 @@
-//! From a [`Kernel`] to the PTX of one entry.
+//! From a [`Kernel`] to PTX text: a pure function of kernel, literal mode and target.
+//!
+//! | file | content |
+//! |---|---|
+//! | `mod.rs` | the outline of an entry: parameters, lane numbers, instructions, ends |
+//! | `sharing.rs` | how threads share the lanes |
+//! | `op.rs` | one arm per elementwise operation |
+//! | `memory.rs` | loads, gathers, stores, scatters |
+//! | `vector.rs` | loads and stores of neighbouring lanes |
+//! | `reduce.rs` | the reduction tree of S11 |
+//! | `writer.rs` | text, register names and declarations |
 //!
 //! # Parameters
 //!
 //! The parameter block of `ir/kernel.rs`, by value (`.param .b8 params[8 * words]`) up to
 //! [`MAX_DIRECT_BYTES`], else its address (`.param .u64 params`).
 //!
-//! # Launch
-//!
-//! *Without reductions* one thread runs one lane; threads beyond the n lanes of word 0 leave. Blocks
-//! and threads are counted in x alone.
-//!
-//! *With reductions* one warp runs one chunk of [`CHUNK`] lanes, see `lower_reduce.rs`: the launch
-//! needs `ceil(n / 4096)` warps, and a block size that is a multiple of [`LANES_PER_WARP`]. The lane
-//! base must be a multiple of [`CHUNK`].
-//!
 //! # Lanes
 //!
-//! `%offset` counts lanes from the launch's first, `%lane` = lane base + `%offset`. Buffers are
-//! addressed by `%lane`: a split launch passes the same addresses each time.
+//! *Without reductions* a thread runs a few neighbouring lanes, as many as 16 bytes hold of the widest
+//! array that passes through ([`Sharing::Lanes`]); what passes through is loaded and stored in one piece.
+//! The last thread may run lanes beyond the launch: what these load and store lies within the arrays'
+//! blocks, whose sizes are multiples of 64 bytes, and they access nothing by index.
+//!
+//! *With reductions* a warp runs a chunk of [`CHUNK`] lanes ([`Sharing::Chunks`]), see `reduce.rs`. The lane
+//! base must be a multiple of [`CHUNK`].
+//!
+//! Either way an instruction is written once per lane in flight, in all lanes before the next one, so that
+//! loads come close together. `%offset` counts lanes from the launch's first, `%lane` = lane base +
+//! `%offset`, both for the first lane in flight. Buffers are addressed by `%lane`: a split launch passes the
+//! same addresses each time. Blocks and threads are counted in x alone.
 //!
 //! Uniform instructions come once per thread, after threads without lanes have left. They do not see
 //! `%lane`; a failing access among them reports lane 0.
 #![deny(clippy::wildcard_enum_match_arm)]
 
+mod memory;
+mod op;
+mod reduce;
+mod sharing;
+mod vector;
+mod writer;
+
 use std::collections::HashMap;
 
-use super::lower_op::Types;
-use super::writer::{Class, Label, Name, Writer, ptx, untyped};
+pub(super) use self::memory::WORDS_PER_ACCESS;
+use self::op::Types;
+pub use self::reduce::{FOLDED, lower_fold};
+pub use self::sharing::{CHUNK, LANES_PER_WARP, Sharing};
+use self::writer::{Class, Label, Name, Writer, ptx, untyped};
 use crate::dtype::DType;
 use crate::ir::display::ptx_literal;
 use crate::ir::kernel::{
-    Code, End, Inst, Kernel, LiteralMode, MAX_DIRECT_BYTES, Reg, WORD_ABORT, WORD_LANE_BASE,
-    WORD_SIZE,
+    BufferIndex, Code, End, Inst, Kernel, LiteralMode, MAX_DIRECT_BYTES, Reg, WORD_ABORT,
+    WORD_LANE_BASE, WORD_SIZE,
 };
 use crate::ir::legal::legalise;
-
-/// Lanes that are reduced together, by one warp (S11).
-pub const CHUNK: u64 = 4096;
-/// Lanes of a chunk that are in flight at once: its accumulators.
-pub const LANES_PER_WARP: u64 = 32;
 
 /// The processor to compile for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -54,6 +70,13 @@ impl Target {
     /// is the first that also knows `sm_80`, and older drivers take it.
     pub const SM_75: Self = Self { compute_capability: 75, ptx_version: (7, 0) };
 
+    /// The best target for a processor: the newest that the language of the oldest supported driver knows;
+    /// the driver takes it on to newer ones.
+    pub fn of_device(compute_capability: u32) -> Self {
+        let known = [90, 89, 87, 86, 80].into_iter().find(|&known| known <= compute_capability);
+        Self { compute_capability: known.unwrap_or(75), ptx_version: (8, 0) }
+    }
+
     /// The lines before the entries of a module.
     pub fn header(self) -> String {
         let Self { compute_capability, ptx_version: (major, minor) } = self;
@@ -67,33 +90,46 @@ impl Default for Target {
     }
 }
 
-/// The kernel as a PTX module with one entry, `porcini_` and the first 16 digits of its hash.
+/// The name of a kernel's entry: `porcini_` and the first 16 digits of its hash.
+pub(super) fn entry_name(kernel: &Kernel) -> String {
+    format!("porcini_{}", &kernel.hash.to_string()[..16])
+}
+
+/// The kernel as a PTX module: its entry, and for reductions the entry `fold` of [`lower_fold`].
 ///
 /// The kernel must pass `ir::verify`: what that refuses comes out as PTX that `ptxas` refuses.
 pub fn lower(kernel: &Kernel, mode: LiteralMode, target: Target) -> String {
-    let hash = kernel.hash.to_string();
-    let name = format!("porcini_{}", &hash[..16]);
-    target.header() + &lower_entry(kernel, mode, &name)
+    let mut text = target.header() + &lower_entry(kernel, mode, &entry_name(kernel));
+    if matches!(Sharing::of(kernel), Sharing::Chunks(_)) {
+        text.push('\n');
+        text.push_str(&lower_fold(kernel, "fold"));
+    }
+    text
 }
 
 /// The kernel as a PTX entry called `name`, without the header of a module.
 pub fn lower_entry(kernel: &Kernel, mode: LiteralMode, name: &str) -> String {
     let kernel = &*legalise(kernel);
+    let sharing = Sharing::of_legal(kernel);
     let mut lowering = Lowering {
         kernel,
         mode,
         writer: Writer::default(),
         values: Vec::with_capacity(kernel.insts.len()),
         numbers: HashMap::new(),
+        pointers: HashMap::new(),
+        lanes: sharing.lanes(),
+        distance: if matches!(sharing, Sharing::Chunks(_)) { LANES_PER_WARP } else { 1 },
+        lane: 0,
+        spread: sharing.lanes(),
         in_memory: kernel.n_words() * 8 > MAX_DIRECT_BYTES,
         first_literal: kernel.literal_word(0),
         regions: Vec::new(),
     };
     lowering.parameters();
-    if kernel.ends.iter().any(|end| matches!(end, End::Reduce { .. })) {
-        lowering.chunk();
-    } else {
-        lowering.lane();
+    match sharing {
+        Sharing::Lanes(_) => lowering.neighbours(),
+        Sharing::Chunks(_) => lowering.chunk(),
     }
     let param = if lowering.in_memory {
         ".param .u64 params".into()
@@ -104,20 +140,39 @@ pub fn lower_entry(kernel: &Kernel, mode: LiteralMode, name: &str) -> String {
 }
 
 /// A kernel on its way to text.
-pub(super) struct Lowering<'k> {
-    pub(super) kernel: &'k Kernel,
+struct Lowering<'k> {
+    kernel: &'k Kernel,
     mode: LiteralMode,
-    pub(super) writer: Writer,
+    writer: Writer,
     /// Registers of the instructions so far.
-    values: Vec<Name>,
+    values: Vec<Value>,
     /// Registers that hold embedded numbers: one per number, however often the script wrote it.
     numbers: HashMap<(DType, u64), Name>,
+    /// Where the first lane in flight of a buffer lies.
+    pointers: HashMap<BufferIndex, Name>,
+    /// Lanes in flight.
+    lanes: u32,
+    /// Between two lanes in flight.
+    distance: u64,
+    /// The lane in flight that is being written.
+    lane: u32,
+    /// Numbers of registers from one instruction to the next: the most lanes ever in flight.
+    spread: u32,
     /// Whether the parameter block is in memory.
     in_memory: bool,
     /// Word of the first literal: asking the kernel each time would count its buffers each time.
     first_literal: usize,
     /// Regions on the way.
     regions: Vec<OpenRegion>,
+}
+
+/// Where the value of an instruction is.
+#[derive(Clone, Copy)]
+struct Value {
+    /// In the first lane in flight.
+    first: Name,
+    /// Whether it is there for all of them.
+    shared: bool,
 }
 
 /// A region being lowered.
@@ -136,12 +191,16 @@ impl Lowering<'_> {
         }
     }
 
-    /// The body for one thread a lane.
-    fn lane(&mut self) {
+    /// The body for threads that run neighbouring lanes.
+    fn neighbours(&mut self) {
+        let lanes = self.lanes;
         let w = &mut self.writer;
         let (offset, lane, outside) =
             (w.special("offset"), w.special("lane"), w.temporary(Class::Pred));
         w.thread_number(offset);
+        if lanes > 1 {
+            ptx!(w, "shl.b64 {offset}, {offset}, {}", lanes.ilog2());
+        }
         let n = self.word(WORD_SIZE);
         ptx!(self.writer, "setp.ge.u64 {outside}, {offset}, {n}");
         ptx!(self.writer, "@{outside} ret");
@@ -153,12 +212,12 @@ impl Lowering<'_> {
     }
 
     /// Instructions before the lanes.
-    pub(super) fn uniform_insts(&mut self) {
+    fn uniform_insts(&mut self) {
         self.insts(0, self.kernel.n_uniform);
     }
 
     /// Instructions of every lane.
-    pub(super) fn lane_insts(&mut self) {
+    fn lane_insts(&mut self) {
         self.insts(self.kernel.n_uniform, self.kernel.insts.len());
     }
 
@@ -173,29 +232,79 @@ impl Lowering<'_> {
     }
 
     fn inst(&mut self, inst: &Inst) {
-        let number = u32::try_from(self.values.len()).expect("internal error: kernel too long");
-        let d = self.writer.value(inst.dtype, number);
+        let number = matches!(inst.code, Code::Literal(_) | Code::Constant(_));
+        if self.is_uniform_part() && !number {
+            return self.shared(inst, |this, d| this.lane_inst(inst, d));
+        }
         match inst.code {
-            Code::Literal(literal) => {
-                let literal = literal as usize;
-                match self.mode {
-                    LiteralMode::Embedded => {
-                        return self.number(inst, d, self.kernel.literals[literal].1);
-                    }
-                    LiteralMode::Parameter => self.literal(inst.dtype, d, literal),
+            Code::Literal(literal) => match self.mode {
+                LiteralMode::Embedded => {
+                    let (_, bits) = self.kernel.literals[literal as usize];
+                    self.number(inst, bits);
                 }
+                LiteralMode::Parameter => self.shared(inst, |this, d| {
+                    this.literal(inst.dtype, d, literal as usize);
+                }),
+            },
+            Code::Constant(bits) => self.number(inst, bits),
+            Code::Load(buffer) => {
+                let first = self.new_register(inst.dtype);
+                self.load_lanes(inst.dtype, first, buffer);
+                self.define(inst, Value { first, shared: false });
             }
-            Code::Constant(bits) => return self.number(inst, d, bits),
+            Code::Index
+            | Code::Op(_)
+            | Code::Gather { .. }
+            | Code::Region { .. }
+            | Code::State
+            | Code::Run
+            | Code::Scatter { .. }
+            | Code::Next
+            | Code::Leave => {
+                let first = self.new_register(inst.dtype);
+                for lane in 0..self.lanes {
+                    self.lane = lane;
+                    // Temporaries live within one lane of an instruction.
+                    self.writer.release_temporaries();
+                    self.lane_inst(inst, first.next(lane));
+                }
+                self.lane = 0;
+                self.define(inst, Value { first, shared: false });
+            }
+        }
+    }
+
+    /// The first register of the next instruction.
+    fn new_register(&mut self, dtype: DType) -> Name {
+        let number = u32::try_from(self.values.len()).expect("internal error: kernel too long");
+        self.writer.values(dtype, number * self.spread, self.lanes)
+    }
+
+    /// An instruction that is written once for all lanes in flight.
+    fn shared(&mut self, inst: &Inst, write: impl FnOnce(&mut Self, Name)) {
+        let first = self.new_register(inst.dtype);
+        write(self, first);
+        self.define(inst, Value { first, shared: true });
+    }
+
+    fn define(&mut self, inst: &Inst, value: Value) {
+        self.writer.comment(format_args!("r{}", inst.serial));
+        self.values.push(value);
+    }
+
+    /// An instruction in one lane.
+    fn lane_inst(&mut self, inst: &Inst, d: Name) {
+        match inst.code {
+            Code::Literal(_) | Code::Constant(_) => {
+                unreachable!("internal error: numbers are shared")
+            }
             Code::Index => self.index(inst.dtype, d),
             Code::Op(op) => {
                 let operand = inst.args().last().map_or(inst.dtype, |arg| self.kernel.dtype(arg));
                 let args = inst.args.map(|arg| arg.map_or(d, |arg| self.register(arg)));
                 self.writer.op(op, Types { result: inst.dtype, operand }, d, args);
             }
-            Code::Load(buffer) => {
-                let uniform = self.is_uniform_part();
-                self.load(inst.dtype, d, buffer, uniform);
-            }
+            Code::Load(buffer) => self.load_first(inst.dtype, d, buffer),
             Code::Gather { source, access } => self.gather(inst, d, source, access),
             Code::Region { .. } => self.region(inst, d),
             Code::State => {
@@ -209,7 +318,7 @@ impl Lowering<'_> {
                 let (Some(value), Some(index)) = (value, index) else {
                     unreachable!("internal error: a scatter without value or index")
                 };
-                let place = self.place(target, access, index, active, false);
+                let place = self.place(target, access, index, active);
                 self.scatter(op, value, &place);
             }
             Code::Next => {
@@ -218,8 +327,6 @@ impl Lowering<'_> {
             }
             Code::Leave => self.leave(),
         }
-        self.writer.comment(format_args!("r{}", inst.serial));
-        self.values.push(d);
     }
 
     /// The start of a region: a thread enters if its lane runs the region around.
@@ -273,18 +380,18 @@ impl Lowering<'_> {
     }
 
     /// A number in the code; equal ones share the register of the first.
-    fn number(&mut self, inst: &Inst, d: Name, bits: u64) {
+    fn number(&mut self, inst: &Inst, bits: u64) {
         let key = (inst.dtype, bits);
-        if let Some(&register) = self.numbers.get(&key) {
-            return self.values.push(register);
+        if let Some(&first) = self.numbers.get(&key) {
+            return self.values.push(Value { first, shared: true });
         }
-        self.writer.set(inst.dtype, d, bits);
-        self.writer.comment(format_args!("r{}", inst.serial));
-        // Inside a region the place may be passed over.
-        if self.regions.is_empty() {
-            self.numbers.insert(key, d);
-        }
-        self.values.push(d);
+        self.shared(inst, |this, d| {
+            this.writer.set(inst.dtype, d, bits);
+            // Inside a region the place may be passed over.
+            if this.regions.is_empty() {
+                this.numbers.insert(key, d);
+            }
+        });
     }
 
     /// Words are little-endian, so a narrow literal is read at the word's own address.
@@ -300,50 +407,73 @@ impl Lowering<'_> {
 
     fn index(&mut self, dtype: DType, d: Name) {
         let lane = self.writer.special("lane");
-        if dtype.bits() == 32 {
-            ptx!(self.writer, "cvt.u32.u64 {d}, {lane}");
-        } else {
-            ptx!(self.writer, "mov.{} {d}, {lane}", untyped(dtype));
+        let further = u64::from(self.lane) * self.distance;
+        match (dtype.bits(), further) {
+            (32, 0) => ptx!(self.writer, "cvt.u32.u64 {d}, {lane}"),
+            (32, _) => {
+                ptx!(self.writer, "cvt.u32.u64 {d}, {lane}");
+                ptx!(self.writer, "add.u32 {d}, {d}, {further}");
+            }
+            (_, 0) => ptx!(self.writer, "mov.{} {d}, {lane}", untyped(dtype)),
+            _ => ptx!(self.writer, "add.u64 {d}, {lane}, {further}"),
         }
     }
 
-    /// What happens at the end of each lane.
-    pub(super) fn ends(&mut self) {
+    /// What happens at the end of the lanes in flight.
+    fn ends(&mut self) {
         let kernel = self.kernel;
         for (number, end) in (0..).zip(&kernel.ends) {
             self.writer.release_temporaries();
-            let value = match *end {
+            match *end {
                 End::Store { value, buffer } => {
-                    self.store(value, buffer);
-                    value
+                    self.store_lanes(value, buffer);
+                    self.end_comment(value);
                 }
                 End::Reduce { op, value, .. } => {
                     self.accumulate(number, op, value);
-                    value
+                    self.end_comment(value);
                 }
-                End::Scatter { op, value, index, active, target, access } => {
-                    let place = self.place(target, access, index, active, false);
-                    self.scatter(op, value, &place);
-                    value
-                }
-            };
-            self.writer.comment(format_args!("r{}", kernel.inst(value).serial));
+                End::Scatter { .. } => {}
+            }
         }
+        // What several scatters add up comes lane by lane.
+        for lane in 0..self.lanes {
+            self.lane = lane;
+            for end in &kernel.ends {
+                if let End::Scatter { op, value, index, active, target, access } = *end {
+                    self.writer.release_temporaries();
+                    let place = self.place(target, access, index, active);
+                    self.scatter(op, value, &place);
+                    self.end_comment(value);
+                }
+            }
+        }
+        self.lane = 0;
         self.writer.release_temporaries();
     }
 
+    fn end_comment(&mut self, value: Reg) {
+        self.writer.comment(format_args!("r{}", self.kernel.inst(value).serial));
+    }
+
     /// Whether the instruction being lowered is uniform.
-    pub(super) fn is_uniform_part(&self) -> bool {
+    fn is_uniform_part(&self) -> bool {
         self.values.len() < self.kernel.n_uniform
     }
 
-    /// The register of an instruction's value.
-    pub(super) fn register(&self, reg: Reg) -> Name {
-        self.values[reg.index()]
+    /// The register of an instruction's value in the lane being written.
+    fn register(&self, reg: Reg) -> Name {
+        self.register_in(reg, self.lane)
+    }
+
+    /// The register of an instruction's value in a lane in flight.
+    fn register_in(&self, reg: Reg, lane: u32) -> Name {
+        let Value { first, shared } = self.values[reg.index()];
+        if shared { first } else { first.next(lane) }
     }
 
     /// A temporary with a word of the parameter block.
-    pub(super) fn word(&mut self, word: usize) -> Name {
+    fn word(&mut self, word: usize) -> Name {
         let d = self.writer.temporary(Class::B64);
         if self.in_memory {
             let block = self.writer.special("params");
@@ -357,7 +487,7 @@ impl Lowering<'_> {
 
 impl Writer {
     /// `d = ` this thread's number in the launch.
-    pub(super) fn thread_number(&mut self, d: Name) {
+    fn thread_number(&mut self, d: Name) {
         let [block, size, thread] = [(); 3].map(|()| self.temporary(Class::B32));
         ptx!(self, "mov.u32 {block}, %ctaid.x");
         ptx!(self, "mov.u32 {size}, %ntid.x");
@@ -367,7 +497,7 @@ impl Writer {
     }
 
     /// `d = ` a number, by its exact bits.
-    pub(super) fn set(&mut self, dtype: DType, d: Name, bits: u64) {
+    fn set(&mut self, dtype: DType, d: Name, bits: u64) {
         ptx!(self, "mov.{} {d}, {}", dtype.ptx(), ptx_literal(dtype, bits));
     }
 }

@@ -2,8 +2,9 @@
 //!
 //! # Registers
 //!
-//! A name is a class, a role and a number: `%f12` is the value of instruction 12, `%ft0` a temporary,
-//! `%fa1` the accumulator of the reduction at end 1. Values are assigned once. Temporaries live
+//! A name is a class, a role and a number: `%f12` is the value of instruction 12, or of instruction 3 with
+//! four lanes in flight, `%ft0` a temporary, `%fa1` the accumulator of the reduction at end 1, `%rdp2` the
+//! place of the lanes in buffer 2. Values are assigned once a lane. Temporaries live
 //! within one instruction and are numbered from 0 again in the next one, so that declarations stay
 //! small; `ptxas` renames them anyway.
 #![deny(clippy::wildcard_enum_match_arm)]
@@ -75,16 +76,18 @@ enum Role {
     Value,
     Temporary,
     Accumulator,
+    Pointer,
 }
 
 impl Role {
-    const ALL: [Self; 3] = [Self::Value, Self::Temporary, Self::Accumulator];
+    const ALL: [Self; 4] = [Self::Value, Self::Temporary, Self::Accumulator, Self::Pointer];
 
     const fn infix(self) -> &'static str {
         match self {
             Self::Value => "",
             Self::Temporary => "t",
             Self::Accumulator => "a",
+            Self::Pointer => "p",
         }
     }
 }
@@ -104,6 +107,16 @@ pub(super) struct Numbered {
     class: Class,
     role: Role,
     number: u32,
+}
+
+impl Name {
+    /// The register so many numbers further on.
+    pub(super) fn next(self, by: u32) -> Self {
+        match self {
+            Self::Numbered(name) => Self::Numbered(Numbered { number: name.number + by, ..name }),
+            Self::Special(_) => self,
+        }
+    }
 }
 
 impl fmt::Display for Name {
@@ -158,6 +171,8 @@ pub(super) struct Writer {
     n_temporaries: [u32; Class::ALL.len()],
     special: Vec<&'static str>,
     n_labels: u32,
+    /// 64-bit words of shared memory, called `tree`.
+    pub(super) shared_words: u32,
 }
 
 impl Writer {
@@ -188,9 +203,15 @@ impl Writer {
         let _ = writeln!(self.body, "{label}:");
     }
 
-    /// The register of instruction `number`.
-    pub(super) fn value(&mut self, dtype: DType, number: u32) -> Name {
+    /// The first of `lanes` registers, one for each lane in flight.
+    pub(super) fn values(&mut self, dtype: DType, number: u32, lanes: u32) -> Name {
+        self.numbered(Class::of(dtype), Role::Value, number + lanes - 1);
         self.numbered(Class::of(dtype), Role::Value, number)
+    }
+
+    /// Where the lanes of buffer `number` lie.
+    pub(super) fn pointer(&mut self, number: u32) -> Name {
+        self.numbered(Class::B64, Role::Pointer, number)
     }
 
     /// The accumulator of the end `number`.
@@ -245,6 +266,9 @@ impl Writer {
         }
         for name in &self.special {
             let _ = writeln!(text, "    .reg .b64 %{name};");
+        }
+        if self.shared_words != 0 {
+            let _ = writeln!(text, "    .shared .align 8 .b8 tree[{}];", 8 * self.shared_words);
         }
         text.push('\n');
         text.push_str(&self.body);

@@ -1,0 +1,85 @@
+//! The words in which running kernels report indices out of bounds: host memory that the GPU writes, so
+//! that nothing has to be copied where nothing failed.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use super::gpu::{Gpu, Mapped};
+use super::ptx::WORDS_PER_ACCESS;
+use crate::backend::{Failures, OutOfBounds, Running};
+use crate::dtype::DType;
+use crate::error::Result;
+use crate::ir::kernel::{Kernel, NO_ERROR};
+
+/// Words that are pinned at a time.
+const SLAB: usize = 1 << 14;
+
+/// Hands out words for launches.
+pub(super) struct ErrorWords {
+    gpu: Arc<Gpu>,
+    /// The words handed out last, and how many of them.
+    slab: Mutex<Option<(Arc<Mapped>, usize)>>,
+}
+
+/// The words of one launch: a pair for each piece of it and each access.
+pub(super) struct Words {
+    slab: Arc<Mapped>,
+    first: usize,
+    /// Type of the index of each access.
+    accesses: Vec<DType>,
+    pieces: usize,
+    /// Lanes of a piece.
+    piece: u64,
+}
+
+impl ErrorWords {
+    pub(super) fn new(gpu: Arc<Gpu>) -> Self {
+        Self { gpu, slab: Mutex::default() }
+    }
+
+    /// Words for a launch in pieces, all without an error.
+    pub(super) fn take(&self, accesses: &[DType], pieces: usize, piece: u64) -> Result<Words> {
+        let n = accesses.len() * pieces * WORDS_PER_ACCESS;
+        let mut slab = self.slab.lock().unwrap_or_else(PoisonError::into_inner);
+        let room = slab.as_ref().is_some_and(|(words, used)| used + n <= words.len());
+        if !room {
+            *slab = Some((Arc::new(self.gpu.mapped(SLAB.max(n))?), 0));
+        }
+        let (words, used) = slab.as_mut().expect("internal error: a slab was just made");
+        let first = *used;
+        *used += n;
+        (first..first + n).for_each(|word| words.set(word, NO_ERROR));
+        Ok(Words { slab: words.clone(), first, accesses: accesses.to_vec(), pieces, piece })
+    }
+}
+
+/// The types of a kernel's checked indices.
+pub(super) fn index_types(kernel: &Kernel) -> Vec<DType> {
+    kernel.accesses.iter().map(|access| access.index).collect()
+}
+
+impl Words {
+    /// Where the GPU finds the words of a piece.
+    pub(super) fn address(&self, piece: usize) -> u64 {
+        self.slab.address + 8 * self.word(piece, 0) as u64
+    }
+
+    fn word(&self, piece: usize, access: usize) -> usize {
+        self.first + (piece * self.accesses.len() + access) * WORDS_PER_ACCESS
+    }
+}
+
+impl Running for Words {
+    fn failures(&self) -> Failures {
+        let failure = |access: usize| {
+            (0..self.pieces).find_map(|piece| {
+                let word = self.word(piece, access);
+                let [low, high] = [word, word + 1].map(|word| self.slab.get(word));
+                let lane = (low >> 32) + piece as u64 * self.piece;
+                // Narrow indices were extended when they were compared.
+                let index = (high & u64::from(u32::MAX)) << 32 | low & u64::from(u32::MAX);
+                (low != NO_ERROR).then_some(OutOfBounds { lane, index })
+            })
+        };
+        (0..self.accesses.len()).map(failure).collect()
+    }
+}

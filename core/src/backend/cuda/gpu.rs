@@ -1,0 +1,597 @@
+//! An open GPU: its context, its one stream, and every call to the driver.
+//!
+//! Addresses come from [`Gpu::alloc`] and are what kernels see; nothing here keeps track of them. All work
+//! goes to one stream, so it runs in the order in which it was given, and memory may be handed out again
+//! as soon as its owner is gone.
+#![expect(unsafe_code, reason = "the driver is a C library")]
+
+use std::ffi::{CString, c_void};
+use std::fmt;
+use std::ptr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use cudarc::driver::result::DriverError;
+use cudarc::driver::sys::{self, CUdevice_attribute as Attribute, CUresult};
+
+use crate::error::{Error, Result};
+use crate::interrupt;
+
+/// The oldest driver that has all calls used here: 525, which speaks CUDA 12.0.
+const OLDEST_DRIVER: i32 = 12_000;
+/// The oldest processors supported.
+const OLDEST_CAPABILITY: u32 = 75;
+/// Bytes that the driver's compiler may say of an error.
+const LOG_BYTES: usize = 16 << 10;
+
+/// Whether the driver's library is there at all.
+pub(super) fn is_installed() -> bool {
+    // SAFETY: loads a library of the system and lets it go.
+    unsafe { sys::is_culib_present() }
+}
+
+/// A GPU with a context and a stream.
+pub(super) struct Gpu {
+    number: u32,
+    /// Name of the product.
+    pub(super) name: String,
+    /// 90 for 9.0.
+    pub(super) compute_capability: u32,
+    /// Number of multiprocessors.
+    pub(super) multiprocessors: u32,
+    device: sys::CUdevice,
+    context: sys::CUcontext,
+    stream: sys::CUstream,
+    lost: AtomicBool,
+}
+
+// SAFETY: handles of the driver may be used from every thread.
+unsafe impl Send for Gpu {}
+// SAFETY: the driver's functions are safe to call from several threads at once.
+unsafe impl Sync for Gpu {}
+
+/// A loaded module.
+pub(super) struct Module(sys::CUmodule);
+
+// SAFETY: handles of the driver may be used from every thread.
+unsafe impl Send for Module {}
+// SAFETY: the driver's functions are safe to call from several threads at once.
+unsafe impl Sync for Module {}
+
+/// An entry of a loaded module.
+#[derive(Clone, Copy)]
+pub(super) struct Function(sys::CUfunction);
+
+// SAFETY: handles of the driver may be used from every thread.
+unsafe impl Send for Function {}
+// SAFETY: the driver's functions are safe to call from several threads at once.
+unsafe impl Sync for Function {}
+
+/// What the compiler made of an entry.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Resources {
+    pub(super) registers: u32,
+    /// Bytes of local memory a thread: what is spilled.
+    pub(super) local_bytes: u32,
+    /// Threads that a block may have.
+    pub(super) most_threads: u32,
+}
+
+/// How many threads run an entry.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Grid {
+    pub(super) blocks: u32,
+    pub(super) rows: u32,
+    pub(super) threads: u32,
+}
+
+/// The result of the driver's compiler.
+pub(super) struct Compiled {
+    pub(super) cubin: Vec<u8>,
+}
+
+impl Gpu {
+    /// Opens GPU number `number`.
+    ///
+    /// # Errors
+    /// `NoDevice`, with the remedy.
+    pub(super) fn open(number: u32) -> Result<Self> {
+        let refused = |reason: String| Error::NoDevice { name: format!("cuda:{number}"), reason };
+        let said = |call: &'static str| {
+            move |error: DriverError| refused(format!("{call}: {}", describe(error)))
+        };
+        if !is_installed() {
+            return Err(super::not_installed(number));
+        }
+        let mut driver = 0;
+        // SAFETY: writes one int; works before cuInit.
+        let version = unsafe { sys::cuDriverGetVersion(&raw mut driver) };
+        version.result().map_err(said("the driver does not answer"))?;
+        if driver < OLDEST_DRIVER {
+            let (major, minor) = (driver / 1000, driver % 1000 / 10);
+            return Err(refused(format!(
+                "the driver speaks CUDA {major}.{minor}, and 12.0 is needed; install driver 525 or newer"
+            )));
+        }
+        // SAFETY: takes no pointers.
+        let started = unsafe { sys::cuInit(0) };
+        started.result().map_err(said("the driver does not start"))?;
+        let mut n_devices = 0;
+        // SAFETY: writes one int.
+        let counted = unsafe { sys::cuDeviceGetCount(&raw mut n_devices) };
+        counted.result().map_err(said("the driver finds no GPU"))?;
+        let ordinal = i32::try_from(number).ok().filter(|&ordinal| ordinal < n_devices);
+        let Some(ordinal) = ordinal else {
+            let there = match n_devices {
+                0 => "there is none".into(),
+                1 => "there is only cuda:0".into(),
+                n => format!("there are cuda:0 to cuda:{}", n - 1),
+            };
+            return Err(refused(there));
+        };
+        let mut device = 0;
+        // SAFETY: writes one int.
+        let found = unsafe { sys::cuDeviceGet(&raw mut device, ordinal) };
+        found.result().map_err(said("the GPU does not answer"))?;
+        let major = attribute(device, Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR);
+        let minor = attribute(device, Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR);
+        let compute_capability = major * 10 + minor;
+        let name =
+            cudarc::driver::result::device::get_name(device).unwrap_or_else(|_| "GPU".into());
+        if compute_capability < OLDEST_CAPABILITY {
+            return Err(refused(format!(
+                "{name} has compute capability {major}.{minor}, and 7.5 is needed; use --device cpu"
+            )));
+        }
+        let mut context = ptr::null_mut();
+        // SAFETY: writes one handle.
+        let retained = unsafe { sys::cuDevicePrimaryCtxRetain(&raw mut context, device) };
+        retained.result().map_err(said("the GPU gives no context"))?;
+        // SAFETY: the handle is valid.
+        let current = unsafe { sys::cuCtxSetCurrent(context) };
+        current.result().map_err(said("the GPU gives no context"))?;
+        let mut stream = ptr::null_mut();
+        let kind = sys::CUstream_flags::CU_STREAM_NON_BLOCKING as u32;
+        // SAFETY: writes one handle; a context is current.
+        let created = unsafe { sys::cuStreamCreate(&raw mut stream, kind) };
+        created.result().map_err(said("the GPU gives no stream"))?;
+        let lost = AtomicBool::new(false);
+        let multiprocessors =
+            attribute(device, Attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT).max(1);
+        Ok(Self {
+            number,
+            name,
+            compute_capability,
+            multiprocessors,
+            device,
+            context,
+            stream,
+            lost,
+        })
+    }
+
+    /// Whether a failure has made the context useless.
+    pub(super) fn is_lost(&self) -> bool {
+        self.lost.load(Ordering::Relaxed)
+    }
+
+    /// `cuda:0`
+    pub(super) fn short_name(&self) -> String {
+        format!("cuda:{}", self.number)
+    }
+
+    /// Gives the context up, since work in it does not end.
+    pub(super) fn abandon(&self, what: &'static str) -> Error {
+        self.lose();
+        let reason = "it does not answer".into();
+        Error::DeviceFailed { device: self.short_name(), what, reason, lost: true }
+    }
+
+    /// Bytes of memory that are free, and bytes in all.
+    pub(super) fn memory(&self) -> (u64, u64) {
+        let (mut free, mut total) = (0, 0);
+        if self.enter().is_err() {
+            return (0, 0);
+        }
+        // SAFETY: writes two numbers; a context is current.
+        let known = unsafe { sys::cuMemGetInfo_v2(&raw mut free, &raw mut total) };
+        if known == CUresult::CUDA_SUCCESS { (free as u64, total as u64) } else { (0, 0) }
+    }
+
+    /// A block of memory, or `None` if there is too little.
+    pub(super) fn alloc(&self, bytes: usize) -> Option<u64> {
+        self.enter().ok()?;
+        let mut address = 0;
+        // SAFETY: writes one address; a context is current.
+        let result = unsafe { sys::cuMemAlloc_v2(&raw mut address, bytes.max(1)) };
+        (result == CUresult::CUDA_SUCCESS).then_some(address)
+    }
+
+    /// Gives a block back. It waits for all work.
+    pub(super) fn free(&self, address: u64) {
+        if self.enter().is_ok() {
+            // SAFETY: the block came from `alloc`, and its owner is gone. A failure leaks it.
+            let _ = unsafe { sys::cuMemFree_v2(address) };
+        }
+    }
+
+    /// Fills `n` elements of 1, 2 or 4 bytes with the low bits of `pattern`.
+    ///
+    /// # Errors
+    /// A failure of the device.
+    pub(super) fn fill(&self, address: u64, pattern: u32, bytes: usize, n: usize) -> Result<()> {
+        self.enter()?;
+        let [low, high, ..] = pattern.to_le_bytes();
+        let result = match bytes {
+            // SAFETY: the caller owns the elements.
+            1 => unsafe { sys::cuMemsetD8Async(address, low, n, self.stream) },
+            2 => {
+                let pattern = u16::from_le_bytes([low, high]);
+                // SAFETY: the caller owns the elements.
+                unsafe { sys::cuMemsetD16Async(address, pattern, n, self.stream) }
+            }
+            // SAFETY: the caller owns the elements.
+            _ => unsafe { sys::cuMemsetD32Async(address, pattern, n, self.stream) },
+        };
+        self.check("filling memory", result)
+    }
+
+    /// Copies within the device.
+    ///
+    /// # Errors
+    /// A failure of the device.
+    pub(super) fn copy(&self, target: u64, source: u64, bytes: usize) -> Result<()> {
+        self.enter()?;
+        // SAFETY: both are live blocks of the device.
+        let result = unsafe { sys::cuMemcpyDtoDAsync_v2(target, source, bytes, self.stream) };
+        self.check("copying memory", result)
+    }
+
+    /// Copies from the host; the bytes have been read when it returns.
+    ///
+    /// # Errors
+    /// A failure of the device.
+    pub(super) fn write(&self, target: u64, source: &[u8]) -> Result<()> {
+        self.enter()?;
+        let (from, bytes) = (source.as_ptr().cast::<c_void>(), source.len());
+        // SAFETY: the target is a live block; pageable memory has been read when the call returns.
+        let result = unsafe { sys::cuMemcpyHtoDAsync_v2(target, from, bytes, self.stream) };
+        self.check("copying to the GPU", result)
+    }
+
+    /// Copies to the host, after all work given so far.
+    ///
+    /// # Errors
+    /// `Interrupted`, a failure of the device.
+    pub(super) fn read(&self, source: u64, target: &mut [u8]) -> Result<()> {
+        self.wait()?;
+        let (to, bytes) = (target.as_mut_ptr().cast::<c_void>(), target.len());
+        // SAFETY: the source is a live block, and the target is ours until the call returns.
+        let result = unsafe { sys::cuMemcpyDtoH_v2(to, source, bytes) };
+        self.check("copying to the host", result)
+    }
+
+    /// Waits until all work given so far is done.
+    ///
+    /// # Errors
+    /// `Interrupted`; the work goes on then. A failure of the work.
+    pub(super) fn wait(&self) -> Result<()> {
+        self.wait_until(interrupt::is_requested)
+    }
+
+    /// Waits until all work given so far is done, or `give_up` says so.
+    ///
+    /// # Errors
+    /// `Interrupted` if it gave up; a failure of the work.
+    pub(super) fn wait_until(&self, give_up: impl Fn() -> bool) -> Result<()> {
+        /// Beyond it, waking up late costs little.
+        const SHORT: Duration = Duration::from_millis(2);
+        self.enter()?;
+        let start = Instant::now();
+        loop {
+            // SAFETY: the stream is ours.
+            match unsafe { sys::cuStreamQuery(self.stream) } {
+                CUresult::CUDA_ERROR_NOT_READY => {}
+                result => return self.check("waiting for the GPU", result),
+            }
+            if give_up() {
+                return Err(Error::Interrupted);
+            }
+            if start.elapsed() < SHORT {
+                std::hint::spin_loop();
+            } else {
+                std::thread::sleep(Duration::from_micros(100));
+            }
+        }
+    }
+
+    /// Launches an entry with one parameter, a block of words.
+    ///
+    /// # Errors
+    /// A failure of the device.
+    pub(super) fn launch(&self, function: Function, grid: Grid, params: &[u64]) -> Result<()> {
+        self.enter()?;
+        let mut block = params.as_ptr().cast_mut().cast::<c_void>();
+        let Grid { blocks, rows, threads } = grid;
+        // SAFETY: the entry takes one block of so many words, which the call copies.
+        let result = unsafe {
+            sys::cuLaunchKernel(
+                function.0,
+                blocks,
+                rows,
+                1,
+                threads,
+                1,
+                1,
+                0,
+                self.stream,
+                &raw mut block,
+                ptr::null_mut(),
+            )
+        };
+        self.check("launching a kernel", result)
+    }
+
+    /// Compiles PTX. May run in several threads at once.
+    ///
+    /// # Errors
+    /// What the compiler says, line by line.
+    pub(super) fn compile(&self, ptx: &str) -> std::result::Result<Compiled, String> {
+        use sys::CUjit_option as Option;
+        self.enter().map_err(|error| error.to_string())?;
+        let mut errors = vec![0_u8; LOG_BYTES];
+        let mut options =
+            [Option::CU_JIT_ERROR_LOG_BUFFER, Option::CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES];
+        let size = ptr::without_provenance_mut::<c_void>(LOG_BYTES);
+        let mut values = [errors.as_mut_ptr().cast::<c_void>(), size];
+        let mut state = ptr::null_mut();
+        // SAFETY: the options and what they point to live until the link is destroyed below.
+        let created = unsafe {
+            sys::cuLinkCreate_v2(2, options.as_mut_ptr(), values.as_mut_ptr(), &raw mut state)
+        };
+        created.result().map_err(describe)?;
+        let text = CString::new(ptx).map_err(|_| "a zero byte in the text".to_string())?;
+        let bytes = text.as_bytes_with_nul().len();
+        let data = text.as_ptr().cast_mut().cast::<c_void>();
+        let kind = sys::CUjitInputType::CU_JIT_INPUT_PTX;
+        let name = c"kernel".as_ptr();
+        let none = ptr::null_mut();
+        // SAFETY: the text lives longer than the call, which reads it only.
+        let mut result = unsafe {
+            sys::cuLinkAddData_v2(state, kind, data, bytes, name, 0, none, ptr::null_mut())
+        };
+        let (mut image, mut size) = (ptr::null_mut(), 0);
+        if result == CUresult::CUDA_SUCCESS {
+            // SAFETY: writes two words.
+            result = unsafe { sys::cuLinkComplete(state, &raw mut image, &raw mut size) };
+        }
+        let cubin = match result {
+            // SAFETY: the image belongs to the link, which is destroyed below.
+            CUresult::CUDA_SUCCESS => unsafe {
+                std::slice::from_raw_parts(image.cast::<u8>().cast_const(), size).to_vec()
+            },
+            _ => Vec::new(),
+        };
+        // SAFETY: nobody uses the link any more.
+        let _ = unsafe { sys::cuLinkDestroy(state) };
+        match result.result() {
+            Ok(()) => Ok(Compiled { cubin }),
+            Err(error) => {
+                let said = text_of(&errors);
+                Err(if said.is_empty() { describe(error) } else { said })
+            }
+        }
+    }
+
+    /// Loads compiled code.
+    ///
+    /// # Errors
+    /// A failure of the device; code for another one.
+    pub(super) fn load(&self, cubin: &[u8]) -> Result<Module> {
+        self.enter()?;
+        let mut module = ptr::null_mut();
+        // SAFETY: the image is complete, as its checksum or the compiler vouches, and is copied.
+        let result = unsafe { sys::cuModuleLoadData(&raw mut module, cubin.as_ptr().cast()) };
+        self.check("loading code", result)?;
+        Ok(Module(module))
+    }
+
+    /// An entry of a module by its name.
+    ///
+    /// # Errors
+    /// It is not there.
+    pub(super) fn function(&self, module: &Module, name: &str) -> Result<Function> {
+        self.enter()?;
+        let name = CString::new(name).unwrap_or_default();
+        let mut function = ptr::null_mut();
+        // SAFETY: the module is loaded.
+        let result =
+            unsafe { sys::cuModuleGetFunction(&raw mut function, module.0, name.as_ptr()) };
+        self.check("finding an entry", result)?;
+        Ok(Function(function))
+    }
+
+    /// What the compiler made of an entry.
+    pub(super) fn resources(&self, function: Function) -> Resources {
+        use sys::CUfunction_attribute as Attribute;
+        let get = |attribute| {
+            let mut value = 0;
+            // SAFETY: writes one int; the function is loaded.
+            let _ = unsafe { sys::cuFuncGetAttribute(&raw mut value, attribute, function.0) };
+            u32::try_from(value).unwrap_or(0)
+        };
+        Resources {
+            registers: get(Attribute::CU_FUNC_ATTRIBUTE_NUM_REGS),
+            local_bytes: get(Attribute::CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES),
+            most_threads: get(Attribute::CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK),
+        }
+    }
+
+    /// Forgets a module.
+    pub(super) fn unload(&self, module: &Module) {
+        if self.enter().is_ok() {
+            // SAFETY: its owner is gone. The driver waits for kernels that still run it.
+            let _ = unsafe { sys::cuModuleUnload(module.0) };
+        }
+    }
+
+    /// Pinned words of the host that the device sees as well: the pointer and the device's address.
+    ///
+    /// # Errors
+    /// A failure of the device.
+    pub(super) fn mapped(self: &Arc<Self>, n_words: usize) -> Result<Mapped> {
+        self.enter()?;
+        let mut block = ptr::null_mut();
+        let kind = sys::CU_MEMHOSTALLOC_DEVICEMAP | sys::CU_MEMHOSTALLOC_PORTABLE;
+        // SAFETY: writes one pointer.
+        let result = unsafe { sys::cuMemHostAlloc(&raw mut block, n_words * 8, kind) };
+        self.check("pinning memory", result)?;
+        let mut address = 0;
+        // SAFETY: the block was allocated with a mapping.
+        let result = unsafe { sys::cuMemHostGetDevicePointer_v2(&raw mut address, block, 0) };
+        self.check("pinning memory", result)?;
+        Ok(Mapped { gpu: self.clone(), words: block.cast(), n_words, address })
+    }
+
+    /// Makes the context current in this thread.
+    fn enter(&self) -> Result<()> {
+        if self.is_lost() {
+            return Err(Error::DeviceFailed {
+                device: self.short_name(),
+                what: "being used",
+                reason: "it failed before".into(),
+                lost: true,
+            });
+        }
+        // SAFETY: the context lives as long as this.
+        let result = unsafe { sys::cuCtxSetCurrent(self.context) };
+        self.check("using the GPU", result)
+    }
+
+    /// Remembers that the context is useless, and clears the way for a new one.
+    fn lose(&self) {
+        if !self.lost.swap(true, Ordering::Relaxed) {
+            // SAFETY: the context serves nobody any more: `enter` refuses from now on.
+            let _ = unsafe { sys::cuDevicePrimaryCtxReset_v2(self.device) };
+        }
+    }
+
+    /// A result of the driver; failures from which no context recovers are remembered.
+    fn check(&self, what: &'static str, result: CUresult) -> Result<()> {
+        let Err(error) = result.result() else { return Ok(()) };
+        let lost = is_fatal(result);
+        if lost {
+            self.lose();
+        }
+        Err(Error::DeviceFailed { device: self.short_name(), what, reason: describe(error), lost })
+    }
+}
+
+impl fmt::Display for Gpu {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (major, minor) = (self.compute_capability / 10, self.compute_capability % 10);
+        write!(f, "cuda:{} ({}, compute capability {major}.{minor})", self.number, self.name)
+    }
+}
+
+impl Drop for Gpu {
+    fn drop(&mut self) {
+        // The process may be at its end, where the driver refuses: then there is nothing to do.
+        if self.enter().is_err() {
+            return;
+        }
+        // SAFETY: the stream is ours, and nobody uses it any more.
+        let _ = unsafe { sys::cuStreamDestroy_v2(self.stream) };
+        // SAFETY: retained once in `open`.
+        let _ = unsafe { sys::cuDevicePrimaryCtxRelease_v2(self.device) };
+    }
+}
+
+/// Words that host and device share.
+pub(super) struct Mapped {
+    gpu: Arc<Gpu>,
+    words: *mut u64,
+    n_words: usize,
+    /// Where the device finds the first.
+    pub(super) address: u64,
+}
+
+// SAFETY: the words are only reached by the volatile accesses below.
+unsafe impl Send for Mapped {}
+// SAFETY: as above.
+unsafe impl Sync for Mapped {}
+
+impl Mapped {
+    /// Number of words.
+    pub(super) fn len(&self) -> usize {
+        self.n_words
+    }
+
+    /// A word as the device left it.
+    pub(super) fn get(&self, i: usize) -> u64 {
+        assert!(i < self.n_words, "internal error: a word beyond the mapped ones");
+        // SAFETY: in bounds.
+        let word = unsafe { self.words.add(i) };
+        // SAFETY: pinned as long as this lives; the device writes whole words.
+        unsafe { word.read_volatile() }
+    }
+
+    /// Sets a word.
+    pub(super) fn set(&self, i: usize, value: u64) {
+        assert!(i < self.n_words, "internal error: a word beyond the mapped ones");
+        // SAFETY: in bounds.
+        let word = unsafe { self.words.add(i) };
+        // SAFETY: pinned as long as this lives.
+        unsafe { word.write_volatile(value) }
+    }
+}
+
+impl Drop for Mapped {
+    fn drop(&mut self) {
+        // A kernel under way may still write here; where the device does not answer, the words stay.
+        if self.gpu.wait_until(|| false).is_ok() {
+            // SAFETY: allocated in `mapped`, and nobody uses it any more.
+            let _ = unsafe { sys::cuMemFreeHost(self.words.cast()) };
+        }
+    }
+}
+
+/// Failures after which every call to the context fails.
+const fn is_fatal(result: CUresult) -> bool {
+    matches!(
+        result,
+        CUresult::CUDA_ERROR_ILLEGAL_ADDRESS
+            | CUresult::CUDA_ERROR_LAUNCH_FAILED
+            | CUresult::CUDA_ERROR_LAUNCH_TIMEOUT
+            | CUresult::CUDA_ERROR_ASSERT
+            | CUresult::CUDA_ERROR_HARDWARE_STACK_ERROR
+            | CUresult::CUDA_ERROR_ILLEGAL_INSTRUCTION
+            | CUresult::CUDA_ERROR_MISALIGNED_ADDRESS
+            | CUresult::CUDA_ERROR_INVALID_ADDRESS_SPACE
+            | CUresult::CUDA_ERROR_INVALID_PC
+            | CUresult::CUDA_ERROR_ECC_UNCORRECTABLE
+            | CUresult::CUDA_ERROR_CONTEXT_IS_DESTROYED
+            | CUresult::CUDA_ERROR_UNKNOWN
+    )
+}
+
+/// `an illegal memory access was encountered (CUDA_ERROR_ILLEGAL_ADDRESS)`
+fn describe(error: DriverError) -> String {
+    let text = |text: std::result::Result<&std::ffi::CStr, DriverError>| {
+        text.map_or_else(|_| format!("{:?}", error.0), |text| text.to_string_lossy().into_owned())
+    };
+    format!("{} ({})", text(error.error_string()), text(error.error_name()))
+}
+
+fn attribute(device: sys::CUdevice, attribute: Attribute) -> u32 {
+    let mut value = 0;
+    // SAFETY: writes one int.
+    let _ = unsafe { sys::cuDeviceGetAttribute(&raw mut value, attribute, device) };
+    u32::try_from(value).unwrap_or(0)
+}
+
+fn text_of(log: &[u8]) -> String {
+    let end = log.iter().position(|&byte| byte == 0).unwrap_or(log.len());
+    String::from_utf8_lossy(&log[..end]).trim().into()
+}

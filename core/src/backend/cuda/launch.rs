@@ -1,0 +1,296 @@
+//! Compiled kernels, and how they are launched.
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use super::errors::{ErrorWords, Words, index_types};
+use super::gpu::{Compiled, Function, Gpu, Grid, Mapped, Module, Resources};
+use super::ptx::{self, CHUNK, FOLDED, LANES_PER_WARP, Sharing, Target};
+use crate::backend::{CodeStatistics, Executable, Launched};
+use crate::dtype::DType;
+use crate::error::{Error, Result};
+use crate::interrupt;
+use crate::ir::kernel::{
+    Code, End, Kernel, LiteralMode, MAX_DIRECT_BYTES, ParamBlock, WORD_ABORT, WORD_ERRORS,
+    WORD_LANE_BASE, WORD_SCRATCH, WORD_SIZE,
+};
+
+/// Threads of a block.
+const THREADS: u32 = 256;
+/// Lanes of one launch, which error words count in 32 bits; a whole number of chunks.
+const PIECE: u64 = 1 << 31;
+/// How long an aborted loop may take to leave.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// What all kernels of a GPU share.
+pub(super) struct Shared {
+    gpu: Arc<Gpu>,
+    target: Target,
+    /// Nonzero when loops should leave.
+    abort: Mapped,
+    errors: ErrorWords,
+    /// Working memory of launches, which follow each other.
+    scratch: Mutex<Scratch>,
+}
+
+#[derive(Default)]
+struct Scratch {
+    address: u64,
+    bytes: usize,
+}
+
+impl Shared {
+    pub(super) fn new(gpu: Arc<Gpu>) -> Result<Self> {
+        let abort = gpu.mapped(1)?;
+        abort.set(0, 0);
+        Ok(Self {
+            target: Target::of_device(gpu.compute_capability),
+            abort,
+            errors: ErrorWords::new(gpu.clone()),
+            scratch: Mutex::default(),
+            gpu,
+        })
+    }
+
+    /// Calls `work` with the address of at least so many bytes of working memory, which nobody else gets
+    /// before: launches of several threads may not come between those of one.
+    fn with_scratch(&self, bytes: usize, work: impl FnOnce(u64) -> Result<()>) -> Result<()> {
+        let mut scratch = self.scratch.lock().unwrap_or_else(PoisonError::into_inner);
+        if scratch.bytes < bytes {
+            let old = std::mem::take(&mut *scratch);
+            if old.bytes > 0 {
+                self.gpu.free(old.address);
+            }
+            let bytes = bytes.next_power_of_two();
+            let address = self.gpu.alloc(bytes).ok_or_else(|| self.exhausted(bytes))?;
+            *scratch = Scratch { address, bytes };
+        }
+        work(scratch.address)
+    }
+
+    fn exhausted(&self, bytes: usize) -> Error {
+        Error::DeviceFailed {
+            device: self.gpu.short_name(),
+            what: "making room for a launch",
+            reason: format!("no {bytes} bytes are left"),
+            lost: false,
+        }
+    }
+}
+
+impl Drop for Shared {
+    fn drop(&mut self) {
+        let scratch = self.scratch.get_mut().unwrap_or_else(PoisonError::into_inner);
+        if scratch.bytes > 0 {
+            self.gpu.free(scratch.address);
+        }
+    }
+}
+
+/// A kernel that the driver has compiled and loaded.
+pub(super) struct Loaded {
+    shared: Arc<Shared>,
+    module: Module,
+    entry: Function,
+    /// Combines what the chunks of reductions leave.
+    fold: Option<Fold>,
+    sharing: Sharing,
+    threads: u32,
+    /// Types of the checked indices.
+    index_types: Vec<DType>,
+    /// Whether there are loops, which an interrupt ends.
+    has_loops: bool,
+    statistics: CodeStatistics,
+}
+
+struct Fold {
+    entry: Function,
+    /// Words of the addresses of the results.
+    results: Vec<usize>,
+}
+
+impl Loaded {
+    pub(super) fn new(shared: &Arc<Shared>, kernel: &Kernel, mode: LiteralMode) -> Result<Self> {
+        let gpu = &shared.gpu;
+        let text = ptx::lower(kernel, mode, shared.target);
+        let Compiled { cubin, .. } = gpu.compile(&text).map_err(|message| Error::Compilation {
+            device: gpu.short_name(),
+            message: with_line(&message, &text),
+        })?;
+        let module = gpu.load(&cubin)?;
+        let entry = gpu.function(&module, &ptx::entry_name(kernel))?;
+        let sharing = Sharing::of(kernel);
+        let fold = match sharing {
+            Sharing::Lanes(_) => None,
+            Sharing::Chunks(_) => {
+                Some(Fold { entry: gpu.function(&module, "fold")?, results: results(kernel) })
+            }
+        };
+        let Resources { registers, local_bytes, most_threads } = gpu.resources(entry);
+        let threads = THREADS.min(most_threads / 32 * 32).max(32);
+        let repeats = |code| matches!(code, Code::Region { repeat: true });
+        Ok(Self {
+            shared: shared.clone(),
+            module,
+            entry,
+            fold,
+            sharing,
+            threads,
+            index_types: index_types(kernel),
+            has_loops: kernel.insts.iter().any(|inst| repeats(inst.code)),
+            statistics: CodeStatistics {
+                bytes: cubin.len(),
+                registers: registers as usize,
+                spills: local_bytes as usize / 4,
+            },
+        })
+    }
+
+    /// Runs the pieces of a launch.
+    fn start(&self, params: &mut ParamBlock, n: u64, errors: Option<&Words>) -> Result<()> {
+        for piece in 0..n.div_ceil(PIECE) {
+            let start = piece * PIECE;
+            let length = PIECE.min(n - start);
+            params.set(WORD_SIZE, length);
+            params.set(WORD_LANE_BASE, start);
+            if let Some(errors) = errors {
+                params.set(WORD_ERRORS, errors.address(usize::try_from(piece).unwrap_or(0)));
+            }
+            let threads = match self.sharing {
+                Sharing::Lanes(lanes) => length.div_ceil(lanes.into()),
+                Sharing::Chunks(_) => length.div_ceil(CHUNK) * LANES_PER_WARP,
+            };
+            // A small launch spreads over the multiprocessors.
+            let spread = threads.div_ceil(u64::from(self.shared.gpu.multiprocessors));
+            let spread = u32::try_from(spread.next_multiple_of(32)).unwrap_or(u32::MAX);
+            let block = self.threads.min(spread.max(64));
+            let blocks = u32::try_from(threads.div_ceil(block.into())).unwrap_or(u32::MAX);
+            self.shared.launch(
+                self.entry,
+                Grid { blocks, rows: 1, threads: block },
+                params.words(),
+            )?;
+        }
+        Ok(())
+    }
+
+    /// Combines the words that `n_words` chunks left in `source`.
+    fn fold(&self, fold: &Fold, params: &ParamBlock, source: u64, n_words: u64) -> Result<()> {
+        let n = fold.results.len();
+        let (mut source, mut n_words) = (source, n_words);
+        let mut rest = source + 8 * n as u64 * n_words;
+        loop {
+            let blocks = n_words.div_ceil(FOLDED.into());
+            let mut block = vec![n_words, source, rest];
+            block.extend(fold.results.iter().map(|&word| params.words()[word]));
+            let grid = Grid {
+                blocks: u32::try_from(blocks).unwrap_or(u32::MAX),
+                rows: u32::try_from(n).unwrap_or(u32::MAX),
+                threads: FOLDED,
+            };
+            self.shared.launch(fold.entry, grid, &block)?;
+            if blocks == 1 {
+                return Ok(());
+            }
+            (source, n_words) = (rest, blocks);
+            rest += 8 * n as u64 * blocks;
+        }
+    }
+}
+
+impl Executable for Loaded {
+    fn launch(&self, mut params: ParamBlock, n: u64) -> Result<Launched> {
+        let shared = &self.shared;
+        params.set(WORD_ABORT, shared.abort.address);
+        let errors = match self.index_types.len() {
+            0 => None,
+            _ => {
+                let pieces = usize::try_from(n.div_ceil(PIECE)).unwrap_or(usize::MAX);
+                Some(shared.errors.take(&self.index_types, pieces, PIECE)?)
+            }
+        };
+        if let Some(fold) = &self.fold {
+            let n_words = n.div_ceil(CHUNK);
+            // What is left after a fold follows what was there before.
+            let words = 2 * n_words * fold.results.len() as u64 + 64;
+            let bytes = usize::try_from(8 * words).unwrap_or(usize::MAX);
+            shared.with_scratch(bytes, |source| {
+                params.set(WORD_SCRATCH, source);
+                self.start(&mut params, n, errors.as_ref())?;
+                self.fold(fold, &params, source, n_words)
+            })?;
+        } else {
+            self.start(&mut params, n, errors.as_ref())?;
+        }
+        if self.has_loops {
+            shared.wait_for_loops()?;
+        }
+        Ok(match errors {
+            Some(errors) => Launched::Running(Box::new(errors)),
+            None => Launched::Done(Vec::new()),
+        })
+    }
+
+    fn statistics(&self) -> CodeStatistics {
+        self.statistics
+    }
+}
+
+impl Drop for Loaded {
+    fn drop(&mut self) {
+        self.shared.gpu.unload(&self.module);
+    }
+}
+
+impl Shared {
+    /// Launches an entry with a parameter block, in memory if it is too long to be passed.
+    fn launch(&self, entry: Function, grid: Grid, words: &[u64]) -> Result<()> {
+        if words.len() * 8 <= MAX_DIRECT_BYTES {
+            return self.gpu.launch(entry, grid, words);
+        }
+        let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
+        let address = self.gpu.alloc(bytes.len()).ok_or_else(|| self.exhausted(bytes.len()))?;
+        let result =
+            self.gpu.write(address, &bytes).and_then(|()| self.gpu.launch(entry, grid, &[address]));
+        self.gpu.free(address);
+        result
+    }
+
+    /// Waits for a kernel with loops, which may never end; an interrupt makes them leave.
+    fn wait_for_loops(&self) -> Result<()> {
+        let Err(Error::Interrupted) = self.gpu.wait_until(interrupt::is_requested) else {
+            return Ok(());
+        };
+        self.abort.set(0, 1);
+        let start = Instant::now();
+        let left = self.gpu.wait_until(|| start.elapsed() > PATIENCE);
+        self.abort.set(0, 0);
+        match left {
+            Err(Error::Interrupted) => Err(self.gpu.abandon("interrupting a loop")),
+            Err(error) => Err(error),
+            Ok(()) => Err(Error::Interrupted),
+        }
+    }
+}
+
+/// Words of the addresses of the results of a kernel's reductions.
+fn results(kernel: &Kernel) -> Vec<usize> {
+    let ends = kernel.ends.iter().filter_map(|end| match *end {
+        End::Reduce { buffer, .. } => Some(kernel.address_word(buffer)),
+        End::Store { .. } | End::Scatter { .. } => None,
+    });
+    ends.collect()
+}
+
+/// What the compiler says, with the line of the text that it names.
+fn with_line(message: &str, text: &str) -> String {
+    let number = message.split_once("line ").and_then(|(_, rest)| {
+        let digits: String = rest.chars().take_while(char::is_ascii_digit).collect();
+        digits.parse::<usize>().ok()
+    });
+    let line = number.and_then(|number| text.lines().nth(number.checked_sub(1)?));
+    match line {
+        Some(line) => format!("{message}\n  in: {}", line.trim()),
+        None => message.into(),
+    }
+}

@@ -1,0 +1,76 @@
+//! The memory of a GPU.
+
+use std::sync::Arc;
+
+use super::gpu::Gpu;
+use crate::backend::Memory;
+use crate::error::Result;
+
+/// Bytes that are copied from the host before the device copies them on.
+const SEED_BYTES: usize = 1 << 16;
+
+/// The memory of a GPU: blocks from the driver, aligned to 256 bytes.
+pub(super) struct GpuMemory {
+    gpu: Arc<Gpu>,
+}
+
+impl GpuMemory {
+    pub(super) fn new(gpu: Arc<Gpu>) -> Self {
+        Self { gpu }
+    }
+}
+
+impl Memory for GpuMemory {
+    fn alloc_raw(&self, bytes: usize) -> Option<u64> {
+        let address = self.gpu.alloc(bytes)?;
+        self.gpu.fill(address, 0, 1, bytes).ok()?;
+        Some(address)
+    }
+
+    fn free_raw(&self, address: u64, _bytes: usize) {
+        self.gpu.free(address);
+    }
+
+    #[expect(clippy::cast_possible_truncation, reason = "the halves of a pattern")]
+    fn fill(&self, address: u64, pattern: u64, bytes: usize, n: u64) -> Result<()> {
+        let Ok(n) = usize::try_from(n) else { return Ok(()) };
+        let (low, high) = (pattern as u32, (pattern >> 32) as u32);
+        match bytes {
+            8 if low == high => self.gpu.fill(address, low, 4, 2 * n),
+            8 => self.fill_wide(address, pattern, n),
+            _ => self.gpu.fill(address, low, bytes, n),
+        }
+    }
+
+    fn copy(&self, target: u64, source: u64, bytes: usize) -> Result<()> {
+        self.gpu.copy(target, source, bytes)
+    }
+
+    fn write(&self, target: u64, source: &[u8]) -> Result<()> {
+        self.gpu.write(target, source)
+    }
+
+    fn read(&self, source: u64, target: &mut [u8]) -> Result<()> {
+        self.gpu.read(source, target)
+    }
+
+    fn capacity(&self) -> u64 {
+        self.gpu.memory().0
+    }
+}
+
+impl GpuMemory {
+    /// The driver fills by up to 32 bits: a few elements come from the host and double.
+    fn fill_wide(&self, address: u64, pattern: u64, n: usize) -> Result<()> {
+        let bytes = 8 * n;
+        let seed = pattern.to_le_bytes().repeat(n.min(SEED_BYTES / 8));
+        self.gpu.write(address, &seed)?;
+        let mut filled = seed.len();
+        while filled < bytes {
+            let more = filled.min(bytes - filled);
+            self.gpu.copy(address + filled as u64, address, more)?;
+            filled += more;
+        }
+        Ok(())
+    }
+}

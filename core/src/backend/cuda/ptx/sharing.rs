@@ -1,0 +1,69 @@
+//! How the threads of a launch share its lanes.
+
+use crate::dtype::DType;
+use crate::ir::kernel::{Code, End, Kernel};
+use crate::ir::legal::legalise;
+
+/// Lanes that are reduced together, by one warp (S11).
+pub const CHUNK: u64 = 4096;
+/// Lanes of a chunk that a warp runs at once: its accumulators.
+pub const LANES_PER_WARP: u64 = 32;
+
+/// Bytes that a thread moves at once.
+const VECTOR_BYTES: usize = 16;
+/// Most lanes in flight in a thread.
+const MOST_LANES: u32 = 8;
+/// Instructions from which on more of them cost more time to compile than they save.
+const LONG: usize = 512;
+
+/// How threads share the lanes of a kernel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sharing {
+    /// A thread runs so many neighbouring lanes: `ceil(n / lanes)` threads are needed.
+    Lanes(u32),
+    /// A warp runs a chunk of [`CHUNK`] lanes, so many rows of 32 at a time: `ceil(n / 4096)` warps are
+    /// needed, and a block size that is a multiple of 32.
+    Chunks(u32),
+}
+
+impl Sharing {
+    /// How the threads of a kernel share its lanes.
+    pub fn of(kernel: &Kernel) -> Self {
+        Self::of_legal(&legalise(kernel))
+    }
+
+    /// The same for a kernel whose operations the device has.
+    pub(super) fn of_legal(kernel: &Kernel) -> Self {
+        let reduces = kernel.ends.iter().any(|end| matches!(end, End::Reduce { .. }));
+        let mut lanes = if kernel.has_regions() {
+            1
+        } else if reduces {
+            MOST_LANES
+        } else {
+            let widest = streamed(kernel).map(DType::bytes).max().unwrap_or(4);
+            u32::try_from(VECTOR_BYTES / widest).unwrap_or(1).min(MOST_LANES)
+        };
+        while lanes > 1 && (kernel.insts.len() - kernel.n_uniform) * lanes as usize > LONG {
+            lanes /= 2;
+        }
+        if reduces { Self::Chunks(lanes) } else { Self::Lanes(lanes) }
+    }
+
+    /// Lanes in flight in a thread.
+    pub const fn lanes(self) -> u32 {
+        match self {
+            Self::Lanes(lanes) | Self::Chunks(lanes) => lanes,
+        }
+    }
+}
+
+/// Types of the arrays that are read or written lane by lane.
+fn streamed(kernel: &Kernel) -> impl Iterator<Item = DType> + '_ {
+    let loads = kernel.insts[kernel.n_uniform..].iter();
+    let loaded = loads.filter(|inst| matches!(inst.code, Code::Load(_))).map(|inst| inst.dtype);
+    let stored = kernel.ends.iter().filter_map(|end| match *end {
+        End::Store { value, .. } => Some(kernel.dtype(value)),
+        End::Reduce { .. } | End::Scatter { .. } => None,
+    });
+    loaded.chain(stored)
+}

@@ -1,0 +1,186 @@
+//! Loads and stores of all lanes in flight.
+//!
+//! Neighbouring lanes move in one piece of up to 16 bytes: as a vector of elements, or, of elements below
+//! 32 bits, as a vector of words that are taken apart.
+#![deny(clippy::wildcard_enum_match_arm)]
+
+use super::Lowering;
+use super::writer::{Class, Guard, Name, Writer, in_memory, ptx};
+use crate::dtype::DType;
+use crate::ir::kernel::{BufferIndex, Reg};
+
+impl Lowering<'_> {
+    /// Reads the lanes in flight of a buffer into registers from `first` on.
+    pub(super) fn load_lanes(&mut self, dtype: DType, first: Name, buffer: BufferIndex) {
+        let pointer = self.lane_pointer(dtype, buffer);
+        let lanes = self.lanes;
+        if self.distance == 1 && lanes > 1 {
+            return self.writer.load_vector(dtype, first, lanes, pointer);
+        }
+        for lane in 0..lanes {
+            self.writer.release_temporaries();
+            let further = u64::from(lane) * self.distance * dtype.bytes() as u64;
+            let at = format_args!("{pointer}+{further}").to_string();
+            let at = at.strip_suffix("+0").unwrap_or(&at);
+            self.writer.load(dtype, first.next(lane), "global.nc", format_args!("{at}"));
+        }
+    }
+
+    /// Writes the lanes in flight of a buffer.
+    pub(super) fn store_lanes(&mut self, value: Reg, buffer: BufferIndex) {
+        let dtype = self.kernel.dtype(value);
+        let pointer = self.lane_pointer(dtype, buffer);
+        let values: Vec<Name> = (0..self.lanes).map(|lane| self.register_in(value, lane)).collect();
+        if self.distance == 1 && values.len() > 1 {
+            return self.writer.store_vector(dtype, pointer, &values);
+        }
+        for (lane, value) in (0..).zip(values) {
+            let further = lane * self.distance * dtype.bytes() as u64;
+            self.writer.store_at(dtype, Guard(None), pointer, further, value);
+        }
+    }
+
+    /// Where the first lane in flight of a buffer lies.
+    fn lane_pointer(&mut self, dtype: DType, buffer: BufferIndex) -> Name {
+        if let Some(&pointer) = self.pointers.get(&buffer) {
+            return pointer;
+        }
+        let base = self.buffer(buffer);
+        let lane = self.writer.special("lane");
+        let pointer = self.writer.pointer(buffer.0);
+        self.writer.set_element_address(dtype, pointer, base, lane);
+        // Inside a region the place may be passed over.
+        if self.regions.is_empty() {
+            self.pointers.insert(buffer, pointer);
+        }
+        pointer
+    }
+}
+
+impl Writer {
+    /// Reads neighbouring elements.
+    fn load_vector(&mut self, dtype: DType, first: Name, lanes: u32, pointer: Name) {
+        if dtype.bytes() >= 4 {
+            let list = list((0..lanes).map(|lane| first.next(lane)));
+            return ptx!(self, "ld.global.nc.v{lanes}.{} {list}, [{pointer}]", dtype.ptx());
+        }
+        let bytes = dtype.bytes();
+        let (per_word, n) = (4 / bytes, lanes as usize);
+        if n < per_word {
+            for lane in 0..lanes {
+                let at = u64::from(lane) * bytes as u64;
+                self.load(dtype, first.next(lane), "global.nc", format_args!("{pointer}+{at}"));
+            }
+            return;
+        }
+        let words: Vec<Name> = (0..n / per_word).map(|_| self.temporary(Class::B32)).collect();
+        match words[..] {
+            [word] => ptx!(self, "ld.global.nc.b32 {word}, [{pointer}]"),
+            _ => {
+                let list = list(words.iter().copied());
+                ptx!(self, "ld.global.nc.v{}.b32 {list}, [{pointer}]", words.len());
+            }
+        }
+        let n = u32::try_from(per_word).unwrap_or(1);
+        for (i, &word) in (0..).zip(&words) {
+            self.take_apart(dtype, word, first.next(i * n), n);
+        }
+    }
+
+    /// The elements of a word.
+    fn take_apart(&mut self, dtype: DType, word: Name, first: Name, n: u32) {
+        if dtype == DType::F16 {
+            let [low, high] = [(); 2].map(|()| self.temporary(Class::B16));
+            ptx!(self, "mov.b32 {{{low}, {high}}}, {word}");
+            ptx!(self, "cvt.f32.f16 {first}, {low}");
+            return ptx!(self, "cvt.f32.f16 {}, {high}", first.next(1));
+        }
+        let bits = 32 / n;
+        for i in 0..n {
+            let d = first.next(i);
+            if dtype == DType::Mask {
+                let byte = self.temporary(Class::B32);
+                ptx!(self, "and.b32 {byte}, {word}, {:#x}", 0xff_u32 << (i * bits));
+                ptx!(self, "setp.ne.u32 {d}, {byte}, 0");
+            } else {
+                let sign = if dtype.is_signed() { "s32" } else { "u32" };
+                ptx!(self, "bfe.{sign} {d}, {word}, {}, {bits}", i * bits);
+            }
+        }
+    }
+
+    /// Writes neighbouring elements.
+    fn store_vector(&mut self, dtype: DType, pointer: Name, values: &[Name]) {
+        let n = values.len();
+        if dtype.bytes() >= 4 {
+            let list = list(values.iter().copied());
+            return ptx!(self, "st.global.v{n}.{} [{pointer}], {list}", dtype.ptx());
+        }
+        let per_word = 4 / dtype.bytes();
+        if n < per_word {
+            for (i, &value) in (0..).zip(values) {
+                self.store_at(dtype, Guard(None), pointer, i * dtype.bytes() as u64, value);
+            }
+            return;
+        }
+        let words: Vec<Name> =
+            values.chunks(per_word).map(|values| self.put_together(dtype, values)).collect();
+        match words[..] {
+            [word] => ptx!(self, "st.global.b32 [{pointer}], {word}"),
+            _ => {
+                let list = list(words.iter().copied());
+                ptx!(self, "st.global.v{}.b32 [{pointer}], {list}", words.len());
+            }
+        }
+    }
+
+    /// A word of elements.
+    fn put_together(&mut self, dtype: DType, values: &[Name]) -> Name {
+        let word = self.temporary(Class::B32);
+        if dtype == DType::F16 {
+            let [low, high] = [(); 2].map(|()| self.temporary(Class::B16));
+            ptx!(self, "cvt.rn.f16.f32 {low}, {}", values[0]);
+            ptx!(self, "cvt.rn.f16.f32 {high}, {}", values[1]);
+            ptx!(self, "mov.b32 {word}, {{{low}, {high}}}");
+            return word;
+        }
+        let bits = 8 * dtype.bytes();
+        for (i, &value) in values.iter().enumerate() {
+            let element = if dtype == DType::Mask {
+                let byte = self.temporary(Class::B32);
+                ptx!(self, "selp.u32 {byte}, 1, 0, {value}");
+                byte
+            } else {
+                value
+            };
+            match i {
+                0 => ptx!(self, "mov.b32 {word}, {element}"),
+                _ => ptx!(self, "bfi.b32 {word}, {element}, {word}, {}, {bits}", i * bits),
+            }
+        }
+        word
+    }
+
+    /// `[pointer + further]` takes a value.
+    pub(super) fn store_at(
+        &mut self,
+        dtype: DType,
+        guard: Guard,
+        pointer: Name,
+        further: u64,
+        value: Name,
+    ) {
+        let value = self.stored(dtype, value);
+        let t = in_memory(dtype);
+        match further {
+            0 => ptx!(self, "{guard}st.global.{t} [{pointer}], {value}"),
+            _ => ptx!(self, "{guard}st.global.{t} [{pointer}+{further}], {value}"),
+        }
+    }
+}
+
+/// `{%f0, %f1}`
+fn list(names: impl Iterator<Item = Name>) -> String {
+    let names: Vec<String> = names.map(|name| name.to_string()).collect();
+    format!("{{{}}}", names.join(", "))
+}

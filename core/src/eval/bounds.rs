@@ -1,0 +1,90 @@
+//! Indices out of bounds (S13): found by launches, told at the next look at a value.
+
+use crate::backend::{Failures, Launched, Running};
+use crate::error::Error;
+use crate::ir::kernel::{Access, Kernel};
+
+/// Launches whose failures may be unknown at a time: then the device is waited for.
+const MOST_RUNNING: usize = 1024;
+
+/// The first bounds error that was not told yet, and the launches that may have failed.
+#[derive(Default)]
+pub struct Reports {
+    first: Option<Error>,
+    running: Vec<Checked>,
+}
+
+/// A launch under way that checks indices.
+struct Checked {
+    running: Box<dyn Running>,
+    accesses: Accesses,
+}
+
+/// The accesses of a launch, each with the size of its array.
+type Accesses = Vec<(Access, u64)>;
+
+impl Reports {
+    /// Takes note of a launch over buffers of the given addresses and lengths.
+    pub(super) fn add(&mut self, launched: Launched, kernel: &Kernel, buffers: &[(u64, u64)]) {
+        if kernel.accesses.is_empty() {
+            return;
+        }
+        let sized = |&access: &Access| (access, buffers[access.buffer.index()].1);
+        let accesses = kernel.accesses.iter().map(sized).collect();
+        match launched {
+            Launched::Done(failures) => self.tell(&failures, &accesses),
+            Launched::Running(running) => self.running.push(Checked { running, accesses }),
+        }
+    }
+
+    /// Whether the device must be waited for before [`Reports::take`].
+    pub fn waits(&self) -> bool {
+        !self.running.is_empty()
+    }
+
+    /// Whether so many launches run that the device should be waited for.
+    pub(super) fn is_full(&self) -> bool {
+        self.running.len() >= MOST_RUNNING
+    }
+
+    /// Asks the launches under way: the device has been waited for.
+    pub fn collect(&mut self) {
+        for Checked { running, accesses } in std::mem::take(&mut self.running) {
+            self.tell(&running.failures(), &accesses);
+        }
+    }
+
+    /// Forgets the launches under way: the device is lost.
+    pub fn abandon(&mut self) {
+        self.running.clear();
+    }
+
+    /// The first error; it is then forgotten.
+    pub fn take(&mut self) -> Option<Error> {
+        self.first.take()
+    }
+
+    /// Puts back an error that [`Reports::take`] gave, unless another one came meanwhile.
+    pub fn put(&mut self, error: Error) {
+        self.first.get_or_insert(error);
+    }
+
+    fn tell(&mut self, failures: &Failures, accesses: &Accesses) {
+        let mut accesses = failures.iter().zip(accesses);
+        let first = accesses.find_map(|(failure, access)| Some((failure.as_ref()?, access)));
+        if let Some((failure, &(access, size))) = first {
+            self.put(Error::Bounds {
+                op: access.op,
+                index: index_value(access, failure.index),
+                size,
+                lane: failure.lane,
+                line: access.line,
+            });
+        }
+    }
+}
+
+/// An index as the script wrote it: negative ones of signed types come as huge positions.
+fn index_value(access: Access, index: u64) -> i128 {
+    if access.index.is_signed() { i128::from(index.cast_signed()) } else { i128::from(index) }
+}

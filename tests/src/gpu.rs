@@ -1,0 +1,30 @@
+//! The GPU that tests run on where there is one.
+
+use std::sync::{Arc, OnceLock};
+
+use porcini_core::{DType, DeviceChoice, Result, Runtime, Session};
+
+/// The first GPU, opened once for all tests. Where there is none, tests say that they skip it, or fail if
+/// `PORCINI_REQUIRE_CUDA=1`.
+///
+/// # Panics
+/// If there is none and one is required.
+pub fn open() -> Option<Arc<Runtime>> {
+    static GPU: OnceLock<Option<Arc<Runtime>>> = OnceLock::new();
+    GPU.get_or_init(|| first().map_err(|error| skip(&error)).ok()).clone()
+}
+
+fn first() -> Result<Arc<Runtime>> {
+    let runtime = Runtime::new(DeviceChoice::Cuda(0), 1, None)?;
+    // Opens it.
+    let session = Session::builder().runtime(runtime.clone()).build()?;
+    session.opaque(DType::F32, 1, 1)?;
+    Ok(runtime)
+}
+
+#[expect(clippy::print_stderr, reason = "what a skipped test says")]
+fn skip(error: &porcini_core::Error) {
+    let required = std::env::var_os("PORCINI_REQUIRE_CUDA").is_some_and(|value| value == "1");
+    assert!(!required, "PORCINI_REQUIRE_CUDA=1, but {error}");
+    eprintln!("tests on a GPU are skipped: {error}");
+}
