@@ -13,6 +13,7 @@ mod math;
 pub mod memory;
 pub mod nested;
 pub mod primitive;
+pub(crate) mod range;
 pub mod rearrange;
 pub mod reduce;
 pub(crate) mod region;

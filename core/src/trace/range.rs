@@ -1,0 +1,66 @@
+//! How many values a range has.
+
+use crate::dtype::Scalar;
+use crate::error::{Error, Result};
+use crate::ir::scalar::CastFrom;
+
+/// Number of values of a range, the stop excluded.
+pub(crate) fn range_size(start: Scalar, stop: Scalar, step: Scalar) -> Result<u64> {
+    let too_many = || Error::Argument {
+        op: "arange",
+        what: format!("{start} to {stop} by {step} is no finite range"),
+    };
+    if step.to_f64() == 0.0 {
+        return Err(Error::Argument { op: "arange", what: "the step is zero".into() });
+    }
+    let integer = |number: Scalar| match number {
+        Scalar::Int(i) => Some(i128::from(i)),
+        Scalar::UInt(u) => Some(i128::from(u)),
+        Scalar::Bool(_) | Scalar::Float(_) => None,
+    };
+    if let (Some(start), Some(stop), Some(step)) = (integer(start), integer(stop), integer(step)) {
+        let distance = stop - start;
+        let n = ((distance + step - step.signum()) / step).max(0);
+        return u64::try_from(n).map_err(|_| too_many());
+    }
+    if ![start, stop, step].iter().all(|number| number.to_f64().is_finite()) {
+        return Err(too_many());
+    }
+    let n = ((stop.to_f64() - start.to_f64()) / step.to_f64()).ceil().max(0.0);
+    if n < 9e18 { Ok(<u64 as CastFrom<f64>>::cast_from(n)) } else { Err(too_many()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn n(start: i64, stop: i64, step: i64) -> u64 {
+        range_size(Scalar::Int(start), Scalar::Int(stop), Scalar::Int(step)).unwrap()
+    }
+
+    #[test]
+    fn ranges_exclude_their_stop() {
+        assert_eq!(n(2, 11, 3), 3);
+        assert_eq!(n(0, 10, 1), 10);
+        assert_eq!(n(10, 0, -1), 10);
+        assert_eq!(n(10, 0, -3), 4);
+        assert_eq!(n(10, 0, -2), 5);
+        assert_eq!(n(0, 5, -3), 0);
+        assert_eq!(n(5, 5, 1), 0);
+        assert_eq!(n(5, 0, 1), 0);
+        let float = range_size(Scalar::Float(0.0), Scalar::Float(1.0), Scalar::Float(0.25));
+        assert_eq!(float.unwrap(), 4);
+        let beyond = range_size(Scalar::UInt(1 << 63), Scalar::UInt((1 << 63) + 3), Scalar::Int(1));
+        assert_eq!(beyond.unwrap(), 3);
+        assert!(range_size(Scalar::Float(0.0), Scalar::Float(0.0), Scalar::Float(0.0)).is_err());
+        for bad in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
+            for place in 0..3 {
+                let mut numbers = [0.0, 1.0, 0.5].map(Scalar::Float);
+                numbers[place] = Scalar::Float(bad);
+                let [start, stop, step] = numbers;
+                let error = range_size(start, stop, step);
+                assert!(matches!(error, Err(Error::Argument { .. })), "{start} {stop} {step}");
+            }
+        }
+    }
+}
