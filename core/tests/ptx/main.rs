@@ -3,6 +3,7 @@
 //! What they compute is compared with `ir/scalar.rs` through a model of the PTX instructions, so the
 //! tests need no device; `listings` shows the text.
 
+mod arithmetic;
 mod assemble;
 mod machine;
 mod meaning;
