@@ -46,7 +46,7 @@
 //!
 //! The same bits on every device, thread count and instruction set; no input panics; a failed evaluation
 //! leaves the session as it was. This crate writes nowhere by itself: the log goes to the sink that
-//! [`Session::builder`] is given.
+//! [`Session::builder`] is given. (Only [`evcxr`] prints, which Rust notebooks ask for.)
 
 pub mod alloc;
 pub mod array;
@@ -57,6 +57,7 @@ pub mod dlpack;
 pub mod dtype;
 pub mod error;
 pub mod eval;
+pub mod evcxr;
 pub mod flags;
 pub mod foreign;
 pub mod half;

@@ -12,6 +12,7 @@ use porcini_core::log::LogSink;
 use porcini_script::{Host, Place, Shown};
 use serde_json::{Value, json};
 
+use crate::drawing;
 use crate::publisher::{Publisher, Stream};
 use crate::socket::{Channel, Outbox};
 use crate::wire::{Request, Wire};
@@ -36,6 +37,11 @@ impl Notebook {
 pub(crate) fn mime_bundle(shown: Shown) -> Value {
     let mut data = json!({"text/plain": shown.text});
     for (mime, content) in shown.forms {
+        if mime == "text/vnd.graphviz"
+            && let Some(svg) = drawing::graph(&content)
+        {
+            data["image/svg+xml"] = svg.into();
+        }
         data[mime] = content.into();
     }
     data

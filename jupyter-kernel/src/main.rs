@@ -2,8 +2,11 @@
 
 mod cli;
 mod connection_file;
+mod doctor;
+mod drawing;
 mod history;
 mod host;
+mod install;
 mod kernel;
 mod kernel_info;
 mod modules;
@@ -21,7 +24,10 @@ use clap::Parser as _;
 
 fn main() -> ExitCode {
     match cli::run(cli::Arguments::parse()) {
-        Ok(()) => ExitCode::SUCCESS,
+        Ok(text) => match std::io::stdout().write_all(text.as_bytes()) {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(_) => ExitCode::FAILURE,
+        },
         Err(error) => {
             warn(&format!("error: {error}"));
             ExitCode::FAILURE

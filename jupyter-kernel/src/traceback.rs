@@ -3,7 +3,7 @@
 use porcini_script::{Error, ErrorKind};
 
 const RED: &str = "\x1b[1;31m";
-const CYAN: &str = "\x1b[36m";
+const BLUE: &str = "\x1b[34m";
 const RESET: &str = "\x1b[0m";
 
 /// The name of an error: what Jupyter calls `ename`.
@@ -17,7 +17,7 @@ pub(crate) fn name(error: &Error) -> &'static str {
     }
 }
 
-/// Its lines: message in red; place, caret and hints in cyan.
+/// Its lines: message in red; place, caret and hints in blue, which is read on red and on white.
 pub(crate) fn lines(error: &Error) -> Vec<String> {
     let text = error.to_string();
     let paint = |line: &str| {
@@ -27,7 +27,7 @@ pub(crate) fn lines(error: &Error) -> Vec<String> {
         let mark = line.trim_start();
         let is_caret = mark.starts_with("| ") && mark.ends_with('^');
         if is_caret || mark.starts_with("-->") || mark.starts_with("= help:") {
-            format!("{CYAN}{line}{RESET}")
+            format!("{BLUE}{line}{RESET}")
         } else {
             line.into()
         }

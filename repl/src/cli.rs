@@ -84,22 +84,6 @@ impl Arguments {
     }
 }
 
-/// Bytes from `1048576`, `512M`, `4G`, `4GiB`.
-pub(crate) fn parse_bytes(text: &str) -> Option<u64> {
-    let text = text.trim();
-    let digits = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
-    let number: u64 = text[..digits].parse().ok()?;
-    let shift = match text[digits..].to_ascii_lowercase().trim() {
-        "" | "b" => 0,
-        "k" | "kb" | "kib" => 10,
-        "m" | "mb" | "mib" => 20,
-        "g" | "gb" | "gib" => 30,
-        "t" | "tb" | "tib" => 40,
-        _ => return None,
-    };
-    number.checked_mul(1 << shift)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -122,14 +106,5 @@ mod tests {
             (from, arguments.as_slice()),
             (Source::Code("1".into()), &["x".to_string()][..])
         );
-    }
-
-    #[test]
-    fn bytes_take_units() {
-        assert_eq!(parse_bytes("512M"), Some(512 << 20));
-        assert_eq!(parse_bytes("4 GiB"), Some(4 << 30));
-        assert_eq!(parse_bytes("100"), Some(100));
-        assert_eq!(parse_bytes("4X"), None);
-        assert_eq!(parse_bytes(""), None);
     }
 }

@@ -4,11 +4,9 @@ use std::io::{IsTerminal, Read};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
-use porcini_core::DeviceChoice;
-use porcini_core::backend::isa::Isa;
 use porcini_script::{Error, ErrorKind, Interpreter, Options};
 
-use crate::cli::{Arguments, Source, parse_bytes};
+use crate::cli::{Arguments, Source};
 use crate::host::System;
 use crate::{print, repl};
 
@@ -48,35 +46,16 @@ pub(crate) fn run(arguments: Arguments) -> u8 {
 }
 
 fn options(arguments: &Arguments) -> Options {
-    let limit = std::env::var("PORCINI_MEMORY_LIMIT").ok();
-    let memory_limit = limit.as_deref().and_then(parse_bytes);
-    if let (Some(text), None) = (&limit, memory_limit) {
-        print::warn(&format!("PORCINI_MEMORY_LIMIT={text} is no size (bytes, 512M, 4G); ignored"));
-    }
-    Options {
-        device: compiler(arguments.device),
+    let mut options = Options {
+        device: arguments.device,
         threads: arguments.threads.map(usize::from),
         log_level: arguments.log_level,
-        memory_limit,
-        runtime: None,
+        ..Options::default()
+    };
+    for warning in options.read_environment(|name| std::env::var(name).ok()) {
+        print::warn(&warning);
     }
-}
-
-/// The device with what `PORCINI_CPU` says about the processor's code.
-fn compiler(device: DeviceChoice) -> DeviceChoice {
-    let Ok(wanted) = std::env::var("PORCINI_CPU") else { return device };
-    if !matches!(device, DeviceChoice::Auto | DeviceChoice::Cpu) {
-        return device;
-    }
-    match wanted.as_str() {
-        "avx512" => DeviceChoice::Compiled(Isa::Avx512),
-        "avx2" => DeviceChoice::Compiled(Isa::Avx2),
-        "interp" => DeviceChoice::Interp(Isa::detect()),
-        _ => {
-            print::warn(&format!("PORCINI_CPU={wanted} is none of avx512, avx2, interp; ignored"));
-            device
-        }
-    }
+    options
 }
 
 /// Text and name of what is to be run.

@@ -14,6 +14,8 @@ use crate::value::{ArrayRef, COMPONENT_NAMES};
 
 /// Most lanes, or rows of a list, that are shown.
 const MOST_LANES: u64 = 1000;
+/// Lanes of a grid that is unfolded.
+const FEW_LANES: u64 = 200;
 /// Lanes of a plain array in one row of the grid.
 const GRID: usize = 10;
 
@@ -48,20 +50,13 @@ fn array_html(array: &ArrayRef, options: PrintOptions) -> Result<String> {
         .sum();
     let device = leaves.first().map_or_else(String::new, |leaf| leaf.session().device_name());
     let size = lanes.map_or_else(|| "ragged".into(), |lanes| lanes.to_string());
-    let mut html = String::from("<table>");
-    for (name, text) in [
-        ("type", array.type_name()),
-        ("size", size),
-        ("device", device),
-        ("memory", Bytes(bytes).to_string()),
-        ("state", state.into()),
-    ] {
-        let _ = write!(html, "<tr><th>{name}</th><td>{}</td></tr>", escaped(&text));
-    }
-    html.push_str("</table>");
+    let names = ["type", "size", "device", "memory", "state"].map(String::from);
+    let facts = vec![array.type_name(), size, device, Bytes(bytes).to_string(), state.into()];
+    let mut html = table_html(&names, &[facts], None);
     if let Some(lanes) = lanes {
         let grid = grid(array, lanes, options)?;
-        let _ = write!(html, "<details open><summary>lanes</summary>{grid}</details>");
+        let open = if lanes <= FEW_LANES { " open" } else { "" };
+        let _ = write!(html, "<details{open}><summary>lanes</summary>{grid}</details>");
     }
     Ok(html)
 }
@@ -98,8 +93,9 @@ fn grid(array: &ArrayRef, lanes: u64, options: PrintOptions) -> Result<String> {
         let skipped = shown.skipped.and_then(|(n, at)| Some((usize::try_from(n).ok()?, at)));
         return Ok(table_html(&columns, &rows, skipped));
     }
+    let width = shown.n_rows.min(GRID);
     let columns: Vec<String> =
-        std::iter::once("lane".into()).chain((0..GRID).map(|i| format!("+{i}"))).collect();
+        std::iter::once("lane".into()).chain((0..width).map(|i| format!("+{i}"))).collect();
     let mut rows: Vec<Vec<String>> = Vec::new();
     let mut skipped = None;
     for row in 0..shown.n_rows {

@@ -4,9 +4,8 @@ use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::Rc;
-use std::sync::Arc;
 
-use porcini_core::{Array, DeviceChoice, Runtime, Session, interrupt};
+use porcini_core::{Array, Session, interrupt};
 use rhai::{AST, Dynamic, Engine, EvalAltResult, Expr, OptimizationLevel, Scope, Stmt};
 
 use crate::bind;
@@ -19,6 +18,7 @@ use crate::error::{Error, ErrorKind, Surroundings};
 use crate::fault::{Stop, late_fault};
 use crate::help;
 use crate::host::{Host, NOTHING};
+use crate::options::Options;
 use crate::outputs::Outputs;
 use crate::resolver::{Resolver, Texts};
 use crate::scan::scan;
@@ -36,21 +36,6 @@ const MAX_EXPRESSIONS: usize = 2000;
 const MAX_EXPRESSIONS_IN_FUNCTIONS: usize = 64;
 /// The name of the last value shown.
 const LAST: &str = "_";
-
-/// How an interpreter is set up.
-#[derive(Clone, Default)]
-pub struct Options {
-    /// Where kernels run.
-    pub device: DeviceChoice,
-    /// Threads that run kernels; by default one per processor.
-    pub threads: Option<usize>,
-    /// What is logged, 0–5.
-    pub log_level: u8,
-    /// Bytes of device memory that may be in use.
-    pub memory_limit: Option<u64>,
-    /// A device shared with other interpreters, in place of the three settings above it.
-    pub runtime: Option<Arc<Runtime>>,
-}
 
 /// What running a cell gave.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -5,6 +5,7 @@ use rhai::Dynamic;
 use crate::display::PrintOptions;
 use crate::fault::Result;
 use crate::html;
+use crate::listing::Listing;
 
 /// A value ready to be shown.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -38,6 +39,9 @@ impl Shown {
 
 /// The further forms of a value.
 pub(crate) fn forms(value: &Dynamic, options: PrintOptions) -> Result<Vec<(&'static str, String)>> {
+    if let Some(listing) = Listing::of(value) {
+        return Ok(vec![listing.form(&value.clone().into_string().unwrap_or_default())]);
+    }
     let html = html::table(value, options)?;
     Ok(html.map(|html| (HTML, html)).into_iter().collect())
 }

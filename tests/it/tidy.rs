@@ -44,6 +44,7 @@ const LAYERS: [&[&str]; 6] = [
         "rearrange",
         "view",
         "foreign",
+        "evcxr",
         "dlpack",
     ],
     &["lib"],

@@ -5,6 +5,7 @@
 
 mod client;
 mod faults;
+mod install;
 mod life;
 mod messages;
 mod outside;

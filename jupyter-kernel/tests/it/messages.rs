@@ -130,6 +130,23 @@ fn tables_are_html_too() {
 }
 
 #[test]
+fn listings_are_folded_and_graphs_drawn() {
+    let (_kernel, client) = Kernel::start();
+    client.run("y = FloatC([1, 2]) + 1; p = ptx(y);");
+    let shown = |code: &str| client.run(code).all("execute_result")[0]["data"].clone();
+    for code in ["ptx(y)", "p", "ir(y)", "asm(y)"] {
+        let data = shown(code);
+        let html = data["text/html"].as_str().unwrap();
+        assert!(html.starts_with("<details") && html.contains("color: var("), "{html}");
+        assert!(!data["text/plain"].as_str().unwrap().contains("<span"));
+    }
+    let html = shown("explain(y)")["text/html"].clone();
+    assert!(html.as_str().unwrap().contains("<th>kernel 0</th><td>n=2</td>"), "{html}");
+    assert!(shown("graphviz(y)")["image/svg+xml"].as_str().unwrap().contains("literal 1.0"));
+    assert_eq!(shown("p + \"\""), json!({"text/plain": shown("p")["text/plain"]}));
+}
+
+#[test]
 fn logs_are_a_stream() {
     let (_kernel, client) = Kernel::start();
     let answer = client.run("set_log_level(1); print(FloatC([1, 2]) + 1)");

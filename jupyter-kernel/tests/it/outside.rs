@@ -1,43 +1,99 @@
-//! Clients that others wrote: Jupyter's own tests.
+//! Clients that others wrote: Jupyter's own tests, nbclient, nbconvert, papermill, the console.
 
-use std::path::PathBuf;
-use std::process::Command;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
 
 /// `PORCINI_PYTHON`, else the workspace's virtual environment; `None` if it has no Jupyter.
 fn python() -> Option<PathBuf> {
     let given = std::env::var_os("PORCINI_PYTHON").map(PathBuf::from);
     let root = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("..");
     let python = given.unwrap_or_else(|| root.join(".venv/bin/python"));
-    let has_jupyter = Command::new(&python).args(["-c", "import jupyter_kernel_test"]).output();
-    has_jupyter.is_ok_and(|output| output.status.success()).then_some(python)
+    let packages = "import jupyter_console, jupyter_kernel_test, nbconvert, papermill";
+    let has_jupyter = Command::new(&python).args(["-c", packages]).output();
+    if has_jupyter.is_ok_and(|output| output.status.success()) {
+        return Some(python);
+    }
+    eprintln!("skipped: no Python with Jupyter (./test sets one up)");
+    None
 }
 
-/// Runs a script of this folder, which starts the kernel through a kernelspec.
-fn run(script: &str) {
-    let Some(python) = python() else {
-        eprintln!("skipped: no Python with Jupyter (./test sets one up)");
-        return;
-    };
-    let script = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/clients").join(script);
-    let specs = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("jupyter");
-    let spec = specs.join("kernels/porcini");
-    std::fs::create_dir_all(&spec).unwrap();
-    let kernel = serde_json::json!({
-        "argv": [env!("CARGO_BIN_EXE_porcini-jupyter"), "run", "{connection_file}"],
-        "display_name": "Porcini", "language": "rhai", "interrupt_mode": "message",
-    });
-    std::fs::write(spec.join("kernel.json"), kernel.to_string()).unwrap();
-    let output = Command::new(python)
-        .arg(script)
-        .env("JUPYTER_PATH", specs)
+/// Python with the kernel installed, and a folder to work in.
+fn jupyter(name: &str) -> Option<(Command, PathBuf)> {
+    let python = python()?;
+    let place = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    std::fs::create_dir_all(&place).unwrap();
+    let install = ["install", "--prefix", place.to_str().unwrap()];
+    let installed = Command::new(env!("CARGO_BIN_EXE_porcini-jupyter")).args(install).output();
+    assert!(installed.unwrap().status.success());
+    let mut command = Command::new(python);
+    command
+        .env("JUPYTER_PATH", place.join("share/jupyter"))
+        .env("JUPYTER_RUNTIME_DIR", place.join("runtime"))
+        .env("IPYTHONDIR", place.join("ipython"))
         .env("JUPYTER_PLATFORM_DIRS", "1")
-        .output()
-        .unwrap();
-    let text = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{}{text}", String::from_utf8_lossy(&output.stdout));
+        .env("PYDEVD_DISABLE_FILE_VALIDATION", "1")
+        .stdin(Stdio::null());
+    Some((command, place))
+}
+
+/// Runs Python; what it wrote.
+fn succeed(command: &mut Command) -> String {
+    let output = command.output().unwrap();
+    let text = [output.stdout, output.stderr].concat();
+    let text = String::from_utf8_lossy(&text).into_owned();
+    assert!(output.status.success(), "{text}");
+    text
+}
+
+fn script(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/clients").join(name)
+}
+
+fn notebook(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples/notebooks").join(name)
 }
 
 #[test]
 fn jupyter_kernel_test_passes() {
-    run("kernel_test.py");
+    let Some((mut python, _)) = jupyter("kernel-test") else { return };
+    succeed(python.arg(script("kernel_test.py")));
+}
+
+#[test]
+fn notebooks_show_what_they_say() {
+    let Some((mut python, _)) = jupyter("notebooks") else { return };
+    succeed(python.arg(script("notebooks.py")));
+}
+
+#[test]
+fn nbconvert_executes_and_writes_pages() {
+    let Some((mut python, place)) = jupyter("nbconvert") else { return };
+    let convert = ["-m", "nbconvert", "--execute", "--to", "html", "--output-dir"];
+    succeed(python.args(convert).arg(&place).arg(notebook("3-nested-arrays.ipynb")));
+    let page = std::fs::read_to_string(place.join("3-nested-arrays.html")).unwrap();
+    assert!(page.contains("<td>0.771013</td><td>0.516449</td>"));
+    // Pygments knows no Rhai; that of Rust colours it.
+    assert!(page.contains("<span class=\"k\">fn</span>"), "no highlighting");
+}
+
+#[test]
+fn papermill_executes() {
+    let Some((mut python, place)) = jupyter("papermill") else { return };
+    let output = place.join("out.ipynb");
+    let papermill = ["-m", "papermill", "--no-progress-bar"];
+    succeed(python.args(papermill).arg(notebook("6-exercises.ipynb")).arg(&output));
+    assert!(std::fs::read_to_string(output).unwrap().contains("newton: right"));
+}
+
+#[test]
+fn the_console_talks() {
+    let Some((mut python, place)) = jupyter("console") else { return };
+    let typed = place.join("typed");
+    std::fs::write(&typed, "6 * 7\nn = input(\"? \")\nten\nn + \"!\"\nnothing\nexit\n").unwrap();
+    let console = ["-m", "jupyter_console", "--simple-prompt", "--kernel", "porcini"];
+    let typed = std::fs::File::open(typed).unwrap();
+    let shown = succeed(python.args(console).stdin(typed));
+    for expected in ["Out[1]: 42", "ten!", "`nothing` is not defined"] {
+        assert!(shown.contains(expected), "{expected}: {shown}");
+    }
 }

@@ -19,6 +19,7 @@ use crate::display;
 use crate::fault::{IntoFault, Result, fault};
 use crate::host::NOTHING;
 use crate::html::{self, html};
+use crate::listing::Listing;
 use crate::shown::{HTML, Place, Shown};
 use crate::table::Table;
 use crate::value::{ArrayRef, type_name};
@@ -285,7 +286,7 @@ fn programs(registry: &mut Registry<'_>) {
         "The PTX of the kernels that would compute x, for sm_75; needs no GPU.\n\n\
          >> ptx(FloatC([1, 2]) + 1).contains(\"add.rn.f32\")\ntrue",
     );
-    program(registry, "ptx", |_, plan| {
+    program(registry, "ptx", Listing::Ptx, |_, plan| {
         let ptx = |launch: &Launch| {
             cuda::lower(&launch.kernel, LiteralMode::Embedded, cuda::Target::SM_75)
         };
@@ -298,7 +299,7 @@ fn programs(registry: &mut Registry<'_>) {
          line of ir(x) that it belongs to.\n\n\
          >> asm(FloatC([1, 2]))\nnothing to compile: the value is known already",
     );
-    program(registry, "asm", |session, plan| {
+    program(registry, "asm", Listing::Machine, |session, plan| {
         let text = session.disassemble(plan).or_fault()?;
         text.ok_or_else(|| {
             let device = session.device_name();
@@ -311,7 +312,7 @@ fn programs(registry: &mut Registry<'_>) {
         "The kernels that would compute x, in the backends' common form.\n\n\
          >> ir(FloatC([1, 2]))\nnothing to compile: the value is known already",
     );
-    program(registry, "ir", |_, plan| {
+    program(registry, "ir", Listing::Ir, |_, plan| {
         let text = |(i, step): (usize, &Step)| match step {
             Step::Kernel(launch) => format!("kernel {i} (n={}):\n{}", launch.size, launch.kernel),
             Step::Primitive(launch) => format!("primitive {i}: {}\n", launch.primitive.name()),
@@ -324,7 +325,7 @@ fn programs(registry: &mut Registry<'_>) {
         "What evaluating x would launch: one line a kernel.\n\n\
          >> explain(FloatC([1, 2]) + 1)\nkernel 0: n=2, in=1, out=1, ops=2, 1 of them uniform",
     );
-    program(registry, "explain", |_, plan| {
+    program(registry, "explain", Listing::Plan, |_, plan| {
         let mut text = String::new();
         for (i, step) in plan.steps.iter().enumerate() {
             let launch = match step {
@@ -352,13 +353,14 @@ fn programs(registry: &mut Registry<'_>) {
          >> graphviz(FloatC([1, 2])).contains(\"digraph\")\ntrue",
     );
     registry.on_array("graphviz", 1, |_, _, array, _| {
-        Ok(array.leaves().first().map(Array::graphviz).unwrap_or_default())
+        Ok(Listing::Graph.text(array.leaves().first().map(Array::graphviz).unwrap_or_default()))
     });
 }
 
 fn program(
     registry: &mut Registry<'_>,
     name: &'static str,
+    listing: Listing,
     show: fn(&Session, &Plan) -> Result<String>,
 ) {
     registry.any(name, 1, move |context, _, args| {
@@ -369,12 +371,12 @@ fn program(
         let leaves = array.leaves();
         let plan = context.session.plan(&leaves.iter().collect::<Vec<_>>()).or_fault()?;
         if plan.steps.is_empty() {
-            return Ok("nothing to compile: the value is known already".to_string());
+            return Ok("nothing to compile: the value is known already".into());
         }
         let text = show(&context.session, &plan)?.trim_end().to_string();
         if text.is_empty() {
-            return Ok("no kernels, only primitives: explain(x) names them".to_string());
+            return Ok("no kernels, only primitives: explain(x) names them".into());
         }
-        Ok(text)
+        Ok(listing.text(text))
     });
 }

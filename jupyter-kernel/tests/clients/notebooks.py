@@ -1,0 +1,49 @@
+"""Executes the notebooks in examples/notebooks; text that they show must be what they have stored.
+
+Cells with the tag "varies" (times, machine code, memory) are run and not compared. UPDATE_EXPECT=1 stores
+what was shown.
+"""
+
+import os
+import sys
+from pathlib import Path
+
+import nbformat
+from nbclient import NotebookClient
+
+FOLDER = Path(__file__).resolve().parents[3] / "examples" / "notebooks"
+
+
+def texts(cell):
+    """What a cell shows, as text; outputs of one kind that follow each other are one."""
+    shown = []
+    for output in cell.get("outputs", []):
+        if output.output_type == "stream":
+            shown.append((output.name, output.text))
+        elif output.output_type == "error":
+            shown.append(("error", output.evalue))
+        else:
+            shown.append((output.output_type, output.data["text/plain"]))
+    return shown
+
+
+def main():
+    failures = []
+    for path in sorted(FOLDER.glob("*.ipynb")):
+        stored = nbformat.read(path, as_version=4)
+        shown = nbformat.read(path, as_version=4)
+        NotebookClient(shown, kernel_name="porcini", timeout=60).execute()
+        for cell in shown.cells:
+            cell.metadata.pop("execution", None)
+        for i, (before, after) in enumerate(zip(stored.cells, shown.cells)):
+            if after.cell_type == "code" and "varies" not in after.metadata.get("tags", []):
+                if texts(before) != texts(after):
+                    failures.append(f"{path.name}, cell {i + 1}:\n{after.source}\n"
+                                    f"stored {texts(before)}\nshown  {texts(after)}\n")
+        if os.environ.get("UPDATE_EXPECT"):
+            nbformat.write(shown, path)
+    if failures and not os.environ.get("UPDATE_EXPECT"):
+        sys.exit("\n".join(failures))
+
+
+main()

@@ -1,0 +1,148 @@
+//! `install`, `uninstall`, `doctor`: what they write and what they say.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use serde_json::Value;
+
+/// A folder of its own for a test.
+fn folder(name: &str) -> PathBuf {
+    let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name);
+    drop(std::fs::remove_dir_all(&folder));
+    std::fs::create_dir_all(&folder).unwrap();
+    folder
+}
+
+/// Runs the program with a home of its own; exit code and what it said.
+fn run(home: &Path, arguments: &[&str], variables: &[(&str, &Path)]) -> (Option<i32>, String) {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_porcini-jupyter"));
+    command.args(arguments).env("HOME", home);
+    for name in ["JUPYTER_DATA_DIR", "JUPYTER_PATH", "XDG_DATA_HOME", "VIRTUAL_ENV", "CONDA_PREFIX"]
+    {
+        command.env_remove(name);
+    }
+    let output = command.envs(variables.iter().copied()).output().unwrap();
+    let said = [output.stdout, output.stderr].concat();
+    (output.status.code(), String::from_utf8(said).unwrap())
+}
+
+fn spec(folder: &Path) -> Value {
+    serde_json::from_slice(&std::fs::read(folder.join("kernel.json")).unwrap()).unwrap()
+}
+
+#[test]
+fn a_kernelspec_comes_and_goes() {
+    let home = folder("install-user");
+    let kernel = home.join(".local/share/jupyter/kernels/porcini");
+    let (code, said) = run(&home, &["install"], &[]);
+    assert_eq!((code, said), (Some(0), format!("installed porcini in {}\n", kernel.display())));
+    let written = spec(&kernel);
+    let program = env!("CARGO_BIN_EXE_porcini-jupyter");
+    assert_eq!(written["argv"], serde_json::json!([program, "run", "{connection_file}"]));
+    assert_eq!(written["interrupt_mode"], "message");
+    for (logo, size) in [("logo-32x32.png", 32), ("logo-64x64.png", 64)] {
+        let bytes = std::fs::read(kernel.join(logo)).unwrap();
+        assert_eq!(&bytes[1..4], b"PNG");
+        assert_eq!(bytes[16..20], u32::to_be_bytes(size));
+    }
+    assert!(kernel.join("logo-svg.svg").exists());
+
+    let (code, said) = run(&home, &["doctor"], &[]);
+    assert_eq!(code, Some(0), "{said}");
+    assert!(said.contains("kernels/porcini: starts porcini-jupyter"), "{said}");
+    std::fs::write(
+        kernel.join("kernel.json"),
+        written.to_string().replace(program, "/gone/porcini-jupyter"),
+    )
+    .unwrap();
+    let (code, said) = run(&home, &["doctor"], &[]);
+    assert_eq!(code, Some(1));
+    assert!(said.contains("/gone/porcini-jupyter does not start"), "{said}");
+
+    assert_eq!(run(&home, &["uninstall"], &[]).0, Some(0));
+    assert!(!kernel.exists());
+    let (code, said) = run(&home, &["uninstall"], &[]);
+    assert_eq!(code, Some(1));
+    assert!(said.contains("no kernel porcini in "), "{said}");
+    assert!(run(&home, &["doctor"], &[]).1.contains("no kernel is installed"));
+}
+
+#[test]
+fn a_kernelspec_goes_where_it_should() {
+    let home = folder("install-places");
+    let installed = |arguments: &[&str], variables: &[(&str, &Path)], place: &str| {
+        let (code, said) = run(&home, arguments, variables);
+        assert_eq!(code, Some(0), "{said}");
+        home.join(place).join("kernels")
+    };
+    let prefix = home.join("p");
+    let arguments = ["install", "--prefix", prefix.to_str().unwrap(), "--name", "Two"];
+    let settings = ["--display-name", "Porcini, two threads", "--", "--threads", "2"];
+    let kernels = installed(&[&arguments[..], &settings].concat(), &[], "p/share/jupyter");
+    let written = spec(&kernels.join("two"));
+    assert_eq!(written["argv"].as_array().unwrap()[3..], ["--threads", "2"]);
+    assert_eq!(written["display_name"], "Porcini, two threads");
+    let environment = home.join("e");
+    let variables = [("VIRTUAL_ENV", &*environment)];
+    let kernels = installed(&["install", "--sys-prefix"], &variables, "e/share/jupyter");
+    assert!(kernels.join("porcini").exists());
+    for (variable, place) in [("JUPYTER_DATA_DIR", "d"), ("XDG_DATA_HOME", "x")] {
+        let data = home.join(place);
+        let place = if place == "x" { "x/jupyter" } else { "d" };
+        let kernels = installed(&["install", "--user"], &[(variable, &data)], place);
+        assert!(kernels.join("porcini").exists());
+    }
+}
+
+#[test]
+fn rust_notebooks_find_the_library() {
+    let home = folder("install-rust");
+    let programs = home.join("bin");
+    std::fs::create_dir_all(&programs).unwrap();
+    let (code, said) = run(&home, &["install", "--rust"], &[("PATH", &programs)]);
+    assert_eq!(code, Some(1));
+    assert!(said.contains("cargo install --locked evcxr_jupyter"), "{said}");
+    let evcxr = programs.join("evcxr_jupyter");
+    std::fs::write(&evcxr, "").unwrap();
+    let elsewhere = ["install", "--rust", "--core", "/tmp"];
+    let (code, said) = run(&home, &elsewhere, &[("PATH", &programs)]);
+    assert_eq!(code, Some(1));
+    assert!(said.contains("/tmp does not hold porcini-core"), "{said}");
+    let (code, said) = run(&home, &["install", "--rust"], &[("PATH", &programs)]);
+    assert_eq!(code, Some(0), "{said}");
+    let kernel = home.join(".local/share/jupyter/kernels/porcini-rust");
+    let written = spec(&kernel);
+    assert_eq!(written["argv"][0], evcxr.to_str().unwrap());
+    assert_eq!(written["env"]["EVCXR_CONFIG_DIR"], kernel.to_str().unwrap());
+    let start = std::fs::read_to_string(kernel.join("init.evcxr")).unwrap();
+    assert!(start.starts_with(":dep porcini-core = { path = \"/"), "{start}");
+    assert!(kernel.join("prelude.rs").exists());
+    assert_eq!(run(&home, &["uninstall", "--name", "porcini-rust"], &[]).0, Some(0));
+    assert!(!kernel.exists());
+}
+
+#[test]
+fn what_cannot_be_installed_says_why() {
+    let home = folder("install-errors");
+    for (arguments, reason) in [
+        (&["install", "--sys-prefix"][..], "no environment is active"),
+        (&["install", "--name", "a b"], "the name \"a b\" is none for a kernel"),
+        (&["install", "--name", "../x"], "is none for a kernel"),
+        (&["install", "--prefix", "/proc/nowhere"], "/proc/nowhere/share"),
+    ] {
+        let (code, said) = run(&home, arguments, &[]);
+        assert_eq!(code, Some(1), "{said}");
+        assert!(said.contains(reason), "{said}");
+    }
+    assert_eq!(run(&home, &["install", "--user", "--sys-prefix"], &[]).0, Some(2));
+    let python = home.join(".local/share/jupyter/kernels/python3");
+    std::fs::create_dir_all(&python).unwrap();
+    std::fs::write(python.join("kernel.json"), r#"{"argv": ["python3", "-m", "ipykernel"]}"#)
+        .unwrap();
+    for command in ["install", "uninstall"] {
+        let (code, said) = run(&home, &[command, "--name", "python3"], &[]);
+        assert_eq!(code, Some(1));
+        assert!(said.contains("holds another kernel"), "{said}");
+    }
+    assert!(python.join("kernel.json").exists());
+}

@@ -1,0 +1,97 @@
+//! How an interpreter is set up, and what the environment says about it.
+
+use std::sync::Arc;
+
+use porcini_core::backend::isa::Isa;
+use porcini_core::{DeviceChoice, Runtime};
+
+/// How an interpreter is set up.
+#[derive(Clone, Default)]
+pub struct Options {
+    /// Where kernels run.
+    pub device: DeviceChoice,
+    /// Threads that run kernels; by default one per processor.
+    pub threads: Option<usize>,
+    /// What is logged, 0–5.
+    pub log_level: u8,
+    /// Bytes of device memory that may be in use.
+    pub memory_limit: Option<u64>,
+    /// A device shared with other interpreters, in place of the three settings above it.
+    pub runtime: Option<Arc<Runtime>>,
+}
+
+impl Options {
+    /// Heeds the variables `PORCINI_MEMORY_LIMIT` and `PORCINI_CPU`; what is wrong with them, to be shown.
+    pub fn read_environment(&mut self, variable: impl Fn(&str) -> Option<String>) -> Vec<String> {
+        let mut warnings = Vec::new();
+        if let Some(text) = variable("PORCINI_MEMORY_LIMIT") {
+            self.memory_limit = parse_bytes(&text);
+            if self.memory_limit.is_none() {
+                warnings.push(format!(
+                    "PORCINI_MEMORY_LIMIT={text} is no size (bytes, 512M, 4G); ignored"
+                ));
+            }
+        }
+        let wanted = variable("PORCINI_CPU");
+        if let Some(wanted) = wanted
+            && matches!(self.device, DeviceChoice::Auto | DeviceChoice::Cpu)
+        {
+            match wanted.as_str() {
+                "avx512" => self.device = DeviceChoice::Compiled(Isa::Avx512),
+                "avx2" => self.device = DeviceChoice::Compiled(Isa::Avx2),
+                "interp" => self.device = DeviceChoice::Interp(Isa::detect()),
+                _ => warnings
+                    .push(format!("PORCINI_CPU={wanted} is none of avx512, avx2, interp; ignored")),
+            }
+        }
+        warnings
+    }
+}
+
+/// Bytes from `1048576`, `512M`, `4G`, `4GiB`.
+fn parse_bytes(text: &str) -> Option<u64> {
+    let text = text.trim();
+    let digits = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
+    let number: u64 = text[..digits].parse().ok()?;
+    let shift = match text[digits..].to_ascii_lowercase().trim() {
+        "" | "b" => 0,
+        "k" | "kb" | "kib" => 10,
+        "m" | "mb" | "mib" => 20,
+        "g" | "gb" | "gib" => 30,
+        "t" | "tb" | "tib" => 40,
+        _ => return None,
+    };
+    number.checked_mul(1 << shift)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bytes_take_units() {
+        assert_eq!(parse_bytes("512M"), Some(512 << 20));
+        assert_eq!(parse_bytes("4 GiB"), Some(4 << 30));
+        assert_eq!(parse_bytes("100"), Some(100));
+        assert_eq!(parse_bytes("4X"), None);
+        assert_eq!(parse_bytes(""), None);
+    }
+
+    #[test]
+    fn the_environment_is_heeded_or_named() {
+        let read = |limit: &str, cpu: &str| {
+            let mut options = Options::default();
+            let given = [("PORCINI_MEMORY_LIMIT", limit), ("PORCINI_CPU", cpu)];
+            let variable = |name: &str| {
+                let found = given.iter().find(|(known, _)| *known == name);
+                found.map(|(_, value)| (*value).to_string())
+            };
+            let warnings = options.read_environment(variable);
+            (options.memory_limit, options.device, warnings)
+        };
+        assert_eq!(read("1G", "avx2"), (Some(1 << 30), DeviceChoice::Compiled(Isa::Avx2), vec![]));
+        let (limit, device, warnings) = read("much", "fast");
+        assert_eq!((limit, device), (None, DeviceChoice::Auto));
+        assert!(warnings[0].contains("much") && warnings[1].contains("fast"), "{warnings:?}");
+    }
+}
