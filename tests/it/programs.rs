@@ -169,6 +169,49 @@ fn programs_cover_the_tables() {
     for row in 0..porcini_core::trace::functions::FUNCTIONS.len() {
         assert!(listing.contains(&format!("Function({row}, ")), "function {row}");
     }
+    for name in [
+        "Reverse",
+        "Roll",
+        "Tile",
+        "Repeat",
+        "Resize",
+        "Concat",
+        "Meshgrid",
+        "Take,",
+        "TakeInterpolated",
+        "SearchSorted",
+        "BinarySearch",
+        "Compress",
+        "TrueLanes",
+        "Partition",
+        "Cumprod",
+        "PsumExclusive",
+        "BlockSum",
+        "Histogram",
+        "Argmin",
+        "Argmax",
+        "Median",
+        "Var",
+        "Std",
+        "Isclose",
+        "Linspace",
+        "ScatterInc,",
+        "ScatterIncCounts",
+        "Random(UInt32)",
+        "Random(UInt64)",
+        "Random(Float32)",
+        "Random(Float64)",
+        "Random(Normal32)",
+        "Random(Normal64)",
+        "RandomBelow(UInt32)",
+        "RandomBelow(UInt64)",
+        "RandomDistance",
+    ] {
+        assert!(listing.contains(&format!("Whole({name}")), "{name}");
+    }
+    for step in ["PrefixSum", "Sort(", "SortIndex(", "Loop("] {
+        assert!(listing.contains(&format!("= {step}")), "{step}");
+    }
     for step in ["Cast", "Reinterpret", "Mean", "Gather", "op: Add", "op: Set", "keep: false"] {
         assert!(listing.contains(step), "{step}");
     }

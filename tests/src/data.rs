@@ -13,6 +13,25 @@ pub enum Values {
     Edge,
 }
 
+/// Lane types of numbers: integers, then floats.
+pub const NUMBERS: [DType; 11] = [
+    DType::I8,
+    DType::U8,
+    DType::I16,
+    DType::U16,
+    DType::I32,
+    DType::U32,
+    DType::I64,
+    DType::U64,
+    DType::F16,
+    DType::F32,
+    DType::F64,
+];
+/// Those of integers.
+pub const INTEGERS: &[DType] = NUMBERS.split_at(8).0;
+/// Those of floats.
+pub const FLOATS: &[DType] = NUMBERS.split_at(8).1;
+
 const EDGE_INTEGERS: [i64; 30] = [
     7,
     8,

@@ -5,27 +5,12 @@ use porcini_core::ir::primitive::Order;
 use porcini_core::trace::functions::FUNCTIONS;
 use porcini_core::{DType, Scalar};
 
-use crate::data::{self, Values};
+use crate::data::{self, FLOATS, INTEGERS, NUMBERS, Values};
 use crate::loops::{Loop, Uses};
-use crate::oracle::{computed_type, function_type};
+use crate::oracle::{computed_type, function_type, promote};
 use crate::programs::{Extent, Node, Program, Step};
 use crate::random::Random;
-
-const NUMBERS: [DType; 11] = [
-    DType::I8,
-    DType::U8,
-    DType::I16,
-    DType::U16,
-    DType::I32,
-    DType::U32,
-    DType::I64,
-    DType::U64,
-    DType::F16,
-    DType::F32,
-    DType::F64,
-];
-const INTEGERS: &[DType] = NUMBERS.split_at(8).0;
-const FLOATS: &[DType] = NUMBERS.split_at(8).1;
+use crate::whole::Whole;
 
 /// The program of a seed.
 pub fn generate(seed: u64, values: Values) -> Program {
@@ -48,8 +33,9 @@ struct Draft {
 
 impl Draft {
     fn step(&mut self) {
-        match self.random.below(27) {
+        match self.random.below(29) {
             25 | 26 => self.region(),
+            27 | 28 => self.whole(),
             0 => drop(self.input_of_any_type()),
             1..=9 => self.op(),
             10 | 11 => self.number(),
@@ -294,6 +280,18 @@ impl Draft {
             1 => self.add(Step::Sort(order, x), dtype, extent),
             _ => self.add(Step::SortIndex(order, x), DType::U32, extent),
         };
+    }
+
+    fn whole(&mut self) {
+        let (whole, types) = Whole::draw(&mut self.random);
+        let mut args: Vec<usize> = types.iter().map(|&dtype| self.operand(dtype)).collect();
+        if let Some(index) = whole.index() {
+            let slack = u32::from(self.random.one_in(4)) * 3;
+            let Node { dtype, extent, .. } = self.nodes[args[index]];
+            args[index] = self.add(Step::Wrap(args[index], slack), dtype, extent);
+        }
+        let extent = if whole.is_one() { Extent::One } else { Extent::N };
+        self.add(Step::Whole(whole, args), whole.dtype(&types, promote), extent);
     }
 
     fn region(&mut self) {

@@ -18,3 +18,4 @@ pub mod oracle;
 pub mod programs;
 pub mod random;
 pub mod recording;
+pub mod whole;

@@ -4,6 +4,7 @@
 //! scatters and the tree of reductions (S11) are written again from the semantics.
 
 pub(crate) mod functions;
+mod whole;
 pub mod whole_arrays;
 
 use porcini_core::DType;
@@ -173,15 +174,7 @@ fn compute(node: &Node, values: &[Value], n: usize) -> Vec<u64> {
             values[*x].lanes.iter().map(|&lane| visible(from, lane)).collect()
         }
         Step::Reduce(op, x) => vec![reduce(*op, &values[*x])],
-        Step::Mean(x) => {
-            let lanes = values[*x].lanes.iter().map(|&lane| cast(dtype, values[*x].dtype, lane));
-            let wide = dtype.widened();
-            let lanes = lanes.map(|lane| cast(wide, dtype, lane));
-            let floats = Value { dtype: wide, lanes: lanes.collect() };
-            let sum = reduce(ReduceOp::Sum, &floats);
-            let count = cast(wide, DType::U64, floats.lanes.len() as u64);
-            vec![cast(dtype, wide, apply_bits(Op::Div, wide, wide, [sum, count, 0]))]
-        }
+        Step::Mean(x) => vec![mean(&values[*x], dtype)],
         Step::PrefixSum(x) => whole_arrays::prefix(Op::Add, &values[*x]),
         Step::Sort(order, x) => {
             let x = &values[*x];
@@ -191,6 +184,10 @@ fn compute(node: &Node, values: &[Value], n: usize) -> Vec<u64> {
         Step::SortIndex(order, x) => {
             let lanes = whole_arrays::order_of(&values[*x], *order).into_iter();
             lanes.map(|lane| lane as u64).collect()
+        }
+        Step::Whole(function, args) => {
+            let args: Vec<&Value> = args.iter().map(|&arg| &values[arg]).collect();
+            whole::whole(*function, &args, dtype, n)
         }
         Step::Wrap(x, slack) => {
             let modulus = wrap_modulus(dtype, n, *slack).cast_unsigned();
@@ -330,6 +327,16 @@ pub(crate) fn function(row: usize, args: &[&Value]) -> Vec<u64> {
         }
         meaning.apply(operands)
     })
+}
+
+/// The sum of all lanes divided by their number, as a float of type `dtype`.
+fn mean(x: &Value, dtype: DType) -> u64 {
+    let wide = if dtype == DType::F16 { DType::F32 } else { dtype };
+    let lanes = x.lanes.iter().map(|&lane| cast(wide, dtype, cast(dtype, x.dtype, lane)));
+    let floats = Value { dtype: wide, lanes: lanes.collect() };
+    let sum = reduce(ReduceOp::Sum, &floats);
+    let count = cast(wide, DType::U64, floats.lanes.len() as u64);
+    cast(dtype, wide, apply_bits(Op::Div, wide, wide, [sum, count, 0]))
 }
 
 /// The position an index names, if it is in bounds.

@@ -12,6 +12,7 @@ use porcini_core::{Array, DType, Error, Operand, Result, Scalar, Session};
 
 use crate::data::{self, Values};
 use crate::loops::{Loop, Recording, Uses};
+use crate::whole::Whole;
 
 /// Number of lanes of a value: one, or as many as the program is run with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -61,6 +62,8 @@ pub enum Step {
     Sort(Order, usize),
     /// The lane numbers in the order of the lanes.
     SortIndex(Order, usize),
+    /// A function of whole arrays.
+    Whole(Whole, Vec<usize>),
     /// `x % (n + slack)`, or as near to it as the type allows: an index that is in bounds most of the time.
     Wrap(usize, u32),
     /// `source[index]` where active.
@@ -146,7 +149,7 @@ impl Step {
     pub fn operands(&self) -> Vec<usize> {
         match self {
             Self::Data { .. } | Self::Full(_) | Self::Range { .. } => Vec::new(),
-            Self::Op(_, args) | Self::Function(_, args) => args.clone(),
+            Self::Op(_, args) | Self::Function(_, args) | Self::Whole(_, args) => args.clone(),
             Self::Number(_, x, _)
             | Self::Cast(x)
             | Self::Reinterpret(x)
@@ -183,8 +186,15 @@ impl Extent {
 /// If a value does not have the type and size that the program says.
 pub fn run(program: &Program, session: &Session, n: usize, mode: Mode) -> Result<Outcome> {
     let mut values: Vec<Option<Array>> = Vec::new();
+    let mut early = None;
     for node in &program.nodes {
-        let value = record(node, session, n, &mut values)?;
+        let mut value = record(node, session, n, &mut values);
+        // Steps that read lanes tell of bounds errors before them.
+        while let Err(Error::Bounds { .. }) = value {
+            early = early.or(value.err().map(|error| error.to_string()));
+            value = record(node, session, n, &mut values);
+        }
+        let value = value?;
         assert_eq!(value.dtype(), node.dtype, "type of {node:?}");
         // A state that never changes keeps its size.
         let expected = node.extent.lanes(n) as u64;
@@ -205,7 +215,7 @@ pub fn run(program: &Program, session: &Session, n: usize, mode: Mode) -> Result
     }
     let all: Vec<&Array> = outputs.iter().collect();
     session.eval(&all)?;
-    let error = session.take_error().map(|error| error.to_string());
+    let error = early.or(session.take_error().map(|error| error.to_string()));
     let outputs = outputs.iter().map(|output| output.read_bytes(0..output.size()));
     Ok(Outcome { outputs: outputs.collect::<Result<_>>()?, error })
 }
@@ -238,6 +248,10 @@ fn record(node: &Node, session: &Session, n: usize, values: &mut [Option<Array>]
         Step::PrefixSum(x) => get(*x).psum(),
         Step::Sort(order, x) => get(*x).sort(*order),
         Step::SortIndex(order, x) => get(*x).argsort(*order),
+        Step::Whole(whole, args) => {
+            let args: Vec<&Array> = args.iter().map(|&arg| get(arg)).collect();
+            whole.record(session, &args, n)
+        }
         Step::Wrap(x, slack) => {
             let modulus = wrap_modulus(node.dtype, n, *slack);
             get(*x).apply(Op::Rem, &[modulus.into()])
@@ -342,7 +356,9 @@ fn renumber(step: &mut Step, number: &[usize]) {
     let place = |operand: &mut usize| *operand = number[*operand];
     match step {
         Step::Data { .. } | Step::Full(_) | Step::Range { .. } => {}
-        Step::Op(_, args) | Step::Function(_, args) => args.iter_mut().for_each(place),
+        Step::Op(_, args) | Step::Function(_, args) | Step::Whole(_, args) => {
+            args.iter_mut().for_each(place);
+        }
         Step::Number(_, x, _)
         | Step::Cast(x)
         | Step::Reinterpret(x)

@@ -12,16 +12,15 @@ use super::Program;
 use super::evaluate::body_meaning;
 use super::meaning::Tree;
 use super::steps::{BodyArg, BodyLine, Branching, Index, Operand, Part, Step};
-use crate::data::Values;
+use crate::data::{INTEGERS, Values};
 use crate::random::Random;
 
 /// Most plain arrays in a value.
 const MAX_LEAVES: usize = 32;
 /// Lane types whose nested types have names of their own.
 const LETTERS: [DType; 5] = [DType::F32, DType::F64, DType::I32, DType::U32, DType::Mask];
-const FLOATS: [DType; 6] = [DType::F32, DType::F32, DType::F32, DType::F64, DType::F64, DType::F16];
-const INTEGERS: [DType; 8] =
-    [DType::I8, DType::U8, DType::I16, DType::U16, DType::I32, DType::U32, DType::I64, DType::U64];
+const MOSTLY_SINGLE: [DType; 6] =
+    [DType::F32, DType::F32, DType::F32, DType::F64, DType::F64, DType::F16];
 const SHAPES: [&[Form]; 22] = [
     &[],
     &[Vector(1)],
@@ -79,12 +78,13 @@ impl Draft {
     /// Adds a step, if it has a meaning and is not too large.
     fn add(&mut self, step: Step) -> Option<usize> {
         let tree = step.meaning(&self.trees, 1)?;
-        if tree.leaves().len() > MAX_LEAVES {
-            return None;
-        }
+        (tree.leaves().len() <= MAX_LEAVES).then(|| self.push(step, tree))
+    }
+
+    fn push(&mut self, step: Step, tree: Tree) -> usize {
         self.steps.push(step);
         self.trees.push(Some(tree));
-        Some(self.steps.len() - 1)
+        self.steps.len() - 1
     }
 
     fn tree(&self, i: usize) -> &Tree {
@@ -135,18 +135,23 @@ impl Draft {
                 Step::Make { form: *form, dtype: named.then_some(dtype), entries }
             }
         };
-        self.add(step).expect("values of one type make a value")
+        let tree = step.meaning(&self.trees, 1).expect("values of one type make a value");
+        self.push(step, tree)
     }
 
     fn number_type(&mut self) -> DType {
-        if self.random.one_in(3) { self.random.pick(&INTEGERS) } else { self.random.pick(&FLOATS) }
+        if self.random.one_in(3) {
+            self.random.pick(INTEGERS)
+        } else {
+            self.random.pick(&MOSTLY_SINGLE)
+        }
     }
 
     fn shape(&mut self) -> (Vec<Form>, DType) {
         let shape = self.random.pick(&SHAPES).to_vec();
         let vector = |form: &Form| matches!(form, Vector(_));
         let dtype = match self.random.below(4) {
-            _ if !shape.iter().all(vector) => self.random.pick(&FLOATS),
+            _ if !shape.iter().all(vector) => self.random.pick(&MOSTLY_SINGLE),
             0 => self.random.pick(&DType::ALL),
             1 => self.random.pick(&LETTERS),
             _ => self.number_type(),
@@ -206,7 +211,7 @@ impl Draft {
     }
 
     fn index(&mut self) -> Index {
-        let dtype = self.random.pick(&INTEGERS);
+        let dtype = self.random.pick(INTEGERS);
         let index = self.value(&[], dtype);
         let slack = u32::from(self.random.one_in(6)) * 2;
         let active = self.random.one_in(2).then(|| self.value(&[], DType::Mask));
@@ -305,9 +310,9 @@ impl Draft {
         }
         let n = 2 + self.random.below(3);
         let dtype = if self.random.one_in(8) {
-            self.random.pick(&INTEGERS)
+            self.random.pick(INTEGERS)
         } else {
-            self.random.pick(&FLOATS)
+            self.random.pick(&MOSTLY_SINGLE)
         };
         // The entries may be vectors themselves.
         let inner: &[Form] = if self.random.one_in(8) { &[Vector(2)] } else { &[] };
