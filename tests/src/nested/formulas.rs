@@ -171,11 +171,11 @@ fn formula(call: NestedCall) -> Option<Formula> {
     let function = call.function();
     Some(match (function.name, function.parameters) {
         ("dot", [V(_), V(_)]) => |x, n| vec![dot(&x[..n], &x[n..])],
-        ("abs_dot", _) => |x, n| vec![dot(&x[..n], &x[n..]).abs()],
-        ("cross", _) => |x, _| cross(&x[..3], &x[3..]),
-        ("squared_norm", _) | ("frob", [M(_)]) => |x, _| vec![dot(x, x)],
+        ("abs_dot", [V(_), V(_)]) => |x, n| vec![dot(&x[..n], &x[n..]).abs()],
+        ("cross", [V(3), V(3)]) => |x, _| cross(&x[..3], &x[3..]),
+        ("squared_norm", [V(_) | C | Q]) | ("frob", [M(_)]) => |x, _| vec![dot(x, x)],
         ("norm", [V(_) | Q]) | ("abs", [Q]) => |x, _| vec![dot(x, x).sqrt()],
-        ("normalize", _) => |x, _| over(x, dot(x, x).sqrt()),
+        ("normalize", [V(_) | C | Q]) => |x, _| over(x, dot(x, x).sqrt()),
         ("dot", [Q, Q]) => |x, _| vec![dot(&x[..4], &x[4..])],
 
         ("+", [C, S]) => |x, _| vec![x[0] + x[2], x[1]],
@@ -191,9 +191,9 @@ fn formula(call: NestedCall) -> Option<Formula> {
         ("conj", [C]) => |x, _| vec![x[0], -x[1]],
         ("real", [C]) => |x, _| vec![x[0]],
         ("imag", [C]) => |x, _| vec![x[1]],
-        ("isnan", _) => |x, _| any(x, Lane::is_nan),
-        ("isinf", _) => |x, _| any(x, Lane::is_infinite),
-        ("isfinite", _) => |x, _| vec![x[0].is_finite() & x[1].is_finite()],
+        ("isnan", [C | Q]) => |x, _| any(x, Lane::is_nan),
+        ("isinf", [C]) => |x, _| any(x, Lane::is_infinite),
+        ("isfinite", [C]) => |x, _| vec![x[0].is_finite() & x[1].is_finite()],
 
         ("+", [Q, S]) => |x, _| vec![x[0], x[1], x[2], x[3] + x[4]],
         ("+", [S, Q]) => |x, _| vec![x[1], x[2], x[3], x[0] + x[4]],
@@ -203,7 +203,7 @@ fn formula(call: NestedCall) -> Option<Formula> {
         ("*", [Q, S]) => |x, _| times(&x[..4], x[4]),
         ("/", [Q, Q]) => |x, _| hamilton(&x[..4], &quaternion_reciprocal(&x[4..])),
         ("/", [Q, S]) => |x, _| over(&x[..4], x[4]),
-        ("rcp", [Q]) => |x, _| quaternion_reciprocal(x),
+        ("rcp" | "inverse", [Q]) => |x, _| quaternion_reciprocal(x),
         ("conj", [Q]) => |x, _| vec![-x[0], -x[1], -x[2], x[3]],
         ("real", [Q]) => |x, _| vec![x[3]],
         ("imag", [Q]) => |x, _| x[..3].to_vec(),
@@ -219,21 +219,21 @@ fn formula(call: NestedCall) -> Option<Formula> {
             let negated: Vec<Lane> = x[1..].iter().map(|&entry| -entry).collect();
             diagonal_changed(&negated, n, |entry| x[0] + entry)
         },
-        ("mul_elem", _) => |x, n| (0..n * n).map(|k| x[k] * x[n * n + k]).collect(),
-        ("transpose", _) => transposed,
-        ("det" | "determinant", _) => |x, n| vec![determinant(x, n)],
-        ("inverse_transpose", _) => |x, n| over(&cofactors(x, n), determinant(x, n)),
-        ("inverse", _) => |x, n| transposed(&over(&cofactors(x, n), determinant(x, n)), n),
-        ("trace", _) => {
+        ("mul_elem", [M(_), M(_)]) => |x, n| (0..n * n).map(|k| x[k] * x[n * n + k]).collect(),
+        ("transpose", [M(_)]) => transposed,
+        ("det" | "determinant", [M(_)]) => |x, n| vec![determinant(x, n)],
+        ("inverse_transpose", [M(_)]) => |x, n| over(&cofactors(x, n), determinant(x, n)),
+        ("inverse", [M(_)]) => |x, n| transposed(&over(&cofactors(x, n), determinant(x, n)), n),
+        ("trace", [M(_)]) => {
             |x, n| (1..n).map(|i| x[i * n + i]).fold(vec![x[0]], |sum, entry| vec![sum[0] + entry])
         }
         ("diag", [M(_)]) => |x, n| (0..n).map(|i| x[i * n + i]).collect(),
         ("diag", [V(_)]) => |x, n| with_diagonal(x, n),
-        ("Matrix::scale", _) => |x, _| {
+        ("Matrix::scale", [V(2 | 3)]) => |x, _| {
             let entries: Vec<Lane> = x.iter().copied().chain([x[0].number(1.0)]).collect();
             with_diagonal(&entries, entries.len())
         },
-        ("Matrix::translate", _) => |x, _| {
+        ("Matrix::translate", [V(2 | 3)]) => |x, _| {
             let n = x.len() + 1;
             let mut m = with_diagonal(&vec![x[0].number(1.0); n], n);
             m[n * (n - 1)..n * n - 1].copy_from_slice(x);
