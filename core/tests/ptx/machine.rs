@@ -65,6 +65,7 @@ struct Thread {
     registers: Vec<u64>,
     next: usize,
     block: (u64, u64),
+    blocks: u64,
     number: u64,
     block_size: u64,
 }
@@ -109,6 +110,7 @@ impl Program {
                 registers: vec![UNSPECIFIED; self.n_registers],
                 next: 0,
                 block,
+                blocks,
                 number,
                 block_size,
             };
@@ -222,7 +224,7 @@ impl Parser<'_> {
         if text.starts_with('%') {
             return Operand::Register(self.register(text));
         }
-        if text == "tree" {
+        if text == "tree" || text == "shared_elements" {
             return Operand::Number(0);
         }
         Operand::Number(number(text))
@@ -289,7 +291,7 @@ impl Thread {
                 }
                 "ld" if line.code[1] == "shared" => self.load(line, params, shared),
                 "ld" => self.load(line, params, memory),
-                "st" if line.code[1] == "shared" => self.write(line, shared),
+                "st" | "red" if line.code[1] == "shared" => self.write(line, shared),
                 "st" | "red" => self.write(line, memory),
                 "atom" => self.exchange(line, memory),
                 "mov" => self.mov(line),
@@ -313,6 +315,7 @@ impl Thread {
                 "%ctaid.x" => self.block.0,
                 "%ctaid.y" => self.block.1,
                 "%ntid.x" => self.block_size,
+                "%nctaid.x" => self.blocks,
                 _ => panic!("{name}"),
             },
             Some(Operand::Address(register, offset)) => {

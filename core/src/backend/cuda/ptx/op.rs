@@ -44,6 +44,7 @@ impl Writer {
         match op {
             Op::Neg => ptx!(self, "neg.{} {d}, {a}", signed(dtype)),
             Op::Not => ptx!(self, "not.{bits} {d}, {a}"),
+            Op::Abs if dtype.is_float() => self.magnitude(dtype, d, a),
             Op::Abs if dtype.is_signed() => ptx!(self, "abs.{t} {d}, {a}"),
             Op::Abs => ptx!(self, "mov.{bits} {d}, {a}"),
             Op::Sqrt => ptx!(self, "sqrt.rn.{t} {d}, {a}"),
@@ -104,16 +105,34 @@ impl Writer {
         self.count("clz", dtype, d, reversed);
     }
 
+    /// Without the sign bit. `abs` would do the same, but `ptxas` (13.0) takes `abs(x) > -1` for true, which a
+    /// NaN makes false.
+    fn magnitude(&mut self, dtype: DType, d: Name, a: Name) {
+        let bits = dtype.unsigned();
+        let raw = self.temporary_of(bits);
+        let t = untyped(bits);
+        ptx!(self, "mov.{t} {raw}, {a}");
+        ptx!(self, "and.{t} {raw}, {raw}, {:#x}", u64::MAX >> (65 - bits.bits()));
+        ptx!(self, "mov.{t} {d}, {raw}");
+    }
+
     /// Shift counts are u32 in PTX, and one above the width acts as the width: 0, or the sign.
     /// A count of the value's own type is taken as unsigned, so a negative one is above the width too.
+    /// A number above 64 is one that `ptxas` (13.0) takes modulo 64, so that is chosen here.
     fn shift(&mut self, name: &str, suffix: &str, dtype: DType, d: Name, a: Name, b: Name) {
         if dtype.bits() == 32 {
             return ptx!(self, "{name}.{suffix} {d}, {a}, {b}");
         }
         let (wide, count) = (self.temporary(Class::B64), self.temporary(Class::B32));
-        ptx!(self, "min.u64 {wide}, {b}, 64");
+        ptx!(self, "min.u64 {wide}, {b}, 63");
         ptx!(self, "cvt.u32.u64 {count}, {wide}");
-        ptx!(self, "{name}.{suffix} {d}, {a}, {count}");
+        if suffix.starts_with('s') {
+            return ptx!(self, "{name}.{suffix} {d}, {a}, {count}");
+        }
+        let (shifted, within) = (self.temporary(Class::B64), self.temporary(Class::Pred));
+        ptx!(self, "{name}.{suffix} {shifted}, {a}, {count}");
+        ptx!(self, "setp.lt.u64 {within}, {b}, 64");
+        ptx!(self, "selp.b64 {d}, {shifted}, 0, {within}");
     }
 
     /// The unspecified quotients (by zero, and by -1 of signed types) are computed and dropped.
