@@ -108,7 +108,7 @@ impl Writer {
     /// Without the sign bit. `abs` would do the same, but `ptxas` (13.0) takes `abs(x) > -1` for true, which a
     /// NaN makes false.
     fn magnitude(&mut self, dtype: DType, d: Name, a: Name) {
-        let bits = dtype.unsigned();
+        let bits = dtype.widened().unsigned();
         let raw = self.temporary_of(bits);
         let t = untyped(bits);
         ptx!(self, "mov.{t} {raw}, {a}");
