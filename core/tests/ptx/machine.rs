@@ -73,7 +73,8 @@ struct Thread {
 /// Why a thread waits for others.
 #[derive(Clone, Copy, PartialEq)]
 enum Pause {
-    Shuffle,
+    /// For those of the warp.
+    Warp,
     Barrier,
 }
 
@@ -139,12 +140,12 @@ impl Program {
         loop {
             let pauses: Vec<Option<Pause>> =
                 warp.iter_mut().map(|thread| thread.run(self, params, memory, shared)).collect();
-            if pauses.iter().all(|&pause| pause == Some(Pause::Shuffle)) {
-                self.shuffle(warp);
+            if pauses.iter().all(|&pause| pause == Some(Pause::Warp)) {
+                self.run_together(warp);
                 continue;
             }
-            let at_shuffle = pauses.contains(&Some(Pause::Shuffle));
-            assert!(!at_shuffle, "all threads of a warp take part in a shuffle");
+            let at_warp = pauses.contains(&Some(Pause::Warp));
+            assert!(!at_warp, "all threads of a warp take part");
             let at_barrier = pauses.contains(&Some(Pause::Barrier));
             warp.iter_mut().zip(&pauses).filter(|(_, pause)| pause.is_some()).for_each(|(t, _)| {
                 t.next += 1;
@@ -153,20 +154,39 @@ impl Program {
         }
     }
 
-    fn shuffle(&self, warp: &mut [Thread]) {
+    /// An instruction that all threads of a warp wait for.
+    fn run_together(&self, warp: &mut [Thread]) {
         let line = &self.lines[warp[0].next];
-        assert!(warp.iter().all(|t| t.next == warp[0].next), "one shuffle at a time");
-        let (Operand::Register(d), Operand::Register(a), Operand::Number(by)) =
-            (&line.operands[0], &line.operands[1], &line.operands[2])
-        else {
-            panic!("operands of a shuffle");
-        };
-        let by = usize::try_from(*by).expect("a small distance");
-        let values: Vec<u64> = warp.iter().map(|thread| thread.registers[*a]).collect();
-        for (i, thread) in warp.iter_mut().enumerate() {
-            thread.registers[*d] = values[if i + by < WARP { i + by } else { i }];
-            thread.next += 1;
+        assert!(warp.iter().all(|t| t.next == warp[0].next), "one instruction at a time");
+        match line.code[0].as_str() {
+            "shfl" => shuffle(line, warp),
+            "match" => find_equal(line, warp),
+            _ => {}
         }
+        warp.iter_mut().for_each(|thread| thread.next += 1);
+    }
+}
+
+fn shuffle(line: &Line, warp: &mut [Thread]) {
+    let (Operand::Register(d), Operand::Register(a), Operand::Number(by)) =
+        (&line.operands[0], &line.operands[1], &line.operands[2])
+    else {
+        panic!("operands of a shuffle");
+    };
+    let by = usize::try_from(*by).expect("a small distance");
+    let values: Vec<u64> = warp.iter().map(|thread| thread.registers[*a]).collect();
+    for (i, thread) in warp.iter_mut().enumerate() {
+        thread.registers[*d] = values[if i + by < WARP { i + by } else { i }];
+    }
+}
+
+/// `match.any`: bit t for a thread t with the same value.
+fn find_equal(line: &Line, warp: &mut [Thread]) {
+    let values: Vec<u64> = warp.iter().map(|thread| thread.value(line.operands.get(1))).collect();
+    for thread in warp {
+        let own = thread.value(line.operands.get(1));
+        let equal = values.iter().enumerate().filter(|&(_, &value)| value == own);
+        thread.set(&line.operands[0], equal.map(|(i, _)| 1_u64 << i).sum());
     }
 }
 
@@ -282,7 +302,8 @@ impl Thread {
                     self.next = program.lines.len();
                     return None;
                 }
-                "shfl" => return Some(Pause::Shuffle),
+                "shfl" | "match" => return Some(Pause::Warp),
+                "bar" if line.code[1] == "warp" => return Some(Pause::Warp),
                 "bar" => return Some(Pause::Barrier),
                 "bra" => {
                     let Operand::Label(target) = line.operands[0] else { panic!("a label") };

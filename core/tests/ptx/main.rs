@@ -7,6 +7,7 @@ mod arithmetic;
 mod assemble;
 mod machine;
 mod meaning;
+mod primitives;
 mod programs;
 
 use std::fmt::Write as _;
@@ -14,6 +15,7 @@ use std::path::Path;
 
 use porcini_core::backend::cuda::{
     CHUNK, FOLDED, SHARED_DECLARATION, Target, lower, lower_entry, lower_fold, lower_private,
+    lower_step,
 };
 use porcini_core::ir::kernel::{End, Kernel, LiteralMode};
 use porcini_core::ir::verify::verify;
@@ -84,6 +86,15 @@ fn every_access_and_reduction_assembles() {
         }
     }
     check("accesses", &entries);
+}
+
+#[test]
+fn every_step_of_a_primitive_assembles() {
+    let mut entries = String::new();
+    for (number, step) in primitives::steps().into_iter().enumerate() {
+        entries.push_str(&lower_step(step, &format!("{}_{number}", step.name())));
+    }
+    check("primitives", &entries);
 }
 
 #[test]

@@ -360,7 +360,7 @@ fn results(kernel: &Kernel) -> Vec<usize> {
 }
 
 /// What the compiler says, with the line of the text that it names.
-fn with_line(message: &str, text: &str) -> String {
+pub(super) fn with_line(message: &str, text: &str) -> String {
     let number = message.split_once("line ").and_then(|(_, rest)| {
         let digits: String = rest.chars().take_while(char::is_ascii_digit).collect();
         digits.parse::<usize>().ok()

@@ -8,6 +8,7 @@
 //! | `errors.rs` | the words in which running kernels report indices out of bounds |
 //! | `memory.rs` | the memory of a GPU |
 //! | `cut.rs`, `parts.rs` | long kernels in parts, which several threads compile |
+//! | `primitive.rs` | primitives as launches, one after the other |
 //! | `on_host.rs` | what needs one lane after the other |
 //!
 //! The driver's library is looked for at run time, and a GPU is opened when a value is needed. Kernels,
@@ -20,6 +21,7 @@ mod launch;
 mod memory;
 mod on_host;
 mod parts;
+mod primitive;
 mod ptx;
 
 use std::sync::Arc;
@@ -29,9 +31,11 @@ use self::launch::{Loaded, Shared};
 use self::memory::GpuMemory;
 use self::on_host::OnHost;
 use self::parts::Parts;
+use self::primitive::Primitives;
+pub use self::primitive::{Work, run_steps};
 pub use self::ptx::{
-    CHUNK, FOLDED, LANES_PER_WARP, SHARED_DECLARATION, Sharing, Target, lower, lower_entry,
-    lower_fold, lower_private, private_target,
+    CHUNK, FOLDED, LANES_PER_WARP, SHARED_DECLARATION, Sharing, Step, Target, lower, lower_entry,
+    lower_fold, lower_private, lower_step, private_target,
 };
 use super::primitive::{PrimitiveCall, Room};
 use super::{Backend, Executable, Memory};
@@ -56,6 +60,7 @@ pub struct Cuda {
     gpu: Arc<Gpu>,
     memory: GpuMemory,
     shared: Arc<Shared>,
+    primitives: Primitives,
     host: Arc<OnHost>,
 }
 
@@ -68,7 +73,8 @@ impl Cuda {
         let gpu = Arc::new(Gpu::open(number)?);
         let shared = Arc::new(Shared::new(gpu.clone())?);
         let (memory, host) = (GpuMemory::new(gpu.clone()), Arc::new(OnHost::new(gpu.clone())));
-        Ok(Self { gpu, memory, shared, host })
+        let primitives = Primitives::new(gpu.clone());
+        Ok(Self { gpu, memory, shared, primitives, host })
     }
 }
 
@@ -88,8 +94,8 @@ impl Backend for Cuda {
         }
     }
 
-    fn run_primitive(&self, call: &PrimitiveCall, _room: Room<'_>) -> Result<()> {
-        self.host.run_primitive(call)
+    fn run_primitive(&self, call: &PrimitiveCall, room: Room<'_>) -> Result<()> {
+        if self.primitives.run(call, room)? { Ok(()) } else { self.host.run_primitive(call) }
     }
 
     fn memory(&self) -> &dyn Memory {

@@ -9,6 +9,7 @@
 //! | `vector.rs` | loads and stores of neighbouring lanes |
 //! | `reduce.rs` | the reduction tree of S11 |
 //! | `private.rs` | scatters that add into few elements |
+//! | `primitive.rs` | the entries of primitives: `scan.rs`, `sort.rs` |
 //! | `writer.rs` | text, register names and declarations |
 //!
 //! # Parameters
@@ -37,9 +38,12 @@
 
 mod memory;
 mod op;
+mod primitive;
 mod private;
 mod reduce;
+mod scan;
 mod sharing;
+mod sort;
 mod vector;
 mod writer;
 
@@ -47,9 +51,12 @@ use std::collections::HashMap;
 
 pub(super) use self::memory::WORDS_PER_ACCESS;
 use self::op::Types;
+pub use self::primitive::{Step, lower_step};
 pub use self::private::private_target;
 pub use self::reduce::{FOLDED, lower_fold};
+pub(super) use self::scan::CHUNK as SCAN_CHUNK;
 pub use self::sharing::{CHUNK, LANES_PER_WARP, Sharing};
+pub(super) use self::sort::{BUCKETS, DIGIT, TILE};
 use self::writer::{Class, Label, Name, Writer, ptx, untyped};
 use crate::dtype::DType;
 use crate::ir::display::ptx_literal;

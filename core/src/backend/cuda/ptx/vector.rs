@@ -59,7 +59,7 @@ impl Lowering<'_> {
 
 impl Writer {
     /// Reads neighbouring elements.
-    fn load_vector(&mut self, dtype: DType, first: Name, lanes: u32, pointer: Name) {
+    pub(super) fn load_vector(&mut self, dtype: DType, first: Name, lanes: u32, pointer: Name) {
         if dtype.bytes() >= 4 {
             let list = list((0..lanes).map(|lane| first.next(lane)));
             return ptx!(self, "ld.global.nc.v{lanes}.{} {list}, [{pointer}]", dtype.ptx());
@@ -110,7 +110,7 @@ impl Writer {
     }
 
     /// Writes neighbouring elements.
-    fn store_vector(&mut self, dtype: DType, pointer: Name, values: &[Name]) {
+    pub(super) fn store_vector(&mut self, dtype: DType, pointer: Name, values: &[Name]) {
         let n = values.len();
         if dtype.bytes() >= 4 {
             let list = list(values.iter().copied());

@@ -1,0 +1,220 @@
+//! Primitives as launches, one after the other: nothing is waited for.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use super::gpu::{Function, Gpu, Grid, Module};
+use super::launch::with_line;
+use super::ptx::{BUCKETS, DIGIT, SCAN_CHUNK, Step, TILE, Target, lower_step};
+use crate::backend::primitive::{MemoryArray, PrimitiveCall, Room};
+use crate::buffer::Buffer;
+use crate::dtype::DType;
+use crate::error::{Error, Result};
+use crate::ir::op::ReduceOp;
+use crate::ir::primitive::{Order, Primitive};
+
+/// What runs the steps of a primitive: a GPU, or a model of one.
+pub trait Work {
+    /// The address of so many bytes, which stay until the primitive is done.
+    ///
+    /// # Errors
+    /// `OutOfMemory`.
+    fn room(&mut self, bytes: u64) -> Result<u64>;
+
+    /// Runs a step after all before.
+    ///
+    /// # Errors
+    /// A failure of the device, or of its compiler.
+    fn launch(&mut self, step: Step, blocks: u64, words: &[u64]) -> Result<()>;
+}
+
+/// Runs a primitive; whether there is code for it.
+///
+/// # Errors
+/// Those of [`Work`]; the result is undefined then.
+pub fn run_steps(work: &mut dyn Work, call: &PrimitiveCall) -> Result<bool> {
+    let (x, result) = (call.operands[0], call.result);
+    match call.primitive {
+        Primitive::PrefixSum => prefix(work, ReduceOp::Sum, x, result.address)?,
+        Primitive::PrefixProduct => prefix(work, ReduceOp::Prod, x, result.address)?,
+        Primitive::TrueLanes => true_lanes(work, x, result)?,
+        // Places are counted in 32 bits.
+        Primitive::Sort(_) | Primitive::SortIndex(_) if x.size > u64::from(u32::MAX) => {
+            return Ok(false);
+        }
+        Primitive::Sort(order) => sort(work, order, x, result, Moved::Lanes)?,
+        Primitive::SortIndex(order) => sort(work, order, x, result, Moved::Numbers)?,
+        Primitive::Increments => return Ok(false),
+    }
+    Ok(true)
+}
+
+fn prefix(work: &mut dyn Work, op: ReduceOp, x: MemoryArray, result: u64) -> Result<()> {
+    let before = before_chunks(work, Step::ChunkTotals(op, x.dtype), op, x.dtype, x)?;
+    let words = [x.size, x.address, before, result];
+    work.launch(Step::Prefix(op, x.dtype), x.size.div_ceil(SCAN_CHUNK), &words)
+}
+
+fn true_lanes(work: &mut dyn Work, mask: MemoryArray, result: MemoryArray) -> Result<()> {
+    let before = before_chunks(work, Step::CountTrue, ReduceOp::Sum, DType::U64, mask)?;
+    let words = [mask.size, mask.address, before, result.address];
+    let chunks = mask.size.div_ceil(SCAN_CHUNK);
+    work.launch(Step::PlaceTrue(result.dtype), chunks, &words)
+}
+
+/// The address of the prefix sums of the totals, of type `dtype`, of all chunks of `x` but the last.
+fn before_chunks(
+    work: &mut dyn Work,
+    total: Step,
+    op: ReduceOp,
+    dtype: DType,
+    x: MemoryArray,
+) -> Result<u64> {
+    let size = x.size.div_ceil(SCAN_CHUNK) - 1;
+    if size == 0 {
+        return Ok(0);
+    }
+    let bytes = size * dtype.bytes() as u64;
+    let [address, before] = [work.room(bytes)?, work.room(bytes)?];
+    work.launch(total, size, &[x.size, x.address, address])?;
+    prefix(work, op, MemoryArray { address, size, dtype }, before)?;
+    Ok(before)
+}
+
+/// What a sort is asked for.
+#[derive(Clone, Copy)]
+enum Moved {
+    Lanes,
+    Numbers,
+}
+
+/// Lanes and numbers go to and fro between two arrays each, so that the last digit leads to the result.
+fn sort(
+    work: &mut dyn Work,
+    order: Order,
+    x: MemoryArray,
+    result: MemoryArray,
+    moved: Moved,
+) -> Result<()> {
+    let MemoryArray { size, dtype, .. } = x;
+    let (n_digits, n_tiles) = (u64::from(dtype.bits() / DIGIT), size.div_ceil(TILE));
+    let n_counts = BUCKETS * n_tiles;
+    let [counts, sums] = [work.room(4 * n_counts)?, work.room(4 * n_counts)?];
+    let bytes = size * dtype.bytes() as u64;
+    let (lanes, numbers) = match moved {
+        Moved::Lanes => (ToAndFro::between(work, result.address, bytes, n_digits)?, None),
+        Moved::Numbers => {
+            // Nobody wants the lanes once the last digit is known.
+            let last = if n_digits > 1 { work.room(bytes)? } else { 0 };
+            let lanes = ToAndFro::between(work, last, bytes, n_digits - 1)?;
+            (lanes, Some(ToAndFro::between(work, result.address, 4 * size, n_digits)?))
+        }
+    };
+    let (mut from, mut numbers_from) = (x.address, 0);
+    for digit in 0..n_digits {
+        let shift = digit * u64::from(DIGIT);
+        let step = Step::CountDigits(dtype, order);
+        work.launch(step, n_tiles, &[size, from, shift, counts, n_tiles])?;
+        let counted = MemoryArray { address: counts, size: n_counts, dtype: DType::U32 };
+        prefix(work, ReduceOp::Sum, counted, sums)?;
+        let to = lanes.target(digit);
+        let numbers_to = numbers.as_ref().map_or(0, |numbers| numbers.target(digit));
+        let words = [size, from, shift, sums, n_tiles, to, numbers_from, numbers_to];
+        work.launch(Step::MoveLanes(dtype, order), n_tiles, &words)?;
+        (from, numbers_from) = (to, numbers_to);
+    }
+    Ok(())
+}
+
+/// Two arrays that moves go between.
+struct ToAndFro {
+    last: u64,
+    spare: u64,
+    n_moves: u64,
+}
+
+impl ToAndFro {
+    /// The last of `n_moves` goes to `last`; the other array is made if needed.
+    fn between(work: &mut dyn Work, last: u64, bytes: u64, n_moves: u64) -> Result<Self> {
+        let spare = if n_moves > 1 { work.room(bytes)? } else { 0 };
+        Ok(Self { last, spare, n_moves })
+    }
+
+    /// Where a move goes, 0 if there is none.
+    fn target(&self, number: u64) -> u64 {
+        match self.n_moves.checked_sub(number + 1) {
+            None => 0,
+            Some(left) if left.is_multiple_of(2) => self.last,
+            Some(_) => self.spare,
+        }
+    }
+}
+
+/// The steps that a GPU has compiled.
+pub(super) struct Primitives {
+    gpu: Arc<Gpu>,
+    loaded: Mutex<HashMap<Step, (Module, Function)>>,
+}
+
+impl Primitives {
+    pub(super) fn new(gpu: Arc<Gpu>) -> Self {
+        Self { gpu, loaded: Mutex::default() }
+    }
+
+    /// Runs a primitive; whether there is code for it.
+    ///
+    /// # Errors
+    /// `OutOfMemory`, `Compilation`, a failure of the GPU.
+    pub(super) fn run(&self, call: &PrimitiveCall, room: Room<'_>) -> Result<bool> {
+        // Later work follows on the same stream, so what is given back here is free for it.
+        run_steps(&mut OnGpu { primitives: self, room, blocks: Vec::new() }, call)
+    }
+
+    /// The entry of a step, compiled when first needed.
+    fn entry(&self, step: Step) -> Result<Function> {
+        let mut loaded = self.loaded.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, entry)) = loaded.get(&step) {
+            return Ok(*entry);
+        }
+        let gpu = &self.gpu;
+        let header = Target::of_device(gpu.compute_capability).header();
+        let text = header + &lower_step(step, step.name());
+        let compiled = gpu.compile(&text).map_err(|message| Error::Compilation {
+            device: gpu.short_name(),
+            message: with_line(&message, &text),
+        })?;
+        let module = gpu.load(&compiled.cubin)?;
+        let entry = gpu.function(&module, step.name())?;
+        loaded.insert(step, (module, entry));
+        Ok(entry)
+    }
+}
+
+impl Drop for Primitives {
+    fn drop(&mut self) {
+        let loaded = self.loaded.get_mut().unwrap_or_else(PoisonError::into_inner);
+        loaded.values().for_each(|(module, _)| self.gpu.unload(module));
+    }
+}
+
+/// A primitive on its way, and its working memory.
+struct OnGpu<'a> {
+    primitives: &'a Primitives,
+    room: Room<'a>,
+    blocks: Vec<Buffer>,
+}
+
+impl Work for OnGpu<'_> {
+    fn room(&mut self, bytes: u64) -> Result<u64> {
+        let block = (self.room)(bytes)?;
+        let address = block.address();
+        self.blocks.push(block);
+        Ok(address)
+    }
+
+    fn launch(&mut self, step: Step, blocks: u64, words: &[u64]) -> Result<()> {
+        let blocks = u32::try_from(blocks).unwrap_or(u32::MAX);
+        let grid = Grid { blocks, rows: 1, threads: step.threads(), shared_bytes: 0 };
+        self.primitives.gpu.launch(self.primitives.entry(step)?, grid, words)
+    }
+}

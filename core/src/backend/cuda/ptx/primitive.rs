@@ -1,0 +1,60 @@
+//! The entries that primitives are made of.
+#![deny(clippy::wildcard_enum_match_arm)]
+
+use super::{scan, sort};
+use crate::dtype::DType;
+use crate::ir::op::ReduceOp;
+use crate::ir::primitive::Order;
+
+/// An entry of a primitive. What words it takes and what its blocks do, the function that writes it says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Step {
+    /// The sum or product of each chunk.
+    ChunkTotals(ReduceOp, DType),
+    /// Prefix sums or products, on top of those of the chunks before.
+    Prefix(ReduceOp, DType),
+    /// The number of true lanes of each chunk.
+    CountTrue,
+    /// The numbers of the true lanes, of a type.
+    PlaceTrue(DType),
+    /// How often each digit occurs in each tile.
+    CountDigits(DType, Order),
+    /// Lanes, or their numbers, or both, in the order of a digit.
+    MoveLanes(DType, Order),
+}
+
+impl Step {
+    /// Threads of a block.
+    pub const fn threads(self) -> u32 {
+        match self {
+            Self::ChunkTotals(..) | Self::Prefix(..) | Self::CountTrue | Self::PlaceTrue(_) => {
+                scan::THREADS
+            }
+            Self::CountDigits(..) | Self::MoveLanes(..) => sort::THREADS,
+        }
+    }
+
+    /// The name of the entry.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::ChunkTotals(..) => "chunk_totals",
+            Self::Prefix(..) => "prefix",
+            Self::CountTrue => "count_true",
+            Self::PlaceTrue(_) => "place_true",
+            Self::CountDigits(..) => "count_digits",
+            Self::MoveLanes(..) => "move_lanes",
+        }
+    }
+}
+
+/// The entry of a step called `name`, without the header of a module.
+pub fn lower_step(step: Step, name: &str) -> String {
+    match step {
+        Step::ChunkTotals(op, dtype) => scan::chunk_totals(op, dtype, name),
+        Step::Prefix(op, dtype) => scan::prefix(op, dtype, name),
+        Step::CountTrue => scan::count_true(name),
+        Step::PlaceTrue(number) => scan::place_true(number, name),
+        Step::CountDigits(dtype, order) => sort::count_digits(dtype, order, name),
+        Step::MoveLanes(dtype, order) => sort::move_lanes(dtype, order, name),
+    }
+}

@@ -1,0 +1,238 @@
+//! The entries of primitives, on the model, against the host's primitives.
+
+use std::collections::HashMap;
+
+use porcini_core::backend::cuda::{Step, Work, lower_step, run_steps};
+use porcini_core::backend::isa::Isa;
+use porcini_core::backend::primitive::{MemoryArray, PrimitiveCall};
+use porcini_core::ir::op::ReduceOp;
+use porcini_core::ir::primitive::{Order, Primitive};
+use porcini_core::ir::scalar::quiet_nan;
+use porcini_core::{DType, DeviceChoice, Result, Scalar, Session};
+
+use super::machine::{Memory, Program};
+use super::programs::Random;
+
+/// Bytes of which a block of memory has a whole number.
+const GRAIN: usize = 64;
+/// What lies between blocks.
+const GAP: u8 = 0x55;
+
+const ORDERS: [Order; 2] = [Order::Ascending, Order::Descending];
+
+/// All steps.
+pub(super) fn steps() -> Vec<Step> {
+    let mut steps = vec![Step::CountTrue, Step::PlaceTrue(DType::U32), Step::PlaceTrue(DType::U64)];
+    for dtype in DType::ALL {
+        if dtype.is_number() {
+            for op in [ReduceOp::Sum, ReduceOp::Prod] {
+                steps.extend([Step::ChunkTotals(op, dtype), Step::Prefix(op, dtype)]);
+            }
+        }
+        for order in ORDERS {
+            steps.extend([Step::CountDigits(dtype, order), Step::MoveLanes(dtype, order)]);
+        }
+    }
+    steps
+}
+
+/// A GPU's memory and code.
+struct Model {
+    memory: Memory,
+    ends: Vec<usize>,
+    programs: HashMap<Step, Program>,
+}
+
+impl Model {
+    fn new() -> Self {
+        // No array lies at address 0.
+        Self { memory: Memory(vec![GAP; GRAIN]), ends: Vec::new(), programs: HashMap::new() }
+    }
+
+    /// Forgets all arrays.
+    fn clear(&mut self) {
+        self.memory.0.truncate(GRAIN);
+        self.ends.clear();
+    }
+
+    fn array(&mut self, dtype: DType, lanes: &[u64], random: &mut Random) -> MemoryArray {
+        let bytes = dtype.bytes();
+        let address = self.room((lanes.len() * bytes) as u64).expect("memory grows");
+        for (&lane, at) in lanes.iter().zip((address..).step_by(bytes)) {
+            self.memory.write(at, bytes, lane);
+        }
+        // What follows the last lane in its block is anything.
+        let end = usize::try_from(address).expect("a small address") + lanes.len() * bytes;
+        for byte in end..end.next_multiple_of(GRAIN) {
+            self.memory.write(byte as u64, 1, random.bits(DType::U8));
+        }
+        MemoryArray { address, size: lanes.len() as u64, dtype }
+    }
+
+    /// What a primitive makes of `lanes`, in the bits of `result`.
+    fn lanes_of(
+        &mut self,
+        primitive: Primitive,
+        (dtype, lanes): (DType, &[u64]),
+        (result, n): (DType, usize),
+        random: &mut Random,
+    ) -> Vec<u64> {
+        self.clear();
+        let operands = vec![self.array(dtype, lanes, random)];
+        let result = self.array(result, &vec![0; n], random);
+        let call = PrimitiveCall { primitive, operands, result };
+        assert!(
+            run_steps(self, &call).expect("the model does not fail"),
+            "no code for {primitive:?}"
+        );
+        for &end in &self.ends {
+            assert!(self.memory.0[end..end + GRAIN].iter().all(|&byte| byte == GAP), "{call:?}");
+        }
+        let bytes = result.dtype.bytes();
+        let places = (result.address..).step_by(bytes).take(n);
+        places.map(|at| visible(result.dtype, self.memory.read(at, bytes))).collect()
+    }
+}
+
+impl Work for Model {
+    fn room(&mut self, bytes: u64) -> Result<u64> {
+        let address = self.memory.0.len();
+        let bytes = usize::try_from(bytes).expect("a small array").next_multiple_of(GRAIN);
+        self.memory.0.resize(address + bytes, 0xaa);
+        self.ends.push(address + bytes);
+        self.memory.0.resize(address + bytes + GRAIN, GAP);
+        Ok(address as u64)
+    }
+
+    fn launch(&mut self, step: Step, blocks: u64, words: &[u64]) -> Result<()> {
+        let parse = || Program::parse(&lower_step(step, step.name()), &[("params", 0)]);
+        let program = self.programs.entry(step).or_insert_with(parse);
+        let params: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
+        program.launch(&params, &mut self.memory, (blocks, 1), step.threads().into());
+        Ok(())
+    }
+}
+
+/// The bits of a lane, those of every NaN being the same.
+fn visible(dtype: DType, bits: u64) -> u64 {
+    match dtype.decode(bits) {
+        Scalar::Float(value) if value.is_nan() => quiet_nan(dtype),
+        _ => bits,
+    }
+}
+
+/// What the host makes of the lanes.
+struct Host(Session);
+
+impl Host {
+    fn new() -> Self {
+        let session = Session::builder().device(DeviceChoice::Interp(Isa::Baseline)).threads(1);
+        Self(session.build().expect("a session"))
+    }
+
+    fn lanes_of(&self, primitive: Primitive, dtype: DType, lanes: &[u64]) -> Vec<u64> {
+        let bytes: Vec<u8> =
+            lanes.iter().flat_map(|lane| lane.to_le_bytes()[..dtype.bytes()].to_vec()).collect();
+        let x = self.0.from_bytes(dtype, &bytes).expect("an array");
+        let result = match primitive {
+            Primitive::PrefixSum => x.psum(),
+            Primitive::PrefixProduct => x.cumprod(),
+            Primitive::Sort(order) => x.sort(order),
+            Primitive::SortIndex(order) => x.argsort(order),
+            Primitive::TrueLanes | Primitive::Increments => unreachable!("not asked for"),
+        };
+        let result = result.expect("a result");
+        let contents = result.read_bytes(0..result.size()).expect("contents");
+        let lane = |bytes: &[u8]| {
+            let mut word = [0; 8];
+            word[..bytes.len()].copy_from_slice(bytes);
+            visible(result.dtype(), u64::from_le_bytes(word))
+        };
+        contents.chunks(result.dtype().bytes()).map(lane).collect()
+    }
+}
+
+/// Numbers whose sums and products round differently in every order.
+fn uneven(dtype: DType, n: usize, random: &mut Random) -> Vec<u64> {
+    let lane = |i: usize| {
+        if !dtype.is_float() {
+            return random.bits(dtype);
+        }
+        dtype.encode(Scalar::Float(1.0 + (i as f64 * 0.7).sin() / 3.0)).expect("a float")
+    };
+    (0..n).map(lane).collect()
+}
+
+/// Every kind of lane, and often a few ones again.
+fn edges(dtype: DType, n: usize, random: &mut Random) -> Vec<u64> {
+    (0..n).map(|_| random.bits(dtype)).collect()
+}
+
+fn check(
+    (model, host): (&mut Model, &Host),
+    primitive: Primitive,
+    (dtype, lanes): (DType, &[u64]),
+    random: &mut Random,
+) {
+    let result = match primitive {
+        Primitive::SortIndex(_) => DType::U32,
+        _ => dtype,
+    };
+    let want = host.lanes_of(primitive, dtype, lanes);
+    let got = model.lanes_of(primitive, (dtype, lanes), (result, lanes.len()), random);
+    if let Some(lane) = (0..lanes.len()).find(|&lane| got[lane] != want[lane]) {
+        let (got, want) = (got[lane], want[lane]);
+        panic!("{primitive:?} {dtype} {}: lane {lane} is {got:#x}, not {want:#x}", lanes.len());
+    }
+}
+
+#[test]
+fn prefix_sums_mean_what_the_host_does() {
+    let (mut model, host, mut random) = (Model::new(), Host::new(), Random::new(7000));
+    // Those of f16 are recorded in f32.
+    let summed = |dtype: &DType| dtype.is_number() && *dtype != DType::F16;
+    for dtype in DType::ALL.into_iter().filter(summed) {
+        for n in [1, 7, 8, 9, 1023, 1024, 1025, 5000] {
+            for values in [uneven, edges] {
+                let lanes = values(dtype, n, &mut random);
+                for primitive in [Primitive::PrefixSum, Primitive::PrefixProduct] {
+                    check((&mut model, &host), primitive, (dtype, &lanes), &mut random);
+                }
+            }
+        }
+    }
+    // More chunks than a chunk has lanes.
+    let lanes = uneven(DType::F32, 1024 * 1025 + 9, &mut random);
+    check((&mut model, &host), Primitive::PrefixSum, (DType::F32, &lanes), &mut random);
+}
+
+#[test]
+fn true_lanes_are_found_in_order() {
+    let (mut model, mut random) = (Model::new(), Random::new(7100));
+    for n in [1, 7, 8, 9, 1023, 1024, 1025, 5000] {
+        for lanes in [edges(DType::Mask, n, &mut random), vec![0; n], vec![1; n]] {
+            let want: Vec<u64> =
+                (0..).zip(&lanes).filter(|(_, on)| **on != 0).map(|(i, _)| i).collect();
+            for number in [DType::U32, DType::U64] {
+                let (mask, result) = ((DType::Mask, &lanes[..]), (number, want.len()));
+                let got = model.lanes_of(Primitive::TrueLanes, mask, result, &mut random);
+                assert!(got == want, "{n} lanes, {number}");
+            }
+        }
+    }
+}
+
+#[test]
+fn sorts_mean_what_the_host_does() {
+    let (mut model, host, mut random) = (Model::new(), Host::new(), Random::new(7200));
+    for dtype in DType::ALL {
+        for n in [1, 33, 1025, 5000] {
+            let lanes = edges(dtype, n, &mut random);
+            for order in ORDERS {
+                for primitive in [Primitive::Sort(order), Primitive::SortIndex(order)] {
+                    check((&mut model, &host), primitive, (dtype, &lanes), &mut random);
+                }
+            }
+        }
+    }
+}
