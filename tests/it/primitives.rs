@@ -121,6 +121,30 @@ fn compress_keeps_the_true_lanes_in_order() {
 }
 
 #[test]
+fn large_arrays_have_the_same_bits_on_a_gpu() {
+    let Some(gpu) = porcini_tests::gpu::open() else { return };
+    let gpu = Session::builder().runtime(gpu).build().unwrap();
+    let (device, threads) = configurations()[0];
+    let cpu = Session::builder().device(device).threads(threads).build().unwrap();
+    // More chunks of a prefix sum than a chunk has lanes.
+    let n = (1 << 21) + 4097;
+    for dtype in [DType::U8, DType::I64, DType::F32, DType::F64] {
+        let lanes = data::to_bytes(dtype, &uneven(dtype, n));
+        let results = [&gpu, &cpu].map(|session| {
+            let x = session.from_bytes(dtype, &lanes).unwrap();
+            let kept = x.gt(1).unwrap();
+            let sums = [x.psum(), x.cumprod(), x.sort(Order::Descending)];
+            let places = [x.argsort(Order::Ascending), x.compress(&kept)];
+            sums.into_iter()
+                .chain(places)
+                .map(|array| contents(&array.unwrap()))
+                .collect::<Vec<_>>()
+        });
+        assert!(results[0] == results[1], "{dtype}");
+    }
+}
+
+#[test]
 fn increments_count_in_lane_order() {
     for session in sessions() {
         for n in SIZES {
