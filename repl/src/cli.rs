@@ -1,13 +1,19 @@
 //! Command-line arguments.
 
-use clap::Parser;
+use std::path::PathBuf;
+
+use clap::{Parser, Subcommand};
 use porcini_core::DeviceChoice;
+use porcini_script::parse_bytes;
 
 /// Array scripting: operations are recorded, fused into kernels, and run when a value is looked at.
 #[derive(Parser, Debug)]
 #[command(
     name = "porcini",
     version,
+    // The first word may be a task or a script; behind a script it is an argument.
+    args_conflicts_with_subcommands = true,
+    disable_help_subcommand = true,
     after_help = "\
 Examples:
   porcini                                  start a shell (help() shows what there is)
@@ -16,16 +22,23 @@ Examples:
   porcini -e 'hsum(FloatC::arange(10))'    run one line and show its value
   echo 'print(1 / 3)' | porcini            run what comes through a pipe
   porcini --log-level 4 -e 'FloatC(1) + 1' watch each recorded operation
+  porcini --sandbox --folder data job.rhai run a script that is not trusted
 
 Environment:
   PORCINI_CPU            code for the processor: avx512, avx2, or interp (default: the best it has)
   PORCINI_MEMORY_LIMIT   most memory for arrays: bytes, or 512M, 4G (default: 90 % of what is free)
   PORCINI_PATH           folders searched by import, separated by :
-  NO_COLOR               plain text
+  NO_COLOR               plain text; CLICOLOR_FORCE: colour even through a pipe
+  XDG_CONFIG_HOME        the folder of porcini/config.toml and porcini/init.rhai (default: ~/.config)
+  XDG_STATE_HOME         the folder of porcini/history (default: ~/.local/state)
 
 Exit codes: 0 ok, 1 script error, 2 wrong usage, 130 interrupted; exit(n) in a script wins."
 )]
 pub(crate) struct Arguments {
+    /// What to do other than running a script
+    #[command(subcommand)]
+    pub(crate) task: Option<Task>,
+
     /// Script to run; `-` reads standard input
     pub(crate) file: Option<String>,
 
@@ -41,17 +54,85 @@ pub(crate) struct Arguments {
     #[arg(short, long)]
     pub(crate) interactive: bool,
 
-    /// Where kernels run: auto, cpu, cuda, cuda:N
-    #[arg(long, value_name = "DEVICE", default_value = "auto")]
-    pub(crate) device: DeviceChoice,
+    /// Show one JSON object a statement
+    #[arg(long, conflicts_with = "interactive")]
+    pub(crate) json: bool,
+
+    /// Start the shell without init.rhai
+    #[arg(long)]
+    pub(crate) no_init: bool,
+
+    /// Where kernels run: auto, cpu, cuda, cuda:N [default: auto]
+    #[arg(long, value_name = "DEVICE")]
+    pub(crate) device: Option<DeviceChoice>,
 
     /// Threads that run kernels [default: one per processor]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=4096))]
     pub(crate) threads: Option<u16>,
 
     /// What is logged: 0 nothing, 1 launches, 2 + cache, 3 + source, 4 + trace, 5 + references and machine code
-    #[arg(long, value_name = "LEVEL", default_value_t = 0, value_parser = clap::value_parser!(u8).range(0..=5))]
-    pub(crate) log_level: u8,
+    #[arg(long, value_name = "LEVEL", value_parser = clap::value_parser!(u8).range(0..=5))]
+    pub(crate) log_level: Option<u8>,
+
+    /// Run a script that is not trusted: no files, no environment, within limits
+    #[arg(long)]
+    pub(crate) sandbox: bool,
+
+    /// The folder whose files the sandbox may read and write
+    #[arg(long, value_name = "FOLDER", requires = "sandbox")]
+    pub(crate) folder: Option<PathBuf>,
+
+    /// Seconds until the sandbox stops the script
+    #[arg(long, value_name = "N", default_value_t = 60, requires = "sandbox")]
+    pub(crate) max_seconds: u64,
+
+    /// Operations of the script language in the sandbox
+    #[arg(long, value_name = "N", default_value_t = 100_000_000, requires = "sandbox")]
+    pub(crate) max_operations: u64,
+
+    /// Memory for arrays in the sandbox
+    #[arg(long, value_name = "SIZE", default_value = "1G", value_parser = size, requires = "sandbox")]
+    pub(crate) max_memory: u64,
+
+    /// Output of the sandbox
+    #[arg(long, value_name = "SIZE", default_value = "10M", value_parser = size, requires = "sandbox")]
+    pub(crate) max_output: u64,
+}
+
+/// What to do other than running a script.
+#[derive(Subcommand, Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Task {
+    /// Look for mistakes in scripts without running them
+    Check {
+        /// Scripts
+        #[arg(required = true)]
+        files: Vec<String>,
+    },
+    /// Say what was found on this machine, and what to do about what was not
+    Doctor,
+    /// Explain a name of the language, or search
+    Help {
+        /// A name, or words to search for
+        topic: Vec<String>,
+    },
+    /// Print the completions of a command-line shell, to be sourced by it
+    Completions {
+        /// bash, elvish, fish, powershell or zsh
+        shell: clap_complete::Shell,
+    },
+    /// Print the manual page
+    Man,
+}
+
+impl Task {
+    /// The words that name tasks.
+    pub(crate) fn names() -> impl Iterator<Item = &'static str> {
+        ["check", "doctor", "help", "completions", "man"].into_iter()
+    }
+}
+
+fn size(text: &str) -> Result<u64, String> {
+    parse_bytes(text).ok_or_else(|| "expected bytes, or 512M, 4G".into())
 }
 
 /// What to run.

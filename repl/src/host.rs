@@ -7,7 +7,10 @@ use std::time::{Duration, Instant};
 
 use porcini_core::log::LogSink;
 use porcini_script::Host;
+use rustyline::DefaultEditor;
+use rustyline::error::ReadlineError;
 
+use crate::json::Collected;
 use crate::print;
 
 /// The real system.
@@ -16,12 +19,18 @@ pub(crate) struct System {
     arguments: Vec<String>,
     /// Folder of the script, or the working folder: what `import` may reach, besides `PORCINI_PATH`.
     root: PathBuf,
+    collected: Collected,
 }
 
 impl System {
     /// The system for the script in `root` with its arguments.
     pub(crate) fn new(root: PathBuf, arguments: Vec<String>) -> Self {
-        Self { start: Instant::now(), arguments, root }
+        Self { start: Instant::now(), arguments, root, collected: Collected::default() }
+    }
+
+    /// Where what is printed is collected, once someone asks for it.
+    pub(crate) fn collected(&self) -> Collected {
+        self.collected.clone()
     }
 
     fn search_path(&self) -> Vec<PathBuf> {
@@ -33,7 +42,23 @@ impl System {
 
 impl Host for System {
     fn print(&self, text: &str) {
-        print::value(text);
+        match self.collected.borrow_mut().as_mut() {
+            Some(lines) => lines.push(text.into()),
+            None => print::value(text),
+        }
+    }
+
+    fn input(&self, prompt: &str, secret: bool) -> io::Result<String> {
+        if secret {
+            let why = "a terminal would show what is typed; env(\"NAME\") reads a secret unseen";
+            return Err(io::Error::new(io::ErrorKind::Unsupported, why));
+        }
+        let mut editor = DefaultEditor::new().map_err(io::Error::other)?;
+        editor.readline(prompt).map_err(|error| match error {
+            ReadlineError::Interrupted => io::ErrorKind::Interrupted.into(),
+            ReadlineError::Eof => io::ErrorKind::UnexpectedEof.into(),
+            error => io::Error::other(error),
+        })
     }
 
     fn log_sink(&self) -> LogSink {
@@ -79,6 +104,14 @@ impl Host for System {
         let folders: Vec<String> = roots.iter().map(|root| root.display().to_string()).collect();
         let message = format!("{} is not in {}", file.display(), folders.join(", "));
         Err(io::Error::new(io::ErrorKind::NotFound, message))
+    }
+
+    fn progress(&self, line: &str) {
+        print::progress(line);
+    }
+
+    fn window(&self) -> Option<usize> {
+        print::window()
     }
 
     fn variable(&self, name: &str) -> Option<String> {

@@ -1,11 +1,16 @@
 //! The `porcini` binary: an interactive shell and a script runner over one interpreter.
 
 mod cli;
+mod doctor;
 mod edit;
 mod host;
+mod json;
 mod print;
 mod repl;
 mod run;
+mod sandbox;
+mod settings;
+mod tasks;
 
 use std::process::ExitCode;
 

@@ -2,9 +2,13 @@
 //! only on a terminal that wants it.
 
 use std::io::{self, IsTerminal, Write};
+use std::sync::OnceLock;
 
 use colored::Colorize;
 use porcini_script::Error;
+
+/// Columns of a window that does not say.
+const COLUMNS: usize = 80;
 
 /// The exit code of a program whose reader went away, as a shell reports it.
 const BROKEN_PIPE: i32 = 141;
@@ -19,6 +23,16 @@ pub(crate) fn value(text: &str) {
 pub(crate) fn log(text: &str) {
     let line = if colours(&io::stderr()) { text.dimmed().to_string() } else { text.into() };
     check(writeln!(io::stderr().lock(), "{line}"));
+}
+
+/// How far something is, over what was said before; only on a terminal.
+pub(crate) fn progress(text: &str) {
+    let mut err = io::stderr().lock();
+    if err.is_terminal() {
+        let text: String = text.chars().take(width().saturating_sub(1)).collect();
+        check(write!(err, "\r\x1b[K{text}"));
+        check(err.flush());
+    }
 }
 
 /// Something the user should know that is no error.
@@ -45,8 +59,19 @@ fn check(written: io::Result<()>) {
     }
 }
 
-/// Whether a stream takes colour (`NO_COLOR`, `CLICOLOR_FORCE`, dumb terminals).
+/// What the settings say about colour.
+static COLOURS: OnceLock<bool> = OnceLock::new();
+
+/// Has colour everywhere, or nowhere, whatever the streams are.
+pub(crate) fn set_colours(everywhere: bool) {
+    COLOURS.get_or_init(|| everywhere);
+}
+
+/// Whether a stream takes colour: settings, `NO_COLOR`, `CLICOLOR_FORCE`, dumb terminals.
 pub(crate) fn colours(stream: &impl IsTerminal) -> bool {
+    if let Some(&everywhere) = COLOURS.get() {
+        return everywhere;
+    }
     let set = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
     if set("NO_COLOR") {
         return false;
@@ -60,11 +85,16 @@ pub(crate) fn paint_when_asked() {
     colored::control::set_override(true);
 }
 
-/// Columns of the window.
-pub(crate) fn width() -> usize {
-    let columns = terminal_size::terminal_size().map(|(columns, _)| usize::from(columns.0));
+/// Columns of the window that shows standard output, if there is one.
+pub(crate) fn window() -> Option<usize> {
+    let (columns, _) = terminal_size::terminal_size_of(io::stdout())?;
     // A terminal that says 0 does not know.
-    columns.filter(|&columns| columns > 0).unwrap_or(80)
+    Some(if columns.0 == 0 { COLUMNS } else { usize::from(columns.0) })
+}
+
+/// Columns to fill.
+pub(crate) fn width() -> usize {
+    window().unwrap_or(COLUMNS)
 }
 
 /// The first word in red, carets and places in cyan.

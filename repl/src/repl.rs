@@ -1,7 +1,6 @@
 //! The interactive loop: read a cell, run it, show its value.
 
 use std::cell::RefCell;
-use std::path::PathBuf;
 use std::rc::Rc;
 
 use porcini_core::interrupt;
@@ -9,17 +8,26 @@ use porcini_script::{ErrorKind, Interpreter};
 use rustyline::error::ReadlineError;
 
 use crate::edit::{self, PROMPT, Shared, Style};
+use crate::settings::{self, EditMode, Settings};
 use crate::{print, run};
 
 /// Runs a shell until end of input or `exit()`; the exit code.
-pub(crate) fn run(interpreter: Interpreter) -> u8 {
+pub(crate) fn run(interpreter: Interpreter, settings: &Settings, no_init: bool) -> u8 {
     print::log(&format!(
-        "porcini {} on {}. help() shows what there is, %help the commands; Ctrl-D leaves.",
+        "porcini {} on {}. help() for the language, %help for commands.",
         env!("CARGO_PKG_VERSION"),
         interpreter.session().device_name()
     ));
     let interpreter = Rc::new(RefCell::new(interpreter));
-    let style = Style { colour: print::colours(&std::io::stdout()), vi: false };
+    if !no_init && let Some(code) = run_init(&interpreter) {
+        return code;
+    }
+    let colour = print::colours(&std::io::stdout());
+    let style = Style {
+        colour,
+        hints: colour && settings.hints.unwrap_or(true),
+        vi: settings.edit_mode == Some(EditMode::Vi),
+    };
     let mut editor = match edit::editor(&interpreter, style) {
         Ok(editor) => editor,
         Err(error) => {
@@ -27,7 +35,7 @@ pub(crate) fn run(interpreter: Interpreter) -> u8 {
             return 1;
         }
     };
-    let history = history_file();
+    let history = settings::history_file();
     if let Some(file) = &history {
         // No history yet is the normal first start.
         drop(editor.load_history(file));
@@ -58,6 +66,23 @@ pub(crate) fn run(interpreter: Interpreter) -> u8 {
     }
 }
 
+/// Runs the person's own script; the exit code if it leaves. A mistake in it costs no session.
+fn run_init(interpreter: &Shared) -> Option<u8> {
+    let file = settings::init_file().filter(|file| file.is_file())?;
+    let name = file.display().to_string();
+    let text = match std::fs::read_to_string(&file) {
+        Ok(text) => text,
+        Err(error) => {
+            print::warn(&format!("{name} is ignored: {error}"));
+            return None;
+        }
+    };
+    let error = interpreter.borrow_mut().execute(&text, &name).err()?;
+    interrupt::clear();
+    let code = run::report(&error);
+    matches!(error.kind, ErrorKind::Exit(_)).then_some(code)
+}
+
 /// Runs one cell: what to put at the next prompt, or the exit code if it wants to leave.
 fn run_cell(interpreter: &Shared, text: &str, cell: usize) -> Result<String, u8> {
     interrupt::clear();
@@ -75,15 +100,4 @@ fn run_cell(interpreter: &Shared, text: &str, cell: usize) -> Result<String, u8>
             _ => Ok(String::new()),
         },
     }
-}
-
-/// `$XDG_STATE_HOME/porcini/history`, else in `~/.local/state`; `None` without a home.
-fn history_file() -> Option<PathBuf> {
-    let state = std::env::var_os("XDG_STATE_HOME").filter(|path| !path.is_empty());
-    let state = state
-        .map(PathBuf::from)
-        .or_else(|| Some(PathBuf::from(std::env::var_os("HOME")?).join(".local").join("state")))?;
-    let folder = state.join("porcini");
-    std::fs::create_dir_all(&folder).ok()?;
-    Some(folder.join("history"))
 }

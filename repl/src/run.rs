@@ -4,19 +4,45 @@ use std::io::{IsTerminal, Read};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
-use porcini_script::{Error, ErrorKind, Interpreter, Options};
+use porcini_core::DeviceChoice;
+use porcini_script::{Error, ErrorKind, Host, Interpreter, Limits, Options};
 
-use crate::cli::{Arguments, Source};
+use crate::cli::{Arguments, Source, Task};
 use crate::host::System;
-use crate::{print, repl};
+use crate::sandbox::{self, Sandbox, Verdict};
+use crate::settings::{self, Colour, Settings};
+use crate::{json, print, repl, tasks};
 
-const OK: u8 = 0;
-const SCRIPT_ERROR: u8 = 1;
-const WRONG_USAGE: u8 = 2;
+/// Elements of a list and bytes of a text in a sandbox.
+const LARGEST_LIST: usize = 1_000_000;
+
+pub(crate) const OK: u8 = 0;
+pub(crate) const SCRIPT_ERROR: u8 = 1;
+pub(crate) const WRONG_USAGE: u8 = 2;
 pub(crate) const INTERRUPTED: u8 = 130;
 
-/// Runs a script, a line, standard input or a shell.
+/// Runs a script, a line, standard input, a shell, or a task.
 pub(crate) fn run(arguments: Arguments) -> u8 {
+    let (settings, wrong) =
+        settings::config_file().map_or_else(Default::default, |file| Settings::read(&file));
+    if let Some(wrong) = wrong {
+        print::warn(&wrong);
+    }
+    match settings.colour.unwrap_or_default() {
+        Colour::Auto => {}
+        Colour::Always => print::set_colours(true),
+        Colour::Never => print::set_colours(false),
+    }
+    let options = match options(&arguments, &settings) {
+        Ok(options) => options,
+        Err(message) => {
+            print::failure(&message);
+            return WRONG_USAGE;
+        }
+    };
+    if let Some(task) = &arguments.task {
+        return tasks::run(task, &options);
+    }
     let (source, script_arguments) = arguments.source(std::io::stdin().is_terminal());
     let (text, name) = match read(&source) {
         Ok(read) => read,
@@ -25,47 +51,94 @@ pub(crate) fn run(arguments: Arguments) -> u8 {
             return WRONG_USAGE;
         }
     };
-    let host = Rc::new(System::new(script_folder(&source), script_arguments));
-    let mut interpreter = match Interpreter::new(host, &options(&arguments)) {
+    let system = System::new(script_folder(&source), script_arguments);
+    let printed = system.collected();
+    let verdict = Verdict::default();
+    let host: Rc<dyn Host> = if arguments.sandbox {
+        let folder = arguments.folder.as_deref();
+        match Sandbox::new(system, folder, arguments.max_output, verdict.clone()) {
+            Ok(sandbox) => Rc::new(sandbox),
+            Err(error) => {
+                let folder = folder.unwrap_or(Path::new(".")).display();
+                print::failure(&format!("--folder {folder}: {error}"));
+                return WRONG_USAGE;
+            }
+        }
+    } else {
+        Rc::new(system)
+    };
+    let mut interpreter = match Interpreter::new(host, &options) {
         Ok(interpreter) => interpreter,
         Err(error) => {
             print::error(&error);
             return WRONG_USAGE;
         }
     };
-    if source == Source::Shell {
-        return repl::run(interpreter);
+    if arguments.sandbox {
+        sandbox::limit_memory(arguments.max_memory);
+        verdict.watch(arguments.max_seconds);
     }
-    // A script shows what it prints; one line, or a pipe, also its last value.
-    let shows_value = !matches!(source, Source::File(_));
-    let code = run_text(&mut interpreter, &text, &name, shows_value);
+    let shell =
+        |interpreter| repl::run(interpreter, &settings, arguments.no_init || arguments.sandbox);
+    if source == Source::Shell {
+        return shell(interpreter);
+    }
+    let code = if arguments.json {
+        json::run(&mut interpreter, &text, &name, &printed, &verdict)
+    } else {
+        // A script shows what it prints; one line, or a pipe, also its last value.
+        let shows_value = !matches!(source, Source::File(_));
+        run_text(&mut interpreter, &text, &name, shows_value, &verdict)
+    };
     if arguments.interactive && code != INTERRUPTED {
-        return repl::run(interpreter);
+        return shell(interpreter);
     }
     code
 }
 
-fn options(arguments: &Arguments) -> Options {
-    let mut options = Options {
-        device: arguments.device,
-        threads: arguments.threads.map(usize::from),
-        log_level: arguments.log_level,
-        ..Options::default()
+/// How the interpreter is set up: by the command line, else the environment, else the settings.
+fn options(arguments: &Arguments, settings: &Settings) -> Result<Options, String> {
+    let device = match (arguments.device, &settings.device) {
+        (Some(device), _) => device,
+        (None, Some(name)) => {
+            name.parse().map_err(|error| format!("config.toml: device = \"{name}\": {error}"))?
+        }
+        (None, None) => DeviceChoice::Auto,
     };
+    let log_level = arguments.log_level.or(settings.log_level).unwrap_or(0);
+    if log_level > porcini_core::log::MAX_LEVEL {
+        return Err(format!("config.toml: log_level = {log_level}: expected 0 to 5"));
+    }
+    let threads = arguments.threads.or(settings.threads).map(usize::from);
+    if threads == Some(0) {
+        return Err("config.toml: threads = 0: expected 1 or more".into());
+    }
+    let mut options = Options { device, threads, log_level, ..Options::default() };
     for warning in options.read_environment(|name| std::env::var(name).ok()) {
         print::warn(&warning);
     }
-    options
+    if arguments.sandbox {
+        options.limits =
+            Limits { operations: Some(arguments.max_operations), elements: Some(LARGEST_LIST) };
+        let most = arguments.max_memory;
+        options.memory_limit = Some(options.memory_limit.map_or(most, |limit| limit.min(most)));
+    }
+    Ok(options)
 }
 
 /// Text and name of what is to be run.
-fn read(source: &Source) -> Result<(String, String), String> {
+pub(crate) fn read(source: &Source) -> Result<(String, String), String> {
     match source {
         Source::File(path) => match std::fs::read(path) {
             Ok(bytes) => String::from_utf8(bytes)
                 .map(|text| (text, path.clone()))
                 .map_err(|_| format!("{path}: not a text file (UTF-8 expected)")),
-            Err(error) => Err(format!("{path}: {error}")),
+            Err(error) => {
+                let task = Task::names().any(|name| name == *path);
+                let advice = if task { "; a task stands first: " } else { "" };
+                let task = if task { format!("porcini {path}") } else { String::new() };
+                Err(format!("{path}: {error}{advice}{task}"))
+            }
         },
         Source::Input => {
             let mut text = String::new();
@@ -87,29 +160,41 @@ fn script_folder(source: &Source) -> PathBuf {
     parent.map_or_else(|| PathBuf::from("."), Path::to_path_buf)
 }
 
-fn run_text(interpreter: &mut Interpreter, text: &str, name: &str, shows_value: bool) -> u8 {
+fn run_text(
+    interpreter: &mut Interpreter,
+    text: &str,
+    name: &str,
+    shows_value: bool,
+    verdict: &Verdict,
+) -> u8 {
     match interpreter.execute(text, name) {
         Ok(outcome) => {
+            if let Some(why) = verdict.take() {
+                print::failure(&why);
+                return SCRIPT_ERROR;
+            }
             if let (true, Some(text)) = (shows_value, outcome.text) {
                 print::value(&text);
             }
             OK
         }
-        Err(error) => report(&error),
+        Err(error) => report(&verdict.of(*error)),
     }
 }
 
 /// Shows a diagnostic; the exit code that it stands for.
 pub(crate) fn report(error: &Error) -> u8 {
+    if !matches!(error.kind, ErrorKind::Exit(_)) {
+        print::error(error);
+    }
+    exit_code(error)
+}
+
+/// The exit code that an error stands for.
+pub(crate) fn exit_code(error: &Error) -> u8 {
     match error.kind {
         ErrorKind::Exit(code) => u8::try_from(code & 0xff).unwrap_or(SCRIPT_ERROR),
-        ErrorKind::Interrupted => {
-            print::error(error);
-            INTERRUPTED
-        }
-        ErrorKind::Syntax | ErrorKind::Runtime | ErrorKind::Internal => {
-            print::error(error);
-            SCRIPT_ERROR
-        }
+        ErrorKind::Interrupted => INTERRUPTED,
+        ErrorKind::Syntax | ErrorKind::Runtime | ErrorKind::Internal => SCRIPT_ERROR,
     }
 }

@@ -216,6 +216,120 @@ fn an_interactive_session_follows_the_script() {
     assert_eq!((code, out.as_str()), (5, "[2, 3]\n"), "{err}");
 }
 
+#[test]
+fn json_shows_an_object_a_statement() {
+    let script = b"#!/usr/bin/env porcini\n// Comment.\na = FloatC([1, 2])\nprint(a)\nif true {\n  a + 1\n}\n\nnosuch\n1";
+    let (code, out, err) = run(&["--json", &file("json", script)]);
+    assert_eq!((code, err.as_str()), (1, ""));
+    let objects: Vec<serde_json::Value> =
+        out.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let lines: Vec<_> = objects.iter().map(|object| object["line"].as_u64().unwrap()).collect();
+    assert_eq!(lines, [3, 4, 5, 9]);
+    assert_eq!(objects[1]["printed"], "[1, 2]");
+    assert_eq!((&objects[2]["ok"], &objects[2]["value"]), (&true.into(), &"[2, 3]".into()));
+    let error = &objects[3]["error"];
+    assert_eq!(
+        (&error["line"], &error["column"], &error["kind"]),
+        (&9.into(), &1.into(), &"runtime".into())
+    );
+    assert!(error["message"].as_str().unwrap().contains("`nosuch` is not defined"));
+    assert_eq!(run(&["--json", "-e", "exit(4)"]).0, 4);
+}
+
+#[test]
+fn tasks() {
+    let good = file("check", b"#!/usr/bin/env porcini\na = 1\nprint(a)\n");
+    assert_eq!(run(&["check", &good]), (0, String::new(), String::new()));
+    let bad = file("check", b"a = 1\nfn f( {\n");
+    let (code, out, err) = run(&["check", &bad]);
+    assert_eq!((code, out.as_str()), (1, ""));
+    assert!(err.contains("script.rhai:2:"), "{err}");
+    assert_eq!(run(&["check", "/no/such"]).0, 2);
+    assert_eq!(run(&["check"]).0, 2);
+    let (code, out, _) = run(&["doctor"]);
+    assert!(code <= 1 && out.contains("device") && out.contains("cuda"), "{out}");
+    assert!(run(&["help", "gather"]).1.starts_with("gather(source, index, active)"));
+    assert!(run(&["help"]).1.contains("recorded"));
+    for shell in ["bash", "zsh", "fish"] {
+        assert!(run(&["completions", shell]).1.contains("porcini"));
+    }
+    assert!(run(&["man"]).1.contains(".TH porcini"));
+    let (code, _, err) = run(&["--threads", "1", "doctor"]);
+    assert_eq!(code, 2);
+    assert!(err.contains("a task stands first: porcini doctor"), "{err}");
+}
+
+/// Runs a script in a sandbox with one folder; exit code, output, errors.
+fn sandboxed(test: &str, options: &[&str], script: &str) -> (i32, String, String) {
+    let place = folder(test);
+    std::fs::create_dir_all(place.join("inside")).unwrap();
+    std::fs::write(place.join("secret.csv"), "a\n1\n").unwrap();
+    std::fs::write(place.join("secret.rhai"), "fn f() { 1 }").unwrap();
+    std::fs::write(place.join("inside/lib.rhai"), "fn f() { 42 }").unwrap();
+    std::fs::write(place.join("inside/a.csv"), "a\n1\n").unwrap();
+    let inside = place.join("inside");
+    let mut arguments = vec!["--sandbox", "--folder", inside.to_str().unwrap()];
+    arguments.extend(options);
+    arguments.extend(["-e", script]);
+    finished(&porcini(&arguments).env("SECRET", "password").output().unwrap())
+}
+
+/// A test that tries to break each limit.
+#[test]
+fn the_sandbox_holds() {
+    let ok = |script: &str, shown: &str| {
+        let (code, out, err) = sandboxed("sandbox", &[], script);
+        assert_eq!((code, out.as_str(), err.as_str()), (0, shown, ""), "{script}");
+    };
+    ok("read_csv(\"a.csv\").a", "[1]\n");
+    ok("import \"lib\" as lib; lib::f()", "42\n");
+    ok("write_csv(\"new.csv\", #{a: [1]}); read_csv(\"new.csv\").a", "[1]\n");
+    ok("env(\"SECRET\")", "");
+    let fails = |options: &[&str], script: &str, why: &str| {
+        let (code, out, err) = sandboxed("sandbox", options, script);
+        assert_eq!(code, 1, "{script}\n{out}\n{err}");
+        assert!(err.contains(why), "{script}\n{err}");
+        assert!(err.contains("error: ") && !err.contains("panic"), "{err}");
+    };
+    fails(&[], "read_csv(\"../secret.csv\")", "outside the folder");
+    fails(&[], "read_csv(\"/etc/passwd\")", "outside the folder");
+    fails(&[], "write_csv(\"../new.csv\", #{a: [1]})", "outside the folder");
+    fails(&[], "save_plot(\"/tmp/p.svg\", plot(FloatC([1, 2])))", "outside the folder");
+    fails(&[], "import \"../secret\" as secret; secret::f()", "outside the folder");
+    fails(&["--max-operations", "10000"], "loop { }", "too many operations");
+    fails(
+        &["--max-operations", "10000"],
+        "try { loop { } } catch { } print(1)",
+        "too many operations",
+    );
+    fails(&["--max-seconds", "1"], "sleep(100)", "after 1 s");
+    fails(&["--max-seconds", "1"], "try { sleep(100) } catch { }; loop { }", "after 1 s");
+    fails(
+        &["--max-seconds", "1"],
+        "while_loop([UInt32C(1)], |x| x >= 0, |x| [x + 1])[0]",
+        "after 1 s",
+    );
+    fails(&["--max-output", "1K"], "loop { print(\"spam\") }", "1 KiB of output");
+    fails(&["--max-output", "1K"], "set_log_level(4); loop { FloatC(1) + 1 }", "1 KiB of output");
+    fails(&["--max-memory", "1M"], "eval(FloatC::arange(0, 1000000, 1) * 2)", "out of memory");
+    fails(&[], "fn f(n) { f(n + 1) } f(1)", "too many nested function calls");
+    fails(&[], "let t = \"x\"; loop { t += t; }", "too large");
+    fails(&[], "let l = [1]; loop { l.append(l); }", "too large");
+    fails(&[], "blob(100000000000)", "too many");
+}
+
+/// Many lists, none too large: the system ends the process before the machine suffers.
+#[cfg(target_os = "linux")]
+#[test]
+fn the_sandbox_bounds_the_memory_of_all_lists() {
+    let lists: String =
+        (0..100).map(|i| format!("let v{i} = []; v{i}.pad(1000000, 7);\n")).collect();
+    let script = format!("print(1);\n{lists}print(2);");
+    let (code, out, err) = sandboxed("memory", &["--max-memory", "1M"], &script);
+    assert_eq!((code, out.as_str()), (-1, "1\n"));
+    assert!(err.contains("memory allocation"), "{err}");
+}
+
 /// Waits until the child has printed, interrupts it, and measures how long it takes to end.
 #[cfg(unix)]
 fn interrupted(script: &str) -> (i32, Duration, String) {

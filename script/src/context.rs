@@ -36,6 +36,11 @@ impl Context {
         })
     }
 
+    /// Columns that pictures may take.
+    pub(crate) fn width(&self) -> usize {
+        self.host.window().unwrap_or(80)
+    }
+
     /// A value as `print` shows it.
     pub(crate) fn text(&self, value: &Dynamic) -> Result<String> {
         display::text(value, self.print.get())

@@ -8,6 +8,7 @@ use rhai::Dynamic;
 use crate::bind::{Range, RngRef};
 use crate::fault::{Fault, IntoFault, Result, fault};
 use crate::host_array::HostRef;
+use crate::plot::Picture;
 use crate::table::Table;
 use crate::value::{ArrayRef, Deleted, Kind};
 
@@ -38,6 +39,9 @@ pub(crate) fn text(value: &Dynamic, options: PrintOptions) -> Result<String> {
     }
     if let Some(rng) = value.read_lock::<RngRef>() {
         return rng.text(options);
+    }
+    if let Some(picture) = value.read_lock::<Picture>() {
+        return Ok(picture.text());
     }
     if let Some(fault) = value.read_lock::<Fault>() {
         return Ok(fault.to_string());

@@ -176,7 +176,16 @@ fn location(position: Position, source: &str, text: &str) -> Option<Location> {
     let line = position.line()?;
     let content = text.lines().nth(line - 1).unwrap_or("").to_string();
     let column = position.position().unwrap_or(1);
-    Some(Location { source: source.into(), line, column, text: content })
+    // Of a member Rhai names the dot.
+    let mut letters = content.chars().skip(column.saturating_sub(1));
+    let behind =
+        matches!((letters.next(), letters.next()), (Some('.'), Some(next)) if next.is_alphabetic());
+    Some(Location {
+        source: source.into(),
+        line,
+        column: column + usize::from(behind),
+        text: content,
+    })
 }
 
 /// The line that an error names whose cause ran earlier.
@@ -410,6 +419,11 @@ impl Diagnosis<'_> {
         }
     }
 
+    fn under_caret(&self) -> Option<char> {
+        let location = self.location?;
+        location.text.chars().nth(location.column.checked_sub(1)?)
+    }
+
     fn syntax(&mut self, error: &ParseErrorType) -> String {
         if let Some(location) = self.location {
             self.hints.extend(python::hint(&location.text).map(Into::into));
@@ -421,6 +435,9 @@ impl Diagnosis<'_> {
             },
             ParseErrorType::UnexpectedEOF => "the text ends too early".into(),
             ParseErrorType::MissingToken(token, _) if token == ";" => {
+                if let Some(bracket) = self.under_caret().filter(|c| ")]}".contains(*c)) {
+                    return format!("`{bracket}` closes no bracket");
+                }
                 if self.hints.is_empty() {
                     let advice =
                         "statements end with ; (a line of its own needs none in the shell)";

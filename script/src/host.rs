@@ -75,6 +75,17 @@ pub trait Host {
     /// As [`Host::read_file`].
     fn read_module(&self, importer: Option<&str>, name: &str) -> io::Result<(PathBuf, String)>;
 
+    /// Columns of the window that shows what is printed; `None` where there is no window.
+    fn window(&self) -> Option<usize> {
+        None
+    }
+
+    /// Shows how far something is in place of what was shown before; `""` when it has ended. Nothing where nobody
+    /// watches.
+    fn progress(&self, line: &str) {
+        let _ = line;
+    }
+
     /// An environment variable.
     fn variable(&self, name: &str) -> Option<String>;
 

@@ -9,6 +9,7 @@ use rhai::Dynamic;
 
 use crate::display::{self, Columns, PrintOptions, number};
 use crate::fault::Result;
+use crate::plot::Picture;
 use crate::table::Table;
 use crate::value::{ArrayRef, COMPONENT_NAMES};
 
@@ -21,6 +22,9 @@ const GRID: usize = 10;
 
 /// A script value as HTML. Arrays are evaluated; at most [`MOST_LANES`] lanes are read back.
 pub(crate) fn html(value: &Dynamic, options: PrintOptions) -> Result<String> {
+    if let Some(picture) = value.read_lock::<Picture>() {
+        return Ok(picture.svg());
+    }
     match table(value, options)? {
         Some(table) => Ok(table),
         None => Ok(format!("<pre>{}</pre>", escaped(&display::text(value, options)?))),

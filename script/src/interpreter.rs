@@ -18,7 +18,7 @@ use crate::error::{Error, ErrorKind, Surroundings};
 use crate::fault::{Stop, late_fault};
 use crate::help;
 use crate::host::{Host, NOTHING};
-use crate::options::Options;
+use crate::options::{Limits, Options};
 use crate::outputs::Outputs;
 use crate::resolver::{Resolver, Texts};
 use crate::scan::scan;
@@ -92,6 +92,7 @@ impl Interpreter {
         let mut engine = Engine::new();
         let modules = Texts::default();
         configure(&mut engine, &host, &modules);
+        limit(&mut engine, options.limits);
         let mut docs = bind::register(&mut engine, &context);
         docs.extend(constants::docs());
         let docs = Rc::new(docs);
@@ -309,6 +310,16 @@ impl Interpreter {
         Ok(Outcome { text: Some(shown.text), forms: shown.forms, next_input: None })
     }
 
+    /// Looks for mistakes in a text without running it.
+    ///
+    /// # Errors
+    /// The first mistake of syntax.
+    pub fn check(&self, text: &str, name: &str) -> Result<(), Box<Error>> {
+        let text = without_shebang(text);
+        let compiled = semicolons::compile(&self.engine, text);
+        compiled.map(drop).map_err(|error| Box::new(self.diagnose(&error.into(), text, name)))
+    }
+
     // ---- errors ----
 
     pub(crate) fn diagnose(&self, error: &EvalAltResult, text: &str, name: &str) -> Error {
@@ -401,6 +412,17 @@ fn configure(engine: &mut Engine, host: &Rc<dyn Host>, modules: &Texts) {
     let output = host.clone();
     engine.on_debug(move |text, _, _| output.print(text));
     tokens::install(engine, bind::type_names());
+}
+
+fn limit(engine: &mut Engine, limits: Limits) {
+    if let Some(most) = limits.operations {
+        engine.set_max_operations(most);
+    }
+    if let Some(most) = limits.elements {
+        engine.set_max_array_size(most);
+        engine.set_max_map_size(most);
+        engine.set_max_string_size(most);
+    }
 }
 
 fn register_help(engine: &mut Engine, context: &Rc<Context>, docs: &Rc<Vec<FunctionDoc>>) {

@@ -202,7 +202,7 @@ mod tests {
             (2.0, "2.00 s"),
             (0.0123, "12.3 ms"),
             (123e-6, "123 us"),
-            (1.5e-9, "2.00 ns"),
+            (2e-9, "2.00 ns"),
             (0.0, "0.00 ns"),
         ] {
             assert_eq!(time_text(Duration::from_secs_f64(seconds)), text);

@@ -18,6 +18,17 @@ pub struct Options {
     pub memory_limit: Option<u64>,
     /// A device shared with other interpreters, in place of the three settings above it.
     pub runtime: Option<Arc<Runtime>>,
+    /// Limits of the script language.
+    pub limits: Limits,
+}
+
+/// Limits for scripts that are not trusted; recursion is limited always.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Limits {
+    /// Operations of the script language in one cell or file.
+    pub operations: Option<u64>,
+    /// Elements of a list or map, and bytes of a text.
+    pub elements: Option<usize>,
 }
 
 impl Options {
@@ -49,7 +60,7 @@ impl Options {
 }
 
 /// Bytes from `1048576`, `512M`, `4G`, `4GiB`.
-fn parse_bytes(text: &str) -> Option<u64> {
+pub fn parse_bytes(text: &str) -> Option<u64> {
     let text = text.trim();
     let digits = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
     let number: u64 = text[..digits].parse().ok()?;

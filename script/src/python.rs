@@ -1,10 +1,11 @@
 //! What Python, NumPy and Julia users type, and how it is written here.
 
 /// Names that do not exist here, and what stands for them.
-const WORDS: [(&str, &str); 37] = [
+const WORDS: [(&str, &str); 38] = [
     ("True", "true"),
     ("False", "false"),
     ("None", "()"),
+    ("null", "()"),
     ("and", "&&, or & between masks"),
     ("or", "||, or | between masks"),
     ("not", "!x"),

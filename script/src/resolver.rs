@@ -18,12 +18,14 @@ pub(crate) struct Resolver {
     host: Rc<dyn Host>,
     loaded: RefCell<HashMap<PathBuf, (String, Shared<Module>)>>,
     texts: Texts,
+    /// Modules that are being evaluated, outermost first.
+    loading: RefCell<Vec<PathBuf>>,
 }
 
 impl Resolver {
     /// A resolver that keeps the texts it has read in `texts`.
     pub(crate) fn new(host: Rc<dyn Host>, texts: Texts) -> Self {
-        Self { host, loaded: RefCell::default(), texts }
+        Self { host, loaded: RefCell::default(), texts, loading: RefCell::default() }
     }
 }
 
@@ -44,6 +46,18 @@ impl rhai::ModuleResolver for Resolver {
         {
             return Ok(module.clone());
         }
+        if self.loading.borrow().contains(&path) {
+            let chain = self
+                .loading
+                .borrow()
+                .iter()
+                .chain([&path])
+                .map(|path| path.display().to_string())
+                .collect::<Vec<_>>()
+                .join(" -> ");
+            let message = format!("import \"{name}\": the modules import each other: {chain}");
+            return Err(EvalAltResult::ErrorRuntime(message.into(), position).into());
+        }
         let shown = path.to_string_lossy().into_owned();
         let named = [name.to_string(), shown.clone()].map(|name| (name, text.clone()));
         self.texts.borrow_mut().extend(named);
@@ -52,7 +66,10 @@ impl rhai::ModuleResolver for Resolver {
             Box::new(EvalAltResult::ErrorInModule(name.into(), Box::new(error), position))
         })?;
         ast.set_source(shown);
-        let module = Module::eval_ast_as_new(Scope::new(), &ast, engine).map_err(|error| {
+        self.loading.borrow_mut().push(path.clone());
+        let module = Module::eval_ast_as_new(Scope::new(), &ast, engine);
+        self.loading.borrow_mut().pop();
+        let module = module.map_err(|error| {
             Box::new(EvalAltResult::ErrorInModule(name.into(), error, position))
         })?;
         let module: Shared<Module> = module.into();

@@ -6,6 +6,7 @@ use crate::display::PrintOptions;
 use crate::fault::Result;
 use crate::html;
 use crate::listing::Listing;
+use crate::plot::Picture;
 
 /// A value ready to be shown.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -27,6 +28,8 @@ pub enum Place<'a> {
     Instead(&'a str),
 }
 
+/// MIME type of pictures.
+const SVG: &str = "image/svg+xml";
 /// MIME type of HTML.
 pub(crate) const HTML: &str = "text/html";
 
@@ -41,6 +44,9 @@ impl Shown {
 pub(crate) fn forms(value: &Dynamic, options: PrintOptions) -> Result<Vec<(&'static str, String)>> {
     if let Some(listing) = Listing::of(value) {
         return Ok(vec![listing.form(&value.clone().into_string().unwrap_or_default())]);
+    }
+    if let Some(picture) = value.read_lock::<Picture>() {
+        return Ok(vec![(SVG, picture.svg())]);
     }
     let html = html::table(value, options)?;
     Ok(html.map(|html| (HTML, html)).into_iter().collect())

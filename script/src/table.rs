@@ -39,6 +39,22 @@ impl Table {
         Ok(Some(Self { columns, rows, skipped: long.then_some((tail - head, head)) }))
     }
 
+    /// The table in a window of so many columns: those named in `less` go, one after the other, until it fits.
+    pub(crate) fn fitted(mut self, window: Option<usize>, less: &[&str]) -> String {
+        let widest = |text: &str| text.lines().map(|line| line.chars().count()).max().unwrap_or(0);
+        let mut text = self.text();
+        for name in less {
+            let Some(at) = self.columns.iter().position(|column| column == name) else { continue };
+            if window.is_none_or(|window| widest(&text) <= window) {
+                break;
+            }
+            self.columns.remove(at);
+            self.rows.iter_mut().for_each(|row| drop(row.remove(at)));
+            text = self.text();
+        }
+        text
+    }
+
     /// The table as Enoki draws that of `whos`.
     pub(crate) fn text(&self) -> String {
         let ruler = LineStyle::none().fill('=').junction('=');
@@ -59,5 +75,24 @@ impl Table {
         let lines: Vec<String> =
             table.lines().map(|line| format!("  {line}").trim_end().to_string()).collect();
         lines.join("\n").trim_end().into()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn columns_go_until_the_table_fits() {
+        let table = |window| {
+            let columns = ["ID", "Memory", "Label"].map(String::from).into();
+            let rows = vec![vec!["10".into(), "3.8147 MiB".into(), "speed".into()]];
+            Table { columns, rows, skipped: None }.fitted(window, &["Memory", "Label"])
+        };
+        let first = |text: String| text.lines().next().unwrap_or_default().to_string();
+        assert_eq!(first(table(None)), "  ID   Memory       Label");
+        assert_eq!(first(table(Some(80))), "  ID   Memory       Label");
+        assert_eq!(first(table(Some(20))), "  ID   Label");
+        assert_eq!(first(table(Some(3))), "  ID");
     }
 }

@@ -308,6 +308,7 @@ pub(crate) fn type_name(value: &Dynamic) -> String {
         "Fn" => "a function".into(),
         _ if value.is::<crate::bind::RngRef>() => "PCG32C".into(),
         _ if value.is::<crate::host_array::HostRef>() => "ndarray".into(),
+        _ if value.is::<crate::plot::Picture>() => "a picture".into(),
         _ if value.is::<u64>() => "an integer".into(),
         other => other.rsplit("::").next().unwrap_or(other).into(),
     }

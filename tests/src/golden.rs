@@ -65,7 +65,7 @@ pub fn interpreter(
         threads: Some(threads),
         log_level,
         memory_limit: Some(MEMORY_LIMIT),
-        runtime: None,
+        ..Options::default()
     };
     let interpreter = Interpreter::new(host, &options);
     let interpreter = interpreter.expect("internal error: the configuration is not available");

@@ -48,6 +48,8 @@ pub(crate) type Shared = Rc<RefCell<Interpreter>>;
 pub(crate) struct Style {
     /// Whether the terminal takes colour.
     pub(crate) colour: bool,
+    /// Whether the history is hinted at, which takes colour: else hints would look like typed text.
+    pub(crate) hints: bool,
     /// Keys of vi in place of those of emacs.
     pub(crate) vi: bool,
 }
@@ -116,7 +118,7 @@ impl Hinter for Assistant {
 
     /// The newest cell of the history that starts so; only in colour, where it cannot be taken for typed.
     fn hint(&self, line: &str, pos: usize, context: &Context<'_>) -> Option<String> {
-        let hint = self.style.colour.then(|| self.hinter.hint(line, pos, context))??;
+        let hint = self.style.hints.then(|| self.hinter.hint(line, pos, context))??;
         let first = hint.lines().next().filter(|first| !first.is_empty())?;
         Some(first.into())
     }

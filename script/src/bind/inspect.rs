@@ -174,7 +174,10 @@ fn show_whos(context: &Context, whos: &Whos) {
         let _ = write!(notes, "\n  .. {} more, whos(#{{all: true}}) lists them ..", whos.n_hidden);
     }
     notes.push_str(&whos_footer(whos));
-    let text = format!("{}{notes}", table.text());
+    // In a narrow window the label matters more than the counts.
+    let fitted =
+        whos_table(whos).fitted(context.host.window(), &["E/I Refs", "Memory", "Type", "Ready"]);
+    let text = format!("{fitted}{notes}");
     let forms =
         if context.host.shows_forms() { vec![(HTML, html::noted(&table, &notes))] } else { vec![] };
     context.host.display(&Shown { text, forms }, Place::Below);

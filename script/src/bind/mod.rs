@@ -17,7 +17,9 @@ mod memory;
 mod nested_types;
 mod notebook;
 mod ops;
+mod plots;
 mod power;
+mod progress;
 pub(crate) mod random;
 mod rearrange;
 mod reduce;
@@ -74,9 +76,11 @@ const FAMILIES: &[(&str, Register)] = &[
     ("files", files::register),
     ("random numbers", random::register),
     ("evaluation and settings", runtime::register),
+    ("evaluation and settings", progress::register),
     ("showing and watching", inspect::register),
     ("showing and watching", measure::register),
     ("showing and watching", notebook::register),
+    ("pictures", plots::register),
     ("lists, maps and text", language::register),
 ];
 

@@ -30,6 +30,31 @@ pub(super) fn register(registry: &mut Registry<'_>) {
     registry.engine.register_fn("sleep", |seconds: i64| sleep(seconds as f64));
     registry.engine.register_fn("sleep", sleep);
     registry.doc(
+        "args",
+        "()",
+        "Arguments given to the script, a list of texts, as ARGS.\n\n>> args().len()\n0",
+    );
+    registry.any("args", 0, |context, _, _| {
+        let arguments = context.host.arguments().into_iter().map(Dynamic::from);
+        Ok(arguments.collect::<rhai::Array>())
+    });
+    registry.doc(
+        "env",
+        "(name, default)",
+        "An environment variable as text; where it is not set the default, or nothing.\n\n\
+         >> env(\"NO_SUCH_VARIABLE\", \"none\")\nnone",
+    );
+    for arity in [1, 2] {
+        registry.any("env", arity, |context, _, args| {
+            let name = args[0].clone().into_string();
+            let name = name.map_err(|_| {
+                fault(format!("env: got {}, expected a name in quotes", type_name(args[0])))
+            })?;
+            let otherwise = || args.get(1).map(|value| (**value).clone()).unwrap_or_default();
+            Ok(context.host.variable(&name).map_or_else(otherwise, Dynamic::from))
+        });
+    }
+    registry.doc(
         "exit",
         "(code)",
         "Ends the script with an exit code (default 0).\n\n\
@@ -37,8 +62,13 @@ pub(super) fn register(registry: &mut Registry<'_>) {
     );
     registry.any("exit", 0, |_, _, _| -> Result<()> { Err(stop(Stop::Exit(0))) });
     registry.any("exit", 1, |_, _, args| -> Result<()> {
-        let code = args[0].as_int().ok().and_then(|code| i32::try_from(code).ok());
-        Err(stop(Stop::Exit(code.unwrap_or(1))))
+        let code = args[0].as_int().map_err(|_| {
+            let got = type_name(args[0]);
+            fault(format!(
+                "exit: got {got}, expected an exit code: exit(0) says that all went well"
+            ))
+        })?;
+        Err(stop(Stop::Exit(i32::try_from(code).unwrap_or(1))))
     });
 }
 
@@ -191,6 +221,9 @@ fn labels(registry: &mut Registry<'_>) {
          >> type_of(Vector3fC(1, 2, 3))\nVector3fC",
     );
     registry.any("type_of", 1, |_, _, args| {
+        if args[0].is::<crate::plot::Picture>() {
+            return Ok("Picture".into());
+        }
         let named = args[0].is::<ArrayRef>() || args[0].is::<super::random::RngRef>();
         Ok(if named { type_name(args[0]) } else { args[0].type_name().to_string() })
     });

@@ -114,7 +114,10 @@ pub(super) fn whos(interpreter: &mut Interpreter, _: &Argument<'_>) -> Result<Ou
     rows.sort();
     let text = match rows.is_empty() {
         true => "no variables yet".into(),
-        false => Table { columns, rows, skipped: None }.text(),
+        false => {
+            let table = Table { columns, rows, skipped: None };
+            table.fitted(interpreter.context.host.window(), &["State", "Memory", "Type"])
+        }
     };
     interpreter.context.host.print(&text);
     Ok(Outcome::default())

@@ -1,0 +1,103 @@
+//! `porcini doctor`: what was found on this machine, and what to do about what was not.
+
+use std::io::IsTerminal;
+use std::path::PathBuf;
+
+use porcini_core::DeviceChoice;
+use porcini_core::alloc::Bytes;
+use porcini_core::backend::isa::Isa;
+use porcini_script::{Interpreter, Options};
+
+use crate::{print, settings};
+
+/// A line of the report: what, what was found, and advice if something is missing.
+struct Finding {
+    what: &'static str,
+    found: String,
+    advice: Option<String>,
+}
+
+/// Prints the report; 0 if nothing needs attention, else 1.
+pub(crate) fn run(host: std::rc::Rc<dyn porcini_script::Host>, options: &Options) -> u8 {
+    let mut findings = vec![finding("version", env!("CARGO_PKG_VERSION"))];
+    findings.extend(devices(host, options));
+    findings.push(terminal());
+    findings.extend(files());
+    let mut code = 0;
+    for finding in findings {
+        print::value(&format!("{:<10} {}", finding.what, finding.found));
+        if let Some(advice) = finding.advice {
+            print::value(&format!("{:<10} = help: {advice}", ""));
+            code = 1;
+        }
+    }
+    code
+}
+
+fn finding(what: &'static str, found: impl Into<String>) -> Finding {
+    Finding { what, found: found.into(), advice: None }
+}
+
+fn devices(host: std::rc::Rc<dyn porcini_script::Host>, options: &Options) -> Vec<Finding> {
+    let names = Isa::ALL.into_iter().filter(|isa| isa.is_available()).map(|isa| isa.to_string());
+    let mut findings = vec![finding("processor", names.collect::<Vec<_>>().join(", "))];
+    match Interpreter::new(host.clone(), options) {
+        Ok(interpreter) => {
+            let session = interpreter.session();
+            findings.push(finding("device", session.device_name()));
+            findings.push(finding(
+                "memory",
+                format!("{} for arrays", Bytes(session.memory_info().limit)),
+            ));
+        }
+        Err(error) => findings.push(Finding {
+            what: "device",
+            found: error.message.clone(),
+            advice: error.hints.first().cloned().or_else(|| Some("porcini --device cpu".into())),
+        }),
+    }
+    let cuda = Options { device: DeviceChoice::Cuda(0), ..Options::default() };
+    let found = match Interpreter::new(host, &cuda) {
+        Ok(interpreter) => interpreter.session().device_name(),
+        Err(error) => format!("none ({})", error.message),
+    };
+    findings.push(finding("cuda", found));
+    findings
+}
+
+fn terminal() -> Finding {
+    let term = std::env::var("TERM").unwrap_or_else(|_| "unset".into());
+    let yes = |yes: bool| if yes { "yes" } else { "no" };
+    let found = format!(
+        "input {}, output {}, TERM {term}, {} columns, colour {}",
+        yes(std::io::stdin().is_terminal()),
+        yes(std::io::stdout().is_terminal()),
+        print::width(),
+        yes(print::colours(&std::io::stdout())),
+    );
+    finding("terminal", found)
+}
+
+fn files() -> Vec<Finding> {
+    let known = |what: &'static str, path: Option<PathBuf>| match path {
+        Some(path) => {
+            let state = if path.exists() { "" } else { " (not there yet)" };
+            finding(what, format!("{}{state}", path.display()))
+        }
+        None => Finding {
+            what,
+            found: "no folder".into(),
+            advice: Some("set HOME, or XDG_CONFIG_HOME and XDG_STATE_HOME".into()),
+        },
+    };
+    let mut findings = vec![
+        known("settings", settings::config_file()),
+        known("init", settings::init_file()),
+        known("history", settings::history_file()),
+    ];
+    let wrong = settings::config_file().and_then(|file| settings::Settings::read(&file).1);
+    if let (Some(wrong), Some(settings)) = (wrong, findings.first_mut()) {
+        settings.advice = Some(wrong);
+    }
+    findings
+}

@@ -1,0 +1,102 @@
+//! `--json`: one object a statement on standard output, for programs that run scripts.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use porcini_script::{Completeness, Error, ErrorKind, Interpreter, Outcome};
+use serde_json::{Value, json};
+
+use crate::sandbox::Verdict;
+use crate::{print, run};
+
+/// What scripts print is collected while this is `Some`.
+pub(crate) type Collected = Rc<RefCell<Option<Vec<String>>>>;
+
+/// Runs a text statement by statement; the exit code.
+pub(crate) fn run(
+    interpreter: &mut Interpreter,
+    text: &str,
+    name: &str,
+    printed: &Collected,
+    verdict: &Verdict,
+) -> u8 {
+    for (line, statement) in statements(interpreter, text) {
+        *printed.borrow_mut() = Some(Vec::new());
+        // Lines keep their numbers.
+        let padded = "\n".repeat(line - 1) + statement.as_str();
+        let result = interpreter.execute(&padded, name);
+        let result = result.map_err(|error| Box::new(verdict.of(*error)));
+        let lines = printed.borrow_mut().take().unwrap_or_default();
+        print::value(&object(line, &statement, &lines, &result).to_string());
+        if let Err(error) = result {
+            return run::exit_code(&error);
+        }
+    }
+    run::OK
+}
+
+fn object(
+    line: usize,
+    statement: &str,
+    printed: &[String],
+    result: &Result<Outcome, Box<Error>>,
+) -> Value {
+    let mut object = json!({
+        "line": line,
+        "code": statement,
+        "printed": printed.join("\n"),
+        "ok": result.is_ok(),
+    });
+    match result {
+        Ok(outcome) => object["value"] = json!(outcome.text),
+        Err(error) => {
+            let kind = match error.kind {
+                ErrorKind::Syntax => "syntax",
+                ErrorKind::Runtime => "runtime",
+                ErrorKind::Interrupted => "interrupted",
+                ErrorKind::Exit(code) => {
+                    object["exit"] = json!(code);
+                    return object;
+                }
+                ErrorKind::Internal => "internal",
+            };
+            let place = error.location.as_ref();
+            object["error"] = json!({
+                "kind": kind,
+                "message": error.message,
+                "hints": error.hints,
+                "source": place.map(|place| &place.source),
+                "line": place.map(|place| place.line),
+                "column": place.map(|place| place.column),
+            });
+        }
+    }
+    object
+}
+
+/// First line and text of each statement: lines join until they are complete.
+fn statements(interpreter: &Interpreter, text: &str) -> Vec<(usize, String)> {
+    let mut statements = Vec::new();
+    let mut open: Option<(usize, String)> = None;
+    for (i, line) in text.lines().enumerate() {
+        if open.is_none() && (line.trim().is_empty() || (i == 0 && line.starts_with("#!"))) {
+            continue;
+        }
+        let (_, joined) = open.get_or_insert_with(|| (i + 1, String::new()));
+        if !joined.is_empty() {
+            joined.push('\n');
+        }
+        joined.push_str(line);
+        let goes_on = matches!(interpreter.is_complete(joined), Completeness::Incomplete { .. });
+        if !goes_on {
+            statements.extend(open.take());
+        }
+    }
+    statements.extend(open);
+    statements.retain(|(_, statement)| {
+        statement
+            .lines()
+            .any(|line| !line.trim().is_empty() && !line.trim_start().starts_with("//"))
+    });
+    statements
+}

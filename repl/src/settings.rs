@@ -1,0 +1,112 @@
+//! Settings of a person: `config.toml` and `init.rhai` in `$XDG_CONFIG_HOME/porcini`, or `~/.config/porcini`.
+
+use std::path::{Path, PathBuf};
+
+use serde::Deserialize;
+
+/// What `config.toml` may say; what is left out stays as it is without the file.
+#[derive(Clone, Debug, Default, Deserialize, PartialEq, Eq)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Settings {
+    /// Keys of the line editor.
+    pub(crate) edit_mode: Option<EditMode>,
+    /// Suggestions from the history behind what is typed.
+    pub(crate) hints: Option<bool>,
+    /// Colour: `auto` where a terminal wants it.
+    pub(crate) colour: Option<Colour>,
+    /// Where kernels run: `auto`, `cpu`, `cuda`, `cuda:1`.
+    pub(crate) device: Option<String>,
+    /// Threads that run kernels.
+    pub(crate) threads: Option<u16>,
+    /// What is logged, 0 to 5.
+    pub(crate) log_level: Option<u8>,
+}
+
+/// Keys of the line editor.
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum EditMode {
+    /// Those of Emacs, which most shells have.
+    Emacs,
+    /// Those of vi.
+    Vi,
+}
+
+/// When colour is used.
+#[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Eq)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Colour {
+    /// On terminals, unless the environment says otherwise.
+    #[default]
+    Auto,
+    /// Everywhere.
+    Always,
+    /// Nowhere.
+    Never,
+}
+
+impl Settings {
+    /// The settings of a file; those of an absent one, and what is wrong with the file.
+    pub(crate) fn read(file: &Path) -> (Self, Option<String>) {
+        let Ok(text) = std::fs::read_to_string(file) else { return (Self::default(), None) };
+        match toml::from_str(&text) {
+            Ok(settings) => (settings, None),
+            Err(error) => {
+                let what = error.to_string();
+                (
+                    Self::default(),
+                    Some(format!("{} is ignored: {}", file.display(), what.trim_end())),
+                )
+            }
+        }
+    }
+}
+
+/// The settings file.
+pub(crate) fn config_file() -> Option<PathBuf> {
+    Some(folder("XDG_CONFIG_HOME", ".config")?.join("config.toml"))
+}
+
+/// The script that each shell runs first.
+pub(crate) fn init_file() -> Option<PathBuf> {
+    Some(folder("XDG_CONFIG_HOME", ".config")?.join("init.rhai"))
+}
+
+/// The history of the shell. The folder is made: a history should not be lost for want of one.
+pub(crate) fn history_file() -> Option<PathBuf> {
+    let folder = folder("XDG_STATE_HOME", ".local/state")?;
+    std::fs::create_dir_all(&folder).ok()?;
+    Some(folder.join("history"))
+}
+
+/// Our folder below an XDG base folder; `None` without a home.
+fn folder(variable: &str, below_home: &str) -> Option<PathBuf> {
+    let set = |name| std::env::var_os(name).filter(|path| !path.is_empty()).map(PathBuf::from);
+    // Relative paths in these variables are to be ignored, says the specification.
+    let base = set(variable).filter(|path| path.is_absolute());
+    let base = base.or_else(|| Some(set("HOME")?.join(below_home)))?;
+    Some(base.join("porcini"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_file_is_read() {
+        let folder = std::env::temp_dir().join(format!("porcini-settings-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        let file = folder.join("config.toml");
+        assert_eq!(Settings::read(&file), (Settings::default(), None));
+        std::fs::write(&file, "edit_mode = \"vi\"\nthreads = 3\ncolour = \"never\"\n").unwrap();
+        let (settings, wrong) = Settings::read(&file);
+        assert_eq!((settings.edit_mode, settings.threads), (Some(EditMode::Vi), Some(3)));
+        assert_eq!((settings.colour, wrong), (Some(Colour::Never), None));
+        std::fs::write(&file, "treads = 3\n").unwrap();
+        let (settings, wrong) = Settings::read(&file);
+        assert_eq!(settings, Settings::default());
+        let wrong = wrong.unwrap();
+        assert!(wrong.contains("treads") && wrong.contains("threads"), "{wrong}");
+        std::fs::remove_dir_all(folder).unwrap();
+    }
+}

@@ -1,0 +1,288 @@
+//! The shell as a person meets it: on a pseudo-terminal, seen through a terminal emulator.
+#![cfg(target_os = "linux")]
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use std::io::{Read as _, Write as _};
+use std::num::NonZero;
+use std::path::PathBuf;
+use std::process::Child;
+use std::sync::{Arc, Condvar, Mutex};
+use std::time::{Duration, Instant};
+
+use pty_process::Size;
+use pty_process::blocking::{Command, Pty, open};
+
+/// How long anything may take, on the busiest machine.
+const PATIENCE: Duration = Duration::from_secs(20);
+const ROWS: u16 = 50;
+
+/// What the emulator shows, and all bytes that came.
+type Screen = Arc<(Mutex<(vt100::Parser, Vec<u8>)>, Condvar)>;
+
+struct Terminal {
+    pty: Arc<Pty>,
+    child: Child,
+    screen: Screen,
+}
+
+/// A folder of this test, emptied.
+fn folder(test: &str) -> PathBuf {
+    let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("terminal").join(test);
+    if folder.exists() {
+        std::fs::remove_dir_all(&folder).unwrap();
+    }
+    std::fs::create_dir_all(&folder).unwrap();
+    folder
+}
+
+impl Terminal {
+    /// A shell in a window of so many columns, at its first prompt.
+    fn start(home: &PathBuf, columns: u16, environment: &[(&str, &str)]) -> Self {
+        let (pty, pts) = open().unwrap();
+        pty.resize(Size::new(ROWS, columns)).unwrap();
+        let mut command = Command::new(env!("CARGO_BIN_EXE_porcini")).current_dir(home);
+        for name in
+            ["NO_COLOR", "CLICOLOR_FORCE", "PORCINI_MEMORY_LIMIT", "PORCINI_PATH", "PORCINI_CPU"]
+        {
+            command = command.env_remove(name);
+        }
+        command = command.env("TERM", "xterm-256color").env("HOME", home);
+        command = command.env("XDG_STATE_HOME", home.join("state"));
+        command = command.env("XDG_CONFIG_HOME", home.join("config"));
+        command = command.envs(environment.iter().copied());
+        let child = command.spawn(pts).unwrap();
+        let pty = Arc::new(pty);
+        // A window without a width is drawn on the usual one.
+        let size = |n: u16| NonZero::new(n).unwrap_or(NonZero::new(80).unwrap());
+        let parser = vt100::Parser::new(size(ROWS), size(columns), 1000);
+        let screen: Screen = Arc::new((Mutex::new((parser, Vec::new())), Condvar::new()));
+        let (reader, shown) = (pty.clone(), screen.clone());
+        std::thread::spawn(move || {
+            let mut bytes = [0; 4096];
+            // The end of the child is an error here.
+            while let Ok(n) = (&*reader).read(&mut bytes) {
+                let mut screen = shown.0.lock().unwrap();
+                screen.0.process(&bytes[..n]);
+                screen.1.extend_from_slice(&bytes[..n]);
+                shown.1.notify_all();
+            }
+        });
+        let terminal = Self { pty, child, screen };
+        terminal.wait_for(">>> ");
+        terminal
+    }
+
+    fn type_in(&self, keys: &str) {
+        (&*self.pty).write_all(keys.as_bytes()).unwrap();
+    }
+
+    /// Waits until a text is on the screen; what is there.
+    fn wait_for(&self, text: &str) -> String {
+        self.wait_until(text, |screen| screen.contains(text))
+    }
+
+    fn wait_until(&self, what: &str, found: impl Fn(&str) -> bool) -> String {
+        let end = Instant::now() + PATIENCE;
+        let mut screen = self.screen.0.lock().unwrap();
+        loop {
+            let contents = screen.0.screen().contents();
+            if found(&contents) {
+                return contents;
+            }
+            let left = end.saturating_duration_since(Instant::now());
+            assert!(!left.is_zero(), "no {what:?} in\n{contents}");
+            screen = self.screen.1.wait_timeout(screen, left).unwrap().0;
+        }
+    }
+
+    /// Waits until nothing runs: keys that are pressed before mean something else to a program.
+    fn wait_for_prompt(&self) {
+        self.wait_until("prompt", |screen| screen.trim_end().ends_with(">>>"));
+    }
+
+    /// All bytes so far.
+    fn bytes(&self) -> String {
+        String::from_utf8_lossy(&self.screen.0.lock().unwrap().1).into_owned()
+    }
+
+    /// Leaves with Ctrl-D; the exit code.
+    fn leave(mut self) -> i32 {
+        self.wait_for_prompt();
+        self.type_in("\x04");
+        self.child.wait().unwrap().code().unwrap_or(-1)
+    }
+}
+
+impl Drop for Terminal {
+    fn drop(&mut self) {
+        // A failed test leaves no shell behind; one that has ended is no error.
+        drop(self.child.kill());
+        drop(self.child.wait());
+    }
+}
+
+#[test]
+fn typing_completing_and_leaving() {
+    let shell = Terminal::start(&folder("typing"), 100, &[]);
+    shell.type_in("alpha = FloatC([1, 2])\ralp\t + 1\r");
+    shell.wait_for("[2, 3]");
+    shell.type_in("scatter_m\t");
+    let screen = shell.wait_for("scatter_min(target, value, index, active)");
+    assert!(screen.contains("Raises target[index[i]]"), "{screen}");
+    shell.type_in("\x15alpha.\t");
+    shell.wait_for("Display all");
+    shell.type_in("n\x15set_flag(\"ch\t\", true); flag(\"ch\t\")\r");
+    shell.wait_for("true");
+    shell.type_in("sine(alpha)\r");
+    shell.wait_for("did you mean `sin`");
+    assert!(shell.bytes().contains("\x1b[1;31merror:"));
+    assert_eq!(shell.leave(), 0);
+}
+
+#[test]
+fn cells_of_several_lines() {
+    let shell = Terminal::start(&folder("lines"), 80, &[]);
+    shell.type_in("fn f(x) {\rlet y = x * 2\rif y > 1 {\ry\r");
+    let screen = shell.wait_for("...         y\n");
+    assert!(
+        screen.contains(">>> fn f(x) {\n...     let y = x * 2\n...     if y > 1 {\n"),
+        "{screen}"
+    );
+    // Backspace takes back a level of indentation.
+    shell.type_in("\x7f}\r\x7f}\rf(21)\r");
+    let screen = shell.wait_for("42");
+    assert!(screen.contains("...     }\n... }\n>>> f(21)\n42"), "{screen}");
+    // An open bracket is no trap: two blank lines show what is wrong.
+    shell.type_in("f(1,\r\r\r");
+    shell.wait_for("error: ");
+    shell.type_in("6 * 111\r");
+    shell.wait_for("666");
+}
+
+#[test]
+fn history_is_kept_and_searched() {
+    let home = folder("history");
+    let shell = Terminal::start(&home, 80, &[]);
+    shell.type_in("first = 111\r\"second\"\r");
+    shell.wait_for("\nsecond");
+    shell.type_in("\x1b[A\x1b[A\r");
+    shell.type_in("first\r");
+    shell.wait_for("\n111");
+    assert_eq!(shell.leave(), 0);
+    let shell = Terminal::start(&home, 80, &[]);
+    shell.type_in("\x12sec");
+    shell.wait_for("\"second\"");
+    shell.type_in("\r");
+    shell.wait_for("\nsecond");
+    // A hint from the history, taken by the right arrow.
+    shell.type_in("first =\x1b[C + 1; first\r");
+    shell.wait_for("\n112");
+}
+
+#[test]
+fn a_paste_of_two_hundred_lines() {
+    for (test, before, after) in [("raw", "", ""), ("bracketed", "\x1b[200~", "\x1b[201~\r")] {
+        let shell = Terminal::start(&folder(test), 80, &[]);
+        let lines: String = (1..=200).map(|i| format!("line{i} = {i}\r")).collect();
+        shell.type_in(&format!("{before}{lines}{after}"));
+        shell.type_in("line1 + line100 + line200 + 1000\r");
+        shell.wait_for("\n1301");
+        shell.type_in("\x1b[200~>>> a = 7 * 11\n>>> a\n77\n>>> a * 13 + 1\n1002\x1b[201~\r");
+        shell.wait_for("\n1002\n1002\n>>>");
+    }
+}
+
+#[test]
+fn interrupting_whatever_runs() {
+    let home = folder("interrupt");
+    let lines: String = (0..400_000).map(|i| format!("{i},{i}.5\n")).collect();
+    std::fs::write(home.join("big.csv"), format!("a,b\n{lines}")).unwrap();
+    let shell = Terminal::start(&home, 80, &[]);
+    shell.type_in("forgotten line\x03");
+    shell.wait_until("a new line", |screen| screen.trim_end().ends_with("line\n>>>"));
+    shell.type_in("kept = 7\rbig = UInt32C::arange(100000000)\r");
+    let works = [
+        "loop { }",
+        "fn f(n) { loop { } } f(1)",
+        "sleep(100)",
+        "hsum(sin(Float64C::arange(4294967296)))",
+        "while_loop([UInt32C::arange(1000)], |x| x >= 0, |x| [x + 1])[0]",
+        "for i in 0..1000 { sort((big * 2654435761) + i)[i] }",
+        "for i in 0..1000 { read_csv(\"big.csv\") }",
+        "for i in 0..1000 { plot(big + i) }",
+        "%timeit loop { }",
+    ];
+    for (i, work) in works.into_iter().enumerate() {
+        shell.wait_for_prompt();
+        shell.type_in(&format!("{work}\r"));
+        // Until its line has ended, and into the work.
+        shell.wait_until(work, |screen| !screen.trim_end().ends_with(work));
+        std::thread::sleep(Duration::from_millis(150));
+        let start = Instant::now();
+        shell.type_in("\x03");
+        shell.wait_for_prompt();
+        shell.type_in(&format!("kept + {}\r", 6000 + i));
+        shell.wait_for(&format!("\n{}", 6007 + i));
+        assert!(start.elapsed() < Duration::from_secs(3), "{work}: {:?}", start.elapsed());
+        assert!(shell.bytes().contains("interrupted"));
+    }
+    assert_eq!(shell.leave(), 0);
+}
+
+#[test]
+fn narrow_windows_and_windows_without_a_width() {
+    for (columns, test) in [(40, "narrow"), (0, "none")] {
+        let shell = Terminal::start(&folder(test), columns, &[]);
+        shell.type_in("x = FloatC::linspace(0, 6, 100); plot(x, sin(x))\r");
+        let screen =
+            shell.wait_until("a curve", |screen| screen.contains('⠁') || screen.contains('⡀'));
+        assert!(!screen.lines().any(|line| line.starts_with('⠒')), "{screen}");
+        shell.wait_for_prompt();
+        shell.type_in("scatter_m\t");
+        shell.wait_for("scatter_min(");
+        shell.type_in("\x15a_rather_long_name_for_a_variable = 31415 // and a comment behind it\r");
+        shell.type_in("whos()\r%whos\r1 + nosuch + 1\r");
+        shell.wait_for("`nosuch` is not defined");
+        shell.type_in("a_rather_long_name_for_a_variable + 1\r");
+        shell.wait_for("\n31416");
+        assert_eq!(shell.leave(), 0);
+    }
+}
+
+#[test]
+fn terminals_without_colour() {
+    let home = folder("plain");
+    for environment in [[("NO_COLOR", "1")], [("TERM", "dumb")]] {
+        let shell = Terminal::start(&home, 80, &environment);
+        shell.type_in("plain = 1\rif plain == 1 {\r777 }\r");
+        shell.wait_for("\n777");
+        shell.type_in("nosuch\r");
+        shell.wait_for("error: ");
+        let bytes = shell.bytes();
+        let is_colour = |sequence: &str| {
+            let end = sequence.find(|c: char| !(c.is_ascii_digit() || c == ';'));
+            end.is_some_and(|end| end > 1 && sequence[end..].starts_with('m'))
+        };
+        assert!(!bytes.split("\x1b[").skip(1).any(is_colour), "{bytes:?}");
+        assert_eq!(shell.leave(), 0);
+    }
+}
+
+#[test]
+fn settings_and_the_first_script() {
+    let home = folder("settings");
+    std::fs::create_dir_all(home.join("config/porcini")).unwrap();
+    std::fs::write(home.join("config/porcini/init.rhai"), "greeting = 4711; nosuch").unwrap();
+    std::fs::write(
+        home.join("config/porcini/config.toml"),
+        "edit_mode = \"vi\"\ncolour = \"never\"",
+    )
+    .unwrap();
+    let shell = Terminal::start(&home, 80, &[]);
+    shell.wait_for("init.rhai:1:18");
+    // In vi mode, Escape 0 goes to the start of the line.
+    shell.type_in("ting + 1\x1b0igree\r");
+    shell.wait_for("\n4712");
+    assert!(!shell.bytes().contains("\x1b[1;31m"));
+    assert_eq!(shell.leave(), 0);
+}

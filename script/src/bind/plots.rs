@@ -1,0 +1,359 @@
+//! Pictures: `plot`, `hist`, `image`, and files of them.
+
+use porcini_core::{Array, DType, Scalar, interrupt};
+use rhai::{Dynamic, Map};
+
+use super::Registry;
+use crate::context::Context;
+use crate::fault::{IntoFault, Result, Stop, fault, stop};
+use crate::plot::{Chart, Picture, Raster, Shape};
+use crate::value::{ArrayRef, type_name};
+
+/// Points of a series that are drawn; of more, the lowest and the highest of each run.
+const MOST_POINTS: usize = 4000;
+/// Lanes read at once.
+const PIECE: u64 = 1 << 16;
+/// Pixels of an image.
+const MOST_PIXELS: i64 = 1 << 26;
+/// Bars of a histogram.
+const MOST_BINS: i64 = 10_000;
+const DEFAULT_BINS: usize = 20;
+
+pub(super) fn register(registry: &mut Registry<'_>) {
+    registry.engine.register_type_with_name::<Picture>("Picture");
+    registry.engine.register_fn("to_string", |picture: &mut Picture| picture.text());
+    charts(registry);
+    registry.doc(
+        "hist",
+        "(x, bins)",
+        "A histogram of the finite lanes as a picture, of 20 bars unless bins says otherwise. Evaluates.\n\n\
+         >> str(hist(FloatC([1, 2, 2, 3]), 3)).contains(\"2\")\ntrue",
+    );
+    for arity in [1, 2] {
+        registry.any("hist", arity, |context, _, args| {
+            let x = array("hist", args[0])?.array("hist")?;
+            let bins = match args.get(1).map(|bins| bins.as_int()) {
+                None => DEFAULT_BINS,
+                Some(Ok(bins)) if (1..=MOST_BINS).contains(&bins) => {
+                    usize::try_from(bins).unwrap_or(1)
+                }
+                Some(_) => {
+                    let got = &args[1];
+                    return Err(fault(format!("hist: got {got} bins, expected 1 to {MOST_BINS}")));
+                }
+            };
+            let bars = histogram(&x, bins)?;
+            picture(context, "hist", Shape::Bars, "", vec![bars])
+        });
+    }
+    registry.doc(
+        "image",
+        "(a, width, height)",
+        "Lanes as a picture, row by row from the top: of an array greys from its smallest to its largest number, of \
+         a vector of three red, green and blue from 0 to 1. Evaluates.\n\n\
+         >> str(image(FloatC([0, 1, 2, 3]), 4, 1))\n ░▓█",
+    );
+    registry.any("image", 3, |context, _, args| {
+        let raster = raster("image", args)?;
+        Ok(Picture::image(raster, context.width()))
+    });
+    files(registry);
+}
+
+fn charts(registry: &mut Registry<'_>) {
+    registry.doc(
+        "plot",
+        "(x, y, options)",
+        "A picture of y against x, or against the lane number if there is no x: lines, which leave gaps where numbers \
+         are not finite. A vector, or a list of arrays, gives several lines. Options: #{title: \"speed\", points: true}. \
+         A terminal shows it as text, a notebook as SVG; print(plot(y)) shows it from a script. Evaluates.\n\n\
+         >> str(plot(FloatC([0, 1, 4, 9]))).split(\"\\n\").len() > 10\ntrue",
+    );
+    for arity in 1..=3 {
+        registry.any("plot", arity, |context, _, args| {
+            let (options, arrays) = match args.split_last() {
+                Some((last, rest)) if last.is::<Map>() && !rest.is_empty() => (Some(last), rest),
+                _ => (None, args),
+            };
+            let (x, y) = match arrays {
+                [y] => (None, y),
+                [x, y] => (Some(array("plot", x)?.array("plot")?), y),
+                _ => {
+                    return Err(fault(
+                        "plot: expected plot(y), plot(x, y) or plot(x, y, #{title: \"..\"})",
+                    ));
+                }
+            };
+            let (title, shape) = settings(options.map(|options| &**options))?;
+            let series = series_of(y)?;
+            let points =
+                series.iter().map(|y| points(x.as_ref(), y)).collect::<Result<Vec<_>>>()?;
+            picture(context, "plot", shape, &title, points)
+        });
+    }
+}
+
+fn files(registry: &mut Registry<'_>) {
+    registry.doc(
+        "save_plot",
+        "(path, picture)",
+        "Writes what plot, hist or image gave to a file: .svg, .png or .txt.\n\n\
+         >> save_plot(\"p.svg\", plot(FloatC([1, 2]))); \"written\"\nwritten",
+    );
+    registry.any("save_plot", 2, |context, _, args| {
+        let picture = args[1].read_lock::<Picture>().map(|picture| picture.clone());
+        let picture = picture.ok_or_else(|| {
+            let got = type_name(args[1]);
+            fault(format!(
+                "save_plot: got {got}, expected a picture: save_plot(\"p.svg\", plot(y))"
+            ))
+        })?;
+        save(context, "save_plot", args[0], &picture)
+    });
+    registry.doc(
+        "save_image",
+        "(path, a, width, height)",
+        "Writes lanes as image(a, width, height) shows them to a file: .png, .svg or .txt.\n\n\
+         >> save_image(\"i.png\", FloatC([0, 1]), 2, 1); \"written\"\nwritten",
+    );
+    registry.any("save_image", 4, |context, _, args| {
+        let picture = Picture::image(raster("save_image", &args[1..])?, context.width());
+        save(context, "save_image", args[0], &picture)
+    });
+}
+
+fn picture(
+    context: &Context,
+    op: &str,
+    shape: Shape,
+    title: &str,
+    series: Vec<Vec<(f64, f64)>>,
+) -> Result<Picture> {
+    let chart = Chart { shape, title: title.into(), series };
+    if chart.is_blank() {
+        return Err(fault(format!("{op}: got no finite number, expected at least one")));
+    }
+    Ok(Picture::chart(chart, context.width()))
+}
+
+fn settings(options: Option<&Dynamic>) -> Result<(String, Shape)> {
+    let (mut title, mut shape) = (String::new(), Shape::Lines);
+    let options = options.and_then(|options| options.read_lock::<Map>().map(|map| map.clone()));
+    for (key, value) in options.unwrap_or_default() {
+        match (key.as_str(), value.as_bool()) {
+            ("title", _) => title = value.to_string(),
+            ("points", Ok(true)) => shape = Shape::Points,
+            ("points", Ok(false)) => {}
+            ("points", Err(_)) => return Err(fault("plot: option points: expected true or false")),
+            _ => return Err(fault(format!("plot: no option {key} (options: title, points)"))),
+        }
+    }
+    Ok((title, shape))
+}
+
+/// One array a line.
+fn series_of(value: &Dynamic) -> Result<Vec<Array>> {
+    if let Some(list) = value.read_lock::<rhai::Array>()
+        && list.iter().any(|item| item.is::<ArrayRef>())
+    {
+        let lines = list.iter().map(series_of).collect::<Result<Vec<_>>>()?;
+        return Ok(lines.into_iter().flatten().collect());
+    }
+    Ok(array("plot", value)?.leaves())
+}
+
+fn array(op: &str, value: &Dynamic) -> Result<ArrayRef> {
+    value.read_lock::<ArrayRef>().map(|array| array.clone()).ok_or_else(|| {
+        let hint = if value.is_array() { "; make one of a list: FloatC([1, 2, 3])" } else { "" };
+        fault(format!("{op}: got {}, expected an array{hint}", type_name(value)))
+    })
+}
+
+/// The lanes piece by piece as floats.
+fn each_piece(array: &Array, mut piece: impl FnMut(u64, &[f64])) -> Result<()> {
+    let n = array.size();
+    let mut start = 0;
+    while start < n {
+        if interrupt::is_requested() {
+            return Err(stop(Stop::Interrupt));
+        }
+        let end = n.min(start + PIECE);
+        let lanes: Vec<f64> =
+            array.read(start..end).or_fault()?.into_iter().map(Scalar::to_f64).collect();
+        piece(start, &lanes);
+        start = end;
+    }
+    Ok(())
+}
+
+/// The points of one line: of very many the lowest and the highest of each run.
+#[expect(clippy::cast_precision_loss, reason = "lane numbers on an axis")]
+fn points(x: Option<&Array>, y: &Array) -> Result<Vec<(f64, f64)>> {
+    let n = y.size();
+    if let Some(x) = x
+        && x.size() != n
+    {
+        return Err(fault(format!(
+            "plot: got {} and {n} lanes, expected as many x as y",
+            x.size()
+        )));
+    }
+    let run = n.div_ceil(MOST_POINTS as u64 / 2).max(1);
+    let mut thin = Thin { run, points: Vec::new(), lowest: None, highest: None };
+    // A run may reach over the end of a piece.
+    let mut lane = 0;
+    let mut abscissas = Vec::new();
+    each_piece(y, |start, lanes| {
+        abscissas.clear();
+        if let Some(x) = x
+            && let Ok(read) = x.read(start..start + lanes.len() as u64)
+        {
+            abscissas.extend(read.into_iter().map(Scalar::to_f64));
+        }
+        for (i, &y) in lanes.iter().enumerate() {
+            thin.add(lane, (abscissas.get(i).copied().unwrap_or(lane as f64), y));
+            lane += 1;
+        }
+    })?;
+    thin.flush();
+    Ok(thin.points)
+}
+
+/// Keeps the extremes of each run of lanes, in their order.
+struct Thin {
+    run: u64,
+    points: Vec<(f64, f64)>,
+    lowest: Option<(u64, (f64, f64))>,
+    highest: Option<(u64, (f64, f64))>,
+}
+
+impl Thin {
+    fn add(&mut self, lane: u64, point: (f64, f64)) {
+        if self.run == 1 {
+            self.points.push(point);
+            return;
+        }
+        if lane.is_multiple_of(self.run) {
+            self.flush();
+        }
+        if point.1.is_nan() {
+            return;
+        }
+        if self.lowest.is_none_or(|(_, lowest)| point.1 < lowest.1) {
+            self.lowest = Some((lane, point));
+        }
+        if self.highest.is_none_or(|(_, highest)| point.1 > highest.1) {
+            self.highest = Some((lane, point));
+        }
+    }
+
+    fn flush(&mut self) {
+        let mut ends: Vec<(u64, (f64, f64))> =
+            self.lowest.take().into_iter().chain(self.highest.take()).collect();
+        ends.sort_by_key(|(lane, _)| *lane);
+        ends.dedup_by_key(|(lane, _)| *lane);
+        self.points.extend(ends.into_iter().map(|(_, point)| point));
+    }
+}
+
+#[expect(
+    clippy::cast_precision_loss,
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "counts on an axis, numbers of bins"
+)]
+fn histogram(x: &Array, bins: usize) -> Result<Vec<(f64, f64)>> {
+    let (mut low, mut high) = (f64::INFINITY, f64::NEG_INFINITY);
+    each_piece(x, |_, lanes| {
+        for &x in lanes.iter().filter(|x| x.is_finite()) {
+            (low, high) = (low.min(x), high.max(x));
+        }
+    })?;
+    if low > high {
+        return Ok(Vec::new());
+    }
+    if low == high {
+        (low, high) = (low - 0.5, high + 0.5);
+    }
+    // Halved, so that the difference of the largest floats is finite.
+    let width = (high / 2.0 - low / 2.0) / bins as f64 * 2.0;
+    let mut counts = vec![0_u64; bins];
+    each_piece(x, |_, lanes| {
+        for &x in lanes.iter().filter(|x| x.is_finite()) {
+            let bin = ((x / 2.0 - low / 2.0) / width * 2.0) as usize;
+            counts[bin.min(bins - 1)] += 1;
+        }
+    })?;
+    let bar = |(i, &n): (usize, &u64)| (low + i as f64 * width, n as f64);
+    Ok(counts.iter().enumerate().map(bar).collect())
+}
+
+/// Pixels of `(a, width, height)`.
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "0 to 255")]
+fn raster(op: &str, args: &[&mut Dynamic]) -> Result<Raster> {
+    let a = array(op, args[0])?;
+    let size = |i: usize| {
+        let n = args[i].as_int().ok().filter(|n| (1..=MOST_PIXELS).contains(n));
+        n.ok_or_else(|| {
+            let what = if i == 1 { "width" } else { "height" };
+            fault(format!("{op}: got {what} {}, expected an integer from 1 up", args[i]))
+        })
+    };
+    let (width, height) = (size(1)?, size(2)?);
+    let leaves = a.leaves();
+    let n = a.lanes().unwrap_or(0);
+    let expected = width.checked_mul(height).filter(|&n| n <= MOST_PIXELS);
+    if expected.and_then(|n| u64::try_from(n).ok()) != Some(n) || !matches!(leaves.len(), 1 | 3) {
+        return Err(fault(format!(
+            "{op}: got {} of {n} lanes, expected {width} x {height} lanes, of an array or a vector of three",
+            a.type_name()
+        )));
+    }
+    let is_colour = leaves.len() == 3;
+    let mut channels = Vec::new();
+    for leaf in &leaves {
+        let mut lanes = Vec::new();
+        each_piece(leaf, |_, piece| lanes.extend_from_slice(piece))?;
+        if leaf.size() == 1 {
+            lanes = vec![lanes[0]; usize::try_from(n).unwrap_or(0)];
+        }
+        channels.push(lanes);
+    }
+    let (low, high) = if is_colour || leaves[0].dtype() == DType::Mask {
+        (0.0, 1.0)
+    } else {
+        let finite = channels[0].iter().filter(|x| x.is_finite());
+        finite.fold((f64::INFINITY, f64::NEG_INFINITY), |(l, h), &x| (l.min(x), h.max(x)))
+    };
+    let level = |x: f64| {
+        let part = if high > low { (x / 2.0 - low / 2.0) / (high / 2.0 - low / 2.0) } else { 1.0 };
+        // A number that is none is black.
+        (part.clamp(0.0, 1.0) * 255.0).round() as u8
+    };
+    let pixel = |i: usize| match channels.as_slice() {
+        [red, green, blue] => [level(red[i]), level(green[i]), level(blue[i])],
+        grey => [level(grey[0][i]); 3],
+    };
+    let pixels = (0..usize::try_from(n).unwrap_or(0)).map(pixel).collect();
+    let size = |n: i64| usize::try_from(n).unwrap_or(1);
+    Ok(Raster { width: size(width), height: size(height), pixels })
+}
+
+fn save(context: &Context, op: &str, path: &Dynamic, picture: &Picture) -> Result<()> {
+    let path = path.clone().into_string().map_err(|_| {
+        fault(format!("{op}: got {}, expected a path in quotes first", type_name(path)))
+    })?;
+    let ending = path.rsplit_once('.').map_or("", |(_, ending)| ending);
+    let bytes = match ending.to_ascii_lowercase().as_str() {
+        "svg" => picture.svg().into_bytes(),
+        "png" => picture.png(),
+        "txt" => (picture.text() + "\n").into_bytes(),
+        _ => {
+            return Err(fault(format!(
+                "{op}: {path}: expected a name that ends with .svg, .png or .txt"
+            )));
+        }
+    };
+    let written = context.host.write_file(&path, &bytes);
+    written.map_err(|error| fault(format!("{op}: {path}: {error}")))
+}
