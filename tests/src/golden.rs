@@ -70,7 +70,7 @@ pub fn interpreter(
     let interpreter = Interpreter::new(host, &options);
     let interpreter = interpreter.expect("internal error: the configuration is not available");
     if matches!(device, DeviceChoice::Cuda(_)) {
-        // Sessions show what scatters do in lane order, which a GPU does when asked.
+        // Sessions show what scatters do in lane order, which a GPU does when asked; `redact` hides it.
         drop(interpreter.session().set_flag("lane_order", true));
     }
     interpreter
@@ -435,7 +435,8 @@ fn redact(text: &str) -> String {
         }
         words.push(if is_hexadecimal(word) { "_".into() } else { word.into() });
     }
-    redact_code(&redact_device(&words.join(" ")))
+    let text = words.join(" ").replace("lane_order: true", "lane_order: false");
+    redact_code(&redact_device(&text))
 }
 
 /// `cpu (AVX-512, 2 threads)`, `cpu (interp, baseline, 1 thread)`, `cuda:0 (NVIDIA H200, compute …)`
