@@ -104,7 +104,7 @@ pub fn apply_complex(
 /// Real spherical harmonics of the unit vector `d` up to `order` (0 to 9), with Enoki's signs: `Y[l, m]` at
 /// place `l * l + l + m`. The first one is a constant of one lane.
 ///
-/// **Accuracy**: a few ulp of the largest value of the same l.
+/// **Accuracy**: at most 32 ulp of the largest value of the same l.
 ///
 /// # Errors
 /// `Argument` if there are not three components or the order is above 9; `TypeMismatch`,

@@ -6,7 +6,7 @@ import numpy as np
 from mpmath import mp, mpf
 
 # Name of a type: NumPy's, bits of its significand, least exponent of a normal number.
-TYPES = {"f32": (np.float32, 24, -126), "f64": (np.float64, 53, -1022)}
+TYPES = {"f16": (np.float16, 11, -14), "f32": (np.float32, 24, -126), "f64": (np.float64, 53, -1022)}
 
 
 def points(row, name, n, seed):
@@ -23,7 +23,8 @@ def argument(places, reach, name, n, rng):
     kinds = [random_bits(dtype, reach, rng)]
     kinds += [interval(place, dtype, rng) if isinstance(place, tuple) else close(place, dtype, precision, rng) for place in places]
     share = -(-n // len(kinds))
-    return np.concatenate([kind(share) for kind in kinds])[:n]
+    # Without -0, which the references do not know.
+    return np.concatenate([kind(share) for kind in kinds])[:n] + dtype(0)
 
 
 def random_bits(dtype, reach, rng):
@@ -38,7 +39,8 @@ def random_bits(dtype, reach, rng):
 
 
 def interval(place, dtype, rng):
-    return lambda n: rng.uniform(*place, n).astype(dtype)
+    most = float(np.finfo(dtype).max)
+    return lambda n: rng.uniform(max(place[0], -most), min(place[1], most), n).astype(dtype)
 
 
 def close(point, dtype, precision, rng):

@@ -32,8 +32,8 @@ EXACT = """fmod sqr rcp rsqrt safe_sqrt safe_rsqrt sign copysign copysign_neg mu
 fmadd fmsub fnmadd fnmsub isnan isinf isfinite isdenormal next_float prev_float deg_to_rad rad_to_deg mantissa
 exponent ldexp fract""".split()
 
-# Functions of vectors, whose help states a bound too; the sweep takes plain arrays only.
-NESTED = ["sh_eval"]
+# Functions of vectors, whose help states a bound too, with that bound; their sweeps are their own.
+NESTED = {"sh_eval": 32}
 
 
 def power(a, b):
@@ -222,10 +222,10 @@ FUNCTIONS = {
     "atanh": Row(mp.atanh, 2.5, [UNIT]),
     # Special functions.
     "erf": Row(mp.erf, 3, [[(-6, 6), (-1, 1), 0, 1]]),
-    "erfc": Row(mp.erfc, 6, [[(-6, 10), (9, 10.2), (-1, 1), (10, 27.3), 0.5, -0.5]]),
+    "erfc": Row(mp.erfc, 2.5, [[(-6, 10), (9, 10.2), (-1, 1), (10, 27.3), 0.47, -0.47]]),
     "erfinv": Row(erfinv, 4, [UNIT + [0.5]], slowness=8),
     "erfcinv": Row(erfcinv, 4, [[(0, 2), 0, 1, 2, 0.5]], slowness=8),
-    "norm_cdf": Row(norm_cdf, 6, [[(-6, 6), (-14.3, -13), (-38.5, -6), 0, 0.7071]]),
+    "norm_cdf": Row(norm_cdf, 3, [[(-6, 6), (-14.3, -13), (-38.5, -6), 0, 0.6647]]),
     "norm_ppf": Row(norm_ppf, 6, [PROBABILITY + [0.5, 0.25]], slowness=8),
     "lgamma": Row(
         lgamma, 10, [[(-6, 6), (-0.5, 4), (-200, 200), 0, 1, 2, 2.5, -0.5, -1, -2, -3]], lgamma_size, slowness=4
@@ -254,3 +254,18 @@ FUNCTIONS = {
     "linear_to_srgb": Row(linear_to_srgb, 10, [[(0, 1), (0, 0.01), 0, 0.0031308]], reach=2),
     "srgb_to_linear": Row(srgb_to_linear, 10, [[(0, 1), (0, 0.1), 0, 0.04045]], reach=2),
 }
+
+
+def harmonics(x, y, z, order):
+    """Real spherical harmonics with Enoki's signs, (-1)^m, as polynomials of the coordinates: a list for each l."""
+    bands = [[None] * (2 * band + 1) for band in range(order + 1)]
+    for m in range(order + 1):
+        around = mp.mpc(x, y) ** m
+        below, here = mpf(0), mpf(mp.fac2(2 * m - 1)) if m else mpf(1)
+        for band in range(m, order + 1):
+            size = mp.sqrt(mpf(2 * band + 1) / (4 * mp.pi) * mp.factorial(band - m) / mp.factorial(band + m))
+            size *= (-1) ** m * (mp.sqrt(2) if m else 1)
+            bands[band][band + m] = size * here * around.real
+            bands[band][band - m] = size * here * (around.imag if m else 1)
+            below, here = here, ((2 * band + 1) * z * here - (band + m) * below) / (band + 1 - m)
+    return bands

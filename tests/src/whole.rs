@@ -1,7 +1,7 @@
 //! Functions of whole arrays in random programs: lanes in other places, statistics, counters, random numbers.
 //!
 //! Their results have sizes of their own. A program sees `n` lanes of each, its lanes over and over
-//! ([`repeated`]), or its only one.
+//! (`repeated`), or its only one.
 
 use porcini_core::ir::op::Op;
 use porcini_core::random::{Draw, Pcg32};

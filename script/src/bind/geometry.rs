@@ -84,7 +84,7 @@ fn sampling(registry: &mut Registry<'_>) {
         "sh_eval",
         "(d, order)",
         "Real spherical harmonics of the unit vector d up to an order from 0 to 9, with Enoki's signs: a list in \
-         which Y[l, m] is at place l * l + l + m. The error is a few ulp of the largest value of the same l.\n\n\
+         which Y[l, m] is at place l * l + l + m. At most 32 ulp of the largest value of the same l.\n\n\
          >> sh_eval(Vector3fC(0, 0, 1), 1)\n[[0.282095], [-0], [0.488603], [-0]]",
     );
     registry.on_array("sh_eval", 2, |context, call, d, rest| {

@@ -38,39 +38,39 @@ const ERFC_FAR: Fit = Fit {
     single: &[
         0x3f89_790f,
         0xbf62_2624,
-        0x3f17_1932,
-        0xbe9e_f57e,
-        0x3df4_cca2,
-        0xbcdb_d1cc,
-        0xbaa2_1f8c,
-        0x3b48_5ae6,
-        0xb9f4_3284,
-        0xb99a_a512,
+        0x3f17_192e,
+        0xbe9e_f575,
+        0x3df4_cde3,
+        0xbcdb_d3f0,
+        0xbaa3_4f5a,
+        0x3b48_4a09,
+        0xb9ed_f633,
+        0xb997_5658,
     ],
     double: &[
         0x3ff1_2f21_ddd9_f5e2,
-        0xbfec_44c4_71ba_a376,
-        0x3fe2_e326_945d_e2bb,
-        0xbfd3_deb2_1415_dc65,
-        0x3fbe_995f_11b1_66cd,
-        0xbf9b_7899_3d6b_e0ea,
-        0xbf53_dd3e_70c5_2220,
-        0x3f68_dae3_a2d6_f25a,
-        0xbf41_f78e_1b00_c8c9,
-        0xbf32_238f_fc29_497d,
-        0x3f1c_3254_ffcc_28ea,
-        0x3eff_e002_87a1_06eb,
-        0xbef2_51cb_dacc_edf1,
-        0xbed3_ec50_a782_aa21,
-        0x3ec7_3537_3959_0319,
-        0x3eb0_c916_7859_175b,
-        0xbe9b_96b8_f18c_398e,
-        0xbe8f_8dac_5e57_70c0,
-        0x3e6b_6400_42c0_6758,
-        0x3e6b_3438_9a58_b9a0,
-        0xbe37_3389_07f1_af7b,
-        0xbe3e_9662_a1f5_9c58,
-        0x3e0d_b6e7_250a_d30e,
+        0xbfec_44c4_71ba_a377,
+        0x3fe2_e326_945d_e24d,
+        0xbfd3_deb2_1415_dba0,
+        0x3fbe_995f_11b1_f1e1,
+        0xbf9b_7899_3d6d_fa3f,
+        0xbf53_dd3e_7346_b5ff,
+        0x3f68_dae3_a41f_c4a2,
+        0xbf41_f78d_e86b_d9ed,
+        0xbf32_2390_699b_5a6d,
+        0x3f1c_324b_7976_57a2,
+        0x3eff_e02e_08cd_5f8a,
+        0xbef2_513d_6749_d130,
+        0xbed3_ef03_1459_4fed,
+        0x3ec7_2ae3_de7a_29c1,
+        0x3eb0_e404_2b78_e0bc,
+        0xbe9b_2598_2a39_fe04,
+        0xbe90_6b34_e0ee_eee5,
+        0x3e68_f723_7054_f686,
+        0x3e6f_948f_6680_fa25,
+        0xbe34_c4d2_1677_8199,
+        0xbe45_ac2f_f4f0_2e20,
+        0x3e1a_17e0_7949_4f3e,
     ],
 };
 
@@ -80,7 +80,8 @@ const ERFC_FAR: Fit = Fit {
 pub(in super::super) fn erf(x: Expr<'_>) -> Expr<'_> {
     let (size, zero, one) = (x.abs(), x.constant(0), x.constant(1));
     let near = x * ERF_NEAR.at(x * x);
-    let far = one - tail(size, zero, one);
+    let most = size.minimum(size.constant(10));
+    let far = one - math::exp(-(most * most)) * scaled(most);
     let far = x.lt(zero).select(-far, far);
     size.lt(one).select(near, far)
 }
@@ -115,22 +116,40 @@ fn complement<'r>(x: Expr<'r>, rest: Expr<'r>, most: f64) -> Expr<'r> {
     let negative = x.lt(zero);
     let far = tail(size, negative.select(-rest, rest), half);
     let far = negative.select(x.constant(most) - far, far);
-    size.lt(x.constant(0.75)).select(near, far)
+    size.lt(x.constant(0.47)).select(near, far)
 }
 
-/// `factor · erfc(x + rest)`, x ≥ 0.47; NaN stays.
+/// `factor · erfc(x + rest)`, x ≥ 0.47; NaN stays. The factor is a power of two.
+///
+/// `e^(−x²) · f(x)` with `f(x) = e^(x²) erfc x`: what each step loses in rounding is added up in `low`, so that
+/// only the exponential, the polynomial and the last step count.
 fn tail<'r>(x: Expr<'r>, rest: Expr<'r>, factor: Expr<'r>) -> Expr<'r> {
     // From `most` on the result is 0. Beyond `shift`, e^(−x²) is taken apart, so that subnormal results
     // round once; e^(−shift) is very near a number of the type.
     let (most, shift) = if is_single(x) { (10.5, 50.75_f64) } else { (27.5, 359.375) };
     let x = x.minimum(x.constant(most));
+    let (one, three) = (x.constant(1), x.constant(3));
     let square = x * x;
     let lost = (x + x).fma(rest, x.fma(x, -square));
     let shifted = square.gt(x.constant(shift));
-    let y = math::exp(shifted.select(x.constant(shift) - square, -square));
-    let y = y * (scaled(x) * factor);
-    let y = y.fma(-lost, y);
-    shifted.select(y * x.constant((-shift).exp()), y)
+    let power = math::exp(shifted.select(x.constant(shift) - square, -square)) * factor;
+
+    let divisor = x + three;
+    let inverse = one / divisor;
+    let (polynomial, rounded) = ERFC_FAR.at_exactly(inverse.fma(x.constant(-6), one));
+    let f = polynomial * inverse;
+    // The inverse is that of another x, a little beyond; f' = 2x f − 2/√π leads back.
+    let added = divisor - x;
+    let cut = (x - (divisor - added)) + (three - added);
+    let beyond = (divisor * inverse.fma(-divisor, one)) - cut;
+    let slope = (x + x).fma(-f, x.constant(std::f64::consts::FRAC_2_SQRT_PI));
+    let f_low = rounded.fma(inverse, polynomial.fma(inverse, -f));
+    let f_low = slope.fma(beyond - rest, f_low);
+
+    let y = power * f;
+    let low = power.fma(f_low, y.fma(-lost, power.fma(f, -y)));
+    let scale = shifted.select(x.constant((-shift).exp()), one);
+    y.fma(scale, low * scale)
 }
 
 /// `e^(x²) erfc x`, x ≥ 0.47.

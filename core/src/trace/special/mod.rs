@@ -40,6 +40,18 @@ impl Fit {
     fn at<'r>(&self, x: Expr<'r>) -> Expr<'r> {
         horner(x, if is_single(x) { self.single } else { self.double }, Expr::bits)
     }
+
+    /// The value at `x`, and what its last step lost in rounding.
+    fn at_exactly<'r>(&self, x: Expr<'r>) -> (Expr<'r>, Expr<'r>) {
+        let (first, slope) = if is_single(x) {
+            (self.single[0], horner(x, &self.single[1..], Expr::bits))
+        } else {
+            (self.double[0], horner(x, &self.double[1..], Expr::bits))
+        };
+        let first = x.bits(first);
+        let value = slope.fma(x, first);
+        (value, slope.fma(x, first - value))
+    }
 }
 
 /// `c[0] + x c[1] + x² c[2] + …`, innermost first.
