@@ -192,6 +192,9 @@ pub fn run(program: &Program, session: &Session, n: usize, mode: Mode) -> Result
         // Steps that read lanes tell of bounds errors before them.
         while let Err(Error::Bounds { .. }) = value {
             early = early.or(value.err().map(|error| error.to_string()));
+            // What is recomputed for each reader would tell of its error for ever.
+            session.eval(&values.iter().flatten().collect::<Vec<_>>())?;
+            drop(session.take_error());
             value = record(node, session, n, &mut values);
         }
         let value = value?;
