@@ -1,7 +1,6 @@
 //! A notebook as scripts see it: output goes to its cells, questions to the person in front of it.
 
 use std::cell::RefCell;
-use std::fs::DirEntry;
 use std::io;
 use std::path::PathBuf;
 use std::sync::{Arc, mpsc};
@@ -9,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use porcini_core::interrupt;
 use porcini_core::log::LogSink;
-use porcini_script::{Host, Place, Shown};
+use porcini_script::{Host, Place, Shown, folders};
 use serde_json::{Value, json};
 
 use crate::drawing;
@@ -143,17 +142,11 @@ impl Host for Notebook {
     }
 
     fn list_folder(&self, path: &str) -> io::Result<Vec<String>> {
-        let path = if path.is_empty() { "." } else { path };
-        let name = |entry: io::Result<DirEntry>| {
-            let entry = entry?;
-            let mark = if entry.path().is_dir() { "/" } else { "" };
-            Ok(entry.file_name().to_string_lossy().into_owned() + mark)
-        };
-        std::fs::read_dir(path)?.map(name).collect()
+        folders::list(path)
     }
 
     fn read_module(&self, importer: Option<&str>, name: &str) -> io::Result<(PathBuf, String)> {
-        crate::modules::read(importer, name)
+        folders::read_module(&folders::search_path(".".into()), importer, name)
     }
 
     fn variable(&self, name: &str) -> Option<String> {

@@ -9,7 +9,6 @@ mod host;
 mod install;
 mod kernel;
 mod kernel_info;
-mod modules;
 mod parent;
 mod publisher;
 mod serve;

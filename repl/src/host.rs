@@ -1,12 +1,12 @@
 //! The system as scripts see it: terminal, files, environment.
 
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use porcini_core::log::LogSink;
-use porcini_script::Host;
+use porcini_script::{Host, folders};
 use rustyline::DefaultEditor;
 use rustyline::error::ReadlineError;
 
@@ -31,12 +31,6 @@ impl System {
     /// Where what is printed is collected, once someone asks for it.
     pub(crate) fn collected(&self) -> Collected {
         self.collected.clone()
-    }
-
-    fn search_path(&self) -> Vec<PathBuf> {
-        let listed = std::env::var_os("PORCINI_PATH").unwrap_or_default();
-        let listed = std::env::split_paths(&listed).filter(|path| !path.as_os_str().is_empty());
-        std::iter::once(self.root.clone()).chain(listed).collect()
     }
 }
 
@@ -74,36 +68,11 @@ impl Host for System {
     }
 
     fn list_folder(&self, path: &str) -> io::Result<Vec<String>> {
-        let folder = if path.is_empty() { "." } else { path };
-        let entries = std::fs::read_dir(folder)?.flatten();
-        let name = |entry: std::fs::DirEntry| {
-            let slash = if entry.path().is_dir() { "/" } else { "" };
-            entry.file_name().to_str().map(|name| format!("{name}{slash}"))
-        };
-        Ok(entries.filter_map(name).filter(|name| !name.starts_with('.')).collect())
+        folders::list(path)
     }
 
     fn read_module(&self, importer: Option<&str>, name: &str) -> io::Result<(PathBuf, String)> {
-        let roots = self.search_path();
-        let beside = importer.and_then(|file| Path::new(file).parent()).map(Path::to_path_buf);
-        let mut file = PathBuf::from(name);
-        if file.extension().is_none() {
-            file.set_extension("rhai");
-        }
-        for folder in beside.iter().chain(&roots) {
-            let Ok(path) = folder.join(&file).canonicalize() else { continue };
-            let inside =
-                |root: &PathBuf| root.canonicalize().is_ok_and(|root| path.starts_with(root));
-            if !roots.iter().any(inside) {
-                let outside = "outside the script's folder and PORCINI_PATH";
-                return Err(io::Error::new(io::ErrorKind::PermissionDenied, outside));
-            }
-            let text = std::fs::read_to_string(&path)?;
-            return Ok((path, text));
-        }
-        let folders: Vec<String> = roots.iter().map(|root| root.display().to_string()).collect();
-        let message = format!("{} is not in {}", file.display(), folders.join(", "));
-        Err(io::Error::new(io::ErrorKind::NotFound, message))
+        folders::read_module(&folders::search_path(self.root.clone()), importer, name)
     }
 
     fn progress(&self, line: &str) {

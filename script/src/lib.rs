@@ -15,6 +15,7 @@ mod display;
 mod doc;
 mod error;
 mod fault;
+pub mod folders;
 mod help;
 mod host;
 mod host_array;

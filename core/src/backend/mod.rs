@@ -215,7 +215,7 @@ impl std::fmt::Display for DeviceChoice {
 /// `NoDevice` if it is already known that it is not there.
 pub fn opens_late(choice: DeviceChoice) -> Result<bool> {
     match choice {
-        DeviceChoice::Auto => Ok(cuda::is_installed()),
+        DeviceChoice::Auto => Ok(cuda::is_likely() && cuda::is_installed()),
         DeviceChoice::Cuda(number) if !cuda::is_installed() => Err(cuda::not_installed(number)),
         DeviceChoice::Cuda(_) => Ok(true),
         DeviceChoice::Cpu | DeviceChoice::Compiled(_) | DeviceChoice::Interp(_) => Ok(false),
@@ -228,7 +228,7 @@ pub fn opens_late(choice: DeviceChoice) -> Result<bool> {
 /// `NoDevice` if it is not there.
 pub fn open(choice: DeviceChoice, threads: usize) -> Result<Arc<dyn Backend>> {
     match choice {
-        DeviceChoice::Auto if cuda::is_installed() => match cuda::Cuda::open(0) {
+        DeviceChoice::Auto if cuda::is_likely() => match cuda::Cuda::open(0) {
             Ok(cuda) => Ok(Arc::new(cuda)),
             Err(_) => open(DeviceChoice::Cpu, threads),
         },

@@ -190,15 +190,15 @@ impl Gpu {
         Error::DeviceFailed { device: self.short_name(), what, reason, lost: true }
     }
 
-    /// Bytes of memory that are free, and bytes in all.
-    pub(super) fn memory(&self) -> (u64, u64) {
+    /// Bytes of memory that are free.
+    pub(super) fn free_memory(&self) -> u64 {
         let (mut free, mut total) = (0, 0);
         if self.enter().is_err() {
-            return (0, 0);
+            return 0;
         }
         // SAFETY: writes two numbers; a context is current.
         let known = unsafe { sys::cuMemGetInfo_v2(&raw mut free, &raw mut total) };
-        if known == CUresult::CUDA_SUCCESS { (free as u64, total as u64) } else { (0, 0) }
+        if known == CUresult::CUDA_SUCCESS { free as u64 } else { 0 }
     }
 
     /// A block of memory, or `None` if there is too little.

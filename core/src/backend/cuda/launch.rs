@@ -305,9 +305,10 @@ impl Shared {
 
     /// Waits for a kernel with loops, which may never end; an interrupt makes them leave.
     fn wait_for_loops(&self) -> Result<()> {
-        let Err(Error::Interrupted) = self.gpu.wait_until(interrupt::is_requested) else {
-            return Ok(());
-        };
+        match self.gpu.wait_until(interrupt::is_requested) {
+            Err(Error::Interrupted) => {}
+            done => return done,
+        }
         self.abort.set(0, 1);
         let start = Instant::now();
         let left = self.gpu.wait_until(|| start.elapsed() > PATIENCE);

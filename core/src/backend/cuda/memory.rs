@@ -55,7 +55,7 @@ impl Memory for GpuMemory {
     }
 
     fn capacity(&self) -> u64 {
-        self.gpu.memory().0
+        self.gpu.free_memory()
     }
 }
 

@@ -24,6 +24,7 @@ mod parts;
 mod primitive;
 mod ptx;
 
+use std::path::Path;
 use std::sync::Arc;
 
 use self::gpu::Gpu;
@@ -45,6 +46,14 @@ use crate::ir::kernel::{Kernel, LiteralMode};
 /// Whether the driver's library is there.
 pub fn is_installed() -> bool {
     gpu::is_installed()
+}
+
+/// Whether there may be a GPU, for those who did not ask for one: looking for the library takes milliseconds
+/// of every start, looking for the files of its kernel module microseconds.
+pub fn is_likely() -> bool {
+    // Of a computer, of Windows's Linux, of a Jetson.
+    let files = ["/dev/nvidiactl", "/dev/dxg", "/dev/nvhost-gpu"];
+    !cfg!(target_os = "linux") || files.iter().any(|file| Path::new(file).exists())
 }
 
 /// The error that says it is not.

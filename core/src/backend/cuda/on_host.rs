@@ -31,7 +31,7 @@ impl OnHost {
     /// A kernel that runs here.
     ///
     /// # Errors
-    /// None today.
+    /// What the interpreter says of the kernel.
     pub(super) fn lower(
         self: &Arc<Self>,
         kernel: &Kernel,
