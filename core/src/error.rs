@@ -208,6 +208,14 @@ pub enum Error {
         /// What its compiler says, with the line that it says it of.
         message: String,
     },
+    /// A program of the system that shows machine code is not there, or fails.
+    #[error("{program}: {reason}")]
+    Tool {
+        /// The program.
+        program: &'static str,
+        /// Why, and what to do.
+        reason: String,
+    },
     /// A device that is not there.
     #[error("no device \"{name}\": {reason}")]
     NoDevice {

@@ -1,9 +1,13 @@
-//! What a session holds, as data: the rows and sums of `whos`.
+//! What a session holds, as data: the rows and sums of `whos`; and the code of its kernels.
 
 use std::sync::Arc;
 
 use crate::alloc::MemoryInfo;
+use crate::backend::{Backend, cuda};
 use crate::dtype::DType;
+use crate::error::Result;
+use crate::eval::schedule::{Launch, Plan};
+use crate::ir::kernel::{Kernel, LiteralMode};
 use crate::ir::var::{Kind, Variable};
 use crate::session::Session;
 
@@ -81,6 +85,53 @@ impl Session {
         }
         whos
     }
+
+    /// The machine code of a plan's kernels as the device would compile them first, each instruction
+    /// under the one it belongs to; `None` if the device runs no machine code of ours.
+    ///
+    /// # Errors
+    /// `Interrupted`; `Tool` if a program fails that shows it.
+    pub fn disassemble(&self, plan: &Plan) -> Result<Option<String>> {
+        let backend = &self.device()?.backend;
+        let texts =
+            plan.kernels().map(|launch| backend.disassemble(&launch.kernel, LiteralMode::Embedded));
+        Ok(texts.collect::<Result<Option<Vec<String>>>>()?.map(|texts| texts.join("\n")))
+    }
+
+    /// The PTX of a plan's kernels: for the device if it is a GPU, else for `sm_75`.
+    ///
+    /// # Errors
+    /// `NoDevice`.
+    pub fn ptx(&self, plan: &Plan) -> Result<String> {
+        let backend = &self.device()?.backend;
+        let text = |launch: &Launch| ptx(&**backend, &launch.kernel);
+        Ok(plan.kernels().map(text).collect::<Vec<_>>().join("\n"))
+    }
+
+    /// The machine code that [`Session::ptx`] becomes: by the driver if the device is a GPU, else by `ptxas`.
+    ///
+    /// # Errors
+    /// `Tool` if a program is missing or fails, `Compilation`.
+    pub fn sass(&self, plan: &Plan) -> Result<String> {
+        let (device, toolkit) = (self.device()?, self.runtime().toolkit());
+        toolkit.find("nvdisasm")?;
+        let text = |launch: &Launch| {
+            let (backend, kernel) = (&*device.backend, &launch.kernel);
+            if backend.source(kernel, LiteralMode::Embedded).is_some()
+                && let Some(text) = backend.disassemble(kernel, LiteralMode::Embedded)?
+            {
+                return Ok(text);
+            }
+            toolkit.disassemble(&toolkit.assemble(&ptx(backend, kernel))?)
+        };
+        Ok(plan.kernels().map(text).collect::<Result<Vec<_>>>()?.join("\n"))
+    }
+}
+
+fn ptx(backend: &dyn Backend, kernel: &Kernel) -> String {
+    let mode = LiteralMode::Embedded;
+    let text = backend.source(kernel, mode);
+    text.unwrap_or_else(|| cuda::lower(kernel, mode, cuda::Target::SM_75))
 }
 
 impl Whos {

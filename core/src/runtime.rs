@@ -5,7 +5,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::alloc::Allocator;
-use crate::backend::{self, Backend, DeviceChoice};
+use crate::backend::cuda::Toolkit;
+use crate::backend::{self, Backend, DeviceChoice, Outside};
 use crate::error::Result;
 
 /// A device with its memory and workers, shared by sessions.
@@ -16,6 +17,7 @@ pub struct Runtime {
     choice: DeviceChoice,
     threads: usize,
     memory_limit: Option<u64>,
+    outside: Outside,
     device: Mutex<Option<Arc<Device>>>,
 }
 
@@ -46,7 +48,20 @@ impl Runtime {
         threads: usize,
         memory_limit: Option<u64>,
     ) -> Result<Arc<Self>> {
-        let runtime = Self { choice, threads, memory_limit, device: Mutex::default() };
+        Self::with(choice, threads, memory_limit, Outside::default())
+    }
+
+    /// As [`Runtime::new`], with what the device may use of the system.
+    ///
+    /// # Errors
+    /// As [`Runtime::new`].
+    pub fn with(
+        choice: DeviceChoice,
+        threads: usize,
+        memory_limit: Option<u64>,
+        outside: Outside,
+    ) -> Result<Arc<Self>> {
+        let runtime = Self { choice, threads, memory_limit, outside, device: Mutex::default() };
         if !backend::opens_late(choice)? {
             runtime.device()?;
         }
@@ -56,7 +71,8 @@ impl Runtime {
     /// A runtime over any implementation of a device.
     pub fn on(backend: Arc<dyn Backend>, memory_limit: Option<u64>) -> Arc<Self> {
         let device = Mutex::new(Some(Device::new(backend, memory_limit)));
-        Arc::new(Self { choice: DeviceChoice::Auto, threads: 1, memory_limit, device })
+        let outside = Outside::default();
+        Arc::new(Self { choice: DeviceChoice::Auto, threads: 1, memory_limit, outside, device })
     }
 
     /// The device, opened if need be.
@@ -70,13 +86,19 @@ impl Runtime {
         {
             return Ok(open.clone());
         }
-        let opened = Device::new(backend::open(self.choice, self.threads)?, self.memory_limit);
+        let backend = backend::open(self.choice, self.threads, &self.outside)?;
+        let opened = Device::new(backend, self.memory_limit);
         Ok(device.insert(opened).clone())
     }
 
     /// The device, if it has been opened.
     pub(crate) fn opened(&self) -> Option<Arc<Device>> {
         self.lock().clone()
+    }
+
+    /// Where programs are that show machine code.
+    pub(crate) fn toolkit(&self) -> &Toolkit {
+        &self.outside.toolkit
     }
 
     /// What was asked for.

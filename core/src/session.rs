@@ -1,14 +1,16 @@
 //! A session: the variable table, a device, its caches. The only place where recording and evaluation
 //! meet. There are no globals; sessions share what they want through a [`Runtime`].
 
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use crate::alloc::{Bytes, MemoryInfo};
 use crate::array::Array;
+use crate::backend::cuda::Toolkit;
 use crate::backend::host::HostMemory;
-use crate::backend::{DeviceChoice, Memory};
+use crate::backend::{DeviceChoice, Memory, Outside};
 use crate::dtype::{DType, Element, Scalar};
 use crate::error::{Error, Result};
 use crate::eval::cache::Cache;
@@ -17,7 +19,7 @@ use crate::eval::schedule::{Keep, Plan, Scratch, schedule};
 use crate::eval::{Evaluator, Reports, in_pieces};
 use crate::flags::{BOUNDS_CHECK, CHECK_DUPLICATES, CSE, FOLD, FORBID_EVAL, Flags, LANE_ORDER};
 use crate::interrupt;
-use crate::ir::kernel::{LiteralMode, Target};
+use crate::ir::kernel::Target;
 use crate::ir::table::Table;
 use crate::ir::var::{Kind, VarId};
 use crate::log::{Log, LogQueue, LogSink};
@@ -37,10 +39,12 @@ pub struct SessionBuilder {
     log_level: u8,
     log_sink: LogSink,
     clock: Option<Clock>,
+    outside: Outside,
 }
 
 impl SessionBuilder {
-    /// Shares a runtime with other sessions; device, threads and memory limit are then the runtime's.
+    /// Shares a runtime with other sessions; device, threads, memory limit, cache folder and toolkit are then
+    /// the runtime's.
     #[must_use]
     pub fn runtime(mut self, runtime: Arc<Runtime>) -> Self {
         self.runtime = Some(runtime);
@@ -83,6 +87,20 @@ impl SessionBuilder {
         self
     }
 
+    /// Where compiled GPU kernels are kept for other processes; by default nowhere.
+    #[must_use]
+    pub fn cache_folder(mut self, folder: PathBuf) -> Self {
+        self.outside.cache_folder = Some(folder);
+        self
+    }
+
+    /// Where to look for the programs that show a GPU's machine code; by default nowhere.
+    #[must_use]
+    pub fn toolkit(mut self, toolkit: Toolkit) -> Self {
+        self.outside.toolkit = toolkit;
+        self
+    }
+
     /// Starts the session.
     ///
     /// # Errors
@@ -93,7 +111,7 @@ impl SessionBuilder {
             Some(runtime) => runtime,
             None => {
                 let threads = self.threads.unwrap_or_else(threads);
-                Runtime::new(self.device, threads, self.memory_limit)?
+                Runtime::with(self.device, threads, self.memory_limit, self.outside)?
             }
         };
         let log = Log::new(self.log_level, self.log_sink);
@@ -159,6 +177,7 @@ impl Session {
             log_level: 0,
             log_sink: Arc::new(|_| {}),
             clock: None,
+            outside: Outside::default(),
         }
     }
 
@@ -378,18 +397,6 @@ impl Session {
         self.with_table(|table| schedule(table, &ids, Keep::Held, target, &mut compiler.scratch))
     }
 
-    /// The machine code of a plan's kernels as the device would compile them first, each instruction
-    /// under the one it belongs to; `None` if the device runs no machine code of ours.
-    ///
-    /// # Errors
-    /// `Interrupted`.
-    pub fn disassemble(&self, plan: &Plan) -> Result<Option<String>> {
-        let backend = &self.device()?.backend;
-        let texts =
-            plan.kernels().map(|launch| backend.disassemble(&launch.kernel, LiteralMode::Embedded));
-        Ok(texts.collect::<Result<Option<Vec<String>>>>()?.map(|texts| texts.join("\n")))
-    }
-
     /// The variables of arrays, which must belong to this session.
     pub(crate) fn ids(&self, op: &'static str, arrays: &[&Array]) -> Result<Vec<VarId>> {
         let id = |array: &&Array| {
@@ -603,6 +610,11 @@ impl Session {
     /// Number of kernel structures compiled.
     pub fn n_kernels(&self) -> usize {
         self.0.n_kernels.load(Ordering::Relaxed)
+    }
+
+    /// What sessions share.
+    pub(crate) fn runtime(&self) -> &Runtime {
+        &self.0.runtime
     }
 
     /// The device, opened if need be.

@@ -4,6 +4,7 @@ use std::io;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use porcini_core::backend::cuda::Toolkit;
 use porcini_core::log::LogSink;
 
 use crate::shown::{Place, Shown};
@@ -88,6 +89,22 @@ pub trait Host {
 
     /// An environment variable.
     fn variable(&self, name: &str) -> Option<String>;
+
+    /// A folder where compiled GPU kernels are kept for other processes: `PORCINI_CACHE_DIR`, else `porcini` in
+    /// `XDG_CACHE_HOME` or `~/.cache`; `None`, that is nowhere, without an environment.
+    fn cache_folder(&self) -> Option<PathBuf> {
+        let set =
+            |name: &str| self.variable(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+        set("PORCINI_CACHE_DIR").or_else(|| {
+            let caches = set("XDG_CACHE_HOME").or_else(|| Some(set("HOME")?.join(".cache")))?;
+            Some(caches.join("porcini"))
+        })
+    }
+
+    /// Where to look for the programs that show a GPU's machine code: where the environment says, if there is one.
+    fn toolkit(&self) -> Toolkit {
+        Toolkit::new(|name| self.variable(name))
+    }
 
     /// Time since some fixed point.
     fn clock(&self) -> Duration;

@@ -380,8 +380,13 @@ impl Interpreter {
 }
 
 fn session(host: &Rc<dyn Host>, options: &Options) -> porcini_core::Result<Session> {
-    let mut builder =
-        Session::builder().device(options.device).log(options.log_level, host.log_sink());
+    let mut builder = Session::builder()
+        .device(options.device)
+        .log(options.log_level, host.log_sink())
+        .toolkit(host.toolkit());
+    if let Some(folder) = host.cache_folder() {
+        builder = builder.cache_folder(folder);
+    }
     if let Some(runtime) = &options.runtime {
         builder = builder.runtime(runtime.clone());
     }

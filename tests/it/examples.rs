@@ -74,7 +74,7 @@ fn names_are_documented_once() {
 
 #[test]
 fn the_reference_is_made_of_the_help_texts() {
-    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/reference.md");
+    let path = porcini_tests::root().join("docs/reference.md");
     let actual = on_engine_thread(|| interpreter(Rc::default(), BASELINE, 0).reference());
     if std::env::var_os("UPDATE_EXPECT").is_some_and(|value| value == "1") {
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();

@@ -46,7 +46,7 @@ fn scripts() {
 
 #[test]
 fn examples() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples/scripts");
+    let root = porcini_tests::root().join("examples/scripts");
     let expected = |file: &Path| {
         let name = file.file_stem().unwrap().to_string_lossy();
         golden::sessions().join("examples").join(format!("{name}.out"))

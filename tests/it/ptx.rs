@@ -25,7 +25,7 @@ const MAX_INSTRUCTIONS: usize = 2000;
 fn golden_kernels() -> Vec<Kernel> {
     let device = Recording::new();
     let runtime = Runtime::on(device.clone(), Some(1 << 30));
-    let examples = Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples/scripts");
+    let examples = porcini_tests::root().join("examples/scripts");
     for folder in ["acceptance", "ops", "script"].map(|name| golden::sessions().join(name)) {
         golden::scripts(&folder).iter().for_each(|file| golden::run_on(file, &runtime));
     }

@@ -6,10 +6,11 @@ use std::path::{Path, PathBuf};
 const MAX_LINES: usize = 640;
 
 /// Files with unsafe code, each with a reason.
-const UNSAFE: [(&str, &str); 15] = [
+const UNSAFE: [(&str, &str); 16] = [
     ("core/src/backend/cpu/arena.rs", "executable memory"),
     ("core/src/backend/cpu/frame.rs", "memory of machine code"),
     ("core/src/backend/cpu/launch.rs", "calls of machine code"),
+    ("core/src/backend/cuda/driver.rs", "calls of the driver"),
     ("core/src/backend/cuda/gpu.rs", "calls of the driver"),
     ("core/src/backend/host.rs", "blocks of memory"),
     ("core/src/backend/interp/block.rs", "lanes by pointer"),
@@ -54,7 +55,7 @@ const LAYERS: [&[&str]; 6] = [
 const STRANGERS: [(&str, &str); 2] = [("trace", "backend"), ("backend", "trace")];
 
 fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
+    porcini_tests::root()
 }
 
 fn rust_files(folder: &Path, files: &mut Vec<PathBuf>) {

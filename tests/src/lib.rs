@@ -19,3 +19,11 @@ pub mod programs;
 pub mod random;
 pub mod recording;
 pub mod whole;
+
+use std::path::{Path, PathBuf};
+
+/// The root of the repository, or of a copy of what the tests read from it: `PORCINI_ROOT`.
+pub fn root() -> PathBuf {
+    let copy = std::env::var_os("PORCINI_ROOT").filter(|root| !root.is_empty());
+    copy.map_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join(".."), PathBuf::from)
+}

@@ -12,8 +12,11 @@ pub mod pool;
 pub mod primitive;
 pub(crate) mod reduce;
 
+use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
+use self::cuda::Toolkit;
 use self::isa::Isa;
 use self::primitive::{PrimitiveCall, Room};
 use crate::error::{Error, Result};
@@ -37,6 +40,11 @@ pub trait Backend: Send + Sync {
     /// As for [`Backend::lower`].
     fn disassemble(&self, _kernel: &Kernel, _mode: LiteralMode) -> Result<Option<String>> {
         Ok(None)
+    }
+
+    /// The text that the device's own compiler gets of a kernel; `None` if there is none but ours.
+    fn source(&self, _kernel: &Kernel, _mode: LiteralMode) -> Option<String> {
+        None
     }
 
     /// Runs a primitive; `room` hands out working memory of the device.
@@ -125,6 +133,42 @@ pub struct CodeStatistics {
     pub registers: usize,
     /// Values kept in memory for lack of registers.
     pub spills: usize,
+    /// Where it came from.
+    pub origin: Origin,
+}
+
+/// Where compiled code came from.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Origin {
+    /// Our own compiler.
+    #[default]
+    Own,
+    /// The driver's compiler, in that time.
+    Driver(Duration),
+    /// The disk: an earlier process had it compiled.
+    Disk,
+}
+
+impl Origin {
+    /// Where code of two parts came from, which were compiled side by side: what took longest decides.
+    #[must_use]
+    pub fn and(self, other: Self) -> Self {
+        match (self, other) {
+            (Self::Driver(one), Self::Driver(other)) => Self::Driver(one.max(other)),
+            (Self::Driver(time), _) | (_, Self::Driver(time)) => Self::Driver(time),
+            (Self::Disk, _) | (_, Self::Disk) => Self::Disk,
+            (Self::Own, Self::Own) => Self::Own,
+        }
+    }
+}
+
+/// What a device may use of the system; by default nothing.
+#[derive(Clone, Debug, Default)]
+pub struct Outside {
+    /// Where compiled kernels are kept for other processes.
+    pub cache_folder: Option<PathBuf>,
+    /// Where programs are that show machine code.
+    pub toolkit: Toolkit,
 }
 
 /// The memory of a device, in blocks at addresses.
@@ -226,11 +270,11 @@ pub fn opens_late(choice: DeviceChoice) -> Result<bool> {
 ///
 /// # Errors
 /// `NoDevice` if it is not there.
-pub fn open(choice: DeviceChoice, threads: usize) -> Result<Arc<dyn Backend>> {
+pub fn open(choice: DeviceChoice, threads: usize, outside: &Outside) -> Result<Arc<dyn Backend>> {
     match choice {
-        DeviceChoice::Auto if cuda::is_likely() => match cuda::Cuda::open(0) {
+        DeviceChoice::Auto if cuda::is_likely() => match cuda::Cuda::open(0, outside) {
             Ok(cuda) => Ok(Arc::new(cuda)),
-            Err(_) => open(DeviceChoice::Cpu, threads),
+            Err(_) => open(DeviceChoice::Cpu, threads, outside),
         },
         DeviceChoice::Auto | DeviceChoice::Cpu => {
             let isa = Isa::detect();
@@ -244,7 +288,7 @@ pub fn open(choice: DeviceChoice, threads: usize) -> Result<Arc<dyn Backend>> {
             name: format!("interp ({isa})"),
             reason: "this processor lacks the instructions".into(),
         }),
-        DeviceChoice::Cuda(number) => Ok(Arc::new(cuda::Cuda::open(number)?)),
+        DeviceChoice::Cuda(number) => Ok(Arc::new(cuda::Cuda::open(number, outside)?)),
     }
 }
 

@@ -7,7 +7,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use crate::backend::{Backend, Executable};
+use crate::backend::{Backend, Executable, Origin};
 use crate::error::{Error, Result};
 use crate::ir::kernel::{Kernel, KernelHash, LiteralMode};
 
@@ -16,6 +16,8 @@ use crate::ir::kernel::{Kernel, KernelHash, LiteralMode};
 pub enum CacheResult {
     /// It was there.
     Hit,
+    /// An earlier process had it compiled.
+    Disk,
     /// It was compiled.
     Miss,
 }
@@ -86,7 +88,12 @@ impl Cache {
             Err(error) => Entry::Failed { error: error.clone() },
         };
         self.entries.insert(kernel.hash, entry);
-        Ok(Found { executable: compiled?, result: CacheResult::Miss, mode })
+        let executable = compiled?;
+        let result = match executable.statistics().origin {
+            Origin::Disk => CacheResult::Disk,
+            Origin::Own | Origin::Driver(_) => CacheResult::Miss,
+        };
+        Ok(Found { executable, result, mode })
     }
 
     /// Number of structures known.

@@ -13,10 +13,16 @@ pub(super) fn find_ptxas() -> Option<PathBuf> {
     on_path.chain(in_environment()).find(|path| path.is_file())
 }
 
+/// The root of the repository, or of a copy of what the tests read from it: `PORCINI_ROOT`.
+pub(super) fn root() -> PathBuf {
+    let copy = std::env::var_os("PORCINI_ROOT").filter(|root| !root.is_empty());
+    copy.map_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join(".."), PathBuf::from)
+}
+
 /// The package nvidia-cuda-nvcc puts it at `nvidia/cu13/bin` (version 13) or `nvidia/cuda_nvcc/bin`
 /// (version 12) below `site-packages`.
 fn in_environment() -> Vec<PathBuf> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../.venv/lib");
+    let root = root().join(".venv/lib");
     let packages = children(&root).into_iter().map(|python| python.join("site-packages/nvidia"));
     packages.flat_map(|nvidia| children(&nvidia)).map(|part| part.join("bin/ptxas")).collect()
 }
@@ -30,7 +36,8 @@ fn children(folder: &Path) -> Vec<PathBuf> {
 
 /// Assembles a module; its first complaints if it has any.
 pub(super) fn run(ptxas: &Path, capability: u32, name: &str, text: &str) -> Result<(), String> {
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
+    let built = Path::new(env!("CARGO_TARGET_TMPDIR")).to_path_buf();
+    let folder = if built.is_dir() { built } else { std::env::temp_dir() };
     let source = folder.join(format!("{name}_{capability}.ptx"));
     std::fs::write(&source, text).map_err(|error| error.to_string())?;
     let output = Command::new(ptxas)

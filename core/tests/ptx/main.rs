@@ -11,7 +11,6 @@ mod primitives;
 mod programs;
 
 use std::fmt::Write as _;
-use std::path::Path;
 
 use porcini_core::backend::cuda::{
     CHUNK, FOLDED, SHARED_DECLARATION, Target, lower, lower_entry, lower_fold, lower_private,
@@ -163,7 +162,7 @@ fn listings() {
 
 /// Compares with the file beside this one; `UPDATE_EXPECT=1` rewrites it.
 fn compare_with_file(name: &str, text: &str) {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/ptx/{name}.ptx"));
+    let path = assemble::root().join(format!("core/tests/ptx/{name}.ptx"));
     if std::env::var_os("UPDATE_EXPECT").is_some_and(|value| value == "1") {
         std::fs::write(&path, text).expect("the listing can be written");
     }

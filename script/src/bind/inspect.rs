@@ -4,11 +4,9 @@ use std::any::TypeId;
 use std::fmt::Write as _;
 
 use porcini_core::alloc::Bytes;
-use porcini_core::backend::cuda;
 use porcini_core::eval::cache::CacheResult;
-use porcini_core::eval::schedule::{Launch, Plan, Step};
+use porcini_core::eval::schedule::{Plan, Step};
 use porcini_core::inspect::{Rows, Whos};
-use porcini_core::ir::kernel::LiteralMode;
 use porcini_core::{Array, Session};
 use rhai::{Dynamic, Map};
 
@@ -260,7 +258,7 @@ fn history(registry: &mut Registry<'_>) {
             map.insert("inputs".into(), number(launch.inputs));
             map.insert("outputs".into(), number(launch.outputs));
             map.insert("operations".into(), number(launch.operations));
-            map.insert("cache_hit".into(), (launch.cache == CacheResult::Hit).into());
+            map.insert("cache_hit".into(), (launch.cache != CacheResult::Miss).into());
             map.insert("compile_us".into(), (launch.compile_time.as_secs_f64() * 1e6).into());
             map.insert("run_us".into(), (launch.run_time.as_secs_f64() * 1e6).into());
             map.insert("code_bytes".into(), number(launch.code.bytes));
@@ -286,15 +284,18 @@ fn programs(registry: &mut Registry<'_>) {
     registry.doc(
         "ptx",
         "(x)",
-        "The PTX of the kernels that would compute x, for sm_75; needs no GPU.\n\n\
+        "The PTX of the kernels that would compute x, for this GPU, or sm_75 where there is none.\n\n\
          >> ptx(FloatC([1, 2]) + 1).contains(\"add.rn.f32\")\ntrue",
     );
-    program(registry, "ptx", Listing::Ptx, |_, plan| {
-        let ptx = |launch: &Launch| {
-            cuda::lower(&launch.kernel, LiteralMode::Embedded, cuda::Target::SM_75)
-        };
-        Ok(plan.kernels().map(ptx).collect::<Vec<_>>().join("\n"))
-    });
+    program(registry, "ptx", Listing::Ptx, |session, plan| session.ptx(plan).or_fault());
+    registry.doc(
+        "sass",
+        "(x)",
+        "The machine code of a GPU that ptx(x) becomes; needs no GPU, but nvdisasm, and without a GPU ptxas, from the \
+         CUDA toolkit or by pip install nvidia-cuda-nvcc nvidia-cuda-nvdisasm.\n\n\
+         >> sass(FloatC([1, 2]))\nnothing to compile: the value is known already",
+    );
+    program(registry, "sass", Listing::Machine, |session, plan| session.sass(plan).or_fault());
     registry.doc(
         "asm",
         "(x)",

@@ -15,7 +15,7 @@ use super::tuning::{STYLES, Trial, Tuning};
 use crate::backend::host::HostMemory;
 use crate::backend::pool::Claims;
 use crate::backend::reduce::{self, ACCUMULATORS, CHUNK, Finish, Fold, finish_step};
-use crate::backend::{Backend, CodeStatistics, Executable, Launched, OutOfBounds};
+use crate::backend::{Backend, CodeStatistics, Executable, Launched, Origin, OutOfBounds};
 use crate::error::{Error, Result};
 use crate::interrupt;
 use crate::ir::kernel::{
@@ -93,6 +93,7 @@ impl Compiled {
                 bytes: assembly.bytes.len(),
                 registers: assembly.usage.registers,
                 spills: assembly.usage.spills,
+                origin: Origin::Own,
             },
             frame: lowered.frame,
         }))

@@ -12,28 +12,20 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use cudarc::driver::result::DriverError;
 use cudarc::driver::sys::{self, CUdevice_attribute as Attribute, CUresult};
 
+use super::driver::{self, Driver, OLDEST_CAPABILITY, attribute, describe};
 use crate::error::{Error, Result};
 use crate::interrupt;
 
-/// The oldest driver that has all calls used here: 525, which speaks CUDA 12.0.
-const OLDEST_DRIVER: i32 = 12_000;
-/// The oldest processors supported.
-const OLDEST_CAPABILITY: u32 = 75;
 /// Bytes that the driver's compiler may say of an error.
 const LOG_BYTES: usize = 16 << 10;
-
-/// Whether the driver's library is there at all.
-pub(super) fn is_installed() -> bool {
-    // SAFETY: loads a library of the system and lets it go.
-    unsafe { sys::is_culib_present() }
-}
 
 /// A GPU with a context and a stream.
 pub(super) struct Gpu {
     number: u32,
+    /// Version of the driver.
+    pub(super) driver: String,
     /// Name of the product.
     pub(super) name: String,
     /// 90 for 9.0.
@@ -100,52 +92,29 @@ impl Gpu {
     /// `NoDevice`, with the remedy.
     pub(super) fn open(number: u32) -> Result<Self> {
         let refused = |reason: String| Error::NoDevice { name: format!("cuda:{number}"), reason };
-        let said = |call: &'static str| {
-            move |error: DriverError| refused(format!("{call}: {}", describe(error)))
-        };
-        if !is_installed() {
+        if !driver::is_installed() {
             return Err(super::not_installed(number));
         }
-        let mut driver = 0;
-        // SAFETY: writes one int; works before cuInit.
-        let version = unsafe { sys::cuDriverGetVersion(&raw mut driver) };
-        version.result().map_err(said("the driver does not answer"))?;
-        if driver < OLDEST_DRIVER {
-            let (major, minor) = (driver / 1000, driver % 1000 / 10);
-            return Err(refused(format!(
-                "the driver speaks CUDA {major}.{minor}, and 12.0 is needed; install driver 525 or newer"
-            )));
-        }
-        // SAFETY: takes no pointers.
-        let started = unsafe { sys::cuInit(0) };
-        started.result().map_err(said("the driver does not start"))?;
-        let mut n_devices = 0;
-        // SAFETY: writes one int.
-        let counted = unsafe { sys::cuDeviceGetCount(&raw mut n_devices) };
-        counted.result().map_err(said("the driver finds no GPU"))?;
-        let ordinal = i32::try_from(number).ok().filter(|&ordinal| ordinal < n_devices);
+        let driver = Driver::start().map_err(refused)?;
+        let ordinal = i32::try_from(number).ok().filter(|&ordinal| ordinal < driver.n_gpus);
         let Some(ordinal) = ordinal else {
-            let there = match n_devices {
+            let there = match driver.n_gpus {
                 0 => "there is none".into(),
                 1 => "there is only cuda:0".into(),
                 n => format!("there are cuda:0 to cuda:{}", n - 1),
             };
             return Err(refused(there));
         };
-        let mut device = 0;
-        // SAFETY: writes one int.
-        let found = unsafe { sys::cuDeviceGet(&raw mut device, ordinal) };
-        found.result().map_err(said("the GPU does not answer"))?;
-        let major = attribute(device, Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR);
-        let minor = attribute(device, Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR);
-        let compute_capability = major * 10 + minor;
-        let name =
-            cudarc::driver::result::device::get_name(device).unwrap_or_else(|_| "GPU".into());
+        let device = driver.device(ordinal).map_err(refused)?;
+        let compute_capability = driver::compute_capability(device);
+        let name = driver::name(device);
         if compute_capability < OLDEST_CAPABILITY {
+            let (major, minor) = (compute_capability / 10, compute_capability % 10);
             return Err(refused(format!(
                 "{name} has compute capability {major}.{minor}, and 7.5 is needed; use --device cpu"
             )));
         }
+        let said = |what| move |error| refused(driver::said(what)(error));
         let mut context = ptr::null_mut();
         // SAFETY: writes one handle.
         let retained = unsafe { sys::cuDevicePrimaryCtxRetain(&raw mut context, device) };
@@ -163,6 +132,7 @@ impl Gpu {
             attribute(device, Attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT).max(1);
         Ok(Self {
             number,
+            driver: driver.version,
             name,
             compute_capability,
             multiprocessors,
@@ -576,21 +546,6 @@ const fn is_fatal(result: CUresult) -> bool {
             | CUresult::CUDA_ERROR_CONTEXT_IS_DESTROYED
             | CUresult::CUDA_ERROR_UNKNOWN
     )
-}
-
-/// `an illegal memory access was encountered (CUDA_ERROR_ILLEGAL_ADDRESS)`
-fn describe(error: DriverError) -> String {
-    let text = |text: std::result::Result<&std::ffi::CStr, DriverError>| {
-        text.map_or_else(|_| format!("{:?}", error.0), |text| text.to_string_lossy().into_owned())
-    };
-    format!("{} ({})", text(error.error_string()), text(error.error_name()))
-}
-
-fn attribute(device: sys::CUdevice, attribute: Attribute) -> u32 {
-    let mut value = 0;
-    // SAFETY: writes one int.
-    let _ = unsafe { sys::cuDeviceGetAttribute(&raw mut value, attribute, device) };
-    u32::try_from(value).unwrap_or(0)
 }
 
 fn text_of(log: &[u8]) -> String {

@@ -1,12 +1,14 @@
 //! Compiled kernels, and how they are launched.
 
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use super::disk_cache::{self, DiskCache, Key};
 use super::errors::{ErrorWords, Words, index_types};
 use super::gpu::{Compiled, Function, Gpu, Grid, Mapped, Module, Resources};
 use super::ptx::{self, CHUNK, FOLDED, LANES_PER_WARP, Sharing, Target};
-use crate::backend::{CodeStatistics, Executable, Launched};
+use crate::backend::{CodeStatistics, Executable, Launched, Origin};
 use crate::dtype::DType;
 use crate::error::{Error, Result};
 use crate::interrupt;
@@ -34,6 +36,7 @@ const PATIENCE: Duration = Duration::from_secs(5);
 pub(super) struct Shared {
     gpu: Arc<Gpu>,
     target: Target,
+    disk: Option<DiskCache>,
     /// Nonzero when loops should leave.
     abort: Mapped,
     errors: ErrorWords,
@@ -50,11 +53,12 @@ struct Scratch {
 }
 
 impl Shared {
-    pub(super) fn new(gpu: Arc<Gpu>) -> Result<Self> {
+    pub(super) fn new(gpu: Arc<Gpu>, cache_folder: Option<PathBuf>) -> Result<Self> {
         let abort = gpu.mapped(1)?;
         abort.set(0, 0);
         Ok(Self {
             target: Target::of_device(gpu.compute_capability),
+            disk: cache_folder.map(|folder| DiskCache::new(folder, disk_cache::LIMIT)),
             abort,
             errors: ErrorWords::new(gpu.clone()),
             scratch: Mutex::default(),
@@ -151,12 +155,7 @@ struct Private {
 impl Loaded {
     pub(super) fn new(shared: &Arc<Shared>, kernel: &Kernel, mode: LiteralMode) -> Result<Self> {
         let gpu = &shared.gpu;
-        let text = ptx::lower(kernel, mode, shared.target);
-        let Compiled { cubin, .. } = gpu.compile(&text).map_err(|message| Error::Compilation {
-            device: gpu.short_name(),
-            message: with_line(&message, &text),
-        })?;
-        let module = gpu.load(&cubin)?;
+        let Binary { module, bytes, origin } = shared.load(&shared.source(kernel, mode))?;
         let entry = gpu.function(&module, &ptx::entry_name(kernel))?;
         let sharing = Sharing::of(kernel);
         let fold = match sharing {
@@ -184,9 +183,10 @@ impl Loaded {
             index_types: index_types(kernel),
             has_loops: kernel.insts.iter().any(|inst| repeats(inst.code)),
             statistics: CodeStatistics {
-                bytes: cubin.len(),
+                bytes,
                 registers: registers as usize,
                 spills: local_bytes as usize / 4,
+                origin,
             },
         })
     }
@@ -289,7 +289,63 @@ impl Drop for Loaded {
     }
 }
 
+/// A module with what is known of its code.
+struct Binary {
+    module: Module,
+    bytes: usize,
+    origin: Origin,
+}
+
 impl Shared {
+    /// The PTX of a kernel for this GPU.
+    pub(super) fn source(&self, kernel: &Kernel, mode: LiteralMode) -> String {
+        ptx::lower(kernel, mode, self.target)
+    }
+
+    /// The key of a text: the same driver makes the same of it for the same processor.
+    fn key(&self, text: &str) -> Key {
+        Key::of(&[text, &self.gpu.driver, &self.gpu.compute_capability.to_string()])
+    }
+
+    /// The module of a text: from the disk if an earlier process had it compiled.
+    fn load(&self, text: &str) -> Result<Binary> {
+        let disk = self.disk.as_ref().map(|disk| (disk, self.key(text)));
+        if let Some((disk, key)) = disk
+            && let Some(cubin) = disk.get(key)
+        {
+            match self.gpu.load(&cubin) {
+                Ok(module) => {
+                    return Ok(Binary { module, bytes: cubin.len(), origin: Origin::Disk });
+                }
+                Err(error) if self.gpu.is_lost() => return Err(error),
+                // The driver does not take it, whatever the reason: it is compiled anew.
+                Err(_) => disk.remove(key),
+            }
+        }
+        let start = Instant::now();
+        let cubin = self.compile(text)?;
+        let origin = Origin::Driver(start.elapsed());
+        let module = self.gpu.load(&cubin)?;
+        if let Some((disk, key)) = disk {
+            // Where nothing can be written, kernels live as long as the process.
+            drop(disk.put(key, &cubin));
+        }
+        Ok(Binary { module, bytes: cubin.len(), origin })
+    }
+
+    /// Compiles PTX; a text that the driver refuses is saved.
+    pub(super) fn compile(&self, text: &str) -> Result<Vec<u8>> {
+        let compiled = self.gpu.compile(text).map(|Compiled { cubin }| cubin);
+        compiled.map_err(|message| {
+            let mut message = with_line(&message, text);
+            let saved = self.disk.as_ref().map(|disk| disk.save_source(self.key(text), text));
+            if let Some(Ok(path)) = saved {
+                message = format!("{message}\n  the whole text is in {}", path.display());
+            }
+            Error::Compilation { device: self.gpu.short_name(), message }
+        })
+    }
+
     /// Launches an entry with a parameter block, in memory if it is too long to be passed.
     fn launch(&self, entry: Function, grid: Grid, words: &[u64]) -> Result<()> {
         if words.len() * 8 <= MAX_DIRECT_BYTES {

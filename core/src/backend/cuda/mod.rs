@@ -5,6 +5,9 @@
 //! | `ptx/` | kernels as PTX text: pure, needs no GPU |
 //! | `gpu.rs` | an open GPU: every call to the driver |
 //! | `launch.rs` | compiled kernels, and how they are launched |
+//! | `driver.rs` | the driver's library, and the GPUs it knows |
+//! | `disk_cache.rs` | compiled kernels on disk |
+//! | `toolkit.rs` | programs that show machine code |
 //! | `errors.rs` | the words in which running kernels report indices out of bounds |
 //! | `memory.rs` | the memory of a GPU |
 //! | `cut.rs`, `parts.rs` | long kernels in parts, which several threads compile |
@@ -15,6 +18,8 @@
 //! copies and fills go to one stream and are not waited for; reading a value waits.
 
 mod cut;
+pub mod disk_cache;
+mod driver;
 mod errors;
 mod gpu;
 mod launch;
@@ -23,10 +28,13 @@ mod on_host;
 mod parts;
 mod primitive;
 mod ptx;
+mod toolkit;
 
 use std::path::Path;
 use std::sync::Arc;
 
+use self::driver::Driver;
+pub use self::driver::{GpuInfo, OLDEST_CAPABILITY};
 use self::gpu::Gpu;
 use self::launch::{Loaded, Shared};
 use self::memory::GpuMemory;
@@ -38,14 +46,15 @@ pub use self::ptx::{
     CHUNK, FOLDED, LANES_PER_WARP, SHARED_DECLARATION, Sharing, Step, Target, lower, lower_entry,
     lower_fold, lower_private, lower_step, private_target,
 };
+pub use self::toolkit::Toolkit;
 use super::primitive::{PrimitiveCall, Room};
-use super::{Backend, Executable, Memory};
+use super::{Backend, Executable, Memory, Outside};
 use crate::error::{Error, Result};
 use crate::ir::kernel::{Kernel, LiteralMode};
 
 /// Whether the driver's library is there.
 pub fn is_installed() -> bool {
-    gpu::is_installed()
+    driver::is_installed()
 }
 
 /// Whether there may be a GPU, for those who did not ask for one: looking for the library takes milliseconds
@@ -64,6 +73,21 @@ pub fn not_installed(number: u32) -> Error {
     }
 }
 
+/// What the driver is and which GPUs it knows, without opening one: its version, and for each number the GPU
+/// or why it does not answer.
+///
+/// # Errors
+/// `NoDevice` if the driver is not there or does not start.
+pub fn survey() -> Result<(String, Vec<std::result::Result<GpuInfo, String>>)> {
+    if !is_installed() {
+        return Err(not_installed(0));
+    }
+    let refused = |reason| Error::NoDevice { name: "cuda:0".into(), reason };
+    let driver = Driver::start().map_err(refused)?;
+    let gpus = (0..driver.n_gpus).map(|number| driver.gpu(number)).collect();
+    Ok((driver.version, gpus))
+}
+
 /// An NVIDIA GPU.
 pub struct Cuda {
     gpu: Arc<Gpu>,
@@ -71,6 +95,7 @@ pub struct Cuda {
     shared: Arc<Shared>,
     primitives: Primitives,
     host: Arc<OnHost>,
+    toolkit: Toolkit,
 }
 
 impl Cuda {
@@ -78,12 +103,13 @@ impl Cuda {
     ///
     /// # Errors
     /// `NoDevice`, with the reason and the remedy.
-    pub fn open(number: u32) -> Result<Self> {
+    pub fn open(number: u32, outside: &Outside) -> Result<Self> {
         let gpu = Arc::new(Gpu::open(number)?);
-        let shared = Arc::new(Shared::new(gpu.clone())?);
+        let shared = Arc::new(Shared::new(gpu.clone(), outside.cache_folder.clone())?);
         let (memory, host) = (GpuMemory::new(gpu.clone()), Arc::new(OnHost::new(gpu.clone())));
         let primitives = Primitives::new(gpu.clone());
-        Ok(Self { gpu, memory, shared, primitives, host })
+        let toolkit = outside.toolkit.clone();
+        Ok(Self { gpu, memory, shared, primitives, host, toolkit })
     }
 }
 
@@ -93,14 +119,25 @@ impl Backend for Cuda {
     }
 
     fn lower(&self, kernel: &Kernel, mode: LiteralMode) -> Result<Arc<dyn Executable>> {
-        let in_order = kernel.lane_order && kernel.writes_in_order();
-        if in_order || !kernel.serial_regions().is_empty() {
+        if runs_on_host(kernel) {
             return Ok(Arc::new(self.host.lower(kernel, mode)?));
         }
         match cut::cut(kernel) {
             Some(cut) => Ok(Arc::new(Parts::new(&self.shared, kernel, cut, mode)?)),
             None => Ok(Arc::new(Loaded::new(&self.shared, kernel, mode)?)),
         }
+    }
+
+    fn source(&self, kernel: &Kernel, mode: LiteralMode) -> Option<String> {
+        (!runs_on_host(kernel)).then(|| self.shared.source(kernel, mode))
+    }
+
+    /// Without the program that shows it, there is none to show.
+    fn disassemble(&self, kernel: &Kernel, mode: LiteralMode) -> Result<Option<String>> {
+        let Some(text) = self.source(kernel, mode).filter(|_| self.toolkit.has_nvdisasm()) else {
+            return Ok(None);
+        };
+        self.toolkit.disassemble(&self.shared.compile(&text)?).map(Some)
     }
 
     fn run_primitive(&self, call: &PrimitiveCall, room: Room<'_>) -> Result<()> {
@@ -118,4 +155,9 @@ impl Backend for Cuda {
     fn is_lost(&self) -> bool {
         self.gpu.is_lost()
     }
+}
+
+/// Whether a kernel needs one lane after the other, for which a GPU is too slow.
+fn runs_on_host(kernel: &Kernel) -> bool {
+    (kernel.lane_order && kernel.writes_in_order()) || !kernel.serial_regions().is_empty()
 }

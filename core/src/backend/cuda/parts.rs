@@ -130,6 +130,7 @@ impl Executable for Parts {
             bytes: sum.bytes + part.bytes,
             registers: sum.registers.max(part.registers),
             spills: sum.spills + part.spills,
+            origin: sum.origin.and(part.origin),
         })
     }
 }

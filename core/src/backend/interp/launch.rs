@@ -9,7 +9,7 @@ use super::memory_steps::Failure;
 use crate::backend::host::HostMemory;
 use crate::backend::pool::{Claims, Pool};
 use crate::backend::reduce::{self, CHUNK, Fold, finish_chunk};
-use crate::backend::{CodeStatistics, Executable, Launched};
+use crate::backend::{CodeStatistics, Executable, Launched, Origin};
 use crate::error::{Error, Result};
 use crate::ir::kernel::ParamBlock;
 
@@ -86,6 +86,7 @@ impl Executable for Loaded {
             bytes: (prologue.len() + body.len() + repeated.len()) * size_of::<Action>(),
             registers: (*bytes_per_lane as usize + repeated_bytes) / 4,
             spills: 0,
+            origin: Origin::Own,
         }
     }
 }
