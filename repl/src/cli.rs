@@ -27,6 +27,7 @@ Examples:
 Environment:
   PORCINI_CPU            code for the processor: avx512, avx2, or interp (default: the best it has)
   PORCINI_MEMORY_LIMIT   most memory for arrays: bytes, or 512M, 4G (default: 90 % of what is free)
+  PORCINI_CACHE_DIR      where kernels compiled for GPUs are kept (default: porcini in XDG_CACHE_HOME or ~/.cache)
   PORCINI_PATH           folders searched by import, separated by :
   NO_COLOR               plain text; CLICOLOR_FORCE: colour even through a pipe
   XDG_CONFIG_HOME        the folder of porcini/config.toml and porcini/init.rhai (default: ~/.config)

@@ -1,9 +1,10 @@
 //! `porcini doctor`: what was found on this machine, and what to do about what was not.
 
+mod gpu;
+
 use std::io::IsTerminal;
 use std::path::PathBuf;
 
-use porcini_core::DeviceChoice;
 use porcini_core::alloc::Bytes;
 use porcini_core::backend::isa::Isa;
 use porcini_script::{Interpreter, Options};
@@ -12,7 +13,7 @@ use crate::{print, settings};
 
 /// A line of the report: what, what was found, and advice if something is missing.
 struct Finding {
-    what: &'static str,
+    what: String,
     found: String,
     advice: Option<String>,
 }
@@ -20,7 +21,8 @@ struct Finding {
 /// Prints the report; 0 if nothing needs attention, else 1.
 pub(crate) fn run(host: std::rc::Rc<dyn porcini_script::Host>, options: &Options) -> u8 {
     let mut findings = vec![finding("version", env!("CARGO_PKG_VERSION"))];
-    findings.extend(devices(host, options));
+    findings.extend(devices(host.clone(), options));
+    findings.extend(gpu::findings(&*host));
     findings.push(terminal());
     findings.extend(files());
     let mut code = 0;
@@ -34,34 +36,29 @@ pub(crate) fn run(host: std::rc::Rc<dyn porcini_script::Host>, options: &Options
     code
 }
 
-fn finding(what: &'static str, found: impl Into<String>) -> Finding {
-    Finding { what, found: found.into(), advice: None }
+fn finding(what: &str, found: impl Into<String>) -> Finding {
+    Finding { what: what.into(), found: found.into(), advice: None }
 }
 
 fn devices(host: std::rc::Rc<dyn porcini_script::Host>, options: &Options) -> Vec<Finding> {
     let names = Isa::ALL.into_iter().filter(|isa| isa.is_available()).map(|isa| isa.to_string());
     let mut findings = vec![finding("processor", names.collect::<Vec<_>>().join(", "))];
-    match Interpreter::new(host.clone(), options) {
+    match Interpreter::new(host, options) {
         Ok(interpreter) => {
             let session = interpreter.session();
             findings.push(finding("device", session.device_name()));
-            findings.push(finding(
-                "memory",
-                format!("{} for arrays", Bytes(session.memory_info().limit)),
-            ));
+            // That of a GPU is known when it is opened.
+            let limit = session.memory_info().limit;
+            if limit > 0 {
+                findings.push(finding("memory", format!("{} for arrays", Bytes(limit))));
+            }
         }
         Err(error) => findings.push(Finding {
-            what: "device",
+            what: "device".into(),
             found: error.message.clone(),
             advice: error.hints.first().cloned().or_else(|| Some("porcini --device cpu".into())),
         }),
     }
-    let cuda = Options { device: DeviceChoice::Cuda(0), ..Options::default() };
-    let found = match Interpreter::new(host, &cuda) {
-        Ok(interpreter) => interpreter.session().device_name(),
-        Err(error) => format!("none ({})", error.message),
-    };
-    findings.push(finding("cuda", found));
     findings
 }
 
@@ -85,7 +82,7 @@ fn files() -> Vec<Finding> {
             finding(what, format!("{}{state}", path.display()))
         }
         None => Finding {
-            what,
+            what: what.into(),
             found: "no folder".into(),
             advice: Some("set HOME, or XDG_CONFIG_HOME and XDG_STATE_HOME".into()),
         },

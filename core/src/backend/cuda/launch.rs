@@ -1,14 +1,13 @@
 //! Compiled kernels, and how they are launched.
 
-use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use super::disk_cache::{self, DiskCache, Key};
+use super::compiler::{Binary, Compiler};
 use super::errors::{ErrorWords, Words, index_types};
-use super::gpu::{Compiled, Function, Gpu, Grid, Mapped, Module, Resources};
-use super::ptx::{self, CHUNK, FOLDED, LANES_PER_WARP, Sharing, Target};
-use crate::backend::{CodeStatistics, Executable, Launched, Origin};
+use super::gpu::{Function, Gpu, Grid, Mapped, Module, Resources};
+use super::ptx::{self, CHUNK, FOLDED, LANES_PER_WARP, Sharing};
+use crate::backend::{CodeStatistics, Executable, Launched};
 use crate::dtype::DType;
 use crate::error::{Error, Result};
 use crate::interrupt;
@@ -35,8 +34,7 @@ const PATIENCE: Duration = Duration::from_secs(5);
 /// What all kernels of a GPU share.
 pub(super) struct Shared {
     gpu: Arc<Gpu>,
-    target: Target,
-    disk: Option<DiskCache>,
+    compiler: Arc<Compiler>,
     /// Nonzero when loops should leave.
     abort: Mapped,
     errors: ErrorWords,
@@ -53,12 +51,11 @@ struct Scratch {
 }
 
 impl Shared {
-    pub(super) fn new(gpu: Arc<Gpu>, cache_folder: Option<PathBuf>) -> Result<Self> {
+    pub(super) fn new(gpu: Arc<Gpu>, compiler: Arc<Compiler>) -> Result<Self> {
         let abort = gpu.mapped(1)?;
         abort.set(0, 0);
         Ok(Self {
-            target: Target::of_device(gpu.compute_capability),
-            disk: cache_folder.map(|folder| DiskCache::new(folder, disk_cache::LIMIT)),
+            compiler,
             abort,
             errors: ErrorWords::new(gpu.clone()),
             scratch: Mutex::default(),
@@ -155,7 +152,8 @@ struct Private {
 impl Loaded {
     pub(super) fn new(shared: &Arc<Shared>, kernel: &Kernel, mode: LiteralMode) -> Result<Self> {
         let gpu = &shared.gpu;
-        let Binary { module, bytes, origin } = shared.load(&shared.source(kernel, mode))?;
+        let Binary { module, bytes, origin } =
+            shared.compiler.load(&shared.compiler.source(kernel, mode))?;
         let entry = gpu.function(&module, &ptx::entry_name(kernel))?;
         let sharing = Sharing::of(kernel);
         let fold = match sharing {
@@ -289,63 +287,7 @@ impl Drop for Loaded {
     }
 }
 
-/// A module with what is known of its code.
-struct Binary {
-    module: Module,
-    bytes: usize,
-    origin: Origin,
-}
-
 impl Shared {
-    /// The PTX of a kernel for this GPU.
-    pub(super) fn source(&self, kernel: &Kernel, mode: LiteralMode) -> String {
-        ptx::lower(kernel, mode, self.target)
-    }
-
-    /// The key of a text: the same driver makes the same of it for the same processor.
-    fn key(&self, text: &str) -> Key {
-        Key::of(&[text, &self.gpu.driver, &self.gpu.compute_capability.to_string()])
-    }
-
-    /// The module of a text: from the disk if an earlier process had it compiled.
-    fn load(&self, text: &str) -> Result<Binary> {
-        let disk = self.disk.as_ref().map(|disk| (disk, self.key(text)));
-        if let Some((disk, key)) = disk
-            && let Some(cubin) = disk.get(key)
-        {
-            match self.gpu.load(&cubin) {
-                Ok(module) => {
-                    return Ok(Binary { module, bytes: cubin.len(), origin: Origin::Disk });
-                }
-                Err(error) if self.gpu.is_lost() => return Err(error),
-                // The driver does not take it, whatever the reason: it is compiled anew.
-                Err(_) => disk.remove(key),
-            }
-        }
-        let start = Instant::now();
-        let cubin = self.compile(text)?;
-        let origin = Origin::Driver(start.elapsed());
-        let module = self.gpu.load(&cubin)?;
-        if let Some((disk, key)) = disk {
-            // Where nothing can be written, kernels live as long as the process.
-            drop(disk.put(key, &cubin));
-        }
-        Ok(Binary { module, bytes: cubin.len(), origin })
-    }
-
-    /// Compiles PTX; a text that the driver refuses is saved.
-    pub(super) fn compile(&self, text: &str) -> Result<Vec<u8>> {
-        let compiled = self.gpu.compile(text).map(|Compiled { cubin }| cubin);
-        compiled.map_err(|message| {
-            let mut message = with_line(&message, text);
-            let saved = self.disk.as_ref().map(|disk| disk.save_source(self.key(text), text));
-            if let Some(Ok(path)) = saved {
-                message = format!("{message}\n  the whole text is in {}", path.display());
-            }
-            Error::Compilation { device: self.gpu.short_name(), message }
-        })
-    }
-
     /// Launches an entry with a parameter block, in memory if it is too long to be passed.
     fn launch(&self, entry: Function, grid: Grid, words: &[u64]) -> Result<()> {
         if words.len() * 8 <= MAX_DIRECT_BYTES {
@@ -414,17 +356,4 @@ fn results(kernel: &Kernel) -> Vec<usize> {
         End::Store { .. } | End::Scatter { .. } => None,
     });
     ends.collect()
-}
-
-/// What the compiler says, with the line of the text that it names.
-pub(super) fn with_line(message: &str, text: &str) -> String {
-    let number = message.split_once("line ").and_then(|(_, rest)| {
-        let digits: String = rest.chars().take_while(char::is_ascii_digit).collect();
-        digits.parse::<usize>().ok()
-    });
-    let line = number.and_then(|number| text.lines().nth(number.checked_sub(1)?));
-    match line {
-        Some(line) => format!("{message}\n  in: {}", line.trim()),
-        None => message.into(),
-    }
 }

@@ -5,6 +5,7 @@
 //! | `ptx/` | kernels as PTX text: pure, needs no GPU |
 //! | `gpu.rs` | an open GPU: every call to the driver |
 //! | `launch.rs` | compiled kernels, and how they are launched |
+//! | `compiler.rs` | PTX into modules: from the disk, or by the driver's compiler |
 //! | `driver.rs` | the driver's library, and the GPUs it knows |
 //! | `disk_cache.rs` | compiled kernels on disk |
 //! | `toolkit.rs` | programs that show machine code |
@@ -17,6 +18,7 @@
 //! The driver's library is looked for at run time, and a GPU is opened when a value is needed. Kernels,
 //! copies and fills go to one stream and are not waited for; reading a value waits.
 
+mod compiler;
 mod cut;
 pub mod disk_cache;
 mod driver;
@@ -33,6 +35,7 @@ mod toolkit;
 use std::path::Path;
 use std::sync::Arc;
 
+use self::compiler::Compiler;
 use self::driver::Driver;
 pub use self::driver::{GpuInfo, OLDEST_CAPABILITY};
 use self::gpu::Gpu;
@@ -73,25 +76,29 @@ pub fn not_installed(number: u32) -> Error {
     }
 }
 
-/// What the driver is and which GPUs it knows, without opening one: its version, and for each number the GPU
-/// or why it does not answer.
+/// What the driver is, and which GPUs it knows.
+pub struct Survey {
+    /// Its release: `580.65.06 (CUDA 13.0)`.
+    pub driver: String,
+    /// For each number the GPU, or why it does not answer.
+    pub gpus: Vec<std::result::Result<GpuInfo, String>>,
+}
+
+/// Asks the driver, which must be there ([`is_installed`]), without opening a GPU.
 ///
 /// # Errors
-/// `NoDevice` if the driver is not there or does not start.
-pub fn survey() -> Result<(String, Vec<std::result::Result<GpuInfo, String>>)> {
-    if !is_installed() {
-        return Err(not_installed(0));
-    }
-    let refused = |reason| Error::NoDevice { name: "cuda:0".into(), reason };
-    let driver = Driver::start().map_err(refused)?;
+/// Why it does not start.
+pub fn survey() -> std::result::Result<Survey, String> {
+    let driver = Driver::start()?;
     let gpus = (0..driver.n_gpus).map(|number| driver.gpu(number)).collect();
-    Ok((driver.version, gpus))
+    Ok(Survey { driver: driver.version, gpus })
 }
 
 /// An NVIDIA GPU.
 pub struct Cuda {
     gpu: Arc<Gpu>,
     memory: GpuMemory,
+    compiler: Arc<Compiler>,
     shared: Arc<Shared>,
     primitives: Primitives,
     host: Arc<OnHost>,
@@ -105,11 +112,12 @@ impl Cuda {
     /// `NoDevice`, with the reason and the remedy.
     pub fn open(number: u32, outside: &Outside) -> Result<Self> {
         let gpu = Arc::new(Gpu::open(number)?);
-        let shared = Arc::new(Shared::new(gpu.clone(), outside.cache_folder.clone())?);
+        let compiler = Arc::new(Compiler::new(gpu.clone(), outside.cache_folder.clone()));
+        let shared = Arc::new(Shared::new(gpu.clone(), compiler.clone())?);
         let (memory, host) = (GpuMemory::new(gpu.clone()), Arc::new(OnHost::new(gpu.clone())));
-        let primitives = Primitives::new(gpu.clone());
+        let primitives = Primitives::new(gpu.clone(), compiler.clone());
         let toolkit = outside.toolkit.clone();
-        Ok(Self { gpu, memory, shared, primitives, host, toolkit })
+        Ok(Self { gpu, memory, compiler, shared, primitives, host, toolkit })
     }
 }
 
@@ -129,15 +137,18 @@ impl Backend for Cuda {
     }
 
     fn source(&self, kernel: &Kernel, mode: LiteralMode) -> Option<String> {
-        (!runs_on_host(kernel)).then(|| self.shared.source(kernel, mode))
+        let texts = self.texts(kernel, mode);
+        (!texts.is_empty()).then(|| texts.join("\n"))
     }
 
     /// Without the program that shows it, there is none to show.
     fn disassemble(&self, kernel: &Kernel, mode: LiteralMode) -> Result<Option<String>> {
-        let Some(text) = self.source(kernel, mode).filter(|_| self.toolkit.has_nvdisasm()) else {
+        if !self.toolkit.has_nvdisasm() {
             return Ok(None);
-        };
-        self.toolkit.disassemble(&self.shared.compile(&text)?).map(Some)
+        }
+        let show = |text: &String| self.toolkit.disassemble(&self.compiler.machine_code(text)?);
+        let shown = self.texts(kernel, mode).iter().map(show).collect::<Result<Vec<_>>>()?;
+        Ok((!shown.is_empty()).then(|| shown.join("\n")))
     }
 
     fn run_primitive(&self, call: &PrimitiveCall, room: Room<'_>) -> Result<()> {
@@ -154,6 +165,18 @@ impl Backend for Cuda {
 
     fn is_lost(&self) -> bool {
         self.gpu.is_lost()
+    }
+}
+
+impl Cuda {
+    /// What the driver compiles of a kernel: its parts if it is long, nothing if it runs on the host.
+    fn texts(&self, kernel: &Kernel, mode: LiteralMode) -> Vec<String> {
+        let text = |kernel: &Kernel| self.compiler.source(kernel, mode);
+        match cut::cut(kernel) {
+            _ if runs_on_host(kernel) => Vec::new(),
+            Some(cut) => cut.parts.iter().map(|part| text(&part.kernel)).collect(),
+            None => vec![text(kernel)],
+        }
     }
 }
 

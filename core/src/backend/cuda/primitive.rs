@@ -3,13 +3,13 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use super::compiler::Compiler;
 use super::gpu::{Function, Gpu, Grid, Module};
-use super::launch::with_line;
-use super::ptx::{BUCKETS, DIGIT, SCAN_CHUNK, Step, TILE, Target, lower_step};
+use super::ptx::{BUCKETS, DIGIT, SCAN_CHUNK, Step, TILE};
 use crate::backend::primitive::{MemoryArray, PrimitiveCall, Room};
 use crate::buffer::Buffer;
 use crate::dtype::DType;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::ir::op::ReduceOp;
 use crate::ir::primitive::{Order, Primitive};
 
@@ -153,12 +153,13 @@ impl ToAndFro {
 /// The steps that a GPU has compiled.
 pub(super) struct Primitives {
     gpu: Arc<Gpu>,
+    compiler: Arc<Compiler>,
     loaded: Mutex<HashMap<Step, (Module, Function)>>,
 }
 
 impl Primitives {
-    pub(super) fn new(gpu: Arc<Gpu>) -> Self {
-        Self { gpu, loaded: Mutex::default() }
+    pub(super) fn new(gpu: Arc<Gpu>, compiler: Arc<Compiler>) -> Self {
+        Self { gpu, compiler, loaded: Mutex::default() }
     }
 
     /// Runs a primitive; whether there is code for it.
@@ -176,15 +177,8 @@ impl Primitives {
         if let Some((_, entry)) = loaded.get(&step) {
             return Ok(*entry);
         }
-        let gpu = &self.gpu;
-        let header = Target::of_device(gpu.compute_capability).header();
-        let text = header + &lower_step(step, step.name());
-        let compiled = gpu.compile(&text).map_err(|message| Error::Compilation {
-            device: gpu.short_name(),
-            message: with_line(&message, &text),
-        })?;
-        let module = gpu.load(&compiled.cubin)?;
-        let entry = gpu.function(&module, step.name())?;
+        let module = self.compiler.load(&self.compiler.step(step))?.module;
+        let entry = self.gpu.function(&module, step.name())?;
         loaded.insert(step, (module, entry));
         Ok(entry)
     }
