@@ -4,9 +4,9 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
 use porcini_core::DeviceChoice;
-use porcini_script::Options;
+use porcini_script::{Bounds, Options, parse_bytes};
 
-use crate::install::{self, InstallError, NAME, Place, RUST_NAME, Spec, Starts};
+use crate::install::{self, InstallError, NAME, Place, RUST_NAME, SANDBOX_NAME, Spec, Starts};
 use crate::serve::{StartError, serve};
 use crate::{doctor, warn};
 
@@ -20,6 +20,7 @@ Examples:
   porcini-jupyter install                            for this user
   porcini-jupyter install --sys-prefix               into the Python environment that is active
   porcini-jupyter install --name porcini-2 -- --threads 2    a kernel with other settings
+  porcini-jupyter install --sandbox=data             one for notebooks that are not trusted
   porcini-jupyter doctor                             what is installed, and whether it starts
 
 Environment: PORCINI_CPU, PORCINI_MEMORY_LIMIT and PORCINI_PATH as for porcini."
@@ -37,6 +38,8 @@ enum Command {
         connection_file: PathBuf,
         #[command(flatten)]
         settings: Settings,
+        #[command(flatten)]
+        bounds: BoundsArguments,
     },
     /// Tell Jupyter about this kernel
     Install {
@@ -51,6 +54,9 @@ enum Command {
         /// The folder `core` of Porcini's sources [default: that of this build]
         #[arg(long, value_name = "FOLDER", requires = "rust")]
         core: Option<PathBuf>,
+        /// A kernel for notebooks that are not trusted, as `run --sandbox`
+        #[arg(long, value_name = "FOLDER", require_equals = true, conflicts_with = "rust")]
+        sandbox: Option<Option<PathBuf>>,
         /// Settings of the kernel, as `run` takes them
         #[arg(last = true, value_name = "SETTINGS", conflicts_with = "rust")]
         settings: Vec<String>,
@@ -75,11 +81,49 @@ pub(crate) struct Settings {
     threads: Option<u16>,
 }
 
+/// The sandbox, as in the shell.
+#[derive(Args, Debug)]
+pub(crate) struct BoundsArguments {
+    /// Run what is not trusted: files only below FOLDER, if one is named, no environment, and bounds
+    #[arg(long, value_name = "FOLDER", require_equals = true)]
+    sandbox: Option<Option<PathBuf>>,
+    /// Seconds until the sandbox stops a cell
+    #[arg(long, value_name = "N", default_value_t = 60, requires = "sandbox")]
+    max_seconds: u64,
+    /// Operations of the script language that a cell may take in the sandbox
+    #[arg(long, value_name = "N", default_value_t = 100_000_000, requires = "sandbox")]
+    max_operations: u64,
+    /// Memory for arrays in the sandbox
+    #[arg(long, value_name = "SIZE", default_value = "1G", value_parser = size, requires = "sandbox")]
+    max_memory: u64,
+    /// Output of a cell in the sandbox
+    #[arg(long, value_name = "SIZE", default_value = "10M", value_parser = size, requires = "sandbox")]
+    max_output: u64,
+}
+
+fn size(text: &str) -> Result<u64, String> {
+    parse_bytes(text).ok_or_else(|| "expected bytes, or 512M, 4G".into())
+}
+
+impl BoundsArguments {
+    fn bounds(&self) -> Option<Bounds> {
+        let folder = self.sandbox.as_ref()?;
+        Some(Bounds {
+            folder: folder.clone(),
+            seconds: self.max_seconds,
+            operations: self.max_operations,
+            memory: self.max_memory,
+            output: self.max_output,
+        })
+    }
+}
+
 impl Settings {
-    fn options(&self) -> Options {
+    fn options(&self, sandbox: Option<Bounds>) -> Options {
         let mut options = Options {
             device: self.device,
             threads: self.threads.map(usize::from),
+            sandbox,
             ..Options::default()
         };
         for warning in options.read_environment(|name| std::env::var(name).ok()) {
@@ -101,7 +145,7 @@ struct PlaceArguments {
     /// Into the virtual or Conda environment that is active
     #[arg(long)]
     sys_prefix: bool,
-    /// Name of the kernel: letters, digits, `.` `_` `-` [default: porcini, with --rust porcini-rust]
+    /// Name of the kernel: letters, digits, `.` `_` `-` [default: porcini, porcini-rust, porcini-sandbox]
     #[arg(long, value_name = "NAME")]
     name: Option<String>,
 }
@@ -130,13 +174,23 @@ pub(crate) enum CommandError {
 /// Does what the command line asks for; what it has to say.
 pub(crate) fn run(arguments: Arguments) -> Result<String, CommandError> {
     match arguments.command {
-        Command::Run { connection_file, settings } => {
-            serve(&connection_file, settings.options())?;
+        Command::Run { connection_file, settings, bounds } => {
+            let options = settings.options(bounds.bounds());
+            if let Some(Err(error)) = options.sandbox.as_ref().map(Bounds::bind_process) {
+                warn(&format!("the system does not bound the memory of this process: {error}"));
+            }
+            serve(&connection_file, options)?;
             Ok(String::new())
         }
-        Command::Install { place, display_name, rust, core, settings } => {
-            let (name, shown) =
-                if rust { (RUST_NAME, "Rust with Porcini") } else { (NAME, "Porcini") };
+        Command::Install { place, display_name, rust, core, sandbox, mut settings } => {
+            let (name, shown) = match &sandbox {
+                _ if rust => (RUST_NAME, "Rust with Porcini"),
+                Some(_) => (SANDBOX_NAME, "Porcini, in a sandbox"),
+                None => (NAME, "Porcini"),
+            };
+            if let Some(folder) = sandbox {
+                settings.insert(0, install::sandbox_setting(folder.as_deref())?);
+            }
             let spec = Spec {
                 name: place.name.clone().unwrap_or_else(|| name.into()),
                 display_name: display_name.unwrap_or_else(|| shown.into()),

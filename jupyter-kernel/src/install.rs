@@ -15,6 +15,8 @@ use crate::wire::PROTOCOL;
 pub(crate) const NAME: &str = "porcini";
 /// The same of one for notebooks in Rust.
 pub(crate) const RUST_NAME: &str = "porcini-rust";
+/// The same of one for notebooks that are not trusted.
+pub(crate) const SANDBOX_NAME: &str = "porcini-sandbox";
 /// The kernel for notebooks in Rust, a program of its own.
 const EVCXR: &str = "evcxr_jupyter";
 /// What that reads before the first cell; it also marks the kernelspecs that are ours.
@@ -68,6 +70,8 @@ pub(crate) enum InstallError {
     Missing { name: String, folder: PathBuf },
     #[error("{} holds another kernel; choose another --name", folder.display())]
     Foreign { folder: PathBuf },
+    #[error("--sandbox={}: {cause}", folder.display())]
+    Sandbox { folder: PathBuf, cause: io::Error },
     #[error("{}: {cause}", path.display())]
     Write { path: PathBuf, cause: io::Error },
     #[error("cannot tell where this program is: {0}")]
@@ -114,6 +118,14 @@ pub(crate) fn install(place: &Place, spec: &Spec) -> Result<PathBuf, InstallErro
         write(folder.join(name), contents)?;
     }
     Ok(folder)
+}
+
+/// The setting that runs a kernel in a sandbox: its folder from the root on, for kernels start anywhere.
+pub(crate) fn sandbox_setting(folder: Option<&Path>) -> Result<String, InstallError> {
+    let Some(folder) = folder else { return Ok("--sandbox".into()) };
+    let real = folder.canonicalize();
+    let real = real.map_err(|cause| InstallError::Sandbox { folder: folder.into(), cause })?;
+    Ok(format!("--sandbox={}", real.display()))
 }
 
 fn kernel(program: &Path, spec: &Spec, settings: &[String]) -> Value {

@@ -2,9 +2,9 @@
 
 use std::path::PathBuf;
 
-use clap::{Parser, Subcommand};
+use clap::{Args, Parser, Subcommand};
 use porcini_core::DeviceChoice;
-use porcini_script::parse_bytes;
+use porcini_script::{Bounds, parse_bytes};
 
 /// Array scripting: operations are recorded, fused into kernels, and run when a value is looked at.
 #[derive(Parser, Debug)]
@@ -22,7 +22,7 @@ Examples:
   porcini -e 'hsum(FloatC::arange(10))'    run one line and show its value
   echo 'print(1 / 3)' | porcini            run what comes through a pipe
   porcini --log-level 4 -e 'FloatC(1) + 1' watch each recorded operation
-  porcini --sandbox --folder data job.rhai run a script that is not trusted
+  porcini --sandbox=data job.rhai          run a script that is not trusted on the files in data
 
 Environment:
   PORCINI_CPU            code for the processor: avx512, avx2, or interp (default: the best it has)
@@ -75,29 +75,46 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "LEVEL", value_parser = clap::value_parser!(u8).range(0..=5))]
     pub(crate) log_level: Option<u8>,
 
-    /// Run a script that is not trusted: no files, no environment, within limits
-    #[arg(long)]
-    pub(crate) sandbox: bool,
+    #[command(flatten)]
+    pub(crate) bounds: BoundsArguments,
+}
 
-    /// The folder whose files the sandbox may read and write
-    #[arg(long, value_name = "FOLDER", requires = "sandbox")]
-    pub(crate) folder: Option<PathBuf>,
+/// The sandbox.
+#[derive(Args, Debug)]
+pub(crate) struct BoundsArguments {
+    /// Run what is not trusted: files only below FOLDER, if one is named, no environment, and bounds
+    #[arg(long, value_name = "FOLDER", require_equals = true)]
+    sandbox: Option<Option<PathBuf>>,
 
-    /// Seconds until the sandbox stops the script
+    /// Seconds until the sandbox stops a script or cell
     #[arg(long, value_name = "N", default_value_t = 60, requires = "sandbox")]
-    pub(crate) max_seconds: u64,
+    max_seconds: u64,
 
     /// Operations of the script language in the sandbox
     #[arg(long, value_name = "N", default_value_t = 100_000_000, requires = "sandbox")]
-    pub(crate) max_operations: u64,
+    max_operations: u64,
 
     /// Memory for arrays in the sandbox
     #[arg(long, value_name = "SIZE", default_value = "1G", value_parser = size, requires = "sandbox")]
-    pub(crate) max_memory: u64,
+    max_memory: u64,
 
-    /// Output of the sandbox
+    /// Output of a script or cell in the sandbox
     #[arg(long, value_name = "SIZE", default_value = "10M", value_parser = size, requires = "sandbox")]
-    pub(crate) max_output: u64,
+    max_output: u64,
+}
+
+impl BoundsArguments {
+    /// The bounds that were asked for.
+    pub(crate) fn bounds(&self) -> Option<Bounds> {
+        let folder = self.sandbox.as_ref()?;
+        Some(Bounds {
+            folder: folder.clone(),
+            seconds: self.max_seconds,
+            operations: self.max_operations,
+            memory: self.max_memory,
+            output: self.max_output,
+        })
+    }
 }
 
 /// What to do other than running a script.

@@ -8,7 +8,6 @@ mod json;
 mod print;
 mod repl;
 mod run;
-mod sandbox;
 mod settings;
 mod tasks;
 

@@ -5,16 +5,12 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 use porcini_core::DeviceChoice;
-use porcini_script::{Error, ErrorKind, Host, Interpreter, Limits, Options};
+use porcini_script::{Bounds, Error, ErrorKind, Interpreter, Options};
 
 use crate::cli::{Arguments, Source, Task};
 use crate::host::System;
-use crate::sandbox::{self, Sandbox, Verdict};
 use crate::settings::{self, Colour, Settings};
 use crate::{json, print, repl, tasks};
-
-/// Elements of a list and bytes of a text in a sandbox.
-const LARGEST_LIST: usize = 1_000_000;
 
 pub(crate) const OK: u8 = 0;
 pub(crate) const SCRIPT_ERROR: u8 = 1;
@@ -53,42 +49,28 @@ pub(crate) fn run(arguments: Arguments) -> u8 {
     };
     let system = System::new(script_folder(&source), script_arguments);
     let printed = system.collected();
-    let verdict = Verdict::default();
-    let host: Rc<dyn Host> = if arguments.sandbox {
-        let folder = arguments.folder.as_deref();
-        match Sandbox::new(system, folder, arguments.max_output, verdict.clone()) {
-            Ok(sandbox) => Rc::new(sandbox),
-            Err(error) => {
-                let folder = folder.unwrap_or(Path::new(".")).display();
-                print::failure(&format!("--folder {folder}: {error}"));
-                return WRONG_USAGE;
-            }
-        }
-    } else {
-        Rc::new(system)
-    };
-    let mut interpreter = match Interpreter::new(host, &options) {
+    let mut interpreter = match Interpreter::new(Rc::new(system), &options) {
         Ok(interpreter) => interpreter,
         Err(error) => {
             print::error(&error);
             return WRONG_USAGE;
         }
     };
-    if arguments.sandbox {
-        sandbox::limit_memory(arguments.max_memory);
-        verdict.watch(arguments.max_seconds);
+    let bounds = options.sandbox.as_ref();
+    if let Some(Err(error)) = bounds.map(Bounds::bind_process) {
+        print::warn(&format!("the system does not bound the memory of this process: {error}"));
     }
-    let shell =
-        |interpreter| repl::run(interpreter, &settings, arguments.no_init || arguments.sandbox);
+    let no_init = arguments.no_init || bounds.is_some();
+    let shell = |interpreter| repl::run(interpreter, &settings, no_init);
     if source == Source::Shell {
         return shell(interpreter);
     }
     let code = if arguments.json {
-        json::run(&mut interpreter, &text, &name, &printed, &verdict)
+        interpreter.in_one_turn(|it| json::run(it, &text, &name, &printed))
     } else {
         // A script shows what it prints; one line, or a pipe, also its last value.
         let shows_value = !matches!(source, Source::File(_));
-        run_text(&mut interpreter, &text, &name, shows_value, &verdict)
+        run_text(&mut interpreter, &text, &name, shows_value)
     };
     if arguments.interactive && code != INTERRUPTED {
         return shell(interpreter);
@@ -113,15 +95,10 @@ fn options(arguments: &Arguments, settings: &Settings) -> Result<Options, String
     if threads == Some(0) {
         return Err("config.toml: threads = 0: expected 1 or more".into());
     }
-    let mut options = Options { device, threads, log_level, ..Options::default() };
+    let sandbox = arguments.bounds.bounds();
+    let mut options = Options { device, threads, log_level, sandbox, ..Options::default() };
     for warning in options.read_environment(|name| std::env::var(name).ok()) {
         print::warn(&warning);
-    }
-    if arguments.sandbox {
-        options.limits =
-            Limits { operations: Some(arguments.max_operations), elements: Some(LARGEST_LIST) };
-        let most = arguments.max_memory;
-        options.memory_limit = Some(options.memory_limit.map_or(most, |limit| limit.min(most)));
     }
     Ok(options)
 }
@@ -160,25 +137,15 @@ fn script_folder(source: &Source) -> PathBuf {
     parent.map_or_else(|| PathBuf::from("."), Path::to_path_buf)
 }
 
-fn run_text(
-    interpreter: &mut Interpreter,
-    text: &str,
-    name: &str,
-    shows_value: bool,
-    verdict: &Verdict,
-) -> u8 {
+fn run_text(interpreter: &mut Interpreter, text: &str, name: &str, shows_value: bool) -> u8 {
     match interpreter.execute(text, name) {
         Ok(outcome) => {
-            if let Some(why) = verdict.take() {
-                print::failure(&why);
-                return SCRIPT_ERROR;
-            }
             if let (true, Some(text)) = (shows_value, outcome.text) {
                 print::value(&text);
             }
             OK
         }
-        Err(error) => report(&verdict.of(*error)),
+        Err(error) => report(&error),
     }
 }
 

@@ -268,7 +268,8 @@ fn sandboxed(test: &str, options: &[&str], script: &str) -> (i32, String, String
     std::fs::write(place.join("inside/lib.rhai"), "fn f() { 42 }").unwrap();
     std::fs::write(place.join("inside/a.csv"), "a\n1\n").unwrap();
     let inside = place.join("inside");
-    let mut arguments = vec!["--sandbox", "--folder", inside.to_str().unwrap()];
+    let sandbox = format!("--sandbox={}", inside.display());
+    let mut arguments = vec![sandbox.as_str()];
     arguments.extend(options);
     arguments.extend(["-e", script]);
     finished(&porcini(&arguments).env("SECRET", "password").output().unwrap())
@@ -302,12 +303,12 @@ fn the_sandbox_holds() {
         "try { loop { } } catch { } print(1)",
         "too many operations",
     );
-    fails(&["--max-seconds", "1"], "sleep(100)", "after 1 s");
-    fails(&["--max-seconds", "1"], "try { sleep(100) } catch { }; loop { }", "after 1 s");
+    fails(&["--max-seconds", "1"], "sleep(100)", "1 s of time");
+    fails(&["--max-seconds", "1"], "try { sleep(100) } catch { }; loop { }", "1 s of time");
     fails(
         &["--max-seconds", "1"],
         "while_loop([UInt32C(1)], |x| x >= 0, |x| [x + 1])[0]",
-        "after 1 s",
+        "1 s of time",
     );
     fails(&["--max-output", "1K"], "loop { print(\"spam\") }", "1 KiB of output");
     fails(&["--max-output", "1K"], "set_log_level(4); loop { FloatC(1) + 1 }", "1 KiB of output");
@@ -318,16 +319,32 @@ fn the_sandbox_holds() {
     fails(&[], "blob(100000000000)", "too many");
 }
 
-/// Many lists, none too large: the system ends the process before the machine suffers.
+/// Many lists, none too large.
 #[cfg(target_os = "linux")]
 #[test]
 fn the_sandbox_bounds_the_memory_of_all_lists() {
     let lists: String =
         (0..100).map(|i| format!("let v{i} = []; v{i}.pad(1000000, 7);\n")).collect();
-    let script = format!("print(1);\n{lists}print(2);");
-    let (code, out, err) = sandboxed("memory", &["--max-memory", "1M"], &script);
-    assert_eq!((code, out.as_str()), (-1, "1\n"));
-    assert!(err.contains("memory allocation"), "{err}");
+    let nested =
+        "fn f(list, n) { if n > 0 { f(list, n - 1) } } let l = []; l.pad(1000000, 7); f(l, 1000);";
+    for script in [lists.as_str(), nested] {
+        let script = format!("print(1);\n{script}\nprint(2);");
+        let (code, out, err) = sandboxed("memory", &["--max-memory", "1M"], &script);
+        assert_eq!((code, out.as_str()), (1, "1\n"), "{err}");
+        assert!(err.contains("512 MiB of lists and texts besides 1 MiB of arrays"), "{err}");
+    }
+}
+
+/// A script has its time once; a session has it for each cell.
+#[test]
+fn the_clock_of_the_sandbox() {
+    let script = "sleep(0.6);\nsleep(0.6);\n";
+    let (code, out, _) = run(&["--sandbox", "--max-seconds", "1", "--json", "-e", script]);
+    assert_eq!(code, 1);
+    assert!(out.contains("1 s of time (--max-seconds)"), "{out}");
+    let (code, _, err) = run(&["--sandbox=/no/such/folder", "-e", "1"]);
+    assert_eq!(code, 2);
+    assert!(err.contains("--sandbox=/no/such/folder: No such file"), "{err}");
 }
 
 /// Waits until the child has printed, interrupts it, and measures how long it takes to end.

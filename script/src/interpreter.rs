@@ -9,6 +9,7 @@ use porcini_core::{Array, Session, interrupt};
 use rhai::{AST, Dynamic, Engine, EvalAltResult, Expr, OptimizationLevel, Scope, Stmt};
 
 use crate::bind;
+use crate::bounds::Watch;
 use crate::commands;
 use crate::constants::{self, Constants};
 use crate::context::Context;
@@ -18,9 +19,10 @@ use crate::error::{Error, ErrorKind, Surroundings};
 use crate::fault::{Stop, late_fault};
 use crate::help;
 use crate::host::{Host, NOTHING};
-use crate::options::{Limits, Options};
+use crate::options::Options;
 use crate::outputs::Outputs;
 use crate::resolver::{Resolver, Texts};
+use crate::sandbox::Sandbox;
 use crate::scan::scan;
 use crate::semicolons;
 use crate::tokens::{self, typed};
@@ -78,21 +80,34 @@ pub struct Interpreter {
     pub(crate) imports: HashMap<String, String>,
     /// Number and text of the cells that were typed.
     pub(crate) inputs: Vec<(usize, String)>,
+    /// Bounds of what runs in a sandbox.
+    watch: Option<Rc<Watch>>,
 }
 
 impl Interpreter {
     /// Starts a session on a device.
     ///
     /// # Errors
-    /// If the device is not there.
+    /// If the device, or the folder of the sandbox, is not there.
     pub fn new(host: Rc<dyn Host>, options: &Options) -> Result<Self, Box<Error>> {
-        let session = session(&host, options)
-            .map_err(|error| Box::new(Error::plain(ErrorKind::Runtime, error.to_string())))?;
+        let refuse = |why: String| Box::new(Error::plain(ErrorKind::Runtime, why));
+        let watch = options.sandbox.clone().map(Watch::new);
+        let host: Rc<dyn Host> = match &watch {
+            Some(watch) => {
+                let sandbox = Sandbox::new(host, watch.clone()).map_err(|error| {
+                    let folder = watch.bounds.folder.clone().unwrap_or_default();
+                    refuse(format!("--sandbox={}: {error}", folder.display()))
+                })?;
+                Rc::new(sandbox)
+            }
+            None => host,
+        };
+        let session = session(&host, options).map_err(|error| refuse(error.to_string()))?;
         let context = Context::new(session, host.clone());
         let mut engine = Engine::new();
         let modules = Texts::default();
         configure(&mut engine, &host, &modules);
-        limit(&mut engine, options.limits);
+        watch_over(&mut engine, watch.as_ref());
         let mut docs = bind::register(&mut engine, &context);
         docs.extend(constants::docs());
         let docs = Rc::new(docs);
@@ -114,6 +129,7 @@ impl Interpreter {
             modules,
             imports: HashMap::new(),
             inputs: Vec::new(),
+            watch,
         })
     }
 
@@ -155,7 +171,27 @@ impl Interpreter {
     /// What went wrong, where and what to do; `ErrorKind::Exit` if the script wants to end.
     pub fn execute(&mut self, text: &str, name: &str) -> Result<Outcome, Box<Error>> {
         let text = without_shebang(text);
-        self.guarded(|interpreter| interpreter.execute_cell(text, name))
+        self.bounded(|interpreter| interpreter.guarded(|it| it.execute_cell(text, name)))
+    }
+
+    /// Does work as one turn: all that it runs shares the time and the output that a sandbox gives.
+    pub fn in_one_turn<R>(&mut self, work: impl FnOnce(&mut Self) -> R) -> R {
+        let _running = self.watch.as_ref().map(Watch::begin);
+        work(self)
+    }
+
+    /// Runs work within the bounds of the sandbox, if there is one.
+    pub(crate) fn bounded(
+        &mut self,
+        work: impl FnOnce(&mut Self) -> Result<Outcome, Box<Error>>,
+    ) -> Result<Outcome, Box<Error>> {
+        self.in_one_turn(|interpreter| {
+            let result = work(interpreter);
+            match &interpreter.watch {
+                Some(watch) => watch.judge(result),
+                None => result,
+            }
+        })
     }
 
     /// Runs work whose panics become errors.
@@ -393,7 +429,8 @@ fn session(host: &Rc<dyn Host>, options: &Options) -> porcini_core::Result<Sessi
     if let Some(threads) = options.threads {
         builder = builder.threads(threads);
     }
-    if let Some(limit) = options.memory_limit {
+    let bounds = options.sandbox.iter().map(|bounds| bounds.memory);
+    if let Some(limit) = options.memory_limit.into_iter().chain(bounds).min() {
         builder = builder.memory_limit(limit);
     }
     builder.build()
@@ -407,7 +444,6 @@ fn configure(engine: &mut Engine, host: &Rc<dyn Host>, modules: &Texts) {
     engine.set_max_call_levels(MAX_CALLS);
     engine.set_module_resolver(Resolver::new(host.clone(), modules.clone()));
     engine.register_type_with_name::<Deleted>("deleted variable");
-    engine.on_progress(|_| interrupt::is_requested().then(|| Dynamic::from(Stop::Interrupt)));
     let output = host.clone();
     engine.on_print(move |text| {
         if text != NOTHING {
@@ -419,15 +455,18 @@ fn configure(engine: &mut Engine, host: &Rc<dyn Host>, modules: &Texts) {
     tokens::install(engine, bind::type_names());
 }
 
-fn limit(engine: &mut Engine, limits: Limits) {
-    if let Some(most) = limits.operations {
-        engine.set_max_operations(most);
-    }
-    if let Some(most) = limits.elements {
-        engine.set_max_array_size(most);
-        engine.set_max_map_size(most);
-        engine.set_max_string_size(most);
-    }
+/// Looks between any two operations of a script whether it should go on.
+fn watch_over(engine: &mut Engine, watch: Option<&Rc<Watch>>) {
+    let stop = || interrupt::is_requested().then(|| Dynamic::from(Stop::Interrupt));
+    let Some(watch) = watch.cloned() else {
+        engine.on_progress(move |_| stop());
+        return;
+    };
+    watch.bounds.bind_engine(engine);
+    engine.on_progress(move |operations| {
+        watch.look(operations);
+        stop()
+    });
 }
 
 fn register_help(engine: &mut Engine, context: &Rc<Context>, docs: &Rc<Vec<FunctionDoc>>) {

@@ -4,6 +4,7 @@
 //! No terminal, no sockets, no files of its own.
 
 mod bind;
+mod bounds;
 mod commands;
 mod completeness;
 mod completion;
@@ -30,6 +31,7 @@ mod outputs;
 mod plot;
 mod python;
 mod resolver;
+mod sandbox;
 mod scan;
 mod semicolons;
 mod shown;
@@ -37,6 +39,7 @@ mod table;
 mod tokens;
 mod value;
 
+pub use bounds::Bounds;
 pub use commands::{COMMANDS, Command, Takes};
 pub use completeness::Completeness;
 pub use completion::{Candidate, CandidateKind, Completion};
@@ -45,5 +48,5 @@ pub use error::{Error, ErrorKind, Location};
 pub use host::Host;
 pub use inspection::Inspection;
 pub use interpreter::{ENGINE_STACK, Interpreter, Outcome, on_engine_thread};
-pub use options::{Limits, Options, parse_bytes};
+pub use options::{Options, parse_bytes};
 pub use shown::{Place, Shown};

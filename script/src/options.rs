@@ -5,6 +5,8 @@ use std::sync::Arc;
 use porcini_core::backend::isa::Isa;
 use porcini_core::{DeviceChoice, Runtime};
 
+use crate::bounds::Bounds;
+
 /// How an interpreter is set up.
 #[derive(Clone, Default)]
 pub struct Options {
@@ -18,17 +20,8 @@ pub struct Options {
     pub memory_limit: Option<u64>,
     /// A device shared with other interpreters, in place of the three settings above it.
     pub runtime: Option<Arc<Runtime>>,
-    /// Limits of the script language.
-    pub limits: Limits,
-}
-
-/// Limits for scripts that are not trusted; recursion is limited always.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Limits {
-    /// Operations of the script language in one cell or file.
-    pub operations: Option<u64>,
-    /// Elements of a list or map, and bytes of a text.
-    pub elements: Option<usize>,
+    /// Runs scripts that are not trusted, within bounds.
+    pub sandbox: Option<Bounds>,
 }
 
 impl Options {

@@ -108,8 +108,13 @@ impl Kernel {
     }
 
     pub(crate) fn start_on(transport: &str) -> (Self, Client) {
+        Self::start_with(transport, &[])
+    }
+
+    /// Starts a kernel with settings.
+    pub(crate) fn start_with(transport: &str, settings: &[&str]) -> (Self, Client) {
         let file = connection_file(transport);
-        let process = command(&file).spawn().unwrap();
+        let process = command(&file).args(settings).env("SECRET", "password").spawn().unwrap();
         let kernel = Self { process, file };
         let client = kernel.client();
         (kernel, client)

@@ -146,3 +146,24 @@ fn what_cannot_be_installed_says_why() {
     }
     assert!(python.join("kernel.json").exists());
 }
+
+#[test]
+fn a_sandbox_is_installed() {
+    let home = folder("install-sandbox");
+    let kernels = home.join(".local/share/jupyter/kernels");
+    let (code, said) = run(&home, &["install", "--sandbox", "--", "--max-seconds", "9"], &[]);
+    assert_eq!(code, Some(0), "{said}");
+    let written = spec(&kernels.join("porcini-sandbox"));
+    assert_eq!(
+        written["argv"].as_array().unwrap()[1..],
+        ["run", "{connection_file}", "--sandbox", "--max-seconds", "9"]
+    );
+    assert_eq!(written["display_name"], "Porcini, in a sandbox");
+    let data = format!("--sandbox={}", home.display());
+    let (code, said) = run(&home, &["install", &data, "--name", "course"], &[]);
+    assert_eq!(code, Some(0), "{said}");
+    assert_eq!(spec(&kernels.join("course"))["argv"][3], data);
+    let (code, said) = run(&home, &["install", "--sandbox=/no/such/folder"], &[]);
+    assert_eq!(code, Some(1));
+    assert!(said.contains("--sandbox=/no/such/folder: No such file"), "{said}");
+}

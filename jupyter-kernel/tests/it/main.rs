@@ -9,3 +9,4 @@ mod install;
 mod life;
 mod messages;
 mod outside;
+mod sandbox;

@@ -183,8 +183,12 @@ impl Interpreter {
     /// # Errors
     /// As [`Interpreter::execute`].
     pub fn run_cell(&mut self, text: &str, number: usize) -> Result<Outcome, Box<Error>> {
-        let name = self.context.host.cell_name(number);
         self.inputs.push((number, text.into()));
+        self.bounded(|interpreter| interpreter.run_pieces(text, number))
+    }
+
+    fn run_pieces(&mut self, text: &str, number: usize) -> Result<Outcome, Box<Error>> {
+        let name = self.context.host.cell_name(number);
         let mut outcome = Outcome::default();
         for piece in self.pieces(text) {
             let part = &text[piece.start..piece.end];

@@ -1,0 +1,267 @@
+//! Bounds of scripts that are not trusted: what they may use, and how they are stopped when they use more.
+
+use std::cell::Cell;
+use std::io;
+use std::path::PathBuf;
+use std::rc::Rc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, mpsc};
+use std::thread::Builder;
+use std::time::{Duration, Instant};
+
+use porcini_core::alloc::Bytes;
+use porcini_core::interrupt;
+use rhai::Engine;
+
+use crate::error::{Error, ErrorKind};
+use crate::interpreter::{ENGINE_STACK, Outcome};
+
+/// Elements of a list or map, with all that it holds, and bytes of a text.
+const LARGEST_LIST: usize = 1_000_000;
+/// Memory of all lists and texts together, besides arrays.
+const LISTS: u64 = 512 << 20;
+/// What one operation of the script language may take before somebody looks, and threads, and code.
+const SLACK: u64 = 512 << 20;
+/// How often somebody looks: operations, and time.
+const LOOK_AT: u64 = 8;
+const LOOK_AFTER: Duration = Duration::from_millis(2);
+
+/// What scripts that are not trusted may use. Recursion is bounded always.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Bounds {
+    /// The only folder with files that may be read and written; `None`: no files.
+    pub folder: Option<PathBuf>,
+    /// Seconds of a cell that is typed, or of a whole script.
+    pub seconds: u64,
+    /// Operations of the script language, for each cell.
+    pub operations: u64,
+    /// Bytes of arrays.
+    pub memory: u64,
+    /// Bytes that a cell shows.
+    pub output: u64,
+}
+
+impl Default for Bounds {
+    fn default() -> Self {
+        Self {
+            folder: None,
+            seconds: 60,
+            operations: 100_000_000,
+            memory: 1 << 30,
+            output: 10 << 20,
+        }
+    }
+}
+
+impl Bounds {
+    /// Has the system end this process rather than give it much more memory than scripts may have: the last line, if
+    /// one operation takes so much that nobody could look in between.
+    ///
+    /// # Errors
+    /// Where the system has no such bound.
+    pub fn bind_process(&self) -> io::Result<()> {
+        let most = self.memory.saturating_add(ENGINE_STACK as u64 + LISTS + SLACK);
+        bind_data(most)
+    }
+
+    /// Bounds of the language itself.
+    pub(crate) fn bind_engine(&self, engine: &mut Engine) {
+        engine.set_max_operations(self.operations);
+        engine.set_max_array_size(LARGEST_LIST);
+        engine.set_max_map_size(LARGEST_LIST);
+        engine.set_max_string_size(LARGEST_LIST);
+    }
+}
+
+#[cfg(unix)]
+fn bind_data(most: u64) -> io::Result<()> {
+    use rustix::process::{Resource, Rlimit, setrlimit};
+    let most = Some(most);
+    setrlimit(Resource::Data, Rlimit { current: most, maximum: most })
+        .map_err(|error| io::Error::from_raw_os_error(error.raw_os_error()))
+}
+
+#[cfg(not(unix))]
+fn bind_data(_: u64) -> io::Result<()> {
+    Err(io::ErrorKind::Unsupported.into())
+}
+
+/// Bytes of memory that this process has.
+#[cfg(target_os = "linux")]
+fn resident() -> Option<u64> {
+    let text = std::fs::read_to_string("/proc/self/statm").ok()?;
+    let pages: u64 = text.split_whitespace().nth(1)?.parse().ok()?;
+    Some(pages * rustix::param::page_size() as u64)
+}
+
+/// Other systems do not tell.
+#[cfg(not(target_os = "linux"))]
+fn resident() -> Option<u64> {
+    None
+}
+
+/// What the running turn has used, and why it is stopped. Other threads write logs and watch the time.
+#[derive(Default)]
+pub(crate) struct Turn {
+    state: Mutex<State>,
+    printed: AtomicU64,
+}
+
+#[derive(Default)]
+struct State {
+    runs: bool,
+    why: Option<String>,
+}
+
+impl Turn {
+    /// Stops what runs, once.
+    pub(crate) fn stop(&self, why: &str) {
+        let mut state = self.lock();
+        // What has ended in the meantime needs no stop, and must not stop the next.
+        if state.runs {
+            state.why.get_or_insert(format!("stopped by the sandbox: {why}"));
+            interrupt::request();
+        }
+    }
+
+    /// Counts what is to be shown; what is too much stops the script and is not shown.
+    pub(crate) fn may_show(&self, bytes: usize, most: u64) -> bool {
+        let fits = self.printed.fetch_add(bytes as u64, Ordering::Relaxed) < most;
+        if !fits {
+            self.stop(&format!("{} of output (--max-output)", Bytes(most)));
+        }
+        fits
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Watches over what one interpreter runs.
+pub(crate) struct Watch {
+    pub(crate) bounds: Bounds,
+    pub(crate) turn: Arc<Turn>,
+    depth: Cell<usize>,
+    looked: Cell<Instant>,
+}
+
+/// The time of a turn; it ends when this is dropped.
+pub(crate) struct Running {
+    watch: Rc<Watch>,
+    /// Its end ends the thread that waits for the time to be over.
+    _timer: Option<mpsc::Sender<()>>,
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let depth = self.watch.depth.get() - 1;
+        self.watch.depth.set(depth);
+        if depth == 0 {
+            *self.watch.turn.lock() = State::default();
+        }
+    }
+}
+
+impl Watch {
+    pub(crate) fn new(bounds: Bounds) -> Rc<Self> {
+        Rc::new(Self {
+            bounds,
+            turn: Arc::default(),
+            depth: Cell::new(0),
+            looked: Cell::new(Instant::now()),
+        })
+    }
+
+    /// Begins a turn, unless one runs.
+    pub(crate) fn begin(self: &Rc<Self>) -> Running {
+        self.depth.set(self.depth.get() + 1);
+        let timer = (self.depth.get() == 1).then(|| {
+            // Whatever is too large can be deleted first.
+            self.looked.set(Instant::now());
+            self.turn.printed.store(0, Ordering::Relaxed);
+            *self.turn.lock() = State { runs: true, why: None };
+            self.start_timer()
+        });
+        Running { watch: self.clone(), _timer: timer.flatten() }
+    }
+
+    fn start_timer(&self) -> Option<mpsc::Sender<()>> {
+        let (timer, ended) = mpsc::channel::<()>();
+        let (turn, seconds) = (self.turn.clone(), self.bounds.seconds);
+        let wait = move || {
+            let waited = ended.recv_timeout(Duration::from_secs(seconds));
+            if waited == Err(mpsc::RecvTimeoutError::Timeout) {
+                turn.stop(&format!("{seconds} s of time (--max-seconds)"));
+            }
+        };
+        match Builder::new().name("timer".into()).spawn(wait) {
+            Ok(_) => Some(timer),
+            // Without a clock nothing may run.
+            Err(error) => {
+                self.turn.stop(&format!("no thread for its clock: {error}"));
+                None
+            }
+        }
+    }
+
+    /// Looks now and then whether lists and texts take too much memory.
+    pub(crate) fn look(&self, operations: u64) {
+        if !operations.is_multiple_of(LOOK_AT) || self.looked.get().elapsed() < LOOK_AFTER {
+            return;
+        }
+        self.looked.set(Instant::now());
+        let most = self.bounds.memory.saturating_add(LISTS);
+        if resident().is_some_and(|bytes| bytes > most) {
+            let (lists, arrays) = (Bytes(LISTS), Bytes(self.bounds.memory));
+            self.turn.stop(&format!(
+                "{lists} of lists and texts besides {arrays} of arrays; del x frees one, %reset all"
+            ));
+        }
+    }
+
+    /// The result of a turn, or why it was stopped.
+    pub(crate) fn judge(&self, result: Result<Outcome, Box<Error>>) -> Result<Outcome, Box<Error>> {
+        let stopped = match &result {
+            Ok(_) => true,
+            Err(error) => error.kind == ErrorKind::Interrupted,
+        };
+        let why = self.turn.lock().why.take().filter(|_| stopped);
+        let Some(why) = why else { return result };
+        let mut error = result.err().unwrap_or_else(|| Error::plain(ErrorKind::Runtime, "").into());
+        error.kind = ErrorKind::Runtime;
+        error.message = why;
+        Err(error)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_turn_is_stopped_once_and_the_next_is_not() {
+        let watch = Watch::new(Bounds { output: 10, ..Bounds::default() });
+        watch.turn.stop("nobody runs");
+        let running = watch.begin();
+        let inner = watch.begin();
+        assert!(watch.turn.may_show(10, 10) && !watch.turn.may_show(1, 10));
+        drop(inner);
+        let error = watch.judge(Ok(Outcome::default())).unwrap_err();
+        assert!(error.message.contains("10 B of output"), "{}", error.message);
+        assert!(watch.judge(Ok(Outcome::default())).is_ok());
+        drop(running);
+        let _running = watch.begin();
+        assert!(watch.turn.may_show(10, 10) && watch.judge(Ok(Outcome::default())).is_ok());
+        interrupt::clear();
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn the_system_tells_how_much_memory_there_is() {
+        let before = resident().unwrap();
+        let block = std::hint::black_box(vec![1_u8; 64 << 20]);
+        assert!(resident().unwrap() > before + (60 << 20));
+        drop(block);
+    }
+}
