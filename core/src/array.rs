@@ -9,7 +9,7 @@ use crate::dtype::{DType, Element, Scalar};
 use crate::error::{Error, Result};
 use crate::interrupt;
 use crate::ir::display;
-use crate::ir::op::{Op, ReduceOp, ScatterOp};
+use crate::ir::op::{Op, ReduceOp, ScatterMode, ScatterOp};
 use crate::ir::scalar::{quiet_nan, with_lane};
 use crate::ir::var::{Kind, MAX_OPERANDS, Serial, VarId};
 use crate::operand::{common_type, variable};
@@ -199,6 +199,21 @@ impl Array {
         index: &Self,
         active: Option<&Self>,
     ) -> Result<()> {
+        self.scatter_as(op, ScatterMode::Fast, value, index, active)
+    }
+
+    /// [`Array::scatter`] in a mode: `Exact` writes in lane order on GPUs too, which is slower there.
+    ///
+    /// # Errors
+    /// As [`Array::scatter`].
+    pub fn scatter_as<'a>(
+        &mut self,
+        op: ScatterOp,
+        mode: ScatterMode,
+        value: impl Into<Operand<'a>>,
+        index: &Self,
+        active: Option<&Self>,
+    ) -> Result<()> {
         for other in [index].into_iter().chain(active) {
             self.check_session(op.name(), other)?;
         }
@@ -218,7 +233,7 @@ impl Array {
                     recorder.literal(dtype, bits, 1)
                 }
             };
-            recorder.scatter(op, self.id, value, index.id, active.map(|active| active.id))
+            recorder.scatter(op, mode, self.id, value, index.id, active.map(|active| active.id))
         })?;
         *self = written;
         Ok(())

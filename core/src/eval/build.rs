@@ -8,6 +8,7 @@ use crate::dtype::DType;
 use crate::ir::kernel::{
     Access, BufferIndex, BufferParam, Code, End, Inst, Kernel, KernelHash, Reg, Target,
 };
+use crate::ir::op::ScatterMode;
 use crate::ir::table::Table;
 use crate::ir::var::{Kind, VarId, Variable};
 use crate::ir::verify;
@@ -59,6 +60,8 @@ struct Draft {
     /// Checked accesses with the serial of the variable that recorded them.
     accesses: Vec<(u64, Access)>,
     n_ops: usize,
+    /// Whether a scatter asks for lane order.
+    lane_order: bool,
 }
 
 impl<'w, 't> Builder<'w, 't> {
@@ -112,7 +115,8 @@ impl<'w, 't> Builder<'w, 't> {
                 self.draft.ends.push(End::Reduce { op, value, buffer });
                 self.draft.n_ops += 1;
             }
-            Kind::Scatter { op, checked } => {
+            Kind::Scatter { op, mode, checked } => {
+                self.draft.lane_order |= mode == ScatterMode::Exact;
                 let (value, index) = (self.operand(variable, 1), self.operand(variable, 2));
                 let active = variable.operands[3].map(|_| self.operand(variable, 3));
                 let target = variable.operands[0].expect("internal error: scatter without target");
@@ -245,7 +249,8 @@ impl<'w, 't> Builder<'w, 't> {
                 Code::Gather { source: buffer, access }
             }
             Kind::Running => Code::Run,
-            Kind::Scatter { op, checked } => {
+            Kind::Scatter { op, mode, checked } => {
+                self.draft.lane_order |= mode == ScatterMode::Exact;
                 let target = self.written(id).expect("internal error: a write that nobody wants");
                 let index = args[1].expect("internal error: scatter without index");
                 let access = checked.then(|| self.access(variable, op.name(), target, index));
@@ -375,6 +380,8 @@ impl Draft {
                 }
             }
         }
+        let lane_order = target.lane_order || self.lane_order;
+        let target = Target { lane_order, ..target };
         let hash = structure_hash(&insts, n_uniform, &self.ends, &self.buffers, target);
         let kernel = Kernel {
             insts,
@@ -384,7 +391,7 @@ impl Draft {
             literals: self.literals,
             accesses,
             n_ops: self.n_ops,
-            lane_order: target.lane_order,
+            lane_order,
             hash,
         };
         (kernel, self.bindings)

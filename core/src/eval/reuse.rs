@@ -221,7 +221,7 @@ mod tests {
     use crate::buffer::{Buffer, Release};
     use crate::dtype::DType;
     use crate::ir::kernel::Target;
-    use crate::ir::op::{ReduceOp, ScatterOp};
+    use crate::ir::op::{ReduceOp, ScatterMode, ScatterOp};
     use crate::ir::var::{Kind, Variable};
     use crate::log::{Log, LogQueue};
     use crate::trace::{Recorder, Settings};
@@ -376,7 +376,7 @@ mod tests {
         let [x, index, target] = [DType::I32, DType::U32, DType::I32].map(|d| t.data(d, N));
         let y = t.op(Op::Neg, &[x]);
         let scatter = |recorder: &mut Recorder<'_>| {
-            recorder.scatter(ScatterOp::Set, target, x, index, None).unwrap()
+            recorder.scatter(ScatterOp::Set, ScatterMode::Fast, target, x, index, None).unwrap()
         };
         let z = t.record(scatter);
         t.drop(&[x]);

@@ -450,6 +450,24 @@ scatter_ops! {
     Or = "scatter_or", Bits, Some(Op::Or);
 }
 
+/// In which order the lanes of a scatter write where that shows: floats added to one element, or several values
+/// for one.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[repr(u8)]
+pub enum ScatterMode {
+    /// As it is fastest: in lane order on the CPU, in any order on a GPU.
+    #[default]
+    Fast,
+    /// In lane order on every device, so with the same bits.
+    Exact,
+}
+
+impl ScatterMode {
+    /// What scripts call them; of a plain scatter in lane order the last value lands.
+    pub const NAMES: [(&str, Self); 3] =
+        [("fast", Self::Fast), ("exact", Self::Exact), ("last", Self::Exact)];
+}
+
 impl ScatterOp {
     /// Name of the script function.
     pub const fn name(self) -> &'static str {

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use crate::buffer::Buffer;
 use crate::dtype::DType;
 use crate::error::Error;
-use crate::ir::op::{Op, ReduceOp, ScatterOp};
+use crate::ir::op::{Op, ReduceOp, ScatterMode, ScatterOp};
 use crate::ir::primitive::Primitive;
 
 /// The slot of a variable in the table. Slots are reused: a handle held outside the table carries the
@@ -53,6 +53,8 @@ pub enum Kind {
     Scatter {
         /// What happens to the value already there.
         op: ScatterOp,
+        /// In which order.
+        mode: ScatterMode,
         /// Whether indices are compared with the target's size (S13).
         checked: bool,
     },

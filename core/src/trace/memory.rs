@@ -3,7 +3,7 @@
 use super::Recorder;
 use crate::dtype::{DType, Scalar};
 use crate::error::{Error, Result};
-use crate::ir::op::{Op, ScatterOp};
+use crate::ir::op::{Op, ScatterMode, ScatterOp};
 use crate::ir::var::{Kind, VarId, Variable};
 
 /// Largest array whose lanes a u32 can number.
@@ -60,6 +60,7 @@ impl Recorder<'_> {
     pub fn scatter(
         &mut self,
         op: ScatterOp,
+        mode: ScatterMode,
         target: VarId,
         value: VarId,
         index: VarId,
@@ -81,7 +82,7 @@ impl Recorder<'_> {
         self.check_target(op.name(), target, lanes)?;
         let active = self.masked(active)?;
         let size = self.size(target);
-        let kind = Kind::Scatter { op, checked: self.settings.bounds_check };
+        let kind = Kind::Scatter { op, mode, checked: self.settings.bounds_check };
         let operands = [Some(target), Some(value), Some(index), active];
         let result = self.add(Variable::new(kind, dtype, size, operands));
         self.table.note_write(result, target);

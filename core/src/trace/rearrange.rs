@@ -4,7 +4,7 @@
 use super::Recorder;
 use crate::dtype::{DType, Scalar};
 use crate::error::{Error, Result};
-use crate::ir::op::{Class, Op, ReduceOp, ScatterOp};
+use crate::ir::op::{Class, Op, ReduceOp, ScatterMode, ScatterOp};
 use crate::ir::primitive::lane_number_type;
 use crate::ir::scalar::identity_bits;
 use crate::ir::var::{Kind, VarId, Variable};
@@ -312,6 +312,7 @@ impl Recorder<'_> {
         }
         let (dtype, size) = (self.dtype(target), self.size(target));
         let operands = [Some(target), Some(value), Some(index), active];
-        Ok(self.add(Variable::new(Kind::Scatter { op, checked: false }, dtype, size, operands)))
+        let kind = Kind::Scatter { op, mode: ScatterMode::Fast, checked: false };
+        Ok(self.add(Variable::new(kind, dtype, size, operands)))
     }
 }

@@ -1,6 +1,6 @@
 //! Gathers, scatters, copies, host arrays and files.
 
-use porcini_core::ir::op::ScatterOp;
+use porcini_core::ir::op::{ScatterMode, ScatterOp};
 use porcini_core::{Array, Scalar};
 use rhai::Dynamic;
 
@@ -14,7 +14,9 @@ use crate::value::{Arg, ArrayRef, Node, scalar, type_name};
 const SCATTERS: &str = "\
 Only lanes where active (optional) is true take part. The value is a number or an array of the target's type or one \
 that fits it. Recorded, not run. Every name of the target sees the write, copies do not. An index out of bounds is \
-dropped, and an error at the next read. A vector is written component by component.";
+dropped, and an error at the next read. A vector is written component by component. The mode (optional, last) says what \
+a GPU does where lanes meet at one element: \"fast\" takes them in any order, \"exact\" (or \"last\") in that of the CPU, \
+lane after lane.";
 
 pub(super) fn register(registry: &mut Registry<'_>) {
     registry.doc(
@@ -36,14 +38,14 @@ pub(super) fn register(registry: &mut Registry<'_>) {
     for op in ScatterOp::ALL {
         let (meaning, example) = op.doc().split_once("\n\n").unwrap_or((op.doc(), ""));
         let doc = format!("{meaning}\n{SCATTERS}\n\n{example}");
-        registry.doc(op.name(), "(target, value, index, active)", &doc);
-        for arity in [3, 4] {
+        registry.doc(op.name(), "(target, value, index, active, mode)", &doc);
+        for arity in [3, 4, 5] {
             registry.on_array(op.name(), arity, move |context, call, target, rest| {
                 context.at(call);
                 let value = Arg::new(op.name(), rest[0])?;
                 let index = array_argument(op.name(), "index", rest[1])?;
-                let active = rest.get(2).map(|mask| array_argument(op.name(), "active", mask));
-                scatter(op, target, &value, &index, active.transpose()?.as_ref())
+                let (active, mode) = active_and_mode(op.name(), &rest[2..])?;
+                scatter((op, mode), target, &value, &index, active.as_ref())
             });
         }
     }
@@ -85,8 +87,31 @@ fn gather(source: &ArrayRef, index: &Array, active: Option<&Array>) -> Result<Ar
     }
 }
 
+/// What follows the index of a scatter: a mask, a mode, or both.
+fn active_and_mode(op: &str, rest: &[&mut Dynamic]) -> Result<(Option<Array>, ScatterMode)> {
+    let (masks, mode) = match rest {
+        [.., last] if rest.len() == 2 || last.is_string() => {
+            (&rest[..rest.len() - 1], scatter_mode(op, last)?)
+        }
+        _ => (rest, ScatterMode::Fast),
+    };
+    let active = masks.first().map(|mask| array_argument(op, "active", mask)).transpose()?;
+    Ok((active, mode))
+}
+
+fn scatter_mode(op: &str, value: &Dynamic) -> Result<ScatterMode> {
+    let name = value.read_lock::<rhai::ImmutableString>();
+    let known = |name: &str| ScatterMode::NAMES.into_iter().find(|(known, _)| *known == name);
+    if let Some((_, mode)) = name.as_deref().and_then(|name| known(name)) {
+        return Ok(mode);
+    }
+    let got = name.map_or_else(|| type_name(value), |name| format!("\"{}\"", &*name));
+    let message = format!("{op}: got {got} as mode, expected \"fast\", \"exact\" or \"last\"");
+    Err(fault_with_hint(message, format!("{op}(target, value, index, active, \"exact\")")))
+}
+
 fn scatter(
-    op: ScatterOp,
+    (op, mode): (ScatterOp, ScatterMode),
     target: &ArrayRef,
     value: &Arg,
     index: &Array,
@@ -105,7 +130,7 @@ fn scatter(
                 },
                 None => value.clone(),
             };
-            scatter(op, component, &part, index, active)?;
+            scatter((op, mode), component, &part, index, active)?;
         }
         return Ok(());
     }
@@ -113,9 +138,11 @@ fn scatter(
     match value {
         Arg::Value(value) => {
             let value = value.array(op.name())?;
-            array.scatter(op, &value, index, active).or_fault()?;
+            array.scatter_as(op, mode, &value, index, active).or_fault()?;
         }
-        Arg::Number(number) => array.scatter(op, *number, index, active).or_fault()?,
+        Arg::Number(number) => {
+            array.scatter_as(op, mode, *number, index, active).or_fault()?;
+        }
     }
     target.set(Node::Leaf(array));
     Ok(())

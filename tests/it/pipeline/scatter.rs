@@ -1,7 +1,8 @@
 //! Writes happen in program order and copy on write: nobody else's array changes (S12).
 
-use porcini_core::ir::op::ScatterOp;
-use porcini_core::{Array, DType, Session};
+use porcini_core::ir::op::{ScatterMode, ScatterOp};
+use porcini_core::{Array, DType, Runtime, Session};
+use porcini_tests::recording::Recording;
 
 use super::{lanes, launches, session};
 
@@ -133,4 +134,27 @@ fn duplicates_add_up_and_the_last_lane_lands() {
     let active = lanes(&session, DType::U32, 15).lt(14).unwrap();
     b.scatter(ScatterOp::Set, &lanes(&session, DType::U32, 15), &at, Some(&active)).unwrap();
     assert_eq!(b.item(0).unwrap().to_f64(), 13.0);
+}
+
+#[test]
+fn a_mode_is_part_of_the_kernel() {
+    let device = Recording::new();
+    let session = Session::builder().runtime(Runtime::on(device.clone(), None)).build().unwrap();
+    let at = index(&session, &[0, 0, 1]);
+    let write = |op, mode| {
+        let mut target = session.array(&[0.5_f32, 1.5]).unwrap();
+        target.scatter_as(op, mode, 2, &at, None).unwrap();
+        let want = if op == ScatterOp::Set { [2.0, 2.0] } else { [4.5, 3.5] };
+        assert_eq!(target.to_vec::<f32>().unwrap(), want);
+        device.kernels()
+    };
+    for op in [ScatterOp::Set, ScatterOp::Add] {
+        write(op, ScatterMode::Fast);
+        let n = write(op, ScatterMode::Exact).len();
+        let kernels = write(op, ScatterMode::Fast);
+        assert_eq!(kernels.len(), n, "each mode was compiled once");
+        let [fast, exact] = [&kernels[n - 2], &kernels[n - 1]];
+        assert_eq!([fast.lane_order, exact.lane_order], [false, true]);
+        assert_ne!(fast.hash, exact.hash);
+    }
 }
