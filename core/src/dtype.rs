@@ -259,7 +259,7 @@ impl DType {
     }
 
     /// The smallest and the largest value of an integer type.
-    const fn limits(self) -> (i128, i128) {
+    pub(crate) const fn limits(self) -> (i128, i128) {
         let bits = self.bits() - self.is_signed() as u32;
         let most = (1_i128 << bits) - 1;
         (if self.is_signed() { -most - 1 } else { 0 }, most)

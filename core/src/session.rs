@@ -24,7 +24,7 @@ use crate::ir::table::Table;
 use crate::ir::var::{Kind, VarId};
 use crate::log::{Log, LogQueue, LogSink};
 use crate::runtime::{Device, Runtime};
-use crate::trace::range::range_size;
+use crate::trace::range::{check_range, range_size};
 use crate::trace::{Recorder, Settings};
 
 /// A clock: the time since some fixed point.
@@ -261,9 +261,10 @@ impl Session {
     /// `start, start + step, …` below `stop` (above it for negative steps).
     ///
     /// # Errors
-    /// `Argument` if the step is zero; `NumberRange`, `UnsupportedType`.
+    /// `Argument` if the step is zero or a value does not fit an integer type; `NumberRange`, `UnsupportedType`.
     pub fn arange(&self, dtype: DType, start: Scalar, stop: Scalar, step: Scalar) -> Result<Array> {
         let size = range_size(start, stop, step)?;
+        check_range(dtype, start, stop, step, size)?;
         self.record(|recorder| recorder.range(dtype, start, step, size))
     }
 

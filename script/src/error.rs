@@ -8,7 +8,7 @@ use std::fmt;
 
 use rhai::{Dynamic, EvalAltResult, ParseErrorType, Position};
 
-use crate::bind::STATICS;
+use crate::bind::{LISTED, STATICS};
 use crate::fault::{Fault, Stop};
 use crate::python;
 use crate::tokens::typed;
@@ -128,6 +128,7 @@ impl Error {
         let mut innermost = error;
         let mut calls = Vec::new();
         let mut cell = (around.source.to_string(), around.text.to_string());
+        let mut place = None;
         loop {
             let (function, source, inner, position) = match innermost {
                 EvalAltResult::ErrorInFunctionCall(function, source, inner, position) => {
@@ -143,7 +144,9 @@ impl Error {
                 }
                 _ => break,
             };
-            if !function.is_empty() {
+            if source == LISTED {
+                place = Some(*position);
+            } else if !function.is_empty() {
                 let place = format!("{}:{}", cell.0, line_of(*position));
                 calls.push((display_function(function), place));
                 if let Some(text) = (around.module_text)(source) {
@@ -155,7 +158,7 @@ impl Error {
             innermost = inner;
         }
         calls.reverse();
-        let location = location(innermost.position(), &cell.0, &cell.1)
+        let location = location(place.unwrap_or(innermost.position()), &cell.0, &cell.1)
             .or_else(|| late_location(innermost, &cell.0, &cell.1));
         let mut diagnostic = Diagnosis { around, location: location.as_ref(), hints: Vec::new() };
         let (kind, message) = diagnostic.of(innermost, !calls.is_empty());

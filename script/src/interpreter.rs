@@ -21,6 +21,7 @@ use crate::help;
 use crate::host::{Host, NOTHING};
 use crate::options::Options;
 use crate::outputs::Outputs;
+use crate::powers;
 use crate::resolver::{Resolver, Texts};
 use crate::sandbox::Sandbox;
 use crate::scan::scan;
@@ -453,6 +454,7 @@ fn configure(engine: &mut Engine, host: &Rc<dyn Host>, modules: &Texts) {
     let output = host.clone();
     engine.on_debug(move |text, _, _| output.print(text));
     tokens::install(engine, bind::type_names());
+    powers::register(engine);
 }
 
 /// Looks between any two operations of a script whether it should go on.

@@ -29,6 +29,7 @@ mod nested;
 mod options;
 mod outputs;
 mod plot;
+mod powers;
 mod python;
 mod resolver;
 mod sandbox;

@@ -5,6 +5,7 @@
 use rhai::{AST, Engine, ParseError, ParseErrorType, Position};
 
 use crate::scan::scan;
+use crate::tokens;
 
 /// Semicolons added to one text. Each costs another parse, so a long script should bring its own.
 const MOST_ADDED: usize = 200;
@@ -15,7 +16,7 @@ const MOST_ADDED: usize = 200;
 /// The first error that no semicolon mends.
 pub(crate) fn compile(engine: &Engine, text: &str) -> Result<AST, ParseError> {
     let mut mended = lists_apart(text);
-    let mut result = engine.compile(&mended);
+    let mut result = parse(engine, &mended);
     for _ in 0..MOST_ADDED {
         let Err(error) = &result else { break };
         let missing = matches!(error.err_type(), ParseErrorType::MissingToken(t, _) if t == ";");
@@ -23,9 +24,14 @@ pub(crate) fn compile(engine: &Engine, text: &str) -> Result<AST, ParseError> {
             break;
         };
         mended.insert(at, ';');
-        result = engine.compile(&mended);
+        result = parse(engine, &mended);
     }
     result
+}
+
+fn parse(engine: &Engine, text: &str) -> Result<AST, ParseError> {
+    tokens::start(engine, text);
+    engine.compile(text)
 }
 
 /// The text with a `;` before each line that starts with `[`, where the line before could end a statement.

@@ -4,10 +4,14 @@
 //! * `_` is a name everywhere but at the start of a `switch` case.
 //! * `FloatC.zero(10)` means `FloatC::zero(10)`.
 //! * An integer beyond 64 bits is a syntax error, never silently a float (S7).
+//! * `-x ** 2` is `-(x ** 2)`; see [`crate::powers`].
 
 use std::cell::RefCell;
+use std::rc::Rc;
 
-use rhai::{Engine, LexError, Token};
+use rhai::{Dynamic, Engine, LexError, Position, Token};
+
+use crate::powers::Powers;
 
 /// Words that Rhai reserves and scripts use as names. Rhai's own meaning of `eval`, `type_of` and `exit`
 /// is replaced too. Each is registered under its [`registered`] name.
@@ -34,6 +38,7 @@ struct Before {
     switches: Vec<usize>,
     depth: usize,
     switch_pending: bool,
+    powers: Powers,
 }
 
 #[derive(Default, PartialEq)]
@@ -53,14 +58,30 @@ enum Last {
 /// Installs the mapper; `types` are the names that have static functions.
 #[expect(deprecated, reason = "rhai marks the hook volatile; the version is pinned")]
 pub(crate) fn install(engine: &mut Engine, types: Vec<String>) {
-    let before = RefCell::new(Before::default());
+    let reading = Reading::default();
+    engine.set_default_tag(Dynamic::from(reading.clone()));
     engine.on_parse_token(move |token, position, _| {
-        let mut before = before.borrow_mut();
-        if position.line() == Some(1) && position.position() == Some(1) {
-            *before = Before::default();
-        }
-        before.map(token, &types)
+        let (before, text) = &mut *reading.0.borrow_mut();
+        before.map(token, &types, &|| has_sign(text, position))
     });
+}
+
+/// What the mapper remembers of the tokens before, and the text they are from; the engine's tag leads to it.
+#[derive(Clone, Default)]
+struct Reading(Rc<RefCell<(Before, String)>>);
+
+/// Tells the mapper which text comes next: nothing counts any more of one before that ended with an error.
+pub(crate) fn start(engine: &Engine, text: &str) {
+    if let Some(reading) = engine.default_tag().read_lock::<Reading>() {
+        *reading.0.borrow_mut() = (Before::default(), text.into());
+    }
+}
+
+/// Whether the number at a position has a minus, which Rhai's lexer joins to it.
+fn has_sign(text: &str, position: Position) -> bool {
+    let (Some(line), Some(column)) = (position.line(), position.position()) else { return false };
+    let line = text.split('\n').nth(line - 1).unwrap_or("");
+    line.chars().nth(column - 1) == Some('-')
 }
 
 fn is_output(name: &str) -> bool {
@@ -69,7 +90,7 @@ fn is_output(name: &str) -> bool {
 }
 
 impl Before {
-    fn map(&mut self, token: Token, types: &[String]) -> Token {
+    fn map(&mut self, token: Token, types: &[String], has_sign: &dyn Fn() -> bool) -> Token {
         let token = match token {
             Token::Reserved(word) if REMAPPED.contains(&word.as_str()) => {
                 Token::Identifier(Box::new(registered(&word).into()))
@@ -103,7 +124,7 @@ impl Before {
             token => token,
         };
         self.track(&token, types);
-        token
+        self.powers.map(token, has_sign)
     }
 
     fn track(&mut self, token: &Token, types: &[String]) {

@@ -1,6 +1,6 @@
 //! How many values a range has.
 
-use crate::dtype::Scalar;
+use crate::dtype::{DType, Scalar};
 use crate::error::{Error, Result};
 use crate::ir::scalar::CastFrom;
 
@@ -30,12 +30,70 @@ pub(crate) fn range_size(start: Scalar, stop: Scalar, step: Scalar) -> Result<u6
     if n < 9e18 { Ok(<u64 as CastFrom<f64>>::cast_from(n)) } else { Err(too_many()) }
 }
 
+/// Fails if a range of integers leaves its type. `UInt64C` takes negative integers as bit patterns (S7).
+pub(crate) fn check_range(
+    dtype: DType,
+    start: Scalar,
+    stop: Scalar,
+    step: Scalar,
+    size: u64,
+) -> Result<()> {
+    let (Scalar::Int(_) | Scalar::UInt(_), Scalar::Int(_) | Scalar::UInt(_)) = (start, step) else {
+        return Ok(());
+    };
+    if !dtype.is_int() || size == 0 {
+        return Ok(());
+    }
+    let [first, step] = [start, step].map(|number| match number {
+        Scalar::Int(i) => i128::from(i),
+        Scalar::UInt(u) => i128::from(u),
+        Scalar::Bool(_) | Scalar::Float(_) => 0,
+    });
+    let last = first + i128::from(size - 1) * step;
+    let (least, most) = dtype.limits();
+    let least = if dtype == DType::U64 { i128::from(i64::MIN) } else { least };
+    match [first, last].into_iter().find(|value| !(least..=most).contains(value)) {
+        None => Ok(()),
+        Some(value) => Err(Error::Argument {
+            op: "arange",
+            what: format!(
+                "{start} to {stop} by {step} has {value}, which does not fit {} (valid: {}); take a wider type",
+                dtype.script_name(),
+                dtype.range()
+            ),
+        }),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     fn n(start: i64, stop: i64, step: i64) -> u64 {
         range_size(Scalar::Int(start), Scalar::Int(stop), Scalar::Int(step)).unwrap()
+    }
+
+    #[test]
+    fn ranges_fit_their_type() {
+        let fits = |dtype, start, stop, step| {
+            let [start, stop, step] = [start, stop, step].map(Scalar::Int);
+            let size = range_size(start, stop, step).unwrap();
+            check_range(dtype, start, stop, step, size).is_ok()
+        };
+        assert!(fits(DType::U8, 0, 256, 1));
+        assert!(!fits(DType::U8, 0, 257, 1));
+        assert!(fits(DType::U8, 255, -1, -1));
+        assert!(!fits(DType::U8, 255, -2, -1));
+        assert!(fits(DType::U8, 300, 300, 1));
+        assert!(fits(DType::U8, 0, 300, 299));
+        assert!(!fits(DType::U8, 0, 300, 256));
+        assert!(fits(DType::I8, -128, 128, 1));
+        assert!(!fits(DType::I8, -129, 0, 1));
+        assert!(fits(DType::U32, 0, 1 << 32, 1 << 20));
+        assert!(!fits(DType::I32, 0, (1 << 31) + 1, 1 << 31));
+        assert!(fits(DType::U64, -3, 2, 1));
+        assert!(fits(DType::I64, i64::MIN, i64::MAX, i64::MAX));
+        assert!(fits(DType::F32, 0, 1 << 40, 1 << 38));
     }
 
     #[test]

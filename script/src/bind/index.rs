@@ -268,6 +268,12 @@ fn property(array: &ArrayRef, name: &str) -> Result<Dynamic> {
 
 fn set_property(context: &Context, array: &ArrayRef, name: &str, value: &Dynamic) -> Result<()> {
     let letters = swizzle(array, name)?;
+    if (1..letters.len()).any(|i| letters[..i].contains(&letters[i])) {
+        return Err(fault_with_hint(
+            format!(".{name} = value: got a component twice, expected different ones"),
+            "one value for several components is v.xy = 1; v.xx can only be read",
+        ));
+    }
     let parts = match value.read_lock::<ArrayRef>().and_then(|value| value.components()) {
         Some(parts) if letters.len() > 1 => {
             parts.iter().map(ArrayRef::copy).map(Dynamic::from).collect()

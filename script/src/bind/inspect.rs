@@ -14,7 +14,7 @@ use super::Registry;
 use super::control::running_lanes;
 use crate::context::Context;
 use crate::display;
-use crate::fault::{IntoFault, Result, fault};
+use crate::fault::{IntoFault, Result, fault, fault_with_hint};
 use crate::host::NOTHING;
 use crate::html::{self, html};
 use crate::listing::Listing;
@@ -151,8 +151,17 @@ fn variables(registry: &mut Registry<'_>) {
             show_whos(context, &context.session.whos(Rows::Short));
             Ok(Dynamic::UNIT)
         });
-        registry.any(&name, 1, |context, _, args| {
-            let options = args[0].read_lock::<Map>().map(|map| map.clone()).unwrap_or_default();
+        registry.any(&name.clone(), 1, move |context, _, args| {
+            let options = args[0].read_lock::<Map>().map(|map| map.clone()).ok_or_else(|| {
+                let got = type_name(args[0]);
+                fault_with_hint(
+                    format!("{name}: got {got}, expected a map of options"),
+                    "write whos(), whos(#{all: true}) or whos(#{data: true})",
+                )
+            })?;
+            if let Some(key) = options.keys().find(|key| !["all", "data"].contains(&key.as_str())) {
+                return Err(fault(format!("{name}: got the option {key}, expected all or data")));
+            }
             let wants = |key: &str| options.get(key).is_some_and(|v| v.as_bool() == Ok(true));
             let rows = if wants("all") { Rows::All } else { Rows::Short };
             let whos = context.session.whos(rows);

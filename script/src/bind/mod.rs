@@ -12,6 +12,7 @@ mod horizontal;
 mod index;
 mod inspect;
 mod language;
+mod listed;
 mod measure;
 mod memory;
 mod nested_types;
@@ -39,6 +40,7 @@ use crate::fault::Result;
 use crate::tokens::registered;
 use crate::value::ArrayRef;
 
+pub(crate) use listed::LISTED;
 pub(crate) use measure::profile;
 pub(crate) use memory::evaluate;
 pub(crate) use random::RngRef;

@@ -6,6 +6,7 @@ use porcini_core::{Array, DType, Error, Operand};
 use rhai::{Dynamic, FnPtr, Module, NativeCallContext};
 
 use super::Registry;
+use super::listed::{self, FEW, LISTED};
 use super::types::{convert, number_array, static_function, statics};
 use crate::context::Context;
 use crate::fault::{IntoFault, Result, fault, fault_with_hint};
@@ -73,12 +74,15 @@ pub(super) fn register(registry: &mut Registry<'_>) {
     for (name, parameters, text) in STATIC_DOCS {
         registry.doc(name, parameters, text);
     }
+    let mut many = Vec::new();
     for nested in nested_types() {
         let (parameters, doc) = nested.help();
         registry.doc(&nested.name, parameters, &format!("{doc}\n\n>> {}", nested.example()));
         let owned = nested.clone();
         registry.any(&nested.name, 1, move |context, call, args| {
-            context.at(call);
+            if call.fn_source() != Some(LISTED) {
+                context.at(call);
+            }
             owned.make(context, call, args[0])
         });
         let n_entries = nested.form().n_entries();
@@ -88,6 +92,10 @@ pub(super) fn register(registry: &mut Registry<'_>) {
             _ => vec![],
         };
         for arity in arities {
+            if arity > FEW {
+                many.push((nested.name.clone(), arity));
+                continue;
+            }
             let owned = nested.clone();
             registry.any(&nested.name, arity, move |context, call, args| {
                 context.at(call);
@@ -104,6 +112,7 @@ pub(super) fn register(registry: &mut Registry<'_>) {
             registry.engine.register_static_module(&nested.name, module.into());
         }
     }
+    listed::register(registry.engine, &many);
 }
 
 impl NestedType {

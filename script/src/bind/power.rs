@@ -67,8 +67,8 @@ fn power(registry: &mut Registry<'_>) {
     registry.doc(
         "**",
         "a ** b",
-        "Power, as pow(a, b); of script numbers too. A minus in front goes first: -2 ** 2 is 4, -(2 ** 2) is -4. From \
-         the right: 2 ** 3 ** 2 is 2 ** 9.\n\n>> FloatC([2, 3]) ** 2\n[4, 9]",
+        "Power, as pow(a, b); of script numbers too. A minus in front applies to the power: -x ** 2 is \
+         -(x ** 2). From the right: 2 ** 3 ** 2 is 2 ** 9.\n\n>> -FloatC([2, 3]) ** 2\n[-4, -9]",
     );
     registry.family = family;
     registry.any("pow", 2, |context, call, args| {

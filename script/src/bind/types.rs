@@ -64,7 +64,7 @@ const STATIC_DOCS: [(&str, &str, &str); STATICS.len()] = [
         "arange",
         "(start, stop, step)",
         "start, start + step and so on up to but not including stop; arange(n) counts from 0, \
-         arange(start, stop) by 1. Recorded.\n\n>> Int32C::arange(2, 11, 3)\n[2, 5, 8]",
+         arange(start, stop) by 1. What does not fit an integer type is an error. Recorded.\n\n>> Int32C::arange(2, 11, 3)\n[2, 5, 8]",
     ),
     (
         "linspace",

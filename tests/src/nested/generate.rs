@@ -370,7 +370,13 @@ impl Draft {
         let n = self.tree(x).parts().len();
         let mut letters = vec![self.random.below(n)];
         if matches!(self.tree(x).form(), Vector(_) | Quaternion) {
-            letters.extend((0..self.random.below(3)).map(|_| self.random.below(n)));
+            for _ in 0..self.random.below(3) {
+                let letter = self.random.below(n);
+                // Each component once.
+                if !letters.contains(&letter) {
+                    letters.push(letter);
+                }
+            }
         }
         let (shape, dtype) = (self.tree(x).shape(), self.tree(x).dtype());
         let value = match self.random.below(4) {
