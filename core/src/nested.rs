@@ -50,7 +50,8 @@ pub fn call(name: &str, values: &[(Form, &[Array])]) -> Result<Vec<Array>> {
     apply(call, &entries)
 }
 
-/// The entries of the results, from the entries of all arguments; numbers take the arrays' common type.
+/// The entries of the results, from the entries of all arguments; numbers take the arrays' common type. Where
+/// [`NestedCall::takes_parts`], parts of complex numbers and quaternions may stand for entries.
 ///
 /// # Errors
 /// `Argument` if no entry is an array; `TypeMismatch`, `UnsupportedType`, `SizeMismatch`, `NumberRange`,

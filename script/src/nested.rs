@@ -343,12 +343,12 @@ fn call_with(op: &str, forms: &[Form], args: &[Arg]) -> Result<Vec<ArrayRef>> {
         add_entries(arg, *form, &mut entries);
     }
     let over_reals = |entries: &[Operand<'_>]| apply(call, entries);
-    let mut results = if call.takes_complex_entries() {
-        lift_through(op, &entries, &over_reals, &|entries| of_complex(op, call, entries))?
-    } else {
-        lift(op, &entries, &over_reals)?
-    }
-    .into_iter();
+    let of_numbers = |entries: &[Arg]| match call {
+        _ if call.takes_complex_entries() => of_complex(op, call, entries),
+        _ if call.takes_parts() => of_parts(op, call, entries),
+        _ => Err(no_reals(op, entries)),
+    };
+    let mut results = lift_through(op, &entries, &over_reals, &of_numbers)?.into_iter();
     let assemble = |form: Form| assemble(form, results.by_ref().take(form.n_entries()).collect());
     Ok(call.results().map(assemble).collect())
 }
@@ -442,6 +442,27 @@ fn of_complex(op: &str, call: NestedCall, entries: &[Arg]) -> Result<Vec<ArrayRe
         None => ArrayRef::leaf(re),
     };
     Ok(results.into_iter().map(number).collect())
+}
+
+/// Applies a function for which parts of numbers are entries: the result is one array, or has the same forms.
+fn of_parts(op: &str, call: NestedCall, entries: &[Arg]) -> Result<Vec<ArrayRef>> {
+    let mut parts = Vec::new();
+    for entry in entries {
+        match form(entry) {
+            Form::Vector(_) | Form::Matrix(_) => return Err(no_reals(op, entries)),
+            form => add_entries(entry, form, &mut parts),
+        }
+    }
+    let results = with_operands(op, &parts, |operands| apply(call, operands).or_fault())?;
+    let mut results = results.into_iter().map(ArrayRef::leaf);
+    if results.len() == 1 {
+        return Ok(results.collect());
+    }
+    let mut like = |entry: &Arg| {
+        let form = form(entry);
+        assemble(form, results.by_ref().take(form.n_entries()).collect())
+    };
+    Ok(entries.iter().map(&mut like).collect())
 }
 
 fn no_reals(op: &str, entries: &[Arg]) -> Fault {

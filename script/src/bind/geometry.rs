@@ -160,11 +160,11 @@ fn function(registry: &mut Registry<'_>, row: &'static NestedFunction) {
     });
 }
 
-/// `dot`, `norm` and `squared_norm` of plain arrays, over their lanes.
+/// `dot`, `abs_dot`, `norm` and `squared_norm` of plain arrays, over their lanes.
 fn over_lanes(context: &Context, name: &str, args: &[Arg]) -> Result<Option<ArrayRef>> {
     let pair = match args {
         [v] if matches!(name, "norm" | "squared_norm") => [v, v],
-        [a, b] if name == "dot" => [a, b],
+        [a, b] if matches!(name, "dot" | "abs_dot") => [a, b],
         _ => return Ok(None),
     };
     let is_nested = |arg: &&Arg| matches!(arg, Arg::Value(value) if value.kind().is_some());
@@ -176,11 +176,12 @@ fn over_lanes(context: &Context, name: &str, args: &[Arg]) -> Result<Option<Arra
         context.session.apply(Op::Mul, operands)?.hsum()
     })
     .map_err(|error| renamed(error, Op::Mul.spelling(), name))?;
-    if name != "norm" {
-        return Ok(Some(sum));
-    }
-    let root = |operands: &[Operand<'_>]| -> CoreResult<Array> {
-        context.session.apply(Op::Sqrt, operands)
+    let last = match name {
+        "norm" => Op::Sqrt,
+        "abs_dot" => Op::Abs,
+        _ => return Ok(Some(sum)),
     };
-    value::map(name, &[Arg::Value(sum)], &root).map(Some)
+    let change =
+        |operands: &[Operand<'_>]| -> CoreResult<Array> { context.session.apply(last, operands) };
+    value::map(name, &[Arg::Value(sum)], &change).map(Some)
 }

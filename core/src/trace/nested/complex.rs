@@ -242,7 +242,7 @@ impl<'r> Complex<'r> {
         Self { re: self.re.constant(number), im: self.re.constant(0) }
     }
 
-    fn conj(self) -> Self {
+    pub(super) fn conj(self) -> Self {
         Self { im: -self.im, ..self }
     }
 

@@ -109,8 +109,10 @@ nested_functions! {
     /// >> diag(Vector2fC(1, 2))
     /// [[[1, 0], [0, 2]]]
     "diag" (Vector(N)) -> (M), Float = diagonal;
-    /// `[q, p]` with `m = q * p`: the nearest orthogonal matrix and a symmetric one, by ten steps of Higham's
-    /// iteration.
+    /// `[q, p]` with `m = q * p`: the nearest orthogonal matrix and a symmetric one, of complex entries a unitary and
+    /// a Hermitian one. By ten steps of Higham's iteration from `q = m`: with the conjugate `i` of
+    /// `inverse_transpose(q)` and `g = sqrt(frob(i) / frob(q))`, `q * (g * 0.5) + i * (0.5 / g)`; then `p` is the
+    /// conjugate of `transpose(q)`, times `m`.
     ///
     /// >> polar_decomp(Matrix2fC([[0, -2], [3, 0]]))
     /// [[[[0, -1], [1, 0]]], [[[3, 0], [0, 2]]]]

@@ -1,20 +1,22 @@
-//! Functions of vectors and matrices whose entries are complex numbers.
+//! Functions of vectors and matrices whose entries are complex numbers or quaternions.
 //!
-//! A recipe made of `+ - * /` and constants means the same for them: it is expanded over a recorder whose
-//! values are complex. A Euclidean length is that of all real and imaginary parts.
+//! A recipe made of `+ - * /`, absolute values and constants means the same for complex entries: it is expanded over a
+//! recorder whose values are complex. A Euclidean length is that of all parts of all entries.
 
 use std::cell::RefCell;
 
 use super::complex::Complex;
-use super::{Form, NestedCall, NestedFunction};
+use super::{Form, NestedCall, NestedFunction, dot, find};
 use crate::dtype::DType;
 use crate::ir::op::Op;
 use crate::ir::var::VarId;
 use crate::trace::expr::{Expr, Record};
+use crate::trace::math;
 
-/// Rows whose recipes are made of `+ - * /` and constants.
-const RATIONAL: [&str; 14] = [
+/// Rows whose recipes are made of `+ - * /`, absolute values and constants.
+const RATIONAL: [&str; 15] = [
     "dot",
+    "abs_dot",
     "cross",
     "*",
     "/",
@@ -29,7 +31,9 @@ const RATIONAL: [&str; 14] = [
     "trace",
     "diag",
 ];
-/// Rows that see a complex number as two entries.
+/// The row that has a recipe of its own for complex entries.
+const POLAR: &str = "polar_decomp";
+/// Rows that see a complex number as two entries, a quaternion as four.
 const EUCLIDEAN: [&str; 4] = ["norm", "squared_norm", "frob", "normalize"];
 
 /// An entry: real part, and imaginary part if it is complex.
@@ -38,38 +42,74 @@ pub(crate) type Parts<'r> = (Expr<'r>, Option<Expr<'r>>);
 impl NestedCall {
     /// Whether entries may be complex numbers.
     pub fn takes_complex_entries(self) -> bool {
-        let NestedFunction { name, parameters, .. } = self.function();
+        (RATIONAL.contains(&self.function().name) || self.function().name == POLAR)
+            && self.takes_plain_forms()
+    }
+
+    /// Whether parts of complex numbers and quaternions count as entries: to a length, or to what is divided
+    /// by it.
+    pub fn takes_parts(self) -> bool {
+        EUCLIDEAN.contains(&self.function().name) && self.takes_plain_forms()
+    }
+
+    fn takes_plain_forms(self) -> bool {
         let plain = |form: &Form| matches!(form, Form::Scalar | Form::Vector(_) | Form::Matrix(_));
-        (RATIONAL.contains(name) || EUCLIDEAN.contains(name)) && parameters.iter().all(plain)
+        let NestedFunction { parameters, .. } = self.function();
+        parameters.iter().all(plain)
     }
 
     /// The entries of the results from entries of which some are complex.
     pub(crate) fn expand_complex<'r>(self, entries: &[Parts<'r>]) -> Vec<Parts<'r>> {
-        if !EUCLIDEAN.contains(&self.function().name) {
-            let values: Vec<Value<'r>> = entries.iter().map(|&(re, im)| Value { re, im }).collect();
-            return rational(self, values);
-        }
-        let parts = entries.iter().flat_map(|&(re, im)| [Some(re), im]).flatten();
-        let mut results = self.expand(&parts.collect::<Vec<_>>()).into_iter();
-        // A length is one number; what has as many parts as the argument is complex where that was.
-        if results.len() == 1 {
-            return results.map(|length| (length, None)).collect();
-        }
-        let parts = entries.iter().filter_map(|(_, im)| {
-            Some((results.next()?, if im.is_some() { results.next() } else { None }))
-        });
-        parts.collect()
+        let values: Vec<Value<'r>> = entries.iter().map(|&(re, im)| Value { re, im }).collect();
+        let results = if self.function().name == POLAR {
+            polar(&values, self.n)
+        } else {
+            rational(self, values)
+        };
+        results.into_iter().map(|value| (value.re, value.im)).collect()
     }
 }
 
 /// Expands a recipe over a recorder that counts its values.
-fn rational<'r>(call: NestedCall, values: Vec<Value<'r>>) -> Vec<Parts<'r>> {
+fn rational<'r>(call: NestedCall, values: Vec<Value<'r>>) -> Vec<Value<'r>> {
     let n = values.len();
     let recorder = Recorder(RefCell::new(values));
     let entries: Vec<Expr<'_>> =
         (0..n).map(|i| Expr::new(&recorder, VarId::new(index(i)))).collect();
     let results: Vec<VarId> = call.expand(&entries).into_iter().map(Expr::id).collect();
-    results.into_iter().map(|id| recorder.value(id)).map(|value| (value.re, value.im)).collect()
+    results.into_iter().map(|id| recorder.value(id)).collect()
+}
+
+/// As for real entries, with conjugates where those have transposes.
+fn polar<'r>(x: &[Value<'r>], n: usize) -> Vec<Value<'r>> {
+    let call = |name: &str, forms: &[Form], x: Vec<Complex<'r>>| -> Vec<Complex<'r>> {
+        let call = find(name, forms).expect("internal error: a function of matrices");
+        rational(call, x.into_iter().map(of).collect()).into_iter().map(Value::complex).collect()
+    };
+    let conjugates =
+        |x: Vec<Complex<'r>>| -> Vec<Complex<'r>> { x.into_iter().map(Complex::conj).collect() };
+    let squared = |x: &[Complex<'r>]| {
+        let parts: Vec<Expr<'r>> = x.iter().flat_map(|z| [z.re, z.im]).collect();
+        dot(&parts, &parts)
+    };
+    let matrix = Form::Matrix(n);
+    let x: Vec<Complex<'r>> = x.iter().map(|value| value.complex()).collect();
+    let half = x[0].re.constant(0.5);
+    let mut q = x.clone();
+    for _ in 0..10 {
+        let inverse = conjugates(call("inverse_transpose", &[matrix], q.clone()));
+        let gamma = (squared(&inverse) / squared(&q)).sqrt();
+        let (own, other) = (gamma * half, half / gamma);
+        let step = |(q, inverse): (&Complex<'r>, &Complex<'r>)| Complex {
+            re: q.re * own + inverse.re * other,
+            im: q.im * own + inverse.im * other,
+        };
+        q = q.iter().zip(&inverse).map(step).collect();
+    }
+    let mut factors = conjugates(call("transpose", &[matrix], q.clone()));
+    factors.extend(&x);
+    q.extend(call("*", &[matrix, matrix], factors));
+    q.into_iter().map(of).collect()
 }
 
 fn index(i: usize) -> u32 {
@@ -118,6 +158,9 @@ impl Record for Recorder<'_> {
         let values: Vec<Value<'_>> = args.iter().map(|&id| self.value(id)).collect();
         let result = match (op, &values[..]) {
             (Op::Neg, &[a]) => Value { re: -a.re, im: a.im.map(|im| -im) },
+            (Op::Abs, &[a]) => {
+                Value { re: a.im.map_or(a.re.abs(), |im| math::hypot(a.re, im)), im: None }
+            }
             (Op::Add, &[a, b]) => {
                 let im = a.im.zip(b.im).map(|(a, b)| a + b);
                 Value { re: a.re + b.re, im: im.or(a.im).or(b.im) }

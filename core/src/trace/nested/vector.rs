@@ -17,17 +17,24 @@ nested_functions! {
     /// >> dot(Quaternion4fC(1, 2, 3, 4), Quaternion4fC(1, 0, 0, 2))
     /// [9]
     "dot" (Quaternion, Quaternion) -> (Scalar), Number = |x, _| vec![dot(&x[..4], &x[4..])];
-    /// Absolute value of `dot(a, b)`.
+    /// Absolute value of `dot(a, b)`, of complex components too; of plain arrays that of the sum over the lanes.
     ///
     /// >> abs_dot(Vector2fC(1, 2), Vector2fC(3, -4))
     /// [5]
     "abs_dot" (Vector(N), Vector(N)) -> (Scalar), Number = |x, n| vec![dot(&x[..n], &x[n..]).abs()];
-    /// Squared Euclidean length of a vector, lane by lane; of all lanes of a plain array.
+    /// Absolute value of `dot(a, b)` of two quaternions: the cosine of half the angle between rotations.
+    ///
+    /// >> abs_dot(Quaternion4fC(1, 2, 3, 4), Quaternion4fC(-1, 0, 0, -2))
+    /// [9]
+    "abs_dot" (Quaternion, Quaternion) -> (Scalar), Number = |x, _| vec![dot(&x[..4], &x[4..]).abs()];
+    /// Squared Euclidean length of a vector, lane by lane, and that of all parts of complex components and
+    /// quaternions; of all lanes of a plain array.
     ///
     /// >> squared_norm(Vector2fC(3, 4))
     /// [25]
     "squared_norm" (Vector(N)) -> (Scalar), Number = |x, _| vec![dot(x, x)];
-    /// Euclidean length of a vector, lane by lane; of all lanes of a plain array.
+    /// Euclidean length of a vector, `sqrt(squared_norm(v))`, lane by lane, and that of all parts of complex components
+    /// and quaternions; of all lanes of a plain array.
     ///
     /// >> norm(Vector2fC(3, 4))
     /// [5]
