@@ -1,6 +1,6 @@
 //! A notebook as scripts see it: output goes to its cells, questions to the person in front of it.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::io;
 use std::path::PathBuf;
 use std::sync::{Arc, mpsc};
@@ -24,11 +24,19 @@ pub(crate) struct Notebook {
     pub(crate) publisher: Arc<Publisher>,
     pub(crate) questions: Questions,
     start: Instant,
+    bar: Bar,
+}
+
+/// Where [`Host::progress`] shows: each bar has a display of its own, which the next line replaces.
+#[derive(Default)]
+struct Bar {
+    number: Cell<usize>,
+    is_shown: Cell<bool>,
 }
 
 impl Notebook {
     pub(crate) fn new(publisher: Arc<Publisher>, questions: Questions) -> Self {
-        Self { publisher, questions, start: Instant::now() }
+        Self { publisher, questions, start: Instant::now(), bar: Bar::default() }
     }
 }
 
@@ -134,7 +142,7 @@ impl Host for Notebook {
     }
 
     fn read_file(&self, path: &str) -> io::Result<Vec<u8>> {
-        std::fs::read(path)
+        folders::read(path, |line| self.progress(line))
     }
 
     fn write_file(&self, path: &str, contents: &[u8]) -> io::Result<()> {
@@ -147,6 +155,17 @@ impl Host for Notebook {
 
     fn read_module(&self, importer: Option<&str>, name: &str) -> io::Result<(PathBuf, String)> {
         folders::read_module(&folders::search_path(".".into()), importer, name)
+    }
+
+    fn progress(&self, line: &str) {
+        let was_shown = self.bar.is_shown.replace(!line.is_empty());
+        if !was_shown && line.is_empty() {
+            return;
+        }
+        self.bar.number.set(self.bar.number.get() + usize::from(!was_shown));
+        let name = format!("porcini progress {}", self.bar.number.get());
+        let place = if was_shown { Place::Instead(&name) } else { Place::Named(&name) };
+        self.display(&Shown::plain(line), place);
     }
 
     fn variable(&self, name: &str) -> Option<String> {

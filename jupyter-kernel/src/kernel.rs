@@ -122,11 +122,11 @@ impl Kernel {
             return Ok(vec![json!({"source": "page", "data": data, "start": 0})]);
         }
         interrupt::clear();
-        // A cell that is not stored has no number under which its value stays.
+        // A cell that is not stored leaves no value behind.
         let result = if stores {
             self.interpreter.run_cell(code, self.count)
         } else {
-            self.interpreter.execute(code, &self.notebook.cell_name(self.count))
+            self.interpreter.evaluate(code, &self.notebook.cell_name(self.count))
         };
         interrupt::clear();
         let outcome = match result {
@@ -156,7 +156,7 @@ impl Kernel {
         let mut values = Map::new();
         for (name, expression) in asked {
             let code = expression.as_str().unwrap_or_default();
-            let value = match self.interpreter.execute(code, name) {
+            let value = match self.interpreter.evaluate(code, name) {
                 Ok(outcome) => {
                     let text = outcome.text.unwrap_or_default();
                     let data = mime_bundle(Shown { text, forms: outcome.forms });

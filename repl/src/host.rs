@@ -60,7 +60,7 @@ impl Host for System {
     }
 
     fn read_file(&self, path: &str) -> io::Result<Vec<u8>> {
-        std::fs::read(path)
+        folders::read(path, |line| self.progress(line))
     }
 
     fn write_file(&self, path: &str, contents: &[u8]) -> io::Result<()> {

@@ -7,7 +7,7 @@ use porcini_core::interrupt;
 use porcini_script::{ErrorKind, Interpreter};
 use rustyline::error::ReadlineError;
 
-use crate::edit::{self, PROMPT, Shared, Style};
+use crate::edit::{self, History, PROMPT, Shared, Style};
 use crate::settings::{self, EditMode, Settings};
 use crate::{print, run};
 
@@ -35,11 +35,7 @@ pub(crate) fn run(interpreter: Interpreter, settings: &Settings, no_init: bool) 
             return 1;
         }
     };
-    let history = settings::history_file();
-    if let Some(file) = &history {
-        // No history yet is the normal first start.
-        drop(editor.load_history(file));
-    }
+    let mut history = History::load(settings::history_file(), &mut editor);
     let mut cell = 0;
     let mut initial = String::new();
     loop {
@@ -49,9 +45,9 @@ pub(crate) fn run(interpreter: Interpreter, settings: &Settings, no_init: bool) 
             Ok(text) => {
                 cell += 1;
                 let text = edit::cell(&text);
-                edit::remember(&mut editor, history.as_deref(), &text);
+                history.add(&mut editor, &text);
                 match run_cell(&interpreter, &text, cell) {
-                    Ok(next) => initial = next,
+                    Ok(next) => initial = edit::edited(&next),
                     Err(code) => break code,
                 }
             }

@@ -179,6 +179,26 @@ fn history_is_kept_and_searched() {
     shell.wait_for("\n112");
 }
 
+/// A block of the history looks as it did when it was typed, and its file holds what was meant.
+#[test]
+fn recalled_blocks_have_the_continuation_prompt() {
+    let home = folder("recalled");
+    let shell = Terminal::start(&home, 80, &[]);
+    shell.type_in("fn f(x) {\rx + 1\r\x7f}\r");
+    shell.wait_for_prompt();
+    shell.type_in("f(41)\r");
+    shell.wait_for("\n42");
+    assert_eq!(shell.leave(), 0);
+    let text = std::fs::read_to_string(home.join("state/porcini/history")).unwrap();
+    assert!(text.contains("fn f(x) {\\n    x + 1\\n}"), "{text:?}");
+    let shell = Terminal::start(&home, 80, &[]);
+    shell.type_in("\x1b[A\x1b[A");
+    shell.wait_for(">>> fn f(x) {\n...     x + 1\n... }");
+    shell.type_in("\rf(665)\r");
+    shell.wait_for("\n666");
+    assert_eq!(shell.leave(), 0);
+}
+
 #[test]
 fn a_paste_of_two_hundred_lines() {
     for (test, before, after) in [("raw", "", ""), ("bracketed", "\x1b[200~", "\x1b[201~\r")] {

@@ -1,7 +1,18 @@
 //! Files and folders of the system, for hosts that let scripts reach them.
 
-use std::io;
+use std::fs::File;
+use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use porcini_core::alloc::Bytes;
+use porcini_core::interrupt;
+
+/// Bytes read before somebody looks for an interrupt.
+const PIECE: usize = 4 << 20;
+/// Nothing is reported before this, and nothing twice in this time.
+const PATIENCE: Duration = Duration::from_secs(1);
+const EVERY: Duration = Duration::from_millis(200);
 
 /// Where `import` looks: a folder, and those of `PORCINI_PATH`.
 pub fn search_path(first: PathBuf) -> Vec<PathBuf> {
@@ -38,6 +49,39 @@ pub fn read_module(
     let folders: Vec<String> = roots.iter().map(|root| root.display().to_string()).collect();
     let message = format!("{} is not in {}", file.display(), folders.join(", "));
     Err(io::Error::new(io::ErrorKind::NotFound, message))
+}
+
+/// The contents of a file. What takes longer than a second is reported, and an empty line when it has ended.
+///
+/// # Errors
+/// What the system says; `Interrupted` by Ctrl-C; `OutOfMemory` if there is no room.
+pub fn read(path: &str, report: impl Fn(&str)) -> io::Result<Vec<u8>> {
+    let mut file = File::open(path)?;
+    // Pipes and the like do not tell their length.
+    let n = usize::try_from(file.metadata()?.len()).unwrap_or(usize::MAX);
+    let mut bytes = Vec::new();
+    bytes.try_reserve_exact(n).map_err(|_| io::ErrorKind::OutOfMemory)?;
+    let mut next = Instant::now() + PATIENCE;
+    let mut is_reported = false;
+    let result = loop {
+        if interrupt::is_requested() {
+            break Err(io::Error::from(io::ErrorKind::Interrupted));
+        }
+        match (&mut file).take(PIECE as u64).read_to_end(&mut bytes) {
+            Ok(0) => break Ok(()),
+            Ok(_) => {}
+            Err(error) => break Err(error),
+        }
+        if Instant::now() >= next {
+            let (read, all) = (Bytes(bytes.len() as u64), Bytes(n.max(bytes.len()) as u64));
+            report(&format!("reading {path}: {read} of {all}"));
+            (next, is_reported) = (Instant::now() + EVERY, true);
+        }
+    };
+    if is_reported {
+        report("");
+    }
+    result.map(|()| bytes)
 }
 
 /// The names in a folder, folders with a slash, without hidden ones; nothing is the working folder.

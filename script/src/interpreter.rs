@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::Rc;
 
-use porcini_core::{Array, Session, interrupt};
+use porcini_core::{Array, DeviceChoice, Session, interrupt};
 use rhai::{AST, Dynamic, Engine, EvalAltResult, Expr, OptimizationLevel, Scope, Stmt};
 
 use crate::bind;
@@ -83,6 +83,8 @@ pub struct Interpreter {
     pub(crate) inputs: Vec<(usize, String)>,
     /// Bounds of what runs in a sandbox.
     watch: Option<Rc<Watch>>,
+    /// How it was set up.
+    setup: (Rc<dyn Host>, Options),
 }
 
 impl Interpreter {
@@ -92,6 +94,7 @@ impl Interpreter {
     /// If the device, or the folder of the sandbox, is not there.
     pub fn new(host: Rc<dyn Host>, options: &Options) -> Result<Self, Box<Error>> {
         let refuse = |why: String| Box::new(Error::plain(ErrorKind::Runtime, why));
+        let setup = (host.clone(), options.clone());
         let watch = options.sandbox.clone().map(Watch::new);
         let host: Rc<dyn Host> = match &watch {
             Some(watch) => {
@@ -131,6 +134,7 @@ impl Interpreter {
             imports: HashMap::new(),
             inputs: Vec::new(),
             watch,
+            setup,
         })
     }
 
@@ -173,6 +177,20 @@ impl Interpreter {
     pub fn execute(&mut self, text: &str, name: &str) -> Result<Outcome, Box<Error>> {
         let text = without_shebang(text);
         self.bounded(|interpreter| interpreter.guarded(|it| it.execute_cell(text, name)))
+    }
+
+    /// Runs a text whose value does not become `_`: what an editor asks beside the cells.
+    ///
+    /// # Errors
+    /// As [`Interpreter::execute`].
+    pub fn evaluate(&mut self, text: &str, name: &str) -> Result<Outcome, Box<Error>> {
+        let last = self.scope.get(LAST).cloned();
+        let result = self.execute(text, name);
+        match last {
+            Some(last) => drop(self.scope.set_or_push(LAST, last)),
+            None => drop(self.scope.remove::<Dynamic>(LAST)),
+        }
+        result
     }
 
     /// Does work as one turn: all that it runs shares the time and the output that a sandbox gives.
@@ -322,6 +340,24 @@ impl Interpreter {
         name: &str,
     ) -> Result<Outcome, Box<Error>> {
         self.show(value, text).map_err(|error| Box::new(self.diagnose(&error, text, name)))
+    }
+
+    /// Begins anew on another device, with the cells typed so far.
+    pub(crate) fn begin_on(&mut self, device: DeviceChoice) -> Result<(), Box<Error>> {
+        let (host, options) = &self.setup;
+        let level = self.context.session.log_level();
+        let options = Options { device, log_level: level, runtime: None, ..options.clone() };
+        let inputs = self.inputs.clone();
+        *self = Self { inputs, ..Self::new(host.clone(), &options)? };
+        Ok(())
+    }
+
+    /// The variables, and functions with their parameters.
+    pub(crate) fn defined(&self) -> Vec<String> {
+        let variables = self.variables().into_iter().filter(|name| name != LAST);
+        let functions = self.definitions.iter_functions().filter(|f| !f.name.contains('$'));
+        let functions = functions.map(|f| format!("{}({})", f.name, f.params.join(", ")));
+        variables.chain(functions).collect()
     }
 
     /// Forgets all variables, functions, imports and outputs.

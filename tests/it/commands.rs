@@ -110,9 +110,15 @@ fn commands_run() {
         );
         assert_eq!(prompt.type_in("%time"), "error: %time: expected code [] write %time a + b");
         assert!(prompt.type_in("%device").starts_with("cpu ("));
+        let error = prompt.type_in("%device cpu");
+        assert!(error.starts_with("error: %device: the names of this session cannot move to cpu"));
+        assert!(prompt.type_in("%device tpu").contains("the devices are auto, cpu, cuda and"));
         assert!(prompt.type_in("%help").contains("%bench CODE ;; CODE"));
         assert_eq!(prompt.type_in("%reset\n%who"), "nothing yet");
         assert!(prompt.type_in("a").starts_with("error: `a` is not defined"));
+        assert!(prompt.type_in("%device cpu").starts_with("cpu ("));
+        assert!(prompt.type_in("%history 1").contains("%history 1"));
+        assert_eq!(prompt.type_in("FloatC(1) + 1"), "[2]");
     });
 }
 

@@ -147,6 +147,61 @@ fn listings_are_folded_and_graphs_drawn() {
 }
 
 #[test]
+fn pictures_are_drawn() {
+    let (_kernel, client) = Kernel::start();
+    client.run("x = FloatC::linspace(0, 6, 100);");
+    for (code, drawn) in [
+        ("plot(x, sin(x))", "<polyline"),
+        ("hist(sin(x))", "<rect"),
+        ("image(x, 10, 10)", "data:image/png;base64,"),
+    ] {
+        let data = client.run(code).all("execute_result")[0]["data"].clone();
+        let svg = data["image/svg+xml"].as_str().unwrap();
+        assert!(svg.starts_with("<svg") && svg.contains(drawn), "{code}: {svg}");
+        assert!(data["text/plain"].as_str().unwrap().lines().count() > 2, "{code}");
+        let answer = client.run(&format!("display({code})"));
+        assert_eq!(answer.all("display_data")[0]["data"], data, "{code}");
+    }
+}
+
+/// A bar appears after a second, is replaced, and vanishes; each loop has its own.
+#[test]
+fn progress_is_a_display_that_is_replaced() {
+    let (_kernel, client) = Kernel::start();
+    let mut names = Vec::new();
+    for _ in 0..2 {
+        let answer = client.run("for i in progress(range(4)) { sleep(0.4) }");
+        let bar = answer.all("display_data");
+        assert_eq!(bar.len(), 1, "{answer:?}");
+        assert!(bar[0]["data"]["text/plain"].as_str().unwrap().contains(" s left"), "{bar:?}");
+        let last = *answer.all("update_display_data").last().unwrap();
+        assert_eq!(last["data"], json!({"text/plain": ""}));
+        assert_eq!(last["transient"], bar[0]["transient"]);
+        names.push(last["transient"]["display_id"].clone());
+    }
+    assert_ne!(names[0], names[1]);
+    assert!(client.run("for i in progress(range(4)) { }").all("display_data").is_empty());
+}
+
+#[test]
+fn what_tools_ask_leaves_the_last_value() {
+    let (_kernel, client) = Kernel::start();
+    let mut asked = cell("6 * 7");
+    asked["user_expressions"] = json!({"a": "1 + 1", "b": "nothing"});
+    let answer = client.ask("execute_request", &asked);
+    let values = &answer.reply["user_expressions"];
+    assert_eq!(values["a"]["data"]["text/plain"], "2");
+    assert_eq!(values["b"]["status"], "error");
+    let mut silent = cell("3");
+    silent["silent"] = true.into();
+    client.ask("execute_request", &silent);
+    assert_eq!(client.run("_").result(), "42");
+    let (_kernel, client) = Kernel::start();
+    client.ask("execute_request", &silent);
+    assert_eq!(client.run("_").reply["status"], "error");
+}
+
+#[test]
 fn logs_are_a_stream() {
     let (_kernel, client) = Kernel::start();
     let answer = client.run("set_log_level(1); print(FloatC([1, 2]) + 1)");

@@ -85,6 +85,46 @@ fn papermill_executes() {
     assert!(std::fs::read_to_string(output).unwrap().contains("newton: right"));
 }
 
+/// Parameters reach a notebook where our package for papermill is installed.
+#[test]
+fn papermill_gives_parameters() {
+    let Some((mut python, place)) = jupyter("parameters") else { return };
+    let (input, output) = (place.join("in.ipynb"), place.join("out.ipynb"));
+    std::fs::write(&input, PARAMETERS).unwrap();
+    let package = Path::new(env!("CARGO_MANIFEST_DIR")).join("python");
+    let found = "from papermill.translators import papermill_translators as known; \
+                 known.find_translator('porcini', 'rhai')";
+    if !python.args(["-c", found]).output().unwrap().status.success() {
+        eprintln!("skipped: pip install {}", package.display());
+        return;
+    }
+    let Some((mut python, _)) = jupyter("parameters") else { return };
+    let parameters =
+        ["-p", "n", "5", "-p", "name", "a \"b\" \u{e4}\n", "-y", "{l: [1.5, true, null]}"];
+    let papermill = ["-m", "papermill", "--no-progress-bar"];
+    succeed(python.args(papermill).arg(&input).arg(&output).args(parameters));
+    let written = std::fs::read_to_string(output).unwrap();
+    for expected in [r#"n = 5\n"#, r#"l = [1.5, true, ()]"#, "[0, 1, 2, 3, 4] 7 3"] {
+        assert!(written.contains(expected), "{expected}: {written}");
+    }
+}
+
+/// A notebook whose first cell has the parameter `n`.
+const PARAMETERS: &str = r#"{"cells": [
+    {"cell_type": "code", "id": "a", "execution_count": null, "outputs": [], "metadata": {"tags": ["parameters"]},
+     "source": ["n = 3  // how many\n", "name = \"x\"; l = [];"]},
+    {"cell_type": "code", "id": "b", "execution_count": null, "outputs": [], "metadata": {},
+     "source": ["print(UInt32C::arange(n), name.len(), l.len())"]}],
+    "metadata": {"kernelspec": {"name": "porcini", "display_name": "Porcini", "language": "rhai"},
+                 "language_info": {"name": "rhai"}}, "nbformat": 4, "nbformat_minor": 5}"#;
+
+#[test]
+fn kernels_come_and_go() {
+    let Some((mut python, _)) = jupyter("restarts") else { return };
+    let times = if std::env::var_os("PORCINI_FULL").is_some() { "100" } else { "10" };
+    succeed(python.arg(script("restarts.py")).arg(times));
+}
+
 #[test]
 fn the_console_talks() {
     let Some((mut python, place)) = jupyter("console") else { return };

@@ -12,13 +12,13 @@ mod transcript;
 
 use std::borrow::Cow;
 use std::cell::RefCell;
-use std::path::Path;
+use std::path::PathBuf;
 use std::rc::Rc;
 
 use porcini_script::{Completeness, Interpreter};
 use rustyline::highlight::{CmdKind, Highlighter};
 use rustyline::hint::{Hinter, HistoryHinter};
-use rustyline::history::FileHistory;
+use rustyline::history::{FileHistory, History as _};
 use rustyline::validate::{ValidationContext, ValidationResult, Validator};
 use rustyline::{ColorMode, CompletionType, Config, Context, Editor, Helper};
 
@@ -85,12 +85,49 @@ fn plain(text: &str) -> String {
     text.replace(GUTTER, "").replace(LEVEL, "    ")
 }
 
-/// Adds a cell to the history at once, so that a closed terminal loses nothing.
-pub(crate) fn remember(editor: &mut Line, file: Option<&Path>, cell: &str) {
-    let added = editor.add_history_entry(cell).unwrap_or(false);
-    if let (true, Some(file)) = (added, file) {
-        // A folder that cannot be written loses the history, not the session.
-        drop(editor.append_history(file));
+/// A cell as it is edited: with gutters, and levels of indentation.
+pub(crate) fn edited(cell: &str) -> String {
+    let mut lines = cell.split('\n');
+    let mut text: String = lines.next().unwrap_or_default().into();
+    for line in lines {
+        let code = line.trim_start_matches("    ");
+        let levels = (line.len() - code.len()) / 4;
+        text.extend(["\n", GUTTER, &LEVEL.repeat(levels), code]);
+    }
+    text
+}
+
+/// The cells of this and of earlier sessions: as they are edited in the editor, as they are in a file.
+pub(crate) struct History {
+    file: Option<PathBuf>,
+    cells: FileHistory,
+}
+
+impl History {
+    /// The history in a file, given to an editor.
+    pub(crate) fn load(file: Option<PathBuf>, editor: &mut Line) -> Self {
+        let mut cells = FileHistory::new();
+        cells.ignore_space(true);
+        // A history that is a little too short loses less than a shell that does not start.
+        drop(cells.set_max_len(HISTORY));
+        if let Some(file) = &file {
+            // No history yet is the normal first start.
+            drop(cells.load(file));
+        }
+        for cell in &cells {
+            drop(editor.add_history_entry(edited(cell)));
+        }
+        Self { file, cells }
+    }
+
+    /// Adds a cell at once, so that a closed terminal loses nothing.
+    pub(crate) fn add(&mut self, editor: &mut Line, cell: &str) {
+        let added = editor.add_history_entry(edited(cell)).unwrap_or(false);
+        let added = added && self.cells.add(cell).unwrap_or(false);
+        if let (true, Some(file)) = (added, &self.file) {
+            // A folder that cannot be written loses the history, not the session.
+            drop(self.cells.append(file));
+        }
     }
 }
 
@@ -170,5 +207,9 @@ mod tests {
         assert_eq!(GUTTER.chars().count(), PROMPT.len());
         assert_eq!(CONTINUATION.len(), PROMPT.len());
         assert_eq!(cell(&format!("if a {{\n{GUTTER}{LEVEL}b\n{GUTTER}}}")), "if a {\n    b\n}");
+        for text in ["a", "if a {\n    if b {\n        c\n      }\n\n}", "`x\n  y`"] {
+            assert_eq!(cell(&edited(text)), text);
+        }
+        assert_eq!(edited("{\n    b"), format!("{{\n{GUTTER}{LEVEL}b"));
     }
 }

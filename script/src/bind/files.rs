@@ -1,7 +1,7 @@
 //! Files: `.npy` and `.npz` of NumPy, comma-separated text. All go through the host (S20).
 
 use std::collections::BTreeMap;
-use std::io::{Cursor, Read, Write};
+use std::io::{self, Cursor, Read, Write};
 use std::ops::Range;
 
 use porcini_core::{Array, DType, Scalar, interrupt};
@@ -363,7 +363,10 @@ fn host_array(op: &str, value: &Dynamic) -> Result<HostRef> {
 
 fn contents(context: &Context, op: &str, path: &str) -> Result<Vec<u8>> {
     let bytes = context.host.read_file(path);
-    bytes.map_err(|error| fault(format!("{op}: {path}: {error}")))
+    bytes.map_err(|error| match error.kind() {
+        io::ErrorKind::Interrupted => stop(Stop::Interrupt),
+        _ => fault(format!("{op}: {path}: {error}")),
+    })
 }
 
 fn store(context: &Context, op: &str, path: &str, bytes: &[u8]) -> Result<()> {

@@ -55,7 +55,8 @@ pub(super) fn register(registry: &mut Registry<'_>) {
     registry.doc(
         "progress",
         "(list)",
-        "The items of a list or range for a loop, with a bar on a terminal once it takes longer than a second.\n\n\
+        "The items of a list or range for a loop, with a bar on a terminal or in a notebook once it takes longer \
+         than a second.\n\n\
          >> s = 0; for i in progress(range(4)) { s += i }; s\n6",
     );
     registry.any("progress", 1, |context, _, args| {

@@ -131,9 +131,9 @@ pub const COMMANDS: &[Command] = &[
     },
     Command {
         name: "device",
-        parameters: "",
-        doc: "says where kernels run, as device() does",
-        takes: Takes::Nothing,
+        parameters: "[auto|cpu|cuda|cuda:N]",
+        doc: "says where kernels run; with a name begins anew there, after %reset",
+        takes: Takes::Word,
         run: session::device,
     },
     Command {

@@ -1,9 +1,12 @@
 //! Commands about the session: files, variables, switches.
 
+use std::io;
+
+use porcini_core::DeviceChoice;
 use rhai::Dynamic;
 
 use super::{Argument, commands, failed};
-use crate::error::Error;
+use crate::error::{Error, ErrorKind};
 use crate::interpreter::{Interpreter, Outcome};
 use crate::table::Table;
 use crate::value::{ArrayRef, describe, type_name};
@@ -44,8 +47,9 @@ fn read(interpreter: &Interpreter, command: &str, path: &str) -> Result<String> 
         return Err(failed(format!("%{command}: expected a file"), hint));
     }
     let bytes = interpreter.context.host.read_file(path);
-    let bytes = bytes.map_err(|error| {
-        failed(format!("%{command}: {path}: {error}"), "paths start at the working folder")
+    let bytes = bytes.map_err(|error| match error.kind() {
+        io::ErrorKind::Interrupted => Error::plain(ErrorKind::Interrupted, "interrupted").into(),
+        _ => failed(format!("%{command}: {path}: {error}"), "paths start at the working folder"),
     })?;
     String::from_utf8(bytes).map_err(|_| {
         failed(format!("%{command}: {path} is no text (UTF-8 expected)"), "scripts end in .rhai")
@@ -86,11 +90,7 @@ pub(super) fn history(interpreter: &mut Interpreter, argument: &Argument<'_>) ->
 }
 
 pub(super) fn who(interpreter: &mut Interpreter, _: &Argument<'_>) -> Result<Outcome> {
-    let mut names: Vec<String> =
-        interpreter.scope.iter_raw().map(|(name, ..)| name.to_string()).collect();
-    let functions = interpreter.definitions.iter_functions().filter(|f| !f.name.contains('$'));
-    names.extend(functions.map(|f| format!("{}({})", f.name, f.params.join(", "))));
-    names.retain(|name| name != "_");
+    let mut names = interpreter.defined();
     names.sort();
     let text = if names.is_empty() { "nothing yet".into() } else { names.join("  ") };
     interpreter.context.host.print(&text);
@@ -128,12 +128,22 @@ pub(super) fn reset(interpreter: &mut Interpreter, _: &Argument<'_>) -> Result<O
     Ok(Outcome::default())
 }
 
+/// Arrays cannot move: with a name the session begins anew on that device, unless something would be lost.
 pub(super) fn device(interpreter: &mut Interpreter, argument: &Argument<'_>) -> Result<Outcome> {
-    let name = interpreter.context.session.device_name();
-    if !argument.text.trim().is_empty() {
-        let hint = "start another session with porcini --device cpu, cuda or cuda:N";
-        return Err(failed(format!("%device: this session runs on {name}"), hint));
+    let name = argument.text.trim();
+    if !name.is_empty() {
+        let device = name.parse::<DeviceChoice>();
+        let device = device.map_err(|error| failed(error.to_string(), "write %device cpu"))?;
+        let n = interpreter.defined().len();
+        if n > 0 {
+            let names = if n == 1 { "the name" } else { "the names" };
+            let message = format!("%device: {names} of this session cannot move to {name}");
+            let hint = format!("%who lists what is there; %reset forgets it, then %device {name}");
+            return Err(failed(message, hint));
+        }
+        interpreter.begin_on(device)?;
     }
+    let name = interpreter.context.session.device_name();
     interpreter.context.host.print(&name);
     Ok(Outcome::default())
 }
