@@ -23,7 +23,11 @@ const ORDERS: [Order; 2] = [Order::Ascending, Order::Descending];
 /// All steps.
 pub(super) fn steps() -> Vec<Step> {
     let mut steps = vec![Step::CountTrue, Step::PlaceTrue(DType::U32), Step::PlaceTrue(DType::U64)];
+    steps.push(Step::CountedElements);
     for dtype in DType::ALL {
+        if dtype.is_int() {
+            steps.push(Step::Increments(dtype));
+        }
         if dtype.is_number() {
             for op in [ReduceOp::Sum, ReduceOp::Prod] {
                 steps.extend([Step::ChunkTotals(op, dtype), Step::Prefix(op, dtype)]);
@@ -73,12 +77,13 @@ impl Model {
     fn lanes_of(
         &mut self,
         primitive: Primitive,
-        (dtype, lanes): (DType, &[u64]),
+        operands: &[(DType, &[u64])],
         (result, n): (DType, usize),
         random: &mut Random,
     ) -> Vec<u64> {
         self.clear();
-        let operands = vec![self.array(dtype, lanes, random)];
+        let operands = operands.iter().map(|&(dtype, lanes)| self.array(dtype, lanes, random));
+        let operands = operands.collect();
         let result = self.array(result, &vec![0; n], random);
         let call = PrimitiveCall { primitive, operands, result };
         assert!(
@@ -179,7 +184,7 @@ fn check(
         _ => dtype,
     };
     let want = host.lanes_of(primitive, dtype, lanes);
-    let got = model.lanes_of(primitive, (dtype, lanes), (result, lanes.len()), random);
+    let got = model.lanes_of(primitive, &[(dtype, lanes)], (result, lanes.len()), random);
     if let Some(lane) = (0..lanes.len()).find(|&lane| got[lane] != want[lane]) {
         let (got, want) = (got[lane], want[lane]);
         panic!("{primitive:?} {dtype} {}: lane {lane} is {got:#x}, not {want:#x}", lanes.len());
@@ -214,8 +219,8 @@ fn true_lanes_are_found_in_order() {
             let want: Vec<u64> =
                 (0..).zip(&lanes).filter(|(_, on)| **on != 0).map(|(i, _)| i).collect();
             for number in [DType::U32, DType::U64] {
-                let (mask, result) = ((DType::Mask, &lanes[..]), (number, want.len()));
-                let got = model.lanes_of(Primitive::TrueLanes, mask, result, &mut random);
+                let (mask, result) = ([(DType::Mask, &lanes[..])], (number, want.len()));
+                let got = model.lanes_of(Primitive::TrueLanes, &mask, result, &mut random);
                 assert!(got == want, "{n} lanes, {number}");
             }
         }
@@ -232,6 +237,48 @@ fn sorts_mean_what_the_host_does() {
                 for primitive in [Primitive::Sort(order), Primitive::SortIndex(order)] {
                     check((&mut model, &host), primitive, (dtype, &lanes), &mut random);
                 }
+            }
+        }
+    }
+}
+
+#[test]
+fn increments_are_in_lane_order() {
+    let (mut model, mut random) = (Model::new(), Random::new(7300));
+    for dtype in DType::ALL.into_iter().filter(|dtype| dtype.is_int()) {
+        for (n, n_elements) in
+            [(1, 0), (1, 1), (33, 1), (255, 3), (256, 40), (257, 255), (5000, 300)]
+        {
+            let counters = edges(dtype, n_elements, &mut random);
+            // Some are out of bounds, one far.
+            let below = |n: usize, random: &mut Random| random.bits(DType::U32) % (n as u64 + 2);
+            let mut indices: Vec<u64> = (0..n).map(|_| below(n_elements, &mut random)).collect();
+            indices[n / 2] = u64::MAX;
+            let mask = edges(DType::Mask, n, &mut random);
+            let full = vec![1; n];
+            for (indices, mask) in [
+                (&indices, Some(&mask)),
+                (&indices, None),
+                (&vec![0], Some(&mask)),
+                (&indices, Some(&vec![1])),
+            ] {
+                let mut left = counters.clone();
+                let active = mask.unwrap_or(&full);
+                let lane = |i: usize| {
+                    let [index, active] =
+                        [indices, active].map(|x| if x.len() == 1 { x[0] } else { x[i] });
+                    let counter = usize::try_from(index).ok().filter(|_| active != 0);
+                    counter.and_then(|index| left.get_mut(index)).map_or(0, |counter| {
+                        let old = *counter;
+                        *counter = old.wrapping_add(1) & (u64::MAX >> (64 - dtype.bits()));
+                        old
+                    })
+                };
+                let want: Vec<u64> = (0..n).map(lane).collect();
+                let mut operands = vec![(dtype, &counters[..]), (DType::U64, &indices[..])];
+                operands.extend(mask.map(|mask| (DType::Mask, &mask[..])));
+                let got = model.lanes_of(Primitive::Increments, &operands, (dtype, n), &mut random);
+                assert!(got == want, "{dtype}, {n} lanes, {n_elements} counters");
             }
         }
     }

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use super::compiler::Compiler;
 use super::gpu::{Function, Gpu, Grid, Module};
-use super::ptx::{BUCKETS, DIGIT, SCAN_CHUNK, Step, TILE};
+use super::ptx::{BUCKETS, COUNT_BLOCK, DIGIT, SCAN_CHUNK, Step, TILE};
 use crate::backend::primitive::{MemoryArray, PrimitiveCall, Room};
 use crate::buffer::Buffer;
 use crate::dtype::DType;
@@ -44,7 +44,8 @@ pub fn run_steps(work: &mut dyn Work, call: &PrimitiveCall) -> Result<bool> {
         }
         Primitive::Sort(order) => sort(work, order, x, result, Moved::Lanes)?,
         Primitive::SortIndex(order) => sort(work, order, x, result, Moved::Numbers)?,
-        Primitive::Increments => return Ok(false),
+        Primitive::Increments if result.size.max(x.size) > u64::from(u32::MAX) => return Ok(false),
+        Primitive::Increments => increments(work, call)?,
     }
     Ok(true)
 }
@@ -96,11 +97,8 @@ fn sort(
     result: MemoryArray,
     moved: Moved,
 ) -> Result<()> {
-    let MemoryArray { size, dtype, .. } = x;
-    let (n_digits, n_tiles) = (u64::from(dtype.bits() / DIGIT), size.div_ceil(TILE));
-    let n_counts = BUCKETS * n_tiles;
-    let [counts, sums] = [work.room(4 * n_counts)?, work.room(4 * n_counts)?];
-    let bytes = size * dtype.bytes() as u64;
+    let (size, n_digits) = (x.size, u64::from(x.dtype.bits() / DIGIT));
+    let bytes = size * x.dtype.bytes() as u64;
     let (lanes, numbers) = match moved {
         Moved::Lanes => (ToAndFro::between(work, result.address, bytes, n_digits)?, None),
         Moved::Numbers => {
@@ -110,6 +108,21 @@ fn sort(
             (lanes, Some(ToAndFro::between(work, result.address, 4 * size, n_digits)?))
         }
     };
+    sort_digits(work, (order, n_digits), x, &lanes, numbers.as_ref())
+}
+
+/// Sorts by so many digits from the lowest up.
+fn sort_digits(
+    work: &mut dyn Work,
+    (order, n_digits): (Order, u64),
+    x: MemoryArray,
+    lanes: &ToAndFro,
+    numbers: Option<&ToAndFro>,
+) -> Result<()> {
+    let MemoryArray { size, dtype, .. } = x;
+    let n_tiles = size.div_ceil(TILE);
+    let n_counts = BUCKETS * n_tiles;
+    let [counts, sums] = [work.room(4 * n_counts)?, work.room(4 * n_counts)?];
     let (mut from, mut numbers_from) = (x.address, 0);
     for digit in 0..n_digits {
         let shift = digit * u64::from(DIGIT);
@@ -118,12 +131,35 @@ fn sort(
         let counted = MemoryArray { address: counts, size: n_counts, dtype: DType::U32 };
         prefix(work, ReduceOp::Sum, counted, sums)?;
         let to = lanes.target(digit);
-        let numbers_to = numbers.as_ref().map_or(0, |numbers| numbers.target(digit));
+        let numbers_to = numbers.map_or(0, |numbers| numbers.target(digit));
         let words = [size, from, shift, sums, n_tiles, to, numbers_from, numbers_to];
         work.launch(Step::MoveLanes(dtype, order), n_tiles, &words)?;
         (from, numbers_from) = (to, numbers_to);
     }
     Ok(())
+}
+
+/// Operands target, index (u64) and perhaps active.
+fn increments(work: &mut dyn Work, call: &PrimitiveCall) -> Result<()> {
+    let (target, index, result) = (call.operands[0], call.operands[1], call.result);
+    // One lane stands for all.
+    let step = |array: &MemoryArray| match array.size {
+        1 => 0,
+        _ => array.dtype.bytes() as u64,
+    };
+    let (mask, mask_step) = call.operands.get(2).map_or((0, 0), |it| (it.address, step(it)));
+    let (n, blocks) = (result.size, result.size.div_ceil(COUNT_BLOCK.into()));
+    let [address, sorted, numbers] = [work.room(4 * n)?, work.room(4 * n)?, work.room(4 * n)?];
+    let words = [n, index.address, step(&index), mask, mask_step, target.size, address];
+    work.launch(Step::CountedElements, blocks, &words)?;
+    let n_digits = u64::from((u64::BITS - target.size.leading_zeros()).div_ceil(DIGIT).max(1));
+    let elements = MemoryArray { address, size: n, dtype: DType::U32 };
+    let lanes_between = ToAndFro::between(work, sorted, 4 * n, n_digits)?;
+    let numbers_between = ToAndFro::between(work, numbers, 4 * n, n_digits)?;
+    let by = (Order::Ascending, n_digits);
+    sort_digits(work, by, elements, &lanes_between, Some(&numbers_between))?;
+    let words = [n, sorted, numbers, target.size, target.address, result.address];
+    work.launch(Step::Increments(result.dtype), blocks, &words)
 }
 
 /// Two arrays that moves go between.

@@ -9,7 +9,7 @@
 //! | `vector.rs` | loads and stores of neighbouring lanes |
 //! | `reduce.rs` | the reduction tree of S11 |
 //! | `private.rs` | scatters that add into few elements |
-//! | `primitive.rs` | the entries of primitives: `scan.rs`, `sort.rs` |
+//! | `primitive.rs` | the entries of primitives: `scan.rs`, `sort.rs`, `count.rs` |
 //! | `writer.rs` | text, register names and declarations |
 //!
 //! # Parameters
@@ -36,6 +36,7 @@
 //! `%lane`; a failing access among them reports lane 0.
 #![deny(clippy::wildcard_enum_match_arm)]
 
+mod count;
 mod memory;
 mod op;
 mod primitive;
@@ -49,6 +50,7 @@ mod writer;
 
 use std::collections::HashMap;
 
+pub(super) use self::count::THREADS as COUNT_BLOCK;
 pub(super) use self::memory::WORDS_PER_ACCESS;
 use self::op::Types;
 pub use self::primitive::{Step, lower_step};

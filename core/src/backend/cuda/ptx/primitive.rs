@@ -1,7 +1,7 @@
 //! The entries that primitives are made of.
 #![deny(clippy::wildcard_enum_match_arm)]
 
-use super::{scan, sort};
+use super::{count, scan, sort};
 use crate::dtype::DType;
 use crate::ir::op::ReduceOp;
 use crate::ir::primitive::Order;
@@ -21,6 +21,10 @@ pub enum Step {
     CountDigits(DType, Order),
     /// Lanes, or their numbers, or both, in the order of a digit.
     MoveLanes(DType, Order),
+    /// The element that each lane counts.
+    CountedElements,
+    /// What lanes find in counters of a type.
+    Increments(DType),
 }
 
 impl Step {
@@ -31,6 +35,7 @@ impl Step {
                 scan::THREADS
             }
             Self::CountDigits(..) | Self::MoveLanes(..) => sort::THREADS,
+            Self::CountedElements | Self::Increments(_) => count::THREADS,
         }
     }
 
@@ -43,6 +48,8 @@ impl Step {
             Self::PlaceTrue(_) => "place_true",
             Self::CountDigits(..) => "count_digits",
             Self::MoveLanes(..) => "move_lanes",
+            Self::CountedElements => "counted_elements",
+            Self::Increments(_) => "increments",
         }
     }
 }
@@ -56,5 +63,7 @@ pub fn lower_step(step: Step, name: &str) -> String {
         Step::PlaceTrue(number) => scan::place_true(number, name),
         Step::CountDigits(dtype, order) => sort::count_digits(dtype, order, name),
         Step::MoveLanes(dtype, order) => sort::move_lanes(dtype, order, name),
+        Step::CountedElements => count::counted_elements(name),
+        Step::Increments(dtype) => count::increments(dtype, name),
     }
 }
