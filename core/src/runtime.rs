@@ -91,6 +91,15 @@ impl Runtime {
         Ok(device.insert(opened).clone())
     }
 
+    /// Has the device fail, to see what follows: on a GPU by a kernel that traps. Others do not fail.
+    ///
+    /// # Errors
+    /// `NoDevice`. The failure itself shows when the device is next waited for.
+    #[doc(hidden)]
+    pub fn fail_device(&self) -> Result<()> {
+        self.device()?.backend.fail()
+    }
+
     /// The device, if it has been opened.
     pub(crate) fn opened(&self) -> Option<Arc<Device>> {
         self.lock().clone()

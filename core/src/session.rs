@@ -360,7 +360,7 @@ impl Session {
     /// # Errors
     /// A pending bounds error, or a failure of work launched earlier.
     pub fn sync(&self) -> Result<()> {
-        if let Some(device) = self.0.runtime.opened() {
+        if let Some(device) = self.working_device() {
             device.backend.sync()?;
             lock(&self.0.reports).collect();
         }
@@ -371,7 +371,7 @@ impl Session {
     /// launch under way may have failed.
     pub fn take_error(&self) -> Option<Error> {
         if lock(&self.0.reports).waits()
-            && let Some(device) = self.0.runtime.opened()
+            && let Some(device) = self.working_device()
         {
             // What else failed shows at the next use of the device.
             match device.backend.sync() {
@@ -380,6 +380,11 @@ impl Session {
             }
         }
         lock(&self.0.reports).take()
+    }
+
+    /// The device if there is one to wait for: that one has failed is told once, by whoever notices.
+    fn working_device(&self) -> Option<Arc<Device>> {
+        self.0.runtime.opened().filter(|device| !device.backend.is_lost())
     }
 
     /// Puts an error back that [`Session::take_error`] gave, unless another one came meanwhile.

@@ -2,6 +2,7 @@
 
 mod bounds;
 mod laziness;
+mod lost;
 mod memory;
 mod numbers;
 mod reuse;

@@ -62,6 +62,14 @@ pub trait Backend: Send + Sync {
     /// `Interrupted`; the work goes on then. A failure of work launched earlier.
     fn sync(&self) -> Result<()>;
 
+    /// Launches what makes the device fail, to test what follows; nothing where that cannot be.
+    ///
+    /// # Errors
+    /// Why it cannot be launched.
+    fn fail(&self) -> Result<()> {
+        Ok(())
+    }
+
     /// Whether a failure has made the device useless: its memory is lost, and it must be opened anew.
     fn is_lost(&self) -> bool {
         false

@@ -14,7 +14,7 @@ use std::fmt::Write as _;
 
 use porcini_core::backend::cuda::{
     CHUNK, FOLDED, SHARED_DECLARATION, Target, lower, lower_entry, lower_fold, lower_private,
-    lower_step,
+    lower_step, lower_trap,
 };
 use porcini_core::ir::kernel::{End, Kernel, LiteralMode};
 use porcini_core::ir::verify::verify;
@@ -93,6 +93,7 @@ fn every_step_of_a_primitive_assembles() {
     for (number, step) in primitives::steps().into_iter().enumerate() {
         entries.push_str(&lower_step(step, &format!("{}_{number}", step.name())));
     }
+    entries.push_str(&lower_trap());
     check("primitives", &entries);
 }
 

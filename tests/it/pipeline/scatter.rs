@@ -1,6 +1,6 @@
 //! Writes happen in program order and copy on write: nobody else's array changes (S12).
 
-use porcini_core::ir::op::{ScatterMode, ScatterOp};
+use porcini_core::ir::op::{Op, ScatterMode, ScatterOp};
 use porcini_core::{Array, DType, Runtime, Session};
 use porcini_tests::recording::Recording;
 
@@ -157,4 +157,22 @@ fn a_mode_is_part_of_the_kernel() {
         assert_eq!([fast.lane_order, exact.lane_order], [false, true]);
         assert_ne!(fast.hash, exact.hash);
     }
+}
+
+#[test]
+fn a_gpu_writes_as_the_cpu_does_if_asked() {
+    let Some(gpu) = porcini_tests::gpu::open() else { return };
+    let written = |session: &Session| {
+        let lane = lanes(session, DType::U32, 100_001);
+        let at = &(&lane * &lane) % 7;
+        let value = (&lane.cast(DType::F32).unwrap() + 0.7).apply(Op::Sqrt, &[]).unwrap();
+        [ScatterOp::Add, ScatterOp::Set].map(|op| {
+            let mut target = session.zeros(DType::F32, 7).unwrap();
+            target.scatter_as(op, ScatterMode::Exact, &value, &at, None).unwrap();
+            let bits = target.to_vec::<f32>().unwrap();
+            bits.into_iter().map(f32::to_bits).collect::<Vec<_>>()
+        })
+    };
+    let on_gpu = Session::builder().runtime(gpu).build().unwrap();
+    assert_eq!(written(&on_gpu), written(&session()));
 }

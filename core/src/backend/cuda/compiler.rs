@@ -41,6 +41,11 @@ impl Compiler {
         self.target.header() + &ptx::lower_step(step, step.name())
     }
 
+    /// PTX of a kernel that fails.
+    pub(super) fn trap(&self) -> String {
+        self.target.header() + &ptx::lower_trap()
+    }
+
     /// The module of a text.
     ///
     /// # Errors

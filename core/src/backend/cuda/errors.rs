@@ -73,7 +73,8 @@ impl Running for Words {
         let failure = |access: usize| {
             (0..self.pieces).find_map(|piece| {
                 let word = self.word(piece, access);
-                let [low, high] = [word, word + 1].map(|word| self.slab.get(word));
+                let [low, high] =
+                    [word, word + 1].map(|word| self.slab.get(word).unwrap_or(NO_ERROR));
                 let lane = (low >> 32) + piece as u64 * self.piece;
                 // Narrow indices were extended when they were compared.
                 let index = (high & u64::from(u32::MAX)) << 32 | low & u64::from(u32::MAX);

@@ -500,18 +500,24 @@ impl Mapped {
         self.n_words
     }
 
-    /// A word as the device left it.
-    pub(super) fn get(&self, i: usize) -> u64 {
+    /// A word as the device left it; `None` if the device is lost, and the words with it.
+    pub(super) fn get(&self, i: usize) -> Option<u64> {
         assert!(i < self.n_words, "internal error: a word beyond the mapped ones");
+        if self.gpu.is_lost() {
+            return None;
+        }
         // SAFETY: in bounds.
         let word = unsafe { self.words.add(i) };
         // SAFETY: pinned as long as this lives; the device writes whole words.
-        unsafe { word.read_volatile() }
+        Some(unsafe { word.read_volatile() })
     }
 
-    /// Sets a word.
+    /// Sets a word, unless the device is lost, and the words with it.
     pub(super) fn set(&self, i: usize, value: u64) {
         assert!(i < self.n_words, "internal error: a word beyond the mapped ones");
+        if self.gpu.is_lost() {
+            return;
+        }
         // SAFETY: in bounds.
         let word = unsafe { self.words.add(i) };
         // SAFETY: pinned as long as this lives.

@@ -38,7 +38,7 @@ use std::sync::Arc;
 use self::compiler::Compiler;
 use self::driver::Driver;
 pub use self::driver::{GpuInfo, OLDEST_CAPABILITY};
-use self::gpu::Gpu;
+use self::gpu::{Gpu, Grid};
 use self::launch::{Loaded, Shared};
 use self::memory::GpuMemory;
 use self::on_host::OnHost;
@@ -47,7 +47,7 @@ use self::primitive::Primitives;
 pub use self::primitive::{Work, run_steps};
 pub use self::ptx::{
     CHUNK, FOLDED, LANES_PER_WARP, SHARED_DECLARATION, Sharing, Step, Target, lower, lower_entry,
-    lower_fold, lower_private, lower_step, private_target,
+    lower_fold, lower_private, lower_step, lower_trap, private_target,
 };
 pub use self::toolkit::Toolkit;
 use super::primitive::{PrimitiveCall, Room};
@@ -161,6 +161,12 @@ impl Backend for Cuda {
 
     fn sync(&self) -> Result<()> {
         self.gpu.wait()
+    }
+
+    fn fail(&self) -> Result<()> {
+        let module = self.compiler.load(&self.compiler.trap())?.module;
+        let entry = self.gpu.function(&module, ptx::TRAP_ENTRY)?;
+        self.gpu.launch(entry, Grid { blocks: 1, rows: 1, threads: 1, shared_bytes: 0 }, &[0])
     }
 
     fn is_lost(&self) -> bool {

@@ -1,6 +1,7 @@
 //! The entries that primitives are made of.
 #![deny(clippy::wildcard_enum_match_arm)]
 
+use super::writer::{Writer, ptx};
 use super::{count, scan, sort};
 use crate::dtype::DType;
 use crate::ir::op::ReduceOp;
@@ -52,6 +53,16 @@ impl Step {
             Self::Increments(_) => "increments",
         }
     }
+}
+
+/// The name of the entry of [`lower_trap`].
+pub(in super::super) const TRAP_ENTRY: &str = "trap_at_once";
+
+/// An entry that makes the device fail, which takes one word.
+pub fn lower_trap() -> String {
+    let mut w = Writer::default();
+    ptx!(w, "trap");
+    w.finish(TRAP_ENTRY, &[scan::params(1)])
 }
 
 /// The entry of a step called `name`, without the header of a module.

@@ -1,0 +1,60 @@
+//! A device that fails is told of once and opened anew; what is not in its memory stays.
+
+use porcini_core::{DType, DeviceChoice, Error, Runtime, Session};
+use porcini_tests::fragile::Fragile;
+
+/// Has the device fail, and looks at what is left.
+fn check(runtime: &Runtime, session: &Session) {
+    let kept = session.full(DType::F32, 2, 3).unwrap() + 1;
+    let (old, other) = (session.array(&[1_f32, 2.0]).unwrap(), session.array(&[3_f32]).unwrap());
+    let host = old.to_vec::<f32>().unwrap();
+    // Reports wait for the work of this one.
+    let at = session.array(&[0_u32, 1]).unwrap();
+    let gathered = old.gather(&at, None).unwrap();
+    gathered.eval().unwrap();
+    runtime.fail_device().unwrap();
+    let error = (&old * 2).to_vec::<f32>().unwrap_err();
+    assert!(matches!(error, Error::DeviceFailed { lost: true, .. }), "{error}");
+    // Once, however often somebody asks.
+    assert_eq!(session.take_error(), None);
+    session.sync().unwrap();
+    assert_eq!(kept.to_vec::<f32>().unwrap(), [3.0; 3]);
+    session.sync().unwrap();
+    for lost in [&old, &other, &gathered] {
+        let error = lost.to_vec::<f32>().unwrap_err();
+        assert!(matches!(error, Error::Lost { .. }), "{error}");
+    }
+    let anew = session.array(&host).unwrap();
+    assert_eq!((anew * 10).to_vec::<f32>().unwrap(), [10.0, 20.0]);
+}
+
+#[test]
+fn a_session_outlives_its_device() {
+    let runtime = Runtime::on(Fragile::new(), Some(1 << 30));
+    let session = Session::builder().runtime(runtime.clone()).build().unwrap();
+    check(&runtime, &session);
+}
+
+/// A GPU that fails fails for the whole process, so this has one for itself: `a_gpu_fails` starts it.
+#[test]
+#[ignore = "ends the context of the GPU"]
+fn a_gpu_fails_in_this_process() {
+    let runtime = Runtime::new(DeviceChoice::Cuda(0), 1, None).unwrap();
+    let session = Session::builder().runtime(runtime.clone()).build().unwrap();
+    for _ in 0..3 {
+        check(&runtime, &session);
+    }
+}
+
+#[test]
+fn a_gpu_fails() {
+    if porcini_tests::gpu::open().is_none() {
+        return;
+    }
+    let name = concat!(module_path!(), "::a_gpu_fails_in_this_process");
+    let name = name.split_once("::").expect("a crate and a module").1;
+    let mut command = std::process::Command::new(std::env::current_exe().unwrap());
+    let output = command.args(["--ignored", "--exact", name]).output().unwrap();
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success() && said.contains("1 passed"), "{said}");
+}
