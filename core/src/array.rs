@@ -12,7 +12,7 @@ use crate::ir::display;
 use crate::ir::op::{Op, ReduceOp, ScatterMode, ScatterOp};
 use crate::ir::scalar::{quiet_nan, with_lane};
 use crate::ir::var::{Kind, MAX_OPERANDS, Serial, VarId};
-use crate::operand::{common_type, variable};
+use crate::operand::{common_type, number_variable};
 use crate::session::{PIECE, Session};
 use crate::trace::Recorder;
 use crate::trace::functions::{self, Function};
@@ -83,7 +83,7 @@ impl Array {
 
     /// The label, if one was set.
     pub fn label(&self) -> Option<Arc<str>> {
-        self.session.with_table(|table| table.get(self.id).label.clone())
+        self.session.with_table(|table| table.get(self.id).label().cloned())
     }
 
     /// Names the array in dumps. If other handles share its value, this one gets a copy of the node.
@@ -97,7 +97,7 @@ impl Array {
             }
             // A labelled value must not be found by later recordings.
             table.forget_number(id);
-            table.get_mut(id).label = Some(label.into());
+            table.get_mut(id).rare_mut().label = Some(label.into());
             (id, table.get(id).generation)
         });
     }
@@ -402,15 +402,21 @@ impl Session {
         {
             // Any count of the width or more, or below 0, shifts everything out (S8).
             let operands = [*value, Operand::Number(Scalar::Int(64))];
-            return self.with_operands(op.spelling(), &operands, 0, |recorder, ids| {
-                recorder.elementwise(op, ids)
-            });
+            return self.with_operands(
+                || op.spelling(),
+                &operands,
+                0,
+                |recorder, ids| recorder.elementwise(op, ids),
+            );
         }
         // The mask of a selection is no part of the values' common type.
         let first = usize::from(op == Op::Select);
-        self.with_operands(op.spelling(), operands, first, |recorder, ids| {
-            recorder.elementwise(op, ids)
-        })
+        self.with_operands(
+            || op.spelling(),
+            operands,
+            first,
+            |recorder, ids| recorder.elementwise(op, ids),
+        )
     }
 
     /// Records a function; numbers take the arrays' common type (S7).
@@ -418,14 +424,17 @@ impl Session {
     /// # Errors
     /// As [`Array::apply`].
     pub fn call(&self, function: &Function, operands: &[Operand<'_>]) -> Result<Array> {
-        self.with_operands(function.name, operands, 0, |recorder, ids| {
-            recorder.function(function, ids)
-        })
+        self.with_operands(
+            || function.name,
+            operands,
+            0,
+            |recorder, ids| recorder.function(function, ids),
+        )
     }
 
     fn with_operands(
         &self,
-        op: &'static str,
+        op: impl Fn() -> &'static str,
         operands: &[Operand<'_>],
         first: usize,
         record: impl FnOnce(&mut Recorder<'_>, &[VarId]) -> Result<VarId>,
@@ -434,15 +443,23 @@ impl Session {
             if let Operand::Array(array) = operand
                 && !self.is(&array.session)
             {
-                return Err(Error::ForeignArray { op });
+                return Err(Error::ForeignArray { op: op() });
             }
         }
         self.record(|recorder| {
             let values = operands.get(first..).unwrap_or_default();
-            let dtype = common_type(values, |id| recorder.dtype(id));
+            // Only numbers ask for it.
+            let dtype = if values.iter().any(Operand::is_number) {
+                common_type(values, |id| recorder.dtype(id))
+            } else {
+                None
+            };
             let mut ids = [VarId::new(0); MAX_OPERANDS];
             for (id, operand) in ids.iter_mut().zip(operands) {
-                *id = variable(recorder, *operand, dtype)?;
+                *id = match *operand {
+                    Operand::Array(array) => array.id,
+                    Operand::Number(number) => number_variable(recorder, number, dtype)?,
+                };
             }
             record(recorder, &ids[..operands.len()])
         })

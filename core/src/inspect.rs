@@ -154,7 +154,7 @@ impl Whos {
             size: variable.size,
             bytes,
             ready,
-            label: variable.label.clone(),
+            label: variable.label().cloned(),
         });
     }
 

@@ -74,8 +74,13 @@ impl LogQueue {
         self.waiting.push(line);
     }
 
-    /// The waiting lines, which the caller writes once no lock is held.
+    /// Whether no line waits.
     #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.waiting.is_empty()
+    }
+
+    /// The waiting lines, which the caller writes once no lock is held.
     pub fn take(&mut self) -> Vec<String> {
         std::mem::take(&mut self.waiting)
     }

@@ -16,6 +16,12 @@ pub enum Operand<'a> {
     Number(Scalar),
 }
 
+impl Operand<'_> {
+    pub(crate) fn is_number(&self) -> bool {
+        matches!(self, Self::Number(_))
+    }
+}
+
 impl<'a> From<&'a Array> for Operand<'a> {
     fn from(array: &'a Array) -> Self {
         Self::Array(array)
@@ -31,20 +37,29 @@ macro_rules! number_operands {
 }
 number_operands!(bool, i8, u8, i16, u16, i32, u32, i64, u64, F16, f32, f64, Scalar);
 
+/// The variable of a number that joins arrays of type `dtype`.
+pub(crate) fn number_variable(
+    recorder: &mut Recorder<'_>,
+    number: Scalar,
+    dtype: Option<DType>,
+) -> Result<VarId> {
+    match number {
+        // A truth value is a mask of one lane; it joins numbers as masks do.
+        Scalar::Bool(truth) => Ok(recorder.literal(DType::Mask, u64::from(truth), 1)),
+        number => recorder.number_for(dtype.unwrap_or(DType::of(number)), number),
+    }
+}
+
 /// The variable of an operand; a number joins arrays of type `dtype`.
 pub(crate) fn variable(
     recorder: &mut Recorder<'_>,
     operand: Operand<'_>,
     dtype: Option<DType>,
 ) -> Result<VarId> {
-    Ok(match operand {
-        Operand::Array(array) => array.id(),
-        // A truth value is a mask of one lane; it joins numbers as masks do.
-        Operand::Number(Scalar::Bool(truth)) => recorder.literal(DType::Mask, u64::from(truth), 1),
-        Operand::Number(number) => {
-            recorder.number_for(dtype.unwrap_or(DType::of(number)), number)?
-        }
-    })
+    match operand {
+        Operand::Array(array) => Ok(array.id()),
+        Operand::Number(number) => number_variable(recorder, number, dtype),
+    }
 }
 
 /// The type in which numbers join arrays: that of the arrays, promoted; `None` without arrays.

@@ -520,10 +520,11 @@ impl Session {
         let (result, lines) = {
             let mut table = lock(&self.0.table);
             let result = work(&mut table);
-            (result, table.log.take())
+            let lines = if table.log.is_empty() { None } else { Some(table.log.take()) };
+            (result, lines)
         };
-        for line in lines {
-            self.0.log.line(1, || line);
+        if let Some(lines) = lines {
+            lines.into_iter().for_each(|line| self.0.log.line(1, || line));
         }
         result
     }

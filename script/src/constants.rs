@@ -49,7 +49,8 @@ pub(crate) fn docs() -> impl Iterator<Item = FunctionDoc> {
 /// The constants that functions and closures see.
 #[derive(Clone)]
 pub(crate) struct Constants {
-    of_the_language: Rc<HashMap<&'static str, Dynamic>>,
+    /// So few that comparing is faster than hashing: every variable of an earlier cell is looked for here.
+    of_the_language: Rc<[(&'static str, Dynamic)]>,
     /// Those of earlier cells.
     declared: Rc<RefCell<HashMap<String, Dynamic>>>,
     /// `_3` and `Out`.
@@ -60,7 +61,7 @@ impl Constants {
     /// Makes the constants known to an engine.
     pub(crate) fn install(engine: &mut Engine, context: &Context) -> Self {
         let constants = Self {
-            of_the_language: Rc::new(of_the_language(&context.host)),
+            of_the_language: of_the_language(&context.host),
             declared: Rc::default(),
             outputs: context.outputs.clone(),
         };
@@ -84,15 +85,18 @@ impl Constants {
         let value = of_this_cell
             .and_then(|constants| constants.borrow().get(name).cloned())
             .or_else(|| self.declared.borrow().get(name).cloned())
-            .or_else(|| self.of_the_language.get(name).cloned())
+            .or_else(|| {
+                let known = self.of_the_language.iter().find(|(known, _)| *known == name);
+                known.map(|(_, value)| value.clone())
+            })
             .or_else(|| self.outputs.find(name))?;
         (!context.scope().contains(name)).then_some(value)
     }
 }
 
-fn of_the_language(host: &Rc<dyn Host>) -> HashMap<&'static str, Dynamic> {
+fn of_the_language(host: &Rc<dyn Host>) -> Rc<[(&'static str, Dynamic)]> {
     let arguments: rhai::Array = host.arguments().into_iter().map(Dynamic::from).collect();
-    let values: [(&str, Dynamic); 7] = [
+    [
         ("pi", std::f64::consts::PI.into()),
         ("e", std::f64::consts::E.into()),
         ("inf", f64::INFINITY.into()),
@@ -100,6 +104,6 @@ fn of_the_language(host: &Rc<dyn Host>) -> HashMap<&'static str, Dynamic> {
         ("PCG32_DEFAULT_STATE", PCG32_DEFAULT_STATE.cast_signed().into()),
         ("PCG32_DEFAULT_STREAM", PCG32_DEFAULT_STREAM.cast_signed().into()),
         ("ARGS", arguments.into()),
-    ];
-    values.into()
+    ]
+    .into()
 }

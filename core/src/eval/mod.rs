@@ -309,7 +309,7 @@ impl Evaluator<'_> {
     fn poison(&self, at_risk: &[(VarId, Write)]) {
         let mut table = lock(self.table);
         for &(id, Write { op, line }) in at_risk {
-            table.get_mut(id).poisoned = Some(Box::new(Error::Poisoned { op, line }));
+            table.get_mut(id).rare_mut().poisoned = Some(Error::Poisoned { op, line });
         }
     }
 
@@ -451,7 +451,7 @@ fn out_of_memory(table: &Table, exhausted: Exhausted) -> Error {
     let names: Vec<String> = live
         .iter()
         .take(LARGEST_SHOWN)
-        .map(|(bytes, variable)| match &variable.label {
+        .map(|(bytes, variable)| match variable.label() {
             Some(label) => format!("{label} {}", Bytes(*bytes)),
             None => format!("r{} {}", variable.serial, Bytes(*bytes)),
         })

@@ -36,7 +36,7 @@ impl Builder<'_, '_> {
         variable: &Variable,
         position: usize,
     ) -> Option<VarId> {
-        let Some(region) = &variable.region else { return variable.operand(position) };
+        let Some(region) = variable.region() else { return variable.operand(position) };
         if position == 0 {
             let needs = self.needs(region);
             self.regions.needs.insert(id, needs);
@@ -64,7 +64,7 @@ impl Builder<'_, '_> {
     }
 
     fn region(&mut self, id: VarId, variable: &Variable, repeat: bool) {
-        let region = variable.region.as_ref().expect("internal error: a region without a body");
+        let region = variable.region().expect("internal error: a region without a body");
         for need in self.regions.needs.remove(&id).unwrap_or_default() {
             // What is in memory is loaded here, for all uses inside and behind.
             self.known(need);
@@ -165,7 +165,7 @@ impl Builder<'_, '_> {
                 }
                 Kind::Scatter { .. } | Kind::State { .. } => operand,
                 Kind::Result { position, .. } => {
-                    let region = self.table.get(operand).region.as_ref()?;
+                    let region = self.table.get(operand).region()?;
                     region.values.get(position as usize)?.0
                 }
                 _ => return None,

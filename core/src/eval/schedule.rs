@@ -274,8 +274,8 @@ impl<'t> Walk<'t> {
             return Err(Error::Interrupted);
         }
         let variable = self.table.get(id);
-        if let Some(error) = &variable.poisoned {
-            return Err((**error).clone());
+        if let Some(error) = variable.poisoned() {
+            return Err(error.clone());
         }
         if variable.kind == Kind::Data || variable.kind.number().is_some() {
             return Ok(false);
@@ -306,7 +306,7 @@ impl<'t> Walk<'t> {
                 None => {}
             }
         }
-        let results = variable.region.iter().flat_map(|region| &region.results);
+        let results = variable.region().into_iter().flat_map(|region| &region.results);
         let held = results.filter(|&&(id, generation)| {
             let result = self.table.get(id);
             result.generation == generation && result.external > 0

@@ -200,8 +200,7 @@ pub fn graphviz(table: &Table, roots: &[VarId]) -> String {
             .kind
             .number()
             .map_or(String::new(), |bits| format!(" {}", variable.dtype.decode(bits)));
-        let label =
-            variable.label.as_deref().map_or(String::new(), |l| format!("\\n{}", escape(l)));
+        let label = variable.label().map_or(String::new(), |l| format!("\\n{}", escape(l)));
         let _ = writeln!(
             text,
             "  r{} [label=\"r{}: {} [{}]\\n{}{value}{label}\"];",

@@ -11,6 +11,7 @@ use std::hash::{BuildHasher, Hasher};
 use std::thread::{ThreadId, current};
 
 use hashbrown::HashTable;
+use hashbrown::hash_table::Entry;
 
 use crate::dtype::DType;
 use crate::error::Error;
@@ -108,24 +109,36 @@ impl Table {
     }
 
     /// Adds a variable, or finds an equal one. The caller owns one external reference to the result.
-    pub fn intern(&mut self, variable: Variable) -> VarId {
+    pub fn intern(&mut self, mut variable: Variable) -> VarId {
         let numbered = self.value_numbering && has_number(variable.kind);
         if !numbered {
             return self.insert(variable);
         }
         let hash = number(&variable);
+        let next = self.next_id();
         let slots = &self.slots;
         let same = |&(other, id): &(u64, VarId)| {
             other == hash && same_number(&slots[id.index()], &variable)
         };
-        if let Some(&(_, id)) = self.numbering.find(hash, same) {
-            self.inc_external(id);
-            return id;
+        match self.numbering.entry(hash, same, |&(hash, _)| hash) {
+            Entry::Occupied(entry) => {
+                let id = entry.get().1;
+                self.inc_external(id);
+                id
+            }
+            Entry::Vacant(entry) => {
+                entry.insert((hash, next));
+                variable.number = hash;
+                self.insert(variable)
+            }
         }
-        let id = self.insert(variable);
-        self.slots[id.index()].number = hash;
-        self.numbering.insert_unique(hash, (hash, id), |&(hash, _)| hash);
-        id
+    }
+
+    /// The slot that the next variable takes.
+    #[inline]
+    fn next_id(&self) -> VarId {
+        let new = || VarId::new(u32::try_from(self.slots.len()).unwrap_or(u32::MAX));
+        self.free.last().copied().unwrap_or_else(new)
     }
 
     /// Adds a variable that value numbering never merges with another. The caller owns one external
@@ -136,28 +149,26 @@ impl Table {
         variable.external = 1;
         variable.internal = 0;
         let mut scope = 0;
-        for position in 0.. {
-            let Some(operand) = variable.operand(position) else { break };
+        for operand in variable.operands.into_iter().flatten() {
             self.inc_internal(operand);
             scope = scope.max(self.get(operand).scope);
+        }
+        let region = variable.region();
+        for operand in (0..).map_while(|position| region?.operand(position)) {
+            self.inc_internal(operand);
         }
         // What a region gives belongs to the regions around it.
         if !matches!(variable.kind, Kind::Region { .. } | Kind::Result { .. }) {
             variable.scope = variable.scope.max(scope);
         }
-        let id = match self.free.pop() {
-            Some(id) => {
-                let slot = &mut self.slots[id.index()];
-                variable.generation = slot.generation.wrapping_add(1);
-                *slot = variable;
-                id
-            }
-            None => {
-                let index = u32::try_from(self.slots.len()).unwrap_or(u32::MAX);
-                self.slots.push(variable);
-                VarId::new(index)
-            }
-        };
+        let id = self.next_id();
+        if self.free.pop().is_some() {
+            let slot = &mut self.slots[id.index()];
+            variable.generation = slot.generation.wrapping_add(1);
+            *slot = variable;
+        } else {
+            self.slots.push(variable);
+        }
         self.add_candidate(id);
         if self.log.enabled(4) {
             self.log.push(display::trace_line(self, id));
@@ -281,7 +292,7 @@ impl Table {
         match variable.kind {
             Kind::Scatter { .. } => variable.operands[0],
             Kind::Result { position, memory: true } => {
-                let region = self.get(variable.operands[0]?).region.as_ref()?;
+                let region = self.get(variable.operands[0]?).region()?;
                 let (state, _) = *region.values.get(position as usize)?;
                 self.get(state).operands[0]
             }
@@ -344,7 +355,7 @@ impl Table {
     pub fn lose_contents(&mut self, why: &Error) {
         for variable in &mut self.slots {
             if variable.data.is_some() {
-                variable.poisoned = Some(Box::new(why.clone()));
+                variable.rare_mut().poisoned = Some(why.clone());
             }
         }
     }
@@ -361,7 +372,9 @@ impl Table {
         let mut copy = Variable::new(source.kind, source.dtype, source.size, source.operands);
         copy.line = source.line;
         copy.data.clone_from(&source.data);
-        copy.poisoned.clone_from(&source.poisoned);
+        if let Some(error) = source.poisoned() {
+            copy.rare_mut().poisoned = Some(error.clone());
+        }
         self.insert(copy)
     }
 
@@ -385,18 +398,24 @@ impl Table {
             }
             let variable = &mut self.slots[id.index()];
             variable.data = None;
-            variable.label = None;
             let operands = std::mem::replace(&mut variable.operands, [None; MAX_OPERANDS]);
-            let region = variable.region.take();
-            let more = (0..).map_while(|position| region.as_ref()?.operand(position));
-            for operand in operands.into_iter().flatten().chain(more) {
-                let variable = &mut self.slots[operand.index()];
-                variable.internal -= 1;
-                if variable.external == 0 && variable.internal == 0 {
-                    self.doomed.push(operand);
-                }
+            let rare = variable.rare.take();
+            operands.into_iter().flatten().for_each(|operand| self.release(operand));
+            if let Some(region) = rare.and_then(|rare| rare.region) {
+                let more = (0..).map_while(|position| region.operand(position));
+                more.for_each(|operand| self.release(operand));
             }
             self.free.push(id);
+        }
+    }
+
+    /// Drops an internal reference; what nothing refers to any more waits to be freed.
+    #[inline]
+    fn release(&mut self, operand: VarId) {
+        let variable = &mut self.slots[operand.index()];
+        variable.internal -= 1;
+        if variable.external == 0 && variable.internal == 0 {
+            self.doomed.push(operand);
         }
     }
 

@@ -155,6 +155,17 @@ impl Region {
     }
 }
 
+/// What few variables have.
+#[derive(Debug, Default)]
+pub struct Rare {
+    /// What a region consists of.
+    pub region: Option<Region>,
+    /// Name given with `set_label`.
+    pub label: Option<Arc<str>>,
+    /// Why the contents cannot be read any more (S16).
+    pub poisoned: Option<Error>,
+}
+
 /// One row of the variable table.
 #[derive(Debug)]
 pub struct Variable {
@@ -178,14 +189,10 @@ pub struct Variable {
     pub line: u32,
     /// The innermost region whose states the value depends on, 0 if none: it exists only while that runs.
     pub scope: u32,
-    /// What a region consists of.
-    pub region: Option<Box<Region>>,
     /// Contents, once evaluated.
     pub data: Option<Arc<Buffer>>,
-    /// Name given with `set_label`.
-    pub label: Option<Arc<str>>,
-    /// Why `data` cannot be read any more (S16).
-    pub poisoned: Option<Box<Error>>,
+    /// What few variables have, so that the row of one that has not is short.
+    pub rare: Option<Box<Rare>>,
     /// Hash under which value numbering knows the variable; 0 if it does not.
     pub(crate) number: u64,
 }
@@ -204,12 +211,31 @@ impl Variable {
             generation: 0,
             line: 0,
             scope: 0,
-            region: None,
             data: None,
-            label: None,
-            poisoned: None,
+            rare: None,
             number: 0,
         }
+    }
+
+    /// What few variables have, to change.
+    pub fn rare_mut(&mut self) -> &mut Rare {
+        self.rare.get_or_insert_default()
+    }
+
+    /// What a region consists of.
+    #[inline]
+    pub fn region(&self) -> Option<&Region> {
+        self.rare.as_ref()?.region.as_ref()
+    }
+
+    /// Name given with `set_label`.
+    pub fn label(&self) -> Option<&Arc<str>> {
+        self.rare.as_ref()?.label.as_ref()
+    }
+
+    /// Why the contents cannot be read any more (S16).
+    pub fn poisoned(&self) -> Option<&Error> {
+        self.rare.as_ref()?.poisoned.as_ref()
     }
 
     /// The operands in order.
@@ -221,7 +247,7 @@ impl Variable {
     /// The operand at a position.
     #[inline]
     pub fn operand(&self, position: usize) -> Option<VarId> {
-        match &self.region {
+        match self.region() {
             None => self.operands.get(position).copied().flatten(),
             Some(region) => region.operand(position),
         }

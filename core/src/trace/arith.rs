@@ -25,7 +25,7 @@ impl Recorder<'_> {
             (_, &[x]) => self.unary(op, x),
             (_, &[a, b]) => self.binary(op, a, b),
             _ => {
-                self.broadcast(op.spelling(), args)?;
+                self.broadcast(|| op.spelling(), args)?;
                 let dtype = self.common_type(op, args)?;
                 let mut operands = [args[0]; 3];
                 for (operand, &arg) in operands.iter_mut().zip(args) {
@@ -49,8 +49,12 @@ impl Recorder<'_> {
     }
 
     fn binary(&mut self, op: Op, a: VarId, b: VarId) -> Result<VarId> {
-        self.broadcast(op.spelling(), &[a, b])?;
+        self.broadcast(|| op.spelling(), &[a, b])?;
         let (ta, tb) = (self.dtype(a), self.dtype(b));
+        // What most recordings are: operands that the operation takes as they come.
+        if ta == tb && op.info().class.contains(ta) {
+            return self.same(op, &[a, b]);
+        }
         match op {
             Op::And | Op::Or if ta.is_int() && tb == DType::Mask => self.mask_number(op, a, b),
             Op::And | Op::Or if tb.is_int() && ta == DType::Mask => self.mask_number(op, b, a),
@@ -93,7 +97,7 @@ impl Recorder<'_> {
     /// # Errors
     /// `UnsupportedType` if `mask` is not a mask, else as [`Recorder::elementwise`].
     pub fn select(&mut self, mask: VarId, a: VarId, b: VarId) -> Result<VarId> {
-        self.broadcast("select", &[mask, a, b])?;
+        self.broadcast(|| "select", &[mask, a, b])?;
         if self.dtype(mask) != DType::Mask {
             return Err(Error::UnsupportedType {
                 op: "select",
@@ -175,7 +179,7 @@ impl Recorder<'_> {
     }
 
     fn intern_op(&mut self, op: Op, dtype: DType, args: &[VarId]) -> Result<VarId> {
-        let size = self.broadcast(op.spelling(), args)?;
+        let size = self.broadcast(|| op.spelling(), args)?;
         if self.settings.fold
             && let Some(id) = identities::simplify(self, op, dtype, size, args)
         {
@@ -192,11 +196,8 @@ impl Recorder<'_> {
         let mut dtype = self.dtype(args[0]);
         for &arg in &args[1..] {
             let other = self.dtype(arg);
-            dtype = dtype.promote(other).ok_or(Error::TypeMismatch {
-                op: op.spelling(),
-                lhs: dtype,
-                rhs: other,
-            })?;
+            let mismatch = || Error::TypeMismatch { op: op.spelling(), lhs: dtype, rhs: other };
+            dtype = dtype.promote(other).ok_or_else(mismatch)?;
         }
         let class = op.info().class;
         // `/` and `%` take both kinds of numbers: integers divide as floats, floats have their remainder.

@@ -73,7 +73,7 @@ impl Recorder<'_> {
         args: &[VarId],
         function: impl for<'r> FnOnce(&[Expr<'r>]) -> Expr<'r>,
     ) -> Result<VarId> {
-        self.broadcast(name, args)?;
+        self.broadcast(|| name, args)?;
         let shared = Shared(RefCell::new(self));
         let args: Vec<Expr<'_>> = args.iter().map(|&id| Expr { recorder: &shared, id }).collect();
         Ok(function(&args).id)
@@ -89,7 +89,7 @@ impl Recorder<'_> {
         args: &[VarId],
         function: impl for<'r> FnOnce(&[Expr<'r>]) -> Vec<Expr<'r>>,
     ) -> Result<Vec<VarId>> {
-        self.broadcast(name, args)?;
+        self.broadcast(|| name, args)?;
         let shared = Shared(RefCell::new(self));
         let args: Vec<Expr<'_>> = args.iter().map(|&id| Expr { recorder: &shared, id }).collect();
         Ok(function(&args).into_iter().map(|result| result.id).collect())

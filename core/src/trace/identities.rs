@@ -39,7 +39,11 @@ fn select(recorder: &Recorder<'_>, mask: VarId, a: VarId, b: VarId) -> Option<Va
 }
 
 fn binary(recorder: &Recorder<'_>, op: Op, dtype: DType, a: VarId, b: VarId) -> Option<VarId> {
-    let is = |x: VarId, bits: u64| recorder.var(x).kind.number() == Some(bits);
+    let number = |x: VarId| recorder.var(x).kind.number();
+    if a != b && number(a).or(number(b)).is_none() {
+        return None;
+    }
+    let is = |x: VarId, bits: u64| number(x) == Some(bits);
     let n = Neutral::of(dtype);
     let right = |bits| is(b, bits).then_some(a);
     let either = |bits| right(bits).or_else(|| is(a, bits).then_some(b));

@@ -51,8 +51,12 @@ impl<'t> Recorder<'t> {
     }
 
     /// Ends the recording: the caller owns an external reference to `result`, a slot of this generation.
-    pub fn finish(self, result: VarId) -> (VarId, u32) {
-        self.table.inc_external(result);
+    pub fn finish(mut self, result: VarId) -> (VarId, u32) {
+        // The recorder's own reference becomes the caller's, if it made the result last.
+        match self.owned.last() {
+            Some(&last) if last == result => drop(self.owned.pop()),
+            _ => self.table.inc_external(result),
+        }
         (result, self.var(result).generation)
     }
 
@@ -116,12 +120,14 @@ impl<'t> Recorder<'t> {
         id
     }
 
-    fn broadcast(&self, op: &'static str, ids: &[VarId]) -> Result<u64> {
-        let mut size = 1;
-        for &id in ids {
-            size = broadcast_size(op, size, self.size(id))?;
+    /// The common size of operands of `op`.
+    #[inline]
+    fn broadcast(&self, op: impl Fn() -> &'static str, ids: &[VarId]) -> Result<u64> {
+        let first = self.size(ids[0]);
+        if ids[1..].iter().all(|&id| self.size(id) == first) {
+            return Ok(first);
         }
-        Ok(size)
+        ids.iter().try_fold(1, |size, &id| broadcast_size(op(), size, self.size(id)))
     }
 }
 
@@ -139,6 +145,7 @@ impl Drop for Recorder<'_> {
 ///
 /// # Errors
 /// `SizeMismatch` otherwise.
+#[inline]
 pub fn broadcast_size(op: &'static str, lhs: u64, rhs: u64) -> Result<u64> {
     if lhs == rhs || rhs == 1 {
         Ok(lhs)

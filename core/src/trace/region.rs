@@ -175,8 +175,8 @@ impl Recorder<'_> {
             values.iter().copied().filter(|(state, next)| state != next).collect();
         let mut region = Variable::new(Kind::Region { repeat }, DType::Mask, lanes, [None; 4]);
         region.scope = outer;
-        region.region =
-            Some(Box::new(Region { scope, running, values: changed, results: Vec::new() }));
+        region.rare_mut().region =
+            Some(Region { scope, running, values: changed, results: Vec::new() });
         let region = self.add(region);
         let mut results = Vec::with_capacity(values.len());
         for &(state, next) in values {
@@ -185,7 +185,7 @@ impl Recorder<'_> {
                 results.push(first.expect("internal error: a state without a first value"));
                 continue;
             }
-            let known = self.var(region).region.as_ref().map_or(0, |known| known.results.len());
+            let known = self.var(region).region().map_or(0, |known| known.results.len());
             let position = u32::try_from(known).expect("internal error: too many states");
             let memory = self.is_memory(state);
             let size = if memory { self.size(state) } else { lanes };
@@ -195,7 +195,7 @@ impl Recorder<'_> {
             result.scope = outer;
             let result = self.add(result);
             let generation = self.var(result).generation;
-            if let Some(known) = &mut self.table.get_mut(region).region {
+            if let Some(known) = &mut self.table.get_mut(region).rare_mut().region {
                 known.results.push((result, generation));
             }
             results.push(result);
