@@ -12,9 +12,7 @@ use crate::ir::display;
 use crate::ir::op::{Op, ReduceOp, ScatterMode, ScatterOp};
 use crate::ir::scalar::{quiet_nan, with_lane};
 use crate::ir::var::{Kind, MAX_OPERANDS, Serial, VarId};
-use crate::operand::{common_type, number_variable};
 use crate::session::{PIECE, Session};
-use crate::trace::Recorder;
 use crate::trace::functions::{self, Function};
 
 pub use crate::operand::Operand;
@@ -388,81 +386,6 @@ fn quieten(dtype: DType, bytes: &mut [u8]) {
         if is_nan {
             lane.copy_from_slice(&nan[..dtype.bytes()]);
         }
-    }
-}
-
-impl Session {
-    /// Records an elementwise operation; numbers take the arrays' common type (S7).
-    ///
-    /// # Errors
-    /// As [`Array::apply`].
-    pub fn apply(&self, op: Op, operands: &[Operand<'_>]) -> Result<Array> {
-        if let (Op::Shl | Op::Shr, [value, Operand::Number(Scalar::Int(count))]) = (op, operands)
-            && !(0..64).contains(count)
-        {
-            // Any count of the width or more, or below 0, shifts everything out (S8).
-            let operands = [*value, Operand::Number(Scalar::Int(64))];
-            return self.with_operands(
-                || op.spelling(),
-                &operands,
-                0,
-                |recorder, ids| recorder.elementwise(op, ids),
-            );
-        }
-        // The mask of a selection is no part of the values' common type.
-        let first = usize::from(op == Op::Select);
-        self.with_operands(
-            || op.spelling(),
-            operands,
-            first,
-            |recorder, ids| recorder.elementwise(op, ids),
-        )
-    }
-
-    /// Records a function; numbers take the arrays' common type (S7).
-    ///
-    /// # Errors
-    /// As [`Array::apply`].
-    pub fn call(&self, function: &Function, operands: &[Operand<'_>]) -> Result<Array> {
-        self.with_operands(
-            || function.name,
-            operands,
-            0,
-            |recorder, ids| recorder.function(function, ids),
-        )
-    }
-
-    fn with_operands(
-        &self,
-        op: impl Fn() -> &'static str,
-        operands: &[Operand<'_>],
-        first: usize,
-        record: impl FnOnce(&mut Recorder<'_>, &[VarId]) -> Result<VarId>,
-    ) -> Result<Array> {
-        for operand in operands {
-            if let Operand::Array(array) = operand
-                && !self.is(&array.session)
-            {
-                return Err(Error::ForeignArray { op: op() });
-            }
-        }
-        self.record(|recorder| {
-            let values = operands.get(first..).unwrap_or_default();
-            // Only numbers ask for it.
-            let dtype = if values.iter().any(Operand::is_number) {
-                common_type(values, |id| recorder.dtype(id))
-            } else {
-                None
-            };
-            let mut ids = [VarId::new(0); MAX_OPERANDS];
-            for (id, operand) in ids.iter_mut().zip(operands) {
-                *id = match *operand {
-                    Operand::Array(array) => array.id,
-                    Operand::Number(number) => number_variable(recorder, number, dtype)?,
-                };
-            }
-            record(recorder, &ids[..operands.len()])
-        })
     }
 }
 

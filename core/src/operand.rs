@@ -1,11 +1,14 @@
-//! What operations take: arrays, and numbers that take the arrays' type.
+//! What operations take: arrays, and numbers that take the arrays' type; and how they are recorded.
 
 use crate::array::Array;
 use crate::dtype::{DType, Scalar};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::half::F16;
-use crate::ir::var::VarId;
+use crate::ir::op::Op;
+use crate::ir::var::{MAX_OPERANDS, VarId};
+use crate::session::Session;
 use crate::trace::Recorder;
+use crate::trace::functions::Function;
 
 /// An operand of an operation: another array, or a number that takes the array's type.
 #[derive(Clone, Copy, Debug)]
@@ -74,4 +77,79 @@ pub(crate) fn common_type(
         }
         Operand::Number(_) => common,
     })
+}
+
+impl Session {
+    /// Records an elementwise operation; numbers take the arrays' common type (S7).
+    ///
+    /// # Errors
+    /// As [`Array::apply`].
+    pub fn apply(&self, op: Op, operands: &[Operand<'_>]) -> Result<Array> {
+        if let (Op::Shl | Op::Shr, [value, Operand::Number(Scalar::Int(count))]) = (op, operands)
+            && !(0..64).contains(count)
+        {
+            // Any count of the width or more, or below 0, shifts everything out (S8).
+            let operands = [*value, Operand::Number(Scalar::Int(64))];
+            return self.with_operands(
+                || op.spelling(),
+                &operands,
+                0,
+                |recorder, ids| recorder.elementwise(op, ids),
+            );
+        }
+        // The mask of a selection is no part of the values' common type.
+        let first = usize::from(op == Op::Select);
+        self.with_operands(
+            || op.spelling(),
+            operands,
+            first,
+            |recorder, ids| recorder.elementwise(op, ids),
+        )
+    }
+
+    /// Records a function; numbers take the arrays' common type (S7).
+    ///
+    /// # Errors
+    /// As [`Array::apply`].
+    pub fn call(&self, function: &Function, operands: &[Operand<'_>]) -> Result<Array> {
+        self.with_operands(
+            || function.name,
+            operands,
+            0,
+            |recorder, ids| recorder.function(function, ids),
+        )
+    }
+
+    fn with_operands(
+        &self,
+        op: impl Fn() -> &'static str,
+        operands: &[Operand<'_>],
+        first: usize,
+        record: impl FnOnce(&mut Recorder<'_>, &[VarId]) -> Result<VarId>,
+    ) -> Result<Array> {
+        for operand in operands {
+            if let Operand::Array(array) = operand
+                && !self.is(array.session())
+            {
+                return Err(Error::ForeignArray { op: op() });
+            }
+        }
+        self.record(|recorder| {
+            let values = operands.get(first..).unwrap_or_default();
+            // Only numbers ask for it.
+            let dtype = if values.iter().any(Operand::is_number) {
+                common_type(values, |id| recorder.dtype(id))
+            } else {
+                None
+            };
+            let mut ids = [VarId::new(0); MAX_OPERANDS];
+            for (id, operand) in ids.iter_mut().zip(operands) {
+                *id = match *operand {
+                    Operand::Array(array) => array.id(),
+                    Operand::Number(number) => number_variable(recorder, number, dtype)?,
+                };
+            }
+            record(recorder, &ids[..operands.len()])
+        })
+    }
 }
