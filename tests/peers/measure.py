@@ -39,6 +39,24 @@ def threads():
     return int(sys.argv[3])
 
 
+def graph(x, operations):
+    """A straight-line graph over the last 64 values, as in porcini/graph.rhai."""
+    seed = operations
+    values = [x, x + 1, x * 0.5]
+    for _ in range(operations):
+        first = max(0, len(values) - 64)
+        draws = []
+        for _ in range(3):
+            seed = (seed * 1103515245 + 12345) % 2147483648
+            draws.append(seed // 65536)
+        p, q = (values[first + draw % (len(values) - first)] for draw in draws[:2])
+        values.append([lambda: (p + q) * 0.5, lambda: p * q, lambda: (p - q) * 0.5][draws[2] % 3]())
+    total = values[-1]
+    for value in values[max(0, len(values) - 64):-1]:
+        total = total + value
+    return total
+
+
 def repeat(iterate, at_least, seconds):
     times = []
     start = time.perf_counter()

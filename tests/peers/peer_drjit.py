@@ -1,7 +1,8 @@
 """Dr.Jit's LLVM backend."""
 
 import drjit as dr
-from drjit.llvm import PCG32, Float, Float64, UInt32
+import numpy as np
+from drjit.llvm import PCG32, Array3f, Float, Float16, Float64, UInt32
 
 import measure
 
@@ -17,9 +18,25 @@ def inputs(n, count):
     return [evaluated(Float(lane * (number + 1) % 640) / 256 - 1.25) for number in range(count)]
 
 
+def mixed(n):
+    x = dr.arange(UInt32, n) * 2654435761
+    x = (x ^ (x >> 15)) * 2246822519
+    return evaluated(x ^ (x >> 13))
+
+
+def sevenths(n):
+    """Weights that tell lanes apart."""
+    return Float(dr.arange(UInt32, n) % 7)
+
+
 def moments(array):
     array = Float64(array)
     return [dr.mean(array)[0], dr.mean(array * array)[0]]
+
+
+def copy(n):
+    [x] = inputs(n, 1)
+    return lambda: evaluated(x + 1), moments
 
 
 def tanh(n):
@@ -55,9 +72,172 @@ def sphere(n, rounds=1):
     return iterate, lambda inside: [inside]
 
 
+def cross(n):
+    inputs_ = inputs(n, 6)
+    v, w = Array3f(*inputs_[:3]), Array3f(*inputs_[3:])
+
+    def iterate():
+        t = dr.cross(v, w)
+        return evaluated(t / dr.sqrt(dr.dot(t, t) + 1e-6))
+
+    return iterate, lambda r: moments(r.x + 2 * r.y + 3 * r.z)
+
+
+def blackscholes(n):
+    a, b, c = inputs(n, 3)
+    price, strike, years = evaluated(100 + 20 * a), evaluated(100 + 20 * b), evaluated(1.5 + c)
+
+    def below(d):
+        k = 1 / (1 + 0.2316419 * dr.abs(d))
+        p = k * (0.31938153 + k * (-0.356563782 + k * (1.781477937 + k * (-1.821255978 + k * 1.330274429))))
+        w = 1 - 0.39894228 * dr.exp(-0.5 * d * d) * p
+        return dr.select(d < 0, 1 - w, w)
+
+    def iterate():
+        spread = 0.2 * dr.sqrt(years)
+        d1 = (dr.log(price / strike) + 0.07 * years) / spread
+        return evaluated(price * below(d1) - strike * dr.exp(-0.05 * years) * below(d1 - spread))
+
+    return iterate, lambda value: moments(value * 0.01)
+
+
+def mandelbrot(n):
+    a, im = inputs(n, 2)
+    re = evaluated(a - 0.5)
+
+    def iterate():
+        _, _, turns = dr.while_loop(
+            (dr.zeros(Float, n), dr.zeros(Float, n), dr.zeros(UInt32, n)),
+            lambda x, y, turn: (x * x + y * y < 4) & (turn < 64),
+            lambda x, y, turn: (x * x - y * y + re, 2 * x * y + im, turn + 1),
+        )
+        return evaluated(turns)
+
+    return iterate, moments
+
+
+def nbody(n):
+    x, y, z = inputs(n, 3)
+
+    def iterate():
+        ax, ay, az = Float(0), Float(0), Float(0)
+        for k in range(16):
+            dx, dy, dz = k * 0.125 - 1 - x, k * 0.25 - 2 - y, 1 - k * 0.0625 - z
+            r = 1 / dr.sqrt(dx * dx + dy * dy + dz * dz + 0.01)
+            f = r * r * r
+            ax, ay, az = ax + dx * f, ay + dy * f, az + dz * f
+        return evaluated(Array3f(ax, ay, az))
+
+    return iterate, lambda a: moments((a.x + 2 * a.y + 3 * a.z) * 0.01)
+
+
+def histogram(n, bins):
+    weight, index = evaluated(inputs(n, 1)[0] + 1.25), evaluated(mixed(n) % bins)
+
+    def iterate():
+        sums = dr.zeros(Float, bins)
+        dr.scatter_add(sums, weight, index)
+        return evaluated(sums)
+
+    return iterate, lambda sums: moments(sums / (n / bins))
+
+
+def permutation(n):
+    return UInt32(np.argsort(mixed(n).numpy(), kind="stable").astype(np.uint32))
+
+
+def gather(n):
+    [source], index = inputs(n, 1), permutation(n)
+    return lambda: evaluated(dr.gather(Float, source, index)), lambda y: moments(y * sevenths(n))
+
+
+def scatter(n):
+    [source], index = inputs(n, 1), permutation(n)
+
+    def iterate():
+        y = dr.zeros(Float, n)
+        dr.scatter(y, source, index)
+        return evaluated(y)
+
+    return iterate, lambda y: moments(y * sevenths(n))
+
+
+def psum(n):
+    [x] = inputs(n, 1)
+    return lambda: evaluated(dr.cumsum(x)), lambda y: moments(y / n)
+
+
+def reduction(n, function):
+    a, b = inputs(n, 2)
+    return lambda: function(a, b)[0], lambda value: [value / n]
+
+
+def sigmoid16(n):
+    x = evaluated(Float16(inputs(n, 1)[0]))
+    return lambda: evaluated(Float16(1 / (1 + dr.exp(-Float(x))))), moments
+
+
+def loop(n):
+    [x] = inputs(n, 1)
+
+    def iterate():
+        y = x
+        for i in range(1000):
+            y = y * 0.999 + dr.opaque(Float, i * 0.001)
+            dr.eval(y)
+        return evaluated(y)
+
+    return iterate, moments
+
+
+def heat(n):
+    [x] = inputs(n, 1)
+    lane = dr.arange(UInt32, n)
+    left, right = evaluated((lane + (n - 1)) % n), evaluated((lane + 1) % n)
+
+    def iterate():
+        u = x
+        for _ in range(10):
+            u = u + 0.1 * (dr.gather(Float, u, left) - 2 * u + dr.gather(Float, u, right))
+            dr.eval(u)
+        return evaluated(u)
+
+    return iterate, moments
+
+
+def graph(n, operations):
+    [x] = inputs(n, 1)
+    return lambda: evaluated(measure.graph(x, operations)), moments
+
+
 if __name__ == "__main__":
     dr.set_thread_count(measure.threads())
     inputs(16, 1)  # loads LLVM, which is not part of a work's first iteration
     llvm = ".".join(map(str, dr.detail.llvm_version()))
-    works = {"tanh": tanh, "mem10": mem10, "sphere": sphere, "sphere4": lambda n: sphere(n, 4)}
+    works = {
+        "copy": copy,
+        "tanh": tanh,
+        "mem10": mem10,
+        "sphere": sphere,
+        "sphere4": lambda n: sphere(n, 4),
+        "cross": cross,
+        "blackscholes": blackscholes,
+        "mandelbrot": mandelbrot,
+        "nbody": nbody,
+        "histogram10": lambda n: histogram(n, 10),
+        "histogram1024": lambda n: histogram(n, 1024),
+        "histogram1e6": lambda n: histogram(n, 1_000_000),
+        "gather": gather,
+        "scatter": scatter,
+        "psum": psum,
+        "sum": lambda n: reduction(n, lambda a, b: dr.sum(a)),
+        "dot": lambda n: reduction(n, dr.dot),
+        "min": lambda n: reduction(n, lambda a, b: dr.min(a)),
+        "sigmoid16": sigmoid16,
+        "loop": loop,
+        "heat": heat,
+        "graph30": lambda n: graph(n, 30),
+        "graph1000": lambda n: graph(n, 1000),
+        "graph10000": lambda n: graph(n, 10_000),
+    }
     measure.main(f"Dr.Jit {dr.__version__}, LLVM {llvm}", works)

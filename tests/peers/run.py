@@ -12,6 +12,7 @@ To add a peer: peer_NAME.py, and its packages in requirements.txt.
 """
 
 import argparse
+import datetime
 import glob
 import json
 import os
@@ -35,16 +36,40 @@ class Work(NamedTuple):
     what: str
     tolerance: float  # largest difference of checks, relative to the larger of them and 1
     script: str  # in porcini/
+    bytes: int = 0  # that a lane must move to and from memory, where that is what limits the work
 
 
 MOMENTS = 1e-6  # of mean and mean square: functions are not equally accurate
 COUNT = 1e-5  # not everybody has fma, so points on the border fall either way
 
+SUMS = 1e-3  # f32, added in another order, or a function in f16
+
 WORKS = {
-    "tanh": Work("tanh(x + x), x in memory", MOMENTS, "tanh"),
-    "mem10": Work("3 arrays in memory, 10 simple operations, 1 array out", MOMENTS, "mem10"),
+    "copy": Work("an array in memory plus 1, the pace of memory", MOMENTS, "copy", 8),
+    "tanh": Work("tanh(x + x), x in memory", MOMENTS, "tanh", 8),
+    "mem10": Work("3 arrays in memory, 10 simple operations, 1 array out", MOMENTS, "mem10", 16),
     "sphere": Work("PCG32 a lane, 3 floats, count of points in a sphere", COUNT, "sphere"),
     "sphere4": Work("as sphere, nearest of 4 points", COUNT, "sphere"),
+    "cross": Work("cross product of 3-vectors, divided by its length", SUMS, "cross", 36),
+    "blackscholes": Work("price of an option: log, 3 exp, 2 polynomials", SUMS, "blackscholes", 16),
+    "mandelbrot": Work("a loop in the kernel, at most 64 turns a lane", COUNT, "mandelbrot"),
+    "nbody": Work("pull of 16 bodies on each particle", SUMS, "nbody"),
+    "histogram10": Work("scatter_add of weights into 10 bins", SUMS, "histogram", 8),
+    "histogram1024": Work("the same, 1024 bins", SUMS, "histogram", 8),
+    "histogram1e6": Work("the same, a million bins", SUMS, "histogram", 8),
+    "gather": Work("by a random permutation", MOMENTS, "permute", 12),
+    "scatter": Work("by a random permutation, into zeros", MOMENTS, "permute", 12),
+    "sort": Work("floats in random order", MOMENTS, "sort"),
+    "psum": Work("prefix sums of floats", SUMS, "psum", 8),
+    "sum": Work("of floats", SUMS, "reduce", 4),
+    "dot": Work("dot product of floats", SUMS, "reduce", 8),
+    "min": Work("smallest float", MOMENTS, "reduce", 4),
+    "sigmoid16": Work("1 / (1 + exp(-x)), f16 in and out", SUMS, "sigmoid16", 4),
+    "loop": Work("1000 kernels y * a + b, one after another, b changing", SUMS, "loop"),
+    "heat": Work("10 kernels with two gathers each", SUMS, "heat"),
+    "graph30": Work("30 random operations, recorded each time", SUMS, "graph"),
+    "graph1000": Work("1000 random operations", SUMS, "graph"),
+    "graph10000": Work("10 000 random operations", SUMS, "graph"),
 }
 PEERS = sorted(path.stem.removeprefix("peer_") for path in HERE.glob("peer_*.py"))
 
@@ -292,18 +317,22 @@ def report(results, runners, cells, options):
     described = [str(options.porcini), *([commit()] if options.porcini == RELEASE else [])]
     described += [f"{name}={value}" for name, value in settings.items()]
     lines = [
+        "# On the CPU, beside others",
+        "",
+        f"`{' '.join(['python3 tests/peers/run.py', *sys.argv[1:]])}`, {datetime.date.today()}.",
         f"Machine: {processor()}, {os.cpu_count()} processors.",
         f"Porcini: {', '.join(described)}: {versions.get(PORCINI, 'failed')}.",
         f"Peers: {'; '.join(versions.get(peer, f'{peer} failed') for peer in peers) or 'none'}.",
         "",
         f"Milliseconds an iteration, recording included; medians (rounds: {options.rounds}). Ratios are medians of the",
-        "rounds' ratios: above 1, Porcini is faster. Busy: processors that each had, in the same order; rounds in which",
+        "rounds' ratios: above 1, Porcini is faster; best: that to the fastest peer. GB/s: bytes that the work must move,",
+        "ours; the row of copy says what memory can. Busy: processors that each had, in the same order; rounds in which",
         "one had much less than in its best are left out. Spread: slowest round by fastest, of whom it was worst.",
         "",
         *table(
             ["work", "n", "threads", *(f"{runner} ms" for runner in runners)]
             + [f"{peer} / {PORCINI}" for peer in peers]
-            + ["busy", "spread"],
+            + ["best", "GB/s", "busy", "spread"],
             [time_row(cell, steady(results[cell]), runners) for cell in cells],
         ),
         "",
@@ -332,14 +361,23 @@ STEADY = 0.8  # least share of a runner's best round
 
 def time_row(cell, rows, runners):
     times = {runner: column(rows[runner], "ms") for runner in runners}
+    ratios = [ratio(rows[peer], rows[PORCINI]) for peer in runners[1:]]
     spreads = [max(column) / min(column) for column in times.values() if column]
     return [
         *key(cell),
         *(milliseconds(times[runner]) for runner in runners),
-        *(ratio(rows[peer], rows[PORCINI]) for peer in runners[1:]),
+        *ratios,
+        min((entry for entry in ratios if entry != "–"), key=float, default="–"),
+        pace(cell, times[PORCINI]),
         " ".join(median(column(rows[runner], "processors"), ".1f") for runner in runners),
         f"{max(spreads):.2f}" if spreads else "–",
     ]
+
+
+def pace(cell, times):
+    """Bytes that the work must move, by time; the row of "copy" says what memory can."""
+    moved = WORKS[cell.work].bytes * cell.n
+    return format(moved / statistics.median(times) / 1e6, ".1f") if moved and times else "–"
 
 
 def first_row(cell, rows, runners):
