@@ -8,7 +8,7 @@ use crate::error::{Error, Result};
 pub(crate) struct Flags([AtomicBool; FLAGS.len()]);
 
 /// Name, initial value and meaning of each flag.
-pub const FLAGS: [(&str, bool, &str); 7] = [
+pub const FLAGS: [(&str, bool, &str); 8] = [
     ("cse", true, "equal operations are recorded once"),
     ("fold", true, "x * 1, select(true, a, b) and the like are simplified while recording"),
     ("bounds_check", true, "gathers and scatters report indices out of bounds"),
@@ -24,6 +24,11 @@ pub const FLAGS: [(&str, bool, &str); 7] = [
         false,
         "on a GPU too, equal indices of a scatter are written, and floats added, in lane order; slower",
     ),
+    (
+        "fast_math",
+        false,
+        "on a GPU, Float32C divides and takes roots approximately, to 2 ulp, and subnormals become 0",
+    ),
 ];
 
 pub(crate) const CSE: usize = 0;
@@ -33,6 +38,7 @@ pub(crate) const CHECK_DUPLICATES: usize = 3;
 pub(crate) const FORBID_EVAL: usize = 4;
 pub(crate) const RECORD_LOOPS: usize = 5;
 pub(crate) const LANE_ORDER: usize = 6;
+pub(crate) const FAST_MATH: usize = 7;
 
 impl Default for Flags {
     fn default() -> Self {

@@ -17,7 +17,9 @@ use crate::eval::cache::Cache;
 use crate::eval::history::{History, LaunchRecord, LaunchTotals};
 use crate::eval::schedule::{Keep, Plan, Scratch, schedule};
 use crate::eval::{Evaluator, Reports, in_pieces};
-use crate::flags::{BOUNDS_CHECK, CHECK_DUPLICATES, CSE, FOLD, FORBID_EVAL, Flags, LANE_ORDER};
+use crate::flags::{
+    BOUNDS_CHECK, CHECK_DUPLICATES, CSE, FAST_MATH, FOLD, FORBID_EVAL, Flags, LANE_ORDER,
+};
 use crate::interrupt;
 use crate::ir::kernel::Target;
 use crate::ir::table::Table;
@@ -498,7 +500,8 @@ impl Session {
     }
 
     fn target(&self, device: &Device) -> Target {
-        Target { device: device.target, lane_order: self.0.flags.get(LANE_ORDER) }
+        let [lane_order, fast_math] = [LANE_ORDER, FAST_MATH].map(|flag| self.0.flags.get(flag));
+        Target { device: device.target, lane_order, fast_math }
     }
 
     /// Starts anew with a device that was opened because the one before failed.

@@ -1,6 +1,7 @@
 //! Facts of the pipeline, read from the launch history and from what a session shows; never from time.
 
 mod bounds;
+mod fast_math;
 mod laziness;
 mod lost;
 mod memory;

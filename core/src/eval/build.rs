@@ -392,6 +392,7 @@ impl Draft {
             accesses,
             n_ops: self.n_ops,
             lane_order,
+            fast_math: target.fast_math,
             hash,
         };
         (kernel, self.bindings)
@@ -485,5 +486,6 @@ fn structure_hash(
         words.push(buffer.dtype as u64 | u64::from(buffer.written) << 8 | length << 16);
     }
     let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
-    KernelHash(xxh3_128_with_seed(&bytes, target.device ^ u64::from(target.lane_order)))
+    let switches = u64::from(target.lane_order) | u64::from(target.fast_math) << 1;
+    KernelHash(xxh3_128_with_seed(&bytes, target.device ^ switches))
 }

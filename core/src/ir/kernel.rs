@@ -254,6 +254,8 @@ pub struct Target {
     pub device: u64,
     /// Whether writes come in lane order even where the device has a faster way.
     pub lane_order: bool,
+    /// Whether f32 may be approximate and without subnormals where the device is faster then.
+    pub fast_math: bool,
 }
 
 /// A fused program.
@@ -275,6 +277,8 @@ pub struct Kernel {
     pub n_ops: usize,
     /// Whether writes come in lane order even where the device has a faster way.
     pub lane_order: bool,
+    /// Whether f32 may be approximate and without subnormals where the device is faster then.
+    pub fast_math: bool,
     /// Identity of the structure.
     pub hash: KernelHash,
 }

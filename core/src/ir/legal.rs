@@ -498,6 +498,7 @@ mod tests {
             accesses: Vec::new(),
             n_ops: 2,
             lane_order: false,
+            fast_math: false,
             hash: KernelHash(0),
         }
     }

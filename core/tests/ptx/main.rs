@@ -98,6 +98,22 @@ fn every_step_of_a_primitive_assembles() {
 }
 
 #[test]
+fn fast_programs_assemble() {
+    let mut entries = String::new();
+    for (name, kernel) in programs::operations() {
+        let kernel = Kernel { fast_math: true, ..kernel };
+        add_entry(&mut entries, &kernel, LiteralMode::Embedded, &format!("fast_{name}"));
+    }
+    for text in ["div.full.ftz.f32", "sqrt.approx.ftz.f32", "fma.rn.ftz.f32", "div.rn.f64"] {
+        assert!(entries.contains(text), "{text}");
+    }
+    for text in ["div.rn.f32", "sqrt.rn.f32", "fma.rn.f32", "mul.rn.f32"] {
+        assert!(!entries.contains(text), "{text}");
+    }
+    check("fast", &entries);
+}
+
+#[test]
 fn random_programs_assemble() {
     let mut entries = String::new();
     for seed in 0..300 {

@@ -94,6 +94,7 @@ impl Builder {
             accesses: Vec::new(),
             n_ops: 0,
             lane_order: false,
+            fast_math: false,
             hash: KernelHash(0x0123_4567_89ab_cdef_u128 << 64),
         };
         Self { kernel, uniform: true, checks: &CHECKS, hidden: HashSet::new(), running: None }

@@ -177,6 +177,7 @@ impl Cutter<'_> {
             accesses: kernel.accesses.clone(),
             n_ops: end - start,
             lane_order: kernel.lane_order,
+            fast_math: kernel.fast_math,
             hash: KernelHash(kernel.hash.0 ^ number),
         };
         Part { kernel, buffers }
@@ -325,6 +326,7 @@ mod tests {
             accesses: Vec::new(),
             n_ops: 0,
             lane_order: false,
+            fast_math: false,
             hash: KernelHash(1),
         }
     }

@@ -361,7 +361,10 @@ impl Lowering<'_> {
             Code::Op(op) => {
                 let operand = inst.args().last().map_or(inst.dtype, |arg| self.kernel.dtype(arg));
                 let args = inst.args.map(|arg| arg.map_or(d, |arg| self.register(arg)));
-                self.writer.op(op, Types { result: inst.dtype, operand }, d, args);
+                let types = Types { result: inst.dtype, operand };
+                if !self.kernel.fast_math || !self.writer.fast_op(op, types, d, args) {
+                    self.writer.op(op, types, d, args);
+                }
             }
             Code::Load(buffer) => self.load_first(inst.dtype, d, buffer),
             Code::Gather { source, access } => self.gather(inst, d, source, access),

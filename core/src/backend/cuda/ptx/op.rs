@@ -88,6 +88,29 @@ impl Writer {
         }
     }
 
+    /// `d = op(a, b, c)` in f32, subnormals taken and given as 0, quotients and roots to 2 ulp; whether there is
+    /// such an instruction. Sums and products stay apart, since double arithmetic in two f32 needs both.
+    pub(super) fn fast_op(&mut self, op: Op, types: Types, d: Name, args: [Name; 3]) -> bool {
+        const FAST: [(Op, &str, usize); 6] = [
+            (Op::Add, "add.rn.ftz", 2),
+            (Op::Sub, "sub.rn.ftz", 2),
+            (Op::Mul, "mul.rn.ftz", 2),
+            (Op::Fma, "fma.rn.ftz", 3),
+            // All divisors: `div.approx` gives 0 for the largest.
+            (Op::Div, "div.full.ftz", 2),
+            (Op::Sqrt, "sqrt.approx.ftz", 1),
+        ];
+        let Some((_, name, n)) = FAST.into_iter().find(|(fast, ..)| *fast == op) else {
+            return false;
+        };
+        let is_single = types.result == DType::F32 && types.operand == DType::F32;
+        if is_single {
+            let args = args.map(|arg| arg.to_string())[..n].join(", ");
+            ptx!(self, "{name}.f32 {d}, {args}");
+        }
+        is_single
+    }
+
     /// `popc` or `clz`, whose result has 32 bits whatever the operand.
     fn count(&mut self, name: &str, dtype: DType, d: Name, a: Name) {
         let bits = untyped(dtype);
