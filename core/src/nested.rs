@@ -121,8 +121,8 @@ pub fn spherical_harmonics(d: &[Array], order: usize) -> Result<Vec<Array>> {
     record(op, Class::Float, &entries, |d| harmonics(d, order))
 }
 
-/// The Morton code of integer components: bit i of component k is bit `i * n + k` of the code; bits that
-/// do not fit are dropped.
+/// The Morton code of integer components: bit i of component k is bit `i * n + k` of the code; of w bits of each the
+/// lowest w / n are kept.
 ///
 /// # Errors
 /// `Argument` without components; `UnsupportedType`, `SizeMismatch`, `ForeignArray`.

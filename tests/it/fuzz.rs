@@ -7,7 +7,7 @@ use porcini_tests::golden;
 use porcini_tests::host::TestHost;
 
 /// One value of each kind.
-const VALUES: [&str; 25] = [
+const VALUES: [&str; 27] = [
     "3",
     "-2",
     "0",
@@ -29,6 +29,8 @@ const VALUES: [&str; 25] = [
     "Vector2fC([1, 2], 3)",
     "Vector3fC(1, 2, 3)",
     "Vector2C(Complex2fC(1, 2), 3)",
+    "Vector2C(Quaternion4fC(1, 2, 3, 4), FloatC([1, 2, 3]))",
+    "Matrix2C(Complex2fC(1, 2), 3, [4], FloatC([]))",
     "Complex2fC([1, 2], 3)",
     "Quaternion4fC(1, 2, 3, 4)",
     "Matrix2fC([[1, 2], [3, 4]])",
@@ -167,6 +169,11 @@ fn operators_and_indices_never_panic() {
                 texts.push(format!("{a}[range({b}, -9223372036854775807, -3)]"));
                 texts.push(format!("{a}.x = {b}"));
                 texts.push(format!("{a}.zyx = {b}"));
+                texts.push(format!("{a}.xx = {b}"));
+                texts.push(format!("-{a} ** {b}"));
+                texts.push(format!("{a} ** -{b} ** {a}"));
+                texts.push(format!("Matrix3fC({}{b})", format!("{a}, {b}, ").repeat(4)));
+                texts.push(format!("Matrix4C({}{a}, {b})", format!("{a}, {b}, ").repeat(7)));
                 texts.push(format!("for x in {a} {{ x + {b}; break; }}"));
                 texts.extend(names.iter().map(|c| format!("{a}[{b}] = {c}")));
                 fuzz.run_all(&texts);

@@ -2,12 +2,15 @@
 //!
 //! Such values exist in scripts, so a program is one: [`Program::script`] writes it, [`run`] has an
 //! interpreter record it. What it should give is computed from the same steps, lane by lane: `evaluate` says
-//! what each means, [`meaning`] how operations go through the levels, `formulas` what the functions of
-//! several components are. [`generate`] draws programs.
+//! what each means, [`meaning`] how operations go through the levels, `formulas` (with `algebra` and `elementary`)
+//! what the functions of several components are. [`generate`] draws programs.
 
+mod algebra;
+mod elementary;
 mod evaluate;
 mod formulas;
 pub mod generate;
+mod lane;
 pub mod meaning;
 mod steps;
 

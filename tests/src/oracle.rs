@@ -17,6 +17,7 @@ use crate::loops::{Body, Machine};
 use crate::programs::{Node, Program, Step, wrap_modulus};
 
 pub use functions::function_type;
+pub(crate) use whole::permutation;
 
 /// An array as bit patterns.
 #[derive(Clone, Debug)]
@@ -330,7 +331,7 @@ pub(crate) fn function(row: usize, args: &[&Value]) -> Vec<u64> {
 }
 
 /// The sum of all lanes divided by their number, as a float of type `dtype`.
-fn mean(x: &Value, dtype: DType) -> u64 {
+pub(crate) fn mean(x: &Value, dtype: DType) -> u64 {
     let wide = if dtype == DType::F16 { DType::F32 } else { dtype };
     let lanes = x.lanes.iter().map(|&lane| cast(wide, dtype, cast(dtype, x.dtype, lane)));
     let floats = Value { dtype: wide, lanes: lanes.collect() };

@@ -84,7 +84,8 @@ fn sampling(registry: &mut Registry<'_>) {
         "sh_eval",
         "(d, order)",
         "Real spherical harmonics of the unit vector d up to an order from 0 to 9, with Enoki's signs: a list in \
-         which Y[l, m] is at place l * l + l + m. At most 32 ulp of the largest value of the same l.\n\n\
+         which Y[l, m] is at place l * l + l + m. Normalised Legendre polynomials by their recurrence over l, times \
+         a part of (x + iy)^m. At most 32 ulp of the largest value of the same l.\n\n\
          >> sh_eval(Vector3fC(0, 0, 1), 1)\n[[0.282095], [-0], [0.488603], [-0]]",
     );
     registry.on_array("sh_eval", 2, |context, call, d, rest| {
@@ -99,8 +100,8 @@ fn sampling(registry: &mut Registry<'_>) {
     registry.doc(
         "morton_encode",
         "(v)",
-        "Morton code of the integer components of a vector: bit i of component k becomes bit i * n + k; bits \
-         that do not fit are dropped.\n\n>> morton_encode(Vector2uC(3, 4))\n[37]",
+        "Morton code of the integer components of a vector: bit i of component k becomes bit i * n + k; of w \
+         bits the lowest w / n are kept.\n\n>> morton_encode(Vector2uC(3, 4))\n[37]",
     );
     registry.on_array("morton_encode", 1, |context, call, v, _| {
         context.at(call);

@@ -13,7 +13,8 @@ use super::Registry;
 use crate::context::Context;
 use crate::display::{self, PrintOptions};
 use crate::fault::{IntoFault, Result, fault, fault_with_hint, renamed};
-use crate::value::{self, Arg, ArrayRef, type_name};
+use crate::nested;
+use crate::value::{Arg, ArrayRef, type_name};
 
 /// A shared reference to a generator: drawing through one name moves it for all.
 #[derive(Clone, Debug)]
@@ -273,7 +274,7 @@ fn shuffle(registry: &mut Registry<'_>) {
         };
         let order = rng.0.borrow_mut().permutation(lanes).or_fault()?;
         let order = context.session.array(&order).or_fault()?;
-        value::map("shuffle", &[Arg::Value(array)], &|operands| match *operands {
+        nested::components("shuffle", &[Arg::Value(array)], &|operands| match *operands {
             [Operand::Array(x)] if x.size() > 1 => x.gather(&order, None),
             [Operand::Array(x)] => Ok(x.clone()),
             _ => Err(Error::Argument { op: "shuffle", what: "one array expected".into() }),

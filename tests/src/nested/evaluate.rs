@@ -6,8 +6,9 @@ use porcini_core::trace::functions;
 use porcini_core::trace::nested::find;
 use porcini_core::{DType, Scalar};
 
-use super::meaning::{Arg, Kind, Tree, alike, by_parts, call, fold, map, operation};
-use super::steps::{BodyArg, BodyLine, Branching, Index, Operand, Part, Step};
+use super::formulas;
+use super::meaning::{Arg, Kind, Tree, alike, by_parts, call, fold, map, of_parts, operation};
+use super::steps::{BodyArg, BodyLine, Branching, Index, Operand, Part, Step, over_lanes};
 use crate::data;
 use crate::oracle::{self, Value, applied, cast};
 
@@ -75,7 +76,35 @@ impl Step {
                 result.is_like(&x).then_some(result)
             }
             Self::Fold(name, x) => fold_components(name, &get(x)?),
-            Self::FoldAll(name, x) => fold_all(name, &get(x)?),
+            Self::FoldAll(name, x) => fold_all(over_lanes(name, n), &get(x)?),
+            Self::Harmonic(x, _, place) => {
+                let value = |d: &[Value]| Some(vec![formulas::harmonic(d, *place)?]);
+                Some(of_parts(vector_parts(&get(x)?, Some(3))?, &value)?.remove(0))
+            }
+            Self::Encode(x) => {
+                let code = |parts: &[Value]| Some(vec![formulas::morton_code(parts)?]);
+                Some(of_parts(vector_parts(&get(x)?, None)?, &code)?.remove(0))
+            }
+            Self::Decode(x, n_parts) => {
+                let part = |code: &Value, k| formulas::morton_component(code, *n_parts, k);
+                let parts = |code: &[Value]| (0..*n_parts).map(|k| part(&code[0], k)).collect();
+                Some(Tree::Node(Kind::Vector, of_parts(&[get(x)?], &parts)?))
+            }
+            Self::Shuffle(x, state, stream) => {
+                let x = get(x)?;
+                let sizes = x.leaves().into_iter().map(|leaf| leaf.lanes.len());
+                let size = sizes.reduce(|a, b| if a == 1 { b } else { a })?;
+                let order = oracle::permutation(*state, *stream, size);
+                let lane = |leaf: &Value, &i: &usize| oracle::at(leaf, i);
+                Some(x.map(&|leaf| Value {
+                    dtype: leaf.dtype,
+                    lanes: if leaf.lanes.len() == 1 {
+                        leaf.lanes.clone()
+                    } else {
+                        order.iter().map(|i| lane(leaf, i)).collect()
+                    },
+                }))
+            }
             Self::Concat(a, b) => {
                 let (a, b) = (get(a)?, get(b)?);
                 let parts: Vec<Tree> = match (a.kind(), b.kind()) {
@@ -357,10 +386,16 @@ fn fold_components(name: &str, x: &Tree) -> Option<Tree> {
     }
 }
 
+/// The components of a vector of numbers, as many as given.
+fn vector_parts(x: &Tree, n: Option<usize>) -> Option<&[Tree]> {
+    let fits = x.kind() == Some(Kind::Vector) && n.is_none_or(|n| x.parts().len() == n);
+    fits.then(|| x.parts())
+}
+
 /// Level by level, then over the lanes.
 fn fold_all(name: &str, x: &Tree) -> Option<Tree> {
     let op = match name {
-        "hsum" => ReduceOp::Sum,
+        "hsum" | "hmean" => ReduceOp::Sum,
         "hprod" => ReduceOp::Prod,
         "hmin" => ReduceOp::Min,
         "hmax" => ReduceOp::Max,
@@ -373,6 +408,10 @@ fn fold_all(name: &str, x: &Tree) -> Option<Tree> {
     let leaf = x.leaves()[0].clone();
     if leaf.dtype == DType::Mask {
         return None;
+    }
+    if name == "hmean" {
+        let dtype = leaf.dtype.quotient();
+        return Some(Tree::leaf(Value { dtype, lanes: vec![oracle::mean(&leaf, dtype)] }));
     }
     let lanes = vec![oracle::reduce(op, &leaf)];
     Some(Tree::leaf(Value { dtype: leaf.dtype, lanes }))

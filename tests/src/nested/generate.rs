@@ -21,7 +21,7 @@ const MAX_LEAVES: usize = 32;
 const LETTERS: [DType; 5] = [DType::F32, DType::F64, DType::I32, DType::U32, DType::Mask];
 const MOSTLY_SINGLE: [DType; 6] =
     [DType::F32, DType::F32, DType::F32, DType::F64, DType::F64, DType::F16];
-const SHAPES: [&[Form]; 22] = [
+const SHAPES: [&[Form]; 24] = [
     &[],
     &[Vector(1)],
     &[Vector(2)],
@@ -44,6 +44,8 @@ const SHAPES: [&[Form]; 22] = [
     &[Complex, Vector(3)],
     &[Quaternion, Vector(2)],
     &[Matrix(2), Vector(3)],
+    &[Vector(3), Complex],
+    &[Matrix(2), Complex],
 ];
 
 /// The program of a seed.
@@ -221,7 +223,7 @@ impl Draft {
     // ---- steps ----
 
     fn step(&mut self) {
-        match self.random.below(27) {
+        match self.random.below(29) {
             0 | 1 => {
                 let (shape, dtype) = self.shape();
                 self.new_value(&shape, dtype);
@@ -240,6 +242,8 @@ impl Draft {
             }
             23 => self.scatter(),
             24 => self.branch(),
+            26 => self.sampled(),
+            27 => self.shuffle(),
             25 => {
                 let a = self.any();
                 let parts = |draft: &Self, i: usize| draft.tree(i).parts().len();
@@ -314,8 +318,14 @@ impl Draft {
         } else {
             self.random.pick(&MOSTLY_SINGLE)
         };
-        // The entries may be vectors themselves.
-        let inner: &[Form] = if self.random.one_in(8) { &[Vector(2)] } else { &[] };
+        // The entries may be vectors themselves, or numbers of several parts.
+        let inner: &[Form] = match self.random.below(12) {
+            0 => &[Vector(2)],
+            1 | 2 if dtype.is_float() => &[Complex],
+            3 if dtype.is_float() => &[Quaternion],
+            _ => &[],
+        };
+        let n = if row.name == "polar_decomp" && !inner.is_empty() { 2 } else { n };
         let mut args = Vec::new();
         for parameter in row.parameters {
             let form = match parameter {
@@ -415,9 +425,38 @@ impl Draft {
             &["hsum", "hsum", "hprod", "hmin", "hmax", "hmean", "psum"]
         };
         let name = self.random.pick(names);
-        // The smallest of no lanes is an error.
-        let over_lanes = ["hsum", "hprod"].contains(&name) && self.random.one_in(2);
+        let over_lanes = ["hsum", "hprod", "hmin", "hmax", "hmean"].contains(&name);
+        let over_lanes = over_lanes && self.random.one_in(2);
         self.add(if over_lanes { Step::FoldAll(name, x) } else { Step::Fold(name, x) });
+    }
+
+    /// What samples are made of: spherical harmonics, Morton codes.
+    fn sampled(&mut self) {
+        let inner: &[Form] = if self.random.one_in(4) { &[Vector(2)] } else { &[] };
+        let n = 1 + self.random.below(4);
+        let step = match self.random.below(4) {
+            0 | 1 => {
+                let dtype = self.random.pick(&MOSTLY_SINGLE);
+                let d = self.value(&[&[Vector(3)], inner].concat(), dtype);
+                let order = self.random.below(10);
+                Step::Harmonic(d, order, self.random.below((order + 1) * (order + 1)))
+            }
+            2 => {
+                let dtype = self.random.pick(INTEGERS);
+                Step::Encode(self.value(&[&[Vector(n)], inner].concat(), dtype))
+            }
+            _ => {
+                let dtype = self.random.pick(INTEGERS);
+                Step::Decode(self.value(inner, dtype), n)
+            }
+        };
+        self.add(step);
+    }
+
+    fn shuffle(&mut self) {
+        let x = self.any();
+        let (state, stream) = (self.random.below(1000) as u64, self.random.below(100) as u64);
+        self.add(Step::Shuffle(x, state, stream));
     }
 
     fn convert(&mut self) {

@@ -10,7 +10,7 @@ use std::rc::Rc;
 use porcini_core::ir::op::{Class, OPS, Op, OpInfo, Shape};
 use porcini_core::nested::Form;
 use porcini_core::trace::functions::{self, Function};
-use porcini_core::trace::nested::find;
+use porcini_core::trace::nested::{NestedCall, find};
 use porcini_core::{DType, Scalar};
 
 use super::formulas;
@@ -86,10 +86,7 @@ impl Tree {
     pub fn form(&self) -> Form {
         match self {
             Self::Leaf(_) => Form::Scalar,
-            Self::Node(Kind::Vector, parts) => Form::Vector(parts.len()),
-            Self::Node(Kind::Complex, _) => Form::Complex,
-            Self::Node(Kind::Quaternion, _) => Form::Quaternion,
-            Self::Node(Kind::Matrix, parts) => Form::Matrix(parts.len()),
+            Self::Node(kind, parts) => form_of(*kind, parts.len()),
         }
     }
 
@@ -188,7 +185,7 @@ fn through(name: &str, args: &[Arg], parts_only: bool) -> Option<Tree> {
     };
     if !parts_only {
         let own: Vec<Form> = args.iter().map(Arg::form).collect();
-        let number = own.iter().copied().find(|form| form.n_entries() > 1 && is_number(*form))?;
+        let number = form_of(kind, n);
         let real = |form: &Form| if *form == number { number } else { Form::Scalar };
         let mut readings = vec![own.clone(), own.iter().map(real).collect()];
         if kind != Kind::Matrix {
@@ -205,11 +202,22 @@ fn through(name: &str, args: &[Arg], parts_only: bool) -> Option<Tree> {
             return None;
         }
     }
-    let part = |i| through(name, &parts(args, kind, n, i), true);
+    // The entries of a matrix may be numbers themselves.
+    let parts_only = parts_only || kind != Kind::Matrix;
+    let part = |i| through(name, &parts(args, kind, n, i), parts_only);
     let results: Vec<Tree> = (0..n).map(part).collect::<Option<_>>()?;
     // What compares parts is no number.
     let kind = if results[0].is_mask() && kind != Kind::Matrix { Kind::Vector } else { kind };
     Some(Tree::Node(kind, results))
+}
+
+fn form_of(kind: Kind, n: usize) -> Form {
+    match kind {
+        Kind::Vector => Form::Vector(n),
+        Kind::Complex => Form::Complex,
+        Kind::Quaternion => Form::Quaternion,
+        Kind::Matrix => Form::Matrix(n),
+    }
 }
 
 fn is_number(form: Form) -> bool {
@@ -292,7 +300,8 @@ fn parts(args: &[Arg], kind: Kind, n: usize, i: usize) -> Vec<Arg> {
     args.iter().map(part).collect()
 }
 
-/// The results of a function of the nested table; vectors among the entries go component by component.
+/// The results of a function of the nested table; vectors among the entries go component by component, and entries
+/// may be numbers of several parts.
 pub fn call(name: &str, forms: &[Form], args: &[Arg]) -> Option<Vec<Tree>> {
     let call = find(name, forms)?;
     let sizes = forms.iter().find_map(|form| match form {
@@ -301,10 +310,10 @@ pub fn call(name: &str, forms: &[Form], args: &[Arg]) -> Option<Vec<Tree>> {
     });
     let mut entries = Vec::new();
     args.iter().zip(forms).for_each(|(arg, form)| add_entries(arg, *form, &mut entries));
-    let mut results = lift(&entries, &|entries| {
-        formulas::apply(call, sizes.unwrap_or(0), &values(entries, entries)?)
-    })?
-    .into_iter();
+    let n = sizes.unwrap_or(0);
+    let of_reals = |entries: &[Arg]| formulas::apply(call, n, &values(entries, entries)?);
+    let of_numbers = |entries: &[Arg]| of_numbers(call, n, entries);
+    let mut results = lift(&entries, &of_reals, &of_numbers)?.into_iter();
     let mut assemble =
         |form: Form| Tree::assemble(form, results.by_ref().take(form.n_entries()).collect());
     Some(call.results().map(&mut assemble).collect())
@@ -330,16 +339,72 @@ fn add_entries(arg: &Arg, form: Form, entries: &mut Vec<Arg>) {
     }
 }
 
-fn lift(entries: &[Arg], function: &impl Fn(&[Arg]) -> Option<Vec<Value>>) -> Option<Vec<Tree>> {
+/// A function of the plain arrays in the parts of a vector; vectors in these go component by component.
+pub fn of_parts(
+    parts: &[Tree],
+    function: &impl Fn(&[Value]) -> Option<Vec<Value>>,
+) -> Option<Vec<Tree>> {
+    let entries: Vec<Arg> = parts.iter().cloned().map(Arg::Tree).collect();
+    lift(&entries, &|entries| function(&values(entries, entries)?), &|_| None)
+}
+
+/// Of numbers of several parts: a length counts the parts, other functions calculate with complex numbers.
+fn of_numbers(call: NestedCall, n: usize, entries: &[Arg]) -> Option<Vec<Tree>> {
+    let plain = |form: &Form| matches!(form, Form::Scalar | Form::Vector(_) | Form::Matrix(_));
+    if !call.function().parameters.iter().all(plain) {
+        return None;
+    }
+    let kinds: Vec<Option<Kind>> =
+        entries.iter().map(|entry| entry.tree().and_then(Tree::kind)).collect();
+    let mut flat = Vec::new();
+    for entry in entries {
+        match entry {
+            Arg::Tree(Tree::Node(Kind::Complex | Kind::Quaternion, parts)) => {
+                flat.extend(parts.iter().cloned().map(Arg::Tree));
+            }
+            Arg::Tree(Tree::Node(..)) => return None,
+            plain => flat.push(plain.clone()),
+        }
+    }
+    let flat = values(&flat, &flat)?;
+    if ["norm", "squared_norm", "frob", "normalize"].contains(&call.function().name) {
+        let mut results = formulas::apply(call, n, &flat)?.into_iter().map(Tree::leaf);
+        if results.len() == 1 {
+            return Some(results.collect());
+        }
+        let mut like = |kind: &Option<Kind>| match kind {
+            None => results.next(),
+            Some(Kind::Complex) => {
+                Some(Tree::Node(Kind::Complex, results.by_ref().take(2).collect()))
+            }
+            Some(kind) => Some(Tree::Node(*kind, results.by_ref().take(4).collect())),
+        };
+        return kinds.iter().map(&mut like).collect();
+    }
+    if kinds.contains(&Some(Kind::Quaternion)) {
+        return None;
+    }
+    let is_complex: Vec<bool> = kinds.iter().map(Option::is_some).collect();
+    let (results, complex) = formulas::apply_complex(call, n, &flat, &is_complex)?;
+    let results: Vec<Tree> = results.into_iter().map(Tree::leaf).collect();
+    let pair = |parts: &[Tree]| Tree::Node(Kind::Complex, parts.to_vec());
+    Some(if complex { results.chunks(2).map(pair).collect() } else { results })
+}
+
+fn lift(
+    entries: &[Arg],
+    function: &impl Fn(&[Arg]) -> Option<Vec<Value>>,
+    of_numbers: &dyn Fn(&[Arg]) -> Option<Vec<Tree>>,
+) -> Option<Vec<Tree>> {
     match outer(entries, "")? {
         Outer::Plain => Some(function(entries)?.into_iter().map(Tree::leaf).collect()),
         Outer::Vector(n) => {
-            let row = |i| lift(&parts(entries, Kind::Vector, n, i), function);
+            let row = |i| lift(&parts(entries, Kind::Vector, n, i), function, of_numbers);
             let rows: Vec<Vec<Tree>> = (0..n).map(row).collect::<Option<_>>()?;
             let column = |k: usize| rows.iter().map(|row| row[k].clone()).collect();
             Some((0..rows[0].len()).map(|k| Tree::Node(Kind::Vector, column(k))).collect())
         }
-        Outer::Number(..) => None,
+        Outer::Number(..) => of_numbers(entries),
     }
 }
 

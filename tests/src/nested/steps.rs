@@ -100,6 +100,14 @@ pub enum Step {
     FoldAll(&'static str, usize),
     /// Both vectors one after the other.
     Concat(usize, usize),
+    /// `sh_eval(d, order)[place]`
+    Harmonic(usize, usize, usize),
+    /// `morton_encode(v)`
+    Encode(usize),
+    /// `morton_decode(code, n)`
+    Decode(usize, usize),
+    /// The lanes in the order of a generator with a state and a stream.
+    Shuffle(usize, u64, u64),
     /// `source[index % (n + slack)]` where active.
     Gather(usize, Index),
     /// A copy of the target with the value written there.
@@ -192,6 +200,11 @@ fn application(name: &str, args: &[String]) -> String {
     }
 }
 
+/// What reduces over the lanes: of none there is no smallest or largest value.
+pub(super) fn over_lanes(name: &'static str, n: usize) -> &'static str {
+    if n == 0 && matches!(name, "hmin" | "hmax") { "hsum" } else { name }
+}
+
 fn body_script(body: &[BodyLine]) -> String {
     let mut state = "s".to_string();
     for (name, args) in body {
@@ -216,7 +229,11 @@ impl Step {
             | Self::Result(_, x, _)
             | Self::Read(x, _)
             | Self::Fold(_, x)
-            | Self::FoldAll(_, x) => vec![*x],
+            | Self::FoldAll(_, x)
+            | Self::Harmonic(x, ..)
+            | Self::Encode(x)
+            | Self::Decode(x, _)
+            | Self::Shuffle(x, ..) => vec![*x],
             Self::Write(x, _, value) => [*x].into_iter().chain(value.value()).collect(),
             Self::Chosen(x, mask) => vec![*x, *mask],
             Self::Assigned(x, mask, value) => {
@@ -277,8 +294,8 @@ impl Step {
             Self::Data { .. } => format!("d{number}"),
             Self::Make { form, dtype, entries } => {
                 let entries = list(entries).join(", ");
-                // A single argument would be converted; Rhai takes long to find functions of so many.
-                let listed = matches!(form, Form::Vector(1) | Form::Matrix(3 | 4));
+                // A single argument would be converted.
+                let listed = *form == Form::Vector(1);
                 let entries = if listed { format!("[{entries}]") } else { entries };
                 format!("{}({entries})", type_name(*form, *dtype))
             }
@@ -300,7 +317,11 @@ impl Step {
             Self::Chosen(x, mask) => format!("v{x}[v{mask}]"),
             Self::Assigned(x, mask, value) => copied(x, format!("t[v{mask}] = {}", value.script())),
             Self::Fold(name, x) => format!("{name}(v{x})"),
-            Self::FoldAll(name, x) => format!("{name}_nested(v{x})"),
+            Self::FoldAll(name, x) => format!("{}_nested(v{x})", over_lanes(name, n)),
+            Self::Harmonic(x, order, place) => format!("sh_eval(v{x}, {order})[{place}]"),
+            Self::Encode(x) => format!("morton_encode(v{x})"),
+            Self::Decode(x, parts) => format!("morton_decode(v{x}, {parts})"),
+            Self::Shuffle(x, state, stream) => format!("PCG32C({state}, {stream}).shuffle(v{x})"),
             Self::Concat(a, b) => format!("concat(v{a}, v{b})"),
             Self::Gather(x, index) => format!("gather(v{x}, {})", index.script(n)),
             Self::Scatter(op, x, value, index) => {

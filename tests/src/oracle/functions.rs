@@ -29,7 +29,7 @@ pub fn function_type(function: &Function, types: &[DType]) -> (DType, DType) {
 }
 
 /// A function of one type, ready to be applied to bit patterns.
-pub(super) enum Meaning {
+pub(crate) enum Meaning {
     Direct {
         name: &'static str,
         dtype: DType,
@@ -44,7 +44,7 @@ pub(super) enum Meaning {
 }
 
 impl Meaning {
-    pub(super) fn of(function: &Function, dtype: DType) -> Self {
+    pub(crate) fn of(function: &Function, dtype: DType) -> Self {
         let of_the_format =
             matches!(function.name, "next_float" | "prev_float" | "fract" | "isdenormal");
         if dtype == DType::F16 && !of_the_format {
@@ -61,7 +61,7 @@ impl Meaning {
     }
 
     #[expect(clippy::cast_possible_truncation, reason = "narrow types are in the low bits")]
-    pub(super) fn apply(&self, args: [u64; 3]) -> u64 {
+    pub(crate) fn apply(&self, args: [u64; 3]) -> u64 {
         match self {
             Self::Recipe(recipe) => recipe.values(&args)[recipe.results[0]],
             Self::Half { wide, meaning, rounds } => {

@@ -335,6 +335,16 @@ impl Generator {
     }
 }
 
+/// A random order of `n` numbers, by Fisher and Yates from the end.
+pub(crate) fn permutation(seed: u64, stream: u64, n: usize) -> Vec<usize> {
+    let mut rng = Generator::new(seed, stream);
+    let mut order: Vec<usize> = (0..n).collect();
+    for i in (1..n).rev() {
+        order.swap(i, index(rng.below(Draw::UInt32, i as u64 + 1)));
+    }
+    order
+}
+
 /// Normal numbers from their places: `sqrt(2) erfinv(place)`.
 fn finished(draw: Draw, lanes: Vec<u64>) -> Vec<u64> {
     let dtype = match draw {

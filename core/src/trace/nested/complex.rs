@@ -36,7 +36,7 @@ nested_functions! {
     /// >> 3 - Complex2fC(1, 2)
     /// [2 - 2i]
     "-" (Scalar, C) -> (C), Float = |x, _| vec![x[0] - x[1], -x[2]];
-    /// Product of complex numbers, without fma.
+    /// Product of complex numbers, without fma: `(a + ib) * (c + id)` is `ac - bd`, `ad + bc`.
     ///
     /// >> Complex2fC(1, 2) * Complex2fC(-4, 3)
     /// [-10 - 5i]
@@ -52,7 +52,9 @@ nested_functions! {
     /// [3 + 6i]
     "*" (Scalar, C) -> (C), Float = |x, _| scaled(&x[1..], x[0]);
     /// Quotient of complex numbers by Smith's method, which overflows only where the result does; each part
-    /// of a division by zero is infinite or NaN.
+    /// of a division by zero is infinite or NaN. `(a + ib) / (c + id)` with |c| >= |d|, `r = d / c` (0 for d = 0) and
+    /// `s = c + dr` is `(a + br) / s`, `(b - ar) / s`; else with `r = c / d` and `s = d + cr` it is `(b + ar) / s`,
+    /// `-(a - br) / s`.
     ///
     /// >> Complex2fC(5, 5) / Complex2fC(1, 2)
     /// [3 - 1i]
@@ -82,37 +84,41 @@ nested_functions! {
     /// >> imag(Complex2fC(1, 2))
     /// [2]
     "imag" (C) -> (Scalar), Float = |x, _| vec![x[1]];
-    /// Squared absolute value of a complex number.
+    /// Squared absolute value of a complex number, `x * x + y * y`.
     ///
     /// >> squared_norm(Complex2fC(3, 4))
     /// [25]
     "squared_norm" (C) -> (Scalar), Float = |x, _| vec![x[0] * x[0] + x[1] * x[1]];
-    /// Complex number divided by its absolute value.
+    /// Complex number divided by `sqrt(squared_norm(z))`, part by part.
     ///
     /// >> normalize(Complex2fC(3, 4))
     /// [0.6 + 0.8i]
     "normalize" (C) -> (C), Float = |x, _| divided(x, norm(x));
-    /// Absolute value of a complex number, without overflow on the way.
+    /// Absolute value of a complex number, `hypot(x, y)`, without overflow on the way.
     ///
     /// >> abs(Complex2fC(3, 4))
     /// [5]
     "abs" (C) -> (Scalar), Float = |x, _| vec![math::hypot(x[0], x[1])];
-    /// Absolute value of a complex number, without overflow on the way.
+    /// Absolute value of a complex number, `hypot(x, y)`, without overflow on the way.
     ///
     /// >> norm(Complex2fC(3, 4))
     /// [5]
     "norm" (C) -> (Scalar), Float = |x, _| vec![math::hypot(x[0], x[1])];
-    /// Angle of a complex number, from -pi to pi; a negative number has that of its imaginary zero's sign.
+    /// Angle of a complex number, `atan2(y, x)`, from -pi to pi; a negative number has that of its imaginary zero's sign.
     ///
     /// >> arg(Complex2fC(0, 1))
     /// [1.5708]
     "arg" (C) -> (Scalar), Float = |x, _| vec![math::atan2(x[1], x[0])];
-    /// Square root with a real part that is not negative; the branch cut is the negative real axis.
+    /// Square root with a real part that is not negative; the branch cut is the negative real axis. Its parts are
+    /// `m = sqrt(|x| * 0.5 + |z| * 0.5)` and `n = |y| / (m + m)` (0 for m = 0), for x >= 0 in this order, the second with
+    /// the sign of y; |y| and y for an infinite y.
     ///
     /// >> sqrt(Complex2fC(1, 2))
     /// [1.27202 + 0.786151i]
     "sqrt" (C) -> (C), Float = |x, _| one(x, Complex::sqrt);
-    /// Natural logarithm of a complex number; the branch cut is the negative real axis.
+    /// Natural logarithm of a complex number; the branch cut is the negative real axis. Its parts are `log(|z|)` and
+    /// `atan2(y, x)`; for 0.5 < |z| < 2 the first is `log1p(fma(l - 1, l + 1, s * s)) * 0.5` of the larger and the
+    /// smaller of |x| and |y|.
     ///
     /// >> log(Complex2fC(1, 2))
     /// [0.804719 + 1.10715i]
@@ -122,67 +128,74 @@ nested_functions! {
     /// >> pow(Complex2fC(1, 2), Complex2fC(2, 1))
     /// [-1.6401 + 0.20205i]
     "pow" (C, C) -> (C), Float = |x, _| two(x, Complex::pow);
-    /// Sine of a complex number.
+    /// Sine of a complex number, `-i * sinh(iz)`.
     ///
     /// >> sin(Complex2fC(1, 2))
     /// [3.16578 + 1.9596i]
     "sin" (C) -> (C), Float = |x, _| one(x, |z| z.times_i().sinh().over_i());
-    /// Cosine of a complex number.
+    /// Cosine of a complex number, `cosh(iz)`.
     ///
     /// >> cos(Complex2fC(1, 2))
     /// [2.03272 - 3.0519i]
     "cos" (C) -> (C), Float = |x, _| one(x, |z| z.times_i().cosh());
-    /// Tangent of a complex number.
+    /// Tangent of a complex number, `-i * tanh(iz)`.
     ///
     /// >> tan(Complex2fC(1, 2))
     /// [0.0338128 + 1.01479i]
     "tan" (C) -> (C), Float = |x, _| one(x, |z| z.times_i().tanh().over_i());
-    /// Hyperbolic sine of a complex number.
+    /// Hyperbolic sine of a complex number: `sinh(x) * cos(y)`, `cosh(x) * sin(y)`.
     ///
     /// >> sinh(Complex2fC(1, 2))
     /// [-0.489056 + 1.40312i]
     "sinh" (C) -> (C), Float = |x, _| one(x, Complex::sinh);
-    /// Hyperbolic cosine of a complex number.
+    /// Hyperbolic cosine of a complex number: `cosh(x) * cos(y)`, `sinh(x) * sin(y)`.
     ///
     /// >> cosh(Complex2fC(1, 2))
     /// [-0.642148 + 1.06861i]
     "cosh" (C) -> (C), Float = |x, _| one(x, Complex::cosh);
-    /// Hyperbolic tangent of a complex number.
+    /// Hyperbolic tangent of a complex number: with `r = 1 / cosh(x)`, `q = r * r`, `t = tanh(x)` and
+    /// `d = t * t + cos(y) * cos(y) * q` it is `t / d`, `sin(y) * cos(y) * q / d`.
     ///
     /// >> tanh(Complex2fC(1, 2))
     /// [1.16674 - 0.243458i]
     "tanh" (C) -> (C), Float = |x, _| one(x, Complex::tanh);
-    /// Arc sine of a complex number; the branch cuts are the real axis beyond -1 and 1.
+    /// Arc sine of a complex number; the branch cuts are the real axis beyond -1 and 1. With `b = sqrt(1 - z)` and
+    /// `a = sqrt(1 + z)`: `atan2(x, re(b * a))`, `asinh(im(conj(b) * a))`.
     ///
     /// >> asin(Complex2fC(1, 2))
     /// [0.427079 + 1.52857i]
     "asin" (C) -> (C), Float = |x, _| one(x, |z| z.times_i().asinh().over_i());
-    /// Arc cosine of a complex number; the branch cuts are the real axis beyond -1 and 1.
+    /// Arc cosine of a complex number; the branch cuts are the real axis beyond -1 and 1. With `b = sqrt(1 - z)` and
+    /// `a = sqrt(1 + z)`: `2 * atan2(re(b), re(a))`, `asinh(im(conj(a) * b))`.
     ///
     /// >> acos(Complex2fC(1, 2))
     /// [1.14372 - 1.52857i]
     "acos" (C) -> (C), Float = |x, _| one(x, Complex::acos);
-    /// Arc tangent of a complex number; the branch cuts are the imaginary axis beyond -i and i.
+    /// Arc tangent of a complex number, `-i * atanh(iz)`; the branch cuts are the imaginary axis beyond -i and i.
     ///
     /// >> atan(Complex2fC(1, 2))
     /// [1.33897 + 0.402359i]
     "atan" (C) -> (C), Float = |x, _| one(x, |z| z.times_i().atanh().over_i());
-    /// Inverse hyperbolic sine of a complex number; the branch cuts are the imaginary axis beyond -i and i.
+    /// Inverse hyperbolic sine of a complex number, `i * asin(-iz)`; the branch cuts are the imaginary axis beyond -i
+    /// and i.
     ///
     /// >> asinh(Complex2fC(1, 2))
     /// [1.46935 + 1.06344i]
     "asinh" (C) -> (C), Float = |x, _| one(x, Complex::asinh);
-    /// Inverse hyperbolic cosine of a complex number; the branch cut is the real axis below 1.
+    /// Inverse hyperbolic cosine of a complex number; the branch cut is the real axis below 1. With `b = sqrt(z - 1)` and
+    /// `a = sqrt(z + 1)`: `asinh(re(conj(b) * a))`, `2 * atan2(im(b), re(a))`.
     ///
     /// >> acosh(Complex2fC(1, 2))
     /// [1.52857 + 1.14372i]
     "acosh" (C) -> (C), Float = |x, _| one(x, Complex::acosh);
-    /// Inverse hyperbolic tangent of a complex number; the branch cuts are the real axis beyond -1 and 1.
+    /// Inverse hyperbolic tangent of a complex number; the branch cuts are the real axis beyond -1 and 1. With
+    /// `b = 1 - |x|`: `log1p(|x| * 4 / (b * b + y * y)) * 0.25` with the sign of x, and
+    /// `atan2(y + y, b * (1 + |x|) - y * y) * 0.5`.
     ///
     /// >> atanh(Complex2fC(1, 2))
     /// [0.173287 + 1.1781i]
     "atanh" (C) -> (C), Float = |x, _| one(x, Complex::atanh);
-    /// Complex exponential function.
+    /// Complex exponential function: `cos(y) * exp(x)`, `sin(y) * exp(x)`; y = 0 stays as it is.
     ///
     /// >> exp(Complex2fC(1, 2))
     /// [-1.1312 + 2.47173i]

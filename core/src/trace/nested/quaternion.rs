@@ -33,7 +33,8 @@ nested_functions! {
     /// >> 1 - Quaternion4fC(1, 2, 3, 4)
     /// [-3 - 1i - 2j - 3k]
     "-" (Scalar, Q) -> (Q), Float = |x, _| vec![-x[1], -x[2], -x[3], x[0] - x[4]];
-    /// Product of quaternions, without fma.
+    /// Product of quaternions, without fma: of p with imaginary part u and q with v it is `p.w * v + u * q.w + cross(u, v)`
+    /// and `p.w * q.w - dot(u, v)`.
     ///
     /// >> Quaternion4fC(1, 2, -1, 3) * Quaternion4fC(-4, 3, 5, -2)
     /// [-3 - 1i + 4j + 28k]
@@ -108,12 +109,14 @@ nested_functions! {
     /// >> normalize(Quaternion4fC(3, 0, 0, 4))
     /// [0.8 + 0.6i + 0j + 0k]
     "normalize" (Q) -> (Q), Float = |x, _| divided(x, norm(x));
-    /// The vector turned by a unit quaternion.
+    /// The vector turned by a unit quaternion: with its imaginary part u and `t = 2 * cross(u, v)`,
+    /// `v + t * q.w + cross(u, t)`.
     ///
     /// >> rotate(Quaternion4fC(0, 0, 1, 0), Vector3fC(1, 2, 3))
     /// [[-1, -2, 3]]
     "rotate" (Q, Vector(3)) -> (Vector(3)), Float = |x, _| Quaternion::of(x).rotate(&x[4..]);
-    /// The unit quaternion that turns by an angle in radians about a unit axis.
+    /// The unit quaternion that turns by an angle in radians about a unit axis: `axis * sin(angle * 0.5)` and
+    /// `cos(angle * 0.5)`.
     ///
     /// >> Quaternion4fC::rotate(Vector3fC(0, 0, 1), pi)
     /// [-4.37114e-08 + 0i + 0j + 1k]
@@ -126,12 +129,15 @@ nested_functions! {
         let rotation = Quaternion::of(x).matrix();
         super::transform::homogeneous(&rotation, None)
     };
-    /// Rotation by a unit quaternion.
+    /// Rotation by a unit quaternion: `1 - 2 * (y * y + z * z)` and so on the diagonal, `2 * (x * y - z * w)`,
+    /// `2 * (x * y + z * w)` and so on across it.
     ///
     /// >> Matrix3fC::from_quat(Quaternion4fC(0, 0, 1, 0))
     /// [[[-1, 0, 0], [0, -1, 0], [0, 0, 1]]]
     "Matrix::from_quat" (Q) -> (Matrix(3)), Float = |x, _| Quaternion::of(x).matrix();
-    /// The unit quaternion of a rotation matrix. After Mike Day, Converting a Rotation Matrix to a Quaternion.
+    /// The unit quaternion of a rotation matrix. After Mike Day, Converting a Rotation Matrix to a Quaternion: four times
+    /// the square of one part that is not small, such as `t = 1 + m00 - m11 - m22`, the products of that part with the
+    /// others, such as `m10 + m01`, all times `0.5 / sqrt(t)`.
     ///
     /// >> matrix_to_quat(Matrix3fC([[-1, 0, 0], [0, -1, 0], [0, 0, 1]]))
     /// [0 + 0i + 0j + 1k]
@@ -141,17 +147,19 @@ nested_functions! {
     /// >> matrix_to_quat(Matrix4fC::identity())
     /// [1 + 0i + 0j + 0k]
     "matrix_to_quat" (Matrix(4)) -> (Q), Float = |x, _| from_matrix(|i, j| x[j * 4 + i]).parts();
-    /// Exponential function of a quaternion.
+    /// Exponential function of a quaternion: with the length `l` of the imaginary part u,
+    /// `u * (sin(l) * exp(w) / l)` (0 for l = 0) and `cos(l) * exp(w)`.
     ///
     /// >> exp(Quaternion4fC(2, 3, 4, 1))
     /// [1.69392 - 0.78956i - 1.18434j - 1.57912k]
     "exp" (Q) -> (Q), Float = |x, _| Quaternion::of(x).exp().parts();
-    /// Natural logarithm of a quaternion; the imaginary part has a length up to pi, and is 0 for real numbers.
+    /// Natural logarithm of a quaternion; the imaginary part has a length up to pi, and is 0 for real numbers. With the
+    /// length `l` of the imaginary part u and `z = log(w + il)`: `u * (im(z) / l)` and `re(z)`.
     ///
     /// >> log(Quaternion4fC(2, 3, 4, 1))
     /// [1.7006 + 0.51519i + 0.772785j + 1.03038k]
     "log" (Q) -> (Q), Float = |x, _| Quaternion::of(x).log().parts();
-    /// Square root of a quaternion, with a real part that is not negative.
+    /// Square root of a quaternion, with a real part that is not negative: as `log`, with `z = sqrt(w + il)`.
     ///
     /// >> sqrt(Quaternion4dC(2, 3, 4, 1))
     /// [1.79961 + 0.555675i + 0.833512j + 1.11135k]
@@ -161,12 +169,16 @@ nested_functions! {
     /// >> pow(Quaternion4fC(0, 0, 1, 0), 0.5)
     /// [0.707107 + 0i + 0j + 0.707107k]
     "pow" (Q, Q) -> (Q), Float = |x, _| (Quaternion::of(x).log() * Quaternion::of(&x[4..])).exp().parts();
-    /// Spherical interpolation between unit quaternions, the shorter way: a at t = 0, b (or -b) at t = 1.
+    /// Spherical interpolation between unit quaternions, the shorter way: a at t = 0, b (or -b) at t = 1. With
+    /// `c = |dot(a, b)|`, `p = b - a * c` of length s and `f = atan2(s, c) * t`: `a * cos(f) + p * (sin(f) / s)`; for
+    /// c > 0.9995 `normalize(a * (1 - t) + b * t)`.
     ///
     /// >> slerp(Quaternion4fC(0, 0, 0, 1), Quaternion4fC(0, 0, 1, 0), 0.5)
     /// [0.707107 + 0i + 0j + 0.707107k]
     "slerp" (Q, Q, Scalar) -> (Q), Float = |x, _| slerp(&x[..4], &x[4..8], x[8]);
-    /// The angles about the axes x, y, z (roll, pitch, yaw) of a rotation by a unit quaternion.
+    /// The angles about the axes x, y, z (roll, pitch, yaw) of a rotation by a unit quaternion:
+    /// `atan2(2 * (w * x + y * z), 1 - 2 * (x * x + y * y))`, `asin(2 * (w * y - z * x))` of at most 1, and
+    /// `atan2(2 * (w * z + x * y), 1 - 2 * (y * y + z * z))`.
     ///
     /// >> quat_to_euler(Quaternion4fC::rotate([0, 0, 1], 0.5))
     /// [[0, 0, 0.5]]
