@@ -234,7 +234,9 @@ fn record(node: &Node, session: &Session, n: usize, values: &mut [Option<Array>]
         Step::Full(bits) => session.full(node.dtype, node.dtype.decode(*bits), size as u64),
         Step::Range { start, step } => {
             let stop = start + step * i64::try_from(size).unwrap_or(0);
-            session.arange(node.dtype, (*start).into(), stop.into(), (*step).into())
+            let range = |dtype| session.arange(dtype, (*start).into(), stop.into(), (*step).into());
+            // A range that leaves its type is an error; conversion wraps.
+            range(node.dtype).or_else(|_| range(DType::I64)?.cast(node.dtype))
         }
         Step::Op(op, args) => get(args[0]).apply(*op, &operands(values, &args[1..])),
         Step::Number(op, x, number) => get(*x).apply(*op, &[(*number).into()]),

@@ -118,6 +118,14 @@ impl Gpu {
         let mut context = ptr::null_mut();
         // SAFETY: writes one handle.
         let retained = unsafe { sys::cuDevicePrimaryCtxRetain(&raw mut context, device) };
+        if is_fatal(retained) {
+            // Drivers give a process whose work failed no context any more, primary or not (seen with 580).
+            return Err(refused(
+                "work on it failed, and the driver serves this process no more; start again, or use \
+                 --device cpu"
+                    .into(),
+            ));
+        }
         retained.result().map_err(said("the GPU gives no context"))?;
         // SAFETY: the handle is valid.
         let current = unsafe { sys::cuCtxSetCurrent(context) };
