@@ -242,9 +242,12 @@ fn outer(args: &[Arg], name: &str) -> Option<Outer> {
         None | Some(Kind::Vector) => None,
         Some(kind) => Some(Outer::Number(kind, tree.parts().len())),
     };
-    // A matrix or a quaternion takes a vector as a whole.
+    // A matrix or a quaternion takes a vector as a whole, unless that holds others of these.
     let forms: Vec<Form> = args.iter().map(Arg::form).collect();
-    let whole = |tree: &&Tree| tree.kind() != Some(Kind::Vector) || !tree.has_numbers();
+    let whole = |tree: &&Tree| {
+        let is_whole = |form: &Form| matches!(form, Form::Quaternion | Form::Matrix(_));
+        tree.kind() != Some(Kind::Vector) || !tree.shape().iter().any(is_whole)
+    };
     if let Some(outer) = trees.iter().find_map(|tree| number(tree))
         && find(name, &forms).is_some()
         && trees.iter().all(whole)
