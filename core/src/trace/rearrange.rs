@@ -312,7 +312,10 @@ impl Recorder<'_> {
         }
         let (dtype, size) = (self.dtype(target), self.size(target));
         let operands = [Some(target), Some(value), Some(index), active];
-        let kind = Kind::Scatter { op, mode: ScatterMode::Fast, checked: false };
+        // A sum of floats depends on its order, and adding in memory takes GPUs' subnormals for 0.
+        let exact = op == ScatterOp::Add && dtype.is_float();
+        let mode = if exact { ScatterMode::Exact } else { ScatterMode::Fast };
+        let kind = Kind::Scatter { op, mode, checked: false };
         Ok(self.add(Variable::new(kind, dtype, size, operands)))
     }
 }
