@@ -42,6 +42,8 @@ pub(crate) fn run(interpreter: Interpreter, settings: &Settings, no_init: bool) 
         let typed = editor.readline_with_initial(PROMPT, (&std::mem::take(&mut initial), ""));
         match typed {
             Ok(text) if text.trim().is_empty() => {}
+            // Whoever wants to leave need not know how functions are called.
+            Ok(text) if matches!(text.trim(), "exit" | "quit") => break 0,
             Ok(text) => {
                 cell += 1;
                 let text = edit::cell(&text);

@@ -69,6 +69,8 @@ fn works_of_the_benchmark_run() {
         let path = entry.unwrap().path();
         let work = path.file_stem().unwrap().to_str().unwrap();
         if work != "measure" {
+            // This one has its size in its name.
+            let work = if work == "graph" { "graph100" } else { work };
             let (code, shown, error) = run(&[path.to_str().unwrap(), work, "1000", "0"]);
             assert_eq!((code, error.as_str()), (0, ""), "{work}");
             assert!(shown.contains("\"ms\":"), "{work}: {shown}");

@@ -276,6 +276,8 @@ impl Diagnosis<'_> {
             let similar = similar(function, STATICS.iter().map(|(known, _)| known));
             if !similar.is_empty() {
                 self.hints.push(format!("did you mean `{type_name}::{}`?", similar[0]));
+            } else if let Some(word) = python::word(function) {
+                self.hints.push(format!("write {word}"));
             }
             return format!("no function `{name}`");
         }
@@ -301,6 +303,12 @@ impl Diagnosis<'_> {
         let shown = if is_closure { "" } else { name };
         for (_, parameters) in own.iter().take(MOST_CANDIDATES) {
             self.hints.push(format!("it takes {shown}{parameters}"));
+        }
+        if own.iter().any(|(_, parameters)| parameters == "(value)") && arguments.contains(',') {
+            self.hints.push(format!("of several numbers make a list first: {name}([1, 2, 3])"));
+        }
+        if let Some(word) = python::over_lanes(name).filter(|_| !arguments.contains(',')) {
+            self.hints.push(format!("over all lanes write {word}"));
         }
         if self.is_method_call() {
             self.hints.push(format!("functions of scripts are no methods: write {shown}(x)"));
@@ -442,19 +450,34 @@ impl Diagnosis<'_> {
                     return format!("`{bracket}` closes no bracket");
                 }
                 if self.hints.is_empty() {
-                    let advice =
-                        "statements end with ; (a line of its own needs none in the shell)";
-                    self.hints.push(advice.into());
+                    let advice = self.called_without_parentheses().unwrap_or_else(|| {
+                        "statements end with ; (a line of its own needs none in the shell)".into()
+                    });
+                    self.hints.push(advice);
                 }
                 lowercase(&error.to_string())
             }
             ParseErrorType::Reserved(word) => {
                 let known = python::word(word).map(|word| format!("write {word}"));
-                self.hints.push(known.unwrap_or_else(|| "choose another name".into()));
+                if self.hints.is_empty() {
+                    self.hints.push(known.unwrap_or_else(|| "choose another name".into()));
+                }
                 format!("`{word}` is a reserved word")
             }
             other => lowercase(&other.to_string()),
         }
+    }
+
+    /// What to write for `sin x`, at the `x`.
+    fn called_without_parentheses(&self) -> Option<String> {
+        let location = self.location?;
+        let before: String =
+            location.text.chars().take(location.column.saturating_sub(1)).collect();
+        let before = before.trim_end();
+        let is_word = |c: char| c.is_alphanumeric() || c == '_';
+        let name = &before[before.rfind(|c| !is_word(c)).map_or(0, |end| end + 1)..];
+        let is_function = self.around.functions.iter().any(|(known, _)| known == name);
+        is_function.then(|| format!("functions are called with parentheses: {name}(x)"))
     }
 
     fn suggest<'n>(&mut self, name: &str, known: impl Iterator<Item = &'n str>) {

@@ -438,7 +438,7 @@ impl Interpreter {
 
     /// The commands of a prompt, as help lists them.
     pub fn command_help(&self) -> String {
-        commands::commands()
+        commands::commands(None)
     }
 
     /// The help of all names as a page of Markdown.

@@ -1,7 +1,7 @@
 //! What Python, NumPy and Julia users type, and how it is written here.
 
 /// Names that do not exist here, and what stands for them.
-const WORDS: [(&str, &str); 38] = [
+const WORDS: [(&str, &str); 43] = [
     ("True", "true"),
     ("False", "false"),
     ("None", "()"),
@@ -29,8 +29,13 @@ const WORDS: [(&str, &str); 38] = [
     ("mean", "hmean(x)"),
     ("amin", "hmin(x)"),
     ("amax", "hmax(x)"),
-    ("std", "sqrt(hmean(sqr(x - hmean(x))))"),
-    ("var", "hmean(sqr(x - hmean(x)))"),
+    ("reshape", "gather(x, row * width + column): arrays have one dimension"),
+    ("size", "len(x)"),
+    ("isclose", "abs(a - b) < tolerance, or allclose(a, b)"),
+    ("assert", "if !right { throw \"why\" }"),
+    ("dir", "%who at a prompt, or whos()"),
+    ("type", "type_of(x)"),
+    ("open", "read_csv(\"x.csv\") or read_npy(\"x.npy\")"),
     ("astype", "the type as a function: Int32C(x)"),
     ("int", "Int32C(x) for arrays, to_int(x) for numbers"),
     ("float", "FloatC(x) for arrays, to_float(x) for numbers"),
@@ -41,6 +46,15 @@ const WORDS: [(&str, &str); 38] = [
     ("quit", "exit(), or press Ctrl-D"),
     ("elif", "else if"),
 ];
+
+/// Functions of two arrays that others have over all lanes of one.
+pub(crate) fn over_lanes(name: &str) -> Option<&'static str> {
+    match name {
+        "max" => Some("hmax(x)"),
+        "min" => Some("hmin(x)"),
+        _ => None,
+    }
+}
 
 /// What to write instead of a name.
 pub(crate) fn word(name: &str) -> Option<&'static str> {
@@ -73,6 +87,12 @@ pub(crate) fn hint(line: &str) -> Option<&'static str> {
         "slices are a[2..5]; with a step a[range(0, 10, 2)]"
     } else if [" and ", " or ", "not "].iter().any(|word| has(word)) {
         "write && || ! for bools, & | ! for masks"
+    } else if has(" if ") && has(" else ") && !has("{") {
+        "a choice is if right { a } else { b }, that of lanes select(mask, a, b)"
+    } else if has("f\"") {
+        "text with values stands in backquotes: `x = ${x}`"
+    } else if has("= (") && has(",") && !has("[") {
+        "lists are written [1, 2, 3]"
     } else if has("++") || has("--") {
         "write x += 1"
     } else if has("'") {
@@ -130,6 +150,9 @@ mod tests {
             "a, b = 1, 2",
             "x = 3 # three",
             "print 'x'",
+            "x = 1 if y else 2",
+            "x = (1, 2)",
+            "print(f\"{x}\")",
         ] {
             assert!(hint(line).is_some(), "{line}");
         }

@@ -10,6 +10,7 @@ use std::borrow::Cow;
 use std::fmt::Write as _;
 
 use crate::error::{Error, ErrorKind, similar};
+use crate::help::wrap;
 use crate::interpreter::{Interpreter, Outcome};
 use crate::scan::scan;
 
@@ -271,8 +272,10 @@ impl Interpreter {
         }
         if let Some(command) = name.strip_prefix('%') {
             let known = COMMANDS.iter().find(|known| known.name == command);
-            return known
-                .map_or_else(commands, |c| format!("%{} {}\n\n{}", c.name, c.parameters, c.doc));
+            return known.map_or_else(
+                || commands(self.context.host.window()),
+                |c| format!("%{} {}\n\n{}", c.name, c.parameters, c.doc),
+            );
         }
         match (self.inspect_name(name), with_source) {
             (Some(found), true) if self.source(name).is_none() => {
@@ -284,15 +287,24 @@ impl Interpreter {
     }
 }
 
-/// The commands as help lists them.
-pub(crate) fn commands() -> String {
-    let mut text = String::from("Commands, at the start of a line:\n\n");
+/// The commands as help lists them: a table, or where a window is too narrow for it, names with texts below.
+pub(crate) fn commands(window: Option<usize>) -> String {
     let head = |command: &Command| format!("%{} {}", command.name, command.parameters);
-    let width = COMMANDS.iter().map(|command| head(command).len()).max().unwrap_or(0);
-    for command in COMMANDS {
-        let _ = writeln!(text, "  {:<width$}  {}", head(command), command.doc);
+    let mut rows: Vec<(String, &str)> = COMMANDS.iter().map(|c| (head(c), c.doc)).collect();
+    rows.push(("?NAME".into(), "what a name is; ??NAME also its source"));
+    let width = rows.iter().map(|(head, _)| head.len()).max().unwrap_or(0);
+    let widest = rows.iter().map(|(_, doc)| width + doc.len() + 4).max().unwrap_or(0);
+    let narrow = window.filter(|&window| window < widest);
+    let mut text = String::from("Commands, at the start of a line:\n\n");
+    for (head, doc) in rows {
+        let _ = match narrow {
+            Some(window) => {
+                let doc = wrap(doc, window.saturating_sub(6)).replace('\n', "\n    ");
+                writeln!(text, "  {}\n    {doc}", head.trim_end())
+            }
+            None => writeln!(text, "  {head:<width$}  {doc}"),
+        };
     }
-    let _ = writeln!(text, "  {:<width$}  what a name is; ??NAME also its source", "?NAME");
     text.trim_end().into()
 }
 
@@ -343,6 +355,15 @@ fn failed(message: impl Into<String>, hint: impl Into<String>) -> Box<Error> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn help_fits_the_window() {
+        let wide = commands(None);
+        assert!(wide.contains("%save FILE  ") && wide.ends_with("also its source"), "{wide}");
+        let narrow = commands(Some(40));
+        assert!(narrow.lines().all(|line| line.chars().count() < 40), "{narrow}");
+        assert!(narrow.contains("  %save FILE\n    writes the cells"), "{narrow}");
+    }
 
     #[test]
     fn commands_are_found() {

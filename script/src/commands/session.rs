@@ -18,7 +18,7 @@ const RECENT: usize = 20;
 
 pub(super) fn help(interpreter: &mut Interpreter, argument: &Argument<'_>) -> Result<Outcome> {
     let text = match argument.text.trim() {
-        "" => commands(),
+        "" => commands(interpreter.context.host.window()),
         name => interpreter.explain(name, false),
     };
     interpreter.context.host.print(&text);
