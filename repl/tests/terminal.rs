@@ -95,6 +95,17 @@ impl Terminal {
         }
     }
 
+    /// Waits until the cursor stands at the start of a line.
+    fn wait_for_line_end(&self) {
+        let end = Instant::now() + PATIENCE;
+        let mut screen = self.screen.0.lock().unwrap();
+        while screen.0.screen().cursor_position().1 != 0 {
+            let left = end.saturating_duration_since(Instant::now());
+            assert!(!left.is_zero(), "no line end in\n{}", screen.0.screen().contents());
+            screen = self.screen.1.wait_timeout(screen, left).unwrap().0;
+        }
+    }
+
     /// Waits until nothing runs: keys that are pressed before mean something else to a program.
     fn wait_for_prompt(&self) {
         self.wait_until("prompt", |screen| screen.trim_end().ends_with(">>>"));
@@ -240,7 +251,8 @@ fn interrupting_whatever_runs() {
         shell.wait_for_prompt();
         shell.type_in(&format!("{work}\r"));
         // Until its line has ended, and into the work.
-        shell.wait_until(work, |screen| !screen.trim_end().ends_with(work));
+        shell.wait_for(work);
+        shell.wait_for_line_end();
         std::thread::sleep(Duration::from_millis(150));
         let start = Instant::now();
         shell.type_in("\x03");

@@ -85,7 +85,8 @@ mod tests {
         assert!(fits(DType::U8, 255, -1, -1));
         assert!(!fits(DType::U8, 255, -2, -1));
         assert!(fits(DType::U8, 300, 300, 1));
-        assert!(fits(DType::U8, 0, 300, 299));
+        assert!(fits(DType::U8, 0, 300, 300));
+        assert!(!fits(DType::U8, 0, 300, 299));
         assert!(!fits(DType::U8, 0, 300, 256));
         assert!(fits(DType::I8, -128, 128, 1));
         assert!(!fits(DType::I8, -129, 0, 1));
