@@ -13,11 +13,6 @@ pub(crate) fn range_size(start: Scalar, stop: Scalar, step: Scalar) -> Result<u6
     if step.to_f64() == 0.0 {
         return Err(Error::Argument { op: "arange", what: "the step is zero".into() });
     }
-    let integer = |number: Scalar| match number {
-        Scalar::Int(i) => Some(i128::from(i)),
-        Scalar::UInt(u) => Some(i128::from(u)),
-        Scalar::Bool(_) | Scalar::Float(_) => None,
-    };
     if let (Some(start), Some(stop), Some(step)) = (integer(start), integer(stop), integer(step)) {
         let distance = stop - start;
         let n = ((distance + step - step.signum()) / step).max(0);
@@ -30,6 +25,14 @@ pub(crate) fn range_size(start: Scalar, stop: Scalar, step: Scalar) -> Result<u6
     if n < 9e18 { Ok(<u64 as CastFrom<f64>>::cast_from(n)) } else { Err(too_many()) }
 }
 
+fn integer(number: Scalar) -> Option<i128> {
+    match number {
+        Scalar::Int(i) => Some(i.into()),
+        Scalar::UInt(u) => Some(u.into()),
+        Scalar::Bool(_) | Scalar::Float(_) => None,
+    }
+}
+
 /// Fails if a range of integers leaves its type. `UInt64C` takes negative integers as bit patterns (S7).
 pub(crate) fn check_range(
     dtype: DType,
@@ -38,18 +41,11 @@ pub(crate) fn check_range(
     step: Scalar,
     size: u64,
 ) -> Result<()> {
-    let (Scalar::Int(_) | Scalar::UInt(_), Scalar::Int(_) | Scalar::UInt(_)) = (start, step) else {
-        return Ok(());
-    };
+    let (Some(first), Some(by)) = (integer(start), integer(step)) else { return Ok(()) };
     if !dtype.is_int() || size == 0 {
         return Ok(());
     }
-    let [first, step] = [start, step].map(|number| match number {
-        Scalar::Int(i) => i128::from(i),
-        Scalar::UInt(u) => i128::from(u),
-        Scalar::Bool(_) | Scalar::Float(_) => 0,
-    });
-    let last = first + i128::from(size - 1) * step;
+    let last = first + i128::from(size - 1) * by;
     let (least, most) = dtype.limits();
     let least = if dtype == DType::U64 { i128::from(i64::MIN) } else { least };
     match [first, last].into_iter().find(|value| !(least..=most).contains(value)) {
