@@ -11,6 +11,7 @@ use porcini_core::backend::isa::Isa;
 use porcini_core::ir::op::{Op, ScatterOp};
 use porcini_core::ir::primitive::Order;
 use porcini_core::{Array, DType, Error, Runtime, Scalar, Session, interrupt};
+use porcini_tests::golden;
 use porcini_tests::in_place::InPlace;
 
 /// Lanes that take minutes.
@@ -203,6 +204,14 @@ fn copies_to_and_from_the_host_stop() {
     assert!(matches!(session.array(&[1_u8 != 0]), Err(Error::Interrupted)));
     interrupt::clear();
     assert_eq!(array.to_vec::<f64>().unwrap(), [1.5; 3]);
+}
+
+/// Case K9 as a session, on every device.
+#[test]
+fn a_session_goes_on_after_ctrl_c() {
+    let _flag = Flag::take();
+    let failures = golden::check(&golden::sessions().join("interrupt/k9.rhai"));
+    assert!(failures.is_empty(), "{}", failures.join("\n"));
 }
 
 /// Long code looks at the flag between its segments, but not where it works in place.

@@ -10,8 +10,9 @@ use porcini_tests::golden::{self, Session};
 
 /// Folders below `sessions/` that hold sessions; others are listed in [`OTHERS`].
 const FOLDERS: [&str; 3] = ["acceptance", "ops", "script"];
-/// Folders that hold something else: modules to import, outputs of the example scripts.
-const OTHERS: [&str; 2] = ["examples", "modules"];
+/// Folders that hold something else: outputs of the example scripts, sessions with Ctrl-C that `tests/interrupt`
+/// runs, modules to import.
+const OTHERS: [&str; 3] = ["examples", "interrupt", "modules"];
 
 fn check_folder(folder: &str) {
     let wanted = std::env::var("SESSION").unwrap_or_default();

@@ -25,3 +25,4 @@ mod programs;
 mod ptx;
 mod samples;
 mod tidy;
+mod transforms;

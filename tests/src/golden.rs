@@ -10,6 +10,7 @@
 //! eval(a * 2)             //!> a log line, if the session asks for a log
 //! a + FloatC([1, 2])      //~ ERROR sizes 3 and 2    part of the diagnostic's first line
 //! //~ help: ...           part of one of its other lines
+//! loop {}                 // ^C             interrupted while it runs
 //! ```
 //!
 //! The file is split into cells as a shell splits what is typed: lines join until they are complete.
@@ -20,9 +21,10 @@
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::sync::Arc;
+use std::time::Duration;
 
 use porcini_core::backend::isa::Isa;
-use porcini_core::{DeviceChoice, Runtime};
+use porcini_core::{DeviceChoice, Runtime, interrupt};
 use porcini_script::{Completeness, Interpreter, Options, on_engine_thread};
 
 use crate::host::{Shown, Stream, TestHost};
@@ -37,16 +39,22 @@ const WIDTH: usize = 110;
 const MARKS: [(&str, Stream); 3] =
     [("//=>", Stream::Out), ("//!>", Stream::Log), ("//~", Stream::Error)];
 
+/// Behind a cell that is interrupted. The flag belongs to the process: only `tests/interrupt` has such cells.
+const CTRL_C: &str = "// ^C";
+/// How long such a cell runs.
+const MOMENT: Duration = Duration::from_millis(30);
+
 /// The interpreter as every processor has it.
 pub const BASELINE: (DeviceChoice, usize) = (DeviceChoice::Interp(Isa::Baseline), 1);
 
 /// The ways in which every session runs: interpreted and compiled, by what this processor can do, on one
-/// thread and two.
+/// thread, two, and more than there are cores.
 pub fn configurations() -> Vec<(DeviceChoice, usize)> {
     let available = || Isa::ALL.into_iter().filter(|isa| isa.is_available());
     let interpreters = available().map(DeviceChoice::Interp).zip([1, 2, 1]);
     let compilers = available().filter(|&isa| isa != Isa::Baseline).map(DeviceChoice::Compiled);
-    let compilers = compilers.flat_map(|choice| [(choice, 1), (choice, 2)]);
+    let threads = |choice| [1, 2, 8].map(|threads| (choice, threads));
+    let compilers = compilers.flat_map(threads);
     let gpus = crate::gpu::open().map(|_| (DeviceChoice::Cuda(0), 1));
     interpreters.chain(compilers).chain(gpus).collect()
 }
@@ -183,7 +191,17 @@ impl Session {
     }
 
     fn run_cell(&self, interpreter: &mut Interpreter, host: &TestHost, code: &str) -> Vec<Shown> {
+        let ctrl_c = code.contains(CTRL_C).then(|| {
+            std::thread::spawn(|| {
+                std::thread::sleep(MOMENT);
+                interrupt::request();
+            })
+        });
         let result = interpreter.execute(code, "session");
+        if let Some(ctrl_c) = ctrl_c {
+            drop(ctrl_c.join());
+            interrupt::clear();
+        }
         let mut shown = host.take();
         let (stream, text) = match result {
             Ok(outcome) => (Stream::Out, outcome.text),
