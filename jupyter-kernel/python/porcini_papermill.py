@@ -3,8 +3,9 @@
 import math
 import re
 
+from papermill.engines import NBClientEngine  # noqa: F401
 from papermill.models import Parameter
-from papermill.translators import Translator
+from papermill.translators import Translator, papermill_translators
 
 
 class RhaiTranslator(Translator):
@@ -45,3 +46,6 @@ class RhaiTranslator(Translator):
             Parameter(name=name, inferred_type_name="None", default=value, help=text or "")
             for name, value, text in (definition.groups() for definition in definitions if definition)
         ]
+
+
+papermill_translators.register("rhai", RhaiTranslator)

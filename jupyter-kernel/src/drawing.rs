@@ -3,10 +3,15 @@
 use std::panic::catch_unwind;
 
 use layout::backends::svg::SVGWriter;
+use layout::core::format::{ClipHandle, RenderBackend};
+use layout::core::geometry::Point;
+use layout::core::style::StyleAttr;
 use layout::gv::{DotParser, GraphBuilder};
 
 /// Most lines of a graph that is drawn: a larger one takes long, and nobody can read it.
 const MOST_LINES: usize = 400;
+/// Space right of and below what is drawn: as much as the library leaves left and above.
+const MARGIN: f64 = 30.0;
 
 /// A graph in the DOT language as SVG; `None` if it is too large or cannot be drawn.
 pub(crate) fn graph(dot: &str) -> Option<String> {
@@ -18,11 +23,90 @@ pub(crate) fn graph(dot: &str) -> Option<String> {
         let graph = DotParser::new(dot).process().ok()?;
         let mut builder = GraphBuilder::new();
         builder.visit_graph(&graph);
-        let mut writer = SVGWriter::new();
-        builder.get().do_it(false, false, false, &mut writer);
-        Some(writer.finalize())
+        let mut sheet = Sheet { writer: SVGWriter::new(), corner: Point::zero() };
+        builder.get().do_it(false, false, false, &mut sheet);
+        sheet.cut()
     });
     drawn.ok().flatten()
+}
+
+/// A drawing that knows where it ends: the writer's own measure leaves as much room below a text as beside it.
+struct Sheet {
+    writer: SVGWriter,
+    /// The corner at the lower right.
+    corner: Point,
+}
+
+impl Sheet {
+    fn reach(&mut self, at: Point) {
+        self.corner = Point::new(self.corner.x.max(at.x), self.corner.y.max(at.y));
+    }
+
+    /// The drawing, as large as it is, and on white: its lines are black under every theme.
+    fn cut(&self) -> Option<String> {
+        let svg = self.writer.finalize();
+        let (_, body) = svg.split_once("<defs>")?;
+        let (width, height) = (self.corner.x + MARGIN, self.corner.y + MARGIN);
+        Some(format!(
+            "<svg width=\"{width:.0}\" height=\"{height:.0}\" viewBox=\"0 0 {width:.0} {height:.0}\" \
+             style=\"background: white\" xmlns=\"http://www.w3.org/2000/svg\"><defs>{body}"
+        ))
+    }
+}
+
+impl RenderBackend for Sheet {
+    fn draw_rect(
+        &mut self,
+        at: Point,
+        size: Point,
+        look: &StyleAttr,
+        properties: Option<String>,
+        clip: Option<ClipHandle>,
+    ) {
+        self.reach(at.add(size));
+        self.writer.draw_rect(at, size, look, properties, clip);
+    }
+
+    fn draw_line(&mut self, from: Point, to: Point, look: &StyleAttr, properties: Option<String>) {
+        self.reach(from);
+        self.reach(to);
+        self.writer.draw_line(from, to, look, properties);
+    }
+
+    fn draw_circle(
+        &mut self,
+        at: Point,
+        size: Point,
+        look: &StyleAttr,
+        properties: Option<String>,
+    ) {
+        self.reach(at.add(size.scale(0.5)));
+        self.writer.draw_circle(at, size, look, properties);
+    }
+
+    fn draw_text(&mut self, at: Point, text: &str, look: &StyleAttr) {
+        self.writer.draw_text(at, text, look);
+    }
+
+    fn draw_arrow(
+        &mut self,
+        path: &[(Point, Point)],
+        is_dashed: bool,
+        heads: (bool, bool),
+        look: &StyleAttr,
+        properties: Option<String>,
+        text: &str,
+    ) {
+        for (point, control) in path {
+            self.reach(*point);
+            self.reach(*control);
+        }
+        self.writer.draw_arrow(path, is_dashed, heads, look, properties, text);
+    }
+
+    fn create_clip(&mut self, at: Point, size: Point, rounded: usize) -> ClipHandle {
+        self.writer.create_clip(at, size, rounded)
+    }
 }
 
 #[cfg(test)]
@@ -35,5 +119,13 @@ mod tests {
         assert!(svg.contains("<svg") && svg.contains(">x</tspan>"), "{svg}");
         assert_eq!(graph("no graph {"), None);
         assert_eq!(graph(&"a;\n".repeat(MOST_LINES + 1)), None);
+    }
+
+    #[test]
+    fn a_long_label_makes_no_high_drawing() {
+        let svg = graph(&format!("digraph t {{ a [label=\"{}\"]; }}", "long".repeat(20))).unwrap();
+        let height = svg.split("height=\"").nth(1).and_then(|rest| rest.split('"').next());
+        let height: f64 = height.unwrap().parse().unwrap();
+        assert!((40.0..150.0).contains(&height), "{svg}");
     }
 }

@@ -185,8 +185,8 @@ impl Kernel {
         for later in queued {
             if later.kind() == "execute_request" && later.identities == request.identities {
                 self.publisher.begin(&later.header, true);
-                let count = self.count;
-                self.reply(&later, &json!({"status": "aborted", "execution_count": count}));
+                // Without a number: a front end would write it beside a cell that did not run.
+                self.reply(&later, &json!({"status": "aborted"}));
                 self.publisher.end();
             } else {
                 self.answer(&later);

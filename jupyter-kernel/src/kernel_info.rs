@@ -20,9 +20,10 @@ pub(crate) fn kernel_info() -> Value {
             "version": version,
             "mimetype": "text/x-rhai",
             "file_extension": ".rhai",
-            // Neither JupyterLab nor Pygments knows Rhai; Rust is what it looks like.
+            // JupyterLab knows no Rhai; Rust is what it looks like.
             "codemirror_mode": "rust",
-            "pygments_lexer": "rust",
+            // In our Python package.
+            "pygments_lexer": "rhai",
             "nbconvert_exporter": "script",
         },
         "banner": format!(

@@ -121,8 +121,9 @@ fn grid(array: &ArrayRef, lanes: u64, options: PrintOptions) -> Result<String> {
 /// A table with notes below it.
 pub(crate) fn noted(table: &Table, notes: &str) -> String {
     let html = table_html(&table.columns, &table.rows, table.skipped);
-    let notes = notes.trim_matches('\n');
-    format!("{html}<pre>{}</pre>", escaped(notes))
+    // Text is indented below its table; a page does that itself.
+    let notes: Vec<&str> = notes.trim_matches('\n').lines().map(str::trim_start).collect();
+    format!("{html}<pre style=\"margin-left: 0; padding: 0\">{}</pre>", escaped(&notes.join("\n")))
 }
 
 /// The first column of a grid holds names, like the header.

@@ -101,12 +101,25 @@ pub(crate) fn size_memory_state(array: &ArrayRef) -> [String; 3] {
 fn page_html(doc: &FunctionDoc) -> String {
     let mut html = format!("<h4><code>{}</code></h4>", escaped(&doc.title()));
     for paragraph in doc.doc.split("\n\n") {
-        let _ = write!(html, "<p>{}</p>", escaped(paragraph));
+        let _ = write!(html, "<p>{}</p>", prose(paragraph));
     }
     if !doc.examples.is_empty() {
         let _ = write!(html, "<pre>{}</pre>", escaped(&doc.example_lines().join("\n")));
     }
     html
+}
+
+/// A text with what stands between backticks as code.
+fn prose(text: &str) -> String {
+    let text = escaped(text);
+    let pieces: Vec<&str> = text.split('`').collect();
+    if pieces.len().is_multiple_of(2) {
+        return text;
+    }
+    let code = |(i, piece): (usize, &&str)| {
+        if i % 2 == 1 { format!("<code>{piece}</code>") } else { (*piece).into() }
+    };
+    pieces.iter().enumerate().map(code).collect()
 }
 
 /// The name that byte `at` stands in or behind.
@@ -164,6 +177,12 @@ mod tests {
         assert_eq!(definitions(text, "f"), [(4, text[11..54].trim_end().to_string())]);
         assert_eq!(definitions(text, "fg"), [(7, "fn fg(x) { x }".to_string())]);
         assert!(definitions(text, "g").is_empty());
+    }
+
+    #[test]
+    fn backticks_mark_code() {
+        assert_eq!(prose("`a < b` or `c`"), "<code>a &lt; b</code> or <code>c</code>");
+        assert_eq!(prose("one ` alone"), "one ` alone");
     }
 
     #[test]

@@ -77,7 +77,8 @@ fn cells_sent_before_an_error_are_not_run() {
     let ids = [send("x = 1"), send("throw \"no\""), send("x = 2"), send("x = 3")];
     let status = ids.map(|id| client.answer(&id).reply["status"].clone());
     assert_eq!(json!(status), json!(["ok", "error", "aborted", "aborted"]));
-    assert_eq!(client.run("x").result(), "1");
+    let shown = client.run("x");
+    assert_eq!((shown.result(), &shown.reply["execution_count"]), ("1", &json!(3)));
     let mut going_on = cell("throw \"no\"");
     going_on["stop_on_error"] = false.into();
     let ids = [client.send(&client.shell, "execute_request", &going_on), send("x = 4")];
@@ -261,6 +262,16 @@ fn editors_are_answered() {
     let page = &answer.reply["payload"][0];
     assert_eq!(page["source"], "page");
     assert!(page["data"]["text/plain"].as_str().unwrap().starts_with("gather("));
+}
+
+#[test]
+fn a_file_becomes_the_next_cell() {
+    let (_kernel, client) = Kernel::start();
+    let file = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("next.rhai");
+    std::fs::write(&file, "a = 1;\na + 1\n").unwrap();
+    let answer = client.run(&format!("%load {}", file.display()));
+    let next = json!({"source": "set_next_input", "text": "a = 1;\na + 1", "replace": false});
+    assert_eq!(answer.reply["payload"], json!([next]));
 }
 
 #[test]

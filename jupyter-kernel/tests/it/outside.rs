@@ -8,7 +8,8 @@ fn python() -> Option<PathBuf> {
     let given = std::env::var_os("PORCINI_PYTHON").map(PathBuf::from);
     let root = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("..");
     let python = given.unwrap_or_else(|| root.join(".venv/bin/python"));
-    let packages = "import jupyter_console, jupyter_kernel_test, nbconvert, papermill";
+    let packages = "import jupyter_console, jupyter_kernel_test, nbconvert, papermill\n\
+                    import porcini_papermill, porcini_pygments";
     let has_jupyter = Command::new(&python).args(["-c", packages]).output();
     if has_jupyter.is_ok_and(|output| output.status.success()) {
         return Some(python);
@@ -72,8 +73,19 @@ fn nbconvert_executes_and_writes_pages() {
     succeed(python.args(convert).arg(&place).arg(notebook("3-nested-arrays.ipynb")));
     let page = std::fs::read_to_string(place.join("3-nested-arrays.html")).unwrap();
     assert!(page.contains("<td>0.771013</td><td>0.516449</td>"));
-    // Pygments knows no Rhai; that of Rust colours it.
-    assert!(page.contains("<span class=\"k\">fn</span>"), "no highlighting");
+    // Our lexer, not that of another language.
+    assert!(page.contains("<span class=\"kt\">Vector3fC</span>"), "no highlighting");
+    let Some((mut python, place)) = jupyter("nbconvert") else { return };
+    let convert = ["-m", "nbconvert", "--to", "script", "--output-dir"];
+    succeed(python.args(convert).arg(&place).arg(notebook("3-nested-arrays.ipynb")));
+    let written = std::fs::read_to_string(place.join("3-nested-arrays.rhai")).unwrap();
+    assert!(written.contains("[dot(v, w), norm(v)]\n"), "{written}");
+}
+
+#[test]
+fn pygments_knows_the_language() {
+    let Some((mut python, _)) = jupyter("pygments") else { return };
+    succeed(python.arg(script("highlighting.py")));
 }
 
 #[test]
@@ -85,26 +97,17 @@ fn papermill_executes() {
     assert!(std::fs::read_to_string(output).unwrap().contains("newton: right"));
 }
 
-/// Parameters reach a notebook where our package for papermill is installed.
 #[test]
 fn papermill_gives_parameters() {
     let Some((mut python, place)) = jupyter("parameters") else { return };
     let (input, output) = (place.join("in.ipynb"), place.join("out.ipynb"));
     std::fs::write(&input, PARAMETERS).unwrap();
-    let package = Path::new(env!("CARGO_MANIFEST_DIR")).join("python");
-    let found = "from papermill.translators import papermill_translators as known; \
-                 known.find_translator('porcini', 'rhai')";
-    if !python.args(["-c", found]).output().unwrap().status.success() {
-        eprintln!("skipped: pip install {}", package.display());
-        return;
-    }
-    let Some((mut python, _)) = jupyter("parameters") else { return };
     let parameters =
         ["-p", "n", "5", "-p", "name", "a \"b\" \u{e4}\n", "-y", "{l: [1.5, true, null]}"];
     let papermill = ["-m", "papermill", "--no-progress-bar"];
     succeed(python.args(papermill).arg(&input).arg(&output).args(parameters));
     let written = std::fs::read_to_string(output).unwrap();
-    for expected in [r#"n = 5\n"#, r#"l = [1.5, true, ()]"#, "[0, 1, 2, 3, 4] 7 3"] {
+    for expected in [r#"n = 5\n"#, r#"l = [1.5, true, ()]"#, "[0, 1, 2, 3, 4] 8 3"] {
         assert!(written.contains(expected), "{expected}: {written}");
     }
 }

@@ -80,7 +80,22 @@ await step("all cells run up to an error", async () => {
     await idle();
     // The cell behind the error did not run: nobody is asked.
     if (await page.locator(".jp-Stdin-input").count()) throw new Error("the queue went on after an error");
+    // Nor has it a number.
+    await codeCell(5).locator(".jp-InputPrompt", { hasText: "[ ]:" }).waitFor({ timeout: 20 * seconds });
     await shot("run-all");
+});
+await step("a listing unfolds", async () => {
+    await output(2).locator("summary").click();
+    await output(2).getByText("ld.param").first().waitFor({ timeout: 20 * seconds });
+    await shot("unfolded");
+    await output(2).locator("summary").click();
+});
+await step("pictures are drawn", async () => {
+    await type(4, "x = FloatC::linspace(0, 6, 100); display(plot(x, sin(x))); display(hist(sin(x))); explain(cos(x))");
+    await run();
+    await output(4).nth(1).locator("svg, img").waitFor({ timeout: 20 * seconds });
+    await shows(4, "kernel 0");
+    await shot("pictures");
 });
 await step("keywords are coloured", async () => {
     await type(4, "let x = 1;");
@@ -125,6 +140,13 @@ await step("a question is answered", async () => {
     await question.press("Enter");
     await shows(5, "hello porcini");
     await shot("answered");
+});
+await step("nothing is lost in the dark", async () => {
+    await page.getByRole("menuitem", { name: "Settings" }).first().click();
+    await page.getByText("Theme", { exact: true }).first().hover();
+    await page.getByText("JupyterLab Dark", { exact: true }).click();
+    await page.locator("body[data-jp-theme-light=false]").waitFor({ state: "attached", timeout: 20 * seconds });
+    await shot("dark");
 });
 await step("output is replaced", async () => {
     await type(4, 'display("0 %", "p"); for i in 1..101 { update_display(i + " %", "p") }');

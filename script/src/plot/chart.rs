@@ -55,7 +55,13 @@ pub(super) struct Look {
     apart: (u32, u32),
     font: u32,
     grid: bool,
+    /// Width of axes and of the grid, and of curves.
+    line: u32,
     stroke: u32,
+    /// Length of ticks; without it plotters measures them by the area.
+    tick: Option<u32>,
+    /// Of points.
+    radius: u32,
 }
 
 impl Look {
@@ -67,7 +73,10 @@ impl Look {
         apart: (24, 16),
         font: 4,
         grid: false,
+        line: 1,
         stroke: 1,
+        tick: None,
+        radius: 0,
     };
     /// A document.
     pub(super) const PAGE: Self = Self {
@@ -77,8 +86,27 @@ impl Look {
         apart: (90, 50),
         font: 14,
         grid: true,
+        line: 1,
         stroke: 2,
+        tick: Some(5),
+        radius: 2,
     };
+
+    /// The same on an area that is so many times as wide and as high.
+    pub(super) fn enlarged(self, times: u32) -> Self {
+        Self {
+            margin: self.margin * times,
+            label: self.label * times,
+            character: self.character * times,
+            apart: (self.apart.0 * times, self.apart.1 * times),
+            font: self.font * times,
+            grid: self.grid,
+            line: self.line * times,
+            stroke: self.stroke * times,
+            tick: self.tick.map(|tick| tick * times),
+            radius: self.radius * times,
+        }
+    }
 }
 
 impl Chart {
@@ -186,8 +214,12 @@ pub(super) fn draw<B: DrawingBackend>(
     let (x, y) = (Axis { range: x, ticks: ticks_x }, Axis { range: y, ticks: ticks_y });
     let mut context = builder.build_cartesian_2d(x, y)?;
     let mut mesh = context.configure_mesh();
-    mesh.label_style(("sans-serif", look.font)).axis_style(BLACK);
-    mesh.light_line_style(WHITE.mix(0.0)).bold_line_style(BLACK.mix(0.12));
+    mesh.label_style(("sans-serif", look.font)).axis_style(BLACK.stroke_width(look.line));
+    let grid = BLACK.mix(0.12).stroke_width(look.line);
+    mesh.light_line_style(WHITE.mix(0.0)).bold_line_style(grid);
+    if let Some(tick) = look.tick {
+        mesh.set_all_tick_mark_size(tick);
+    }
     if !look.grid {
         mesh.disable_mesh();
     }
@@ -206,15 +238,15 @@ pub(super) fn draw<B: DrawingBackend>(
             }
             Shape::Points => {
                 let points = series.iter().copied().filter(is_drawn);
-                let radius = look.stroke - 1 + u32::from(look.grid);
-                context.draw_series(points.map(|at| Circle::new(at, radius, colour.filled())))?;
+                let point = |at| Circle::new(at, look.radius, colour.filled());
+                context.draw_series(points.map(point))?;
             }
             Shape::Bars => {
                 let bar = chart.bar();
                 let bars = series.iter().copied().filter(is_drawn);
                 let rectangle = |(x, y): (f64, f64)| {
                     let mut rectangle = Rectangle::new([(x, 0.0), (x + bar, y)], colour.filled());
-                    rectangle.set_margin(0, 0, 0, u32::from(look.grid));
+                    rectangle.set_margin(0, 0, 0, if look.grid { look.line } else { 0 });
                     rectangle
                 };
                 context.draw_series(bars.map(rectangle))?;

@@ -18,6 +18,8 @@ pub(crate) use raster::Raster;
 
 /// Size of a chart as SVG and PNG.
 const SIZE: (u32, u32) = (720, 440);
+/// Coordinates of plotters are whole numbers: in SVG a pixel has so many of them, so that curves are smooth.
+const FINER: u32 = 10;
 /// Rows of text that a chart takes.
 const ROWS: u32 = 18;
 /// Fewest columns that a chart needs, and most that it takes.
@@ -66,12 +68,11 @@ impl Picture {
         match &*self.content {
             Content::Chart(chart) => {
                 let mut svg = String::new();
-                drop(draw(
-                    chart,
-                    SVGBackend::with_string(&mut svg, SIZE).into_drawing_area(),
-                    &Look::PAGE,
-                ));
-                svg
+                let (width, height) = (SIZE.0 * FINER, SIZE.1 * FINER);
+                let area = SVGBackend::with_string(&mut svg, (width, height)).into_drawing_area();
+                drop(draw(chart, area, &Look::PAGE.enlarged(FINER)));
+                let size = |width, height| format!("width=\"{width}\" height=\"{height}\"");
+                svg.replacen(&size(width, height), &size(SIZE.0, SIZE.1), 1)
             }
             Content::Image(raster) => {
                 let data = base64::engine::general_purpose::STANDARD.encode(raster.png());
