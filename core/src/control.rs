@@ -81,6 +81,10 @@ impl<'s> Recording<'s> {
     }
 }
 
+fn with_first(first: &Array, others: &[Array]) -> Vec<Array> {
+    std::iter::once(first).chain(others).cloned().collect()
+}
+
 /// What is recorded: from arrays to arrays.
 type Body<'b, E> = dyn FnMut(&[Array]) -> Result<Vec<Array>, E> + 'b;
 
@@ -107,6 +111,9 @@ impl Session {
         mut body: impl FnMut(&[Array]) -> Result<Vec<Array>, E>,
     ) -> Result<Vec<Array>, E> {
         let op = "while_loop";
+        if let Some((home, states)) = self.moved(op, states)? {
+            return home.while_loop(&states, condition, body);
+        }
         if !self.flag_is_set(RECORD_LOOPS) {
             return self.step_by_step(op, states, &mut condition, &mut body);
         }
@@ -158,6 +165,9 @@ impl Session {
         mut otherwise: impl FnMut(&[Array]) -> Result<Vec<Array>, E>,
     ) -> Result<Vec<Array>, E> {
         let op = "if_then";
+        if let Some((home, there)) = self.moved(op, &with_first(mask, args))? {
+            return home.if_then(&there[0], &there[1..], then, otherwise);
+        }
         let taken = self.branch(op, mask, args, Before::Covered, &mut then)?;
         let rest = mask.apply(Op::Not, &[])?;
         let before = Before::Values(taken.values);
@@ -179,6 +189,9 @@ impl Session {
         mut call: impl FnMut(usize, &[Array]) -> Result<Vec<Array>, E>,
     ) -> Result<Vec<Array>, E> {
         let op = "dispatch";
+        if let Some((home, there)) = self.moved(op, &with_first(index, args))? {
+            return home.dispatch(&there[0], n_functions, &there[1..], call);
+        }
         let dtype = index.dtype();
         if !dtype.is_int() {
             let expected = "an array of integers as index";

@@ -136,8 +136,10 @@ pub enum Error {
     },
 
     // ---- the session ----
-    /// Arrays of two sessions met in one operation.
-    #[error("{op}: the arrays belong to different sessions (copy one through the host first)")]
+    /// Arrays of two sessions met in one operation: of two devices, or of sessions that know nothing of each other.
+    #[error(
+        "{op}: the arrays are on different devices; bring them together, as with x.to(\"cpu\")"
+    )]
     ForeignArray {
         /// The operation.
         op: &'static str,

@@ -2,7 +2,7 @@
 
 use crate::array::Array;
 use crate::dtype::{DType, Scalar};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::half::F16;
 use crate::ir::op::Op;
 use crate::ir::var::{MAX_OPERANDS, VarId};
@@ -131,7 +131,7 @@ impl Session {
             if let Operand::Array(array) = operand
                 && !self.is(array.session())
             {
-                return Err(Error::ForeignArray { op: op() });
+                return self.across(op, operands, first, record);
             }
         }
         self.record(|recorder| {
@@ -151,5 +151,31 @@ impl Session {
             }
             record(recorder, &ids[..operands.len()])
         })
+    }
+
+    /// Arrays of several devices: numbers go where the others are.
+    #[cold]
+    fn across(
+        &self,
+        op: impl Fn() -> &'static str,
+        operands: &[Operand<'_>],
+        first: usize,
+        record: impl FnOnce(&mut Recorder<'_>, &[VarId]) -> Result<VarId>,
+    ) -> Result<Array> {
+        let arrays = operands.iter().filter_map(|operand| match operand {
+            Operand::Array(array) => Some(*array),
+            Operand::Number(_) => None,
+        });
+        let home = self.home(arrays);
+        let adopted = operands.iter().map(|operand| match operand {
+            Operand::Array(array) => home.adopt_number(op(), array).map(Some),
+            Operand::Number(_) => Ok(None),
+        });
+        let adopted = adopted.collect::<Result<Vec<_>>>()?;
+        let here = operands.iter().zip(&adopted);
+        let here: Vec<Operand<'_>> = here
+            .map(|(&operand, adopted)| adopted.as_ref().map_or(operand, Operand::Array))
+            .collect();
+        home.with_operands(op, &here, first, record)
     }
 }

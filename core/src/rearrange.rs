@@ -164,8 +164,9 @@ impl Session {
     /// # Errors
     /// `TypeMismatch` if masks meet numbers, `Argument` without parts, `ForeignArray`.
     pub fn concat(&self, parts: &[&Array]) -> Result<Array> {
-        let ids: Vec<VarId> = self.ids("concat", parts)?;
-        self.record(|recorder| recorder.concat(&ids))
+        let home = self.home(parts.iter().copied());
+        let ids: Vec<VarId> = home.ids("concat", parts)?;
+        home.record(|recorder| recorder.concat(&ids))
     }
 
     /// All pairs of a lane of `x` and a lane of `y` as two arrays, x running fastest, lazily.
@@ -173,7 +174,7 @@ impl Session {
     /// # Errors
     /// As [`Array::tile`]; `ForeignArray`.
     pub fn meshgrid(&self, x: &Array, y: &Array) -> Result<[Array; 2]> {
-        self.ids("meshgrid", &[x, y])?;
+        x.session().ids("meshgrid", &[x, y])?;
         Ok([x.tile(y.size())?, y.repeat(x.size())?])
     }
 }

@@ -68,6 +68,14 @@ impl Runtime {
         Ok(Arc::new(runtime))
     }
 
+    /// A runtime on another device with the same settings; of its memory it may use what is usual.
+    ///
+    /// # Errors
+    /// As [`Runtime::new`].
+    pub(crate) fn beside(&self, choice: DeviceChoice) -> Result<Arc<Self>> {
+        Self::with(choice, self.threads, None, self.outside.clone())
+    }
+
     /// A runtime over any implementation of a device.
     pub fn on(backend: Arc<dyn Backend>, memory_limit: Option<u64>) -> Arc<Self> {
         let device = Mutex::new(Some(Device::new(backend, memory_limit)));

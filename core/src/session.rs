@@ -1,16 +1,16 @@
 //! A session: the variable table, a device, its caches. The only place where recording and evaluation
 //! meet. There are no globals; sessions share what they want through a [`Runtime`].
 
-use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::time::Duration;
 
 use crate::alloc::{Bytes, MemoryInfo};
 use crate::array::Array;
-use crate::backend::cuda::Toolkit;
+use crate::backend::Memory;
 use crate::backend::host::HostMemory;
-use crate::backend::{DeviceChoice, Memory, Outside};
+use crate::builder::SessionBuilder;
+use crate::devices::Family;
 use crate::dtype::{DType, Element, Scalar};
 use crate::error::{Error, Result};
 use crate::eval::cache::Cache;
@@ -24,134 +24,39 @@ use crate::interrupt;
 use crate::ir::kernel::Target;
 use crate::ir::table::Table;
 use crate::ir::var::{Kind, VarId};
-use crate::log::{Log, LogQueue, LogSink};
+use crate::log::{Log, LogQueue};
 use crate::runtime::{Device, Runtime};
 use crate::trace::range::{check_range, range_size};
 use crate::trace::{Recorder, Settings};
 
-/// A clock: the time since some fixed point.
-pub type Clock = Arc<dyn Fn() -> Duration + Send + Sync>;
-
-/// Settings of a new session.
-pub struct SessionBuilder {
-    runtime: Option<Arc<Runtime>>,
-    device: DeviceChoice,
-    threads: Option<usize>,
-    memory_limit: Option<u64>,
-    log_level: u8,
-    log_sink: LogSink,
-    clock: Option<Clock>,
-    outside: Outside,
-}
-
-impl SessionBuilder {
-    /// Shares a runtime with other sessions; device, threads, memory limit, cache folder and toolkit are then
-    /// the runtime's.
-    #[must_use]
-    pub fn runtime(mut self, runtime: Arc<Runtime>) -> Self {
-        self.runtime = Some(runtime);
-        self
-    }
-
-    /// The device; by default the best one that answers.
-    #[must_use]
-    pub fn device(mut self, device: DeviceChoice) -> Self {
-        self.device = device;
-        self
-    }
-
-    /// Threads that run kernels, the caller included; by default one per processor.
-    #[must_use]
-    pub fn threads(mut self, threads: usize) -> Self {
-        self.threads = Some(threads);
-        self
-    }
-
-    /// Bytes of device memory that may be in use.
-    #[must_use]
-    pub fn memory_limit(mut self, bytes: u64) -> Self {
-        self.memory_limit = Some(bytes);
-        self
-    }
-
-    /// Where log lines go, and up to which level (0–5).
-    #[must_use]
-    pub fn log(mut self, level: u8, sink: LogSink) -> Self {
-        self.log_level = level;
-        self.log_sink = sink;
-        self
-    }
-
-    /// The clock of logs and history; by default the monotonic one.
-    #[must_use]
-    pub fn clock(mut self, clock: Clock) -> Self {
-        self.clock = Some(clock);
-        self
-    }
-
-    /// Where compiled GPU kernels are kept for other processes; by default nowhere.
-    #[must_use]
-    pub fn cache_folder(mut self, folder: PathBuf) -> Self {
-        self.outside.cache_folder = Some(folder);
-        self
-    }
-
-    /// Where to look for the programs that show a GPU's machine code; by default nowhere.
-    #[must_use]
-    pub fn toolkit(mut self, toolkit: Toolkit) -> Self {
-        self.outside.toolkit = toolkit;
-        self
-    }
-
-    /// Starts the session.
-    ///
-    /// # Errors
-    /// `NoDevice` if the device asked for is not there.
-    pub fn build(self) -> Result<Session> {
-        let threads = || std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
-        let runtime = match self.runtime {
-            Some(runtime) => runtime,
-            None => {
-                let threads = self.threads.unwrap_or_else(threads);
-                Runtime::with(self.device, threads, self.memory_limit, self.outside)?
-            }
-        };
-        let log = Log::new(self.log_level, self.log_sink);
-        let start = Instant::now();
-        Ok(Session(Arc::new(Inner {
-            table: Mutex::new(Table::new(LogQueue::new(log.clone()))),
-            compiler: Mutex::default(),
-            n_kernels: AtomicUsize::new(0),
-            history: Mutex::default(),
-            reports: Mutex::default(),
-            line: AtomicU32::new(0),
-            flags: Flags::default(),
-            runtime,
-            log,
-            clock: self.clock.unwrap_or_else(|| Arc::new(move || start.elapsed())),
-        })))
-    }
-}
-
 /// Bytes that are copied between two looks at the interrupt flag: a few milliseconds.
 pub(crate) const PIECE: usize = 1 << 24;
+
+/// A clock: the time since some fixed point.
+pub type Clock = Arc<dyn Fn() -> Duration + Send + Sync>;
 
 /// Everything that belongs together: recorded values, device, caches. Cloning shares it.
 #[derive(Clone)]
 pub struct Session(Arc<Inner>);
 
-struct Inner {
+pub(crate) struct Inner {
     table: Mutex<Table>,
     compiler: Mutex<Compiler>,
     /// Kernel structures compiled, to be read while an evaluation runs.
     n_kernels: AtomicUsize,
-    history: Mutex<History>,
     reports: Mutex<Reports>,
-    line: AtomicU32,
-    flags: Flags,
     runtime: Arc<Runtime>,
-    log: Log,
-    clock: Clock,
+    common: Arc<Common>,
+    family: Family,
+}
+
+/// What sessions share that work together on several devices.
+pub(crate) struct Common {
+    pub(crate) line: AtomicU32,
+    pub(crate) flags: Flags,
+    pub(crate) history: Mutex<History>,
+    pub(crate) log: Log,
+    pub(crate) clock: Clock,
 }
 
 /// What one evaluation at a time works with.
@@ -169,18 +74,23 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl Session {
+    pub(crate) fn start(runtime: Arc<Runtime>, common: Arc<Common>, family: Family) -> Self {
+        let mut table = Table::new(LogQueue::new(common.log.clone()));
+        table.value_numbering = common.flags.get(CSE);
+        Self(Arc::new(Inner {
+            table: Mutex::new(table),
+            compiler: Mutex::default(),
+            n_kernels: AtomicUsize::new(0),
+            reports: Mutex::default(),
+            runtime,
+            common,
+            family,
+        }))
+    }
+
     /// Settings for a new session.
     pub fn builder() -> SessionBuilder {
-        SessionBuilder {
-            runtime: None,
-            device: DeviceChoice::Auto,
-            threads: None,
-            memory_limit: None,
-            log_level: 0,
-            log_sink: Arc::new(|_| {}),
-            clock: None,
-            outside: Outside::default(),
-        }
+        SessionBuilder::default()
     }
 
     /// A session with default settings, on the best device that answers.
@@ -223,14 +133,14 @@ impl Session {
 
     fn settings(&self) -> Settings {
         Settings {
-            fold: self.0.flags.get(FOLD),
-            bounds_check: self.0.flags.get(BOUNDS_CHECK),
-            line: self.0.line.load(Ordering::Relaxed),
+            fold: self.0.common.flags.get(FOLD),
+            bounds_check: self.0.common.flags.get(BOUNDS_CHECK),
+            line: self.0.common.line.load(Ordering::Relaxed),
         }
     }
 
     pub(crate) fn flag_is_set(&self, flag: usize) -> bool {
-        self.0.flags.get(flag)
+        self.0.common.flags.get(flag)
     }
 
     /// `size` lanes of one number, lazy: no memory is used until it is stored.
@@ -336,16 +246,24 @@ impl Session {
     /// `OutOfMemory`, `Interrupted`, `Poisoned`, or what the device's compiler says; the session stays as
     /// it was. `ForeignArray` for arrays of another session. Bounds errors come later, see [`Session::take_error`].
     pub fn eval(&self, arrays: &[&Array]) -> Result<()> {
-        let ids = self.ids("eval", arrays)?;
-        self.evaluate(&ids)?;
+        for session in self.sessions_of("eval", arrays)? {
+            let here = arrays.iter().filter(|array| session.is(array.session()));
+            let ids: Vec<VarId> = here.map(|array| array.id()).collect();
+            session.evaluate(&ids)?;
+        }
         arrays.iter().try_for_each(|array| array.materialize())
     }
 
-    /// Evaluates every array that somebody holds, pending writes included. Numbers stay numbers.
+    /// Evaluates every array that somebody holds, pending writes included, on all devices. Numbers stay
+    /// numbers.
     ///
     /// # Errors
     /// As [`Session::eval`].
     pub fn eval_all(&self) -> Result<()> {
+        self.family().iter().try_for_each(Self::eval_held)
+    }
+
+    fn eval_held(&self) -> Result<()> {
         let ids = self.with_table(|table| {
             let ids = table.held_unevaluated();
             // Another thread may drop its handle before the evaluation begins.
@@ -357,14 +275,16 @@ impl Session {
         result
     }
 
-    /// Waits for the device, then reports the first bounds error since the last report.
+    /// Waits for its devices, then reports the first bounds error since the last report.
     ///
     /// # Errors
     /// A pending bounds error, or a failure of work launched earlier.
     pub fn sync(&self) -> Result<()> {
-        if let Some(device) = self.working_device() {
-            device.backend.sync()?;
-            lock(&self.0.reports).collect();
+        for session in self.family() {
+            if let Some(device) = session.working_device() {
+                device.backend.sync()?;
+                lock(&session.0.reports).collect();
+            }
         }
         self.take_error().map_or(Ok(()), Err)
     }
@@ -372,6 +292,10 @@ impl Session {
     /// The first bounds error that was not reported yet; it is then forgotten. Waits for the device if a
     /// launch under way may have failed.
     pub fn take_error(&self) -> Option<Error> {
+        self.family().iter().find_map(Self::take_error_here)
+    }
+
+    fn take_error_here(&self) -> Option<Error> {
         if lock(&self.0.reports).waits()
             && let Some(device) = self.working_device()
         {
@@ -394,7 +318,7 @@ impl Session {
         lock(&self.0.reports).put(error);
     }
 
-    /// What evaluating the arrays would launch, without launching it.
+    /// What evaluating the arrays would launch on their device, without launching it.
     ///
     /// # Errors
     /// `Poisoned`, `ForeignArray`.
@@ -415,7 +339,7 @@ impl Session {
 
     /// Evaluates because `what` looks at contents.
     pub(crate) fn evaluate_for(&self, what: &'static str, id: VarId) -> Result<()> {
-        if self.0.flags.get(FORBID_EVAL) && self.needs_evaluation(id) {
+        if self.0.common.flags.get(FORBID_EVAL) && self.needs_evaluation(id) {
             return Err(Error::EvaluationForbidden { what });
         }
         self.evaluate(&[id])
@@ -487,9 +411,9 @@ impl Session {
                 memory: &device.memory,
                 cache: &mut compiler.cache,
                 scratch: &mut compiler.scratch,
-                history: &inner.history,
-                log: &inner.log,
-                clock: &*inner.clock,
+                history: &inner.common.history,
+                log: &inner.common.log,
+                clock: &*inner.common.clock,
                 reports: &inner.reports,
             });
             inner.n_kernels.store(compiler.cache.len(), Ordering::Relaxed);
@@ -500,7 +424,8 @@ impl Session {
     }
 
     fn target(&self, device: &Device) -> Target {
-        let [lane_order, fast_math] = [LANE_ORDER, FAST_MATH].map(|flag| self.0.flags.get(flag));
+        let [lane_order, fast_math] =
+            [LANE_ORDER, FAST_MATH].map(|flag| self.0.common.flags.get(flag));
         Target { device: device.target, lane_order, fast_math }
     }
 
@@ -527,7 +452,7 @@ impl Session {
             (result, lines)
         };
         if let Some(lines) = lines {
-            lines.into_iter().for_each(|line| self.0.log.line(1, || line));
+            lines.into_iter().for_each(|line| self.0.common.log.line(1, || line));
         }
         result
     }
@@ -550,12 +475,12 @@ impl Session {
 
     /// The log level, 0–5.
     pub fn log_level(&self) -> u8 {
-        self.0.log.level()
+        self.0.common.log.level()
     }
 
     /// Sets the log level, 0–5.
     pub fn set_log_level(&self, level: u8) {
-        self.0.log.set_level(level);
+        self.0.common.log.set_level(level);
     }
 
     /// The value of a flag of [`flags::FLAGS`](crate::flags::FLAGS).
@@ -563,11 +488,11 @@ impl Session {
     /// # Errors
     /// `UnknownFlag`.
     pub fn flag(&self, name: &str) -> Result<bool> {
-        Ok(self.0.flags.get(Flags::find(name)?))
+        Ok(self.0.common.flags.get(Flags::find(name)?))
     }
 
     pub(crate) fn checks_duplicates(&self) -> bool {
-        self.0.flags.get(CHECK_DUPLICATES)
+        self.0.common.flags.get(CHECK_DUPLICATES)
     }
 
     /// Sets a flag of [`flags::FLAGS`](crate::flags::FLAGS).
@@ -576,39 +501,43 @@ impl Session {
     /// `UnknownFlag`.
     pub fn set_flag(&self, name: &str, value: bool) -> Result<()> {
         let flag = Flags::find(name)?;
-        self.0.flags.set(flag, value);
+        self.0.common.flags.set(flag, value);
         if flag == CSE {
-            self.with_table(|table| table.value_numbering = value);
+            for session in self.family() {
+                session.with_table(|table| table.value_numbering = value);
+            }
         }
         Ok(())
     }
 
     /// Tells which script line records from now on; 0 for none. Errors that come later name it.
     pub fn set_line(&self, line: u32) {
-        self.0.line.store(line, Ordering::Relaxed);
+        self.0.common.line.store(line, Ordering::Relaxed);
     }
 
     /// The last launches, oldest first.
     pub fn history(&self) -> Vec<LaunchRecord> {
-        lock(&self.0.history).records().cloned().collect()
+        lock(&self.0.common.history).records().cloned().collect()
     }
 
     /// Number and times of all launches so far.
     pub fn launch_totals(&self) -> LaunchTotals {
-        lock(&self.0.history).totals()
+        lock(&self.0.common.history).totals()
     }
 
     /// Forgets the launches so far.
     pub fn clear_history(&self) {
-        lock(&self.0.history).clear();
+        lock(&self.0.common.history).clear();
     }
 
     /// Gives freed memory back to the device; the number of blocks and bytes.
     pub fn malloc_trim(&self) -> (usize, u64) {
-        let device = self.0.runtime.opened();
-        let (blocks, bytes) = device.map_or((0, 0), |device| device.memory.trim());
+        let devices = self.family().into_iter().filter_map(|session| session.0.runtime.opened());
+        let freed = devices.map(|device| device.memory.trim());
+        let (blocks, bytes) =
+            freed.fold((0, 0), |(blocks, bytes), freed| (blocks + freed.0, bytes + freed.1));
         let freed = Bytes(bytes);
-        self.0.log.line(1, || format!("malloc_trim(): freed {blocks} blocks ({freed})"));
+        self.0.common.log.line(1, || format!("malloc_trim(): freed {blocks} blocks ({freed})"));
         (blocks, bytes)
     }
 
@@ -625,6 +554,22 @@ impl Session {
     /// What sessions share.
     pub(crate) fn runtime(&self) -> &Runtime {
         &self.0.runtime
+    }
+
+    pub(crate) fn common(&self) -> &Arc<Common> {
+        &self.0.common
+    }
+
+    pub(crate) fn relatives(&self) -> &Family {
+        &self.0.family
+    }
+
+    pub(crate) fn downgrade(&self) -> Weak<Inner> {
+        Arc::downgrade(&self.0)
+    }
+
+    pub(crate) fn upgrade(inner: &Weak<Inner>) -> Option<Self> {
+        inner.upgrade().map(Self)
     }
 
     /// The device, opened if need be.

@@ -9,6 +9,7 @@ mod numbers;
 mod reuse;
 mod scatter;
 mod sessions;
+mod several;
 
 use porcini_core::backend::isa::Isa;
 use porcini_core::eval::cache::CacheResult;

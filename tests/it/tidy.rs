@@ -34,6 +34,8 @@ const LAYERS: [&[&str]; 6] = [
     // Session and array hold each other: a handle knows its session, a session makes handles.
     &[
         "session",
+        "builder",
+        "devices",
         "array",
         "operand",
         "control",

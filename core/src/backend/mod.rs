@@ -27,6 +27,11 @@ pub trait Backend: Send + Sync {
     /// Name shown to people: `interp (AVX-512)`.
     fn name(&self) -> String;
 
+    /// Its number, if it is a GPU.
+    fn gpu(&self) -> Option<u32> {
+        None
+    }
+
     /// Compiles a kernel. Pure: the same kernel gives the same code, and nothing is launched.
     ///
     /// # Errors

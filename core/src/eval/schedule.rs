@@ -23,6 +23,9 @@ use crate::ir::var::{Kind, VarId, Variable};
 /// Values up to this tree cost are computed again where a later stage needs them. A store and a load
 /// of a lane take about as long as this many operations.
 const CHEAP: u32 = 8;
+/// Values up to this cost are computed again if somebody who holds them asks: most are never asked for, and
+/// each store would cost what moving another input does.
+const CHEAP_IF_HELD: u32 = 2 * CHEAP;
 /// Cost of a load from memory, in operations.
 const LOAD_COST: u32 = 2;
 /// Cost of a gather, in operations.
@@ -367,7 +370,7 @@ fn mark_stored(walk: &mut Walk<'_>, roots: &[VarId], keep: Keep) {
         let Node { id, stage, cost, .. } = walk.nodes[i];
         let variable = table.get(id);
         let held = keep == Keep::Held && variable.external > 0 && variable.scope == 0;
-        let held = held && cost > CHEAP && variable.size != 1;
+        let held = held && cost > CHEAP_IF_HELD && variable.size != 1;
         if held || ends_stage(variable) {
             walk.nodes[i].stored = true;
         }

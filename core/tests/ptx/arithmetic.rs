@@ -106,6 +106,7 @@ fn float(name: &str, a: f64, b: f64, c: f64) -> f64 {
         "neg" => -a,
         "abs" => a.abs(),
         "sqrt" => a.sqrt(),
+        "rcp" => 1.0 / a,
         "add" => a + b,
         "sub" => a - b,
         "mul" => a * b,

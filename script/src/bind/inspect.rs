@@ -148,7 +148,7 @@ fn variables(registry: &mut Registry<'_>) {
     for prefix in ["", "cuda_"] {
         let name = format!("{prefix}whos");
         registry.any(&name, 0, |context, _, _| {
-            show_whos(context, &context.session.whos(Rows::Short));
+            show_whos(context, Rows::Short);
             Ok(Dynamic::UNIT)
         });
         registry.any(&name.clone(), 1, move |context, _, args| {
@@ -164,17 +164,27 @@ fn variables(registry: &mut Registry<'_>) {
             }
             let wants = |key: &str| options.get(key).is_some_and(|v| v.as_bool() == Ok(true));
             let rows = if wants("all") { Rows::All } else { Rows::Short };
-            let whos = context.session.whos(rows);
             if wants("data") {
-                return Ok(Dynamic::from(whos_data(&whos)));
+                let listings = context.session.family();
+                let data = listings.iter().flat_map(|session| whos_data(&session.whos(rows)));
+                return Ok(Dynamic::from(data.collect::<rhai::Array>()));
             }
-            show_whos(context, &whos);
+            show_whos(context, rows);
             Ok(Dynamic::UNIT)
         });
     }
 }
 
-fn show_whos(context: &Context, whos: &Whos) {
+fn show_whos(context: &Context, rows: Rows) {
+    for (i, session) in context.session.family().iter().enumerate() {
+        let whos = session.whos(rows);
+        if i == 0 || !whos.rows.is_empty() {
+            show_listing(context, &whos);
+        }
+    }
+}
+
+fn show_listing(context: &Context, whos: &Whos) {
     let table = whos_table(whos);
     let mut notes = String::new();
     if whos.n_hidden > 0 {
@@ -244,6 +254,7 @@ fn whos_data(whos: &Whos) -> rhai::Array {
         map.insert("bytes".into(), number(row.bytes));
         map.insert("ready".into(), row.ready.into());
         map.insert("label".into(), row.label.as_deref().unwrap_or_default().into());
+        map.insert("device".into(), whos.device.clone().into());
         Dynamic::from(map)
     };
     whos.rows.iter().map(row).collect()
@@ -382,11 +393,12 @@ fn program(
             fault(format!("{name}: got {}, expected an array", type_name(args[0])))
         })?;
         let leaves = array.leaves();
-        let plan = context.session.plan(&leaves.iter().collect::<Vec<_>>()).or_fault()?;
+        let session = leaves.first().map_or(&context.session, Array::session);
+        let plan = session.plan(&leaves.iter().collect::<Vec<_>>()).or_fault()?;
         if plan.steps.is_empty() {
             return Ok("nothing to compile: the value is known already".into());
         }
-        let text = show(&context.session, &plan)?.trim_end().to_string();
+        let text = show(session, &plan)?.trim_end().to_string();
         if text.is_empty() {
             return Ok("no kernels, only primitives: explain(x) names them".into());
         }

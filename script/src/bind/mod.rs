@@ -6,6 +6,7 @@
 
 mod assign;
 mod control;
+mod devices;
 mod files;
 mod geometry;
 mod horizontal;
@@ -78,6 +79,7 @@ const FAMILIES: &[(&str, Register)] = &[
     ("files", files::register),
     ("random numbers", random::register),
     ("evaluation and settings", runtime::register),
+    ("evaluation and settings", devices::register),
     ("evaluation and settings", progress::register),
     ("showing and watching", inspect::register),
     ("showing and watching", measure::register),

@@ -182,13 +182,6 @@ fn settings(registry: &mut Registry<'_>) {
         }
         Ok(map)
     });
-    registry.doc(
-        "device",
-        "()",
-        "The device that runs the kernels.\n\n\
-         >> device().len() > 0\ntrue",
-    );
-    registry.any("device", 0, |context, _, _| Ok(context.session.device_name()));
 }
 
 fn labels(registry: &mut Registry<'_>) {

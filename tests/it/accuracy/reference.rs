@@ -64,11 +64,23 @@ impl Big<'_> {
         self.constants.borrow_mut().pi(self.bits, MODE)
     }
 
-    /// π times x without its whole turns.
+    /// x half turns without whole turns, less than 2 either way: exact.
     fn half_turns(&self, x: &BigFloat) -> BigFloat {
         let turns = self.mul(x, &self.number(0.5)).int();
-        let rest = self.sub(x, &self.mul(&turns, &self.number(2.0)));
-        self.mul(&rest, &self.pi())
+        self.sub(x, &self.mul(&turns, &self.number(2.0)))
+    }
+
+    /// The sine of less than 2 half turns either way, zero where it is.
+    fn sine(&self, x: &BigFloat) -> BigFloat {
+        let (sign, size) = (x.signum(), x.abs());
+        let folded = if size > self.number(1.5) {
+            self.sub(x, &self.mul(&sign, &self.number(2.0)))
+        } else if size > self.number(0.5) {
+            self.sub(&sign, x)
+        } else {
+            x.clone()
+        };
+        self.sin(&self.mul(&folded, &self.pi()))
     }
 }
 
@@ -178,14 +190,14 @@ pub(super) const CASES: &[Case] = &[
         bound: 1.5,
         domain: ALL,
         near: sinpi,
-        exact: |b, x| b.sin(&b.half_turns(x)),
+        exact: |b, x| b.sine(&b.half_turns(x)),
     },
     Case {
         name: "cospi",
         bound: 1.5,
         domain: ALL,
         near: cospi,
-        exact: |b, x| b.cos(&b.half_turns(x)),
+        exact: |b, x| b.sine(&b.sub(&b.number(0.5), &b.half_turns(x).abs())),
     },
     Case {
         name: "asin",

@@ -23,7 +23,7 @@ const LOG_BYTES: usize = 16 << 10;
 
 /// A GPU with a context and a stream.
 pub(super) struct Gpu {
-    number: u32,
+    pub(super) number: u32,
     /// Version of the driver.
     pub(super) driver: String,
     /// Name of the product.

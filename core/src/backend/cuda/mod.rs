@@ -126,6 +126,10 @@ impl Backend for Cuda {
         self.gpu.to_string()
     }
 
+    fn gpu(&self) -> Option<u32> {
+        Some(self.gpu.number)
+    }
+
     fn lower(&self, kernel: &Kernel, mode: LiteralMode) -> Result<Arc<dyn Executable>> {
         if runs_on_host(kernel) {
             return Ok(Arc::new(self.host.lower(kernel, mode)?));

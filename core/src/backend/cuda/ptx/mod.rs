@@ -61,13 +61,14 @@ pub(super) use self::scan::CHUNK as SCAN_CHUNK;
 pub use self::sharing::{CHUNK, LANES_PER_WARP, Sharing};
 pub(super) use self::sort::{BUCKETS, DIGIT, TILE};
 use self::writer::{Class, Label, Name, Writer, ptx, untyped};
-use crate::dtype::DType;
+use crate::dtype::{DType, Scalar};
 use crate::ir::display::ptx_literal;
 use crate::ir::kernel::{
     BufferIndex, Code, End, Inst, Kernel, LiteralMode, MAX_DIRECT_BYTES, Reg, WORD_ABORT,
     WORD_LANE_BASE, WORD_SIZE,
 };
 use crate::ir::legal::legalise;
+use crate::ir::op::Op;
 
 /// The processor to compile for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -362,9 +363,14 @@ impl Lowering<'_> {
                 let operand = inst.args().last().map_or(inst.dtype, |arg| self.kernel.dtype(arg));
                 let args = inst.args.map(|arg| arg.map_or(d, |arg| self.register(arg)));
                 let types = Types { result: inst.dtype, operand };
-                if !self.kernel.fast_math || !self.writer.fast_op(op, types, d, args) {
-                    self.writer.op(op, types, d, args);
+                if self.kernel.fast_math && self.writer.fast_op(op, types, d, args) {
+                    return;
                 }
+                if op == Op::Div && self.is_one(inst.args[0]) {
+                    // The same bits in half the instructions.
+                    return ptx!(self.writer, "rcp.rn.{} {d}, {}", inst.dtype.ptx(), args[1]);
+                }
+                self.writer.op(op, types, d, args);
             }
             Code::Load(buffer) => self.load_first(inst.dtype, d, buffer),
             Code::Gather { source, access } => self.gather(inst, d, source, access),
@@ -454,6 +460,19 @@ impl Lowering<'_> {
                 this.numbers.insert(key, d);
             }
         });
+    }
+
+    /// Whether an operand is the number 1, whatever the script says next time.
+    fn is_one(&self, reg: Option<Reg>) -> bool {
+        let Some(inst) = reg.map(|reg| &self.kernel.insts[reg.index()]) else { return false };
+        let bits = if let Code::Constant(bits) = inst.code {
+            bits
+        } else if let (Code::Literal(literal), LiteralMode::Embedded) = (inst.code, self.mode) {
+            self.kernel.literals[literal as usize].1
+        } else {
+            return false;
+        };
+        inst.dtype.is_float() && inst.dtype.decode(bits) == Scalar::Float(1.0)
     }
 
     /// Words are little-endian, so a narrow literal is read at the word's own address.

@@ -1,0 +1,123 @@
+//! How a session starts.
+
+use std::path::PathBuf;
+use std::sync::atomic::AtomicU32;
+use std::sync::{Arc, Mutex};
+use std::time::Instant;
+
+use crate::backend::cuda::Toolkit;
+use crate::backend::{DeviceChoice, Outside};
+use crate::devices::Family;
+use crate::error::Result;
+use crate::flags::Flags;
+use crate::log::{Log, LogSink};
+use crate::runtime::Runtime;
+use crate::session::{Clock, Common, Session};
+
+/// Settings of a new session.
+pub struct SessionBuilder {
+    runtime: Option<Arc<Runtime>>,
+    device: DeviceChoice,
+    threads: Option<usize>,
+    memory_limit: Option<u64>,
+    log: Log,
+    clock: Option<Clock>,
+    outside: Outside,
+}
+
+impl SessionBuilder {
+    /// Shares a runtime with other sessions; device, threads, memory limit, cache folder and toolkit are then
+    /// the runtime's.
+    #[must_use]
+    pub fn runtime(mut self, runtime: Arc<Runtime>) -> Self {
+        self.runtime = Some(runtime);
+        self
+    }
+
+    /// The device; by default the best one that answers.
+    #[must_use]
+    pub fn device(mut self, device: DeviceChoice) -> Self {
+        self.device = device;
+        self
+    }
+
+    /// Threads that run kernels, the caller included; by default one per processor.
+    #[must_use]
+    pub fn threads(mut self, threads: usize) -> Self {
+        self.threads = Some(threads);
+        self
+    }
+
+    /// Bytes of device memory that may be in use.
+    #[must_use]
+    pub fn memory_limit(mut self, bytes: u64) -> Self {
+        self.memory_limit = Some(bytes);
+        self
+    }
+
+    /// Where log lines go, and up to which level (0–5).
+    #[must_use]
+    pub fn log(mut self, level: u8, sink: LogSink) -> Self {
+        self.log = Log::new(level, sink);
+        self
+    }
+
+    /// The clock of logs and history; by default the monotonic one.
+    #[must_use]
+    pub fn clock(mut self, clock: Clock) -> Self {
+        self.clock = Some(clock);
+        self
+    }
+
+    /// Where compiled GPU kernels are kept for other processes; by default nowhere.
+    #[must_use]
+    pub fn cache_folder(mut self, folder: PathBuf) -> Self {
+        self.outside.cache_folder = Some(folder);
+        self
+    }
+
+    /// Where to look for the programs that show a GPU's machine code; by default nowhere.
+    #[must_use]
+    pub fn toolkit(mut self, toolkit: Toolkit) -> Self {
+        self.outside.toolkit = toolkit;
+        self
+    }
+
+    /// Starts the session.
+    ///
+    /// # Errors
+    /// `NoDevice` if the device asked for is not there.
+    pub fn build(self) -> Result<Session> {
+        let threads = || std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+        let runtime = match self.runtime {
+            Some(runtime) => runtime,
+            None => {
+                let threads = self.threads.unwrap_or_else(threads);
+                Runtime::with(self.device, threads, self.memory_limit, self.outside)?
+            }
+        };
+        let start = Instant::now();
+        let common = Common {
+            line: AtomicU32::new(0),
+            flags: Flags::default(),
+            history: Mutex::default(),
+            log: self.log,
+            clock: self.clock.unwrap_or_else(|| Arc::new(move || start.elapsed())),
+        };
+        Ok(Session::start(runtime, Arc::new(common), Family::default()))
+    }
+}
+
+impl Default for SessionBuilder {
+    fn default() -> Self {
+        Self {
+            runtime: None,
+            device: DeviceChoice::Auto,
+            threads: None,
+            memory_limit: None,
+            log: Log::new(0, Arc::new(|_| {})),
+            clock: None,
+            outside: Outside::default(),
+        }
+    }
+}

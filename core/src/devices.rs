@@ -1,0 +1,132 @@
+//! Several devices in one program: a session for each, started when the first array goes there.
+//!
+//! Sessions of a *family* share what does not depend on the device: line, flags, history, log and clock. The
+//! first session holds the others, which know it weakly, so that all end with it.
+
+use std::sync::{Mutex, PoisonError, Weak};
+
+use crate::array::Array;
+use crate::backend::DeviceChoice;
+use crate::error::{Error, Result};
+use crate::session::{Inner, Session};
+
+/// What a session knows of the others.
+#[derive(Default)]
+pub(crate) struct Family {
+    /// Of the first session: those on other devices.
+    others: Mutex<Vec<Session>>,
+    /// Of the others: the first.
+    first: Weak<Inner>,
+}
+
+impl Session {
+    /// The session that all others of this one's devices came from.
+    fn first(&self) -> Self {
+        Self::upgrade(&self.relatives().first).unwrap_or_else(|| self.clone())
+    }
+
+    /// The sessions on all devices that arrays of this one were moved to, the first one first.
+    pub fn family(&self) -> Vec<Self> {
+        let first = self.first();
+        let others =
+            first.relatives().others.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        std::iter::once(first).chain(others).collect()
+    }
+
+    /// The session of the same family on a device, started if there is none. `Auto` is the first one's device.
+    ///
+    /// # Errors
+    /// `NoDevice`.
+    pub fn on(&self, device: DeviceChoice) -> Result<Self> {
+        let first = self.first();
+        if first.runs_on(device)? {
+            return Ok(first);
+        }
+        let mut others = first.relatives().others.lock().unwrap_or_else(PoisonError::into_inner);
+        for session in &*others {
+            if session.runs_on(device)? {
+                return Ok(session.clone());
+            }
+        }
+        let family = Family { others: Mutex::default(), first: first.downgrade() };
+        let runtime = first.runtime().beside(device)?;
+        let session = Self::start(runtime, first.common().clone(), family);
+        // What cannot be opened is told now.
+        session.device()?;
+        others.push(session.clone());
+        Ok(session)
+    }
+
+    fn runs_on(&self, device: DeviceChoice) -> Result<bool> {
+        let gpu = self.device()?.backend.gpu();
+        Ok(match device {
+            DeviceChoice::Auto => true,
+            DeviceChoice::Cuda(number) => gpu == Some(number),
+            DeviceChoice::Cpu | DeviceChoice::Compiled(_) | DeviceChoice::Interp(_) => {
+                gpu.is_none()
+            }
+        })
+    }
+
+    /// The sessions of arrays, each once; all must be of this family.
+    pub(crate) fn sessions_of(&self, op: &'static str, arrays: &[&Array]) -> Result<Vec<Self>> {
+        let mut sessions: Vec<Self> = Vec::with_capacity(1);
+        for array in arrays {
+            let session = array.session();
+            if sessions.iter().any(|known| known.is(session)) {
+                continue;
+            }
+            if !self.first().is(&session.first()) {
+                return Err(Error::ForeignArray { op });
+            }
+            sessions.push(session.clone());
+        }
+        Ok(sessions)
+    }
+
+    /// Where what is made of arrays is recorded: with the first of them that is no number.
+    pub(crate) fn home<'a>(&'a self, arrays: impl IntoIterator<Item = &'a Array>) -> &'a Self {
+        let mut arrays = arrays.into_iter().filter(|array| array.literal().is_none());
+        arrays.next().map_or(self, Array::session)
+    }
+
+    /// Where arrays of which some are elsewhere go, and they there; `None` if all are here.
+    pub(crate) fn moved(
+        &self,
+        op: &'static str,
+        arrays: &[Array],
+    ) -> Result<Option<(Self, Vec<Array>)>> {
+        if arrays.iter().all(|array| self.is(array.session())) {
+            return Ok(None);
+        }
+        let home = self.home(arrays);
+        let there = arrays.iter().map(|array| home.adopt_number(op, array));
+        Ok(Some((home.clone(), there.collect::<Result<_>>()?)))
+    }
+
+    /// An array that takes part in an operation of this session: itself, or its number.
+    pub(crate) fn adopt_number(&self, op: &'static str, array: &Array) -> Result<Array> {
+        match array.literal() {
+            _ if self.is(array.session()) => Ok(array.clone()),
+            Some(number) => self.full(array.dtype(), number, array.size()),
+            None => Err(Error::ForeignArray { op }),
+        }
+    }
+}
+
+impl Array {
+    /// The array on another device: itself if it is there, else a copy, by way of the host. Numbers that were not
+    /// evaluated stay numbers.
+    ///
+    /// **Evaluation**: at once.
+    ///
+    /// # Errors
+    /// `NoDevice`; as [`Array::to_vec`] and [`Session::from_bytes`].
+    pub fn to(&self, device: DeviceChoice) -> Result<Self> {
+        let session = self.session().on(device)?;
+        if session.is(self.session()) || self.literal().is_some() {
+            return session.adopt_number("to", self);
+        }
+        session.from_bytes(self.dtype(), &self.read_bytes(0..self.size())?)
+    }
+}

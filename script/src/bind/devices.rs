@@ -1,0 +1,67 @@
+//! Where arrays are: `device`, `to`.
+
+use porcini_core::{Array, DeviceChoice};
+use rhai::Dynamic;
+
+use super::Registry;
+use super::random::RngRef;
+use crate::fault::{IntoFault, Result, fault, fault_with_hint};
+use crate::value::{ArrayRef, type_name};
+
+pub(super) fn register(registry: &mut Registry<'_>) {
+    registry.doc(
+        "device",
+        "(x)",
+        "The device that runs the kernels; of an array, the one that it is on.\n\n\
+         >> device() == device(FloatC([1, 2]))\ntrue",
+    );
+    registry.any("device", 0, |context, _, _| Ok(context.session.device_name()));
+    registry.on_array("device", 1, |context, _, x, _| {
+        let leaves = x.leaves();
+        Ok(leaves.first().map_or(&context.session, Array::session).device_name())
+    });
+    registry.doc(
+        "to",
+        "(x, device)",
+        "x on another device, \"cpu\", \"cuda\" or \"cuda:1\": an array, vector, matrix, or generator. It is x itself if it \
+         is there, else a copy, made at once. Arrays that meet in an operation must be on one device; numbers go \
+         anywhere.\n\n\
+         >> FloatC([1, 2]).to(\"cpu\") + 1\n[2, 3]",
+    );
+    registry.any("to", 2, |_, _, args| {
+        let device = choice(args[1])?;
+        if let Some(x) = args[0].read_lock::<ArrayRef>() {
+            let moved = x.copy();
+            move_leaves(device, |go| moved.for_each_leaf("", &mut |leaf, _| go(leaf)))?;
+            return Ok(Dynamic::from(moved));
+        }
+        if let Some(rng) = args[0].read_lock::<RngRef>() {
+            let mut moved = rng.clone();
+            move_leaves(device, |go| moved = rng.with(&mut |leaf| go(leaf)))?;
+            return Ok(Dynamic::from(moved));
+        }
+        Err(fault(format!("to: got {}, expected an array or a generator", type_name(args[0]))))
+    });
+}
+
+/// Moves the leaves that `visit` shows.
+fn move_leaves(device: DeviceChoice, visit: impl FnOnce(&mut dyn FnMut(&mut Array))) -> Result<()> {
+    let mut result = Ok(());
+    visit(&mut |leaf| {
+        if result.is_ok() {
+            result = leaf.to(device).map(|moved| *leaf = moved);
+        }
+    });
+    result.or_fault()
+}
+
+fn choice(name: &Dynamic) -> Result<DeviceChoice> {
+    let text = name.read_lock::<rhai::ImmutableString>().map(|text| text.to_string());
+    let Some(text) = text else {
+        return Err(fault_with_hint(
+            format!("to: got {}, expected the name of a device", type_name(name)),
+            "write x.to(\"cpu\"), x.to(\"cuda\") or x.to(\"cuda:1\")",
+        ));
+    };
+    text.parse::<DeviceChoice>().or_fault()
+}
