@@ -94,7 +94,7 @@ fn single_points(full: bool) -> impl Iterator<Item = Vec<f32>> {
         if full {
             // Each piece has other low bits.
             return (0..1 << 16)
-                .map(|i| f32::from_bits(piece << 20 | i << 4 | piece % 16))
+                .map(|i| f32::from_bits((piece << 20) | (i << 4) | (piece % 16)))
                 .collect();
         }
         let (first, mask) = (piece << 23, (1 << 23) - 1);
