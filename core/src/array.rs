@@ -12,10 +12,13 @@ use crate::ir::display;
 use crate::ir::op::{Op, ReduceOp, ScatterMode, ScatterOp};
 use crate::ir::scalar::{quiet_nan, with_lane};
 use crate::ir::var::{Kind, MAX_OPERANDS, Serial, VarId};
-use crate::session::{PIECE, Session};
+use crate::session::Session;
 use crate::trace::functions::{self, Function};
 
 pub use crate::operand::Operand;
+
+/// Bytes that are read at a time: they stay in a cache until they are where they go.
+const READ: usize = 1 << 20;
 
 /// A one-dimensional array, evaluated or not. Cloning names the same value; values never change:
 /// writing makes the handle name a new one.
@@ -270,9 +273,13 @@ impl Array {
             let expected = T::DTYPE.script_name();
             return Err(Error::UnsupportedType { op: "to_vec", dtype, expected });
         }
-        let bytes = self.read_bytes(0..self.size())?;
-        let mut values = self.session.host_room(bytes.len() / dtype.bytes())?;
-        values.extend(bytes.chunks_exact(dtype.bytes()).map(|lane| T::from_bits64(word(lane))));
+        let size = self.size();
+        let mut values = self.session.host_room(usize::try_from(size).unwrap_or(usize::MAX))?;
+        self.read_pieces(0..size, |piece| {
+            // A width that the compiler knows.
+            let lanes = piece.chunks_exact(T::DTYPE.bytes());
+            values.extend(lanes.map(|lane| T::from_bits64(word(lane))));
+        })?;
         Ok(values)
     }
 
@@ -306,6 +313,14 @@ impl Array {
     /// # Errors
     /// As [`Array::read`].
     pub fn read_bytes(&self, lanes: Range<u64>) -> Result<Vec<u8>> {
+        let n = usize::try_from(lanes.end.saturating_sub(lanes.start)).unwrap_or(usize::MAX);
+        let mut bytes = self.session.host_room(n.saturating_mul(self.dtype().bytes()))?;
+        self.read_pieces(lanes, |piece| bytes.extend_from_slice(piece))?;
+        Ok(bytes)
+    }
+
+    /// Calls `take` with the bytes of a range of lanes, piece by piece; every NaN is the quiet NaN.
+    fn read_pieces(&self, lanes: Range<u64>, mut take: impl FnMut(&[u8])) -> Result<()> {
         let (dtype, size) = (self.dtype(), self.size());
         if lanes.end > size {
             let index = i64::try_from(lanes.end).unwrap_or(i64::MAX);
@@ -315,30 +330,26 @@ impl Array {
         self.session.sync()?;
         let contents = self.contents();
         let device = self.session.device()?;
-        let width = dtype.bytes();
-        let n = usize::try_from(lanes.end.saturating_sub(lanes.start)).unwrap_or(usize::MAX);
-        let mut bytes = self.session.host_bytes(n.saturating_mul(width))?;
+        let (width, memory) = (dtype.bytes() as u64, device.backend.memory());
+        let (start, end) = (lanes.start * width, lanes.end.max(lanes.start) * width);
+        let mut piece = vec![0; usize::try_from(end - start).unwrap_or(READ).min(READ)];
+        if let Contents::Number(bits) = contents {
+            let number = &bits.to_le_bytes()[..dtype.bytes()];
+            piece.chunks_exact_mut(number.len()).for_each(|lane| lane.copy_from_slice(number));
+        }
         // Pieces are whole lanes, since every width divides their length.
-        for (piece, start) in bytes.chunks_mut(PIECE).zip((0..).step_by(PIECE)) {
+        for from in (start..end).step_by(READ) {
             if interrupt::is_requested() {
                 return Err(Error::Interrupted);
             }
-            match &contents {
-                Contents::Number(bits) => {
-                    for lane in piece.chunks_exact_mut(width) {
-                        lane.copy_from_slice(&bits.to_le_bytes()[..width]);
-                    }
-                }
-                Contents::Data(data) => {
-                    let start = data.address() + lanes.start * width as u64 + start;
-                    device.backend.memory().read(start, piece)?;
-                }
+            piece.truncate(usize::try_from(end - from).unwrap_or(READ));
+            if let Contents::Data(data) = &contents {
+                memory.read(data.address() + from, &mut piece)?;
             }
-            if dtype.is_float() {
-                quieten(dtype, piece);
-            }
+            quieten(dtype, &mut piece);
+            take(&piece);
         }
-        Ok(bytes)
+        Ok(())
     }
 
     /// What an evaluated array holds.
@@ -369,22 +380,27 @@ enum Contents {
     Data(Arc<Buffer>),
 }
 
+#[inline(always)]
 fn word(lane: &[u8]) -> u64 {
     let mut word = [0; 8];
     word[..lane.len()].copy_from_slice(lane);
     u64::from_le_bytes(word)
 }
 
+/// Makes every NaN the quiet NaN.
 fn quieten(dtype: DType, bytes: &mut [u8]) {
-    let nan = quiet_nan(dtype).to_le_bytes();
-    for lane in bytes.chunks_exact_mut(dtype.bytes()) {
-        let bits = word(lane);
-        let is_nan = with_lane!(dtype, T => {
-            let x = T::from_bits64(bits);
-            x.partial_cmp(&x).is_none()
-        }, mask => false);
-        if is_nan {
-            lane.copy_from_slice(&nan[..dtype.bytes()]);
+    with_lane!(dtype, T => quieten_lanes::<T>(bytes), mask => ());
+}
+
+fn quieten_lanes<T: Element + PartialOrd>(bytes: &mut [u8]) {
+    if !T::DTYPE.is_float() {
+        return;
+    }
+    let (width, nan) = (T::DTYPE.bytes(), quiet_nan(T::DTYPE).to_le_bytes());
+    for lane in bytes.chunks_exact_mut(width) {
+        let x = T::from_bits64(word(lane));
+        if x.partial_cmp(&x).is_none() {
+            lane.copy_from_slice(&nan[..width]);
         }
     }
 }

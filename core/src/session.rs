@@ -16,7 +16,7 @@ use crate::error::{Error, Result};
 use crate::eval::cache::Cache;
 use crate::eval::history::{History, LaunchRecord, LaunchTotals};
 use crate::eval::schedule::{Keep, Plan, Scratch, schedule};
-use crate::eval::{Evaluator, Reports, in_pieces};
+use crate::eval::{Evaluator, Reports};
 use crate::flags::{
     BOUNDS_CHECK, CHECK_DUPLICATES, CSE, FAST_MATH, FOLD, FORBID_EVAL, Flags, LANE_ORDER,
 };
@@ -372,16 +372,6 @@ impl Session {
         let mut room = Vec::new();
         room.try_reserve_exact(n).map_err(|_| self.host_exhausted(bytes))?;
         Ok(room)
-    }
-
-    /// Zeroed host memory for contents to be read into, or the error that says there is too little.
-    pub(crate) fn host_bytes(&self, n: usize) -> Result<Vec<u8>> {
-        let mut bytes = self.host_room(n)?;
-        in_pieces(n as u64, |start, piece| {
-            bytes.resize(usize::try_from(start + piece).unwrap_or(n), 0);
-            Ok(())
-        })?;
-        Ok(bytes)
     }
 
     fn needs_evaluation(&self, id: VarId) -> bool {

@@ -371,7 +371,7 @@ fn compilation(cache: CacheResult, time: Duration, code: CodeStatistics) -> Stri
 }
 
 /// Calls `work` with start and length of pieces of `n`, and looks at the interrupt flag between them.
-pub(crate) fn in_pieces(n: u64, mut work: impl FnMut(u64, u64) -> Result<()>) -> Result<()> {
+fn in_pieces(n: u64, mut work: impl FnMut(u64, u64) -> Result<()>) -> Result<()> {
     const PIECE: u64 = 1 << 23;
     let mut start = 0;
     while start < n {
