@@ -10,11 +10,17 @@ use crate::install::{self, InstallError, NAME, Place, RUST_NAME, SANDBOX_NAME, S
 use crate::serve::{StartError, serve};
 use crate::{doctor, warn};
 
+const VERSION: &str = if cfg!(feature = "evcxr") {
+    concat!(env!("CARGO_PKG_VERSION"), " with evcxr")
+} else {
+    env!("CARGO_PKG_VERSION")
+};
+
 /// The Jupyter kernel of Porcini.
 #[derive(Parser, Debug)]
 #[command(
     name = "porcini-jupyter",
-    version,
+    version = VERSION,
     after_help = "\
 Examples:
   porcini-jupyter install                            for this user
@@ -48,7 +54,7 @@ enum Command {
         /// What notebooks show instead of Porcini
         #[arg(long, value_name = "TEXT")]
         display_name: Option<String>,
-        /// A kernel for notebooks in Rust, which finds porcini-core loaded; needs evcxr_jupyter
+        /// A kernel for notebooks in Rust, which finds porcini-core loaded; needs evcxr_jupyter, or the feature evcxr
         #[arg(long)]
         rust: bool,
         /// The folder `core` of Porcini's sources [default: that of this build]

@@ -1,9 +1,10 @@
 //! What `porcini-jupyter doctor` finds.
 
 use std::fmt::Write as _;
+use std::path::Path;
 use std::process::Command;
 
-use crate::install::{is_ours, program_of, search_path};
+use crate::install::{CONTROL_FILE, EVCXR, argument, is_ours, search_path};
 
 /// What is installed and whether it starts, and how many of them do not.
 pub(crate) fn report() -> (String, usize) {
@@ -27,19 +28,9 @@ pub(crate) fn report() -> (String, usize) {
                 continue;
             }
             n_found += 1;
-            let program = program_of(&file).unwrap_or_default();
-            let version = Command::new(&program).arg("--version").output();
-            let state = match version {
-                Ok(output) if output.status.success() => {
-                    let shown = String::from_utf8_lossy(&output.stdout);
-                    format!("starts {}", shown.lines().next().unwrap_or_default())
-                }
-                _ => {
-                    n_sick += 1;
-                    let program = program.display();
-                    format!("{program} does not start: run porcini-jupyter install again")
-                }
-            };
+            let found = starts(&file);
+            n_sick += usize::from(found.is_err());
+            let (Ok(state) | Err(state)) = found;
             let _ = writeln!(text, "{}: {state}", folder.display());
         }
     }
@@ -47,4 +38,23 @@ pub(crate) fn report() -> (String, usize) {
         text.push_str("no kernel is installed: run porcini-jupyter install\n");
     }
     (text, n_sick)
+}
+
+/// What a kernelspec starts, or why it does not.
+fn starts(file: &Path) -> Result<String, String> {
+    let program = argument(file, 0).unwrap_or_default();
+    // That program has no --version.
+    let is_evcxr = Path::new(&program).file_stem().is_some_and(|stem| stem == EVCXR);
+    let asked = if is_evcxr { "--help" } else { "--version" };
+    let said = match Command::new(&program).arg(asked).output() {
+        Ok(output) if output.status.success() => output.stdout,
+        _ => return Err(format!("{program} does not start: run porcini-jupyter install again")),
+    };
+    let said = String::from_utf8_lossy(&said);
+    let name = if is_evcxr { EVCXR } else { said.lines().next().unwrap_or_default() };
+    let is_rust = argument(file, 1).is_some_and(|argument| argument == CONTROL_FILE);
+    if is_rust && !name.contains("evcxr") {
+        return Err(format!("{name} runs no Rust: run porcini-jupyter install --rust again"));
+    }
+    Ok(format!("starts {name}"))
 }

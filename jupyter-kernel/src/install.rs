@@ -18,7 +18,9 @@ pub(crate) const RUST_NAME: &str = "porcini-rust";
 /// The same of one for notebooks that are not trusted.
 pub(crate) const SANDBOX_NAME: &str = "porcini-sandbox";
 /// The kernel for notebooks in Rust, a program of its own.
-const EVCXR: &str = "evcxr_jupyter";
+pub(crate) const EVCXR: &str = "evcxr_jupyter";
+/// What starts that kernel, and this program as it.
+pub(crate) const CONTROL_FILE: &str = "--control_file";
 /// What that reads before the first cell; it also marks the kernelspecs that are ours.
 const EVCXR_START: &str = "init.evcxr";
 
@@ -76,7 +78,9 @@ pub(crate) enum InstallError {
     Write { path: PathBuf, cause: io::Error },
     #[error("cannot tell where this program is: {0}")]
     Program(io::Error),
-    #[error("{EVCXR} is not on the search path: cargo install --locked {EVCXR}")]
+    #[error(
+        "{EVCXR} is not on the search path: cargo install --locked {EVCXR}, or build this program with --features evcxr"
+    )]
     NoEvcxr,
     #[error("{} does not hold porcini-core: name its folder with --core", folder.display())]
     NoCore { folder: PathBuf },
@@ -103,7 +107,7 @@ pub(crate) fn install(place: &Place, spec: &Spec) -> Result<PathBuf, InstallErro
             kernel(&program, spec, settings)
         }
         Starts::Rust { core } => {
-            let evcxr = on_search_path(Path::new(EVCXR)).ok_or(InstallError::NoEvcxr)?;
+            let evcxr = evcxr()?;
             let core = core_folder(core.as_deref())?;
             make_folder()?;
             let core = core.display().to_string();
@@ -143,12 +147,24 @@ fn kernel(program: &Path, spec: &Spec, settings: &[String]) -> Value {
 
 fn rust_kernel(evcxr: &Path, spec: &Spec, folder: &Path) -> Value {
     json!({
-        "argv": [evcxr.display().to_string(), "--control_file", "{connection_file}"],
+        "argv": [evcxr.display().to_string(), CONTROL_FILE, "{connection_file}"],
         "display_name": spec.display_name,
         "language": "rust",
         "interrupt_mode": "message",
-        "env": {"EVCXR_CONFIG_DIR": folder.display().to_string()},
+        "env": {
+            "EVCXR_CONFIG_DIR": folder.display().to_string(),
+            // There evcxr finds no kernelspec of its own, which it would make start this program.
+            "JUPYTER_PATH": folder.display().to_string(),
+        },
     })
+}
+
+/// The program that runs cells in Rust: this one if evcxr is part of it.
+fn evcxr() -> Result<PathBuf, InstallError> {
+    if cfg!(feature = "evcxr") {
+        return program().map_err(InstallError::Program);
+    }
+    on_search_path(Path::new(EVCXR)).ok_or(InstallError::NoEvcxr)
 }
 
 /// The sources of `porcini-core`: those named, else those of this build.
@@ -186,15 +202,16 @@ pub(crate) fn search_path() -> Vec<PathBuf> {
 
 /// Whether a kernelspec is one that `install` wrote: its program may be an older one, elsewhere.
 pub(crate) fn is_ours(file: &Path) -> bool {
-    let stem = program_of(file).and_then(|program| Some(program.file_stem()?.to_owned()));
+    let stem =
+        argument(file, 0).and_then(|program| Some(Path::new(&program).file_stem()?.to_owned()));
     let has_start = || file.with_file_name(EVCXR_START).exists();
     stem.is_some_and(|stem| stem == "porcini-jupyter" || (stem == EVCXR && has_start()))
 }
 
-/// The program that a kernelspec starts.
-pub(crate) fn program_of(file: &Path) -> Option<PathBuf> {
+/// What a kernelspec starts: its program, then the arguments.
+pub(crate) fn argument(file: &Path, i: usize) -> Option<String> {
     let spec: Value = serde_json::from_slice(&std::fs::read(file).ok()?).ok()?;
-    spec["argv"][0].as_str().map(PathBuf::from)
+    spec["argv"][i].as_str().map(String::from)
 }
 
 fn folder(place: &Place, name: &str) -> Result<PathBuf, InstallError> {

@@ -11,6 +11,8 @@ mod kernel;
 mod kernel_info;
 mod parent;
 mod publisher;
+#[cfg(feature = "evcxr")]
+mod rust_kernel;
 mod serve;
 mod socket;
 mod traceback;
@@ -22,6 +24,10 @@ use std::process::ExitCode;
 use clap::Parser as _;
 
 fn main() -> ExitCode {
+    #[cfg(feature = "evcxr")]
+    if let Some(code) = rust_kernel::run() {
+        return code;
+    }
     match cli::run(cli::Arguments::parse()) {
         Ok(text) => match std::io::stdout().write_all(text.as_bytes()) {
             Ok(()) => ExitCode::SUCCESS,

@@ -1,5 +1,7 @@
 //! `install`, `uninstall`, `doctor`: what they write and what they say.
 
+use std::fs::Permissions;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -103,7 +105,9 @@ fn rust_notebooks_find_the_library() {
     assert_eq!(code, Some(1));
     assert!(said.contains("cargo install --locked evcxr_jupyter"), "{said}");
     let evcxr = programs.join("evcxr_jupyter");
-    std::fs::write(&evcxr, "").unwrap();
+    // As the real one, it takes no --version.
+    std::fs::write(&evcxr, "#!/bin/sh\ntest \"$1\" = --help\n").unwrap();
+    std::fs::set_permissions(&evcxr, Permissions::from_mode(0o755)).unwrap();
     let elsewhere = ["install", "--rust", "--core", "/tmp"];
     let (code, said) = run(&home, &elsewhere, &[("PATH", &programs)]);
     assert_eq!(code, Some(1));
@@ -117,6 +121,15 @@ fn rust_notebooks_find_the_library() {
     let start = std::fs::read_to_string(kernel.join("init.evcxr")).unwrap();
     assert!(start.starts_with(":dep porcini-core = { path = \"/"), "{start}");
     assert!(kernel.join("prelude.rs").exists());
+    let (code, said) = run(&home, &["doctor"], &[]);
+    assert_eq!(code, Some(0), "{said}");
+    assert!(said.contains("kernels/porcini-rust: starts evcxr_jupyter\n"), "{said}");
+    let ours =
+        written.to_string().replace(evcxr.to_str().unwrap(), env!("CARGO_BIN_EXE_porcini-jupyter"));
+    std::fs::write(kernel.join("kernel.json"), ours).unwrap();
+    let (code, said) = run(&home, &["doctor"], &[]);
+    assert_eq!(code, Some(1), "{said}");
+    assert!(said.contains("runs no Rust: run porcini-jupyter install --rust again"), "{said}");
     assert_eq!(run(&home, &["uninstall", "--name", "porcini-rust"], &[]).0, Some(0));
     assert!(!kernel.exists());
 }
