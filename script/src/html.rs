@@ -11,7 +11,7 @@ use crate::display::{self, Columns, PrintOptions, number};
 use crate::fault::Result;
 use crate::plot::Picture;
 use crate::table::Table;
-use crate::value::{ArrayRef, COMPONENT_NAMES};
+use crate::value::{ArrayRef, COMPONENT_NAMES, Kind};
 
 /// Most lanes, or rows of a list, that are shown.
 const MOST_LANES: u64 = 1000;
@@ -82,15 +82,11 @@ fn grid(array: &ArrayRef, lanes: u64, options: PrintOptions) -> Result<String> {
     let (n_skipped, at) = shown.skipped.unwrap_or((0, usize::MAX));
     let lane = |row: usize| row as u64 + if row < at { 0 } else { n_skipped };
     let cell = |column: usize, row: usize| number(shown.columns[column][row], options.digits);
-    let n = shown.columns.len();
     if array.components().is_some() {
-        let name = |i: usize| match COMPONENT_NAMES.get(i) {
-            Some(name) if n <= COMPONENT_NAMES.len() => (*name).to_string(),
-            _ => i.to_string(),
-        };
-        let columns: Vec<String> = std::iter::once("lane".into()).chain((0..n).map(name)).collect();
+        let (names, leaves): (Vec<String>, Vec<usize>) = parts(array, 0).into_iter().unzip();
+        let columns: Vec<String> = std::iter::once("lane".into()).chain(names).collect();
         let row = |row: usize| {
-            let cells = (0..n).map(|column| cell(column, row));
+            let cells = leaves.iter().map(|&column| cell(column, row));
             std::iter::once(lane(row).to_string()).chain(cells).collect()
         };
         let rows: Vec<Vec<String>> = (0..shown.n_rows).map(row).collect();
@@ -116,6 +112,49 @@ fn grid(array: &ArrayRef, lanes: u64, options: PrintOptions) -> Result<String> {
         }
     }
     Ok(table_html(&columns, &rows, skipped))
+}
+
+/// The leaves of a value, of which the first has this number: each with its name, `x.real`, entries of matrices
+/// `[0, 1]` row by row.
+fn parts(array: &ArrayRef, first: usize) -> Vec<(String, usize)> {
+    let (Some(kind), Some(components)) = (array.kind(), array.components()) else {
+        return vec![(String::new(), first)];
+    };
+    let distance = components.first().map_or(0, |component| component.leaves().len());
+    let component = |i: usize| -> Vec<(String, usize)> {
+        components.get(i).map_or_else(Vec::new, |part| parts(part, first + i * distance))
+    };
+    let n = components.len();
+    if kind == Kind::Matrix {
+        let columns: Vec<_> = (0..n).map(component).collect();
+        // An entry may have parts itself.
+        let entry = distance / n.max(1);
+        let row = |i: usize| {
+            let columns = columns.iter().enumerate();
+            columns.flat_map(move |(j, column)| {
+                let parts = column.iter().skip(i * entry).take(entry);
+                parts.map(move |(name, leaf)| {
+                    let rest = name.split_once('.').map_or("", |(_, rest)| rest);
+                    (joined(&format!("[{i}, {j}]"), rest), *leaf)
+                })
+            })
+        };
+        return (0..n).flat_map(row).collect();
+    }
+    let name = |i: usize| match (kind, COMPONENT_NAMES.get(i)) {
+        (Kind::Complex, _) => ["real", "imag"][i.min(1)].to_string(),
+        (_, Some(name)) if n <= COMPONENT_NAMES.len() => (*name).to_string(),
+        _ => i.to_string(),
+    };
+    let named = |i: usize| {
+        component(i).into_iter().map(move |(rest, leaf)| (joined(&name(i), &rest), leaf))
+    };
+    (0..n).flat_map(named).collect()
+}
+
+/// The name of a part of a part.
+fn joined(outer: &str, inner: &str) -> String {
+    if inner.is_empty() { outer.into() } else { format!("{outer}.{inner}") }
 }
 
 /// A table with notes below it.

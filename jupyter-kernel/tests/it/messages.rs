@@ -30,6 +30,9 @@ fn a_cell_shows_its_value() {
     let answer = client.run("%who\n6 * 7");
     assert_eq!(answer.result(), "42");
     assert!(answer.stream("stdout").contains('a'));
+    let answer = client.run("%%time\nb = 20\nb + 1");
+    assert_eq!(answer.result(), "21");
+    assert!(answer.stream("stdout").contains("record"), "{answer:?}");
 }
 
 #[test]

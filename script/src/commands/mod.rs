@@ -226,8 +226,13 @@ impl Interpreter {
             let first = pieces.is_empty();
             let is_command = !goes_on && is_command(&text[start..end], first);
             if is_command {
-                let takes = command(&text[start..end]).map_or(Takes::Nothing, |(c, _)| c.takes);
-                while takes == Takes::Code && end < text.len() && self.goes_on(&text[start..end]) {
+                let line = &text[start..end];
+                let takes = command(line).map_or(Takes::Nothing, |(c, _)| c.takes);
+                let takes_all = line.trim_start().starts_with("%%");
+                while takes == Takes::Code
+                    && end < text.len()
+                    && (takes_all || self.goes_on(&text[start..end]))
+                {
                     end = line_end(end);
                 }
             }
@@ -316,11 +321,14 @@ fn is_command(line: &str, first: bool) -> bool {
         || (first && line.starts_with('%') && !line.starts_with("% "))
 }
 
-/// The command that a line begins with, and its argument.
+/// The command that a line begins with, and its argument. `%%time` is `%time` of all lines that follow.
 fn command(line: &str) -> Option<(&'static Command, &str)> {
     let rest = line.trim_start().strip_prefix('%')?;
+    let takes_all = rest.starts_with('%');
+    let rest = rest.strip_prefix('%').unwrap_or(rest);
     let end = rest.find(|c: char| !c.is_ascii_alphanumeric()).unwrap_or(rest.len());
-    let found = COMMANDS.iter().find(|command| command.name == &rest[..end])?;
+    let is_meant = |c: &&Command| c.name == &rest[..end] && (!takes_all || c.takes == Takes::Code);
+    let found = COMMANDS.iter().find(is_meant)?;
     Some((found, rest[end..].trim_start()))
 }
 
@@ -368,6 +376,8 @@ mod tests {
     #[test]
     fn commands_are_found() {
         assert_eq!(command("%time  a + b").unwrap().1, "a + b");
+        assert_eq!(command("%%time\na\n").unwrap().1, "a\n");
+        assert!(command("%%who").is_none());
         assert!(command("%timee a").is_none() && command("a % b").is_none());
         assert!(is_command("%nosuch", true) && !is_command("%nosuch", false));
         assert!(!is_command("% b", true) && !is_command("a + b", true));
