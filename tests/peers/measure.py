@@ -39,18 +39,30 @@ def threads():
     return int(sys.argv[3])
 
 
-def graph(x, operations):
-    """A straight-line graph over the last 64 values, as in porcini/graph.rhai."""
-    seed = operations
-    values = [x, x + 1, x * 0.5]
-    for _ in range(operations):
-        first = max(0, len(values) - 64)
+def plan(operations):
+    """Random operations over the last 64 values, as in porcini/graph.rhai: two operands and a kind each."""
+    seed, rows = operations, []
+    for n_values in range(3, 3 + operations):
+        first = max(0, n_values - 64)
         draws = []
         for _ in range(3):
             seed = (seed * 1103515245 + 12345) % 2147483648
             draws.append(seed // 65536)
-        p, q = (values[first + draw % (len(values) - first)] for draw in draws[:2])
-        values.append([lambda: (p + q) * 0.5, lambda: p * q, lambda: (p - q) * 0.5][draws[2] % 3]())
+        p, q = (first + draw % (n_values - first) for draw in draws[:2])
+        rows.append((p, q, draws[2] % 3))
+    return rows
+
+
+def graph(x, plan):
+    """A straight-line graph: the operations of a plan, and the sum of its last values."""
+    values = [x, x + 1, x * 0.5]
+    for p, q, kind in plan:
+        if kind == 0:
+            values.append((values[p] + values[q]) * 0.5)
+        elif kind == 1:
+            values.append(values[p] * values[q])
+        else:
+            values.append((values[p] - values[q]) * 0.5)
     total = values[-1]
     for value in values[max(0, len(values) - 64):-1]:
         total = total + value

@@ -207,7 +207,8 @@ def heat(n):
 
 def graph(n, operations):
     [x] = inputs(n, 1)
-    return lambda: evaluated(measure.graph(x, operations)), moments
+    plan = measure.plan(operations)
+    return lambda: evaluated(measure.graph(x, plan)), moments
 
 
 if __name__ == "__main__":

@@ -8,29 +8,13 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+import inputs as host
 import measure
+from inputs import mixed, moments, sevenths
 
 
 def inputs(n, count):
-    lane = np.arange(n, dtype=np.uint32)
-    numbers = [(lane * (number + 1) % 640).astype(np.float32) / 256 - np.float32(1.25) for number in range(count)]
-    return [jnp.asarray(array) for array in numbers]
-
-
-def mixed(n):
-    x = np.arange(n, dtype=np.uint32) * np.uint32(2654435761)
-    x = (x ^ (x >> 15)) * np.uint32(2246822519)
-    return x ^ (x >> 13)
-
-
-def moments(array):
-    array = np.asarray(array).astype(np.float64)
-    return [float(np.mean(array)), float(np.mean(array * array))]
-
-
-def sevenths(n):
-    """Weights that tell lanes apart."""
-    return (np.arange(n, dtype=np.uint32) % 7).astype(np.float32)
+    return [jnp.asarray(array) for array in host.inputs(n, count)]
 
 
 def work(function, arguments, check=moments):

@@ -4,19 +4,10 @@ import numexpr
 import numpy as np
 
 import measure
+from inputs import inputs, moments
 
 # As arrays of one lane: numbers in the text would make everything float64.
 NUMBERS = {"half": np.float32(0.5), "quarter": np.float32(0.25)}
-
-
-def inputs(n, count):
-    lane = np.arange(n, dtype=np.uint32)
-    return [(lane * (number + 1) % 640).astype(np.float32) / 256 - np.float32(1.25) for number in range(count)]
-
-
-def moments(array):
-    array = array.astype(np.float64)
-    return [float(np.mean(array)), float(np.mean(array * array))]
 
 
 def tanh(n):

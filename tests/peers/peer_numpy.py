@@ -3,31 +3,11 @@
 import numpy as np
 
 import measure
+from inputs import inputs, mixed, moments, sevenths
 
 MULTIPLIER = np.uint64(0x5851F42D4C957F2D)
 STATE = np.uint64(0x853C49E6748FEA9B)
 STREAM = np.uint64(0xDA3E39CB94B95BDB)
-
-
-def inputs(n, count):
-    lane = np.arange(n, dtype=np.uint32)
-    return [(lane * (number + 1) % 640).astype(np.float32) / 256 - np.float32(1.25) for number in range(count)]
-
-
-def mixed(n):
-    x = np.arange(n, dtype=np.uint32) * np.uint32(2654435761)
-    x = (x ^ (x >> 15)) * np.uint32(2246822519)
-    return x ^ (x >> 13)
-
-
-def sevenths(n):
-    """Weights that tell lanes apart."""
-    return (np.arange(n, dtype=np.uint32) % 7).astype(np.float32)
-
-
-def moments(array):
-    array = array.astype(np.float64)
-    return [float(np.mean(array)), float(np.mean(array * array))]
 
 
 def copy(n):
@@ -216,7 +196,8 @@ def heat(n):
 def graph(n, operations):
     """Every value stays in memory, so only few operations."""
     [x] = inputs(n, 1)
-    return lambda: measure.graph(x, operations), moments
+    plan = measure.plan(operations)
+    return lambda: measure.graph(x, plan), moments
 
 
 if __name__ == "__main__":

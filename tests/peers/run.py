@@ -305,6 +305,9 @@ def log(line):
 
 def report(results, runners, cells, options):
     peers = runners[1:]
+    kept = {cell: steady(results[cell]) for cell in cells}
+    paces = {cell: pace(cell, column(kept[cell][PORCINI], "ms")) for cell in cells}
+    copies = {(cell.n, cell.threads): pace for cell, pace in paces.items() if cell.work == "copy"}
     settings = {name: value for name, value in os.environ.items() if name.startswith("PORCINI_")}
     settings.update(options.env)
     versions = {
@@ -326,14 +329,15 @@ def report(results, runners, cells, options):
         "",
         f"Milliseconds an iteration, recording included; medians (rounds: {options.rounds}). Ratios are medians of the",
         "rounds' ratios: above 1, Porcini is faster; best: that to the fastest peer. GB/s: bytes that the work must move,",
-        "ours; the row of copy says what memory can. Busy: processors that each had, in the same order; rounds in which",
-        "one had much less than in its best are left out. Spread: slowest round by fastest, of whom it was worst.",
+        "ours; of copy: by those of the work copy, what memory can. Busy: processors that each had, in the same order;",
+        "rounds in which one had much less than in its best are left out. Spread: slowest round by fastest, of whom it",
+        "was worst.",
         "",
         *table(
             ["work", "n", "threads", *(f"{runner} ms" for runner in runners)]
             + [f"{peer} / {PORCINI}" for peer in peers]
-            + ["best", "GB/s", "busy", "spread"],
-            [time_row(cell, steady(results[cell]), runners) for cell in cells],
+            + ["best", "GB/s", "of copy", "busy", "spread"],
+            [time_row(cell, kept[cell], runners, copies.get((cell.n, cell.threads))) for cell in cells],
         ),
         "",
         "Milliseconds of the first iteration, compilation included.",
@@ -359,25 +363,31 @@ def steady(results):
 STEADY = 0.8  # least share of a runner's best round
 
 
-def time_row(cell, rows, runners):
+def time_row(cell, rows, runners, copy):
     times = {runner: column(rows[runner], "ms") for runner in runners}
     ratios = [ratio(rows[peer], rows[PORCINI]) for peer in runners[1:]]
     spreads = [max(column) / min(column) for column in times.values() if column]
+    ours = pace(cell, times[PORCINI])
     return [
         *key(cell),
         *(milliseconds(times[runner]) for runner in runners),
         *ratios,
         min((entry for entry in ratios if entry != "–"), key=float, default="–"),
-        pace(cell, times[PORCINI]),
+        number(ours, ".1f"),
+        number(ours and copy and ours / copy, ".2f"),
         " ".join(median(column(rows[runner], "processors"), ".1f") for runner in runners),
         f"{max(spreads):.2f}" if spreads else "–",
     ]
 
 
 def pace(cell, times):
-    """Bytes that the work must move, by time; the row of "copy" says what memory can."""
+    """GB/s of the bytes that the work must move; None if memory is not what limits it."""
     moved = WORKS[cell.work].bytes * cell.n
-    return format(moved / statistics.median(times) / 1e6, ".1f") if moved and times else "–"
+    return moved / statistics.median(times) / 1e6 if moved and times else None
+
+
+def number(value, shape):
+    return format(value, shape) if value else "–"
 
 
 def first_row(cell, rows, runners):
