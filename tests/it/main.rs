@@ -14,6 +14,7 @@ mod fmod;
 mod foreign;
 mod fuzz;
 mod golden;
+mod halves;
 mod idiv;
 mod limits;
 mod nested;

@@ -535,7 +535,8 @@ impl Recorder<'_> {
             let arg = self.cast(arg, dtype)?;
             converted.push(self.cast(arg, computed)?);
         }
-        let result = self.expand(op, &converted, function.recipe)?;
+        let short = if through_single { math::short(op) } else { None };
+        let result = self.expand(op, &converted, short.unwrap_or(function.recipe))?;
         if through_single && self.dtype(result) == computed {
             self.cast(result, dtype)
         } else {
