@@ -56,7 +56,7 @@ impl Backend for Interp {
     }
 
     fn run_primitive(&self, call: &PrimitiveCall, room: Room<'_>) -> Result<()> {
-        primitive::run(&self.pool, call, room)
+        primitive::run(&self.pool, self.isa, call, room)
     }
 
     fn memory(&self) -> &dyn Memory {

@@ -45,6 +45,15 @@ impl<T: Copy> Lanes<T> {
         self.len
     }
 
+    /// `len` lanes from `start` on.
+    pub(super) fn range(self, start: usize, len: usize) -> Self {
+        assert!(
+            start <= self.len && len <= self.len - start,
+            "internal error: lanes beyond the array"
+        );
+        Self::at(self.address + (start * size_of::<T>()) as u64, len)
+    }
+
     /// A range that nobody writes meanwhile.
     #[inline(always)]
     pub(super) fn slice<'a>(self, start: usize, end: usize) -> &'a [T] {

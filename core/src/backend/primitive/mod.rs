@@ -6,14 +6,19 @@
 
 mod increments;
 mod lanes;
+#[cfg(target_arch = "x86_64")]
+mod quicksort;
 mod scan;
 mod sort;
 mod true_lanes;
+#[cfg(target_arch = "x86_64")]
+mod vectors;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use self::lanes::Lanes;
+use super::isa::Isa;
 use super::pool::{Claims, Pool};
 use crate::buffer::Buffer;
 use crate::dtype::{DType, Element};
@@ -58,8 +63,8 @@ pub type Room<'a> = &'a dyn Fn(u64) -> Result<Buffer>;
 ///
 /// # Errors
 /// `Interrupted`, `OutOfMemory`; the result is undefined then.
-pub(super) fn run(pool: &Pool, call: &PrimitiveCall, room: Room<'_>) -> Result<()> {
-    let workers = Workers { pool, room };
+pub(super) fn run(pool: &Pool, isa: Isa, call: &PrimitiveCall, room: Room<'_>) -> Result<()> {
+    let workers = Workers { pool, isa, room };
     let (first, result) = (call.operands[0], call.result);
     match call.primitive {
         Primitive::PrefixSum => with_lane!(first.dtype,
@@ -78,6 +83,8 @@ pub(super) fn run(pool: &Pool, call: &PrimitiveCall, room: Room<'_>) -> Result<(
 /// Threads and working memory of one call.
 struct Workers<'a> {
     pool: &'a Pool,
+    /// Instructions that may be used.
+    isa: Isa,
     room: Room<'a>,
 }
 

@@ -1,9 +1,14 @@
-//! Stable radix sorts: linear time, by unsigned keys that have the order of the lanes.
+//! Sorts by unsigned keys that have the order of the lanes: `quicksort.rs` where vectors pay, otherwise a
+//! stable radix sort in linear time.
 //!
 //! Digits from the lowest up; for each, every piece counts its digits, the counts of all pieces give
 //! where each piece puts lanes of each digit, and the pieces move their lanes there. A digit that all
 //! lanes share moves nothing.
 
+#[cfg(target_arch = "x86_64")]
+use super::quicksort;
+#[cfg(target_arch = "x86_64")]
+use super::vectors::Vectors;
 use super::{Lanes, MemoryArray, Numbers, Workers, piece_length};
 use crate::dtype::DType;
 use crate::error::Result;
@@ -24,6 +29,12 @@ pub(super) fn sort(
     x: MemoryArray,
     result: MemoryArray,
 ) -> Result<()> {
+    #[cfg(target_arch = "x86_64")]
+    if let Some(vectors) = Vectors::of(workers.isa)
+        && x.dtype.bytes() >= 4
+    {
+        return quicksort::sort(workers, vectors, order, x, result);
+    }
     match x.dtype.bytes() {
         8 => with_lane!(x.dtype,
             T => sort_lanes::<T, u64>(workers, order, Lanes::of(x), Lanes::of(result)),
@@ -41,6 +52,12 @@ pub(super) fn sort_index(
     x: MemoryArray,
     result: MemoryArray,
 ) -> Result<()> {
+    #[cfg(target_arch = "x86_64")]
+    if let (Some(vectors), Numbers::U32(numbers)) = (Vectors::of(workers.isa), Numbers::of(result))
+        && x.dtype.bytes() == 4
+    {
+        return quicksort::sort_index(workers, vectors, order, x, numbers);
+    }
     with_lane!(x.dtype,
         T => index_lanes::<T>(workers, order, Lanes::of(x), Numbers::of(result)),
         mask => index_lanes::<bool>(workers, order, Lanes::of(x), Numbers::of(result)))
@@ -164,7 +181,7 @@ fn counts_to_places(counts: &mut [u64], n: u64) -> bool {
 }
 
 /// An unsigned integer that keys and lane numbers fit.
-trait Key: Item {
+pub(super) trait Key: Item {
     fn of(bits: u64) -> Self;
     fn bits(self) -> u64;
 }
@@ -195,7 +212,7 @@ impl Key for u64 {
 }
 
 /// What is moved: a key, or a key with the number of its lane.
-trait Item: Copy + Send + Sync + 'static {
+pub(super) trait Item: Copy + Send + Sync + 'static {
     fn key(&self) -> u64;
 
     #[inline(always)]
@@ -232,17 +249,23 @@ const fn last_key(dtype: DType) -> u64 {
     u64::MAX >> (64 - dtype.bits())
 }
 
+/// The highest bit of a type. A constant, as all that the conversions ask a type: they run in loops.
+#[inline(always)]
+fn sign_bit<T: Lane>() -> u64 {
+    const { 1 << (T::DTYPE.bits() - 1) }
+}
+
 /// An unsigned integer with the order of the lanes: sign bits flipped, and negative floats, whose bits
 /// grow downwards, inverted.
 #[inline(always)]
-fn key_of<T: Lane>(lane: T, order: Order) -> u64 {
-    let (bits, all, sign) = (lane.to_bits64(), last_key(T::DTYPE), 1 << (T::DTYPE.bits() - 1));
-    let ascending = if T::DTYPE.is_float() {
+pub(super) fn key_of<T: Lane>(lane: T, order: Order) -> u64 {
+    let (bits, all, sign) = (lane.to_bits64(), const { last_key(T::DTYPE) }, sign_bit::<T>());
+    let ascending = if const { T::DTYPE.is_float() } {
         if T::compare(Op::Ne, lane, lane) {
             return all;
         }
         if bits & sign != 0 { bits ^ all } else { bits | sign }
-    } else if T::DTYPE.is_signed() {
+    } else if const { T::DTYPE.is_signed() } {
         bits ^ sign
     } else {
         bits
@@ -252,18 +275,18 @@ fn key_of<T: Lane>(lane: T, order: Order) -> u64 {
 
 /// The lane with a key.
 #[inline(always)]
-fn lane_of<T: Lane>(key: u64, order: Order) -> T {
-    let (all, sign) = (last_key(T::DTYPE), 1 << (T::DTYPE.bits() - 1));
+pub(super) fn lane_of<T: Lane>(key: u64, order: Order) -> T {
+    let (all, sign) = (const { last_key(T::DTYPE) }, sign_bit::<T>());
     let ascending = if order == Order::Descending { key ^ all } else { key };
-    T::from_bits64(if T::DTYPE.is_float() {
+    T::from_bits64(if const { T::DTYPE.is_float() } {
         if key == all {
-            quiet_nan(T::DTYPE)
+            const { quiet_nan(T::DTYPE) }
         } else if ascending & sign != 0 {
             ascending ^ sign
         } else {
             ascending ^ all
         }
-    } else if T::DTYPE.is_signed() {
+    } else if const { T::DTYPE.is_signed() } {
         ascending ^ sign
     } else {
         ascending
