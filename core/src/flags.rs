@@ -27,7 +27,7 @@ pub const FLAGS: [(&str, bool, &str); 8] = [
     (
         "fast_math",
         false,
-        "on a GPU, Float32C divides and takes roots approximately, to 2 ulp, and subnormals become 0",
+        "Float32C divides and takes roots approximately, to 2 ulp where neither operand nor result is near the ends of its range; on a GPU subnormals become 0",
     ),
 ];
 

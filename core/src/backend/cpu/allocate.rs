@@ -91,6 +91,8 @@ pub(super) struct Allocator<'p> {
     pub(super) code: &'p mut Encoder,
     pub(super) nontemporal: bool,
     pub(super) prefetch: bool,
+    /// Whether lanes are gathered one by one.
+    pub(super) singly: bool,
     /// Whether the program is cut into segments.
     pub(super) segmented: bool,
     /// Bytes of code after which a segment ends.
@@ -139,6 +141,7 @@ impl<'p> Allocator<'p> {
             code,
             nontemporal: false,
             prefetch: false,
+            singly: false,
             segmented: false,
             segment_bytes: 0,
             segment_start: 0,

@@ -45,8 +45,16 @@ pub(super) struct Style {
     pub(super) nontemporal: bool,
     /// Lanes are fetched ahead of their loads.
     pub(super) prefetch: bool,
+    /// Lanes are gathered one by one.
+    pub(super) singly: bool,
     /// Note which code belongs to which kernel instruction.
     pub(super) notes: bool,
+}
+
+impl Style {
+    /// None of it.
+    pub(super) const PLAIN: Self =
+        Self { nontemporal: false, prefetch: false, singly: false, notes: false };
 }
 
 /// Assembles both programs; `None` if an instruction has no encoding, which is a mistake of ours.
@@ -80,6 +88,7 @@ pub(super) fn assemble(
     let mut allocator = Allocator::new(lowered, &lowered.body, &mut code);
     allocator.nontemporal = style.nontemporal;
     allocator.prefetch = style.prefetch;
+    allocator.singly = style.singly;
     allocator.notes = style.notes.then(Vec::new);
     allocator.segmented = lowered.body.insts.len() > options.segmented_from;
     allocator.segment_bytes = options.segment_bytes;

@@ -9,6 +9,7 @@ use super::Shared;
 use super::arena::Block;
 use super::assemble::{Assembly, Style, assemble};
 use super::frame::{Aligned, error_word, pointer_word, set_active};
+use super::lane_buffers::{LaneBuffer, lane_buffers};
 use super::lower::{Lowered, Reduction, indexed_buffers, lower};
 use super::program::{ENDED_EARLY, Frame, Packet, SPILL_STRIDE, TILE_LANES};
 use super::tuning::{STYLES, Trial, Tuning};
@@ -18,9 +19,7 @@ use crate::backend::reduce::{self, ACCUMULATORS, CHUNK, Finish, Fold, finish_ste
 use crate::backend::{Backend, CodeStatistics, Executable, Launched, Origin, OutOfBounds};
 use crate::error::{Error, Result};
 use crate::interrupt;
-use crate::ir::kernel::{
-    BufferIndex, Code, End, HEADER_WORDS, Kernel, LiteralMode, NO_ERROR, ParamBlock, WORD_ABORT,
-};
+use crate::ir::kernel::{HEADER_WORDS, Kernel, LiteralMode, NO_ERROR, ParamBlock, WORD_ABORT};
 use crate::ir::op::ReduceOp;
 
 /// Nanoseconds of work below which a second thread does not pay: waking it costs some.
@@ -41,15 +40,6 @@ const KEPT_FOR_STYLES: usize = 4096;
 static NEVER: u64 = 0;
 
 type Function = unsafe extern "sysv64" fn(*const u64, u64, u64, *mut u8, *mut u8);
-
-/// A buffer that the body reads or writes lane by lane.
-#[derive(Clone, Copy, Debug)]
-struct LaneBuffer {
-    buffer: usize,
-    bytes: usize,
-    read: bool,
-    written: bool,
-}
 
 /// Machine code in memory, with what a launch must know of it.
 struct Compiled {
@@ -133,8 +123,8 @@ pub(super) struct Loaded {
     source: Option<(Kernel, LiteralMode)>,
     shared: Arc<Shared>,
     tuning: Tuning,
-    /// Code in the other styles, made when it is first tried.
-    styles: [OnceLock<Option<Arc<Compiled>>>; STYLES.len()],
+    /// Code in the styles but the first, made when it is first tried.
+    styled: [OnceLock<Option<Arc<Compiled>>>; STYLES],
     /// Code for buffers of more than 2^31 elements.
     far: OnceLock<Far>,
     lane_buffers: Vec<LaneBuffer>,
@@ -157,7 +147,9 @@ impl Loaded {
         mode: LiteralMode,
         shared: &Arc<Shared>,
     ) -> Result<Option<Self>> {
-        let Some(code) = compile(kernel, mode, shared, false, STYLES[0])? else { return Ok(None) };
+        let Some(code) = compile(kernel, mode, shared, false, Style::PLAIN)? else {
+            return Ok(None);
+        };
         let lane_buffers = lane_buffers(kernel);
         let mut lengths: Vec<usize> =
             indexed_buffers(kernel).filter_map(|buffer| kernel.length_word(buffer)).collect();
@@ -169,8 +161,8 @@ impl Loaded {
             code,
             source: kept.then(|| (kernel.clone(), mode)),
             shared: shared.clone(),
-            tuning: Tuning::default(),
-            styles: Default::default(),
+            tuning: Tuning::new(kernel, shared.isa),
+            styled: Default::default(),
             far: OnceLock::new(),
             lane_buffers,
             lengths,
@@ -192,7 +184,7 @@ impl Loaded {
     /// `Interrupted`.
     fn far(&self) -> Result<&Far> {
         if let (None, Some((kernel, mode))) = (self.far.get(), &self.source) {
-            let far = match compile(kernel, *mode, &self.shared, true, STYLES[0])? {
+            let far = match compile(kernel, *mode, &self.shared, true, Style::PLAIN)? {
                 Some(code) => Far::Compiled(code),
                 None => Far::Interpreted(self.shared.interp.lower(kernel, *mode)?),
             };
@@ -217,9 +209,9 @@ impl Loaded {
         if trial.style == 0 {
             return (self.code.clone(), Some(trial));
         }
-        let style = STYLES[trial.style];
+        let style = self.tuning.styles[trial.style];
         let make = || compile(kernel, *mode, &self.shared, false, style).ok().flatten();
-        let code = self.styles[trial.style].get_or_init(make).as_ref();
+        let code = self.styled[trial.style].get_or_init(make).as_ref();
         code.map_or_else(|| (self.code.clone(), None), |code| (code.clone(), Some(trial)))
     }
 
@@ -236,34 +228,6 @@ impl Loaded {
         let bytes = self.lane_bytes * self.code.packet.lanes();
         bytes > 0 && instructions <= bytes
     }
-}
-
-/// The buffers that lanes read or write, each once.
-fn lane_buffers(kernel: &Kernel) -> Vec<LaneBuffer> {
-    let mut found: Vec<LaneBuffer> = Vec::new();
-    let mut position = vec![usize::MAX; kernel.buffers.len()];
-    let mut note = |BufferIndex(buffer): BufferIndex, read: bool| {
-        let buffer = buffer as usize;
-        if position[buffer] == usize::MAX {
-            position[buffer] = found.len();
-            let bytes = kernel.buffers[buffer].dtype.bytes();
-            found.push(LaneBuffer { buffer, bytes, read: false, written: false });
-        }
-        let entry = &mut found[position[buffer]];
-        entry.read |= read;
-        entry.written |= !read;
-    };
-    for inst in &kernel.insts[kernel.n_uniform..] {
-        if let Code::Load(buffer) = inst.code {
-            note(buffer, true);
-        }
-    }
-    for end in &kernel.ends {
-        if let End::Store { buffer, .. } = *end {
-            note(buffer, false);
-        }
-    }
-    found
 }
 
 /// One launch, shared by the threads that work on it.
@@ -449,9 +413,11 @@ impl Launch {
         } else {
             let mut folds: Vec<Fold> =
                 reductions.iter().map(|r| Fold::new(r.op, r.dtype)).collect();
+            let ordered = reductions.iter().any(Reduction::is_ordered);
+            let chunk = if ordered { CHUNK as u64 } else { self.claim };
             let mut first = start;
             while first < end {
-                let last = first + (CHUNK as u64).min(end - first);
+                let last = first + chunk.min(end - first);
                 if !worker.run(first, last) {
                     return false;
                 }

@@ -7,7 +7,6 @@ use iced_x86::{Decoder, DecoderOptions, Formatter, IntelFormatter};
 use super::CpuOptions;
 use super::assemble::{Style, assemble};
 use super::lower::lower;
-use super::tuning::STYLES;
 use crate::backend::isa::Isa;
 use crate::error::Result;
 use crate::ir::kernel::{Kernel, LiteralMode};
@@ -23,7 +22,7 @@ pub(super) fn listing(
     options: &CpuOptions,
 ) -> Result<Option<String>> {
     let lowered = lower(kernel, mode, isa, false)?;
-    let Some(assembly) = assemble(&lowered, Style { notes: true, ..STYLES[0] }, options)? else {
+    let Some(assembly) = assemble(&lowered, Style { notes: true, ..Style::PLAIN }, options)? else {
         return Ok(None);
     };
     let mut text = String::new();

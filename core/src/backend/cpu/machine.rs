@@ -107,6 +107,9 @@ machine! {
     // Orders zeros; a quiet NaN gives the other operand, a signalling one a NaN.
     RangeF32 = Binary Whole V EVEX_Vrangeps_zmm_k1z_zmm_zmmm512b32_imm8_sae Repeat4, -;
     RangeF64 = Binary Whole V EVEX_Vrangepd_zmm_k1z_zmm_zmmm512b64_imm8_sae Repeat8, -;
+    // Estimates: relative errors of 2^-14, and of 1.5 * 2^-12 on AVX2.
+    ReciprocalF32 = Unary Whole V EVEX_Vrcp14ps_zmm_k1z_zmmm512b32 Repeat4, VEX_Vrcpps_ymm_ymmm256 Vector;
+    ReciprocalRootF32 = Unary Whole V EVEX_Vrsqrt14ps_zmm_k1z_zmmm512b32 Repeat4, VEX_Vrsqrtps_ymm_ymmm256 Vector;
     SqrtF32 = Unary Whole V EVEX_Vsqrtps_zmm_k1z_zmmm512b32_er Repeat4, VEX_Vsqrtps_ymm_ymmm256 Vector;
     SqrtF64 = Unary Whole V EVEX_Vsqrtpd_zmm_k1z_zmmm512b64_er Repeat8, VEX_Vsqrtpd_ymm_ymmm256 Vector;
     RoundF32 = Unary Whole V EVEX_Vrndscaleps_zmm_k1z_zmmm512b32_imm8_sae Repeat4, VEX_Vroundps_ymm_ymmm256_imm8 Vector;
@@ -249,6 +252,8 @@ impl M {
                 | Self::MulF64
                 | Self::DivF32
                 | Self::DivF64
+                | Self::ReciprocalF32
+                | Self::ReciprocalRootF32
                 | Self::SqrtF32
                 | Self::SqrtF64
                 | Self::RoundF32

@@ -11,6 +11,7 @@ mod assemble;
 mod encode;
 mod forms;
 mod frame;
+mod lane_buffers;
 mod launch;
 mod listing;
 mod lower;

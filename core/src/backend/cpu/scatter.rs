@@ -1,7 +1,7 @@
 //! Scatters lane by lane: what combines with the element there, and whatever AVX2 scatters.
 //!
-//! Indices and values lie in the frame's scratch. A loop takes the lanes by the ones of their mask, so
-//! that lanes of equal indices act in order. An f16 element is combined in scratch, as f32.
+//! Indices and values lie in the frame's scratch. A loop takes the lanes by the ones of their mask, or all
+//! are taken one after the other: lanes of equal indices act in order. An f16 element is combined in scratch, as f32.
 
 use iced_x86::{Code, Instruction, MemoryOperand, Register};
 
@@ -13,7 +13,7 @@ use crate::ir::op::ScatterOp;
 
 /// The target's address.
 const BASE: Register = Register::R10;
-/// The index, then the element's address.
+/// The element's number.
 const ELEMENT: Register = Register::R11;
 /// The vector register that floats pass through; its contents are kept in the frame meanwhile.
 const FLOAT: u8 = 0;
@@ -27,47 +27,34 @@ impl Allocator<'_> {
         wide_index: bool,
         mask: u8,
     ) {
-        let vector = self.vector_bytes();
-        let scratch = self.lowered.frame.scratch;
-        let bytes = u8::try_from(dtype.bytes()).unwrap_or(8);
+        let lanes = self.vector_bytes() / 4;
+        let kept = at(FRAME, self.lowered.frame.scratch + 4 * self.vector_bytes());
         self.bits_of_mask(mask, false);
         self.code.load(Code::Mov_r64_rm64, BASE, at(WORDS, 8 * word));
         self.code.registers(Code::Test_rm32_r32, Register::EAX, Register::EAX);
         let done = self.code.jump_ahead(Code::Je_rel32_64);
         let float = dtype.is_float() && op != ScatterOp::Set;
         if float {
-            self.store_vector(at(FRAME, scratch + 4 * vector), FLOAT);
+            self.store_vector(kept, FLOAT);
         }
+        // Mostly all lanes scatter. Code for each is worth it where it is short.
+        let extreme = matches!(op, ScatterOp::Min | ScatterOp::Max);
+        let all = (dtype.bytes() >= 4 && !(float && extreme)).then(|| {
+            self.code.number(Code::Cmp_EAX_imm32, Register::EAX, (1 << lanes) - 1);
+            let some = self.code.jump_ahead(Code::Jne_rel32_64);
+            for lane in 0..lanes {
+                self.scatter_lane(op, dtype, wide_index, Some(lane));
+            }
+            let all = self.code.jump_ahead(Code::Jmp_rel32_64);
+            self.land(some);
+            all
+        });
         let next = self.code.position();
         self.code.registers(Code::Tzcnt_r32_rm32, Register::R9D, Register::EAX);
-        if wide_index {
-            let memory = indexed(FRAME, SECOND, 8, scratch);
-            self.code.load(Code::Mov_r64_rm64, ELEMENT, memory);
-        } else {
-            let memory = indexed(FRAME, SECOND, 4, scratch);
-            self.code.load(Code::Mov_r32_rm32, Register::R11D, memory);
-        }
-        self.code.load(Code::Lea_r64_m, ELEMENT, indexed(BASE, ELEMENT, bytes, 0));
-        let half = float && dtype == DType::F16;
-        let (dtype, bytes) = if half { (DType::F32, 4) } else { (dtype, bytes) };
-        let value = indexed(FRAME, SECOND, bytes, scratch + 2 * vector);
-        let widened = at(FRAME, scratch + 3 * vector);
-        let element = if half { widened } else { at(ELEMENT, 0) };
-        if half {
-            self.widen_element(widened);
-        }
-        match op {
-            ScatterOp::Min | ScatterOp::Max if float => {
-                self.update_extreme(op, dtype, element, value);
-            }
-            ScatterOp::Add if float => self.update_sum(dtype, element, value),
-            _ => self.update_integer(op, dtype, element, value),
-        }
-        if half {
-            self.round_element(widened);
-        }
+        self.scatter_lane(op, dtype, wide_index, None);
         self.code.registers(Code::VEX_Blsr_r32_rm32, Register::EAX, Register::EAX);
         self.code.jump_back(Code::Jne_rel32_64, next);
+        all.into_iter().for_each(|all| self.land(all));
         if float {
             let code = if self.wide_vectors() {
                 Code::EVEX_Vmovups_zmm_k1z_zmmm512
@@ -75,12 +62,53 @@ impl Allocator<'_> {
                 Code::VEX_Vmovups_ymm_ymmm256
             };
             let register = self.code.vector(FLOAT, Width::Whole);
-            self.code.load(code, register, at(FRAME, scratch + 4 * vector));
+            self.code.load(code, register, kept);
         }
         self.land(done);
     }
 
-    /// Replaces or combines the bits at the element; `value` is addressed by [`SECOND`], which is lost.
+    /// One lane: of that number, or of the number in [`SECOND`], which is lost.
+    fn scatter_lane(&mut self, op: ScatterOp, dtype: DType, wide_index: bool, lane: Option<u32>) {
+        let vector = self.vector_bytes();
+        let scratch = self.lowered.frame.scratch;
+        let place = |offset: u32, bytes: u8| match lane {
+            Some(lane) => at(FRAME, scratch + offset + lane * u32::from(bytes)),
+            None => indexed(FRAME, SECOND, bytes, scratch + offset),
+        };
+        if wide_index {
+            self.code.load(Code::Mov_r64_rm64, ELEMENT, place(0, 8));
+        } else {
+            self.code.load(Code::Mov_r32_rm32, Register::R11D, place(0, 4));
+        }
+        let bytes = u8::try_from(dtype.bytes()).unwrap_or(8);
+        let element = indexed(BASE, ELEMENT, bytes, 0);
+        if dtype != DType::F16 || op == ScatterOp::Set {
+            return self.update(op, dtype, element, place(2 * vector, bytes));
+        }
+        // An f16 is combined as f32.
+        let widened = at(FRAME, scratch + 3 * vector);
+        self.widen_element(element, widened);
+        self.update(op, DType::F32, widened, place(2 * vector, 4));
+        self.round_element(widened, element);
+    }
+
+    fn update(
+        &mut self,
+        op: ScatterOp,
+        dtype: DType,
+        element: MemoryOperand,
+        value: MemoryOperand,
+    ) {
+        match op {
+            ScatterOp::Min | ScatterOp::Max if dtype.is_float() => {
+                self.update_extreme(op, dtype, element, value);
+            }
+            ScatterOp::Add if dtype.is_float() => self.update_sum(dtype, element, value),
+            _ => self.update_integer(op, dtype, element, value),
+        }
+    }
+
+    /// Replaces or combines the bits at the element; `value` may be addressed by [`SECOND`], which is lost.
     fn update_integer(
         &mut self,
         op: ScatterOp,
@@ -157,9 +185,9 @@ impl Allocator<'_> {
     }
 
     /// The f16 element as f32 in memory.
-    fn widen_element(&mut self, widened: MemoryOperand) {
+    fn widen_element(&mut self, element: MemoryOperand, widened: MemoryOperand) {
         let float = self.code.vector(FLOAT, Width::Quarter);
-        let element = Operand::Memory(at(ELEMENT, 0));
+        let element = Operand::Memory(element);
         let load = Code::VEX_Vpinsrw_xmm_xmm_r32m16_imm8;
         self.code.vector_op(load, float, Some(float), element, Some(0), None);
         self.code.registers(Code::VEX_Vcvtph2ps_xmm_xmmm64, float, float);
@@ -167,13 +195,13 @@ impl Allocator<'_> {
     }
 
     /// The f32 in memory, rounded, as the element.
-    fn round_element(&mut self, widened: MemoryOperand) {
+    fn round_element(&mut self, widened: MemoryOperand, element: MemoryOperand) {
         let float = self.code.vector(FLOAT, Width::Quarter);
         self.code.load(Code::VEX_Vmovss_xmm_m32, float, widened);
         let (round, register) = (Code::VEX_Vcvtps2ph_xmmm64_xmm_imm8, Operand::Register(float));
         self.code.vector_op(round, float, None, register, Some(0), None);
         let store = Code::VEX_Vpextrw_r32m16_xmm_imm8;
-        self.code.put(Instruction::with3(store, at(ELEMENT, 0), float, 0));
+        self.code.put(Instruction::with3(store, element, float, 0));
     }
 
     fn update_sum(&mut self, dtype: DType, element: MemoryOperand, value: MemoryOperand) {

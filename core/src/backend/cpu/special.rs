@@ -3,7 +3,7 @@
 use iced_x86::{Code, Instruction, Register};
 
 use super::allocate::{Allocator, Cold, Report};
-use super::encode::{Encoder, FRAME, LANE, SCRATCH, UNIFORMS, WORDS, Width, at, indexed};
+use super::encode::{Encoder, FRAME, LANE, Operand, SCRATCH, UNIFORMS, WORDS, Width, at, indexed};
 use super::program::What;
 use crate::backend::isa::Isa;
 use crate::dtype::DType;
@@ -254,6 +254,9 @@ impl Allocator<'_> {
         [_, index, mask]: [u8; 3],
     ) {
         self.code.load(Code::Mov_r64_rm64, SCRATCH, at(WORDS, 8 * word));
+        if self.singly && widths == (false, false) && self.wide_vectors() {
+            return self.gather_singly(scale, dst, index, mask);
+        }
         let (data, indices) = access_widths(widths);
         let memory = indexed(SCRATCH, self.code.vector(index, indices), scale, 0);
         let dst = self.code.vector(dst, data);
@@ -278,6 +281,45 @@ impl Allocator<'_> {
         };
         let mask = self.code.vector(mask, data);
         self.code.put(Instruction::with3(code, dst, memory, mask));
+    }
+
+    /// Loads 32-bit lanes one by one: some processors have more of such loads on the way than of gathers.
+    /// Lanes outside of the mask read element 0 and become 0.
+    fn gather_singly(&mut self, scale: u8, dst: u8, index: u8, mask: u8) {
+        let scratch = self.lowered.frame.scratch;
+        let kept = at(FRAME, scratch + self.vector_bytes());
+        // A register to build quarters in; its contents come back.
+        let quarter = (0..3).find(|&other| other != dst && other != index).unwrap_or(0);
+        let (whole, move_vector) =
+            (self.code.vector(dst, Width::Whole), Code::EVEX_Vmovaps_zmm_k1z_zmmm512);
+        let zeroing = Some((Encoder::mask(mask), true));
+        let index = Operand::Register(self.code.vector(index, Width::Whole));
+        self.code.vector_op(move_vector, whole, None, index, None, zeroing);
+        self.store_vector(at(FRAME, scratch), dst);
+        self.store_vector(kept, quarter);
+        for part in 0..4_u8 {
+            let into = self.code.vector(if part == 0 { dst } else { quarter }, Width::Quarter);
+            for lane in 0..4_u8 {
+                let place = scratch + 4 * (4 * u32::from(part) + u32::from(lane));
+                self.code.load(Code::Mov_r32_rm32, Register::R9D, at(FRAME, place));
+                let element = indexed(SCRATCH, SECOND, scale, 0);
+                if lane == 0 {
+                    self.code.load(Code::EVEX_Vmovss_xmm_k1z_m32, into, element);
+                } else {
+                    let insert = Code::EVEX_Vinsertps_xmm_xmm_xmmm32_imm8;
+                    let element = Operand::Memory(element);
+                    self.code.vector_op(insert, into, Some(into), element, Some(lane << 4), None);
+                }
+            }
+            if part > 0 {
+                let insert = Code::EVEX_Vinsertf32x4_zmm_k1z_zmm_xmmm128_imm8;
+                let lanes = Operand::Register(into);
+                self.code.vector_op(insert, whole, Some(whole), lanes, Some(part), None);
+            }
+        }
+        self.code.vector_op(move_vector, whole, None, Operand::Register(whole), None, zeroing);
+        let whole = self.code.vector(quarter, Width::Whole);
+        self.code.load(Code::EVEX_Vmovups_zmm_k1z_zmmm512, whole, kept);
     }
 
     fn scatter(&mut self, word: u32, widths: (bool, bool), [index, value, mask]: [u8; 3]) {

@@ -1,86 +1,114 @@
 //! Which style of code the large launches of a kernel run: measured, not guessed.
 //!
-//! Whether stores should pass the caches and loads be fetched ahead differs between processors by up to a
-//! factor of two, either way. The first launches of a kernel over more than the inner caches hold try each
-//! style; the fastest stays. Sizes four times apart are measured separately. All styles give the same bits.
+//! Whether stores should pass the caches, loads be fetched ahead, or lanes be gathered one by one differs
+//! between processors by up to a factor of two, either way. The first launches of a kernel over more than
+//! the inner caches hold try each style; the fastest stays. Sizes four times apart are measured separately.
+//! All styles give the same bits.
+//!
+//! A style is tried several times in a row: what it leaves in the caches is part of what it costs, so the
+//! first time, which finds what another style left, does not count. Of the others the median does: one
+//! launch may find its operands where the rest does not, or be disturbed.
 
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use super::assemble::Style;
+use crate::backend::isa::Isa;
+use crate::ir::kernel::{Code, Kernel};
 
+/// How many styles a kernel has.
+pub(super) const STYLES: usize = 4;
 /// Styles in the order tried; the first is the code that small launches run.
-pub(super) const STYLES: [Style; 4] = [
-    Style { nontemporal: false, prefetch: false, notes: false },
-    Style { nontemporal: true, prefetch: false, notes: false },
-    Style { nontemporal: false, prefetch: true, notes: false },
-    Style { nontemporal: true, prefetch: true, notes: false },
+type Styles = [Style; STYLES];
+/// Styles of a kernel that only walks through its arrays.
+const WALKING: Styles = [
+    Style { nontemporal: false, prefetch: false, ..Style::PLAIN },
+    Style { nontemporal: true, prefetch: false, ..Style::PLAIN },
+    Style { nontemporal: false, prefetch: true, ..Style::PLAIN },
+    Style { nontemporal: true, prefetch: true, ..Style::PLAIN },
+];
+/// Styles of a kernel that gathers.
+const GATHERING: Styles = [
+    Style { nontemporal: false, singly: false, ..Style::PLAIN },
+    Style { nontemporal: true, singly: false, ..Style::PLAIN },
+    Style { nontemporal: false, singly: true, ..Style::PLAIN },
+    Style { nontemporal: true, singly: true, ..Style::PLAIN },
 ];
 /// Times that each style is tried.
-const ROUNDS: u32 = 3;
-/// Launches from this time on are tried once: little disturbs them, and each trial costs as long.
+const ROUNDS: usize = 4;
+/// Launches from this time on are tried once: the caches hold little of them, and each trial costs as long.
 const LONG: Duration = Duration::from_millis(2);
 /// Sizes told apart, each four times the one before.
 const CLASSES: usize = 8;
 
 /// What was measured of a kernel.
-#[derive(Default)]
 pub(super) struct Tuning {
+    pub(super) styles: Styles,
     classes: [Class; CLASSES],
 }
 
 #[derive(Default)]
 struct Class {
-    launches: AtomicU32,
-    /// Rounds of trials that are no longer wanted.
-    spared: AtomicU32,
-    /// Shortest time of each style in femtoseconds a byte, plus one; 0 if it was not tried.
-    best: [AtomicU64; STYLES.len()],
+    launches: AtomicUsize,
+    /// Whether launches are long.
+    long: AtomicBool,
+    /// Times of each style in femtoseconds a byte; 0 where none counted.
+    times: [[AtomicU64; ROUNDS]; STYLES],
 }
 
-/// A style that a launch runs, and where its time goes.
+/// A style that a launch runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Trial {
-    class: usize,
     pub(super) style: usize,
-    /// The first launch does not count: it may be the first to touch its memory.
-    counts: bool,
+    class: usize,
+    /// Number of the trial; not that of the very first launch, which may be the first to touch its memory,
+    /// and none once the style is chosen.
+    number: Option<usize>,
 }
 
 impl Tuning {
+    pub(super) fn new(kernel: &Kernel, isa: Isa) -> Self {
+        let gathers = kernel.insts.iter().any(|inst| matches!(inst.code, Code::Gather { .. }));
+        let styles = if gathers && isa == Isa::Avx512 { GATHERING } else { WALKING };
+        Self { styles, classes: Default::default() }
+    }
+
     /// The style for a launch that moves `times` as many bytes as the smallest that is measured.
     pub(super) fn pick(&self, times: u64) -> Trial {
         let class = (times.max(1).ilog2() as usize / 2).min(CLASSES - 1);
-        let Class { launches, spared, best } = &self.classes[class];
+        let Class { launches, long, times } = &self.classes[class];
         let launch = launches.fetch_add(1, Ordering::Relaxed);
-        let n = u32::try_from(STYLES.len()).unwrap_or(1);
-        let trials = n * (ROUNDS - spared.load(Ordering::Relaxed));
-        if launch <= trials {
-            return Trial { class, style: (launch % n) as usize, counts: launch > 0 };
+        let rounds = if long.load(Ordering::Relaxed) { 1 } else { ROUNDS };
+        let style = launch.saturating_sub(1) / rounds;
+        if style < STYLES {
+            return Trial { style, class, number: launch.checked_sub(1) };
         }
-        // Stays where it is instead of wrapping round to new trials.
-        launches.store(ROUNDS * n + 1, Ordering::Relaxed);
-        let time = |style: &usize| best[*style].load(Ordering::Relaxed).wrapping_sub(1);
-        let style = (0..STYLES.len()).min_by_key(time).unwrap_or(0);
-        Trial { class, style, counts: true }
+        let style = (0..STYLES).min_by_key(|&style| median(&times[style])).unwrap_or(0);
+        Trial { style, class, number: None }
     }
 
     /// Notes how long the launch took.
     pub(super) fn record(&self, trial: Trial, bytes: u64, time: Duration) {
-        if !trial.counts {
+        let Some(number) = trial.number else { return };
+        let class = &self.classes[trial.class];
+        let round = number % ROUNDS;
+        if time >= LONG {
+            class.long.store(true, Ordering::Relaxed);
+        } else if round == 0 {
             return;
         }
-        if time >= LONG {
-            self.classes[trial.class].spared.store(ROUNDS - 1, Ordering::Relaxed);
-        }
         let time = time.as_nanos().saturating_mul(1_000_000) / u128::from(bytes.max(1));
-        let time = u64::try_from(time).unwrap_or(u64::MAX - 1) + 1;
-        let best = &self.classes[trial.class].best[trial.style];
-        let before = best.load(Ordering::Relaxed);
-        if before == 0 || time < before {
-            best.store(time, Ordering::Relaxed);
-        }
+        let time = u64::try_from(time).unwrap_or(u64::MAX).max(1);
+        class.times[trial.style][round].store(time, Ordering::Relaxed);
     }
+}
+
+/// The time in the middle of those that counted.
+fn median(times: &[AtomicU64; ROUNDS]) -> u64 {
+    let mut times = times.each_ref().map(|time| time.load(Ordering::Relaxed));
+    times.sort_unstable();
+    let counted = &times[times.partition_point(|&time| time == 0)..];
+    counted.get(counted.len() / 2).copied().unwrap_or(u64::MAX)
 }
 
 #[cfg(test)]
@@ -89,17 +117,23 @@ mod tests {
 
     #[test]
     fn the_fastest_style_stays() {
-        let tuning = Tuning::default();
-        for _ in 0..20 {
+        let tuning = Tuning { styles: WALKING, classes: Default::default() };
+        for launch in 0..20 {
             let trial = tuning.pick(5);
-            let micros = if trial.style == 2 { 70 } else { 100 };
+            // The first launch in a style finds other caches, one more is lucky.
+            let micros = match (launch % 4, trial.style) {
+                (1, _) => 10,
+                (2, 3) => 20,
+                (_, 2) => 70,
+                _ => 100,
+            };
             tuning.record(trial, 1 << 22, Duration::from_micros(micros));
         }
         assert_eq!(tuning.pick(5).style, 2);
         // Another size is measured anew; long launches once for each style.
         for launch in 0..20 {
             let trial = tuning.pick(500);
-            assert!(launch <= 4 || trial.style == 1, "{launch}: {trial:?}");
+            assert!(launch <= STYLES || trial.style == 1, "{launch}: {trial:?}");
             let millis = if trial.style == 1 { 30 } else { 40 };
             tuning.record(trial, 1 << 28, Duration::from_millis(millis));
         }

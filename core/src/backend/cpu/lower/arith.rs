@@ -133,6 +133,7 @@ impl Lowering<'_> {
                 self.xor(dtype, a, ones)
             }
             Op::Abs => self.abs(dtype, a),
+            Op::Sqrt if self.is_fast(dtype) => self.fast_root(a),
             Op::Sqrt => self.unary(if dtype == DType::F64 { M::SqrtF64 } else { M::SqrtF32 }, a),
             Op::Floor => self.round(dtype, a, DOWN),
             Op::Ceil => self.round(dtype, a, UP),
@@ -145,6 +146,7 @@ impl Lowering<'_> {
             Op::Add => self.add(dtype, a, b),
             Op::Sub => self.sub(dtype, a, b),
             Op::Mul => self.mul(dtype, a, b),
+            Op::Div if self.is_fast(dtype) => self.fast_quotient(a, b),
             Op::Div => self.binary(if dtype == DType::F64 { M::DivF64 } else { M::DivF32 }, a, b),
             Op::IDiv => self.divide(dtype, a, b).0,
             Op::Rem => self.divide(dtype, a, b).1,
@@ -179,9 +181,14 @@ impl Lowering<'_> {
         }
     }
 
+    /// Whether quotients and roots may be approximate.
+    fn is_fast(&self, dtype: DType) -> bool {
+        self.kernel.fast_math && dtype == DType::F32
+    }
+
     /// Whether no lane of a float result is NaN, as far as constants tell.
     fn is_never_nan(&self, op: Op, dtype: DType, [a, b, c]: [V; 3]) -> bool {
-        if !dtype.is_float() {
+        if !dtype.is_float() || self.is_fast(dtype) {
             return false;
         }
         let bits = |value: V| self.bits_of(value, small_byte(dtype.bytes()));

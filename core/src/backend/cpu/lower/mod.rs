@@ -9,6 +9,7 @@ mod access;
 mod arith;
 mod build;
 mod convert;
+mod fast;
 mod integer;
 mod masks;
 mod narrow;
@@ -49,6 +50,11 @@ impl Reduction {
     pub(super) fn counts(&self) -> bool {
         matches!(self.op, ReduceOp::Count | ReduceOp::Any | ReduceOp::All)
     }
+
+    /// Whether the order in which lanes combine shows in the result.
+    pub(super) fn is_ordered(&self) -> bool {
+        self.dtype.is_float() && matches!(self.op, ReduceOp::Sum | ReduceOp::Prod)
+    }
 }
 
 /// What lowering makes of a kernel.
@@ -81,6 +87,8 @@ const POLL_INTERVAL: usize = 1 << 14;
 /// Instructions up to which packets of two and four times the least lanes are worth their code.
 const DOUBLE_UP_TO: usize = 2000;
 const QUADRUPLE_UP_TO: usize = 400;
+/// Instructions from which on a packet's code hides the next packet's from the processor.
+const LONG: usize = 64;
 
 /// Lowers a kernel. With `far`, 32-bit indices reach beyond 2^31 elements.
 ///
@@ -150,7 +158,12 @@ fn packet_width(kernel: &Kernel, isa: Isa) -> usize {
     let accumulates = kernel.ends.iter().any(|end| matches!(end, End::Reduce { .. }));
     let most = if accumulates { ACCUMULATORS / Packet { isa, narrow: 1 }.lanes() } else { 4 };
     let wanted = if n <= QUADRUPLE_UP_TO { 4 } else { 2 };
-    [4, 2].into_iter().find(|&narrow| narrow <= wanted.min(most) && fits(narrow)).unwrap_or(1)
+    // Two chains at once gain more than some spills lose, where the code of a packet is too long for the
+    // processor to look ahead into the next.
+    let long = (LONG..=QUADRUPLE_UP_TO).contains(&n) && kernel.regions().is_empty();
+    let spills = long && (bytes * 2).div_ceil(4) <= 3 * registers && masks * 2 <= mask_registers;
+    let worth = |narrow: usize| fits(narrow) || narrow == 2 && spills;
+    [4, 2].into_iter().find(|&narrow| narrow <= wanted.min(most) && worth(narrow)).unwrap_or(1)
 }
 
 /// The most bytes of numbers a lane, and the most masks, that are live at once.
