@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
 use porcini_core::DeviceChoice;
-use porcini_script::{Bounds, Options, parse_bytes};
+use porcini_script::{Bounds, BoundsArguments, Options};
 
 use crate::install::{self, InstallError, NAME, Place, RUST_NAME, SANDBOX_NAME, Spec, Starts};
 use crate::serve::{StartError, serve};
@@ -87,43 +87,6 @@ pub(crate) struct Settings {
     threads: Option<u16>,
 }
 
-/// The sandbox, as in the shell.
-#[derive(Args, Debug)]
-pub(crate) struct BoundsArguments {
-    /// Run what is not trusted: files only below FOLDER, if one is named, no environment, and bounds
-    #[arg(long, value_name = "FOLDER", require_equals = true)]
-    sandbox: Option<Option<PathBuf>>,
-    /// Seconds until the sandbox stops a cell
-    #[arg(long, value_name = "N", default_value_t = 60, requires = "sandbox")]
-    max_seconds: u64,
-    /// Operations of the script language that a cell may take in the sandbox
-    #[arg(long, value_name = "N", default_value_t = 100_000_000, requires = "sandbox")]
-    max_operations: u64,
-    /// Memory for arrays in the sandbox
-    #[arg(long, value_name = "SIZE", default_value = "1G", value_parser = size, requires = "sandbox")]
-    max_memory: u64,
-    /// Output of a cell in the sandbox
-    #[arg(long, value_name = "SIZE", default_value = "10M", value_parser = size, requires = "sandbox")]
-    max_output: u64,
-}
-
-fn size(text: &str) -> Result<u64, String> {
-    parse_bytes(text).ok_or_else(|| "expected bytes, or 512M, 4G".into())
-}
-
-impl BoundsArguments {
-    fn bounds(&self) -> Option<Bounds> {
-        let folder = self.sandbox.as_ref()?;
-        Some(Bounds {
-            folder: folder.clone(),
-            seconds: self.max_seconds,
-            operations: self.max_operations,
-            memory: self.max_memory,
-            output: self.max_output,
-        })
-    }
-}
-
 impl Settings {
     fn options(&self, sandbox: Option<Bounds>) -> Options {
         let mut options = Options {
@@ -182,9 +145,7 @@ pub(crate) fn run(arguments: Arguments) -> Result<String, CommandError> {
     match arguments.command {
         Command::Run { connection_file, settings, bounds } => {
             let options = settings.options(bounds.bounds());
-            if let Some(Err(error)) = options.sandbox.as_ref().map(Bounds::bind_process) {
-                warn(&format!("the system does not bound the memory of this process: {error}"));
-            }
+            options.sandbox.iter().filter_map(Bounds::bind_process).for_each(|why| warn(&why));
             serve(&connection_file, options)?;
             Ok(String::new())
         }

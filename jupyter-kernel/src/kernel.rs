@@ -280,6 +280,7 @@ fn kind_name(kind: CandidateKind) -> &'static str {
         CandidateKind::Flag => "option",
         CandidateKind::File => "path",
         CandidateKind::Command => "magic",
+        CandidateKind::Topic => "text",
     }
 }
 

@@ -1,10 +1,8 @@
 //! Command-line arguments.
 
-use std::path::PathBuf;
-
-use clap::{Args, Parser, Subcommand};
+use clap::{Parser, Subcommand};
 use porcini_core::DeviceChoice;
-use porcini_script::{Bounds, parse_bytes};
+use porcini_script::BoundsArguments;
 
 /// Array scripting: operations are recorded, fused into kernels, and run when a value is looked at.
 #[derive(Parser, Debug)]
@@ -30,6 +28,7 @@ Environment:
   PORCINI_CACHE_DIR      where kernels compiled for GPUs are kept (default: porcini in XDG_CACHE_HOME or ~/.cache)
   PORCINI_PATH           folders searched by import, separated by :
   NO_COLOR               plain text; CLICOLOR_FORCE: colour even through a pipe
+  PAGER                  shows help that is longer than the window (default: less)
   XDG_CONFIG_HOME        the folder of porcini/config.toml and porcini/init.rhai (default: ~/.config)
   XDG_STATE_HOME         the folder of porcini/history (default: ~/.local/state)
 
@@ -79,44 +78,6 @@ pub(crate) struct Arguments {
     pub(crate) bounds: BoundsArguments,
 }
 
-/// The sandbox.
-#[derive(Args, Debug)]
-pub(crate) struct BoundsArguments {
-    /// Run what is not trusted: files only below FOLDER, if one is named, no environment, and bounds
-    #[arg(long, value_name = "FOLDER", require_equals = true)]
-    sandbox: Option<Option<PathBuf>>,
-
-    /// Seconds until the sandbox stops a script or cell
-    #[arg(long, value_name = "N", default_value_t = 60, requires = "sandbox")]
-    max_seconds: u64,
-
-    /// Operations of the script language in the sandbox
-    #[arg(long, value_name = "N", default_value_t = 100_000_000, requires = "sandbox")]
-    max_operations: u64,
-
-    /// Memory for arrays in the sandbox
-    #[arg(long, value_name = "SIZE", default_value = "1G", value_parser = size, requires = "sandbox")]
-    max_memory: u64,
-
-    /// Output of a script or cell in the sandbox
-    #[arg(long, value_name = "SIZE", default_value = "10M", value_parser = size, requires = "sandbox")]
-    max_output: u64,
-}
-
-impl BoundsArguments {
-    /// The bounds that were asked for.
-    pub(crate) fn bounds(&self) -> Option<Bounds> {
-        let folder = self.sandbox.as_ref()?;
-        Some(Bounds {
-            folder: folder.clone(),
-            seconds: self.max_seconds,
-            operations: self.max_operations,
-            memory: self.max_memory,
-            output: self.max_output,
-        })
-    }
-}
-
 /// What to do other than running a script.
 #[derive(Subcommand, Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Task {
@@ -147,10 +108,6 @@ impl Task {
     pub(crate) fn names() -> impl Iterator<Item = &'static str> {
         ["check", "doctor", "help", "completions", "man"].into_iter()
     }
-}
-
-fn size(text: &str) -> Result<u64, String> {
-    parse_bytes(text).ok_or_else(|| "expected bytes, or 512M, 4G".into())
 }
 
 /// What to run.

@@ -11,7 +11,7 @@ use rustyline::DefaultEditor;
 use rustyline::error::ReadlineError;
 
 use crate::json::Collected;
-use crate::print;
+use crate::{pager, print};
 
 /// The real system.
 pub(crate) struct System {
@@ -20,12 +20,20 @@ pub(crate) struct System {
     /// Folder of the script, or the working folder: what `import` may reach, besides `PORCINI_PATH`.
     root: PathBuf,
     collected: Collected,
+    /// Whether somebody sits at a prompt, who reads long texts page by page.
+    is_shell: bool,
 }
 
 impl System {
     /// The system for the script in `root` with its arguments.
     pub(crate) fn new(root: PathBuf, arguments: Vec<String>) -> Self {
-        Self { start: Instant::now(), arguments, root, collected: Collected::default() }
+        let collected = Collected::default();
+        Self { start: Instant::now(), arguments, root, collected, is_shell: false }
+    }
+
+    /// The same with somebody at a prompt.
+    pub(crate) fn with_prompt(self, is_shell: bool) -> Self {
+        Self { is_shell, ..self }
     }
 
     /// Where what is printed is collected, once someone asks for it.
@@ -40,6 +48,10 @@ impl Host for System {
             Some(lines) => lines.push(text.into()),
             None => print::value(text),
         }
+    }
+
+    fn page(&self, text: &str) {
+        if self.is_shell { pager::show(text) } else { self.print(text) }
     }
 
     fn input(&self, prompt: &str, secret: bool) -> io::Result<String> {

@@ -5,6 +5,7 @@ mod doctor;
 mod edit;
 mod host;
 mod json;
+mod pager;
 mod print;
 mod repl;
 mod run;
@@ -27,6 +28,9 @@ fn main() -> ExitCode {
 
 /// The first Ctrl-C asks whatever runs to stop; another one before it did ends the process.
 fn on_interrupt() {
+    if pager::reads() {
+        return;
+    }
     if interrupt::is_requested() {
         print::warn("a second Ctrl-C before the first was answered: variables are lost");
         std::process::exit(i32::from(run::INTERRUPTED));

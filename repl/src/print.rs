@@ -6,9 +6,13 @@ use std::sync::OnceLock;
 
 use colored::Colorize;
 use porcini_script::Error;
+use terminal_size::{Height, Width};
 
-/// Columns of a window that does not say.
+/// Columns and rows of a window that does not say.
 const COLUMNS: usize = 80;
+const ROWS: usize = 24;
+/// A window so narrow that words do not fit is left to break lines itself.
+const NARROW: usize = 20;
 
 /// The exit code of a program whose reader went away, as a shell reports it.
 const BROKEN_PIPE: i32 = 141;
@@ -48,6 +52,10 @@ pub(crate) fn failure(text: &str) {
 /// A diagnostic, in colour where there is a terminal.
 pub(crate) fn error(error: &Error) {
     let text = error.to_string();
+    let text = match terminal_size::terminal_size_of(io::stderr()).map(known) {
+        Some((columns, _)) if columns >= NARROW => fitted(&text, columns),
+        _ => text,
+    };
     let text = if colours(&io::stderr()) { painted(&text) } else { text };
     check(writeln!(io::stderr().lock(), "{text}"));
 }
@@ -87,14 +95,51 @@ pub(crate) fn paint_when_asked() {
 
 /// Columns of the window that shows standard output, if there is one.
 pub(crate) fn window() -> Option<usize> {
-    let (columns, _) = terminal_size::terminal_size_of(io::stdout())?;
-    // A terminal that says 0 does not know.
-    Some(if columns.0 == 0 { COLUMNS } else { usize::from(columns.0) })
+    size().map(|(columns, _)| columns)
+}
+
+/// Columns and rows of that window.
+pub(crate) fn size() -> Option<(usize, usize)> {
+    terminal_size::terminal_size_of(io::stdout()).map(known)
+}
+
+/// A window that says 0 does not know.
+fn known((columns, rows): (Width, Height)) -> (usize, usize) {
+    let or = |n: u16, usual| if n == 0 { usual } else { usize::from(n) };
+    (or(columns.0, COLUMNS), or(rows.0, ROWS))
 }
 
 /// Columns to fill.
 pub(crate) fn width() -> usize {
     window().unwrap_or(COLUMNS)
+}
+
+/// Sentences of a diagnostic that are wider than the window, broken between words; lines of scripts and their carets
+/// stay as they are.
+fn fitted(text: &str, columns: usize) -> String {
+    let line = |line: &str| {
+        let margin = if line.starts_with("error: ") {
+            "  ".into()
+        } else if let Some(place) = line.find("= help: ") {
+            " ".repeat(place + 2)
+        } else {
+            return line.into();
+        };
+        let rest = line.trim_start();
+        let mut lines = vec![line[..line.len() - rest.len()].to_string()];
+        for (i, word) in rest.split(' ').enumerate() {
+            match lines.last_mut() {
+                Some(last) if i == 0 => last.push_str(word),
+                Some(last) if last.chars().count() + word.chars().count() < columns => {
+                    last.push(' ');
+                    last.push_str(word);
+                }
+                _ => lines.push(format!("{margin}{word}")),
+            }
+        }
+        lines.join("\n")
+    };
+    text.lines().map(line).collect::<Vec<_>>().join("\n")
 }
 
 /// The first word in red, carets and places in cyan.
@@ -116,6 +161,14 @@ fn painted(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn sentences_break_between_words() {
+        let text = "error: +: sizes 5 and 2 do not broadcast\n --> a:1:1\n  | ^\n  = help: write one of them";
+        let narrow = "error: +: sizes 5\n  and 2 do not\n  broadcast\n --> a:1:1\n  | ^\n  = help: write one\n    of them";
+        assert_eq!(fitted(text, 20), narrow);
+        assert_eq!(fitted(text, 80), text);
+    }
 
     #[test]
     fn paint_keeps_the_text() {

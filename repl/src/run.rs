@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 use porcini_core::DeviceChoice;
-use porcini_script::{Bounds, Error, ErrorKind, Interpreter, Options};
+use porcini_script::{Error, ErrorKind, Interpreter, Options};
 
 use crate::cli::{Arguments, Source, Task};
 use crate::host::System;
@@ -47,7 +47,8 @@ pub(crate) fn run(arguments: Arguments) -> u8 {
             return WRONG_USAGE;
         }
     };
-    let system = System::new(script_folder(&source), script_arguments);
+    let has_prompt = source == Source::Shell || arguments.interactive;
+    let system = System::new(script_folder(&source), script_arguments).with_prompt(has_prompt);
     let printed = system.collected();
     let mut interpreter = match Interpreter::new(Rc::new(system), &options) {
         Ok(interpreter) => interpreter,
@@ -57,9 +58,7 @@ pub(crate) fn run(arguments: Arguments) -> u8 {
         }
     };
     let bounds = options.sandbox.as_ref();
-    if let Some(Err(error)) = bounds.map(Bounds::bind_process) {
-        print::warn(&format!("the system does not bound the memory of this process: {error}"));
-    }
+    bounds.iter().filter_map(|bounds| bounds.bind_process()).for_each(|why| print::warn(&why));
     let no_init = arguments.no_init || bounds.is_some();
     let shell = |interpreter| repl::run(interpreter, &settings, no_init);
     if source == Source::Shell {

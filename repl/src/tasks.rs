@@ -9,7 +9,7 @@ use porcini_script::{Interpreter, Options};
 use crate::cli::{Arguments, Source, Task};
 use crate::host::System;
 use crate::run::{OK, SCRIPT_ERROR, WRONG_USAGE};
-use crate::{doctor, print, run};
+use crate::{doctor, pager, print, run};
 
 /// Does a task; the exit code.
 pub(crate) fn run(task: &Task, options: &Options) -> u8 {
@@ -41,7 +41,7 @@ pub(crate) fn run(task: &Task, options: &Options) -> u8 {
     match task {
         Task::Check { files } => check(&interpreter, files),
         Task::Help { topic } => {
-            print::value(&interpreter.help(&topic.join(" ")));
+            pager::show(&interpreter.help(&topic.join(" ")));
             OK
         }
         Task::Doctor | Task::Completions { .. } | Task::Man => OK,

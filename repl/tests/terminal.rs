@@ -47,7 +47,7 @@ impl Terminal {
             command = command.env_remove(name);
         }
         command = command.env("TERM", "xterm-256color").env("HOME", home);
-        command = command.env("XDG_STATE_HOME", home.join("state"));
+        command = command.env("PAGER", "cat").env("XDG_STATE_HOME", home.join("state"));
         command = command.env("XDG_CONFIG_HOME", home.join("config"));
         command = command.envs(environment.iter().copied());
         let child = command.spawn(pts).unwrap();
@@ -167,6 +167,10 @@ fn cells_of_several_lines() {
     shell.type_in("\x7f}\r\x7f}\rf(21)\r");
     let screen = shell.wait_for("42");
     assert!(screen.contains("...     }\n... }\n>>> f(21)\n42"), "{screen}");
+    // A closing bracket takes it back itself.
+    shell.type_in("fn g(x) {\rif x > 1 {\rx\r}\r}\rg(4321)\r");
+    let screen = shell.wait_for("\n4321");
+    assert!(screen.contains("...         x\n...     }\n... }\n>>> g(4321)"), "{screen}");
     // An open bracket is no trap: two blank lines show what is wrong.
     shell.type_in("f(1,\r\r\r");
     shell.wait_for("error: ");
@@ -283,6 +287,48 @@ fn narrow_windows_and_windows_without_a_width() {
         shell.wait_for("\n31416");
         assert_eq!(shell.leave(), 0);
     }
+}
+
+#[test]
+fn long_help_is_read_in_a_pager() {
+    let shell = Terminal::start(&folder("pager"), 80, &[("PAGER", "head -n 4")]);
+    // Whoever closes the pager early gets the prompt.
+    shell.type_in("help()\r");
+    shell.wait_for("linspace(0, 1, 5)");
+    shell.wait_for_prompt();
+    assert!(!shell.bytes().contains("topics"), "{}", shell.bytes());
+    shell.type_in("help(\"gather\")\r");
+    let screen = shell.wait_for(">> ");
+    assert!(screen.contains("gather(source, index, active)"), "{screen}");
+    assert_eq!(shell.leave(), 0);
+    // Ctrl-C is for the pager, as often as it likes.
+    let shell = Terminal::start(&folder("pager"), 80, &[("PAGER", "sleep 1000")]);
+    for _ in 0..2 {
+        shell.type_in("help()\r");
+        shell.wait_for_line_end();
+        std::thread::sleep(Duration::from_millis(300));
+        shell.type_in("\x03");
+        shell.wait_for_prompt();
+    }
+    assert!(!shell.bytes().contains("interrupted"));
+    shell.type_in("6 * 111\r");
+    shell.wait_for("\n666");
+    assert_eq!(shell.leave(), 0);
+}
+
+#[test]
+fn narrow_windows_break_sentences_between_words() {
+    let shell = Terminal::start(&folder("sentences"), 40, &[]);
+    shell.type_in("FloatC([1, 2, 3]) + FloatC([1, 2])\r");
+    let screen = shell.wait_for("of them 1)");
+    assert!(
+        screen.contains("error: +: sizes 3 and 2 do not broadcast\n  (equal sizes, or one"),
+        "{screen}"
+    );
+    shell.type_in("help(\"getting started\")\r");
+    let screen = shell.wait_for("An array is made of a list, a range or\n");
+    assert!(screen.contains(">> b = sqrt(a) * 2"), "{screen}");
+    assert_eq!(shell.leave(), 0);
 }
 
 #[test]

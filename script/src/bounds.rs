@@ -55,13 +55,11 @@ impl Default for Bounds {
 
 impl Bounds {
     /// Has the system end this process rather than give it much more memory than scripts may have: the last line, if
-    /// one operation takes so much that nobody could look in between.
-    ///
-    /// # Errors
-    /// Where the system has no such bound.
-    pub fn bind_process(&self) -> io::Result<()> {
+    /// one operation takes so much that nobody could look in between. A warning where the system has no such bound.
+    pub fn bind_process(&self) -> Option<String> {
         let most = self.memory.saturating_add(ENGINE_STACK as u64 + LISTS + SLACK);
-        bind_data(most)
+        let error = bind_data(most).err()?;
+        Some(format!("the system does not bound the memory of this process: {error}"))
     }
 
     /// Bounds of the language itself.

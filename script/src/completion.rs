@@ -10,6 +10,7 @@ use crate::host_array::HostRef;
 use crate::interpreter::Interpreter;
 use crate::scan::open_text;
 use crate::tokens::typed;
+use crate::topics::{TOPICS, Topic};
 use crate::value::{ArrayRef, COMPONENT_NAMES, Kind, describe};
 
 /// What a name is.
@@ -33,6 +34,8 @@ pub enum CandidateKind {
     File,
     /// A command of the prompt.
     Command,
+    /// A page of help that is about no single name.
+    Topic,
 }
 
 /// A name that could stand at the cursor.
@@ -173,8 +176,13 @@ impl Interpreter {
         let mut typed = place.typed();
         let mut candidates = match place {
             Place::Text { function: "set_flag" | "flag", .. } | Place::Flag { .. } => flags(),
-            Place::Text { function: "help" | "apropos", .. } => self.documented(),
-            Place::Help { .. } => self.own_names().into_iter().chain(self.documented()).collect(),
+            Place::Text { function: "help" | "apropos", .. } => {
+                topics().chain(self.documented()).collect()
+            }
+            Place::Help { .. } => {
+                let names = self.own_names().into_iter().chain(self.documented());
+                topics().chain(names).collect()
+            }
             Place::Command { .. } => commands(),
             Place::Text { .. } | Place::File { .. } => {
                 let (folder, part) = typed
@@ -376,6 +384,15 @@ fn commands() -> Vec<Candidate> {
         doc: command.doc.into(),
     };
     COMMANDS.iter().map(command).collect()
+}
+
+fn topics() -> impl Iterator<Item = Candidate> {
+    TOPICS.iter().map(|topic: &Topic| Candidate {
+        name: topic.names[0].into(),
+        kind: CandidateKind::Topic,
+        detail: String::new(),
+        doc: topic.title().into(),
+    })
 }
 
 fn flags() -> Vec<Candidate> {

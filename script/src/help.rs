@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 
 use crate::doc::FunctionDoc;
 use crate::error::similar;
+use crate::topics::{TOPICS, Topic};
 
 /// How `help()` begins.
 const OVERVIEW: &str = "\
@@ -19,34 +20,57 @@ Operations on arrays are recorded, not run; looking at a value fuses all it need
   whos()                               what is recorded and in memory
   set_log_level(4)                     watch the machine think
 
-help(\"gather\") explains a name, help(\"mask lane\") searches. The names by family:";
+help(\"tutorial\") teaches it in two screens, help(\"gather\") explains a name, help(\"mask lane\") searches.";
 
 /// Widest line of help.
 const WIDTH: usize = 80;
+/// Narrowest line of help.
+const NARROW: usize = 24;
 
-/// Help for a name; a search if there is none; without a query an overview.
-pub(crate) fn lookup(docs: &[FunctionDoc], query: &str) -> String {
+/// Help for a name or a topic; a search if there is none; without a query an overview. Made for a window of so many
+/// columns.
+pub(crate) fn lookup(docs: &[FunctionDoc], query: &str, window: Option<usize>) -> String {
     let query = query.trim();
+    let width = line_width(window);
     if query.is_empty() {
-        return overview(docs);
+        return overview(docs, width);
     }
     let is_meant = |doc: &&FunctionDoc| {
         doc.name == query || doc.name.rsplit_once("::").is_some_and(|(_, last)| last == query)
     };
-    let pages: Vec<String> = docs.iter().filter(is_meant).map(page).collect();
-    if pages.is_empty() { apropos(docs, query) } else { pages.join("\n\n") }
+    let pages: Vec<String> = docs.iter().filter(is_meant).map(|doc| page(doc, window)).collect();
+    match Topic::find(query) {
+        _ if !pages.is_empty() => pages.join("\n\n"),
+        Some(topic) => topic.fitted(width),
+        None => apropos(docs, query, window),
+    }
 }
 
-/// Names whose name or text contains every word.
-pub(crate) fn apropos(docs: &[FunctionDoc], query: &str) -> String {
+/// Characters of a line of help.
+fn line_width(window: Option<usize>) -> usize {
+    window.map_or(WIDTH, |window| window.clamp(NARROW, WIDTH))
+}
+
+/// Names and topics whose name or text contains every word.
+pub(crate) fn apropos(docs: &[FunctionDoc], query: &str, window: Option<usize>) -> String {
     let words: Vec<String> = query.split_whitespace().map(str::to_lowercase).collect();
     let matches = |doc: &&FunctionDoc| {
         let text = format!("{} {} {}", doc.name, doc.family, doc.doc).to_lowercase();
         words.iter().all(|word| text.contains(word))
     };
+    let names = docs.iter().filter(matches).map(|doc| (doc.title(), first_sentence(&doc.doc)));
+    let topics = TOPICS.iter().filter(|topic| topic.has(&words));
+    let topics =
+        topics.map(|topic| (format!("help(\"{}\")", topic.names[0]), topic.title().into()));
     let mut text = String::new();
-    for doc in docs.iter().filter(matches) {
-        let _ = writeln!(text, "  {:<28} {}", doc.title(), first_sentence(&doc.doc));
+    for (title, about) in names.chain(topics) {
+        let _ = match window.filter(|&window| window < WIDTH) {
+            Some(window) => {
+                let about = wrap(&about, window.max(NARROW) - 5).replace('\n', "\n    ");
+                writeln!(text, "  {title}\n    {about}")
+            }
+            None => writeln!(text, "  {title:<28} {about}"),
+        };
     }
     if text.is_empty() {
         let names = similar(query, docs.iter().map(|doc| doc.name.as_str()));
@@ -89,19 +113,26 @@ pub(crate) fn reference(docs: &[FunctionDoc]) -> String {
     text
 }
 
-fn overview(docs: &[FunctionDoc]) -> String {
-    let mut text = OVERVIEW.to_string();
+fn overview(docs: &[FunctionDoc], width: usize) -> String {
+    let (sentences, table) = OVERVIEW.split_once("\n\n").unwrap_or((OVERVIEW, ""));
+    let (table, further) = table.split_once("\n\n").unwrap_or((table, ""));
+    let topics: Vec<&str> = TOPICS.iter().map(|topic| topic.names[0]).collect();
+    let mut text = format!("{}\n\n{table}\n\n{}", wrap(sentences, width), wrap(further, width));
+    let topics = format!("Topics: {}. The names by family:", topics.join(", "));
+    let _ = write!(text, "\n{}", wrap(&topics, width));
     for (family, members) in families(docs) {
         let names: Vec<&str> = members.iter().map(|doc| doc.name.as_str()).collect();
-        let names = wrap(&names.join(" "), WIDTH - 4).replace('\n', "\n    ");
+        let names = wrap(&names.join(" "), width - 4).replace('\n', "\n    ");
         let _ = write!(text, "\n\n  {family}\n    {names}");
     }
     text
 }
 
-pub(crate) fn page(doc: &FunctionDoc) -> String {
+/// The page of a name.
+pub(crate) fn page(doc: &FunctionDoc, window: Option<usize>) -> String {
+    let width = line_width(window);
     let paragraphs: Vec<String> =
-        doc.doc.split("\n\n").map(|paragraph| wrap(paragraph, WIDTH)).collect();
+        doc.doc.split("\n\n").map(|paragraph| wrap(paragraph, width)).collect();
     let mut text = format!("{}\n\n{}", doc.title(), paragraphs.join("\n\n"));
     if !doc.examples.is_empty() {
         let _ = write!(text, "\n\n{}", doc.example_lines().join("\n"));

@@ -16,6 +16,11 @@ pub trait Host {
     /// Shows a value or `print` text; one call a line, without the line end.
     fn print(&self, text: &str);
 
+    /// Shows a text that somebody reads, help for one: where it does not fit the window, page by page.
+    fn page(&self, text: &str) {
+        self.print(text);
+    }
+
     /// What errors call a cell.
     fn cell_name(&self, number: usize) -> String {
         format!("<in:{number}>")

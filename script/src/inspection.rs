@@ -57,7 +57,8 @@ impl Interpreter {
         if docs.is_empty() {
             return None;
         }
-        let text: Vec<String> = docs.iter().map(|doc| help::page(doc)).collect();
+        let window = self.context.host.window();
+        let text: Vec<String> = docs.iter().map(|doc| help::page(doc, window)).collect();
         let html = docs.iter().map(|doc| page_html(doc)).collect();
         Some(Inspection { text: text.join("\n\n"), html })
     }

@@ -433,7 +433,7 @@ impl Interpreter {
 
     /// Help for a name or a search, as `help("..")` shows it.
     pub fn help(&self, query: &str) -> String {
-        help::lookup(&self.docs, query)
+        help::lookup(&self.docs, query, self.context.host.window())
     }
 
     /// The commands of a prompt, as help lists them.
@@ -508,12 +508,15 @@ fn watch_over(engine: &mut Engine, watch: Option<&Rc<Watch>>) {
 }
 
 fn register_help(engine: &mut Engine, context: &Rc<Context>, docs: &Rc<Vec<FunctionDoc>>) {
+    type Text = fn(&[FunctionDoc], &str, Option<usize>) -> String;
+    let texts: [(&str, Text); 2] = [("help", help::lookup), ("apropos", help::apropos)];
+    for (name, text) in texts {
+        let (known, host) = (docs.clone(), context.host.clone());
+        let show = move |query: &str| host.page(&text(&known, query, host.window()));
+        engine.register_fn(name, show);
+    }
     let (known, host) = (docs.clone(), context.host.clone());
-    engine.register_fn("help", move || host.print(&help::lookup(&known, "")));
-    let (known, host) = (docs.clone(), context.host.clone());
-    engine.register_fn("help", move |query: &str| host.print(&help::lookup(&known, query)));
-    let (known, host) = (docs.clone(), context.host.clone());
-    engine.register_fn("apropos", move |query: &str| host.print(&help::apropos(&known, query)));
+    engine.register_fn("help", move || host.page(&help::lookup(&known, "", host.window())));
 }
 
 /// `del a, b` frees at once; using the name again says where it was deleted. The scope entry stays until

@@ -5,6 +5,7 @@
 
 mod bind;
 mod bounds;
+mod bounds_arguments;
 mod commands;
 mod completeness;
 mod completion;
@@ -38,9 +39,11 @@ mod semicolons;
 mod shown;
 mod table;
 mod tokens;
+mod topics;
 mod value;
 
 pub use bounds::Bounds;
+pub use bounds_arguments::BoundsArguments;
 pub use commands::{COMMANDS, Command, Takes};
 pub use completeness::Completeness;
 pub use completion::{Candidate, CandidateKind, Completion};
@@ -51,3 +54,4 @@ pub use inspection::Inspection;
 pub use interpreter::{ENGINE_STACK, Interpreter, Outcome, on_engine_thread};
 pub use options::{Options, parse_bytes};
 pub use shown::{Place, Shown};
+pub use topics::{TOPICS, Topic};

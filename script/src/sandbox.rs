@@ -98,6 +98,12 @@ impl Host for Sandbox {
         }
     }
 
+    fn page(&self, text: &str) {
+        if self.may_show(text.len() + 1) {
+            self.host.page(text);
+        }
+    }
+
     fn cell_name(&self, number: usize) -> String {
         self.host.cell_name(number)
     }

@@ -76,6 +76,7 @@ fn texts_have_flags_names_and_modules() {
     with("import \"geometry\" as g;", |interpreter| {
         assert_eq!(names(interpreter, "set_flag(\"ch"), ["check_duplicates"]);
         assert_eq!(names(interpreter, "help(\"scatter_m"), ["scatter_max", "scatter_min"]);
+        assert_eq!(names(interpreter, "help(\"tutor"), ["tutorial"]);
         assert!(names(interpreter, "print(\"scat").is_empty());
         assert!(!names(interpreter, "g::").is_empty());
     });

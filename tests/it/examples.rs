@@ -3,7 +3,7 @@
 
 use std::rc::Rc;
 
-use porcini_script::{FunctionDoc, Interpreter, on_engine_thread};
+use porcini_script::{Example, FunctionDoc, Interpreter, TOPICS, on_engine_thread};
 use porcini_tests::golden::{BASELINE, interpreter};
 use porcini_tests::host::TestHost;
 
@@ -29,16 +29,15 @@ fn shown(interpreter: &mut Interpreter, host: &TestHost, code: &str) -> String {
 fn examples_show_what_they_say() {
     on_engine_thread(|| {
         let mut wrong = Vec::new();
-        for doc in docs() {
+        let topics = TOPICS.iter().map(|topic| (topic.names[0].to_string(), topic.examples()));
+        let pages = docs().into_iter().map(|doc| (doc.name, doc.examples));
+        for (name, examples) in pages.chain(topics) {
             let host = Rc::new(TestHost::default());
             let mut interpreter = interpreter(host.clone(), BASELINE, 0);
-            for example in &doc.examples {
-                let actual = shown(&mut interpreter, &host, &example.code);
-                if actual != example.shown {
-                    wrong.push(format!(
-                        "help(\"{}\")\n>> {}\n{}\nshows\n{actual}",
-                        doc.name, example.code, example.shown
-                    ));
+            for Example { code, shown: expected } in examples {
+                let actual = shown(&mut interpreter, &host, &code);
+                if actual != expected {
+                    wrong.push(format!("help(\"{name}\")\n>> {code}\n{expected}\nshows\n{actual}"));
                 }
             }
         }

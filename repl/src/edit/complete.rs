@@ -4,7 +4,7 @@ use porcini_script::{Candidate, CandidateKind};
 use rustyline::Context;
 use rustyline::completion::{Completer, Pair};
 
-use super::Assistant;
+use super::{Assistant, LEVEL};
 use crate::print;
 
 /// Names that are listed with what they are, one a line; longer lists have the names only.
@@ -19,6 +19,10 @@ impl Completer for Assistant {
         cursor: usize,
         _: &Context<'_>,
     ) -> rustyline::Result<(usize, Vec<Pair>)> {
+        if let Some(bracket) = self.closing.take() {
+            let pair = Pair { display: bracket.into(), replacement: bracket.into() };
+            return Ok((cursor.saturating_sub(LEVEL.len()), vec![pair]));
+        }
         let completion = self.interpreter.borrow().complete(line, cursor);
         let candidates = completion.candidates;
         let explained = candidates.len() <= MOST_EXPLAINED;
@@ -48,7 +52,8 @@ fn line_of(candidate: &Candidate, width: usize) -> String {
         CandidateKind::Function
         | CandidateKind::Type
         | CandidateKind::Constant
-        | CandidateKind::Command => candidate.doc.replace('`', ""),
+        | CandidateKind::Command
+        | CandidateKind::Topic => candidate.doc.replace('`', ""),
         CandidateKind::Variable | CandidateKind::Member => candidate.detail.clone(),
         CandidateKind::Flag => format!("{}{}", candidate.doc, candidate.detail),
         CandidateKind::Keyword | CandidateKind::File => String::new(),

@@ -8,10 +8,10 @@ use rustyline::{
 };
 use send_wrapper::SendWrapper;
 
-use super::{GUTTER, LEVEL, Line, Shared, plain};
+use super::{Closing, GUTTER, LEVEL, Line, Shared, plain};
 
 /// Binds the keys.
-pub(super) fn bind(editor: &mut Line, interpreter: &Shared) {
+pub(super) fn bind(editor: &mut Line, interpreter: &Shared, closing: &Closing) {
     let mut bind = |key: KeyEvent, action: fn(&EventContext<'_>) -> Option<Cmd>| {
         editor.bind_sequence(key, EventHandler::Conditional(Box::new(Key(action))));
     };
@@ -22,10 +22,15 @@ pub(super) fn bind(editor: &mut Line, interpreter: &Shared) {
     // A new line wherever the cursor is.
     let newline = || EventHandler::Simple(Cmd::Insert(1, format!("\n{GUTTER}")));
     editor.bind_sequence(KeyEvent(KeyCode::Enter, Modifiers::ALT), newline());
-    // The handler must be `Send`, though only the editor's thread calls it.
-    let enter = Enter(SendWrapper::new(interpreter.clone()));
-    let enter = EventHandler::Conditional(Box::new(enter));
+    // The handlers must be `Send`, though only the editor's thread calls them.
+    let interpreter = || SendWrapper::new(interpreter.clone());
+    let enter = EventHandler::Conditional(Box::new(Enter(interpreter())));
     editor.bind_sequence(KeyEvent(KeyCode::Enter, Modifiers::NONE), enter);
+    for bracket in ['}', ')', ']'] {
+        let close = Close(interpreter(), SendWrapper::new(closing.clone()), bracket);
+        let close = EventHandler::Conditional(Box::new(close));
+        editor.bind_sequence(KeyEvent(KeyCode::Char(bracket), Modifiers::NONE), close);
+    }
 }
 
 /// A key whose command follows from the text and the cursor.
@@ -65,6 +70,34 @@ impl ConditionalEventHandler for Enter {
             }
             _ => Some(Cmd::AcceptLine),
         }
+    }
+}
+
+/// A closing bracket at the start of a line stands where the line of the opening one starts.
+struct Close(SendWrapper<Shared>, SendWrapper<Closing>, char);
+
+impl ConditionalEventHandler for Close {
+    fn handle(
+        &self,
+        _: &Event,
+        _: RepeatCount,
+        _: bool,
+        context: &EventContext<'_>,
+    ) -> Option<Cmd> {
+        let before = context.line().get(..context.pos())?;
+        let levels = line_before(context);
+        let n_levels = levels.matches(LEVEL).count();
+        if n_levels == 0 || !levels.trim().is_empty() {
+            return None;
+        }
+        // Who took the level back by hand is not helped a second time.
+        let state = self.0.try_borrow().ok()?.is_complete(&plain(before));
+        let Completeness::Incomplete { indent } = state else { return None };
+        // The editor has no command that takes something back and types; completing does both.
+        (indent == n_levels * LEVEL.chars().count()).then(|| {
+            self.1.set(Some(self.2));
+            Cmd::Complete
+        })
     }
 }
 

@@ -11,7 +11,7 @@ mod keys;
 mod transcript;
 
 use std::borrow::Cow;
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::path::PathBuf;
 use std::rc::Rc;
 
@@ -43,6 +43,9 @@ pub(crate) type Line = Editor<Assistant, FileHistory>;
 /// The interpreter, shared by the loop and the editor.
 pub(crate) type Shared = Rc<RefCell<Interpreter>>;
 
+/// A closing bracket that was typed and takes the place of a level of indentation.
+type Closing = Rc<Cell<Option<char>>>;
+
 /// How the editor works.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Style {
@@ -68,9 +71,10 @@ pub(crate) fn editor(interpreter: &Shared, style: Style) -> rustyline::Result<Li
         .edit_mode(if style.vi { rustyline::EditMode::Vi } else { rustyline::EditMode::Emacs })
         .build();
     let mut editor = Line::with_config(config)?;
-    keys::bind(&mut editor, interpreter);
-    let helper =
-        Assistant { interpreter: interpreter.clone(), style, hinter: HistoryHinter::new() };
+    let closing = Closing::default();
+    keys::bind(&mut editor, interpreter, &closing);
+    let hinter = HistoryHinter::new();
+    let helper = Assistant { interpreter: interpreter.clone(), style, hinter, closing };
     editor.set_helper(Some(helper));
     Ok(editor)
 }
@@ -136,6 +140,7 @@ pub(crate) struct Assistant {
     interpreter: Shared,
     style: Style,
     hinter: HistoryHinter,
+    closing: Closing,
 }
 
 impl Helper for Assistant {}

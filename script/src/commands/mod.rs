@@ -260,7 +260,7 @@ impl Interpreter {
     fn run_command(&mut self, text: &str, before: &str, cell: &str) -> Result<Outcome, Box<Error>> {
         let typed = text.trim();
         if let Some(name) = question(typed) {
-            self.context.host.print(&self.explain(name, typed.contains("??")));
+            self.context.host.page(&self.explain(name, typed.contains("??")));
             return Ok(Outcome::default());
         }
         let Some((command, argument)) = command(text) else { return Err(unknown(typed)) };

@@ -21,7 +21,7 @@ pub(super) fn help(interpreter: &mut Interpreter, argument: &Argument<'_>) -> Re
         "" => commands(interpreter.context.host.window()),
         name => interpreter.explain(name, false),
     };
-    interpreter.context.host.print(&text);
+    interpreter.context.host.page(&text);
     Ok(Outcome::default())
 }
 
@@ -81,11 +81,12 @@ pub(super) fn history(interpreter: &mut Interpreter, argument: &Argument<'_>) ->
     };
     let first = interpreter.inputs.len().saturating_sub(n);
     let width = interpreter.inputs.last().map_or(1, |(number, _)| number.to_string().len());
-    for (number, text) in &interpreter.inputs[first..] {
-        let margin = format!("\n{}", " ".repeat(width + 2));
-        let text = text.trim_end().replace('\n', &margin);
-        interpreter.context.host.print(&format!("{number:>width$}: {text}"));
-    }
+    let margin = format!("\n{}", " ".repeat(width + 2));
+    let line = |(number, text): &(usize, String)| {
+        format!("{number:>width$}: {}", text.trim_end().replace('\n', &margin))
+    };
+    let lines: Vec<String> = interpreter.inputs[first..].iter().map(line).collect();
+    interpreter.context.host.page(&lines.join("\n"));
     Ok(Outcome::default())
 }
 
