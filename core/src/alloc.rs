@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
-use crate::backend::Backend;
+use crate::backend::{Backend, Capacity};
 use crate::buffer::{Buffer, Release};
 
 /// Bytes in use, kept and allowed.
@@ -24,6 +24,41 @@ pub struct MemoryInfo {
     pub limit: u64,
 }
 
+/// Bytes that may be in use, and who says so.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limit {
+    /// Bytes.
+    pub bytes: u64,
+    /// What sets it, as people read it.
+    pub source: LimitSource,
+}
+
+impl From<u64> for Limit {
+    fn from(bytes: u64) -> Self {
+        Self { bytes, source: LimitSource::Set("as set") }
+    }
+}
+
+impl fmt::Display for Limit {
+    /// `1 GiB (PORCINI_MEMORY_LIMIT)`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let bytes = Bytes(self.bytes);
+        match self.source {
+            LimitSource::Set(name) => write!(f, "{bytes} ({name})"),
+            LimitSource::Left(whose) => write!(f, "{bytes} (90 % of what {whose} had left)"),
+        }
+    }
+}
+
+/// Who sets a limit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LimitSource {
+    /// Somebody, by something of this name.
+    Set(&'static str),
+    /// Nobody: it is most of what this had left.
+    Left(&'static str),
+}
+
 /// An allocation beyond the limit, or refused by the device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Exhausted {
@@ -31,13 +66,15 @@ pub struct Exhausted {
     pub requested: u64,
     /// State when it failed.
     pub info: MemoryInfo,
+    /// The limit.
+    pub limit: Limit,
 }
 
 /// Hands out blocks of a device's memory.
 pub struct Allocator {
     backend: Arc<dyn Backend>,
-    limit: Option<u64>,
-    measured: OnceLock<u64>,
+    limit: Option<Limit>,
+    measured: OnceLock<Limit>,
     state: Mutex<State>,
 }
 
@@ -53,7 +90,7 @@ struct State {
 
 impl Allocator {
     /// An allocator over a device's memory; without `limit`, 90 % of what the device could hand out.
-    pub fn new(backend: Arc<dyn Backend>, limit: Option<u64>) -> Arc<Self> {
+    pub fn new(backend: Arc<dyn Backend>, limit: Option<Limit>) -> Arc<Self> {
         Arc::new(Self { backend, limit, measured: OnceLock::new(), state: Mutex::default() })
     }
 
@@ -62,7 +99,10 @@ impl Allocator {
     /// # Errors
     /// `Exhausted` when the limit or the device says no even after the cache was emptied.
     pub fn alloc(self: &Arc<Self>, bytes: u64) -> Result<Buffer, Exhausted> {
-        let fail = || Exhausted { requested: bytes, info: self.info() };
+        let fail = || {
+            let info = self.info();
+            Exhausted { requested: bytes, info, limit: self.limit(info.used + info.cached) }
+        };
         let n = usize::try_from(bytes).map_err(|_| fail())?;
         let capacity = round_up(n).ok_or_else(fail)?;
         let address = match self.reuse(capacity) {
@@ -94,19 +134,20 @@ impl Allocator {
             let state = self.lock();
             (state.used, state.cached, state.peak)
         };
-        MemoryInfo { used, cached, peak, limit: self.limit(used + cached) }
+        MemoryInfo { used, cached, peak, limit: self.limit(used + cached).bytes }
     }
 
     /// The limit that was set, else 90 % of what the device had left when it was first asked.
     ///
     /// Asked once: pages that were handed out but not touched yet do not show in what is left, so adding
     /// what we hold to a later answer would count them twice.
-    fn limit(&self, held: u64) -> u64 {
-        self.limit.unwrap_or_else(|| {
-            *self
-                .measured
-                .get_or_init(|| self.backend.memory().capacity().saturating_add(held) / 10 * 9)
-        })
+    fn limit(&self, held: u64) -> Limit {
+        let measure = || {
+            let Capacity { bytes, whose } = self.backend.memory().capacity();
+            let bytes = bytes.saturating_add(held) / 10 * 9;
+            Limit { bytes, source: LimitSource::Left(whose) }
+        };
+        self.limit.unwrap_or_else(|| *self.measured.get_or_init(measure))
     }
 
     fn reuse(&self, capacity: usize) -> Option<u64> {
@@ -262,8 +303,8 @@ mod tests {
         fn read(&self, _: u64, _: &mut [u8]) -> crate::error::Result<()> {
             Ok(())
         }
-        fn capacity(&self) -> u64 {
-            self.0.load(Ordering::Relaxed)
+        fn capacity(&self) -> Capacity {
+            Capacity { bytes: self.0.load(Ordering::Relaxed), whose: "the device" }
         }
     }
 
@@ -280,7 +321,7 @@ mod tests {
         let limit = 100_u64 << 20;
         for limit_set in [Some(limit), None] {
             let left = (limit / 9 * 10).into();
-            let memory = Allocator::new(Arc::new(Generous(left)), limit_set);
+            let memory = Allocator::new(Arc::new(Generous(left)), limit_set.map(Limit::from));
             // No two of these share a size class, so no kept block serves again.
             for step in 0..40 {
                 let bytes = (4_u64 << 20) + step * (2 << 20);

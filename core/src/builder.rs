@@ -5,6 +5,7 @@ use std::sync::atomic::AtomicU32;
 use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
+use crate::alloc::{Limit, LimitSource};
 use crate::backend::cuda::Toolkit;
 use crate::backend::{DeviceChoice, Outside};
 use crate::devices::Family;
@@ -19,9 +20,10 @@ pub struct SessionBuilder {
     runtime: Option<Arc<Runtime>>,
     device: DeviceChoice,
     threads: Option<usize>,
-    memory_limit: Option<u64>,
+    memory_limit: Option<Limit>,
     log: Log,
     clock: Option<Clock>,
+    progress: Option<LogSink>,
     outside: Outside,
 }
 
@@ -51,7 +53,22 @@ impl SessionBuilder {
     /// Bytes of device memory that may be in use.
     #[must_use]
     pub fn memory_limit(mut self, bytes: u64) -> Self {
-        self.memory_limit = Some(bytes);
+        self.memory_limit = Some(bytes.into());
+        self
+    }
+
+    /// The same as [`SessionBuilder::memory_limit`], with the name of what sets it for errors.
+    #[must_use]
+    pub fn memory_limit_by(mut self, bytes: u64, name: &'static str) -> Self {
+        self.memory_limit = Some(Limit { bytes, source: LimitSource::Set(name) });
+        self
+    }
+
+    /// Who is told how far an evaluation is that takes longer than a second, `""` when it has ended; other threads call
+    /// it. By default nobody.
+    #[must_use]
+    pub fn progress(mut self, sink: LogSink) -> Self {
+        self.progress = Some(sink);
         self
     }
 
@@ -103,6 +120,7 @@ impl SessionBuilder {
             history: Mutex::default(),
             log: self.log,
             clock: self.clock.unwrap_or_else(|| Arc::new(move || start.elapsed())),
+            progress: self.progress,
         };
         Ok(Session::start(runtime, Arc::new(common), Family::default()))
     }
@@ -117,6 +135,7 @@ impl Default for SessionBuilder {
             memory_limit: None,
             log: Log::new(0, Arc::new(|_| {})),
             clock: None,
+            progress: None,
             outside: Outside::default(),
         }
     }

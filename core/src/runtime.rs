@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use xxhash_rust::xxh3::xxh3_64;
 
-use crate::alloc::Allocator;
+use crate::alloc::{Allocator, Limit};
 use crate::backend::cuda::Toolkit;
 use crate::backend::{self, Backend, DeviceChoice, Outside};
 use crate::error::Result;
@@ -16,7 +16,7 @@ use crate::error::Result;
 pub struct Runtime {
     choice: DeviceChoice,
     threads: usize,
-    memory_limit: Option<u64>,
+    memory_limit: Option<Limit>,
     outside: Outside,
     device: Mutex<Option<Arc<Device>>>,
 }
@@ -30,7 +30,7 @@ pub(crate) struct Device {
 }
 
 impl Device {
-    fn new(backend: Arc<dyn Backend>, memory_limit: Option<u64>) -> Arc<Self> {
+    fn new(backend: Arc<dyn Backend>, memory_limit: Option<Limit>) -> Arc<Self> {
         let memory = Allocator::new(backend.clone(), memory_limit);
         let target = xxh3_64(backend.name().as_bytes());
         Arc::new(Self { backend, memory, target })
@@ -48,7 +48,7 @@ impl Runtime {
         threads: usize,
         memory_limit: Option<u64>,
     ) -> Result<Arc<Self>> {
-        Self::with(choice, threads, memory_limit, Outside::default())
+        Self::with(choice, threads, memory_limit.map(Limit::from), Outside::default())
     }
 
     /// As [`Runtime::new`], with what the device may use of the system.
@@ -58,7 +58,7 @@ impl Runtime {
     pub fn with(
         choice: DeviceChoice,
         threads: usize,
-        memory_limit: Option<u64>,
+        memory_limit: Option<Limit>,
         outside: Outside,
     ) -> Result<Arc<Self>> {
         let runtime = Self { choice, threads, memory_limit, outside, device: Mutex::default() };
@@ -78,6 +78,7 @@ impl Runtime {
 
     /// A runtime over any implementation of a device.
     pub fn on(backend: Arc<dyn Backend>, memory_limit: Option<u64>) -> Arc<Self> {
+        let memory_limit = memory_limit.map(Limit::from);
         let device = Mutex::new(Some(Device::new(backend, memory_limit)));
         let outside = Outside::default();
         Arc::new(Self { choice: DeviceChoice::Auto, threads: 1, memory_limit, outside, device })

@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use crate::alloc::{Bytes, MemoryInfo};
 use crate::array::Array;
-use crate::backend::Memory;
 use crate::backend::host::HostMemory;
+use crate::backend::{Capacity, Memory};
 use crate::builder::SessionBuilder;
 use crate::devices::Family;
 use crate::dtype::{DType, Element, Scalar};
@@ -24,7 +24,7 @@ use crate::interrupt;
 use crate::ir::kernel::Target;
 use crate::ir::table::Table;
 use crate::ir::var::{Kind, VarId};
-use crate::log::{Log, LogQueue};
+use crate::log::{Log, LogQueue, LogSink};
 use crate::runtime::{Device, Runtime};
 use crate::trace::range::{check_range, range_size};
 use crate::trace::{Recorder, Settings};
@@ -57,6 +57,7 @@ pub(crate) struct Common {
     pub(crate) history: Mutex<History>,
     pub(crate) log: Log,
     pub(crate) clock: Clock,
+    pub(crate) progress: Option<LogSink>,
 }
 
 /// What one evaluation at a time works with.
@@ -352,7 +353,7 @@ impl Session {
     pub fn check_host_memory(&self, bytes: u64) -> Result<()> {
         // Asking the system costs as much as copying this much.
         const SMALL: u64 = 1 << 24;
-        let fits = bytes < SMALL || bytes <= HostMemory.capacity();
+        let fits = bytes < SMALL || bytes <= HostMemory.capacity().bytes;
         if fits { Ok(()) } else { Err(self.host_exhausted(bytes)) }
     }
 
@@ -360,7 +361,10 @@ impl Session {
         Error::OutOfMemory {
             requested: Bytes(bytes).to_string(),
             used: Bytes(self.memory_info().used).to_string(),
-            limit: Bytes(HostMemory.capacity()).to_string(),
+            limit: {
+                let Capacity { bytes, whose } = HostMemory.capacity();
+                format!("{} that {whose} has left", Bytes(bytes))
+            },
             largest: "; read fewer lanes at a time".into(),
         }
     }
@@ -405,6 +409,7 @@ impl Session {
                 log: &inner.common.log,
                 clock: &*inner.common.clock,
                 reports: &inner.reports,
+                progress: inner.common.progress.as_ref(),
             });
             inner.n_kernels.store(compiler.cache.len(), Ordering::Relaxed);
             result

@@ -1,8 +1,9 @@
 //! A notebook as scripts see it: output goes to its cells, questions to the person in front of it.
 
-use std::cell::{Cell, RefCell};
+use std::cell::RefCell;
 use std::io;
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, mpsc};
 use std::time::{Duration, Instant};
 
@@ -24,19 +25,44 @@ pub(crate) struct Notebook {
     pub(crate) publisher: Arc<Publisher>,
     pub(crate) questions: Questions,
     start: Instant,
-    bar: Bar,
+    bar: Arc<Bar>,
 }
 
 /// Where [`Host::progress`] shows: each bar has a display of its own, which the next line replaces.
 #[derive(Default)]
 struct Bar {
-    number: Cell<usize>,
-    is_shown: Cell<bool>,
+    number: AtomicUsize,
+    is_shown: AtomicBool,
+}
+
+impl Bar {
+    fn show(&self, publisher: &Publisher, line: &str) {
+        let was_shown = self.is_shown.swap(!line.is_empty(), Ordering::Relaxed);
+        if !was_shown && line.is_empty() {
+            return;
+        }
+        let new = usize::from(!was_shown);
+        let number = self.number.fetch_add(new, Ordering::Relaxed) + new;
+        let name = format!("porcini progress {number}");
+        let place = if was_shown { Place::Instead(&name) } else { Place::Named(&name) };
+        display(publisher, Shown::plain(line), place);
+    }
+}
+
+/// Shows a value below a cell, or in place of one with a name.
+fn display(publisher: &Publisher, shown: Shown, place: Place<'_>) {
+    let (kind, transient) = match place {
+        Place::Below => ("display_data", json!({})),
+        Place::Named(name) => ("display_data", json!({"display_id": name})),
+        Place::Instead(name) => ("update_display_data", json!({"display_id": name})),
+    };
+    let data = mime_bundle(shown);
+    publisher.publish(kind, &json!({"data": data, "metadata": {}, "transient": transient}));
 }
 
 impl Notebook {
     pub(crate) fn new(publisher: Arc<Publisher>, questions: Questions) -> Self {
-        Self { publisher, questions, start: Instant::now(), bar: Bar::default() }
+        Self { publisher, questions, start: Instant::now(), bar: Arc::default() }
     }
 }
 
@@ -117,14 +143,7 @@ impl Host for Notebook {
     }
 
     fn display(&self, shown: &Shown, place: Place<'_>) {
-        let (kind, transient) = match place {
-            Place::Below => ("display_data", json!({})),
-            Place::Named(name) => ("display_data", json!({"display_id": name})),
-            Place::Instead(name) => ("update_display_data", json!({"display_id": name})),
-        };
-        let data = mime_bundle(shown.clone());
-        let content = json!({"data": data, "metadata": {}, "transient": transient});
-        self.publisher.publish(kind, &content);
+        display(&self.publisher, shown.clone(), place);
     }
 
     fn clear_output(&self, wait: bool) {
@@ -157,15 +176,9 @@ impl Host for Notebook {
         folders::read_module(&folders::search_path(".".into()), importer, name)
     }
 
-    fn progress(&self, line: &str) {
-        let was_shown = self.bar.is_shown.replace(!line.is_empty());
-        if !was_shown && line.is_empty() {
-            return;
-        }
-        self.bar.number.set(self.bar.number.get() + usize::from(!was_shown));
-        let name = format!("porcini progress {}", self.bar.number.get());
-        let place = if was_shown { Place::Instead(&name) } else { Place::Named(&name) };
-        self.display(&Shown::plain(line), place);
+    fn progress_sink(&self) -> LogSink {
+        let (publisher, bar) = (self.publisher.clone(), self.bar.clone());
+        Arc::new(move |line| bar.show(&publisher, line))
     }
 
     fn variable(&self, name: &str) -> Option<String> {

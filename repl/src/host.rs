@@ -87,8 +87,8 @@ impl Host for System {
         folders::read_module(&folders::search_path(self.root.clone()), importer, name)
     }
 
-    fn progress(&self, line: &str) {
-        print::progress(line);
+    fn progress_sink(&self) -> LogSink {
+        Arc::new(print::progress)
     }
 
     fn window(&self) -> Option<usize> {

@@ -2,17 +2,24 @@
 
 use std::cell::RefCell;
 use std::rc::Rc;
+use std::thread::JoinHandle;
 
 use porcini_core::interrupt;
 use porcini_script::{ErrorKind, Interpreter};
 use rustyline::error::ReadlineError;
+use rustyline::history::FileHistory;
 
 use crate::edit::{self, History, PROMPT, Shared, Style};
 use crate::settings::{self, EditMode, Settings};
 use crate::{print, run};
 
 /// Runs a shell until end of input or `exit()`; the exit code.
-pub(crate) fn run(interpreter: Interpreter, settings: &Settings, no_init: bool) -> u8 {
+pub(crate) fn run(
+    interpreter: Interpreter,
+    settings: &Settings,
+    no_init: bool,
+    history: Option<JoinHandle<(History, FileHistory)>>,
+) -> u8 {
     print::log(&format!(
         "porcini {} on {}. help() for the language, %help for commands.",
         env!("CARGO_PKG_VERSION"),
@@ -28,14 +35,16 @@ pub(crate) fn run(interpreter: Interpreter, settings: &Settings, no_init: bool) 
         hints: colour && settings.hints.unwrap_or(true),
         vi: settings.edit_mode == Some(EditMode::Vi),
     };
-    let mut editor = match edit::editor(&interpreter, style) {
+    // Without a history there is still a shell.
+    let history = history.and_then(|reading| reading.join().ok());
+    let (mut history, known) = history.unwrap_or_else(|| History::load(None));
+    let mut editor = match edit::editor(&interpreter, style, known) {
         Ok(editor) => editor,
         Err(error) => {
             print::warn(&format!("the line editor does not start: {error}"));
             return 1;
         }
     };
-    let mut history = History::load(settings::history_file(), &mut editor);
     let mut cell = 0;
     let mut initial = String::new();
     loop {

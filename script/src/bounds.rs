@@ -1,15 +1,19 @@
-//! Bounds of scripts that are not trusted: what they may use, and how they are stopped when they use more.
+//! Bounds of scripts that are not trusted: what they may use, and how they are stopped when they use more. Those that
+//! are trusted are stopped before the system ends the process for want of memory.
 
 use std::cell::Cell;
 use std::io;
 use std::path::PathBuf;
 use std::rc::Rc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, mpsc};
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::Builder;
 use std::time::{Duration, Instant};
 
 use porcini_core::alloc::Bytes;
+use porcini_core::backend::host::HostMemory;
+use porcini_core::backend::{Capacity, Memory as _};
 use porcini_core::interrupt;
 use rhai::Engine;
 
@@ -25,6 +29,11 @@ const SLACK: u64 = 512 << 20;
 /// How often somebody looks: operations, and time.
 const LOOK_AT: u64 = 8;
 const LOOK_AFTER: Duration = Duration::from_millis(2);
+
+/// Bytes that a script takes in a second at most: pages must be cleared.
+const BYTES_IN_A_SECOND: f64 = 16e9;
+/// How often somebody looks at the memory of a script that is trusted.
+const SELDOM: Duration = Duration::from_millis(250);
 
 /// What scripts that are not trusted may use. Recursion is bounded always.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -114,10 +123,14 @@ struct State {
 impl Turn {
     /// Stops what runs, once.
     pub(crate) fn stop(&self, why: &str) {
+        self.stop_with(format!("stopped by the sandbox: {why}"));
+    }
+
+    fn stop_with(&self, message: String) {
         let mut state = self.lock();
         // What has ended in the meantime needs no stop, and must not stop the next.
         if state.runs {
-            state.why.get_or_insert(format!("stopped by the sandbox: {why}"));
+            state.why.get_or_insert(message);
             interrupt::request();
         }
     }
@@ -139,6 +152,8 @@ impl Turn {
 /// Watches over what one interpreter runs.
 pub(crate) struct Watch {
     pub(crate) bounds: Bounds,
+    /// Whether the bounds hold; else only the memory of the system is looked at.
+    pub(crate) is_sandbox: bool,
     pub(crate) turn: Arc<Turn>,
     depth: Cell<usize>,
     looked: Cell<Instant>,
@@ -162,9 +177,11 @@ impl Drop for Running {
 }
 
 impl Watch {
-    pub(crate) fn new(bounds: Bounds) -> Rc<Self> {
+    /// A watch over scripts in a sandbox, or without bounds over those that are trusted.
+    pub(crate) fn new(bounds: Option<Bounds>) -> Rc<Self> {
         Rc::new(Self {
-            bounds,
+            is_sandbox: bounds.is_some(),
+            bounds: bounds.unwrap_or_default(),
             turn: Arc::default(),
             depth: Cell::new(0),
             looked: Cell::new(Instant::now()),
@@ -187,14 +204,19 @@ impl Watch {
     fn start_timer(&self) -> Option<mpsc::Sender<()>> {
         let (timer, ended) = mpsc::channel::<()>();
         let (turn, seconds) = (self.turn.clone(), self.bounds.seconds);
+        let is_sandbox = self.is_sandbox;
         let wait = move || {
+            if !is_sandbox {
+                return guard_memory(&turn, &ended, resident, HostMemory.capacity());
+            }
             let waited = ended.recv_timeout(Duration::from_secs(seconds));
-            if waited == Err(mpsc::RecvTimeoutError::Timeout) {
+            if waited == Err(RecvTimeoutError::Timeout) {
                 turn.stop(&format!("{seconds} s of time (--max-seconds)"));
             }
         };
         match Builder::new().name("timer".into()).spawn(wait) {
             Ok(_) => Some(timer),
+            Err(_) if !is_sandbox => None,
             // Without a clock nothing may run.
             Err(error) => {
                 self.turn.stop(&format!("no thread for its clock: {error}"));
@@ -233,13 +255,61 @@ impl Watch {
     }
 }
 
+/// Stops a turn that takes nearly all that was left when it began, before the system ends the process for it. Arrays
+/// have a lower limit of their own: these are lists and texts.
+fn guard_memory(
+    turn: &Turn,
+    ended: &mpsc::Receiver<()>,
+    used: impl Fn() -> Option<u64>,
+    left: Capacity,
+) {
+    let Some(before) = used() else { return };
+    let room = left.bytes / 20 * 19;
+    let mut taken = 0;
+    while taken <= room {
+        // Nobody needs to look before so much can have been taken.
+        #[expect(clippy::cast_precision_loss, reason = "a time")]
+        let soonest = Duration::from_secs_f64((room - taken) as f64 / BYTES_IN_A_SECOND);
+        if ended.recv_timeout(soonest.clamp(LOOK_AFTER, SELDOM)) != Err(RecvTimeoutError::Timeout) {
+            return;
+        }
+        taken = used().unwrap_or(0).saturating_sub(before);
+    }
+    let (whose, room, taken) = (left.whose, Bytes(room), Bytes(taken));
+    turn.stop_with(format!(
+        "out of memory: the script took {taken} of {room}, 95 % of what {whose} had left; del x frees a list or array, \
+         %reset all; arrays take less than lists"
+    ));
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    /// Whoever uses the flag does so alone.
+    static FLAG: Mutex<()> = Mutex::new(());
+
+    #[test]
+    fn memory_is_guarded_where_nothing_else_is() {
+        let _flag = FLAG.lock();
+        let watch = Watch::new(None);
+        let _running = watch.begin();
+        let (_turn, ended) = mpsc::channel();
+        let samples = Mutex::new([100, 150, 1200].into_iter());
+        let used = || samples.lock().unwrap().next();
+        guard_memory(&watch.turn, &ended, used, Capacity { bytes: 1000, whose: "the system" });
+        assert!(interrupt::is_requested());
+        interrupt::clear();
+        let error = watch.judge(Ok(Outcome::default())).unwrap_err();
+        let text = "took 1.0742 KiB of 950 B, 95 % of what the system had left; del x";
+        assert!(error.message.contains(text), "{}", error.message);
+        assert!(watch.judge(Ok(Outcome::default())).is_ok());
+    }
+
     #[test]
     fn a_turn_is_stopped_once_and_the_next_is_not() {
-        let watch = Watch::new(Bounds { output: 10, ..Bounds::default() });
+        let _flag = FLAG.lock();
+        let watch = Watch::new(Some(Bounds { output: 10, ..Bounds::default() }));
         watch.turn.stop("nobody runs");
         let running = watch.begin();
         let inner = watch.begin();

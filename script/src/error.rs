@@ -367,7 +367,11 @@ impl Diagnosis<'_> {
             return format!("`{name}` is not defined");
         }
         if let Some((_, parameters)) = self.around.functions.iter().find(|(f, _)| f == name) {
-            self.hints.push(format!("it is a function: write {name}{parameters}"));
+            self.hints.push(if self.is_asked_about() {
+                format!("names stand in quotes: help(\"{name}\")")
+            } else {
+                format!("it is a function: write {name}{parameters}")
+            });
             return format!("`{name}` is no variable");
         }
         if in_function && self.around.variables.iter().any(|variable| variable == name) {
@@ -381,6 +385,12 @@ impl Diagnosis<'_> {
         let functions = self.around.functions.iter().map(|(name, _)| name.as_str());
         self.suggest(name, variables.chain(functions));
         format!("`{name}` is not defined")
+    }
+
+    /// Whether the error stands in the parentheses of `help`.
+    fn is_asked_about(&self) -> bool {
+        let before = |at: &Location| at.text.chars().take(at.column - 1).collect::<String>();
+        self.location.is_some_and(|at| before(at).trim_end().ends_with("help("))
     }
 
     /// Whether the error stands at the left of an assignment.
@@ -425,7 +435,11 @@ impl Diagnosis<'_> {
 
     fn member(&mut self, text: &str) -> String {
         match text.split('\'').nth(1) {
-            Some(name) => format!("no member `{}`", typed(name)),
+            Some(name) => {
+                let word = python::word(name).map(|word| format!("write {word}"));
+                self.hints.extend(word);
+                format!("no member `{}`", typed(name))
+            }
             None => text.into(),
         }
     }

@@ -81,7 +81,19 @@ pub fn read(path: &str, report: impl Fn(&str)) -> io::Result<Vec<u8>> {
     if is_reported {
         report("");
     }
-    result.map(|()| bytes)
+    match result {
+        Ok(()) => Ok(bytes),
+        Err(error) => {
+            discard(bytes);
+            Err(error)
+        }
+    }
+}
+
+/// Frees a block on a thread of its own: of a large one that takes longer than somebody who pressed Ctrl-C waits.
+pub(crate) fn discard(bytes: Vec<u8>) {
+    // Where there is no thread it is freed here.
+    drop(std::thread::Builder::new().spawn(move || drop(bytes)));
 }
 
 /// The names in a folder, folders with a slash, without hidden ones; nothing is the working folder.

@@ -2,6 +2,7 @@
 
 use std::io;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 use porcini_core::backend::cuda::Toolkit;
@@ -87,9 +88,14 @@ pub trait Host {
     }
 
     /// Shows how far something is in place of what was shown before; `""` when it has ended. Nothing where nobody
-    /// watches.
+    /// watches. Other threads may call it.
+    fn progress_sink(&self) -> LogSink {
+        Arc::new(|_| {})
+    }
+
+    /// Shows how far something is, as [`Host::progress_sink`].
     fn progress(&self, line: &str) {
-        let _ = line;
+        self.progress_sink()(line);
     }
 
     /// An environment variable.

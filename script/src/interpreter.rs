@@ -81,8 +81,8 @@ pub struct Interpreter {
     pub(crate) imports: HashMap<String, String>,
     /// Number and text of the cells that were typed.
     pub(crate) inputs: Vec<(usize, String)>,
-    /// Bounds of what runs in a sandbox.
-    watch: Option<Rc<Watch>>,
+    /// Looks at what runs: whether it keeps the bounds of a sandbox, or takes all memory.
+    watch: Rc<Watch>,
     /// How it was set up.
     setup: (Rc<dyn Host>, Options),
 }
@@ -95,23 +95,22 @@ impl Interpreter {
     pub fn new(host: Rc<dyn Host>, options: &Options) -> Result<Self, Box<Error>> {
         let refuse = |why: String| Box::new(Error::plain(ErrorKind::Runtime, why));
         let setup = (host.clone(), options.clone());
-        let watch = options.sandbox.clone().map(Watch::new);
-        let host: Rc<dyn Host> = match &watch {
-            Some(watch) => {
-                let sandbox = Sandbox::new(host, watch.clone()).map_err(|error| {
-                    let folder = watch.bounds.folder.clone().unwrap_or_default();
-                    refuse(format!("--sandbox={}: {error}", folder.display()))
-                })?;
-                Rc::new(sandbox)
-            }
-            None => host,
+        let watch = Watch::new(options.sandbox.clone());
+        let host: Rc<dyn Host> = if watch.is_sandbox {
+            let sandbox = Sandbox::new(host, watch.clone()).map_err(|error| {
+                let folder = watch.bounds.folder.clone().unwrap_or_default();
+                refuse(format!("--sandbox={}: {error}", folder.display()))
+            })?;
+            Rc::new(sandbox)
+        } else {
+            host
         };
         let session = session(&host, options).map_err(|error| refuse(error.to_string()))?;
         let context = Context::new(session, host.clone());
         let mut engine = Engine::new();
         let modules = Texts::default();
         configure(&mut engine, &host, &modules);
-        watch_over(&mut engine, watch.as_ref());
+        watch_over(&mut engine, &watch);
         let mut docs = bind::register(&mut engine, &context);
         docs.extend(constants::docs());
         let docs = Rc::new(docs);
@@ -195,7 +194,7 @@ impl Interpreter {
 
     /// Does work as one turn: all that it runs shares the time and the output that a sandbox gives.
     pub fn in_one_turn<R>(&mut self, work: impl FnOnce(&mut Self) -> R) -> R {
-        let _running = self.watch.as_ref().map(Watch::begin);
+        let _running = self.watch.begin();
         work(self)
     }
 
@@ -206,10 +205,7 @@ impl Interpreter {
     ) -> Result<Outcome, Box<Error>> {
         self.in_one_turn(|interpreter| {
             let result = work(interpreter);
-            match &interpreter.watch {
-                Some(watch) => watch.judge(result),
-                None => result,
-            }
+            interpreter.watch.judge(result)
         })
     }
 
@@ -456,6 +452,7 @@ fn session(host: &Rc<dyn Host>, options: &Options) -> porcini_core::Result<Sessi
     let mut builder = Session::builder()
         .device(options.device)
         .log(options.log_level, host.log_sink())
+        .progress(host.progress_sink())
         .toolkit(host.toolkit());
     if let Some(folder) = host.cache_folder() {
         builder = builder.cache_folder(folder);
@@ -466,9 +463,10 @@ fn session(host: &Rc<dyn Host>, options: &Options) -> porcini_core::Result<Sessi
     if let Some(threads) = options.threads {
         builder = builder.threads(threads);
     }
-    let bounds = options.sandbox.iter().map(|bounds| bounds.memory);
-    if let Some(limit) = options.memory_limit.into_iter().chain(bounds).min() {
-        builder = builder.memory_limit(limit);
+    let set = options.memory_limit.map(|bytes| (bytes, "PORCINI_MEMORY_LIMIT"));
+    let bound = options.sandbox.as_ref().map(|bounds| (bounds.memory, "--max-memory"));
+    if let Some((bytes, name)) = set.into_iter().chain(bound).min() {
+        builder = builder.memory_limit_by(bytes, name);
     }
     builder.build()
 }
@@ -494,12 +492,13 @@ fn configure(engine: &mut Engine, host: &Rc<dyn Host>, modules: &Texts) {
 }
 
 /// Looks between any two operations of a script whether it should go on.
-fn watch_over(engine: &mut Engine, watch: Option<&Rc<Watch>>) {
+fn watch_over(engine: &mut Engine, watch: &Rc<Watch>) {
     let stop = || interrupt::is_requested().then(|| Dynamic::from(Stop::Interrupt));
-    let Some(watch) = watch.cloned() else {
+    if !watch.is_sandbox {
         engine.on_progress(move |_| stop());
         return;
-    };
+    }
+    let watch = watch.clone();
     watch.bounds.bind_engine(engine);
     engine.on_progress(move |operations| {
         watch.look(operations);

@@ -1,7 +1,7 @@
 //! What Python, NumPy and Julia users type, and how it is written here.
 
 /// Names that do not exist here, and what stands for them.
-const WORDS: [(&str, &str); 43] = [
+const WORDS: [(&str, &str); 50] = [
     ("True", "true"),
     ("False", "false"),
     ("None", "()"),
@@ -15,6 +15,13 @@ const WORDS: [(&str, &str); 43] = [
     ("lambda", "|x| .."),
     ("np", "the functions without a prefix: sin(x), FloatC::linspace(0, 1, 5)"),
     ("numpy", "the functions without a prefix: sin(x), FloatC::linspace(0, 1, 5)"),
+    ("math", "the functions without a prefix: sin(x)"),
+    ("scipy", "the functions without a prefix: erf(x)"),
+    ("torch", "the functions without a prefix: sin(x), FloatC([1, 2, 3])"),
+    ("jax", "the functions without a prefix: sin(x), FloatC([1, 2, 3])"),
+    ("dtype", "type_of(x)"),
+    ("concatenate", "concat(a, b)"),
+    ("cumsum", "psum(x)"),
     ("array", "FloatC([1, 2, 3])"),
     ("asarray", "FloatC([1, 2, 3])"),
     ("arange", "FloatC::arange(n), UInt32C::arange(n)"),
@@ -79,9 +86,17 @@ pub(crate) fn hint(line: &str) -> Option<&'static str> {
         "comments are written // .."
     } else if starts("print ") {
         "write print(x)"
+    } else if starts("help ") {
+        "write help(\"sin\"), or ?sin in the shell"
+    } else if starts("%") {
+        "commands such as %time x are for the prompt of the shell; %help lists them there"
+    } else if has("{\"") && !has("#{") && !has("${") {
+        "maps are written #{a: 1, b: 2}"
+    } else if has(" @ ") {
+        "products of matrices are a * b, of vectors dot(a, b)"
     } else if has("lambda") {
         "closures are written |x| x * 2, and called f.call(3)"
-    } else if has_block_with_colon(trimmed) {
+    } else if has_block_with_colon(trimmed) || starts("for ") && !has("{") {
         "blocks are written in braces: for i in range(3) { .. }"
     } else if has_colon_slice(code) {
         "slices are a[2..5]; with a step a[range(0, 10, 2)]"
@@ -153,10 +168,22 @@ mod tests {
             "x = 1 if y else 2",
             "x = (1, 2)",
             "print(f\"{x}\")",
+            "help sin",
+            "%tiem x",
+            "x = {\"a\": 1}",
+            "a @ b",
+            "for i in range(3) print(i)",
         ] {
             assert!(hint(line).is_some(), "{line}");
         }
-        for line in ["f(a == b)", "x = FloatC::zero(3)", "a[range(0, 3, 1)]", "let y = 2"] {
+        for line in [
+            "f(a == b)",
+            "x = #{\"a\": 1}",
+            "`${\"a\"}`",
+            "x = FloatC::zero(3)",
+            "a[range(0, 3, 1)]",
+            "let y = 2",
+        ] {
             assert_eq!(hint(line), None, "{line}");
         }
     }

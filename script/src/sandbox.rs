@@ -174,8 +174,8 @@ impl Host for Sandbox {
         None
     }
 
-    fn progress(&self, line: &str) {
-        self.host.progress(line);
+    fn progress_sink(&self) -> LogSink {
+        self.host.progress_sink()
     }
 
     fn window(&self) -> Option<usize> {
@@ -239,7 +239,7 @@ mod tests {
     fn sandbox(folder: Option<&Path>) -> io::Result<Sandbox> {
         let folder = folder.map(Path::to_path_buf);
         let bounds = Bounds { folder, ..Bounds::default() };
-        Sandbox::new(Rc::new(Files), Watch::new(bounds))
+        Sandbox::new(Rc::new(Files), Watch::new(Some(bounds)))
     }
 
     /// Every way out of the folder that we know of.

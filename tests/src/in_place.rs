@@ -10,7 +10,7 @@ use porcini_core::backend::host::HostMemory;
 use porcini_core::backend::interp::Interp;
 use porcini_core::backend::isa::Isa;
 use porcini_core::backend::primitive::{PrimitiveCall, Room};
-use porcini_core::backend::{Backend, CodeStatistics, Executable, Launched, Memory};
+use porcini_core::backend::{Backend, Capacity, CodeStatistics, Executable, Launched, Memory};
 use porcini_core::ir::kernel::{BufferIndex, Kernel, LiteralMode, ParamBlock, WORD_SIZE};
 use porcini_core::{Error, Result};
 
@@ -98,7 +98,7 @@ impl Memory for InPlace {
         HostMemory.read(source, target)
     }
 
-    fn capacity(&self) -> u64 {
+    fn capacity(&self) -> Capacity {
         HostMemory.capacity()
     }
 }

@@ -3,9 +3,9 @@
 
 use std::alloc::{Layout, alloc_zeroed, dealloc};
 
-use super::Memory;
 #[cfg(target_os = "linux")]
 use super::pages;
+use super::{Capacity, Memory};
 use crate::error::Result;
 
 /// Every block starts on a cache line, which is also the widest vector.
@@ -147,30 +147,61 @@ impl Memory for HostMemory {
         true
     }
 
-    fn capacity(&self) -> u64 {
-        let available = read_kilobytes("/proc/meminfo", "MemAvailable:").unwrap_or(u64::MAX);
-        let group = GROUPS.iter().find_map(|&(limit, usage)| {
-            // What the group holds already, ours included, is not there any more.
-            Some(read_number(limit)?.saturating_sub(read_number(usage)?))
-        });
-        available.min(group.unwrap_or(u64::MAX))
+    fn capacity(&self) -> Capacity {
+        let available =
+            read_amount("/proc/meminfo", "MemAvailable:").map(|kilobytes| kilobytes * 1024);
+        let system = Capacity { bytes: available.unwrap_or(u64::MAX), whose: "the system" };
+        let group = GROUPS.iter().find_map(Group::left);
+        let group = group.map(|bytes| Capacity { bytes, whose: "the control group" });
+        group.filter(|group| group.bytes < system.bytes).unwrap_or(system)
     }
 }
 
-/// Limit and usage of the control group, in its second and first version.
-const GROUPS: [(&str, &str); 2] = [
-    ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory.current"),
-    ("/sys/fs/cgroup/memory/memory.limit_in_bytes", "/sys/fs/cgroup/memory/memory.usage_in_bytes"),
+/// Files of a control group.
+struct Group {
+    limit: &'static str,
+    usage: &'static str,
+    statistics: &'static str,
+    /// What the statistics call contents of files that can be read again.
+    files: &'static str,
+}
+
+/// A control group in its second and first version.
+const GROUPS: [Group; 2] = [
+    Group {
+        limit: "/sys/fs/cgroup/memory.max",
+        usage: "/sys/fs/cgroup/memory.current",
+        statistics: "/sys/fs/cgroup/memory.stat",
+        files: "inactive_file",
+    },
+    Group {
+        limit: "/sys/fs/cgroup/memory/memory.limit_in_bytes",
+        usage: "/sys/fs/cgroup/memory/memory.usage_in_bytes",
+        statistics: "/sys/fs/cgroup/memory/memory.stat",
+        files: "total_inactive_file",
+    },
 ];
+
+impl Group {
+    /// Bytes left: what the group holds already, ours included, is not there any more, but for files that the system
+    /// only keeps as long as nobody needs the room.
+    fn left(&self) -> Option<u64> {
+        let files = read_amount(self.statistics, self.files).unwrap_or(0);
+        let used = read_number(self.usage)?.saturating_sub(files);
+        Some(read_number(self.limit)?.saturating_sub(used))
+    }
+}
 
 fn read_number(path: &str) -> Option<u64> {
     std::fs::read_to_string(path).ok()?.trim().parse().ok()
 }
 
-fn read_kilobytes(path: &str, key: &str) -> Option<u64> {
+/// The number behind a name that starts a line.
+fn read_amount(path: &str, name: &str) -> Option<u64> {
     let text = std::fs::read_to_string(path).ok()?;
-    let line = text.lines().find(|line| line.starts_with(key))?;
-    line.split_whitespace().nth(1)?.parse::<u64>().ok().map(|kilobytes| kilobytes * 1024)
+    let mut lines = text.lines().map(str::split_whitespace);
+    let mut words = lines.find_map(|mut words| (words.next() == Some(name)).then_some(words))?;
+    words.next()?.parse().ok()
 }
 
 #[cfg(test)]

@@ -184,6 +184,15 @@ pub struct Outside {
     pub toolkit: Toolkit,
 }
 
+/// Bytes that are left, and of whose memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Capacity {
+    /// Bytes.
+    pub bytes: u64,
+    /// Whose they are, as people read it: `the system`.
+    pub whose: &'static str,
+}
+
 /// The memory of a device, in blocks at addresses.
 pub trait Memory: Send + Sync {
     /// A zeroed block, aligned to at least 64 bytes, or `None` if the device refuses.
@@ -210,8 +219,8 @@ pub trait Memory: Send + Sync {
     /// # Errors
     /// `Interrupted`, a failure of the device.
     fn read(&self, source: u64, target: &mut [u8]) -> Result<()>;
-    /// Bytes that the device could still hand out, besides those it has.
-    fn capacity(&self) -> u64;
+    /// What the device could still hand out, besides what it has.
+    fn capacity(&self) -> Capacity;
     /// Whether addresses are pointers of this process.
     fn is_host(&self) -> bool {
         false

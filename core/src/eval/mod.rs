@@ -10,6 +10,7 @@ mod build;
 pub mod cache;
 pub mod history;
 mod primitive;
+mod progress;
 mod regions;
 mod reuse;
 pub mod schedule;
@@ -25,10 +26,11 @@ use crate::interrupt;
 use crate::ir::kernel::{Kernel, LiteralMode, ParamBlock, Target};
 use crate::ir::table::Table;
 use crate::ir::var::VarId;
-use crate::log::Log;
+use crate::log::{Log, LogSink};
 pub use bounds::Reports;
 use cache::{Cache, CacheResult, Found};
 use history::{History, LaunchRecord};
+use progress::Progress;
 use reuse::Reuse;
 use schedule::{Binding, Keep, Launch, Scratch, Step, schedule};
 
@@ -57,6 +59,8 @@ pub struct Evaluator<'s> {
     pub clock: &'s dyn Fn() -> Duration,
     /// What launches say of indices out of bounds.
     pub reports: &'s Mutex<Reports>,
+    /// Who is told how far it is.
+    pub progress: Option<&'s LogSink>,
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -77,26 +81,40 @@ impl Evaluator<'_> {
     }
 
     fn attempt(&mut self, roots: &[VarId], keep: Keep) -> Result<()> {
+        let progress;
         let plan = {
             let mut table = lock(self.table);
+            progress = Progress::begin(self.progress, table.n_live());
             let plan = schedule(&table, roots, keep, self.target, self.scratch)?;
             plan.steps.iter().for_each(|step| hold(&mut table, step));
             plan
         };
         let mut n_done = 0;
-        let result = self.run_plan(&plan, &mut n_done);
+        let result = self.run_plan(&plan, &mut n_done, &progress);
         let mut table = lock(self.table);
         plan.steps[n_done..].iter().for_each(|step| release(&mut table, step));
         result
     }
 
-    fn run_plan(&mut self, plan: &schedule::Plan, n_done: &mut usize) -> Result<()> {
+    fn run_plan(
+        &mut self,
+        plan: &schedule::Plan,
+        n_done: &mut usize,
+        progress: &Progress,
+    ) -> Result<()> {
         for &id in &plan.fills {
             self.fill(id)?;
         }
         for step in &plan.steps {
             let done = match step {
-                Step::Kernel(launch) => self.run(launch)?,
+                Step::Kernel(launch) => {
+                    progress.now(|| {
+                        let (number, n) = (*n_done + 1, plan.steps.len());
+                        let n_ops = launch.kernel.n_ops;
+                        format!("compiling and running {n_ops} operations, launch {number} of {n}")
+                    });
+                    self.run(launch)?
+                }
                 Step::Primitive(launch) => vec![self.run_primitive(launch)?],
             };
             let mut table = lock(self.table);
@@ -464,7 +482,7 @@ fn out_of_memory(table: &Table, exhausted: Exhausted) -> Error {
     Error::OutOfMemory {
         requested: Bytes(exhausted.requested).to_string(),
         used: Bytes(exhausted.info.used).to_string(),
-        limit: Bytes(exhausted.info.limit).to_string(),
+        limit: exhausted.limit.to_string(),
         largest,
     }
 }

@@ -97,6 +97,11 @@ impl Table {
         self.slots.len()
     }
 
+    /// Number of live variables.
+    pub fn n_live(&self) -> usize {
+        self.slots.len() - self.free.len()
+    }
+
     /// Live variables in slot order.
     pub fn iter(&self) -> impl Iterator<Item = (VarId, &Variable)> {
         self.slots

@@ -58,7 +58,11 @@ pub(crate) struct Style {
 }
 
 /// A line editor on this terminal.
-pub(crate) fn editor(interpreter: &Shared, style: Style) -> rustyline::Result<Line> {
+pub(crate) fn editor(
+    interpreter: &Shared,
+    style: Style,
+    history: FileHistory,
+) -> rustyline::Result<Line> {
     let config = Config::builder()
         .max_history_size(HISTORY)?
         .history_ignore_space(true)
@@ -70,7 +74,7 @@ pub(crate) fn editor(interpreter: &Shared, style: Style) -> rustyline::Result<Li
         .color_mode(ColorMode::Forced)
         .edit_mode(if style.vi { rustyline::EditMode::Vi } else { rustyline::EditMode::Emacs })
         .build();
-    let mut editor = Line::with_config(config)?;
+    let mut editor = Line::with_history(config, history)?;
     let closing = Closing::default();
     keys::bind(&mut editor, interpreter, &closing);
     let hinter = HistoryHinter::new();
@@ -108,20 +112,24 @@ pub(crate) struct History {
 }
 
 impl History {
-    /// The history in a file, given to an editor.
-    pub(crate) fn load(file: Option<PathBuf>, editor: &mut Line) -> Self {
-        let mut cells = FileHistory::new();
-        cells.ignore_space(true);
-        // A history that is a little too short loses less than a shell that does not start.
-        drop(cells.set_max_len(HISTORY));
+    /// The history in a file, and the same for an editor.
+    pub(crate) fn load(file: Option<PathBuf>) -> (Self, FileHistory) {
+        let empty = || {
+            let mut cells = FileHistory::new();
+            cells.ignore_space(true);
+            // A history that is a little too short loses less than a shell that does not start.
+            drop(cells.set_max_len(HISTORY));
+            cells
+        };
+        let [mut cells, mut for_editor] = [empty(), empty()];
         if let Some(file) = &file {
             // No history yet is the normal first start.
             drop(cells.load(file));
         }
         for cell in &cells {
-            drop(editor.add_history_entry(edited(cell)));
+            drop(for_editor.add_owned(edited(cell)));
         }
-        Self { file, cells }
+        (Self { file, cells }, for_editor)
     }
 
     /// Adds a cell at once, so that a closed terminal loses nothing.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::io::{self, Cursor, Read, Write};
-use std::ops::Range;
+use std::ops::{Deref, Range};
 
 use porcini_core::{Array, DType, Scalar, interrupt};
 use rhai::{Dynamic, Map};
@@ -14,6 +14,7 @@ use super::types::scalar_type;
 use crate::context::Context;
 use crate::csv_columns::{self, Column, Kind, Layout};
 use crate::fault::{IntoFault, Result, Stop, fault, stop};
+use crate::folders;
 use crate::host_array::HostRef;
 use crate::value::{self, ArrayRef, COMPONENT_NAMES, scalar, type_name};
 
@@ -361,9 +362,28 @@ fn host_array(op: &str, value: &Dynamic) -> Result<HostRef> {
     }
 }
 
-fn contents(context: &Context, op: &str, path: &str) -> Result<Vec<u8>> {
+/// The bytes of a file.
+struct Contents(Vec<u8>);
+
+impl Deref for Contents {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        &self.0
+    }
+}
+
+impl Drop for Contents {
+    fn drop(&mut self) {
+        if interrupt::is_requested() {
+            folders::discard(std::mem::take(&mut self.0));
+        }
+    }
+}
+
+fn contents(context: &Context, op: &str, path: &str) -> Result<Contents> {
     let bytes = context.host.read_file(path);
-    bytes.map_err(|error| match error.kind() {
+    bytes.map(Contents).map_err(|error| match error.kind() {
         io::ErrorKind::Interrupted => stop(Stop::Interrupt),
         _ => fault(format!("{op}: {path}: {error}")),
     })

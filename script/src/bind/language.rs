@@ -10,7 +10,7 @@ pub(super) fn register(registry: &mut Registry<'_>) {
     registry.doc(
         "help",
         "(\"name\")",
-        "Help for a name, or a search if there is none; without one an overview.\n\n\
+        "Help for a name or a topic, or a search if there is none; without one an overview.\n\n\
          >> help(\"gatherr\")\nnothing about \"gatherr\"; did you mean gather?",
     );
     registry.doc(

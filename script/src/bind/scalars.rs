@@ -68,6 +68,21 @@ fn sizes(registry: &mut Registry<'_>) {
         Ok(())
     });
 
+    let both =
+        |a: &rhai::Array, b: &rhai::Array| i64::try_from(a.len() + b.len()).unwrap_or(i64::MAX);
+    engine.register_fn("+", move |mut a: rhai::Array, b: rhai::Array| -> Result<rhai::Array> {
+        check("+", both(&a, &b))?;
+        a.extend(b);
+        Ok(a)
+    });
+    for op in ["+=", "append"] {
+        engine.register_fn(op, move |a: &mut rhai::Array, b: rhai::Array| -> Result<()> {
+            check(op, both(a, &b))?;
+            a.extend(b);
+            Ok(())
+        });
+    }
+
     fn pad(text: &mut ImmutableString, n: i64, padding: &str) -> Result<()> {
         check("pad", n)?;
         let n = usize::try_from(n).unwrap_or(0);

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::gpu::Gpu;
-use crate::backend::Memory;
+use crate::backend::{Capacity, Memory};
 use crate::error::Result;
 
 /// Bytes that are copied from the host before the device copies them on.
@@ -54,8 +54,8 @@ impl Memory for GpuMemory {
         self.gpu.read(source, target)
     }
 
-    fn capacity(&self) -> u64 {
-        self.gpu.free_memory()
+    fn capacity(&self) -> Capacity {
+        Capacity { bytes: self.gpu.free_memory(), whose: "the GPU" }
     }
 }
 

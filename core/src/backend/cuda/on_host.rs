@@ -71,7 +71,7 @@ fn exhausted(bytes: u64) -> Error {
     Error::OutOfMemory {
         requested: Bytes(bytes).to_string(),
         used: "the rest".into(),
-        limit: "the host's memory".into(),
+        limit: "the memory of the host".into(),
         largest: String::new(),
     }
 }

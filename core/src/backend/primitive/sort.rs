@@ -19,6 +19,8 @@ use crate::ir::scalar::{Lane, quiet_nan, with_lane};
 /// Bits of a digit: as many streams of writes as the innermost cache holds lines of.
 const DIGIT: u32 = 8;
 const BUCKETS: usize = 1 << DIGIT;
+/// Bytes of the smallest page.
+const PAGE: usize = 4096;
 /// Lanes up to which the standard library's merge sort is as good.
 const SMALL: usize = 1 << 11;
 
@@ -138,6 +140,13 @@ fn radix<E: Item>(
         return Ok(from);
     }
     let n_pieces = n.div_ceil(piece_length(n));
+    // Each piece writes all over the target: in a fresh block, the first one would wait for all its pages. Made in
+    // order, by all threads, they can be interrupted.
+    workers.pieces(n, move |piece| {
+        for lane in (piece.start..piece.end).step_by(PAGE / size_of::<E>()) {
+            to.set(lane, from.get(lane));
+        }
+    })?;
     let counts = workers.scratch::<u64>(n_pieces * BUCKETS)?;
     let places = counts.lanes;
     for shift in (0..dtype.bits()).step_by(DIGIT as usize) {
