@@ -5,6 +5,7 @@ mod doctor;
 mod edit;
 mod host;
 mod json;
+mod narrow;
 mod pager;
 mod print;
 mod repl;

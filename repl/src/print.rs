@@ -8,6 +8,8 @@ use colored::Colorize;
 use porcini_script::Error;
 use terminal_size::{Height, Width};
 
+use crate::narrow::fitted;
+
 /// Columns and rows of a window that does not say.
 const COLUMNS: usize = 80;
 const ROWS: usize = 24;
@@ -114,34 +116,6 @@ pub(crate) fn width() -> usize {
     window().unwrap_or(COLUMNS)
 }
 
-/// Sentences of a diagnostic that are wider than the window, broken between words; lines of scripts and their carets
-/// stay as they are.
-fn fitted(text: &str, columns: usize) -> String {
-    let line = |line: &str| {
-        let margin = if line.starts_with("error: ") {
-            "  ".into()
-        } else if let Some(place) = line.find("= help: ") {
-            " ".repeat(place + 2)
-        } else {
-            return line.into();
-        };
-        let rest = line.trim_start();
-        let mut lines = vec![line[..line.len() - rest.len()].to_string()];
-        for (i, word) in rest.split(' ').enumerate() {
-            match lines.last_mut() {
-                Some(last) if i == 0 => last.push_str(word),
-                Some(last) if last.chars().count() + word.chars().count() < columns => {
-                    last.push(' ');
-                    last.push_str(word);
-                }
-                _ => lines.push(format!("{margin}{word}")),
-            }
-        }
-        lines.join("\n")
-    };
-    text.lines().map(line).collect::<Vec<_>>().join("\n")
-}
-
 /// The first word in red, carets and places in cyan.
 fn painted(text: &str) -> String {
     let paint = |line: &str| {
@@ -161,14 +135,6 @@ fn painted(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn sentences_break_between_words() {
-        let text = "error: +: sizes 5 and 2 do not broadcast\n --> a:1:1\n  | ^\n  = help: write one of them";
-        let narrow = "error: +: sizes 5\n  and 2 do not\n  broadcast\n --> a:1:1\n  | ^\n  = help: write one\n    of them";
-        assert_eq!(fitted(text, 20), narrow);
-        assert_eq!(fitted(text, 80), text);
-    }
 
     #[test]
     fn paint_keeps_the_text() {

@@ -168,6 +168,7 @@ fn cells_of_several_lines() {
     let screen = shell.wait_for("42");
     assert!(screen.contains("...     }\n... }\n>>> f(21)\n42"), "{screen}");
     // A closing bracket takes it back itself.
+    shell.wait_for_prompt();
     shell.type_in("fn g(x) {\rif x > 1 {\rx\r}\r}\rg(4321)\r");
     let screen = shell.wait_for("\n4321");
     assert!(screen.contains("...         x\n...     }\n... }\n>>> g(4321)"), "{screen}");
@@ -298,8 +299,7 @@ fn long_help_is_read_in_a_pager() {
     shell.wait_for_prompt();
     assert!(!shell.bytes().contains("topics"), "{}", shell.bytes());
     shell.type_in("help(\"gather\")\r");
-    let screen = shell.wait_for(">> ");
-    assert!(screen.contains("gather(source, index, active)"), "{screen}");
+    shell.wait_for("gather(source, index, active)");
     assert_eq!(shell.leave(), 0);
     // Ctrl-C is for the pager, as often as it likes.
     let shell = Terminal::start(&folder("pager"), 80, &[("PAGER", "sleep 1000")]);
@@ -325,9 +325,9 @@ fn narrow_windows_break_sentences_between_words() {
         screen.contains("error: +: sizes 3 and 2 do not broadcast\n  (equal sizes, or one"),
         "{screen}"
     );
-    shell.type_in("help(\"getting started\")\r");
-    let screen = shell.wait_for("An array is made of a list, a range or\n");
-    assert!(screen.contains(">> b = sqrt(a) * 2"), "{screen}");
+    shell.type_in("help(\"input and output\")\r");
+    let screen = shell.wait_for("list the functions");
+    assert!(screen.contains("Arrays come from and go to NumPy's\nfiles and columns"), "{screen}");
     assert_eq!(shell.leave(), 0);
 }
 

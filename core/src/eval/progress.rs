@@ -52,7 +52,7 @@ impl Drop for Telling {
     fn drop(&mut self) {
         drop(self.ended.take());
         // What it shows must be gone before anything else is shown. It does not panic.
-        let _ = self.teller.take().map(JoinHandle::join);
+        drop(self.teller.take().map(JoinHandle::join));
     }
 }
 
