@@ -325,9 +325,10 @@ fn narrow_windows_break_sentences_between_words() {
         screen.contains("error: +: sizes 3 and 2 do not broadcast\n  (equal sizes, or one"),
         "{screen}"
     );
+    shell.wait_for_prompt();
     shell.type_in("help(\"input and output\")\r");
-    let screen = shell.wait_for("list the functions");
-    assert!(screen.contains("Arrays come from and go to NumPy's\nfiles and columns"), "{screen}");
+    let screen = shell.wait_for("%help the");
+    assert!(screen.contains("Arrays come from and go to NumPy's files\nand columns"), "{screen}");
     assert_eq!(shell.leave(), 0);
 }
 

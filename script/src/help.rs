@@ -15,7 +15,7 @@ Operations on arrays are recorded, not run; looking at a value fuses all it need
   print(b)                             computed and shown
   m = b > 1.5; select(m, b, 0)         masks choose lanes
   hsum(b), count(m), any(m)            over all lanes
-  v = Vector3fC(a, a * 2, a * 3)       three arrays at once; v.x, norm(v), dot(v, v)
+  v = Vector3fC(a, a * 2, a * 3)       three arrays at once; v.x, norm(v)
   rng = PCG32C(UInt64C::arange(1000))  random numbers: rng.next_float32()
   whos()                               what is recorded and in memory
   set_log_level(4)                     watch the machine think
@@ -119,7 +119,7 @@ fn overview(docs: &[FunctionDoc], width: usize) -> String {
     let topics: Vec<&str> = TOPICS.iter().map(|topic| topic.names[0]).collect();
     let mut text = format!("{}\n\n{table}\n\n{}", wrap(sentences, width), wrap(further, width));
     let topics = format!("Topics: {}. The names by family:", topics.join(", "));
-    let _ = write!(text, "\n{}", wrap(&topics, width));
+    let _ = write!(text, "\n\n{}", wrap(&topics, width));
     for (family, members) in families(docs) {
         let names: Vec<&str> = members.iter().map(|doc| doc.name.as_str()).collect();
         let names = wrap(&names.join(" "), width - 4).replace('\n', "\n    ");

@@ -3,8 +3,10 @@
 use xxhash_rust::xxh3::xxh3_128_with_seed;
 
 use super::regions::Regions;
-use super::schedule::{Binding, Group, Launch, SlotMap, Walk, is_memory_operand};
+use super::schedule::{Binding, Group, Launch, POLL_INTERVAL, SlotMap, Walk, is_memory_operand};
 use crate::dtype::DType;
+use crate::error::{Error, Result};
+use crate::interrupt;
 use crate::ir::kernel::{
     Access, BufferIndex, BufferParam, Code, End, Inst, Kernel, KernelHash, Reg, Target,
 };
@@ -27,6 +29,9 @@ pub(super) struct Builder<'w, 't> {
     path: Vec<(VarId, usize)>,
     pub(super) regions: Regions,
     draft: Draft,
+    /// Steps taken, to look at the interrupt flag now and then.
+    steps: usize,
+    is_interrupted: bool,
 }
 
 /// Where the kernel being built has the values of slots.
@@ -81,11 +86,16 @@ impl<'w, 't> Builder<'w, 't> {
             path: Vec::new(),
             regions: Regions::default(),
             draft: Draft::default(),
+            steps: 0,
+            is_interrupted: false,
         }
     }
 
     /// The launch of one group.
-    pub(super) fn build(&mut self, group: &Group) -> Launch {
+    ///
+    /// # Errors
+    /// `Interrupted`.
+    pub(super) fn build(&mut self, group: &Group) -> Result<Launch> {
         self.known.clear();
         self.regions.clear();
         self.stage = group.stage;
@@ -97,13 +107,16 @@ impl<'w, 't> Builder<'w, 't> {
             self.end(self.walk.nodes[end].id);
         }
         let draft = std::mem::take(&mut self.draft);
+        if self.is_interrupted {
+            return Err(Error::Interrupted);
+        }
         let (kernel, bindings) = draft.finish(self.target);
         if cfg!(debug_assertions)
             && let Err(rule) = verify::verify(&kernel)
         {
             panic!("internal error: bad kernel: {rule}\n{kernel}");
         }
-        Launch { kernel, size: self.size, bindings }
+        Ok(Launch { kernel, size: self.size, bindings })
     }
 
     fn end(&mut self, id: VarId) {
@@ -167,6 +180,16 @@ impl<'w, 't> Builder<'w, 't> {
         let base = self.path.len();
         self.path.push((id, 0));
         while self.path.len() > base {
+            self.steps += 1;
+            // A region, which is built on top of the path, is finished.
+            if base == 0 && self.steps.is_multiple_of(POLL_INTERVAL) && interrupt::is_requested() {
+                self.is_interrupted = true;
+            }
+            if base == 0 && self.is_interrupted {
+                // Any register will do: the draft is thrown away.
+                self.path.clear();
+                return Reg(0);
+            }
             let Some((id, next)) = self.path.last_mut() else { break };
             let (id, position) = (*id, *next);
             *next += 1;

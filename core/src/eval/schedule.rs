@@ -181,14 +181,14 @@ pub fn schedule(
             walk.visit(result)?;
         }
     }
-    mark_stored(&mut walk, roots, keep);
+    mark_stored(&mut walk, roots, keep)?;
     let groups = group(&walk);
     let mut builder = super::build::Builder::new(table, &walk, target, &mut scratch.registers);
     let step = |group: &Group| match primitive_launch(&walk, group) {
-        Some(launch) => Step::Primitive(launch),
-        None => Step::Kernel(builder.build(group)),
+        Some(launch) => Ok(Step::Primitive(launch)),
+        None => builder.build(group).map(Step::Kernel),
     };
-    let steps = groups.iter().map(step).collect();
+    let steps = groups.iter().map(step).collect::<Result<_>>()?;
     Ok(Plan { fills: walk.fills, steps })
 }
 
@@ -227,7 +227,7 @@ pub(super) struct Walk<'t> {
 }
 
 /// Nodes between two looks at the interrupt flag.
-const POLL_INTERVAL: usize = 1 << 14;
+pub(super) const POLL_INTERVAL: usize = 1 << 14;
 
 /// Marks a slot that is on the way to become a node.
 const PENDING: u32 = u32::MAX;
@@ -359,7 +359,10 @@ pub(super) fn is_memory_operand(table: &Table, variable: &Variable, position: us
 /// Stored are: roots; sources and targets; values that a later stage uses; values the user still holds,
 /// so that a loop that prints a sum each time does not compute everything from the start again. The
 /// last two only when they are dear to compute (and per lane: a scalar part is recomputed).
-fn mark_stored(walk: &mut Walk<'_>, roots: &[VarId], keep: Keep) {
+///
+/// # Errors
+/// `Interrupted`.
+fn mark_stored(walk: &mut Walk<'_>, roots: &[VarId], keep: Keep) -> Result<()> {
     let table = walk.table;
     for &root in roots {
         if let Some(node) = walk.node_mut(root) {
@@ -367,6 +370,9 @@ fn mark_stored(walk: &mut Walk<'_>, roots: &[VarId], keep: Keep) {
         }
     }
     for i in 0..walk.nodes.len() {
+        if i % POLL_INTERVAL == POLL_INTERVAL - 1 && interrupt::is_requested() {
+            return Err(Error::Interrupted);
+        }
         let Node { id, stage, cost, .. } = walk.nodes[i];
         let variable = table.get(id);
         let held = keep == Keep::Held && variable.external > 0 && variable.scope == 0;
@@ -388,6 +394,7 @@ fn mark_stored(walk: &mut Walk<'_>, roots: &[VarId], keep: Keep) {
             }
         }
     }
+    Ok(())
 }
 
 /// The ends of one kernel: stored nodes of one stage and size, by node number.
