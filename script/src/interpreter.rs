@@ -306,21 +306,22 @@ impl Interpreter {
     pub(crate) fn tidy_scope(&mut self) {
         let mut seen = HashSet::new();
         let mut kept = Vec::new();
-        for (name, constant, value) in self.scope.iter_raw() {
-            let never_assigned =
-                value.is_unit() && self.declared.iter().any(|declared| declared == name);
-            if !seen.insert(name.to_string()) || value.is::<Deleted>() || never_assigned {
+        // Moved, not cloned: a list may take half of the memory.
+        let scope = std::mem::replace(&mut self.scope, Scope::new());
+        let entries: Vec<_> = scope.into_iter().collect();
+        for (name, value, _) in entries.into_iter().rev() {
+            let never_assigned = value.is_unit() && self.declared.contains(&name);
+            if !seen.insert(name.clone()) || value.is::<Deleted>() || never_assigned {
                 continue;
             }
-            self.deletions.places.borrow_mut().remove(name);
-            kept.push((name.to_string(), constant, value.clone()));
+            self.deletions.places.borrow_mut().remove(&name);
+            kept.push((name, value));
         }
-        let constants = kept.iter().filter(|(_, constant, _)| *constant);
+        let constants = kept.iter().filter(|(_, value)| value.is_read_only());
         self.constants
-            .declare(constants.map(|(name, _, value)| (name.clone(), value.clone())).collect());
-        self.scope = Scope::new();
-        for (name, constant, value) in kept.into_iter().rev() {
-            if constant {
+            .declare(constants.map(|(name, value)| (name.clone(), value.clone())).collect());
+        for (name, value) in kept.into_iter().rev() {
+            if value.is_read_only() {
                 self.scope.push_constant_dynamic(name, value);
             } else {
                 self.scope.push_dynamic(name, value);

@@ -176,14 +176,9 @@ mod tests {
         ] {
             assert!(hint(line).is_some(), "{line}");
         }
-        for line in [
-            "f(a == b)",
-            "x = #{\"a\": 1}",
-            "`${\"a\"}`",
-            "x = FloatC::zero(3)",
-            "a[range(0, 3, 1)]",
-            "let y = 2",
-        ] {
+        for line in
+            ["f(a == b)", "`${\"a\"}`", "x = FloatC::zero(3)", "a[range(0, 3, 1)]", "let y = 2"]
+        {
             assert_eq!(hint(line), None, "{line}");
         }
     }
