@@ -331,20 +331,21 @@ impl Array {
         let contents = self.contents();
         let device = self.session.device()?;
         let (width, memory) = (dtype.bytes() as u64, device.backend.memory());
-        let (start, end) = (lanes.start * width, lanes.end.max(lanes.start) * width);
-        let mut piece = vec![0; usize::try_from(end - start).unwrap_or(READ).min(READ)];
+        // Numbers may have more lanes than bytes could be counted.
+        let n = lanes.end.saturating_sub(lanes.start).saturating_mul(width);
+        let mut piece = vec![0; usize::try_from(n).unwrap_or(READ).min(READ)];
         if let Contents::Number(bits) = contents {
             let number = &bits.to_le_bytes()[..dtype.bytes()];
             piece.chunks_exact_mut(number.len()).for_each(|lane| lane.copy_from_slice(number));
         }
         // Pieces are whole lanes, since every width divides their length.
-        for from in (start..end).step_by(READ) {
+        for from in (0..n).step_by(READ) {
             if interrupt::is_requested() {
                 return Err(Error::Interrupted);
             }
-            piece.truncate(usize::try_from(end - from).unwrap_or(READ));
+            piece.truncate(usize::try_from(n - from).unwrap_or(READ));
             if let Contents::Data(data) = &contents {
-                memory.read(data.address() + from, &mut piece)?;
+                memory.read(data.address() + lanes.start * width + from, &mut piece)?;
             }
             quieten(dtype, &mut piece);
             take(&piece);
