@@ -12,13 +12,10 @@ use crate::ir::display;
 use crate::ir::op::{Op, ReduceOp, ScatterMode, ScatterOp};
 use crate::ir::scalar::{quiet_nan, with_lane};
 use crate::ir::var::{Kind, MAX_OPERANDS, Serial, VarId};
-use crate::session::Session;
+use crate::session::{CONVERTED, Session};
 use crate::trace::functions::{self, Function};
 
 pub use crate::operand::Operand;
-
-/// Bytes that are read at a time: they stay in a cache until they are where they go.
-const READ: usize = 1 << 20;
 
 /// A one-dimensional array, evaluated or not. Cloning names the same value; values never change:
 /// writing makes the handle name a new one.
@@ -333,17 +330,17 @@ impl Array {
         let (width, memory) = (dtype.bytes() as u64, device.backend.memory());
         // Numbers may have more lanes than bytes could be counted.
         let n = lanes.end.saturating_sub(lanes.start).saturating_mul(width);
-        let mut piece = vec![0; usize::try_from(n).unwrap_or(READ).min(READ)];
+        let mut piece = vec![0; usize::try_from(n).unwrap_or(CONVERTED).min(CONVERTED)];
         if let Contents::Number(bits) = contents {
             let number = &bits.to_le_bytes()[..dtype.bytes()];
             piece.chunks_exact_mut(number.len()).for_each(|lane| lane.copy_from_slice(number));
         }
         // Pieces are whole lanes, since every width divides their length.
-        for from in (0..n).step_by(READ) {
+        for from in (0..n).step_by(CONVERTED) {
             if interrupt::is_requested() {
                 return Err(Error::Interrupted);
             }
-            piece.truncate(usize::try_from(n - from).unwrap_or(READ));
+            piece.truncate(usize::try_from(n - from).unwrap_or(CONVERTED));
             if let Contents::Data(data) = &contents {
                 memory.read(data.address() + lanes.start * width + from, &mut piece)?;
             }

@@ -32,6 +32,9 @@ use crate::trace::{Recorder, Settings};
 /// Bytes that are copied between two looks at the interrupt flag: a few milliseconds.
 pub(crate) const PIECE: usize = 1 << 24;
 
+/// Bytes that are converted at a time: they stay in a cache until they are where they go.
+pub(crate) const CONVERTED: usize = 1 << 20;
+
 /// A clock: the time since some fixed point.
 pub type Clock = Arc<dyn Fn() -> Duration + Send + Sync>;
 
@@ -202,11 +205,22 @@ impl Session {
     /// `OutOfMemory`.
     pub fn array<T: Element>(&self, lanes: &[T]) -> Result<Array> {
         let width = T::DTYPE.bytes();
-        let mut bytes = self.host_room(lanes.len().saturating_mul(width))?;
-        for lane in lanes {
-            bytes.extend_from_slice(&lane.to_bits64().to_le_bytes()[..width]);
+        let bytes = (lanes.len() as u64).saturating_mul(width as u64);
+        let buffer = self.with_evaluator(|evaluator| evaluator.alloc(bytes))?;
+        let device = self.device()?;
+        let mut converted = vec![0; lanes.len().saturating_mul(width).min(CONVERTED)];
+        let pieces = lanes.chunks(CONVERTED / width);
+        for (piece, start) in pieces.zip((buffer.address()..).step_by(CONVERTED)) {
+            if interrupt::is_requested() {
+                return Err(Error::Interrupted);
+            }
+            let converted = &mut converted[..piece.len() * width];
+            for (to, lane) in converted.chunks_exact_mut(width).zip(piece) {
+                to.copy_from_slice(&lane.to_bits64().to_le_bytes()[..width]);
+            }
+            device.backend.memory().write(start, converted)?;
         }
-        self.from_bytes(T::DTYPE, &bytes)
+        Ok(self.adopt(T::DTYPE, lanes.len() as u64, buffer))
     }
 
     /// An array from little-endian lanes of `dtype`; masks are bytes 0 or 1.
