@@ -58,6 +58,11 @@ def in_unit(function):
     return lambda x: function(max(mpf(-1), min(x, mpf(1))))
 
 
+def erfc(x):
+    """Zero where no float is left and mpmath overflows."""
+    return mp.erfc(x) if x < 10**6 else mpf(0)
+
+
 def erfcinv(q):
     """By Newton's method for log erfc, which needs no more digits for small q."""
     if not 0 <= q <= 2:
@@ -89,7 +94,7 @@ def norm_ppf(p):
 
 
 def norm_cdf(x):
-    return mp.erfc(-x / mp.sqrt(2)) / 2
+    return erfc(-x / mp.sqrt(2)) / 2
 
 
 def lgamma(x):
@@ -222,7 +227,7 @@ FUNCTIONS = {
     "atanh": Row(mp.atanh, 2.5, [UNIT]),
     # Special functions.
     "erf": Row(mp.erf, 3, [[(-6, 6), (-1, 1), 0, 1]]),
-    "erfc": Row(mp.erfc, 2.5, [[(-6, 10), (9, 10.2), (-1, 1), (10, 27.3), 0.47, -0.47]]),
+    "erfc": Row(erfc, 2.5, [[(-6, 10), (9, 10.2), (-1, 1), (10, 27.3), 0.47, -0.47]]),
     "erfinv": Row(erfinv, 4, [UNIT + [0.5]], slowness=8),
     "erfcinv": Row(erfcinv, 4, [[(0, 2), 0, 1, 2, 0.5]], slowness=8),
     "norm_cdf": Row(norm_cdf, 3, [[(-6, 6), (-14.3, -13), (-38.5, -6), 0, 0.6647]]),
