@@ -6,6 +6,8 @@
 //! Inside a body gathers and scatters touch only the lanes that run it. Arrays that the body scatters to
 //! must be among the states (or arguments) and be returned.
 
+use std::iter;
+
 use crate::array::Array;
 use crate::dtype::{DType, Scalar};
 use crate::error::{Error, Result};
@@ -81,10 +83,6 @@ impl<'s> Recording<'s> {
     }
 }
 
-fn with_first(first: &Array, others: &[Array]) -> Vec<Array> {
-    std::iter::once(first).chain(others).cloned().collect()
-}
-
 /// What is recorded: from arrays to arrays.
 type Body<'b, E> = dyn FnMut(&[Array]) -> Result<Vec<Array>, E> + 'b;
 
@@ -111,7 +109,7 @@ impl Session {
         mut body: impl FnMut(&[Array]) -> Result<Vec<Array>, E>,
     ) -> Result<Vec<Array>, E> {
         let op = "while_loop";
-        if let Some((home, states)) = self.moved(op, states)? {
+        if let Some((home, states)) = self.moved(op, states.iter())? {
             return home.while_loop(&states, condition, body);
         }
         if !self.flag_is_set(RECORD_LOOPS) {
@@ -165,7 +163,7 @@ impl Session {
         mut otherwise: impl FnMut(&[Array]) -> Result<Vec<Array>, E>,
     ) -> Result<Vec<Array>, E> {
         let op = "if_then";
-        if let Some((home, there)) = self.moved(op, &with_first(mask, args))? {
+        if let Some((home, there)) = self.moved(op, iter::once(mask).chain(args))? {
             return home.if_then(&there[0], &there[1..], then, otherwise);
         }
         let taken = self.branch(op, mask, args, Before::Covered, &mut then)?;
@@ -189,7 +187,7 @@ impl Session {
         mut call: impl FnMut(usize, &[Array]) -> Result<Vec<Array>, E>,
     ) -> Result<Vec<Array>, E> {
         let op = "dispatch";
-        if let Some((home, there)) = self.moved(op, &with_first(index, args))? {
+        if let Some((home, there)) = self.moved(op, iter::once(index).chain(args))? {
             return home.dispatch(&there[0], n_functions, &there[1..], call);
         }
         let dtype = index.dtype();

@@ -91,16 +91,16 @@ impl Session {
     }
 
     /// Where arrays of which some are elsewhere go, and they there; `None` if all are here.
-    pub(crate) fn moved(
-        &self,
+    pub(crate) fn moved<'a>(
+        &'a self,
         op: &'static str,
-        arrays: &[Array],
+        arrays: impl Iterator<Item = &'a Array> + Clone,
     ) -> Result<Option<(Self, Vec<Array>)>> {
-        if arrays.iter().all(|array| self.is(array.session())) {
+        if arrays.clone().all(|array| self.is(array.session())) {
             return Ok(None);
         }
-        let home = self.home(arrays);
-        let there = arrays.iter().map(|array| home.adopt_number(op, array));
+        let home = self.home(arrays.clone());
+        let there = arrays.map(|array| home.adopt_number(op, array));
         Ok(Some((home.clone(), there.collect::<Result<_>>()?)))
     }
 
