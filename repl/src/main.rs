@@ -29,7 +29,7 @@ fn main() -> ExitCode {
 
 /// The first Ctrl-C asks whatever runs to stop; another one before it did ends the process.
 fn on_interrupt() {
-    if pager::reads() {
+    if pager::takes_interrupt() {
         return;
     }
     if interrupt::is_requested() {

@@ -3,6 +3,8 @@
 use std::io::{self, IsTerminal as _, Write as _};
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
 
 use crate::print;
 
@@ -13,10 +15,16 @@ const MANNERS: &str = "FRX";
 
 /// Whether a pager has the terminal: Ctrl-C is for it then.
 static READS: AtomicBool = AtomicBool::new(false);
+/// Whether it got one.
+static INTERRUPTED: AtomicBool = AtomicBool::new(false);
+/// How long this process may take to hear of a Ctrl-C that has ended the pager.
+const HEARING: Duration = Duration::from_millis(200);
 
-/// Whether somebody reads in a pager.
-pub(crate) fn reads() -> bool {
-    READS.load(Ordering::Relaxed)
+/// Whether a Ctrl-C is for the pager in which somebody reads.
+pub(crate) fn takes_interrupt() -> bool {
+    let reads = READS.load(Ordering::SeqCst);
+    INTERRUPTED.fetch_or(reads, Ordering::SeqCst);
+    reads
 }
 
 /// Shows a text: in a pager if it is longer than the window of a terminal, else as values are shown.
@@ -64,7 +72,8 @@ fn page(program: &str, text: &str) -> io::Result<()> {
     if std::env::var_os("LESS").is_none() {
         command.env("LESS", MANNERS);
     }
-    READS.store(true, Ordering::Relaxed);
+    INTERRUPTED.store(false, Ordering::SeqCst);
+    READS.store(true, Ordering::SeqCst);
     let result = command.spawn().and_then(|mut child| {
         if let Some(mut pipe) = child.stdin.take() {
             // Whoever has read enough closes the pipe.
@@ -72,7 +81,14 @@ fn page(program: &str, text: &str) -> io::Result<()> {
         }
         child.wait()
     });
-    READS.store(false, Ordering::Relaxed);
+    // The terminal tells both of Ctrl-C: a pager may have died of it before this process has heard.
+    if result.as_ref().is_ok_and(|status| !status.success()) {
+        let end = Instant::now() + HEARING;
+        while !INTERRUPTED.load(Ordering::SeqCst) && Instant::now() < end {
+            thread::sleep(Duration::from_millis(1));
+        }
+    }
+    READS.store(false, Ordering::SeqCst);
     result.map(drop)
 }
 

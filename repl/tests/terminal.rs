@@ -302,11 +302,14 @@ fn long_help_is_read_in_a_pager() {
     shell.wait_for("gather(source, index, active)");
     assert_eq!(shell.leave(), 0);
     // Ctrl-C is for the pager, as often as it likes.
-    let shell = Terminal::start(&folder("pager"), 80, &[("PAGER", "sleep 1000")]);
-    for _ in 0..2 {
+    let folder = folder("pager");
+    let reader = folder.join("reader").display().to_string();
+    std::fs::write(&reader, "echo >> $0.times; echo reader $(wc -l < $0.times); exec sleep 1000\n")
+        .unwrap();
+    let shell = Terminal::start(&folder, 80, &[("PAGER", &format!("sh {reader}"))]);
+    for time in 1..=2 {
         shell.type_in("help()\r");
-        shell.wait_for_line_end();
-        std::thread::sleep(Duration::from_millis(300));
+        shell.wait_for(&format!("reader {time}"));
         shell.type_in("\x03");
         shell.wait_for_prompt();
     }
