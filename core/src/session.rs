@@ -409,6 +409,7 @@ impl Session {
     ) -> Result<R> {
         let inner = &*self.0;
         let device = self.device()?;
+        self.with_table(Table::sweep);
         let result = {
             let compiler = &mut *lock(&inner.compiler);
             self.adopt_device(compiler, &device);
@@ -541,7 +542,10 @@ impl Session {
 
     /// Gives freed memory back to the device; the number of blocks and bytes.
     pub fn malloc_trim(&self) -> (usize, u64) {
-        let devices = self.family().into_iter().filter_map(|session| session.0.runtime.opened());
+        let devices = self.family().into_iter().filter_map(|session| {
+            session.with_table(Table::sweep);
+            session.0.runtime.opened()
+        });
         let freed = devices.map(|device| device.memory.trim());
         let (blocks, bytes) =
             freed.fold((0, 0), |(blocks, bytes), freed| (blocks + freed.0, bytes + freed.1));
@@ -552,6 +556,7 @@ impl Session {
 
     /// Device memory in use, kept and allowed.
     pub fn memory_info(&self) -> MemoryInfo {
+        self.with_table(Table::sweep);
         self.0.runtime.opened().map(|device| device.memory.info()).unwrap_or_default()
     }
 

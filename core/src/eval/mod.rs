@@ -122,6 +122,7 @@ impl Evaluator<'_> {
                 table.become_data(id, buffer);
             }
             release(&mut table, step);
+            table.sweep();
             *n_done += 1;
         }
         Ok(())

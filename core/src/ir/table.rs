@@ -4,7 +4,9 @@
 //! * a live slot has at least one reference, external or internal, except while a recorder owns it;
 //! * operands of a live variable are live (each holds an internal reference);
 //! * `numbering` holds exactly the live variables whose `number` is not 0;
-//! * nothing here recurses over the graph: freeing a chain of a million variables uses a work list.
+//! * a variable without references is dead: nothing finds it any more, but it waits to be freed;
+//! * nothing here recurses over the graph, and what dies is freed piece by piece: dropping the last handle of a
+//!   million variables takes no longer than dropping that of a thousand. [`Table::sweep`] frees the rest.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasher, Hasher};
@@ -15,12 +17,18 @@ use hashbrown::hash_table::Entry;
 
 use crate::dtype::DType;
 use crate::error::Error;
+use crate::interrupt;
 use crate::ir::display;
 use crate::ir::var::{Kind, MAX_OPERANDS, Serial, VarId, Variable};
 use crate::log::LogQueue;
 
 /// Serials below this are never given out, as in Enoki.
 const FIRST_SERIAL: u64 = 10;
+
+/// Dead variables freed at once when a handle is dropped: a fraction of a millisecond.
+const FREED_BY_DROP: usize = 1 << 12;
+/// Dead variables freed for each one that is recorded: more are never waiting than once were alive.
+const FREED_BY_RECORDING: usize = 4;
 
 /// A region that is being recorded, by one thread.
 pub(crate) struct OpenRegion {
@@ -48,6 +56,7 @@ pub struct Table {
     free: Vec<VarId>,
     /// Variables with their hashes, so that growing the table reads no variable.
     numbering: HashTable<(u64, VarId)>,
+    /// Dead variables, to be freed.
     doomed: Vec<VarId>,
     owned: Vec<VarId>,
     /// A superset of the variables that somebody holds and that are not evaluated; see
@@ -97,20 +106,16 @@ impl Table {
         self.slots.len()
     }
 
-    /// Number of live variables.
+    /// Number of variables that are not freed.
     pub fn n_live(&self) -> usize {
         self.slots.len() - self.free.len()
     }
 
     /// Live variables in slot order.
     pub fn iter(&self) -> impl Iterator<Item = (VarId, &Variable)> {
-        self.slots
-            .iter()
-            .enumerate()
-            .filter(|(_, variable)| variable.external + variable.internal > 0)
-            .map(|(index, variable)| {
-                (VarId::new(u32::try_from(index).unwrap_or(u32::MAX)), variable)
-            })
+        self.slots.iter().enumerate().filter(|(_, variable)| !variable.is_dead()).map(
+            |(index, variable)| (VarId::new(u32::try_from(index).unwrap_or(u32::MAX)), variable),
+        )
     }
 
     /// Adds a variable, or finds an equal one. The caller owns one external reference to the result.
@@ -123,7 +128,8 @@ impl Table {
         let next = self.next_id();
         let slots = &self.slots;
         let same = |&(other, id): &(u64, VarId)| {
-            other == hash && same_number(&slots[id.index()], &variable)
+            let known = &slots[id.index()];
+            other == hash && same_number(known, &variable) && !known.is_dead()
         };
         match self.numbering.entry(hash, same, |&(hash, _)| hash) {
             Entry::Occupied(entry) => {
@@ -177,6 +183,9 @@ impl Table {
         self.add_candidate(id);
         if self.log.enabled(4) {
             self.log.push(display::trace_line(self, id));
+        }
+        if !self.doomed.is_empty() {
+            self.free_doomed(FREED_BY_RECORDING);
         }
         id
     }
@@ -235,32 +244,34 @@ impl Table {
         }
     }
 
-    /// Drops an external reference, freeing what nothing refers to any more.
+    /// Drops an external reference; what nothing refers to any more is freed, now or a little later.
     #[inline]
     pub fn dec_external(&mut self, id: VarId) {
         let variable = &mut self.slots[id.index()];
         debug_assert!(variable.external > 0, "internal error: no external reference to drop");
         variable.external -= 1;
-        let dead = variable.external == 0 && variable.internal == 0;
+        let dead = variable.is_dead();
         if self.log.enabled(5) {
             self.log_count("dec_ref_ext", id, self.get(id).external);
         }
         if dead {
-            self.free_from(id);
+            self.doomed.push(id);
+            self.free_doomed(FREED_BY_DROP);
         }
     }
 
-    /// Drops an internal reference, freeing what nothing refers to any more.
+    /// Drops an internal reference; what nothing refers to any more is freed, now or a little later.
     pub fn dec_internal(&mut self, id: VarId) {
         let variable = &mut self.slots[id.index()];
         debug_assert!(variable.internal > 0, "internal error: no internal reference to drop");
         variable.internal -= 1;
-        let dead = variable.external == 0 && variable.internal == 0;
+        let dead = variable.is_dead();
         if self.log.enabled(5) {
             self.log_count("dec_ref_int", id, self.get(id).internal);
         }
         if dead {
-            self.free_from(id);
+            self.doomed.push(id);
+            self.free_doomed(FREED_BY_DROP);
         }
     }
 
@@ -393,9 +404,18 @@ impl Table {
         self.owned = owned;
     }
 
-    fn free_from(&mut self, id: VarId) {
-        self.doomed.push(id);
-        while let Some(id) = self.doomed.pop() {
+    /// Frees what is dead with the memory it holds, unless Ctrl-C comes: who needs memory, or counts of references,
+    /// sweeps before.
+    pub fn sweep(&mut self) {
+        while !self.doomed.is_empty() && !interrupt::is_requested() {
+            self.free_doomed(FREED_BY_DROP);
+        }
+    }
+
+    /// Frees so many dead variables.
+    fn free_doomed(&mut self, most: usize) {
+        for _ in 0..most {
+            let Some(id) = self.doomed.pop() else { break };
             self.forget_number(id);
             if self.log.enabled(5) {
                 let serial = self.get(id).serial;
@@ -419,7 +439,7 @@ impl Table {
     fn release(&mut self, operand: VarId) {
         let variable = &mut self.slots[operand.index()];
         variable.internal -= 1;
-        if variable.external == 0 && variable.internal == 0 {
+        if variable.is_dead() {
             self.doomed.push(operand);
         }
     }
@@ -525,4 +545,60 @@ impl BuildHasher for Mix {
 /// A literal or constant number, as recorders build it.
 pub fn number_variable(kind: Kind, dtype: DType, size: u64) -> Variable {
     Variable::new(kind, dtype, size, [None; MAX_OPERANDS])
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::ir::op::Op;
+    use crate::log::Log;
+
+    fn table() -> Table {
+        Table::new(LogQueue::new(Log::new(0, Arc::new(|_| ()))))
+    }
+
+    /// A chain of so many operations; the caller holds its end.
+    fn chain(table: &mut Table, first: VarId, n: usize) -> VarId {
+        table.inc_external(first);
+        (0..n).fold(first, |id, _| {
+            let next =
+                Variable::new(Kind::Op(Op::Sqrt), DType::F32, 8, [Some(id), None, None, None]);
+            let next = table.intern(next);
+            table.dec_external(id);
+            next
+        })
+    }
+
+    #[test]
+    fn what_dies_is_freed_piece_by_piece() {
+        const N: usize = 10 * FREED_BY_DROP;
+        let mut table = table();
+        let first = table.intern(number_variable(Kind::Index, DType::F32, 8));
+        let end = chain(&mut table, first, N);
+        assert_eq!(table.n_live(), 1 + N);
+        table.dec_external(end);
+        assert_eq!(table.n_live(), 1 + N - FREED_BY_DROP);
+        // The dead one that waits is never found again; those that it holds may be.
+        let again = chain(&mut table, first, N / 2);
+        assert!(!table.get(again).is_dead());
+        table.sweep();
+        assert_eq!(table.n_live(), 1 + N / 2);
+        table.dec_external(again);
+        table.dec_external(first);
+        table.sweep();
+        assert_eq!((table.n_live(), table.numbering.len()), (0, 0));
+    }
+
+    #[test]
+    fn recording_frees_more_than_it_adds() {
+        let mut table = table();
+        let first = table.intern(number_variable(Kind::Index, DType::F32, 8));
+        for _ in 0..20 {
+            let end = chain(&mut table, first, 10 * FREED_BY_DROP);
+            table.dec_external(end);
+            assert!(table.n_slots() <= 1 + 20 * FREED_BY_DROP, "{}", table.n_slots());
+        }
+    }
 }

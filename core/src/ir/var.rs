@@ -217,6 +217,12 @@ impl Variable {
         }
     }
 
+    /// Whether nothing refers to it.
+    #[inline]
+    pub const fn is_dead(&self) -> bool {
+        self.external == 0 && self.internal == 0
+    }
+
     /// What few variables have, to change.
     pub fn rare_mut(&mut self) -> &mut Rare {
         self.rare.get_or_insert_default()
