@@ -2,24 +2,17 @@
 
 use std::cell::RefCell;
 use std::rc::Rc;
-use std::thread::JoinHandle;
 
 use porcini_core::interrupt;
 use porcini_script::{ErrorKind, Interpreter};
 use rustyline::error::ReadlineError;
-use rustyline::history::FileHistory;
 
-use crate::edit::{self, History, PROMPT, Shared, Style};
+use crate::edit::{self, Cells, PROMPT, Shared, Style};
 use crate::settings::{self, EditMode, Settings};
 use crate::{print, run};
 
 /// Runs a shell until end of input or `exit()`; the exit code.
-pub(crate) fn run(
-    interpreter: Interpreter,
-    settings: &Settings,
-    no_init: bool,
-    history: Option<JoinHandle<(History, FileHistory)>>,
-) -> u8 {
+pub(crate) fn run(interpreter: Interpreter, settings: &Settings, no_init: bool) -> u8 {
     print::log(&format!(
         "porcini {} on {}. help() for the language, %help for commands.",
         env!("CARGO_PKG_VERSION"),
@@ -35,10 +28,8 @@ pub(crate) fn run(
         hints: colour && settings.hints.unwrap_or(true),
         vi: settings.edit_mode == Some(EditMode::Vi),
     };
-    // Without a history there is still a shell.
-    let history = history.and_then(|reading| reading.join().ok());
-    let (mut history, known) = history.unwrap_or_else(|| History::load(None));
-    let mut editor = match edit::editor(&interpreter, style, known) {
+    let history = Cells::in_file(settings::history_file());
+    let mut editor = match edit::editor(&interpreter, style, history) {
         Ok(editor) => editor,
         Err(error) => {
             print::warn(&format!("the line editor does not start: {error}"));
@@ -56,7 +47,8 @@ pub(crate) fn run(
             Ok(text) => {
                 cell += 1;
                 let text = edit::cell(&text);
-                history.add(&mut editor, &text);
+                // Adding does not fail.
+                drop(editor.add_history_entry(&text));
                 match run_cell(&interpreter, &text, cell) {
                     Ok(next) => initial = edit::edited(&next),
                     Err(code) => break code,

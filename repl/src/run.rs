@@ -8,7 +8,6 @@ use porcini_core::DeviceChoice;
 use porcini_script::{Error, ErrorKind, Interpreter, Options};
 
 use crate::cli::{Arguments, Source, Task};
-use crate::edit::History;
 use crate::host::System;
 use crate::settings::{self, Colour, Settings};
 use crate::{json, print, repl, tasks};
@@ -49,9 +48,6 @@ pub(crate) fn run(arguments: Arguments) -> u8 {
         }
     };
     let has_prompt = source == Source::Shell || arguments.interactive;
-    // A long history takes as long to read as all the rest to start.
-    let history =
-        has_prompt.then(|| std::thread::spawn(|| History::load(settings::history_file())));
     let system = System::new(script_folder(&source), script_arguments).with_prompt(has_prompt);
     let printed = system.collected();
     let mut interpreter = match Interpreter::new(Rc::new(system), &options) {
@@ -64,7 +60,7 @@ pub(crate) fn run(arguments: Arguments) -> u8 {
     let bounds = options.sandbox.as_ref();
     bounds.iter().filter_map(|bounds| bounds.bind_process()).for_each(|why| print::warn(&why));
     let no_init = arguments.no_init || bounds.is_some();
-    let shell = |interpreter| repl::run(interpreter, &settings, no_init, history);
+    let shell = |interpreter| repl::run(interpreter, &settings, no_init);
     if source == Source::Shell {
         return shell(interpreter);
     }

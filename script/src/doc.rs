@@ -39,7 +39,7 @@ const PROMPT: &str = ">> ";
 impl FunctionDoc {
     /// Takes the examples out of a text. Where it comes from `///` comments, a blank starts each line.
     pub(crate) fn new(name: &str, parameters: &str, family: &'static str, text: &str) -> Self {
-        let mut doc = String::new();
+        let mut doc = String::with_capacity(text.len());
         let mut examples: Vec<Example> = Vec::new();
         let mut margin = "";
         for line in text.lines() {

@@ -597,10 +597,20 @@ fn internal_error(panic: &(dyn std::any::Any + Send)) -> Error {
 pub fn on_engine_thread<R: Send>(work: impl FnOnce() -> R + Send) -> R {
     std::thread::scope(|scope| {
         let builder = std::thread::Builder::new().name("porcini".into()).stack_size(ENGINE_STACK);
+        let work = || {
+            warm_up();
+            work()
+        };
         let thread = builder.spawn_scoped(scope, work);
         let thread = thread.expect("internal error: the system refuses the engine thread");
         thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
     })
+}
+
+/// The C library's memory of a thread grows page by page, a call of the system each, and shrinks never: what starting
+/// an interpreter needs is asked for in large pieces.
+fn warm_up() {
+    drop(std::hint::black_box([(); 14].map(|()| Vec::<u8>::with_capacity(100 << 10))));
 }
 
 #[cfg(test)]

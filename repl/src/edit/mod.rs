@@ -7,21 +7,21 @@
 
 mod complete;
 mod highlight;
+mod history;
 mod keys;
 mod transcript;
 
 use std::borrow::Cow;
 use std::cell::{Cell, RefCell};
-use std::path::PathBuf;
 use std::rc::Rc;
 
 use porcini_script::{Completeness, Interpreter};
 use rustyline::highlight::{CmdKind, Highlighter};
 use rustyline::hint::{Hinter, HistoryHinter};
-use rustyline::history::{FileHistory, History as _};
 use rustyline::validate::{ValidationContext, ValidationResult, Validator};
 use rustyline::{ColorMode, CompletionType, Config, Context, Editor, Helper};
 
+pub(crate) use history::Cells;
 pub(crate) use transcript::without_prompts;
 
 /// What a cell is typed behind.
@@ -32,13 +32,11 @@ const CONTINUATION: &str = "... ";
 const GUTTER: &str = "\u{a0}\u{a0}\u{a0}\u{a0}";
 /// A level of indentation.
 const LEVEL: &str = "\u{2007}   ";
-/// Cells of history kept.
-const HISTORY: usize = 10_000;
 /// Names listed without asking.
 const MOST_LISTED: usize = 200;
 
 /// The editor with its history.
-pub(crate) type Line = Editor<Assistant, FileHistory>;
+pub(crate) type Line = Editor<Assistant, Cells>;
 
 /// The interpreter, shared by the loop and the editor.
 pub(crate) type Shared = Rc<RefCell<Interpreter>>;
@@ -61,11 +59,9 @@ pub(crate) struct Style {
 pub(crate) fn editor(
     interpreter: &Shared,
     style: Style,
-    history: FileHistory,
+    history: Cells,
 ) -> rustyline::Result<Line> {
     let config = Config::builder()
-        .max_history_size(HISTORY)?
-        .history_ignore_space(true)
         .completion_type(CompletionType::List)
         .completion_show_all_if_ambiguous(true)
         .completion_prompt_limit(MOST_LISTED)
@@ -103,44 +99,6 @@ pub(crate) fn edited(cell: &str) -> String {
         text.extend(["\n", GUTTER, &LEVEL.repeat(levels), code]);
     }
     text
-}
-
-/// The cells of this and of earlier sessions: as they are edited in the editor, as they are in a file.
-pub(crate) struct History {
-    file: Option<PathBuf>,
-    cells: FileHistory,
-}
-
-impl History {
-    /// The history in a file, and the same for an editor.
-    pub(crate) fn load(file: Option<PathBuf>) -> (Self, FileHistory) {
-        let empty = || {
-            let mut cells = FileHistory::new();
-            cells.ignore_space(true);
-            // A history that is a little too short loses less than a shell that does not start.
-            drop(cells.set_max_len(HISTORY));
-            cells
-        };
-        let [mut cells, mut for_editor] = [empty(), empty()];
-        if let Some(file) = &file {
-            // No history yet is the normal first start.
-            drop(cells.load(file));
-        }
-        for cell in &cells {
-            drop(for_editor.add_owned(edited(cell)));
-        }
-        (Self { file, cells }, for_editor)
-    }
-
-    /// Adds a cell at once, so that a closed terminal loses nothing.
-    pub(crate) fn add(&mut self, editor: &mut Line, cell: &str) {
-        let added = editor.add_history_entry(edited(cell)).unwrap_or(false);
-        let added = added && self.cells.add(cell).unwrap_or(false);
-        if let (true, Some(file)) = (added, &self.file) {
-            // A folder that cannot be written loses the history, not the session.
-            drop(self.cells.append(file));
-        }
-    }
 }
 
 /// What the line editor asks.

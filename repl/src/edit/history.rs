@@ -1,0 +1,312 @@
+//! The history: cells of this session and of earlier ones, a line of a file each. A line is unpacked when somebody
+//! asks for it, so that a long history does not delay the first prompt.
+
+use std::borrow::Cow;
+use std::fs::{File, OpenOptions};
+use std::io::{self, Read as _, Seek as _, Write as _};
+use std::path::{Path, PathBuf};
+
+use rustyline::Result;
+use rustyline::history::{History, SearchDirection, SearchResult};
+
+use super::edited;
+
+/// Cells kept in the file. It is shortened when there are twice as many.
+const MOST: usize = 10_000;
+/// The first line of the file: line ends and backslashes of cells have a backslash before them.
+const HEAD: &str = "#V2\n";
+
+/// Cells, oldest first. The editor sees them as they are [`edited`].
+#[derive(Default)]
+pub(crate) struct Cells {
+    file: Option<PathBuf>,
+    /// The lines of the file, and those that this session added.
+    text: String,
+    /// Where in the text each cell starts; a line end follows it.
+    starts: Vec<usize>,
+}
+
+impl Cells {
+    /// The history in a file, which gets what is added. What cannot be read is no history: the normal first start.
+    pub(crate) fn in_file(file: Option<PathBuf>) -> Self {
+        let mut cells = Self::default();
+        if let Some(text) = file.as_deref().and_then(|file| read(file).ok()) {
+            cells.take(text);
+        }
+        cells.file = file;
+        cells
+    }
+
+    fn take(&mut self, text: String) {
+        let line = |from: usize| text[from..].find('\n').map(|n| from + n + 1);
+        let mut start = if text.starts_with(HEAD) { HEAD.len() } else { 0 };
+        // A last line without its end was not written to the end.
+        while let Some(next) = line(start) {
+            if next > start + 1 {
+                self.starts.push(start);
+            }
+            start = next;
+        }
+        self.starts.drain(..self.starts.len().saturating_sub(MOST));
+        self.text = text;
+        self.text.truncate(start);
+    }
+
+    fn packed(&self, index: usize) -> Option<&str> {
+        let line = &self.text[*self.starts.get(index)?..];
+        line.split('\n').next()
+    }
+
+    fn result(&self, index: usize, pos: usize) -> Option<SearchResult<'_>> {
+        let packed = self.packed(index)?;
+        let entry = if packed.contains('\\') {
+            edited(&unpacked(packed)).into()
+        } else {
+            Cow::Borrowed(packed)
+        };
+        Some(SearchResult { entry, idx: index, pos })
+    }
+
+    /// The nearest cell from `start` on in which `find` finds something.
+    fn nearest(
+        &self,
+        start: usize,
+        direction: SearchDirection,
+        find: impl Fn(&str) -> Option<usize>,
+    ) -> Option<SearchResult<'_>> {
+        let found = |index| {
+            let mut result = self.result(index, 0)?;
+            result.pos = find(&result.entry)?;
+            Some(result)
+        };
+        let n = self.starts.len();
+        match direction {
+            _ if start >= n => None,
+            SearchDirection::Reverse => (0..=start).rev().find_map(found),
+            SearchDirection::Forward => (start..n).find_map(found),
+        }
+    }
+}
+
+/// A cell as a line.
+fn packed(cell: &str) -> String {
+    cell.replace('\\', "\\\\").replace('\n', "\\n")
+}
+
+fn unpacked(line: &str) -> String {
+    let mut cell = String::with_capacity(line.len());
+    let mut letters = line.chars();
+    while let Some(c) = letters.next() {
+        cell.push(match c {
+            '\\' => match letters.next() {
+                Some('n') => '\n',
+                other => other.unwrap_or('\\'),
+            },
+            c => c,
+        });
+    }
+    cell
+}
+
+fn read(file: &Path) -> io::Result<String> {
+    let mut bytes = Vec::new();
+    let mut opened = File::open(file)?;
+    // Where files cannot be locked, a line may be lost when two sessions end at once.
+    drop(opened.lock_shared());
+    opened.read_to_end(&mut bytes)?;
+    drop(opened);
+    let text = String::from_utf8(bytes)
+        .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned());
+    if text.len() > HEAD.len() && text.lines().nth(2 * MOST).is_some() {
+        // A file that is too long costs time, not cells.
+        drop(shorten(file));
+    }
+    Ok(text)
+}
+
+/// Keeps the newest cells.
+fn shorten(file: &Path) -> io::Result<()> {
+    let mut opened = OpenOptions::new().read(true).write(true).open(file)?;
+    drop(opened.lock());
+    let mut text = String::new();
+    opened.read_to_string(&mut text)?;
+    let n = text.lines().count().saturating_sub(MOST);
+    let kept: String = text.split_inclusive('\n').skip(n).collect();
+    opened.set_len(0)?;
+    opened.rewind()?;
+    opened.write_all(format!("{HEAD}{kept}").as_bytes())
+}
+
+fn append(file: &Path, line: &str) -> io::Result<()> {
+    let mut options = OpenOptions::new();
+    options.create(true).append(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    let mut opened = options.open(file)?;
+    drop(opened.lock());
+    let head = if opened.metadata()?.len() == 0 { HEAD } else { "" };
+    opened.write_all(format!("{head}{line}\n").as_bytes())
+}
+
+impl History for Cells {
+    fn get(&self, index: usize, _: SearchDirection) -> Result<Option<SearchResult<'_>>> {
+        Ok(self.result(index, 0))
+    }
+
+    /// Adds a cell at once, so that a closed terminal loses nothing; not one that begins with a blank, nor the last
+    /// one again.
+    fn add(&mut self, cell: &str) -> Result<bool> {
+        let line = packed(cell);
+        let last = self.starts.len().checked_sub(1).and_then(|last| self.packed(last));
+        if cell.is_empty() || cell.starts_with(char::is_whitespace) || last == Some(&line) {
+            return Ok(false);
+        }
+        self.starts.push(self.text.len());
+        self.text.extend([line.as_str(), "\n"]);
+        if let Some(file) = &self.file {
+            // A folder that cannot be written loses the history, not the session.
+            drop(append(file, &line));
+        }
+        Ok(true)
+    }
+
+    fn add_owned(&mut self, cell: String) -> Result<bool> {
+        self.add(&cell)
+    }
+
+    fn len(&self) -> usize {
+        self.starts.len()
+    }
+
+    fn is_empty(&self) -> bool {
+        self.starts.is_empty()
+    }
+
+    fn search(
+        &self,
+        term: &str,
+        start: usize,
+        direction: SearchDirection,
+    ) -> Result<Option<SearchResult<'_>>> {
+        let found = || self.nearest(start, direction, |cell| cell.find(term));
+        Ok(if term.is_empty() { None } else { found() })
+    }
+
+    fn starts_with(
+        &self,
+        term: &str,
+        start: usize,
+        direction: SearchDirection,
+    ) -> Result<Option<SearchResult<'_>>> {
+        let at = |cell: &str| cell.starts_with(term).then_some(term.len());
+        Ok(if term.is_empty() { None } else { self.nearest(start, direction, at) })
+    }
+
+    fn clear(&mut self) -> Result<()> {
+        *self = Self { file: self.file.take(), ..Self::default() };
+        Ok(())
+    }
+
+    // What follows is for histories that the editor reads and writes: this one does so itself, in one way.
+
+    fn set_max_len(&mut self, _: usize) -> Result<()> {
+        Ok(())
+    }
+
+    fn ignore_dups(&mut self, _: bool) -> Result<()> {
+        Ok(())
+    }
+
+    fn ignore_space(&mut self, _: bool) {}
+
+    fn save(&mut self, _: &Path) -> Result<()> {
+        Ok(())
+    }
+
+    fn append(&mut self, _: &Path) -> Result<()> {
+        Ok(())
+    }
+
+    fn load(&mut self, _: &Path) -> Result<()> {
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A file of this test, which does not exist yet.
+    fn file(test: &str) -> PathBuf {
+        let folder = std::env::temp_dir().join(format!("porcini-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        folder.join(test)
+    }
+
+    fn entry(cells: &Cells, index: usize) -> String {
+        let found = cells.get(index, SearchDirection::Forward).unwrap();
+        found.map_or_else(String::new, |found| found.entry.into())
+    }
+
+    #[test]
+    fn cells_come_back_in_the_next_session() {
+        let file = file("history");
+        let typed = ["a", "if a {\n    b\n}", r"`\n \\ ${a}`", "a"];
+        {
+            let mut cells = Cells::in_file(Some(file.clone()));
+            for cell in typed {
+                assert!(cells.add(cell).unwrap());
+            }
+            for ignored in ["a", "", " a"] {
+                assert!(!cells.add(ignored).unwrap(), "{ignored:?}");
+            }
+        }
+        let mut cells = Cells::in_file(Some(file.clone()));
+        assert_eq!(cells.len(), typed.len());
+        for (i, cell) in typed.iter().enumerate() {
+            assert_eq!(entry(&cells, i), edited(cell));
+        }
+        assert!(!cells.add("a").unwrap() && cells.add("é").unwrap());
+        let text = std::fs::read_to_string(&file).unwrap();
+        assert!(text.starts_with("#V2\na\nif a {\\n    b\\n}\n"), "{text}");
+        // A line that was cut off, and what is no text.
+        std::fs::write(&file, b"#V2\n\nx\xff\ny\nhalf").unwrap();
+        let cells = Cells::in_file(Some(file.clone()));
+        assert_eq!([0, 1, 2].map(|i| entry(&cells, i)), ["x\u{fffd}", "y", ""]);
+        std::fs::remove_file(&file).unwrap();
+    }
+
+    #[test]
+    fn a_long_file_is_shortened() {
+        let file = file("long");
+        let lines: String = (0..2 * MOST + 5).map(|i| format!("x{i}\n")).collect();
+        std::fs::write(&file, format!("{HEAD}{lines}")).unwrap();
+        for _ in 0..2 {
+            let cells = Cells::in_file(Some(file.clone()));
+            assert_eq!((cells.len(), entry(&cells, 0)), (MOST, format!("x{}", MOST + 5)));
+        }
+        let text = std::fs::read_to_string(&file).unwrap();
+        assert!(text.starts_with(&format!("{HEAD}x{}\n", MOST + 5)) && text.ends_with("x20004\n"));
+        std::fs::remove_file(&file).unwrap();
+    }
+
+    #[test]
+    fn cells_are_searched() {
+        let mut cells = Cells::default();
+        for cell in ["one", "two\nones", "one"] {
+            cells.add(cell).unwrap();
+        }
+        let found = |result: Result<Option<SearchResult<'_>>>| {
+            result.unwrap().map(|found| (found.idx, found.pos))
+        };
+        use SearchDirection::{Forward, Reverse};
+        assert_eq!(found(cells.search("one", 0, Forward)), Some((0, 0)));
+        assert_eq!(found(cells.search("ones", 2, Reverse)), Some((1, edited("two\n").len())));
+        assert_eq!(found(cells.starts_with("one", 1, Reverse)), Some((0, 3)));
+        assert_eq!(found(cells.starts_with("one", 1, Forward)), Some((2, 3)));
+        for missing in ["", "three"] {
+            assert_eq!(found(cells.search(missing, 2, Reverse)), None);
+        }
+        assert_eq!(found(cells.search("one", 3, Reverse)), None);
+    }
+}
