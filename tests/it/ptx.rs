@@ -68,7 +68,7 @@ fn assemble_all(ptxas: &Path, name: &str, kernels: &[Kernel]) {
         let mut text = target.header();
         for (i, kernel) in kernels.iter().enumerate() {
             for mode in [LiteralMode::Embedded, LiteralMode::Parameter] {
-                text.push_str(&lower_entry(kernel, mode, &format!("k{i}_{mode:?}")));
+                text.push_str(&lower_entry(kernel, mode, target, &format!("k{i}_{mode:?}")));
             }
         }
         if let Err(error) = assemble::run(ptxas, capability, name, &text) {

@@ -88,7 +88,7 @@ fn ptx_mnemonic(op: Op, dtype: DType, operand: DType) -> String {
         Op::Cast if float && dtype.is_int() => "cvt.rzi.sat.$t1.$t2".into(),
         Op::Cast if dtype.is_float() => "cvt.rn.$t1.$t2".into(),
         Op::Cast => "cvt.$t1.$t2".into(),
-        Op::Reinterpret => "mov.$b1".into(),
+        Op::Reinterpret | Op::RawBits => "mov.$b1".into(),
         Op::Add => rounded("add"),
         Op::Sub => rounded("sub"),
         Op::Mul if float => "mul.rn.$t1".into(),

@@ -178,7 +178,7 @@ impl<'k> Legaliser<'k> {
     fn op(&mut self, op: Op, inst: &Inst, operand: DType) -> (Form, Reg) {
         match op {
             Op::Cast => self.cast(inst, operand),
-            Op::Reinterpret => self.reinterpret(inst, operand),
+            Op::Reinterpret | Op::RawBits => self.reinterpret(inst, operand),
             _ if operand == DType::F16 => self.half(op, inst),
             _ => self.integer(op, inst, operand),
         }
@@ -422,6 +422,7 @@ fn arg_form(kernel: &Kernel, inst: &Inst, position: usize) -> Form {
         | Op::Tzcnt
         | Op::Brev
         | Op::Reinterpret
+        | Op::RawBits
         | Op::Add
         | Op::Sub
         | Op::Mul

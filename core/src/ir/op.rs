@@ -192,6 +192,9 @@ ops! {
     Cast = "cast" / 1, Number -> Convert;
     /// The same bits as another type of the same width; a NaN shows as the quiet NaN.
     Reinterpret = "reinterpret" / 1, Number -> Convert;
+    /// The bits of a float as an integer of the same width. Those of a NaN are any NaN's and differ between
+    /// devices: only for formulas of ours to which they do not matter.
+    RawBits = "raw_bits" / 1, Float -> Convert;
 
     /// Sum; integers wrap.
     ///

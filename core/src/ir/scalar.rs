@@ -326,7 +326,7 @@ pub fn apply_bits(op: Op, dtype: DType, operand: DType, [a, b, c]: [u64; 3]) -> 
         Shape::Compare => u64::from(with_lane!(operand,
             T => T::compare(op, T::from_bits64(a), T::from_bits64(b)),
             mask => bool::compare(op, a & 1 != 0, b & 1 != 0))),
-        Shape::Convert if op == Op::Reinterpret => {
+        Shape::Convert if matches!(op, Op::Reinterpret | Op::RawBits) => {
             with_lane!(operand, T => visible_bits(T::from_bits64(a)), mask => a)
         }
         Shape::Convert => with_lane!(operand,

@@ -174,7 +174,11 @@ impl Recorder<'_> {
                 expected: info.class.describe(),
             });
         }
-        let result = if info.shape == Shape::Compare { DType::Mask } else { dtype };
+        let result = match info.shape {
+            Shape::Compare => DType::Mask,
+            Shape::Convert => dtype.unsigned(),
+            Shape::Same | Shape::Select => dtype,
+        };
         self.intern_op(op, result, args)
     }
 

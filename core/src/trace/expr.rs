@@ -142,6 +142,11 @@ impl Expr<'_> {
         Self { id: self.recorder.reinterpret(self.id, dtype), ..self }
     }
 
+    /// The bits of an f32 or f64, where those of a NaN do not matter: every device may have others.
+    pub fn raw_bits(self) -> Self {
+        self.op(Op::RawBits, &[])
+    }
+
     fn op(self, op: Op, others: &[Self]) -> Self {
         let mut args = [self.id; 3];
         for (arg, other) in args[1..].iter_mut().zip(others) {

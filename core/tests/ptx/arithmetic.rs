@@ -74,6 +74,10 @@ pub(super) fn compute(code: &[String], args: [u64; 4]) -> u64 {
             let mask = (u64::MAX >> (64 - count)) << third;
             cut(t, second & !mask | first << third & mask)
         }
+        ("cvt", _) if code[code.len() - 2] == "f16x2" => {
+            let [high, low] = [first, second].map(|bits| convert_to("f16", code, bits));
+            high << 16 | low
+        }
         ("cvt", _) => convert(code, args[0]),
         ("selp", _) => cut(t, if args[2] & 1 != 0 { args[0] } else { args[1] }),
         ("mul" | "mad", _) if t.starts_with(['u', 's']) => product(code, args),
@@ -86,6 +90,7 @@ pub(super) fn compute(code: &[String], args: [u64; 4]) -> u64 {
             // Sums, products, quotients and roots through f64 round twice to the same bits as once.
             let result = match name {
                 "fma" => x.mul_add(y, z),
+                "min" | "max" if code[1] == "NaN" && (x.is_nan() || y.is_nan()) => f32::NAN,
                 _ => float(name, a, b, c) as f32,
             };
             u64::from(if result.is_nan() { 0x7fff_ffff } else { result.to_bits() })
@@ -192,7 +197,11 @@ fn bitwise(name: &str, t: &str, [a, b, _]: [u64; 3]) -> u64 {
 }
 
 fn convert(code: &[String], a: u64) -> u64 {
-    let (to, from) = (code[code.len() - 2].as_str(), last(code));
+    convert_to(code[code.len() - 2].as_str(), code, a)
+}
+
+fn convert_to(to: &str, code: &[String], a: u64) -> u64 {
+    let from = last(code);
     let float = match from {
         "f16" => f64::from(F16::from_bits(a as u16).to_f32()),
         "f32" => f64::from(f32::from_bits(a as u32)),

@@ -27,8 +27,8 @@ const TARGETS: [Target; 3] = [
 ];
 const MODES: [LiteralMode; 2] = [LiteralMode::Embedded, LiteralMode::Parameter];
 
-/// Assembles `entries` for every target, or says why not.
-fn check(name: &str, entries: &str) {
+/// Assembles the entries for every target, or says why not.
+fn check(name: &str, entries: impl Fn(Target) -> String) {
     let Some(ptxas) = assemble::find_ptxas() else {
         assert!(
             std::env::var_os("PORCINI_REQUIRE_PTXAS").is_none_or(|value| value != "1"),
@@ -37,7 +37,7 @@ fn check(name: &str, entries: &str) {
         return say_skipped();
     };
     for target in TARGETS {
-        let text = target.header() + SHARED_DECLARATION + entries;
+        let text = target.header() + SHARED_DECLARATION + &entries(target);
         if let Err(error) = assemble::run(&ptxas, target.compute_capability, name, &text) {
             panic!("{name} for {target:?}: {error}");
         }
@@ -49,42 +49,38 @@ fn say_skipped() {
     eprintln!("skipped: no ptxas");
 }
 
-fn add_entry(entries: &mut String, kernel: &Kernel, mode: LiteralMode, name: &str) {
+fn entry(kernel: &Kernel, mode: LiteralMode, target: Target, name: &str) -> String {
     if let Err(why) = verify(kernel) {
         panic!("{name}: {why}\n{kernel}");
     }
-    let entry = lower_entry(kernel, mode, name);
-    assert_eq!(entry, lower_entry(kernel, mode, name), "lowering is deterministic");
-    entries.push_str(&entry);
-    entries.extend(lower_private(kernel, mode, &format!("{name}_private")));
+    let entry = lower_entry(kernel, mode, target, name);
+    assert_eq!(entry, lower_entry(kernel, mode, target, name), "lowering is deterministic");
+    let private = lower_private(kernel, mode, target, &format!("{name}_private"));
+    entry + &private.unwrap_or_default()
+}
+
+/// Entries of kernels with embedded numbers and with parameters.
+fn entries(kernels: &[(String, Kernel)], target: Target) -> String {
+    let each = kernels.iter().flat_map(|(name, kernel)| {
+        MODES.map(|mode| entry(kernel, mode, target, &format!("{name}_{mode:?}")))
+    });
+    each.collect()
 }
 
 #[test]
 fn every_operation_assembles() {
-    let mut entries = String::new();
-    for (name, kernel) in programs::operations() {
-        for mode in MODES {
-            add_entry(&mut entries, &kernel, mode, &format!("{name}_{mode:?}"));
-        }
-    }
-    check("operations", &entries);
+    let kernels = programs::operations();
+    check("operations", |target| entries(&kernels, target));
 }
 
 #[test]
 fn every_access_and_reduction_assembles() {
-    let mut entries = String::new();
-    let kernels = programs::accesses().into_iter().chain(programs::reductions());
-    for (name, kernel) in kernels.chain([("wide".into(), programs::wide())]) {
-        for mode in MODES {
-            add_entry(&mut entries, &kernel, mode, &format!("{name}_{mode:?}"));
-        }
-    }
-    for (name, kernel) in programs::reductions() {
-        if name == "reductions" {
-            entries.push_str(&lower_fold(&kernel, "fold"));
-        }
-    }
-    check("accesses", &entries);
+    let mut kernels = programs::accesses();
+    kernels.extend(programs::reductions());
+    kernels.push(("wide".into(), programs::wide()));
+    let of_all = kernels.iter().find(|(name, _)| name == "reductions");
+    let fold = lower_fold(&of_all.expect("a kernel of all reductions").1, "fold");
+    check("accesses", |target| entries(&kernels, target) + &fold);
 }
 
 #[test]
@@ -94,46 +90,54 @@ fn every_step_of_a_primitive_assembles() {
         entries.push_str(&lower_step(step, &format!("{}_{number}", step.name())));
     }
     entries.push_str(&lower_trap());
-    check("primitives", &entries);
+    check("primitives", |_| entries.clone());
 }
 
 #[test]
 fn fast_programs_assemble() {
-    let mut entries = String::new();
-    for (name, kernel) in programs::operations() {
-        let kernel = Kernel { fast_math: true, ..kernel };
-        add_entry(&mut entries, &kernel, LiteralMode::Embedded, &format!("fast_{name}"));
-    }
+    let fast = |target| -> String {
+        let kernels = programs::operations().into_iter();
+        let each = kernels.map(|(name, kernel)| {
+            let kernel = Kernel { fast_math: true, ..kernel };
+            entry(&kernel, LiteralMode::Embedded, target, &format!("fast_{name}"))
+        });
+        each.collect()
+    };
+    let entries = fast(Target::SM_75);
     for text in ["div.full.ftz.f32", "sqrt.approx.ftz.f32", "fma.rn.ftz.f32", "div.rn.f64"] {
         assert!(entries.contains(text), "{text}");
     }
     for text in ["div.rn.f32", "sqrt.rn.f32", "fma.rn.f32", "mul.rn.f32"] {
         assert!(!entries.contains(text), "{text}");
     }
-    check("fast", &entries);
+    check("fast", fast);
 }
 
 #[test]
 fn random_programs_assemble() {
-    let mut entries = String::new();
-    for seed in 0..300 {
-        let mut random = Random::new(seed);
-        let kernel = programs::random(&mut random);
-        let mode = MODES[random.below(2)];
-        add_entry(&mut entries, &kernel, mode, &format!("random_{seed}"));
-    }
-    check("random", &entries);
+    check("random", |target| {
+        let each = (0..300).map(|seed| {
+            let mut random = Random::new(seed);
+            let kernel = programs::random(&mut random);
+            let mode = MODES[random.below(2)];
+            entry(&kernel, mode, target, &format!("random_{seed}"))
+        });
+        each.collect()
+    });
 }
 
 #[test]
 fn operations_mean_what_scalar_says() {
     let mut random = Random::new(1000);
     for (_, kernel) in programs::operations() {
-        for mode in MODES {
-            meaning::check(&kernel, mode, 299, 8, &mut random);
+        for target in TARGETS {
+            for mode in MODES {
+                meaning::check(&kernel, mode, target, 299, 8, &mut random);
+            }
         }
     }
-    meaning::check(&programs::wide(), LiteralMode::Parameter, 40, 0, &mut random);
+    let wide = programs::wide();
+    meaning::check(&wide, LiteralMode::Parameter, Target::SM_75, 40, 0, &mut random);
 }
 
 #[test]
@@ -147,7 +151,8 @@ fn random_programs_mean_what_scalar_says() {
             (true, _) => (1 + random.below(100) as u64, 0),
             (false, _) => (1 + random.below(100) as u64, 8 * random.below(9) as u64),
         };
-        meaning::check(&kernel, MODES[random.below(2)], n, base, &mut random);
+        let (mode, target) = (MODES[random.below(2)], TARGETS[random.below(3)]);
+        meaning::check(&kernel, mode, target, n, base, &mut random);
     }
 }
 
@@ -157,7 +162,8 @@ fn reductions_mean_what_scalar_says() {
     for (name, kernel) in programs::reductions() {
         if name != "reductions" {
             for n in [1, 31, 33, CHUNK - 1, CHUNK, CHUNK + 70] {
-                meaning::check(&kernel, LiteralMode::Embedded, n, 0, &mut random);
+                let target = TARGETS[random.below(3)];
+                meaning::check(&kernel, LiteralMode::Embedded, target, n, 0, &mut random);
             }
         }
         for count in [1, 2, 3, 64, 65, u64::from(FOLDED), 2 * u64::from(FOLDED) + 5] {

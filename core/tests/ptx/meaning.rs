@@ -3,7 +3,7 @@
 #![expect(clippy::cast_possible_truncation, reason = "narrow types live in the low bits")]
 
 use porcini_core::backend::cuda::{
-    CHUNK, FOLDED, LANES_PER_WARP, Sharing, lower_entry, lower_fold, lower_private,
+    CHUNK, FOLDED, LANES_PER_WARP, Sharing, Target, lower_entry, lower_fold, lower_private,
 };
 use porcini_core::dtype::DType;
 use porcini_core::ir::kernel::{
@@ -33,12 +33,19 @@ struct Launch<'k> {
 }
 
 /// Compares `lower_entry` with the meaning of the kernel, over `n` lanes from `base`.
-pub(super) fn check(kernel: &Kernel, mode: LiteralMode, n: u64, base: u64, random: &mut Random) {
+pub(super) fn check(
+    kernel: &Kernel,
+    mode: LiteralMode,
+    target: Target,
+    n: u64,
+    base: u64,
+    random: &mut Random,
+) {
     let launch = Launch::new(kernel, n, base, random);
-    let text = lower_entry(kernel, mode, "entry");
+    let text = lower_entry(kernel, mode, target, "entry");
     let mut computed = launch.memory.clone();
     let (params, blocks, block_size) = launch.arguments(&mut computed);
-    if let Some(private) = lower_private(kernel, mode, "private") {
+    if let Some(private) = lower_private(kernel, mode, target, "private") {
         // Order shows in sums of floats, as on a GPU.
         if !kernel.writes_in_order() {
             launch.compare(&private, computed.clone(), &params, 3, block_size);

@@ -8,6 +8,7 @@ use porcini_core::ir::kernel::{
     Access, BufferIndex, BufferParam, Code, End, Inst, Kernel, KernelHash, Reg,
 };
 use porcini_core::ir::op::{OPS, Op, OpInfo, ReduceOp, ScatterOp, Shape};
+use porcini_core::ir::scalar::identity_bits;
 
 /// Marsaglia's xorshift64.
 pub(super) struct Random(u64);
@@ -207,6 +208,9 @@ fn signatures(row: &OpInfo) -> Vec<(DType, DType)> {
         match row.shape {
             Shape::Same | Shape::Select => all.push((operand, operand)),
             Shape::Compare => all.push((operand, DType::Mask)),
+            Shape::Convert if row.op == Op::RawBits => {
+                all.extend((!operand.is_narrow()).then(|| (operand, operand.unsigned())));
+            }
             Shape::Convert => {
                 let results = DType::ALL.into_iter().filter(|&result| {
                     result.is_number() && (row.op == Op::Cast || result.bytes() == operand.bytes())
@@ -220,6 +224,17 @@ fn signatures(row: &OpInfo) -> Vec<(DType, DType)> {
 
 fn argument_type(row: &OpInfo, position: usize, operand: DType) -> DType {
     if row.shape == Shape::Select && position == 0 { DType::Mask } else { operand }
+}
+
+/// An operation; the raw bits of numbers only, since those of a NaN are any.
+fn operation(b: &mut Builder, op: Op, result: DType, args: &[Reg]) -> Reg {
+    if op != Op::RawBits {
+        return b.op(op, result, args);
+    }
+    let operand = b.kernel.dtype(args[0]);
+    let one = b.constant(operand, identity_bits(ReduceOp::Prod, operand));
+    let number = b.op(Op::Min, operand, &[args[0], one]);
+    b.op(op, result, &[number])
 }
 
 /// Each operation at each type, of loaded lanes and of uniform values and numbers.
@@ -240,7 +255,7 @@ pub(super) fn operations() -> Vec<(String, Kernel)> {
                         _ => b.load(dtype),
                     });
                 }
-                results.push(b.op(row.op, result, &args));
+                results.push(operation(&mut b, row.op, result, &args));
             }
             b.lanes();
             for result in results {
@@ -454,7 +469,7 @@ fn random_op(b: &mut Builder, r: &mut Random) {
     for position in 0..row.arity {
         args.push(random_arg(b, r, argument_type(row, position, operand)));
     }
-    b.op(row.op, result, &args);
+    operation(b, row.op, result, &args);
 }
 
 /// A value of the type: mostly one there already.

@@ -27,7 +27,7 @@ fn exp2(x: Expr<'_>) -> Expr<'_> {
     let x = within(x, [-26.0, 17.0]);
     let shifted = x + x.bits(SINGLE.round);
     let r = x - (shifted - x.bits(SINGLE.round));
-    horner(r, &EXP2) * power_of_two(shifted.reinterpret(SINGLE.unsigned))
+    horner(r, &EXP2) * power_of_two(shifted.raw_bits())
 }
 
 /// `e^x = 2^(x log2 e)`.

@@ -152,7 +152,7 @@ pub(super) fn as_number<'r>(exponent: Expr<'r>, format: &Format) -> Expr<'r> {
 pub(super) fn split(x: Expr<'_>, split: u64) -> (Expr<'_>, Expr<'_>) {
     let format = format(x);
     let (normal, lifted) = normal(x);
-    let bits = normal.reinterpret(format.unsigned);
+    let bits = normal.raw_bits();
     let exponent = exponent_of(bits, split, format);
     let f = (bits - exponent).reinterpret(x.dtype()) - x.bits(format.one);
     (as_number(exponent, format).fma(x.constant(1.0 / format.lift), lifted), f)
@@ -163,8 +163,8 @@ pub(super) fn split(x: Expr<'_>, split: u64) -> (Expr<'_>, Expr<'_>) {
 pub(super) fn split_one_plus(x: Expr<'_>) -> (Expr<'_>, Expr<'_>) {
     let format = format(x);
     let one = x.constant(1.0);
-    let exponent = exponent_of((x + one).reinterpret(format.unsigned), constants(x).split, format);
-    let scaled = (x.reinterpret(format.unsigned) - exponent).reinterpret(x.dtype());
+    let exponent = exponent_of((x + one).raw_bits(), constants(x).split, format);
+    let scaled = (x.raw_bits() - exponent).reinterpret(x.dtype());
     // 4 · 2^-k is normal for the largest k too.
     let four = exponent.bits(format.one + (2 << format.fraction));
     let power = (four - exponent).reinterpret(x.dtype());

@@ -34,7 +34,6 @@ use crate::dtype::DType;
 pub(super) struct Format {
     float: DType,
     /// The unsigned and signed integers of the same width.
-    unsigned: DType,
     signed: DType,
     /// Bits of the fraction.
     fraction: u32,
@@ -53,7 +52,6 @@ pub(super) struct Format {
 
 const SINGLE: Format = Format {
     float: DType::F32,
-    unsigned: DType::U32,
     signed: DType::I32,
     fraction: 23,
     one: 0x3f80_0000,
@@ -68,7 +66,6 @@ const SINGLE: Format = Format {
 
 pub(super) const DOUBLE: Format = Format {
     float: DType::F64,
-    unsigned: DType::U64,
     signed: DType::I64,
     fraction: 52,
     one: 0x3ff0_0000_0000_0000,
@@ -98,19 +95,19 @@ fn horner<'r>(x: Expr<'r>, coefficients: &[u64]) -> Expr<'r> {
     terms.fold(highest, |sum, term| sum.fma(x, term))
 }
 
-/// The sign bit of x.
+/// The sign bit of x; of a NaN any.
 fn sign_of(x: Expr<'_>) -> Expr<'_> {
     let format = format(x);
-    let bits = x.reinterpret(format.unsigned);
+    let bits = x.raw_bits();
     bits & bits.bits(format.sign)
 }
 
 /// x with its sign changed where the sign bit `sign` is set.
 fn flip<'r>(x: Expr<'r>, sign: Expr<'r>) -> Expr<'r> {
-    (x.reinterpret(sign.dtype()) ^ sign).reinterpret(x.dtype())
+    (x.raw_bits() ^ sign).reinterpret(x.dtype())
 }
 
-/// `y` times the sign of `x`: for y ≥ 0, y with that sign.
+/// `y` times the sign of `x`: for y ≥ 0, y with that sign; y is NaN where x is.
 pub(super) fn with_sign_of<'r>(y: Expr<'r>, x: Expr<'r>) -> Expr<'r> {
     flip(y, sign_of(x))
 }

@@ -60,6 +60,7 @@ impl Lowering<'_> {
         match op {
             Op::Cast => self.cast(i, args[0]),
             Op::Reinterpret => self.reinterpret(i, args[0]),
+            Op::RawBits => self.raw_bits(i, args[0]),
             Op::Eq => self.compare_op(i, Compare::Eq, args),
             Op::Ne => self.compare_op(i, Compare::Ne, args),
             Op::Lt => self.compare_op(i, Compare::Lt, args),
@@ -171,6 +172,7 @@ impl Lowering<'_> {
             }
             Op::Cast
             | Op::Reinterpret
+            | Op::RawBits
             | Op::Eq
             | Op::Ne
             | Op::Lt
@@ -582,6 +584,13 @@ impl Lowering<'_> {
                 let quiet = self.number(operand, quiet_nan(operand));
                 value = self.blend(operand.bytes(), nan, quiet, value);
             }
+            self.values.set(i, part, value);
+        }
+    }
+
+    fn raw_bits(&mut self, i: usize, a: usize) {
+        for part in 0..self.packet.parts(self.kernel.insts[a].dtype.bytes()) {
+            let value = self.values.get(a, part);
             self.values.set(i, part, value);
         }
     }

@@ -113,12 +113,12 @@ pub(super) fn entry_name(kernel: &Kernel) -> String {
 ///
 /// The kernel must pass `ir::verify`: what that refuses comes out as PTX that `ptxas` refuses.
 pub fn lower(kernel: &Kernel, mode: LiteralMode, target: Target) -> String {
-    let private = lower_private(kernel, mode, PRIVATE_ENTRY);
+    let private = lower_private(kernel, mode, target, PRIVATE_ENTRY);
     let mut text = target.header();
     if private.is_some() {
         text.push_str(SHARED_DECLARATION);
     }
-    text.push_str(&lower_entry(kernel, mode, &entry_name(kernel)));
+    text.push_str(&lower_entry(kernel, mode, target, &entry_name(kernel)));
     if let Some(private) = private {
         text.push('\n');
         text.push_str(&private);
@@ -140,10 +140,10 @@ const SHARED: &str = "shared_elements";
 pub const SHARED_DECLARATION: &str = ".extern .shared .align 8 .b8 shared_elements[];\n\n";
 
 /// The kernel as a PTX entry called `name`, without the header of a module.
-pub fn lower_entry(kernel: &Kernel, mode: LiteralMode, name: &str) -> String {
+pub fn lower_entry(kernel: &Kernel, mode: LiteralMode, target: Target, name: &str) -> String {
     let kernel = &*legalise(kernel);
     let sharing = Sharing::of_legal(kernel);
-    Lowering::new(kernel, mode, sharing, None).entry(name, |this| match sharing {
+    Lowering::new(kernel, mode, target, sharing, None).entry(name, |this| match sharing {
         Sharing::Lanes(_) => this.neighbours(),
         Sharing::Chunks(_) => this.chunk(),
     })
@@ -152,11 +152,16 @@ pub fn lower_entry(kernel: &Kernel, mode: LiteralMode, name: &str) -> String {
 /// The kernel as a PTX entry called `name` whose blocks have the elements of [`private_target`] for themselves,
 /// in shared memory declared as [`SHARED_DECLARATION`]; launched with any number of
 /// threads.
-pub fn lower_private(kernel: &Kernel, mode: LiteralMode, name: &str) -> Option<String> {
-    let target = private_target(kernel)?;
+pub fn lower_private(
+    kernel: &Kernel,
+    mode: LiteralMode,
+    target: Target,
+    name: &str,
+) -> Option<String> {
+    let private = private_target(kernel)?;
     let kernel = &*legalise(kernel);
-    let lowering = Lowering::new(kernel, mode, Sharing::of_legal(kernel), Some(target));
-    Some(lowering.entry(name, |this| this.privately(target)))
+    let lowering = Lowering::new(kernel, mode, target, Sharing::of_legal(kernel), Some(private));
+    Some(lowering.entry(name, |this| this.privately(private)))
 }
 
 /// A kernel on its way to text.
@@ -209,13 +214,14 @@ impl<'k> Lowering<'k> {
     fn new(
         kernel: &'k Kernel,
         mode: LiteralMode,
+        target: Target,
         sharing: Sharing,
         private: Option<BufferIndex>,
     ) -> Self {
         Self {
             kernel,
             mode,
-            writer: Writer::default(),
+            writer: Writer::of_target(target),
             values: Vec::with_capacity(kernel.insts.len()),
             numbers: HashMap::new(),
             pointers: HashMap::new(),

@@ -58,6 +58,7 @@ impl Writer {
             Op::Brev => ptx!(self, "brev.{bits} {d}, {a}"),
             Op::Cast => self.cast(operand, dtype, d, a),
             Op::Reinterpret => self.reinterpret(operand, dtype, d, a),
+            Op::RawBits => ptx!(self, "mov.{bits} {d}, {a}"),
             Op::Add => ptx!(self, "add{rn}.{t} {d}, {a}, {b}"),
             Op::Sub => ptx!(self, "sub{rn}.{t} {d}, {a}, {b}"),
             Op::Mul => ptx!(self, "mul{low}.{t} {d}, {a}, {b}"),
@@ -274,6 +275,9 @@ impl Writer {
         let t = dtype.ptx();
         if !dtype.is_float() {
             return ptx!(self, "{name}.{t} {d}, {a}, {b}");
+        }
+        if self.is_since_80() && dtype == DType::F32 {
+            return ptx!(self, "{name}.NaN.{t} {d}, {a}, {b}");
         }
         let (nan, sum) = (self.temporary(Class::Pred), self.temporary_of(dtype));
         ptx!(self, "setp.nan.{t} {nan}, {a}, {b}");

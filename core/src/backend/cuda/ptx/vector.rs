@@ -7,7 +7,8 @@
 use super::Lowering;
 use super::writer::{Class, Guard, Name, Writer, in_memory, ptx};
 use crate::dtype::DType;
-use crate::ir::kernel::{BufferIndex, Reg};
+use crate::ir::kernel::{BufferIndex, Code, Reg};
+use crate::ir::op::Op;
 
 impl Lowering<'_> {
     /// Reads the lanes in flight of a buffer into registers from `first` on.
@@ -30,6 +31,8 @@ impl Lowering<'_> {
     pub(super) fn store_lanes(&mut self, value: Reg, buffer: BufferIndex) {
         let dtype = self.kernel.dtype(value);
         let pointer = self.lane_pointer(dtype, buffer);
+        // Storing rounds: what has just been rounded is stored as it was before.
+        let value = self.before_rounding(value).unwrap_or(value);
         let values: Vec<Name> = (0..self.lanes).map(|lane| self.register_in(value, lane)).collect();
         if self.distance == 1 && values.len() > 1 {
             return self.writer.store_vector(dtype, pointer, &values);
@@ -38,6 +41,14 @@ impl Lowering<'_> {
             let further = lane * self.distance * dtype.bytes() as u64;
             self.writer.store_at(dtype, Guard(None), pointer, further, value);
         }
+    }
+
+    /// The f32 that an f16 was rounded from.
+    fn before_rounding(&self, value: Reg) -> Option<Reg> {
+        let inst = &self.kernel.insts[value.index()];
+        let from = inst.args[0].filter(|_| inst.dtype == DType::F16)?;
+        let is_rounding = inst.code == Code::Op(Op::Cast);
+        (is_rounding && self.kernel.dtype(from) == DType::F32).then_some(from)
     }
 
     /// Where the first lane in flight of a buffer lies.
@@ -137,6 +148,10 @@ impl Writer {
     /// A word of elements.
     fn put_together(&mut self, dtype: DType, values: &[Name]) -> Name {
         let word = self.temporary(Class::B32);
+        if dtype == DType::F16 && self.is_since_80() {
+            ptx!(self, "cvt.rn.f16x2.f32 {word}, {}, {}", values[1], values[0]);
+            return word;
+        }
         if dtype == DType::F16 {
             let [low, high] = [(); 2].map(|()| self.temporary(Class::B16));
             ptx!(self, "cvt.rn.f16.f32 {low}, {}", values[0]);

@@ -11,6 +11,7 @@
 
 use std::fmt::{self, Write as _};
 
+use super::Target;
 use crate::dtype::DType;
 
 /// Column of the comments.
@@ -171,11 +172,23 @@ pub(super) struct Writer {
     n_temporaries: [u32; Class::ALL.len()],
     special: Vec<&'static str>,
     n_labels: u32,
+    /// Whether the processor has what came with `sm_80`.
+    since_80: bool,
     /// 64-bit words of shared memory, called `tree`.
     pub(super) shared_words: u32,
 }
 
 impl Writer {
+    /// A body for a processor; [`Writer::default`] for all.
+    pub(super) fn of_target(target: Target) -> Self {
+        Self { since_80: target.compute_capability >= 80, ..Self::default() }
+    }
+
+    /// Whether the processor has what came with `sm_80`.
+    pub(super) const fn is_since_80(&self) -> bool {
+        self.since_80
+    }
+
     /// Writes one instruction.
     pub(super) fn line(&mut self, text: fmt::Arguments<'_>) {
         self.last_line = self.body.len();
