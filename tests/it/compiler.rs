@@ -63,6 +63,29 @@ fn code_in_small_segments() {
 }
 
 #[test]
+fn outputs_over_inputs_wait_for_all_readers() {
+    for isa in [Isa::Avx2, Isa::Avx512].into_iter().filter(|isa| isa.is_available()) {
+        let runtime = Runtime::on(Arc::new(Cpu::new(isa, 1)), None);
+        let session = Session::builder().runtime(runtime).build().unwrap();
+        let x = session.array(&(0..20_000_u16).map(f32::from).collect::<Vec<_>>()).unwrap();
+        x.eval().unwrap();
+        // Chains that start late and need the lane of `x`, before an output that could be stored soon.
+        let chain = |k: u32| (0..9).fold(&x + f64::from(k), |y, _| &y * 0.5);
+        let sum = (1..40).fold(chain(0), |sum, k| &sum + &chain(k));
+        let short = &x + 0.25;
+        drop(x);
+        session.eval(&[&sum, &short]).unwrap();
+        for lane in [0_u16, 1, 16, 17, 9999, 19_999] {
+            let want =
+                (0..40_u16).fold(0.0, |sum, k| sum + (f32::from(lane) + f32::from(k)) / 512.0);
+            assert_eq!(sum.item(lane.into()).unwrap().to_f64(), f64::from(want), "{isa}, {lane}");
+            let want = f64::from(lane) + 0.25;
+            assert_eq!(short.item(lane.into()).unwrap().to_f64(), want, "{isa}, {lane}");
+        }
+    }
+}
+
+#[test]
 fn segments_keep_accumulators() {
     let run = |runtime: &Arc<Runtime>, dtype: DType, n: usize| {
         let session = Session::builder().runtime(runtime.clone()).build().unwrap();

@@ -60,7 +60,7 @@ def graph(x, plan):
         if kind == 0:
             values.append((values[p] + values[q]) * 0.5)
         elif kind == 1:
-            values.append(values[p] * values[q])
+            values.append(1 - values[p] * values[q])
         else:
             values.append((values[p] - values[q]) * 0.5)
     total = values[-1]

@@ -136,9 +136,7 @@ fn last_uses(kernel: &Kernel) -> Vec<Option<Reg>> {
     }
     // A conversion that changes no bits may be the loaded value itself.
     for (reg, inst) in regs().zip(&kernel.insts).collect::<Vec<_>>().into_iter().rev() {
-        if let (Code::Op(Op::Cast | Op::Reinterpret | Op::RawBits | Op::Abs), Some(arg)) =
-            (inst.code, inst.args[0])
-        {
+        if let (true, Some(arg)) = (inst.may_be_its_argument(), inst.args[0]) {
             let both = uses[arg.index()].zip(uses[reg.index()]);
             uses[arg.index()] = both.map(|(one, other)| one.max(other));
         }

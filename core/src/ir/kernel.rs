@@ -151,6 +151,12 @@ impl Inst {
     pub fn args(&self) -> impl Iterator<Item = Reg> + '_ {
         self.args.iter().map_while(|arg| *arg)
     }
+
+    /// Whether the value may be that of the argument: code that changes no bits may read the same lane.
+    pub fn may_be_its_argument(&self) -> bool {
+        use Op::{Abs, Cast, RawBits, Reinterpret};
+        matches!(self.code, Code::Op(Cast | RawBits | Reinterpret | Abs))
+    }
 }
 
 /// What happens with a value at the end of a lane.

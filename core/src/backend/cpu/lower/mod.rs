@@ -9,19 +9,22 @@ mod access;
 mod arith;
 mod build;
 mod convert;
+mod ends;
 mod fast;
 mod integer;
 mod masks;
 mod narrow;
+mod order;
 mod region;
 
 pub(super) use self::access::indexed_buffers;
 
 use std::collections::HashMap;
 
+use self::ends::Due;
 use self::region::OpenRegion;
 use super::machine::M;
-use super::program::{ACTIVE_VECTORS, Frame, Home, Nan, Packet, Place, Pool, Program, V, What};
+use super::program::{ACTIVE_VECTORS, Frame, Home, Packet, Place, Pool, Program, V, What};
 use crate::backend::isa::Isa;
 use crate::backend::reduce::ACCUMULATORS;
 use crate::dtype::DType;
@@ -145,8 +148,7 @@ fn packet_width(kernel: &Kernel, isa: Isa) -> usize {
         return 1;
     }
     let (bytes, masks) = most_live(kernel);
-    // Some registers are left for temporaries and constants.
-    let (registers, mask_registers) = if isa == Isa::Avx512 { (26, 6) } else { (12, 12) };
+    let [registers, mask_registers] = order::registers(isa);
     let fits = |narrow: usize| {
         let vectors = (bytes * narrow).div_ceil(4);
         if isa == Isa::Avx512 {
@@ -161,7 +163,7 @@ fn packet_width(kernel: &Kernel, isa: Isa) -> usize {
     // Two chains at once gain more than some spills lose, where the code of a packet is too long for the
     // processor to look ahead into the next.
     let long = (LONG..=QUADRUPLE_UP_TO).contains(&n) && kernel.regions().is_empty();
-    let spills = long && (bytes * 2).div_ceil(4) <= 3 * registers && masks * 2 <= mask_registers;
+    let spills = long && (bytes * 2).div_ceil(4) <= 3 * registers;
     let worth = |narrow: usize| fits(narrow) || narrow == 2 && spills;
     [4, 2].into_iter().find(|&narrow| narrow <= wanted.min(most) && worth(narrow)).unwrap_or(1)
 }
@@ -334,23 +336,18 @@ impl<'k> Lowering<'k> {
             self.uniform_home(i);
         }
         // A value goes where it is wanted as soon as it is there; scatters come last, in order.
-        let mut ends: Vec<(usize, usize)> = Vec::new();
-        for (number, end) in kernel.ends.iter().enumerate() {
-            if let End::Store { value, .. } | End::Reduce { value, .. } = end {
-                ends.push((value.index(), number));
-            }
-        }
-        ends.sort_unstable();
-        let mut ends = ends.into_iter().peekable();
-        for i in kernel.n_uniform..kernel.insts.len() {
+        let mut due = Due::new(kernel);
+        for i in order::order(kernel, self.packet) {
             self.inst(i)?;
+            due.computed(i);
             // Behind a region its states have their last values.
-            let outside = self.regions.is_empty();
-            while let Some((_, number)) = ends.next_if(|&(value, _)| outside && value <= i) {
+            while self.regions.is_empty()
+                && let Some(number) = due.next()
+            {
                 self.end(number);
             }
         }
-        for (_, number) in ends {
+        for number in due.rest() {
             self.end(number);
         }
         for (number, end) in kernel.ends.iter().enumerate() {
@@ -537,89 +534,6 @@ impl<'k> Lowering<'k> {
             for (part, number) in numbers.into_iter().enumerate() {
                 self.values.set(i, part, number);
             }
-        }
-    }
-
-    fn end(&mut self, number: usize) {
-        match self.kernel.ends[number] {
-            End::Store { value, buffer } => self.store(value, buffer),
-            End::Reduce { op, value, .. } => {
-                let offset = self.offsets[number];
-                if self.kernel.dtype(value) == DType::Mask {
-                    self.count(value, offset);
-                } else {
-                    self.accumulate(op, value, offset);
-                }
-            }
-            End::Scatter { op, value, index, active, target, access } => {
-                self.scatter(op, [value, index], active, target, access);
-            }
-        }
-    }
-
-    fn store(&mut self, value: Reg, buffer: BufferIndex) {
-        let dtype = self.kernel.dtype(value);
-        if dtype.is_narrow() {
-            return self.store_narrow(value, buffer, dtype);
-        }
-        let buffer = buffer.0;
-        for part in 0..self.packet.parts(dtype.bytes()) {
-            let number = small_byte(part);
-            if dtype == DType::Mask {
-                let mask = self.narrow_mask(value.index(), part);
-                let bytes = self.bytes_of_mask(mask);
-                let what = What::StorePacked { buffer, bytes: 1, part: number };
-                self.effect(what, [bytes, V::NONE, V::NONE]);
-            } else {
-                let lanes = self.values.get(value.index(), part);
-                let bytes = small_byte(dtype.bytes());
-                let what = What::Store { buffer, bytes, part: number };
-                self.effect(what, [lanes, V::NONE, V::NONE]);
-            }
-        }
-    }
-
-    /// True lanes as bytes of 1 in the low bytes of a register.
-    fn bytes_of_mask(&mut self, mask: V) -> V {
-        if self.avx512() {
-            let ones = self.constant(0x0101_0101, 4);
-            return self.binary(M::KeepBytes, mask, ones);
-        }
-        let upper = self.unary_by(M::UpperHalf, mask, 1);
-        let words = self.binary(M::PackWords, mask, upper);
-        let bytes = self.binary(M::PackBytes, words, words);
-        let ones = self.constant(0x0101_0101, 4);
-        self.binary(M::AndHalf, bytes, ones)
-    }
-
-    fn count(&mut self, value: Reg, offset: u32) {
-        for part in 0..self.packet.narrow {
-            let mask = self.narrow_mask(value.index(), part);
-            let what = What::Count { offset, part: small_byte(part) };
-            self.effect(what, [mask, V::NONE, V::NONE]);
-        }
-    }
-
-    fn accumulate(&mut self, op: ReduceOp, value: Reg, offset: u32) {
-        let dtype = self.kernel.dtype(value);
-        let bytes = small_byte(dtype.bytes());
-        for part in 0..self.packet.parts(dtype.bytes()) {
-            let lanes = self.values.get(value.index(), part);
-            if self.carries {
-                let place = offset + small(part * self.packet.vector());
-                let sum = self.at_home(Home::Carried(Place::Frame(place)));
-                self.set_nan(sum, Nan::Quiet);
-                let next = self.same(op.combine(), dtype, [sum, lanes, lanes]);
-                self.push(What::Carry, sum, [next, V::NONE, V::NONE]);
-                continue;
-            }
-            let number = small_byte(part);
-            let what = What::LoadAccumulator { offset, bytes, part: number };
-            let before = self.make(what, [V::NONE; 3]);
-            self.set_nan(before, Nan::Quiet);
-            let after = self.same(op.combine(), dtype, [before, lanes, lanes]);
-            let what = What::StoreAccumulator { offset, bytes, part: number };
-            self.effect(what, [after, V::NONE, V::NONE]);
         }
     }
 }
