@@ -119,6 +119,19 @@ fn one_evaluation_fuses_everything_of_one_size() {
 }
 
 #[test]
+fn outputs_that_share_inputs_fuse() {
+    let session = session();
+    let [x, y] = [1.0, 2.0].map(|first| lanes(&session, DType::F32, 100) + first);
+    session.eval(&[&x, &y]).unwrap();
+    let before = launches(&session);
+    let outputs = [&x * &y, &x - &y, x.sqrt().unwrap()];
+    session.eval(&outputs.each_ref()).unwrap();
+    assert_eq!(launches(&session), before + 1);
+    let launch = session.history().last().unwrap().clone();
+    assert_eq!((launch.inputs, launch.outputs), (2, 3), "each input is read once");
+}
+
+#[test]
 fn evaluating_twice_launches_once() {
     let session = session();
     let a = lanes(&session, DType::F32, 100) + 1.0;

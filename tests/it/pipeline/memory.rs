@@ -55,6 +55,44 @@ fn impossible_sizes_are_errors() {
     assert_eq!((session.array(&[1_i32]).unwrap() + 1).to_vec::<i32>().unwrap(), [2]);
 }
 
+/// Bytes of the chain's arrays, not nearly a power of two.
+const CHAIN_BYTES: u64 = 20_000_000;
+
+/// Blocks of that size at the chain's peak, and in all, kept ones included; each may be a tenth larger.
+fn blocks_of_a_chain(device: DeviceChoice, step: impl Fn(Array) -> Array) -> (u64, u64) {
+    let session = Session::builder().device(device).build().unwrap();
+    let n = i64::try_from(CHAIN_BYTES / 4).unwrap();
+    let mut x = lanes(&session, DType::F32, n) + 1.0;
+    x.eval().unwrap();
+    for _ in 0..8 {
+        x = step(x);
+    }
+    x.eval().unwrap();
+    let info = session.memory_info();
+    assert_eq!(info.used / CHAIN_BYTES, 1, "{info:?}");
+    let blocks = |bytes: u64| (bytes - bytes / 10).div_ceil(CHAIN_BYTES);
+    (blocks(info.peak), blocks(info.used + info.cached))
+}
+
+#[test]
+fn a_chain_needs_what_its_live_values_need() {
+    let kept_apart = DeviceChoice::Interp(Isa::detect());
+    let step = |x: Array| x * 0.5 + 0.25;
+    let evaluated = |x: Array| {
+        let y = step(x);
+        y.eval().unwrap();
+        y
+    };
+    // What is read and what is written, however long the chain is and whether it is one kernel.
+    assert_eq!(blocks_of_a_chain(kept_apart, step), (2, 2));
+    assert_eq!(blocks_of_a_chain(kept_apart, evaluated), (2, 2));
+    if Isa::Avx2.is_available() {
+        let in_place = DeviceChoice::Compiled(Isa::Avx2);
+        assert_eq!(blocks_of_a_chain(in_place, step), (1, 1));
+        assert_eq!(blocks_of_a_chain(in_place, evaluated), (1, 1));
+    }
+}
+
 fn sphere(session: &Session) -> (Pcg32, Vec<Array>, Array) {
     let seeds = lanes(session, DType::U64, 1_000_000);
     let mut rng = Pcg32::new(session, seeds, PCG32_DEFAULT_STREAM).unwrap();
