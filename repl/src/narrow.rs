@@ -49,7 +49,7 @@ fn around(line: &str, caret: &str, columns: usize) -> Option<[String; 2]> {
 }
 
 /// A sentence broken between words; its further lines are indented.
-fn broken(line: &str, indent: usize, columns: usize) -> String {
+pub(crate) fn broken(line: &str, indent: usize, columns: usize) -> String {
     let rest = line.trim_start();
     let mut lines = vec![line[..line.len() - rest.len()].to_string()];
     for (i, word) in rest.split(' ').enumerate() {

@@ -8,16 +8,15 @@ use porcini_script::{ErrorKind, Interpreter};
 use rustyline::error::ReadlineError;
 
 use crate::edit::{self, Cells, PROMPT, Shared, Style};
+use crate::narrow::broken;
 use crate::settings::{self, EditMode, Settings};
 use crate::{print, run};
 
 /// Runs a shell until end of input or `exit()`; the exit code.
 pub(crate) fn run(interpreter: Interpreter, settings: &Settings, no_init: bool) -> u8 {
-    print::log(&format!(
-        "porcini {} on {}. help() for the language, %help for commands.",
-        env!("CARGO_PKG_VERSION"),
-        interpreter.session().device_name()
-    ));
+    let (version, device) = (env!("CARGO_PKG_VERSION"), interpreter.session().device_name());
+    let greeting = format!("porcini {version} on {device}; help() and %help explain");
+    print::log(&broken(&greeting, 2, print::width()));
     let interpreter = Rc::new(RefCell::new(interpreter));
     if !no_init && let Some(code) = run_init(&interpreter) {
         return code;

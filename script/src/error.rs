@@ -12,6 +12,7 @@ use crate::bind::{LISTED, STATICS};
 use crate::fault::{Fault, Stop};
 use crate::python;
 use crate::tokens::typed;
+use crate::wording::{friendly_types, lowercase};
 
 /// What Rhai's messages call our arrays; its own lists are "array" there.
 pub(crate) const ARRAY: &str = "ArrayC";
@@ -231,6 +232,10 @@ impl Diagnosis<'_> {
                 "for: this value cannot be looped over".into()
             }
             EvalAltResult::ErrorDotExpr(text, _) => self.member(text),
+            EvalAltResult::ErrorArithmetic(text, _) if text.contains("overflow") => {
+                self.hints.push("floats reach further: write a number with .0".into());
+                plain_text(error)
+            }
             other => plain_text(other),
         };
         (ErrorKind::Runtime, message)
@@ -241,10 +246,13 @@ impl Diagnosis<'_> {
             Some(fault) => {
                 self.hints.extend(fault.hint.clone());
                 let member = fault.message.split_once("has no member `");
-                if let Some((name, _)) = member.and_then(|(_, rest)| rest.split_once('`'))
-                    && self.around.functions.iter().any(|(known, _)| known == name)
-                {
-                    self.hints.push(format!("it is a function: write {name}(x) or x.{name}()"));
+                if let Some((name, _)) = member.and_then(|(_, rest)| rest.split_once('`')) {
+                    if self.around.functions.iter().any(|(known, _)| known == name) {
+                        let hint = format!("it is a function: write {name}(x) or x.{name}()");
+                        self.hints.push(hint);
+                    } else if let Some(word) = python::word(name) {
+                        self.hints.push(format!("write {word}"));
+                    }
                 }
                 fault.message.clone()
             }
@@ -299,6 +307,14 @@ impl Diagnosis<'_> {
             }
             return format!("no function `{name}`");
         }
+        let of_arrays = python::of_arrays(name).filter(|_| arguments.starts_with(ARRAY));
+        if let Some(hint) = of_arrays.or_else(|| {
+            let is_element = name == "append" && arguments.starts_with("array");
+            is_element.then_some("one element is added by list.push(4)")
+        }) {
+            self.hints.push(hint.into());
+            return format!("`{name}` does not take ({})", friendly_types(&arguments));
+        }
         let is_closure = name.starts_with("anon$");
         let shown = if is_closure { "" } else { name };
         for (_, parameters) in own.iter().take(MOST_CANDIDATES) {
@@ -336,6 +352,8 @@ impl Diagnosis<'_> {
             self.hints.push("for powers other than integers write exp(b * log(a))".into());
         } else if types.contains("list") {
             self.hints.push("lists do not compute: make an array of one, FloatC([1, 2, 3])".into());
+        } else if types.contains("text") {
+            self.hints.push("texts are joined with +; with values in them as `x = ${x}`".into());
         } else if types.contains("u64") {
             let advice = "integers beyond 2^63 are for showing: compute with UInt64C(..)";
             self.hints.push(advice.into());
@@ -381,6 +399,10 @@ impl Diagnosis<'_> {
             );
             return format!("`{name}` is not defined in the function");
         }
+        if self.is_updated(name) {
+            self.hints.push(format!("give it a value first: {name} = 0"));
+            return format!("`{name}` is not defined");
+        }
         let variables = self.around.variables.iter().map(String::as_str);
         let functions = self.around.functions.iter().map(|(name, _)| name.as_str());
         self.suggest(name, variables.chain(functions));
@@ -393,12 +415,23 @@ impl Diagnosis<'_> {
         self.location.is_some_and(|at| before(at).trim_end().ends_with("help("))
     }
 
+    /// What stands behind the name at the caret.
+    fn behind(&self, name: &str) -> Option<String> {
+        let location = self.location?;
+        let rest: String = location.text.chars().skip(location.column.saturating_sub(1)).collect();
+        rest.strip_prefix(name).map(|behind| behind.trim_start().into())
+    }
+
     /// Whether the error stands at the left of an assignment.
     fn is_assigned(&self, name: &str) -> bool {
-        let Some(location) = self.location else { return false };
-        let rest: String = location.text.chars().skip(location.column.saturating_sub(1)).collect();
-        let behind = rest.strip_prefix(name).map(str::trim_start);
-        behind.is_some_and(|rest| rest.starts_with('=') && !rest.starts_with("=="))
+        self.behind(name).is_some_and(|rest| rest.starts_with('=') && !rest.starts_with("=="))
+    }
+
+    /// Whether it stands at the left of `+=` and its like.
+    fn is_updated(&self, name: &str) -> bool {
+        const OPERATORS: [&str; 11] =
+            ["+=", "-=", "*=", "/=", "%=", "**=", "&=", "|=", "^=", "<<=", ">>="];
+        self.behind(name).is_some_and(|rest| OPERATORS.iter().any(|op| rest.starts_with(op)))
     }
 
     fn mismatch(&mut self, want: &str, got: &str) -> String {
@@ -455,9 +488,29 @@ impl Diagnosis<'_> {
         }
         match error {
             ParseErrorType::BadInput(lex) => match lex {
+                rhai::LexError::ImproperSymbol(_, advice) if advice.contains("typo of") => {
+                    self.hints.push("values are compared with ==".into());
+                    "`=` cannot stand here".into()
+                }
                 rhai::LexError::ImproperSymbol(_, advice) if !advice.is_empty() => advice.clone(),
+                rhai::LexError::UnterminatedString => {
+                    self.hints.push("close it with the quote that it begins with".into());
+                    lowercase(&lex.to_string())
+                }
                 lex => lowercase(&lex.to_string()),
             },
+            ParseErrorType::MissingToken(token, _) if self.under_caret() == Some(',') => {
+                self.hints.extend(match token.as_str() {
+                    ")" => Some("lists are written [1, 2, 3]".into()),
+                    "]" => Some("arrays have one dimension: x[row * width + column]".into()),
+                    _ => None,
+                });
+                lowercase(&error.to_string())
+            }
+            ParseErrorType::AssignmentToConstant(name) => {
+                self.hints.push(format!("let {name} = .. makes a variable of it"));
+                lowercase(&error.to_string())
+            }
             ParseErrorType::UnexpectedEOF => "the text ends too early".into(),
             ParseErrorType::MissingToken(token, _) if token == ";" => {
                 if let Some(bracket) = self.under_caret().filter(|c| ")]}".contains(*c)) {
@@ -478,7 +531,13 @@ impl Diagnosis<'_> {
                 }
                 format!("`{word}` is a reserved word")
             }
-            other => lowercase(&other.to_string()),
+            other => {
+                let text = lowercase(&other.to_string());
+                if text.contains("iterable") {
+                    self.hints.push("loop over range(n), a list, or an array".into());
+                }
+                text
+            }
         }
     }
 
@@ -535,41 +594,6 @@ fn plain_text(error: &EvalAltResult) -> String {
         text.truncate(at);
     }
     lowercase(&friendly_types(&text))
-}
-
-fn lowercase(text: &str) -> String {
-    let mut letters = text.chars();
-    let first = letters.next().map(|c| c.to_lowercase().to_string()).unwrap_or_default();
-    first + letters.as_str()
-}
-
-/// Type names as people read them, in place of Rust paths.
-fn friendly_types(text: &str) -> String {
-    let mut text = whole_word(text, "array", "list")
-        .replace(ARRAY, "array")
-        .replace("porcini_script::value::ArrayRef", "array")
-        .replace("porcini_script::host_array::HostRef", "ndarray")
-        .replace("porcini_script::bind::random::RngRef", "PCG32C")
-        .replace("alloc::string::String", "text");
-    for (rust, name) in [("i64", "integer"), ("f64", "float")] {
-        text = text.replace(rust, name);
-    }
-    text
-}
-
-/// Replaces a word where it stands alone, not inside a longer name.
-fn whole_word(text: &str, word: &str, replacement: &str) -> String {
-    let mut out = String::new();
-    let mut rest = text;
-    while let Some(at) = rest.find(word) {
-        let (before, after) = (&rest[..at], &rest[at + word.len()..]);
-        let inside = |c: char| c.is_alphanumeric() || c == '_';
-        let alone = !before.ends_with(inside) && !after.starts_with(inside);
-        out.push_str(before);
-        out.push_str(if alone { replacement } else { word });
-        rest = after;
-    }
-    out + rest
 }
 
 #[cfg(test)]

@@ -14,6 +14,7 @@ mod context;
 mod csv_columns;
 mod declare;
 mod display;
+mod division;
 mod doc;
 mod error;
 mod fault;
@@ -41,6 +42,7 @@ mod table;
 mod tokens;
 mod topics;
 mod value;
+mod wording;
 
 pub use bounds::Bounds;
 pub use bounds_arguments::BoundsArguments;

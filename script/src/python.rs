@@ -1,7 +1,7 @@
 //! What Python, NumPy and Julia users type, and how it is written here.
 
 /// Names that do not exist here, and what stands for them.
-const WORDS: [(&str, &str); 50] = [
+const WORDS: [(&str, &str); 68] = [
     ("True", "true"),
     ("False", "false"),
     ("None", "()"),
@@ -20,6 +20,24 @@ const WORDS: [(&str, &str); 50] = [
     ("torch", "the functions without a prefix: sin(x), FloatC([1, 2, 3])"),
     ("jax", "the functions without a prefix: sin(x), FloatC([1, 2, 3])"),
     ("dtype", "type_of(x)"),
+    ("T", "transpose(m) for matrices: arrays have one dimension"),
+    ("ndim", "shape(x)"),
+    ("tolist", "x.ndarray(), or for lane in x { .. }"),
+    ("item", "x[0]"),
+    ("sorted", "sort(x)"),
+    ("reversed", "reverse(x)"),
+    ("enumerate", "for (item, i) in list { .. }"),
+    ("zip", "for i in range(len(a)) { .. a[i], b[i] .. }"),
+    ("str", "`${x}`"),
+    ("repr", "`${x}`"),
+    ("list", "[1, 2, 3]"),
+    ("dict", "#{a: 1, b: 2}"),
+    ("tuple", "[1, 2, 3]"),
+    ("println", "print(x)"),
+    ("printf", "print(`x = ${x}`)"),
+    ("NaN", "nan"),
+    ("Inf", "inf"),
+    ("self", "the value as a parameter: fn f(x) { .. }"),
     ("concatenate", "concat(a, b)"),
     ("cumsum", "psum(x)"),
     ("array", "FloatC([1, 2, 3])"),
@@ -63,6 +81,19 @@ pub(crate) fn over_lanes(name: &str) -> Option<&'static str> {
     }
 }
 
+/// Functions of lists that would change the length of an array, and what to write of one.
+pub(crate) fn of_arrays(name: &str) -> Option<&'static str> {
+    match name {
+        "append" | "push" | "insert" | "extend" => {
+            Some("arrays keep their length; a longer one is concat(x, FloatC([4]))")
+        }
+        "pop" | "remove" | "shift" | "truncate" | "extract" | "splice" | "drain" | "retain" => {
+            Some("arrays keep their length; a part of one is x[1..3] or compress(x, mask)")
+        }
+        _ => None,
+    }
+}
+
 /// What to write instead of a name.
 pub(crate) fn word(name: &str) -> Option<&'static str> {
     WORDS.iter().find(|(known, _)| *known == name).map(|(_, word)| *word)
@@ -76,11 +107,15 @@ pub(crate) fn hint(line: &str) -> Option<&'static str> {
     let has = |text: &str| code.contains(text);
     Some(if has_keyword_argument(code) {
         "there are no keyword arguments: pass the values in order"
+    } else if has("?") && has(":") {
+        "a choice is if right { a } else { b }, that of lanes select(mask, a, b)"
+    } else if has("elif ") {
+        "write else if"
     } else if has(" for ") && has(" in ") && has("[") {
         "there are no comprehensions: write range(3).map(|i| ..)"
     } else if starts("def ") {
         "functions are written fn name(x) { .. }"
-    } else if starts("import ") {
+    } else if starts("import ") || starts("from ") && has(" import ") {
         "the functions are there already; import \"file\" as name loads a script"
     } else if has("#") {
         "comments are written // .."
@@ -98,6 +133,8 @@ pub(crate) fn hint(line: &str) -> Option<&'static str> {
         "closures are written |x| x * 2, and called f.call(3)"
     } else if has_block_with_colon(trimmed) || starts("for ") && !has("{") {
         "blocks are written in braces: for i in range(3) { .. }"
+    } else if (starts("if ") || starts("while ")) && !has("{") {
+        "blocks are written in braces: if right { .. } else { .. }"
     } else if has_colon_slice(code) {
         "slices are a[2..5]; with a step a[range(0, 10, 2)]"
     } else if [" and ", " or ", "not "].iter().any(|word| has(word)) {
@@ -108,6 +145,10 @@ pub(crate) fn hint(line: &str) -> Option<&'static str> {
         "text with values stands in backquotes: `x = ${x}`"
     } else if has("= (") && has(",") && !has("[") {
         "lists are written [1, 2, 3]"
+    } else if has_number_before_letters(code) {
+        "names begin with a letter, and products are written 3 * x"
+    } else if has_bare_point(code) {
+        "digits stand on both sides of the point: 0.5, 5.0"
     } else if has("++") || has("--") {
         "write x += 1"
     } else if has("'") {
@@ -131,8 +172,31 @@ fn has_colon_slice(code: &str) -> bool {
     inside.into_iter().any(|index| index.contains(':') && !index.contains(['(', '#']))
 }
 
+/// `3x`, but no `1e5`, `0x1F` or `a3x`.
+fn has_number_before_letters(code: &str) -> bool {
+    code.split(|c: char| !(c.is_alphanumeric() || c == '_')).any(|word| {
+        let letters = word.trim_start_matches(|c: char| c.is_ascii_digit() || c == '_');
+        let is_hexadecimal = word.starts_with('0') && letters.starts_with(['x', 'o', 'b']);
+        let is_number = letters.is_empty() || letters.starts_with('e') || is_hexadecimal;
+        word.starts_with(|c: char| c.is_ascii_digit()) && !is_number
+    })
+}
+
+/// `.5` and `5.`
+fn has_bare_point(code: &str) -> bool {
+    let is_digit = |c: Option<char>| c.is_some_and(|c| c.is_ascii_digit());
+    code.match_indices('.').any(|(at, _)| {
+        let before = code[..at].chars().next_back();
+        let after = code[at + 1..].chars().next();
+        let is_name = |c: char| c.is_alphanumeric() || "_.)]".contains(c);
+        is_digit(after) && !before.is_some_and(is_name)
+            || is_digit(before) && !after.is_some_and(is_name)
+    })
+}
+
 fn is_chained_assignment(code: &str) -> bool {
-    let plain = code.replace("==", "").replace("<=", "").replace(">=", "").replace("!=", "");
+    let is_other = ["==", "<=", ">=", "!=", "..="];
+    let plain = is_other.iter().fold(code.to_string(), |code, other| code.replace(other, ""));
     plain.matches('=').count() > 1 && !code.contains(['(', '{', ';'])
 }
 
@@ -173,12 +237,26 @@ mod tests {
             "x = {\"a\": 1}",
             "a @ b",
             "for i in range(3) print(i)",
+            "x ? 1 : 0",
+            "if a { 1 } elif b { 2 }",
+            "from numpy import *",
+            "if y == 5 then 1",
+            "while (y == 5) print(y)",
+            "let 3x = 1",
+            "y = .5",
+            "5. * x",
         ] {
             assert!(hint(line).is_some(), "{line}");
         }
-        for line in
-            ["f(a == b)", "`${\"a\"}`", "x = FloatC::zero(3)", "a[range(0, 3, 1)]", "let y = 2"]
-        {
+        for line in [
+            "f(a == b)",
+            "`${\"a\"}`",
+            "x = FloatC::zero(3)",
+            "a[range(0, 3, 1)]",
+            "let y = 2",
+            "a3x = 1e5 + 0x1F + 1_000 + 0.5 + a[2..5][0..=1]",
+            "if a { 1 }",
+        ] {
             assert_eq!(hint(line), None, "{line}");
         }
     }

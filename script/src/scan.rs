@@ -74,6 +74,30 @@ pub(crate) fn open_text(text: &str) -> Option<(usize, char)> {
     None
 }
 
+/// Where the comments start and end that `//` begins.
+pub(crate) fn line_comments(text: &str) -> Vec<(usize, usize)> {
+    let mut comments = Vec::new();
+    let mut at = 0;
+    while let Some(c) = text[at..].chars().next() {
+        let rest = &text[at..];
+        let length = if rest.starts_with("//") {
+            let end = at + rest.find('\n').unwrap_or(rest.len());
+            comments.push((at, end));
+            Some(end - at)
+        } else if rest.starts_with("/*") {
+            comment_length(rest)
+        } else if matches!(c, '"' | '`' | '\'') {
+            string_length(rest, c)
+        } else {
+            Some(c.len_utf8())
+        };
+        // What is open goes on to the end.
+        let Some(length) = length else { break };
+        at += length;
+    }
+    comments
+}
+
 /// Whether a string that ends with the text ends with its quote.
 fn is_closed(text: &str, quote: char) -> bool {
     let Some(inside) = text.strip_suffix(quote) else { return false };

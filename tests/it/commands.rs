@@ -63,6 +63,49 @@ fn outputs_are_numbered() {
     });
 }
 
+/// `7 // 2` is told from a value with a comment behind it, which may say what the value is.
+#[test]
+fn divisions_are_told_from_comments() {
+    at_a_prompt(|prompt| {
+        prompt.type_in("n = 3; x = FloatC([7, 8]); fn f(a) { a }");
+        for (cell, shown) in [
+            (
+                "7 // 2",
+                "note: // begins a comment, here // 2; for integer division write idiv(7, 2)\n7",
+            ),
+            (
+                "y = x // n",
+                "note: // begins a comment, here // n; for integer division write idiv(x, n)",
+            ),
+            ("f(8) // (n + 1)", "here // (n + 1); for integer division write idiv(a, b)\n8"),
+            ("s = \"//\"; x[0]//2;", "note: // begins a comment, here // 2; for"),
+            (
+                "1\nx[1] // len(x)\n// two notes: 7 // 2",
+                "here // len(x); for integer division write idiv(a, b)\n8",
+            ),
+        ] {
+            let note = prompt.type_in(cell);
+            assert!(note.contains(shown) && note.matches("note").count() == 1, "{cell}: {note}");
+        }
+        for (cell, shown) in [
+            ("z = 3 // the number of turns", ""),
+            ("z = 3 // turns", ""),
+            ("z = 3 // 2 of them", ""),
+            ("z = 3 + 4 // 7", ""),
+            ("3 + 4 // 7", "7"),
+            ("x + 1 // [8, 9]", "[8, 9]"),
+            ("// 7", ""),
+            ("3 /* 7 // 2 */", "3"),
+            ("\"7 // 2\"", "7 // 2"),
+            ("3 //", "3"),
+            ("3 // -", "3"),
+            ("3 /// 4", "3"),
+        ] {
+            assert_eq!(prompt.type_in(cell), shown, "{cell}");
+        }
+    });
+}
+
 /// `Out` keeps the last twenty values, none over 1 MiB, and nothing that was deleted.
 #[test]
 fn outputs_keep_little() {

@@ -5,7 +5,7 @@ use std::alloc::{Layout, alloc_zeroed, dealloc};
 
 #[cfg(target_os = "linux")]
 use super::pages;
-use super::{Capacity, Memory};
+use super::{Capacity, Memory, groups};
 use crate::error::Result;
 
 /// Every block starts on a cache line, which is also the widest vector.
@@ -148,60 +148,12 @@ impl Memory for HostMemory {
     }
 
     fn capacity(&self) -> Capacity {
-        let available =
-            read_amount("/proc/meminfo", "MemAvailable:").map(|kilobytes| kilobytes * 1024);
+        let system = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();
+        let available = groups::amount(&system, "MemAvailable:").map(|kilobytes| kilobytes * 1024);
         let system = Capacity { bytes: available.unwrap_or(u64::MAX), whose: "the system" };
-        let group = GROUPS.iter().find_map(Group::left);
-        let group = group.map(|bytes| Capacity { bytes, whose: "the control group" });
+        let group = groups::left().map(|bytes| Capacity { bytes, whose: "the control group" });
         group.filter(|group| group.bytes < system.bytes).unwrap_or(system)
     }
-}
-
-/// Files of a control group.
-struct Group {
-    limit: &'static str,
-    usage: &'static str,
-    statistics: &'static str,
-    /// What the statistics call contents of files that can be read again.
-    files: &'static str,
-}
-
-/// A control group in its second and first version.
-const GROUPS: [Group; 2] = [
-    Group {
-        limit: "/sys/fs/cgroup/memory.max",
-        usage: "/sys/fs/cgroup/memory.current",
-        statistics: "/sys/fs/cgroup/memory.stat",
-        files: "inactive_file",
-    },
-    Group {
-        limit: "/sys/fs/cgroup/memory/memory.limit_in_bytes",
-        usage: "/sys/fs/cgroup/memory/memory.usage_in_bytes",
-        statistics: "/sys/fs/cgroup/memory/memory.stat",
-        files: "total_inactive_file",
-    },
-];
-
-impl Group {
-    /// Bytes left: what the group holds already, ours included, is not there any more, but for files that the system
-    /// only keeps as long as nobody needs the room.
-    fn left(&self) -> Option<u64> {
-        let files = read_amount(self.statistics, self.files).unwrap_or(0);
-        let used = read_number(self.usage)?.saturating_sub(files);
-        Some(read_number(self.limit)?.saturating_sub(used))
-    }
-}
-
-fn read_number(path: &str) -> Option<u64> {
-    std::fs::read_to_string(path).ok()?.trim().parse().ok()
-}
-
-/// The number behind a name that starts a line.
-fn read_amount(path: &str, name: &str) -> Option<u64> {
-    let text = std::fs::read_to_string(path).ok()?;
-    let mut lines = text.lines().map(str::split_whitespace);
-    let mut words = lines.find_map(|mut words| (words.next() == Some(name)).then_some(words))?;
-    words.next()?.parse().ok()
 }
 
 #[cfg(test)]

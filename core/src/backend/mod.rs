@@ -3,6 +3,7 @@
 #[cfg(all(target_arch = "x86_64", unix))]
 pub mod cpu;
 pub mod cuda;
+mod groups;
 pub mod host;
 pub mod interp;
 pub mod isa;

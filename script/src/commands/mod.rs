@@ -202,6 +202,9 @@ impl Interpreter {
                 self.execute(&format!("{before}{part}"), &name)?
             };
         }
+        if let Some(note) = self.note_on_division(text, outcome.text.as_deref()) {
+            (self.context.host.log_sink())(&note);
+        }
         if outcome.text.is_some()
             && let Some(value) = self.scope.get("_")
         {

@@ -7,6 +7,7 @@ use rhai::Dynamic;
 
 use super::{Argument, commands, failed};
 use crate::error::{Error, ErrorKind};
+use crate::help::wrap;
 use crate::interpreter::{Interpreter, Outcome};
 use crate::table::Table;
 use crate::value::{ArrayRef, describe, type_name};
@@ -172,10 +173,18 @@ pub(super) fn set(interpreter: &mut Interpreter, argument: &Argument<'_>) -> Res
     let mut words = argument.text.split_whitespace();
     let (name, value) = (words.next(), words.next());
     let Some(name) = name else {
+        let host = &interpreter.context.host;
+        // Where a window is too narrow for a column of texts, they stand below.
+        let (margin, separator) = match host.window() {
+            Some(window) if window < 60 => (4, "\n    "),
+            _ => (23, ""),
+        };
+        let width = host.window().map_or(usize::MAX, |window| window.saturating_sub(margin));
         for (name, _, doc) in porcini_core::flags::FLAGS {
             let value = session.flag(name).unwrap_or_default();
             let value = if value { "on" } else { "off" };
-            interpreter.context.host.print(&format!("{name:<17} {value:<4} {doc}"));
+            let doc = wrap(doc, width).replace('\n', &format!("\n{:margin$}", ""));
+            host.print(&format!("{name:<17} {value:<4} {separator}{doc}"));
         }
         return Ok(Outcome::default());
     };

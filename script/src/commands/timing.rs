@@ -38,7 +38,7 @@ pub(super) fn timeit(interpreter: &mut Interpreter, argument: &Argument<'_>) -> 
         let context = interpreter.context.clone();
         repeated(&context, &mut *interpreter.work(program))
     })?;
-    interpreter.context.host.print(&line_of(&measured));
+    interpreter.context.host.print(&lines_of(&measured));
     Ok(Outcome::default())
 }
 
@@ -62,8 +62,8 @@ pub(super) fn bench(interpreter: &mut Interpreter, argument: &Argument<'_>) -> R
     })?;
     let [of_a, of_b] = [&a, &b].map(|measured| measured.times.total().as_secs_f64());
     let host = interpreter.context.host.clone();
-    host.print(&format!("first   {}", line_of(&a)));
-    host.print(&format!("second  {}", line_of(&b)));
+    host.print(&format!("first   {}", lines_of(&a)));
+    host.print(&format!("second  {}", lines_of(&b)));
     let ratio = of_b / of_a.max(1e-12);
     host.print(&match ratio {
         ratio if ratio >= 1.0 => format!("the first is {ratio:.2} times as fast"),
@@ -93,9 +93,10 @@ fn required(argument: &Argument<'_>, name: &str) -> Result<()> {
     Ok(())
 }
 
-fn line_of(measured: &Measured) -> String {
+/// The median, and its parts in a line below.
+fn lines_of(measured: &Measured) -> String {
     format!(
-        "{} +/- {:.0} % (median of {} batches of {}): {}",
+        "{} +/- {:.0} %, the median of {} batches of {}\n        {}",
         time_text(measured.times.total()),
         measured.spread * 100.0,
         measured.batches,
