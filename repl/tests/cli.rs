@@ -376,12 +376,13 @@ fn wait_for_output(child: &mut Child) {
 #[test]
 fn interruption_ends_loops_and_kernels() {
     let kernel = "print(1); let x = FloatC::arange(0, 200000000, 1);
-        for i in 0..30 { x = sin(x) + cos(x * 1.5); } print(hsum(x))";
+        for i in 0..1000 { x = sin(x) + cos(x * 1.5); } print(hsum(x))";
     let sleep = "print(1); sleep(60)";
     for script in ["print(1); loop { }", "print(1); fn f() { loop { } } f()", sleep, kernel] {
         let (code, time, err) = interrupted(script);
         assert_eq!(code, 130, "{script}: {err}");
-        assert!(time < Duration::from_secs(2), "{script}: {time:?}");
+        // Sooner than any of them ends, and on the busiest machine.
+        assert!(time < Duration::from_secs(20), "{script}: {time:?}");
         assert!(err.starts_with("error: interrupted"), "{err}");
         assert!(!err.contains("panic"), "{err}");
     }

@@ -16,8 +16,8 @@ use porcini_tests::in_place::InPlace;
 
 /// Lanes that take minutes.
 const MANY: i64 = 1 << 32;
-/// Far more than an interruption takes, far less than the kernel.
-const PATIENCE: Duration = Duration::from_secs(3);
+/// Far more than an interruption takes on the busiest machine, far less than the kernel.
+const PATIENCE: Duration = Duration::from_secs(20);
 
 /// One test at a time has the flag, which is clear before and after.
 struct Flag(#[expect(dead_code, reason = "held until dropped")] MutexGuard<'static, ()>);
@@ -117,7 +117,7 @@ fn a_sort_stops_and_gives_its_memory_back() {
     let _flag = Flag::take();
     for threads in [1, 2] {
         let session = Session::builder().threads(threads).build().unwrap();
-        let x = lanes(&session, DType::U32, 1 << 24) * 2_654_435_761_i64;
+        let x = lanes(&session, DType::U32, 1 << 26) * 2_654_435_761_i64;
         x.eval().unwrap();
         let used = session.memory_info().used;
         let order = x.argsort(Order::Ascending).unwrap();
