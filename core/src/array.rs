@@ -324,7 +324,6 @@ impl Array {
             return Err(Error::IndexOutOfRange { index, size });
         }
         self.session.evaluate_for("reading an array", self.id)?;
-        self.session.sync()?;
         let contents = self.contents();
         let device = self.session.device()?;
         let (width, memory) = (dtype.bytes() as u64, device.backend.memory());
@@ -335,14 +334,21 @@ impl Array {
             let number = &bits.to_le_bytes()[..dtype.bytes()];
             piece.chunks_exact_mut(number.len()).for_each(|lane| lane.copy_from_slice(number));
         }
+        let read = |from, piece: &mut [u8]| match &contents {
+            Contents::Data(data) => memory.read(data.address() + lanes.start * width + from, piece),
+            Contents::Number(_) => Ok(()),
+        };
+        // The copy of the first piece waits for the work; then its errors are known.
+        read(0, &mut piece)?;
+        self.session.sync()?;
         // Pieces are whole lanes, since every width divides their length.
         for from in (0..n).step_by(CONVERTED) {
             if interrupt::is_requested() {
                 return Err(Error::Interrupted);
             }
-            piece.truncate(usize::try_from(n - from).unwrap_or(CONVERTED));
-            if let Contents::Data(data) = &contents {
-                memory.read(data.address() + lanes.start * width + from, &mut piece)?;
+            if from > 0 {
+                piece.truncate(usize::try_from(n - from).unwrap_or(CONVERTED));
+                read(from, &mut piece)?;
             }
             quieten(dtype, &mut piece);
             take(&piece);

@@ -436,7 +436,8 @@ impl Session {
     fn target(&self, device: &Device) -> Target {
         let [lane_order, fast_math] =
             [LANE_ORDER, FAST_MATH].map(|flag| self.0.common.flags.get(flag));
-        Target { device: device.target, lane_order, fast_math }
+        let few_lanes = device.backend.few_lanes();
+        Target { device: device.target, lane_order, fast_math, few_lanes }
     }
 
     /// Starts anew with a device that was opened because the one before failed.

@@ -128,7 +128,7 @@ impl<'s> Graph<'s> {
             }
             _ => {
                 let row = &OPS[self.structure.below(OPS.len())];
-                if row.shape == Shape::Convert || !row.class.contains(dtype) {
+                if row.shape == Shape::Special || !row.class.contains(dtype) {
                     return;
                 }
                 self.operation(row, dtype)

@@ -136,7 +136,7 @@ impl Draft {
 
     fn op(&mut self) {
         let row = &OPS[self.random.below(OPS.len())];
-        if row.shape == Shape::Convert {
+        if row.shape == Shape::Special {
             return;
         }
         let dtype = self.operand_type(row);
@@ -151,7 +151,7 @@ impl Draft {
         let types: Vec<DType> = args.iter().map(|&arg| self.nodes[arg].dtype).collect();
         let result = match row.shape {
             Shape::Compare => DType::Mask,
-            Shape::Select | Shape::Same | Shape::Convert => computed_type(row.op, &types),
+            Shape::Select | Shape::Same | Shape::Special => computed_type(row.op, &types),
         };
         let extent = self.extent(&args);
         self.add(Step::Op(row.op, args), result, extent);

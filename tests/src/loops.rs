@@ -105,7 +105,7 @@ impl Loop {
             let on_masks =
                 matches!(row.op, Op::And | Op::Or | Op::Xor | Op::Not) && random.one_in(3);
             let operand = if on_masks { DType::Mask } else { dtype };
-            if row.shape == Shape::Convert || !row.class.contains(operand) {
+            if row.shape == Shape::Special || !row.class.contains(operand) {
                 continue;
             }
             // `%` of floats is a function, and masks are compared by others.

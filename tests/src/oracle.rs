@@ -251,7 +251,7 @@ pub(crate) fn applied(op: Op, args: &[&Value]) -> Value {
     let types: Vec<DType> = args.iter().map(|arg| arg.dtype).collect();
     let dtype = match op.info().shape {
         Shape::Compare => DType::Mask,
-        Shape::Same | Shape::Select | Shape::Convert => computed_type(op, &types),
+        Shape::Same | Shape::Select | Shape::Special => computed_type(op, &types),
     };
     Value { dtype, lanes: operation(op, args) }
 }

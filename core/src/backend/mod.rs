@@ -33,6 +33,11 @@ pub trait Backend: Send + Sync {
         None
     }
 
+    /// Launches of fewer lanes get kernels of their own; 0 if none do.
+    fn few_lanes(&self) -> u64 {
+        0
+    }
+
     /// Compiles a kernel. Pure: the same kernel gives the same code, and nothing is launched.
     ///
     /// # Errors

@@ -110,7 +110,7 @@ impl<'w, 't> Builder<'w, 't> {
         if self.is_interrupted {
             return Err(Error::Interrupted);
         }
-        let (kernel, bindings) = draft.finish(self.target);
+        let (kernel, bindings) = draft.finish(self.target, self.size);
         if cfg!(debug_assertions)
             && let Err(rule) = verify::verify(&kernel)
         {
@@ -375,7 +375,7 @@ impl Draft {
         self.buffers[buffer.index()].length = Some(0);
     }
 
-    fn finish(mut self, target: Target) -> (Kernel, Vec<Binding>) {
+    fn finish(mut self, target: Target, size: u64) -> (Kernel, Vec<Binding>) {
         let n_uniform = self.uniform.len();
         let lengths = self.buffers.iter_mut().filter_map(|buffer| buffer.length.as_mut());
         for (position, length) in (0..).zip(lengths) {
@@ -405,7 +405,15 @@ impl Draft {
         }
         let lane_order = target.lane_order || self.lane_order;
         let target = Target { lane_order, ..target };
-        let hash = structure_hash(&insts, n_uniform, &self.ends, &self.buffers, target);
+        // How the lanes of reductions and loops are shared does not depend on their number.
+        let is_shared = self.ends.iter().any(|end| matches!(end, End::Reduce { .. }))
+            || insts.iter().any(|inst| matches!(inst.code, Code::Region { .. }));
+        let is_for_few = size < target.few_lanes && !is_shared;
+        let switches = u64::from(target.lane_order)
+            | u64::from(target.fast_math) << 1
+            | u64::from(is_for_few) << 2;
+        let seed = target.device ^ switches;
+        let hash = structure_hash(&insts, n_uniform, &self.ends, &self.buffers, seed);
         let kernel = Kernel {
             insts,
             n_uniform,
@@ -416,6 +424,7 @@ impl Draft {
             n_ops: self.n_ops,
             lane_order,
             fast_math: target.fast_math,
+            is_for_few,
             hash,
         };
         (kernel, self.bindings)
@@ -454,13 +463,14 @@ fn small(position: usize) -> u32 {
     position.expect("internal error: more than 2^31 values in a kernel")
 }
 
-/// Hashes everything that code depends on except literal values; serials and lines are left out too.
+/// Hashes everything that code depends on except literal values; serials and lines are left out too. The seed is of
+/// what kernels are made for.
 fn structure_hash(
     insts: &[Inst],
     n_uniform: usize,
     ends: &[End],
     buffers: &[BufferParam],
-    target: Target,
+    seed: u64,
 ) -> KernelHash {
     let mut words: Vec<u64> = Vec::with_capacity(3 * insts.len() + 3 * ends.len() + 8);
     let reg = |reg: Option<Reg>| reg.map_or(0, |reg| u64::from(reg.0) + 1);
@@ -509,6 +519,5 @@ fn structure_hash(
         words.push(buffer.dtype as u64 | u64::from(buffer.written) << 8 | length << 16);
     }
     let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
-    let switches = u64::from(target.lane_order) | u64::from(target.fast_math) << 1;
-    KernelHash(xxh3_128_with_seed(&bytes, target.device ^ switches))
+    KernelHash(xxh3_128_with_seed(&bytes, seed))
 }

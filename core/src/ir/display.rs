@@ -94,7 +94,7 @@ fn ptx_mnemonic(op: Op, dtype: DType, operand: DType) -> String {
         Op::Mul if float => "mul.rn.$t1".into(),
         Op::Mul => "mul.lo.$t1".into(),
         Op::MulHi => "mul.hi.$t1".into(),
-        Op::Div => "div.rn.$t1".into(),
+        Op::Div | Op::TameDiv => "div.rn.$t1".into(),
         Op::IDiv => "div.$t1".into(),
         Op::Eq | Op::Ne | Op::Lt | Op::Le | Op::Gt | Op::Ge => {
             let name = if op == Op::Ne { "ne" } else { op.name() };

@@ -262,6 +262,8 @@ pub struct Target {
     pub lane_order: bool,
     /// Whether f32 may be approximate and without subnormals where the device is faster then.
     pub fast_math: bool,
+    /// Launches of fewer lanes have kernels of their own.
+    pub few_lanes: u64,
 }
 
 /// A fused program.
@@ -285,6 +287,8 @@ pub struct Kernel {
     pub lane_order: bool,
     /// Whether f32 may be approximate and without subnormals where the device is faster then.
     pub fast_math: bool,
+    /// Whether it is for launches of few lanes, where a GPU has a thread for each.
+    pub is_for_few: bool,
     /// Identity of the structure.
     pub hash: KernelHash,
 }

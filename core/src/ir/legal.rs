@@ -500,6 +500,7 @@ mod tests {
             n_ops: 2,
             lane_order: false,
             fast_math: false,
+            is_for_few: false,
             hash: KernelHash(0),
         }
     }

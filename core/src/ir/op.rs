@@ -55,8 +55,8 @@ pub enum Shape {
     Compare,
     /// A mask, then two operands of the result's type.
     Select,
-    /// One operand of any number type; the result type is chosen by the caller.
-    Convert,
+    /// Types as the operation says. Scripts have no function for it: a conversion, or for formulas of ours.
+    Special,
 }
 
 /// One row of the table.
@@ -189,12 +189,15 @@ ops! {
     Brev = "brev" / 1, Int -> Same;
     /// Conversion between number types: float to integer truncates and saturates, NaN gives 0; all
     /// others round to nearest even; integers wrap.
-    Cast = "cast" / 1, Number -> Convert;
+    Cast = "cast" / 1, Number -> Special;
     /// The same bits as another type of the same width; a NaN shows as the quiet NaN.
-    Reinterpret = "reinterpret" / 1, Number -> Convert;
+    Reinterpret = "reinterpret" / 1, Number -> Special;
     /// The bits of a float as an integer of the same width. Those of a NaN are any NaN's and differ between
     /// devices: only for formulas of ours to which they do not matter.
-    RawBits = "raw_bits" / 1, Float -> Convert;
+    RawBits = "raw_bits" / 1, Float -> Special;
+    /// Quotient of an f32 or f64 where dividend, divisor and quotient lie between 2^-60 and 2^60 or one is NaN;
+    /// some devices have fewer instructions for it than for [`Op::Div`].
+    TameDiv = "tame_div" / 2, Float -> Special;
 
     /// Sum; integers wrap.
     ///

@@ -326,10 +326,11 @@ pub fn apply_bits(op: Op, dtype: DType, operand: DType, [a, b, c]: [u64; 3]) -> 
         Shape::Compare => u64::from(with_lane!(operand,
             T => T::compare(op, T::from_bits64(a), T::from_bits64(b)),
             mask => bool::compare(op, a & 1 != 0, b & 1 != 0))),
-        Shape::Convert if matches!(op, Op::Reinterpret | Op::RawBits) => {
+        Shape::Special if op == Op::TameDiv => apply_bits(Op::Div, dtype, operand, [a, b, c]),
+        Shape::Special if matches!(op, Op::Reinterpret | Op::RawBits) => {
             with_lane!(operand, T => visible_bits(T::from_bits64(a)), mask => a)
         }
-        Shape::Convert => with_lane!(operand,
+        Shape::Special => with_lane!(operand,
             S => with_lane!(dtype, T => T::cast_from(S::from_bits64(a)).to_bits64(), mask => a),
             mask => a),
     }

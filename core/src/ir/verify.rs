@@ -186,11 +186,14 @@ fn verify_op(kernel: &Kernel, op: Op, inst: &Inst) -> Result<(), String> {
             types[0] == DType::Mask && types[1] == last && inst.dtype == last,
             "select takes a mask and two values of its type",
         ),
-        Shape::Convert if op == Op::RawBits => ensure(
+        Shape::Special if op == Op::TameDiv => {
+            ensure(same && inst.dtype == last && !last.is_narrow(), "types differ")
+        }
+        Shape::Special if op == Op::RawBits => ensure(
             !last.is_narrow() && inst.dtype == last.unsigned(),
             "raw bits are an unsigned integer of 32 or 64 bits",
         ),
-        Shape::Convert => ensure(
+        Shape::Special => ensure(
             inst.dtype.is_number() && (op == Op::Cast || inst.dtype.bytes() == last.bytes()),
             "reinterpretation changes the width",
         ),

@@ -17,7 +17,7 @@ impl Recorder<'_> {
         debug_assert_eq!(args.len(), op.arity(), "internal error: arity of {op:?}");
         match (op.info().shape, args) {
             (Shape::Select, &[mask, a, b]) => self.select(mask, a, b),
-            (Shape::Convert, _) => Err(Error::UnsupportedType {
+            (Shape::Special, _) => Err(Error::UnsupportedType {
                 op: op.name(),
                 dtype: self.dtype(args[0]),
                 expected: "a target type",
@@ -174,10 +174,10 @@ impl Recorder<'_> {
                 expected: info.class.describe(),
             });
         }
-        let result = match info.shape {
-            Shape::Compare => DType::Mask,
-            Shape::Convert => dtype.unsigned(),
-            Shape::Same | Shape::Select => dtype,
+        let result = match op {
+            _ if info.shape == Shape::Compare => DType::Mask,
+            Op::RawBits => dtype.unsigned(),
+            _ => dtype,
         };
         self.intern_op(op, result, args)
     }

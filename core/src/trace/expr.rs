@@ -147,6 +147,11 @@ impl Expr<'_> {
         self.op(Op::RawBits, &[])
     }
 
+    /// The quotient of numbers between 2^-60 and 2^60, as is the quotient, or of NaN.
+    pub fn tame_div(self, divisor: Self) -> Self {
+        self.op(Op::TameDiv, &[divisor])
+    }
+
     fn op(self, op: Op, others: &[Self]) -> Self {
         let mut args = [self.id; 3];
         for (arg, other) in args[1..].iter_mut().zip(others) {

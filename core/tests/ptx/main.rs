@@ -13,8 +13,8 @@ mod programs;
 use std::fmt::Write as _;
 
 use porcini_core::backend::cuda::{
-    CHUNK, FOLDED, SHARED_DECLARATION, Target, lower, lower_entry, lower_fold, lower_private,
-    lower_step, lower_trap,
+    CHUNK, FOLDED, SHARED_DECLARATION, Sharing, Target, lower, lower_entry, lower_fold,
+    lower_private, lower_step, lower_trap,
 };
 use porcini_core::ir::kernel::{End, Kernel, LiteralMode};
 use porcini_core::ir::verify::verify;
@@ -151,9 +151,17 @@ fn random_programs_mean_what_scalar_says() {
             (true, _) => (1 + random.below(100) as u64, 0),
             (false, _) => (1 + random.below(100) as u64, 8 * random.below(9) as u64),
         };
+        let kernel = Kernel { is_for_few: !reducing && random.below(4) == 0, ..kernel };
         let (mode, target) = (MODES[random.below(2)], TARGETS[random.below(3)]);
         meaning::check(&kernel, mode, target, n, base, &mut random);
     }
+}
+
+#[test]
+fn few_lanes_have_a_thread_each() {
+    let (name, kernel) = programs::operations().swap_remove(0);
+    assert!(Sharing::of(&kernel).lanes() > 1, "{name}");
+    assert_eq!(Sharing::of(&Kernel { is_for_few: true, ..kernel }), Sharing::Lanes(1), "{name}");
 }
 
 #[test]

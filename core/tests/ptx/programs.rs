@@ -2,13 +2,12 @@
 
 use std::collections::HashSet;
 
-use porcini_core::dtype::DType;
+use porcini_core::dtype::{DType, Scalar};
 use porcini_core::half::F16;
 use porcini_core::ir::kernel::{
     Access, BufferIndex, BufferParam, Code, End, Inst, Kernel, KernelHash, Reg,
 };
 use porcini_core::ir::op::{OPS, Op, OpInfo, ReduceOp, ScatterOp, Shape};
-use porcini_core::ir::scalar::identity_bits;
 
 /// Marsaglia's xorshift64.
 pub(super) struct Random(u64);
@@ -96,6 +95,7 @@ impl Builder {
             n_ops: 0,
             lane_order: false,
             fast_math: false,
+            is_for_few: false,
             hash: KernelHash(0x0123_4567_89ab_cdef_u128 << 64),
         };
         Self { kernel, uniform: true, checks: &CHECKS, hidden: HashSet::new(), running: None }
@@ -208,10 +208,13 @@ fn signatures(row: &OpInfo) -> Vec<(DType, DType)> {
         match row.shape {
             Shape::Same | Shape::Select => all.push((operand, operand)),
             Shape::Compare => all.push((operand, DType::Mask)),
-            Shape::Convert if row.op == Op::RawBits => {
+            Shape::Special if row.op == Op::RawBits => {
                 all.extend((!operand.is_narrow()).then(|| (operand, operand.unsigned())));
             }
-            Shape::Convert => {
+            Shape::Special if row.op == Op::TameDiv => {
+                all.extend((!operand.is_narrow()).then_some((operand, operand)));
+            }
+            Shape::Special => {
                 let results = DType::ALL.into_iter().filter(|&result| {
                     result.is_number() && (row.op == Op::Cast || result.bytes() == operand.bytes())
                 });
@@ -226,15 +229,24 @@ fn argument_type(row: &OpInfo, position: usize, operand: DType) -> DType {
     if row.shape == Shape::Select && position == 0 { DType::Mask } else { operand }
 }
 
-/// An operation; the raw bits of numbers only, since those of a NaN are any.
+/// An operation, of numbers only and between 1 and 16 where others have no certain result.
 fn operation(b: &mut Builder, op: Op, result: DType, args: &[Reg]) -> Reg {
-    if op != Op::RawBits {
+    if !matches!(op, Op::RawBits | Op::TameDiv) {
         return b.op(op, result, args);
     }
     let operand = b.kernel.dtype(args[0]);
-    let one = b.constant(operand, identity_bits(ReduceOp::Prod, operand));
-    let number = b.op(Op::Min, operand, &[args[0], one]);
-    b.op(op, result, &[number])
+    let [least, most] = [1.0, 16.0].map(|bound| {
+        let bits = operand.encode(Scalar::Float(bound));
+        b.constant(operand, bits.expect("a float holds it"))
+    });
+    let tame: Vec<Reg> = args
+        .iter()
+        .map(|&arg| {
+            let at_least = b.op(Op::Max, operand, &[arg, least]);
+            b.op(Op::Min, operand, &[at_least, most])
+        })
+        .collect();
+    b.op(op, result, &tame)
 }
 
 /// Each operation at each type, of loaded lanes and of uniform values and numbers.

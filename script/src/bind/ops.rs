@@ -20,7 +20,7 @@ pub(super) fn register(registry: &mut Registry<'_>) {
                 registry.doc(operator, &format!("a {operator} b"), info.doc);
                 binary_operator(registry, operator, info.op);
             }
-            None if info.shape == Shape::Convert => {}
+            None if info.shape == Shape::Special => {}
             None => named_operation(registry, info),
         }
     }

@@ -266,7 +266,7 @@ impl Draft {
     fn elementwise(&mut self) {
         let i = self.random.below(OPS.len() + FUNCTIONS.len());
         let (name, arity) = match OPS.get(i) {
-            Some(info) if info.shape == Shape::Convert => return,
+            Some(info) if info.shape == Shape::Special => return,
             Some(info) => (info.op.spelling(), info.arity),
             None => (FUNCTIONS[i - OPS.len()].name, FUNCTIONS[i - OPS.len()].arity),
         };

@@ -454,7 +454,7 @@ pub fn operation(name: &str, arity: usize) -> Option<&'static OpInfo> {
     if (name, arity) == ("-", 1) {
         return Some(Op::Neg.info());
     }
-    OPS.iter().find(|info| info.shape != Shape::Convert && info.op.spelling() == name)
+    OPS.iter().find(|info| info.shape != Shape::Special && info.op.spelling() == name)
 }
 
 fn takes(info: &OpInfo, types: &[DType]) -> bool {

@@ -178,6 +178,7 @@ impl Cutter<'_> {
             n_ops: end - start,
             lane_order: kernel.lane_order,
             fast_math: kernel.fast_math,
+            is_for_few: kernel.is_for_few,
             hash: KernelHash(kernel.hash.0 ^ number),
         };
         Part { kernel, buffers }
@@ -327,6 +328,7 @@ mod tests {
             n_ops: 0,
             lane_order: false,
             fast_math: false,
+            is_for_few: false,
             hash: KernelHash(1),
         }
     }

@@ -151,6 +151,11 @@ impl Gpu {
         })
     }
 
+    /// Its one stream.
+    pub(super) const fn stream(&self) -> sys::CUstream {
+        self.stream
+    }
+
     /// Whether a failure has made the context useless.
     pub(super) fn is_lost(&self) -> bool {
         self.lost.load(Ordering::Relaxed)
@@ -265,13 +270,25 @@ impl Gpu {
     /// # Errors
     /// `Interrupted` if it gave up; a failure of the work.
     pub(super) fn wait_until(&self, give_up: impl Fn() -> bool) -> Result<()> {
+        // SAFETY: the stream is ours.
+        self.poll(|| unsafe { sys::cuStreamQuery(self.stream) }, give_up)
+    }
+
+    /// Waits until the driver says that something is ready, or `give_up` says so.
+    ///
+    /// # Errors
+    /// `Interrupted` if it gave up; a failure of the work.
+    pub(super) fn poll(
+        &self,
+        state: impl Fn() -> CUresult,
+        give_up: impl Fn() -> bool,
+    ) -> Result<()> {
         /// Beyond it, waking up late costs little.
         const SHORT: Duration = Duration::from_millis(2);
         self.enter()?;
         let start = Instant::now();
         loop {
-            // SAFETY: the stream is ours.
-            match unsafe { sys::cuStreamQuery(self.stream) } {
+            match state() {
                 CUresult::CUDA_ERROR_NOT_READY => {}
                 result => return self.check("waiting for the GPU", result),
             }
@@ -435,7 +452,10 @@ impl Gpu {
     }
 
     /// Makes the context current in this thread.
-    fn enter(&self) -> Result<()> {
+    ///
+    /// # Errors
+    /// It failed before.
+    pub(super) fn enter(&self) -> Result<()> {
         if self.is_lost() {
             return Err(Error::DeviceFailed {
                 device: self.short_name(),
@@ -458,7 +478,10 @@ impl Gpu {
     }
 
     /// A result of the driver; failures from which no context recovers are remembered.
-    fn check(&self, what: &'static str, result: CUresult) -> Result<()> {
+    ///
+    /// # Errors
+    /// The result is no success.
+    pub(super) fn check(&self, what: &'static str, result: CUresult) -> Result<()> {
         let Err(error) = result.result() else { return Ok(()) };
         let lost = is_fatal(result);
         if lost {

@@ -1,8 +1,9 @@
 //! The memory of a GPU.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use super::gpu::Gpu;
+use super::staging::Staging;
 use crate::backend::{Capacity, Memory};
 use crate::error::Result;
 
@@ -12,11 +13,21 @@ const SEED_BYTES: usize = 1 << 16;
 /// The memory of a GPU: blocks from the driver, aligned to 256 bytes.
 pub(super) struct GpuMemory {
     gpu: Arc<Gpu>,
+    /// Made for the first copy.
+    staging: Mutex<Option<Staging>>,
 }
 
 impl GpuMemory {
     pub(super) fn new(gpu: Arc<Gpu>) -> Self {
-        Self { gpu }
+        Self { gpu, staging: Mutex::default() }
+    }
+
+    fn with_staging(&self, work: impl FnOnce(&mut Staging) -> Result<()>) -> Result<()> {
+        let mut staging = self.staging.lock().unwrap_or_else(PoisonError::into_inner);
+        if staging.is_none() {
+            *staging = Some(Staging::new(self.gpu.clone())?);
+        }
+        staging.as_mut().map_or(Ok(()), work)
     }
 }
 
@@ -47,11 +58,11 @@ impl Memory for GpuMemory {
     }
 
     fn write(&self, target: u64, source: &[u8]) -> Result<()> {
-        self.gpu.write(target, source)
+        self.with_staging(|staging| staging.write(target, source))
     }
 
     fn read(&self, source: u64, target: &mut [u8]) -> Result<()> {
-        self.gpu.read(source, target)
+        self.with_staging(|staging| staging.read(source, target))
     }
 
     fn capacity(&self) -> Capacity {

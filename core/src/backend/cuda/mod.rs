@@ -30,6 +30,7 @@ mod on_host;
 mod parts;
 mod primitive;
 mod ptx;
+mod staging;
 mod toolkit;
 
 use std::path::Path;
@@ -105,6 +106,10 @@ pub struct Cuda {
     toolkit: Toolkit,
 }
 
+/// As many lanes as threads that a large GPU runs at once have in flight, four each. With fewer, one a thread
+/// occupies more of it, and compiles in half the time.
+const FEW_LANES: u64 = 1 << 20;
+
 impl Cuda {
     /// Opens GPU number `number`; takes a third of a second.
     ///
@@ -128,6 +133,10 @@ impl Backend for Cuda {
 
     fn gpu(&self) -> Option<u32> {
         Some(self.gpu.number)
+    }
+
+    fn few_lanes(&self) -> u64 {
+        FEW_LANES
     }
 
     fn lower(&self, kernel: &Kernel, mode: LiteralMode) -> Result<Arc<dyn Executable>> {

@@ -46,5 +46,5 @@ fn tanh(x: Expr<'_>) -> Expr<'_> {
     let x = within(x, [-4.6, 4.6]);
     let square = x * x;
     let [numerator, denominator] = TANH.map(|polynomial| horner(square, polynomial));
-    x * numerator / denominator
+    x * numerator.tame_div(denominator)
 }

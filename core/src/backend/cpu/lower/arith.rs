@@ -84,6 +84,7 @@ impl Lowering<'_> {
             | Op::Sub
             | Op::Mul
             | Op::Div
+            | Op::TameDiv
             | Op::IDiv
             | Op::Rem
             | Op::MulHi
@@ -147,8 +148,10 @@ impl Lowering<'_> {
             Op::Add => self.add(dtype, a, b),
             Op::Sub => self.sub(dtype, a, b),
             Op::Mul => self.mul(dtype, a, b),
-            Op::Div if self.is_fast(dtype) => self.fast_quotient(a, b),
-            Op::Div => self.binary(if dtype == DType::F64 { M::DivF64 } else { M::DivF32 }, a, b),
+            Op::Div | Op::TameDiv if self.is_fast(dtype) => self.fast_quotient(a, b),
+            Op::Div | Op::TameDiv => {
+                self.binary(if dtype == DType::F64 { M::DivF64 } else { M::DivF32 }, a, b)
+            }
             Op::IDiv => self.divide(dtype, a, b).0,
             Op::Rem => self.divide(dtype, a, b).1,
             Op::MulHi => self.mulhi(dtype, a, b),

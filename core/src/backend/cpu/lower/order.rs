@@ -293,6 +293,7 @@ mod tests {
             n_ops: 0,
             lane_order: false,
             fast_math: false,
+            is_for_few: false,
             hash: KernelHash(0),
         }
     }

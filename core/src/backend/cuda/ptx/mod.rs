@@ -21,6 +21,7 @@
 //!
 //! *Without reductions* a thread runs a few neighbouring lanes, as many as 16 bytes hold of the widest
 //! array that passes through ([`Sharing::Lanes`]); what passes through is loaded and stored in one piece.
+//! A kernel for few lanes gives a thread one.
 //! The last thread may run lanes beyond the launch: what these load and store lies within the arrays'
 //! blocks, whose sizes are multiples of 64 bytes, and they access nothing by index.
 //!

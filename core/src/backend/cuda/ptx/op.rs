@@ -62,7 +62,8 @@ impl Writer {
             Op::Add => ptx!(self, "add{rn}.{t} {d}, {a}, {b}"),
             Op::Sub => ptx!(self, "sub{rn}.{t} {d}, {a}, {b}"),
             Op::Mul => ptx!(self, "mul{low}.{t} {d}, {a}, {b}"),
-            Op::Div => ptx!(self, "div.rn.{t} {d}, {a}, {b}"),
+            Op::TameDiv if dtype == DType::F32 => self.tame_quotient(d, a, b),
+            Op::Div | Op::TameDiv => ptx!(self, "div.rn.{t} {d}, {a}, {b}"),
             Op::IDiv => self.quotient(dtype, d, a, b),
             Op::Rem => self.remainder(dtype, d, a, b),
             Op::MulHi => ptx!(self, "mul.hi.{t} {d}, {a}, {b}"),
@@ -92,13 +93,14 @@ impl Writer {
     /// `d = op(a, b, c)` in f32, subnormals taken and given as 0, quotients and roots to 2 ulp; whether there is
     /// such an instruction. Sums and products stay apart, since double arithmetic in two f32 needs both.
     pub(super) fn fast_op(&mut self, op: Op, types: Types, d: Name, args: [Name; 3]) -> bool {
-        const FAST: [(Op, &str, usize); 6] = [
+        const FAST: [(Op, &str, usize); 7] = [
             (Op::Add, "add.rn.ftz", 2),
             (Op::Sub, "sub.rn.ftz", 2),
             (Op::Mul, "mul.rn.ftz", 2),
             (Op::Fma, "fma.rn.ftz", 3),
             // All divisors: `div.approx` gives 0 for the largest.
             (Op::Div, "div.full.ftz", 2),
+            (Op::TameDiv, "div.full.ftz", 2),
             (Op::Sqrt, "sqrt.approx.ftz", 1),
         ];
         let Some((_, name, n)) = FAST.into_iter().find(|(fast, ..)| *fast == op) else {
@@ -174,6 +176,22 @@ impl Writer {
         }
         ptx!(self, "setp.eq.{t} {by_zero}, {b}, 0");
         ptx!(self, "selp.{t} {d}, 0, {quotient}, {by_zero}");
+    }
+
+    /// The correctly rounded quotient, after P. Markstein 1990: the reciprocal and the quotient are corrected by what
+    /// an fma says is missing. `div.rn` does the same, and looks for numbers for which that overflows.
+    fn tame_quotient(&mut self, d: Name, a: Name, b: Name) {
+        const ONE: &str = "0f3f800000";
+        let [inverse, minus_b, rest, quotient] = [(); 4].map(|()| self.temporary_of(DType::F32));
+        ptx!(self, "rcp.approx.ftz.f32 {inverse}, {b}");
+        ptx!(self, "neg.f32 {minus_b}, {b}");
+        ptx!(self, "fma.rn.f32 {rest}, {minus_b}, {inverse}, {ONE}");
+        ptx!(self, "fma.rn.f32 {inverse}, {inverse}, {rest}, {inverse}");
+        ptx!(self, "mul.rn.f32 {quotient}, {a}, {inverse}");
+        for result in [quotient, d] {
+            ptx!(self, "fma.rn.f32 {rest}, {minus_b}, {quotient}, {a}");
+            ptx!(self, "fma.rn.f32 {result}, {rest}, {inverse}, {quotient}");
+        }
     }
 
     /// By zero the remainder is 0 by decree, by -1 it is always 0.
