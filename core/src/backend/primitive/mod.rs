@@ -9,6 +9,8 @@ mod lanes;
 #[cfg(target_arch = "x86_64")]
 mod quicksort;
 mod scan;
+#[cfg(target_arch = "x86_64")]
+mod scan_vectors;
 mod sort;
 mod true_lanes;
 #[cfg(target_arch = "x86_64")]

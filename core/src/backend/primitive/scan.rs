@@ -5,16 +5,21 @@
 //! sums are taken the same way. A lane is the sum of the chunks before, plus (the sum of the runs
 //! before in its chunk, plus the sum in its run). Products likewise.
 
+#[cfg(target_arch = "x86_64")]
+use super::scan_vectors;
+#[cfg(target_arch = "x86_64")]
+use super::vectors::Vectors;
 use super::{Lanes, Workers};
+use crate::backend::isa::Isa;
 use crate::error::Result;
 use crate::ir::op::ReduceOp;
 use crate::ir::scalar::Lane;
 
 /// Lanes of a chunk.
-const CHUNK: usize = 1024;
+pub(super) const CHUNK: usize = 1024;
 /// Lanes of a run.
-const RUN: usize = 8;
-const RUNS: usize = CHUNK / RUN;
+pub(super) const RUN: usize = 8;
+pub(super) const RUNS: usize = CHUNK / RUN;
 
 /// What combines two lanes; a type, so that each one has its own code.
 pub(super) trait Combine: Send + 'static {
@@ -48,8 +53,9 @@ pub(super) fn prefix<C: Combine, T: Lane>(
 ) -> Result<()> {
     let n = x.len();
     let nothing = C::nothing();
+    let isa = workers.isa;
     if n <= CHUNK {
-        chunk::<C, T>(x.slice(0, n), result.slice_mut(0, n), nothing);
+        chunk::<C, T>(isa, x.slice(0, n), result.slice_mut(0, n), nothing);
         return Ok(());
     }
     // The total of the last chunk is nobody's concern.
@@ -60,7 +66,8 @@ pub(super) fn prefix<C: Combine, T: Lane>(
     // A piece is a whole number of chunks.
     workers.pieces(n_before * CHUNK, move |piece| {
         for start in (piece.start..piece.end).step_by(CHUNK) {
-            to.set(start / CHUNK, run_totals::<C, T>(x.slice(start, start + CHUNK))[RUNS - 1]);
+            let totals = run_totals::<C, T>(isa, x.slice(start, start + CHUNK));
+            to.set(start / CHUNK, totals[RUNS - 1]);
         }
     })?;
     prefix::<C, T>(workers, totals.lanes, before.lanes)?;
@@ -68,15 +75,21 @@ pub(super) fn prefix<C: Combine, T: Lane>(
         for start in (piece.start..piece.end).step_by(CHUNK) {
             let end = n.min(start + CHUNK);
             let before = if start == 0 { nothing } else { from.get(start / CHUNK - 1) };
-            chunk::<C, T>(x.slice(start, end), result.slice_mut(start, end), before);
+            chunk::<C, T>(isa, x.slice(start, end), result.slice_mut(start, end), before);
         }
     })
 }
 
 /// The prefix sums of up to a chunk, on top of the sum before it.
-fn chunk<C: Combine, T: Lane>(x: &[T], result: &mut [T], before: T) {
+fn chunk<C: Combine, T: Lane>(isa: Isa, x: &[T], result: &mut [T], before: T) {
+    #[cfg(target_arch = "x86_64")]
+    if let (Some(vectors), Ok(x), Ok(result)) =
+        (vectors::<T>(isa), x.try_into(), <&mut [T; CHUNK]>::try_from(&mut *result))
+    {
+        return scan_vectors::chunk::<C, T>(vectors, x, result, before);
+    }
     let nothing = C::nothing();
-    let totals = run_totals::<C, T>(x);
+    let totals = run_totals::<C, T>(isa, x);
     let sums = |number: usize, mut run: [T; RUN]| {
         let in_chunk = if number == 0 { nothing } else { totals[number - 1] };
         for j in 1..RUN {
@@ -95,11 +108,27 @@ fn chunk<C: Combine, T: Lane>(x: &[T], result: &mut [T], before: T) {
 }
 
 /// The prefix sums of the totals of whole runs.
-fn run_totals<C: Combine, T: Lane>(x: &[T]) -> [T; RUNS] {
+fn run_totals<C: Combine, T: Lane>(isa: Isa, x: &[T]) -> [T; RUNS] {
+    #[cfg(target_arch = "x86_64")]
+    if let (Some(vectors), Ok(x)) = (vectors::<T>(isa), x.try_into()) {
+        return scan_vectors::run_totals::<C, T>(vectors, x);
+    }
     let mut totals = [C::nothing(); RUNS];
     for (total, run) in totals.iter_mut().zip(x.as_chunks::<RUN>().0) {
         *total = run[1..].iter().fold(run[0], |sum, &x| C::combine(sum, x));
     }
+    doubled::<C, T>(totals)
+}
+
+/// Vector instructions for lanes of a type, where they are there.
+#[cfg(target_arch = "x86_64")]
+fn vectors<T: Lane>(isa: Isa) -> Option<Vectors> {
+    Vectors::of(isa).filter(|_| scan_vectors::suits::<T>())
+}
+
+/// Prefix sums by doubling; inlined where there are vectors.
+#[inline(always)]
+pub(super) fn doubled<C: Combine, T: Lane>(mut totals: [T; RUNS]) -> [T; RUNS] {
     let mut distance = 1;
     while distance < RUNS {
         let earlier = totals;

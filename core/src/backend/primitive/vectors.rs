@@ -204,7 +204,7 @@ macro_rules! vector {
      $min:ident, $max:ident, $max_some:ident, $permute:ident, $pick:ident) => {
         /// Lanes of one type in a register.
         #[derive(Clone, Copy)]
-        pub(super) struct $name(__m512i);
+        pub(super) struct $name(pub(super) __m512i);
 
         #[expect(clippy::cast_possible_truncation, reason = "a mask has a bit a lane")]
         impl Vector for $name {
