@@ -1,6 +1,6 @@
 //! Builds the kernel of a group: from its ends back to what is in memory.
 
-use xxhash_rust::xxh3::xxh3_128_with_seed;
+use xxhash_rust::xxh3::Xxh3;
 
 use super::regions::Regions;
 use super::schedule::{Binding, Group, Launch, POLL_INTERVAL, SlotMap, Walk, is_memory_operand};
@@ -26,6 +26,8 @@ pub(super) struct Builder<'w, 't> {
     stage: u32,
     size: u64,
     known: &'w mut Registers,
+    /// Instructions that a kernel is likely to have.
+    n_insts: usize,
     path: Vec<(VarId, usize)>,
     pub(super) regions: Regions,
     draft: Draft,
@@ -75,6 +77,7 @@ impl<'w, 't> Builder<'w, 't> {
         walk: &'w Walk<'t>,
         target: Target,
         known: &'w mut Registers,
+        n_insts: usize,
     ) -> Self {
         Self {
             table,
@@ -83,6 +86,7 @@ impl<'w, 't> Builder<'w, 't> {
             stage: 0,
             size: 0,
             known,
+            n_insts,
             path: Vec::new(),
             regions: Regions::default(),
             draft: Draft::default(),
@@ -98,6 +102,7 @@ impl<'w, 't> Builder<'w, 't> {
     pub(super) fn build(&mut self, group: &Group) -> Result<Launch> {
         self.known.clear();
         self.regions.clear();
+        self.draft.lanes.reserve(self.n_insts);
         self.stage = group.stage;
         self.size = group.size;
         for &end in &group.ends {
@@ -382,8 +387,8 @@ impl Draft {
             *length = position;
         }
         let accesses = self.number_accesses();
-        let mut insts = self.uniform;
-        insts.append(&mut self.lanes);
+        let mut insts = self.lanes;
+        insts.splice(0..0, self.uniform);
         let offset = small(n_uniform);
         let place = |reg: &mut Reg| {
             if reg.0 & LANE != 0 {
@@ -472,11 +477,11 @@ fn structure_hash(
     buffers: &[BufferParam],
     seed: u64,
 ) -> KernelHash {
-    let mut words: Vec<u64> = Vec::with_capacity(3 * insts.len() + 3 * ends.len() + 8);
+    let mut hasher = Xxh3::with_seed(seed);
+    let mut add = |words: &[u64]| words.iter().for_each(|word| hasher.update(&word.to_le_bytes()));
     let reg = |reg: Option<Reg>| reg.map_or(0, |reg| u64::from(reg.0) + 1);
     let flag = |access: Option<u32>| access.map_or(0, |access| u64::from(access) + 1);
-    words.push(n_uniform as u64);
-    words.push(insts.len() as u64);
+    add(&[n_uniform as u64, insts.len() as u64]);
     for inst in insts {
         let (tag, payload) = match inst.code {
             Code::Literal(number) => (0, u64::from(number)),
@@ -494,30 +499,28 @@ fn structure_hash(
             Code::Next => (13, 0),
             Code::Leave => (14, 0),
         };
-        words.push(payload);
-        words.push(tag | (inst.dtype as u64) << 8 | reg(inst.args[0]) << 16);
-        words.push(reg(inst.args[1]) | reg(inst.args[2]) << 32);
+        let [first, second, third] = inst.args.map(reg);
+        add(&[payload, tag | (inst.dtype as u64) << 8 | first << 16, second | third << 32]);
     }
     for end in ends {
         match *end {
             End::Store { value, buffer } => {
-                words.extend([6, u64::from(value.0) | u64::from(buffer.0) << 32]);
+                add(&[6, u64::from(value.0) | u64::from(buffer.0) << 32]);
             }
             End::Reduce { op, value, buffer } => {
                 let head = 7 | (op as u64) << 8;
-                words.extend([head, u64::from(value.0) | u64::from(buffer.0) << 32]);
+                add(&[head, u64::from(value.0) | u64::from(buffer.0) << 32]);
             }
             End::Scatter { op, value, index, active, target, access } => {
-                words.push(8 | (op as u64) << 8 | flag(access) << 16);
-                words.push(u64::from(value.0) | u64::from(index.0) << 32);
-                words.push(reg(active) | u64::from(target.0) << 32);
+                let values = u64::from(value.0) | u64::from(index.0) << 32;
+                let places = reg(active) | u64::from(target.0) << 32;
+                add(&[8 | (op as u64) << 8 | flag(access) << 16, values, places]);
             }
         }
     }
     for buffer in buffers {
         let length = buffer.length.map_or(0, |length| u64::from(length) + 1);
-        words.push(buffer.dtype as u64 | u64::from(buffer.written) << 8 | length << 16);
+        add(&[buffer.dtype as u64 | u64::from(buffer.written) << 8 | length << 16]);
     }
-    let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
-    KernelHash(xxh3_128_with_seed(&bytes, seed))
+    KernelHash(hasher.digest128())
 }

@@ -112,13 +112,16 @@ impl Plan {
 /// table has become.
 #[derive(Default)]
 pub struct Scratch {
-    nodes: SlotMap<u32>,
-    pub(super) registers: super::build::Registers,
+    node_of: SlotMap<u32>,
+    /// Room for the nodes, and for the way to them.
+    nodes: Vec<Node>,
+    path: Vec<(VarId, usize)>,
+    registers: super::build::Registers,
 }
 
 impl Scratch {
     fn grow(&mut self, n_slots: usize) {
-        self.nodes.grow(n_slots);
+        self.node_of.grow(n_slots);
         self.registers.grow(n_slots);
     }
 }
@@ -168,7 +171,8 @@ pub fn schedule(
     scratch: &mut Scratch,
 ) -> Result<Plan> {
     scratch.grow(table.n_slots());
-    let mut walk = Walk::new(table, &mut scratch.nodes);
+    let Scratch { node_of, nodes, path, registers } = scratch;
+    let mut walk = Walk::new(table, node_of, nodes, path);
     for &root in roots {
         let scope = table.get(root).scope;
         if scope != 0 {
@@ -183,7 +187,8 @@ pub fn schedule(
     }
     mark_stored(&mut walk, roots, keep)?;
     let groups = group(&walk);
-    let mut builder = super::build::Builder::new(table, &walk, target, &mut scratch.registers);
+    let n_insts = walk.nodes.len() / groups.len().max(1);
+    let mut builder = super::build::Builder::new(table, &walk, target, registers, n_insts);
     let step = |group: &Group| match primitive_launch(&walk, group) {
         Some(launch) => Ok(Step::Primitive(launch)),
         None => builder.build(group).map(Step::Kernel),
@@ -218,9 +223,10 @@ pub(super) struct Node {
 /// The variables that an evaluation computes, operands before users.
 pub(super) struct Walk<'t> {
     pub(super) table: &'t Table,
-    pub(super) nodes: Vec<Node>,
+    pub(super) nodes: &'t mut Vec<Node>,
     /// Node number of each slot, or [`PENDING`].
     node_of: &'t mut SlotMap<u32>,
+    path: &'t mut Vec<(VarId, usize)>,
     fills: Vec<VarId>,
     /// What else regions give that the user holds: it costs nothing while they run, and all of them later.
     siblings: Vec<VarId>,
@@ -233,9 +239,16 @@ pub(super) const POLL_INTERVAL: usize = 1 << 14;
 const PENDING: u32 = u32::MAX;
 
 impl<'t> Walk<'t> {
-    fn new(table: &'t Table, node_of: &'t mut SlotMap<u32>) -> Self {
+    fn new(
+        table: &'t Table,
+        node_of: &'t mut SlotMap<u32>,
+        nodes: &'t mut Vec<Node>,
+        path: &'t mut Vec<(VarId, usize)>,
+    ) -> Self {
         node_of.clear();
-        Self { table, nodes: Vec::new(), node_of, fills: Vec::new(), siblings: Vec::new() }
+        nodes.clear();
+        path.clear();
+        Self { table, nodes, node_of, path, fills: Vec::new(), siblings: Vec::new() }
     }
 
     /// The node of a variable that is computed in this evaluation.
@@ -249,21 +262,20 @@ impl<'t> Walk<'t> {
 
     /// Adds `root` and all it needs.
     fn visit(&mut self, root: VarId) -> Result<()> {
-        let mut path: Vec<(VarId, usize)> = Vec::new();
         if self.enter(root)? {
-            path.push((root, 0));
+            self.path.push((root, 0));
         }
-        while let Some((id, next)) = path.last_mut() {
+        while let Some((id, next)) = self.path.last_mut() {
             let (id, position) = (*id, *next);
             *next += 1;
             match self.table.get(id).operand(position) {
                 Some(operand) => {
                     if self.enter(operand)? {
-                        path.push((operand, 0));
+                        self.path.push((operand, 0));
                     }
                 }
                 None => {
-                    path.pop();
+                    self.path.pop();
                     self.leave(id);
                 }
             }
