@@ -47,9 +47,9 @@ pub struct CpuOptions {
     /// Elements of the largest buffer that is reached by 32-bit indices as they are; they are signed to
     /// the processor.
     pub near: u64,
-    /// Instructions from which on a program is cut into segments: as code they fill a second-level cache.
+    /// Instructions from which on a program is cut into segments: as code they fill a cache of instructions.
     pub segmented_from: usize,
-    /// Bytes of a segment: what the second-level cache holds beside data.
+    /// Bytes of a segment: what a cache of instructions holds.
     pub segment_bytes: u64,
     /// Bytes that a launch moves from which on it is measured which style of code suits the caches.
     pub tuned_from: u64,
@@ -61,8 +61,8 @@ impl Default for CpuOptions {
             mappings: vec![Mapping::Dual, Mapping::Protected],
             code_bytes: 1 << 30,
             near: 1 << 31,
-            segmented_from: 40_000,
-            segment_bytes: 256 << 10,
+            segmented_from: 5_000,
+            segment_bytes: 24 << 10,
             tuned_from: 4 << 20,
         }
     }
