@@ -19,6 +19,8 @@ pub(crate) struct Context {
     pub(crate) session: Session,
     pub(crate) host: Rc<dyn Host>,
     pub(crate) print: Cell<PrintOptions>,
+    /// What `args()` gives: of the script, or of the file that `%run` ran last.
+    pub(crate) arguments: RefCell<Vec<String>>,
     /// Values of numbered cells.
     pub(crate) outputs: Outputs,
     /// Host arrays that the next `eval()` fills.
@@ -28,6 +30,7 @@ pub(crate) struct Context {
 impl Context {
     pub(crate) fn new(session: Session, host: Rc<dyn Host>) -> Rc<Self> {
         Rc::new(Self {
+            arguments: host.arguments().into(),
             session,
             host,
             print: Cell::default(),

@@ -227,6 +227,11 @@ impl Diagnosis<'_> {
                 self.hints.push("functions call each other without end, or too deeply".into());
                 "too many nested function calls".into()
             }
+            // Only the sandbox counts them.
+            EvalAltResult::ErrorTooManyOperations(_) => {
+                self.hints.push("the sandbox allows more with --max-operations N".into());
+                "too many operations".into()
+            }
             EvalAltResult::ErrorFor(_) => {
                 self.hints.push("loop over range(n), a list, or an array".into());
                 "for: this value cannot be looped over".into()

@@ -47,7 +47,8 @@ pub fn read_module(
         return Ok((path, text));
     }
     let folders: Vec<String> = roots.iter().map(|root| root.display().to_string()).collect();
-    let message = format!("{} is not in {}", file.display(), folders.join(", "));
+    let (file, folders) = (file.display(), folders.join(", "));
+    let message = format!("{file} is not in {folders} (PORCINI_PATH names more folders)");
     Err(io::Error::new(io::ErrorKind::NotFound, message))
 }
 

@@ -366,6 +366,7 @@ impl Interpreter {
         self.cells.clear();
         self.imports.clear();
         self.context.outputs.clear();
+        self.context.arguments.replace(self.context.host.arguments());
     }
 
     fn show(&mut self, value: Dynamic, text: &str) -> Result<Outcome, Box<EvalAltResult>> {

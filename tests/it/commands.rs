@@ -173,11 +173,15 @@ fn files_are_run_loaded_and_saved() {
         prompt.type_in("print(a + ARGS.len())");
         assert_eq!(prompt.type_in("%save s.rhai"), "2 cells written to s.rhai");
         assert_eq!(prompt.type_in("%run s.rhai one two"), "3");
+        assert_eq!(prompt.type_in("%run s.rhai one \"two words\""), "3");
+        assert_eq!(prompt.type_in("ARGS"), "[one, two words]");
+        assert_eq!(prompt.type_in("args() == ARGS"), "true");
         let outcome = prompt.interpreter.run_cell("%load s.rhai", 9).unwrap();
         assert_eq!(outcome.next_input.as_deref(), Some("a = 1\nprint(a + ARGS.len())"));
         let error = prompt.type_in("%run nosuch.rhai");
         assert!(error.starts_with("error: %run: nosuch.rhai: "), "{error}");
         assert!(prompt.type_in("%history 1").ends_with("%history 1"));
+        assert_eq!(prompt.type_in("%reset\n[ARGS, args()]"), "[[], []]");
     });
 }
 

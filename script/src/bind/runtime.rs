@@ -35,8 +35,8 @@ pub(super) fn register(registry: &mut Registry<'_>) {
         "Arguments given to the script, a list of texts, as ARGS.\n\n>> args().len()\n0",
     );
     registry.any("args", 0, |context, _, _| {
-        let arguments = context.host.arguments().into_iter().map(Dynamic::from);
-        Ok(arguments.collect::<rhai::Array>())
+        let arguments = context.arguments.borrow();
+        Ok(arguments.iter().cloned().map(Dynamic::from).collect::<rhai::Array>())
     });
     registry.doc(
         "env",

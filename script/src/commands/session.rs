@@ -27,11 +27,16 @@ pub(super) fn help(interpreter: &mut Interpreter, argument: &Argument<'_>) -> Re
 }
 
 pub(super) fn run(interpreter: &mut Interpreter, argument: &Argument<'_>) -> Result<Outcome> {
-    let mut words = argument.text.split_whitespace().map(|word| word.trim_matches('"'));
+    // Every second piece stood in quotes, where blanks belong to the word.
+    let mut words = argument.text.split('"').enumerate().flat_map(|(i, piece)| {
+        if i % 2 == 1 { vec![piece] } else { piece.split_whitespace().collect() }
+    });
     let path = words.next().unwrap_or_default();
     let text = read(interpreter, "run", path)?;
-    let arguments: rhai::Array = words.map(|word| Dynamic::from(word.to_string())).collect();
-    interpreter.scope.set_or_push("ARGS", arguments);
+    let arguments: Vec<String> = words.map(str::to_string).collect();
+    let list: rhai::Array = arguments.iter().cloned().map(Dynamic::from).collect();
+    interpreter.scope.set_or_push("ARGS", list);
+    interpreter.context.arguments.replace(arguments);
     let result = interpreter.execute(&text, path);
     // A file shows what it prints.
     result.map(|_| Outcome::default())
