@@ -91,10 +91,18 @@ pub fn read(path: &str, report: impl Fn(&str)) -> io::Result<Vec<u8>> {
     }
 }
 
-/// Frees a block on a thread of its own: of a large one that takes longer than somebody who pressed Ctrl-C waits.
-pub(crate) fn discard(bytes: Vec<u8>) {
+/// Frees a block on a thread of its own: of a large one that takes longer than somebody who pressed Ctrl-C waits. It goes
+/// piece by piece: meanwhile no other thread gets memory from the system.
+pub(crate) fn discard(mut bytes: Vec<u8>) {
+    const PIECE: usize = 16 << 20;
+    let free = move || {
+        while let Some(rest) = bytes.len().checked_sub(PIECE) {
+            bytes.truncate(rest);
+            bytes.shrink_to_fit();
+        }
+    };
     // Where there is no thread it is freed here.
-    drop(std::thread::Builder::new().spawn(move || drop(bytes)));
+    drop(std::thread::Builder::new().spawn(free));
 }
 
 /// The names in a folder, folders with a slash, without hidden ones; nothing is the working folder.

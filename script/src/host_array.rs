@@ -1,15 +1,15 @@
 //! Arrays on the host: what `x.ndarray()` gives, and `.npy` files.
 
 use std::cell::RefCell;
-use std::io::Cursor;
+use std::io::{self, Cursor, Read};
 use std::rc::Rc;
 
 use ndarray::{ArcArray, ArrayD, Axis, IxDyn};
 use ndarray_npy::{ReadNpyError, ReadNpyExt, WriteNpyExt};
-use porcini_core::{Array, DType, Element, F16, Result as CoreResult, Scalar, Session};
+use porcini_core::{Array, DType, Element, F16, Result as CoreResult, Scalar, Session, interrupt};
 
 use crate::display::{PrintOptions, number};
-use crate::fault::{IntoFault, Result, fault};
+use crate::fault::{IntoFault, Result, Stop, fault, stop};
 use crate::value::ArrayRef;
 
 /// A shared reference to a host array.
@@ -123,10 +123,10 @@ macro_rules! npy_types {
             /// `None` if the element type is not supported.
             fn read_npy(bytes: &[u8]) -> std::result::Result<Option<Self>, ReadNpyError> {
                 if let Some(bits) = with_npy_letter(bytes, b'f', b'u') {
-                    let bits = ArrayD::<u16>::read_npy(Cursor::new(bits))?;
+                    let bits = ArrayD::<u16>::read_npy(Pieces(&bits))?;
                     return Ok(Some(Self::F16(bits.mapv(F16::from_bits).into_shared())));
                 }
-                $(match ArrayD::<$t>::read_npy(Cursor::new(bytes)) {
+                $(match ArrayD::<$t>::read_npy(Pieces(bytes)) {
                     Ok(array) => return Ok(Some(Self::$variant(array.into_shared()))),
                     Err(ReadNpyError::WrongDescriptor(_)) => {}
                     Err(error) => return Err(error),
@@ -139,6 +139,21 @@ macro_rules! npy_types {
 npy_types!(
     F64 f64, F32 f32, I64 i64, I32 i32, U64 u64, U32 u32, U8 u8, I8 i8, U16 u16, I16 i16, Mask bool
 );
+
+/// A file that is handed out piece by piece, until Ctrl-C.
+struct Pieces<'f>(&'f [u8]);
+
+impl Read for Pieces<'_> {
+    fn read(&mut self, target: &mut [u8]) -> io::Result<usize> {
+        const PIECE: usize = 1 << 20;
+        if interrupt::is_requested() {
+            // What is called interrupted would be tried again.
+            return Err(io::Error::other("Ctrl-C"));
+        }
+        let n = target.len().min(PIECE);
+        self.0.read(&mut target[..n])
+    }
+}
 
 /// Bytes that hold the element type, at the front of the header.
 const NPY_START: usize = 80;
@@ -232,6 +247,7 @@ impl HostRef {
             Ok(None) => Err(fault(format!(
                 "read_npy: {path}: element type not supported; save it as a float, an integer or a bool"
             ))),
+            Err(_) if interrupt::is_requested() => Err(stop(Stop::Interrupt)),
             Err(error) => Err(fault(format!("read_npy: {path}: {error}"))),
         }
     }
