@@ -4,15 +4,8 @@ use clap::{Parser, Subcommand};
 use porcini_core::DeviceChoice;
 use porcini_script::BoundsArguments;
 
-/// Array scripting: operations are recorded, fused into kernels, and run when a value is looked at.
-#[derive(Parser, Debug)]
-#[command(
-    name = "porcini",
-    version,
-    // The first word may be a task or a script; behind a script it is an argument.
-    args_conflicts_with_subcommands = true,
-    disable_help_subcommand = true,
-    after_help = "\
+/// What help says behind the options: blocks, each with its title.
+pub(crate) const FURTHER: &str = "\
 Examples:
   porcini                                  start a shell (help() shows what there is)
   porcini examples/scripts/sphere.rhai     run a script
@@ -32,7 +25,18 @@ Environment:
   XDG_CONFIG_HOME        the folder of porcini/config.toml and porcini/init.rhai (default: ~/.config)
   XDG_STATE_HOME         the folder of porcini/history (default: ~/.local/state)
 
-Exit codes: 0 ok, 1 script error, 2 wrong usage, 130 interrupted; exit(n) in a script wins."
+Exit codes:
+  0 ok, 1 script error, 2 wrong usage, 130 interrupted; exit(n) in a script wins.";
+
+/// Array scripting: operations are recorded, fused into kernels, and run when a value is looked at.
+#[derive(Parser, Debug)]
+#[command(
+    name = "porcini",
+    version,
+    // The first word may be a task or a script; behind a script it is an argument.
+    args_conflicts_with_subcommands = true,
+    disable_help_subcommand = true,
+    after_help = FURTHER
 )]
 pub(crate) struct Arguments {
     /// What to do other than running a script

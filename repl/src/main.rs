@@ -19,7 +19,14 @@ use clap::Parser as _;
 use porcini_core::interrupt;
 
 fn main() -> ExitCode {
-    let arguments = cli::Arguments::parse();
+    let arguments = match cli::Arguments::try_parse() {
+        Ok(arguments) => arguments,
+        // Also what was asked for: help, the version.
+        Err(answer) => {
+            print::written(answer.print());
+            return u8::try_from(answer.exit_code()).unwrap_or(run::WRONG_USAGE).into();
+        }
+    };
     print::paint_when_asked();
     if let Err(error) = ctrlc::set_handler(on_interrupt) {
         print::warn(&format!("Ctrl-C will end the process at once: {error}"));

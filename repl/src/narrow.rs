@@ -15,10 +15,10 @@ pub(crate) fn fitted(text: &str, columns: usize) -> String {
         if let Some([shown, caret]) = caret.and_then(|caret| around(line, caret, columns)) {
             fitted.extend([shown, caret]);
             i += 1;
-        } else if line.starts_with("error: ") {
-            fitted.push(broken(line, 2, columns));
         } else if let Some(place) = line.find("= help: ") {
             fitted.push(broken(line, place + 2, columns));
+        } else if line.starts_with(char::is_alphabetic) {
+            fitted.push(broken(line, 2, columns));
         } else {
             fitted.push(line.into());
         }

@@ -43,12 +43,7 @@ fn fits(text: &str) -> bool {
     if !io::stdin().is_terminal() {
         return true;
     }
-    print::size().is_none_or(|(columns, rows)| rows_of(text, columns) < rows)
-}
-
-/// Rows that a text takes.
-fn rows_of(text: &str, columns: usize) -> usize {
-    text.lines().map(|line| line.chars().count().div_ceil(columns).max(1)).sum()
+    print::size().is_none_or(|(columns, rows)| print::rows_of(text, columns) < rows)
 }
 
 /// What the environment wants pages to be shown with; nothing where it wants none or has no cursor to move.
@@ -99,13 +94,13 @@ mod tests {
     #[test]
     fn rows_are_counted_as_the_window_breaks_them() {
         for (text, columns, rows) in [
-            ("", 80, 0),
+            ("", 80, 1),
             ("a\n\nb", 80, 3),
             ("12345", 5, 1),
             ("123456", 5, 2),
             ("ä".repeat(10).as_str(), 5, 2),
         ] {
-            assert_eq!(rows_of(text, columns), rows, "{text:?}");
+            assert_eq!(print::rows_of(text, columns), rows, "{text:?}");
         }
     }
 

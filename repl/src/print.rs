@@ -18,17 +18,39 @@ const NARROW: usize = 20;
 
 /// The exit code of a program whose reader went away, as a shell reports it.
 const BROKEN_PIPE: i32 = 141;
+/// That of one whose results are lost: a full disk, for one.
+const LOST: i32 = 1;
 
 /// A value or `print` text.
 pub(crate) fn value(text: &str) {
+    written(writeln!(io::stdout().lock(), "{text}"));
+}
+
+/// Draws a cell anew over what was typed as it, the last lines of a terminal.
+pub(crate) fn redraw(typed: &str, cell: &str) {
     let mut out = io::stdout().lock();
-    check(writeln!(out, "{text}"));
+    let dumb = std::env::var_os("TERM").is_none_or(|term| term == "dumb");
+    if let Some((columns, rows)) = size()
+        && out.is_terminal()
+        && !dumb
+    {
+        let n = rows_of(typed, columns);
+        // What has left the screen cannot be drawn over.
+        if n < rows {
+            written(writeln!(out, "\x1b[{n}A\r\x1b[J{cell}"));
+        }
+    }
+}
+
+/// Rows that a text takes.
+pub(crate) fn rows_of(text: &str, columns: usize) -> usize {
+    text.split('\n').map(|line| line.chars().count().div_ceil(columns).max(1)).sum()
 }
 
 /// A log line.
 pub(crate) fn log(text: &str) {
     let line = if colours(&io::stderr()) { text.dimmed().to_string() } else { text.into() };
-    check(writeln!(io::stderr().lock(), "{line}"));
+    told(writeln!(io::stderr().lock(), "{line}"));
 }
 
 /// How far something is, over what was said before; only on a terminal.
@@ -36,35 +58,49 @@ pub(crate) fn progress(text: &str) {
     let mut err = io::stderr().lock();
     if err.is_terminal() {
         let text: String = text.chars().take(width().saturating_sub(1)).collect();
-        check(write!(err, "\r\x1b[K{text}"));
-        check(err.flush());
+        told(write!(err, "\r\x1b[K{text}"));
+        told(err.flush());
     }
 }
 
 /// Something the user should know that is no error.
 pub(crate) fn warn(text: &str) {
-    check(writeln!(io::stderr().lock(), "warning: {text}"));
+    told(writeln!(io::stderr().lock(), "{}", in_window(&format!("warning: {text}"))));
 }
 
 /// Something that keeps a script from starting.
 pub(crate) fn failure(text: &str) {
-    check(writeln!(io::stderr().lock(), "error: {text}"));
+    told(writeln!(io::stderr().lock(), "{}", in_window(&format!("error: {text}"))));
 }
 
 /// A diagnostic, in colour where there is a terminal.
 pub(crate) fn error(error: &Error) {
-    let text = error.to_string();
-    let text = match terminal_size::terminal_size_of(io::stderr()).map(known) {
-        Some((columns, _)) if columns >= NARROW => fitted(&text, columns),
-        _ => text,
-    };
+    let text = in_window(&error.to_string());
     let text = if colours(&io::stderr()) { painted(&text) } else { text };
-    check(writeln!(io::stderr().lock(), "{text}"));
+    told(writeln!(io::stderr().lock(), "{text}"));
 }
 
-/// A failed write means that nobody reads: end quietly, as `| head` expects.
-fn check(written: io::Result<()>) {
-    if written.is_err() {
+/// A message in lines that fit the window, if there is one.
+fn in_window(text: &str) -> String {
+    match terminal_size::terminal_size_of(io::stderr()).map(known) {
+        Some((columns, _)) if columns >= NARROW => fitted(text, columns),
+        _ => text.into(),
+    }
+}
+
+/// Ends the process if standard output was not written: quietly where nobody reads any more, as `| head` expects.
+pub(crate) fn written(result: io::Result<()>) {
+    let Err(error) = result else { return };
+    if error.kind() == io::ErrorKind::BrokenPipe {
+        std::process::exit(BROKEN_PIPE);
+    }
+    failure(&format!("standard output: {error}"));
+    std::process::exit(LOST);
+}
+
+/// What cannot be told goes untold, and the script goes on; but not if nobody reads.
+fn told(result: io::Result<()>) {
+    if result.is_err_and(|error| error.kind() == io::ErrorKind::BrokenPipe) {
         std::process::exit(BROKEN_PIPE);
     }
 }
@@ -109,6 +145,11 @@ pub(crate) fn size() -> Option<(usize, usize)> {
 fn known((columns, rows): (Width, Height)) -> (usize, usize) {
     let or = |n: u16, usual| if n == 0 { usual } else { usize::from(n) };
     (or(columns.0, COLUMNS), or(rows.0, ROWS))
+}
+
+/// Rows of the window.
+pub(crate) fn rows() -> usize {
+    size().map_or(ROWS, |(_, rows)| rows)
 }
 
 /// Columns to fill.

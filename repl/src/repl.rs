@@ -45,7 +45,15 @@ pub(crate) fn run(interpreter: Interpreter, settings: &Settings, no_init: bool) 
             Ok(text) if matches!(text.trim(), "exit" | "quit") => break 0,
             Ok(text) => {
                 cell += 1;
+                let typed = edit::shown(&text);
                 let text = edit::cell(&text);
+                // What was pasted with prompts stands there as if it had been typed.
+                let shown = edit::edited(&text);
+                if typed.trim_end() != edit::shown(&shown)
+                    && let Some(helper) = editor.helper()
+                {
+                    print::redraw(&typed, &helper.painted(&shown));
+                }
                 // Adding does not fail.
                 drop(editor.add_history_entry(&text));
                 match run_cell(&interpreter, &text, cell) {

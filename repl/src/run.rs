@@ -159,7 +159,7 @@ pub(crate) fn report(error: &Error) -> u8 {
 /// The exit code that an error stands for.
 pub(crate) fn exit_code(error: &Error) -> u8 {
     match error.kind {
-        ErrorKind::Exit(code) => u8::try_from(code & 0xff).unwrap_or(SCRIPT_ERROR),
+        ErrorKind::Exit(code) => code,
         ErrorKind::Interrupted => INTERRUPTED,
         ErrorKind::Syntax | ErrorKind::Runtime | ErrorKind::Internal => SCRIPT_ERROR,
     }

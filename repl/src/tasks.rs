@@ -4,9 +4,10 @@ use std::path::PathBuf;
 use std::rc::Rc;
 
 use clap::CommandFactory as _;
+use clap::builder::Resettable;
 use porcini_script::{Interpreter, Options};
 
-use crate::cli::{Arguments, Source, Task};
+use crate::cli::{self, Arguments, Source, Task};
 use crate::host::System;
 use crate::run::{OK, SCRIPT_ERROR, WRONG_USAGE};
 use crate::{doctor, pager, print, run};
@@ -24,9 +25,12 @@ pub(crate) fn run(task: &Task, options: &Options) -> u8 {
         }
         Task::Man => {
             let mut text = Vec::new();
+            // What it would fill into paragraphs stands in sections of its own.
+            let command = Arguments::command().after_help(Resettable::Reset);
             // Writing into memory cannot fail.
-            drop(clap_mangen::Man::new(Arguments::command()).render(&mut text));
-            print::value(String::from_utf8_lossy(&text).trim_end());
+            drop(clap_mangen::Man::new(command).render(&mut text));
+            let text = String::from_utf8_lossy(&text);
+            print::value(&format!("{}\n{}", text.trim_end(), man_sections(cli::FURTHER)));
             return OK;
         }
         Task::Check { .. } | Task::Help { .. } => {}
@@ -40,12 +44,32 @@ pub(crate) fn run(task: &Task, options: &Options) -> u8 {
     };
     match task {
         Task::Check { files } => check(&interpreter, files),
-        Task::Help { topic } => {
-            pager::show(&interpreter.help(&topic.join(" ")));
-            OK
-        }
+        Task::Help { topic } => match interpreter.find_help(&topic.join(" ")) {
+            Ok(text) => {
+                pager::show(&text);
+                OK
+            }
+            Err(nothing) => {
+                print::failure(&nothing);
+                SCRIPT_ERROR
+            }
+        },
         Task::Doctor | Task::Completions { .. } | Task::Man => OK,
     }
+}
+
+/// Blocks of text, each below its title, as sections of a manual page whose lines stay as they are.
+fn man_sections(text: &str) -> String {
+    let section = |block: &str| {
+        let (title, body) = block.split_once(':').unwrap_or((block, ""));
+        let lines = body.trim_matches('\n').lines().map(|line| {
+            // At the start of a line, points and quotes are requests.
+            format!("\\&{}", line.trim_start().replace('\\', "\\e").replace('-', "\\-"))
+        });
+        let lines = lines.collect::<Vec<_>>().join("\n");
+        format!(".SH {}\n.nf\n{lines}\n.fi", title.to_uppercase())
+    };
+    text.split("\n\n").map(section).collect::<Vec<_>>().join("\n")
 }
 
 fn check(interpreter: &Interpreter, files: &[String]) -> u8 {

@@ -101,6 +101,12 @@ fn errors_go_to_standard_error() {
 fn exit_codes() {
     assert_eq!(run(&["-e", "exit(7)"]).0, 7);
     assert_eq!(run(&["-e", "exit()"]).0, 0);
+    assert_eq!(run(&["-e", "exit(255)"]).0, 255);
+    for code in ["256", "-1"] {
+        let (found, _, err) = run(&["-e", &format!("exit({code})")]);
+        assert_eq!(found, 1);
+        assert!(err.contains(&format!("got {code}, expected an exit code from 0 to 255")), "{err}");
+    }
     assert_eq!(run(&["-e", "try { exit(3) } catch { }"]).0, 3);
     assert_eq!(run(&["-e", "throw \"x\""]).0, 1);
     assert_eq!(run(&["--no-such-option"]).0, 2);
@@ -171,6 +177,24 @@ fn a_broken_pipe_is_quiet() {
     assert_eq!(err, "");
 }
 
+/// Results that are lost are an error, said once.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_full_disk_is_told() {
+    let prints = "for i in range(100) { print(i) }";
+    for arguments in [&["-e", prints][..], &["--json", "-e", "1"], &["-e", "whos()"], &["--help"]] {
+        let full = std::fs::File::create("/dev/full").unwrap();
+        let (code, _, err) = finished(&porcini(arguments).stdout(full).output().unwrap());
+        assert_eq!(code, 1, "{arguments:?}");
+        assert!(err.starts_with("error: standard output: No space left"), "{err}");
+        assert_eq!(err.lines().count(), 1, "{err}");
+    }
+    // Where nothing can be told, the script still runs.
+    let full = std::fs::File::create("/dev/full").unwrap();
+    let output = porcini(&["--log-level", "1", "-e", "FloatC([1, 2]) + 1"]).stderr(full).output();
+    assert_eq!(finished(&output.unwrap()), (0, "[2, 3]\n".into(), String::new()));
+}
+
 #[test]
 fn imports_stay_in_the_folder() {
     let place = folder("imports");
@@ -191,6 +215,11 @@ fn imports_stay_in_the_folder() {
     let (code, _, err) = run_import("missing");
     assert_eq!(code, 1);
     assert!(err.contains("missing.rhai is not in") && err.contains("PORCINI_PATH"), "{err}");
+    // Beside the importing file was looked too.
+    std::fs::create_dir_all(place.join("inside/deep")).unwrap();
+    std::fs::write(place.join("inside/deep/a.rhai"), "import \"missing\" as m;").unwrap();
+    let (_, _, err) = run_import("deep/a");
+    assert!(err.contains("inside/deep, "), "{err}");
 }
 
 #[test]
@@ -252,10 +281,20 @@ fn tasks() {
     assert!(code <= 1 && out.contains("device") && out.contains("cuda"), "{out}");
     assert!(run(&["help", "gather"]).1.starts_with("gather(source, index, active)"));
     assert!(run(&["help"]).1.contains("recorded"));
+    for topic in ["sandbox", "settings", "environment", "modules", "plots", "gpu", "keys"] {
+        let (code, out, _) = run(&["help", topic]);
+        assert_eq!(code, 0, "{topic}");
+        assert!(out.lines().count() > 5, "{out}");
+    }
+    let (code, out, err) = run(&["help", "gathr"]);
+    assert_eq!((code, out.as_str()), (1, ""));
+    assert_eq!(err, "error: nothing about \"gathr\"; did you mean gather?\n");
     for shell in ["bash", "zsh", "fish"] {
         assert!(run(&["completions", shell]).1.contains("porcini"));
     }
-    assert!(run(&["man"]).1.contains(".TH porcini"));
+    let man = run(&["man"]).1;
+    assert!(man.contains(".TH porcini") && !man.contains("EXTRA"), "{man}");
+    assert!(man.contains(".SH ENVIRONMENT\n.nf\n\\&PORCINI_CPU  "), "{man}");
     let (code, _, err) = run(&["--threads", "1", "doctor"]);
     assert_eq!(code, 2);
     assert!(err.contains("a task stands first: porcini doctor"), "{err}");

@@ -135,6 +135,9 @@ fn typing_completing_and_leaving() {
     shell.type_in("scatter_m\t");
     let screen = shell.wait_for("scatter_min(target, value, index, active, mode)");
     assert!(screen.contains("Raises target[index[i]]"), "{screen}");
+    shell.type_in("\x15rng = PCG32C(UInt64C::arange(3))\rrng.\t");
+    let screen = shell.wait_for("advance(n)");
+    assert!(screen.contains("UInt64C, state of the generators"), "{screen}");
     shell.type_in("\x15alpha.\t");
     shell.wait_for("Display all");
     shell.type_in("n\x15set_flag(\"ch\t\", true); flag(\"ch\t\")\r");
@@ -222,8 +225,11 @@ fn a_paste_of_two_hundred_lines() {
         shell.type_in(&format!("{before}{lines}{after}"));
         shell.type_in("line1 + line100 + line200 + 1000\r");
         shell.wait_for("\n1301");
+        shell.wait_for_prompt();
         shell.type_in("\x1b[200~>>> a = 7 * 11\n>>> a\n77\n>>> a * 13 + 1\n1002\x1b[201~\r");
-        shell.wait_for("\n1002\n1002\n>>>");
+        // Pasted prompts and outputs go, on the screen too.
+        shell.wait_for("\n1301\n>>> a = 7 * 11\n... a\n... a * 13 + 1\n1002\n>>>");
+        assert_eq!(shell.leave(), 0);
     }
 }
 
@@ -337,6 +343,13 @@ fn narrow_windows_break_sentences_between_words() {
         screen.contains("error: +: sizes 3 and 2 do not broadcast\n  (equal sizes, or one"),
         "{screen}"
     );
+    shell.wait_for_prompt();
+    shell.type_in("FloatC::linspace(0, 1, 8)\r");
+    shell.wait_for("[0, 0.142857, 0.285714, 0.428571,\n 0.571429, 0.714286, 0.857143, 1]");
+    shell.wait_for_prompt();
+    shell.type_in("whos()\r");
+    shell.wait_for("B used,");
+    shell.wait_for("(scheduled) : 32 B + 0 B\n    = 32 B\n");
     shell.wait_for_prompt();
     shell.type_in("help(\"input and output\")\r");
     let screen = shell.wait_for("%help the");

@@ -265,7 +265,10 @@ impl Interpreter {
         let Some(value) = self.value_at(owner) else { return self.methods(|_| true) };
         let mut found = Vec::new();
         let mut member = |name: &str, detail: &str| {
-            found.push(candidate(name, CandidateKind::Member, detail));
+            let mut member = candidate(name, CandidateKind::Member, detail);
+            let about = MEMBERS.iter().find(|(known, _)| *known == name && !value.is_map());
+            member.doc = about.map_or("", |(_, about)| about).into();
+            found.push(member);
         };
         let owners: &[&str] = if let Some(array) = value.read_lock::<ArrayRef>() {
             for name in member_names(&array) {
@@ -350,6 +353,17 @@ const ARRAY_OWNERS: [&str; 16] = [
     "array",
     "index",
     "d",
+];
+
+/// What members that are no component are.
+const MEMBERS: [(&str, &str); 7] = [
+    ("data", "address of the contents, as an integer (evaluates)"),
+    ("index", "serial of the variable, as logs and whos show it"),
+    ("real", "real part"),
+    ("imag", "imaginary part"),
+    ("T", "the transposed matrix"),
+    ("state", "state of the generators"),
+    ("inc", "increments of the generators, which choose their streams"),
 ];
 
 fn member_names(array: &ArrayRef) -> Vec<&'static str> {

@@ -49,9 +49,18 @@ impl Context {
         display::text(value, self.print.get())
     }
 
+    /// The same in lines that fit the window.
+    pub(crate) fn fitted(&self, value: &Dynamic) -> Result<String> {
+        let text = self.text(value)?;
+        Ok(match self.host.window().filter(|_| display::is_collection(value)) {
+            Some(window) => display::broken(&text, window),
+            None => text,
+        })
+    }
+
     /// A value in all forms that the front end shows.
     pub(crate) fn shown(&self, value: &Dynamic) -> Result<Shown> {
-        let text = self.text(value)?;
+        let text = self.fitted(value)?;
         let wanted = self.host.shows_forms();
         let forms = if wanted { shown::forms(value, self.print.get())? } else { Vec::new() };
         Ok(Shown { text, forms })

@@ -78,6 +78,39 @@ pub(crate) fn text(value: &Dynamic, options: PrintOptions) -> Result<String> {
     Ok(value.to_string())
 }
 
+/// Whether a value has items.
+pub(crate) fn is_collection(value: &Dynamic) -> bool {
+    value.is::<ArrayRef>() || value.is::<HostRef>() || value.is_array() || value.is_map()
+}
+
+/// A value whose items stay whole in lines of at most `width` characters, where they are short enough.
+pub(crate) fn broken(text: &str, width: usize) -> String {
+    let line = |line: &str| {
+        let margin = line.chars().take_while(|c| matches!(c, ' ' | '[' | '#' | '{')).count();
+        broken_at(line, margin, width)
+    };
+    text.lines().map(line).collect::<Vec<_>>().join("\n")
+}
+
+/// A line broken at blanks; its further lines begin behind a margin.
+pub(crate) fn broken_at(line: &str, margin: usize, width: usize) -> String {
+    let mut lines = vec![String::new()];
+    for (i, word) in line.split(' ').enumerate() {
+        match lines.last_mut() {
+            Some(last) if i == 0 => last.push_str(word),
+            Some(last)
+                if last.trim().is_empty()
+                    || last.chars().count() + word.chars().count() < width =>
+            {
+                last.push(' ');
+                last.push_str(word);
+            }
+            _ => lines.push(format!("{:margin$}{word}", "")),
+        }
+    }
+    lines.join("\n")
+}
+
 /// A number: floats with `digits` significant digits as C's `%g`, truth values as 1 and 0.
 pub(crate) fn number(number: Scalar, digits: usize) -> String {
     match number {

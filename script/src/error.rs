@@ -11,15 +11,19 @@ use rhai::{Dynamic, EvalAltResult, ParseErrorType, Position};
 use crate::bind::{LISTED, STATICS};
 use crate::fault::{Fault, Stop};
 use crate::python;
+use crate::spelling::similar;
 use crate::tokens::typed;
 use crate::wording::{friendly_types, lowercase};
 
 /// What Rhai's messages call our arrays; its own lists are "array" there.
 pub(crate) const ARRAY: &str = "ArrayC";
-/// Names suggested for a misspelt one.
-const MOST_SUGGESTIONS: usize = 3;
 /// Signatures listed for a wrong call.
 const MOST_CANDIDATES: usize = 4;
+
+/// Functions that call each other in a ring, whose calls are shown once.
+const MOST_IN_A_RING: usize = 3;
+/// Repeated calls that are shown.
+const MOST_REPEATED: usize = 2;
 
 /// Why a script stopped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,7 +35,7 @@ pub enum ErrorKind {
     /// Ctrl-C.
     Interrupted,
     /// `exit(code)`: not an error, the script wants to end.
-    Exit(i32),
+    Exit(u8),
     /// A mistake of ours.
     Internal,
 }
@@ -81,9 +85,31 @@ impl fmt::Display for Error {
         for hint in &self.hints {
             write!(f, "\n  = help: {hint}")?;
         }
-        for (function, place) in &self.calls {
+        self.write_calls(f)
+    }
+}
+
+impl Error {
+    /// The calls, innermost first; those of a recursion once.
+    fn write_calls(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut rest = self.calls.as_slice();
+        while let Some((function, place)) = rest.first() {
             let how = if function.starts_with("module ") { "imported" } else { "called" };
             write!(f, "\n  in {function} {how} at {place}")?;
+            rest = &rest[1..];
+            // Functions may call each other in a ring.
+            for ring in 1..=MOST_IN_A_RING {
+                let start = self.calls.len() - rest.len();
+                let Some(before) = start.checked_sub(ring).map(|from| &self.calls[from..start])
+                else {
+                    break;
+                };
+                let n = rest.chunks(ring).take_while(|calls| *calls == before).count();
+                if n * ring > MOST_REPEATED {
+                    rest = &rest[n * ring..];
+                    write!(f, "\n  .. {} more such calls ..", n * ring)?;
+                }
+            }
         }
         Ok(())
     }
@@ -298,7 +324,9 @@ impl Diagnosis<'_> {
             return self.no_operator(name, &arguments);
         }
         if own.is_empty()
-            && let Some(word) = python::word(name)
+            && let Some(word) = python::of_lists(name)
+                .filter(|_| arguments == "array")
+                .or_else(|| python::word(name))
         {
             self.hints.push(format!("write {word}"));
             return format!("no function `{name}`");
@@ -359,6 +387,8 @@ impl Diagnosis<'_> {
             self.hints.push("lists do not compute: make an array of one, FloatC([1, 2, 3])".into());
         } else if types.contains("text") {
             self.hints.push("texts are joined with +; with values in them as `x = ${x}`".into());
+        } else if types.contains("bool") {
+            self.hints.push("a bool is no number: if b { 1 } else { 0 } makes one of it".into());
         } else if types.contains("u64") {
             let advice = "integers beyond 2^63 are for showing: compute with UInt64C(..)";
             self.hints.push(advice.into());
@@ -390,7 +420,7 @@ impl Diagnosis<'_> {
             return format!("`{name}` is not defined");
         }
         if let Some((_, parameters)) = self.around.functions.iter().find(|(f, _)| f == name) {
-            self.hints.push(if self.is_asked_about() {
+            self.hints.push(if self.is_behind("help(") {
                 format!("names stand in quotes: help(\"{name}\")")
             } else {
                 format!("it is a function: write {name}{parameters}")
@@ -410,14 +440,19 @@ impl Diagnosis<'_> {
         }
         let variables = self.around.variables.iter().map(String::as_str);
         let functions = self.around.functions.iter().map(|(name, _)| name.as_str());
+        // Functions are not deleted.
+        let is_deleted = self.is_behind("del ");
+        let functions = functions.filter(|_| !is_deleted);
         self.suggest(name, variables.chain(functions));
         format!("`{name}` is not defined")
     }
 
-    /// Whether the error stands in the parentheses of `help`.
-    fn is_asked_about(&self) -> bool {
-        let before = |at: &Location| at.text.chars().take(at.column - 1).collect::<String>();
-        self.location.is_some_and(|at| before(at).trim_end().ends_with("help("))
+    /// Whether the error stands behind a text.
+    fn is_behind(&self, text: &str) -> bool {
+        self.location.is_some_and(|at| {
+            let before: String = at.text.chars().take(at.column.saturating_sub(1)).collect();
+            before.trim_end().ends_with(text.trim_end())
+        })
     }
 
     /// What stands behind the name at the caret.
@@ -566,25 +601,6 @@ impl Diagnosis<'_> {
     }
 }
 
-/// The known names nearest to a misspelt one.
-pub(crate) fn similar(name: &str, known: impl Iterator<Item = impl AsRef<str>>) -> Vec<String> {
-    let lower = name.to_lowercase();
-    // Short names are near to everything: one slip in up to five letters, two in longer ones.
-    let limit = if name.chars().count() <= 5 { 1 } else { 2 };
-    let mut found: Vec<(usize, String)> = known
-        .filter_map(|candidate| {
-            let candidate = candidate.as_ref();
-            let distance = strsim::osa_distance(&lower, &candidate.to_lowercase());
-            let shorter = candidate.chars().count().min(lower.chars().count());
-            let near = distance <= limit && distance < shorter;
-            near.then(|| (distance, candidate.to_string()))
-        })
-        .collect();
-    found.sort();
-    found.dedup();
-    found.into_iter().take(MOST_SUGGESTIONS).map(|(_, name)| name).collect()
-}
-
 fn stopped(token: &Dynamic) -> (ErrorKind, String) {
     match token.clone().try_cast::<Stop>() {
         Some(Stop::Exit(code)) => (ErrorKind::Exit(code), format!("exit({code})")),
@@ -604,14 +620,6 @@ fn plain_text(error: &EvalAltResult) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn similar_names_come_nearest_first() {
-        let known = ["sin", "sinh", "cos", "sign", "FloatC"];
-        assert_eq!(similar("sine", known.iter()), ["sin", "sinh"]);
-        assert_eq!(similar("flaotC", known.iter()), ["FloatC"]);
-        assert!(similar("zzz", known.iter()).is_empty());
-    }
 
     #[test]
     fn carets_keep_tabs() {

@@ -81,7 +81,7 @@ pub(crate) enum Stop {
     /// Ctrl-C.
     Interrupt,
     /// `exit(code)`.
-    Exit(i32),
+    Exit(u8),
 }
 
 /// Ends the script.

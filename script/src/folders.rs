@@ -46,7 +46,14 @@ pub fn read_module(
         let text = std::fs::read_to_string(&path)?;
         return Ok((path, text));
     }
-    let folders: Vec<String> = roots.iter().map(|root| root.display().to_string()).collect();
+    let mut folders: Vec<String> = Vec::new();
+    for folder in beside.iter().chain(roots) {
+        let is_here = folder.as_os_str().is_empty() || folder.as_os_str() == ".";
+        let name = if is_here { "the working folder".into() } else { folder.display().to_string() };
+        if !folders.contains(&name) {
+            folders.push(name);
+        }
+    }
     let (file, folders) = (file.display(), folders.join(", "));
     let message = format!("{file} is not in {folders} (PORCINI_PATH names more folders)");
     Err(io::Error::new(io::ErrorKind::NotFound, message))

@@ -1,9 +1,14 @@
 //! What `help` and `apropos` show, from the documentation that the bindings register.
 
 use std::fmt::Write as _;
+use std::rc::Rc;
 
+use rhai::Engine;
+
+use crate::commands::commands;
+use crate::context::Context;
 use crate::doc::FunctionDoc;
-use crate::error::similar;
+use crate::spelling::similar;
 use crate::topics::{TOPICS, Topic};
 
 /// How `help()` begins.
@@ -27,21 +32,45 @@ const WIDTH: usize = 80;
 /// Narrowest line of help.
 const NARROW: usize = 24;
 
+/// `help` and `apropos` as functions of scripts.
+pub(crate) fn register(engine: &mut Engine, context: &Rc<Context>, docs: &Rc<Vec<FunctionDoc>>) {
+    type Text = fn(&[FunctionDoc], &str, Option<usize>) -> Result<String, String>;
+    let texts: [(&str, Text); 2] = [("help", lookup), ("apropos", apropos)];
+    for (name, text) in texts {
+        let (known, host) = (docs.clone(), context.host.clone());
+        let show = move |query: &str| {
+            host.page(&text(&known, query, host.window()).unwrap_or_else(|nothing| nothing));
+        };
+        engine.register_fn(name, show.clone());
+        if name == "help" {
+            engine.register_fn(name, move || show(""));
+        }
+    }
+}
+
 /// Help for a name or a topic; a search if there is none; without a query an overview. Made for a window of so many
 /// columns.
-pub(crate) fn lookup(docs: &[FunctionDoc], query: &str, window: Option<usize>) -> String {
+///
+/// # Errors
+/// That nothing was found, and what the query may have meant.
+pub(crate) fn lookup(
+    docs: &[FunctionDoc],
+    query: &str,
+    window: Option<usize>,
+) -> Result<String, String> {
     let query = query.trim();
     let width = line_width(window);
     if query.is_empty() {
-        return overview(docs, width);
+        return Ok(overview(docs, width));
     }
     let is_meant = |doc: &&FunctionDoc| {
         doc.name == query || doc.name.rsplit_once("::").is_some_and(|(_, last)| last == query)
     };
     let pages: Vec<String> = docs.iter().filter(is_meant).map(|doc| page(doc, window)).collect();
     match Topic::find(query) {
-        _ if !pages.is_empty() => pages.join("\n\n"),
-        Some(topic) => topic.fitted(width),
+        _ if !pages.is_empty() => Ok(pages.join("\n\n")),
+        Some(topic) => Ok(topic.fitted(width)),
+        None if matches!(query, "commands" | "command" | "magic") => Ok(commands(window)),
         None => apropos(docs, query, window),
     }
 }
@@ -52,7 +81,14 @@ fn line_width(window: Option<usize>) -> usize {
 }
 
 /// Names and topics whose name or text contains every word.
-pub(crate) fn apropos(docs: &[FunctionDoc], query: &str, window: Option<usize>) -> String {
+///
+/// # Errors
+/// As [`lookup`].
+pub(crate) fn apropos(
+    docs: &[FunctionDoc],
+    query: &str,
+    window: Option<usize>,
+) -> Result<String, String> {
     let words: Vec<String> = query.split_whitespace().map(str::to_lowercase).collect();
     let matches = |doc: &&FunctionDoc| {
         let text = format!("{} {} {}", doc.name, doc.family, doc.doc).to_lowercase();
@@ -73,14 +109,15 @@ pub(crate) fn apropos(docs: &[FunctionDoc], query: &str, window: Option<usize>) 
         };
     }
     if text.is_empty() {
-        let names = similar(query, docs.iter().map(|doc| doc.name.as_str()));
-        return if names.is_empty() {
+        let topics = TOPICS.iter().flat_map(|topic| topic.names).copied();
+        let names = similar(query, docs.iter().map(|doc| doc.name.as_str()).chain(topics));
+        return Err(if names.is_empty() {
             format!("nothing about \"{query}\"; help() gives an overview")
         } else {
             format!("nothing about \"{query}\"; did you mean {}?", names.join(", "))
-        };
+        });
     }
-    text.trim_end().into()
+    Ok(text.trim_end().into())
 }
 
 /// The families in the order in which they come first, each with its names.
@@ -117,7 +154,12 @@ fn overview(docs: &[FunctionDoc], width: usize) -> String {
     let (sentences, table) = OVERVIEW.split_once("\n\n").unwrap_or((OVERVIEW, ""));
     let (table, further) = table.split_once("\n\n").unwrap_or((table, ""));
     let topics: Vec<&str> = TOPICS.iter().map(|topic| topic.names[0]).collect();
-    let mut text = format!("{}\n\n{table}\n\n{}", wrap(sentences, width), wrap(further, width));
+    let mut text = format!(
+        "{}\n\n{}\n\n{}",
+        wrap(sentences, width),
+        narrowed(table, width),
+        wrap(further, width)
+    );
     let topics = format!("Topics: {}. The names by family:", topics.join(", "));
     let _ = write!(text, "\n\n{}", wrap(&topics, width));
     for (family, members) in families(docs) {
@@ -152,6 +194,23 @@ pub(crate) fn first_sentence(text: &str) -> String {
     words.join(" ").trim_end_matches(['.', ';', ':']).into()
 }
 
+/// A table of two columns; where it is wider than `width`, the second column stands below the first.
+pub(crate) fn narrowed(table: &str, width: usize) -> String {
+    if table.lines().all(|line| line.chars().count() <= width) {
+        return table.into();
+    }
+    let mut rows = Vec::new();
+    for line in table.lines() {
+        let row = line.trim_start();
+        let margin = " ".repeat((line.len() - row.len()).min(2));
+        let (head, about) = row.split_once("  ").unwrap_or((row, ""));
+        rows.push(format!("{margin}{head}"));
+        let about = wrap(about, width.saturating_sub(margin.len() + 2));
+        rows.extend(about.lines().map(|line| format!("{margin}  {line}")));
+    }
+    rows.join("\n")
+}
+
 /// The words of a text in lines of at most `width` characters, where they are short enough.
 pub(crate) fn wrap(text: &str, width: usize) -> String {
     let mut lines = vec![String::new()];
@@ -167,4 +226,16 @@ pub(crate) fn wrap(text: &str, width: usize) -> String {
         }
     }
     lines.join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tables_stand_in_one_column_where_two_do_not_fit() {
+        let table = "    a = 1      one of the first numbers\n    b          two";
+        assert_eq!(narrowed(table, 80), table);
+        assert_eq!(narrowed(table, 24), "  a = 1\n    one of the first\n    numbers\n  b\n    two");
+    }
 }

@@ -39,7 +39,7 @@ impl Interpreter {
         self.inspect_name(name).or_else(|| self.inspect_name(called(before)?))
     }
 
-    /// What a name is: a variable, a function of the session with its source, or a name that has help.
+    /// What a name is: a variable, a function of the session with the comment above it, or a name that has help.
     pub fn inspect_name(&self, name: &str) -> Option<Inspection> {
         if name.is_empty() {
             return None;
@@ -47,8 +47,8 @@ impl Interpreter {
         if let Some(value) = self.scope.get(name) {
             return Some(Inspection::plain(format!("{name}: {}", details(value))));
         }
-        if let Some(source) = self.source(name) {
-            return Some(Inspection::plain(source));
+        if let Some(summary) = self.summary(name) {
+            return Some(Inspection::plain(summary));
         }
         let is_meant = |doc: &&FunctionDoc| {
             doc.name == name || doc.name.rsplit_once("::").is_some_and(|(_, last)| last == name)
@@ -61,6 +61,26 @@ impl Interpreter {
         let text: Vec<String> = docs.iter().map(|doc| help::page(doc, window)).collect();
         let html = docs.iter().map(|doc| page_html(doc)).collect();
         Some(Inspection { text: text.join("\n\n"), html })
+    }
+
+    /// Parameters of a function of the session, what the comment above it says, and where it was written; all of its
+    /// forms.
+    fn summary(&self, name: &str) -> Option<String> {
+        let (cell, text) = self.cells.get(&registered(name))?;
+        let forms = definitions(text, name).into_iter().map(|(line, source)| {
+            let is_comment = |line: &&str| line.trim_start().starts_with("//");
+            let comment = source.lines().take_while(is_comment);
+            let comment: Vec<&str> =
+                comment.map(|line| line.trim_start().trim_start_matches('/').trim()).collect();
+            let head = source.lines().find(|line| !is_comment(line)).unwrap_or_default().trim();
+            let head = head.trim_start_matches("private ").trim_start_matches("fn ");
+            let title = head.find(')').map_or(head, |end| &head[..=end]);
+            let about =
+                if comment.is_empty() { String::new() } else { comment.join("\n") + "\n\n" };
+            format!("{title}\n\n{about}defined at {cell}:{line}; ??{name} shows its source")
+        });
+        let forms: Vec<String> = forms.collect();
+        if forms.is_empty() { self.source(name) } else { Some(forms.join("\n\n")) }
     }
 
     /// Where a function of the session was written, and how, with the comment above it; all of its forms.

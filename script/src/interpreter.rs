@@ -114,7 +114,7 @@ impl Interpreter {
         let mut docs = bind::register(&mut engine, &context);
         docs.extend(constants::docs());
         let docs = Rc::new(docs);
-        register_help(&mut engine, &context, &docs);
+        help::register(&mut engine, &context, &docs);
         let deletions = Deletions { outputs: context.outputs.clone(), ..Deletions::default() };
         register_del(&mut engine, &deletions);
         context.outputs.register(&mut engine);
@@ -431,6 +431,14 @@ impl Interpreter {
 
     /// Help for a name or a search, as `help("..")` shows it.
     pub fn help(&self, query: &str) -> String {
+        self.find_help(query).unwrap_or_else(|nothing| nothing)
+    }
+
+    /// Help for a name or a search.
+    ///
+    /// # Errors
+    /// That nothing was found, and what the query may have meant.
+    pub fn find_help(&self, query: &str) -> Result<String, String> {
         help::lookup(&self.docs, query, self.context.host.window())
     }
 
@@ -506,18 +514,6 @@ fn watch_over(engine: &mut Engine, watch: &Rc<Watch>) {
         watch.look(operations);
         stop()
     });
-}
-
-fn register_help(engine: &mut Engine, context: &Rc<Context>, docs: &Rc<Vec<FunctionDoc>>) {
-    type Text = fn(&[FunctionDoc], &str, Option<usize>) -> String;
-    let texts: [(&str, Text); 2] = [("help", help::lookup), ("apropos", help::apropos)];
-    for (name, text) in texts {
-        let (known, host) = (docs.clone(), context.host.clone());
-        let show = move |query: &str| host.page(&text(&known, query, host.window()));
-        engine.register_fn(name, show);
-    }
-    let (known, host) = (docs.clone(), context.host.clone());
-    engine.register_fn("help", move || host.page(&help::lookup(&known, "", host.window())));
 }
 
 /// `del a, b` frees at once; using the name again says where it was deleted. The scope entry stays until

@@ -38,6 +38,7 @@ mod sandbox;
 mod scan;
 mod semicolons;
 mod shown;
+mod spelling;
 mod table;
 mod tokens;
 mod topics;

@@ -94,6 +94,16 @@ pub(crate) fn of_arrays(name: &str) -> Option<&'static str> {
     }
 }
 
+/// Functions of lists in Python, and what to write of a list.
+pub(crate) fn of_lists(name: &str) -> Option<&'static str> {
+    match name {
+        "sorted" => Some("list.sort(), which sorts it in place"),
+        "reversed" => Some("list.reverse(), which turns it in place"),
+        "sum" => Some("list.reduce(|a, b| a + b, 0), or hsum(FloatC(list))"),
+        _ => None,
+    }
+}
+
 /// What to write instead of a name.
 pub(crate) fn word(name: &str) -> Option<&'static str> {
     WORDS.iter().find(|(known, _)| *known == name).map(|(_, word)| *word)

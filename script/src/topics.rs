@@ -4,7 +4,7 @@
 //! cells show what follows them; one that is indented stays as it is; another one is prose.
 
 use crate::doc::Example;
-use crate::help::wrap;
+use crate::help::{narrowed, wrap};
 
 /// What examples are typed behind.
 const PROMPT: &str = ">> ";
@@ -29,7 +29,7 @@ pub const TOPICS: &[Topic] = &[
         page: include_str!("topics/loops.txt"),
     },
     Topic {
-        names: &["files", "file", "input and output", "scripts", "io"],
+        names: &["files", "file", "input and output", "io"],
         page: include_str!("topics/files.txt"),
     },
     Topic {
@@ -37,6 +37,33 @@ pub const TOPICS: &[Topic] = &[
         page: include_str!("topics/plots.txt"),
     },
     Topic { names: &["numpy", "python"], page: include_str!("topics/numpy.txt") },
+    Topic {
+        names: &["keys", "key bindings", "keyboard", "editing", "shell", "history"],
+        page: include_str!("topics/keys.txt"),
+    },
+    Topic {
+        names: &[
+            "settings",
+            "config",
+            "config.toml",
+            "configuration",
+            "init.rhai",
+            "environment",
+            "environment variables",
+            "options",
+        ],
+        page: include_str!("topics/settings.txt"),
+    },
+    Topic {
+        names: &["batch", "scripts", "script", "command line", "exit codes", "json"],
+        page: include_str!("topics/batch.txt"),
+    },
+    Topic { names: &["modules", "module", "import"], page: include_str!("topics/modules.txt") },
+    Topic {
+        names: &["sandbox", "bounds", "limits", "untrusted"],
+        page: include_str!("topics/sandbox.txt"),
+    },
+    Topic { names: &["gpu", "cuda", "gpus"], page: include_str!("topics/gpu.txt") },
 ];
 
 impl Topic {
@@ -57,12 +84,12 @@ impl Topic {
         words.iter().all(|word| text.contains(word))
     }
 
-    /// The page in lines of at most `width` characters, as far as prose goes.
+    /// The page in lines of at most `width` characters, but for sessions.
     pub(crate) fn fitted(&self, width: usize) -> String {
-        let is_prose = |block: &&str| !block.starts_with([' ', '>']);
-        let fitted = |block: &str| match Some(block).filter(is_prose) {
-            Some(prose) => wrap(prose, width),
-            None => block.into(),
+        let fitted = |block: &str| match block.chars().next() {
+            Some('>') => block.into(),
+            Some(' ') => narrowed(block, width),
+            _ => wrap(block, width),
         };
         self.page.trim_end().split("\n\n").map(fitted).collect::<Vec<_>>().join("\n\n")
     }

@@ -106,8 +106,9 @@ fn names_are_inspected() {
         let text = |text: &str, at: usize| interpreter.inspect(text, at).map(|found| found.text);
         let of_a = "a: FloatC, 2 lanes, 8 B, recorded, label \"speed\"";
         assert_eq!(text("a + 1", 0).as_deref(), Some(of_a));
+        let about = "twice(x)\n\nTwice.\n\ndefined at <in:1>:3; ??twice shows its source";
+        assert_eq!(text("twice(a)", 3).as_deref(), Some(about));
         let twice = "defined at <in:1>:3\n\n// Twice.\nfn twice(x) {\n  2 * x\n}";
-        assert_eq!(text("twice(a)", 3).as_deref(), Some(twice));
         assert_eq!(interpreter.source("twice").as_deref(), Some(twice));
         assert_eq!(interpreter.source("sin"), None);
         assert!(text("sin(nosuch, ", 12).unwrap().starts_with("sin(x)"));

@@ -193,6 +193,7 @@ fn questions_are_answered() {
             prompt.type_in("??twice"),
             "defined at <in:1>:2\n\n// Twice.\nfn twice(x) { 2 * x }"
         );
+        assert!(prompt.type_in("?twice").starts_with("twice(x)\n\nTwice.\n\ndefined at <in:1>:2;"));
         assert!(prompt.type_in("?sin").starts_with("sin(x)"));
         assert_eq!(prompt.type_in("sin?"), prompt.type_in("?sin"));
         assert!(prompt.type_in("?%timeit").contains("median"));

@@ -7,8 +7,9 @@ use rustyline::completion::{Completer, Pair};
 use super::{Assistant, LEVEL};
 use crate::print;
 
-/// Names that are listed with what they are, one a line; longer lists have the names only.
-const MOST_EXPLAINED: usize = 12;
+/// Names that are listed with what they are, one a line, as long as so many lines of the window are left; longer
+/// lists have the names only.
+const LEFT: usize = 8;
 
 impl Completer for Assistant {
     type Candidate = Pair;
@@ -25,7 +26,7 @@ impl Completer for Assistant {
         }
         let completion = self.interpreter.borrow().complete(line, cursor);
         let candidates = completion.candidates;
-        let explained = candidates.len() <= MOST_EXPLAINED;
+        let explained = candidates.len() + LEFT <= print::rows();
         let width = candidates.iter().map(|c| head(c).chars().count()).max().unwrap_or(0);
         let pair = |candidate: &Candidate| {
             let display =
@@ -54,7 +55,11 @@ fn line_of(candidate: &Candidate, width: usize) -> String {
         | CandidateKind::Constant
         | CandidateKind::Command
         | CandidateKind::Topic => candidate.doc.replace('`', ""),
-        CandidateKind::Variable | CandidateKind::Member => candidate.detail.clone(),
+        CandidateKind::Variable => candidate.detail.clone(),
+        CandidateKind::Member => {
+            let parts = [candidate.detail.as_str(), candidate.doc.as_str()];
+            parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(", ")
+        }
         CandidateKind::Flag => format!("{}{}", candidate.doc, candidate.detail),
         CandidateKind::Keyword | CandidateKind::File => String::new(),
     };

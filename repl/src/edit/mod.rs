@@ -89,6 +89,12 @@ fn plain(text: &str) -> String {
     text.replace(GUTTER, "").replace(LEVEL, "    ")
 }
 
+/// An edited text as it stands on the screen, but for its colours.
+pub(crate) fn shown(text: &str) -> String {
+    let text = text.replace(&format!("\n{GUTTER}"), &format!("\n{CONTINUATION}"));
+    format!("{PROMPT}{}", text.replace(LEVEL, "    "))
+}
+
 /// A cell as it is edited: with gutters, and levels of indentation.
 pub(crate) fn edited(cell: &str) -> String {
     let mut lines = cell.split('\n');
@@ -164,6 +170,11 @@ impl Highlighter for Assistant {
 }
 
 impl Assistant {
+    /// An edited text as it stands on the screen.
+    pub(crate) fn painted(&self, text: &str) -> String {
+        format!("{}{}", self.highlight_prompt(PROMPT, true), self.highlight(text, 0))
+    }
+
     fn dim(&self, text: &str) -> String {
         if self.style.colour { highlight::dim(text) } else { text.into() }
     }

@@ -44,7 +44,7 @@ fn printing(registry: &mut Registry<'_>) {
             let mut texts = Vec::with_capacity(args.len());
             for arg in args {
                 match running_lanes(context, arg)? {
-                    Some(value) => texts.push(context.text(&value)?),
+                    Some(value) => texts.push(context.fitted(&value)?),
                     None => return Ok(NOTHING.into()),
                 }
             }
@@ -55,7 +55,8 @@ fn printing(registry: &mut Registry<'_>) {
     for kind in [TypeId::of::<f64>(), TypeId::of::<rhai::Array>(), TypeId::of::<Map>()] {
         for name in ["print", "to_string"] {
             let context = registry.context.clone();
-            registry.engine.register_raw_fn(name, [kind], move |_, args| context.text(args[0]));
+            let text = if name == "print" { Context::fitted } else { Context::text };
+            registry.engine.register_raw_fn(name, [kind], move |_, args| text(&context, args[0]));
         }
     }
     registry.doc(
@@ -139,7 +140,7 @@ fn set_print(context: &Context, options: &Map) -> Result<()> {
 fn variables(registry: &mut Registry<'_>) {
     registry.doc(
         "whos",
-        "(options)",
+        "()",
         "Lists the recorded variables: those somebody holds or that have a label, and at most 40 others. \
          whos(#{all: true}) lists all, whos(#{data: true}) gives the rows as a list of maps.\n\n\
          >> a = FloatC([1, 2]); whos(#{data: true})[0].size\n2",
@@ -190,10 +191,13 @@ fn show_listing(context: &Context, whos: &Whos) {
     if whos.n_hidden > 0 {
         let _ = write!(notes, "\n  .. {} more, whos(#{{all: true}}) lists them ..", whos.n_hidden);
     }
-    notes.push_str(&whos_footer(whos));
+    let window = context.host.window();
+    for line in whos_footer(whos).lines() {
+        let line = window.map_or_else(|| line.into(), |window| display::broken_at(line, 4, window));
+        let _ = write!(notes, "\n{line}");
+    }
     // In a narrow window the label matters more than the counts.
-    let fitted =
-        whos_table(whos).fitted(context.host.window(), &["E/I Refs", "Memory", "Type", "Ready"]);
+    let fitted = whos_table(whos).fitted(window, &["E/I Refs", "Memory", "Type", "Ready"]);
     let text = format!("{fitted}{notes}");
     let forms =
         if context.host.shows_forms() { vec![(HTML, html::noted(&table, &notes))] } else { vec![] };
@@ -225,7 +229,7 @@ fn whos_table(whos: &Whos) -> Table {
 fn whos_footer(whos: &Whos) -> String {
     let (ready, scheduled) = (whos.ready, whos.scheduled);
     format!(
-        "\n\n  Memory usage (ready)     : {}\n  Memory usage (scheduled) : {} + {} = {}\n  \
+        "\n  Memory usage (ready)     : {}\n  Memory usage (scheduled) : {} + {} = {}\n  \
          Memory savings           : {}\n\n  Device    : {}\n  Kernels   : {} compiled\n  \
          Allocator : {} used, {} kept, {} at most, limit {}",
         Bytes(ready),

@@ -8,7 +8,7 @@ use rhai::Dynamic;
 
 use super::Registry;
 use super::memory::evaluate_values;
-use crate::fault::{IntoFault, Result, Stop, fault, stop};
+use crate::fault::{IntoFault, Result, Stop, fault, fault_with_hint, stop};
 use crate::value::{ArrayRef, type_name};
 
 /// Most arguments of functions that take any number.
@@ -57,18 +57,21 @@ pub(super) fn register(registry: &mut Registry<'_>) {
     registry.doc(
         "exit",
         "(code)",
-        "Ends the script with an exit code (default 0).\n\n\
+        "Ends the script with an exit code from 0 to 255 (default 0).\n\n\
          >> if 1 > 2 { exit(3) } else { \"goes on\" }\ngoes on",
     );
     registry.any("exit", 0, |_, _, _| -> Result<()> { Err(stop(Stop::Exit(0))) });
     registry.any("exit", 1, |_, _, args| -> Result<()> {
-        let code = args[0].as_int().map_err(|_| {
-            let got = type_name(args[0]);
-            fault(format!(
-                "exit: got {got}, expected an exit code: exit(0) says that all went well"
-            ))
+        let code = args[0].as_int().ok().and_then(|code| u8::try_from(code).ok());
+        let code = code.ok_or_else(|| {
+            let number = args[0].as_int().ok().map(|code| code.to_string());
+            let got = number.unwrap_or_else(|| type_name(args[0]));
+            fault_with_hint(
+                format!("exit: got {got}, expected an exit code from 0 to 255"),
+                "exit(0) says that all went well, exit(1) that something did not",
+            )
         })?;
-        Err(stop(Stop::Exit(i32::try_from(code).unwrap_or(1))))
+        Err(stop(Stop::Exit(code)))
     });
 }
 

@@ -9,10 +9,11 @@ mod timing;
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
-use crate::error::{Error, ErrorKind, similar};
+use crate::error::{Error, ErrorKind};
 use crate::help::wrap;
 use crate::interpreter::{Interpreter, Outcome};
 use crate::scan::scan;
+use crate::spelling::similar;
 
 /// A command.
 pub struct Command {
@@ -285,11 +286,13 @@ impl Interpreter {
                 |c| format!("%{} {}\n\n{}", c.name, c.parameters, c.doc),
             );
         }
-        match (self.inspect_name(name), with_source) {
-            (Some(found), true) if self.source(name).is_none() => {
+        let source = self.source(name).filter(|_| with_source && !self.scope.contains(name));
+        match (self.inspect_name(name), source) {
+            (Some(_), Some(source)) => source,
+            (Some(found), None) if with_source && !self.scope.contains(name) => {
                 format!("{}\n\n{name} is built in: it has no script source", found.text)
             }
-            (Some(found), _) => found.text,
+            (Some(found), None) => found.text,
             (None, _) => self.help(name),
         }
     }
@@ -299,7 +302,7 @@ impl Interpreter {
 pub(crate) fn commands(window: Option<usize>) -> String {
     let head = |command: &Command| format!("%{} {}", command.name, command.parameters);
     let mut rows: Vec<(String, &str)> = COMMANDS.iter().map(|c| (head(c), c.doc)).collect();
-    rows.push(("?NAME".into(), "what a name is; ??NAME also its source"));
+    rows.push(("?NAME".into(), "what a name is; ??NAME the source of a script function"));
     let width = rows.iter().map(|(head, _)| head.len()).max().unwrap_or(0);
     let widest = rows.iter().map(|(_, doc)| width + doc.len() + 4).max().unwrap_or(0);
     let narrow = window.filter(|&window| window < widest);
@@ -370,7 +373,7 @@ mod tests {
     #[test]
     fn help_fits_the_window() {
         let wide = commands(None);
-        assert!(wide.contains("%save FILE  ") && wide.ends_with("also its source"), "{wide}");
+        assert!(wide.contains("%save FILE  ") && wide.ends_with("of a script function"), "{wide}");
         let narrow = commands(Some(40));
         assert!(narrow.lines().all(|line| line.chars().count() < 40), "{narrow}");
         assert!(narrow.contains("  %save FILE\n    writes the cells"), "{narrow}");

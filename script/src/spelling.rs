@@ -1,0 +1,36 @@
+//! What a misspelt name may have meant.
+
+/// Names suggested for a misspelt one.
+const MOST_SUGGESTIONS: usize = 3;
+
+/// The known names nearest to a misspelt one.
+pub(crate) fn similar(name: &str, known: impl Iterator<Item = impl AsRef<str>>) -> Vec<String> {
+    let lower = name.to_lowercase();
+    // Short names are near to everything: one slip in up to five letters, two in longer ones.
+    let limit = if name.chars().count() <= 5 { 1 } else { 2 };
+    let mut found: Vec<(usize, String)> = known
+        .filter_map(|candidate| {
+            let candidate = candidate.as_ref();
+            let distance = strsim::osa_distance(&lower, &candidate.to_lowercase());
+            let shorter = candidate.chars().count().min(lower.chars().count());
+            let near = distance <= limit && distance < shorter;
+            near.then(|| (distance, candidate.to_string()))
+        })
+        .collect();
+    found.sort();
+    found.dedup();
+    found.into_iter().take(MOST_SUGGESTIONS).map(|(_, name)| name).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn similar_names_come_nearest_first() {
+        let known = ["sin", "sinh", "cos", "sign", "FloatC"];
+        assert_eq!(similar("sine", known.iter()), ["sin", "sinh"]);
+        assert_eq!(similar("flaotC", known.iter()), ["FloatC"]);
+        assert!(similar("zzz", known.iter()).is_empty());
+    }
+}
