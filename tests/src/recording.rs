@@ -13,12 +13,23 @@ use porcini_core::ir::kernel::{Kernel, LiteralMode};
 pub struct Recording {
     interp: Interp,
     kernels: Mutex<Vec<Kernel>>,
+    is_hasty: bool,
 }
 
 impl Recording {
     /// A device on one thread.
     pub fn new() -> Arc<Self> {
-        Arc::new(Self { interp: Interp::new(Isa::detect(), 1), kernels: Mutex::default() })
+        Self::with(false)
+    }
+
+    /// The same, whose first launches have kernels for few lanes.
+    pub fn hasty() -> Arc<Self> {
+        Self::with(true)
+    }
+
+    fn with(is_hasty: bool) -> Arc<Self> {
+        let interp = Interp::new(Isa::detect(), 1);
+        Arc::new(Self { interp, kernels: Mutex::default(), is_hasty })
     }
 
     /// The kernels compiled so far.
@@ -30,6 +41,10 @@ impl Recording {
 impl Backend for Recording {
     fn name(&self) -> String {
         "recording".into()
+    }
+
+    fn quick_version(&self, kernel: &Kernel, _mode: LiteralMode) -> Option<Kernel> {
+        self.is_hasty.then(|| Kernel { is_for_few: true, ..kernel.clone() })
     }
 
     fn lower(&self, kernel: &Kernel, mode: LiteralMode) -> Result<Arc<dyn Executable>> {

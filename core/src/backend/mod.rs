@@ -38,6 +38,12 @@ pub trait Backend: Send + Sync {
         0
     }
 
+    /// A kernel that gives the same bits, compiles in less time and runs slower, for the first launch of
+    /// this one; `None` if there is none, or if this one was compiled by an earlier process.
+    fn quick_version(&self, _kernel: &Kernel, _mode: LiteralMode) -> Option<Kernel> {
+        None
+    }
+
     /// Compiles a kernel. Pure: the same kernel gives the same code, and nothing is launched.
     ///
     /// # Errors

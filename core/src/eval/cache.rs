@@ -2,7 +2,8 @@
 //!
 //! The first compilation of a structure embeds its literals. When the structure comes again with other
 //! values, one more compilation turns every literal into a parameter, for good. So a loop over a
-//! changing scalar compiles a structure twice, however long it runs.
+//! changing scalar compiles a structure twice, however long it runs. A device whose compiler is slow may give
+//! the first launch a quick version of its own ([`Backend::quick_version`]).
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -30,6 +31,8 @@ pub struct Found {
     pub result: CacheResult,
     /// What it makes of literals.
     pub mode: LiteralMode,
+    /// What was compiled, if that is not the kernel itself.
+    pub quick_version: Option<Kernel>,
 }
 
 /// Executables of one device.
@@ -39,6 +42,12 @@ pub struct Cache {
 }
 
 enum Entry {
+    /// The first launch had a quick version; the next one gets better code. Until then it stays: giving it
+    /// back would wait for that launch.
+    Quick {
+        literals: Vec<u64>,
+        _executable: Arc<dyn Executable>,
+    },
     Embedded {
         literals: Vec<u64>,
         executable: Arc<dyn Executable>,
@@ -59,10 +68,11 @@ impl Cache {
     /// What the backend's compiler says; remembered for the same structure.
     pub fn get(&mut self, kernel: &Kernel, backend: &dyn Backend) -> Result<Found> {
         let hit = |executable: &Arc<dyn Executable>, mode| {
-            Ok(Found { executable: executable.clone(), result: CacheResult::Hit, mode })
+            let executable = executable.clone();
+            Ok(Found { executable, result: CacheResult::Hit, mode, quick_version: None })
         };
         let values = || kernel.literals.iter().map(|&(_, bits)| bits);
-        let mode = match self.entries.get(&kernel.hash) {
+        let (mode, is_first) = match self.entries.get(&kernel.hash) {
             Some(Entry::Parametric { executable }) => {
                 return hit(executable, LiteralMode::Parameter);
             }
@@ -72,11 +82,18 @@ impl Cache {
                 return hit(executable, LiteralMode::Embedded);
             }
             Some(Entry::Failed { error }) => return Err(error.clone()),
-            Some(Entry::Embedded { .. }) => LiteralMode::Parameter,
-            None => LiteralMode::Embedded,
+            Some(Entry::Quick { literals, .. }) if values().eq(literals.iter().copied()) => {
+                (LiteralMode::Embedded, false)
+            }
+            Some(Entry::Embedded { .. } | Entry::Quick { .. }) => (LiteralMode::Parameter, false),
+            None => (LiteralMode::Embedded, true),
         };
-        let compiled = backend.lower(kernel, mode);
+        let quick = if is_first { backend.quick_version(kernel, mode) } else { None };
+        let compiled = backend.lower(quick.as_ref().unwrap_or(kernel), mode);
         let entry = match &compiled {
+            Ok(executable) if quick.is_some() => {
+                Entry::Quick { literals: values().collect(), _executable: executable.clone() }
+            }
             Ok(executable) => match mode {
                 LiteralMode::Embedded => {
                     Entry::Embedded { literals: values().collect(), executable: executable.clone() }
@@ -93,7 +110,7 @@ impl Cache {
             Origin::Disk => CacheResult::Disk,
             Origin::Own | Origin::Driver(_) => CacheResult::Miss,
         };
-        Ok(Found { executable, result, mode })
+        Ok(Found { executable, result, mode, quick_version: quick })
     }
 
     /// Number of structures known.

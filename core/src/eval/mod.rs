@@ -160,12 +160,16 @@ impl Evaluator<'_> {
             format!("eval(): launching kernel (n={n}, in={inputs}, out={outputs}, ops={ops})")
         });
         let start = (self.clock)();
-        let Found { executable, result: cache, mode } = self.cache.get(kernel, self.backend)?;
-        let compile_time = (self.clock)().saturating_sub(start);
+        let Found { executable, result: cache, mode, quick_version } =
+            self.cache.get(kernel, self.backend)?;
+        let compile_time = match cache {
+            CacheResult::Hit => Duration::ZERO,
+            CacheResult::Disk | CacheResult::Miss => (self.clock)().saturating_sub(start),
+        };
         let code = executable.statistics();
         self.say(2, || compilation(cache, compile_time, code));
         if cache != CacheResult::Hit && self.log.enabled(3) {
-            self.log_code(kernel, mode)?;
+            self.log_code(quick_version.as_ref().unwrap_or(kernel), mode)?;
         }
 
         let reuses = if executable.writes_in_place() {

@@ -1,7 +1,8 @@
 //! Nothing runs until it is needed, equal things run once, and structures compile once (S1, S3–S5).
 
 use porcini_core::eval::cache::CacheResult;
-use porcini_core::{Array, DType, Error, Session};
+use porcini_core::{Array, DType, Error, Runtime, Session};
+use porcini_tests::recording::Recording;
 
 use super::{compilations, lanes, launches, session};
 
@@ -66,6 +67,27 @@ fn a_loop_over_a_changing_number_compiles_at_most_four_kernels() {
     let fresh = super::session();
     let y = fresh.array(&[1_i32, 2, 3]).unwrap();
     loop_with(&fresh, y, 200, porcini_core::Scalar::Int);
+}
+
+/// A device that is in a hurry at first compiles each structure once more, for its second launch.
+#[test]
+fn a_quick_version_is_for_one_launch() {
+    for (numbers, compiled) in
+        [([3.0, 3.0, 3.0, 3.0], [true, false]), ([3.0, 5.0, 3.0, 5.0], [true, false])]
+    {
+        let device = Recording::hasty();
+        let session =
+            Session::builder().runtime(Runtime::on(device.clone(), None)).build().unwrap();
+        let x = session.array(&[1.0_f32, 10.0]).unwrap();
+        for number in numbers.map(f64::from) {
+            let y = (&x * number + 1.0).to_vec::<f32>().unwrap();
+            let wide = y.into_iter().map(f64::from).collect::<Vec<_>>();
+            assert_eq!(wide, [number + 1.0, 10.0 * number + 1.0]);
+        }
+        let quick: Vec<bool> = device.kernels().iter().map(|kernel| kernel.is_for_few).collect();
+        assert_eq!(quick, compiled, "{numbers:?}");
+        assert_eq!(compilations(&session), 2);
+    }
 }
 
 #[test]

@@ -80,6 +80,11 @@ impl Compiler {
         self.kept(text).map_or_else(|| self.compile(text), Ok)
     }
 
+    /// Whether an earlier process, or this one, had a text compiled.
+    pub(super) fn has_kept(&self, text: &str) -> bool {
+        self.kept(text).is_some()
+    }
+
     /// What an earlier process, or this one, had compiled.
     fn kept(&self, text: &str) -> Option<Vec<u8>> {
         self.disk.as_ref()?.get(self.key(text))

@@ -139,6 +139,16 @@ impl Backend for Cuda {
         FEW_LANES
     }
 
+    /// The driver's compiler takes half the time for one lane a thread, and the code runs 1.5 times as long:
+    /// many kernels are launched once.
+    fn quick_version(&self, kernel: &Kernel, mode: LiteralMode) -> Option<Kernel> {
+        if runs_on_host(kernel) || !Sharing::is_dear(kernel) || cut::cut(kernel).is_some() {
+            return None;
+        }
+        let is_kept = self.compiler.has_kept(&self.compiler.source(kernel, mode));
+        (!is_kept).then(|| Kernel { is_for_few: true, ..kernel.clone() })
+    }
+
     fn lower(&self, kernel: &Kernel, mode: LiteralMode) -> Result<Arc<dyn Executable>> {
         if runs_on_host(kernel) {
             return Ok(Arc::new(self.host.lower(kernel, mode)?));

@@ -15,6 +15,8 @@ const VECTOR_BYTES: usize = 16;
 const MOST_LANES: u32 = 8;
 /// Instructions from which on more of them cost more time to compile than they save.
 const LONG: usize = 512;
+/// Instructions of all lanes in flight from which on one lane a thread compiles much sooner.
+const DEAR: usize = 64;
 
 /// How threads share the lanes of a kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,10 +45,17 @@ impl Sharing {
             let widest = streamed(kernel).map(DType::bytes).max().unwrap_or(4);
             u32::try_from(VECTOR_BYTES / widest).unwrap_or(1).min(MOST_LANES)
         };
-        while lanes > 1 && (kernel.insts.len() - kernel.n_uniform) * lanes as usize > LONG {
+        while lanes > 1 && n_insts(kernel, lanes) > LONG {
             lanes /= 2;
         }
         if reduces { Self::Chunks(lanes) } else { Self::Lanes(lanes) }
+    }
+
+    /// Whether several lanes are in flight in a thread, and that makes for much to compile.
+    pub fn is_dear(kernel: &Kernel) -> bool {
+        let kernel = &legalise(kernel);
+        let lanes = Self::of_legal(kernel).lanes();
+        lanes > 1 && n_insts(kernel, lanes) >= DEAR
     }
 
     /// Lanes in flight in a thread.
@@ -55,6 +64,10 @@ impl Sharing {
             Self::Lanes(lanes) | Self::Chunks(lanes) => lanes,
         }
     }
+}
+
+fn n_insts(kernel: &Kernel, lanes: u32) -> usize {
+    (kernel.insts.len() - kernel.n_uniform) * lanes as usize
 }
 
 /// Types of the arrays that are read or written lane by lane.
