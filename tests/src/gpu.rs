@@ -1,5 +1,6 @@
 //! The GPU that tests run on where there is one.
 
+use std::fmt::Display;
 use std::sync::{Arc, OnceLock};
 
 use porcini_core::{DType, DeviceChoice, Result, Runtime, Session};
@@ -22,9 +23,14 @@ fn first() -> Result<Arc<Runtime>> {
     Ok(runtime)
 }
 
-#[expect(clippy::print_stderr, reason = "what a skipped test says")]
 fn skip(error: &porcini_core::Error) {
     let required = std::env::var_os("PORCINI_REQUIRE_CUDA").is_some_and(|value| value == "1");
     assert!(!required, "PORCINI_REQUIRE_CUDA=1, but {error}");
-    eprintln!("tests on a GPU are skipped: {error}");
+    say_skipped(error);
+}
+
+/// Says why tests do nothing.
+#[expect(clippy::print_stderr, reason = "what a skipped test says")]
+pub fn say_skipped(why: &dyn Display) {
+    eprintln!("tests on a GPU are skipped: {why}");
 }

@@ -1,6 +1,6 @@
 //! Builds the kernel of a group: from its ends back to what is in memory.
 
-use xxhash_rust::xxh3::Xxh3;
+use xxhash_rust::xxh3::xxh3_128;
 
 use super::regions::Regions;
 use super::schedule::{Binding, Group, Launch, POLL_INTERVAL, SlotMap, Walk, is_memory_operand};
@@ -26,9 +26,6 @@ pub(super) struct Builder<'w, 't> {
     stage: u32,
     size: u64,
     known: &'w mut Registers,
-    /// Instructions that a kernel is likely to have.
-    n_insts: usize,
-    path: Vec<(VarId, usize)>,
     pub(super) regions: Regions,
     draft: Draft,
     /// Steps taken, to look at the interrupt flag now and then.
@@ -36,12 +33,20 @@ pub(super) struct Builder<'w, 't> {
     is_interrupted: bool,
 }
 
-/// Where the kernel being built has the values of slots.
+/// Where the kernel being built has the values of slots, and room for building.
 #[derive(Default)]
 pub(super) struct Registers {
     reg_of: SlotMap<Reg>,
     buffer_of: SlotMap<BufferIndex>,
+    path: Vec<(VarId, usize)>,
+    uniform: Vec<Inst>,
+    lanes: Vec<Inst>,
+    /// What kernels are hashed from.
+    hashed: Vec<u8>,
 }
+
+/// Entries of room that is kept between evaluations.
+const KEPT: usize = 1 << 16;
 
 impl Registers {
     pub(super) fn grow(&mut self, n_slots: usize) {
@@ -49,17 +54,27 @@ impl Registers {
         self.buffer_of.grow(n_slots);
     }
 
+    fn inst(&self, reg: Reg) -> &Inst {
+        let number = (reg.0 & !LANE) as usize;
+        if reg.0 & LANE != 0 { &self.lanes[number] } else { &self.uniform[number] }
+    }
+
     fn clear(&mut self) {
         self.reg_of.clear();
         self.buffer_of.clear();
+        self.path.clear();
+        for insts in [&mut self.uniform, &mut self.lanes] {
+            insts.clear();
+            insts.shrink_to(KEPT);
+        }
+        self.hashed.clear();
+        self.hashed.shrink_to(KEPT * size_of::<Inst>());
     }
 }
 
 /// The kernel under construction.
 #[derive(Default)]
 struct Draft {
-    uniform: Vec<Inst>,
-    lanes: Vec<Inst>,
     ends: Vec<End>,
     buffers: Vec<BufferParam>,
     bindings: Vec<Binding>,
@@ -77,7 +92,6 @@ impl<'w, 't> Builder<'w, 't> {
         walk: &'w Walk<'t>,
         target: Target,
         known: &'w mut Registers,
-        n_insts: usize,
     ) -> Self {
         Self {
             table,
@@ -86,8 +100,6 @@ impl<'w, 't> Builder<'w, 't> {
             stage: 0,
             size: 0,
             known,
-            n_insts,
-            path: Vec::new(),
             regions: Regions::default(),
             draft: Draft::default(),
             steps: 0,
@@ -102,7 +114,6 @@ impl<'w, 't> Builder<'w, 't> {
     pub(super) fn build(&mut self, group: &Group) -> Result<Launch> {
         self.known.clear();
         self.regions.clear();
-        self.draft.lanes.reserve(self.n_insts);
         self.stage = group.stage;
         self.size = group.size;
         for &end in &group.ends {
@@ -115,7 +126,7 @@ impl<'w, 't> Builder<'w, 't> {
         if self.is_interrupted {
             return Err(Error::Interrupted);
         }
-        let (kernel, bindings) = draft.finish(self.target, self.size);
+        let (kernel, bindings) = draft.finish(self.known, self.target, self.size);
         if cfg!(debug_assertions)
             && let Err(rule) = verify::verify(&kernel)
         {
@@ -182,9 +193,9 @@ impl<'w, 't> Builder<'w, 't> {
         if let Some(reg) = self.known(id) {
             return reg;
         }
-        let base = self.path.len();
-        self.path.push((id, 0));
-        while self.path.len() > base {
+        let base = self.known.path.len();
+        self.known.path.push((id, 0));
+        while self.known.path.len() > base {
             self.steps += 1;
             // A region, which is built on top of the path, is finished.
             if base == 0 && self.steps.is_multiple_of(POLL_INTERVAL) && interrupt::is_requested() {
@@ -192,10 +203,10 @@ impl<'w, 't> Builder<'w, 't> {
             }
             if base == 0 && self.is_interrupted {
                 // Any register will do: the draft is thrown away.
-                self.path.clear();
+                self.known.path.clear();
                 return Reg(0);
             }
-            let Some((id, next)) = self.path.last_mut() else { break };
+            let Some((id, next)) = self.known.path.last_mut() else { break };
             let (id, position) = (*id, *next);
             *next += 1;
             let variable = self.table.get(id);
@@ -203,11 +214,11 @@ impl<'w, 't> Builder<'w, 't> {
                 Some(_) if is_memory_operand(self.table, variable, position) => {}
                 Some(operand) => {
                     if self.is_to_compute(operand) {
-                        self.path.push((operand, 0));
+                        self.known.path.push((operand, 0));
                     }
                 }
                 None => {
-                    self.path.pop();
+                    self.known.path.pop();
                     self.compute(id, variable);
                 }
             }
@@ -315,8 +326,9 @@ impl<'w, 't> Builder<'w, 't> {
         self.draft.n_ops += usize::from(code.has_value());
         let variable = self.table.get(id);
         let dtype = variable.dtype;
-        self.draft.lanes.push(Inst { code, dtype, args, serial: variable.serial });
-        Reg(small(self.draft.lanes.len() - 1) | LANE)
+        let Registers { lanes, .. } = &mut *self.known;
+        lanes.push(Inst { code, dtype, args, serial: variable.serial });
+        Reg(small(lanes.len() - 1) | LANE)
     }
 
     fn emit(
@@ -329,7 +341,7 @@ impl<'w, 't> Builder<'w, 't> {
     ) -> Reg {
         let inst = Inst { code, dtype: variable.dtype, args, serial: variable.serial };
         let (list, mark) =
-            if uniform { (&mut self.draft.uniform, 0) } else { (&mut self.draft.lanes, LANE) };
+            if uniform { (&mut self.known.uniform, 0) } else { (&mut self.known.lanes, LANE) };
         list.push(inst);
         let number = small(list.len() - 1);
         let reg = Reg(number | mark);
@@ -362,7 +374,7 @@ impl<'w, 't> Builder<'w, 't> {
         buffer: BufferIndex,
         index: Reg,
     ) -> u32 {
-        let index = self.draft.inst(index).dtype;
+        let index = self.known.inst(index).dtype;
         let access = Access { op, buffer, index, line: variable.line };
         self.draft.accesses.push((variable.serial, access));
         small(self.draft.accesses.len() - 1)
@@ -370,25 +382,26 @@ impl<'w, 't> Builder<'w, 't> {
 }
 
 impl Draft {
-    fn inst(&self, reg: Reg) -> &Inst {
-        let number = (reg.0 & !LANE) as usize;
-        if reg.0 & LANE != 0 { &self.lanes[number] } else { &self.uniform[number] }
-    }
-
     fn give_length(&mut self, buffer: BufferIndex) {
         // Positions are assigned at the end, in buffer order.
         self.buffers[buffer.index()].length = Some(0);
     }
 
-    fn finish(mut self, target: Target, size: u64) -> (Kernel, Vec<Binding>) {
-        let n_uniform = self.uniform.len();
+    fn finish(
+        mut self,
+        known: &mut Registers,
+        target: Target,
+        size: u64,
+    ) -> (Kernel, Vec<Binding>) {
+        let n_uniform = known.uniform.len();
         let lengths = self.buffers.iter_mut().filter_map(|buffer| buffer.length.as_mut());
         for (position, length) in (0..).zip(lengths) {
             *length = position;
         }
-        let accesses = self.number_accesses();
-        let mut insts = self.lanes;
-        insts.splice(0..0, self.uniform);
+        let accesses = self.number_accesses(known);
+        let mut insts = Vec::with_capacity(n_uniform + known.lanes.len());
+        insts.extend_from_slice(&known.uniform);
+        insts.extend_from_slice(&known.lanes);
         let offset = small(n_uniform);
         let place = |reg: &mut Reg| {
             if reg.0 & LANE != 0 {
@@ -418,7 +431,8 @@ impl Draft {
             | u64::from(target.fast_math) << 1
             | u64::from(is_for_few) << 2;
         let seed = target.device ^ switches;
-        let hash = structure_hash(&insts, n_uniform, &self.ends, &self.buffers, seed);
+        let hash =
+            structure_hash(&mut known.hashed, &insts, n_uniform, &self.ends, &self.buffers, seed);
         let kernel = Kernel {
             insts,
             n_uniform,
@@ -436,7 +450,10 @@ impl Draft {
     }
 
     /// Numbers accesses in the order of recording, so that the first failing one has the lowest number.
-    fn number_accesses(&mut self) -> Vec<Access> {
+    fn number_accesses(&mut self, known: &mut Registers) -> Vec<Access> {
+        if self.accesses.is_empty() {
+            return Vec::new();
+        }
         let mut order: Vec<usize> = (0..self.accesses.len()).collect();
         order.sort_by_key(|&i| self.accesses[i].0);
         let mut number = vec![0; order.len()];
@@ -448,7 +465,7 @@ impl Draft {
                 *access = number[*access as usize];
             }
         };
-        for inst in self.uniform.iter_mut().chain(&mut self.lanes) {
+        for inst in known.uniform.iter_mut().chain(&mut known.lanes) {
             if let Code::Gather { access, .. } | Code::Scatter { access, .. } = &mut inst.code {
                 renumber(access);
             }
@@ -471,17 +488,20 @@ fn small(position: usize) -> u32 {
 /// Hashes everything that code depends on except literal values; serials and lines are left out too. The seed is of
 /// what kernels are made for.
 fn structure_hash(
+    bytes: &mut Vec<u8>,
     insts: &[Inst],
     n_uniform: usize,
     ends: &[End],
     buffers: &[BufferParam],
     seed: u64,
 ) -> KernelHash {
-    let mut hasher = Xxh3::with_seed(seed);
-    let mut add = |words: &[u64]| words.iter().for_each(|word| hasher.update(&word.to_le_bytes()));
+    bytes.reserve(size_of::<u64>() * (3 + 3 * (insts.len() + ends.len()) + buffers.len()));
+    let mut add = |words: &[u64]| {
+        words.iter().for_each(|word| bytes.extend_from_slice(&word.to_le_bytes()));
+    };
     let reg = |reg: Option<Reg>| reg.map_or(0, |reg| u64::from(reg.0) + 1);
     let flag = |access: Option<u32>| access.map_or(0, |access| u64::from(access) + 1);
-    add(&[n_uniform as u64, insts.len() as u64]);
+    add(&[seed, n_uniform as u64, insts.len() as u64]);
     for inst in insts {
         let (tag, payload) = match inst.code {
             Code::Literal(number) => (0, u64::from(number)),
@@ -522,5 +542,5 @@ fn structure_hash(
         let length = buffer.length.map_or(0, |length| u64::from(length) + 1);
         add(&[buffer.dtype as u64 | u64::from(buffer.written) << 8 | length << 16]);
     }
-    KernelHash(hasher.digest128())
+    KernelHash(xxh3_128(bytes))
 }

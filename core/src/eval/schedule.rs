@@ -11,7 +11,7 @@
 //!    be dear to compute again;
 //! 3. `build`: the kernels, from their ends back to loads.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 
 use crate::error::{Error, Result};
 use crate::interrupt;
@@ -187,8 +187,7 @@ pub fn schedule(
     }
     mark_stored(&mut walk, roots, keep)?;
     let groups = group(&walk);
-    let n_insts = walk.nodes.len() / groups.len().max(1);
-    let mut builder = super::build::Builder::new(table, &walk, target, registers, n_insts);
+    let mut builder = super::build::Builder::new(table, &walk, target, registers);
     let step = |group: &Group| match primitive_launch(&walk, group) {
         Some(launch) => Ok(Step::Primitive(launch)),
         None => builder.build(group).map(Step::Kernel),
@@ -419,7 +418,7 @@ pub(super) struct Group {
 /// Stored nodes by stage and size, in the order of their first recording.
 fn group(walk: &Walk<'_>) -> Vec<Group> {
     let mut groups: Vec<Group> = Vec::new();
-    let mut by_key: HashMap<(u32, u64, Option<usize>), usize> = HashMap::new();
+    let mut by_key: BTreeMap<(u32, u64, Option<usize>), usize> = BTreeMap::new();
     for (i, node) in walk.nodes.iter().enumerate().filter(|(_, node)| node.stored) {
         let variable = walk.table.get(node.id);
         let size = lanes(walk.table, variable);

@@ -15,7 +15,8 @@
 //! | 2 | address of the error buffer, see [`Access`] |
 //! | 3 | address of the abort word, nonzero when the launch should stop |
 //! | 4 | address of scratch memory |
-//! | 5 .. 5+b | addresses of the b buffers |
+//! | 5 | number of chunks (S11) of the whole launch, split or not |
+//! | 6 .. 6+b | addresses of the b buffers |
 //! | .. | lengths in elements of the buffers that need one, in buffer order |
 //! | .. | bit patterns of the literals, in order; narrow ones widened to 32 bits |
 //!
@@ -29,7 +30,7 @@ use crate::ir::op::{Op, ReduceOp, ScatterOp};
 use crate::ir::scalar::widened_bits;
 
 /// Words before the buffer addresses.
-pub const HEADER_WORDS: usize = 5;
+pub const HEADER_WORDS: usize = 6;
 /// Word of the lane count.
 pub const WORD_SIZE: usize = 0;
 /// Word of the lane base.
@@ -40,6 +41,8 @@ pub const WORD_ERRORS: usize = 2;
 pub const WORD_ABORT: usize = 3;
 /// Word of the scratch memory's address.
 pub const WORD_SCRATCH: usize = 4;
+/// Word of the number of chunks.
+pub const WORD_CHUNKS: usize = 5;
 /// Largest parameter block that is passed by value.
 pub const MAX_DIRECT_BYTES: usize = 4000;
 /// What an error word holds while no lane failed.
@@ -439,7 +442,7 @@ pub struct ParamBlock {
 
 impl ParamBlock {
     /// The block for `kernel` over `n` lanes; `buffers` gives each buffer's address and length in
-    /// elements. Error, abort and scratch words are the backend's to set.
+    /// elements. Error, abort, scratch and chunk words are the backend's to set.
     pub fn new(kernel: &Kernel, n: u64, buffers: &[(u64, u64)]) -> Self {
         let mut words = vec![0; kernel.n_words()];
         words[WORD_SIZE] = n;

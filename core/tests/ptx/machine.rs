@@ -176,7 +176,8 @@ fn shuffle(line: &Line, warp: &mut [Thread]) {
     let by = usize::try_from(*by).expect("a small distance");
     let values: Vec<u64> = warp.iter().map(|thread| thread.registers[*a]).collect();
     for (i, thread) in warp.iter_mut().enumerate() {
-        thread.registers[*d] = values[if i + by < WARP { i + by } else { i }];
+        let from = if line.code[2] == "idx" { by } else { i + by };
+        thread.registers[*d] = values[if from < WARP { from } else { i }];
     }
 }
 
@@ -305,6 +306,8 @@ impl Thread {
                 "shfl" | "match" => return Some(Pause::Warp),
                 "bar" if line.code[1] == "warp" => return Some(Pause::Warp),
                 "bar" => return Some(Pause::Barrier),
+                // One thread runs after the other.
+                "membar" => {}
                 "bra" => {
                     let Operand::Label(target) = line.operands[0] else { panic!("a label") };
                     self.next = target;
@@ -395,13 +398,17 @@ impl Thread {
         memory.write(address, bytes, new);
     }
 
-    /// `atom.global.cas`: the value replaces the expected one.
+    /// `atom.global.cas`: the value replaces the expected one. `atom.global.inc`: one more, or 0 behind the last.
     fn exchange(&mut self, line: &Line, memory: &mut Memory) {
         let [address, expected, value] = [1, 2, 3].map(|i| self.value(line.operands.get(i)));
         let bytes = width(last(&line.code)) / 8;
         let old = memory.read(address, bytes);
-        if old == expected {
-            memory.write(address, bytes, value);
+        let new = match line.code[2].as_str() {
+            "inc" => Some(if old >= expected { 0 } else { old + 1 }),
+            _ => (old == expected).then_some(value),
+        };
+        if let Some(new) = new {
+            memory.write(address, bytes, new);
         }
         self.set(&line.operands[0], old);
     }

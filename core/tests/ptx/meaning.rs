@@ -3,12 +3,12 @@
 #![expect(clippy::cast_possible_truncation, reason = "narrow types live in the low bits")]
 
 use porcini_core::backend::cuda::{
-    CHUNK, FOLDED, LANES_PER_WARP, Sharing, Target, lower_entry, lower_fold, lower_private,
+    CHUNK, FOLDED, LANES_PER_WARP, Sharing, Target, lower_entry, lower_private, tree_size,
 };
 use porcini_core::dtype::DType;
 use porcini_core::ir::kernel::{
     BufferIndex, Code, End, Inst, Kernel, LiteralMode, MAX_DIRECT_BYTES, NO_ERROR, ParamBlock, Reg,
-    WORD_ABORT, WORD_ERRORS, WORD_LANE_BASE, WORD_SCRATCH,
+    WORD_ABORT, WORD_CHUNKS, WORD_ERRORS, WORD_LANE_BASE, WORD_SCRATCH,
 };
 use porcini_core::ir::op::{Op, ReduceOp};
 use porcini_core::ir::scalar::{apply_bits, identity_bits, quiet_nan, widened_bits};
@@ -28,7 +28,7 @@ struct Launch<'k> {
     memory: Memory,
     /// Address and element type of float arrays that the launch writes.
     floats: Vec<(u64, u64, DType)>,
-    /// Start and end of what lies between arrays and the ends of their blocks.
+    /// Start and end of what lies between arrays and the ends of their blocks, and of scratch words.
     padding: Vec<(u64, u64)>,
 }
 
@@ -113,8 +113,16 @@ impl<'k> Launch<'k> {
     fn new(kernel: &'k Kernel, n: u64, base: u64, random: &mut Random) -> Self {
         let mut memory = Memory(vec![0x55; 64]);
         let (mut buffers, mut floats, mut padding) = (Vec::new(), Vec::new(), Vec::new());
+        let results: Vec<usize> = result_buffers(kernel).map(BufferIndex::index).collect();
         for param in &kernel.buffers {
-            let count = if param.length.is_some() { ACCESSED } else { base + n };
+            let is_result = results.contains(&buffers.len());
+            // Far from lane 0, what lies before the base is not there.
+            let before = if base > CHUNK { base } else { 0 };
+            let (before, count) = match param.length {
+                Some(_) => (0, ACCESSED),
+                None if is_result => (0, 1),
+                None => (before, base + n - before),
+            };
             let bytes = count * param.dtype.bytes() as u64;
             let address = allocate(&mut memory, bytes.next_multiple_of(64));
             padding.push((address + bytes, address + bytes.next_multiple_of(64)));
@@ -125,7 +133,8 @@ impl<'k> Launch<'k> {
             if param.written && param.dtype.is_float() {
                 floats.push((address, count, param.dtype));
             }
-            buffers.push((address, count));
+            let before = before * param.dtype.bytes() as u64;
+            buffers.push((address.wrapping_sub(before), count));
         }
         let mut block = ParamBlock::new(kernel, n, &buffers);
         block.set(WORD_LANE_BASE, base);
@@ -138,16 +147,29 @@ impl<'k> Launch<'k> {
         memory.write(abort, 8, 0);
         block.set(WORD_ABORT, abort);
         let (reductions, n_chunks) = (reductions(kernel), (base + n).div_ceil(CHUNK));
-        let scratch = allocate(&mut memory, 8 * n_chunks * reductions.len() as u64);
-        block.set(WORD_SCRATCH, scratch);
-        for chunk in 0..n_chunks {
-            for (r, &(_, dtype)) in (0..).zip(&reductions) {
-                if dtype.is_float() {
-                    let word = chunk * reductions.len() as u64 + r;
-                    floats.push((scratch + 8 * word, 1, dtype));
-                }
+        let (n_words, n_counters) = tree_size(n_chunks, reductions.len() as u64);
+        let start = allocate(&mut memory, 4 * n_counters);
+        let counters = 4 * n_counters;
+        let words = start + counters;
+        memory.0.resize(memory.0.len() + usize::try_from(8 * n_words).expect("few"), 0x55);
+        (0..n_counters).for_each(|i| memory.write(start + 4 * i, 4, 0));
+        // The chunks before the base have been there, as far as they come without the others.
+        let (mut level, mut done) = (n_chunks, base / CHUNK);
+        let (mut word, mut counter) = (words, words);
+        while level > 1 {
+            for (i, &(_, dtype)) in
+                (0..level * reductions.len() as u64).zip(reductions.iter().cycle())
+            {
+                memory.write(word + 8 * i, dtype.bytes(), random.bits(dtype));
             }
+            word += 8 * level * reductions.len() as u64;
+            memory.write(counter - 4 * (done / FOLDED + 1), 4, done % FOLDED);
+            (level, done) = (level.div_ceil(FOLDED), done / FOLDED);
+            counter -= 4 * level;
         }
+        padding.push((words, word));
+        block.set(WORD_SCRATCH, words);
+        block.set(WORD_CHUNKS, n_chunks);
         Self { kernel, n, base, block, memory, floats, padding }
     }
 
@@ -178,6 +200,14 @@ fn allocate(memory: &mut Memory, bytes: u64) -> u64 {
     address as u64
 }
 
+/// Where the results of the `Reduce` ends go.
+fn result_buffers(kernel: &Kernel) -> impl Iterator<Item = BufferIndex> + '_ {
+    kernel.ends.iter().filter_map(|end| match *end {
+        End::Reduce { buffer, .. } => Some(buffer),
+        End::Store { .. } | End::Scatter { .. } => None,
+    })
+}
+
 /// Operation and type of the partial results of the `Reduce` ends: narrow types in 32 bits.
 fn reductions(kernel: &Kernel) -> Vec<(ReduceOp, DType)> {
     let ends = kernel.ends.iter().filter_map(|end| match *end {
@@ -189,6 +219,19 @@ fn reductions(kernel: &Kernel) -> Vec<(ReduceOp, DType)> {
 
 fn combine(op: ReduceOp, dtype: DType, a: u64, b: u64) -> u64 {
     apply_bits(op.combine(), dtype, dtype, [a, b, 0])
+}
+
+/// Neighbours first, an odd last one as it is.
+fn in_pairs(op: ReduceOp, dtype: DType, words: &[u64]) -> u64 {
+    let mut level = words.to_vec();
+    while level.len() > 1 {
+        let pair = |pair: &[u64]| match *pair {
+            [a, b] => combine(op, dtype, a, b),
+            _ => pair[0],
+        };
+        level = level.chunks(2).map(pair).collect();
+    }
+    level[0]
 }
 
 /// The kernel's meaning.
@@ -205,12 +248,59 @@ impl<'l, 'k> Reference<'l, 'k> {
         let values = vec![0; launch.kernel.insts.len()];
         let mut this = Self { launch, memory, values, accumulators: Vec::new() };
         this.insts(0, launch.kernel.n_uniform, 0);
-        for chunk in 0..launch.n.div_ceil(CHUNK) {
-            this.chunk(chunk);
+        let sums: Vec<Vec<u64>> =
+            (0..launch.n.div_ceil(CHUNK)).map(|chunk| this.chunk(chunk)).collect();
+        this.tree(&sums);
+    }
+
+    /// The tree above the chunks, pair by pair. What chunks before the base have left is there.
+    fn tree(&mut self, sums: &[Vec<u64>]) {
+        let kernel = self.launch.kernel;
+        let n = reductions(kernel).len() as u64;
+        let words = self.launch.block.words()[WORD_SCRATCH];
+        for (r, (&(op, dtype), buffer)) in
+            reductions(kernel).iter().zip(result_buffers(kernel)).enumerate()
+        {
+            let mut level: Vec<u64> = Vec::new();
+            let (mut done, mut word) = (self.launch.base / CHUNK, words + 8 * r as u64);
+            let mut new: Vec<u64> = sums.iter().map(|sums| sums[r]).collect();
+            loop {
+                level.clear();
+                level.extend((0..done).map(|i| self.memory.read(word + 8 * n * i, dtype.bytes())));
+                level.extend(&new);
+                if level.len() == 1 {
+                    break;
+                }
+                word += 8 * n * level.len() as u64;
+                done /= FOLDED;
+                let nodes = level.chunks(usize::try_from(FOLDED).expect("small"));
+                new = nodes
+                    .skip(usize::try_from(done).expect("few"))
+                    .map(|node| in_pairs(op, dtype, node))
+                    .collect();
+            }
+            let stored = kernel.buffers[buffer.index()].dtype;
+            let result = match stored == dtype {
+                true => level[0],
+                false => apply_bits(Op::Cast, stored, dtype, [level[0], 0, 0]),
+            };
+            self.memory.write(
+                self.launch.block.words()[kernel.address_word(buffer)],
+                stored.bytes(),
+                result,
+            );
+        }
+        // All have come.
+        let (mut level, mut counter) = ((self.launch.base + self.launch.n).div_ceil(CHUNK), words);
+        while n > 0 && level > 1 {
+            level = level.div_ceil(FOLDED);
+            (0..level).for_each(|i| self.memory.write(counter - 4 * (i + 1), 4, 0));
+            counter -= 4 * level;
         }
     }
 
-    fn chunk(&mut self, chunk: u64) {
+    /// The result of each reduction of a chunk.
+    fn chunk(&mut self, chunk: u64) -> Vec<u64> {
         let (kernel, n) = (self.launch.kernel, self.launch.n);
         let reductions = reductions(kernel);
         let identity = |&(op, dtype): &(ReduceOp, DType)| [identity_bits(op, dtype); 32];
@@ -224,18 +314,17 @@ impl<'l, 'k> Reference<'l, 'k> {
             self.insts(kernel.n_uniform, kernel.insts.len(), offset);
             self.ends(offset);
         }
-        let n_reductions = reductions.len() as u64;
-        for (r, (op, dtype)) in (0..).zip(reductions) {
-            let mut sums = self.accumulators[usize::try_from(r).expect("few ends")];
-            for half in [16, 8, 4, 2, 1] {
-                for i in 0..half {
-                    sums[i] = combine(op, dtype, sums[i], sums[i + half]);
+        let results = reductions.iter().zip(&mut self.accumulators);
+        results
+            .map(|(&(op, dtype), sums)| {
+                for half in [16, 8, 4, 2, 1] {
+                    for i in 0..half {
+                        sums[i] = combine(op, dtype, sums[i], sums[i + half]);
+                    }
                 }
-            }
-            let word = (self.launch.base / CHUNK + chunk) * n_reductions + r;
-            let scratch = self.launch.block.words()[WORD_SCRATCH];
-            self.memory.write(scratch + 8 * word, dtype.bytes(), sums[0]);
-        }
+                sums[0]
+            })
+            .collect()
     }
 
     fn insts(&mut self, start: usize, end: usize, offset: u64) {
@@ -360,63 +449,6 @@ impl<'l, 'k> Reference<'l, 'k> {
     fn address(&self, buffer: BufferIndex, index: u64) -> u64 {
         let kernel = self.launch.kernel;
         let bytes = kernel.buffers[buffer.index()].dtype.bytes() as u64;
-        self.launch.block.words()[kernel.address_word(buffer)] + index * bytes
+        self.launch.block.words()[kernel.address_word(buffer)].wrapping_add(index * bytes)
     }
-}
-
-/// Compares the tree above chunks with pairs combined here, level by level.
-pub(super) fn check_fold(kernel: &Kernel, count: u64, random: &mut Random) {
-    let reductions = reductions(kernel);
-    let n = reductions.len() as u64;
-    let mut memory = Memory(Vec::new());
-    let n_blocks = count.div_ceil(FOLDED.into());
-    let [source, rest] = [count, n_blocks].map(|words| allocate(&mut memory, 8 * n * words));
-    for (word, &(_, dtype)) in (0..n * count).zip(reductions.iter().cycle()) {
-        memory.write(source + 8 * word, dtype.bytes(), random.bits(dtype));
-    }
-    let mut expected = memory.clone();
-    let mut params = vec![count, source, rest];
-    let mut floats = Vec::new();
-    let stored: Vec<DType> = kernel
-        .ends
-        .iter()
-        .filter_map(|end| match end {
-            End::Reduce { buffer, .. } => Some(kernel.buffers[buffer.index()].dtype),
-            _ => None,
-        })
-        .collect();
-    for (r, (&(op, dtype), &stored)) in (0..).zip(reductions.iter().zip(&stored)) {
-        let result = allocate(&mut memory, 8);
-        allocate(&mut expected, 8);
-        params.push(result);
-        for block in 0..n_blocks {
-            let words = block * u64::from(FOLDED)..count.min((block + 1) * u64::from(FOLDED));
-            let read = |word: u64| expected.read(source + 8 * (word * n + r), dtype.bytes());
-            let mut level: Vec<u64> = words.map(read).collect();
-            while level.len() > 1 {
-                let pair = |pair: &[u64]| match *pair {
-                    [a, b] => combine(op, dtype, a, b),
-                    _ => pair[0],
-                };
-                level = level.chunks(2).map(pair).collect();
-            }
-            let (at, to, value) = match n_blocks {
-                1 if dtype == stored => (result, stored, level[0]),
-                1 => (result, stored, apply_bits(Op::Cast, stored, dtype, [level[0], 0, 0])),
-                _ => (rest + 8 * (block * n + r), dtype, level[0]),
-            };
-            expected.write(at, to.bytes(), value);
-            if to.is_float() {
-                floats.push((at, 1, to));
-            }
-        }
-    }
-    let params: Vec<u8> = params.iter().flat_map(|word| word.to_le_bytes()).collect();
-    let text = lower_fold(kernel, "entry");
-    let program = Program::parse(&text, &[("params", 0)]);
-    program.launch(&params, &mut memory, (n_blocks, n), FOLDED.into());
-    for memory in [&mut memory, &mut expected] {
-        canonicalize(memory, &floats);
-    }
-    assert!(memory == expected, "{count} words\n{kernel}\n{text}");
 }

@@ -1,9 +1,14 @@
 //! Arrays on several devices: one that passes for a GPU, and the CPU.
 
+use porcini_core::backend::cuda;
 use porcini_core::inspect::Rows;
-use porcini_core::ir::op::{Op, ScatterOp};
+use porcini_core::ir::op::{Op, ReduceOp, ScatterOp};
+use porcini_core::ir::primitive::Order;
 use porcini_core::{Array, DType, DeviceChoice, Error, Runtime, Session};
 use porcini_tests::fragile::Fragile;
+use porcini_tests::gpu;
+
+use super::lanes;
 
 fn session() -> Session {
     Session::builder().runtime(Runtime::on(Fragile::new(), None)).build().unwrap()
@@ -98,4 +103,51 @@ fn what_concerns_all_reaches_every_device() {
     let rows: usize =
         session.family().iter().map(|session| session.whos(Rows::All).rows.len()).sum();
     assert!(rows >= 4);
+}
+
+/// Two GPUs compute what one does, each on its own stream and in its own memory.
+#[test]
+fn a_session_works_on_two_gpus() {
+    let Some(runtime) = gpu::open() else { return };
+    if cuda::survey().map_or(0, |survey| survey.gpus.len()) < 2 {
+        return gpu::say_skipped(&"there is only one");
+    }
+    let session = Session::builder().runtime(runtime).build().unwrap();
+    let n = (1 << 22) + 3;
+    let work = |x: &Array| {
+        let y = (x * 1.5 + 0.25).sin().unwrap();
+        let bins = session_index(x, 1000);
+        let mut counts = x.session().zeros(DType::U32, 1000).unwrap();
+        counts.scatter(ScatterOp::Add, 1, &bins, None).unwrap();
+        let sorted = y.sort(Order::Ascending).unwrap();
+        let gathered = sorted.gather(&session_index(x, 4096), None).unwrap();
+        let sum = gathered.reduce(ReduceOp::Sum).unwrap();
+        (y, counts, sorted, sum)
+    };
+    let x = session.linspace(DType::F32, -3, 3, n).unwrap();
+    let here = work(&x);
+    let other = x.to(DeviceChoice::Cuda(1)).unwrap();
+    assert!(
+        other.session().device_name().starts_with("cuda:1"),
+        "{}",
+        other.session().device_name()
+    );
+    // Both have work at once, and give it back by turns.
+    let there = work(&other);
+    session.eval(&[&here.3, &there.3]).unwrap();
+    for (here, there) in [(&here.0, &there.0), (&here.2, &there.2), (&here.3, &there.3)] {
+        assert!(bits(here) == bits(&there.to(DeviceChoice::Cuda(0)).unwrap()));
+    }
+    assert_eq!(here.1.to_vec::<u32>().unwrap(), there.1.to_vec::<u32>().unwrap());
+    assert!(matches!(here.0.apply(Op::Add, &[(&there.0).into()]), Err(Error::ForeignArray { .. })));
+    let on_host = on_cpu(&there.0);
+    assert!(bits(&on_host) == bits(&here.0));
+}
+
+fn session_index(x: &Array, n: i64) -> Array {
+    lanes(x.session(), DType::U32, i64::try_from(x.size()).unwrap()) % n
+}
+
+fn bits(x: &Array) -> Vec<u32> {
+    x.to_vec::<f32>().unwrap().into_iter().map(f32::to_bits).collect()
 }

@@ -74,7 +74,6 @@ pub(super) struct Resources {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Grid {
     pub(super) blocks: u32,
-    pub(super) rows: u32,
     pub(super) threads: u32,
     /// Bytes of shared memory of each block, beyond what the entry declares.
     pub(super) shared_bytes: u32,
@@ -310,13 +309,13 @@ impl Gpu {
     pub(super) fn launch(&self, function: Function, grid: Grid, params: &[u64]) -> Result<()> {
         self.enter()?;
         let mut block = params.as_ptr().cast_mut().cast::<c_void>();
-        let Grid { blocks, rows, threads, shared_bytes } = grid;
+        let Grid { blocks, threads, shared_bytes } = grid;
         // SAFETY: the entry takes one block of so many words, which the call copies.
         let result = unsafe {
             sys::cuLaunchKernel(
                 function.0,
                 blocks,
-                rows,
+                1,
                 1,
                 threads,
                 1,

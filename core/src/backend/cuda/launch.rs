@@ -6,14 +6,14 @@ use std::time::{Duration, Instant};
 use super::compiler::{Binary, Compiler};
 use super::errors::{ErrorWords, Words, index_types};
 use super::gpu::{Function, Gpu, Grid, Mapped, Module, Resources};
-use super::ptx::{self, CHUNK, FOLDED, LANES_PER_WARP, Sharing};
+use super::ptx::{self, CHUNK, LANES_PER_WARP, Sharing};
 use crate::backend::{CodeStatistics, Executable, Launched};
 use crate::dtype::DType;
 use crate::error::{Error, Result};
 use crate::interrupt;
 use crate::ir::kernel::{
     BufferIndex, Code, End, Kernel, LiteralMode, MAX_DIRECT_BYTES, ParamBlock, WORD_ABORT,
-    WORD_ERRORS, WORD_LANE_BASE, WORD_SCRATCH, WORD_SIZE,
+    WORD_CHUNKS, WORD_ERRORS, WORD_LANE_BASE, WORD_SCRATCH, WORD_SIZE,
 };
 
 /// Threads of a block.
@@ -38,8 +38,8 @@ pub(super) struct Shared {
     /// Nonzero when loops should leave.
     abort: Mapped,
     errors: ErrorWords,
-    /// Working memory of launches, which follow each other.
-    scratch: Mutex<Scratch>,
+    /// Where the chunks of reductions meet. Launches follow each other, so one is enough.
+    tree: Mutex<Tree>,
     /// What parts of long kernels leave to each other.
     between: Mutex<Scratch>,
 }
@@ -50,6 +50,14 @@ struct Scratch {
     bytes: usize,
 }
 
+/// Room for the tree above chunks: counters, which are 0 between launches, and behind them words.
+#[derive(Default)]
+struct Tree {
+    room: Scratch,
+    /// Bytes of the counters.
+    counters: usize,
+}
+
 impl Shared {
     pub(super) fn new(gpu: Arc<Gpu>, compiler: Arc<Compiler>) -> Result<Self> {
         let abort = gpu.mapped(1)?;
@@ -58,17 +66,37 @@ impl Shared {
             compiler,
             abort,
             errors: ErrorWords::new(gpu.clone()),
-            scratch: Mutex::default(),
+            tree: Mutex::default(),
             between: Mutex::default(),
             gpu,
         })
     }
 
-    /// Calls `work` with the address of at least so many bytes of working memory, which nobody else gets
-    /// before: launches of several threads may not come between those of one.
-    fn with_scratch(&self, bytes: usize, work: impl FnOnce(u64) -> Result<()>) -> Result<()> {
-        let mut scratch = self.scratch.lock().unwrap_or_else(PoisonError::into_inner);
-        work(self.grow(&mut scratch, bytes)?)
+    /// Calls `work` with the address of the words in which so many chunks leave `n_results` results each: nobody
+    /// else gets them before, so launches of several threads do not come between those of one.
+    fn with_tree(
+        &self,
+        n_chunks: u64,
+        n_results: usize,
+        work: impl FnOnce(u64) -> Result<()>,
+    ) -> Result<()> {
+        let (n_words, n_nodes) = ptx::tree_size(n_chunks, n_results as u64);
+        let bytes = |n: u64, each| usize::try_from(n * each).unwrap_or(usize::MAX);
+        let (words, counters) = (bytes(n_words, 8), bytes(n_nodes, 4).next_multiple_of(256));
+        let mut tree = self.tree.lock().unwrap_or_else(PoisonError::into_inner);
+        if tree.counters < counters || tree.room.bytes - tree.counters < words {
+            let counters = counters.max(tree.counters).next_multiple_of(1 << 12);
+            tree.counters = 0;
+            let address = self.grow(&mut tree.room, counters.saturating_add(words))?;
+            self.gpu.fill(address, 0, 4, counters / 4)?;
+            tree.counters = counters;
+        }
+        let done = work(tree.room.address + tree.counters as u64);
+        if done.is_err() {
+            // What was not launched did not count.
+            self.gpu.fill(tree.room.address, 0, 4, tree.counters / 4)?;
+        }
+        done
     }
 
     /// Calls `work` with the address of room for what the parts of a launch leave to each other.
@@ -106,10 +134,11 @@ impl Shared {
 
 impl Drop for Shared {
     fn drop(&mut self) {
-        for scratch in [&mut self.scratch, &mut self.between] {
-            let scratch = scratch.get_mut().unwrap_or_else(PoisonError::into_inner);
-            if scratch.bytes > 0 {
-                self.gpu.free(scratch.address);
+        let tree = &self.tree.get_mut().unwrap_or_else(PoisonError::into_inner).room;
+        let between = &*self.between.get_mut().unwrap_or_else(PoisonError::into_inner);
+        for Scratch { address, bytes } in [tree, between] {
+            if *bytes > 0 {
+                self.gpu.free(*address);
             }
         }
     }
@@ -120,8 +149,8 @@ pub(super) struct Loaded {
     shared: Arc<Shared>,
     module: Module,
     entry: Function,
-    /// Combines what the chunks of reductions leave.
-    fold: Option<Fold>,
+    /// Number of results of reductions.
+    n_results: usize,
     /// Adds into few elements.
     private: Option<Private>,
     sharing: Sharing,
@@ -131,12 +160,6 @@ pub(super) struct Loaded {
     /// Whether there are loops, which an interrupt ends.
     has_loops: bool,
     statistics: CodeStatistics,
-}
-
-struct Fold {
-    entry: Function,
-    /// Words of the addresses of the results.
-    results: Vec<usize>,
 }
 
 /// An entry whose blocks add into elements of their own.
@@ -156,13 +179,6 @@ impl Loaded {
             shared.compiler.load(&shared.compiler.source(kernel, mode))?;
         let entry = gpu.function(&module, &ptx::entry_name(kernel))?;
         let sharing = Sharing::of(kernel);
-        let fold = match sharing {
-            Sharing::Lanes(_) => None,
-            Sharing::Chunks(_) => {
-                let entry = gpu.function(&module, ptx::FOLD_ENTRY)?;
-                Some(Fold { entry, results: results(kernel) })
-            }
-        };
         let private = match ptx::private_target(kernel) {
             Some(target) => Some(Private::new(gpu, &module, kernel, target)?),
             None => None,
@@ -174,7 +190,7 @@ impl Loaded {
             shared: shared.clone(),
             module,
             entry,
-            fold,
+            n_results: kernel.ends.iter().filter(|end| matches!(end, End::Reduce { .. })).count(),
             private,
             sharing,
             threads,
@@ -208,7 +224,7 @@ impl Loaded {
             let spread = u32::try_from(spread.next_multiple_of(32)).unwrap_or(u32::MAX);
             let block = self.threads.min(spread.max(64));
             let blocks = u32::try_from(threads.div_ceil(block.into())).unwrap_or(u32::MAX);
-            let grid = Grid { blocks, rows: 1, threads: block, shared_bytes: 0 };
+            let grid = Grid { blocks, threads: block, shared_bytes: 0 };
             let private = self.private.as_ref().and_then(|private| {
                 Some((private.entry, private.grid(params, threads, length, &self.shared.gpu)?))
             });
@@ -216,30 +232,6 @@ impl Loaded {
             self.shared.launch(entry, grid, params.words())?;
         }
         Ok(())
-    }
-
-    /// Combines the words that `n_words` chunks left in `source`.
-    fn fold(&self, fold: &Fold, params: &ParamBlock, source: u64, n_words: u64) -> Result<()> {
-        let n = fold.results.len();
-        let (mut source, mut n_words) = (source, n_words);
-        let mut rest = source + 8 * n as u64 * n_words;
-        loop {
-            let blocks = n_words.div_ceil(FOLDED.into());
-            let mut block = vec![n_words, source, rest];
-            block.extend(fold.results.iter().map(|&word| params.words()[word]));
-            let grid = Grid {
-                blocks: u32::try_from(blocks).unwrap_or(u32::MAX),
-                rows: u32::try_from(n).unwrap_or(u32::MAX),
-                threads: FOLDED,
-                shared_bytes: 0,
-            };
-            self.shared.launch(fold.entry, grid, &block)?;
-            if blocks == 1 {
-                return Ok(());
-            }
-            (source, n_words) = (rest, blocks);
-            rest += 8 * n as u64 * blocks;
-        }
     }
 }
 
@@ -254,15 +246,12 @@ impl Executable for Loaded {
                 Some(shared.errors.take(&self.index_types, pieces, PIECE)?)
             }
         };
-        if let Some(fold) = &self.fold {
-            let n_words = n.div_ceil(CHUNK);
-            // What is left after a fold follows what was there before.
-            let words = 2 * n_words * fold.results.len() as u64 + 64;
-            let bytes = usize::try_from(8 * words).unwrap_or(usize::MAX);
-            shared.with_scratch(bytes, |source| {
-                params.set(WORD_SCRATCH, source);
-                self.start(&mut params, n, errors.as_ref())?;
-                self.fold(fold, &params, source, n_words)
+        if self.n_results > 0 {
+            let n_chunks = n.div_ceil(CHUNK);
+            params.set(WORD_CHUNKS, n_chunks);
+            shared.with_tree(n_chunks, self.n_results, |words| {
+                params.set(WORD_SCRATCH, words);
+                self.start(&mut params, n, errors.as_ref())
             })?;
         } else {
             self.start(&mut params, n, errors.as_ref())?;
@@ -342,18 +331,8 @@ impl Private {
         let blocks = threads.div_ceil(self.threads.into()).min(most);
         Some(Grid {
             blocks: u32::try_from(blocks).ok()?,
-            rows: 1,
             threads: self.threads,
             shared_bytes: u32::try_from(bytes).ok()?,
         })
     }
-}
-
-/// Words of the addresses of the results of a kernel's reductions.
-fn results(kernel: &Kernel) -> Vec<usize> {
-    let ends = kernel.ends.iter().filter_map(|end| match *end {
-        End::Reduce { buffer, .. } => Some(kernel.address_word(buffer)),
-        End::Store { .. } | End::Scatter { .. } => None,
-    });
-    ends.collect()
 }

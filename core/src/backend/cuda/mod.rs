@@ -48,7 +48,7 @@ use self::primitive::Primitives;
 pub use self::primitive::{Work, run_steps};
 pub use self::ptx::{
     CHUNK, FOLDED, LANES_PER_WARP, SHARED_DECLARATION, Sharing, Step, Target, lower, lower_entry,
-    lower_fold, lower_private, lower_step, lower_trap, private_target,
+    lower_private, lower_step, lower_trap, private_target, tree_size,
 };
 pub use self::toolkit::Toolkit;
 use super::primitive::{PrimitiveCall, Room};
@@ -189,7 +189,7 @@ impl Backend for Cuda {
     fn fail(&self) -> Result<()> {
         let module = self.compiler.load(&self.compiler.trap())?.module;
         let entry = self.gpu.function(&module, ptx::TRAP_ENTRY)?;
-        self.gpu.launch(entry, Grid { blocks: 1, rows: 1, threads: 1, shared_bytes: 0 }, &[0])
+        self.gpu.launch(entry, Grid { blocks: 1, threads: 1, shared_bytes: 0 }, &[0])
     }
 
     fn is_lost(&self) -> bool {

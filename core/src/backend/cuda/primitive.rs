@@ -244,7 +244,7 @@ impl Work for OnGpu<'_> {
 
     fn launch(&mut self, step: Step, blocks: u64, words: &[u64]) -> Result<()> {
         let blocks = u32::try_from(blocks).unwrap_or(u32::MAX);
-        let grid = Grid { blocks, rows: 1, threads: step.threads(), shared_bytes: 0 };
+        let grid = Grid { blocks, threads: step.threads(), shared_bytes: 0 };
         self.primitives.gpu.launch(self.primitives.entry(step)?, grid, words)
     }
 }

@@ -13,24 +13,40 @@
 //!
 //! # Between chunks
 //!
-//! Chunk c (by lane number, also of a split launch) writes the result of the r-th of R `Reduce` ends to
-//! scratch word `c * R + r`. The entry of [`lower_fold`] combines up to [`FOLDED`] neighbours in a block:
-//! level by level, an odd last one passing up unchanged. Where that leaves several words, it is launched
-//! again over them.
+//! The tree above the chunks has [`FOLDED`] children a node. A node is the work of the warp that brings the
+//! last of its children: chunk c (by lane number, also of a split launch) writes the result of the r-th of R
+//! `Reduce` ends to scratch word `c * R + r`, and counts itself at the node's counter. Who finds all the
+//! others counted combines the words, neighbours first, and goes on as a child of the next level, whose words
+//! and counters follow. Counters lie before the scratch words, the first next to them, and are 0 between
+//! launches. Which warp it is differs from run to run, what it computes does not.
 #![deny(clippy::wildcard_enum_match_arm)]
 
 use super::Lowering;
 use super::op::Types;
 use super::sharing::{CHUNK, LANES_PER_WARP};
-use super::writer::{Class, Guard, Name, Writer, ptx};
+use super::writer::{Class, Guard, Name, Writer, ptx, untyped};
 use crate::dtype::DType;
-use crate::ir::kernel::{End, Kernel, Reg, WORD_LANE_BASE, WORD_SCRATCH, WORD_SIZE};
-use crate::ir::legal::legalise;
+use crate::ir::kernel::{
+    BufferIndex, End, Kernel, Reg, WORD_CHUNKS, WORD_LANE_BASE, WORD_SCRATCH, WORD_SIZE,
+};
 use crate::ir::op::{Op, ReduceOp};
 use crate::ir::scalar::identity_bits;
 
-/// Words that a block of the fold combines: its threads.
-pub const FOLDED: u32 = 1024;
+/// Words that a warp combines at once: children of a node of the tree above the chunks.
+pub const FOLDED: u64 = 8 * LANES_PER_WARP;
+/// Words that a thread combines, all on the way at once.
+const WORDS: u32 = 8;
+
+/// Scratch words and counters of the tree above so many chunks with so many results each.
+pub fn tree_size(n_chunks: u64, n_results: u64) -> (u64, u64) {
+    let (mut words, mut counters, mut level) = (0, 0, n_chunks);
+    while level > 1 {
+        words += level * n_results;
+        level = level.div_ceil(FOLDED);
+        counters += level;
+    }
+    (words, counters)
+}
 
 /// A `Reduce` end.
 #[derive(Clone, Copy)]
@@ -42,6 +58,8 @@ struct Reduction {
     stored: DType,
     /// Number among the ends.
     end: u32,
+    /// Where the result goes.
+    buffer: BufferIndex,
 }
 
 fn reductions(kernel: &Kernel) -> Vec<Reduction> {
@@ -49,7 +67,7 @@ fn reductions(kernel: &Kernel) -> Vec<Reduction> {
         End::Reduce { op, value, buffer } => {
             let dtype = result_type(op, kernel.dtype(value));
             let stored = kernel.buffers[buffer.index()].dtype;
-            Some(Reduction { op, dtype, stored, end })
+            Some(Reduction { op, dtype, stored, end, buffer })
         }
         End::Store { .. } | End::Scatter { .. } => None,
     });
@@ -97,7 +115,7 @@ impl Lowering<'_> {
             self.writer.combine_halves(reduction);
         }
         self.writer.release_temporaries();
-        self.store_partials(&reductions);
+        self.climb(&reductions);
     }
 
     /// Sets `%offset` to the thread's first lane and `%end` behind the chunk's last one.
@@ -157,71 +175,88 @@ impl Lowering<'_> {
         }
     }
 
-    fn store_partials(&mut self, reductions: &[Reduction]) {
-        let (base, scratch) = (self.word(WORD_LANE_BASE), self.word(WORD_SCRATCH));
+    /// From a chunk's results to those of the launch, node by node, where the other warps have done their part.
+    fn climb(&mut self, reductions: &[Reduction]) {
+        let n = 8 * reductions.len() as u64;
+        let [base, words, count] =
+            [WORD_LANE_BASE, WORD_SCRATCH, WORD_CHUNKS].map(|it| self.word(it));
         let w = &mut self.writer;
-        let [thread, chunk] = ["thread", "chunk"].map(|name| w.special(name));
-        let others = w.temporary(Class::Pred);
-        ptx!(w, "setp.ne.u64 {others}, {thread}, 0");
-        ptx!(w, "@{others} ret");
+        let [thread, number, node] = ["thread", "chunk", "node"].map(|name| w.special(name));
+        let [counters, first, address] = [(); 3].map(|()| w.temporary(Class::B64));
+        let [arrived, others] = [(); 2].map(|()| w.temporary(Class::B32));
+        let [single, follows, early] = [(); 3].map(|()| w.temporary(Class::Pred));
+        let (level, left, result) = (w.new_label(), w.new_label(), w.new_label());
         ptx!(w, "shr.u64 {base}, {base}, {}", CHUNK.ilog2());
-        ptx!(w, "add.u64 {chunk}, {chunk}, {base}");
-        ptx!(w, "mad.lo.u64 {scratch}, {chunk}, {}, {scratch}", 8 * reductions.len());
+        ptx!(w, "add.u64 {number}, {number}, {base}");
+        ptx!(w, "sub.u64 {counters}, {words}, 4");
+        ptx!(w, "setp.ne.u64 {follows}, {thread}, 0");
+        w.put_label(level);
+        ptx!(w, "setp.eq.u64 {single}, {count}, 1");
+        ptx!(w, "@{single} bra {result}");
+        ptx!(w, "shr.u64 {node}, {number}, {}", FOLDED.ilog2());
+        ptx!(w, "mov.u32 {arrived}, 0");
+        ptx!(w, "@{follows} bra {left}");
+        ptx!(w, "mad.lo.u64 {address}, {number}, {n}, {words}");
         for (r, &Reduction { dtype, end, .. }) in (0..).zip(reductions) {
             let accumulator = w.accumulator(dtype, end);
-            w.store_at(dtype, Guard(None), scratch, 8 * r, accumulator);
+            w.store_at(dtype, Guard(None), address, 8 * r, accumulator);
+        }
+        // Whoever sees the count sees the words.
+        ptx!(w, "membar.gl");
+        ptx!(w, "shl.b64 {first}, {node}, {}", FOLDED.ilog2());
+        ptx!(w, "sub.u64 {first}, {count}, {first}");
+        ptx!(w, "min.u64 {first}, {first}, {FOLDED}");
+        ptx!(w, "cvt.u32.u64 {others}, {first}");
+        ptx!(w, "sub.u32 {others}, {others}, 1");
+        ptx!(w, "shl.b64 {address}, {node}, 2");
+        ptx!(w, "sub.u64 {address}, {counters}, {address}");
+        // The last one makes it 0 again.
+        ptx!(w, "atom.global.inc.u32 {arrived}, [{address}], {others}");
+        ptx!(w, "setp.eq.u32 {early}, {arrived}, {others}");
+        ptx!(w, "selp.u32 {arrived}, 1, 0, {early}");
+        w.put_label(left);
+        ptx!(w, "shfl.sync.idx.b32 {arrived}, {arrived}, 0, 0x1f, 0xffffffff");
+        ptx!(w, "setp.eq.u32 {early}, {arrived}, 0");
+        ptx!(w, "@{early} ret");
+        ptx!(w, "membar.gl");
+        ptx!(w, "shl.b64 {first}, {node}, {}", FOLDED.ilog2());
+        ptx!(w, "mad.lo.u64 {first}, {thread}, {WORDS}, {first}");
+        ptx!(w, "mad.lo.u64 {address}, {first}, {n}, {words}");
+        // How many of the thread's words there are: at most 0 where its first is not.
+        ptx!(w, "sub.u64 {first}, {count}, {first}");
+        let kept = w.mark();
+        for (r, reduction) in (0..).zip(reductions) {
+            w.fold(reduction, address, r, n, first);
+            w.release_to(kept);
+        }
+        ptx!(w, "mad.lo.u64 {words}, {count}, {n}, {words}");
+        ptx!(w, "add.u64 {count}, {count}, {}", FOLDED - 1);
+        ptx!(w, "shr.u64 {count}, {count}, {}", FOLDED.ilog2());
+        ptx!(w, "shl.b64 {first}, {count}, 2");
+        ptx!(w, "sub.u64 {counters}, {counters}, {first}");
+        ptx!(w, "mov.u64 {number}, {node}");
+        ptx!(w, "bra {level}");
+        w.put_label(result);
+        ptx!(w, "@{follows} ret");
+        self.writer.release_temporaries();
+        for reduction in reductions {
+            self.store_result(reduction);
         }
     }
-}
 
-/// An entry called `name` that combines the words that the chunks of a kernel left.
-///
-/// Parameters: a block of u64 words: the number of words of each reduction, where they are, where to leave
-/// what is not the last result, and the addresses of the results. Launched with [`FOLDED`] threads a
-/// block, `ceil(number / FOLDED)` blocks and a row of blocks for each reduction; where that is one block,
-/// it writes the results.
-pub fn lower_fold(kernel: &Kernel, name: &str) -> String {
-    let kernel = &*legalise(kernel);
-    let reductions = reductions(kernel);
-    let mut w = Writer::default();
-    let [count, source, rest] = [(); 3].map(|()| w.temporary(Class::B64));
-    let [number, thread, block, row] = [(); 4].map(|()| w.temporary(Class::B32));
-    let none = w.temporary(Class::Pred);
-    w.shared_words = FOLDED;
-    ptx!(w, "mov.u32 {thread}, %tid.x");
-    ptx!(w, "mov.u32 {block}, %ctaid.x");
-    ptx!(w, "mov.u32 {row}, %ctaid.y");
-    ptx!(w, "ld.param.u64 {count}, [params]");
-    ptx!(w, "ld.param.u64 {source}, [params+8]");
-    // From here on only what this block combines counts.
-    ptx!(w, "mul.wide.u32 {rest}, {block}, {FOLDED}");
-    ptx!(w, "mad.lo.u64 {source}, {rest}, {}, {source}", 8 * reductions.len());
-    ptx!(w, "sub.u64 {rest}, {count}, {rest}");
-    ptx!(w, "min.u64 {rest}, {rest}, {FOLDED}");
-    ptx!(w, "cvt.u32.u64 {number}, {rest}");
-    ptx!(w, "mul.wide.u32 {rest}, {thread}, {}", 8 * reductions.len());
-    ptx!(w, "add.u64 {source}, {source}, {rest}");
-    let fold = Fold { count, source, number, thread, block, n: reductions.len() };
-    for (r, reduction) in (0..).zip(&reductions) {
-        let next = w.new_label();
-        ptx!(w, "setp.ne.u32 {none}, {row}, {r}");
-        ptx!(w, "@{none} bra {next}");
-        w.fold(&fold, r, reduction);
-        ptx!(w, "ret");
-        w.put_label(next);
+    fn store_result(&mut self, &Reduction { dtype, stored, end, buffer, .. }: &Reduction) {
+        let address = self.buffer(buffer);
+        let w = &mut self.writer;
+        let mut result = w.accumulator(dtype, end);
+        if dtype != stored {
+            let types = Types { result: stored, operand: dtype };
+            let last = w.temporary_of(stored);
+            w.op(Op::Cast, types, last, [result, result, result]);
+            result = last;
+        }
+        w.store_at(stored, Guard(None), address, 0, result);
+        w.release_temporaries();
     }
-    w.finish(name, &[format!(".param .align 8 .b8 params[{}]", 8 * (3 + reductions.len()))])
-}
-
-/// Registers of the fold.
-struct Fold {
-    count: Name,
-    source: Name,
-    number: Name,
-    thread: Name,
-    block: Name,
-    /// Number of reductions.
-    n: usize,
 }
 
 impl Writer {
@@ -230,60 +265,55 @@ impl Writer {
         self.op(op.combine(), Types::same(dtype), left, [left, right, left]);
     }
 
-    /// The words of one reduction, in shared memory.
-    fn fold(&mut self, fold: &Fold, r: usize, &Reduction { op, dtype, stored, .. }: &Reduction) {
-        let &Fold { count, source, number, thread, block, n } = fold;
-        let (value, other) = (self.temporary_of(dtype), self.temporary_of(dtype));
-        let [absent, single] = [(); 2].map(|()| self.temporary(Class::Pred));
-        let [slot, partner] = [(); 2].map(|()| self.temporary(Class::B32));
-        let (loaded, result) = (self.new_label(), self.new_label());
-        ptx!(self, "mov.u32 {slot}, tree");
-        ptx!(self, "mad.lo.u32 {slot}, {thread}, 8, {slot}");
-        ptx!(self, "setp.ge.u32 {absent}, {thread}, {number}");
-        ptx!(self, "@{absent} bra {loaded}");
-        self.load(dtype, value, "global", format_args!("{source}+{}", 8 * r));
-        self.store_shared(dtype, slot, value);
-        self.put_label(loaded);
+    /// Combines the words of one reduction that a warp's threads find from `address` on, `left` of them at most:
+    /// those of a thread, then those of the threads.
+    fn fold(&mut self, reduction: &Reduction, address: Name, r: u64, distance: u64, left: Name) {
+        let &Reduction { op, dtype, end, .. } = reduction;
+        let values: Vec<Name> = (0..WORDS).map(|_| self.temporary_of(dtype)).collect();
+        for (i, &value) in (0..).zip(&values) {
+            let there = self.temporary(Class::Pred);
+            ptx!(self, "setp.gt.s64 {there}, {left}, {i}");
+            self.load_shared_word(dtype, value, there, address, distance * i + 8 * r, op);
+        }
+        let mut step = 1;
+        while step < values.len() {
+            for pair in values.chunks(2 * step) {
+                self.combine(op, dtype, pair[0], pair[step]);
+            }
+            step *= 2;
+        }
+        let accumulator = self.accumulator(dtype, end);
+        ptx!(self, "mov.{} {accumulator}, {}", untyped(dtype), values[0]);
+        let other = self.temporary_of(dtype);
         let mut distance = 1;
-        while distance < FOLDED {
-            let skip = self.new_label();
-            ptx!(self, "bar.sync 0");
-            ptx!(self, "and.b32 {partner}, {thread}, {}", 2 * distance - 1);
-            ptx!(self, "setp.ne.u32 {absent}, {partner}, 0");
-            ptx!(self, "@{absent} bra {skip}");
-            ptx!(self, "add.u32 {partner}, {thread}, {distance}");
-            ptx!(self, "setp.ge.u32 {absent}, {partner}, {number}");
-            ptx!(self, "@{absent} bra {skip}");
-            self.load(dtype, other, "shared", format_args!("{slot}+{}", 8 * distance));
-            self.combine(op, dtype, value, other);
-            self.store_shared(dtype, slot, value);
-            self.put_label(skip);
+        while distance < LANES_PER_WARP {
+            self.shuffle_down(dtype, other, accumulator, distance);
+            self.combine(op, dtype, accumulator, other);
             distance *= 2;
         }
-        ptx!(self, "setp.ne.u32 {absent}, {thread}, 0");
-        ptx!(self, "@{absent} ret");
-        let address = self.temporary(Class::B64);
-        ptx!(self, "setp.le.u64 {single}, {count}, {FOLDED}");
-        ptx!(self, "@{single} bra {result}");
-        ptx!(self, "ld.param.u64 {address}, [params+16]");
-        ptx!(self, "mad.wide.u32 {address}, {block}, {}, {address}", 8 * n);
-        self.store_at(dtype, Guard(None), address, 8 * r as u64, value);
-        ptx!(self, "ret");
-        self.put_label(result);
-        ptx!(self, "ld.param.u64 {address}, [params+{}]", 24 + 8 * r);
-        let mut last = value;
-        if dtype != stored {
-            last = self.temporary_of(stored);
-            let types = Types { result: stored, operand: dtype };
-            self.op(Op::Cast, types, last, [value, value, value]);
-        }
-        self.store_at(stored, Guard(None), address, 0, last);
     }
 
-    /// A value in its word of shared memory.
-    fn store_shared(&mut self, dtype: DType, slot: Name, value: Name) {
-        let value = self.stored(dtype, value);
-        ptx!(self, "st.shared.{} [{slot}], {value}", super::writer::in_memory(dtype));
+    /// A word that another warp may have written, or the identity.
+    fn load_shared_word(
+        &mut self,
+        dtype: DType,
+        d: Name,
+        there: Name,
+        address: Name,
+        offset: u64,
+        op: ReduceOp,
+    ) {
+        let identity = identity_bits(op, dtype);
+        if dtype == DType::Mask {
+            let byte = self.temporary(Class::B32);
+            ptx!(self, "mov.u32 {byte}, {identity}");
+            ptx!(self, "@{there} ld.relaxed.gpu.global.u8 {byte}, [{address}+{offset}]");
+            ptx!(self, "setp.ne.u32 {d}, {byte}, 0");
+        } else {
+            self.set(dtype, d, identity);
+            let t = dtype.ptx();
+            ptx!(self, "@{there} ld.relaxed.gpu.global.{t} {d}, [{address}+{offset}]");
+        }
     }
 
     fn combine_halves(&mut self, &Reduction { op, dtype, end, .. }: &Reduction) {

@@ -35,7 +35,8 @@ pub(super) enum Class {
 }
 
 impl Class {
-    const ALL: [Self; 6] = [Self::Pred, Self::B16, Self::B32, Self::B64, Self::F32, Self::F64];
+    pub(super) const ALL: [Self; 6] =
+        [Self::Pred, Self::B16, Self::B32, Self::B64, Self::F32, Self::F64];
 
     /// The class of values of type `dtype`.
     pub(super) const fn of(dtype: DType) -> Self {
@@ -247,6 +248,16 @@ impl Writer {
     /// Makes all temporaries available again.
     pub(super) fn release_temporaries(&mut self) {
         self.n_temporaries = Default::default();
+    }
+
+    /// The temporaries in use now, for [`Writer::release_to`].
+    pub(super) const fn mark(&self) -> [u32; Class::ALL.len()] {
+        self.n_temporaries
+    }
+
+    /// Makes the temporaries that came after a mark available again.
+    pub(super) const fn release_to(&mut self, mark: [u32; Class::ALL.len()]) {
+        self.n_temporaries = mark;
     }
 
     /// The 64-bit register with a name of its own.
