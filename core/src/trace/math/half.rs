@@ -2,7 +2,8 @@
 //! of f16, for every argument.
 
 use super::exponential::within;
-use super::{SINGLE, horner, power_of_two};
+use super::logarithm::{TWO_THIRDS, as_number, at_borders, split_normal};
+use super::{SINGLE, flip, horner, power_of_two};
 use crate::trace::expr::Expr;
 
 /// A function's operations.
@@ -13,6 +14,13 @@ pub(in crate::trace) fn short(name: &str) -> Option<Recipe> {
     match name {
         "exp" => Some(|x| exp(x[0])),
         "exp2" => Some(|x| exp2(x[0])),
+        "exp10" => Some(|x| exp10(x[0])),
+        "log" => Some(|x| logarithm(x[0], &LOG)),
+        "log2" => Some(|x| logarithm(x[0], &LOG2)),
+        "log10" => Some(|x| logarithm(x[0], &LOG10)),
+        "sin" => Some(|x| sin(x[0])),
+        "cos" => Some(|x| cos(x[0])),
+        "tan" => Some(|x| sin(x[0]) / cos(x[0])),
         "tanh" => Some(|x| tanh(x[0])),
         _ => None,
     }
@@ -33,6 +41,92 @@ fn exp2(x: Expr<'_>) -> Expr<'_> {
 /// `e^x = 2^(x log2 e)`.
 fn exp(x: Expr<'_>) -> Expr<'_> {
     exp2(x * x.constant(std::f64::consts::LOG2_E))
+}
+
+/// `10^x = 2^(x log2 10)`.
+fn exp10(x: Expr<'_>) -> Expr<'_> {
+    exp2(x * x.constant(std::f64::consts::LOG2_10))
+}
+
+/// What a logarithm to some base needs.
+struct Logarithm {
+    /// That of 2, times 2^-23.
+    octave: u64,
+    /// That of 1 + f divided by f, |f| ≤ 1/3, to 1.1e-6.
+    polynomial: [u64; 7],
+}
+
+const LOG: Logarithm = Logarithm {
+    octave: 0x33b1_7218,
+    polynomial: [
+        0x3f7f_fffe,
+        0xbf00_0175,
+        0x3eaa_b030,
+        0xbe7e_6256,
+        0x3e4a_cc61,
+        0xbe46_b314,
+        0x3e2e_a9bb,
+    ],
+};
+
+const LOG2: Logarithm = Logarithm {
+    octave: 0x3400_0000,
+    polynomial: [
+        0x3fb8_aa39,
+        0xbf38_ac51,
+        0x3ef6_40bc,
+        0xbeb7_80c2,
+        0x3e92_4407,
+        0xbe8f_4f10,
+        0x3e7c_28c2,
+    ],
+};
+
+const LOG10: Logarithm = Logarithm {
+    octave: 0x331a_209b,
+    polynomial: [
+        0x3ede_5bd7,
+        0xbe5e_5e5f,
+        0x3e14_41ff,
+        0xbddc_f4e7,
+        0x3db0_26e5,
+        0xbdac_944a,
+        0x3d97_b1b9,
+    ],
+};
+
+/// A logarithm by a polynomial of degree 6. No f16 is subnormal in f32.
+fn logarithm<'r>(x: Expr<'r>, constants: &Logarithm) -> Expr<'r> {
+    let (exponent, f) = split_normal(x, TWO_THIRDS);
+    let octaves = as_number(exponent, &SINGLE);
+    let near = horner(f, &constants.polynomial) * f;
+    at_borders(x, octaves.fma(x.bits(constants.octave), near))
+}
+
+/// −π in two parts of the same sign: the sine of −0 keeps its sign.
+const MINUS_PI: [u64; 2] = [0xc049_0fda, 0xb422_2169];
+/// `sin r / r` in r², |r| ≤ π/2, to 9.6e-7.
+const SIN: [u64; 4] = [0x3f7f_fff0, 0xbe2a_a7bc, 0x3c08_2e68, 0xb941_d912];
+
+/// `sin x = (−1)^n sin(x − n π)`. An f16 has at most 2^15 half turns and is no nearer than 10^-5 to any of them.
+fn sin(x: Expr<'_>) -> Expr<'_> {
+    let round = x.bits(SINGLE.round);
+    let count = x.fma(x.constant(std::f64::consts::FRAC_1_PI), round);
+    alternating_sin(x, count - round, count)
+}
+
+/// `cos x = (−1)^n sin(x − (n − 1/2) π)`.
+fn cos(x: Expr<'_>) -> Expr<'_> {
+    let (round, half) = (x.bits(SINGLE.round), x.constant(0.5));
+    let count = x.fma(x.constant(std::f64::consts::FRAC_1_PI), half) + round;
+    alternating_sin(x, (count - round) - half, count)
+}
+
+/// `(−1)^n sin(x − turns π)`, n in the lowest bit of `count`'s fraction.
+fn alternating_sin<'r>(x: Expr<'r>, turns: Expr<'r>, count: Expr<'r>) -> Expr<'r> {
+    let [high, low] = MINUS_PI.map(|part| x.bits(part));
+    let r = turns.fma(low, turns.fma(high, x));
+    flip(horner(r * r, &SIN) * r, count.raw_bits() << 31)
 }
 
 /// `tanh x / x` in x², |x| ≤ 4.6, to 1.1e-6: numerator and denominator.

@@ -12,8 +12,11 @@ struct Logarithm {
     odd: &'static [u64],
 }
 
+/// 2/3 in f32.
+pub(super) const TWO_THIRDS: u64 = 0x3f2a_aaab;
+
 const LOG_SINGLE: Logarithm = Logarithm {
-    split: 0x3f2a_aaab,
+    split: TWO_THIRDS,
     ln2: [0x3f31_7218, 0],
     even: &[0xbf00_0000, 0xbe7f_ffb5, 0xbe2a_c428, 0xbdfa_b107, 0xbe01_8285],
     odd: &[0x3eaa_aa80, 0x3e4c_e935, 0x3e0f_5c51, 0x3e0f_7412],
@@ -148,13 +151,19 @@ pub(super) fn as_number<'r>(exponent: Expr<'r>, format: &Format) -> Expr<'r> {
     exponent.reinterpret(format.signed).cast(format.float)
 }
 
+/// `x = 2^k (1 + f)` for positive normal x, as k in the exponent's field, and f; split ≤ 1 + f < 2 split.
+pub(super) fn split_normal(x: Expr<'_>, split: u64) -> (Expr<'_>, Expr<'_>) {
+    let (bits, format) = (x.raw_bits(), format(x));
+    let exponent = exponent_of(bits, split, format);
+    let f = (bits - exponent).reinterpret(x.dtype()) - x.bits(format.one);
+    (exponent, f)
+}
+
 /// `x = 2^k (1 + f)` for positive finite x, as (k, f), with split ≤ 1 + f < 2 split.
 pub(super) fn split(x: Expr<'_>, split: u64) -> (Expr<'_>, Expr<'_>) {
     let format = format(x);
     let (normal, lifted) = normal(x);
-    let bits = normal.raw_bits();
-    let exponent = exponent_of(bits, split, format);
-    let f = (bits - exponent).reinterpret(x.dtype()) - x.bits(format.one);
+    let (exponent, f) = split_normal(normal, split);
     (as_number(exponent, format).fma(x.constant(1.0 / format.lift), lifted), f)
 }
 
