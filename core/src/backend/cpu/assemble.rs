@@ -32,9 +32,6 @@ pub(super) struct Assembly {
     pub(super) notes: Vec<(u64, u32)>,
 }
 
-/// Bytes of spills that a tile should not exceed.
-const TILE_BYTES: usize = 1 << 20;
-
 /// Turns that a loop is taken to run, to judge whether threads pay.
 const TURNS: usize = 16;
 
@@ -130,7 +127,7 @@ pub(super) fn assemble(
         Err(_) => return Ok(None),
     };
     let spill_bytes = usage.spill_bytes as usize;
-    let tile = if segmented { tile(spill_bytes) } else { 1 };
+    let tile = if segmented { tile(spill_bytes, options.tile_bytes) } else { 1 };
     let frame_bytes = lowered.frame.spills as usize + tile * spill_bytes;
     let body = position(body);
     Ok(Some(Assembly { bytes, prologue, body, frame_bytes, usage, packet_cost, tile, notes }))
@@ -162,8 +159,8 @@ fn tiles(allocator: &mut Allocator<'_>) -> Result<u64> {
 
 /// Packets of a tile: the more, the less often code is fetched; fewer where their spills would fill the
 /// caches.
-fn tile(spill_bytes: usize) -> usize {
-    (TILE_BYTES / spill_bytes.max(1)).clamp(4, 64)
+fn tile(spill_bytes: usize, tile_bytes: usize) -> usize {
+    (tile_bytes / spill_bytes.max(1)).clamp(4, 64)
 }
 
 /// Ends a function.

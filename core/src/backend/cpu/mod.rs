@@ -8,6 +8,7 @@
 mod allocate;
 mod arena;
 mod assemble;
+mod caches;
 mod encode;
 mod forms;
 mod frame;
@@ -26,6 +27,7 @@ use std::sync::Arc;
 
 use self::arena::Arena;
 pub use self::arena::Mapping;
+use self::caches::Caches;
 use self::launch::Loaded;
 use super::host::HostMemory;
 use super::interp::Interp;
@@ -51,19 +53,25 @@ pub struct CpuOptions {
     pub segmented_from: usize,
     /// Bytes of a segment: what a cache of instructions holds.
     pub segment_bytes: u64,
+    /// Bytes of spills of the packets that run through a segment one after the other, about.
+    pub tile_bytes: usize,
     /// Bytes that a launch moves from which on it is measured which style of code suits the caches.
     pub tuned_from: u64,
 }
 
 impl Default for CpuOptions {
     fn default() -> Self {
+        let caches = Caches::of_this_processor();
         Self {
             mappings: vec![Mapping::Dual, Mapping::Protected],
             code_bytes: 1 << 30,
             near: 1 << 31,
-            segmented_from: 5_000,
-            segment_bytes: 24 << 10,
-            tuned_from: 4 << 20,
+            // An instruction takes six bytes.
+            segmented_from: caches.instructions / 6,
+            // The last quarter is for what the cache holds besides, and for what falls on the same lines.
+            segment_bytes: caches.instructions as u64 / 4 * 3,
+            tile_bytes: caches.second,
+            tuned_from: 4 * caches.second as u64,
         }
     }
 }
