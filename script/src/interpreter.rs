@@ -491,7 +491,9 @@ fn configure(engine: &mut Engine, host: &Rc<dyn Host>, modules: &Texts) {
     engine.register_type_with_name::<Deleted>("deleted variable");
     // Every call of a method asks for the name of its first argument's type, and looks through all modules for one
     // that nobody registered.
-    for name in ["()", "bool", "i64", "f64", "char", "string", "array", "map", "range", "Fn", "timestamp"] {
+    for name in
+        ["()", "bool", "i64", "f64", "char", "string", "array", "map", "range", "Fn", "timestamp"]
+    {
         engine.register_type_with_name_raw(name, name);
     }
     let output = host.clone();

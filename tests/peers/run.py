@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """Runs the same works in Porcini and in its peers, one after another, and prints how their times compare.
 
-A process of its own runs each work, size, thread count and round; rounds are interleaved, so that whatever
-else the machine does meets all alike. A process reports the median time of an iteration, from recording to
+A process of its own runs each work, size, thread count and round, on as many processors as it may have threads;
+rounds are interleaved, so that whatever else the machine does meets all alike. A process reports the median time of an iteration, from recording to
 the finished result, after a first iteration that also compiles (with no kernel cache on disk) and a warm-up.
-Results are compared too. Needs a release build of Porcini, Python 3.11 and, for Dr.Jit, a libLLVM: the one
+Results are compared too. Who would take too long at a size, judged by the size before, is left out. Needs a release build of Porcini, Python 3.11 and, for Dr.Jit, a libLLVM: the one
 of a Rust toolchain does.
 
 To add a work: a row of WORKS, porcini/NAME.rhai, and a function in each peer_*.py that can do it.
@@ -37,6 +37,7 @@ class Work(NamedTuple):
     tolerance: float  # largest difference of checks, relative to the larger of them and 1
     script: str  # in porcini/
     bytes: int = 0  # that a lane must move to and from memory, where that is what limits the work
+    most: float = float("inf")  # lanes beyond which it measures nothing else
 
 
 MOMENTS = 1e-6  # of mean and mean square: functions are not equally accurate
@@ -65,7 +66,7 @@ WORKS = {
     "dot": Work("dot product of floats", SUMS, "reduce", 8),
     "min": Work("smallest float", MOMENTS, "reduce", 4),
     "sigmoid16": Work("1 / (1 + exp(-x)), f16 in and out", SUMS, "sigmoid16", 4),
-    "loop": Work("1000 kernels y * a + b, one after another, b changing", SUMS, "loop"),
+    "loop": Work("1000 kernels y * a + b, one after another, b changing", SUMS, "loop", most=1e6),
     "heat": Work("10 kernels with two gathers each", SUMS, "heat"),
     "graph30": Work("30 random operations, recorded each time", SUMS, "graph"),
     "graph1000": Work("1000 random operations", SUMS, "graph"),
@@ -100,17 +101,17 @@ def main():
     def run(runner, cell):
         if runner == PORCINI:
             command = porcini_command(porcini, cell, options.seconds)
-            return worker(command, dict(options.env), options.timeout)
-        return worker(
-            peer_command(python, runner, cell, options.seconds),
-            peer_variables(cell.threads, libllvm),
-            options.timeout,
-        )
+            return worker(command, dict(options.env), cell.threads, options.timeout)
+        command = peer_command(python, runner, cell, options.seconds)
+        return worker(command, peer_variables(cell.threads, libllvm), cell.threads, options.timeout)
 
     runners = [PORCINI, *options.peers]
-    cells = [Cell(work, n, threads) for work in options.works for n in options.n for threads in options.threads]
-    results = rounds(run, runners, cells, options.rounds)
-    print(report(results, runners, cells, options))
+    sizes = sorted(options.n)
+    cells = [Cell(work, n, threads) for work in options.works for n in sizes for threads in options.threads]
+    cells = [cell for cell in cells if cell.n <= WORKS[cell.work].most]
+    results = rounds(run, runners, cells, options)
+    measured = [cell for cell in cells if any(results[cell][PORCINI])]
+    print(report(results, runners, measured, options))
     if options.json:
         save(options.json, results)
     complaints = disagreements(results, runners, cells)
@@ -152,6 +153,9 @@ def arguments():
     add("--threads", type=counts, default="1,2", metavar="N,N", help="default: %(default)s")
     add("--rounds", type=whole, default=5, metavar="N", help="default: %(default)s")
     add("--seconds", type=float, default=0.3, help="least time of measuring in a process (default: %(default)s)")
+    longest = "most seconds of an iteration, judged by the size before (default: %(default)s)"
+    add("--longest", type=float, default=2, metavar="S", help=longest)
+    add("--short", action="store_true", help="a narrower table: ours, the fastest peer and their ratio")
     add("--timeout", type=float, default=600, help="most seconds of a process (default: %(default)s)")
     add("--porcini", type=Path, default=RELEASE, metavar="PATH", help="default: %(default)s")
     add("--env", type=setting, action="append", default=[], metavar="NAME=VALUE", help="set for Porcini only")
@@ -255,7 +259,7 @@ def peer_variables(threads, libllvm):
     return variables
 
 
-def worker(command, variables, timeout):
+def worker(command, variables, threads, timeout):
     """The measurements of one process."""
     # Kernel caches on disk go to the home directory; an empty one makes first iterations compile.
     with tempfile.TemporaryDirectory(prefix="peers-") as home:
@@ -263,7 +267,12 @@ def worker(command, variables, timeout):
         before = time.perf_counter(), processor_seconds()
         try:
             done = subprocess.run(
-                [str(word) for word in command], env=variables, capture_output=True, text=True, timeout=timeout
+                [str(word) for word in command],
+                env=variables,
+                capture_output=True,
+                text=True,
+                timeout=timeout,
+                preexec_fn=lambda: share(threads),
             )
         except subprocess.TimeoutExpired:
             return {"error": f"no result within {timeout:g} s"}
@@ -274,21 +283,45 @@ def worker(command, variables, timeout):
     return {"processors": busy, **json.loads(done.stdout)}
 
 
+def share(threads):
+    """Leaves this process that many processors, where the system lets it: not everybody can be told a number."""
+    if hasattr(os, "sched_setaffinity"):
+        os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:threads])
+
+
 def processor_seconds():
     """Processor time of all processes that have ended."""
     usage = resource.getrusage(resource.RUSAGE_CHILDREN)
     return usage.ru_utime + usage.ru_stime
 
 
-def rounds(run, runners, cells, n_rounds):
+def rounds(run, runners, cells, options):
     """Measurements by cell and runner, one a round. The order of runners rotates."""
     results = {cell: {runner: [] for runner in runners} for cell in cells}
-    for number in range(n_rounds):
+    for number in range(options.rounds):
         for cell in cells:
             for runner in rotated(runners, number):
-                log(f"round {number + 1}/{n_rounds}: {name(cell)}: {runner}")
+                if expected_seconds(results, cell, runner) > options.longest:
+                    log(f"left out, as it would take too long: {name(cell)}: {runner}")
+                    # A place stays in the list, so that rounds keep their numbers.
+                    results[cell][runner].append({})
+                    continue
+                log(f"round {number + 1}/{options.rounds}: {name(cell)}: {runner}")
                 results[cell][runner].append(run(runner, cell))
     return results
+
+
+def expected_seconds(results, cell, runner):
+    """Of an iteration, by the largest size before; 0 if there is none. Who was left out stays out."""
+    before = [other for other in results if other.n < cell.n and other._replace(n=cell.n) == cell]
+    if not before:
+        return 0
+    smaller = max(before, key=lambda other: other.n)
+    rows = results[smaller][runner]
+    if rows and not any(rows):
+        return float("inf")
+    times = column(rows, "ms")
+    return statistics.median(times) * cell.n / smaller.n / 1000 if times else 0
 
 
 def rotated(runners, number):
@@ -333,21 +366,39 @@ def report(results, runners, cells, options):
         "rounds in which one had much less than in its best are left out. Spread: slowest round by fastest, of whom it",
         "was worst.",
         "",
-        *table(
-            ["work", "n", "threads", *(f"{runner} ms" for runner in runners)]
-            + [f"{peer} / {PORCINI}" for peer in peers]
-            + ["best", "GB/s", "of copy", "busy", "spread"],
-            [time_row(cell, kept[cell], runners, copies.get((cell.n, cell.threads))) for cell in cells],
-        ),
-        "",
-        "Milliseconds of the first iteration, compilation included.",
-        "",
-        *table(
-            ["work", "n", "threads", *(f"{runner} first ms" for runner in runners)],
-            [first_row(cell, results[cell], runners) for cell in cells],
-        ),
+        *times(kept, runners, cells, copies, options.short),
     ]
+    if not options.short:
+        lines += [
+            "",
+            "Milliseconds of the first iteration, compilation included.",
+            "",
+            *table(
+                ["work", "n", "threads", *(f"{runner} first ms" for runner in runners)],
+                [first_row(cell, results[cell], runners) for cell in cells],
+            ),
+        ]
     return "\n".join(lines)
+
+
+def times(kept, runners, cells, copies, short):
+    """The table of times; the short one names the fastest peer only."""
+    head = ["work", "n", "threads", *(f"{runner} ms" for runner in runners)]
+    head += [f"{peer} / {PORCINI}" for peer in runners[1:]] + ["best", "GB/s", "of copy", "busy", "spread"]
+    rows = [time_row(cell, kept[cell], runners, copies.get((cell.n, cell.threads))) for cell in cells]
+    if short:
+        names = ["work", "n", "threads", f"{PORCINI} ms", "fastest peer", "ms", "best", "of copy", "spread"]
+        rows = [short_row(dict(zip(head, row)), runners) for row in rows]
+        return table(names, rows)
+    return table(head, rows)
+
+
+def short_row(row, runners):
+    peers = [peer for peer in runners[1:] if row[f"{peer} ms"] != "–"]
+    peer = min(peers, key=lambda peer: float(row[f"{peer} ms"]), default=None)
+    fastest = [peer, row[f"{peer} ms"]] if peer else ["–", "–"]
+    ours = [row[name] for name in ["work", "n", "threads", f"{PORCINI} ms"]]
+    return [*ours, *fastest, row["best"], row["of copy"], row["spread"]]
 
 
 def steady(results):
