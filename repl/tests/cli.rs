@@ -356,9 +356,23 @@ fn the_sandbox_holds() {
     let script = "eval(FloatC::arange(0, 1000000, 1) * 2)";
     fails(&["--max-memory", "1M"], script, "0 B of 1 MiB (--max-memory) in use");
     fails(&[], "fn f(n) { f(n + 1) } f(1)", "too many nested function calls");
-    fails(&[], "let t = \"x\"; loop { t += t; }", "too large");
-    fails(&[], "let l = [1]; loop { l.append(l); }", "too large");
-    fails(&[], "blob(100000000000)", "too many");
+    let too_many = "elements are too many (at most 1000000 in the sandbox)";
+    for script in [
+        "let t = \"x\"; loop { t += t; }",
+        "let t = \"x\"; loop { t = t + t; }",
+        "let l = [1]; loop { l.append(l); }",
+        "let l = [1]; loop { l = l + l; }",
+        "let l = [1]; loop { l.push(l.len()); }",
+        "let l = [1]; loop { l.insert(l.len(), 1); }",
+        "let l = [1]; l.pad(100000000000, 7)",
+        "let t = \"x\"; t.pad(100000000000, \"y\")",
+        "let t = \"x\"; t.pad(1000000, \"x\"); t.replace(\"x\", t)",
+        "blob(100000000000)",
+    ] {
+        fails(&[], script, too_many);
+    }
+    let nested = "let l = []; l.pad(1000, [7, 7]); let k = []; k.pad(100000, l)";
+    fails(&[], nested, "of 512 MiB");
 }
 
 /// Many lists, none too large.
@@ -369,12 +383,22 @@ fn the_sandbox_bounds_the_memory_of_all_lists() {
         (0..100).map(|i| format!("let v{i} = []; v{i}.pad(1000000, 7);\n")).collect();
     let nested =
         "fn f(list, n) { if n > 0 { f(list, n - 1) } } let l = []; l.pad(1000000, 7); f(l, 1000);";
-    for script in [lists.as_str(), nested] {
+    // Each holds two of the one before.
+    let doubled = "let l = [7]; loop { l = [l, l]; }";
+    let text = "let t = \"x\"; loop { t = `${t}${t}`; }";
+    for script in [lists.as_str(), nested, doubled, text] {
         let script = format!("print(1);\n{script}\nprint(2);");
         let (code, out, err) = sandboxed("memory", &["--max-memory", "1M"], &script);
         assert_eq!((code, out.as_str()), (1, "1\n"), "{err}");
         assert!(err.contains("512 MiB of lists and texts besides 1 MiB of arrays"), "{err}");
     }
+}
+
+/// What a loop over a list takes grows with its length, not with the square.
+#[test]
+fn lists_cost_no_more_in_the_sandbox() {
+    let script = "let l = []; for i in 0..300000 { l.push(i); l[i] += l.len(); } print(l[299999])";
+    assert_eq!(run(&["--sandbox", "--max-seconds", "50", "-e", script]).1, "599999\n");
 }
 
 /// A script has its time once; a session has it for each cell.

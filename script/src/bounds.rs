@@ -15,19 +15,17 @@ use porcini_core::alloc::Bytes;
 use porcini_core::backend::host::HostMemory;
 use porcini_core::backend::{Capacity, Memory as _};
 use porcini_core::interrupt;
-use rhai::Engine;
 
 use crate::error::{Error, ErrorKind};
 use crate::interpreter::{ENGINE_STACK, Outcome};
 
-/// Elements of a list or map, with all that it holds, and bytes of a text.
-const LARGEST_LIST: usize = 1_000_000;
+/// Elements of a list, and bytes of a text.
+pub(crate) const LARGEST_LIST: usize = 1_000_000;
 /// Memory of all lists and texts together, besides arrays.
-const LISTS: u64 = 512 << 20;
-/// What one operation of the script language may take before somebody looks, and threads, and code.
+pub(crate) const LISTS: u64 = 512 << 20;
+/// Threads, and code.
 const SLACK: u64 = 512 << 20;
-/// How often somebody looks: operations, and time.
-const LOOK_AT: u64 = 8;
+/// How often somebody looks at the memory of a script that is not trusted.
 const LOOK_AFTER: Duration = Duration::from_millis(2);
 
 /// Bytes that a script takes in a second at most: pages must be cleared.
@@ -66,17 +64,11 @@ impl Bounds {
     /// Has the system end this process rather than give it much more memory than scripts may have: the last line, if
     /// one operation takes so much that nobody could look in between. A warning where the system has no such bound.
     pub fn bind_process(&self) -> Option<String> {
-        let most = self.memory.saturating_add(ENGINE_STACK as u64 + LISTS + SLACK);
+        // An operation may double what there is before somebody looks.
+        let most = self.memory.saturating_add(LISTS).saturating_mul(2);
+        let most = most.saturating_add(ENGINE_STACK as u64 + SLACK);
         let error = bind_data(most).err()?;
         Some(format!("the system does not bound the memory of this process: {error}"))
-    }
-
-    /// Bounds of the language itself.
-    pub(crate) fn bind_engine(&self, engine: &mut Engine) {
-        engine.set_max_operations(self.operations);
-        engine.set_max_array_size(LARGEST_LIST);
-        engine.set_max_map_size(LARGEST_LIST);
-        engine.set_max_string_size(LARGEST_LIST);
     }
 }
 
@@ -156,7 +148,6 @@ pub(crate) struct Watch {
     pub(crate) is_sandbox: bool,
     pub(crate) turn: Arc<Turn>,
     depth: Cell<usize>,
-    looked: Cell<Instant>,
 }
 
 /// The time of a turn; it ends when this is dropped.
@@ -184,7 +175,6 @@ impl Watch {
             bounds: bounds.unwrap_or_default(),
             turn: Arc::default(),
             depth: Cell::new(0),
-            looked: Cell::new(Instant::now()),
         })
     }
 
@@ -192,8 +182,6 @@ impl Watch {
     pub(crate) fn begin(self: &Rc<Self>) -> Running {
         self.depth.set(self.depth.get() + 1);
         let timer = (self.depth.get() == 1).then(|| {
-            // Whatever is too large can be deleted first.
-            self.looked.set(Instant::now());
             self.turn.printed.store(0, Ordering::Relaxed);
             *self.turn.lock() = State { runs: true, why: None };
             self.start_timer()
@@ -203,15 +191,13 @@ impl Watch {
 
     fn start_timer(&self) -> Option<mpsc::Sender<()>> {
         let (timer, ended) = mpsc::channel::<()>();
-        let (turn, seconds) = (self.turn.clone(), self.bounds.seconds);
+        let (turn, seconds, memory) = (self.turn.clone(), self.bounds.seconds, self.bounds.memory);
         let is_sandbox = self.is_sandbox;
         let wait = move || {
-            if !is_sandbox {
-                return guard_memory(&turn, &ended, resident, HostMemory.capacity());
-            }
-            let waited = ended.recv_timeout(Duration::from_secs(seconds));
-            if waited == Err(RecvTimeoutError::Timeout) {
-                turn.stop(&format!("{seconds} s of time (--max-seconds)"));
+            if is_sandbox {
+                guard_bounds(&turn, &ended, seconds, memory);
+            } else {
+                guard_memory(&turn, &ended, resident, HostMemory.capacity());
             }
         };
         match Builder::new().name("timer".into()).spawn(wait) {
@@ -222,21 +208,6 @@ impl Watch {
                 self.turn.stop(&format!("no thread for its clock: {error}"));
                 None
             }
-        }
-    }
-
-    /// Looks now and then whether lists and texts take too much memory.
-    pub(crate) fn look(&self, operations: u64) {
-        if !operations.is_multiple_of(LOOK_AT) || self.looked.get().elapsed() < LOOK_AFTER {
-            return;
-        }
-        self.looked.set(Instant::now());
-        let most = self.bounds.memory.saturating_add(LISTS);
-        if resident().is_some_and(|bytes| bytes > most) {
-            let (lists, arrays) = (Bytes(LISTS), Bytes(self.bounds.memory));
-            self.turn.stop(&format!(
-                "{lists} of lists and texts besides {arrays} of arrays; del x frees one, %reset all"
-            ));
         }
     }
 
@@ -252,6 +223,28 @@ impl Watch {
         error.kind = ErrorKind::Runtime;
         error.message = why;
         Err(error)
+    }
+}
+
+/// Stops a turn that takes too long, or too much memory for its lists and texts besides arrays.
+fn guard_bounds(turn: &Turn, ended: &mpsc::Receiver<()>, seconds: u64, memory: u64) {
+    let start = Instant::now();
+    let most = memory.saturating_add(LISTS);
+    loop {
+        let left = Duration::from_secs(seconds).saturating_sub(start.elapsed());
+        // Whatever is too large can be deleted first.
+        if ended.recv_timeout(left.min(LOOK_AFTER)) != Err(RecvTimeoutError::Timeout) {
+            return;
+        }
+        if left.is_zero() {
+            return turn.stop(&format!("{seconds} s of time (--max-seconds)"));
+        }
+        if resident().is_some_and(|bytes| bytes > most) {
+            let (lists, arrays) = (Bytes(LISTS), Bytes(memory));
+            return turn.stop(&format!(
+                "{lists} of lists and texts besides {arrays} of arrays; del x frees one, %reset all"
+            ));
+        }
     }
 }
 

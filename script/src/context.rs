@@ -18,6 +18,8 @@ use crate::value::ArrayRef;
 pub(crate) struct Context {
     pub(crate) session: Session,
     pub(crate) host: Rc<dyn Host>,
+    /// Whether scripts are not trusted.
+    pub(crate) is_sandbox: bool,
     pub(crate) print: Cell<PrintOptions>,
     /// What `args()` gives: of the script, or of the file that `%run` ran last.
     pub(crate) arguments: RefCell<Vec<String>>,
@@ -28,8 +30,9 @@ pub(crate) struct Context {
 }
 
 impl Context {
-    pub(crate) fn new(session: Session, host: Rc<dyn Host>) -> Rc<Self> {
+    pub(crate) fn new(session: Session, host: Rc<dyn Host>, is_sandbox: bool) -> Rc<Self> {
         Rc::new(Self {
+            is_sandbox,
             arguments: host.arguments().into(),
             session,
             host,

@@ -31,6 +31,16 @@ impl Default for PrintOptions {
 
 /// A script value as `print` shows it; arrays are evaluated, and only what is shown is read back.
 pub(crate) fn text(value: &Dynamic, options: PrintOptions) -> Result<String> {
+    if let Some(list) = value.read_lock::<rhai::Array>()
+        && let Some(table) = Table::of(&list, options)?
+    {
+        return Ok(table.text());
+    }
+    inner_text(value, options)
+}
+
+/// The same inside of a list or map, where a table would tear lines apart.
+fn inner_text(value: &Dynamic, options: PrintOptions) -> Result<String> {
     if let Some(array) = value.read_lock::<ArrayRef>() {
         return array_text(&array, options);
     }
@@ -62,18 +72,20 @@ pub(crate) fn text(value: &Dynamic, options: PrintOptions) -> Result<String> {
         return Ok(number(Scalar::Float(float), options.digits));
     }
     if let Some(list) = value.read_lock::<rhai::Array>() {
-        if let Some(table) = Table::of(&list, options)? {
-            return Ok(table.text());
+        let mut shown = String::from("[");
+        for (i, item) in list.iter().enumerate() {
+            shown.push_str(if i == 0 { "" } else { ", " });
+            shown.push_str(&inner_text(item, options)?);
         }
-        let items = list.iter().map(|item| text(item, options)).collect::<Result<Vec<_>>>()?;
-        return Ok(format!("[{}]", items.join(", ")));
+        return Ok(shown + "]");
     }
     if let Some(map) = value.read_lock::<rhai::Map>() {
-        let mut items = Vec::new();
-        for (key, item) in map.iter() {
-            items.push(format!("{key}: {}", text(item, options)?));
+        let mut shown = String::from("#{");
+        for (i, (key, item)) in map.iter().enumerate() {
+            let comma = if i == 0 { "" } else { ", " };
+            let _ = write!(shown, "{comma}{key}: {}", inner_text(item, options)?);
         }
-        return Ok(format!("#{{{}}}", items.join(", ")));
+        return Ok(shown + "}");
     }
     Ok(value.to_string())
 }

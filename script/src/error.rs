@@ -258,6 +258,10 @@ impl Diagnosis<'_> {
                 self.hints.push("the sandbox allows more with --max-operations N".into());
                 "too many operations".into()
             }
+            EvalAltResult::ErrorDataRace(_, _) => {
+                self.hints.push("take a copy of it first: let c = x; x.push(c)".into());
+                "a value that changes here is used here too".into()
+            }
             EvalAltResult::ErrorFor(_) => {
                 self.hints.push("loop over range(n), a list, or an array".into());
                 "for: this value cannot be looped over".into()

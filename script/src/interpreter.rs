@@ -106,7 +106,7 @@ impl Interpreter {
             host
         };
         let session = session(&host, options).map_err(|error| refuse(error.to_string()))?;
-        let context = Context::new(session, host.clone());
+        let context = Context::new(session, host.clone(), watch.is_sandbox);
         let mut engine = Engine::new();
         let modules = Texts::default();
         configure(&mut engine, &host, &modules);
@@ -509,18 +509,11 @@ fn configure(engine: &mut Engine, host: &Rc<dyn Host>, modules: &Texts) {
 }
 
 /// Looks between any two operations of a script whether it should go on.
-fn watch_over(engine: &mut Engine, watch: &Rc<Watch>) {
-    let stop = || interrupt::is_requested().then(|| Dynamic::from(Stop::Interrupt));
-    if !watch.is_sandbox {
-        engine.on_progress(move |_| stop());
-        return;
+fn watch_over(engine: &mut Engine, watch: &Watch) {
+    if watch.is_sandbox {
+        engine.set_max_operations(watch.bounds.operations);
     }
-    let watch = watch.clone();
-    watch.bounds.bind_engine(engine);
-    engine.on_progress(move |operations| {
-        watch.look(operations);
-        stop()
-    });
+    engine.on_progress(|_| interrupt::is_requested().then(|| Dynamic::from(Stop::Interrupt)));
 }
 
 /// `del a, b` frees at once; using the name again says where it was deleted. The scope entry stays until

@@ -27,6 +27,7 @@ mod rearrange;
 mod reduce;
 mod runtime;
 mod scalars;
+mod sizes;
 mod types;
 
 use std::any::TypeId;
@@ -65,6 +66,7 @@ type Register = fn(&mut Registry<'_>);
 /// name and types.
 const FAMILIES: &[(&str, Register)] = &[
     ("script numbers and ranges", scalars::register),
+    ("lists, maps and text", sizes::register),
     ("elementwise functions", ops::register),
     ("elementwise functions", power::register),
     ("types", types::register),

@@ -1,10 +1,5 @@
 //! Script numbers: true division, exact comparison, powers (S8 and the traps of plain Rhai).
 
-use porcini_core::alloc::Bytes;
-use porcini_core::backend::Memory as _;
-use porcini_core::backend::host::HostMemory;
-use rhai::ImmutableString;
-
 use super::Registry;
 use crate::fault::{Result, fault};
 
@@ -14,104 +9,6 @@ pub(super) fn register(registry: &mut Registry<'_>) {
     remainder_and_power(registry);
     same_meaning_as_arrays(registry);
     ranges(registry);
-    sizes(registry);
-}
-
-/// Most elements of a list, and characters of a text, that one call may make.
-const MOST_ELEMENTS: i64 = 100_000_000;
-/// Bytes of an element of a list.
-const OF_LIST: usize = size_of::<rhai::Dynamic>();
-/// Bytes that are worth the time to ask the system what it has.
-const LARGE: u64 = 1 << 24;
-
-/// Functions of Rhai that would otherwise take as much memory as they are told to.
-fn sizes(registry: &mut Registry<'_>) {
-    /// Refuses elements of so many bytes if they are too many, or more than there is memory.
-    fn check(op: &str, n: i64, each: usize) -> Result<()> {
-        let bytes = u64::try_from(n).unwrap_or(0).saturating_mul(each as u64);
-        if n > MOST_ELEMENTS {
-            return Err(fault(format!(
-                "{op}: {n} elements are too many (at most {MOST_ELEMENTS})"
-            )));
-        }
-        let left = if bytes < LARGE { u64::MAX } else { HostMemory.capacity().bytes };
-        if bytes > left {
-            let (bytes, left) = (Bytes(bytes), Bytes(left));
-            return Err(fault(format!("{op}: out of memory: {n} elements take {bytes} of {left}")));
-        }
-        Ok(())
-    }
-    let engine = &mut *registry.engine;
-    engine.register_fn("blob", |n: i64| -> Result<rhai::Blob> {
-        check("blob", n, 1)?;
-        Ok(vec![0; usize::try_from(n).unwrap_or(0)])
-    });
-    engine.register_fn("blob", |n: i64, byte: i64| -> Result<rhai::Blob> {
-        check("blob", n, 1)?;
-        let byte = u8::try_from(byte & 0xff).unwrap_or(0);
-        Ok(vec![byte; usize::try_from(n).unwrap_or(0)])
-    });
-    engine.register_fn("pad", |blob: &mut rhai::Blob, n: i64, byte: i64| -> Result<()> {
-        check("pad", n, 1)?;
-        let n = usize::try_from(n).unwrap_or(0).max(blob.len());
-        blob.resize(n, u8::try_from(byte & 0xff).unwrap_or(0));
-        Ok(())
-    });
-    engine.register_fn(
-        "pad",
-        |list: &mut rhai::Array, n: i64, item: rhai::Dynamic| -> Result<()> {
-            check("pad", n, OF_LIST)?;
-            let n = usize::try_from(n).unwrap_or(0);
-            if n > list.len() {
-                list.resize(n, item);
-            }
-            Ok(())
-        },
-    );
-    engine.register_fn("pad", |text: &mut ImmutableString, n: i64, padding: char| {
-        pad(text, n, &padding.to_string())
-    });
-    engine.register_fn("pad", |text: &mut ImmutableString, n: i64, padding: &str| {
-        pad(text, n, padding)
-    });
-    engine.register_fn("+", |a: ImmutableString, b: ImmutableString| -> Result<ImmutableString> {
-        check("+", i64::try_from(a.len() + b.len()).unwrap_or(i64::MAX), 1)?;
-        Ok(a + b)
-    });
-    engine.register_fn("+=", |a: &mut ImmutableString, b: ImmutableString| -> Result<()> {
-        check("+=", i64::try_from(a.len() + b.len()).unwrap_or(i64::MAX), 1)?;
-        *a += b;
-        Ok(())
-    });
-
-    let both =
-        |a: &rhai::Array, b: &rhai::Array| i64::try_from(a.len() + b.len()).unwrap_or(i64::MAX);
-    engine.register_fn("+", move |mut a: rhai::Array, b: rhai::Array| -> Result<rhai::Array> {
-        check("+", both(&a, &b), OF_LIST)?;
-        a.extend(b);
-        Ok(a)
-    });
-    for op in ["+=", "append"] {
-        engine.register_fn(op, move |a: &mut rhai::Array, b: rhai::Array| -> Result<()> {
-            check(op, both(a, &b), OF_LIST)?;
-            a.extend(b);
-            Ok(())
-        });
-    }
-
-    fn pad(text: &mut ImmutableString, n: i64, padding: &str) -> Result<()> {
-        check("pad", n, 1)?;
-        let n = usize::try_from(n).unwrap_or(0);
-        let mut padded = text.to_string();
-        while !padding.is_empty() && padded.chars().count() < n {
-            let missing = n - padded.chars().count();
-            padded.push_str(&padding.repeat(missing.div_ceil(padding.chars().count())));
-        }
-        let end = padded.char_indices().nth(n.max(text.chars().count())).map(|(end, _)| end);
-        padded.truncate(end.unwrap_or(padded.len()));
-        *text = padded.into();
-        Ok(())
-    }
 }
 
 /// `7 / 2` is 3.5 in every position.
