@@ -44,6 +44,8 @@ pub(crate) fn run(interpreter: Interpreter, settings: &Settings, no_init: bool) 
             // Whoever wants to leave need not know how functions are called.
             Ok(text) if matches!(text.trim(), "exit" | "quit") => break 0,
             Ok(text) => {
+                // Nor whoever looks for help.
+                let text = if text.trim() == "help" { "help()".into() } else { text };
                 cell += 1;
                 let typed = edit::shown(&text);
                 let text = edit::cell(&text);

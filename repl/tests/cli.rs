@@ -335,6 +335,8 @@ fn the_sandbox_holds() {
     };
     fails(&[], "read_csv(\"../secret.csv\")", "outside the folder");
     fails(&[], "read_csv(\"/etc/passwd\")", "outside the folder");
+    fails(&[], "read_csv(\"/proc/self/cwd/Cargo.toml\")", "outside the folder");
+    fails(&[], "save_image(\"../i.png\", FloatC([1, 2]), 2, 1)", "outside the folder");
     fails(&[], "write_csv(\"../new.csv\", #{a: [1]})", "outside the folder");
     fails(&[], "save_plot(\"/tmp/p.svg\", plot(FloatC([1, 2])))", "outside the folder");
     fails(&[], "import \"../secret\" as secret; secret::f()", "outside the folder");

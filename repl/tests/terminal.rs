@@ -141,6 +141,9 @@ fn typing_completing_and_leaving() {
     shell.wait_for("Display all");
     shell.type_in("n\x15set_flag(\"ch\t\", true); flag(\"ch\t\")\r");
     shell.wait_for("true");
+    shell.type_in("help\r");
+    shell.wait_for("Operations on arrays are recorded");
+    shell.wait_for_prompt();
     shell.type_in("sine(alpha)\r");
     shell.wait_for("did you mean `sin`");
     assert!(shell.bytes().contains("\x1b[1;31merror:"));
@@ -284,6 +287,52 @@ fn progress_is_shown_and_erased() {
     assert_eq!(std::fs::read_to_string(home.join("values")).unwrap(), "42\n");
 }
 
+/// What comes slowly is read as it comes, and stops when somebody has waited enough.
+#[test]
+fn reading_what_comes_slowly() {
+    let home = folder("slow");
+    let fifo = home.join("slow.csv");
+    let made = std::process::Command::new("mkfifo").arg(&fifo).status();
+    assert!(made.unwrap().success());
+    let shell = Terminal::start(&home, 80, &[]);
+    shell.type_in("kept = 4711\rread_csv(\"slow.csv\").a + kept\r");
+    // A pipe opened for reading too has no need to wait for its reader.
+    let mut pipe = std::fs::OpenOptions::new().read(true).write(true).open(&fifo).unwrap();
+    pipe.write_all(b"a\n1\n2\n").unwrap();
+    shell.wait_for("reading slow.csv: 6 B");
+    pipe.write_all(b"3\n").unwrap();
+    drop(pipe);
+    shell.wait_for("\n[4712, 4713, 4714]");
+    assert!(!shell.wait_for(">>>").contains("reading"));
+    shell.wait_for_prompt();
+    // Nobody writes, and somebody has waited enough.
+    shell.type_in("read_csv(\"slow.csv\")\r");
+    shell.wait_for("reading slow.csv: 0 B");
+    shell.type_in("\x03");
+    shell.wait_for(" interrupted");
+    shell.wait_for_prompt();
+    shell.type_in("kept + 1\r");
+    shell.wait_for("\n4712");
+    assert_eq!(shell.leave(), 0);
+}
+
+/// Planning and compiling a graph that takes more than a second say so.
+#[test]
+fn compiling_what_takes_long() {
+    let home = folder("compiling");
+    let shell = Terminal::start(&home, 80, &[]);
+    // Some millions of operations in the end.
+    shell.type_in("x = FloatC([1, 2]); for i in 0..25000 { x = erf(sin(cos(tan(x)))) }\r");
+    shell.wait_for_prompt();
+    shell.type_in("any(x > 7)\r");
+    shell.wait_for("\nfalse");
+    let bytes = shell.bytes();
+    let told = ["\r\x1b[Kplanning, 1 s", "\r\x1b[Kcompiling and running"];
+    assert!(told.iter().any(|told| bytes.contains(told)), "{bytes:?}");
+    assert!(!shell.wait_for(">>>").contains("planning"));
+    assert_eq!(shell.leave(), 0);
+}
+
 #[test]
 fn narrow_windows_and_windows_without_a_width() {
     for (columns, test) in [(40, "narrow"), (0, "none")] {
@@ -302,6 +351,36 @@ fn narrow_windows_and_windows_without_a_width() {
         shell.wait_for("\n31416");
         assert_eq!(shell.leave(), 0);
     }
+}
+
+/// The sandbox holds at a prompt too: for commands, and for each cell anew.
+#[test]
+fn a_shell_in_a_sandbox() {
+    let home = folder("sandboxed");
+    std::fs::create_dir_all(home.join("inside")).unwrap();
+    std::fs::write(home.join("secret.rhai"), "print(4711)").unwrap();
+    std::fs::write(home.join("inside/a.rhai"), "print(4711)").unwrap();
+    let arguments = ["--sandbox=inside", "--max-seconds", "1", "--max-output", "100K"];
+    let command = Command::new(env!("CARGO_BIN_EXE_porcini")).args(arguments);
+    let shell = Terminal::run(command, &home, 80, &[]);
+    for command in ["%run ../secret.rhai", "%load ../secret.rhai", "%save ../new.rhai"] {
+        shell.wait_for_prompt();
+        shell.type_in(&format!("\x0c{command}\r"));
+        shell.wait_for("outside the folder of the sandbox");
+    }
+    shell.wait_for_prompt();
+    shell.type_in("%run a.rhai\r");
+    shell.wait_for("\n4711");
+    for _ in 0..2 {
+        shell.wait_for_prompt();
+        shell.type_in("\x0csleep(100)\r");
+        shell.wait_for("1 s of time (--max-seconds)");
+        shell.wait_for_prompt();
+        shell.type_in("\x0cloop { print(7) }\r");
+        shell.wait_for("100 KiB of output (--max-output)");
+    }
+    assert!(!home.join("new.rhai").exists());
+    assert_eq!(shell.leave(), 0);
 }
 
 #[test]

@@ -8,6 +8,7 @@ use rhai::Dynamic;
 use crate::bind::{Range, RngRef};
 use crate::fault::{Fault, IntoFault, Result, fault};
 use crate::host_array::HostRef;
+use crate::outputs::Outputs;
 use crate::plot::Picture;
 use crate::table::Table;
 use crate::value::{ArrayRef, Deleted, Kind};
@@ -52,6 +53,9 @@ fn inner_text(value: &Dynamic, options: PrintOptions) -> Result<String> {
     }
     if let Some(picture) = value.read_lock::<Picture>() {
         return Ok(picture.text());
+    }
+    if let Some(outputs) = value.read_lock::<Outputs>() {
+        return Ok(outputs.text());
     }
     if let Some(fault) = value.read_lock::<Fault>() {
         return Ok(fault.to_string());

@@ -438,6 +438,10 @@ impl Diagnosis<'_> {
             );
             return format!("`{name}` is not defined in the function");
         }
+        if name.strip_prefix('_').is_some_and(|cell| cell.parse::<usize>().is_ok()) {
+            self.hints.push("Out lists the cells whose values are kept".into());
+            return format!("`{name}` holds nothing");
+        }
         if self.is_updated(name) {
             self.hints.push(format!("give it a value first: {name} = 0"));
             return format!("`{name}` is not defined");

@@ -64,7 +64,7 @@ pub fn read_module(
 /// # Errors
 /// What the system says; `Interrupted` by Ctrl-C; `OutOfMemory` if there is no room.
 pub fn read(path: &str, report: impl Fn(&str)) -> io::Result<Vec<u8>> {
-    let mut file = File::open(path)?;
+    let (mut file, is_plain) = open(path)?;
     // Pipes and the like do not tell their length.
     let n = usize::try_from(file.metadata()?.len()).unwrap_or(usize::MAX);
     let mut bytes = Vec::new();
@@ -75,14 +75,23 @@ pub fn read(path: &str, report: impl Fn(&str)) -> io::Result<Vec<u8>> {
         if interrupt::is_requested() {
             break Err(io::Error::from(io::ErrorKind::Interrupted));
         }
-        match (&mut file).take(PIECE as u64).read_to_end(&mut bytes) {
-            Ok(0) => break Ok(()),
+        let read = if is_plain {
+            (&mut file).take(PIECE as u64).read_to_end(&mut bytes).map(Some)
+        } else {
+            what_has_come(&mut file, &mut bytes)
+        };
+        match read {
+            Ok(Some(0)) => break Ok(()),
             Ok(_) => {}
             Err(error) => break Err(error),
         }
         if Instant::now() >= next {
-            let (read, all) = (Bytes(bytes.len() as u64), Bytes(n.max(bytes.len()) as u64));
-            report(&format!("reading {path}: {read} of {all}"));
+            let read = Bytes(bytes.len() as u64);
+            report(&if is_plain {
+                format!("reading {path}: {read} of {}", Bytes(n.max(bytes.len()) as u64))
+            } else {
+                format!("reading {path}: {read}")
+            });
             (next, is_reported) = (Instant::now() + EVERY, true);
         }
     };
@@ -96,6 +105,50 @@ pub fn read(path: &str, report: impl Fn(&str)) -> io::Result<Vec<u8>> {
             Err(error)
         }
     }
+}
+
+/// A file, and whether it is a plain one. Others are opened without waiting for whoever writes into them.
+#[cfg(unix)]
+fn open(path: &str) -> io::Result<(File, bool)> {
+    use rustix::fs::{Mode, OFlags};
+    if std::fs::metadata(path)?.is_file() {
+        return Ok((File::open(path)?, true));
+    }
+    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    Ok((rustix::fs::open(path, flags, Mode::empty())?.into(), false))
+}
+
+#[cfg(not(unix))]
+fn open(path: &str) -> io::Result<(File, bool)> {
+    Ok((File::open(path)?, true))
+}
+
+/// Takes what a pipe or the like has; `None` if nothing came for a while, 0 at its end.
+#[cfg(unix)]
+fn what_has_come(file: &mut File, bytes: &mut Vec<u8>) -> io::Result<Option<usize>> {
+    use rustix::event::{PollFd, PollFlags, Timespec, poll};
+    const A_WHILE: Timespec = Timespec { tv_sec: 0, tv_nsec: 5_000_000 };
+    let mut waiting = [PollFd::new(file, PollFlags::IN)];
+    match poll(&mut waiting, Some(&A_WHILE)) {
+        Ok(0) | Err(rustix::io::Errno::INTR) => return Ok(None),
+        Ok(_) => {}
+        Err(error) => return Err(error.into()),
+    }
+    let mut piece = [0; 1 << 16];
+    match file.read(&mut piece) {
+        Ok(n) => {
+            bytes.try_reserve(n).map_err(|_| io::ErrorKind::OutOfMemory)?;
+            bytes.extend_from_slice(&piece[..n]);
+            Ok(Some(n))
+        }
+        Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+#[cfg(not(unix))]
+fn what_has_come(file: &mut File, bytes: &mut Vec<u8>) -> io::Result<Option<usize>> {
+    file.take(PIECE as u64).read_to_end(bytes).map(Some)
 }
 
 /// Frees a block on a thread of its own: of a large one that takes longer than somebody who pressed Ctrl-C waits. It goes

@@ -259,6 +259,7 @@ mod tests {
             std::os::unix::fs::symlink(place.join(target), place.join(link)).unwrap();
         }
         std::os::unix::fs::symlink("/dev/zero", folder.join("zero")).unwrap();
+        std::os::unix::fs::symlink("/proc/self/cwd", folder.join("cwd")).unwrap();
         let jail = sandbox(Some(&folder)).unwrap();
         assert_eq!(jail.read_file("a").unwrap(), b"a");
         assert_eq!(jail.read_file("deep/../good").unwrap(), b"a");
@@ -269,6 +270,8 @@ mod tests {
             "link",
             "up/secret",
             "zero",
+            "cwd/Cargo.toml",
+            "/proc/self/environ",
             "/etc/passwd",
             absolute.to_str().unwrap(),
         ] {
@@ -285,6 +288,11 @@ mod tests {
         assert_eq!(jail.list_folder("deep").unwrap(), ["new"]);
         assert!(jail.list_folder("..").is_err());
         assert_eq!(jail.variable("HOME"), None);
+        // It has no bytes on the disk.
+        let large = std::fs::File::create(folder.join("large")).unwrap();
+        large.set_len(LARGEST_FILE + 1).unwrap();
+        let error = jail.read_file("large").unwrap_err().to_string();
+        assert_eq!(error, "larger than 256 MiB, the most in a sandbox");
         jail.written.store(MOST_WRITTEN - 1, Ordering::Relaxed);
         let error = jail.write_file("deep/new", b"12").unwrap_err().to_string();
         assert_eq!(error, "more than 1 GiB written, the most in a sandbox");

@@ -58,7 +58,7 @@ fn outputs_are_numbered() {
         );
         assert_eq!(prompt.type_in("Out.len()"), "2");
         assert_eq!(prompt.type_in("f = |x| x + _2; f.call(1)"), "[3, 4]");
-        assert!(prompt.type_in("_3").starts_with("error: `_3` is not defined"));
+        assert!(prompt.type_in("_3").starts_with("error: `_3` holds nothing"));
         assert_eq!(prompt.type_in("fn g() { Out[2] } g()"), "[2, 3]");
     });
 }
@@ -103,6 +103,17 @@ fn divisions_are_told_from_comments() {
         ] {
             assert_eq!(prompt.type_in(cell), shown, "{cell}");
         }
+    });
+}
+
+#[test]
+fn outputs_are_listed() {
+    at_a_prompt(|prompt| {
+        prompt.type_in("FloatC([1, 2])");
+        assert_eq!(prompt.type_in("Out"), "1: FloatC, 2 lanes");
+        let error = prompt.type_in("_7");
+        assert!(error.contains("`_7` holds nothing") && error.contains("Out lists"), "{error}");
+        assert_eq!(prompt.type_in("#{a: [#{b: 1}]}"), "#{a: [#{b: 1}]}");
     });
 }
 

@@ -302,8 +302,12 @@ fn raster(op: &str, args: &[&mut Dynamic]) -> Result<Raster> {
     let (width, height) = (size(1)?, size(2)?);
     let leaves = a.leaves();
     let n = a.lanes().unwrap_or(0);
-    let expected = width.checked_mul(height).filter(|&n| n <= MOST_PIXELS);
-    if expected.and_then(|n| u64::try_from(n).ok()) != Some(n) || !matches!(leaves.len(), 1 | 3) {
+    let expected = width.saturating_mul(height);
+    if expected > MOST_PIXELS {
+        let size = format!("{op}: {width} x {height} pixels are too many");
+        return Err(fault(format!("{size} (at most {MOST_PIXELS}); show a part of them")));
+    }
+    if u64::try_from(expected) != Ok(n) || !matches!(leaves.len(), 1 | 3) {
         return Err(fault(format!(
             "{op}: got {} of {n} lanes, expected {width} x {height} lanes, of an array or a vector of three",
             a.type_name()
