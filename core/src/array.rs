@@ -249,6 +249,9 @@ impl Array {
 
     /// Puts a number into memory; data stays as it is.
     pub(crate) fn materialize(&self) -> Result<()> {
+        if self.is_evaluated() {
+            return Ok(());
+        }
         self.session.with_evaluator(|evaluator| evaluator.fill(self.id))
     }
 

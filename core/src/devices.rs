@@ -76,7 +76,7 @@ impl Session {
             if sessions.iter().any(|known| known.is(session)) {
                 continue;
             }
-            if !self.first().is(&session.first()) {
+            if !self.is(session) && !self.first().is(&session.first()) {
                 return Err(Error::ForeignArray { op });
             }
             sessions.push(session.clone());

@@ -23,7 +23,7 @@ use crate::flags::{
 use crate::interrupt;
 use crate::ir::kernel::Target;
 use crate::ir::table::Table;
-use crate::ir::var::{Kind, VarId};
+use crate::ir::var::{Kind, VarId, Variable};
 use crate::log::{Log, LogQueue, LogSink};
 use crate::runtime::{Device, Runtime};
 use crate::trace::range::{check_range, range_size};
@@ -400,7 +400,20 @@ impl Session {
     }
 
     fn evaluate(&self, ids: &[VarId]) -> Result<()> {
+        if self.are_at_hand(ids) {
+            return Ok(());
+        }
         self.with_evaluator(|evaluator| evaluator.evaluate(ids))
+    }
+
+    /// Whether all are data that can be read. The memory of a GPU may have been lost, which an evaluation finds out.
+    fn are_at_hand(&self, ids: &[VarId]) -> bool {
+        // A launch that works in place commits its results before it runs, under this lock.
+        let _no_launch = lock(&self.0.compiler);
+        let is_data =
+            |variable: &Variable| variable.kind == Kind::Data && variable.poisoned().is_none();
+        self.with_table(|table| ids.iter().all(|&id| is_data(table.get(id))))
+            && self.0.runtime.opened().is_some_and(|device| device.backend.memory().is_host())
     }
 
     pub(crate) fn with_evaluator<R>(

@@ -12,7 +12,7 @@ use crate::host::Host;
 use crate::host_array::HostRef;
 use crate::outputs::Outputs;
 use crate::shown::{self, Place, Shown};
-use crate::value::ArrayRef;
+use crate::value::{ArrayRef, Node};
 
 /// Session, host and print settings, shared by all registered functions.
 pub(crate) struct Context {
@@ -93,8 +93,14 @@ impl Context {
 
     /// Evaluates the given values, and only those.
     pub(crate) fn eval(&self, values: &[ArrayRef]) -> Result<()> {
-        let leaves: Vec<Array> = values.iter().flat_map(ArrayRef::leaves).collect();
-        self.session.eval(&leaves.iter().collect::<Vec<_>>()).or_fault()?;
+        if let [value] = values
+            && let Node::Leaf(array) = &*value.node()
+        {
+            self.session.eval(&[array]).or_fault()?;
+        } else {
+            let leaves: Vec<Array> = values.iter().flat_map(ArrayRef::leaves).collect();
+            self.session.eval(&leaves.iter().collect::<Vec<_>>()).or_fault()?;
+        }
         self.fill_deferred()
     }
 
@@ -105,6 +111,9 @@ impl Context {
     /// Fills the deferred host arrays whose sources are evaluated by now. A bounds error met meanwhile
     /// stays for the next read: `eval` never reports it (S13).
     fn fill_deferred(&self) -> Result<()> {
+        if self.deferred.borrow().is_empty() {
+            return Ok(());
+        }
         let pending = self.session.take_error();
         let mut result = Ok(());
         self.deferred.borrow_mut().retain(|host| {
