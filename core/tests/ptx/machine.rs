@@ -398,14 +398,12 @@ impl Thread {
         memory.write(address, bytes, new);
     }
 
-    /// `atom.global.cas`: the value replaces the expected one. `exch`: it replaces any. `inc`: one more, or 0
-    /// behind the last.
+    /// `atom.global.cas`: the value replaces the expected one. `atom.global.inc`: one more, or 0 behind the last.
     fn exchange(&mut self, line: &Line, memory: &mut Memory) {
         let [address, expected, value] = [1, 2, 3].map(|i| self.value(line.operands.get(i)));
         let bytes = width(last(&line.code)) / 8;
         let old = memory.read(address, bytes);
         let new = match line.code[2].as_str() {
-            "exch" => Some(expected),
             "inc" => Some(if old >= expected { 0 } else { old + 1 }),
             _ => (old == expected).then_some(value),
         };

@@ -17,9 +17,6 @@ use crate::ir::op::{Op, ScatterOp};
 /// Words of the error buffer of each access: for the low and the high half of the index.
 pub(in super::super) const WORDS_PER_ACCESS: usize = 2;
 
-/// Bytes that memory moves at once.
-const SECTOR_BYTES: u32 = 32;
-
 /// The first error word of an access.
 const fn error_word(access: u32) -> u64 {
     WORDS_PER_ACCESS as u64 * access as u64
@@ -56,11 +53,11 @@ impl Lowering<'_> {
     }
 
     /// Writes the indexed element, or combines with it.
-    pub(super) fn scatter(&mut self, op: ScatterOp, value: Reg, index: Reg, place: &Place) {
+    pub(super) fn scatter(&mut self, op: ScatterOp, value: Reg, place: &Place) {
         let (dtype, value) = (self.kernel.dtype(value), self.register(value));
         let Place { address, space, guard } = *place;
         let reduction = match op {
-            ScatterOp::Set => return self.replace(dtype, value, index, place),
+            ScatterOp::Set => return self.writer.store(dtype, guard, address, value),
             ScatterOp::And | ScatterOp::Or if dtype == DType::Mask => {
                 return self.scatter_truth(op, value, place);
             }
@@ -79,31 +76,6 @@ impl Lowering<'_> {
             ScatterOp::Or => format!("or.b{}", dtype.bits()),
         };
         ptx!(self.writer, "{guard}red.{space}.{reduction} [{address}], {value}");
-    }
-
-    /// Writes an element. A sector that is written in part has to be completed from memory later, which costs
-    /// more than an exchange in the cache does at once; where the lane beside this one writes to the same
-    /// sector, a store takes both.
-    fn replace(&mut self, dtype: DType, value: Name, index: Reg, place: &Place) {
-        let Place { address, guard, .. } = *place;
-        let bits = dtype.bits();
-        let [own, other] = [self.lane, self.lane ^ 1].map(|lane| self.register_in(index, lane));
-        if bits < 32 || self.lanes == 1 || self.distance != 1 || own == other {
-            return self.writer.store(dtype, guard, address, value);
-        }
-        let wide = self.kernel.dtype(index).widened();
-        let (width, sector) = (wide.bits(), 8 * SECTOR_BYTES / bits);
-        let [near, far] = [(); 2].map(|()| self.writer.temporary(Class::Pred));
-        let apart = self.writer.temporary_of(wide);
-        ptx!(self.writer, "xor.b{width} {apart}, {own}, {other}");
-        let both = format!("{near}|{far}, {apart}, {sector}");
-        match guard.0 {
-            None => ptx!(self.writer, "setp.lt.u{width} {both}"),
-            Some(guard) => ptx!(self.writer, "setp.lt.and.u{width} {both}, {guard}"),
-        }
-        self.writer.store(dtype, Guard(Some(near)), address, value);
-        let old = self.writer.temporary(Class::of(dtype.unsigned()));
-        ptx!(self.writer, "@{far} atom.global.exch.b{bits} {old}, [{address}], {value}");
     }
 
     /// A value that changes the element replaces it: true for or, false for and.

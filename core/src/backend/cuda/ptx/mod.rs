@@ -388,7 +388,7 @@ impl Lowering<'_> {
                     unreachable!("internal error: a scatter without value or index")
                 };
                 let place = self.place(target, access, index, active);
-                self.scatter(op, value, index, &place);
+                self.scatter(op, value, &place);
             }
             Code::Next => {
                 let [state, next, _] = inst.args.map(|arg| arg.map_or(d, |arg| self.register(arg)));
@@ -525,7 +525,7 @@ impl Lowering<'_> {
                 if let End::Scatter { op, value, index, active, target, access } = *end {
                     self.writer.release_temporaries();
                     let place = self.place(target, access, index, active);
-                    self.scatter(op, value, index, &place);
+                    self.scatter(op, value, &place);
                     self.end_comment(value);
                 }
             }
