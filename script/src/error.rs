@@ -100,10 +100,8 @@ impl Error {
             // Functions may call each other in a ring.
             for ring in 1..=MOST_IN_A_RING {
                 let start = self.calls.len() - rest.len();
-                let Some(before) = start.checked_sub(ring).map(|from| &self.calls[from..start])
-                else {
-                    break;
-                };
+                let Some(from) = start.checked_sub(ring) else { break };
+                let before = &self.calls[from..start];
                 let n = rest.chunks(ring).take_while(|calls| *calls == before).count();
                 if n * ring > MOST_REPEATED {
                     rest = &rest[n * ring..];
@@ -539,6 +537,11 @@ impl Diagnosis<'_> {
                 rhai::LexError::ImproperSymbol(_, advice) if advice.contains("typo of") => {
                     self.hints.push("values are compared with ==".into());
                     "`=` cannot stand here".into()
+                }
+                rhai::LexError::ImproperSymbol(symbol, advice)
+                    if advice.contains("not C or C++") =>
+                {
+                    format!("`{symbol}` cannot stand here")
                 }
                 rhai::LexError::ImproperSymbol(_, advice) if !advice.is_empty() => advice.clone(),
                 rhai::LexError::UnterminatedString => {

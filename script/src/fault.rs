@@ -52,12 +52,13 @@ pub(crate) fn late_fault(error: &core::Error) -> Box<EvalAltResult> {
 
 /// What to do about a type that an operation does not take.
 fn remedy(error: &core::Error) -> Option<&'static str> {
-    let core::Error::UnsupportedType { dtype, expected, .. } = error else { return None };
+    let core::Error::UnsupportedType { op, dtype, expected, .. } = error else { return None };
     let takes = |what: &str| expected.starts_with("an array of") && expected.contains(what);
     match dtype {
         core::DType::Mask if takes("numbers") || takes("floats") || takes("integers") => {
             Some("FloatC(mask) or UInt32C(mask) makes 1 of true and 0 of false")
         }
+        dtype if dtype.is_float() && *op == "^" => Some("powers are written x ** 2"),
         dtype if dtype.is_float() && takes("integers") => Some("Int32C(x) makes integers of it"),
         _ => None,
     }

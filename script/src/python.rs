@@ -1,7 +1,7 @@
 //! What Python, NumPy and Julia users type, and how it is written here.
 
 /// Names that do not exist here, and what stands for them.
-const WORDS: [(&str, &str); 68] = [
+const WORDS: [(&str, &str); 74] = [
     ("True", "true"),
     ("False", "false"),
     ("None", "()"),
@@ -70,6 +70,12 @@ const WORDS: [(&str, &str); 68] = [
     ("save", "write_npy(\"x.npy\", x)"),
     ("quit", "exit(), or press Ctrl-D"),
     ("elif", "else if"),
+    ("inv", "inverse(m)"),
+    ("upper", "text.to_upper()"),
+    ("lower", "text.to_lower()"),
+    ("strip", "text.trim()"),
+    ("length", "len(x)"),
+    ("randn", "PCG32C(UInt64C::arange(n)).next_float32_normal()"),
 ];
 
 /// Functions of two arrays that others have over all lanes of one.
@@ -115,8 +121,10 @@ pub(crate) fn hint(line: &str) -> Option<&'static str> {
     let trimmed = code.trim();
     let starts = |word: &str| trimmed.starts_with(word);
     let has = |text: &str| code.contains(text);
-    Some(if has_keyword_argument(code) {
-        "there are no keyword arguments: pass the values in order"
+    Some(if has_arrow(code) {
+        "closures are written |x| x * 2, and called f.call(3)"
+    } else if has_keyword_argument(code) {
+        "there are no keyword arguments: pass the values in order, options as a map, plot(y, #{title: \"a\"})"
     } else if has("?") && has(":") {
         "a choice is if right { a } else { b }, that of lanes select(mask, a, b)"
     } else if has("elif ") {
@@ -139,7 +147,7 @@ pub(crate) fn hint(line: &str) -> Option<&'static str> {
         "maps are written #{a: 1, b: 2}"
     } else if has(" @ ") {
         "products of matrices are a * b, of vectors dot(a, b)"
-    } else if has("lambda") {
+    } else if has("lambda") || has("= fn(") || has("function(") {
         "closures are written |x| x * 2, and called f.call(3)"
     } else if has_block_with_colon(trimmed) || starts("for ") && !has("{") {
         "blocks are written in braces: for i in range(3) { .. }"
@@ -182,6 +190,12 @@ fn has_colon_slice(code: &str) -> bool {
     inside.into_iter().any(|index| index.contains(':') && !index.contains(['(', '#']))
 }
 
+/// `x -> 2 * x`, and `f(x => 2 * x)`, but no case of a `switch`.
+fn has_arrow(code: &str) -> bool {
+    let inside = code.split('(').skip(1).filter_map(|rest| rest.split(')').next());
+    code.contains("->") || inside.into_iter().any(|argument| argument.contains("=>"))
+}
+
 /// `3x`, but no `1e5`, `0x1F` or `a3x`.
 fn has_number_before_letters(code: &str) -> bool {
     code.split(|c: char| !(c.is_alphanumeric() || c == '_')).any(|word| {
@@ -220,7 +234,7 @@ fn has_keyword_argument(code: &str) -> bool {
         let Some((name, value)) = argument.split_once('=') else { return false };
         let name = name.trim();
         let is_name = |c: char| c.is_alphanumeric() || c == '_';
-        !name.is_empty() && !value.starts_with('=') && name.chars().all(is_name)
+        !name.is_empty() && !value.starts_with(['=', '>']) && name.chars().all(is_name)
     })
 }
 
@@ -254,6 +268,9 @@ mod tests {
             "while (y == 5) print(y)",
             "let 3x = 1",
             "y = .5",
+            "f = x -> x * 2",
+            "l.map(x => x * 2)",
+            "let f = fn(x) { x * 2 }",
             "5. * x",
         ] {
             assert!(hint(line).is_some(), "{line}");
@@ -266,6 +283,7 @@ mod tests {
             "let y = 2",
             "a3x = 1e5 + 0x1F + 1_000 + 0.5 + a[2..5][0..=1]",
             "if a { 1 }",
+            "switch f(x) { 1 => 2, _ => 3 }",
         ] {
             assert_eq!(hint(line), None, "{line}");
         }

@@ -314,31 +314,35 @@ fn raster(op: &str, args: &[&mut Dynamic]) -> Result<Raster> {
         )));
     }
     let is_colour = leaves.len() == 3;
-    let mut channels = Vec::new();
-    for leaf in &leaves {
-        let mut lanes = Vec::new();
-        each_piece(leaf, |_, piece| lanes.extend_from_slice(piece))?;
-        if leaf.size() == 1 {
-            lanes = vec![lanes[0]; usize::try_from(n).unwrap_or(0)];
-        }
-        channels.push(lanes);
+    let (mut low, mut high) = (0.0, 1.0);
+    if !is_colour && leaves[0].dtype() != DType::Mask {
+        (low, high) = (f64::INFINITY, f64::NEG_INFINITY);
+        each_piece(&leaves[0], |_, piece| {
+            for &x in piece.iter().filter(|x| x.is_finite()) {
+                (low, high) = (low.min(x), high.max(x));
+            }
+        })?;
     }
-    let (low, high) = if is_colour || leaves[0].dtype() == DType::Mask {
-        (0.0, 1.0)
-    } else {
-        let finite = channels[0].iter().filter(|x| x.is_finite());
-        finite.fold((f64::INFINITY, f64::NEG_INFINITY), |(l, h), &x| (l.min(x), h.max(x)))
-    };
     let level = |x: f64| {
         let part = if high > low { (x / 2.0 - low / 2.0) / (high / 2.0 - low / 2.0) } else { 1.0 };
         // A number that is none is black.
         (part.clamp(0.0, 1.0) * 255.0).round() as u8
     };
-    let pixel = |i: usize| match channels.as_slice() {
-        [red, green, blue] => [level(red[i]), level(green[i]), level(blue[i])],
-        grey => [level(grey[0][i]); 3],
-    };
-    let pixels = (0..usize::try_from(n).unwrap_or(0)).map(pixel).collect();
+    // Lanes are read once more rather than kept: Ctrl-C would wait for their memory to be freed.
+    let mut pixels = vec![[0; 3]; usize::try_from(n).unwrap_or(0)];
+    for (channel, leaf) in leaves.iter().enumerate() {
+        let paint = |pixel: &mut [u8; 3], x: f64| {
+            if is_colour { pixel[channel] = level(x) } else { *pixel = [level(x); 3] }
+        };
+        each_piece(leaf, |start, piece| {
+            let rest = &mut pixels[usize::try_from(start).unwrap_or(0)..];
+            if let ([x], true) = (piece, leaf.size() == 1) {
+                rest.iter_mut().for_each(|pixel| paint(pixel, *x));
+            } else {
+                rest.iter_mut().zip(piece).for_each(|(pixel, &x)| paint(pixel, x));
+            }
+        })?;
+    }
     let size = |n: i64| usize::try_from(n).unwrap_or(1);
     Ok(Raster { width: size(width), height: size(height), pixels })
 }
