@@ -58,9 +58,9 @@ work with shorter polynomials than f32 and are tested for every argument there i
 
 OPERATIONS = """
 Operations that a function records (`tests/it/operations.rs` holds them), an fma counted as one; of f16 both
-conversions included. sin, cos and tan of f32 are computed in f64. Beside them Cephes 2.2 in single precision: operations
-of the longer way, with a comparison or branch for none, and the largest relative error that its source states, for
-sin and cos up to 8192.
+conversions included. sin, cos and tan of f32 are computed in f64. Beside them Cephes 2.2 in single precision:
+operations of the longer way, comparisons and branches not counted, and the largest relative error that its source
+states, for sin and cos up to 8192.
 
 | function | f16 | f32 | f64 | Cephes f32 | its error |
 |---|---|---|---|---|---|

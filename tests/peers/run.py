@@ -2,10 +2,10 @@
 """Runs the same works in Porcini and in its peers, one after another, and prints how their times compare.
 
 A process of its own runs each work, size, thread count and round, on as many processors as it may have threads;
-rounds are interleaved, so that whatever else the machine does meets all alike. A process reports the median time of an iteration, from recording to
-the finished result, after a first iteration that also compiles (with no kernel cache on disk) and a warm-up.
-Results are compared too. Who would take too long at a size, judged by the size before, is left out. Needs a release build of Porcini, Python 3.11 and, for Dr.Jit, a libLLVM: the one
-of a Rust toolchain does.
+rounds are interleaved, so that whatever else the machine does meets all alike. A process reports the median time of
+an iteration, from recording to the finished result, after a first iteration that also compiles (with no kernel cache
+on disk) and a warm-up. Results are compared too. Who would take too long at a size, judged by the size before, is
+left out. Needs a release build of Porcini, Python 3.11 and, for Dr.Jit, a libLLVM: the one of a Rust toolchain does.
 
 To add a work: a row of WORKS, porcini/NAME.rhai, and a function in each peer_*.py that can do it.
 To add a peer: peer_NAME.py, and its packages in requirements.txt.
@@ -284,9 +284,12 @@ def worker(command, variables, threads, timeout):
 
 
 def share(threads):
-    """Leaves this process that many processors, where the system lets it: not everybody can be told a number."""
+    """Leaves this process that many processors, where the system lets it: not everybody can be told a number.
+
+    The last ones, for the first one mostly has the system's own work.
+    """
     if hasattr(os, "sched_setaffinity"):
-        os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:threads])
+        os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[-threads:])
 
 
 def processor_seconds():
@@ -360,11 +363,7 @@ def report(results, runners, cells, options):
         f"Porcini: {', '.join(described)}: {versions.get(PORCINI, 'failed')}.",
         f"Peers: {'; '.join(versions.get(peer, f'{peer} failed') for peer in peers) or 'none'}.",
         "",
-        f"Milliseconds an iteration, recording included; medians (rounds: {options.rounds}). Ratios are medians of the",
-        "rounds' ratios: above 1, Porcini is faster; best: that to the fastest peer. GB/s: bytes that the work must move,",
-        "ours; of copy: by those of the work copy, what memory can. Busy: processors that each had, in the same order;",
-        "rounds in which one had much less than in its best are left out. Spread: slowest round by fastest, of whom it",
-        "was worst.",
+        *explanation(options),
         "",
         *times(kept, runners, cells, copies, options.short),
     ]
@@ -379,6 +378,23 @@ def report(results, runners, cells, options):
             ),
         ]
     return "\n".join(lines)
+
+
+def explanation(options):
+    counted = f"Milliseconds an iteration, recording included; medians (rounds: {options.rounds}). "
+    if options.short:
+        return [
+            counted + "best: how many times faster",
+            "Porcini is than the fastest peer; of copy: the pace of memory by that of the work copy; spread: slowest",
+            "round by fastest, of whom it was worst.",
+        ]
+    return [
+        counted + "Ratios are medians of the",
+        "rounds' ratios: above 1, Porcini is faster; best: that to the fastest peer. GB/s: bytes that the work must move,",
+        "ours; of copy: by those of the work copy, what memory can. Busy: processors that each had, in the same order;",
+        "rounds in which one had much less than in its best are left out. Spread: slowest round by fastest, of whom it",
+        "was worst.",
+    ]
 
 
 def times(kept, runners, cells, copies, short):
