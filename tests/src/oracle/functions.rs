@@ -43,11 +43,15 @@ pub(crate) enum Meaning {
     },
 }
 
+/// Functions with operations of their own for f16.
+const SHORT: [&str; 10] =
+    ["exp", "exp2", "exp10", "log", "log2", "log10", "sin", "cos", "tan", "tanh"];
+
 impl Meaning {
     pub(crate) fn of(function: &Function, dtype: DType) -> Self {
         let of_the_format =
             matches!(function.name, "next_float" | "prev_float" | "fract" | "isdenormal");
-        if dtype == DType::F16 && matches!(function.name, "exp" | "exp2" | "tanh") {
+        if dtype == DType::F16 && SHORT.contains(&function.name) {
             return Self::Recipe(Recipe::record(function, dtype));
         }
         if dtype == DType::F16 && !of_the_format {
