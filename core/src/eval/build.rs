@@ -195,7 +195,7 @@ impl<'w, 't> Builder<'w, 't> {
         }
         let base = self.known.path.len();
         self.known.path.push((id, 0));
-        while self.known.path.len() > base {
+        'values: while self.known.path.len() > base {
             self.steps += 1;
             // A region, which is built on top of the path, is finished.
             if base == 0 && self.steps.is_multiple_of(POLL_INTERVAL) && interrupt::is_requested() {
@@ -206,22 +206,17 @@ impl<'w, 't> Builder<'w, 't> {
                 self.known.path.clear();
                 return Reg(0);
             }
-            let Some((id, next)) = self.known.path.last_mut() else { break };
-            let (id, position) = (*id, *next);
-            *next += 1;
+            let Some((id, next)) = self.known.path.pop() else { break };
             let variable = self.table.get(id);
-            match self.dependency(id, variable, position) {
-                Some(_) if is_memory_operand(self.table, variable, position) => {}
-                Some(operand) => {
-                    if self.is_to_compute(operand) {
-                        self.known.path.push((operand, 0));
-                    }
-                }
-                None => {
-                    self.known.path.pop();
-                    self.compute(id, variable);
+            for position in next.. {
+                let Some(operand) = self.dependency(id, variable, position) else { break };
+                if !is_memory_operand(self.table, variable, position) && self.is_to_compute(operand)
+                {
+                    self.known.path.extend([(id, position + 1), (operand, 0)]);
+                    continue 'values;
                 }
             }
+            self.compute(id, variable);
         }
         self.known.reg_of.get(id).expect("internal error: a value was not computed")
     }
@@ -495,6 +490,7 @@ fn structure_hash(
     buffers: &[BufferParam],
     seed: u64,
 ) -> KernelHash {
+    bytes.clear();
     bytes.reserve(size_of::<u64>() * (3 + 3 * (insts.len() + ends.len()) + buffers.len()));
     let mut add = |words: &[u64]| {
         words.iter().for_each(|word| bytes.extend_from_slice(&word.to_le_bytes()));

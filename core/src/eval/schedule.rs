@@ -264,20 +264,16 @@ impl<'t> Walk<'t> {
         if self.enter(root)? {
             self.path.push((root, 0));
         }
-        while let Some((id, next)) = self.path.last_mut() {
-            let (id, position) = (*id, *next);
-            *next += 1;
-            match self.table.get(id).operand(position) {
-                Some(operand) => {
-                    if self.enter(operand)? {
-                        self.path.push((operand, 0));
-                    }
-                }
-                None => {
-                    self.path.pop();
-                    self.leave(id);
+        'nodes: while let Some((id, next)) = self.path.pop() {
+            let variable = self.table.get(id);
+            for position in next.. {
+                let Some(operand) = variable.operand(position) else { break };
+                if self.enter(operand)? {
+                    self.path.extend([(id, position + 1), (operand, 0)]);
+                    continue 'nodes;
                 }
             }
+            self.leave(id);
         }
         Ok(())
     }
@@ -291,7 +287,7 @@ impl<'t> Walk<'t> {
         if let Some(error) = variable.poisoned() {
             return Err(error.clone());
         }
-        if variable.kind == Kind::Data || variable.kind.number().is_some() {
+        if matches!(variable.kind, Kind::Data) || variable.kind.number().is_some() {
             return Ok(false);
         }
         let new = self.node_of.get(id).is_none();
@@ -313,7 +309,7 @@ impl<'t> Walk<'t> {
                     stage = stage.max(node.stage + u32::from(complete));
                     cost = cost.saturating_add(if complete { LOAD_COST } else { node.cost });
                 }
-                None if self.table.get(operand).kind == Kind::Data => {
+                None if matches!(self.table.get(operand).kind, Kind::Data) => {
                     cost = cost.saturating_add(LOAD_COST);
                 }
                 None if needs_memory => self.fills.push(operand),

@@ -240,6 +240,7 @@ impl Variable {
     }
 
     /// Why the contents cannot be read any more (S16).
+    #[inline]
     pub fn poisoned(&self) -> Option<&Error> {
         self.rare.as_ref()?.poisoned.as_ref()
     }
