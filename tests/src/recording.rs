@@ -1,19 +1,22 @@
 //! A device that runs kernels on the interpreter and keeps each one that it is asked to compile.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use porcini_core::Result;
 use porcini_core::backend::interp::Interp;
 use porcini_core::backend::isa::Isa;
 use porcini_core::backend::primitive::{PrimitiveCall, Room};
 use porcini_core::backend::{Backend, Executable, Memory};
 use porcini_core::ir::kernel::{Kernel, LiteralMode};
+use porcini_core::{Error, Result};
 
 /// The device.
 pub struct Recording {
     interp: Interp,
     kernels: Mutex<Vec<Kernel>>,
     is_hasty: bool,
+    /// The compilation that fails, by its number.
+    refused: AtomicUsize,
 }
 
 impl Recording {
@@ -29,10 +32,16 @@ impl Recording {
 
     fn with(is_hasty: bool) -> Arc<Self> {
         let interp = Interp::new(Isa::detect(), 1);
-        Arc::new(Self { interp, kernels: Mutex::default(), is_hasty })
+        let refused = AtomicUsize::new(usize::MAX);
+        Arc::new(Self { interp, kernels: Mutex::default(), is_hasty, refused })
     }
 
-    /// The kernels compiled so far.
+    /// Lets the compilation of this number fail, counted from 0.
+    pub fn refuse(&self, number: usize) {
+        self.refused.store(number, Ordering::Relaxed);
+    }
+
+    /// The kernels compiled so far, refused ones too.
     pub fn kernels(&self) -> Vec<Kernel> {
         self.kernels.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
@@ -43,12 +52,17 @@ impl Backend for Recording {
         "recording".into()
     }
 
-    fn quick_version(&self, kernel: &Kernel, _mode: LiteralMode) -> Option<Kernel> {
+    fn quick_version(&self, kernel: &Kernel, _mode: LiteralMode, _n: u64) -> Option<Kernel> {
         self.is_hasty.then(|| Kernel { is_for_few: true, ..kernel.clone() })
     }
 
     fn lower(&self, kernel: &Kernel, mode: LiteralMode) -> Result<Arc<dyn Executable>> {
-        self.kernels.lock().unwrap_or_else(PoisonError::into_inner).push(kernel.clone());
+        let mut kernels = self.kernels.lock().unwrap_or_else(PoisonError::into_inner);
+        kernels.push(kernel.clone());
+        if kernels.len() == self.refused.load(Ordering::Relaxed).saturating_add(1) {
+            let message = "refused".into();
+            return Err(Error::Compilation { device: self.name(), message });
+        }
         self.interp.lower(kernel, mode)
     }
 

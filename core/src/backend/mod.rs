@@ -39,8 +39,9 @@ pub trait Backend: Send + Sync {
     }
 
     /// A kernel that gives the same bits, compiles in less time and runs slower, for the first launch of
-    /// this one; `None` if there is none, or if this one was compiled by an earlier process.
-    fn quick_version(&self, _kernel: &Kernel, _mode: LiteralMode) -> Option<Kernel> {
+    /// this one over `n` lanes; `None` if there is none, if it does not pay for so many, or if this one was
+    /// compiled by an earlier process.
+    fn quick_version(&self, _kernel: &Kernel, _mode: LiteralMode, _n: u64) -> Option<Kernel> {
         None
     }
 

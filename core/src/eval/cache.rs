@@ -2,8 +2,8 @@
 //!
 //! The first compilation of a structure embeds its literals. When the structure comes again with other
 //! values, one more compilation turns every literal into a parameter, for good. So a loop over a
-//! changing scalar compiles a structure twice, however long it runs. A device whose compiler is slow may give
-//! the first launch a quick version of its own ([`Backend::quick_version`]).
+//! changing scalar compiles a structure twice, however long it runs. Where a compiler is slow, the first launch may
+//! have a quick version ([`Backend::quick_version`]), and a structure is then compiled three times at most.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -39,14 +39,15 @@ pub struct Found {
 #[derive(Default)]
 pub struct Cache {
     entries: HashMap<KernelHash, Entry>,
+    /// Code that was compiled anew: giving it back may wait for launches of it.
+    replaced: Vec<Arc<dyn Executable>>,
 }
 
 enum Entry {
-    /// The first launch had a quick version; the next one gets better code. Until then it stays: giving it
-    /// back would wait for that launch.
+    /// The first launch had a quick version; the next one gets better code.
     Quick {
         literals: Vec<u64>,
-        _executable: Arc<dyn Executable>,
+        executable: Arc<dyn Executable>,
     },
     Embedded {
         literals: Vec<u64>,
@@ -62,55 +63,64 @@ enum Entry {
 }
 
 impl Cache {
-    /// The executable for a kernel, compiled if need be.
+    /// The executable for a kernel that is to run `n` lanes, compiled if need be.
     ///
     /// # Errors
     /// What the backend's compiler says; remembered for the same structure.
-    pub fn get(&mut self, kernel: &Kernel, backend: &dyn Backend) -> Result<Found> {
+    pub fn get(&mut self, kernel: &Kernel, n: u64, backend: &dyn Backend) -> Result<Found> {
         let hit = |executable: &Arc<dyn Executable>, mode| {
             let executable = executable.clone();
             Ok(Found { executable, result: CacheResult::Hit, mode, quick_version: None })
         };
         let values = || kernel.literals.iter().map(|&(_, bits)| bits);
-        let (mode, is_first) = match self.entries.get(&kernel.hash) {
+        let are = |literals: &[u64]| values().eq(literals.iter().copied());
+        let entry = self.entries.get(&kernel.hash);
+        let mode = match entry {
             Some(Entry::Parametric { executable }) => {
                 return hit(executable, LiteralMode::Parameter);
             }
-            Some(Entry::Embedded { literals, executable })
-                if values().eq(literals.iter().copied()) =>
-            {
+            Some(Entry::Embedded { literals, executable }) if are(literals) => {
                 return hit(executable, LiteralMode::Embedded);
             }
             Some(Entry::Failed { error }) => return Err(error.clone()),
-            Some(Entry::Quick { literals, .. }) if values().eq(literals.iter().copied()) => {
-                (LiteralMode::Embedded, false)
-            }
-            Some(Entry::Embedded { .. } | Entry::Quick { .. }) => (LiteralMode::Parameter, false),
-            None => (LiteralMode::Embedded, true),
+            Some(Entry::Quick { literals, .. }) if are(literals) => LiteralMode::Embedded,
+            Some(Entry::Embedded { .. } | Entry::Quick { .. }) => LiteralMode::Parameter,
+            None => LiteralMode::Embedded,
         };
-        let quick = if is_first { backend.quick_version(kernel, mode) } else { None };
-        let compiled = backend.lower(quick.as_ref().unwrap_or(kernel), mode);
-        let entry = match &compiled {
-            Ok(executable) if quick.is_some() => {
-                Entry::Quick { literals: values().collect(), _executable: executable.clone() }
-            }
-            Ok(executable) => match mode {
-                LiteralMode::Embedded => {
-                    Entry::Embedded { literals: values().collect(), executable: executable.clone() }
+        let quick_version = match entry {
+            None => backend.quick_version(kernel, mode, n),
+            Some(_) => None,
+        };
+        let executable =
+            match (backend.lower(quick_version.as_ref().unwrap_or(kernel), mode), entry) {
+                (Ok(executable), _) => executable,
+                // An interruption says nothing about the kernel.
+                (Err(Error::Interrupted), _) => return Err(Error::Interrupted),
+                // What ran once can run again.
+                (Err(_), Some(Entry::Quick { literals, executable })) if are(literals) => {
+                    executable.clone()
                 }
-                LiteralMode::Parameter => Entry::Parametric { executable: executable.clone() },
-            },
-            // An interruption says nothing about the kernel.
-            Err(Error::Interrupted) => return Err(Error::Interrupted),
-            Err(error) => Entry::Failed { error: error.clone() },
+                (Err(error), _) => {
+                    self.entries.insert(kernel.hash, Entry::Failed { error: error.clone() });
+                    return Err(error);
+                }
+            };
+        let (literals, code) = (values().collect(), executable.clone());
+        let entry = match mode {
+            _ if quick_version.is_some() => Entry::Quick { literals, executable: code },
+            LiteralMode::Embedded => Entry::Embedded { literals, executable: code },
+            LiteralMode::Parameter => Entry::Parametric { executable: code },
         };
-        self.entries.insert(kernel.hash, entry);
-        let executable = compiled?;
+        if let Some(Entry::Quick { executable, .. } | Entry::Embedded { executable, .. }) =
+            self.entries.insert(kernel.hash, entry)
+        {
+            self.replaced.push(executable);
+        }
         let result = match executable.statistics().origin {
             Origin::Disk => CacheResult::Disk,
             Origin::Own | Origin::Driver(_) => CacheResult::Miss,
         };
-        Ok(Found { executable, result, mode, quick_version: quick })
+        Ok(Found { executable, result, mode, quick_version })
     }
 
     /// Number of structures known.

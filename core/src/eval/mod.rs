@@ -161,11 +161,8 @@ impl Evaluator<'_> {
         });
         let start = (self.clock)();
         let Found { executable, result: cache, mode, quick_version } =
-            self.cache.get(kernel, self.backend)?;
-        let compile_time = match cache {
-            CacheResult::Hit => Duration::ZERO,
-            CacheResult::Disk | CacheResult::Miss => (self.clock)().saturating_sub(start),
-        };
+            self.cache.get(kernel, launch.size, self.backend)?;
+        let compile_time = (self.clock)().saturating_sub(start);
         let code = executable.statistics();
         self.say(2, || compilation(cache, compile_time, code));
         if cache != CacheResult::Hit && self.log.enabled(3) {

@@ -14,7 +14,7 @@
 //! | 1 | lane base: the lane number of lane 0 (launches of more than 2³¹ lanes are split) |
 //! | 2 | address of the error buffer, see [`Access`] |
 //! | 3 | address of the abort word, nonzero when the launch should stop |
-//! | 4 | address of scratch memory |
+//! | 4 | address of scratch words, with the counters of a tree before it |
 //! | 5 | number of chunks (S11) of the whole launch, split or not |
 //! | 6 .. 6+b | addresses of the b buffers |
 //! | .. | lengths in elements of the buffers that need one, in buffer order |

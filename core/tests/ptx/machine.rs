@@ -64,7 +64,7 @@ pub(super) struct Program {
 struct Thread {
     registers: Vec<u64>,
     next: usize,
-    block: (u64, u64),
+    block: u64,
     blocks: u64,
     number: u64,
     block_size: u64,
@@ -98,15 +98,16 @@ impl Program {
         Self { lines, n_registers: names.len() }
     }
 
-    /// Runs all threads, block by block and warp by warp, in a grid of blocks and rows.
+    /// Runs all threads, block by block in the order given, and warp by warp.
     pub(super) fn launch(
         &self,
         params: &[u8],
         memory: &mut Memory,
-        (blocks, rows): (u64, u64),
+        order: &[u64],
         block_size: u64,
     ) {
-        for block in (0..rows).flat_map(|row| (0..blocks).map(move |block| (block, row))) {
+        let blocks = order.len() as u64;
+        for &block in order {
             let thread = |number| Thread {
                 registers: vec![UNSPECIFIED; self.n_registers],
                 next: 0,
@@ -245,7 +246,7 @@ impl Parser<'_> {
         if text.starts_with('%') {
             return Operand::Register(self.register(text));
         }
-        if text == "tree" || text == "shared_elements" {
+        if text == "words" || text == "shared_elements" {
             return Operand::Number(0);
         }
         Operand::Number(number(text))
@@ -336,8 +337,7 @@ impl Thread {
             Some(Operand::Number(number)) => *number,
             Some(Operand::Special(name)) => match name.as_str() {
                 "%tid.x" => self.number,
-                "%ctaid.x" => self.block.0,
-                "%ctaid.y" => self.block.1,
+                "%ctaid.x" => self.block,
                 "%ntid.x" => self.block_size,
                 "%nctaid.x" => self.blocks,
                 _ => panic!("{name}"),

@@ -169,7 +169,7 @@ fn reductions_mean_what_scalar_says() {
     let mut random = Random::new(5000);
     for (name, kernel) in programs::reductions() {
         if name != "reductions" {
-            for n in [1, 31, 33, CHUNK - 1, CHUNK, CHUNK + 70] {
+            for n in [1, 31, 33, CHUNK - 1, CHUNK, CHUNK + 70, 3 * CHUNK + 1] {
                 let target = TARGETS[random.below(3)];
                 meaning::check(&kernel, LiteralMode::Embedded, target, n, 0, &mut random);
             }

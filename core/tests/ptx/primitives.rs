@@ -113,7 +113,8 @@ impl Work for Model {
         let parse = || Program::parse(&lower_step(step, step.name()), &[("params", 0)]);
         let program = self.programs.entry(step).or_insert_with(parse);
         let params: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
-        program.launch(&params, &mut self.memory, (blocks, 1), step.threads().into());
+        let order: Vec<u64> = (0..blocks).collect();
+        program.launch(&params, &mut self.memory, &order, step.threads().into());
         Ok(())
     }
 }

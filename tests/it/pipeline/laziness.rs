@@ -69,25 +69,41 @@ fn a_loop_over_a_changing_number_compiles_at_most_four_kernels() {
     loop_with(&fresh, y, 200, porcini_core::Scalar::Int);
 }
 
+/// `x * number + 1` for each number, checked.
+fn multiply(session: &Session, numbers: [i16; 4]) {
+    let x = session.array(&[1.0_f32, 10.0]).unwrap();
+    for number in numbers.map(f32::from) {
+        let y = (&x * f64::from(number) + 1.0).to_vec::<f32>().unwrap();
+        assert_eq!(y, [number + 1.0, 10.0 * number + 1.0]);
+    }
+}
+
 /// A device that is in a hurry at first compiles each structure once more, for its second launch.
 #[test]
 fn a_quick_version_is_for_one_launch() {
-    for (numbers, compiled) in
-        [([3.0, 3.0, 3.0, 3.0], [true, false]), ([3.0, 5.0, 3.0, 5.0], [true, false])]
-    {
+    for (numbers, compiled) in [
+        ([3, 3, 3, 3], &[true, false][..]),
+        ([3, 5, 3, 5], &[true, false]),
+        ([3, 3, 5, 7], &[true, false, false]),
+    ] {
         let device = Recording::hasty();
         let session =
             Session::builder().runtime(Runtime::on(device.clone(), None)).build().unwrap();
-        let x = session.array(&[1.0_f32, 10.0]).unwrap();
-        for number in numbers.map(f64::from) {
-            let y = (&x * number + 1.0).to_vec::<f32>().unwrap();
-            let wide = y.into_iter().map(f64::from).collect::<Vec<_>>();
-            assert_eq!(wide, [number + 1.0, 10.0 * number + 1.0]);
-        }
+        multiply(&session, numbers);
         let quick: Vec<bool> = device.kernels().iter().map(|kernel| kernel.is_for_few).collect();
         assert_eq!(quick, compiled, "{numbers:?}");
-        assert_eq!(compilations(&session), 2);
+        assert_eq!(compilations(&session), compiled.len());
     }
+}
+
+#[test]
+fn a_quick_version_stays_where_there_is_no_better() {
+    let device = Recording::hasty();
+    let session = Session::builder().runtime(Runtime::on(device.clone(), None)).build().unwrap();
+    device.refuse(1);
+    multiply(&session, [3, 3, 3, 5]);
+    let quick: Vec<bool> = device.kernels().iter().map(|kernel| kernel.is_for_few).collect();
+    assert_eq!(quick, [true, false, false], "the second was refused");
 }
 
 #[test]

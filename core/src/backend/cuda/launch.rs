@@ -72,8 +72,8 @@ impl Shared {
         })
     }
 
-    /// Calls `work` with the address of the words in which so many chunks leave `n_results` results each: nobody
-    /// else gets them before, so launches of several threads do not come between those of one.
+    /// Calls `work` with the address of the words in which so many chunks leave `n_results` results each. Nobody
+    /// else gets them until `work` returns, so launches of several threads do not come between those of one.
     fn with_tree(
         &self,
         n_chunks: u64,
@@ -93,8 +93,8 @@ impl Shared {
         }
         let done = work(tree.room.address + tree.counters as u64);
         if done.is_err() {
-            // What was not launched did not count.
-            self.gpu.fill(tree.room.address, 0, 4, tree.counters / 4)?;
+            // Pieces that were launched have counted, the others never will: the next launch clears the counters.
+            tree.counters = 0;
         }
         done
     }

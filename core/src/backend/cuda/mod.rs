@@ -110,6 +110,10 @@ pub struct Cuda {
 /// occupies more of it, and compiles in half the time.
 const FEW_LANES: u64 = 1 << 20;
 
+/// Lanes up to which one a thread pays for the first launch: the driver's compiler takes half of some 20 ms for
+/// it, and the code runs 1.5 times as long, a few picoseconds more a lane.
+const MOST_LANES_QUICK: u64 = 1 << 31;
+
 impl Cuda {
     /// Opens GPU number `number`; takes a third of a second.
     ///
@@ -139,10 +143,8 @@ impl Backend for Cuda {
         FEW_LANES
     }
 
-    /// The driver's compiler takes half the time for one lane a thread, and the code runs 1.5 times as long:
-    /// many kernels are launched once.
-    fn quick_version(&self, kernel: &Kernel, mode: LiteralMode) -> Option<Kernel> {
-        if runs_on_host(kernel) || !Sharing::is_dear(kernel) || cut::cut(kernel).is_some() {
+    fn quick_version(&self, kernel: &Kernel, mode: LiteralMode, n: u64) -> Option<Kernel> {
+        if n > MOST_LANES_QUICK || runs_on_host(kernel) || !Sharing::is_dear(kernel) {
             return None;
         }
         let is_kept = self.compiler.has_kept(&self.compiler.source(kernel, mode));

@@ -218,6 +218,8 @@ impl Lowering<'_> {
         ptx!(w, "shfl.sync.idx.b32 {arrived}, {arrived}, 0, 0x1f, 0xffffffff");
         ptx!(w, "setp.eq.u32 {early}, {arrived}, 0");
         ptx!(w, "@{early} ret");
+        // What the first thread has seen by the count, the others see behind the barrier.
+        ptx!(w, "bar.warp.sync 0xffffffff");
         ptx!(w, "membar.gl");
         ptx!(w, "shl.b64 {first}, {node}, {}", FOLDED.ilog2());
         ptx!(w, "mad.lo.u64 {first}, {thread}, {WORDS}, {first}");

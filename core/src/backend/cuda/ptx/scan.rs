@@ -215,7 +215,7 @@ impl Writer {
         // Two sets, so that one barrier a step is enough.
         self.shared_words = 2 * WORDS;
         let mut sets = [0, 8 * WORDS];
-        ptx!(self, "mov.u32 {slot}, tree");
+        ptx!(self, "mov.u32 {slot}, words");
         ptx!(self, "mad.lo.u32 {slot}, {}, 8, {slot}", place.thread);
         ptx!(self, "setp.ge.u32 {after}, {}, {LONGEST}", place.thread);
         ptx!(self, "@{after} bra {filled}");

@@ -137,7 +137,7 @@ impl Writer {
         ptx!(self, "mov.u32 {below}, 1");
         ptx!(self, "shl.b32 {below}, {below}, {in_warp}");
         ptx!(self, "sub.u32 {below}, {below}, 1");
-        ptx!(self, "mov.u32 {own}, tree");
+        ptx!(self, "mov.u32 {own}, words");
         ptx!(self, "mad.lo.u32 {counts}, {warp}, {COUNTS}, {own}");
         ptx!(self, "mad.lo.u32 {own}, {thread}, 4, {own}");
         for warp in 0..WARPS {

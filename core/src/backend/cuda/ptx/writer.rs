@@ -175,7 +175,7 @@ pub(super) struct Writer {
     n_labels: u32,
     /// Whether the processor has what came with `sm_80`.
     since_80: bool,
-    /// 64-bit words of shared memory, called `tree`.
+    /// 64-bit words of shared memory, called `words`.
     pub(super) shared_words: u32,
 }
 
@@ -292,7 +292,7 @@ impl Writer {
             let _ = writeln!(text, "    .reg .b64 %{name};");
         }
         if self.shared_words != 0 {
-            let _ = writeln!(text, "    .shared .align 8 .b8 tree[{}];", 8 * self.shared_words);
+            let _ = writeln!(text, "    .shared .align 8 .b8 words[{}];", 8 * self.shared_words);
         }
         text.push('\n');
         text.push_str(&self.body);
