@@ -28,6 +28,12 @@ fn recording_from_rhai() {
     check("rhai", "recording_from_rhai", 11_500, from_rhai);
 }
 
+/// Graphs grow in lists: a push should not take longer than the operation that it keeps.
+#[test]
+fn pushing_in_rhai() {
+    check("push", "pushing_in_rhai", 6200, pushes);
+}
+
 /// Runs `work` if this is the run that is counted, else counts it: at most `limit` instructions an operation.
 #[expect(clippy::print_stderr, reason = "what was counted")]
 fn check(name: &str, test: &str, limit: usize, work: fn()) {
@@ -38,7 +44,7 @@ fn check(name: &str, test: &str, limit: usize, work: fn()) {
         return eprintln!("skipped: counting instructions needs valgrind");
     };
     let each = total / OPERATIONS;
-    eprintln!("recording from {name}: {each} instructions an operation");
+    eprintln!("{test}: {each} instructions an operation");
     let optimised = !cfg!(debug_assertions);
     assert!(
         optimised || each <= limit,
@@ -81,6 +87,13 @@ fn from_rhai() {
     let inputs = "let a = FloatC::arange(64); let b = a + 1; let c = a * 0.5; eval(a, b, c)";
     interpreter.execute(inputs, "inputs").unwrap();
     let text = format!("let y = a; for i in 0..{STEPS} {{ y = y * b + c; }}");
+    counted_rhai(&mut interpreter, &text);
+}
+
+fn pushes() {
+    let mut interpreter =
+        Interpreter::new(Rc::new(TestHost::default()), &Options::default()).unwrap();
+    let text = format!("let list = []; for i in 0..{STEPS} {{ list.push(i); list.push(i); }}");
     counted_rhai(&mut interpreter, &text);
 }
 
