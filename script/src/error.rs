@@ -13,7 +13,7 @@ use crate::fault::{Fault, Stop};
 use crate::python;
 use crate::spelling::similar;
 use crate::tokens::typed;
-use crate::wording::{friendly_types, lowercase};
+use crate::wording::{friendly_types, lowercase, plain_text};
 
 /// What Rhai's messages call our arrays; its own lists are "array" there.
 pub(crate) const ARRAY: &str = "ArrayC";
@@ -265,6 +265,11 @@ impl Diagnosis<'_> {
                 "for: this value cannot be looped over".into()
             }
             EvalAltResult::ErrorDotExpr(text, _) => self.member(text),
+            EvalAltResult::ErrorIndexingType(types, _) if types.starts_with("()") => {
+                self.hints
+                    .push("an empty map is #{}, an empty list []; {} is an empty block".into());
+                "nothing, (), has no members".into()
+            }
             EvalAltResult::ErrorArithmetic(text, _) if text.contains("overflow") => {
                 self.hints.push("floats reach further: write a number with .0".into());
                 plain_text(error)
@@ -530,7 +535,8 @@ impl Diagnosis<'_> {
 
     fn syntax(&mut self, error: &ParseErrorType) -> String {
         if let Some(location) = self.location {
-            self.hints.extend(python::hint(&location.text).map(Into::into));
+            let hint = python::hint_at(&location.text, location.column);
+            self.hints.extend(hint.map(Into::into));
         }
         match error {
             ParseErrorType::BadInput(lex) => match lex {
@@ -539,7 +545,7 @@ impl Diagnosis<'_> {
                     "`=` cannot stand here".into()
                 }
                 rhai::LexError::ImproperSymbol(symbol, advice)
-                    if advice.contains("not C or C++") =>
+                    if advice.contains("This is not ") =>
                 {
                     format!("`{symbol}` cannot stand here")
                 }
@@ -576,9 +582,11 @@ impl Diagnosis<'_> {
                 lowercase(&error.to_string())
             }
             ParseErrorType::Reserved(word) => {
-                let known = python::word(word).map(|word| format!("write {word}"));
                 if self.hints.is_empty() {
-                    self.hints.push(known.unwrap_or_else(|| "choose another name".into()));
+                    let known = python::word(word).map(|word| format!("write {word}"));
+                    let other =
+                        word.starts_with(char::is_alphabetic).then_some("choose another name");
+                    self.hints.extend(known.or(other.map(Into::into)));
                 }
                 format!("`{word}` is a reserved word")
             }
@@ -617,15 +625,6 @@ fn stopped(token: &Dynamic) -> (ErrorKind, String) {
         Some(Stop::Exit(code)) => (ErrorKind::Exit(code), format!("exit({code})")),
         _ => (ErrorKind::Interrupted, "interrupted".into()),
     }
-}
-
-/// Rhai's own text without its position.
-fn plain_text(error: &EvalAltResult) -> String {
-    let mut text = error.to_string();
-    if let Some(at) = text.rfind(" (line ") {
-        text.truncate(at);
-    }
-    lowercase(&friendly_types(&text))
 }
 
 #[cfg(test)]

@@ -66,9 +66,19 @@ pub(crate) fn lookup(
     let is_meant = |doc: &&FunctionDoc| {
         doc.name == query || doc.name.rsplit_once("::").is_some_and(|(_, last)| last == query)
     };
-    let pages: Vec<String> = docs.iter().filter(is_meant).map(|doc| page(doc, window)).collect();
-    match Topic::find(query) {
+    let mut pages: Vec<String> =
+        docs.iter().filter(is_meant).map(|doc| page(doc, window)).collect();
+    let topic = Topic::find(query);
+    // `numpy` and `keys` are listed as topics, and functions too.
+    pages.splice(
+        0..0,
+        topic.filter(|topic| topic.names[0] == query).map(|topic| topic.fitted(width)),
+    );
+    match topic {
         _ if !pages.is_empty() => Ok(pages.join("\n\n")),
+        None if matches!(query, "topics" | "topic") => {
+            Ok(rows(TOPICS.iter().map(topic_row), window))
+        }
         Some(topic) => Ok(topic.fitted(width)),
         None if matches!(query, "commands" | "command" | "magic") => Ok(commands(window)),
         None => apropos(docs, query, window),
@@ -96,18 +106,7 @@ pub(crate) fn apropos(
     };
     let names = docs.iter().filter(matches).map(|doc| (doc.title(), first_sentence(&doc.doc)));
     let topics = TOPICS.iter().filter(|topic| topic.has(&words));
-    let topics =
-        topics.map(|topic| (format!("help(\"{}\")", topic.names[0]), topic.title().into()));
-    let mut text = String::new();
-    for (title, about) in names.chain(topics) {
-        let _ = match window.filter(|&window| window < WIDTH) {
-            Some(window) => {
-                let about = wrap(&about, window.max(NARROW) - 5).replace('\n', "\n    ");
-                writeln!(text, "  {title}\n    {about}")
-            }
-            None => writeln!(text, "  {title:<28} {about}"),
-        };
-    }
+    let text = rows(names.chain(topics.map(topic_row)), window);
     if text.is_empty() {
         let topics = TOPICS.iter().flat_map(|topic| topic.names).copied();
         let names = similar(query, docs.iter().map(|doc| doc.name.as_str()).chain(topics));
@@ -117,7 +116,26 @@ pub(crate) fn apropos(
             format!("nothing about \"{query}\"; did you mean {}?", names.join(", "))
         });
     }
-    Ok(text.trim_end().into())
+    Ok(text)
+}
+
+/// How a topic is asked for, and what it is about.
+fn topic_row(topic: &Topic) -> (String, String) {
+    (format!("help(\"{}\")", topic.names[0]), topic.title().into())
+}
+
+/// A line for each title and what stands for it; two where the window is narrow.
+fn rows(rows: impl Iterator<Item = (String, String)>, window: Option<usize>) -> String {
+    let lines: Vec<String> = rows
+        .map(|(title, about)| match window.filter(|&window| window < WIDTH) {
+            Some(window) => {
+                let about = wrap(&about, window.max(NARROW) - 5).replace('\n', "\n    ");
+                format!("  {title}\n    {about}")
+            }
+            None => format!("  {title:<28} {about}"),
+        })
+        .collect();
+    lines.join("\n")
 }
 
 /// The families in the order in which they come first, each with its names.

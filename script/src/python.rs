@@ -1,11 +1,16 @@
 //! What Python, NumPy and Julia users type, and how it is written here.
 
 /// Names that do not exist here, and what stands for them.
-const WORDS: [(&str, &str); 74] = [
+const WORDS: [(&str, &str); 91] = [
     ("True", "true"),
     ("False", "false"),
     ("None", "()"),
     ("null", "()"),
+    ("nil", "()"),
+    ("pass", "{ } for an empty block"),
+    ("end", "x[-1] for the last lane"),
+    ("PI", "pi"),
+    ("ans", "_ for the last value"),
     ("and", "&&, or & between masks"),
     ("or", "||, or | between masks"),
     ("not", "!x"),
@@ -19,6 +24,18 @@ const WORDS: [(&str, &str); 74] = [
     ("scipy", "the functions without a prefix: erf(x)"),
     ("torch", "the functions without a prefix: sin(x), FloatC([1, 2, 3])"),
     ("jax", "the functions without a prefix: sin(x), FloatC([1, 2, 3])"),
+    ("jnp", "the functions without a prefix: sin(x), FloatC([1, 2, 3])"),
+    ("jit", "the function as it is: what it records becomes one kernel"),
+    ("vmap", "the function as it is: operations work on every lane"),
+    ("block_until_ready", "sync()"),
+    ("at", "x[i] = value: arrays can be changed"),
+    ("plt", "plot(x, y)"),
+    ("matplotlib", "plot(x, y)"),
+    ("pd", "read_csv(\"x.csv\")"),
+    ("pandas", "read_csv(\"x.csv\")"),
+    ("time", "%time x at a prompt, or timeit(|| x)"),
+    ("ls", "commands of the system in another window: this shell runs none"),
+    ("eye", "Matrix3fC::identity()"),
     ("dtype", "type_of(x)"),
     ("T", "transpose(m) for matrices: arrays have one dimension"),
     ("ndim", "shape(x)"),
@@ -115,36 +132,66 @@ pub(crate) fn word(name: &str) -> Option<&'static str> {
     WORDS.iter().find(|(known, _)| *known == name).map(|(_, word)| *word)
 }
 
-/// How a line that is no program here would be written.
-pub(crate) fn hint(line: &str) -> Option<&'static str> {
+/// How statements of others begin, and how they would be written.
+const STATEMENTS: [(&[&str], &str); 12] = [
+    (&["def", "function"], "functions are written fn name(x) { .. }"),
+    (
+        &["import", "from", "using"],
+        "the functions are there already; import \"file\" as name loads a script",
+    ),
+    (&["print"], "write print(x)"),
+    (&["help"], "write help(\"sin\"), or ?sin in the shell"),
+    (&["assert"], "write if !right { throw \"why\" }"),
+    (&["raise"], "errors are raised with throw \"why\""),
+    (&["try", "except", "finally"], "errors are caught with try { .. } catch (e) { .. }"),
+    (&["with"], "files are read as a whole: read_csv(\"x.csv\"), read_npy(\"x.npy\")"),
+    (&["class", "struct"], "there are no classes: maps hold values by name, #{a: 1, b: 2}"),
+    (&["global", "nonlocal"], "functions do not see outer variables: pass them, and return them"),
+    (
+        &["var", "int", "float", "double", "auto"],
+        "names have no types: a = 1, and let a = 1 in functions",
+    ),
+    (&["!ls", "!cd", "!pwd", "!cat", "!pip", "pip"], "this shell runs no commands of the system"),
+];
+
+/// How the statement at a column (from 1) of a line that is no program here would be written.
+pub(crate) fn hint_at(line: &str, column: usize) -> Option<&'static str> {
+    let caret = line.char_indices().nth(column.saturating_sub(1)).map_or(line.len(), |(at, _)| at);
+    let start = line[..caret].rfind(';').map_or(0, |at| at + 1);
+    let end = line[caret..].find(';').map_or(line.len(), |at| caret + at);
+    hint(&line[start..end])
+}
+
+/// How a statement that is no program here would be written.
+fn hint(line: &str) -> Option<&'static str> {
     let code = line.split("//").next().unwrap_or(line);
     let trimmed = code.trim();
     let starts = |word: &str| trimmed.starts_with(word);
     let has = |text: &str| code.contains(text);
+    let outside_texts: String = code.split('"').step_by(2).collect();
+    if let Some(statement) = statement(trimmed) {
+        return Some(statement);
+    }
     Some(if has_arrow(code) {
         "closures are written |x| x * 2, and called f.call(3)"
     } else if has_keyword_argument(code) {
         "there are no keyword arguments: pass the values in order, options as a map, plot(y, #{title: \"a\"})"
+    } else if starts("?") || trimmed.ends_with('?') {
+        "?sin is for the prompt of the shell: write help(\"sin\")"
+    } else if starts("@") {
+        "there are no macros and decorators; %time x measures at a prompt"
     } else if has("?") && has(":") {
         "a choice is if right { a } else { b }, that of lanes select(mask, a, b)"
     } else if has("elif ") {
         "write else if"
-    } else if has(" for ") && has(" in ") && has("[") {
+    } else if trimmed.find('[') < trimmed.find(" for ") && has("[") && has(" in ") {
         "there are no comprehensions: write range(3).map(|i| ..)"
-    } else if starts("def ") {
-        "functions are written fn name(x) { .. }"
-    } else if starts("import ") || starts("from ") && has(" import ") {
-        "the functions are there already; import \"file\" as name loads a script"
-    } else if has("#") {
+    } else if has_map_without_hash(code) {
+        "maps are written #{a: 1, b: 2}"
+    } else if code.replace("#{", "").contains('#') {
         "comments are written // .."
-    } else if starts("print ") {
-        "write print(x)"
-    } else if starts("help ") {
-        "write help(\"sin\"), or ?sin in the shell"
     } else if starts("%") {
         "commands such as %time x are for the prompt of the shell; %help lists them there"
-    } else if has("{\"") && !has("#{") && !has("${") {
-        "maps are written #{a: 1, b: 2}"
     } else if has(" @ ") {
         "products of matrices are a * b, of vectors dot(a, b)"
     } else if has("lambda") || has("= fn(") || has("function(") {
@@ -155,7 +202,13 @@ pub(crate) fn hint(line: &str) -> Option<&'static str> {
         "blocks are written in braces: if right { .. } else { .. }"
     } else if has_colon_slice(code) {
         "slices are a[2..5]; with a step a[range(0, 10, 2)]"
-    } else if [" and ", " or ", "not "].iter().any(|word| has(word)) {
+    } else if is_typed_assignment(trimmed) {
+        "names have no types: a = 1, and let a = 1 in functions"
+    } else if has("===") || has("!==") || has("<>") {
+        "values are compared with == and !="
+    } else if outside_texts.contains(" is ") {
+        "values are compared with ==; None is ()"
+    } else if [" and ", " or ", "not "].iter().any(|word| outside_texts.contains(word)) {
         "write && || ! for bools, & | ! for masks"
     } else if has(" if ") && has(" else ") && !has("{") {
         "a choice is if right { a } else { b }, that of lanes select(mask, a, b)"
@@ -163,8 +216,12 @@ pub(crate) fn hint(line: &str) -> Option<&'static str> {
         "text with values stands in backquotes: `x = ${x}`"
     } else if has("= (") && has(",") && !has("[") {
         "lists are written [1, 2, 3]"
+    } else if has_imaginary_number(code) {
+        "complex numbers are written Complex2fC(1, 2)"
     } else if has_number_before_letters(code) {
         "names begin with a letter, and products are written 3 * x"
+    } else if has_dotted_operator(code) {
+        "functions and operators work on every lane: sin(x), x * 2, x ** 2"
     } else if has_bare_point(code) {
         "digits stand on both sides of the point: 0.5, 5.0"
     } else if has("++") || has("--") {
@@ -178,6 +235,58 @@ pub(crate) fn hint(line: &str) -> Option<&'static str> {
     } else {
         return None;
     })
+}
+
+/// What the first word of a statement says.
+fn statement(code: &str) -> Option<&'static str> {
+    let (word, rest) = code.split_at(code.find([' ', ':'])?);
+    let is_ours = word == "try" && code.contains('{')
+        || rest.starts_with("::")
+        || rest[1..].trim_start().starts_with(['=', '(']);
+    STATEMENTS.iter().find(|(words, _)| !is_ours && words.contains(&word)).map(|(_, hint)| *hint)
+}
+
+/// `{"a": 1}` and `{a: 1}`, but no `#{a: 1}`, `${..}` or `{ f::g() }`.
+fn has_map_without_hash(code: &str) -> bool {
+    code.match_indices('{').any(|(at, _)| {
+        let key = code[at + 1..].split_once(':').filter(|(_, value)| !value.starts_with(':'));
+        let is_key = |(key, _): (&str, &str)| {
+            let key = key.trim().trim_matches('"');
+            !key.is_empty() && key.chars().all(is_name)
+        };
+        !code[..at].ends_with(['#', '$']) && key.is_some_and(is_key)
+    })
+}
+
+/// `a: int = 1`
+fn is_typed_assignment(code: &str) -> bool {
+    code.split_once(':').is_some_and(|(name, rest)| {
+        !name.is_empty()
+            && name.chars().all(is_name)
+            && rest.contains('=')
+            && !rest.starts_with(':')
+    })
+}
+
+/// `2j` and `2im`
+fn has_imaginary_number(code: &str) -> bool {
+    code.split(|c: char| !is_name(c)).any(|word| {
+        let letters = word.trim_start_matches(|c: char| c.is_ascii_digit());
+        letters.len() < word.len() && matches!(letters, "j" | "im")
+    })
+}
+
+/// `sin.(x)` and `x .* y`
+fn has_dotted_operator(code: &str) -> bool {
+    code.match_indices('.').any(|(at, _)| {
+        let is_operand = |c: char| is_name(c) && !c.is_ascii_digit() || ")] ".contains(c);
+        code[..at].ends_with(is_operand)
+            && code[at + 1..].starts_with(['(', '*', '/', '^', '+', '-'])
+    })
+}
+
+fn is_name(c: char) -> bool {
+    c.is_alphanumeric() || c == '_'
 }
 
 fn has_block_with_colon(code: &str) -> bool {
@@ -198,7 +307,7 @@ fn has_arrow(code: &str) -> bool {
 
 /// `3x`, but no `1e5`, `0x1F` or `a3x`.
 fn has_number_before_letters(code: &str) -> bool {
-    code.split(|c: char| !(c.is_alphanumeric() || c == '_')).any(|word| {
+    code.split(|c: char| !is_name(c)).any(|word| {
         let letters = word.trim_start_matches(|c: char| c.is_ascii_digit() || c == '_');
         let is_hexadecimal = word.starts_with('0') && letters.starts_with(['x', 'o', 'b']);
         let is_number = letters.is_empty() || letters.starts_with('e') || is_hexadecimal;
@@ -218,10 +327,11 @@ fn has_bare_point(code: &str) -> bool {
     })
 }
 
+/// `x = y = 3`
 fn is_chained_assignment(code: &str) -> bool {
-    let is_other = ["==", "<=", ">=", "!=", "..="];
-    let plain = is_other.iter().fold(code.to_string(), |code, other| code.replace(other, ""));
-    plain.matches('=').count() > 1 && !code.contains(['(', '{', ';'])
+    let parts: Vec<&str> = code.split('=').map(str::trim).collect();
+    let is_word = |part: &&str| !part.is_empty() && part.chars().all(is_name);
+    parts.len() > 2 && parts[..parts.len() - 1].iter().all(is_word)
 }
 
 fn is_multiple_assignment(code: &str) -> bool {
@@ -233,7 +343,6 @@ fn has_keyword_argument(code: &str) -> bool {
     code[open..].split(['(', ',']).any(|argument| {
         let Some((name, value)) = argument.split_once('=') else { return false };
         let name = name.trim();
-        let is_name = |c: char| c.is_alphanumeric() || c == '_';
         !name.is_empty() && !value.starts_with(['=', '>']) && name.chars().all(is_name)
     })
 }
@@ -272,6 +381,26 @@ mod tests {
             "l.map(x => x * 2)",
             "let f = fn(x) { x * 2 }",
             "5. * x",
+            "sin.(x)",
+            "x .* 2",
+            "x.^2",
+            "2 + 3j",
+            "x is None",
+            "x <> y",
+            "x === y",
+            "a: int = 1",
+            "int a = 1",
+            "{a: 1}",
+            "assert x == 5, \"no\"",
+            "raise ValueError(\"x\")",
+            "try: x",
+            "with open(\"a\") as f:",
+            "class A:",
+            "global x",
+            "using Plots",
+            "@time x",
+            "?sin",
+            "!pip install x",
         ] {
             assert!(hint(line).is_some(), "{line}");
         }
@@ -284,8 +413,29 @@ mod tests {
             "a3x = 1e5 + 0x1F + 1_000 + 0.5 + a[2..5][0..=1]",
             "if a { 1 }",
             "switch f(x) { 1 => 2, _ => 3 }",
+            "help = 3",
+            "time::now()",
+            "try { f::g() } catch (e) { }",
+            "v[0..(n)] / x.y + a.z",
+            "#{a: 1 b: 2}",
+            "print(\"this is not \" x)",
+            "def = 3",
+            "b = 2 c = 3",
         ] {
             assert_eq!(hint(line), None, "{line}");
         }
+    }
+
+    #[test]
+    fn other_statements_of_the_line_are_not_meant() {
+        let line = "x = FloatC::linspace(0, 1, 5); q, w = 1, 2; def f(x)";
+        assert_eq!(hint_at(line, 10), None);
+        assert_eq!(hint_at(line, 33), Some("one assignment a statement: a = 1; b = 2"));
+        assert_eq!(hint_at(line, 48), Some("functions are written fn name(x) { .. }"));
+        assert_eq!(hint_at("é; x is y", 6), Some("values are compared with ==; None is ()"));
+        assert_eq!(hint_at("", 1), None);
+        let comprehension = "there are no comprehensions: write range(3).map(|i| ..)";
+        assert_ne!(hint("    for i in [1, 2]:"), Some(comprehension));
+        assert_eq!(hint("v = [f() for _ in range(3)]"), Some(comprehension));
     }
 }

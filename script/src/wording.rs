@@ -1,5 +1,7 @@
 //! Words of Rhai's messages in place of which people read ours.
 
+use rhai::EvalAltResult;
+
 use crate::error::ARRAY;
 
 /// A text that begins with a small letter.
@@ -17,6 +19,7 @@ pub(crate) fn friendly_types(text: &str) -> String {
         .replace("porcini_script::host_array::HostRef", "ndarray")
         .replace("porcini_script::bind::random::RngRef", "PCG32C")
         .replace("alloc::string::String", "text");
+    text = whole_word(&text, "Fn", "function");
     for (rust, name) in [("i64", "integer"), ("f64", "float")] {
         text = text.replace(rust, name);
     }
@@ -36,4 +39,13 @@ fn whole_word(text: &str, word: &str, replacement: &str) -> String {
         rest = after;
     }
     out + rest
+}
+
+/// Rhai's own text without its position.
+pub(crate) fn plain_text(error: &EvalAltResult) -> String {
+    let mut text = error.to_string();
+    if let Some(at) = text.rfind(" (line ") {
+        text.truncate(at);
+    }
+    lowercase(&friendly_types(&text))
 }

@@ -211,6 +211,12 @@ fn questions_are_answered() {
         assert!(prompt.type_in("??sin").ends_with("it has no script source"));
         assert!(prompt.type_in("?gatherr").contains("did you mean gather?"));
         assert!(prompt.type_in("?").contains("recorded"));
+        // A topic comes first where a function has its name too.
+        for (topic, title) in [("numpy", "For those who know NumPy"), ("keys", "The shell")] {
+            let page = prompt.type_in(&format!("help(\"{topic}\")"));
+            assert!(page.starts_with(title) && page.contains(&format!("\n{topic}(")), "{page}");
+        }
+        assert!(prompt.type_in("?topics").contains("help(\"numpy\")"));
     });
 }
 
@@ -227,6 +233,7 @@ fn errors_of_commands_have_their_place() {
         assert!(prompt.type_in("%set nosuch on").contains("nosuch"));
         assert!(prompt.type_in("%set fold maybe").contains("expected on or off"));
         assert!(prompt.type_in("%time [1,").contains("error:"));
+        assert!(prompt.type_in("%timeit -n 10 1 + 1").contains("takes no options"));
     });
 }
 

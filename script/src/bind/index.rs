@@ -192,6 +192,10 @@ fn column(op: &str, matrix: &ArrayRef, j: i64) -> Result<ArrayRef> {
         Some(columns) if matrix.kind() == Some(Kind::Matrix) => {
             Ok(columns[component_index(matrix, j, columns.len())?].clone())
         }
+        _ if op.starts_with('[') => Err(fault_with_hint(
+            format!("{op}: got a list as index of {}, which is no matrix", matrix.type_name()),
+            "several lanes are read by gather(a, UInt32C([0, 1])), and written by scatter",
+        )),
         _ => Err(fault(format!("{op}: got {}, expected a matrix", matrix.type_name()))),
     }
 }

@@ -220,8 +220,11 @@ fn labels(registry: &mut Registry<'_>) {
         if args[0].is::<crate::plot::Picture>() {
             return Ok("Picture".into());
         }
-        let named = args[0].is::<ArrayRef>() || args[0].is::<super::random::RngRef>();
-        Ok(if named { type_name(args[0]) } else { args[0].type_name().to_string() })
+        let name = args[0].type_name();
+        // Never a path of Rust: `0..3` is a range.
+        let is_path = name.contains("::") || args[0].is::<ArrayRef>();
+        let shown = if is_path { type_name(args[0]) } else { name.to_string() };
+        Ok(shown.trim_start_matches("a ").to_string())
     });
 }
 

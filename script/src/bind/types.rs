@@ -9,7 +9,7 @@ use rhai::{Dynamic, EvalAltResult, FuncRegistration, Module, NativeCallContext, 
 use super::Registry;
 use super::nested_types::nested_types;
 use crate::context::Context;
-use crate::fault::{IntoFault, Result, fault};
+use crate::fault::{IntoFault, Result, fault, fault_with_hint};
 use crate::host_array::HostRef;
 use crate::value::{self, Arg, ArrayRef, scalar};
 
@@ -143,10 +143,18 @@ pub(super) fn convert(
     }
     match scalar(value) {
         Some(number) => number_array(&context.session, dtype, number, 1),
-        None => Err(fault(format!(
-            "{name}: got {}, expected a number, a list, an array or an ndarray",
-            value::type_name(value)
-        ))),
+        None => {
+            let got = value::type_name(value);
+            let message =
+                format!("{name}: got {got}, expected a number, a list, an array or an ndarray");
+            Err(match got.as_str() {
+                "a range" => fault_with_hint(
+                    message,
+                    format!("write {name}::arange(3), or {name}::arange(2, 5)"),
+                ),
+                _ => fault(message),
+            })
+        }
     }
 }
 

@@ -34,6 +34,12 @@ pub(super) fn time(interpreter: &mut Interpreter, argument: &Argument<'_>) -> Re
 
 pub(super) fn timeit(interpreter: &mut Interpreter, argument: &Argument<'_>) -> Result<Outcome> {
     required(argument, "timeit")?;
+    let text = argument.text.trim();
+    let option = text.strip_prefix("-n ").or_else(|| text.strip_prefix("-r "));
+    if option.is_some_and(|rest| rest.trim_start().starts_with(|c: char| c.is_ascii_digit())) {
+        let hint = "write %timeit a + b: it repeats until the time is stable";
+        return Err(failed("%timeit: takes no options", hint));
+    }
     let measured = interpreter.measured(&argument.script(), argument, |interpreter, program| {
         let context = interpreter.context.clone();
         repeated(&context, &mut *interpreter.work(program))
