@@ -13,8 +13,8 @@ mod programs;
 use std::fmt::Write as _;
 
 use porcini_core::backend::cuda::{
-    CHUNK, FOLDED, SHARED_DECLARATION, Sharing, Target, lower, lower_entry, lower_private,
-    lower_step, lower_trap,
+    CHUNK, FOLDED, SHARED_DECLARATION, Sharing, Target, lower, lower_entry, lower_fold,
+    lower_private, lower_step, lower_trap,
 };
 use porcini_core::ir::kernel::{End, Kernel, LiteralMode};
 use porcini_core::ir::verify::verify;
@@ -80,7 +80,8 @@ fn every_access_and_reduction_assembles() {
     let mut kernels = programs::accesses();
     kernels.extend(programs::reductions());
     kernels.push(("wide".into(), programs::wide()));
-    check("accesses", |target| entries(&kernels, target));
+    let of_all = &kernels.iter().find(|(name, _)| name == "reductions").expect("all of them").1;
+    check("accesses", |target| entries(&kernels, target) + &lower_fold(of_all, target, "fold"));
 }
 
 #[test]
@@ -179,8 +180,7 @@ fn reductions_mean_what_scalar_says() {
         for before in [1, 2, 7, 8, 64, FOLDED - 1, FOLDED, deep] {
             let n = [5, CHUNK + 5][random.below(2)];
             let target = TARGETS[random.below(3)];
-            let mode = LiteralMode::Parameter;
-            meaning::check(&kernel, mode, target, n, before * CHUNK, &mut random);
+            meaning::check(&kernel, LiteralMode::Parameter, target, n, before * CHUNK, &mut random);
         }
     }
 }

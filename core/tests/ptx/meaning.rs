@@ -3,7 +3,8 @@
 #![expect(clippy::cast_possible_truncation, reason = "narrow types live in the low bits")]
 
 use porcini_core::backend::cuda::{
-    CHUNK, FOLDED, LANES_PER_WARP, Sharing, Target, lower_entry, lower_private, tree_size,
+    CHUNK, FOLDED, LANES_PER_WARP, Sharing, Target, lower_entry, lower_fold, lower_private,
+    tree_size,
 };
 use porcini_core::dtype::DType;
 use porcini_core::ir::kernel::{
@@ -43,22 +44,23 @@ pub(super) fn check(
 ) {
     let launch = Launch::new(kernel, n, base, random);
     let text = lower_entry(kernel, mode, target, "entry");
+    let fold = lower_fold(kernel, target, "fold");
     let mut computed = launch.memory.clone();
     let (params, blocks, block_size) = launch.arguments(&mut computed);
     if let Some(private) = lower_private(kernel, mode, target, "private") {
         // Order shows in sums of floats, as on a GPU.
         if !kernel.writes_in_order() {
-            launch.compare(&private, computed.clone(), &params, 3, block_size);
+            launch.compare([&private, &fold], computed.clone(), &params, 3, block_size);
         }
     }
-    launch.compare(&text, computed, &params, blocks, block_size);
+    launch.compare([&text, &fold], computed, &params, blocks, block_size);
 }
 
 impl Launch<'_> {
     /// Runs an entry in so many blocks and compares the memory with the kernel's meaning.
     fn compare(
         &self,
-        text: &str,
+        [text, fold]: [&str; 2],
         mut computed: Memory,
         params: &[u8],
         blocks: u64,
@@ -67,12 +69,19 @@ impl Launch<'_> {
         let (launch, kernel) = (self, self.kernel);
         let program = Program::parse(text, &[("params", 0)]);
         let mut expected = computed.clone();
-        // Any block may be the last of a reduction; scatters that meet show the order.
+        // Any block may come last; scatters that meet show the order.
         let mut order: Vec<u64> = (0..blocks).collect();
         if !reductions(kernel).is_empty() && !kernel.has_scatter() {
             order.reverse();
         }
         program.launch(params, &mut computed, &order, block_size);
+        let n_chunks = launch.block.words()[WORD_CHUNKS];
+        if !reductions(kernel).is_empty() && n_chunks > 1 {
+            let fold = Program::parse(fold, &[("params", 0)]);
+            // One warp to spare.
+            let order: Vec<u64> = (0..=n_chunks.div_ceil(FOLDED)).rev().collect();
+            fold.launch(params, &mut computed, &order, LANES_PER_WARP);
+        }
         Reference::run(launch, &mut expected);
         for memory in [&mut computed, &mut expected] {
             canonicalize(memory, &launch.floats);
@@ -153,26 +162,15 @@ impl<'k> Launch<'k> {
         block.set(WORD_ABORT, abort);
         let (reductions, n_chunks) = (reductions(kernel), (base + n).div_ceil(CHUNK));
         let (n_words, n_counters) = tree_size(n_chunks, reductions.len() as u64);
-        let start = allocate(&mut memory, 4 * n_counters);
-        let counters = 4 * n_counters;
-        let words = start + counters;
-        memory.0.resize(memory.0.len() + usize::try_from(8 * n_words).expect("few"), 0x55);
+        let start = allocate(&mut memory, 4 * n_counters + 8 * n_words);
         (0..n_counters).for_each(|i| memory.write(start + 4 * i, 4, 0));
-        // The chunks before the base have been there, as far as they come without the others.
-        let (mut level, mut done) = (n_chunks, base / CHUNK);
-        let (mut word, mut counter) = (words, words);
-        while level > 1 {
-            for (i, &(_, dtype)) in
-                (0..level * reductions.len() as u64).zip(reductions.iter().cycle())
-            {
-                memory.write(word + 8 * i, dtype.bytes(), random.bits(dtype));
-            }
-            word += 8 * level * reductions.len() as u64;
-            memory.write(counter - 4 * (done / FOLDED + 1), 4, done % FOLDED);
-            (level, done) = (level.div_ceil(FOLDED), done / FOLDED);
-            counter -= 4 * level;
+        let words = start + 4 * n_counters;
+        // The chunks before the base have been there.
+        let of_chunks = (0..n_chunks * reductions.len() as u64).zip(reductions.iter().cycle());
+        for (i, &(_, dtype)) in of_chunks {
+            memory.write(words + 8 * i, dtype.bytes(), random.bits(dtype));
         }
-        padding.push((words, word));
+        padding.push((words, words + 8 * n_words));
         block.set(WORD_SCRATCH, words);
         block.set(WORD_CHUNKS, n_chunks);
         Self { kernel, n, base, block, memory, floats, padding }
@@ -226,19 +224,6 @@ fn combine(op: ReduceOp, dtype: DType, a: u64, b: u64) -> u64 {
     apply_bits(op.combine(), dtype, dtype, [a, b, 0])
 }
 
-/// Neighbours first, an odd last one as it is.
-fn in_pairs(op: ReduceOp, dtype: DType, words: &[u64]) -> u64 {
-    let mut level = words.to_vec();
-    while level.len() > 1 {
-        let pair = |pair: &[u64]| match *pair {
-            [a, b] => combine(op, dtype, a, b),
-            _ => pair[0],
-        };
-        level = level.chunks(2).map(pair).collect();
-    }
-    level[0]
-}
-
 /// The kernel's meaning.
 struct Reference<'l, 'k> {
     launch: &'l Launch<'k>,
@@ -258,7 +243,8 @@ impl<'l, 'k> Reference<'l, 'k> {
         this.tree(&sums);
     }
 
-    /// The tree above the chunks, pair by pair. What chunks before the base have left is there.
+    /// The tree above the chunks, neighbours first, an odd last one as it is. What chunks before the base have left
+    /// is there.
     fn tree(&mut self, sums: &[Vec<u64>]) {
         let kernel = self.launch.kernel;
         let n = reductions(kernel).len() as u64;
@@ -266,23 +252,17 @@ impl<'l, 'k> Reference<'l, 'k> {
         for (r, (&(op, dtype), buffer)) in
             reductions(kernel).iter().zip(result_buffers(kernel)).enumerate()
         {
-            let mut level: Vec<u64> = Vec::new();
-            let (mut done, mut word) = (self.launch.base / CHUNK, words + 8 * r as u64);
-            let mut new: Vec<u64> = sums.iter().map(|sums| sums[r]).collect();
-            loop {
-                level.clear();
-                level.extend((0..done).map(|i| self.memory.read(word + 8 * n * i, dtype.bytes())));
-                level.extend(&new);
-                if level.len() == 1 {
-                    break;
-                }
-                word += 8 * n * level.len() as u64;
-                done /= FOLDED;
-                let nodes = level.chunks(usize::try_from(FOLDED).expect("small"));
-                new = nodes
-                    .skip(usize::try_from(done).expect("few"))
-                    .map(|node| in_pairs(op, dtype, node))
-                    .collect();
+            let word = |i| words + 8 * (n * i + r as u64);
+            let before = 0..self.launch.base / CHUNK;
+            let mut level: Vec<u64> =
+                before.map(|i| self.memory.read(word(i), dtype.bytes())).collect();
+            level.extend(sums.iter().map(|sums| sums[r]));
+            while level.len() > 1 {
+                let pair = |pair: &[u64]| match *pair {
+                    [a, b] => combine(op, dtype, a, b),
+                    _ => pair[0],
+                };
+                level = level.chunks(2).map(pair).collect();
             }
             let stored = kernel.buffers[buffer.index()].dtype;
             let result = match stored == dtype {
@@ -294,13 +274,6 @@ impl<'l, 'k> Reference<'l, 'k> {
                 stored.bytes(),
                 result,
             );
-        }
-        // All have come.
-        let (mut level, mut counter) = ((self.launch.base + self.launch.n).div_ceil(CHUNK), words);
-        while n > 0 && level > 1 {
-            level = level.div_ceil(FOLDED);
-            (0..level).for_each(|i| self.memory.write(counter - 4 * (i + 1), 4, 0));
-            counter -= 4 * level;
         }
     }
 

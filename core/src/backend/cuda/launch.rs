@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use super::compiler::{Binary, Compiler};
 use super::errors::{ErrorWords, Words, index_types};
 use super::gpu::{Function, Gpu, Grid, Mapped, Module, Resources};
-use super::ptx::{self, CHUNK, LANES_PER_WARP, Sharing};
+use super::ptx::{self, CHUNK, FOLDED, LANES_PER_WARP, Sharing};
 use crate::backend::{CodeStatistics, Executable, Launched};
 use crate::dtype::DType;
 use crate::error::{Error, Result};
@@ -18,6 +18,8 @@ use crate::ir::kernel::{
 
 /// Threads of a block.
 const THREADS: u32 = 256;
+/// Threads of a block of the fold, whose warps should spread over the multiprocessors.
+const FOLD_THREADS: u32 = 32;
 /// Lanes of one launch, which error words count in 32 bits; a whole number of chunks.
 const PIECE: u64 = 1 << 31;
 /// Threads of a block that has elements for itself.
@@ -93,7 +95,7 @@ impl Shared {
         }
         let done = work(tree.room.address + tree.counters as u64);
         if done.is_err() {
-            // Pieces that were launched have counted, the others never will: the next launch clears the counters.
+            // What was launched may have counted without the others: the next launch clears the counters.
             tree.counters = 0;
         }
         done
@@ -149,8 +151,8 @@ pub(super) struct Loaded {
     shared: Arc<Shared>,
     module: Module,
     entry: Function,
-    /// Number of results of reductions.
-    n_results: usize,
+    /// Combines what the chunks of reductions leave.
+    fold: Option<Fold>,
     /// Adds into few elements.
     private: Option<Private>,
     sharing: Sharing,
@@ -160,6 +162,12 @@ pub(super) struct Loaded {
     /// Whether there are loops, which an interrupt ends.
     has_loops: bool,
     statistics: CodeStatistics,
+}
+
+/// An entry that combines what chunks leave.
+struct Fold {
+    entry: Function,
+    n_results: usize,
 }
 
 /// An entry whose blocks add into elements of their own.
@@ -179,6 +187,11 @@ impl Loaded {
             shared.compiler.load(&shared.compiler.source(kernel, mode))?;
         let entry = gpu.function(&module, &ptx::entry_name(kernel))?;
         let sharing = Sharing::of(kernel);
+        let reduces = |end: &&End| matches!(end, End::Reduce { .. });
+        let fold = match kernel.ends.iter().filter(reduces).count() {
+            0 => None,
+            n_results => Some(Fold { entry: gpu.function(&module, ptx::FOLD_ENTRY)?, n_results }),
+        };
         let private = match ptx::private_target(kernel) {
             Some(target) => Some(Private::new(gpu, &module, kernel, target)?),
             None => None,
@@ -190,7 +203,7 @@ impl Loaded {
             shared: shared.clone(),
             module,
             entry,
-            n_results: kernel.ends.iter().filter(|end| matches!(end, End::Reduce { .. })).count(),
+            fold,
             private,
             sharing,
             threads,
@@ -246,12 +259,13 @@ impl Executable for Loaded {
                 Some(shared.errors.take(&self.index_types, pieces, PIECE)?)
             }
         };
-        if self.n_results > 0 {
+        if let Some(fold) = &self.fold {
             let n_chunks = n.div_ceil(CHUNK);
             params.set(WORD_CHUNKS, n_chunks);
-            shared.with_tree(n_chunks, self.n_results, |words| {
+            shared.with_tree(n_chunks, fold.n_results, |words| {
                 params.set(WORD_SCRATCH, words);
-                self.start(&mut params, n, errors.as_ref())
+                self.start(&mut params, n, errors.as_ref())?;
+                if n_chunks > 1 { fold.launch(shared, &params, n_chunks) } else { Ok(()) }
             })?;
         } else {
             self.start(&mut params, n, errors.as_ref())?;
@@ -305,6 +319,17 @@ impl Shared {
             Err(error) => Err(error),
             Ok(()) => Err(Error::Interrupted),
         }
+    }
+}
+
+impl Fold {
+    /// Climbs the tree above so many chunks, which have left their words.
+    fn launch(&self, shared: &Shared, params: &ParamBlock, n_chunks: u64) -> Result<()> {
+        let threads = n_chunks.div_ceil(FOLDED) * LANES_PER_WARP;
+        let blocks = threads.div_ceil(FOLD_THREADS.into());
+        let blocks = u32::try_from(blocks).unwrap_or(u32::MAX);
+        let grid = Grid { blocks, threads: FOLD_THREADS, shared_bytes: 0 };
+        shared.launch(self.entry, grid, params.words())
     }
 }
 

@@ -48,7 +48,7 @@ use self::primitive::Primitives;
 pub use self::primitive::{Work, run_steps};
 pub use self::ptx::{
     CHUNK, FOLDED, LANES_PER_WARP, SHARED_DECLARATION, Sharing, Step, Target, lower, lower_entry,
-    lower_private, lower_step, lower_trap, private_target, tree_size,
+    lower_fold, lower_private, lower_step, lower_trap, private_target, tree_size,
 };
 pub use self::toolkit::Toolkit;
 use super::primitive::{PrimitiveCall, Room};

@@ -57,7 +57,7 @@ use self::op::Types;
 pub(super) use self::primitive::TRAP_ENTRY;
 pub use self::primitive::{Step, lower_step, lower_trap};
 pub use self::private::private_target;
-pub use self::reduce::{FOLDED, tree_size};
+pub use self::reduce::{FOLDED, lower_fold, tree_size};
 pub(super) use self::scan::CHUNK as SCAN_CHUNK;
 pub use self::sharing::{CHUNK, LANES_PER_WARP, Sharing};
 pub(super) use self::sort::{BUCKETS, DIGIT, TILE};
@@ -110,7 +110,7 @@ pub(super) fn entry_name(kernel: &Kernel) -> String {
     format!("porcini_{}", &kernel.hash.to_string()[..16])
 }
 
-/// The kernel as a PTX module.
+/// The kernel as a PTX module: its entry, and for reductions that of [`lower_fold`].
 ///
 /// The kernel must pass `ir::verify`: what that refuses comes out as PTX that `ptxas` refuses.
 pub fn lower(kernel: &Kernel, mode: LiteralMode, target: Target) -> String {
@@ -124,8 +124,15 @@ pub fn lower(kernel: &Kernel, mode: LiteralMode, target: Target) -> String {
         text.push('\n');
         text.push_str(&private);
     }
+    if matches!(Sharing::of(kernel), Sharing::Chunks(_)) {
+        text.push('\n');
+        text.push_str(&lower_fold(kernel, target, FOLD_ENTRY));
+    }
     text
 }
+
+/// Name of the entry that combines what the chunks of reductions leave.
+pub(super) const FOLD_ENTRY: &str = "fold";
 
 /// Name of the entry whose blocks add into elements of their own.
 pub(super) const PRIVATE_ENTRY: &str = "private";

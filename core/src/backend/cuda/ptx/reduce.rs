@@ -13,22 +13,27 @@
 //!
 //! # Between chunks
 //!
-//! The tree above the chunks has [`FOLDED`] children a node. A node is the work of the warp that brings the
-//! last of its children: chunk c (by lane number, also of a split launch) writes the result of the r-th of R
-//! `Reduce` ends to scratch word `c * R + r`, and counts itself at the node's counter. Who finds all the
-//! others counted combines the words, neighbours first, and goes on as a child of the next level, whose words
-//! and counters follow. Counters lie before the scratch words, the first next to them, and are 0 between
-//! launches. Which warp it is differs from run to run, what it computes does not.
+//! Chunk c (by lane number, also of a split launch) writes the result of the r-th of R `Reduce` ends to scratch
+//! word `c * R + r`; the only chunk of a launch writes the results themselves. The entry of [`lower_fold`],
+//! launched behind it, climbs the tree above, whose nodes have [`FOLDED`] children: a warp combines the words of
+//! a node, neighbours first, leaves the result among the words of the next level, which follow, and counts
+//! itself at the counter of the node there. Who finds all the others counted goes on with that node. Counters
+//! lie before the scratch words, the first next to them, and are 0 between launches. Which warp goes on
+//! differs from run to run, what it computes does not.
+//!
+//! Chunks do not count themselves: that is a wait of a microsecond for each, a tenth of what a sum takes.
 #![deny(clippy::wildcard_enum_match_arm)]
 
-use super::Lowering;
 use super::op::Types;
-use super::sharing::{CHUNK, LANES_PER_WARP};
+use super::sharing::{CHUNK, LANES_PER_WARP, Sharing};
 use super::writer::{Class, Guard, Name, Writer, ptx, untyped};
+use super::{Lowering, Target};
 use crate::dtype::DType;
 use crate::ir::kernel::{
-    BufferIndex, End, Kernel, Reg, WORD_CHUNKS, WORD_LANE_BASE, WORD_SCRATCH, WORD_SIZE,
+    BufferIndex, End, Kernel, LiteralMode, Reg, WORD_CHUNKS, WORD_LANE_BASE, WORD_SCRATCH,
+    WORD_SIZE,
 };
+use crate::ir::legal::legalise;
 use crate::ir::op::{Op, ReduceOp};
 use crate::ir::scalar::identity_bits;
 
@@ -39,13 +44,13 @@ const WORDS: u32 = 8;
 
 /// Scratch words and counters of the tree above so many chunks with so many results each.
 pub fn tree_size(n_chunks: u64, n_results: u64) -> (u64, u64) {
-    let (mut words, mut counters, mut level) = (0, 0, n_chunks);
+    let (mut words, mut counters, mut level) = (n_chunks, 0, n_chunks.div_ceil(FOLDED));
     while level > 1 {
-        words += level * n_results;
+        words += level;
         level = level.div_ceil(FOLDED);
         counters += level;
     }
-    (words, counters)
+    (words * n_results, counters)
 }
 
 /// A `Reduce` end.
@@ -115,7 +120,7 @@ impl Lowering<'_> {
             self.writer.combine_halves(reduction);
         }
         self.writer.release_temporaries();
-        self.climb(&reductions);
+        self.leave_chunk(&reductions);
     }
 
     /// Sets `%offset` to the thread's first lane and `%end` behind the chunk's last one.
@@ -175,32 +180,66 @@ impl Lowering<'_> {
         }
     }
 
-    /// From a chunk's results to those of the launch, node by node, where the other warps have done their part.
-    fn climb(&mut self, reductions: &[Reduction]) {
-        let n = 8 * reductions.len() as u64;
+    /// Writes a chunk's results where the fold finds them, or where they are wanted if it is the only chunk.
+    fn leave_chunk(&mut self, reductions: &[Reduction]) {
         let [base, words, count] =
             [WORD_LANE_BASE, WORD_SCRATCH, WORD_CHUNKS].map(|it| self.word(it));
         let w = &mut self.writer;
-        let [thread, number, node] = ["thread", "chunk", "node"].map(|name| w.special(name));
-        let [counters, first, address] = [(); 3].map(|()| w.temporary(Class::B64));
-        let [arrived, others] = [(); 2].map(|()| w.temporary(Class::B32));
-        let [single, follows, early] = [(); 3].map(|()| w.temporary(Class::Pred));
-        let (level, left, result) = (w.new_label(), w.new_label(), w.new_label());
-        ptx!(w, "shr.u64 {base}, {base}, {}", CHUNK.ilog2());
-        ptx!(w, "add.u64 {number}, {number}, {base}");
-        ptx!(w, "sub.u64 {counters}, {words}, 4");
+        let [thread, number] = ["thread", "chunk"].map(|name| w.special(name));
+        let [follows, single] = [(); 2].map(|()| w.temporary(Class::Pred));
+        let result = w.new_label();
         ptx!(w, "setp.ne.u64 {follows}, {thread}, 0");
-        w.put_label(level);
+        ptx!(w, "@{follows} ret");
         ptx!(w, "setp.eq.u64 {single}, {count}, 1");
         ptx!(w, "@{single} bra {result}");
+        ptx!(w, "shr.u64 {base}, {base}, {}", CHUNK.ilog2());
+        ptx!(w, "add.u64 {number}, {number}, {base}");
+        w.store_words(reductions, number, words);
+        ptx!(w, "ret");
+        w.put_label(result);
+        self.store_results(reductions);
+    }
+
+    /// The body of the fold: a warp for each node above the chunks, and on from there.
+    fn climb(&mut self) {
+        let reductions = reductions(self.kernel);
+        let n = 8 * reductions.len() as u64;
+        let [words, count] = [WORD_SCRATCH, WORD_CHUNKS].map(|it| self.word(it));
+        let w = &mut self.writer;
+        let [thread, node] = ["thread", "node"].map(|name| w.special(name));
+        let [counters, first, address, number] = [(); 4].map(|()| w.temporary(Class::B64));
+        let [arrived, others] = [(); 2].map(|()| w.temporary(Class::B32));
+        let [follows, done] = [(); 2].map(|()| w.temporary(Class::Pred));
+        let (level, told, result) = (w.new_label(), w.new_label(), w.new_label());
+        w.thread_number(thread);
+        ptx!(w, "shr.u64 {node}, {thread}, {}", LANES_PER_WARP.ilog2());
+        ptx!(w, "and.b64 {thread}, {thread}, {}", LANES_PER_WARP - 1);
+        ptx!(w, "shl.b64 {first}, {node}, {}", FOLDED.ilog2());
+        ptx!(w, "setp.ge.u64 {done}, {first}, {count}");
+        ptx!(w, "@{done} ret");
+        ptx!(w, "setp.ne.u64 {follows}, {thread}, 0");
+        ptx!(w, "sub.u64 {counters}, {words}, 4");
+        w.put_label(level);
+        ptx!(w, "shl.b64 {first}, {node}, {}", FOLDED.ilog2());
+        ptx!(w, "mad.lo.u64 {first}, {thread}, {WORDS}, {first}");
+        ptx!(w, "mad.lo.u64 {address}, {first}, {n}, {words}");
+        // How many of the thread's words there are: at most 0 where its first is not.
+        ptx!(w, "sub.u64 {first}, {count}, {first}");
+        let kept = w.mark();
+        for (r, reduction) in (0..).zip(&reductions) {
+            w.fold(reduction, address, r, n, first);
+            w.release_to(kept);
+        }
+        ptx!(w, "mad.lo.u64 {words}, {count}, {n}, {words}");
+        ptx!(w, "add.u64 {count}, {count}, {}", FOLDED - 1);
+        ptx!(w, "shr.u64 {count}, {count}, {}", FOLDED.ilog2());
+        ptx!(w, "setp.eq.u64 {done}, {count}, 1");
+        ptx!(w, "@{done} bra {result}");
+        ptx!(w, "mov.u64 {number}, {node}");
         ptx!(w, "shr.u64 {node}, {number}, {}", FOLDED.ilog2());
         ptx!(w, "mov.u32 {arrived}, 0");
-        ptx!(w, "@{follows} bra {left}");
-        ptx!(w, "mad.lo.u64 {address}, {number}, {n}, {words}");
-        for (r, &Reduction { dtype, end, .. }) in (0..).zip(reductions) {
-            let accumulator = w.accumulator(dtype, end);
-            w.store_at(dtype, Guard(None), address, 8 * r, accumulator);
-        }
+        ptx!(w, "@{follows} bra {told}");
+        w.store_words(&reductions, number, words);
         // Whoever sees the count sees the words.
         ptx!(w, "membar.gl");
         ptx!(w, "shl.b64 {first}, {node}, {}", FOLDED.ilog2());
@@ -212,36 +251,28 @@ impl Lowering<'_> {
         ptx!(w, "sub.u64 {address}, {counters}, {address}");
         // The last one makes it 0 again.
         ptx!(w, "atom.global.inc.u32 {arrived}, [{address}], {others}");
-        ptx!(w, "setp.eq.u32 {early}, {arrived}, {others}");
-        ptx!(w, "selp.u32 {arrived}, 1, 0, {early}");
-        w.put_label(left);
+        ptx!(w, "setp.eq.u32 {done}, {arrived}, {others}");
+        ptx!(w, "selp.u32 {arrived}, 1, 0, {done}");
+        w.put_label(told);
         ptx!(w, "shfl.sync.idx.b32 {arrived}, {arrived}, 0, 0x1f, 0xffffffff");
-        ptx!(w, "setp.eq.u32 {early}, {arrived}, 0");
-        ptx!(w, "@{early} ret");
+        ptx!(w, "setp.eq.u32 {done}, {arrived}, 0");
+        ptx!(w, "@{done} ret");
         // What the first thread has seen by the count, the others see behind the barrier.
         ptx!(w, "bar.warp.sync 0xffffffff");
         ptx!(w, "membar.gl");
-        ptx!(w, "shl.b64 {first}, {node}, {}", FOLDED.ilog2());
-        ptx!(w, "mad.lo.u64 {first}, {thread}, {WORDS}, {first}");
-        ptx!(w, "mad.lo.u64 {address}, {first}, {n}, {words}");
-        // How many of the thread's words there are: at most 0 where its first is not.
-        ptx!(w, "sub.u64 {first}, {count}, {first}");
-        let kept = w.mark();
-        for (r, reduction) in (0..).zip(reductions) {
-            w.fold(reduction, address, r, n, first);
-            w.release_to(kept);
-        }
-        ptx!(w, "mad.lo.u64 {words}, {count}, {n}, {words}");
-        ptx!(w, "add.u64 {count}, {count}, {}", FOLDED - 1);
-        ptx!(w, "shr.u64 {count}, {count}, {}", FOLDED.ilog2());
-        ptx!(w, "shl.b64 {first}, {count}, 2");
+        ptx!(w, "add.u64 {first}, {count}, {}", FOLDED - 1);
+        ptx!(w, "shr.u64 {first}, {first}, {}", FOLDED.ilog2());
+        ptx!(w, "shl.b64 {first}, {first}, 2");
         ptx!(w, "sub.u64 {counters}, {counters}, {first}");
-        ptx!(w, "mov.u64 {number}, {node}");
         ptx!(w, "bra {level}");
         w.put_label(result);
         ptx!(w, "@{follows} ret");
-        self.writer.release_temporaries();
+        self.store_results(&reductions);
+    }
+
+    fn store_results(&mut self, reductions: &[Reduction]) {
         for reduction in reductions {
+            self.writer.release_temporaries();
             self.store_result(reduction);
         }
     }
@@ -257,11 +288,30 @@ impl Lowering<'_> {
             result = last;
         }
         w.store_at(stored, Guard(None), address, 0, result);
-        w.release_temporaries();
     }
 }
 
+/// An entry called `name` that combines what the chunks of a kernel left, launched with the same parameters and
+/// a warp for each [`FOLDED`] chunks, where there are several.
+pub fn lower_fold(kernel: &Kernel, target: Target, name: &str) -> String {
+    let kernel = &*legalise(kernel);
+    let sharing = Sharing::of_legal(kernel);
+    let lowering = Lowering::new(kernel, LiteralMode::Parameter, target, sharing, None);
+    lowering.entry(name, Lowering::climb)
+}
+
 impl Writer {
+    /// Writes the words of a chunk or a node.
+    fn store_words(&mut self, reductions: &[Reduction], number: Name, words: Name) {
+        let address = self.temporary(Class::B64);
+        let n = 8 * reductions.len() as u64;
+        ptx!(self, "mad.lo.u64 {address}, {number}, {n}, {words}");
+        for (r, &Reduction { dtype, end, .. }) in (0..).zip(reductions) {
+            let accumulator = self.accumulator(dtype, end);
+            self.store_at(dtype, Guard(None), address, 8 * r, accumulator);
+        }
+    }
+
     /// `left = combine(left, right)` on partial results.
     fn combine(&mut self, op: ReduceOp, dtype: DType, left: Name, right: Name) {
         self.op(op.combine(), Types::same(dtype), left, [left, right, left]);
