@@ -574,10 +574,9 @@ impl Diagnosis<'_> {
                     return format!("`{bracket}` closes no bracket");
                 }
                 if self.hints.is_empty() {
-                    let advice = self.called_without_parentheses().unwrap_or_else(|| {
-                        "statements end with ; (a line of its own needs none in the shell)".into()
-                    });
-                    self.hints.push(advice);
+                    let advice = self.called_without_parentheses();
+                    let other = python::missing_semicolon(self.under_caret());
+                    self.hints.push(advice.unwrap_or_else(|| other.into()));
                 }
                 lowercase(&error.to_string())
             }

@@ -132,6 +132,14 @@ pub(crate) fn word(name: &str) -> Option<&'static str> {
     WORDS.iter().find(|(known, _)| *known == name).map(|(_, word)| *word)
 }
 
+/// What a statement without an end lacks, from what stands where `;` is expected.
+pub(crate) fn missing_semicolon(next: Option<char>) -> &'static str {
+    match next {
+        Some(_) => "statements end with ; (a line of its own needs none in the shell)",
+        None => "a block is still open: close it with }",
+    }
+}
+
 /// How statements of others begin, and how they would be written.
 const STATEMENTS: [(&[&str], &str); 12] = [
     (&["def", "function"], "functions are written fn name(x) { .. }"),
@@ -168,7 +176,7 @@ fn hint(line: &str) -> Option<&'static str> {
     let trimmed = code.trim();
     let starts = |word: &str| trimmed.starts_with(word);
     let has = |text: &str| code.contains(text);
-    let outside_texts: String = code.split('"').step_by(2).collect();
+    let outside_texts: String = code.split(['"', '`']).step_by(2).collect();
     if let Some(statement) = statement(trimmed) {
         return Some(statement);
     }
@@ -260,6 +268,7 @@ fn has_map_without_hash(code: &str) -> bool {
 
 /// `a: int = 1`
 fn is_typed_assignment(code: &str) -> bool {
+    let code = code.strip_prefix("let ").unwrap_or(code);
     code.split_once(':').is_some_and(|(name, rest)| {
         !name.is_empty()
             && name.chars().all(is_name)
@@ -390,6 +399,7 @@ mod tests {
             "x === y",
             "a: int = 1",
             "int a = 1",
+            "let x: f32 = 1",
             "{a: 1}",
             "assert x == 5, \"no\"",
             "raise ValueError(\"x\")",
@@ -421,6 +431,7 @@ mod tests {
             "print(\"this is not \" x)",
             "def = 3",
             "b = 2 c = 3",
+            "x = `a is b` c",
         ] {
             assert_eq!(hint(line), None, "{line}");
         }

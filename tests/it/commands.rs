@@ -233,6 +233,7 @@ fn errors_of_commands_have_their_place() {
         assert!(prompt.type_in("%set nosuch on").contains("nosuch"));
         assert!(prompt.type_in("%set fold maybe").contains("expected on or off"));
         assert!(prompt.type_in("%time [1,").contains("error:"));
+        assert!(prompt.type_in("if true { 1").contains("close it with }"));
         assert!(prompt.type_in("%timeit -n 10 1 + 1").contains("takes no options"));
     });
 }
