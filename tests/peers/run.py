@@ -121,7 +121,7 @@ def main():
 
 
 def arguments():
-    what = "\n".join(f"  {name:10}{work.what}" for name, work in WORKS.items())
+    what = "\n".join(f"  {name:14}{work.what}" for name, work in WORKS.items())
     parser = argparse.ArgumentParser(
         description=__doc__,
         epilog=f"works:\n{what}\n\nA ratio above 1 says how many times faster Porcini is.",
