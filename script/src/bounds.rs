@@ -25,6 +25,8 @@ pub(crate) const LARGEST_LIST: usize = 1_000_000;
 pub(crate) const LISTS: u64 = 512 << 20;
 /// Threads, and code.
 const SLACK: u64 = 512 << 20;
+/// What a turn that deletes what is too large may take at first.
+const A_LITTLE: u64 = 1 << 20;
 /// How often somebody looks at the memory of a script that is not trusted.
 const LOOK_AFTER: Duration = Duration::from_millis(2);
 
@@ -229,10 +231,10 @@ impl Watch {
 /// Stops a turn that takes too long, or too much memory for its lists and texts besides arrays.
 fn guard_bounds(turn: &Turn, ended: &mpsc::Receiver<()>, seconds: u64, memory: u64) {
     let start = Instant::now();
-    let most = memory.saturating_add(LISTS);
+    // Whatever is too large can be deleted, which takes time: nothing must come on top of it meanwhile.
+    let most = memory.saturating_add(LISTS).max(resident().unwrap_or(0).saturating_add(A_LITTLE));
     loop {
         let left = Duration::from_secs(seconds).saturating_sub(start.elapsed());
-        // Whatever is too large can be deleted first.
         if ended.recv_timeout(left.min(LOOK_AFTER)) != Err(RecvTimeoutError::Timeout) {
             return;
         }

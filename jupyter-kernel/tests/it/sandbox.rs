@@ -45,8 +45,8 @@ fn the_sandbox_holds() {
         ("set_log_level(4); loop { FloatC(1) + 1 }", "1 KiB of output"),
         ("set_log_level(0); eval(FloatC::arange(0, 1000000, 1) * 2)", "out of memory"),
         ("fn f(n) { f(n + 1) } f(1)", "too many nested function calls"),
-        ("let t = \"x\"; loop { t += t; }", "too large"),
-        ("let l = [1]; loop { l.append(l); }", "too large"),
+        ("let t = \"x\"; loop { t += t; }", "are too many"),
+        ("let l = [1]; loop { l.append(l); }", "are too many"),
         (&lists, "512 MiB of lists and texts"),
         // What is too large stays until it is deleted.
         ("let l = []; loop { l.push(v1.len()); }", "512 MiB of lists and texts"),

@@ -11,6 +11,7 @@
 //! | `toolkit.rs` | programs that show machine code |
 //! | `errors.rs` | the words in which running kernels report indices out of bounds |
 //! | `memory.rs` | the memory of a GPU |
+//! | `staging.rs` | pinned memory through which arrays come and go |
 //! | `cut.rs`, `parts.rs` | long kernels in parts, which several threads compile |
 //! | `primitive.rs` | primitives as launches, one after the other |
 //! | `on_host.rs` | what needs one lane after the other |
