@@ -131,13 +131,7 @@ impl Lowering<'_> {
         let w = &mut self.writer;
         let [thread, chunk] = ["thread", "chunk"].map(|name| w.special(name));
         let [offset, end] = ["offset", "end"].map(|name| w.special(name));
-        let (first, none) = (w.temporary(Class::B64), w.temporary(Class::Pred));
-        w.thread_number(thread);
-        ptx!(w, "shr.u64 {chunk}, {thread}, {}", LANES_PER_WARP.ilog2());
-        ptx!(w, "and.b64 {thread}, {thread}, {}", LANES_PER_WARP - 1);
-        ptx!(w, "shl.b64 {first}, {chunk}, {}", CHUNK.ilog2());
-        ptx!(w, "setp.ge.u64 {none}, {first}, {n}");
-        ptx!(w, "@{none} ret");
+        let first = w.enter_warp(thread, chunk, CHUNK, n);
         ptx!(w, "add.u64 {offset}, {first}, {thread}");
         ptx!(w, "add.u64 {end}, {first}, {CHUNK}");
         ptx!(w, "min.u64 {end}, {end}, {n}");
@@ -207,16 +201,11 @@ impl Lowering<'_> {
         let [words, count] = [WORD_SCRATCH, WORD_CHUNKS].map(|it| self.word(it));
         let w = &mut self.writer;
         let [thread, node] = ["thread", "node"].map(|name| w.special(name));
-        let [counters, first, address, number] = [(); 4].map(|()| w.temporary(Class::B64));
+        let first = w.enter_warp(thread, node, FOLDED, count);
+        let [counters, address, number] = [(); 3].map(|()| w.temporary(Class::B64));
         let [arrived, others] = [(); 2].map(|()| w.temporary(Class::B32));
         let [follows, done] = [(); 2].map(|()| w.temporary(Class::Pred));
         let (level, told, result) = (w.new_label(), w.new_label(), w.new_label());
-        w.thread_number(thread);
-        ptx!(w, "shr.u64 {node}, {thread}, {}", LANES_PER_WARP.ilog2());
-        ptx!(w, "and.b64 {thread}, {thread}, {}", LANES_PER_WARP - 1);
-        ptx!(w, "shl.b64 {first}, {node}, {}", FOLDED.ilog2());
-        ptx!(w, "setp.ge.u64 {done}, {first}, {count}");
-        ptx!(w, "@{done} ret");
         ptx!(w, "setp.ne.u64 {follows}, {thread}, 0");
         ptx!(w, "sub.u64 {counters}, {words}, 4");
         w.put_label(level);
@@ -301,6 +290,19 @@ pub fn lower_fold(kernel: &Kernel, target: Target, name: &str) -> String {
 }
 
 impl Writer {
+    /// `thread = ` its number in its warp, `warp = ` the warp's in the launch; the first of the `share` items that
+    /// are the warp's. Warps without one of the `n` items leave as a whole.
+    fn enter_warp(&mut self, thread: Name, warp: Name, share: u64, n: Name) -> Name {
+        let (first, none) = (self.temporary(Class::B64), self.temporary(Class::Pred));
+        self.thread_number(thread);
+        ptx!(self, "shr.u64 {warp}, {thread}, {}", LANES_PER_WARP.ilog2());
+        ptx!(self, "and.b64 {thread}, {thread}, {}", LANES_PER_WARP - 1);
+        ptx!(self, "shl.b64 {first}, {warp}, {}", share.ilog2());
+        ptx!(self, "setp.ge.u64 {none}, {first}, {n}");
+        ptx!(self, "@{none} ret");
+        first
+    }
+
     /// Writes the words of a chunk or a node.
     fn store_words(&mut self, reductions: &[Reduction], number: Name, words: Name) {
         let address = self.temporary(Class::B64);
