@@ -17,6 +17,7 @@ mod golden;
 mod halves;
 mod idiv;
 mod limits;
+mod neighbours;
 mod nested;
 mod operations;
 mod pcg32;

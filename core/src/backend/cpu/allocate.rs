@@ -7,6 +7,7 @@
 
 use iced_x86::{Code, Instruction, MemoryOperand, Register};
 
+use super::cold::Cold;
 use super::encode::{
     END, Encoder, FRAME, Jump, LANE, SCRATCH, UNIFORMS, WORDS, Width, at, in_code, indexed,
 };
@@ -48,25 +49,6 @@ pub(super) struct Usage {
     pub(super) spills: usize,
     /// Bytes of the frame used for spills.
     pub(super) spill_bytes: u32,
-}
-
-/// Machine code that runs out of line.
-pub(super) struct Cold {
-    pub(super) entry: Jump,
-    pub(super) back: u64,
-    pub(super) report: Report,
-}
-
-/// A report of lanes out of bounds: registers of the mask and the index, and where it goes.
-#[derive(Clone, Copy)]
-pub(super) struct Report {
-    pub(super) mask: u8,
-    pub(super) index: u8,
-    pub(super) offset: u32,
-    /// First lane of the part in its packet.
-    pub(super) lane: u32,
-    pub(super) wide: bool,
-    pub(super) signed: bool,
 }
 
 /// Registers of one class and the values in them.
@@ -453,6 +435,14 @@ impl<'p> Allocator<'p> {
         register
     }
 
+    /// A register without a value, for use within an instruction, but none of `pinned`.
+    pub(super) fn spare_vector(&mut self, pinned: u32) -> Option<u8> {
+        let free = self.vectors.free & !pinned;
+        let register = (free != 0).then(|| free.trailing_zeros())?;
+        self.vectors.used |= 1 << register;
+        u8::try_from(register).ok()
+    }
+
     pub(super) fn evict(&mut self, v: V, register: u8) {
         self.place[v.index()] = NOWHERE;
         let Virtual { home, mask, .. } = self.program.virtuals[v.index()];
@@ -535,7 +525,7 @@ impl<'p> Allocator<'p> {
         self.code.load(code, register, memory);
     }
 
-    fn load_code(&self) -> Code {
+    pub(super) fn load_code(&self) -> Code {
         if self.avx512() {
             Code::EVEX_Vmovups_zmm_k1z_zmmm512
         } else {

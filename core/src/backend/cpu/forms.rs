@@ -269,14 +269,16 @@ impl Allocator<'_> {
     pub(super) fn special(&mut self, i: usize, inst: &Inst) {
         let mut registers = [NOWHERE; 3];
         let mut pinned = 0;
-        let tied = matches!(inst.what, What::Gather { .. });
-        let sources = inst.src.iter().zip(&mut registers).skip(usize::from(tied));
+        let sources = inst.src.iter().zip(&mut registers);
         for (&source, register) in sources.filter(|(source, _)| source.is_some()) {
             *register = self.ensure(source, pinned);
             pinned |= self.pin(source, *register);
         }
-        let dst = if tied {
-            self.tied(i, inst, 0, pinned)
+        let dst = if matches!(inst.what, What::Gather(_)) {
+            // Its sources are read again after the result's register is written.
+            let dst = self.take(inst.dst, pinned);
+            self.release_all(i);
+            dst
         } else {
             self.release_all(i);
             if matches!(inst.what, What::Carry) {

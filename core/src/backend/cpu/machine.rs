@@ -195,7 +195,6 @@ machine! {
     MaskOr = Commutative Whole K VEX_Korw_kr_kr_kr None, VEX_Vpor_ymm_ymm_ymmm256 Vector;
     MaskXor = Commutative Whole K VEX_Kxorw_kr_kr_kr None, VEX_Vpxor_ymm_ymm_ymmm256 Vector;
     MaskNot = Unary Whole K VEX_Knotw_kr_kr None, -;
-    MaskCopy = Unary Whole K VEX_Kmovw_kr_km16 None, VEX_Vmovaps_ymm_ymmm256 None;
     MaskShr = Unary Whole K VEX_Kshiftrw_kr_kr_imm8 None, -;
     // The low 8 lanes of `b`, above them those of `a`.
     MaskJoin = Binary Whole K VEX_Kunpckbw_kr_kr_kr None, -;

@@ -9,6 +9,7 @@
 use std::collections::HashMap;
 
 use super::machine::M;
+use super::neighbours::Access;
 use crate::backend::isa::Isa;
 use crate::dtype::DType;
 use crate::ir::op::ScatterOp;
@@ -116,10 +117,10 @@ pub(super) enum What {
     Count { offset: u32, part: u8 },
     /// Reports the lowest lane of a mask, with its index: lanes that are out of bounds.
     Check { offset: u32, part: u8, wide: bool, signed: bool },
-    /// Tied: lanes gathered where the mask is set, `scale` bytes an index; the mask is consumed.
-    Gather { word: u32, wide: bool, wide_index: bool, scale: u8 },
-    /// Lanes scattered where the mask is set (AVX-512); the mask is consumed.
-    Scatter { word: u32, wide: bool, wide_index: bool },
+    /// Lanes gathered where the mask is set, zeros elsewhere. Sources: none, index, mask.
+    Gather(Access),
+    /// Lanes scattered where the mask is set (AVX-512).
+    Scatter(Access),
     /// A vector into scratch.
     StoreScratch { offset: u32 },
     /// The lanes in scratch scattered one by one where a narrow mask is set.
@@ -147,7 +148,7 @@ impl What {
             | Self::RepeatElement { .. }
             | Self::LoadAccumulator { .. }
             | Self::Copy { .. }
-            | Self::Gather { .. } => false,
+            | Self::Gather(_) => false,
             Self::Store { .. }
             | Self::StorePacked { .. }
             | Self::StoreUniform { .. }
@@ -155,7 +156,7 @@ impl What {
             | Self::Carry
             | Self::Count { .. }
             | Self::Check { .. }
-            | Self::Scatter { .. }
+            | Self::Scatter(_)
             | Self::StoreScratch { .. }
             | Self::ScatterLanes { .. }
             | Self::Assign
@@ -218,6 +219,8 @@ impl Packet {
 pub(super) struct Pool {
     pub(super) bytes: Vec<u8>,
     known: HashMap<(u64, u8), u32>,
+    /// Where whole vectors are.
+    vectors: HashMap<Vec<u8>, u32>,
     vector: usize,
     repeated: bool,
 }
@@ -227,7 +230,13 @@ impl Pool {
         let packet = Packet { isa, narrow: 1 };
         // AVX-512 repeats a constant as it reads it, AVX2 needs it repeated in memory.
         let repeated = isa != Isa::Avx512;
-        Self { bytes: Vec::new(), known: HashMap::new(), vector: packet.vector(), repeated }
+        Self {
+            bytes: Vec::new(),
+            known: HashMap::new(),
+            vectors: HashMap::new(),
+            vector: packet.vector(),
+            repeated,
+        }
     }
 
     /// A constant of 4 or 8 bytes for all lanes.
@@ -258,10 +267,27 @@ impl Pool {
 
     /// A whole vector.
     pub(super) fn vector(&mut self, contents: &[u8]) -> Home {
+        Home::Vector(Place::Pool(self.vector_offset(contents)))
+    }
+
+    /// The vector of the numbers `first`, `first + 1` .. of `bytes` bytes each.
+    pub(super) fn counting(&mut self, first: u64, bytes: usize) -> u32 {
+        let numbers = (first..).take(self.vector / bytes);
+        let contents: Vec<u8> =
+            numbers.flat_map(|number| number.to_le_bytes().into_iter().take(bytes)).collect();
+        self.vector_offset(&contents)
+    }
+
+    /// Where a whole vector is.
+    fn vector_offset(&mut self, contents: &[u8]) -> u32 {
         debug_assert_eq!(contents.len(), self.vector);
+        if let Some(&offset) = self.vectors.get(contents) {
+            return offset;
+        }
         let offset = self.align(self.vector);
         self.bytes.extend_from_slice(contents);
-        Home::Vector(Place::Pool(offset))
+        self.vectors.insert(contents.to_vec(), offset);
+        offset
     }
 
     /// The bits of a constant of `bytes` bytes.

@@ -1,9 +1,10 @@
 //! Code of the instructions that are more than one machine instruction or that touch general registers.
 
-use iced_x86::{Code, Instruction, Register};
+use iced_x86::{Code, Register};
 
-use super::allocate::{Allocator, Cold, Report};
-use super::encode::{Encoder, FRAME, LANE, Operand, SCRATCH, UNIFORMS, WORDS, Width, at, indexed};
+use super::allocate::Allocator;
+use super::cold::{Cold, ColdCode, Report};
+use super::encode::{Encoder, FRAME, LANE, SCRATCH, UNIFORMS, WORDS, Width, at, indexed};
 use super::program::What;
 use crate::backend::isa::Isa;
 use crate::dtype::DType;
@@ -144,14 +145,11 @@ impl Allocator<'_> {
                 let lanes = self.vector_bytes() / if wide { 8 } else { 4 };
                 let lane = u32::from(part) * lanes;
                 let report = Report { mask: src[0], index: src[1], offset, lane, wide, signed };
-                self.cold.push(Cold { entry, back: self.code.position(), report });
+                let code = ColdCode::Report(report);
+                self.cold.push(Cold { entry, back: self.code.position(), code });
             }
-            What::Gather { word, wide, wide_index, scale } => {
-                self.gather(word, (wide, wide_index), scale, dst, src);
-            }
-            What::Scatter { word, wide, wide_index } => {
-                self.scatter(word, (wide, wide_index), src);
-            }
+            What::Gather(access) => self.gather(access, dst, src),
+            What::Scatter(access) => self.scatter(access, src),
             What::StoreScratch { offset } => self.store_vector(at(FRAME, offset), src[0]),
             What::ScatterLanes { word, op, dtype, wide_index } => {
                 self.scatter_lanes(word, op, dtype, wide_index, src[0]);
@@ -243,148 +241,5 @@ impl Allocator<'_> {
         let code = if wide { Code::VEX_Vmovmskpd_r32_ymm } else { Code::VEX_Vmovmskps_r32_ymm };
         let mask = self.code.vector(mask, Width::Whole);
         self.code.registers(code, Register::EAX, mask);
-    }
-
-    fn gather(
-        &mut self,
-        word: u32,
-        widths: (bool, bool),
-        scale: u8,
-        dst: u8,
-        [_, index, mask]: [u8; 3],
-    ) {
-        self.code.load(Code::Mov_r64_rm64, SCRATCH, at(WORDS, 8 * word));
-        if self.singly && widths == (false, false) && self.wide_vectors() {
-            return self.gather_singly(scale, dst, index, mask);
-        }
-        let (data, indices) = access_widths(widths);
-        let memory = indexed(SCRATCH, self.code.vector(index, indices), scale, 0);
-        let dst = self.code.vector(dst, data);
-        if self.wide_vectors() {
-            let code = match widths {
-                (false, false) => Code::EVEX_Vpgatherdd_zmm_k1_vm32z,
-                (true, false) => Code::EVEX_Vpgatherdq_zmm_k1_vm32y,
-                (false, true) => Code::EVEX_Vpgatherqd_ymm_k1_vm64z,
-                (true, true) => Code::EVEX_Vpgatherqq_zmm_k1_vm64z,
-            };
-            let instruction = Instruction::with2(code, dst, memory);
-            return self.code.put(instruction.map(|mut instruction| {
-                instruction.set_op_mask(Encoder::mask(mask));
-                instruction
-            }));
-        }
-        let code = match widths {
-            (false, false) => Code::VEX_Vpgatherdd_ymm_vm32y_ymm,
-            (true, false) => Code::VEX_Vpgatherdq_ymm_vm32x_ymm,
-            (false, true) => Code::VEX_Vpgatherqd_xmm_vm64y_xmm,
-            (true, true) => Code::VEX_Vpgatherqq_ymm_vm64y_ymm,
-        };
-        let mask = self.code.vector(mask, data);
-        self.code.put(Instruction::with3(code, dst, memory, mask));
-    }
-
-    /// Loads 32-bit lanes one by one: some processors have more of such loads on the way than of gathers.
-    /// Lanes outside of the mask read element 0 and become 0.
-    fn gather_singly(&mut self, scale: u8, dst: u8, index: u8, mask: u8) {
-        let scratch = self.lowered.frame.scratch;
-        let kept = at(FRAME, scratch + self.vector_bytes());
-        // A register to build quarters in; its contents come back.
-        let quarter = (0..3).find(|&other| other != dst && other != index).unwrap_or(0);
-        let (whole, move_vector) =
-            (self.code.vector(dst, Width::Whole), Code::EVEX_Vmovaps_zmm_k1z_zmmm512);
-        let zeroing = Some((Encoder::mask(mask), true));
-        let index = Operand::Register(self.code.vector(index, Width::Whole));
-        self.code.vector_op(move_vector, whole, None, index, None, zeroing);
-        self.store_vector(at(FRAME, scratch), dst);
-        self.store_vector(kept, quarter);
-        for part in 0..4_u8 {
-            let into = self.code.vector(if part == 0 { dst } else { quarter }, Width::Quarter);
-            for lane in 0..4_u8 {
-                let place = scratch + 4 * (4 * u32::from(part) + u32::from(lane));
-                self.code.load(Code::Mov_r32_rm32, Register::R9D, at(FRAME, place));
-                let element = indexed(SCRATCH, SECOND, scale, 0);
-                if lane == 0 {
-                    self.code.load(Code::EVEX_Vmovss_xmm_k1z_m32, into, element);
-                } else {
-                    let insert = Code::EVEX_Vinsertps_xmm_xmm_xmmm32_imm8;
-                    let element = Operand::Memory(element);
-                    self.code.vector_op(insert, into, Some(into), element, Some(lane << 4), None);
-                }
-            }
-            if part > 0 {
-                let insert = Code::EVEX_Vinsertf32x4_zmm_k1z_zmm_xmmm128_imm8;
-                let lanes = Operand::Register(into);
-                self.code.vector_op(insert, whole, Some(whole), lanes, Some(part), None);
-            }
-        }
-        self.code.vector_op(move_vector, whole, None, Operand::Register(whole), None, zeroing);
-        let whole = self.code.vector(quarter, Width::Whole);
-        self.code.load(Code::EVEX_Vmovups_zmm_k1z_zmmm512, whole, kept);
-    }
-
-    fn scatter(&mut self, word: u32, widths: (bool, bool), [index, value, mask]: [u8; 3]) {
-        self.code.load(Code::Mov_r64_rm64, SCRATCH, at(WORDS, 8 * word));
-        let (data, indices) = access_widths(widths);
-        let scale = if widths.0 { 8 } else { 4 };
-        let memory = indexed(SCRATCH, self.code.vector(index, indices), scale, 0);
-        let value = self.code.vector(value, data);
-        let code = match widths {
-            (false, false) => Code::EVEX_Vpscatterdd_vm32z_k1_zmm,
-            (true, false) => Code::EVEX_Vpscatterdq_vm32y_k1_zmm,
-            (false, true) => Code::EVEX_Vpscatterqd_vm64z_k1_ymm,
-            (true, true) => Code::EVEX_Vpscatterqq_vm64z_k1_zmm,
-        };
-        let instruction = Instruction::with2(code, memory, value);
-        self.code.put(instruction.map(|mut instruction| {
-            instruction.set_op_mask(Encoder::mask(mask));
-            instruction
-        }));
-    }
-
-    /// The code of reports, behind the program.
-    pub(super) fn emit_cold(&mut self) {
-        for Cold { entry, back, report } in std::mem::take(&mut self.cold) {
-            let here = self.code.position();
-            self.jumps.push((entry, here));
-            self.report(report, back);
-        }
-    }
-
-    fn report(&mut self, report: Report, back: u64) {
-        let Report { mask, index, offset, lane, wide, signed } = report;
-        let scratch = self.lowered.frame.scratch + 4 * self.vector_bytes();
-        self.bits_of_mask(mask, wide);
-        self.code.registers(Code::Tzcnt_r32_rm32, Register::EAX, Register::EAX);
-        self.store_vector(at(FRAME, scratch), index);
-        let place = indexed(FRAME, SCRATCH, if wide { 8 } else { 4 }, scratch);
-        match (wide, signed) {
-            (true, _) => self.code.load(Code::Mov_r64_rm64, SECOND, place),
-            (false, true) => self.code.load(Code::Movsxd_r64_rm32, SECOND, place),
-            (false, false) => self.code.load(Code::Mov_r32_rm32, Register::R9D, place),
-        }
-        // The lane in its packet is small; the packet's first lane is a 64-bit number.
-        let lane = at(SCRATCH, lane);
-        self.code.load(Code::Lea_r64_m, SCRATCH, lane);
-        self.code.registers(Code::Add_r64_rm64, SCRATCH, LANE);
-        self.code.load(Code::Cmp_r64_rm64, SCRATCH, at(FRAME, offset));
-        self.code.jump_back(Code::Ja_rel32_64, back);
-        let lower = self.code.jump_ahead(Code::Jb_rel32_64);
-        // The same lane in another turn of a loop: the lowest index stays.
-        self.code.load(Code::Cmp_r64_rm64, SECOND, at(FRAME, offset + 8));
-        self.code.jump_back(Code::Jae_rel32_64, back);
-        let here = self.code.position();
-        self.jumps.push((lower, here));
-        self.code.store(Code::Mov_rm64_r64, at(FRAME, offset), SCRATCH);
-        self.code.store(Code::Mov_rm64_r64, at(FRAME, offset + 8), SECOND);
-        self.code.jump_back(Code::Jmp_rel32_64, back);
-    }
-}
-
-/// Register widths of data and indices of an access with (wide data, wide indices).
-fn access_widths(widths: (bool, bool)) -> (Width, Width) {
-    match widths {
-        (false, true) => (Width::Half, Width::Whole),
-        (true, false) => (Width::Whole, Width::Half),
-        (false, false) | (true, true) => (Width::Whole, Width::Whole),
     }
 }

@@ -29,10 +29,10 @@ const WALKING: Styles = [
 ];
 /// Styles of a kernel that gathers.
 const GATHERING: Styles = [
-    Style { nontemporal: false, singly: false, ..Style::PLAIN },
-    Style { nontemporal: true, singly: false, ..Style::PLAIN },
-    Style { nontemporal: false, singly: true, ..Style::PLAIN },
-    Style { nontemporal: true, singly: true, ..Style::PLAIN },
+    Style::PLAIN,
+    Style { nontemporal: true, prefetch: true, singly: false, ..Style::PLAIN },
+    Style { nontemporal: false, prefetch: true, singly: true, ..Style::PLAIN },
+    Style { nontemporal: true, prefetch: true, singly: true, ..Style::PLAIN },
 ];
 /// Times that each style is tried.
 const ROUNDS: usize = 4;

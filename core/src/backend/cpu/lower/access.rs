@@ -3,6 +3,7 @@
 use super::arith::Compare;
 use super::{Lowering, small, small_byte};
 use crate::backend::cpu::machine::M;
+use crate::backend::cpu::neighbours::Access;
 use crate::backend::cpu::program::{Home, Place, V, What};
 use crate::dtype::DType;
 use crate::ir::kernel::{BufferIndex, Code, Reg};
@@ -44,7 +45,8 @@ impl Lowering<'_> {
                     self.values.set(i, 2 * part + half, value);
                 }
             } else {
-                let value = self.gather32(word, &indices, 4);
+                let access = self.access(word, 4, indices.wide);
+                let value = self.gather32(access, &indices);
                 self.values.set(i, part, value);
             }
         }
@@ -135,18 +137,21 @@ impl Lowering<'_> {
         value
     }
 
-    fn gather_with(&mut self, what: What, index: V, mask: V) -> V {
-        let zero = self.constant(0, 4);
-        // The instruction clears its mask.
-        let mask = self.unary(M::MaskCopy, mask);
-        self.make(what, [zero, index, mask])
+    /// How elements of `bytes` bytes lie.
+    fn access(&mut self, word: u32, bytes: usize, wide_index: bool) -> Access {
+        let counting = Some(self.pool.counting(0, if wide_index { 8 } else { 4 }));
+        let bytes = small_byte(bytes);
+        Access { word, wide: bytes == 8, wide_index, scale: bytes, bytes, counting }
     }
 
-    /// 32-bit lanes, `scale` bytes an index.
-    fn gather32(&mut self, word: u32, indices: &Indices, scale: u8) -> V {
-        let what = What::Gather { word, wide: false, wide_index: indices.wide, scale };
+    fn gather_with(&mut self, access: Access, index: V, mask: V) -> V {
+        self.make(What::Gather(access), [V::NONE, index, mask])
+    }
+
+    /// 32-bit lanes.
+    fn gather32(&mut self, access: Access, indices: &Indices) -> V {
         if !indices.wide {
-            return self.gather_with(what, indices.index[0], indices.ok[0]);
+            return self.gather_with(access, indices.index[0], indices.ok[0]);
         }
         let masks = if self.avx512() {
             indices.ok
@@ -155,20 +160,20 @@ impl Lowering<'_> {
             let narrow = self.low_dwords(indices.ok[0], indices.ok[1]);
             [narrow, self.half(narrow, true)]
         };
-        let low = self.gather_with(what, indices.index[0], masks[0]);
-        let high = self.gather_with(what, indices.index[1], masks[1]);
+        let low = self.gather_with(access, indices.index[0], masks[0]);
+        let high = self.gather_with(access, indices.index[1], masks[1]);
         self.binary_by(M::JoinHalves, low, high, 1)
     }
 
     /// One half of a narrow part's lanes as 64-bit lanes.
     fn gather64(&mut self, word: u32, indices: &Indices, half: usize) -> V {
-        let what = What::Gather { word, wide: true, wide_index: indices.wide, scale: 8 };
+        let access = self.access(word, 8, indices.wide);
         if indices.wide {
-            return self.gather_with(what, indices.index[half], indices.ok[half]);
+            return self.gather_with(access, indices.index[half], indices.ok[half]);
         }
         let mask = self.widen_mask(indices.ok[0], half == 1);
         let index = self.half(indices.index[0], half == 1);
-        self.gather_with(what, index, mask)
+        self.gather_with(access, index, mask)
     }
 
     fn gather_mask(&mut self, word: u32, indices: &Indices) -> V {
@@ -178,25 +183,20 @@ impl Lowering<'_> {
         self.mask_from_ones(bits)
     }
 
-    /// Elements of one or two bytes, in the low bits of 32-bit lanes with others above: the aligned 4 bytes
-    /// around each are gathered, so that none is read across a page.
+    /// Elements of one or two bytes, in the low bits of 32-bit lanes with others above.
     fn gather_in_words(&mut self, word: u32, indices: &Indices, bytes: usize) -> V {
-        let mut aligned = Indices { index: indices.index, ok: indices.ok, wide: indices.wide };
-        let beside = 4 / bytes as u64 - 1;
-        for half in 0..indices.count() {
-            let (rest, m) = if indices.wide {
-                (self.constant(!beside, 8), M::And64)
-            } else {
-                (self.constant(!beside & u64::from(u32::MAX), 4), M::And32)
-            };
-            aligned.index[half] = self.binary(m, indices.index[half], rest);
+        let access = self.access(word, bytes, indices.wide);
+        if !indices.wide {
+            return self.gather_with(access, indices.index[0], indices.ok[0]);
         }
-        let words = self.gather32(word, &aligned, small_byte(bytes));
-        let index = if indices.wide {
-            self.low_dwords(indices.index[0], indices.index[1])
-        } else {
-            indices.index[0]
-        };
+        // The aligned 4 bytes around each are gathered, so that none is read across a page.
+        let mut aligned = Indices { index: indices.index, ok: indices.ok, wide: true };
+        let beside = self.constant(!(4 / bytes as u64 - 1), 8);
+        for (aligned, index) in aligned.index.iter_mut().zip(indices.index) {
+            *aligned = self.binary(M::And64, index, beside);
+        }
+        let words = self.gather32(Access { counting: None, ..access }, &aligned);
+        let index = self.low_dwords(indices.index[0], indices.index[1]);
         let shift = self.shift_in_word(index, bytes);
         self.binary(M::Shr32, words, shift)
     }
@@ -231,11 +231,10 @@ impl Lowering<'_> {
         part: usize,
     ) {
         let wide = dtype.bytes() == 8;
-        let what = What::Scatter { word, wide, wide_index: indices.wide };
+        let what = What::Scatter(self.access(word, dtype.bytes(), indices.wide));
         if !wide && !indices.wide {
             let lanes = self.values.get(value.index(), part);
-            let mask = self.unary(M::MaskCopy, indices.ok[0]);
-            return self.effect(what, [indices.index[0], lanes, mask]);
+            return self.effect(what, [indices.index[0], lanes, indices.ok[0]]);
         }
         for half in 0..2 {
             let upper = half == 1;
@@ -250,7 +249,6 @@ impl Lowering<'_> {
             } else {
                 (self.half(indices.index[0], upper), self.widen_mask(indices.ok[0], upper))
             };
-            let mask = self.unary(M::MaskCopy, mask);
             self.effect(what, [index, lanes, mask]);
         }
     }

@@ -519,13 +519,8 @@ impl<'k> Lowering<'k> {
         let lanes = self.packet.vector() / bytes;
         let mut numbers = Vec::new();
         for part in 0..self.packet.parts(bytes) {
-            let mut contents = Vec::new();
-            for lane in 0..lanes {
-                let number = (part * lanes + lane) as u64;
-                contents.extend_from_slice(&number.to_le_bytes()[..bytes]);
-            }
-            let offsets = self.pool.vector(&contents);
-            let offsets = self.at_home(offsets);
+            let place = Place::Pool(self.pool.counting((part * lanes) as u64, bytes));
+            let offsets = self.at_home(Home::Vector(place));
             numbers.push(self.binary(if wide { M::Add64 } else { M::Add32 }, first, offsets));
         }
         if dtype.is_float() {
