@@ -78,7 +78,9 @@ impl Session {
             device: self.device_name(),
             n_kernels: self.n_kernels(),
         };
-        self.with_table(|table| table.iter().for_each(|(_, variable)| whos.add(variable)));
+        self.with_table(|table| {
+            table.iter().for_each(|(_, variable)| whos.add(variable, table.bytes_within(variable)));
+        });
         whos.rows.sort_by_key(|row| row.id);
         if which == Rows::Short {
             whos.shorten();
@@ -135,7 +137,8 @@ fn ptx(backend: &dyn Backend, kernel: &Kernel) -> String {
 }
 
 impl Whos {
-    fn add(&mut self, variable: &Variable) {
+    fn add(&mut self, variable: &Variable, bytes_within: u64) {
+        self.savings = self.savings.saturating_add(bytes_within);
         let bytes = variable.bytes();
         let ready = variable.kind == Kind::Data;
         // A number costs nothing until it is stored.

@@ -10,6 +10,9 @@ use std::sync::atomic::{AtomicU8, Ordering};
 /// Receives log lines, one call each, without a line end.
 pub type LogSink = Arc<dyn Fn(&str) + Send + Sync>;
 
+/// The level from which on each recorded variable has a line.
+pub const TRACE_LEVEL: u8 = 4;
+
 /// The most talkative level.
 pub const MAX_LEVEL: u8 = 5;
 

@@ -2,6 +2,7 @@
 
 mod bounds;
 mod fast_math;
+mod functions;
 mod laziness;
 mod lost;
 mod memory;

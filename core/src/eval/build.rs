@@ -2,6 +2,7 @@
 
 use xxhash_rust::xxh3::xxh3_128;
 
+use super::calls::Calls;
 use super::regions::Regions;
 use super::schedule::{Binding, Group, Launch, POLL_INTERVAL, SlotMap, Walk, is_memory_operand};
 use crate::dtype::DType;
@@ -21,13 +22,13 @@ const LANE: u32 = 1 << 31;
 /// Builds kernels one after the other, reusing its maps.
 pub(super) struct Builder<'w, 't> {
     pub(super) table: &'t Table,
-    walk: &'w Walk<'t>,
+    pub(super) walk: &'w Walk<'t>,
     target: Target,
     stage: u32,
     size: u64,
-    known: &'w mut Registers,
+    pub(super) known: &'w mut Registers,
     pub(super) regions: Regions,
-    draft: Draft,
+    pub(super) draft: Draft,
     /// Steps taken, to look at the interrupt flag now and then.
     steps: usize,
     is_interrupted: bool,
@@ -43,6 +44,7 @@ pub(super) struct Registers {
     lanes: Vec<Inst>,
     /// What kernels are hashed from.
     hashed: Vec<u8>,
+    pub(super) calls: Calls,
 }
 
 /// Entries of room that is kept between evaluations.
@@ -54,15 +56,23 @@ impl Registers {
         self.buffer_of.grow(n_slots);
     }
 
-    fn inst(&self, reg: Reg) -> &Inst {
+    pub(super) fn inst(&self, reg: Reg) -> &Inst {
         let number = (reg.0 & !LANE) as usize;
         if reg.0 & LANE != 0 { &self.lanes[number] } else { &self.uniform[number] }
+    }
+
+    pub(super) fn push(&mut self, inst: Inst, is_uniform: bool) -> Reg {
+        let (list, mark) =
+            if is_uniform { (&mut self.uniform, 0) } else { (&mut self.lanes, LANE) };
+        list.push(inst);
+        Reg(small(list.len() - 1) | mark)
     }
 
     fn clear(&mut self) {
         self.reg_of.clear();
         self.buffer_of.clear();
         self.path.clear();
+        self.calls.clear();
         for insts in [&mut self.uniform, &mut self.lanes] {
             insts.clear();
             insts.shrink_to(KEPT);
@@ -74,14 +84,14 @@ impl Registers {
 
 /// The kernel under construction.
 #[derive(Default)]
-struct Draft {
+pub(super) struct Draft {
     ends: Vec<End>,
     buffers: Vec<BufferParam>,
     bindings: Vec<Binding>,
     literals: Vec<(DType, u64)>,
     /// Checked accesses with the serial of the variable that recorded them.
     accesses: Vec<(u64, Access)>,
-    n_ops: usize,
+    pub(super) n_ops: usize,
     /// Whether a scatter asks for lane order.
     lane_order: bool,
 }
@@ -273,6 +283,7 @@ impl<'w, 't> Builder<'w, 't> {
         let code = match variable.kind {
             Kind::Index => Code::Index,
             Kind::Op(op) => Code::Op(op),
+            Kind::Call(body) => return self.call(id, variable, self.table.body(body), args),
             Kind::Gather { checked } => {
                 let source = variable.operands[0].expect("internal error: gather without source");
                 let dtype = self.table.get(source).dtype;
@@ -307,7 +318,7 @@ impl<'w, 't> Builder<'w, 't> {
         self.emit(id, variable, code, args, uniform);
     }
 
-    fn is_uniform(&self, variable: &Variable) -> bool {
+    pub(super) fn is_uniform(&self, variable: &Variable) -> bool {
         variable.size == 1 && self.size != 1 && variable.scope == 0
     }
 
@@ -321,9 +332,7 @@ impl<'w, 't> Builder<'w, 't> {
         self.draft.n_ops += usize::from(code.has_value());
         let variable = self.table.get(id);
         let dtype = variable.dtype;
-        let Registers { lanes, .. } = &mut *self.known;
-        lanes.push(Inst { code, dtype, args, serial: variable.serial });
-        Reg(small(lanes.len() - 1) | LANE)
+        self.known.push(Inst { code, dtype, args, serial: variable.serial }, false)
     }
 
     fn emit(
@@ -335,11 +344,7 @@ impl<'w, 't> Builder<'w, 't> {
         uniform: bool,
     ) -> Reg {
         let inst = Inst { code, dtype: variable.dtype, args, serial: variable.serial };
-        let (list, mark) =
-            if uniform { (&mut self.known.uniform, 0) } else { (&mut self.known.lanes, LANE) };
-        list.push(inst);
-        let number = small(list.len() - 1);
-        let reg = Reg(number | mark);
+        let reg = self.known.push(inst, uniform);
         self.known.reg_of.insert(id, reg);
         reg
     }

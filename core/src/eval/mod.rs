@@ -8,6 +8,7 @@
 mod bounds;
 mod build;
 pub mod cache;
+mod calls;
 pub mod history;
 mod primitive;
 mod progress;

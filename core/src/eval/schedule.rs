@@ -229,6 +229,8 @@ pub(super) struct Walk<'t> {
     fills: Vec<VarId>,
     /// What else regions give that the user holds: it costs nothing while they run, and all of them later.
     siblings: Vec<VarId>,
+    /// Functions among the nodes.
+    pub(super) n_calls: usize,
 }
 
 /// Nodes between two looks at the interrupt flag.
@@ -247,7 +249,7 @@ impl<'t> Walk<'t> {
         node_of.clear();
         nodes.clear();
         path.clear();
-        Self { table, nodes, node_of, path, fills: Vec::new(), siblings: Vec::new() }
+        Self { table, nodes, node_of, path, fills: Vec::new(), siblings: Vec::new(), n_calls: 0 }
     }
 
     /// The node of a variable that is computed in this evaluation.
@@ -300,7 +302,8 @@ impl<'t> Walk<'t> {
     fn leave(&mut self, id: VarId) {
         let variable = self.table.get(id);
         let mut stage = 0;
-        let mut cost = own_cost(variable.kind);
+        let mut cost = own_cost(self.table, variable.kind);
+        self.n_calls += usize::from(matches!(variable.kind, Kind::Call(_)));
         for (position, operand) in variable.operands().enumerate() {
             let needs_memory = is_memory_operand(self.table, variable, position);
             match self.node(operand) {
@@ -327,8 +330,9 @@ impl<'t> Walk<'t> {
     }
 }
 
-fn own_cost(kind: Kind) -> u32 {
+fn own_cost(table: &Table, kind: Kind) -> u32 {
     match kind {
+        Kind::Call(body) => table.body(body).n_operations,
         Kind::Gather { .. } => GATHER_COST,
         Kind::Region { .. } => REGION_COST,
         _ => 1,
@@ -446,6 +450,7 @@ fn lanes(table: &Table, variable: &Variable) -> u64 {
         | Kind::Constant(_)
         | Kind::Index
         | Kind::Op(_)
+        | Kind::Call(_)
         | Kind::Gather { .. }
         | Kind::Primitive(_)
         | Kind::Entering

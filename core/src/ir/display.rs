@@ -20,11 +20,11 @@ pub fn trace_line(table: &Table, id: VarId) -> String {
         let _ = write!(line, "{separator}{}", table.get(operand).serial);
     }
     let operand = variable.operands().next().map_or(variable.dtype, |id| table.get(id).dtype);
-    let _ = write!(line, "): {}", ptx_template(variable, operand));
+    let _ = write!(line, "): {}", ptx_template(table, variable, operand));
     line
 }
 
-fn ptx_template(variable: &Variable, operand: DType) -> String {
+fn ptx_template(table: &Table, variable: &Variable, operand: DType) -> String {
     let dtype = variable.dtype;
     match variable.kind {
         Kind::Literal(bits) | Kind::Constant(bits) => {
@@ -35,6 +35,11 @@ fn ptx_template(variable: &Variable, operand: DType) -> String {
         Kind::Op(op) => {
             let registers = ["$r1", "$r1, $r2", "$r1, $r2, $r3", "$r1, $r2, $r3, $r4"][op.arity()];
             format!("{} {registers}", ptx_mnemonic(op, dtype, operand))
+        }
+        Kind::Call(body) => {
+            let operands = (2..).take(variable.operands().count()).map(|i| format!("$r{i}"));
+            let operands: Vec<String> = operands.collect();
+            format!("call ($r1), {}.$t1, ({})", table.body(body).name, operands.join(", "))
         }
         Kind::Gather { .. } if variable.operands[2].is_some() => {
             "@$r4 ld.global.$t1 $r1, [$r2 + $r3]".into()
@@ -208,7 +213,10 @@ pub fn graphviz(table: &Table, roots: &[VarId]) -> String {
             variable.serial,
             variable.dtype,
             variable.size,
-            variable.kind.name(),
+            match variable.kind {
+                Kind::Call(body) => table.body(body).name,
+                kind => kind.name(),
+            },
         );
         for operand in variable.operands() {
             let _ = writeln!(text, "  r{} -> r{};", table.get(operand).serial, variable.serial);

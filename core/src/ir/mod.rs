@@ -11,6 +11,7 @@
 //!   primitives excepted);
 //! * the meaning of every operation on a lane is in [`scalar`], once.
 
+pub mod body;
 pub mod display;
 pub mod kernel;
 pub mod legal;

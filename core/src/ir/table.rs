@@ -18,9 +18,10 @@ use hashbrown::hash_table::Entry;
 use crate::dtype::DType;
 use crate::error::Error;
 use crate::interrupt;
+use crate::ir::body::{Bodies, Body, BodyId};
 use crate::ir::display;
 use crate::ir::var::{Kind, MAX_OPERANDS, Serial, VarId, Variable};
-use crate::log::LogQueue;
+use crate::log::{LogQueue, TRACE_LEVEL};
 
 /// Serials below this are never given out, as in Enoki.
 const FIRST_SERIAL: u64 = 10;
@@ -65,6 +66,7 @@ pub struct Table {
     next_serial: u64,
     last_scope: u32,
     open_regions: Vec<OpenRegion>,
+    pub(crate) bodies: Bodies,
     /// Whether equal operations share a variable (flag `cse`).
     pub value_numbering: bool,
     /// Lines waiting to be written once the table is unlocked.
@@ -84,6 +86,7 @@ impl Table {
             next_serial: FIRST_SERIAL,
             last_scope: 0,
             open_regions: Vec::new(),
+            bodies: Bodies::default(),
             value_numbering: true,
             log,
         }
@@ -99,6 +102,20 @@ impl Table {
     #[inline]
     pub fn get_mut(&mut self, id: VarId) -> &mut Variable {
         &mut self.slots[id.index()]
+    }
+
+    /// What a function that is one variable is made of.
+    #[inline]
+    pub fn body(&self, id: BodyId) -> &Body {
+        self.bodies.get(id)
+    }
+
+    /// Bytes of the temporaries of a function that is one variable.
+    pub(crate) fn bytes_within(&self, variable: &Variable) -> u64 {
+        match variable.kind {
+            Kind::Call(body) => self.body(body).bytes_within().saturating_mul(variable.size),
+            _ => 0,
+        }
     }
 
     /// Number of slots, live or free: an upper bound for `VarId::index`.
@@ -181,7 +198,7 @@ impl Table {
             self.slots.push(variable);
         }
         self.add_candidate(id);
-        if self.log.enabled(4) {
+        if self.log.enabled(TRACE_LEVEL) {
             self.log.push(display::trace_line(self, id));
         }
         if !self.doomed.is_empty() {
@@ -457,6 +474,7 @@ fn has_number(kind: Kind) -> bool {
         | Kind::Constant(_)
         | Kind::Index
         | Kind::Op(_)
+        | Kind::Call(_)
         | Kind::Gather { .. }
         | Kind::Reduce(_)
         | Kind::Primitive(_) => true,
@@ -494,6 +512,7 @@ fn number(variable: &Variable) -> u64 {
         Kind::Result { position, memory } => (11, u64::from(position) * 2 + u64::from(memory)),
         Kind::Data => (12, 0),
         Kind::Primitive(primitive) => (13, primitive.number()),
+        Kind::Call(body) => (14, body.index() as u64),
     };
     let slot = |i: usize| variable.operands[i].map_or(0, |id| id.index() as u64 + 1);
     let mut hasher = Mix(0);

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use crate::buffer::Buffer;
 use crate::dtype::DType;
 use crate::error::Error;
+use crate::ir::body::BodyId;
 use crate::ir::op::{Op, ReduceOp, ScatterMode, ScatterOp};
 use crate::ir::primitive::Primitive;
 
@@ -43,6 +44,8 @@ pub enum Kind {
     Index,
     /// An elementwise operation on the operands.
     Op(Op),
+    /// A function of the operands; the table has its body.
+    Call(BodyId),
     /// Operands source, index and perhaps active mask: `source[index[i]]`, 0 in inactive lanes.
     Gather {
         /// Whether indices are compared with the source's size (S13).
@@ -96,6 +99,7 @@ impl Kind {
             Self::Literal(bits) | Self::Constant(bits) => Some(bits),
             Self::Index
             | Self::Op(_)
+            | Self::Call(_)
             | Self::Gather { .. }
             | Self::Scatter { .. }
             | Self::Reduce(_)
@@ -116,6 +120,7 @@ impl Kind {
             Self::Constant(_) => "constant",
             Self::Index => "index",
             Self::Op(op) => op.name(),
+            Self::Call(_) => "call",
             Self::Gather { .. } => "gather",
             Self::Scatter { op, .. } => op.name(),
             Self::Reduce(op) => op.name(),

@@ -82,18 +82,21 @@ impl Pcg32 {
         })
     }
 
-    /// Draws what `output` makes of 32 bits, then moves on.
+    /// Draws what `output` makes of 32 bits, then moves on. Traces show it as `name`.
     fn draw_bits(
         &mut self,
+        name: &'static str,
         active: Option<&Array>,
         output: for<'r> fn(Expr<'r>) -> Expr<'r>,
     ) -> Result<Array> {
         self.state.session().check_change("PCG32C", &self.state)?;
         let ids: Vec<_> = std::iter::once(self.state.id()).chain(active.map(Array::id)).collect();
         let drawn = self.state.session().record(|recorder| {
-            recorder.expand("PCG32", &ids, |x| {
-                let value = output(permute(x[0]));
-                x.get(1).map_or(value, |active| active.select(value, value.bits(0)))
+            recorder.call(name, &ids, |recorder, ids| {
+                recorder.expand("PCG32", ids, |x| {
+                    let value = output(permute(x[0]));
+                    x.get(1).map_or(value, |active| active.select(value, value.bits(0)))
+                })
             })
         })?;
         self.state = self.moved_on(active)?;
@@ -104,11 +107,12 @@ impl Pcg32 {
     /// the 0 stays 0.
     fn normal(
         &mut self,
+        name: &'static str,
         active: Option<&Array>,
         place: for<'r> fn(Expr<'r>) -> Expr<'r>,
     ) -> Result<Array> {
         let inverse = functions::find("erfinv").expect("internal error: a row of the table");
-        let quantile = self.draw_bits(active, place)?.call(inverse, &[])?;
+        let quantile = self.draw_bits(name, active, place)?.call(inverse, &[])?;
         let id = quantile.id();
         self.state.session().record(|recorder| {
             recorder.expand("PCG32", &[id], |x| x[0] * x[0].constant(std::f64::consts::SQRT_2))
@@ -125,29 +129,30 @@ impl Pcg32 {
         self.check_mask(active)?;
         let mut moved = self.clone();
         let drawn = match kind {
-            Draw::UInt32 => moved.draw_bits(active, |bits| bits),
+            Draw::UInt32 => moved.draw_bits("PCG32.uint32", active, |bits| bits),
             Draw::UInt64 => {
-                let low = moved.draw_bits(active, |bits| bits.cast(DType::U64))?;
-                let high = moved.draw_bits(active, |bits| bits.cast(DType::U64) << 32)?;
+                let low = moved.draw_bits("PCG32.low", active, |bits| bits.cast(DType::U64))?;
+                let high =
+                    moved.draw_bits("PCG32.high", active, |bits| bits.cast(DType::U64) << 32)?;
                 low.apply(Op::Or, &[(&high).into()])
             }
-            Draw::Float32 => moved.draw_bits(active, |bits| {
+            Draw::Float32 => moved.draw_bits("PCG32.float32", active, |bits| {
                 let fraction = bits >> 9;
                 let one_to_two = (fraction | fraction.bits(0x3f80_0000)).reinterpret(DType::F32);
                 one_to_two - one_to_two.constant(1)
             }),
-            Draw::Float64 => moved.draw_bits(active, |bits| {
+            Draw::Float64 => moved.draw_bits("PCG32.float64", active, |bits| {
                 let fraction = bits.cast(DType::U64) << 20;
                 let one_to_two = fraction | fraction.bits(0x3ff0_0000_0000_0000);
                 let one_to_two = one_to_two.reinterpret(DType::F64);
                 one_to_two - one_to_two.constant(1)
             }),
             // The middles of the intervals that the random bits choose in (-1, 1): symmetric, never an end.
-            Draw::Normal32 => moved.normal(active, |bits| {
+            Draw::Normal32 => moved.normal("PCG32.normal32", active, |bits| {
                 let odd = ((bits >> 8) | bits.bits(1)).cast(DType::F32);
                 odd * odd.constant(EXP2_M23) - odd.constant(1)
             }),
-            Draw::Normal64 => moved.normal(active, |bits| {
+            Draw::Normal64 => moved.normal("PCG32.normal64", active, |bits| {
                 let odd =
                     (bits.cast(DType::U64) << 1 | bits.constant_of(DType::U64, 1)).cast(DType::F64);
                 odd * odd.constant(EXP2_M32) - odd.constant(1)

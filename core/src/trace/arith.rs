@@ -73,13 +73,8 @@ impl Recorder<'_> {
             Op::Rem => {
                 let dtype = self.common_type(op, &[a, b])?;
                 let (a, b) = (self.cast(a, dtype)?, self.cast(b, dtype)?);
-                if dtype == DType::F16 {
-                    // Exact in f32, and the remainder is an f16.
-                    let (a, b) = (self.cast(a, DType::F32)?, self.cast(b, DType::F32)?);
-                    let remainder = self.expand("%", &[a, b], |x| fmod::fmod(x[0], x[1]))?;
-                    self.cast(remainder, dtype)
-                } else if dtype.is_float() {
-                    self.expand("%", &[a, b], |x| fmod::fmod(x[0], x[1]))
+                if dtype.is_float() {
+                    self.call("%", &[a, b], |recorder, args| recorder.remainder(args))
                 } else {
                     self.same(op, &[a, b])
                 }
@@ -90,6 +85,15 @@ impl Recorder<'_> {
                 self.same(op, &[a, b])
             }
         }
+    }
+
+    fn remainder(&mut self, args: &[VarId]) -> Result<VarId> {
+        let dtype = self.dtype(args[0]);
+        // Exact in f32, and the remainder of two f16 is one.
+        let wide = if dtype == DType::F16 { DType::F32 } else { dtype };
+        let args = [self.cast(args[0], wide)?, self.cast(args[1], wide)?];
+        let remainder = self.expand("%", &args, |x| fmod::fmod(x[0], x[1]))?;
+        self.cast(remainder, dtype)
     }
 
     /// `mask ? a : b`, values promoted to their common type.

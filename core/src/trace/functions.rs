@@ -528,20 +528,30 @@ impl Recorder<'_> {
             let expected = function.class.describe();
             return Err(Error::UnsupportedType { op, dtype, expected });
         }
-        let through_single = dtype == DType::F16 && !function.is_of_the_format();
-        let computed = if through_single { DType::F32 } else { dtype };
         let mut converted = Vec::with_capacity(args.len());
         for &arg in args {
-            let arg = self.cast(arg, dtype)?;
-            converted.push(self.cast(arg, computed)?);
+            converted.push(self.cast(arg, dtype)?);
         }
-        let short = if through_single { math::short(op) } else { None };
-        let result = self.expand(op, &converted, short.unwrap_or(function.recipe))?;
-        if through_single && self.dtype(result) == computed {
-            self.cast(result, dtype)
-        } else {
-            Ok(result)
+        self.call(op, &converted, |recorder, args| recorder.inline(function, args))
+    }
+
+    /// Records what a function of `args` is made of; they have a type that it takes, all the same.
+    ///
+    /// # Errors
+    /// `SizeMismatch`.
+    pub fn inline(&mut self, function: &Function, args: &[VarId]) -> Result<VarId> {
+        let dtype = self.dtype(args[0]);
+        if dtype != DType::F16 || function.is_of_the_format() {
+            return self.expand(function.name, args, function.recipe);
         }
+        let mut wide = Vec::with_capacity(args.len());
+        for &arg in args {
+            wide.push(self.cast(arg, DType::F32)?);
+        }
+        let recipe = math::short(function.name).unwrap_or(function.recipe);
+        let result = self.expand(function.name, &wide, recipe)?;
+        // Masks stay what they are.
+        if self.dtype(result) == DType::F32 { self.cast(result, dtype) } else { Ok(result) }
     }
 }
 

@@ -5,6 +5,7 @@
 //! fails half-way.
 
 pub mod arith;
+mod call;
 pub mod expr;
 mod fmod;
 pub mod functions;

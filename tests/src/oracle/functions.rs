@@ -281,7 +281,7 @@ enum RecipeStep {
 impl Recipe {
     fn record(function: &Function, dtype: DType) -> Self {
         Self::of(function.arity, dtype, |recorder, arguments| {
-            vec![recorder.function(function, arguments).expect("a function of its own type")]
+            vec![recorder.inline(function, arguments).expect("a function of its own type")]
         })
     }
 
