@@ -12,6 +12,7 @@ use crate::ir::display;
 use crate::ir::op::{Op, ReduceOp, ScatterMode, ScatterOp};
 use crate::ir::scalar::{quiet_nan, with_lane};
 use crate::ir::var::{Kind, MAX_OPERANDS, Serial, VarId};
+use crate::runtime::Device;
 use crate::session::{CONVERTED, Session};
 use crate::trace::functions::{self, Function};
 
@@ -300,12 +301,17 @@ impl Array {
     /// # Errors
     /// As [`Array::read`].
     pub fn item(&self, index: i64) -> Result<Scalar> {
-        let size = self.size();
+        let (dtype, size) = self.dtype_and_size();
         let lane = if index < 0 { i128::from(index) + i128::from(size) } else { i128::from(index) };
         let lane = u64::try_from(lane).ok().filter(|&lane| lane < size);
         let lane = lane.ok_or(Error::IndexOutOfRange { index, size })?;
-        let lanes = self.read(lane..lane + 1)?;
-        lanes.first().copied().ok_or(Error::IndexOutOfRange { index, size })
+        let contents = self.evaluated(dtype)?;
+        let mut bytes = [0; 8];
+        let bytes = &mut bytes[..dtype.bytes()];
+        contents.read(lane, bytes)?;
+        self.session.sync()?;
+        quieten(dtype, bytes);
+        Ok(dtype.decode(word(bytes)))
     }
 
     /// The little-endian bytes of a range of lanes; every NaN is the quiet NaN.
@@ -321,28 +327,18 @@ impl Array {
 
     /// Calls `take` with the bytes of a range of lanes, piece by piece; every NaN is the quiet NaN.
     fn read_pieces(&self, lanes: Range<u64>, mut take: impl FnMut(&[u8])) -> Result<()> {
-        let (dtype, size) = (self.dtype(), self.size());
+        let (dtype, size) = self.dtype_and_size();
         if lanes.end > size {
             let index = i64::try_from(lanes.end).unwrap_or(i64::MAX);
             return Err(Error::IndexOutOfRange { index, size });
         }
-        self.session.evaluate_for("reading an array", self.id)?;
-        let contents = self.contents();
-        let device = self.session.device()?;
-        let (width, memory) = (dtype.bytes() as u64, device.backend.memory());
+        let contents = self.evaluated(dtype)?;
+        let width = dtype.bytes();
         // Numbers may have more lanes than bytes could be counted.
-        let n = lanes.end.saturating_sub(lanes.start).saturating_mul(width);
+        let n = lanes.end.saturating_sub(lanes.start).saturating_mul(width as u64);
         let mut piece = vec![0; usize::try_from(n).unwrap_or(CONVERTED).min(CONVERTED)];
-        if let Contents::Number(bits) = contents {
-            let number = &bits.to_le_bytes()[..dtype.bytes()];
-            piece.chunks_exact_mut(number.len()).for_each(|lane| lane.copy_from_slice(number));
-        }
-        let read = |from, piece: &mut [u8]| match &contents {
-            Contents::Data(data) => memory.read(data.address() + lanes.start * width + from, piece),
-            Contents::Number(_) => Ok(()),
-        };
         // The copy of the first piece waits for the work; then its errors are known.
-        read(0, &mut piece)?;
+        contents.read(lanes.start, &mut piece)?;
         self.session.sync()?;
         // Pieces are whole lanes, since every width divides their length.
         for from in (0..n).step_by(CONVERTED) {
@@ -351,7 +347,7 @@ impl Array {
             }
             if from > 0 {
                 piece.truncate(usize::try_from(n - from).unwrap_or(CONVERTED));
-                read(from, &mut piece)?;
+                contents.read(lanes.start + from / width as u64, &mut piece)?;
             }
             quieten(dtype, &mut piece);
             take(&piece);
@@ -359,18 +355,28 @@ impl Array {
         Ok(())
     }
 
-    /// What an evaluated array holds.
-    fn contents(&self) -> Contents {
+    fn dtype_and_size(&self) -> (DType, u64) {
         self.session.with_table(|table| {
             let variable = table.get(self.id);
-            variable.kind.number().map_or_else(
-                || {
-                    let data = variable.data.clone();
-                    Contents::Data(data.expect("internal error: read before it is in memory"))
-                },
-                Contents::Number,
-            )
+            (variable.dtype, variable.size)
         })
+    }
+
+    /// The lanes, evaluated.
+    fn evaluated(&self, dtype: DType) -> Result<Contents> {
+        self.session.evaluate_for("reading an array", self.id)?;
+        let (number, data) = self.session.with_table(|table| {
+            let variable = table.get(self.id);
+            (variable.kind.number(), variable.data.clone())
+        });
+        let lanes = match number {
+            Some(bits) => Lanes::Number(bits),
+            None => Lanes::Data {
+                data: data.expect("internal error: read before it is in memory"),
+                device: self.session.device()?,
+            },
+        };
+        Ok(Contents { width: dtype.bytes(), lanes })
     }
 
     /// The trace that the array depends on, in the DOT language.
@@ -380,11 +386,34 @@ impl Array {
 }
 
 /// An evaluated array's lanes.
-enum Contents {
+struct Contents {
+    /// Bytes of one.
+    width: usize,
+    lanes: Lanes,
+}
+
+enum Lanes {
     /// All hold this bit pattern.
     Number(u64),
     /// In memory.
-    Data(Arc<Buffer>),
+    Data { data: Arc<Buffer>, device: Arc<Device> },
+}
+
+impl Contents {
+    /// Copies whole lanes from `first` on.
+    fn read(&self, first: u64, bytes: &mut [u8]) -> Result<()> {
+        match &self.lanes {
+            Lanes::Number(bits) => {
+                let number = &bits.to_le_bytes()[..self.width];
+                bytes.chunks_exact_mut(self.width).for_each(|lane| lane.copy_from_slice(number));
+                Ok(())
+            }
+            Lanes::Data { data, device } => {
+                let address = data.address() + first * self.width as u64;
+                device.backend.memory().read(address, bytes)
+            }
+        }
+    }
 }
 
 #[inline(always)]

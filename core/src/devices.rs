@@ -33,6 +33,16 @@ impl Session {
         std::iter::once(first).chain(others).collect()
     }
 
+    /// What `find` gives for one of the family, the first one first.
+    pub(crate) fn find_in_family<R>(&self, find: impl Fn(&Self) -> Option<R>) -> Option<R> {
+        let first = self.first();
+        find(&first).or_else(|| {
+            let others = first.relatives().others.lock();
+            let others = others.unwrap_or_else(PoisonError::into_inner).clone();
+            others.iter().find_map(find)
+        })
+    }
+
     /// The session of the same family on a device, started if there is none. `Auto` is the first one's device.
     ///
     /// # Errors

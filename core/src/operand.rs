@@ -79,6 +79,28 @@ pub(crate) fn common_type(
     })
 }
 
+/// Puts the variables of numbers among the `operands` into `ids`. They take the common type of the arrays from `first`
+/// on.
+fn record_numbers(
+    recorder: &mut Recorder<'_>,
+    operands: &[Operand<'_>],
+    first: usize,
+    ids: &mut [VarId],
+) -> Result<()> {
+    let values = operands.get(first..).unwrap_or_default();
+    let dtype = if values.iter().any(Operand::is_number) {
+        common_type(values, |id| recorder.dtype(id))
+    } else {
+        None
+    };
+    for (id, operand) in ids.iter_mut().zip(operands) {
+        if let Operand::Number(number) = *operand {
+            *id = number_variable(recorder, number, dtype)?;
+        }
+    }
+    Ok(())
+}
+
 impl Session {
     /// Records an elementwise operation; numbers take the arrays' common type (S7).
     ///
@@ -127,27 +149,18 @@ impl Session {
         first: usize,
         record: impl FnOnce(&mut Recorder<'_>, &[VarId]) -> Result<VarId>,
     ) -> Result<Array> {
-        for operand in operands {
-            if let Operand::Array(array) = operand
-                && !self.is(array.session())
-            {
-                return self.across(op, operands, first, record);
+        let mut ids = [VarId::new(0); MAX_OPERANDS];
+        let mut with_numbers = false;
+        for (id, operand) in ids.iter_mut().zip(operands) {
+            match operand {
+                Operand::Array(array) if self.is(array.session()) => *id = array.id(),
+                Operand::Array(_) => return self.across(op, operands, first, record),
+                Operand::Number(_) => with_numbers = true,
             }
         }
         self.record(|recorder| {
-            let values = operands.get(first..).unwrap_or_default();
-            // Only numbers ask for it.
-            let dtype = if values.iter().any(Operand::is_number) {
-                common_type(values, |id| recorder.dtype(id))
-            } else {
-                None
-            };
-            let mut ids = [VarId::new(0); MAX_OPERANDS];
-            for (id, operand) in ids.iter_mut().zip(operands) {
-                *id = match *operand {
-                    Operand::Array(array) => array.id(),
-                    Operand::Number(number) => number_variable(recorder, number, dtype)?,
-                };
+            if with_numbers {
+                record_numbers(recorder, operands, first, &mut ids)?;
             }
             record(recorder, &ids[..operands.len()])
         })

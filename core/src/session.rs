@@ -261,12 +261,17 @@ impl Session {
     /// `OutOfMemory`, `Interrupted`, `Poisoned`, or what the device's compiler says; the session stays as
     /// it was. `ForeignArray` for arrays of another session. Bounds errors come later, see [`Session::take_error`].
     pub fn eval(&self, arrays: &[&Array]) -> Result<()> {
+        if let &[array] = arrays
+            && self.is(array.session())
+        {
+            return self.evaluate_then(&[array.id()], |evaluator, ids| evaluator.fill_numbers(ids));
+        }
         for session in self.sessions_of("eval", arrays)? {
             let here = arrays.iter().filter(|array| session.is(array.session()));
             let ids: Vec<VarId> = here.map(|array| array.id()).collect();
-            session.evaluate(&ids)?;
+            session.evaluate_then(&ids, |evaluator, ids| evaluator.fill_numbers(ids))?;
         }
-        arrays.iter().try_for_each(|array| array.materialize())
+        Ok(())
     }
 
     /// Evaluates every array that somebody holds, pending writes included, on all devices. Numbers stay
@@ -295,19 +300,22 @@ impl Session {
     /// # Errors
     /// A pending bounds error, or a failure of work launched earlier.
     pub fn sync(&self) -> Result<()> {
-        for session in self.family() {
-            if let Some(device) = session.working_device() {
-                device.backend.sync()?;
-                lock(&session.0.reports).collect();
-            }
+        let failed = self.find_in_family(|session| session.wait().err());
+        failed.or_else(|| self.take_error()).map_or(Ok(()), Err)
+    }
+
+    fn wait(&self) -> Result<()> {
+        if let Some(device) = self.working_device() {
+            device.backend.sync()?;
+            lock(&self.0.reports).collect();
         }
-        self.take_error().map_or(Ok(()), Err)
+        Ok(())
     }
 
     /// The first bounds error that was not reported yet; it is then forgotten. Waits for the device if a
     /// launch under way may have failed.
     pub fn take_error(&self) -> Option<Error> {
-        self.family().iter().find_map(Self::take_error_here)
+        self.find_in_family(Self::take_error_here)
     }
 
     fn take_error_here(&self) -> Option<Error> {
@@ -400,49 +408,68 @@ impl Session {
     }
 
     fn evaluate(&self, ids: &[VarId]) -> Result<()> {
-        if self.are_at_hand(ids) {
-            return Ok(());
-        }
-        self.with_evaluator(|evaluator| evaluator.evaluate(ids))
+        self.evaluate_then(ids, |_, _| Ok(()))
     }
 
-    /// Whether all are data that can be read. The memory of a GPU may have been lost, which an evaluation finds out.
-    fn are_at_hand(&self, ids: &[VarId]) -> bool {
+    fn evaluate_then(
+        &self,
+        ids: &[VarId],
+        then: impl FnOnce(&Evaluator<'_>, &[VarId]) -> Result<()>,
+    ) -> Result<()> {
+        let device = self.device()?;
         // A launch that works in place commits its results before it runs, under this lock.
-        let _no_launch = lock(&self.0.compiler);
+        let compiler = lock(&self.0.compiler);
         let is_data =
             |variable: &Variable| variable.kind == Kind::Data && variable.poisoned().is_none();
-        self.with_table(|table| ids.iter().all(|&id| is_data(table.get(id))))
-            && self.0.runtime.opened().is_some_and(|device| device.backend.memory().is_host())
+        // The memory of a GPU may have been lost, which an evaluation finds out.
+        if self.with_table(|table| ids.iter().all(|&id| is_data(table.get(id))))
+            && device.backend.memory().is_host()
+        {
+            return Ok(());
+        }
+        self.work_on(&device, compiler, |evaluator| {
+            evaluator.evaluate(ids)?;
+            then(evaluator, ids)
+        })
     }
 
     pub(crate) fn with_evaluator<R>(
         &self,
         work: impl FnOnce(&mut Evaluator<'_>) -> Result<R>,
     ) -> Result<R> {
-        let inner = &*self.0;
         let device = self.device()?;
+        self.work_on(&device, lock(&self.0.compiler), work)
+    }
+
+    fn work_on<R>(
+        &self,
+        device: &Arc<Device>,
+        mut compiler: MutexGuard<'_, Compiler>,
+        work: impl FnOnce(&mut Evaluator<'_>) -> Result<R>,
+    ) -> Result<R> {
+        let inner = &*self.0;
         self.with_table(Table::sweep);
-        let result = {
-            let compiler = &mut *lock(&inner.compiler);
-            self.adopt_device(compiler, &device);
-            let result = work(&mut Evaluator {
-                table: &inner.table,
-                backend: &*device.backend,
-                target: self.target(&device),
-                memory: &device.memory,
-                cache: &mut compiler.cache,
-                scratch: &mut compiler.scratch,
-                history: &inner.common.history,
-                log: &inner.common.log,
-                clock: &*inner.common.clock,
-                reports: &inner.reports,
-                progress: inner.common.progress.as_ref(),
-            });
-            inner.n_kernels.store(compiler.cache.len(), Ordering::Relaxed);
-            result
-        };
-        self.with_table(|_| ());
+        self.adopt_device(&mut compiler, device);
+        let Compiler { cache, scratch, .. } = &mut *compiler;
+        let result = work(&mut Evaluator {
+            table: &inner.table,
+            backend: &*device.backend,
+            target: self.target(device),
+            memory: &device.memory,
+            cache,
+            scratch,
+            history: &inner.common.history,
+            log: &inner.common.log,
+            clock: &*inner.common.clock,
+            reports: &inner.reports,
+            progress: inner.common.progress.as_ref(),
+        });
+        inner.n_kernels.store(compiler.cache.len(), Ordering::Relaxed);
+        drop(compiler);
+        if inner.common.log.enabled(1) {
+            // Writes what waits.
+            self.with_table(|_| ());
+        }
         result
     }
 

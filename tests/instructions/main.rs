@@ -20,18 +20,18 @@ const OPERATIONS: usize = 2 * STEPS;
 
 #[test]
 fn recording_from_rust() {
-    check("rust", "recording_from_rust", 1650, from_rust);
+    check("rust", "recording_from_rust", 1350, from_rust);
 }
 
 #[test]
 fn recording_from_rhai() {
-    check("rhai", "recording_from_rhai", 11_500, from_rhai);
+    check("rhai", "recording_from_rhai", 11_300, from_rhai);
 }
 
 /// Graphs grow in lists: a push should not take longer than the operation that it keeps.
 #[test]
 fn pushing_in_rhai() {
-    check("push", "pushing_in_rhai", 6200, pushes);
+    check("push", "pushing_in_rhai", 5900, pushes);
 }
 
 /// Runs `work` if this is the run that is counted, else counts it: at most `limit` instructions an operation.

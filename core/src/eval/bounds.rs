@@ -24,11 +24,8 @@ struct Checked {
 type Accesses = Vec<(Access, u64)>;
 
 impl Reports {
-    /// Takes note of a launch over buffers of the given addresses and lengths.
+    /// Takes note of a launch with accesses over buffers of the given addresses and lengths.
     pub(super) fn add(&mut self, launched: Launched, kernel: &Kernel, buffers: &[(u64, u64)]) {
-        if kernel.accesses.is_empty() {
-            return;
-        }
         let sized = |&access: &Access| (access, buffers[access.buffer.index()].1);
         let accesses = kernel.accesses.iter().map(sized).collect();
         match launched {

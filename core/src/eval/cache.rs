@@ -11,6 +11,7 @@ use std::sync::Arc;
 use crate::backend::{Backend, Executable, Origin};
 use crate::error::{Error, Result};
 use crate::ir::kernel::{Kernel, KernelHash, LiteralMode};
+use crate::ir::mix::Mix;
 
 /// How an executable was found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,13 +33,13 @@ pub struct Found {
     /// What it makes of literals.
     pub mode: LiteralMode,
     /// What was compiled, if that is not the kernel itself.
-    pub quick_version: Option<Kernel>,
+    pub quick_version: Option<Box<Kernel>>,
 }
 
 /// Executables of one device.
 #[derive(Default)]
 pub struct Cache {
-    entries: HashMap<KernelHash, Entry>,
+    entries: HashMap<KernelHash, Entry, Mix>,
     /// Code that was compiled anew: giving it back may wait for launches of it.
     replaced: Vec<Arc<dyn Executable>>,
 }
@@ -88,11 +89,11 @@ impl Cache {
             None => LiteralMode::Embedded,
         };
         let quick_version = match entry {
-            None => backend.quick_version(kernel, mode, n),
+            None => backend.quick_version(kernel, mode, n).map(Box::new),
             Some(_) => None,
         };
         let executable =
-            match (backend.lower(quick_version.as_ref().unwrap_or(kernel), mode), entry) {
+            match (backend.lower(quick_version.as_deref().unwrap_or(kernel), mode), entry) {
                 (Ok(executable), _) => executable,
                 // An interruption says nothing about the kernel.
                 (Err(Error::Interrupted), _) => return Err(Error::Interrupted),

@@ -7,7 +7,7 @@ use hashbrown::HashTable;
 use super::build::Builder;
 use crate::ir::body::Body;
 use crate::ir::kernel::{Code, Inst, Reg};
-use crate::ir::table::Mix;
+use crate::ir::mix::Mix;
 use crate::ir::var::{VarId, Variable};
 
 /// Room for what calls have in common.

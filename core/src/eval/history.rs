@@ -29,7 +29,7 @@ pub struct LaunchRecord {
     pub cache: CacheResult,
     /// Time to find or compile it.
     pub compile_time: Duration,
-    /// Time from launch to end (devices that run ahead: to return).
+    /// Time from then to the end, memory for results included (devices that run ahead: to return).
     pub run_time: Duration,
     /// Size and resources of the code.
     pub code: CodeStatistics,
@@ -42,7 +42,7 @@ pub struct LaunchTotals {
     pub launches: u64,
     /// Time to find or compile kernels.
     pub compile_time: Duration,
-    /// Time from launch to end (devices that run ahead: to return).
+    /// Time from then to the end, memory for results included (devices that run ahead: to return).
     pub run_time: Duration,
 }
 

@@ -92,8 +92,10 @@ impl Evaluator<'_> {
         };
         let mut n_done = 0;
         let result = self.run_plan(&plan, &mut n_done, &progress);
-        let mut table = lock(self.table);
-        plan.steps[n_done..].iter().for_each(|step| release(&mut table, step));
+        if n_done < plan.steps.len() {
+            let mut table = lock(self.table);
+            plan.steps[n_done..].iter().for_each(|step| release(&mut table, step));
+        }
         result
     }
 
@@ -127,6 +129,19 @@ impl Evaluator<'_> {
             *n_done += 1;
         }
         Ok(())
+    }
+
+    /// Puts those variables into memory that are numbers.
+    ///
+    /// # Errors
+    /// `OutOfMemory`, `Interrupted`.
+    pub fn fill_numbers(&self, ids: &[VarId]) -> Result<()> {
+        let numbers: Vec<VarId> = {
+            let table = lock(self.table);
+            let is_number = |id: &VarId| table.get(*id).kind.number().is_some();
+            ids.iter().copied().filter(is_number).collect()
+        };
+        numbers.into_iter().try_for_each(|id| self.fill(id))
     }
 
     /// Puts a number into memory, in every lane.
@@ -163,25 +178,26 @@ impl Evaluator<'_> {
         let start = (self.clock)();
         let Found { executable, result: cache, mode, quick_version } =
             self.cache.get(kernel, launch.size, self.backend)?;
-        let compile_time = (self.clock)().saturating_sub(start);
+        let mut ready = (self.clock)();
+        let compile_time = ready.saturating_sub(start);
         let code = executable.statistics();
         self.say(2, || compilation(cache, compile_time, code));
         if cache != CacheResult::Hit && self.log.enabled(3) {
-            self.log_code(quick_version.as_ref().unwrap_or(kernel), mode)?;
+            self.log_code(quick_version.as_deref().unwrap_or(kernel), mode)?;
+            ready = (self.clock)();
         }
 
-        let reuses = if executable.writes_in_place() {
+        let reuses = if executable.writes_in_place() && reuse::is_worthwhile(launch) {
             reuse::find(&lock(self.table), launch)
         } else {
             Vec::new()
         };
         let mut bound = self.bind(launch, &reuses)?;
         let in_place = self.commit_reuses(launch, &reuses, &mut bound)?;
-        let start = (self.clock)();
         let mut params = ParamBlock::new(kernel, launch.size, &bound.addresses);
         params.in_place = in_place;
         let launched = executable.launch(params, launch.size);
-        let run_time = (self.clock)().saturating_sub(start);
+        let run_time = (self.clock)().saturating_sub(ready);
         let launched = launched.inspect_err(|_| self.poison(&bound.at_risk))?;
         self.report_bounds(launched, kernel, &bound.addresses)?;
         lock(self.history).push(LaunchRecord {
@@ -203,6 +219,7 @@ impl Evaluator<'_> {
     /// only in [`Evaluator::commit_reuses`].
     fn bind(&self, launch: &Launch, reuses: &[Reuse]) -> Result<Bound> {
         let mut bound = Bound::default();
+        bound.addresses.reserve_exact(launch.bindings.len());
         for (i, &binding) in launch.bindings.iter().enumerate() {
             if let Some(reuse) = reuses.iter().find(|reuse| reuse.output.index() == i) {
                 let input = held_by(&launch.bindings[reuse.input.index()]);
@@ -213,18 +230,17 @@ impl Evaluator<'_> {
             }
             match binding {
                 Binding::Read(id) => {
-                    let (buffer, size) = {
-                        let table = lock(self.table);
-                        let variable = table.get(id);
-                        (variable.data.clone(), variable.size)
-                    };
-                    let buffer = buffer.expect("internal error: an input is not in memory");
-                    bound.addresses.push((buffer.address(), size));
+                    let table = lock(self.table);
+                    let variable = table.get(id);
+                    let data = variable.data.as_ref();
+                    let data = data.expect("internal error: an input is not in memory");
+                    bound.addresses.push((data.address(), variable.size));
                 }
                 Binding::Write(id) => {
                     let (bytes, size) = {
                         let table = lock(self.table);
-                        (table.get(id).bytes(), table.get(id).size)
+                        let variable = table.get(id);
+                        (variable.bytes(), variable.size)
                     };
                     let buffer = self.alloc(bytes)?;
                     bound.addresses.push((buffer.address(), size));
@@ -318,6 +334,9 @@ impl Evaluator<'_> {
         kernel: &Kernel,
         buffers: &[(u64, u64)],
     ) -> Result<()> {
+        if kernel.accesses.is_empty() {
+            return Ok(());
+        }
         let mut reports = lock(self.reports);
         reports.add(launched, kernel, buffers);
         if reports.is_full() {

@@ -14,12 +14,15 @@ use std::sync::Arc;
 use super::held_by;
 use super::schedule::{Binding, Launch};
 use crate::ir::kernel::{BufferIndex, Code, End, Kernel, Reg};
+use crate::ir::mix::Mix;
 use crate::ir::op::Op;
-use crate::ir::table::{Mix, Table};
+use crate::ir::table::Table;
 use crate::ir::var::VarId;
 
 /// Smaller blocks are not worth the look: they are all in the innermost caches.
 const MIN_BYTES: u64 = 1 << 16;
+/// Bytes of a lane at most.
+const WIDEST: u64 = 8;
 /// Most work of a launch that is not interrupted, in bytes of values computed: with vectors, 10 ms or less
 /// on one thread.
 const MAX_WORK: u64 = 1 << 29;
@@ -33,6 +36,11 @@ const MAX_INSTS: usize = 1 << 12;
 pub(super) struct Reuse {
     pub(super) output: BufferIndex,
     pub(super) input: BufferIndex,
+}
+
+/// Whether any block of a launch is large enough for [`find`].
+pub(super) fn is_worthwhile(launch: &Launch) -> bool {
+    launch.size.saturating_mul(WIDEST) >= MIN_BYTES
 }
 
 /// The outputs of a launch that may take the block of an input, for code that

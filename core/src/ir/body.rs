@@ -8,7 +8,8 @@ use std::collections::HashMap;
 
 use crate::dtype::DType;
 use crate::ir::kernel::{Code, Reg};
-use crate::ir::table::{Mix, Table};
+use crate::ir::mix::Mix;
+use crate::ir::table::Table;
 use crate::ir::var::{Kind, VarId};
 
 /// The number of a body in its table.

@@ -444,19 +444,15 @@ impl ParamBlock {
     /// The block for `kernel` over `n` lanes; `buffers` gives each buffer's address and length in
     /// elements. Error, abort, scratch and chunk words are the backend's to set.
     pub fn new(kernel: &Kernel, n: u64, buffers: &[(u64, u64)]) -> Self {
-        let mut words = vec![0; kernel.n_words()];
+        let mut words = Vec::with_capacity(kernel.n_words());
+        words.extend([0; HEADER_WORDS]);
         words[WORD_SIZE] = n;
-        for (i, &(address, length)) in buffers.iter().enumerate() {
-            let buffer = BufferIndex(u32::try_from(i).unwrap_or(u32::MAX));
-            words[kernel.address_word(buffer)] = address;
-            if let Some(word) = kernel.length_word(buffer) {
-                words[word] = length;
-            }
-        }
-        let first = kernel.literal_word(0);
-        for (word, &(dtype, bits)) in words[first..].iter_mut().zip(&kernel.literals) {
-            *word = widened_bits(dtype, bits);
-        }
+        words.extend(buffers.iter().map(|&(address, _)| address));
+        // In the order of their buffers.
+        let lengths =
+            buffers.iter().zip(&kernel.buffers).filter(|(_, buffer)| buffer.length.is_some());
+        words.extend(lengths.map(|(&(_, length), _)| length));
+        words.extend(kernel.literals.iter().map(|&(dtype, bits)| widened_bits(dtype, bits)));
         Self { words, in_place: false }
     }
 

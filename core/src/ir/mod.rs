@@ -15,6 +15,7 @@ pub mod body;
 pub mod display;
 pub mod kernel;
 pub mod legal;
+pub(crate) mod mix;
 pub mod op;
 pub mod primitive;
 pub mod scalar;

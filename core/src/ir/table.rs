@@ -9,7 +9,7 @@
 //!   million variables takes no longer than dropping that of a thousand. [`Table::sweep`] frees the rest.
 
 use std::collections::HashMap;
-use std::hash::{BuildHasher, Hasher};
+use std::hash::Hasher;
 use std::thread::{ThreadId, current};
 
 use hashbrown::HashTable;
@@ -20,6 +20,7 @@ use crate::error::Error;
 use crate::interrupt;
 use crate::ir::body::{Bodies, Body, BodyId};
 use crate::ir::display;
+use crate::ir::mix::Mix;
 use crate::ir::var::{Kind, MAX_OPERANDS, Serial, VarId, Variable};
 use crate::log::{LogQueue, TRACE_LEVEL};
 
@@ -157,7 +158,7 @@ impl Table {
             Entry::Vacant(entry) => {
                 entry.insert((hash, next));
                 variable.number = hash;
-                self.insert(variable)
+                self.insert_at(next, variable)
             }
         }
     }
@@ -171,25 +172,34 @@ impl Table {
 
     /// Adds a variable that value numbering never merges with another. The caller owns one external
     /// reference to the result.
-    pub fn insert(&mut self, mut variable: Variable) -> VarId {
+    pub fn insert(&mut self, variable: Variable) -> VarId {
+        self.insert_at(self.next_id(), variable)
+    }
+
+    #[inline(always)]
+    fn insert_at(&mut self, id: VarId, mut variable: Variable) -> VarId {
         variable.serial = self.next_serial;
         self.next_serial += 1;
         variable.external = 1;
         variable.internal = 0;
         let mut scope = 0;
+        let counts = self.log.enabled(5);
         for operand in variable.operands.into_iter().flatten() {
-            self.inc_internal(operand);
-            scope = scope.max(self.get(operand).scope);
+            let operand_row = &mut self.slots[operand.index()];
+            operand_row.internal += 1;
+            scope = scope.max(operand_row.scope);
+            if counts {
+                self.log_count("inc_ref_int", operand, self.get(operand).internal);
+            }
         }
-        let region = variable.region();
-        for operand in (0..).map_while(|position| region?.operand(position)) {
-            self.inc_internal(operand);
+        if let Some(region) = variable.region() {
+            let more = (0..).map_while(|position| region.operand(position));
+            more.for_each(|operand| self.inc_internal(operand));
         }
         // What a region gives belongs to the regions around it.
         if !matches!(variable.kind, Kind::Region { .. } | Kind::Result { .. }) {
             variable.scope = variable.scope.max(scope);
         }
-        let id = self.next_id();
         if self.free.pop().is_some() {
             let slot = &mut self.slots[id.index()];
             variable.generation = slot.generation.wrapping_add(1);
@@ -218,13 +228,19 @@ impl Table {
         held
     }
 
+    #[inline]
     fn add_candidate(&mut self, id: VarId) {
         if self.candidates.len() == self.candidates.capacity() {
-            // Before the list grows, drop what died: it stays within twice the number of live ones.
-            self.prune_candidates();
-            self.candidates.reserve(self.candidates.len() + 64);
+            self.make_room_for_candidates();
         }
         self.candidates.push(id);
+    }
+
+    /// Before the list grows, drops what died: it stays within twice the number of live ones.
+    #[cold]
+    fn make_room_for_candidates(&mut self) {
+        self.prune_candidates();
+        self.candidates.reserve(self.candidates.len() + 64);
     }
 
     fn prune_candidates(&mut self) {
@@ -515,50 +531,12 @@ fn number(variable: &Variable) -> u64 {
         Kind::Call(body) => (14, body.index() as u64),
     };
     let slot = |i: usize| variable.operands[i].map_or(0, |id| id.index() as u64 + 1);
-    let mut hasher = Mix(0);
+    let mut hasher = Mix::default();
     hasher.write_u64(payload ^ (tag << 56) ^ ((variable.dtype as u64) << 48));
     hasher.write_u64(variable.size);
     hasher.write_u64(slot(0) | slot(1) << 32);
     hasher.write_u64(slot(2) | slot(3) << 32);
     hasher.finish().max(1)
-}
-
-/// Multiply-and-fold hashing: a few cycles a word, good enough in all bits for a hash table.
-#[derive(Clone, Copy, Default)]
-pub(crate) struct Mix(u64);
-
-impl Hasher for Mix {
-    fn write(&mut self, bytes: &[u8]) {
-        for &byte in bytes {
-            self.write_u64(u64::from(byte));
-        }
-    }
-
-    #[inline]
-    fn write_u32(&mut self, word: u32) {
-        self.write_u64(u64::from(word));
-    }
-
-    #[inline]
-    fn write_u64(&mut self, word: u64) {
-        let product =
-            u128::from(self.0 ^ word ^ 0x9e37_79b9_7f4a_7c15) * 0xd6e8_feb8_6659_fd93_u128;
-        self.0 = u64::try_from(product >> 64).unwrap_or(0)
-            ^ u64::try_from(product & u128::from(u64::MAX)).unwrap_or(0);
-    }
-
-    #[inline]
-    fn finish(&self) -> u64 {
-        self.0
-    }
-}
-
-impl BuildHasher for Mix {
-    type Hasher = Self;
-
-    fn build_hasher(&self) -> Self {
-        *self
-    }
 }
 
 /// A literal or constant number, as recorders build it.

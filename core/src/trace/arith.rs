@@ -49,11 +49,11 @@ impl Recorder<'_> {
     }
 
     fn binary(&mut self, op: Op, a: VarId, b: VarId) -> Result<VarId> {
-        self.broadcast(|| op.spelling(), &[a, b])?;
+        let size = self.broadcast(|| op.spelling(), &[a, b])?;
         let (ta, tb) = (self.dtype(a), self.dtype(b));
         // What most recordings are: operands that the operation takes as they come.
         if ta == tb && op.info().class.contains(ta) {
-            return self.same(op, &[a, b]);
+            return Ok(self.intern_sized(op, result_type(op, ta), size, &[a, b]));
         }
         match op {
             Op::And | Op::Or if ta.is_int() && tb == DType::Mask => self.mask_number(op, a, b),
@@ -178,26 +178,25 @@ impl Recorder<'_> {
                 expected: info.class.describe(),
             });
         }
-        let result = match op {
-            _ if info.shape == Shape::Compare => DType::Mask,
-            Op::RawBits => dtype.unsigned(),
-            _ => dtype,
-        };
-        self.intern_op(op, result, args)
+        self.intern_op(op, result_type(op, dtype), args)
     }
 
     fn intern_op(&mut self, op: Op, dtype: DType, args: &[VarId]) -> Result<VarId> {
         let size = self.broadcast(|| op.spelling(), args)?;
+        Ok(self.intern_sized(op, dtype, size, args))
+    }
+
+    fn intern_sized(&mut self, op: Op, dtype: DType, size: u64, args: &[VarId]) -> VarId {
         if self.settings.fold
             && let Some(id) = identities::simplify(self, op, dtype, size, args)
         {
-            return Ok(id);
+            return id;
         }
         let mut operands = [None; 4];
         for (operand, &arg) in operands.iter_mut().zip(args) {
             *operand = Some(arg);
         }
-        Ok(self.add(Variable::new(Kind::Op(op), dtype, size, operands)))
+        self.add(Variable::new(Kind::Op(op), dtype, size, operands))
     }
 
     fn common_type(&self, op: Op, args: &[VarId]) -> Result<DType> {
@@ -271,5 +270,15 @@ impl Recorder<'_> {
     fn one(&mut self, dtype: DType) -> VarId {
         let bits = identity_bits(ReduceOp::Prod, dtype);
         self.constant(dtype, bits)
+    }
+}
+
+/// The type of what `op` makes of operands of type `dtype`.
+#[inline]
+fn result_type(op: Op, dtype: DType) -> DType {
+    match op {
+        _ if op.info().shape == Shape::Compare => DType::Mask,
+        Op::RawBits => dtype.unsigned(),
+        _ => dtype,
     }
 }

@@ -13,7 +13,11 @@ pub(super) struct Aligned {
 
 impl Aligned {
     pub(super) fn new(bytes: usize) -> Self {
-        let memory = vec![0_u64; bytes.div_ceil(8) + 8];
+        if bytes == 0 {
+            return Self { memory: Vec::new(), offset: 0, bytes };
+        }
+        // Not `vec![0; n]`: the C library keeps blocks ready for a thread, but none that it has to clear.
+        let memory: Vec<u64> = std::iter::repeat_n(0, bytes.div_ceil(8) + 8).collect();
         let offset = memory.as_ptr().align_offset(64) * 8;
         Self { memory, offset, bytes }
     }

@@ -127,7 +127,7 @@ pub(super) struct Loaded {
     styled: [OnceLock<Option<Arc<Compiled>>>; STYLES],
     /// Code for buffers of more than 2^31 elements.
     far: OnceLock<Far>,
-    lane_buffers: Vec<LaneBuffer>,
+    lane_buffers: Arc<[LaneBuffer]>,
     /// Words of the lengths of buffers reached by 32-bit indices.
     lengths: Vec<usize>,
     n_buffers: usize,
@@ -150,7 +150,7 @@ impl Loaded {
         let Some(code) = compile(kernel, mode, shared, false, Style::PLAIN)? else {
             return Ok(None);
         };
-        let lane_buffers = lane_buffers(kernel);
+        let lane_buffers: Arc<[LaneBuffer]> = lane_buffers(kernel).into();
         let mut lengths: Vec<usize> =
             indexed_buffers(kernel).filter_map(|buffer| kernel.length_word(buffer)).collect();
         lengths.sort_unstable();
@@ -240,7 +240,7 @@ struct Launch {
     /// Lanes between two looks at the interrupt flag.
     block: u64,
     uniforms: Aligned,
-    lane_buffers: Vec<LaneBuffer>,
+    lane_buffers: Arc<[LaneBuffer]>,
     n_buffers: usize,
     /// Lowest lane out of bounds of each access.
     failures: Vec<Mutex<Option<OutOfBounds>>>,

@@ -1,0 +1,47 @@
+//! Hashing of words that nobody chooses to collide: slots, kinds, hashes of kernels.
+
+use std::hash::{BuildHasher, Hasher};
+
+/// Multiply-and-fold hashing: a few cycles a word, good enough in all bits for a hash table.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Mix(u64);
+
+impl Hasher for Mix {
+    fn write(&mut self, bytes: &[u8]) {
+        for &byte in bytes {
+            self.write_u64(u64::from(byte));
+        }
+    }
+
+    #[inline]
+    fn write_u32(&mut self, word: u32) {
+        self.write_u64(u64::from(word));
+    }
+
+    #[inline]
+    fn write_u64(&mut self, word: u64) {
+        let product =
+            u128::from(self.0 ^ word ^ 0x9e37_79b9_7f4a_7c15) * 0xd6e8_feb8_6659_fd93_u128;
+        self.0 = u64::try_from(product >> 64).unwrap_or(0)
+            ^ u64::try_from(product & u128::from(u64::MAX)).unwrap_or(0);
+    }
+
+    #[inline]
+    fn write_u128(&mut self, words: u128) {
+        let [low, high] = [words, words >> 64].map(|word| word & u128::from(u64::MAX));
+        self.write_u64(u64::try_from(low ^ high).unwrap_or(0));
+    }
+
+    #[inline]
+    fn finish(&self) -> u64 {
+        self.0
+    }
+}
+
+impl BuildHasher for Mix {
+    type Hasher = Self;
+
+    fn build_hasher(&self) -> Self {
+        *self
+    }
+}
