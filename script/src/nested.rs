@@ -6,12 +6,14 @@
 //! never pair with the components of a vector, and operations mean for them what
 //! [`porcini_core::trace::nested`] says; a plain array meets them as a real number.
 
+use std::cell::Ref;
+
 use porcini_core::nested::{Form, apply, apply_complex};
 use porcini_core::trace::nested::{NestedCall, NestedFunction, find, rows};
 use porcini_core::{Array, DType, Error, Operand, Result as CoreResult, Scalar};
 
 use crate::fault::{IntoFault, Result, fault, fault_with_hint};
-use crate::value::{Arg, ArrayRef, Kind};
+use crate::value::{Arg, ArrayRef, Kind, Node};
 
 type Fault = Box<rhai::EvalAltResult>;
 
@@ -26,6 +28,9 @@ pub(crate) fn map(
     args: &[Arg],
     leaf: &impl Fn(&[Operand<'_>]) -> CoreResult<Array>,
 ) -> Result<ArrayRef> {
+    if let Some(result) = map_vectors(op, args, leaf) {
+        return result;
+    }
     match Outer::of(op, args)? {
         Outer::Flat => apply_leaf(op, args, leaf),
         Outer::Vector(n) => {
@@ -487,23 +492,70 @@ fn with_operands<T>(
     args: &[Arg],
     function: impl FnOnce(&[Operand<'_>]) -> Result<T>,
 ) -> Result<T> {
-    let mut arrays = Vec::with_capacity(args.len());
-    for arg in args {
-        arrays.push(match arg {
-            Arg::Value(value) => Some(value.array(op)?),
-            Arg::Number(_) => None,
-        });
-    }
-    let operands: Vec<Operand<'_>> = args
-        .iter()
-        .zip(&arrays)
-        .filter_map(|(arg, array)| match (arg, array) {
-            (_, Some(array)) => Some(Operand::Array(array)),
-            (Arg::Number(number), None) => Some(Operand::Number(*number)),
-            (Arg::Value(_), None) => None,
-        })
-        .collect();
+    let parts: Vec<Part<'_>> = args.iter().map(Part::of).collect();
+    let operands = parts.iter().map(|part| part.operand(op)).collect::<Result<Vec<_>>>()?;
     function(&operands)
+}
+
+/// An argument while it is looked at.
+enum Part<'a> {
+    Value(Ref<'a, Node>),
+    Number(Scalar),
+}
+
+impl<'a> Part<'a> {
+    fn of(arg: &'a Arg) -> Self {
+        match arg {
+            Arg::Value(value) => Self::Value(value.node()),
+            Arg::Number(number) => Self::Number(*number),
+        }
+    }
+
+    fn operand(&self, op: &str) -> Result<Operand<'_>> {
+        match self {
+            Self::Value(node) => node.array(op).map(Operand::Array),
+            Self::Number(number) => Ok(Operand::Number(*number)),
+        }
+    }
+
+    /// The components of a vector of plain arrays: none of a plain array or number, `None` for anything else.
+    fn plain_vector(&self) -> Option<Option<&[ArrayRef]>> {
+        let Self::Value(node) = self else { return Some(None) };
+        match &**node {
+            Node::Leaf(_) => Some(None),
+            Node::Nested(Kind::Vector, parts) if parts.iter().all(|part| part.kind().is_none()) => {
+                Some(Some(parts))
+            }
+            Node::Nested(..) => None,
+        }
+    }
+}
+
+/// The common case without detours: vectors of plain arrays of one length, plain arrays and numbers beside them.
+/// `None` for anything else.
+fn map_vectors(
+    op: &str,
+    args: &[Arg],
+    leaf: &impl Fn(&[Operand<'_>]) -> CoreResult<Array>,
+) -> Option<Result<ArrayRef>> {
+    let parts: Vec<Part<'_>> = args.iter().map(Part::of).collect();
+    let vectors: Vec<Option<&[ArrayRef]>> =
+        parts.iter().map(Part::plain_vector).collect::<Option<_>>()?;
+    let mut lengths = vectors.iter().flatten().map(|components| components.len());
+    let n = lengths.next()?;
+    if lengths.any(|other| other != n) {
+        return None;
+    }
+    let component = |i: usize| {
+        let entries = vectors.iter().map(|vector| vector.map(|components| components[i].node()));
+        let entries: Vec<Option<Ref<'_, Node>>> = entries.collect();
+        let operands = parts.iter().zip(&entries).map(|(part, entry)| match entry {
+            Some(entry) => entry.array(op).map(Operand::Array),
+            None => part.operand(op),
+        });
+        leaf(&operands.collect::<Result<Vec<_>>>()?).map(ArrayRef::leaf).or_fault()
+    };
+    Some((0..n).map(component).collect::<Result<_>>().map(ArrayRef::vector))
 }
 
 fn types(args: &[Arg], separator: &str) -> String {

@@ -88,13 +88,7 @@ impl ArrayRef {
 
     /// The one-dimensional array, or an error that names `op`.
     pub(crate) fn array(&self, op: &str) -> Result<Array> {
-        match &*self.node() {
-            Node::Leaf(array) => Ok(array.clone()),
-            node @ Node::Nested(..) => Err(fault(format!(
-                "{op}: got {}, expected a one-dimensional array",
-                node.type_name()
-            ))),
-        }
+        self.node().array(op).cloned()
     }
 
     /// The components of a nested value.
@@ -182,6 +176,17 @@ impl ArrayRef {
 }
 
 impl Node {
+    /// The one-dimensional array, or an error that names `op`.
+    pub(crate) fn array(&self, op: &str) -> Result<&Array> {
+        match self {
+            Self::Leaf(array) => Ok(array),
+            Self::Nested(..) => Err(fault(format!(
+                "{op}: got {}, expected a one-dimensional array",
+                self.type_name()
+            ))),
+        }
+    }
+
     /// The script's name of the type: `FloatC`, `Vector3fC`.
     pub(crate) fn type_name(&self) -> String {
         match self {

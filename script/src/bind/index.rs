@@ -93,6 +93,9 @@ fn lengths(registry: &mut Registry<'_>) {
 }
 
 fn get(context: &Context, array: &ArrayRef, index: &Dynamic) -> Result<Dynamic> {
+    if let (Ok(i), Node::Leaf(array)) = (index.as_int(), &*array.node()) {
+        return array.item(i).map(dynamic).or_fault();
+    }
     if let Ok(name) = index.clone().into_immutable_string() {
         return property(array, &name);
     }
@@ -106,9 +109,6 @@ fn get(context: &Context, array: &ArrayRef, index: &Dynamic) -> Result<Dynamic> 
             ));
         }
         return masked(context, array, index).map(Dynamic::from);
-    }
-    if let Ok(i) = index.as_int() {
-        return Ok(dynamic(array.array("[]")?.item(i).or_fault()?));
     }
     match Slice::new(array, index)? {
         Some(slice) => slice.read(&array.array("[]")?).map(|a| Dynamic::from(ArrayRef::leaf(a))),

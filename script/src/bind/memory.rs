@@ -179,6 +179,11 @@ fn host_arrays(registry: &mut Registry<'_>) {
 
 /// Evaluates the array values among `args`; lists are looked through.
 pub(super) fn evaluate_values(context: &Context, args: &[&mut Dynamic]) -> Result<()> {
+    if let [arg] = args
+        && let Some(array) = arg.read_lock::<ArrayRef>()
+    {
+        return context.eval(std::slice::from_ref(&*array));
+    }
     let mut values = Vec::new();
     args.iter().try_for_each(|arg| collect(arg, &mut values))?;
     context.eval(&values)

@@ -84,7 +84,7 @@ fn operate(
     args: &[&mut Dynamic],
     apply: &impl Fn(&Session, &[Operand<'_>]) -> CoreResult<Array>,
 ) -> Result<ArrayRef> {
-    if let Some(result) = operate_on_leaves(context, args, apply) {
+    if let Some(result) = apply_to_leaves::<2>(context, args, apply) {
         return result.map(ArrayRef::leaf).or_fault();
     }
     let args = [Arg::new(operator, args[0])?, Arg::new(operator, args[1])?];
@@ -92,21 +92,23 @@ fn operate(
 }
 
 /// The common case without detours: plain arrays and numbers. `None` for anything else.
-fn operate_on_leaves(
+fn apply_to_leaves<const N: usize>(
     context: &Context,
     args: &[&mut Dynamic],
     apply: &impl Fn(&Session, &[Operand<'_>]) -> CoreResult<Array>,
 ) -> Option<CoreResult<Array>> {
-    let [a, b] = [args.first()?, args.get(1)?].map(|arg| arg.read_lock::<ArrayRef>());
-    let [a, b] = [a.as_ref().map(|a| a.node()), b.as_ref().map(|b| b.node())];
-    Some(apply(
-        &context.session,
-        &[operand(a.as_deref(), args[0])?, operand(b.as_deref(), args[1])?],
-    ))
+    let args: &[&mut Dynamic; N] = args.try_into().ok()?;
+    let arrays = args.each_ref().map(|arg| arg.read_lock::<ArrayRef>());
+    let nodes = arrays.each_ref().map(|array| array.as_ref().map(|array| array.node()));
+    let mut operands = [Operand::Number(Scalar::Int(0)); N];
+    for (i, operand) in operands.iter_mut().enumerate() {
+        *operand = plain_operand(nodes[i].as_deref(), args[i])?;
+    }
+    Some(apply(&context.session, &operands))
 }
 
 /// A plain array or a number.
-fn operand<'a>(node: Option<&'a Node>, value: &Dynamic) -> Option<Operand<'a>> {
+fn plain_operand<'a>(node: Option<&'a Node>, value: &Dynamic) -> Option<Operand<'a>> {
     match node {
         Some(Node::Leaf(array)) => Some(Operand::Array(array)),
         Some(Node::Nested(..)) => None,
@@ -124,9 +126,14 @@ fn unary_operators(registry: &mut Registry<'_>) {
     for (symbol, op) in [("-", Op::Neg), ("!", Op::Not)] {
         registry.on_array(symbol, 1, move |context, call, x, _| {
             context.at(call);
-            let args = [Arg::Value(x.clone())];
-            value::map(symbol, &args, &|operands| context.session.apply(op, operands))
-                .map_err(|error| renamed(error, op.spelling(), symbol))
+            let result = match &*x.node() {
+                Node::Leaf(array) => array.apply(op, &[]).map(ArrayRef::leaf).or_fault(),
+                Node::Nested(..) => {
+                    let args = [Arg::Value(x.clone())];
+                    value::map(symbol, &args, &|operands| context.session.apply(op, operands))
+                }
+            };
+            result.map_err(|error| renamed(error, op.spelling(), symbol))
         });
     }
     registry.on_array("+", 1, |_, _, x, _| Ok(x.copy()));
@@ -184,6 +191,15 @@ fn call_with(
     args: &[&mut Dynamic],
     apply: &impl Fn(&Session, &[Operand<'_>]) -> CoreResult<Array>,
 ) -> Result<Dynamic> {
+    let leaves = match args.len() {
+        _ if !args.iter().any(|arg| arg.is::<ArrayRef>()) => None,
+        1 => apply_to_leaves::<1>(context, args, apply),
+        2 => apply_to_leaves::<2>(context, args, apply),
+        _ => apply_to_leaves::<3>(context, args, apply),
+    };
+    if let Some(result) = leaves {
+        return result.map(|array| Dynamic::from(ArrayRef::leaf(array))).or_fault();
+    }
     let args = args.iter().map(|arg| Arg::new(name, arg)).collect::<Result<Vec<_>>>()?;
     if args.iter().any(|arg| matches!(arg, Arg::Value(_))) {
         let result = value::map(name, &args, &|operands| apply(&context.session, operands))?;

@@ -7,7 +7,7 @@ use rhai::Dynamic;
 use super::Registry;
 use crate::context::Context;
 use crate::fault::{IntoFault, Result, renamed};
-use crate::value::{self, Arg, ArrayRef, dynamic};
+use crate::value::{self, Arg, ArrayRef, Node, dynamic};
 
 pub(super) fn register(registry: &mut Registry<'_>) {
     for (op, what, result) in [
@@ -71,10 +71,10 @@ pub(super) fn mean(context: &Context, x: &ArrayRef) -> Result<ArrayRef> {
 
 /// Combines components, or reduces lanes.
 pub(super) fn horizontal(context: &Context, op: ReduceOp, x: &ArrayRef) -> Result<ArrayRef> {
-    let Some(components) = x.components() else {
-        return x.array(op.name())?.reduce(op).map(ArrayRef::leaf).or_fault();
-    };
-    fold(context, op.name(), op.combine(), components)
+    if let Node::Leaf(array) = &*x.node() {
+        return array.reduce(op).map(ArrayRef::leaf).or_fault();
+    }
+    fold(context, op.name(), op.combine(), x.components().unwrap_or_default())
 }
 
 fn fold(context: &Context, name: &str, op: Op, components: Vec<ArrayRef>) -> Result<ArrayRef> {
