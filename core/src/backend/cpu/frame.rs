@@ -1,6 +1,8 @@
 //! Memory that machine code works on besides buffers: frames, uniform values, copies of the last lanes.
 #![expect(unsafe_code, reason = "hands out its memory as bytes")]
 
+use std::hint::black_box;
+
 use super::program::{ACTIVE_BITS, ACTIVE_VECTORS, Frame, Packet};
 use crate::backend::isa::Isa;
 
@@ -16,8 +18,11 @@ impl Aligned {
         if bytes == 0 {
             return Self { memory: Vec::new(), offset: 0, bytes };
         }
-        // Not `vec![0; n]`: the C library keeps blocks ready for a thread, but none that it has to clear.
-        let memory: Vec<u64> = std::iter::repeat_n(0, bytes.div_ceil(8) + 8).collect();
+        // The C library keeps blocks ready for a thread, but none that it has to clear: it must not see that these are
+        // cleared at once.
+        let n = bytes.div_ceil(8) + 8;
+        let mut memory = black_box(Vec::with_capacity(n));
+        memory.resize(n, 0_u64);
         let offset = memory.as_ptr().align_offset(64) * 8;
         Self { memory, offset, bytes }
     }
