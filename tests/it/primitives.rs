@@ -121,6 +121,19 @@ fn compress_keeps_the_true_lanes_in_order() {
 }
 
 #[test]
+fn prefix_sums_of_several_blocks_have_the_order_of_s11() {
+    let n = (1 << 21) + 4097;
+    for dtype in [DType::I64, DType::F32] {
+        let value = Value { dtype, lanes: uneven(dtype, n) };
+        let want = bytes(dtype, &whole_arrays::prefix(Op::Add, &value));
+        for threads in [1, 2] {
+            let x = session(threads).from_bytes(dtype, &data::to_bytes(dtype, &value.lanes));
+            assert!(contents(&x.unwrap().psum().unwrap()) == want, "{dtype}, {threads} threads");
+        }
+    }
+}
+
+#[test]
 fn large_arrays_have_the_same_bits_on_a_gpu() {
     let Some(gpu) = porcini_tests::gpu::open() else { return };
     let gpu = Session::builder().runtime(gpu).build().unwrap();

@@ -5,6 +5,8 @@
 //! sums are taken the same way. A lane is the sum of the chunks before, plus (the sum of the runs
 //! before in its chunk, plus the sum in its run). Products likewise.
 
+use std::marker::PhantomData;
+
 #[cfg(target_arch = "x86_64")]
 use super::scan_vectors;
 #[cfg(target_arch = "x86_64")]
@@ -20,6 +22,8 @@ pub(super) const CHUNK: usize = 1024;
 /// Lanes of a run.
 pub(super) const RUN: usize = 8;
 pub(super) const RUNS: usize = CHUNK / RUN;
+/// Lanes of as many chunks as one has lanes.
+const BLOCK: usize = CHUNK * CHUNK;
 
 /// What combines two lanes; a type, so that each one has its own code.
 pub(super) trait Combine: Send + 'static {
@@ -46,38 +50,87 @@ impl Combine for Product {
 }
 
 /// `result[i] = x[0] + … + x[i]`, or the product.
+///
+/// Lanes are read twice, for the totals of chunks and for their prefix sums: block by block, so that the second time
+/// they come from a cache.
 pub(super) fn prefix<C: Combine, T: Lane>(
     workers: &Workers<'_>,
     x: Lanes<T>,
     result: Lanes<T>,
 ) -> Result<()> {
-    let n = x.len();
-    let nothing = C::nothing();
-    let isa = workers.isa;
+    let (n, isa) = (x.len(), workers.isa);
     if n <= CHUNK {
-        chunk::<C, T>(isa, x.slice(0, n), result.slice_mut(0, n), nothing);
+        chunk::<C, T>(isa, x.slice(0, n), result.slice_mut(0, n), C::nothing());
         return Ok(());
     }
-    // The total of the last chunk is nobody's concern.
-    let n_before = n.div_ceil(CHUNK) - 1;
-    let totals = workers.scratch::<T>(n_before)?;
-    let before = workers.scratch::<T>(n_before)?;
-    let (to, from) = (totals.lanes, before.lanes);
-    // A piece is a whole number of chunks.
-    workers.pieces(n_before * CHUNK, move |piece| {
-        for start in (piece.start..piece.end).step_by(CHUNK) {
-            let totals = run_totals::<C, T>(isa, x.slice(start, start + CHUNK));
-            to.set(start / CHUNK, totals[RUNS - 1]);
+    let (totals, sums) = (workers.scratch::<T>(CHUNK)?, workers.scratch::<T>(CHUNK)?);
+    let (to, from) = (totals.lanes, sums.lanes);
+    let mut blocks = Running::<C, T>::new();
+    // The sum of the chunks before a block.
+    let mut before = C::nothing();
+    for start in (0..n).step_by(BLOCK) {
+        let length = BLOCK.min(n - start);
+        let (x, result) = (x.range(start, length), result.range(start, length));
+        // A piece is a whole number of chunks.
+        workers.pieces(length / CHUNK * CHUNK, move |piece| {
+            for start in (piece.start..piece.end).step_by(CHUNK) {
+                let totals = run_totals::<C, T>(isa, x.slice(start, start + CHUNK));
+                to.set(start / CHUNK, totals[RUNS - 1]);
+            }
+        })?;
+        let n_whole = length / CHUNK;
+        chunk::<C, T>(isa, to.slice(0, n_whole), from.slice_mut(0, n_whole), blocks.sum);
+        workers.pieces(length, move |piece| {
+            for start in (piece.start..piece.end).step_by(CHUNK) {
+                let end = length.min(start + CHUNK);
+                let before = if start == 0 { before } else { from.get(start / CHUNK - 1) };
+                chunk::<C, T>(isa, x.slice(start, end), result.slice_mut(start, end), before);
+            }
+        })?;
+        if n_whole == CHUNK {
+            before = from.get(CHUNK - 1);
+            blocks.push(run_totals::<C, T>(isa, to.slice(0, CHUNK))[RUNS - 1]);
         }
-    })?;
-    prefix::<C, T>(workers, totals.lanes, before.lanes)?;
-    workers.pieces(n, move |piece| {
-        for start in (piece.start..piece.end).step_by(CHUNK) {
-            let end = n.min(start + CHUNK);
-            let before = if start == 0 { nothing } else { from.get(start / CHUNK - 1) };
-            chunk::<C, T>(isa, x.slice(start, end), result.slice_mut(start, end), before);
+    }
+    Ok(())
+}
+
+/// The last prefix sum of an array that comes lane by lane.
+struct Running<C, T> {
+    sum: T,
+    /// The sum of the chunks before, and where it comes from.
+    before: T,
+    chunks: Option<Box<Self>>,
+    /// Lanes of the last chunk so far, the sum of its last run, totals of the others.
+    n: usize,
+    in_run: T,
+    totals: [T; RUNS],
+    combine: PhantomData<C>,
+}
+
+impl<C: Combine, T: Lane> Running<C, T> {
+    fn new() -> Self {
+        let nothing = C::nothing();
+        let (totals, combine) = ([nothing; RUNS], PhantomData);
+        Self { sum: nothing, before: nothing, chunks: None, n: 0, in_run: nothing, totals, combine }
+    }
+
+    fn push(&mut self, x: T) {
+        let (run, lane) = (self.n / RUN, self.n % RUN);
+        self.in_run = if lane == 0 { x } else { C::combine(self.in_run, x) };
+        let in_chunk = match run {
+            0 => C::nothing(),
+            _ => doubled::<C, T>(self.totals)[run - 1],
+        };
+        self.sum = C::combine(self.before, C::combine(in_chunk, self.in_run));
+        self.totals[run] = self.in_run;
+        self.n = (self.n + 1) % CHUNK;
+        if self.n == 0 {
+            let chunks = self.chunks.get_or_insert_with(|| Box::new(Self::new()));
+            chunks.push(doubled::<C, T>(self.totals)[RUNS - 1]);
+            self.before = chunks.sum;
         }
-    })
+    }
 }
 
 /// The prefix sums of up to a chunk, on top of the sum before it.
@@ -138,4 +191,29 @@ pub(super) fn doubled<C: Combine, T: Lane>(mut totals: [T; RUNS]) -> [T; RUNS] {
         distance *= 2;
     }
     totals
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lanes_that_come_one_by_one_have_the_same_sums() {
+        let isa = Isa::detect();
+        let x: Vec<f32> = (0_u16..3081).map(|i| (f32::from(i) * 0.7).sin()).collect();
+        let chunks = || x.chunks_exact(CHUNK);
+        let totals: Vec<f32> = chunks().map(|x| run_totals::<Sum, f32>(isa, x)[RUNS - 1]).collect();
+        let mut before = vec![0.0; totals.len()];
+        chunk::<Sum, f32>(isa, &totals, &mut before, Sum::nothing());
+        let mut sums = vec![0.0; x.len()];
+        for (number, (x, sums)) in x.chunks(CHUNK).zip(sums.chunks_mut(CHUNK)).enumerate() {
+            let before = if number == 0 { Sum::nothing() } else { before[number - 1] };
+            chunk::<Sum, f32>(isa, x, sums, before);
+        }
+        let mut running = Running::<Sum, f32>::new();
+        for (&x, sum) in x.iter().zip(sums) {
+            running.push(x);
+            assert_eq!(running.sum.to_bits(), sum.to_bits());
+        }
+    }
 }
