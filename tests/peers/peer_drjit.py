@@ -240,5 +240,7 @@ if __name__ == "__main__":
         "graph30": lambda n: graph(n, 30),
         "graph1000": lambda n: graph(n, 1000),
         "graph10000": lambda n: graph(n, 10_000),
+        # A million operations would take hours.
+        "graph100000": lambda n: graph(n, 100_000),
     }
     measure.main(f"Dr.Jit {dr.__version__}, LLVM {llvm}", works)

@@ -71,6 +71,8 @@ WORKS = {
     "graph30": Work("30 random operations, recorded each time", SUMS, "graph"),
     "graph1000": Work("1000 random operations", SUMS, "graph"),
     "graph10000": Work("10 000 random operations", SUMS, "graph"),
+    "graph100000": Work("100 000 random operations", SUMS, "graph", most=1e3),
+    "graph1000000": Work("a million random operations", SUMS, "graph", most=1e3),
 }
 PEERS = sorted(path.stem.removeprefix("peer_") for path in HERE.glob("peer_*.py"))
 
