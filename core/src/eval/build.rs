@@ -30,7 +30,7 @@ pub(super) struct Builder<'w, 't> {
     pub(super) regions: Regions,
     pub(super) draft: Draft,
     /// Steps taken, to look at the interrupt flag now and then.
-    steps: usize,
+    pub(super) steps: usize,
     is_interrupted: bool,
 }
 
@@ -208,8 +208,9 @@ impl<'w, 't> Builder<'w, 't> {
         'values: while self.known.path.len() > base {
             self.steps += 1;
             // A region, which is built on top of the path, is finished.
-            if base == 0 && self.steps.is_multiple_of(POLL_INTERVAL) && interrupt::is_requested() {
-                self.is_interrupted = true;
+            if base == 0 && self.steps >= POLL_INTERVAL {
+                self.steps = 0;
+                self.is_interrupted |= interrupt::is_requested();
             }
             if base == 0 && self.is_interrupted {
                 // Any register will do: the draft is thrown away.

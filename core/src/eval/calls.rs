@@ -20,8 +20,13 @@ pub(super) struct Calls {
 }
 
 impl Calls {
+    /// Forgets the last kernel, in the time that it took and not in that of the largest one.
     pub(super) fn clear(&mut self) {
-        self.known.clear();
+        if self.known.len() < self.known.capacity() / 8 {
+            self.known = HashTable::new();
+        } else {
+            self.known.clear();
+        }
     }
 }
 
@@ -35,9 +40,10 @@ impl Builder<'_, '_> {
         args: [Option<Reg>; 3],
     ) {
         // Arguments whose values each lane has of its own.
-        let own = |operand: VarId| !self.is_uniform(self.table.get(operand));
-        let own = variable.operands().zip(0..).map(|(id, i)| u8::from(own(id)) << i);
-        let own = own.fold(0, |all, bit| all | bit);
+        let own = variable.operands().enumerate().fold(0, |own, (i, operand)| {
+            own | u8::from(!self.is_uniform(self.table.get(operand))) << i
+        });
+        self.steps += body.steps.len();
         let mut regs = std::mem::take(&mut self.known.calls.regs);
         regs.clear();
         regs.extend(args.into_iter().flatten());
@@ -57,7 +63,7 @@ impl Builder<'_, '_> {
     /// The register of an instruction of a body: that of an equal one of the same scope, if there is.
     fn step(&mut self, inst: Inst, scope: u32, is_uniform: bool) -> Reg {
         // One call alone has none: its body has each instruction once.
-        if self.walk.n_calls == 1 {
+        if self.walk.n_calls == 1 || !self.table.value_numbering {
             self.draft.n_ops += 1;
             return self.known.push(inst, is_uniform);
         }

@@ -21,7 +21,8 @@ impl Recorder<'_> {
         args: &[VarId],
         inline: impl for<'r> Fn(&mut Recorder<'r>, &[VarId]) -> Result<VarId>,
     ) -> Result<VarId> {
-        if args.len() > MAX_ARGUMENTS || self.table.log.enabled(TRACE_LEVEL) {
+        let is_watched = self.table.log.enabled(TRACE_LEVEL);
+        if args.len() > MAX_ARGUMENTS || is_watched || self.has_parts_outside(args) {
             return inline(self, args);
         }
         let mut types = [None; MAX_ARGUMENTS];
@@ -40,6 +41,14 @@ impl Recorder<'_> {
             Some(body) => self.call_body(name, body, args),
             None => inline(self, args),
         }
+    }
+
+    /// Whether a part of a function may be computed once, before the loop in which the rest is.
+    fn has_parts_outside(&self, args: &[VarId]) -> bool {
+        let args = args.iter().map(|&arg| self.var(arg));
+        let mut scopes = args.filter(|arg| arg.kind.number().is_none()).map(|arg| arg.scope);
+        let first = scopes.next();
+        scopes.any(|scope| Some(scope) != first)
     }
 
     fn call_body(&mut self, name: &'static str, body: BodyId, args: &[VarId]) -> Result<VarId> {

@@ -5,8 +5,6 @@
 //! sums are taken the same way. A lane is the sum of the chunks before, plus (the sum of the runs
 //! before in its chunk, plus the sum in its run). Products likewise.
 
-use std::marker::PhantomData;
-
 #[cfg(target_arch = "x86_64")]
 use super::scan_vectors;
 #[cfg(target_arch = "x86_64")]
@@ -22,8 +20,6 @@ pub(super) const CHUNK: usize = 1024;
 /// Lanes of a run.
 pub(super) const RUN: usize = 8;
 pub(super) const RUNS: usize = CHUNK / RUN;
-/// Lanes of as many chunks as one has lanes.
-const BLOCK: usize = CHUNK * CHUNK;
 
 /// What combines two lanes; a type, so that each one has its own code.
 pub(super) trait Combine: Send + 'static {
@@ -63,13 +59,14 @@ pub(super) fn prefix<C: Combine, T: Lane>(
         chunk::<C, T>(isa, x.slice(0, n), result.slice_mut(0, n), C::nothing());
         return Ok(());
     }
-    let (totals, sums) = (workers.scratch::<T>(CHUNK)?, workers.scratch::<T>(CHUNK)?);
+    // Many threads would wait for each other after every few chunks.
+    let span = n.div_ceil(CHUNK).min(CHUNK * workers.pool.threads().div_ceil(2));
+    let (totals, sums) = (workers.scratch::<T>(span)?, workers.scratch::<T>(span)?);
     let (to, from) = (totals.lanes, sums.lanes);
-    let mut blocks = Running::<C, T>::new();
-    // The sum of the chunks before a block.
-    let mut before = C::nothing();
-    for start in (0..n).step_by(BLOCK) {
-        let length = BLOCK.min(n - start);
+    // The totals of so many chunks as one has lanes, and the sum of all chunks before a block.
+    let (mut groups, mut before) = (Vec::new(), C::nothing());
+    for start in (0..n).step_by(span * CHUNK) {
+        let length = (span * CHUNK).min(n - start);
         let (x, result) = (x.range(start, length), result.range(start, length));
         // A piece is a whole number of chunks.
         workers.pieces(length / CHUNK * CHUNK, move |piece| {
@@ -79,7 +76,12 @@ pub(super) fn prefix<C: Combine, T: Lane>(
             }
         })?;
         let n_whole = length / CHUNK;
-        chunk::<C, T>(isa, to.slice(0, n_whole), from.slice_mut(0, n_whole), blocks.sum);
+        for first in (0..n_whole).step_by(CHUNK) {
+            let last = n_whole.min(first + CHUNK);
+            let (totals, sums) = (to.slice(first, last), from.slice_mut(first, last));
+            chunk::<C, T>(isa, totals, sums, last_sum::<C, T>(isa, &groups));
+            groups.push(run_totals::<C, T>(isa, totals)[RUNS - 1]);
+        }
         workers.pieces(length, move |piece| {
             for start in (piece.start..piece.end).step_by(CHUNK) {
                 let end = length.min(start + CHUNK);
@@ -87,50 +89,20 @@ pub(super) fn prefix<C: Combine, T: Lane>(
                 chunk::<C, T>(isa, x.slice(start, end), result.slice_mut(start, end), before);
             }
         })?;
-        if n_whole == CHUNK {
-            before = from.get(CHUNK - 1);
-            blocks.push(run_totals::<C, T>(isa, to.slice(0, CHUNK))[RUNS - 1]);
-        }
+        before = if n_whole == 0 { before } else { from.get(n_whole - 1) };
     }
     Ok(())
 }
 
-/// The last prefix sum of an array that comes lane by lane.
-struct Running<C, T> {
-    sum: T,
-    /// The sum of the chunks before, and where it comes from.
-    before: T,
-    chunks: Option<Box<Self>>,
-    /// Lanes of the last chunk so far, the sum of its last run, totals of the others.
-    n: usize,
-    in_run: T,
-    totals: [T; RUNS],
-    combine: PhantomData<C>,
-}
-
-impl<C: Combine, T: Lane> Running<C, T> {
-    fn new() -> Self {
-        let nothing = C::nothing();
-        let (totals, combine) = ([nothing; RUNS], PhantomData);
-        Self { sum: nothing, before: nothing, chunks: None, n: 0, in_run: nothing, totals, combine }
-    }
-
-    fn push(&mut self, x: T) {
-        let (run, lane) = (self.n / RUN, self.n % RUN);
-        self.in_run = if lane == 0 { x } else { C::combine(self.in_run, x) };
-        let in_chunk = match run {
-            0 => C::nothing(),
-            _ => doubled::<C, T>(self.totals)[run - 1],
-        };
-        self.sum = C::combine(self.before, C::combine(in_chunk, self.in_run));
-        self.totals[run] = self.in_run;
-        self.n = (self.n + 1) % CHUNK;
-        if self.n == 0 {
-            let chunks = self.chunks.get_or_insert_with(|| Box::new(Self::new()));
-            chunks.push(doubled::<C, T>(self.totals)[RUNS - 1]);
-            self.before = chunks.sum;
-        }
-    }
+/// The last prefix sum of an array.
+fn last_sum<C: Combine, T: Lane>(isa: Isa, x: &[T]) -> T {
+    let Some(last) = x.len().checked_sub(1) else { return C::nothing() };
+    let (before, x) = x.split_at(last / CHUNK * CHUNK);
+    let total = |x: &[T]| run_totals::<C, T>(isa, x)[RUNS - 1];
+    let totals: Vec<T> = before.chunks(CHUNK).map(total).collect();
+    let mut sums = vec![C::nothing(); x.len()];
+    chunk::<C, T>(isa, x, &mut sums, last_sum::<C, T>(isa, &totals));
+    sums[x.len() - 1]
 }
 
 /// The prefix sums of up to a chunk, on top of the sum before it.
@@ -198,11 +170,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lanes_that_come_one_by_one_have_the_same_sums() {
+    fn the_last_sum_is_that_of_all() {
         let isa = Isa::detect();
         let x: Vec<f32> = (0_u16..3081).map(|i| (f32::from(i) * 0.7).sin()).collect();
-        let chunks = || x.chunks_exact(CHUNK);
-        let totals: Vec<f32> = chunks().map(|x| run_totals::<Sum, f32>(isa, x)[RUNS - 1]).collect();
+        let totals: Vec<f32> =
+            x.chunks_exact(CHUNK).map(|x| run_totals::<Sum, f32>(isa, x)[RUNS - 1]).collect();
         let mut before = vec![0.0; totals.len()];
         chunk::<Sum, f32>(isa, &totals, &mut before, Sum::nothing());
         let mut sums = vec![0.0; x.len()];
@@ -210,10 +182,8 @@ mod tests {
             let before = if number == 0 { Sum::nothing() } else { before[number - 1] };
             chunk::<Sum, f32>(isa, x, sums, before);
         }
-        let mut running = Running::<Sum, f32>::new();
-        for (&x, sum) in x.iter().zip(sums) {
-            running.push(x);
-            assert_eq!(running.sum.to_bits(), sum.to_bits());
+        for n in [1, 8, 9, 1023, 1024, 1025, 2048, 3081] {
+            assert_eq!(last_sum::<Sum, f32>(isa, &x[..n]).to_bits(), sums[n - 1].to_bits());
         }
     }
 }
