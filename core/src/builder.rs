@@ -8,6 +8,7 @@ use std::time::Instant;
 use crate::alloc::{Limit, LimitSource};
 use crate::backend::cuda::Toolkit;
 use crate::backend::{DeviceChoice, Outside};
+use crate::control::Watchers;
 use crate::devices::Family;
 use crate::error::Result;
 use crate::flags::Flags;
@@ -121,6 +122,7 @@ impl SessionBuilder {
             log: self.log,
             clock: self.clock.unwrap_or_else(|| Arc::new(move || start.elapsed())),
             progress: self.progress,
+            watchers: Watchers::default(),
         };
         Ok(Session::start(runtime, Arc::new(common), Family::default()))
     }

@@ -18,7 +18,11 @@ pub const FLAGS: [(&str, bool, &str); 8] = [
         "a scatter that writes an element twice is an error; it evaluates to see",
     ),
     ("forbid_eval", false, "an evaluation that is not asked for with eval() is an error"),
-    ("record_loops", true, "while_loop, if_then and dispatch become kernels, not step by step"),
+    (
+        "record_loops",
+        true,
+        "while_loop, if_then and dispatch become kernels; if not, they run step by step, but where the order of lanes shows",
+    ),
     (
         "lane_order",
         false,

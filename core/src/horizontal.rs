@@ -117,14 +117,12 @@ impl Array {
         for other in [index].into_iter().chain(active) {
             self.check_session(op, other)?;
         }
-        let active_id = active.map(Self::id);
-        let found = self
-            .session()
-            .record(|recorder| recorder.increments(self.id(), index.id(), active_id))?;
-        // An index of one lane adds once for each lane of the mask.
-        let index = if index.size() == 1 { &index.resize(found.size())? } else { index };
-        self.scatter(ScatterOp::Add, 1, index, active)?;
-        Ok(found)
+        let active = active.map(Self::id);
+        let mut results = self.session().record_all(|recorder| {
+            Ok(recorder.scatter_inc(self.id(), index.id(), active)?.into())
+        })?;
+        *self = results.pop().expect("internal error: two results were recorded");
+        Ok(results.swap_remove(0))
     }
 
     /// Refuses a plain scatter to `self` that writes an element twice. Evaluates.

@@ -10,6 +10,7 @@ use crate::array::Array;
 use crate::backend::host::HostMemory;
 use crate::backend::{Capacity, Memory};
 use crate::builder::SessionBuilder;
+use crate::control::Watchers;
 use crate::devices::Family;
 use crate::dtype::{DType, Element, Scalar};
 use crate::error::{Error, Result};
@@ -61,6 +62,7 @@ pub(crate) struct Common {
     pub(crate) log: Log,
     pub(crate) clock: Clock,
     pub(crate) progress: Option<LogSink>,
+    pub(crate) watchers: Watchers,
 }
 
 /// What one evaluation at a time works with.
@@ -141,6 +143,10 @@ impl Session {
             bounds_check: self.0.common.flags.get(BOUNDS_CHECK),
             line: self.0.common.line.load(Ordering::Relaxed),
         }
+    }
+
+    pub(crate) fn watchers(&self) -> &Watchers {
+        &self.0.common.watchers
     }
 
     pub(crate) fn flag_is_set(&self, flag: usize) -> bool {

@@ -16,6 +16,7 @@ mod fuzz;
 mod golden;
 mod halves;
 mod idiv;
+mod lanes;
 mod limits;
 mod neighbours;
 mod nested;

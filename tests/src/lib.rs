@@ -13,6 +13,7 @@ pub mod golden;
 pub mod gpu;
 pub mod host;
 pub mod in_place;
+pub mod lanes;
 pub mod loops;
 pub mod nested;
 pub mod oracle;

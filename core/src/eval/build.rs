@@ -276,9 +276,9 @@ impl<'w, 't> Builder<'w, 't> {
             return;
         }
         let mut args = [None; 3];
-        let first =
-            usize::from(matches!(variable.kind, Kind::Gather { .. } | Kind::Scatter { .. }));
-        for (arg, operand) in args.iter_mut().zip(variable.operands().skip(first)) {
+        let indexed =
+            matches!(variable.kind, Kind::Gather { .. } | Kind::Fetch | Kind::Scatter { .. });
+        for (arg, operand) in args.iter_mut().zip(variable.operands().skip(usize::from(indexed))) {
             *arg = self.known(operand);
         }
         let code = match variable.kind {
@@ -293,6 +293,11 @@ impl<'w, 't> Builder<'w, 't> {
                 let index = args[0].expect("internal error: gather without index");
                 let access = checked.then(|| self.access(variable, "gather", buffer, index));
                 Code::Gather { source: buffer, access }
+            }
+            Kind::Fetch => {
+                let memory = variable.operands[0].and_then(|memory| self.written(memory));
+                let source = memory.expect("internal error: a fetch from what is not written");
+                Code::Gather { source, access: None }
             }
             Kind::Running => Code::Run,
             Kind::Scatter { op, mode, checked } => {
@@ -350,11 +355,15 @@ impl<'w, 't> Builder<'w, 't> {
         reg
     }
 
+    pub(super) fn give_length(&mut self, buffer: BufferIndex) {
+        self.draft.give_length(buffer);
+    }
+
     /// The buffer parameter of a binding; a variable that is read twice has one.
-    fn bind(&mut self, binding: Binding, dtype: DType, written: bool) -> BufferIndex {
+    pub(super) fn bind(&mut self, binding: Binding, dtype: DType, written: bool) -> BufferIndex {
         let read = match binding {
             Binding::Read(id) => Some(id),
-            Binding::Write(_) | Binding::Update { .. } => None,
+            Binding::Write(_) | Binding::Update { .. } | Binding::Scratch(_) => None,
         };
         if let Some(buffer) = read.and_then(|id| self.known.buffer_of.get(id)) {
             return buffer;

@@ -249,6 +249,17 @@ impl Evaluator<'_> {
                 Binding::Update { result, target } => {
                     self.bind_update(&mut bound, result, target)?;
                 }
+                Binding::Scratch(target) => {
+                    let (data, size) = {
+                        let table = lock(self.table);
+                        let variable = table.get(target);
+                        (variable.data.clone(), variable.size)
+                    };
+                    let data = data.expect("internal error: a scatter's target is not in memory");
+                    let copy = self.copy(&data)?;
+                    bound.addresses.push((copy.address(), size));
+                    bound.scratch.push(copy);
+                }
             }
         }
         Ok(bound)
@@ -292,7 +303,7 @@ impl Evaluator<'_> {
 
     /// A scatter's target is updated in place if only the scatter refers to it, else copied (S12).
     fn bind_update(&self, bound: &mut Bound, result: VarId, target: VarId) -> Result<()> {
-        let (buffer, size, bytes, sole, write) = {
+        let (buffer, size, sole, write) = {
             let table = lock(self.table);
             let variable = table.get(target);
             let buffer = variable.data.clone();
@@ -302,22 +313,27 @@ impl Evaluator<'_> {
                 && variable.internal == 1
                 && Arc::strong_count(&buffer) == 2
                 && buffer.may_be_overwritten();
-            (buffer, variable.size, variable.bytes(), sole, Write::of(&table, result))
+            (buffer, variable.size, sole, Write::of(&table, result))
         };
         let buffer = if sole {
             bound.at_risk.push((target, write));
             buffer
         } else {
-            let copy = self.alloc(bytes)?;
-            in_pieces(bytes, |start, n| {
-                let (to, from) = (copy.address() + start, buffer.address() + start);
-                self.backend.memory().copy(to, from, usize::try_from(n).unwrap_or(0))
-            })?;
-            Arc::new(copy)
+            Arc::new(self.copy(&buffer)?)
         };
         bound.addresses.push((buffer.address(), size));
         bound.results.push((result, buffer));
         Ok(())
+    }
+
+    fn copy(&self, buffer: &Buffer) -> Result<Buffer> {
+        let bytes = buffer.bytes() as u64;
+        let copy = self.alloc(bytes)?;
+        in_pieces(bytes, |start, n| {
+            let (to, from) = (copy.address() + start, buffer.address() + start);
+            self.backend.memory().copy(to, from, usize::try_from(n).unwrap_or(0))
+        })?;
+        Ok(copy)
     }
 
     /// A block of memory, or an error that says who holds the rest.
@@ -433,6 +449,8 @@ struct Bound {
     results: Vec<(VarId, Arc<Buffer>)>,
     /// Variables that are lost if the launch fails: what it writes in place.
     at_risk: Vec<(VarId, Write)>,
+    /// What is written and not wanted.
+    scratch: Vec<Buffer>,
 }
 
 /// The operation that writes a variable, for the error that says it did not finish.
@@ -477,7 +495,10 @@ impl Step {
 
 fn held_by(binding: &Binding) -> VarId {
     match *binding {
-        Binding::Read(id) | Binding::Write(id) | Binding::Update { result: id, .. } => id,
+        Binding::Read(id)
+        | Binding::Write(id)
+        | Binding::Update { result: id, .. }
+        | Binding::Scratch(id) => id,
     }
 }
 

@@ -4,7 +4,7 @@
 use std::collections::{HashMap, HashSet};
 
 use super::build::Builder;
-use super::schedule::is_memory_operand;
+use super::schedule::{Binding, is_memory_operand};
 use crate::ir::kernel::{BufferIndex, Code, Reg};
 use crate::ir::var::{Kind, Region, VarId, Variable};
 
@@ -38,6 +38,9 @@ impl Builder<'_, '_> {
     ) -> Option<VarId> {
         let Some(region) = variable.region() else { return variable.operand(position) };
         if position == 0 {
+            if region.fetches {
+                region.values.iter().for_each(|&(state, _)| self.bind_unwanted(state));
+            }
             let needs = self.needs(region);
             self.regions.needs.insert(id, needs);
         }
@@ -108,6 +111,15 @@ impl Builder<'_, '_> {
             if self.table.get(result).generation == generation {
                 self.alias(result, reg);
             }
+        }
+    }
+
+    /// Gives an array that is written, and not wanted, a copy to be written.
+    fn bind_unwanted(&mut self, state: VarId) {
+        if let (true, Some((outermost, target))) = (!self.is_wanted(state), self.array_of(state)) {
+            let buffer = self.bind(Binding::Scratch(target), self.table.get(state).dtype, true);
+            self.give_length(buffer);
+            self.regions.write(outermost, buffer);
         }
     }
 

@@ -56,6 +56,8 @@ pub enum Binding {
         /// Its target.
         target: VarId,
     },
+    /// A copy of the variable's data, for writes that no one wants behind the launch.
+    Scratch(VarId),
 }
 
 /// A kernel with the variables that it is to run on.
@@ -185,6 +187,9 @@ pub fn schedule(
             walk.visit(result)?;
         }
     }
+    for result in std::mem::take(&mut walk.found) {
+        walk.visit(result)?;
+    }
     mark_stored(&mut walk, roots, keep)?;
     let groups = group(&walk);
     let mut builder = super::build::Builder::new(table, &walk, target, registers);
@@ -229,6 +234,8 @@ pub(super) struct Walk<'t> {
     fills: Vec<VarId>,
     /// What else regions give that the user holds: it costs nothing while they run, and all of them later.
     siblings: Vec<VarId>,
+    /// What regions give whose lanes find what others wrote: once that is written it cannot be found again.
+    found: Vec<VarId>,
     /// Functions among the nodes.
     pub(super) n_calls: usize,
 }
@@ -249,7 +256,8 @@ impl<'t> Walk<'t> {
         node_of.clear();
         nodes.clear();
         path.clear();
-        Self { table, nodes, node_of, path, fills: Vec::new(), siblings: Vec::new(), n_calls: 0 }
+        let (fills, siblings, found) = (Vec::new(), Vec::new(), Vec::new());
+        Self { table, nodes, node_of, path, fills, siblings, found, n_calls: 0 }
     }
 
     /// The node of a variable that is computed in this evaluation.
@@ -319,12 +327,17 @@ impl<'t> Walk<'t> {
                 None => {}
             }
         }
-        let results = variable.region().into_iter().flat_map(|region| &region.results);
-        let held = results.filter(|&&(id, generation)| {
-            let result = self.table.get(id);
-            result.generation == generation && result.external > 0
-        });
-        self.siblings.extend(held.map(|&(id, _)| id));
+        if let Some(region) = variable.region() {
+            for &(id, generation) in &region.results {
+                let result = self.table.get(id);
+                let lives = result.generation == generation && !result.is_dead();
+                if lives && region.fetches && variable.scope == 0 {
+                    self.found.push(id);
+                } else if lives && result.external > 0 {
+                    self.siblings.push(id);
+                }
+            }
+        }
         self.node_of.insert(id, u32::try_from(self.nodes.len()).unwrap_or(PENDING - 1));
         self.nodes.push(Node { id, stage, cost, stored: false });
     }
@@ -333,7 +346,7 @@ impl<'t> Walk<'t> {
 fn own_cost(table: &Table, kind: Kind) -> u32 {
     match kind {
         Kind::Call(body) => table.body(body).n_operations,
-        Kind::Gather { .. } => GATHER_COST,
+        Kind::Gather { .. } | Kind::Fetch => GATHER_COST,
         Kind::Region { .. } => REGION_COST,
         _ => 1,
     }
@@ -351,6 +364,14 @@ pub(super) fn ends_stage(variable: &Variable) -> bool {
         _ => false,
     };
     ends && variable.scope == 0
+}
+
+/// Whether the value is of lanes that find what others wrote.
+fn is_found(table: &Table, variable: &Variable) -> bool {
+    let of = |region: VarId| table.get(region).region().is_some_and(|region| region.fetches);
+    matches!(variable.kind, Kind::Result { .. })
+        && variable.scope == 0
+        && variable.operands[0].is_some_and(of)
 }
 
 /// Whether an operand is used as memory, not lane by lane; inside a region, memory is a state.
@@ -388,7 +409,7 @@ fn mark_stored(walk: &mut Walk<'_>, roots: &[VarId], keep: Keep) -> Result<()> {
         let variable = table.get(id);
         let held = keep == Keep::Held && variable.external > 0 && variable.scope == 0;
         let held = held && cost > CHEAP_IF_HELD && variable.size != 1;
-        if held || ends_stage(variable) {
+        if held || ends_stage(variable) || is_found(table, variable) {
             walk.nodes[i].stored = true;
         }
         for (position, operand) in variable.operands().enumerate() {
@@ -452,6 +473,7 @@ fn lanes(table: &Table, variable: &Variable) -> u64 {
         | Kind::Op(_)
         | Kind::Call(_)
         | Kind::Gather { .. }
+        | Kind::Fetch
         | Kind::Primitive(_)
         | Kind::Entering
         | Kind::Running

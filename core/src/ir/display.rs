@@ -41,10 +41,10 @@ fn ptx_template(table: &Table, variable: &Variable, operand: DType) -> String {
             let operands: Vec<String> = operands.collect();
             format!("call ($r1), {}.$t1, ({})", table.body(body).name, operands.join(", "))
         }
-        Kind::Gather { .. } if variable.operands[2].is_some() => {
+        Kind::Gather { .. } | Kind::Fetch if variable.operands[2].is_some() => {
             "@$r4 ld.global.$t1 $r1, [$r2 + $r3]".into()
         }
-        Kind::Gather { .. } => "ld.global.$t1 $r1, [$r2 + $r3]".into(),
+        Kind::Gather { .. } | Kind::Fetch => "ld.global.$t1 $r1, [$r2 + $r3]".into(),
         Kind::Scatter { op, .. } => {
             let guard = if variable.operands[3].is_some() { "@$r5 " } else { "" };
             let store = match op {

@@ -495,7 +495,8 @@ fn has_number(kind: Kind) -> bool {
         | Kind::Reduce(_)
         | Kind::Primitive(_) => true,
         // Each region has states of its own; a region's results are as many as its values.
-        Kind::Scatter { .. }
+        Kind::Fetch
+        | Kind::Scatter { .. }
         | Kind::Entering
         | Kind::Running
         | Kind::State { .. }
@@ -529,6 +530,7 @@ fn number(variable: &Variable) -> u64 {
         Kind::Data => (12, 0),
         Kind::Primitive(primitive) => (13, primitive.number()),
         Kind::Call(body) => (14, body.index() as u64),
+        Kind::Fetch => (15, 0),
     };
     let slot = |i: usize| variable.operands[i].map_or(0, |id| id.index() as u64 + 1);
     let mut hasher = Mix::default();

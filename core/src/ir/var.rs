@@ -51,6 +51,9 @@ pub enum Kind {
         /// Whether indices are compared with the source's size (S13).
         checked: bool,
     },
+    /// Operands memory, index and perhaps active mask, inside a region: what the lane finds at `memory[index]`
+    /// when the lanes run in ascending order, each to the region's end; 0 in inactive lanes and out of bounds.
+    Fetch,
     /// Operands target, value, index and perhaps active mask: the target with `value[i]` written at
     /// `index[i]`. The result is a new value of the target's size: nobody else's array changes.
     Scatter {
@@ -101,6 +104,7 @@ impl Kind {
             | Self::Op(_)
             | Self::Call(_)
             | Self::Gather { .. }
+            | Self::Fetch
             | Self::Scatter { .. }
             | Self::Reduce(_)
             | Self::Primitive(_)
@@ -122,6 +126,7 @@ impl Kind {
             Self::Op(op) => op.name(),
             Self::Call(_) => "call",
             Self::Gather { .. } => "gather",
+            Self::Fetch => "fetch",
             Self::Scatter { op, .. } => op.name(),
             Self::Reduce(op) => op.name(),
             Self::Primitive(primitive) => primitive.name(),
@@ -150,6 +155,8 @@ pub struct Region {
     pub values: Vec<(VarId, VarId)>,
     /// The values behind the region by position, with the generation of their slots: they may be gone.
     pub results: Vec<(VarId, u32)>,
+    /// Whether lanes find what others wrote: then all that it writes is written, wanted or not.
+    pub fetches: bool,
 }
 
 impl Region {

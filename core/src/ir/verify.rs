@@ -4,7 +4,8 @@
 //! * arguments precede their users, and uniform instructions have uniform arguments;
 //! * arity, operand types and result type follow the operation's row;
 //! * a load's type is its buffer's; gathers and scatters are indexed by integers;
-//! * buffers that are written are written by one end and read by no instruction;
+//! * buffers that are written are written by one end and read by no instruction, or by the scatters of regions and
+//!   by gathers there, where the lanes run one by one;
 //! * literals, accesses and lengths are in range;
 //! * regions are nested; each has its states directly behind its start, one condition, and its next values
 //!   directly before its end; what is computed inside is not used outside.
@@ -23,6 +24,10 @@ pub fn verify(kernel: &Kernel) -> Result<(), String> {
     }
     verify_regions(kernel)?;
     let mut written = vec![false; kernel.buffers.len()];
+    let fetches = |inst: &Inst| matches!(inst.code, Code::Gather { source, .. } if kernel.buffers[source.index()].written);
+    if kernel.insts.iter().any(fetches) && kernel.serial_regions().is_empty() {
+        return Err("gathers from a written buffer in no order".into());
+    }
     for inst in &kernel.insts {
         if let Code::Scatter { target, .. } = inst.code {
             written[target.index()] = true;
@@ -68,7 +73,6 @@ fn verify_inst(kernel: &Kernel, i: usize, inst: &Inst) -> Result<(), String> {
         }
         Code::Gather { source, access } => {
             let param = kernel.buffers.get(source.index()).ok_or("no such buffer")?;
-            ensure(!param.written, "gathers from a written buffer")?;
             ensure(param.dtype == inst.dtype, "gathers another type")?;
             verify_access(kernel, source, access, inst.args[0], inst.args[1])
         }

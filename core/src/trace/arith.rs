@@ -267,7 +267,7 @@ impl Recorder<'_> {
         self.add(Variable::new(kind, dtype, size, [None; 4]))
     }
 
-    fn one(&mut self, dtype: DType) -> VarId {
+    pub(super) fn one(&mut self, dtype: DType) -> VarId {
         let bits = identity_bits(ReduceOp::Prod, dtype);
         self.constant(dtype, bits)
     }

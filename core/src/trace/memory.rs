@@ -45,6 +45,9 @@ impl Recorder<'_> {
         } else {
             active
         };
+        // What is read at one place has the lanes of the mask: it is 0 where that does not hold.
+        let size = active
+            .map_or(Ok(size), |active| super::broadcast_size("gather", size, self.size(active)))?;
         let operands = [Some(source), Some(index), active, None];
         Ok(self.add(Variable::new(Kind::Gather { checked }, dtype, size, operands)))
     }

@@ -3,7 +3,7 @@
 use super::Recorder;
 use crate::dtype::DType;
 use crate::error::{Error, Result};
-use crate::ir::op::{Class, Op};
+use crate::ir::op::{Class, Op, ScatterMode, ScatterOp};
 use crate::ir::primitive::{Order, Primitive, lane_number_type};
 use crate::ir::var::{Kind, VarId, Variable};
 
@@ -101,19 +101,53 @@ impl Recorder<'_> {
         self.primitive(Primitive::TrueLanes, dtype, n_true, &[mask])
     }
 
-    /// What `target[index[i]]` is for lane i once each active lane before it has added 1 to its element:
-    /// with equal indices, consecutive numbers in lane order. 0 where inactive or out of bounds.
+    /// What `target[index[i]]` is for lane i once each active lane before it has added 1 to its element, with
+    /// equal indices consecutive numbers in lane order, 0 where inactive or out of bounds; and the target after
+    /// that.
     ///
     /// # Errors
     /// `UnsupportedType` unless the target holds integers, the index too, and `active` is a mask;
-    /// `SizeMismatch`.
+    /// `SizeMismatch`; `NotState` in a body for what is no state.
+    pub fn scatter_inc(
+        &mut self,
+        target: VarId,
+        index: VarId,
+        active: Option<VarId>,
+    ) -> Result<[VarId; 2]> {
+        let op = "scatter_inc";
+        self.require(op, Class::Int, target)?;
+        let limited = self.masked(active)?;
+        let size = self.check_access(op, index, limited, None)?;
+        self.check_target(op, target, size)?;
+        let dtype = self.dtype(target);
+        if !self.is_memory_of_region(target) {
+            let found = self.increments(target, index, active)?;
+            // An index of one lane adds once for each lane of the mask.
+            let index = self.widen(index, size)?;
+            let one = self.one(dtype);
+            let (add, mode) = (ScatterOp::Add, ScatterMode::Fast);
+            return Ok([found, self.scatter(add, mode, target, one, index, active)?]);
+        }
+        let operands = [Some(target), Some(index), limited, None];
+        let found = self.add(Variable::new(Kind::Fetch, dtype, size, operands));
+        // The value makes sure that the lane writes behind its look.
+        let one = self.one(dtype);
+        let next = self.same(Op::Add, &[found, one])?;
+        let (set, mode) = (ScatterOp::Set, ScatterMode::Fast);
+        Ok([found, self.scatter(set, mode, target, next, index, active)?])
+    }
+
+    /// What [`Recorder::scatter_inc`] finds where no region is recorded.
+    ///
+    /// # Errors
+    /// `SizeMismatch`; `Recording` for values of a body.
     pub fn increments(
         &mut self,
         target: VarId,
         index: VarId,
         active: Option<VarId>,
     ) -> Result<VarId> {
-        self.require("scatter_inc", Class::Int, target)?;
+        let active = self.masked(active)?;
         let size = self.check_access("scatter_inc", index, active, None)?;
         // Sign extension makes negative indices huge.
         let index = self.cast(index, DType::U64)?;

@@ -5,13 +5,15 @@
 //! does not depend on a state is computed once, before the region.
 //!
 //! A state is either a value of each lane, or *memory*: an array that the body scatters to. Memory is
-//! passed on from write to write and used for nothing else.
+//! passed on from write to write and used for nothing else, but that a lane may find what is there before
+//! its write ([`Kind::Fetch`]).
 
 use std::collections::{HashMap, HashSet};
 
 use super::{Recorder, broadcast_size};
 use crate::dtype::DType;
 use crate::error::{Error, Result};
+use crate::ir::op::ScatterOp;
 use crate::ir::table::OpenRegion;
 use crate::ir::var::{Kind, Region, VarId, Variable};
 
@@ -33,10 +35,55 @@ pub(crate) struct Change {
 
 /// How closing a region went.
 pub(crate) enum Closed {
-    /// The values behind it.
-    Done(Vec<VarId>),
+    /// It is recorded.
+    Done {
+        /// The values behind it.
+        results: Vec<VarId>,
+        /// What else there is to know of it.
+        form: Form,
+    },
     /// These states never change and are read as memory: record it again with the values themselves.
     Again(Vec<VarId>),
+}
+
+/// How a region runs, which its recording tells.
+#[derive(Debug)]
+pub(crate) struct Form {
+    /// Its lanes (S21).
+    pub(crate) lanes: u64,
+    /// For each of its states, what the body makes of it.
+    pub(crate) roles: Vec<Role>,
+    /// Whether what it writes or finds depends on the order of its lanes.
+    pub(crate) in_order: bool,
+}
+
+/// What a body makes of a state.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Role {
+    /// A value of each lane.
+    Lanes,
+    /// A value that it leaves alone, and that alone gives the region its lanes.
+    Widest,
+    /// An array that it uses by index only: it has a size of its own.
+    Whole,
+}
+
+/// What walking through a body tells.
+#[derive(Default)]
+struct Uses {
+    /// States that must be replaced by their values.
+    raw: Vec<VarId>,
+    writes: Option<ScatterOp>,
+    in_order: bool,
+    fetches: bool,
+}
+
+impl Uses {
+    /// Notes a write. Operations that commute with themselves do not with others.
+    fn write(&mut self, op: ScatterOp, dtype: DType) {
+        let first = *self.writes.get_or_insert(op);
+        self.in_order |= first != op || !op.commutes(dtype);
+    }
 }
 
 impl Recorder<'_> {
@@ -53,7 +100,8 @@ impl Recorder<'_> {
         let operands = [outer, None, None, None];
         // The mask of entering lanes is recorded inside the region.
         let scope = self.begin(op, VarId::new(0), false);
-        let mut entering = Variable::new(Kind::Entering, DType::Mask, 1, operands);
+        let size = outer.map_or(1, |outer| self.size(outer));
+        let mut entering = Variable::new(Kind::Entering, DType::Mask, size, operands);
         entering.scope = scope;
         let entering = self.add(entering);
         self.limit(entering);
@@ -99,7 +147,8 @@ impl Recorder<'_> {
             return Err(Error::UnsupportedType { op, dtype, expected: "a mask as condition" });
         }
         let entering = self.table.open_region_mut().map(|open| open.mask);
-        let size = self.size(condition);
+        let entering_size = entering.map_or(1, |entering| self.size(entering));
+        let size = broadcast_size(op, entering_size, self.size(condition))?;
         let operands = [entering, Some(condition), None, None];
         let running = self.add(Variable::new(Kind::Running, DType::Mask, size, operands));
         self.limit(running);
@@ -113,7 +162,7 @@ impl Recorder<'_> {
         }
     }
 
-    /// Closes the innermost region.
+    /// Closes the innermost region, of these states.
     ///
     /// # Errors
     /// `SizeMismatch`; `Argument` for a state that changes its type, or is memory and something else.
@@ -121,6 +170,7 @@ impl Recorder<'_> {
         &mut self,
         repeat: bool,
         running: VarId,
+        states: &[VarId],
         changes: &[Change],
     ) -> Result<Closed> {
         let open = self.table.open_region_mut().expect("internal error: no region is open");
@@ -141,48 +191,69 @@ impl Recorder<'_> {
                 }
                 None => self.lane_value(op, scope, running, position, change)?,
             };
-            // What stays as it is may have any size, such as a table that the body reads.
             if value.0 != value.1 && !self.is_memory(value.0) {
                 lanes = broadcast_size(op, lanes, self.size(value.0))?;
                 lanes = broadcast_size(op, lanes, self.size(value.1))?;
             }
             values.push(value);
         }
-        let raw = self.check_uses(op, scope, running, &values)?;
-        if !raw.is_empty() {
-            return Ok(Closed::Again(raw));
+        let uses = self.check_uses(op, scope, running, &values)?;
+        if !uses.raw.is_empty() {
+            return Ok(Closed::Again(uses.raw));
         }
+        let roles = self.roles(states, &mut lanes);
         self.table.close_region(scope);
         let outer = self.table.open_region_mut();
         let outer_scope = outer.as_ref().map_or(0, |outer| outer.scope);
         if let Some(outer) = outer {
             outer.lanes = broadcast_size(op, outer.lanes, lanes)?;
         }
-        Ok(Closed::Done(self.results(repeat, outer_scope, lanes, running, scope, &values)))
+        let mut region = Variable::new(Kind::Region { repeat }, DType::Mask, lanes, [None; 4]);
+        region.scope = outer_scope;
+        let changed = values.iter().copied().filter(|(state, next)| state != next).collect();
+        let fetches = uses.fetches;
+        region.rare_mut().region =
+            Some(Region { scope, running, values: changed, results: Vec::new(), fetches });
+        let region = self.add(region);
+        let results = self.results(region, repeat, &values)?;
+        Ok(Closed::Done { results, form: Form { lanes, roles, in_order: uses.in_order } })
     }
 
-    /// The variables behind a region; a state that does not change is its first value.
+    /// What a region makes of each state. One that it leaves alone counts for its lanes, unless its size is that
+    /// of no lane: what else changes must not show in how often the body runs.
+    fn roles(&self, states: &[VarId], lanes: &mut u64) -> Vec<Role> {
+        let role = |&state: &VarId| {
+            let size = self.size(state);
+            if self.is_memory(state) {
+                Role::Whole
+            } else if size == 1 || size == *lanes {
+                Role::Lanes
+            } else if *lanes == 1 {
+                *lanes = size;
+                Role::Widest
+            } else {
+                Role::Whole
+            }
+        };
+        states.iter().map(role).collect()
+    }
+
+    /// The variables behind a region. A state that does not change is its first value; of a loop in all its
+    /// lanes.
     fn results(
         &mut self,
+        region: VarId,
         repeat: bool,
-        outer: u32,
-        lanes: u64,
-        running: VarId,
-        scope: u32,
         values: &[(VarId, VarId)],
-    ) -> Vec<VarId> {
-        let changed: Vec<(VarId, VarId)> =
-            values.iter().copied().filter(|(state, next)| state != next).collect();
-        let mut region = Variable::new(Kind::Region { repeat }, DType::Mask, lanes, [None; 4]);
-        region.scope = outer;
-        region.rare_mut().region =
-            Some(Region { scope, running, values: changed, results: Vec::new() });
-        let region = self.add(region);
+    ) -> Result<Vec<VarId>> {
+        let (lanes, outer) = (self.size(region), self.var(region).scope);
         let mut results = Vec::with_capacity(values.len());
         for &(state, next) in values {
             if state == next {
                 let first = self.var(state).operands[0];
-                results.push(first.expect("internal error: a state without a first value"));
+                let first = first.expect("internal error: a state without a first value");
+                let widens = repeat && self.size(first) == 1 && !self.is_memory(state);
+                results.push(if widens { self.widen(first, lanes)? } else { first });
                 continue;
             }
             let known = self.var(region).region().map_or(0, |known| known.results.len());
@@ -200,7 +271,7 @@ impl Recorder<'_> {
             }
             results.push(result);
         }
-        results
+        Ok(results)
     }
 
     /// A value of each lane: its state, and its next value, which is the old one where the body does not run.
@@ -267,15 +338,15 @@ impl Recorder<'_> {
         (id != value && is_state).then_some(id)
     }
 
-    /// Checks what the body does with its states; those that must be replaced by their values.
+    /// Checks what the body does with its states.
     fn check_uses(
         &self,
         op: &'static str,
         scope: u32,
         running: VarId,
         values: &[(VarId, VarId)],
-    ) -> Result<Vec<VarId>> {
-        let mut raw = Vec::new();
+    ) -> Result<Uses> {
+        let mut uses = Uses::default();
         let mut seen: HashSet<VarId> = HashSet::new();
         let mut work: Vec<VarId> = values.iter().map(|&(_, next)| next).collect();
         work.push(running);
@@ -291,32 +362,36 @@ impl Recorder<'_> {
             if variable.scope < scope || !seen.insert(id) {
                 continue;
             }
+            if let Kind::Scatter { op, .. } = variable.kind {
+                uses.write(op, variable.dtype);
+            }
+            uses.fetches |= variable.kind == Kind::Fetch;
             for (position, operand) in variable.operands().enumerate() {
                 work.push(operand);
                 let source = self.var(operand);
-                let Kind::State { memory } = source.kind else { continue };
                 let passes_on = match variable.kind {
-                    Kind::Scatter { .. } => position == 0,
-                    Kind::State { .. } | Kind::Region { .. } => true,
+                    Kind::Scatter { .. } | Kind::Fetch => position == 0,
+                    Kind::State { memory } => memory,
+                    Kind::Region { .. } => true,
                     _ => false,
                 };
-                if memory && source.scope == scope && !passes_on {
+                if source.scope >= scope && is_memory(source.kind) && !passes_on {
                     let what = "the body writes an array and reads it too; read the old one under \
                                 another name, or run step by step: set_flag(\"record_loops\", false)";
                     return Err(Error::Argument { op, what: what.into() });
                 }
                 let is_source = matches!(variable.kind, Kind::Gather { .. }) && position == 0;
-                if is_source && source.scope == scope {
+                if is_source && source.scope == scope && matches!(source.kind, Kind::State { .. }) {
                     if values.iter().any(|&(state, next)| state == operand && next != state) {
                         let what = "gather from a state that changes; only arrays from outside can be \
                                     read by index";
                         return Err(Error::Argument { op, what: what.into() });
                     }
-                    raw.push(operand);
+                    uses.raw.push(operand);
                 }
             }
         }
-        Ok(raw)
+        Ok(uses)
     }
 
     /// The active mask of an access inside a region.
@@ -336,21 +411,43 @@ impl Recorder<'_> {
         if scope == 0 { Ok(()) } else { Err(self.table.inside(op, scope)) }
     }
 
-    /// Checks the target of a scatter inside a region: it must be a state of that region.
+    /// Checks the target of a scatter inside a region: it must be a state of that region, perhaps after writes.
     pub(super) fn check_target(
         &mut self,
         op: &'static str,
         target: VarId,
         lanes: u64,
     ) -> Result<()> {
-        let scope = self.var(target).scope;
         let Some(open) = self.table.open_region_mut() else {
             return self.whole(op, target);
         };
-        if !open.evaluated && scope != open.scope {
-            return Err(Error::NotState { op, region: open.op, line: open.line });
+        if !open.evaluated {
+            let error = Error::NotState { op, region: open.op, line: open.line };
+            if !self.is_memory_of_region(target) {
+                return Err(error);
+            }
         }
-        open.lanes = broadcast_size(op, open.lanes, lanes)?;
+        if let Some(open) = self.table.open_region_mut() {
+            open.lanes = broadcast_size(op, open.lanes, lanes)?;
+        }
         Ok(())
+    }
+
+    /// Whether a value is a state of the innermost region that is recorded, perhaps after writes.
+    pub(super) fn is_memory_of_region(&mut self, value: VarId) -> bool {
+        let open = self.table.open_region_mut().filter(|open| !open.evaluated);
+        let Some(scope) = open.map(|open| open.scope) else { return false };
+        let variable = self.var(value);
+        let may_be = is_memory(variable.kind) || matches!(variable.kind, Kind::State { .. });
+        may_be && variable.scope == scope
+    }
+}
+
+/// Whether a value of a region is an array that it writes.
+fn is_memory(kind: Kind) -> bool {
+    match kind {
+        Kind::Scatter { .. } => true,
+        Kind::State { memory } | Kind::Result { memory, .. } => memory,
+        _ => false,
     }
 }

@@ -11,10 +11,6 @@ use crate::context::Context;
 use crate::fault::{IntoFault, Result, fault, fault_with_hint};
 use crate::value::{self, ArrayRef, scalar};
 
-/// Raised by `print` in a body that is being recorded: such a body is run step by step instead.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct NeedsSteps;
-
 /// An error of a closure on its way through core.
 struct Thrown(Box<EvalAltResult>);
 
@@ -30,10 +26,13 @@ pub(super) fn register(registry: &mut Registry<'_>) {
         "(states, condition, body)",
         "Repeats body in every lane while condition holds there; the list of states at the end. Both \
          functions take the states; condition returns a mask, body the list of next states, of the same \
-         types. Lanes broadcast; a lane that is done keeps its values. Arrays that the body scatters to and \
-         generators it draws from must be among the states. Recorded once, runs inside a kernel; Ctrl-C ends \
-         it. In the body no lane can be read (any, if, a[i]); print shows the running lanes and makes the loop \
-         run step by step, as set_flag(\"record_loops\", false) does for all.\n\n\
+         types. A lane that is done keeps its values. The loop has the lanes of its largest state; states of one \
+         lane widen. An array that the body only scatters to, or gathers from, keeps its own size. Arrays that the \
+         body scatters to and generators it draws from must be among the states; what is written, and what \
+         scatter_inc finds, is as if one lane ran after the other. Recorded once, runs inside a kernel; Ctrl-C \
+         ends it. In the body no lane can be read (any, if, a[i]); print shows the lanes that run, turn by turn: \
+         the loop then runs step by step too, beside the kernel. set_flag(\"record_loops\", false) runs all step by \
+         step, and lanes can be read.\n\n\
          >> r = while_loop([UInt32C([1, 7, 10]), UInt32C(0)], |x, n| x > 1, |x, n| [select(x % 2 == 0, x >> 1, 3*x + 1), n + 1]); r[1]\n\
          [0, 16, 6]",
     );
@@ -156,27 +155,24 @@ fn invoke(
     function.call_within_context::<Dynamic>(call, args).map_err(Thrown)
 }
 
-/// Runs `work`; step by step if it turns out that a body prints.
-fn in_steps_if_needed<T>(
+/// Runs `work`, and what its bodies show beside it.
+fn with_shown<T>(
     context: &Context,
     mut work: impl FnMut() -> std::result::Result<T, Thrown>,
 ) -> Result<T> {
-    let thrown = match work() {
-        Ok(value) => return Ok(value),
-        Err(Thrown(error)) => error,
-    };
-    let needs_steps = match thrown.unwrap_inner() {
-        EvalAltResult::ErrorRuntime(value, _) => value.is::<NeedsSteps>(),
-        _ => false,
-    };
-    // Inside a body that is recorded, the outermost one runs step by step.
-    if !needs_steps || context.session.is_recording() {
-        return Err(thrown);
+    let session = &context.session;
+    let result = work().map_err(|Thrown(error)| error);
+    // Inside a body that is recorded, the outermost one is watched.
+    if session.is_recording() || session.is_watched() || !session.take_shown() {
+        return result;
     }
-    context.session.set_flag("record_loops", false).or_fault()?;
-    let result = work();
-    context.session.set_flag("record_loops", true).or_fault()?;
-    result.map_err(|Thrown(error)| error)
+    let result = result?;
+    let watch = session.watch();
+    let watched = work();
+    drop(watch);
+    session.take_shown();
+    watched.map_err(|Thrown(error)| error)?;
+    Ok(result)
 }
 
 fn while_loop(
@@ -189,7 +185,7 @@ fn while_loop(
     let op = "while_loop";
     let (condition, body) = (function(op, "condition", condition)?, function(op, "body", body)?);
     let states = Parts::new(context, op, states, None)?;
-    let results = in_steps_if_needed(context, || {
+    let results = with_shown(context, || {
         context.session.while_loop(
             &states.arrays,
             |arrays| {
@@ -252,7 +248,7 @@ fn if_then(
     let (then, otherwise) = (function(op, "then", args[2])?, function(op, "otherwise", args[3])?);
     let args = Parts::new(context, op, args[1], None)?;
     let mut template = None;
-    let results = in_steps_if_needed(context, || {
+    let results = with_shown(context, || {
         template = None;
         // Both branches fill the same template.
         let template = std::cell::RefCell::new(&mut template);
@@ -289,7 +285,7 @@ fn dispatch(
         functions.iter().map(|each| function(op, "function", each)).collect::<Result<Vec<_>>>()?;
     let args = Parts::new(context, op, args[2], None)?;
     let mut template = None;
-    let results = in_steps_if_needed(context, || {
+    let results = with_shown(context, || {
         template = None;
         context.session.dispatch(&index, functions.len(), &args.arrays, |number, arrays| {
             let values = invoke(call, &functions[number], args.with(arrays))?;
@@ -324,21 +320,24 @@ fn branch_values(
     }
 }
 
-/// What `print` shows of a value in a body: the lanes that run it. `None` if there are none.
-pub(super) fn running_lanes(context: &Context, value: &Dynamic) -> Result<Option<Dynamic>> {
+/// Whether `print` shows something here: not in a body while it is recorded, nor where no lane runs it.
+pub(super) fn is_shown(context: &Context) -> Result<bool> {
     let session = &context.session;
-    let Some(array) = value.read_lock::<ArrayRef>().map(|array| array.clone()) else {
-        return Ok(Some(value.clone()));
+    if session.is_recording() {
+        session.note_shown();
+        return Ok(false);
+    }
+    let Some(mask) = session.limiting_mask() else { return Ok(true) };
+    Ok(mask.to_vec::<bool>().or_fault()?.contains(&true))
+}
+
+/// What `print` shows of a value in a body: the lanes that run it.
+pub(super) fn running_lanes(context: &Context, value: &Dynamic) -> Result<Dynamic> {
+    let array = value.read_lock::<ArrayRef>().map(|array| array.clone());
+    let (Some(array), Some(mask)) = (array, context.session.limiting_mask()) else {
+        return Ok(value.clone());
     };
-    if array.leaves().iter().any(Array::is_recorded) {
-        let needs = Dynamic::from(NeedsSteps);
-        return Err(EvalAltResult::ErrorRuntime(needs, rhai::Position::NONE).into());
-    }
-    let Some(mask) = session.limiting_mask() else { return Ok(Some(value.clone())) };
     let lanes = mask.to_vec::<bool>().or_fault()?;
-    if !lanes.contains(&true) {
-        return Ok(None);
-    }
     let shown = array.copy();
     let mut result: CoreResult<()> = Ok(());
     shown.for_each_leaf("", &mut |leaf, _| {
@@ -350,7 +349,7 @@ pub(super) fn running_lanes(context: &Context, value: &Dynamic) -> Result<Option
         }
     });
     result.or_fault()?;
-    Ok(Some(Dynamic::from(shown)))
+    Ok(Dynamic::from(shown))
 }
 
 /// The lanes of an array that a mask chooses, by way of the host: in a body a gather would be limited to

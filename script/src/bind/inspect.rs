@@ -11,7 +11,7 @@ use porcini_core::{Array, Session};
 use rhai::{Dynamic, Map};
 
 use super::Registry;
-use super::control::running_lanes;
+use super::control::{is_shown, running_lanes};
 use crate::context::Context;
 use crate::display;
 use crate::fault::{IntoFault, Result, fault, fault_with_hint};
@@ -32,6 +32,15 @@ pub(super) fn register(registry: &mut Registry<'_>) {
     programs(registry);
 }
 
+/// The line that `print` writes.
+fn printed(context: &Context, args: &[&mut Dynamic]) -> Result<String> {
+    if !is_shown(context)? {
+        return Ok(NOTHING.into());
+    }
+    let text = |arg: &&mut Dynamic| context.fitted(&running_lanes(context, arg)?);
+    Ok(args.iter().map(text).collect::<Result<Vec<_>>>()?.join(" "))
+}
+
 fn printing(registry: &mut Registry<'_>) {
     registry.doc(
         "print",
@@ -40,23 +49,15 @@ fn printing(registry: &mut Registry<'_>) {
          >> print(\"x =\", FloatC([1, 2]))\nx = [1, 2]",
     );
     for arity in 0..=MOST_ARGUMENTS {
-        registry.any("print", arity, |context, _, args| {
-            let mut texts = Vec::with_capacity(args.len());
-            for arg in args {
-                match running_lanes(context, arg)? {
-                    Some(value) => texts.push(context.fitted(&value)?),
-                    None => return Ok(NOTHING.into()),
-                }
-            }
-            Ok(texts.join(" "))
-        });
+        registry.any("print", arity, |context, _, args| printed(context, args));
     }
     // Rhai has its own forms of these.
     for kind in [TypeId::of::<f64>(), TypeId::of::<rhai::Array>(), TypeId::of::<Map>()] {
         for name in ["print", "to_string"] {
             let context = registry.context.clone();
-            let text = if name == "print" { Context::fitted } else { Context::text };
-            registry.engine.register_raw_fn(name, [kind], move |_, args| text(&context, args[0]));
+            registry.engine.register_raw_fn(name, [kind], move |_, args| {
+                if name == "print" { printed(&context, args) } else { context.text(args[0]) }
+            });
         }
     }
     registry.doc(

@@ -1,0 +1,331 @@
+//! Loops and branches of arrays (S21): recorded once and run in the kernel, lane by lane.
+//!
+//! The closures are called with arrays that stand for the values in the kernel; what they record becomes
+//! the body. With the flag `record_loops` off they are called step by step with real values instead
+//! (`steps`), and so they are when somebody watches what they show (`watch`). A body is recorded all the same:
+//! that tells how many lanes it has, so that both ways agree.
+//!
+//! Inside a body gathers and scatters touch only the lanes that run it. Arrays that the body scatters to
+//! must be among the states (or arguments) and be returned.
+
+mod branches;
+mod steps;
+mod watch;
+
+pub use watch::Watch;
+pub(crate) use watch::Watchers;
+
+use crate::array::Array;
+use crate::error::{Error, Result};
+use crate::flags::RECORD_LOOPS;
+use crate::ir::var::VarId;
+use crate::session::Session;
+use crate::trace::broadcast_size;
+use crate::trace::region::{Change, Closed, Form, Role};
+
+/// How bodies run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Way {
+    /// In kernels.
+    Recorded,
+    /// Step by step, but those in which the order of the lanes shows.
+    Steps,
+    /// Step by step; those in which the order of the lanes shows one lane after the other.
+    Watched,
+}
+
+/// Closes a region when dropped, if it was not closed before.
+struct Guard<'s> {
+    session: &'s Session,
+    scope: u32,
+}
+
+impl Drop for Guard<'_> {
+    fn drop(&mut self) {
+        self.session.with_table(|table| table.close_region(self.scope));
+    }
+}
+
+/// A region while it is recorded.
+struct Recording<'s> {
+    guard: Guard<'s>,
+    op: &'static str,
+    /// Keeps the mask alive that the table refers to.
+    mask: Array,
+}
+
+impl<'s> Recording<'s> {
+    fn open(session: &'s Session, op: &'static str) -> Result<Self> {
+        let mut scope = 0;
+        let mask = session.record(|recorder| {
+            let (opened, entering) = recorder.open_region(op)?;
+            scope = opened;
+            Ok(entering)
+        })?;
+        Ok(Self { guard: Guard { session, scope }, op, mask })
+    }
+
+    /// Arrays that stand for the values in the body.
+    fn states(&self, values: &[Array]) -> Result<Vec<Array>> {
+        let state = |value: &Array| {
+            if !self.guard.session.is(value.session()) {
+                return Err(Error::ForeignArray { op: self.op });
+            }
+            self.guard.session.record(|recorder| Ok(recorder.state(self.guard.scope, value.id())))
+        };
+        values.iter().map(state).collect()
+    }
+
+    fn run(&mut self, condition: &Array) -> Result<()> {
+        let id = condition.id();
+        self.mask = self.guard.session.record(|recorder| recorder.run(self.op, id))?;
+        Ok(())
+    }
+
+    /// The values behind the region, or the states to record it again without.
+    fn close(self, repeat: bool, states: &[VarId], changes: &[Change]) -> Result<Behind> {
+        let mut form = None;
+        let mut again = Vec::new();
+        let running = self.mask.id();
+        let results = self.guard.session.record_all(|recorder| {
+            Ok(match recorder.close_region(repeat, running, states, changes)? {
+                Closed::Done { results, form: known } => {
+                    form = Some(known);
+                    results
+                }
+                Closed::Again(states) => {
+                    again = states;
+                    Vec::new()
+                }
+            })
+        })?;
+        Ok(form.map_or(Behind::Again(again), |form| Behind::Results(results, form)))
+    }
+}
+
+enum Behind {
+    Results(Vec<Array>, Form),
+    Again(Vec<VarId>),
+}
+
+/// The states in a body that is recorded: those that are read by index are the values themselves.
+struct Inside {
+    arrays: Vec<Array>,
+    /// Whether each is a state.
+    is_state: Vec<bool>,
+}
+
+impl Inside {
+    fn new(recording: &Recording<'_>, values: &[Array], is_state: &[bool]) -> Result<Self> {
+        let mut arrays = recording.states(values)?;
+        let kept = arrays.iter_mut().zip(values).zip(is_state).filter(|(_, state)| !**state);
+        kept.for_each(|((inside, value), _)| *inside = value.clone());
+        Ok(Self { arrays, is_state: is_state.to_vec() })
+    }
+
+    /// Those states, without others.
+    fn states(&self, without: &[bool]) -> Vec<VarId> {
+        self.those(without).map(|(_, state)| state.id()).collect()
+    }
+
+    fn those<'a>(&'a self, without: &'a [bool]) -> impl Iterator<Item = (usize, &'a Array)> {
+        let wanted = self.is_state.iter().zip(without).map(|(state, without)| *state && !without);
+        self.arrays.iter().enumerate().zip(wanted).filter(|(_, wanted)| *wanted).map(|(x, _)| x)
+    }
+
+    /// A form that knows the role of each value, not only of those states.
+    fn complete(&self, form: Form, without: &[bool]) -> Form {
+        let mut roles = vec![Role::Whole; self.arrays.len()];
+        for ((position, _), role) in self.those(without).zip(form.roles) {
+            roles[position] = role;
+        }
+        Form { roles, ..form }
+    }
+
+    /// Notes states that must be the values themselves.
+    fn replace(&self, is_state: &mut [bool], ids: &[VarId]) {
+        for (is_state, inside) in is_state.iter_mut().zip(&self.arrays) {
+            *is_state &= !ids.contains(&inside.id());
+        }
+    }
+}
+
+/// What is recorded: from arrays to arrays.
+type Body<'b, E> = dyn FnMut(&[Array]) -> Result<Vec<Array>, E> + 'b;
+/// A condition.
+type Condition<'b, E> = dyn FnMut(&[Array]) -> Result<Array, E> + 'b;
+
+impl Session {
+    /// Repeats `body` in every lane as long as `condition` holds there; the states at the end.
+    ///
+    /// **Sizes**: the loop has the lanes of its largest state; states of one lane widen, and so does the loop
+    /// where condition or values have more. An array that the body uses by index only, writing or reading, keeps
+    /// its own size and does not count. **Dtypes**: states keep theirs. **Evaluation**: recorded; the loop becomes
+    /// part of the kernel that needs it. Lanes that are done keep their values. A loop that never ends can be
+    /// interrupted. **Order**: what is written, and what `scatter_inc` finds, is as if one lane ran after the other.
+    ///
+    /// # Errors
+    /// What the closures return; `Argument` if the body returns another number or type of values;
+    /// `SizeMismatch`; `Recording` where the body reads lanes; `NotState` where it writes other arrays.
+    pub fn while_loop<E: From<Error>>(
+        &self,
+        states: &[Array],
+        mut condition: impl FnMut(&[Array]) -> Result<Array, E>,
+        mut body: impl FnMut(&[Array]) -> Result<Vec<Array>, E>,
+    ) -> Result<Vec<Array>, E> {
+        let op = "while_loop";
+        if let Some((home, states)) = self.moved(op, states.iter())? {
+            return home.while_loop(&states, condition, body);
+        }
+        let way = self.way();
+        match self.record_loop(op, states, &mut condition, &mut body) {
+            Ok((results, form)) if way == Way::Recorded || way == Way::Steps && form.in_order => {
+                Ok(results)
+            }
+            Err(error) if way == Way::Recorded => Err(error),
+            // What cannot be recorded can be run.
+            recorded => {
+                self.show_steps(way);
+                let form = recorded.ok().map(|(_, form)| form);
+                self.step_by_step(op, states, form.as_ref(), &mut condition, &mut body)
+            }
+        }
+    }
+
+    fn record_loop<E: From<Error>>(
+        &self,
+        op: &'static str,
+        states: &[Array],
+        condition: &mut Condition<'_, E>,
+        body: &mut Body<'_, E>,
+    ) -> Result<(Vec<Array>, Form), E> {
+        let mut is_state = vec![true; states.len()];
+        let none = vec![false; states.len()];
+        loop {
+            let mut recording = Recording::open(self, op)?;
+            let inside = Inside::new(&recording, states, &is_state)?;
+            recording.run(&condition(&inside.arrays)?)?;
+            let next = body(&inside.arrays)?;
+            check_count(op, states.len(), next.len())?;
+            let change = |(position, state): (usize, &Array)| Change {
+                state: Some(state.id()),
+                otherwise: None,
+                covered: false,
+                next: next[position].id(),
+            };
+            let changes: Vec<Change> = inside.those(&none).map(change).collect();
+            match recording.close(true, &inside.states(&none), &changes)? {
+                Behind::Again(ids) => inside.replace(&mut is_state, &ids),
+                Behind::Results(results, form) => {
+                    let mut all = states.to_vec();
+                    for ((position, _), result) in inside.those(&none).zip(results) {
+                        all[position] = result;
+                    }
+                    return Ok((all, inside.complete(form, &none)));
+                }
+            }
+        }
+    }
+
+    /// Steps show by themselves what their recording only notes.
+    fn show_steps(&self, way: Way) {
+        if way == Way::Steps {
+            self.take_shown();
+        }
+    }
+
+    fn way(&self) -> Way {
+        // What runs inside a body that is recorded is recorded.
+        if self.is_recording() {
+            Way::Recorded
+        } else if self.is_watched() {
+            Way::Watched
+        } else if self.flag_is_set(RECORD_LOOPS) {
+            Way::Recorded
+        } else {
+            Way::Steps
+        }
+    }
+
+    /// For each argument, the position of its array after writes among the values.
+    fn written(&self, args: &[Array], values: &[Array]) -> Vec<Option<usize>> {
+        args.iter().map(|arg| values.iter().position(|value| self.stands_for(value, arg))).collect()
+    }
+
+    /// Whether a value is an argument's array after writes.
+    fn stands_for(&self, value: &Array, arg: &Array) -> bool {
+        self.with_table(|table| {
+            let goal = table.get(arg.id()).serial;
+            let mut id = value.id();
+            while let Some(before) = table.before_write(id) {
+                if before == arg.id() {
+                    return true;
+                }
+                id = before;
+            }
+            // From there on, writes step by step that were evaluated.
+            let mut serial = table.get(id).serial;
+            while let Some(before) = table.written_before(serial) {
+                if before == goal {
+                    return true;
+                }
+                serial = before;
+            }
+            false
+        })
+    }
+
+    /// Refuses a change of an array that is from outside the body being recorded, and no state of it.
+    ///
+    /// # Errors
+    /// `NotState`.
+    pub fn check_change(&self, op: &'static str, array: &Array) -> Result<()> {
+        self.with_table(|table| {
+            let variable = table.get(array.id());
+            let (scope, serial) = (variable.scope, variable.serial);
+            match table.open_region_mut() {
+                Some(open) if !open.evaluated && scope != open.scope && serial < open.serial => {
+                    Err(Error::NotState { op, region: open.op, line: open.line })
+                }
+                _ => Ok(()),
+            }
+        })
+    }
+
+    /// Whether this thread records a body, on this device or another: what it returns has no lanes yet.
+    pub fn is_recording(&self) -> bool {
+        let records = |session: &Self| {
+            session.with_table(|table| table.open_region_mut().is_some_and(|open| !open.evaluated))
+        };
+        self.find_in_family(|session| records(session).then_some(())).is_some()
+    }
+
+    /// The lanes that run a body step by step; `None` outside of such bodies.
+    pub fn limiting_mask(&self) -> Option<Array> {
+        let handle = self.with_table(|table| {
+            let mask = table.open_region_mut().filter(|open| open.evaluated)?.mask;
+            table.inc_external(mask);
+            Some((mask, table.get(mask).generation))
+        });
+        handle.map(|handle| Array::adopt(self.clone(), handle))
+    }
+}
+
+/// `mask ? a : b`, for the function `op`.
+fn choice(op: &'static str, mask: &Array, a: &Array, b: &Array) -> Result<Array> {
+    let lanes = broadcast_size(op, mask.size(), a.size())?;
+    broadcast_size(op, lanes, b.size())?;
+    mask.select(a, b)
+}
+
+fn is_arg(args: &[Array], value: &Array) -> bool {
+    args.iter().any(|arg| arg.id() == value.id())
+}
+
+fn check_count(op: &'static str, expected: usize, got: usize) -> Result<()> {
+    if expected == got {
+        return Ok(());
+    }
+    let what = format!("a function returned {got} values, expected {expected}");
+    Err(Error::Argument { op, what })
+}
