@@ -2,7 +2,15 @@
 //!
 //! **Source**: the Jupyter client documentation, "Making kernels for Jupyter", connection files.
 
+use std::fs::Metadata;
+use std::net::IpAddr;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::Path;
+
 use serde_json::Value;
+
+/// What of a file's mode lets others read it.
+const OTHERS_READ: u32 = 0o044;
 
 /// Addresses and key of the five channels.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -61,6 +69,29 @@ impl ConnectionFile {
         })
     }
 
+    /// What lets others in who should not be, each with a remedy; `about` is the file that this was read from.
+    pub(crate) fn warnings(&self, path: &Path, about: &Metadata) -> Vec<String> {
+        let (file, mode) = (path.display(), about.permissions().mode() & 0o777);
+        let is_loopback = self.ip.parse().is_ok_and(|ip: IpAddr| ip.is_loopback());
+        let mut warnings = Vec::new();
+        if self.key.is_empty() {
+            warnings.push(format!(
+                "{file}: the key is empty: messages are not signed, and whoever reaches the ports runs code; give it one"
+            ));
+        } else if mode & OTHERS_READ != 0 {
+            warnings.push(format!(
+                "{file}: others can read the key (mode {mode:o}) and run code with it; chmod 600 {file}"
+            ));
+        }
+        if self.transport == "tcp" && !is_loopback && self.ip != "localhost" {
+            warnings.push(format!(
+                "listens at {}, which other machines may reach: messages are not encrypted; use 127.0.0.1",
+                self.ip
+            ));
+        }
+        warnings
+    }
+
     /// The address of a channel, as ZeroMQ writes it.
     pub(crate) fn address(&self, port: u16) -> String {
         let separator = if self.transport == "ipc" { '-' } else { ':' };
@@ -90,5 +121,33 @@ mod tests {
         let without_port = FILE.replace("\"hb_port\": 5005,", "");
         assert_eq!(error(&without_port), "connection file: hb_port is missing or no port number");
         assert!(error(&FILE.replace("hmac-sha256", "rsa")).contains("signature scheme rsa"));
+    }
+
+    #[test]
+    fn what_lets_others_in_is_told() {
+        let folder = std::env::temp_dir();
+        let path = folder.join(format!("porcini-connection-{}", std::process::id()));
+        let warnings = |text: &str, mode: u32| {
+            std::fs::write(&path, text).unwrap();
+            std::fs::set_permissions(&path, std::fs::Permissions::from_mode(mode)).unwrap();
+            let file = ConnectionFile::parse(text).unwrap();
+            file.warnings(&path, &std::fs::metadata(&path).unwrap())
+        };
+        for (text, mode, told) in [
+            (FILE.to_string(), 0o600, ""),
+            (FILE.replace("127.0.0.1", "::1"), 0o600, ""),
+            (FILE.replace("127.0.0.1", "localhost"), 0o700, ""),
+            (FILE.replace("tcp", "ipc").replace("127.0.0.1", "/tmp/k"), 0o600, ""),
+            (FILE.to_string(), 0o640, "others can read the key (mode 640)"),
+            (FILE.to_string(), 0o604, "others can read the key (mode 604)"),
+            (FILE.replace("a-b", ""), 0o644, "the key is empty"),
+            (FILE.replace("127.0.0.1", "0.0.0.0"), 0o600, "listens at 0.0.0.0"),
+            (FILE.replace("127.0.0.1", "*"), 0o600, "listens at *"),
+        ] {
+            let found = warnings(&text, mode);
+            assert_eq!(found.len(), usize::from(!told.is_empty()), "{found:?}");
+            assert!(found.iter().all(|warning| warning.contains(told)), "{told}: {found:?}");
+        }
+        std::fs::remove_file(path).unwrap();
     }
 }

@@ -32,11 +32,7 @@ pub(crate) enum StartError {
 
 /// Serves one kernel until a client shuts it down or its parent dies.
 pub(crate) fn serve(path: &Path, options: Options) -> Result<(), StartError> {
-    let name = || path.display().to_string();
-    let json =
-        std::fs::read_to_string(path).map_err(|cause| StartError::Read { path: name(), cause })?;
-    let file = ConnectionFile::parse(&json)
-        .map_err(|cause| StartError::Connection { path: name(), cause })?;
+    let file = read(path)?;
 
     let Sockets { context, shell, stdin, iopub, control, heartbeat } = Sockets::bind(&file)?;
     let wire = Arc::new(Wire::new(&file.key));
@@ -91,6 +87,17 @@ pub(crate) fn serve(path: &Path, options: Options) -> Result<(), StartError> {
     }
     end(context);
     Ok(())
+}
+
+/// The connection file. What is not safe about it is told: Jupyter may have been asked for it.
+fn read(path: &Path) -> Result<ConnectionFile, StartError> {
+    let name = || path.display().to_string();
+    let contents = std::fs::read_to_string(path).and_then(|json| Ok((json, path.metadata()?)));
+    let (json, about) = contents.map_err(|cause| StartError::Read { path: name(), cause })?;
+    let file = ConnectionFile::parse(&json)
+        .map_err(|cause| StartError::Connection { path: name(), cause })?;
+    file.warnings(path, &about).iter().for_each(|why| warn(&format!("warning: {why}")));
+    Ok(file)
 }
 
 fn refuse(error: &Error, outbox: &Outbox) {

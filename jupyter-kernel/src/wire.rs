@@ -3,7 +3,9 @@
 //! Requests stay [`Value`]s: clients leave out fields, or send more than they should, and still want an
 //! answer. **Source**: the Jupyter client documentation, "Messaging in Jupyter", the wire protocol.
 
+use std::collections::{HashSet, VecDeque};
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
 use std::time::SystemTime;
 
 use hmac::{Hmac, KeyInit as _, Mac as _};
@@ -18,6 +20,10 @@ pub(crate) const PROTOCOL: &str = "5.5";
 const DELIMITER: &[u8] = b"<IDS|MSG>";
 /// Header, parent header, metadata, content.
 const N_SIGNED: usize = 4;
+/// Bytes of a message: nobody knows who sent it before it is here as a whole.
+pub(crate) const MOST_BYTES: usize = 64 << 20;
+/// Messages that are known again, as many as Jupyter itself remembers.
+const REMEMBERED: usize = 1 << 16;
 
 /// A message from a client.
 #[derive(Clone, Debug)]
@@ -52,8 +58,12 @@ pub(crate) enum WireError {
     Delimiter,
     #[error("a message with {0} frames after the delimiter, expected 5 or more")]
     TooShort(usize),
+    #[error("a message of {0} bytes, expected at most {MOST_BYTES}")]
+    TooLong(usize),
     #[error("a message whose signature does not fit its contents")]
     Signature,
+    #[error("a message that came before: somebody sends it again")]
+    Replayed,
     #[error("a message whose {0} is no JSON object")]
     Json(&'static str),
 }
@@ -61,8 +71,32 @@ pub(crate) enum WireError {
 /// Signs what is sent and checks what comes.
 pub(crate) struct Wire {
     signer: Option<Hmac<Sha256>>,
+    seen: Mutex<Seen>,
     session: String,
     n_sent: AtomicU64,
+}
+
+/// Signatures of the messages that came last.
+#[derive(Default)]
+struct Seen {
+    known: HashSet<Vec<u8>>,
+    oldest_first: VecDeque<Vec<u8>>,
+}
+
+impl Seen {
+    /// Remembers a signature; false if it was known.
+    fn is_new(&mut self, signature: Vec<u8>) -> bool {
+        if !self.known.insert(signature.clone()) {
+            return false;
+        }
+        self.oldest_first.push_back(signature);
+        if self.oldest_first.len() > REMEMBERED
+            && let Some(oldest) = self.oldest_first.pop_front()
+        {
+            self.known.remove(&oldest);
+        }
+        true
+    }
 }
 
 impl Wire {
@@ -74,6 +108,7 @@ impl Wire {
         });
         Self {
             signer,
+            seen: Mutex::default(),
             session: uuid::Uuid::new_v4().simple().to_string(),
             n_sent: AtomicU64::new(0),
         }
@@ -81,6 +116,10 @@ impl Wire {
 
     /// Reads the frames of a message.
     pub(crate) fn read(&self, mut frames: Frames) -> Result<Request, WireError> {
+        let bytes = frames.iter().map(Vec::len).sum();
+        if bytes > MOST_BYTES {
+            return Err(WireError::TooLong(bytes));
+        }
         let delimiter = frames.iter().position(|frame| frame == DELIMITER);
         let rest = frames.split_off(delimiter.ok_or(WireError::Delimiter)?);
         let [_, signature, signed @ ..] = &rest[..] else { return Err(WireError::TooShort(0)) };
@@ -92,6 +131,10 @@ impl Wire {
             let given = hex::decode(signature).map_err(|_| WireError::Signature)?;
             signed.iter().for_each(|frame| signer.update(frame));
             signer.verify_slice(&given).map_err(|_| WireError::Signature)?;
+            let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+            if !seen.is_new(given) {
+                return Err(WireError::Replayed);
+            }
         }
         let object = |frame: &[u8], what| {
             let value = serde_json::from_slice::<Value>(frame).ok();
@@ -170,11 +213,44 @@ mod tests {
             assert_eq!(error(&|frames| frames[2] = wrong.to_vec()), WireError::Signature);
         }
         assert_eq!(error(&|frames| frames[6] = b"{}".to_vec()), WireError::Signature);
+        for i in [0, 7] {
+            let long = |frames: &mut Frames| frames.insert(i, vec![0; MOST_BYTES]);
+            assert!(matches!(error(&long), WireError::TooLong(n) if n > MOST_BYTES));
+        }
         let unsigned = Wire::new("");
         for content in [&b"[]"[..], b"{", b"\xff", b""] {
             let mut frames = sent(&unsigned);
             frames[6] = content.to_vec();
             assert_eq!(unsigned.read(frames).unwrap_err(), WireError::Json("content"));
         }
+    }
+
+    #[test]
+    fn a_message_is_taken_once() {
+        let wire = Wire::new("secret");
+        let frames = sent(&wire);
+        assert!(wire.read(frames.clone()).is_ok());
+        assert_eq!(wire.read(frames.clone()).unwrap_err(), WireError::Replayed);
+        // Nor in other clothes: what is not signed may have changed.
+        let mut changed = frames;
+        changed[0] = b"somebody else".to_vec();
+        changed[2].make_ascii_uppercase();
+        changed.push(b"a buffer".to_vec());
+        assert_eq!(wire.read(changed).unwrap_err(), WireError::Replayed);
+        // Without signatures all that is equal looks alike.
+        let unsigned = Wire::new("");
+        let frames = sent(&unsigned);
+        assert!(unsigned.read(frames.clone()).is_ok() && unsigned.read(frames).is_ok());
+    }
+
+    #[test]
+    fn only_the_last_messages_are_remembered() {
+        let mut seen = Seen::default();
+        let signature = |i: usize| i.to_le_bytes().to_vec();
+        for i in 0..REMEMBERED + 1 {
+            assert!(seen.is_new(signature(i)) && !seen.is_new(signature(i)));
+        }
+        assert_eq!((seen.known.len(), seen.oldest_first.len()), (REMEMBERED, REMEMBERED));
+        assert!(!seen.is_new(signature(1)) && seen.is_new(signature(0)));
     }
 }

@@ -18,10 +18,8 @@ pub(crate) use heartbeat::echo;
 pub(crate) use post::{Channel, Outbox, Post};
 
 use crate::connection_file::ConnectionFile;
-use crate::wire::Frames;
+use crate::wire::{Frames, MOST_BYTES};
 
-/// Largest message taken, in bytes.
-const MOST_BYTES: i64 = 1 << 30;
 /// How long the end of the process waits for clients to take what was sent, in ms.
 const LINGER: i32 = 1000;
 
@@ -67,7 +65,8 @@ impl Sockets {
 fn listen(context: &Context, kind: SocketType, address: &str) -> zmq::Result<Socket> {
     let socket = context.socket(kind)?;
     socket.set_linger(LINGER)?;
-    socket.set_maxmsgsize(MOST_BYTES)?;
+    // Of each frame, and of a message as a whole, see there.
+    socket.set_maxmsgsize(i64::try_from(MOST_BYTES).unwrap_or(i64::MAX))?;
     // No limit on messages that wait: a slow reader loses nothing and nobody waits for it. Text is bounded
     // by the publisher.
     socket.set_sndhwm(0)?;

@@ -114,6 +114,41 @@ fn bytes_that_are_no_zeromq_are_dropped() {
     is_served(&kernel, &client);
 }
 
+/// A frame is read before anybody knows whether its sender has the key.
+#[test]
+fn frames_are_bounded_before_they_are_signed() {
+    let (kernel, client) = Kernel::start_on("tcp");
+    for channel in ["shell_port", "iopub_port", "stdin_port", "control_port", "hb_port"] {
+        for (length, is_taken) in [(64_u64 << 20, true), ((64 << 20) + 1, false), (1 << 30, false)]
+        {
+            let mut stream = TcpStream::connect(("127.0.0.1", port(&kernel, channel))).unwrap();
+            stream.set_read_timeout(Some(Duration::from_millis(300))).unwrap();
+            let frame = [&greeting()[..], &[6], &length.to_be_bytes()].concat();
+            stream.write_all(&frame).unwrap();
+            // Whoever is hung up on reads the greeting, then the end.
+            let ended = stream.read_to_end(&mut Vec::new());
+            let is_open = ended.is_err_and(|error| error.kind() == std::io::ErrorKind::WouldBlock);
+            assert_eq!(is_open, is_taken, "{channel}: {length}");
+        }
+    }
+    is_served(&kernel, &client);
+}
+
+#[test]
+fn a_message_that_comes_again_is_refused() {
+    let (kernel, client) = Kernel::start();
+    assert_eq!(client.run("n = 0").reply["status"], "ok");
+    let (frames, id) = client.frames("execute_request", &super::client::cell("n += 1"));
+    client.shell.send_multipart(frames.clone(), 0).unwrap();
+    client.answer(&id);
+    let other = kernel.client();
+    for socket in [&client.shell, &client.control, &client.stdin, &other.shell, &other.control] {
+        socket.send_multipart(frames.clone(), 0).unwrap();
+    }
+    assert_eq!(other.run("n").result(), "1");
+    is_served(&kernel, &client);
+}
+
 #[test]
 fn a_slow_reader_loses_no_line() {
     const N: usize = 200_000;

@@ -1,5 +1,8 @@
 //! Interrupts, restarts, and the end.
 
+use std::io::{BufRead as _, BufReader};
+use std::os::unix::fs::PermissionsExt as _;
+use std::process::Stdio;
 use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
@@ -131,4 +134,31 @@ fn what_cannot_start_says_why() {
     assert_eq!(code, Some(1));
     assert!(message.contains("shell: cannot listen at tcp://127.0.0.1:"), "{message}");
     kernel.process.kill().unwrap();
+}
+
+#[test]
+fn what_lets_others_in_is_told() {
+    let file = connection_file("tcp");
+    let text = std::fs::read_to_string(&file).unwrap();
+    for (text, told) in [
+        (text.clone(), "others can read the key (mode 644)"),
+        (text.replace(super::client::KEY, ""), "the key is empty"),
+        (text.replace("127.0.0.1", "0.0.0.0"), "listens at 0.0.0.0"),
+    ] {
+        std::fs::write(&file, text).unwrap();
+        std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o644)).unwrap();
+        let mut kernel = command(&file).stderr(Stdio::piped()).spawn().unwrap();
+        let lines = BufReader::new(kernel.stderr.take().unwrap()).lines();
+        let found = lines.map_while(Result::ok).find(|line| line.contains(told));
+        assert!(found.is_some_and(|line| line.contains("warning: ")), "{told}");
+        kernel.kill().unwrap();
+        kernel.wait().unwrap();
+    }
+    std::fs::remove_file(file).unwrap();
+}
+
+/// 4.3.4 has another licence.
+#[test]
+fn libzmq_is_the_one_that_the_notices_name() {
+    assert_eq!(zmq::version(), (4, 3, 5));
 }
