@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
 use porcini_core::DeviceChoice;
-use porcini_script::{Bounds, BoundsArguments, Options};
+use porcini_script::{Bounds, BoundsArguments, MOST_THREADS, Options};
 
 use crate::install::{self, InstallError, NAME, Place, RUST_NAME, SANDBOX_NAME, Spec, Starts};
 use crate::serve::{StartError, serve};
@@ -83,7 +83,7 @@ pub(crate) struct Settings {
     #[arg(long, value_name = "DEVICE", default_value = "auto")]
     device: DeviceChoice,
     /// Threads that run kernels [default: one per processor]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=4096))]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=i64::from(MOST_THREADS)))]
     threads: Option<u16>,
 }
 

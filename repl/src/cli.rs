@@ -2,7 +2,7 @@
 
 use clap::{Parser, Subcommand};
 use porcini_core::DeviceChoice;
-use porcini_script::BoundsArguments;
+use porcini_script::{BoundsArguments, MOST_THREADS};
 
 /// What help says behind the options: blocks, each with its title.
 pub(crate) const FURTHER: &str = "\
@@ -71,7 +71,7 @@ pub(crate) struct Arguments {
     pub(crate) device: Option<DeviceChoice>,
 
     /// Threads that run kernels [default: one per processor]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=4096))]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=i64::from(MOST_THREADS)))]
     pub(crate) threads: Option<u16>,
 
     /// What is logged: 0 nothing, 1 launches, 2 + cache, 3 + source, 4 + trace, 5 + references and machine code

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 use porcini_core::DeviceChoice;
-use porcini_script::{Error, ErrorKind, Interpreter, Options};
+use porcini_script::{Error, ErrorKind, Interpreter, MOST_THREADS, Options};
 
 use crate::cli::{Arguments, Source, Task};
 use crate::host::System;
@@ -90,10 +90,11 @@ fn options(arguments: &Arguments, settings: &Settings) -> Result<Options, String
     if log_level > porcini_core::log::MAX_LEVEL {
         return Err(format!("config.toml: log_level = {log_level}: expected 0 to 5"));
     }
-    let threads = arguments.threads.or(settings.threads).map(usize::from);
-    if threads == Some(0) {
-        return Err("config.toml: threads = 0: expected 1 or more".into());
+    let threads = arguments.threads.or(settings.threads);
+    if let Some(threads) = threads.filter(|threads| !(1..=MOST_THREADS).contains(threads)) {
+        return Err(format!("config.toml: threads = {threads}: expected 1 to {MOST_THREADS}"));
     }
+    let threads = threads.map(usize::from);
     let sandbox = arguments.bounds.bounds();
     let mut options = Options { device, threads, log_level, sandbox, ..Options::default() };
     for warning in options.read_environment(|name| std::env::var(name).ok()) {

@@ -1,5 +1,6 @@
 //! Settings of a person: `config.toml` and `init.rhai` in `$XDG_CONFIG_HOME/porcini`, or `~/.config/porcini`.
 
+use std::io;
 use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
@@ -48,17 +49,25 @@ pub(crate) enum Colour {
 impl Settings {
     /// The settings of a file; those of an absent one, and what is wrong with the file.
     pub(crate) fn read(file: &Path) -> (Self, Option<String>) {
-        let Ok(text) = std::fs::read_to_string(file) else { return (Self::default(), None) };
-        match toml::from_str(&text) {
-            Ok(settings) => (settings, None),
-            Err(error) => {
-                let what = error.to_string();
-                (
-                    Self::default(),
-                    Some(format!("{} is ignored: {}", file.display(), what.trim_end())),
-                )
-            }
-        }
+        let read = text(file).map_err(|error| error.to_string());
+        let read = read.and_then(|text| toml::from_str(&text).map_err(|error| error.to_string()));
+        read.map_or_else(
+            |what| {
+                let ignored = format!("{} is ignored: {}", file.display(), what.trim_end());
+                (Self::default(), Some(ignored))
+            },
+            |settings| (settings, None),
+        )
+    }
+}
+
+/// The text of a file; none of an absent one. A pipe, of which nobody knows when it ends, is not read.
+fn text(file: &Path) -> io::Result<String> {
+    match std::fs::metadata(file) {
+        Ok(about) if about.is_file() => std::fs::read_to_string(file),
+        Ok(_) => Err(io::Error::other("not a plain file")),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(String::new()),
+        Err(error) => Err(error),
     }
 }
 
@@ -107,6 +116,9 @@ mod tests {
         assert_eq!(settings, Settings::default());
         let wrong = wrong.unwrap();
         assert!(wrong.contains("treads") && wrong.contains("threads"), "{wrong}");
+        let (settings, wrong) = Settings::read(&folder);
+        assert_eq!(settings, Settings::default());
+        assert!(wrong.is_some_and(|wrong| wrong.ends_with("is ignored: not a plain file")));
         std::fs::remove_dir_all(folder).unwrap();
     }
 }

@@ -484,3 +484,22 @@ fn a_terminal_gets_a_prompt() {
     let history = std::fs::read_to_string(place.join(".local/state/porcini/history")).unwrap();
     assert!(history.contains("f(a)"), "{history}");
 }
+
+/// Settings are held to what the command line takes.
+#[test]
+fn settings_are_held_to_their_bounds() {
+    let home = folder("bounds");
+    std::fs::create_dir_all(home.join("porcini")).unwrap();
+    for (setting, why) in [
+        ("threads = 0", "threads = 0: expected 1 to 4096"),
+        ("threads = 4097", "threads = 4097: expected 1 to 4096"),
+        ("threads = 65535", "threads = 65535: expected 1 to 4096"),
+        ("log_level = 6", "log_level = 6: expected 0 to 5"),
+    ] {
+        std::fs::write(home.join("porcini/config.toml"), setting).unwrap();
+        let mut command = porcini(&["-e", "1"]);
+        let (code, _, err) = finished(&command.env("XDG_CONFIG_HOME", &home).output().unwrap());
+        assert_eq!(code, 2, "{setting}: {err}");
+        assert!(err.contains(why), "{err}");
+    }
+}

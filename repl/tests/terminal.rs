@@ -474,3 +474,31 @@ fn settings_and_the_first_script() {
     assert!(!shell.bytes().contains("\x1b[1;31m"));
     assert_eq!(shell.leave(), 0);
 }
+
+/// What somebody else has locked, and what is no file, does not keep the prompt away.
+#[test]
+fn odd_files_of_a_person() {
+    let home = folder("odd");
+    for below in ["config/porcini", "state/porcini"] {
+        std::fs::create_dir_all(home.join(below)).unwrap();
+    }
+    let history = home.join("state/porcini/history");
+    std::fs::write(&history, "#V2\nprint(4711)\n").unwrap();
+    let locked = std::fs::File::open(&history).unwrap();
+    locked.lock().unwrap();
+    let shell = Terminal::start(&home, 80, &[]);
+    shell.type_in("\x1b[A\r");
+    shell.wait_for("\n4711");
+    shell.wait_for_prompt();
+    assert_eq!(shell.leave(), 0);
+    std::fs::remove_file(&history).unwrap();
+    for pipe in [&history, &home.join("config/porcini/config.toml")] {
+        let made = std::process::Command::new("mkfifo").arg(pipe).status().unwrap();
+        assert!(made.success());
+    }
+    let shell = Terminal::start(&home, 80, &[]);
+    shell.wait_for("not a plain file");
+    shell.type_in("4700 + 11\r");
+    shell.wait_for("\n4711");
+    assert_eq!(shell.leave(), 0);
+}

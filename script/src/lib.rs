@@ -55,6 +55,6 @@ pub use error::{Error, ErrorKind, Location};
 pub use host::Host;
 pub use inspection::Inspection;
 pub use interpreter::{ENGINE_STACK, Interpreter, Outcome, on_engine_thread};
-pub use options::{Options, parse_bytes};
+pub use options::{MOST_THREADS, Options, parse_bytes};
 pub use shown::{Place, Shown};
 pub use topics::{TOPICS, Topic};

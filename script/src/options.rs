@@ -7,6 +7,9 @@ use porcini_core::{DeviceChoice, Runtime};
 
 use crate::bounds::Bounds;
 
+/// Threads that a session may be asked to have.
+pub const MOST_THREADS: u16 = 4096;
+
 /// How an interpreter is set up.
 #[derive(Clone, Default)]
 pub struct Options {

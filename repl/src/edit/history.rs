@@ -2,9 +2,10 @@
 //! asks for it, so that a long history does not delay the first prompt.
 
 use std::borrow::Cow;
-use std::fs::{File, OpenOptions};
-use std::io::{self, Read as _, Seek as _, Write as _};
+use std::fs::{File, OpenOptions, TryLockError};
+use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use rustyline::Result;
 use rustyline::history::{History, SearchDirection, SearchResult};
@@ -13,6 +14,10 @@ use super::edited;
 
 /// Cells kept in the file. It is shortened when there are twice as many.
 const MOST: usize = 10_000;
+/// Bytes of the file that are read, the last ones.
+const MOST_BYTES: u64 = 64 << 20;
+/// How long others may have the file to themselves.
+const PATIENCE: Duration = Duration::from_millis(200);
 /// The first line of the file: line ends and backslashes of cells have a backslash before them.
 const HEAD: &str = "#V2\n";
 
@@ -27,9 +32,11 @@ pub(crate) struct Cells {
 }
 
 impl Cells {
-    /// The history in a file, which gets what is added. What cannot be read is no history: the normal first start.
+    /// The history in a file, which gets what is added. What cannot be read is no history: the normal first start. Nor is
+    /// a pipe or a device, which would keep the prompt away.
     pub(crate) fn in_file(file: Option<PathBuf>) -> Self {
         let mut cells = Self::default();
+        let file = file.filter(|file| file.metadata().map_or(true, |about| about.is_file()));
         if let Some(text) = file.as_deref().and_then(|file| read(file).ok()) {
             cells.take(text);
         }
@@ -111,23 +118,37 @@ fn unpacked(line: &str) -> String {
 fn read(file: &Path) -> io::Result<String> {
     let mut bytes = Vec::new();
     let mut opened = File::open(file)?;
-    // Where files cannot be locked, a line may be lost when two sessions end at once.
-    drop(opened.lock_shared());
-    opened.read_to_end(&mut bytes)?;
-    drop(opened);
-    let text = String::from_utf8(bytes)
+    soon(|| opened.try_lock_shared());
+    let excess = opened.metadata()?.len().saturating_sub(MOST_BYTES);
+    opened.seek(SeekFrom::Start(excess))?;
+    opened.take(MOST_BYTES).read_to_end(&mut bytes)?;
+    let mut text = String::from_utf8(bytes)
         .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned());
-    if text.len() > HEAD.len() && text.lines().nth(2 * MOST).is_some() {
+    if excess > 0 {
+        // The first line is the end of one.
+        text.drain(..text.find('\n').map_or(text.len(), |end| end + 1));
+    } else if text.len() > HEAD.len() && text.lines().nth(2 * MOST).is_some() {
         // A file that is too long costs time, not cells.
         drop(shorten(file));
     }
     Ok(text)
 }
 
+/// Waits a moment for a lock. Without it a line may be lost when two sessions end at once: better than no prompt, while
+/// another program has the file, or where files cannot be locked.
+fn soon(lock: impl Fn() -> std::result::Result<(), TryLockError>) {
+    let end = Instant::now() + PATIENCE;
+    while let Err(TryLockError::WouldBlock) = lock()
+        && Instant::now() < end
+    {
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
 /// Keeps the newest cells.
 fn shorten(file: &Path) -> io::Result<()> {
     let mut opened = OpenOptions::new().read(true).write(true).open(file)?;
-    drop(opened.lock());
+    soon(|| opened.try_lock());
     let mut text = String::new();
     opened.read_to_string(&mut text)?;
     let n = text.lines().count().saturating_sub(MOST);
@@ -143,7 +164,7 @@ fn append(file: &Path, line: &str) -> io::Result<()> {
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
     let mut opened = options.open(file)?;
-    drop(opened.lock());
+    soon(|| opened.try_lock());
     let head = if opened.metadata()?.len() == 0 { HEAD } else { "" };
     opened.write_all(format!("{head}{line}\n").as_bytes())
 }
@@ -287,6 +308,34 @@ mod tests {
         }
         let text = std::fs::read_to_string(&file).unwrap();
         assert!(text.starts_with(&format!("{HEAD}x{}\n", MOST + 5)) && text.ends_with("x20004\n"));
+        std::fs::remove_file(&file).unwrap();
+    }
+
+    /// On a lock that nobody gives back, and on a pipe into which nobody writes, a session would wait for ever.
+    #[cfg(unix)]
+    #[test]
+    fn nobody_waits_for_an_odd_file() {
+        let file = file("locked");
+        std::fs::write(&file, "#V2\na\n").unwrap();
+        let other = File::open(&file).unwrap();
+        other.lock().unwrap();
+        let mut cells = Cells::in_file(Some(file.clone()));
+        assert_eq!(entry(&cells, 0), "a");
+        assert!(cells.add("b").unwrap());
+        assert_eq!(std::fs::read_to_string(&file).unwrap(), "#V2\na\nb\n");
+        // Much has no bytes on the disk.
+        OpenOptions::new().write(true).open(&file).unwrap().set_len(1 << 40).unwrap();
+        append(&file, "c\nlast").unwrap();
+        let cells = Cells::in_file(Some(file.clone()));
+        assert_eq!(entry(&cells, cells.len() - 1), "last");
+        std::fs::remove_file(&file).unwrap();
+        let made = std::process::Command::new("mkfifo").arg(&file).status();
+        assert!(made.is_ok_and(|status| status.success()), "mkfifo");
+        for odd in [file.as_path(), Path::new("/dev/zero"), Path::new("/")] {
+            let mut cells = Cells::in_file(Some(odd.into()));
+            assert!(cells.add("a").unwrap());
+            assert_eq!(cells.len(), 1);
+        }
         std::fs::remove_file(&file).unwrap();
     }
 
