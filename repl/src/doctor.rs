@@ -6,7 +6,7 @@ use std::io::IsTerminal;
 use std::path::PathBuf;
 
 use porcini_core::alloc::Bytes;
-use porcini_core::backend::isa::Isa;
+use porcini_core::backend::{self, isa::Isa};
 use porcini_script::{Interpreter, Options};
 
 use crate::{print, settings};
@@ -43,6 +43,7 @@ fn finding(what: &str, found: impl Into<String>) -> Finding {
 fn devices(host: std::rc::Rc<dyn porcini_script::Host>, options: &Options) -> Vec<Finding> {
     let names = Isa::ALL.into_iter().filter(|isa| isa.is_available()).map(|isa| isa.to_string());
     let mut findings = vec![finding("processor", names.collect::<Vec<_>>().join(", "))];
+    findings.extend(backend::gives_executable_memory().map(code));
     match Interpreter::new(host, options) {
         Ok(interpreter) => {
             let session = interpreter.session();
@@ -60,6 +61,16 @@ fn devices(host: std::rc::Rc<dyn porcini_script::Host>, options: &Options) -> Ve
         }),
     }
     findings
+}
+
+/// Whether compiled code can run.
+fn code(is_given: bool) -> Finding {
+    if is_given {
+        return finding("code", "kernels are compiled");
+    }
+    let found = "the system refuses executable memory; kernels are interpreted, which is slower";
+    let advice = "allow it: systemd has MemoryDenyWriteExecute, SELinux deny_execmem, containers a seccomp profile";
+    Finding { what: "code".into(), found: found.into(), advice: Some(advice.into()) }
 }
 
 fn terminal() -> Finding {
@@ -97,4 +108,16 @@ fn files() -> Vec<Finding> {
         settings.advice = Some(wrong);
     }
     findings
+}
+
+#[cfg(test)]
+mod tests {
+    use super::code;
+
+    #[test]
+    fn refused_memory_is_told() {
+        assert_eq!(code(true).advice, None);
+        let refused = code(false);
+        assert!(refused.found.contains("interpreted") && refused.advice.is_some());
+    }
 }

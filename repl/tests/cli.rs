@@ -503,3 +503,20 @@ fn settings_are_held_to_their_bounds() {
         assert!(err.contains(why), "{err}");
     }
 }
+
+/// Code that others could have put there is not run.
+#[cfg(target_os = "linux")]
+#[test]
+fn the_doctor_looks_at_code() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let cache = folder("cache");
+    let doctor = |mode: u32| {
+        std::fs::set_permissions(&cache, std::fs::Permissions::from_mode(mode)).unwrap();
+        let mut command = porcini(&["doctor"]);
+        finished(&command.env("PORCINI_CACHE_DIR", &cache).output().unwrap()).1
+    };
+    let (own, shared) = (doctor(0o700), doctor(0o777));
+    assert!(own.contains("code       "), "{own}");
+    assert!(own.contains(&format!("{}, 0 B of at most 1 GiB", cache.display())), "{own}");
+    assert!(shared.contains("others may write there (mode 777); those of GPUs are"), "{shared}");
+}

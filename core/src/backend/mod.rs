@@ -327,6 +327,16 @@ pub fn open(choice: DeviceChoice, threads: usize, outside: &Outside) -> Result<A
     }
 }
 
+/// Whether the system gives executable memory to the compiler for this processor, if there is one; without it kernels
+/// are interpreted.
+pub fn gives_executable_memory() -> Option<bool> {
+    #[cfg(all(target_arch = "x86_64", unix))]
+    if Isa::detect() != Isa::Baseline {
+        return Some(cpu::gives_executable_memory(&cpu::CpuOptions::default()));
+    }
+    None
+}
+
 /// The compiler for an instruction set.
 fn compiled(isa: Isa, threads: usize) -> Result<Arc<dyn Backend>> {
     #[cfg(all(target_arch = "x86_64", unix))]

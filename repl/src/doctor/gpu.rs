@@ -106,7 +106,7 @@ fn kernels(host: &dyn Host) -> Finding {
         Err(error) => Finding {
             what: what.into(),
             found: format!("{place}: {error}; those of GPUs are compiled by each process"),
-            advice: Some("set PORCINI_CACHE_DIR to a folder that can be written".into()),
+            advice: Some("set PORCINI_CACHE_DIR to a folder of your own".into()),
         },
     }
 }

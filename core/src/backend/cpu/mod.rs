@@ -78,6 +78,12 @@ impl Default for CpuOptions {
     }
 }
 
+/// Whether the system gives executable memory in one of the ways to ask for it.
+pub fn gives_executable_memory(options: &CpuOptions) -> bool {
+    const RETURN: [u8; 1] = [0xc3];
+    Arena::new(options.mappings.clone(), options.code_bytes).place(&RETURN).is_some()
+}
+
 /// The processor, by compiled code.
 pub struct Cpu {
     shared: Arc<Shared>,
@@ -152,5 +158,17 @@ impl Backend for Cpu {
 
     fn sync(&self) -> Result<()> {
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn executable_memory_is_given_or_refused() {
+        assert!(gives_executable_memory(&CpuOptions::default()), "this system refuses it");
+        let refused = CpuOptions { mappings: Vec::new(), ..CpuOptions::default() };
+        assert!(!gives_executable_memory(&refused));
     }
 }

@@ -3,10 +3,11 @@
 //! Entries are spread over sixteen folders by the first digit of their key, so that a write has to look at
 //! few files to keep the whole within its bound. An entry is a magic number, its key, a checksum, and the
 //! code; it gets its name when it is complete, so any number of processes may use the folder at once. An
-//! entry that is not what its name says is dropped. Its time of modification is that of its last use.
+//! entry that is not what its name says is dropped. Its time of modification is that of its last use. Code of others is
+//! not run: neither a folder nor an entry that is not ours alone is used.
 
 use std::fs::{self, DirBuilder, File};
-use std::io::{self, Write as _};
+use std::io::{self, Read as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
@@ -60,8 +61,9 @@ impl DiskCache {
 
     /// The code under `key`, if it is there whole.
     pub fn get(&self, key: Key) -> Option<Vec<u8>> {
+        ours_alone(&fs::metadata(&self.folder).ok()?).ok()?;
         let path = self.path(key);
-        let mut entry = fs::read(&path).ok()?;
+        let mut entry = read(&path).ok()?;
         if !is_whole(&entry, key) {
             self.remove(key);
             return None;
@@ -80,6 +82,7 @@ impl DiskCache {
         if (HEADER + code.len()) as u64 > most {
             return Ok(());
         }
+        self.claim()?;
         let path = self.path(key);
         let checksum = xxh3_128(code).to_le_bytes();
         write(&path, &[&MAGIC, &key.0.to_le_bytes(), &checksum, code])?;
@@ -97,6 +100,7 @@ impl DiskCache {
     /// # Errors
     /// What the file system says.
     pub fn save_source(&self, key: Key, text: &str) -> io::Result<PathBuf> {
+        self.claim()?;
         let folder = self.folder.join("failed");
         let path = folder.join(format!("{:032x}.ptx", key.0));
         write(&path, &[text.as_bytes()])?;
@@ -109,10 +113,16 @@ impl DiskCache {
     /// # Errors
     /// Why nothing can be written.
     pub fn check(&self) -> io::Result<u64> {
-        make(&self.folder)?;
+        self.claim()?;
         NamedTempFile::new_in(&self.folder)?;
         let parts = (0..PARTS).map(|part| files(&self.part(part)).unwrap_or_default());
         Ok(parts.flatten().map(|file| file.bytes).sum())
+    }
+
+    /// Makes the folder, unless it is there.
+    fn claim(&self) -> io::Result<()> {
+        make(&self.folder)?;
+        ours_alone(&fs::metadata(&self.folder)?)
     }
 
     fn part(&self, part: u64) -> PathBuf {
@@ -123,6 +133,36 @@ impl DiskCache {
         let part = u64::try_from(key.0 >> 124).unwrap_or(0);
         self.part(part).join(format!("{:032x}.cubin", key.0))
     }
+}
+
+/// An error for what somebody else may have written: who can put code there has it run.
+#[cfg(target_os = "linux")]
+fn ours_alone(about: &fs::Metadata) -> io::Result<()> {
+    use std::os::unix::fs::MetadataExt as _;
+    const OTHERS_WRITE: u32 = 0o022;
+    let (owner, mode) = (about.uid(), about.mode() & 0o777);
+    let why = if owner != rustix::process::geteuid().as_raw() {
+        format!("belongs to another user, {owner}")
+    } else if mode & OTHERS_WRITE != 0 {
+        format!("others may write there (mode {mode:o})")
+    } else {
+        return Ok(());
+    };
+    Err(io::Error::new(io::ErrorKind::PermissionDenied, why))
+}
+
+/// Elsewhere folders of a user are the user's.
+#[cfg(not(target_os = "linux"))]
+fn ours_alone(_: &fs::Metadata) -> io::Result<()> {
+    Ok(())
+}
+
+fn read(path: &Path) -> io::Result<Vec<u8>> {
+    let mut file = File::open(path)?;
+    ours_alone(&file.metadata()?)?;
+    let mut bytes = Vec::new();
+    file.read_to_end(&mut bytes)?;
+    Ok(bytes)
 }
 
 fn is_whole(entry: &[u8], key: Key) -> bool {
@@ -304,6 +344,38 @@ mod tests {
         assert!(cache.put(key(1), b"code").is_err());
         assert!(cache.check().is_err());
         assert_eq!(cache.get(key(1)), None);
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn what_others_may_have_written_is_not_used() {
+        use std::os::unix::fs::{PermissionsExt as _, chown};
+        let (_folder, cache) = cache(LIMIT);
+        cache.put(key(1), b"code").unwrap();
+        let entry = cache.path(key(1));
+        let mode = |path: &Path, mode| {
+            fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+        };
+        for (path, writable, own) in [(cache.folder(), 0o770, 0o700), (&entry, 0o602, 0o600)] {
+            mode(path, writable);
+            assert_eq!(cache.get(key(1)), None, "{}", path.display());
+            mode(path, own);
+            assert_eq!(cache.get(key(1)).as_deref(), Some(&b"code"[..]));
+        }
+        mode(cache.folder(), 0o777);
+        let told = [cache.put(key(2), b"").unwrap_err(), cache.check().unwrap_err()];
+        assert!(told.iter().all(|error| error.to_string() == "others may write there (mode 777)"));
+        assert!(cache.save_source(key(2), "").is_err());
+        mode(cache.folder(), 0o700);
+        // Only root can give files away.
+        for path in [&entry, cache.folder()] {
+            if chown(path, Some(12345), None).is_ok() {
+                assert_eq!(cache.get(key(1)), None, "{}", path.display());
+            }
+        }
+        if let Err(error) = cache.check() {
+            assert_eq!(error.to_string(), "belongs to another user, 12345");
+        }
     }
 
     #[test]
