@@ -14,11 +14,21 @@ use crate::{print, run};
 
 /// Runs a shell until end of input or `exit()`; the exit code.
 pub(crate) fn run(interpreter: Interpreter, settings: &Settings, no_init: bool) -> u8 {
-    let (version, device) = (env!("CARGO_PKG_VERSION"), interpreter.session().device_name());
+    let interpreter = Rc::new(RefCell::new(interpreter));
+    let code = converse(&interpreter, settings, no_init);
+    // Nobody else has it any more: the editor is gone.
+    if let Some(interpreter) = Rc::into_inner(interpreter) {
+        interpreter.into_inner().leave();
+    }
+    code
+}
+
+fn converse(interpreter: &Shared, settings: &Settings, no_init: bool) -> u8 {
+    let device = interpreter.borrow().session().device_name();
+    let version = env!("CARGO_PKG_VERSION");
     let greeting = format!("porcini {version} on {device}; help() and %help explain");
     print::log(&broken(&greeting, 2, print::width()));
-    let interpreter = Rc::new(RefCell::new(interpreter));
-    if !no_init && let Some(code) = run_init(&interpreter) {
+    if !no_init && let Some(code) = run_init(interpreter) {
         return code;
     }
     let colour = print::colours(&std::io::stdout());
@@ -28,7 +38,7 @@ pub(crate) fn run(interpreter: Interpreter, settings: &Settings, no_init: bool) 
         vi: settings.edit_mode == Some(EditMode::Vi),
     };
     let history = Cells::in_file(settings::history_file());
-    let mut editor = match edit::editor(&interpreter, style, history) {
+    let mut editor = match edit::editor(interpreter, style, history) {
         Ok(editor) => editor,
         Err(error) => {
             print::warn(&format!("the line editor does not start: {error}"));
@@ -58,7 +68,7 @@ pub(crate) fn run(interpreter: Interpreter, settings: &Settings, no_init: bool) 
                 }
                 // Adding does not fail.
                 drop(editor.add_history_entry(&text));
-                match run_cell(&interpreter, &text, cell) {
+                match run_cell(interpreter, &text, cell) {
                     Ok(next) => initial = edit::edited(&next),
                     Err(code) => break code,
                 }

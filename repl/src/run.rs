@@ -74,6 +74,7 @@ pub(crate) fn run(arguments: Arguments) -> u8 {
     if arguments.interactive && code != INTERRUPTED {
         return shell(interpreter);
     }
+    interpreter.leave();
     code
 }
 

@@ -354,6 +354,9 @@ fn the_sandbox_holds() {
         "1 s of time",
     );
     fails(&["--max-output", "1K"], "loop { print(\"spam\") }", "1 KiB of output");
+    let long = "let s = \"x\"; s.pad(2000, 'x'); ";
+    fails(&["--max-output", "1K"], &format!("{long}s"), "1 KiB of output");
+    fails(&["--max-output", "1K"], &format!("{long}input(s)"), "1 KiB of output");
     fails(&["--max-output", "1K"], "set_log_level(4); loop { FloatC(1) + 1 }", "1 KiB of output");
     let script = "eval(FloatC::arange(0, 1000000, 1) * 2)";
     fails(&["--max-memory", "1M"], script, "0 B of 1 MiB (--max-memory) in use");
@@ -375,6 +378,41 @@ fn the_sandbox_holds() {
     }
     let nested = "let l = []; l.pad(1000, [7, 7]); let k = []; k.pad(100000, l)";
     fails(&[], nested, "of 512 MiB");
+}
+
+/// A terminal does what control characters say: those of a script that is not trusted are shown.
+#[test]
+fn the_sandbox_gives_no_orders_to_a_terminal() {
+    let orders = "\x1b]52;c;YQ==\x07\u{9b}2J\r\x7f";
+    for script in [
+        r#"print("X")"#,
+        r#""X""#,
+        r#"["X", #{"X": 'X'}]"#,
+        r#"debug("X")"#,
+        r#"display("X", "X")"#,
+        r#"throw "X""#,
+        r#"parse_int("X")"#,
+        r#"read_csv("X")"#,
+        r#"import "X" as x;"#,
+        r#"let a = #{}; a["X"].b.c"#,
+        r#"let a = FloatC([1]); set_label(a, "X"); print(whos()); a + "X""#,
+        r#"set_log_level(5); let a = FloatC([1]); set_label(a, "X"); eval(a + 1)"#,
+        r#"/* X */ nosuch"#,
+        r#"print("X" +)"#,
+    ] {
+        // Written as escapes, and as they are.
+        let escapes = r"\x1b]52;c;YQ==\x07\u009b2J\r\x7f";
+        for script in [script.replace('X', escapes), script.replace('X', orders)] {
+            let (_, out, err) = sandboxed("orders", &[], &script);
+            assert!(!out.is_empty() || !err.is_empty(), "{script:?}");
+            let text = out + &err;
+            let order = text.chars().find(|&c| c.is_control() && c != '\n' && c != '\t');
+            assert_eq!(order, None, "{script:?}\n{text:?}");
+        }
+    }
+    assert_eq!(sandboxed("orders", &[], r#""\x1b[1m\ta""#).1, "\\x1b[1m\ta\n");
+    // Whoever trusts a script may let it paint.
+    assert_eq!(run(&["-e", r#""\x1b[1ma""#]).1, "\x1b[1ma\n");
 }
 
 /// Many lists, none too large.

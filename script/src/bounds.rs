@@ -18,6 +18,7 @@ use porcini_core::interrupt;
 
 use crate::error::{Error, ErrorKind};
 use crate::interpreter::{ENGINE_STACK, Outcome};
+use crate::visible;
 
 /// Elements of a list, and bytes of a text.
 pub(crate) const LARGEST_LIST: usize = 1_000_000;
@@ -131,7 +132,8 @@ impl Turn {
 
     /// Counts what is to be shown; what is too much stops the script and is not shown.
     pub(crate) fn may_show(&self, bytes: usize, most: u64) -> bool {
-        let fits = self.printed.fetch_add(bytes as u64, Ordering::Relaxed) < most;
+        let before = self.printed.fetch_add(bytes as u64, Ordering::Relaxed);
+        let fits = bytes == 0 || before.saturating_add(bytes as u64) <= most;
         if !fits {
             self.stop(&format!("{} of output (--max-output)", Bytes(most)));
         }
@@ -191,6 +193,11 @@ impl Watch {
         Running { watch: self.clone(), _timer: timer.flatten() }
     }
 
+    /// Counts what is to be shown; false if it is too much.
+    pub(crate) fn may_show(&self, bytes: usize) -> bool {
+        self.turn.may_show(bytes, self.bounds.output)
+    }
+
     fn start_timer(&self) -> Option<mpsc::Sender<()>> {
         let (timer, ended) = mpsc::channel::<()>();
         let (turn, seconds, memory) = (self.turn.clone(), self.bounds.seconds, self.bounds.memory);
@@ -213,8 +220,9 @@ impl Watch {
         }
     }
 
-    /// The result of a turn, or why it was stopped.
+    /// The result of a turn, or why it was stopped. What a sandbox gives is counted, and gives no orders to a terminal.
     pub(crate) fn judge(&self, result: Result<Outcome, Box<Error>>) -> Result<Outcome, Box<Error>> {
+        let result = if self.is_sandbox { self.admitted(result) } else { result };
         let stopped = match &result {
             Ok(_) => true,
             Err(error) => error.kind == ErrorKind::Interrupted,
@@ -226,6 +234,18 @@ impl Watch {
         error.message = why;
         Err(error)
     }
+
+    fn admitted(&self, result: Result<Outcome, Box<Error>>) -> Result<Outcome, Box<Error>> {
+        let outcome = visible::in_outcome(result.map_err(visible::in_error)?);
+        // What is too much stops the turn, which is told then.
+        Ok(if self.may_show(bytes(&outcome)) { outcome } else { Outcome::default() })
+    }
+}
+
+/// Bytes of all that a cell gave.
+fn bytes(outcome: &Outcome) -> usize {
+    let texts = outcome.text.iter().chain(&outcome.next_input).map(String::len);
+    texts.chain(outcome.forms.iter().map(|(_, content)| content.len())).sum()
 }
 
 /// Stops a turn that takes too long, or too much memory for its lists and texts besides arrays.
@@ -277,12 +297,13 @@ fn guard_memory(
     ));
 }
 
+/// Tests that use the flag of interrupts do so one by one.
+#[cfg(test)]
+pub(crate) static FLAG: Mutex<()> = Mutex::new(());
+
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    /// Whoever uses the flag does so alone.
-    static FLAG: Mutex<()> = Mutex::new(());
 
     #[test]
     fn memory_is_guarded_where_nothing_else_is() {

@@ -281,7 +281,9 @@ impl Interpreter {
             member("inc", "UInt64C");
             &["rng"]
         } else if let Some(map) = value.read_lock::<Map>() {
-            for (key, value) in map.iter() {
+            // Other keys are asked for by `m["a b"]`.
+            let is_word = |c: char| c.is_alphanumeric() || c == '_';
+            for (key, value) in map.iter().filter(|(key, _)| key.chars().all(is_word)) {
                 member(key, &describe(value));
             }
             &["map"]

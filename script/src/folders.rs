@@ -65,8 +65,29 @@ pub fn read_module(
 /// What the system says; `Interrupted` by Ctrl-C; `OutOfMemory` if there is no room.
 pub fn read(path: &str, report: impl Fn(&str)) -> io::Result<Vec<u8>> {
     let (mut file, is_plain) = open(path)?;
-    // Pipes and the like do not tell their length.
+    if is_plain {
+        return read_plain(&mut file, path, report);
+    }
+    collect(0, path, report, |bytes| what_has_come(&mut file, bytes))
+}
+
+/// The same of a plain file that is open; `path` is what reports call it.
+pub(crate) fn read_plain(
+    file: &mut File,
+    path: &str,
+    report: impl Fn(&str),
+) -> io::Result<Vec<u8>> {
     let n = usize::try_from(file.metadata()?.len()).unwrap_or(usize::MAX);
+    collect(n, path, report, |bytes| file.take(PIECE as u64).read_to_end(bytes).map(Some))
+}
+
+/// Collects what `read` adds until it adds nothing; `n` bytes, or 0 if that is unknown.
+fn collect(
+    n: usize,
+    path: &str,
+    report: impl Fn(&str),
+    mut read: impl FnMut(&mut Vec<u8>) -> io::Result<Option<usize>>,
+) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     bytes.try_reserve_exact(n).map_err(|_| io::ErrorKind::OutOfMemory)?;
     let mut next = Instant::now() + PATIENCE;
@@ -75,19 +96,15 @@ pub fn read(path: &str, report: impl Fn(&str)) -> io::Result<Vec<u8>> {
         if interrupt::is_requested() {
             break Err(io::Error::from(io::ErrorKind::Interrupted));
         }
-        let read = if is_plain {
-            (&mut file).take(PIECE as u64).read_to_end(&mut bytes).map(Some)
-        } else {
-            what_has_come(&mut file, &mut bytes)
-        };
-        match read {
+        match read(&mut bytes) {
             Ok(Some(0)) => break Ok(()),
             Ok(_) => {}
             Err(error) => break Err(error),
         }
         if Instant::now() >= next {
             let read = Bytes(bytes.len() as u64);
-            report(&if is_plain {
+            // Pipes and the like do not tell their length.
+            report(&if n > 0 {
                 format!("reading {path}: {read} of {}", Bytes(n.max(bytes.len()) as u64))
             } else {
                 format!("reading {path}: {read}")

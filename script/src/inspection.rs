@@ -14,6 +14,7 @@ use crate::interpreter::Interpreter;
 use crate::scan::scan;
 use crate::tokens::registered;
 use crate::value::{ArrayRef, describe};
+use crate::visible::visible;
 
 /// What is known about a name.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -22,13 +23,6 @@ pub struct Inspection {
     pub text: String,
     /// As HTML.
     pub html: String,
-}
-
-impl Inspection {
-    fn plain(text: String) -> Self {
-        let html = format!("<pre>{}</pre>", escaped(&text));
-        Self { text, html }
-    }
 }
 
 impl Interpreter {
@@ -45,10 +39,10 @@ impl Interpreter {
             return None;
         }
         if let Some(value) = self.scope.get(name) {
-            return Some(Inspection::plain(format!("{name}: {}", details(value))));
+            return Some(self.plain(format!("{name}: {}", details(value))));
         }
         if let Some(summary) = self.summary(name) {
-            return Some(Inspection::plain(summary));
+            return Some(self.plain(summary));
         }
         let is_meant = |doc: &&FunctionDoc| {
             doc.name == name || doc.name.rsplit_once("::").is_some_and(|(_, last)| last == name)
@@ -61,6 +55,12 @@ impl Interpreter {
         let text: Vec<String> = docs.iter().map(|doc| help::page(doc, window)).collect();
         let html = docs.iter().map(|doc| page_html(doc)).collect();
         Some(Inspection { text: text.join("\n\n"), html })
+    }
+
+    /// What a script says of itself.
+    fn plain(&self, text: String) -> Inspection {
+        let text = if self.context.is_sandbox { visible(&text).into_owned() } else { text };
+        Inspection { html: format!("<pre>{}</pre>", escaped(&text)), text }
     }
 
     /// Parameters of a function of the session, what the comment above it says, and where it was written; all of its

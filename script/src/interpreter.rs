@@ -1,6 +1,5 @@
 //! The interpreter that both front ends drive: text in, values and diagnostics out.
 
-use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::Rc;
@@ -14,20 +13,21 @@ use crate::commands;
 use crate::constants::{self, Constants};
 use crate::context::Context;
 use crate::declare;
+use crate::deletion::{self, Deletions};
 use crate::doc::FunctionDoc;
 use crate::error::{Error, ErrorKind, Surroundings};
 use crate::fault::{Stop, late_fault};
 use crate::help;
 use crate::host::{Host, NOTHING};
 use crate::options::Options;
-use crate::outputs::Outputs;
 use crate::powers;
 use crate::resolver::{Resolver, Texts};
 use crate::sandbox::Sandbox;
 use crate::scan::scan;
 use crate::semicolons;
-use crate::tokens::{self, typed};
+use crate::tokens;
 use crate::value::{ArrayRef, Deleted};
+use crate::visible;
 
 /// Stack of the engine thread: deep recursion in scripts ends with an error long before it is used up.
 pub const ENGINE_STACK: usize = 512 << 20;
@@ -38,7 +38,7 @@ const MAX_EXPRESSIONS: usize = 2000;
 /// Nested expressions in a function: calls times these levels, a few kilobytes each, fit the stack.
 const MAX_EXPRESSIONS_IN_FUNCTIONS: usize = 64;
 /// The name of the last value shown.
-const LAST: &str = "_";
+pub(crate) const LAST: &str = "_";
 
 /// What running a cell gave.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -49,16 +49,6 @@ pub struct Outcome {
     pub forms: Vec<(&'static str, String)>,
     /// Text to be put at the next prompt.
     pub next_input: Option<String>,
-}
-
-/// Where variables were deleted: `script.rhai:3`.
-#[derive(Clone, Default)]
-struct Deletions {
-    places: Rc<RefCell<HashMap<String, String>>>,
-    /// Name of the running cell.
-    cell: Rc<RefCell<String>>,
-    /// They would keep arrays alive.
-    outputs: Outputs,
 }
 
 /// Runs scripts in one session. Lives on one thread with a stack of [`ENGINE_STACK`].
@@ -93,18 +83,20 @@ impl Interpreter {
     /// # Errors
     /// If the device, or the folder of the sandbox, is not there.
     pub fn new(host: Rc<dyn Host>, options: &Options) -> Result<Self, Box<Error>> {
-        let refuse = |why: String| Box::new(Error::plain(ErrorKind::Runtime, why));
-        let setup = (host.clone(), options.clone());
         let watch = Watch::new(options.sandbox.clone());
-        let host: Rc<dyn Host> = if watch.is_sandbox {
-            let sandbox = Sandbox::new(host, watch.clone()).map_err(|error| {
-                let folder = watch.bounds.folder.clone().unwrap_or_default();
-                refuse(format!("--sandbox={}: {error}", folder.display()))
-            })?;
-            Rc::new(sandbox)
-        } else {
-            host
-        };
+        if !watch.is_sandbox {
+            return Self::within(watch, host, options);
+        }
+        let sandbox = Sandbox::new(host, watch.clone()).map_err(|error| {
+            let folder = watch.bounds.folder.clone().unwrap_or_default();
+            refuse(format!("--sandbox={}: {error}", folder.display()))
+        })?;
+        Self::within(watch, Rc::new(sandbox), options)
+    }
+
+    /// An interpreter whose bounds, and what was used of them, are there already.
+    fn within(watch: Rc<Watch>, host: Rc<dyn Host>, options: &Options) -> Result<Self, Box<Error>> {
+        let setup = (host.clone(), options.clone());
         let session = session(&host, options).map_err(|error| refuse(error.to_string()))?;
         let context = Context::new(session, host.clone(), watch.is_sandbox);
         let mut engine = Engine::new();
@@ -115,8 +107,8 @@ impl Interpreter {
         docs.extend(constants::docs());
         let docs = Rc::new(docs);
         help::register(&mut engine, &context, &docs);
-        let deletions = Deletions { outputs: context.outputs.clone(), ..Deletions::default() };
-        register_del(&mut engine, &deletions);
+        let deletions = Deletions::new(context.outputs.clone());
+        deletion::register(&mut engine, &deletions);
         context.outputs.register(&mut engine);
         let constants = Constants::install(&mut engine, &context);
         Ok(Self {
@@ -183,13 +175,16 @@ impl Interpreter {
     /// # Errors
     /// As [`Interpreter::execute`].
     pub fn evaluate(&mut self, text: &str, name: &str) -> Result<Outcome, Box<Error>> {
-        let last = self.scope.get(LAST).cloned();
-        let result = self.execute(text, name);
-        match last {
-            Some(last) => drop(self.scope.set_or_push(LAST, last)),
-            None => drop(self.scope.remove::<Dynamic>(LAST)),
-        }
-        result
+        // What the value takes until it is gone is part of the turn.
+        self.bounded(|interpreter| {
+            let last = interpreter.scope.get(LAST).cloned();
+            let result = interpreter.execute(text, name);
+            match last {
+                Some(last) => drop(interpreter.scope.set_or_push(LAST, last)),
+                None => drop(interpreter.scope.remove::<Dynamic>(LAST)),
+            }
+            result
+        })
     }
 
     /// Does work as one turn: all that it runs shares the time and the output that a sandbox gives.
@@ -265,7 +260,7 @@ impl Interpreter {
         let mut ast = semicolons::compile(&self.engine, text).map_err(EvalAltResult::from)?;
         ast.set_source(name);
         self.declare_assigned(&ast);
-        *self.deletions.cell.borrow_mut() = name.into();
+        self.deletions.begin(name);
         for function in ast.iter_functions() {
             self.cells.insert(function.name.to_string(), (name.into(), text.into()));
         }
@@ -314,7 +309,7 @@ impl Interpreter {
             if !seen.insert(name.clone()) || value.is::<Deleted>() || never_assigned {
                 continue;
             }
-            self.deletions.places.borrow_mut().remove(&name);
+            self.deletions.forget(&name);
             kept.push((name, value));
         }
         let constants = kept.iter().filter(|(_, value)| value.is_read_only());
@@ -345,7 +340,8 @@ impl Interpreter {
         let level = self.context.session.log_level();
         let options = Options { device, log_level: level, runtime: None, ..options.clone() };
         let inputs = self.inputs.clone();
-        *self = Self { inputs, ..Self::new(host.clone(), &options)? };
+        let anew = Self::within(self.watch.clone(), host.clone(), &options)?;
+        *self = Self { inputs, ..anew };
         Ok(())
     }
 
@@ -362,7 +358,7 @@ impl Interpreter {
         self.scope = Scope::new();
         self.definitions = AST::empty();
         self.constants.declare(HashMap::new());
-        self.deletions.places.borrow_mut().clear();
+        self.deletions.clear();
         self.cells.clear();
         self.imports.clear();
         self.context.outputs.clear();
@@ -388,7 +384,10 @@ impl Interpreter {
     pub fn check(&self, text: &str, name: &str) -> Result<(), Box<Error>> {
         let text = without_shebang(text);
         let compiled = semicolons::compile(&self.engine, text);
-        compiled.map(drop).map_err(|error| Box::new(self.diagnose(&error.into(), text, name)))
+        compiled.map(drop).map_err(|error| {
+            let error = Box::new(self.diagnose(&error.into(), text, name));
+            if self.context.is_sandbox { visible::in_error(error) } else { error }
+        })
     }
 
     // ---- errors ----
@@ -400,7 +399,7 @@ impl Interpreter {
             let value = self.scope.get(variable)?.read_lock::<ArrayRef>()?.clone();
             value.lanes()
         };
-        let deleted = |variable: &str| self.deletions.places.borrow().get(variable).cloned();
+        let deleted = |variable: &str| self.deletions.place(variable);
         let around = Surroundings {
             text,
             source: name,
@@ -452,10 +451,21 @@ impl Interpreter {
         help::reference(&self.docs)
     }
 
+    /// Ends with the process: the system takes its memory at once, where giving it back piece by piece takes time that
+    /// no bound holds for.
+    pub fn leave(self) {
+        std::mem::forget(self);
+    }
+
     /// Stops whatever runs, from any thread; the interpreter then returns `ErrorKind::Interrupted`.
     pub fn interrupt() {
         interrupt::request();
     }
+}
+
+/// Why there is no interpreter.
+fn refuse(why: String) -> Box<Error> {
+    Box::new(Error::plain(ErrorKind::Runtime, why))
 }
 
 fn session(host: &Rc<dyn Host>, options: &Options) -> porcini_core::Result<Session> {
@@ -516,63 +526,6 @@ fn watch_over(engine: &mut Engine, watch: &Watch) {
     engine.on_progress(|_| interrupt::is_requested().then(|| Dynamic::from(Stop::Interrupt)));
 }
 
-/// `del a, b` frees at once; using the name again says where it was deleted. The scope entry stays until
-/// the cell ends: removing it would shift the variables that Rhai has already resolved.
-fn register_del(engine: &mut Engine, deletions: &Deletions) {
-    let deletions = deletions.clone();
-    engine.register_custom_syntax_with_state_raw(
-        "del",
-        |symbols, ahead, _| {
-            let expects_name = symbols.len() == 1 || symbols.last().is_some_and(|s| s == ",");
-            Ok(match ahead {
-                _ if expects_name => Some("$ident$".into()),
-                "," => Some(",".into()),
-                _ => None,
-            })
-        },
-        false,
-        move |context, inputs, _| {
-            for input in inputs {
-                let Some(name) = input.get_string_value().filter(|name| *name != ",") else {
-                    continue;
-                };
-                delete(context, name, input.position(), &deletions)?;
-            }
-            Ok(Dynamic::UNIT)
-        },
-    );
-}
-
-fn delete(
-    context: &mut rhai::EvalContext<'_, '_, '_, '_, '_, '_>,
-    name: &str,
-    position: rhai::Position,
-    deletions: &Deletions,
-) -> Result<(), Box<EvalAltResult>> {
-    let scope = context.scope_mut();
-    let missing = || EvalAltResult::ErrorVariableNotFound(typed(name).into(), position);
-    let value = scope.get_mut(name).ok_or_else(missing)?;
-    if value.is::<Deleted>() {
-        return Err(missing().into());
-    }
-    let place = format!("{}:{}", deletions.cell.borrow(), position.line().unwrap_or(0));
-    let deleted = Deleted { name: typed(name).into(), place: place.clone() };
-    let old = std::mem::replace(value, Dynamic::from(deleted));
-    deletions.places.borrow_mut().insert(name.into(), place);
-    // The last value shown would keep the array alive.
-    let array = old.read_lock::<ArrayRef>().map(|array| array.clone());
-    if let Some(array) = &array {
-        deletions.outputs.forget(array);
-    }
-    if let Some(array) = array
-        && let Some(last) = scope.get_mut(LAST)
-        && last.read_lock::<ArrayRef>().is_some_and(|last| last.is(&array))
-    {
-        *last = Dynamic::UNIT;
-    }
-    Ok(())
-}
-
 pub(crate) fn without_shebang(text: &str) -> &str {
     if text.starts_with("#!") { text.find('\n').map_or("", |end| &text[end..]) } else { text }
 }
@@ -613,7 +566,7 @@ fn warm_up() {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tokens::registered;
+    use crate::tokens::{registered, typed};
 
     /// Words that scripts call as functions must parse in both forms.
     #[test]

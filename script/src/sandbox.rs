@@ -1,36 +1,29 @@
-//! The outside world for scripts that are not trusted: files only below one folder, no environment, and output that is
-//! counted. What else they may use, see `bounds.rs`.
+//! The outside world for scripts that are not trusted: files only below one folder (`jail.rs`), no environment, and
+//! output that is counted and gives no orders to a terminal. What else they may use, see `bounds.rs`.
 
+use std::borrow::Cow;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use porcini_core::alloc::Bytes;
 use porcini_core::log::LogSink;
 
 use crate::bounds::Watch;
 use crate::host::Host;
+use crate::jail::{Jail, refused};
 use crate::shown::{Place, Shown};
+use crate::visible::visible;
 
-/// Largest file that a script may read.
-const LARGEST_FILE: u64 = 256 << 20;
-/// Bytes of all files that a session may write.
-const MOST_WRITTEN: u64 = 1 << 30;
+/// Bytes of a message to a notebook, besides what it shows.
+const MESSAGE: usize = 500;
 
 /// Another host within bounds.
 pub(crate) struct Sandbox {
     host: Rc<dyn Host>,
-    /// The only folder with files, with links resolved.
-    folder: Option<PathBuf>,
+    jail: Option<Jail>,
     watch: Rc<Watch>,
-    written: AtomicU64,
-}
-
-fn refused(why: impl Into<String>) -> io::Error {
-    io::Error::new(io::ErrorKind::PermissionDenied, why.into())
 }
 
 impl Sandbox {
@@ -39,68 +32,52 @@ impl Sandbox {
     /// # Errors
     /// If there is no such folder.
     pub(crate) fn new(host: Rc<dyn Host>, watch: Rc<Watch>) -> io::Result<Self> {
-        let folder = watch.bounds.folder.as_deref().map(Path::canonicalize).transpose()?;
-        if folder.as_ref().is_some_and(|folder| !folder.is_dir()) {
-            return Err(io::ErrorKind::NotADirectory.into());
-        }
-        Ok(Self { host, folder, watch, written: AtomicU64::new(0) })
+        let jail = watch.bounds.folder.as_deref().map(Jail::new).transpose()?;
+        Ok(Self { host, jail, watch })
     }
 
-    fn may_show(&self, bytes: usize) -> bool {
-        self.watch.turn.may_show(bytes, self.watch.bounds.output)
+    /// What may be shown of a text, as visible characters; nothing once it is too much.
+    fn admitted<'t>(&self, text: &'t str) -> Option<Cow<'t, str>> {
+        let text = visible(text);
+        self.watch.may_show(text.len() + 1).then_some(text)
     }
 
-    /// A path below the folder, with links resolved; of a file to be written its folder exists.
-    fn inside(&self, path: &Path) -> io::Result<PathBuf> {
-        let Some(folder) = &self.folder else {
-            return Err(refused("the sandbox has no files (--sandbox=FOLDER gives it some)"));
-        };
-        let wanted = folder.join(path);
-        // What a link leads to counts, also that of a file to be replaced.
-        let real = wanted.canonicalize().or_else(|error| {
-            let parent = wanted.parent().and_then(|parent| parent.canonicalize().ok());
-            match (parent, wanted.file_name()) {
-                _ if wanted.is_symlink() => Err(refused("a link out of the sandbox")),
-                (Some(parent), Some(name)) => Ok(parent.join(name)),
-                _ => Err(error),
+    /// What a message takes besides what it shows: a terminal gets none.
+    fn message(&self) -> usize {
+        if self.host.shows_forms() { MESSAGE } else { 1 }
+    }
+
+    /// A sink that counts what goes into another one, and so many bytes more for each text.
+    fn counted(&self, sink: LogSink, besides: usize) -> LogSink {
+        let (turn, most) = (self.watch.turn.clone(), self.watch.bounds.output);
+        Arc::new(move |text| {
+            let text = visible(text);
+            if turn.may_show(text.len() + besides, most) {
+                sink(&text);
             }
-        });
-        let wanted = real.as_ref().unwrap_or(&wanted);
-        if !wanted.starts_with(folder) || wanted.components().any(|part| part.as_os_str() == "..") {
-            // Whether there is something is nobody's business.
-            return Err(refused("outside the folder of the sandbox"));
-        }
-        let real = real?;
-        // A device or a pipe may never end.
-        if real.exists() && !real.is_file() && !real.is_dir() {
-            return Err(refused("not a plain file"));
-        }
-        Ok(real)
+        })
+    }
+
+    fn jail(&self) -> io::Result<&Jail> {
+        let none = || refused("the sandbox has no files (--sandbox=FOLDER gives it some)");
+        self.jail.as_ref().ok_or_else(none)
     }
 
     fn read(&self, path: &Path) -> io::Result<(PathBuf, Vec<u8>)> {
-        let real = self.inside(path)?;
-        if real.metadata()?.len() > LARGEST_FILE {
-            return Err(refused(format!(
-                "larger than {}, the most in a sandbox",
-                Bytes(LARGEST_FILE)
-            )));
-        }
-        let bytes = self.host.read_file(&real.to_string_lossy())?;
-        Ok((real, bytes))
+        self.jail()?.read(path, |line| self.progress(line))
     }
 }
 
 impl Host for Sandbox {
     fn print(&self, text: &str) {
-        if self.may_show(text.len() + 1) {
-            self.host.print(text);
+        if let Some(text) = self.admitted(text) {
+            self.host.print(&text);
         }
     }
 
     fn page(&self, text: &str) {
-        if self.may_show(text.len() + 1) {
-            self.host.page(text);
+        if let Some(text) = self.admitted(text) {
+            self.host.page(&text);
         }
     }
 
@@ -113,28 +90,30 @@ impl Host for Sandbox {
     }
 
     fn display(&self, shown: &Shown, place: Place<'_>) {
-        let forms: usize = shown.forms.iter().map(|(_, content)| content.len()).sum();
-        if self.may_show(shown.text.len() + forms + 1) {
-            self.host.display(shown, place);
+        let name = match place {
+            Place::Below => "",
+            Place::Named(name) | Place::Instead(name) => name,
+        };
+        let text = visible(&shown.text).into_owned();
+        let shown = Shown { text, forms: shown.forms.clone() };
+        if self.watch.may_show(shown.bytes() + name.len() + self.message()) {
+            self.host.display(&shown, place);
         }
     }
 
     fn clear_output(&self, wait: bool) {
-        self.host.clear_output(wait);
+        if self.watch.may_show(self.message()) {
+            self.host.clear_output(wait);
+        }
     }
 
     fn input(&self, prompt: &str, secret: bool) -> io::Result<String> {
-        self.host.input(prompt, secret)
+        let prompt = self.admitted(prompt).ok_or(io::ErrorKind::Interrupted)?;
+        self.host.input(&prompt, secret)
     }
 
     fn log_sink(&self) -> LogSink {
-        let (sink, turn, most) =
-            (self.host.log_sink(), self.watch.turn.clone(), self.watch.bounds.output);
-        Arc::new(move |text| {
-            if turn.may_show(text.len() + 1, most) {
-                sink(text);
-            }
-        })
+        self.counted(self.host.log_sink(), 1)
     }
 
     fn read_file(&self, path: &str) -> io::Result<Vec<u8>> {
@@ -142,29 +121,21 @@ impl Host for Sandbox {
     }
 
     fn write_file(&self, path: &str, contents: &[u8]) -> io::Result<()> {
-        let real = self.inside(Path::new(path))?;
-        let before = self.written.fetch_add(contents.len() as u64, Ordering::Relaxed);
-        if before.saturating_add(contents.len() as u64) > MOST_WRITTEN {
-            let most = Bytes(MOST_WRITTEN);
-            return Err(refused(format!("more than {most} written, the most in a sandbox")));
-        }
-        self.host.write_file(&real.to_string_lossy(), contents)
+        self.jail()?.write(Path::new(path), contents)
     }
 
     fn list_folder(&self, path: &str) -> io::Result<Vec<String>> {
-        self.host.list_folder(&self.inside(Path::new(path))?.to_string_lossy())
+        self.jail()?.list(Path::new(path))
     }
 
     fn read_module(&self, importer: Option<&str>, name: &str) -> io::Result<(PathBuf, String)> {
+        let jail = self.jail()?;
         let mut file = PathBuf::from(name);
         if file.extension().is_none() {
             file.set_extension("rhai");
         }
-        let beside = importer.and_then(|importer| Path::new(importer).parent());
-        let beside = beside
-            .map(|folder| folder.join(&file))
-            .filter(|path| self.inside(path).is_ok_and(|p| p.exists()));
-        let (path, bytes) = self.read(&beside.unwrap_or(file))?;
+        let beside = importer.and_then(|importer| jail.beside(importer, &file));
+        let (path, bytes) = self.read(&beside.filter(|path| jail.has(path)).unwrap_or(file))?;
         let text = String::from_utf8(bytes);
         text.map(|text| (path, text))
             .map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))
@@ -175,7 +146,7 @@ impl Host for Sandbox {
     }
 
     fn progress_sink(&self) -> LogSink {
-        self.host.progress_sink()
+        self.counted(self.host.progress_sink(), self.message())
     }
 
     fn window(&self) -> Option<usize> {
@@ -191,32 +162,70 @@ impl Host for Sandbox {
     }
 }
 
-#[cfg(all(test, unix))]
+#[cfg(test)]
 mod tests {
+    use std::cell::RefCell;
+    use std::sync::Mutex;
+
+    use porcini_core::DeviceChoice;
+
     use super::*;
-    use crate::bounds::Bounds;
+    use crate::bounds::{Bounds, FLAG};
+    use crate::interpreter::Interpreter;
+    use crate::options::Options;
 
-    /// The real files, and nothing else.
-    struct Files;
+    /// What reaches the world outside.
+    #[derive(Default)]
+    struct World {
+        shown: RefCell<Vec<String>>,
+        logged: Arc<Mutex<Vec<String>>>,
+    }
 
-    impl Host for Files {
-        fn print(&self, _: &str) {}
+    impl World {
+        fn sink(&self) -> LogSink {
+            let logged = self.logged.clone();
+            Arc::new(move |text| logged.lock().unwrap().push(text.into()))
+        }
+
+        fn take(&self) -> Vec<String> {
+            let mut all = self.shown.take();
+            all.append(&mut self.logged.lock().unwrap());
+            all
+        }
+    }
+
+    impl Host for World {
+        fn print(&self, text: &str) {
+            self.shown.borrow_mut().push(text.into());
+        }
+
+        fn shows_forms(&self) -> bool {
+            true
+        }
+
+        fn clear_output(&self, _: bool) {
+            self.print("cleared");
+        }
+
+        fn input(&self, prompt: &str, _: bool) -> io::Result<String> {
+            self.print(prompt);
+            Ok(String::new())
+        }
 
         fn log_sink(&self) -> LogSink {
-            Arc::new(|_| {})
+            self.sink()
         }
 
-        fn read_file(&self, path: &str) -> io::Result<Vec<u8>> {
-            std::fs::read(path)
+        fn progress_sink(&self) -> LogSink {
+            self.sink()
         }
 
-        fn write_file(&self, path: &str, contents: &[u8]) -> io::Result<()> {
-            std::fs::write(path, contents)
+        fn read_file(&self, _: &str) -> io::Result<Vec<u8>> {
+            unreachable!("the sandbox reads files itself")
         }
 
-        fn list_folder(&self, path: &str) -> io::Result<Vec<String>> {
-            let name = |entry: std::fs::DirEntry| entry.file_name().to_string_lossy().into_owned();
-            Ok(std::fs::read_dir(path)?.flatten().map(name).collect())
+        fn write_file(&self, _: &str, _: &[u8]) -> io::Result<()> {
+            unreachable!("the sandbox writes files itself")
         }
 
         fn read_module(&self, _: Option<&str>, _: &str) -> io::Result<(PathBuf, String)> {
@@ -236,68 +245,83 @@ mod tests {
         }
     }
 
-    fn sandbox(folder: Option<&Path>) -> io::Result<Sandbox> {
-        let folder = folder.map(Path::to_path_buf);
-        let bounds = Bounds { folder, ..Bounds::default() };
-        Sandbox::new(Rc::new(Files), Watch::new(Some(bounds)))
+    /// Each way to show something, with a text in it.
+    const WAYS: [fn(&Sandbox, &str); 9] = [
+        |sandbox, text| sandbox.print(text),
+        |sandbox, text| sandbox.page(text),
+        |sandbox, text| sandbox.display(&Shown::plain(text), Place::Below),
+        |sandbox, text| sandbox.display(&Shown::plain(text), Place::Named("name")),
+        |sandbox, text| sandbox.display(&Shown::plain(text), Place::Instead("name")),
+        |sandbox, text| sandbox.log_sink()(text),
+        |sandbox, text| sandbox.progress(text),
+        |sandbox, text| sandbox.input(text, false).map_or((), drop),
+        |sandbox, _| sandbox.clear_output(false),
+    ];
+
+    fn sandbox(output: u64) -> (Rc<World>, Sandbox) {
+        let world = Rc::new(World::default());
+        let watch = Watch::new(Some(Bounds { output, ..Bounds::default() }));
+        (world.clone(), Sandbox::new(world, watch).unwrap())
     }
 
-    /// Every way out of the folder that we know of.
     #[test]
-    fn the_folder_is_a_jail() {
-        let place = std::env::temp_dir().join(format!("porcini-sandbox-{}", std::process::id()));
-        let folder = place.join("inside");
-        std::fs::create_dir_all(folder.join("deep")).unwrap();
-        std::fs::write(place.join("secret"), "secret").unwrap();
-        std::fs::write(folder.join("a"), "a").unwrap();
-        for (target, link) in [
-            ("secret", "inside/link"),
-            ("inside/a", "inside/good"),
-            (".", "inside/up"),
-            ("nowhere", "inside/dangling"),
+    fn orders_to_a_terminal_do_not_leave() {
+        let (world, sandbox) = sandbox(1 << 20);
+        for way in WAYS {
+            way(&sandbox, "\x1b[2J\u{9b}A\r");
+        }
+        let shown = world.take();
+        assert_eq!(shown.len(), WAYS.len());
+        for text in shown {
+            assert!(matches!(&*text, "\\x1b[2J\\u009bA\\r" | "cleared"), "{text:?}");
+        }
+    }
+
+    #[test]
+    fn everything_that_is_shown_counts() {
+        let _flag = FLAG.lock();
+        for (i, way) in WAYS.into_iter().enumerate() {
+            let (world, sandbox) = sandbox(10_000);
+            let _running = sandbox.watch.begin();
+            for _ in 0..20_000 {
+                way(&sandbox, "x");
+            }
+            let n = world.take().len();
+            assert!((1..=5000).contains(&n), "way {i}: {n}");
+            assert!(porcini_core::interrupt::is_requested());
+            porcini_core::interrupt::clear();
+        }
+        // So does a name that nobody sees.
+        let (world, sandbox) = sandbox(10_000);
+        let name = "n".repeat(9000);
+        for _ in 0..3 {
+            sandbox.display(&Shown::plain("1"), Place::Named(&name));
+        }
+        assert_eq!(world.take().len(), 1);
+    }
+
+    /// Nor are what was written, and the rest of the turn.
+    #[test]
+    fn on_another_device_the_sandbox_is_not_another() {
+        let sandbox = Some(Bounds::default());
+        let options = Options { device: DeviceChoice::Cpu, sandbox, ..Options::default() };
+        let mut interpreter = Interpreter::new(Rc::new(World::default()), &options).unwrap();
+        let before = interpreter.context.host.clone();
+        interpreter.begin_on(DeviceChoice::Cpu).unwrap();
+        assert!(Rc::ptr_eq(&before, &interpreter.context.host));
+    }
+
+    #[test]
+    fn without_a_folder_there_are_no_files() {
+        let (_, sandbox) = sandbox(100);
+        for error in [
+            sandbox.read_file("a").unwrap_err(),
+            sandbox.write_file("a", b"").unwrap_err(),
+            sandbox.list_folder("").unwrap_err(),
+            sandbox.read_module(None, "a").unwrap_err(),
         ] {
-            std::os::unix::fs::symlink(place.join(target), place.join(link)).unwrap();
+            assert_eq!(error.kind(), io::ErrorKind::PermissionDenied);
         }
-        std::os::unix::fs::symlink("/dev/zero", folder.join("zero")).unwrap();
-        std::os::unix::fs::symlink("/proc/self/cwd", folder.join("cwd")).unwrap();
-        let jail = sandbox(Some(&folder)).unwrap();
-        assert_eq!(jail.read_file("a").unwrap(), b"a");
-        assert_eq!(jail.read_file("deep/../good").unwrap(), b"a");
-        let absolute = place.join("secret");
-        for path in [
-            "../secret",
-            "deep/../../secret",
-            "link",
-            "up/secret",
-            "zero",
-            "cwd/Cargo.toml",
-            "/proc/self/environ",
-            "/etc/passwd",
-            absolute.to_str().unwrap(),
-        ] {
-            assert!(jail.read_file(path).is_err(), "{path}");
-            assert!(jail.write_file(path, b"broken").is_err(), "{path}");
-            assert!(jail.read_module(None, path).is_err(), "{path}");
-        }
-        for path in ["dangling", "../new", "up/new", "/tmp/porcini-new", "gone/../../new"] {
-            let error = jail.write_file(path, b"broken").unwrap_err();
-            assert_eq!(error.kind(), io::ErrorKind::PermissionDenied, "{path}");
-        }
-        assert_eq!(std::fs::read(place.join("secret")).unwrap(), b"secret");
-        jail.write_file("deep/new", b"new").unwrap();
-        assert_eq!(jail.list_folder("deep").unwrap(), ["new"]);
-        assert!(jail.list_folder("..").is_err());
-        assert_eq!(jail.variable("HOME"), None);
-        // It has no bytes on the disk.
-        let large = std::fs::File::create(folder.join("large")).unwrap();
-        large.set_len(LARGEST_FILE + 1).unwrap();
-        let error = jail.read_file("large").unwrap_err().to_string();
-        assert_eq!(error, "larger than 256 MiB, the most in a sandbox");
-        jail.written.store(MOST_WRITTEN - 1, Ordering::Relaxed);
-        let error = jail.write_file("deep/new", b"12").unwrap_err().to_string();
-        assert_eq!(error, "more than 1 GiB written, the most in a sandbox");
-        assert!(sandbox(None).unwrap().read_file("a").is_err());
-        assert!(sandbox(Some(&place.join("secret"))).is_err());
-        std::fs::remove_dir_all(place).unwrap();
+        assert_eq!(sandbox.variable("HOME"), None);
     }
 }

@@ -38,6 +38,11 @@ impl Shown {
     pub fn plain(text: impl Into<String>) -> Self {
         Self { text: text.into(), forms: Vec::new() }
     }
+
+    /// Bytes of all forms.
+    pub(crate) fn bytes(&self) -> usize {
+        self.forms.iter().map(|(_, content)| content.len()).sum::<usize>() + self.text.len()
+    }
 }
 
 /// The further forms of a value.

@@ -4,7 +4,24 @@ use std::path::PathBuf;
 
 use serde_json::json;
 
-use super::client::Kernel;
+use super::client::{Client, Kernel};
+
+fn fails(client: &Client, code: &str, why: &str) {
+    let answer = client.run(code);
+    let said = answer.reply["evalue"].as_str().unwrap_or_else(|| panic!("{code}: {answer:?}"));
+    assert!(said.contains(why), "{code}: {said}");
+}
+
+/// How long a machine takes to give the memory is its own affair: no other bound holds.
+#[test]
+fn all_lists_together_are_bounded() {
+    let (_kernel, client) = Kernel::start_with("ipc", &["--sandbox", "--max-memory=1M"]);
+    let lists: String = (0..60).map(|i| format!("v{i} = []; v{i}.pad(1000000, 7);\n")).collect();
+    fails(&client, &lists, "512 MiB of lists and texts");
+    // What is too large stays until it is deleted.
+    fails(&client, "let l = []; loop { l.push(v1.len()); }", "512 MiB of lists and texts");
+    assert_eq!(client.run("%reset\n1 + 1").result(), "2");
+}
 
 #[test]
 fn the_sandbox_holds() {
@@ -28,7 +45,6 @@ fn the_sandbox_holds() {
     assert_eq!(client.run("x = read_csv(\"a.csv\").a; x").result(), "[1]");
     assert_eq!(client.run("import \"lib\" as lib; lib::f()").result(), "42");
     assert!(client.run("env(\"SECRET\")").all("execute_result").is_empty());
-    let lists: String = (0..60).map(|i| format!("v{i} = []; v{i}.pad(1000000, 7);\n")).collect();
     for (code, why) in [
         ("read_csv(\"../secret.csv\")", "outside the folder"),
         ("read_csv(\"/etc/passwd\")", "outside the folder"),
@@ -42,18 +58,21 @@ fn the_sandbox_holds() {
         ("while_loop([UInt32C(1)], |x| x >= 0, |x| [x + 1])[0]", "1 s of time"),
         ("loop { print(\"spam\") }", "1 KiB of output"),
         ("loop { display(FloatC([1])) }", "1 KiB of output"),
+        ("let s = \"n\"; s.pad(900, 'n'); loop { display(1, s) }", "1 KiB of output"),
+        ("loop { update_display(1, \"name\") }", "1 KiB of output"),
+        ("loop { clear_output() }", "1 KiB of output"),
+        ("let s = \"x\"; s.pad(2000, 'x'); s", "1 KiB of output"),
+        ("let s = \"x\"; s.pad(2000, 'x'); input(s)", "1 KiB of output"),
+        // Another device is no other session.
+        ("%reset\n%device cpu\nloop { }", "too many operations"),
+        ("%reset\n%device cpu\nsleep(100)", "1 s of time (--max-seconds)"),
         ("set_log_level(4); loop { FloatC(1) + 1 }", "1 KiB of output"),
         ("set_log_level(0); eval(FloatC::arange(0, 1000000, 1) * 2)", "out of memory"),
         ("fn f(n) { f(n + 1) } f(1)", "too many nested function calls"),
         ("let t = \"x\"; loop { t += t; }", "are too many"),
         ("let l = [1]; loop { l.append(l); }", "are too many"),
-        (&lists, "512 MiB of lists and texts"),
-        // What is too large stays until it is deleted.
-        ("let l = []; loop { l.push(v1.len()); }", "512 MiB of lists and texts"),
     ] {
-        let answer = client.run(code);
-        let said = answer.reply["evalue"].as_str().unwrap_or_else(|| panic!("{code}: {answer:?}"));
-        assert!(said.contains(why), "{code}: {said}");
+        fails(&client, code, why);
     }
     assert_eq!(client.run("%reset\n1 + 1").result(), "2");
     assert_eq!(client.run("let s = 0; for i in 0..100000 { s += i }; s").result(), "4999950000");
