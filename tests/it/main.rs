@@ -17,6 +17,7 @@ mod golden;
 mod halves;
 mod idiv;
 mod lanes;
+mod licences;
 mod limits;
 mod neighbours;
 mod nested;
