@@ -64,6 +64,7 @@ pub mod flags;
 pub mod foreign;
 pub mod half;
 pub mod horizontal;
+mod host_room;
 pub mod inspect;
 pub mod interrupt;
 pub mod ir;

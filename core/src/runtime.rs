@@ -109,6 +109,11 @@ impl Runtime {
         self.device()?.backend.fail()
     }
 
+    /// The bound on memory that somebody set.
+    pub(crate) fn memory_limit(&self) -> Option<Limit> {
+        self.memory_limit
+    }
+
     /// The device, if it has been opened.
     pub(crate) fn opened(&self) -> Option<Arc<Device>> {
         self.lock().clone()

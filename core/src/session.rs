@@ -7,8 +7,6 @@ use std::time::Duration;
 
 use crate::alloc::{Bytes, MemoryInfo};
 use crate::array::Array;
-use crate::backend::host::HostMemory;
-use crate::backend::{Capacity, Memory};
 use crate::builder::SessionBuilder;
 use crate::control::Watchers;
 use crate::devices::Family;
@@ -372,38 +370,6 @@ impl Session {
             return Err(Error::EvaluationForbidden { what });
         }
         self.evaluate(&[id])
-    }
-
-    /// Refuses to copy more to the host than it has left.
-    ///
-    /// # Errors
-    /// `OutOfMemory`.
-    pub fn check_host_memory(&self, bytes: u64) -> Result<()> {
-        // Asking the system costs as much as copying this much.
-        const SMALL: u64 = 1 << 24;
-        let fits = bytes < SMALL || bytes <= HostMemory.capacity().bytes;
-        if fits { Ok(()) } else { Err(self.host_exhausted(bytes)) }
-    }
-
-    fn host_exhausted(&self, bytes: u64) -> Error {
-        Error::OutOfMemory {
-            requested: Bytes(bytes).to_string(),
-            used: Bytes(self.memory_info().used).to_string(),
-            limit: {
-                let Capacity { bytes, whose } = HostMemory.capacity();
-                format!("{} that {whose} has left", Bytes(bytes))
-            },
-            largest: "; read fewer lanes at a time".into(),
-        }
-    }
-
-    /// Room for `n` values in host memory, or the error that says there is too little.
-    pub(crate) fn host_room<T>(&self, n: usize) -> Result<Vec<T>> {
-        let bytes = n.saturating_mul(size_of::<T>()) as u64;
-        self.check_host_memory(bytes)?;
-        let mut room = Vec::new();
-        room.try_reserve_exact(n).map_err(|_| self.host_exhausted(bytes))?;
-        Ok(room)
     }
 
     fn needs_evaluation(&self, id: VarId) -> bool {

@@ -47,6 +47,7 @@ const LAYERS: [&[&str]; 6] = [
         "nested",
         "vector",
         "horizontal",
+        "host_room",
         "rearrange",
         "view",
         "foreign",

@@ -1,0 +1,56 @@
+//! Room in host memory for what sessions copy there: checked before it is asked for.
+
+use crate::alloc::Bytes;
+use crate::backend::host::HostMemory;
+use crate::backend::{Capacity, Memory as _};
+use crate::error::{Error, Result};
+use crate::session::Session;
+
+impl Session {
+    /// Refuses to copy more to the host than it has left, or than the session may have: a memory limit that was set
+    /// holds for copies too.
+    ///
+    /// # Errors
+    /// `OutOfMemory`.
+    pub fn check_host_memory(&self, bytes: u64) -> Result<()> {
+        // Asking the system costs as much as copying this much.
+        const SMALL: u64 = 1 << 24;
+        if bytes < SMALL {
+            return Ok(());
+        }
+        if let Some(limit) = self.runtime().memory_limit() {
+            let device = self.runtime().opened();
+            // What a GPU holds takes nothing from the host.
+            let host = device.filter(|device| device.backend.memory().is_host());
+            let used = host.map_or(0, |device| device.memory.info().used);
+            if used.saturating_add(bytes) > limit.bytes {
+                return Err(self.host_exhausted(bytes, limit.to_string()));
+            }
+        }
+        let fits = bytes <= HostMemory.capacity().bytes;
+        if fits { Ok(()) } else { Err(self.no_host_memory(bytes)) }
+    }
+
+    fn no_host_memory(&self, bytes: u64) -> Error {
+        let Capacity { bytes: left, whose } = HostMemory.capacity();
+        self.host_exhausted(bytes, format!("{} that {whose} has left", Bytes(left)))
+    }
+
+    fn host_exhausted(&self, bytes: u64, limit: String) -> Error {
+        Error::OutOfMemory {
+            requested: Bytes(bytes).to_string(),
+            used: Bytes(self.memory_info().used).to_string(),
+            limit,
+            largest: "; read fewer lanes at a time".into(),
+        }
+    }
+
+    /// Room for `n` values in host memory, or the error that says there is too little.
+    pub(crate) fn host_room<T>(&self, n: usize) -> Result<Vec<T>> {
+        let bytes = n.saturating_mul(size_of::<T>()) as u64;
+        self.check_host_memory(bytes)?;
+        let mut room = Vec::new();
+        room.try_reserve_exact(n).map_err(|_| self.no_host_memory(bytes))?;
+        Ok(room)
+    }
+}
