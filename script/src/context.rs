@@ -6,11 +6,13 @@ use std::rc::Rc;
 use porcini_core::{Array, Session};
 use rhai::{Dynamic, NativeCallContext, Position};
 
+use crate::bounds::Bounds;
 use crate::display::{self, PrintOptions};
 use crate::fault::{IntoFault, Result};
 use crate::host::Host;
 use crate::host_array::HostRef;
 use crate::outputs::Outputs;
+use crate::prints::Prints;
 use crate::shown::{self, Place, Shown};
 use crate::value::{ArrayRef, Node};
 
@@ -23,6 +25,8 @@ pub(crate) struct Context {
     pub(crate) print: Cell<PrintOptions>,
     /// What `args()` gives: of the script, or of the file that `%run` ran last.
     pub(crate) arguments: RefCell<Vec<String>>,
+    /// What bodies of loops have printed.
+    pub(crate) prints: Prints,
     /// Values of numbered cells.
     pub(crate) outputs: Outputs,
     /// Host arrays that the next `eval()` fills.
@@ -30,13 +34,18 @@ pub(crate) struct Context {
 }
 
 impl Context {
-    pub(crate) fn new(session: Session, host: Rc<dyn Host>, is_sandbox: bool) -> Rc<Self> {
+    pub(crate) fn new(session: Session, host: Rc<dyn Host>, bounds: Option<&Bounds>) -> Rc<Self> {
+        let mut print = PrintOptions::default();
+        if let Some(bounds) = bounds {
+            print.most = usize::try_from(bounds.output).unwrap_or(usize::MAX).min(print.most);
+        }
         Rc::new(Self {
-            is_sandbox,
+            is_sandbox: bounds.is_some(),
             arguments: host.arguments().into(),
             session,
             host,
-            print: Cell::default(),
+            print: Cell::new(print),
+            prints: Prints::default(),
             outputs: Outputs::default(),
             deferred: RefCell::default(),
         })
@@ -55,10 +64,10 @@ impl Context {
     /// The same in lines that fit the window.
     pub(crate) fn fitted(&self, value: &Dynamic) -> Result<String> {
         let text = self.text(value)?;
-        Ok(match self.host.window().filter(|_| display::is_collection(value)) {
+        match self.host.window().filter(|_| display::is_collection(value)) {
             Some(window) => display::broken(&text, window),
-            None => text,
-        })
+            None => Ok(text),
+        }
     }
 
     /// A value in all forms that the front end shows.

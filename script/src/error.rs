@@ -9,11 +9,13 @@ use std::fmt;
 use rhai::{Dynamic, EvalAltResult, ParseErrorType, Position};
 
 use crate::bind::{LISTED, STATICS};
+use crate::display::{self, PrintOptions};
 use crate::fault::{Fault, Stop};
 use crate::python;
 use crate::spelling::similar;
 use crate::tokens::typed;
 use crate::wording::{friendly_types, lowercase, plain_text};
+use crate::writer::{beginning, cut};
 
 /// What Rhai's messages call our arrays; its own lists are "array" there.
 pub(crate) const ARRAY: &str = "ArrayC";
@@ -276,7 +278,7 @@ impl Diagnosis<'_> {
             }
             other => plain_text(other),
         };
-        (ErrorKind::Runtime, message)
+        (ErrorKind::Runtime, cut(message))
     }
 
     fn raised(&mut self, value: &Dynamic) -> String {
@@ -294,8 +296,8 @@ impl Diagnosis<'_> {
                 }
                 fault.message.clone()
             }
-            None => crate::display::text(value, crate::display::PrintOptions::default())
-                .unwrap_or_else(|_| crate::value::type_name(value)),
+            None => beginning(|out| display::write(out, value, PrintOptions::default()))
+                .unwrap_or_else(|| crate::value::type_name(value)),
         }
     }
 

@@ -8,9 +8,11 @@ use ndarray::{ArcArray, ArrayD, Axis, IxDyn};
 use ndarray_npy::{ReadNpyError, ReadNpyExt, WriteNpyExt};
 use porcini_core::{Array, DType, Element, F16, Result as CoreResult, Scalar, Session, interrupt};
 
-use crate::display::{PrintOptions, number};
+use crate::display::PrintOptions;
 use crate::fault::{IntoFault, Result, Stop, fault, stop};
+use crate::numbers::number;
 use crate::value::ArrayRef;
+use crate::writer::Writer;
 
 /// A shared reference to a host array.
 #[derive(Clone, Debug)]
@@ -231,13 +233,13 @@ impl HostRef {
         self.0.borrow().data.column(session, component).or_fault()
     }
 
-    /// The elements as nested lists, then `ndarray f32 [5, 3]`.
-    pub(crate) fn text(&self, options: PrintOptions) -> Result<String> {
+    /// Writes the elements as nested lists, then `ndarray f32 [5, 3]`.
+    pub(crate) fn write(&self, out: &mut Writer, options: PrintOptions) -> Result<()> {
         let host = self.0.borrow();
         let (shape, dtype) = (host.data.shape(), host.data.dtype());
-        let lines = nested(&host.data, &shape, 0, 1, options);
+        write_nested(out, &host.data, &shape, 0, 1, options)?;
         let extents: Vec<String> = shape.iter().map(ToString::to_string).collect();
-        Ok(format!("{lines}\nndarray {dtype} [{}]", extents.join(", ")))
+        out.put(&format!("\nndarray {dtype} [{}]", extents.join(", ")))
     }
 
     /// Reads an `.npy` file.
@@ -282,28 +284,32 @@ fn checked_shape(value: &ArrayRef) -> Result<Vec<usize>> {
     Ok(shape)
 }
 
-/// Nested lists of the elements from `start`, indented by `depth`.
-fn nested(
+/// Writes nested lists of the elements from `start`, indented by `depth`.
+fn write_nested(
+    out: &mut Writer,
     data: &HostData,
     shape: &[usize],
     start: usize,
     depth: usize,
     options: PrintOptions,
-) -> String {
+) -> Result<()> {
     let Some((&n, inner)) = shape.split_first() else {
-        return data.element(start).map_or_else(String::new, |x| number(x, options.digits));
+        let text = data.element(start).map_or_else(String::new, |x| number(x, options.digits));
+        return out.put(&text);
     };
     let stride: usize = inner.iter().product();
     let separator =
         if inner.is_empty() { ", ".into() } else { format!(",\n{}", " ".repeat(depth)) };
     let edge = usize::try_from(options.edge).unwrap_or(usize::MAX);
-    let long = n as u64 > options.threshold && n > 2 * edge;
-    let item = |i: usize| nested(data, inner, start + i * stride, depth + 1, options);
-    let items: Vec<String> = if long {
-        let skipped = format!(".. {} skipped ..", n - 2 * edge);
-        (0..edge).map(item).chain([skipped]).chain((n - edge..n).map(item)).collect()
-    } else {
-        (0..n).map(item).collect()
-    };
-    format!("[{}]", items.join(&separator))
+    let long = n as u64 > options.threshold && n > edge.saturating_mul(2);
+    let skipped = if long { edge..n - edge } else { n..n };
+    out.put("[")?;
+    for i in (0..skipped.start).chain(skipped.end..n) {
+        out.put(if i == 0 { "" } else { &separator })?;
+        if long && i == skipped.end {
+            out.put(&format!(".. {} skipped ..{separator}", skipped.len()))?;
+        }
+        write_nested(out, data, inner, start + i * stride, depth + 1, options)?;
+    }
+    out.put("]")
 }

@@ -1,17 +1,18 @@
 //! Values as HTML for notebooks: an array as a small table of what it is, with a grid of its lanes to unfold;
 //! lists of maps as tables; everything else as its text.
 
-use std::fmt::Write as _;
-
 use porcini_core::Array;
 use porcini_core::alloc::Bytes;
 use rhai::Dynamic;
 
-use crate::display::{self, Columns, PrintOptions, number};
+use crate::display::{self, PrintOptions};
 use crate::fault::Result;
+use crate::lanes::Lanes;
+use crate::numbers::number;
 use crate::plot::Picture;
 use crate::table::Table;
 use crate::value::{ArrayRef, COMPONENT_NAMES, Kind};
+use crate::writer::{MOST_BYTES, Writer, written};
 
 /// Most lanes, or rows of a list, that are shown.
 const MOST_LANES: u64 = 1000;
@@ -25,24 +26,31 @@ pub(crate) fn html(value: &Dynamic, options: PrintOptions) -> Result<String> {
     if let Some(picture) = value.read_lock::<Picture>() {
         return Ok(picture.svg());
     }
-    match table(value, options)? {
-        Some(table) => Ok(table),
-        None => Ok(format!("<pre>{}</pre>", escaped(&display::text(value, options)?))),
+    if let Some(table) = table(value, options)? {
+        return Ok(table);
     }
+    let text = display::text(value, options)?;
+    written(options.most, |out| {
+        out.put("<pre>")?;
+        write_escaped(out, &text)?;
+        out.put("</pre>")
+    })
 }
 
 /// What is an array or a list of maps as a table.
 pub(crate) fn table(value: &Dynamic, options: PrintOptions) -> Result<Option<String>> {
     let options = PrintOptions { edge: MOST_LANES / 2, threshold: MOST_LANES, ..options };
     if let Some(array) = value.read_lock::<ArrayRef>() {
-        return array_html(&array, options).map(Some);
+        return written(options.most, |out| write_array(out, &array, options)).map(Some);
     }
     let Some(list) = value.read_lock::<rhai::Array>() else { return Ok(None) };
-    let table = Table::of(&list, options)?;
-    Ok(table.map(|table| table_html(&table.columns, &table.rows, table.skipped)))
+    let mut out = Writer::new(options.most);
+    let Some(table) = Table::of(&mut out, &list, options)? else { return Ok(None) };
+    write_table(&mut out, &table)?;
+    out.finish().map(Some)
 }
 
-fn array_html(array: &ArrayRef, options: PrintOptions) -> Result<String> {
+fn write_array(out: &mut Writer, array: &ArrayRef, options: PrintOptions) -> Result<()> {
     let leaves = array.leaves();
     let lanes = array.lanes();
     // Before the grid below evaluates it.
@@ -51,18 +59,17 @@ fn array_html(array: &ArrayRef, options: PrintOptions) -> Result<String> {
         .iter()
         .filter(|leaf| leaf.literal().is_none())
         .map(|leaf| leaf.size().saturating_mul(leaf.dtype().bytes() as u64))
-        .sum();
+        .fold(0, u64::saturating_add);
     let device = leaves.first().map_or_else(String::new, |leaf| leaf.session().device_name());
     let size = lanes.map_or_else(|| "ragged".into(), |lanes| lanes.to_string());
-    let names = ["type", "size", "device", "memory", "state"].map(String::from);
     let facts = vec![array.type_name(), size, device, Bytes(bytes).to_string(), state.into()];
-    let mut html = table_html(&names, &[facts], None);
-    if let Some(lanes) = lanes {
-        let grid = grid(array, lanes, options)?;
-        let open = if lanes <= FEW_LANES { " open" } else { "" };
-        let _ = write!(html, "<details{open}><summary>lanes</summary>{grid}</details>");
-    }
-    Ok(html)
+    let columns = ["type", "size", "device", "memory", "state"].map(String::from).into();
+    write_table(out, &Table { columns, rows: vec![facts], skipped: None })?;
+    let Some(lanes) = lanes else { return Ok(()) };
+    let open = if lanes <= FEW_LANES { " open" } else { "" };
+    out.put(&format!("<details{open}><summary>lanes</summary>"))?;
+    write_table(out, &grid(array, lanes, options)?)?;
+    out.put("</details>")
 }
 
 pub(crate) fn state(leaves: &[Array]) -> &'static str {
@@ -75,43 +82,34 @@ pub(crate) fn state(leaves: &[Array]) -> &'static str {
     }
 }
 
-/// The lanes: of a vector a row each, of a plain array [`GRID`] in a row.
-fn grid(array: &ArrayRef, lanes: u64, options: PrintOptions) -> Result<String> {
-    let shown = Columns::new(array, lanes, options)?;
-    // The lane number of each row that was read.
-    let (n_skipped, at) = shown.skipped.unwrap_or((0, usize::MAX));
-    let lane = |row: usize| row as u64 + if row < at { 0 } else { n_skipped };
-    let cell = |column: usize, row: usize| number(shown.columns[column][row], options.digits);
-    if array.components().is_some() {
-        let (names, leaves): (Vec<String>, Vec<usize>) = parts(array, 0).into_iter().unzip();
-        let columns: Vec<String> = std::iter::once("lane".into()).chain(names).collect();
-        let row = |row: usize| {
-            let cells = leaves.iter().map(|&column| cell(column, row));
-            std::iter::once(lane(row).to_string()).chain(cells).collect()
-        };
-        let rows: Vec<Vec<String>> = (0..shown.n_rows).map(row).collect();
-        let skipped = shown.skipped.and_then(|(n, at)| Some((usize::try_from(n).ok()?, at)));
-        return Ok(table_html(&columns, &rows, skipped));
-    }
-    let width = shown.n_rows.min(GRID);
-    let columns: Vec<String> =
-        std::iter::once("lane".into()).chain((0..width).map(|i| format!("+{i}"))).collect();
+/// The lanes: of a vector a row each, of a plain array [`GRID`] in a row. The first column is the lane's number.
+fn grid(array: &ArrayRef, lanes: u64, options: PrintOptions) -> Result<Table> {
+    let shown = Lanes::new(array, lanes, options)?;
+    let is_nested = array.components().is_some();
+    let (names, leaves): (Vec<String>, Vec<usize>) = parts(array, 0).into_iter().unzip();
     let mut rows: Vec<Vec<String>> = Vec::new();
     let mut skipped = None;
-    for row in 0..shown.n_rows {
-        let starts_part = row == at;
-        if starts_part {
-            skipped = usize::try_from(n_skipped).ok().map(|n| (n, rows.len()));
+    for part in &shown.parts {
+        if part.start > 0 && !part.is_empty() {
+            skipped = usize::try_from(shown.skipped()).ok().map(|n| (n, rows.len()));
         }
-        let is_full = rows.last().is_none_or(|cells| cells.len() > GRID);
-        if is_full || starts_part {
-            rows.push(vec![lane(row).to_string()]);
-        }
-        if let Some(cells) = rows.last_mut() {
-            cells.push(cell(0, row));
-        }
+        shown.in_blocks(part.clone(), |block, columns| {
+            for lane in block.clone() {
+                let row = usize::try_from(lane - block.start).unwrap_or(usize::MAX);
+                let is_full = rows.last().is_none_or(|cells| cells.len() > GRID);
+                if is_nested || is_full || lane == part.start {
+                    rows.push(vec![lane.to_string()]);
+                }
+                let cells = leaves.iter().map(|&leaf| number(columns[leaf][row], options.digits));
+                rows.last_mut().into_iter().for_each(|last| last.extend(cells.clone()));
+            }
+            Ok(())
+        })?;
     }
-    Ok(table_html(&columns, &rows, skipped))
+    let width = usize::try_from(lanes).unwrap_or(GRID).min(GRID);
+    let names = if is_nested { names } else { (0..width).map(|i| format!("+{i}")).collect() };
+    let columns = std::iter::once("lane".into()).chain(names).collect();
+    Ok(Table { columns, rows, skipped })
 }
 
 /// The leaves of a value, of which the first has this number: each with its name, `x.real`, entries of matrices
@@ -158,48 +156,76 @@ fn joined(outer: &str, inner: &str) -> String {
 }
 
 /// A table with notes below it.
-pub(crate) fn noted(table: &Table, notes: &str) -> String {
-    let html = table_html(&table.columns, &table.rows, table.skipped);
+pub(crate) fn noted(table: &Table, notes: &str) -> Result<String> {
     // Text is indented below its table; a page does that itself.
     let notes: Vec<&str> = notes.trim_matches('\n').lines().map(str::trim_start).collect();
-    format!("{html}<pre style=\"margin-left: 0; padding: 0\">{}</pre>", escaped(&notes.join("\n")))
+    written(MOST_BYTES, |out| {
+        write_table(out, table)?;
+        out.put("<pre style=\"margin-left: 0; padding: 0\">")?;
+        write_escaped(out, &notes.join("\n"))?;
+        out.put("</pre>")
+    })
 }
 
-/// The first column of a grid holds names, like the header.
-fn table_html(columns: &[String], rows: &[Vec<String>], skipped: Option<(usize, usize)>) -> String {
-    let mut html = String::from("<table><tr>");
-    for column in columns {
-        let _ = write!(html, "<th>{}</th>", escaped(column));
-    }
-    html.push_str("</tr>");
-    for (i, row) in rows.iter().enumerate() {
-        if let Some((n, at)) = skipped
+fn write_table(out: &mut Writer, table: &Table) -> Result<()> {
+    let columns = &table.columns;
+    out.put("<table>")?;
+    write_row(out, "th", columns)?;
+    for (i, row) in table.rows.iter().enumerate() {
+        if let Some((n, at)) = table.skipped
             && i == at
         {
-            let _ =
-                write!(html, "<tr><td colspan=\"{}\">.. {n} skipped ..</td></tr>", columns.len());
+            let n_columns = columns.len();
+            out.put(&format!("<tr><td colspan=\"{n_columns}\">.. {n} skipped ..</td></tr>"))?;
         }
-        html.push_str("<tr>");
-        for cell in row {
-            let _ = write!(html, "<td>{}</td>", escaped(cell));
-        }
-        html.push_str("</tr>");
+        write_row(out, "td", row)?;
     }
-    html.push_str("</table>");
-    html
+    out.put("</table>")
+}
+
+fn write_row(out: &mut Writer, element: &str, cells: &[String]) -> Result<()> {
+    out.put("<tr>")?;
+    for cell in cells {
+        out.put(&format!("<{element}>"))?;
+        write_escaped(out, cell)?;
+        out.put(&format!("</{element}>"))?;
+    }
+    out.put("</tr>")
+}
+
+/// Writes text that HTML shows as it is.
+pub(crate) fn write_escaped(out: &mut Writer, text: &str) -> Result<()> {
+    for piece in text.split_inclusive(['&', '<', '>', '"', '\'']) {
+        let mut letters = piece.chars();
+        let Some((end, mark)) = letters.next_back().and_then(|c| Some((c, mark(c)?))) else {
+            out.put(piece)?;
+            continue;
+        };
+        out.put(&piece[..piece.len() - end.len_utf8()])?;
+        out.put(mark)?;
+    }
+    Ok(())
+}
+
+/// What HTML writes for a character that means something to it.
+fn mark(c: char) -> Option<&'static str> {
+    match c {
+        '&' => Some("&amp;"),
+        '<' => Some("&lt;"),
+        '>' => Some("&gt;"),
+        '"' => Some("&quot;"),
+        '\'' => Some("&#39;"),
+        _ => None,
+    }
 }
 
 /// Text that HTML shows as it is.
 pub(crate) fn escaped(text: &str) -> String {
     let mut html = String::with_capacity(text.len());
     for c in text.chars() {
-        match c {
-            '&' => html.push_str("&amp;"),
-            '<' => html.push_str("&lt;"),
-            '>' => html.push_str("&gt;"),
-            '"' => html.push_str("&quot;"),
-            '\'' => html.push_str("&#39;"),
-            c => html.push(c),
+        match mark(c) {
+            Some(mark) => html.push_str(mark),
+            None => html.push(c),
         }
     }
     html

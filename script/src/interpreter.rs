@@ -98,7 +98,7 @@ impl Interpreter {
     fn within(watch: Rc<Watch>, host: Rc<dyn Host>, options: &Options) -> Result<Self, Box<Error>> {
         let setup = (host.clone(), options.clone());
         let session = session(&host, options).map_err(|error| refuse(error.to_string()))?;
-        let context = Context::new(session, host.clone(), watch.is_sandbox);
+        let context = Context::new(session, host.clone(), options.sandbox.as_ref());
         let mut engine = Engine::new();
         let modules = Texts::default();
         configure(&mut engine, &host, &modules);

@@ -31,7 +31,6 @@ impl Outputs {
         engine.register_fn("len", |outputs: &mut Self| {
             i64::try_from(outputs.0.borrow().len()).unwrap_or(i64::MAX)
         });
-        engine.register_fn("to_string", |outputs: &mut Self| outputs.text());
     }
 
     /// Keeps the value of a cell, and forgets the oldest if there are too many.

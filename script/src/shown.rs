@@ -47,8 +47,8 @@ impl Shown {
 
 /// The further forms of a value.
 pub(crate) fn forms(value: &Dynamic, options: PrintOptions) -> Result<Vec<(&'static str, String)>> {
-    if let Some(listing) = Listing::of(value) {
-        return Ok(vec![listing.form(&value.clone().into_string().unwrap_or_default())]);
+    if let Some(listing) = value.read_lock::<Listing>() {
+        return Ok(vec![listing.form(options.most)?]);
     }
     if let Some(picture) = value.read_lock::<Picture>() {
         return Ok(vec![(SVG, picture.svg())]);

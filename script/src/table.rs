@@ -5,6 +5,11 @@ use rhai::Dynamic;
 
 use crate::display::{self, PrintOptions};
 use crate::fault::Result;
+use crate::writer::Writer;
+
+/// Rows of a list that are shown at most, and bytes of their texts: a table is laid out in one go.
+const MOST_ROWS: usize = 10_000;
+const MOST_BYTES: usize = 4 << 20;
 
 /// Texts in rows and columns.
 pub(crate) struct Table {
@@ -15,8 +20,13 @@ pub(crate) struct Table {
 }
 
 impl Table {
-    /// A list of maps that have the same keys; `None` for other lists. Of a long list the rows at both ends.
-    pub(crate) fn of(list: &[Dynamic], options: PrintOptions) -> Result<Option<Self>> {
+    /// A list of maps that have the same keys, as a table to be written to `out`; `None` for other lists. Of a long
+    /// list the rows at both ends.
+    pub(crate) fn of(
+        out: &mut Writer,
+        list: &[Dynamic],
+        options: PrintOptions,
+    ) -> Result<Option<Self>> {
         let Some(first) = list.first().and_then(|item| item.read_lock::<rhai::Map>()) else {
             return Ok(None);
         };
@@ -24,17 +34,30 @@ impl Table {
         let fits = |item: &Dynamic| {
             item.read_lock::<rhai::Map>().is_some_and(|map| map.keys().eq(first.keys()))
         };
-        if columns.is_empty() || !list.iter().all(fits) {
+        if columns.is_empty() {
             return Ok(None);
         }
-        let edge = usize::try_from(options.edge).unwrap_or(usize::MAX);
-        let long = list.len() as u64 > options.threshold && list.len() / 2 > edge;
+        for item in list {
+            out.look()?;
+            if !fits(item) {
+                return Ok(None);
+            }
+        }
+        let edge = usize::try_from(options.edge).unwrap_or(usize::MAX).min(MOST_ROWS / 2);
+        let threshold = options.threshold.min(MOST_ROWS as u64);
+        let long = list.len() as u64 > threshold && list.len() / 2 > edge;
         let (head, tail) = if long { (edge, list.len() - edge) } else { (list.len(), list.len()) };
+        let mut left = out.left().min(MOST_BYTES);
+        let own_digits = options.own_digits.or(Some(options.digits));
+        let mut text = |cell: &Dynamic| {
+            let text = display::text(cell, PrintOptions { own_digits, most: left, ..options })?;
+            left -= text.len();
+            Ok(text)
+        };
         let mut rows = Vec::new();
         for item in list[..head].iter().chain(&list[tail..]) {
             let Some(map) = item.read_lock::<rhai::Map>() else { continue };
-            let cells = map.values().map(|cell| display::text(cell, options));
-            rows.push(cells.collect::<Result<Vec<_>>>()?);
+            rows.push(map.values().map(&mut text).collect::<Result<Vec<_>>>()?);
         }
         Ok(Some(Self { columns, rows, skipped: long.then_some((tail - head, head)) }))
     }

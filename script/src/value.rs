@@ -314,6 +314,7 @@ pub(crate) fn type_name(value: &Dynamic) -> String {
         _ if value.is::<crate::bind::RngRef>() => "PCG32C".into(),
         _ if value.is::<crate::host_array::HostRef>() => "ndarray".into(),
         _ if value.is::<crate::plot::Picture>() => "a picture".into(),
+        _ if value.is::<crate::listing::Listing>() => "listing".into(),
         _ if value.is::<u64>() => "an integer".into(),
         // `range(3)`, `0..3` and `0..=3`.
         other if other.contains("Range") => "a range".into(),

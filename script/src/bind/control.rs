@@ -160,6 +160,7 @@ fn with_shown<T>(
     context: &Context,
     mut work: impl FnMut() -> std::result::Result<T, Thrown>,
 ) -> Result<T> {
+    let _bodies = context.prints.begin(&context.host);
     let session = &context.session;
     let result = work().map_err(|Thrown(error)| error);
     // Inside a body that is recorded, the outermost one is watched.

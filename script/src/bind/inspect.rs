@@ -1,4 +1,4 @@
-//! What the machine thinks: `whos`, history, PTX, IR, plans; text output.
+//! What the machine thinks: `whos`, history, PTX, IR, plans.
 
 use std::any::TypeId;
 use std::fmt::Write as _;
@@ -8,134 +8,22 @@ use porcini_core::eval::cache::CacheResult;
 use porcini_core::eval::schedule::{Plan, Step};
 use porcini_core::inspect::{Rows, Whos};
 use porcini_core::{Array, Session};
-use rhai::{Dynamic, Map};
+use rhai::{Dynamic, Map, NativeCallContext};
 
 use super::Registry;
-use super::control::{is_shown, running_lanes};
 use crate::context::Context;
 use crate::display;
 use crate::fault::{IntoFault, Result, fault, fault_with_hint};
-use crate::host::NOTHING;
-use crate::html::{self, html};
-use crate::listing::Listing;
+use crate::html;
+use crate::listing::{Listing, Program};
 use crate::shown::{HTML, Place, Shown};
 use crate::table::Table;
 use crate::value::{ArrayRef, type_name};
 
-/// Most arguments of `print` and `format`.
-const MOST_ARGUMENTS: usize = 16;
-
 pub(super) fn register(registry: &mut Registry<'_>) {
-    printing(registry);
     variables(registry);
     history(registry);
     programs(registry);
-}
-
-/// The line that `print` writes.
-fn printed(context: &Context, args: &[&mut Dynamic]) -> Result<String> {
-    if !is_shown(context)? {
-        return Ok(NOTHING.into());
-    }
-    let text = |arg: &&mut Dynamic| context.fitted(&running_lanes(context, arg)?);
-    Ok(args.iter().map(text).collect::<Result<Vec<_>>>()?.join(" "))
-}
-
-fn printing(registry: &mut Registry<'_>) {
-    registry.doc(
-        "print",
-        "(a, b, ..)",
-        "Shows values separated by spaces; arrays are evaluated.\n\n\
-         >> print(\"x =\", FloatC([1, 2]))\nx = [1, 2]",
-    );
-    for arity in 0..=MOST_ARGUMENTS {
-        registry.any("print", arity, |context, _, args| printed(context, args));
-    }
-    // Rhai has its own forms of these.
-    for kind in [TypeId::of::<f64>(), TypeId::of::<rhai::Array>(), TypeId::of::<Map>()] {
-        for name in ["print", "to_string"] {
-            let context = registry.context.clone();
-            registry.engine.register_raw_fn(name, [kind], move |_, args| {
-                if name == "print" { printed(&context, args) } else { context.text(args[0]) }
-            });
-        }
-    }
-    registry.doc(
-        "format",
-        "(template, a, ..)",
-        "Text with values in place of {}; {:.9} shows floats with 9 significant digits, {:>12.4} right-aligned \
-         in 12 columns with 4.\n\n\
-         >> format(\"{} {:.3} {:>6}\", 1, pi, 2.5)\n1 3.14    2.5",
-    );
-    for arity in 1..=MOST_ARGUMENTS {
-        registry.any("format", arity, |context, _, args| {
-            let template = args[0].clone().into_string();
-            let template = template.map_err(|_| fault("format: expected a text first"))?;
-            let values: Vec<Dynamic> = args[1..].iter().map(|arg| (**arg).clone()).collect();
-            display::format(&template, &values, context.print.get())
-        });
-    }
-    registry.doc(
-        "str",
-        "(x)",
-        "A value as print shows it, as text; arrays are evaluated.\n\n>> str(FloatC([1, 2])) + \"!\"\n[1, 2]!",
-    );
-    registry.any("str", 1, |context, _, args| context.text(args[0]));
-    registry.doc(
-        "html",
-        "(x)",
-        "A value as HTML, as notebooks show it: of an array type, size, device, memory, state and at most 1000 \
-         lanes; of a list of maps a table. Arrays are evaluated.\n\n\
-         >> html(\"a < b\")\n<pre>a &lt; b</pre>",
-    );
-    registry.any("html", 1, |context, _, args| html(args[0], context.print.get()));
-    registry.doc(
-        "set_print",
-        "(options)",
-        "How arrays print: #{digits: 6, edge: 5, threshold: 20}; keys left out stay as they are.\n\n\
-         >> set_print(#{digits: 3}); FloatC(pi)\n[3.14]",
-    );
-    registry.any("set_print", 1, |context, _, args| {
-        let options = args[0].read_lock::<Map>().map(|map| map.clone());
-        let options = options.ok_or_else(|| fault("set_print: expected a map #{digits: 6}"))?;
-        set_print(context, &options)
-    });
-    registry.doc(
-        "to_debug",
-        "(x)",
-        "A value as text, with quotes around texts.\n\n>> \"a\".to_debug()\n\"a\"",
-    );
-    for name in ["to_string", "to_debug"] {
-        registry.on_array(name, 1, |context, _, array, _| {
-            display::text(&Dynamic::from(array.clone()), context.print.get())
-        });
-    }
-    let context = registry.context.clone();
-    registry.engine.register_fn("to_string", move |host: &mut crate::host_array::HostRef| {
-        host.text(context.print.get())
-    });
-    registry.engine.register_fn("to_string", |fault: &mut crate::fault::Fault| fault.to_string());
-}
-
-fn set_print(context: &Context, options: &Map) -> Result<()> {
-    let mut print = context.print.get();
-    for (key, value) in options {
-        let number = value.as_int().ok().and_then(|number| u64::try_from(number).ok());
-        let number = number
-            .ok_or_else(|| fault(format!("set_print: {key} must be an integer from 0 up")))?;
-        match key.as_str() {
-            "digits" => print.digits = usize::try_from(number).unwrap_or(17).clamp(1, 17),
-            "edge" => print.edge = number.max(1),
-            "threshold" => print.threshold = number,
-            _ => {
-                return Err(fault(format!(
-                    "set_print: no option {key} (options: digits, edge, threshold)"
-                )));
-            }
-        }
-    }
-    context.print.set(print);
-    Ok(())
 }
 
 fn variables(registry: &mut Registry<'_>) {
@@ -150,7 +38,7 @@ fn variables(registry: &mut Registry<'_>) {
     for prefix in ["", "cuda_"] {
         let name = format!("{prefix}whos");
         registry.any(&name, 0, |context, _, _| {
-            show_whos(context, Rows::Short);
+            show_whos(context, Rows::Short)?;
             Ok(Dynamic::UNIT)
         });
         registry.any(&name.clone(), 1, move |context, _, args| {
@@ -171,22 +59,23 @@ fn variables(registry: &mut Registry<'_>) {
                 let data = listings.iter().flat_map(|session| whos_data(&session.whos(rows)));
                 return Ok(Dynamic::from(data.collect::<rhai::Array>()));
             }
-            show_whos(context, rows);
+            show_whos(context, rows)?;
             Ok(Dynamic::UNIT)
         });
     }
 }
 
-fn show_whos(context: &Context, rows: Rows) {
+fn show_whos(context: &Context, rows: Rows) -> Result<()> {
     for (i, session) in context.session.family().iter().enumerate() {
         let whos = session.whos(rows);
         if i == 0 || !whos.rows.is_empty() {
-            show_listing(context, &whos);
+            show_variables(context, &whos)?;
         }
     }
+    Ok(())
 }
 
-fn show_listing(context: &Context, whos: &Whos) {
+fn show_variables(context: &Context, whos: &Whos) -> Result<()> {
     let table = whos_table(whos);
     let mut notes = String::new();
     if whos.n_hidden > 0 {
@@ -194,15 +83,19 @@ fn show_listing(context: &Context, whos: &Whos) {
     }
     let window = context.host.window();
     for line in whos_footer(whos).lines() {
-        let line = window.map_or_else(|| line.into(), |window| display::broken_at(line, 4, window));
-        let _ = write!(notes, "\n{line}");
+        notes.push('\n');
+        let _ = display::break_line(&mut notes, line, 4, window.unwrap_or(usize::MAX));
     }
     // In a narrow window the label matters more than the counts.
     let fitted = whos_table(whos).fitted(window, &["E/I Refs", "Memory", "Type", "Ready"]);
     let text = format!("{fitted}{notes}");
-    let forms =
-        if context.host.shows_forms() { vec![(HTML, html::noted(&table, &notes))] } else { vec![] };
+    let forms = if context.host.shows_forms() {
+        vec![(HTML, html::noted(&table, &notes)?)]
+    } else {
+        vec![]
+    };
     context.host.display(&Shown { text, forms }, Place::Below);
+    Ok(())
 }
 
 /// The table of `whos` as Enoki draws it.
@@ -312,7 +205,7 @@ fn programs(registry: &mut Registry<'_>) {
         "The PTX of the kernels that would compute x, for this GPU, or sm_75 where there is none.\n\n\
          >> ptx(FloatC([1, 2]) + 1).contains(\"add.rn.f32\")\ntrue",
     );
-    program(registry, "ptx", Listing::Ptx, |session, plan| session.ptx(plan).or_fault());
+    program(registry, "ptx", Program::Ptx, |session, plan| session.ptx(plan).or_fault());
     registry.doc(
         "sass",
         "(x)",
@@ -320,7 +213,7 @@ fn programs(registry: &mut Registry<'_>) {
          CUDA toolkit or by pip install nvidia-cuda-nvcc nvidia-cuda-nvdisasm.\n\n\
          >> sass(FloatC([1, 2]))\nnothing to compile: the value is known already",
     );
-    program(registry, "sass", Listing::Machine, |session, plan| session.sass(plan).or_fault());
+    program(registry, "sass", Program::Machine, |session, plan| session.sass(plan).or_fault());
     registry.doc(
         "asm",
         "(x)",
@@ -328,7 +221,7 @@ fn programs(registry: &mut Registry<'_>) {
          line of ir(x) that it belongs to.\n\n\
          >> asm(FloatC([1, 2]))\nnothing to compile: the value is known already",
     );
-    program(registry, "asm", Listing::Machine, |session, plan| {
+    program(registry, "asm", Program::Machine, |session, plan| {
         let text = session.disassemble(plan).or_fault()?;
         text.ok_or_else(|| {
             let device = session.device_name();
@@ -341,7 +234,7 @@ fn programs(registry: &mut Registry<'_>) {
         "The kernels that would compute x, in the backends' common form.\n\n\
          >> ir(FloatC([1, 2]))\nnothing to compile: the value is known already",
     );
-    program(registry, "ir", Listing::Ir, |_, plan| {
+    program(registry, "ir", Program::Ir, |_, plan| {
         let text = |(i, step): (usize, &Step)| match step {
             Step::Kernel(launch) => format!("kernel {i} (n={}):\n{}", launch.size, launch.kernel),
             Step::Primitive(launch) => format!("primitive {i}: {}\n", launch.primitive.name()),
@@ -354,7 +247,7 @@ fn programs(registry: &mut Registry<'_>) {
         "What evaluating x would launch: one line a kernel.\n\n\
          >> explain(FloatC([1, 2]) + 1)\nkernel 0: n=2, in=1, out=1, ops=2, 1 of them uniform",
     );
-    program(registry, "explain", Listing::Plan, |_, plan| {
+    program(registry, "explain", Program::Plan, |_, plan| {
         let mut text = String::new();
         for (i, step) in plan.steps.iter().enumerate() {
             let launch = match step {
@@ -382,14 +275,63 @@ fn programs(registry: &mut Registry<'_>) {
          >> graphviz(FloatC([1, 2])).contains(\"digraph\")\ntrue",
     );
     registry.on_array("graphviz", 1, |_, _, array, _| {
-        Ok(Listing::Graph.text(array.leaves().first().map(Array::graphviz).unwrap_or_default()))
+        let text = array.leaves().first().map(Array::graphviz).unwrap_or_default().into();
+        Ok(Listing { program: Program::Graph, text })
     });
+    as_texts(registry);
+}
+
+/// What scripts do with texts without changing them, they do with listings.
+const READ: [(&str, usize); 16] = [
+    ("len", 1),
+    ("is_empty", 1),
+    ("bytes", 1),
+    ("chars", 1),
+    ("contains", 2),
+    ("starts_with", 2),
+    ("ends_with", 2),
+    ("index_of", 2),
+    ("index_of", 3),
+    ("split", 1),
+    ("split", 2),
+    ("split_rev", 2),
+    ("sub_string", 2),
+    ("sub_string", 3),
+    ("to_lower", 1),
+    ("to_upper", 1),
+];
+
+fn as_texts(registry: &mut Registry<'_>) {
+    let engine = &mut *registry.engine;
+    engine.register_type_with_name::<Listing>("listing");
+    for (name, arity) in READ {
+        let mut types = vec![TypeId::of::<Dynamic>(); arity];
+        types[0] = TypeId::of::<Listing>();
+        engine.register_raw_fn(name, types, move |call, args| read(&call, name, args));
+    }
+    for name in ["len", "is_empty"] {
+        engine.register_raw_fn(
+            format!("get${name}"),
+            [TypeId::of::<Listing>()],
+            move |call, args| read(&call, name, args),
+        );
+    }
+}
+
+/// Calls the function of texts.
+fn read(call: &NativeCallContext<'_>, name: &str, args: &[&mut Dynamic]) -> Result<Dynamic> {
+    let text = |arg: &Dynamic| match arg.read_lock::<Listing>() {
+        Some(listing) => listing.text.clone().into(),
+        None => arg.clone(),
+    };
+    let mut args: Vec<Dynamic> = args.iter().map(|arg| text(arg)).collect();
+    call.call_native_fn_raw(name, true, &mut args.iter_mut().collect::<Vec<_>>())
 }
 
 fn program(
     registry: &mut Registry<'_>,
     name: &'static str,
-    listing: Listing,
+    program: Program,
     show: fn(&Session, &Plan) -> Result<String>,
 ) {
     registry.any(name, 1, move |context, _, args| {
@@ -407,6 +349,6 @@ fn program(
         if text.is_empty() {
             return Ok("no kernels, only primitives: explain(x) names them".into());
         }
-        Ok(listing.text(text))
+        Ok(Dynamic::from(Listing { program, text: text.into() }))
     });
 }

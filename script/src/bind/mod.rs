@@ -21,6 +21,7 @@ mod notebook;
 mod ops;
 mod plots;
 mod power;
+mod printing;
 mod progress;
 pub(crate) mod random;
 mod rearrange;
@@ -83,6 +84,7 @@ const FAMILIES: &[(&str, Register)] = &[
     ("evaluation and settings", runtime::register),
     ("evaluation and settings", devices::register),
     ("evaluation and settings", progress::register),
+    ("showing and watching", printing::register),
     ("showing and watching", inspect::register),
     ("showing and watching", measure::register),
     ("showing and watching", notebook::register),

@@ -21,7 +21,6 @@ const DEFAULT_BINS: usize = 20;
 
 pub(super) fn register(registry: &mut Registry<'_>) {
     registry.engine.register_type_with_name::<Picture>("Picture");
-    registry.engine.register_fn("to_string", |picture: &mut Picture| picture.text());
     charts(registry);
     registry.doc(
         "hist",

@@ -11,10 +11,12 @@ use rhai::{Dynamic, NativeCallContext};
 
 use super::Registry;
 use crate::context::Context;
-use crate::display::{self, PrintOptions};
+use crate::display::PrintOptions;
 use crate::fault::{IntoFault, Result, fault, fault_with_hint, renamed};
+use crate::lanes;
 use crate::nested;
 use crate::value::{Arg, ArrayRef, type_name};
+use crate::writer::{Writer, written};
 
 /// A shared reference to a generator: drawing through one name moves it for all.
 #[derive(Clone, Debug)]
@@ -39,15 +41,15 @@ impl RngRef {
         [ArrayRef::leaf(rng.state.clone()), ArrayRef::leaf(rng.inc.clone())]
     }
 
-    /// `PCG32C[state=.., inc=..]`: numbers of a single generator, lists of several.
-    pub(crate) fn text(&self, options: PrintOptions) -> Result<String> {
+    /// Writes `PCG32C[state=.., inc=..]`: numbers of a single generator, lists of several.
+    pub(crate) fn write(&self, out: &mut Writer, options: PrintOptions) -> Result<()> {
         let [state, inc] = self.arrays();
         let shown = |value: ArrayRef| -> Result<String> {
             let single = value.lanes() == Some(1);
-            let text = display::text(&Dynamic::from(value), options)?;
+            let text = written(options.most, |out| lanes::write(out, &value, options))?;
             Ok(if single { text.trim_matches(['[', ']']).into() } else { text })
         };
-        Ok(format!("PCG32C[state={}, inc={}]", shown(state)?, shown(inc)?))
+        out.put(&format!("PCG32C[state={}, inc={}]", shown(state)?, shown(inc)?))
     }
 }
 
@@ -284,10 +286,6 @@ fn shuffle(registry: &mut Registry<'_>) {
 }
 
 fn fields(registry: &mut Registry<'_>) {
-    let context = registry.context.clone();
-    registry.engine.register_fn("to_string", move |rng: &mut RngRef| -> Result<String> {
-        rng.text(context.print.get())
-    });
     registry.engine.register_fn("copy", |rng: &mut RngRef| RngRef::new(rng.0.borrow().clone()));
     let engine = &mut *registry.engine;
     engine.register_get("state", |rng: &mut RngRef| ArrayRef::leaf(rng.0.borrow().state.clone()));

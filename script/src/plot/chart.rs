@@ -10,7 +10,7 @@ use plotters::prelude::{
     Rectangle, WHITE,
 };
 
-use crate::display::number;
+use crate::numbers::number;
 
 /// Colours of one series after the other.
 const COLOURS: [RGBColor; 6] = [
