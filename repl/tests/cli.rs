@@ -425,13 +425,15 @@ fn the_sandbox_bounds_the_memory_of_all_lists() {
         "fn f(list, n) { if n > 0 { f(list, n - 1) } } let l = []; l.pad(1000000, 7); f(l, 1000);";
     // Each holds two of the one before.
     let doubled = "let l = [7]; loop { l = [l, l]; }";
-    let text = "let t = \"x\"; loop { t = `${t}${t}`; }";
+    let text = "let l = []; loop { let t = \"\"; t.pad(999999, \"x\"); l.push(t); }";
     for script in [lists.as_str(), nested, doubled, text] {
         let script = format!("print(1);\n{script}\nprint(2);");
         let (code, out, err) = sandboxed("memory", &["--max-memory", "1M"], &script);
         assert_eq!((code, out.as_str()), (1, "1\n"), "{err}");
         assert!(err.contains("512 MiB of lists and texts besides 1 MiB of arrays"), "{err}");
     }
+    let (_, _, err) = sandboxed("memory", &[], "let t = \"x\"; loop { t = `${t}${t}`; }");
+    assert!(err.contains("elements are too many (at most 1000000 in the sandbox)"), "{err}");
 }
 
 /// What a loop over a list takes grows with its length, not with the square.
@@ -451,6 +453,72 @@ fn the_clock_of_the_sandbox() {
     let (code, _, err) = run(&["--sandbox=/no/such/folder", "-e", "1"]);
     assert_eq!(code, 2);
     assert!(err.contains("--sandbox=/no/such/folder: No such file"), "{err}");
+}
+
+/// Scripts whose slow work is to make texts of values.
+const LONG_TEXTS: [&str; 8] = [
+    "set_print(#{threshold: 1000000000}); str(FloatC::opaque(1, 50000000))",
+    "set_print(#{threshold: 1000000000}); print(Vector3fC(FloatC::opaque(1, 20000000)))",
+    "set_print(#{threshold: 1000000000}); let a = FloatC::opaque(1, 50000000); `a = ${a}`",
+    "set_print(#{threshold: 1000000000}); debug([FloatC::opaque(1, 50000000)])",
+    "set_print(#{threshold: 1000000000}); html([FloatC::opaque(1, 50000000)])",
+    "set_print(#{threshold: 1000000000}); str(FloatC::opaque(1, 50000000).ndarray())",
+    "set_print(#{threshold: 1000000000}); format(\"{:>9}\", FloatC::opaque(1, 50000000))",
+    "let l = range(900000).map(|i| 1.0 / i); let m = []; m.pad(50, l); str(m)",
+];
+
+/// The time of a sandbox and Ctrl-C hold while values become text.
+#[cfg(unix)]
+#[test]
+fn long_texts_are_stopped() {
+    for script in LONG_TEXTS {
+        let limits = ["--max-seconds", "2", "--max-output", "1G", "--max-memory", "2G"];
+        let start = Instant::now();
+        let (code, _, err) = sandboxed("texts", &limits, script);
+        assert_eq!(code, 1, "{script}: {err}");
+        assert!(err.contains("2 s of time (--max-seconds)"), "{script}: {err}");
+        assert!(start.elapsed() < Duration::from_secs(4), "{script}: {:?}", start.elapsed());
+        let (code, time, err) = interrupted(&format!("print(1); {script}"));
+        assert_eq!(code, 130, "{script}: {err}");
+        assert!(time < Duration::from_secs(2), "{script}: {time:?}");
+    }
+}
+
+/// A text has an end, however much shares its parts.
+#[test]
+fn texts_have_an_end() {
+    let shared = "let t = \"\"; t.pad(900000, \"x\"); let l = []; l.pad(1000, t);";
+    for show in ["print(l)", "str(l)", "`${l}`", "\"\" + l", "html(l)", "l.to_debug()", "throw l"] {
+        let (code, out, err) = run(&["-e", &format!("{shared} {show}")]);
+        assert_eq!((code, out.as_str()), (1, ""), "{show}");
+        let told = |most| err.contains(&format!("longer than {most}"));
+        assert!(told("256 MiB") || show == "throw l", "{show}: {err}");
+        assert!(err.len() < 40_000);
+        let (_, _, err) = sandboxed("texts", &[], &format!("{shared} {show}"));
+        assert!(err.contains("longer than 10 MiB") || show == "throw l", "{show}: {err}");
+    }
+    let (_, _, err) = run(&["-e", "let t = \"\"; t.pad(900000, \"x\"); throw t"]);
+    assert!(err.contains("xx ..") && err.len() < 20_000, "{}", err.len());
+    // A copy to the host is bounded as arrays are.
+    let script = "Matrix4fC(FloatC::opaque(1, 1 << 22)).ndarray()";
+    let (_, _, err) = sandboxed("texts", &["--max-memory", "64M"], script);
+    assert!(err.contains("(--max-memory) in use"), "{err}");
+}
+
+/// In a body that runs step by step.
+#[test]
+fn bodies_print_up_to_a_limit() {
+    let body = "|n| { print(n); print(\"text\"); [n + 1] }";
+    let (_, out, _) = run(&["-e", &format!("while_loop([UInt32C(0)], |n| n < 3000, {body})[0]")]);
+    let lines: Vec<&str> = out.lines().collect();
+    assert_eq!(lines[..3], ["[0]", "text", "[1]"]);
+    assert_eq!(lines[999..], ["text", ".. 5000 more lines were printed ..", "[3000]"]);
+    // Each loop has its own.
+    let twice = format!("for i in 0..2 {{ while_loop([UInt32C(0)], |n| n < 400, {body}); }}");
+    assert_eq!(run(&["-e", &twice]).1.lines().count(), 1600);
+    let lanes = "while_loop([UInt32C::arange(1000)], |n| n < 1000, |n| { print(n); [n + 500] });";
+    let (_, out, _) = run(&["-e", lanes]);
+    assert!(out.lines().nth(1).unwrap().contains(".. 490 skipped .."), "{out}");
 }
 
 /// Waits until the child has printed, interrupts it, and measures how long it takes to end.

@@ -26,6 +26,7 @@ mod host;
 mod host_array;
 mod html;
 mod inspection;
+mod interpolation;
 mod interpreter;
 mod jail;
 mod lanes;

@@ -4,6 +4,7 @@
 //! * `_` is a name everywhere but at the start of a `switch` case.
 //! * `FloatC.zero(10)` means `FloatC::zero(10)`.
 //! * An integer beyond 64 bits is a syntax error, never silently a float (S7).
+//! * Texts with values in them are read by [`crate::interpolation`].
 //! * `-x ** 2` is `-(x ** 2)`; see [`crate::powers`].
 
 use std::cell::RefCell;
@@ -11,6 +12,7 @@ use std::rc::Rc;
 
 use rhai::{Dynamic, Engine, LexError, Position, Token};
 
+use crate::interpolation::Pieces;
 use crate::powers::Powers;
 
 /// Words that Rhai reserves and scripts use as names. Rhai's own meaning of `eval`, `type_of` and `exit`
@@ -39,6 +41,7 @@ struct Before {
     depth: usize,
     switch_pending: bool,
     powers: Powers,
+    pieces: Pieces,
 }
 
 #[derive(Default, PartialEq)]
@@ -60,9 +63,11 @@ enum Last {
 pub(crate) fn install(engine: &mut Engine, types: Vec<String>) {
     let reading = Reading::default();
     engine.set_default_tag(Dynamic::from(reading.clone()));
-    engine.on_parse_token(move |token, position, _| {
+    reading.0.borrow().0.pieces.register(engine);
+    engine.on_parse_token(move |token, position, lexer| {
         let (before, text) = &mut *reading.0.borrow_mut();
-        before.map(token, &types, &|| has_sign(text, position))
+        let token = before.map(token, &types, &|| has_sign(text, position));
+        before.pieces.map(token, lexer)
     });
 }
 
@@ -73,7 +78,9 @@ struct Reading(Rc<RefCell<(Before, String)>>);
 /// Tells the mapper which text comes next: nothing counts any more of one before that ended with an error.
 pub(crate) fn start(engine: &Engine, text: &str) {
     if let Some(reading) = engine.default_tag().read_lock::<Reading>() {
-        *reading.0.borrow_mut() = (Before::default(), text.into());
+        let (before, before_text) = &mut *reading.0.borrow_mut();
+        *before = Before { pieces: before.pieces.anew(), ..Before::default() };
+        *before_text = text.into();
     }
 }
 
