@@ -1,26 +1,34 @@
 //! Graphs as pictures.
 
+use std::collections::HashMap;
 use std::panic::catch_unwind;
 
 use layout::backends::svg::SVGWriter;
 use layout::core::format::{ClipHandle, RenderBackend};
 use layout::core::geometry::Point;
 use layout::core::style::StyleAttr;
+use layout::gv::parser::ast::{Graph, Stmt};
 use layout::gv::{DotParser, GraphBuilder};
 
-/// Most lines of a graph that is drawn: a larger one takes long, and nobody can read it.
-const MOST_LINES: usize = 400;
+/// Bytes of a graph that is drawn at most.
+const MOST_BYTES: usize = 32 << 10;
+/// Nodes of a graph that is drawn at most, with one for each row that an edge passes: the library places those too, in
+/// a time that grows with their third power. So many take a tenth of a second, and nobody can read more.
+const MOST_NODES: usize = 300;
 /// Space right of and below what is drawn: as much as the library leaves left and above.
 const MARGIN: f64 = 30.0;
 
 /// A graph in the DOT language as SVG; `None` if it is too large or cannot be drawn.
 pub(crate) fn graph(dot: &str) -> Option<String> {
-    if dot.lines().count() > MOST_LINES {
+    if dot.len() > MOST_BYTES {
         return None;
     }
     // The library says little about what it cannot draw.
     let drawn = catch_unwind(|| {
         let graph = DotParser::new(dot).process().ok()?;
+        if places(&graph)? > MOST_NODES {
+            return None;
+        }
         let mut builder = GraphBuilder::new();
         builder.visit_graph(&graph);
         let mut sheet = Sheet { writer: SVGWriter::new(), corner: Point::zero() };
@@ -28,6 +36,56 @@ pub(crate) fn graph(dot: &str) -> Option<String> {
         sheet.cut()
     });
     drawn.ok().flatten()
+}
+
+/// Nodes, and rows that edges pass; `None` if the edges go round.
+fn places(graph: &Graph) -> Option<usize> {
+    let (mut numbers, mut edges) = (HashMap::new(), Vec::new());
+    collect(graph, &mut numbers, &mut edges);
+    let mut rows = vec![0_usize; numbers.len()];
+    if rows.len() > MOST_NODES {
+        return Some(rows.len());
+    }
+    // A node stands a row behind the last that leads to it; no path has more edges than there are nodes.
+    for _ in 0..=rows.len() {
+        let mut is_done = true;
+        for &(from, to) in &edges {
+            is_done &= rows[to] > rows[from];
+            rows[to] = rows[to].max(rows[from] + 1);
+        }
+        if is_done {
+            let passed = edges.iter().map(|&(from, to)| rows[to] - rows[from] - 1);
+            return Some(rows.len() + passed.sum::<usize>());
+        }
+    }
+    None
+}
+
+/// Numbers the nodes of a graph, and finds its edges.
+fn collect<'g>(
+    graph: &'g Graph,
+    numbers: &mut HashMap<&'g str, usize>,
+    edges: &mut Vec<(usize, usize)>,
+) {
+    for statement in &graph.list.list {
+        let mut number = |name: &'g str| {
+            let next = numbers.len();
+            *numbers.entry(name).or_insert(next)
+        };
+        match statement {
+            Stmt::Node(node) => _ = number(&node.id.name),
+            Stmt::Edge(edge) => {
+                let mut from = number(&edge.from.name);
+                for (to, _) in &edge.to {
+                    let to = number(&to.name);
+                    edges.push((from, to));
+                    from = to;
+                }
+            }
+            Stmt::SubGraph(inner) => collect(inner, numbers, edges),
+            Stmt::Attribute(_) => {}
+        }
+    }
 }
 
 /// A drawing that knows where it ends: the writer's own measure leaves as much room below a text as beside it.
@@ -118,7 +176,21 @@ mod tests {
         let svg = graph("digraph t { rankdir=BT; a [label=\"x\"]; b -> a; }").unwrap();
         assert!(svg.contains("<svg") && svg.contains(">x</tspan>"), "{svg}");
         assert_eq!(graph("no graph {"), None);
-        assert_eq!(graph(&"a;\n".repeat(MOST_LINES + 1)), None);
+    }
+
+    #[test]
+    fn what_takes_long_is_left() {
+        let chain = |n: usize, skips: bool| {
+            let skip = |i| if skips { format!(" n{i} -> n0;") } else { String::new() };
+            let edge = |i| format!(" n{i} -> n{};{}", i - 1, skip(i));
+            format!("digraph t {{ rankdir=BT;{} }}", (1..n).map(edge).collect::<String>())
+        };
+        assert!(graph(&chain(20, true)).is_some());
+        // Three minutes of the library.
+        assert_eq!(graph(&chain(130, true)), None);
+        assert_eq!(graph(&chain(MOST_NODES + 1, false)), None);
+        assert_eq!(graph("digraph t { a -> b; b -> a; }"), None);
+        assert_eq!(graph(&format!("digraph t {{ a [label=\"{}\"]; }}", "long".repeat(9000))), None);
     }
 
     #[test]
