@@ -98,14 +98,16 @@ fn measured_map(measured: &Measured) -> Map {
     for (name, time) in measured.times.parts() {
         map.insert(name.into(), micros(time).into());
     }
-    map.insert("spread".into(), (measured.spread * 100.0).into());
+    map.insert("spread".into(), ((measured.spread * 1000.0).round() / 10.0).into());
     map.insert("batches".into(), i64::try_from(measured.batches).unwrap_or(i64::MAX).into());
     map.insert("runs".into(), i64::from(measured.runs).into());
     map
 }
 
+/// With three decimals: no clock says more.
+#[expect(clippy::cast_precision_loss, reason = "a time")]
 fn micros(time: Duration) -> f64 {
-    time.as_secs_f64() * 1e6
+    time.as_nanos() as f64 / 1e3
 }
 
 fn function(op: &str, value: &Dynamic) -> Result<FnPtr> {
