@@ -6,6 +6,8 @@
 //! never pair with the components of a vector, and operations mean for them what
 //! [`porcini_core::trace::nested`] says; a plain array meets them as a real number.
 
+mod multiply_add;
+
 use std::cell::Ref;
 
 use porcini_core::nested::{Form, apply, apply_complex};
@@ -29,6 +31,9 @@ pub(crate) fn map(
     leaf: &impl Fn(&[Operand<'_>]) -> CoreResult<Array>,
 ) -> Result<ArrayRef> {
     if let Some(result) = map_vectors(op, args, leaf) {
+        return result;
+    }
+    if let Some(result) = multiply_add::in_steps(op, args) {
         return result;
     }
     match Outer::of(op, args)? {

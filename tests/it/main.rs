@@ -24,6 +24,7 @@ mod nested;
 mod operations;
 mod pcg32;
 mod pipeline;
+mod polar;
 mod primitives;
 mod programs;
 mod ptx;

@@ -312,7 +312,8 @@ ops! {
     /// [0, 1, 1]
     Ge = "ge" (">=") / 2, Number -> Compare;
 
-    /// `a * b + c`: floats round once, integers wrap.
+    /// `a * b + c`: floats round once, integers wrap; of matrices, complex numbers and quaternions what the operators
+    /// say, step by step.
     ///
     /// >> fma(FloatC([1, 2]), 3, 4)
     /// [7, 10]

@@ -342,12 +342,12 @@ functions! {
     /// [0, 0.214041, 1]
     "srgb_to_linear" / 1, Float = |x| special::srgb_to_linear(x[0]);
 
-    /// Square: `x * x`.
+    /// Square: `x * x`, of a matrix the matrix product.
     ///
     /// >> sqr(FloatC([2, 3]))
     /// [4, 9]
     "sqr" / 1, Number = |x| x[0] * x[0];
-    /// Reciprocal `1 / x`, correctly rounded.
+    /// Reciprocal `1 / x`, correctly rounded; of a matrix the inverse.
     ///
     /// >> rcp(FloatC([2, 4]))
     /// [0.5, 0.25]
@@ -392,7 +392,7 @@ functions! {
     /// >> mulsign_neg(FloatC([-1, 2]), FloatC([-1, 1]))
     /// [-1, -2]
     "mulsign_neg" / 2, Float = |x| mulsign(x[0], -x[1]);
-    /// `fma(t, b - a, a)`: `a` at t = 0, near `b` at t = 1.
+    /// `fma(t, b - a, a)`: `a` at t = 0, near `b` at t = 1. Of numbers of several parts as `fma`.
     ///
     /// >> lerp(FloatC([0, 10]), FloatC([1, 20]), 0.5)
     /// [0.5, 15]
@@ -407,22 +407,22 @@ functions! {
     /// >> clip(Int32C([-1, 5]), 0, 3)
     /// [0, 3]
     "clip" / 3, Number = |x| clamp(x);
-    /// `a * b + c`, rounded once.
+    /// `a * b + c`, rounded once; of numbers of several parts as `fma`.
     ///
     /// >> fmadd(FloatC([1, 2]), 3, 4)
     /// [7, 10]
     "fmadd" / 3, Number = |x| x[0].fma(x[1], x[2]);
-    /// `a * b - c`, rounded once.
+    /// `a * b - c`, rounded once; of numbers of several parts as `fma`.
     ///
     /// >> fmsub(FloatC([1, 2]), 3, 4)
     /// [-1, 2]
     "fmsub" / 3, Number = |x| x[0].fma(x[1], -x[2]);
-    /// `c - a * b`, rounded once.
+    /// `c - a * b`, rounded once; of numbers of several parts as `fma`.
     ///
     /// >> fnmadd(FloatC([1, 2]), 3, 4)
     /// [1, -2]
     "fnmadd" / 3, Number = |x| (-x[0]).fma(x[1], x[2]);
-    /// `-(a * b) - c`, rounded once.
+    /// `-(a * b) - c`, rounded once; of numbers of several parts as `fma`.
     ///
     /// >> fnmsub(FloatC([1, 2]), 3, 4)
     /// [-7, -10]

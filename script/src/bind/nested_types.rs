@@ -154,7 +154,8 @@ impl NestedType {
                     "Matrix of {n} rows and columns: from a list of rows, {} numbers row by row, a number (times \
                      the identity), a function of row and column, or another matrix (cut, or filled up with \
                      the identity). m[j] is column j, m[[i, j]] the entry in row i and column j. \
-                     `*` is the matrix product; m + 1 adds to the diagonal.",
+                     `*` is the matrix product, and so are m ** 2, sqr and fma; rcp is the inverse; m + 1 adds to \
+                     the diagonal. Other functions of numbers go entry by entry.",
                     n * n
                 ),
             ),

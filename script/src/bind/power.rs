@@ -3,6 +3,7 @@
 use std::any::TypeId;
 
 use porcini_core::ir::op::Op;
+use porcini_core::trace::functions;
 use porcini_core::{Error, Operand};
 use rhai::Dynamic;
 
@@ -75,7 +76,7 @@ fn power(registry: &mut Registry<'_>) {
         context.at(call);
         match (args[0].as_int(), args[1].as_int()) {
             (Ok(base), Ok(exponent)) => scalars::power(base, exponent),
-            _ => raise(context, args),
+            _ => raise(context, "pow", args),
         }
     });
     let (array, any) = (TypeId::of::<ArrayRef>(), TypeId::of::<Dynamic>());
@@ -83,34 +84,39 @@ fn power(registry: &mut Registry<'_>) {
         let context = registry.context.clone();
         registry.engine.register_raw_fn("**", types, move |call, args| {
             context.at(&call);
-            raise(&context, args)
+            raise(&context, "**", args)
         });
     }
     let context = registry.context.clone();
     registry.engine.register_raw_fn("**=", [array, any], move |call, args| {
         context.at(&call);
-        *args[0] = raise(&context, args)?;
+        *args[0] = raise(&context, "**", args)?;
         Ok(())
     });
 }
 
-fn raise(context: &Context, args: &[&mut Dynamic]) -> Result<Dynamic> {
+fn raise(context: &Context, op: &str, args: &[&mut Dynamic]) -> Result<Dynamic> {
     let base = args[0].read_lock::<ArrayRef>().map(|base| base.clone());
     match (base, args[1].as_int()) {
-        (Some(base), Ok(exponent)) => integer_power(context, &base, exponent).map(Dynamic::from),
-        _ => ops::call(context, "pow", args),
+        (Some(base), Ok(exponent)) => {
+            integer_power(context, op, &base, exponent).map(Dynamic::from)
+        }
+        _ => ops::call(context, "pow", args).map_err(|error| renamed(error, "pow", op)),
     }
 }
 
 /// By repeated squaring: small powers are a few products.
-fn integer_power(context: &Context, base: &ArrayRef, exponent: i64) -> Result<ArrayRef> {
+fn integer_power(context: &Context, op: &str, base: &ArrayRef, exponent: i64) -> Result<ArrayRef> {
     let dtype = base.dtype();
     if exponent < 0 && !dtype.is_float() {
-        return Err(fault("**: a negative power of integers; convert with FloatC(..) first"));
+        return Err(fault(format!(
+            "{op}: a negative power of integers; convert with FloatC(..) first"
+        )));
     }
     let multiply = |a: &ArrayRef, b: &ArrayRef| {
         let args = [Arg::Value(a.clone()), Arg::Value(b.clone())];
         value::map("*", &args, &|operands| context.session.apply(Op::Mul, operands))
+            .map_err(|error| renamed(error, "*", op))
     };
     let mut n = exponent.unsigned_abs();
     let mut square = base.clone();
@@ -132,10 +138,15 @@ fn integer_power(context: &Context, base: &ArrayRef, exponent: i64) -> Result<Ar
         None => one_like(context, base)?,
     };
     if exponent < 0 {
-        let args = [Arg::Number(1.into()), Arg::Value(product)];
-        return value::map("/", &args, &|operands| context.session.apply(Op::Div, operands));
+        return reciprocal(context, product).map_err(|error| renamed(error, "rcp", op));
     }
     Ok(product)
+}
+
+/// Of a matrix the inverse.
+fn reciprocal(context: &Context, x: ArrayRef) -> Result<ArrayRef> {
+    let function = functions::find("rcp").expect("internal error: a function without a row");
+    value::map("rcp", &[Arg::Value(x)], &|operands| context.session.call(function, operands))
 }
 
 /// The number 1 of the type and size of `base`: of a matrix the identity.

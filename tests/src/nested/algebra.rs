@@ -22,6 +22,7 @@ pub(super) trait Entry<'f>:
     fn abs(self) -> Self;
     fn conj(self) -> Self;
     fn scaled(self, factor: Lane<'f>) -> Self;
+    fn divided(self, divisor: Lane<'f>) -> Self;
     /// Real part, and imaginary part if there is one.
     fn parts(self) -> Vec<Lane<'f>>;
 }
@@ -41,6 +42,10 @@ impl<'f> Entry<'f> for Lane<'f> {
 
     fn scaled(self, factor: Self) -> Self {
         self * factor
+    }
+
+    fn divided(self, divisor: Self) -> Self {
+        self / divisor
     }
 
     fn parts(self) -> Vec<Self> {
@@ -109,7 +114,7 @@ impl Div for Number<'_> {
     type Output = Self;
     fn div(self, other: Self) -> Self {
         if other.im.is_none() {
-            return Self { re: self.re / other.re, im: self.im.map(|im| im / other.re) };
+            return self.divided(other.re);
         }
         let [re, im] = quotient(self.pair(), other.pair());
         Self { re, im: Some(im) }
@@ -132,6 +137,10 @@ impl<'f> Entry<'f> for Number<'f> {
 
     fn scaled(self, factor: Lane<'f>) -> Self {
         Self { re: self.re * factor, im: self.im.map(|im| im * factor) }
+    }
+
+    fn divided(self, divisor: Lane<'f>) -> Self {
+        Self { re: self.re / divisor, im: self.im.map(|im| im / divisor) }
     }
 
     fn parts(self) -> Vec<Lane<'f>> {
@@ -160,11 +169,12 @@ pub(super) fn formula<'f, E: Entry<'f>>(name: &str, parameters: &[Form]) -> Opti
             let negated: Vec<E> = x[1..].iter().map(|&entry| -entry).collect();
             diagonal_changed(&negated, n, |entry| x[0] + entry)
         },
+        ("sqr", [M(_)]) => |x, n| matrix_product(x, x, n),
         ("mul_elem", [M(_), M(_)]) => |x, n| (0..n * n).map(|k| x[k] * x[n * n + k]).collect(),
         ("transpose", [M(_)]) => transposed,
         ("det" | "determinant", [M(_)]) => |x, n| vec![determinant(x, n)],
         ("inverse_transpose", [M(_)]) => inverse_transpose,
-        ("inverse", [M(_)]) => |x, n| transposed(&inverse_transpose(x, n), n),
+        ("inverse" | "rcp", [M(_)]) => |x, n| transposed(&inverse_transpose(x, n), n),
         ("trace", [M(_)]) => {
             |x, n| (1..n).map(|i| x[i * n + i]).fold(vec![x[0]], |sum, entry| vec![sum[0] + entry])
         }
@@ -269,14 +279,14 @@ fn cofactors<'f, E: Entry<'f>>(m: &[E], n: usize) -> Vec<E> {
 /// Ten steps of Higham's iteration, as the help says them.
 fn polar<'f, E: Entry<'f>>(m: &[E], n: usize) -> Vec<E> {
     let conjugates = |m: Vec<E>| -> Vec<E> { m.into_iter().map(Entry::conj).collect() };
-    let squares = |m: &[E]| {
-        let parts: Vec<Lane<'f>> = m.iter().flat_map(|entry| entry.parts()).collect();
-        dot(&parts, &parts)
-    };
-    let mut q = m.to_vec();
+    let parts = |m: &[E]| m.iter().flat_map(|entry| entry.parts()).collect::<Vec<Lane<'f>>>();
+    let squares = |m: &[E]| dot(&parts(m), &parts(m));
+    let sizes = parts(m).into_iter().map(Lane::abs);
+    let largest = sizes.reduce(|a, b| a.op(Op::Max, &[b])).expect("an entry");
+    let mut q: Vec<E> = m.iter().map(|entry| entry.divided(largest)).collect();
     for _ in 0..10 {
         let inverse = conjugates(inverse_transpose(&q, n));
-        let g = (squares(&inverse) / squares(&q)).op(Op::Sqrt, &[]);
+        let g = (squares(&inverse) / squares(&q)).sqrt().sqrt();
         let half = g.number(0.5);
         let (own, other) = (g * half, half / g);
         q = q.iter().zip(&inverse).map(|(q, i)| q.scaled(own) + i.scaled(other)).collect();

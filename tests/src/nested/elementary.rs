@@ -1,6 +1,8 @@
 //! The functions of complex numbers and quaternions, one lane at a time, in the order of operations that their
 //! help texts state.
 
+use std::f64::consts::{LN_2, LN_10};
+
 use porcini_core::ir::op::Op;
 use porcini_core::nested::Form;
 
@@ -23,6 +25,10 @@ pub(super) fn formula<'f>(name: &str, parameters: &[Form]) -> Option<Formula<Lan
         ("/", [C, C]) => |x, _| quotient([x[0], x[1]], [x[2], x[3]]).to_vec(),
         ("/", [C, S]) => |x, _| over(&x[..2], x[2]),
         ("rcp", [C]) => |x, _| quotient([x[0].number(1.0), x[0].number(0.0)], pair(x)).to_vec(),
+        ("rsqrt", [C]) => {
+            |x, _| quotient([x[0].number(1.0), x[0].number(0.0)], sqrt(pair(x))).to_vec()
+        }
+        ("sqr", [C]) => |x, _| product(pair(x), pair(x)).to_vec(),
         ("conj", [C]) => |x, _| vec![x[0], -x[1]],
         ("real", [C]) => |x, _| vec![x[0]],
         ("imag", [C]) => |x, _| vec![x[1]],
@@ -32,7 +38,11 @@ pub(super) fn formula<'f>(name: &str, parameters: &[Form]) -> Option<Formula<Lan
         ("abs" | "norm", [C]) => |x, _| vec![hypot(x[0], x[1])],
         ("arg", [C]) => |x, _| vec![x[1].call("atan2", &[x[0]])],
         ("exp", [C]) => |x, _| exp(pair(x)).to_vec(),
+        ("exp2", [C]) => |x, _| polar(x[0].call("exp2", &[]), x[1] * x[1].number(LN_2)).to_vec(),
+        ("exp10", [C]) => |x, _| polar(x[0].call("exp10", &[]), x[1] * x[1].number(LN_10)).to_vec(),
         ("log", [C]) => |x, _| log(pair(x)).to_vec(),
+        ("log2", [C]) => |x, _| over(&log(pair(x)), x[0].number(LN_2)),
+        ("log10", [C]) => |x, _| over(&log(pair(x)), x[0].number(LN_10)),
         ("sqrt", [C]) => |x, _| sqrt(pair(x)).to_vec(),
         ("pow", [C, C]) => |x, _| pow(pair(x), pair(&x[2..])).to_vec(),
         ("sinh", [C]) => |x, _| sinh(pair(x)).to_vec(),
@@ -63,12 +73,22 @@ pub(super) fn formula<'f>(name: &str, parameters: &[Form]) -> Option<Formula<Lan
         ("/", [Q, Q]) => |x, _| hamilton(&x[..4], &reciprocal(&x[4..])),
         ("/", [Q, S]) => |x, _| over(&x[..4], x[4]),
         ("rcp" | "inverse", [Q]) => |x, _| reciprocal(x),
+        ("rsqrt", [Q]) => |x, _| reciprocal(&along(x, sqrt)),
+        ("sqr", [Q]) => |x, _| hamilton(x, x),
         ("conj", [Q]) => |x, _| vec![-x[0], -x[1], -x[2], x[3]],
         ("real", [Q]) => |x, _| vec![x[3]],
         ("imag", [Q]) => |x, _| x[..3].to_vec(),
         ("rotate" | "*", [Q, V(3)]) => |x, _| rotated(&x[..4], &x[4..]),
         ("exp", [Q]) => |x, _| quaternion_exp(x),
+        ("exp2", [Q]) => {
+            |x, _| quaternion_polar(x[3].call("exp2", &[]), &times(&x[..3], x[3].number(LN_2)))
+        }
+        ("exp10", [Q]) => {
+            |x, _| quaternion_polar(x[3].call("exp10", &[]), &times(&x[..3], x[3].number(LN_10)))
+        }
         ("log", [Q]) => |x, _| along(x, log),
+        ("log2", [Q]) => |x, _| over(&along(x, log), x[3].number(LN_2)),
+        ("log10", [Q]) => |x, _| over(&along(x, log), x[3].number(LN_10)),
         ("sqrt", [Q]) => |x, _| along(x, sqrt),
         ("pow", [Q, Q]) => |x, _| quaternion_exp(&hamilton(&along(&x[..4], log), &x[4..])),
         ("slerp", [Q, Q, S]) => |x, _| slerp(&x[..4], &x[4..8], x[8]),
@@ -143,9 +163,12 @@ fn conj([x, y]: Pair<'_>) -> Pair<'_> {
 }
 
 fn exp([x, y]: Pair<'_>) -> Pair<'_> {
-    let size = x.call("exp", &[]);
-    let imaginary = y.call("sin", &[]) * size;
-    [y.call("cos", &[]) * size, y.is(0.0).select(y, imaginary)]
+    polar(x.call("exp", &[]), y)
+}
+
+fn polar<'f>(size: Lane<'f>, angle: Lane<'f>) -> Pair<'f> {
+    let imaginary = angle.call("sin", &[]) * size;
+    [angle.call("cos", &[]) * size, angle.is(0.0).select(angle, imaginary)]
 }
 
 fn log([x, y]: Pair<'_>) -> Pair<'_> {
@@ -265,9 +288,14 @@ fn with_length<'f>(q: &[Lane<'f>], old: Lane<'f>, new: Lane<'f>, real: Lane<'f>)
 }
 
 fn quaternion_exp<'f>(q: &[Lane<'f>]) -> Vec<Lane<'f>> {
-    let (angle, size) = (norm(&q[..3]), q[3].call("exp", &[]));
+    quaternion_polar(q[3].call("exp", &[]), &q[..3])
+}
+
+/// `size` turned by the imaginary part.
+fn quaternion_polar<'f>(size: Lane<'f>, imaginary: &[Lane<'f>]) -> Vec<Lane<'f>> {
+    let angle = norm(imaginary);
     let [sine, cosine] = ["sin", "cos"].map(|name| angle.call(name, &[]) * size);
-    with_length(q, angle, sine, cosine)
+    with_length(imaginary, angle, sine, cosine)
 }
 
 /// A function of the complex number of the real part and the length of the imaginary one.

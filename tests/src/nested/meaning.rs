@@ -156,6 +156,10 @@ impl Arg {
         self.tree().is_some_and(Tree::is_mask)
     }
 
+    fn has_numbers(&self) -> bool {
+        self.tree().is_some_and(Tree::has_numbers)
+    }
+
     fn zero() -> Self {
         Self::Number(Scalar::Int(0))
     }
@@ -163,7 +167,38 @@ impl Arg {
 
 /// What an operation or elementwise function means; `None` where it has no meaning.
 pub fn map(name: &str, args: &[Arg]) -> Option<Tree> {
-    through(name, args, false)
+    match args {
+        [a, b, c] if IN_STEPS.contains(&name) && args.iter().any(Arg::has_numbers) => {
+            in_steps(name, a, b, c)
+        }
+        _ => through(name, args, false),
+    }
+}
+
+/// What multiplies and adds in one; of numbers of several parts it is what the operators say.
+const IN_STEPS: [&str; 6] = ["fma", "fmadd", "fmsub", "fnmadd", "fnmsub", "lerp"];
+
+fn in_steps(name: &str, a: &Arg, b: &Arg, c: &Arg) -> Option<Tree> {
+    let apply = |name: &str, args: &[&Arg]| {
+        let args: Vec<Arg> = args.iter().map(|&arg| arg.clone()).collect();
+        through(name, &args, false).map(Arg::Tree)
+    };
+    // Two script numbers meet in the type of what is beside them.
+    let first = match (a, b, c) {
+        (Arg::Number(number), Arg::Number(_), Arg::Tree(beside)) => {
+            let dtype = beside.dtype();
+            Arg::Tree(Tree::leaf(Value { dtype, lanes: vec![dtype.encode(*number).ok()?] }))
+        }
+        _ => a.clone(),
+    };
+    let sum = match name {
+        "lerp" => apply("+", &[&apply("*", &[c, &apply("-", &[b, &first])?])?, &first]),
+        "fmsub" => apply("-", &[&apply("*", &[&first, b])?, c]),
+        "fnmadd" => apply("-", &[c, &apply("*", &[&first, b])?]),
+        "fnmsub" => apply("-", &[&apply("-", &[&apply("*", &[&first, b])?])?, c]),
+        _ => apply("+", &[&apply("*", &[&first, b])?, c]),
+    };
+    sum?.tree().cloned()
 }
 
 /// The same for every part of numbers of several parts, whatever it means for those: to choose.

@@ -4,6 +4,7 @@
 //! on a cut belongs to the side that the sign of its zero part says. Errors are a few ulp of the result's
 //! absolute value; a part much smaller than the other may have less accurate digits.
 
+use std::f64::consts::{LN_2, LN_10};
 use std::ops::{Div, Mul, Neg};
 
 use super::Form::{self, Scalar};
@@ -69,6 +70,11 @@ nested_functions! {
     /// >> rcp(Complex2fC(2, 1))
     /// [0.4 - 0.2i]
     "rcp" (C) -> (C), Float = |x, _| one(x, |z| z.real(1) / z);
+    /// Square of a complex number, `z * z`.
+    ///
+    /// >> sqr(Complex2fC(1, 2))
+    /// [-3 + 4i]
+    "sqr" (C) -> (C), Float = |x, _| one(x, |z| z * z);
     /// Complex conjugate.
     ///
     /// >> conj(Complex2fC(1, 2))
@@ -116,6 +122,11 @@ nested_functions! {
     /// >> sqrt(Complex2fC(1, 2))
     /// [1.27202 + 0.786151i]
     "sqrt" (C) -> (C), Float = |x, _| one(x, Complex::sqrt);
+    /// Reciprocal square root of a complex number, `rcp(sqrt(z))`.
+    ///
+    /// >> rsqrt(Complex2fC(0, 2))
+    /// [0.5 - 0.5i]
+    "rsqrt" (C) -> (C), Float = |x, _| one(x, |z| z.real(1) / z.sqrt());
     /// Natural logarithm of a complex number; the branch cut is the negative real axis. Its parts are `log(|z|)` and
     /// `atan2(y, x)`; for 0.5 < |z| < 2 the first is `log1p(fma(l - 1, l + 1, s * s)) * 0.5` of the larger and the
     /// smaller of |x| and |y|.
@@ -123,6 +134,16 @@ nested_functions! {
     /// >> log(Complex2fC(1, 2))
     /// [0.804719 + 1.10715i]
     "log" (C) -> (C), Float = |x, _| one(x, Complex::log);
+    /// Logarithm of a complex number to the base 2: the parts of `log(z)`, each divided by `log(2)`.
+    ///
+    /// >> log2(Complex2fC(0, 2))
+    /// [1 + 2.26618i]
+    "log2" (C) -> (C), Float = |x, _| divided(&Complex::of(x).log().parts(), x[0].constant(LN_2));
+    /// Logarithm of a complex number to the base 10: the parts of `log(z)`, each divided by `log(10)`.
+    ///
+    /// >> log10(Complex2fC(0, 100))
+    /// [2 + 0.682188i]
+    "log10" (C) -> (C), Float = |x, _| divided(&Complex::of(x).log().parts(), x[0].constant(LN_10));
     /// Complex power `exp(b * log(a))`; of 0 it is 0 where the real part of b is positive, and 1 for b = 0.
     ///
     /// >> pow(Complex2fC(1, 2), Complex2fC(2, 1))
@@ -200,6 +221,22 @@ nested_functions! {
     /// >> exp(Complex2fC(1, 2))
     /// [-1.1312 + 2.47173i]
     "exp" (C) -> (C), Float = |x, _| one(x, Complex::exp);
+    /// 2 to the power of a complex number: with `a = y * log(2)`, `cos(a) * exp2(x)`, `sin(a) * exp2(x)`; y = 0 stays
+    /// as it is.
+    ///
+    /// >> exp2(Complex2fC(3, 1))
+    /// [6.15391 + 5.11169i]
+    "exp2" (C) -> (C), Float = |x, _| {
+        Complex::polar(math::exp2(x[0]), x[1] * x[1].constant(LN_2)).parts()
+    };
+    /// 10 to the power of a complex number: with `a = y * log(10)`, `cos(a) * exp10(x)`, `sin(a) * exp10(x)`; y = 0
+    /// stays as it is.
+    ///
+    /// >> exp10(Complex2fC(1, 1))
+    /// [-6.68202 + 7.43980i]
+    "exp10" (C) -> (C), Float = |x, _| {
+        Complex::polar(math::exp10(x[0]), x[1] * x[1].constant(LN_10)).parts()
+    };
     /// Whether a part is not a number.
     ///
     /// >> isnan(Complex2fC(nan, 0))
@@ -371,10 +408,14 @@ impl<'r> Complex<'r> {
 
     /// A real number stays real, also where `e^re` is infinite.
     fn exp(self) -> Self {
-        let size = math::exp(self.re);
-        let sine = math::sin(self.im) * size;
-        let is_real = self.im.equals(self.im.constant(0));
-        Self { re: math::cos(self.im) * size, im: is_real.select(self.im, sine) }
+        Self::polar(math::exp(self.re), self.im)
+    }
+
+    /// By absolute value and angle; an angle of 0 is the imaginary part, whatever the size.
+    fn polar(size: Expr<'r>, angle: Expr<'r>) -> Self {
+        let is_real = angle.equals(angle.constant(0));
+        let im = is_real.select(angle, math::sin(angle) * size);
+        Self { re: math::cos(angle) * size, im }
     }
 }
 

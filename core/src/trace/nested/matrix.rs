@@ -61,6 +61,11 @@ nested_functions! {
     /// >> mul_elem(Matrix2fC([[1, 2], [3, 4]]), Matrix2fC([[0, 1], [1, 0]]))
     /// [[[0, 2], [3, 0]]]
     "mul_elem" (M, M) -> (M), Float = |x, n| (0..n * n).map(|k| x[k] * x[n * n + k]).collect();
+    /// Square of a matrix: the matrix product `m * m`.
+    ///
+    /// >> sqr(Matrix2fC([[1, 2], [3, 4]]))
+    /// [[[7, 10], [15, 22]]]
+    "sqr" (M) -> (M), Float = |x, n| product(x, x, n);
     /// Rows and columns exchanged.
     ///
     /// >> transpose(Matrix2fC([[1, 2], [3, 4]]))
@@ -81,6 +86,11 @@ nested_functions! {
     /// >> inverse(Matrix2fC([[1, 2], [3, 4]]))
     /// [[[-2, 1], [1.5, -0.5]]]
     "inverse" (M) -> (M), Float = |x, n| transpose(&inverse_transpose(x, n), n);
+    /// Reciprocal of a matrix, `inverse` by another name: `m * rcp(m)` is the identity.
+    ///
+    /// >> rcp(Matrix2fC([[1, 2], [3, 4]]))
+    /// [[[-2, 1], [1.5, -0.5]]]
+    "rcp" (M) -> (M), Float = |x, n| transpose(&inverse_transpose(x, n), n);
     /// Transpose of the inverse matrix: it turns normals as the matrix turns points.
     ///
     /// >> inverse_transpose(Matrix2fC([[1, 2], [3, 4]]))
@@ -110,9 +120,9 @@ nested_functions! {
     /// [[[1, 0], [0, 2]]]
     "diag" (Vector(N)) -> (M), Float = diagonal;
     /// `[q, p]` with `m = q * p`: the nearest orthogonal matrix and a symmetric one, of complex entries a unitary and
-    /// a Hermitian one. By ten steps of Higham's iteration from `q = m`: with the conjugate `i` of
-    /// `inverse_transpose(q)` and `g = sqrt(frob(i) / frob(q))`, `q * (g * 0.5) + i * (0.5 / g)`; then `p` is the
-    /// conjugate of `transpose(q)`, times `m`.
+    /// a Hermitian one; NaN for a singular matrix. By ten steps of Higham's iteration from `m` divided by its largest
+    /// part: with the conjugate `i` of `inverse_transpose(q)` and `g = sqrt(sqrt(frob(i) / frob(q)))`,
+    /// `q * (g * 0.5) + i * (0.5 / g)`; then `p` is the conjugate of `transpose(q)`, times `m`.
     ///
     /// >> polar_decomp(Matrix2fC([[0, -2], [3, 0]]))
     /// [[[[0, -1], [1, 0]]], [[[3, 0], [0, 2]]]]
@@ -199,14 +209,26 @@ fn cofactors_of_four<'r>(x: &[Expr<'r>]) -> Vec<Expr<'r>> {
 
 pub(super) fn polar<'r>(x: &[Expr<'r>], n: usize) -> Vec<Expr<'r>> {
     let half = x[0].constant(0.5);
-    let mut q = x.to_vec();
+    let mut q = divided(x, largest(x));
     for _ in 0..10 {
         let inverse = inverse_transpose(&q, n);
-        let gamma = (dot(&inverse, &inverse) / dot(&q, &q)).sqrt();
+        let gamma = balance(&inverse, &q);
         let (own, other) = (gamma * half, half / gamma);
         q = q.iter().zip(&inverse).map(|(&q, &inverse)| q * own + inverse * other).collect();
     }
     let p = product(&transpose(&q, n), x, n);
     q.extend(p);
     q
+}
+
+/// The factor of `q` in Higham's iteration that brings it and its inverse to one size, from their parts: the square
+/// root of the quotient of their Frobenius norms.
+pub(super) fn balance<'r>(inverse: &[Expr<'r>], q: &[Expr<'r>]) -> Expr<'r> {
+    (dot(inverse, inverse) / dot(q, q)).sqrt().sqrt()
+}
+
+/// The largest absolute value: what is divided by it has minors that neither overflow nor vanish.
+pub(super) fn largest<'r>(parts: &[Expr<'r>]) -> Expr<'r> {
+    let sizes = parts.iter().map(|part| part.abs());
+    sizes.reduce(Expr::max).expect("internal error: a matrix without entries")
 }

@@ -6,7 +6,8 @@
 use std::cell::RefCell;
 
 use super::complex::Complex;
-use super::{Form, NestedCall, NestedFunction, dot, find};
+use super::matrix::{balance, largest};
+use super::{Form, NestedCall, NestedFunction, find};
 use crate::dtype::DType;
 use crate::ir::op::Op;
 use crate::ir::var::VarId;
@@ -14,7 +15,7 @@ use crate::trace::expr::{Expr, Record};
 use crate::trace::math;
 
 /// Rows whose recipes are made of `+ - * /`, absolute values and constants.
-const RATIONAL: [&str; 15] = [
+const RATIONAL: [&str; 17] = [
     "dot",
     "abs_dot",
     "cross",
@@ -23,6 +24,8 @@ const RATIONAL: [&str; 15] = [
     "+",
     "-",
     "mul_elem",
+    "sqr",
+    "rcp",
     "transpose",
     "det",
     "determinant",
@@ -88,17 +91,17 @@ fn polar<'r>(x: &[Value<'r>], n: usize) -> Vec<Value<'r>> {
     };
     let conjugates =
         |x: Vec<Complex<'r>>| -> Vec<Complex<'r>> { x.into_iter().map(Complex::conj).collect() };
-    let squared = |x: &[Complex<'r>]| {
-        let parts: Vec<Expr<'r>> = x.iter().flat_map(|z| [z.re, z.im]).collect();
-        dot(&parts, &parts)
-    };
+    let parts =
+        |x: &[Complex<'r>]| -> Vec<Expr<'r>> { x.iter().flat_map(|z| [z.re, z.im]).collect() };
     let matrix = Form::Matrix(n);
     let x: Vec<Complex<'r>> = x.iter().map(|value| value.complex()).collect();
     let half = x[0].re.constant(0.5);
-    let mut q = x.clone();
+    let size = largest(&parts(&x));
+    let mut q: Vec<Complex<'r>> =
+        x.iter().map(|z| Complex { re: z.re / size, im: z.im / size }).collect();
     for _ in 0..10 {
         let inverse = conjugates(call("inverse_transpose", &[matrix], q.clone()));
-        let gamma = (squared(&inverse) / squared(&q)).sqrt();
+        let gamma = balance(&parts(&inverse), &parts(&q));
         let (own, other) = (gamma * half, half / gamma);
         let step = |(q, inverse): (&Complex<'r>, &Complex<'r>)| Complex {
             re: q.re * own + inverse.re * other,

@@ -1,5 +1,6 @@
 //! Quaternions x y z w: `w + xi + yj + zk`.
 
+use std::f64::consts::{LN_2, LN_10};
 use std::ops::Mul;
 
 use super::Form::{self, Matrix, Scalar, Vector};
@@ -74,6 +75,16 @@ nested_functions! {
     /// >> inverse(Quaternion4fC(0, 0, 2, 0))
     /// [0 - 0i - 0j - 0.5k]
     "inverse" (Q) -> (Q), Float = |x, _| Quaternion::of(x).rcp().parts();
+    /// Square of a quaternion, `q * q`.
+    ///
+    /// >> sqr(Quaternion4fC(1, 0, 0, 2))
+    /// [3 + 4i + 0j + 0k]
+    "sqr" (Q) -> (Q), Float = |x, _| (Quaternion::of(x) * Quaternion::of(x)).parts();
+    /// Reciprocal square root of a quaternion, `rcp(sqrt(q))`.
+    ///
+    /// >> rsqrt(Quaternion4fC(0, 0, 2, 0))
+    /// [0.5 + 0i + 0j - 0.5k]
+    "rsqrt" (Q) -> (Q), Float = |x, _| Quaternion::of(x).sqrt().rcp().parts();
     /// Conjugate of a quaternion: the imaginary parts change sign.
     ///
     /// >> conj(Quaternion4fC(2, 3, 4, 1))
@@ -153,12 +164,36 @@ nested_functions! {
     /// >> exp(Quaternion4fC(2, 3, 4, 1))
     /// [1.69392 - 0.78956i - 1.18434j - 1.57912k]
     "exp" (Q) -> (Q), Float = |x, _| Quaternion::of(x).exp().parts();
+    /// 2 to the power of a quaternion: as `exp`, of `u * log(2)` and with `exp2(w)`.
+    ///
+    /// >> exp2(Quaternion4fC(0, 0, 1, 3))
+    /// [6.15391 + 0i + 0j + 5.11169k]
+    "exp2" (Q) -> (Q), Float = |x, _| {
+        Quaternion::of(x).turned_by(LN_2).with_size(math::exp2(x[3])).parts()
+    };
+    /// 10 to the power of a quaternion: as `exp`, of `u * log(10)` and with `exp10(w)`.
+    ///
+    /// >> exp10(Quaternion4fC(0, 0, 1, 1))
+    /// [-6.68202 + 0i + 0j + 7.4398k]
+    "exp10" (Q) -> (Q), Float = |x, _| {
+        Quaternion::of(x).turned_by(LN_10).with_size(math::exp10(x[3])).parts()
+    };
     /// Natural logarithm of a quaternion; the imaginary part has a length up to pi, and is 0 for real numbers. With the
     /// length `l` of the imaginary part u and `z = log(w + il)`: `u * (im(z) / l)` and `re(z)`.
     ///
     /// >> log(Quaternion4fC(2, 3, 4, 1))
     /// [1.7006 + 0.51519i + 0.772785j + 1.03038k]
     "log" (Q) -> (Q), Float = |x, _| Quaternion::of(x).log().parts();
+    /// Logarithm of a quaternion to the base 2: the parts of `log(q)`, each divided by `log(2)`.
+    ///
+    /// >> log2(Quaternion4fC(0, 0, 2, 0))
+    /// [1 + 0i + 0j + 2.26618k]
+    "log2" (Q) -> (Q), Float = |x, _| divided(&Quaternion::of(x).log().parts(), x[3].constant(LN_2));
+    /// Logarithm of a quaternion to the base 10: the parts of `log(q)`, each divided by `log(10)`.
+    ///
+    /// >> log10(Quaternion4fC(0, 0, 100, 0))
+    /// [2 + 0i + 0j + 0.682188k]
+    "log10" (Q) -> (Q), Float = |x, _| divided(&Quaternion::of(x).log().parts(), x[3].constant(LN_10));
     /// Square root of a quaternion, with a real part that is not negative: as `log`, with `z = sqrt(w + il)`.
     ///
     /// >> sqrt(Quaternion4dC(2, 3, 4, 1))
@@ -227,7 +262,16 @@ impl<'r> Quaternion<'r> {
     }
 
     fn exp(self) -> Self {
-        let (angle, size) = (norm(&self.im), math::exp(self.re));
+        self.with_size(math::exp(self.re))
+    }
+
+    fn turned_by(self, factor: f64) -> Self {
+        Self { im: self.im.map(|part| part * part.constant(factor)), ..self }
+    }
+
+    /// `size` turned by the imaginary part.
+    fn with_size(self, size: Expr<'r>) -> Self {
+        let angle = norm(&self.im);
         Self { im: self.with_length(math::sin(angle) * size, angle), re: math::cos(angle) * size }
     }
 
