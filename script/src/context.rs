@@ -7,7 +7,9 @@ use porcini_core::{Array, Session};
 use rhai::{Dynamic, NativeCallContext, Position};
 
 use crate::bounds::Bounds;
+use crate::caught;
 use crate::display::{self, PrintOptions};
+use crate::error::Error;
 use crate::fault::{IntoFault, Result};
 use crate::host::Host;
 use crate::host_array::HostRef;
@@ -29,6 +31,8 @@ pub(crate) struct Context {
     pub(crate) prints: Prints,
     /// Values of numbered cells.
     pub(crate) outputs: Outputs,
+    /// All functions, and what they take: what errors are worded by.
+    pub(crate) functions: RefCell<Vec<(String, String)>>,
     /// Host arrays that the next `eval()` fills.
     deferred: RefCell<Vec<HostRef>>,
 }
@@ -47,6 +51,7 @@ impl Context {
             print: Cell::new(print),
             prints: Prints::default(),
             outputs: Outputs::default(),
+            functions: RefCell::default(),
             deferred: RefCell::default(),
         })
     }
@@ -58,6 +63,9 @@ impl Context {
 
     /// A value as `print` shows it.
     pub(crate) fn text(&self, value: &Dynamic) -> Result<String> {
+        if let Some(error) = caught::error_of(value) {
+            return Ok(Error::words(&error, &self.functions.borrow()));
+        }
         display::text(value, self.print.get())
     }
 

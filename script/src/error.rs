@@ -150,6 +150,21 @@ impl Error {
         Self { kind, message: message.into(), location: None, hints: vec![], calls: vec![] }
     }
 
+    /// The message alone, where only the functions are known.
+    pub(crate) fn words(error: &EvalAltResult, functions: &[(String, String)]) -> String {
+        let around = Surroundings {
+            text: "",
+            source: "",
+            cell_of: &|_| None,
+            module_text: &|_| None,
+            variables: Vec::new(),
+            functions: functions.to_vec(),
+            size_of: &|_| None,
+            deleted: &|_| None,
+        };
+        Diagnosis { around: &around, location: None, hints: Vec::new() }.of(error, false).1
+    }
+
     /// The diagnostic of what Rhai reports.
     pub(crate) fn new(error: &EvalAltResult, around: &Surroundings<'_>) -> Self {
         let mut innermost = error;
@@ -296,8 +311,11 @@ impl Diagnosis<'_> {
                 }
                 fault.message.clone()
             }
-            None => beginning(|out| display::write(out, value, PrintOptions::default()))
-                .unwrap_or_else(|| crate::value::type_name(value)),
+            None => match crate::caught::error_of(value) {
+                Some(error) => self.of(&error, false).1,
+                None => beginning(|out| display::write(out, value, PrintOptions::default()))
+                    .unwrap_or_else(|| crate::value::type_name(value)),
+            },
         }
     }
 

@@ -266,6 +266,9 @@ impl Interpreter {
         }
         let program = self.definitions.merge(&ast);
         self.definitions = program.clone_functions_only();
+        if ast.iter_functions().next().is_some() || self.context.functions.borrow().is_empty() {
+            self.context.functions.replace(self.signatures());
+        }
         Ok((ast, program))
     }
 

@@ -316,6 +316,7 @@ pub(crate) fn type_name(value: &Dynamic) -> String {
         _ if value.is::<crate::plot::Picture>() => "a picture".into(),
         _ if value.is::<crate::listing::Listing>() => "listing".into(),
         _ if value.is::<u64>() => "an integer".into(),
+        "char" => "a character".into(),
         // `range(3)`, `0..3` and `0..=3`.
         other if other.contains("Range") => "a range".into(),
         other => other.rsplit("::").next().unwrap_or(other).into(),

@@ -29,7 +29,8 @@ fn integer(number: Scalar) -> Option<i128> {
     match number {
         Scalar::Int(i) => Some(i.into()),
         Scalar::UInt(u) => Some(u.into()),
-        Scalar::Bool(_) | Scalar::Float(_) => None,
+        Scalar::Bool(b) => Some(b.into()),
+        Scalar::Float(_) => None,
     }
 }
 
@@ -91,6 +92,12 @@ mod tests {
         assert!(fits(DType::U64, -3, 2, 1));
         assert!(fits(DType::I64, i64::MIN, i64::MAX, i64::MAX));
         assert!(fits(DType::F32, 0, 1 << 40, 1 << 38));
+        // A bool is 0 or 1.
+        let [start, stop, step] = [Scalar::Bool(true), Scalar::Int(300), Scalar::Bool(true)];
+        let size = range_size(start, stop, step).unwrap();
+        assert_eq!(size, 299);
+        assert!(check_range(DType::I8, start, stop, step, size).is_err());
+        assert!(check_range(DType::I16, start, stop, step, size).is_ok());
     }
 
     #[test]

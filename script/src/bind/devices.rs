@@ -1,6 +1,6 @@
 //! Where arrays are: `device`, `to`.
 
-use porcini_core::{Array, DeviceChoice};
+use porcini_core::{Array, DeviceChoice, Session};
 use rhai::Dynamic;
 
 use super::Registry;
@@ -23,39 +23,47 @@ pub(super) fn register(registry: &mut Registry<'_>) {
     registry.doc(
         "to",
         "(x, device)",
-        "x on another device, \"cpu\", \"cuda\" or \"cuda:1\": an array, vector, matrix, or generator. It is x itself if it \
+        "x on another device, \"cpu\", \"cuda\" or \"cuda:1\", or what device(y) says: an array, vector, matrix, or generator. It is x itself if it \
          is there, else a copy, made at once. Arrays that meet in an operation must be on one device; numbers go \
          anywhere.\n\n\
          >> FloatC([1, 2]).to(\"cpu\") + 1\n[2, 3]",
     );
-    registry.any("to", 2, |_, _, args| {
-        let device = choice(args[1])?;
+    registry.any("to", 2, |context, _, args| {
+        let device = choice(&context.session, args[1])?;
         if let Some(x) = args[0].read_lock::<ArrayRef>() {
             let moved = x.copy();
-            move_leaves(device, |go| moved.for_each_leaf("", &mut |leaf, _| go(leaf)))?;
-            return Ok(Dynamic::from(moved));
+            let went = move_leaves(device, |go| moved.for_each_leaf("", &mut |leaf, _| go(leaf)))?;
+            return Ok(Dynamic::from(if went { moved } else { x.clone() }));
         }
         if let Some(rng) = args[0].read_lock::<RngRef>() {
             let mut moved = rng.clone();
-            move_leaves(device, |go| moved = rng.with(&mut |leaf| go(leaf)))?;
-            return Ok(Dynamic::from(moved));
+            let went = move_leaves(device, |go| moved = rng.with(&mut |leaf| go(leaf)))?;
+            return Ok(Dynamic::from(if went { moved } else { rng.clone() }));
         }
         Err(fault(format!("to: got {}, expected an array or a generator", type_name(args[0]))))
     });
 }
 
-/// Moves the leaves that `visit` shows.
-fn move_leaves(device: DeviceChoice, visit: impl FnOnce(&mut dyn FnMut(&mut Array))) -> Result<()> {
-    let mut result = Ok(());
+/// Moves the leaves that `visit` shows; whether one was elsewhere.
+fn move_leaves(
+    device: DeviceChoice,
+    visit: impl FnOnce(&mut dyn FnMut(&mut Array)),
+) -> Result<bool> {
+    let mut went = Ok(false);
     visit(&mut |leaf| {
-        if result.is_ok() {
-            result = leaf.to(device).map(|moved| *leaf = moved);
+        if let Ok(any) = went {
+            went = leaf.to(device).map(|moved| {
+                let stays = moved.session().is(leaf.session());
+                *leaf = moved;
+                any || !stays
+            });
         }
     });
-    result.or_fault()
+    went.or_fault()
 }
 
-fn choice(name: &Dynamic) -> Result<DeviceChoice> {
+/// A device by its number, or by the whole name that `device` gives.
+fn choice(session: &Session, name: &Dynamic) -> Result<DeviceChoice> {
     let text = name.read_lock::<rhai::ImmutableString>().map(|text| text.to_string());
     let Some(text) = text else {
         return Err(fault_with_hint(
@@ -63,5 +71,7 @@ fn choice(name: &Dynamic) -> Result<DeviceChoice> {
             "write x.to(\"cpu\"), x.to(\"cuda\") or x.to(\"cuda:1\")",
         ));
     };
-    text.parse::<DeviceChoice>().or_fault()
+    let is_whole = session.family().iter().any(|session| session.device_name() == text);
+    let end = text.find([' ', ',']).filter(|_| is_whole).unwrap_or(text.len());
+    text[..end].parse::<DeviceChoice>().or_fault()
 }

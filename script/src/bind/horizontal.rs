@@ -26,7 +26,8 @@ const LANE_FUNCTIONS: &[LaneFunction] = &[
         "sort",
         |x| x.sort(Order::Ascending),
         "The lanes of numbers or a mask, smallest first, in linear time; recorded, not run. -0 is below +0, \
-         and NaN comes last. A list of numbers or texts is sorted in place: a.sort().\n\n>> sort(FloatC([3, nan, 1]))\n[1, 3, nan]",
+         and NaN comes last. A list of numbers or texts is sorted in place: a.sort(), by a function of two items \
+         a.sort(|a, b| a > b).\n\n>> sort(FloatC([3, nan, 1]))\n[1, 3, nan]",
     ),
     (
         "sort_desc",

@@ -66,6 +66,10 @@ pub(super) fn array_argument(op: &str, parameter: &str, value: &Dynamic) -> Resu
             let message =
                 format!("{op}: got {} as {parameter}, expected an array", type_name(value));
             let constructor = match scalar(value) {
+                Some(Scalar::Int(..0)) if parameter == "index" => {
+                    let hint = "lanes count from 0; a[-1] is the last one";
+                    return Err(fault_with_hint(message, hint));
+                }
                 Some(Scalar::Bool(_)) => "MaskC",
                 Some(Scalar::Float(_)) => "FloatC",
                 Some(Scalar::Int(_) | Scalar::UInt(_)) => "UInt32C",

@@ -29,6 +29,7 @@ mod reduce;
 mod runtime;
 mod scalars;
 mod sizes;
+mod sorting;
 mod types;
 
 use std::any::TypeId;
@@ -68,6 +69,7 @@ type Register = fn(&mut Registry<'_>);
 const FAMILIES: &[(&str, Register)] = &[
     ("script numbers and ranges", scalars::register),
     ("lists, maps and text", sizes::register),
+    ("lists, maps and text", sorting::register),
     ("elementwise functions", ops::register),
     ("elementwise functions", power::register),
     ("types", types::register),

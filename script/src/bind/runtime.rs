@@ -9,7 +9,7 @@ use rhai::Dynamic;
 use super::Registry;
 use super::memory::evaluate_values;
 use crate::fault::{IntoFault, Result, Stop, fault, fault_with_hint, stop};
-use crate::value::{ArrayRef, type_name};
+use crate::value::{ArrayRef, scalar, type_name};
 
 /// Most arguments of functions that take any number.
 const MOST_ARGUMENTS: usize = 8;
@@ -140,7 +140,11 @@ fn settings(registry: &mut Registry<'_>) {
                     context.session.set_log_level(level);
                     Ok(())
                 }
-                None => Err(fault(format!("set_log_level: got {}, expected 0 to 5", args[0]))),
+                None => {
+                    let got = scalar(args[0])
+                        .map_or_else(|| type_name(args[0]), |number| number.to_string());
+                    Err(fault(format!("set_log_level: got {got}, expected 0 to 5")))
+                }
             }
         });
         registry.any(&format!("{prefix}log_level"), 0, |context, _, _| {

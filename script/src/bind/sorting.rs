@@ -1,0 +1,139 @@
+//! Sorting lists in place, by their items' own order or by that of a function.
+//!
+//! A list stays as it is if its items have no order, and a function that is none is an error: the sorts of Rust's
+//! library may panic then, and those of Rhai take no notice of what a function fails with.
+
+use std::cmp::Ordering;
+
+use porcini_core::interrupt;
+use rhai::{Dynamic, FnPtr, NativeCallContext};
+
+use super::Registry;
+use crate::fault::{Result, Stop, fault, fault_with_hint, stop};
+use crate::value::type_name;
+
+pub(super) fn register(registry: &mut Registry<'_>) {
+    let engine = &mut *registry.engine;
+    for name in ["sort", "sort_by"] {
+        engine.register_fn(
+            name,
+            move |call: NativeCallContext<'_>, list: &mut rhai::Array, order: FnPtr| {
+                let before = |a: &Dynamic, b: &Dynamic| is_before(name, &call, &order, a, b);
+                let places = sorted(list, before)?;
+                check_order(name, list, &places, before)?;
+                arrange(list, places);
+                Result::Ok(())
+            },
+        );
+    }
+    for (name, first) in [("sort", Ordering::Less), ("sort_desc", Ordering::Greater)] {
+        engine.register_fn(name, move |list: &mut rhai::Array| {
+            // NaN comes last either way, as in arrays.
+            let is_nan = |item: &Dynamic| item.as_float().is_ok_and(f64::is_nan);
+            let places = sorted(list, |a, b| {
+                let comes_first = own_order(name, a, b)? == first;
+                Ok(!is_nan(a) && (comes_first || is_nan(b)))
+            })?;
+            arrange(list, places);
+            Result::Ok(())
+        });
+    }
+}
+
+/// What a function says of two items: a bool, whether `a` comes before `b`, or a number below 0 if it does.
+fn is_before(
+    op: &str,
+    call: &NativeCallContext<'_>,
+    order: &FnPtr,
+    a: &Dynamic,
+    b: &Dynamic,
+) -> Result<bool> {
+    let said: Dynamic = order.call_within_context(call, (a.clone(), b.clone()))?;
+    let number = said.as_int().map(|number| number < 0).or_else(|_| said.as_bool());
+    number.or_else(|_| said.as_float().map(|number| number < 0.0)).map_err(|_| {
+        let got = type_name(&said);
+        fault_with_hint(
+            format!("{op}: the function gives {got}, expected a bool or a number"),
+            "write list.sort(|a, b| a < b)",
+        )
+    })
+}
+
+/// Numbers by size, texts and characters by their letters, false before true.
+fn own_order(op: &str, a: &Dynamic, b: &Dynamic) -> Result<Ordering> {
+    if a.type_id() != b.type_id() {
+        let (a, b) = (type_name(a), type_name(b));
+        return Err(fault(format!("{op}: got {a} and {b}, expected items of one type")));
+    }
+    if let (Ok(a), Ok(b)) = (a.as_int(), b.as_int()) {
+        return Ok(a.cmp(&b));
+    }
+    if let (Ok(a), Ok(b)) = (a.as_float(), b.as_float()) {
+        return Ok(a.partial_cmp(&b).unwrap_or(Ordering::Equal));
+    }
+    if let (Ok(a), Ok(b)) = (a.as_immutable_string_ref(), b.as_immutable_string_ref()) {
+        return Ok(a.as_str().cmp(b.as_str()));
+    }
+    if let (Ok(a), Ok(b)) = (a.as_char(), b.as_char()) {
+        return Ok(a.cmp(&b));
+    }
+    if let (Ok(a), Ok(b)) = (a.as_bool(), b.as_bool()) {
+        return Ok(a.cmp(&b));
+    }
+    Err(fault_with_hint(
+        format!("{op}: got a list of items such as {}, expected numbers or texts", type_name(a)),
+        format!("{op} by a function that compares two items: list.sort(|a, b| a.x < b.x)"),
+    ))
+}
+
+/// The places of the items in order, by merging ever longer runs; items that are equal keep their order.
+fn sorted(
+    list: &[Dynamic],
+    before: impl Fn(&Dynamic, &Dynamic) -> Result<bool>,
+) -> Result<Vec<usize>> {
+    let mut places: Vec<usize> = (0..list.len()).collect();
+    let mut length = 1;
+    while length < list.len() {
+        let mut merged = Vec::with_capacity(list.len());
+        for runs in places.chunks(2 * length) {
+            let (mut left, mut right) = runs.split_at(length.min(runs.len()));
+            while let ([a, ..], [b, ..]) = (left, right) {
+                if interrupt::is_requested() {
+                    return Err(stop(Stop::Interrupt));
+                }
+                let next = if before(&list[*b], &list[*a])? { &mut right } else { &mut left };
+                merged.push(next[0]);
+                *next = &next[1..];
+            }
+            merged.extend(left);
+            merged.extend(right);
+        }
+        places = merged;
+        length *= 2;
+    }
+    Ok(places)
+}
+
+/// What an order sorted, it finds in order.
+fn check_order(
+    op: &str,
+    list: &[Dynamic],
+    places: &[usize],
+    before: impl Fn(&Dynamic, &Dynamic) -> Result<bool>,
+) -> Result<()> {
+    for pair in places.windows(2) {
+        let (a, b) = (&list[pair[0]], &list[pair[1]]);
+        if before(b, a)? && !before(a, b)? {
+            return Err(fault_with_hint(
+                format!("{op}: the function is no order: what it sorted, it finds out of order"),
+                "it must say the same of the same two items each time, and a < b < c must mean a < c",
+            ));
+        }
+    }
+    Ok(())
+}
+
+fn arrange(list: &mut rhai::Array, places: Vec<usize>) {
+    let mut items: Vec<Dynamic> = std::mem::take(list);
+    *list = places.into_iter().map(|place| std::mem::take(&mut items[place])).collect();
+}
