@@ -7,7 +7,7 @@
 //! promotes and broadcasts them, and adds a variable ([`trace`]); nothing is computed. Reading contents
 //! asks the session to evaluate: the scheduler ([`eval`]) walks from the wanted variables to what is in
 //! memory, cuts the graph into *stages* and groups of equal size, and makes a [`Kernel`](ir::kernel::Kernel)
-//! of each; a [backend] compiles kernels, once per structure, and runs them.
+//! of each; a backend compiles kernels, once per structure, and runs them.
 //!
 //! ```
 //! use porcini_core::{DType, Scalar, Session};
@@ -50,10 +50,20 @@
 
 pub mod alloc;
 pub mod array;
+#[cfg(feature = "internals")]
 pub mod backend;
+#[cfg(not(feature = "internals"))]
+#[allow(
+    dead_code,
+    unused_imports,
+    unreachable_pub,
+    reason = "public for tests and benchmarks, which read memory by address"
+)]
+mod backend;
 pub mod buffer;
 pub mod builder;
 pub mod control;
+pub mod device;
 pub mod devices;
 pub mod dlpack;
 pub mod dtype;

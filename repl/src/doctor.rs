@@ -6,7 +6,7 @@ use std::io::IsTerminal;
 use std::path::PathBuf;
 
 use porcini_core::alloc::Bytes;
-use porcini_core::backend::{self, isa::Isa};
+use porcini_core::device::{self, Isa};
 use porcini_script::{Interpreter, Options};
 
 use crate::{print, settings};
@@ -43,7 +43,7 @@ fn finding(what: &str, found: impl Into<String>) -> Finding {
 fn devices(host: std::rc::Rc<dyn porcini_script::Host>, options: &Options) -> Vec<Finding> {
     let names = Isa::ALL.into_iter().filter(|isa| isa.is_available()).map(|isa| isa.to_string());
     let mut findings = vec![finding("processor", names.collect::<Vec<_>>().join(", "))];
-    findings.extend(backend::gives_executable_memory().map(code));
+    findings.extend(device::gives_executable_memory().map(code));
     match Interpreter::new(host, options) {
         Ok(interpreter) => {
             let session = interpreter.session();

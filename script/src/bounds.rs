@@ -12,8 +12,7 @@ use std::thread::Builder;
 use std::time::{Duration, Instant};
 
 use porcini_core::alloc::Bytes;
-use porcini_core::backend::host::HostMemory;
-use porcini_core::backend::{Capacity, Memory as _};
+use porcini_core::device::{Capacity, host_capacity};
 use porcini_core::interrupt;
 
 use crate::error::{Error, ErrorKind};
@@ -206,7 +205,7 @@ impl Watch {
             if is_sandbox {
                 guard_bounds(&turn, &ended, seconds, memory);
             } else {
-                guard_memory(&turn, &ended, resident, HostMemory.capacity());
+                guard_memory(&turn, &ended, resident, host_capacity());
             }
         };
         match Builder::new().name("timer".into()).spawn(wait) {

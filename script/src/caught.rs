@@ -5,6 +5,11 @@
 
 use rhai::{Dynamic, EvalAltResult, Position};
 
+use crate::display::{self, PrintOptions};
+use crate::error::{Error, Surroundings};
+use crate::value::type_name;
+use crate::writer::beginning;
+
 /// The error that a caught map tells of; `None` of any other value.
 pub(crate) fn error_of(value: &Dynamic) -> Option<EvalAltResult> {
     let map = value.read_lock::<rhai::Map>()?;
@@ -13,6 +18,27 @@ pub(crate) fn error_of(value: &Dynamic) -> Option<EvalAltResult> {
         return None;
     }
     Some(parsed(innermost(&text_of("message")?)))
+}
+
+/// Any other value as the message of an error.
+pub(crate) fn thrown(value: &Dynamic) -> String {
+    beginning(|out| display::write(out, value, PrintOptions::default()))
+        .unwrap_or_else(|| type_name(value))
+}
+
+/// The message of an error where only the functions are known.
+pub(crate) fn words(error: &EvalAltResult, functions: &[(String, String)]) -> String {
+    let around = Surroundings {
+        text: "",
+        source: "",
+        cell_of: &|_| None,
+        module_text: &|_| None,
+        variables: Vec::new(),
+        functions: functions.to_vec(),
+        size_of: &|_| None,
+        deleted: &|_| None,
+    };
+    Error::new(error, &around).message
 }
 
 /// The text without places, and without the calls that follow in lines of their own.
@@ -24,39 +50,39 @@ fn innermost(message: &str) -> &str {
 
 /// The error that Rhai 1.27 writes like this.
 fn parsed(text: &str) -> EvalAltResult {
-    use EvalAltResult as Error;
+    use EvalAltResult as Raised;
     let none = Position::NONE;
     let after = |start: &str| text.strip_prefix(start).map(String::from);
     if let Some(signature) = after("Function not found: ") {
-        return Error::ErrorFunctionNotFound(signature, none);
+        return Raised::ErrorFunctionNotFound(signature, none);
     }
     if let Some(name) = after("Variable not found: ") {
-        return Error::ErrorVariableNotFound(name, none);
+        return Raised::ErrorVariableNotFound(name, none);
     }
     if let Some(types) = after("Data type incorrect: ")
         && let Some((got, want)) = types.trim_end_matches(')').split_once(" (expecting ")
     {
-        return Error::ErrorMismatchDataType(want.into(), got.into(), none);
+        return Raised::ErrorMismatchDataType(want.into(), got.into(), none);
     }
     if let Some((i, n)) = out_of_bounds(text) {
-        return Error::ErrorArrayBounds(n, i, none);
+        return Raised::ErrorArrayBounds(n, i, none);
     }
     if let Some(index) = after("Invalid index: ") {
-        return Error::ErrorIndexNotFound(index.into(), none);
+        return Raised::ErrorIndexNotFound(index.into(), none);
     }
     if let Some(types) = after("Indexer unavailable: ") {
-        return Error::ErrorIndexingType(types, none);
+        return Raised::ErrorIndexingType(types, none);
     }
     if let Some(name) = after("Data race detected on ") {
-        return Error::ErrorDataRace(name, none);
+        return Raised::ErrorDataRace(name, none);
     }
     if text == "For loop expects iterable type" {
-        return Error::ErrorFor(none);
+        return Raised::ErrorFor(none);
     }
     if text.contains("property '") {
-        return Error::ErrorDotExpr(text.into(), none);
+        return Raised::ErrorDotExpr(text.into(), none);
     }
-    Error::ErrorArithmetic(text.into(), none)
+    Raised::ErrorArithmetic(text.into(), none)
 }
 
 /// Index and length of a list.

@@ -9,7 +9,6 @@ use rhai::{Dynamic, NativeCallContext, Position};
 use crate::bounds::Bounds;
 use crate::caught;
 use crate::display::{self, PrintOptions};
-use crate::error::Error;
 use crate::fault::{IntoFault, Result};
 use crate::host::Host;
 use crate::host_array::HostRef;
@@ -64,7 +63,7 @@ impl Context {
     /// A value as `print` shows it.
     pub(crate) fn text(&self, value: &Dynamic) -> Result<String> {
         if let Some(error) = caught::error_of(value) {
-            return Ok(Error::words(&error, &self.functions.borrow()));
+            return Ok(caught::words(&error, &self.functions.borrow()));
         }
         display::text(value, self.print.get())
     }

@@ -9,19 +9,17 @@ use std::fmt;
 use rhai::{Dynamic, EvalAltResult, ParseErrorType, Position};
 
 use crate::bind::{LISTED, STATICS};
-use crate::display::{self, PrintOptions};
 use crate::fault::{Fault, Stop};
 use crate::python;
 use crate::spelling::similar;
 use crate::tokens::typed;
 use crate::wording::{friendly_types, lowercase, plain_text};
-use crate::writer::{beginning, cut};
+use crate::writer::cut;
 
 /// What Rhai's messages call our arrays; its own lists are "array" there.
 pub(crate) const ARRAY: &str = "ArrayC";
 /// Signatures listed for a wrong call.
 const MOST_CANDIDATES: usize = 4;
-
 /// Functions that call each other in a ring, whose calls are shown once.
 const MOST_IN_A_RING: usize = 3;
 /// Repeated calls that are shown.
@@ -148,21 +146,6 @@ impl Error {
     /// An error without a place.
     pub(crate) fn plain(kind: ErrorKind, message: impl Into<String>) -> Self {
         Self { kind, message: message.into(), location: None, hints: vec![], calls: vec![] }
-    }
-
-    /// The message alone, where only the functions are known.
-    pub(crate) fn words(error: &EvalAltResult, functions: &[(String, String)]) -> String {
-        let around = Surroundings {
-            text: "",
-            source: "",
-            cell_of: &|_| None,
-            module_text: &|_| None,
-            variables: Vec::new(),
-            functions: functions.to_vec(),
-            size_of: &|_| None,
-            deleted: &|_| None,
-        };
-        Diagnosis { around: &around, location: None, hints: Vec::new() }.of(error, false).1
     }
 
     /// The diagnostic of what Rhai reports.
@@ -311,11 +294,8 @@ impl Diagnosis<'_> {
                 }
                 fault.message.clone()
             }
-            None => match crate::caught::error_of(value) {
-                Some(error) => self.of(&error, false).1,
-                None => beginning(|out| display::write(out, value, PrintOptions::default()))
-                    .unwrap_or_else(|| crate::value::type_name(value)),
-            },
+            None => crate::caught::error_of(value)
+                .map_or_else(|| crate::caught::thrown(value), |error| self.of(&error, false).1),
         }
     }
 

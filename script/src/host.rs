@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use porcini_core::backend::cuda::Toolkit;
+use porcini_core::device::Toolkit;
 use porcini_core::log::LogSink;
 
 use crate::shown::{Place, Shown};

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use porcini_core::backend::isa::Isa;
+use porcini_core::device::Isa;
 use porcini_core::{DeviceChoice, Runtime};
 
 use crate::bounds::Bounds;

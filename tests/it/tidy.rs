@@ -38,6 +38,7 @@ const LAYERS: [&[&str]; 6] = [
     &[
         "session",
         "builder",
+        "device",
         "devices",
         "array",
         "operand",
@@ -119,6 +120,19 @@ fn packages_point_one_way() {
         let manifest = std::fs::read_to_string(root().join(package).join("Cargo.toml")).unwrap();
         for other in others {
             assert!(!manifest.contains(other), "{package} depends on {other}");
+        }
+    }
+}
+
+/// Kernels and memory by address are for tests and benchmarks: nothing checks what they hand over.
+#[test]
+fn front_ends_know_no_backend() {
+    for package in ["script", "repl", "jupyter-kernel"] {
+        let manifest = std::fs::read_to_string(root().join(package).join("Cargo.toml")).unwrap();
+        let core = manifest.lines().find(|line| line.starts_with("porcini-core")).unwrap();
+        assert!(!core.contains("internals"), "{package}: {core}");
+        for (name, text) in sources().iter().filter(|(name, _)| name.starts_with(package)) {
+            assert!(!text.contains("porcini_core::backend"), "{name}: use porcini_core::device");
         }
     }
 }

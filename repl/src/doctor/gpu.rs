@@ -6,8 +6,9 @@ use std::sync::mpsc;
 use std::time::Duration;
 
 use porcini_core::alloc::Bytes;
-use porcini_core::backend::cuda::disk_cache::{DiskCache, LIMIT};
-use porcini_core::backend::cuda::{self, GpuInfo, OLDEST_CAPABILITY, Survey};
+use porcini_core::device::{
+    CACHE_LIMIT, DiskCache, GpuInfo, OLDEST_CAPABILITY, Survey, has_cuda, survey_cuda,
+};
 use porcini_script::Host;
 
 use super::{Finding, finding};
@@ -29,7 +30,7 @@ fn driver() -> Vec<Finding> {
         let found = format!("none: {reason}");
         vec![Finding { what: "cuda".into(), found, advice: advice.map(Into::into) }]
     };
-    if !cuda::is_installed() {
+    if !has_cuda() {
         let library = "the driver's library, libcuda.so.1, is not there";
         return if Path::new("/proc/driver/nvidia/version").exists() {
             none(
@@ -44,7 +45,7 @@ fn driver() -> Vec<Finding> {
     }
     let (sender, answer) = mpsc::channel();
     // The thread may be left behind, so nobody may be there for its answer.
-    std::thread::spawn(move || drop(sender.send(cuda::survey())));
+    std::thread::spawn(move || drop(sender.send(survey_cuda())));
     match answer.recv_timeout(PATIENCE) {
         Ok(Ok(survey)) => survey_findings(survey),
         Ok(Err(reason)) => {
@@ -99,9 +100,9 @@ fn kernels(host: &dyn Host) -> Finding {
         return Finding { what: what.into(), found, advice };
     };
     let place = folder.display().to_string();
-    match DiskCache::new(folder, LIMIT).check() {
+    match DiskCache::new(folder, CACHE_LIMIT).check() {
         Ok(bytes) => {
-            finding(what, format!("{place}, {} of at most {}", Bytes(bytes), Bytes(LIMIT)))
+            finding(what, format!("{place}, {} of at most {}", Bytes(bytes), Bytes(CACHE_LIMIT)))
         }
         Err(error) => Finding {
             what: what.into(),

@@ -44,9 +44,10 @@ pub(super) fn register(registry: &mut Registry<'_>) {
         Ok(())
     });
     registry.any("clear_output", 1, |context, _, args| {
-        let wait = args[0]
-            .as_bool()
-            .map_err(|got| fault(format!("clear_output: got {got}, expected true or false")))?;
+        let wait = args[0].as_bool().map_err(|_| {
+            let got = type_name(args[0]);
+            fault(format!("clear_output: got {got}, expected true or false"))
+        })?;
         context.host.clear_output(wait);
         Ok(())
     });

@@ -162,7 +162,7 @@ fn settings(registry: &mut Registry<'_>) {
         ),
     );
     registry.any("set_flag", 2, |context, _, args| {
-        let name = args[0].to_string();
+        let name = flag_name("set_flag", args[0])?;
         let value = args[1].as_bool();
         let value =
             value.map_err(|_| fault("set_flag: expected true or false as second argument"))?;
@@ -174,8 +174,9 @@ fn settings(registry: &mut Registry<'_>) {
         "The value of a switch.\n\n\
          >> flag(\"bounds_check\")\ntrue",
     );
-    registry
-        .any("flag", 1, |context, _, args| context.session.flag(&args[0].to_string()).or_fault());
+    registry.any("flag", 1, |context, _, args| {
+        context.session.flag(&flag_name("flag", args[0])?).or_fault()
+    });
     registry.doc(
         "flags",
         "()",
@@ -258,4 +259,14 @@ fn memory(registry: &mut Registry<'_>) {
             Ok(vec![number(info.limit.saturating_sub(info.used)), number(info.limit)])
         });
     }
+}
+
+fn flag_name(op: &str, name: &Dynamic) -> Result<String> {
+    name.clone().into_string().map_err(|_| {
+        let got = type_name(name);
+        fault_with_hint(
+            format!("{op}: got {got}, expected the name of a switch"),
+            "flags() lists them: flag(\"cse\")",
+        )
+    })
 }

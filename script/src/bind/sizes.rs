@@ -4,8 +4,7 @@
 //! length; these look at what is asked for.
 
 use porcini_core::alloc::Bytes;
-use porcini_core::backend::Memory as _;
-use porcini_core::backend::host::HostMemory;
+use porcini_core::device::host_capacity;
 use rhai::{Array, Blob, Dynamic, Engine, ImmutableString};
 
 use super::Registry;
@@ -36,7 +35,7 @@ impl Sizes {
             return Err(fault(format!("{op}: {n} elements are too many (at most {most}{whose})")));
         }
         let bytes = n.saturating_mul(each);
-        let left = if bytes < LARGE { room } else { HostMemory.capacity().bytes.min(room) };
+        let left = if bytes < LARGE { room } else { host_capacity().bytes.min(room) };
         if bytes as u64 > left {
             let (bytes, left) = (Bytes(bytes as u64), Bytes(left));
             return Err(fault(format!("{op}: out of memory: {n} elements take {bytes} of {left}")));

@@ -58,7 +58,7 @@ impl Steps<'_> {
     }
 
     fn negative(&self, a: &Arg) -> Result<Arg> {
-        self.apply(Op::Neg, &[a.clone()]).map(Arg::Value)
+        self.apply(Op::Neg, std::slice::from_ref(a)).map(Arg::Value)
     }
 
     fn plus(&self, a: &Arg, b: &Arg) -> Result<ArrayRef> {
