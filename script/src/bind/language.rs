@@ -22,7 +22,7 @@ pub(super) fn register(registry: &mut Registry<'_>) {
 }
 
 /// Name, parameters and help.
-const LANGUAGE: [(&str, &str, &str); 45] = [
+const LANGUAGE: [(&str, &str, &str); 43] = [
     ("push", "(list, item)", "Adds an item at the end.\n\n>> a = [1, 2]; a.push(3); a\n[1, 2, 3]"),
     ("pop", "(list)", "Takes the last item; of text the last character.\n\n>> [1, 2].pop()\n2"),
     ("shift", "(list)", "Takes the first item.\n\n>> [1, 2].shift()\n1"),
@@ -167,12 +167,6 @@ const LANGUAGE: [(&str, &str, &str); 45] = [
         "A script integer as a float; arrays: FloatC(x).\n\n>> to_float(2) / 4\n0.5",
     ),
     ("to_string", "(x)", "A value as print shows it.\n\n>> FloatC([1, 2]).to_string().len()\n6"),
-    (
-        "parse_json",
-        "(text)",
-        "The map or list that a JSON text says.\n\n>> parse_json(\"{\\\"a\\\": 1}\").a\n1",
-    ),
-    ("to_json", "(map)", "A map as a JSON text.\n\n>> #{a: 1}.to_json()\n{\"a\":1}"),
     (
         "timestamp",
         "()",

@@ -12,6 +12,7 @@ mod geometry;
 mod horizontal;
 mod index;
 mod inspect;
+mod json;
 mod language;
 mod listed;
 mod measure;
@@ -92,6 +93,7 @@ const FAMILIES: &[(&str, Register)] = &[
     ("showing and watching", notebook::register),
     ("pictures", plots::register),
     ("lists, maps and text", language::register),
+    ("lists, maps and text", json::register),
 ];
 
 impl<'e> Registry<'e> {

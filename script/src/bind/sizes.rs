@@ -9,6 +9,7 @@ use rhai::{Array, Blob, Dynamic, Engine, ImmutableString};
 
 use super::Registry;
 use crate::bounds::{LARGEST_LIST, LISTS};
+use crate::context::Context;
 use crate::fault::{Result, fault};
 
 /// Most elements of a list, and bytes of a text, that one call may make.
@@ -20,7 +21,7 @@ const LARGE: usize = 1 << 24;
 
 /// How long lists and texts may be.
 #[derive(Clone, Copy)]
-struct Sizes {
+pub(super) struct Sizes {
     most: usize,
     whose: &'static str,
     /// Bytes that one call may take.
@@ -28,8 +29,17 @@ struct Sizes {
 }
 
 impl Sizes {
+    /// What scripts of an interpreter may have.
+    pub(super) fn of(context: &Context) -> Self {
+        if context.is_sandbox {
+            Self { most: LARGEST_LIST, whose: " in the sandbox", room: LISTS }
+        } else {
+            Self { most: MOST, whose: "", room: u64::MAX }
+        }
+    }
+
     /// Refuses elements of so many bytes if they are too many, or more than there is memory.
-    fn check(self, op: &str, n: usize, each: usize) -> Result<()> {
+    pub(super) fn check(self, op: &str, n: usize, each: usize) -> Result<()> {
         let Self { most, whose, room } = self;
         if n > most {
             return Err(fault(format!("{op}: {n} elements are too many (at most {most}{whose})")));
@@ -45,10 +55,7 @@ impl Sizes {
 }
 
 pub(super) fn register(registry: &mut Registry<'_>) {
-    let sizes = match registry.context.is_sandbox {
-        true => Sizes { most: LARGEST_LIST, whose: " in the sandbox", room: LISTS },
-        false => Sizes { most: MOST, whose: "", room: u64::MAX },
-    };
+    let sizes = Sizes::of(&registry.context);
     blobs(registry.engine, sizes);
     lists(registry.engine, sizes);
     texts(registry.engine, sizes);
