@@ -3,15 +3,22 @@
 //! A column is a mask (`true`, `false`), integers (unsigned where they need it), floats, or text if nothing else fits; a missing value
 //! (nothing, `NA`, `N/A`, `null`) makes numbers floats and is nan.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
 use csv::{ErrorKind, Position, Reader, ReaderBuilder, StringRecord, Trim, Writer};
+use porcini_core::alloc::Bytes;
 use porcini_core::interrupt;
 
 use crate::fault::{Result, Stop, fault, stop};
 
-/// Records between two looks at the interrupt flag.
+/// Fields between two looks at the interrupt flag.
 const POLL: usize = 4096;
+/// Fields that are written from one read of the arrays.
+const PIECE: u64 = 1 << 20;
+/// Most rows of them: arrays are read in pieces of that length.
+const MOST_ROWS: u64 = 4096;
+/// Names of columns that an error lists.
+const LISTED: usize = 20;
 
 /// What the values of a column are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,16 +50,26 @@ pub(crate) struct Layout {
     pub(crate) kinds: BTreeMap<String, Kind>,
 }
 
-/// The columns of a text with their names.
-pub(crate) fn read(path: &str, bytes: &[u8], layout: &Layout) -> Result<Vec<(String, Column)>> {
+/// The columns of a text with their names. `check_room` says whether so many bytes of values may be made.
+pub(crate) fn read(
+    path: &str,
+    bytes: &[u8],
+    layout: &Layout,
+    check_room: impl Fn(u64) -> Result<()>,
+) -> Result<Vec<(String, Column)>> {
     let text = Text { path, bytes: bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes), layout };
     let names = text.names()?;
-    let kinds = text.kinds(&names)?;
-    let mut columns: Vec<Column> = kinds.into_iter().map(Column::new).collect();
+    let (kinds, n_rows) = text.kinds(&names)?;
+    let bytes = kinds.iter().map(|kind| kind.bytes().saturating_mul(n_rows) as u64).sum();
+    check_room(bytes)?;
+    let columns = kinds.into_iter().map(|kind| Column::with_room(kind, n_rows));
+    let mut columns = columns.collect::<Option<Vec<_>>>().ok_or_else(|| {
+        fault(format!("read_csv: {path}: out of memory: the values take {}", Bytes(bytes)))
+    })?;
     text.for_each_record(|record, position| {
         for (i, (column, field)) in columns.iter_mut().zip(record).enumerate() {
             if column.push(field).is_none() {
-                let what = format!("\"{field}\" is no {}", column.value_name());
+                let what = format!("\"{}\" is no {}", short(field), column.value_name());
                 return Err(text.fault(position, Some((i, &names[i])), &what));
             }
         }
@@ -61,7 +78,7 @@ pub(crate) fn read(path: &str, bytes: &[u8], layout: &Layout) -> Result<Vec<(Str
     Ok(names.into_iter().zip(columns).collect())
 }
 
-/// Records of fields as comma-separated text. A column gives a field for each row; pieces of `piece` rows
+/// Records of fields as comma-separated text. A column gives a field for each row; pieces of some rows
 /// are asked for one after the other.
 pub(crate) fn write(
     path: &str,
@@ -72,12 +89,12 @@ pub(crate) fn write(
     let failed = |error: csv::Error| fault(format!("write_csv: {path}: {error}"));
     let mut writer = Writer::from_writer(Vec::new());
     writer.write_record(names).map_err(failed)?;
+    let rows = (PIECE / (names.len() as u64).max(1)).clamp(1, MOST_ROWS);
     let mut start = 0;
     while start < n_rows {
-        check_interrupt()?;
-        let end = n_rows.min(start + POLL as u64);
-        let columns =
-            (0..names.len()).map(|i| fields(i, start..end)).collect::<Result<Vec<_>>>()?;
+        let end = n_rows.min(start + rows);
+        let column = |i| check_interrupt().and_then(|()| fields(i, start..end));
+        let columns = (0..names.len()).map(column).collect::<Result<Vec<_>>>()?;
         for row in 0..usize::try_from(end - start).unwrap_or(0) {
             let record = columns.iter().map(|column| column[row].as_str());
             writer.write_record(record).map_err(failed)?;
@@ -110,36 +127,38 @@ impl Text<'_> {
             record
         };
         let mut names: Vec<String> = Vec::new();
+        let mut known = HashSet::new();
         for (i, field) in first.iter().enumerate() {
             let named = self.layout.header && !field.is_empty();
             let name = if named { field.to_string() } else { format!("c{i}") };
-            if names.contains(&name) {
+            if !known.insert(name.clone()) {
                 let what = "the name stands for another column too";
                 return Err(self.fault(None, Some((i, &name)), what));
             }
             names.push(name);
         }
-        let known = |name: &&String| names.contains(name);
-        match self.layout.kinds.keys().find(|name| !known(name)) {
+        match self.layout.kinds.keys().find(|name| !known.contains(*name)) {
             None => Ok(names),
             Some(name) => {
-                let path = self.path;
-                Err(fault(format!("read_csv: {path}: no column `{name}` ({})", names.join(", "))))
+                let (path, listed) = (self.path, listed(&names));
+                Err(fault(format!("read_csv: {path}: no column `{name}` ({listed})")))
             }
         }
     }
 
-    /// What each column is; empty columns are floats.
-    fn kinds(&self, names: &[String]) -> Result<Vec<Kind>> {
+    /// What each column is, and the number of rows; empty columns are floats.
+    fn kinds(&self, names: &[String]) -> Result<(Vec<Kind>, usize)> {
         let mut seen = vec![Seen::default(); names.len()];
+        let mut n_rows = 0;
         self.for_each_record(|record, _| {
+            n_rows += 1;
             seen.iter_mut().zip(record).for_each(|(seen, field)| seen.look_at(field));
             Ok(())
         })?;
         let kind = |(name, seen): (&String, Seen)| {
             self.layout.kinds.get(name).copied().unwrap_or_else(|| seen.kind())
         };
-        Ok(names.iter().zip(seen).map(kind).collect())
+        Ok((names.iter().zip(seen).map(kind).collect(), n_rows))
     }
 
     fn for_each_record(
@@ -148,13 +167,16 @@ impl Text<'_> {
     ) -> Result<()> {
         let mut reader = self.reader();
         let mut record = StringRecord::new();
-        for i in 0.. {
-            if i % POLL == 0 {
+        let mut since_poll = POLL;
+        loop {
+            if since_poll >= POLL {
+                since_poll = 0;
                 check_interrupt()?;
             }
             if !reader.read_record(&mut record).map_err(|error| self.unreadable(&error))? {
                 break;
             }
+            since_poll += record.len();
             work(&record, record.position())?;
         }
         Ok(())
@@ -185,7 +207,7 @@ impl Text<'_> {
         let line = position.map_or(1, Position::line);
         let column = match column {
             Some((i, name)) if name.is_empty() => format!("column {}: ", i + 1),
-            Some((i, name)) => format!("column {} ({name}): ", i + 1),
+            Some((i, name)) => format!("column {} ({}): ", i + 1, short(name)),
             None => String::new(),
         };
         fault(format!("read_csv: {}:{line}: {column}{what}", self.path))
@@ -194,6 +216,23 @@ impl Text<'_> {
 
 fn check_interrupt() -> Result<()> {
     if interrupt::is_requested() { Err(stop(Stop::Interrupt)) } else { Ok(()) }
+}
+
+/// The first names, and how many there are more.
+fn listed(names: &[String]) -> String {
+    let more = names.len().saturating_sub(LISTED);
+    let first: Vec<String> = names.iter().take(LISTED).map(|name| short(name)).collect();
+    let first = first.join(", ");
+    if more == 0 { first } else { format!("{first}, and {more} more") }
+}
+
+/// The start of a field, as errors show it.
+fn short(field: &str) -> String {
+    const LONGEST: usize = 40;
+    match field.char_indices().nth(LONGEST) {
+        Some((end, _)) => format!("{}..", &field[..end]),
+        None => field.into(),
+    }
 }
 
 fn is_missing(field: &str) -> bool {
@@ -239,15 +278,31 @@ impl Seen {
     }
 }
 
-impl Column {
-    fn new(kind: Kind) -> Self {
-        match kind {
-            Kind::Mask => Self::Mask(Vec::new()),
-            Kind::Int => Self::Int(Vec::new()),
-            Kind::UInt => Self::UInt(Vec::new()),
-            Kind::Float => Self::Float(Vec::new()),
-            Kind::Text => Self::Text(Vec::new()),
+impl Kind {
+    /// Bytes of a value.
+    fn bytes(self) -> usize {
+        match self {
+            Self::Mask => size_of::<bool>(),
+            Self::Int | Self::UInt | Self::Float => size_of::<u64>(),
+            Self::Text => size_of::<String>(),
         }
+    }
+}
+
+impl Column {
+    /// A column for `n` values; `None` if there is no room.
+    fn with_room(kind: Kind, n: usize) -> Option<Self> {
+        fn room<T>(n: usize) -> Option<Vec<T>> {
+            let mut values = Vec::new();
+            values.try_reserve_exact(n).ok().map(|()| values)
+        }
+        Some(match kind {
+            Kind::Mask => Self::Mask(room(n)?),
+            Kind::Int => Self::Int(room(n)?),
+            Kind::UInt => Self::UInt(room(n)?),
+            Kind::Float => Self::Float(room(n)?),
+            Kind::Text => Self::Text(room(n)?),
+        })
     }
 
     /// Adds a field; `None` if it cannot be read as a value of the column.
@@ -280,7 +335,7 @@ mod tests {
 
     fn columns(text: &str) -> Vec<(String, Column)> {
         let layout = Layout { separator: b',', header: true, kinds: BTreeMap::new() };
-        read("t.csv", text.as_bytes(), &layout).unwrap()
+        read("t.csv", text.as_bytes(), &layout, |_| Ok(())).unwrap()
     }
 
     #[test]

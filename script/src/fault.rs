@@ -76,6 +76,16 @@ pub(crate) fn renamed(mut error: Box<EvalAltResult>, from: &str, to: &str) -> Bo
     error
 }
 
+/// The error of a part, with what it is a part of before it.
+pub(crate) fn placed(mut error: Box<EvalAltResult>, place: &str) -> Box<EvalAltResult> {
+    if let EvalAltResult::ErrorRuntime(value, _) = &mut *error
+        && let Some(mut fault) = value.write_lock::<Fault>()
+    {
+        fault.message = format!("{place}: {}", fault.message);
+    }
+    error
+}
+
 /// Why a script was stopped for good; scripts cannot catch it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Stop {

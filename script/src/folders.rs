@@ -1,7 +1,7 @@
 //! Files and folders of the system, for hosts that let scripts reach them.
 
 use std::fs::File;
-use std::io::{self, Read as _};
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -10,6 +10,9 @@ use porcini_core::interrupt;
 
 /// Bytes read before somebody looks for an interrupt.
 const PIECE: usize = 4 << 20;
+/// `read_to_end` looks for the end of a source with some bytes of its own. Without room for them it would end the
+/// process where there is none.
+const PROBE: usize = 64;
 /// Nothing is reported before this, and nothing twice in this time.
 const PATIENCE: Duration = Duration::from_secs(1);
 const EVERY: Duration = Duration::from_millis(200);
@@ -78,7 +81,7 @@ pub(crate) fn read_plain(
     report: impl Fn(&str),
 ) -> io::Result<Vec<u8>> {
     let n = usize::try_from(file.metadata()?.len()).unwrap_or(usize::MAX);
-    collect(n, path, report, |bytes| file.take(PIECE as u64).read_to_end(bytes).map(Some))
+    collect(n, path, report, |bytes| read_piece(file, bytes).map(Some))
 }
 
 /// Collects what `read` adds until it adds nothing; `n` bytes, or 0 if that is unknown.
@@ -89,7 +92,7 @@ fn collect(
     mut read: impl FnMut(&mut Vec<u8>) -> io::Result<Option<usize>>,
 ) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
-    bytes.try_reserve_exact(n).map_err(|_| io::ErrorKind::OutOfMemory)?;
+    bytes.try_reserve_exact(n.saturating_add(PROBE + 1)).map_err(|_| io::ErrorKind::OutOfMemory)?;
     let mut next = Instant::now() + PATIENCE;
     let mut is_reported = false;
     let result = loop {
@@ -122,6 +125,19 @@ fn collect(
             Err(error)
         }
     }
+}
+
+/// Adds what comes next, at most so much that somebody should look for an interrupt then; 0 at the end.
+///
+/// # Errors
+/// What the source says; `OutOfMemory` if there is no room.
+pub(crate) fn read_piece(source: &mut impl Read, bytes: &mut Vec<u8>) -> io::Result<usize> {
+    let spare = |bytes: &Vec<u8>| bytes.capacity() - bytes.len();
+    if spare(bytes) <= PROBE {
+        bytes.try_reserve(PIECE).map_err(|_| io::ErrorKind::OutOfMemory)?;
+    }
+    let n = (spare(bytes) - PROBE).min(PIECE);
+    source.take(n as u64).read_to_end(bytes)
 }
 
 /// A file, and whether it is a plain one. Others are opened without waiting for whoever writes into them.
@@ -165,7 +181,7 @@ fn what_has_come(file: &mut File, bytes: &mut Vec<u8>) -> io::Result<Option<usiz
 
 #[cfg(not(unix))]
 fn what_has_come(file: &mut File, bytes: &mut Vec<u8>) -> io::Result<Option<usize>> {
-    file.take(PIECE as u64).read_to_end(bytes).map(Some)
+    read_piece(file, bytes).map(Some)
 }
 
 /// Frees a block on a thread of its own: of a large one that takes longer than somebody who pressed Ctrl-C waits. It goes

@@ -1,15 +1,15 @@
 //! Arrays on the host: what `x.ndarray()` gives, and `.npy` files.
 
 use std::cell::RefCell;
-use std::io::{self, Cursor, Read};
 use std::rc::Rc;
 
-use ndarray::{ArcArray, ArrayD, Axis, IxDyn};
-use ndarray_npy::{ReadNpyError, ReadNpyExt, WriteNpyExt};
-use porcini_core::{Array, DType, Element, F16, Result as CoreResult, Scalar, Session, interrupt};
+use ndarray::{ArcArray, Axis, IxDyn, ShapeBuilder, StrideShape};
+use porcini_core::alloc::Bytes;
+use porcini_core::{Array, DType, Element, F16, Result as CoreResult, Scalar, Session};
 
 use crate::display::PrintOptions;
-use crate::fault::{IntoFault, Result, Stop, fault, stop};
+use crate::fault::{IntoFault, Result, fault};
+use crate::npy::{self, Header};
 use crate::numbers::number;
 use crate::value::ArrayRef;
 use crate::writer::Writer;
@@ -43,15 +43,15 @@ macro_rules! host_data {
                 match self { $(Self::$variant(_) => <$t>::DTYPE,)* }
             }
 
-            fn zeros(dtype: DType, shape: &[usize]) -> Self {
-                match dtype { $(DType::$variant => Self::$variant(ArcArray::default(shape)),)* }
+            fn zeros(dtype: DType, shape: &[usize]) -> Result<Self> {
+                match dtype { $(DType::$variant => shaped(IxDyn(shape), zeros::<$t>(shape)?).map(Self::$variant),)* }
             }
 
-            fn ravel(&self) -> Self {
+            fn ravel(&self) -> Result<Self> {
                 match self { $(Self::$variant(array) => {
-                    let elements: Vec<$t> = array.iter().copied().collect();
-                    Self::$variant(ArcArray::from_shape_vec(IxDyn(&[elements.len()]), elements)
-                        .expect("internal error: a vector has the length of its shape"))
+                    let mut elements = room::<$t>(array.len())?;
+                    elements.extend(array.iter());
+                    shaped(IxDyn(&[array.len()]), elements).map(Self::$variant)
                 })* }
             }
 
@@ -77,24 +77,36 @@ macro_rules! host_data {
                 })* }
             }
 
+            /// The elements of an `.npy` file.
+            fn read(header: &Header, bytes: &[u8]) -> Result<Self> {
+                let shape = IxDyn(&header.shape).set_f(header.fortran_order);
+                match header.dtype { $(DType::$variant => {
+                    shaped(shape, header.elements::<$t>(bytes)?).map(Self::$variant)
+                })* }
+            }
+
+            /// The contents of an `.npy` file.
+            fn write(&self) -> Result<Vec<u8>> {
+                match self { $(Self::$variant(array) => npy::write(array.shape(), array.iter()),)* }
+            }
+
             /// Rows of `columns`, which have `lanes` lanes each (or one, repeated).
             fn from_columns(dtype: DType, shape: &[usize], columns: &[Array]) -> Result<Self> {
                 match dtype { $(DType::$variant => {
                     let n = columns.len();
                     if let ([column], [_]) = (columns, shape) {
                         let lanes = column.to_vec::<$t>().or_fault()?;
-                        let array = ArcArray::from_shape_vec(IxDyn(shape), lanes);
-                        return Ok(Self::$variant(array.map_err(|error| fault(error.to_string()))?));
+                        return shaped(IxDyn(shape), lanes).map(Self::$variant);
                     }
-                    let mut array = ArrayD::<$t>::default(IxDyn(shape));
+                    let mut elements = zeros::<$t>(shape)?;
                     for (i, column) in columns.iter().enumerate() {
                         let lanes = column.to_vec::<$t>().or_fault()?;
-                        let place = array.iter_mut().skip(i).step_by(n);
+                        let place = elements.iter_mut().skip(i).step_by(n);
                         for (k, element) in place.enumerate() {
                             *element = lanes[if lanes.len() == 1 { 0 } else { k }];
                         }
                     }
-                    Ok(Self::$variant(array.into_shared()))
+                    shaped(IxDyn(shape), elements).map(Self::$variant)
                 })* }
             }
         }
@@ -105,71 +117,27 @@ host_data!(
     F16 F16, F32 f32, F64 f64
 );
 
-/// The types of `.npy` files that `ndarray-npy` knows: all but f16.
-macro_rules! npy_types {
-    ($($variant:ident $t:ty),*) => {
-        impl HostData {
-            fn write_npy(&self) -> std::result::Result<Vec<u8>, ndarray_npy::WriteNpyError> {
-                let mut bytes = Cursor::new(Vec::new());
-                match self {
-                    $(Self::$variant(array) => array.write_npy(&mut bytes)?,)*
-                    Self::F16(array) => {
-                        array.mapv(F16::to_bits).write_npy(&mut bytes)?;
-                        let file = with_npy_letter(&bytes.into_inner(), b'u', b'f');
-                        return Ok(file.expect("internal error: a u16 file that does not say so"));
-                    }
-                }
-                Ok(bytes.into_inner())
-            }
-
-            /// `None` if the element type is not supported.
-            fn read_npy(bytes: &[u8]) -> std::result::Result<Option<Self>, ReadNpyError> {
-                if let Some(bits) = with_npy_letter(bytes, b'f', b'u') {
-                    let bits = ArrayD::<u16>::read_npy(Pieces(&bits))?;
-                    return Ok(Some(Self::F16(bits.mapv(F16::from_bits).into_shared())));
-                }
-                $(match ArrayD::<$t>::read_npy(Pieces(bytes)) {
-                    Ok(array) => return Ok(Some(Self::$variant(array.into_shared()))),
-                    Err(ReadNpyError::WrongDescriptor(_)) => {}
-                    Err(error) => return Err(error),
-                })*
-                Ok(None)
-            }
-        }
-    };
-}
-npy_types!(
-    F64 f64, F32 f32, I64 i64, I32 i32, U64 u64, U32 u32, U8 u8, I8 i8, U16 u16, I16 i16, Mask bool
-);
-
-/// A file that is handed out piece by piece, until Ctrl-C.
-struct Pieces<'f>(&'f [u8]);
-
-impl Read for Pieces<'_> {
-    fn read(&mut self, target: &mut [u8]) -> io::Result<usize> {
-        const PIECE: usize = 1 << 20;
-        if interrupt::is_requested() {
-            // What is called interrupted would be tried again.
-            return Err(io::Error::other("Ctrl-C"));
-        }
-        let n = target.len().min(PIECE);
-        self.0.read(&mut target[..n])
-    }
+/// Room for elements, whose number a script or a file says.
+fn room<T>(n: usize) -> Result<Vec<T>> {
+    let mut elements = Vec::new();
+    let bytes = Bytes(n.saturating_mul(size_of::<T>()) as u64);
+    let refused = |_| fault(format!("ndarray: out of memory: the elements take {bytes}"));
+    elements.try_reserve_exact(n).map_err(refused)?;
+    Ok(elements)
 }
 
-/// Bytes that hold the element type, at the front of the header.
-const NPY_START: usize = 80;
+fn zeros<T: Element>(shape: &[usize]) -> Result<Vec<T>> {
+    let n = shape.iter().fold(1, |n: usize, &extent| n.saturating_mul(extent));
+    let mut elements = room(n)?;
+    elements.resize(n, T::default());
+    Ok(elements)
+}
 
-/// A 16-bit `.npy` file with another letter of its element type, `u` of u16 or `f` of f16; `None` if it is
-/// of another type.
-fn with_npy_letter(file: &[u8], from: u8, to: u8) -> Option<Vec<u8>> {
-    let start = &file[..file.len().min(NPY_START)];
-    let named =
-        |word: &[u8]| matches!(word, [b'\'', b'<' | b'>', letter, b'2', b'\''] if *letter == from);
-    let place = start.windows(5).position(named)?;
-    let mut file = file.to_vec();
-    file[place + 2] = to;
-    Some(file)
+fn shaped<T, S>(shape: S, elements: Vec<T>) -> Result<ArcArray<T, IxDyn>>
+where
+    S: Into<StrideShape<IxDyn>>,
+{
+    ArcArray::from_shape_vec(shape, elements).map_err(|error| fault(error.to_string()))
 }
 
 impl HostRef {
@@ -186,13 +154,13 @@ impl HostRef {
 
     /// Zeros of the same shape, to be filled by the next `eval()`.
     pub(crate) fn deferred(value: &ArrayRef) -> Result<Self> {
-        let data = HostData::zeros(value.dtype(), &checked_shape(value)?);
+        let data = HostData::zeros(value.dtype(), &checked_shape(value)?)?;
         Ok(Self::new(data, Some(value.copy())))
     }
 
     /// All elements in row-major order, as one dimension.
-    pub(crate) fn ravel(&self) -> Self {
-        Self::new(self.0.borrow().data.ravel(), None)
+    pub(crate) fn ravel(&self) -> Result<Self> {
+        Ok(Self::new(self.0.borrow().data.ravel()?, None))
     }
 
     /// The arrays that fill it, until it is filled.
@@ -242,22 +210,16 @@ impl HostRef {
         out.put(&format!("\nndarray {dtype} [{}]", extents.join(", ")))
     }
 
-    /// Reads an `.npy` file.
-    pub(crate) fn from_npy(path: &str, bytes: &[u8]) -> Result<Self> {
-        match HostData::read_npy(bytes) {
-            Ok(Some(data)) => Ok(Self::new(data, None)),
-            Ok(None) => Err(fault(format!(
-                "read_npy: {path}: element type not supported; save it as a float, an integer or a bool"
-            ))),
-            Err(_) if interrupt::is_requested() => Err(stop(Stop::Interrupt)),
-            Err(error) => Err(fault(format!("read_npy: {path}: {error}"))),
-        }
+    /// The array in an `.npy` file.
+    pub(crate) fn from_npy(session: &Session, file: &[u8]) -> Result<Self> {
+        let (header, bytes) = Header::read(file).map_err(|refusal| fault(refusal.to_string()))?;
+        session.check_host_memory(bytes.len() as u64).or_fault()?;
+        Ok(Self::new(HostData::read(&header, bytes)?, None))
     }
 
     /// The contents of an `.npy` file.
     pub(crate) fn to_npy(&self) -> Result<Vec<u8>> {
-        let bytes = self.0.borrow().data.write_npy();
-        bytes.map_err(|error| fault(format!("write_npy: {error}")))
+        self.0.borrow().data.write()
     }
 }
 

@@ -35,6 +35,7 @@ mod listing;
 mod measure;
 mod nested;
 mod numbers;
+mod npy;
 mod options;
 mod outputs;
 mod plot;

@@ -8,6 +8,7 @@ mod commands;
 mod compiler;
 mod complex;
 mod control;
+mod damaged;
 mod dense;
 mod examples;
 mod fmod;

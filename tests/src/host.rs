@@ -46,6 +46,16 @@ impl TestHost {
         Self { arguments, modules, ..Self::default() }
     }
 
+    /// Puts a file where scripts find it.
+    pub fn put(&self, path: &str, contents: Vec<u8>) {
+        self.files.borrow_mut().insert(path.into(), contents);
+    }
+
+    /// The contents of a file.
+    pub fn file(&self, path: &str) -> Option<Vec<u8>> {
+        self.files.borrow().get(path).cloned()
+    }
+
     /// The lines shown since the last call.
     pub fn take(&self) -> Vec<Shown> {
         std::mem::take(&mut *self.lines.lock().unwrap_or_else(PoisonError::into_inner))

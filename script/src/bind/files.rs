@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::io::{self, Cursor, Read, Write};
 use std::ops::{Deref, Range};
 
+use porcini_core::alloc::Bytes;
 use porcini_core::{Array, DType, Scalar, interrupt};
 use rhai::{Dynamic, Map};
 use zip::write::SimpleFileOptions;
@@ -13,12 +14,12 @@ use super::Registry;
 use super::types::scalar_type;
 use crate::context::Context;
 use crate::csv_columns::{self, Column, Kind, Layout};
-use crate::fault::{IntoFault, Result, Stop, fault, stop};
+use crate::fault::{IntoFault, Result, Stop, fault, placed, stop};
 use crate::folders;
 use crate::host_array::HostRef;
 use crate::value::{self, ArrayRef, COMPONENT_NAMES, scalar, type_name};
 
-/// Bytes that are unpacked between two looks at the interrupt flag.
+/// Bytes that are packed between two looks at the interrupt flag.
 const PIECE: usize = 1 << 20;
 
 pub(super) fn register(registry: &mut Registry<'_>) {
@@ -36,7 +37,8 @@ fn npy(registry: &mut Registry<'_>) {
     );
     registry.any("read_npy", 1, |context, _, args| {
         let path = path("read_npy", args[0])?;
-        HostRef::from_npy(&path, &contents(context, "read_npy", &path)?)
+        HostRef::from_npy(&context.session, &contents(context, "read_npy", &path)?)
+            .map_err(|error| placed(error, &format!("read_npy: {path}")))
     });
     registry.doc(
         "write_npy",
@@ -79,29 +81,38 @@ fn read_npz(context: &Context, path: &str, bytes: &[u8]) -> Result<Map> {
     let failed = |what: &dyn std::fmt::Display| fault(format!("read_npz: {path}: {what}"));
     let mut archive = ZipArchive::new(Cursor::new(bytes)).map_err(|error| failed(&error))?;
     let mut arrays = Map::new();
+    let memory = context.session.memory_info();
+    let mut room = memory.limit.saturating_sub(memory.used);
     for i in 0..archive.len() {
-        let entry = archive.by_index(i).map_err(|error| failed(&error))?;
+        check_interrupt()?;
+        let mut entry = archive.by_index(i).map_err(|error| failed(&error))?;
         let name = entry.name().map_err(|error| failed(&error))?.into_owned();
         let Some(name) = name.strip_suffix(".npy") else { continue };
-        let size = entry.size();
-        context.session.check_host_memory(size).or_fault()?;
-        let mut npy = Vec::new();
-        // A file may unpack to more than it says: no more is taken than what was checked.
-        let mut rest = entry.take(size);
-        loop {
-            if interrupt::is_requested() {
-                return Err(stop(Stop::Interrupt));
-            }
-            let mut piece = (&mut rest).take(PIECE as u64);
-            let n = piece.read_to_end(&mut npy);
-            if n.map_err(|error| failed(&format!("{name}: {error}")))? == 0 {
-                break;
-            }
-        }
-        let array = HostRef::from_npy(&format!("{path}: {name}"), &npy)?;
+        let place = |error| placed(error, &format!("read_npz: {path}: {name}"));
+        let npy = unpacked(context, &mut entry, &mut room).map_err(place)?;
+        let array = HostRef::from_npy(&context.session, &npy).map_err(place)?;
         arrays.insert(name.into(), Dynamic::from(array));
     }
     Ok(arrays)
+}
+
+/// What an entry of an archive unpacks to. How much that is only shows on the way: what entries say may be wrong, and a
+/// small file may hold more than any memory.
+fn unpacked(context: &Context, entry: &mut impl Read, room: &mut u64) -> Result<Contents> {
+    let mut bytes = Contents(Vec::new());
+    loop {
+        check_interrupt()?;
+        let read = folders::read_piece(entry, &mut bytes.0);
+        let n = read.map_err(|error| fault(error.to_string()))? as u64;
+        if n == 0 {
+            return Ok(bytes);
+        }
+        context.session.check_host_memory(bytes.len() as u64).or_fault()?;
+        *room = room.checked_sub(n).ok_or_else(|| {
+            let unpacked = Bytes(bytes.len() as u64);
+            fault(format!("out of memory: {unpacked} unpacked are more than the limit leaves"))
+        })?;
+    }
 }
 
 fn write_npz(path: &str, arrays: &Map) -> Result<Vec<u8>> {
@@ -113,9 +124,7 @@ fn write_npz(path: &str, arrays: &Map) -> Result<Vec<u8>> {
         let npy = host_array("write_npz", value)?.to_npy()?;
         archive.start_file(format!("{name}.npy"), options).map_err(|error| failed(&error))?;
         for piece in npy.chunks(PIECE) {
-            if interrupt::is_requested() {
-                return Err(stop(Stop::Interrupt));
-            }
+            check_interrupt()?;
             archive.write_all(piece).map_err(|error| failed(&error))?;
         }
     }
@@ -201,8 +210,10 @@ fn read_csv(context: &Context, path: &str, options: &Map) -> Result<Map> {
     layout.kinds = types.iter().map(|(name, &dtype)| (name.clone(), kind(dtype))).collect();
     let bytes = contents(context, "read_csv", path)?;
     let mut columns = Map::new();
-    for (name, column) in csv_columns::read(path, &bytes, &layout)? {
-        let session = &context.session;
+    let session = &context.session;
+    let check_room = |bytes| session.check_host_memory(bytes).or_fault();
+    for (name, column) in csv_columns::read(path, &bytes, &layout, check_room)? {
+        check_interrupt()?;
         let array = match column {
             Column::Mask(values) => session.array(&values),
             Column::Int(values) => session.array(&values),
@@ -379,6 +390,10 @@ impl Drop for Contents {
             folders::discard(std::mem::take(&mut self.0));
         }
     }
+}
+
+fn check_interrupt() -> Result<()> {
+    if interrupt::is_requested() { Err(stop(Stop::Interrupt)) } else { Ok(()) }
 }
 
 fn contents(context: &Context, op: &str, path: &str) -> Result<Contents> {

@@ -316,7 +316,7 @@ impl Writer {
         let text = match (number, self.not_finite) {
             (Scalar::Float(x), NotFinite::Error) if !x.is_finite() => {
                 return Err(fault_with_hint(
-                    format!("to_json: JSON has no number {}", display::number(number, 6)),
+                    format!("to_json: JSON has no number {}", crate::numbers::number(number, 6)),
                     "to_json(x, #{nan: \"null\"}) writes null for nan and inf",
                 ));
             }

@@ -313,7 +313,7 @@ impl NestedType {
             )));
         }
         let n = self.form().n_entries();
-        let all = host.ravel().column(&context.session, None)?;
+        let all = host.ravel()?.column(&context.session, None)?;
         let lanes = shape.first().map_or(0, |&lanes| lanes as u64);
         let entry = |k: usize| {
             let session = &context.session;
