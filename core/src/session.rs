@@ -114,7 +114,7 @@ impl Session {
     pub fn record(&self, record: impl FnOnce(&mut Recorder<'_>) -> Result<VarId>) -> Result<Array> {
         let settings = self.settings();
         let handle = self.with_table(|table| {
-            let mut recorder = Recorder::new(table, settings);
+            let mut recorder = Recorder::with_room(table, settings)?;
             let id = record(&mut recorder)?;
             Ok(recorder.finish(id))
         })?;
@@ -128,7 +128,7 @@ impl Session {
     ) -> Result<Vec<Array>> {
         let settings = self.settings();
         let handles = self.with_table(|table| {
-            let mut recorder = Recorder::new(table, settings);
+            let mut recorder = Recorder::with_room(table, settings)?;
             let ids = record(&mut recorder)?;
             Ok(recorder.finish_all(&ids))
         })?;

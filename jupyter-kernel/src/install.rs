@@ -94,7 +94,8 @@ pub(crate) fn install(place: &Place, spec: &Spec) -> Result<PathBuf, InstallErro
         return Err(InstallError::Foreign { folder });
     }
     let write = |path: PathBuf, contents: &[u8]| {
-        std::fs::write(&path, contents).map_err(|cause| InstallError::Write { path, cause })
+        porcini_script::folders::replace(&path, contents)
+            .map_err(|cause| InstallError::Write { path, cause })
     };
     let make_folder = || {
         let made = std::fs::create_dir_all(&folder);

@@ -76,7 +76,7 @@ impl Host for System {
     }
 
     fn write_file(&self, path: &str, contents: &[u8]) -> io::Result<()> {
-        std::fs::write(path, contents)
+        folders::replace(path, contents)
     }
 
     fn list_folder(&self, path: &str) -> io::Result<Vec<String>> {

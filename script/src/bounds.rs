@@ -15,8 +15,9 @@ use porcini_core::alloc::Bytes;
 use porcini_core::device::{Capacity, host_capacity};
 use porcini_core::interrupt;
 
+use crate::engine_thread::ENGINE_STACK;
 use crate::error::{Error, ErrorKind};
-use crate::interpreter::{ENGINE_STACK, Outcome};
+use crate::interpreter::Outcome;
 use crate::visible;
 
 /// Elements of a list, and bytes of a text.

@@ -1,12 +1,13 @@
 //! Files and folders of the system, for hosts that let scripts reach them.
 
 use std::fs::File;
-use std::io::{self, Read};
+use std::io::{self, Read, Write as _};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use porcini_core::alloc::Bytes;
 use porcini_core::interrupt;
+use tempfile::NamedTempFile;
 
 /// Bytes read before somebody looks for an interrupt.
 const PIECE: usize = 4 << 20;
@@ -140,6 +141,67 @@ pub(crate) fn read_piece(source: &mut impl Read, bytes: &mut Vec<u8>) -> io::Res
     source.take(n as u64).read_to_end(bytes)
 }
 
+/// Replaces a file as a whole, or leaves it as it was: the contents go to a new file beside it that takes its name at the
+/// end. What is no plain file, a pipe or a device, is written into. Links stay, what they lead to is replaced.
+///
+/// # Errors
+/// What the system says; `Interrupted` by Ctrl-C; `FileTooLarge` beyond what this process may write.
+pub fn replace(path: impl AsRef<Path>, contents: &[u8]) -> io::Result<()> {
+    let path = path.as_ref();
+    check_size(contents.len() as u64)?;
+    let before = std::fs::metadata(path).ok();
+    if before.as_ref().is_some_and(|before| !before.is_file()) {
+        return std::fs::write(path, contents);
+    }
+    let target = if before.is_some() { path.canonicalize()? } else { path.to_path_buf() };
+    let folder = target.parent().filter(|folder| !folder.as_os_str().is_empty());
+    if before.is_some() {
+        // A file that must not be written must not be replaced either.
+        drop(File::options().write(true).open(&target)?);
+    }
+    let mut new = new_file(folder.unwrap_or(Path::new(".")))?;
+    for piece in contents.chunks(PIECE) {
+        if interrupt::is_requested() {
+            return Err(io::ErrorKind::Interrupted.into());
+        }
+        new.write_all(piece)?;
+    }
+    if let Some(before) = before {
+        new.as_file().set_permissions(before.permissions())?;
+    }
+    new.persist(&target).map(drop).map_err(|error| error.error)
+}
+
+/// A file without a name of its own yet; it goes if nobody gives it one.
+fn new_file(folder: &Path) -> io::Result<NamedTempFile> {
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(".porcini-");
+    // As any new file, less what the user's mask takes away.
+    #[cfg(unix)]
+    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
+    builder.tempfile_in(folder)
+}
+
+/// Refuses what is beyond the system's limit: writing that would end the process by a signal.
+#[cfg(unix)]
+fn check_size(bytes: u64) -> io::Result<()> {
+    use rustix::process::{Resource, getrlimit};
+    match getrlimit(Resource::Fsize).current {
+        Some(most) if bytes > most => {
+            let (bytes, most) = (Bytes(bytes), Bytes(most));
+            let what =
+                format!("{bytes} are more than {most}, the most that a file may have (ulimit -f)");
+            Err(io::Error::new(io::ErrorKind::FileTooLarge, what))
+        }
+        _ => Ok(()),
+    }
+}
+
+#[cfg(not(unix))]
+fn check_size(_: u64) -> io::Result<()> {
+    Ok(())
+}
+
 /// A file, and whether it is a plain one. Others are opened without waiting for whoever writes into them.
 #[cfg(unix)]
 fn open(path: &str) -> io::Result<(File, bool)> {
@@ -210,4 +272,46 @@ pub fn list(path: &str) -> io::Result<Vec<String>> {
         entry.file_name().to_str().map(|name| format!("{name}{slash}"))
     };
     Ok(entries.filter_map(name).filter(|name| !name.starts_with('.')).collect())
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, symlink};
+
+    use super::*;
+
+    fn names(folder: &Path) -> Vec<String> {
+        let entries = std::fs::read_dir(folder).unwrap().flatten();
+        let mut names: Vec<String> =
+            entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
+        names.sort();
+        names
+    }
+
+    #[test]
+    fn files_are_replaced_whole() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        replace(at("new"), b"1").unwrap();
+        let mask = std::fs::metadata(at("new")).unwrap().mode() & 0o777;
+        std::fs::write(at("plain"), "").unwrap();
+        assert_eq!(mask, std::fs::metadata(at("plain")).unwrap().mode() & 0o777);
+        // Rights and links stay.
+        std::fs::set_permissions(at("new"), PermissionsExt::from_mode(0o640)).unwrap();
+        symlink("new", at("link")).unwrap();
+        let before = std::fs::metadata(at("new")).unwrap();
+        replace(at("link"), b"22").unwrap();
+        let after = std::fs::metadata(at("new")).unwrap();
+        assert!(at("link").is_symlink());
+        assert_eq!(std::fs::read(at("new")).unwrap(), b"22");
+        assert_eq!(after.mode() & 0o777, 0o640);
+        // Who reads the old file reads it to its end.
+        assert_ne!(before.ino(), after.ino());
+        // What cannot be written stays, and leaves nothing behind.
+        std::fs::create_dir(at("folder")).unwrap();
+        assert!(replace(at("folder"), b"3").is_err());
+        assert!(replace(at("missing/new"), b"3").is_err());
+        assert_eq!(names(folder.path()), ["folder", "link", "new", "plain"]);
+        replace("/dev/null", b"3").unwrap();
+    }
 }

@@ -15,6 +15,7 @@ use crate::context::Context;
 use crate::declare;
 use crate::deletion::{self, Deletions};
 use crate::doc::FunctionDoc;
+use crate::engine_thread::{ENGINE_STACK, stack};
 use crate::error::{Error, ErrorKind, Surroundings};
 use crate::fault::{Stop, late_fault};
 use crate::help;
@@ -29,11 +30,9 @@ use crate::tokens;
 use crate::value::{ArrayRef, Deleted};
 use crate::visible;
 
-/// Stack of the engine thread: deep recursion in scripts ends with an error long before it is used up.
-pub const ENGINE_STACK: usize = 512 << 20;
-/// Nested function calls of a script.
+/// Nested function calls of a script, on the whole stack.
 const MAX_CALLS: usize = 1500;
-/// Nested expressions of a script.
+/// Nested expressions of a script, on the whole stack.
 const MAX_EXPRESSIONS: usize = 2000;
 /// Nested expressions in a function: calls times these levels, a few kilobytes each, fit the stack.
 const MAX_EXPRESSIONS_IN_FUNCTIONS: usize = 64;
@@ -498,8 +497,11 @@ fn configure(engine: &mut Engine, host: &Rc<dyn Host>, modules: &Texts) {
     // The optimiser rewrites `a = a + b` to `a += b`, and built-in operators would bypass ours.
     engine.set_optimization_level(OptimizationLevel::None);
     engine.set_fast_operators(false);
-    engine.set_max_expr_depths(MAX_EXPRESSIONS, MAX_EXPRESSIONS_IN_FUNCTIONS);
-    engine.set_max_call_levels(MAX_CALLS);
+    let stack = stack();
+    // At least one: none is no limit.
+    let part = |most: usize| (most * (stack >> 20) / (ENGINE_STACK >> 20)).max(1);
+    engine.set_max_expr_depths(part(MAX_EXPRESSIONS), MAX_EXPRESSIONS_IN_FUNCTIONS);
+    engine.set_max_call_levels(part(MAX_CALLS));
     engine.set_module_resolver(Resolver::new(host.clone(), modules.clone()));
     engine.register_type_with_name::<Deleted>("deleted variable");
     // Every call of a method asks for the name of its first argument's type, and looks through all modules for one
@@ -536,34 +538,11 @@ pub(crate) fn without_shebang(text: &str) -> &str {
 fn internal_error(panic: &(dyn std::any::Any + Send)) -> Error {
     let text = panic.downcast_ref::<String>().map(String::as_str);
     let text = text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("unknown cause");
-    let mut error = Error::plain(ErrorKind::Internal, text.trim_start_matches("internal error: "));
+    let text = text.trim_start_matches("internal error: ");
+    let message = format!("internal error, please report: {text}");
+    let mut error = Error::plain(ErrorKind::Internal, message);
+    error.hints.push("the mistake is porcini's; the session goes on with all its variables".into());
     error
-        .hints
-        .push("this is a mistake in porcini; the session goes on with all its variables".into());
-    error
-}
-
-/// Runs `work` on a thread whose stack is large enough for an interpreter.
-///
-/// # Panics
-/// If `work` panics, or the system refuses the thread.
-pub fn on_engine_thread<R: Send>(work: impl FnOnce() -> R + Send) -> R {
-    std::thread::scope(|scope| {
-        let builder = std::thread::Builder::new().name("porcini".into()).stack_size(ENGINE_STACK);
-        let work = || {
-            warm_up();
-            work()
-        };
-        let thread = builder.spawn_scoped(scope, work);
-        let thread = thread.expect("internal error: the system refuses the engine thread");
-        thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
-    })
-}
-
-/// The C library's memory of a thread grows page by page, a call of the system each, and shrinks never: what starting
-/// an interpreter needs is asked for in large pieces.
-fn warm_up() {
-    drop(std::hint::black_box([(); 14].map(|()| Vec::<u8>::with_capacity(100 << 10))));
 }
 
 #[cfg(test)]

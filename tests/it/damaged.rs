@@ -198,7 +198,8 @@ fn watched(work: impl FnOnce(&mpsc::Sender<usize>)) {
                 Ok(i) => last = i,
                 Err(mpsc::RecvTimeoutError::Disconnected) => return,
                 Err(mpsc::RecvTimeoutError::Timeout) => {
-                    eprintln!("the file after number {last} takes for ever");
+                    let text = format!("the file after number {last} takes for ever\n");
+                    drop(std::io::stderr().write_all(text.as_bytes()));
                     std::process::abort();
                 }
             }

@@ -30,5 +30,6 @@ mod primitives;
 mod programs;
 mod ptx;
 mod samples;
+mod short_memory;
 mod tidy;
 mod transforms;

@@ -152,7 +152,14 @@ impl Memory for HostMemory {
         let available = groups::amount(&system, "MemAvailable:").map(|kilobytes| kilobytes * 1024);
         let system = Capacity { bytes: available.unwrap_or(u64::MAX), whose: "the system" };
         let group = groups::left().map(|bytes| Capacity { bytes, whose: "the control group" });
-        group.filter(|group| group.bytes < system.bytes).unwrap_or(system)
+        #[cfg(target_os = "linux")]
+        let limit = super::limits::left();
+        #[cfg(not(target_os = "linux"))]
+        let limit = None;
+        [group, limit]
+            .into_iter()
+            .flatten()
+            .fold(system, |least, other| if other.bytes < least.bytes { other } else { least })
     }
 }
 

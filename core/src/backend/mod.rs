@@ -8,6 +8,8 @@ pub mod host;
 pub mod interp;
 pub mod isa;
 #[cfg(target_os = "linux")]
+mod limits;
+#[cfg(target_os = "linux")]
 mod pages;
 pub mod pool;
 pub mod primitive;

@@ -8,6 +8,8 @@
 //! * nothing here recurses over the graph, and what dies is freed piece by piece: dropping the last handle of a
 //!   million variables takes no longer than dropping that of a thousand. [`Table::sweep`] frees the rest.
 
+mod room;
+
 use std::collections::HashMap;
 use std::hash::Hasher;
 use std::thread::{ThreadId, current};

@@ -21,6 +21,7 @@ pub(crate) mod region;
 mod special;
 pub mod statistics;
 
+use crate::alloc::Bytes;
 use crate::dtype::{DType, Scalar};
 use crate::error::{Error, Result};
 use crate::ir::table::{Table, number_variable};
@@ -45,6 +46,11 @@ pub struct Recorder<'t> {
 }
 
 impl<'t> Recorder<'t> {
+    /// A recorder into a table that has room for what it adds.
+    pub(crate) fn with_room(table: &'t mut Table, settings: Settings) -> Result<Self> {
+        if table.make_room() { Ok(Self::new(table, settings)) } else { Err(exhausted(table)) }
+    }
+
     /// A recorder into `table`.
     pub fn new(table: &'t mut Table, settings: Settings) -> Self {
         let owned = table.take_owned();
@@ -154,5 +160,17 @@ pub fn broadcast_size(op: &'static str, lhs: u64, rhs: u64) -> Result<u64> {
         Ok(rhs)
     } else {
         Err(Error::SizeMismatch { op, lhs, rhs })
+    }
+}
+
+#[cold]
+fn exhausted(table: &Table) -> Error {
+    let bytes = Bytes(table.bytes()).to_string();
+    let n = table.n_live();
+    Error::OutOfMemory {
+        requested: format!("{bytes} more for recorded variables"),
+        used: bytes,
+        limit: "what the system gives".into(),
+        largest: format!("; there are {n}: eval(x) lets those go that x is made of"),
     }
 }

@@ -7,6 +7,7 @@ use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use porcini_script::folders;
 use rustyline::Result;
 use rustyline::history::{History, SearchDirection, SearchResult};
 
@@ -147,15 +148,35 @@ fn soon(lock: impl Fn() -> std::result::Result<(), TryLockError>) {
 
 /// Keeps the newest cells.
 fn shorten(file: &Path) -> io::Result<()> {
-    let mut opened = OpenOptions::new().read(true).write(true).open(file)?;
-    soon(|| opened.try_lock());
+    let mut opened = locked(file, OpenOptions::new().read(true).write(true))?;
     let mut text = String::new();
     opened.read_to_string(&mut text)?;
     let n = text.lines().count().saturating_sub(MOST);
     let kept: String = text.split_inclusive('\n').skip(n).collect();
-    opened.set_len(0)?;
-    opened.rewind()?;
-    opened.write_all(format!("{HEAD}{kept}").as_bytes())
+    folders::replace(file, format!("{HEAD}{kept}").as_bytes())
+}
+
+/// The file, locked. While somebody waited for the lock it may have been replaced: then what has its name now.
+fn locked(file: &Path, options: &OpenOptions) -> io::Result<File> {
+    loop {
+        let opened = options.open(file)?;
+        soon(|| opened.try_lock());
+        if is_still(&opened, file)? {
+            return Ok(opened);
+        }
+    }
+}
+
+#[cfg(unix)]
+fn is_still(opened: &File, file: &Path) -> io::Result<bool> {
+    use std::os::unix::fs::MetadataExt as _;
+    let (opened, named) = (opened.metadata()?, file.metadata()?);
+    Ok((opened.dev(), opened.ino()) == (named.dev(), named.ino()))
+}
+
+#[cfg(not(unix))]
+fn is_still(_: &File, _: &Path) -> io::Result<bool> {
+    Ok(true)
 }
 
 fn append(file: &Path, line: &str) -> io::Result<()> {
@@ -163,8 +184,7 @@ fn append(file: &Path, line: &str) -> io::Result<()> {
     options.create(true).append(true);
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    let mut opened = options.open(file)?;
-    soon(|| opened.try_lock());
+    let mut opened = locked(file, &options)?;
     let head = if opened.metadata()?.len() == 0 { HEAD } else { "" };
     opened.write_all(format!("{head}{line}\n").as_bytes())
 }

@@ -406,7 +406,10 @@ fn contents(context: &Context, op: &str, path: &str) -> Result<Contents> {
 
 fn store(context: &Context, op: &str, path: &str, bytes: &[u8]) -> Result<()> {
     let written = context.host.write_file(path, bytes);
-    written.map_err(|error| fault(format!("{op}: {path}: {error}")))
+    written.map_err(|error| match error.kind() {
+        io::ErrorKind::Interrupted => stop(Stop::Interrupt),
+        _ => fault(format!("{op}: {path}: {error}")),
+    })
 }
 
 fn path(op: &str, value: &Dynamic) -> Result<String> {

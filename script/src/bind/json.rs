@@ -10,7 +10,6 @@ use serde_json::error::Category;
 
 use super::Registry;
 use super::sizes::Sizes;
-use crate::display;
 use crate::fault::{Fault, Result, Stop, fault, fault_with_hint, stop};
 use crate::host_array::HostRef;
 use crate::value::{ArrayRef, Deleted, scalar, type_name};

@@ -1,5 +1,7 @@
 //! Pictures: `plot`, `hist`, `image`, and files of them.
 
+use std::io;
+
 use porcini_core::{Array, DType, Scalar, interrupt};
 use rhai::{Dynamic, Map};
 
@@ -362,5 +364,8 @@ fn save(context: &Context, op: &str, path: &Dynamic, picture: &Picture) -> Resul
         }
     };
     let written = context.host.write_file(&path, &bytes);
-    written.map_err(|error| fault(format!("{op}: {path}: {error}")))
+    written.map_err(|error| match error.kind() {
+        io::ErrorKind::Interrupted => stop(Stop::Interrupt),
+        _ => fault(format!("{op}: {path}: {error}")),
+    })
 }

@@ -1,6 +1,7 @@
 //! Script numbers: true division, exact comparison, powers (S8 and the traps of plain Rhai).
 
 use super::Registry;
+use super::sizes::Sizes;
 use crate::fault::{Result, fault};
 
 pub(super) fn register(registry: &mut Registry<'_>) {
@@ -143,7 +144,24 @@ impl std::fmt::Display for Range {
     }
 }
 
+/// A list of what a function makes of each number.
+fn mapped(
+    call: &rhai::NativeCallContext<'_>,
+    range: impl Iterator<Item = i64>,
+    each: &rhai::FnPtr,
+    sizes: Sizes,
+) -> Result<rhai::Array> {
+    let mut list = rhai::Array::new();
+    for i in range {
+        let item = each.call_within_context(call, (i,))?;
+        sizes.make_room("map", &mut list)?;
+        list.push(item);
+    }
+    Ok(list)
+}
+
 fn ranges(registry: &mut Registry<'_>) {
+    let sizes = Sizes::of(&registry.context);
     registry.doc(
         "range",
         "(start, stop, step)",
@@ -165,18 +183,14 @@ fn ranges(registry: &mut Registry<'_>) {
     });
     engine.register_fn(
         "map",
-        |call: rhai::NativeCallContext<'_>, range: Range, each: rhai::FnPtr| {
-            range
-                .map(|i| each.call_within_context::<rhai::Dynamic>(&call, (i,)))
-                .collect::<Result<rhai::Array>>()
+        move |call: rhai::NativeCallContext<'_>, range: Range, each: rhai::FnPtr| {
+            mapped(&call, range, &each, sizes)
         },
     );
     engine.register_fn(
         "map",
-        |call: rhai::NativeCallContext<'_>, range: std::ops::Range<i64>, each: rhai::FnPtr| {
-            range
-                .map(|i| each.call_within_context::<rhai::Dynamic>(&call, (i,)))
-                .collect::<Result<rhai::Array>>()
+        move |call: rhai::NativeCallContext<'_>, range: std::ops::Range<i64>, each: rhai::FnPtr| {
+            mapped(&call, range, &each, sizes)
         },
     );
     engine.register_fn("to_string", |range: &mut Range| range.to_string());

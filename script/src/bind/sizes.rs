@@ -3,6 +3,8 @@
 //! Rhai's own limits count all that a list holds at each call, so that a loop over `push` would take the square of its
 //! length; these look at what is asked for.
 
+use std::hint::black_box;
+
 use porcini_core::alloc::Bytes;
 use porcini_core::device::host_capacity;
 use rhai::{Array, Blob, Dynamic, Engine, ImmutableString};
@@ -46,12 +48,25 @@ impl Sizes {
         }
         let bytes = n.saturating_mul(each);
         let left = if bytes < LARGE { room } else { host_capacity().bytes.min(room) };
-        if bytes as u64 > left {
+        if bytes as u64 > left || bytes >= LARGE && !is_granted(bytes) {
             let (bytes, left) = (Bytes(bytes as u64), Bytes(left));
             return Err(fault(format!("{op}: out of memory: {n} elements take {bytes} of {left}")));
         }
         Ok(())
     }
+
+    /// Makes room for one more element; the system is not asked what it has for so little.
+    pub(super) fn make_room(self, op: &str, list: &mut Array) -> Result<()> {
+        let n = list.len();
+        self.check(op, n + 1, 0)?;
+        let refused = |_| fault(format!("{op}: out of memory: a list of {n} elements"));
+        list.try_reserve(1).map_err(refused)
+    }
+}
+
+/// Whether the system would give so many bytes: who takes them does not ask, and a refusal ends the process.
+fn is_granted(bytes: usize) -> bool {
+    black_box(Vec::<u8>::new()).try_reserve_exact(black_box(bytes)).is_ok()
 }
 
 pub(super) fn register(registry: &mut Registry<'_>) {
@@ -104,12 +119,12 @@ fn lists(engine: &mut Engine, sizes: Sizes) {
         });
     }
     engine.register_fn("push", move |list: &mut Array, item: Dynamic| -> Result<()> {
-        longer(sizes, "push", list)?;
+        sizes.make_room("push", list)?;
         list.push(item);
         Ok(())
     });
     engine.register_fn("insert", move |list: &mut Array, at: i64, item: Dynamic| -> Result<()> {
-        longer(sizes, "insert", list)?;
+        sizes.make_room("insert", list)?;
         let n = list.len();
         let at = match usize::try_from(at) {
             Ok(at) => at.min(n),
@@ -118,11 +133,6 @@ fn lists(engine: &mut Engine, sizes: Sizes) {
         list.insert(at, item);
         Ok(())
     });
-}
-
-/// Refuses one more element; the system is not asked for so little.
-fn longer(sizes: Sizes, op: &str, list: &Array) -> Result<()> {
-    sizes.check(op, list.len() + 1, 0)
 }
 
 /// Bytes that copying a value takes, besides itself.

@@ -1,0 +1,32 @@
+//! Whether a table may grow: it asks before it does, since a refusal on the way would end the process.
+
+use super::Table;
+use crate::ir::var::Variable;
+
+/// Variables that one recording may add: more than the longest function is made of.
+const ROOM: usize = 1 << 10;
+
+impl Table {
+    /// Makes room for what one recording may add; false if the system gives none.
+    #[inline]
+    pub(crate) fn make_room(&mut self) -> bool {
+        let slots = self.slots.capacity() - self.slots.len() + self.free.len();
+        let numbers = self.numbering.capacity() - self.numbering.len();
+        let candidates = self.candidates.capacity() - self.candidates.len();
+        slots.min(numbers).min(candidates) >= ROOM || self.grow()
+    }
+
+    #[cold]
+    fn grow(&mut self) -> bool {
+        self.prune_candidates();
+        let n_candidates = self.candidates.len();
+        self.slots.try_reserve(ROOM).is_ok()
+            && self.numbering.try_reserve(ROOM, |&(hash, _)| hash).is_ok()
+            && self.candidates.try_reserve(n_candidates + ROOM).is_ok()
+    }
+
+    /// Bytes of the variables.
+    pub(crate) fn bytes(&self) -> u64 {
+        (self.slots.len() * size_of::<Variable>()) as u64
+    }
+}
