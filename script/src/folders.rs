@@ -297,7 +297,8 @@ mod tests {
         std::fs::write(at("plain"), "").unwrap();
         assert_eq!(mask, std::fs::metadata(at("plain")).unwrap().mode() & 0o777);
         // Rights and links stay.
-        std::fs::set_permissions(at("new"), PermissionsExt::from_mode(0o640)).unwrap();
+        let rights = std::fs::Permissions::from_mode(0o640);
+        std::fs::set_permissions(at("new"), rights).unwrap();
         symlink("new", at("link")).unwrap();
         let before = std::fs::metadata(at("new")).unwrap();
         replace(at("link"), b"22").unwrap();
