@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use porcini_script::{Completeness, Error, ErrorKind, Interpreter, Outcome};
+use porcini_script::{Error, ErrorKind, Interpreter, Outcome};
 use serde_json::{Value, json};
 
 use crate::{print, run};
@@ -18,13 +18,13 @@ pub(crate) fn run(
     name: &str,
     printed: &Collected,
 ) -> u8 {
-    for (line, statement) in statements(interpreter, text) {
+    for (line, statement) in interpreter.statements(text) {
         *printed.borrow_mut() = Some(Vec::new());
         // Lines keep their numbers.
-        let padded = "\n".repeat(line - 1) + statement.as_str();
+        let padded = "\n".repeat(line - 1) + statement;
         let result = interpreter.execute(&padded, name);
         let lines = printed.borrow_mut().take().unwrap_or_default();
-        print::value(&object(line, &statement, &lines, &result).to_string());
+        print::value(&object(line, statement, &lines, &result).to_string());
         if let Err(error) = result {
             return run::exit_code(&error);
         }
@@ -69,31 +69,4 @@ fn object(
         }
     }
     object
-}
-
-/// First line and text of each statement: lines join until they are complete.
-fn statements(interpreter: &Interpreter, text: &str) -> Vec<(usize, String)> {
-    let mut statements = Vec::new();
-    let mut open: Option<(usize, String)> = None;
-    for (i, line) in text.lines().enumerate() {
-        if open.is_none() && (line.trim().is_empty() || (i == 0 && line.starts_with("#!"))) {
-            continue;
-        }
-        let (_, joined) = open.get_or_insert_with(|| (i + 1, String::new()));
-        if !joined.is_empty() {
-            joined.push('\n');
-        }
-        joined.push_str(line);
-        let goes_on = matches!(interpreter.is_complete(joined), Completeness::Incomplete { .. });
-        if !goes_on {
-            statements.extend(open.take());
-        }
-    }
-    statements.extend(open);
-    statements.retain(|(_, statement)| {
-        statement
-            .lines()
-            .any(|line| !line.trim().is_empty() && !line.trim_start().starts_with("//"))
-    });
-    statements
 }

@@ -141,12 +141,21 @@ fn script_folder(source: &Source) -> PathBuf {
 fn run_text(interpreter: &mut Interpreter, text: &str, name: &str, shows_value: bool) -> u8 {
     match interpreter.execute(text, name) {
         Ok(outcome) => {
-            if let (true, Some(text)) = (shows_value, outcome.text) {
-                print::value(&text);
+            let shown = outcome.text.filter(|_| shows_value);
+            if let Some(text) = &shown {
+                print::value(text);
             }
+            show_notes(interpreter, text, name, shown.as_deref());
             OK
         }
         Err(error) => report(&error),
+    }
+}
+
+/// Tells what a script may have meant that gave the value `shown`.
+pub(crate) fn show_notes(interpreter: &Interpreter, text: &str, name: &str, shown: Option<&str>) {
+    for (line, note) in interpreter.notes(text, shown) {
+        print::log(&format!("{note}\n --> {name}:{line}"));
     }
 }
 

@@ -86,7 +86,9 @@ fn check(interpreter: &Interpreter, files: &[String]) -> u8 {
         if let Err(error) = interpreter.check(&text, &name) {
             print::error(&error);
             code = code.max(SCRIPT_ERROR);
+            continue;
         }
+        run::show_notes(interpreter, &text, &name, None);
     }
     code
 }

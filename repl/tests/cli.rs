@@ -559,6 +559,38 @@ fn interruption_ends_loops_and_kernels() {
     }
 }
 
+#[test]
+fn scripts_need_no_semicolons() {
+    let line = "a = 1\nb = [a, -2]\n[a, b]\nfn f{}(x)\n{\n    let c = x\n    c\n}\n";
+    let text: String = (0..300).map(|i| line.replace("{}", &i.to_string())).collect();
+    let path = file("semicolons", format!("{text}print(f299(a))").as_bytes());
+    assert_eq!(run(&[&path]), (0, "1\n".into(), String::new()));
+}
+
+/// `7 // 2` is told, and in brackets it says what the error means.
+#[test]
+fn divisions_are_told() {
+    let advice = "note: // begins a comment, here // 2; for integer division write idiv(7, 2)\n";
+    let told = |text: &str| run(&["-e", text]).2;
+    assert_eq!(told("h = 7 // 2"), format!("{advice} --> <eval>:1\n"));
+    assert_eq!(told("\n7 // 2"), format!("{advice} --> <eval>:2\n"));
+    for text in
+        ["h = 3 // 2 per core", "h = 7 // 7", "h = 7 // the most", "7 // 7", "print(7) // 2"]
+    {
+        assert_eq!(told(text), "", "{text}");
+    }
+    for text in ["max(3, 7 // 2)", "x = [7 // 2, 3]", "f(7 // 2) + 1"] {
+        let err = told(text);
+        let help = "= help: // begins a comment, here // 2; for integer division write idiv(7, 2)";
+        assert!(err.starts_with("error: expecting") && err.contains(help), "{err}");
+    }
+    let path = file("divisions", b"let n = 2;\nlet h = 7 // n * 2\nlet k = 3 // 2 per core\nh");
+    let (code, shown, err) = run(&["check", &path]);
+    let advice =
+        "note: // begins a comment, here // n * 2; for integer division write idiv(a, b)\n";
+    assert_eq!((code, shown.as_str(), err), (0, "", format!("{advice} --> {path}:2\n")));
+}
+
 /// The shell on a terminal, through the tool `script` where there is one.
 #[cfg(target_os = "linux")]
 #[test]

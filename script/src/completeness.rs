@@ -3,7 +3,7 @@
 use rhai::{LexError, ParseError, ParseErrorType};
 
 use crate::interpreter::{Interpreter, without_shebang};
-use crate::scan::scan;
+use crate::lexer::{Ending, Lines, ending, is_operator};
 use crate::semicolons;
 
 /// Blanks that a bracket indents by.
@@ -31,29 +31,53 @@ impl Interpreter {
         self.is_script_complete(&script)
     }
 
-    /// Whether the code of a command goes on in the next line.
-    pub(crate) fn goes_on(&self, text: &str) -> bool {
-        matches!(self.is_complete(text), Completeness::Incomplete { .. })
+    /// First line and text of each statement of a script: lines join until they are complete.
+    pub fn statements<'t>(&self, text: &'t str) -> Vec<(usize, &'t str)> {
+        let mut statements = Vec::new();
+        let mut lines = Lines::new(text);
+        // Line and byte at which the open one begins.
+        let mut open: Option<(usize, usize)> = None;
+        let mut end = 0;
+        for (i, line) in text.split_inclusive('\n').enumerate() {
+            let start = end;
+            end += line.len();
+            if open.is_none() && (line.trim().is_empty() || (i == 0 && line.starts_with("#!"))) {
+                continue;
+            }
+            let (first, from) = *open.get_or_insert((i + 1, start));
+            let statement = text[from..end].trim_end_matches(['\n', '\r']);
+            let is_complete =
+                || !matches!(self.is_complete(statement), Completeness::Incomplete { .. });
+            if end == text.len() || !lines.are_open_at(end) && is_complete() {
+                statements.push((first, statement));
+                open = None;
+            }
+        }
+        let is_code = |line: &str| !line.trim().is_empty() && !line.trim_start().starts_with("//");
+        statements.retain(|(_, statement)| statement.lines().any(is_code));
+        statements
     }
 
     fn is_script_complete(&self, text: &str) -> Completeness {
-        let scanned = scan(text);
-        let indent = INDENT * scanned.depth;
-        if scanned.inside {
+        let text = without_shebang(text);
+        let end = ending(text);
+        if end.inside {
             return Completeness::Incomplete { indent: 0 };
         }
-        match semicolons::compile(&self.engine, without_shebang(text)) {
+        let incomplete = Completeness::Incomplete { indent: INDENT * end.depth };
+        if end.depth > 0 {
+            return incomplete;
+        }
+        match semicolons::compile(&self.engine, text) {
             Ok(_) => Completeness::Complete,
-            Err(error) if scanned.depth > 0 || ends_early(&error, text) => {
-                Completeness::Incomplete { indent }
-            }
+            Err(error) if ends_early(&error, text, end) => incomplete,
             Err(_) => Completeness::Invalid,
         }
     }
 }
 
 /// Whether the parser wanted more text than there is.
-fn ends_early(error: &ParseError, text: &str) -> bool {
+fn ends_early(error: &ParseError, text: &str, end: Ending) -> bool {
     let at_end = error.position().line().is_none_or(|line| line >= text.trim_end().lines().count());
     match error.err_type() {
         ParseErrorType::UnexpectedEOF => true,
@@ -63,10 +87,7 @@ fn ends_early(error: &ParseError, text: &str) -> bool {
         ParseErrorType::MissingToken(..)
         | ParseErrorType::VariableExpected
         | ParseErrorType::PropertyExpected
-        | ParseErrorType::FnMissingParams(_) => {
-            // A line that ends with an operator goes on.
-            at_end && scan(text).last.is_some_and(|c| "+-*/%&|^=<>,.(".contains(c))
-        }
+        | ParseErrorType::FnMissingParams(_) => at_end && end.last.is_some_and(is_operator),
         _ => false,
     }
 }

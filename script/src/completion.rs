@@ -8,7 +8,7 @@ use crate::doc::FunctionDoc;
 use crate::help::first_sentence;
 use crate::host_array::HostRef;
 use crate::interpreter::Interpreter;
-use crate::scan::open_text;
+use crate::lexer::open_text;
 use crate::tokens::typed;
 use crate::topics::{TOPICS, Topic};
 use crate::value::{ArrayRef, COMPONENT_NAMES, Kind, describe};

@@ -1,7 +1,7 @@
 //! Which variables a text declares by assigning to them: `a = 1` at top level or in a block there, as in
 //! Python. Function and closure bodies are left out; they have variables of their own.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 
 use rhai::{AST, Expr, FlowControl, Stmt};
 
@@ -15,8 +15,9 @@ pub(crate) fn assigned_names(ast: &AST) -> BTreeSet<String> {
 #[derive(Default)]
 struct Finder {
     assigned: BTreeSet<String>,
-    /// Names declared in the blocks that are open.
+    /// Names declared in the blocks that are open, in order, and how often each is.
     local: Vec<String>,
+    times: HashMap<String, usize>,
 }
 
 impl Finder {
@@ -26,7 +27,7 @@ impl Finder {
         for statement in statements {
             self.statement(statement);
         }
-        self.local.truncate(outer);
+        self.forget(outer);
     }
 
     /// Nesting is bounded by the parser's limit on expressions.
@@ -39,15 +40,15 @@ impl Finder {
                     self.assign(variable.1.as_str());
                 }
             }
-            Stmt::Var(declaration, ..) => self.local.push(declaration.0.as_str().into()),
+            Stmt::Var(declaration, ..) => self.declare(declaration.0.as_str()),
             Stmt::If(flow, _) | Stmt::While(flow, _) | Stmt::Do(flow, ..) => self.flow(flow),
             Stmt::TryCatch(flow, _) => self.flow(flow),
             Stmt::For(parts, _) => {
                 let outer = self.local.len();
-                self.local.push(parts.0.as_str().into());
-                self.local.extend(parts.1.iter().map(|counter| counter.as_str().into()));
+                self.declare(parts.0.as_str());
+                parts.1.iter().for_each(|counter| self.declare(counter.as_str()));
                 self.flow(&parts.2);
-                self.local.truncate(outer);
+                self.forget(outer);
             }
             Stmt::Block(block) => self.block(block.statements()),
             Stmt::Expr(expression) => {
@@ -65,8 +66,22 @@ impl Finder {
         self.block(flow.branch.statements());
     }
 
+    fn declare(&mut self, name: &str) {
+        self.local.push(name.into());
+        *self.times.entry(name.into()).or_default() += 1;
+    }
+
+    /// Forgets what was declared behind the first `n` names.
+    fn forget(&mut self, n: usize) {
+        for name in self.local.drain(n..) {
+            if let Some(times) = self.times.get_mut(&name) {
+                *times -= 1;
+            }
+        }
+    }
+
     fn assign(&mut self, name: &str) {
-        if !self.local.iter().any(|local| local == name) {
+        if self.times.get(name).is_none_or(|times| *times == 0) {
             self.assigned.insert(name.into());
         }
     }

@@ -5,6 +5,7 @@
 //! says differently).
 
 use std::fmt;
+use std::rc::Rc;
 
 use rhai::{Dynamic, EvalAltResult, ParseErrorType, Position};
 
@@ -129,7 +130,7 @@ pub(crate) struct Surroundings<'a> {
     /// Name of the cell.
     pub(crate) source: &'a str,
     /// Where a function of an earlier cell was written: name and text of that cell.
-    pub(crate) cell_of: &'a dyn Fn(&str) -> Option<(String, String)>,
+    pub(crate) cell_of: &'a dyn Fn(&str) -> Option<(Rc<str>, Rc<str>)>,
     /// The text of an imported module, by its path or name.
     pub(crate) module_text: &'a dyn Fn(&str) -> Option<String>,
     /// Variables in scope.
@@ -152,7 +153,7 @@ impl Error {
     pub(crate) fn new(error: &EvalAltResult, around: &Surroundings<'_>) -> Self {
         let mut innermost = error;
         let mut calls = Vec::new();
-        let mut cell = (around.source.to_string(), around.text.to_string());
+        let mut cell: (Rc<str>, Rc<str>) = (around.source.into(), around.text.into());
         let mut place = None;
         loop {
             let (function, source, inner, position) = match innermost {
@@ -163,7 +164,7 @@ impl Error {
                     let place = format!("{}:{}", cell.0, line_of(*position));
                     calls.push((format!("module `{module}`"), place));
                     let text = (around.module_text)(module);
-                    cell = (module.clone(), text.unwrap_or_default());
+                    cell = (module.as_str().into(), text.unwrap_or_default().into());
                     innermost = inner;
                     continue;
                 }
@@ -175,7 +176,7 @@ impl Error {
                 let place = format!("{}:{}", cell.0, line_of(*position));
                 calls.push((display_function(function), place));
                 if let Some(text) = (around.module_text)(source) {
-                    cell = (source.clone(), text);
+                    cell = (source.as_str().into(), text.into());
                 } else if let Some(written) = (around.cell_of)(function) {
                     cell = written;
                 }

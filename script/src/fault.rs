@@ -3,7 +3,8 @@
 use std::fmt;
 
 use porcini_core as core;
-use rhai::{Dynamic, EvalAltResult, Position};
+use porcini_core::interrupt;
+use rhai::{Dynamic, EvalAltResult, ParseError, Position};
 
 /// The result of a binding.
 pub(crate) type Result<T> = std::result::Result<T, Box<EvalAltResult>>;
@@ -93,6 +94,15 @@ pub(crate) enum Stop {
     Interrupt,
     /// `exit(code)`.
     Exit(u8),
+}
+
+/// The error of a text that is no program; after Ctrl-C nobody has read it to its end.
+pub(crate) fn parse_fault(error: ParseError) -> Box<EvalAltResult> {
+    if interrupt::is_requested() {
+        stop(Stop::Interrupt)
+    } else {
+        EvalAltResult::from(error).into()
+    }
 }
 
 /// Ends the script.

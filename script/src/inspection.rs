@@ -4,14 +4,14 @@ use std::fmt::Write as _;
 
 use porcini_core::Array;
 use porcini_core::alloc::Bytes;
-use rhai::Dynamic;
+use rhai::{Dynamic, Token};
 
 use crate::completion::last_word;
 use crate::doc::FunctionDoc;
 use crate::help;
 use crate::html::{escaped, state};
 use crate::interpreter::Interpreter;
-use crate::scan::scan;
+use crate::lexer::Lexer;
 use crate::tokens::registered;
 use crate::value::{ArrayRef, describe};
 use crate::visible::visible;
@@ -178,14 +178,23 @@ fn definitions(text: &str, name: &str) -> Vec<(usize, String)> {
     for head in (0..lines.len()).filter(|&i| is_head(lines[i])) {
         let is_comment = |i: &usize| lines[*i].trim_start().starts_with("//");
         let first = (0..head).rev().take_while(is_comment).last().unwrap_or(head);
-        let closes = |&end: &usize| {
-            let text = lines[head..=end].join("\n");
-            text.contains('{') && scan(&text).depth == 0
-        };
-        let end = (head..lines.len()).find(closes).unwrap_or(lines.len() - 1);
-        found.push((head + 1, lines[first..=end].join("\n")));
+        let end = head + lines_of_function(&lines[head..].join("\n"));
+        found.push((head + 1, lines[first..end].join("\n")));
     }
     found
+}
+
+/// Lines of the function that a text begins with.
+fn lines_of_function(text: &str) -> usize {
+    let mut lexer = Lexer::new(text);
+    let mut end = text.len();
+    while let Some(lexeme) = lexer.next() {
+        if lexeme.token == Token::RightBrace && lexer.depth() == 0 {
+            end = lexeme.end;
+            break;
+        }
+    }
+    text[..end].lines().count()
 }
 
 #[cfg(test)]

@@ -17,14 +17,14 @@ use crate::deletion::{self, Deletions};
 use crate::doc::FunctionDoc;
 use crate::engine_thread::{ENGINE_STACK, stack};
 use crate::error::{Error, ErrorKind, Surroundings};
-use crate::fault::{Stop, late_fault};
+use crate::fault::{Stop, late_fault, parse_fault};
 use crate::help;
 use crate::host::{Host, NOTHING};
+use crate::lexer::ending;
 use crate::options::Options;
 use crate::powers;
 use crate::resolver::{Resolver, Texts};
 use crate::sandbox::Sandbox;
-use crate::scan::scan;
 use crate::semicolons;
 use crate::tokens;
 use crate::value::{ArrayRef, Deleted};
@@ -61,9 +61,9 @@ pub struct Interpreter {
     constants: Constants,
     deletions: Deletions,
     /// Variables that the running cell declares by assigning to them.
-    declared: Vec<String>,
+    declared: HashSet<String>,
     /// Name and text of the cell that defined each function.
-    pub(crate) cells: HashMap<String, (String, String)>,
+    pub(crate) cells: HashMap<String, (Rc<str>, Rc<str>)>,
     /// Texts of the imported modules.
     pub(crate) modules: Texts,
     /// What `import "path" as name` at top level named.
@@ -118,7 +118,7 @@ impl Interpreter {
             docs,
             constants,
             deletions,
-            declared: Vec::new(),
+            declared: HashSet::new(),
             cells: HashMap::new(),
             modules,
             imports: HashMap::new(),
@@ -256,12 +256,13 @@ impl Interpreter {
     }
 
     fn prepare(&mut self, text: &str, name: &str) -> Result<(AST, AST), Box<EvalAltResult>> {
-        let mut ast = semicolons::compile(&self.engine, text).map_err(EvalAltResult::from)?;
+        let mut ast = semicolons::compile(&self.engine, text).map_err(parse_fault)?;
         ast.set_source(name);
         self.declare_assigned(&ast);
         self.deletions.begin(name);
+        let cell: (Rc<str>, Rc<str>) = (name.into(), text.into());
         for function in ast.iter_functions() {
-            self.cells.insert(function.name.to_string(), (name.into(), text.into()));
+            self.cells.insert(function.name.to_string(), cell.clone());
         }
         let program = self.definitions.merge(&ast);
         self.definitions = program.clone_functions_only();
@@ -290,10 +291,11 @@ impl Interpreter {
     /// A bare assignment declares its variable; see [`declare`].
     fn declare_assigned(&mut self, ast: &AST) {
         self.declared.clear();
+        let known: HashSet<String> = self.variables().into_iter().collect();
         for name in declare::assigned_names(ast) {
-            if !self.scope.contains(&name) {
+            if !known.contains(&name) {
                 self.scope.push_dynamic(name.clone(), Dynamic::UNIT);
-                self.declared.push(name);
+                self.declared.insert(name);
             }
         }
     }
@@ -368,7 +370,7 @@ impl Interpreter {
     }
 
     fn show(&mut self, value: Dynamic, text: &str) -> Result<Outcome, Box<EvalAltResult>> {
-        if value.is_unit() || scan(text).last == Some(';') {
+        if value.is_unit() || ending(text).last == Some(';') {
             return Ok(Outcome::default());
         }
         let shown = self.context.shown(&value)?;
@@ -387,7 +389,7 @@ impl Interpreter {
         let text = without_shebang(text);
         let compiled = semicolons::compile(&self.engine, text);
         compiled.map(drop).map_err(|error| {
-            let error = Box::new(self.diagnose(&error.into(), text, name));
+            let error = Box::new(self.diagnose(&parse_fault(error), text, name));
             if self.context.is_sandbox { visible::in_error(error) } else { error }
         })
     }
@@ -412,7 +414,11 @@ impl Interpreter {
             size_of: &size_of,
             deleted: &deleted,
         };
-        Error::new(error, &around)
+        let mut error = Error::new(error, &around);
+        if error.kind == ErrorKind::Syntax {
+            error.hints.extend(self.division_in_brackets(text));
+        }
+        error
     }
 
     fn signatures(&self) -> Vec<(String, String)> {

@@ -111,7 +111,7 @@ impl Default for Powers {
 
 impl Powers {
     /// The token in place of the next one; `has_sign` says whether a number was written with a minus.
-    pub(crate) fn map(&mut self, token: Token, has_sign: &dyn Fn() -> bool) -> Token {
+    pub(crate) fn map(&mut self, token: Token, has_sign: bool) -> Token {
         let here = &mut self.here;
         match &token {
             Token::PowerOf => return self.power_of(),
@@ -147,9 +147,7 @@ impl Powers {
                 here.operand();
                 here.is_value = true;
                 here.in_text = matches!(token, Token::InterpolatedString(_));
-                let is_number =
-                    matches!(token, Token::IntegerConstant(_) | Token::FloatConstant(_));
-                if is_number && has_sign() {
+                if has_sign {
                     here.minus();
                 }
             }

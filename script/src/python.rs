@@ -162,8 +162,14 @@ const STATEMENTS: [(&[&str], &str); 12] = [
     (&["!ls", "!cd", "!pwd", "!cat", "!pip", "pip"], "this shell runs no commands of the system"),
 ];
 
+/// Bytes of a line that is compared with what others write: no person wrote a longer one.
+const LONGEST_LINE: usize = 10_000;
+
 /// How the statement at a column (from 1) of a line that is no program here would be written.
 pub(crate) fn hint_at(line: &str, column: usize) -> Option<&'static str> {
+    if line.len() > LONGEST_LINE {
+        return None;
+    }
     let caret = line.char_indices().nth(column.saturating_sub(1)).map_or(line.len(), |(at, _)| at);
     let start = line[..caret].rfind(';').map_or(0, |at| at + 1);
     let end = line[caret..].find(';').map_or(line.len(), |at| caret + at);

@@ -7,6 +7,7 @@ use std::rc::Rc;
 
 use rhai::{Engine, EvalAltResult, Module, Position, Scope, Shared};
 
+use crate::fault::parse_fault;
 use crate::host::Host;
 use crate::semicolons;
 
@@ -62,8 +63,8 @@ impl rhai::ModuleResolver for Resolver {
         let named = [name.to_string(), shown.clone()].map(|name| (name, text.clone()));
         self.texts.borrow_mut().extend(named);
         let mut ast = semicolons::compile(engine, &text).map_err(|error| {
-            let error = EvalAltResult::from(error);
-            Box::new(EvalAltResult::ErrorInModule(name.into(), Box::new(error), position))
+            let error = parse_fault(error);
+            Box::new(EvalAltResult::ErrorInModule(name.into(), error, position))
         })?;
         ast.set_source(shown);
         self.loading.borrow_mut().push(path.clone());

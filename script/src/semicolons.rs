@@ -1,116 +1,185 @@
-//! Statements on lines of their own need no `;`, as in Python: where the parser misses one at the start of a
-//! line, it is added to the line before, and so it is before a line that starts with `[`: a list, not an
-//! index of the line before. Positions stay what they are.
+//! Statements on lines of their own need no `;`, as in Python: one is added at the end of a line whose last token
+//! could end a statement, if the first token of the next can only begin one. A line that starts with `[` is a list,
+//! not an index of the line before. Positions stay what they are.
 
-use rhai::{AST, Engine, ParseError, ParseErrorType, Position};
+use rhai::{AST, Engine, LexError, ParseError, Token};
 
-use crate::scan::scan;
+use crate::lexer::{Lexeme, Lexer};
 use crate::tokens;
-
-/// Semicolons added to one text. Each costs another parse, so a long script should bring its own.
-const MOST_ADDED: usize = 200;
 
 /// Compiles a text, adding semicolons at the ends of lines where they are missed.
 ///
 /// # Errors
-/// The first error that no semicolon mends.
+/// The first error that no semicolon mends; any, after Ctrl-C.
 pub(crate) fn compile(engine: &Engine, text: &str) -> Result<AST, ParseError> {
-    let mut mended = lists_apart(text);
-    let mut result = parse(engine, &mended);
-    for _ in 0..MOST_ADDED {
-        let Err(error) = &result else { break };
-        let missing = matches!(error.err_type(), ParseErrorType::MissingToken(t, _) if t == ";");
-        let Some(at) = missing.then(|| end_before(&mended, error.position())).flatten() else {
-            break;
-        };
-        mended.insert(at, ';');
-        result = parse(engine, &mended);
-    }
-    result
+    let mended = Mended::new(text);
+    tokens::start(engine, mended.signs);
+    engine.compile(mended.text)
 }
 
-fn parse(engine: &Engine, text: &str) -> Result<AST, ParseError> {
-    tokens::start(engine, text);
-    engine.compile(text)
+/// Whether a text is one expression.
+pub(crate) fn is_expression(engine: &Engine, text: &str) -> bool {
+    tokens::start(engine, Mended::new(text).signs);
+    engine.compile_expression(text).is_ok()
 }
 
-/// The text with a `;` before each line that starts with `[`, where the line before could end a statement.
-fn lists_apart(text: &str) -> String {
-    let mut apart = String::with_capacity(text.len());
-    let mut end_of_code = None;
-    for line in text.split_inclusive('\n') {
-        if line.trim_start().starts_with('[')
-            && let Some(end) = end_of_code
-        {
-            let before = scan(&apart);
-            let is_value = |c: char| c.is_alphanumeric() || "_)]\"`".contains(c);
-            let is_statement = matches!(before.innermost, None | Some('{')) && !before.inside;
-            if is_statement && before.last.is_some_and(is_value) {
-                apart.insert(end, ';');
+/// A text with its semicolons, and for each number in it whether it has a minus.
+#[derive(Default)]
+struct Mended {
+    text: String,
+    signs: Vec<bool>,
+}
+
+impl Mended {
+    fn new(text: &str) -> Self {
+        let mut mended = Self::default();
+        let mut copied = 0;
+        let mut before: Option<Lexeme> = None;
+        let mut lexer = Lexer::new(text);
+        loop {
+            let could_end = lexer.is_in_statements();
+            let Some(lexeme) = lexer.next() else { break };
+            if lexeme.is_comment() {
+                continue;
             }
+            if matches!(lexeme.token, Token::IntegerConstant(_) | Token::FloatConstant(_)) {
+                mended.signs.push(lexeme.has_sign(text));
+            }
+            if let Some(before) = before.filter(|_| could_end)
+                && text[before.end..lexeme.start].contains('\n')
+                && ends_statement(&before.token)
+                && begins_statement(&before.token, &lexeme.token)
+            {
+                mended.text.push_str(&text[copied..before.end]);
+                mended.text.push(';');
+                copied = before.end;
+            }
+            before = Some(lexeme);
         }
-        let code = code_of(line).trim_end();
-        if !code.trim_start().is_empty() {
-            end_of_code = Some(apart.len() + code.len());
-        }
-        apart.push_str(line);
+        mended.text.push_str(&text[copied..]);
+        mended
     }
-    apart
 }
 
-/// End of the code on the last line of code before `position`, if that is the first thing on its line.
-fn end_before(text: &str, position: Position) -> Option<usize> {
-    let (line, column) = (position.line()?, position.position()?);
-    let mut start = 0;
-    let mut end = None;
-    for (i, content) in text.split_inclusive('\n').enumerate() {
-        if i + 1 == line {
-            let first = content.chars().take(column - 1).all(char::is_whitespace);
-            return end.filter(|_| first);
-        }
-        let code = code_of(content).trim_end();
-        if !code.trim_start().is_empty() {
-            end = Some(start + code.len());
-        }
-        start += content.len();
+/// Whether a statement may end with a token.
+fn ends_statement(token: &Token) -> bool {
+    match token {
+        // Names follow it.
+        Token::Identifier(word) => word.as_str() != "del",
+        Token::Reserved(word) => is_word(word),
+        // `_3`, the value of cell 3.
+        Token::LexError(error) => matches!(**error, LexError::MalformedIdentifier(_)),
+        Token::Underscore
+        | Token::IntegerConstant(_)
+        | Token::FloatConstant(_)
+        | Token::CharConstant(_)
+        | Token::StringConstant(_)
+        | Token::True
+        | Token::False
+        | Token::Unit
+        | Token::Continue
+        | Token::RightParen
+        | Token::RightBracket
+        | Token::RightBrace => true,
+        _ => false,
     }
-    None
 }
 
-/// A line without its comment.
-fn code_of(line: &str) -> &str {
-    let mut quote = None;
-    let mut escaped = false;
-    for (i, c) in line.char_indices() {
-        match quote {
-            None if line[i..].starts_with("//") => return &line[..i],
-            None if matches!(c, '"' | '`') => quote = Some(c),
-            Some(open) if c == open && !escaped => quote = None,
-            _ => {}
+/// Whether a token behind one that may end a statement begins another.
+fn begins_statement(before: &Token, token: &Token) -> bool {
+    match token {
+        Token::Reserved(word) => is_word(word),
+        Token::LexError(error) => matches!(**error, LexError::MalformedIdentifier(_)),
+        // The arguments of a call may stand on the next line.
+        Token::LeftParen | Token::Unit => {
+            !matches!(before, Token::Identifier(_) | Token::Reserved(_))
         }
-        escaped = c == '\\' && !escaped;
+        Token::Identifier(_)
+        | Token::Underscore
+        | Token::IntegerConstant(_)
+        | Token::FloatConstant(_)
+        | Token::CharConstant(_)
+        | Token::StringConstant(_)
+        | Token::InterpolatedString(_)
+        | Token::True
+        | Token::False
+        | Token::Bang
+        | Token::LeftBracket
+        | Token::LeftBrace
+        | Token::MapStart
+        | Token::Let
+        | Token::Const
+        | Token::If
+        | Token::Switch
+        | Token::Do
+        | Token::While
+        | Token::Loop
+        | Token::For
+        | Token::Fn
+        | Token::Private
+        | Token::Continue
+        | Token::Break
+        | Token::Return
+        | Token::Throw
+        | Token::Try
+        | Token::Import
+        | Token::Export => true,
+        _ => false,
     }
-    line
+}
+
+fn is_word(word: &str) -> bool {
+    word.starts_with(|c: char| c.is_alphabetic() || c == '_')
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn value(text: &str) -> Result<i64, String> {
+        let engine = Engine::new();
+        let ast = compile(&engine, text).map_err(|error| error.to_string())?;
+        engine.eval_ast::<i64>(&ast).map_err(|error| error.to_string())
+    }
+
     #[test]
     fn lines_end_statements() {
-        let engine = Engine::new();
-        let value = |text: &str| {
-            let ast = compile(&engine, text).map_err(|error| error.to_string())?;
-            engine.eval_ast::<i64>(&ast).map_err(|error| error.to_string())
-        };
-        assert_eq!(value("let a = 3\nlet b = 4   // two\n\na + b"), Ok(7));
-        assert_eq!(value("let a = \"//\".len()\n\na"), Ok(2));
-        assert_eq!(value("let s = 0\nfor i in 0..3 {\n  let t = i\n  s += t\n}\ns"), Ok(3));
-        assert_eq!(value("let a = 3   // [\n\n[a, 4][1]"), Ok(4));
-        assert_eq!(value("if true {\n  let a = 3\n  [a, 4][0]\n}"), Ok(3));
-        assert_eq!(value("let a = [[1, 2],\n  [3, 4]]\n[a.len(), 7][0]"), Ok(2));
-        assert!(value("let a = 3 let b = 4").is_err());
-        assert!(value("let a = (1\nlet b = 4").is_err());
+        for (text, want) in [
+            ("let a = 3\nlet b = 4   // two\n\na + b", 7),
+            ("let a = \"//\".len()\n\na", 2),
+            ("let s = 0\nfor i in 0..3 {\n  let t = i\n  s += t\n}\ns", 3),
+            ("let a = 3   // [\n\n[a, 4][1]", 4),
+            ("if true {\n  let a = 3\n  [a, 4][0]\n}", 3),
+            ("let a = [[1, 2],\n  [3, 4]]\n[a.len(), 7][0]", 2),
+            ("let c = '\"'   // quote\nlet d = 1\nd", 1),
+            ("let c = `\n\"`   // quote\nlet d = 1\nd", 1),
+            ("let m = #{\n  a: 1,\n  b: 2\n}\n[m.b, 3][0]", 2),
+            ("let f = |x| {\n  x + 1\n}\nf.call(1)", 2),
+            ("let f = |x|\n{\n  let y = x\n  y\n}\nf.call(1)", 1),
+            ("fn f(x)\n{\n  x\n}\nf\n(4)", 4),
+            ("let x = 2\nif x == 2\n{\n  x = 3\n}\nelse\n{\n  x = 4\n}\nx", 3),
+            ("let i = 0\ndo {\n  i += 1\n}\nwhile i < 3\n{\n  i += 10\n}\ni", 13),
+            ("let i = 0\nwhile i < 3\n{\n  i += 1\n}\ni", 3),
+            ("let x = 1\nswitch x\n{\n  1 => {\n    let a = 5\n    a\n  }\n  _ => 6\n}", 5),
+            ("let r = 0\ntry\n{\n  throw 3\n}\ncatch\n(e)\n{\n  r = e\n}\nr", 3),
+            ("let a = `${\nlet x = 1\nx + 1\n}`\na.len()", 1),
+            ("let a = 1\n(a + 1)", 2),
+            ("let a = 1 /* one\n */ let b = 2\nb", 2),
+            ("for i in 0..3 {\n  if i == 1 {\n    continue\n  }\n}\n1", 1),
+            ("let a = 1\n  + 2\na", 3),
+            ("let a = [1,\n2\n]\n!a.is_empty()\na.len()", 2),
+            ("let a = [3]\nlet b = a\n  .len()\nb", 1),
+        ] {
+            assert_eq!(value(text), Ok(want), "{text}");
+        }
+        for wrong in ["let a = 3 let b = 4", "let a = (1\nlet b = 4", "if true\n3\n{ 4 }"] {
+            assert!(value(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn long_scripts_need_none_either() {
+        let text = "let a = 1\n".repeat(100_000) + "a";
+        assert_eq!(value(&text), Ok(1));
     }
 }

@@ -2,13 +2,19 @@
 
 /// Names suggested for a misspelt one.
 const MOST_SUGGESTIONS: usize = 3;
+/// Letters of a name that are compared: longer ones are no slips of known ones, and comparing them takes long.
+const MOST_LETTERS: usize = 64;
 
 /// The known names nearest to a misspelt one.
 pub(crate) fn similar(name: &str, known: impl Iterator<Item = impl AsRef<str>>) -> Vec<String> {
+    if name.len() > MOST_LETTERS {
+        return Vec::new();
+    }
     let lower = name.to_lowercase();
     // Short names are near to everything: one slip in up to five letters, two in longer ones.
     let limit = if name.chars().count() <= 5 { 1 } else { 2 };
     let mut found: Vec<(usize, String)> = known
+        .filter(|candidate| candidate.as_ref().len() <= MOST_LETTERS)
         .filter_map(|candidate| {
             let candidate = candidate.as_ref();
             let distance = strsim::osa_distance(&lower, &candidate.to_lowercase());
@@ -32,5 +38,7 @@ mod tests {
         assert_eq!(similar("sine", known.iter()), ["sin", "sinh"]);
         assert_eq!(similar("flaotC", known.iter()), ["FloatC"]);
         assert!(similar("zzz", known.iter()).is_empty());
+        let long = "a".repeat(100_000);
+        assert!(similar(&long, std::iter::once(format!("{long}b"))).is_empty());
     }
 }

@@ -9,8 +9,10 @@
 
 use std::cell::RefCell;
 use std::rc::Rc;
+use std::vec;
 
-use rhai::{Dynamic, Engine, LexError, Position, Token};
+use porcini_core::interrupt;
+use rhai::{Dynamic, Engine, LexError, Token};
 
 use crate::interpolation::Pieces;
 use crate::powers::Powers;
@@ -63,32 +65,41 @@ enum Last {
 pub(crate) fn install(engine: &mut Engine, types: Vec<String>) {
     let reading = Reading::default();
     engine.set_default_tag(Dynamic::from(reading.clone()));
-    reading.0.borrow().0.pieces.register(engine);
-    engine.on_parse_token(move |token, position, lexer| {
-        let (before, text) = &mut *reading.0.borrow_mut();
-        let token = before.map(token, &types, &|| has_sign(text, position));
-        before.pieces.map(token, lexer)
+    reading.0.borrow().before.pieces.register(engine);
+    engine.on_parse_token(move |token, _, lexer| {
+        let text = &mut *reading.0.borrow_mut();
+        if text.is_of_script && interrupt::is_requested() {
+            // Only an error ends the parser.
+            return Token::LexError(Box::new(LexError::UnexpectedInput("Ctrl-C".into())));
+        }
+        let is_number = matches!(token, Token::IntegerConstant(_) | Token::FloatConstant(_));
+        let has_sign = is_number && text.signs.next().unwrap_or(false);
+        let token = text.before.map(token, &types, has_sign);
+        text.before.pieces.map(token, lexer)
     });
 }
 
-/// What the mapper remembers of the tokens before, and the text they are from; the engine's tag leads to it.
+/// The text that is read; the engine's tag leads to it.
 #[derive(Clone, Default)]
-struct Reading(Rc<RefCell<(Before, String)>>);
+struct Reading(Rc<RefCell<Text>>);
 
-/// Tells the mapper which text comes next: nothing counts any more of one before that ended with an error.
-pub(crate) fn start(engine: &Engine, text: &str) {
-    if let Some(reading) = engine.default_tag().read_lock::<Reading>() {
-        let (before, before_text) = &mut *reading.0.borrow_mut();
-        *before = Before { pieces: before.pieces.anew(), ..Before::default() };
-        *before_text = text.into();
-    }
+#[derive(Default)]
+struct Text {
+    before: Before,
+    /// Whether each number to come has a minus.
+    signs: vec::IntoIter<bool>,
+    /// Our own texts are read to their end.
+    is_of_script: bool,
 }
 
-/// Whether the number at a position has a minus, which Rhai's lexer joins to it.
-fn has_sign(text: &str, position: Position) -> bool {
-    let (Some(line), Some(column)) = (position.line(), position.position()) else { return false };
-    let line = text.split('\n').nth(line - 1).unwrap_or("");
-    line.chars().nth(column - 1) == Some('-')
+/// Tells the mapper that a text comes, and of each number in it whether it has a minus, which Rhai's lexer joins to
+/// it. Nothing counts any more of a text before that ended with an error.
+pub(crate) fn start(engine: &Engine, signs: Vec<bool>) {
+    if let Some(reading) = engine.default_tag().read_lock::<Reading>() {
+        let text = &mut *reading.0.borrow_mut();
+        let before = Before { pieces: text.before.pieces.anew(), ..Before::default() };
+        *text = Text { before, signs: signs.into_iter(), is_of_script: true };
+    }
 }
 
 fn is_output(name: &str) -> bool {
@@ -97,7 +108,7 @@ fn is_output(name: &str) -> bool {
 }
 
 impl Before {
-    fn map(&mut self, token: Token, types: &[String], has_sign: &dyn Fn() -> bool) -> Token {
+    fn map(&mut self, token: Token, types: &[String], has_sign: bool) -> Token {
         let token = match token {
             Token::Reserved(word) if REMAPPED.contains(&word.as_str()) => {
                 Token::Identifier(Box::new(registered(&word).into()))

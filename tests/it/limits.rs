@@ -1,10 +1,14 @@
 //! Texts that are too long, too deep or unfinished: an error or a value, never the end of the process.
 
 use std::rc::Rc;
+use std::time::{Duration, Instant};
 
 use porcini_script::{Completeness, Error, ErrorKind, Interpreter, on_engine_thread};
 use porcini_tests::golden;
 use porcini_tests::host::TestHost;
+
+/// Far more than reading a text once takes on the busiest machine, far less than reading it for each of its lines.
+const PATIENCE: Duration = Duration::from_secs(10);
 
 fn with_interpreter(test: impl FnOnce(&mut Interpreter) + Send) {
     on_engine_thread(|| {
@@ -44,6 +48,104 @@ fn long_and_deep_expressions() {
             survives(interpreter, &format!("{}0{}", "abs(".repeat(n), ")".repeat(n)));
         }
         assert_eq!(shows(interpreter, &vec!["1"; 1900].join("+")), "1900");
+    });
+}
+
+/// What stands before, in and behind a text that nests.
+const NESTS: [(&str, &str, &str); 44] = [
+    ("(", "1", ")"),
+    ("[", "1", "]"),
+    ("{", "1", "}"),
+    ("#{a: ", "1", "}"),
+    ("-", "1", ""),
+    ("!", "true", ""),
+    ("abs(", "1", ")"),
+    ("FloatC([", "1", "])"),
+    ("`${", "1", "}`"),
+    ("if true {", "1", "}"),
+    ("while false {", "1", "}"),
+    ("for i in 0..1 {", "1", "}"),
+    ("loop {", "break", "}"),
+    ("do {", "1", "} while false"),
+    ("try {", "1", "} catch {}"),
+    ("switch 1 { _ => ", "1", "}"),
+    ("|x| ", "1", ""),
+    ("|x| { ", "1", " }"),
+    ("fn f() {", "1", "}"),
+    ("/* ", "", " */"),
+    ("return ", "1", ""),
+    ("throw ", "1", ""),
+    ("a = ", "1", ""),
+    ("let a = ", "1", ""),
+    ("([{", "1", "}])"),
+    ("", "[1]", "[0]"),
+    ("", "#{}", ".a"),
+    ("", "a", "?.b"),
+    ("", "[1]", ".len()"),
+    ("", "1", " + 1"),
+    ("", "1", " ** 1"),
+    ("", "1", " ** -1"),
+    ("", "true", " && true"),
+    ("", "()", " ?? 1"),
+    ("", "1", " < 1"),
+    ("", "1", "..1"),
+    ("", "FloatC", "::zero"),
+    ("", "if false {1}", " else if false {2}"),
+    ("", "1", "\n1"),
+    ("", "1", " // 2\n+ 1"),
+    ("", "", ";"),
+    ("", "", ")"),
+    ("\"", "", ""),
+    ("%time ", "1", ""),
+];
+
+/// Whatever nests to 100 000, closed or left open, is an error or a value, soon.
+#[test]
+fn texts_nest_to_100_000() {
+    with_interpreter(|interpreter| {
+        for (before, middle, behind) in NESTS {
+            for n in [1900, 100_000] {
+                let open = format!("{}{middle}", before.repeat(n));
+                for text in [format!("{open}{}", behind.repeat(n)), open] {
+                    let start = Instant::now();
+                    survives(interpreter, &text);
+                    interpreter.is_complete(&text);
+                    interpreter.complete(&text, text.len());
+                    let time = start.elapsed();
+                    assert!(time < PATIENCE, "{before}{middle}{behind} {n} times: {time:?}");
+                }
+            }
+        }
+    });
+}
+
+/// One pass over each text: lines, lists, numbers, names, functions, commands.
+#[test]
+fn long_texts_are_read_in_one_pass() {
+    let n = 100_000;
+    let each = |line: &dyn Fn(usize) -> String| (0..n).map(line).collect::<Vec<_>>().join("\n");
+    let texts = [
+        each(&|i| format!("a{} = {i}", i % 50)),
+        each(&|i| format!("[{i}, -2]")),
+        each(&|i| format!("let a = -{i}   // 2 per core")),
+        each(&|i| format!("let a = -{i};")).replace('\n', " "),
+        "a".repeat(n),
+        format!("let l = [{}]", each(&|i| format!("-{i},"))),
+        format!("%time [{}]", each(&|i| format!("-{i},"))),
+        format!("{}1", "%time 1 +\n".repeat(n)),
+        format!("{}{}", "%who\n".repeat(300), each(&|i| format!("a = {i}"))),
+    ];
+    with_interpreter(|interpreter| {
+        for text in &texts {
+            let start = Instant::now();
+            drop(interpreter.run_cell(text, 1));
+            interpreter.is_complete(text);
+            interpreter.statements(text);
+            drop(interpreter.check(text, "limits"));
+            let time = start.elapsed();
+            assert!(time < PATIENCE, "{}..: {time:?}", &text[..30]);
+        }
+        assert_eq!(shows(interpreter, &format!("{}\na49", texts[0])), "99999");
     });
 }
 

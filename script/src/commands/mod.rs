@@ -12,7 +12,7 @@ use std::fmt::Write as _;
 use crate::error::{Error, ErrorKind};
 use crate::help::wrap;
 use crate::interpreter::{Interpreter, Outcome};
-use crate::scan::scan;
+use crate::lexer::Lines;
 use crate::spelling::similar;
 
 /// A command.
@@ -192,7 +192,7 @@ impl Interpreter {
     fn run_pieces(&mut self, text: &str, number: usize) -> Result<Outcome, Box<Error>> {
         let name = self.context.host.cell_name(number);
         let mut outcome = Outcome::default();
-        for piece in self.pieces(text) {
+        for piece in pieces(text) {
             let part = &text[piece.start..piece.end];
             outcome = if piece.is_command {
                 let before = &text[..piece.start];
@@ -203,7 +203,7 @@ impl Interpreter {
                 self.execute(&format!("{before}{part}"), &name)?
             };
         }
-        if let Some(note) = self.note_on_division(text, outcome.text.as_deref()) {
+        for (_, note) in self.notes(text, outcome.text.as_deref()) {
             (self.context.host.log_sink())(&note);
         }
         if outcome.text.is_some()
@@ -212,42 +212,6 @@ impl Interpreter {
             self.context.outputs.keep(number, value);
         }
         Ok(outcome)
-    }
-
-    /// A cell in commands and what is between them.
-    fn pieces(&self, text: &str) -> Vec<Piece> {
-        let mut pieces: Vec<Piece> = Vec::new();
-        let mut start = 0;
-        while start < text.len() {
-            let line_end =
-                |from: usize| text[from..].find('\n').map_or(text.len(), |n| from + n + 1);
-            let mut end = line_end(start);
-            let open = pieces.last().filter(|piece| !piece.is_command);
-            let goes_on = open.is_some_and(|piece| {
-                let scanned = scan(&text[piece.start..start]);
-                scanned.depth > 0 || scanned.inside
-            });
-            let first = pieces.is_empty();
-            let is_command = !goes_on && is_command(&text[start..end], first);
-            if is_command {
-                let line = &text[start..end];
-                let takes = command(line).map_or(Takes::Nothing, |(c, _)| c.takes);
-                let takes_all = line.trim_start().starts_with("%%");
-                while takes == Takes::Code
-                    && end < text.len()
-                    && (takes_all || self.goes_on(&text[start..end]))
-                {
-                    end = line_end(end);
-                }
-            }
-            match pieces.last_mut() {
-                Some(last) if !is_command && !last.is_command => last.end = end,
-                _ if text[start..end].trim().is_empty() => {}
-                _ => pieces.push(Piece { start, end, is_command }),
-            }
-            start = end;
-        }
-        pieces
     }
 
     /// A cell whose commands are blank, but for their code.
@@ -325,6 +289,51 @@ fn is_command(line: &str, first: bool) -> bool {
     question(line).is_some()
         || command(line).is_some()
         || (first && line.starts_with('%') && !line.starts_with("% "))
+}
+
+/// A cell in commands and what is between them.
+fn pieces(text: &str) -> Vec<Piece> {
+    let mut pieces: Vec<Piece> = Vec::new();
+    // Start and lines of the script that is open.
+    let mut script: Option<(usize, Lines<'_>)> = None;
+    let mut start = 0;
+    while start < text.len() {
+        let goes_on = script.as_mut().is_some_and(|(from, lines)| lines.are_open_at(start - *from));
+        let line = line_at(text, start);
+        let is_command = !goes_on && is_command(line, pieces.is_empty());
+        let end = if is_command { end_of_command(text, start) } else { start + line.len() };
+        match pieces.last_mut() {
+            Some(last) if !is_command && !last.is_command => last.end = end,
+            _ if text[start..end].trim().is_empty() => {}
+            _ => {
+                pieces.push(Piece { start, end, is_command });
+                script = (!is_command).then(|| (start, Lines::new(&text[start..])));
+            }
+        }
+        start = end;
+    }
+    pieces
+}
+
+/// The line that starts at a byte.
+fn line_at(text: &str, start: usize) -> &str {
+    text[start..].split_inclusive('\n').next().unwrap_or_default()
+}
+
+/// The end of the command that starts at a byte: its code may take further lines.
+fn end_of_command(text: &str, start: usize) -> usize {
+    let line = line_at(text, start);
+    let mut end = start + line.len();
+    let Some((_, code)) = command(line).filter(|(c, _)| c.takes == Takes::Code) else { return end };
+    if line.trim_start().starts_with("%%") {
+        return text.len();
+    }
+    let from = end - code.len();
+    let mut lines = Lines::new(&text[from..]);
+    while end < text.len() && lines.go_on_at(end - from) {
+        end += line_at(text, end).len();
+    }
+    end
 }
 
 /// The command that a line begins with, and its argument. `%%time` is `%time` of all lines that follow.
