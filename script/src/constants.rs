@@ -13,6 +13,7 @@ use rhai::{Dynamic, Engine, EvalContext};
 use crate::context::Context;
 use crate::doc::FunctionDoc;
 use crate::host::Host;
+use crate::nesting::Nesting;
 use crate::outputs::Outputs;
 
 const FAMILY: &str = "constants";
@@ -59,7 +60,7 @@ pub(crate) struct Constants {
 
 impl Constants {
     /// Makes the constants known to an engine.
-    pub(crate) fn install(engine: &mut Engine, context: &Context) -> Self {
+    pub(crate) fn install(engine: &mut Engine, context: &Context, nesting: Rc<Nesting>) -> Self {
         let constants = Self {
             of_the_language: of_the_language(&context.host),
             declared: Rc::default(),
@@ -68,6 +69,7 @@ impl Constants {
         let known = constants.clone();
         #[expect(deprecated, reason = "rhai marks the hook volatile; the version is pinned")]
         engine.on_var(move |name, index, context| {
+            nesting.look(&context)?;
             // Rhai knows the place of what the text itself declares.
             Ok(if index > 0 { None } else { known.find(name, &context) })
         });

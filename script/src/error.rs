@@ -621,10 +621,8 @@ impl Diagnosis<'_> {
 }
 
 fn stopped(token: &Dynamic) -> (ErrorKind, String) {
-    match token.clone().try_cast::<Stop>() {
-        Some(Stop::Exit(code)) => (ErrorKind::Exit(code), format!("exit({code})")),
-        _ => (ErrorKind::Interrupted, "interrupted".into()),
-    }
+    let stop = token.clone().try_cast().unwrap_or(Stop::Interrupt);
+    (stop.kind(), stop.to_string())
 }
 
 #[cfg(test)]

@@ -6,6 +6,9 @@ use porcini_core as core;
 use porcini_core::interrupt;
 use rhai::{Dynamic, EvalAltResult, ParseError, Position};
 
+use crate::error::ErrorKind;
+use crate::nesting::DEEPEST;
+
 /// The result of a binding.
 pub(crate) type Result<T> = std::result::Result<T, Box<EvalAltResult>>;
 
@@ -94,6 +97,30 @@ pub(crate) enum Stop {
     Interrupt,
     /// `exit(code)`.
     Exit(u8),
+    /// Values that hold each other too deep; see [`crate::nesting`].
+    TooDeep,
+}
+
+impl Stop {
+    pub(crate) fn kind(self) -> ErrorKind {
+        match self {
+            Self::Interrupt => ErrorKind::Interrupted,
+            Self::Exit(code) => ErrorKind::Exit(code),
+            Self::TooDeep => ErrorKind::Runtime,
+        }
+    }
+}
+
+impl fmt::Display for Stop {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Interrupt => f.write_str("interrupted"),
+            Self::Exit(code) => write!(f, "exit({code})"),
+            Self::TooDeep => {
+                write!(f, "lists, maps or closures hold each other more than {DEEPEST} levels deep")
+            }
+        }
+    }
 }
 
 /// The error of a text that is no program; after Ctrl-C nobody has read it to its end.

@@ -17,10 +17,11 @@ use crate::deletion::{self, Deletions};
 use crate::doc::FunctionDoc;
 use crate::engine_thread::{ENGINE_STACK, stack};
 use crate::error::{Error, ErrorKind, Surroundings};
-use crate::fault::{Stop, late_fault, parse_fault};
+use crate::fault::{late_fault, parse_fault};
 use crate::help;
 use crate::host::{Host, NOTHING};
 use crate::lexer::ending;
+use crate::nesting::Nesting;
 use crate::options::Options;
 use crate::powers;
 use crate::resolver::{Resolver, Texts};
@@ -101,7 +102,7 @@ impl Interpreter {
         let mut engine = Engine::new();
         let modules = Texts::default();
         configure(&mut engine, &host, &modules);
-        watch_over(&mut engine, &watch);
+        let nesting = watch_over(&mut engine, &watch);
         let mut docs = bind::register(&mut engine, &context);
         docs.extend(constants::docs());
         let docs = Rc::new(docs);
@@ -109,7 +110,7 @@ impl Interpreter {
         let deletions = Deletions::new(context.outputs.clone());
         deletion::register(&mut engine, &deletions);
         context.outputs.register(&mut engine);
-        let constants = Constants::install(&mut engine, &context);
+        let constants = Constants::install(&mut engine, &context, nesting);
         Ok(Self {
             engine,
             scope: Scope::new(),
@@ -530,11 +531,11 @@ fn configure(engine: &mut Engine, host: &Rc<dyn Host>, modules: &Texts) {
 }
 
 /// Looks between any two operations of a script whether it should go on.
-fn watch_over(engine: &mut Engine, watch: &Watch) {
+fn watch_over(engine: &mut Engine, watch: &Watch) -> Rc<Nesting> {
     if watch.is_sandbox {
         engine.set_max_operations(watch.bounds.operations);
     }
-    engine.on_progress(|_| interrupt::is_requested().then(|| Dynamic::from(Stop::Interrupt)));
+    Nesting::watch(engine)
 }
 
 pub(crate) fn without_shebang(text: &str) -> &str {

@@ -36,6 +36,7 @@ mod lexer;
 mod listing;
 mod measure;
 mod nested;
+mod nesting;
 mod npy;
 mod numbers;
 mod options;

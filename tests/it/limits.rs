@@ -174,8 +174,13 @@ fn values_that_hold_themselves() {
         survives(interpreter, "let l = []; let f = || l; l.push(f); l");
         survives(interpreter, "let l = []; let f = || l; l.push(l); l");
         survives(interpreter, "let m = #{}; let f = || m; m.a = m; m");
-        let nested = "let l = []; for i in 0..20000 { l = [l]; } ";
-        survives(interpreter, &format!("{nested} l.len()"));
+        for deeper in ["l = [l]", "l = #{a: l}", "l.push([l.pop()])", "let g = l; l = || g"] {
+            let text = format!("let l = [[]]; for i in 0..3000000 {{ {deeper}; }}");
+            let error = survives(interpreter, &text).unwrap();
+            assert!(error.message.ends_with("more than 2000 levels deep"), "{text}: {error}");
+            let text = format!("let l = [[]]; for i in 0..1000 {{ {deeper}; }} 1");
+            assert_eq!(shows(interpreter, &text), "1");
+        }
     });
 }
 

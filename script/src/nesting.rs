@@ -1,0 +1,142 @@
+//! How deep values hold each other: lists in lists, and closures in what closures captured. They are copied, shown and
+//! dropped by functions that call themselves, for which there is so much stack; a script that goes deeper is stopped.
+//!
+//! A level takes at least one operation to make, so that it is enough to look now and then: from where a variable
+//! is used, all of them are in sight.
+
+use std::cell::Cell;
+use std::collections::HashMap;
+use std::rc::Rc;
+
+use porcini_core::interrupt;
+use rhai::{Array, Dynamic, Engine, EvalContext, FnPtr, Map};
+
+use crate::fault::{Result, Stop, stop};
+
+/// Levels that a script may reach; copying what has n of them n times takes n² steps. Calls do not nest so deep either.
+pub(crate) const DEEPEST: usize = 2_000;
+/// Operations after which somebody looks again, at least, and at most: each may add a level, for which there must
+/// be stack.
+const SOON: usize = 2_000;
+const LATE: usize = 500_000;
+
+/// When somebody looks.
+#[derive(Default)]
+pub(crate) struct Nesting {
+    operations: Cell<usize>,
+    due: Cell<usize>,
+}
+
+impl Nesting {
+    /// Looks between any two operations whether a script should go on, and counts them.
+    pub(crate) fn watch(engine: &mut Engine) -> Rc<Self> {
+        let nesting = Rc::new(Self::default());
+        let counter = nesting.clone();
+        engine.on_progress(move |_| {
+            counter.operations.set(counter.operations.get() + 1);
+            interrupt::is_requested().then(|| Dynamic::from(Stop::Interrupt))
+        });
+        nesting
+    }
+
+    /// Looks at the variables, if it is time.
+    #[inline]
+    pub(crate) fn look(&self, context: &EvalContext<'_, '_, '_, '_, '_, '_>) -> Result<()> {
+        if self.operations.get() < self.due.get() { Ok(()) } else { self.look_now(context) }
+    }
+
+    fn look_now(&self, context: &EvalContext<'_, '_, '_, '_, '_, '_>) -> Result<()> {
+        let mut walk = Walk::default();
+        let is_too_deep =
+            context.scope().iter_raw().any(|(_, _, value)| walk.height(value, 0).is_none());
+        // What takes long to look at is looked at less often.
+        self.due.set(self.operations.get() + walk.seen.clamp(SOON, LATE));
+        if is_too_deep { Err(stop(Stop::TooDeep)) } else { Ok(()) }
+    }
+}
+
+/// A walk over values.
+#[derive(Default)]
+struct Walk {
+    /// Values looked at.
+    seen: usize,
+    /// Levels below a variable that closures share; 0 while it is looked at, so that rings end.
+    shared: HashMap<*const Dynamic, usize>,
+}
+
+impl Walk {
+    /// Levels of a value that stands so deep; `None` if they are too many.
+    fn height(&mut self, value: &Dynamic, depth: usize) -> Option<usize> {
+        self.seen += 1;
+        if value.is_shared() {
+            // Whoever changes it now has it to himself.
+            let Some(inner) = value.read_lock::<Dynamic>() else { return Some(0) };
+            let place = std::ptr::from_ref(&*inner);
+            if let Some(height) = self.shared.get(&place) {
+                return Some(*height).filter(|height| depth + height < DEEPEST);
+            }
+            self.shared.insert(place, 0);
+            let height = self.height_within(&inner, depth)?;
+            self.shared.insert(place, height);
+            return Some(height);
+        }
+        self.height_within(value, depth)
+    }
+
+    fn height_within(&mut self, value: &Dynamic, depth: usize) -> Option<usize> {
+        if depth >= DEEPEST || interrupt::is_requested() {
+            return (depth < DEEPEST).then_some(0);
+        }
+        if let Some(list) = value.read_lock::<Array>() {
+            self.highest(list.iter(), depth)
+        } else if let Some(map) = value.read_lock::<Map>() {
+            self.highest(map.values(), depth)
+        } else if let Some(closure) = value.read_lock::<FnPtr>() {
+            self.highest(closure.iter_curry(), depth)
+        } else {
+            Some(0)
+        }
+    }
+
+    fn highest<'v>(
+        &mut self,
+        values: impl Iterator<Item = &'v Dynamic>,
+        depth: usize,
+    ) -> Option<usize> {
+        let mut highest = 0;
+        for value in values {
+            highest = highest.max(self.height(value, depth + 1)?);
+        }
+        Some(highest + 1)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn height(text: &str) -> Option<usize> {
+        let value: Dynamic = Engine::new().eval(text).unwrap();
+        Walk::default().height(&value, 0)
+    }
+
+    #[test]
+    fn levels_are_counted() {
+        assert_eq!(height("1"), Some(0));
+        assert_eq!(height("[]"), Some(1));
+        assert_eq!(height("[1, [2], [[3]]]"), Some(3));
+        assert_eq!(height("#{a: [1]}"), Some(2));
+        assert_eq!(height("let a = [1]; let f = || a; [f, f]"), Some(3));
+        assert_eq!(height("let f = 0; for i in 0..100 { let g = f; f = || g; } f"), Some(100));
+        let ring = "let l = []; let f = || l; l = [f]; f";
+        assert!(height(ring).is_some());
+        assert_eq!(height("let l = [[]]; for i in 0..5000 { l.push([l.pop()]); } l"), None);
+    }
+
+    /// Each closure holds the one before twice: 2^60 ways lead down.
+    #[test]
+    fn what_is_shared_is_looked_at_once() {
+        let text = "let f = 0; for i in 0..60 { let g = f; let h = f; f = || [g, h]; } f";
+        assert!(height(text).is_some());
+    }
+}
