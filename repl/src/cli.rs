@@ -26,7 +26,7 @@ Environment:
   XDG_STATE_HOME         the folder of porcini/history (default: ~/.local/state)
 
 Exit codes:
-  0 ok, 1 script error, 2 wrong usage, 130 interrupted; exit(n) in a script wins.";
+  0 ok, 1 script error, 2 wrong usage, 130 interrupted, 143 ended by SIGTERM, 129 by SIGHUP; exit(n) in a script wins.";
 
 /// Array scripting: operations are recorded, fused into kernels, and run when a value is looked at.
 #[derive(Parser, Debug)]

@@ -11,12 +11,15 @@ mod print;
 mod repl;
 mod run;
 mod settings;
+mod signals;
 mod tasks;
 
 use std::process::ExitCode;
 
 use clap::Parser as _;
 use porcini_core::interrupt;
+
+use crate::signals::Ending;
 
 fn main() -> ExitCode {
     let arguments = match cli::Arguments::try_parse() {
@@ -31,7 +34,9 @@ fn main() -> ExitCode {
     if let Err(error) = ctrlc::set_handler(on_interrupt) {
         print::warn(&format!("Ctrl-C will end the process at once: {error}"));
     }
-    porcini_script::on_engine_thread(|| run::run(arguments)).into()
+    let ending = Ending::heed();
+    let code = porcini_script::on_engine_thread(|| run::run(arguments, &ending));
+    ending.code().unwrap_or(code).into()
 }
 
 /// The first Ctrl-C asks whatever runs to stop; another one before it did ends the process.

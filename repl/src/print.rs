@@ -2,7 +2,9 @@
 //! only on a terminal that wants it.
 
 use std::io::{self, IsTerminal, Write};
-use std::sync::OnceLock;
+use std::sync::{OnceLock, mpsc};
+use std::thread;
+use std::time::Duration;
 
 use colored::Colorize;
 use porcini_script::Error;
@@ -15,6 +17,9 @@ const COLUMNS: usize = 80;
 const ROWS: usize = 24;
 /// A window so narrow that words do not fit is left to break lines itself.
 const NARROW: usize = 20;
+
+/// How long a last word may take.
+const LAST_WORD: Duration = Duration::from_millis(200);
 
 /// The exit code of a program whose reader went away, as a shell reports it.
 const BROKEN_PIPE: i32 = 141;
@@ -66,6 +71,20 @@ pub(crate) fn progress(text: &str) {
 /// Something the user should know that is no error.
 pub(crate) fn warn(text: &str) {
     told(writeln!(io::stderr().lock(), "{}", in_window(&format!("warning: {text}"))));
+}
+
+/// Says something at the end of the process, unless nobody takes it: whoever runs may hold the streams, or who reads
+/// them has stopped reading.
+pub(crate) fn without_waiting(say: impl FnOnce() + Send + 'static) {
+    let (done, is_done) = mpsc::channel();
+    let say = move || {
+        say();
+        // Nobody may wait any more.
+        let _ = done.send(());
+    };
+    if thread::Builder::new().spawn(say).is_ok() {
+        let _ = is_done.recv_timeout(LAST_WORD);
+    }
 }
 
 /// Something that keeps a script from starting.

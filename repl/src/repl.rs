@@ -10,12 +10,18 @@ use rustyline::error::ReadlineError;
 use crate::edit::{self, Cells, PROMPT, Shared, Style};
 use crate::narrow::broken;
 use crate::settings::{self, EditMode, Settings};
+use crate::signals::Ending;
 use crate::{print, run};
 
 /// Runs a shell until end of input or `exit()`; the exit code.
-pub(crate) fn run(interpreter: Interpreter, settings: &Settings, no_init: bool) -> u8 {
+pub(crate) fn run(
+    interpreter: Interpreter,
+    settings: &Settings,
+    no_init: bool,
+    ending: &Ending,
+) -> u8 {
     let interpreter = Rc::new(RefCell::new(interpreter));
-    let code = converse(&interpreter, settings, no_init);
+    let code = converse(&interpreter, settings, no_init, ending);
     // Nobody else has it any more: the editor is gone.
     if let Some(interpreter) = Rc::into_inner(interpreter) {
         interpreter.into_inner().leave();
@@ -23,7 +29,7 @@ pub(crate) fn run(interpreter: Interpreter, settings: &Settings, no_init: bool) 
     code
 }
 
-fn converse(interpreter: &Shared, settings: &Settings, no_init: bool) -> u8 {
+fn converse(interpreter: &Shared, settings: &Settings, no_init: bool, ending: &Ending) -> u8 {
     let device = interpreter.borrow().session().device_name();
     let version = env!("CARGO_PKG_VERSION");
     let greeting = format!("porcini {version} on {device}; help() and %help explain");
@@ -48,7 +54,12 @@ fn converse(interpreter: &Shared, settings: &Settings, no_init: bool) -> u8 {
     let mut cell = 0;
     let mut initial = String::new();
     loop {
-        let typed = editor.readline_with_initial(PROMPT, (&std::mem::take(&mut initial), ""));
+        if let Some(code) = ending.code() {
+            break code;
+        }
+        let begun = std::mem::take(&mut initial);
+        let typed =
+            ending.while_idle(|| editor.readline_with_initial(PROMPT, (begun.as_str(), "")));
         match typed {
             Ok(text) if text.trim().is_empty() => {}
             // Whoever wants to leave need not know how functions are called.

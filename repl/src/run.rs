@@ -10,6 +10,7 @@ use porcini_script::{Error, ErrorKind, Interpreter, MOST_THREADS, Options};
 use crate::cli::{Arguments, Source, Task};
 use crate::host::System;
 use crate::settings::{self, Colour, Settings};
+use crate::signals::Ending;
 use crate::{json, print, repl, tasks};
 
 pub(crate) const OK: u8 = 0;
@@ -18,7 +19,7 @@ pub(crate) const WRONG_USAGE: u8 = 2;
 pub(crate) const INTERRUPTED: u8 = 130;
 
 /// Runs a script, a line, standard input, a shell, or a task.
-pub(crate) fn run(arguments: Arguments) -> u8 {
+pub(crate) fn run(arguments: Arguments, ending: &Ending) -> u8 {
     let (settings, wrong) =
         settings::config_file().map_or_else(Default::default, |file| Settings::read(&file));
     if let Some(wrong) = wrong {
@@ -60,7 +61,7 @@ pub(crate) fn run(arguments: Arguments) -> u8 {
     let bounds = options.sandbox.as_ref();
     bounds.iter().filter_map(|bounds| bounds.bind_process()).for_each(|why| print::warn(&why));
     let no_init = arguments.no_init || bounds.is_some();
-    let shell = |interpreter| repl::run(interpreter, &settings, no_init);
+    let shell = |interpreter| repl::run(interpreter, &settings, no_init, ending);
     if source == Source::Shell {
         return shell(interpreter);
     }

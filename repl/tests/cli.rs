@@ -559,6 +559,21 @@ fn interruption_ends_loops_and_kernels() {
     }
 }
 
+/// SIGTERM and SIGHUP end what runs as Ctrl-C does, and the process at the latest a second later.
+#[cfg(unix)]
+#[test]
+fn other_signals_end_the_process() {
+    for (signal, code) in [("-TERM", 143), ("-HUP", 129)] {
+        let mut child = porcini(&["-e", "print(1); loop { }"]).spawn().unwrap();
+        wait_for_output(&mut child);
+        let id = child.id().to_string();
+        let start = Instant::now();
+        assert!(Command::new("kill").args([signal, &id]).status().unwrap().success());
+        assert_eq!(finished(&child.wait_with_output().unwrap()).0, code, "{signal}");
+        assert!(start.elapsed() < Duration::from_secs(10), "{signal}: {:?}", start.elapsed());
+    }
+}
+
 #[test]
 fn scripts_need_no_semicolons() {
     let line = "a = 1\nb = [a, -2]\n[a, b]\nfn f{}(x)\n{\n    let c = x\n    c\n}\n";

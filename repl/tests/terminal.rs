@@ -502,3 +502,16 @@ fn odd_files_of_a_person() {
     shell.wait_for("\n4711");
     assert_eq!(shell.leave(), 0);
 }
+
+/// An idle prompt has nothing to finish; the terminal is as it was.
+#[test]
+fn signals_end_an_idle_prompt_at_once() {
+    for (signal, code) in [("-TERM", 143), ("-HUP", 129)] {
+        let mut terminal = Terminal::start(&folder("signals"), 80, &[]);
+        let start = Instant::now();
+        let id = terminal.child.id().to_string();
+        assert!(std::process::Command::new("kill").args([signal, &id]).status().unwrap().success());
+        assert_eq!(terminal.child.wait().unwrap().code(), Some(code), "{signal}");
+        assert!(start.elapsed() < Duration::from_secs(5), "{signal}: {:?}", start.elapsed());
+    }
+}

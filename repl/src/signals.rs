@@ -1,0 +1,109 @@
+//! SIGTERM and SIGHUP end the process: at once at an idle prompt, else as soon as what runs has stopped, and after a
+//! second even if it has not.
+
+use std::io::{self, IsTerminal as _, Write as _};
+use std::os::fd::AsFd as _;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use porcini_core::interrupt;
+use rustix::termios::{OptionalActions, Termios, tcgetattr, tcsetattr};
+use signal_hook::consts::{SIGHUP, SIGTERM};
+use signal_hook::iterator::Signals;
+
+use crate::print;
+
+/// How long what runs may take to stop.
+const PATIENCE: Duration = Duration::from_millis(800);
+/// How often somebody looks whether it has.
+const LOOK_AFTER: Duration = Duration::from_millis(5);
+/// What programs that end by a signal add to its number.
+const BY_SIGNAL: u8 = 128;
+
+/// Whether the process is to end, and what it does meanwhile.
+#[derive(Default)]
+pub(crate) struct Ending {
+    /// The exit code; 0 while nobody asked.
+    code: AtomicU8,
+    /// Whether the shell waits for somebody to type.
+    is_idle: AtomicBool,
+}
+
+impl Ending {
+    /// Heeds the signals from now on.
+    pub(crate) fn heed() -> Arc<Self> {
+        let ending = Arc::new(Self::default());
+        // Whoever runs a program with nohup wants it to outlive its terminal.
+        let heeded = [SIGTERM, SIGHUP].into_iter().filter(|&signal| !is_ignored(signal));
+        let heard = Signals::new(heeded);
+        let (waiting, terminal) = (ending.clone(), terminal());
+        let wait = |mut signals: Signals| {
+            let builder = thread::Builder::new().name("signals".into());
+            builder.spawn(move || {
+                if let Some(signal) = signals.forever().next() {
+                    waiting.end(signal, terminal.as_ref());
+                }
+            })
+        };
+        if let Err(error) = heard.and_then(wait) {
+            print::warn(&format!("SIGTERM will end the process without a word: {error}"));
+        }
+        ending
+    }
+
+    /// The exit code of a process that is to end.
+    pub(crate) fn code(&self) -> Option<u8> {
+        Some(self.code.load(Ordering::SeqCst)).filter(|&code| code > 0)
+    }
+
+    /// Does what waits for somebody to type.
+    pub(crate) fn while_idle<R>(&self, work: impl FnOnce() -> R) -> R {
+        self.is_idle.store(true, Ordering::SeqCst);
+        let result = work();
+        self.is_idle.store(false, Ordering::SeqCst);
+        result
+    }
+
+    fn end(&self, signal: i32, terminal: Option<&Termios>) -> ! {
+        let code = u8::try_from(signal).map_or(u8::MAX, |signal| BY_SIGNAL.saturating_add(signal));
+        self.code.store(code, Ordering::SeqCst);
+        interrupt::request();
+        let start = Instant::now();
+        while !self.is_idle.load(Ordering::SeqCst) && start.elapsed() < PATIENCE {
+            thread::sleep(LOOK_AFTER);
+        }
+        if let Some(terminal) = terminal {
+            leave(terminal);
+        }
+        std::process::exit(code.into());
+    }
+}
+
+/// How the terminal was before anybody typed.
+fn terminal() -> Option<Termios> {
+    let input = io::stdin();
+    if input.is_terminal() { tcgetattr(input.as_fd()).ok() } else { None }
+}
+
+/// Gives the terminal back as it was: the line editor does not come to it.
+fn leave(before: &Termios) {
+    // A terminal that is gone needs nothing.
+    let _ = tcsetattr(io::stdin().as_fd(), OptionalActions::Now, before);
+    print::without_waiting(|| {
+        let mut output = io::stdout().lock();
+        if output.is_terminal() {
+            // What is pasted has no brackets any more.
+            drop(output.write_all(b"\x1b[?2004l\r\n").and_then(|()| output.flush()));
+        }
+    });
+}
+
+/// Whether whoever started this process had it ignore a signal.
+fn is_ignored(signal: i32) -> bool {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    let ignored = ignored.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
+    ignored.is_some_and(|mask| mask >> (signal - 1) & 1 == 1)
+}
