@@ -117,7 +117,8 @@ impl fmt::Display for Stop {
             Self::Interrupt => f.write_str("interrupted"),
             Self::Exit(code) => write!(f, "exit({code})"),
             Self::TooDeep => {
-                write!(f, "lists, maps or closures hold each other more than {DEEPEST} levels deep")
+                let what = "lists, maps or closures hold each other more than";
+                write!(f, "{what} {DEEPEST} levels deep; del x frees one")
             }
         }
     }

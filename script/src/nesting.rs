@@ -5,7 +5,7 @@
 //! is used, all of them are in sight.
 
 use std::cell::Cell;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
 use porcini_core::interrupt;
@@ -47,8 +47,10 @@ impl Nesting {
 
     fn look_now(&self, context: &EvalContext<'_, '_, '_, '_, '_, '_>) -> Result<()> {
         let mut walk = Walk::default();
-        let is_too_deep =
-            context.scope().iter_raw().any(|(_, _, value)| walk.height(value, 0).is_none());
+        let mut names = HashSet::new();
+        // The newest come first; what they hide cannot grow.
+        let mut variables = context.scope().iter_raw().filter(|(name, ..)| names.insert(*name));
+        let is_too_deep = variables.any(|(_, _, value)| walk.height(value, 0).is_none());
         // What takes long to look at is looked at less often.
         self.due.set(self.operations.get() + walk.seen.clamp(SOON, LATE));
         if is_too_deep { Err(stop(Stop::TooDeep)) } else { Ok(()) }
