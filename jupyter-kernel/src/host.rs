@@ -3,6 +3,7 @@
 use std::cell::RefCell;
 use std::io;
 use std::path::PathBuf;
+use std::process;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, mpsc};
 use std::time::{Duration, Instant};
@@ -15,6 +16,7 @@ use serde_json::{Value, json};
 use crate::drawing;
 use crate::publisher::{Publisher, Stream};
 use crate::socket::{Channel, Outbox};
+use crate::warn;
 use crate::wire::{Request, Wire};
 
 /// How often somebody who waits for an answer looks for an interrupt.
@@ -153,6 +155,13 @@ impl Host for Notebook {
     fn input(&self, prompt: &str, secret: bool) -> io::Result<String> {
         self.publisher.flush();
         self.questions.ask(prompt, secret)
+    }
+
+    fn process_end(&self) -> LogSink {
+        Arc::new(|why| {
+            warn(why);
+            process::exit(1);
+        })
     }
 
     fn log_sink(&self) -> LogSink {

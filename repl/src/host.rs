@@ -11,7 +11,7 @@ use rustyline::DefaultEditor;
 use rustyline::error::ReadlineError;
 
 use crate::json::Collected;
-use crate::{pager, print};
+use crate::{pager, print, run};
 
 /// The real system.
 pub(crate) struct System {
@@ -64,6 +64,14 @@ impl Host for System {
             ReadlineError::Interrupted => io::ErrorKind::Interrupted.into(),
             ReadlineError::Eof => io::ErrorKind::UnexpectedEof.into(),
             error => io::Error::other(error),
+        })
+    }
+
+    fn process_end(&self) -> LogSink {
+        Arc::new(|why| {
+            let why = why.to_string();
+            print::without_waiting(move || print::failure(&why));
+            std::process::exit(run::SCRIPT_ERROR.into());
         })
     }
 

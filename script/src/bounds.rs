@@ -14,6 +14,7 @@ use std::time::{Duration, Instant};
 use porcini_core::alloc::Bytes;
 use porcini_core::device::{Capacity, host_capacity};
 use porcini_core::interrupt;
+use porcini_core::log::LogSink;
 
 use crate::engine_thread::ENGINE_STACK;
 use crate::error::{Error, ErrorKind};
@@ -28,6 +29,8 @@ pub(crate) const LISTS: u64 = 512 << 20;
 const SLACK: u64 = 512 << 20;
 /// What a turn that deletes what is too large may take at first.
 const A_LITTLE: u64 = 1 << 20;
+/// A script that was stopped and goes on for so long is in something that cannot be stopped: its process ends.
+const LAST_GRACE: Duration = Duration::from_secs(5);
 /// How often somebody looks at the memory of a script that is not trusted.
 const LOOK_AFTER: Duration = Duration::from_millis(2);
 
@@ -152,6 +155,8 @@ pub(crate) struct Watch {
     pub(crate) is_sandbox: bool,
     pub(crate) turn: Arc<Turn>,
     depth: Cell<usize>,
+    /// Ends the process.
+    end: LogSink,
 }
 
 /// The time of a turn; it ends when this is dropped.
@@ -173,12 +178,13 @@ impl Drop for Running {
 
 impl Watch {
     /// A watch over scripts in a sandbox, or without bounds over those that are trusted.
-    pub(crate) fn new(bounds: Option<Bounds>) -> Rc<Self> {
+    pub(crate) fn new(bounds: Option<Bounds>, end: LogSink) -> Rc<Self> {
         Rc::new(Self {
             is_sandbox: bounds.is_some(),
             bounds: bounds.unwrap_or_default(),
             turn: Arc::default(),
             depth: Cell::new(0),
+            end,
         })
     }
 
@@ -201,10 +207,13 @@ impl Watch {
     fn start_timer(&self) -> Option<mpsc::Sender<()>> {
         let (timer, ended) = mpsc::channel::<()>();
         let (turn, seconds, memory) = (self.turn.clone(), self.bounds.seconds, self.bounds.memory);
-        let is_sandbox = self.is_sandbox;
+        let (is_sandbox, end) = (self.is_sandbox, self.end.clone());
         let wait = move || {
             if is_sandbox {
                 guard_bounds(&turn, &ended, seconds, memory);
+                if let Some(why) = outlived(&turn, &ended, LAST_GRACE) {
+                    end(&why);
+                }
             } else {
                 guard_memory(&turn, &ended, resident, host_capacity());
             }
@@ -248,7 +257,8 @@ fn bytes(outcome: &Outcome) -> usize {
     texts.chain(outcome.forms.iter().map(|(_, content)| content.len())).sum()
 }
 
-/// Stops a turn that takes too long, or too much memory for its lists and texts besides arrays.
+/// Stops a turn that takes too long, or too much memory for its lists and texts besides arrays. Returns when the turn
+/// has ended or was stopped, also by somebody else.
 fn guard_bounds(turn: &Turn, ended: &mpsc::Receiver<()>, seconds: u64, memory: u64) {
     let start = Instant::now();
     // Whatever is too large can be deleted, which takes time: nothing must come on top of it meanwhile.
@@ -267,7 +277,20 @@ fn guard_bounds(turn: &Turn, ended: &mpsc::Receiver<()>, seconds: u64, memory: u
                 "{lists} of lists and texts besides {arrays} of arrays; del x frees one, %reset all"
             ));
         }
+        if turn.lock().why.is_some() {
+            return;
+        }
     }
+}
+
+/// Why the process has to end: the turn was stopped and has not ended by the end of its grace.
+fn outlived(turn: &Turn, ended: &mpsc::Receiver<()>, grace: Duration) -> Option<String> {
+    let why = turn.lock().why.clone()?;
+    let is_over = ended.recv_timeout(grace) != Err(RecvTimeoutError::Timeout);
+    // Whoever told the reason has stopped.
+    (!is_over && turn.lock().why.is_some()).then(|| {
+        format!("{why}; nothing stopped it for {} s more, so the process ends", grace.as_secs())
+    })
 }
 
 /// Stops a turn that takes nearly all that was left when it began, before the system ends the process for it. Arrays
@@ -305,10 +328,14 @@ pub(crate) static FLAG: Mutex<()> = Mutex::new(());
 mod tests {
     use super::*;
 
+    fn nowhere() -> LogSink {
+        Arc::new(|_| {})
+    }
+
     #[test]
     fn memory_is_guarded_where_nothing_else_is() {
         let _flag = FLAG.lock();
-        let watch = Watch::new(None);
+        let watch = Watch::new(None, nowhere());
         let _running = watch.begin();
         let (_turn, ended) = mpsc::channel();
         let samples = Mutex::new([100, 150, 1200].into_iter());
@@ -325,7 +352,7 @@ mod tests {
     #[test]
     fn a_turn_is_stopped_once_and_the_next_is_not() {
         let _flag = FLAG.lock();
-        let watch = Watch::new(Some(Bounds { output: 10, ..Bounds::default() }));
+        let watch = Watch::new(Some(Bounds { output: 10, ..Bounds::default() }), nowhere());
         watch.turn.stop("nobody runs");
         let running = watch.begin();
         let inner = watch.begin();
@@ -337,6 +364,27 @@ mod tests {
         drop(running);
         let _running = watch.begin();
         assert!(watch.turn.may_show(10, 10) && watch.judge(Ok(Outcome::default())).is_ok());
+        interrupt::clear();
+    }
+
+    #[test]
+    fn a_turn_that_goes_on_ends_the_process() {
+        let _flag = FLAG.lock();
+        let watch = Watch::new(Some(Bounds::default()), nowhere());
+        let running = watch.begin();
+        let (timer, ended) = mpsc::channel::<()>();
+        let moment = Duration::from_millis(1);
+        assert_eq!(outlived(&watch.turn, &ended, moment), None);
+        watch.turn.stop("1 s of time");
+        guard_bounds(&watch.turn, &ended, 60, 1 << 30);
+        let why = outlived(&watch.turn, &ended, moment).unwrap();
+        assert!(
+            why.starts_with("stopped by the sandbox: 1 s of time; nothing stopped it"),
+            "{why}"
+        );
+        drop(timer);
+        assert_eq!(outlived(&watch.turn, &ended, moment), None);
+        drop(running);
         interrupt::clear();
     }
 

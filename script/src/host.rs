@@ -98,6 +98,12 @@ pub trait Host {
         self.progress_sink()(line);
     }
 
+    /// Ends the process, after a line that says why: for a script in a sandbox that goes on long after it was stopped.
+    /// Nothing where the process is not the sandbox's alone. Another thread calls it.
+    fn process_end(&self) -> LogSink {
+        Arc::new(|_| {})
+    }
+
     /// An environment variable.
     fn variable(&self, name: &str) -> Option<String>;
 

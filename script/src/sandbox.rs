@@ -260,7 +260,7 @@ mod tests {
 
     fn sandbox(output: u64) -> (Rc<World>, Sandbox) {
         let world = Rc::new(World::default());
-        let watch = Watch::new(Some(Bounds { output, ..Bounds::default() }));
+        let watch = Watch::new(Some(Bounds { output, ..Bounds::default() }), Arc::new(|_| {}));
         (world.clone(), Sandbox::new(world, watch).unwrap())
     }
 
