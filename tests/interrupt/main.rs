@@ -1,6 +1,8 @@
 //! Interruption (S16, S18), in a binary of its own: the flag is the only process-wide state.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+mod ways;
+
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
