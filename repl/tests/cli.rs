@@ -456,7 +456,7 @@ fn the_clock_of_the_sandbox() {
 }
 
 /// Scripts whose slow work is to make texts of values.
-const LONG_TEXTS: [&str; 8] = [
+const LONG_TEXTS: [&str; 7] = [
     "set_print(#{threshold: 1000000000}); str(FloatC::opaque(1, 50000000))",
     "set_print(#{threshold: 1000000000}); print(Vector3fC(FloatC::opaque(1, 20000000)))",
     "set_print(#{threshold: 1000000000}); let a = FloatC::opaque(1, 50000000); `a = ${a}`",
@@ -464,7 +464,6 @@ const LONG_TEXTS: [&str; 8] = [
     "set_print(#{threshold: 1000000000}); html([FloatC::opaque(1, 50000000)])",
     "set_print(#{threshold: 1000000000}); str(FloatC::opaque(1, 50000000).ndarray())",
     "set_print(#{threshold: 1000000000}); format(\"{:>9}\", FloatC::opaque(1, 50000000))",
-    "let l = range(900000).map(|i| 1.0 / i); let m = []; m.pad(50, l); str(m)",
 ];
 
 /// The time of a sandbox and Ctrl-C hold while values become text.

@@ -143,8 +143,9 @@ fn start(text: &str, most: usize) -> &str {
 fn too_long(most: usize) -> Box<EvalAltResult> {
     let most = Bytes(most as u64);
     fault_with_hint(
-        format!("the text of this value is longer than {most}, the most that is shown at once"),
-        "set_print(#{threshold: 20}) shows the ends of long arrays; write_npy and write_csv keep all lanes",
+        format!("the text of this value is longer than {most} of output, the most at once"),
+        "set_print(#{threshold: 20}) shows the ends of long arrays; write_npy and write_csv keep all \
+         lanes; --max-output is the bound of a sandbox",
     )
 }
 
