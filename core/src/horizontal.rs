@@ -118,11 +118,14 @@ impl Array {
             self.check_session(op, other)?;
         }
         let active = active.map(Self::id);
-        let mut results = self.session().record_all(|recorder| {
+        let results = self.session().record_all(|recorder| {
             Ok(recorder.scatter_inc(self.id(), index.id(), active)?.into())
         })?;
-        *self = results.pop().expect("internal error: two results were recorded");
-        Ok(results.swap_remove(0))
+        let Ok([found, written]) = <[Self; 2]>::try_from(results) else {
+            unreachable!("internal error: two results were recorded")
+        };
+        *self = written;
+        Ok(found)
     }
 
     /// Refuses a plain scatter to `self` that writes an element twice. Evaluates.

@@ -123,6 +123,9 @@ fn caret(line: &str, column: usize) -> (String, usize) {
     (before, width.max(1))
 }
 
+/// Name and text of a cell.
+type Cell = (Rc<str>, Rc<str>);
+
 /// What hints are made from.
 pub(crate) struct Surroundings<'a> {
     /// Text of the cell.
@@ -130,7 +133,7 @@ pub(crate) struct Surroundings<'a> {
     /// Name of the cell.
     pub(crate) source: &'a str,
     /// Where a function of an earlier cell was written: name and text of that cell.
-    pub(crate) cell_of: &'a dyn Fn(&str) -> Option<(Rc<str>, Rc<str>)>,
+    pub(crate) cell_of: &'a dyn Fn(&str) -> Option<Cell>,
     /// The text of an imported module, by its path or name.
     pub(crate) module_text: &'a dyn Fn(&str) -> Option<String>,
     /// Variables in scope.

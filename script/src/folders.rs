@@ -281,7 +281,7 @@ mod tests {
     use super::*;
 
     fn names(folder: &Path) -> Vec<String> {
-        let entries = std::fs::read_dir(folder).unwrap().flatten();
+        let entries = std::fs::read_dir(folder).expect("the folder is there").flatten();
         let mut names: Vec<String> =
             entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
         names.sort();

@@ -254,7 +254,7 @@ pub fn evaluate(program: &Program, n: usize) -> Vec<(DType, Vec<u64>)> {
                 }
             }
             line => {
-                scopes.iter_mut().for_each(|scope| each(scope, &|scope| lanes.line(scope, line)))
+                scopes.iter_mut().for_each(|scope| each(scope, &|scope| lanes.line(scope, line)));
             }
         }
         if matches!(line, Line::Loop(..) | Line::Branch(..)) {

@@ -88,7 +88,7 @@ impl Session {
             return Err(Error::Argument { op, what: what.into() }.into());
         };
         let mut taken = self.branches(&Call { op, masks: &masks, args }, &mut call)?;
-        let last = i64::try_from(last).expect("internal error: more functions than numbers");
+        let last = i64::try_from(last).unwrap_or(i64::MAX);
         let called = index.ge(0)?.apply(Op::And, &[(&index.le(last)?).into()])?;
         for (value, alone) in taken.values.iter_mut().flatten().zip(&taken.alone) {
             let fits = [1, called.size()].contains(&value.size()) || called.size() == 1;
