@@ -233,7 +233,7 @@ nested_functions! {
     /// stays as it is.
     ///
     /// >> exp10(Complex2fC(1, 1))
-    /// [-6.68202 + 7.43980i]
+    /// [-6.68201 + 7.4398i]
     "exp10" (C) -> (C), Float = |x, _| {
         Complex::polar(math::exp10(x[0]), x[1] * x[1].constant(LN_10)).parts()
     };

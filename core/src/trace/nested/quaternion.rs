@@ -83,7 +83,7 @@ nested_functions! {
     /// Reciprocal square root of a quaternion, `rcp(sqrt(q))`.
     ///
     /// >> rsqrt(Quaternion4fC(0, 0, 2, 0))
-    /// [0.5 + 0i + 0j - 0.5k]
+    /// [0.5 - 0i - 0j - 0.5k]
     "rsqrt" (Q) -> (Q), Float = |x, _| Quaternion::of(x).sqrt().rcp().parts();
     /// Conjugate of a quaternion: the imaginary parts change sign.
     ///
@@ -174,7 +174,7 @@ nested_functions! {
     /// 10 to the power of a quaternion: as `exp`, of `u * log(10)` and with `exp10(w)`.
     ///
     /// >> exp10(Quaternion4fC(0, 0, 1, 1))
-    /// [-6.68202 + 0i + 0j + 7.4398k]
+    /// [-6.68201 + 0i + 0j + 7.4398k]
     "exp10" (Q) -> (Q), Float = |x, _| {
         Quaternion::of(x).turned_by(LN_10).with_size(math::exp10(x[3])).parts()
     };
