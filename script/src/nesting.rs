@@ -51,8 +51,8 @@ impl Nesting {
         // The newest come first; what they hide cannot grow.
         let mut variables = context.scope().iter_raw().filter(|(name, ..)| names.insert(*name));
         let is_too_deep = variables.any(|(_, _, value)| walk.height(value, 0).is_none());
-        // What takes long to look at is looked at less often.
-        self.due.set(self.operations.get() + walk.seen.clamp(SOON, LATE));
+        // What takes long to look at is looked at less often: it costs little beside the operations.
+        self.due.set(self.operations.get() + (8 * walk.seen).clamp(SOON, LATE));
         if is_too_deep { Err(stop(Stop::TooDeep)) } else { Ok(()) }
     }
 }
