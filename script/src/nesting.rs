@@ -52,7 +52,7 @@ impl Nesting {
         let mut variables = context.scope().iter_raw().filter(|(name, ..)| names.insert(*name));
         let is_too_deep = variables.any(|(_, _, value)| walk.height(value, 0).is_none());
         // What takes long to look at is looked at less often: it costs little beside the operations.
-        self.due.set(self.operations.get() + (8 * walk.seen).clamp(SOON, LATE));
+        self.due.set(self.operations.get() + (32 * walk.seen).clamp(SOON, LATE));
         if is_too_deep { Err(stop(Stop::TooDeep)) } else { Ok(()) }
     }
 }
@@ -88,6 +88,10 @@ impl Walk {
     fn height_within(&mut self, value: &Dynamic, depth: usize) -> Option<usize> {
         if depth >= DEEPEST || interrupt::is_requested() {
             return (depth < DEEPEST).then_some(0);
+        }
+        // Most values hold none; to ask for their kind is quicker than for a type.
+        if !(value.is_array() || value.is_map() || value.is_fnptr()) {
+            return Some(0);
         }
         if let Some(list) = value.read_lock::<Array>() {
             self.highest(list.iter(), depth)

@@ -31,7 +31,7 @@ fn recording_from_rhai() {
 /// Graphs grow in lists: a push should not take longer than the operation that it keeps.
 #[test]
 fn pushing_in_rhai() {
-    check("push", "pushing_in_rhai", 8000, pushes);
+    check("push", "pushing_in_rhai", 5900, pushes);
 }
 
 /// Runs `work` if this is the run that is counted, else counts it: at most `limit` instructions an operation.

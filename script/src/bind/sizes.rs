@@ -58,6 +58,9 @@ impl Sizes {
     /// Makes room for one more element; the system is not asked what it has for so little.
     pub(super) fn make_room(self, op: &str, list: &mut Array) -> Result<()> {
         let n = list.len();
+        if n < list.capacity().min(self.most) {
+            return Ok(());
+        }
         self.check(op, n + 1, 0)?;
         let refused = |_| fault(format!("{op}: out of memory: a list of {n} elements"));
         list.try_reserve(1).map_err(refused)
