@@ -11,9 +11,14 @@ pub use crate::backend::isa::Isa;
 pub use crate::backend::{Capacity, DeviceChoice, gives_executable_memory};
 
 use crate::backend::Memory;
-use crate::backend::host::HostMemory;
+use crate::backend::host::{self, HostMemory};
 
 /// What the system could still hand out.
 pub fn host_capacity() -> Capacity {
     HostMemory.capacity()
+}
+
+/// What the system could still hand out if it did not limit this process.
+pub fn physical_capacity() -> Capacity {
+    host::physical_capacity()
 }

@@ -73,6 +73,7 @@ pub mod evcxr;
 pub mod flags;
 pub mod foreign;
 pub mod half;
+pub mod heap;
 pub mod horizontal;
 mod host_room;
 pub mod inspect;

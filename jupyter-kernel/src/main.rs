@@ -22,6 +22,11 @@ use std::io::Write as _;
 use std::process::ExitCode;
 
 use clap::Parser as _;
+use porcini_core::heap::Heap;
+
+/// Scripts end before the memory does.
+#[global_allocator]
+static HEAP: Heap = Heap;
 
 fn main() -> ExitCode {
     #[cfg(feature = "evcxr")]

@@ -17,9 +17,14 @@ mod tasks;
 use std::process::ExitCode;
 
 use clap::Parser as _;
-use porcini_core::interrupt;
+use porcini_core::heap::Heap;
+use porcini_core::interrupt::{self, Cause};
 
 use crate::signals::Ending;
+
+/// Scripts end before the memory does.
+#[global_allocator]
+static HEAP: Heap = Heap;
 
 fn main() -> ExitCode {
     let arguments = match cli::Arguments::try_parse() {
@@ -44,7 +49,7 @@ fn on_interrupt() {
     if pager::takes_interrupt() {
         return;
     }
-    if interrupt::is_requested() {
+    if interrupt::cause() == Some(Cause::Asked) {
         print::warn("a second Ctrl-C before the first was answered: variables are lost");
         std::process::exit(i32::from(run::INTERRUPTED));
     }

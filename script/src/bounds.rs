@@ -12,7 +12,8 @@ use std::thread::Builder;
 use std::time::{Duration, Instant};
 
 use porcini_core::alloc::Bytes;
-use porcini_core::device::{Capacity, host_capacity};
+use porcini_core::device::{Capacity, physical_capacity};
+use porcini_core::heap;
 use porcini_core::interrupt;
 use porcini_core::log::LogSink;
 
@@ -195,6 +196,7 @@ impl Watch {
         let timer = (self.depth.get() == 1).then(|| {
             self.turn.printed.store(0, Ordering::Relaxed);
             *self.turn.lock() = State { runs: true, why: None };
+            heap::watch();
             self.start_timer()
         });
         Running { watch: self.clone(), _timer: timer.flatten() }
@@ -206,6 +208,11 @@ impl Watch {
     }
 
     fn start_timer(&self) -> Option<mpsc::Sender<()>> {
+        // Under a limit of the system the heap is looked at, and it may have no room for a thread.
+        let room = if self.is_sandbox { None } else { heap::room() };
+        if room.is_some_and(|room| room < physical_capacity().bytes) {
+            return None;
+        }
         let (timer, ended) = mpsc::channel::<()>();
         let (turn, seconds, memory) = (self.turn.clone(), self.bounds.seconds, self.bounds.memory);
         let (is_sandbox, end) = (self.is_sandbox, self.end.clone());
@@ -216,7 +223,7 @@ impl Watch {
                     end(&why);
                 }
             } else {
-                guard_memory(&turn, &ended, resident, host_capacity());
+                guard_memory(&turn, &ended, resident, physical_capacity());
             }
         };
         match Builder::new().name("timer".into()).spawn(wait) {

@@ -69,7 +69,7 @@ impl Constants {
         let known = constants.clone();
         #[expect(deprecated, reason = "rhai marks the hook volatile; the version is pinned")]
         engine.on_var(move |name, index, context| {
-            nesting.look(&context)?;
+            nesting.look(name, &context)?;
             // Rhai knows the place of what the text itself declares.
             Ok(if index > 0 { None } else { known.find(name, &context) })
         });

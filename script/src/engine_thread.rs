@@ -1,5 +1,7 @@
 //! The thread that scripts run on, with a stack that deep recursion does not use up.
 
+use porcini_core::heap;
+
 /// Stack of the engine thread: deep recursion in scripts ends with an error long before it is used up.
 pub const ENGINE_STACK: usize = 512 << 20;
 /// The smallest, where the system gives this process little memory.
@@ -24,6 +26,7 @@ pub(crate) fn stack() -> usize {
 /// # Panics
 /// If `work` panics, or the system refuses the thread.
 pub fn on_engine_thread<R: Send>(work: impl FnOnce() -> R + Send) -> R {
+    heap::share();
     std::thread::scope(|scope| {
         let builder = std::thread::Builder::new().name("porcini".into()).stack_size(stack());
         let work = || {

@@ -3,7 +3,9 @@
 use std::fmt;
 
 use porcini_core as core;
-use porcini_core::interrupt;
+use porcini_core::alloc::Bytes;
+use porcini_core::device::{Capacity, host_capacity};
+use porcini_core::interrupt::{self, Cause};
 use rhai::{Dynamic, EvalAltResult, ParseError, Position};
 
 use crate::error::ErrorKind;
@@ -90,6 +92,8 @@ pub(crate) fn placed(mut error: Box<EvalAltResult>, place: &str) -> Box<EvalAltR
     error
 }
 
+const OUT_OF_MEMORY: &str = "out of memory: lists and texts take too much";
+
 /// Why a script was stopped for good; scripts cannot catch it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Stop {
@@ -99,14 +103,21 @@ pub(crate) enum Stop {
     Exit(u8),
     /// Values that hold each other too deep; see [`crate::nesting`].
     TooDeep,
+    /// What was set aside is used.
+    OutOfMemory,
 }
 
 impl Stop {
+    /// What was asked for: Ctrl-C, unless memory ran out.
+    pub(crate) fn asked() -> Self {
+        if interrupt::cause() == Some(Cause::Spent) { Self::OutOfMemory } else { Self::Interrupt }
+    }
+
     pub(crate) fn kind(self) -> ErrorKind {
         match self {
             Self::Interrupt => ErrorKind::Interrupted,
             Self::Exit(code) => ErrorKind::Exit(code),
-            Self::TooDeep => ErrorKind::Runtime,
+            Self::TooDeep | Self::OutOfMemory => ErrorKind::Runtime,
         }
     }
 }
@@ -116,6 +127,7 @@ impl fmt::Display for Stop {
         match self {
             Self::Interrupt => f.write_str("interrupted"),
             Self::Exit(code) => write!(f, "exit({code})"),
+            Self::OutOfMemory => f.write_str(OUT_OF_MEMORY),
             Self::TooDeep => {
                 let what = "lists, maps or closures hold each other more than";
                 write!(f, "{what} {DEEPEST} levels deep; del x frees one")
@@ -133,8 +145,25 @@ pub(crate) fn parse_fault(error: ParseError) -> Box<EvalAltResult> {
     }
 }
 
-/// Ends the script.
+/// What the system left is too little.
+pub(crate) fn out_of_memory() -> Box<EvalAltResult> {
+    interrupt::answer(Cause::Short);
+    let Capacity { bytes, whose } = host_capacity();
+    fault_with_hint(
+        format!(
+            "{OUT_OF_MEMORY}: {whose} leaves {}, and copies of it must find room",
+            Bytes(bytes)
+        ),
+        "del x frees a list or array, %reset all; arrays take less than lists",
+    )
+}
+
+/// Ends the script. It may catch that memory is short.
 pub(crate) fn stop(why: Stop) -> Box<EvalAltResult> {
+    if why == Stop::Interrupt && interrupt::cause() == Some(Cause::Short) {
+        return out_of_memory();
+    }
+    let why = if why == Stop::Interrupt { Stop::asked() } else { why };
     EvalAltResult::ErrorTerminated(Dynamic::from(why), Position::NONE).into()
 }
 

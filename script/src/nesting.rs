@@ -8,10 +8,12 @@ use std::cell::Cell;
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
-use porcini_core::interrupt;
+use porcini_core::heap;
+use porcini_core::interrupt::{self, Cause};
 use rhai::{Array, Dynamic, Engine, EvalContext, FnPtr, Map};
 
-use crate::fault::{Result, Stop, stop};
+use crate::bind::held;
+use crate::fault::{Result, Stop, out_of_memory, stop};
 
 /// Levels that a script may reach; copying what has n of them n times takes n² steps. Calls do not nest so deep either.
 pub(crate) const DEEPEST: usize = 2_000;
@@ -34,18 +36,38 @@ impl Nesting {
         let counter = nesting.clone();
         engine.on_progress(move |_| {
             counter.operations.set(counter.operations.get() + 1);
-            interrupt::is_requested().then(|| Dynamic::from(Stop::Interrupt))
+            if interrupt::is_requested() { counter.stopped() } else { None }
         });
         nesting
     }
 
-    /// Looks at the variables, if it is time.
-    #[inline]
-    pub(crate) fn look(&self, context: &EvalContext<'_, '_, '_, '_, '_, '_>) -> Result<()> {
-        if self.operations.get() < self.due.get() { Ok(()) } else { self.look_now(context) }
+    /// Why the script ends; where memory is short, an error that it may catch comes instead, with the next variable.
+    #[cold]
+    fn stopped(&self) -> Option<Dynamic> {
+        self.due.set(0);
+        let is_short = interrupt::cause() == Some(Cause::Short);
+        (!is_short).then(|| Dynamic::from(Stop::asked()))
     }
 
-    fn look_now(&self, context: &EvalContext<'_, '_, '_, '_, '_, '_>) -> Result<()> {
+    /// Looks at the variables, if it is time; `name` is one that is used.
+    #[inline]
+    pub(crate) fn look(
+        &self,
+        name: &str,
+        context: &EvalContext<'_, '_, '_, '_, '_, '_>,
+    ) -> Result<()> {
+        if self.operations.get() < self.due.get() { Ok(()) } else { self.look_now(name, context) }
+    }
+
+    fn look_now(&self, name: &str, context: &EvalContext<'_, '_, '_, '_, '_, '_>) -> Result<()> {
+        if interrupt::cause() == Some(Cause::Short) {
+            return Err(out_of_memory());
+        }
+        if let Some(room) = heap::room_for_copies() {
+            // Using a variable may copy it. Somebody looks each time until there is more room.
+            let fits = context.scope().get(name).is_none_or(|value| held(value) as u64 <= room);
+            return if fits { Ok(()) } else { Err(out_of_memory()) };
+        }
         let mut walk = Walk::default();
         let mut names = HashSet::new();
         // The newest come first; what they hide cannot grow.

@@ -2,6 +2,12 @@
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+use porcini_core::heap::Heap;
+
+/// As in the programs.
+#[global_allocator]
+static HEAP: Heap = Heap;
+
 mod accuracy;
 mod assist;
 mod commands;

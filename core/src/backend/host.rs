@@ -1,11 +1,11 @@
 //! The memory of the CPU backends: blocks from the process's allocator, large ones from the system.
 #![expect(unsafe_code, reason = "buffers are raw blocks; every access to one goes through here")]
 
-use std::alloc::{Layout, alloc_zeroed, dealloc};
+use std::alloc::{GlobalAlloc as _, Layout, System};
 
 #[cfg(target_os = "linux")]
 use super::pages;
-use super::{Capacity, Memory, groups};
+use super::{Capacity, Memory, groups, limits};
 use crate::error::Result;
 
 /// Every block starts on a cache line, which is also the widest vector.
@@ -75,7 +75,7 @@ impl Memory for HostMemory {
             return pages::map(bytes).map(|block| block.expose_provenance() as u64);
         }
         // SAFETY: the layout's size is not zero.
-        let block = unsafe { alloc_zeroed(layout(bytes)?) };
+        let block = unsafe { System.alloc_zeroed(layout(bytes)?) };
         if block.is_null() {
             return None;
         }
@@ -106,7 +106,7 @@ impl Memory for HostMemory {
             // SAFETY: that far before the address the block starts.
             let block = unsafe { aligned.sub(distance) };
             // SAFETY: the block came from `alloc_raw` with the same size, and its buffer is gone.
-            unsafe { dealloc(block, layout) }
+            unsafe { System.dealloc(block, layout) }
         }
     }
 
@@ -148,19 +148,19 @@ impl Memory for HostMemory {
     }
 
     fn capacity(&self) -> Capacity {
-        let system = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();
-        let available = groups::amount(&system, "MemAvailable:").map(|kilobytes| kilobytes * 1024);
-        let system = Capacity { bytes: available.unwrap_or(u64::MAX), whose: "the system" };
-        let group = groups::left().map(|bytes| Capacity { bytes, whose: "the control group" });
-        #[cfg(target_os = "linux")]
-        let limit = super::limits::left();
-        #[cfg(not(target_os = "linux"))]
-        let limit = None;
-        [group, limit]
-            .into_iter()
-            .flatten()
-            .fold(system, |least, other| if other.bytes < least.bytes { other } else { least })
+        let limit = limits::left();
+        let there = physical_capacity();
+        limit.filter(|limit| limit.bytes < there.bytes).unwrap_or(there)
     }
+}
+
+/// What the system, or a control group of this process, has left.
+pub(crate) fn physical_capacity() -> Capacity {
+    let system = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();
+    let available = groups::amount(&system, "MemAvailable:").map(|kilobytes| kilobytes * 1024);
+    let system = Capacity { bytes: available.unwrap_or(u64::MAX), whose: "the system" };
+    let group = groups::left().map(|bytes| Capacity { bytes, whose: "the control group" });
+    group.filter(|group| group.bytes < system.bytes).unwrap_or(system)
 }
 
 #[cfg(test)]

@@ -7,8 +7,7 @@ mod groups;
 pub mod host;
 pub mod interp;
 pub mod isa;
-#[cfg(target_os = "linux")]
-mod limits;
+pub(crate) mod limits;
 #[cfg(target_os = "linux")]
 mod pages;
 pub mod pool;

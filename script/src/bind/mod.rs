@@ -50,6 +50,7 @@ pub(crate) use measure::profile;
 pub(crate) use memory::evaluate;
 pub(crate) use random::RngRef;
 pub(crate) use scalars::Range;
+pub(crate) use sizes::held;
 pub(crate) use types::{STATICS, type_names};
 
 /// Registers functions with an engine and keeps their documentation.

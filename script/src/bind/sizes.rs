@@ -7,6 +7,7 @@ use std::hint::black_box;
 
 use porcini_core::alloc::Bytes;
 use porcini_core::device::host_capacity;
+use porcini_core::heap;
 use rhai::{Array, Blob, Dynamic, Engine, ImmutableString};
 
 use super::Registry;
@@ -47,7 +48,7 @@ impl Sizes {
             return Err(fault(format!("{op}: {n} elements are too many (at most {most}{whose})")));
         }
         let bytes = n.saturating_mul(each);
-        let left = if bytes < LARGE { room } else { host_capacity().bytes.min(room) };
+        let left = if bytes < LARGE { room } else { room_left().min(room) };
         if bytes as u64 > left || bytes >= LARGE && !is_granted(bytes) {
             let (bytes, left) = (Bytes(bytes as u64), Bytes(left));
             return Err(fault(format!("{op}: out of memory: {n} elements take {bytes} of {left}")));
@@ -65,6 +66,11 @@ impl Sizes {
         let refused = |_| fault(format!("{op}: out of memory: a list of {n} elements"));
         list.try_reserve(1).map_err(refused)
     }
+}
+
+/// Bytes that the system leaves; under a limit, copies must find room too.
+fn room_left() -> u64 {
+    heap::room().unwrap_or_else(|| host_capacity().bytes)
 }
 
 /// Whether the system would give so many bytes: who takes them does not ask, and a refusal ends the process.
@@ -139,7 +145,7 @@ fn lists(engine: &mut Engine, sizes: Sizes) {
 }
 
 /// Bytes that copying a value takes, besides itself.
-fn held(value: &Dynamic) -> usize {
+pub(crate) fn held(value: &Dynamic) -> usize {
     if let Some(list) = value.read_lock::<Array>() {
         return list.iter().map(|item| OF_LIST + held(item)).sum();
     }

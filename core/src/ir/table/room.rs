@@ -21,8 +21,15 @@ impl Table {
         self.prune_candidates();
         let n_candidates = self.candidates.len();
         self.slots.try_reserve(ROOM).is_ok()
+            && self.make_room_to_free()
             && self.numbering.try_reserve(ROOM, |&(hash, _)| hash).is_ok()
             && self.candidates.try_reserve(n_candidates + ROOM).is_ok()
+    }
+
+    /// Freeing variables must not need memory: it is what is done where there is none.
+    fn make_room_to_free(&mut self) -> bool {
+        let n = self.slots.capacity().saturating_sub(self.free.len());
+        self.free.try_reserve_exact(n).is_ok()
     }
 
     /// Bytes of the variables.
