@@ -171,6 +171,7 @@ mod tests {
 
     use super::*;
     use crate::bounds::Bounds;
+    use crate::error::ErrorKind;
     use crate::interpreter::{Interpreter, Outcome};
     use crate::options::Options;
 
@@ -321,5 +322,32 @@ mod tests {
             assert_eq!(error.kind(), io::ErrorKind::PermissionDenied);
         }
         assert_eq!(sandbox.variable("HOME"), None);
+    }
+
+    /// A mistake of ours ends what runs, whatever it is called from, and neither the session nor its variables.
+    #[test]
+    fn a_panic_is_told_and_the_variables_stay() {
+        for sandbox in [None, Some(Bounds::default())] {
+            let options = Options { device: DeviceChoice::Cpu, sandbox, ..Options::default() };
+            let mut interpreter = Interpreter::new(Rc::new(World::default()), &options).unwrap();
+            interpreter
+                .engine
+                .register_fn("broken", || -> i64 { panic!("internal error: a slip") });
+            interpreter
+                .execute("let kept = FloatC([1, 2]); fn f(x) { broken() }", "before")
+                .unwrap();
+            for text in [
+                "broken()",
+                "try { f(1) } catch { }",
+                "[1, 2].map(|x| broken())",
+                "kept = kept + 1; while_loop([kept], |x| x < 3, |x| { f(x); [x + 1] })",
+            ] {
+                let error = interpreter.execute(text, "cell").unwrap_err();
+                assert_eq!(error.kind, ErrorKind::Internal, "{text}");
+                assert_eq!(error.message, "internal error, please report: a slip", "{text}");
+            }
+            let kept = interpreter.execute("kept * 2", "after").unwrap();
+            assert_eq!(kept.text.unwrap(), "[4, 6]");
+        }
     }
 }
