@@ -5,7 +5,8 @@ use std::rc::Rc;
 use std::sync::{Arc, mpsc};
 
 use porcini_script::{Error, Interpreter, Options};
-use signal_hook::consts::SIGINT;
+use signal_hook::consts::{SIGINT, SIGXFSZ};
+use signal_hook::flag;
 use signal_hook::iterator::Signals;
 
 use crate::connection_file::{ConnectionError, ConnectionFile};
@@ -41,6 +42,8 @@ pub(crate) fn serve(path: &Path, options: Options) -> Result<(), StartError> {
     let (requests, received) = mpsc::channel();
     let (answers, answered) = mpsc::channel();
 
+    // Writing more than a file may hold (`ulimit -f`) fails as on a full disk.
+    flag::register(SIGXFSZ, Arc::default())?;
     interrupt_on_signal()?;
     spawn("parent", parent::watch)?;
     spawn("heartbeat", move || echo(&heartbeat))?;

@@ -39,6 +39,7 @@ fn main() -> ExitCode {
     if let Err(error) = ctrlc::set_handler(on_interrupt) {
         print::warn(&format!("Ctrl-C will end the process at once: {error}"));
     }
+    signals::heed_file_limit();
     let ending = Ending::heed();
     let code = porcini_script::on_engine_thread(|| run::run(arguments, &ending));
     ending.code().unwrap_or(code).into()

@@ -10,7 +10,8 @@ use std::time::{Duration, Instant};
 
 use porcini_core::interrupt;
 use rustix::termios::{OptionalActions, Termios, tcgetattr, tcsetattr};
-use signal_hook::consts::{SIGHUP, SIGTERM};
+use signal_hook::consts::{SIGHUP, SIGTERM, SIGXFSZ};
+use signal_hook::flag;
 use signal_hook::iterator::Signals;
 
 use crate::print;
@@ -79,6 +80,12 @@ impl Ending {
         }
         std::process::exit(code.into());
     }
+}
+
+/// Has writing more than a file may hold (`ulimit -f`) fail as on a full disk, not end the process by a signal.
+pub(crate) fn heed_file_limit() {
+    // Without it the system does what it does to other programs.
+    drop(flag::register(SIGXFSZ, Arc::default()));
 }
 
 /// How the terminal was before anybody typed.

@@ -351,7 +351,9 @@ mod tests {
         std::fs::remove_file(&file).unwrap();
         let made = std::process::Command::new("mkfifo").arg(&file).status();
         assert!(made.is_ok_and(|status| status.success()), "mkfifo");
-        for odd in [file.as_path(), Path::new("/dev/zero"), Path::new("/")] {
+        for odd in
+            [file.as_path(), Path::new("/dev/zero"), Path::new("/"), Path::new("/dev/zero/x")]
+        {
             let mut cells = Cells::in_file(Some(odd.into()));
             assert!(cells.add("a").unwrap());
             assert_eq!(cells.len(), 1);

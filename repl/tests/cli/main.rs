@@ -199,6 +199,37 @@ fn a_full_disk_is_told() {
     assert_eq!(finished(&output.unwrap()), (0, "[2, 3]\n".into(), String::new()));
 }
 
+/// Beyond `ulimit -f` the system would end the process by a signal.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_file_limit_is_told() {
+    let place = folder("file-limit");
+    let limited = |script: &str, output: Stdio| {
+        let mut shell = Command::new("sh");
+        let program = env!("CARGO_BIN_EXE_porcini");
+        shell.args(["-c", "ulimit -f 16; exec \"$0\" -e \"$1\"", program, script]);
+        finished(&shell.current_dir(&place).stdout(output).output().unwrap())
+    };
+    let old = "write_npy(`a.npy`, FloatC(7))";
+    assert_eq!(limited(old, Stdio::piped()).0, 0);
+    for write in [
+        "write_npy(`a.npy`, FloatC::arange(100000))",
+        "write_npz(`a.npy`, #{x: FloatC::arange(100000)})",
+        "write_csv(`a.npy`, #{x: FloatC::arange(100000)})",
+    ] {
+        let script = format!("let why = (); try {{ {write} }} catch (e) {{ why = e }} str(why)");
+        let (code, out, err) = limited(&script, Stdio::piped());
+        assert_eq!((code, err.as_str()), (0, ""), "{write}");
+        assert!(out.contains("File too large") || out.contains("ulimit -f"), "{write}: {out}");
+        assert_eq!(limited("FloatC(read_npy(`a.npy`))", Stdio::piped()).1, "[7]\n", "{write}");
+    }
+    assert_eq!(std::fs::read_dir(&place).unwrap().count(), 1, "files are left over");
+    let output = std::fs::File::create(place.join("output")).unwrap();
+    let (code, _, err) = limited("loop { print(`a line`) }", output.into());
+    assert_eq!(code, 1, "{err}");
+    assert!(err.starts_with("error: standard output: File too large"), "{err}");
+}
+
 #[test]
 fn imports_stay_in_the_folder() {
     let place = folder("imports");
