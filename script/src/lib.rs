@@ -6,6 +6,7 @@
 mod bind;
 mod bounds;
 mod bounds_arguments;
+mod brackets;
 mod caught;
 mod commands;
 mod completeness;
