@@ -531,6 +531,13 @@ impl Diagnosis<'_> {
                 self.hints.push(format!("let {name} = .. makes a variable of it"));
                 lowercase(&error.to_string())
             }
+            ParseErrorType::ExprTooDeep => {
+                self.hints.push(
+                    "give parts names with let, write a switch for a chain of else if; functions nest less deep"
+                        .into(),
+                );
+                "expressions, blocks or `else if` nest too deep".into()
+            }
             ParseErrorType::UnexpectedEOF => "the text ends too early".into(),
             ParseErrorType::MissingToken(token, _) if token == ";" => {
                 if let Some(bracket) = self.under_caret().filter(|c| ")]}".contains(*c)) {

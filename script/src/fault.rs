@@ -154,7 +154,8 @@ impl fmt::Display for Stop {
             Self::Exit(code) => write!(f, "exit({code})"),
             Self::TooDeep => {
                 let what = "lists, maps or closures hold each other more than";
-                write!(f, "{what} {DEEPEST} levels deep; del x frees one")
+                let advice = "put them side by side with list.push(x); del x lets go of one";
+                write!(f, "{what} {DEEPEST} levels deep; {advice}")
             }
         }
     }
