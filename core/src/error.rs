@@ -179,7 +179,7 @@ pub enum Error {
 
     // ---- memory and devices ----
     /// An allocation beyond the limit (S17).
-    #[error("out of memory: {requested} wanted, {used} of {limit} in use{largest}")]
+    #[error("out of memory: wanted {requested}, {used} of {limit} in use{largest}")]
     OutOfMemory {
         /// Bytes asked for, as text with a unit.
         requested: String,
@@ -211,7 +211,7 @@ pub enum Error {
         message: String,
     },
     /// A program of the system that shows machine code is not there, or fails.
-    #[error("{program}: {reason}")]
+    #[error("cannot run {program}: {reason}")]
     Tool {
         /// The program.
         program: &'static str,

@@ -7,10 +7,11 @@
 use std::fmt;
 use std::rc::Rc;
 
-use rhai::{Dynamic, EvalAltResult, ParseErrorType, Position};
+use rhai::{Dynamic, EvalAltResult, ParseErrorType};
 
 use crate::bind::{LISTED, STATICS};
 use crate::fault::{Fault, Stop};
+use crate::location::{Location, caret, late_location, line_of, location};
 use crate::python;
 use crate::spelling::similar;
 use crate::tokens::typed;
@@ -39,19 +40,6 @@ pub enum ErrorKind {
     Exit(u8),
     /// A mistake of ours.
     Internal,
-}
-
-/// A place in a script.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Location {
-    /// File or cell.
-    pub source: String,
-    /// Line, from 1.
-    pub line: usize,
-    /// Column in characters, from 1.
-    pub column: usize,
-    /// Text of the line.
-    pub text: String,
 }
 
 /// A failed script, ready to be shown.
@@ -112,15 +100,6 @@ impl Error {
         }
         Ok(())
     }
-}
-
-/// The blank text before the caret (tabs kept) and the width of the token under it.
-fn caret(line: &str, column: usize) -> (String, usize) {
-    let before = line.chars().take(column.saturating_sub(1));
-    let before = before.map(|c| if c == '\t' { '\t' } else { ' ' }).collect();
-    let token = line.chars().skip(column.saturating_sub(1));
-    let width = token.take_while(|c| c.is_alphanumeric() || *c == '_').count();
-    (before, width.max(1))
 }
 
 /// Name and text of a cell.
@@ -200,35 +179,6 @@ fn display_function(name: &str) -> String {
     if name.starts_with("anon$") { "the closure".into() } else { format!("`{}`", typed(name)) }
 }
 
-fn line_of(position: Position) -> String {
-    position.line().map_or_else(|| "?".into(), |line| line.to_string())
-}
-
-fn location(position: Position, source: &str, text: &str) -> Option<Location> {
-    let line = position.line()?;
-    let content = text.lines().nth(line - 1).unwrap_or("").to_string();
-    let column = position.position().unwrap_or(1);
-    // Of a member Rhai names the dot.
-    let mut letters = content.chars().skip(column.saturating_sub(1));
-    let behind =
-        matches!((letters.next(), letters.next()), (Some('.'), Some(next)) if next.is_alphabetic());
-    Some(Location {
-        source: source.into(),
-        line,
-        column: column + usize::from(behind),
-        text: content,
-    })
-}
-
-/// The line that an error names whose cause ran earlier.
-fn late_location(error: &EvalAltResult, source: &str, text: &str) -> Option<Location> {
-    let EvalAltResult::ErrorRuntime(value, _) = error else { return None };
-    let line = usize::try_from(value.read_lock::<Fault>()?.line?).ok()?;
-    let content = text.lines().nth(line - 1)?;
-    let column = content.chars().take_while(|c| c.is_whitespace()).count() + 1;
-    Some(Location { source: source.into(), line, column, text: content.into() })
-}
-
 /// Finds message and hints for one error.
 struct Diagnosis<'a> {
     around: &'a Surroundings<'a>,
@@ -306,8 +256,10 @@ impl Diagnosis<'_> {
     fn no_function(&mut self, signature: &str) -> String {
         let (name, arguments) = signature.split_once(" (").unwrap_or((signature, ""));
         let name = typed(name);
-        let arguments =
-            arguments.trim_end_matches(')').replace("&str | ImmutableString | String", "text");
+        let arguments = arguments
+            .strip_suffix(')')
+            .unwrap_or(arguments)
+            .replace("&str | ImmutableString | String", "text");
         if arguments.contains("deleted variable") {
             return self.used_deleted();
         }
@@ -376,7 +328,11 @@ impl Diagnosis<'_> {
         if arguments.split(", ").any(|argument| argument == "array") {
             self.hints.push("make an array of a list first: FloatC([1, 2, 3])".into());
         }
-        format!("{} does not take ({})", display_function(name), friendly_types(&arguments))
+        let called = match name {
+            "contains" => "`in` (contains)".into(),
+            name => display_function(name),
+        };
+        format!("{called} does not take ({})", friendly_types(&arguments))
     }
 
     /// Whether a function of the script is called behind a dot.
@@ -506,6 +462,9 @@ impl Diagnosis<'_> {
             self.hints.push("a part of a list is list.extract(0..2)".into());
             return format!("expected {}, got a range", friendly_types(want));
         }
+        if want == "Fn" {
+            return format!("expected a function to call, got {}", friendly_types(got));
+        }
         format!("expected {}, got {}", friendly_types(want), friendly_types(got))
     }
 
@@ -572,6 +531,13 @@ impl Diagnosis<'_> {
                 self.hints.push(format!("let {name} = .. makes a variable of it"));
                 lowercase(&error.to_string())
             }
+            ParseErrorType::ExprTooDeep => {
+                self.hints.push(
+                    "give parts names with let, write a switch for a chain of else if; functions nest less deep"
+                        .into(),
+                );
+                "expressions, blocks or `else if` nest too deep".into()
+            }
             ParseErrorType::UnexpectedEOF => "the text ends too early".into(),
             ParseErrorType::MissingToken(token, _) if token == ";" => {
                 if let Some(bracket) = self.under_caret().filter(|c| ")]}".contains(*c)) {
@@ -626,15 +592,4 @@ impl Diagnosis<'_> {
 fn stopped(token: &Dynamic) -> (ErrorKind, String) {
     let stop = token.clone().try_cast().unwrap_or(Stop::Interrupt);
     (stop.kind(), stop.to_string())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn carets_keep_tabs() {
-        assert_eq!(caret("\tabc + d", 2), ("\t".into(), 3));
-        assert_eq!(caret("a + b", 3), ("  ".into(), 1));
-    }
 }

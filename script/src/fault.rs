@@ -21,6 +21,9 @@ pub(crate) struct Fault {
     pub(crate) hint: Option<String>,
     /// Line that an error names which comes later than its cause.
     pub(crate) line: Option<u32>,
+    /// Whether the call that met the error is not the one that it tells of: an array was recorded before, or a
+    /// device fails.
+    pub(crate) is_late: bool,
 }
 
 impl fmt::Display for Fault {
@@ -31,7 +34,7 @@ impl fmt::Display for Fault {
 
 /// An error with a message.
 pub(crate) fn fault(message: impl Into<String>) -> Box<EvalAltResult> {
-    raise(Fault { message: message.into(), hint: None, line: None })
+    raise(Fault { message: message.into(), hint: None, line: None, is_late: false })
 }
 
 /// An error with a message and what to do about it.
@@ -39,7 +42,7 @@ pub(crate) fn fault_with_hint(
     message: impl Into<String>,
     hint: impl Into<String>,
 ) -> Box<EvalAltResult> {
-    raise(Fault { message: message.into(), hint: Some(hint.into()), line: None })
+    raise(Fault { message: message.into(), hint: Some(hint.into()), line: None, is_late: false })
 }
 
 fn raise(fault: Fault) -> Box<EvalAltResult> {
@@ -53,7 +56,21 @@ pub(crate) fn late_fault(error: &core::Error) -> Box<EvalAltResult> {
         _ => None,
     };
     let line = line.filter(|&line| line > 0);
-    raise(Fault { message: error.to_string(), hint: remedy(error).map(Into::into), line })
+    let hint = remedy(error).map(Into::into);
+    raise(Fault { message: error.to_string(), hint, line, is_late: is_late(error) })
+}
+
+/// Whether an error is not of the call that met it.
+fn is_late(error: &core::Error) -> bool {
+    use core::Error as E;
+    matches!(
+        error,
+        E::Bounds { .. }
+            | E::Poisoned { .. }
+            | E::Lost { .. }
+            | E::DeviceFailed { .. }
+            | E::Compilation { .. }
+    )
 }
 
 /// What to do about a type that an operation does not take.
@@ -70,16 +87,35 @@ fn remedy(error: &core::Error) -> Option<&'static str> {
     }
 }
 
-/// The error of a function that calls another one, under its own name.
-pub(crate) fn renamed(mut error: Box<EvalAltResult>, from: &str, to: &str) -> Box<EvalAltResult> {
-    if let EvalAltResult::ErrorRuntime(value, _) = &mut *error
+/// The error of a call, under the name that the script called: in place of that of the function that does the work,
+/// or in front of a message that names none. Calls below it have a place already, and keep their own name.
+pub(crate) fn under_name(mut error: Box<EvalAltResult>, name: &str) -> Box<EvalAltResult> {
+    if let EvalAltResult::ErrorRuntime(value, Position::NONE) = &mut *error
         && let Some(mut fault) = value.write_lock::<Fault>()
-        && let Some(rest) = fault.message.strip_prefix(from)
-        && rest.starts_with(':')
+        && !fault.is_late
+        && let Some(message) = renamed(&fault.message, name)
     {
-        fault.message = format!("{to}{rest}");
+        fault.message = message;
     }
     error
+}
+
+/// The message with the name in front; `None` if it has it.
+fn renamed(message: &str, name: &str) -> Option<String> {
+    let is_part = |c: char| c.is_alphanumeric() || matches!(c, '_' | ':');
+    let starts = message
+        .strip_prefix(name)
+        .is_some_and(|rest| rest.starts_with([':', ' ', '(']) && !rest.starts_with("::"));
+    if starts {
+        return None;
+    }
+    if let Some((operation, rest)) = message.split_once(": ")
+        && !operation.contains(' ')
+    {
+        return Some(format!("{name}: {rest}"));
+    }
+    let has_it = message.split(|c| !is_part(c)).any(|word| word == name);
+    (!has_it).then(|| format!("{name}: {message}"))
 }
 
 /// The error of a part, with what it is a part of before it.
@@ -130,7 +166,8 @@ impl fmt::Display for Stop {
             Self::OutOfMemory => f.write_str(OUT_OF_MEMORY),
             Self::TooDeep => {
                 let what = "lists, maps or closures hold each other more than";
-                write!(f, "{what} {DEEPEST} levels deep; del x frees one")
+                let advice = "put them side by side with list.push(x); del x lets go of one";
+                write!(f, "{what} {DEEPEST} levels deep; {advice}")
             }
         }
     }
@@ -179,5 +216,30 @@ impl<T> IntoFault<T> for core::Result<T> {
             core::Error::Interrupted => stop(Stop::Interrupt),
             error => late_fault(&error),
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn messages_get_the_name_of_the_call_once() {
+        for (message, name, want) in [
+            ("sin: got text", "sin", "sin: got text"),
+            ("<: sizes 2 and 3", "lt", "lt: sizes 2 and 3"),
+            ("any: got FloatC", "any_nested", "any_nested: got FloatC"),
+            ("Matrix2fC: a row of 1", "Matrix2fC::from_rows", "Matrix2fC::from_rows: a row of 1"),
+            (
+                "2.5 is not a value of Int32C (valid: -1)",
+                "+",
+                "+: 2.5 is not a value of Int32C (valid: -1)",
+            ),
+            ("300 does not fit Int8C (valid: 1)", "Int8C", "300 does not fit Int8C (valid: 1)"),
+        ] {
+            let error = under_name(fault(message), name);
+            let EvalAltResult::ErrorRuntime(value, _) = &*error else { panic!("{error}") };
+            assert_eq!(value.read_lock::<Fault>().unwrap().message, want);
+        }
     }
 }

@@ -4,6 +4,8 @@
 use porcini_core::interrupt;
 use rhai::{InputStream, LexError, Position, Token, TokenizeState, get_next_token};
 
+use crate::brackets::{Bracket, Brackets};
+
 /// A token, or a comment.
 #[derive(Clone, Debug)]
 pub(crate) struct Lexeme {
@@ -24,54 +26,13 @@ impl Lexeme {
     }
 }
 
-/// An open bracket.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Bracket {
-    Round,
-    Square,
-    /// A map, `#{`.
-    Map,
-    /// The body of a `switch`.
-    Cases,
-    /// The body of a `do`.
-    Repeated,
-    /// Any other block.
-    Block,
-    /// `${` in a text.
-    InText,
-}
-
-impl Bracket {
-    /// Whether statements stand in it.
-    pub(crate) fn holds_statements(self) -> bool {
-        matches!(self, Self::Block | Self::Repeated | Self::InText)
-    }
-}
-
 /// Reads the tokens of a text, one by one.
 pub(crate) struct Lexer<'t> {
     input: Input<'t>,
     state: TokenizeState,
     position: Position,
-    /// Brackets opened and not closed, outermost first, and for each what was to come at its place.
-    open: Vec<(Bracket, Expected)>,
-    expected: Expected,
-    /// Behind the part of a text before `${`.
-    text_opens: bool,
+    brackets: Brackets,
     last_end: usize,
-}
-
-/// What the brace that comes next will be.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum Expected {
-    #[default]
-    Nothing,
-    /// The block of `if`, `while` and the like: no statement ends before it.
-    Block,
-    Cases,
-    Repeated,
-    /// `while` or `until` behind the block of a `do`.
-    Condition,
 }
 
 impl<'t> Lexer<'t> {
@@ -80,76 +41,26 @@ impl<'t> Lexer<'t> {
             input: Input { text, at: 0 },
             state: TokenizeState { include_comments: true, ..TokenizeState::default() },
             position: Position::new(1, 0),
-            open: Vec::new(),
-            expected: Expected::default(),
-            text_opens: false,
+            brackets: Brackets::default(),
             last_end: 0,
         }
     }
 
     /// Brackets of all kinds opened and not closed.
     pub(crate) fn depth(&self) -> usize {
-        self.open.len()
-    }
-
-    /// The innermost open bracket.
-    pub(crate) fn innermost(&self) -> Option<Bracket> {
-        self.open.last().map(|(bracket, _)| *bracket)
+        self.brackets.depth()
     }
 
     /// Whether a statement could end here: in a block, and not between `if` and its block.
     pub(crate) fn is_in_statements(&self) -> bool {
-        self.innermost().is_none_or(Bracket::holds_statements) && self.expected == Expected::Nothing
+        self.brackets.are_in_statements()
     }
 
     /// Whether what was read ends in a comment or in a text of several lines.
     pub(crate) fn is_inside(&self) -> bool {
         self.state.comment_level > 0
             || self.state.is_within_text_terminated_by.is_some()
-            || self.open.iter().any(|(bracket, _)| *bracket == Bracket::InText)
-    }
-
-    fn follow(&mut self, token: &Token) {
-        match token {
-            Token::InterpolatedString(_) => self.text_opens = true,
-            Token::If | Token::For | Token::Fn | Token::Catch => self.expected = Expected::Block,
-            Token::Switch => self.expected = Expected::Cases,
-            Token::Do => self.expected = Expected::Repeated,
-            Token::While | Token::Until => {
-                let is_tail = self.expected == Expected::Condition;
-                self.expected = if is_tail { Expected::Nothing } else { Expected::Block };
-            }
-            Token::LeftParen => self.open(Bracket::Round),
-            Token::LeftBracket | Token::QuestionBracket => self.open(Bracket::Square),
-            Token::MapStart => self.open(Bracket::Map),
-            Token::LeftBrace if std::mem::take(&mut self.text_opens) => self.open(Bracket::InText),
-            Token::LeftBrace => {
-                let bracket = match std::mem::take(&mut self.expected) {
-                    Expected::Nothing | Expected::Block | Expected::Condition => Bracket::Block,
-                    Expected::Cases => Bracket::Cases,
-                    Expected::Repeated => Bracket::Repeated,
-                };
-                self.open(bracket);
-            }
-            Token::RightParen | Token::RightBracket | Token::RightBrace => self.close(),
-            _ if self.expected == Expected::Condition => self.expected = Expected::Nothing,
-            _ => {}
-        }
-    }
-
-    fn open(&mut self, bracket: Bracket) {
-        self.open.push((bracket, std::mem::take(&mut self.expected)));
-    }
-
-    fn close(&mut self) {
-        let Some((bracket, expected)) = self.open.pop() else { return };
-        self.expected = expected;
-        match bracket {
-            Bracket::Repeated => self.expected = Expected::Condition,
-            // The rest of the text follows.
-            Bracket::InText => self.state.is_within_text_terminated_by = Some("`".into()),
-            _ => {}
-        }
+            || self.brackets.are_in_text()
     }
 }
 
@@ -175,7 +86,10 @@ impl Iterator for Lexer<'_> {
             // For the parser there are no comments.
             self.state.next_token_cannot_be_unary = could_have_sign;
         } else {
-            self.follow(&token);
+            if self.brackets.follow(&token) == Some(Bracket::InText) {
+                // The rest of the text follows.
+                self.state.is_within_text_terminated_by = Some("`".into());
+            }
             self.last_end = end;
         }
         Some(Lexeme { token, start, end })

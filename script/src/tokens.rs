@@ -14,6 +14,7 @@ use std::vec;
 use porcini_core::interrupt;
 use rhai::{Dynamic, Engine, LexError, Token};
 
+use crate::brackets::{Bracket, Brackets};
 use crate::interpolation::Pieces;
 use crate::powers::Powers;
 
@@ -38,10 +39,7 @@ const PREFIX: &str = "porcini_";
 #[derive(Default)]
 struct Before {
     last: Last,
-    /// The depth of braces at which the bodies of open `switch` statements stand.
-    switches: Vec<usize>,
-    depth: usize,
-    switch_pending: bool,
+    brackets: Brackets,
     powers: Powers,
     pieces: Pieces,
 }
@@ -146,23 +144,8 @@ impl Before {
     }
 
     fn track(&mut self, token: &Token, types: &[String]) {
-        match token {
-            Token::Switch => self.switch_pending = true,
-            Token::LeftBrace | Token::MapStart => {
-                self.depth += 1;
-                if std::mem::take(&mut self.switch_pending) {
-                    self.switches.push(self.depth);
-                }
-            }
-            Token::RightBrace => {
-                self.depth = self.depth.saturating_sub(1);
-                while self.switches.last().is_some_and(|&depth| depth > self.depth) {
-                    self.switches.pop();
-                }
-            }
-            _ => {}
-        }
-        let in_switch = self.switches.last() == Some(&self.depth);
+        self.brackets.follow(token);
+        let in_switch = self.brackets.innermost() == Some(Bracket::Cases);
         self.last = match token {
             Token::LeftBrace | Token::Comma | Token::RightBrace if in_switch => Last::CaseStart,
             Token::Period | Token::DoubleColon | Token::Elvis => Last::Dot,

@@ -323,6 +323,11 @@ pub(crate) fn type_name(value: &Dynamic) -> String {
     }
 }
 
+/// A number as it is, of anything else the type: what an argument was where another was expected.
+pub(crate) fn got(value: &Dynamic) -> String {
+    scalar(value).map_or_else(|| type_name(value), |number| number.to_string())
+}
+
 /// Type and size of a script value in a few words, without evaluating: `FloatC, 5 lanes`.
 pub(crate) fn describe(value: &Dynamic) -> String {
     let counted = |n: u64, what: &str| format!("{n} {what}{}", if n == 1 { "" } else { "s" });

@@ -60,7 +60,8 @@ fn owned(text: String) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::error::{ErrorKind, Location};
+    use crate::error::ErrorKind;
+    use crate::location::Location;
 
     #[test]
     fn orders_to_a_terminal_become_text() {

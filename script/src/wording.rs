@@ -41,11 +41,22 @@ fn whole_word(text: &str, word: &str, replacement: &str) -> String {
     out + rest
 }
 
+/// Functions of Rhai whose errors do not name them, by what these begin with.
+const UNNAMED: [(&str, &str); 3] = [
+    ("error parsing integer", "parse_int"),
+    ("invalid radix", "parse_int"),
+    ("error parsing floating-point", "parse_float"),
+];
+
 /// Rhai's own text without its position.
 pub(crate) fn plain_text(error: &EvalAltResult) -> String {
     let mut text = error.to_string();
     if let Some(at) = text.rfind(" (line ") {
         text.truncate(at);
     }
-    lowercase(&friendly_types(&text))
+    let text = lowercase(&friendly_types(&text));
+    match UNNAMED.iter().find(|(start, _)| text.starts_with(start)) {
+        Some((_, function)) => format!("{function}: {text}"),
+        None => text,
+    }
 }

@@ -31,7 +31,7 @@ const VALUES: [&str; 27] = [
     "Vector3fC(1, 2, 3)",
     "Vector2C(Complex2fC(1, 2), 3)",
     "Vector2C(Quaternion4fC(1, 2, 3, 4), FloatC([1, 2, 3]))",
-    "Matrix2C(Complex2fC(1, 2), 3, [4], FloatC(5))",
+    "Matrix2C(Complex2fC(1, 2), 3, 4, FloatC(5))",
     "Complex2fC([1, 2], 3)",
     "Quaternion4fC(1, 2, 3, 4)",
     "Matrix2fC([[1, 2], [3, 4]])",
@@ -52,8 +52,10 @@ struct Fuzz {
     interpreter: Interpreter,
     state: u64,
     panics: Vec<String>,
-    /// Errors that show Rust's names, or have other words when a script catches them.
+    /// Errors that show Rust's names, have other words when a script catches them, or do not say of what they are.
     odd: BTreeSet<String>,
+    /// Where the errors of cells are told.
+    host: Rc<TestHost>,
 }
 
 /// What only Rust, or Rhai inside, calls so.
@@ -78,8 +80,8 @@ const RUST: [&str; 15] = [
 impl Fuzz {
     fn new() -> Self {
         let host = Rc::new(TestHost::default());
-        let interpreter = golden::interpreter(host, golden::BASELINE, 0);
-        Self { interpreter, state: 1, panics: Vec::new(), odd: BTreeSet::new() }
+        let interpreter = golden::interpreter(host.clone(), golden::BASELINE, 0);
+        Self { interpreter, state: 1, panics: Vec::new(), odd: BTreeSet::new(), host }
     }
 
     fn names() -> Vec<String> {
@@ -89,7 +91,8 @@ impl Fuzz {
     /// Makes the values anew, since calls may change them.
     fn values(&mut self) {
         for (i, value) in VALUES.iter().chain([&HOST_ARRAY]).enumerate() {
-            self.run(&format!("let v{i} = {value};"));
+            let made = self.interpreter.execute(&format!("let v{i} = {value};"), "fuzz");
+            assert!(made.is_ok(), "{value}: {made:?}");
         }
     }
 
@@ -116,11 +119,24 @@ impl Fuzz {
         }
     }
 
-    /// Runs texts in one cell; on a panic each by itself, to name the one.
-    fn run_all(&mut self, texts: &[String]) {
+    /// Runs texts in one cell, where each error must name what `called` says of its text; on a panic each by itself,
+    /// to name the one.
+    fn run_all(&mut self, texts: &[String], called: impl Fn(&str) -> Option<String>) {
         self.values();
-        let cell: Vec<String> = texts.iter().map(|text| caught(text)).collect();
+        self.host.take();
+        let cell: Vec<String> = texts.iter().enumerate().map(|(i, text)| told(text, i)).collect();
         let result = self.interpreter.execute(&cell.join("\n"), "fuzz");
+        for shown in self.host.take() {
+            let told = shown.text.strip_prefix(TOLD).and_then(|told| told.split_once(' '));
+            let Some((i, message)) = told else { continue };
+            let text = &texts[i.parse::<usize>().unwrap()];
+            if RUST.iter().any(|rust| message.contains(rust)) {
+                self.odd.insert(format!("{text}: {message}"));
+            }
+            if let Some(name) = called(text).filter(|name| !names(message, name)) {
+                self.odd.insert(format!("{name} is not named: {text}: {message}"));
+            }
+        }
         let kind = result.err().map(|error| error.kind);
         assert_ne!(kind, Some(ErrorKind::Syntax), "{}", cell.join("\n"));
         if kind == Some(ErrorKind::Internal) {
@@ -160,6 +176,49 @@ impl Fuzz {
     }
 }
 
+/// What the line of an error begins with.
+const TOLD: &str = "error of ";
+
+/// A text that tells its error.
+fn told(text: &str, i: usize) -> String {
+    format!("try {{ {text}; }} catch (e) {{ print(`{TOLD}{i} ${{e}}`) }}")
+}
+
+/// Functions that are handed over are named by their own errors, whoever calls them.
+const HANDED_OVER: [&str; 2] = ["the closure does not take (", "no function `abc`"];
+
+/// Whether a message has the name as a word, or the operator: in front, or in back quotes.
+fn names(message: &str, name: &str) -> bool {
+    let function = name.rsplit("::").next().unwrap_or(name);
+    let is_part = |c: char| c.is_alphanumeric() || c == '_';
+    let has = |name: &str| message.split(|c| !is_part(c)).any(|word| word == name);
+    let is_operator = !name.starts_with(is_part);
+    HANDED_OVER.iter().any(|start| message.starts_with(start))
+        || message.starts_with(&format!("{name}: "))
+        || message.starts_with(&format!("{name}=: "))
+        || message.contains(&format!("`{name}`"))
+        || (is_operator && message.contains(&format!(" {name} ")))
+        || (!is_operator && has(function))
+}
+
+/// The function that a call calls; of what is no function Rhai says only that it cannot be called.
+fn function_of(call: &str) -> Option<String> {
+    let (name, _) = call.split_once('(')?;
+    (name != "curry").then(|| name.into())
+}
+
+/// The operator of `v1 + v2` or `let t = v1; t += v2`; Rhai's own `&&` and `||` only say that they want bools.
+fn operator_of(text: &str) -> Option<String> {
+    let words: Vec<&str> = text.split(' ').collect();
+    match *words.as_slice() {
+        [_, "&&" | "||", _] => None,
+        [_, "in", _] => Some("in".into()),
+        [a, operator, _] if !a.contains(['-', '[', '.', '(']) => Some(operator.into()),
+        ["let", _, "=", _, _, operator, _] => Some(operator.trim_end_matches('=').into()),
+        _ => None,
+    }
+}
+
 fn caught(text: &str) -> String {
     format!("try {{ {text}; }} catch {{ }}")
 }
@@ -182,7 +241,7 @@ fn functions_never_panic() {
             }
             let calls: Vec<String> =
                 fuzz.arguments().iter().map(|arguments| format!("{name}({arguments})")).collect();
-            fuzz.run_all(&calls);
+            fuzz.run_all(&calls, function_of);
             // Uncaught: the diagnostics must not panic either.
             calls.iter().take(2 + VALUES.len()).for_each(|call| fuzz.run_both(call));
         }
@@ -215,7 +274,7 @@ fn operators_and_indices_never_panic() {
                 texts.push(format!("Matrix4C({}{a}, {b})", format!("{a}, {b}, ").repeat(7)));
                 texts.push(format!("for x in {a} {{ x + {b}; break; }}"));
                 texts.extend(names.iter().map(|c| format!("{a}[{b}] = {c}")));
-                fuzz.run_all(&texts);
+                fuzz.run_all(&texts, operator_of);
                 fuzz.run(&format!("{a} + {b}"));
                 fuzz.run(&format!("{a}[{b}]"));
             }

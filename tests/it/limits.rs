@@ -52,7 +52,7 @@ fn long_and_deep_expressions() {
 }
 
 /// What stands before, in and behind a text that nests.
-const NESTS: [(&str, &str, &str); 44] = [
+const NESTS: [(&str, &str, &str); 52] = [
     ("(", "1", ")"),
     ("[", "1", "]"),
     ("{", "1", "}"),
@@ -65,10 +65,15 @@ const NESTS: [(&str, &str, &str); 44] = [
     ("if true {", "1", "}"),
     ("while false {", "1", "}"),
     ("for i in 0..1 {", "1", "}"),
-    ("loop {", "break", "}"),
+    ("loop {", "return", "}"),
     ("do {", "1", "} while false"),
     ("try {", "1", "} catch {}"),
     ("switch 1 { _ => ", "1", "}"),
+    ("switch `${", "1", "}` { _ => 1 }"),
+    ("switch ", "1", " { _ => 1 }"),
+    ("if ", "true", " { 1 }"),
+    ("if false { 1 } else { ", "1", " }"),
+    ("#{a: `${[", "1", "]}`}"),
     ("|x| ", "1", ""),
     ("|x| { ", "1", " }"),
     ("fn f() {", "1", "}"),
@@ -81,6 +86,9 @@ const NESTS: [(&str, &str, &str); 44] = [
     ("", "[1]", "[0]"),
     ("", "#{}", ".a"),
     ("", "a", "?.b"),
+    ("", "[1]", "?[0]"),
+    ("", "[1]", ".map(|x| x)"),
+    ("", "1", " in [1]"),
     ("", "[1]", ".len()"),
     ("", "1", " + 1"),
     ("", "1", " ** 1"),
@@ -104,11 +112,12 @@ const NESTS: [(&str, &str, &str); 44] = [
 fn texts_nest_to_100_000() {
     with_interpreter(|interpreter| {
         for (before, middle, behind) in NESTS {
-            for n in [1900, 100_000] {
+            for n in [10, 100, 1000, 1900, 10_000, 100_000] {
                 let open = format!("{}{middle}", before.repeat(n));
                 for text in [format!("{open}{}", behind.repeat(n)), open] {
                     let start = Instant::now();
                     survives(interpreter, &text);
+                    drop(interpreter.check(&text, "limits"));
                     interpreter.is_complete(&text);
                     interpreter.complete(&text, text.len());
                     let time = start.elapsed();

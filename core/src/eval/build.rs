@@ -154,7 +154,7 @@ impl<'w, 't> Builder<'w, 't> {
                 self.draft.ends.push(End::Reduce { op, value, buffer });
                 self.draft.n_ops += 1;
             }
-            Kind::Scatter { op, mode, checked } => {
+            Kind::Scatter { op, mode, checked, counts } => {
                 self.draft.lane_order |= mode == ScatterMode::Exact;
                 let (value, index) = (self.operand(variable, 1), self.operand(variable, 2));
                 let active = variable.operands[3].map(|_| self.operand(variable, 3));
@@ -162,7 +162,8 @@ impl<'w, 't> Builder<'w, 't> {
                 let binding = Binding::Update { result: id, target };
                 let buffer = self.bind(binding, variable.dtype, true);
                 self.draft.give_length(buffer);
-                let access = checked.then(|| self.access(variable, op.name(), buffer, index));
+                let name = op.function(counts);
+                let access = checked.then(|| self.access(variable, name, buffer, index));
                 let end = End::Scatter { op, value, index, active, target: buffer, access };
                 self.draft.ends.push(end);
                 self.draft.n_ops += 1;
@@ -300,11 +301,12 @@ impl<'w, 't> Builder<'w, 't> {
                 Code::Gather { source, access: None }
             }
             Kind::Running => Code::Run,
-            Kind::Scatter { op, mode, checked } => {
+            Kind::Scatter { op, mode, checked, counts } => {
                 self.draft.lane_order |= mode == ScatterMode::Exact;
                 let target = self.written(id).expect("internal error: a write that nobody wants");
                 let index = args[1].expect("internal error: scatter without index");
-                let access = checked.then(|| self.access(variable, op.name(), target, index));
+                let name = op.function(counts);
+                let access = checked.then(|| self.access(variable, name, target, index));
                 Code::Scatter { op, target, access }
             }
             Kind::Literal(_)

@@ -22,6 +22,7 @@ use std::time::Duration;
 use crate::alloc::{Allocator, Bytes, Exhausted};
 use crate::backend::{Backend, CodeStatistics, Launched, Origin};
 use crate::buffer::Buffer;
+use crate::dtype::DType;
 use crate::error::{Error, Result};
 use crate::interrupt;
 use crate::ir::kernel::{Kernel, LiteralMode, ParamBlock, Target};
@@ -155,7 +156,7 @@ impl Evaluator<'_> {
             let Some(bits) = variable.kind.number() else { return Ok(()) };
             (bits, variable.dtype, variable.size)
         };
-        let buffer = self.alloc(size.saturating_mul(dtype.bytes() as u64))?;
+        let buffer = self.alloc_lanes(dtype, size)?;
         in_pieces(size, |start, n| {
             let address = buffer.address() + start * dtype.bytes() as u64;
             self.backend.memory().fill(address, bits, dtype.bytes(), n)
@@ -237,12 +238,12 @@ impl Evaluator<'_> {
                     bound.addresses.push((data.address(), variable.size));
                 }
                 Binding::Write(id) => {
-                    let (bytes, size) = {
+                    let (dtype, size) = {
                         let table = lock(self.table);
                         let variable = table.get(id);
-                        (variable.bytes(), variable.size)
+                        (variable.dtype, variable.size)
                     };
-                    let buffer = self.alloc(bytes)?;
+                    let buffer = self.alloc_lanes(dtype, size)?;
                     bound.addresses.push((buffer.address(), size));
                     bound.results.push((id, Arc::new(buffer)));
                 }
@@ -342,6 +343,17 @@ impl Evaluator<'_> {
     /// `OutOfMemory`.
     pub fn alloc(&self, bytes: u64) -> Result<Buffer> {
         self.memory.alloc(bytes).map_err(|exhausted| out_of_memory(&lock(self.table), exhausted))
+    }
+
+    /// A block for an array, or an error that says how large the array is too: nobody is asked for it where it was
+    /// recorded.
+    fn alloc_lanes(&self, dtype: DType, size: u64) -> Result<Buffer> {
+        self.alloc(size.saturating_mul(dtype.bytes() as u64)).map_err(|mut error| {
+            if let Error::OutOfMemory { requested, .. } = &mut error {
+                *requested = format!("{requested} for {size} lanes of {}", dtype.script_name());
+            }
+            error
+        })
     }
 
     fn report_bounds(

@@ -476,6 +476,11 @@ impl ScatterMode {
 }
 
 impl ScatterOp {
+    /// What errors call a write: by its name, or, where it counts for it, `scatter_inc`.
+    pub const fn function(self, counts: bool) -> &'static str {
+        if counts { "scatter_inc" } else { self.name() }
+    }
+
     /// Name of the script function.
     pub const fn name(self) -> &'static str {
         SCATTERS[self as usize].0

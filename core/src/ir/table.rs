@@ -520,8 +520,9 @@ fn number(variable: &Variable) -> u64 {
         Kind::Index => (2, 0),
         Kind::Op(op) => (3, op as u64),
         Kind::Gather { checked } => (4, u64::from(checked)),
-        Kind::Scatter { op, mode, checked } => {
-            (5, op as u64 * 4 + mode as u64 * 2 + u64::from(checked))
+        Kind::Scatter { op, mode, checked, counts } => {
+            let flags = u64::from(counts) * 4 + mode as u64 * 2 + u64::from(checked);
+            (5, op as u64 * 8 + flags)
         }
         Kind::Reduce(op) => (6, op as u64),
         Kind::Entering => (7, 0),

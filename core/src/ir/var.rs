@@ -63,6 +63,8 @@ pub enum Kind {
         mode: ScatterMode,
         /// Whether indices are compared with the target's size (S13).
         checked: bool,
+        /// Whether it is the write of `scatter_inc`.
+        counts: bool,
     },
     /// All lanes of the one operand combined into one.
     Reduce(ReduceOp),
@@ -127,7 +129,7 @@ impl Kind {
             Self::Call(_) => "call",
             Self::Gather { .. } => "gather",
             Self::Fetch => "fetch",
-            Self::Scatter { op, .. } => op.name(),
+            Self::Scatter { op, counts, .. } => op.function(counts),
             Self::Reduce(op) => op.name(),
             Self::Primitive(primitive) => primitive.name(),
             Self::Entering => "entering",

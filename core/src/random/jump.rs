@@ -29,7 +29,7 @@ impl Pcg32 {
     /// # Errors
     /// `NumberType`, `UnsupportedType` for other than integers; `SizeMismatch`, `ForeignArray`.
     pub fn advance(&mut self, delta: Operand<'_>) -> Result<()> {
-        let op = "PCG32 advance";
+        let op = "advance";
         let session = self.state.session();
         session.check_change(op, &self.state)?;
         self.state = match delta {
@@ -61,7 +61,7 @@ impl Pcg32 {
     /// # Errors
     /// `Argument` if the streams are known to differ; `SizeMismatch`, `ForeignArray`.
     pub fn distance(&self, earlier: &Self) -> Result<Array> {
-        let op = "PCG32 distance";
+        let op = "distance";
         let session = self.state.session();
         if !earlier.state.session().is(session) {
             return Err(Error::ForeignArray { op });

@@ -209,7 +209,7 @@ impl Pcg32 {
         bound: Operand<'_>,
         active: Option<&Array>,
     ) -> Result<Array> {
-        let op = "PCG32 below a bound";
+        let op = "draw_below";
         let dtype = match kind {
             Draw::UInt32 => DType::U32,
             Draw::UInt64 => DType::U64,

@@ -69,23 +69,36 @@ impl Recorder<'_> {
         index: VarId,
         active: Option<VarId>,
     ) -> Result<VarId> {
-        let dtype = self.dtype(target);
+        self.write(op, mode, false, [target, value, index], active)
+    }
+
+    /// [`Recorder::scatter`] of target, value and index; errors are those of `scatter_inc` if it `counts` for it.
+    pub(super) fn write(
+        &mut self,
+        op: ScatterOp,
+        mode: ScatterMode,
+        counts: bool,
+        [target, value, index]: [VarId; 3],
+        active: Option<VarId>,
+    ) -> Result<VarId> {
+        let (dtype, name) = (self.dtype(target), op.function(counts));
         if !op.class().contains(dtype) {
             let expected = op.class().describe();
-            return Err(Error::UnsupportedType { op: op.name(), dtype, expected });
+            return Err(Error::UnsupportedType { op: name, dtype, expected });
         }
         let from = self.dtype(value);
         if dtype.promote(from) != Some(dtype) {
             let (own, other) = (dtype.script_name(), from.script_name());
             let what = format!("got values of {other} for {own}; convert them: {own}(x)");
-            return Err(Error::Argument { op: op.name(), what });
+            return Err(Error::Argument { op: name, what });
         }
         let value = self.cast(value, dtype)?;
-        let lanes = self.check_access(op.name(), index, active, Some(value))?;
-        self.check_target(op.name(), target, lanes)?;
+        let lanes = self.check_access(name, index, active, Some(value))?;
+        self.check_target(name, target, lanes)?;
         let active = self.masked(active)?;
         let size = self.size(target);
-        let kind = Kind::Scatter { op, mode, checked: self.settings.bounds_check };
+        let checked = self.settings.bounds_check;
+        let kind = Kind::Scatter { op, mode, checked, counts };
         let operands = [Some(target), Some(value), Some(index), active];
         let result = self.add(Variable::new(kind, dtype, size, operands));
         self.table.note_write(result, target);

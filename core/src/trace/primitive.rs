@@ -126,7 +126,8 @@ impl Recorder<'_> {
             let index = self.widen(index, size)?;
             let one = self.one(dtype);
             let (add, mode) = (ScatterOp::Add, ScatterMode::Fast);
-            return Ok([found, self.scatter(add, mode, target, one, index, active)?]);
+            let next = self.write(add, mode, true, [target, one, index], active)?;
+            return Ok([found, next]);
         }
         let operands = [Some(target), Some(index), limited, None];
         let found = self.add(Variable::new(Kind::Fetch, dtype, size, operands));
@@ -134,7 +135,7 @@ impl Recorder<'_> {
         let one = self.one(dtype);
         let next = self.same(Op::Add, &[found, one])?;
         let (set, mode) = (ScatterOp::Set, ScatterMode::Fast);
-        Ok([found, self.scatter(set, mode, target, next, index, active)?])
+        Ok([found, self.write(set, mode, true, [target, next, index], active)?])
     }
 
     /// What [`Recorder::scatter_inc`] finds where no region is recorded.

@@ -315,7 +315,7 @@ impl Recorder<'_> {
         // A sum of floats depends on its order, and adding in memory takes GPUs' subnormals for 0.
         let exact = op == ScatterOp::Add && dtype.is_float();
         let mode = if exact { ScatterMode::Exact } else { ScatterMode::Fast };
-        let kind = Kind::Scatter { op, mode, checked: false };
+        let kind = Kind::Scatter { op, mode, checked: false, counts: false };
         Ok(self.add(Variable::new(kind, dtype, size, operands)))
     }
 }

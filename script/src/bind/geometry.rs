@@ -11,9 +11,9 @@ use rhai::Dynamic;
 
 use super::Registry;
 use crate::context::Context;
-use crate::fault::{IntoFault, Result, fault, renamed};
+use crate::fault::{IntoFault, Result, fault};
 use crate::nested::{self, alike, signature};
-use crate::value::{self, Arg, ArrayRef, Kind, scalar, type_name};
+use crate::value::{self, Arg, ArrayRef, Kind};
 
 pub(super) fn register(registry: &mut Registry<'_>) {
     let mut registered = BTreeSet::new();
@@ -130,7 +130,7 @@ fn sampling(registry: &mut Registry<'_>) {
 fn order_argument(name: &str, value: &Dynamic) -> Result<usize> {
     let number = value.as_int().ok().and_then(|n| usize::try_from(n).ok());
     number.ok_or_else(|| {
-        let got = scalar(value).map_or_else(|| type_name(value), |number| number.to_string());
+        let got = value::got(value);
         fault(format!("{name}: got {got}, expected an integer from 0 up"))
     })
 }
@@ -175,8 +175,7 @@ fn over_lanes(context: &Context, name: &str, args: &[Arg]) -> Result<Option<Arra
     }
     let sum = value::map(name, &pair.map(Arg::clone), &|operands| {
         context.session.apply(Op::Mul, operands)?.hsum()
-    })
-    .map_err(|error| renamed(error, Op::Mul.spelling(), name))?;
+    })?;
     let last = match name {
         "norm" => Op::Sqrt,
         "abs_dot" => Op::Abs,

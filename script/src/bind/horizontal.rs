@@ -8,7 +8,7 @@ use rhai::Dynamic;
 use super::Registry;
 use super::reduce::{horizontal, mean};
 use crate::context::Context;
-use crate::fault::{IntoFault, Result, fault, renamed};
+use crate::fault::{IntoFault, Result, fault};
 use crate::value::{self, Arg, ArrayRef, scalar, type_name};
 
 /// Name, function and help.
@@ -127,8 +127,7 @@ fn prefix_sums(registry: &mut Registry<'_>) {
                     None => component.copy(),
                     Some(pair) => {
                         let apply = |operands: &[Operand<'_>]| context.session.apply(op, operands);
-                        value::map(op.spelling(), &pair.map(Arg::Value), &apply)
-                            .map_err(|error| renamed(error, op.spelling(), name))?
+                        value::map(op.spelling(), &pair.map(Arg::Value), &apply)?
                     }
                 });
             }

@@ -41,7 +41,7 @@ use rhai::{Dynamic, Engine, NativeCallContext};
 
 use crate::context::Context;
 use crate::doc::FunctionDoc;
-use crate::fault::Result;
+use crate::fault::{Result, fault, under_name};
 use crate::tokens::registered;
 use crate::value::ArrayRef;
 
@@ -142,7 +142,7 @@ impl<'e> Registry<'e> {
         self.docs
     }
 
-    /// Registers a function of `arity` arguments of any type.
+    /// Registers a function of `arity` arguments of any type. Its errors get its name, if they have it not.
     pub(crate) fn any<T: Clone + 'static>(
         &mut self,
         name: &str,
@@ -150,14 +150,15 @@ impl<'e> Registry<'e> {
         function: impl Fn(&Context, &NativeCallContext<'_>, &[&mut Dynamic]) -> Result<T> + 'static,
     ) {
         self.names.insert(name.into());
-        let context = self.context.clone();
+        let (context, owned) = (self.context.clone(), name.to_string());
         let types = vec![TypeId::of::<Dynamic>(); arity];
         self.engine.register_raw_fn(registered(name), types, move |call, args| {
-            function(&context, &call, args)
+            function(&context, &call, args).map_err(|error| under_name(error, &owned))
         });
     }
 
-    /// Registers a function whose first argument is an array value, the others of any type.
+    /// Registers a function whose first argument is an array value, the others of any type; errors as of
+    /// [`Self::any`].
     pub(crate) fn on_array<T: Clone + 'static>(
         &mut self,
         name: &str,
@@ -166,16 +167,16 @@ impl<'e> Registry<'e> {
         + 'static,
     ) {
         self.names.insert(name.into());
-        let context = self.context.clone();
+        let (context, owned) = (self.context.clone(), name.to_string());
         let mut types = vec![TypeId::of::<Dynamic>(); arity];
         types[0] = TypeId::of::<ArrayRef>();
         self.engine.register_raw_fn(registered(name), types, move |call, args| {
             let Some((first, rest)) = args.split_first() else {
-                return Err(crate::fault::fault("a function was called without arguments"));
+                return Err(fault("a function was called without arguments"));
             };
             let first = first.read_lock::<ArrayRef>().map(|first| first.clone());
-            let first = first.ok_or_else(|| crate::fault::fault("expected an array"))?;
-            function(&context, &call, &first, rest)
+            let first = first.ok_or_else(|| fault("expected an array"))?;
+            function(&context, &call, &first, rest).map_err(|error| under_name(error, &owned))
         });
     }
 }

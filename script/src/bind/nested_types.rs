@@ -382,8 +382,8 @@ impl NestedType {
         if self.kind != Kind::Vector {
             for arity in [0, 1] {
                 let owned = self.clone();
-                static_function(module, &context, "identity", arity, move |context, args| {
-                    let name = format!("{}::identity", owned.name);
+                let name = format!("{}::identity", self.name);
+                static_function(module, &context, &name.clone(), arity, move |context, args| {
                     let size = super::types::size_argument(&name, args.first())?;
                     let one = number_array(&context.session, dtype, 1.into(), size)?;
                     owned.of_number(context, &Dynamic::from(ArrayRef::leaf(one)))
@@ -393,7 +393,8 @@ impl NestedType {
         if self.kind == Kind::Matrix {
             for (function, by_columns) in [("from_rows", false), ("from_cols", true)] {
                 let owned = self.clone();
-                static_function(module, &context, function, self.n, move |context, args| {
+                let name = format!("{}::{function}", self.name);
+                static_function(module, &context, &name, self.n, move |context, args| {
                     let rows = owned.of_list(context, args)?;
                     if !by_columns {
                         return Ok(rows);
@@ -412,7 +413,7 @@ impl NestedType {
             static_function(
                 module,
                 &context,
-                function,
+                &name.clone(),
                 row.parameters.len(),
                 move |context, args| call_static(context, &name, row, dtype, args),
             );

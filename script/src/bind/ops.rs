@@ -9,7 +9,7 @@ use rhai::{Dynamic, EvalAltResult, ImmutableString, NativeCallContext};
 
 use super::Registry;
 use crate::context::Context;
-use crate::fault::{IntoFault, Result, fault_with_hint, renamed};
+use crate::fault::{IntoFault, Result, fault_with_hint, under_name};
 use crate::value::{self, Arg, ArrayRef, Node, dynamic, scalar};
 
 pub(super) fn register(registry: &mut Registry<'_>) {
@@ -62,7 +62,7 @@ fn operator_function(
         let (context, apply) = (registry.context.clone(), apply.clone());
         registry.engine.register_raw_fn(operator, types, move |call, args| {
             context.at(&call);
-            operate(&context, operator, args, &apply)
+            operate(&context, operator, args, &apply).map_err(|error| under_name(error, operator))
         });
     }
     let assigned = format!("{operator}=");
@@ -72,7 +72,8 @@ fn operator_function(
     let context = registry.context.clone();
     registry.engine.register_raw_fn(assigned, [array, any], move |call, args| {
         context.at(&call);
-        let result = operate(&context, operator, args, &apply)?;
+        let result = operate(&context, operator, args, &apply);
+        let result = result.map_err(|error| under_name(error, operator))?;
         *args[0] = Dynamic::from(result);
         Ok(())
     });
@@ -126,14 +127,13 @@ fn unary_operators(registry: &mut Registry<'_>) {
     for (symbol, op) in [("-", Op::Neg), ("!", Op::Not)] {
         registry.on_array(symbol, 1, move |context, call, x, _| {
             context.at(call);
-            let result = match &*x.node() {
+            match &*x.node() {
                 Node::Leaf(array) => array.apply(op, &[]).map(ArrayRef::leaf).or_fault(),
                 Node::Nested(..) => {
                     let args = [Arg::Value(x.clone())];
                     value::map(symbol, &args, &|operands| context.session.apply(op, operands))
                 }
-            };
-            result.map_err(|error| renamed(error, op.spelling(), symbol))
+            }
         });
     }
     registry.on_array("+", 1, |_, _, x, _| Ok(x.copy()));
@@ -231,6 +231,9 @@ fn apply_to_numbers(
     Ok(dynamic(result.item(0).or_fault()?))
 }
 
+/// What `a in b` calls.
+const CONTAINS: &str = "`in` (contains)";
+
 /// What Rhai does silently with values it does not know: text by `+`, equality of lists by type.
 fn traps(registry: &mut Registry<'_>) {
     let (text, array) = (TypeId::of::<ImmutableString>(), TypeId::of::<ArrayRef>());
@@ -242,13 +245,20 @@ fn traps(registry: &mut Registry<'_>) {
             ))
         });
     }
-    registry.on_array("contains", 2, |_, _, _, _| -> Result<bool> { Err(compared_by_lane("in")) });
+    registry
+        .on_array("contains", 2, |_, _, _, _| -> Result<bool> { Err(compared_by_lane(CONTAINS)) });
+    let (list, place) = (TypeId::of::<rhai::Array>(), TypeId::of::<i64>());
+    for types in [vec![list, array], vec![list, array, place]] {
+        registry.engine.register_raw_fn("index_of", types, |_, _| -> Result<i64> {
+            Err(compared_by_lane("index_of"))
+        });
+    }
     let engine = &mut *registry.engine;
     engine.register_fn(
         "contains",
         |call: NativeCallContext<'_>, list: &mut rhai::Array, value: Dynamic| -> Result<bool> {
             for item in list.iter() {
-                if equal(&call, "in", item, &value)? {
+                if equal(&call, CONTAINS, item, &value)? {
                     return Ok(true);
                 }
             }

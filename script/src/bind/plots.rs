@@ -9,7 +9,7 @@ use super::Registry;
 use crate::context::Context;
 use crate::fault::{IntoFault, Result, Stop, fault, stop};
 use crate::plot::{Chart, Picture, Raster, Shape};
-use crate::value::{ArrayRef, type_name};
+use crate::value::{self, ArrayRef, type_name};
 
 /// Points of a series that are drawn; of more, the lowest and the highest of each run.
 const MOST_POINTS: usize = 4000;
@@ -39,7 +39,7 @@ pub(super) fn register(registry: &mut Registry<'_>) {
                     usize::try_from(bins).unwrap_or(1)
                 }
                 Some(_) => {
-                    let got = &args[1];
+                    let got = value::got(args[1]);
                     return Err(fault(format!("hist: got {got} bins, expected 1 to {MOST_BINS}")));
                 }
             };
@@ -297,7 +297,8 @@ fn raster(op: &str, args: &[&mut Dynamic]) -> Result<Raster> {
         let n = args[i].as_int().ok().filter(|n| (1..=MOST_PIXELS).contains(n));
         n.ok_or_else(|| {
             let what = if i == 1 { "width" } else { "height" };
-            fault(format!("{op}: got {what} {}, expected an integer from 1 up", args[i]))
+            let got = value::got(args[i]);
+            fault(format!("{op}: got {what} {got}, expected an integer from 1 up"))
         })
     };
     let (width, height) = (size(1)?, size(2)?);

@@ -9,7 +9,7 @@ use rhai::Dynamic;
 
 use super::{Registry, ops, scalars};
 use crate::context::Context;
-use crate::fault::{Result, fault, renamed};
+use crate::fault::{Result, fault, under_name};
 use crate::nested;
 use crate::value::{self, Arg, ArrayRef};
 
@@ -19,9 +19,7 @@ pub(super) fn register(registry: &mut Registry<'_>) {
         registry.doc(pair.name, "(x)", pair.doc);
         registry.any(pair.name, 1, move |context, call, args| {
             context.at(call);
-            let both = pair.functions.map(|name| {
-                ops::call(context, name, args).map_err(|error| renamed(error, name, pair.name))
-            });
+            let both = pair.functions.map(|name| ops::call(context, name, args));
             both.into_iter().collect::<Result<rhai::Array>>()
         });
     }
@@ -84,13 +82,13 @@ fn power(registry: &mut Registry<'_>) {
         let context = registry.context.clone();
         registry.engine.register_raw_fn("**", types, move |call, args| {
             context.at(&call);
-            raise(&context, "**", args)
+            raise(&context, "**", args).map_err(|error| under_name(error, "**"))
         });
     }
     let context = registry.context.clone();
     registry.engine.register_raw_fn("**=", [array, any], move |call, args| {
         context.at(&call);
-        *args[0] = raise(&context, "**", args)?;
+        *args[0] = raise(&context, "**", args).map_err(|error| under_name(error, "**"))?;
         Ok(())
     });
 }
@@ -101,7 +99,7 @@ fn raise(context: &Context, op: &str, args: &[&mut Dynamic]) -> Result<Dynamic> 
         (Some(base), Ok(exponent)) => {
             integer_power(context, op, &base, exponent).map(Dynamic::from)
         }
-        _ => ops::call(context, "pow", args).map_err(|error| renamed(error, "pow", op)),
+        _ => ops::call(context, "pow", args),
     }
 }
 
@@ -116,7 +114,6 @@ fn integer_power(context: &Context, op: &str, base: &ArrayRef, exponent: i64) ->
     let multiply = |a: &ArrayRef, b: &ArrayRef| {
         let args = [Arg::Value(a.clone()), Arg::Value(b.clone())];
         value::map("*", &args, &|operands| context.session.apply(Op::Mul, operands))
-            .map_err(|error| renamed(error, "*", op))
     };
     let mut n = exponent.unsigned_abs();
     let mut square = base.clone();
@@ -138,7 +135,7 @@ fn integer_power(context: &Context, op: &str, base: &ArrayRef, exponent: i64) ->
         None => one_like(context, base)?,
     };
     if exponent < 0 {
-        return reciprocal(context, product).map_err(|error| renamed(error, "rcp", op));
+        return reciprocal(context, product);
     }
     Ok(product)
 }

@@ -12,7 +12,7 @@ use rhai::{Dynamic, NativeCallContext};
 use super::Registry;
 use crate::context::Context;
 use crate::display::PrintOptions;
-use crate::fault::{IntoFault, Result, fault, fault_with_hint, renamed};
+use crate::fault::{IntoFault, Result, fault, fault_with_hint, under_name};
 use crate::lanes;
 use crate::nested;
 use crate::value::{Arg, ArrayRef, type_name};
@@ -91,8 +91,7 @@ pub(super) fn register(registry: &mut Registry<'_>) {
 fn seeded(context: &Context, args: &[&mut Dynamic]) -> Result<Pcg32> {
     let state = seed(args.first().map(|arg| &**arg), PCG32_DEFAULT_STATE)?;
     let stream = seed(args.get(1).map(|arg| &**arg), PCG32_DEFAULT_STREAM)?;
-    let made = Pcg32::new(&context.session, state, stream).or_fault();
-    made.map_err(|error| renamed(error, Op::Add.spelling(), "PCG32C"))
+    Pcg32::new(&context.session, state, stream).or_fault()
 }
 
 /// Registers a function whose first argument is a generator.
@@ -102,14 +101,14 @@ fn on_rng<T: Clone + 'static>(
     arity: usize,
     function: impl Fn(&Context, &RngRef, &[&mut Dynamic]) -> Result<T> + 'static,
 ) {
-    let context = registry.context.clone();
+    let (context, owned) = (registry.context.clone(), name.to_string());
     let mut types = vec![TypeId::of::<Dynamic>(); arity];
     types[0] = TypeId::of::<RngRef>();
     registry.engine.register_raw_fn(name, types, move |call: NativeCallContext<'_>, args| {
         context.at(&call);
         let rng = args[0].read_lock::<RngRef>().map(|rng| rng.clone());
         let rng = rng.ok_or_else(|| fault("expected a generator"))?;
-        function(&context, &rng, &args[1..])
+        function(&context, &rng, &args[1..]).map_err(|error| under_name(error, &owned))
     });
 }
 

@@ -6,7 +6,7 @@ use rhai::Dynamic;
 
 use super::Registry;
 use crate::context::Context;
-use crate::fault::{IntoFault, Result, renamed};
+use crate::fault::{IntoFault, Result};
 use crate::value::{self, Arg, ArrayRef, Node, dynamic};
 
 pub(super) fn register(registry: &mut Registry<'_>) {
@@ -62,11 +62,9 @@ pub(super) fn mean(context: &Context, x: &ArrayRef) -> Result<ArrayRef> {
         return x.array("hmean")?.mean().map(ArrayRef::leaf).or_fault();
     };
     let n = i64::try_from(components.len()).unwrap_or(i64::MAX);
-    let sum = horizontal(context, ReduceOp::Sum, x)
-        .map_err(|error| renamed(error, ReduceOp::Sum.name(), "hmean"))?;
+    let sum = horizontal(context, ReduceOp::Sum, x)?;
     let args = [Arg::Value(sum), Arg::Number(Scalar::Int(n))];
     value::map("/", &args, &|operands| context.session.apply(Op::Div, operands))
-        .map_err(|error| renamed(error, "/", "hmean"))
 }
 
 /// Combines components, or reduces lanes.
@@ -74,17 +72,16 @@ pub(super) fn horizontal(context: &Context, op: ReduceOp, x: &ArrayRef) -> Resul
     if let Node::Leaf(array) = &*x.node() {
         return array.reduce(op).map(ArrayRef::leaf).or_fault();
     }
-    fold(context, op.name(), op.combine(), x.components().unwrap_or_default())
+    fold(context, op.combine(), x.components().unwrap_or_default())
 }
 
-fn fold(context: &Context, name: &str, op: Op, components: Vec<ArrayRef>) -> Result<ArrayRef> {
+fn fold(context: &Context, op: Op, components: Vec<ArrayRef>) -> Result<ArrayRef> {
     let mut components = components.into_iter();
     let first =
         components.next().ok_or_else(|| crate::fault::fault("a vector without components"))?;
     components.try_fold(first, |sum, component| {
         let args = [Arg::Value(sum), Arg::Value(component)];
         value::map(op.spelling(), &args, &|operands| context.session.apply(op, operands))
-            .map_err(|error| renamed(error, op.spelling(), name))
     })
 }
 
@@ -110,7 +107,7 @@ fn truth_of_components(
     components: Vec<ArrayRef>,
 ) -> Result<ArrayRef> {
     match name {
-        "all" => fold(context, name, Op::And, components),
+        "all" => fold(context, Op::And, components),
         "count" => {
             let ones = components.iter().map(|component| {
                 let args = [Arg::Value(component.clone())];
@@ -122,10 +119,10 @@ fn truth_of_components(
                     }),
                 })
             });
-            fold(context, name, Op::Add, ones.collect::<Result<_>>()?)
+            fold(context, Op::Add, ones.collect::<Result<_>>()?)
         }
         _ => {
-            let any = fold(context, name, Op::Or, components)?;
+            let any = fold(context, Op::Or, components)?;
             if name == "any" {
                 return Ok(any);
             }

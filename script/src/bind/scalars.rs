@@ -3,6 +3,7 @@
 use super::Registry;
 use super::sizes::Sizes;
 use crate::fault::{Result, fault};
+use crate::value::type_name;
 
 pub(super) fn register(registry: &mut Registry<'_>) {
     division(registry);
@@ -22,8 +23,9 @@ fn division(registry: &mut Registry<'_>) {
     engine.register_fn("/", |a: i64, b: f64| a as f64 / b);
     let types = [std::any::TypeId::of::<rhai::Dynamic>(), std::any::TypeId::of::<i64>()];
     let quotient = |a: &rhai::Dynamic, b: f64| -> Result<f64> {
-        let a = a.as_float().or_else(|_| a.as_int().map(|a| a as f64));
-        Ok(a.map_err(|kind| fault(format!("/=: got {kind}, expected a number")))? / b)
+        let number = a.as_float().or_else(|_| a.as_int().map(|a| a as f64));
+        let got = || fault(format!("/: got {}, expected a number", type_name(a)));
+        Ok(number.map_err(|_| got())? / b)
     };
     engine.register_raw_fn("/=", types, move |_, args| {
         let b = args[1].as_int().map_or(f64::NAN, |b| b as f64);

@@ -9,7 +9,7 @@ use rhai::{Dynamic, EvalAltResult, FuncRegistration, Module, NativeCallContext, 
 use super::Registry;
 use super::nested_types::nested_types;
 use crate::context::Context;
-use crate::fault::{IntoFault, Result, fault, fault_with_hint};
+use crate::fault::{IntoFault, Result, fault, fault_with_hint, under_name};
 use crate::host_array::HostRef;
 use crate::value::{self, Arg, ArrayRef, scalar};
 
@@ -200,7 +200,7 @@ pub(super) fn statics(
     let mut module = Module::new();
     let mut add = |function: &str, arity: usize, make: Maker| {
         let (owned, wrap) = (format!("{name}::{function}"), wrap.clone());
-        static_function(&mut module, context, function, arity, move |context, args| {
+        static_function(&mut module, context, &owned.clone(), arity, move |context, args| {
             wrap(make(&context.session, &owned, dtype, args)?)
         });
     };
@@ -237,7 +237,7 @@ pub(super) fn statics(
     module
 }
 
-/// Adds a static function with arguments of any type.
+/// Adds a static function, `name` is `FloatC::zero`, with arguments of any type.
 pub(super) fn static_function(
     module: &mut Module,
     context: &Rc<Context>,
@@ -245,7 +245,7 @@ pub(super) fn static_function(
     arity: usize,
     make: impl Fn(&Context, &[Dynamic]) -> Result<ArrayRef> + 'static,
 ) {
-    let context = context.clone();
+    let (context, owned) = (context.clone(), name.to_string());
     let call = move |call: Option<NativeCallContext<'_>>, args: &mut [&mut Dynamic]| {
         if let Some(call) = &call {
             context.at(call);
@@ -260,7 +260,8 @@ pub(super) fn static_function(
             }
             error
         };
-        make(&context, &args).map(Dynamic::from).map_err(place)
+        let made = make(&context, &args).map(Dynamic::from);
+        made.map_err(|error| place(under_name(error, &owned)))
     };
     let function = RhaiFunc::Pure {
         func: Rc::new(call),
@@ -269,7 +270,8 @@ pub(super) fn static_function(
         is_volatile: false,
     };
     let types = vec![TypeId::of::<Dynamic>(); arity];
-    FuncRegistration::new(name).set_into_module_raw(module, types, function);
+    let function_name = name.rsplit_once("::").map_or(name, |(_, function)| function);
+    FuncRegistration::new(function_name).set_into_module_raw(module, types, function);
 }
 
 type Maker = fn(&Session, &str, DType, &[Dynamic]) -> Result<Array>;
@@ -310,7 +312,7 @@ pub(super) fn size_argument(name: &str, value: Option<&Dynamic>) -> Result<u64> 
     let Some(value) = value else { return Ok(1) };
     let size = value.as_int().ok().and_then(|size| u64::try_from(size).ok());
     size.ok_or_else(|| {
-        let got = scalar(value).map_or_else(|| value::type_name(value), |n| n.to_string());
+        let got = value::got(value);
         fault(format!("{name}: size {got}, expected an integer from 0 up"))
     })
 }

@@ -5,19 +5,19 @@ use porcini_core::ir::op::Op;
 use porcini_core::{Array, Error, Operand, Result as CoreResult, Scalar};
 
 use super::{Arg, ArrayRef, Kind, Result, has, map};
-use crate::fault::{IntoFault, renamed};
+use crate::fault::IntoFault;
 
-type Formula = fn(&Steps<'_>, &Arg, &Arg, &Arg) -> Result<ArrayRef>;
+type Formula = fn(&Arg, &Arg, &Arg) -> Result<ArrayRef>;
 
 const FORMULAS: [(&str, Formula); 6] = [
-    ("fma", |steps, a, b, c| steps.plus(&steps.product(a, b)?, c)),
-    ("fmadd", |steps, a, b, c| steps.plus(&steps.product(a, b)?, c)),
-    ("fmsub", |steps, a, b, c| steps.minus(&steps.product(a, b)?, c)),
-    ("fnmadd", |steps, a, b, c| steps.minus(c, &steps.product(a, b)?)),
-    ("fnmsub", |steps, a, b, c| steps.minus(&steps.negative(&steps.product(a, b)?)?, c)),
-    ("lerp", |steps, a, b, t| {
-        let way = Arg::Value(steps.minus(b, a)?);
-        steps.plus(&steps.product(t, &way)?, a)
+    ("fma", |a, b, c| plus(&product(a, b)?, c)),
+    ("fmadd", |a, b, c| plus(&product(a, b)?, c)),
+    ("fmsub", |a, b, c| minus(&product(a, b)?, c)),
+    ("fnmadd", |a, b, c| minus(c, &product(a, b)?)),
+    ("fnmsub", |a, b, c| minus(&negative(&product(a, b)?)?, c)),
+    ("lerp", |a, b, t| {
+        let way = Arg::Value(minus(b, a)?);
+        plus(&product(t, &way)?, a)
     }),
 ];
 
@@ -30,7 +30,7 @@ pub(super) fn in_steps(op: &str, args: &[Arg]) -> Option<Result<ArrayRef>> {
             (Arg::Number(number), Arg::Number(_), Arg::Value(beside)) => like(*number, beside)?,
             _ => a.clone(),
         };
-        formula(&Steps { op }, &a, b, c)
+        formula(&a, b, c)
     })
 }
 
@@ -47,33 +47,25 @@ fn like(number: Scalar, beside: &ArrayRef) -> Result<Arg> {
     Ok(Arg::Value(ArrayRef::leaf(number)))
 }
 
-/// Operators in the name of the operation that needs them.
-struct Steps<'a> {
-    op: &'a str,
+fn product(a: &Arg, b: &Arg) -> Result<Arg> {
+    apply(Op::Mul, &[a.clone(), b.clone()]).map(Arg::Value)
 }
 
-impl Steps<'_> {
-    fn product(&self, a: &Arg, b: &Arg) -> Result<Arg> {
-        self.apply(Op::Mul, &[a.clone(), b.clone()]).map(Arg::Value)
-    }
+fn negative(a: &Arg) -> Result<Arg> {
+    apply(Op::Neg, std::slice::from_ref(a)).map(Arg::Value)
+}
 
-    fn negative(&self, a: &Arg) -> Result<Arg> {
-        self.apply(Op::Neg, std::slice::from_ref(a)).map(Arg::Value)
-    }
+fn plus(a: &Arg, b: &Arg) -> Result<ArrayRef> {
+    apply(Op::Add, &[a.clone(), b.clone()])
+}
 
-    fn plus(&self, a: &Arg, b: &Arg) -> Result<ArrayRef> {
-        self.apply(Op::Add, &[a.clone(), b.clone()])
-    }
+fn minus(a: &Arg, b: &Arg) -> Result<ArrayRef> {
+    apply(Op::Sub, &[a.clone(), b.clone()])
+}
 
-    fn minus(&self, a: &Arg, b: &Arg) -> Result<ArrayRef> {
-        self.apply(Op::Sub, &[a.clone(), b.clone()])
-    }
-
-    fn apply(&self, op: Op, args: &[Arg]) -> Result<ArrayRef> {
-        let symbol = op.info().operator.unwrap_or("-");
-        map(symbol, args, &|operands| on_leaves(op, operands))
-            .map_err(|error| renamed(error, symbol, self.op))
-    }
+fn apply(op: Op, args: &[Arg]) -> Result<ArrayRef> {
+    let symbol = op.info().operator.unwrap_or("-");
+    map(symbol, args, &|operands| on_leaves(op, operands))
 }
 
 fn on_leaves(op: Op, operands: &[Operand<'_>]) -> CoreResult<Array> {

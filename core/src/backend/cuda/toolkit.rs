@@ -202,7 +202,7 @@ mod tests {
         let toolkit = Toolkit::new(|name| std::env::var(name).ok());
         if toolkit.find("ptxas").is_ok() {
             let error = toolkit.assemble(".version 7.0\n.target sm_75\nnonsense\n").unwrap_err();
-            assert!(error.to_string().starts_with("ptxas: "), "{error}");
+            assert!(error.to_string().starts_with("cannot run ptxas: "), "{error}");
         }
         assert!(toolkit.assemble("").is_err());
     }
