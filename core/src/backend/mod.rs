@@ -207,7 +207,8 @@ pub struct Capacity {
     pub whose: &'static str,
 }
 
-/// The memory of a device, in blocks at addresses.
+/// The memory of a device, in blocks at addresses, which are believed: those of [`Memory::alloc_raw`], within their
+/// blocks. So outside of this package only tests see it (feature `internals`).
 pub trait Memory: Send + Sync {
     /// A zeroed block, aligned to at least 64 bytes, or `None` if the device refuses.
     fn alloc_raw(&self, bytes: usize) -> Option<u64>;
