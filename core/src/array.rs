@@ -5,6 +5,7 @@ use std::ops::{Add, BitAnd, BitOr, BitXor, Div, Mul, Neg, Not, Range, Rem, Shl, 
 use std::sync::Arc;
 
 use crate::buffer::Buffer;
+use crate::convert::exactly;
 use crate::dtype::{DType, Element, Scalar};
 use crate::error::{Error, Result};
 use crate::interrupt;
@@ -275,7 +276,7 @@ impl Array {
             return Err(Error::UnsupportedType { op: "to_vec", dtype, expected });
         }
         let size = self.size();
-        let mut values = self.session.host_room(usize::try_from(size).unwrap_or(usize::MAX))?;
+        let mut values = self.session.host_room(exactly::<usize>(size))?;
         self.read_pieces(0..size, |piece| {
             // A width that the compiler knows.
             let lanes = piece.chunks_exact(T::DTYPE.bytes());
@@ -319,7 +320,7 @@ impl Array {
     /// # Errors
     /// As [`Array::read`].
     pub fn read_bytes(&self, lanes: Range<u64>) -> Result<Vec<u8>> {
-        let n = usize::try_from(lanes.end.saturating_sub(lanes.start)).unwrap_or(usize::MAX);
+        let n = exactly::<usize>(lanes.end.saturating_sub(lanes.start));
         let mut bytes = self.session.host_room(n.saturating_mul(self.dtype().bytes()))?;
         self.read_pieces(lanes, |piece| bytes.extend_from_slice(piece))?;
         Ok(bytes)
@@ -336,7 +337,7 @@ impl Array {
         let width = dtype.bytes();
         // Numbers may have more lanes than bytes could be counted.
         let n = lanes.end.saturating_sub(lanes.start).saturating_mul(width as u64);
-        let mut piece = vec![0; usize::try_from(n).unwrap_or(CONVERTED).min(CONVERTED)];
+        let mut piece = vec![0; exactly::<usize>(n).min(CONVERTED)];
         // The copy of the first piece waits for the work; then its errors are known.
         contents.read(lanes.start, &mut piece)?;
         self.session.sync()?;
@@ -346,7 +347,7 @@ impl Array {
                 return Err(Error::Interrupted);
             }
             if from > 0 {
-                piece.truncate(usize::try_from(n - from).unwrap_or(CONVERTED));
+                piece.truncate(exactly::<usize>(n - from));
                 contents.read(lanes.start + from / width as u64, &mut piece)?;
             }
             quieten(dtype, &mut piece);

@@ -4,6 +4,7 @@ use std::iter;
 
 use super::{Behind, Inside, Recording, Way, check_count, choice, is_arg};
 use crate::array::Array;
+use crate::convert::exactly;
 use crate::dtype::DType;
 use crate::error::{Error, Result};
 use crate::ir::op::Op;
@@ -88,7 +89,7 @@ impl Session {
             return Err(Error::Argument { op, what: what.into() }.into());
         };
         let mut taken = self.branches(&Call { op, masks: &masks, args }, &mut call)?;
-        let last = i64::try_from(last).unwrap_or(i64::MAX);
+        let last = exactly::<i64>(last);
         let called = index.ge(0)?.apply(Op::And, &[(&index.le(last)?).into()])?;
         for (value, alone) in taken.values.iter_mut().flatten().zip(&taken.alone) {
             let fits = [1, called.size()].contains(&value.size()) || called.size() == 1;

@@ -87,7 +87,16 @@ fn hash(inst: &Inst, scope: u32) -> u64 {
     let (tag, payload) = match inst.code {
         Code::Constant(bits) => (0, bits),
         Code::Op(op) => (1, op as u64),
-        code => unreachable!("internal error: {code:?} in the body of a function"),
+        code @ (Code::Literal(_)
+        | Code::Index
+        | Code::Load(_)
+        | Code::Gather { .. }
+        | Code::Region { .. }
+        | Code::State
+        | Code::Run
+        | Code::Scatter { .. }
+        | Code::Next
+        | Code::Leave) => unreachable!("internal error: {code:?} in the body of a function"),
     };
     let arg = |i: usize| inst.args[i].map_or(0, |reg: Reg| u64::from(reg.0) + 1);
     let mut hasher = Mix::default();

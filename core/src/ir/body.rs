@@ -6,6 +6,7 @@
 
 use std::collections::HashMap;
 
+use crate::convert::exactly;
 use crate::dtype::DType;
 use crate::ir::kernel::{Code, Reg};
 use crate::ir::mix::Mix;
@@ -95,7 +96,22 @@ impl Body {
             let code = match variable.kind {
                 Kind::Constant(bits) => Code::Constant(bits),
                 Kind::Op(op) => Code::Op(op),
-                kind => unreachable!("internal error: {} in the body of {name}", kind.name()),
+                kind @ (Kind::Literal(_)
+                | Kind::Index
+                | Kind::Call(_)
+                | Kind::Gather { .. }
+                | Kind::Fetch
+                | Kind::Scatter { .. }
+                | Kind::Reduce(_)
+                | Kind::Primitive(_)
+                | Kind::Entering
+                | Kind::Running
+                | Kind::State { .. }
+                | Kind::Region { .. }
+                | Kind::Result { .. }
+                | Kind::Data) => {
+                    unreachable!("internal error: {} in the body of {name}", kind.name())
+                }
             };
             let operands = variable.operands.map(|operand| known.get(&operand?).copied());
             let [first, second, third, _] = operands.map(|operand| operand.map(|(reg, _)| reg));
@@ -139,7 +155,7 @@ impl Bodies {
     pub(crate) fn add(&mut self, key: BodyKey, body: Option<Body>) -> Option<BodyId> {
         let id = body.map(|body| {
             self.bodies.push(body);
-            BodyId(u32::try_from(self.bodies.len() - 1).unwrap_or(u32::MAX))
+            BodyId(exactly(self.bodies.len() - 1))
         });
         self.known.insert(key, id);
         id

@@ -118,7 +118,14 @@ pub fn ptx_literal(dtype: DType, bits: u64) -> String {
         DType::F64 => format!("0d{bits:016x}"),
         DType::F16 => format!("0x{bits:04x}"),
         DType::Mask => (bits & 1).to_string(),
-        _ => dtype.decode(bits).to_string(),
+        DType::I8
+        | DType::U8
+        | DType::I16
+        | DType::U16
+        | DType::I32
+        | DType::U32
+        | DType::I64
+        | DType::U64 => dtype.decode(bits).to_string(),
     }
 }
 
@@ -213,9 +220,10 @@ pub fn graphviz(table: &Table, roots: &[VarId]) -> String {
             variable.serial,
             variable.dtype,
             variable.size,
-            match variable.kind {
-                Kind::Call(body) => table.body(body).name,
-                kind => kind.name(),
+            if let Kind::Call(body) = variable.kind {
+                table.body(body).name
+            } else {
+                variable.kind.name()
             },
         );
         for operand in variable.operands() {
