@@ -212,7 +212,7 @@ impl Table {
         }
         self.add_candidate(id);
         if self.log.enabled(TRACE_LEVEL) {
-            self.log.push(display::trace_line(self, id));
+            display::trace_lines(self, id).into_iter().for_each(|line| self.log.push(line));
         }
         if !self.doomed.is_empty() {
             self.free_doomed(FREED_BY_RECORDING);
@@ -321,6 +321,14 @@ impl Table {
         for operand in operands.into_iter().flatten() {
             self.dec_internal(operand);
         }
+    }
+
+    /// Gives a variable another first operand.
+    pub(crate) fn replace_source(&mut self, id: VarId, source: VarId) {
+        self.forget_number(id);
+        self.inc_internal(source);
+        let old = self.slots[id.index()].operands[0].replace(source);
+        old.into_iter().for_each(|old| self.dec_internal(old));
     }
 
     /// Opens a region; its scope is above those of all before.
