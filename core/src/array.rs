@@ -5,6 +5,7 @@ use std::ops::{Add, BitAnd, BitOr, BitXor, Div, Mul, Neg, Not, Range, Rem, Shl, 
 use std::sync::Arc;
 
 use crate::buffer::Buffer;
+use crate::convert::exactly;
 use crate::dtype::{DType, Element, Scalar};
 use crate::error::{Error, Result};
 use crate::interrupt;
@@ -14,7 +15,7 @@ use crate::ir::scalar::{quiet_nan, with_lane};
 use crate::ir::var::{Kind, MAX_OPERANDS, Serial, VarId};
 use crate::runtime::Device;
 use crate::session::{CONVERTED, Session};
-use crate::trace::functions::{self, Function};
+use crate::trace::functions::{self, Function, function_rows};
 
 pub use crate::operand::Operand;
 
@@ -275,7 +276,7 @@ impl Array {
             return Err(Error::UnsupportedType { op: "to_vec", dtype, expected });
         }
         let size = self.size();
-        let mut values = self.session.host_room(usize::try_from(size).unwrap_or(usize::MAX))?;
+        let mut values = self.session.host_room(exactly::<usize>(size))?;
         self.read_pieces(0..size, |piece| {
             // A width that the compiler knows.
             let lanes = piece.chunks_exact(T::DTYPE.bytes());
@@ -319,7 +320,7 @@ impl Array {
     /// # Errors
     /// As [`Array::read`].
     pub fn read_bytes(&self, lanes: Range<u64>) -> Result<Vec<u8>> {
-        let n = usize::try_from(lanes.end.saturating_sub(lanes.start)).unwrap_or(usize::MAX);
+        let n = exactly::<usize>(lanes.end.saturating_sub(lanes.start));
         let mut bytes = self.session.host_room(n.saturating_mul(self.dtype().bytes()))?;
         self.read_pieces(lanes, |piece| bytes.extend_from_slice(piece))?;
         Ok(bytes)
@@ -336,7 +337,7 @@ impl Array {
         let width = dtype.bytes();
         // Numbers may have more lanes than bytes could be counted.
         let n = lanes.end.saturating_sub(lanes.start).saturating_mul(width as u64);
-        let mut piece = vec![0; usize::try_from(n).unwrap_or(CONVERTED).min(CONVERTED)];
+        let mut piece = vec![0; exactly::<usize>(n).min(CONVERTED)];
         // The copy of the first piece waits for the work; then its errors are known.
         contents.read(lanes.start, &mut piece)?;
         self.session.sync()?;
@@ -346,7 +347,7 @@ impl Array {
                 return Err(Error::Interrupted);
             }
             if from > 0 {
-                piece.truncate(usize::try_from(n - from).unwrap_or(CONVERTED));
+                piece.truncate(exactly::<usize>(n - from));
                 contents.read(lanes.start + from / width as u64, &mut piece)?;
             }
             quieten(dtype, &mut piece);
@@ -507,12 +508,7 @@ macro_rules! unary_operators {
 unary_operators!(Neg neg Neg, Not not Not);
 
 macro_rules! methods {
-    (unary $($name:ident $op:ident),*; compare $($cname:ident $cop:ident),*; reduce $($rname:ident $rop:ident),*; function $($fname:ident),*; binary $($bname:ident),*; ternary $($tname:ident),*) => {
-        /// Functions of the table that are methods.
-        #[cfg(test)]
-        const METHODS: &[&str] =
-            &[$(stringify!($fname),)* $(stringify!($bname),)* $(stringify!($tname),)*];
-
+    (unary $($name:ident $op:ident),*; compare $($cname:ident $cop:ident),*; reduce $($rname:ident $rop:ident),*) => {
         impl Array {
             $(
                 #[doc = concat!("Records [`Op::", stringify!($op), "`].\n\n# Errors\n`UnsupportedType`.")]
@@ -528,33 +524,6 @@ macro_rules! methods {
                 #[doc = concat!("Records [`ReduceOp::", stringify!($rop), "`].\n\n# Errors\nAs [`Array::reduce`].")]
                 pub fn $rname(&self) -> Result<Self> { self.reduce(ReduceOp::$rop) }
             )*
-            $(
-                #[doc = concat!("Records the function `", stringify!($fname), "` of `trace/functions.rs`.\n\n# Errors\nAs [`Array::call`].")]
-                pub fn $fname(&self) -> Result<Self> {
-                    let function = functions::find(stringify!($fname));
-                    self.call(function.expect("internal error: a function without a row"), &[])
-                }
-            )*
-            $(
-                #[doc = concat!("Records the function `", stringify!($bname), "` of `trace/functions.rs`, `self` first.\n\n# Errors\nAs [`Array::call`].")]
-                pub fn $bname<'a>(&self, other: impl Into<Operand<'a>>) -> Result<Self> {
-                    let function = functions::find(stringify!($bname));
-                    let function = function.expect("internal error: a function without a row");
-                    self.call(function, &[other.into()])
-                }
-            )*
-            $(
-                #[doc = concat!("Records the function `", stringify!($tname), "` of `trace/functions.rs`, `self` first.\n\n# Errors\nAs [`Array::call`].")]
-                pub fn $tname<'a>(
-                    &self,
-                    b: impl Into<Operand<'a>>,
-                    c: impl Into<Operand<'a>>,
-                ) -> Result<Self> {
-                    let function = functions::find(stringify!($tname));
-                    let function = function.expect("internal error: a function without a row");
-                    self.call(function, &[b.into(), c.into()])
-                }
-            )*
         }
     };
 }
@@ -563,19 +532,49 @@ methods!(
         popcnt Popcnt, lzcnt Lzcnt, tzcnt Tzcnt, brev Brev;
     compare eq Eq, neq Ne, lt Lt, le Le, gt Gt, ge Ge, min Min, max Max,
         minimum Minimum, maximum Maximum, idiv IDiv, mulhi MulHi;
-    reduce hsum Sum, hprod Prod, hmin Min, hmax Max, count Count, any Any, all All;
-    function exp, exp2, exp10, expm1, log, log2, log10, log1p, cbrt, sin, cos, tan, cot, sec, csc, sinpi,
-        cospi, asin, acos, safe_asin, safe_acos, atan, sinh, cosh, tanh, coth, sech, csch, asinh, acosh,
-        atanh, mantissa, exponent, fract, sqr, rcp, rsqrt, safe_sqrt, safe_rsqrt, sign, isnan, isinf,
-        isfinite, isdenormal, next_float, prev_float, deg_to_rad, rad_to_deg, erf, erfc, erfinv, erfcinv,
-        norm_cdf, norm_ppf, lgamma, tgamma, i0e, i1e, dawson, comp_ellint_1, comp_ellint_2, linear_to_srgb,
-        srgb_to_linear, log2i;
-    binary pow, hypot, atan2, ldexp, fmod, copysign, copysign_neg, mulsign, mulsign_neg, comp_ellint_3, ellint_1,
-        ellint_2, rol, ror;
-    ternary ellint_3, lerp, clamp, clip, fmadd, fmsub, fnmadd, fnmsub
+    reduce hsum Sum, hprod Prod, hmin Min, hmax Max, count Count, any Any, all All
 );
 
+/// A method for each row of the table of functions.
+macro_rules! function_methods {
+    ($(
+        $(#[doc = $doc:literal])+
+        $name:ident / $arity:tt, $class:ident $(($($column:ident),+))? = $recipe:expr $(, half = $half:expr)?;
+    )*) => {
+        impl Array {
+            $(function_methods!(@method $name / $arity);)*
+        }
+    };
+    (@method $name:ident / 1) => {
+        #[doc = concat!("Records the function `", stringify!($name), "` of `trace/functions.rs`.\n\n# Errors\nAs [`Array::call`].")]
+        pub fn $name(&self) -> Result<Self> {
+            self.call_named(stringify!($name), &[])
+        }
+    };
+    (@method $name:ident / 2) => {
+        #[doc = concat!("Records the function `", stringify!($name), "` of `trace/functions.rs`, `self` first.\n\n# Errors\nAs [`Array::call`].")]
+        pub fn $name<'a>(&self, other: impl Into<Operand<'a>>) -> Result<Self> {
+            self.call_named(stringify!($name), &[other.into()])
+        }
+    };
+    (@method $name:ident / 3) => {
+        #[doc = concat!("Records the function `", stringify!($name), "` of `trace/functions.rs`, `self` first.\n\n# Errors\nAs [`Array::call`].")]
+        pub fn $name<'a>(
+            &self,
+            b: impl Into<Operand<'a>>,
+            c: impl Into<Operand<'a>>,
+        ) -> Result<Self> {
+            self.call_named(stringify!($name), &[b.into(), c.into()])
+        }
+    };
+}
+function_rows!(function_methods);
+
 impl Array {
+    fn call_named(&self, name: &str, others: &[Operand<'_>]) -> Result<Self> {
+        self.call(functions::find(name).expect("internal error: a function without a row"), others)
+    }
+
     /// Sine and cosine, which share the reduction of the angle.
     ///
     /// # Errors
@@ -614,13 +613,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_function_is_a_method() {
-        let missing: Vec<&str> = functions::FUNCTIONS
-            .iter()
-            .map(|function| function.name)
-            .filter(|name| !METHODS.contains(name))
-            .collect();
-        assert!(missing.is_empty(), "{missing:?}");
+    fn functions_are_methods() {
         let array = Session::new().and_then(|session| session.array(&[0.5_f64])).unwrap();
         let values = [array.erf(), array.lgamma(), array.ellint_1(0.0), array.lerp(1.0, 0.5)];
         let values = values.map(|value| value.unwrap().to_vec::<f64>().unwrap()[0]);

@@ -63,6 +63,7 @@ mod backend;
 pub mod buffer;
 pub mod builder;
 pub mod control;
+mod convert;
 pub mod device;
 pub mod devices;
 pub mod dlpack;
@@ -70,6 +71,7 @@ pub mod dtype;
 pub mod error;
 pub mod eval;
 pub mod evcxr;
+
 pub mod flags;
 pub mod foreign;
 pub mod half;

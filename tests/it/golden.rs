@@ -58,6 +58,18 @@ fn examples() {
     report(&failures.collect::<Vec<_>>());
 }
 
+/// The log shows the steps of a function, and nothing becomes another by being watched.
+#[test]
+fn watching_changes_nothing() {
+    let files = FOLDERS.iter().flat_map(|folder| golden::scripts(&golden::sessions().join(folder)));
+    for file in files {
+        let [unwatched, watched] = [0, 5].map(|level| golden::traces(&file, level));
+        for (unwatched, watched) in unwatched.iter().zip(&watched) {
+            assert_eq!(unwatched, watched, "{}", file.display());
+        }
+    }
+}
+
 /// A session outside the known folders would never run; one without expectations tests nothing.
 #[test]
 fn no_session_is_forgotten_or_empty() {

@@ -32,7 +32,7 @@ const UNSAFE: [(&str, &str); 21] = [
 
 /// The layers of core, lowest first; a file may import from its own layer and those below.
 const LAYERS: [&[&str]; 6] = [
-    &["dtype", "error", "half", "buffer", "log", "interrupt", "flags"],
+    &["convert", "dtype", "error", "half", "buffer", "log", "interrupt", "flags"],
     &["ir"],
     &["trace", "backend", "alloc", "heap"],
     &["eval", "runtime"],

@@ -24,6 +24,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use porcini_core::backend::isa::Isa;
+use porcini_core::inspect::Rows;
 use porcini_core::{DeviceChoice, Runtime, interrupt};
 use porcini_script::{Completeness, Interpreter, Options, on_engine_thread};
 
@@ -330,6 +331,28 @@ pub fn run_on(path: &Path, runtime: &Arc<Runtime>) {
             }
         }
     });
+}
+
+/// What stays of each cell of a session file that somebody watches at a log level: variables, launches and kernels.
+pub fn traces(path: &Path, log_level: u8) -> Vec<String> {
+    on_engine_thread(|| {
+        let session = Session::read(path);
+        let host = Rc::new(TestHost::new(session.arguments.clone(), sessions().join("modules")));
+        let mut interpreter = interpreter(host.clone(), BASELINE, log_level);
+        let mut traces = Vec::new();
+        for part in &session.parts {
+            let Part::Cell { code, .. } = part else { continue };
+            session.run_cell(&mut interpreter, &host, code);
+            let launches = interpreter.session().history().into_iter().map(|launch| {
+                (launch.name, launch.hash, launch.size, launch.operations, launch.cache)
+            });
+            let launches: Vec<_> = launches.collect();
+            let whos = interpreter.session().whos(Rows::All);
+            traces.push(format!("{code}\n{:?}\n{launches:?}", whos.rows));
+            interpreter.session().clear_history();
+        }
+        traces
+    })
 }
 
 /// Runs a script as a whole in every configuration and compares its output with the file `expected`.

@@ -2,11 +2,13 @@
 
 use std::iter;
 
-use super::{Behind, Inside, Recording, Way, check_count, choice, is_arg};
+use super::{Recording, Way, check_count, choice, is_arg};
 use crate::array::Array;
+use crate::convert::exactly;
 use crate::dtype::DType;
 use crate::error::{Error, Result};
 use crate::ir::op::Op;
+use crate::ir::var::VarId;
 use crate::session::Session;
 use crate::trace::broadcast_size;
 use crate::trace::region::{Change, Form, Role};
@@ -88,7 +90,7 @@ impl Session {
             return Err(Error::Argument { op, what: what.into() }.into());
         };
         let mut taken = self.branches(&Call { op, masks: &masks, args }, &mut call)?;
-        let last = i64::try_from(last).unwrap_or(i64::MAX);
+        let last = exactly::<i64>(last);
         let called = index.ge(0)?.apply(Op::And, &[(&index.le(last)?).into()])?;
         for (value, alone) in taken.values.iter_mut().flatten().zip(&taken.alone) {
             let fits = [1, called.size()].contains(&value.size()) || called.size() == 1;
@@ -168,29 +170,24 @@ impl Session {
         functions: &mut Functions<'_, E>,
     ) -> Result<Form, E> {
         let mask = &call.masks[number];
-        let mut is_state = vec![true; taken.args.len()];
-        loop {
-            let mut recording = Recording::open(self, call.op)?;
-            let inside = Inside::new(&recording, &taken.args, &is_state)?;
-            recording.run(mask)?;
-            let next = functions(number, &inside.arrays)?;
-            taken.check_count(next.len())?;
-            let change = |(position, next): (usize, &Array)| Change {
-                state: None,
-                otherwise: taken.value(position).map(Array::id),
-                covered: taken.is_first() && is_arg(&inside.arrays, next),
-                next: next.id(),
-            };
-            let changes: Vec<Change> = next.iter().enumerate().map(change).collect();
-            match recording.close(false, &inside.states(targets), &changes)? {
-                Behind::Again(ids) => inside.replace(&mut is_state, &ids),
-                Behind::Results(values, form) => {
-                    let written = self.written(&inside.arrays, &next);
-                    taken.add(mask, &written, values)?;
-                    return Ok(inside.complete(form, targets));
-                }
-            }
-        }
+        let mut recording = Recording::open(self, call.op)?;
+        let inside = recording.states(&taken.args)?;
+        recording.run(mask)?;
+        let next = functions(number, &inside)?;
+        taken.check_count(next.len())?;
+        let change = |(position, next): (usize, &Array)| Change {
+            state: None,
+            otherwise: taken.value(position).map(Array::id),
+            covered: taken.is_first() && is_arg(&inside, next),
+            next: next.id(),
+        };
+        let changes: Vec<Change> = next.iter().enumerate().map(change).collect();
+        let of_lanes = |(state, is_target): (&Array, &bool)| (!is_target).then(|| state.id());
+        let states: Vec<Option<VarId>> = inside.iter().zip(targets).map(of_lanes).collect();
+        let (values, form) = recording.close(false, &states, &changes)?;
+        let written = self.written(&inside, &next);
+        taken.add(mask, &written, values)?;
+        Ok(form)
     }
 }
 

@@ -21,7 +21,7 @@ use crate::flags::RECORD_LOOPS;
 use crate::ir::var::VarId;
 use crate::session::Session;
 use crate::trace::broadcast_size;
-use crate::trace::region::{Change, Closed, Form, Role};
+use crate::trace::region::{Change, Form};
 
 /// How bodies run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -82,71 +82,21 @@ impl<'s> Recording<'s> {
         Ok(())
     }
 
-    /// The values behind the region, or the states to record it again without.
-    fn close(self, repeat: bool, states: &[VarId], changes: &[Change]) -> Result<Behind> {
+    /// The values behind the region, and how it runs.
+    fn close(
+        self,
+        repeat: bool,
+        states: &[Option<VarId>],
+        changes: &[Change],
+    ) -> Result<(Vec<Array>, Form)> {
         let mut form = None;
-        let mut again = Vec::new();
         let running = self.mask.id();
         let results = self.guard.session.record_all(|recorder| {
-            Ok(match recorder.close_region(repeat, running, states, changes)? {
-                Closed::Done { results, form: known } => {
-                    form = Some(known);
-                    results
-                }
-                Closed::Again(states) => {
-                    again = states;
-                    Vec::new()
-                }
-            })
+            let (results, known) = recorder.close_region(repeat, running, states, changes)?;
+            form = Some(known);
+            Ok(results)
         })?;
-        Ok(form.map_or(Behind::Again(again), |form| Behind::Results(results, form)))
-    }
-}
-
-enum Behind {
-    Results(Vec<Array>, Form),
-    Again(Vec<VarId>),
-}
-
-/// The states in a body that is recorded: those that are read by index are the values themselves.
-struct Inside {
-    arrays: Vec<Array>,
-    /// Whether each is a state.
-    is_state: Vec<bool>,
-}
-
-impl Inside {
-    fn new(recording: &Recording<'_>, values: &[Array], is_state: &[bool]) -> Result<Self> {
-        let mut arrays = recording.states(values)?;
-        let kept = arrays.iter_mut().zip(values).zip(is_state).filter(|(_, state)| !**state);
-        kept.for_each(|((inside, value), _)| *inside = value.clone());
-        Ok(Self { arrays, is_state: is_state.to_vec() })
-    }
-
-    /// Those states, without others.
-    fn states(&self, without: &[bool]) -> Vec<VarId> {
-        self.those(without).map(|(_, state)| state.id()).collect()
-    }
-
-    fn those<'a>(&'a self, without: &'a [bool]) -> impl Iterator<Item = (usize, &'a Array)> {
-        let wanted = self.is_state.iter().zip(without).map(|(state, without)| *state && !without);
-        self.arrays.iter().enumerate().zip(wanted).filter(|(_, wanted)| *wanted).map(|(x, _)| x)
-    }
-
-    /// A form that knows the role of each value, not only of those states.
-    fn complete(&self, form: Form, without: &[bool]) -> Form {
-        let mut roles = vec![Role::Whole; self.arrays.len()];
-        for ((position, _), role) in self.those(without).zip(form.roles) {
-            roles[position] = role;
-        }
-        Form { roles, ..form }
-    }
-
-    /// Notes states that must be the values themselves.
-    fn replace(&self, is_state: &mut [bool], ids: &[VarId]) {
-        for (is_state, inside) in is_state.iter_mut().zip(&self.arrays) {
-            *is_state &= !ids.contains(&inside.id());
-        }
+        Ok((results, form.expect("internal error: a region without a form")))
     }
 }
 
@@ -199,32 +149,20 @@ impl Session {
         condition: &mut Condition<'_, E>,
         body: &mut Body<'_, E>,
     ) -> Result<(Vec<Array>, Form), E> {
-        let mut is_state = vec![true; states.len()];
-        let none = vec![false; states.len()];
-        loop {
-            let mut recording = Recording::open(self, op)?;
-            let inside = Inside::new(&recording, states, &is_state)?;
-            recording.run(&condition(&inside.arrays)?)?;
-            let next = body(&inside.arrays)?;
-            check_count(op, states.len(), next.len())?;
-            let change = |(position, state): (usize, &Array)| Change {
-                state: Some(state.id()),
-                otherwise: None,
-                covered: false,
-                next: next[position].id(),
-            };
-            let changes: Vec<Change> = inside.those(&none).map(change).collect();
-            match recording.close(true, &inside.states(&none), &changes)? {
-                Behind::Again(ids) => inside.replace(&mut is_state, &ids),
-                Behind::Results(results, form) => {
-                    let mut all = states.to_vec();
-                    for ((position, _), result) in inside.those(&none).zip(results) {
-                        all[position] = result;
-                    }
-                    return Ok((all, inside.complete(form, &none)));
-                }
-            }
-        }
+        let mut recording = Recording::open(self, op)?;
+        let inside = recording.states(states)?;
+        recording.run(&condition(&inside)?)?;
+        let next = body(&inside)?;
+        check_count(op, states.len(), next.len())?;
+        let change = |(state, next): (&Array, &Array)| Change {
+            state: Some(state.id()),
+            otherwise: None,
+            covered: false,
+            next: next.id(),
+        };
+        let changes: Vec<Change> = inside.iter().zip(&next).map(change).collect();
+        let states: Vec<Option<VarId>> = inside.iter().map(|state| Some(state.id())).collect();
+        Ok(recording.close(true, &states, &changes)?)
     }
 
     /// Steps show by themselves what their recording only notes.

@@ -173,7 +173,20 @@ impl<'w, 't> Builder<'w, 't> {
                 let region = variable.operands[0].expect("internal error: a result of nothing");
                 self.value(region);
             }
-            _ => {
+            Kind::Literal(_)
+            | Kind::Constant(_)
+            | Kind::Index
+            | Kind::Op(_)
+            | Kind::Call(_)
+            | Kind::Gather { .. }
+            | Kind::Fetch
+            | Kind::Primitive(_)
+            | Kind::Entering
+            | Kind::Running
+            | Kind::State { .. }
+            | Kind::Region { .. }
+            | Kind::Result { memory: false, .. }
+            | Kind::Data => {
                 let value = self.value(id);
                 let buffer = self.bind(Binding::Write(id), variable.dtype, true);
                 self.draft.ends.push(End::Store { value, buffer });
@@ -249,20 +262,19 @@ impl<'w, 't> Builder<'w, 't> {
     pub(super) fn known(&mut self, id: VarId) -> Option<Reg> {
         let variable = self.table.get(id);
         let seen = self.known.reg_of.get(id);
-        match variable.kind {
-            // Each use of a literal has its own place in the key (S3).
-            Kind::Literal(bits) => {
-                let number = small(self.draft.literals.len());
-                self.draft.literals.push((variable.dtype, bits));
-                self.draft.n_ops += usize::from(seen.is_none());
-                return Some(self.emit(id, variable, Code::Literal(number), [None; 3], true));
-            }
-            _ if seen.is_some() => return seen,
-            Kind::Constant(bits) => {
-                self.draft.n_ops += 1;
-                return Some(self.emit(id, variable, Code::Constant(bits), [None; 3], true));
-            }
-            _ => {}
+        // Each use of a literal has its own place in the key (S3).
+        if let Kind::Literal(bits) = variable.kind {
+            let number = small(self.draft.literals.len());
+            self.draft.literals.push((variable.dtype, bits));
+            self.draft.n_ops += usize::from(seen.is_none());
+            return Some(self.emit(id, variable, Code::Literal(number), [None; 3], true));
+        }
+        if seen.is_some() {
+            return seen;
+        }
+        if let Kind::Constant(bits) = variable.kind {
+            self.draft.n_ops += 1;
+            return Some(self.emit(id, variable, Code::Constant(bits), [None; 3], true));
         }
         self.is_in_memory(id).then(|| {
             let buffer = self.bind(Binding::Read(id), variable.dtype, false);

@@ -5,8 +5,8 @@ use std::hash::Hasher;
 use hashbrown::HashTable;
 
 use super::build::Builder;
-use crate::ir::body::Body;
-use crate::ir::kernel::{Code, Inst, Reg};
+use crate::ir::body::{Body, StepCode};
+use crate::ir::kernel::{Inst, Reg};
 use crate::ir::mix::Mix;
 use crate::ir::var::{VarId, Variable};
 
@@ -49,11 +49,12 @@ impl Builder<'_, '_> {
         regs.extend(args.into_iter().flatten());
         for step in &body.steps {
             let args = step.args.map(|arg| arg.map(|arg| regs[arg.index()]));
-            let inst = Inst { code: step.code, dtype: step.dtype, args, serial: variable.serial };
+            let code = step.code.into();
+            let inst = Inst { code, dtype: step.dtype, args, serial: variable.serial };
             let is_uniform = step.depends & own == 0;
             // Outside of regions, uniform values are there before all others.
             let scope = if is_uniform { 0 } else { variable.scope };
-            regs.push(self.step(inst, scope, is_uniform));
+            regs.push(self.step(step.code, inst, scope, is_uniform));
         }
         let result = regs.last().copied().expect("internal error: an empty body");
         self.known.calls.regs = regs;
@@ -61,13 +62,13 @@ impl Builder<'_, '_> {
     }
 
     /// The register of an instruction of a body: that of an equal one of the same scope, if there is.
-    fn step(&mut self, inst: Inst, scope: u32, is_uniform: bool) -> Reg {
+    fn step(&mut self, code: StepCode, inst: Inst, scope: u32, is_uniform: bool) -> Reg {
         // One call alone has none: its body has each instruction once.
         if self.walk.n_calls == 1 || !self.table.value_numbering {
             self.draft.n_ops += 1;
             return self.known.push(inst, is_uniform);
         }
-        let hash = hash(&inst, scope);
+        let hash = hash(code, &inst, scope);
         let equal = |&(other, at, reg): &(u64, u32, Reg)| {
             let known = self.known.inst(reg);
             let same_value = known.code == inst.code && known.args == inst.args;
@@ -83,11 +84,10 @@ impl Builder<'_, '_> {
     }
 }
 
-fn hash(inst: &Inst, scope: u32) -> u64 {
-    let (tag, payload) = match inst.code {
-        Code::Constant(bits) => (0, bits),
-        Code::Op(op) => (1, op as u64),
-        code => unreachable!("internal error: {code:?} in the body of a function"),
+fn hash(code: StepCode, inst: &Inst, scope: u32) -> u64 {
+    let (tag, payload) = match code {
+        StepCode::Constant(bits) => (0, bits),
+        StepCode::Op(op) => (1, op as u64),
     };
     let arg = |i: usize| inst.args[i].map_or(0, |reg: Reg| u64::from(reg.0) + 1);
     let mut hasher = Mix::default();

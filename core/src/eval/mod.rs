@@ -5,6 +5,8 @@
 //! lock. A launch that fails leaves every variable as it was; results committed before stay. The exception are
 //! writes in place, of scatters and over dying inputs (`reuse.rs`): what they left half done is poisoned.
 
+#![deny(clippy::wildcard_enum_match_arm)]
+
 mod bounds;
 mod build;
 pub mod cache;
@@ -22,6 +24,7 @@ use std::time::Duration;
 use crate::alloc::{Allocator, Bytes, Exhausted};
 use crate::backend::{Backend, CodeStatistics, Launched, Origin};
 use crate::buffer::Buffer;
+use crate::convert::exactly;
 use crate::dtype::DType;
 use crate::error::{Error, Result};
 use crate::interrupt;
@@ -332,7 +335,7 @@ impl Evaluator<'_> {
         let copy = self.alloc(bytes)?;
         in_pieces(bytes, |start, n| {
             let (to, from) = (copy.address() + start, buffer.address() + start);
-            self.backend.memory().copy(to, from, usize::try_from(n).unwrap_or(0))
+            self.backend.memory().copy(to, from, exactly::<usize>(n))
         })?;
         Ok(copy)
     }

@@ -61,7 +61,19 @@ impl Builder<'_, '_> {
             Kind::Result { memory: true, .. } => self.alias(id, Reg(0)),
             // The region gave it a register.
             Kind::Result { .. } => {}
-            _ => return false,
+            Kind::Literal(_)
+            | Kind::Constant(_)
+            | Kind::Index
+            | Kind::Op(_)
+            | Kind::Call(_)
+            | Kind::Gather { .. }
+            | Kind::Fetch
+            | Kind::Scatter { .. }
+            | Kind::Reduce(_)
+            | Kind::Primitive(_)
+            | Kind::Entering
+            | Kind::Running
+            | Kind::Data => return false,
         }
         true
     }
@@ -180,7 +192,19 @@ impl Builder<'_, '_> {
                     let region = self.table.get(operand).region()?;
                     region.values.get(position as usize)?.0
                 }
-                _ => return None,
+                Kind::Literal(_)
+                | Kind::Constant(_)
+                | Kind::Index
+                | Kind::Op(_)
+                | Kind::Call(_)
+                | Kind::Gather { .. }
+                | Kind::Fetch
+                | Kind::Reduce(_)
+                | Kind::Primitive(_)
+                | Kind::Entering
+                | Kind::Running
+                | Kind::Region { .. }
+                | Kind::Data => return None,
             };
         }
     }

@@ -159,7 +159,16 @@ fn last_uses(kernel: &Kernel) -> Vec<Option<Reg>> {
                     if kernel.is_uniform(reg) { None } else { uses[reg.index()] };
             }
             Code::Gather { source, .. } => accesses[source.index()] += 2,
-            _ => {}
+            Code::Literal(_)
+            | Code::Constant(_)
+            | Code::Index
+            | Code::Op(_)
+            | Code::Region { .. }
+            | Code::State
+            | Code::Run
+            | Code::Scatter { .. }
+            | Code::Next
+            | Code::Leave => {}
         }
     }
     let once = last_uses.into_iter().zip(accesses);

@@ -13,6 +13,7 @@
 
 use std::collections::BTreeMap;
 
+use crate::convert::exactly;
 use crate::error::{Error, Result};
 use crate::interrupt;
 use crate::ir::kernel::{Kernel, Target};
@@ -204,13 +205,9 @@ pub fn schedule(
 fn primitive_launch(walk: &Walk<'_>, group: &Group) -> Option<PrimitiveLaunch> {
     let result = walk.nodes[*group.ends.first()?].id;
     let variable = walk.table.get(result);
-    match variable.kind {
-        Kind::Primitive(primitive) => {
-            let operands = variable.operands().collect();
-            Some(PrimitiveLaunch { primitive, operands, result })
-        }
-        _ => None,
-    }
+    let Kind::Primitive(primitive) = variable.kind else { return None };
+    let operands = variable.operands().collect();
+    Some(PrimitiveLaunch { primitive, operands, result })
 }
 
 /// One variable to compute.
@@ -338,7 +335,7 @@ impl<'t> Walk<'t> {
                 }
             }
         }
-        self.node_of.insert(id, u32::try_from(self.nodes.len()).unwrap_or(PENDING - 1));
+        self.node_of.insert(id, exactly::<u32>(self.nodes.len()));
         self.nodes.push(Node { id, stage, cost, stored: false });
     }
 }
@@ -348,7 +345,18 @@ fn own_cost(table: &Table, kind: Kind) -> u32 {
         Kind::Call(body) => table.body(body).n_operations,
         Kind::Gather { .. } | Kind::Fetch => GATHER_COST,
         Kind::Region { .. } => REGION_COST,
-        _ => 1,
+        Kind::Literal(_)
+        | Kind::Constant(_)
+        | Kind::Index
+        | Kind::Op(_)
+        | Kind::Scatter { .. }
+        | Kind::Reduce(_)
+        | Kind::Primitive(_)
+        | Kind::Entering
+        | Kind::Running
+        | Kind::State { .. }
+        | Kind::Result { .. }
+        | Kind::Data => 1,
     }
 }
 
@@ -361,7 +369,18 @@ pub(super) fn ends_stage(variable: &Variable) -> bool {
         | Kind::Primitive(_)
         | Kind::Result { memory: true, .. } => true,
         Kind::Result { .. } => variable.size == 1,
-        _ => false,
+        Kind::Literal(_)
+        | Kind::Constant(_)
+        | Kind::Index
+        | Kind::Op(_)
+        | Kind::Call(_)
+        | Kind::Gather { .. }
+        | Kind::Fetch
+        | Kind::Entering
+        | Kind::Running
+        | Kind::State { .. }
+        | Kind::Region { .. }
+        | Kind::Data => false,
     };
     ends && variable.scope == 0
 }
@@ -382,7 +401,19 @@ pub(super) fn is_memory_operand(table: &Table, variable: &Variable, position: us
             position == 0 && variable.operands[0].is_some_and(outside)
         }
         Kind::Primitive(_) => true,
-        _ => false,
+        Kind::Literal(_)
+        | Kind::Constant(_)
+        | Kind::Index
+        | Kind::Op(_)
+        | Kind::Call(_)
+        | Kind::Fetch
+        | Kind::Reduce(_)
+        | Kind::Entering
+        | Kind::Running
+        | Kind::State { memory: false }
+        | Kind::Region { .. }
+        | Kind::Result { .. }
+        | Kind::Data => false,
     }
 }
 

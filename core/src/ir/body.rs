@@ -6,9 +6,11 @@
 
 use std::collections::HashMap;
 
+use crate::convert::exactly;
 use crate::dtype::DType;
 use crate::ir::kernel::{Code, Reg};
 use crate::ir::mix::Mix;
+use crate::ir::op::Op;
 use crate::ir::table::Table;
 use crate::ir::var::{Kind, VarId};
 
@@ -47,11 +49,29 @@ pub struct Body {
     pub n_operations: u32,
 }
 
+/// What an instruction of a body does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StepCode {
+    /// A number, by its bits.
+    Constant(u64),
+    /// An elementwise operation.
+    Op(Op),
+}
+
+impl From<StepCode> for Code {
+    fn from(code: StepCode) -> Self {
+        match code {
+            StepCode::Constant(bits) => Self::Constant(bits),
+            StepCode::Op(op) => Self::Op(op),
+        }
+    }
+}
+
 /// One instruction of a body.
 #[derive(Clone, Copy, Debug)]
 pub struct Step {
-    /// A [`Code::Constant`] or [`Code::Op`].
-    pub code: Code,
+    /// What it does.
+    pub code: StepCode,
     /// Type of its value.
     pub dtype: DType,
     /// The body's arguments are numbered first, then its steps.
@@ -93,9 +113,24 @@ impl Body {
                 continue;
             }
             let code = match variable.kind {
-                Kind::Constant(bits) => Code::Constant(bits),
-                Kind::Op(op) => Code::Op(op),
-                kind => unreachable!("internal error: {} in the body of {name}", kind.name()),
+                Kind::Constant(bits) => StepCode::Constant(bits),
+                Kind::Op(op) => StepCode::Op(op),
+                kind @ (Kind::Literal(_)
+                | Kind::Index
+                | Kind::Call(_)
+                | Kind::Gather { .. }
+                | Kind::Fetch
+                | Kind::Scatter { .. }
+                | Kind::Reduce(_)
+                | Kind::Primitive(_)
+                | Kind::Entering
+                | Kind::Running
+                | Kind::State { .. }
+                | Kind::Region { .. }
+                | Kind::Result { .. }
+                | Kind::Data) => {
+                    unreachable!("internal error: {} in the body of {name}", kind.name())
+                }
             };
             let operands = variable.operands.map(|operand| known.get(&operand?).copied());
             let [first, second, third, _] = operands.map(|operand| operand.map(|(reg, _)| reg));
@@ -103,7 +138,7 @@ impl Body {
             known.extend(numbers.next().map(|number| (id, (number, depends))));
             let args = [first, second, third];
             body.steps.push(Step { code, dtype: variable.dtype, args, depends });
-            body.n_operations += u32::from(matches!(code, Code::Op(_)));
+            body.n_operations += u32::from(matches!(code, StepCode::Op(_)));
         }
         let all = (1 << arguments.len()) - 1;
         let depends = body.steps.last().map_or(0, |result| result.depends);
@@ -139,7 +174,7 @@ impl Bodies {
     pub(crate) fn add(&mut self, key: BodyKey, body: Option<Body>) -> Option<BodyId> {
         let id = body.map(|body| {
             self.bodies.push(body);
-            BodyId(u32::try_from(self.bodies.len() - 1).unwrap_or(u32::MAX))
+            BodyId(exactly(self.bodies.len() - 1))
         });
         self.known.insert(key, id);
         id

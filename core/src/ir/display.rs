@@ -2,40 +2,71 @@
 
 use std::fmt::{self, Write as _};
 
+use crate::convert::exactly;
 use crate::dtype::DType;
-use crate::ir::kernel::{Code, End, Kernel};
+use crate::ir::body::{Body, StepCode};
+use crate::ir::kernel::{Code, End, Kernel, Reg};
 use crate::ir::op::{Op, ScatterOp};
 use crate::ir::table::Table;
 use crate::ir::var::{Kind, VarId, Variable};
 
-/// The log line of a new variable: `trace_append(11 <- 10, 10): add.rn.$t1 $r1, $r2, $r3`.
+/// The log lines of a new variable: `trace_append(11 <- 10, 10): add.rn.$t1 $r1, $r2, $r3`, and beneath a call what
+/// its body does, arguments numbered first: `    %2 <- %0, %1: mul.rn.$t1 $r1, $r2, $r3`.
 ///
 /// The instruction is a template in PTX: `$r1` is the result's register, `$r2` … the operands', `$t1`
 /// the result's type and `$b1` its untyped width, `$t2` the first operand's type.
-pub fn trace_line(table: &Table, id: VarId) -> String {
+pub fn trace_lines(table: &Table, id: VarId) -> Vec<String> {
     let variable = table.get(id);
-    let mut line = format!("trace_append({}", variable.serial);
-    for (i, operand) in variable.operands().enumerate() {
-        let separator = if i == 0 { " <- " } else { ", " };
-        let _ = write!(line, "{separator}{}", table.get(operand).serial);
+    let operands: Vec<&Variable> = variable.operands().map(|operand| table.get(operand)).collect();
+    let sources = sources(operands.iter().map(|operand| operand.serial));
+    let operand = operands.first().map_or(variable.dtype, |operand| operand.dtype);
+    let template = ptx_template(table, variable, operand);
+    let mut lines = vec![format!("trace_append({}{sources}): {template}", variable.serial)];
+    if let Kind::Call(body) = variable.kind {
+        let types: Vec<DType> = operands.iter().map(|operand| operand.dtype).collect();
+        lines.extend(body_lines(table.body(body), types));
     }
-    let operand = variable.operands().next().map_or(variable.dtype, |id| table.get(id).dtype);
-    let _ = write!(line, "): {}", ptx_template(table, variable, operand));
-    line
+    lines
+}
+
+fn body_lines(body: &Body, mut types: Vec<DType>) -> impl Iterator<Item = String> {
+    body.steps.iter().map(move |step| {
+        let args = || step.args.iter().flatten();
+        let operand = args().next().map_or(step.dtype, |arg| types[arg.index()]);
+        let template = match step.code {
+            StepCode::Constant(bits) => number_template(step.dtype, bits),
+            StepCode::Op(op) => op_template(op, step.dtype, operand),
+        };
+        let line = format!("    {}{}: {template}", Reg(exactly(types.len())), sources(args()));
+        types.push(step.dtype);
+        line
+    })
+}
+
+/// ` <- 10, 11`; nothing where there are none.
+fn sources(operands: impl Iterator<Item = impl fmt::Display>) -> String {
+    let operands: Vec<String> = operands.map(|operand| operand.to_string()).collect();
+    if operands.is_empty() { String::new() } else { format!(" <- {}", operands.join(", ")) }
+}
+
+fn number_template(dtype: DType, bits: u64) -> String {
+    format!("mov.$t1 $r1, {}", ptx_literal(dtype, bits))
+}
+
+fn op_template(op: Op, dtype: DType, operand: DType) -> String {
+    if op == Op::Select {
+        return "selp.$t1 $r1, $r3, $r4, $r2".into();
+    }
+    let registers = ["$r1", "$r1, $r2", "$r1, $r2, $r3", "$r1, $r2, $r3, $r4"][op.arity()];
+    format!("{} {registers}", ptx_mnemonic(op, dtype, operand))
 }
 
 fn ptx_template(table: &Table, variable: &Variable, operand: DType) -> String {
     let dtype = variable.dtype;
     match variable.kind {
-        Kind::Literal(bits) | Kind::Constant(bits) => {
-            format!("mov.$t1 $r1, {}", ptx_literal(dtype, bits))
-        }
+        Kind::Literal(bits) | Kind::Constant(bits) => number_template(dtype, bits),
         Kind::Index => "mov.$t1 $r1, $i".into(),
-        Kind::Op(Op::Select) => "selp.$t1 $r1, $r3, $r4, $r2".into(),
-        Kind::Op(op) => {
-            let registers = ["$r1", "$r1, $r2", "$r1, $r2, $r3", "$r1, $r2, $r3, $r4"][op.arity()];
-            format!("{} {registers}", ptx_mnemonic(op, dtype, operand))
-        }
+        Kind::Op(op) => op_template(op, dtype, operand),
         Kind::Call(body) => {
             let operands = (2..).take(variable.operands().count()).map(|i| format!("$r{i}"));
             let operands: Vec<String> = operands.collect();
@@ -118,7 +149,14 @@ pub fn ptx_literal(dtype: DType, bits: u64) -> String {
         DType::F64 => format!("0d{bits:016x}"),
         DType::F16 => format!("0x{bits:04x}"),
         DType::Mask => (bits & 1).to_string(),
-        _ => dtype.decode(bits).to_string(),
+        DType::I8
+        | DType::U8
+        | DType::I16
+        | DType::U16
+        | DType::I32
+        | DType::U32
+        | DType::I64
+        | DType::U64 => dtype.decode(bits).to_string(),
     }
 }
 
@@ -213,9 +251,10 @@ pub fn graphviz(table: &Table, roots: &[VarId]) -> String {
             variable.serial,
             variable.dtype,
             variable.size,
-            match variable.kind {
-                Kind::Call(body) => table.body(body).name,
-                kind => kind.name(),
+            if let Kind::Call(body) = variable.kind {
+                table.body(body).name
+            } else {
+                variable.kind.name()
             },
         );
         for operand in variable.operands() {

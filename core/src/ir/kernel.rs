@@ -361,7 +361,16 @@ impl Kernel {
             match inst.code {
                 Code::Region { .. } => open.push(i),
                 Code::Leave => regions.extend(open.pop().map(|start| (start, i))),
-                _ => {}
+                Code::Literal(_)
+                | Code::Constant(_)
+                | Code::Index
+                | Code::Op(_)
+                | Code::Load(_)
+                | Code::Gather { .. }
+                | Code::State
+                | Code::Run
+                | Code::Scatter { .. }
+                | Code::Next => {}
             }
         }
         regions
@@ -373,9 +382,9 @@ impl Kernel {
             End::Scatter { op, value, .. } => Some((op, self.dtype(value))),
             End::Store { .. } | End::Reduce { .. } => None,
         });
-        let insts = self.insts.iter().filter_map(|inst| match inst.code {
-            Code::Scatter { op, .. } => Some((op, inst.dtype)),
-            _ => None,
+        let insts = self.insts.iter().filter_map(|inst| {
+            let Code::Scatter { op, .. } = inst.code else { return None };
+            Some((op, inst.dtype))
         });
         ends.chain(insts).any(|(op, dtype)| !op.commutes(dtype))
     }
@@ -398,7 +407,15 @@ impl Kernel {
                         serial.extend(starts.first());
                     }
                 }
-                _ => {}
+                Code::Literal(_)
+                | Code::Constant(_)
+                | Code::Index
+                | Code::Op(_)
+                | Code::Load(_)
+                | Code::Gather { .. }
+                | Code::State
+                | Code::Run
+                | Code::Next => {}
             }
         }
         serial.dedup();

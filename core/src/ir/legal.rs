@@ -23,6 +23,7 @@ use std::collections::HashMap;
 use super::kernel::{Code, End, Inst, Kernel, Reg};
 use super::op::Op;
 use super::scalar::widened_bits;
+use crate::convert::exactly;
 use crate::dtype::DType;
 
 /// The kernel without arithmetic on narrow types; the kernel itself if it has none.
@@ -92,7 +93,7 @@ impl<'k> Legaliser<'k> {
             }
         }
         let widen = |&(dtype, bits): &(DType, u64)| (dtype.widened(), widened_bits(dtype, bits));
-        let n_constants = u32::try_from(self.constants.len()).unwrap_or(CONSTANT);
+        let n_constants = exactly::<u32>(self.constants.len());
         let mut kernel = Kernel {
             n_uniform: n_uniform + self.constants.len(),
             insts: self.constants,
@@ -176,11 +177,14 @@ impl<'k> Legaliser<'k> {
     }
 
     fn op(&mut self, op: Op, inst: &Inst, operand: DType) -> (Form, Reg) {
-        match op {
-            Op::Cast => self.cast(inst, operand),
-            Op::Reinterpret | Op::RawBits => self.reinterpret(inst, operand),
-            _ if operand == DType::F16 => self.half(op, inst),
-            _ => self.integer(op, inst, operand),
+        if op == Op::Cast {
+            self.cast(inst, operand)
+        } else if matches!(op, Op::Reinterpret | Op::RawBits) {
+            self.reinterpret(inst, operand)
+        } else if operand == DType::F16 {
+            self.half(op, inst)
+        } else {
+            self.integer(op, inst, operand)
         }
     }
 
@@ -214,12 +218,38 @@ impl<'k> Legaliser<'k> {
                 let product = self.op_of(Op::Mul, wide, &args);
                 (Form::Clean, self.shift_down(wide, product, bits))
             }
-            _ => {
-                let reg = self.op_of(op, result, &args);
-                let stays =
-                    matches!(op, Op::Rem | Op::Min | Op::Max | Op::Minimum | Op::Maximum | Op::Shr);
-                (if stays { Form::Clean } else { Form::Raw }, reg)
+            Op::Rem | Op::Min | Op::Max | Op::Minimum | Op::Maximum | Op::Shr => {
+                (Form::Clean, self.op_of(op, result, &args))
             }
+            Op::Neg
+            | Op::Not
+            | Op::Abs
+            | Op::Add
+            | Op::Sub
+            | Op::Mul
+            | Op::IDiv
+            | Op::And
+            | Op::Or
+            | Op::Xor
+            | Op::Shl
+            | Op::Eq
+            | Op::Ne
+            | Op::Lt
+            | Op::Le
+            | Op::Gt
+            | Op::Ge
+            | Op::Fma
+            | Op::Select => (Form::Raw, self.op_of(op, result, &args)),
+            Op::Sqrt
+            | Op::Floor
+            | Op::Ceil
+            | Op::Round
+            | Op::Trunc
+            | Op::Div
+            | Op::TameDiv
+            | Op::Cast
+            | Op::Reinterpret
+            | Op::RawBits => unreachable!("internal error: {op:?} of integers"),
         }
     }
 
@@ -232,10 +262,43 @@ impl<'k> Legaliser<'k> {
                 (Form::Raw, self.op_of(op, DType::F32, &args))
             }
             // What is no new number needs no rounding.
-            _ => {
+            Op::Neg
+            | Op::Abs
+            | Op::Floor
+            | Op::Ceil
+            | Op::Round
+            | Op::Trunc
+            | Op::Min
+            | Op::Max
+            | Op::Minimum
+            | Op::Maximum
+            | Op::Eq
+            | Op::Ne
+            | Op::Lt
+            | Op::Le
+            | Op::Gt
+            | Op::Ge
+            | Op::Select => {
                 let result = inst.dtype.widened();
                 (Form::Clean, self.op_of(op, result, &args))
             }
+            Op::Not
+            | Op::Popcnt
+            | Op::Lzcnt
+            | Op::Tzcnt
+            | Op::Brev
+            | Op::IDiv
+            | Op::Rem
+            | Op::MulHi
+            | Op::And
+            | Op::Or
+            | Op::Xor
+            | Op::Shl
+            | Op::Shr
+            | Op::TameDiv
+            | Op::Cast
+            | Op::Reinterpret
+            | Op::RawBits => unreachable!("internal error: {op:?} of f16"),
         }
     }
 
@@ -287,11 +350,13 @@ impl<'k> Legaliser<'k> {
         let arg = self.args(inst)[0];
         let wide = to.widened();
         if to == DType::F16 {
-            return match from {
-                DType::F64 => (Form::Raw, self.single_of_double(arg)),
+            let single = if from == DType::F64 {
+                self.single_of_double(arg)
+            } else {
                 // An integer that f32 rounds is infinite in f16 anyway.
-                _ => (Form::Raw, self.converted(arg, from.widened(), DType::F32)),
+                self.converted(arg, from.widened(), DType::F32)
             };
+            return (Form::Raw, single);
         }
         let reg = self.converted(arg, from.widened(), wide);
         if !to.is_narrow() {
@@ -431,7 +496,30 @@ fn arg_form(kernel: &Kernel, inst: &Inst, position: usize) -> Form {
         | Op::Xor
         | Op::Fma
         | Op::Select => Form::Raw,
-        _ => Form::Clean,
+        Op::Abs
+        | Op::Sqrt
+        | Op::Floor
+        | Op::Ceil
+        | Op::Round
+        | Op::Trunc
+        | Op::Cast
+        | Op::TameDiv
+        | Op::Div
+        | Op::IDiv
+        | Op::Rem
+        | Op::MulHi
+        | Op::Min
+        | Op::Max
+        | Op::Minimum
+        | Op::Maximum
+        | Op::Shl
+        | Op::Shr
+        | Op::Eq
+        | Op::Ne
+        | Op::Lt
+        | Op::Le
+        | Op::Gt
+        | Op::Ge => Form::Clean,
     }
 }
 

@@ -1,5 +1,6 @@
 //! Hashing of words that nobody chooses to collide: slots, kinds, hashes of kernels.
 
+use crate::convert::exactly;
 use std::hash::{BuildHasher, Hasher};
 
 /// Multiply-and-fold hashing: a few cycles a word, good enough in all bits for a hash table.
@@ -37,14 +38,13 @@ impl Hasher for Mix {
     fn write_u64(&mut self, word: u64) {
         let product =
             u128::from(self.0 ^ word ^ 0x9e37_79b9_7f4a_7c15) * 0xd6e8_feb8_6659_fd93_u128;
-        self.0 = u64::try_from(product >> 64).unwrap_or(0)
-            ^ u64::try_from(product & u128::from(u64::MAX)).unwrap_or(0);
+        self.0 = exactly::<u64>(product >> 64) ^ exactly::<u64>(product & u128::from(u64::MAX));
     }
 
     #[inline]
     fn write_u128(&mut self, words: u128) {
         let [low, high] = [words, words >> 64].map(|word| word & u128::from(u64::MAX));
-        self.write_u64(u64::try_from(low ^ high).unwrap_or(0));
+        self.write_u64(exactly::<u64>(low ^ high));
     }
 
     #[inline]

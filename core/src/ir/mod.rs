@@ -11,6 +11,8 @@
 //!   primitives excepted);
 //! * the meaning of every operation on a lane is in [`scalar`], once.
 
+#![deny(clippy::wildcard_enum_match_arm)]
+
 pub mod body;
 pub mod display;
 pub mod kernel;

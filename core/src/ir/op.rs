@@ -385,12 +385,13 @@ impl ReduceOp {
 
     /// The type that a lane of type `dtype` reduces to; `None` if it does not take that type.
     pub const fn result(self, dtype: DType) -> Option<DType> {
-        match self {
-            Self::Count if matches!(dtype, DType::Mask) => Some(DType::U64),
-            Self::Any | Self::All if matches!(dtype, DType::Mask) => Some(DType::Mask),
-            Self::Sum | Self::Prod | Self::Min | Self::Max if dtype.is_number() => Some(dtype),
-            _ => None,
-        }
+        let is_mask = matches!(dtype, DType::Mask);
+        let (takes, result) = match self {
+            Self::Count => (is_mask, DType::U64),
+            Self::Any | Self::All => (is_mask, DType::Mask),
+            Self::Sum | Self::Prod | Self::Min | Self::Max => (dtype.is_number(), dtype),
+        };
+        if takes { Some(result) } else { None }
     }
 
     /// The elementwise operation that combines two partial results of type `dtype` (the result type).

@@ -4,16 +4,75 @@
 //! calls them, and every other backend is compared with them bit for bit. All functions are total:
 //! no input panics or traps.
 
+#![expect(clippy::unnested_or_patterns, reason = "a group of operations is a macro")]
+
 use crate::dtype::{DType, Element};
 use crate::half::F16;
 use crate::ir::op::{Op, ReduceOp, Shape};
 
+/// Operations by the types that they take, as patterns.
+macro_rules! of_numbers {
+    () => {
+        Op::Neg
+            | Op::Abs
+            | Op::Add
+            | Op::Sub
+            | Op::Mul
+            | Op::Min
+            | Op::Max
+            | Op::Minimum
+            | Op::Maximum
+            | Op::Fma
+    };
+}
+macro_rules! of_bits {
+    () => {
+        Op::Not | Op::And | Op::Or | Op::Xor
+    };
+}
+macro_rules! of_integers {
+    () => {
+        Op::Popcnt
+            | Op::Lzcnt
+            | Op::Tzcnt
+            | Op::Brev
+            | Op::IDiv
+            | Op::Rem
+            | Op::MulHi
+            | Op::Shl
+            | Op::Shr
+    };
+}
+macro_rules! of_floats {
+    () => {
+        Op::Sqrt | Op::Floor | Op::Ceil | Op::Round | Op::Trunc | Op::Div | Op::TameDiv
+    };
+}
+macro_rules! comparisons {
+    () => {
+        Op::Eq | Op::Ne | Op::Lt | Op::Le | Op::Gt | Op::Ge
+    };
+}
+/// Those between types.
+macro_rules! conversions {
+    () => {
+        Op::Cast | Op::Reinterpret | Op::RawBits | Op::Select
+    };
+}
+
+/// The verifier lets no kernel ask for it.
+#[cold]
+fn not_taken<T>(op: Op) -> T {
+    unreachable!("internal error: {op:?} of {}", std::any::type_name::<T>())
+}
+
 /// A lane type with its arithmetic.
 pub trait Lane: Element {
-    /// The result of an operation whose operands and result all have this type.
+    /// The result of an operation whose operands and result all have this type. Operands beyond the operation's
+    /// arity are ignored.
     ///
-    /// Operands beyond the operation's arity are ignored. Operations that do not take this type
-    /// return `a`; the verifier keeps them from being asked.
+    /// # Panics
+    /// If the operation does not take this type.
     fn apply(op: Op, a: Self, b: Self, c: Self) -> Self;
     /// The result of a comparison.
     fn compare(op: Op, a: Self, b: Self) -> bool;
@@ -61,7 +120,7 @@ macro_rules! integer_lane {
                         if b as $unsigned <= last { shifted } else { sign }
                     }
                     Op::Fma => a.wrapping_mul(b).wrapping_add(c),
-                    _ => a,
+                    of_floats!() | comparisons!() | conversions!() => not_taken(op),
                 }
             }
 
@@ -125,14 +184,14 @@ macro_rules! float_lane {
                     Op::Add => a + b,
                     Op::Sub => a - b,
                     Op::Mul => a * b,
-                    Op::Div => a / b,
+                    Op::Div | Op::TameDiv => a / b,
                     Op::Min => least(a, b),
                     Op::Max => greatest(a, b),
                     // The sum is NaN if either is.
                     Op::Minimum => if a != a || b != b { a + b } else { least(a, b) },
                     Op::Maximum => if a != a || b != b { a + b } else { greatest(a, b) },
                     Op::Fma => a.mul_add(b, c),
-                    _ => a,
+                    of_bits!() | of_integers!() | comparisons!() | conversions!() => not_taken(op),
                 }
             }
 
@@ -161,10 +220,10 @@ impl Lane for F16 {
     #[inline(always)]
     fn apply(op: Op, a: Self, b: Self, c: Self) -> Self {
         let wide = |x: Self| f64::from(x.to_f32());
-        match op {
-            Op::Fma => Self::from_f64(wide(a).mul_add(wide(b), wide(c))),
-            _ => Self::from_f32(f32::apply(op, a.to_f32(), b.to_f32(), c.to_f32())),
+        if op == Op::Fma {
+            return Self::from_f64(wide(a).mul_add(wide(b), wide(c)));
         }
+        Self::from_f32(f32::apply(op, a.to_f32(), b.to_f32(), c.to_f32()))
     }
 
     #[inline(always)]
@@ -185,7 +244,9 @@ impl Lane for bool {
             Op::And => a & b,
             Op::Or => a | b,
             Op::Xor => a ^ b,
-            _ => a,
+            of_numbers!() | of_integers!() | of_floats!() | comparisons!() | conversions!() => {
+                not_taken(op)
+            }
         }
     }
 
@@ -208,7 +269,9 @@ fn compare<T: PartialOrd>(op: Op, a: T, b: T) -> bool {
         Op::Le => a <= b,
         Op::Gt => a > b,
         Op::Ge => a >= b,
-        _ => false,
+        of_numbers!() | of_bits!() | of_integers!() | of_floats!() | conversions!() => {
+            not_taken(op)
+        }
     }
 }
 
@@ -266,12 +329,21 @@ pub fn visible_bits<T: Lane>(x: T) -> u64 {
     }
 }
 
-/// The bit pattern of the quiet NaN of a float type.
+/// The bit pattern of the quiet NaN of a float type; 0 for others, which have none.
 pub const fn quiet_nan(dtype: DType) -> u64 {
     match dtype {
         DType::F64 => 0x7ff8_0000_0000_0000,
+        DType::F32 => 0x7fc0_0000,
         DType::F16 => 0x7e00,
-        _ => 0x7fc0_0000,
+        DType::Mask
+        | DType::I8
+        | DType::U8
+        | DType::I16
+        | DType::U16
+        | DType::I32
+        | DType::U32
+        | DType::I64
+        | DType::U64 => 0,
     }
 }
 

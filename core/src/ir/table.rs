@@ -17,6 +17,7 @@ use std::thread::{ThreadId, current};
 use hashbrown::HashTable;
 use hashbrown::hash_table::Entry;
 
+use crate::convert::exactly;
 use crate::dtype::DType;
 use crate::error::Error;
 use crate::interrupt;
@@ -115,10 +116,8 @@ impl Table {
 
     /// Bytes of the temporaries of a function that is one variable.
     pub(crate) fn bytes_within(&self, variable: &Variable) -> u64 {
-        match variable.kind {
-            Kind::Call(body) => self.body(body).bytes_within().saturating_mul(variable.size),
-            _ => 0,
-        }
+        let Kind::Call(body) = variable.kind else { return 0 };
+        self.body(body).bytes_within().saturating_mul(variable.size)
     }
 
     /// Number of slots, live or free: an upper bound for `VarId::index`.
@@ -133,9 +132,11 @@ impl Table {
 
     /// Live variables in slot order.
     pub fn iter(&self) -> impl Iterator<Item = (VarId, &Variable)> {
-        self.slots.iter().enumerate().filter(|(_, variable)| !variable.is_dead()).map(
-            |(index, variable)| (VarId::new(u32::try_from(index).unwrap_or(u32::MAX)), variable),
-        )
+        self.slots
+            .iter()
+            .enumerate()
+            .filter(|(_, variable)| !variable.is_dead())
+            .map(|(index, variable)| (VarId::new(exactly(index)), variable))
     }
 
     /// Adds a variable, or finds an equal one. The caller owns one external reference to the result.
@@ -168,7 +169,7 @@ impl Table {
     /// The slot that the next variable takes.
     #[inline]
     fn next_id(&self) -> VarId {
-        let new = || VarId::new(u32::try_from(self.slots.len()).unwrap_or(u32::MAX));
+        let new = || VarId::new(exactly(self.slots.len()));
         self.free.last().copied().unwrap_or_else(new)
     }
 
@@ -211,7 +212,7 @@ impl Table {
         }
         self.add_candidate(id);
         if self.log.enabled(TRACE_LEVEL) {
-            self.log.push(display::trace_line(self, id));
+            display::trace_lines(self, id).into_iter().for_each(|line| self.log.push(line));
         }
         if !self.doomed.is_empty() {
             self.free_doomed(FREED_BY_RECORDING);
@@ -322,6 +323,14 @@ impl Table {
         }
     }
 
+    /// Gives a variable another first operand.
+    pub(crate) fn replace_source(&mut self, id: VarId, source: VarId) {
+        self.forget_number(id);
+        self.inc_internal(source);
+        let old = self.slots[id.index()].operands[0].replace(source);
+        old.into_iter().for_each(|old| self.dec_internal(old));
+    }
+
     /// Opens a region; its scope is above those of all before.
     pub(crate) fn open_region(&mut self, mut region: OpenRegion) -> u32 {
         self.last_scope += 1;
@@ -347,7 +356,21 @@ impl Table {
                 let (state, _) = *region.values.get(position as usize)?;
                 self.get(state).operands[0]
             }
-            _ => None,
+            Kind::Literal(_)
+            | Kind::Constant(_)
+            | Kind::Index
+            | Kind::Op(_)
+            | Kind::Call(_)
+            | Kind::Gather { .. }
+            | Kind::Fetch
+            | Kind::Reduce(_)
+            | Kind::Primitive(_)
+            | Kind::Entering
+            | Kind::Running
+            | Kind::State { .. }
+            | Kind::Region { .. }
+            | Kind::Result { memory: false, .. }
+            | Kind::Data => None,
         }
     }
 

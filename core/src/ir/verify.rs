@@ -161,10 +161,25 @@ fn verify_regions(kernel: &Kernel) -> Result<(), String> {
             Code::Next if open.last().is_none_or(|&(_, ran)| !ran) => {
                 return fail("a next value outside a region's body");
             }
-            _ if previous == Some(Code::Next) && inst.code != Code::Next => {
+            Code::Literal(_)
+            | Code::Constant(_)
+            | Code::Index
+            | Code::Op(_)
+            | Code::Load(_)
+            | Code::Gather { .. }
+            | Code::Scatter { .. }
+                if previous == Some(Code::Next) =>
+            {
                 return fail("an instruction between next values and the end");
             }
-            _ => {}
+            Code::Literal(_)
+            | Code::Constant(_)
+            | Code::Index
+            | Code::Op(_)
+            | Code::Load(_)
+            | Code::Gather { .. }
+            | Code::Scatter { .. }
+            | Code::Next => {}
         }
         home.push(around(&open, 0));
     }

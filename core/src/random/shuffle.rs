@@ -1,6 +1,7 @@
 //! Shuffling: one generator, one draw after the other, so on the host.
 
 use super::{MULTIPLIER, Pcg32, permutation_output};
+use crate::convert::exactly;
 use crate::dtype::{DType, Scalar};
 use crate::error::{Error, Result};
 use crate::interrupt;
@@ -62,7 +63,7 @@ impl Lane {
         loop {
             let drawn = u64::from(self.next());
             if drawn >= limit {
-                return usize::try_from(drawn % bound).unwrap_or(0);
+                return exactly::<usize>(drawn % bound);
             }
         }
     }

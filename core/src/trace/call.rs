@@ -7,11 +7,11 @@ use crate::error::Result;
 use crate::ir::body::{Body, BodyId, BodyKey, MAX_ARGUMENTS};
 use crate::ir::table::Table;
 use crate::ir::var::{Kind, MAX_OPERANDS, VarId, Variable};
-use crate::log::{Log, LogQueue, TRACE_LEVEL};
+use crate::log::{Log, LogQueue};
 
 impl Recorder<'_> {
     /// Records the function `name` of `args`: as one variable, if what `inline` records of them is long. That must
-    /// depend on name and types alone. Who watches the trace sees each step.
+    /// depend on name and types alone.
     ///
     /// # Errors
     /// `SizeMismatch`; what `inline` says.
@@ -21,8 +21,7 @@ impl Recorder<'_> {
         args: &[VarId],
         inline: impl for<'r> Fn(&mut Recorder<'r>, &[VarId]) -> Result<VarId>,
     ) -> Result<VarId> {
-        let is_watched = self.table.log.enabled(TRACE_LEVEL);
-        if args.len() > MAX_ARGUMENTS || is_watched || self.has_parts_outside(args) {
+        if args.len() > MAX_ARGUMENTS || self.has_parts_outside(args) {
             return inline(self, args);
         }
         let mut types = [None; MAX_ARGUMENTS];

@@ -4,6 +4,7 @@
 //! read it. Backends never see these; they see what the recipe records.
 
 use super::expr::Expr;
+use super::math::half;
 use super::{Recorder, fmod, math, special};
 use crate::dtype::DType;
 use crate::error::{Error, Result};
@@ -20,470 +21,504 @@ pub struct Function {
     pub class: Class,
     /// Help text.
     pub doc: &'static str,
-    recipe: for<'r> fn(&[Expr<'r>]) -> Expr<'r>,
+    columns: &'static [Column],
+    recipe: Recipe,
+    /// What it does with f16 arguments, which come as f32, if that is less than with others.
+    half: Option<Recipe>,
 }
 
+/// A property that few functions have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Column {
+    /// The second argument is a count, whose type is no part of the result's. Its low bits are all that matters,
+    /// so it may be converted to any integer type.
+    Count,
+    /// The result depends on the format of the argument, not only on the number: for f16 it is computed in f16,
+    /// others are in f32 and rounded once.
+    Format,
+    /// The result is a mask.
+    Mask,
+}
+
+/// What a function is made of.
+type Recipe = for<'r> fn(&[Expr<'r>]) -> Expr<'r>;
+
 macro_rules! functions {
-    ($($(#[doc = $doc:literal])+ $name:literal / $arity:literal, $class:ident = $recipe:expr;)*) => {
+    ($(
+        $(#[doc = $doc:literal])+
+        $name:ident / $arity:literal, $class:ident $(($($column:ident),+))? = $recipe:expr $(, half = $half:expr)?;
+    )*) => {
         /// Every function, by name.
         pub const FUNCTIONS: &[Function] = &[$(Function {
-            name: $name,
+            name: stringify!($name),
             arity: $arity,
             class: Class::$class,
             doc: concat!($($doc, "\n"),+),
+            columns: &[$($(Column::$column),+)?],
             recipe: $recipe,
+            half: functions!(@half $($half)?),
         },)*];
     };
+    (@half $half:expr) => { Some($half) };
+    (@half) => { None };
 }
 
-functions! {
-    /// Exponential function `e^x`. At most 1.5 ulp.
-    ///
-    /// >> exp(FloatC([0, 1, -inf]))
-    /// [1, 2.71828, 0]
-    "exp" / 1, Float = |x| math::exp(x[0]);
-    /// Power of two `2^x`, exact for integers. At most 1.5 ulp.
-    ///
-    /// >> exp2(FloatC([3, 0.5]))
-    /// [8, 1.41421]
-    "exp2" / 1, Float = |x| math::exp2(x[0]);
-    /// Power of ten `10^x`. At most 1.5 ulp.
-    ///
-    /// >> exp10(FloatC([3, -1]))
-    /// [1000, 0.1]
-    "exp10" / 1, Float = |x| math::exp10(x[0]);
-    /// `e^x - 1`, accurate near 0 too. At most 2 ulp.
-    ///
-    /// >> expm1(FloatC([1e-6, 1]))
-    /// [1e-06, 1.71828]
-    "expm1" / 1, Float = |x| math::expm1(x[0]);
-    /// Natural logarithm; -inf at 0, NaN below. At most 1.5 ulp.
-    ///
-    /// >> log(FloatC([1, 10, 0]))
-    /// [0, 2.30259, -inf]
-    "log" / 1, Float = |x| math::log(x[0]);
-    /// Logarithm to base 2, exact for powers of two; -inf at 0, NaN below. At most 2 ulp.
-    ///
-    /// >> log2(FloatC([8, 10]))
-    /// [3, 3.32193]
-    "log2" / 1, Float = |x| math::log2(x[0]);
-    /// Logarithm to base 10; -inf at 0, NaN below. At most 1.5 ulp.
-    ///
-    /// >> log10(FloatC([1000, 2]))
-    /// [3, 0.30103]
-    "log10" / 1, Float = |x| math::log10(x[0]);
-    /// `log(1 + x)`, accurate near 0 too; -inf at -1, NaN below. At most 2 ulp.
-    ///
-    /// >> log1p(FloatC([1e-6, 1]))
-    /// [1e-06, 0.693147]
-    "log1p" / 1, Float = |x| math::log1p(x[0]);
-    /// Power `a^b`: 1 for b = 0 or a = 1, NaN for a negative a unless b is an integer; other special
-    /// values as in C. At most 2 ulp. `pow` with a script integer as exponent multiplies instead.
-    ///
-    /// >> pow(FloatC([2, 9]), 0.5)
-    /// [1.41421, 3]
-    "pow" / 2, Float = |x| math::pow(x[0], x[1]);
-    /// Cube root. At most 1.5 ulp.
-    ///
-    /// >> cbrt(FloatC([27, -8]))
-    /// [3, -2]
-    "cbrt" / 1, Float = |x| math::cbrt(x[0]);
-    /// `sqrt(a * a + b * b)` without overflow on the way; inf if either is infinite. At most 1.5
-    /// ulp.
-    ///
-    /// >> hypot(FloatC(3), FloatC([4, inf]))
-    /// [5, inf]
-    "hypot" / 2, Float = |x| math::hypot(x[0], x[1]);
-    /// Sine of an angle in radians. At most 1.5 ulp for every finite angle.
-    ///
-    /// >> sin(FloatC([0, 1]))
-    /// [0, 0.841471]
-    "sin" / 1, Float = |x| math::sin(x[0]);
-    /// Cosine of an angle in radians. At most 1.5 ulp for every finite angle.
-    ///
-    /// >> cos(FloatC([0, 1]))
-    /// [1, 0.540302]
-    "cos" / 1, Float = |x| math::cos(x[0]);
-    /// Tangent of an angle in radians. At most 2.5 ulp for every finite angle.
-    ///
-    /// >> tan(FloatC([0, 1]))
-    /// [0, 1.55741]
-    "tan" / 1, Float = |x| math::tan(x[0]);
-    /// Cotangent `1 / tan(x)`. At most 2.5 ulp for every finite angle.
-    ///
-    /// >> cot(FloatC(1))
-    /// [0.642093]
-    "cot" / 1, Float = |x| math::cot(x[0]);
-    /// Secant `1 / cos(x)`. At most 2 ulp for every finite angle.
-    ///
-    /// >> sec(FloatC(1))
-    /// [1.85082]
-    "sec" / 1, Float = |x| math::sec(x[0]);
-    /// Cosecant `1 / sin(x)`. At most 2 ulp for every finite angle.
-    ///
-    /// >> csc(FloatC(1))
-    /// [1.1884]
-    "csc" / 1, Float = |x| math::csc(x[0]);
-    /// Sine of an angle in half turns, `sin(pi * x)`: exactly 0 at integers. At most 1.5 ulp.
-    ///
-    /// >> sinpi(FloatC([0.5, 1]))
-    /// [1, 0]
-    "sinpi" / 1, Float = |x| math::sinpi(x[0]);
-    /// Cosine of an angle in half turns, `cos(pi * x)`: exactly 0 halfway between integers. At most
-    /// 1.5 ulp.
-    ///
-    /// >> cospi(FloatC([0.5, 1]))
-    /// [0, -1]
-    "cospi" / 1, Float = |x| math::cospi(x[0]);
-    /// Inverse sine, -pi/2 to pi/2; NaN beyond -1 and 1. At most 2.5 ulp.
-    ///
-    /// >> asin(FloatC([0.5, 2]))
-    /// [0.523599, nan]
-    "asin" / 1, Float = |x| math::asin(x[0]);
-    /// Inverse cosine, 0 to pi; NaN beyond -1 and 1. At most 1.5 ulp.
-    ///
-    /// >> acos(FloatC([0.5, 2]))
-    /// [1.0472, nan]
-    "acos" / 1, Float = |x| math::acos(x[0]);
-    /// Inverse sine of x limited to -1 .. 1; NaN stays NaN. At most 2.5 ulp.
-    ///
-    /// >> safe_asin(FloatC([0.5, 2]))
-    /// [0.523599, 1.5708]
-    "safe_asin" / 1, Float = |x| math::asin(math::unit_range(x[0]));
-    /// Inverse cosine of x limited to -1 .. 1; NaN stays NaN. At most 1.5 ulp.
-    ///
-    /// >> safe_acos(FloatC([0.5, 2]))
-    /// [1.0472, 0]
-    "safe_acos" / 1, Float = |x| math::acos(math::unit_range(x[0]));
-    /// Inverse tangent, -pi/2 to pi/2. At most 2.5 ulp.
-    ///
-    /// >> atan(FloatC([1, inf]))
-    /// [0.785398, 1.5708]
-    "atan" / 1, Float = |x| math::atan(x[0]);
-    /// Angle of the point (b, a), -pi to pi: `atan2(y, x)`. Zeros count with their signs. At most
-    /// 2.5 ulp.
-    ///
-    /// >> atan2(FloatC([1, 0]), FloatC([1, -1]))
-    /// [0.785398, 3.14159]
-    "atan2" / 2, Float = |x| math::atan2(x[0], x[1]);
-    /// Hyperbolic sine. At most 2.5 ulp.
-    ///
-    /// >> sinh(FloatC([0, 1]))
-    /// [0, 1.1752]
-    "sinh" / 1, Float = |x| math::sinh(x[0]);
-    /// Hyperbolic cosine. At most 2 ulp.
-    ///
-    /// >> cosh(FloatC([0, 1]))
-    /// [1, 1.54308]
-    "cosh" / 1, Float = |x| math::cosh(x[0]);
-    /// Hyperbolic tangent. At most 2.5 ulp.
-    ///
-    /// >> tanh(FloatC([0, 1]))
-    /// [0, 0.761594]
-    "tanh" / 1, Float = |x| math::tanh(x[0]);
-    /// Hyperbolic cotangent `1 / tanh(x)`. At most 2.5 ulp.
-    ///
-    /// >> coth(FloatC(1))
-    /// [1.31304]
-    "coth" / 1, Float = |x| math::coth(x[0]);
-    /// Hyperbolic secant `1 / cosh(x)`. At most 3 ulp.
-    ///
-    /// >> sech(FloatC(1))
-    /// [0.648054]
-    "sech" / 1, Float = |x| math::sech(x[0]);
-    /// Hyperbolic cosecant `1 / sinh(x)`. At most 3 ulp.
-    ///
-    /// >> csch(FloatC(1))
-    /// [0.850918]
-    "csch" / 1, Float = |x| math::csch(x[0]);
-    /// Inverse hyperbolic sine. At most 2.5 ulp.
-    ///
-    /// >> asinh(FloatC(1))
-    /// [0.881374]
-    "asinh" / 1, Float = |x| math::asinh(x[0]);
-    /// Inverse hyperbolic cosine; NaN below 1. At most 2.5 ulp.
-    ///
-    /// >> acosh(FloatC(2))
-    /// [1.31696]
-    "acosh" / 1, Float = |x| math::acosh(x[0]);
-    /// Inverse hyperbolic tangent; infinite at -1 and 1, NaN beyond. At most 2.5 ulp.
-    ///
-    /// >> atanh(FloatC(0.5))
-    /// [0.549306]
-    "atanh" / 1, Float = |x| math::atanh(x[0]);
-    /// The m of `x = m * 2^e` with 0.5 <= |m| < 1; x itself if it is 0, infinite or NaN. Exact.
-    ///
-    /// >> mantissa(FloatC([12, -0.1]))
-    /// [0.75, -0.8]
-    "mantissa" / 1, Float = |x| math::mantissa(x[0]);
-    /// The e of `x = m * 2^e` with 0.5 <= |m| < 1, as a float; 0 if x is 0, infinite or NaN. Exact.
-    ///
-    /// >> exponent(FloatC([12, -0.1]))
-    /// [4, -3]
-    "exponent" / 1, Float = |x| math::exponent(x[0]);
-    /// `a * 2^b` for the integer part of b, rounded once.
-    ///
-    /// >> ldexp(FloatC([0.75, 1]), Int32C([4, -3]))
-    /// [12, 0.125]
-    "ldexp" / 2, Float = |x| math::ldexp(x[0], x[1]);
-    /// Fractional part `x - floor(x)`, kept below 1; NaN for infinities.
-    ///
-    /// >> fract(FloatC([2.75, -0.25]))
-    /// [0.75, 0.75]
-    "fract" / 1, Float = |x| math::fract(x[0]);
-    /// Remainder of `a / b` with the sign of `a`, exact, as C's fmod; NaN if b is 0 or a is
-    /// infinite.
-    ///
-    /// >> fmod(FloatC([5.5, -5.5]), 3)
-    /// [2.5, -2.5]
-    "fmod" / 2, Float = |x| fmod::fmod(x[0], x[1]);
+/// Calls the macro `$with` with all rows: the doc comment, `name / arity, class (columns) = recipe, half = recipe`.
+macro_rules! function_rows {
+    ($with:ident) => {
+        $with! {
+            /// Exponential function `e^x`. At most 1.5 ulp.
+            ///
+            /// >> exp(FloatC([0, 1, -inf]))
+            /// [1, 2.71828, 0]
+            exp / 1, Float = |x| math::exp(x[0]), half = |x| half::exp(x[0]);
+            /// Power of two `2^x`, exact for integers. At most 1.5 ulp.
+            ///
+            /// >> exp2(FloatC([3, 0.5]))
+            /// [8, 1.41421]
+            exp2 / 1, Float = |x| math::exp2(x[0]), half = |x| half::exp2(x[0]);
+            /// Power of ten `10^x`. At most 1.5 ulp.
+            ///
+            /// >> exp10(FloatC([3, -1]))
+            /// [1000, 0.1]
+            exp10 / 1, Float = |x| math::exp10(x[0]), half = |x| half::exp10(x[0]);
+            /// `e^x - 1`, accurate near 0 too. At most 2 ulp.
+            ///
+            /// >> expm1(FloatC([1e-6, 1]))
+            /// [1e-06, 1.71828]
+            expm1 / 1, Float = |x| math::expm1(x[0]);
+            /// Natural logarithm; -inf at 0, NaN below. At most 1.5 ulp.
+            ///
+            /// >> log(FloatC([1, 10, 0]))
+            /// [0, 2.30259, -inf]
+            log / 1, Float = |x| math::log(x[0]), half = |x| half::log(x[0]);
+            /// Logarithm to base 2, exact for powers of two; -inf at 0, NaN below. At most 2 ulp.
+            ///
+            /// >> log2(FloatC([8, 10]))
+            /// [3, 3.32193]
+            log2 / 1, Float = |x| math::log2(x[0]), half = |x| half::log2(x[0]);
+            /// Logarithm to base 10; -inf at 0, NaN below. At most 1.5 ulp.
+            ///
+            /// >> log10(FloatC([1000, 2]))
+            /// [3, 0.30103]
+            log10 / 1, Float = |x| math::log10(x[0]), half = |x| half::log10(x[0]);
+            /// `log(1 + x)`, accurate near 0 too; -inf at -1, NaN below. At most 2 ulp.
+            ///
+            /// >> log1p(FloatC([1e-6, 1]))
+            /// [1e-06, 0.693147]
+            log1p / 1, Float = |x| math::log1p(x[0]);
+            /// Power `a^b`: 1 for b = 0 or a = 1, NaN for a negative a unless b is an integer; other special
+            /// values as in C. At most 2 ulp. `pow` with a script integer as exponent multiplies instead.
+            ///
+            /// >> pow(FloatC([2, 9]), 0.5)
+            /// [1.41421, 3]
+            pow / 2, Float = |x| math::pow(x[0], x[1]);
+            /// Cube root. At most 1.5 ulp.
+            ///
+            /// >> cbrt(FloatC([27, -8]))
+            /// [3, -2]
+            cbrt / 1, Float = |x| math::cbrt(x[0]);
+            /// `sqrt(a * a + b * b)` without overflow on the way; inf if either is infinite. At most 1.5
+            /// ulp.
+            ///
+            /// >> hypot(FloatC(3), FloatC([4, inf]))
+            /// [5, inf]
+            hypot / 2, Float = |x| math::hypot(x[0], x[1]);
+            /// Sine of an angle in radians. At most 1.5 ulp for every finite angle.
+            ///
+            /// >> sin(FloatC([0, 1]))
+            /// [0, 0.841471]
+            sin / 1, Float = |x| math::sin(x[0]), half = |x| half::sin(x[0]);
+            /// Cosine of an angle in radians. At most 1.5 ulp for every finite angle.
+            ///
+            /// >> cos(FloatC([0, 1]))
+            /// [1, 0.540302]
+            cos / 1, Float = |x| math::cos(x[0]), half = |x| half::cos(x[0]);
+            /// Tangent of an angle in radians. At most 2.5 ulp for every finite angle.
+            ///
+            /// >> tan(FloatC([0, 1]))
+            /// [0, 1.55741]
+            tan / 1, Float = |x| math::tan(x[0]), half = |x| half::sin(x[0]) / half::cos(x[0]);
+            /// Cotangent `1 / tan(x)`. At most 2.5 ulp for every finite angle.
+            ///
+            /// >> cot(FloatC(1))
+            /// [0.642093]
+            cot / 1, Float = |x| math::cot(x[0]);
+            /// Secant `1 / cos(x)`. At most 2 ulp for every finite angle.
+            ///
+            /// >> sec(FloatC(1))
+            /// [1.85082]
+            sec / 1, Float = |x| math::sec(x[0]);
+            /// Cosecant `1 / sin(x)`. At most 2 ulp for every finite angle.
+            ///
+            /// >> csc(FloatC(1))
+            /// [1.1884]
+            csc / 1, Float = |x| math::csc(x[0]);
+            /// Sine of an angle in half turns, `sin(pi * x)`: exactly 0 at integers. At most 1.5 ulp.
+            ///
+            /// >> sinpi(FloatC([0.5, 1]))
+            /// [1, 0]
+            sinpi / 1, Float = |x| math::sinpi(x[0]);
+            /// Cosine of an angle in half turns, `cos(pi * x)`: exactly 0 halfway between integers. At most
+            /// 1.5 ulp.
+            ///
+            /// >> cospi(FloatC([0.5, 1]))
+            /// [0, -1]
+            cospi / 1, Float = |x| math::cospi(x[0]);
+            /// Inverse sine, -pi/2 to pi/2; NaN beyond -1 and 1. At most 2.5 ulp.
+            ///
+            /// >> asin(FloatC([0.5, 2]))
+            /// [0.523599, nan]
+            asin / 1, Float = |x| math::asin(x[0]);
+            /// Inverse cosine, 0 to pi; NaN beyond -1 and 1. At most 1.5 ulp.
+            ///
+            /// >> acos(FloatC([0.5, 2]))
+            /// [1.0472, nan]
+            acos / 1, Float = |x| math::acos(x[0]);
+            /// Inverse sine of x limited to -1 .. 1; NaN stays NaN. At most 2.5 ulp.
+            ///
+            /// >> safe_asin(FloatC([0.5, 2]))
+            /// [0.523599, 1.5708]
+            safe_asin / 1, Float = |x| math::asin(math::unit_range(x[0]));
+            /// Inverse cosine of x limited to -1 .. 1; NaN stays NaN. At most 1.5 ulp.
+            ///
+            /// >> safe_acos(FloatC([0.5, 2]))
+            /// [1.0472, 0]
+            safe_acos / 1, Float = |x| math::acos(math::unit_range(x[0]));
+            /// Inverse tangent, -pi/2 to pi/2. At most 2.5 ulp.
+            ///
+            /// >> atan(FloatC([1, inf]))
+            /// [0.785398, 1.5708]
+            atan / 1, Float = |x| math::atan(x[0]);
+            /// Angle of the point (b, a), -pi to pi: `atan2(y, x)`. Zeros count with their signs. At most
+            /// 2.5 ulp.
+            ///
+            /// >> atan2(FloatC([1, 0]), FloatC([1, -1]))
+            /// [0.785398, 3.14159]
+            atan2 / 2, Float = |x| math::atan2(x[0], x[1]);
+            /// Hyperbolic sine. At most 2.5 ulp.
+            ///
+            /// >> sinh(FloatC([0, 1]))
+            /// [0, 1.1752]
+            sinh / 1, Float = |x| math::sinh(x[0]);
+            /// Hyperbolic cosine. At most 2 ulp.
+            ///
+            /// >> cosh(FloatC([0, 1]))
+            /// [1, 1.54308]
+            cosh / 1, Float = |x| math::cosh(x[0]);
+            /// Hyperbolic tangent. At most 2.5 ulp.
+            ///
+            /// >> tanh(FloatC([0, 1]))
+            /// [0, 0.761594]
+            tanh / 1, Float = |x| math::tanh(x[0]), half = |x| half::tanh(x[0]);
+            /// Hyperbolic cotangent `1 / tanh(x)`. At most 2.5 ulp.
+            ///
+            /// >> coth(FloatC(1))
+            /// [1.31304]
+            coth / 1, Float = |x| math::coth(x[0]);
+            /// Hyperbolic secant `1 / cosh(x)`. At most 3 ulp.
+            ///
+            /// >> sech(FloatC(1))
+            /// [0.648054]
+            sech / 1, Float = |x| math::sech(x[0]);
+            /// Hyperbolic cosecant `1 / sinh(x)`. At most 3 ulp.
+            ///
+            /// >> csch(FloatC(1))
+            /// [0.850918]
+            csch / 1, Float = |x| math::csch(x[0]);
+            /// Inverse hyperbolic sine. At most 2.5 ulp.
+            ///
+            /// >> asinh(FloatC(1))
+            /// [0.881374]
+            asinh / 1, Float = |x| math::asinh(x[0]);
+            /// Inverse hyperbolic cosine; NaN below 1. At most 2.5 ulp.
+            ///
+            /// >> acosh(FloatC(2))
+            /// [1.31696]
+            acosh / 1, Float = |x| math::acosh(x[0]);
+            /// Inverse hyperbolic tangent; infinite at -1 and 1, NaN beyond. At most 2.5 ulp.
+            ///
+            /// >> atanh(FloatC(0.5))
+            /// [0.549306]
+            atanh / 1, Float = |x| math::atanh(x[0]);
+            /// The m of `x = m * 2^e` with 0.5 <= |m| < 1; x itself if it is 0, infinite or NaN. Exact.
+            ///
+            /// >> mantissa(FloatC([12, -0.1]))
+            /// [0.75, -0.8]
+            mantissa / 1, Float = |x| math::mantissa(x[0]);
+            /// The e of `x = m * 2^e` with 0.5 <= |m| < 1, as a float; 0 if x is 0, infinite or NaN. Exact.
+            ///
+            /// >> exponent(FloatC([12, -0.1]))
+            /// [4, -3]
+            exponent / 1, Float = |x| math::exponent(x[0]);
+            /// `a * 2^b` for the integer part of b, rounded once.
+            ///
+            /// >> ldexp(FloatC([0.75, 1]), Int32C([4, -3]))
+            /// [12, 0.125]
+            ldexp / 2, Float = |x| math::ldexp(x[0], x[1]);
+            /// Fractional part `x - floor(x)`, kept below 1; NaN for infinities.
+            ///
+            /// >> fract(FloatC([2.75, -0.25]))
+            /// [0.75, 0.75]
+            fract / 1, Float (Format) = |x| math::fract(x[0]);
+            /// Remainder of `a / b` with the sign of `a`, exact, as C's fmod; NaN if b is 0 or a is
+            /// infinite.
+            ///
+            /// >> fmod(FloatC([5.5, -5.5]), 3)
+            /// [2.5, -2.5]
+            fmod / 2, Float = |x| fmod::fmod(x[0], x[1]);
 
-    /// Error function: 2/sqrt(pi) times the integral of exp(-t^2) from 0 to x. At most 3 ulp.
-    ///
-    /// >> erf(FloatC([0, 0.5, inf]))
-    /// [0, 0.5205, 1]
-    "erf" / 1, Float = |x| special::erf(x[0]);
-    /// Complementary error function `1 - erf(x)`, accurate for large x too. At most 2.5 ulp.
-    ///
-    /// >> erfc(FloatC([0, 1, 9]))
-    /// [1, 0.157299, 4.13703e-37]
-    "erfc" / 1, Float = |x| special::erfc(x[0]);
-    /// The number whose `erf` is x; infinite at -1 and 1, NaN beyond. At most 4 ulp.
-    ///
-    /// >> erfinv(FloatC([0, 0.5, 1]))
-    /// [0, 0.476936, inf]
-    "erfinv" / 1, Float = |x| special::erfinv(x[0]);
-    /// The number whose `erfc` is x, accurate for small x too; infinite at 0 and 2, NaN beyond. At most 4 ulp.
-    ///
-    /// >> erfcinv(FloatC([1e-30, 0.5, 1]))
-    /// [8.14862, 0.476936, 0]
-    "erfcinv" / 1, Float = |x| special::erfcinv(x[0]);
-    /// Normal distribution: the probability of a standard normal number below x. At most 3 ulp.
-    ///
-    /// >> norm_cdf(FloatC([-10, 0, 1]))
-    /// [7.61985e-24, 0.5, 0.841345]
-    "norm_cdf" / 1, Float = |x| special::norm_cdf(x[0]);
-    /// Quantile of the normal distribution: the x with `norm_cdf(x) == p`; infinite at 0 and 1, NaN beyond.
-    /// At most 6 ulp.
-    ///
-    /// >> norm_ppf(FloatC([0, 0.5, 0.975]))
-    /// [-inf, 0, 1.95996]
-    "norm_ppf" / 1, Float = |x| special::norm_ppf(x[0]);
-    /// Logarithm of `|gamma(x)|`; inf at 0 and negative integers. At most 10 ulp, below -0.5 of
-    /// `lgamma(2 - x)`.
-    ///
-    /// >> lgamma(FloatC([0, 0.5, 1, 100]))
-    /// [inf, 0.572365, 0, 359.134]
-    "lgamma" / 1, Float = |x| special::lgamma(x[0]);
-    /// Gamma function, `(x - 1)!` for integers; NaN at negative integers. At most 10 ulp.
-    ///
-    /// >> tgamma(FloatC([5, 0.5, -0.5]))
-    /// [24, 1.77245, -3.54491]
-    "tgamma" / 1, Float = |x| special::tgamma(x[0]);
-    /// Modified Bessel function of order 0, times exp(-|x|). At most 5 ulp.
-    ///
-    /// >> i0e(FloatC([0, 1, 100]))
-    /// [1, 0.46576, 0.0399444]
-    "i0e" / 1, Float = |x| special::i0e(x[0]);
-    /// Modified Bessel function of order 1, times exp(-|x|). At most 5 ulp.
-    ///
-    /// >> i1e(FloatC([0, 1, 100]))
-    /// [0, 0.20791, 0.0397442]
-    "i1e" / 1, Float = |x| special::i1e(x[0]);
-    /// Dawson's integral: exp(-x^2) times the integral of exp(t^2) from 0 to x. At most 10 ulp.
-    ///
-    /// >> dawson(FloatC([0, 1, 10]))
-    /// [0, 0.53808, 0.0502538]
-    "dawson" / 1, Float = |x| special::dawson(x[0]);
-    /// Complete elliptic integral of the first kind K, of the modulus k; inf at -1 and 1, NaN beyond.
-    /// At most 3 ulp.
-    ///
-    /// >> comp_ellint_1(FloatC([0, 0.5, 1]))
-    /// [1.5708, 1.68575, inf]
-    "comp_ellint_1" / 1, Float = |x| special::comp_ellint_1(x[0]);
-    /// Complete elliptic integral of the second kind E, of the modulus k; NaN beyond -1 and 1. At most 3 ulp.
-    ///
-    /// >> comp_ellint_2(FloatC([0, 0.5, 1]))
-    /// [1.5708, 1.46746, 1]
-    "comp_ellint_2" / 1, Float = |x| special::comp_ellint_2(x[0]);
-    /// Complete elliptic integral of the third kind: `comp_ellint_3(k, nu)` is `ellint_3(pi / 2, k, nu)`;
-    /// inf at nu = -1, NaN below. At most 8 ulp.
-    ///
-    /// >> comp_ellint_3(FloatC(0.5), FloatC([0, 0.5]))
-    /// [1.68575, 1.36647]
-    "comp_ellint_3" / 2, Float = |x| special::comp_ellint_3(x[0], x[1]);
-    /// Elliptic integral of the first kind: `ellint_1(phi, k)` is that of 1 / sqrt(1 - k^2 sin^2) from 0 to
-    /// phi; any phi for |k| <= 1. At most 8 ulp there; beyond, digits are lost where k^2 sin^2 nears 1.
-    ///
-    /// >> ellint_1(FloatC([0, 1, 10]), 0.9)
-    /// [0, 1.15966, 14.2857]
-    "ellint_1" / 2, Float = |x| special::ellint_1(x[0], x[1]);
-    /// Elliptic integral of the second kind: `ellint_2(phi, k)` is that of sqrt(1 - k^2 sin^2) from 0 to
-    /// phi; any phi for |k| <= 1. At most 10 ulp there; beyond, digits are lost where k^2 sin^2 nears 1.
-    ///
-    /// >> ellint_2(FloatC([0, 1, 10]), 0.9)
-    /// [0, 0.876262, 7.58039]
-    "ellint_2" / 2, Float = |x| special::ellint_2(x[0], x[1]);
-    /// Elliptic integral of the third kind: `ellint_3(phi, k, nu)` is that of
-    /// 1 / ((1 + nu sin^2) sqrt(1 - k^2 sin^2)) from 0 to phi, NaN beyond a pole. The sign of nu is Enoki's.
-    /// At most 16 ulp for |k| <= 1; beyond, digits are lost where k^2 sin^2 nears 1.
-    ///
-    /// >> ellint_3(FloatC(1), 0.5, FloatC([0, 0.1]))
-    /// [1.03736, 1.00963]
-    "ellint_3" / 3, Float = |x| special::ellint_3(x[0], x[1], x[2]);
-    /// Light intensity to the value stored in an sRGB image. At most 10 ulp from 0 to 1.
-    ///
-    /// >> linear_to_srgb(FloatC([0, 0.5, 1]))
-    /// [0, 0.735357, 1]
-    "linear_to_srgb" / 1, Float = |x| special::linear_to_srgb(x[0]);
-    /// Value stored in an sRGB image to light intensity. At most 10 ulp from 0 to 1.
-    ///
-    /// >> srgb_to_linear(FloatC([0, 0.5, 1]))
-    /// [0, 0.214041, 1]
-    "srgb_to_linear" / 1, Float = |x| special::srgb_to_linear(x[0]);
+            /// Error function: 2/sqrt(pi) times the integral of exp(-t^2) from 0 to x. At most 3 ulp.
+            ///
+            /// >> erf(FloatC([0, 0.5, inf]))
+            /// [0, 0.5205, 1]
+            erf / 1, Float = |x| special::erf(x[0]);
+            /// Complementary error function `1 - erf(x)`, accurate for large x too. At most 2.5 ulp.
+            ///
+            /// >> erfc(FloatC([0, 1, 9]))
+            /// [1, 0.157299, 4.13703e-37]
+            erfc / 1, Float = |x| special::erfc(x[0]);
+            /// The number whose `erf` is x; infinite at -1 and 1, NaN beyond. At most 4 ulp.
+            ///
+            /// >> erfinv(FloatC([0, 0.5, 1]))
+            /// [0, 0.476936, inf]
+            erfinv / 1, Float = |x| special::erfinv(x[0]);
+            /// The number whose `erfc` is x, accurate for small x too; infinite at 0 and 2, NaN beyond. At most 4 ulp.
+            ///
+            /// >> erfcinv(FloatC([1e-30, 0.5, 1]))
+            /// [8.14862, 0.476936, 0]
+            erfcinv / 1, Float = |x| special::erfcinv(x[0]);
+            /// Normal distribution: the probability of a standard normal number below x. At most 3 ulp.
+            ///
+            /// >> norm_cdf(FloatC([-10, 0, 1]))
+            /// [7.61985e-24, 0.5, 0.841345]
+            norm_cdf / 1, Float = |x| special::norm_cdf(x[0]);
+            /// Quantile of the normal distribution: the x with `norm_cdf(x) == p`; infinite at 0 and 1, NaN beyond.
+            /// At most 6 ulp.
+            ///
+            /// >> norm_ppf(FloatC([0, 0.5, 0.975]))
+            /// [-inf, 0, 1.95996]
+            norm_ppf / 1, Float = |x| special::norm_ppf(x[0]);
+            /// Logarithm of `|gamma(x)|`; inf at 0 and negative integers. At most 10 ulp, below -0.5 of
+            /// `lgamma(2 - x)`.
+            ///
+            /// >> lgamma(FloatC([0, 0.5, 1, 100]))
+            /// [inf, 0.572365, 0, 359.134]
+            lgamma / 1, Float = |x| special::lgamma(x[0]);
+            /// Gamma function, `(x - 1)!` for integers; NaN at negative integers. At most 10 ulp.
+            ///
+            /// >> tgamma(FloatC([5, 0.5, -0.5]))
+            /// [24, 1.77245, -3.54491]
+            tgamma / 1, Float = |x| special::tgamma(x[0]);
+            /// Modified Bessel function of order 0, times exp(-|x|). At most 5 ulp.
+            ///
+            /// >> i0e(FloatC([0, 1, 100]))
+            /// [1, 0.46576, 0.0399444]
+            i0e / 1, Float = |x| special::i0e(x[0]);
+            /// Modified Bessel function of order 1, times exp(-|x|). At most 5 ulp.
+            ///
+            /// >> i1e(FloatC([0, 1, 100]))
+            /// [0, 0.20791, 0.0397442]
+            i1e / 1, Float = |x| special::i1e(x[0]);
+            /// Dawson's integral: exp(-x^2) times the integral of exp(t^2) from 0 to x. At most 10 ulp.
+            ///
+            /// >> dawson(FloatC([0, 1, 10]))
+            /// [0, 0.53808, 0.0502538]
+            dawson / 1, Float = |x| special::dawson(x[0]);
+            /// Complete elliptic integral of the first kind K, of the modulus k; inf at -1 and 1, NaN beyond.
+            /// At most 3 ulp.
+            ///
+            /// >> comp_ellint_1(FloatC([0, 0.5, 1]))
+            /// [1.5708, 1.68575, inf]
+            comp_ellint_1 / 1, Float = |x| special::comp_ellint_1(x[0]);
+            /// Complete elliptic integral of the second kind E, of the modulus k; NaN beyond -1 and 1. At most 3 ulp.
+            ///
+            /// >> comp_ellint_2(FloatC([0, 0.5, 1]))
+            /// [1.5708, 1.46746, 1]
+            comp_ellint_2 / 1, Float = |x| special::comp_ellint_2(x[0]);
+            /// Complete elliptic integral of the third kind: `comp_ellint_3(k, nu)` is `ellint_3(pi / 2, k, nu)`;
+            /// inf at nu = -1, NaN below. At most 8 ulp.
+            ///
+            /// >> comp_ellint_3(FloatC(0.5), FloatC([0, 0.5]))
+            /// [1.68575, 1.36647]
+            comp_ellint_3 / 2, Float = |x| special::comp_ellint_3(x[0], x[1]);
+            /// Elliptic integral of the first kind: `ellint_1(phi, k)` is that of 1 / sqrt(1 - k^2 sin^2) from 0 to
+            /// phi; any phi for |k| <= 1. At most 8 ulp there; beyond, digits are lost where k^2 sin^2 nears 1.
+            ///
+            /// >> ellint_1(FloatC([0, 1, 10]), 0.9)
+            /// [0, 1.15966, 14.2857]
+            ellint_1 / 2, Float = |x| special::ellint_1(x[0], x[1]);
+            /// Elliptic integral of the second kind: `ellint_2(phi, k)` is that of sqrt(1 - k^2 sin^2) from 0 to
+            /// phi; any phi for |k| <= 1. At most 10 ulp there; beyond, digits are lost where k^2 sin^2 nears 1.
+            ///
+            /// >> ellint_2(FloatC([0, 1, 10]), 0.9)
+            /// [0, 0.876262, 7.58039]
+            ellint_2 / 2, Float = |x| special::ellint_2(x[0], x[1]);
+            /// Elliptic integral of the third kind: `ellint_3(phi, k, nu)` is that of
+            /// 1 / ((1 + nu sin^2) sqrt(1 - k^2 sin^2)) from 0 to phi, NaN beyond a pole. The sign of nu is Enoki's.
+            /// At most 16 ulp for |k| <= 1; beyond, digits are lost where k^2 sin^2 nears 1.
+            ///
+            /// >> ellint_3(FloatC(1), 0.5, FloatC([0, 0.1]))
+            /// [1.03736, 1.00963]
+            ellint_3 / 3, Float = |x| special::ellint_3(x[0], x[1], x[2]);
+            /// Light intensity to the value stored in an sRGB image. At most 10 ulp from 0 to 1.
+            ///
+            /// >> linear_to_srgb(FloatC([0, 0.5, 1]))
+            /// [0, 0.735357, 1]
+            linear_to_srgb / 1, Float = |x| special::linear_to_srgb(x[0]);
+            /// Value stored in an sRGB image to light intensity. At most 10 ulp from 0 to 1.
+            ///
+            /// >> srgb_to_linear(FloatC([0, 0.5, 1]))
+            /// [0, 0.214041, 1]
+            srgb_to_linear / 1, Float = |x| special::srgb_to_linear(x[0]);
 
-    /// Square: `x * x`, of a matrix the matrix product.
-    ///
-    /// >> sqr(FloatC([2, 3]))
-    /// [4, 9]
-    "sqr" / 1, Number = |x| x[0] * x[0];
-    /// Reciprocal `1 / x`, correctly rounded; of a matrix the inverse.
-    ///
-    /// >> rcp(FloatC([2, 4]))
-    /// [0.5, 0.25]
-    "rcp" / 1, Float = |x| x[0].constant(1) / x[0];
-    /// Reciprocal square root `1 / sqrt(x)`, both steps correctly rounded.
-    ///
-    /// >> rsqrt(FloatC([4, 16]))
-    /// [0.5, 0.25]
-    "rsqrt" / 1, Float = |x| x[0].constant(1) / x[0].sqrt();
-    /// Square root of `max(x, 0)`.
-    ///
-    /// >> safe_sqrt(FloatC([-1, 4]))
-    /// [0, 2]
-    "safe_sqrt" / 1, Float = |x| not_negative(x[0]).sqrt();
-    /// Reciprocal square root of `max(x, 0)`: inf from 0 down.
-    ///
-    /// >> safe_rsqrt(FloatC([4, -4]))
-    /// [0.5, inf]
-    "safe_rsqrt" / 1, Float = |x| x[0].constant(1) / not_negative(x[0]).sqrt();
-    /// 1 with the sign of `x`, that of zeros included; NaN stays NaN. Integers: 1 from 0 up, else -1.
-    ///
-    /// >> sign(FloatC([-2, 0, 3]))
-    /// [-1, 1, 1]
-    "sign" / 1, Number = |x| sign(x[0]);
-    /// `|a|` with the sign of `b`.
-    ///
-    /// >> copysign(FloatC([1, 2]), FloatC([-1, 1]))
-    /// [-1, 2]
-    "copysign" / 2, Float = |x| copysign(x[0], x[1]);
-    /// `|a|` with the opposite sign of `b`.
-    ///
-    /// >> copysign_neg(FloatC([1, 2]), FloatC([-1, 1]))
-    /// [1, -2]
-    "copysign_neg" / 2, Float = |x| copysign(x[0], -x[1]);
-    /// `a` times the sign of `b`.
-    ///
-    /// >> mulsign(FloatC([-1, 2]), FloatC([-1, 1]))
-    /// [1, 2]
-    "mulsign" / 2, Float = |x| mulsign(x[0], x[1]);
-    /// `a` times the opposite sign of `b`.
-    ///
-    /// >> mulsign_neg(FloatC([-1, 2]), FloatC([-1, 1]))
-    /// [-1, -2]
-    "mulsign_neg" / 2, Float = |x| mulsign(x[0], -x[1]);
-    /// `fma(t, b - a, a)`: `a` at t = 0, near `b` at t = 1. Of numbers of several parts as `fma`.
-    ///
-    /// >> lerp(FloatC([0, 10]), FloatC([1, 20]), 0.5)
-    /// [0.5, 15]
-    "lerp" / 3, Float = |x| x[2].fma(x[1] - x[0], x[0]);
-    /// `min(max(x, low), high)`; a NaN x gives low.
-    ///
-    /// >> clamp(FloatC([-1, 0.5, 7]), 0, 1)
-    /// [0, 0.5, 1]
-    "clamp" / 3, Number = |x| clamp(x);
-    /// `clamp` under NumPy's name.
-    ///
-    /// >> clip(Int32C([-1, 5]), 0, 3)
-    /// [0, 3]
-    "clip" / 3, Number = |x| clamp(x);
-    /// `a * b + c`, rounded once; of numbers of several parts as `fma`.
-    ///
-    /// >> fmadd(FloatC([1, 2]), 3, 4)
-    /// [7, 10]
-    "fmadd" / 3, Number = |x| x[0].fma(x[1], x[2]);
-    /// `a * b - c`, rounded once; of numbers of several parts as `fma`.
-    ///
-    /// >> fmsub(FloatC([1, 2]), 3, 4)
-    /// [-1, 2]
-    "fmsub" / 3, Number = |x| x[0].fma(x[1], -x[2]);
-    /// `c - a * b`, rounded once; of numbers of several parts as `fma`.
-    ///
-    /// >> fnmadd(FloatC([1, 2]), 3, 4)
-    /// [1, -2]
-    "fnmadd" / 3, Number = |x| (-x[0]).fma(x[1], x[2]);
-    /// `-(a * b) - c`, rounded once; of numbers of several parts as `fma`.
-    ///
-    /// >> fnmsub(FloatC([1, 2]), 3, 4)
-    /// [-7, -10]
-    "fnmsub" / 3, Number = |x| (-x[0]).fma(x[1], -x[2]);
-    /// Whether the value is not a number.
-    ///
-    /// >> isnan(FloatC([1, inf, nan]))
-    /// [0, 0, 1]
-    "isnan" / 1, Float = |x| x[0].differs(x[0]);
-    /// Whether the value is infinite.
-    ///
-    /// >> isinf(FloatC([1, inf, nan]))
-    /// [0, 1, 0]
-    "isinf" / 1, Float = |x| x[0].abs().equals(x[0].constant(f64::INFINITY));
-    /// Whether the value is subnormal: not 0, but below the smallest normal number.
-    ///
-    /// >> isdenormal(FloatC([1, 1e-40, 0]))
-    /// [0, 1, 0]
-    "isdenormal" / 1, Float = |x| math::is_subnormal(x[0]);
-    /// Whether the value is neither infinite nor NaN.
-    ///
-    /// >> isfinite(FloatC([1, inf, nan]))
-    /// [1, 0, 0]
-    "isfinite" / 1, Float = |x| x[0].abs().lt(x[0].constant(f64::INFINITY));
-    /// The next float above; the smallest positive one above either zero.
-    ///
-    /// >> next_float(FloatC([0, 1])) > FloatC([0, 1])
-    /// [1, 1]
-    "next_float" / 1, Float = |x| next_float(x[0]);
-    /// The next float below.
-    ///
-    /// >> prev_float(FloatC([0, 1])) < FloatC([0, 1])
-    /// [1, 1]
-    "prev_float" / 1, Float = |x| -next_float(-x[0]);
-    /// Degrees to radians: `x * (pi / 180)`.
-    ///
-    /// >> deg_to_rad(FloatC([90, 180]))
-    /// [1.5708, 3.14159]
-    "deg_to_rad" / 1, Float = |x| x[0] * x[0].constant(std::f64::consts::PI / 180.0);
-    /// Radians to degrees: `x * (180 / pi)`.
-    ///
-    /// >> rad_to_deg(FloatC([0, pi]))
-    /// [0, 180]
-    "rad_to_deg" / 1, Float = |x| x[0] * x[0].constant(180.0 / std::f64::consts::PI);
+            /// Square: `x * x`, of a matrix the matrix product.
+            ///
+            /// >> sqr(FloatC([2, 3]))
+            /// [4, 9]
+            sqr / 1, Number = |x| x[0] * x[0];
+            /// Reciprocal `1 / x`, correctly rounded; of a matrix the inverse.
+            ///
+            /// >> rcp(FloatC([2, 4]))
+            /// [0.5, 0.25]
+            rcp / 1, Float = |x| x[0].constant(1) / x[0];
+            /// Reciprocal square root `1 / sqrt(x)`, both steps correctly rounded.
+            ///
+            /// >> rsqrt(FloatC([4, 16]))
+            /// [0.5, 0.25]
+            rsqrt / 1, Float = |x| x[0].constant(1) / x[0].sqrt();
+            /// Square root of `max(x, 0)`.
+            ///
+            /// >> safe_sqrt(FloatC([-1, 4]))
+            /// [0, 2]
+            safe_sqrt / 1, Float = |x| not_negative(x[0]).sqrt();
+            /// Reciprocal square root of `max(x, 0)`: inf from 0 down.
+            ///
+            /// >> safe_rsqrt(FloatC([4, -4]))
+            /// [0.5, inf]
+            safe_rsqrt / 1, Float = |x| x[0].constant(1) / not_negative(x[0]).sqrt();
+            /// 1 with the sign of `x`, that of zeros included; NaN stays NaN. Integers: 1 from 0 up, else -1.
+            ///
+            /// >> sign(FloatC([-2, 0, 3]))
+            /// [-1, 1, 1]
+            sign / 1, Number = |x| sign(x[0]);
+            /// `|a|` with the sign of `b`.
+            ///
+            /// >> copysign(FloatC([1, 2]), FloatC([-1, 1]))
+            /// [-1, 2]
+            copysign / 2, Float = |x| copysign(x[0], x[1]);
+            /// `|a|` with the opposite sign of `b`.
+            ///
+            /// >> copysign_neg(FloatC([1, 2]), FloatC([-1, 1]))
+            /// [1, -2]
+            copysign_neg / 2, Float = |x| copysign(x[0], -x[1]);
+            /// `a` times the sign of `b`.
+            ///
+            /// >> mulsign(FloatC([-1, 2]), FloatC([-1, 1]))
+            /// [1, 2]
+            mulsign / 2, Float = |x| mulsign(x[0], x[1]);
+            /// `a` times the opposite sign of `b`.
+            ///
+            /// >> mulsign_neg(FloatC([-1, 2]), FloatC([-1, 1]))
+            /// [-1, -2]
+            mulsign_neg / 2, Float = |x| mulsign(x[0], -x[1]);
+            /// `fma(t, b - a, a)`: `a` at t = 0, near `b` at t = 1. Of numbers of several parts as `fma`.
+            ///
+            /// >> lerp(FloatC([0, 10]), FloatC([1, 20]), 0.5)
+            /// [0.5, 15]
+            lerp / 3, Float = |x| x[2].fma(x[1] - x[0], x[0]);
+            /// `min(max(x, low), high)`; a NaN x gives low.
+            ///
+            /// >> clamp(FloatC([-1, 0.5, 7]), 0, 1)
+            /// [0, 0.5, 1]
+            clamp / 3, Number = |x| clamp(x);
+            /// `clamp` under NumPy's name.
+            ///
+            /// >> clip(Int32C([-1, 5]), 0, 3)
+            /// [0, 3]
+            clip / 3, Number = |x| clamp(x);
+            /// `a * b + c`, rounded once; of numbers of several parts as `fma`.
+            ///
+            /// >> fmadd(FloatC([1, 2]), 3, 4)
+            /// [7, 10]
+            fmadd / 3, Number = |x| x[0].fma(x[1], x[2]);
+            /// `a * b - c`, rounded once; of numbers of several parts as `fma`.
+            ///
+            /// >> fmsub(FloatC([1, 2]), 3, 4)
+            /// [-1, 2]
+            fmsub / 3, Number = |x| x[0].fma(x[1], -x[2]);
+            /// `c - a * b`, rounded once; of numbers of several parts as `fma`.
+            ///
+            /// >> fnmadd(FloatC([1, 2]), 3, 4)
+            /// [1, -2]
+            fnmadd / 3, Number = |x| (-x[0]).fma(x[1], x[2]);
+            /// `-(a * b) - c`, rounded once; of numbers of several parts as `fma`.
+            ///
+            /// >> fnmsub(FloatC([1, 2]), 3, 4)
+            /// [-7, -10]
+            fnmsub / 3, Number = |x| (-x[0]).fma(x[1], -x[2]);
+            /// Whether the value is not a number.
+            ///
+            /// >> isnan(FloatC([1, inf, nan]))
+            /// [0, 0, 1]
+            isnan / 1, Float (Mask) = |x| x[0].differs(x[0]);
+            /// Whether the value is infinite.
+            ///
+            /// >> isinf(FloatC([1, inf, nan]))
+            /// [0, 1, 0]
+            isinf / 1, Float (Mask) = |x| x[0].abs().equals(x[0].constant(f64::INFINITY));
+            /// Whether the value is subnormal: not 0, but below the smallest normal number.
+            ///
+            /// >> isdenormal(FloatC([1, 1e-40, 0]))
+            /// [0, 1, 0]
+            isdenormal / 1, Float (Format, Mask) = |x| math::is_subnormal(x[0]);
+            /// Whether the value is neither infinite nor NaN.
+            ///
+            /// >> isfinite(FloatC([1, inf, nan]))
+            /// [1, 0, 0]
+            isfinite / 1, Float (Mask) = |x| x[0].abs().lt(x[0].constant(f64::INFINITY));
+            /// The next float above; the smallest positive one above either zero.
+            ///
+            /// >> next_float(FloatC([0, 1])) > FloatC([0, 1])
+            /// [1, 1]
+            next_float / 1, Float (Format) = |x| next_float(x[0]);
+            /// The next float below.
+            ///
+            /// >> prev_float(FloatC([0, 1])) < FloatC([0, 1])
+            /// [1, 1]
+            prev_float / 1, Float (Format) = |x| -next_float(-x[0]);
+            /// Degrees to radians: `x * (pi / 180)`.
+            ///
+            /// >> deg_to_rad(FloatC([90, 180]))
+            /// [1.5708, 3.14159]
+            deg_to_rad / 1, Float = |x| x[0] * x[0].constant(std::f64::consts::PI / 180.0);
+            /// Radians to degrees: `x * (180 / pi)`.
+            ///
+            /// >> rad_to_deg(FloatC([0, pi]))
+            /// [0, 180]
+            rad_to_deg / 1, Float = |x| x[0] * x[0].constant(180.0 / std::f64::consts::PI);
 
-    /// Bits of `a` rotated left by `b[i]`, modulo the width; the result has `a`'s type.
-    ///
-    /// >> rol(UInt32C([0x80000001]), 4)
-    /// [24]
-    "rol" / 2, Int = |x| rotate_left(x[0], x[1]);
-    /// Bits of `a` rotated right by `b[i]`, modulo the width; the result has `a`'s type.
-    ///
-    /// >> ror(UInt32C([24]), 4)
-    /// [2147483649]
-    "ror" / 2, Int = |x| rotate_left(x[0], -x[1]);
-    /// Position of the highest one bit, `floor(log2(x))` of the bits as unsigned; -1 for 0.
-    ///
-    /// >> log2i(UInt32C([1, 7, 8]))
-    /// [0, 2, 3]
-    "log2i" / 1, Int = |x| x[0].constant(i64::from(x[0].dtype().bits()) - 1) - x[0].lzcnt();
+            /// Bits of `a` rotated left by `b[i]`, modulo the width; the result has `a`'s type.
+            ///
+            /// >> rol(UInt32C([0x80000001]), 4)
+            /// [24]
+            rol / 2, Int (Count) = |x| rotate_left(x[0], x[1]);
+            /// Bits of `a` rotated right by `b[i]`, modulo the width; the result has `a`'s type.
+            ///
+            /// >> ror(UInt32C([24]), 4)
+            /// [2147483649]
+            ror / 2, Int (Count) = |x| rotate_left(x[0], -x[1]);
+            /// Position of the highest one bit, `floor(log2(x))` of the bits as unsigned; -1 for 0.
+            ///
+            /// >> log2i(UInt32C([1, 7, 8]))
+            /// [0, 2, 3]
+            log2i / 1, Int = |x| x[0].constant(i64::from(x[0].dtype().bits()) - 1) - x[0].lzcnt();
+        }
+    };
 }
+pub(crate) use function_rows;
+
+function_rows!(functions);
 
 /// The row called `name`.
 pub fn find(name: &str) -> Option<&'static Function> {
@@ -491,17 +526,18 @@ pub fn find(name: &str) -> Option<&'static Function> {
 }
 
 impl Function {
-    /// Whether the second argument is a count, whose type is no part of the result's. Its low bits are all
-    /// that matters, so it may be converted to any integer type.
-    fn takes_count(&self) -> bool {
-        matches!(self.name, "rol" | "ror")
+    /// Whether the function has a property.
+    pub fn has(&self, column: Column) -> bool {
+        self.columns.contains(&column)
     }
 
-    /// Whether the result depends on the format of its argument, not only on the number: such functions of
-    /// f16 are computed in f16, others in f32 and rounded once.
+    /// Whether f16 has operations of its own.
+    pub fn has_half_recipe(&self) -> bool {
+        self.half.is_some()
+    }
+
     fn is_of_the_format(&self) -> bool {
-        let names = ["next_float", "prev_float", "fract", "isdenormal"];
-        self.class != Class::Float || names.contains(&self.name)
+        self.class != Class::Float || self.has(Column::Format)
     }
 }
 
@@ -515,7 +551,7 @@ impl Recorder<'_> {
         let mut dtype = self.dtype(args[0]);
         for &arg in &args[1..] {
             let other = self.dtype(arg);
-            if function.takes_count() && other.is_int() {
+            if function.has(Column::Count) && other.is_int() {
                 continue;
             }
             dtype =
@@ -548,7 +584,7 @@ impl Recorder<'_> {
         for &arg in args {
             wide.push(self.cast(arg, DType::F32)?);
         }
-        let recipe = math::short(function.name).unwrap_or(function.recipe);
+        let recipe = function.half.unwrap_or(function.recipe);
         let result = self.expand(function.name, &wide, recipe)?;
         // Masks stay what they are.
         if self.dtype(result) == DType::F32 { self.cast(result, dtype) } else { Ok(result) }

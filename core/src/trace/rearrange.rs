@@ -2,6 +2,7 @@
 //! uses them. Lane numbers that our own arithmetic gives are in bounds and not checked again.
 
 use super::Recorder;
+use crate::convert::exactly;
 use crate::dtype::{DType, Scalar};
 use crate::error::{Error, Result};
 use crate::ir::op::{Class, Op, ReduceOp, ScatterMode, ScatterOp};
@@ -35,7 +36,7 @@ impl Recorder<'_> {
             return Ok(x);
         }
         let distance = i128::from(distance).rem_euclid(i128::from(size));
-        let distance = u64::try_from(distance).unwrap_or(0);
+        let distance = exactly::<u64>(distance);
         if distance == 0 {
             return Ok(x);
         }

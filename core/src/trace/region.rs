@@ -33,19 +33,6 @@ pub(crate) struct Change {
     pub(crate) next: VarId,
 }
 
-/// How closing a region went.
-pub(crate) enum Closed {
-    /// It is recorded.
-    Done {
-        /// The values behind it.
-        results: Vec<VarId>,
-        /// What else there is to know of it.
-        form: Form,
-    },
-    /// These states never change and are read as memory: record it again with the values themselves.
-    Again(Vec<VarId>),
-}
-
 /// How a region runs, which its recording tells.
 #[derive(Debug)]
 pub(crate) struct Form {
@@ -71,8 +58,8 @@ pub(crate) enum Role {
 /// What walking through a body tells.
 #[derive(Default)]
 struct Uses {
-    /// States that must be replaced by their values.
-    raw: Vec<VarId>,
+    /// Gathers, and the states that they read, which never change.
+    gathers: Vec<(VarId, VarId)>,
     writes: Option<ScatterOp>,
     in_order: bool,
     fetches: bool,
@@ -162,7 +149,7 @@ impl Recorder<'_> {
         }
     }
 
-    /// Closes the innermost region, of these states.
+    /// Closes the innermost region, of these states (`None`: known as memory); the values behind it, and how it runs.
     ///
     /// # Errors
     /// `SizeMismatch`; `Argument` for a state that changes its type, or is memory and something else.
@@ -170,9 +157,9 @@ impl Recorder<'_> {
         &mut self,
         repeat: bool,
         running: VarId,
-        states: &[VarId],
+        states: &[Option<VarId>],
         changes: &[Change],
-    ) -> Result<Closed> {
+    ) -> Result<(Vec<VarId>, Form)> {
         let open = self.table.open_region_mut().expect("internal error: no region is open");
         let (scope, op, mut lanes) = (open.scope, open.op, open.lanes);
         lanes = broadcast_size(op, lanes, self.size(running))?;
@@ -198,10 +185,8 @@ impl Recorder<'_> {
             values.push(value);
         }
         let uses = self.check_uses(op, scope, running, &values)?;
-        if !uses.raw.is_empty() {
-            return Ok(Closed::Again(uses.raw));
-        }
-        let roles = self.roles(states, &mut lanes);
+        let tables = self.read_first_values(&uses.gathers);
+        let roles = self.roles(states, &tables, &mut lanes);
         self.table.close_region(scope);
         let outer = self.table.open_region_mut();
         let outer_scope = outer.as_ref().map_or(0, |outer| outer.scope);
@@ -215,16 +200,33 @@ impl Recorder<'_> {
         region.rare_mut().region =
             Some(Region { scope, running, values: changed, results: Vec::new(), fetches });
         let region = self.add(region);
-        let results = self.results(region, repeat, &values)?;
-        Ok(Closed::Done { results, form: Form { lanes, roles, in_order: uses.in_order } })
+        let results = self.results(region, repeat, &values, &tables)?;
+        Ok((results, Form { lanes, roles, in_order: uses.in_order }))
+    }
+
+    /// Lets gathers from states that never change read their first values, which are in memory as a whole; those
+    /// states.
+    fn read_first_values(&mut self, gathers: &[(VarId, VarId)]) -> HashSet<VarId> {
+        for &(gather, state) in gathers {
+            let first = self.var(state).operands[0];
+            let first = first.expect("internal error: a state without a first value");
+            self.table.replace_source(gather, first);
+        }
+        gathers.iter().map(|&(_, state)| state).collect()
     }
 
     /// What a region makes of each state. One that it leaves alone counts for its lanes, unless its size is that
     /// of no lane: what else changes must not show in how often the body runs.
-    fn roles(&self, states: &[VarId], lanes: &mut u64) -> Vec<Role> {
-        let role = |&state: &VarId| {
+    fn roles(
+        &self,
+        states: &[Option<VarId>],
+        tables: &HashSet<VarId>,
+        lanes: &mut u64,
+    ) -> Vec<Role> {
+        let role = |state: &Option<VarId>| {
+            let Some(state) = *state else { return Role::Whole };
             let size = self.size(state);
-            if self.is_memory(state) {
+            if self.is_memory(state) || tables.contains(&state) {
                 Role::Whole
             } else if size == 1 || size == *lanes {
                 Role::Lanes
@@ -245,6 +247,7 @@ impl Recorder<'_> {
         region: VarId,
         repeat: bool,
         values: &[(VarId, VarId)],
+        tables: &HashSet<VarId>,
     ) -> Result<Vec<VarId>> {
         let (lanes, outer) = (self.size(region), self.var(region).scope);
         let mut results = Vec::with_capacity(values.len());
@@ -252,7 +255,8 @@ impl Recorder<'_> {
             if state == next {
                 let first = self.var(state).operands[0];
                 let first = first.expect("internal error: a state without a first value");
-                let widens = repeat && self.size(first) == 1 && !self.is_memory(state);
+                let is_whole = self.is_memory(state) || tables.contains(&state);
+                let widens = repeat && self.size(first) == 1 && !is_whole;
                 results.push(if widens { self.widen(first, lanes)? } else { first });
                 continue;
             }
@@ -387,7 +391,7 @@ impl Recorder<'_> {
                                     read by index";
                         return Err(Error::Argument { op, what: what.into() });
                     }
-                    uses.raw.push(operand);
+                    uses.gathers.push((id, operand));
                 }
             }
         }

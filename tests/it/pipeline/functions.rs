@@ -18,11 +18,9 @@ fn a_function_is_one_variable() {
     assert_eq!(session.whos(Rows::All).rows.len(), before + 1);
     assert_eq!(y.serial(), x.tanh().unwrap().serial());
     assert!(operations(&session, &[&y]) > 30);
-    // Who watches the trace sees each step.
+    // Also where somebody watches the trace.
     session.set_log_level(4);
-    let watched = x.tanh().unwrap();
-    assert!(watched.serial().0 > y.serial().0 + 30);
-    assert_eq!(watched.to_vec::<f32>().unwrap(), y.to_vec::<f32>().unwrap());
+    assert_eq!(y.serial(), x.tanh().unwrap().serial());
 }
 
 #[test]

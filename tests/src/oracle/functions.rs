@@ -12,7 +12,7 @@ use porcini_core::ir::scalar::apply_bits;
 use porcini_core::ir::table::Table;
 use porcini_core::ir::var::{Kind, VarId, Variable};
 use porcini_core::log::{Log, LogQueue};
-use porcini_core::trace::functions::Function;
+use porcini_core::trace::functions::{Column, Function};
 use porcini_core::trace::{Recorder, Settings};
 
 use super::{cast, promote, visible};
@@ -20,12 +20,10 @@ use super::{cast, promote, visible};
 /// The type a function computes in, and the type of its result.
 pub fn function_type(function: &Function, types: &[DType]) -> (DType, DType) {
     // A rotation's count is no part of the result's type.
-    let counts = matches!(function.name, "rol" | "ror");
-    let joined = if counts { &types[..1] } else { types };
+    let joined = if function.has(Column::Count) { &types[..1] } else { types };
     let common = joined.iter().copied().reduce(promote).unwrap_or(DType::F32);
     let dtype = if function.class == Class::Float { common.quotient() } else { common };
-    let mask = matches!(function.name, "isnan" | "isinf" | "isfinite" | "isdenormal");
-    (dtype, if mask { DType::Mask } else { dtype })
+    (dtype, if function.has(Column::Mask) { DType::Mask } else { dtype })
 }
 
 /// A function of one type, ready to be applied to bit patterns.
@@ -43,21 +41,15 @@ pub(crate) enum Meaning {
     },
 }
 
-/// Functions with operations of their own for f16.
-const SHORT: [&str; 10] =
-    ["exp", "exp2", "exp10", "log", "log2", "log10", "sin", "cos", "tan", "tanh"];
-
 impl Meaning {
     pub(crate) fn of(function: &Function, dtype: DType) -> Self {
-        let of_the_format =
-            matches!(function.name, "next_float" | "prev_float" | "fract" | "isdenormal");
-        if dtype == DType::F16 && SHORT.contains(&function.name) {
+        if dtype == DType::F16 && function.has_half_recipe() {
             return Self::Recipe(Recipe::record(function, dtype));
         }
-        if dtype == DType::F16 && !of_the_format {
+        if dtype == DType::F16 && !function.has(Column::Format) {
             // Functions of floats are those of f32; a product and a sum together are exact enough in f64.
             let wide = if function.class == Class::Float { DType::F32 } else { DType::F64 };
-            let rounds = !matches!(function.name, "isnan" | "isinf" | "isfinite");
+            let rounds = !function.has(Column::Mask);
             return Self::Half { wide, meaning: Box::new(Self::of(function, wide)), rounds };
         }
         // Those that round say how much.

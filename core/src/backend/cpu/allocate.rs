@@ -17,6 +17,7 @@ use super::program::{
 };
 use super::regions::{self, RegionPlan};
 use crate::backend::isa::Isa;
+use crate::convert::exactly;
 use crate::error::{Error, Result};
 use crate::interrupt;
 use crate::ir::kernel::WORD_ABORT;
@@ -163,7 +164,7 @@ impl<'p> Allocator<'p> {
         let mut open: Vec<u32> = Vec::new();
         let mut left: Vec<u32> = self.program.virtuals.iter().map(|v| v.uses).collect();
         for (i, inst) in self.program.insts.iter().enumerate().rev() {
-            let here = u32::try_from(i).unwrap_or(NEVER);
+            let here = exactly::<u32>(i);
             match inst.what {
                 What::End { region, .. } => {
                     live += self.look_into(region, here);
@@ -271,7 +272,7 @@ impl<'p> Allocator<'p> {
         }
         for i in 0..self.program.virtuals.len() {
             if let Home::Carried(place) = self.program.virtuals[i].home {
-                let v = V(u32::try_from(i).unwrap_or(NEVER));
+                let v = V(exactly(i));
                 let register = self.take(v, 0);
                 let (code, memory) = (self.load_code(), self.memory(place, FILL));
                 let whole = self.code.vector(register, Width::Whole);
@@ -298,7 +299,7 @@ impl<'p> Allocator<'p> {
         }
         constants.sort_unstable_by_key(|&(uses, i)| (std::cmp::Reverse(uses), i));
         for &(_, i) in constants.iter().take(spare) {
-            let v = V(u32::try_from(i).unwrap_or(NEVER));
+            let v = V(exactly(i));
             let register = self.take(v, 0);
             self.fill(v, register);
             self.vectors.hoisted |= 1 << register;
@@ -358,7 +359,7 @@ impl<'p> Allocator<'p> {
 
     /// Begins a loop over the packets of the tile, unless an interrupt was requested.
     pub(super) fn begin_segment(&mut self) {
-        let abort = at(WORDS, 8 * u32::try_from(WORD_ABORT).unwrap_or(0));
+        let abort = at(WORDS, 8 * exactly::<u32>(WORD_ABORT));
         self.code.load(Code::Mov_r64_rm64, SCRATCH, abort);
         self.code.put(Instruction::with2(Code::Cmp_rm8_imm8, at(SCRATCH, 0), 0));
         self.exits.push(self.code.jump_ahead(Code::Jne_rel32_64));
@@ -371,7 +372,7 @@ impl<'p> Allocator<'p> {
     /// Ends it: what is live goes to the packet's spills, where the next segment finds it.
     pub(super) fn end_segment(&mut self) {
         self.evict_all();
-        let lanes = i32::try_from(self.lowered.packet.lanes()).unwrap_or(0);
+        let lanes = exactly::<i32>(self.lowered.packet.lanes());
         self.code.number(Code::Add_rm64_imm8, LANE, lanes);
         self.code.load(Code::Add_r64_rm64, SPILLS, at(FRAME, SPILL_STRIDE));
         self.code.registers(Code::Cmp_r64_rm64, LANE, END);
@@ -422,7 +423,7 @@ impl<'p> Allocator<'p> {
                 (0..32).filter(|r| busy & 1 << r != 0 && bank.owner[*r as usize].is_some());
             candidates.max_by_key(due).expect("internal error: every register is pinned")
         };
-        let register = u8::try_from(register).unwrap_or(0);
+        let register = exactly::<u8>(register);
         let before = bank.owner[usize::from(register)];
         if bank.free & 1 << register == 0 {
             self.evict(before, register);
@@ -563,7 +564,7 @@ impl<'p> Allocator<'p> {
                 at(scratch, 0)
             }
             Place::Lanes { buffer, bytes, part } => {
-                let vector = u32::try_from(self.lowered.packet.vector()).unwrap_or(0);
+                let vector = exactly::<u32>(self.lowered.packet.vector());
                 self.lanes(buffer, bytes, u32::from(part) * vector, scratch)
             }
         }

@@ -11,6 +11,7 @@ use super::allocate::{Allocator, Usage};
 use super::encode::{END, Encoder, FRAME, Jump, LANE, at};
 use super::lower::Lowered;
 use super::program::{CALL_END, TILE_LANES, TILE_START};
+use crate::convert::exactly;
 use crate::error::Result;
 
 /// Machine code, not yet in executable memory.
@@ -78,7 +79,7 @@ pub(super) fn assemble(
         allocator.run()?;
         leave(allocator.code);
         finish(allocator, &mut jumps, &mut notes, &mut usage);
-        Some(position(entry))
+        Some(exactly(entry))
     };
     code.align();
     let body = code.position();
@@ -102,7 +103,7 @@ pub(super) fn assemble(
         allocator.code.align();
         let start = allocator.code.position();
         allocator.run()?;
-        let lanes = i32::try_from(lowered.packet.lanes()).unwrap_or(0);
+        let lanes = exactly::<i32>(lowered.packet.lanes());
         allocator.code.number(Code::Add_rm64_imm8, LANE, lanes);
         allocator.code.registers(Code::Cmp_r64_rm64, LANE, END);
         allocator.code.jump_back(Code::Jb_rel32_64, start);
@@ -118,7 +119,7 @@ pub(super) fn assemble(
         code_after.put(Ok(Instruction::with(Code::Sfence)));
     }
     let turns = if lowered.repeats { TURNS } else { 1 };
-    let packet_cost = position(code_after.position() - start) / 6 * turns;
+    let packet_cost = exactly::<usize>(code_after.position() - start) / 6 * turns;
     leave(code_after);
     finish(allocator, &mut jumps, &mut notes, &mut usage);
     let bytes = match code.finish(&jumps) {
@@ -129,7 +130,7 @@ pub(super) fn assemble(
     let spill_bytes = usage.spill_bytes as usize;
     let tile = if segmented { tile(spill_bytes, options.tile_bytes) } else { 1 };
     let frame_bytes = lowered.frame.spills as usize + tile * spill_bytes;
-    let body = position(body);
+    let body = exactly(body);
     Ok(Some(Assembly { bytes, prologue, body, frame_bytes, usage, packet_cost, tile, notes }))
 }
 
@@ -182,8 +183,4 @@ fn finish(
     usage.registers = usage.registers.max(other.registers);
     usage.spills += other.spills;
     usage.spill_bytes = usage.spill_bytes.max(other.spill_bytes);
-}
-
-fn position(position: u64) -> usize {
-    usize::try_from(position).unwrap_or(usize::MAX)
 }

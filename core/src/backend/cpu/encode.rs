@@ -4,6 +4,7 @@ use iced_x86::{Code, Instruction, MemoryOperand, Register};
 
 use super::machine::Sizes;
 use crate::backend::isa::Isa;
+use crate::convert::exactly;
 
 /// General registers of the calling convention (System V) and their use in kernels.
 pub(super) const WORDS: Register = Register::RDI;
@@ -88,7 +89,7 @@ impl Encoder {
         }
         let mut bytes = self.inner.take_buffer();
         for (Jump(end), target) in jumps {
-            let distance = i64::try_from(*target).unwrap_or(0) - i64::try_from(*end).unwrap_or(0);
+            let distance = exactly::<i64>(*target) - exactly::<i64>(*end);
             let distance = i32::try_from(distance).map_err(|_| "a jump of more than 2 GiB")?;
             bytes[end - 4..*end].copy_from_slice(&distance.to_le_bytes());
         }
@@ -178,7 +179,7 @@ impl Encoder {
     /// A jump to a place that `finish` is told.
     pub(super) fn jump_ahead(&mut self, code: Code) -> Jump {
         self.put(Instruction::with_branch(code, self.position));
-        Jump(usize::try_from(self.position).unwrap_or(usize::MAX))
+        Jump(exactly::<usize>(self.position))
     }
 }
 

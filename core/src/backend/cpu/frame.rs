@@ -5,6 +5,7 @@ use std::hint::black_box;
 
 use super::program::{ACTIVE_BITS, ACTIVE_VECTORS, Frame, Packet};
 use crate::backend::isa::Isa;
+use crate::convert::exactly;
 
 /// Zeroed memory on a cache line.
 pub(super) struct Aligned {
@@ -56,11 +57,11 @@ impl Aligned {
 }
 
 pub(super) fn error_word(frame: &Frame, access: usize) -> u32 {
-    frame.errors + 16 * u32::try_from(access).unwrap_or(0)
+    frame.errors + 16 * exactly::<u32>(access)
 }
 
 pub(super) fn pointer_word(frame: &Frame, buffer: usize) -> u32 {
-    frame.pointers + 8 * u32::try_from(buffer).unwrap_or(0)
+    frame.pointers + 8 * exactly::<u32>(buffer)
 }
 
 /// Makes the first `n` lanes of the packet lanes of the launch.

@@ -17,6 +17,7 @@ use crate::backend::host::HostMemory;
 use crate::backend::pool::Claims;
 use crate::backend::reduce::{self, ACCUMULATORS, CHUNK, Finish, Fold, finish_step};
 use crate::backend::{Backend, CodeStatistics, Executable, Launched, Origin, OutOfBounds};
+use crate::convert::exactly;
 use crate::error::{Error, Result};
 use crate::interrupt;
 use crate::ir::kernel::{HEADER_WORDS, Kernel, LiteralMode, NO_ERROR, ParamBlock, WORD_ABORT};
@@ -483,7 +484,7 @@ impl Worker<'_> {
             if self.launch.is_interrupted() {
                 return false;
             }
-            return self.run_tail(whole, usize::try_from(end - whole).unwrap_or(0));
+            return self.run_tail(whole, exactly::<usize>(end - whole));
         }
         true
     }
@@ -568,7 +569,7 @@ impl Worker<'_> {
             range.copy_from_slice(before);
             for lane in 0..n {
                 let number = (start + lane as u64) % ACCUMULATORS as u64;
-                let place = usize::try_from(number).unwrap_or(0) * bytes;
+                let place = exactly::<usize>(number) * bytes;
                 let lane_of = |from: &[u8]| {
                     let mut word = [0; 8];
                     word[..bytes].copy_from_slice(&from[place..place + bytes]);

@@ -10,6 +10,7 @@ use iced_x86::{Code, Instruction};
 use super::allocate::{Allocator, NEVER, NO_SLOT, NOWHERE, TEMPORARIES};
 use super::encode::{Encoder, Jump, SCRATCH, WORDS, Width, at};
 use super::program::{Home, Program, V, What};
+use crate::convert::exactly;
 use crate::ir::kernel::WORD_ABORT;
 
 /// Mask registers that stay free for temporaries, of seven.
@@ -219,7 +220,7 @@ impl Allocator<'_> {
         self.depth -= 1;
         let plan = std::mem::take(&mut self.regions[region as usize]);
         if repeat {
-            let abort = at(WORDS, 8 * u32::try_from(WORD_ABORT).unwrap_or(0));
+            let abort = at(WORDS, 8 * exactly::<u32>(WORD_ABORT));
             self.code.load(Code::Mov_r64_rm64, SCRATCH, abort);
             self.code.put(Instruction::with2(Code::Cmp_rm8_imm8, at(SCRATCH, 0), 0));
             self.exits.push(self.code.jump_ahead(Code::Jne_rel32_64));

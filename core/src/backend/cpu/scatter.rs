@@ -8,6 +8,7 @@ use iced_x86::{Code, Instruction, MemoryOperand, Register};
 use super::allocate::Allocator;
 use super::encode::{FRAME, Jump, Operand, WORDS, Width, at, indexed};
 use super::special::SECOND;
+use crate::convert::exactly;
 use crate::dtype::DType;
 use crate::ir::op::ScatterOp;
 
@@ -80,7 +81,7 @@ impl Allocator<'_> {
         } else {
             self.code.load(Code::Mov_r32_rm32, Register::R11D, place(0, 4));
         }
-        let bytes = u8::try_from(dtype.bytes()).unwrap_or(8);
+        let bytes = exactly::<u8>(dtype.bytes());
         let element = indexed(BASE, ELEMENT, bytes, 0);
         if dtype != DType::F16 || op == ScatterOp::Set {
             return self.update(op, dtype, element, place(2 * vector, bytes));

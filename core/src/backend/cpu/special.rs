@@ -7,6 +7,7 @@ use super::cold::{Cold, ColdCode, Report};
 use super::encode::{Encoder, FRAME, LANE, SCRATCH, UNIFORMS, WORDS, Width, at, indexed};
 use super::program::What;
 use crate::backend::isa::Isa;
+use crate::convert::exactly;
 use crate::dtype::DType;
 use crate::ir::kernel::WORD_LANE_BASE;
 
@@ -32,7 +33,7 @@ impl Allocator<'_> {
             What::Copy { mask } => self.move_register(mask, dst, src[0]),
             What::LeaveIfNone { region } => self.leave_if_none(region, src[0]),
             What::LaneNumber { wide } => {
-                let base = 8 * u32::try_from(WORD_LANE_BASE).unwrap_or(0);
+                let base = 8 * exactly::<u32>(WORD_LANE_BASE);
                 self.code.load(Code::Mov_r64_rm64, SCRATCH, at(WORDS, base));
                 self.code.registers(Code::Add_r64_rm64, SCRATCH, LANE);
                 self.repeat_scratch(dst, wide);
@@ -159,7 +160,7 @@ impl Allocator<'_> {
 
     /// Lanes of a narrow type, extended as they are loaded.
     fn load_narrow(&mut self, buffer: u32, dtype: DType, part: u8, dst: u8) {
-        let bytes = u8::try_from(dtype.bytes()).unwrap_or(1);
+        let bytes = exactly::<u8>(dtype.bytes());
         let size = u32::from(bytes) * self.vector_bytes() / 4;
         let memory = self.lanes(buffer, bytes, u32::from(part) * size, SCRATCH);
         if self.prefetch {

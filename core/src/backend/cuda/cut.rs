@@ -6,6 +6,7 @@
 
 use std::collections::HashMap;
 
+use crate::convert::exactly;
 use crate::dtype::DType;
 use crate::ir::kernel::{BufferIndex, BufferParam, Code, End, Inst, Kernel, KernelHash, Reg};
 
@@ -247,7 +248,7 @@ impl Cutter<'_> {
 
 impl Draft {
     fn push(&mut self, i: usize, inst: Inst) -> Reg {
-        let reg = Reg(u32::try_from(self.insts.len()).unwrap_or(u32::MAX));
+        let reg = Reg(exactly(self.insts.len()));
         self.insts.push(inst);
         self.values.insert(i, reg);
         reg
@@ -276,13 +277,13 @@ impl Draft {
 
     fn find(&self, source: Source) -> Option<BufferIndex> {
         let position = self.buffers.iter().position(|&known| known == source)?;
-        Some(BufferIndex(u32::try_from(position).unwrap_or(u32::MAX)))
+        Some(BufferIndex(exactly(position)))
     }
 
     fn add(&mut self, source: Source, param: BufferParam) -> BufferIndex {
         self.buffers.push(source);
         self.params.push(param);
-        BufferIndex(u32::try_from(self.buffers.len() - 1).unwrap_or(u32::MAX))
+        BufferIndex(exactly(self.buffers.len() - 1))
     }
 }
 

@@ -6,6 +6,7 @@
 //! entry that is not what its name says is dropped. Its time of modification is that of its last use. Code of others is
 //! not run: neither a folder nor an entry that is not ours alone is used.
 
+use crate::convert::exactly;
 use std::fs::{self, DirBuilder, File};
 use std::io::{self, Read as _, Write as _};
 use std::path::{Path, PathBuf};
@@ -130,7 +131,7 @@ impl DiskCache {
     }
 
     fn path(&self, key: Key) -> PathBuf {
-        let part = u64::try_from(key.0 >> 124).unwrap_or(0);
+        let part = exactly::<u64>(key.0 >> 124);
         self.part(part).join(format!("{:032x}.cubin", key.0))
     }
 }

@@ -8,6 +8,7 @@ use super::errors::{ErrorWords, Words, index_types};
 use super::gpu::{Function, Gpu, Grid, Mapped, Module, Resources};
 use super::ptx::{self, CHUNK, FOLDED, LANES_PER_WARP, Sharing};
 use crate::backend::{CodeStatistics, Executable, Launched};
+use crate::convert::exactly;
 use crate::dtype::DType;
 use crate::error::{Error, Result};
 use crate::interrupt;
@@ -83,7 +84,7 @@ impl Shared {
         work: impl FnOnce(u64) -> Result<()>,
     ) -> Result<()> {
         let (n_words, n_nodes) = ptx::tree_size(n_chunks, n_results as u64);
-        let bytes = |n: u64, each| usize::try_from(n * each).unwrap_or(usize::MAX);
+        let bytes = |n: u64, each| exactly::<usize>(n * each);
         let (words, counters) = (bytes(n_words, 8), bytes(n_nodes, 4).next_multiple_of(256));
         let mut tree = self.tree.lock().unwrap_or_else(PoisonError::into_inner);
         if tree.counters < counters || tree.room.bytes - tree.counters < words {
@@ -226,7 +227,7 @@ impl Loaded {
             params.set(WORD_SIZE, length);
             params.set(WORD_LANE_BASE, start);
             if let Some(errors) = errors {
-                params.set(WORD_ERRORS, errors.address(usize::try_from(piece).unwrap_or(0)));
+                params.set(WORD_ERRORS, errors.address(exactly::<usize>(piece)));
             }
             let threads = match self.sharing {
                 Sharing::Lanes(lanes) => length.div_ceil(lanes.into()),
@@ -234,9 +235,9 @@ impl Loaded {
             };
             // A small launch spreads over the multiprocessors.
             let spread = threads.div_ceil(u64::from(self.shared.gpu.multiprocessors));
-            let spread = u32::try_from(spread.next_multiple_of(32)).unwrap_or(u32::MAX);
+            let spread = exactly::<u32>(spread.next_multiple_of(32));
             let block = self.threads.min(spread.max(64));
-            let blocks = u32::try_from(threads.div_ceil(block.into())).unwrap_or(u32::MAX);
+            let blocks = exactly::<u32>(threads.div_ceil(block.into()));
             let grid = Grid { blocks, threads: block, shared_bytes: 0 };
             let private = self.private.as_ref().and_then(|private| {
                 Some((private.entry, private.grid(params, threads, length, &self.shared.gpu)?))
@@ -255,7 +256,7 @@ impl Executable for Loaded {
         let errors = match self.index_types.len() {
             0 => None,
             _ => {
-                let pieces = usize::try_from(n.div_ceil(PIECE)).unwrap_or(usize::MAX);
+                let pieces = exactly::<usize>(n.div_ceil(PIECE));
                 Some(shared.errors.take(&self.index_types, pieces, PIECE)?)
             }
         };
@@ -327,7 +328,7 @@ impl Fold {
     fn launch(&self, shared: &Shared, params: &ParamBlock, n_chunks: u64) -> Result<()> {
         let threads = n_chunks.div_ceil(FOLDED) * LANES_PER_WARP;
         let blocks = threads.div_ceil(FOLD_THREADS.into());
-        let blocks = u32::try_from(blocks).unwrap_or(u32::MAX);
+        let blocks = exactly::<u32>(blocks);
         let grid = Grid { blocks, threads: FOLD_THREADS, shared_bytes: 0 };
         shared.launch(self.entry, grid, params.words())
     }

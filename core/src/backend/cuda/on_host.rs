@@ -10,6 +10,7 @@ use crate::backend::interp::Interp;
 use crate::backend::isa::Isa;
 use crate::backend::primitive::{MemoryArray, PrimitiveCall};
 use crate::backend::{Backend, CodeStatistics, Executable, Launched, Memory};
+use crate::convert::exactly;
 use crate::error::{Error, Result};
 use crate::ir::kernel::{BufferIndex, Code, End, Kernel, LiteralMode, ParamBlock};
 
@@ -64,7 +65,7 @@ impl OnHost {
 }
 
 fn bytes_of(array: &MemoryArray) -> usize {
-    usize::try_from(array.size).unwrap_or(usize::MAX).saturating_mul(array.dtype.bytes())
+    exactly::<usize>(array.size).saturating_mul(array.dtype.bytes())
 }
 
 fn exhausted(bytes: u64) -> Error {
@@ -134,7 +135,7 @@ struct Copied {
 impl Copied {
     fn of(kernel: &Kernel, i: usize) -> Self {
         let param = kernel.buffers[i];
-        let buffer = BufferIndex(u32::try_from(i).unwrap_or(u32::MAX));
+        let buffer = BufferIndex(exactly(i));
         let mut lanes = kernel.insts[kernel.n_uniform..].iter();
         let loaded = lanes.any(|inst| inst.code == Code::Load(buffer));
         let stored = kernel
@@ -156,7 +157,7 @@ impl Copied {
             None if self.per_lane => n,
             None => 1,
         };
-        usize::try_from(elements).unwrap_or(usize::MAX).saturating_mul(self.bytes)
+        exactly::<usize>(elements).saturating_mul(self.bytes)
     }
 }
 

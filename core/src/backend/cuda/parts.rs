@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use super::cut::{Cut, Part, Source};
 use super::launch::{Loaded, Shared};
 use crate::backend::{CodeStatistics, Executable, Failures, Launched, Running};
+use crate::convert::exactly;
 use crate::dtype::DType;
 use crate::error::Result;
 use crate::ir::kernel::{Kernel, LiteralMode, ParamBlock};
@@ -98,7 +99,7 @@ impl Layout {
 
 impl Executable for Parts {
     fn launch(&self, params: ParamBlock, n: u64) -> Result<Launched> {
-        let lanes = usize::try_from(n).unwrap_or(usize::MAX);
+        let lanes = exactly::<usize>(n);
         // Whole blocks, since threads write beyond the last lane.
         let bytes = |dtype: &DType| lanes.saturating_mul(dtype.bytes()).next_multiple_of(256);
         let total = self.between.iter().map(bytes).fold(0, usize::saturating_add);

@@ -8,6 +8,7 @@ use super::gpu::{Function, Gpu, Grid, Module};
 use super::ptx::{BUCKETS, COUNT_BLOCK, DIGIT, SCAN_CHUNK, Step, TILE};
 use crate::backend::primitive::{MemoryArray, PrimitiveCall, Room};
 use crate::buffer::Buffer;
+use crate::convert::exactly;
 use crate::dtype::DType;
 use crate::error::Result;
 use crate::ir::op::ReduceOp;
@@ -243,7 +244,7 @@ impl Work for OnGpu<'_> {
     }
 
     fn launch(&mut self, step: Step, blocks: u64, words: &[u64]) -> Result<()> {
-        let blocks = u32::try_from(blocks).unwrap_or(u32::MAX);
+        let blocks = exactly::<u32>(blocks);
         let grid = Grid { blocks, threads: step.threads(), shared_bytes: 0 };
         self.primitives.gpu.launch(self.primitives.entry(step)?, grid, words)
     }

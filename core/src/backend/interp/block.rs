@@ -3,11 +3,12 @@
 
 use std::collections::HashMap;
 
-use super::lower::{Accessed, Action, Number, Place, Program, small};
+use super::lower::{Accessed, Action, Number, Place, Program};
 use super::memory_steps::{Access, Failure};
 use super::steps::{Lanes, Step, broadcast};
 use crate::backend::host::pointer;
 use crate::backend::reduce::Accumulators;
+use crate::convert::exactly;
 use crate::interrupt;
 use crate::ir::kernel::WORD_LANE_BASE;
 
@@ -47,14 +48,14 @@ impl Shared {
             };
             let slot = known.entry((bits, dtype.bytes())).or_insert_with(|| {
                 let offset = bytes_per_lane;
-                bytes_per_lane += small(dtype.bytes());
+                bytes_per_lane += exactly::<u32>(dtype.bytes());
                 values.push((broadcast(dtype), bits, offset));
                 offset
             });
             slots.push(*slot);
         }
         let bytes_per_lane = bytes_per_lane as usize;
-        let lanes = usize::try_from(n).unwrap_or(MAX_BLOCK).min(MAX_BLOCK);
+        let lanes = exactly::<usize>(n).min(MAX_BLOCK);
         let block = block_size(bytes_per_lane).min(lanes.next_multiple_of(MIN_BLOCK));
         Self { block: block.max(MIN_BLOCK), bytes_per_lane, slots, values }
     }

@@ -10,6 +10,7 @@ use crate::backend::host::HostMemory;
 use crate::backend::pool::{Claims, Pool};
 use crate::backend::reduce::{self, CHUNK, Fold, finish_chunk};
 use crate::backend::{CodeStatistics, Executable, Launched, Origin};
+use crate::convert::exactly;
 use crate::error::{Error, Result};
 use crate::ir::kernel::ParamBlock;
 
@@ -143,7 +144,7 @@ impl Launch {
         let mut first = start;
         while first < end {
             let n = block.min(end - first);
-            if !worker.run_block(first, usize::try_from(n).unwrap_or(0)) {
+            if !worker.run_block(first, exactly::<usize>(n)) {
                 return false;
             }
             first += n;

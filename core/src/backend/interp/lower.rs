@@ -11,6 +11,7 @@ use super::memory_steps::{AccessFn, gather_step, scatter_step};
 use super::steps::{Step, broadcast, copying, elementwise, lane_number};
 use crate::backend::isa::Isa;
 use crate::backend::reduce::{Accumulate, accumulate_step};
+use crate::convert::exactly;
 use crate::dtype::DType;
 use crate::error::{Error, Result};
 use crate::interrupt;
@@ -300,10 +301,10 @@ impl Lowering<'_> {
         let outer = match inst.args[0] {
             Some(outer) => self.place(Some(outer)),
             None => {
-                let number = small(self.program.numbers.len());
+                let number = exactly(self.program.numbers.len());
                 self.program.numbers.push(1);
                 self.program.repeated.push((DType::Mask, Number::Own(number)));
-                Place::Repeated(small(self.program.repeated.len() - 1))
+                Place::Repeated(exactly(self.program.repeated.len() - 1))
             }
         };
         self.compute(i, copying(DType::Mask), [outer, Place::Absent, Place::Absent], None);
@@ -360,14 +361,14 @@ impl Lowering<'_> {
         match self.mode {
             LiteralMode::Embedded => self.number(i, self.kernel.literals[literal].1),
             LiteralMode::Parameter => {
-                let word = small(self.kernel.literal_word(literal));
+                let word = exactly(self.kernel.literal_word(literal));
                 self.place_number(i, Place::Scalar { word, direct: true }, Number::Word(word));
             }
         }
     }
 
     fn number(&mut self, i: usize, bits: u64) {
-        let number = small(self.program.numbers.len());
+        let number = exactly(self.program.numbers.len());
         self.program.numbers.push(bits);
         self.place_number(i, Place::Number(number), Number::Own(number));
     }
@@ -378,7 +379,7 @@ impl Lowering<'_> {
             source
         } else {
             self.program.repeated.push((self.kernel.insts[i].dtype, number));
-            Place::Repeated(small(self.program.repeated.len() - 1))
+            Place::Repeated(exactly(self.program.repeated.len() - 1))
         };
     }
 
@@ -476,7 +477,7 @@ impl Lowering<'_> {
     }
 
     fn word(&self, buffer: BufferIndex) -> u32 {
-        small(self.kernel.address_word(buffer))
+        exactly(self.kernel.address_word(buffer))
     }
 
     fn accessed(&self, buffer: BufferIndex, access: Option<u32>) -> Accessed {
@@ -551,9 +552,5 @@ fn destinations(kernel: &Kernel) -> Vec<Option<BufferIndex>> {
 }
 
 fn bytes(dtype: DType) -> u32 {
-    small(dtype.bytes())
-}
-
-pub(super) fn small(number: usize) -> u32 {
-    u32::try_from(number).expect("internal error: more than 2^32 values in a kernel")
+    exactly(dtype.bytes())
 }

@@ -4,6 +4,7 @@
 use std::sync::{Mutex, PoisonError};
 
 use crate::backend::OutOfBounds;
+use crate::convert::exactly;
 use crate::dtype::DType;
 use crate::ir::op::{Op, ScatterOp};
 use crate::ir::scalar::{Lane, with_lane};
@@ -91,7 +92,7 @@ impl Access<'_> {
     /// As for [`AccessFn`]; a mutable borrow must be the only one.
     #[inline(always)]
     unsafe fn elements<'b, T>(&self) -> &'b mut [T] {
-        let length = usize::try_from(self.length).unwrap_or(0);
+        let length = exactly::<usize>(self.length);
         // SAFETY: the buffer is valid for `length` elements.
         unsafe { std::slice::from_raw_parts_mut(self.buffer.cast(), length) }
     }
@@ -109,7 +110,7 @@ impl Access<'_> {
 /// # Safety
 /// As for [`AccessFn`].
 unsafe fn gather<T: Copy + Default, I: Index>(access: &Access<'_>) {
-    let length = usize::try_from(access.length).unwrap_or(0);
+    let length = exactly::<usize>(access.length);
     // SAFETY: the buffer is valid for `length` elements, and only read.
     let source = unsafe { std::slice::from_raw_parts(access.buffer.cast::<T>(), length) };
     // SAFETY: the result is valid for `n` lanes and overlaps nothing.

@@ -5,6 +5,7 @@ use std::marker::PhantomData;
 
 use super::MemoryArray;
 use crate::backend::host::pointer;
+use crate::convert::exactly;
 
 /// `len` lanes at an address.
 ///
@@ -32,7 +33,7 @@ impl<T: Copy> Lanes<T> {
             size_of::<T>(),
             "internal error: lanes of another width"
         );
-        Self::at(array.address, usize::try_from(array.size).unwrap_or(0))
+        Self::at(array.address, exactly::<usize>(array.size))
     }
 
     /// `len` lanes at `address`.

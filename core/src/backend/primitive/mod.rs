@@ -23,6 +23,7 @@ use self::lanes::Lanes;
 use super::isa::Isa;
 use super::pool::{Claims, Pool};
 use crate::buffer::Buffer;
+use crate::convert::exactly;
 use crate::dtype::{DType, Element};
 use crate::error::{Error, Result};
 use crate::interrupt;
@@ -119,7 +120,7 @@ impl Workers<'_> {
                     claims.stop();
                     return;
                 }
-                let number = usize::try_from(number).unwrap_or(usize::MAX);
+                let number = exactly::<usize>(number);
                 let start = number * length;
                 each(Piece { number, start, end: n.min(start + length) });
             }

@@ -10,6 +10,7 @@ use super::quicksort;
 #[cfg(target_arch = "x86_64")]
 use super::vectors::Vectors;
 use super::{Lanes, MemoryArray, Numbers, Workers, piece_length};
+use crate::convert::exactly;
 use crate::dtype::DType;
 use crate::error::Result;
 use crate::ir::op::Op;
@@ -165,7 +166,7 @@ fn radix<E: Item>(
             let places = places.slice_mut(start, start + BUCKETS);
             for item in from.slice(piece.start, piece.end) {
                 let place = &mut places[digit(item)];
-                to.set(usize::try_from(*place).unwrap_or(usize::MAX), *item);
+                to.set(exactly::<usize>(*place), *item);
                 *place += 1;
             }
         })?;

@@ -1,6 +1,7 @@
 //! The numbers of the true lanes of a mask.
 
 use super::{Lanes, MemoryArray, Numbers, Workers, piece_length};
+use crate::convert::exactly;
 use crate::error::Result;
 
 /// Lanes looked at between two copies to the result.
@@ -9,9 +10,9 @@ const BLOCK: usize = 1024;
 /// Writes the numbers of the true lanes of `mask`, in order.
 pub(super) fn find(workers: &Workers<'_>, mask: MemoryArray, result: MemoryArray) -> Result<()> {
     match Numbers::of(result) {
-        Numbers::U32(result) => find_as(workers, Lanes::of(mask), result, |lane| {
-            u32::try_from(lane).unwrap_or(u32::MAX)
-        }),
+        Numbers::U32(result) => {
+            find_as(workers, Lanes::of(mask), result, |lane| exactly::<u32>(lane))
+        }
         Numbers::U64(result) => find_as(workers, Lanes::of(mask), result, |lane| lane as u64),
     }
 }

@@ -6,31 +6,11 @@ use super::logarithm::{TWO_THIRDS, as_number, at_borders, split_normal};
 use super::{SINGLE, flip, horner, power_of_two};
 use crate::trace::expr::Expr;
 
-/// A function's operations.
-type Recipe = for<'r> fn(&[Expr<'r>]) -> Expr<'r>;
-
-/// What a function does with f16 arguments, which come as f32, if that is less than with others.
-pub(in crate::trace) fn short(name: &str) -> Option<Recipe> {
-    match name {
-        "exp" => Some(|x| exp(x[0])),
-        "exp2" => Some(|x| exp2(x[0])),
-        "exp10" => Some(|x| exp10(x[0])),
-        "log" => Some(|x| logarithm(x[0], &LOG)),
-        "log2" => Some(|x| logarithm(x[0], &LOG2)),
-        "log10" => Some(|x| logarithm(x[0], &LOG10)),
-        "sin" => Some(|x| sin(x[0])),
-        "cos" => Some(|x| cos(x[0])),
-        "tan" => Some(|x| sin(x[0]) / cos(x[0])),
-        "tanh" => Some(|x| tanh(x[0])),
-        _ => None,
-    }
-}
-
 /// `2^r`, |r| ≤ 1/2, to 2.6e-6.
 const EXP2: [u64; 5] = [0x3f7f_fff4, 0x3f31_706e, 0x3e76_036d, 0x3d65_0a21, 0x3c1c_cbeb];
 
 /// `2^x`, by a polynomial of degree 4.
-fn exp2(x: Expr<'_>) -> Expr<'_> {
+pub(in crate::trace) fn exp2(x: Expr<'_>) -> Expr<'_> {
     // Beyond, 0 and infinity after rounding.
     let x = within(x, [-26.0, 17.0]);
     let shifted = x + x.bits(SINGLE.round);
@@ -39,12 +19,12 @@ fn exp2(x: Expr<'_>) -> Expr<'_> {
 }
 
 /// `e^x = 2^(x log2 e)`.
-fn exp(x: Expr<'_>) -> Expr<'_> {
+pub(in crate::trace) fn exp(x: Expr<'_>) -> Expr<'_> {
     exp2(x * x.constant(std::f64::consts::LOG2_E))
 }
 
 /// `10^x = 2^(x log2 10)`.
-fn exp10(x: Expr<'_>) -> Expr<'_> {
+pub(in crate::trace) fn exp10(x: Expr<'_>) -> Expr<'_> {
     exp2(x * x.constant(std::f64::consts::LOG2_10))
 }
 
@@ -95,6 +75,18 @@ const LOG10: Logarithm = Logarithm {
     ],
 };
 
+pub(in crate::trace) fn log(x: Expr<'_>) -> Expr<'_> {
+    logarithm(x, &LOG)
+}
+
+pub(in crate::trace) fn log2(x: Expr<'_>) -> Expr<'_> {
+    logarithm(x, &LOG2)
+}
+
+pub(in crate::trace) fn log10(x: Expr<'_>) -> Expr<'_> {
+    logarithm(x, &LOG10)
+}
+
 /// A logarithm by a polynomial of degree 6. No f16 is subnormal in f32.
 fn logarithm<'r>(x: Expr<'r>, constants: &Logarithm) -> Expr<'r> {
     let (exponent, f) = split_normal(x, TWO_THIRDS);
@@ -109,14 +101,14 @@ const MINUS_PI: [u64; 2] = [0xc049_0fda, 0xb422_2169];
 const SIN: [u64; 4] = [0x3f7f_fff0, 0xbe2a_a7bc, 0x3c08_2e68, 0xb941_d912];
 
 /// `sin x = (−1)^n sin(x − n π)`. An f16 has at most 2^15 half turns and is no nearer than 10^-5 to any of them.
-fn sin(x: Expr<'_>) -> Expr<'_> {
+pub(in crate::trace) fn sin(x: Expr<'_>) -> Expr<'_> {
     let round = x.bits(SINGLE.round);
     let count = x.fma(x.constant(std::f64::consts::FRAC_1_PI), round);
     alternating_sin(x, count - round, count)
 }
 
 /// `cos x = (−1)^n sin(x − (n − 1/2) π)`.
-fn cos(x: Expr<'_>) -> Expr<'_> {
+pub(in crate::trace) fn cos(x: Expr<'_>) -> Expr<'_> {
     let (round, half) = (x.bits(SINGLE.round), x.constant(0.5));
     let count = x.fma(x.constant(std::f64::consts::FRAC_1_PI), half) + round;
     alternating_sin(x, (count - round) - half, count)
@@ -136,7 +128,7 @@ const TANH: [&[u64]; 2] = [
 ];
 
 /// `tanh x` by a quotient of polynomials. Beyond 4.6 it rounds to ±1; −0 stays.
-fn tanh(x: Expr<'_>) -> Expr<'_> {
+pub(in crate::trace) fn tanh(x: Expr<'_>) -> Expr<'_> {
     let x = within(x, [-4.6, 4.6]);
     let square = x * x;
     let [numerator, denominator] = TANH.map(|polynomial| horner(square, polynomial));

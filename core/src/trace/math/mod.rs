@@ -10,7 +10,7 @@
 
 mod circular;
 mod exponential;
-mod half;
+pub(super) mod half;
 mod hyperbolic;
 mod inverse;
 mod logarithm;
@@ -20,7 +20,6 @@ mod reduction;
 
 pub(super) use circular::{cos, cospi, cot, csc, sec, sin, sinpi, tan};
 pub(super) use exponential::{exp, exp2, exp10, expm1};
-pub(super) use half::short;
 pub(super) use hyperbolic::{acosh, asinh, atanh, cosh, coth, csch, sech, sinh, tanh};
 pub(super) use inverse::{acos, asin, atan, atan2, unit_range};
 pub(super) use logarithm::{log, log1p, log2, log10};

@@ -12,47 +12,47 @@ nested_functions! {
     ///
     /// >> Matrix2fC([[1, 2], [3, 4]]) * Matrix2fC([[0, 1], [1, 0]])
     /// [[[2, 1], [4, 3]]]
-    "*" (M, M) -> (M), Float = |x, n| product(&x[..n * n], &x[n * n..], n);
+    "*" (M, M) -> (M), Float (Rational) = |x, n| product(&x[..n * n], &x[n * n..], n);
     /// Product of a matrix and a vector.
     ///
     /// >> Matrix2fC([[1, 2], [3, 4]]) * Vector2fC(5, 6)
     /// [[17, 39]]
-    "*" (M, Vector(N)) -> (Vector(N)), Float = |x, n| product(&x[..n * n], &x[n * n..], n);
+    "*" (M, Vector(N)) -> (Vector(N)), Float (Rational) = |x, n| product(&x[..n * n], &x[n * n..], n);
     /// Every entry of a matrix times a number.
     ///
     /// >> Matrix2fC([[1, 2], [3, 4]]) * 2
     /// [[[2, 4], [6, 8]]]
-    "*" (M, Scalar) -> (M), Float = |x, n| scaled(&x[..n * n], x[n * n]);
+    "*" (M, Scalar) -> (M), Float (Rational) = |x, n| scaled(&x[..n * n], x[n * n]);
     /// A number times every entry of a matrix.
     ///
     /// >> 2 * Matrix2fC([[1, 2], [3, 4]])
     /// [[[2, 4], [6, 8]]]
-    "*" (Scalar, M) -> (M), Float = |x, _| scaled(&x[1..], x[0]);
+    "*" (Scalar, M) -> (M), Float (Rational) = |x, _| scaled(&x[1..], x[0]);
     /// Every entry of a matrix divided by a number.
     ///
     /// >> Matrix2fC([[1, 2], [3, 4]]) / 2
     /// [[[0.5, 1], [1.5, 2]]]
-    "/" (M, Scalar) -> (M), Float = |x, n| divided(&x[..n * n], x[n * n]);
+    "/" (M, Scalar) -> (M), Float (Rational) = |x, n| divided(&x[..n * n], x[n * n]);
     /// A number added to the diagonal of a matrix.
     ///
     /// >> Matrix2fC([[1, 2], [3, 4]]) + 1
     /// [[[2, 2], [3, 5]]]
-    "+" (M, Scalar) -> (M), Float = |x, n| on_diagonal(&x[..n * n], n, |entry| entry + x[n * n]);
+    "+" (M, Scalar) -> (M), Float (Rational) = |x, n| on_diagonal(&x[..n * n], n, |entry| entry + x[n * n]);
     /// A number added to the diagonal of a matrix.
     ///
     /// >> 1 + Matrix2fC([[1, 2], [3, 4]])
     /// [[[2, 2], [3, 5]]]
-    "+" (Scalar, M) -> (M), Float = |x, n| on_diagonal(&x[1..], n, |entry| x[0] + entry);
+    "+" (Scalar, M) -> (M), Float (Rational) = |x, n| on_diagonal(&x[1..], n, |entry| x[0] + entry);
     /// A number taken from the diagonal of a matrix.
     ///
     /// >> Matrix2fC([[1, 2], [3, 4]]) - 1
     /// [[[0, 2], [3, 3]]]
-    "-" (M, Scalar) -> (M), Float = |x, n| on_diagonal(&x[..n * n], n, |entry| entry - x[n * n]);
+    "-" (M, Scalar) -> (M), Float (Rational) = |x, n| on_diagonal(&x[..n * n], n, |entry| entry - x[n * n]);
     /// A multiple of the identity less a matrix.
     ///
     /// >> 1 - Matrix2fC([[1, 2], [3, 4]])
     /// [[[0, -2], [-3, -3]]]
-    "-" (Scalar, M) -> (M), Float = |x, n| {
+    "-" (Scalar, M) -> (M), Float (Rational) = |x, n| {
         let negated: Vec<Expr<'_>> = x[1..].iter().map(|&entry| -entry).collect();
         on_diagonal(&negated, n, |entry| x[0] + entry)
     };
@@ -60,47 +60,47 @@ nested_functions! {
     ///
     /// >> mul_elem(Matrix2fC([[1, 2], [3, 4]]), Matrix2fC([[0, 1], [1, 0]]))
     /// [[[0, 2], [3, 0]]]
-    "mul_elem" (M, M) -> (M), Float = |x, n| (0..n * n).map(|k| x[k] * x[n * n + k]).collect();
+    "mul_elem" (M, M) -> (M), Float (Rational) = |x, n| (0..n * n).map(|k| x[k] * x[n * n + k]).collect();
     /// Square of a matrix: the matrix product `m * m`.
     ///
     /// >> sqr(Matrix2fC([[1, 2], [3, 4]]))
     /// [[[7, 10], [15, 22]]]
-    "sqr" (M) -> (M), Float = |x, n| product(x, x, n);
+    "sqr" (M) -> (M), Float (Rational) = |x, n| product(x, x, n);
     /// Rows and columns exchanged.
     ///
     /// >> transpose(Matrix2fC([[1, 2], [3, 4]]))
     /// [[[1, 3], [2, 4]]]
-    "transpose" (M) -> (M), Float = transpose;
+    "transpose" (M) -> (M), Float (Rational) = transpose;
     /// Determinant, by minors.
     ///
     /// >> det(Matrix2fC([[1, 2], [3, 4]]))
     /// [-2]
-    "det" (M) -> (Scalar), Float = |x, n| vec![Minors::new(x, n).determinant];
+    "det" (M) -> (Scalar), Float (Rational) = |x, n| vec![Minors::new(x, n).determinant];
     /// Determinant, by minors.
     ///
     /// >> determinant(Matrix2fC([[1, 2], [3, 4]]))
     /// [-2]
-    "determinant" (M) -> (Scalar), Float = |x, n| vec![Minors::new(x, n).determinant];
+    "determinant" (M) -> (Scalar), Float (Rational) = |x, n| vec![Minors::new(x, n).determinant];
     /// Inverse matrix, by minors; infinities and NaN for a singular matrix.
     ///
     /// >> inverse(Matrix2fC([[1, 2], [3, 4]]))
     /// [[[-2, 1], [1.5, -0.5]]]
-    "inverse" (M) -> (M), Float = |x, n| transpose(&inverse_transpose(x, n), n);
+    "inverse" (M) -> (M), Float (Rational) = |x, n| transpose(&inverse_transpose(x, n), n);
     /// Reciprocal of a matrix, `inverse` by another name: `m * rcp(m)` is the identity.
     ///
     /// >> rcp(Matrix2fC([[1, 2], [3, 4]]))
     /// [[[-2, 1], [1.5, -0.5]]]
-    "rcp" (M) -> (M), Float = |x, n| transpose(&inverse_transpose(x, n), n);
+    "rcp" (M) -> (M), Float (Rational) = |x, n| transpose(&inverse_transpose(x, n), n);
     /// Transpose of the inverse matrix: it turns normals as the matrix turns points.
     ///
     /// >> inverse_transpose(Matrix2fC([[1, 2], [3, 4]]))
     /// [[[-2, 1.5], [1, -0.5]]]
-    "inverse_transpose" (M) -> (M), Float = inverse_transpose;
+    "inverse_transpose" (M) -> (M), Float (Rational) = inverse_transpose;
     /// Sum of the diagonal.
     ///
     /// >> trace(Matrix2fC([[1, 2], [3, 4]]))
     /// [5]
-    "trace" (M) -> (Scalar), Float = |x, n| {
+    "trace" (M) -> (Scalar), Float (Rational) = |x, n| {
         let diagonal = (0..n).map(|i| x[i * n + i]);
         diagonal.reduce(|sum, entry| sum + entry).into_iter().collect()
     };
@@ -108,17 +108,17 @@ nested_functions! {
     ///
     /// >> frob(Matrix2fC([[1, 2], [3, 4]]))
     /// [30]
-    "frob" (M) -> (Scalar), Float = |x, _| vec![dot(x, x)];
+    "frob" (M) -> (Scalar), Float (Parts) = |x, _| vec![dot(x, x)];
     /// The diagonal of a matrix as a vector.
     ///
     /// >> diag(Matrix2fC([[1, 2], [3, 4]]))
     /// [[1, 4]]
-    "diag" (M) -> (Vector(N)), Float = |x, n| (0..n).map(|i| x[i * n + i]).collect();
+    "diag" (M) -> (Vector(N)), Float (Rational) = |x, n| (0..n).map(|i| x[i * n + i]).collect();
     /// The matrix with the components of a vector as its diagonal.
     ///
     /// >> diag(Vector2fC(1, 2))
     /// [[[1, 0], [0, 2]]]
-    "diag" (Vector(N)) -> (M), Float = diagonal;
+    "diag" (Vector(N)) -> (M), Float (Rational) = diagonal;
     /// `[q, p]` with `m = q * p`: the nearest orthogonal matrix and a symmetric one, of complex entries a unitary and
     /// a Hermitian one; NaN for a singular matrix. By ten steps of Higham's iteration from `m` divided by its largest
     /// part: with the conjugate `i` of `inverse_transpose(q)` and `g = sqrt(sqrt(frob(i) / frob(q)))`,
@@ -126,7 +126,7 @@ nested_functions! {
     ///
     /// >> polar_decomp(Matrix2fC([[0, -2], [3, 0]]))
     /// [[[[0, -1], [1, 0]]], [[[3, 0], [0, 2]]]]
-    "polar_decomp" (M) -> (M, M), Float = |x, n| polar(x, n);
+    "polar_decomp" (M) -> (M, M), Float (Conjugates) = |x, n| polar(x, n);
 }
 
 /// Columns of `a` combined by each column of `b`; a vector is a single column.

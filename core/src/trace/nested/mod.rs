@@ -82,6 +82,19 @@ impl Form {
     }
 }
 
+/// What entries a row takes besides real numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Entries {
+    /// None.
+    Real,
+    /// Complex ones: a recipe made of `+ - * /`, absolute values and constants means the same for them.
+    Rational,
+    /// Complex ones, with conjugates where there are transposes otherwise.
+    Conjugates,
+    /// Complex numbers and quaternions as the list of their parts: for a length, or what is divided by it.
+    Parts,
+}
+
 /// One row of the table.
 pub struct NestedFunction {
     /// Name of the script function, or operator. `Type::name` is a static function of a type.
@@ -92,6 +105,8 @@ pub struct NestedFunction {
     pub results: &'static [Form],
     /// Types it computes in; [`Class::Float`] takes integers as their float.
     pub class: Class,
+    /// Which entries it takes.
+    pub entries: Entries,
     /// Help text.
     pub doc: &'static str,
     /// From the entries of the arguments, and what `N` stands for, to the entries of the results.
@@ -99,16 +114,19 @@ pub struct NestedFunction {
 }
 
 macro_rules! nested_functions {
-    ($($(#[doc = $doc:literal])+ $name:literal ($($parameter:expr),*) -> ($($result:expr),*), $class:ident = $recipe:expr;)*) => {
+    ($($(#[doc = $doc:literal])+ $name:literal ($($parameter:expr),*) -> ($($result:expr),*), $class:ident $(($entries:ident))? = $recipe:expr;)*) => {
         pub(super) const ROWS: &[NestedFunction] = &[$(NestedFunction {
             name: $name,
             parameters: &[$($parameter),*],
             results: &[$($result),*],
             class: Class::$class,
+            entries: nested_functions!(@entries $($entries)?),
             doc: concat!($($doc, "\n"),+),
             recipe: $recipe,
         },)*];
     };
+    (@entries $entries:ident) => { crate::trace::nested::Entries::$entries };
+    (@entries) => { crate::trace::nested::Entries::Real };
 }
 use nested_functions;
 

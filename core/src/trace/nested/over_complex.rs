@@ -7,37 +7,12 @@ use std::cell::RefCell;
 
 use super::complex::Complex;
 use super::matrix::{balance, largest};
-use super::{Form, NestedCall, NestedFunction, find};
+use super::{Entries, Form, NestedCall, find};
 use crate::dtype::DType;
 use crate::ir::op::Op;
 use crate::ir::var::VarId;
 use crate::trace::expr::{Expr, Record};
 use crate::trace::math;
-
-/// Rows whose recipes are made of `+ - * /`, absolute values and constants.
-const RATIONAL: [&str; 17] = [
-    "dot",
-    "abs_dot",
-    "cross",
-    "*",
-    "/",
-    "+",
-    "-",
-    "mul_elem",
-    "sqr",
-    "rcp",
-    "transpose",
-    "det",
-    "determinant",
-    "inverse",
-    "inverse_transpose",
-    "trace",
-    "diag",
-];
-/// The row that has a recipe of its own for complex entries.
-const POLAR: &str = "polar_decomp";
-/// Rows that see a complex number as two entries, a quaternion as four.
-const EUCLIDEAN: [&str; 4] = ["norm", "squared_norm", "frob", "normalize"];
 
 /// An entry: real part, and imaginary part if it is complex.
 pub(crate) type Parts<'r> = (Expr<'r>, Option<Expr<'r>>);
@@ -45,26 +20,18 @@ pub(crate) type Parts<'r> = (Expr<'r>, Option<Expr<'r>>);
 impl NestedCall {
     /// Whether entries may be complex numbers.
     pub fn takes_complex_entries(self) -> bool {
-        (RATIONAL.contains(&self.function().name) || self.function().name == POLAR)
-            && self.takes_plain_forms()
+        matches!(self.function().entries, Entries::Rational | Entries::Conjugates)
     }
 
-    /// Whether parts of complex numbers and quaternions count as entries: to a length, or to what is divided
-    /// by it.
+    /// Whether parts of complex numbers and quaternions count as entries.
     pub fn takes_parts(self) -> bool {
-        EUCLIDEAN.contains(&self.function().name) && self.takes_plain_forms()
-    }
-
-    fn takes_plain_forms(self) -> bool {
-        let plain = |form: &Form| matches!(form, Form::Scalar | Form::Vector(_) | Form::Matrix(_));
-        let NestedFunction { parameters, .. } = self.function();
-        parameters.iter().all(plain)
+        self.function().entries == Entries::Parts
     }
 
     /// The entries of the results from entries of which some are complex.
     pub(crate) fn expand_complex<'r>(self, entries: &[Parts<'r>]) -> Vec<Parts<'r>> {
         let values: Vec<Value<'r>> = entries.iter().map(|&(re, im)| Value { re, im }).collect();
-        let results = if self.function().name == POLAR {
+        let results = if self.function().entries == Entries::Conjugates {
             polar(&values, self.n)
         } else {
             rational(self, values)

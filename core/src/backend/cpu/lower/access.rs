@@ -1,10 +1,11 @@
 //! Gathers and scatters with their bounds (S13).
 
+use super::Lowering;
 use super::arith::Compare;
-use super::{Lowering, small, small_byte};
 use crate::backend::cpu::machine::M;
 use crate::backend::cpu::neighbours::Access;
 use crate::backend::cpu::program::{Home, Place, V, What};
+use crate::convert::exactly;
 use crate::dtype::DType;
 use crate::ir::kernel::{BufferIndex, Code, Reg};
 use crate::ir::op::ScatterOp;
@@ -29,7 +30,7 @@ impl Lowering<'_> {
         let inst = &self.kernel.insts[i];
         let (dtype, index, active) = (inst.dtype, inst.args[0], inst.args[1]);
         let index = index.expect("internal error: a gather without an index");
-        let word = small(self.kernel.address_word(source));
+        let word = exactly(self.kernel.address_word(source));
         for part in 0..self.packet.narrow {
             let indices = self.indices(source, index, active, part, access, false);
             if dtype == DType::Mask {
@@ -65,7 +66,7 @@ impl Lowering<'_> {
     ) -> Indices {
         let dtype = self.kernel.dtype(index);
         let length = self.kernel.length_word(buffer);
-        let length = small(length.expect("internal error: an accessed buffer has a length"));
+        let length = exactly(length.expect("internal error: an accessed buffer has a length"));
         let wide = self.far || dtype.bytes() == 8;
         let mut indices = Indices { index: [V::NONE; 2], ok: [V::NONE; 2], wide };
         for half in 0..indices.count() {
@@ -104,7 +105,7 @@ impl Lowering<'_> {
                 let outside = self.binary(M::MaskAndNot, inside, existing);
                 let what = What::Check {
                     offset: self.frame.errors + 16 * access,
-                    part: small_byte(if wide { 2 * part + half } else { part }),
+                    part: exactly(if wide { 2 * part + half } else { part }),
                     wide,
                     signed: dtype.is_signed(),
                 };
@@ -140,7 +141,7 @@ impl Lowering<'_> {
     /// How elements of `bytes` bytes lie.
     fn access(&mut self, word: u32, bytes: usize, wide_index: bool) -> Access {
         let counting = Some(self.pool.counting(0, if wide_index { 8 } else { 4 }));
-        let bytes = small_byte(bytes);
+        let bytes = exactly(bytes);
         Access { word, wide: bytes == 8, wide_index, scale: bytes, bytes, counting }
     }
 
@@ -210,7 +211,7 @@ impl Lowering<'_> {
         access: Option<u32>,
     ) {
         let dtype = self.kernel.dtype(value);
-        let word = small(self.kernel.address_word(target));
+        let word = exactly(self.kernel.address_word(target));
         for part in 0..self.packet.narrow {
             let indices = self.indices(target, index, active, part, access, true);
             if self.avx512() && op == ScatterOp::Set && dtype.bytes() >= 4 {
@@ -262,10 +263,10 @@ impl Lowering<'_> {
         indices: &Indices,
         part: usize,
     ) {
-        let vector = small(self.packet.vector());
+        let vector = exactly::<u32>(self.packet.vector());
         let scratch = self.frame.scratch;
         for half in 0..indices.count() {
-            let offset = scratch + small(half) * vector;
+            let offset = scratch + exactly::<u32>(half) * vector;
             let what = What::StoreScratch { offset };
             self.effect(what, [indices.index[half], V::NONE, V::NONE]);
         }
@@ -282,7 +283,7 @@ impl Lowering<'_> {
             (0..n).map(|half| self.values.get(value.index(), n * part + half)).collect()
         };
         for (half, value) in values.into_iter().enumerate() {
-            let what = What::StoreScratch { offset: scratch + (2 + small(half)) * vector };
+            let what = What::StoreScratch { offset: scratch + (2 + exactly::<u32>(half)) * vector };
             self.effect(what, [value, V::NONE, V::NONE]);
         }
         let mask = match (indices.wide, self.avx512()) {

@@ -1,8 +1,9 @@
 //! Elementwise operations as machine instructions.
 
-use super::{Lowering, fold, small_byte};
+use super::{Lowering, fold};
 use crate::backend::cpu::machine::M;
 use crate::backend::cpu::program::{Nan, V};
+use crate::convert::exactly;
 use crate::dtype::DType;
 use crate::ir::kernel::Reg;
 use crate::ir::op::Op;
@@ -196,7 +197,7 @@ impl Lowering<'_> {
         if !dtype.is_float() || self.is_fast(dtype) {
             return false;
         }
-        let bits = |value: V| self.bits_of(value, small_byte(dtype.bytes()));
+        let bits = |value: V| self.bits_of(value, exactly(dtype.bytes()));
         let is_number = |value: V| bits(value).is_some_and(|bits| is_number(bits, dtype));
         let never = |value: V| self.nan(value) == Nan::Never || is_number(value);
         let finite = |value: V| bits(value).is_some_and(|bits| is_finite(bits, dtype));
@@ -241,7 +242,7 @@ impl Lowering<'_> {
     /// A constant of a type's width.
     pub(super) fn number(&mut self, dtype: DType, bits: u64) -> V {
         let mask = if dtype.bytes() == 8 { u64::MAX } else { u64::from(u32::MAX) };
-        self.constant(bits & mask, small_byte(dtype.bytes()))
+        self.constant(bits & mask, exactly(dtype.bytes()))
     }
 
     pub(super) fn zero(&mut self, dtype: DType) -> V {
@@ -313,7 +314,7 @@ impl Lowering<'_> {
 
     /// Whether a value is a constant that x86's minimum or maximum may return for a NaN or for two zeros.
     fn wins_ties(&self, value: V, dtype: DType, min: bool) -> bool {
-        let Some(bits) = self.bits_of(value, small_byte(dtype.bytes())) else { return false };
+        let Some(bits) = self.bits_of(value, exactly(dtype.bytes())) else { return false };
         let sign = 1_u64 << (8 * dtype.bytes() - 1);
         let zero_wins = (bits & sign != 0) == min;
         is_number(bits, dtype) && (bits & !sign != 0 || zero_wins)
@@ -325,7 +326,7 @@ impl Lowering<'_> {
     fn propagating_extreme(&mut self, min: bool, dtype: DType, a: V, b: V) -> V {
         let sign = 1_u64 << (8 * dtype.bytes() - 1);
         for (constant, other) in [(a, b), (b, a)] {
-            let bits = self.bits_of(constant, small_byte(dtype.bytes()));
+            let bits = self.bits_of(constant, exactly(dtype.bytes()));
             if bits.is_some_and(|bits| is_number(bits, dtype) && bits & !sign != 0) {
                 return self.binary(extreme(min, dtype), constant, other);
             }
@@ -382,7 +383,7 @@ impl Lowering<'_> {
 
     fn shift_left(&mut self, dtype: DType, a: V, count: V) -> V {
         let wide = dtype.bytes() == 8;
-        if let Some(count) = self.bits_of(count, small_byte(dtype.bytes())) {
+        if let Some(count) = self.bits_of(count, exactly(dtype.bytes())) {
             return self.shift_left_by(dtype, a, count);
         }
         self.binary(if wide { M::Shl64 } else { M::Shl32 }, a, count)
@@ -395,7 +396,7 @@ impl Lowering<'_> {
 
     /// A logical shift by a constant.
     pub(super) fn shift_right_by(&mut self, dtype: DType, a: V, count: u64) -> V {
-        if let Some(bits) = self.bits_of(a, small_byte(dtype.bytes())) {
+        if let Some(bits) = self.bits_of(a, exactly(dtype.bytes())) {
             let unsigned = if dtype.bytes() == 8 { DType::U64 } else { DType::U32 };
             return self.number(dtype, fold(Op::Shr, unsigned, bits, count));
         }
@@ -404,7 +405,7 @@ impl Lowering<'_> {
     }
 
     fn shift_right(&mut self, dtype: DType, a: V, count: V) -> V {
-        let known = self.bits_of(count, small_byte(dtype.bytes()));
+        let known = self.bits_of(count, exactly(dtype.bytes()));
         match (dtype, known) {
             (DType::I32, Some(count)) => self.unary_by(M::SarBy32, a, clamp_count(dtype, count, 1)),
             (DType::I64, Some(count)) if self.avx512() => {
@@ -487,7 +488,7 @@ impl Lowering<'_> {
     }
 
     fn flip_sign(&mut self, dtype: DType, a: V) -> V {
-        let bytes = small_byte(dtype.bytes());
+        let bytes = exactly(dtype.bytes());
         if let Some(bits) = self.bits_of(a, bytes) {
             return self.number(dtype, bits ^ 1 << (8 * dtype.bytes() - 1));
         }
@@ -625,5 +626,5 @@ fn extreme(min: bool, dtype: DType) -> M {
 /// shifts) all but the sign.
 fn clamp_count(dtype: DType, count: u64, keep: u64) -> u8 {
     let width = 8 * dtype.bytes() as u64;
-    small_byte(usize::try_from(count.min(width - keep)).unwrap_or(0))
+    exactly(exactly::<usize>(count.min(width - keep)))
 }

@@ -1,8 +1,9 @@
 //! Adds instructions, constants and masks to the program being made.
 
-use super::{Lowering, small, small_byte};
+use super::Lowering;
 use crate::backend::cpu::machine::M;
 use crate::backend::cpu::program::{Home, Inst, Nan, V, Virtual, What};
+use crate::convert::exactly;
 
 impl Lowering<'_> {
     pub(super) fn constant(&mut self, bits: u64, bytes: u8) -> V {
@@ -35,7 +36,7 @@ impl Lowering<'_> {
 
     pub(super) fn fresh(&mut self, home: Home, mask: bool) -> V {
         self.program.virtuals.push(Virtual { home, mask, nan: Nan::Any, uses: 0 });
-        V(small(self.program.virtuals.len() - 1))
+        V(exactly(self.program.virtuals.len() - 1))
     }
 
     pub(super) fn make(&mut self, what: What, src: [V; 3]) -> V {
@@ -81,7 +82,7 @@ impl Lowering<'_> {
 
     /// `mask ? yes : no` on 4- or 8-byte lanes.
     pub(super) fn blend(&mut self, bytes: usize, mask: V, yes: V, no: V) -> V {
-        if self.bits_of(no, small_byte(bytes)) == Some(0) {
+        if self.bits_of(no, exactly(bytes)) == Some(0) {
             return self.keep(bytes, mask, yes);
         }
         self.ternary(if bytes == 8 { M::Blend64 } else { M::Blend32 }, mask, no, yes)

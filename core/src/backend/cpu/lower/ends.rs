@@ -3,9 +3,10 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use super::{Lowering, small, small_byte};
+use super::Lowering;
 use crate::backend::cpu::machine::M;
 use crate::backend::cpu::program::{Home, Nan, Place, V, What};
+use crate::convert::exactly;
 use crate::dtype::DType;
 use crate::ir::kernel::{BufferIndex, Code, End, Kernel, Reg};
 use crate::ir::op::ReduceOp;
@@ -111,7 +112,7 @@ impl Lowering<'_> {
         }
         let buffer = buffer.0;
         for part in 0..self.packet.parts(dtype.bytes()) {
-            let number = small_byte(part);
+            let number = exactly(part);
             if dtype == DType::Mask {
                 let mask = self.narrow_mask(value.index(), part);
                 let bytes = self.bytes_of_mask(mask);
@@ -119,7 +120,7 @@ impl Lowering<'_> {
                 self.effect(what, [bytes, V::NONE, V::NONE]);
             } else {
                 let lanes = self.values.get(value.index(), part);
-                let bytes = small_byte(dtype.bytes());
+                let bytes = exactly(dtype.bytes());
                 let what = What::Store { buffer, bytes, part: number };
                 self.effect(what, [lanes, V::NONE, V::NONE]);
             }
@@ -142,25 +143,25 @@ impl Lowering<'_> {
     fn count(&mut self, value: Reg, offset: u32) {
         for part in 0..self.packet.narrow {
             let mask = self.narrow_mask(value.index(), part);
-            let what = What::Count { offset, part: small_byte(part) };
+            let what = What::Count { offset, part: exactly(part) };
             self.effect(what, [mask, V::NONE, V::NONE]);
         }
     }
 
     fn accumulate(&mut self, op: ReduceOp, value: Reg, offset: u32) {
         let dtype = self.kernel.dtype(value);
-        let bytes = small_byte(dtype.bytes());
+        let bytes = exactly(dtype.bytes());
         for part in 0..self.packet.parts(dtype.bytes()) {
             let lanes = self.values.get(value.index(), part);
             if self.carries {
-                let place = offset + small(part * self.packet.vector());
+                let place = offset + exactly::<u32>(part * self.packet.vector());
                 let sum = self.at_home(Home::Carried(Place::Frame(place)));
                 self.set_nan(sum, Nan::Quiet);
                 let next = self.same(op.combine(), dtype, [sum, lanes, lanes]);
                 self.push(What::Carry, sum, [next, V::NONE, V::NONE]);
                 continue;
             }
-            let number = small_byte(part);
+            let number = exactly(part);
             let what = What::LoadAccumulator { offset, bytes, part: number };
             let before = self.make(what, [V::NONE; 3]);
             self.set_nan(before, Nan::Quiet);

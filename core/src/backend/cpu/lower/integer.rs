@@ -1,9 +1,10 @@
 //! Integer operations that have no instruction: products, quotients, bit counts.
 
+use super::Lowering;
 use super::arith::Compare;
-use super::{Lowering, small_byte};
 use crate::backend::cpu::machine::M;
 use crate::backend::cpu::program::V;
+use crate::convert::exactly;
 use crate::dtype::DType;
 
 /// Bits set in each number of 4 bits.
@@ -244,7 +245,7 @@ impl Lowering<'_> {
         let (low, high) = self.by_nibbles(a, NIBBLE_REVERSED);
         let low = self.unary_by(M::ShlBy32, low, 4);
         let bytes = self.binary(M::Or32, low, high);
-        let width = small_byte(dtype.bytes());
+        let width = exactly::<u8>(dtype.bytes());
         let mut order = [0; 16];
         for (i, place) in (0_u8..).zip(&mut order) {
             *place = i / width * width + (width - 1 - i % width);

@@ -1,8 +1,9 @@
 //! Masks beside 32-bit parts and beside 64-bit parts.
 
-use super::{Lowering, small};
+use super::Lowering;
 use crate::backend::cpu::machine::M;
 use crate::backend::cpu::program::{ACTIVE_BITS, ACTIVE_VECTORS, Home, Place, V};
+use crate::convert::exactly;
 
 impl Lowering<'_> {
     /// A part of a mask beside 32-bit lanes.
@@ -78,7 +79,7 @@ impl Lowering<'_> {
         if self.uniform {
             return self.mask_constant(true);
         }
-        let part = small(part);
+        let part = exactly::<u32>(part);
         let home = if self.avx512() {
             Home::Mask(Place::Frame(ACTIVE_BITS + 2 * part))
         } else {

@@ -27,6 +27,7 @@ use super::machine::M;
 use super::program::{ACTIVE_VECTORS, Frame, Home, Packet, Place, Pool, Program, V, What};
 use crate::backend::isa::Isa;
 use crate::backend::reduce::ACCUMULATORS;
+use crate::convert::exactly;
 use crate::dtype::DType;
 use crate::error::{Error, Result};
 use crate::interrupt;
@@ -202,10 +203,10 @@ struct Layout {
 }
 
 fn lay_out(kernel: &Kernel, packet: Packet) -> Layout {
-    let vector = small(packet.vector());
-    let masks = if packet.isa == Isa::Avx512 { 0 } else { small(packet.narrow) };
+    let vector = exactly(packet.vector());
+    let masks = if packet.isa == Isa::Avx512 { 0 } else { exactly(packet.narrow) };
     let errors = ACTIVE_VECTORS + masks * vector;
-    let mut next = errors + 16 * small(kernel.accesses.len());
+    let mut next: u32 = errors + 16 * exactly::<u32>(kernel.accesses.len());
     let mut reductions = Vec::new();
     let mut offsets = vec![0; kernel.ends.len()];
     for (end, place) in kernel.ends.iter().zip(&mut offsets) {
@@ -213,7 +214,7 @@ fn lay_out(kernel: &Kernel, packet: Packet) -> Layout {
             let (from, stored) = (kernel.dtype(value), kernel.buffers[buffer.index()].dtype);
             let dtype = op.result(from).expect("internal error: a type not reduced");
             let mask = from == DType::Mask;
-            let bytes = if mask { 8 } else { small(ACCUMULATORS * dtype.bytes()) };
+            let bytes = if mask { 8 } else { exactly(ACCUMULATORS * dtype.bytes()) };
             let offset = next.next_multiple_of(if mask { 8 } else { vector });
             next = offset + bytes;
             *place = offset;
@@ -222,7 +223,7 @@ fn lay_out(kernel: &Kernel, packet: Packet) -> Layout {
         }
     }
     let pointers = next.next_multiple_of(8);
-    let scratch = (pointers + 8 * small(kernel.buffers.len())).next_multiple_of(vector);
+    let scratch = (pointers + 8 * exactly::<u32>(kernel.buffers.len())).next_multiple_of(vector);
     let frame = Frame { errors, pointers, scratch, spills: scratch + 5 * vector };
     Layout { frame, reductions, offsets }
 }
@@ -317,7 +318,7 @@ impl<'k> Lowering<'k> {
         let offset = self.uniform_bytes;
         self.uniform_bytes += alignment;
         self.uniforms[i] = offset;
-        let bytes = if mask { 4 } else { small_byte(dtype.bytes()) };
+        let bytes = if mask { 4 } else { exactly(dtype.bytes()) };
         self.effect(What::StoreUniform { offset, bytes, mask }, [value, V::NONE, V::NONE]);
     }
 
@@ -363,7 +364,7 @@ impl<'k> Lowering<'k> {
         let dtype = self.kernel.insts[i].dtype;
         let value = match self.known_bits(i) {
             Some(bits) if dtype == DType::Mask => self.mask_constant(bits & 1 != 0),
-            Some(bits) => self.constant(bits, small_byte(dtype.bytes())),
+            Some(bits) => self.constant(bits, exactly(dtype.bytes())),
             None if self.uniforms[i] == u32::MAX => return,
             None => {
                 let place = Place::Uniform(self.uniforms[i]);
@@ -407,7 +408,7 @@ impl<'k> Lowering<'k> {
         if i % POLL_INTERVAL == POLL_INTERVAL - 1 && interrupt::is_requested() {
             return Err(Error::Interrupted);
         }
-        self.origin = small(i);
+        self.origin = exactly(i);
         let kernel = self.kernel;
         let inst = &kernel.insts[i];
         self.begin_turn(inst.code);
@@ -415,7 +416,7 @@ impl<'k> Lowering<'k> {
             let value = if inst.dtype == DType::Mask {
                 self.mask_constant(bits & 1 != 0)
             } else {
-                self.constant(bits, small_byte(inst.dtype.bytes()))
+                self.constant(bits, exactly(inst.dtype.bytes()))
             };
             for part in 0..self.values.stride {
                 self.values.set(i, part, value);
@@ -425,7 +426,7 @@ impl<'k> Lowering<'k> {
         }
         match inst.code {
             Code::Literal(literal) => {
-                let word = small(self.first_literal + literal as usize);
+                let word = exactly(self.first_literal + literal as usize);
                 self.uniform_source(i, Place::Word(word));
             }
             Code::Constant(_) => {}
@@ -433,7 +434,7 @@ impl<'k> Lowering<'k> {
                 self.uniform_narrow(i, self.address_word(buffer), inst.dtype);
             }
             Code::Load(buffer) if self.uniform => {
-                let word = small(self.kernel.address_word(buffer));
+                let word = exactly(self.kernel.address_word(buffer));
                 self.uniform_source(i, Place::Element(word));
             }
             Code::Load(buffer) => self.load(i, buffer),
@@ -495,7 +496,7 @@ impl<'k> Lowering<'k> {
             return self.load_narrow(i, buffer, dtype);
         }
         for part in 0..self.packet.parts(dtype.bytes()) {
-            let number = small_byte(part);
+            let number = exactly(part);
             let value = if dtype == DType::Mask {
                 let what = What::LoadBytes { buffer: buffer.0, part: number };
                 let bytes = self.make(what, [V::NONE; 3]);
@@ -505,7 +506,7 @@ impl<'k> Lowering<'k> {
                     self.mask_from_ones(bytes)
                 }
             } else {
-                let bytes = small_byte(dtype.bytes());
+                let bytes = exactly(dtype.bytes());
                 self.at_home(Home::Vector(Place::Lanes { buffer: buffer.0, bytes, part: number }))
             };
             self.values.set(i, part, value);
@@ -536,12 +537,4 @@ impl<'k> Lowering<'k> {
 /// Folds an operation on constants.
 fn fold(op: crate::ir::op::Op, dtype: DType, a: u64, b: u64) -> u64 {
     apply_bits(op, dtype, dtype, [a, b, b])
-}
-
-fn small(number: usize) -> u32 {
-    u32::try_from(number).expect("internal error: more than 2^32 values in a kernel")
-}
-
-fn small_byte(number: usize) -> u8 {
-    u8::try_from(number).expect("internal error: a part or width beyond 255")
 }

@@ -3,9 +3,10 @@
 //! An integer is extended as its sign says, an f16 is the f32 of the same number. So widening is nothing,
 //! narrowing wraps or rounds, and only memory sees narrow elements.
 
-use super::{Lowering, small, small_byte};
+use super::Lowering;
 use crate::backend::cpu::machine::M;
 use crate::backend::cpu::program::{V, What};
+use crate::convert::exactly;
 use crate::dtype::DType;
 use crate::ir::kernel::{BufferIndex, Code, Reg};
 use crate::ir::op::Op;
@@ -17,7 +18,7 @@ const TO_NEAREST: u8 = 0;
 impl Lowering<'_> {
     pub(super) fn load_narrow(&mut self, i: usize, buffer: BufferIndex, dtype: DType) {
         for part in 0..self.packet.narrow {
-            let what = What::LoadNarrow { buffer: buffer.0, dtype, part: small_byte(part) };
+            let what = What::LoadNarrow { buffer: buffer.0, dtype, part: exactly(part) };
             let value = self.make(what, [V::NONE; 3]);
             self.values.set(i, part, value);
         }
@@ -37,11 +38,11 @@ impl Lowering<'_> {
             (Code::Op(Op::Cast), Some(wide)) if !self.kernel.is_uniform(value) => wide,
             _ => value,
         };
-        let bytes = small_byte(dtype.bytes());
+        let bytes = exactly(dtype.bytes());
         for part in 0..self.packet.narrow {
             let lanes = self.values.get(source.index(), part);
             let packed = self.packed(dtype, lanes);
-            let what = What::StorePacked { buffer: buffer.0, bytes, part: small_byte(part) };
+            let what = What::StorePacked { buffer: buffer.0, bytes, part: exactly(part) };
             self.effect(what, [packed, V::NONE, V::NONE]);
         }
     }
@@ -97,7 +98,7 @@ impl Lowering<'_> {
             let packed = self.packed(dtype, lanes);
             return self.unary(M::F32FromF16, packed);
         }
-        let above = small_byte(32 - dtype.bits() as usize);
+        let above = exactly(32 - dtype.bits() as usize);
         if dtype.is_signed() {
             let up = self.unary_by(M::ShlBy32, lanes, above);
             return self.unary_by(M::SarBy32, up, above);
@@ -144,6 +145,6 @@ impl Lowering<'_> {
 
     /// Word of a buffer's address.
     pub(super) fn address_word(&self, buffer: BufferIndex) -> u32 {
-        small(self.kernel.address_word(buffer))
+        exactly(self.kernel.address_word(buffer))
     }
 }

@@ -10,6 +10,7 @@ use std::collections::BinaryHeap;
 
 use crate::backend::cpu::program::Packet;
 use crate::backend::isa::Isa;
+use crate::convert::exactly;
 use crate::dtype::DType;
 use crate::ir::kernel::{Code, End, Inst, Kernel, Reg};
 use crate::ir::op::Op;
@@ -206,7 +207,7 @@ impl<'k> Scheduler<'k> {
 
     /// Registers that an instruction takes less those that it frees.
     fn pressure(&self, i: usize) -> isize {
-        let size = |i: usize| isize::try_from(self.size(i).1).unwrap_or(0);
+        let size = |i: usize| exactly::<isize>(self.size(i).1);
         let own = if self.uses[i].0 > 0 && !self.is_lane(i) { size(i) } else { 0 };
         let args = distinct(&self.kernel.insts[i]).map(Reg::index);
         let args = args.filter(|&arg| arg >= self.kernel.n_uniform).map(|arg| {

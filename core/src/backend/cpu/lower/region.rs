@@ -3,9 +3,10 @@
 //! States and the mask of entering lanes are copies that [`What::Assign`] changes; every other register is
 //! assigned once, so what a region computes counts only inside.
 
-use super::{Lowering, small, small_byte};
+use super::Lowering;
 use crate::backend::cpu::machine::M;
 use crate::backend::cpu::program::{Home, V, What};
+use crate::convert::exactly;
 use crate::dtype::DType;
 use crate::ir::kernel::{Code, Inst, Reg};
 
@@ -126,7 +127,7 @@ impl Lowering<'_> {
     /// Notes that a mask was given a second form.
     pub(super) fn note_form(&mut self, wide: bool, reg: usize, part: usize) {
         if !self.regions.is_empty() {
-            self.forms.push((wide, small(reg), small_byte(part)));
+            self.forms.push((wide, exactly(reg), exactly(part)));
         }
     }
 }

@@ -1,5 +1,6 @@
 //! How the threads of a launch share its lanes.
 
+use crate::convert::exactly;
 use crate::dtype::DType;
 use crate::ir::kernel::{Code, End, Kernel};
 use crate::ir::legal::legalise;
@@ -43,7 +44,7 @@ impl Sharing {
             MOST_LANES
         } else {
             let widest = streamed(kernel).map(DType::bytes).max().unwrap_or(4);
-            u32::try_from(VECTOR_BYTES / widest).unwrap_or(1).min(MOST_LANES)
+            exactly::<u32>(VECTOR_BYTES / widest).min(MOST_LANES)
         };
         while lanes > 1 && n_insts(kernel, lanes) > LONG {
             lanes /= 2;

@@ -6,6 +6,7 @@
 
 use super::Lowering;
 use super::writer::{Class, Guard, Name, Writer, in_memory, ptx};
+use crate::convert::exactly;
 use crate::dtype::DType;
 use crate::ir::kernel::{BufferIndex, Code, Reg};
 use crate::ir::op::Op;
@@ -92,7 +93,7 @@ impl Writer {
                 ptx!(self, "ld.global.nc.v{}.b32 {list}, [{pointer}]", words.len());
             }
         }
-        let n = u32::try_from(per_word).unwrap_or(1);
+        let n = exactly::<u32>(per_word);
         for (i, &word) in (0..).zip(&words) {
             self.take_apart(dtype, word, first.next(i * n), n);
         }
