@@ -381,7 +381,10 @@ impl Array {
     }
 
     /// The trace that the array depends on, in the DOT language.
-    pub fn graphviz(&self) -> String {
+    ///
+    /// # Errors
+    /// `Interrupted`.
+    pub fn graphviz(&self) -> Result<String> {
         self.session.with_table(|table| display::graphviz(table, &[self.id]))
     }
 }

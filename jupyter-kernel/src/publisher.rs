@@ -13,9 +13,11 @@ use crate::wire::Wire;
 const PATIENCE: Duration = Duration::from_millis(50);
 /// Bytes of text that go out at once.
 const ENOUGH: usize = 64 << 10;
-/// Bytes of text that one cell may print: more than a browser can show, and what a client that does not
-/// read costs in memory.
-const MOST_TEXT: usize = 64 << 20;
+/// Bytes that one cell may show, texts and displays together: more than a browser can show, and what a client that does
+/// not read costs in memory.
+const MOST: usize = 64 << 20;
+/// Bytes of a message besides what it shows.
+const MESSAGE: usize = 500;
 
 /// A stream of text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,8 +50,17 @@ struct State {
     stream: Stream,
     /// Text that waits.
     text: String,
-    /// Bytes printed for this request.
-    n_printed: usize,
+    /// Bytes shown for this request.
+    n_shown: usize,
+}
+
+impl State {
+    /// How many of so many bytes may still be shown.
+    fn take(&mut self, bytes: usize) -> usize {
+        let fits = bytes.min(MOST.saturating_sub(self.n_shown));
+        self.n_shown = self.n_shown.saturating_add(bytes);
+        fits
+    }
 }
 
 impl Publisher {
@@ -59,7 +70,7 @@ impl Publisher {
             silent: false,
             stream: Stream::Stdout,
             text: String::new(),
-            n_printed: 0,
+            n_shown: 0,
         };
         Self { wire, outbox, state: Mutex::new(state) }
     }
@@ -70,7 +81,7 @@ impl Publisher {
         self.flush_text(&mut state);
         state.parent = parent.clone();
         state.silent = silent;
-        state.n_printed = 0;
+        state.n_shown = 0;
         self.send(parent, "status", &json!({"execution_state": "busy"}));
     }
 
@@ -101,10 +112,25 @@ impl Publisher {
         }
     }
 
+    /// A message that shows something, which counts.
+    pub(crate) fn show(&self, kind: &str, content: &Value) {
+        let mut state = self.lock();
+        if state.silent || state.n_shown > MOST {
+            return;
+        }
+        let forms = content["data"].as_object().into_iter().flatten();
+        let bytes = forms.filter_map(|(_, form)| form.as_str()).map(str::len).sum::<usize>();
+        self.flush_text(&mut state);
+        if state.take(bytes + MESSAGE) < bytes + MESSAGE {
+            return self.tell_end(&mut state);
+        }
+        self.send(&state.parent, kind, content);
+    }
+
     /// Prints text as it is.
     pub(crate) fn print(&self, stream: Stream, text: &str) {
         let mut state = self.lock();
-        if state.silent || text.is_empty() || state.n_printed > MOST_TEXT {
+        if state.silent || text.is_empty() || state.n_shown > MOST {
             return;
         }
         if state.stream != stream {
@@ -114,18 +140,22 @@ impl Publisher {
         if state.text.is_empty() {
             self.outbox.flush_at(Instant::now() + PATIENCE);
         }
-        state.n_printed += text.len();
-        state.text.push_str(text);
-        if state.text.len() >= ENOUGH {
+        let fits = state.take(text.len());
+        let end = (0..=fits).rfind(|&end| text.is_char_boundary(end));
+        state.text.push_str(&text[..end.unwrap_or(0)]);
+        if state.text.len() >= ENOUGH || fits < text.len() {
             self.flush_text(&mut state);
         }
-        if state.n_printed > MOST_TEXT {
-            self.flush_text(&mut state);
-            state.stream = Stream::Stderr;
-            let limit = MOST_TEXT >> 20;
-            state.text = format!("\n.. this cell printed {limit} MiB, the rest is not shown ..\n");
-            self.flush_text(&mut state);
+        if fits < text.len() {
+            self.tell_end(&mut state);
         }
+    }
+
+    fn tell_end(&self, state: &mut State) {
+        state.stream = Stream::Stderr;
+        let limit = MOST >> 20;
+        state.text = format!("\n.. this cell showed {limit} MiB, the rest is not shown ..\n");
+        self.flush_text(state);
     }
 
     /// Sends the text that waits.

@@ -7,9 +7,8 @@ use std::collections::{BTreeMap, HashSet};
 
 use csv::{ErrorKind, Position, Reader, ReaderBuilder, StringRecord, Trim, Writer};
 use porcini_core::alloc::Bytes;
-use porcini_core::interrupt;
 
-use crate::fault::{Result, Stop, fault, stop};
+use crate::fault::{Result, check_interrupt, fault};
 
 /// Fields between two looks at the interrupt flag.
 const POLL: usize = 4096;
@@ -212,10 +211,6 @@ impl Text<'_> {
         };
         fault(format!("read_csv: {}:{line}: {column}{what}", self.path))
     }
-}
-
-fn check_interrupt() -> Result<()> {
-    if interrupt::is_requested() { Err(stop(Stop::Interrupt)) } else { Ok(()) }
 }
 
 /// The first names, and how many there are more.

@@ -75,7 +75,7 @@ fn write_inner(
         return rng.write(out, options);
     }
     if let Some(picture) = value.read_lock::<Picture>() {
-        return out.put(&picture.text());
+        return out.put(&picture.text()?);
     }
     if let Some(outputs) = value.read_lock::<Outputs>() {
         return out.put(&outputs.text());

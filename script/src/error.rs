@@ -11,7 +11,7 @@ use rhai::{Dynamic, EvalAltResult, ParseErrorType};
 
 use crate::bind::{LISTED, STATICS};
 use crate::fault::{Fault, Stop};
-use crate::location::{Location, caret, late_location, line_of, location};
+use crate::location::{Location, around, caret, late_location, line_of, location};
 use crate::python;
 use crate::spelling::similar;
 use crate::tokens::typed;
@@ -66,8 +66,9 @@ impl fmt::Display for Error {
             let margin = " ".repeat(number.len());
             write!(f, "\n{margin}--> {}:{}:{}", at.source, at.line, at.column)?;
             if !at.text.trim().is_empty() {
-                let (before, width) = caret(&at.text, at.column);
-                write!(f, "\n{margin} |\n{number} | {}", at.text)?;
+                let (line, column) = around(&at.text, at.column);
+                let (before, width) = caret(&line, column);
+                write!(f, "\n{margin} |\n{number} | {line}")?;
                 write!(f, "\n{margin} | {before}{}", "^".repeat(width))?;
             }
         }

@@ -182,6 +182,11 @@ pub(crate) fn parse_fault(error: ParseError) -> Box<EvalAltResult> {
     }
 }
 
+/// Ends the script after Ctrl-C: what takes long between its operations asks.
+pub(crate) fn check_interrupt() -> Result<()> {
+    if interrupt::is_requested() { Err(stop(Stop::Interrupt)) } else { Ok(()) }
+}
+
 /// What the system left is too little.
 pub(crate) fn out_of_memory() -> Box<EvalAltResult> {
     interrupt::answer(Cause::Short);

@@ -29,6 +29,8 @@ help(\"tutorial\") teaches it in two screens, help(\"gather\") explains a name, 
 
 /// Widest line of help.
 const WIDTH: usize = 80;
+/// Letters of a search at most: each word is looked for in all texts.
+const LONGEST_QUERY: usize = 1000;
 /// Narrowest line of help.
 const NARROW: usize = 24;
 
@@ -99,6 +101,10 @@ pub(crate) fn apropos(
     query: &str,
     window: Option<usize>,
 ) -> Result<String, String> {
+    if query.len() > LONGEST_QUERY {
+        let n = query.len();
+        return Err(format!("nothing about these {n} letters; help() gives an overview"));
+    }
     let words: Vec<String> = query.split_whitespace().map(str::to_lowercase).collect();
     let matches = |doc: &&FunctionDoc| {
         let text = format!("{} {} {}", doc.name, doc.family, doc.doc).to_lowercase();

@@ -24,7 +24,7 @@ const GRID: usize = 10;
 /// A script value as HTML. Arrays are evaluated; at most [`MOST_LANES`] lanes are read back.
 pub(crate) fn html(value: &Dynamic, options: PrintOptions) -> Result<String> {
     if let Some(picture) = value.read_lock::<Picture>() {
-        return Ok(picture.svg());
+        return picture.svg();
     }
     if let Some(table) = table(value, options)? {
         return Ok(table);

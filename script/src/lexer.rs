@@ -104,8 +104,9 @@ struct Input<'t> {
 
 impl Input<'_> {
     fn skip_blanks(&mut self) {
-        let rest = &self.text[self.at..];
-        self.at = self.text.len() - rest.trim_start().len();
+        while let Some(blank) = self.peek_next().filter(|c| c.is_whitespace()) {
+            self.at += blank.len_utf8();
+        }
     }
 }
 
@@ -121,7 +122,11 @@ impl InputStream for Input<'_> {
         Some(next)
     }
 
+    /// Nothing more after Ctrl-C: a single token may be very long.
     fn peek_next(&mut self) -> Option<char> {
+        if interrupt::is_requested() {
+            return None;
+        }
         self.text[self.at..].chars().next()
     }
 }

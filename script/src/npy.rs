@@ -4,9 +4,9 @@
 //! with the bytes that follow before anything of that size is made. The header is a dictionary of Python, of which
 //! this reads what NumPy writes: `{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }`.
 
-use porcini_core::{DType, Element, interrupt};
+use porcini_core::{DType, Element};
 
-use crate::fault::{Result as Faultable, Stop, fault, stop};
+use crate::fault::{Result as Faultable, check_interrupt, fault};
 
 const MAGIC: &[u8] = b"\x93NUMPY";
 /// Headers of plain types are far shorter; NumPy refuses longer ones than 10 000 bytes.
@@ -173,10 +173,6 @@ fn written_header(dtype: DType, shape: &[usize]) -> Vec<u8> {
     let length =
         u16::try_from(text.len()).expect("internal error: few dimensions make a short header");
     [MAGIC, &[1, 0], &length.to_le_bytes(), text.as_bytes()].concat()
-}
-
-fn check_interrupt() -> Faultable<()> {
-    if interrupt::is_requested() { Err(stop(Stop::Interrupt)) } else { Ok(()) }
 }
 
 /// A dictionary of Python as it is read, from front to end and only once.

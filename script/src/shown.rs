@@ -51,7 +51,7 @@ pub(crate) fn forms(value: &Dynamic, options: PrintOptions) -> Result<Vec<(&'sta
         return Ok(vec![listing.form(options.most)?]);
     }
     if let Some(picture) = value.read_lock::<Picture>() {
-        return Ok(vec![(SVG, picture.svg())]);
+        return Ok(vec![(SVG, picture.svg()?)]);
     }
     let html = html::table(value, options)?;
     Ok(html.map(|html| (HTML, html)).into_iter().collect())

@@ -62,6 +62,15 @@ impl Table {
         Ok(Some(Self { columns, rows, skipped: long.then_some((tail - head, head)) }))
     }
 
+    /// A table of `n` rows; of very many those at both ends.
+    pub(crate) fn long(columns: Vec<String>, n: usize, row: impl Fn(usize) -> Vec<String>) -> Self {
+        let edge = MOST_ROWS / 2;
+        let is_long = n > MOST_ROWS;
+        let (head, tail) = if is_long { (edge, n - edge) } else { (n, n) };
+        let rows = (0..head).chain(tail..n).map(row).collect();
+        Self { columns, rows, skipped: is_long.then_some((tail - head, head)) }
+    }
+
     /// The table in a window of so many columns: those named in `less` go, one after the other, until it fits.
     pub(crate) fn fitted(mut self, window: Option<usize>, less: &[&str]) -> String {
         let widest = |text: &str| text.lines().map(|line| line.chars().count()).max().unwrap_or(0);

@@ -8,6 +8,7 @@
 //! * `-x ** 2` is `-(x ** 2)`; see [`crate::powers`].
 
 use std::cell::RefCell;
+use std::collections::HashMap;
 use std::rc::Rc;
 use std::vec;
 
@@ -72,6 +73,7 @@ pub(crate) fn install(engine: &mut Engine, types: Vec<String>) {
         }
         let is_number = matches!(token, Token::IntegerConstant(_) | Token::FloatConstant(_));
         let has_sign = is_number && text.signs.next().unwrap_or(false);
+        let token = text.whole(token);
         let token = text.before.map(token, &types, has_sign);
         text.before.pieces.map(token, lexer)
     });
@@ -86,17 +88,32 @@ struct Text {
     before: Before,
     /// Whether each number to come has a minus.
     signs: vec::IntoIter<bool>,
+    /// Long texts by their number, and the number of the next text.
+    texts: HashMap<usize, Token>,
+    n_texts: usize,
     /// Our own texts are read to their end.
     is_of_script: bool,
 }
 
+impl Text {
+    /// A long text in place of the empty one that stands for it.
+    fn whole(&mut self, token: Token) -> Token {
+        if !matches!(token, Token::StringConstant(_)) {
+            return token;
+        }
+        self.n_texts += 1;
+        self.texts.remove(&(self.n_texts - 1)).unwrap_or(token)
+    }
+}
+
 /// Tells the mapper that a text comes, and of each number in it whether it has a minus, which Rhai's lexer joins to
-/// it. Nothing counts any more of a text before that ended with an error.
-pub(crate) fn start(engine: &Engine, signs: Vec<bool>) {
+/// it; and the long texts, which it does not read again. Nothing counts any more of a text before that ended with an
+/// error.
+pub(crate) fn start(engine: &Engine, signs: Vec<bool>, texts: HashMap<usize, Token>) {
     if let Some(reading) = engine.default_tag().read_lock::<Reading>() {
         let text = &mut *reading.0.borrow_mut();
         let before = Before { pieces: text.before.pieces.anew(), ..Before::default() };
-        *text = Text { before, signs: signs.into_iter(), is_of_script: true };
+        *text = Text { before, signs: signs.into_iter(), texts, n_texts: 0, is_of_script: true };
     }
 }
 

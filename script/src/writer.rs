@@ -3,10 +3,9 @@
 use std::{fmt, io};
 
 use porcini_core::alloc::Bytes;
-use porcini_core::interrupt;
 use rhai::EvalAltResult;
 
-use crate::fault::{Result, Stop, fault, fault_with_hint, stop};
+use crate::fault::{Result, check_interrupt, fault, fault_with_hint};
 
 /// Bytes of a text at most, where nobody sets another bound.
 pub(crate) const MOST_BYTES: usize = 256 << 20;
@@ -53,7 +52,7 @@ impl Writer {
             return Ok(());
         }
         self.pieces = 0;
-        if interrupt::is_requested() { Err(stop(Stop::Interrupt)) } else { Ok(()) }
+        check_interrupt()
     }
 
     fn bytes(&self) -> Bytes {
@@ -135,7 +134,7 @@ pub(crate) fn cut(text: String) -> String {
 }
 
 /// The first so many bytes of a text, whole characters.
-fn start(text: &str, most: usize) -> &str {
+pub(crate) fn start(text: &str, most: usize) -> &str {
     let end = (0..=most.min(text.len())).rfind(|&end| text.is_char_boundary(end));
     &text[..end.unwrap_or(0)]
 }

@@ -20,6 +20,7 @@ pub mod oracle;
 pub mod programs;
 pub mod random;
 pub mod recording;
+pub mod ways;
 pub mod whole;
 
 use std::path::{Path, PathBuf};

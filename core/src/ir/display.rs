@@ -4,6 +4,8 @@ use std::fmt::{self, Write as _};
 
 use crate::convert::exactly;
 use crate::dtype::DType;
+use crate::error::{Error, Result};
+use crate::interrupt;
 use crate::ir::body::{Body, StepCode};
 use crate::ir::kernel::{Code, End, Kernel, Reg};
 use crate::ir::op::{Op, ScatterOp};
@@ -230,13 +232,19 @@ impl fmt::Display for Kernel {
 }
 
 /// The trace that `roots` depend on, in the DOT language.
-pub fn graphviz(table: &Table, roots: &[VarId]) -> String {
+///
+/// # Errors
+/// `Interrupted`.
+pub fn graphviz(table: &Table, roots: &[VarId]) -> Result<String> {
     let mut text = String::from("digraph trace {\n  rankdir=BT;\n  node [shape=box];\n");
     let mut seen = vec![false; table.n_slots()];
     let mut work = roots.to_vec();
     while let Some(id) = work.pop() {
         if std::mem::replace(&mut seen[id.index()], true) {
             continue;
+        }
+        if interrupt::is_requested() {
+            return Err(Error::Interrupted);
         }
         let variable = table.get(id);
         let value = variable
@@ -263,7 +271,7 @@ pub fn graphviz(table: &Table, roots: &[VarId]) -> String {
         }
     }
     text.push_str("}\n");
-    text
+    Ok(text)
 }
 
 fn escape(label: &str) -> String {

@@ -120,6 +120,15 @@ impl Kernel {
         (kernel, client)
     }
 
+    /// Starts a kernel in a folder.
+    pub(crate) fn start_in(place: &std::path::Path) -> (Self, Client) {
+        let file = connection_file("ipc");
+        let process = command(&file).current_dir(place).spawn().unwrap();
+        let kernel = Self { process, file };
+        let client = kernel.client();
+        (kernel, client)
+    }
+
     /// Another client, ready to be served.
     pub(crate) fn client(&self) -> Client {
         let client = Client::connect(&self.file);
@@ -261,13 +270,17 @@ impl Client {
 
     /// What follows a request on shell.
     pub(crate) fn answer(&self, id: &str) -> Answer {
-        let reply = loop {
+        Answer { reply: self.reply(id), shown: self.shown(id) }
+    }
+
+    /// The reply to a request on shell.
+    pub(crate) fn reply(&self, id: &str) -> Value {
+        loop {
             let message = Self::receive(&self.shell).expect("no reply");
             if message.parent == id {
-                break message.content;
+                return message.content;
             }
-        };
-        Answer { reply, shown: self.shown(id) }
+        }
     }
 
     /// Runs a cell.

@@ -10,3 +10,4 @@ mod life;
 mod messages;
 mod outside;
 mod sandbox;
+mod ways;

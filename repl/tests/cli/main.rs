@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod sandbox;
+mod ways;
 
 use std::io::Write;
 use std::path::PathBuf;
@@ -451,34 +452,6 @@ fn other_signals_end_the_process() {
         assert_eq!(finished(&child.wait_with_output().unwrap()).0, code, "{signal}");
         assert!(start.elapsed() < Duration::from_secs(10), "{signal}: {:?}", start.elapsed());
     }
-}
-
-/// Some of the ways to be slow, in the sandbox and with Ctrl-C.
-#[cfg(unix)]
-#[test]
-fn slow_scripts_stop() {
-    let ways = include_str!("../../../tests/interrupt/ways.txt").lines();
-    let ways: Vec<&str> = ways.filter(|line| !line.starts_with('#')).step_by(9).collect();
-    std::thread::scope(|scope| {
-        for half in ways.chunks(ways.len().div_ceil(2)) {
-            scope.spawn(|| half.iter().for_each(|way| stops(way)));
-        }
-    });
-}
-
-#[cfg(unix)]
-fn stops(way: &str) {
-    let (name, script) = way.split_once(": ").unwrap();
-    let (code, _, err) = run(&["--sandbox", "--max-seconds", "1", "-e", script]);
-    let why = "stopped by the sandbox: 1 s of time";
-    assert!(code == 1 && (err.contains(why) || err.contains("levels deep")), "{name}: {err}");
-    let child = porcini(&["-e", script]).stdout(Stdio::null()).spawn().unwrap();
-    std::thread::sleep(Duration::from_millis(500));
-    let id = child.id().to_string();
-    // It may have found its own end.
-    drop(Command::new("kill").args(["-INT", &id]).stderr(Stdio::null()).status());
-    let (code, _, err) = finished(&child.wait_with_output().unwrap());
-    assert!([1, 130].contains(&code) && !err.contains("panic"), "{name}: {code} {err}");
 }
 
 #[test]

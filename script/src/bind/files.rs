@@ -14,7 +14,7 @@ use super::Registry;
 use super::types::scalar_type;
 use crate::context::Context;
 use crate::csv_columns::{self, Column, Kind, Layout};
-use crate::fault::{IntoFault, Result, Stop, fault, placed, stop};
+use crate::fault::{IntoFault, Result, Stop, check_interrupt, fault, placed, stop};
 use crate::folders;
 use crate::host_array::HostRef;
 use crate::value::{self, ArrayRef, COMPONENT_NAMES, scalar, type_name};
@@ -390,10 +390,6 @@ impl Drop for Contents {
             folders::discard(std::mem::take(&mut self.0));
         }
     }
-}
-
-fn check_interrupt() -> Result<()> {
-    if interrupt::is_requested() { Err(stop(Stop::Interrupt)) } else { Ok(()) }
 }
 
 fn contents(context: &Context, op: &str, path: &str) -> Result<Contents> {

@@ -13,7 +13,7 @@ use rhai::{Dynamic, Map, NativeCallContext};
 use super::Registry;
 use crate::context::Context;
 use crate::display;
-use crate::fault::{IntoFault, Result, fault, fault_with_hint};
+use crate::fault::{IntoFault, Result, check_interrupt, fault, fault_with_hint};
 use crate::html;
 use crate::listing::{Listing, Program};
 use crate::shown::{HTML, Place, Shown};
@@ -56,8 +56,11 @@ fn variables(registry: &mut Registry<'_>) {
             let rows = if wants("all") { Rows::All } else { Rows::Short };
             if wants("data") {
                 let listings = context.session.family();
-                let data = listings.iter().flat_map(|session| whos_data(&session.whos(rows)));
-                return Ok(Dynamic::from(data.collect::<rhai::Array>()));
+                let mut data = rhai::Array::new();
+                for session in &listings {
+                    add_rows(&mut data, &session.whos(rows))?;
+                }
+                return Ok(Dynamic::from(data));
             }
             show_whos(context, rows)?;
             Ok(Dynamic::UNIT)
@@ -100,7 +103,8 @@ fn show_variables(context: &Context, whos: &Whos) -> Result<()> {
 
 /// The table of `whos` as Enoki draws it.
 fn whos_table(whos: &Whos) -> Table {
-    let row = |row: &porcini_core::inspect::WhosRow| {
+    let row = |i: usize| {
+        let row = &whos.rows[i];
         vec![
             row.id.to_string(),
             row.dtype.name().into(),
@@ -112,11 +116,7 @@ fn whos_table(whos: &Whos) -> Table {
         ]
     };
     let columns = ["ID", "Type", "E/I Refs", "Size", "Memory", "Ready", "Label"];
-    Table {
-        columns: columns.map(Into::into).into(),
-        rows: whos.rows.iter().map(row).collect(),
-        skipped: None,
-    }
+    Table::long(columns.map(Into::into).into(), whos.rows.len(), row)
 }
 
 /// Enoki's footer, with lines for device, cache and allocator.
@@ -140,7 +140,8 @@ fn whos_footer(whos: &Whos) -> String {
     )
 }
 
-fn whos_data(whos: &Whos) -> rhai::Array {
+/// Adds the rows as maps.
+fn add_rows(data: &mut rhai::Array, whos: &Whos) -> Result<()> {
     let number = |n: u64| Dynamic::from(i64::try_from(n).unwrap_or(i64::MAX));
     let row = |row: &porcini_core::inspect::WhosRow| {
         let mut map = Map::new();
@@ -155,7 +156,11 @@ fn whos_data(whos: &Whos) -> rhai::Array {
         map.insert("device".into(), whos.device.clone().into());
         Dynamic::from(map)
     };
-    whos.rows.iter().map(row).collect()
+    for shown in &whos.rows {
+        check_interrupt()?;
+        data.push(row(shown));
+    }
+    Ok(())
 }
 
 fn history(registry: &mut Registry<'_>) {
@@ -275,8 +280,8 @@ fn programs(registry: &mut Registry<'_>) {
          >> graphviz(FloatC([1, 2])).contains(\"digraph\")\ntrue",
     );
     registry.on_array("graphviz", 1, |_, _, array, _| {
-        let text = array.leaves().first().map(Array::graphviz).unwrap_or_default().into();
-        Ok(Listing { program: Program::Graph, text })
+        let text = array.leaves().first().map(Array::graphviz).transpose().or_fault()?;
+        Ok(Listing { program: Program::Graph, text: text.unwrap_or_default().into() })
     });
     as_texts(registry);
 }

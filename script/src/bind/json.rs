@@ -10,12 +10,15 @@ use serde_json::error::Category;
 
 use super::Registry;
 use super::sizes::Sizes;
-use crate::fault::{Fault, Result, Stop, fault, fault_with_hint, stop};
+use crate::fault::{Fault, Result, Stop, check_interrupt, fault, fault_with_hint, stop};
 use crate::host_array::HostRef;
 use crate::value::{ArrayRef, Deleted, scalar, type_name};
+use crate::writer::start;
 
 /// Values between two looks at the interrupt flag and at the length of the text.
 const POLL: usize = 1000;
+/// Bytes of a long text that are written at once.
+const PIECE: usize = 64 << 10;
 /// Lists and maps inside of each other: as many as the parser takes.
 const DEEPEST: usize = 127;
 
@@ -145,7 +148,7 @@ impl<'de> Visitor<'de> for Value<'_> {
     }
 
     fn visit_str<E: de::Error>(self, text: &str) -> std::result::Result<Dynamic, E> {
-        self.0.sizes.check("parse_json", text.len(), 0).map_err(|error| self.0.give_up(error))?;
+        self.0.sizes.check_text("parse_json", text.len()).map_err(|error| self.0.give_up(error))?;
         Ok(text.into())
     }
 
@@ -328,9 +331,18 @@ impl Writer {
     }
 
     fn quoted(&mut self, text: &str) -> Result<()> {
-        self.sizes.check("to_json", self.text.len().saturating_add(text.len()), 1)?;
-        let quoted = serde_json::to_string(text);
-        self.push(&quoted.map_err(|error| fault(format!("to_json: {error}")))?)
+        self.sizes.check_text("to_json", self.text.len().saturating_add(text.len()))?;
+        self.push("\"")?;
+        let mut rest = text;
+        while !rest.is_empty() {
+            check_interrupt()?;
+            let piece = start(rest, PIECE);
+            let quoted = serde_json::to_string(piece);
+            let quoted = quoted.map_err(|error| fault(format!("to_json: {error}")))?;
+            self.push(&quoted[1..quoted.len() - 1])?;
+            rest = &rest[piece.len()..];
+        }
+        self.push("\"")
     }
 
     fn push(&mut self, piece: &str) -> Result<()> {
@@ -345,9 +357,7 @@ impl Writer {
         if !self.n.is_multiple_of(POLL) {
             return Ok(());
         }
-        if interrupt::is_requested() {
-            return Err(stop(Stop::Interrupt));
-        }
-        self.sizes.check("to_json", self.text.len(), 1)
+        check_interrupt()?;
+        self.sizes.check_text("to_json", self.text.len())
     }
 }

@@ -20,6 +20,7 @@ mod memory;
 mod nested_types;
 mod notebook;
 mod ops;
+mod pieces;
 mod plots;
 mod power;
 mod printing;

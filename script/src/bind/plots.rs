@@ -355,9 +355,9 @@ fn save(context: &Context, op: &str, path: &Dynamic, picture: &Picture) -> Resul
     })?;
     let ending = path.rsplit_once('.').map_or("", |(_, ending)| ending);
     let bytes = match ending.to_ascii_lowercase().as_str() {
-        "svg" => picture.svg().into_bytes(),
-        "png" => picture.png(),
-        "txt" => (picture.text() + "\n").into_bytes(),
+        "svg" => picture.svg()?.into_bytes(),
+        "png" => picture.png()?,
+        "txt" => (picture.text()? + "\n").into_bytes(),
         _ => {
             return Err(fault(format!(
                 "{op}: {path}: expected a name that ends with .svg, .png or .txt"

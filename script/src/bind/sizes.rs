@@ -10,13 +10,15 @@ use porcini_core::device::host_capacity;
 use porcini_core::heap;
 use rhai::{Array, Blob, Dynamic, Engine, ImmutableString};
 
-use super::Registry;
+use super::{Registry, pieces};
 use crate::bounds::{LARGEST_LIST, LISTS};
 use crate::context::Context;
-use crate::fault::{Result, fault};
+use crate::fault::{Result, fault, fault_with_hint};
 
-/// Most elements of a list, and bytes of a text, that one call may make.
-const MOST: usize = 100_000_000;
+/// Most elements of a list that one call may make: Rhai copies and compares lists in one go, which must not take long.
+const MOST_ELEMENTS: usize = 10_000_000;
+/// Most bytes of a text.
+const MOST_BYTES: usize = 100_000_000;
 /// Bytes of an element of a list.
 const OF_LIST: usize = size_of::<Dynamic>();
 /// Bytes that are worth the time to ask the system what it has.
@@ -25,7 +27,8 @@ const LARGE: usize = 1 << 24;
 /// How long lists and texts may be.
 #[derive(Clone, Copy)]
 pub(super) struct Sizes {
-    most: usize,
+    most_elements: usize,
+    most_bytes: usize,
     whose: &'static str,
     /// Bytes that one call may take.
     room: u64,
@@ -35,18 +38,39 @@ impl Sizes {
     /// What scripts of an interpreter may have.
     pub(super) fn of(context: &Context) -> Self {
         if context.is_sandbox {
-            Self { most: LARGEST_LIST, whose: " in the sandbox", room: LISTS }
+            let (most_elements, most_bytes) = (LARGEST_LIST, LARGEST_LIST);
+            Self { most_elements, most_bytes, whose: " in the sandbox", room: LISTS }
         } else {
-            Self { most: MOST, whose: "", room: u64::MAX }
+            let (most_elements, most_bytes) = (MOST_ELEMENTS, MOST_BYTES);
+            Self { most_elements, most_bytes, whose: "", room: u64::MAX }
         }
     }
 
-    /// Refuses elements of so many bytes if they are too many, or more than there is memory.
+    /// Refuses elements of a list, of so many bytes, if they are too many, or more than there is memory.
     pub(super) fn check(self, op: &str, n: usize, each: usize) -> Result<()> {
-        let Self { most, whose, room } = self;
+        let (most, whose) = (self.most_elements, self.whose);
         if n > most {
-            return Err(fault(format!("{op}: {n} elements are too many (at most {most}{whose})")));
+            return Err(fault_with_hint(
+                format!("{op}: {n} elements are too many (at most {most}{whose})"),
+                "arrays hold more, and take less: FloatC::arange(n)",
+            ));
         }
+        self.check_room(op, n, each)
+    }
+
+    /// Refuses a text or blob that is too long.
+    pub(super) fn check_text(self, op: &str, bytes: usize) -> Result<()> {
+        let (most, whose) = (self.most_bytes, self.whose);
+        if bytes > most {
+            return Err(fault(format!(
+                "{op}: {bytes} elements are too many (at most {most}{whose})"
+            )));
+        }
+        self.check_room(op, bytes, 1)
+    }
+
+    fn check_room(self, op: &str, n: usize, each: usize) -> Result<()> {
+        let room = self.room;
         let bytes = n.saturating_mul(each);
         let left = if bytes < LARGE { room } else { room_left().min(room) };
         if bytes as u64 > left || bytes >= LARGE && !is_granted(bytes) {
@@ -59,7 +83,7 @@ impl Sizes {
     /// Makes room for one more element; the system is not asked what it has for so little.
     pub(super) fn make_room(self, op: &str, list: &mut Array) -> Result<()> {
         let n = list.len();
-        if n < list.capacity().min(self.most) {
+        if n < list.capacity().min(self.most_elements) {
             return Ok(());
         }
         self.check(op, n + 1, 0)?;
@@ -88,20 +112,20 @@ pub(super) fn register(registry: &mut Registry<'_>) {
 fn blobs(engine: &mut Engine, sizes: Sizes) {
     fn blob(sizes: Sizes, n: i64, byte: i64) -> Result<Blob> {
         let n = usize::try_from(n).unwrap_or(0);
-        sizes.check("blob", n, 1)?;
+        sizes.check_text("blob", n)?;
         Ok(vec![u8::try_from(byte & 0xff).unwrap_or(0); n])
     }
     engine.register_fn("blob", move |n: i64| blob(sizes, n, 0));
     engine.register_fn("blob", move |n: i64, byte: i64| blob(sizes, n, byte));
     engine.register_fn("pad", move |blob: &mut Blob, n: i64, byte: i64| -> Result<()> {
         let n = usize::try_from(n).unwrap_or(0).max(blob.len());
-        sizes.check("pad", n, 1)?;
+        sizes.check_text("pad", n)?;
         blob.resize(n, u8::try_from(byte & 0xff).unwrap_or(0));
         Ok(())
     });
     for op in ["+=", "append"] {
         engine.register_fn(op, move |a: &mut Blob, b: Blob| -> Result<()> {
-            sizes.check(op, a.len() + b.len(), 1)?;
+            sizes.check_text(op, a.len() + b.len())?;
             a.extend(b);
             Ok(())
         });
@@ -158,11 +182,11 @@ pub(crate) fn held(value: &Dynamic) -> usize {
 fn texts(engine: &mut Engine, sizes: Sizes) {
     type Text = ImmutableString;
     engine.register_fn("+", move |a: Text, b: Text| -> Result<Text> {
-        sizes.check("+", a.len() + b.len(), 1)?;
+        sizes.check_text("+", a.len() + b.len())?;
         Ok(a + b)
     });
     engine.register_fn("+=", move |a: &mut Text, b: Text| -> Result<()> {
-        sizes.check("+=", a.len() + b.len(), 1)?;
+        sizes.check_text("+=", a.len() + b.len())?;
         *a += b;
         Ok(())
     });
@@ -172,25 +196,12 @@ fn texts(engine: &mut Engine, sizes: Sizes) {
     engine.register_fn("pad", move |text: &mut Text, n: i64, padding: &str| {
         pad(sizes, text, n, padding)
     });
-    engine.register_fn("replace", move |text: &mut Text, old: &str, new: &str| {
-        replace(sizes, text, old, new)
-    });
-    engine.register_fn("replace", move |text: &mut Text, old: char, new: &str| {
-        replace(sizes, text, old.encode_utf8(&mut [0; 4]), new)
-    });
-}
-
-fn replace(sizes: Sizes, text: &mut ImmutableString, old: &str, new: &str) -> Result<()> {
-    let n = text.matches(old).count();
-    let rest = text.len().saturating_sub(n.saturating_mul(old.len()));
-    sizes.check("replace", n.saturating_mul(new.len()).saturating_add(rest), 1)?;
-    *text = text.replace(old, new).into();
-    Ok(())
+    pieces::register(engine, sizes);
 }
 
 fn pad(sizes: Sizes, text: &mut ImmutableString, n: i64, padding: &str) -> Result<()> {
     let n = usize::try_from(n).unwrap_or(0);
-    sizes.check("pad", n, 1)?;
+    sizes.check_text("pad", n)?;
     let mut padded = text.to_string();
     while !padding.is_empty() && padded.chars().count() < n {
         let missing = n - padded.chars().count();

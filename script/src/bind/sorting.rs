@@ -5,49 +5,83 @@
 
 use std::cmp::Ordering;
 
-use porcini_core::interrupt;
-use rhai::{Dynamic, FnPtr, NativeCallContext};
+use rhai::{Array, Dynamic, FnPtr, NativeCallContext};
 
 use super::Registry;
-use crate::fault::{Result, Stop, fault, fault_with_hint, stop};
+use crate::fault::{Result, check_interrupt, fault, fault_with_hint};
 use crate::value::type_name;
+
+type Call<'a> = NativeCallContext<'a>;
 
 pub(super) fn register(registry: &mut Registry<'_>) {
     let engine = &mut *registry.engine;
     for name in ["sort", "sort_by"] {
-        engine.register_fn(
-            name,
-            move |call: NativeCallContext<'_>, list: &mut rhai::Array, order: FnPtr| {
-                let before = |a: &Dynamic, b: &Dynamic| is_before(name, &call, &order, a, b);
-                let places = sorted(list, before)?;
-                check_order(name, list, &places, before)?;
-                arrange(list, places);
-                Result::Ok(())
-            },
-        );
-    }
-    for (name, first) in [("sort", Ordering::Less), ("sort_desc", Ordering::Greater)] {
-        engine.register_fn(name, move |list: &mut rhai::Array| {
-            // NaN comes last either way, as in arrays.
-            let is_nan = |item: &Dynamic| item.as_float().is_ok_and(f64::is_nan);
-            let places = sorted(list, |a, b| {
-                let comes_first = own_order(name, a, b)? == first;
-                Ok(!is_nan(a) && (comes_first || is_nan(b)))
-            })?;
-            arrange(list, places);
-            Result::Ok(())
+        engine.register_fn(name, move |call: Call<'_>, list: &mut Array, order: FnPtr| {
+            sort_by(name, &call, list, &order)
         });
     }
+    for name in ["order", "order_by"] {
+        engine.register_fn(name, move |call: Call<'_>, list: &mut Array, order: FnPtr| {
+            let mut list = list.clone();
+            sort_by(name, &call, &mut list, &order).map(|()| list)
+        });
+    }
+    for (name, first) in [("sort", Ordering::Less), ("sort_desc", Ordering::Greater)] {
+        engine.register_fn(name, move |list: &mut Array| sort(name, list, first));
+    }
+    for (name, first) in [("order", Ordering::Less), ("order_desc", Ordering::Greater)] {
+        engine.register_fn(name, move |list: &mut Array| {
+            let mut list = list.clone();
+            sort(name, &mut list, first).map(|()| list)
+        });
+    }
+    engine.register_fn("dedup", |call: Call<'_>, list: &mut Array| {
+        // What cannot be compared is not the same.
+        dedup(list, |a, b| Ok(call.call_native_fn("==", (a, b)).unwrap_or(false)))
+    });
+    engine.register_fn("dedup", |call: Call<'_>, list: &mut Array, same: FnPtr| {
+        dedup(list, |a, b| {
+            let said: Dynamic = same.call_within_context(&call, (a, b))?;
+            Ok(said.as_bool().unwrap_or(false))
+        })
+    });
+}
+
+fn sort_by(op: &str, call: &Call<'_>, list: &mut Array, order: &FnPtr) -> Result<()> {
+    let before = |a: &Dynamic, b: &Dynamic| is_before(op, call, order, a, b);
+    let places = sorted(list, before)?;
+    check_order(op, list, &places, before)?;
+    arrange(list, places);
+    Ok(())
+}
+
+fn sort(op: &str, list: &mut Array, first: Ordering) -> Result<()> {
+    // NaN comes last either way, as in arrays.
+    let is_nan = |item: &Dynamic| item.as_float().is_ok_and(f64::is_nan);
+    let places = sorted(list, |a, b| {
+        let comes_first = own_order(op, a, b)? == first;
+        Ok(!is_nan(a) && (comes_first || is_nan(b)))
+    })?;
+    arrange(list, places);
+    Ok(())
+}
+
+/// Removes the items that are the same as the last one that stays.
+fn dedup(list: &mut Array, same: impl Fn(Dynamic, Dynamic) -> Result<bool>) -> Result<()> {
+    let mut last = 0;
+    let mut stays = vec![true; list.len()];
+    for i in 1..list.len() {
+        check_interrupt()?;
+        stays[i] = !same(list[last].clone(), list[i].clone())?;
+        last = if stays[i] { i } else { last };
+    }
+    let mut stays = stays.into_iter();
+    list.retain(|_| stays.next().unwrap_or(true));
+    Ok(())
 }
 
 /// What a function says of two items: a bool, whether `a` comes before `b`, or a number below 0 if it does.
-fn is_before(
-    op: &str,
-    call: &NativeCallContext<'_>,
-    order: &FnPtr,
-    a: &Dynamic,
-    b: &Dynamic,
-) -> Result<bool> {
+fn is_before(op: &str, call: &Call<'_>, order: &FnPtr, a: &Dynamic, b: &Dynamic) -> Result<bool> {
     let said: Dynamic = order.call_within_context(call, (a.clone(), b.clone()))?;
     let number = said.as_int().map(|number| number < 0).or_else(|_| said.as_bool());
     number.or_else(|_| said.as_float().map(|number| number < 0.0)).map_err(|_| {
@@ -98,9 +132,7 @@ fn sorted(
         for runs in places.chunks(2 * length) {
             let (mut left, mut right) = runs.split_at(length.min(runs.len()));
             while let ([a, ..], [b, ..]) = (left, right) {
-                if interrupt::is_requested() {
-                    return Err(stop(Stop::Interrupt));
-                }
+                check_interrupt()?;
                 let next = if before(&list[*b], &list[*a])? { &mut right } else { &mut left };
                 merged.push(next[0]);
                 *next = &next[1..];
@@ -133,7 +165,7 @@ fn check_order(
     Ok(())
 }
 
-fn arrange(list: &mut rhai::Array, places: Vec<usize>) {
+fn arrange(list: &mut Array, places: Vec<usize>) {
     let mut items: Vec<Dynamic> = std::mem::take(list);
     *list = places.into_iter().map(|place| std::mem::take(&mut items[place])).collect();
 }

@@ -9,7 +9,7 @@ use rhai::{Dynamic, EvalAltResult, FuncRegistration, Module, NativeCallContext, 
 use super::Registry;
 use super::nested_types::nested_types;
 use crate::context::Context;
-use crate::fault::{IntoFault, Result, fault, fault_with_hint, under_name};
+use crate::fault::{IntoFault, Result, check_interrupt, fault, fault_with_hint, under_name};
 use crate::host_array::HostRef;
 use crate::value::{self, Arg, ArrayRef, scalar};
 
@@ -176,6 +176,7 @@ pub(super) fn from_list(
 ) -> Result<Array> {
     let mut bytes = Vec::with_capacity(list.len() * dtype.bytes());
     for (i, item) in list.iter().enumerate() {
+        check_interrupt()?;
         let number = match item.read_lock::<ArrayRef>() {
             Some(array) => array.array(name)?.item(0).or_fault()?,
             None => scalar(item).ok_or_else(|| {

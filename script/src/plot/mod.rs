@@ -16,6 +16,8 @@ pub(crate) use chart::{Chart, Shape};
 use chart::{Look, draw};
 pub(crate) use raster::Raster;
 
+use crate::fault::Result;
+
 /// Size of a chart as SVG and PNG.
 const SIZE: (u32, u32) = (720, 440);
 /// Coordinates of plotters are whole numbers: in SVG a pixel has so many of them, so that curves are smooth.
@@ -49,7 +51,7 @@ impl Picture {
     }
 
     /// As Unicode text, no wider than the window.
-    pub(crate) fn text(&self) -> String {
+    pub(crate) fn text(&self) -> Result<String> {
         let columns = self.columns.saturating_sub(1).clamp(*COLUMNS.start(), *COLUMNS.end());
         match &*self.content {
             Content::Chart(chart) => {
@@ -57,15 +59,15 @@ impl Picture {
                 let mut canvas = Canvas::cells(width, ROWS * canvas::DOTS.1);
                 // Drawing into memory cannot fail.
                 drop(draw(chart, canvas.into_drawing_area(), &Look::TEXT));
-                canvas.text()
+                Ok(canvas.text())
             }
             Content::Image(raster) => raster.text(columns),
         }
     }
 
     /// As an SVG document.
-    pub(crate) fn svg(&self) -> String {
-        match &*self.content {
+    pub(crate) fn svg(&self) -> Result<String> {
+        Ok(match &*self.content {
             Content::Chart(chart) => {
                 let mut svg = String::new();
                 let (width, height) = (SIZE.0 * FINER, SIZE.1 * FINER);
@@ -75,7 +77,7 @@ impl Picture {
                 svg.replacen(&size(width, height), &size(SIZE.0, SIZE.1), 1)
             }
             Content::Image(raster) => {
-                let data = base64::engine::general_purpose::STANDARD.encode(raster.png());
+                let data = base64::engine::general_purpose::STANDARD.encode(raster.png()?);
                 let (width, height) = raster.shown_size();
                 format!(
                     "<svg width=\"{width}\" height=\"{height}\" viewBox=\"0 0 {width} {height}\" \
@@ -83,11 +85,11 @@ impl Picture {
                      style=\"image-rendering:pixelated\" href=\"data:image/png;base64,{data}\"/>\n</svg>\n"
                 )
             }
-        }
+        })
     }
 
     /// As a PNG file: an image has its own size, a chart 720 × 440 pixels.
-    pub(crate) fn png(&self) -> Vec<u8> {
+    pub(crate) fn png(&self) -> Result<Vec<u8>> {
         match &*self.content {
             Content::Chart(chart) => {
                 let mut canvas = Canvas::pixels(SIZE.0, SIZE.1);

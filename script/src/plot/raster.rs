@@ -1,7 +1,13 @@
 //! Pixels in host memory.
 
+use std::io::Write as _;
+
+use crate::fault::{Result, check_interrupt, fault};
+
 /// Darkest to lightest, on a dark window.
 const SHADES: [char; 5] = [' ', '░', '▒', '▓', '█'];
+/// Bytes that are packed between two looks whether to go on.
+const PIECE: usize = 1 << 18;
 /// Images smaller than this are shown larger in a document.
 const SMALL: usize = 256;
 
@@ -15,18 +21,23 @@ pub(crate) struct Raster {
 
 impl Raster {
     /// As a PNG file.
-    pub(crate) fn png(&self) -> Vec<u8> {
+    pub(crate) fn png(&self) -> Result<Vec<u8>> {
         let mut file = Vec::new();
         let size = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
         let mut encoder = png::Encoder::new(&mut file, size(self.width), size(self.height));
         encoder.set_color(png::ColorType::Rgb);
         encoder.set_depth(png::BitDepth::Eight);
-        // Writing into memory cannot fail.
-        if let Ok(mut writer) = encoder.write_header() {
-            drop(writer.write_image_data(self.pixels.as_flattened()));
-            drop(writer.finish());
+        let unwritten =
+            |error: png::EncodingError| fault(format!("the image cannot be written: {error}"));
+        let mut writer = encoder.write_header().map_err(unwritten)?;
+        let mut pixels = writer.stream_writer().map_err(unwritten)?;
+        for piece in self.pixels.as_flattened().chunks(PIECE) {
+            check_interrupt()?;
+            pixels.write_all(piece).map_err(|error| unwritten(error.into()))?;
         }
-        file
+        pixels.finish().map_err(unwritten)?;
+        writer.finish().map_err(unwritten)?;
+        Ok(file)
     }
 
     /// Width and height in a document: small images with larger pixels.
@@ -36,19 +47,20 @@ impl Raster {
     }
 
     /// Shades of at most so many columns; a character is twice as high as wide.
-    pub(super) fn text(&self, columns: usize) -> String {
+    pub(super) fn text(&self, columns: usize) -> Result<String> {
         let columns = columns.min(self.width);
         let rows = (self.height * columns).div_ceil(self.width * 2).max(1);
-        let row = |row: usize| -> String {
+        let row = |row: usize| -> Result<String> {
+            check_interrupt()?;
             let shade = |column: usize| {
                 let mean =
                     self.mean(part(column, columns, self.width), part(row, rows, self.height));
                 SHADES[usize::from(mean) * SHADES.len() / 256]
             };
             let line: String = (0..columns).map(shade).collect();
-            line.trim_end().into()
+            Ok(line.trim_end().into())
         };
-        (0..rows).map(row).collect::<Vec<_>>().join("\n")
+        Ok((0..rows).map(row).collect::<Result<Vec<_>>>()?.join("\n"))
     }
 
     /// Mean lightness of a block.
@@ -79,10 +91,10 @@ mod tests {
     fn shades_follow_lightness() {
         let pixels = (0..8_u8).map(|i| [i * 36; 3]).collect();
         let raster = Raster { width: 8, height: 1, pixels };
-        assert_eq!(raster.text(80), "  ░▒▒▓██");
-        assert_eq!(raster.text(4), " ░▓█");
+        assert_eq!(raster.text(80).unwrap(), "  ░▒▒▓██");
+        assert_eq!(raster.text(4).unwrap(), " ░▓█");
         assert_eq!(raster.shown_size(), (256, 32));
-        assert_eq!(&raster.png()[1..4], b"PNG");
+        assert_eq!(&raster.png().unwrap()[1..4], b"PNG");
     }
 
     #[test]

@@ -1,0 +1,70 @@
+//! Cells that are slow without being array work: an interrupt answers each soon, and the next cell works.
+
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use serde_json::json;
+
+use super::client::{Client, Kernel, cell};
+
+#[allow(unreachable_pub, reason = "it is part of a crate, too")]
+#[path = "../../../tests/src/ways.rs"]
+mod list;
+
+/// How long a cell runs before it is interrupted.
+const MOMENT: Duration = Duration::from_millis(200);
+/// How long it may take to answer.
+const SOON: Duration = Duration::from_secs(1);
+/// A busy machine may be late now and then.
+const TRIES: usize = 3;
+
+/// How long a cell goes on after an interrupt.
+fn late(client: &Client, way: &list::Way) -> Duration {
+    let name = way.name.as_str();
+    assert_eq!(client.run(&format!("%reset\n{};", way.before)).reply["status"], "ok", "{name}");
+    let id = client.send(&client.shell, "execute_request", &cell(&way.script));
+    // An interrupt before it runs is none of its own.
+    while client.shown_next().unwrap().kind != "execute_input" {}
+    sleep(MOMENT);
+    let start = Instant::now();
+    assert_eq!(client.command("interrupt_request", &json!({}))["status"], "ok", "{name}");
+    let reply = client.reply(&id);
+    let late = start.elapsed();
+    client.shown(&id);
+    let why = reply["evalue"].as_str().unwrap_or_default();
+    // It may have found its own end.
+    let ends = ["interrupted", "levels deep", "is longer than 1 MiB"];
+    assert!(why.is_empty() || ends.iter().any(|end| why.contains(end)), "{name}: {why}");
+    assert_eq!(client.run("FloatC(1) + 1").result(), "[2]", "{name}");
+    late
+}
+
+#[test]
+fn slow_cells_answer_an_interrupt_within_a_second() {
+    let place = std::path::Path::new(env!("CARGO_TARGET_TMPDIR"));
+    let (_kernel, client) = Kernel::start_in(place);
+    for way in list::some() {
+        let time = (0..TRIES).map(|_| late(&client, &way)).find(|time| *time < SOON);
+        assert!(time.is_some(), "{} does not answer", way.name);
+    }
+}
+
+#[test]
+fn what_cells_show_counts_together() {
+    let (_kernel, client) = Kernel::start();
+    for show in [
+        "print(s)",
+        "display(s)",
+        "display(s, \"name\")",
+        "update_display(s, \"name\")",
+        "display(image(FloatC::arange(10000), 100, 100)); print(s)",
+    ] {
+        let code = format!("let s = \"x\"; s.pad(1000000, 'x'); for i in 0..100 {{ {show} }} 1");
+        let answer = client.run(&code);
+        let bytes: usize = answer.shown.iter().map(|m| m.content.to_string().len()).sum();
+        assert!((50 << 20..66 << 20).contains(&bytes), "{show}: {bytes}");
+        assert!(answer.stream("stderr").contains("this cell showed 64 MiB"), "{show}");
+        // The next has its own.
+        assert_eq!(client.run("1 + 1").result(), "2");
+    }
+}
