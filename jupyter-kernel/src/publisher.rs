@@ -115,13 +115,15 @@ impl Publisher {
     /// A message that shows something, which counts.
     pub(crate) fn show(&self, kind: &str, content: &Value) {
         let mut state = self.lock();
-        if state.silent || state.n_shown > MOST {
-            return;
-        }
         let forms = content["data"].as_object().into_iter().flatten();
         let bytes = forms.filter_map(|(_, form)| form.as_str()).map(str::len).sum::<usize>();
+        // The value of a cell comes once, and last: a short one is shown whatever was printed before.
+        let always = kind == "execute_result" && bytes <= ENOUGH;
+        if state.silent || state.n_shown > MOST && !always {
+            return;
+        }
         self.flush_text(&mut state);
-        if state.take(bytes + MESSAGE) < bytes + MESSAGE {
+        if state.take(bytes + MESSAGE) < bytes + MESSAGE && !always {
             return self.tell_end(&mut state);
         }
         self.send(&state.parent, kind, content);

@@ -4,6 +4,7 @@
 //! read it. Backends never see these; they see what the recipe records.
 
 use super::expr::Expr;
+use super::math::bits::{copysign, mulsign, next_float, rotate_left, sign};
 use super::math::half;
 use super::{Recorder, fmod, math, special};
 use crate::dtype::DType;
@@ -598,48 +599,4 @@ fn clamp<'r>(x: &[Expr<'r>]) -> Expr<'r> {
 /// `max(x, 0)`, and +0 for −0.
 fn not_negative(x: Expr<'_>) -> Expr<'_> {
     x.max(x.constant(0))
-}
-
-fn sign_bit(x: Expr<'_>) -> Expr<'_> {
-    let bits = x.dtype().unsigned();
-    x.reinterpret(bits) & x.constant_of(bits, 1 << (x.dtype().bits() - 1))
-}
-
-fn sign(x: Expr<'_>) -> Expr<'_> {
-    if x.dtype().is_float() {
-        let one = copysign(x.constant(1), x);
-        return x.differs(x).select(x, one);
-    }
-    let negative = x.lt(x.constant(0));
-    // An unsigned value is never negative, so the all-ones pattern is never chosen there.
-    negative.select(!x.constant(0), x.constant(1))
-}
-
-fn copysign<'r>(a: Expr<'r>, b: Expr<'r>) -> Expr<'r> {
-    let magnitude = a.abs().reinterpret(a.dtype().unsigned());
-    (magnitude | sign_bit(b)).reinterpret(a.dtype())
-}
-
-pub(super) fn mulsign<'r>(a: Expr<'r>, b: Expr<'r>) -> Expr<'r> {
-    (a.reinterpret(a.dtype().unsigned()) ^ sign_bit(b)).reinterpret(a.dtype())
-}
-
-/// Floats of one sign are ordered like their bits: step the bits up if positive, down if negative.
-fn next_float(x: Expr<'_>) -> Expr<'_> {
-    let bits = x.reinterpret(x.dtype().unsigned());
-    let one = bits.constant(1);
-    let stepped = x.gt(x.constant(0)).select(bits + one, bits - one).reinterpret(x.dtype());
-    let from_zero = x.bits(1);
-    let next = x.equals(x.constant(0)).select(from_zero, stepped);
-    let stays = x.differs(x) | x.equals(x.constant(f64::INFINITY));
-    stays.select(x, next)
-}
-
-fn rotate_left<'r>(a: Expr<'r>, count: Expr<'r>) -> Expr<'r> {
-    let bits = a.dtype().unsigned();
-    let width = a.constant_of(bits, u64::from(a.dtype().bits()));
-    let last = a.constant_of(bits, u64::from(a.dtype().bits() - 1));
-    let (value, left) = (a.reinterpret(bits), count.reinterpret(bits) & last);
-    let right = (width - left) & last;
-    (value.shl_by(left) | value.shr_by(right)).reinterpret(a.dtype())
 }

@@ -118,7 +118,7 @@ fn get(context: &Context, array: &ArrayRef, index: &Dynamic) -> Result<Dynamic> 
 
 /// `a[mask]` is `select(mask, a, 0)`.
 fn masked(context: &Context, array: &ArrayRef, index: &Dynamic) -> Result<ArrayRef> {
-    let mask = mask_index(index)?;
+    let mask = mask_index(array, index)?;
     let args = [Arg::Value(mask), Arg::Value(array.clone()), Arg::Number(zero_of(array))];
     nested::components("[]", &args, &|operands| context.session.apply(Op::Select, operands))
 }
@@ -127,7 +127,7 @@ fn zero_of(array: &ArrayRef) -> Scalar {
     if array.dtype() == DType::Mask { Scalar::Bool(false) } else { Scalar::Int(0) }
 }
 
-fn mask_index(index: &Dynamic) -> Result<ArrayRef> {
+fn mask_index(of: &ArrayRef, index: &Dynamic) -> Result<ArrayRef> {
     let array = index.read_lock::<ArrayRef>().map(|array| array.clone());
     match array {
         Some(array) if array.dtype() == DType::Mask => Ok(array),
@@ -137,6 +137,14 @@ fn mask_index(index: &Dynamic) -> Result<ArrayRef> {
         )),
         None => {
             let got = value::type_name(index);
+            if of.components().is_some() {
+                let name = of.type_name();
+                let message = format!(
+                    "[]: got {got} as index of {name}, expected an integer (a component) or a mask (of lanes)"
+                );
+                let hint = "several components of a vector: v.xy; lanes of one: v.x[0..2]";
+                return Err(fault_with_hint(message, hint));
+            }
             let message = format!("[]: got {got} as index, expected an integer, a range or a mask");
             Err(match index.as_float() {
                 Ok(x) => fault_with_hint(message, format!("write a[to_int({x})] for one lane")),
@@ -160,11 +168,11 @@ fn set(context: &Context, array: &ArrayRef, index: &Dynamic, value: &Dynamic) ->
             let i = component_index(array, i, components.len())?;
             return assign_component(context, array, i, value);
         }
-        return assign_masked(context, array, &mask_index(index)?, value);
+        return assign_masked(context, array, &mask_index(array, index)?, value);
     }
     match Slice::new(array, index)? {
         Some(slice) => slice.write(context, array, value),
-        None => assign_masked(context, array, &mask_index(index)?, value),
+        None => assign_masked(context, array, &mask_index(array, index)?, value),
     }
 }
 

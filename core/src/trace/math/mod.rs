@@ -8,6 +8,7 @@
 //! of the worst binades among them): what a function's doc states is the largest one seen. Special values are those of C99's annex F. How many
 //! operations each records: `tests/it/operations.rs`.
 
+pub(super) mod bits;
 mod circular;
 mod exponential;
 pub(super) mod half;

@@ -11,8 +11,8 @@ use super::Form::{self, Scalar};
 use super::{NestedFunction, divided, nested_functions, norm, scaled};
 use crate::ir::op::Class;
 use crate::trace::expr::Expr;
-use crate::trace::functions::mulsign;
 use crate::trace::math;
+use crate::trace::math::bits::mulsign;
 
 const C: Form = Form::Complex;
 

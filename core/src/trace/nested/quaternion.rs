@@ -8,8 +8,8 @@ use super::complex::Complex;
 use super::{NestedFunction, cross, divided, dot, nested_functions, norm, scaled};
 use crate::ir::op::Class;
 use crate::trace::expr::Expr;
-use crate::trace::functions::mulsign;
 use crate::trace::math;
+use crate::trace::math::bits::mulsign;
 
 const Q: Form = Form::Quaternion;
 
