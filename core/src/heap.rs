@@ -76,7 +76,7 @@ unsafe impl GlobalAlloc for Heap {
     #[inline]
     unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {
         if reserve::has(block) {
-            return reserve::give_back();
+            return reserve::give_back(block, layout.size());
         }
         let taken = TAKEN.get() - signed(layout.size());
         TAKEN.set(taken);
@@ -170,6 +170,11 @@ pub fn watch() {
         let little = i64::try_from(left / 8).unwrap_or(STEP);
         TAKEN.get().saturating_add(if room() == Some(0) { little.max(STEP) } else { STEP })
     }));
+}
+
+/// Tells that another thread gives back so many bytes that this one took.
+pub fn gave_away(bytes: usize) {
+    TAKEN.set(TAKEN.get() - signed(bytes));
 }
 
 /// Bytes of which a copy finds room; `None` if one of all that this thread took does.

@@ -1,7 +1,7 @@
 //! Files and folders of the system, for hosts that let scripts reach them.
 
 use std::fs::File;
-use std::io::{self, Read, Write as _};
+use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -11,6 +11,8 @@ use tempfile::NamedTempFile;
 
 /// Bytes read before somebody looks for an interrupt.
 const PIECE: usize = 4 << 20;
+/// Links that lead to links, as many as Linux follows.
+const MOST_LINKS: usize = 40;
 /// `read_to_end` looks for the end of a source with some bytes of its own. Without room for them it would end the
 /// process where there is none.
 const PROBE: usize = 64;
@@ -153,23 +155,42 @@ pub fn replace(path: impl AsRef<Path>, contents: &[u8]) -> io::Result<()> {
     if before.as_ref().is_some_and(|before| !before.is_file()) {
         return std::fs::write(path, contents);
     }
-    let target = if before.is_some() { path.canonicalize()? } else { path.to_path_buf() };
+    let target = if before.is_some() { path.canonicalize()? } else { end_of_links(path)? };
     let folder = target.parent().filter(|folder| !folder.as_os_str().is_empty());
     if before.is_some() {
         // A file that must not be written must not be replaced either.
         drop(File::options().write(true).open(&target)?);
     }
     let mut new = new_file(folder.unwrap_or(Path::new(".")))?;
-    for piece in contents.chunks(PIECE) {
-        if interrupt::is_requested() {
-            return Err(io::ErrorKind::Interrupted.into());
-        }
-        new.write_all(piece)?;
-    }
+    write_pieces(&mut new, contents)?;
     if let Some(before) = before {
         new.as_file().set_permissions(before.permissions())?;
     }
     new.persist(&target).map(drop).map_err(|error| error.error)
+}
+
+/// Writes piece by piece, until somebody interrupts.
+pub(crate) fn write_pieces(file: &mut impl Write, contents: &[u8]) -> io::Result<()> {
+    for piece in contents.chunks(PIECE) {
+        if interrupt::is_requested() {
+            return Err(io::ErrorKind::Interrupted.into());
+        }
+        file.write_all(piece)?;
+    }
+    Ok(())
+}
+
+/// Where links lead at whose end there is nothing yet.
+fn end_of_links(path: &Path) -> io::Result<PathBuf> {
+    let mut path = path.to_path_buf();
+    for _ in 0..MOST_LINKS {
+        if !path.is_symlink() {
+            return Ok(path);
+        }
+        let next = path.read_link()?;
+        path = path.parent().unwrap_or(Path::new(".")).join(next);
+    }
+    Err(io::Error::other("too many links, one behind the other"))
 }
 
 /// A file without a name of its own yet; it goes if nobody gives it one.

@@ -2,7 +2,7 @@
 //! `openat2` on Linux: what others rename or link meanwhile leads nowhere else.
 
 use std::cell::Cell;
-use std::io::{self, Write as _};
+use std::io;
 use std::path::{Path, PathBuf};
 
 use cap_std::ambient_authority;
@@ -94,10 +94,14 @@ impl Jail {
         if made > MOST_FILES {
             return Err(refused(format!("more than {MOST_FILES} files, the most in a sandbox")));
         }
+        if before.is_some() {
+            // A file that must not be written must not be replaced either.
+            drop(folder.open_with(name, OpenOptions::new().write(true))?);
+        }
         self.written.set(written);
         self.made.set(made);
         let mut file = TempFile::new(&folder)?;
-        file.write_all(contents)?;
+        folders::write_pieces(&mut file, contents)?;
         if let Some(before) = before {
             file.as_file().set_permissions(before.permissions())?;
         }

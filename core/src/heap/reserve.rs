@@ -56,12 +56,15 @@ pub(super) fn take(layout: Layout) -> *mut u8 {
     part
 }
 
-/// Counts a part that nobody uses any more.
+/// Takes a part back that nobody uses any more: the last one at once, others when none is left.
 #[cold]
-pub(super) fn give_back() {
+pub(super) fn give_back(part: *mut u8, bytes: usize) {
     let mut state = state();
     state.live -= 1;
+    let first = part.addr() - start().addr();
     if state.live == 0 {
         state.used = 0;
+    } else if first + bytes == state.used {
+        state.used = first;
     }
 }

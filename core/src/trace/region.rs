@@ -185,7 +185,7 @@ impl Recorder<'_> {
             values.push(value);
         }
         let uses = self.check_uses(op, scope, running, &values)?;
-        let tables = self.read_first_values(&uses.gathers);
+        let tables = self.read_first_values(&uses.gathers)?;
         let roles = self.roles(states, &tables, &mut lanes);
         self.table.close_region(scope);
         let outer = self.table.open_region_mut();
@@ -206,13 +206,20 @@ impl Recorder<'_> {
 
     /// Lets gathers from states that never change read their first values, which are in memory as a whole; those
     /// states.
-    fn read_first_values(&mut self, gathers: &[(VarId, VarId)]) -> HashSet<VarId> {
+    ///
+    /// # Errors
+    /// `Recording` where that is a value of a body around this one, which has no lanes yet.
+    fn read_first_values(&mut self, gathers: &[(VarId, VarId)]) -> Result<HashSet<VarId>> {
         for &(gather, state) in gathers {
             let first = self.var(state).operands[0];
             let first = first.expect("internal error: a state without a first value");
+            // Of a state, the region around this one says it when it is closed.
+            if !matches!(self.var(first).kind, Kind::State { .. }) {
+                self.whole("gather", first)?;
+            }
             self.table.replace_source(gather, first);
         }
-        gathers.iter().map(|&(_, state)| state).collect()
+        Ok(gathers.iter().map(|&(_, state)| state).collect())
     }
 
     /// What a region makes of each state. One that it leaves alone counts for its lanes, unless its size is that

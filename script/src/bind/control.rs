@@ -31,7 +31,8 @@ pub(super) fn register(registry: &mut Registry<'_>) {
          body scatters to and generators it draws from must be among the states; what is written, and what \
          scatter_inc finds, is as if one lane ran after the other. Recorded once, runs inside a kernel; Ctrl-C \
          ends it. In the body no lane can be read (any, if, a[i]); print shows the lanes that run, turn by turn: \
-         the loop then runs step by step too, beside the kernel. set_flag(\"record_loops\", false) runs all step by \
+         the loop then runs step by step too, beside the kernel, and what else the body does, to variables of the \
+         script or files, it does there again. set_flag(\"record_loops\", false) runs all step by \
          step, and lanes can be read.\n\n\
          >> r = while_loop([UInt32C([1, 7, 10]), UInt32C(0)], |x, n| x > 1, |x, n| [select(x % 2 == 0, x >> 1, 3*x + 1), n + 1]); r[1]\n\
          [0, 16, 6]",

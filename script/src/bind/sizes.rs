@@ -8,7 +8,7 @@ use std::hint::black_box;
 use porcini_core::alloc::Bytes;
 use porcini_core::device::host_capacity;
 use porcini_core::heap;
-use rhai::{Array, Blob, Dynamic, Engine, ImmutableString};
+use rhai::{Array, Blob, Dynamic, Engine, FnPtr, ImmutableString};
 
 use super::{Registry, pieces};
 use crate::bounds::{LARGEST_LIST, LISTS};
@@ -176,6 +176,9 @@ pub(crate) fn held(value: &Dynamic) -> usize {
     if let Some(map) = value.read_lock::<rhai::Map>() {
         return map.iter().map(|(key, item)| key.len() + 2 * OF_LIST + held(item)).sum();
     }
+    if let Some(closure) = value.read_lock::<FnPtr>() {
+        return closure.iter_curry().map(|item| OF_LIST + held(item)).sum();
+    }
     value.read_lock::<Blob>().map_or(0, |blob| blob.len())
 }
 
@@ -202,6 +205,9 @@ fn texts(engine: &mut Engine, sizes: Sizes) {
 fn pad(sizes: Sizes, text: &mut ImmutableString, n: i64, padding: &str) -> Result<()> {
     let n = usize::try_from(n).unwrap_or(0);
     sizes.check_text("pad", n)?;
+    let letters = padding.chars().count().max(1);
+    let times = n.saturating_sub(text.chars().count()).div_ceil(letters);
+    sizes.check_text("pad", text.len().saturating_add(times.saturating_mul(padding.len())))?;
     let mut padded = text.to_string();
     while !padding.is_empty() && padded.chars().count() < n {
         let missing = n - padded.chars().count();
