@@ -45,7 +45,7 @@ impl System {
 impl Host for System {
     fn print(&self, text: &str) {
         match self.collected.borrow_mut().as_mut() {
-            Some(lines) => lines.push(text.into()),
+            Some(printed) => printed.add(text),
             None => print::value(text),
         }
     }

@@ -8,8 +8,32 @@ use serde_json::{Value, json};
 
 use crate::{print, run};
 
+/// Bytes that one statement may print: its object is made as a whole.
+const MOST: usize = 64 << 20;
+
 /// What scripts print is collected while this is `Some`.
-pub(crate) type Collected = Rc<RefCell<Option<Vec<String>>>>;
+pub(crate) type Collected = Rc<RefCell<Option<Printed>>>;
+
+/// What a statement has printed.
+#[derive(Default)]
+pub(crate) struct Printed {
+    lines: Vec<String>,
+    bytes: usize,
+}
+
+impl Printed {
+    /// Adds what was printed, up to a bound, and then that the rest is left out.
+    pub(crate) fn add(&mut self, text: &str) {
+        let before = self.bytes;
+        self.bytes = before.saturating_add(text.len() + 1);
+        if self.bytes <= MOST {
+            self.lines.push(text.into());
+        } else if before <= MOST {
+            let limit = MOST >> 20;
+            self.lines.push(format!(".. more than {limit} MiB, the rest is not shown .."));
+        }
+    }
+}
 
 /// Runs a text statement by statement; the exit code.
 pub(crate) fn run(
@@ -19,11 +43,11 @@ pub(crate) fn run(
     printed: &Collected,
 ) -> u8 {
     for (line, statement) in interpreter.statements(text) {
-        *printed.borrow_mut() = Some(Vec::new());
+        *printed.borrow_mut() = Some(Printed::default());
         // Lines keep their numbers.
         let padded = "\n".repeat(line - 1) + statement;
         let result = interpreter.execute(&padded, name);
-        let lines = printed.borrow_mut().take().unwrap_or_default();
+        let lines = printed.borrow_mut().take().unwrap_or_default().lines;
         print::value(&object(line, statement, &lines, &result).to_string());
         if let Err(error) = result {
             return run::exit_code(&error);

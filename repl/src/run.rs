@@ -1,10 +1,12 @@
 //! Runs what the command line asks for and turns the result into an exit code.
 
-use std::io::{IsTerminal, Read};
+use std::fs::File;
+use std::io::{self, IsTerminal, Read};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 use porcini_core::DeviceChoice;
+use porcini_core::alloc::Bytes;
 use porcini_script::{Error, ErrorKind, Interpreter, MOST_THREADS, Options};
 
 use crate::cli::{Arguments, Source, Task};
@@ -12,6 +14,9 @@ use crate::host::System;
 use crate::settings::{self, Colour, Settings};
 use crate::signals::Ending;
 use crate::{json, print, repl, tasks};
+
+/// Bytes of a script, at most.
+const LONGEST_SCRIPT: u64 = 64 << 20;
 
 pub(crate) const OK: u8 = 0;
 pub(crate) const SCRIPT_ERROR: u8 = 1;
@@ -108,10 +113,8 @@ fn options(arguments: &Arguments, settings: &Settings) -> Result<Options, String
 /// Text and name of what is to be run.
 pub(crate) fn read(source: &Source) -> Result<(String, String), String> {
     match source {
-        Source::File(path) => match std::fs::read(path) {
-            Ok(bytes) => String::from_utf8(bytes)
-                .map(|text| (text, path.clone()))
-                .map_err(|_| format!("{path}: not a text file (UTF-8 expected)")),
+        Source::File(path) => match File::open(path).and_then(text_of) {
+            Ok(text) => Ok((text, path.clone())),
             Err(error) => {
                 let task = Task::names().any(|name| name == *path);
                 let advice = if task { "; a task stands first: " } else { "" };
@@ -119,16 +122,24 @@ pub(crate) fn read(source: &Source) -> Result<(String, String), String> {
                 Err(format!("{path}: {error}{advice}{task}"))
             }
         },
-        Source::Input => {
-            let mut text = String::new();
-            match std::io::stdin().read_to_string(&mut text) {
-                Ok(_) => Ok((text, "<stdin>".into())),
-                Err(error) => Err(format!("standard input: {error}")),
-            }
-        }
+        Source::Input => match text_of(std::io::stdin().lock()) {
+            Ok(text) => Ok((text, "<stdin>".into())),
+            Err(error) => Err(format!("standard input: {error}")),
+        },
         Source::Code(code) => Ok((code.clone(), "<eval>".into())),
         Source::Shell => Ok((String::new(), String::new())),
     }
+}
+
+/// A script, which nobody writes longer than this: what reads no end must have one.
+fn text_of(source: impl Read) -> io::Result<String> {
+    let mut bytes = Vec::new();
+    source.take(LONGEST_SCRIPT + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > LONGEST_SCRIPT {
+        let most = Bytes(LONGEST_SCRIPT);
+        return Err(io::Error::other(format!("a script is at most {most} long")));
+    }
+    String::from_utf8(bytes).map_err(|_| io::Error::other("not a text file (UTF-8 expected)"))
 }
 
 fn script_folder(source: &Source) -> PathBuf {

@@ -16,6 +16,8 @@ const POLL: usize = 4096;
 const PIECE: u64 = 1 << 20;
 /// Most rows of them: arrays are read in pieces of that length.
 const MOST_ROWS: u64 = 4096;
+/// Bytes looked at between two looks at the interrupt flag.
+const QUOTES_POLL: usize = 1 << 20;
 /// Names of columns that an error lists.
 const LISTED: usize = 20;
 
@@ -57,6 +59,7 @@ pub(crate) fn read(
     check_room: impl Fn(u64) -> Result<()>,
 ) -> Result<Vec<(String, Column)>> {
     let text = Text { path, bytes: bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes), layout };
+    text.check_quotes()?;
     let names = text.names()?;
     let (kinds, n_rows) = text.kinds(&names)?;
     let bytes = kinds.iter().map(|kind| kind.bytes().saturating_mul(n_rows) as u64).sum();
@@ -114,6 +117,32 @@ impl Text<'_> {
         let mut builder = ReaderBuilder::new();
         builder.delimiter(self.layout.separator).has_headers(self.layout.header).trim(Trim::All);
         builder.from_reader(self.bytes)
+    }
+
+    /// Refuses a quote that is never closed: all that follows would be one field.
+    fn check_quotes(&self) -> Result<()> {
+        let (mut line, mut open, mut starts) = (1, None, true);
+        for piece in self.bytes.chunks(QUOTES_POLL) {
+            check_interrupt()?;
+            for &byte in piece {
+                let ends = byte == self.layout.separator || matches!(byte, b'\n' | b'\r');
+                (open, starts) = match (byte, open) {
+                    // Two quotes in a field close it, and open it again.
+                    (b'"', Some(_)) => (None, true),
+                    (b'"', None) if starts => (Some(line), false),
+                    (_, None) => (None, ends),
+                    (_, open) => (open, false),
+                };
+                line += usize::from(byte == b'\n');
+            }
+        }
+        match open {
+            None => Ok(()),
+            Some(line) => {
+                let path = self.path;
+                Err(fault(format!("read_csv: {path}:{line}: a quote that is never closed")))
+            }
+        }
     }
 
     fn names(&self) -> Result<Vec<String>> {
@@ -328,9 +357,24 @@ impl Column {
 mod tests {
     use super::*;
 
-    fn columns(text: &str) -> Vec<(String, Column)> {
+    fn parsed(text: &str) -> Result<Vec<(String, Column)>> {
         let layout = Layout { separator: b',', header: true, kinds: BTreeMap::new() };
-        read("t.csv", text.as_bytes(), &layout, |_| Ok(())).unwrap()
+        read("t.csv", text.as_bytes(), &layout, |_| Ok(()))
+    }
+
+    fn columns(text: &str) -> Vec<(String, Column)> {
+        parsed(text).unwrap()
+    }
+
+    #[test]
+    fn quotes_must_be_closed() {
+        for text in ["a,b\n1,2\n3,\"4\n", "a,b\n1,2\n\"x\"\"y,3\n4,5\n", "a\n\""] {
+            assert!(parsed(text).is_err(), "{text}");
+        }
+        for text in ["a,b\n1,\"x \"\"y\"\"\"\n", "a\n5\"\n", "a,b\n5\"\" 3,\"\"\n", "a\n\"x\ny\"\n"]
+        {
+            parsed(text).unwrap();
+        }
     }
 
     #[test]

@@ -161,7 +161,13 @@ pub fn replace(path: impl AsRef<Path>, contents: &[u8]) -> io::Result<()> {
         // A file that must not be written must not be replaced either.
         drop(File::options().write(true).open(&target)?);
     }
-    let mut new = new_file(folder.unwrap_or(Path::new(".")))?;
+    let folder = folder.unwrap_or(Path::new("."));
+    let mut new = new_file(folder).map_err(|error| match error.kind() {
+        io::ErrorKind::NotFound => {
+            io::Error::new(error.kind(), format!("there is no folder {}", folder.display()))
+        }
+        _ => error,
+    })?;
     write_pieces(&mut new, contents)?;
     if let Some(before) = before {
         new.as_file().set_permissions(before.permissions())?;

@@ -539,6 +539,8 @@ fn watch_over(engine: &mut Engine, watch: &Watch) -> Rc<Nesting> {
 }
 
 pub(crate) fn without_shebang(text: &str) -> &str {
+    // What some editors put at the start of a text.
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     if text.starts_with("#!") { text.find('\n').map_or("", |end| &text[end..]) } else { text }
 }
 

@@ -25,9 +25,10 @@ pub(crate) fn visible(text: &str) -> Cow<'_, str> {
     shown.into()
 }
 
-/// Whether a terminal does something for it.
+/// Whether a terminal does something for it: also what turns the direction of texts, or begins lines.
 fn is_order(c: char) -> bool {
-    c.is_control() && !matches!(c, '\n' | '\t')
+    let turns = matches!(c, '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    turns || c.is_control() && !matches!(c, '\n' | '\t')
 }
 
 /// What a cell gave, in visible characters.

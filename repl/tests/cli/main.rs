@@ -130,6 +130,24 @@ fn unreadable_files_are_wrong_usage() {
     assert!(err.contains("not a text file (UTF-8 expected)"), "{err}");
     let (code, ..) = run_with_input(&[], b"\xff");
     assert_eq!(code, 2);
+    // The mark that some editors begin a file with.
+    assert_eq!(run_with_input(&[], b"\xef\xbb\xbfprint(1)").1, "1\n");
+    let place = std::env::temp_dir().join("porcini-endless.rhai");
+    std::fs::File::create(&place).unwrap().set_len(3 << 30).unwrap();
+    let (code, _, err) = run(&["--sandbox", place.to_str().unwrap()]);
+    std::fs::remove_file(place).unwrap();
+    assert_eq!(code, 2);
+    assert!(err.contains("a script is at most 64 MiB long"), "{err}");
+}
+
+/// The object of a statement is made as a whole: what it prints has a bound.
+#[test]
+fn endless_printing_into_an_object_ends() {
+    let printing = "let s = \"\"; s.pad(1000000, 'x'); for i in 0..100 { print(s) }";
+    let (code, out, _) = run(&["--json", "-e", printing]);
+    assert_eq!(code, 0);
+    assert!((60 << 20..70 << 20).contains(&out.len()), "{}", out.len());
+    assert!(out.contains("the rest is not shown"));
 }
 
 #[test]
