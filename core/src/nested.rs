@@ -58,7 +58,7 @@ pub fn call(name: &str, values: &[(Form, &[Array])]) -> Result<Vec<Array>> {
 /// `ForeignArray`.
 pub fn apply(call: NestedCall, entries: &[Operand<'_>]) -> Result<Vec<Array>> {
     let function = call.function();
-    record(function.name, function.class, entries, |entries| call.expand(entries))
+    record(function.name, function.class, &call.shape(), entries, |entries| call.expand(entries))
 }
 
 /// As [`apply`] where entries may be complex: real part, and imaginary part if there is one. The results
@@ -77,14 +77,15 @@ pub fn apply_complex(
     }
     let flat: Vec<Operand<'_>> =
         entries.iter().flat_map(|&(re, im)| [Some(re), im]).flatten().collect();
-    let mut complex = false;
-    let results = record(function.name, function.class, &flat, |flat| {
+    let mut shape = Vec::from(call.shape());
+    shape.extend(entries.iter().map(|(_, im)| u64::from(im.is_some())));
+    let results = record(function.name, function.class, &shape, &flat, |flat| {
         let mut flat = flat.iter().copied();
         let parts = entries.iter().filter_map(|(_, im)| {
             Some((flat.next()?, if im.is_some() { flat.next() } else { None }))
         });
         let results = call.expand_complex(&parts.collect::<Vec<_>>());
-        complex = results.iter().any(|(_, im)| im.is_some());
+        let complex = results.iter().any(|(_, im)| im.is_some());
         let mut flat = Vec::with_capacity(2 * results.len());
         for (re, im) in results {
             flat.push(re);
@@ -94,6 +95,8 @@ pub fn apply_complex(
         }
         flat
     })?;
+    let n_entries: usize = call.results().map(Form::n_entries).sum();
+    let complex = results.len() > n_entries;
     let mut results = results.into_iter();
     let next = || {
         let re = results.next()?;
@@ -118,7 +121,7 @@ pub fn spherical_harmonics(d: &[Array], order: usize) -> Result<Vec<Array>> {
         return Err(Error::Argument { op, what });
     }
     let entries: Vec<Operand<'_>> = d.iter().map(Operand::Array).collect();
-    record(op, Class::Float, &entries, |d| harmonics(d, order))
+    record(op, Class::Float, &[order as u64], &entries, |d| harmonics(d, order))
 }
 
 /// The Morton code of integer components: bit i of component k is bit `i * n + k` of the code; of w bits of each the
@@ -128,7 +131,7 @@ pub fn spherical_harmonics(d: &[Array], order: usize) -> Result<Vec<Array>> {
 /// `Argument` without components; `UnsupportedType`, `SizeMismatch`, `ForeignArray`.
 pub fn morton_encode(components: &[Array]) -> Result<Array> {
     let entries: Vec<Operand<'_>> = components.iter().map(Operand::Array).collect();
-    Ok(record("morton_encode", Class::Int, &entries, morton::encode)?.remove(0))
+    Ok(record("morton_encode", Class::Int, &[], &entries, morton::encode)?.remove(0))
 }
 
 /// The `n` components of a Morton code, see [`morton_encode`].
@@ -140,13 +143,14 @@ pub fn morton_decode(code: &Array, n: usize) -> Result<Vec<Array>> {
     if !(1..=4).contains(&n) {
         return Err(Error::Argument { op, what: format!("got {n} components, expected 1 to 4") });
     }
-    record(op, Class::Int, &[code.into()], |code| morton::decode(code[0], n))
+    record(op, Class::Int, &[n as u64], &[code.into()], |code| morton::decode(code[0], n))
 }
 
 /// Records `recipe` of entries promoted to their common type.
 fn record(
     op: &'static str,
     class: Class,
+    shape: &[u64],
     entries: &[Operand<'_>],
     recipe: impl for<'r> FnOnce(&[Expr<'r>]) -> Vec<Expr<'r>>,
 ) -> Result<Vec<Array>> {
@@ -155,7 +159,7 @@ fn record(
         let dtype = common_type(entries, |id| recorder.dtype(id));
         let ids = entries.iter().map(|&entry| variable(recorder, entry, dtype));
         let ids = ids.collect::<Result<Vec<_>>>()?;
-        recorder.expand_many(op, class, &ids, recipe)
+        recorder.expand_many(op, class, shape, &ids, recipe)
     })
 }
 

@@ -25,7 +25,7 @@ pub(super) struct Builder<'w, 't> {
     pub(super) walk: &'w Walk<'t>,
     target: Target,
     stage: u32,
-    size: u64,
+    pub(super) size: u64,
     pub(super) known: &'w mut Registers,
     pub(super) regions: Regions,
     pub(super) draft: Draft,
@@ -59,6 +59,11 @@ impl Registers {
     pub(super) fn inst(&self, reg: Reg) -> &Inst {
         let number = (reg.0 & !LANE) as usize;
         if reg.0 & LANE != 0 { &self.lanes[number] } else { &self.uniform[number] }
+    }
+
+    /// Whether every lane has the same value.
+    pub(super) fn is_uniform(reg: Reg) -> bool {
+        reg.0 & LANE == 0
     }
 
     pub(super) fn push(&mut self, inst: Inst, is_uniform: bool) -> Reg {
@@ -178,6 +183,7 @@ impl<'w, 't> Builder<'w, 't> {
             | Kind::Index
             | Kind::Op(_)
             | Kind::Call(_)
+            | Kind::Output { .. }
             | Kind::Gather { .. }
             | Kind::Fetch
             | Kind::Primitive(_)
@@ -288,6 +294,9 @@ impl<'w, 't> Builder<'w, 't> {
         if self.is_region_part(id, variable) {
             return;
         }
+        if let Some(function) = self.table.application(id, variable) {
+            return self.call(id, variable, function);
+        }
         let mut args = [None; 3];
         let indexed =
             matches!(variable.kind, Kind::Gather { .. } | Kind::Fetch | Kind::Scatter { .. });
@@ -297,7 +306,6 @@ impl<'w, 't> Builder<'w, 't> {
         let code = match variable.kind {
             Kind::Index => Code::Index,
             Kind::Op(op) => Code::Op(op),
-            Kind::Call(body) => return self.call(id, variable, self.table.body(body), args),
             Kind::Gather { checked } => {
                 let source = variable.operands[0].expect("internal error: gather without source");
                 let dtype = self.table.get(source).dtype;
@@ -323,6 +331,8 @@ impl<'w, 't> Builder<'w, 't> {
             }
             Kind::Literal(_)
             | Kind::Constant(_)
+            | Kind::Call(_)
+            | Kind::Output { .. }
             | Kind::Reduce(_)
             | Kind::Primitive(_)
             | Kind::Entering

@@ -1,20 +1,26 @@
-//! Functions in kernels: the instructions of their bodies, each once.
+//! Functions in kernels: those instructions of their bodies that are needed, each once.
 
+use std::collections::HashMap;
 use std::hash::Hasher;
 
 use hashbrown::HashTable;
 
-use super::build::Builder;
-use crate::ir::body::{Body, StepCode};
+use super::build::{Builder, Registers};
+use crate::ir::body::{Application, Step, StepCode};
 use crate::ir::kernel::{Inst, Reg};
 use crate::ir::mix::Mix;
 use crate::ir::var::{VarId, Variable};
 
+/// The registers of a call's arguments and of the steps of its body, as far as they are there.
+type Frame = Vec<Option<Reg>>;
+
 /// Room for what calls have in common.
 #[derive(Default)]
 pub(super) struct Calls {
-    /// Registers of a body's arguments and steps.
-    regs: Vec<Reg>,
+    /// The frames of calls that are visited again: for other results, or from inside a region.
+    frames: HashMap<VarId, Frame, Mix>,
+    /// The frame of a call that is visited once.
+    single: Frame,
     /// Instructions of bodies with their hashes and scopes: a sine and a cosine share a good part.
     known: HashTable<(u64, u32, Reg)>,
 }
@@ -22,43 +28,96 @@ pub(super) struct Calls {
 impl Calls {
     /// Forgets the last kernel, in the time that it took and not in that of the largest one.
     pub(super) fn clear(&mut self) {
+        self.frames = HashMap::default();
         if self.known.len() < self.known.capacity() / 8 {
             self.known = HashTable::new();
         } else {
             self.known.clear();
         }
     }
+
+    /// Takes the frame of a call.
+    fn frame(&mut self, function: Application<'_>) -> Frame {
+        self.frames.remove(&function.id).unwrap_or_else(|| {
+            let mut frame = std::mem::take(&mut self.single);
+            frame.clear();
+            frame.resize(function.body.n_arguments + function.body.steps.len(), None);
+            frame
+        })
+    }
 }
 
 impl Builder<'_, '_> {
-    /// Gives a variable the value of `body` of the arguments in `args`.
-    pub(super) fn call(
-        &mut self,
-        id: VarId,
-        variable: &Variable,
-        body: &Body,
-        args: [Option<Reg>; 3],
-    ) {
-        // Arguments whose values each lane has of its own.
-        let own = variable.operands().enumerate().fold(0, |own, (i, operand)| {
-            own | u8::from(!self.is_uniform(self.table.get(operand))) << i
-        });
-        self.steps += body.steps.len();
-        let mut regs = std::mem::take(&mut self.known.calls.regs);
-        regs.clear();
-        regs.extend(args.into_iter().flatten());
-        for step in &body.steps {
-            let args = step.args.map(|arg| arg.map(|arg| regs[arg.index()]));
-            let code = step.code.into();
-            let inst = Inst { code, dtype: step.dtype, args, serial: variable.serial };
-            let is_uniform = step.depends & own == 0;
-            // Outside of regions, uniform values are there before all others.
-            let scope = if is_uniform { 0 } else { variable.scope };
-            regs.push(self.step(step.code, inst, scope, is_uniform));
+    /// Gives a variable the value of a function.
+    pub(super) fn call(&mut self, id: VarId, variable: &Variable, function: Application<'_>) {
+        let mut frame = self.known.calls.frame(function);
+        self.load_arguments(&mut frame, function, |_| true);
+        self.run_steps(&mut frame, function, variable.scope);
+        let value = frame[function.output.value.index()];
+        self.alias(id, value.expect("internal error: a body without its result"));
+        if function.body.results.len() == 1 {
+            self.known.calls.single = frame;
+        } else {
+            self.known.calls.frames.insert(function.id, frame);
         }
-        let result = regs.last().copied().expect("internal error: an empty body");
-        self.known.calls.regs = regs;
-        self.alias(id, result);
+    }
+
+    /// Whether a function inside the region of `scope` takes arguments from outside, besides numbers.
+    pub(super) fn has_outside(&self, id: VarId, scope: u32) -> bool {
+        let needs = self.table.needs(id, self.table.get(id)).map(|need| self.table.get(need));
+        needs.into_iter().any(|need| need.scope < scope && need.kind.number().is_none())
+    }
+
+    /// Computes before the region of `scope`, in the code of the region `around` it, what a function inside makes of
+    /// arguments from outside.
+    pub(super) fn call_outside(&mut self, id: VarId, scope: u32, around: u32) {
+        let variable = self.table.get(id);
+        let function = self.table.application(id, variable);
+        let function = function.expect("internal error: a call of nothing");
+        let mut frame = self.known.calls.frame(function);
+        self.load_arguments(&mut frame, function, |argument| argument.scope < scope);
+        self.run_steps(&mut frame, function, around);
+        self.known.calls.frames.insert(function.id, frame);
+    }
+
+    fn load_arguments(
+        &mut self,
+        frame: &mut Frame,
+        function: Application<'_>,
+        is_there: impl Fn(&Variable) -> bool,
+    ) {
+        for &argument in &function.output.arguments {
+            let id =
+                function.call.operand(argument).expect("internal error: an argument is missing");
+            if frame[argument].is_none() && is_there(self.table.get(id)) {
+                frame[argument] = self.known(id);
+            }
+        }
+    }
+
+    /// Emits the steps that a result needs and whose operands are there.
+    fn run_steps(&mut self, frame: &mut Frame, function: Application<'_>, scope: u32) {
+        let Application { call, body, output, .. } = function;
+        self.steps += output.steps.len();
+        for &position in &output.steps {
+            let Step { code, dtype, args } = body.steps[position];
+            let place = body.n_arguments + position;
+            let regs = args.map(|arg| frame[arg?.index()]);
+            let is_ready = args.iter().zip(regs).all(|(arg, reg)| arg.is_some() == reg.is_some());
+            if frame[place].is_some() || !is_ready {
+                continue;
+            }
+            let is_uniform = match code {
+                StepCode::Constant(_) => true,
+                StepCode::Op(_) => {
+                    self.size != 1 && regs.into_iter().flatten().all(Registers::is_uniform)
+                }
+            };
+            let inst = Inst { code: code.into(), dtype, args: regs, serial: call.serial };
+            // Outside of regions, uniform values are there before all others.
+            let scope = if is_uniform { 0 } else { scope };
+            frame[place] = Some(self.step(code, inst, scope, is_uniform));
+        }
     }
 
     /// The register of an instruction of a body: that of an equal one of the same scope, if there is.

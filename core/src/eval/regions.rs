@@ -12,9 +12,17 @@ use crate::ir::var::{Kind, Region, VarId, Variable};
 #[derive(Default)]
 pub(super) struct Regions {
     /// What each region on the way needs from outside.
-    needs: HashMap<VarId, Vec<VarId>>,
+    needs: HashMap<VarId, Needs>,
     /// The buffers that are written, by the outermost state.
     written: HashMap<VarId, BufferIndex>,
+}
+
+/// What a region uses from outside, each once.
+#[derive(Default)]
+struct Needs {
+    values: Vec<VarId>,
+    /// Functions inside of which some arguments are from outside.
+    calls: Vec<VarId>,
 }
 
 impl Regions {
@@ -36,7 +44,9 @@ impl Builder<'_, '_> {
         variable: &Variable,
         position: usize,
     ) -> Option<VarId> {
-        let Some(region) = variable.region() else { return variable.operand(position) };
+        let Some(region) = variable.region() else {
+            return self.table.need(id, variable, position);
+        };
         if position == 0 {
             if region.fetches {
                 region.values.iter().for_each(|&(state, _)| self.bind_unwanted(state));
@@ -44,7 +54,7 @@ impl Builder<'_, '_> {
             let needs = self.needs(region);
             self.regions.needs.insert(id, needs);
         }
-        self.regions.needs.get(&id)?.get(position).copied()
+        self.regions.needs.get(&id)?.values.get(position).copied()
     }
 
     /// Handles variables that are parts of regions, not instructions of their own.
@@ -66,6 +76,7 @@ impl Builder<'_, '_> {
             | Kind::Index
             | Kind::Op(_)
             | Kind::Call(_)
+            | Kind::Output { .. }
             | Kind::Gather { .. }
             | Kind::Fetch
             | Kind::Scatter { .. }
@@ -80,9 +91,13 @@ impl Builder<'_, '_> {
 
     fn region(&mut self, id: VarId, variable: &Variable, repeat: bool) {
         let region = variable.region().expect("internal error: a region without a body");
-        for need in self.regions.needs.remove(&id).unwrap_or_default() {
+        let needs = self.regions.needs.remove(&id).unwrap_or_default();
+        for need in needs.values {
             // What is in memory is loaded here, for all uses inside and behind.
             self.known(need);
+        }
+        for call in needs.calls {
+            self.call_outside(call, region.scope, variable.scope);
         }
         let running = self.table.get(region.running);
         let entering = running.operands[0].expect("internal error: nothing enters a region");
@@ -135,10 +150,9 @@ impl Builder<'_, '_> {
         }
     }
 
-    /// What a region uses from outside, each once.
-    fn needs(&self, region: &Region) -> Vec<VarId> {
+    fn needs(&self, region: &Region) -> Needs {
         let table = self.table;
-        let mut needs = Vec::new();
+        let mut needs = Needs::default();
         let mut seen: HashSet<VarId> = HashSet::new();
         let mut work = vec![region.running];
         for &(state, next) in region.values.iter().rev() {
@@ -153,11 +167,14 @@ impl Builder<'_, '_> {
             let variable = table.get(id);
             if variable.scope < region.scope {
                 if variable.kind.number().is_none() {
-                    needs.push(id);
+                    needs.values.push(id);
                 }
                 continue;
             }
-            for (position, operand) in variable.operands().enumerate() {
+            if table.application(id, variable).is_some() && self.has_outside(id, region.scope) {
+                needs.calls.push(id);
+            }
+            for (position, operand) in table.needs(id, variable).enumerate() {
                 if !is_memory_operand(table, variable, position) {
                     work.push(operand);
                 }
@@ -197,6 +214,7 @@ impl Builder<'_, '_> {
                 | Kind::Index
                 | Kind::Op(_)
                 | Kind::Call(_)
+                | Kind::Output { .. }
                 | Kind::Gather { .. }
                 | Kind::Fetch
                 | Kind::Reduce(_)

@@ -274,7 +274,7 @@ impl<'t> Walk<'t> {
         'nodes: while let Some((id, next)) = self.path.pop() {
             let variable = self.table.get(id);
             for position in next.. {
-                let Some(operand) = variable.operand(position) else { break };
+                let Some(operand) = self.table.need(id, variable, position) else { break };
                 if self.enter(operand)? {
                     self.path.extend([(id, position + 1), (operand, 0)]);
                     continue 'nodes;
@@ -307,9 +307,10 @@ impl<'t> Walk<'t> {
     fn leave(&mut self, id: VarId) {
         let variable = self.table.get(id);
         let mut stage = 0;
-        let mut cost = own_cost(self.table, variable.kind);
-        self.n_calls += usize::from(matches!(variable.kind, Kind::Call(_)));
-        for (position, operand) in variable.operands().enumerate() {
+        let function = self.table.application(id, variable);
+        let mut cost = function.map_or_else(|| own_cost(variable.kind), |f| f.output.n_operations);
+        self.n_calls += usize::from(function.is_some());
+        for (position, operand) in self.table.needs(id, variable).enumerate() {
             let needs_memory = is_memory_operand(self.table, variable, position);
             match self.node(operand) {
                 Some(node) => {
@@ -340,15 +341,16 @@ impl<'t> Walk<'t> {
     }
 }
 
-fn own_cost(table: &Table, kind: Kind) -> u32 {
+fn own_cost(kind: Kind) -> u32 {
     match kind {
-        Kind::Call(body) => table.body(body).n_operations,
         Kind::Gather { .. } | Kind::Fetch => GATHER_COST,
         Kind::Region { .. } => REGION_COST,
         Kind::Literal(_)
         | Kind::Constant(_)
         | Kind::Index
         | Kind::Op(_)
+        | Kind::Call(_)
+        | Kind::Output { .. }
         | Kind::Scatter { .. }
         | Kind::Reduce(_)
         | Kind::Primitive(_)
@@ -374,6 +376,7 @@ pub(super) fn ends_stage(variable: &Variable) -> bool {
         | Kind::Index
         | Kind::Op(_)
         | Kind::Call(_)
+        | Kind::Output { .. }
         | Kind::Gather { .. }
         | Kind::Fetch
         | Kind::Entering
@@ -406,6 +409,7 @@ pub(super) fn is_memory_operand(table: &Table, variable: &Variable, position: us
         | Kind::Index
         | Kind::Op(_)
         | Kind::Call(_)
+        | Kind::Output { .. }
         | Kind::Fetch
         | Kind::Reduce(_)
         | Kind::Entering
@@ -443,7 +447,7 @@ fn mark_stored(walk: &mut Walk<'_>, roots: &[VarId], keep: Keep) -> Result<()> {
         if held || ends_stage(variable) || is_found(table, variable) {
             walk.nodes[i].stored = true;
         }
-        for (position, operand) in variable.operands().enumerate() {
+        for (position, operand) in table.needs(id, variable).enumerate() {
             let source = table.get(operand);
             // Inside a region nothing is stored, and a region is no value.
             if source.scope != 0 || matches!(source.kind, Kind::Region { .. }) {
@@ -503,6 +507,7 @@ fn lanes(table: &Table, variable: &Variable) -> u64 {
         | Kind::Index
         | Kind::Op(_)
         | Kind::Call(_)
+        | Kind::Output { .. }
         | Kind::Gather { .. }
         | Kind::Fetch
         | Kind::Primitive(_)

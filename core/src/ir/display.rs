@@ -25,8 +25,13 @@ pub fn trace_lines(table: &Table, id: VarId) -> Vec<String> {
     let template = ptx_template(table, variable, operand);
     let mut lines = vec![format!("trace_append({}{sources}): {template}", variable.serial)];
     if let Kind::Call(body) = variable.kind {
+        let body = table.body(body);
         let types: Vec<DType> = operands.iter().map(|operand| operand.dtype).collect();
-        lines.extend(body_lines(table.body(body), types));
+        lines.extend(body_lines(body, types));
+        if body.results.len() > 1 {
+            let results = body.results.iter().map(|result| result.value.to_string());
+            lines.push(format!("    ret {}", results.collect::<Vec<_>>().join(", ")));
+        }
     }
     lines
 }
@@ -74,6 +79,7 @@ fn ptx_template(table: &Table, variable: &Variable, operand: DType) -> String {
             let operands: Vec<String> = operands.collect();
             format!("call ($r1), {}.$t1, ({})", table.body(body).name, operands.join(", "))
         }
+        Kind::Output { position } => format!("mov.$t1 $r1, $r2.{position}"),
         Kind::Gather { .. } | Kind::Fetch if variable.operands[2].is_some() => {
             "@$r4 ld.global.$t1 $r1, [$r2 + $r3]".into()
         }

@@ -44,8 +44,13 @@ pub enum Kind {
     Index,
     /// An elementwise operation on the operands.
     Op(Op),
-    /// A function of the operands; the table has its body.
+    /// A function of the operands; the table has its body. The value is that of its only result.
     Call(BodyId),
+    /// One of several results of the operand, a call.
+    Output {
+        /// Position among the results.
+        position: u32,
+    },
     /// Operands source, index and perhaps active mask: `source[index[i]]`, 0 in inactive lanes.
     Gather {
         /// Whether indices are compared with the source's size (S13).
@@ -105,6 +110,7 @@ impl Kind {
             Self::Index
             | Self::Op(_)
             | Self::Call(_)
+            | Self::Output { .. }
             | Self::Gather { .. }
             | Self::Fetch
             | Self::Scatter { .. }
@@ -127,6 +133,7 @@ impl Kind {
             Self::Index => "index",
             Self::Op(op) => op.name(),
             Self::Call(_) => "call",
+            Self::Output { .. } => "output",
             Self::Gather { .. } => "gather",
             Self::Fetch => "fetch",
             Self::Scatter { op, counts, .. } => op.function(counts),
@@ -174,10 +181,26 @@ impl Region {
 pub struct Rare {
     /// What a region consists of.
     pub region: Option<Region>,
+    /// The operands of a call that has more than [`MAX_OPERANDS`].
+    pub arguments: Box<[VarId]>,
     /// Name given with `set_label`.
     pub label: Option<Arc<str>>,
     /// Why the contents cannot be read any more (S16).
     pub poisoned: Option<Error>,
+}
+
+impl Rare {
+    fn operand(&self, position: usize) -> Option<VarId> {
+        match &self.region {
+            Some(region) => region.operand(position),
+            None => self.arguments.get(position).copied(),
+        }
+    }
+
+    /// The operands that do not stand in the row.
+    pub(crate) fn operands(&self) -> impl Iterator<Item = VarId> + '_ {
+        (0..).map_while(|position| self.operand(position))
+    }
 }
 
 /// One row of the variable table.
@@ -189,7 +212,7 @@ pub struct Variable {
     pub dtype: DType,
     /// Number of lanes; 1 broadcasts.
     pub size: u64,
-    /// Operands, packed to the front.
+    /// Operands, packed to the front; none if they stand aside.
     pub operands: [Option<VarId>; MAX_OPERANDS],
     /// Unique number that dumps show; from 10, only growing.
     pub serial: u64,
@@ -265,12 +288,21 @@ impl Variable {
         (0..).map_while(|position| self.operand(position))
     }
 
+    /// The operands that do not stand in the row: of regions, and of calls with many arguments.
+    #[inline]
+    pub(crate) fn operands_aside(&self) -> impl Iterator<Item = VarId> + '_ {
+        self.rare.iter().flat_map(|rare| rare.operands())
+    }
+
     /// The operand at a position.
     #[inline]
     pub fn operand(&self, position: usize) -> Option<VarId> {
-        match self.region() {
+        match &self.rare {
             None => self.operands.get(position).copied().flatten(),
-            Some(region) => region.operand(position),
+            Some(rare) => {
+                let own = || self.operands.get(position).copied().flatten();
+                rare.operand(position).or_else(own)
+            }
         }
     }
 

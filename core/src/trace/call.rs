@@ -3,77 +3,127 @@
 use std::sync::Arc;
 
 use super::Recorder;
+use crate::convert::exactly;
+use crate::dtype::DType;
 use crate::error::Result;
-use crate::ir::body::{Body, BodyId, BodyKey, MAX_ARGUMENTS};
+use crate::ir::body::{Body, BodyId, Callee};
 use crate::ir::table::Table;
 use crate::ir::var::{Kind, MAX_OPERANDS, VarId, Variable};
 use crate::log::{Log, LogQueue};
 
 impl Recorder<'_> {
-    /// Records the function `name` of `args`: as one variable, if what `inline` records of them is long. That must
-    /// depend on name and types alone.
+    /// Records the function `name` of `args` as one variable; `recipe` says what it is made of, which must depend on
+    /// name and types alone.
     ///
     /// # Errors
-    /// `SizeMismatch`; what `inline` says.
+    /// `SizeMismatch`; what `recipe` says.
     pub(crate) fn call(
         &mut self,
         name: &'static str,
         args: &[VarId],
-        inline: impl for<'r> Fn(&mut Recorder<'r>, &[VarId]) -> Result<VarId>,
+        recipe: impl for<'r> FnOnce(&mut Recorder<'r>, &[VarId]) -> Result<VarId>,
     ) -> Result<VarId> {
-        if args.len() > MAX_ARGUMENTS || self.has_parts_outside(args) {
-            return inline(self, args);
-        }
-        let mut types = [None; MAX_ARGUMENTS];
-        for (dtype, &arg) in types.iter_mut().zip(args) {
-            *dtype = Some(self.dtype(arg));
-        }
-        let key = BodyKey { name, types, flags: [self.settings.fold, self.table.value_numbering] };
-        let body = match self.table.bodies.find(&key) {
-            Some(body) => body,
-            None => {
-                let body = self.body(&key, &inline)?;
-                self.table.bodies.add(key, body)
-            }
-        };
-        match body {
-            Some(body) => self.call_body(name, body, args),
-            None => inline(self, args),
-        }
+        let recipe =
+            |recorder: &mut Recorder<'_>, args: &[VarId]| Ok(vec![recipe(recorder, args)?]);
+        let body = self.body(name, &[], args, recipe)?;
+        Ok(self.known_result(body, 0, args).unwrap_or_else(|| self.application(body, args)))
     }
 
-    /// Whether a part of a function may be computed once, before the loop in which the rest is.
-    fn has_parts_outside(&self, args: &[VarId]) -> bool {
-        let args = args.iter().map(|&arg| self.var(arg));
-        let mut scopes = args.filter(|arg| arg.kind.number().is_none()).map(|arg| arg.scope);
-        let first = scopes.next();
-        scopes.any(|scope| Some(scope) != first)
+    /// Records a function with several results: a variable for the call, and one for each result. The words of
+    /// `shape` tell the function from others of its name.
+    ///
+    /// # Errors
+    /// As [`Recorder::call`].
+    pub(crate) fn call_all(
+        &mut self,
+        name: &'static str,
+        shape: &[u64],
+        args: &[VarId],
+        recipe: impl for<'r> FnOnce(&mut Recorder<'r>, &[VarId]) -> Result<Vec<VarId>>,
+    ) -> Result<Vec<VarId>> {
+        let body = self.body(name, shape, args, recipe)?;
+        let n_results = self.table.body(body).results.len();
+        let mut call = None;
+        let mut results = Vec::with_capacity(n_results);
+        for position in 0..n_results {
+            results.push(match self.known_result(body, position, args) {
+                Some(result) => result,
+                None => {
+                    let call = *call.get_or_insert_with(|| self.application(body, args));
+                    if n_results == 1 { call } else { self.output(body, position, call, args) }
+                }
+            });
+        }
+        Ok(results)
     }
 
-    fn call_body(&mut self, name: &'static str, body: BodyId, args: &[VarId]) -> Result<VarId> {
-        let size = self.broadcast(|| name, args)?;
+    /// A result that needs no call: an argument, or a constant.
+    fn known_result(&mut self, body: BodyId, position: usize, args: &[VarId]) -> Option<VarId> {
+        let body = self.table.body(body);
+        let output = &body.results[position];
+        if let Some(&arg) = args.get(output.value.index()) {
+            return Some(arg);
+        }
+        let (dtype, bits) = (output.dtype, body.constant(output)?);
+        Some(self.constant(dtype, bits))
+    }
+
+    /// The variable of a call, with the type and the lanes of its first result.
+    fn application(&mut self, body: BodyId, args: &[VarId]) -> VarId {
         let mut operands = [None; MAX_OPERANDS];
-        for (operand, &arg) in operands.iter_mut().zip(args) {
-            *operand = Some(arg);
+        let are_few = args.len() <= MAX_OPERANDS;
+        if are_few {
+            operands.iter_mut().zip(args).for_each(|(operand, &arg)| *operand = Some(arg));
         }
-        let dtype = self.table.body(body).dtype;
-        Ok(self.add(Variable::new(Kind::Call(body), dtype, size, operands)))
+        let dtype = self.table.body(body).results[0].dtype;
+        let size = self.lanes(body, 0, args);
+        let mut call = Variable::new(Kind::Call(body), dtype, size, operands);
+        if !are_few {
+            call.rare_mut().arguments = args.into();
+        }
+        self.add(call)
     }
 
-    /// What a function is made of, recorded in a table of its own.
+    /// The variable of one of several results of a call.
+    fn output(&mut self, body: BodyId, position: usize, call: VarId, args: &[VarId]) -> VarId {
+        let dtype = self.table.body(body).results[position].dtype;
+        let size = self.lanes(body, position, args);
+        let kind = Kind::Output { position: exactly(position) };
+        self.add(Variable::new(kind, dtype, size, [Some(call), None, None, None]))
+    }
+
+    /// The lanes of a result: those of the arguments that it depends on, whose sizes fit.
+    fn lanes(&self, body: BodyId, position: usize, args: &[VarId]) -> u64 {
+        let arguments = &self.table.body(body).results[position].arguments;
+        let mut sizes = arguments.iter().map(|&argument| self.size(args[argument]));
+        sizes.find(|&size| size != 1).unwrap_or(1)
+    }
+
+    /// What a function is made of, recorded in a table of its own the first time.
     fn body(
         &mut self,
-        key: &BodyKey,
-        inline: impl for<'r> Fn(&mut Recorder<'r>, &[VarId]) -> Result<VarId>,
-    ) -> Result<Option<Body>> {
+        name: &'static str,
+        shape: &[u64],
+        args: &[VarId],
+        recipe: impl for<'r> FnOnce(&mut Recorder<'r>, &[VarId]) -> Result<Vec<VarId>>,
+    ) -> Result<BodyId> {
+        self.broadcast(|| name, args)?;
+        let callee =
+            Callee { name, shape, flags: [self.settings.fold, self.table.value_numbering] };
+        let types = args.iter().map(|&arg| self.dtype(arg));
+        if let Some(body) = self.table.bodies.find(&callee, types.clone()) {
+            return Ok(body);
+        }
+        let types: Box<[DType]> = types.collect();
         let mut table = Table::new(LogQueue::new(Log::new(0, Arc::new(|_| ()))));
         table.value_numbering = self.table.value_numbering;
-        let argument = |dtype| Variable::new(Kind::Data, dtype, 1, [None; MAX_OPERANDS]);
-        let types = key.types.into_iter().flatten();
-        let args: Vec<VarId> = types.map(|dtype| table.insert(argument(dtype))).collect();
+        let argument = |&dtype| Variable::new(Kind::Data, dtype, 1, [None; MAX_OPERANDS]);
+        let args: Vec<VarId> = types.iter().map(|dtype| table.insert(argument(dtype))).collect();
         let mut recorder = Recorder::new(&mut table, self.settings);
-        let result = inline(&mut recorder, &args)?;
-        let (result, _) = recorder.finish(result);
-        Ok(Body::new(key.name, &table, &args, result))
+        let results = recipe(&mut recorder, &args)?;
+        let results: Vec<VarId> =
+            recorder.finish_all(&results).into_iter().map(|(result, _)| result).collect();
+        let body = Body::new(name, &table, &args, &results);
+        Ok(self.table.bodies.add(&callee, types, body))
     }
 }

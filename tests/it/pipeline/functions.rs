@@ -1,6 +1,8 @@
 //! Functions are one variable each, and what they have in common is computed once.
 
 use porcini_core::inspect::Rows;
+use porcini_core::ir::op::Op;
+use porcini_core::nested::{self, Form};
 use porcini_core::{Array, DType, Session};
 
 use super::{lanes, session};
@@ -24,11 +26,58 @@ fn a_function_is_one_variable() {
 }
 
 #[test]
-fn short_functions_are_what_they_are_made_of() {
+fn short_functions_are_variables_too() {
     let session = session();
     let x = lanes(&session, DType::F32, 100);
     let trace = x.clip(0.0, 1.0).unwrap().graphviz().unwrap();
-    assert!(trace.contains("max") && !trace.contains("clip"), "{trace}");
+    assert!(trace.contains("clip") && !trace.contains("max"), "{trace}");
+}
+
+/// Sixteen arguments and four results are one call; what a result does not need is not computed.
+#[test]
+fn many_arguments_and_results() {
+    let session = session();
+    let rotation = |i: u32| session.array(&[f64::from(i), f64::from(i * i)]).unwrap();
+    let (q, v): (Vec<Array>, Vec<Array>) =
+        ((1..5).map(rotation).collect(), (5..9).map(rotation).collect());
+    let call = |name| {
+        let values = [(Form::Quaternion, &q[..]), (Form::Quaternion, &v[..])];
+        nested::call(name, &values).unwrap()
+    };
+    let before = session.whos(Rows::All).rows.len();
+    let product = call("*");
+    // The call and its four results.
+    assert_eq!(session.whos(Rows::All).rows.len(), before + 5);
+    let serials = |values: &[Array]| values.iter().map(Array::serial).collect::<Vec<_>>();
+    assert_eq!(serials(&product), serials(&call("*")));
+    let one = operations(&session, &[&product[0]]);
+    let all = operations(&session, &product.iter().collect::<Vec<_>>());
+    assert_eq!((one, all), (7, 28));
+    // 1 2 3 4 times 5 6 7 8, the real part last.
+    let real: Vec<f64> = product[3].to_vec().unwrap();
+    assert_eq!(real[0], -6.0);
+    let first: Vec<f64> = product[0].to_vec().unwrap();
+    assert_eq!(first[0], 24.0);
+}
+
+/// A result of arguments from outside a loop is computed before it, though the call is inside.
+#[test]
+fn what_a_call_makes_of_arguments_from_outside_stands_before_the_loop() {
+    let session = session();
+    let x = lanes(&session, DType::F32, 100);
+    let body = |i: &[Array]| {
+        let z = [i[0].clone(), x.clone()];
+        let exp = nested::call("exp", &[(Form::Complex, &z)])?;
+        Ok::<_, porcini_core::Error>(vec![exp[0].apply(Op::Add, &[1.0.into()])?])
+    };
+    let start = session.zeros(DType::F32, 100).unwrap();
+    let states = session.while_loop(&[start], |i| i[0].apply(Op::Lt, &[9.0.into()]), body).unwrap();
+    let plan = session.plan(&[&states[0]]).unwrap();
+    let kernel = plan.kernels().next().unwrap().kernel.to_string();
+    let (before, inside) = kernel.split_once("loop").unwrap();
+    // The cosine of the imaginary part stands before, the exponential of the real part inside.
+    let operations = |text: &str| text.lines().filter(|line| line.contains(" = ")).count();
+    assert!(operations(before) > 30 && operations(inside) < 40, "{kernel}");
 }
 
 #[test]

@@ -23,7 +23,7 @@ pub(super) fn apply(call: NestedCall, n: usize, entries: &[Value]) -> Option<Vec
             return by_lane(entries, functions, |lane| formula(lane, n));
         }
         let recipe = Recipe::of(entries.len(), entries[0].dtype, |recorder, entries| {
-            recorder.nested(call, entries).expect("a function of its own type")
+            recorder.inline_nested(call, entries).expect("a function of its own type")
         });
         let wide: Vec<bool> = entries.iter().map(|entry| entry.lanes.len() != 1).collect();
         let wide = recipe.wide(&wide);

@@ -162,6 +162,11 @@ impl NestedCall {
         self.function
     }
 
+    /// What tells it from other functions of its name.
+    pub(crate) fn shape(self) -> [u64; 2] {
+        [std::ptr::from_ref(self.function).addr() as u64, self.n as u64]
+    }
+
     /// Forms of the results.
     pub fn results(self) -> impl Iterator<Item = Form> {
         self.function.results.iter().map(move |form| form.with(self.n))
@@ -180,10 +185,20 @@ impl Recorder<'_> {
     /// `TypeMismatch`, `UnsupportedType`, `SizeMismatch`.
     pub fn nested(&mut self, call: NestedCall, entries: &[VarId]) -> Result<Vec<VarId>> {
         let function = call.function();
-        self.expand_many(function.name, function.class, entries, |entries| call.expand(entries))
+        let (name, class) = (function.name, function.class);
+        self.expand_many(name, class, &call.shape(), entries, |entries| call.expand(entries))
     }
 
-    /// Records several results of `entries`, promoted to their common type.
+    /// Records what a function of the table is made of; the entries have a type that it takes, all the same.
+    ///
+    /// # Errors
+    /// `SizeMismatch`.
+    pub fn inline_nested(&mut self, call: NestedCall, entries: &[VarId]) -> Result<Vec<VarId>> {
+        self.expand_rounded(call.function().name, entries, |entries| call.expand(entries))
+    }
+
+    /// Records several results of `entries`, promoted to their common type. The words of `shape` tell the recipe from
+    /// others of the name.
     ///
     /// # Errors
     /// `TypeMismatch`, `UnsupportedType`, `SizeMismatch`.
@@ -191,6 +206,7 @@ impl Recorder<'_> {
         &mut self,
         op: &'static str,
         class: Class,
+        shape: &[u64],
         entries: &[VarId],
         recipe: impl for<'r> FnOnce(&[Expr<'r>]) -> Vec<Expr<'r>>,
     ) -> Result<Vec<VarId>> {
@@ -207,19 +223,30 @@ impl Recorder<'_> {
         if !class.contains(dtype) {
             return Err(Error::UnsupportedType { op, dtype, expected: class.describe() });
         }
-        // Half floats go through single ones and are rounded once, as in other functions.
-        let computed = if dtype == DType::F16 { DType::F32 } else { dtype };
-        let mut converted = Vec::with_capacity(entries.len());
-        for &entry in entries {
-            let entry = self.cast(entry, dtype)?;
-            converted.push(self.cast(entry, computed)?);
+        let entries: Vec<VarId> =
+            entries.iter().map(|&entry| self.cast(entry, dtype)).collect::<Result<_>>()?;
+        self.call_all(op, shape, &entries, |recorder, entries| {
+            recorder.expand_rounded(op, entries, recipe)
+        })
+    }
+
+    /// Expands a recipe; half floats go through single ones and are rounded once, as in other functions.
+    fn expand_rounded(
+        &mut self,
+        op: &'static str,
+        entries: &[VarId],
+        recipe: impl for<'r> FnOnce(&[Expr<'r>]) -> Vec<Expr<'r>>,
+    ) -> Result<Vec<VarId>> {
+        let dtype = self.dtype(entries[0]);
+        if dtype != DType::F16 {
+            return self.expand_all(op, entries, recipe);
         }
-        let mut results = self.expand_all(op, &converted, recipe)?;
-        if computed != dtype {
-            for result in &mut results {
-                if self.dtype(*result) == computed {
-                    *result = self.cast(*result, dtype)?;
-                }
+        let wide: Vec<VarId> =
+            entries.iter().map(|&entry| self.cast(entry, DType::F32)).collect::<Result<_>>()?;
+        let mut results = self.expand_all(op, &wide, recipe)?;
+        for result in &mut results {
+            if self.dtype(*result) == DType::F32 {
+                *result = self.cast(*result, dtype)?;
             }
         }
         Ok(results)

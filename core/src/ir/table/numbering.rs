@@ -1,0 +1,116 @@
+//! Value numbering: equal operations share a variable (flag `cse`, semantics S5).
+
+use std::hash::Hasher;
+
+use hashbrown::hash_table::Entry;
+
+use super::Table;
+use crate::ir::mix::Mix;
+use crate::ir::var::{Kind, VarId, Variable};
+
+impl Table {
+    /// Adds a variable, or finds an equal one. The caller owns one external reference to the result.
+    pub fn intern(&mut self, mut variable: Variable) -> VarId {
+        let numbered = self.value_numbering && has_number(variable.kind);
+        if !numbered {
+            return self.insert(variable);
+        }
+        let hash = number(&variable);
+        let next = self.next_id();
+        let slots = &self.slots;
+        let same = |&(other, id): &(u64, VarId)| {
+            let known = &slots[id.index()];
+            other == hash && same_number(known, &variable) && !known.is_dead()
+        };
+        match self.numbering.entry(hash, same, |&(hash, _)| hash) {
+            Entry::Occupied(entry) => {
+                let id = entry.get().1;
+                self.inc_external(id);
+                id
+            }
+            Entry::Vacant(entry) => {
+                entry.insert((hash, next));
+                variable.number = hash;
+                self.insert_at(next, variable)
+            }
+        }
+    }
+
+    /// Takes a variable out of value numbering, so that later recordings never find it.
+    pub fn forget_number(&mut self, id: VarId) {
+        let variable = &mut self.slots[id.index()];
+        let hash = std::mem::take(&mut variable.number);
+        if hash == 0 {
+            return;
+        }
+        if let Ok(entry) = self.numbering.find_entry(hash, |&(_, other)| other == id) {
+            entry.remove();
+        }
+    }
+}
+
+/// Whether equal variables of this kind mean the same value for ever.
+fn has_number(kind: Kind) -> bool {
+    match kind {
+        Kind::Literal(_)
+        | Kind::Constant(_)
+        | Kind::Index
+        | Kind::Op(_)
+        | Kind::Call(_)
+        | Kind::Output { .. }
+        | Kind::Gather { .. }
+        | Kind::Reduce(_)
+        | Kind::Primitive(_) => true,
+        // Each region has states of its own; a region's results are as many as its values.
+        Kind::Fetch
+        | Kind::Scatter { .. }
+        | Kind::Entering
+        | Kind::Running
+        | Kind::State { .. }
+        | Kind::Region { .. }
+        | Kind::Result { .. }
+        | Kind::Data => false,
+    }
+}
+
+fn same_number(a: &Variable, b: &Variable) -> bool {
+    a.kind == b.kind
+        && a.operands == b.operands
+        && a.dtype == b.dtype
+        && a.size == b.size
+        && a.operands_aside().eq(b.operands_aside())
+}
+
+/// A hash of what makes variables equal; never 0.
+fn number(variable: &Variable) -> u64 {
+    let (tag, payload) = match variable.kind {
+        Kind::Literal(bits) => (0, bits),
+        Kind::Constant(bits) => (1, bits),
+        Kind::Index => (2, 0),
+        Kind::Op(op) => (3, op as u64),
+        Kind::Gather { checked } => (4, u64::from(checked)),
+        Kind::Scatter { op, mode, checked, counts } => {
+            let flags = u64::from(counts) * 4 + mode as u64 * 2 + u64::from(checked);
+            (5, op as u64 * 8 + flags)
+        }
+        Kind::Reduce(op) => (6, op as u64),
+        Kind::Entering => (7, 0),
+        Kind::Running => (8, 0),
+        Kind::State { memory } => (9, u64::from(memory)),
+        Kind::Region { repeat } => (10, u64::from(repeat)),
+        Kind::Result { position, memory } => (11, u64::from(position) * 2 + u64::from(memory)),
+        Kind::Data => (12, 0),
+        Kind::Primitive(primitive) => (13, primitive.number()),
+        Kind::Call(body) => (14, body.index() as u64),
+        Kind::Fetch => (15, 0),
+        Kind::Output { position } => (16, u64::from(position)),
+    };
+    let slot = |i: usize| variable.operands[i].map_or(0, |id| id.index() as u64 + 1);
+    let mut hasher = Mix::default();
+    hasher.write_u64(payload ^ (tag << 56) ^ ((variable.dtype as u64) << 48));
+    hasher.write_u64(variable.size);
+    hasher.write_u64(slot(0) | slot(1) << 32);
+    hasher.write_u64(slot(2) | slot(3) << 32);
+    variable.operands_aside().for_each(|id| hasher.write_u64(id.index() as u64));
+    hasher.finish().max(1)
+}

@@ -1,0 +1,113 @@
+//! The regions that are being recorded, and by which thread.
+
+use std::collections::HashMap;
+use std::thread::{ThreadId, current};
+
+use super::Table;
+use crate::error::Error;
+use crate::ir::var::{Kind, VarId};
+
+/// A region that is being recorded, by one thread.
+pub(crate) struct OpenRegion {
+    /// Set by the table.
+    pub(crate) scope: u32,
+    /// Name and line of the call, for errors.
+    pub(crate) op: &'static str,
+    pub(crate) line: u32,
+    pub(crate) thread: ThreadId,
+    /// Variables from here on were recorded since it was opened; set by the table.
+    pub(crate) serial: u64,
+    /// Lanes that gathers and scatters are limited to.
+    pub(crate) mask: VarId,
+    /// Lanes of what was recorded so far; 1 broadcasts.
+    pub(crate) lanes: u64,
+    /// Whether it is run step by step, so that values can be read.
+    pub(crate) evaluated: bool,
+    /// Step by step: the serials of arrays after writes and before them, of the outermost body.
+    pub(crate) writes: HashMap<u64, u64>,
+}
+
+impl Table {
+    /// Opens a region; its scope is above those of all before.
+    pub(crate) fn open_region(&mut self, mut region: OpenRegion) -> u32 {
+        self.last_scope += 1;
+        region.scope = self.last_scope;
+        region.serial = self.next_serial;
+        self.open_regions.push(region);
+        self.last_scope
+    }
+
+    /// Closes a region of this thread and those opened inside it.
+    pub(crate) fn close_region(&mut self, scope: u32) {
+        let own = std::thread::current().id();
+        self.open_regions.retain(|region| region.scope < scope || region.thread != own);
+    }
+
+    /// The array before the last write to it, or before the region that wrote it.
+    pub(crate) fn before_write(&self, id: VarId) -> Option<VarId> {
+        let variable = self.get(id);
+        match variable.kind {
+            Kind::Scatter { .. } => variable.operands[0],
+            Kind::Result { position, memory: true } => {
+                let region = self.get(variable.operands[0]?).region()?;
+                let (state, _) = *region.values.get(position as usize)?;
+                self.get(state).operands[0]
+            }
+            Kind::Literal(_)
+            | Kind::Constant(_)
+            | Kind::Index
+            | Kind::Op(_)
+            | Kind::Call(_)
+            | Kind::Output { .. }
+            | Kind::Gather { .. }
+            | Kind::Fetch
+            | Kind::Reduce(_)
+            | Kind::Primitive(_)
+            | Kind::Entering
+            | Kind::Running
+            | Kind::State { .. }
+            | Kind::Region { .. }
+            | Kind::Result { memory: false, .. }
+            | Kind::Data => None,
+        }
+    }
+
+    /// Notes a write of a body that runs step by step, to be known when it was evaluated.
+    pub(crate) fn note_write(&mut self, result: VarId, target: VarId) {
+        let [result, target] = [result, target].map(|id| self.get(id).serial);
+        let own = std::thread::current().id();
+        let mut open = self.open_regions.iter_mut();
+        if let Some(outermost) = open.find(|region| region.evaluated && region.thread == own) {
+            outermost.writes.insert(result, target);
+        }
+    }
+
+    /// The serial of an array before a noted write.
+    pub(crate) fn written_before(&self, serial: u64) -> Option<u64> {
+        self.own_regions().find(|region| region.evaluated)?.writes.get(&serial).copied()
+    }
+
+    /// The regions that this thread records, from the outermost.
+    pub(crate) fn own_regions(&self) -> impl Iterator<Item = &OpenRegion> {
+        let own = std::thread::current().id();
+        self.open_regions.iter().filter(move |region| region.thread == own)
+    }
+
+    /// The error of using a value of a region's body where it has no lanes.
+    pub(crate) fn inside(&self, what: &'static str, scope: u32) -> Error {
+        let open = self.open_regions.iter().find(|region| region.scope == scope);
+        match open {
+            Some(region) => Error::Recording { what, region: region.op, line: region.line },
+            None => Error::LeftRegion { what },
+        }
+    }
+
+    /// The innermost region that this thread records.
+    #[inline]
+    pub(crate) fn open_region_mut(&mut self) -> Option<&mut OpenRegion> {
+        // Nearly always there is none.
+        let thread = if self.open_regions.is_empty() { None } else { Some(current().id()) };
+        let mut open = self.open_regions.iter_mut().rev();
+        open.find(|region| Some(region.thread) == thread)
+    }
+}

@@ -1,0 +1,149 @@
+//! Reclamation: what nothing refers to any more is freed, a bounded number of variables at a time.
+
+use super::Table;
+use crate::interrupt;
+use crate::ir::var::{MAX_OPERANDS, VarId};
+
+/// Dead variables freed at once when a handle is dropped: a fraction of a millisecond.
+const FREED_BY_DROP: usize = 1 << 12;
+/// Dead variables freed for each one that is recorded: more are never waiting than once were alive.
+const FREED_BY_RECORDING: usize = 4;
+
+impl Table {
+    /// Drops an external reference; what nothing refers to any more is freed, now or a little later.
+    #[inline]
+    pub fn dec_external(&mut self, id: VarId) {
+        let variable = &mut self.slots[id.index()];
+        debug_assert!(variable.external > 0, "internal error: no external reference to drop");
+        variable.external -= 1;
+        let dead = variable.is_dead();
+        if self.log.enabled(5) {
+            self.log_count("dec_ref_ext", id, self.get(id).external);
+        }
+        if dead {
+            self.doomed.push(id);
+            self.free_doomed(FREED_BY_DROP);
+        }
+    }
+
+    /// Drops an internal reference; what nothing refers to any more is freed, now or a little later.
+    pub fn dec_internal(&mut self, id: VarId) {
+        let variable = &mut self.slots[id.index()];
+        debug_assert!(variable.internal > 0, "internal error: no internal reference to drop");
+        variable.internal -= 1;
+        let dead = variable.is_dead();
+        if self.log.enabled(5) {
+            self.log_count("dec_ref_int", id, self.get(id).internal);
+        }
+        if dead {
+            self.doomed.push(id);
+            self.free_doomed(FREED_BY_DROP);
+        }
+    }
+
+    /// Frees what is dead with the memory it holds, unless Ctrl-C comes: who needs memory, or counts of references,
+    /// sweeps before.
+    pub fn sweep(&mut self) {
+        while !self.doomed.is_empty() && !interrupt::is_requested() {
+            self.free_doomed(FREED_BY_DROP);
+        }
+    }
+
+    /// Frees dead variables while new ones are recorded.
+    #[inline]
+    pub(super) fn free_a_few(&mut self) {
+        if !self.doomed.is_empty() {
+            self.free_doomed(FREED_BY_RECORDING);
+        }
+    }
+
+    /// Frees so many dead variables.
+    fn free_doomed(&mut self, most: usize) {
+        for _ in 0..most {
+            let Some(id) = self.doomed.pop() else { break };
+            self.forget_number(id);
+            if self.log.enabled(5) {
+                let serial = self.get(id).serial;
+                self.log.push(format!("var_free({serial})"));
+            }
+            let variable = &mut self.slots[id.index()];
+            variable.data = None;
+            let operands = std::mem::replace(&mut variable.operands, [None; MAX_OPERANDS]);
+            let rare = variable.rare.take();
+            operands.into_iter().flatten().for_each(|operand| self.release(operand));
+            if let Some(rare) = rare {
+                rare.operands().for_each(|operand| self.release(operand));
+            }
+            self.free.push(id);
+        }
+    }
+
+    /// Drops an internal reference; what nothing refers to any more waits to be freed.
+    #[inline]
+    fn release(&mut self, operand: VarId) {
+        let variable = &mut self.slots[operand.index()];
+        variable.internal -= 1;
+        if variable.is_dead() {
+            self.doomed.push(operand);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::dtype::DType;
+    use crate::ir::op::Op;
+    use crate::ir::table::number_variable;
+    use crate::ir::var::{Kind, Variable};
+    use crate::log::{Log, LogQueue};
+
+    fn table() -> Table {
+        Table::new(LogQueue::new(Log::new(0, Arc::new(|_| ()))))
+    }
+
+    /// A chain of so many operations; the caller holds its end.
+    fn chain(table: &mut Table, first: VarId, n: usize) -> VarId {
+        table.inc_external(first);
+        (0..n).fold(first, |id, _| {
+            let next =
+                Variable::new(Kind::Op(Op::Sqrt), DType::F32, 8, [Some(id), None, None, None]);
+            let next = table.intern(next);
+            table.dec_external(id);
+            next
+        })
+    }
+
+    #[test]
+    fn what_dies_is_freed_piece_by_piece() {
+        const N: usize = 10 * FREED_BY_DROP;
+        let mut table = table();
+        let first = table.intern(number_variable(Kind::Index, DType::F32, 8));
+        let end = chain(&mut table, first, N);
+        assert_eq!(table.n_live(), 1 + N);
+        table.dec_external(end);
+        assert_eq!(table.n_live(), 1 + N - FREED_BY_DROP);
+        // The dead one that waits is never found again; those that it holds may be.
+        let again = chain(&mut table, first, N / 2);
+        assert!(!table.get(again).is_dead());
+        table.sweep();
+        assert_eq!(table.n_live(), 1 + N / 2);
+        table.dec_external(again);
+        table.dec_external(first);
+        table.sweep();
+        assert_eq!((table.n_live(), table.numbering.len()), (0, 0));
+    }
+
+    #[test]
+    fn recording_frees_more_than_it_adds() {
+        let mut table = table();
+        let first = table.intern(number_variable(Kind::Index, DType::F32, 8));
+        for _ in 0..20 {
+            let end = chain(&mut table, first, 10 * FREED_BY_DROP);
+            table.dec_external(end);
+            assert!(table.n_slots() <= 1 + 20 * FREED_BY_DROP, "{}", table.n_slots());
+        }
+    }
+}
