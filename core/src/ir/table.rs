@@ -140,9 +140,11 @@ impl Table {
                 self.log_count("inc_ref_int", operand, self.get(operand).internal);
             }
         }
-        for operand in variable.operands_aside() {
-            self.inc_internal(operand);
-            scope = scope.max(self.get(operand).scope);
+        if let Some(rare) = &variable.rare {
+            for operand in rare.operands() {
+                self.inc_internal(operand);
+                scope = scope.max(self.get(operand).scope);
+            }
         }
         if matches!(variable.kind, Kind::Output { .. }) {
             let needs = self.needs(id, &variable);
