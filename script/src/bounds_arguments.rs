@@ -4,8 +4,8 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use crate::bounds::Bounds;
 use crate::options::parse_bytes;
+use crate::world::bounds::Bounds;
 
 /// The sandbox.
 #[derive(Args, Debug)]

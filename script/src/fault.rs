@@ -8,8 +8,8 @@ use porcini_core::device::{Capacity, host_capacity};
 use porcini_core::interrupt::{self, Cause};
 use rhai::{Dynamic, EvalAltResult, ParseError, Position};
 
-use crate::error::ErrorKind;
-use crate::nesting::DEEPEST;
+use crate::diagnose::error::ErrorKind;
+use crate::world::nesting::DEEPEST;
 
 /// The result of a binding.
 pub(crate) type Result<T> = std::result::Result<T, Box<EvalAltResult>>;
@@ -137,7 +137,7 @@ pub(crate) enum Stop {
     Interrupt,
     /// `exit(code)`.
     Exit(u8),
-    /// Values that hold each other too deep; see [`crate::nesting`].
+    /// Values that hold each other too deep; see [`crate::world::nesting`].
     TooDeep,
     /// What was set aside is used.
     OutOfMemory,

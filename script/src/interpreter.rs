@@ -7,29 +7,29 @@ use std::rc::Rc;
 use porcini_core::{Array, DeviceChoice, Session, interrupt};
 use rhai::{AST, Dynamic, Engine, EvalAltResult, Expr, OptimizationLevel, Scope, Stmt};
 
+use crate::assist::commands;
+use crate::assist::help;
 use crate::bind;
-use crate::bounds::Watch;
-use crate::commands;
-use crate::constants::{self, Constants};
+use crate::bind::constants::{self, Constants};
+use crate::bind::deletion::{self, Deletions};
+use crate::bind::doc::FunctionDoc;
 use crate::context::Context;
-use crate::declare;
-use crate::deletion::{self, Deletions};
-use crate::doc::FunctionDoc;
-use crate::engine_thread::{ENGINE_STACK, stack};
-use crate::error::{Error, ErrorKind, Surroundings};
+use crate::diagnose::error::{Error, ErrorKind, Surroundings};
 use crate::fault::{late_fault, parse_fault};
-use crate::help;
-use crate::host::{Host, NOTHING};
-use crate::lexer::ending;
-use crate::nesting::Nesting;
+use crate::language::assignments;
+use crate::language::lexer::ending;
+use crate::language::powers;
+use crate::language::semicolons;
+use crate::language::tokens;
 use crate::options::Options;
-use crate::powers;
-use crate::resolver::{Resolver, Texts};
-use crate::sandbox::Sandbox;
-use crate::semicolons;
-use crate::tokens;
 use crate::value::{ArrayRef, Deleted};
-use crate::visible;
+use crate::world::bounds::Watch;
+use crate::world::control_characters;
+use crate::world::engine_thread::{ENGINE_STACK, stack};
+use crate::world::host::{Host, NOTHING};
+use crate::world::modules::{Resolver, Texts};
+use crate::world::nesting::Nesting;
+use crate::world::sandbox::Sandbox;
 
 /// Nested function calls of a script, on the whole stack.
 const MAX_CALLS: usize = 1500;
@@ -289,11 +289,11 @@ impl Interpreter {
         }
     }
 
-    /// A bare assignment declares its variable; see [`declare`].
+    /// A bare assignment declares its variable; see [`assignments`].
     fn declare_assigned(&mut self, ast: &AST) {
         self.declared.clear();
         let known: HashSet<String> = self.variables().into_iter().collect();
-        for name in declare::assigned_names(ast) {
+        for name in assignments::assigned_names(ast) {
             if !known.contains(&name) {
                 self.scope.push_dynamic(name.clone(), Dynamic::UNIT);
                 self.declared.insert(name);
@@ -391,7 +391,7 @@ impl Interpreter {
         let compiled = semicolons::compile(&self.engine, text);
         compiled.map(drop).map_err(|error| {
             let error = Box::new(self.diagnose(&parse_fault(error), text, name));
-            if self.context.is_sandbox { visible::in_error(error) } else { error }
+            if self.context.is_sandbox { control_characters::in_error(error) } else { error }
         })
     }
 
@@ -557,7 +557,7 @@ fn internal_error(panic: &(dyn std::any::Any + Send)) -> Error {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tokens::{registered, typed};
+    use crate::language::tokens::{registered, typed};
 
     /// Words that scripts call as functions must parse in both forms.
     #[test]

@@ -12,7 +12,7 @@ use rhai::Dynamic;
 use super::Registry;
 use crate::context::Context;
 use crate::fault::{IntoFault, Result, fault};
-use crate::nested::{self, alike, signature};
+use crate::value::nested::{self, alike, signature};
 use crate::value::{self, Arg, ArrayRef, Kind};
 
 pub(super) fn register(registry: &mut Registry<'_>) {

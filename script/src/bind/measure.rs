@@ -6,9 +6,9 @@ use porcini_core::eval::history::LaunchRecord;
 use rhai::{Dynamic, FnPtr, Map, NativeCallContext};
 
 use super::Registry;
+use crate::bind::stopwatch::{Measured, Work, once, paired, repeated};
 use crate::context::Context;
 use crate::fault::{Result, fault};
-use crate::measure::{Measured, Work, once, paired, repeated};
 use crate::value::type_name;
 
 pub(super) fn register(registry: &mut Registry<'_>) {

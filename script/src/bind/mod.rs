@@ -5,22 +5,25 @@
 //! error hints read.
 
 mod assign;
+pub(crate) mod constants;
 mod control;
+pub(crate) mod csv_columns;
+pub(crate) mod deletion;
 mod devices;
+pub(crate) mod doc;
 mod files;
+mod gather_scatter;
 mod geometry;
 mod horizontal;
 mod index;
 mod inspect;
 mod json;
-mod language;
-mod listed;
+mod language_help;
+mod many_arguments;
 mod measure;
-mod memory;
 mod nested_types;
 mod notebook;
 mod ops;
-mod pieces;
 mod plots;
 mod power;
 mod printing;
@@ -29,9 +32,11 @@ pub(crate) mod random;
 mod rearrange;
 mod reduce;
 mod runtime;
-mod scalars;
+mod script_numbers;
 mod sizes;
 mod sorting;
+mod split;
+pub(crate) mod stopwatch;
 mod types;
 
 use std::any::TypeId;
@@ -40,17 +45,17 @@ use std::rc::Rc;
 
 use rhai::{Dynamic, Engine, NativeCallContext};
 
+use crate::bind::doc::FunctionDoc;
 use crate::context::Context;
-use crate::doc::FunctionDoc;
 use crate::fault::{Result, fault, under_name};
-use crate::tokens::registered;
+use crate::language::tokens::registered;
 use crate::value::ArrayRef;
 
-pub(crate) use listed::LISTED;
+pub(crate) use gather_scatter::evaluate;
+pub(crate) use many_arguments::LISTED;
 pub(crate) use measure::profile;
-pub(crate) use memory::evaluate;
 pub(crate) use random::RngRef;
-pub(crate) use scalars::Range;
+pub(crate) use script_numbers::Range;
 pub(crate) use sizes::held;
 pub(crate) use types::{STATICS, type_names};
 
@@ -70,7 +75,7 @@ type Register = fn(&mut Registry<'_>);
 /// What the functions belong to, and what registers them. A later one replaces an earlier one of the same
 /// name and types.
 const FAMILIES: &[(&str, Register)] = &[
-    ("script numbers and ranges", scalars::register),
+    ("script numbers and ranges", script_numbers::register),
     ("lists, maps and text", sizes::register),
     ("lists, maps and text", sorting::register),
     ("elementwise functions", ops::register),
@@ -79,7 +84,7 @@ const FAMILIES: &[(&str, Register)] = &[
     ("indices and shapes", index::register),
     ("over lanes or components", reduce::register),
     ("over lanes or components", horizontal::register),
-    ("memory and host arrays", memory::register),
+    ("memory and host arrays", gather_scatter::register),
     ("lanes in other places", rearrange::register),
     ("loops and branches in kernels", control::register),
     ("vectors, matrices, complex numbers", geometry::register),
@@ -94,7 +99,7 @@ const FAMILIES: &[(&str, Register)] = &[
     ("showing and watching", measure::register),
     ("showing and watching", notebook::register),
     ("pictures", plots::register),
-    ("lists, maps and text", language::register),
+    ("lists, maps and text", language_help::register),
     ("lists, maps and text", json::register),
 ];
 
@@ -103,7 +108,7 @@ impl<'e> Registry<'e> {
         Self { engine, context, family: "", docs: Vec::new(), names: BTreeSet::new() }
     }
 
-    /// Documents a name; see [`crate::doc`] for the form of the text. Operators have `a + b` for parameters,
+    /// Documents a name; see [`crate::bind::doc`] for the form of the text. Operators have `a + b` for parameters,
     /// constants nothing.
     pub(crate) fn doc(&mut self, name: &str, parameters: &str, text: &str) {
         self.docs.push(FunctionDoc::new(name, parameters, self.family, text));
@@ -184,8 +189,8 @@ impl<'e> Registry<'e> {
 
 /// Registers everything; the documentation of all functions comes back.
 pub(crate) fn register(engine: &mut Engine, context: &Rc<Context>) -> Vec<FunctionDoc> {
-    engine.register_type_with_name::<ArrayRef>(crate::error::ARRAY);
-    engine.register_type_with_name::<crate::host_array::HostRef>("ndarray");
+    engine.register_type_with_name::<ArrayRef>(crate::diagnose::error::ARRAY);
+    engine.register_type_with_name::<crate::value::host_array::HostRef>("ndarray");
     engine.register_type_with_name::<crate::fault::Fault>("error");
     let mut registry = Registry::new(engine, context.clone());
     for &(family, register) in FAMILIES {

@@ -7,10 +7,10 @@ use porcini_core::trace::functions;
 use porcini_core::{Error, Operand};
 use rhai::Dynamic;
 
-use super::{Registry, ops, scalars};
+use super::{Registry, ops, script_numbers};
 use crate::context::Context;
 use crate::fault::{Result, fault, under_name};
-use crate::nested;
+use crate::value::nested;
 use crate::value::{self, Arg, ArrayRef};
 
 pub(super) fn register(registry: &mut Registry<'_>) {
@@ -73,7 +73,7 @@ fn power(registry: &mut Registry<'_>) {
     registry.any("pow", 2, |context, call, args| {
         context.at(call);
         match (args[0].as_int(), args[1].as_int()) {
-            (Ok(base), Ok(exponent)) => scalars::power(base, exponent),
+            (Ok(base), Ok(exponent)) => script_numbers::power(base, exponent),
             _ => raise(context, "pow", args),
         }
     });

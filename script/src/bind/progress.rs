@@ -8,8 +8,8 @@ use rhai::Dynamic;
 use super::Registry;
 use crate::bind::Range;
 use crate::fault::fault;
-use crate::host::Host;
 use crate::value::type_name;
+use crate::world::host::Host;
 
 /// Quiet at first, and between two reports.
 const PATIENCE: Duration = Duration::from_secs(1);

@@ -11,12 +11,12 @@ use rhai::{Dynamic, NativeCallContext};
 
 use super::Registry;
 use crate::context::Context;
-use crate::display::PrintOptions;
 use crate::fault::{IntoFault, Result, fault, fault_with_hint, under_name};
-use crate::lanes;
-use crate::nested;
+use crate::show::arrays;
+use crate::show::display::PrintOptions;
+use crate::show::writer::{Writer, written};
+use crate::value::nested;
 use crate::value::{Arg, ArrayRef, type_name};
-use crate::writer::{Writer, written};
 
 /// A shared reference to a generator: drawing through one name moves it for all.
 #[derive(Clone, Debug)]
@@ -46,7 +46,7 @@ impl RngRef {
         let [state, inc] = self.arrays();
         let shown = |value: ArrayRef| -> Result<String> {
             let single = value.lanes() == Some(1);
-            let text = written(options.most, |out| lanes::write(out, &value, options))?;
+            let text = written(options.most, |out| arrays::write(out, &value, options))?;
             Ok(if single { text.trim_matches(['[', ']']).into() } else { text })
         };
         out.put(&format!("PCG32C[state={}, inc={}]", shown(state)?, shown(inc)?))

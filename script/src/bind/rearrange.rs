@@ -4,11 +4,11 @@ use porcini_core::{Array, DType, Operand, Result as CoreResult, Scalar};
 use rhai::{Dynamic, FnPtr, NativeCallContext};
 
 use super::Registry;
+use super::gather_scatter::array_argument;
 use super::horizontal::{count_argument, shown};
-use super::memory::array_argument;
 use crate::context::Context;
 use crate::fault::{IntoFault, Result, fault, fault_with_hint};
-use crate::nested;
+use crate::value::nested;
 use crate::value::{self, Arg, ArrayRef, Node, dynamic, type_name};
 
 pub(super) fn register(registry: &mut Registry<'_>) {

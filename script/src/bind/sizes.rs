@@ -10,10 +10,10 @@ use porcini_core::device::host_capacity;
 use porcini_core::heap;
 use rhai::{Array, Blob, Dynamic, Engine, FnPtr, ImmutableString};
 
-use super::{Registry, pieces};
-use crate::bounds::{LARGEST_LIST, LISTS};
+use super::{Registry, split};
 use crate::context::Context;
 use crate::fault::{Result, fault, fault_with_hint};
+use crate::world::bounds::{LARGEST_LIST, LISTS};
 
 /// Most elements of a list that one call may make: Rhai copies and compares lists in one go, which must not take long.
 const MOST_ELEMENTS: usize = 10_000_000;
@@ -199,7 +199,7 @@ fn texts(engine: &mut Engine, sizes: Sizes) {
     engine.register_fn("pad", move |text: &mut Text, n: i64, padding: &str| {
         pad(sizes, text, n, padding)
     });
-    pieces::register(engine, sizes);
+    split::register(engine, sizes);
 }
 
 fn pad(sizes: Sizes, text: &mut ImmutableString, n: i64, padding: &str) -> Result<()> {

@@ -10,7 +10,7 @@ use super::Registry;
 use super::nested_types::nested_types;
 use crate::context::Context;
 use crate::fault::{IntoFault, Result, check_interrupt, fault, fault_with_hint, under_name};
-use crate::host_array::HostRef;
+use crate::value::host_array::HostRef;
 use crate::value::{self, Arg, ArrayRef, scalar};
 
 /// Names of the one-dimensional types.

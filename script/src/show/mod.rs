@@ -1,0 +1,12 @@
+//! Values as people see them: text, HTML, tables, pictures.
+
+pub(crate) mod arrays;
+pub(crate) mod display;
+pub(crate) mod format;
+pub(crate) mod forms;
+pub(crate) mod html;
+pub(crate) mod listing;
+pub(crate) mod numbers;
+pub(crate) mod plot;
+pub(crate) mod table;
+pub(crate) mod writer;
