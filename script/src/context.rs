@@ -6,10 +6,11 @@ use std::rc::Rc;
 use porcini_core::{Array, Session};
 use rhai::{Dynamic, NativeCallContext, Position};
 
-use crate::diagnose::caught;
+use crate::diagnose::{caught, diagnosis};
 use crate::fault::{IntoFault, Result};
-use crate::show::display::{self, PrintOptions};
+use crate::show::display;
 use crate::show::forms::{self, Place, Shown};
+use crate::show::print_options::PrintOptions;
 use crate::value::host_array::HostRef;
 use crate::value::outputs::Outputs;
 use crate::value::{ArrayRef, Node};
@@ -63,7 +64,7 @@ impl Context {
     /// A value as `print` shows it.
     pub(crate) fn text(&self, value: &Dynamic) -> Result<String> {
         if let Some(error) = caught::error_of(value) {
-            return Ok(caught::words(&error, &self.functions.borrow()));
+            return Ok(diagnosis::words(&error, &self.functions.borrow()));
         }
         display::text(value, self.print.get())
     }

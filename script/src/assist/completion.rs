@@ -6,10 +6,12 @@ use crate::assist::commands::{COMMANDS, Command, Takes};
 use crate::assist::help::first_sentence;
 use crate::assist::topics::{TOPICS, Topic};
 use crate::bind::doc::FunctionDoc;
-use crate::bind::{RngRef, STATICS, type_names};
+use crate::bind::types::type_names;
 use crate::interpreter::Interpreter;
 use crate::language::lexer::open_text;
 use crate::language::tokens::typed;
+use crate::value::STATICS;
+use crate::value::generator::RngRef;
 use crate::value::host_array::HostRef;
 use crate::value::{ArrayRef, COMPONENT_NAMES, Kind, describe};
 

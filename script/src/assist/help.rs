@@ -10,6 +10,8 @@ use crate::assist::topics::{TOPICS, Topic};
 use crate::bind::doc::FunctionDoc;
 use crate::context::Context;
 use crate::diagnose::spelling::similar;
+use crate::interpreter::Interpreter;
+use crate::show::wrap::{narrowed, wrap};
 
 /// How `help()` begins.
 const OVERVIEW: &str = "\
@@ -50,16 +52,37 @@ pub(crate) fn register(engine: &mut Engine, context: &Rc<Context>, docs: &Rc<Vec
     }
 }
 
+impl Interpreter {
+    /// Help for a name or a search, as `help("..")` shows it.
+    pub fn help(&self, query: &str) -> String {
+        self.find_help(query).unwrap_or_else(|nothing| nothing)
+    }
+
+    /// Help for a name or a search.
+    ///
+    /// # Errors
+    /// That nothing was found, and what the query may have meant.
+    pub fn find_help(&self, query: &str) -> Result<String, String> {
+        lookup(&self.docs, query, self.context.host.window())
+    }
+
+    /// The commands of a prompt, as help lists them.
+    pub fn command_help(&self) -> String {
+        commands(None)
+    }
+
+    /// The help of all names as a page of Markdown.
+    pub fn reference(&self) -> String {
+        reference(&self.docs)
+    }
+}
+
 /// Help for a name or a topic; a search if there is none; without a query an overview. Made for a window of so many
 /// columns.
 ///
 /// # Errors
 /// That nothing was found, and what the query may have meant.
-pub(crate) fn lookup(
-    docs: &[FunctionDoc],
-    query: &str,
-    window: Option<usize>,
-) -> Result<String, String> {
+fn lookup(docs: &[FunctionDoc], query: &str, window: Option<usize>) -> Result<String, String> {
     let query = query.trim();
     let width = line_width(window);
     if query.is_empty() {
@@ -96,11 +119,7 @@ fn line_width(window: Option<usize>) -> usize {
 ///
 /// # Errors
 /// As [`lookup`].
-pub(crate) fn apropos(
-    docs: &[FunctionDoc],
-    query: &str,
-    window: Option<usize>,
-) -> Result<String, String> {
+fn apropos(docs: &[FunctionDoc], query: &str, window: Option<usize>) -> Result<String, String> {
     if query.len() > LONGEST_QUERY {
         let n = query.len();
         return Err(format!("nothing about these {n} letters; help() gives an overview"));
@@ -145,7 +164,7 @@ fn rows(rows: impl Iterator<Item = (String, String)>, window: Option<usize>) -> 
 }
 
 /// The families in the order in which they come first, each with its names.
-pub(crate) fn families(docs: &[FunctionDoc]) -> Vec<(&'static str, Vec<&FunctionDoc>)> {
+fn families(docs: &[FunctionDoc]) -> Vec<(&'static str, Vec<&FunctionDoc>)> {
     let mut families: Vec<(&str, Vec<&FunctionDoc>)> = Vec::new();
     for doc in docs {
         match families.iter_mut().find(|(family, _)| *family == doc.family) {
@@ -157,7 +176,7 @@ pub(crate) fn families(docs: &[FunctionDoc]) -> Vec<(&'static str, Vec<&Function
 }
 
 /// All of it as a page of Markdown.
-pub(crate) fn reference(docs: &[FunctionDoc]) -> String {
+fn reference(docs: &[FunctionDoc]) -> String {
     let mut text = String::from(
         "# Reference\n\nMade from the help texts by `UPDATE_EXPECT=1 cargo test -p porcini-tests --test it \
          reference`; do not edit.\nEvery example is run by the tests. `x.sin()` is `sin(x)`.\n",
@@ -216,50 +235,4 @@ pub(crate) fn first_sentence(text: &str) -> String {
         }
     }
     words.join(" ").trim_end_matches(['.', ';', ':']).into()
-}
-
-/// A table of two columns; where it is wider than `width`, the second column stands below the first.
-pub(crate) fn narrowed(table: &str, width: usize) -> String {
-    if table.lines().all(|line| line.chars().count() <= width) {
-        return table.into();
-    }
-    let mut rows = Vec::new();
-    for line in table.lines() {
-        let row = line.trim_start();
-        let margin = " ".repeat((line.len() - row.len()).min(2));
-        let (head, about) = row.split_once("  ").unwrap_or((row, ""));
-        rows.push(format!("{margin}{head}"));
-        let about = wrap(about, width.saturating_sub(margin.len() + 2));
-        rows.extend(about.lines().map(|line| format!("{margin}  {line}")));
-    }
-    rows.join("\n")
-}
-
-/// The words of a text in lines of at most `width` characters, where they are short enough.
-pub(crate) fn wrap(text: &str, width: usize) -> String {
-    let mut lines = vec![String::new()];
-    for word in text.split_whitespace() {
-        let line = lines.last_mut().filter(|line| line.len() + word.len() < width);
-        match line {
-            Some(line) if line.is_empty() => line.push_str(word),
-            Some(line) => {
-                line.push(' ');
-                line.push_str(word);
-            }
-            None => lines.push(word.into()),
-        }
-    }
-    lines.join("\n")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn tables_stand_in_one_column_where_two_do_not_fit() {
-        let table = "    a = 1      one of the first numbers\n    b          two";
-        assert_eq!(narrowed(table, 80), table);
-        assert_eq!(narrowed(table, 24), "  a = 1\n    one of the first\n    numbers\n  b\n    two");
-    }
 }

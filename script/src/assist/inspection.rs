@@ -3,7 +3,6 @@
 use std::fmt::Write as _;
 
 use porcini_core::Array;
-use porcini_core::alloc::Bytes;
 use rhai::{Dynamic, Token};
 
 use crate::assist::completion::last_word;
@@ -12,8 +11,8 @@ use crate::bind::doc::FunctionDoc;
 use crate::interpreter::Interpreter;
 use crate::language::lexer::Lexer;
 use crate::language::tokens::registered;
-use crate::show::html::{escaped, state};
-use crate::value::{ArrayRef, describe};
+use crate::show::markup::escaped;
+use crate::value::{ArrayRef, describe, size_memory_state};
 use crate::world::control_characters::visible;
 
 /// What is known about a name.
@@ -107,16 +106,6 @@ fn details(value: &Dynamic) -> String {
     let label = array.leaves().first().and_then(Array::label);
     let label = label.map(|label| format!(", label \"{label}\"")).unwrap_or_default();
     format!("{}, {memory}, {state}{label}", describe(value))
-}
-
-/// Lanes, bytes and state of an array.
-pub(crate) fn size_memory_state(array: &ArrayRef) -> [String; 3] {
-    let leaves = array.leaves();
-    let stored = leaves.iter().filter(|leaf| leaf.literal().is_none());
-    let bytes = |leaf: &Array| leaf.size().saturating_mul(leaf.dtype().bytes() as u64);
-    let bytes: u64 = stored.map(bytes).fold(0, u64::saturating_add);
-    let lanes = array.lanes().map_or_else(|| "ragged".into(), |lanes| lanes.to_string());
-    [lanes, Bytes(bytes).to_string(), state(&leaves).into()]
 }
 
 fn page_html(doc: &FunctionDoc) -> String {

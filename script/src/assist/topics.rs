@@ -3,8 +3,8 @@
 //! A page is text: a title, then blocks between blank lines. A block that begins with `>> ` is a session, whose
 //! cells show what follows them; one that is indented stays as it is; another one is prose.
 
-use crate::assist::help::{narrowed, wrap};
 use crate::bind::doc::Example;
+use crate::show::wrap::{narrowed, wrap};
 
 /// What examples are typed behind.
 const PROMPT: &str = ">> ";

@@ -6,9 +6,8 @@ use std::rc::Rc;
 
 use rhai::{Dynamic, Engine, EvalAltResult};
 
-use crate::interpreter::LAST;
 use crate::language::tokens::typed;
-use crate::value::outputs::Outputs;
+use crate::value::outputs::{LAST, Outputs};
 use crate::value::{ArrayRef, Deleted};
 
 /// Where variables were deleted: `script.rhai:3`.

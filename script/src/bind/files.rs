@@ -10,7 +10,7 @@ use rhai::{Dynamic, Map};
 use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, ZipArchive, ZipWriter};
 
-use super::Registry;
+use super::registry::Registry;
 use super::types::scalar_type;
 use crate::bind::csv_columns::{self, Column, Kind, Layout};
 use crate::context::Context;

@@ -4,9 +4,10 @@ use porcini_core::ir::op::{ScatterMode, ScatterOp};
 use porcini_core::{Array, Scalar};
 use rhai::Dynamic;
 
-use super::Registry;
+use super::registry::Registry;
 use crate::context::Context;
 use crate::fault::{IntoFault, Result, fault, fault_with_hint};
+use crate::value::generator::RngRef;
 use crate::value::host_array::HostRef;
 use crate::value::{Arg, ArrayRef, Node, scalar, type_name};
 
@@ -214,7 +215,7 @@ fn collect(value: &Dynamic, values: &mut Vec<ArrayRef>) -> Result<()> {
         values.extend(host.source());
         return Ok(());
     }
-    if let Some(rng) = value.read_lock::<super::random::RngRef>() {
+    if let Some(rng) = value.read_lock::<RngRef>() {
         values.extend(rng.arrays());
         return Ok(());
     }

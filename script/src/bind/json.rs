@@ -8,7 +8,7 @@ use rhai::{Dynamic, EvalAltResult, Map};
 use serde::de::{self, DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_json::error::Category;
 
-use super::Registry;
+use super::registry::Registry;
 use super::sizes::Sizes;
 use crate::fault::{Fault, Result, Stop, check_interrupt, fault, fault_with_hint, stop};
 use crate::show::writer::start;

@@ -1,6 +1,6 @@
 //! Help for what the script language itself has: lists, maps, text, times, and the shell's own functions.
 
-use super::Registry;
+use super::registry::Registry;
 
 pub(super) fn register(registry: &mut Registry<'_>) {
     for (name, parameters, text) in LANGUAGE {

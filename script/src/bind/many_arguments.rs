@@ -3,10 +3,9 @@
 //! Of a function that takes any types Rhai tries every combination of "this type" and "any type": 9 ms for 16
 //! arguments, at each call. Functions of scripts it finds by name and number of arguments.
 
+use crate::diagnose::diagnosis::LISTED;
 use rhai::{Engine, Module, Scope};
 
-/// What Rhai calls the text of these functions.
-pub(crate) const LISTED: &str = "constructors";
 /// Up to so many arguments Rhai finds a function in a microsecond.
 pub(super) const FEW: usize = 4;
 

@@ -5,10 +5,11 @@ use porcini_core::trace::nested::{NestedFunction, rows};
 use porcini_core::{Array, DType, Error, Operand};
 use rhai::{Dynamic, FnPtr, Module, NativeCallContext};
 
-use super::Registry;
-use super::many_arguments::{self, FEW, LISTED};
+use super::many_arguments::{self, FEW};
+use super::registry::Registry;
 use super::types::{convert, number_array, static_function, statics};
 use crate::context::Context;
+use crate::diagnose::diagnosis::LISTED;
 use crate::fault::{IntoFault, Result, fault, fault_with_hint};
 use crate::value::host_array::HostRef;
 use crate::value::nested::{self, alike};

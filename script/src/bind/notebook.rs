@@ -4,7 +4,7 @@ use std::io;
 
 use rhai::Dynamic;
 
-use super::Registry;
+use super::registry::Registry;
 use crate::context::Context;
 use crate::fault::{Result, Stop, fault, stop};
 use crate::show::forms::Place;

@@ -5,7 +5,7 @@ use std::io;
 use porcini_core::{Array, DType, Scalar, interrupt};
 use rhai::{Dynamic, Map};
 
-use super::Registry;
+use super::registry::Registry;
 use crate::context::Context;
 use crate::fault::{IntoFault, Result, Stop, fault, stop};
 use crate::show::plot::{Chart, Picture, Raster, Shape};

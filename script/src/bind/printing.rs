@@ -5,13 +5,14 @@ use std::any::TypeId;
 
 use rhai::{Dynamic, FnPtr, ImmutableString, Map};
 
-use super::Registry;
 use super::control::{is_shown, running_lanes};
+use super::registry::Registry;
 use crate::context::Context;
 use crate::fault::{Result, fault};
-use crate::show::display::{self, PrintOptions};
+use crate::show::display;
 use crate::show::format::format;
 use crate::show::html::html;
+use crate::show::print_options::PrintOptions;
 use crate::show::writer::written;
 use crate::world::host::NOTHING;
 

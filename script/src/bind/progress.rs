@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use rhai::Dynamic;
 
-use super::Registry;
-use crate::bind::Range;
+use super::registry::Registry;
 use crate::fault::fault;
+use crate::value::range::Range;
 use crate::value::type_name;
 use crate::world::host::Host;
 

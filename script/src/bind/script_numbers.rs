@@ -1,8 +1,9 @@
 //! Script numbers: true division, exact comparison, powers (S8 and the traps of plain Rhai).
 
-use super::Registry;
+use super::registry::Registry;
 use super::sizes::Sizes;
 use crate::fault::{Result, fault};
+use crate::value::range::Range;
 use crate::value::type_name;
 
 pub(super) fn register(registry: &mut Registry<'_>) {
@@ -103,46 +104,6 @@ pub(super) fn power(base: i64, exponent: i64) -> Result<rhai::Dynamic> {
             let exponent = i32::try_from(exponent).unwrap_or(i32::MIN);
             Ok((base as f64).powi(exponent).into())
         }
-    }
-}
-
-/// `range(n)` and `range(start, stop, step)`: what loops run over and slices take.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Range {
-    pub(crate) start: i64,
-    pub(crate) stop: i64,
-    pub(crate) step: i64,
-}
-
-impl Range {
-    /// Number of values.
-    pub(crate) fn n(self) -> u64 {
-        let distance = i128::from(self.stop) - i128::from(self.start);
-        let step = i128::from(self.step);
-        if distance == 0 || step == 0 || (distance < 0) != (step < 0) {
-            return 0;
-        }
-        let n = (distance.abs() - 1) / step.abs() + 1;
-        u64::try_from(n).unwrap_or(u64::MAX)
-    }
-}
-
-impl Iterator for Range {
-    type Item = i64;
-
-    fn next(&mut self) -> Option<i64> {
-        let more = if self.step > 0 { self.start < self.stop } else { self.start > self.stop };
-        more.then(|| {
-            let value = self.start;
-            self.start = self.start.saturating_add(self.step);
-            value
-        })
-    }
-}
-
-impl std::fmt::Display for Range {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "range({}, {}, {})", self.start, self.stop, self.step)
     }
 }
 

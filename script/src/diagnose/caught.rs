@@ -5,8 +5,8 @@
 
 use rhai::{Dynamic, EvalAltResult, Position};
 
-use crate::diagnose::error::{Error, Surroundings};
-use crate::show::display::{self, PrintOptions};
+use crate::show::display;
+use crate::show::print_options::PrintOptions;
 use crate::show::writer::beginning;
 use crate::value::type_name;
 
@@ -24,21 +24,6 @@ pub(crate) fn error_of(value: &Dynamic) -> Option<EvalAltResult> {
 pub(crate) fn thrown(value: &Dynamic) -> String {
     beginning(|out| display::write(out, value, PrintOptions::default()))
         .unwrap_or_else(|| type_name(value))
-}
-
-/// The message of an error where only the functions are known.
-pub(crate) fn words(error: &EvalAltResult, functions: &[(String, String)]) -> String {
-    let around = Surroundings {
-        text: "",
-        source: "",
-        cell_of: &|_| None,
-        module_text: &|_| None,
-        variables: Vec::new(),
-        functions: functions.to_vec(),
-        size_of: &|_| None,
-        deleted: &|_| None,
-    };
-    Error::new(error, &around).message
 }
 
 /// The text without places, and without the calls that follow in lines of their own.

@@ -1,8 +1,15 @@
 //! Words of Rhai's messages in place of which people read ours.
 
+use std::any::type_name;
+
 use rhai::EvalAltResult;
 
-use crate::diagnose::error::ARRAY;
+use crate::value::ArrayRef;
+use crate::value::generator::RngRef;
+use crate::value::host_array::HostRef;
+
+/// What Rhai's messages call our arrays; its own lists are "array" there.
+pub(crate) const ARRAY: &str = "ArrayC";
 
 /// A text that begins with a small letter.
 pub(crate) fn lowercase(text: &str) -> String {
@@ -15,9 +22,9 @@ pub(crate) fn lowercase(text: &str) -> String {
 pub(crate) fn friendly_types(text: &str) -> String {
     let mut text = whole_word(text, "array", "list")
         .replace(ARRAY, "array")
-        .replace("porcini_script::value::ArrayRef", "array")
-        .replace("porcini_script::value::host_array::HostRef", "ndarray")
-        .replace("porcini_script::bind::random::RngRef", "PCG32C")
+        .replace(type_name::<ArrayRef>(), "array")
+        .replace(type_name::<HostRef>(), "ndarray")
+        .replace(type_name::<RngRef>(), "PCG32C")
         .replace("alloc::string::String", "text");
     text = whole_word(&text, "Fn", "function");
     for (rust, name) in [("i64", "integer"), ("f64", "float")] {

@@ -5,8 +5,8 @@ use std::ops::Range;
 use porcini_core::{Array, Scalar};
 
 use crate::fault::{IntoFault, Result};
-use crate::show::display::PrintOptions;
 use crate::show::numbers::number;
+use crate::show::print_options::PrintOptions;
 use crate::show::writer::Writer;
 use crate::value::{ArrayRef, Kind};
 

@@ -4,44 +4,22 @@ use std::fmt::{self, Write as _};
 
 use rhai::Dynamic;
 
-use crate::bind::{Range, RngRef};
 use crate::fault::{Fault, Result};
-use crate::show::arrays;
 use crate::show::listing::Listing;
 use crate::show::numbers::{exact, number};
 use crate::show::plot::Picture;
+use crate::show::print_options::PrintOptions;
 use crate::show::table::Table;
-use crate::show::writer::{MOST_BYTES, Writer, written};
+use crate::show::writer::{Writer, written};
+use crate::show::{arrays, host_arrays};
+use crate::value::generator::RngRef;
 use crate::value::host_array::HostRef;
 use crate::value::outputs::Outputs;
+use crate::value::range::Range;
 use crate::value::{ArrayRef, Deleted, type_name};
 
 /// Lists in lists that are shown; those inside are left out.
 const MOST_DEPTH: usize = 1000;
-
-/// How much of a value is shown, and how.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct PrintOptions {
-    /// Significant digits of floats in arrays.
-    pub digits: usize,
-    /// Those of a script's own floats; `None`: as many as read back.
-    pub own_digits: Option<usize>,
-    /// Lanes shown at each end of a long array.
-    pub edge: u64,
-    /// Arrays of more lanes are long.
-    pub threshold: u64,
-    /// Whether texts stand in quotes.
-    pub quotes: bool,
-    /// Bytes of the text.
-    pub most: usize,
-}
-
-impl Default for PrintOptions {
-    fn default() -> Self {
-        let (digits, own_digits, quotes) = (6, None, false);
-        Self { digits, own_digits, edge: 5, threshold: 20, quotes, most: MOST_BYTES }
-    }
-}
 
 /// A script value as `print` shows it; arrays are evaluated, and only what is shown is read back.
 pub(crate) fn text(value: &Dynamic, options: PrintOptions) -> Result<String> {
@@ -69,10 +47,10 @@ fn write_inner(
         return arrays::write(out, &array, options);
     }
     if let Some(host) = value.read_lock::<HostRef>() {
-        return host.write(out, options);
+        return host_arrays::write(out, &host, options);
     }
     if let Some(rng) = value.read_lock::<RngRef>() {
-        return rng.write(out, options);
+        return write_generator(out, &rng, options);
     }
     if let Some(picture) = value.read_lock::<Picture>() {
         return out.put(&picture.text()?);
@@ -107,6 +85,17 @@ fn write_inner(
         return out.put(&text);
     }
     write_simple(out, value, options, depth)
+}
+
+/// Writes `PCG32C[state=.., inc=..]`: numbers of a single generator, lists of several.
+fn write_generator(out: &mut Writer, rng: &RngRef, options: PrintOptions) -> Result<()> {
+    let [state, inc] = rng.arrays();
+    let shown = |value: ArrayRef| -> Result<String> {
+        let single = value.lanes() == Some(1);
+        let text = written(options.most, |out| arrays::write(out, &value, options))?;
+        Ok(if single { text.trim_matches(['[', ']']).into() } else { text })
+    };
+    out.put(&format!("PCG32C[state={}, inc={}]", shown(state)?, shown(inc)?))
 }
 
 fn write_items<T>(

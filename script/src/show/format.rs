@@ -3,7 +3,8 @@
 use rhai::Dynamic;
 
 use crate::fault::{Result, fault};
-use crate::show::display::{PrintOptions, text};
+use crate::show::display::text;
+use crate::show::print_options::PrintOptions;
 use crate::show::writer::{Writer, written};
 
 /// `format("{:.9} and {:>8}", x, y)`: `{}` shows a value as `print` does; after a colon stand the

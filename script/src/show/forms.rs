@@ -3,10 +3,11 @@
 use rhai::Dynamic;
 
 use crate::fault::Result;
-use crate::show::display::PrintOptions;
 use crate::show::html;
 use crate::show::listing::Listing;
+use crate::show::markup::HTML;
 use crate::show::plot::Picture;
+use crate::show::print_options::PrintOptions;
 
 /// A value ready to be shown.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -30,8 +31,6 @@ pub enum Place<'a> {
 
 /// MIME type of pictures.
 const SVG: &str = "image/svg+xml";
-/// MIME type of HTML.
-pub(crate) const HTML: &str = "text/html";
 
 impl Shown {
     /// Text without further forms.
@@ -55,4 +54,27 @@ pub(crate) fn forms(value: &Dynamic, options: PrintOptions) -> Result<Vec<(&'sta
     }
     let html = html::table(value, options)?;
     Ok(html.map(|html| (HTML, html)).into_iter().collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::any::type_name;
+
+    use super::*;
+    use crate::value::generator::RngRef;
+    use crate::value::host_array::HostRef;
+    use crate::value::own_name;
+
+    /// Values below do not know these types, but their names.
+    #[test]
+    fn types_of_ours_have_names() {
+        for (rust, name) in [
+            (type_name::<RngRef>(), "PCG32C"),
+            (type_name::<HostRef>(), "ndarray"),
+            (type_name::<Picture>(), "a picture"),
+            (type_name::<Listing>(), "listing"),
+        ] {
+            assert_eq!(own_name(rust.rsplit("::").next().unwrap()), name);
+        }
+    }
 }

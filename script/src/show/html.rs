@@ -1,18 +1,19 @@
 //! Values as HTML for notebooks: an array as a small table of what it is, with a grid of its lanes to unfold;
 //! lists of maps as tables; everything else as its text.
 
-use porcini_core::Array;
 use porcini_core::alloc::Bytes;
 use rhai::Dynamic;
 
 use crate::fault::Result;
 use crate::show::arrays::Lanes;
-use crate::show::display::{self, PrintOptions};
+use crate::show::display;
+use crate::show::markup::write_escaped;
 use crate::show::numbers::number;
 use crate::show::plot::Picture;
+use crate::show::print_options::PrintOptions;
 use crate::show::table::Table;
 use crate::show::writer::{MOST_BYTES, Writer, written};
-use crate::value::{ArrayRef, COMPONENT_NAMES, Kind};
+use crate::value::{ArrayRef, COMPONENT_NAMES, Kind, state};
 
 /// Most lanes, or rows of a list, that are shown.
 const MOST_LANES: u64 = 1000;
@@ -70,16 +71,6 @@ fn write_array(out: &mut Writer, array: &ArrayRef, options: PrintOptions) -> Res
     out.put(&format!("<details{open}><summary>lanes</summary>"))?;
     write_table(out, &grid(array, lanes, options)?)?;
     out.put("</details>")
-}
-
-pub(crate) fn state(leaves: &[Array]) -> &'static str {
-    if leaves.iter().all(|leaf| leaf.literal().is_some()) {
-        "literal"
-    } else if leaves.iter().all(|leaf| leaf.is_evaluated() || leaf.literal().is_some()) {
-        "evaluated"
-    } else {
-        "recorded"
-    }
 }
 
 /// The lanes: of a vector a row each, of a plain array [`GRID`] in a row. The first column is the lane's number.
@@ -191,42 +182,4 @@ fn write_row(out: &mut Writer, element: &str, cells: &[String]) -> Result<()> {
         out.put(&format!("</{element}>"))?;
     }
     out.put("</tr>")
-}
-
-/// Writes text that HTML shows as it is.
-pub(crate) fn write_escaped(out: &mut Writer, text: &str) -> Result<()> {
-    for piece in text.split_inclusive(['&', '<', '>', '"', '\'']) {
-        let mut letters = piece.chars();
-        let Some((end, mark)) = letters.next_back().and_then(|c| Some((c, mark(c)?))) else {
-            out.put(piece)?;
-            continue;
-        };
-        out.put(&piece[..piece.len() - end.len_utf8()])?;
-        out.put(mark)?;
-    }
-    Ok(())
-}
-
-/// What HTML writes for a character that means something to it.
-fn mark(c: char) -> Option<&'static str> {
-    match c {
-        '&' => Some("&amp;"),
-        '<' => Some("&lt;"),
-        '>' => Some("&gt;"),
-        '"' => Some("&quot;"),
-        '\'' => Some("&#39;"),
-        _ => None,
-    }
-}
-
-/// Text that HTML shows as it is.
-pub(crate) fn escaped(text: &str) -> String {
-    let mut html = String::with_capacity(text.len());
-    for c in text.chars() {
-        match mark(c) {
-            Some(mark) => html.push_str(mark),
-            None => html.push(c),
-        }
-    }
-    html
 }

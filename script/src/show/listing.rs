@@ -4,8 +4,7 @@
 use rhai::ImmutableString;
 
 use crate::fault::Result;
-use crate::show::forms::HTML;
-use crate::show::html::write_escaped;
+use crate::show::markup::{HTML, write_escaped};
 use crate::show::writer::{Writer, written};
 
 /// A text that knows what it is.

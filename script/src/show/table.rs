@@ -4,7 +4,8 @@ use comfy_table::{LineStyle, TableStyle};
 use rhai::Dynamic;
 
 use crate::fault::Result;
-use crate::show::display::{self, PrintOptions};
+use crate::show::display;
+use crate::show::print_options::PrintOptions;
 use crate::show::writer::Writer;
 
 /// Rows of a list that are shown at most, and bytes of their texts: a table is laid out in one go.

@@ -8,9 +8,6 @@ use porcini_core::alloc::Bytes;
 use porcini_core::{Array, DType, Element, F16, Result as CoreResult, Scalar, Session};
 
 use crate::fault::{IntoFault, Result, fault};
-use crate::show::display::PrintOptions;
-use crate::show::numbers::number;
-use crate::show::writer::Writer;
 use crate::value::ArrayRef;
 use crate::value::npy::{self, Header};
 
@@ -201,15 +198,6 @@ impl HostRef {
         self.0.borrow().data.column(session, component).or_fault()
     }
 
-    /// Writes the elements as nested lists, then `ndarray f32 [5, 3]`.
-    pub(crate) fn write(&self, out: &mut Writer, options: PrintOptions) -> Result<()> {
-        let host = self.0.borrow();
-        let (shape, dtype) = (host.data.shape(), host.data.dtype());
-        write_nested(out, &host.data, &shape, 0, 1, options)?;
-        let extents: Vec<String> = shape.iter().map(ToString::to_string).collect();
-        out.put(&format!("\nndarray {dtype} [{}]", extents.join(", ")))
-    }
-
     /// The array in an `.npy` file.
     pub(crate) fn from_npy(session: &Session, file: &[u8]) -> Result<Self> {
         let (header, bytes) = Header::read(file).map_err(|refusal| fault(refusal.to_string()))?;
@@ -244,34 +232,4 @@ fn checked_shape(value: &ArrayRef) -> Result<Vec<usize>> {
         leaf.session().check_host_memory(bytes).or_fault()?;
     }
     Ok(shape)
-}
-
-/// Writes nested lists of the elements from `start`, indented by `depth`.
-fn write_nested(
-    out: &mut Writer,
-    data: &HostData,
-    shape: &[usize],
-    start: usize,
-    depth: usize,
-    options: PrintOptions,
-) -> Result<()> {
-    let Some((&n, inner)) = shape.split_first() else {
-        let text = data.element(start).map_or_else(String::new, |x| number(x, options.digits));
-        return out.put(&text);
-    };
-    let stride: usize = inner.iter().product();
-    let separator =
-        if inner.is_empty() { ", ".into() } else { format!(",\n{}", " ".repeat(depth)) };
-    let edge = usize::try_from(options.edge).unwrap_or(usize::MAX);
-    let long = n as u64 > options.threshold && n > edge.saturating_mul(2);
-    let skipped = if long { edge..n - edge } else { n..n };
-    out.put("[")?;
-    for i in (0..skipped.start).chain(skipped.end..n) {
-        out.put(if i == 0 { "" } else { &separator })?;
-        if long && i == skipped.end {
-            out.put(&format!(".. {} skipped ..{separator}", skipped.len()))?;
-        }
-        write_nested(out, data, inner, start + i * stride, depth + 1, options)?;
-    }
-    out.put("]")
 }

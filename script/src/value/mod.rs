@@ -4,25 +4,41 @@
 //! write through any other. One Rhai type stands for all array types, so promotion, broadcasting and
 //! error texts live in one place.
 
+pub(crate) mod generator;
 pub(crate) mod host_array;
 pub(crate) mod nested;
 pub(crate) mod npy;
 pub(crate) mod outputs;
+pub(crate) mod range;
 
 use std::cell::{Ref, RefCell};
 use std::rc::Rc;
 
+use porcini_core::alloc::Bytes;
 use porcini_core::{Array, DType, Scalar};
 use rhai::Dynamic;
 
 use crate::fault::{Result, fault, fault_with_hint};
 
-pub(crate) use crate::value::nested::map;
-
 /// Names of the first components.
 pub(crate) const COMPONENT_NAMES: [&str; 4] = ["x", "y", "z", "w"];
 /// Fewest and most components of a vector type.
 pub(crate) const VECTOR_SIZES: std::ops::RangeInclusive<usize> = 1..=4;
+
+/// Names of the functions that all types have, and what they take.
+pub(crate) const STATICS: [(&str, &str); 9] = [
+    ("zero", "(n)"),
+    ("zeros", "(n)"),
+    ("ones", "(n)"),
+    ("empty", "(n)"),
+    ("full", "(value, n)"),
+    ("opaque", "(value, n)"),
+    ("arange", "(n), (start, stop) or (start, stop, step)"),
+    ("linspace", "(first, last, n)"),
+    ("reinterpret", "(x)"),
+];
+/// Bytes of an element of a list.
+pub(crate) const OF_LIST: usize = size_of::<Dynamic>();
 
 /// A shared reference to an array value.
 #[derive(Clone, Debug)]
@@ -316,15 +332,22 @@ pub(crate) fn type_name(value: &Dynamic) -> String {
         "map" => "a map".into(),
         "()" => "nothing".into(),
         "Fn" => "a function".into(),
-        _ if value.is::<crate::bind::RngRef>() => "PCG32C".into(),
-        _ if value.is::<crate::value::host_array::HostRef>() => "ndarray".into(),
-        _ if value.is::<crate::show::plot::Picture>() => "a picture".into(),
-        _ if value.is::<crate::show::listing::Listing>() => "listing".into(),
         _ if value.is::<u64>() => "an integer".into(),
         "char" => "a character".into(),
         // `range(3)`, `0..3` and `0..=3`.
         other if other.contains("Range") => "a range".into(),
-        other => other.rsplit("::").next().unwrap_or(other).into(),
+        other => own_name(other.rsplit("::").next().unwrap_or(other)).into(),
+    }
+}
+
+/// What scripts call the types of ours that are no arrays, by the last word of their paths in Rust.
+pub(crate) fn own_name(rust: &str) -> &str {
+    match rust {
+        "RngRef" => "PCG32C",
+        "HostRef" => "ndarray",
+        "Picture" => "a picture",
+        "Listing" => "listing",
+        other => other,
     }
 }
 
@@ -347,4 +370,39 @@ pub(crate) fn describe(value: &Dynamic) -> String {
         return format!("a map of {}", map.len());
     }
     type_name(value)
+}
+
+/// Bytes that copying a value takes, besides itself.
+pub(crate) fn held(value: &Dynamic) -> usize {
+    if let Some(list) = value.read_lock::<rhai::Array>() {
+        return list.iter().map(|item| OF_LIST + held(item)).sum();
+    }
+    if let Some(map) = value.read_lock::<rhai::Map>() {
+        return map.iter().map(|(key, item)| key.len() + 2 * OF_LIST + held(item)).sum();
+    }
+    if let Some(closure) = value.read_lock::<rhai::FnPtr>() {
+        return closure.iter_curry().map(|item| OF_LIST + held(item)).sum();
+    }
+    value.read_lock::<rhai::Blob>().map_or(0, |blob| blob.len())
+}
+
+/// Lanes, bytes and state of an array.
+pub(crate) fn size_memory_state(array: &ArrayRef) -> [String; 3] {
+    let leaves = array.leaves();
+    let stored = leaves.iter().filter(|leaf| leaf.literal().is_none());
+    let bytes = |leaf: &Array| leaf.size().saturating_mul(leaf.dtype().bytes() as u64);
+    let bytes: u64 = stored.map(bytes).fold(0, u64::saturating_add);
+    let lanes = array.lanes().map_or_else(|| "ragged".into(), |lanes| lanes.to_string());
+    [lanes, Bytes(bytes).to_string(), state(&leaves).into()]
+}
+
+/// Whether arrays are literals, in memory, or only recorded.
+pub(crate) fn state(leaves: &[Array]) -> &'static str {
+    if leaves.iter().all(|leaf| leaf.literal().is_some()) {
+        "literal"
+    } else if leaves.iter().all(|leaf| leaf.is_evaluated() || leaf.literal().is_some()) {
+        "evaluated"
+    } else {
+        "recorded"
+    }
 }

@@ -7,8 +7,8 @@ use std::rc::Rc;
 
 use rhai::{Dynamic, Engine};
 
-use crate::bind::RngRef;
 use crate::fault::{Result, fault};
+use crate::value::generator::RngRef;
 use crate::value::host_array::HostRef;
 use crate::value::{ArrayRef, describe};
 
@@ -16,6 +16,8 @@ use crate::value::{ArrayRef, describe};
 const MOST: usize = 20;
 /// Bytes that a value kept may have.
 const MOST_BYTES: u64 = 1 << 20;
+/// The name of the last value shown.
+pub(crate) const LAST: &str = "_";
 /// The name of all of them.
 const NAME: &str = "Out";
 

@@ -18,7 +18,7 @@ use porcini_core::interrupt;
 use porcini_core::log::LogSink;
 
 use crate::diagnose::error::{Error, ErrorKind};
-use crate::interpreter::Outcome;
+use crate::show::outcome::Outcome;
 use crate::world::control_characters;
 use crate::world::engine_thread::ENGINE_STACK;
 

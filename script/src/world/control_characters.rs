@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use std::fmt::Write as _;
 
 use crate::diagnose::error::Error;
-use crate::interpreter::Outcome;
+use crate::show::outcome::Outcome;
 
 /// A text whose control characters stand there as a script would write them: `\x1b`. Line ends and tabs stay.
 pub(crate) fn visible(text: &str) -> Cow<'_, str> {

@@ -12,11 +12,9 @@ use porcini_core::heap;
 use porcini_core::interrupt::{self, Cause};
 use rhai::{Array, Dynamic, Engine, EvalContext, FnPtr, Map};
 
-use crate::bind::held;
-use crate::fault::{Result, Stop, out_of_memory, stop};
+use crate::fault::{DEEPEST, Result, Stop, out_of_memory, stop};
+use crate::value::held;
 
-/// Levels that a script may reach; copying what has n of them n times takes n² steps. Calls do not nest so deep either.
-pub(crate) const DEEPEST: usize = 2_000;
 /// Operations after which somebody looks again, at least, and at most: each may add a level, for which there must
 /// be stack.
 const SOON: usize = 2_000;

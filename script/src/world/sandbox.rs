@@ -171,8 +171,9 @@ mod tests {
 
     use super::*;
     use crate::diagnose::error::ErrorKind;
-    use crate::interpreter::{Interpreter, Outcome};
+    use crate::interpreter::Interpreter;
     use crate::options::Options;
+    use crate::show::outcome::Outcome;
     use crate::world::bounds::Bounds;
 
     /// What reaches the world outside.

@@ -3,17 +3,20 @@
 //! Commands are no part of the language: they stand at the start of a line that a person typed. What
 //! makes sense in scripts is a function there too.
 
+mod argument;
 mod session;
 mod timing;
 
+use argument::{Argument, failed};
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
-use crate::assist::help::wrap;
-use crate::diagnose::error::{Error, ErrorKind};
+use crate::diagnose::error::Error;
 use crate::diagnose::spelling::similar;
-use crate::interpreter::{Interpreter, Outcome};
+use crate::interpreter::Interpreter;
 use crate::language::lexer::Lines;
+use crate::show::outcome::Outcome;
+use crate::show::wrap::wrap;
 
 /// A command.
 pub struct Command {
@@ -153,23 +156,6 @@ pub const COMMANDS: &[Command] = &[
         run: session::set,
     },
 ];
-
-/// What a command was given.
-struct Argument<'a> {
-    /// The command as it was typed up to its argument: `%time `.
-    head: &'a str,
-    text: &'a str,
-    /// Name of the cell.
-    cell: &'a str,
-}
-
-impl Argument<'_> {
-    /// The argument as a script in which every character stands where it was typed.
-    fn script(&self) -> String {
-        let blank = |c: char| if c == '\n' { '\n' } else { ' ' };
-        self.head.chars().map(blank).chain(self.text.chars()).collect()
-    }
-}
 
 /// A part of a cell: its first byte, its end, and whether it is a command.
 #[derive(Debug, PartialEq, Eq)]
@@ -366,13 +352,6 @@ fn unknown(typed: &str) -> Box<Error> {
         None => "%help lists the commands".into(),
     };
     failed(format!("no command %{name}"), hint)
-}
-
-/// The error of a command.
-fn failed(message: impl Into<String>, hint: impl Into<String>) -> Box<Error> {
-    let mut error = Error::plain(ErrorKind::Runtime, message);
-    error.hints.push(hint.into());
-    Box::new(error)
 }
 
 #[cfg(test)]

@@ -5,12 +5,14 @@ use std::io;
 use porcini_core::DeviceChoice;
 use rhai::Dynamic;
 
-use super::{Argument, commands, failed};
-use crate::assist::help::wrap;
+use super::argument::{Argument, failed};
+use super::commands;
 use crate::diagnose::error::{Error, ErrorKind};
-use crate::interpreter::{Interpreter, Outcome};
+use crate::interpreter::Interpreter;
+use crate::show::outcome::Outcome;
 use crate::show::table::Table;
-use crate::value::{ArrayRef, describe, type_name};
+use crate::show::wrap::wrap;
+use crate::value::{ArrayRef, describe, size_memory_state, type_name};
 
 type Result<T> = std::result::Result<T, Box<Error>>;
 
@@ -108,7 +110,7 @@ pub(super) fn whos(interpreter: &mut Interpreter, _: &Argument<'_>) -> Result<Ou
     let row = |(name, _, value): (&str, bool, &Dynamic)| {
         let array = value.read_lock::<ArrayRef>();
         let [size, memory, state] = match &array {
-            Some(array) => crate::assist::inspection::size_memory_state(array),
+            Some(array) => size_memory_state(array),
             None => {
                 [describe(value).replacen(&type_name(value), "", 1), String::new(), String::new()]
             }

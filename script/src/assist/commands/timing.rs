@@ -4,11 +4,12 @@ use std::time::Duration;
 
 use rhai::{AST, Dynamic, EvalAltResult};
 
-use super::{Argument, failed};
-use crate::bind;
+use super::argument::{Argument, failed};
+use crate::bind::measure;
 use crate::bind::stopwatch::{Measured, Work, once, paired, repeated, time_text};
 use crate::diagnose::error::Error;
-use crate::interpreter::{Interpreter, Outcome};
+use crate::interpreter::Interpreter;
+use crate::show::outcome::Outcome;
 
 type Result<T> = std::result::Result<T, Box<Error>>;
 
@@ -83,7 +84,7 @@ pub(super) fn profile(interpreter: &mut Interpreter, argument: &Argument<'_>) ->
     let script = argument.script();
     let kernels = interpreter.measured(&script, argument, |interpreter, program| {
         let context = interpreter.context.clone();
-        bind::profile(&context, &mut *interpreter.work(program))
+        measure::profile(&context, &mut *interpreter.work(program))
     })?;
     if kernels.is_empty() {
         interpreter.context.host.print("no kernels were launched");
