@@ -5,7 +5,6 @@
 
 mod assist;
 mod bind;
-mod bounds_arguments;
 mod context;
 mod diagnose;
 mod fault;
@@ -22,7 +21,6 @@ pub use assist::completion::{Candidate, CandidateKind, Completion};
 pub use assist::inspection::Inspection;
 pub use assist::topics::{TOPICS, Topic};
 pub use bind::doc::{Example, FunctionDoc};
-pub use bounds_arguments::BoundsArguments;
 pub use diagnose::error::{Error, ErrorKind};
 pub use diagnose::location::Location;
 pub use interpreter::Interpreter;

@@ -1,15 +1,13 @@
-//! The sandbox on the command line of every front end.
+//! The sandbox on the command line.
 
 use std::path::PathBuf;
 
 use clap::Args;
-
-use crate::options::parse_bytes;
-use crate::world::bounds::Bounds;
+use porcini_script::{Bounds, parse_bytes};
 
 /// The sandbox.
 #[derive(Args, Debug)]
-pub struct BoundsArguments {
+pub(crate) struct SandboxArguments {
     /// Run what is not trusted: files only below FOLDER, if one is named, no environment, and bounds
     #[arg(long, value_name = "FOLDER", require_equals = true)]
     sandbox: Option<Option<PathBuf>>,
@@ -31,9 +29,9 @@ pub struct BoundsArguments {
     max_output: u64,
 }
 
-impl BoundsArguments {
+impl SandboxArguments {
     /// The bounds that were asked for.
-    pub fn bounds(&self) -> Option<Bounds> {
+    pub(crate) fn bounds(&self) -> Option<Bounds> {
         let folder = self.sandbox.as_ref()?;
         Some(Bounds {
             folder: folder.clone(),
