@@ -4,11 +4,13 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
 use porcini_core::DeviceChoice;
-use porcini_script::{Bounds, BoundsArguments, MOST_THREADS, Options};
+use porcini_script::{Bounds, MOST_THREADS, Options};
 
+use crate::doctor;
 use crate::install::{self, InstallError, NAME, Place, RUST_NAME, SANDBOX_NAME, Spec, Starts};
+use crate::sandbox_arguments::SandboxArguments;
 use crate::serve::{StartError, serve};
-use crate::{doctor, warn};
+use crate::warn::warn;
 
 const VERSION: &str = if cfg!(feature = "evcxr") {
     concat!(env!("CARGO_PKG_VERSION"), " with evcxr")
@@ -45,7 +47,7 @@ enum Command {
         #[command(flatten)]
         settings: Settings,
         #[command(flatten)]
-        bounds: BoundsArguments,
+        bounds: SandboxArguments,
     },
     /// Tell Jupyter about this kernel
     Install {

@@ -15,8 +15,8 @@ use serde_json::{Value, json};
 
 use crate::drawing;
 use crate::publisher::{Publisher, Stream};
-use crate::socket::{Channel, Outbox};
-use crate::warn;
+use crate::socket::post::{Channel, Outbox};
+use crate::warn::warn;
 use crate::wire::{Request, Wire};
 
 /// How often somebody who waits for an answer looks for an interrupt.

@@ -14,9 +14,10 @@ use crate::history::History;
 use crate::host::{Notebook, mime_bundle};
 use crate::kernel_info::kernel_info;
 use crate::publisher::Publisher;
-use crate::socket::{Channel, Outbox};
+use crate::socket::post::{Channel, Outbox};
+use crate::traceback;
+use crate::warn::warn;
 use crate::wire::{Request, Wire};
-use crate::{traceback, warn};
 
 /// How long a failed cell looks for cells that were sent before it failed: those are not run.
 const GRACE: Duration = Duration::from_millis(50);

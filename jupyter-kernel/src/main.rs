@@ -13,14 +13,17 @@ mod parent;
 mod publisher;
 #[cfg(feature = "evcxr")]
 mod rust_kernel;
+mod sandbox_arguments;
 mod serve;
 mod socket;
 mod traceback;
+mod warn;
 mod wire;
 
 use std::io::Write as _;
 use std::process::ExitCode;
 
+use crate::warn::warn;
 use clap::Parser as _;
 use porcini_core::heap::Heap;
 
@@ -43,10 +46,4 @@ fn main() -> ExitCode {
             ExitCode::FAILURE
         }
     }
-}
-
-/// Tells whoever started the kernel; notebooks do not see it.
-fn warn(text: &str) {
-    // Without standard error there is nobody to tell.
-    drop(writeln!(std::io::stderr(), "porcini-jupyter: {text}"));
 }

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use crate::socket::{Channel, Outbox};
+use crate::socket::post::{Channel, Outbox};
 use crate::wire::Wire;
 
 /// How long text waits for more.

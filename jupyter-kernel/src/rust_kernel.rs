@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use crate::install::CONTROL_FILE;
-use crate::warn;
+use crate::warn::warn;
 
 /// Variables that evcxr sets for the processes that it makes of its own program: those that run cells, and rustc.
 const OF_EVCXR: [&str; 2] = ["EVCXR_IS_RUNTIME", "EVCXR_RUSTC_WRAPPER"];

@@ -13,10 +13,14 @@ use crate::connection_file::{ConnectionError, ConnectionFile};
 use crate::history::History;
 use crate::host::{Notebook, Questions};
 use crate::kernel::Kernel;
+use crate::parent;
 use crate::publisher::Publisher;
-use crate::socket::{Control, Outbox, Post, SocketError, Sockets, echo, end, serve_control, spawn};
+use crate::socket::control::{Control, serve_control};
+use crate::socket::heartbeat::echo;
+use crate::socket::post::{Outbox, Post};
+use crate::socket::{SocketError, Sockets, end, spawn};
+use crate::warn::warn;
 use crate::wire::Wire;
-use crate::{parent, warn};
 
 /// Why a kernel does not start.
 #[derive(Debug, thiserror::Error)]

@@ -2,7 +2,9 @@
 
 use clap::{Parser, Subcommand};
 use porcini_core::DeviceChoice;
-use porcini_script::{BoundsArguments, MOST_THREADS};
+use porcini_script::MOST_THREADS;
+
+use crate::sandbox_arguments::SandboxArguments;
 
 /// What help says behind the options: blocks, each with its title.
 pub(crate) const FURTHER: &str = "\
@@ -79,7 +81,7 @@ pub(crate) struct Arguments {
     pub(crate) log_level: Option<u8>,
 
     #[command(flatten)]
-    pub(crate) bounds: BoundsArguments,
+    pub(crate) bounds: SandboxArguments,
 }
 
 /// What to do other than running a script.

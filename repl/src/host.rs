@@ -11,7 +11,7 @@ use rustyline::DefaultEditor;
 use rustyline::error::ReadlineError;
 
 use crate::json::Collected;
-use crate::{pager, print, run};
+use crate::{exit_code, pager, print};
 
 /// The real system.
 pub(crate) struct System {
@@ -71,7 +71,7 @@ impl Host for System {
         Arc::new(|why| {
             let why = why.to_string();
             print::without_waiting(move || print::failure(&why));
-            std::process::exit(run::SCRIPT_ERROR.into());
+            std::process::exit(exit_code::SCRIPT_ERROR.into());
         })
     }
 

@@ -6,7 +6,7 @@ use std::rc::Rc;
 use porcini_script::{Error, ErrorKind, Interpreter, Outcome};
 use serde_json::{Value, json};
 
-use crate::{print, run};
+use crate::{exit_code, print};
 
 /// Bytes that one statement may print: its object is made as a whole.
 const MOST: usize = 64 << 20;
@@ -50,10 +50,10 @@ pub(crate) fn run(
         let lines = printed.borrow_mut().take().unwrap_or_default().lines;
         print::value(&object(line, statement, &lines, &result).to_string());
         if let Err(error) = result {
-            return run::exit_code(&error);
+            return exit_code::exit_code(&error);
         }
     }
-    run::OK
+    exit_code::OK
 }
 
 fn object(

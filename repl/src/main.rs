@@ -3,6 +3,7 @@
 mod cli;
 mod doctor;
 mod edit;
+mod exit_code;
 mod host;
 mod json;
 mod narrow;
@@ -10,8 +11,10 @@ mod pager;
 mod print;
 mod repl;
 mod run;
+mod sandbox_arguments;
 mod settings;
 mod signals;
+mod source;
 mod tasks;
 
 use std::process::ExitCode;
@@ -32,7 +35,7 @@ fn main() -> ExitCode {
         // Also what was asked for: help, the version.
         Err(answer) => {
             print::written(answer.print());
-            return u8::try_from(answer.exit_code()).unwrap_or(run::WRONG_USAGE).into();
+            return u8::try_from(answer.exit_code()).unwrap_or(exit_code::WRONG_USAGE).into();
         }
     };
     print::paint_when_asked();
@@ -52,7 +55,7 @@ fn on_interrupt() {
     }
     if interrupt::cause() == Some(Cause::Asked) {
         print::warn("a second Ctrl-C before the first was answered: variables are lost");
-        std::process::exit(i32::from(run::INTERRUPTED));
+        std::process::exit(i32::from(exit_code::INTERRUPTED));
     }
     interrupt::request();
 }

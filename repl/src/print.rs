@@ -7,7 +7,7 @@ use std::thread;
 use std::time::Duration;
 
 use colored::Colorize;
-use porcini_script::Error;
+use porcini_script::{Error, Interpreter};
 use terminal_size::{Height, Width};
 
 use crate::narrow::fitted;
@@ -50,6 +50,13 @@ pub(crate) fn redraw(typed: &str, cell: &str) {
 /// Rows that a text takes.
 pub(crate) fn rows_of(text: &str, columns: usize) -> usize {
     text.split('\n').map(|line| line.chars().count().div_ceil(columns).max(1)).sum()
+}
+
+/// Tells what a script may have meant that gave the value `shown`.
+pub(crate) fn notes(interpreter: &Interpreter, text: &str, name: &str, shown: Option<&str>) {
+    for (line, note) in interpreter.notes(text, shown) {
+        log(&format!("{note}\n --> {name}:{line}"));
+    }
 }
 
 /// A log line.

@@ -8,10 +8,11 @@ use porcini_script::{ErrorKind, Interpreter};
 use rustyline::error::ReadlineError;
 
 use crate::edit::{self, Cells, PROMPT, Shared, Style};
+use crate::exit_code::report;
 use crate::narrow::broken;
+use crate::print;
 use crate::settings::{self, EditMode, Settings};
 use crate::signals::Ending;
-use crate::{print, run};
 
 /// Runs a shell until end of input or `exit()`; the exit code.
 pub(crate) fn run(
@@ -108,7 +109,7 @@ fn run_init(interpreter: &Shared) -> Option<u8> {
     };
     let error = interpreter.borrow_mut().execute(&text, &name).err()?;
     interrupt::clear();
-    let code = run::report(&error);
+    let code = report(&error);
     matches!(error.kind, ErrorKind::Exit(_)).then_some(code)
 }
 
@@ -124,7 +125,7 @@ fn run_cell(interpreter: &Shared, text: &str, cell: usize) -> Result<String, u8>
             }
             Ok(outcome.next_input.unwrap_or_default())
         }
-        Err(error) => match (run::report(&error), error.kind) {
+        Err(error) => match (report(&error), error.kind) {
             (code, ErrorKind::Exit(_)) => Err(code),
             _ => Ok(String::new()),
         },

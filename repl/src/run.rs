@@ -1,27 +1,19 @@
 //! Runs what the command line asks for and turns the result into an exit code.
 
-use std::fs::File;
-use std::io::{self, IsTerminal, Read};
+use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 use porcini_core::DeviceChoice;
-use porcini_core::alloc::Bytes;
-use porcini_script::{Error, ErrorKind, Interpreter, MOST_THREADS, Options};
+use porcini_script::{Interpreter, MOST_THREADS, Options};
 
-use crate::cli::{Arguments, Source, Task};
+use crate::cli::{Arguments, Source};
+use crate::exit_code::{INTERRUPTED, OK, WRONG_USAGE, report};
 use crate::host::System;
 use crate::settings::{self, Colour, Settings};
 use crate::signals::Ending;
+use crate::source::read;
 use crate::{json, print, repl, tasks};
-
-/// Bytes of a script, at most.
-const LONGEST_SCRIPT: u64 = 64 << 20;
-
-pub(crate) const OK: u8 = 0;
-pub(crate) const SCRIPT_ERROR: u8 = 1;
-pub(crate) const WRONG_USAGE: u8 = 2;
-pub(crate) const INTERRUPTED: u8 = 130;
 
 /// Runs a script, a line, standard input, a shell, or a task.
 pub(crate) fn run(arguments: Arguments, ending: &Ending) -> u8 {
@@ -110,38 +102,6 @@ fn options(arguments: &Arguments, settings: &Settings) -> Result<Options, String
     Ok(options)
 }
 
-/// Text and name of what is to be run.
-pub(crate) fn read(source: &Source) -> Result<(String, String), String> {
-    match source {
-        Source::File(path) => match File::open(path).and_then(text_of) {
-            Ok(text) => Ok((text, path.clone())),
-            Err(error) => {
-                let task = Task::names().any(|name| name == *path);
-                let advice = if task { "; a task stands first: " } else { "" };
-                let task = if task { format!("porcini {path}") } else { String::new() };
-                Err(format!("{path}: {error}{advice}{task}"))
-            }
-        },
-        Source::Input => match text_of(std::io::stdin().lock()) {
-            Ok(text) => Ok((text, "<stdin>".into())),
-            Err(error) => Err(format!("standard input: {error}")),
-        },
-        Source::Code(code) => Ok((code.clone(), "<eval>".into())),
-        Source::Shell => Ok((String::new(), String::new())),
-    }
-}
-
-/// A script, which nobody writes longer than this: what reads no end must have one.
-fn text_of(source: impl Read) -> io::Result<String> {
-    let mut bytes = Vec::new();
-    source.take(LONGEST_SCRIPT + 1).read_to_end(&mut bytes)?;
-    if bytes.len() as u64 > LONGEST_SCRIPT {
-        let most = Bytes(LONGEST_SCRIPT);
-        return Err(io::Error::other(format!("a script is at most {most} long")));
-    }
-    String::from_utf8(bytes).map_err(|_| io::Error::other("not a text file (UTF-8 expected)"))
-}
-
 fn script_folder(source: &Source) -> PathBuf {
     let parent = match source {
         Source::File(path) => Path::new(path).parent().filter(|p| !p.as_os_str().is_empty()),
@@ -157,33 +117,9 @@ fn run_text(interpreter: &mut Interpreter, text: &str, name: &str, shows_value: 
             if let Some(text) = &shown {
                 print::value(text);
             }
-            show_notes(interpreter, text, name, shown.as_deref());
+            print::notes(interpreter, text, name, shown.as_deref());
             OK
         }
         Err(error) => report(&error),
-    }
-}
-
-/// Tells what a script may have meant that gave the value `shown`.
-pub(crate) fn show_notes(interpreter: &Interpreter, text: &str, name: &str, shown: Option<&str>) {
-    for (line, note) in interpreter.notes(text, shown) {
-        print::log(&format!("{note}\n --> {name}:{line}"));
-    }
-}
-
-/// Shows a diagnostic; the exit code that it stands for.
-pub(crate) fn report(error: &Error) -> u8 {
-    if !matches!(error.kind, ErrorKind::Exit(_)) {
-        print::error(error);
-    }
-    exit_code(error)
-}
-
-/// The exit code that an error stands for.
-pub(crate) fn exit_code(error: &Error) -> u8 {
-    match error.kind {
-        ErrorKind::Exit(code) => code,
-        ErrorKind::Interrupted => INTERRUPTED,
-        ErrorKind::Syntax | ErrorKind::Runtime | ErrorKind::Internal => SCRIPT_ERROR,
     }
 }

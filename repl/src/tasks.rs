@@ -8,9 +8,10 @@ use clap::builder::Resettable;
 use porcini_script::{Interpreter, Options};
 
 use crate::cli::{self, Arguments, Source, Task};
+use crate::exit_code::{OK, SCRIPT_ERROR, WRONG_USAGE};
 use crate::host::System;
-use crate::run::{OK, SCRIPT_ERROR, WRONG_USAGE};
-use crate::{doctor, pager, print, run};
+use crate::source::read;
+use crate::{doctor, pager, print};
 
 /// Does a task; the exit code.
 pub(crate) fn run(task: &Task, options: &Options) -> u8 {
@@ -75,7 +76,7 @@ fn man_sections(text: &str) -> String {
 fn check(interpreter: &Interpreter, files: &[String]) -> u8 {
     let mut code = OK;
     for file in files {
-        let (text, name) = match run::read(&Source::File(file.clone())) {
+        let (text, name) = match read(&Source::File(file.clone())) {
             Ok(read) => read,
             Err(message) => {
                 print::failure(&message);
@@ -88,7 +89,7 @@ fn check(interpreter: &Interpreter, files: &[String]) -> u8 {
             code = code.max(SCRIPT_ERROR);
             continue;
         }
-        run::show_notes(interpreter, &text, &name, None);
+        print::notes(interpreter, &text, &name, None);
     }
     code
 }

@@ -6,16 +6,17 @@ use std::rc::Rc;
 use porcini_core::{Array, Session};
 use rhai::{Dynamic, NativeCallContext, Position};
 
-use crate::bounds::Bounds;
-use crate::caught;
-use crate::display::{self, PrintOptions};
+use crate::diagnose::{caught, diagnosis};
 use crate::fault::{IntoFault, Result};
-use crate::host::Host;
-use crate::host_array::HostRef;
-use crate::outputs::Outputs;
-use crate::prints::Prints;
-use crate::shown::{self, Place, Shown};
+use crate::show::display;
+use crate::show::forms::{self, Place, Shown};
+use crate::show::print_options::PrintOptions;
+use crate::value::host_array::HostRef;
+use crate::value::outputs::Outputs;
 use crate::value::{ArrayRef, Node};
+use crate::world::bounds::Bounds;
+use crate::world::host::Host;
+use crate::world::loop_prints::Prints;
 
 /// Session, host and print settings, shared by all registered functions.
 pub(crate) struct Context {
@@ -63,7 +64,7 @@ impl Context {
     /// A value as `print` shows it.
     pub(crate) fn text(&self, value: &Dynamic) -> Result<String> {
         if let Some(error) = caught::error_of(value) {
-            return Ok(caught::words(&error, &self.functions.borrow()));
+            return Ok(diagnosis::words(&error, &self.functions.borrow()));
         }
         display::text(value, self.print.get())
     }
@@ -81,7 +82,7 @@ impl Context {
     pub(crate) fn shown(&self, value: &Dynamic) -> Result<Shown> {
         let text = self.fitted(value)?;
         let wanted = self.host.shows_forms();
-        let forms = if wanted { shown::forms(value, self.print.get())? } else { Vec::new() };
+        let forms = if wanted { forms::forms(value, self.print.get())? } else { Vec::new() };
         Ok(Shown { text, forms })
     }
 

@@ -8,8 +8,8 @@ use porcini_core::device::{Capacity, host_capacity};
 use porcini_core::interrupt::{self, Cause};
 use rhai::{Dynamic, EvalAltResult, ParseError, Position};
 
-use crate::error::ErrorKind;
-use crate::nesting::DEEPEST;
+/// Levels that a script may reach; copying what has n of them n times takes n² steps. Calls do not nest so deep either.
+pub(crate) const DEEPEST: usize = 2_000;
 
 /// The result of a binding.
 pub(crate) type Result<T> = std::result::Result<T, Box<EvalAltResult>>;
@@ -137,7 +137,7 @@ pub(crate) enum Stop {
     Interrupt,
     /// `exit(code)`.
     Exit(u8),
-    /// Values that hold each other too deep; see [`crate::nesting`].
+    /// Values that hold each other too deep; see [`crate::world::nesting`].
     TooDeep,
     /// What was set aside is used.
     OutOfMemory,
@@ -147,14 +147,6 @@ impl Stop {
     /// What was asked for: Ctrl-C, unless memory ran out.
     pub(crate) fn asked() -> Self {
         if interrupt::cause() == Some(Cause::Spent) { Self::OutOfMemory } else { Self::Interrupt }
-    }
-
-    pub(crate) fn kind(self) -> ErrorKind {
-        match self {
-            Self::Interrupt => ErrorKind::Interrupted,
-            Self::Exit(code) => ErrorKind::Exit(code),
-            Self::TooDeep | Self::OutOfMemory => ErrorKind::Runtime,
-        }
     }
 }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use porcini_core::device::Isa;
 use porcini_core::{DeviceChoice, Runtime};
 
-use crate::bounds::Bounds;
+use crate::world::bounds::Bounds;
 
 /// Threads that a session may be asked to have.
 pub const MOST_THREADS: u16 = 4096;

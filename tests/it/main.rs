@@ -23,6 +23,7 @@ mod fuzz;
 mod golden;
 mod halves;
 mod idiv;
+mod imports;
 mod lanes;
 mod licences;
 mod limits;

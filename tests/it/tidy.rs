@@ -1,6 +1,9 @@
 //! The architecture as a test: imports point one way, unsafe code stays in listed files, files stay short.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
+
+use crate::imports::{Imports, Module, imports, knots};
 
 /// Longest file; tables and long tests excepted by name.
 const MAX_LINES: usize = 640;
@@ -30,7 +33,15 @@ const UNSAFE: [(&str, &str); 21] = [
     ("core/tests/dlpack.rs", "imports of tensors"),
 ];
 
-/// The layers of core, lowest first; a file may import from its own layer and those below.
+/// Modules of a package by layers, lowest first: those named and what is below them, where nothing longer fits. A
+/// module may import from its own layer and those below.
+type Layers = &'static [&'static [&'static str]];
+
+/// The packages and their layers.
+const PACKAGES: [(&str, Layers); 4] =
+    [("core", &LAYERS), ("script", SCRIPT), ("repl", SHELL), ("jupyter-kernel", KERNEL)];
+
+/// The layers of core.
 const LAYERS: [&[&str]; 6] = [
     &["convert", "dtype", "error", "half", "buffer", "log", "interrupt", "flags"],
     &["ir"],
@@ -58,6 +69,111 @@ const LAYERS: [&[&str]; 6] = [
         "dlpack",
     ],
     &["lib"],
+];
+
+/// The layers of the language binding.
+const SCRIPT: Layers = &[
+    &["fault"],
+    &["value"],
+    &["show"],
+    &["language"],
+    &["diagnose"],
+    &["world", "options"],
+    &["context"],
+    &["bind"],
+    &["interpreter"],
+    &["assist"],
+    &["interpreter/setup"],
+];
+
+/// The layers of the shell.
+const SHELL: Layers = &[
+    &["narrow", "settings", "sandbox_arguments"],
+    &["print"],
+    &["pager", "cli", "exit_code", "signals"],
+    &["json", "source"],
+    &["host"],
+    &["doctor", "edit"],
+    &["tasks", "repl"],
+    &["run"],
+];
+
+/// The layers of the notebook kernel.
+const KERNEL: Layers = &[
+    &["warn", "wire", "connection_file", "sandbox_arguments", "drawing", "kernel_info"],
+    &["socket", "publisher"],
+    &["history", "host", "traceback", "parent"],
+    &["kernel", "install"],
+    &["serve"],
+    &["doctor", "rust_kernel"],
+    &["cli"],
+];
+
+/// Most modules that may import each other in a circle.
+const LARGEST_KNOT: usize = 2;
+
+/// Circles of more modules, which must not grow.
+const KNOTS: &[&[&str]] = &[
+    &[
+        "alloc",
+        "backend",
+        "backend/cpu",
+        "backend/cpu/assemble",
+        "backend/cpu/launch",
+        "backend/cpu/listing",
+        "backend/cpu/lower/access",
+        "backend/cpu/tuning",
+        "backend/cuda",
+        "backend/cuda/compiler",
+        "backend/cuda/errors",
+        "backend/cuda/gpu",
+        "backend/cuda/launch",
+        "backend/cuda/memory",
+        "backend/cuda/on_host",
+        "backend/cuda/parts",
+        "backend/cuda/primitive",
+        "backend/cuda/staging",
+        "backend/host",
+        "backend/interp",
+        "backend/interp/block",
+        "backend/interp/launch",
+        "backend/interp/lower",
+        "backend/interp/memory_steps",
+        "backend/interp/steps",
+        "backend/limits",
+        "backend/primitive",
+        "backend/primitive/increments",
+        "backend/primitive/lanes",
+        "backend/primitive/quicksort",
+        "backend/primitive/scan",
+        "backend/primitive/scan_vectors",
+        "backend/primitive/sort",
+        "backend/primitive/true_lanes",
+    ],
+    &["array", "builder", "control/watch", "devices", "session"],
+    &[
+        "backend/cpu/allocate",
+        "backend/cpu/cold",
+        "backend/cpu/lower",
+        "backend/cpu/lower/ends",
+        "backend/cpu/lower/order",
+        "backend/cpu/lower/region",
+        "backend/cpu/neighbours",
+        "backend/cpu/program",
+        "backend/cpu/regions",
+        "backend/cpu/special",
+    ],
+    &["backend/cuda/ptx", "backend/cuda/ptx/op", "backend/cuda/ptx/writer"],
+    &["eval/build", "eval/calls", "eval/regions", "eval/schedule"],
+    &["ir/body", "ir/display", "ir/table", "ir/var"],
+    &[
+        "trace/nested",
+        "trace/nested/complex",
+        "trace/nested/matrix",
+        "trace/nested/quaternion",
+        "trace/nested/transform",
+        "trace/nested/vector",
+    ],
 ];
 
 /// Modules of one layer that must not know each other.
@@ -88,26 +204,70 @@ fn sources() -> Vec<(String, String)> {
     files.iter().map(|path| (name(path), std::fs::read_to_string(path).unwrap())).collect()
 }
 
-fn layer(module: &str) -> Option<usize> {
-    LAYERS.iter().position(|modules| modules.contains(&module))
+/// The layer of a module: that of the longest name which it begins with.
+fn layer(layers: Layers, module: &str) -> Option<usize> {
+    let fits = |name: &&&str| {
+        module.strip_prefix(**name).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+    };
+    let longest = |(i, names): (usize, &&[&str])| {
+        Some((names.iter().filter(fits).map(|name| name.len()).max()?, i))
+    };
+    layers.iter().enumerate().filter_map(longest).max().map(|(_, layer)| layer)
+}
+
+/// What the modules of a package import, but for its root.
+fn imports_of(package: &str) -> Imports {
+    let sources = sources();
+    let below = format!("{package}/src/");
+    let files =
+        sources.iter().filter_map(|(name, text)| Some((name.strip_prefix(&below)?, &**text)));
+    let mut imports = imports(files);
+    imports.remove("");
+    imports
 }
 
 #[test]
-fn imports_of_core_point_one_way() {
-    for (name, text) in sources() {
-        let Some(path) = name.strip_prefix("core/src/") else { continue };
-        let module = path.split(['/', '.']).next().unwrap();
-        let own = layer(module).unwrap_or_else(|| panic!("{name}: no layer for {module}"));
-        for line in text.lines().filter_map(|line| line.trim().strip_prefix("use crate::")) {
-            let imported = line.split([':', ';', '{', ' ']).next().unwrap();
-            let Some(other) = layer(imported) else { continue };
-            assert!(other <= own, "{name}: {module} imports {imported}, which is above it");
-            assert!(
-                !STRANGERS.contains(&(module, imported)),
-                "{name}: {module} must not know {imported}"
-            );
+fn imports_point_one_way() {
+    for (package, layers) in PACKAGES {
+        for (module, imported) in imports_of(package) {
+            let of = |module: &str| {
+                layer(layers, module).unwrap_or_else(|| panic!("{package}: no layer for {module}"))
+            };
+            for other in imported {
+                assert!(
+                    of(&other) <= of(&module),
+                    "{package}: {module} imports {other}, which is above it"
+                );
+                let room = |module: &str| module.split('/').next().unwrap().to_string();
+                let (a, b) = (room(&module), room(&other));
+                let strangers = STRANGERS.iter().any(|(x, y)| (*x, *y) == (&*a, &*b));
+                assert!(package != "core" || !strangers, "{module} must not know {other}");
+            }
         }
     }
+}
+
+#[test]
+fn modules_are_no_knots() {
+    for (package, _) in PACKAGES {
+        let mut knots = knots(&imports_of(package));
+        let is_known = |knot: &BTreeSet<Module>| {
+            let are_in = |known: &&[&str]| knot.iter().all(|module| known.contains(&&**module));
+            package == "core" && KNOTS.iter().any(are_in)
+        };
+        knots.retain(|knot| knot.len() > LARGEST_KNOT && !is_known(knot));
+        assert!(knots.is_empty(), "{package}: modules import each other in circles: {knots:#?}");
+    }
+}
+
+/// The library knows no command line: what the sandbox is called there stands in both front ends.
+#[test]
+fn front_ends_take_the_same_sandbox() {
+    let read = |package: &str| {
+        let file = root().join(package).join("src/sandbox_arguments.rs");
+        std::fs::read_to_string(file).unwrap()
+    };
+    assert_eq!(read("repl"), read("jupyter-kernel"));
 }
 
 #[test]

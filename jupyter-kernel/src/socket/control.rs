@@ -6,11 +6,11 @@ use porcini_script::Interpreter;
 use serde_json::{Value, json};
 use zmq::Socket;
 
+use super::message::{receive, send};
 use super::post::Outbox;
-use super::{receive, send};
 use crate::kernel_info::kernel_info;
 use crate::publisher::Publisher;
-use crate::warn;
+use crate::warn::warn;
 use crate::wire::{Request, Wire};
 
 /// What control needs to answer.

@@ -2,7 +2,7 @@
 
 use zmq::Socket;
 
-use super::{receive, send};
+use super::message::{receive, send};
 
 /// Echoes until the context ends.
 pub(crate) fn echo(socket: &Socket) {

@@ -1,24 +1,21 @@
 //! The five channels of a kernel. Nothing outside of this folder knows libzmq.
 //!
 //! One thread, the *post*, owns shell, stdin and iopub: it hands requests to the interpreter's thread and
-//! sends what the others put into its [`Outbox`]. Control and heartbeat have threads of their own, so that
+//! sends what the others put into its [`Outbox`](post::Outbox). Control and heartbeat have threads of their own, so that
 //! they answer whatever the kernel is doing.
 
-mod control;
-mod heartbeat;
-mod post;
+pub(crate) mod control;
+pub(crate) mod heartbeat;
+mod message;
+pub(crate) mod post;
 
 use std::io;
 use std::thread::{Builder, JoinHandle};
 
 use zmq::{Context, Socket, SocketType};
 
-pub(crate) use control::{Control, serve_control};
-pub(crate) use heartbeat::echo;
-pub(crate) use post::{Channel, Outbox, Post};
-
 use crate::connection_file::ConnectionFile;
-use crate::wire::{Frames, MOST_BYTES};
+use crate::wire::MOST_BYTES;
 
 /// How long the end of the process waits for clients to take what was sent, in ms.
 const LINGER: i32 = 1000;
@@ -94,20 +91,4 @@ pub(crate) fn spawn<R: Send + 'static>(
     work: impl FnOnce() -> R + Send + 'static,
 ) -> Result<JoinHandle<R>, SocketError> {
     Ok(Builder::new().name(name.into()).spawn(work)?)
-}
-
-/// Waits for the next message; `None` when the context ends.
-fn receive(socket: &Socket) -> Option<Frames> {
-    loop {
-        match socket.recv_multipart(0) {
-            Ok(frames) => return Some(frames),
-            Err(zmq::Error::EINTR) => {}
-            Err(_) => return None,
-        }
-    }
-}
-
-/// Sends a message; a client that is gone needs none.
-fn send(socket: &Socket, frames: Frames) {
-    socket.send_multipart(frames, 0).unwrap_or(());
 }

@@ -11,9 +11,9 @@ use porcini_core::heap;
 use serde_json::{Value, json};
 use zmq::{DONTWAIT, POLLIN, PollItem, Socket};
 
-use super::send;
+use super::message::send;
 use crate::publisher::Publisher;
-use crate::warn;
+use crate::warn::warn;
 use crate::wire::{Frames, Request, Wire};
 
 /// Messages taken from a socket before the others have their turn.

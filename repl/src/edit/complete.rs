@@ -4,7 +4,8 @@ use porcini_script::{Candidate, CandidateKind};
 use rustyline::Context;
 use rustyline::completion::{Completer, Pair};
 
-use super::{Assistant, LEVEL};
+use super::Assistant;
+use super::gutter::LEVEL;
 use crate::print;
 
 /// Names that are listed with what they are, one a line, as long as so many lines of the window are left; longer

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use colored::Colorize;
 
-use super::GUTTER;
+use super::gutter::GUTTER;
 
 /// Words of the language.
 const KEYWORDS: [&str; 22] = [

@@ -11,7 +11,7 @@ use porcini_script::folders;
 use rustyline::Result;
 use rustyline::history::{History, SearchDirection, SearchResult};
 
-use super::edited;
+use super::gutter::edited;
 
 /// Cells kept in the file. It is shortened when there are twice as many.
 const MOST: usize = 10_000;

@@ -8,7 +8,8 @@ use rustyline::{
 };
 use send_wrapper::SendWrapper;
 
-use super::{Closing, GUTTER, LEVEL, Line, Shared, plain};
+use super::gutter::{GUTTER, LEVEL, plain};
+use super::{Closing, Line, Shared};
 
 /// Binds the keys.
 pub(super) fn bind(editor: &mut Line, interpreter: &Shared, closing: &Closing) {

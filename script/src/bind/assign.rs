@@ -8,7 +8,7 @@ use rhai::Dynamic;
 use super::types::from_list;
 use crate::context::Context;
 use crate::fault::{IntoFault, Result, fault};
-use crate::nested;
+use crate::value::nested;
 use crate::value::{Arg, ArrayRef, Node};
 
 /// `value` as something that can stand in `place`: of its lane type, with its components.

@@ -5,10 +5,10 @@
 use porcini_core::{Array, DType, Error, Result as CoreResult, Scalar};
 use rhai::{Dynamic, EvalAltResult, FnPtr, NativeCallContext};
 
-use super::Registry;
-use super::random::RngRef;
+use super::registry::Registry;
 use crate::context::Context;
 use crate::fault::{IntoFault, Result, fault, fault_with_hint};
+use crate::value::generator::RngRef;
 use crate::value::{self, ArrayRef, scalar};
 
 /// An error of a closure on its way through core.

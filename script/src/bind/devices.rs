@@ -3,9 +3,9 @@
 use porcini_core::{Array, DeviceChoice, Session};
 use rhai::Dynamic;
 
-use super::Registry;
-use super::random::RngRef;
+use super::registry::Registry;
 use crate::fault::{IntoFault, Result, fault, fault_with_hint};
+use crate::value::generator::RngRef;
 use crate::value::{ArrayRef, type_name};
 
 pub(super) fn register(registry: &mut Registry<'_>) {

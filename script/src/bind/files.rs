@@ -10,14 +10,14 @@ use rhai::{Dynamic, Map};
 use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, ZipArchive, ZipWriter};
 
-use super::Registry;
+use super::registry::Registry;
 use super::types::scalar_type;
+use crate::bind::csv_columns::{self, Column, Kind, Layout};
 use crate::context::Context;
-use crate::csv_columns::{self, Column, Kind, Layout};
 use crate::fault::{IntoFault, Result, Stop, check_interrupt, fault, placed, stop};
-use crate::folders;
-use crate::host_array::HostRef;
+use crate::value::host_array::HostRef;
 use crate::value::{self, ArrayRef, COMPONENT_NAMES, scalar, type_name};
+use crate::world::folders;
 
 /// Bytes that are packed between two looks at the interrupt flag.
 const PIECE: usize = 1 << 20;

@@ -9,10 +9,10 @@ use porcini_core::trace::nested::{NestedFunction, rows};
 use porcini_core::{Array, Operand, Result as CoreResult};
 use rhai::Dynamic;
 
-use super::Registry;
+use super::registry::Registry;
 use crate::context::Context;
 use crate::fault::{IntoFault, Result, fault};
-use crate::nested::{self, alike, signature};
+use crate::value::nested::{self, alike, signature};
 use crate::value::{self, Arg, ArrayRef, Kind};
 
 pub(super) fn register(registry: &mut Registry<'_>) {
@@ -173,7 +173,7 @@ fn over_lanes(context: &Context, name: &str, args: &[Arg]) -> Result<Option<Arra
     if pair.iter().any(is_nested) || pair.iter().all(is_number) {
         return Ok(None);
     }
-    let sum = value::map(name, &pair.map(Arg::clone), &|operands| {
+    let sum = nested::map(name, &pair.map(Arg::clone), &|operands| {
         context.session.apply(Op::Mul, operands)?.hsum()
     })?;
     let last = match name {
@@ -183,5 +183,5 @@ fn over_lanes(context: &Context, name: &str, args: &[Arg]) -> Result<Option<Arra
     };
     let change =
         |operands: &[Operand<'_>]| -> CoreResult<Array> { context.session.apply(last, operands) };
-    value::map(name, &[Arg::Value(sum)], &change).map(Some)
+    nested::map(name, &[Arg::Value(sum)], &change).map(Some)
 }

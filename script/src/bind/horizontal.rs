@@ -5,10 +5,11 @@ use porcini_core::ir::primitive::Order;
 use porcini_core::{Array, Operand, Result as CoreResult, Scalar};
 use rhai::Dynamic;
 
-use super::Registry;
 use super::reduce::{horizontal, mean};
+use super::registry::Registry;
 use crate::context::Context;
 use crate::fault::{IntoFault, Result, fault};
+use crate::value::nested;
 use crate::value::{self, Arg, ArrayRef, scalar, type_name};
 
 /// Name, function and help.
@@ -127,7 +128,7 @@ fn prefix_sums(registry: &mut Registry<'_>) {
                     None => component.copy(),
                     Some(pair) => {
                         let apply = |operands: &[Operand<'_>]| context.session.apply(op, operands);
-                        value::map(op.spelling(), &pair.map(Arg::Value), &apply)?
+                        nested::map(op.spelling(), &pair.map(Arg::Value), &apply)?
                     }
                 });
             }
@@ -321,7 +322,7 @@ fn close(registry: &mut Registry<'_>) {
             let (rtol, atol) = (number(2, 1e-5)?, number(3, 1e-8)?);
             let equal_nan = args.get(4).is_some_and(|arg| arg.as_bool().unwrap_or(false));
             let pair = [Arg::new("allclose", args[0])?, Arg::new("allclose", args[1])?];
-            let near = value::map("allclose", &pair, &|operands| {
+            let near = nested::map("allclose", &pair, &|operands| {
                 let array = |i: usize, other: usize| match (operands[i], operands[other]) {
                     (Operand::Array(array), _) => Ok(array.clone()),
                     (Operand::Number(number), Operand::Array(other)) => {

@@ -4,13 +4,13 @@ use porcini_core::ir::op::{Op, ScatterOp};
 use porcini_core::{Array, DType, Scalar};
 use rhai::{Dynamic, NativeCallContext};
 
-use super::Registry;
 use super::assign::{assign_component, assign_masked, fitting};
-use super::scalars::Range;
+use super::registry::Registry;
 use crate::context::Context;
 use crate::fault::{IntoFault, Result, fault, fault_with_hint};
-use crate::host_array::HostRef;
-use crate::nested;
+use crate::value::host_array::HostRef;
+use crate::value::nested;
+use crate::value::range::Range;
 use crate::value::{self, Arg, ArrayRef, COMPONENT_NAMES, Kind, Node, dynamic};
 
 pub(super) fn register(registry: &mut Registry<'_>) {

@@ -10,14 +10,15 @@ use porcini_core::inspect::{Rows, Whos};
 use porcini_core::{Array, Session};
 use rhai::{Dynamic, Map, NativeCallContext};
 
-use super::Registry;
+use super::registry::Registry;
 use crate::context::Context;
-use crate::display;
 use crate::fault::{IntoFault, Result, check_interrupt, fault, fault_with_hint};
-use crate::html;
-use crate::listing::{Listing, Program};
-use crate::shown::{HTML, Place, Shown};
-use crate::table::Table;
+use crate::show::display;
+use crate::show::forms::{Place, Shown};
+use crate::show::html;
+use crate::show::listing::{Listing, Program};
+use crate::show::markup::HTML;
+use crate::show::table::Table;
 use crate::value::{ArrayRef, type_name};
 
 pub(super) fn register(registry: &mut Registry<'_>) {

@@ -8,12 +8,12 @@ use rhai::{Dynamic, EvalAltResult, Map};
 use serde::de::{self, DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_json::error::Category;
 
-use super::Registry;
+use super::registry::Registry;
 use super::sizes::Sizes;
 use crate::fault::{Fault, Result, Stop, check_interrupt, fault, fault_with_hint, stop};
-use crate::host_array::HostRef;
+use crate::show::writer::start;
+use crate::value::host_array::HostRef;
 use crate::value::{ArrayRef, Deleted, scalar, type_name};
-use crate::writer::start;
 
 /// Values between two looks at the interrupt flag and at the length of the text.
 const POLL: usize = 1000;
@@ -318,7 +318,10 @@ impl Writer {
         let text = match (number, self.not_finite) {
             (Scalar::Float(x), NotFinite::Error) if !x.is_finite() => {
                 return Err(fault_with_hint(
-                    format!("to_json: JSON has no number {}", crate::numbers::number(number, 6)),
+                    format!(
+                        "to_json: JSON has no number {}",
+                        crate::show::numbers::number(number, 6)
+                    ),
                     "to_json(x, #{nan: \"null\"}) writes null for nan and inf",
                 ));
             }

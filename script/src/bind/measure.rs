@@ -5,10 +5,10 @@ use std::time::Duration;
 use porcini_core::eval::history::LaunchRecord;
 use rhai::{Dynamic, FnPtr, Map, NativeCallContext};
 
-use super::Registry;
+use super::registry::Registry;
+use crate::bind::stopwatch::{Measured, Work, once, paired, repeated};
 use crate::context::Context;
 use crate::fault::{Result, fault};
-use crate::measure::{Measured, Work, once, paired, repeated};
 use crate::value::type_name;
 
 pub(super) fn register(registry: &mut Registry<'_>) {

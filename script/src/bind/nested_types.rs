@@ -5,13 +5,14 @@ use porcini_core::trace::nested::{NestedFunction, rows};
 use porcini_core::{Array, DType, Error, Operand};
 use rhai::{Dynamic, FnPtr, Module, NativeCallContext};
 
-use super::Registry;
-use super::listed::{self, FEW, LISTED};
+use super::many_arguments::{self, FEW};
+use super::registry::Registry;
 use super::types::{convert, number_array, static_function, statics};
 use crate::context::Context;
+use crate::diagnose::diagnosis::LISTED;
 use crate::fault::{IntoFault, Result, fault, fault_with_hint};
-use crate::host_array::HostRef;
-use crate::nested::{self, alike};
+use crate::value::host_array::HostRef;
+use crate::value::nested::{self, alike};
 use crate::value::{Arg, ArrayRef, Kind, VECTOR_LETTERS, VECTOR_SIZES, scalar, type_name};
 
 /// A type with components.
@@ -112,7 +113,7 @@ pub(super) fn register(registry: &mut Registry<'_>) {
             registry.engine.register_static_module(&nested.name, module.into());
         }
     }
-    listed::register(registry.engine, &many);
+    many_arguments::register(registry.engine, &many);
 }
 
 impl NestedType {

@@ -4,10 +4,10 @@ use std::io;
 
 use rhai::Dynamic;
 
-use super::Registry;
+use super::registry::Registry;
 use crate::context::Context;
 use crate::fault::{Result, Stop, fault, stop};
-use crate::shown::Place;
+use crate::show::forms::Place;
 use crate::value::type_name;
 
 pub(super) fn register(registry: &mut Registry<'_>) {

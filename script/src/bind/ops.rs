@@ -7,10 +7,11 @@ use porcini_core::trace::functions::{self, FUNCTIONS, Function};
 use porcini_core::{Array, DType, Operand, Result as CoreResult, Scalar, Session};
 use rhai::{Dynamic, EvalAltResult, ImmutableString, NativeCallContext};
 
-use super::Registry;
+use super::registry::Registry;
 use crate::context::Context;
 use crate::fault::{IntoFault, Result, fault_with_hint, under_name};
-use crate::value::{self, Arg, ArrayRef, Node, dynamic, scalar};
+use crate::value::nested;
+use crate::value::{Arg, ArrayRef, Node, dynamic, scalar};
 
 pub(super) fn register(registry: &mut Registry<'_>) {
     for info in OPS {
@@ -89,7 +90,7 @@ fn operate(
         return result.map(ArrayRef::leaf).or_fault();
     }
     let args = [Arg::new(operator, args[0])?, Arg::new(operator, args[1])?];
-    value::map(operator, &args, &|operands| apply(&context.session, operands))
+    nested::map(operator, &args, &|operands| apply(&context.session, operands))
 }
 
 /// The common case without detours: plain arrays and numbers. `None` for anything else.
@@ -131,7 +132,7 @@ fn unary_operators(registry: &mut Registry<'_>) {
                 Node::Leaf(array) => array.apply(op, &[]).map(ArrayRef::leaf).or_fault(),
                 Node::Nested(..) => {
                     let args = [Arg::Value(x.clone())];
-                    value::map(symbol, &args, &|operands| context.session.apply(op, operands))
+                    nested::map(symbol, &args, &|operands| context.session.apply(op, operands))
                 }
             }
         });
@@ -202,7 +203,7 @@ fn call_with(
     }
     let args = args.iter().map(|arg| Arg::new(name, arg)).collect::<Result<Vec<_>>>()?;
     if args.iter().any(|arg| matches!(arg, Arg::Value(_))) {
-        let result = value::map(name, &args, &|operands| apply(&context.session, operands))?;
+        let result = nested::map(name, &args, &|operands| apply(&context.session, operands))?;
         return Ok(Dynamic::from(result));
     }
     apply_to_numbers(context, &args, apply)

@@ -5,10 +5,10 @@ use std::io;
 use porcini_core::{Array, DType, Scalar, interrupt};
 use rhai::{Dynamic, Map};
 
-use super::Registry;
+use super::registry::Registry;
 use crate::context::Context;
 use crate::fault::{IntoFault, Result, Stop, fault, stop};
-use crate::plot::{Chart, Picture, Raster, Shape};
+use crate::show::plot::{Chart, Picture, Raster, Shape};
 use crate::value::{self, ArrayRef, type_name};
 
 /// Points of a series that are drawn; of more, the lowest and the highest of each run.

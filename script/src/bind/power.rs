@@ -7,11 +7,12 @@ use porcini_core::trace::functions;
 use porcini_core::{Error, Operand};
 use rhai::Dynamic;
 
-use super::{Registry, ops, scalars};
+use super::registry::Registry;
+use super::{ops, script_numbers};
 use crate::context::Context;
 use crate::fault::{Result, fault, under_name};
-use crate::nested;
-use crate::value::{self, Arg, ArrayRef};
+use crate::value::nested;
+use crate::value::{Arg, ArrayRef};
 
 pub(super) fn register(registry: &mut Registry<'_>) {
     power(registry);
@@ -73,7 +74,7 @@ fn power(registry: &mut Registry<'_>) {
     registry.any("pow", 2, |context, call, args| {
         context.at(call);
         match (args[0].as_int(), args[1].as_int()) {
-            (Ok(base), Ok(exponent)) => scalars::power(base, exponent),
+            (Ok(base), Ok(exponent)) => script_numbers::power(base, exponent),
             _ => raise(context, "pow", args),
         }
     });
@@ -113,7 +114,7 @@ fn integer_power(context: &Context, op: &str, base: &ArrayRef, exponent: i64) ->
     }
     let multiply = |a: &ArrayRef, b: &ArrayRef| {
         let args = [Arg::Value(a.clone()), Arg::Value(b.clone())];
-        value::map("*", &args, &|operands| context.session.apply(Op::Mul, operands))
+        nested::map("*", &args, &|operands| context.session.apply(Op::Mul, operands))
     };
     let mut n = exponent.unsigned_abs();
     let mut square = base.clone();
@@ -143,7 +144,7 @@ fn integer_power(context: &Context, op: &str, base: &ArrayRef, exponent: i64) ->
 /// Of a matrix the inverse.
 fn reciprocal(context: &Context, x: ArrayRef) -> Result<ArrayRef> {
     let function = functions::find("rcp").expect("internal error: a function without a row");
-    value::map("rcp", &[Arg::Value(x)], &|operands| context.session.call(function, operands))
+    nested::map("rcp", &[Arg::Value(x)], &|operands| context.session.call(function, operands))
 }
 
 /// The number 1 of the type and size of `base`: of a matrix the identity.
@@ -153,5 +154,5 @@ fn one_like(context: &Context, base: &ArrayRef) -> Result<ArrayRef> {
         _ => Err(Error::Argument { op: "**", what: "one array expected".into() }),
     })?;
     let args = [Arg::Value(zero), Arg::Number(1.into())];
-    value::map("+", &args, &|operands| context.session.apply(Op::Add, operands))
+    nested::map("+", &args, &|operands| context.session.apply(Op::Add, operands))
 }

@@ -5,15 +5,16 @@ use std::any::TypeId;
 
 use rhai::{Dynamic, FnPtr, ImmutableString, Map};
 
-use super::Registry;
 use super::control::{is_shown, running_lanes};
+use super::registry::Registry;
 use crate::context::Context;
-use crate::display::{self, PrintOptions};
 use crate::fault::{Result, fault};
-use crate::format::format;
-use crate::host::NOTHING;
-use crate::html::html;
-use crate::writer::written;
+use crate::show::display;
+use crate::show::format::format;
+use crate::show::html::html;
+use crate::show::print_options::PrintOptions;
+use crate::show::writer::written;
+use crate::world::host::NOTHING;
 
 /// Most arguments of `print` and `format`.
 const MOST_ARGUMENTS: usize = 16;

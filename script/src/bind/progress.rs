@@ -5,11 +5,11 @@ use std::time::Duration;
 
 use rhai::Dynamic;
 
-use super::Registry;
-use crate::bind::Range;
+use super::registry::Registry;
 use crate::fault::fault;
-use crate::host::Host;
+use crate::value::range::Range;
 use crate::value::type_name;
+use crate::world::host::Host;
 
 /// Quiet at first, and between two reports.
 const PATIENCE: Duration = Duration::from_secs(1);

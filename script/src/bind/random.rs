@@ -1,57 +1,18 @@
 //! `PCG32C`: random number generators, one a lane.
 
 use std::any::TypeId;
-use std::cell::RefCell;
-use std::rc::Rc;
 
 use porcini_core::ir::op::Op;
 use porcini_core::random::{Draw, PCG32_DEFAULT_STATE, PCG32_DEFAULT_STREAM, Pcg32, Seed};
 use porcini_core::{Array, DType, Error, Operand, Scalar};
 use rhai::{Dynamic, NativeCallContext};
 
-use super::Registry;
+use super::registry::Registry;
 use crate::context::Context;
-use crate::display::PrintOptions;
 use crate::fault::{IntoFault, Result, fault, fault_with_hint, under_name};
-use crate::lanes;
-use crate::nested;
+use crate::value::generator::RngRef;
+use crate::value::nested;
 use crate::value::{Arg, ArrayRef, type_name};
-use crate::writer::{Writer, written};
-
-/// A shared reference to a generator: drawing through one name moves it for all.
-#[derive(Clone, Debug)]
-pub(crate) struct RngRef(Rc<RefCell<Pcg32>>);
-
-impl RngRef {
-    fn new(rng: Pcg32) -> Self {
-        Self(Rc::new(RefCell::new(rng)))
-    }
-
-    /// A generator of its own, with other arrays as `change` says.
-    pub(super) fn with(&self, change: &mut impl FnMut(&mut Array)) -> Self {
-        let mut rng = self.0.borrow().clone();
-        change(&mut rng.state);
-        change(&mut rng.inc);
-        Self::new(rng)
-    }
-
-    /// State and increment, as values of their own.
-    pub(crate) fn arrays(&self) -> [ArrayRef; 2] {
-        let rng = self.0.borrow();
-        [ArrayRef::leaf(rng.state.clone()), ArrayRef::leaf(rng.inc.clone())]
-    }
-
-    /// Writes `PCG32C[state=.., inc=..]`: numbers of a single generator, lists of several.
-    pub(crate) fn write(&self, out: &mut Writer, options: PrintOptions) -> Result<()> {
-        let [state, inc] = self.arrays();
-        let shown = |value: ArrayRef| -> Result<String> {
-            let single = value.lanes() == Some(1);
-            let text = written(options.most, |out| lanes::write(out, &value, options))?;
-            Ok(if single { text.trim_matches(['[', ']']).into() } else { text })
-        };
-        out.put(&format!("PCG32C[state={}, inc={}]", shown(state)?, shown(inc)?))
-    }
-}
 
 pub(super) fn register(registry: &mut Registry<'_>) {
     registry.engine.register_type_with_name::<RngRef>("PCG32C");

@@ -3,13 +3,13 @@
 use porcini_core::{Array, DType, Operand, Result as CoreResult, Scalar};
 use rhai::{Dynamic, FnPtr, NativeCallContext};
 
-use super::Registry;
+use super::gather_scatter::array_argument;
 use super::horizontal::{count_argument, shown};
-use super::memory::array_argument;
+use super::registry::Registry;
 use crate::context::Context;
 use crate::fault::{IntoFault, Result, fault, fault_with_hint};
-use crate::nested;
-use crate::value::{self, Arg, ArrayRef, Node, dynamic, type_name};
+use crate::value::nested;
+use crate::value::{Arg, ArrayRef, Node, dynamic, type_name};
 
 pub(super) fn register(registry: &mut Registry<'_>) {
     turning(registry);
@@ -211,7 +211,7 @@ fn looking_up(registry: &mut Registry<'_>) {
     registry.on_array("take_interp", 2, |context, call, table, rest| {
         context.at(call);
         let x = Arg::new("take_interp", rest[0])?;
-        value::map("take_interp", &[Arg::Value(table.clone()), x], &|operands| match operands {
+        nested::map("take_interp", &[Arg::Value(table.clone()), x], &|operands| match operands {
             [Operand::Array(table), x] => {
                 table.take_interpolated(&as_array(context, *x, table.dtype())?)
             }
@@ -229,7 +229,7 @@ fn looking_up(registry: &mut Registry<'_>) {
         context.at(call);
         let sorted = sorted.array("searchsorted")?;
         let x = Arg::new("searchsorted", rest[0])?;
-        value::map("searchsorted", &[x], &|operands| match operands {
+        nested::map("searchsorted", &[x], &|operands| match operands {
             [x] => sorted.search_sorted(&as_array(context, *x, sorted.dtype())?),
             _ => Err(one_array("searchsorted")),
         })

@@ -4,10 +4,11 @@ use porcini_core::ir::op::{Op, ReduceOp};
 use porcini_core::{DType, Scalar};
 use rhai::Dynamic;
 
-use super::Registry;
+use super::registry::Registry;
 use crate::context::Context;
 use crate::fault::{IntoFault, Result};
-use crate::value::{self, Arg, ArrayRef, Node, dynamic};
+use crate::value::nested;
+use crate::value::{Arg, ArrayRef, Node, dynamic};
 
 pub(super) fn register(registry: &mut Registry<'_>) {
     for (op, what, result) in [
@@ -64,7 +65,7 @@ pub(super) fn mean(context: &Context, x: &ArrayRef) -> Result<ArrayRef> {
     let n = i64::try_from(components.len()).unwrap_or(i64::MAX);
     let sum = horizontal(context, ReduceOp::Sum, x)?;
     let args = [Arg::Value(sum), Arg::Number(Scalar::Int(n))];
-    value::map("/", &args, &|operands| context.session.apply(Op::Div, operands))
+    nested::map("/", &args, &|operands| context.session.apply(Op::Div, operands))
 }
 
 /// Combines components, or reduces lanes.
@@ -81,7 +82,7 @@ fn fold(context: &Context, op: Op, components: Vec<ArrayRef>) -> Result<ArrayRef
         components.next().ok_or_else(|| crate::fault::fault("a vector without components"))?;
     components.try_fold(first, |sum, component| {
         let args = [Arg::Value(sum), Arg::Value(component)];
-        value::map(op.spelling(), &args, &|operands| context.session.apply(op, operands))
+        nested::map(op.spelling(), &args, &|operands| context.session.apply(op, operands))
     })
 }
 
@@ -111,7 +112,7 @@ fn truth_of_components(
         "count" => {
             let ones = components.iter().map(|component| {
                 let args = [Arg::Value(component.clone())];
-                value::map(name, &args, &|operands| match operands {
+                nested::map(name, &args, &|operands| match operands {
                     [porcini_core::Operand::Array(mask)] => mask.cast(DType::U32),
                     _ => Err(porcini_core::Error::Argument {
                         op: "count",
@@ -127,7 +128,7 @@ fn truth_of_components(
                 return Ok(any);
             }
             let args = [Arg::Value(any)];
-            value::map(name, &args, &|operands| context.session.apply(Op::Not, operands))
+            nested::map(name, &args, &|operands| context.session.apply(Op::Not, operands))
         }
     }
 }

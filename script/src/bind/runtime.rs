@@ -6,8 +6,8 @@ use porcini_core::flags::FLAGS;
 use porcini_core::interrupt;
 use rhai::Dynamic;
 
-use super::Registry;
-use super::memory::evaluate_values;
+use super::gather_scatter::evaluate_values;
+use super::registry::Registry;
 use crate::fault::{IntoFault, Result, Stop, fault, fault_with_hint, stop};
 use crate::value::{ArrayRef, scalar, type_name};
 
@@ -222,7 +222,7 @@ fn labels(registry: &mut Registry<'_>) {
          >> type_of(Vector3fC(1, 2, 3))\nVector3fC",
     );
     registry.any("type_of", 1, |_, _, args| {
-        if args[0].is::<crate::plot::Picture>() {
+        if args[0].is::<crate::show::plot::Picture>() {
             return Ok("Picture".into());
         }
         let name = args[0].type_name();

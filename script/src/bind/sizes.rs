@@ -8,19 +8,19 @@ use std::hint::black_box;
 use porcini_core::alloc::Bytes;
 use porcini_core::device::host_capacity;
 use porcini_core::heap;
-use rhai::{Array, Blob, Dynamic, Engine, FnPtr, ImmutableString};
+use rhai::{Array, Blob, Dynamic, Engine, ImmutableString};
 
-use super::{Registry, pieces};
-use crate::bounds::{LARGEST_LIST, LISTS};
+use super::registry::Registry;
+use super::split;
 use crate::context::Context;
 use crate::fault::{Result, fault, fault_with_hint};
+use crate::value::{OF_LIST, held};
+use crate::world::bounds::{LARGEST_LIST, LISTS};
 
 /// Most elements of a list that one call may make: Rhai copies and compares lists in one go, which must not take long.
 const MOST_ELEMENTS: usize = 10_000_000;
 /// Most bytes of a text.
 const MOST_BYTES: usize = 100_000_000;
-/// Bytes of an element of a list.
-const OF_LIST: usize = size_of::<Dynamic>();
 /// Bytes that are worth the time to ask the system what it has.
 const LARGE: usize = 1 << 24;
 
@@ -168,20 +168,6 @@ fn lists(engine: &mut Engine, sizes: Sizes) {
     });
 }
 
-/// Bytes that copying a value takes, besides itself.
-pub(crate) fn held(value: &Dynamic) -> usize {
-    if let Some(list) = value.read_lock::<Array>() {
-        return list.iter().map(|item| OF_LIST + held(item)).sum();
-    }
-    if let Some(map) = value.read_lock::<rhai::Map>() {
-        return map.iter().map(|(key, item)| key.len() + 2 * OF_LIST + held(item)).sum();
-    }
-    if let Some(closure) = value.read_lock::<FnPtr>() {
-        return closure.iter_curry().map(|item| OF_LIST + held(item)).sum();
-    }
-    value.read_lock::<Blob>().map_or(0, |blob| blob.len())
-}
-
 fn texts(engine: &mut Engine, sizes: Sizes) {
     type Text = ImmutableString;
     engine.register_fn("+", move |a: Text, b: Text| -> Result<Text> {
@@ -199,7 +185,7 @@ fn texts(engine: &mut Engine, sizes: Sizes) {
     engine.register_fn("pad", move |text: &mut Text, n: i64, padding: &str| {
         pad(sizes, text, n, padding)
     });
-    pieces::register(engine, sizes);
+    split::register(engine, sizes);
 }
 
 fn pad(sizes: Sizes, text: &mut ImmutableString, n: i64, padding: &str) -> Result<()> {

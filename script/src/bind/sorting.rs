@@ -7,7 +7,7 @@ use std::cmp::Ordering;
 
 use rhai::{Array, Dynamic, FnPtr, NativeCallContext};
 
-use super::Registry;
+use super::registry::Registry;
 use crate::fault::{Result, check_interrupt, fault, fault_with_hint};
 use crate::value::type_name;
 

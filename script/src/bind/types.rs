@@ -6,12 +6,12 @@ use std::rc::Rc;
 use porcini_core::{Array, DType, Scalar, Session};
 use rhai::{Dynamic, EvalAltResult, FuncRegistration, Module, NativeCallContext, RhaiFunc};
 
-use super::Registry;
 use super::nested_types::nested_types;
+use super::registry::Registry;
 use crate::context::Context;
 use crate::fault::{IntoFault, Result, check_interrupt, fault, fault_with_hint, under_name};
-use crate::host_array::HostRef;
-use crate::value::{self, Arg, ArrayRef, scalar};
+use crate::value::host_array::HostRef;
+use crate::value::{self, Arg, ArrayRef, STATICS, scalar};
 
 /// Names of the one-dimensional types.
 const SCALAR_TYPES: [(&str, DType); 13] = [
@@ -28,19 +28,6 @@ const SCALAR_TYPES: [(&str, DType); 13] = [
     ("Int64C", DType::I64),
     ("UInt64C", DType::U64),
     ("MaskC", DType::Mask),
-];
-
-/// Names of the static functions.
-pub(crate) const STATICS: [(&str, &str); 9] = [
-    ("zero", "(n)"),
-    ("zeros", "(n)"),
-    ("ones", "(n)"),
-    ("empty", "(n)"),
-    ("full", "(value, n)"),
-    ("opaque", "(value, n)"),
-    ("arange", "(n), (start, stop) or (start, stop, step)"),
-    ("linspace", "(first, last, n)"),
-    ("reinterpret", "(x)"),
 ];
 
 /// Help of the static functions, which all types have.

@@ -1,0 +1,27 @@
+//! What the process answers with when it ends.
+
+use porcini_script::{Error, ErrorKind};
+
+use crate::print;
+
+pub(crate) const OK: u8 = 0;
+pub(crate) const SCRIPT_ERROR: u8 = 1;
+pub(crate) const WRONG_USAGE: u8 = 2;
+pub(crate) const INTERRUPTED: u8 = 130;
+
+/// Shows a diagnostic; the exit code that it stands for.
+pub(crate) fn report(error: &Error) -> u8 {
+    if !matches!(error.kind, ErrorKind::Exit(_)) {
+        print::error(error);
+    }
+    exit_code(error)
+}
+
+/// The exit code that an error stands for.
+pub(crate) fn exit_code(error: &Error) -> u8 {
+    match error.kind {
+        ErrorKind::Exit(code) => code,
+        ErrorKind::Interrupted => INTERRUPTED,
+        ErrorKind::Syntax | ErrorKind::Runtime | ErrorKind::Internal => SCRIPT_ERROR,
+    }
+}

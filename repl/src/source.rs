@@ -1,0 +1,43 @@
+//! The text of what is to be run.
+
+use std::fs::File;
+use std::io::{self, Read};
+
+use porcini_core::alloc::Bytes;
+
+use crate::cli::{Source, Task};
+
+/// Bytes of a script, at most.
+const LONGEST_SCRIPT: u64 = 64 << 20;
+
+/// Text and name of what is to be run.
+pub(crate) fn read(source: &Source) -> Result<(String, String), String> {
+    match source {
+        Source::File(path) => match File::open(path).and_then(text_of) {
+            Ok(text) => Ok((text, path.clone())),
+            Err(error) => {
+                let task = Task::names().any(|name| name == *path);
+                let advice = if task { "; a task stands first: " } else { "" };
+                let task = if task { format!("porcini {path}") } else { String::new() };
+                Err(format!("{path}: {error}{advice}{task}"))
+            }
+        },
+        Source::Input => match text_of(std::io::stdin().lock()) {
+            Ok(text) => Ok((text, "<stdin>".into())),
+            Err(error) => Err(format!("standard input: {error}")),
+        },
+        Source::Code(code) => Ok((code.clone(), "<eval>".into())),
+        Source::Shell => Ok((String::new(), String::new())),
+    }
+}
+
+/// A script, which nobody writes longer than this: what reads no end must have one.
+fn text_of(source: impl Read) -> io::Result<String> {
+    let mut bytes = Vec::new();
+    source.take(LONGEST_SCRIPT + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > LONGEST_SCRIPT {
+        let most = Bytes(LONGEST_SCRIPT);
+        return Err(io::Error::other(format!("a script is at most {most} long")));
+    }
+    String::from_utf8(bytes).map_err(|_| io::Error::other("not a text file (UTF-8 expected)"))
+}

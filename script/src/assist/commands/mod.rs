@@ -1,0 +1,392 @@
+//! Commands of a prompt: `%time x`, `?name`. One table drives running, help and completion.
+//!
+//! Commands are no part of the language: they stand at the start of a line that a person typed. What
+//! makes sense in scripts is a function there too.
+
+mod argument;
+mod session;
+mod timing;
+
+use argument::{Argument, failed};
+use std::borrow::Cow;
+use std::fmt::Write as _;
+
+use crate::diagnose::error::Error;
+use crate::diagnose::spelling::similar;
+use crate::interpreter::Interpreter;
+use crate::language::lexer::Lines;
+use crate::show::outcome::Outcome;
+use crate::show::wrap::wrap;
+
+/// A command.
+pub struct Command {
+    /// Name, behind `%`.
+    pub name: &'static str,
+    /// What stands behind the name.
+    pub parameters: &'static str,
+    /// Help text.
+    pub doc: &'static str,
+    /// What its argument is.
+    pub takes: Takes,
+    run: fn(&mut Interpreter, &Argument<'_>) -> Result<Outcome, Box<Error>>,
+}
+
+/// What the argument of a command is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Takes {
+    /// Nothing.
+    Nothing,
+    /// A script; its lines go on while they are incomplete.
+    Code,
+    /// A path, without quotes.
+    File,
+    /// A switch and its value.
+    Flag,
+    /// A name that has help.
+    Name,
+    /// Something else.
+    Word,
+}
+
+/// All commands, in the order of help.
+pub const COMMANDS: &[Command] = &[
+    Command {
+        name: "help",
+        parameters: "[NAME]",
+        doc: "explains a name, as ?NAME does; alone, lists these commands",
+        takes: Takes::Name,
+        run: session::help,
+    },
+    Command {
+        name: "time",
+        parameters: "CODE",
+        doc: "runs code once and says how long recording, compiling, launching and waiting took",
+        takes: Takes::Code,
+        run: timing::time,
+    },
+    Command {
+        name: "timeit",
+        parameters: "CODE",
+        doc: "repeats code until the median is stable; in scripts timeit(|| ..)",
+        takes: Takes::Code,
+        run: timing::timeit,
+    },
+    Command {
+        name: "bench",
+        parameters: "CODE ;; CODE",
+        doc: "times two pieces of code by turns and gives their ratio; in scripts bench(|| .., || ..)",
+        takes: Takes::Code,
+        run: timing::bench,
+    },
+    Command {
+        name: "profile",
+        parameters: "CODE",
+        doc: "runs code and lists its kernels by total time; in scripts profile(|| ..)",
+        takes: Takes::Code,
+        run: timing::profile,
+    },
+    Command {
+        name: "run",
+        parameters: "FILE [ARGS]",
+        doc: "runs a script in this session",
+        takes: Takes::File,
+        run: session::run,
+    },
+    Command {
+        name: "load",
+        parameters: "FILE",
+        doc: "puts the text of a file at the prompt, to be edited and run",
+        takes: Takes::File,
+        run: session::load,
+    },
+    Command {
+        name: "save",
+        parameters: "FILE",
+        doc: "writes the cells of this session to a file",
+        takes: Takes::File,
+        run: session::save,
+    },
+    Command {
+        name: "history",
+        parameters: "[N]",
+        doc: "lists the last cells of this session with their numbers; _3 and Out[3] are the value of cell 3",
+        takes: Takes::Word,
+        run: session::history,
+    },
+    Command {
+        name: "who",
+        parameters: "",
+        doc: "lists the names of variables and functions",
+        takes: Takes::Nothing,
+        run: session::who,
+    },
+    Command {
+        name: "whos",
+        parameters: "",
+        doc: "lists the variables with type, size, memory and state; whos() what the machine has recorded",
+        takes: Takes::Nothing,
+        run: session::whos,
+    },
+    Command {
+        name: "reset",
+        parameters: "",
+        doc: "forgets all variables, functions, imports and outputs",
+        takes: Takes::Nothing,
+        run: session::reset,
+    },
+    Command {
+        name: "device",
+        parameters: "[auto|cpu|cuda|cuda:N]",
+        doc: "says where kernels run; with a name begins anew there, after %reset",
+        takes: Takes::Word,
+        run: session::device,
+    },
+    Command {
+        name: "log",
+        parameters: "[0..5]",
+        doc: "sets or says the log level, as set_log_level(n) does",
+        takes: Takes::Word,
+        run: session::log,
+    },
+    Command {
+        name: "set",
+        parameters: "[FLAG on|off]",
+        doc: "sets a switch, as set_flag(name, value) does; alone, lists them",
+        takes: Takes::Flag,
+        run: session::set,
+    },
+];
+
+/// A part of a cell: its first byte, its end, and whether it is a command.
+#[derive(Debug, PartialEq, Eq)]
+struct Piece {
+    start: usize,
+    end: usize,
+    is_command: bool,
+}
+
+impl Interpreter {
+    /// Runs what a person typed as cell `number`: commands and script. The value stays as `_`, `_3` and `Out[3]`.
+    ///
+    /// # Errors
+    /// As [`Interpreter::execute`].
+    pub fn run_cell(&mut self, text: &str, number: usize) -> Result<Outcome, Box<Error>> {
+        self.inputs.push((number, text.into()));
+        self.bounded(|interpreter| interpreter.run_pieces(text, number))
+    }
+
+    fn run_pieces(&mut self, text: &str, number: usize) -> Result<Outcome, Box<Error>> {
+        let name = self.context.host.cell_name(number);
+        let mut outcome = Outcome::default();
+        for piece in pieces(text) {
+            let part = &text[piece.start..piece.end];
+            outcome = if piece.is_command {
+                let before = &text[..piece.start];
+                self.guarded(|interpreter| interpreter.run_command(part, before, &name))?
+            } else {
+                // Lines keep their numbers.
+                let before = "\n".repeat(text[..piece.start].matches('\n').count());
+                self.execute(&format!("{before}{part}"), &name)?
+            };
+        }
+        for (_, note) in self.notes(text, outcome.text.as_deref()) {
+            (self.context.host.log_sink())(&note);
+        }
+        if outcome.text.is_some()
+            && let Some(value) = self.scope.get("_")
+        {
+            self.context.outputs.keep(number, value);
+        }
+        Ok(outcome)
+    }
+
+    /// A cell whose commands are blank, but for their code.
+    pub(crate) fn without_command<'t>(&self, text: &'t str) -> Cow<'t, str> {
+        if !is_command(text.lines().next().unwrap_or_default(), true) {
+            return text.into();
+        }
+        match command(text).filter(|(command, _)| command.takes == Takes::Code) {
+            Some((_, code)) => code.into(),
+            None => "".into(),
+        }
+    }
+
+    fn run_command(&mut self, text: &str, before: &str, cell: &str) -> Result<Outcome, Box<Error>> {
+        let typed = text.trim();
+        if let Some(name) = question(typed) {
+            self.context.host.page(&self.explain(name, typed.contains("??")));
+            return Ok(Outcome::default());
+        }
+        let Some((command, argument)) = command(text) else { return Err(unknown(typed)) };
+        // Lines and columns of an argument stay what they were in the cell.
+        let lines = "\n".repeat(before.matches('\n').count());
+        let head = format!("{lines}{}", &text[..text.len() - argument.len()]);
+        (command.run)(self, &Argument { head: &head, text: argument, cell })
+    }
+
+    /// What `?name` shows; `??name` also the source.
+    fn explain(&self, name: &str, with_source: bool) -> String {
+        if name.is_empty() {
+            return self.help("");
+        }
+        if let Some(command) = name.strip_prefix('%') {
+            let known = COMMANDS.iter().find(|known| known.name == command);
+            return known.map_or_else(
+                || commands(self.context.host.window()),
+                |c| format!("%{} {}\n\n{}", c.name, c.parameters, c.doc),
+            );
+        }
+        let source = self.source(name).filter(|_| with_source && !self.scope.contains(name));
+        match (self.inspect_name(name), source) {
+            (Some(_), Some(source)) => source,
+            (Some(found), None) if with_source && !self.scope.contains(name) => {
+                format!("{}\n\n{name} is built in: it has no script source", found.text)
+            }
+            (Some(found), None) => found.text,
+            (None, _) => self.help(name),
+        }
+    }
+}
+
+/// The commands as help lists them: a table, or where a window is too narrow for it, names with texts below.
+pub(crate) fn commands(window: Option<usize>) -> String {
+    let head = |command: &Command| format!("%{} {}", command.name, command.parameters);
+    let mut rows: Vec<(String, &str)> = COMMANDS.iter().map(|c| (head(c), c.doc)).collect();
+    rows.push(("?NAME".into(), "what a name is; ??NAME the source of a script function"));
+    let width = rows.iter().map(|(head, _)| head.len()).max().unwrap_or(0);
+    let widest = rows.iter().map(|(_, doc)| width + doc.len() + 4).max().unwrap_or(0);
+    let narrow = window.filter(|&window| window < widest);
+    let mut text = String::from("Commands, at the start of a line:\n\n");
+    for (head, doc) in rows {
+        let _ = match narrow {
+            Some(window) => {
+                let doc = wrap(doc, window.saturating_sub(6)).replace('\n', "\n    ");
+                writeln!(text, "  {}\n    {doc}", head.trim_end())
+            }
+            None => writeln!(text, "  {head:<width$}  {doc}"),
+        };
+    }
+    text.trim_end().into()
+}
+
+/// Whether a line is a command. Further down in a cell only known ones are: `% b` may go on a line.
+fn is_command(line: &str, first: bool) -> bool {
+    let line = line.trim();
+    question(line).is_some()
+        || command(line).is_some()
+        || (first && line.starts_with('%') && !line.starts_with("% "))
+}
+
+/// A cell in commands and what is between them.
+fn pieces(text: &str) -> Vec<Piece> {
+    let mut pieces: Vec<Piece> = Vec::new();
+    // Start and lines of the script that is open.
+    let mut script: Option<(usize, Lines<'_>)> = None;
+    let mut start = 0;
+    while start < text.len() {
+        let goes_on = script.as_mut().is_some_and(|(from, lines)| lines.are_open_at(start - *from));
+        let line = line_at(text, start);
+        let is_command = !goes_on && is_command(line, pieces.is_empty());
+        let end = if is_command { end_of_command(text, start) } else { start + line.len() };
+        match pieces.last_mut() {
+            Some(last) if !is_command && !last.is_command => last.end = end,
+            _ if text[start..end].trim().is_empty() => {}
+            _ => {
+                pieces.push(Piece { start, end, is_command });
+                script = (!is_command).then(|| (start, Lines::new(&text[start..])));
+            }
+        }
+        start = end;
+    }
+    pieces
+}
+
+/// The line that starts at a byte.
+fn line_at(text: &str, start: usize) -> &str {
+    text[start..].split_inclusive('\n').next().unwrap_or_default()
+}
+
+/// The end of the command that starts at a byte: its code may take further lines.
+fn end_of_command(text: &str, start: usize) -> usize {
+    let line = line_at(text, start);
+    let mut end = start + line.len();
+    let Some((_, code)) = command(line).filter(|(c, _)| c.takes == Takes::Code) else { return end };
+    if line.trim_start().starts_with("%%") {
+        return text.len();
+    }
+    let from = end - code.len();
+    let mut lines = Lines::new(&text[from..]);
+    while end < text.len() && lines.go_on_at(end - from) {
+        end += line_at(text, end).len();
+    }
+    end
+}
+
+/// The command that a line begins with, and its argument. `%%time` is `%time` of all lines that follow.
+fn command(line: &str) -> Option<(&'static Command, &str)> {
+    let rest = line.trim_start().strip_prefix('%')?;
+    let takes_all = rest.starts_with('%');
+    let rest = rest.strip_prefix('%').unwrap_or(rest);
+    let end = rest.find(|c: char| !c.is_ascii_alphanumeric()).unwrap_or(rest.len());
+    let is_meant = |c: &&Command| c.name == &rest[..end] && (!takes_all || c.takes == Takes::Code);
+    let found = COMMANDS.iter().find(is_meant)?;
+    Some((found, rest[end..].trim_start()))
+}
+
+/// The name of `?name`, `??name`, `name?`, `?`.
+fn question(line: &str) -> Option<&str> {
+    let line = line.trim();
+    if let Some(rest) = line.strip_prefix('?') {
+        return Some(rest.trim_start_matches('?').trim());
+    }
+    let name = line.strip_suffix('?')?.trim_end_matches('?').trim_end();
+    let is_name = |c: char| c.is_alphanumeric() || "_:%.".contains(c);
+    name.chars().all(is_name).then_some(name)
+}
+
+fn unknown(typed: &str) -> Box<Error> {
+    let name = typed.split_whitespace().next().unwrap_or(typed).trim_start_matches('%');
+    let similar = similar(name, COMMANDS.iter().map(|command| command.name));
+    let hint = match similar.first() {
+        Some(known) => format!("did you mean %{known}?"),
+        None => "%help lists the commands".into(),
+    };
+    failed(format!("no command %{name}"), hint)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn help_fits_the_window() {
+        let wide = commands(None);
+        assert!(wide.contains("%save FILE  ") && wide.ends_with("of a script function"), "{wide}");
+        let narrow = commands(Some(40));
+        assert!(narrow.lines().all(|line| line.chars().count() < 40), "{narrow}");
+        assert!(narrow.contains("  %save FILE\n    writes the cells"), "{narrow}");
+    }
+
+    #[test]
+    fn commands_are_found() {
+        assert_eq!(command("%time  a + b").unwrap().1, "a + b");
+        assert_eq!(command("%%time\na\n").unwrap().1, "a\n");
+        assert!(command("%%who").is_none());
+        assert!(command("%timee a").is_none() && command("a % b").is_none());
+        assert!(is_command("%nosuch", true) && !is_command("%nosuch", false));
+        assert!(!is_command("% b", true) && !is_command("a + b", true));
+        for (line, name) in [
+            ("?sin", "sin"),
+            ("??f", "f"),
+            ("sin?", "sin"),
+            ("? %time", "%time"),
+            ("?", ""),
+            ("? +", "+"),
+        ] {
+            assert_eq!(question(line), Some(name), "{line}");
+        }
+        for line in ["a + b", "x ? y : z", "print(\"what?\")", "f(x)?"] {
+            assert_eq!(question(line), None, "{line}");
+        }
+    }
+}

@@ -1,0 +1,501 @@
+//! What could stand at the cursor: names with what they are, for editors and notebooks.
+
+use rhai::{Dynamic, Map};
+
+use crate::assist::commands::{COMMANDS, Command, Takes};
+use crate::assist::help::first_sentence;
+use crate::assist::topics::{TOPICS, Topic};
+use crate::bind::doc::FunctionDoc;
+use crate::bind::types::type_names;
+use crate::interpreter::Interpreter;
+use crate::language::lexer::open_text;
+use crate::language::tokens::typed;
+use crate::value::STATICS;
+use crate::value::generator::RngRef;
+use crate::value::host_array::HostRef;
+use crate::value::{ArrayRef, COMPONENT_NAMES, Kind, describe};
+
+/// What a name is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum CandidateKind {
+    /// A variable of the session.
+    Variable,
+    /// A component, a key of a map.
+    Member,
+    /// A function.
+    Function,
+    /// An array type.
+    Type,
+    /// A constant of the language.
+    Constant,
+    /// A word of the language.
+    Keyword,
+    /// A switch, in `set_flag("..")`.
+    Flag,
+    /// A file or a folder, in a text.
+    File,
+    /// A command of the prompt.
+    Command,
+    /// A page of help that is about no single name.
+    Topic,
+}
+
+/// A name that could stand at the cursor.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Candidate {
+    /// What is put in place of the typed part.
+    pub name: String,
+    /// What it is.
+    pub kind: CandidateKind,
+    /// Parameters of a function, type of a variable.
+    pub detail: String,
+    /// The first sentence of its help.
+    pub doc: String,
+}
+
+/// Names that could stand at the cursor.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Completion {
+    /// Byte at which the names start.
+    pub start: usize,
+    /// Byte at which the typed part ends: the cursor.
+    pub end: usize,
+    /// The names in order.
+    pub candidates: Vec<Candidate>,
+}
+
+const KEYWORDS: [&str; 21] = [
+    "let", "const", "fn", "if", "else", "for", "in", "while", "loop", "do", "until", "return",
+    "break", "continue", "switch", "del", "import", "throw", "try", "true", "false",
+];
+
+/// Where the cursor stands.
+#[derive(Debug, PartialEq, Eq)]
+enum Place<'t> {
+    /// In a text, the first argument of `function`.
+    Text { function: &'t str, typed: &'t str },
+    /// Behind `owner::`.
+    Static { owner: &'t str, typed: &'t str },
+    /// Behind `owner.`; `None` if the owner is no name.
+    Member { owner: Option<&'t str>, typed: &'t str },
+    /// In the name of a command.
+    Command { typed: &'t str },
+    /// In a path that is no text.
+    File { typed: &'t str },
+    /// In the name of a switch that is no text.
+    Flag { typed: &'t str },
+    /// In a name that has help.
+    Help { typed: &'t str },
+    /// In a name.
+    Name { typed: &'t str },
+    /// Where no name can stand: a comment, a number.
+    Nowhere,
+}
+
+impl<'t> Place<'t> {
+    /// The place in a command; `None` in script.
+    fn typed_at_prompt(before: &'t str) -> Option<Self> {
+        let line = before.rsplit('\n').next()?.trim_start();
+        if line.starts_with('?') {
+            return Some(Self::Help { typed: last_word(line) });
+        }
+        let rest = line.strip_prefix('%')?;
+        let Some((name, argument)) = rest.split_once(' ') else {
+            return Some(Self::Command { typed: rest });
+        };
+        let takes = COMMANDS.iter().find(|command| command.name == name)?.takes;
+        let typed = argument.trim_start();
+        Some(match takes {
+            Takes::Code => return None,
+            Takes::File => Self::File { typed: typed.rsplit(' ').next()? },
+            Takes::Flag if !typed.contains(' ') => Self::Flag { typed },
+            Takes::Name => Self::Help { typed: last_word(typed) },
+            Takes::Flag | Takes::Nothing | Takes::Word => Self::Nowhere,
+        })
+    }
+
+    fn of(before: &'t str) -> Self {
+        if let Some((start, quote)) = open_text(before) {
+            // The first argument only; back quotes hold prose.
+            let call = before[..start - 1].trim_end().strip_suffix('(');
+            let function = call.map_or("", |call| last_word(call.trim_end()));
+            return match quote {
+                '"' => Self::Text { function, typed: &before[start..] },
+                _ => Self::Nowhere,
+            };
+        }
+        let typed = last_word(before);
+        let behind = &before[..before.len() - typed.len()];
+        if let Some(owner) = behind.strip_suffix("::") {
+            return Self::Static { owner: last_word(owner), typed };
+        }
+        if let Some(owner) = behind.strip_suffix('.').filter(|owner| !owner.ends_with('.')) {
+            let path = path(owner);
+            return match path.starts_with(|c: char| c.is_ascii_digit()) {
+                true => Self::Nowhere,
+                false => Self::Member { owner: Some(path).filter(|path| !path.is_empty()), typed },
+            };
+        }
+        match typed.starts_with(|c: char| c.is_ascii_digit()) {
+            true => Self::Nowhere,
+            false => Self::Name { typed },
+        }
+    }
+
+    fn typed(&self) -> &'t str {
+        match *self {
+            Self::Text { typed, .. } | Self::Static { typed, .. } | Self::Member { typed, .. } => {
+                typed
+            }
+            Self::Command { typed }
+            | Self::File { typed }
+            | Self::Flag { typed }
+            | Self::Help { typed }
+            | Self::Name { typed } => typed,
+            Self::Nowhere => "",
+        }
+    }
+}
+
+/// The letters of a name at the end of a text.
+pub(crate) fn last_word(text: &str) -> &str {
+    let is_word = |c: char| c.is_alphanumeric() || c == '_';
+    &text[text.trim_end_matches(is_word).len()..]
+}
+
+/// A path of names at the end of a text: `a.b`; empty behind a bracket.
+fn path(text: &str) -> &str {
+    let is_path = |c: char| c.is_alphanumeric() || c == '_' || c == '.';
+    let path = &text[text.trim_end_matches(is_path).len()..];
+    if path.starts_with('.') { "" } else { path }
+}
+
+impl Interpreter {
+    /// Names that could stand before byte `cursor`. Evaluates nothing.
+    pub fn complete(&self, text: &str, cursor: usize) -> Completion {
+        let before = text.get(..cursor).unwrap_or(text);
+        let place = Place::typed_at_prompt(before).unwrap_or_else(|| Place::of(before));
+        let mut typed = place.typed();
+        let mut candidates = match place {
+            Place::Text { function: "set_flag" | "flag", .. } | Place::Flag { .. } => flags(),
+            Place::Text { function: "help" | "apropos", .. } => {
+                topics().chain(self.documented()).collect()
+            }
+            Place::Help { .. } => {
+                let names = self.own_names().into_iter().chain(self.documented());
+                topics().chain(names).collect()
+            }
+            Place::Command { .. } => commands(),
+            Place::Text { .. } | Place::File { .. } => {
+                let (folder, part) = typed
+                    .rsplit_once('/')
+                    .map_or(("", typed), |(folder, part)| (&typed[..folder.len() + 1], part));
+                typed = part;
+                self.files(folder)
+            }
+            Place::Static { owner, .. } => self.statics(owner),
+            Place::Member { owner: Some(owner), .. } => self.members(owner),
+            Place::Member { owner: None, .. } => self.methods(|_| true),
+            Place::Name { .. } => self.names(),
+            Place::Nowhere => Vec::new(),
+        };
+        keep_fitting(&mut candidates, typed);
+        candidates.sort();
+        candidates.sort_by(|a, b| a.name.cmp(&b.name));
+        candidates.dedup_by(|a, b| a.name == b.name);
+        Completion { start: before.len() - typed.len(), end: before.len(), candidates }
+    }
+
+    fn names(&self) -> Vec<Candidate> {
+        let mut names = self.own_names();
+        names.extend(self.documented());
+        names.extend(KEYWORDS.iter().map(|&word| candidate(word, CandidateKind::Keyword, "")));
+        names
+    }
+
+    /// Names that have help.
+    fn documented(&self) -> Vec<Candidate> {
+        self.functions().iter().filter_map(candidate_of).collect()
+    }
+
+    /// Variables and functions of the session.
+    fn own_names(&self) -> Vec<Candidate> {
+        let variable = |(name, _, value): (&str, bool, &Dynamic)| {
+            candidate(name, CandidateKind::Variable, &describe(value))
+        };
+        let functions = self.definitions.iter_functions().filter(|f| !f.name.contains('$'));
+        let function = functions.map(|function| {
+            let parameters = format!("({})", function.params.join(", "));
+            candidate(typed(function.name), CandidateKind::Function, &parameters)
+        });
+        self.scope.iter_raw().map(variable).chain(function).collect()
+    }
+
+    fn files(&self, folder: &str) -> Vec<Candidate> {
+        let names = self.context.host.list_folder(folder).unwrap_or_default();
+        names.iter().map(|name| candidate(name, CandidateKind::File, "")).collect()
+    }
+
+    /// What stands behind `owner::`: functions of a type, or of an imported module.
+    fn statics(&self, owner: &str) -> Vec<Candidate> {
+        if let Some(path) = self.imports.get(owner) {
+            let modules = self.modules.borrow();
+            return modules.get(path).map(|text| functions_of(text)).unwrap_or_default();
+        }
+        if !type_names().iter().any(|name| name == owner) {
+            return Vec::new();
+        }
+        let family = |name: &str| name.trim_end_matches(|c: char| !c.is_ascii_digit()).to_string();
+        let mut found = Vec::new();
+        for doc in self.functions() {
+            let Some((known, function)) = doc.name.rsplit_once("::") else { continue };
+            let shared = STATICS.iter().any(|(name, _)| *name == function);
+            if shared || family(known) == family(owner) {
+                let mut doc = doc.clone();
+                doc.name = function.into();
+                found.extend(candidate_of(&doc));
+            }
+        }
+        found
+    }
+
+    /// What stands behind `owner.`.
+    fn members(&self, owner: &str) -> Vec<Candidate> {
+        if !owner.contains('.') && type_names().iter().any(|name| name == owner) {
+            return self.statics(owner);
+        }
+        let Some(value) = self.value_at(owner) else { return self.methods(|_| true) };
+        let mut found = Vec::new();
+        let mut member = |name: &str, detail: &str| {
+            let mut member = candidate(name, CandidateKind::Member, detail);
+            let about = MEMBERS.iter().find(|(known, _)| *known == name && !value.is_map());
+            member.doc = about.map_or("", |(_, about)| about).into();
+            found.push(member);
+        };
+        let owners: &[&str] = if let Some(array) = value.read_lock::<ArrayRef>() {
+            for name in member_names(&array) {
+                let detail = component(&array, name).map(|part| describe(&Dynamic::from(part)));
+                member(name, &detail.unwrap_or_default());
+            }
+            &ARRAY_OWNERS
+        } else if value.is::<RngRef>() {
+            member("state", "UInt64C");
+            member("inc", "UInt64C");
+            &["rng"]
+        } else if let Some(map) = value.read_lock::<Map>() {
+            // Other keys are asked for by `m["a b"]`.
+            let is_word = |c: char| c.is_alphanumeric() || c == '_';
+            for (key, value) in map.iter().filter(|(key, _)| key.chars().all(is_word)) {
+                member(key, &describe(value));
+            }
+            &["map"]
+        } else if value.is_array() {
+            &["list"]
+        } else if value.is_string() {
+            &["text"]
+        } else if value.is::<HostRef>() {
+            &["host"]
+        } else if value.is_fnptr() {
+            &["f"]
+        } else {
+            &[]
+        };
+        found.extend(self.methods(|parameter| owners.contains(&parameter)));
+        found
+    }
+
+    /// Functions whose first parameter is fitting, as what stands behind the dot.
+    fn methods(&self, fits: impl Fn(&str) -> bool) -> Vec<Candidate> {
+        let first = |doc: &FunctionDoc| {
+            let inside = doc.parameters.strip_prefix('(')?.strip_suffix(')')?;
+            let (first, rest) = inside.split_once(", ").unwrap_or((inside, ""));
+            let first = first.split(' ').next().filter(|first| !first.is_empty())?;
+            fits(first).then(|| format!("({rest})"))
+        };
+        let method = |doc: &FunctionDoc| {
+            let rest = first(doc)?;
+            candidate_of(doc).filter(|found| found.kind == CandidateKind::Function).map(
+                |mut found| {
+                    found.detail = rest;
+                    found
+                },
+            )
+        };
+        self.functions().iter().filter_map(method).collect()
+    }
+
+    /// The value that a path of names leads to.
+    fn value_at(&self, path: &str) -> Option<Dynamic> {
+        let mut names = path.split('.');
+        let mut value = self.scope.get(names.next()?)?.clone();
+        for name in names {
+            let array = value.read_lock::<ArrayRef>().map(|array| array.clone());
+            value = match array {
+                Some(array) => Dynamic::from(component(&array, name)?),
+                None => value.read_lock::<Map>()?.get(name)?.clone(),
+            };
+        }
+        Some(value)
+    }
+}
+
+/// First parameters, as the help names them, that an array can be.
+const ARRAY_OWNERS: [&str; 16] = [
+    "x",
+    "a",
+    "v",
+    "m",
+    "mask",
+    "vector",
+    "complex",
+    "matrix",
+    "quaternion",
+    "source",
+    "target",
+    "table",
+    "sorted",
+    "array",
+    "index",
+    "d",
+];
+
+/// What members that are no component are.
+const MEMBERS: [(&str, &str); 7] = [
+    ("data", "address of the contents, as an integer (evaluates)"),
+    ("index", "serial of the variable, as logs and whos show it"),
+    ("real", "real part"),
+    ("imag", "imaginary part"),
+    ("T", "the transposed matrix"),
+    ("state", "state of the generators"),
+    ("inc", "increments of the generators, which choose their streams"),
+];
+
+fn member_names(array: &ArrayRef) -> Vec<&'static str> {
+    let n = array.components().map_or(0, |components| components.len());
+    match array.kind() {
+        None => vec!["data", "index"],
+        Some(Kind::Vector) => COMPONENT_NAMES[..n.min(COMPONENT_NAMES.len())].to_vec(),
+        Some(Kind::Complex) => vec!["real", "imag"],
+        Some(Kind::Quaternion) => COMPONENT_NAMES.into_iter().chain(["real", "imag"]).collect(),
+        Some(Kind::Matrix) => vec!["T"],
+    }
+}
+
+/// A component by its name.
+fn component(array: &ArrayRef, name: &str) -> Option<ArrayRef> {
+    let i = match (array.kind()?, name) {
+        (Kind::Complex, "real") => 0,
+        (Kind::Complex, "imag") => 1,
+        (Kind::Vector | Kind::Quaternion, name) => {
+            COMPONENT_NAMES.iter().position(|known| *known == name)?
+        }
+        _ => return None,
+    };
+    array.components()?.into_iter().nth(i)
+}
+
+fn commands() -> Vec<Candidate> {
+    let command = |command: &Command| Candidate {
+        name: command.name.into(),
+        kind: CandidateKind::Command,
+        detail: format!(" {}", command.parameters),
+        doc: command.doc.into(),
+    };
+    COMMANDS.iter().map(command).collect()
+}
+
+fn topics() -> impl Iterator<Item = Candidate> {
+    TOPICS.iter().map(|topic: &Topic| Candidate {
+        name: topic.names[0].into(),
+        kind: CandidateKind::Topic,
+        detail: String::new(),
+        doc: topic.title().into(),
+    })
+}
+
+fn flags() -> Vec<Candidate> {
+    let flag = |(name, value, doc): &(&str, bool, &str)| Candidate {
+        name: (*name).into(),
+        kind: CandidateKind::Flag,
+        detail: format!(" = {value} by default"),
+        doc: (*doc).into(),
+    };
+    porcini_core::flags::FLAGS.iter().map(flag).collect()
+}
+
+/// The functions that a script text defines.
+fn functions_of(text: &str) -> Vec<Candidate> {
+    let head = |line: &str| {
+        let (name, rest) = line.trim_start().strip_prefix("fn ")?.split_once('(')?;
+        let (parameters, _) = rest.split_once(')')?;
+        Some(candidate(name.trim(), CandidateKind::Function, &format!("({parameters})")))
+    };
+    text.lines().filter_map(head).collect()
+}
+
+fn candidate(name: &str, kind: CandidateKind, detail: &str) -> Candidate {
+    Candidate { name: typed(name).into(), kind, detail: detail.into(), doc: String::new() }
+}
+
+/// A documented name as one that can be typed; `None` for operators and static functions.
+fn candidate_of(doc: &FunctionDoc) -> Option<Candidate> {
+    let is_word = |c: char| c.is_alphanumeric() || c == '_';
+    if !doc.name.chars().all(is_word) {
+        return None;
+    }
+    let is_type = doc.family.starts_with("types") && doc.name.ends_with('C');
+    let kind = if is_type {
+        CandidateKind::Type
+    } else if doc.is_function() {
+        CandidateKind::Function
+    } else {
+        CandidateKind::Constant
+    };
+    Some(Candidate {
+        name: doc.name.clone(),
+        kind,
+        detail: doc.parameters.clone(),
+        doc: first_sentence(&doc.doc),
+    })
+}
+
+/// Keeps names that start with what is typed; where none does, those that do but for their case.
+fn keep_fitting(candidates: &mut Vec<Candidate>, typed: &str) {
+    let is_alias = |name: &str| name.starts_with("cuda_") && !typed.starts_with("cuda");
+    candidates.retain(|candidate| !is_alias(&candidate.name));
+    let starts = |candidate: &Candidate| candidate.name.starts_with(typed);
+    if candidates.iter().any(starts) {
+        candidates.retain(starts);
+    } else {
+        let lower = typed.to_lowercase();
+        candidates.retain(|candidate| candidate.name.to_lowercase().starts_with(&lower));
+    }
+    // What nobody has begun to type is mostly a variable.
+    if typed.is_empty() && candidates.iter().any(|c| c.kind == CandidateKind::Variable) {
+        candidates.retain(|candidate| candidate.kind == CandidateKind::Variable);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn places() {
+        let check =
+            |before: &str, place: Place<'_>| assert_eq!(Place::of(before), place, "{before}");
+        check("a + si", Place::Name { typed: "si" });
+        check("", Place::Name { typed: "" });
+        check("FloatC::ar", Place::Static { owner: "FloatC", typed: "ar" });
+        check("v.x.no", Place::Member { owner: Some("v.x"), typed: "no" });
+        check("f(1).no", Place::Member { owner: None, typed: "no" });
+        check("0..n", Place::Name { typed: "n" });
+        check("12", Place::Nowhere);
+        check("1.", Place::Nowhere);
+        check("read_npy(\"da", Place::Text { function: "read_npy", typed: "da" });
+        check("f(x, \"da", Place::Text { function: "", typed: "da" });
+        check("\"done\" + na", Place::Name { typed: "na" });
+        check("`back", Place::Nowhere);
+        check("a // comm", Place::Nowhere);
+    }
+}

@@ -1,0 +1,214 @@
+//! What a name at the cursor is: help of functions, state of variables, source of script functions.
+
+use std::fmt::Write as _;
+
+use porcini_core::Array;
+use rhai::{Dynamic, Token};
+
+use crate::assist::completion::last_word;
+use crate::assist::help;
+use crate::bind::doc::FunctionDoc;
+use crate::interpreter::Interpreter;
+use crate::language::lexer::Lexer;
+use crate::language::tokens::registered;
+use crate::show::markup::escaped;
+use crate::value::{ArrayRef, describe, size_memory_state};
+use crate::world::control_characters::visible;
+
+/// What is known about a name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Inspection {
+    /// As plain text.
+    pub text: String,
+    /// As HTML.
+    pub html: String,
+}
+
+impl Interpreter {
+    /// What the name around byte `cursor` is; in the arguments of a call, the function called. Evaluates nothing.
+    pub fn inspect(&self, text: &str, cursor: usize) -> Option<Inspection> {
+        let before = text.get(..cursor).unwrap_or(text);
+        let name = name_around(text, before.len());
+        self.inspect_name(name).or_else(|| self.inspect_name(called(before)?))
+    }
+
+    /// What a name is: a variable, a function of the session with the comment above it, or a name that has help.
+    pub fn inspect_name(&self, name: &str) -> Option<Inspection> {
+        if name.is_empty() {
+            return None;
+        }
+        if let Some(value) = self.scope.get(name) {
+            return Some(self.plain(format!("{name}: {}", details(value))));
+        }
+        if let Some(summary) = self.summary(name) {
+            return Some(self.plain(summary));
+        }
+        let is_meant = |doc: &&FunctionDoc| {
+            doc.name == name || doc.name.rsplit_once("::").is_some_and(|(_, last)| last == name)
+        };
+        let docs: Vec<&FunctionDoc> = self.functions().iter().filter(is_meant).collect();
+        if docs.is_empty() {
+            return None;
+        }
+        let window = self.context.host.window();
+        let text: Vec<String> = docs.iter().map(|doc| help::page(doc, window)).collect();
+        let html = docs.iter().map(|doc| page_html(doc)).collect();
+        Some(Inspection { text: text.join("\n\n"), html })
+    }
+
+    /// What a script says of itself.
+    fn plain(&self, text: String) -> Inspection {
+        let text = if self.context.is_sandbox { visible(&text).into_owned() } else { text };
+        Inspection { html: format!("<pre>{}</pre>", escaped(&text)), text }
+    }
+
+    /// Parameters of a function of the session, what the comment above it says, and where it was written; all of its
+    /// forms.
+    fn summary(&self, name: &str) -> Option<String> {
+        let (cell, text) = self.cells.get(&registered(name))?;
+        let forms = definitions(text, name).into_iter().map(|(line, source)| {
+            let is_comment = |line: &&str| line.trim_start().starts_with("//");
+            let comment = source.lines().take_while(is_comment);
+            let comment: Vec<&str> =
+                comment.map(|line| line.trim_start().trim_start_matches('/').trim()).collect();
+            let head = source.lines().find(|line| !is_comment(line)).unwrap_or_default().trim();
+            let head = head.trim_start_matches("private ").trim_start_matches("fn ");
+            let title = head.find(')').map_or(head, |end| &head[..=end]);
+            let about =
+                if comment.is_empty() { String::new() } else { comment.join("\n") + "\n\n" };
+            format!("{title}\n\n{about}defined at {cell}:{line}; ??{name} shows its source")
+        });
+        let forms: Vec<String> = forms.collect();
+        if forms.is_empty() { self.source(name) } else { Some(forms.join("\n\n")) }
+    }
+
+    /// Where a function of the session was written, and how, with the comment above it; all of its forms.
+    pub fn source(&self, name: &str) -> Option<String> {
+        let (cell, text) = self.cells.get(&registered(name))?;
+        let known: Vec<_> =
+            self.definitions.iter_functions().filter(|f| f.name == registered(name)).collect();
+        let mut sources = Vec::new();
+        for (line, source) in definitions(text, name) {
+            sources.push(format!("defined at {cell}:{line}\n\n{source}"));
+        }
+        if sources.is_empty() {
+            let head = |f: &rhai::ScriptFnMetadata<'_>| format!("{name}({})", f.params.join(", "));
+            sources.extend(known.iter().map(head));
+        }
+        (!sources.is_empty()).then(|| sources.join("\n\n"))
+    }
+}
+
+/// Type, size, memory and state of a value.
+fn details(value: &Dynamic) -> String {
+    let Some(array) = value.read_lock::<ArrayRef>() else { return describe(value) };
+    let [_, memory, state] = size_memory_state(&array);
+    let label = array.leaves().first().and_then(Array::label);
+    let label = label.map(|label| format!(", label \"{label}\"")).unwrap_or_default();
+    format!("{}, {memory}, {state}{label}", describe(value))
+}
+
+fn page_html(doc: &FunctionDoc) -> String {
+    let mut html = format!("<h4><code>{}</code></h4>", escaped(&doc.title()));
+    for paragraph in doc.doc.split("\n\n") {
+        let _ = write!(html, "<p>{}</p>", prose(paragraph));
+    }
+    if !doc.examples.is_empty() {
+        let _ = write!(html, "<pre>{}</pre>", escaped(&doc.example_lines().join("\n")));
+    }
+    html
+}
+
+/// A text with what stands between backticks as code.
+fn prose(text: &str) -> String {
+    let text = escaped(text);
+    let pieces: Vec<&str> = text.split('`').collect();
+    if pieces.len().is_multiple_of(2) {
+        return text;
+    }
+    let code = |(i, piece): (usize, &&str)| {
+        if i % 2 == 1 { format!("<code>{piece}</code>") } else { (*piece).into() }
+    };
+    pieces.iter().enumerate().map(code).collect()
+}
+
+/// The name that byte `at` stands in or behind.
+fn name_around(text: &str, at: usize) -> &str {
+    let start = at - last_word(&text[..at]).len();
+    let rest = &text[start..];
+    let end = rest.find(|c: char| !(c.is_alphanumeric() || c == '_')).unwrap_or(rest.len());
+    &rest[..end]
+}
+
+/// The function in whose arguments the text ends.
+fn called(before: &str) -> Option<&str> {
+    let mut closed = 0;
+    for (i, c) in before.char_indices().rev() {
+        match c {
+            ')' => closed += 1,
+            '(' if closed == 0 => return Some(last_word(before[..i].trim_end())),
+            '(' => closed -= 1,
+            _ => {}
+        }
+    }
+    None
+}
+
+/// First line and text of every definition of a function, with the comment lines above.
+fn definitions(text: &str, name: &str) -> Vec<(usize, String)> {
+    let lines: Vec<&str> = text.lines().collect();
+    let is_head = |line: &str| {
+        let rest = line.trim_start().trim_start_matches("private ").strip_prefix("fn ");
+        rest.map(str::trim_start)
+            .and_then(|rest| rest.strip_prefix(name))
+            .is_some_and(|rest| rest.trim_start().starts_with('('))
+    };
+    let mut found = Vec::new();
+    for head in (0..lines.len()).filter(|&i| is_head(lines[i])) {
+        let is_comment = |i: &usize| lines[*i].trim_start().starts_with("//");
+        let first = (0..head).rev().take_while(is_comment).last().unwrap_or(head);
+        let end = head + lines_of_function(&lines[head..].join("\n"));
+        found.push((head + 1, lines[first..end].join("\n")));
+    }
+    found
+}
+
+/// Lines of the function that a text begins with.
+fn lines_of_function(text: &str) -> usize {
+    let mut lexer = Lexer::new(text);
+    let mut end = text.len();
+    while let Some(lexeme) = lexer.next() {
+        if lexeme.token == Token::RightBrace && lexer.depth() == 0 {
+            end = lexeme.end;
+            break;
+        }
+    }
+    text[..end].lines().count()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn functions_are_cut_out_of_their_cell() {
+        let text = "let a = 1;\n// Twice.\n// Really.\nfn f(x) {\n    2 * x\n}\nfn fg(x) { x }";
+        assert_eq!(definitions(text, "f"), [(4, text[11..54].trim_end().to_string())]);
+        assert_eq!(definitions(text, "fg"), [(7, "fn fg(x) { x }".to_string())]);
+        assert!(definitions(text, "g").is_empty());
+    }
+
+    #[test]
+    fn backticks_mark_code() {
+        assert_eq!(prose("`a < b` or `c`"), "<code>a &lt; b</code> or <code>c</code>");
+        assert_eq!(prose("one ` alone"), "one ` alone");
+    }
+
+    #[test]
+    fn names_and_calls_are_found() {
+        assert_eq!(name_around("a + sin(x)", 5), "sin");
+        assert_eq!(name_around("a + sin(x)", 7), "sin");
+        assert_eq!(called("sin(cos(1) + "), Some("sin"));
+        assert_eq!(called("sin(1)"), None);
+    }
+}

@@ -1,0 +1,9 @@
+//! What front ends ask beside running cells: completion, help, inspection, commands.
+
+pub(crate) mod commands;
+pub(crate) mod completeness;
+pub(crate) mod completion;
+pub(crate) mod help;
+pub(crate) mod inspection;
+pub(crate) mod notes;
+pub(crate) mod topics;

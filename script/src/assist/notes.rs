@@ -1,0 +1,208 @@
+//! `7 // 2` is an integer division in Python; here `//` begins a comment. Who writes it is told.
+
+use std::collections::HashSet;
+
+use rhai::Token;
+
+use crate::interpreter::Interpreter;
+use crate::language::lexer::{Lexeme, Lexer};
+use crate::language::semicolons;
+
+/// A comment that reads as the divisor of the value before it.
+struct Division<'t> {
+    line: usize,
+    /// The variable that the line assigns to.
+    target: Option<&'t str>,
+    dividend: &'t str,
+    divisor: &'t str,
+    in_brackets: bool,
+    /// Whether the line does something with the value: assigns or returns it, or it stands in brackets.
+    is_used: bool,
+    /// Whether code stands behind it.
+    is_last: bool,
+}
+
+impl Interpreter {
+    /// What to tell of a text that ran and gave the value `shown`, or of one that only was looked at: where `//`
+    /// begins a comment and may have been meant as a division, with the line. A comment that says what the value is, is
+    /// a comment.
+    pub fn notes(&self, text: &str, shown: Option<&str>) -> Vec<(usize, String)> {
+        let is_meant = |division: &Division<'_>| {
+            let is_result = || {
+                let value = division.target.and_then(|name| self.scope.get(name));
+                value.is_some_and(|value| value.to_string() == division.divisor)
+            };
+            let is_shown = division.is_last && shown.is_some_and(|shown| shown != division.divisor);
+            (division.is_used || is_shown) && shown != Some(division.divisor) && !is_result()
+        };
+        let divisions = self.divisions(text).into_iter().filter(is_meant);
+        divisions.map(|division| (division.line, format!("note: {}", division.advice()))).collect()
+    }
+
+    /// What to do about an error of syntax in a text where `//` took the end of a bracket with it.
+    pub(crate) fn division_in_brackets(&self, text: &str) -> Option<String> {
+        let divisions = self.divisions(text);
+        Some(divisions.into_iter().find(|division| division.in_brackets)?.advice())
+    }
+
+    fn divisions<'t>(&self, text: &'t str) -> Vec<Division<'t>> {
+        if !text.contains("//") {
+            return Vec::new();
+        }
+        let variables = self.scope.iter_raw().map(|(name, ..)| name);
+        let mut known: HashSet<&str> = variables.collect();
+        let mut found: Vec<Division<'t>> = Vec::new();
+        let mut lexer = Lexer::new(text);
+        // What stands before on the same line.
+        let mut line: Vec<Lexeme> = Vec::new();
+        let (mut number, mut counted) = (1, 0);
+        while let Some(lexeme) = lexer.next() {
+            number += text[counted..lexeme.start].matches('\n').count();
+            if line.last().is_some_and(|before| text[before.end..lexeme.start].contains('\n')) {
+                line.clear();
+            }
+            counted = lexeme.start;
+            if lexeme.is_comment() {
+                let comment = &text[lexeme.start..lexeme.end];
+                let in_brackets = lexer.depth() > 0 && !lexer.is_in_statements();
+                let division = division(text, &line, comment, in_brackets);
+                let division = division.filter(|d| self.is_operand(d.divisor, &known));
+                found.extend(division.map(|division| Division { line: number, ..division }));
+                continue;
+            }
+            if let Token::Identifier(_) = lexeme.token {
+                known.insert(&text[lexeme.start..lexeme.end]);
+            }
+            if let Some(last) = found.last_mut() {
+                last.is_last = false;
+            }
+            match lexeme.token {
+                Token::SemiColon => line.clear(),
+                _ => line.push(lexeme),
+            }
+        }
+        found
+    }
+
+    /// Whether a text is an operand, or operands with operators: numbers, names that are `known`, calls of functions.
+    fn is_operand(&self, text: &str, known: &HashSet<&str>) -> bool {
+        let lexemes: Vec<Lexeme> = Lexer::new(text).collect();
+        let begins = |token: &Token| {
+            is_value(token) && *token != Token::RightBracket
+                || matches!(token, Token::LeftParen | Token::Minus | Token::UnaryMinus)
+        };
+        let is_function =
+            |name: &str| self.docs.iter().any(|doc| doc.is_function() && doc.name == name);
+        let is_part = |i: usize| {
+            let word = &text[lexemes[i].start..lexemes[i].end];
+            let next = lexemes.get(i + 1).map(|next| &next.token);
+            let is_called = matches!(next, Some(Token::LeftParen | Token::Unit));
+            let is_member = i > 0 && lexemes[i - 1].token == Token::Period;
+            match &lexemes[i].token {
+                Token::Identifier(_) if is_called => {
+                    is_member || is_function(word) || known.contains(word)
+                }
+                Token::Identifier(_) => is_member || known.contains(word),
+                token => is_value(token) || is_operator(token),
+            }
+        };
+        lexemes.first().is_some_and(|first| begins(&first.token))
+            && (0..lexemes.len()).all(is_part)
+            && semicolons::is_expression(&self.engine, text)
+    }
+}
+
+impl Division<'_> {
+    fn advice(&self) -> String {
+        let is_word =
+            |text: &str| text.chars().all(|c| c.is_alphanumeric() || c == '_' || c == '.');
+        let [a, b] = match is_word(self.dividend) && is_word(self.divisor) {
+            true => [self.dividend, self.divisor],
+            false => ["a", "b"],
+        };
+        let divisor = self.divisor;
+        format!("// begins a comment, here // {divisor}; for integer division write idiv({a}, {b})")
+    }
+}
+
+/// What a comment behind the tokens of a line divides, if these end with a value.
+fn division<'t>(
+    text: &'t str,
+    line: &[Lexeme],
+    comment: &str,
+    in_brackets: bool,
+) -> Option<Division<'t>> {
+    let last = line.last().filter(|last| is_value(&last.token))?;
+    let start = last.end + text[last.end..].find(comment)? + 2;
+    let comment = text[start..start + comment.len() - 2].trim().trim_end_matches(';').trim_end();
+    let divisor = if in_brackets { within_brackets(comment) } else { comment };
+    let equals = line.iter().position(|lexeme| lexeme.token == Token::Equals);
+    let is_opening = |token: &Token| {
+        matches!(
+            token,
+            Token::LeftParen | Token::LeftBracket | Token::Comma | Token::Equals | Token::Return
+        )
+    };
+    let from = line.iter().rposition(|lexeme| is_opening(&lexeme.token)).map_or(0, |at| at + 1);
+    let word = |lexeme: &Lexeme| match lexeme.token {
+        Token::Identifier(_) => Some(&text[lexeme.start..lexeme.end]),
+        _ => None,
+    };
+    let is_used = |lexeme: &Lexeme| {
+        matches!(lexeme.token, Token::Equals | Token::Return) || lexeme.token.is_op_assignment()
+    };
+    Some(Division {
+        line: 0,
+        target: equals.and_then(|at| word(line.get(at.checked_sub(1)?)?)),
+        dividend: line.get(from).map_or("", |first| &text[first.start..last.end]),
+        divisor,
+        in_brackets,
+        is_used: in_brackets || line.iter().any(is_used),
+        is_last: true,
+    })
+}
+
+/// A text up to the bracket that it closes and does not open, or to the comma behind which the next value stands.
+fn within_brackets(text: &str) -> &str {
+    let mut depth = 0;
+    let end = text.find(|c| {
+        match c {
+            '(' | '[' => depth += 1,
+            ')' | ']' | '}' => depth -= 1,
+            _ => {}
+        }
+        depth < 0 || depth == 0 && c == ','
+    });
+    text[..end.unwrap_or(text.len())].trim_end()
+}
+
+/// Whether a value may end with a token.
+fn is_value(token: &Token) -> bool {
+    matches!(
+        token,
+        Token::Identifier(_)
+            | Token::IntegerConstant(_)
+            | Token::FloatConstant(_)
+            | Token::RightParen
+            | Token::RightBracket
+            | Token::Unit
+    )
+}
+
+/// Whether a token stands in an expression of numbers beside its values.
+fn is_operator(token: &Token) -> bool {
+    matches!(
+        token,
+        Token::Plus
+            | Token::Minus
+            | Token::UnaryMinus
+            | Token::Multiply
+            | Token::Divide
+            | Token::Modulo
+            | Token::PowerOf
+            | Token::Period
+            | Token::Comma
+            | Token::LeftParen
+            | Token::LeftBracket
+    )
+}

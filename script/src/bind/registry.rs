@@ -1,0 +1,108 @@
+//! What registers the functions of scripts, and remembers name, parameters and help of each, which completion, help
+//! and error hints read.
+
+use std::any::TypeId;
+use std::collections::BTreeSet;
+use std::rc::Rc;
+
+use rhai::{Dynamic, Engine, NativeCallContext};
+
+use crate::bind::doc::FunctionDoc;
+use crate::context::Context;
+use crate::fault::{Result, fault, under_name};
+use crate::language::tokens::registered;
+use crate::value::ArrayRef;
+
+/// Registers functions with an engine and keeps their documentation.
+pub(crate) struct Registry<'e> {
+    pub(crate) engine: &'e mut Engine,
+    pub(crate) context: Rc<Context>,
+    /// What the functions registered next belong to.
+    pub(crate) family: &'static str,
+    docs: Vec<FunctionDoc>,
+    names: BTreeSet<String>,
+}
+
+impl<'e> Registry<'e> {
+    pub(super) fn new(engine: &'e mut Engine, context: Rc<Context>) -> Self {
+        Self { engine, context, family: "", docs: Vec::new(), names: BTreeSet::new() }
+    }
+
+    /// Documents a name; see [`crate::bind::doc`] for the form of the text. Operators have `a + b` for parameters,
+    /// constants nothing.
+    pub(crate) fn doc(&mut self, name: &str, parameters: &str, text: &str) {
+        self.docs.push(FunctionDoc::new(name, parameters, self.family, text));
+    }
+
+    /// Adds a form of a function to its page, or documents it for the first time.
+    pub(crate) fn doc_form(&mut self, name: &str, parameters: &str, text: &str) {
+        let form = FunctionDoc::new(name, parameters, self.family, text);
+        match self.docs.iter_mut().find(|doc| doc.name == name) {
+            Some(doc) => {
+                doc.doc = format!("{}\n{}: {}", doc.doc, form.parameters, form.doc);
+                doc.examples.extend(form.examples);
+            }
+            None => self.docs.push(form),
+        }
+    }
+
+    /// Documents another name of a function that is documented already.
+    pub(crate) fn alias(&mut self, alias: &str, name: &str) {
+        let Some(original) = self.docs.iter().find(|doc| doc.name == name) else { return };
+        let mut doc = original.clone();
+        for example in &mut doc.examples {
+            example.code = example.code.replace(&format!("{name}("), &format!("{alias}("));
+        }
+        doc.doc = format!("Another name of {name}. {}", doc.doc);
+        doc.name = alias.into();
+        self.docs.push(doc);
+    }
+
+    /// The documentation; names without any have an empty text.
+    pub(super) fn into_docs(mut self) -> Vec<FunctionDoc> {
+        for name in std::mem::take(&mut self.names) {
+            if !self.docs.iter().any(|doc| doc.name == name) {
+                self.docs.push(FunctionDoc::new(&name, "(..)", "not documented", ""));
+            }
+        }
+        self.docs
+    }
+
+    /// Registers a function of `arity` arguments of any type. Its errors get its name, if they have it not.
+    pub(crate) fn any<T: Clone + 'static>(
+        &mut self,
+        name: &str,
+        arity: usize,
+        function: impl Fn(&Context, &NativeCallContext<'_>, &[&mut Dynamic]) -> Result<T> + 'static,
+    ) {
+        self.names.insert(name.into());
+        let (context, owned) = (self.context.clone(), name.to_string());
+        let types = vec![TypeId::of::<Dynamic>(); arity];
+        self.engine.register_raw_fn(registered(name), types, move |call, args| {
+            function(&context, &call, args).map_err(|error| under_name(error, &owned))
+        });
+    }
+
+    /// Registers a function whose first argument is an array value, the others of any type; errors as of
+    /// [`Self::any`].
+    pub(crate) fn on_array<T: Clone + 'static>(
+        &mut self,
+        name: &str,
+        arity: usize,
+        function: impl Fn(&Context, &NativeCallContext<'_>, &ArrayRef, &[&mut Dynamic]) -> Result<T>
+        + 'static,
+    ) {
+        self.names.insert(name.into());
+        let (context, owned) = (self.context.clone(), name.to_string());
+        let mut types = vec![TypeId::of::<Dynamic>(); arity];
+        types[0] = TypeId::of::<ArrayRef>();
+        self.engine.register_raw_fn(registered(name), types, move |call, args| {
+            let Some((first, rest)) = args.split_first() else {
+                return Err(fault("a function was called without arguments"));
+            };
+            let first = first.read_lock::<ArrayRef>().map(|first| first.clone());
+            let first = first.ok_or_else(|| fault("expected an array"))?;
+            function(&context, &call, &first, rest).map_err(|error| under_name(error, &owned))
+        });
+    }
+}

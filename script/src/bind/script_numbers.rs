@@ -1,0 +1,160 @@
+//! Script numbers: true division, exact comparison, powers (S8 and the traps of plain Rhai).
+
+use super::registry::Registry;
+use super::sizes::Sizes;
+use crate::fault::{Result, fault};
+use crate::value::range::Range;
+use crate::value::type_name;
+
+pub(super) fn register(registry: &mut Registry<'_>) {
+    division(registry);
+    comparison(registry);
+    remainder_and_power(registry);
+    same_meaning_as_arrays(registry);
+    ranges(registry);
+}
+
+/// `7 / 2` is 3.5 in every position.
+#[expect(clippy::cast_precision_loss, reason = "true division of integers gives a float")]
+fn division(registry: &mut Registry<'_>) {
+    let engine = &mut *registry.engine;
+    engine.register_fn("/", |a: i64, b: i64| a as f64 / b as f64);
+    engine.register_fn("/", |a: f64, b: f64| a / b);
+    engine.register_fn("/", |a: f64, b: i64| a / b as f64);
+    engine.register_fn("/", |a: i64, b: f64| a as f64 / b);
+    let types = [std::any::TypeId::of::<rhai::Dynamic>(), std::any::TypeId::of::<i64>()];
+    let quotient = |a: &rhai::Dynamic, b: f64| -> Result<f64> {
+        let number = a.as_float().or_else(|_| a.as_int().map(|a| a as f64));
+        let got = || fault(format!("/: got {}, expected a number", type_name(a)));
+        Ok(number.map_err(|_| got())? / b)
+    };
+    engine.register_raw_fn("/=", types, move |_, args| {
+        let b = args[1].as_int().map_or(f64::NAN, |b| b as f64);
+        *args[0] = quotient(args[0], b)?.into();
+        Ok(())
+    });
+    let types = [std::any::TypeId::of::<i64>(), std::any::TypeId::of::<f64>()];
+    engine.register_raw_fn("/=", types, move |_, args| {
+        let b = args[1].as_float().unwrap_or(f64::NAN);
+        *args[0] = quotient(args[0], b)?.into();
+        Ok(())
+    });
+}
+
+/// Plain Rhai compares floats up to an epsilon.
+#[expect(clippy::cast_precision_loss, reason = "an integer meets a float as a float")]
+fn comparison(registry: &mut Registry<'_>) {
+    macro_rules! compare {
+        ($($symbol:literal $op:tt),*) => { $(
+            registry.engine.register_fn($symbol, |a: f64, b: f64| a $op b);
+            registry.engine.register_fn($symbol, |a: i64, b: f64| (a as f64) $op b);
+            registry.engine.register_fn($symbol, |a: f64, b: i64| a $op b as f64);
+        )* };
+    }
+    compare!("==" ==, "!=" !=, "<" <, "<=" <=, ">" >, ">=" >=);
+}
+
+fn remainder_and_power(registry: &mut Registry<'_>) {
+    let engine = &mut *registry.engine;
+    engine.register_fn("%", |a: i64, b: i64| -> Result<i64> {
+        if b == 0 { Err(fault("%: remainder by zero")) } else { Ok(a.wrapping_rem(b)) }
+    });
+    engine.register_fn("idiv", |a: i64, b: i64| -> Result<i64> {
+        if b == 0 { Err(fault("idiv: division by zero")) } else { Ok(a.wrapping_div(b)) }
+    });
+    engine.register_fn("**", |base: i64, exponent: i64| -> Result<rhai::Dynamic> {
+        power(base, exponent)
+    });
+}
+
+/// Functions that plain Rhai has with another meaning: base-10 `log`, rounding halves away from zero,
+/// a sign of 0 for zeros, NaN by position in `min` and `max`.
+fn same_meaning_as_arrays(registry: &mut Registry<'_>) {
+    let engine = &mut *registry.engine;
+    engine.register_fn("log", f64::ln);
+    engine.register_fn("round", f64::round_ties_even);
+    engine.register_fn("abs", i64::wrapping_abs);
+    engine.register_fn("sign", |x: i64| if x < 0 { -1_i64 } else { 1 });
+    engine.register_fn("sign", |x: f64| if x.is_nan() { x } else { 1_f64.copysign(x) });
+    engine.register_fn("min", |a: f64, b: f64| match (a.is_nan(), b.is_nan()) {
+        (true, _) => b,
+        (_, true) => a,
+        _ if a < b || a == b && a.is_sign_negative() => a,
+        _ => b,
+    });
+    engine.register_fn("max", |a: f64, b: f64| match (a.is_nan(), b.is_nan()) {
+        (true, _) => b,
+        (_, true) => a,
+        _ if a > b || a == b && a.is_sign_positive() => a,
+        _ => b,
+    });
+}
+
+/// An integer while it fits, a float for negative exponents.
+#[expect(clippy::cast_precision_loss, reason = "negative powers are floats")]
+pub(super) fn power(base: i64, exponent: i64) -> Result<rhai::Dynamic> {
+    match u32::try_from(exponent) {
+        Ok(exponent) => match base.checked_pow(exponent) {
+            Some(power) => Ok(power.into()),
+            None => Err(fault(format!(
+                "**: {base} ** {exponent} does not fit a 64-bit integer; write {base}.0 ** {exponent}"
+            ))),
+        },
+        Err(_) => {
+            let exponent = i32::try_from(exponent).unwrap_or(i32::MIN);
+            Ok((base as f64).powi(exponent).into())
+        }
+    }
+}
+
+/// A list of what a function makes of each number.
+fn mapped(
+    call: &rhai::NativeCallContext<'_>,
+    range: impl Iterator<Item = i64>,
+    each: &rhai::FnPtr,
+    sizes: Sizes,
+) -> Result<rhai::Array> {
+    let mut list = rhai::Array::new();
+    for i in range {
+        let item = each.call_within_context(call, (i,))?;
+        sizes.make_room("map", &mut list)?;
+        list.push(item);
+    }
+    Ok(list)
+}
+
+fn ranges(registry: &mut Registry<'_>) {
+    let sizes = Sizes::of(&registry.context);
+    registry.doc(
+        "range",
+        "(start, stop, step)",
+        "Integers from start (default 0) up to but not including stop, by step (default 1): \
+         `for i in range(3)`, `a[range(0, 10, 2)]`, `range(3).map(|i| i * i)`.\n\n\
+         >> range(3).map(|i| i * i)\n[0, 1, 4]",
+    );
+    let engine = &mut *registry.engine;
+    engine.register_type_with_name::<Range>("range");
+    engine.register_iterator::<Range>();
+    engine.register_fn("range", |stop: i64| Range { start: 0, stop, step: 1 });
+    engine.register_fn("range", |start: i64, stop: i64| Range { start, stop, step: 1 });
+    engine.register_fn("range", |start: i64, stop: i64, step: i64| -> Result<Range> {
+        if step == 0 {
+            Err(fault("range: the step is zero"))
+        } else {
+            Ok(Range { start, stop, step })
+        }
+    });
+    engine.register_fn(
+        "map",
+        move |call: rhai::NativeCallContext<'_>, range: Range, each: rhai::FnPtr| {
+            mapped(&call, range, &each, sizes)
+        },
+    );
+    engine.register_fn(
+        "map",
+        move |call: rhai::NativeCallContext<'_>, range: std::ops::Range<i64>, each: rhai::FnPtr| {
+            mapped(&call, range, &each, sizes)
+        },
+    );
+    engine.register_fn("to_string", |range: &mut Range| range.to_string());
+}

@@ -1,0 +1,530 @@
+//! From what Rhai reports to a diagnostic: the words, the place, the calls that led there, and hints (a similar name,
+//! the candidates, how what Python says differently is written here).
+
+use std::rc::Rc;
+
+use rhai::{Dynamic, EvalAltResult, ParseErrorType};
+
+use crate::diagnose::caught;
+use crate::diagnose::error::{Error, ErrorKind};
+use crate::diagnose::location::{Location, late_location, line_of, location};
+use crate::diagnose::python;
+use crate::diagnose::spelling::similar;
+use crate::diagnose::wording::{ARRAY, friendly_types, lowercase, plain_text};
+use crate::fault::{Fault, Stop};
+use crate::language::tokens::typed;
+use crate::show::writer::cut;
+use crate::value::STATICS;
+
+/// What Rhai calls the text of functions that only make a list of their arguments: of errors in them, the place of
+/// the call is told.
+pub(crate) const LISTED: &str = "constructors";
+/// Signatures listed for a wrong call.
+const MOST_CANDIDATES: usize = 4;
+
+/// Name and text of a cell.
+type Cell = (Rc<str>, Rc<str>);
+
+/// What hints are made from.
+pub(crate) struct Surroundings<'a> {
+    /// Text of the cell.
+    pub(crate) text: &'a str,
+    /// Name of the cell.
+    pub(crate) source: &'a str,
+    /// Where a function of an earlier cell was written: name and text of that cell.
+    pub(crate) cell_of: &'a dyn Fn(&str) -> Option<Cell>,
+    /// The text of an imported module, by its path or name.
+    pub(crate) module_text: &'a dyn Fn(&str) -> Option<String>,
+    /// Variables in scope.
+    pub(crate) variables: Vec<String>,
+    /// Functions, and what they take.
+    pub(crate) functions: Vec<(String, String)>,
+    /// Number of elements of an array variable.
+    pub(crate) size_of: &'a dyn Fn(&str) -> Option<u64>,
+    /// Where a variable was deleted.
+    pub(crate) deleted: &'a dyn Fn(&str) -> Option<String>,
+}
+
+impl Error {
+    /// The diagnostic of what Rhai reports.
+    pub(crate) fn new(error: &EvalAltResult, around: &Surroundings<'_>) -> Self {
+        let mut innermost = error;
+        let mut calls = Vec::new();
+        let mut cell: (Rc<str>, Rc<str>) = (around.source.into(), around.text.into());
+        let mut place = None;
+        loop {
+            let (function, source, inner, position) = match innermost {
+                EvalAltResult::ErrorInFunctionCall(function, source, inner, position) => {
+                    (function, source, inner, position)
+                }
+                EvalAltResult::ErrorInModule(module, inner, position) => {
+                    let place = format!("{}:{}", cell.0, line_of(*position));
+                    calls.push((format!("module `{module}`"), place));
+                    let text = (around.module_text)(module);
+                    cell = (module.as_str().into(), text.unwrap_or_default().into());
+                    innermost = inner;
+                    continue;
+                }
+                _ => break,
+            };
+            if source == LISTED {
+                place = Some(*position);
+            } else if !function.is_empty() {
+                let place = format!("{}:{}", cell.0, line_of(*position));
+                calls.push((display_function(function), place));
+                if let Some(text) = (around.module_text)(source) {
+                    cell = (source.as_str().into(), text.into());
+                } else if let Some(written) = (around.cell_of)(function) {
+                    cell = written;
+                }
+            }
+            innermost = inner;
+        }
+        calls.reverse();
+        let location = location(place.unwrap_or(innermost.position()), &cell.0, &cell.1)
+            .or_else(|| late_location(innermost, &cell.0, &cell.1));
+        let mut diagnostic = Diagnosis { around, location: location.as_ref(), hints: Vec::new() };
+        let (kind, message) = diagnostic.of(innermost, !calls.is_empty());
+        let hints = diagnostic.hints;
+        Self { kind, message, location, hints, calls }
+    }
+}
+
+/// The message of an error where only the functions are known.
+pub(crate) fn words(error: &EvalAltResult, functions: &[(String, String)]) -> String {
+    let around = Surroundings {
+        text: "",
+        source: "",
+        cell_of: &|_| None,
+        module_text: &|_| None,
+        variables: Vec::new(),
+        functions: functions.to_vec(),
+        size_of: &|_| None,
+        deleted: &|_| None,
+    };
+    Error::new(error, &around).message
+}
+
+fn display_function(name: &str) -> String {
+    if name.starts_with("anon$") { "the closure".into() } else { format!("`{}`", typed(name)) }
+}
+
+/// Finds message and hints for one error.
+struct Diagnosis<'a> {
+    around: &'a Surroundings<'a>,
+    location: Option<&'a Location>,
+    hints: Vec<String>,
+}
+
+impl Diagnosis<'_> {
+    fn of(&mut self, error: &EvalAltResult, in_function: bool) -> (ErrorKind, String) {
+        let message = match error {
+            EvalAltResult::ErrorTerminated(token, _) => return stopped(token),
+            EvalAltResult::ErrorParsing(parse, _) => {
+                return (ErrorKind::Syntax, self.syntax(parse));
+            }
+            EvalAltResult::ErrorRuntime(value, _) => self.raised(value),
+            EvalAltResult::ErrorFunctionNotFound(signature, _) => self.no_function(signature),
+            EvalAltResult::ErrorVariableNotFound(name, _) => self.no_variable(name, in_function),
+            EvalAltResult::ErrorMismatchDataType(want, got, _) => self.mismatch(want, got),
+            EvalAltResult::ErrorIndexNotFound(index, _) => format!("no element {index}"),
+            EvalAltResult::ErrorArrayBounds(n, i, _) => {
+                format!("index {i} is out of bounds for a list of {n}")
+            }
+            EvalAltResult::ErrorStackOverflow(_) => {
+                self.hints.push("functions call each other without end, or too deeply".into());
+                "too many nested function calls".into()
+            }
+            // Only the sandbox counts them.
+            EvalAltResult::ErrorTooManyOperations(_) => {
+                self.hints.push("the sandbox allows more with --max-operations N".into());
+                "too many operations".into()
+            }
+            EvalAltResult::ErrorDataRace(_, _) => {
+                self.hints.push("take a copy of it first: let c = x; x.push(c)".into());
+                "a value that changes here is used here too".into()
+            }
+            EvalAltResult::ErrorFor(_) => {
+                self.hints.push("loop over range(n), a list, or an array".into());
+                "for: this value cannot be looped over".into()
+            }
+            EvalAltResult::ErrorDotExpr(text, _) => self.member(text),
+            EvalAltResult::ErrorIndexingType(types, _) if types.starts_with("()") => {
+                self.hints
+                    .push("an empty map is #{}, an empty list []; {} is an empty block".into());
+                "nothing, (), has no members".into()
+            }
+            EvalAltResult::ErrorArithmetic(text, _) if text.contains("overflow") => {
+                self.hints.push("floats reach further: write a number with .0".into());
+                plain_text(error)
+            }
+            other => plain_text(other),
+        };
+        (ErrorKind::Runtime, cut(message))
+    }
+
+    fn raised(&mut self, value: &Dynamic) -> String {
+        match value.read_lock::<Fault>() {
+            Some(fault) => {
+                self.hints.extend(fault.hint.clone());
+                let member = fault.message.split_once("has no member `");
+                if let Some((name, _)) = member.and_then(|(_, rest)| rest.split_once('`')) {
+                    if self.around.functions.iter().any(|(known, _)| known == name) {
+                        let hint = format!("it is a function: write {name}(x) or x.{name}()");
+                        self.hints.push(hint);
+                    } else if let Some(word) = python::word(name) {
+                        self.hints.push(format!("write {word}"));
+                    }
+                }
+                fault.message.clone()
+            }
+            None => caught::error_of(value)
+                .map_or_else(|| caught::thrown(value), |error| self.of(&error, false).1),
+        }
+    }
+
+    fn no_function(&mut self, signature: &str) -> String {
+        let (name, arguments) = signature.split_once(" (").unwrap_or((signature, ""));
+        let name = typed(name);
+        let arguments = arguments
+            .strip_suffix(')')
+            .unwrap_or(arguments)
+            .replace("&str | ImmutableString | String", "text");
+        if arguments.contains("deleted variable") {
+            return self.used_deleted();
+        }
+        let own: Vec<&(String, String)> =
+            self.around.functions.iter().filter(|(known, _)| known == name).collect();
+        if let Some((type_name, function)) = name.rsplit_once("::") {
+            let documented = self.around.functions.iter().find_map(|(known, parameters)| {
+                let (_, known) = known.rsplit_once("::")?;
+                (known == function).then_some(parameters.as_str())
+            });
+            let known = STATICS.iter().find(|(known, _)| *known == function);
+            if let Some(parameters) = known.map(|(_, parameters)| *parameters).or(documented) {
+                self.hints.push(format!("it takes {type_name}::{function}{parameters}"));
+                return format!("`{name}` does not take ({})", friendly_types(&arguments));
+            }
+            let similar = similar(function, STATICS.iter().map(|(known, _)| known));
+            if !similar.is_empty() {
+                self.hints.push(format!("did you mean `{type_name}::{}`?", similar[0]));
+            } else if let Some(word) = python::word(function) {
+                self.hints.push(format!("write {word}"));
+            }
+            return format!("no function `{name}`");
+        }
+        if !name.starts_with(|c: char| c.is_alphabetic() || c == '_') {
+            return self.no_operator(name, &arguments);
+        }
+        if own.is_empty()
+            && let Some(word) = python::of_lists(name)
+                .filter(|_| arguments == "array")
+                .or_else(|| python::word(name))
+        {
+            self.hints.push(format!("write {word}"));
+            return format!("no function `{name}`");
+        }
+        if own.is_empty() {
+            let names = self.around.functions.iter().map(|(name, _)| name.as_str());
+            self.suggest(name, names);
+            if self.around.variables.iter().any(|variable| variable == name) {
+                self.hints
+                    .push(format!("`{name}` is a variable; call a closure with {name}.call(..)"));
+            }
+            return format!("no function `{name}`");
+        }
+        let of_arrays = python::of_arrays(name).filter(|_| arguments.starts_with(ARRAY));
+        if let Some(hint) = of_arrays.or_else(|| {
+            let is_element = name == "append" && arguments.starts_with("array");
+            is_element.then_some("one element is added by list.push(4)")
+        }) {
+            self.hints.push(hint.into());
+            return format!("`{name}` does not take ({})", friendly_types(&arguments));
+        }
+        let is_closure = name.starts_with("anon$");
+        let shown = if is_closure { "" } else { name };
+        for (_, parameters) in own.iter().take(MOST_CANDIDATES) {
+            self.hints.push(format!("it takes {shown}{parameters}"));
+        }
+        if own.iter().any(|(_, parameters)| parameters == "(value)") && arguments.contains(',') {
+            self.hints.push(format!("of several numbers make a list first: {name}([1, 2, 3])"));
+        }
+        if let Some(word) = python::over_lanes(name).filter(|_| !arguments.contains(',')) {
+            self.hints.push(format!("over all lanes write {word}"));
+        }
+        if self.is_method_call() {
+            self.hints.push(format!("functions of scripts are no methods: write {shown}(x)"));
+        }
+        if arguments.split(", ").any(|argument| argument == "array") {
+            self.hints.push("make an array of a list first: FloatC([1, 2, 3])".into());
+        }
+        let called = match name {
+            "contains" => "`in` (contains)".into(),
+            name => display_function(name),
+        };
+        format!("{called} does not take ({})", friendly_types(&arguments))
+    }
+
+    /// Whether a function of the script is called behind a dot.
+    fn is_method_call(&self) -> bool {
+        self.location.is_some_and(|location| {
+            let before: String = location.text.chars().take(location.column - 1).collect();
+            let name: String = location.text.chars().skip(location.column - 1).collect();
+            let name = name.split(|c: char| !(c.is_alphanumeric() || c == '_')).next();
+            before.ends_with('.') && name.is_some_and(|name| (self.around.cell_of)(name).is_some())
+        })
+    }
+
+    /// An operator on values that it does not take.
+    fn no_operator(&mut self, operator: &str, arguments: &str) -> String {
+        let types = friendly_types(arguments);
+        if operator == "**" && types.contains("array") {
+            self.hints.push("for powers other than integers write exp(b * log(a))".into());
+        } else if types.contains("list") {
+            self.hints.push("lists do not compute: make an array of one, FloatC([1, 2, 3])".into());
+        } else if types.contains("text") {
+            self.hints.push("texts are joined with +; with values in them as `x = ${x}`".into());
+        } else if types.contains("bool") {
+            self.hints.push("a bool is no number: if b { 1 } else { 0 } makes one of it".into());
+        } else if types.contains("u64") {
+            let advice = "integers beyond 2^63 are for showing: compute with UInt64C(..)";
+            self.hints.push(advice.into());
+        }
+        format!("`{operator}` is not defined for ({types})")
+    }
+
+    fn used_deleted(&mut self) -> String {
+        let line = self.location.map_or("", |location| location.text.as_str());
+        let mut words = line.split(|c: char| !(c.is_alphanumeric() || c == '_'));
+        let found = words.find_map(|word| (self.around.deleted)(word).map(|place| (word, place)));
+        match found {
+            Some((name, place)) => format!("`{name}` was deleted at {place}"),
+            None => "the variable was deleted".into(),
+        }
+    }
+
+    fn no_variable(&mut self, name: &str, in_function: bool) -> String {
+        let name = typed(name);
+        if let Some(place) = (self.around.deleted)(name) {
+            return format!("`{name}` was deleted at {place}");
+        }
+        if self.is_assigned(name) && in_function {
+            self.hints.push(format!("declare it in the function: let {name} = .."));
+            return format!("`{name}` is not defined in the function");
+        }
+        if let Some(word) = python::word(name) {
+            self.hints.push(format!("write {word}"));
+            return format!("`{name}` is not defined");
+        }
+        if let Some((_, parameters)) = self.around.functions.iter().find(|(f, _)| f == name) {
+            self.hints.push(if self.is_behind("help(") {
+                format!("names stand in quotes: help(\"{name}\")")
+            } else {
+                format!("it is a function: write {name}{parameters}")
+            });
+            return format!("`{name}` is no variable");
+        }
+        if in_function && self.around.variables.iter().any(|variable| variable == name) {
+            self.hints.push(
+                "functions do not see outer variables: pass it as a parameter, or use a closure |x| .."
+                    .into(),
+            );
+            return format!("`{name}` is not defined in the function");
+        }
+        if name.strip_prefix('_').is_some_and(|cell| cell.parse::<usize>().is_ok()) {
+            self.hints.push("Out lists the cells whose values are kept".into());
+            return format!("`{name}` holds nothing");
+        }
+        if self.is_updated(name) {
+            self.hints.push(format!("give it a value first: {name} = 0"));
+            return format!("`{name}` is not defined");
+        }
+        let variables = self.around.variables.iter().map(String::as_str);
+        let functions = self.around.functions.iter().map(|(name, _)| name.as_str());
+        // Functions are not deleted.
+        let is_deleted = self.is_behind("del ");
+        let functions = functions.filter(|_| !is_deleted);
+        self.suggest(name, variables.chain(functions));
+        format!("`{name}` is not defined")
+    }
+
+    /// Whether the error stands behind a text.
+    fn is_behind(&self, text: &str) -> bool {
+        self.location.is_some_and(|at| {
+            let before: String = at.text.chars().take(at.column.saturating_sub(1)).collect();
+            before.trim_end().ends_with(text.trim_end())
+        })
+    }
+
+    /// What stands behind the name at the caret.
+    fn behind(&self, name: &str) -> Option<String> {
+        let location = self.location?;
+        let rest: String = location.text.chars().skip(location.column.saturating_sub(1)).collect();
+        rest.strip_prefix(name).map(|behind| behind.trim_start().into())
+    }
+
+    /// Whether the error stands at the left of an assignment.
+    fn is_assigned(&self, name: &str) -> bool {
+        self.behind(name).is_some_and(|rest| rest.starts_with('=') && !rest.starts_with("=="))
+    }
+
+    /// Whether it stands at the left of `+=` and its like.
+    fn is_updated(&self, name: &str) -> bool {
+        const OPERATORS: [&str; 11] =
+            ["+=", "-=", "*=", "/=", "%=", "**=", "&=", "|=", "^=", "<<=", ">>="];
+        self.behind(name).is_some_and(|rest| OPERATORS.iter().any(|op| rest.starts_with(op)))
+    }
+
+    fn mismatch(&mut self, want: &str, got: &str) -> String {
+        let got_array = got.ends_with("ArrayRef") || got == ARRAY;
+        if want == "bool" && got_array {
+            self.hints.push(
+                "a mask has one value per lane: reduce it with any(m) or all(m), combine masks with & | !"
+                    .into(),
+            );
+            let size =
+                self.array_under_caret().map_or_else(String::new, |n| format!(" of {n} elements"));
+            return format!("expected one bool, got an array{size}");
+        }
+        if want == "i64" && got == "f64" || friendly_types(want) == "integer" && got == "float" {
+            self.hints.push("to_int(x) makes an integer of a float".into());
+        } else if got.contains("Range") {
+            self.hints.push("a part of a list is list.extract(0..2)".into());
+            return format!("expected {}, got a range", friendly_types(want));
+        }
+        if want == "Fn" {
+            return format!("expected a function to call, got {}", friendly_types(got));
+        }
+        format!("expected {}, got {}", friendly_types(want), friendly_types(got))
+    }
+
+    /// Size of the first array variable named from the caret on.
+    fn array_under_caret(&self) -> Option<u64> {
+        let location = self.location?;
+        let rest: String = location.text.chars().skip(location.column.saturating_sub(1)).collect();
+        let mut words = rest.split(|c: char| !(c.is_alphanumeric() || c == '_'));
+        let whole = location.text.as_str();
+        let mut all = whole.split(|c: char| !(c.is_alphanumeric() || c == '_'));
+        words
+            .find_map(|word| (self.around.size_of)(word))
+            .or_else(|| all.find_map(|word| (self.around.size_of)(word)))
+    }
+
+    fn member(&mut self, text: &str) -> String {
+        match text.split('\'').nth(1) {
+            Some(name) => {
+                let word = python::word(name).map(|word| format!("write {word}"));
+                self.hints.extend(word);
+                format!("no member `{}`", typed(name))
+            }
+            None => text.into(),
+        }
+    }
+
+    fn under_caret(&self) -> Option<char> {
+        let location = self.location?;
+        location.text.chars().nth(location.column.checked_sub(1)?)
+    }
+
+    fn syntax(&mut self, error: &ParseErrorType) -> String {
+        if let Some(location) = self.location {
+            let hint = python::hint_at(&location.text, location.column);
+            self.hints.extend(hint.map(Into::into));
+        }
+        match error {
+            ParseErrorType::BadInput(lex) => match lex {
+                rhai::LexError::ImproperSymbol(_, advice) if advice.contains("typo of") => {
+                    self.hints.push("values are compared with ==".into());
+                    "`=` cannot stand here".into()
+                }
+                rhai::LexError::ImproperSymbol(symbol, advice)
+                    if advice.contains("This is not ") =>
+                {
+                    format!("`{symbol}` cannot stand here")
+                }
+                rhai::LexError::ImproperSymbol(_, advice) if !advice.is_empty() => advice.clone(),
+                rhai::LexError::UnterminatedString => {
+                    self.hints.push("close it with the quote that it begins with".into());
+                    lowercase(&lex.to_string())
+                }
+                lex => lowercase(&lex.to_string()),
+            },
+            ParseErrorType::MissingToken(token, _) if self.under_caret() == Some(',') => {
+                self.hints.extend(match token.as_str() {
+                    ")" => Some("lists are written [1, 2, 3]".into()),
+                    "]" => Some("arrays have one dimension: x[row * width + column]".into()),
+                    _ => None,
+                });
+                lowercase(&error.to_string())
+            }
+            ParseErrorType::AssignmentToConstant(name) => {
+                self.hints.push(format!("let {name} = .. makes a variable of it"));
+                lowercase(&error.to_string())
+            }
+            ParseErrorType::ExprTooDeep => {
+                self.hints.push(
+                    "give parts names with let, write a switch for a chain of else if; functions nest less deep"
+                        .into(),
+                );
+                "expressions, blocks or `else if` nest too deep".into()
+            }
+            ParseErrorType::UnexpectedEOF => "the text ends too early".into(),
+            ParseErrorType::MissingToken(token, _) if token == ";" => {
+                if let Some(bracket) = self.under_caret().filter(|c| ")]}".contains(*c)) {
+                    return format!("`{bracket}` closes no bracket");
+                }
+                if self.hints.is_empty() {
+                    let advice = self.called_without_parentheses();
+                    let other = python::missing_semicolon(self.under_caret());
+                    self.hints.push(advice.unwrap_or_else(|| other.into()));
+                }
+                lowercase(&error.to_string())
+            }
+            ParseErrorType::Reserved(word) => {
+                if self.hints.is_empty() {
+                    let known = python::word(word).map(|word| format!("write {word}"));
+                    let other =
+                        word.starts_with(char::is_alphabetic).then_some("choose another name");
+                    self.hints.extend(known.or(other.map(Into::into)));
+                }
+                format!("`{word}` is a reserved word")
+            }
+            other => {
+                let text = lowercase(&other.to_string());
+                if text.contains("iterable") {
+                    self.hints.push("loop over range(n), a list, or an array".into());
+                }
+                text
+            }
+        }
+    }
+
+    /// What to write for `sin x`, at the `x`.
+    fn called_without_parentheses(&self) -> Option<String> {
+        let location = self.location?;
+        let before: String =
+            location.text.chars().take(location.column.saturating_sub(1)).collect();
+        let before = before.trim_end();
+        let is_word = |c: char| c.is_alphanumeric() || c == '_';
+        let name = &before[before.rfind(|c| !is_word(c)).map_or(0, |end| end + 1)..];
+        let is_function = self.around.functions.iter().any(|(known, _)| known == name);
+        is_function.then(|| format!("functions are called with parentheses: {name}(x)"))
+    }
+
+    fn suggest<'n>(&mut self, name: &str, known: impl Iterator<Item = &'n str>) {
+        let similar = similar(name, known);
+        if !similar.is_empty() {
+            self.hints.push(format!("did you mean `{}`?", similar.join("`, `")));
+        }
+    }
+}
+
+fn stopped(token: &Dynamic) -> (ErrorKind, String) {
+    let stop = token.clone().try_cast().unwrap_or(Stop::Interrupt);
+    let kind = match stop {
+        Stop::Interrupt => ErrorKind::Interrupted,
+        Stop::Exit(code) => ErrorKind::Exit(code),
+        Stop::TooDeep | Stop::OutOfMemory => ErrorKind::Runtime,
+    };
+    (kind, stop.to_string())
+}

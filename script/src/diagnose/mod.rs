@@ -1,0 +1,9 @@
+//! What went wrong, in words that help.
+
+pub(crate) mod caught;
+pub(crate) mod diagnosis;
+pub(crate) mod error;
+pub(crate) mod location;
+pub(crate) mod python;
+pub(crate) mod spelling;
+pub(crate) mod wording;

@@ -1,0 +1,69 @@
+//! Words of Rhai's messages in place of which people read ours.
+
+use std::any::type_name;
+
+use rhai::EvalAltResult;
+
+use crate::value::ArrayRef;
+use crate::value::generator::RngRef;
+use crate::value::host_array::HostRef;
+
+/// What Rhai's messages call our arrays; its own lists are "array" there.
+pub(crate) const ARRAY: &str = "ArrayC";
+
+/// A text that begins with a small letter.
+pub(crate) fn lowercase(text: &str) -> String {
+    let mut letters = text.chars();
+    let first = letters.next().map(|c| c.to_lowercase().to_string()).unwrap_or_default();
+    first + letters.as_str()
+}
+
+/// Type names as people read them, in place of Rust paths.
+pub(crate) fn friendly_types(text: &str) -> String {
+    let mut text = whole_word(text, "array", "list")
+        .replace(ARRAY, "array")
+        .replace(type_name::<ArrayRef>(), "array")
+        .replace(type_name::<HostRef>(), "ndarray")
+        .replace(type_name::<RngRef>(), "PCG32C")
+        .replace("alloc::string::String", "text");
+    text = whole_word(&text, "Fn", "function");
+    for (rust, name) in [("i64", "integer"), ("f64", "float")] {
+        text = text.replace(rust, name);
+    }
+    text
+}
+
+/// Replaces a word where it stands alone, not inside a longer name.
+fn whole_word(text: &str, word: &str, replacement: &str) -> String {
+    let mut out = String::new();
+    let mut rest = text;
+    while let Some(at) = rest.find(word) {
+        let (before, after) = (&rest[..at], &rest[at + word.len()..]);
+        let inside = |c: char| c.is_alphanumeric() || c == '_';
+        let alone = !before.ends_with(inside) && !after.starts_with(inside);
+        out.push_str(before);
+        out.push_str(if alone { replacement } else { word });
+        rest = after;
+    }
+    out + rest
+}
+
+/// Functions of Rhai whose errors do not name them, by what these begin with.
+const UNNAMED: [(&str, &str); 3] = [
+    ("error parsing integer", "parse_int"),
+    ("invalid radix", "parse_int"),
+    ("error parsing floating-point", "parse_float"),
+];
+
+/// Rhai's own text without its position.
+pub(crate) fn plain_text(error: &EvalAltResult) -> String {
+    let mut text = error.to_string();
+    if let Some(at) = text.rfind(" (line ") {
+        text.truncate(at);
+    }
+    let text = lowercase(&friendly_types(&text));
+    match UNNAMED.iter().find(|(start, _)| text.starts_with(start)) {
+        Some((_, function)) => format!("{function}: {text}"),
+        None => text,
+    }
+}

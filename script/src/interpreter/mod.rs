@@ -1,0 +1,379 @@
+//! The interpreter that both front ends drive: text in, values and diagnostics out.
+
+mod setup;
+
+use std::collections::{HashMap, HashSet};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::rc::Rc;
+
+use porcini_core::{Array, Session, interrupt};
+use rhai::{AST, Dynamic, Engine, EvalAltResult, Expr, Scope, Stmt};
+
+use crate::bind::constants::Constants;
+use crate::bind::deletion::Deletions;
+use crate::bind::doc::FunctionDoc;
+use crate::context::Context;
+use crate::diagnose::diagnosis::Surroundings;
+use crate::diagnose::error::{Error, ErrorKind};
+use crate::fault::{late_fault, parse_fault};
+use crate::language::assignments;
+use crate::language::lexer::ending;
+use crate::language::semicolons;
+use crate::options::Options;
+use crate::show::outcome::Outcome;
+use crate::value::outputs::LAST;
+use crate::value::{ArrayRef, Deleted};
+use crate::world::bounds::Watch;
+use crate::world::control_characters;
+use crate::world::host::Host;
+use crate::world::modules::Texts;
+
+/// Runs scripts in one session. Lives on one thread with a stack of [`ENGINE_STACK`](crate::ENGINE_STACK).
+pub struct Interpreter {
+    pub(crate) engine: Engine,
+    pub(crate) scope: Scope<'static>,
+    /// Functions defined so far.
+    pub(crate) definitions: AST,
+    pub(crate) context: Rc<Context>,
+    pub(crate) docs: Rc<Vec<FunctionDoc>>,
+    constants: Constants,
+    deletions: Deletions,
+    /// Variables that the running cell declares by assigning to them.
+    declared: HashSet<String>,
+    /// Name and text of the cell that defined each function.
+    pub(crate) cells: HashMap<String, (Rc<str>, Rc<str>)>,
+    /// Texts of the imported modules.
+    pub(crate) modules: Texts,
+    /// What `import "path" as name` at top level named.
+    pub(crate) imports: HashMap<String, String>,
+    /// Number and text of the cells that were typed.
+    pub(crate) inputs: Vec<(usize, String)>,
+    /// Looks at what runs: whether it keeps the bounds of a sandbox, or takes all memory.
+    watch: Rc<Watch>,
+    /// How it was set up.
+    setup: (Rc<dyn Host>, Options),
+}
+
+impl Interpreter {
+    /// The session.
+    pub fn session(&self) -> &Session {
+        &self.context.session
+    }
+
+    /// Names, parameters and help of all functions.
+    pub fn functions(&self) -> &[FunctionDoc] {
+        &self.docs
+    }
+
+    /// Gives scripts an array of [the session](Self::session) as a variable.
+    pub fn set_array(&mut self, name: &str, array: Array) {
+        self.scope.set_or_push(name, Dynamic::from(ArrayRef::leaf(array)));
+    }
+
+    /// The one-dimensional arrays in a variable, in order: of vectors those of all components, of lists
+    /// those of all values. Empty if there are none.
+    pub fn arrays(&self, name: &str) -> Vec<Array> {
+        let mut values: Vec<Dynamic> = self.scope.get(name).cloned().into_iter().collect();
+        let mut arrays = Vec::new();
+        while let Some(value) = values.pop() {
+            if let Some(list) = value.read_lock::<rhai::Array>() {
+                values.extend(list.iter().rev().cloned());
+            } else if let Some(array) = value.read_lock::<ArrayRef>() {
+                arrays.extend(array.leaves());
+            }
+        }
+        arrays
+    }
+
+    /// Runs a cell or file called `name`.
+    ///
+    /// Variables stay for the next cell, also when this one fails.
+    ///
+    /// # Errors
+    /// What went wrong, where and what to do; `ErrorKind::Exit` if the script wants to end.
+    pub fn execute(&mut self, text: &str, name: &str) -> Result<Outcome, Box<Error>> {
+        let text = without_shebang(text);
+        self.bounded(|interpreter| interpreter.guarded(|it| it.execute_cell(text, name)))
+    }
+
+    /// Runs a text whose value does not become `_`: what an editor asks beside the cells.
+    ///
+    /// # Errors
+    /// As [`Interpreter::execute`].
+    pub fn evaluate(&mut self, text: &str, name: &str) -> Result<Outcome, Box<Error>> {
+        // What the value takes until it is gone is part of the turn.
+        self.bounded(|interpreter| {
+            let last = interpreter.scope.get(LAST).cloned();
+            let result = interpreter.execute(text, name);
+            match last {
+                Some(last) => drop(interpreter.scope.set_or_push(LAST, last)),
+                None => drop(interpreter.scope.remove::<Dynamic>(LAST)),
+            }
+            result
+        })
+    }
+
+    /// Does work as one turn: all that it runs shares the time and the output that a sandbox gives.
+    pub fn in_one_turn<R>(&mut self, work: impl FnOnce(&mut Self) -> R) -> R {
+        let _running = self.watch.begin();
+        work(self)
+    }
+
+    /// Runs work within the bounds of the sandbox, if there is one.
+    pub(crate) fn bounded(
+        &mut self,
+        work: impl FnOnce(&mut Self) -> Result<Outcome, Box<Error>>,
+    ) -> Result<Outcome, Box<Error>> {
+        self.in_one_turn(|interpreter| {
+            let result = work(interpreter);
+            interpreter.watch.judge(result)
+        })
+    }
+
+    /// Runs work whose panics become errors.
+    pub(crate) fn guarded(
+        &mut self,
+        work: impl FnOnce(&mut Self) -> Result<Outcome, Box<Error>>,
+    ) -> Result<Outcome, Box<Error>> {
+        let result = catch_unwind(AssertUnwindSafe(|| work(self)));
+        result.unwrap_or_else(|panic| {
+            // Whatever state the panic left: the variables are worth another try.
+            drop(catch_unwind(AssertUnwindSafe(|| self.tidy_scope())));
+            Err(Box::new(internal_error(panic.as_ref())))
+        })
+    }
+
+    fn execute_cell(&mut self, text: &str, name: &str) -> Result<Outcome, Box<Error>> {
+        let result = self.run(text, name);
+        let result = result.map_err(|error| Box::new(self.diagnose(&error, text, name)));
+        self.tidy_scope();
+        self.context.session.set_line(0);
+        let pending = self.context.session.take_error();
+        let value = match (result, pending) {
+            (Ok(value), None) => value,
+            (Ok(_), Some(error)) => {
+                return Err(Box::new(self.diagnose(&late_fault(&error), text, name)));
+            }
+            (Err(mut error), pending) => {
+                error.hints.extend(pending.map(|pending| format!("before that: {pending}")));
+                return Err(error);
+            }
+        };
+        self.shown(value, text, name)
+    }
+
+    fn run(&mut self, text: &str, name: &str) -> Result<Dynamic, Box<EvalAltResult>> {
+        let (ast, program) = self.prepare(text, name)?;
+        let result = self.evaluate_once(&program)?;
+        self.keep_imports(&ast, name);
+        Ok(result)
+    }
+
+    /// A text as a program that has all functions defined so far, and its variables declared.
+    pub(crate) fn program(&mut self, text: &str, name: &str) -> Result<AST, Box<Error>> {
+        let prepared = self.prepare(text, name);
+        prepared
+            .map(|(_, program)| program)
+            .map_err(|error| Box::new(self.diagnose(&error, text, name)))
+    }
+
+    /// Runs a program once more.
+    pub(crate) fn evaluate_once(&mut self, program: &AST) -> Result<Dynamic, Box<EvalAltResult>> {
+        self.engine.eval_ast_with_scope(&mut self.scope, program)
+    }
+
+    fn prepare(&mut self, text: &str, name: &str) -> Result<(AST, AST), Box<EvalAltResult>> {
+        let mut ast = semicolons::compile(&self.engine, text).map_err(parse_fault)?;
+        ast.set_source(name);
+        self.declare_assigned(&ast);
+        self.deletions.begin(name);
+        let cell: (Rc<str>, Rc<str>) = (name.into(), text.into());
+        for function in ast.iter_functions() {
+            self.cells.insert(function.name.to_string(), cell.clone());
+        }
+        let program = self.definitions.merge(&ast);
+        self.definitions = program.clone_functions_only();
+        if ast.iter_functions().next().is_some() || self.context.functions.borrow().is_empty() {
+            self.context.functions.replace(self.signatures());
+        }
+        Ok((ast, program))
+    }
+
+    /// Makes `import "file" as name` at top level hold for later cells and functions too.
+    fn keep_imports(&mut self, ast: &AST, name: &str) {
+        for statement in ast.statements() {
+            let Stmt::Import(import, position) = statement else { continue };
+            let Expr::StringConstant(path, _) = &import.0 else { continue };
+            let resolver = self.engine.module_resolver();
+            // It has just been resolved: an error was reported then.
+            if let Ok(module) = resolver.resolve(&self.engine, Some(name), path, *position)
+                && !import.1.name.is_empty()
+            {
+                self.engine.register_static_module(import.1.name.as_str(), module);
+                self.imports.insert(import.1.name.to_string(), path.to_string());
+            }
+        }
+    }
+
+    /// A bare assignment declares its variable; see [`assignments`].
+    fn declare_assigned(&mut self, ast: &AST) {
+        self.declared.clear();
+        let known: HashSet<String> = self.variables().into_iter().collect();
+        for name in assignments::assigned_names(ast) {
+            if !known.contains(&name) {
+                self.scope.push_dynamic(name.clone(), Dynamic::UNIT);
+                self.declared.insert(name);
+            }
+        }
+    }
+
+    /// Keeps the newest variable of each name, so that a repeated `let` frees the old array; forgets
+    /// deleted ones.
+    pub(crate) fn tidy_scope(&mut self) {
+        let mut seen = HashSet::new();
+        let mut kept = Vec::new();
+        // Moved, not cloned: a list may take half of the memory.
+        let scope = std::mem::replace(&mut self.scope, Scope::new());
+        let entries: Vec<_> = scope.into_iter().collect();
+        for (name, value, _) in entries.into_iter().rev() {
+            let never_assigned = value.is_unit() && self.declared.contains(&name);
+            if !seen.insert(name.clone()) || value.is::<Deleted>() || never_assigned {
+                continue;
+            }
+            self.deletions.forget(&name);
+            kept.push((name, value));
+        }
+        let constants = kept.iter().filter(|(_, value)| value.is_read_only());
+        self.constants
+            .declare(constants.map(|(name, value)| (name.clone(), value.clone())).collect());
+        for (name, value) in kept.into_iter().rev() {
+            if value.is_read_only() {
+                self.scope.push_constant_dynamic(name, value);
+            } else {
+                self.scope.push_dynamic(name, value);
+            }
+        }
+    }
+
+    /// Shows a value that a cell gave and remembers it.
+    pub(crate) fn shown(
+        &mut self,
+        value: Dynamic,
+        text: &str,
+        name: &str,
+    ) -> Result<Outcome, Box<Error>> {
+        self.show(value, text).map_err(|error| Box::new(self.diagnose(&error, text, name)))
+    }
+
+    /// The variables, and functions with their parameters.
+    pub(crate) fn defined(&self) -> Vec<String> {
+        let variables = self.variables().into_iter().filter(|name| name != LAST);
+        let functions = self.definitions.iter_functions().filter(|f| !f.name.contains('$'));
+        let functions = functions.map(|f| format!("{}({})", f.name, f.params.join(", ")));
+        variables.chain(functions).collect()
+    }
+
+    /// Forgets all variables, functions, imports and outputs.
+    pub(crate) fn reset(&mut self) {
+        self.scope = Scope::new();
+        self.definitions = AST::empty();
+        self.constants.declare(HashMap::new());
+        self.deletions.clear();
+        self.cells.clear();
+        self.imports.clear();
+        self.context.outputs.clear();
+        self.context.arguments.replace(self.context.host.arguments());
+    }
+
+    fn show(&mut self, value: Dynamic, text: &str) -> Result<Outcome, Box<EvalAltResult>> {
+        if value.is_unit() || ending(text).last == Some(';') {
+            return Ok(Outcome::default());
+        }
+        let shown = self.context.shown(&value)?;
+        if let Some(error) = self.context.session.take_error() {
+            return Err(late_fault(&error));
+        }
+        self.scope.set_or_push(LAST, value);
+        Ok(Outcome { text: Some(shown.text), forms: shown.forms, next_input: None })
+    }
+
+    /// Looks for mistakes in a text without running it.
+    ///
+    /// # Errors
+    /// The first mistake of syntax.
+    pub fn check(&self, text: &str, name: &str) -> Result<(), Box<Error>> {
+        let text = without_shebang(text);
+        let compiled = semicolons::compile(&self.engine, text);
+        compiled.map(drop).map_err(|error| {
+            let error = Box::new(self.diagnose(&parse_fault(error), text, name));
+            if self.context.is_sandbox { control_characters::in_error(error) } else { error }
+        })
+    }
+
+    // ---- errors ----
+
+    pub(crate) fn diagnose(&self, error: &EvalAltResult, text: &str, name: &str) -> Error {
+        let cell_of = |function: &str| self.cells.get(function).cloned();
+        let module_text = |module: &str| self.modules.borrow().get(module).cloned();
+        let size_of = |variable: &str| {
+            let value = self.scope.get(variable)?.read_lock::<ArrayRef>()?.clone();
+            value.lanes()
+        };
+        let deleted = |variable: &str| self.deletions.place(variable);
+        let around = Surroundings {
+            text,
+            source: name,
+            cell_of: &cell_of,
+            module_text: &module_text,
+            variables: self.variables(),
+            functions: self.signatures(),
+            size_of: &size_of,
+            deleted: &deleted,
+        };
+        let mut error = Error::new(error, &around);
+        if error.kind == ErrorKind::Syntax {
+            error.hints.extend(self.division_in_brackets(text));
+        }
+        error
+    }
+
+    fn signatures(&self) -> Vec<(String, String)> {
+        let functions = self.docs.iter().filter(|doc| doc.is_function());
+        let own = functions.map(|doc| (doc.name.clone(), doc.parameters.clone()));
+        let scripted = self.definitions.iter_functions().map(|function| {
+            (function.name.to_string(), format!("({})", function.params.join(", ")))
+        });
+        own.chain(scripted).collect()
+    }
+
+    fn variables(&self) -> Vec<String> {
+        self.scope.iter_raw().map(|(name, ..)| name.to_string()).collect()
+    }
+
+    /// Ends with the process: the system takes its memory at once, where giving it back piece by piece takes time that
+    /// no bound holds for.
+    pub fn leave(self) {
+        std::mem::forget(self);
+    }
+
+    /// Stops whatever runs, from any thread; the interpreter then returns `ErrorKind::Interrupted`.
+    pub fn interrupt() {
+        interrupt::request();
+    }
+}
+
+pub(crate) fn without_shebang(text: &str) -> &str {
+    // What some editors put at the start of a text.
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    if text.starts_with("#!") { text.find('\n').map_or("", |end| &text[end..]) } else { text }
+}
+
+fn internal_error(panic: &(dyn std::any::Any + Send)) -> Error {
+    let text = panic.downcast_ref::<String>().map(String::as_str);
+    let text = text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("unknown cause");
+    let text = text.trim_start_matches("internal error: ");
+    let message = format!("internal error, please report: {text}");
+    let mut error = Error::plain(ErrorKind::Internal, message);
+    error.hints.push("the mistake is porcini's; the session goes on with all its variables".into());
+    error
+}

@@ -1,0 +1,9 @@
+//! The texts of scripts: tokens, and what the array language adds to those of Rhai.
+
+pub(crate) mod assignments;
+pub(crate) mod brackets;
+pub(crate) mod interpolation;
+pub(crate) mod lexer;
+pub(crate) mod powers;
+pub(crate) mod semicolons;
+pub(crate) mod tokens;

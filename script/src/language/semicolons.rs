@@ -1,0 +1,304 @@
+//! Statements on lines of their own need no `;`, as in Python: one is added at the end of a line whose last token
+//! could end a statement, if the first token of the next can only begin one. A line that starts with `[` is a list,
+//! not an index of the line before. Positions stay what they are.
+
+use std::collections::HashMap;
+use std::iter;
+
+use porcini_core::alloc::Bytes;
+use porcini_core::interrupt;
+use rhai::{AST, Engine, LexError, ParseError, ParseErrorType, Position, Token};
+
+use crate::language::lexer::{Lexeme, Lexer};
+use crate::language::tokens;
+
+/// Bytes of a name or number at most: only between tokens the parser looks at Ctrl-C. It gets longer texts, comments and
+/// blanks without their contents, which this file's own lexer has read already.
+const LONGEST_TOKEN: usize = 1 << 20;
+/// Lines that the parser counts, and columns.
+const MOST_COUNTED: usize = u16::MAX as usize;
+
+/// Compiles a text, adding semicolons at the ends of lines where they are missed.
+///
+/// # Errors
+/// The first error that no semicolon mends; any, after Ctrl-C.
+pub(crate) fn compile(engine: &Engine, text: &str) -> Result<AST, ParseError> {
+    let mended = Mended::new(text);
+    if interrupt::is_requested() {
+        return Err(ParseError(ParseErrorType::UnexpectedEOF.into(), Position::NONE));
+    }
+    if let Some(place) = mended.too_long {
+        let most = Bytes(LONGEST_TOKEN as u64);
+        let what = format!("a name, number or piece of text is longer than {most}");
+        let error = ParseErrorType::BadInput(LexError::ImproperSymbol(String::new(), what));
+        return Err(ParseError(error.into(), position(text, place)));
+    }
+    tokens::start(engine, mended.signs, mended.texts);
+    engine.compile(mended.text)
+}
+
+/// Line and column of a byte.
+fn position(text: &str, byte: usize) -> Position {
+    let line = text[..byte].matches('\n').count() + 1;
+    let column = text[..byte].chars().rev().take_while(|c| *c != '\n').count() + 1;
+    let [line, column] = [line, column].map(|n| u16::try_from(n).unwrap_or(u16::MAX));
+    Position::new(line, column)
+}
+
+/// Whether a text is one expression.
+pub(crate) fn is_expression(engine: &Engine, text: &str) -> bool {
+    tokens::start(engine, Mended::new(text).signs, HashMap::new());
+    engine.compile_expression(text).is_ok()
+}
+
+/// A text with its semicolons, and for each number in it whether it has a minus.
+#[derive(Default)]
+struct Mended {
+    text: String,
+    signs: Vec<bool>,
+    /// The long texts by their number among all texts, which are empty in `text`.
+    texts: HashMap<usize, Token>,
+    n_texts: usize,
+    /// The byte where something is that the parser would read for too long.
+    too_long: Option<usize>,
+}
+
+impl Mended {
+    fn new(text: &str) -> Self {
+        let mut mended = Self::default();
+        let mut copied = 0;
+        let mut before: Option<Lexeme> = None;
+        let mut lexer = Lexer::new(text);
+        loop {
+            let could_end = lexer.is_in_statements();
+            let Some(lexeme) = lexer.next() else { break };
+            if lexeme.is_comment() {
+                continue;
+            }
+            if matches!(lexeme.token, Token::IntegerConstant(_) | Token::FloatConstant(_)) {
+                mended.signs.push(lexeme.has_sign(text));
+            }
+            let end = before.as_ref().map_or(0, |before| before.end);
+            if let Some(before) = before.as_ref().filter(|_| could_end)
+                && text[end..lexeme.start].contains('\n')
+                && ends_statement(&before.token)
+                && begins_statement(&before.token, &lexeme.token)
+            {
+                mended.text.push_str(&text[copied..end]);
+                mended.text.push(';');
+                copied = end;
+            }
+            if lexeme.start - end > LONGEST_TOKEN {
+                mended.text.push_str(&text[copied..end]);
+                mended.add_lines(&text[end..lexeme.start]);
+                copied = lexeme.start;
+            }
+            if mended.takes_text(text, copied, before.as_ref(), &lexeme) {
+                copied = lexeme.end;
+            } else if lexeme.end - lexeme.start > LONGEST_TOKEN {
+                mended.too_long.get_or_insert(lexeme.start);
+            }
+            before = Some(lexeme);
+        }
+        let end = before.map_or(0, |before| before.end);
+        if text.len() - end > LONGEST_TOKEN {
+            mended.text.push_str(&text[copied..end]);
+        } else {
+            mended.text.push_str(&text[copied..]);
+        }
+        mended
+    }
+
+    /// Takes a long text out of what the parser reads.
+    fn takes_text(
+        &mut self,
+        text: &str,
+        copied: usize,
+        before: Option<&Lexeme>,
+        lexeme: &Lexeme,
+    ) -> bool {
+        if !matches!(lexeme.token, Token::StringConstant(_)) {
+            return false;
+        }
+        let number = self.n_texts;
+        self.n_texts += 1;
+        let written = &text[lexeme.start..lexeme.end];
+        // Behind a brace it may be the rest of a text with values in it, which has no quote.
+        let is_whole = before.is_none_or(|before| before.token != Token::RightBrace);
+        let quote = written.chars().next().filter(|quote| is_whole && matches!(quote, '"' | '`'));
+        let Some(quote) = quote.filter(|_| written.len() > LONGEST_TOKEN) else { return false };
+        self.text.push_str(&text[copied..lexeme.start]);
+        self.text.push(quote);
+        if quote == '`' {
+            self.add_lines(written);
+        }
+        self.text.push(quote);
+        self.texts.insert(number, lexeme.token.clone());
+        true
+    }
+
+    /// As many line ends as a text has, and blanks up to the column where it ends.
+    fn add_lines(&mut self, text: &str) {
+        let n = text.matches('\n').count().min(MOST_COUNTED);
+        let column = text.chars().rev().take(MOST_COUNTED).take_while(|c| *c != '\n').count();
+        self.text.extend(iter::repeat_n('\n', n));
+        self.text.extend(iter::repeat_n(' ', column));
+    }
+}
+
+/// Whether a statement may end with a token.
+fn ends_statement(token: &Token) -> bool {
+    match token {
+        // Names follow it.
+        Token::Identifier(word) => word.as_str() != "del",
+        Token::Reserved(word) => is_word(word),
+        // `_3`, the value of cell 3.
+        Token::LexError(error) => matches!(**error, LexError::MalformedIdentifier(_)),
+        Token::Underscore
+        | Token::IntegerConstant(_)
+        | Token::FloatConstant(_)
+        | Token::CharConstant(_)
+        | Token::StringConstant(_)
+        | Token::True
+        | Token::False
+        | Token::Unit
+        | Token::Continue
+        | Token::RightParen
+        | Token::RightBracket
+        | Token::RightBrace => true,
+        _ => false,
+    }
+}
+
+/// Whether a token behind one that may end a statement begins another.
+fn begins_statement(before: &Token, token: &Token) -> bool {
+    match token {
+        Token::Reserved(word) => is_word(word),
+        Token::LexError(error) => matches!(**error, LexError::MalformedIdentifier(_)),
+        // The arguments of a call may stand on the next line.
+        Token::LeftParen | Token::Unit => {
+            !matches!(before, Token::Identifier(_) | Token::Reserved(_))
+        }
+        Token::Identifier(_)
+        | Token::Underscore
+        | Token::IntegerConstant(_)
+        | Token::FloatConstant(_)
+        | Token::CharConstant(_)
+        | Token::StringConstant(_)
+        | Token::InterpolatedString(_)
+        | Token::True
+        | Token::False
+        | Token::Bang
+        | Token::LeftBracket
+        | Token::LeftBrace
+        | Token::MapStart
+        | Token::Let
+        | Token::Const
+        | Token::If
+        | Token::Switch
+        | Token::Do
+        | Token::While
+        | Token::Loop
+        | Token::For
+        | Token::Fn
+        | Token::Private
+        | Token::Continue
+        | Token::Break
+        | Token::Return
+        | Token::Throw
+        | Token::Try
+        | Token::Import
+        | Token::Export => true,
+        _ => false,
+    }
+}
+
+fn is_word(word: &str) -> bool {
+    word.starts_with(|c: char| c.is_alphabetic() || c == '_')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn value(text: &str) -> Result<i64, String> {
+        let engine = Engine::new();
+        let ast = compile(&engine, text).map_err(|error| error.to_string())?;
+        engine.eval_ast::<i64>(&ast).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn lines_end_statements() {
+        for (text, want) in [
+            ("let a = 3\nlet b = 4   // two\n\na + b", 7),
+            ("let a = \"//\".len()\n\na", 2),
+            ("let s = 0\nfor i in 0..3 {\n  let t = i\n  s += t\n}\ns", 3),
+            ("let a = 3   // [\n\n[a, 4][1]", 4),
+            ("if true {\n  let a = 3\n  [a, 4][0]\n}", 3),
+            ("let a = [[1, 2],\n  [3, 4]]\n[a.len(), 7][0]", 2),
+            ("let c = '\"'   // quote\nlet d = 1\nd", 1),
+            ("let c = `\n\"`   // quote\nlet d = 1\nd", 1),
+            ("let m = #{\n  a: 1,\n  b: 2\n}\n[m.b, 3][0]", 2),
+            ("let f = |x| {\n  x + 1\n}\nf.call(1)", 2),
+            ("let f = |x|\n{\n  let y = x\n  y\n}\nf.call(1)", 1),
+            ("fn f(x)\n{\n  x\n}\nf\n(4)", 4),
+            ("let x = 2\nif x == 2\n{\n  x = 3\n}\nelse\n{\n  x = 4\n}\nx", 3),
+            ("let i = 0\ndo {\n  i += 1\n}\nwhile i < 3\n{\n  i += 10\n}\ni", 13),
+            ("let i = 0\nwhile i < 3\n{\n  i += 1\n}\ni", 3),
+            ("let x = 1\nswitch x\n{\n  1 => {\n    let a = 5\n    a\n  }\n  _ => 6\n}", 5),
+            ("let r = 0\ntry\n{\n  throw 3\n}\ncatch\n(e)\n{\n  r = e\n}\nr", 3),
+            ("let a = `${\nlet x = 1\nx + 1\n}`\na.len()", 1),
+            ("let a = 1\n(a + 1)", 2),
+            ("let a = 1 /* one\n */ let b = 2\nb", 2),
+            ("for i in 0..3 {\n  if i == 1 {\n    continue\n  }\n}\n1", 1),
+            ("let a = 1\n  + 2\na", 3),
+            ("let a = [1,\n2\n]\n!a.is_empty()\na.len()", 2),
+            ("let a = [3]\nlet b = a\n  .len()\nb", 1),
+        ] {
+            assert_eq!(value(text), Ok(want), "{text}");
+        }
+        for wrong in ["let a = 3 let b = 4", "let a = (1\nlet b = 4", "if true\n3\n{ 4 }"] {
+            assert!(value(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn what_is_long_is_read_or_refused() {
+        let long = "x".repeat(LONGEST_TOKEN + 1);
+        let lines = long.replace('x', "\n");
+        let mut engine = Engine::new();
+        tokens::install(&mut engine, Vec::new());
+        let value = |text: &str| {
+            let ast = compile(&engine, text).map_err(|error| error.to_string())?;
+            engine.eval_ast::<i64>(&ast).map_err(|error| error.to_string())
+        };
+        let n = i64::try_from(long.len()).unwrap();
+        for (text, want) in [
+            (format!("1\n+ \"{long}\".len() + \"ab\".len()"), n + 3),
+            (format!("1\n+ `x{lines}`.len() + \"ab\".len()"), n + 4),
+            (format!("\"ab\".len() + `a${{1}}b`.len() + `{long}`.len()"), n + 5),
+            (format!("1\n + /* {long} */ 2"), 3),
+            (format!("let a = 1 // {long}\n// {long}\nlet b = a\n[a, 4][1] + b /* {long} */"), 5),
+            (format!("let a = 1{lines}let b = a\nb"), 1),
+        ] {
+            assert_eq!(value(&text), Ok(want), "{}", &text[..20]);
+        }
+        for text in [
+            format!("1\n+ {long}"),
+            format!("1\n+ 1{}", long.replace('x', "1")),
+            format!("1\n+ `${{1}}{long}`"),
+        ] {
+            let error = value(&text).unwrap_err();
+            assert!(error.contains("longer than 1 MiB (line 2"), "{error}");
+        }
+        // Errors stand where they are.
+        let error = value(&format!("/* {}{long} */\nb", "\n".repeat(100))).unwrap_err();
+        assert!(error.contains("line 102, position 1"), "{error}");
+    }
+
+    #[test]
+    fn long_scripts_need_none_either() {
+        let text = "let a = 1\n".repeat(100_000) + "a";
+        assert_eq!(value(&text), Ok(1));
+    }
+}

@@ -1,0 +1,178 @@
+//! Changes to Rhai's tokens, so that the names of the array language can be typed.
+//!
+//! * Words that Rhai reserves and we use as names (`eval`, `sync`, `var` …) become identifiers.
+//! * `_` is a name everywhere but at the start of a `switch` case.
+//! * `FloatC.zero(10)` means `FloatC::zero(10)`.
+//! * An integer beyond 64 bits is a syntax error, never silently a float (S7).
+//! * Texts with values in them are read by [`crate::language::interpolation`].
+//! * `-x ** 2` is `-(x ** 2)`; see [`crate::language::powers`].
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::rc::Rc;
+use std::vec;
+
+use porcini_core::interrupt;
+use rhai::{Dynamic, Engine, LexError, Token};
+
+use crate::language::brackets::{Bracket, Brackets};
+use crate::language::interpolation::Pieces;
+use crate::language::powers::Powers;
+
+/// Words that Rhai reserves and scripts use as names. Rhai's own meaning of `eval`, `type_of` and `exit`
+/// is replaced too. Each is registered under its [`registered`] name.
+pub(crate) const REMAPPED: [&str; 8] =
+    ["eval", "type_of", "exit", "sync", "var", "with", "match", "shared"];
+
+/// The name under which a function that scripts call `name` is registered.
+pub(crate) fn registered(name: &str) -> String {
+    if REMAPPED.contains(&name) { format!("{PREFIX}{name}") } else { name.into() }
+}
+
+/// The name that a person typed, from a registered one.
+pub(crate) fn typed(name: &str) -> &str {
+    name.strip_prefix(PREFIX).unwrap_or(name)
+}
+
+const PREFIX: &str = "porcini_";
+
+/// What the mapper remembers of the tokens before.
+#[derive(Default)]
+struct Before {
+    last: Last,
+    brackets: Brackets,
+    powers: Powers,
+    pieces: Pieces,
+}
+
+#[derive(Default, PartialEq)]
+enum Last {
+    #[default]
+    Other,
+    /// A type name that does not follow a dot.
+    Type,
+    /// A name such as `_3`.
+    Output,
+    /// A dot.
+    Dot,
+    /// Where a `switch` case may start.
+    CaseStart,
+}
+
+/// Installs the mapper; `types` are the names that have static functions.
+#[expect(deprecated, reason = "rhai marks the hook volatile; the version is pinned")]
+pub(crate) fn install(engine: &mut Engine, types: Vec<String>) {
+    let reading = Reading::default();
+    engine.set_default_tag(Dynamic::from(reading.clone()));
+    reading.0.borrow().before.pieces.register(engine);
+    engine.on_parse_token(move |token, _, lexer| {
+        let text = &mut *reading.0.borrow_mut();
+        if text.is_of_script && interrupt::is_requested() {
+            // Only an error ends the parser.
+            return Token::LexError(Box::new(LexError::UnexpectedInput("Ctrl-C".into())));
+        }
+        let is_number = matches!(token, Token::IntegerConstant(_) | Token::FloatConstant(_));
+        let has_sign = is_number && text.signs.next().unwrap_or(false);
+        let token = text.whole(token);
+        let token = text.before.map(token, &types, has_sign);
+        text.before.pieces.map(token, lexer)
+    });
+}
+
+/// The text that is read; the engine's tag leads to it.
+#[derive(Clone, Default)]
+struct Reading(Rc<RefCell<Text>>);
+
+#[derive(Default)]
+struct Text {
+    before: Before,
+    /// Whether each number to come has a minus.
+    signs: vec::IntoIter<bool>,
+    /// Long texts by their number, and the number of the next text.
+    texts: HashMap<usize, Token>,
+    n_texts: usize,
+    /// Our own texts are read to their end.
+    is_of_script: bool,
+}
+
+impl Text {
+    /// A long text in place of the empty one that stands for it.
+    fn whole(&mut self, token: Token) -> Token {
+        if !matches!(token, Token::StringConstant(_)) {
+            return token;
+        }
+        self.n_texts += 1;
+        self.texts.remove(&(self.n_texts - 1)).unwrap_or(token)
+    }
+}
+
+/// Tells the mapper that a text comes, and of each number in it whether it has a minus, which Rhai's lexer joins to
+/// it; and the long texts, which it does not read again. Nothing counts any more of a text before that ended with an
+/// error.
+pub(crate) fn start(engine: &Engine, signs: Vec<bool>, texts: HashMap<usize, Token>) {
+    if let Some(reading) = engine.default_tag().read_lock::<Reading>() {
+        let text = &mut *reading.0.borrow_mut();
+        let before = Before { pieces: text.before.pieces.anew(), ..Before::default() };
+        *text = Text { before, signs: signs.into_iter(), texts, n_texts: 0, is_of_script: true };
+    }
+}
+
+fn is_output(name: &str) -> bool {
+    name.strip_prefix('_')
+        .is_some_and(|number| !number.is_empty() && number.bytes().all(|c| c.is_ascii_digit()))
+}
+
+impl Before {
+    fn map(&mut self, token: Token, types: &[String], has_sign: bool) -> Token {
+        let token = match token {
+            Token::Reserved(word) if REMAPPED.contains(&word.as_str()) => {
+                Token::Identifier(Box::new(registered(&word).into()))
+            }
+            Token::Identifier(word) if REMAPPED.contains(&word.as_str()) => {
+                Token::Identifier(Box::new(registered(&word).into()))
+            }
+            Token::Underscore if self.last != Last::CaseStart => {
+                Token::Identifier(Box::new("_".into()))
+            }
+            // `_3`, the value of cell 3: Rhai wants a letter in names.
+            Token::LexError(error) => match *error {
+                LexError::MalformedIdentifier(name) if is_output(&name) => {
+                    Token::Identifier(Box::new(name.into()))
+                }
+                error => Token::LexError(Box::new(error)),
+            },
+            // For Rhai's lexer no operand stood before.
+            Token::UnaryPlus if self.last == Last::Output => Token::Plus,
+            Token::UnaryMinus if self.last == Last::Output => Token::Minus,
+            Token::Period if self.last == Last::Type => Token::DoubleColon,
+            Token::FloatConstant(float)
+                if float.1.bytes().all(|c| c.is_ascii_digit() || c == b'-') =>
+            {
+                let advice = format!(
+                    "{} does not fit 64-bit integers; write it in hexadecimal, or as a float with .0",
+                    float.1
+                );
+                Token::LexError(Box::new(LexError::ImproperSymbol(float.1.to_string(), advice)))
+            }
+            token => token,
+        };
+        self.track(&token, types);
+        self.powers.map(token, has_sign)
+    }
+
+    fn track(&mut self, token: &Token, types: &[String]) {
+        self.brackets.follow(token);
+        let in_switch = self.brackets.innermost() == Some(Bracket::Cases);
+        self.last = match token {
+            Token::LeftBrace | Token::Comma | Token::RightBrace if in_switch => Last::CaseStart,
+            Token::Period | Token::DoubleColon | Token::Elvis => Last::Dot,
+            Token::Identifier(word)
+                if self.last != Last::Dot && types.iter().any(|name| name == word.as_str()) =>
+            {
+                Last::Type
+            }
+            Token::Identifier(word) if is_output(word) => Last::Output,
+            _ => Last::Other,
+        };
+    }
+}

@@ -1,0 +1,199 @@
+//! Values as text (S22): arrays in brackets, nested arrays one row a lane, lists and maps as scripts write them.
+
+use std::fmt::{self, Write as _};
+
+use rhai::Dynamic;
+
+use crate::fault::{Fault, Result};
+use crate::show::listing::Listing;
+use crate::show::numbers::{exact, number};
+use crate::show::plot::Picture;
+use crate::show::print_options::PrintOptions;
+use crate::show::table::Table;
+use crate::show::writer::{Writer, written};
+use crate::show::{arrays, host_arrays};
+use crate::value::generator::RngRef;
+use crate::value::host_array::HostRef;
+use crate::value::outputs::Outputs;
+use crate::value::range::Range;
+use crate::value::{ArrayRef, Deleted, type_name};
+
+/// Lists in lists that are shown; those inside are left out.
+const MOST_DEPTH: usize = 1000;
+
+/// A script value as `print` shows it; arrays are evaluated, and only what is shown is read back.
+pub(crate) fn text(value: &Dynamic, options: PrintOptions) -> Result<String> {
+    written(options.most, |out| write(out, value, options))
+}
+
+/// Writes a script value as [`text`].
+pub(crate) fn write(out: &mut Writer, value: &Dynamic, options: PrintOptions) -> Result<()> {
+    if let Some(list) = value.read_lock::<rhai::Array>()
+        && let Some(table) = Table::of(out, &list, options)?
+    {
+        return out.put(&table.text());
+    }
+    write_inner(out, value, options, 0)
+}
+
+/// The same inside of a list or map, where a table would tear lines apart.
+fn write_inner(
+    out: &mut Writer,
+    value: &Dynamic,
+    options: PrintOptions,
+    depth: usize,
+) -> Result<()> {
+    if let Some(array) = value.read_lock::<ArrayRef>() {
+        return arrays::write(out, &array, options);
+    }
+    if let Some(host) = value.read_lock::<HostRef>() {
+        return host_arrays::write(out, &host, options);
+    }
+    if let Some(rng) = value.read_lock::<RngRef>() {
+        return write_generator(out, &rng, options);
+    }
+    if let Some(picture) = value.read_lock::<Picture>() {
+        return out.put(&picture.text()?);
+    }
+    if let Some(outputs) = value.read_lock::<Outputs>() {
+        return out.put(&outputs.text());
+    }
+    if let Some(listing) = value.read_lock::<Listing>() {
+        return out.put(&listing.text);
+    }
+    if let Some(fault) = value.read_lock::<Fault>() {
+        return out.put(&fault.message);
+    }
+    if let Some(deleted) = value.read_lock::<Deleted>() {
+        return Err(deleted.fault());
+    }
+    if let Some(list) = value.read_lock::<rhai::Array>() {
+        return write_items(out, ["[", "]"], depth, list.iter(), |out, item| {
+            write_inner(out, item, options, depth + 1)
+        });
+    }
+    if let Some(map) = value.read_lock::<rhai::Map>() {
+        return write_items(out, ["#{", "}"], depth, map.iter(), |out, (key, item)| {
+            out.put(key)?;
+            out.put(": ")?;
+            write_inner(out, item, options, depth + 1)
+        });
+    }
+    if let Some(text) = value.read_lock::<rhai::ImmutableString>()
+        && !options.quotes
+    {
+        return out.put(&text);
+    }
+    write_simple(out, value, options, depth)
+}
+
+/// Writes `PCG32C[state=.., inc=..]`: numbers of a single generator, lists of several.
+fn write_generator(out: &mut Writer, rng: &RngRef, options: PrintOptions) -> Result<()> {
+    let [state, inc] = rng.arrays();
+    let shown = |value: ArrayRef| -> Result<String> {
+        let single = value.lanes() == Some(1);
+        let text = written(options.most, |out| arrays::write(out, &value, options))?;
+        Ok(if single { text.trim_matches(['[', ']']).into() } else { text })
+    };
+    out.put(&format!("PCG32C[state={}, inc={}]", shown(state)?, shown(inc)?))
+}
+
+fn write_items<T>(
+    out: &mut Writer,
+    [open, close]: [&str; 2],
+    depth: usize,
+    items: impl Iterator<Item = T>,
+    mut write: impl FnMut(&mut Writer, T) -> Result<()>,
+) -> Result<()> {
+    out.put(open)?;
+    if depth >= MOST_DEPTH {
+        out.put("..")?;
+        return out.put(close);
+    }
+    for (i, item) in items.enumerate() {
+        out.put(if i == 0 { "" } else { ", " })?;
+        write(out, item)?;
+    }
+    out.put(close)
+}
+
+/// Values without parts.
+fn write_simple(
+    out: &mut Writer,
+    value: &Dynamic,
+    options: PrintOptions,
+    depth: usize,
+) -> Result<()> {
+    if let Some(function) = value.read_lock::<rhai::FnPtr>() {
+        return match function.is_anonymous() {
+            true => out.put("closure"),
+            false => out.put(&format!("function {}", function.fn_name())),
+        };
+    }
+    if let Some(range) = value.read_lock::<Range>() {
+        return out.put(&range.to_string());
+    }
+    if let Ok(float) = value.as_float() {
+        return out.put(&match options.own_digits {
+            Some(digits) => number(float.into(), digits),
+            None => exact(float),
+        });
+    }
+    if value.is_unit() && (depth > 0 || options.quotes) {
+        return out.put("()");
+    }
+    let told = match value.read_lock::<rhai::ImmutableString>() {
+        Some(text) => write!(out, "{:?}", &**text),
+        // Of a type that it does not know Rhai shows the name.
+        None if value.is_variant() && value.to_string() == value.type_name() => {
+            return out.put(&type_name(value));
+        }
+        None => write!(out, "{value}"),
+    };
+    told.map_err(|_| out.why())
+}
+
+/// Whether a value has items.
+pub(crate) fn is_collection(value: &Dynamic) -> bool {
+    value.is::<ArrayRef>() || value.is::<HostRef>() || value.is_array() || value.is_map()
+}
+
+/// A value whose items stay whole in lines of at most `width` characters, where they are short enough.
+pub(crate) fn broken(text: &str, width: usize) -> Result<String> {
+    // Margins are shorter than lines.
+    written(text.len().saturating_mul(4), |out| {
+        for (i, line) in text.lines().enumerate() {
+            out.put(if i == 0 { "" } else { "\n" })?;
+            let is_margin = |c: &char| matches!(c, ' ' | '[' | '#' | '{');
+            let margin = line.chars().take_while(is_margin).count().min(width / 2);
+            break_line(out, line, margin, width).map_err(|_| out.why())?;
+        }
+        Ok(())
+    })
+}
+
+/// A line broken at blanks; its further lines begin behind a margin.
+pub(crate) fn break_line(
+    out: &mut impl fmt::Write,
+    line: &str,
+    margin: usize,
+    width: usize,
+) -> fmt::Result {
+    // Characters of the last line, and whether they all are blank.
+    let (mut n, mut is_blank) = (0, true);
+    for (i, word) in line.split(' ').enumerate() {
+        let length = word.chars().count();
+        if i == 0 {
+            out.write_str(word)?;
+            n = length;
+        } else if is_blank || n + length < width {
+            write!(out, " {word}")?;
+            n += 1 + length;
+        } else {
+            write!(out, "\n{:margin$}{word}", "")?;
+            (n, is_blank) = (margin + length, true);
+        }
+        is_blank &= word.trim().is_empty();
+    }
+    Ok(())
+}

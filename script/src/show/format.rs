@@ -1,0 +1,111 @@
+//! `format`: a template filled with values.
+
+use rhai::Dynamic;
+
+use crate::fault::{Result, fault};
+use crate::show::display::text;
+use crate::show::print_options::PrintOptions;
+use crate::show::writer::{Writer, written};
+
+/// `format("{:.9} and {:>8}", x, y)`: `{}` shows a value as `print` does; after a colon stand the
+/// alignment `<` or `>` and width of a column, and after a dot the digits of floats.
+pub(crate) fn format(template: &str, values: &[Dynamic], options: PrintOptions) -> Result<String> {
+    written(options.most, |out| fill(out, template, values, options))
+}
+
+fn fill(out: &mut Writer, template: &str, values: &[Dynamic], options: PrintOptions) -> Result<()> {
+    let mut values = values.iter();
+    let mut rest = template;
+    while let Some(start) = rest.find(['{', '}']) {
+        out.put(&rest[..start])?;
+        let tail = &rest[start..];
+        if tail.starts_with("{{") || tail.starts_with("}}") {
+            out.put(&tail[..1])?;
+            rest = &tail[2..];
+            continue;
+        }
+        let end = tail.find('}').filter(|_| tail.starts_with('{'));
+        let Some(end) = end else {
+            return Err(fault("format: a brace without partner; write {{ or }} for a brace"));
+        };
+        let field = Field::parse(&tail[1..end])?;
+        let value = values.next().ok_or_else(|| fault("format: more {} than values"))?;
+        let options = PrintOptions {
+            digits: field.digits.unwrap_or(options.digits),
+            own_digits: field.digits.or(options.own_digits),
+            most: out.left(),
+            ..options
+        };
+        out.put(&field.fill(&text(value, options)?))?;
+        rest = &tail[end + 1..];
+    }
+    out.put(rest)?;
+    match values.len() {
+        0 => Ok(()),
+        n => Err(fault(format!("format: {n} values more than {{}}"))),
+    }
+}
+
+/// How one value of [`format`] is laid out.
+struct Field {
+    right: bool,
+    width: usize,
+    /// Those of the settings if it names none.
+    digits: Option<usize>,
+}
+
+/// Widest column that a format may ask for.
+const MAX_WIDTH: usize = 10_000;
+
+impl Field {
+    fn parse(spec: &str) -> Result<Self> {
+        let bad =
+            || fault(format!("format: unknown {{{spec}}}, expected {{}}, {{:.9}} or {{:>12.4}}"));
+        let mut field = Self { right: false, width: 0, digits: None };
+        if spec.is_empty() {
+            return Ok(field);
+        }
+        let rest = spec.strip_prefix(':').ok_or_else(bad)?;
+        let aligned = rest.strip_prefix(['<', '>']);
+        field.right = rest.starts_with('>');
+        let (width, digits) = match aligned.unwrap_or(rest).split_once('.') {
+            Some((width, digits)) => (width, Some(digits)),
+            None => (aligned.unwrap_or(rest), None),
+        };
+        if !width.is_empty() {
+            field.width = width.parse().ok().filter(|&w| w <= MAX_WIDTH).ok_or_else(bad)?;
+        }
+        if let Some(digits) = digits {
+            let digits = digits.parse().ok().filter(|d| (1..=17).contains(d));
+            field.digits = Some(digits.ok_or_else(bad)?);
+        }
+        Ok(field)
+    }
+
+    fn fill(&self, text: &str) -> String {
+        let width = self.width;
+        if self.right { format!("{text:>width$}") } else { format!("{text:<width$}") }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn format_counts_its_values() {
+        let options = PrintOptions::default();
+        let one = [Dynamic::from(1.5)];
+        assert_eq!(format("x = {} {{}}", &one, options).unwrap(), "x = 1.5 {}");
+        assert!(format("{} {}", &one, options).is_err());
+        assert!(format("x", &one, options).is_err());
+        assert!(format("{", &one, options).is_err());
+        assert_eq!(
+            format("{:>6}|{:<6.2}|", &[1.5.into(), 2.25.into()], options).unwrap(),
+            "   1.5|2.2   |"
+        );
+        let third = [Dynamic::from(1.0 / 3.0)];
+        assert_eq!(format("{}", &third, options).unwrap(), "0.3333333333333333");
+        assert_eq!(format("{:.3}", &third, options).unwrap(), "0.333");
+    }
+}

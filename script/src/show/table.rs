@@ -1,0 +1,131 @@
+//! Tables: what `whos` draws, and lists of maps with the same keys, such as `kernel_history()` gives.
+
+use comfy_table::{LineStyle, TableStyle};
+use rhai::Dynamic;
+
+use crate::fault::Result;
+use crate::show::display;
+use crate::show::print_options::PrintOptions;
+use crate::show::writer::Writer;
+
+/// Rows of a list that are shown at most, and bytes of their texts: a table is laid out in one go.
+const MOST_ROWS: usize = 10_000;
+const MOST_BYTES: usize = 4 << 20;
+
+/// Texts in rows and columns.
+pub(crate) struct Table {
+    pub(crate) columns: Vec<String>,
+    pub(crate) rows: Vec<Vec<String>>,
+    /// Number of rows left out, and before which row.
+    pub(crate) skipped: Option<(usize, usize)>,
+}
+
+impl Table {
+    /// A list of maps that have the same keys, as a table to be written to `out`; `None` for other lists. Of a long
+    /// list the rows at both ends.
+    pub(crate) fn of(
+        out: &mut Writer,
+        list: &[Dynamic],
+        options: PrintOptions,
+    ) -> Result<Option<Self>> {
+        let Some(first) = list.first().and_then(|item| item.read_lock::<rhai::Map>()) else {
+            return Ok(None);
+        };
+        let columns: Vec<String> = first.keys().map(ToString::to_string).collect();
+        let fits = |item: &Dynamic| {
+            item.read_lock::<rhai::Map>().is_some_and(|map| map.keys().eq(first.keys()))
+        };
+        if columns.is_empty() {
+            return Ok(None);
+        }
+        for item in list {
+            out.look()?;
+            if !fits(item) {
+                return Ok(None);
+            }
+        }
+        let edge = usize::try_from(options.edge).unwrap_or(usize::MAX).min(MOST_ROWS / 2);
+        let threshold = options.threshold.min(MOST_ROWS as u64);
+        let long = list.len() as u64 > threshold && list.len() / 2 > edge;
+        let (head, tail) = if long { (edge, list.len() - edge) } else { (list.len(), list.len()) };
+        let mut left = out.left().min(MOST_BYTES);
+        let own_digits = options.own_digits.or(Some(options.digits));
+        let mut text = |cell: &Dynamic| {
+            let text = display::text(cell, PrintOptions { own_digits, most: left, ..options })?;
+            left -= text.len();
+            Ok(text)
+        };
+        let mut rows = Vec::new();
+        for item in list[..head].iter().chain(&list[tail..]) {
+            let Some(map) = item.read_lock::<rhai::Map>() else { continue };
+            rows.push(map.values().map(&mut text).collect::<Result<Vec<_>>>()?);
+        }
+        Ok(Some(Self { columns, rows, skipped: long.then_some((tail - head, head)) }))
+    }
+
+    /// A table of `n` rows; of very many those at both ends.
+    pub(crate) fn long(columns: Vec<String>, n: usize, row: impl Fn(usize) -> Vec<String>) -> Self {
+        let edge = MOST_ROWS / 2;
+        let is_long = n > MOST_ROWS;
+        let (head, tail) = if is_long { (edge, n - edge) } else { (n, n) };
+        let rows = (0..head).chain(tail..n).map(row).collect();
+        Self { columns, rows, skipped: is_long.then_some((tail - head, head)) }
+    }
+
+    /// The table in a window of so many columns: those named in `less` go, one after the other, until it fits.
+    pub(crate) fn fitted(mut self, window: Option<usize>, less: &[&str]) -> String {
+        let widest = |text: &str| text.lines().map(|line| line.chars().count()).max().unwrap_or(0);
+        let mut text = self.text();
+        for name in less {
+            let Some(at) = self.columns.iter().position(|column| column == name) else { continue };
+            if window.is_none_or(|window| widest(&text) <= window) {
+                break;
+            }
+            self.columns.remove(at);
+            self.rows.iter_mut().for_each(|row| drop(row.remove(at)));
+            text = self.text();
+        }
+        text
+    }
+
+    /// The table as Enoki draws that of `whos`.
+    pub(crate) fn text(&self) -> String {
+        let ruler = LineStyle::none().fill('=').junction('=');
+        let mut table = comfy_table::Table::new();
+        table.load_style(TableStyle::new().header_separator(ruler).bottom_border(ruler));
+        table.set_header(&self.columns);
+        for (i, row) in self.rows.iter().enumerate() {
+            if let Some((n, at)) = self.skipped
+                && i == at
+            {
+                table.add_row([format!(".. {n} skipped ..")]);
+            }
+            table.add_row(row);
+        }
+        for column in table.column_iter_mut() {
+            column.set_padding((0, 2));
+        }
+        let lines: Vec<String> =
+            table.lines().map(|line| format!("  {line}").trim_end().to_string()).collect();
+        lines.join("\n").trim_end().into()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn columns_go_until_the_table_fits() {
+        let table = |window| {
+            let columns = ["ID", "Memory", "Label"].map(String::from).into();
+            let rows = vec![vec!["10".into(), "3.8147 MiB".into(), "speed".into()]];
+            Table { columns, rows, skipped: None }.fitted(window, &["Memory", "Label"])
+        };
+        let first = |text: String| text.lines().next().unwrap_or_default().to_string();
+        assert_eq!(first(table(None)), "  ID   Memory       Label");
+        assert_eq!(first(table(Some(80))), "  ID   Memory       Label");
+        assert_eq!(first(table(Some(20))), "  ID   Label");
+        assert_eq!(first(table(Some(3))), "  ID");
+    }
+}

@@ -1,0 +1,47 @@
+//! Texts in lines of a certain width.
+
+/// A table of two columns; where it is wider than `width`, the second column stands below the first.
+pub(crate) fn narrowed(table: &str, width: usize) -> String {
+    if table.lines().all(|line| line.chars().count() <= width) {
+        return table.into();
+    }
+    let mut rows = Vec::new();
+    for line in table.lines() {
+        let row = line.trim_start();
+        let margin = " ".repeat((line.len() - row.len()).min(2));
+        let (head, about) = row.split_once("  ").unwrap_or((row, ""));
+        rows.push(format!("{margin}{head}"));
+        let about = wrap(about, width.saturating_sub(margin.len() + 2));
+        rows.extend(about.lines().map(|line| format!("{margin}  {line}")));
+    }
+    rows.join("\n")
+}
+
+/// The words of a text in lines of at most `width` characters, where they are short enough.
+pub(crate) fn wrap(text: &str, width: usize) -> String {
+    let mut lines = vec![String::new()];
+    for word in text.split_whitespace() {
+        let line = lines.last_mut().filter(|line| line.len() + word.len() < width);
+        match line {
+            Some(line) if line.is_empty() => line.push_str(word),
+            Some(line) => {
+                line.push(' ');
+                line.push_str(word);
+            }
+            None => lines.push(word.into()),
+        }
+    }
+    lines.join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tables_stand_in_one_column_where_two_do_not_fit() {
+        let table = "    a = 1      one of the first numbers\n    b          two";
+        assert_eq!(narrowed(table, 80), table);
+        assert_eq!(narrowed(table, 24), "  a = 1\n    one of the first\n    numbers\n  b\n    two");
+    }
+}

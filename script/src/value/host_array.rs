@@ -1,0 +1,235 @@
+//! Arrays on the host: what `x.ndarray()` gives, and `.npy` files.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use ndarray::{ArcArray, Axis, IxDyn, ShapeBuilder, StrideShape};
+use porcini_core::alloc::Bytes;
+use porcini_core::{Array, DType, Element, F16, Result as CoreResult, Scalar, Session};
+
+use crate::fault::{IntoFault, Result, fault};
+use crate::value::ArrayRef;
+use crate::value::npy::{self, Header};
+
+/// A shared reference to a host array.
+#[derive(Clone, Debug)]
+pub(crate) struct HostRef(Rc<RefCell<HostArray>>);
+
+#[derive(Debug)]
+struct HostArray {
+    data: HostData,
+    /// The value that fills it at the next `eval()`, for `x.ndarray(false)`.
+    source: Option<ArrayRef>,
+}
+
+macro_rules! host_data {
+    ($($variant:ident $t:ty),*) => {
+        /// An ndarray of one of the lane types.
+        #[derive(Clone, Debug)]
+        pub(crate) enum HostData { $(
+            #[doc = concat!("Elements of type `", stringify!($t), "`.")]
+            $variant(ArcArray<$t, IxDyn>),
+        )* }
+
+        impl HostData {
+            fn shape(&self) -> Vec<usize> {
+                match self { $(Self::$variant(array) => array.shape().to_vec(),)* }
+            }
+
+            fn dtype(&self) -> DType {
+                match self { $(Self::$variant(_) => <$t>::DTYPE,)* }
+            }
+
+            fn zeros(dtype: DType, shape: &[usize]) -> Result<Self> {
+                match dtype { $(DType::$variant => shaped(IxDyn(shape), zeros::<$t>(shape)?).map(Self::$variant),)* }
+            }
+
+            fn ravel(&self) -> Result<Self> {
+                match self { $(Self::$variant(array) => {
+                    let mut elements = room::<$t>(array.len())?;
+                    elements.extend(array.iter());
+                    shaped(IxDyn(&[array.len()]), elements).map(Self::$variant)
+                })* }
+            }
+
+            /// Element by its index in row-major order.
+            fn element(&self, i: usize) -> Option<Scalar> {
+                match self { $(Self::$variant(array) => {
+                    let element = match array.as_slice() {
+                        Some(elements) => elements.get(i),
+                        None => array.iter().nth(i),
+                    };
+                    element.map(|x| DType::$variant.decode(x.to_bits64()))
+                })* }
+            }
+
+            /// An array of the elements whose last index is `component`, in order; of all elements without
+            /// a copy.
+            fn column(&self, session: &Session, component: Option<usize>) -> CoreResult<Array> {
+                match self { $(Self::$variant(array) => match component {
+                    Some(i) => {
+                        session.from_ndarray(&array.index_axis(Axis(array.ndim() - 1), i))
+                    }
+                    None => session.wrap_ndarray(array.clone()),
+                })* }
+            }
+
+            /// The elements of an `.npy` file.
+            fn read(header: &Header, bytes: &[u8]) -> Result<Self> {
+                let shape = IxDyn(&header.shape).set_f(header.fortran_order);
+                match header.dtype { $(DType::$variant => {
+                    shaped(shape, header.elements::<$t>(bytes)?).map(Self::$variant)
+                })* }
+            }
+
+            /// The contents of an `.npy` file.
+            fn write(&self) -> Result<Vec<u8>> {
+                match self { $(Self::$variant(array) => npy::write(array.shape(), array.iter()),)* }
+            }
+
+            /// Rows of `columns`, which have `lanes` lanes each (or one, repeated).
+            fn from_columns(dtype: DType, shape: &[usize], columns: &[Array]) -> Result<Self> {
+                match dtype { $(DType::$variant => {
+                    let n = columns.len();
+                    if let ([column], [_]) = (columns, shape) {
+                        let lanes = column.to_vec::<$t>().or_fault()?;
+                        return shaped(IxDyn(shape), lanes).map(Self::$variant);
+                    }
+                    let mut elements = zeros::<$t>(shape)?;
+                    for (i, column) in columns.iter().enumerate() {
+                        let lanes = column.to_vec::<$t>().or_fault()?;
+                        let place = elements.iter_mut().skip(i).step_by(n);
+                        for (k, element) in place.enumerate() {
+                            *element = lanes[if lanes.len() == 1 { 0 } else { k }];
+                        }
+                    }
+                    shaped(IxDyn(shape), elements).map(Self::$variant)
+                })* }
+            }
+        }
+    };
+}
+host_data!(
+    Mask bool, I8 i8, U8 u8, I16 i16, U16 u16, I32 i32, U32 u32, I64 i64, U64 u64,
+    F16 F16, F32 f32, F64 f64
+);
+
+/// Room for elements, whose number a script or a file says.
+fn room<T>(n: usize) -> Result<Vec<T>> {
+    let mut elements = Vec::new();
+    let bytes = Bytes(n.saturating_mul(size_of::<T>()) as u64);
+    let refused = |_| fault(format!("ndarray: out of memory: the elements take {bytes}"));
+    elements.try_reserve_exact(n).map_err(refused)?;
+    Ok(elements)
+}
+
+fn zeros<T: Element>(shape: &[usize]) -> Result<Vec<T>> {
+    let n = shape.iter().fold(1, |n: usize, &extent| n.saturating_mul(extent));
+    let mut elements = room(n)?;
+    elements.resize(n, T::default());
+    Ok(elements)
+}
+
+fn shaped<T, S>(shape: S, elements: Vec<T>) -> Result<ArcArray<T, IxDyn>>
+where
+    S: Into<StrideShape<IxDyn>>,
+{
+    ArcArray::from_shape_vec(shape, elements).map_err(|error| fault(error.to_string()))
+}
+
+impl HostRef {
+    fn new(data: HostData, source: Option<ArrayRef>) -> Self {
+        Self(Rc::new(RefCell::new(HostArray { data, source })))
+    }
+
+    /// The contents of an array value: shape `[lanes]`, or `[lanes, components]` of a vector; of deeper
+    /// nesting the outermost components come last.
+    pub(crate) fn of(value: &ArrayRef) -> Result<Self> {
+        let (dtype, shape) = (value.dtype(), checked_shape(value)?);
+        Ok(Self::new(HostData::from_columns(dtype, &shape, &columns(value)?)?, None))
+    }
+
+    /// Zeros of the same shape, to be filled by the next `eval()`.
+    pub(crate) fn deferred(value: &ArrayRef) -> Result<Self> {
+        let data = HostData::zeros(value.dtype(), &checked_shape(value)?)?;
+        Ok(Self::new(data, Some(value.copy())))
+    }
+
+    /// All elements in row-major order, as one dimension.
+    pub(crate) fn ravel(&self) -> Result<Self> {
+        Ok(Self::new(self.0.borrow().data.ravel()?, None))
+    }
+
+    /// The arrays that fill it, until it is filled.
+    pub(crate) fn source(&self) -> Option<ArrayRef> {
+        self.0.borrow().source.clone()
+    }
+
+    /// Takes the contents of its source.
+    pub(crate) fn fill(&self) -> Result<()> {
+        let Some(source) = self.source() else { return Ok(()) };
+        let data = HostData::from_columns(source.dtype(), &shape(&source)?, &columns(&source)?)?;
+        *self.0.borrow_mut() = HostArray { data, source: None };
+        Ok(())
+    }
+
+    /// Whether nothing but the list of deferred arrays holds it.
+    pub(crate) fn is_forgotten(&self) -> bool {
+        Rc::strong_count(&self.0) == 1
+    }
+
+    /// Extents, outermost first.
+    pub(crate) fn shape(&self) -> Vec<usize> {
+        self.0.borrow().data.shape()
+    }
+
+    /// Element type.
+    pub(crate) fn dtype(&self) -> DType {
+        self.0.borrow().data.dtype()
+    }
+
+    /// Element by its index in row-major order.
+    pub(crate) fn element(&self, i: usize) -> Option<Scalar> {
+        self.0.borrow().data.element(i)
+    }
+
+    /// One array with all elements, without a copy, or with those whose last index is `component`.
+    pub(crate) fn column(&self, session: &Session, component: Option<usize>) -> Result<Array> {
+        self.0.borrow().data.column(session, component).or_fault()
+    }
+
+    /// The array in an `.npy` file.
+    pub(crate) fn from_npy(session: &Session, file: &[u8]) -> Result<Self> {
+        let (header, bytes) = Header::read(file).map_err(|refusal| fault(refusal.to_string()))?;
+        session.check_host_memory(bytes.len() as u64).or_fault()?;
+        Ok(Self::new(HostData::read(&header, bytes)?, None))
+    }
+
+    /// The contents of an `.npy` file.
+    pub(crate) fn to_npy(&self) -> Result<Vec<u8>> {
+        self.0.borrow().data.write()
+    }
+}
+
+fn shape(value: &ArrayRef) -> Result<Vec<usize>> {
+    let lanes = value.lanes().and_then(|lanes| usize::try_from(lanes).ok());
+    let lanes = lanes.ok_or_else(|| fault("ndarray: the components have different sizes"))?;
+    Ok(std::iter::once(lanes).chain(value.extents().into_iter().rev()).collect())
+}
+
+/// The arrays inside, in the order in which a lane's elements follow one another.
+fn columns(value: &ArrayRef) -> Result<Vec<Array>> {
+    value.rows().iter().map(|leaf| leaf.array("ndarray")).collect()
+}
+
+/// The shape of a value whose contents fit the host.
+fn checked_shape(value: &ArrayRef) -> Result<Vec<usize>> {
+    let shape = shape(value)?;
+    let bytes = shape
+        .iter()
+        .fold(value.dtype().bytes() as u64, |bytes, &extent| bytes.saturating_mul(extent as u64));
+    if let Some(leaf) = value.leaves().first() {
+        leaf.session().check_host_memory(bytes).or_fault()?;
+    }
+    Ok(shape)
+}

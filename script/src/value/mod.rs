@@ -1,0 +1,408 @@
+//! Array values as scripts hold them: shared references to an array or to components.
+//!
+//! Script values are references, as in Python (S14): every name and closure that holds a value sees a
+//! write through any other. One Rhai type stands for all array types, so promotion, broadcasting and
+//! error texts live in one place.
+
+pub(crate) mod generator;
+pub(crate) mod host_array;
+pub(crate) mod nested;
+pub(crate) mod npy;
+pub(crate) mod outputs;
+pub(crate) mod range;
+
+use std::cell::{Ref, RefCell};
+use std::rc::Rc;
+
+use porcini_core::alloc::Bytes;
+use porcini_core::{Array, DType, Scalar};
+use rhai::Dynamic;
+
+use crate::fault::{Result, fault, fault_with_hint};
+
+/// Names of the first components.
+pub(crate) const COMPONENT_NAMES: [&str; 4] = ["x", "y", "z", "w"];
+/// Fewest and most components of a vector type.
+pub(crate) const VECTOR_SIZES: std::ops::RangeInclusive<usize> = 1..=4;
+
+/// Names of the functions that all types have, and what they take.
+pub(crate) const STATICS: [(&str, &str); 9] = [
+    ("zero", "(n)"),
+    ("zeros", "(n)"),
+    ("ones", "(n)"),
+    ("empty", "(n)"),
+    ("full", "(value, n)"),
+    ("opaque", "(value, n)"),
+    ("arange", "(n), (start, stop) or (start, stop, step)"),
+    ("linspace", "(first, last, n)"),
+    ("reinterpret", "(x)"),
+];
+/// Bytes of an element of a list.
+pub(crate) const OF_LIST: usize = size_of::<Dynamic>();
+
+/// A shared reference to an array value.
+#[derive(Clone, Debug)]
+pub(crate) struct ArrayRef(Rc<RefCell<Node>>);
+
+/// What a reference leads to.
+#[derive(Clone, Debug)]
+pub(crate) enum Node {
+    /// A one-dimensional array.
+    Leaf(Array),
+    /// Components (structure of arrays).
+    Nested(Kind, Vec<ArrayRef>),
+}
+
+/// What the components of a nested value are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// Values of one type.
+    Vector,
+    /// Real and imaginary part.
+    Complex,
+    /// x, y, z, w; w is the real part.
+    Quaternion,
+    /// As many columns as each has entries; columns are vectors.
+    Matrix,
+}
+
+impl ArrayRef {
+    /// A reference to a new one-dimensional value.
+    pub(crate) fn leaf(array: Array) -> Self {
+        Self(Rc::new(RefCell::new(Node::Leaf(array))))
+    }
+
+    /// A reference to a new nested value.
+    pub(crate) fn nested(kind: Kind, components: Vec<Self>) -> Self {
+        Self(Rc::new(RefCell::new(Node::Nested(kind, components))))
+    }
+
+    /// A reference to a new vector.
+    pub(crate) fn vector(components: Vec<Self>) -> Self {
+        Self::nested(Kind::Vector, components)
+    }
+
+    /// What the reference leads to now.
+    pub(crate) fn node(&self) -> Ref<'_, Node> {
+        self.0.borrow()
+    }
+
+    /// Makes every holder of the reference see another value.
+    pub(crate) fn set(&self, node: Node) {
+        *self.0.borrow_mut() = node;
+    }
+
+    /// Whether both are the same value, not just equal ones.
+    pub(crate) fn is(&self, other: &Self) -> bool {
+        Rc::ptr_eq(&self.0, &other.0)
+    }
+
+    /// The value itself: a new reference whose writes the old one does not see.
+    pub(crate) fn copy(&self) -> Self {
+        match &*self.node() {
+            Node::Leaf(array) => Self::leaf(array.clone()),
+            Node::Nested(kind, components) => {
+                Self::nested(*kind, components.iter().map(Self::copy).collect())
+            }
+        }
+    }
+
+    /// The one-dimensional array, or an error that names `op`.
+    pub(crate) fn array(&self, op: &str) -> Result<Array> {
+        self.node().array(op).cloned()
+    }
+
+    /// The components of a nested value.
+    pub(crate) fn components(&self) -> Option<Vec<Self>> {
+        match &*self.node() {
+            Node::Leaf(_) => None,
+            Node::Nested(_, components) => Some(components.clone()),
+        }
+    }
+
+    /// What its components are; `None` for a plain array.
+    pub(crate) fn kind(&self) -> Option<Kind> {
+        match &*self.node() {
+            Node::Leaf(_) => None,
+            Node::Nested(kind, _) => Some(*kind),
+        }
+    }
+
+    /// Numbers of components, outermost first; a matrix has two.
+    pub(crate) fn extents(&self) -> Vec<usize> {
+        let mut extents = Vec::new();
+        let mut value = self.clone();
+        while let Some(components) = value.components() {
+            extents.push(components.len());
+            let Some(first) = components.into_iter().next() else { break };
+            value = first;
+        }
+        extents
+    }
+
+    /// The one-dimensional arrays inside, in order.
+    pub(crate) fn leaves(&self) -> Vec<Array> {
+        let mut leaves = Vec::new();
+        self.add_leaves(&mut leaves);
+        leaves
+    }
+
+    fn add_leaves(&self, leaves: &mut Vec<Array>) {
+        match &*self.node() {
+            Node::Leaf(array) => leaves.push(array.clone()),
+            Node::Nested(_, components) => {
+                components.iter().for_each(|component| component.add_leaves(leaves));
+            }
+        }
+    }
+
+    /// The leaves in the order of rows: the outermost component number changes first, as in what is shown.
+    pub(crate) fn rows(&self) -> Vec<Self> {
+        let Some(components) = self.components() else { return vec![self.clone()] };
+        let inner: Vec<Vec<Self>> = components.iter().map(Self::rows).collect();
+        let n = inner.first().map_or(0, Vec::len);
+        (0..n).flat_map(|k| inner.iter().filter_map(move |rows| rows.get(k).cloned())).collect()
+    }
+
+    /// Applies `change` to every leaf, with the path to it (`.0`, `.1`).
+    pub(crate) fn for_each_leaf(&self, path: &str, change: &mut impl FnMut(&mut Array, &str)) {
+        match &mut *self.0.borrow_mut() {
+            Node::Leaf(array) => change(array, path),
+            Node::Nested(_, components) => {
+                for (i, component) in components.iter().enumerate() {
+                    component.for_each_leaf(&format!("{path}.{i}"), change);
+                }
+            }
+        }
+    }
+
+    /// Lane type of the leaves (components share it).
+    pub(crate) fn dtype(&self) -> DType {
+        self.leaves().first().map_or(DType::F32, Array::dtype)
+    }
+
+    /// Number of lanes; `None` if components disagree.
+    pub(crate) fn lanes(&self) -> Option<u64> {
+        self.leaves().iter().map(Array::size).try_fold(1, |lanes, size| match (lanes, size) {
+            (1, size) => Some(size),
+            (lanes, 1) => Some(lanes),
+            (lanes, size) => (lanes == size).then_some(lanes),
+        })
+    }
+
+    /// The script's name of the type: `FloatC`, `Vector3fC`.
+    pub(crate) fn type_name(&self) -> String {
+        self.node().type_name()
+    }
+}
+
+impl Node {
+    /// The one-dimensional array, or an error that names `op`.
+    pub(crate) fn array(&self, op: &str) -> Result<&Array> {
+        match self {
+            Self::Leaf(array) => Ok(array),
+            Self::Nested(..) => Err(fault(format!(
+                "{op}: got {}, expected a one-dimensional array",
+                self.type_name()
+            ))),
+        }
+    }
+
+    /// The script's name of the type: `FloatC`, `Vector3fC`.
+    pub(crate) fn type_name(&self) -> String {
+        match self {
+            Self::Leaf(array) => array.dtype().script_name().into(),
+            Self::Nested(kind, components) => {
+                let n = components.len();
+                let entry = match kind {
+                    Kind::Matrix => components.first().and_then(ArrayRef::components),
+                    _ => None,
+                };
+                let inner = entry.unwrap_or_else(|| components.clone());
+                let inner = inner.first().map_or_else(String::new, ArrayRef::type_name);
+                match vector_letter(&inner) {
+                    Some(letter) => format!("{kind:?}{n}{letter}C"),
+                    None => format!("{kind:?}{n}<{inner}>"),
+                }
+            }
+        }
+    }
+}
+
+/// Enoki's letters of component types.
+pub(crate) const VECTOR_LETTERS: [(&str, DType); 5] = [
+    ("f", DType::F32),
+    ("d", DType::F64),
+    ("i", DType::I32),
+    ("u", DType::U32),
+    ("m", DType::Mask),
+];
+
+fn vector_letter(component: &str) -> Option<&'static str> {
+    let mut letters = VECTOR_LETTERS.iter();
+    letters.find(|(_, dtype)| dtype.script_name() == component).map(|(letter, _)| *letter)
+}
+
+/// What stands in the scope for a deleted variable until its cell ends.
+#[derive(Clone, Debug)]
+pub(crate) struct Deleted {
+    pub(crate) name: String,
+    /// File or cell, and line.
+    pub(crate) place: String,
+}
+
+impl Deleted {
+    /// The error of using the variable.
+    pub(crate) fn fault(&self) -> Box<rhai::EvalAltResult> {
+        fault(format!("`{}` was deleted at {}", self.name, self.place))
+    }
+}
+
+/// An argument of an array operation.
+#[derive(Clone, Debug)]
+pub(crate) enum Arg {
+    /// An array value.
+    Value(ArrayRef),
+    /// A script number.
+    Number(Scalar),
+}
+
+impl Arg {
+    /// Reads a script value, or says that `op` does not take it.
+    pub(crate) fn new(op: &str, value: &Dynamic) -> Result<Self> {
+        if let Some(array) = value.read_lock::<ArrayRef>() {
+            return Ok(Self::Value(array.clone()));
+        }
+        match scalar(value) {
+            Some(number) => Ok(Self::Number(number)),
+            None => Err(match value.read_lock::<Deleted>() {
+                Some(deleted) => deleted.fault(),
+                None => not_a_number(op, value),
+            }),
+        }
+    }
+}
+
+/// A script number; `None` for anything else.
+pub(crate) fn scalar(value: &Dynamic) -> Option<Scalar> {
+    if let Ok(int) = value.as_int() {
+        return Some(Scalar::Int(int));
+    }
+    if let Ok(float) = value.as_float() {
+        return Some(Scalar::Float(float));
+    }
+    if let Ok(truth) = value.as_bool() {
+        return Some(Scalar::Bool(truth));
+    }
+    value.read_lock::<u64>().map(|number| Scalar::UInt(*number))
+}
+
+/// A number as a script value.
+pub(crate) fn dynamic(number: Scalar) -> Dynamic {
+    match number {
+        Scalar::Bool(truth) => truth.into(),
+        Scalar::Int(int) => int.into(),
+        Scalar::UInt(number) => {
+            i64::try_from(number).map_or_else(|_| Dynamic::from(number), Dynamic::from)
+        }
+        Scalar::Float(float) => float.into(),
+    }
+}
+
+fn not_a_number(op: &str, value: &Dynamic) -> Box<rhai::EvalAltResult> {
+    let message = format!("{op}: got {}, expected an array or a number", type_name(value));
+    if value.is_array() {
+        fault_with_hint(message, "make an array of a list first: FloatC([1, 2, 3])")
+    } else {
+        fault(message)
+    }
+}
+
+/// The type of any script value, as a person reads it.
+pub(crate) fn type_name(value: &Dynamic) -> String {
+    if let Some(array) = value.read_lock::<ArrayRef>() {
+        return array.type_name();
+    }
+    match value.type_name() {
+        "i64" => "an integer".into(),
+        "f64" => "a float".into(),
+        "bool" => "a bool".into(),
+        "string" => "text".into(),
+        "array" => "a list".into(),
+        "map" => "a map".into(),
+        "()" => "nothing".into(),
+        "Fn" => "a function".into(),
+        _ if value.is::<u64>() => "an integer".into(),
+        "char" => "a character".into(),
+        // `range(3)`, `0..3` and `0..=3`.
+        other if other.contains("Range") => "a range".into(),
+        other => own_name(other.rsplit("::").next().unwrap_or(other)).into(),
+    }
+}
+
+/// What scripts call the types of ours that are no arrays, by the last word of their paths in Rust.
+pub(crate) fn own_name(rust: &str) -> &str {
+    match rust {
+        "RngRef" => "PCG32C",
+        "HostRef" => "ndarray",
+        "Picture" => "a picture",
+        "Listing" => "listing",
+        other => other,
+    }
+}
+
+/// A number as it is, of anything else the type: what an argument was where another was expected.
+pub(crate) fn got(value: &Dynamic) -> String {
+    scalar(value).map_or_else(|| type_name(value), |number| number.to_string())
+}
+
+/// Type and size of a script value in a few words, without evaluating: `FloatC, 5 lanes`.
+pub(crate) fn describe(value: &Dynamic) -> String {
+    let counted = |n: u64, what: &str| format!("{n} {what}{}", if n == 1 { "" } else { "s" });
+    if let Some(array) = value.read_lock::<ArrayRef>() {
+        let lanes = array.lanes().map_or_else(|| "ragged".into(), |n| counted(n, "lane"));
+        return format!("{}, {lanes}", array.type_name());
+    }
+    if let Some(list) = value.read_lock::<rhai::Array>() {
+        return format!("a list of {}", list.len());
+    }
+    if let Some(map) = value.read_lock::<rhai::Map>() {
+        return format!("a map of {}", map.len());
+    }
+    type_name(value)
+}
+
+/// Bytes that copying a value takes, besides itself.
+pub(crate) fn held(value: &Dynamic) -> usize {
+    if let Some(list) = value.read_lock::<rhai::Array>() {
+        return list.iter().map(|item| OF_LIST + held(item)).sum();
+    }
+    if let Some(map) = value.read_lock::<rhai::Map>() {
+        return map.iter().map(|(key, item)| key.len() + 2 * OF_LIST + held(item)).sum();
+    }
+    if let Some(closure) = value.read_lock::<rhai::FnPtr>() {
+        return closure.iter_curry().map(|item| OF_LIST + held(item)).sum();
+    }
+    value.read_lock::<rhai::Blob>().map_or(0, |blob| blob.len())
+}
+
+/// Lanes, bytes and state of an array.
+pub(crate) fn size_memory_state(array: &ArrayRef) -> [String; 3] {
+    let leaves = array.leaves();
+    let stored = leaves.iter().filter(|leaf| leaf.literal().is_none());
+    let bytes = |leaf: &Array| leaf.size().saturating_mul(leaf.dtype().bytes() as u64);
+    let bytes: u64 = stored.map(bytes).fold(0, u64::saturating_add);
+    let lanes = array.lanes().map_or_else(|| "ragged".into(), |lanes| lanes.to_string());
+    [lanes, Bytes(bytes).to_string(), state(&leaves).into()]
+}
+
+/// Whether arrays are literals, in memory, or only recorded.
+pub(crate) fn state(leaves: &[Array]) -> &'static str {
+    if leaves.iter().all(|leaf| leaf.literal().is_some()) {
+        "literal"
+    } else if leaves.iter().all(|leaf| leaf.is_evaluated() || leaf.literal().is_some()) {
+        "evaluated"
+    } else {
+        "recorded"
+    }
+}

@@ -1,0 +1,43 @@
+//! Ranges of integers.
+
+use std::fmt;
+
+/// `range(n)` and `range(start, stop, step)`: what loops run over and slices take.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Range {
+    pub(crate) start: i64,
+    pub(crate) stop: i64,
+    pub(crate) step: i64,
+}
+
+impl Range {
+    /// Number of values.
+    pub(crate) fn n(self) -> u64 {
+        let distance = i128::from(self.stop) - i128::from(self.start);
+        let step = i128::from(self.step);
+        if distance == 0 || step == 0 || (distance < 0) != (step < 0) {
+            return 0;
+        }
+        let n = (distance.abs() - 1) / step.abs() + 1;
+        u64::try_from(n).unwrap_or(u64::MAX)
+    }
+}
+
+impl Iterator for Range {
+    type Item = i64;
+
+    fn next(&mut self) -> Option<i64> {
+        let more = if self.step > 0 { self.start < self.stop } else { self.start > self.stop };
+        more.then(|| {
+            let value = self.start;
+            self.start = self.start.saturating_add(self.step);
+            value
+        })
+    }
+}
+
+impl fmt::Display for Range {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "range({}, {}, {})", self.start, self.stop, self.step)
+    }
+}

@@ -1,0 +1,134 @@
+//! The outside world as scripts see it: one trait, so that a sandbox is another implementation (S20).
+
+use std::io;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use porcini_core::device::Toolkit;
+use porcini_core::log::LogSink;
+
+use crate::show::forms::{Place, Shown};
+
+/// Files, output, environment and arguments of a script.
+///
+/// All methods take `&self`: an implementation keeps what it changes behind a cell.
+pub trait Host {
+    /// Shows a value or `print` text; one call a line, without the line end.
+    fn print(&self, text: &str);
+
+    /// Shows a text that somebody reads, help for one: where it does not fit the window, page by page.
+    fn page(&self, text: &str) {
+        self.print(text);
+    }
+
+    /// What errors call a cell.
+    fn cell_name(&self, number: usize) -> String {
+        format!("<in:{number}>")
+    }
+
+    /// Whether [`Host::display`] shows more than text.
+    fn shows_forms(&self) -> bool {
+        false
+    }
+
+    /// Shows a value in the best of its forms, of which there are none unless [`Host::shows_forms`].
+    fn display(&self, shown: &Shown, place: Place<'_>) {
+        let _ = place;
+        self.print(&shown.text);
+    }
+
+    /// Removes what the cell has shown; if it should `wait`, once there is something new.
+    fn clear_output(&self, wait: bool) {
+        let _ = wait;
+    }
+
+    /// A line of text from the user; a `secret` one is not shown.
+    ///
+    /// # Errors
+    /// `Interrupted` by Ctrl-C, `UnexpectedEof` at the end of input, `Unsupported` where nobody can be asked.
+    fn input(&self, prompt: &str, secret: bool) -> io::Result<String> {
+        let _ = (prompt, secret);
+        Err(io::Error::new(io::ErrorKind::Unsupported, "there is nobody to ask here"))
+    }
+
+    /// Receives log lines, warnings and progress. Other threads may call it.
+    fn log_sink(&self) -> LogSink;
+
+    /// Contents of a file.
+    ///
+    /// # Errors
+    /// What the file system says; `PermissionDenied` where files are out of reach.
+    fn read_file(&self, path: &str) -> io::Result<Vec<u8>>;
+
+    /// Writes a file, replacing what was there.
+    ///
+    /// # Errors
+    /// As [`Host::read_file`].
+    fn write_file(&self, path: &str, contents: &[u8]) -> io::Result<()>;
+
+    /// Names in a folder (`""` is the working folder), those of folders with a `/` at the end; for completion.
+    ///
+    /// # Errors
+    /// As [`Host::read_file`].
+    fn list_folder(&self, path: &str) -> io::Result<Vec<String>> {
+        let _ = path;
+        Err(io::ErrorKind::Unsupported.into())
+    }
+
+    /// The file of `import "name"` written in `importer` (`None`: at a prompt), and its text.
+    ///
+    /// # Errors
+    /// As [`Host::read_file`].
+    fn read_module(&self, importer: Option<&str>, name: &str) -> io::Result<(PathBuf, String)>;
+
+    /// Columns of the window that shows what is printed; `None` where there is no window.
+    fn window(&self) -> Option<usize> {
+        None
+    }
+
+    /// Shows how far something is in place of what was shown before; `""` when it has ended. Nothing where nobody
+    /// watches. Other threads may call it.
+    fn progress_sink(&self) -> LogSink {
+        Arc::new(|_| {})
+    }
+
+    /// Shows how far something is, as [`Host::progress_sink`].
+    fn progress(&self, line: &str) {
+        self.progress_sink()(line);
+    }
+
+    /// Ends the process, after a line that says why: for a script in a sandbox that goes on long after it was stopped.
+    /// Nothing where the process is not the sandbox's alone. Another thread calls it.
+    fn process_end(&self) -> LogSink {
+        Arc::new(|_| {})
+    }
+
+    /// An environment variable.
+    fn variable(&self, name: &str) -> Option<String>;
+
+    /// A folder where compiled GPU kernels are kept for other processes: `PORCINI_CACHE_DIR`, else `porcini` in
+    /// `XDG_CACHE_HOME` or `~/.cache`; `None`, that is nowhere, without an environment.
+    fn cache_folder(&self) -> Option<PathBuf> {
+        let set =
+            |name: &str| self.variable(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+        set("PORCINI_CACHE_DIR").or_else(|| {
+            let caches = set("XDG_CACHE_HOME").or_else(|| Some(set("HOME")?.join(".cache")))?;
+            Some(caches.join("porcini"))
+        })
+    }
+
+    /// Where to look for the programs that show a GPU's machine code: where the environment says, if there is one.
+    fn toolkit(&self) -> Toolkit {
+        Toolkit::new(|name| self.variable(name))
+    }
+
+    /// Time since some fixed point.
+    fn clock(&self) -> Duration;
+
+    /// Arguments given to the script: the constant `ARGS`.
+    fn arguments(&self) -> Vec<String>;
+}
+
+/// What `print` gives where it shows nothing: in the body of a loop that no lane runs.
+pub(crate) const NOTHING: &str = "\0";
