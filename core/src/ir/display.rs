@@ -65,7 +65,8 @@ fn op_template(op: Op, dtype: DType, operand: DType) -> String {
         return "selp.$t1 $r1, $r3, $r4, $r2".into();
     }
     let registers = ["$r1", "$r1, $r2", "$r1, $r2, $r3", "$r1, $r2, $r3, $r4"][op.arity()];
-    format!("{} {registers}", ptx_mnemonic(op, dtype, operand))
+    let instruction = op.ptx(dtype, operand);
+    format!("{instruction} {registers}")
 }
 
 fn ptx_template(table: &Table, variable: &Variable, operand: DType) -> String {
@@ -107,46 +108,6 @@ fn ptx_template(table: &Table, variable: &Variable, operand: DType) -> String {
         }
         Kind::Region { .. } => format!("{} $r2", variable.kind.name()),
         Kind::Data => "ld.global.$t1 $r1, [$data]".into(),
-    }
-}
-
-/// The PTX instruction of an elementwise operation with type placeholders, as logs show it.
-fn ptx_mnemonic(op: Op, dtype: DType, operand: DType) -> String {
-    let float = operand.is_float();
-    let rounded = |name: &str| if float { format!("{name}.rn.$t1") } else { format!("{name}.$t1") };
-    match op {
-        Op::Neg | Op::Abs | Op::Min | Op::Max | Op::Rem | Op::Shr => format!("{}.$t1", op.name()),
-        Op::Minimum | Op::Maximum => {
-            let suffix = if float { ".NaN" } else { "" };
-            format!("{}{suffix}.$t1", &op.name()[..3])
-        }
-        Op::Not | Op::And | Op::Or | Op::Xor | Op::Shl | Op::Brev => format!("{}.$b1", op.name()),
-        Op::Popcnt => "popc.$b1".into(),
-        Op::Lzcnt => "clz.$b1".into(),
-        Op::Tzcnt => "brev.clz.$b1".into(),
-        Op::Sqrt => "sqrt.rn.$t1".into(),
-        Op::Floor => "cvt.rmi.$t1.$t1".into(),
-        Op::Ceil => "cvt.rpi.$t1.$t1".into(),
-        Op::Round => "cvt.rni.$t1.$t1".into(),
-        Op::Trunc => "cvt.rzi.$t1.$t1".into(),
-        Op::Cast if float && dtype.is_int() => "cvt.rzi.sat.$t1.$t2".into(),
-        Op::Cast if dtype.is_float() => "cvt.rn.$t1.$t2".into(),
-        Op::Cast => "cvt.$t1.$t2".into(),
-        Op::Reinterpret | Op::RawBits => "mov.$b1".into(),
-        Op::Add => rounded("add"),
-        Op::Sub => rounded("sub"),
-        Op::Mul if float => "mul.rn.$t1".into(),
-        Op::Mul => "mul.lo.$t1".into(),
-        Op::MulHi => "mul.hi.$t1".into(),
-        Op::Div | Op::TameDiv => "div.rn.$t1".into(),
-        Op::IDiv => "div.$t1".into(),
-        Op::Eq | Op::Ne | Op::Lt | Op::Le | Op::Gt | Op::Ge => {
-            let name = if op == Op::Ne { "ne" } else { op.name() };
-            format!("setp.{name}.$t2")
-        }
-        Op::Fma if float => "fma.rn.$t1".into(),
-        Op::Fma => "mad.lo.$t1".into(),
-        Op::Select => "selp.$t1".into(),
     }
 }
 

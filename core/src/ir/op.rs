@@ -74,12 +74,15 @@ pub struct OpInfo {
     pub class: Class,
     /// Relation of operand and result types.
     pub shape: Shape,
+    /// The PTX instruction of float operands and of others, `$t1` the type of the result, `$b1` its untyped width
+    /// and `$t2` the type of the operands. Where PTX needs several, what comes closest.
+    pub ptx: [&'static str; 2],
     /// Help text.
     pub doc: &'static str,
 }
 
 macro_rules! ops {
-    ($($(#[doc = $doc:literal])+ $name:ident = $text:literal $(($operator:literal))? / $arity:literal, $class:ident -> $shape:ident;)*) => {
+    ($($(#[doc = $doc:literal])+ $name:ident = $text:literal $(($operator:literal))? / $arity:literal, $class:ident -> $shape:ident, $ptx:literal $(| $other:literal)?;)*) => {
         /// An elementwise operation of the intermediate representation.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         #[repr(u8)]
@@ -93,6 +96,7 @@ macro_rules! ops {
             arity: $arity,
             class: Class::$class,
             shape: Shape::$shape,
+            ptx: ops!(@ptx $ptx $($other)?),
             doc: concat!($($doc, "\n"),+),
         },)*];
 
@@ -116,6 +120,8 @@ macro_rules! ops {
     };
     (@operator $operator:literal) => { Some($operator) };
     (@operator) => { None };
+    (@ptx $all:literal) => { [$all, $all] };
+    (@ptx $float:literal $other:literal) => { [$float, $other] };
 }
 
 /// Receives an operation as a constant; see [`Op::specialize`].
@@ -131,199 +137,199 @@ ops! {
     ///
     /// >> neg(FloatC([1, -2]))
     /// [-1, 2]
-    Neg = "neg" / 1, Number -> Same;
+    Neg = "neg" / 1, Number -> Same, "neg.$t1";
     /// Bitwise complement of integers, logical not of masks.
     ///
     /// >> not(UInt32C([0, 1]))
     /// [4294967295, 4294967294]
-    Not = "not" / 1, Bits -> Same;
+    Not = "not" / 1, Bits -> Same, "not.$b1";
     /// Absolute value; `abs(MIN)` is `MIN`.
     ///
     /// >> abs(Int32C([-3, 4]))
     /// [3, 4]
-    Abs = "abs" / 1, Number -> Same;
+    Abs = "abs" / 1, Number -> Same, "abs.$t1";
     /// Square root, correctly rounded; NaN below zero.
     ///
     /// >> sqrt(FloatC([1, 4]))
     /// [1, 2]
-    Sqrt = "sqrt" / 1, Float -> Same;
+    Sqrt = "sqrt" / 1, Float -> Same, "sqrt.rn.$t1";
     /// Largest integer not above `x[i]`.
     ///
     /// >> floor(FloatC([-1.5, 1.5]))
     /// [-2, 1]
-    Floor = "floor" / 1, Float -> Same;
+    Floor = "floor" / 1, Float -> Same, "cvt.rmi.$t1.$t1";
     /// Smallest integer not below `x[i]`.
     ///
     /// >> ceil(FloatC([-1.5, 1.5]))
     /// [-1, 2]
-    Ceil = "ceil" / 1, Float -> Same;
+    Ceil = "ceil" / 1, Float -> Same, "cvt.rpi.$t1.$t1";
     /// Nearest integer, halves to even.
     ///
     /// >> round(FloatC([0.5, 1.5, 2.7]))
     /// [0, 2, 3]
-    Round = "round" / 1, Float -> Same;
+    Round = "round" / 1, Float -> Same, "cvt.rni.$t1.$t1";
     /// Integer part, towards zero.
     ///
     /// >> trunc(FloatC([-1.7, 1.7]))
     /// [-1, 1]
-    Trunc = "trunc" / 1, Float -> Same;
+    Trunc = "trunc" / 1, Float -> Same, "cvt.rzi.$t1.$t1";
     /// Number of one bits.
     ///
     /// >> popcnt(UInt32C([0, 7, 255]))
     /// [0, 3, 8]
-    Popcnt = "popcnt" / 1, Int -> Same;
+    Popcnt = "popcnt" / 1, Int -> Same, "popc.$b1";
     /// Number of zero bits above the highest one; the width for 0.
     ///
     /// >> lzcnt(UInt32C([0, 1, 255]))
     /// [32, 31, 24]
-    Lzcnt = "lzcnt" / 1, Int -> Same;
+    Lzcnt = "lzcnt" / 1, Int -> Same, "clz.$b1";
     /// Number of zero bits below the lowest one; the width for 0.
     ///
     /// >> tzcnt(UInt32C([0, 1, 8]))
     /// [32, 0, 3]
-    Tzcnt = "tzcnt" / 1, Int -> Same;
+    Tzcnt = "tzcnt" / 1, Int -> Same, "brev.clz.$b1";
     /// Bits in reverse order.
     ///
     /// >> brev(UInt32C([1, 2]))
     /// [2147483648, 1073741824]
-    Brev = "brev" / 1, Int -> Same;
+    Brev = "brev" / 1, Int -> Same, "brev.$b1";
     /// Conversion between number types: float to integer truncates and saturates, NaN gives 0; all
     /// others round to nearest even; integers wrap.
-    Cast = "cast" / 1, Number -> Special;
+    Cast = "cast" / 1, Number -> Special, "cvt.$t1.$t2";
     /// The same bits as another type of the same width; a NaN shows as the quiet NaN.
-    Reinterpret = "reinterpret" / 1, Number -> Special;
+    Reinterpret = "reinterpret" / 1, Number -> Special, "mov.$b1";
     /// The bits of a float as an integer of the same width. Those of a NaN are any NaN's and differ between
     /// devices: only for formulas of ours to which they do not matter.
-    RawBits = "raw_bits" / 1, Float -> Special;
+    RawBits = "raw_bits" / 1, Float -> Special, "mov.$b1";
     /// Quotient of an f32 or f64 where dividend, divisor and quotient lie between 2^-60 and 2^60 or one is NaN;
     /// some devices have fewer instructions for it than for [`Op::Div`].
-    TameDiv = "tame_div" / 2, Float -> Special;
+    TameDiv = "tame_div" / 2, Float -> Special, "div.rn.$t1";
 
     /// Sum; integers wrap.
     ///
     /// >> FloatC([1, 2]) + 0.5
     /// [1.5, 2.5]
-    Add = "add" ("+") / 2, Number -> Same;
+    Add = "add" ("+") / 2, Number -> Same, "add.rn.$t1" | "add.$t1";
     /// Difference; integers wrap.
     ///
     /// >> FloatC([1, 2]) - 0.5
     /// [0.5, 1.5]
-    Sub = "sub" ("-") / 2, Number -> Same;
+    Sub = "sub" ("-") / 2, Number -> Same, "sub.rn.$t1" | "sub.$t1";
     /// Product; integers wrap.
     ///
     /// >> FloatC([1, 2]) * 3
     /// [3, 6]
-    Mul = "mul" ("*") / 2, Number -> Same;
+    Mul = "mul" ("*") / 2, Number -> Same, "mul.rn.$t1" | "mul.lo.$t1";
     /// Quotient of floats, correctly rounded.
     ///
     /// >> Int32C([1, 2]) / 4
     /// [0.25, 0.5]
-    Div = "div" ("/") / 2, Float -> Same;
+    Div = "div" ("/") / 2, Float -> Same, "div.rn.$t1";
     /// Integer quotient, truncated towards zero; by zero it is 0, and `MIN / -1` is `MIN`.
     ///
     /// >> idiv(Int32C([7, -7]), 2)
     /// [3, -3]
-    IDiv = "idiv" / 2, Int -> Same;
+    IDiv = "idiv" / 2, Int -> Same, "div.$t1";
     /// Integer remainder with the sign of the dividend; by zero it is 0, and `MIN % -1` is 0.
     ///
     /// >> Int32C([7, -7]) % 3
     /// [1, -1]
-    Rem = "rem" ("%") / 2, Int -> Same;
+    Rem = "rem" ("%") / 2, Int -> Same, "rem.$t1";
     /// Upper half of the double-width product.
     ///
     /// >> mulhi(UInt32C([0xFFFFFFFF, 3]), 16)
     /// [15, 0]
-    MulHi = "mulhi" / 2, Int -> Same;
+    MulHi = "mulhi" / 2, Int -> Same, "mul.hi.$t1";
     /// Smaller value; a NaN operand is ignored, and -0 is below +0.
     ///
     /// >> min(FloatC([1, 5]), 3)
     /// [1, 3]
-    Min = "min" / 2, Number -> Same;
+    Min = "min" / 2, Number -> Same, "min.$t1";
     /// Larger value; a NaN operand is ignored, and +0 is above -0.
     ///
     /// >> max(FloatC([1, 5]), 3)
     /// [3, 5]
-    Max = "max" / 2, Number -> Same;
+    Max = "max" / 2, Number -> Same, "max.$t1";
     /// Smaller value, NaN if either is NaN; -0 is below +0.
     ///
     /// >> minimum(FloatC([1, nan]), 3)
     /// [1, nan]
-    Minimum = "minimum" / 2, Number -> Same;
+    Minimum = "minimum" / 2, Number -> Same, "min.NaN.$t1" | "min.$t1";
     /// Larger value, NaN if either is NaN; +0 is above -0.
     ///
     /// >> maximum(FloatC([1, nan]), 3)
     /// [3, nan]
-    Maximum = "maximum" / 2, Number -> Same;
+    Maximum = "maximum" / 2, Number -> Same, "max.NaN.$t1" | "max.$t1";
     /// Bitwise and; logical and of masks.
     ///
     /// >> UInt32C([5, 6]) & 4
     /// [4, 4]
-    And = "and" ("&") / 2, Bits -> Same;
+    And = "and" ("&") / 2, Bits -> Same, "and.$b1";
     /// Bitwise or; logical or of masks.
     ///
     /// >> UInt32C([1, 2]) | 4
     /// [5, 6]
-    Or = "or" ("|") / 2, Bits -> Same;
+    Or = "or" ("|") / 2, Bits -> Same, "or.$b1";
     /// Bitwise exclusive or; inequality of masks.
     ///
     /// >> UInt32C([5, 6]) ^ 4
     /// [1, 2]
-    Xor = "xor" ("^") / 2, Bits -> Same;
+    Xor = "xor" ("^") / 2, Bits -> Same, "xor.$b1";
     /// Shift left by `b[i]` bits; a count of the width or more (or negative) gives 0.
     ///
     /// >> UInt32C([1, 3]) << 4
     /// [16, 48]
-    Shl = "shl" ("<<") / 2, Int -> Same;
+    Shl = "shl" ("<<") / 2, Int -> Same, "shl.$b1";
     /// Shift right, copying the sign of signed types; a count of the width or more (or negative)
     /// gives 0 or the sign.
     ///
     /// >> Int32C([16, -16]) >> 2
     /// [4, -4]
-    Shr = "shr" (">>") / 2, Int -> Same;
+    Shr = "shr" (">>") / 2, Int -> Same, "shr.$t1";
 
     /// True where `a[i] == b[i]`; false if either is NaN.
     ///
     /// >> FloatC([1, 2, 3]) == 2
     /// [0, 1, 0]
-    Eq = "eq" ("==") / 2, Number -> Compare;
+    Eq = "eq" ("==") / 2, Number -> Compare, "setp.eq.$t2";
     /// True where `a[i] != b[i]`; true if either is NaN.
     ///
     /// >> FloatC([1, 2, 3]) != 2
     /// [1, 0, 1]
-    Ne = "neq" ("!=") / 2, Number -> Compare;
+    Ne = "neq" ("!=") / 2, Number -> Compare, "setp.neu.$t2" | "setp.ne.$t2";
     /// True where `a[i] < b[i]`; false if either is NaN.
     ///
     /// >> FloatC([1, 2, 3]) < 2
     /// [1, 0, 0]
-    Lt = "lt" ("<") / 2, Number -> Compare;
+    Lt = "lt" ("<") / 2, Number -> Compare, "setp.lt.$t2";
     /// True where `a[i] <= b[i]`; false if either is NaN.
     ///
     /// >> FloatC([1, 2, 3]) <= 2
     /// [1, 1, 0]
-    Le = "le" ("<=") / 2, Number -> Compare;
+    Le = "le" ("<=") / 2, Number -> Compare, "setp.le.$t2";
     /// True where `a[i] > b[i]`; false if either is NaN.
     ///
     /// >> FloatC([1, 2, 3]) > 2
     /// [0, 0, 1]
-    Gt = "gt" (">") / 2, Number -> Compare;
+    Gt = "gt" (">") / 2, Number -> Compare, "setp.gt.$t2";
     /// True where `a[i] >= b[i]`; false if either is NaN.
     ///
     /// >> FloatC([1, 2, 3]) >= 2
     /// [0, 1, 1]
-    Ge = "ge" (">=") / 2, Number -> Compare;
+    Ge = "ge" (">=") / 2, Number -> Compare, "setp.ge.$t2";
 
     /// `a * b + c`: floats round once, integers wrap; of matrices, complex numbers and quaternions what the operators
     /// say, step by step.
     ///
     /// >> fma(FloatC([1, 2]), 3, 4)
     /// [7, 10]
-    Fma = "fma" / 3, Number -> Same;
+    Fma = "fma" / 3, Number -> Same, "fma.rn.$t1" | "mad.lo.$t1";
     /// `mask[i] ? a[i] : b[i]`.
     ///
     /// >> a = FloatC([1, 2, 3]);
     /// >> select(a > 1, a, 0)
     /// [0, 2, 3]
-    Select = "select" / 3, Any -> Select;
+    Select = "select" / 3, Any -> Select, "selp.$t1";
 }
 
 impl Op {
@@ -342,6 +348,18 @@ impl Op {
     #[inline]
     pub const fn arity(self) -> usize {
         self.info().arity
+    }
+
+    /// The PTX instruction between these types; see [`OpInfo::ptx`].
+    pub fn ptx(self, result: DType, operand: DType) -> &'static str {
+        if self == Self::Cast && operand.is_float() && result.is_int() {
+            return "cvt.rzi.$t1.$t2";
+        }
+        if self == Self::Cast && result.is_float() {
+            return "cvt.rn.$t1.$t2";
+        }
+        let [float, other] = self.info().ptx;
+        if operand.is_float() { float } else { other }
     }
 
     /// How a person writes it: the operator, or else the name.

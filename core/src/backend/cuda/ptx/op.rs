@@ -12,6 +12,8 @@
 //! * comparisons of floats are ordered, except the `u` forms (`neu`).
 #![deny(clippy::wildcard_enum_match_arm)]
 
+use std::fmt;
+
 use super::writer::{Class, Name, Writer, ptx, untyped};
 use crate::dtype::DType;
 use crate::ir::display::ptx_literal;
@@ -34,59 +36,90 @@ impl Types {
     }
 }
 
+/// An instruction of a row with types in the places of [`crate::ir::op::OpInfo::ptx`].
+struct Mnemonic {
+    template: &'static str,
+    types: Types,
+}
+
+impl fmt::Display for Mnemonic {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Types { result, operand } = self.types;
+        let mut pieces = self.template.split('$');
+        f.write_str(pieces.next().unwrap_or_default())?;
+        pieces.try_for_each(|piece| {
+            let (place, rest) = piece.split_at(2);
+            f.write_str(match place {
+                "t1" => result.ptx(),
+                "b1" => untyped(result),
+                "t2" => operand.ptx(),
+                _ => unreachable!("internal error: ${place} in an instruction"),
+            })?;
+            f.write_str(rest)
+        })
+    }
+}
+
 impl Writer {
     /// `d = op(a, b, c)`; operands beyond the arity are not looked at.
     pub(super) fn op(&mut self, op: Op, types: Types, d: Name, [a, b, c]: [Name; 3]) {
         let Types { result: dtype, operand } = types;
-        let (t, bits) = (dtype.ptx(), untyped(dtype));
-        let rn = if dtype.is_float() { ".rn" } else { "" };
-        let low = if dtype.is_float() { ".rn" } else { ".lo" };
         match op {
             Op::Neg => ptx!(self, "neg.{} {d}, {a}", signed(dtype)),
-            Op::Not => ptx!(self, "not.{bits} {d}, {a}"),
             Op::Abs if dtype.is_float() => self.magnitude(dtype, d, a),
-            Op::Abs if dtype.is_signed() => ptx!(self, "abs.{t} {d}, {a}"),
-            Op::Abs => ptx!(self, "mov.{bits} {d}, {a}"),
-            Op::Sqrt => ptx!(self, "sqrt.rn.{t} {d}, {a}"),
-            Op::Floor => ptx!(self, "cvt.rmi.{t}.{t} {d}, {a}"),
-            Op::Ceil => ptx!(self, "cvt.rpi.{t}.{t} {d}, {a}"),
-            Op::Round => ptx!(self, "cvt.rni.{t}.{t} {d}, {a}"),
-            Op::Trunc => ptx!(self, "cvt.rzi.{t}.{t} {d}, {a}"),
+            Op::Abs if !dtype.is_signed() => ptx!(self, "mov.{} {d}, {a}", untyped(dtype)),
             Op::Popcnt => self.count("popc", dtype, d, a),
             Op::Lzcnt => self.count("clz", dtype, d, a),
             Op::Tzcnt => self.trailing_zeros(dtype, d, a),
-            Op::Brev => ptx!(self, "brev.{bits} {d}, {a}"),
             Op::Cast => self.cast(operand, dtype, d, a),
             Op::Reinterpret => self.reinterpret(operand, dtype, d, a),
-            Op::RawBits => ptx!(self, "mov.{bits} {d}, {a}"),
-            Op::Add => ptx!(self, "add{rn}.{t} {d}, {a}, {b}"),
-            Op::Sub => ptx!(self, "sub{rn}.{t} {d}, {a}, {b}"),
-            Op::Mul => ptx!(self, "mul{low}.{t} {d}, {a}, {b}"),
             Op::TameDiv if dtype == DType::F32 => self.tame_quotient(d, a, b),
-            Op::Div | Op::TameDiv => ptx!(self, "div.rn.{t} {d}, {a}, {b}"),
             Op::IDiv => self.quotient(dtype, d, a, b),
             Op::Rem => self.remainder(dtype, d, a, b),
-            Op::MulHi => ptx!(self, "mul.hi.{t} {d}, {a}, {b}"),
-            Op::Min => ptx!(self, "min.{t} {d}, {a}, {b}"),
-            Op::Max => ptx!(self, "max.{t} {d}, {a}, {b}"),
             Op::Minimum => self.propagating("min", dtype, d, a, b),
             Op::Maximum => self.propagating("max", dtype, d, a, b),
-            Op::And => ptx!(self, "and.{bits} {d}, {a}, {b}"),
-            Op::Or => ptx!(self, "or.{bits} {d}, {a}, {b}"),
-            Op::Xor => ptx!(self, "xor.{bits} {d}, {a}, {b}"),
-            Op::Shl => self.shift("shl", bits, dtype, d, a, b),
-            Op::Shr => self.shift("shr", t, dtype, d, a, b),
-            Op::Eq => ptx!(self, "setp.eq.{} {d}, {a}, {b}", operand.ptx()),
-            Op::Ne if operand.is_float() => ptx!(self, "setp.neu.{} {d}, {a}, {b}", operand.ptx()),
-            Op::Ne => ptx!(self, "setp.ne.{} {d}, {a}, {b}", operand.ptx()),
-            Op::Lt => ptx!(self, "setp.lt.{} {d}, {a}, {b}", operand.ptx()),
-            Op::Le => ptx!(self, "setp.le.{} {d}, {a}, {b}", operand.ptx()),
-            Op::Gt => ptx!(self, "setp.gt.{} {d}, {a}, {b}", operand.ptx()),
-            Op::Ge => ptx!(self, "setp.ge.{} {d}, {a}, {b}", operand.ptx()),
-            Op::Fma if dtype.is_float() => ptx!(self, "fma.rn.{t} {d}, {a}, {b}, {c}"),
-            Op::Fma => ptx!(self, "mad.lo.{t} {d}, {a}, {b}, {c}"),
+            Op::Shl => self.shift("shl", untyped(dtype), dtype, d, a, b),
+            Op::Shr => self.shift("shr", dtype.ptx(), dtype, d, a, b),
             Op::Select if dtype == DType::Mask => self.select_mask(d, a, b, c),
-            Op::Select => ptx!(self, "selp.{t} {d}, {b}, {c}, {a}"),
+            Op::Select => ptx!(self, "selp.{} {d}, {b}, {c}, {a}", dtype.ptx()),
+            Op::Not
+            | Op::Abs
+            | Op::Sqrt
+            | Op::Floor
+            | Op::Ceil
+            | Op::Round
+            | Op::Trunc
+            | Op::Brev
+            | Op::RawBits
+            | Op::Add
+            | Op::Sub
+            | Op::Mul
+            | Op::MulHi
+            | Op::Div
+            | Op::TameDiv
+            | Op::Min
+            | Op::Max
+            | Op::And
+            | Op::Or
+            | Op::Xor
+            | Op::Eq
+            | Op::Ne
+            | Op::Lt
+            | Op::Le
+            | Op::Gt
+            | Op::Ge
+            | Op::Fma => self.instruction(op, types, d, &[a, b, c][..op.arity()]),
+        }
+    }
+
+    /// `d = op(args)` as the operation's row has it.
+    fn instruction(&mut self, op: Op, types: Types, d: Name, args: &[Name]) {
+        let name = Mnemonic { template: op.ptx(types.result, types.operand), types };
+        match *args {
+            [a] => ptx!(self, "{name} {d}, {a}"),
+            [a, b] => ptx!(self, "{name} {d}, {a}, {b}"),
+            [a, b, c] => ptx!(self, "{name} {d}, {a}, {b}, {c}"),
+            _ => unreachable!("internal error: {op:?} of {} operands", args.len()),
         }
     }
 
