@@ -40,7 +40,8 @@ fn nested_kernels() -> Vec<Kernel> {
         let options = Options { runtime: Some(runtime), ..Options::default() };
         let mut interpreter = Interpreter::new(Rc::new(TestHost::default()), &options).unwrap();
         for seed in 0..150 {
-            run(&generate(seed, Values::Edge), &mut interpreter, 17, false).unwrap();
+            let program = generate(seed, Values::Edge, 17, &mut interpreter);
+            run(&program, &mut interpreter, false).unwrap();
         }
     });
     different(device.kernels())

@@ -1,8 +1,8 @@
 //! The harness of the integration tests in `it/`: random programs and what they should give.
 //!
 //! [`programs`] draws a program and runs it in a session; [`oracle`] computes the same, lane by lane,
-//! from the meaning of each operation alone; [`nested`] does both for programs over vectors, matrices and
-//! complex numbers. [`golden`] runs the sessions in `sessions/`: real scripts
+//! from the meaning of each operation alone. [`nested`] draws programs over vectors, matrices and complex
+//! numbers; what those mean, [`laws`] say. [`golden`] runs the sessions in `sessions/`: real scripts
 //! with expectations in comments. [`in_place`] is a device that overwrites inputs nobody needs any more.
 
 pub mod data;
@@ -14,6 +14,7 @@ pub mod gpu;
 pub mod host;
 pub mod in_place;
 pub mod lanes;
+pub mod laws;
 pub mod loops;
 pub mod nested;
 pub mod oracle;

@@ -1,17 +1,10 @@
-//! Programs over nested values: vectors, matrices, complex numbers, quaternions, and these in each other.
+//! Random programs over nested values: vectors, matrices, complex numbers, quaternions, and these in each other.
 //!
-//! Such values exist in scripts, so a program is one: [`Program::script`] writes it, [`run`] has an
-//! interpreter record it. What it should give is computed from the same steps, lane by lane: `evaluate` says
-//! what each means, [`meaning`] how operations go through the levels, `formulas` (with `algebra` and `elementary`)
-//! what the functions of several components are. [`generate`] draws programs.
+//! Such values exist in scripts, so a program is one: [`Program::script`] writes it, [`run`] has an interpreter record
+//! it. What it should give nobody says here: every device and every way of running must give the same, and what is
+//! right is for [`laws`](super::laws) to tell. [`generate`] draws programs.
 
-mod algebra;
-mod elementary;
-mod evaluate;
-mod formulas;
 pub mod generate;
-mod lane;
-pub mod meaning;
 mod steps;
 
 use std::collections::HashSet;
@@ -20,12 +13,9 @@ use std::fmt::{self, Write};
 use porcini_core::Array;
 use porcini_script::Interpreter;
 
-use crate::data;
-use crate::oracle;
 use crate::programs::Outcome;
 
-use meaning::Tree;
-pub use steps::{BodyArg, BodyLine, Branching, Operand, Part, Step};
+pub use steps::{Data, Step};
 
 /// The name of the variable that holds the outputs.
 const OUTPUTS: &str = "out";
@@ -37,6 +27,8 @@ pub struct Program {
     pub steps: Vec<Step>,
     /// The steps whose values are compared.
     pub outputs: Vec<usize>,
+    /// How many lanes wide arrays have.
+    pub n: usize,
 }
 
 impl Program {
@@ -51,39 +43,16 @@ impl Program {
         (0..self.steps.len()).filter(|i| live.contains(i)).collect()
     }
 
-    /// The program as a script over `n` lanes; with `eager` every value is evaluated at once.
-    pub fn script(&self, n: usize, eager: bool) -> String {
+    /// The program as a script; with `eager` every value is evaluated at once.
+    pub fn script(&self, eager: bool) -> String {
         let mut text = format!("{OUTPUTS} = {{\n");
         for i in self.live() {
-            let line = self.steps[i].script(i, n);
+            let line = self.steps[i].script();
             let eval = if eager { format!(" eval(v{i});") } else { String::new() };
             writeln!(text, "  let v{i} = {line};{eval}").expect("a string takes any text");
         }
         let outputs: Vec<String> = self.outputs.iter().map(|output| format!("v{output}")).collect();
         format!("{text}  [{}]\n}};", outputs.join(", "))
-    }
-
-    /// The values over `n` lanes of the steps that an output needs.
-    ///
-    /// # Panics
-    /// If a step has no meaning.
-    pub fn values(&self, n: usize) -> Vec<Option<Tree>> {
-        let mut values = vec![None; self.steps.len()];
-        for i in self.live() {
-            let value = self.steps[i].meaning(&values, n);
-            values[i] = Some(value.expect("a step that its generator found to mean nothing"));
-        }
-        values
-    }
-
-    /// The bytes of the plain arrays in the outputs over `n` lanes.
-    ///
-    /// # Panics
-    /// If a step has no meaning.
-    pub fn evaluate(&self, n: usize) -> Vec<Vec<u8>> {
-        let values = self.values(n);
-        let outputs = self.outputs.iter().filter_map(|&output| values[output].as_ref());
-        outputs.flat_map(Tree::leaves).map(oracle::visible_bytes).collect()
     }
 
     /// The same program with other numbers.
@@ -107,34 +76,28 @@ impl Program {
 impl fmt::Display for Program {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for i in self.live() {
-            if let Step::Data { dtype, values, seed, wide } = self.steps[i] {
-                let size = if wide { "n" } else { "1" };
-                writeln!(f, "// d{i}: {dtype} [{size}], {values:?}, seed {seed}")?;
+            if let Some(data) = self.steps[i].data {
+                writeln!(f, "// {}: {data:?}", self.steps[i].text)?;
             }
         }
-        f.write_str(&self.script(17, false))
+        f.write_str(&self.script(false))
     }
 }
 
-/// Runs a program over `n` lanes.
+/// Runs a program.
 ///
 /// # Errors
 /// The diagnostic of the script, or what evaluation fails with.
 pub fn run(
     program: &Program,
     interpreter: &mut Interpreter,
-    n: usize,
     eager: bool,
 ) -> Result<Outcome, String> {
     let session = interpreter.session().clone();
     for i in program.live() {
-        if let Step::Data { dtype, values, seed, wide } = program.steps[i] {
-            let lanes = data::lanes(dtype, values, seed, if wide { n } else { 1 });
-            let array = session.from_bytes(dtype, &data::to_bytes(dtype, &lanes));
-            interpreter.set_array(&format!("d{i}"), array.map_err(|error| error.to_string())?);
-        }
+        program.steps[i].give_data(interpreter)?;
     }
-    let late = interpreter.execute(&program.script(n, eager), "program").err();
+    let late = interpreter.execute(&program.script(eager), "program").err();
     // Bounds errors come at the end of the cell, when all is recorded.
     let late = late.map(|error| error.to_string());
     let bounds = |error: &String| error.contains(" out of bounds for size ");

@@ -17,7 +17,7 @@ use crate::loops::{Body, Machine};
 use crate::programs::{Node, Program, Step, wrap_modulus};
 
 pub use functions::function_type;
-pub(crate) use whole::permutation;
+pub use whole::permutation;
 
 /// An array as bit patterns.
 #[derive(Clone, Debug)]

@@ -1,24 +1,30 @@
 //! Draws programs over nested values.
 //!
-//! A step is drawn without much care and kept if it has a meaning, which one lane of data tells.
+//! A step is drawn without much care and kept if an interpreter takes it. That laws hold also where it refuses is for
+//! `laws` to say, and that it does not refuse too much for the count of what occurs.
 
-use porcini_core::ir::op::{OPS, ScatterOp, Shape};
+use porcini_core::ir::op::ScatterOp;
 use porcini_core::nested::Form::{self, Complex, Matrix, Quaternion, Vector};
-use porcini_core::trace::functions::FUNCTIONS;
 use porcini_core::trace::nested::rows;
 use porcini_core::{DType, Scalar};
+use porcini_script::Interpreter;
 
-use super::Program;
-use super::evaluate::body_meaning;
-use super::meaning::Tree;
-use super::steps::{BodyArg, BodyLine, Branching, Index, Operand, Part, Step};
+use super::{Data, Program, Step};
 use crate::data::{INTEGERS, Values};
+use crate::laws::levels::{Row, elementwise};
+use crate::laws::shapes;
 use crate::random::Random;
 
 /// Most plain arrays in a value.
 const MAX_LEAVES: usize = 32;
-/// Lane types whose nested types have names of their own.
-const LETTERS: [DType; 5] = [DType::F32, DType::F64, DType::I32, DType::U32, DType::Mask];
+/// Lane types whose nested types have names of their own, and the letters in these.
+const LETTERS: [(DType, &str); 5] = [
+    (DType::F32, "f"),
+    (DType::F64, "d"),
+    (DType::I32, "i"),
+    (DType::U32, "u"),
+    (DType::Mask, "m"),
+];
 const MOSTLY_SINGLE: [DType; 6] =
     [DType::F32, DType::F32, DType::F32, DType::F64, DType::F64, DType::F16];
 const SHAPES: [&[Form]; 24] = [
@@ -48,10 +54,12 @@ const SHAPES: [&[Form]; 24] = [
     &[Matrix(2), Complex],
 ];
 
-/// The program of a seed.
-pub fn generate(seed: u64, values: Values) -> Program {
+/// The program of a seed over `n` lanes; the interpreter is asked what it takes.
+pub fn generate(seed: u64, values: Values, n: usize, judge: &mut Interpreter) -> Program {
+    let random = Random::new(seed);
+    let elementwise = elementwise().collect();
     let mut draft =
-        Draft { random: Random::new(seed), values, steps: Vec::new(), trees: Vec::new() };
+        Draft { random, values, n, judge, elementwise, steps: Vec::new(), types: Vec::new() };
     let n_steps = 6 + draft.random.below(22);
     while draft.steps.len() < n_steps {
         draft.step();
@@ -59,45 +67,76 @@ pub fn generate(seed: u64, values: Values) -> Program {
     draft.finish()
 }
 
-struct Draft {
+struct Draft<'a> {
     random: Random,
     values: Values,
+    n: usize,
+    judge: &'a mut Interpreter,
+    elementwise: Vec<Row>,
     steps: Vec<Step>,
-    /// The steps' values of one lane.
-    trees: Vec<Option<Tree>>,
+    /// Shape and lane type of each step.
+    types: Vec<(Vec<Form>, DType)>,
 }
 
-impl Draft {
+impl Draft<'_> {
     fn finish(self) -> Program {
         let mut used = vec![false; self.steps.len()];
         for step in &self.steps {
             step.operands().into_iter().for_each(|operand| used[operand] = true);
         }
         let outputs = (0..self.steps.len()).filter(|&i| !used[i] || i % 9 == 0).collect();
-        Program { steps: self.steps, outputs }
+        Program { steps: self.steps, outputs, n: self.n }
     }
 
-    /// Adds a step, if it has a meaning and is not too large.
-    fn add(&mut self, step: Step) -> Option<usize> {
-        let tree = step.meaning(&self.trees, 1)?;
-        (tree.leaves().len() <= MAX_LEAVES).then(|| self.push(step, tree))
+    /// Adds a step, if it is taken and not too large.
+    fn add(&mut self, text: String) -> Option<usize> {
+        self.add_with(text, Vec::new())
     }
 
-    fn push(&mut self, step: Step, tree: Tree) -> usize {
+    fn add_with(&mut self, text: String, numbers: Vec<Scalar>) -> Option<usize> {
+        let i = self.push(Step { text, numbers, data: None })?;
+        let n_leaves: usize = self.shape_of(i).iter().map(|form| form.n_entries()).product();
+        if n_leaves > MAX_LEAVES {
+            self.steps.pop();
+            self.types.pop();
+            return None;
+        }
+        Some(i)
+    }
+
+    fn push(&mut self, step: Step) -> Option<usize> {
+        let i = self.steps.len();
+        let name = format!("v{i}");
+        let text = format!("{name} = {}; type_of({name})", step.script());
+        let shape = shapes::of_type(&self.judge.execute(&text, "step").ok()?.text?)?;
+        let dtype = self.judge.arrays(&name).first()?.dtype();
+        self.types.push((shape, dtype));
         self.steps.push(step);
-        self.trees.push(Some(tree));
-        self.steps.len() - 1
+        Some(i)
     }
 
-    fn tree(&self, i: usize) -> &Tree {
-        self.trees[i].as_ref().expect("every step has a value")
+    fn shape_of(&self, i: usize) -> &[Form] {
+        &self.types[i].0
+    }
+
+    fn dtype(&self, i: usize) -> DType {
+        self.types[i].1
+    }
+
+    /// Number of components of the outermost level; a matrix has columns.
+    fn n_parts(&self, i: usize) -> usize {
+        match self.shape_of(i).first() {
+            Some(Matrix(n)) => *n,
+            Some(form) => form.n_entries(),
+            None => 0,
+        }
     }
 
     // ---- operands ----
 
     /// An earlier value that passes a test, preferably a late one.
-    fn earlier(&mut self, test: impl Fn(&Tree) -> bool) -> Option<usize> {
-        let fits = |&i: &usize| test(self.tree(i));
+    fn earlier(&mut self, test: impl Fn(&[Form], DType) -> bool) -> Option<usize> {
+        let fits = |&i: &usize| test(self.shape_of(i), self.dtype(i));
         let found: Vec<usize> = (0..self.steps.len()).filter(fits).collect();
         let late = if self.random.one_in(3) { 0 } else { found.len().saturating_sub(4) };
         (!found.is_empty()).then(|| self.random.pick(&found[late..]))
@@ -106,7 +145,7 @@ impl Draft {
     /// A value of a shape and type, an earlier one if there is any most of the time.
     fn value(&mut self, shape: &[Form], dtype: DType) -> usize {
         if !self.random.one_in(5)
-            && let Some(found) = self.earlier(|tree| tree.shape() == shape && tree.dtype() == dtype)
+            && let Some(found) = self.earlier(|other, kind| other == shape && kind == dtype)
         {
             return found;
         }
@@ -116,29 +155,44 @@ impl Draft {
     fn new_value(&mut self, shape: &[Form], dtype: DType) -> usize {
         let step = match shape {
             [] => {
-                let (seed, wide) = (self.random.word(), !self.random.one_in(5));
-                Step::Data { dtype, values: self.values, seed, wide }
-            }
-            [form, inner @ ..] => {
-                let lettered = matches!(form, Vector(_)) || dtype.is_float();
-                let named = inner.is_empty() && lettered && LETTERS.contains(&dtype);
-                let named = named && !self.random.one_in(4);
-                let entry = |draft: &mut Self| {
-                    let other =
-                        if dtype == DType::Mask { DType::Mask } else { draft.number_type() };
-                    let dtype = if named && draft.random.one_in(6) { other } else { dtype };
-                    draft.value(inner, dtype)
+                let n = if self.random.one_in(5) { 1 } else { self.n };
+                let data = Data { dtype, values: self.values, seed: self.random.word(), n };
+                let step = Step {
+                    text: format!("d{}", self.steps.len()),
+                    numbers: Vec::new(),
+                    data: Some(data),
                 };
-                let mut entries: Vec<Operand> =
-                    (0..form.n_entries()).map(|_| Operand::Value(entry(self))).collect();
-                if named && dtype != DType::Mask && self.random.one_in(6) {
-                    entries[0] = Operand::Number(Scalar::Int(self.random.below(9) as i64));
-                }
-                Step::Make { form: *form, dtype: named.then_some(dtype), entries }
+                step.give_data(self.judge).expect("memory for an array");
+                step
             }
+            [form, inner @ ..] => self.composed(*form, inner, dtype),
         };
-        let tree = step.meaning(&self.trees, 1).expect("values of one type make a value");
-        self.push(step, tree)
+        let shown = step.clone();
+        self.push(step).unwrap_or_else(|| panic!("{shown:?}, {shape:?} of {dtype} is no value"))
+    }
+
+    /// A value of its entries.
+    fn composed(&mut self, form: Form, inner: &[Form], dtype: DType) -> Step {
+        let lettered = matches!(form, Vector(_)) || dtype.is_float();
+        let letter = LETTERS.iter().find(|(known, _)| *known == dtype).map(|(_, letter)| *letter);
+        let letter = letter.filter(|_| inner.is_empty() && lettered && !self.random.one_in(4));
+        let mut numbers = Vec::new();
+        let mut entries = Vec::new();
+        for k in 0..form.n_entries() {
+            let other = letter.is_some() && self.random.one_in(6) && dtype != DType::Mask;
+            let kind = if other { self.number_type() } else { dtype };
+            entries.push(format!("v{}", self.value(inner, kind)));
+            if k == 0 && letter.is_some() && dtype != DType::Mask && self.random.one_in(6) {
+                entries[0] = "#".into();
+                numbers.push(Scalar::Int(self.random.below(9) as i64));
+            }
+        }
+        let text = shapes::made(form, &entries);
+        let text = match letter {
+            Some(letter) => text.replacen("C(", &format!("{letter}C("), 1),
+            None => text,
+        };
+        Step { text, numbers, data: None }
     }
 
     fn number_type(&mut self) -> DType {
@@ -155,7 +209,7 @@ impl Draft {
         let dtype = match self.random.below(4) {
             _ if !shape.iter().all(vector) => self.random.pick(&MOSTLY_SINGLE),
             0 => self.random.pick(&DType::ALL),
-            1 => self.random.pick(&LETTERS),
+            1 => self.random.pick(&LETTERS).0,
             _ => self.number_type(),
         };
         (shape, dtype)
@@ -171,53 +225,58 @@ impl Draft {
         late + self.random.below(self.steps.len() - late)
     }
 
-    fn number(&mut self, dtype: DType) -> Operand {
+    fn number(&mut self, dtype: DType) -> Scalar {
         let below = if self.random.one_in(3) { 2 } else { 60 };
         let value = self.random.below(below) as i64;
         let value = if dtype.is_signed() && self.random.one_in(3) { -value } else { value };
         if self.random.one_in(3) {
             #[expect(clippy::cast_precision_loss, reason = "small numbers")]
-            return Operand::Number(Scalar::Float(value as f64 / 4.0));
+            return Scalar::Float(value as f64 / 4.0);
         }
-        Operand::Number(Scalar::Int(value))
+        Scalar::Int(value)
     }
 
-    /// Something that may meet value `x` in an operation.
-    fn companion(&mut self, x: usize) -> Operand {
-        let (shape, dtype) = (self.tree(x).shape(), self.tree(x).dtype());
+    /// Something that may meet value `x` in an operation: a number, for which the text is `#`, or a value.
+    fn companion(&mut self, x: usize, numbers: &mut Vec<Scalar>) -> String {
+        let (shape, dtype) = self.types[x].clone();
         let other = match dtype {
             DType::Mask => DType::Mask,
             _ if self.random.one_in(5) => self.number_type(),
             _ => dtype,
         };
         let shape = match self.random.below(10) {
-            0 if dtype != DType::Mask => return self.number(dtype),
+            0 if dtype != DType::Mask => {
+                numbers.push(self.number(dtype));
+                return "#".into();
+            }
             1 | 2 => Vec::new(),
             // Broadcast from the outermost level inwards, or as a whole into every component.
             3 => shape[..shape.len().min(1)].to_vec(),
             4 => shape[shape.len().min(1)..].to_vec(),
-            5 => {
-                let deeper = [[Vector(2)].as_slice(), &shape].concat();
-                if deeper.len() > 2 { shape } else { deeper }
-            }
+            5 if shape.len() < 2 => [[Vector(2)].as_slice(), &shape].concat(),
             _ => shape,
         };
-        Operand::Value(self.value(&shape, other))
+        format!("v{}", self.value(&shape, other))
     }
 
     fn mask_for(&mut self, x: usize) -> usize {
-        let shape = self.tree(x).shape();
+        let shape = self.shape_of(x).to_vec();
         let vectors = shape.iter().all(|form| matches!(form, Vector(_)));
         let shape = if vectors && self.random.one_in(2) { shape } else { Vec::new() };
         self.value(&shape, DType::Mask)
     }
 
-    fn index(&mut self) -> Index {
+    /// Where gathers and scatters go: the arguments after what they go to.
+    fn index(&mut self) -> String {
         let dtype = self.random.pick(INTEGERS);
         let index = self.value(&[], dtype);
-        let slack = u32::from(self.random.one_in(6)) * 2;
-        let active = self.random.one_in(2).then(|| self.value(&[], DType::Mask));
-        Index { index, slack, active }
+        let slack = if self.random.one_in(6) { 2 } else { 0 };
+        let active = if self.random.one_in(2) {
+            format!(", v{}", self.value(&[], DType::Mask))
+        } else {
+            String::new()
+        };
+        format!("UInt32C(v{index}) % {}{active}", self.n + slack)
     }
 
     // ---- steps ----
@@ -238,38 +297,26 @@ impl Draft {
             21 => self.convert(),
             22 => {
                 let (x, index) = (self.any(), self.index());
-                self.add(Step::Gather(x, index));
+                self.add(format!("gather(v{x}, {index})"));
             }
             23 => self.scatter(),
             24 => self.branch(),
+            25 => self.concat(),
             26 => self.sampled(),
             27 => self.shuffle(),
-            25 => {
-                let a = self.any();
-                let parts = |draft: &Self, i: usize| draft.tree(i).parts().len();
-                if let Operand::Value(b) = self.companion(a)
-                    && parts(self, a) + parts(self, b).max(1) <= 4
-                {
-                    self.add(Step::Concat(a, b));
-                }
-            }
             _ => {
-                let x = self.any();
+                let (x, mut numbers) = (self.any(), Vec::new());
                 let mask = self.mask_for(x);
-                let select = vec![Operand::Value(mask), Operand::Value(x), self.companion(x)];
-                self.add(Step::Apply("select", select));
+                let other = self.companion(x, &mut numbers);
+                self.add_with(format!("select(v{mask}, v{x}, {other})"), numbers);
             }
         }
     }
 
     /// A row of the tables of operations and functions.
     fn elementwise(&mut self) {
-        let i = self.random.below(OPS.len() + FUNCTIONS.len());
-        let (name, arity) = match OPS.get(i) {
-            Some(info) if info.shape == Shape::Special => return,
-            Some(info) => (info.op.spelling(), info.arity),
-            None => (FUNCTIONS[i - OPS.len()].name, FUNCTIONS[i - OPS.len()].arity),
-        };
+        let i = self.random.below(self.elementwise.len());
+        let Row { name, arity } = self.elementwise[i];
         self.apply(name, arity);
     }
 
@@ -283,22 +330,18 @@ impl Draft {
     fn apply(&mut self, name: &'static str, arity: usize) {
         for _ in 0..4 {
             let x = self.any();
-            let mut args = vec![Operand::Value(x)];
+            let (mut args, mut numbers) = (vec![format!("v{x}")], Vec::new());
             if name == "select" {
-                args.insert(0, Operand::Value(self.mask_for(x)));
+                args.insert(0, format!("v{}", self.mask_for(x)));
             }
             while args.len() < arity {
-                args.push(self.companion(x));
-            }
-            // An integer is an exponent of its own kind.
-            let integer = |arg: &Operand| matches!(arg, Operand::Number(Scalar::Int(_)));
-            if name == "pow" && args.iter().any(integer) {
-                continue;
+                let companion = self.companion(x, &mut numbers);
+                args.push(companion);
             }
             if arity == 2 && self.random.one_in(3) {
                 args.swap(0, 1);
             }
-            if self.add(Step::Apply(name, args)).is_some() {
+            if self.add_with(Row { name, arity }.call(&args), numbers).is_some() {
                 return;
             }
         }
@@ -313,11 +356,8 @@ impl Draft {
             return;
         }
         let n = 2 + self.random.below(3);
-        let dtype = if self.random.one_in(8) {
-            self.random.pick(INTEGERS)
-        } else {
-            self.random.pick(&MOSTLY_SINGLE)
-        };
+        let integers = self.random.one_in(8);
+        let dtype = self.random.pick(if integers { INTEGERS } else { &MOSTLY_SINGLE });
         // The entries may be vectors themselves, or numbers of several parts.
         let inner: &[Form] = match self.random.below(12) {
             0 => &[Vector(2)],
@@ -335,202 +375,254 @@ impl Draft {
             };
             let outer: &[Form] = if form == Form::Scalar { &[] } else { &[form] };
             let inner = if form == Form::Scalar && self.random.one_in(2) { &[] } else { inner };
-            args.push(self.value(&[outer, inner].concat(), dtype));
+            args.push(format!("v{}", self.value(&[outer, inner].concat(), dtype)));
         }
-        if row.name.contains("::") {
-            let dtype = self.random.pick(&[DType::F32, DType::F64]);
-            self.add(Step::Static(row.name, row.results[0], dtype, args));
-        } else if row.results.len() > 1 {
-            (0..row.results.len()).for_each(|k| {
-                self.add(Step::Result(row.name, args[0], k));
-            });
-        } else {
-            self.add(Step::Apply(row.name, args.into_iter().map(Operand::Value).collect()));
+        if let Some((_, function)) = row.name.split_once("::") {
+            let letter = self.random.pick(&["f", "d"]);
+            let name = shapes::type_name(row.results[0], letter);
+            self.add(format!("{name}::{function}({})", args.join(", ")));
+            return;
+        }
+        let call = Row { name: row.name, arity: args.len() }.call(&args);
+        let results = (0..row.results.len()).map(|k| format!("{call}[{k}]"));
+        let results = if row.results.len() == 1 { vec![call.clone()] } else { results.collect() };
+        for result in results {
+            self.add(result);
         }
     }
 
     /// A nested value.
     fn nested(&mut self) -> usize {
-        if let Some(found) = self.earlier(|tree| tree.kind().is_some()) {
+        if let Some(found) = self.earlier(|shape, _| !shape.is_empty()) {
             return found;
         }
         self.new_value(&[Vector(3)], DType::F32)
     }
 
+    fn letters(&mut self, n: usize, length: usize) -> String {
+        (0..length).map(|_| ['x', 'y', 'z', 'w'][self.random.below(n)]).collect()
+    }
+
     fn read(&mut self) {
         let x = self.nested();
-        let n = self.tree(x).parts().len();
+        let n = self.n_parts(x);
         let i = self.random.below(n);
-        let part = match (self.tree(x).form(), self.random.below(4)) {
-            (Matrix(_), 0) => Part::Row(i),
-            (Matrix(_), 1 | 2) => Part::Entry(i, self.random.below(n)),
-            (Vector(_), 0) => Part::Head(1 + i),
-            (Vector(_), 1) => Part::Tail(1 + i),
+        let part = match (self.shape_of(x)[0], self.random.below(4)) {
+            (Matrix(_), 0) => format!(".row({i})"),
+            (Matrix(_), 1 | 2) => format!("[[{i}, {}]]", self.random.below(n)),
+            (Vector(_), 0) => format!(".head({})", 1 + i),
+            (Vector(_), 1) => format!(".tail({})", 1 + i),
             (Vector(_) | Quaternion, 2 | 3) => {
-                let length = 1 + self.random.below(4);
-                Part::Components((0..length).map(|_| self.random.below(n)).collect())
+                let length = 2 + self.random.below(3);
+                format!(".{}", self.letters(n, length))
             }
-            _ => Part::Components(vec![i]),
+            _ if self.random.one_in(3) => format!("[-{}]", i + 1),
+            _ => format!("[{i}]"),
         };
-        self.add(Step::Read(x, part));
+        self.add(format!("v{x}{part}"));
+    }
+
+    /// A copy with something done to it.
+    fn changed(&mut self, x: usize, change: &str, numbers: Vec<Scalar>) {
+        self.add_with(format!("{{ let t = copy(v{x}); {change}; t }}"), numbers);
     }
 
     fn write(&mut self) {
         let x = self.nested();
-        let n = self.tree(x).parts().len();
-        let mut letters = vec![self.random.below(n)];
-        if matches!(self.tree(x).form(), Vector(_) | Quaternion) {
-            for _ in 0..self.random.below(3) {
-                let letter = self.random.below(n);
-                // Each component once.
-                if !letters.contains(&letter) {
-                    letters.push(letter);
-                }
-            }
-        }
-        let (shape, dtype) = (self.tree(x).shape(), self.tree(x).dtype());
-        let value = match self.random.below(4) {
-            0 if dtype.is_float() => Operand::Number(Scalar::Float(0.75)),
-            1 => Operand::Value(self.value(&[], dtype)),
-            _ if letters.len() > 1 => {
-                let several = [[Vector(letters.len())].as_slice(), &shape[1..]].concat();
-                Operand::Value(self.value(&several, dtype))
-            }
+        let n = self.n_parts(x);
+        let (shape, dtype) = self.types[x].clone();
+        let length =
+            if matches!(shape[0], Vector(_) | Quaternion) { self.random.below(4) } else { 0 };
+        let (place, inner) = match length {
+            0 | 1 => (format!("[{}]", self.random.below(n)), shape[1..].to_vec()),
             _ => {
-                let one = self.tree(x).parts()[0].shape();
-                Operand::Value(self.value(&one, dtype))
+                let several = [[Vector(length)].as_slice(), &shape[1..]].concat();
+                (format!(".{}", self.letters(n, length)), several)
             }
         };
-        self.add(Step::Write(x, letters, value));
+        // The place of a matrix is a column.
+        let inner = match shape[0] {
+            Matrix(n) => [[Vector(n)].as_slice(), &shape[1..]].concat(),
+            _ => inner,
+        };
+        let mut numbers = Vec::new();
+        let value = match self.random.below(4) {
+            0 if dtype.is_float() => {
+                numbers.push(Scalar::Float(0.75));
+                "#".to_string()
+            }
+            1 => format!("v{}", self.value(&[], dtype)),
+            _ => format!("v{}", self.value(&inner, dtype)),
+        };
+        self.changed(x, &format!("t{place} = {value}"), numbers);
     }
 
     fn choose(&mut self) {
         let x = self.any();
         let mask = self.mask_for(x);
         if self.random.one_in(2) {
-            self.add(Step::Chosen(x, mask));
+            self.add(format!("v{x}[v{mask}]"));
             return;
         }
-        let (shape, dtype) = (self.tree(x).shape(), self.tree(x).dtype());
+        let (shape, dtype) = self.types[x].clone();
         let shape = if self.random.one_in(3) { Vec::new() } else { shape };
         let value = self.value(&shape, dtype);
-        self.add(Step::Assigned(x, mask, Operand::Value(value)));
+        self.changed(x, &format!("t[v{mask}] = v{value}"), Vec::new());
     }
 
     fn fold(&mut self) {
         let x = self.nested();
-        let names: &[&str] = if self.tree(x).dtype() == DType::Mask {
+        let names: &[&str] = if self.dtype(x) == DType::Mask {
             &["any", "all", "none", "count"]
         } else {
             &["hsum", "hsum", "hprod", "hmin", "hmax", "hmean", "psum"]
         };
         let name = self.random.pick(names);
-        let over_lanes = ["hsum", "hprod", "hmin", "hmax", "hmean"].contains(&name);
-        let over_lanes = over_lanes && self.random.one_in(2);
-        self.add(if over_lanes { Step::FoldAll(name, x) } else { Step::Fold(name, x) });
+        let over_lanes = name.starts_with('h') && self.random.one_in(2);
+        self.add(format!("{name}{}(v{x})", if over_lanes { "_nested" } else { "" }));
     }
 
     /// What samples are made of: spherical harmonics, Morton codes.
     fn sampled(&mut self) {
         let inner: &[Form] = if self.random.one_in(4) { &[Vector(2)] } else { &[] };
         let n = 1 + self.random.below(4);
-        let step = match self.random.below(4) {
+        let integer = self.random.pick(INTEGERS);
+        match self.random.below(4) {
             0 | 1 => {
                 let dtype = self.random.pick(&MOSTLY_SINGLE);
                 let d = self.value(&[&[Vector(3)], inner].concat(), dtype);
                 let order = self.random.below(10);
-                Step::Harmonic(d, order, self.random.below((order + 1) * (order + 1)))
+                let place = self.random.below((order + 1) * (order + 1));
+                self.add(format!("sh_eval(v{d}, {order})[{place}]"));
             }
             2 => {
-                let dtype = self.random.pick(INTEGERS);
-                Step::Encode(self.value(&[&[Vector(n)], inner].concat(), dtype))
+                let code = self.value(&[&[Vector(n)], inner].concat(), integer);
+                self.add(format!("morton_encode(v{code})"));
             }
             _ => {
-                let dtype = self.random.pick(INTEGERS);
-                Step::Decode(self.value(inner, dtype), n)
+                let code = self.value(inner, integer);
+                self.add(format!("morton_decode(v{code}, {n})"));
             }
-        };
-        self.add(step);
+        }
+    }
+
+    fn concat(&mut self) {
+        let (a, mut numbers) = (self.any(), Vec::new());
+        let companion = self.companion(a, &mut numbers);
+        let Some(Ok(b)) = companion.strip_prefix('v').map(str::parse) else { return };
+        // No type is known by more components.
+        if self.n_parts(a) + self.n_parts(b).max(1) <= 4 {
+            self.add(format!("concat(v{a}, v{b})"));
+        }
     }
 
     fn shuffle(&mut self) {
         // It reads the generator, and a read reports an access out of bounds that ran before.
         // Any may be one, since an array may be empty.
-        let accesses = |step: &Step| matches!(step, Step::Gather(..) | Step::Scatter(..));
+        let accesses = |step: &Step| step.text.contains("gather(") || step.text.contains("scatter");
         if self.steps.iter().any(accesses) {
             return;
         }
         let x = self.any();
-        let (state, stream) = (self.random.below(1000) as u64, self.random.below(100) as u64);
-        self.add(Step::Shuffle(x, state, stream));
+        let (state, stream) = (self.random.below(1000), self.random.below(100));
+        self.add(format!("PCG32C({state}, {stream}).shuffle(v{x})"));
     }
 
     fn convert(&mut self) {
         let x = self.any();
-        let n = self.tree(x).parts().len();
-        let form = match (self.tree(x).form(), self.random.below(3)) {
-            (Complex | Vector(2), 0) => Complex,
-            (Quaternion | Vector(4), 0) => Quaternion,
-            (Matrix(_), _) => Matrix(2 + self.random.below(3)),
-            (Form::Scalar, 0) => Vector(1 + self.random.below(4)),
-            (Form::Scalar, _) => Form::Scalar,
+        let n = self.n_parts(x);
+        let form = match (self.types[x].0.first(), self.random.below(3)) {
+            (Some(Complex | Vector(2)), 0) => Complex,
+            (Some(Quaternion | Vector(4)), 0) => Quaternion,
+            (Some(Matrix(_)), _) => Matrix(2 + self.random.below(3)),
+            (None, 0) => Vector(1 + self.random.below(4)),
+            (None, _) => {
+                let name = self.random.pick(&DType::ALL).script_name();
+                self.add(format!("{name}(v{x})"));
+                return;
+            }
             _ => Vector(n),
         };
-        let dtype = match form {
-            Form::Scalar => self.random.pick(&DType::ALL),
-            Vector(_) => self.random.pick(&LETTERS),
-            _ => self.random.pick(&LETTERS[..2]),
-        };
-        self.add(Step::Convert(form, dtype, x));
+        let letters = if matches!(form, Vector(_)) { &LETTERS[..] } else { &LETTERS[..2] };
+        let letter = self.random.pick(letters).1;
+        self.add(format!("{}(v{x})", shapes::type_name(form, letter)));
     }
 
     fn scatter(&mut self) {
         let (x, index) = (self.any(), self.index());
-        let (shape, dtype) = (self.tree(x).shape(), self.tree(x).dtype());
+        let (shape, dtype) = self.types[x].clone();
         let shape = if self.random.one_in(4) { Vec::new() } else { shape };
         let value = self.value(&shape, dtype);
-        let op = self.random.pick(&ScatterOp::ALL);
-        self.add(Step::Scatter(op, x, Operand::Value(value), index));
+        let name = self.random.pick(&ScatterOp::ALL).name();
+        self.changed(x, &format!("{name}(t, v{value}, {index})"), Vec::new());
     }
 
+    /// A loop of up to seven turns, a branch, or a call of one body of a list or of none, over one value.
     fn branch(&mut self) {
         let state = self.any();
         let turns = self.value(&[], DType::U32);
-        let branching = self.random.pick(&[Branching::While, Branching::If, Branching::Dispatch]);
-        let n_bodies = match branching {
-            Branching::While => 1,
-            Branching::If => 2,
-            Branching::Dispatch => 1 + self.random.below(4),
+        let mut numbers = Vec::new();
+        let result = match self.random.below(3) {
+            0 => {
+                let body = self.body(state, &mut numbers);
+                format!(
+                    "while_loop([v{state}, UInt32C(0)], |s, k| k < (v{turns} & 7), |s, k| [{body}, k + 1])"
+                )
+            }
+            1 => {
+                let [yes, no] = [0, 1].map(|_| self.body(state, &mut numbers));
+                format!("if_then((v{turns} & 1) == 1, [v{state}], |s| [{yes}], |s| [{no}])")
+            }
+            _ => {
+                let n_bodies = 1 + self.random.below(4);
+                let bodies =
+                    (0..n_bodies).map(|_| format!("|s| [{}]", self.body(state, &mut numbers)));
+                let bodies: Vec<String> = bodies.collect();
+                format!("dispatch(v{turns} & 3, [{}], [v{state}])", bodies.join(", "))
+            }
         };
-        let bodies: Vec<Vec<BodyLine>> = (0..n_bodies).map(|_| self.body(state)).collect();
-        self.add(Step::Branch { branching, state, turns, bodies });
+        // A state that never changes keeps its size.
+        self.add_with(format!("gather({result}[0], UInt32C::arange({}))", self.n), numbers);
     }
 
-    /// A body that keeps the type of its state: lines that do not are left out.
-    fn body(&mut self, state: usize) -> Vec<BodyLine> {
-        let mut body: Vec<BodyLine> = Vec::new();
+    /// A body that keeps the type of its state: what does not is left out.
+    fn body(&mut self, state: usize, numbers: &mut Vec<Scalar>) -> String {
+        let mut body = "s".to_string();
+        let names = ["+", "-", "*", "/", "min", "max", "fma", "sqrt", "abs", "&", "|", "^", "conj"];
         for _ in 0..1 + self.random.below(4) {
-            let names =
-                ["+", "-", "*", "/", "min", "max", "fma", "sqrt", "abs", "&", "|", "^", "conj"];
             let name = self.random.pick(&names);
             let arity = match name {
                 "fma" => 3,
                 "sqrt" | "abs" | "conj" => 1,
                 _ => 2,
             };
-            let mut args = vec![BodyArg::State];
+            let (mut args, mut own) = (vec![body.clone()], Vec::new());
             while args.len() < arity {
-                args.push(BodyArg::Outer(self.companion(state)));
+                let companion = self.companion(state, &mut own);
+                args.push(companion);
             }
-            if self.random.one_in(4) {
-                args.reverse();
+            if arity == 2 && own.is_empty() && self.random.one_in(4) {
+                args.swap(0, 1);
             }
-            body.push((name, args));
-            let start = self.tree(state).clone();
-            if body_meaning(&body, &start, &self.trees).is_none() {
-                body.pop();
+            let next = Row { name, arity }.call(&args);
+            if self.keeps_type(state, &next, &[numbers.as_slice(), &own].concat()) {
+                numbers.extend(own);
+                body = next;
             }
         }
         body
+    }
+
+    /// Whether an expression of the state `s` has the type of the state.
+    fn keeps_type(&mut self, state: usize, text: &str, numbers: &[Scalar]) -> bool {
+        // Only the last numbers are in this body.
+        let n_own = text.matches('#').count();
+        let numbers = numbers[numbers.len() - n_own..].to_vec();
+        let step = Step { text: text.into(), numbers, data: None };
+        let text = format!("{{ let s = v{state}; [type_of({}), type_of(s)] }}", step.script());
+        let Ok(outcome) = self.judge.execute(&text, "body") else { return false };
+        let types = outcome.text.unwrap_or_default();
+        let types: Vec<&str> = types.trim_matches(['[', ']']).split(", ").collect();
+        types.len() == 2 && types[0] == types[1]
     }
 }

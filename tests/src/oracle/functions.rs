@@ -62,7 +62,7 @@ impl Meaning {
     #[expect(clippy::cast_possible_truncation, reason = "narrow types are in the low bits")]
     pub(crate) fn apply(&self, args: [u64; 3]) -> u64 {
         match self {
-            Self::Recipe(recipe) => recipe.values(&args)[recipe.results[0]],
+            Self::Recipe(recipe) => recipe.values(&args)[recipe.result],
             Self::Half { wide, meaning, rounds } => {
                 let result = meaning.apply(args.map(|bits| cast(*wide, DType::F16, bits)));
                 if *rounds { cast(DType::F16, *wide, result) } else { result }
@@ -260,8 +260,8 @@ integer_functions!(uint64, u64, u64, u64::MAX);
 /// A recorded function as a list of operations.
 pub(crate) struct Recipe {
     steps: Vec<RecipeStep>,
-    /// The steps that give the results.
-    pub(crate) results: Vec<usize>,
+    /// The step that gives the result.
+    result: usize,
 }
 
 enum RecipeStep {
@@ -272,33 +272,22 @@ enum RecipeStep {
 
 impl Recipe {
     fn record(function: &Function, dtype: DType) -> Self {
-        Self::of(function.arity, dtype, |recorder, arguments| {
-            vec![recorder.inline(function, arguments).expect("a function of its own type")]
-        })
-    }
-
-    /// What `record` records of `arity` arguments.
-    pub(crate) fn of(
-        arity: usize,
-        dtype: DType,
-        record: impl FnOnce(&mut Recorder<'_>, &[VarId]) -> Vec<VarId>,
-    ) -> Self {
         let mut table = Table::new(LogQueue::new(Log::new(0, Arc::new(|_| {}))));
-        let arguments: Vec<VarId> = (0..arity)
+        let arguments: Vec<VarId> = (0..function.arity)
             .map(|_| table.insert(Variable::new(Kind::Data, dtype, 1, [None; 4])))
             .collect();
         let settings = Settings { fold: false, bounds_check: true, line: 0 };
         let mut recorder = Recorder::new(&mut table, settings);
-        let results = record(&mut recorder, &arguments);
-        drop(recorder.finish_all(&results));
-        let mut recipe = Self { steps: Vec::new(), results: Vec::new() };
+        let inlined = recorder.inline(function, &arguments);
+        let result = inlined.expect("a function of its own type");
+        drop(recorder.finish_all(&[result]));
+        let mut recipe = Self { steps: Vec::new(), result: 0 };
         let mut numbers = HashMap::new();
         for (i, &argument) in arguments.iter().enumerate() {
             recipe.steps.push(RecipeStep::Argument(i));
             numbers.insert(argument, i);
         }
-        recipe.results =
-            results.iter().map(|&result| recipe.add(&table, result, &mut numbers)).collect();
+        recipe.result = recipe.add(&table, result, &mut numbers);
         recipe
     }
 
@@ -324,7 +313,7 @@ impl Recipe {
     }
 
     /// The values of all steps for the lanes of one set of arguments.
-    pub(crate) fn values(&self, arguments: &[u64]) -> Vec<u64> {
+    fn values(&self, arguments: &[u64]) -> Vec<u64> {
         let mut values = Vec::with_capacity(self.steps.len());
         for step in &self.steps {
             values.push(match step {
@@ -336,20 +325,5 @@ impl Recipe {
             });
         }
         values
-    }
-
-    /// Whether each step depends on an argument of more than one lane, of which `wide` says which are.
-    pub(crate) fn wide(&self, wide: &[bool]) -> Vec<bool> {
-        let mut depends = Vec::with_capacity(self.steps.len());
-        for step in &self.steps {
-            depends.push(match step {
-                RecipeStep::Argument(i) => wide[*i],
-                RecipeStep::Number(_) => false,
-                RecipeStep::Op { op, args, .. } => {
-                    args[..op.arity()].iter().any(|&arg| depends[arg])
-                }
-            });
-        }
-        depends
     }
 }

@@ -336,7 +336,7 @@ impl Generator {
 }
 
 /// A random order of `n` numbers, by Fisher and Yates from the end.
-pub(crate) fn permutation(seed: u64, stream: u64, n: usize) -> Vec<usize> {
+pub fn permutation(seed: u64, stream: u64, n: usize) -> Vec<usize> {
     let mut rng = Generator::new(seed, stream);
     let mut order: Vec<usize> = (0..n).collect();
     for i in (1..n).rev() {
