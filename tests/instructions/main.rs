@@ -25,7 +25,7 @@ fn recording_from_rust() {
 
 #[test]
 fn recording_from_rhai() {
-    check("rhai", "recording_from_rhai", 11_300, from_rhai);
+    check("rhai", "recording_from_rhai", 11_400, from_rhai);
 }
 
 /// Graphs grow in lists: a push should not take longer than the operation that it keeps.

@@ -1,7 +1,7 @@
 //! Functions in kernels: those instructions of their bodies that are needed, each once.
 
 use std::collections::HashMap;
-use std::hash::Hasher;
+use std::hash::{Hash, Hasher};
 
 use hashbrown::HashTable;
 
@@ -144,14 +144,10 @@ impl Builder<'_, '_> {
 }
 
 fn hash(code: StepCode, inst: &Inst, scope: u32) -> u64 {
-    let (tag, payload) = match code {
-        StepCode::Constant(bits) => (0, bits),
-        StepCode::Op(op) => (1, op as u64),
-    };
     let arg = |i: usize| inst.args[i].map_or(0, |reg: Reg| u64::from(reg.0) + 1);
     let mut hasher = Mix::default();
-    hasher.write_u64(payload);
-    hasher.write_u64(tag | (inst.dtype as u64) << 8 | u64::from(scope) << 32);
+    code.hash(&mut hasher);
+    hasher.write_u64(inst.dtype as u64 | u64::from(scope) << 32);
     hasher.write_u64(arg(0) | arg(1) << 32);
     hasher.write_u64(arg(2));
     hasher.finish()

@@ -54,7 +54,7 @@ pub struct Body {
 }
 
 /// What an instruction of a body does.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum StepCode {
     /// A number, by its bits.
     Constant(u64),

@@ -47,18 +47,6 @@ impl Primitive {
             Self::Increments => "increments",
         }
     }
-
-    /// A number that identifies it, for hashes.
-    pub(crate) const fn number(self) -> u64 {
-        match self {
-            Self::PrefixSum => 0,
-            Self::Sort(order) => 1 + order as u64,
-            Self::SortIndex(order) => 3 + order as u64,
-            Self::TrueLanes => 5,
-            Self::Increments => 6,
-            Self::PrefixProduct => 7,
-        }
-    }
 }
 
 /// The type of lane numbers below `size`: u32, or u64 where that is too small.

@@ -1,6 +1,6 @@
 //! Value numbering: equal operations share a variable (flag `cse`, semantics S5).
 
-use std::hash::Hasher;
+use std::hash::{Hash, Hasher};
 
 use hashbrown::hash_table::Entry;
 
@@ -83,32 +83,10 @@ fn same_number(a: &Variable, b: &Variable) -> bool {
 
 /// A hash of what makes variables equal; never 0.
 fn number(variable: &Variable) -> u64 {
-    let (tag, payload) = match variable.kind {
-        Kind::Literal(bits) => (0, bits),
-        Kind::Constant(bits) => (1, bits),
-        Kind::Index => (2, 0),
-        Kind::Op(op) => (3, op as u64),
-        Kind::Gather { checked } => (4, u64::from(checked)),
-        Kind::Scatter { op, mode, checked, counts } => {
-            let flags = u64::from(counts) * 4 + mode as u64 * 2 + u64::from(checked);
-            (5, op as u64 * 8 + flags)
-        }
-        Kind::Reduce(op) => (6, op as u64),
-        Kind::Entering => (7, 0),
-        Kind::Running => (8, 0),
-        Kind::State { memory } => (9, u64::from(memory)),
-        Kind::Region { repeat } => (10, u64::from(repeat)),
-        Kind::Result { position, memory } => (11, u64::from(position) * 2 + u64::from(memory)),
-        Kind::Data => (12, 0),
-        Kind::Primitive(primitive) => (13, primitive.number()),
-        Kind::Call(body) => (14, body.index() as u64),
-        Kind::Fetch => (15, 0),
-        Kind::Output { position } => (16, u64::from(position)),
-    };
     let slot = |i: usize| variable.operands[i].map_or(0, |id| id.index() as u64 + 1);
     let mut hasher = Mix::default();
-    hasher.write_u64(payload ^ (tag << 56) ^ ((variable.dtype as u64) << 48));
-    hasher.write_u64(variable.size);
+    variable.kind.hash(&mut hasher);
+    hasher.write_u64(variable.size ^ (variable.dtype as u64) << 56);
     hasher.write_u64(slot(0) | slot(1) << 32);
     hasher.write_u64(slot(2) | slot(3) << 32);
     if let Some(rare) = &variable.rare {
