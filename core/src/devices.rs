@@ -6,7 +6,7 @@
 use std::sync::{Mutex, PoisonError, Weak};
 
 use crate::array::Array;
-use crate::backend::DeviceChoice;
+use crate::backend::{DeviceChoice, GpuBackend};
 use crate::error::{Error, Result};
 use crate::session::{Inner, Session};
 
@@ -68,7 +68,7 @@ impl Session {
     }
 
     fn runs_on(&self, device: DeviceChoice) -> Result<bool> {
-        let gpu = self.device()?.backend.gpu();
+        let gpu = self.device()?.backend.gpu().map(GpuBackend::number);
         Ok(match device {
             DeviceChoice::Auto => true,
             DeviceChoice::Cuda(number) => gpu == Some(number),

@@ -119,7 +119,7 @@ impl Session {
         toolkit.find("nvdisasm")?;
         let text = |launch: &Launch| {
             let (backend, kernel) = (&*device.backend, &launch.kernel);
-            if backend.source(kernel, LiteralMode::Embedded).is_some()
+            if backend.gpu().is_some_and(|gpu| gpu.source(kernel, LiteralMode::Embedded).is_some())
                 && let Some(text) = backend.disassemble(kernel, LiteralMode::Embedded)?
             {
                 return Ok(text);
@@ -132,7 +132,7 @@ impl Session {
 
 fn ptx(backend: &dyn Backend, kernel: &Kernel) -> String {
     let mode = LiteralMode::Embedded;
-    let text = backend.source(kernel, mode);
+    let text = backend.gpu().and_then(|gpu| gpu.source(kernel, mode));
     text.unwrap_or_else(|| cuda::lower(kernel, mode, cuda::Target::SM_75))
 }
 

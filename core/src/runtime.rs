@@ -6,7 +6,7 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use crate::alloc::{Allocator, Limit};
 use crate::backend::cuda::Toolkit;
-use crate::backend::{self, Backend, DeviceChoice, Outside};
+use crate::backend::{self, Backend, DeviceChoice, GpuBackend, Outside};
 use crate::error::Result;
 
 /// A device with its memory and workers, shared by sessions.
@@ -34,6 +34,11 @@ impl Device {
         let memory = Allocator::new(backend.clone(), memory_limit);
         let target = xxh3_64(backend.name().as_bytes());
         Arc::new(Self { backend, memory, target })
+    }
+
+    /// Whether a failure has made it useless.
+    pub(crate) fn is_lost(&self) -> bool {
+        self.backend.gpu().is_some_and(GpuBackend::is_lost)
     }
 }
 
@@ -91,7 +96,7 @@ impl Runtime {
     pub(crate) fn device(&self) -> Result<Arc<Device>> {
         let mut device = self.lock();
         if let Some(open) = &*device
-            && !open.backend.is_lost()
+            && !open.is_lost()
         {
             return Ok(open.clone());
         }
@@ -106,7 +111,7 @@ impl Runtime {
     /// `NoDevice`. The failure itself shows when the device is next waited for.
     #[doc(hidden)]
     pub fn fail_device(&self) -> Result<()> {
-        self.device()?.backend.fail()
+        self.device()?.backend.gpu().map_or(Ok(()), GpuBackend::fail)
     }
 
     /// The bound on memory that somebody set.

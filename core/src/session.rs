@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use crate::alloc::{Bytes, MemoryInfo};
 use crate::array::Array;
+use crate::backend::GpuBackend;
 use crate::builder::SessionBuilder;
 use crate::control::Watchers;
 use crate::devices::Family;
@@ -337,7 +338,7 @@ impl Session {
 
     /// The device if there is one to wait for: that one has failed is told once, by whoever notices.
     fn working_device(&self) -> Option<Arc<Device>> {
-        self.0.runtime.opened().filter(|device| !device.backend.is_lost())
+        self.0.runtime.opened().filter(|device| !device.is_lost())
     }
 
     /// Puts an error back that [`Session::take_error`] gave, unless another one came meanwhile.
@@ -448,7 +449,7 @@ impl Session {
     fn target(&self, device: &Device) -> Target {
         let [lane_order, fast_math] =
             [LANE_ORDER, FAST_MATH].map(|flag| self.0.common.flags.get(flag));
-        let few_lanes = device.backend.few_lanes();
+        let few_lanes = device.backend.gpu().map_or(0, GpuBackend::few_lanes);
         Target { device: device.target, lane_order, fast_math, few_lanes }
     }
 

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU8, Ordering};
 use porcini_core::backend::interp::Interp;
 use porcini_core::backend::isa::Isa;
 use porcini_core::backend::primitive::{PrimitiveCall, Room};
-use porcini_core::backend::{Backend, Executable, Memory};
+use porcini_core::backend::{Backend, Executable, GpuBackend, Memory};
 use porcini_core::ir::kernel::{Kernel, LiteralMode};
 use porcini_core::{Error, Result};
 
@@ -32,8 +32,8 @@ impl Backend for Fragile {
         "fragile".into()
     }
 
-    fn gpu(&self) -> Option<u32> {
-        Some(0)
+    fn gpu(&self) -> Option<&dyn GpuBackend> {
+        Some(self)
     }
 
     fn lower(&self, kernel: &Kernel, mode: LiteralMode) -> Result<Arc<dyn Executable>> {
@@ -55,6 +55,12 @@ impl Backend for Fragile {
         self.state.store(LOST, Ordering::Relaxed);
         let (what, reason) = ("waiting", "it was told to".into());
         Err(Error::DeviceFailed { device: self.name(), what, reason, lost: true })
+    }
+}
+
+impl GpuBackend for Fragile {
+    fn number(&self) -> u32 {
+        0
     }
 
     fn fail(&self) -> Result<()> {

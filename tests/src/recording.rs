@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use porcini_core::backend::interp::Interp;
 use porcini_core::backend::isa::Isa;
 use porcini_core::backend::primitive::{PrimitiveCall, Room};
-use porcini_core::backend::{Backend, Executable, Memory};
+use porcini_core::backend::{Backend, Executable, GpuBackend, Memory};
 use porcini_core::ir::kernel::{Kernel, LiteralMode};
 use porcini_core::{Error, Result};
 
@@ -52,8 +52,8 @@ impl Backend for Recording {
         "recording".into()
     }
 
-    fn quick_version(&self, kernel: &Kernel, _mode: LiteralMode, _n: u64) -> Option<Kernel> {
-        self.is_hasty.then(|| Kernel { is_for_few: true, ..kernel.clone() })
+    fn gpu(&self) -> Option<&dyn GpuBackend> {
+        self.is_hasty.then_some(self as &dyn GpuBackend)
     }
 
     fn lower(&self, kernel: &Kernel, mode: LiteralMode) -> Result<Arc<dyn Executable>> {
@@ -76,5 +76,15 @@ impl Backend for Recording {
 
     fn sync(&self) -> Result<()> {
         self.interp.sync()
+    }
+}
+
+impl GpuBackend for Recording {
+    fn number(&self) -> u32 {
+        0
+    }
+
+    fn quick_version(&self, kernel: &Kernel, _mode: LiteralMode, _n: u64) -> Option<Kernel> {
+        Some(Kernel { is_for_few: true, ..kernel.clone() })
     }
 }

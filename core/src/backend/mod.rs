@@ -29,20 +29,8 @@ pub trait Backend: Send + Sync {
     /// Name shown to people: `interp (AVX-512)`.
     fn name(&self) -> String;
 
-    /// Its number, if it is a GPU.
-    fn gpu(&self) -> Option<u32> {
-        None
-    }
-
-    /// Launches of fewer lanes get kernels of their own; 0 if none do.
-    fn few_lanes(&self) -> u64 {
-        0
-    }
-
-    /// A kernel that gives the same bits, compiles in less time and runs slower, for the first launch of
-    /// this one over `n` lanes; `None` if there is none, if it does not pay for so many, or if this one was
-    /// compiled by an earlier process.
-    fn quick_version(&self, _kernel: &Kernel, _mode: LiteralMode, _n: u64) -> Option<Kernel> {
+    /// What only GPUs have.
+    fn gpu(&self) -> Option<&dyn GpuBackend> {
         None
     }
 
@@ -61,11 +49,6 @@ pub trait Backend: Send + Sync {
         Ok(None)
     }
 
-    /// The text that the device's own compiler gets of a kernel; `None` if there is none but ours.
-    fn source(&self, _kernel: &Kernel, _mode: LiteralMode) -> Option<String> {
-        None
-    }
-
     /// Runs a primitive; `room` hands out working memory of the device.
     ///
     /// # Errors
@@ -80,8 +63,31 @@ pub trait Backend: Send + Sync {
     /// # Errors
     /// `Interrupted`; the work goes on then. A failure of work launched earlier.
     fn sync(&self) -> Result<()>;
+}
 
-    /// Launches what makes the device fail, to test what follows; nothing where that cannot be.
+/// A device whose driver has a compiler of its own, and whose failures lose its memory.
+pub trait GpuBackend {
+    /// Its number.
+    fn number(&self) -> u32;
+
+    /// Launches of fewer lanes get kernels of their own.
+    fn few_lanes(&self) -> u64 {
+        0
+    }
+
+    /// A kernel that gives the same bits, compiles in less time and runs slower, for the first launch of
+    /// this one over `n` lanes; `None` if there is none, if it does not pay for so many, or if this one was
+    /// compiled by an earlier process.
+    fn quick_version(&self, _kernel: &Kernel, _mode: LiteralMode, _n: u64) -> Option<Kernel> {
+        None
+    }
+
+    /// The text that the driver's compiler gets of a kernel; `None` if it runs on the host.
+    fn source(&self, _kernel: &Kernel, _mode: LiteralMode) -> Option<String> {
+        None
+    }
+
+    /// Launches what makes the device fail, to test what follows.
     ///
     /// # Errors
     /// Why it cannot be launched.

@@ -3,7 +3,7 @@
 //! The first compilation of a structure embeds its literals. When the structure comes again with other
 //! values, one more compilation turns every literal into a parameter, for good. So a loop over a
 //! changing scalar compiles a structure twice, however long it runs. Where a compiler is slow, the first launch may
-//! have a quick version ([`Backend::quick_version`]), and a structure is then compiled three times at most.
+//! have a quick version ([`GpuBackend::quick_version`](crate::backend::GpuBackend::quick_version)), and a structure is then compiled three times at most.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -89,7 +89,7 @@ impl Cache {
             None => LiteralMode::Embedded,
         };
         let quick_version = match entry {
-            None => backend.quick_version(kernel, mode, n).map(Box::new),
+            None => backend.gpu().and_then(|gpu| gpu.quick_version(kernel, mode, n)).map(Box::new),
             Some(_) => None,
         };
         let executable =

@@ -399,7 +399,8 @@ impl Evaluator<'_> {
     /// Shows a kernel, as the device's compiler gets it if that is not ours, and its machine code.
     fn log_code(&self, kernel: &Kernel, mode: LiteralMode) -> Result<()> {
         self.say(3, || {
-            let text = self.backend.source(kernel, mode).unwrap_or_else(|| kernel.to_string());
+            let source = self.backend.gpu().and_then(|gpu| gpu.source(kernel, mode));
+            let text = source.unwrap_or_else(|| kernel.to_string());
             format!("kernel {}:\n{}", kernel.hash, text.trim_end())
         });
         if self.log.enabled(5) {

@@ -53,7 +53,7 @@ pub use self::ptx::{
 };
 pub use self::toolkit::Toolkit;
 use super::primitive::{PrimitiveCall, Room};
-use super::{Backend, Executable, Memory, Outside};
+use super::{Backend, Executable, GpuBackend, Memory, Outside};
 use crate::error::{Error, Result};
 use crate::ir::kernel::{Kernel, LiteralMode};
 
@@ -136,20 +136,8 @@ impl Backend for Cuda {
         self.gpu.to_string()
     }
 
-    fn gpu(&self) -> Option<u32> {
-        Some(self.gpu.number)
-    }
-
-    fn few_lanes(&self) -> u64 {
-        FEW_LANES
-    }
-
-    fn quick_version(&self, kernel: &Kernel, mode: LiteralMode, n: u64) -> Option<Kernel> {
-        if n > MOST_LANES_QUICK || runs_on_host(kernel) || !Sharing::is_dear(kernel) {
-            return None;
-        }
-        let is_kept = self.compiler.has_kept(&self.compiler.source(kernel, mode));
-        (!is_kept).then(|| Kernel { is_for_few: true, ..kernel.clone() })
+    fn gpu(&self) -> Option<&dyn GpuBackend> {
+        Some(self)
     }
 
     fn lower(&self, kernel: &Kernel, mode: LiteralMode) -> Result<Arc<dyn Executable>> {
@@ -160,11 +148,6 @@ impl Backend for Cuda {
             Some(cut) => Ok(Arc::new(Parts::new(&self.shared, kernel, cut, mode)?)),
             None => Ok(Arc::new(Loaded::new(&self.shared, kernel, mode)?)),
         }
-    }
-
-    fn source(&self, kernel: &Kernel, mode: LiteralMode) -> Option<String> {
-        let texts = self.texts(kernel, mode);
-        (!texts.is_empty()).then(|| texts.join("\n"))
     }
 
     /// Without the program that shows it, there is none to show.
@@ -187,6 +170,29 @@ impl Backend for Cuda {
 
     fn sync(&self) -> Result<()> {
         self.gpu.wait()
+    }
+}
+
+impl GpuBackend for Cuda {
+    fn number(&self) -> u32 {
+        self.gpu.number
+    }
+
+    fn few_lanes(&self) -> u64 {
+        FEW_LANES
+    }
+
+    fn quick_version(&self, kernel: &Kernel, mode: LiteralMode, n: u64) -> Option<Kernel> {
+        if n > MOST_LANES_QUICK || runs_on_host(kernel) || !Sharing::is_dear(kernel) {
+            return None;
+        }
+        let is_kept = self.compiler.has_kept(&self.compiler.source(kernel, mode));
+        (!is_kept).then(|| Kernel { is_for_few: true, ..kernel.clone() })
+    }
+
+    fn source(&self, kernel: &Kernel, mode: LiteralMode) -> Option<String> {
+        let texts = self.texts(kernel, mode);
+        (!texts.is_empty()).then(|| texts.join("\n"))
     }
 
     fn fail(&self) -> Result<()> {
