@@ -13,7 +13,7 @@ use crate::ir::display;
 use crate::ir::op::{Op, ReduceOp, ScatterMode, ScatterOp};
 use crate::ir::scalar::{quiet_nan, with_lane};
 use crate::ir::var::{Kind, MAX_OPERANDS, Serial, VarId};
-use crate::runtime::Device;
+use crate::session::runtime::Device;
 use crate::session::{CONVERTED, Session};
 use crate::trace::functions::{self, Function, function_rows};
 

@@ -13,13 +13,12 @@ mod steps;
 mod watch;
 
 pub use watch::Watch;
-pub(crate) use watch::Watchers;
 
 use crate::array::Array;
 use crate::error::{Error, Result};
-use crate::flags::RECORD_LOOPS;
 use crate::ir::var::VarId;
 use crate::session::Session;
+use crate::session::flags::RECORD_LOOPS;
 use crate::trace::broadcast_size;
 use crate::trace::region::{Change, Form};
 

@@ -5,13 +5,6 @@ use std::thread::{self, ThreadId};
 
 use crate::session::Session;
 
-/// The threads of a session that show values in bodies, and those that watch them.
-#[derive(Default)]
-pub(crate) struct Watchers {
-    showing: Mutex<Vec<ThreadId>>,
-    watching: Mutex<Vec<ThreadId>>,
-}
-
 /// While it lives, loops and branches of this thread run step by step, and their results count for nothing else.
 #[derive(Debug)]
 pub struct Watch<'s>(&'s Mutex<Vec<ThreadId>>);

@@ -1,6 +1,8 @@
 //! What `scatter_inc` returns: one lane after the other.
 
-use super::{Lanes, MemoryArray, PIECE, Workers};
+use super::MemoryArray;
+use super::lanes::Lanes;
+use super::pieces::{PIECE, Workers};
 use crate::error::{Error, Result};
 use crate::interrupt;
 

@@ -6,6 +6,7 @@ use std::marker::PhantomData;
 use super::MemoryArray;
 use crate::backend::host::pointer;
 use crate::convert::exactly;
+use crate::dtype::DType;
 
 /// `len` lanes at an address.
 ///
@@ -95,5 +96,22 @@ impl<T: Copy> Lanes<T> {
         let lane = pointer(self.address).cast::<T>().wrapping_add(i);
         // SAFETY: the lane is within the block, and nobody else uses it meanwhile.
         unsafe { lane.write(value) }
+    }
+}
+
+/// An array of lane numbers, of either type.
+#[derive(Clone, Copy)]
+pub(super) enum Numbers {
+    U32(Lanes<u32>),
+    U64(Lanes<u64>),
+}
+
+impl Numbers {
+    pub(super) fn of(array: MemoryArray) -> Self {
+        if array.dtype == DType::U64 {
+            Self::U64(Lanes::of(array))
+        } else {
+            Self::U32(Lanes::of(array))
+        }
     }
 }

@@ -8,9 +8,11 @@
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use super::MemoryArray;
+use super::lanes::Lanes;
+use super::pieces::{WORTH_A_THREAD, Workers};
 use super::sort::{Key, key_of, lane_of};
 use super::vectors::{Stay, VectorKey, Vectors};
-use super::{Lanes, MemoryArray, WORTH_A_THREAD, Workers};
 use crate::backend::pool::Claims;
 use crate::dtype::DType;
 use crate::error::{Error, Result};

@@ -5,11 +5,12 @@
 //! sums are taken the same way. A lane is the sum of the chunks before, plus (the sum of the runs
 //! before in its chunk, plus the sum in its run). Products likewise.
 
+use super::lanes::Lanes;
+use super::pieces::Workers;
 #[cfg(target_arch = "x86_64")]
 use super::scan_vectors;
 #[cfg(target_arch = "x86_64")]
 use super::vectors::Vectors;
-use super::{Lanes, Workers};
 use crate::backend::isa::Isa;
 use crate::error::Result;
 use crate::ir::op::ReduceOp;

@@ -5,11 +5,13 @@
 //! where each piece puts lanes of each digit, and the pieces move their lanes there. A digit that all
 //! lanes share moves nothing.
 
+use super::MemoryArray;
+use super::lanes::{Lanes, Numbers};
+use super::pieces::{Workers, piece_length};
 #[cfg(target_arch = "x86_64")]
 use super::quicksort;
 #[cfg(target_arch = "x86_64")]
 use super::vectors::Vectors;
-use super::{Lanes, MemoryArray, Numbers, Workers, piece_length};
 use crate::convert::exactly;
 use crate::dtype::DType;
 use crate::error::Result;

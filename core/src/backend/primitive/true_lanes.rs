@@ -1,6 +1,8 @@
 //! The numbers of the true lanes of a mask.
 
-use super::{Lanes, MemoryArray, Numbers, Workers, piece_length};
+use super::MemoryArray;
+use super::lanes::{Lanes, Numbers};
+use super::pieces::{Workers, piece_length};
 use crate::convert::exactly;
 use crate::error::Result;
 

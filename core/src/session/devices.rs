@@ -3,21 +3,12 @@
 //! Sessions of a *family* share what does not depend on the device: line, flags, history, log and clock. The
 //! first session holds the others, which know it weakly, so that all end with it.
 
-use std::sync::{Mutex, PoisonError, Weak};
+use std::sync::{Mutex, PoisonError};
 
 use crate::array::Array;
 use crate::backend::{DeviceChoice, GpuBackend};
 use crate::error::{Error, Result};
-use crate::session::{Inner, Session};
-
-/// What a session knows of the others.
-#[derive(Default)]
-pub(crate) struct Family {
-    /// Of the first session: those on other devices.
-    others: Mutex<Vec<Session>>,
-    /// Of the others: the first.
-    first: Weak<Inner>,
-}
+use crate::session::{Family, Session};
 
 impl Session {
     /// The session that all others of this one's devices came from.

@@ -8,13 +8,12 @@ use std::time::Instant;
 use crate::alloc::{Limit, LimitSource};
 use crate::backend::cuda::Toolkit;
 use crate::backend::{DeviceChoice, Outside};
-use crate::control::Watchers;
-use crate::devices::Family;
 use crate::error::Result;
-use crate::flags::Flags;
 use crate::log::{Log, LogSink};
-use crate::runtime::Runtime;
-use crate::session::{Clock, Common, Session};
+use crate::session::flags::Flags;
+use crate::session::runtime::Runtime;
+use crate::session::watchers::Watchers;
+use crate::session::{Clock, Common, Family, Session};
 
 /// Settings of a new session.
 pub struct SessionBuilder {
@@ -140,5 +139,20 @@ impl Default for SessionBuilder {
             progress: None,
             outside: Outside::default(),
         }
+    }
+}
+
+impl Session {
+    /// Settings for a new session.
+    pub fn builder() -> SessionBuilder {
+        SessionBuilder::default()
+    }
+
+    /// A session with default settings, on the best device that answers.
+    ///
+    /// # Errors
+    /// `NoDevice`, which the CPU never gives.
+    pub fn new() -> Result<Self> {
+        Self::builder().build()
     }
 }

@@ -1,6 +1,14 @@
 //! A session: the variable table, a device, its caches. The only place where recording and evaluation
 //! meet. There are no globals; sessions share what they want through a [`Runtime`].
 
+pub mod builder;
+pub mod devices;
+pub mod flags;
+mod host_room;
+pub mod inspect;
+pub mod runtime;
+pub(crate) mod watchers;
+
 use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
@@ -8,24 +16,22 @@ use std::time::Duration;
 use crate::alloc::{Bytes, MemoryInfo};
 use crate::array::Array;
 use crate::backend::GpuBackend;
-use crate::builder::SessionBuilder;
-use crate::control::Watchers;
-use crate::devices::Family;
 use crate::dtype::{DType, Element, Scalar};
 use crate::error::{Error, Result};
 use crate::eval::cache::Cache;
 use crate::eval::history::{History, LaunchRecord, LaunchTotals};
 use crate::eval::schedule::{Keep, Plan, Scratch, schedule};
 use crate::eval::{Evaluator, Reports};
-use crate::flags::{
-    BOUNDS_CHECK, CHECK_DUPLICATES, CSE, FAST_MATH, FOLD, FORBID_EVAL, Flags, LANE_ORDER,
-};
 use crate::interrupt;
 use crate::ir::kernel::Target;
 use crate::ir::table::Table;
 use crate::ir::var::{Kind, VarId, Variable};
 use crate::log::{Log, LogQueue, LogSink};
-use crate::runtime::{Device, Runtime};
+use crate::session::flags::{
+    BOUNDS_CHECK, CHECK_DUPLICATES, CSE, FAST_MATH, FOLD, FORBID_EVAL, Flags, LANE_ORDER,
+};
+use crate::session::runtime::{Device, Runtime};
+use crate::session::watchers::Watchers;
 use crate::trace::range::{check_range, range_size};
 use crate::trace::{Recorder, Settings};
 
@@ -51,6 +57,15 @@ pub(crate) struct Inner {
     runtime: Arc<Runtime>,
     common: Arc<Common>,
     family: Family,
+}
+
+/// The sessions that arrays of one move between, see [`devices`].
+#[derive(Default)]
+pub(crate) struct Family {
+    /// Of the first session: those on other devices.
+    others: Mutex<Vec<Session>>,
+    /// Of the others: the first.
+    first: Weak<Inner>,
 }
 
 /// What sessions share that work together on several devices.
@@ -91,19 +106,6 @@ impl Session {
             common,
             family,
         }))
-    }
-
-    /// Settings for a new session.
-    pub fn builder() -> SessionBuilder {
-        SessionBuilder::default()
-    }
-
-    /// A session with default settings, on the best device that answers.
-    ///
-    /// # Errors
-    /// `NoDevice`, which the CPU never gives.
-    pub fn new() -> Result<Self> {
-        Self::builder().build()
     }
 
     // ---- recording ----
@@ -507,7 +509,7 @@ impl Session {
         self.0.common.log.set_level(level);
     }
 
-    /// The value of a flag of [`flags::FLAGS`](crate::flags::FLAGS).
+    /// The value of a flag of [`flags::FLAGS`](crate::session::flags::FLAGS).
     ///
     /// # Errors
     /// `UnknownFlag`.
@@ -519,7 +521,7 @@ impl Session {
         self.0.common.flags.get(CHECK_DUPLICATES)
     }
 
-    /// Sets a flag of [`flags::FLAGS`](crate::flags::FLAGS).
+    /// Sets a flag of [`flags::FLAGS`](crate::session::flags::FLAGS).
     ///
     /// # Errors
     /// `UnknownFlag`.

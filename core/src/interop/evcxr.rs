@@ -8,7 +8,7 @@ use crate::alloc::Bytes;
 use crate::array::Array;
 use crate::dtype::{DType, Scalar};
 use crate::error::Result;
-use crate::inspect::Whos;
+use crate::session::inspect::Whos;
 
 /// Lanes that are shown; of more, so many at both ends.
 const FEW_LANES: u64 = 20;

@@ -1,0 +1,234 @@
+//! What a device is to the rest: a compiler of kernels, primitives, memory.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::cuda::Toolkit;
+use super::primitive::{PrimitiveCall, Room};
+use crate::error::Result;
+use crate::ir::kernel::{Kernel, LiteralMode, ParamBlock};
+
+/// A device with its compiler.
+pub trait Backend: Send + Sync {
+    /// Name shown to people: `interp (AVX-512)`.
+    fn name(&self) -> String;
+
+    /// What only GPUs have.
+    fn gpu(&self) -> Option<&dyn GpuBackend> {
+        None
+    }
+
+    /// Compiles a kernel. Pure: the same kernel gives the same code, and nothing is launched.
+    ///
+    /// # Errors
+    /// A resource that the device lacks; the session stays usable.
+    fn lower(&self, kernel: &Kernel, mode: LiteralMode) -> Result<Arc<dyn Executable>>;
+
+    /// The machine code of a kernel as text, each instruction under the kernel's instruction that it
+    /// belongs to; `None` if the device runs no machine code of ours.
+    ///
+    /// # Errors
+    /// As for [`Backend::lower`].
+    fn disassemble(&self, _kernel: &Kernel, _mode: LiteralMode) -> Result<Option<String>> {
+        Ok(None)
+    }
+
+    /// Runs a primitive; `room` hands out working memory of the device.
+    ///
+    /// # Errors
+    /// `Interrupted`, and what `room` fails with; the result is undefined then.
+    fn run_primitive(&self, call: &PrimitiveCall, room: Room<'_>) -> Result<()>;
+
+    /// The memory of the device.
+    fn memory(&self) -> &dyn Memory;
+
+    /// Waits until all launched work is done.
+    ///
+    /// # Errors
+    /// `Interrupted`; the work goes on then. A failure of work launched earlier.
+    fn sync(&self) -> Result<()>;
+}
+
+/// A device whose driver has a compiler of its own, and whose failures lose its memory.
+pub trait GpuBackend {
+    /// Its number.
+    fn number(&self) -> u32;
+
+    /// Launches of fewer lanes get kernels of their own.
+    fn few_lanes(&self) -> u64 {
+        0
+    }
+
+    /// A kernel that gives the same bits, compiles in less time and runs slower, for the first launch of
+    /// this one over `n` lanes; `None` if there is none, if it does not pay for so many, or if this one was
+    /// compiled by an earlier process.
+    fn quick_version(&self, _kernel: &Kernel, _mode: LiteralMode, _n: u64) -> Option<Kernel> {
+        None
+    }
+
+    /// The text that the driver's compiler gets of a kernel; `None` if it runs on the host.
+    fn source(&self, _kernel: &Kernel, _mode: LiteralMode) -> Option<String> {
+        None
+    }
+
+    /// Launches what makes the device fail, to test what follows.
+    ///
+    /// # Errors
+    /// Why it cannot be launched.
+    fn fail(&self) -> Result<()> {
+        Ok(())
+    }
+
+    /// Whether a failure has made the device useless: its memory is lost, and it must be opened anew.
+    fn is_lost(&self) -> bool {
+        false
+    }
+}
+
+/// A compiled kernel.
+pub trait Executable: Send + Sync {
+    /// Runs `n` lanes, or sees to it that they run before what is launched or read later; error, abort and
+    /// scratch words of `params` are set here.
+    ///
+    /// # Errors
+    /// `Interrupted` if the interrupt flag was raised, unless `params` are in place; written buffers are
+    /// undefined then.
+    fn launch(&self, params: ParamBlock, n: u64) -> Result<Launched>;
+
+    /// Whether an output may have the address of an input that has no further use. By default it may not:
+    /// the interpreter's loops need distinct blocks.
+    ///
+    /// Code that says yes promises for every launch whose parameters are marked [`ParamBlock::in_place`]:
+    /// * a lane reads its element of the input before it writes its element of the output, provided that
+    ///   no instruction behind the stored value uses the load, or a conversion or magnitude of it that
+    ///   changes no bits (nor is the input gathered from, reduced or
+    ///   scattered as it is): so instructions of a lane keep their order, values may be stored as soon as
+    ///   they are computed, and a load is not repeated behind that;
+    /// * no lane is computed twice, neither at a ragged end nor by two threads;
+    /// * the launch ignores the interrupt flag and runs to its end, since nothing could be restored. The
+    ///   evaluator sees to it that it is short.
+    fn writes_in_place(&self) -> bool {
+        false
+    }
+
+    /// What the compiler says of the code.
+    fn statistics(&self) -> CodeStatistics;
+}
+
+/// For each access of a kernel the lowest lane that was out of bounds, if one was.
+pub type Failures = Vec<Option<OutOfBounds>>;
+
+/// A launch, as the caller has it.
+pub enum Launched {
+    /// All lanes have run.
+    Done(Failures),
+    /// The lanes run when the device comes to them.
+    Running(Box<dyn Running>),
+}
+
+/// A launch under way.
+pub trait Running: Send + Sync {
+    /// What failed; to be asked once the device has been waited for.
+    fn failures(&self) -> Failures;
+}
+
+/// An index outside its buffer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct OutOfBounds {
+    /// Lane of the launch.
+    pub lane: u64,
+    /// The index, extended to 64 bits (with its sign if its type has one).
+    pub index: u64,
+}
+
+/// Size and resources of compiled code.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CodeStatistics {
+    /// Bytes of code.
+    pub bytes: usize,
+    /// Registers, or slots of the interpreter.
+    pub registers: usize,
+    /// Values kept in memory for lack of registers.
+    pub spills: usize,
+    /// Where it came from.
+    pub origin: Origin,
+}
+
+/// Where compiled code came from.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Origin {
+    /// Our own compiler.
+    #[default]
+    Own,
+    /// The driver's compiler, in that time.
+    Driver(Duration),
+    /// The disk: an earlier process had it compiled.
+    Disk,
+}
+
+impl Origin {
+    /// Where code of two parts came from, which were compiled side by side: what took longest decides.
+    #[must_use]
+    pub fn and(self, other: Self) -> Self {
+        match (self, other) {
+            (Self::Driver(one), Self::Driver(other)) => Self::Driver(one.max(other)),
+            (Self::Driver(time), _) | (_, Self::Driver(time)) => Self::Driver(time),
+            (Self::Disk, _) | (_, Self::Disk) => Self::Disk,
+            (Self::Own, Self::Own) => Self::Own,
+        }
+    }
+}
+
+/// Bytes that are left, and of whose memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Capacity {
+    /// Bytes.
+    pub bytes: u64,
+    /// Whose they are, as people read it: `the system`.
+    pub whose: &'static str,
+}
+
+/// The memory of a device, in blocks at addresses, which are believed: those of [`Memory::alloc_raw`], within their
+/// blocks. So outside of this package only tests see it (feature `internals`).
+pub trait Memory: Send + Sync {
+    /// A zeroed block, aligned to at least 64 bytes, or `None` if the device refuses.
+    fn alloc_raw(&self, bytes: usize) -> Option<u64>;
+    /// Gives a block back.
+    fn free_raw(&self, address: u64, bytes: usize);
+    /// Writes `n` elements of `bytes` bytes each, all with the low bits of `pattern`.
+    ///
+    /// # Errors
+    /// A failure of the device.
+    fn fill(&self, address: u64, pattern: u64, bytes: usize, n: u64) -> Result<()>;
+    /// Copies within the device.
+    ///
+    /// # Errors
+    /// A failure of the device.
+    fn copy(&self, target: u64, source: u64, bytes: usize) -> Result<()>;
+    /// Copies from the host.
+    ///
+    /// # Errors
+    /// A failure of the device.
+    fn write(&self, target: u64, source: &[u8]) -> Result<()>;
+    /// Copies to the host what all work launched before made.
+    ///
+    /// # Errors
+    /// `Interrupted`, a failure of the device.
+    fn read(&self, source: u64, target: &mut [u8]) -> Result<()>;
+    /// What the device could still hand out, besides what it has.
+    fn capacity(&self) -> Capacity;
+    /// Whether addresses are pointers of this process.
+    fn is_host(&self) -> bool {
+        false
+    }
+}
+
+/// What a device may use of the system; by default nothing.
+#[derive(Clone, Debug, Default)]
+pub struct Outside {
+    /// Where compiled kernels are kept for other processes.
+    pub cache_folder: Option<PathBuf>,
+    /// Where programs are that show machine code.
+    pub toolkit: Toolkit,
+}

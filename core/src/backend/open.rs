@@ -1,0 +1,121 @@
+//! Which device to use, and opening it: the only place that names concrete backends.
+
+use std::sync::Arc;
+
+#[cfg(all(target_arch = "x86_64", unix))]
+use super::cpu;
+use super::isa::Isa;
+use super::{Backend, Outside, cuda, interp};
+use crate::error::{Error, Result};
+
+/// Which device a session should use.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum DeviceChoice {
+    /// The best one that answers.
+    #[default]
+    Auto,
+    /// The processor, by the compiler where it has the instructions, else by the interpreter.
+    Cpu,
+    /// The compiler for a given instruction set.
+    Compiled(Isa),
+    /// The interpreter at a given width.
+    Interp(Isa),
+    /// An NVIDIA GPU by number.
+    Cuda(u32),
+}
+
+impl std::str::FromStr for DeviceChoice {
+    type Err = Error;
+
+    fn from_str(name: &str) -> Result<Self> {
+        let unknown = || Error::NoDevice {
+            name: name.into(),
+            reason: "the devices are auto, cpu, cuda and cuda:N".into(),
+        };
+        match name {
+            "auto" => Ok(Self::Auto),
+            "cpu" => Ok(Self::Cpu),
+            "cuda" => Ok(Self::Cuda(0)),
+            _ => {
+                let number = name.strip_prefix("cuda:").ok_or_else(unknown)?;
+                number.parse().map(Self::Cuda).map_err(|_| unknown())
+            }
+        }
+    }
+}
+
+impl std::fmt::Display for DeviceChoice {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Auto => write!(f, "auto"),
+            Self::Cpu => write!(f, "cpu"),
+            Self::Compiled(isa) => write!(f, "cpu ({isa})"),
+            Self::Interp(isa) => write!(f, "cpu (interp, {isa})"),
+            Self::Cuda(number) => write!(f, "cuda:{number}"),
+        }
+    }
+}
+
+/// Whether opening a device takes so long that it should wait until a value is needed.
+///
+/// # Errors
+/// `NoDevice` if it is already known that it is not there.
+pub fn opens_late(choice: DeviceChoice) -> Result<bool> {
+    match choice {
+        DeviceChoice::Auto => Ok(cuda::is_likely() && cuda::is_installed()),
+        DeviceChoice::Cuda(number) if !cuda::is_installed() => Err(cuda::not_installed(number)),
+        DeviceChoice::Cuda(_) => Ok(true),
+        DeviceChoice::Cpu | DeviceChoice::Compiled(_) | DeviceChoice::Interp(_) => Ok(false),
+    }
+}
+
+/// Opens a device.
+///
+/// # Errors
+/// `NoDevice` if it is not there.
+pub fn open(choice: DeviceChoice, threads: usize, outside: &Outside) -> Result<Arc<dyn Backend>> {
+    match choice {
+        DeviceChoice::Auto if cuda::is_likely() => match cuda::Cuda::open(0, outside) {
+            Ok(cuda) => Ok(Arc::new(cuda)),
+            Err(_) => open(DeviceChoice::Cpu, threads, outside),
+        },
+        DeviceChoice::Auto | DeviceChoice::Cpu => {
+            let isa = Isa::detect();
+            compiled(isa, threads).or_else(|_| Ok(Arc::new(interp::Interp::new(isa, threads))))
+        }
+        DeviceChoice::Compiled(isa) => compiled(isa, threads),
+        DeviceChoice::Interp(isa) if isa.is_available() => {
+            Ok(Arc::new(interp::Interp::new(isa, threads)))
+        }
+        DeviceChoice::Interp(isa) => Err(Error::NoDevice {
+            name: format!("interp ({isa})"),
+            reason: "this processor lacks the instructions".into(),
+        }),
+        DeviceChoice::Cuda(number) => Ok(Arc::new(cuda::Cuda::open(number, outside)?)),
+    }
+}
+
+/// Whether the system gives executable memory to the compiler for this processor, if there is one; without it kernels
+/// are interpreted.
+pub fn gives_executable_memory() -> Option<bool> {
+    #[cfg(all(target_arch = "x86_64", unix))]
+    if Isa::detect() != Isa::Baseline {
+        return Some(cpu::gives_executable_memory(&cpu::CpuOptions::default()));
+    }
+    None
+}
+
+/// The compiler for an instruction set.
+fn compiled(isa: Isa, threads: usize) -> Result<Arc<dyn Backend>> {
+    #[cfg(all(target_arch = "x86_64", unix))]
+    if isa != Isa::Baseline && isa.is_available() {
+        return Ok(Arc::new(cpu::Cpu::new(isa, threads)));
+    }
+    let _ = threads;
+    Err(Error::NoDevice {
+        name: format!("cpu ({isa})"),
+        reason:
+            "the compiler makes AVX-512 and AVX2 code, and this processor lacks the instructions"
+                .into(),
+    })
+}

@@ -1,0 +1,31 @@
+//! One launch of a primitive, on any device.
+
+use crate::buffer::Buffer;
+use crate::dtype::DType;
+use crate::error::Result;
+use crate::ir::primitive::Primitive;
+
+/// An array in a device's memory.
+#[derive(Clone, Copy, Debug)]
+pub struct MemoryArray {
+    /// Address of the first element.
+    pub address: u64,
+    /// Number of elements.
+    pub size: u64,
+    /// Type of the elements.
+    pub dtype: DType,
+}
+
+/// One launch of a primitive. Operands of size 1 stand for all lanes where the primitive takes several.
+#[derive(Clone, Debug)]
+pub struct PrimitiveCall {
+    /// What to do.
+    pub primitive: Primitive,
+    /// What it reads.
+    pub operands: Vec<MemoryArray>,
+    /// What it writes, distinct from all operands and not empty.
+    pub result: MemoryArray,
+}
+
+/// Hands out working memory of a number of bytes: device memory, within the session's limit.
+pub type Room<'a> = &'a dyn Fn(u64) -> Result<Buffer>;

@@ -1,0 +1,88 @@
+//! Work on many lanes in pieces, by several threads if that pays.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use super::Room;
+use super::lanes::Lanes;
+use crate::backend::isa::Isa;
+use crate::backend::pool::{Claims, Pool};
+use crate::buffer::Buffer;
+use crate::convert::exactly;
+use crate::error::{Error, Result};
+use crate::interrupt;
+
+/// Lanes of a piece, unless there would be more than [`MAX_PIECES`].
+pub(super) const PIECE: usize = 1 << 16;
+/// Most pieces: what is kept for each stays small beside the array.
+pub(super) const MAX_PIECES: usize = 1 << 14;
+/// Lanes below which a second thread does not pay.
+pub(super) const WORTH_A_THREAD: usize = 1 << 17;
+
+/// Threads and working memory of one call.
+pub(super) struct Workers<'a> {
+    pub(super) pool: &'a Pool,
+    /// Instructions that may be used.
+    pub(super) isa: Isa,
+    pub(super) room: Room<'a>,
+}
+
+/// Working memory that is freed with it.
+pub(super) struct Scratch<T> {
+    pub(super) lanes: Lanes<T>,
+    _memory: Buffer,
+}
+
+impl Workers<'_> {
+    /// Undefined lanes to work with.
+    pub(super) fn scratch<T: Copy>(&self, n: usize) -> Result<Scratch<T>> {
+        let memory = (self.room)((n * size_of::<T>()) as u64)?;
+        Ok(Scratch { lanes: Lanes::at(memory.address(), n), _memory: memory })
+    }
+
+    /// Calls `each` for every piece of `n` lanes, on several threads if that pays.
+    ///
+    /// # Errors
+    /// `Interrupted`.
+    pub(super) fn pieces(
+        &self,
+        n: usize,
+        each: impl Fn(Piece) + Send + Sync + 'static,
+    ) -> Result<()> {
+        let length = piece_length(n);
+        let n_pieces = n.div_ceil(length);
+        let stopped = Arc::new(AtomicBool::new(false));
+        let stop = stopped.clone();
+        let work = move |claims: &Claims| {
+            while let Some(number) = claims.take() {
+                if interrupt::is_requested() {
+                    stop.store(true, Ordering::Relaxed);
+                    claims.stop();
+                    return;
+                }
+                let number = exactly::<usize>(number);
+                let start = number * length;
+                each(Piece { number, start, end: n.min(start + length) });
+            }
+        };
+        if n < WORTH_A_THREAD {
+            work(&Claims::new(n_pieces as u64));
+        } else {
+            self.pool.run(n_pieces as u64, Arc::new(work));
+        }
+        if stopped.load(Ordering::Relaxed) { Err(Error::Interrupted) } else { Ok(()) }
+    }
+}
+
+/// A range of lanes.
+#[derive(Clone, Copy)]
+pub(super) struct Piece {
+    pub(super) number: usize,
+    pub(super) start: usize,
+    pub(super) end: usize,
+}
+
+/// Lanes of each piece of `n` lanes but the last: a power of two.
+pub(super) fn piece_length(n: usize) -> usize {
+    n.div_ceil(MAX_PIECES).next_power_of_two().max(PIECE)
+}
