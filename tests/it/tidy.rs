@@ -299,6 +299,21 @@ fn front_ends_know_no_backend() {
     }
 }
 
+/// The rest of the compiler knows registers and instructions, not which processor has them and how they are encoded.
+#[test]
+fn processors_stay_behind_their_machine() {
+    let encoder = "iced".to_string() + "_x86";
+    for (name, text) in sources() {
+        if name.starts_with("core/src/backend/cpu/x86/") {
+            continue;
+        }
+        assert!(!text.contains(&encoder), "{name}: encodings are for backend/cpu/x86");
+        if name.starts_with("core/src/backend/cpu/") {
+            assert!(!text.contains("Isa::Avx"), "{name}: ask the target what it has");
+        }
+    }
+}
+
 #[test]
 fn unsafe_code_stays_in_its_files() {
     for (name, text) in sources() {

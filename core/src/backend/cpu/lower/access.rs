@@ -1,10 +1,8 @@
 //! Gathers and scatters with their bounds (S13).
 
-use super::Lowering;
-use super::arith::Compare;
-use crate::backend::cpu::machine::M;
-use crate::backend::cpu::neighbours::Access;
-use crate::backend::cpu::program::{Home, Place, V, What};
+use super::build::Lowering;
+use crate::backend::cpu::instructions::{Compare, M};
+use crate::backend::cpu::program::{Access, Home, Place, V, What};
 use crate::convert::exactly;
 use crate::dtype::DType;
 use crate::ir::kernel::{BufferIndex, Code, Reg};
@@ -154,7 +152,7 @@ impl Lowering<'_> {
         if !indices.wide {
             return self.gather_with(access, indices.index[0], indices.ok[0]);
         }
-        let masks = if self.avx512() {
+        let masks = if self.has_mask_registers() {
             indices.ok
         } else {
             // Half a vector of data wants half a vector of 32-bit masks.
@@ -163,7 +161,7 @@ impl Lowering<'_> {
         };
         let low = self.gather_with(access, indices.index[0], masks[0]);
         let high = self.gather_with(access, indices.index[1], masks[1]);
-        self.binary_by(M::JoinHalves, low, high, 1)
+        self.binary(M::JoinHalves, low, high)
     }
 
     /// One half of a narrow part's lanes as 64-bit lanes.
@@ -214,7 +212,8 @@ impl Lowering<'_> {
         let word = exactly(self.kernel.address_word(target));
         for part in 0..self.packet.narrow {
             let indices = self.indices(target, index, active, part, access, true);
-            if self.avx512() && op == ScatterOp::Set && dtype.bytes() >= 4 {
+            let whole = op == ScatterOp::Set && dtype.bytes() >= 4;
+            if self.packet.target.scatters && whole {
                 self.scatter_vectors(word, dtype, value, &indices, part);
             } else {
                 self.scatter_lanes(word, op, dtype, value, &indices, part);
@@ -286,7 +285,7 @@ impl Lowering<'_> {
             let what = What::StoreScratch { offset: scratch + (2 + exactly::<u32>(half)) * vector };
             self.effect(what, [value, V::NONE, V::NONE]);
         }
-        let mask = match (indices.wide, self.avx512()) {
+        let mask = match (indices.wide, self.has(M::MaskJoin)) {
             (false, _) => indices.ok[0],
             (true, true) => self.binary(M::MaskJoin, indices.ok[1], indices.ok[0]),
             (true, false) => self.low_dwords(indices.ok[0], indices.ok[1]),
