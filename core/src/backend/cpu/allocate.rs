@@ -295,7 +295,7 @@ impl<'p, T: Machine> Allocator<'p, T> {
                 }
             }
             match inst.what {
-                What::Machine(m, immediate) => self.machine(i, inst, m, immediate),
+                What::Machine(m, immediate) => self.instruction(i, inst, m, immediate),
                 What::Begin { region } => self.begin_region(region),
                 What::End { region, repeat } => self.end_region(region, repeat),
                 What::Assign => self.assign(i, inst.src[0], inst.src[1]),
@@ -421,6 +421,7 @@ impl<'p, T: Machine> Allocator<'p, T> {
     }
 
     /// Has the lanes that come later fetched, the first time a vector of lanes is read.
+    #[inline]
     pub(super) fn fetch(&mut self, v: V) {
         if self.prefetch
             && let Home::Vector(place @ Place::Lanes { .. }) = self.program.virtuals[v.index()].home

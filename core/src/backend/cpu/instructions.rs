@@ -77,7 +77,8 @@ macro_rules! instructions {
         pub(super) enum M { $($name,)* }
 
         /// Every row, in the order of [`M`].
-        static ROWS: &[Row] = &[$(Row { form: Form::$form, class: Class::$class },)*];
+        static ROWS: [Row; M::ALL.len()] =
+            [$(Row { form: Form::$form, class: Class::$class },)*];
 
         impl M {
             /// Every instruction, in order.

@@ -60,7 +60,7 @@ impl<T: Machine> Allocator<'_, T> {
         if self.program.virtuals[v.index()].mask { 0 } else { 1 << register }
     }
 
-    pub(super) fn machine(&mut self, i: usize, inst: &Inst, m: M, immediate: Option<u8>) {
+    pub(super) fn instruction(&mut self, i: usize, inst: &Inst, m: M, immediate: Option<u8>) {
         let memory = self.machine.folds(m);
         match m.form() {
             Form::Unary => {
@@ -69,12 +69,12 @@ impl<T: Machine> Allocator<'_, T> {
                 self.machine.encode(m, immediate, dst, &[], last);
             }
             Form::Commutative if self.should_swap(inst.src, memory) => {
-                self.binary(i, inst, m, (1, 0), immediate);
+                self.binary(i, inst, m, memory, (1, 0), immediate);
             }
             Form::Binary | Form::Commutative | Form::Keep => {
-                self.binary(i, inst, m, (0, 1), immediate);
+                self.binary(i, inst, m, memory, (0, 1), immediate);
             }
-            Form::Blend => self.blend(i, inst, m),
+            Form::Blend => self.blend(i, inst, m, memory),
             Form::Tied => {
                 let b = self.ensure(inst.src[1], 0);
                 let last = self.last_operand(inst.src[2], self.next[i][2], memory, 1 << b);
@@ -83,7 +83,7 @@ impl<T: Machine> Allocator<'_, T> {
                 let (dst, b) = (Physical::vector(dst), Physical::vector(b));
                 self.machine.encode(m, immediate, dst, &[b], last);
             }
-            Form::Fma => self.fma(i, inst, m),
+            Form::Fma => self.fma(i, inst, m, memory),
         }
     }
 
@@ -109,6 +109,7 @@ impl<T: Machine> Allocator<'_, T> {
         i: usize,
         inst: &Inst,
         m: M,
+        memory: Memory,
         (a, b): (usize, usize),
         immediate: Option<u8>,
     ) {
@@ -116,20 +117,18 @@ impl<T: Machine> Allocator<'_, T> {
         let first = self.ensure(x, 0);
         let first = self.physical(x, first);
         let pinned = if first.mask == self.is_mask(y) { 1 << first.number } else { 0 };
-        let memory = self.machine.folds(m);
         let last = self.last_operand(y, self.next[i][b], memory, pinned);
         let dst = self.result(i, inst);
         self.machine.encode(m, immediate, dst, &[first], last);
     }
 
-    fn blend(&mut self, i: usize, inst: &Inst, m: M) {
+    fn blend(&mut self, i: usize, inst: &Inst, m: M, memory: Memory) {
         let [mask, no, yes] = inst.src;
         let register = self.ensure(mask, 0);
         let pinned = self.pin(mask, register);
         let mask = self.physical(mask, register);
         let first = self.ensure(no, pinned);
         let pinned = pinned | 1 << first;
-        let memory = self.machine.folds(m);
         let last = self.last_operand(yes, self.next[i][2], memory, pinned);
         let dst = self.result(i, inst);
         self.machine.encode(m, None, dst, &[mask, Physical::vector(first)], last);
@@ -162,8 +161,7 @@ impl<T: Machine> Allocator<'_, T> {
 
     /// `a * b + c`: the destination replaces an operand, best one that ends here; another may be in
     /// memory.
-    fn fma(&mut self, i: usize, inst: &Inst, m: M) {
-        let memory = self.machine.folds(m);
+    fn fma(&mut self, i: usize, inst: &Inst, m: M, memory: Memory) {
         let src = inst.src;
         let foldable = |this: &Self, k: usize| {
             let once = src.iter().filter(|&&other| other == src[k]).count() == 1;

@@ -161,7 +161,7 @@ impl Lowering<'_> {
         };
         let low = self.gather_with(access, indices.index[0], masks[0]);
         let high = self.gather_with(access, indices.index[1], masks[1]);
-        self.binary(M::JoinHalves, low, high)
+        self.binary_by(M::JoinHalves, low, high, 1)
     }
 
     /// One half of a narrow part's lanes as 64-bit lanes.

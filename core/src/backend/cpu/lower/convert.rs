@@ -90,7 +90,7 @@ impl Lowering<'_> {
     fn joined(&mut self, m: M, [low, high]: [V; 2]) -> V {
         let low = self.unary(m, low);
         let high = self.unary(m, high);
-        self.binary(M::JoinHalves, low, high)
+        self.binary_by(M::JoinHalves, low, high, 1)
     }
 
     fn convert32(&mut self, from: DType, to: DType, value: V) -> V {

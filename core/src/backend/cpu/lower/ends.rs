@@ -133,7 +133,7 @@ impl Lowering<'_> {
             let ones = self.constant(0x0101_0101, 4);
             return self.binary(M::KeepBytes, mask, ones);
         }
-        let upper = self.unary(M::UpperHalf, mask);
+        let upper = self.unary_by(M::UpperHalf, mask, 1);
         let words = self.binary(M::PackWords, mask, upper);
         let bytes = self.binary(M::PackBytes, words, words);
         let ones = self.constant(0x0101_0101, 4);

@@ -48,7 +48,7 @@ impl Lowering<'_> {
 
     /// A half of a register, in the low half of one.
     pub(super) fn half(&mut self, value: V, upper: bool) -> V {
-        if upper && self.varies(value) { self.unary(M::UpperHalf, value) } else { value }
+        if upper && self.varies(value) { self.unary_by(M::UpperHalf, value, 1) } else { value }
     }
 
     /// Whether lanes may differ: constants and uniform values are the same in both halves.

@@ -4,7 +4,7 @@
 //! narrowing wraps or rounds, and only memory sees narrow elements.
 
 use super::build::Lowering;
-use crate::backend::cpu::instructions::{Compare, M};
+use crate::backend::cpu::instructions::{Compare, M, Rounding};
 use crate::backend::cpu::program::{V, What};
 use crate::convert::exactly;
 use crate::dtype::DType;
@@ -48,13 +48,15 @@ impl Lowering<'_> {
     /// dropped.
     pub(super) fn packed(&mut self, dtype: DType, lanes: V) -> V {
         match (dtype.bytes(), self.has(M::Words)) {
-            _ if dtype == DType::F16 => self.unary(M::F16FromF32, lanes),
+            _ if dtype == DType::F16 => {
+                self.unary_by(M::F16FromF32, lanes, Rounding::Nearest as u8)
+            }
             (1, true) => self.unary(M::Bytes, lanes),
             (_, true) => self.unary(M::Words, lanes),
             (1, false) => {
                 let order = self.byte_order(1);
                 let bytes = self.binary(M::Shuffle8, lanes, order);
-                let upper = self.unary(M::UpperHalf, bytes);
+                let upper = self.unary_by(M::UpperHalf, bytes, 1);
                 self.binary(M::OrHalf, bytes, upper)
             }
             (_, false) => {

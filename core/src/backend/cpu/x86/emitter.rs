@@ -6,7 +6,6 @@ use super::encode::{Encoder, FRAME, LANE, UNIFORMS, WORDS, at, in_code, indexed}
 use super::rows::{Encoding, Row, Width};
 use crate::backend::cpu::machine::{Jump, Physical, Stored, Style};
 use crate::backend::cpu::program::{Access, Frame, Packet, Place};
-use crate::backend::isa::Isa;
 use crate::convert::exactly;
 
 /// Scratch of loads, which may stand between the two halves of another instruction's work.
@@ -82,7 +81,7 @@ pub(in crate::backend::cpu) struct X86 {
 
 impl X86 {
     pub(super) fn avx512(&self) -> bool {
-        self.packet.target.isa == Isa::Avx512
+        self.code.avx512
     }
 
     pub(super) fn vector_bytes(&self) -> u32 {

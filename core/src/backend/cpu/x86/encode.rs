@@ -29,7 +29,7 @@ pub(super) enum Operand {
 
 /// Code under construction; constants come first.
 pub(super) struct Encoder {
-    isa: Isa,
+    pub(super) avx512: bool,
     inner: iced_x86::Encoder,
     position: u64,
     /// Why an instruction has no encoding: our mistake, found by the first kernel that makes it.
@@ -42,7 +42,7 @@ impl Encoder {
         let position = constants.len() as u64;
         let mut inner = iced_x86::Encoder::new(64);
         inner.set_buffer(constants);
-        Self { isa, inner, position, error: None }
+        Self { avx512: isa == Isa::Avx512, inner, position, error: None }
     }
 
     /// Bytes so far.
@@ -83,7 +83,7 @@ impl Encoder {
 
     /// A vector register of a width.
     pub(super) fn vector(&self, number: u8, width: Width) -> Register {
-        let first = match (self.isa == Isa::Avx512, width) {
+        let first = match (self.avx512, width) {
             (true, Width::Whole) => Register::ZMM0,
             (true, Width::Half) | (false, Width::Whole) => Register::YMM0,
             (_, Width::Half | Width::Quarter) => Register::XMM0,

@@ -230,7 +230,7 @@ impl Machine for X86 {
         let (to, from, width) = row.sizes.widths();
         let dst = self.register(dst, to);
         let last = self.last(last, width);
-        let number = immediate(m, number);
+        let number = number.map(|number| immediate(m, number));
         match (m.form(), first) {
             (Form::Blend, &[mask, no]) => {
                 let no = self.register(no, from);

@@ -50,11 +50,27 @@ impl Sizes {
     }
 }
 
+/// Every row, in the order of [`M`].
+pub(super) static ROWS: [Row; M::ALL.len()] = {
+    let mut rows = [make(M::ALL[0]); M::ALL.len()];
+    let mut i = 0;
+    while i < rows.len() {
+        rows[i] = make(M::ALL[i]);
+        i += 1;
+    }
+    rows
+};
+
+/// The row of an instruction.
+pub(super) fn row(m: M) -> &'static Row {
+    &ROWS[m as usize]
+}
+
 /// An encoding, and what its last operand may be.
 pub(super) type Encoding = (Code, Memory);
 
 /// One row of the table.
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 pub(super) struct Row {
     pub(super) sizes: Sizes,
     pub(super) avx512: Encoding,
@@ -63,10 +79,10 @@ pub(super) struct Row {
 
 macro_rules! rows {
     ($($name:ident = $sizes:ident $evex:ident $emem:ident, $vex:tt $($vmem:ident)?;)*) => {
-        /// The row of an instruction.
-        pub(super) const fn row(m: M) -> &'static Row {
+        /// The row of an instruction; the compiler names those that are missing.
+        const fn make(m: M) -> Row {
             match m {
-                $(M::$name => &Row {
+                $(M::$name => Row {
                     sizes: Sizes::$sizes,
                     avx512: (Code::$evex, Memory::$emem),
                     avx2: rows!(@vex $vex $($vmem)?),
@@ -261,16 +277,13 @@ const ROUNDINGS: [u8; 4] = [0x08, 0x09, 0x0a, 0x0b];
 const EXTREMES: [u8; 2] = [0x04, 0x05];
 
 /// The number in the encoding of an instruction, from the one that lowering gave it.
-pub(super) fn immediate(m: M, given: Option<u8>) -> Option<u8> {
-    let of = |table: &[u8]| given.map(|number| table[usize::from(number)]);
+pub(super) fn immediate(m: M, given: u8) -> u8 {
+    let of = |table: &[u8]| table[usize::from(given)];
     match m {
         M::CompareF32 | M::CompareF64 => of(&FLOAT_PREDICATES),
         M::CompareI32 | M::CompareU32 | M::CompareI64 | M::CompareU64 => of(&INT_PREDICATES),
         M::RoundF32 | M::RoundF64 => of(&ROUNDINGS),
         M::RangeF32 | M::RangeF64 => of(&EXTREMES),
-        // The upper half, and rounding to nearest.
-        M::UpperHalf | M::JoinHalves => Some(1),
-        M::F16FromF32 => Some(0),
         _ => given,
     }
 }

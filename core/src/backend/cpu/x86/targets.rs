@@ -2,7 +2,7 @@
 
 use iced_x86::Code;
 
-use super::rows::row;
+use super::rows::ROWS;
 use crate::backend::cpu::instructions::M;
 use crate::backend::cpu::target::Target;
 use crate::backend::isa::Isa;
@@ -43,8 +43,7 @@ const fn encodable(avx512: bool) -> [bool; M::ALL.len()] {
     let mut all = [false; M::ALL.len()];
     let mut i = 0;
     while i < all.len() {
-        let row = row(M::ALL[i]);
-        let (code, _) = if avx512 { row.avx512 } else { row.avx2 };
+        let (code, _) = if avx512 { ROWS[i].avx512 } else { ROWS[i].avx2 };
         all[i] = code as usize != Code::INVALID as usize;
         i += 1;
     }
