@@ -5,18 +5,20 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
-use super::arena::Block;
+use super::arena::{Arena, Block};
 use super::assemble::{Assembly, assemble};
 use super::frame::{Aligned, error_word, pointer_word, set_active};
-use super::lane_buffers::{LaneBuffer, lane_buffers};
-use super::lower::{Lowered, Reduction, indexed_buffers, lower};
+use super::lane_buffers::{LaneBuffer, indexed_buffers, lane_buffers};
+use super::lower::{Lowered, lower};
 use super::machine::Style;
 use super::native::Native;
-use super::options::Shared;
-use super::program::{ENDED_EARLY, Frame, Packet, SPILL_STRIDE, TILE_LANES};
+use super::options::CpuOptions;
+use super::program::{ENDED_EARLY, Frame, Packet, Reduction, SPILL_STRIDE, TILE_LANES};
+use super::target::Target;
 use super::tuning::{STYLES, Trial, Tuning};
 use crate::backend::host::HostMemory;
-use crate::backend::pool::Claims;
+use crate::backend::interp::Interp;
+use crate::backend::pool::{Claims, Pool};
 use crate::backend::reduce::{self, ACCUMULATORS, CHUNK, Finish, Fold, finish_step};
 use crate::backend::{Backend, CodeStatistics, Executable, Launched, Origin, OutOfBounds};
 use crate::convert::exactly;
@@ -43,6 +45,16 @@ const KEPT_FOR_STYLES: usize = 4096;
 static NEVER: u64 = 0;
 
 type Function = unsafe extern "C" fn(*const u64, u64, u64, *mut u8, *mut u8);
+
+/// What all kernels of a device share.
+pub(super) struct Shared {
+    pub(super) target: &'static Target,
+    pub(super) options: CpuOptions,
+    pub(super) pool: Arc<Pool>,
+    pub(super) arena: Arc<Arena>,
+    /// Runs what finds no executable memory.
+    pub(super) interp: Interp,
+}
 
 /// Machine code in memory, with what a launch must know of it.
 struct Compiled {

@@ -29,11 +29,10 @@ use std::sync::Arc;
 
 use self::arena::Arena;
 pub use self::arena::Mapping;
-use self::launch::Loaded;
+use self::launch::{Loaded, Shared};
 use self::machine::Machine;
 use self::native::Native;
 pub use self::options::CpuOptions;
-use self::options::Shared;
 use super::host::HostMemory;
 use super::interp::Interp;
 use super::isa::Isa;

@@ -1,13 +1,8 @@
-//! What the compiler may use, and what all kernels of a device share.
+//! What the compiler may use.
 
-use std::sync::Arc;
-
-use super::arena::{Arena, Mapping};
+use super::arena::Mapping;
 use super::machine::Machine;
 use super::native::Native;
-use super::target::Target;
-use crate::backend::interp::Interp;
-use crate::backend::pool::Pool;
 
 /// What the compiler may use and takes for granted.
 #[derive(Clone, Debug)]
@@ -44,14 +39,4 @@ impl Default for CpuOptions {
             tuned_from: 4 * caches.second as u64,
         }
     }
-}
-
-/// What all kernels of a device share.
-pub(super) struct Shared {
-    pub(super) target: &'static Target,
-    pub(super) options: CpuOptions,
-    pub(super) pool: Arc<Pool>,
-    pub(super) arena: Arc<Arena>,
-    /// Runs what finds no executable memory.
-    pub(super) interp: Interp,
 }

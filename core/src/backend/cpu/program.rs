@@ -11,7 +11,7 @@ use std::collections::HashMap;
 use super::instructions::M;
 use super::target::Target;
 use crate::dtype::DType;
-use crate::ir::op::ScatterOp;
+use crate::ir::op::{ReduceOp, ScatterOp};
 
 /// A virtual register.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -325,6 +325,32 @@ impl Pool {
     fn align(&mut self, alignment: usize) -> u32 {
         self.bytes.resize(self.bytes.len().next_multiple_of(alignment), 0);
         u32::try_from(self.bytes.len()).expect("internal error: more than 4 GiB of constants")
+    }
+}
+
+/// A reduction at the end of the kernel.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Reduction {
+    pub(super) op: ReduceOp,
+    /// Type of the accumulators.
+    pub(super) dtype: DType,
+    /// Type of the result in memory.
+    pub(super) stored: DType,
+    /// Word of the result's address.
+    pub(super) address: usize,
+    /// Offset in the frame of the counter of a mask, or of the accumulators.
+    pub(super) offset: u32,
+}
+
+impl Reduction {
+    /// Whether lanes are counted rather than accumulated.
+    pub(super) fn counts(&self) -> bool {
+        matches!(self.op, ReduceOp::Count | ReduceOp::Any | ReduceOp::All)
+    }
+
+    /// Whether the order in which lanes combine shows in the result.
+    pub(super) fn is_ordered(&self) -> bool {
+        self.dtype.is_float() && matches!(self.op, ReduceOp::Sum | ReduceOp::Prod)
     }
 }
 

@@ -5,7 +5,7 @@ use crate::backend::cpu::instructions::{Compare, M};
 use crate::backend::cpu::program::{Access, Home, Place, V, What};
 use crate::convert::exactly;
 use crate::dtype::DType;
-use crate::ir::kernel::{BufferIndex, Code, Reg};
+use crate::ir::kernel::{BufferIndex, Reg};
 use crate::ir::op::ScatterOp;
 
 /// The indices of a narrow part with the lanes that may use them.
@@ -293,33 +293,4 @@ impl Lowering<'_> {
         let what = What::ScatterLanes { word, op, dtype, wide_index: indices.wide };
         self.effect(what, [mask, V::NONE, V::NONE]);
     }
-}
-
-/// Whether a kernel reads or writes by 32-bit indices, and so needs other code for buffers of more than
-/// 2^31 elements.
-pub(in crate::backend::cpu) fn indexed_buffers(
-    kernel: &crate::ir::kernel::Kernel,
-) -> impl Iterator<Item = BufferIndex> + '_ {
-    let gathers = kernel.insts.iter().filter_map(|inst| match inst.code {
-        Code::Gather { source, .. } => Some((source, inst.args[0]?)),
-        Code::Scatter { target, .. } => Some((target, inst.args[1]?)),
-        Code::Literal(_)
-        | Code::Constant(_)
-        | Code::Index
-        | Code::Op(_)
-        | Code::Load(_)
-        | Code::Region { .. }
-        | Code::State
-        | Code::Run
-        | Code::Next
-        | Code::Leave => None,
-    });
-    let scatters = kernel.ends.iter().filter_map(|end| match *end {
-        crate::ir::kernel::End::Scatter { target, index, .. } => Some((target, index)),
-        crate::ir::kernel::End::Store { .. } | crate::ir::kernel::End::Reduce { .. } => None,
-    });
-    gathers
-        .chain(scatters)
-        .filter(|&(_, index)| kernel.dtype(index).bytes() == 4)
-        .map(|(buffer, _)| buffer)
 }

@@ -2,10 +2,9 @@
 
 use std::collections::HashMap;
 
-use super::layout::Reduction;
 use crate::backend::cpu::instructions::M;
 use crate::backend::cpu::program::{
-    Frame, Home, Inst, Nan, Packet, Pool, Program, V, Virtual, What,
+    Frame, Home, Inst, Nan, Packet, Pool, Program, Reduction, V, Virtual, What,
 };
 use crate::convert::exactly;
 use crate::ir::kernel::{Kernel, LiteralMode};

@@ -1,37 +1,10 @@
 //! Where the frame has what a kernel keeps in memory: failures, counters, accumulators, addresses.
 
-use crate::backend::cpu::program::{ACTIVE_VECTORS, Frame, Packet};
+use crate::backend::cpu::program::{ACTIVE_VECTORS, Frame, Packet, Reduction};
 use crate::backend::reduce::ACCUMULATORS;
 use crate::convert::exactly;
 use crate::dtype::DType;
 use crate::ir::kernel::{End, Kernel};
-use crate::ir::op::ReduceOp;
-
-/// A reduction at the end of the kernel.
-#[derive(Clone, Copy, Debug)]
-pub(in crate::backend::cpu) struct Reduction {
-    pub(in crate::backend::cpu) op: ReduceOp,
-    /// Type of the accumulators.
-    pub(in crate::backend::cpu) dtype: DType,
-    /// Type of the result in memory.
-    pub(in crate::backend::cpu) stored: DType,
-    /// Word of the result's address.
-    pub(in crate::backend::cpu) address: usize,
-    /// Offset in the frame of the counter of a mask, or of the accumulators.
-    pub(in crate::backend::cpu) offset: u32,
-}
-
-impl Reduction {
-    /// Whether lanes are counted rather than accumulated.
-    pub(in crate::backend::cpu) fn counts(&self) -> bool {
-        matches!(self.op, ReduceOp::Count | ReduceOp::Any | ReduceOp::All)
-    }
-
-    /// Whether the order in which lanes combine shows in the result.
-    pub(in crate::backend::cpu) fn is_ordered(&self) -> bool {
-        self.dtype.is_float() && matches!(self.op, ReduceOp::Sum | ReduceOp::Prod)
-    }
-}
 
 /// Most registers that accumulators take throughout the loop; more stay in memory.
 const CARRIED: usize = 8;

@@ -18,16 +18,13 @@ mod narrow;
 mod order;
 mod region;
 
-pub(super) use self::access::indexed_buffers;
-pub(super) use self::layout::Reduction;
-
 use std::collections::HashMap;
 
 use self::build::{Lowering, Values};
 use self::ends::Due;
 use self::layout::{Layout, carries, lay_out};
 use super::instructions::M;
-use super::program::{Frame, Home, Packet, Place, Pool, Program, V, What};
+use super::program::{Frame, Home, Packet, Place, Pool, Program, Reduction, V, What};
 use super::target::Target;
 use crate::backend::reduce::ACCUMULATORS;
 use crate::convert::exactly;

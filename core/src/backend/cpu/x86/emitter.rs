@@ -60,7 +60,7 @@ pub(super) struct Indexed {
 }
 
 /// Code for AVX2 or AVX-512.
-pub(in crate::backend::cpu) struct X86 {
+pub(crate) struct X86 {
     pub(super) packet: Packet,
     pub(super) frame: Frame,
     pub(super) code: Encoder,
