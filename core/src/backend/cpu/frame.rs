@@ -4,7 +4,6 @@
 use std::hint::black_box;
 
 use super::program::{ACTIVE_BITS, ACTIVE_VECTORS, Frame, Packet};
-use crate::backend::isa::Isa;
 use crate::convert::exactly;
 
 /// Zeroed memory on a cache line.
@@ -68,7 +67,7 @@ pub(super) fn pointer_word(frame: &Frame, buffer: usize) -> u32 {
 pub(super) fn set_active(frame: &mut Aligned, packet: Packet, n: usize) {
     let bits = if n >= 64 { u64::MAX } else { (1 << n) - 1 };
     frame.set_word(ACTIVE_BITS, bits);
-    if packet.isa != Isa::Avx512 {
+    if !packet.target.has_mask_registers() {
         let vectors = frame.bytes(ACTIVE_VECTORS as usize, 4 * packet.lanes());
         vectors[..4 * n].fill(0xff);
         vectors[4 * n..].fill(0);

@@ -1,4 +1,4 @@
-//! The buffers that a kernel walks through lane by lane.
+//! The buffers that a kernel walks through lane by lane, and those that it reaches by indices.
 
 use crate::ir::kernel::{BufferIndex, Code, End, Kernel};
 
@@ -37,4 +37,31 @@ pub(super) fn lane_buffers(kernel: &Kernel) -> Vec<LaneBuffer> {
         }
     }
     found
+}
+
+/// The buffers that a kernel reads or writes by 32-bit indices: it needs other code where one has more than 2^31
+/// elements.
+pub(super) fn indexed_buffers(kernel: &Kernel) -> impl Iterator<Item = BufferIndex> + '_ {
+    let gathers = kernel.insts.iter().filter_map(|inst| match inst.code {
+        Code::Gather { source, .. } => Some((source, inst.args[0]?)),
+        Code::Scatter { target, .. } => Some((target, inst.args[1]?)),
+        Code::Literal(_)
+        | Code::Constant(_)
+        | Code::Index
+        | Code::Op(_)
+        | Code::Load(_)
+        | Code::Region { .. }
+        | Code::State
+        | Code::Run
+        | Code::Next
+        | Code::Leave => None,
+    });
+    let scatters = kernel.ends.iter().filter_map(|end| match *end {
+        End::Scatter { target, index, .. } => Some((target, index)),
+        End::Store { .. } | End::Reduce { .. } => None,
+    });
+    gathers
+        .chain(scatters)
+        .filter(|&(_, index)| kernel.dtype(index).bytes() == 4)
+        .map(|(buffer, _)| buffer)
 }

@@ -5,16 +5,20 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
-use super::Shared;
-use super::arena::Block;
-use super::assemble::{Assembly, Style, assemble};
+use super::arena::{Arena, Block};
+use super::assemble::{Assembly, assemble};
 use super::frame::{Aligned, error_word, pointer_word, set_active};
-use super::lane_buffers::{LaneBuffer, lane_buffers};
-use super::lower::{Lowered, Reduction, indexed_buffers, lower};
-use super::program::{ENDED_EARLY, Frame, Packet, SPILL_STRIDE, TILE_LANES};
+use super::lane_buffers::{LaneBuffer, indexed_buffers, lane_buffers};
+use super::lower::{Lowered, lower};
+use super::machine::Style;
+use super::native::Native;
+use super::options::CpuOptions;
+use super::program::{ENDED_EARLY, Frame, Packet, Reduction, SPILL_STRIDE, TILE_LANES};
+use super::target::Target;
 use super::tuning::{STYLES, Trial, Tuning};
 use crate::backend::host::HostMemory;
-use crate::backend::pool::Claims;
+use crate::backend::interp::Interp;
+use crate::backend::pool::{Claims, Pool};
 use crate::backend::reduce::{self, ACCUMULATORS, CHUNK, Finish, Fold, finish_step};
 use crate::backend::{Backend, CodeStatistics, Executable, Launched, Origin, OutOfBounds};
 use crate::convert::exactly;
@@ -40,7 +44,17 @@ const KEPT_FOR_STYLES: usize = 4096;
 /// A flag that is never raised.
 static NEVER: u64 = 0;
 
-type Function = unsafe extern "sysv64" fn(*const u64, u64, u64, *mut u8, *mut u8);
+type Function = unsafe extern "C" fn(*const u64, u64, u64, *mut u8, *mut u8);
+
+/// What all kernels of a device share.
+pub(super) struct Shared {
+    pub(super) target: &'static Target,
+    pub(super) options: CpuOptions,
+    pub(super) pool: Arc<Pool>,
+    pub(super) arena: Arc<Arena>,
+    /// Runs what finds no executable memory.
+    pub(super) interp: Interp,
+}
 
 /// Machine code in memory, with what a launch must know of it.
 struct Compiled {
@@ -105,8 +119,8 @@ fn compile(
     far: bool,
     style: Style,
 ) -> Result<Option<Arc<Compiled>>> {
-    let lowered = lower(kernel, mode, shared.isa, far)?;
-    let assembly = assemble(&lowered, style, &shared.options)?;
+    let lowered = lower(kernel, mode, shared.target, far)?;
+    let assembly = assemble::<Native>(&lowered, style, &shared.options)?;
     Ok(assembly.and_then(|assembly| Compiled::new(assembly, lowered, shared)))
 }
 
@@ -162,7 +176,7 @@ impl Loaded {
             code,
             source: kept.then(|| (kernel.clone(), mode)),
             shared: shared.clone(),
-            tuning: Tuning::new(kernel, shared.isa),
+            tuning: Tuning::new(kernel, shared.target),
             styled: Default::default(),
             far: OnceLock::new(),
             lane_buffers,

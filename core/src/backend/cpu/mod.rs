@@ -1,36 +1,38 @@
-//! The CPU compiler: kernels as x86-64 machine code, AVX-512 or AVX2 from one lowering.
+//! The CPU compiler: kernels as machine code, for every instruction set from one lowering.
 //!
-//! `lower/` expands operations into a program over virtual registers (`program.rs`) with the
-//! instructions of `machine.rs`; `allocate.rs` gives it registers and encodes it in one pass, with
-//! `forms.rs` and `special.rs` for the operands of single instructions; `assemble.rs` puts the loop around it; `arena.rs` makes it executable; `launch.rs` runs it. Where a
-//! kernel finds no executable memory, the interpreter runs it instead.
+//! `lower/` expands operations into a program over virtual registers (`program.rs`) with the instructions of
+//! `instructions.rs` that the target has (`target.rs`). `allocate.rs` gives it registers in one pass, with
+//! `operands.rs` and `regions.rs`; as it goes a machine encodes (`machine.rs`, and `x86/` for x86-64).
+//! `assemble.rs` puts the loop around it; `arena.rs` makes it executable; `launch.rs` runs it. Where a kernel finds
+//! no executable memory, the interpreter runs it instead.
 
 mod allocate;
 mod arena;
 mod assemble;
-mod caches;
-mod cold;
-mod encode;
-mod forms;
 mod frame;
+mod instructions;
 mod lane_buffers;
 mod launch;
 mod listing;
 mod lower;
 mod machine;
-mod neighbours;
+mod native;
+mod operands;
+mod options;
 mod program;
 mod regions;
-mod scatter;
-mod special;
+mod target;
 mod tuning;
+mod x86;
 
 use std::sync::Arc;
 
 use self::arena::Arena;
 pub use self::arena::Mapping;
-use self::caches::Caches;
-use self::launch::Loaded;
+use self::launch::{Loaded, Shared};
+use self::machine::Machine;
+use self::native::Native;
+pub use self::options::CpuOptions;
 use super::host::HostMemory;
 use super::interp::Interp;
 use super::isa::Isa;
@@ -40,43 +42,6 @@ use super::{Backend, Executable, Memory};
 use crate::error::Result;
 use crate::ir::kernel::{Kernel, LiteralMode};
 use crate::ir::legal::legalise;
-
-/// What the compiler may use and takes for granted.
-#[derive(Clone, Debug)]
-pub struct CpuOptions {
-    /// Ways to get executable memory, in the order tried; without any, kernels are interpreted.
-    pub mappings: Vec<Mapping>,
-    /// Bytes of executable memory in all; kernels beyond are interpreted.
-    pub code_bytes: usize,
-    /// Elements of the largest buffer that is reached by 32-bit indices as they are; they are signed to
-    /// the processor.
-    pub near: u64,
-    /// Instructions from which on a program is cut into segments: as code they fill a cache of instructions.
-    pub segmented_from: usize,
-    /// Bytes of a segment: what a cache of instructions holds.
-    pub segment_bytes: u64,
-    /// Bytes of spills of the packets that run through a segment one after the other, about.
-    pub tile_bytes: usize,
-    /// Bytes that a launch moves from which on it is measured which style of code suits the caches.
-    pub tuned_from: u64,
-}
-
-impl Default for CpuOptions {
-    fn default() -> Self {
-        let caches = Caches::of_this_processor();
-        Self {
-            mappings: vec![Mapping::Dual, Mapping::Protected],
-            code_bytes: 1 << 30,
-            near: 1 << 31,
-            // An instruction takes six bytes.
-            segmented_from: caches.instructions / 6,
-            // The last quarter is for what the cache holds besides, and for what falls on the same lines.
-            segment_bytes: caches.instructions as u64 / 4 * 3,
-            tile_bytes: caches.second,
-            tuned_from: 4 * caches.second as u64,
-        }
-    }
-}
 
 /// Whether the system gives executable memory in one of the ways to ask for it.
 pub fn gives_executable_memory(options: &CpuOptions) -> bool {
@@ -90,18 +55,8 @@ pub struct Cpu {
     memory: HostMemory,
 }
 
-/// What all kernels of a device share.
-struct Shared {
-    isa: Isa,
-    options: CpuOptions,
-    pool: Arc<Pool>,
-    arena: Arc<Arena>,
-    /// Runs what finds no executable memory.
-    interp: Interp,
-}
-
 impl Cpu {
-    /// A compiler for an available instruction set (AVX2 or AVX-512) that runs on `threads` threads.
+    /// A compiler for an available instruction set beyond the baseline that runs on `threads` threads.
     pub fn new(isa: Isa, threads: usize) -> Self {
         Self::with_options(isa, threads, CpuOptions::default())
     }
@@ -111,11 +66,15 @@ impl Cpu {
     /// # Panics
     /// If there is no code for the instruction set, or the processor lacks it.
     pub fn with_options(isa: Isa, threads: usize, options: CpuOptions) -> Self {
-        assert!(isa != Isa::Baseline && isa.is_available(), "no compiler for {isa} here");
+        let target = Native::target(isa).filter(|_| isa.is_available());
+        let target = target.unwrap_or_else(|| panic!("no compiler for {isa} here"));
         let pool = Arc::new(Pool::new(threads));
         let arena = Arena::new(options.mappings.clone(), options.code_bytes);
         let interp = Interp::with_pool(isa, pool.clone());
-        Self { shared: Arc::new(Shared { isa, options, pool, arena, interp }), memory: HostMemory }
+        Self {
+            shared: Arc::new(Shared { target, options, pool, arena, interp }),
+            memory: HostMemory,
+        }
     }
 }
 
@@ -124,7 +83,7 @@ impl Backend for Cpu {
         let threads = self.shared.pool.threads();
         format!(
             "cpu ({}, {threads} thread{})",
-            self.shared.isa,
+            self.shared.target.isa,
             if threads == 1 { "" } else { "s" }
         )
     }
@@ -145,7 +104,7 @@ impl Backend for Cpu {
         if !kernel.serial_regions().is_empty() {
             return Ok(None);
         }
-        listing::listing(&legalise(kernel), mode, self.shared.isa, &self.shared.options)
+        listing::listing(&legalise(kernel), mode, self.shared.target, &self.shared.options)
     }
 
     fn run_primitive(&self, call: &PrimitiveCall, room: Room<'_>) -> Result<()> {

@@ -3,16 +3,15 @@
 //! A program is code in single-assignment form for one *packet* of lanes: straight, or with regions, which
 //! change copies of their states. A 32-bit value
 //! takes [`Packet::narrow`] registers, a 64-bit one twice as many; the registers of a value are its
-//! *parts*. On AVX-512 masks live in mask registers, on AVX2 in vectors of all ones or zeros; either way
-//! a mask is *narrow* (beside 32-bit parts) or *wide* (beside 64-bit parts).
+//! *parts*. Masks live in mask registers where the machine has such, else in vectors of all ones or zeros; either
+//! way a mask is *narrow* (beside 32-bit parts) or *wide* (beside 64-bit parts).
 
 use std::collections::HashMap;
 
-use super::machine::M;
-use super::neighbours::Access;
-use crate::backend::isa::Isa;
+use super::instructions::M;
+use super::target::Target;
 use crate::dtype::DType;
-use crate::ir::op::ScatterOp;
+use crate::ir::op::{ReduceOp, ScatterOp};
 
 /// A virtual register.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -87,6 +86,24 @@ pub(super) struct Virtual {
     pub(super) uses: u32,
 }
 
+/// Lanes in memory by their indices.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Access {
+    /// Word of the buffer's address.
+    pub(super) word: u32,
+    /// Whether lanes are 64 bits wide in their registers, not 32.
+    pub(super) wide: bool,
+    /// Whether indices are.
+    pub(super) wide_index: bool,
+    /// Bytes an index.
+    pub(super) scale: u8,
+    /// Bytes of an element. One or two come as 32-bit lanes; those beside in their 4 bytes above them.
+    pub(super) bytes: u8,
+    /// Where in the code's block the numbers 0, 1, 2 .. are as indices; `None` if lanes whose indices count
+    /// up are no neighbours.
+    pub(super) counting: Option<u32>,
+}
+
 /// What an instruction does.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum What {
@@ -94,7 +111,7 @@ pub(super) enum What {
     Machine(M, Option<u8>),
     /// The number of the packet's first lane in every lane.
     LaneNumber { wide: bool },
-    /// The bytes of a narrow part's lanes of a buffer of masks: AVX-512 as 16 bytes, AVX2 extended.
+    /// The bytes of a narrow part's lanes of a buffer of masks: as they are for mask registers, else extended.
     LoadBytes { buffer: u32, part: u8 },
     /// A narrow part's lanes of a buffer of a narrow type, as 32-bit lanes.
     LoadNarrow { buffer: u32, dtype: DType, part: u8 },
@@ -119,7 +136,7 @@ pub(super) enum What {
     Check { offset: u32, part: u8, wide: bool, signed: bool },
     /// Lanes gathered where the mask is set, zeros elsewhere. Sources: none, index, mask.
     Gather(Access),
-    /// Lanes scattered where the mask is set (AVX-512).
+    /// Lanes scattered where the mask is set.
     Scatter(Access),
     /// A vector into scratch.
     StoreScratch { offset: u32 },
@@ -185,9 +202,9 @@ pub(super) struct Program {
 }
 
 /// The lanes that one run of a program computes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug)]
 pub(super) struct Packet {
-    pub(super) isa: Isa,
+    pub(super) target: &'static Target,
     /// Registers of a 32-bit value.
     pub(super) narrow: usize,
 }
@@ -195,7 +212,7 @@ pub(super) struct Packet {
 impl Packet {
     /// Bytes of a vector register.
     pub(super) fn vector(self) -> usize {
-        if self.isa == Isa::Avx512 { 64 } else { 32 }
+        self.target.vector
     }
 
     /// Lanes of a narrow part.
@@ -222,20 +239,18 @@ pub(super) struct Pool {
     /// Where whole vectors are.
     vectors: HashMap<Vec<u8>, u32>,
     vector: usize,
+    /// Whether a constant is repeated in memory, not as it is read.
     repeated: bool,
 }
 
 impl Pool {
-    pub(super) fn new(isa: Isa) -> Self {
-        let packet = Packet { isa, narrow: 1 };
-        // AVX-512 repeats a constant as it reads it, AVX2 needs it repeated in memory.
-        let repeated = isa != Isa::Avx512;
+    pub(super) fn new(target: &Target) -> Self {
         Self {
             bytes: Vec::new(),
             known: HashMap::new(),
             vectors: HashMap::new(),
-            vector: packet.vector(),
-            repeated,
+            vector: target.vector,
+            repeated: !target.repeats,
         }
     }
 
@@ -313,13 +328,39 @@ impl Pool {
     }
 }
 
+/// A reduction at the end of the kernel.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Reduction {
+    pub(super) op: ReduceOp,
+    /// Type of the accumulators.
+    pub(super) dtype: DType,
+    /// Type of the result in memory.
+    pub(super) stored: DType,
+    /// Word of the result's address.
+    pub(super) address: usize,
+    /// Offset in the frame of the counter of a mask, or of the accumulators.
+    pub(super) offset: u32,
+}
+
+impl Reduction {
+    /// Whether lanes are counted rather than accumulated.
+    pub(super) fn counts(&self) -> bool {
+        matches!(self.op, ReduceOp::Count | ReduceOp::Any | ReduceOp::All)
+    }
+
+    /// Whether the order in which lanes combine shows in the result.
+    pub(super) fn is_ordered(&self) -> bool {
+        self.dtype.is_float() && matches!(self.op, ReduceOp::Sum | ReduceOp::Prod)
+    }
+}
+
 /// Memory of one thread: what a program keeps besides registers. Offsets in bytes.
 ///
 /// | offset | content |
 /// |---|---|
 /// | 0 | one bit a lane of the packet: which are lanes of the launch |
 /// | 8 | bytes of one packet's spills, lanes of a tile, its first lane, end of the call, whether it ended early (segments) |
-/// | 64 | the same as vectors of 32-bit masks (AVX2) |
+/// | 64 | the same as vectors of 32-bit masks, where there are no mask registers |
 /// | `errors` | per access: lowest lane out of bounds, its index |
 /// | `counters` | per reduction of masks: true lanes |
 /// | `accumulators` | per other reduction: 32 accumulators |

@@ -5,13 +5,9 @@
 //! throughout the region: first the copies that the region changes, then what it only reads. What a region
 //! uses of outside is live to its end.
 
-use iced_x86::{Code, Instruction};
-
 use super::allocate::{Allocator, NEVER, NO_SLOT, NOWHERE, TEMPORARIES};
-use super::encode::{Encoder, Jump, SCRATCH, WORDS, Width, at};
+use super::machine::{Jump, Machine, Physical, Stored};
 use super::program::{Home, Program, V, What};
-use crate::convert::exactly;
-use crate::ir::kernel::WORD_ABORT;
 
 /// Mask registers that stay free for temporaries, of seven.
 const FREE_MASKS: usize = 4;
@@ -78,7 +74,7 @@ pub(super) fn plan(program: &Program) -> Vec<RegionPlan> {
     plans
 }
 
-impl Allocator<'_> {
+impl<T: Machine> Allocator<'_, T> {
     /// Looking back, enters a region at its end: what it keeps is used here.
     pub(super) fn look_into(&mut self, region: u32, here: u32) -> usize {
         let mut more = 0;
@@ -110,11 +106,12 @@ impl Allocator<'_> {
     pub(super) fn begin_region(&mut self, region: u32) {
         let mut plan = std::mem::take(&mut self.regions[region as usize]);
         let taken = self.vectors.hoisted.count_ones() as usize;
-        let all = if self.avx512() { 32 } else { 16 };
+        let target = self.lowered.packet.target;
+        let all = target.vectors.count_ones() as usize;
         let others = plan.most_live.saturating_sub(plan.n_occupying) + TEMPORARIES;
         let mut vectors = (all - taken).saturating_sub(others.max(FREE_VECTORS));
-        let mut masks =
-            7_usize.saturating_sub(self.masks.hoisted.count_ones() as usize + FREE_MASKS);
+        let taken = self.masks.hoisted.count_ones() as usize;
+        let mut masks = (target.masks.count_ones() as usize).saturating_sub(taken + FREE_MASKS);
         for &(v, _) in &plan.kept {
             let register = self.place[v.index()];
             let mask = self.program.virtuals[v.index()].mask;
@@ -140,8 +137,8 @@ impl Allocator<'_> {
             }
         }
         self.evict_all();
-        self.code.align();
-        plan.begin = self.code.position();
+        self.machine.align();
+        plan.begin = self.machine.position();
         self.regions[region as usize] = plan;
         self.depth += 1;
     }
@@ -164,15 +161,8 @@ impl Allocator<'_> {
     }
 
     /// Jumps to a region's end unless a mask holds somewhere.
-    pub(super) fn leave_if_none(&mut self, region: u32, mask: u8) {
-        if self.avx512() {
-            let mask = Encoder::mask(mask);
-            self.code.registers(Code::VEX_Kortestw_kr_kr, mask, mask);
-        } else {
-            let mask = self.code.vector(mask, Width::Whole);
-            self.code.registers(Code::VEX_Vptest_ymm_ymmm256, mask, mask);
-        }
-        let jump = self.code.jump_ahead(Code::Je_rel32_64);
+    pub(super) fn leave_if_none(&mut self, region: u32, mask: Physical) {
+        let jump = self.machine.jump_if_none(mask);
         self.regions[region as usize].leave = Some(jump);
     }
 
@@ -183,7 +173,7 @@ impl Allocator<'_> {
         let to = self.place[copy.index()];
         let hoisted = if mask { self.masks.hoisted } else { self.vectors.hoisted };
         if to != NOWHERE && hoisted & 1 << to != 0 {
-            self.move_register(mask, to, from);
+            self.machine.copy(self.physical(copy, to), self.physical(value, from));
             return self.release_all(i);
         }
         if to != NOWHERE {
@@ -192,27 +182,9 @@ impl Allocator<'_> {
             bank.owner[usize::from(to)] = V::NONE;
             self.place[copy.index()] = NOWHERE;
         }
-        let memory = self.spilled(self.slot[copy.index()]);
-        if mask {
-            self.code.store(Code::VEX_Kmovw_m16_kr, memory, Encoder::mask(from));
-        } else {
-            self.store_vector(memory, from);
-        }
+        let slot = Stored::Slot(self.slot[copy.index()]);
+        self.machine.store(slot, self.physical(value, from));
         self.release_all(i);
-    }
-
-    pub(super) fn move_register(&mut self, mask: bool, to: u8, from: u8) {
-        if mask {
-            let (to, from) = (Encoder::mask(to), Encoder::mask(from));
-            return self.code.registers(Code::VEX_Kmovw_kr_km16, to, from);
-        }
-        let code = if self.avx512() {
-            Code::EVEX_Vmovaps_zmm_k1z_zmmm512
-        } else {
-            Code::VEX_Vmovaps_ymm_ymmm256
-        };
-        let (to, from) = (self.code.vector(to, Width::Whole), self.code.vector(from, Width::Whole));
-        self.code.registers(code, to, from);
     }
 
     /// Ends a region; a loop begins anew unless an interrupt was requested.
@@ -220,14 +192,12 @@ impl Allocator<'_> {
         self.depth -= 1;
         let plan = std::mem::take(&mut self.regions[region as usize]);
         if repeat {
-            let abort = at(WORDS, 8 * exactly::<u32>(WORD_ABORT));
-            self.code.load(Code::Mov_r64_rm64, SCRATCH, abort);
-            self.code.put(Instruction::with2(Code::Cmp_rm8_imm8, at(SCRATCH, 0), 0));
-            self.exits.push(self.code.jump_ahead(Code::Jne_rel32_64));
-            self.code.jump_back(Code::Jmp_rel32_64, plan.begin);
+            self.machine.exit_if_interrupted();
+            self.machine.jump_back(plan.begin);
         }
-        let here = self.code.position();
-        self.jumps.extend(plan.leave.map(|leave| (leave, here)));
+        if let Some(leave) = plan.leave {
+            self.machine.land(leave);
+        }
         // Whatever way led here, only pinned registers hold their values.
         for mask in [false, true] {
             let bank = if mask { &mut self.masks } else { &mut self.vectors };

@@ -12,8 +12,8 @@
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::time::Duration;
 
-use super::assemble::Style;
-use crate::backend::isa::Isa;
+use super::machine::Style;
+use super::target::Target;
 use crate::ir::kernel::{Code, Kernel};
 
 /// How many styles a kernel has.
@@ -67,9 +67,9 @@ pub(super) struct Trial {
 }
 
 impl Tuning {
-    pub(super) fn new(kernel: &Kernel, isa: Isa) -> Self {
+    pub(super) fn new(kernel: &Kernel, target: &Target) -> Self {
         let gathers = kernel.insts.iter().any(|inst| matches!(inst.code, Code::Gather { .. }));
-        let styles = if gathers && isa == Isa::Avx512 { GATHERING } else { WALKING };
+        let styles = if gathers && target.gathers_singly { GATHERING } else { WALKING };
         Self { styles, classes: Default::default() }
     }
 

@@ -1,13 +1,11 @@
 //! Gathers and scatters with their bounds (S13).
 
-use super::Lowering;
-use super::arith::Compare;
-use crate::backend::cpu::machine::M;
-use crate::backend::cpu::neighbours::Access;
-use crate::backend::cpu::program::{Home, Place, V, What};
+use super::build::Lowering;
+use crate::backend::cpu::instructions::{Compare, M};
+use crate::backend::cpu::program::{Access, Home, Place, V, What};
 use crate::convert::exactly;
 use crate::dtype::DType;
-use crate::ir::kernel::{BufferIndex, Code, Reg};
+use crate::ir::kernel::{BufferIndex, Reg};
 use crate::ir::op::ScatterOp;
 
 /// The indices of a narrow part with the lanes that may use them.
@@ -154,7 +152,7 @@ impl Lowering<'_> {
         if !indices.wide {
             return self.gather_with(access, indices.index[0], indices.ok[0]);
         }
-        let masks = if self.avx512() {
+        let masks = if self.has_mask_registers() {
             indices.ok
         } else {
             // Half a vector of data wants half a vector of 32-bit masks.
@@ -214,7 +212,8 @@ impl Lowering<'_> {
         let word = exactly(self.kernel.address_word(target));
         for part in 0..self.packet.narrow {
             let indices = self.indices(target, index, active, part, access, true);
-            if self.avx512() && op == ScatterOp::Set && dtype.bytes() >= 4 {
+            let whole = op == ScatterOp::Set && dtype.bytes() >= 4;
+            if self.packet.target.scatters && whole {
                 self.scatter_vectors(word, dtype, value, &indices, part);
             } else {
                 self.scatter_lanes(word, op, dtype, value, &indices, part);
@@ -286,7 +285,7 @@ impl Lowering<'_> {
             let what = What::StoreScratch { offset: scratch + (2 + exactly::<u32>(half)) * vector };
             self.effect(what, [value, V::NONE, V::NONE]);
         }
-        let mask = match (indices.wide, self.avx512()) {
+        let mask = match (indices.wide, self.has(M::MaskJoin)) {
             (false, _) => indices.ok[0],
             (true, true) => self.binary(M::MaskJoin, indices.ok[1], indices.ok[0]),
             (true, false) => self.low_dwords(indices.ok[0], indices.ok[1]),
@@ -294,33 +293,4 @@ impl Lowering<'_> {
         let what = What::ScatterLanes { word, op, dtype, wide_index: indices.wide };
         self.effect(what, [mask, V::NONE, V::NONE]);
     }
-}
-
-/// Whether a kernel reads or writes by 32-bit indices, and so needs other code for buffers of more than
-/// 2^31 elements.
-pub(in crate::backend::cpu) fn indexed_buffers(
-    kernel: &crate::ir::kernel::Kernel,
-) -> impl Iterator<Item = BufferIndex> + '_ {
-    let gathers = kernel.insts.iter().filter_map(|inst| match inst.code {
-        Code::Gather { source, .. } => Some((source, inst.args[0]?)),
-        Code::Scatter { target, .. } => Some((target, inst.args[1]?)),
-        Code::Literal(_)
-        | Code::Constant(_)
-        | Code::Index
-        | Code::Op(_)
-        | Code::Load(_)
-        | Code::Region { .. }
-        | Code::State
-        | Code::Run
-        | Code::Next
-        | Code::Leave => None,
-    });
-    let scatters = kernel.ends.iter().filter_map(|end| match *end {
-        crate::ir::kernel::End::Scatter { target, index, .. } => Some((target, index)),
-        crate::ir::kernel::End::Store { .. } | crate::ir::kernel::End::Reduce { .. } => None,
-    });
-    gathers
-        .chain(scatters)
-        .filter(|&(_, index)| kernel.dtype(index).bytes() == 4)
-        .map(|(buffer, _)| buffer)
 }

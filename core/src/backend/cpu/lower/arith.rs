@@ -1,44 +1,13 @@
 //! Elementwise operations as machine instructions.
 
-use super::{Lowering, fold};
-use crate::backend::cpu::machine::M;
+use super::build::Lowering;
+use crate::backend::cpu::instructions::{Compare, Extreme, M, Rounding};
 use crate::backend::cpu::program::{Nan, V};
 use crate::convert::exactly;
 use crate::dtype::DType;
 use crate::ir::kernel::Reg;
 use crate::ir::op::Op;
-use crate::ir::scalar::quiet_nan;
-
-/// Predicates of `vcmpps`: quiet, so that no NaN raises a flag.
-const FLOAT_EQ: u8 = 0x00;
-const FLOAT_UNORDERED: u8 = 0x03;
-const FLOAT_NE: u8 = 0x04;
-const FLOAT_LT: u8 = 0x11;
-const FLOAT_LE: u8 = 0x12;
-const FLOAT_GE: u8 = 0x1d;
-const FLOAT_GT: u8 = 0x1e;
-/// Rounding modes of `vroundps`, exceptions suppressed.
-const TO_NEAREST: u8 = 0x08;
-const DOWN: u8 = 0x09;
-const UP: u8 = 0x0a;
-pub(super) const TOWARDS_ZERO: u8 = 0x0b;
-
-/// Immediates of `vrangeps`: the sign is that of the comparison's result.
-const RANGE_MIN: u8 = 0x04;
-const RANGE_MAX: u8 = 0x05;
-
-/// A comparison, before it is known for which type.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Compare {
-    Eq,
-    Ne,
-    Lt,
-    Le,
-    Gt,
-    Ge,
-    /// Either is NaN.
-    Unordered,
-}
+use crate::ir::scalar::{apply_bits, quiet_nan};
 
 impl Lowering<'_> {
     /// The instruction for a type among those for 32- and 64-bit floats and integers.
@@ -138,10 +107,10 @@ impl Lowering<'_> {
             Op::Abs => self.abs(dtype, a),
             Op::Sqrt if self.is_fast(dtype) => self.fast_root(a),
             Op::Sqrt => self.unary(if dtype == DType::F64 { M::SqrtF64 } else { M::SqrtF32 }, a),
-            Op::Floor => self.round(dtype, a, DOWN),
-            Op::Ceil => self.round(dtype, a, UP),
-            Op::Round => self.round(dtype, a, TO_NEAREST),
-            Op::Trunc => self.round(dtype, a, TOWARDS_ZERO),
+            Op::Floor => self.round(dtype, a, Rounding::Down),
+            Op::Ceil => self.round(dtype, a, Rounding::Up),
+            Op::Round => self.round(dtype, a, Rounding::Nearest),
+            Op::Trunc => self.round(dtype, a, Rounding::TowardsZero),
             Op::Popcnt => self.popcnt(dtype, a),
             Op::Lzcnt => self.lzcnt(dtype, a),
             Op::Tzcnt => self.tzcnt(dtype, a),
@@ -221,7 +190,7 @@ impl Lowering<'_> {
     }
 
     pub(super) fn mul(&mut self, dtype: DType, a: V, b: V) -> V {
-        if dtype.is_int() && dtype.bytes() == 8 && !self.avx512() {
+        if dtype.is_int() && dtype.bytes() == 8 && !self.has(M::Mul64) {
             return self.mul64(a, b);
         }
         self.binary(Self::by_type(dtype, [M::MulF32, M::MulF64, M::Mul32, M::Mul64]), a, b)
@@ -264,7 +233,7 @@ impl Lowering<'_> {
                 self.and(dtype, a, rest)
             }
             DType::I32 => self.unary(M::Abs32, a),
-            DType::I64 if self.avx512() => self.unary(M::Abs64, a),
+            DType::I64 if self.has(M::Abs64) => self.unary(M::Abs64, a),
             DType::I64 => {
                 let sign = self.sign_mask(a);
                 let flipped = self.xor(dtype, a, sign);
@@ -275,19 +244,20 @@ impl Lowering<'_> {
         }
     }
 
-    /// All ones where a 64-bit lane is negative (AVX2).
+    /// All ones where a 64-bit lane is negative, by a comparison.
     pub(super) fn sign_mask(&mut self, a: V) -> V {
         let zero = self.zero(DType::I64);
         self.binary(M::Greater64, zero, a)
     }
 
-    pub(super) fn round(&mut self, dtype: DType, a: V, mode: u8) -> V {
-        self.unary_by(if dtype == DType::F64 { M::RoundF64 } else { M::RoundF32 }, a, mode)
+    pub(super) fn round(&mut self, dtype: DType, a: V, rounding: Rounding) -> V {
+        let m = if dtype == DType::F64 { M::RoundF64 } else { M::RoundF32 };
+        self.unary_by(m, a, rounding as u8)
     }
 
     /// Minimum or maximum that ignores a NaN and orders zeros.
     ///
-    /// x86 gives the second operand if either is NaN or both are zero: right as it is if that one is a
+    /// The instruction gives the second operand if either is NaN or both are zero: right as it is if that one is a
     /// constant and neither NaN nor the zero that would lose.
     fn float_extreme(&mut self, min: bool, dtype: DType, a: V, b: V) -> V {
         let m = extreme(min, dtype);
@@ -297,7 +267,7 @@ impl Lowering<'_> {
         if self.wins_ties(a, dtype, min) {
             return self.binary(m, b, a);
         }
-        if self.avx512() {
+        if self.has(range(dtype)) {
             // Orders zeros and ignores quiet NaN; multiplying by 1 makes every NaN quiet.
             let (a, b) = (self.quiet(dtype, a), self.quiet(dtype, b));
             return self.ordered_extreme(min, dtype, a, b);
@@ -312,7 +282,7 @@ impl Lowering<'_> {
         self.blend(bytes, b_is_nan, a, ordered)
     }
 
-    /// Whether a value is a constant that x86's minimum or maximum may return for a NaN or for two zeros.
+    /// Whether a value is a constant that the instructions may return for a NaN or for two zeros.
     fn wins_ties(&self, value: V, dtype: DType, min: bool) -> bool {
         let Some(bits) = self.bits_of(value, exactly(dtype.bytes())) else { return false };
         let sign = 1_u64 << (8 * dtype.bytes() - 1);
@@ -322,7 +292,7 @@ impl Lowering<'_> {
 
     /// Minimum or maximum that is NaN if either operand is, and orders zeros.
     ///
-    /// Beside a constant that is neither NaN nor zero, x86's second operand is right as it is.
+    /// Beside a constant that is neither NaN nor zero, the second operand is right as it is.
     fn propagating_extreme(&mut self, min: bool, dtype: DType, a: V, b: V) -> V {
         let sign = 1_u64 << (8 * dtype.bytes() - 1);
         for (constant, other) in [(a, b), (b, a)] {
@@ -333,7 +303,7 @@ impl Lowering<'_> {
         }
         let nan = self.compare(Compare::Unordered, dtype, a, b);
         let sum = self.add(dtype, a, b);
-        let ordered = if self.avx512() {
+        let ordered = if self.has(range(dtype)) {
             self.ordered_extreme(min, dtype, a, b)
         } else {
             // Both orders differ only for zeros of different sign.
@@ -344,10 +314,10 @@ impl Lowering<'_> {
         self.blend(dtype.bytes(), nan, sum, ordered)
     }
 
-    /// The instruction that orders zeros (AVX-512).
+    /// By the instruction that orders zeros.
     fn ordered_extreme(&mut self, min: bool, dtype: DType, a: V, b: V) -> V {
-        let m = if dtype == DType::F64 { M::RangeF64 } else { M::RangeF32 };
-        self.binary_by(m, a, b, if min { RANGE_MIN } else { RANGE_MAX })
+        let which = if min { Extreme::Least } else { Extreme::Greatest };
+        self.binary_by(range(dtype), a, b, which as u8)
     }
 
     /// A float in which every NaN is a quiet one: results of arithmetic are already.
@@ -374,7 +344,7 @@ impl Lowering<'_> {
             (_, true) => M::MinU64,
             (_, false) => M::MaxU64,
         };
-        if dtype.bytes() == 4 || self.avx512() {
+        if self.has(m) {
             return self.binary(m, a, b);
         }
         let greater = self.compare(Compare::Gt, dtype, a, b);
@@ -398,7 +368,8 @@ impl Lowering<'_> {
     pub(super) fn shift_right_by(&mut self, dtype: DType, a: V, count: u64) -> V {
         if let Some(bits) = self.bits_of(a, exactly(dtype.bytes())) {
             let unsigned = if dtype.bytes() == 8 { DType::U64 } else { DType::U32 };
-            return self.number(dtype, fold(Op::Shr, unsigned, bits, count));
+            return self
+                .number(dtype, apply_bits(Op::Shr, unsigned, unsigned, [bits, count, count]));
         }
         let m = if dtype.bytes() == 8 { M::ShrBy64 } else { M::ShrBy32 };
         self.unary_by(m, a, clamp_count(dtype, count, 0))
@@ -408,11 +379,11 @@ impl Lowering<'_> {
         let known = self.bits_of(count, exactly(dtype.bytes()));
         match (dtype, known) {
             (DType::I32, Some(count)) => self.unary_by(M::SarBy32, a, clamp_count(dtype, count, 1)),
-            (DType::I64, Some(count)) if self.avx512() => {
+            (DType::I64, Some(count)) if self.has(M::SarBy64) => {
                 self.unary_by(M::SarBy64, a, clamp_count(dtype, count, 1))
             }
             (DType::I32, None) => self.binary(M::Sar32, a, count),
-            (DType::I64, None) if self.avx512() => self.binary(M::Sar64, a, count),
+            (DType::I64, None) if self.has(M::Sar64) => self.binary(M::Sar64, a, count),
             (DType::I64, _) => {
                 // Complementing negative lanes before and after makes the zeros shifted in their sign.
                 let sign = self.sign_mask(a);
@@ -433,36 +404,18 @@ impl Lowering<'_> {
     /// A comparison of one part; the mask lies beside parts of that width.
     pub(super) fn compare(&mut self, compare: Compare, dtype: DType, a: V, b: V) -> V {
         if dtype.is_float() {
-            let predicate = match compare {
-                Compare::Eq => FLOAT_EQ,
-                Compare::Ne => FLOAT_NE,
-                Compare::Lt => FLOAT_LT,
-                Compare::Le => FLOAT_LE,
-                Compare::Gt => FLOAT_GT,
-                Compare::Ge => FLOAT_GE,
-                Compare::Unordered => FLOAT_UNORDERED,
-            };
             let m = if dtype == DType::F64 { M::CompareF64 } else { M::CompareF32 };
-            return self.binary_by(m, a, b, predicate);
+            return self.binary_by(m, a, b, compare as u8);
         }
-        if self.avx512() {
-            let predicate = match compare {
-                Compare::Eq => 0,
-                Compare::Lt => 1,
-                Compare::Le => 2,
-                Compare::Ne => 4,
-                Compare::Ge => 5,
-                Compare::Gt => 6,
-                Compare::Unordered => 3,
-            };
-            let m = match dtype {
-                DType::I32 => M::CompareI32,
-                DType::I64 => M::CompareI64,
-                DType::U64 => M::CompareU64,
-                DType::U32 | DType::Mask | DType::F32 | DType::F64 => M::CompareU32,
-                DType::I8 | DType::U8 | DType::I16 | DType::U16 | DType::F16 => M::CompareU32,
-            };
-            return self.binary_by(m, a, b, predicate);
+        let m = match dtype {
+            DType::I32 => M::CompareI32,
+            DType::I64 => M::CompareI64,
+            DType::U64 => M::CompareU64,
+            DType::U32 | DType::Mask | DType::F32 | DType::F64 => M::CompareU32,
+            DType::I8 | DType::U8 | DType::I16 | DType::U16 | DType::F16 => M::CompareU32,
+        };
+        if self.has(m) {
+            return self.binary_by(m, a, b, compare as u8);
         }
         let wide = dtype.bytes() == 8;
         let (equal, greater) =
@@ -497,7 +450,7 @@ impl Lowering<'_> {
     }
 
     pub(super) fn not_mask(&mut self, mask: V) -> V {
-        if self.avx512() {
+        if self.has(M::MaskNot) {
             return self.unary(M::MaskNot, mask);
         }
         let ones = self.mask_constant(true);
@@ -612,7 +565,12 @@ fn is_finite(bits: u64, dtype: DType) -> bool {
     bits & infinity != infinity
 }
 
-/// Minimum or maximum as x86 has it.
+/// Minimum or maximum that orders zeros and ignores a quiet NaN.
+fn range(dtype: DType) -> M {
+    if dtype == DType::F64 { M::RangeF64 } else { M::RangeF32 }
+}
+
+/// Minimum or maximum, the second operand if either is NaN or both are zero.
 fn extreme(min: bool, dtype: DType) -> M {
     match (min, dtype) {
         (true, DType::F64) => M::MinF64,

@@ -1,11 +1,92 @@
-//! Adds instructions, constants and masks to the program being made.
+//! A kernel on the way, and how instructions, constants and masks are added to the program being made.
 
-use super::Lowering;
-use crate::backend::cpu::machine::M;
-use crate::backend::cpu::program::{Home, Inst, Nan, V, Virtual, What};
+use std::collections::HashMap;
+
+use crate::backend::cpu::instructions::M;
+use crate::backend::cpu::program::{
+    Frame, Home, Inst, Nan, Packet, Pool, Program, Reduction, V, Virtual, What,
+};
 use crate::convert::exactly;
+use crate::ir::kernel::{Kernel, LiteralMode};
+
+/// The parts of every instruction's value.
+pub(super) struct Values {
+    pub(super) stride: usize,
+    pub(super) parts: Vec<V>,
+}
+
+impl Values {
+    pub(super) fn new(n: usize, stride: usize) -> Self {
+        Self { stride, parts: vec![V::NONE; n * stride] }
+    }
+
+    pub(super) fn get(&self, reg: usize, part: usize) -> V {
+        self.parts[reg * self.stride + part]
+    }
+
+    pub(super) fn set(&mut self, reg: usize, part: usize, value: V) {
+        self.parts[reg * self.stride + part] = value;
+    }
+}
+
+/// A kernel on the way.
+pub(super) struct Lowering<'k> {
+    pub(super) kernel: &'k Kernel,
+    pub(super) mode: LiteralMode,
+    pub(super) far: bool,
+    pub(super) packet: Packet,
+    /// Whether the prologue is being made.
+    pub(super) uniform: bool,
+    pub(super) program: Program,
+    pub(super) pool: Pool,
+    pub(super) frame: Frame,
+    pub(super) reductions: Vec<Reduction>,
+    /// Offset in the frame of each end that is a reduction.
+    pub(super) offsets: Vec<u32>,
+    /// Word of the first literal.
+    pub(super) first_literal: usize,
+    /// Numbers, and masks beside 32-bit parts.
+    pub(super) values: Values,
+    /// Masks beside 64-bit parts.
+    pub(super) wide_masks: Values,
+    /// Whether accumulators stay in registers.
+    pub(super) carries: bool,
+    /// Registers of constants in the pool.
+    pub(super) constants: HashMap<(u64, u8), V>,
+    /// Where the body finds each uniform value, or `u32::MAX`.
+    pub(super) uniforms: Vec<u32>,
+    pub(super) uniform_bytes: u32,
+    pub(super) origin: u32,
+    /// Regions on the way.
+    pub(super) regions: Vec<OpenRegion>,
+    pub(super) n_regions: u32,
+    /// Masks given a second form inside regions: whether the wide one, instruction, part.
+    pub(super) forms: Vec<(bool, u32, u8)>,
+}
+
+/// A region on the way.
+pub(super) struct OpenRegion {
+    /// Position of its start.
+    pub(super) start: usize,
+    pub(super) number: u32,
+    pub(super) repeat: bool,
+    /// Whether the place was marked to which a loop goes back.
+    pub(super) begun: bool,
+    /// Masks in a second form made before it.
+    pub(super) n_forms: usize,
+}
 
 impl Lowering<'_> {
+    /// Whether the machine has an instruction.
+    pub(super) fn has(&self, m: M) -> bool {
+        self.packet.target.has(m)
+    }
+
+    /// Whether masks have registers of their own.
+    pub(super) fn has_mask_registers(&self) -> bool {
+        self.packet.target.has_mask_registers()
+    }
+
     pub(super) fn constant(&mut self, bits: u64, bytes: u8) -> V {
         if let Some(&known) = self.constants.get(&(bits, bytes)) {
             return known;
@@ -40,7 +121,8 @@ impl Lowering<'_> {
     }
 
     pub(super) fn make(&mut self, what: What, src: [V; 3]) -> V {
-        let mask = matches!(what, What::Machine(m, _) if m.row().mask) && self.avx512();
+        let mask =
+            matches!(what, What::Machine(m, _) if m.makes_mask()) && self.has_mask_registers();
         let dst = self.fresh(Home::Computed, mask);
         if matches!(what, What::Machine(m, _) if m.quiets()) {
             self.set_nan(dst, Nan::Quiet);
@@ -95,7 +177,7 @@ impl Lowering<'_> {
 
     /// The low halves of the 64-bit lanes of two wide parts, as a narrow part.
     pub(super) fn low_dwords(&mut self, low: V, high: V) -> V {
-        if self.avx512() {
+        if self.has(M::Pick32) {
             let mut picks = Vec::new();
             (0..16_u32).for_each(|lane| picks.extend_from_slice(&(2 * lane).to_le_bytes()));
             let key = (0, 64);

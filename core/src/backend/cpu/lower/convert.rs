@@ -1,8 +1,7 @@
 //! Conversions between number types: saturating, NaN to 0, nearest even, integers wrap (S9).
 
-use super::Lowering;
-use super::arith::{Compare, TOWARDS_ZERO};
-use crate::backend::cpu::machine::M;
+use super::build::Lowering;
+use crate::backend::cpu::instructions::{Compare, M, Rounding};
 use crate::backend::cpu::program::V;
 use crate::dtype::DType;
 
@@ -115,7 +114,7 @@ impl Lowering<'_> {
     }
 
     fn f32_of_u32(&mut self, value: V) -> V {
-        if self.avx512() {
+        if self.has(M::F32FromU32) {
             return self.unary(M::F32FromU32, value);
         }
         // The 16-bit halves behind 2^23 and 2^39; their difference from those is exact, the sum rounds.
@@ -147,7 +146,7 @@ impl Lowering<'_> {
         let zero = self.constant(0, 4);
         // The maximum is its second operand where the first is NaN.
         let value = self.binary(M::MaxF32, value, zero);
-        if self.avx512() {
+        if self.has(M::U32FromF32) {
             return self.unary(M::U32FromF32, value);
         }
         let half = self.constant(u64::from(2f32.powi(31).to_bits()), 4);
@@ -169,7 +168,7 @@ impl Lowering<'_> {
         if dtype == DType::I32 {
             return self.unary(M::F64FromI32, half);
         }
-        if self.avx512() {
+        if self.has(M::F64FromU32) {
             return self.unary(M::F64FromU32, half);
         }
         let wide = self.unary(M::ZeroExtend, half);
@@ -183,11 +182,11 @@ impl Lowering<'_> {
         if dtype == DType::I32 {
             return self.joined(M::I32FromF64, halves);
         }
-        if self.avx512() {
+        if self.has(M::U32FromF64) {
             return self.joined(M::U32FromF64, halves);
         }
         let [low, high] = halves.map(|half| {
-            let whole = self.round(DType::F64, half, TOWARDS_ZERO);
+            let whole = self.round(DType::F64, half, Rounding::TowardsZero);
             let magic = self.constant(TWO_52, 8);
             self.binary(M::AddF64, whole, magic)
         });
@@ -215,14 +214,14 @@ impl Lowering<'_> {
     }
 
     pub(super) fn f64_of_u64(&mut self, value: V) -> V {
-        if self.avx512() {
+        if self.has(M::F64FromU64) {
             return self.unary(M::F64FromU64, value);
         }
         self.f64_of_int64(value, 0)
     }
 
     fn f64_of_i64(&mut self, value: V) -> V {
-        if self.avx512() {
+        if self.has(M::F64FromI64) {
             return self.unary(M::F64FromI64, value);
         }
         self.f64_of_int64(value, 1 << 31)
@@ -246,8 +245,9 @@ impl Lowering<'_> {
 
     fn f32_of_int64(&mut self, from: DType, halves: [V; 2]) -> V {
         let signed = from == DType::I64;
-        if self.avx512() {
-            return self.joined(if signed { M::F32FromI64 } else { M::F32FromU64 }, halves);
+        let m = if signed { M::F32FromI64 } else { M::F32FromU64 };
+        if self.has(m) {
+            return self.joined(m, halves);
         }
         let floats = halves.map(|half| {
             let odd = self.round_to_odd(signed, half);
@@ -282,7 +282,7 @@ impl Lowering<'_> {
         let limit = self.constant(2f64.powi(63).to_bits(), 8);
         let above = self.compare(Compare::Ge, DType::F64, value, limit);
         let most = self.constant(i64::MAX.cast_unsigned(), 8);
-        if self.avx512() {
+        if self.has(M::I64FromF64) {
             let number = self.unary(M::I64FromF64, value);
             let number = self.blend(8, above, most, number);
             let nan = self.compare(Compare::Unordered, DType::F64, value, value);
@@ -303,7 +303,7 @@ impl Lowering<'_> {
         let zero = self.constant(0, 8);
         let value = self.binary(M::MaxF64, value, zero);
         let number = self.u64_of_f64(value);
-        if self.avx512() {
+        if self.has(M::U64FromF64) {
             return number;
         }
         let limit = self.constant(2f64.powi(64).to_bits(), 8);
@@ -311,9 +311,9 @@ impl Lowering<'_> {
         self.binary(M::Or64, number, above)
     }
 
-    /// A number that is not negative, truncated; AVX-512 saturates.
+    /// A number that is not negative, truncated; the instruction saturates.
     pub(super) fn u64_of_f64(&mut self, value: V) -> V {
-        if self.avx512() {
+        if self.has(M::U64FromF64) {
             return self.unary(M::U64FromF64, value);
         }
         self.magnitude_of_f64(value)

@@ -3,8 +3,8 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use super::Lowering;
-use crate::backend::cpu::machine::M;
+use super::build::Lowering;
+use crate::backend::cpu::instructions::M;
 use crate::backend::cpu::program::{Home, Nan, Place, V, What};
 use crate::convert::exactly;
 use crate::dtype::DType;
@@ -129,7 +129,7 @@ impl Lowering<'_> {
 
     /// True lanes as bytes of 1 in the low bytes of a register.
     pub(super) fn bytes_of_mask(&mut self, mask: V) -> V {
-        if self.avx512() {
+        if self.has(M::KeepBytes) {
             let ones = self.constant(0x0101_0101, 4);
             return self.binary(M::KeepBytes, mask, ones);
         }

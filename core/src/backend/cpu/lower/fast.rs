@@ -4,18 +4,17 @@
 //! Zeros, infinities and NaN give what they give exactly. Around them the estimates end early: a division
 //! by a subnormal may be one by zero, and reciprocals of divisors beyond 2^126 are subnormal.
 
-use super::Lowering;
-use super::arith::Compare;
-use crate::backend::cpu::machine::M;
+use super::build::Lowering;
+use crate::backend::cpu::instructions::{Compare, M};
 use crate::backend::cpu::program::V;
 use crate::dtype::DType;
 
 const F32: DType = DType::F32;
 
 impl Lowering<'_> {
-    /// Steps to all bits of an f32: an estimate has 14 of them, or 11.
-    fn newton_steps(&self) -> usize {
-        if self.avx512() { 1 } else { 2 }
+    /// Steps to all bits of an f32: each doubles those of the estimate.
+    fn newton_steps(&self) -> u32 {
+        f32::MANTISSA_DIGITS.div_ceil(self.packet.target.estimate_bits).next_power_of_two().ilog2()
     }
 
     fn float(&mut self, number: f32) -> V {

@@ -1,8 +1,7 @@
 //! Integer operations that have no instruction: products, quotients, bit counts.
 
-use super::Lowering;
-use super::arith::Compare;
-use crate::backend::cpu::machine::M;
+use super::build::Lowering;
+use crate::backend::cpu::instructions::{Compare, M};
 use crate::backend::cpu::program::V;
 use crate::convert::exactly;
 use crate::dtype::DType;
@@ -77,11 +76,7 @@ impl Lowering<'_> {
 
     /// `a < 0 ? b : 0` on 64-bit lanes.
     fn where_negative(&mut self, a: V, b: V) -> V {
-        if self.avx512() {
-            let sign = self.unary_by(M::SarBy64, a, 63);
-            return self.and(DType::I64, sign, b);
-        }
-        let sign = self.sign_mask(a);
+        let sign = self.sign_of(a);
         self.and(DType::I64, sign, b)
     }
 
@@ -125,7 +120,7 @@ impl Lowering<'_> {
 
     /// All ones where a 64-bit lane is negative.
     pub(super) fn sign_of(&mut self, a: V) -> V {
-        if self.avx512() { self.unary_by(M::SarBy64, a, 63) } else { self.sign_mask(a) }
+        if self.has(M::SarBy64) { self.unary_by(M::SarBy64, a, 63) } else { self.sign_mask(a) }
     }
 
     /// `-a` where `sign` is all ones, `a` where it is 0.
@@ -197,8 +192,9 @@ impl Lowering<'_> {
 
     pub(super) fn lzcnt(&mut self, dtype: DType, a: V) -> V {
         let wide = dtype.bytes() == 8;
-        if self.avx512() {
-            return self.unary(if wide { M::Lzcnt64 } else { M::Lzcnt32 }, a);
+        let m = if wide { M::Lzcnt64 } else { M::Lzcnt32 };
+        if self.has(m) {
+            return self.unary(m, a);
         }
         let each = self.lzcnt32(a);
         if !wide {
@@ -233,10 +229,11 @@ impl Lowering<'_> {
         let less_one = self.add(dtype, a, ones);
         let wide = dtype.bytes() == 8;
         let below = self.binary(if wide { M::AndNot64 } else { M::AndNot32 }, a, less_one);
-        if !self.avx512() {
+        let m = if wide { M::Lzcnt64 } else { M::Lzcnt32 };
+        if !self.has(m) {
             return self.popcnt(dtype, below);
         }
-        let above = self.unary(if wide { M::Lzcnt64 } else { M::Lzcnt32 }, below);
+        let above = self.unary(m, below);
         let width = self.number(dtype, 8 * dtype.bytes() as u64);
         self.sub(dtype, width, above)
     }

@@ -1,7 +1,7 @@
 //! Masks beside 32-bit parts and beside 64-bit parts.
 
-use super::Lowering;
-use crate::backend::cpu::machine::M;
+use super::build::Lowering;
+use crate::backend::cpu::instructions::M;
 use crate::backend::cpu::program::{ACTIVE_BITS, ACTIVE_VECTORS, Home, Place, V};
 use crate::convert::exactly;
 
@@ -14,7 +14,7 @@ impl Lowering<'_> {
         }
         let low = self.wide_masks.get(reg, 2 * part);
         let high = self.wide_masks.get(reg, 2 * part + 1);
-        let mask = if self.avx512() {
+        let mask = if self.has(M::MaskJoin) {
             self.binary(M::MaskJoin, high, low)
         } else {
             self.low_dwords(low, high)
@@ -39,7 +39,7 @@ impl Lowering<'_> {
 
     /// One half of a narrow mask, beside 64-bit lanes.
     pub(super) fn widen_mask(&mut self, narrow: V, upper: bool) -> V {
-        if self.avx512() {
+        if self.has_mask_registers() {
             return if upper { self.unary_by(M::MaskShr, narrow, 8) } else { narrow };
         }
         let half = self.half(narrow, upper);
@@ -61,7 +61,7 @@ impl Lowering<'_> {
 
     /// A mask that is true or false everywhere.
     pub(super) fn mask_constant(&mut self, set: bool) -> V {
-        if !self.avx512() {
+        if !self.has_mask_registers() {
             return self.constant(if set { u64::from(u32::MAX) } else { 0 }, 4);
         }
         let key = (u64::from(set), 2);
@@ -80,10 +80,11 @@ impl Lowering<'_> {
             return self.mask_constant(true);
         }
         let part = exactly::<u32>(part);
-        let home = if self.avx512() {
-            Home::Mask(Place::Frame(ACTIVE_BITS + 2 * part))
+        let target = self.packet.target;
+        let home = if target.has_mask_registers() {
+            Home::Mask(Place::Frame(ACTIVE_BITS + exactly::<u32>(target.vector / 32) * part))
         } else {
-            Home::Vector(Place::Frame(ACTIVE_VECTORS + 32 * part))
+            Home::Vector(Place::Frame(ACTIVE_VECTORS + exactly::<u32>(target.vector) * part))
         };
         self.at_home(home)
     }

@@ -1,8 +1,8 @@
-//! A kernel as programs over virtual registers, for AVX-512 and AVX2 from one text.
+//! A kernel as programs over virtual registers, for every instruction set from one text.
 //!
 //! Two programs: the *prologue* computes the uniform values once a launch and stores them; the *body*
 //! computes one packet of lanes and reads them as it reads constants. Operations are expanded here;
-//! `machine.rs` has the instructions to choose from.
+//! `instructions.rs` has the instructions to choose from, and the target says which of them the machine has.
 #![deny(clippy::wildcard_enum_match_arm)]
 
 mod access;
@@ -12,54 +12,26 @@ mod convert;
 mod ends;
 mod fast;
 mod integer;
+mod layout;
 mod masks;
 mod narrow;
 mod order;
 mod region;
 
-pub(super) use self::access::indexed_buffers;
-
 use std::collections::HashMap;
 
+use self::build::{Lowering, Values};
 use self::ends::Due;
-use self::region::OpenRegion;
-use super::machine::M;
-use super::program::{ACTIVE_VECTORS, Frame, Home, Packet, Place, Pool, Program, V, What};
-use crate::backend::isa::Isa;
+use self::layout::{Layout, carries, lay_out};
+use super::instructions::M;
+use super::program::{Frame, Home, Packet, Place, Pool, Program, Reduction, V, What};
+use super::target::Target;
 use crate::backend::reduce::ACCUMULATORS;
 use crate::convert::exactly;
 use crate::dtype::DType;
 use crate::error::{Error, Result};
 use crate::interrupt;
 use crate::ir::kernel::{BufferIndex, Code, End, Kernel, LiteralMode, Reg};
-use crate::ir::op::ReduceOp;
-use crate::ir::scalar::apply_bits;
-
-/// A reduction at the end of the kernel.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Reduction {
-    pub(super) op: ReduceOp,
-    /// Type of the accumulators.
-    pub(super) dtype: DType,
-    /// Type of the result in memory.
-    pub(super) stored: DType,
-    /// Word of the result's address.
-    pub(super) address: usize,
-    /// Offset in the frame of the counter of a mask, or of the accumulators.
-    pub(super) offset: u32,
-}
-
-impl Reduction {
-    /// Whether lanes are counted rather than accumulated.
-    pub(super) fn counts(&self) -> bool {
-        matches!(self.op, ReduceOp::Count | ReduceOp::Any | ReduceOp::All)
-    }
-
-    /// Whether the order in which lanes combine shows in the result.
-    pub(super) fn is_ordered(&self) -> bool {
-        self.dtype.is_float() && matches!(self.op, ReduceOp::Sum | ReduceOp::Prod)
-    }
-}
 
 /// What lowering makes of a kernel.
 pub(super) struct Lowered {
@@ -75,17 +47,6 @@ pub(super) struct Lowered {
     pub(super) repeats: bool,
 }
 
-/// Most registers that accumulators take throughout the loop; more stay in memory.
-const CARRIED: usize = 8;
-
-/// Whether accumulators stay in registers from packet to packet: each must belong to the same lanes of
-/// every packet.
-fn carries(reductions: &[Reduction], packet: Packet) -> bool {
-    let numbers = reductions.iter().filter(|reduction| !reduction.counts());
-    let parts: usize = numbers.map(|reduction| packet.parts(reduction.dtype.bytes())).sum();
-    packet.lanes().is_multiple_of(ACCUMULATORS) && parts <= CARRIED
-}
-
 /// Instructions between two looks at the interrupt flag.
 const POLL_INTERVAL: usize = 1 << 14;
 /// Instructions up to which packets of two and four times the least lanes are worth their code.
@@ -98,17 +59,22 @@ const LONG: usize = 64;
 ///
 /// # Errors
 /// `Interrupted`.
-pub(super) fn lower(kernel: &Kernel, mode: LiteralMode, isa: Isa, far: bool) -> Result<Lowered> {
-    let packet = Packet { isa, narrow: packet_width(kernel, isa) };
+pub(super) fn lower(
+    kernel: &Kernel,
+    mode: LiteralMode,
+    target: &'static Target,
+    far: bool,
+) -> Result<Lowered> {
+    let packet = Packet { target, narrow: packet_width(kernel, target) };
     let Layout { frame, reductions, offsets } = lay_out(kernel, packet);
     let mut lowering = Lowering {
         kernel,
         mode,
         far,
-        packet: Packet { isa, narrow: 1 },
+        packet: Packet { target, narrow: 1 },
         uniform: true,
         program: Program::default(),
-        pool: Pool::new(isa),
+        pool: Pool::new(target),
         frame,
         reductions,
         offsets,
@@ -143,23 +109,23 @@ pub(super) fn lower(kernel: &Kernel, mode: LiteralMode, isa: Isa, far: bool) -> 
 
 /// Registers that a 32-bit value should take: more interleave more chains of operations, as long as all
 /// live values find registers.
-fn packet_width(kernel: &Kernel, isa: Isa) -> usize {
+fn packet_width(kernel: &Kernel, target: &Target) -> usize {
     let n = kernel.insts.len() - kernel.n_uniform;
     if n > DOUBLE_UP_TO {
         return 1;
     }
     let (bytes, masks) = most_live(kernel);
-    let [registers, mask_registers] = order::registers(isa);
+    let [registers, mask_registers] = target.roomy;
     let fits = |narrow: usize| {
         let vectors = (bytes * narrow).div_ceil(4);
-        if isa == Isa::Avx512 {
+        if target.has_mask_registers() {
             vectors <= registers && masks * narrow <= mask_registers
         } else {
             vectors + masks * narrow <= registers
         }
     };
     let accumulates = kernel.ends.iter().any(|end| matches!(end, End::Reduce { .. }));
-    let most = if accumulates { ACCUMULATORS / Packet { isa, narrow: 1 }.lanes() } else { 4 };
+    let most = if accumulates { 4 * ACCUMULATORS / target.vector } else { 4 };
     let wanted = if n <= QUADRUPLE_UP_TO { 4 } else { 2 };
     // Two chains at once gain more than some spills lose, where the code of a packet is too long for the
     // processor to look ahead into the next.
@@ -194,99 +160,7 @@ fn most_live(kernel: &Kernel) -> (usize, usize) {
     most
 }
 
-/// Places in the frame.
-struct Layout {
-    frame: Frame,
-    reductions: Vec<Reduction>,
-    /// Offset of each end that is a reduction.
-    offsets: Vec<u32>,
-}
-
-fn lay_out(kernel: &Kernel, packet: Packet) -> Layout {
-    let vector = exactly(packet.vector());
-    let masks = if packet.isa == Isa::Avx512 { 0 } else { exactly(packet.narrow) };
-    let errors = ACTIVE_VECTORS + masks * vector;
-    let mut next: u32 = errors + 16 * exactly::<u32>(kernel.accesses.len());
-    let mut reductions = Vec::new();
-    let mut offsets = vec![0; kernel.ends.len()];
-    for (end, place) in kernel.ends.iter().zip(&mut offsets) {
-        if let End::Reduce { op, value, buffer } = *end {
-            let (from, stored) = (kernel.dtype(value), kernel.buffers[buffer.index()].dtype);
-            let dtype = op.result(from).expect("internal error: a type not reduced");
-            let mask = from == DType::Mask;
-            let bytes = if mask { 8 } else { exactly(ACCUMULATORS * dtype.bytes()) };
-            let offset = next.next_multiple_of(if mask { 8 } else { vector });
-            next = offset + bytes;
-            *place = offset;
-            let address = kernel.address_word(buffer);
-            reductions.push(Reduction { op, dtype, stored, address, offset });
-        }
-    }
-    let pointers = next.next_multiple_of(8);
-    let scratch = (pointers + 8 * exactly::<u32>(kernel.buffers.len())).next_multiple_of(vector);
-    let frame = Frame { errors, pointers, scratch, spills: scratch + 5 * vector };
-    Layout { frame, reductions, offsets }
-}
-
-/// The parts of every instruction's value.
-struct Values {
-    stride: usize,
-    parts: Vec<V>,
-}
-
-impl Values {
-    fn new(n: usize, stride: usize) -> Self {
-        Self { stride, parts: vec![V::NONE; n * stride] }
-    }
-
-    fn get(&self, reg: usize, part: usize) -> V {
-        self.parts[reg * self.stride + part]
-    }
-
-    fn set(&mut self, reg: usize, part: usize, value: V) {
-        self.parts[reg * self.stride + part] = value;
-    }
-}
-
-struct Lowering<'k> {
-    kernel: &'k Kernel,
-    mode: LiteralMode,
-    far: bool,
-    packet: Packet,
-    /// Whether the prologue is being made.
-    uniform: bool,
-    program: Program,
-    pool: Pool,
-    frame: Frame,
-    reductions: Vec<Reduction>,
-    /// Offset in the frame of each end that is a reduction.
-    offsets: Vec<u32>,
-    /// Word of the first literal.
-    first_literal: usize,
-    /// Numbers, and masks beside 32-bit parts.
-    values: Values,
-    /// Masks beside 64-bit parts.
-    wide_masks: Values,
-    /// Whether accumulators stay in registers.
-    carries: bool,
-    /// Registers of constants in the pool.
-    constants: HashMap<(u64, u8), V>,
-    /// Where the body finds each uniform value, or `u32::MAX`.
-    uniforms: Vec<u32>,
-    uniform_bytes: u32,
-    origin: u32,
-    /// Regions on the way.
-    regions: Vec<OpenRegion>,
-    n_regions: u32,
-    /// Masks given a second form inside regions: whether the wide one, instruction, part.
-    forms: Vec<(bool, u32, u8)>,
-}
-
 impl<'k> Lowering<'k> {
-    fn avx512(&self) -> bool {
-        self.packet.isa == Isa::Avx512
-    }
-
     /// The uniform instructions, and stores of those that lanes use.
     fn prologue(&mut self) -> Result<()> {
         let kernel = self.kernel;
@@ -310,13 +184,11 @@ impl<'k> Lowering<'k> {
     fn store_uniform(&mut self, i: usize) {
         let dtype = self.kernel.insts[i].dtype;
         let mask = dtype == DType::Mask;
-        let (value, alignment) = if mask {
-            (self.narrow_mask(i, 0), if self.avx512() { 8 } else { 32 })
-        } else {
-            (self.values.get(i, 0), if self.avx512() { 8 } else { 32 })
-        };
+        let value = if mask { self.narrow_mask(i, 0) } else { self.values.get(i, 0) };
+        let target = self.packet.target;
         let offset = self.uniform_bytes;
-        self.uniform_bytes += alignment;
+        // Where it is not repeated as it is read, it is a whole vector.
+        self.uniform_bytes += if target.repeats { 8 } else { exactly(target.vector) };
         self.uniforms[i] = offset;
         let bytes = if mask { 4 } else { exactly(dtype.bytes()) };
         self.effect(What::StoreUniform { offset, bytes, mask }, [value, V::NONE, V::NONE]);
@@ -368,7 +240,7 @@ impl<'k> Lowering<'k> {
             None if self.uniforms[i] == u32::MAX => return,
             None => {
                 let place = Place::Uniform(self.uniforms[i]);
-                let home = match (self.avx512(), dtype) {
+                let home = match (self.packet.target.repeats, dtype) {
                     (false, _) => Home::Vector(place),
                     (true, DType::Mask) => Home::Mask(place),
                     (true, _) if dtype.bytes() == 8 => Home::Repeat8(place),
@@ -483,11 +355,7 @@ impl<'k> Lowering<'k> {
     /// A mask from 32-bit lanes of 0 or 1.
     fn mask_from_ones(&mut self, lanes: V) -> V {
         let one = self.constant(1, 4);
-        if self.avx512() {
-            self.binary(M::Test32, lanes, one)
-        } else {
-            self.binary(M::Equal32, lanes, one)
-        }
+        self.binary(if self.has(M::Test32) { M::Test32 } else { M::Equal32 }, lanes, one)
     }
 
     fn load(&mut self, i: usize, buffer: BufferIndex) {
@@ -500,7 +368,7 @@ impl<'k> Lowering<'k> {
             let value = if dtype == DType::Mask {
                 let what = What::LoadBytes { buffer: buffer.0, part: number };
                 let bytes = self.make(what, [V::NONE; 3]);
-                if self.avx512() {
+                if self.has(M::TestBytes) {
                     self.binary(M::TestBytes, bytes, bytes)
                 } else {
                     self.mask_from_ones(bytes)
@@ -532,9 +400,4 @@ impl<'k> Lowering<'k> {
             }
         }
     }
-}
-
-/// Folds an operation on constants.
-fn fold(op: crate::ir::op::Op, dtype: DType, a: u64, b: u64) -> u64 {
-    apply_bits(op, dtype, dtype, [a, b, b])
 }

@@ -3,17 +3,14 @@
 //! An integer is extended as its sign says, an f16 is the f32 of the same number. So widening is nothing,
 //! narrowing wraps or rounds, and only memory sees narrow elements.
 
-use super::Lowering;
-use crate::backend::cpu::machine::M;
+use super::build::Lowering;
+use crate::backend::cpu::instructions::{Compare, M, Rounding};
 use crate::backend::cpu::program::{V, What};
 use crate::convert::exactly;
 use crate::dtype::DType;
 use crate::ir::kernel::{BufferIndex, Code, Reg};
 use crate::ir::op::Op;
 use crate::ir::scalar::quiet_nan;
-
-/// `vcvtps2ph` rounds to nearest even.
-const TO_NEAREST: u8 = 0;
 
 impl Lowering<'_> {
     pub(super) fn load_narrow(&mut self, i: usize, buffer: BufferIndex, dtype: DType) {
@@ -50,8 +47,10 @@ impl Lowering<'_> {
     /// The elements of a part one beside the other, in the low bytes of a register; what does not fit is
     /// dropped.
     pub(super) fn packed(&mut self, dtype: DType, lanes: V) -> V {
-        match (dtype.bytes(), self.avx512()) {
-            _ if dtype == DType::F16 => self.unary_by(M::F16FromF32, lanes, TO_NEAREST),
+        match (dtype.bytes(), self.has(M::Words)) {
+            _ if dtype == DType::F16 => {
+                self.unary_by(M::F16FromF32, lanes, Rounding::Nearest as u8)
+            }
             (1, true) => self.unary(M::Bytes, lanes),
             (_, true) => self.unary(M::Words, lanes),
             (1, false) => {
@@ -70,7 +69,7 @@ impl Lowering<'_> {
     }
 
     /// Picks the low bytes of each lane: words to the low half of each group of 16 bytes, bytes of the
-    /// first group to its first four and of the second to the next four (AVX2).
+    /// first group to its first four and of the second to the next four.
     fn byte_order(&mut self, bytes: u8) -> V {
         let key = (u64::from(bytes), 65);
         if let Some(&known) = self.constants.get(&key) {
@@ -124,7 +123,7 @@ impl Lowering<'_> {
             let value = if from == DType::F16 {
                 let packed = self.packed(from, lanes);
                 let bits = self.unary(M::ZeroExtendWords, packed);
-                let compare = super::arith::Compare::Unordered;
+                let compare = Compare::Unordered;
                 let nan = self.compare(compare, DType::F32, lanes, lanes);
                 let quiet = self.constant(quiet_nan(from), 4);
                 self.blend(4, nan, quiet, bits)

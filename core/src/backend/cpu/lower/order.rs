@@ -9,7 +9,6 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use crate::backend::cpu::program::Packet;
-use crate::backend::isa::Isa;
 use crate::convert::exactly;
 use crate::dtype::DType;
 use crate::ir::kernel::{Code, End, Inst, Kernel, Reg};
@@ -17,12 +16,6 @@ use crate::ir::op::Op;
 
 /// Instructions that are ordered together.
 const WINDOW: usize = 4096;
-
-/// Registers that values may take, of vectors and of masks; some are left for temporaries and constants.
-pub(super) fn registers(isa: Isa) -> [usize; 2] {
-    // AVX2 has masks in vectors.
-    if isa == Isa::Avx512 { [26, 6] } else { [12, 12] }
-}
 
 /// The lane instructions of a kernel in the order of lowering: operands precede users.
 pub(super) fn order(kernel: &Kernel, packet: Packet) -> Vec<usize> {
@@ -146,7 +139,7 @@ impl<'k> Scheduler<'k> {
         relieving: &mut BinaryHeap<Reverse<(isize, usize)>>,
         first: &mut usize,
     ) -> usize {
-        let limits = registers(self.packet.isa);
+        let limits = self.packet.target.roomy;
         let full = self.live.iter().zip(limits).any(|(&live, limit)| live >= limit);
         if !full {
             while let Some((_, Reverse(i))) = urgent.pop() {
@@ -224,7 +217,7 @@ impl<'k> Scheduler<'k> {
     fn size(&self, i: usize) -> (usize, usize) {
         let dtype = self.kernel.insts[i].dtype;
         if dtype == DType::Mask {
-            return (usize::from(self.packet.isa == Isa::Avx512), self.packet.narrow);
+            return (usize::from(self.packet.target.has_mask_registers()), self.packet.narrow);
         }
         (0, self.packet.parts(dtype.widened().bytes()))
     }
@@ -264,6 +257,9 @@ fn latency(inst: &Inst) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::backend::cpu::machine::Machine;
+    use crate::backend::cpu::native::Native;
+    use crate::backend::isa::Isa;
     use crate::ir::kernel::{BufferIndex, BufferParam, KernelHash};
 
     /// A sum of `chains` chains of `length` multiplications of a loaded lane, depth first or all chains first.
@@ -301,7 +297,9 @@ mod tests {
 
     /// The order for a packet, after a look at whether operands precede users.
     fn ordered(kernel: &Kernel, narrow: usize) -> Vec<usize> {
-        let order = order(kernel, Packet { isa: Isa::Avx512, narrow });
+        // The one with most registers.
+        let target = Isa::ALL.into_iter().filter_map(Native::target).next_back().unwrap();
+        let order = order(kernel, Packet { target, narrow });
         let mut done = vec![false; kernel.insts.len()];
         for &i in &order {
             assert!(kernel.insts[i].args().all(|arg| done[arg.index()]), "{i}\n{kernel}");

@@ -3,28 +3,16 @@
 //! States and the mask of entering lanes are copies that [`What::Assign`] changes; every other register is
 //! assigned once, so what a region computes counts only inside.
 
-use super::Lowering;
-use crate::backend::cpu::machine::M;
+use super::build::{Lowering, OpenRegion};
+use crate::backend::cpu::instructions::M;
 use crate::backend::cpu::program::{Home, V, What};
 use crate::convert::exactly;
 use crate::dtype::DType;
 use crate::ir::kernel::{Code, Inst, Reg};
 
-/// A region on the way.
-pub(super) struct OpenRegion {
-    /// Position of its start.
-    start: usize,
-    number: u32,
-    repeat: bool,
-    /// Whether the place was marked to which a loop goes back.
-    begun: bool,
-    /// Masks in a second form made before it.
-    n_forms: usize,
-}
-
 impl Lowering<'_> {
     fn copy(&mut self, value: V, mask: bool) -> V {
-        let mask = mask && self.avx512();
+        let mask = mask && self.has_mask_registers();
         let copy = self.fresh(Home::Computed, mask);
         self.push(What::Copy { mask }, copy, [value, V::NONE, V::NONE]);
         copy

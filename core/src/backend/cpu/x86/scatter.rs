@@ -5,9 +5,10 @@
 
 use iced_x86::{Code, Instruction, MemoryOperand, Register};
 
-use super::allocate::Allocator;
-use super::encode::{FRAME, Jump, Operand, WORDS, Width, at, indexed};
-use super::special::SECOND;
+use super::emitter::{SECOND, X86};
+use super::encode::{FRAME, Operand, WORDS, at, indexed};
+use super::rows::Width;
+use crate::backend::cpu::machine::Machine;
 use crate::convert::exactly;
 use crate::dtype::DType;
 use crate::ir::op::ScatterOp;
@@ -19,7 +20,7 @@ const ELEMENT: Register = Register::R11;
 /// The vector register that floats pass through; its contents are kept in the frame meanwhile.
 const FLOAT: u8 = 0;
 
-impl Allocator<'_> {
+impl X86 {
     pub(super) fn scatter_lanes(
         &mut self,
         word: u32,
@@ -29,7 +30,7 @@ impl Allocator<'_> {
         mask: u8,
     ) {
         let lanes = self.vector_bytes() / 4;
-        let kept = at(FRAME, self.lowered.frame.scratch + 4 * self.vector_bytes());
+        let kept = at(FRAME, self.frame.scratch + 4 * self.vector_bytes());
         self.bits_of_mask(mask, false);
         self.code.load(Code::Mov_r64_rm64, BASE, at(WORDS, 8 * word));
         self.code.registers(Code::Test_rm32_r32, Register::EAX, Register::EAX);
@@ -57,13 +58,7 @@ impl Allocator<'_> {
         self.code.jump_back(Code::Jne_rel32_64, next);
         all.into_iter().for_each(|all| self.land(all));
         if float {
-            let code = if self.wide_vectors() {
-                Code::EVEX_Vmovups_zmm_k1z_zmmm512
-            } else {
-                Code::VEX_Vmovups_ymm_ymmm256
-            };
-            let register = self.code.vector(FLOAT, Width::Whole);
-            self.code.load(code, register, kept);
+            self.load_vector(FLOAT, kept);
         }
         self.land(done);
     }
@@ -71,7 +66,7 @@ impl Allocator<'_> {
     /// One lane: of that number, or of the number in [`SECOND`], which is lost.
     fn scatter_lane(&mut self, op: ScatterOp, dtype: DType, wide_index: bool, lane: Option<u32>) {
         let vector = self.vector_bytes();
-        let scratch = self.lowered.frame.scratch;
+        let scratch = self.frame.scratch;
         let place = |offset: u32, bytes: u8| match lane {
             Some(lane) => at(FRAME, scratch + offset + lane * u32::from(bytes)),
             None => indexed(FRAME, SECOND, bytes, scratch + offset),
@@ -247,12 +242,6 @@ impl Allocator<'_> {
         self.code.registers(float.compare, register, register);
         self.code.jump_back(Code::Jnp_rel32_64, store);
         [beyond, stored, combined].into_iter().for_each(|jump| self.land(jump));
-    }
-
-    /// Lets a jump end here.
-    fn land(&mut self, jump: Jump) {
-        let here = self.code.position();
-        self.jumps.push((jump, here));
     }
 }
 

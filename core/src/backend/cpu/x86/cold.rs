@@ -2,46 +2,15 @@
 
 use iced_x86::{Code, Register};
 
-use super::allocate::Allocator;
-use super::encode::{FRAME, Jump, LANE, SCRATCH, at, indexed};
-use super::neighbours::Indexed;
-use super::special::SECOND;
+use super::emitter::{Cold, ColdCode, Report, SECOND, X86};
+use super::encode::{FRAME, LANE, SCRATCH, at, indexed};
+use crate::backend::cpu::machine::Machine;
 
-/// Machine code that runs out of line.
-pub(super) struct Cold {
-    pub(super) entry: Jump,
-    pub(super) back: u64,
-    pub(super) code: ColdCode,
-}
-
-/// What machine code does out of line.
-#[derive(Clone, Copy)]
-pub(super) enum ColdCode {
-    Report(Report),
-    /// A gather whose indices do not count up.
-    Gather(Indexed),
-    /// Such a scatter.
-    Scatter(Indexed),
-}
-
-/// A report of lanes out of bounds: registers of the mask and the index, and where it goes.
-#[derive(Clone, Copy)]
-pub(super) struct Report {
-    pub(super) mask: u8,
-    pub(super) index: u8,
-    pub(super) offset: u32,
-    /// First lane of the part in its packet.
-    pub(super) lane: u32,
-    pub(super) wide: bool,
-    pub(super) signed: bool,
-}
-
-impl Allocator<'_> {
+impl X86 {
     /// The code of what is rare, behind the program.
     pub(super) fn emit_cold(&mut self) {
         for Cold { entry, back, code } in std::mem::take(&mut self.cold) {
-            let here = self.code.position();
-            self.jumps.push((entry, here));
+            self.land(entry);
             match code {
                 ColdCode::Report(report) => self.report(report, back),
                 ColdCode::Gather(indexed) => self.gather_any(indexed),
@@ -55,7 +24,7 @@ impl Allocator<'_> {
 
     fn report(&mut self, report: Report, back: u64) {
         let Report { mask, index, offset, lane, wide, signed } = report;
-        let scratch = self.lowered.frame.scratch + 4 * self.vector_bytes();
+        let scratch = self.frame.scratch + 4 * self.vector_bytes();
         self.bits_of_mask(mask, wide);
         self.code.registers(Code::Tzcnt_r32_rm32, Register::EAX, Register::EAX);
         self.store_vector(at(FRAME, scratch), index);
@@ -75,8 +44,7 @@ impl Allocator<'_> {
         // The same lane in another turn of a loop: the lowest index stays.
         self.code.load(Code::Cmp_r64_rm64, SECOND, at(FRAME, offset + 8));
         self.code.jump_back(Code::Jae_rel32_64, back);
-        let here = self.code.position();
-        self.jumps.push((lower, here));
+        self.land(lower);
         self.code.store(Code::Mov_rm64_r64, at(FRAME, offset), SCRATCH);
         self.code.store(Code::Mov_rm64_r64, at(FRAME, offset + 8), SECOND);
         self.code.jump_back(Code::Jmp_rel32_64, back);

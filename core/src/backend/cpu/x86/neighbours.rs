@@ -5,38 +5,11 @@
 
 use iced_x86::{Code, Instruction, MemoryOperand, Register};
 
-use super::allocate::Allocator;
-use super::cold::{Cold, ColdCode};
-use super::encode::{Encoder, FRAME, Jump, Operand, SCRATCH, WORDS, Width, at, in_code, indexed};
-use super::special::SECOND;
-
-/// Lanes in memory by their indices.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Access {
-    /// Word of the buffer's address.
-    pub(super) word: u32,
-    /// Whether lanes are 64 bits wide in their registers, not 32.
-    pub(super) wide: bool,
-    /// Whether indices are.
-    pub(super) wide_index: bool,
-    /// Bytes an index.
-    pub(super) scale: u8,
-    /// Bytes of an element. One or two come as 32-bit lanes; those beside in their 4 bytes above them.
-    pub(super) bytes: u8,
-    /// Where in the code's block the numbers 0, 1, 2 .. are as indices; `None` if lanes whose indices count
-    /// up are no neighbours.
-    pub(super) counting: Option<u32>,
-}
-
-/// An access with its registers.
-#[derive(Clone, Copy)]
-pub(super) struct Indexed {
-    access: Access,
-    /// Where gathered lanes go or scattered ones are.
-    data: u8,
-    index: u8,
-    mask: u8,
-}
+use super::emitter::{Cold, ColdCode, Indexed, SECOND, X86};
+use super::encode::{Encoder, FRAME, Operand, SCRATCH, WORDS, at, in_code, indexed};
+use super::rows::Width;
+use crate::backend::cpu::machine::Jump;
+use crate::backend::cpu::program::Access;
 
 impl Access {
     /// Widths of a register of data, and of indices.
@@ -49,18 +22,18 @@ impl Access {
     }
 }
 
-impl Allocator<'_> {
+impl X86 {
     /// Lanes gathered where the mask is set, zeros elsewhere. The result shares no register with a source.
     pub(super) fn gather(&mut self, access: Access, data: u8, [_, index, mask]: [u8; 3]) {
         let indexed = Indexed { access, data, index, mask };
         let Some(counting) = access.counting else { return self.gather_any(indexed) };
         let entry = self.unless_counting(indexed, counting, data);
         let memory = self.first_element(indexed);
-        if self.prefetch {
-            self.fetch_ahead(memory);
+        if self.style.prefetch {
+            self.fetch(memory);
         }
         let dst = self.code.vector(data, access.widths().0);
-        if self.wide_vectors() {
+        if self.avx512() {
             let code = match (access.bytes, access.wide_index) {
                 (1, _) => Code::EVEX_Vpmovzxbd_zmm_k1z_xmmm128,
                 (2, _) => Code::EVEX_Vpmovzxwd_zmm_k1z_ymmm256,
@@ -95,7 +68,7 @@ impl Allocator<'_> {
         let first = self.code.vector(index, Width::Quarter);
         let [free, index] = [free, index].map(|register| self.code.vector(register, width));
         let counting = Operand::Memory(in_code(counting));
-        if self.wide_vectors() {
+        if self.avx512() {
             let (repeat, add, compare) = match (access.wide_index, width) {
                 (true, _) => (
                     Code::EVEX_Vpbroadcastq_zmm_k1z_xmmm64,
@@ -169,7 +142,7 @@ impl Allocator<'_> {
     fn first_element(&mut self, Indexed { access, index, .. }: Indexed) -> MemoryOperand {
         let first = self.code.vector(index, Width::Quarter);
         self.code.load(Code::Mov_r64_rm64, SCRATCH, at(WORDS, 8 * access.word));
-        let code = match (self.wide_vectors(), access.wide_index) {
+        let code = match (self.avx512(), access.wide_index) {
             (true, true) => Code::EVEX_Vmovq_rm64_xmm,
             (true, false) => Code::EVEX_Vmovd_rm32_xmm,
             (false, true) => Code::VEX_Vmovq_rm64_xmm,
@@ -190,7 +163,7 @@ impl Allocator<'_> {
         self.code.load(Code::Mov_r64_rm64, SCRATCH, at(WORDS, 8 * word));
         if bytes < 4 && indexed.access.counting.is_some() {
             self.gather_packed(indexed);
-        } else if self.singly && !wide && !wide_index && self.wide_vectors() {
+        } else if self.style.singly && !wide && !wide_index && self.avx512() {
             self.gather_singly(indexed);
         } else {
             self.gather_at_once(indexed);
@@ -204,7 +177,7 @@ impl Allocator<'_> {
         let (zero, dst) =
             (self.code.vector(data, Width::Quarter), self.code.vector(data, data_width));
         // The instruction clears its mask.
-        if self.wide_vectors() {
+        if self.avx512() {
             let code = match (access.wide, access.wide_index) {
                 (false, false) => Code::EVEX_Vpgatherdd_zmm_k1_vm32z,
                 (true, false) => Code::EVEX_Vpgatherdq_zmm_k1_vm32y,
@@ -222,7 +195,7 @@ impl Allocator<'_> {
             (false, true) => Code::VEX_Vpgatherqd_xmm_vm64y_xmm,
             (true, true) => Code::VEX_Vpgatherqq_ymm_vm64y_ymm,
         };
-        let kept = at(FRAME, self.lowered.frame.scratch);
+        let kept = at(FRAME, self.frame.scratch);
         self.store_vector(kept, mask);
         let clear = Code::VEX_Vpxor_xmm_xmm_xmmm128;
         self.code.vector_op(clear, zero, Some(zero), Operand::Register(zero), None, None);
@@ -247,10 +220,10 @@ impl Allocator<'_> {
     /// across a page.
     fn gather_packed(&mut self, indexed: Indexed) {
         let Indexed { access, data, index, mask } = indexed;
-        let kept = at(FRAME, self.lowered.frame.scratch + 2 * self.vector_bytes());
+        let kept = at(FRAME, self.frame.scratch + 2 * self.vector_bytes());
         let free = self.other_than(&[data, index, mask]);
         self.store_vector(kept, free);
-        let (left, right) = if self.wide_vectors() {
+        let (left, right) = if self.avx512() {
             (Code::EVEX_Vpslld_zmm_k1z_zmmm512b32_imm8, Code::EVEX_Vpsrld_zmm_k1z_zmmm512b32_imm8)
         } else {
             (Code::VEX_Vpslld_ymm_ymm_imm8, Code::VEX_Vpsrld_ymm_ymm_imm8)
@@ -265,14 +238,14 @@ impl Allocator<'_> {
         shift(self, right, index, low);
         shift(self, left, aligned, low);
         let words = Indexed { access: Access { counting: None, ..access }, index: free, ..indexed };
-        if self.singly && self.wide_vectors() {
+        if self.style.singly && self.avx512() {
             self.gather_singly(words);
         } else {
             self.gather_at_once(words);
         }
         shift(self, left, index, 32 - low);
         shift(self, right, aligned, 27);
-        let code = if self.wide_vectors() {
+        let code = if self.avx512() {
             Code::EVEX_Vpsrlvd_zmm_k1z_zmm_zmmm512b32
         } else {
             Code::VEX_Vpsrlvd_ymm_ymm_ymmm256
@@ -289,7 +262,7 @@ impl Allocator<'_> {
     /// Loads 32-bit lanes one by one: some processors have more of such loads on the way than of gathers.
     /// Lanes outside of the mask read element 0 and become 0.
     fn gather_singly(&mut self, Indexed { access, data, index, mask }: Indexed) {
-        let scratch = self.lowered.frame.scratch;
+        let scratch = self.frame.scratch;
         let kept = at(FRAME, scratch + self.vector_bytes());
         // A register to build quarters in; its contents come back.
         let quarter = self.other_than(&[data, index]);
@@ -326,10 +299,14 @@ impl Allocator<'_> {
     }
 
     /// Lanes scattered where the mask is set (AVX-512).
-    pub(super) fn scatter(&mut self, access: Access, [index, data, mask]: [u8; 3]) {
+    pub(super) fn scatter(
+        &mut self,
+        access: Access,
+        [index, data, mask]: [u8; 3],
+        spare: Option<u8>,
+    ) {
         let indexed = Indexed { access, data, index, mask };
-        let free = self.spare_vector(1 << index | 1 << data);
-        let (Some(counting), Some(free)) = (access.counting, free) else {
+        let (Some(counting), Some(free)) = (access.counting, spare) else {
             return self.scatter_any(indexed);
         };
         let entry = self.unless_counting(indexed, counting, free);

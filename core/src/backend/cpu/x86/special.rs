@@ -2,36 +2,25 @@
 
 use iced_x86::{Code, Register};
 
-use super::allocate::Allocator;
-use super::cold::{Cold, ColdCode, Report};
-use super::encode::{Encoder, FRAME, LANE, SCRATCH, UNIFORMS, WORDS, Width, at, indexed};
-use super::program::What;
-use crate::backend::isa::Isa;
+use super::emitter::{Cold, ColdCode, Report, X86};
+use super::encode::{Encoder, FRAME, LANE, SCRATCH, UNIFORMS, WORDS, at, indexed};
+use super::rows::Width;
+use crate::backend::cpu::program::What;
 use crate::convert::exactly;
 use crate::dtype::DType;
 use crate::ir::kernel::WORD_LANE_BASE;
 
-/// More scratch: lane numbers and indices.
-pub(super) const SECOND: Register = Register::R9;
-
-impl Allocator<'_> {
-    /// Vectors of AVX-512.
-    pub(super) fn wide_vectors(&self) -> bool {
-        self.lowered.packet.isa == Isa::Avx512
-    }
-
-    pub(super) fn vector_bytes(&self) -> u32 {
-        if self.wide_vectors() { 64 } else { 32 }
-    }
-
+impl X86 {
     /// Encodes an instruction with the registers of its result and sources.
-    pub(super) fn emit_special(&mut self, what: What, dst: u8, src: [u8; 3]) {
+    pub(super) fn emit_special(&mut self, what: What, dst: u8, src: [u8; 3], spare: Option<u8>) {
         match what {
-            What::Machine(..) | What::Assign | What::Begin { .. } | What::End { .. } => {
-                unreachable!("internal error: not a special instruction")
-            }
-            What::Copy { mask } => self.move_register(mask, dst, src[0]),
-            What::LeaveIfNone { region } => self.leave_if_none(region, src[0]),
+            What::Machine(..)
+            | What::Assign
+            | What::Begin { .. }
+            | What::LeaveIfNone { .. }
+            | What::End { .. }
+            | What::Copy { .. }
+            | What::Carry => unreachable!("internal error: not a special instruction"),
             What::LaneNumber { wide } => {
                 let base = 8 * exactly::<u32>(WORD_LANE_BASE);
                 self.code.load(Code::Mov_r64_rm64, SCRATCH, at(WORDS, base));
@@ -41,7 +30,7 @@ impl Allocator<'_> {
             What::LoadBytes { buffer, part } => {
                 let lanes = self.vector_bytes() / 4;
                 let memory = self.lanes(buffer, 1, u32::from(part) * lanes, SCRATCH);
-                let (code, width) = if self.wide_vectors() {
+                let (code, width) = if self.avx512() {
                     (Code::EVEX_Vmovdqu8_xmm_k1z_xmmm128, Width::Quarter)
                 } else {
                     (Code::VEX_Vpmovzxbd_ymm_xmmm64, Width::Whole)
@@ -64,8 +53,8 @@ impl Allocator<'_> {
             What::Store { buffer, bytes, part } => {
                 let displacement = u32::from(part) * self.vector_bytes();
                 let memory = self.lanes(buffer, bytes, displacement, SCRATCH);
-                if self.nontemporal {
-                    let code = if self.wide_vectors() {
+                if self.style.nontemporal {
+                    let code = if self.avx512() {
                         Code::EVEX_Vmovntps_m512_zmm
                     } else {
                         Code::VEX_Vmovntps_m256_ymm
@@ -81,7 +70,7 @@ impl Allocator<'_> {
             }
             What::StoreUniform { offset, bytes, mask } => {
                 let memory = at(UNIFORMS, offset);
-                if !self.wide_vectors() {
+                if !self.avx512() {
                     self.store_vector(memory, src[0]);
                 } else if mask {
                     self.code.store(Code::VEX_Kmovw_m16_kr, memory, Encoder::mask(src[0]));
@@ -97,32 +86,16 @@ impl Allocator<'_> {
             }
             What::LoadAccumulator { offset, bytes, part } => {
                 let memory = self.accumulator(offset, bytes, part);
-                let code = if self.wide_vectors() {
-                    Code::EVEX_Vmovups_zmm_k1z_zmmm512
-                } else {
-                    Code::VEX_Vmovups_ymm_ymmm256
-                };
-                let dst = self.code.vector(dst, Width::Whole);
-                self.code.load(code, dst, memory);
+                self.load_vector(dst, memory);
             }
             What::StoreAccumulator { offset, bytes, part } => {
                 let memory = self.accumulator(offset, bytes, part);
                 self.store_vector(memory, src[0]);
             }
-            What::Carry => {
-                let code = if self.wide_vectors() {
-                    Code::EVEX_Vmovaps_zmm_k1z_zmmm512
-                } else {
-                    Code::VEX_Vmovaps_ymm_ymmm256
-                };
-                let to = self.code.vector(dst, Width::Whole);
-                let from = self.code.vector(src[0], Width::Whole);
-                self.code.registers(code, to, from);
-            }
             What::Count { offset, part } => {
                 self.bits_of_mask(src[0], false);
                 let part = u32::from(part);
-                let (code, place) = if self.wide_vectors() {
+                let (code, place) = if self.avx512() {
                     (Code::Movzx_r32_rm16, 2 * part)
                 } else {
                     (Code::Movzx_r32_rm8, part)
@@ -133,7 +106,7 @@ impl Allocator<'_> {
                 self.code.store(Code::Add_rm64_r64, at(FRAME, offset), SCRATCH);
             }
             What::Check { offset, part, wide, signed } => {
-                if self.wide_vectors() {
+                if self.avx512() {
                     let mask = Encoder::mask(src[0]);
                     let code =
                         if wide { Code::VEX_Kortestb_kr_kr } else { Code::VEX_Kortestw_kr_kr };
@@ -150,7 +123,7 @@ impl Allocator<'_> {
                 self.cold.push(Cold { entry, back: self.code.position(), code });
             }
             What::Gather(access) => self.gather(access, dst, src),
-            What::Scatter(access) => self.scatter(access, src),
+            What::Scatter(access) => self.scatter(access, src, spare),
             What::StoreScratch { offset } => self.store_vector(at(FRAME, offset), src[0]),
             What::ScatterLanes { word, op, dtype, wide_index } => {
                 self.scatter_lanes(word, op, dtype, wide_index, src[0]);
@@ -163,11 +136,11 @@ impl Allocator<'_> {
         let bytes = exactly::<u8>(dtype.bytes());
         let size = u32::from(bytes) * self.vector_bytes() / 4;
         let memory = self.lanes(buffer, bytes, u32::from(part) * size, SCRATCH);
-        if self.prefetch {
-            self.fetch_ahead(memory);
+        if self.style.prefetch {
+            self.fetch(memory);
         }
         let signed = dtype.is_signed();
-        let code = match (self.wide_vectors(), bytes) {
+        let code = match (self.avx512(), bytes) {
             (true, _) if dtype == DType::F16 => Code::EVEX_Vcvtph2ps_zmm_k1z_ymmm256_sae,
             (true, 1) if signed => Code::EVEX_Vpmovsxbd_zmm_k1z_xmmm128,
             (true, 1) => Code::EVEX_Vpmovzxbd_zmm_k1z_xmmm128,
@@ -187,7 +160,7 @@ impl Allocator<'_> {
     fn store_packed(&mut self, buffer: u32, bytes: u8, part: u8, source: u8) {
         let size = u32::from(bytes) * self.vector_bytes() / 4;
         let memory = self.lanes(buffer, bytes, u32::from(part) * size, SCRATCH);
-        let (code, width) = match (size, self.wide_vectors(), self.nontemporal) {
+        let (code, width) = match (size, self.avx512(), self.style.nontemporal) {
             (32, _, true) => (Code::EVEX_Vmovntps_m256_ymm, Width::Half),
             (32, _, false) => (Code::EVEX_Vmovdqu8_ymmm256_k1z_ymm, Width::Half),
             (16, true, true) => (Code::EVEX_Vmovntps_m128_xmm, Width::Quarter),
@@ -203,7 +176,7 @@ impl Allocator<'_> {
     /// The scratch register in every lane.
     fn repeat_scratch(&mut self, dst: u8, wide: bool) {
         let whole = self.code.vector(dst, Width::Whole);
-        if self.wide_vectors() {
+        if self.avx512() {
             let (code, source) = if wide {
                 (Code::EVEX_Vpbroadcastq_zmm_k1z_r64, SCRATCH)
             } else {
@@ -225,7 +198,7 @@ impl Allocator<'_> {
     /// The accumulators of a part's lanes: of 32, those from the packet's first lane on.
     fn accumulator(&mut self, offset: u32, bytes: u8, part: u8) -> iced_x86::MemoryOperand {
         let offset = offset + u32::from(part) * self.vector_bytes();
-        if self.lowered.packet.lanes().is_multiple_of(32) {
+        if self.packet.lanes().is_multiple_of(32) {
             return at(FRAME, offset);
         }
         self.code.registers(Code::Mov_r32_rm32, Register::EAX, Register::ESI);
@@ -235,7 +208,7 @@ impl Allocator<'_> {
 
     /// One bit a lane of a mask in the scratch register.
     pub(super) fn bits_of_mask(&mut self, mask: u8, wide: bool) {
-        if self.wide_vectors() {
+        if self.avx512() {
             let code = if wide { Code::VEX_Kmovb_r32_kr } else { Code::VEX_Kmovw_r32_kr };
             return self.code.registers(code, Register::EAX, Encoder::mask(mask));
         }

@@ -2,7 +2,8 @@
 
 use iced_x86::{Code, Instruction, MemoryOperand, Register};
 
-use super::machine::Sizes;
+use super::rows::Width;
+use crate::backend::cpu::machine::Jump;
 use crate::backend::isa::Isa;
 use crate::convert::exactly;
 
@@ -19,29 +20,6 @@ pub(super) const UNIFORMS: Register = Register::R8;
 /// Scratch of single instructions: an address or a small computation.
 pub(super) const SCRATCH: Register = Register::RAX;
 
-/// A vector register's width.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Width {
-    Whole,
-    Half,
-    Quarter,
-}
-
-impl Sizes {
-    /// Widths of the destination, the first source and the last source.
-    pub(super) fn widths(self) -> (Width, Width, Width) {
-        match self {
-            Self::Whole => (Width::Whole, Width::Whole, Width::Whole),
-            Self::Narrowing => (Width::Half, Width::Whole, Width::Whole),
-            Self::Widening => (Width::Whole, Width::Half, Width::Half),
-            Self::Quartering => (Width::Quarter, Width::Whole, Width::Whole),
-            Self::Inserting => (Width::Whole, Width::Whole, Width::Half),
-            Self::Halves => (Width::Half, Width::Half, Width::Half),
-            Self::Quarters => (Width::Quarter, Width::Quarter, Width::Quarter),
-        }
-    }
-}
-
 /// The last operand of an instruction.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Operand {
@@ -51,15 +29,12 @@ pub(super) enum Operand {
 
 /// Code under construction; constants come first.
 pub(super) struct Encoder {
-    isa: Isa,
+    pub(super) avx512: bool,
     inner: iced_x86::Encoder,
     position: u64,
     /// Why an instruction has no encoding: our mistake, found by the first kernel that makes it.
     error: Option<String>,
 }
-
-/// A forward jump whose target is not known yet.
-pub(super) struct Jump(usize);
 
 impl Encoder {
     pub(super) fn new(isa: Isa, mut constants: Vec<u8>) -> Self {
@@ -67,7 +42,7 @@ impl Encoder {
         let position = constants.len() as u64;
         let mut inner = iced_x86::Encoder::new(64);
         inner.set_buffer(constants);
-        Self { isa, inner, position, error: None }
+        Self { avx512: isa == Isa::Avx512, inner, position, error: None }
     }
 
     /// Bytes so far.
@@ -108,7 +83,7 @@ impl Encoder {
 
     /// A vector register of a width.
     pub(super) fn vector(&self, number: u8, width: Width) -> Register {
-        let first = match (self.isa == Isa::Avx512, width) {
+        let first = match (self.avx512, width) {
             (true, Width::Whole) => Register::ZMM0,
             (true, Width::Half) | (false, Width::Whole) => Register::YMM0,
             (_, Width::Half | Width::Quarter) => Register::XMM0,
@@ -211,40 +186,46 @@ mod tests {
     use iced_x86::{Decoder, DecoderOptions, OpKind};
 
     use super::*;
-    use crate::backend::cpu::machine::{Form, Memory, ROWS, Row};
+    use crate::backend::cpu::instructions::{Form, M};
+    use crate::backend::cpu::machine::Memory;
+    use crate::backend::cpu::x86::rows::{Encoding, row};
 
     /// Where the tests' memory operand lies.
     const DISPLACEMENT: u32 = 0x1240;
 
+    fn encoding(isa: Isa, m: M) -> Encoding {
+        if isa == Isa::Avx512 { row(m).avx512 } else { row(m).avx2 }
+    }
+
     /// Encodes one row; `None` if it has no encoding with these operands.
-    fn encode(isa: Isa, row: &Row, last: Operand, immediate: Option<u8>) -> Option<Vec<u8>> {
+    fn encode(isa: Isa, m: M, last: Operand, immediate: Option<u8>) -> Option<Vec<u8>> {
         let avx512 = isa == Isa::Avx512;
-        let (code, _) = if avx512 { row.avx512 } else { row.avx2 };
+        let ((code, _), form) = (encoding(isa, m), m.form());
         let mut encoder = Encoder::new(isa, Vec::new());
-        let (to, from, _) = row.sizes.widths();
+        let (to, from, _) = row(m).sizes.widths();
         let masks = format!("{code:?}").starts_with("VEX_K");
         let (dst, a) = if avx512 { (21, 27) } else { (5, 11) };
-        let dst = if avx512 && row.mask { Encoder::mask(5) } else { encoder.vector(dst, to) };
+        let dst = if avx512 && m.makes_mask() { Encoder::mask(5) } else { encoder.vector(dst, to) };
         let a = if masks { Encoder::mask(3) } else { encoder.vector(a, from) };
-        let first = (row.form != Form::Unary && (row.form != Form::Keep || !avx512)).then_some(a);
-        if row.form == Form::Blend && !avx512 {
+        let first = (form != Form::Unary && (form != Form::Keep || !avx512)).then_some(a);
+        if form == Form::Blend && !avx512 {
             let mask = encoder.vector(14, Width::Whole);
             encoder.put(match last {
                 Operand::Register(last) => Instruction::with4(code, dst, a, last, mask),
                 Operand::Memory(last) => Instruction::with4(code, dst, a, last, mask),
             });
         } else {
-            let mask = matches!(row.form, Form::Blend | Form::Keep) && avx512;
-            let mask = mask.then_some((Encoder::mask(6), row.form == Form::Keep));
+            let mask = matches!(form, Form::Blend | Form::Keep) && avx512;
+            let mask = mask.then_some((Encoder::mask(6), form == Form::Keep));
             encoder.vector_op(code, dst, first, last, immediate, mask);
         }
         encoder.finish(&[]).ok()
     }
 
-    fn check(isa: Isa, row: &Row, last: Operand) {
-        let (code, _) = if isa == Isa::Avx512 { row.avx512 } else { row.avx2 };
+    fn check(isa: Isa, m: M, last: Operand) {
+        let (code, _) = encoding(isa, m);
         let immediate = format!("{code:?}").contains("imm8").then_some(0x12);
-        let bytes = encode(isa, row, last, immediate);
+        let bytes = encode(isa, m, last, immediate);
         let bytes = bytes.unwrap_or_else(|| panic!("{code:?} has no encoding with {last:?}"));
         let mut decoder = Decoder::new(64, &bytes, DecoderOptions::NONE);
         let decoded = decoder.decode();
@@ -271,26 +252,26 @@ mod tests {
 
     #[test]
     fn every_row_decodes_to_itself() {
-        for row in ROWS {
+        for &m in M::ALL {
             for isa in [Isa::Avx512, Isa::Avx2] {
-                let (code, memory) = if isa == Isa::Avx512 { row.avx512 } else { row.avx2 };
+                let (code, memory) = encoding(isa, m);
                 if code == Code::INVALID {
                     continue;
                 }
-                let (_, _, width) = row.sizes.widths();
+                let (_, _, width) = row(m).sizes.widths();
                 let encoder = Encoder::new(isa, Vec::new());
                 let number = if isa == Isa::Avx512 { 30 } else { 9 };
                 let masks = format!("{code:?}").starts_with("VEX_K");
                 let last = if masks { Encoder::mask(4) } else { encoder.vector(number, width) };
-                check(isa, row, Operand::Register(last));
+                check(isa, m, Operand::Register(last));
                 if memory == Memory::None {
                     continue;
                 }
                 let mut place = indexed(FRAME, LANE, 4, DISPLACEMENT);
-                check(isa, row, Operand::Memory(place));
+                check(isa, m, Operand::Memory(place));
                 place.is_broadcast = true;
                 if isa == Isa::Avx512 && memory != Memory::Vector {
-                    check(isa, row, Operand::Memory(place));
+                    check(isa, m, Operand::Memory(place));
                 }
             }
         }

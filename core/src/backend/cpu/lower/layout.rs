@@ -1,0 +1,52 @@
+//! Where the frame has what a kernel keeps in memory: failures, counters, accumulators, addresses.
+
+use crate::backend::cpu::program::{ACTIVE_VECTORS, Frame, Packet, Reduction};
+use crate::backend::reduce::ACCUMULATORS;
+use crate::convert::exactly;
+use crate::dtype::DType;
+use crate::ir::kernel::{End, Kernel};
+
+/// Most registers that accumulators take throughout the loop; more stay in memory.
+const CARRIED: usize = 8;
+
+/// Whether accumulators stay in registers from packet to packet: each must belong to the same lanes of
+/// every packet.
+pub(super) fn carries(reductions: &[Reduction], packet: Packet) -> bool {
+    let numbers = reductions.iter().filter(|reduction| !reduction.counts());
+    let parts: usize = numbers.map(|reduction| packet.parts(reduction.dtype.bytes())).sum();
+    packet.lanes().is_multiple_of(ACCUMULATORS) && parts <= CARRIED
+}
+
+/// Places in the frame.
+pub(super) struct Layout {
+    pub(super) frame: Frame,
+    pub(super) reductions: Vec<Reduction>,
+    /// Offset of each end that is a reduction.
+    pub(super) offsets: Vec<u32>,
+}
+
+pub(super) fn lay_out(kernel: &Kernel, packet: Packet) -> Layout {
+    let vector = exactly(packet.vector());
+    let masks = if packet.target.has_mask_registers() { 0 } else { exactly(packet.narrow) };
+    let errors = ACTIVE_VECTORS + masks * vector;
+    let mut next: u32 = errors + 16 * exactly::<u32>(kernel.accesses.len());
+    let mut reductions = Vec::new();
+    let mut offsets = vec![0; kernel.ends.len()];
+    for (end, place) in kernel.ends.iter().zip(&mut offsets) {
+        if let End::Reduce { op, value, buffer } = *end {
+            let (from, stored) = (kernel.dtype(value), kernel.buffers[buffer.index()].dtype);
+            let dtype = op.result(from).expect("internal error: a type not reduced");
+            let mask = from == DType::Mask;
+            let bytes = if mask { 8 } else { exactly(ACCUMULATORS * dtype.bytes()) };
+            let offset = next.next_multiple_of(if mask { 8 } else { vector });
+            next = offset + bytes;
+            *place = offset;
+            let address = kernel.address_word(buffer);
+            reductions.push(Reduction { op, dtype, stored, address, offset });
+        }
+    }
+    let pointers = next.next_multiple_of(8);
+    let scratch = (pointers + 8 * exactly::<u32>(kernel.buffers.len())).next_multiple_of(vector);
+    let frame = Frame { errors, pointers, scratch, spills: scratch + 5 * vector };
+    Layout { frame, reductions, offsets }
+}

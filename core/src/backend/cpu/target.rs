@@ -1,0 +1,42 @@
+//! A machine as lowering and allocation see it: its registers, and which instructions it has.
+
+use super::instructions::M;
+use crate::backend::isa::Isa;
+
+/// What code for an instruction set can be made of.
+#[derive(Debug)]
+pub(super) struct Target {
+    pub(super) isa: Isa,
+    /// Bytes of a vector register.
+    pub(super) vector: usize,
+    /// Vector registers that values may take.
+    pub(super) vectors: u32,
+    /// Mask registers that values may take. Without any, masks are vectors of all ones or zeros.
+    pub(super) masks: u32,
+    /// Vectors and masks that the values of a kernel should take; the rest is for temporaries and constants.
+    pub(super) roomy: [usize; 2],
+    /// Whether an operand in memory may be one number for all lanes; else constants lie there as whole vectors.
+    pub(super) repeats: bool,
+    /// Sources of `a * b + c` that the result may replace.
+    pub(super) fma_replaces: &'static [usize],
+    /// Right bits of the estimates of reciprocals and their roots, of an f32.
+    pub(super) estimate_bits: u32,
+    /// Whether vectors of 32- and 64-bit lanes can be scattered.
+    pub(super) scatters: bool,
+    /// Whether a style of code gathers lanes one by one.
+    pub(super) gathers_singly: bool,
+    /// Whether it has each instruction, in the order of [`M`].
+    pub(super) instructions: [bool; M::ALL.len()],
+}
+
+impl Target {
+    /// Whether the machine has an instruction.
+    pub(super) fn has(&self, m: M) -> bool {
+        self.instructions[m as usize]
+    }
+
+    /// Whether masks have registers of their own.
+    pub(super) fn has_mask_registers(&self) -> bool {
+        self.masks != 0
+    }
+}

@@ -1,0 +1,51 @@
+//! What code for AVX2 and AVX-512 is made of.
+
+use iced_x86::Code;
+
+use super::rows::ROWS;
+use crate::backend::cpu::instructions::M;
+use crate::backend::cpu::target::Target;
+use crate::backend::isa::Isa;
+
+/// AVX2.
+pub(super) static AVX2: Target = Target {
+    isa: Isa::Avx2,
+    vector: 32,
+    vectors: 0xffff,
+    masks: 0,
+    roomy: [12, 12],
+    repeats: false,
+    fma_replaces: &[2, 0, 1],
+    estimate_bits: 11,
+    scatters: false,
+    gathers_singly: false,
+    instructions: encodable(false),
+};
+
+/// AVX-512.
+pub(super) static AVX512: Target = Target {
+    isa: Isa::Avx512,
+    vector: 64,
+    vectors: u32::MAX,
+    // The first mask register means no mask.
+    masks: 0xfe,
+    roomy: [26, 6],
+    repeats: true,
+    fma_replaces: &[2, 0, 1],
+    estimate_bits: 14,
+    scatters: true,
+    gathers_singly: true,
+    instructions: encodable(true),
+};
+
+/// Which instructions an instruction set has.
+const fn encodable(avx512: bool) -> [bool; M::ALL.len()] {
+    let mut all = [false; M::ALL.len()];
+    let mut i = 0;
+    while i < all.len() {
+        let (code, _) = if avx512 { ROWS[i].avx512 } else { ROWS[i].avx2 };
+        all[i] = code as usize != Code::INVALID as usize;
+        i += 1;
+    }
+    all
+}
