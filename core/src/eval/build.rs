@@ -187,9 +187,9 @@ impl<'w, 't> Builder<'w, 't> {
             | Kind::Gather { .. }
             | Kind::Fetch
             | Kind::Primitive(_)
-            | Kind::Entering
-            | Kind::Running
-            | Kind::State { .. }
+            | Kind::ActiveMask
+            | Kind::RunningMask
+            | Kind::Phi { .. }
             | Kind::Region { .. }
             | Kind::Result { memory: false, .. }
             | Kind::Data => {
@@ -320,7 +320,7 @@ impl<'w, 't> Builder<'w, 't> {
                 let source = memory.expect("internal error: a fetch from what is not written");
                 Code::Gather { source, access: None }
             }
-            Kind::Running => Code::Run,
+            Kind::RunningMask => Code::Run,
             Kind::Scatter { op, mode, checked, counts } => {
                 self.draft.lane_order |= mode == ScatterMode::Exact;
                 let target = self.written(id).expect("internal error: a write that nobody wants");
@@ -335,8 +335,8 @@ impl<'w, 't> Builder<'w, 't> {
             | Kind::Output { .. }
             | Kind::Reduce(_)
             | Kind::Primitive(_)
-            | Kind::Entering
-            | Kind::State { .. }
+            | Kind::ActiveMask
+            | Kind::Phi { .. }
             | Kind::Region { .. }
             | Kind::Result { .. }
             | Kind::Data => {

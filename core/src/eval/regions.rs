@@ -62,12 +62,12 @@ impl Builder<'_, '_> {
         match variable.kind {
             Kind::Region { repeat } => self.region(id, variable, repeat),
             // A state that never changes is its first value.
-            Kind::State { memory: false } => {
+            Kind::Phi { memory: false } => {
                 let first = variable.operands[0].and_then(|first| self.known(first));
                 self.alias(id, first.expect("internal error: a state without a first value"));
             }
             // Memory has no register: that of the writes only says that they came.
-            Kind::State { memory: true } => self.alias(id, Reg(0)),
+            Kind::Phi { memory: true } => self.alias(id, Reg(0)),
             Kind::Result { memory: true, .. } => self.alias(id, Reg(0)),
             // The region gave it a register.
             Kind::Result { .. } => {}
@@ -82,8 +82,8 @@ impl Builder<'_, '_> {
             | Kind::Scatter { .. }
             | Kind::Reduce(_)
             | Kind::Primitive(_)
-            | Kind::Entering
-            | Kind::Running
+            | Kind::ActiveMask
+            | Kind::RunningMask
             | Kind::Data => return false,
         }
         true
@@ -201,10 +201,10 @@ impl Builder<'_, '_> {
             let variable = self.table.get(id);
             let operand = variable.operands[0]?;
             id = match variable.kind {
-                Kind::State { .. } if self.table.get(operand).scope == 0 => {
+                Kind::Phi { .. } if self.table.get(operand).scope == 0 => {
                     return Some((id, operand));
                 }
-                Kind::Scatter { .. } | Kind::State { .. } => operand,
+                Kind::Scatter { .. } | Kind::Phi { .. } => operand,
                 Kind::Result { position, .. } => {
                     let region = self.table.get(operand).region()?;
                     region.values.get(position as usize)?.0
@@ -219,8 +219,8 @@ impl Builder<'_, '_> {
                 | Kind::Fetch
                 | Kind::Reduce(_)
                 | Kind::Primitive(_)
-                | Kind::Entering
-                | Kind::Running
+                | Kind::ActiveMask
+                | Kind::RunningMask
                 | Kind::Region { .. }
                 | Kind::Data => return None,
             };
@@ -229,5 +229,5 @@ impl Builder<'_, '_> {
 }
 
 fn is_memory(table: &crate::ir::table::Table, state: VarId) -> bool {
-    table.get(state).kind == Kind::State { memory: true }
+    table.get(state).kind == Kind::Phi { memory: true }
 }

@@ -354,9 +354,9 @@ fn own_cost(kind: Kind) -> u32 {
         | Kind::Scatter { .. }
         | Kind::Reduce(_)
         | Kind::Primitive(_)
-        | Kind::Entering
-        | Kind::Running
-        | Kind::State { .. }
+        | Kind::ActiveMask
+        | Kind::RunningMask
+        | Kind::Phi { .. }
         | Kind::Result { .. }
         | Kind::Data => 1,
     }
@@ -379,9 +379,9 @@ pub(super) fn ends_stage(variable: &Variable) -> bool {
         | Kind::Output { .. }
         | Kind::Gather { .. }
         | Kind::Fetch
-        | Kind::Entering
-        | Kind::Running
-        | Kind::State { .. }
+        | Kind::ActiveMask
+        | Kind::RunningMask
+        | Kind::Phi { .. }
         | Kind::Region { .. }
         | Kind::Data => false,
     };
@@ -400,7 +400,7 @@ fn is_found(table: &Table, variable: &Variable) -> bool {
 pub(super) fn is_memory_operand(table: &Table, variable: &Variable, position: usize) -> bool {
     let outside = |operand| table.get(operand).scope == 0;
     match variable.kind {
-        Kind::Gather { .. } | Kind::Scatter { .. } | Kind::State { memory: true } => {
+        Kind::Gather { .. } | Kind::Scatter { .. } | Kind::Phi { memory: true } => {
             position == 0 && variable.operands[0].is_some_and(outside)
         }
         Kind::Primitive(_) => true,
@@ -412,9 +412,9 @@ pub(super) fn is_memory_operand(table: &Table, variable: &Variable, position: us
         | Kind::Output { .. }
         | Kind::Fetch
         | Kind::Reduce(_)
-        | Kind::Entering
-        | Kind::Running
-        | Kind::State { memory: false }
+        | Kind::ActiveMask
+        | Kind::RunningMask
+        | Kind::Phi { memory: false }
         | Kind::Region { .. }
         | Kind::Result { .. }
         | Kind::Data => false,
@@ -511,9 +511,9 @@ fn lanes(table: &Table, variable: &Variable) -> u64 {
         | Kind::Gather { .. }
         | Kind::Fetch
         | Kind::Primitive(_)
-        | Kind::Entering
-        | Kind::Running
-        | Kind::State { .. }
+        | Kind::ActiveMask
+        | Kind::RunningMask
+        | Kind::Phi { .. }
         | Kind::Region { .. }
         | Kind::Data => return variable.size,
     };

@@ -186,9 +186,9 @@ fn step(name: &str, variable: &Variable, known: &HashMap<VarId, Reg>) -> Step {
         | Kind::Scatter { .. }
         | Kind::Reduce(_)
         | Kind::Primitive(_)
-        | Kind::Entering
-        | Kind::Running
-        | Kind::State { .. }
+        | Kind::ActiveMask
+        | Kind::RunningMask
+        | Kind::Phi { .. }
         | Kind::Region { .. }
         | Kind::Result { .. }
         | Kind::Data) => unreachable!("internal error: {} in the body of {name}", kind.name()),

@@ -102,7 +102,7 @@ fn ptx_template(table: &Table, variable: &Variable, operand: DType) -> String {
             let operands = (2..).take(variable.operands().count()).map(|i| format!(", $r{i}"));
             format!("{}.$t2 $r1{}", primitive.name(), operands.collect::<String>())
         }
-        Kind::Entering | Kind::Running | Kind::State { .. } | Kind::Result { .. } => {
+        Kind::ActiveMask | Kind::RunningMask | Kind::Phi { .. } | Kind::Result { .. } => {
             let registers = variable.operands().zip(2..).map(|(_, i)| format!(", $r{i}"));
             format!("{}.$t1 $r1{}", variable.kind.name(), registers.collect::<String>())
         }

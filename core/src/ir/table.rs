@@ -263,7 +263,7 @@ impl Table {
     /// States and results belong to their region, which knows no copies: they stay what they are.
     pub fn fork(&mut self, id: VarId) -> VarId {
         let source = self.get(id);
-        if matches!(source.kind, Kind::State { .. } | Kind::Result { .. }) {
+        if matches!(source.kind, Kind::Phi { .. } | Kind::Result { .. }) {
             self.inc_external(id);
             return id;
         }

@@ -77,11 +77,11 @@ pub enum Kind {
     Primitive(Primitive),
     /// Lanes that look at a region's condition: those that the operand chooses, or all. Of a region that
     /// repeats, those still running.
-    Entering,
+    ActiveMask,
     /// Lanes that run a region's body: operands entering and condition.
-    Running,
+    RunningMask,
     /// A value at the start of a region's body, of which the operand is the first.
-    State {
+    Phi {
         /// Whether it is memory that the region writes, not a value of each lane.
         memory: bool,
     },
@@ -116,9 +116,9 @@ impl Kind {
             | Self::Scatter { .. }
             | Self::Reduce(_)
             | Self::Primitive(_)
-            | Self::Entering
-            | Self::Running
-            | Self::State { .. }
+            | Self::ActiveMask
+            | Self::RunningMask
+            | Self::Phi { .. }
             | Self::Region { .. }
             | Self::Result { .. }
             | Self::Data => None,
@@ -139,9 +139,9 @@ impl Kind {
             Self::Scatter { op, counts, .. } => op.function(counts),
             Self::Reduce(op) => op.name(),
             Self::Primitive(primitive) => primitive.name(),
-            Self::Entering => "entering",
-            Self::Running => "running",
-            Self::State { .. } => "state",
+            Self::ActiveMask => "entering",
+            Self::RunningMask => "running",
+            Self::Phi { .. } => "state",
             Self::Region { repeat: true } => "loop",
             Self::Region { repeat: false } => "if",
             Self::Result { .. } => "result",

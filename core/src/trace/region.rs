@@ -88,7 +88,7 @@ impl Recorder<'_> {
         // The mask of entering lanes is recorded inside the region.
         let scope = self.begin(op, VarId::new(0), false);
         let size = outer.map_or(1, |outer| self.size(outer));
-        let mut entering = Variable::new(Kind::Entering, DType::Mask, size, operands);
+        let mut entering = Variable::new(Kind::ActiveMask, DType::Mask, size, operands);
         entering.scope = scope;
         let entering = self.add(entering);
         self.limit(entering);
@@ -119,7 +119,7 @@ impl Recorder<'_> {
     pub(crate) fn state(&mut self, scope: u32, first: VarId) -> VarId {
         let (dtype, size) = (self.dtype(first), self.size(first));
         let operands = [Some(first), None, None, None];
-        let mut state = Variable::new(Kind::State { memory: false }, dtype, size, operands);
+        let mut state = Variable::new(Kind::Phi { memory: false }, dtype, size, operands);
         state.scope = scope;
         self.add(state)
     }
@@ -137,7 +137,7 @@ impl Recorder<'_> {
         let entering_size = entering.map_or(1, |entering| self.size(entering));
         let size = broadcast_size(op, entering_size, self.size(condition))?;
         let operands = [entering, Some(condition), None, None];
-        let running = self.add(Variable::new(Kind::Running, DType::Mask, size, operands));
+        let running = self.add(Variable::new(Kind::RunningMask, DType::Mask, size, operands));
         self.limit(running);
         Ok(running)
     }
@@ -167,7 +167,7 @@ impl Recorder<'_> {
         for (position, change) in changes.iter().enumerate() {
             let value = match self.written(scope, change.next) {
                 Some(root) if change.state.is_none_or(|state| state == root) => {
-                    self.table.get_mut(root).kind = Kind::State { memory: true };
+                    self.table.get_mut(root).kind = Kind::Phi { memory: true };
                     (root, change.next)
                 }
                 Some(_) => {
@@ -214,7 +214,7 @@ impl Recorder<'_> {
             let first = self.var(state).operands[0];
             let first = first.expect("internal error: a state without a first value");
             // Of a state, the region around this one says it when it is closed.
-            if !matches!(self.var(first).kind, Kind::State { .. }) {
+            if !matches!(self.var(first).kind, Kind::Phi { .. }) {
                 self.whole("gather", first)?;
             }
             self.table.replace_source(gather, first);
@@ -309,7 +309,7 @@ impl Recorder<'_> {
         // A branch that leaves an argument alone, over the same array where it is not taken.
         if change.state.is_none() && !self.is_memory(next) {
             let is_state =
-                matches!(self.var(next).kind, Kind::State { .. }) && self.var(next).scope == scope;
+                matches!(self.var(next).kind, Kind::Phi { .. }) && self.var(next).scope == scope;
             let value = if is_state { self.var(next).operands[0] } else { Some(next) };
             if change.covered || (change.otherwise.is_some() && change.otherwise == value) {
                 let state = if is_state { next } else { self.state(scope, next) };
@@ -331,13 +331,13 @@ impl Recorder<'_> {
     }
 
     fn is_memory(&self, state: VarId) -> bool {
-        self.var(state).kind == Kind::State { memory: true }
+        self.var(state).kind == Kind::Phi { memory: true }
     }
 
     /// The state whose array a value of the region is after writes; `None` for a value of each lane.
     fn written(&self, scope: u32, value: VarId) -> Option<VarId> {
         let variable = self.var(value);
-        if variable.scope != scope || matches!(variable.kind, Kind::State { .. }) {
+        if variable.scope != scope || matches!(variable.kind, Kind::Phi { .. }) {
             return None;
         }
         let mut id = value;
@@ -345,7 +345,7 @@ impl Recorder<'_> {
             id = before;
         }
         let root = self.var(id);
-        let is_state = matches!(root.kind, Kind::State { .. }) && root.scope == scope;
+        let is_state = matches!(root.kind, Kind::Phi { .. }) && root.scope == scope;
         (id != value && is_state).then_some(id)
     }
 
@@ -382,7 +382,7 @@ impl Recorder<'_> {
                 let source = self.var(operand);
                 let passes_on = match variable.kind {
                     Kind::Scatter { .. } | Kind::Fetch => position == 0,
-                    Kind::State { memory } => memory,
+                    Kind::Phi { memory } => memory,
                     Kind::Region { .. } => true,
                     _ => false,
                 };
@@ -392,7 +392,7 @@ impl Recorder<'_> {
                     return Err(Error::Argument { op, what: what.into() });
                 }
                 let is_source = matches!(variable.kind, Kind::Gather { .. }) && position == 0;
-                if is_source && source.scope == scope && matches!(source.kind, Kind::State { .. }) {
+                if is_source && source.scope == scope && matches!(source.kind, Kind::Phi { .. }) {
                     if values.iter().any(|&(state, next)| state == operand && next != state) {
                         let what = "gather from a state that changes; only arrays from outside can be \
                                     read by index";
@@ -449,7 +449,7 @@ impl Recorder<'_> {
         let open = self.table.open_region_mut().filter(|open| !open.evaluated);
         let Some(scope) = open.map(|open| open.scope) else { return false };
         let variable = self.var(value);
-        let may_be = is_memory(variable.kind) || matches!(variable.kind, Kind::State { .. });
+        let may_be = is_memory(variable.kind) || matches!(variable.kind, Kind::Phi { .. });
         may_be && variable.scope == scope
     }
 }
@@ -458,7 +458,7 @@ impl Recorder<'_> {
 fn is_memory(kind: Kind) -> bool {
     match kind {
         Kind::Scatter { .. } => true,
-        Kind::State { memory } | Kind::Result { memory, .. } => memory,
+        Kind::Phi { memory } | Kind::Result { memory, .. } => memory,
         _ => false,
     }
 }

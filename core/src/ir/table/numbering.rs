@@ -64,9 +64,9 @@ fn has_number(kind: Kind) -> bool {
         // Each region has states of its own; a region's results are as many as its values.
         Kind::Fetch
         | Kind::Scatter { .. }
-        | Kind::Entering
-        | Kind::Running
-        | Kind::State { .. }
+        | Kind::ActiveMask
+        | Kind::RunningMask
+        | Kind::Phi { .. }
         | Kind::Region { .. }
         | Kind::Result { .. }
         | Kind::Data => false,
