@@ -320,7 +320,7 @@ impl<'w, 't> Builder<'w, 't> {
                 let source = memory.expect("internal error: a fetch from what is not written");
                 Code::Gather { source, access: None }
             }
-            Kind::RunningMask => Code::Run,
+            Kind::RunningMask => Code::RunningMask,
             Kind::Scatter { op, mode, checked, counts } => {
                 self.draft.lane_order |= mode == ScatterMode::Exact;
                 let target = self.written(id).expect("internal error: a write that nobody wants");
@@ -459,7 +459,7 @@ impl Draft {
         let target = Target { lane_order, ..target };
         // How the lanes of reductions and loops are shared does not depend on their number.
         let is_shared = self.ends.iter().any(|end| matches!(end, End::Reduce { .. }))
-            || insts.iter().any(|inst| matches!(inst.code, Code::Region { .. }));
+            || insts.iter().any(|inst| matches!(inst.code, Code::RegionStart { .. }));
         let is_for_few = size < target.few_lanes && !is_shared;
         let switches = u64::from(target.lane_order)
             | u64::from(target.fast_math) << 1
@@ -545,14 +545,14 @@ fn structure_hash(
             Code::Op(op) => (3, op as u64),
             Code::Load(buffer) => (4, u64::from(buffer.0)),
             Code::Gather { source, access } => (5, u64::from(source.0) | flag(access) << 32),
-            Code::Region { repeat } => (9, u64::from(repeat)),
-            Code::State => (10, 0),
-            Code::Run => (11, 0),
+            Code::RegionStart { repeat } => (9, u64::from(repeat)),
+            Code::Phi => (10, 0),
+            Code::RunningMask => (11, 0),
             Code::Scatter { op, target, access } => {
                 (12, u64::from(target.0) | flag(access) << 32 | (op as u64) << 56)
             }
-            Code::Next => (13, 0),
-            Code::Leave => (14, 0),
+            Code::BackEdge => (13, 0),
+            Code::RegionEnd => (14, 0),
         };
         let [first, second, third] = inst.args.map(reg);
         add(&[payload, tag | (inst.dtype as u64) << 8 | first << 16, second | third << 32]);

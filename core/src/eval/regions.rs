@@ -102,7 +102,7 @@ impl Builder<'_, '_> {
         let running = self.table.get(region.running);
         let entering = running.operands[0].expect("internal error: nothing enters a region");
         let outer = self.table.get(entering).operands[0].and_then(|outer| self.known(outer));
-        let start = self.emit_lane(entering, Code::Region { repeat }, [outer, None, None]);
+        let start = self.emit_lane(entering, Code::RegionStart { repeat }, [outer, None, None]);
         self.alias(entering, start);
         self.alias(id, start);
         let lanes = region.values.iter().filter(|(state, _)| !is_memory(self.table, *state));
@@ -114,7 +114,7 @@ impl Builder<'_, '_> {
         }
         let mut states = Vec::with_capacity(lanes.len());
         for (&(state, _), first) in lanes.iter().zip(firsts) {
-            let reg = self.emit_lane(state, Code::State, [first, None, None]);
+            let reg = self.emit_lane(state, Code::Phi, [first, None, None]);
             self.alias(state, reg);
             states.push(reg);
         }
@@ -126,9 +126,9 @@ impl Builder<'_, '_> {
         }
         for (&(state, next), &reg) in lanes.iter().zip(&states) {
             let next = self.value(next);
-            self.emit_lane(state, Code::Next, [Some(reg), Some(next), None]);
+            self.emit_lane(state, Code::BackEdge, [Some(reg), Some(next), None]);
         }
-        self.emit_lane(region.running, Code::Leave, [Some(run), None, None]);
+        self.emit_lane(region.running, Code::RegionEnd, [Some(run), None, None]);
         let mut states = states.into_iter();
         for (&(result, generation), &(state, _)) in region.results.iter().zip(&region.values) {
             if is_memory(self.table, state) {

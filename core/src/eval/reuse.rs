@@ -110,12 +110,12 @@ fn work(launch: &Launch) -> u64 {
         | Code::Index
         | Code::Op(_)
         | Code::Load(_)
-        | Code::Region { .. }
-        | Code::State
-        | Code::Run
+        | Code::RegionStart { .. }
+        | Code::Phi
+        | Code::RunningMask
         | Code::Scatter { .. }
-        | Code::Next
-        | Code::Leave => inst.dtype.bytes() as u64,
+        | Code::BackEdge
+        | Code::RegionEnd => inst.dtype.bytes() as u64,
     });
     let ends = kernel.ends.iter().map(|end| match *end {
         End::Store { value, .. } | End::Reduce { value, .. } => width(value),
@@ -163,12 +163,12 @@ fn last_uses(kernel: &Kernel) -> Vec<Option<Reg>> {
             | Code::Constant(_)
             | Code::Index
             | Code::Op(_)
-            | Code::Region { .. }
-            | Code::State
-            | Code::Run
+            | Code::RegionStart { .. }
+            | Code::Phi
+            | Code::RunningMask
             | Code::Scatter { .. }
-            | Code::Next
-            | Code::Leave => {}
+            | Code::BackEdge
+            | Code::RegionEnd => {}
         }
     }
     let once = last_uses.into_iter().zip(accesses);

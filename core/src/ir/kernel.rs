@@ -104,15 +104,15 @@ pub enum Code {
     },
     /// The start of a region: the lanes that look at its condition. Those that the argument chooses, or
     /// all; of a region that repeats, later those that ran its body.
-    Region {
+    RegionStart {
         /// Whether the end leads back here.
         repeat: bool,
     },
     /// A value that the region changes, directly behind its start; the argument is its first value.
-    State,
+    Phi,
     /// Arguments the region's start and a condition: the lanes of the one in which the other holds. Where
     /// there is none, the region is left.
-    Run,
+    RunningMask,
     /// Arguments value, index and perhaps active, inside a region: as the end of that name.
     Scatter {
         /// How.
@@ -124,15 +124,15 @@ pub enum Code {
     },
     /// Arguments a state and its next value, before the region's end. No next value is a state of the
     /// region.
-    Next,
-    /// The end of a region; the argument is its [`Code::Run`].
-    Leave,
+    BackEdge,
+    /// The end of a region; the argument is its [`Code::RunningMask`].
+    RegionEnd,
 }
 
 impl Code {
     /// Whether the instruction has a value.
     pub const fn has_value(self) -> bool {
-        !matches!(self, Self::Scatter { .. } | Self::Next | Self::Leave)
+        !matches!(self, Self::Scatter { .. } | Self::BackEdge | Self::RegionEnd)
     }
 }
 
@@ -351,7 +351,7 @@ impl Kernel {
 
     /// Whether there are regions.
     pub fn has_regions(&self) -> bool {
-        self.insts.iter().any(|inst| matches!(inst.code, Code::Region { .. }))
+        self.insts.iter().any(|inst| matches!(inst.code, Code::RegionStart { .. }))
     }
 
     /// Start and end of each region as positions of their instructions, inner ones before the outer.
@@ -359,18 +359,18 @@ impl Kernel {
         let (mut open, mut regions) = (Vec::new(), Vec::new());
         for (i, inst) in self.insts.iter().enumerate() {
             match inst.code {
-                Code::Region { .. } => open.push(i),
-                Code::Leave => regions.extend(open.pop().map(|start| (start, i))),
+                Code::RegionStart { .. } => open.push(i),
+                Code::RegionEnd => regions.extend(open.pop().map(|start| (start, i))),
                 Code::Literal(_)
                 | Code::Constant(_)
                 | Code::Index
                 | Code::Op(_)
                 | Code::Load(_)
                 | Code::Gather { .. }
-                | Code::State
-                | Code::Run
+                | Code::Phi
+                | Code::RunningMask
                 | Code::Scatter { .. }
-                | Code::Next => {}
+                | Code::BackEdge => {}
             }
         }
         regions
@@ -397,8 +397,8 @@ impl Kernel {
         let mut writes: HashMap<BufferIndex, ScatterOp> = HashMap::new();
         for (i, inst) in self.insts.iter().enumerate() {
             match inst.code {
-                Code::Region { .. } => starts.push(i),
-                Code::Leave => {
+                Code::RegionStart { .. } => starts.push(i),
+                Code::RegionEnd => {
                     starts.pop();
                 }
                 Code::Scatter { op, target, .. } => {
@@ -413,9 +413,9 @@ impl Kernel {
                 | Code::Op(_)
                 | Code::Load(_)
                 | Code::Gather { .. }
-                | Code::State
-                | Code::Run
-                | Code::Next => {}
+                | Code::Phi
+                | Code::RunningMask
+                | Code::BackEdge => {}
             }
         }
         serial.dedup();
@@ -434,7 +434,7 @@ impl Kernel {
             for inst in &self.insts[start + 1..=end] {
                 for arg in inst.args() {
                     let outside = arg.index() < start
-                        || matches!(self.inst(arg).code, Code::State | Code::Region { .. });
+                        || matches!(self.inst(arg).code, Code::Phi | Code::RegionStart { .. });
                     if outside {
                         last[arg.index()] = last[arg.index()].max(end);
                     }

@@ -126,7 +126,7 @@ impl<'k> Legaliser<'k> {
             }
             Code::Load(_) | Code::Gather { .. } => (Form::Narrow, self.copy(inst, inst.dtype)),
             // A state is clean: every turn begins with what the last one ended with.
-            Code::State if inst.dtype.is_narrow() => {
+            Code::Phi if inst.dtype.is_narrow() => {
                 let reg = self.copy(inst, inst.dtype.widened());
                 self.values.push([Some(reg), Some(reg), None]);
                 return;
@@ -136,11 +136,11 @@ impl<'k> Legaliser<'k> {
             Code::Literal(_)
             | Code::Constant(_)
             | Code::Op(_)
-            | Code::Region { .. }
-            | Code::State
-            | Code::Run
-            | Code::Next
-            | Code::Leave => (Form::Clean, self.copy(inst, inst.dtype.widened())),
+            | Code::RegionStart { .. }
+            | Code::Phi
+            | Code::RunningMask
+            | Code::BackEdge
+            | Code::RegionEnd => (Form::Clean, self.copy(inst, inst.dtype.widened())),
         };
         let forms = if inst.dtype.is_narrow() && inst.code.has_value() {
             self.forms(i, inst.dtype, form, reg)

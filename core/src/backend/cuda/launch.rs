@@ -199,7 +199,7 @@ impl Loaded {
         };
         let Resources { registers, local_bytes, most_threads } = gpu.resources(entry);
         let threads = THREADS.min(most_threads / 32 * 32).max(32);
-        let repeats = |code| matches!(code, Code::Region { repeat: true });
+        let repeats = |code| matches!(code, Code::RegionStart { repeat: true });
         Ok(Self {
             shared: shared.clone(),
             module,

@@ -196,7 +196,7 @@ pub(super) fn lower(kernel: &Kernel, mode: LiteralMode, isa: Isa) -> Result<Prog
         },
     };
     for (reg, &last) in lowering.last_use.iter().enumerate() {
-        if kernel.insts.get(last).is_some_and(|inst| inst.code == Code::Leave) {
+        if kernel.insts.get(last).is_some_and(|inst| inst.code == Code::RegionEnd) {
             lowering.kept.entry(last).or_default().push(reg);
         }
     }
@@ -266,15 +266,15 @@ impl Lowering<'_> {
                 self.compute(i, step, sources, destination);
             }
             Code::Gather { source, access } => self.gather(i, inst, source, access, destination),
-            Code::Region { repeat } => self.enter_region(i, inst, repeat),
-            Code::State => {
+            Code::RegionStart { repeat } => self.enter_region(i, inst, repeat),
+            Code::Phi => {
                 let sources = [self.place(inst.args[0]), Place::Absent, Place::Absent];
                 self.compute(i, copying(inst.dtype), sources, None);
                 if let Some(region) = self.open.last_mut() {
                     region.first = self.program.body.len();
                 }
             }
-            Code::Run => {
+            Code::RunningMask => {
                 let step = elementwise(self.isa, Op::And, DType::Mask, DType::Mask);
                 let sources = inst.args.map(|arg| self.place(arg));
                 self.compute(i, step, sources, None);
@@ -286,13 +286,13 @@ impl Lowering<'_> {
             Code::Scatter { op, target, access } => {
                 self.scatter(op, inst.args, target, access);
             }
-            Code::Next => {
+            Code::BackEdge => {
                 let [state, next, _] = inst.args.map(|arg| self.place(arg));
                 let sources = [next, Place::Absent, Place::Absent];
                 let step = copying(inst.dtype);
                 self.program.body.push(Action::Compute { step, sources, target: state });
             }
-            Code::Leave => self.leave_region(i, inst),
+            Code::RegionEnd => self.leave_region(i, inst),
         }
         self.release_after(i, inst);
     }
@@ -536,12 +536,12 @@ fn destinations(kernel: &Kernel) -> Vec<Option<BufferIndex>> {
                 Code::Literal(_)
                 | Code::Constant(_)
                 | Code::Load(_)
-                | Code::Region { .. }
-                | Code::State
-                | Code::Run
+                | Code::RegionStart { .. }
+                | Code::Phi
+                | Code::RunningMask
                 | Code::Scatter { .. }
-                | Code::Next
-                | Code::Leave => false,
+                | Code::BackEdge
+                | Code::RegionEnd => false,
             };
             if computed && !kernel.is_uniform(value) && destinations[value.index()].is_none() {
                 destinations[value.index()] = Some(buffer);

@@ -309,11 +309,11 @@ pub(in crate::backend::cpu) fn indexed_buffers(
         | Code::Index
         | Code::Op(_)
         | Code::Load(_)
-        | Code::Region { .. }
-        | Code::State
-        | Code::Run
-        | Code::Next
-        | Code::Leave => None,
+        | Code::RegionStart { .. }
+        | Code::Phi
+        | Code::RunningMask
+        | Code::BackEdge
+        | Code::RegionEnd => None,
     });
     let scatters = kernel.ends.iter().filter_map(|end| match *end {
         crate::ir::kernel::End::Scatter { target, index, .. } => Some((target, index)),

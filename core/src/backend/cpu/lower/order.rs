@@ -252,12 +252,12 @@ fn latency(inst: &Inst) -> u32 {
         Code::Op(_) | Code::Load(_) | Code::Index => 4,
         Code::Literal(_)
         | Code::Constant(_)
-        | Code::Region { .. }
-        | Code::State
-        | Code::Run
+        | Code::RegionStart { .. }
+        | Code::Phi
+        | Code::RunningMask
         | Code::Scatter { .. }
-        | Code::Next
-        | Code::Leave => 0,
+        | Code::BackEdge
+        | Code::RegionEnd => 0,
     }
 }
 

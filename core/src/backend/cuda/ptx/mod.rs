@@ -323,12 +323,12 @@ impl Lowering<'_> {
             Code::Index
             | Code::Op(_)
             | Code::Gather { .. }
-            | Code::Region { .. }
-            | Code::State
-            | Code::Run
+            | Code::RegionStart { .. }
+            | Code::Phi
+            | Code::RunningMask
             | Code::Scatter { .. }
-            | Code::Next
-            | Code::Leave => {
+            | Code::BackEdge
+            | Code::RegionEnd => {
                 let first = self.new_register(inst.dtype);
                 for lane in 0..self.lanes {
                     self.lane = lane;
@@ -382,13 +382,13 @@ impl Lowering<'_> {
             }
             Code::Load(buffer) => self.load_first(inst.dtype, d, buffer),
             Code::Gather { source, access } => self.gather(inst, d, source, access),
-            Code::Region { .. } => self.region(inst, d),
-            Code::State => {
+            Code::RegionStart { .. } => self.region(inst, d),
+            Code::Phi => {
                 let first = inst.args[0].expect("internal error: a state without a first value");
                 let first = self.register(first);
                 ptx!(self.writer, "mov.{} {d}, {first}", untyped(inst.dtype));
             }
-            Code::Run => self.run(inst, d),
+            Code::RunningMask => self.run(inst, d),
             Code::Scatter { op, target, access } => {
                 let [value, index, active] = inst.args;
                 let (Some(value), Some(index)) = (value, index) else {
@@ -397,11 +397,11 @@ impl Lowering<'_> {
                 let place = self.place(target, access, index, active);
                 self.scatter(op, value, &place);
             }
-            Code::Next => {
+            Code::BackEdge => {
                 let [state, next, _] = inst.args.map(|arg| arg.map_or(d, |arg| self.register(arg)));
                 ptx!(self.writer, "mov.{} {state}, {next}", untyped(inst.dtype));
             }
-            Code::Leave => self.leave(),
+            Code::RegionEnd => self.leave(),
         }
     }
 
@@ -414,7 +414,7 @@ impl Lowering<'_> {
             }
             None => ptx!(self.writer, "mov.pred {d}, 1"),
         }
-        let repeat = inst.code == Code::Region { repeat: true };
+        let repeat = inst.code == Code::RegionStart { repeat: true };
         let end = self.writer.new_label();
         self.regions.push(OpenRegion { start: None, end, repeat });
     }
@@ -444,7 +444,7 @@ impl Lowering<'_> {
 
     /// Marks the place behind the states, where a loop begins anew.
     fn begin_turn(&mut self, inst: &Inst) {
-        if matches!(inst.code, Code::Region { .. } | Code::State) {
+        if matches!(inst.code, Code::RegionStart { .. } | Code::Phi) {
             return;
         }
         if let Some(OpenRegion { start: start @ None, repeat: true, .. }) = self.regions.last_mut()
