@@ -100,10 +100,10 @@ impl Builder<'_, '_> {
             self.call_outside(call, region.scope, variable.scope);
         }
         let running = self.table.get(region.running);
-        let entering = running.operands[0].expect("internal error: nothing enters a region");
-        let outer = self.table.get(entering).operands[0].and_then(|outer| self.known(outer));
-        let start = self.emit_lane(entering, Code::RegionStart { repeat }, [outer, None, None]);
-        self.alias(entering, start);
+        let active = running.operands[0].expect("internal error: nothing enters a region");
+        let outer = self.table.get(active).operands[0].and_then(|outer| self.known(outer));
+        let start = self.emit_lane(active, Code::RegionStart { repeat }, [outer, None, None]);
+        self.alias(active, start);
         self.alias(id, start);
         let lanes = region.values.iter().filter(|(state, _)| !is_memory(self.table, *state));
         let lanes: Vec<(VarId, VarId)> = lanes.copied().collect();

@@ -85,14 +85,14 @@ impl Recorder<'_> {
             return Err(Error::Argument { op, what });
         }
         let operands = [outer, None, None, None];
-        // The mask of entering lanes is recorded inside the region.
+        // The mask of active lanes is recorded inside the region.
         let scope = self.begin(op, VarId::new(0), false);
         let size = outer.map_or(1, |outer| self.size(outer));
-        let mut entering = Variable::new(Kind::ActiveMask, DType::Mask, size, operands);
-        entering.scope = scope;
-        let entering = self.add(entering);
-        self.limit(entering);
-        Ok((scope, entering))
+        let mut active = Variable::new(Kind::ActiveMask, DType::Mask, size, operands);
+        active.scope = scope;
+        let active = self.add(active);
+        self.limit(active);
+        Ok((scope, active))
     }
 
     /// Limits gathers and scatters to lanes of real values, within those that they are limited to already.
@@ -133,10 +133,10 @@ impl Recorder<'_> {
         if dtype != DType::Mask {
             return Err(Error::UnsupportedType { op, dtype, expected: "a mask as condition" });
         }
-        let entering = self.table.open_region_mut().map(|open| open.mask);
-        let entering_size = entering.map_or(1, |entering| self.size(entering));
-        let size = broadcast_size(op, entering_size, self.size(condition))?;
-        let operands = [entering, Some(condition), None, None];
+        let active = self.table.open_region_mut().map(|open| open.mask);
+        let active_size = active.map_or(1, |active| self.size(active));
+        let size = broadcast_size(op, active_size, self.size(condition))?;
+        let operands = [active, Some(condition), None, None];
         let running = self.add(Variable::new(Kind::RunningMask, DType::Mask, size, operands));
         self.limit(running);
         Ok(running)

@@ -131,14 +131,14 @@ impl<'l> Worker<'l> {
             polled -= 1;
             at += 1;
             match *action {
-                Action::Leave { mask, to } if !self.any(mask, first, n) => at = to,
-                Action::Leave { .. } => {}
-                Action::Repeat { to } => at = to,
-                Action::First { target } => {
+                Action::JumpIfNone { mask, to } if !self.any(mask, first, n) => at = to,
+                Action::JumpIfNone { .. } => {}
+                Action::Jump { to } => at = to,
+                Action::FirstLane { target } => {
                     alone = 0;
                     self.choose(target, n, alone);
                 }
-                Action::Turn { target, to } => {
+                Action::NextLane { target, to } => {
                     alone += 1;
                     if alone < n {
                         self.choose(target, n, alone);
@@ -188,10 +188,10 @@ impl<'l> Worker<'l> {
                 // SAFETY: as above; kernels that scatter run on one thread and own their target.
                 unsafe { step(&access) };
             }
-            Action::Leave { .. }
-            | Action::Repeat { .. }
-            | Action::First { .. }
-            | Action::Turn { .. } => {}
+            Action::JumpIfNone { .. }
+            | Action::Jump { .. }
+            | Action::FirstLane { .. }
+            | Action::NextLane { .. } => {}
             Action::Reduce { step, value, reduction } => {
                 let lanes = at(self, value).cast_const();
                 // SAFETY: the value's place holds `n` lanes.

@@ -89,26 +89,26 @@ pub(super) enum Action {
         buffer: Accessed,
     },
     /// Make a mask true in the lane that runs alone, the first one (S12).
-    First {
+    FirstLane {
         /// The mask.
         target: Place,
     },
-    /// Make a mask true in the next lane alone and go on at an action, unless all lanes had their turn.
-    Turn {
+    /// Make a mask true in the next lane alone and jump to an action, unless there is none.
+    NextLane {
         /// The mask.
         target: Place,
         /// The action.
         to: usize,
     },
-    /// Go on at another action where a mask holds in no lane.
-    Leave {
+    /// Jump to an action if a mask holds in no lane.
+    JumpIfNone {
         /// The mask.
         mask: Place,
         /// The action.
         to: usize,
     },
-    /// Go on at another action.
-    Repeat {
+    /// Jump to an action.
+    Jump {
         /// The action.
         to: usize,
     },
@@ -281,7 +281,7 @@ impl Lowering<'_> {
                 if let Some(region) = self.open.last_mut() {
                     region.leave = self.program.body.len();
                 }
-                self.program.body.push(Action::Leave { mask: self.places[i], to: 0 });
+                self.program.body.push(Action::JumpIfNone { mask: self.places[i], to: 0 });
             }
             Code::Scatter { op, target, access } => {
                 self.scatter(op, inst.args, target, access);
@@ -309,7 +309,7 @@ impl Lowering<'_> {
         };
         self.compute(i, copying(DType::Mask), [outer, Place::Absent, Place::Absent], None);
         if self.serial.contains(&i) {
-            self.program.body.push(Action::First { target: self.places[i] });
+            self.program.body.push(Action::FirstLane { target: self.places[i] });
         }
         let first = self.program.body.len();
         self.open.push(OpenRegion { start: i, first, leave: first, repeat });
@@ -319,18 +319,18 @@ impl Lowering<'_> {
         let region = self.open.pop().expect("internal error: the end of no region");
         let body = &mut self.program.body;
         if region.repeat {
-            let entering = self.places[region.start];
+            let active = self.places[region.start];
             let running = inst.args[0].map_or(Place::Absent, |run| self.places[run.index()]);
             let sources = [running, Place::Absent, Place::Absent];
-            body.push(Action::Compute { step: copying(DType::Mask), sources, target: entering });
-            body.push(Action::Repeat { to: region.first });
+            body.push(Action::Compute { step: copying(DType::Mask), sources, target: active });
+            body.push(Action::Jump { to: region.first });
         }
         let here = body.len();
-        if let Action::Leave { to, .. } = &mut body[region.leave] {
+        if let Action::JumpIfNone { to, .. } = &mut body[region.leave] {
             *to = here;
         }
         if self.serial.contains(&region.start) {
-            body.push(Action::Turn { target: self.places[region.start], to: region.first });
+            body.push(Action::NextLane { target: self.places[region.start], to: region.first });
         }
         for reg in self.kept.remove(&i).unwrap_or_default() {
             let shared = reg < self.kernel.n_uniform;
