@@ -246,7 +246,7 @@ impl<'k> Legaliser<'k> {
             | Op::Round
             | Op::Trunc
             | Op::Div
-            | Op::TameDiv
+            | Op::BoundedDiv
             | Op::Cast
             | Op::Reinterpret
             | Op::RawBits => unreachable!("internal error: {op:?} of integers"),
@@ -295,7 +295,7 @@ impl<'k> Legaliser<'k> {
             | Op::Xor
             | Op::Shl
             | Op::Shr
-            | Op::TameDiv
+            | Op::BoundedDiv
             | Op::Cast
             | Op::Reinterpret
             | Op::RawBits => unreachable!("internal error: {op:?} of f16"),
@@ -503,7 +503,7 @@ fn arg_form(kernel: &Kernel, inst: &Inst, position: usize) -> Form {
         | Op::Round
         | Op::Trunc
         | Op::Cast
-        | Op::TameDiv
+        | Op::BoundedDiv
         | Op::Div
         | Op::IDiv
         | Op::Rem

@@ -203,7 +203,7 @@ ops! {
     RawBits = "raw_bits" / 1, Float -> Special, "mov.$b1";
     /// Quotient of an f32 or f64 where dividend, divisor and quotient lie between 2^-60 and 2^60 or one is NaN;
     /// some devices have fewer instructions for it than for [`Op::Div`].
-    TameDiv = "tame_div" / 2, Float -> Special, "div.rn.$t1";
+    BoundedDiv = "bounded_div" / 2, Float -> Special, "div.rn.$t1";
 
     /// Sum; integers wrap.
     ///

@@ -205,7 +205,7 @@ fn verify_op(kernel: &Kernel, op: Op, inst: &Inst) -> Result<(), String> {
             types[0] == DType::Mask && types[1] == last && inst.dtype == last,
             "select takes a mask and two values of its type",
         ),
-        Shape::Special if op == Op::TameDiv => {
+        Shape::Special if op == Op::BoundedDiv => {
             ensure(same && inst.dtype == last && !last.is_narrow(), "types differ")
         }
         Shape::Special if op == Op::RawBits => ensure(

@@ -148,8 +148,8 @@ impl Expr<'_> {
     }
 
     /// The quotient of numbers between 2^-60 and 2^60, as is the quotient, or of NaN.
-    pub fn tame_div(self, divisor: Self) -> Self {
-        self.op(Op::TameDiv, &[divisor])
+    pub fn bounded_div(self, divisor: Self) -> Self {
+        self.op(Op::BoundedDiv, &[divisor])
     }
 
     fn op(self, op: Op, others: &[Self]) -> Self {

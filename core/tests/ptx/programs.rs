@@ -211,7 +211,7 @@ fn signatures(row: &OpInfo) -> Vec<(DType, DType)> {
             Shape::Special if row.op == Op::RawBits => {
                 all.extend((!operand.is_narrow()).then(|| (operand, operand.unsigned())));
             }
-            Shape::Special if row.op == Op::TameDiv => {
+            Shape::Special if row.op == Op::BoundedDiv => {
                 all.extend((!operand.is_narrow()).then_some((operand, operand)));
             }
             Shape::Special => {
@@ -231,7 +231,7 @@ fn argument_type(row: &OpInfo, position: usize, operand: DType) -> DType {
 
 /// An operation, of numbers only and between 1 and 16 where others have no certain result.
 fn operation(b: &mut Builder, op: Op, result: DType, args: &[Reg]) -> Reg {
-    if !matches!(op, Op::RawBits | Op::TameDiv) {
+    if !matches!(op, Op::RawBits | Op::BoundedDiv) {
         return b.op(op, result, args);
     }
     let operand = b.kernel.dtype(args[0]);

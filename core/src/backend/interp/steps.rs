@@ -135,7 +135,7 @@ macro_rules! instruction_set {
                         mask => op.specialize(&Compare::<bool>(std::marker::PhantomData))),
                     Shape::Select => with_word!(dtype, T => select::<T>, mask => select::<bool>),
                     Shape::Special => match (op, operand, dtype) {
-                        (Op::TameDiv, ..) => elementwise(Op::Div, dtype, operand),
+                        (Op::BoundedDiv, ..) => elementwise(Op::Div, dtype, operand),
                         (Op::Reinterpret, DType::F16, _) => reinterpret::<F16, u16>,
                         (Op::Reinterpret, DType::U16, _) => reinterpret::<u16, F16>,
                         (Op::Reinterpret | Op::RawBits, ..) => with_word!(operand,

@@ -132,5 +132,5 @@ pub(in crate::trace) fn tanh(x: Expr<'_>) -> Expr<'_> {
     let x = within(x, [-4.6, 4.6]);
     let square = x * x;
     let [numerator, denominator] = TANH.map(|polynomial| horner(square, polynomial));
-    x * numerator.tame_div(denominator)
+    x * numerator.bounded_div(denominator)
 }

@@ -85,7 +85,7 @@ impl Lowering<'_> {
             | Op::Sub
             | Op::Mul
             | Op::Div
-            | Op::TameDiv
+            | Op::BoundedDiv
             | Op::IDiv
             | Op::Rem
             | Op::MulHi
@@ -149,8 +149,8 @@ impl Lowering<'_> {
             Op::Add => self.add(dtype, a, b),
             Op::Sub => self.sub(dtype, a, b),
             Op::Mul => self.mul(dtype, a, b),
-            Op::Div | Op::TameDiv if self.is_fast(dtype) => self.fast_quotient(a, b),
-            Op::Div | Op::TameDiv => {
+            Op::Div | Op::BoundedDiv if self.is_fast(dtype) => self.fast_quotient(a, b),
+            Op::Div | Op::BoundedDiv => {
                 self.binary(if dtype == DType::F64 { M::DivF64 } else { M::DivF32 }, a, b)
             }
             Op::IDiv => self.divide(dtype, a, b).0,
