@@ -157,8 +157,8 @@ impl Inst {
 
     /// Whether the value may be that of the argument: code that changes no bits may read the same lane.
     pub fn may_be_its_argument(&self) -> bool {
-        use Op::{Abs, Cast, RawBits, Reinterpret};
-        matches!(self.code, Code::Op(Cast | RawBits | Reinterpret | Abs))
+        use Op::{Abs, BitsAnyNan, Cast, Reinterpret};
+        matches!(self.code, Code::Op(Cast | BitsAnyNan | Reinterpret | Abs))
     }
 }
 

@@ -179,7 +179,7 @@ impl<'k> Legaliser<'k> {
     fn op(&mut self, op: Op, inst: &Inst, operand: DType) -> (Form, Reg) {
         if op == Op::Cast {
             self.cast(inst, operand)
-        } else if matches!(op, Op::Reinterpret | Op::RawBits) {
+        } else if matches!(op, Op::Reinterpret | Op::BitsAnyNan) {
             self.reinterpret(inst, operand)
         } else if operand == DType::F16 {
             self.half(op, inst)
@@ -249,7 +249,7 @@ impl<'k> Legaliser<'k> {
             | Op::BoundedDiv
             | Op::Cast
             | Op::Reinterpret
-            | Op::RawBits => unreachable!("internal error: {op:?} of integers"),
+            | Op::BitsAnyNan => unreachable!("internal error: {op:?} of integers"),
         }
     }
 
@@ -298,7 +298,7 @@ impl<'k> Legaliser<'k> {
             | Op::BoundedDiv
             | Op::Cast
             | Op::Reinterpret
-            | Op::RawBits => unreachable!("internal error: {op:?} of f16"),
+            | Op::BitsAnyNan => unreachable!("internal error: {op:?} of f16"),
         }
     }
 
@@ -487,7 +487,7 @@ fn arg_form(kernel: &Kernel, inst: &Inst, position: usize) -> Form {
         | Op::Tzcnt
         | Op::Brev
         | Op::Reinterpret
-        | Op::RawBits
+        | Op::BitsAnyNan
         | Op::Add
         | Op::Sub
         | Op::Mul

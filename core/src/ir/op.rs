@@ -200,7 +200,7 @@ ops! {
     Reinterpret = "reinterpret" / 1, Number -> Special, "mov.$b1";
     /// The bits of a float as an integer of the same width. Those of a NaN are any NaN's and differ between
     /// devices: only for formulas of ours to which they do not matter.
-    RawBits = "raw_bits" / 1, Float -> Special, "mov.$b1";
+    BitsAnyNan = "bits_any_nan" / 1, Float -> Special, "mov.$b1";
     /// Quotient of an f32 or f64 where dividend, divisor and quotient lie between 2^-60 and 2^60 or one is NaN;
     /// some devices have fewer instructions for it than for [`Op::Div`].
     BoundedDiv = "bounded_div" / 2, Float -> Special, "div.rn.$t1";

@@ -56,7 +56,7 @@ macro_rules! comparisons {
 /// Those between types.
 macro_rules! conversions {
     () => {
-        Op::Cast | Op::Reinterpret | Op::RawBits | Op::Select
+        Op::Cast | Op::Reinterpret | Op::BitsAnyNan | Op::Select
     };
 }
 
@@ -399,7 +399,7 @@ pub fn apply_bits(op: Op, dtype: DType, operand: DType, [a, b, c]: [u64; 3]) -> 
             T => T::compare(op, T::from_bits64(a), T::from_bits64(b)),
             mask => bool::compare(op, a & 1 != 0, b & 1 != 0))),
         Shape::Special if op == Op::BoundedDiv => apply_bits(Op::Div, dtype, operand, [a, b, c]),
-        Shape::Special if matches!(op, Op::Reinterpret | Op::RawBits) => {
+        Shape::Special if matches!(op, Op::Reinterpret | Op::BitsAnyNan) => {
             with_lane!(operand, T => visible_bits(T::from_bits64(a)), mask => a)
         }
         Shape::Special => with_lane!(operand,

@@ -208,7 +208,7 @@ fn verify_op(kernel: &Kernel, op: Op, inst: &Inst) -> Result<(), String> {
         Shape::Special if op == Op::BoundedDiv => {
             ensure(same && inst.dtype == last && !last.is_narrow(), "types differ")
         }
-        Shape::Special if op == Op::RawBits => ensure(
+        Shape::Special if op == Op::BitsAnyNan => ensure(
             !last.is_narrow() && inst.dtype == last.unsigned(),
             "raw bits are an unsigned integer of 32 or 64 bits",
         ),

@@ -208,7 +208,7 @@ fn signatures(row: &OpInfo) -> Vec<(DType, DType)> {
         match row.shape {
             Shape::Same | Shape::Select => all.push((operand, operand)),
             Shape::Compare => all.push((operand, DType::Mask)),
-            Shape::Special if row.op == Op::RawBits => {
+            Shape::Special if row.op == Op::BitsAnyNan => {
                 all.extend((!operand.is_narrow()).then(|| (operand, operand.unsigned())));
             }
             Shape::Special if row.op == Op::BoundedDiv => {
@@ -231,7 +231,7 @@ fn argument_type(row: &OpInfo, position: usize, operand: DType) -> DType {
 
 /// An operation, of numbers only and between 1 and 16 where others have no certain result.
 fn operation(b: &mut Builder, op: Op, result: DType, args: &[Reg]) -> Reg {
-    if !matches!(op, Op::RawBits | Op::BoundedDiv) {
+    if !matches!(op, Op::BitsAnyNan | Op::BoundedDiv) {
         return b.op(op, result, args);
     }
     let operand = b.kernel.dtype(args[0]);

@@ -15,7 +15,7 @@ pub(in crate::trace) fn exp2(x: Expr<'_>) -> Expr<'_> {
     let x = within(x, [-26.0, 17.0]);
     let shifted = x + x.bits(SINGLE.round);
     let r = x - (shifted - x.bits(SINGLE.round));
-    horner(r, &EXP2) * power_of_two(shifted.raw_bits())
+    horner(r, &EXP2) * power_of_two(shifted.bits_any_nan())
 }
 
 /// `e^x = 2^(x log2 e)`.
@@ -118,7 +118,7 @@ pub(in crate::trace) fn cos(x: Expr<'_>) -> Expr<'_> {
 fn alternating_sin<'r>(x: Expr<'r>, turns: Expr<'r>, count: Expr<'r>) -> Expr<'r> {
     let [high, low] = MINUS_PI.map(|part| x.bits(part));
     let r = turns.fma(low, turns.fma(high, x));
-    flip(horner(r * r, &SIN) * r, count.raw_bits() << 31)
+    flip(horner(r * r, &SIN) * r, count.bits_any_nan() << 31)
 }
 
 /// `tanh x / x` in x², |x| ≤ 4.6, to 1.1e-6: numerator and denominator.

@@ -98,13 +98,13 @@ fn horner<'r>(x: Expr<'r>, coefficients: &[u64]) -> Expr<'r> {
 /// The sign bit of x; of a NaN any.
 fn sign_of(x: Expr<'_>) -> Expr<'_> {
     let format = format(x);
-    let bits = x.raw_bits();
+    let bits = x.bits_any_nan();
     bits & bits.bits(format.sign)
 }
 
 /// x with its sign changed where the sign bit `sign` is set.
 fn flip<'r>(x: Expr<'r>, sign: Expr<'r>) -> Expr<'r> {
-    (x.raw_bits() ^ sign).reinterpret(x.dtype())
+    (x.bits_any_nan() ^ sign).reinterpret(x.dtype())
 }
 
 /// `y` times the sign of `x`: for y ≥ 0, y with that sign; y is NaN where x is.

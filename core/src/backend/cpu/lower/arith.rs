@@ -61,7 +61,7 @@ impl Lowering<'_> {
         match op {
             Op::Cast => self.cast(i, args[0]),
             Op::Reinterpret => self.reinterpret(i, args[0]),
-            Op::RawBits => self.raw_bits(i, args[0]),
+            Op::BitsAnyNan => self.bits_any_nan(i, args[0]),
             Op::Eq => self.compare_op(i, Compare::Eq, args),
             Op::Ne => self.compare_op(i, Compare::Ne, args),
             Op::Lt => self.compare_op(i, Compare::Lt, args),
@@ -176,7 +176,7 @@ impl Lowering<'_> {
             }
             Op::Cast
             | Op::Reinterpret
-            | Op::RawBits
+            | Op::BitsAnyNan
             | Op::Eq
             | Op::Ne
             | Op::Lt
@@ -592,7 +592,7 @@ impl Lowering<'_> {
         }
     }
 
-    fn raw_bits(&mut self, i: usize, a: usize) {
+    fn bits_any_nan(&mut self, i: usize, a: usize) {
         for part in 0..self.packet.parts(self.kernel.insts[a].dtype.bytes()) {
             let value = self.values.get(a, part);
             self.values.set(i, part, value);

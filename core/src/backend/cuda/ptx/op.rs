@@ -90,7 +90,7 @@ impl Writer {
             | Op::Round
             | Op::Trunc
             | Op::Brev
-            | Op::RawBits
+            | Op::BitsAnyNan
             | Op::Add
             | Op::Sub
             | Op::Mul
