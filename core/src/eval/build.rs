@@ -460,10 +460,10 @@ impl Draft {
         // How the lanes of reductions and loops are shared does not depend on their number.
         let is_shared = self.ends.iter().any(|end| matches!(end, End::Reduce { .. }))
             || insts.iter().any(|inst| matches!(inst.code, Code::RegionStart { .. }));
-        let is_for_few = size < target.few_lanes && !is_shared;
+        let one_lane_per_thread = size < target.few_lanes && !is_shared;
         let switches = u64::from(target.lane_order)
             | u64::from(target.fast_math) << 1
-            | u64::from(is_for_few) << 2;
+            | u64::from(one_lane_per_thread) << 2;
         let seed = target.device ^ switches;
         let hash =
             structure_hash(&mut known.hashed, &insts, n_uniform, &self.ends, &self.buffers, seed);
@@ -477,7 +477,7 @@ impl Draft {
             n_ops: self.n_ops,
             lane_order,
             fast_math: target.fast_math,
-            is_for_few,
+            one_lane_per_thread,
             hash,
         };
         (kernel, self.bindings)

@@ -291,7 +291,7 @@ pub struct Kernel {
     /// Whether f32 may be approximate and without subnormals where the device is faster then.
     pub fast_math: bool,
     /// Whether it is for launches of few lanes, where a GPU has a thread for each.
-    pub is_for_few: bool,
+    pub one_lane_per_thread: bool,
     /// Identity of the structure.
     pub hash: KernelHash,
 }

@@ -95,7 +95,7 @@ impl Builder {
             n_ops: 0,
             lane_order: false,
             fast_math: false,
-            is_for_few: false,
+            one_lane_per_thread: false,
             hash: KernelHash(0x0123_4567_89ab_cdef_u128 << 64),
         };
         Self { kernel, uniform: true, checks: &CHECKS, hidden: HashSet::new(), running: None }

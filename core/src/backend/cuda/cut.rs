@@ -179,7 +179,7 @@ impl Cutter<'_> {
             n_ops: end - start,
             lane_order: kernel.lane_order,
             fast_math: kernel.fast_math,
-            is_for_few: kernel.is_for_few,
+            one_lane_per_thread: kernel.one_lane_per_thread,
             hash: KernelHash(kernel.hash.0 ^ number),
         };
         Part { kernel, buffers }
@@ -329,7 +329,7 @@ mod tests {
             n_ops: 0,
             lane_order: false,
             fast_math: false,
-            is_for_few: false,
+            one_lane_per_thread: false,
             hash: KernelHash(1),
         }
     }

@@ -187,7 +187,7 @@ impl GpuBackend for Cuda {
             return None;
         }
         let is_kept = self.compiler.has_kept(&self.compiler.source(kernel, mode));
-        (!is_kept).then(|| Kernel { is_for_few: true, ..kernel.clone() })
+        (!is_kept).then(|| Kernel { one_lane_per_thread: true, ..kernel.clone() })
     }
 
     fn source(&self, kernel: &Kernel, mode: LiteralMode) -> Option<String> {

@@ -38,7 +38,7 @@ impl Sharing {
     /// The same for a kernel whose operations the device has.
     pub(super) fn of_legal(kernel: &Kernel) -> Self {
         let reduces = kernel.ends.iter().any(|end| matches!(end, End::Reduce { .. }));
-        let mut lanes = if kernel.has_regions() || kernel.is_for_few {
+        let mut lanes = if kernel.has_regions() || kernel.one_lane_per_thread {
             1
         } else if reduces {
             MOST_LANES
