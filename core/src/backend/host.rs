@@ -10,7 +10,7 @@ use crate::error::Result;
 
 /// Every block starts on a cache line, which is also the widest vector.
 const ALIGNMENT: usize = 64;
-/// What the process's allocator aligns to anyway. Beyond it, it would write the zeros itself, page by
+/// Alignment of the process's allocator. Beyond it, it would write the zeros itself, page by
 /// page, where the system hands out zeroed pages as they are touched.
 const NATURAL: usize = 16;
 
@@ -154,7 +154,7 @@ impl Memory for HostMemory {
     }
 }
 
-/// What the system, or a control group of this process, has left.
+/// Memory that the system, or a control group of this process, has left.
 pub(crate) fn physical_capacity() -> Capacity {
     let system = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();
     let available = groups::amount(&system, "MemAvailable:").map(|kilobytes| kilobytes * 1024);

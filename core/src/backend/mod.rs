@@ -29,7 +29,7 @@ pub trait Backend: Send + Sync {
     /// Name shown to people: `interp (AVX-512)`.
     fn name(&self) -> String;
 
-    /// What only GPUs have.
+    /// The interface that only GPUs have.
     fn gpu(&self) -> Option<&dyn GpuBackend> {
         None
     }
@@ -127,7 +127,7 @@ pub trait Executable: Send + Sync {
         false
     }
 
-    /// What the compiler says of the code.
+    /// Statistics of the compiled code.
     fn statistics(&self) -> CodeStatistics;
 }
 
@@ -144,7 +144,7 @@ pub enum Launched {
 
 /// A launch under way.
 pub trait Running: Send + Sync {
-    /// What failed; to be asked once the device has been waited for.
+    /// Failures of the launch; to be asked once the device has been waited for.
     fn failures(&self) -> Failures;
 }
 
@@ -195,7 +195,7 @@ impl Origin {
     }
 }
 
-/// What a device may use of the system; by default nothing.
+/// Parts of the system that a device may use; by default none.
 #[derive(Clone, Debug, Default)]
 pub struct Outside {
     /// Where compiled kernels are kept for other processes.
@@ -240,7 +240,7 @@ pub trait Memory: Send + Sync {
     /// # Errors
     /// `Interrupted`, a failure of the device.
     fn read(&self, source: u64, target: &mut [u8]) -> Result<()>;
-    /// What the device could still hand out, besides what it has.
+    /// Memory that the device could still allocate.
     fn capacity(&self) -> Capacity;
     /// Whether addresses are pointers of this process.
     fn is_host(&self) -> bool {

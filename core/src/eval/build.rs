@@ -42,7 +42,7 @@ pub(super) struct Registers {
     path: Vec<(VarId, usize)>,
     uniform: Vec<Inst>,
     lanes: Vec<Inst>,
-    /// What kernels are hashed from.
+    /// Bytes that the kernel's hash is computed from.
     hashed: Vec<u8>,
     pub(super) calls: Calls,
 }

@@ -1,4 +1,4 @@
-//! Regions in the kernel being built (S21): what they need comes first, then start, states, condition, body,
+//! Regions in the kernel being built (S21): their operands come first, then start, phis, condition, body,
 //! next values and end, in one piece.
 
 use std::collections::{HashMap, HashSet};
@@ -8,16 +8,16 @@ use super::schedule::{Binding, is_memory_operand};
 use crate::ir::kernel::{BufferIndex, Code, Reg};
 use crate::ir::var::{Kind, Region, VarId, Variable};
 
-/// What the kernel being built knows of its regions.
+/// The regions of the kernel being built.
 #[derive(Default)]
 pub(super) struct Regions {
-    /// What each region on the way needs from outside.
+    /// Operands from outside of each open region.
     needs: HashMap<VarId, Needs>,
-    /// The buffers that are written, by the outermost state.
+    /// The buffers that are written, by the outermost phi.
     written: HashMap<VarId, BufferIndex>,
 }
 
-/// What a region uses from outside, each once.
+/// Operands of a region from outside, each once.
 #[derive(Default)]
 struct Needs {
     values: Vec<VarId>,
@@ -37,7 +37,7 @@ impl Regions {
 }
 
 impl Builder<'_, '_> {
-    /// What must be computed before a variable: its operands, or what a region needs from outside.
+    /// Dependencies of a variable: its operands, or those of a region from outside.
     pub(super) fn dependency(
         &mut self,
         id: VarId,
@@ -61,7 +61,7 @@ impl Builder<'_, '_> {
     pub(super) fn is_region_part(&mut self, id: VarId, variable: &Variable) -> bool {
         match variable.kind {
             Kind::Region { repeat } => self.region(id, variable, repeat),
-            // A state that never changes is its first value.
+            // A phi that never changes is its first value.
             Kind::Phi { memory: false } => {
                 let first = variable.operands[0].and_then(|first| self.known(first));
                 self.alias(id, first.expect("internal error: a state without a first value"));
@@ -183,18 +183,18 @@ impl Builder<'_, '_> {
         needs
     }
 
-    /// Whether the next value of a state is to be computed: an array that nobody asked for is not written.
+    /// Whether the back-edge value of a phi is to be computed: an array without users is not written.
     fn is_wanted(&self, state: VarId) -> bool {
         !is_memory(self.table, state) || self.written(state).is_some()
     }
 
-    /// The buffer that a write, or a state that is memory, stands for.
+    /// The buffer that a write, or a phi of memory, stands for.
     pub(super) fn written(&self, id: VarId) -> Option<BufferIndex> {
         let (state, _) = self.array_of(id)?;
         self.regions.written.get(&state).copied()
     }
 
-    /// The outermost state that stands for an array that a region writes, and the array before.
+    /// The outermost phi of an array that a region writes, and the array before.
     pub(super) fn array_of(&self, id: VarId) -> Option<(VarId, VarId)> {
         let mut id = id;
         loop {

@@ -125,7 +125,7 @@ impl<'k> Legaliser<'k> {
                 (Form::Clean, self.constant(inst.dtype.widened(), bits))
             }
             Code::Load(_) | Code::Gather { .. } => (Form::Narrow, self.copy(inst, inst.dtype)),
-            // A state is clean: every turn begins with what the last one ended with.
+            // A phi is clean: every iteration begins with the values at the end of the last one.
             Code::Phi if inst.dtype.is_narrow() => {
                 let reg = self.copy(inst, inst.dtype.widened());
                 self.values.push([Some(reg), Some(reg), None]);
@@ -424,7 +424,7 @@ impl<'k> Legaliser<'k> {
         let [_, clean, _] = self.values[reg.index()];
         match (self.values[reg.index()][form as usize], clean) {
             (Some(reg), _) => reg,
-            // Of a state, which changes, where it is used.
+            // Of a phi, which changes, where it is used.
             (None, Some(clean)) => self.op_of(Op::Cast, self.dtype(reg), &[clean]),
             (None, None) => unreachable!("internal error: a form nobody wanted"),
         }

@@ -126,7 +126,7 @@ macro_rules! ops {
 
 /// Receives an operation as a constant; see [`Op::specialize`].
 pub trait OpVisitor {
-    /// What the visitor makes.
+    /// The visitor's result.
     type Output;
     /// Makes it for the operation with number `OP`.
     fn visit<const OP: u8>(&self) -> Self::Output;
@@ -427,7 +427,7 @@ impl ReduceOp {
 
 macro_rules! scatter_ops {
     ($($(#[doc = $doc:literal])+ $name:ident = $text:literal, $class:ident, $combine:expr;)*) => {
-        /// What a scatter does with the value already there.
+        /// How a scatter combines with the value already there.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         #[repr(u8)]
         pub enum ScatterOp { $($(#[doc = $doc])+ $name,)* }
@@ -489,13 +489,13 @@ pub enum ScatterMode {
 }
 
 impl ScatterMode {
-    /// What scripts call them; of a plain scatter in lane order the last value lands.
+    /// Names in scripts; of a plain scatter in lane order the last value lands.
     pub const NAMES: [(&str, Self); 3] =
         [("fast", Self::Fast), ("exact", Self::Exact), ("last", Self::Exact)];
 }
 
 impl ScatterOp {
-    /// What errors call a write: by its name, or, where it counts for it, `scatter_inc`.
+    /// Name of a write in errors: its own, or `scatter_inc` where it counts for that.
     pub const fn function(self, counts: bool) -> &'static str {
         if counts { "scatter_inc" } else { self.name() }
     }

@@ -5,7 +5,7 @@
 //! * operands of a live variable are live (each holds an internal reference);
 //! * `numbering` holds exactly the live variables whose `number` is not 0;
 //! * a variable without references is dead: nothing finds it any more, but it waits to be freed;
-//! * nothing here recurses over the graph, and what dies is freed piece by piece: dropping the last handle of a
+//! * nothing here recurses over the graph, and reclamation is incremental: dropping the last handle of a
 //!   million variables takes no longer than dropping that of a thousand. [`Table::sweep`] frees the rest.
 
 mod numbering;
@@ -36,7 +36,7 @@ pub struct Table {
     /// Dead variables, to be freed.
     doomed: Vec<VarId>,
     owned: Vec<VarId>,
-    /// A superset of the variables that somebody holds and that are not evaluated; see
+    /// A superset of the variables that have handles and are not evaluated; see
     /// [`Table::held_unevaluated`].
     candidates: Vec<VarId>,
     next_serial: u64,
@@ -80,7 +80,7 @@ impl Table {
         &mut self.slots[id.index()]
     }
 
-    /// What a function that is one variable is made of.
+    /// The body of a function that is one variable.
     #[inline]
     pub fn body(&self, id: BodyId) -> &Body {
         self.bodies.get(id)
@@ -169,7 +169,7 @@ impl Table {
         id
     }
 
-    /// The variables that somebody holds, that are neither data nor numbers, in recording order. Costs what
+    /// The variables with handles that are neither data nor numbers, in recording order. Costs what
     /// was recorded since the last call, not the size of the table.
     pub fn held_unevaluated(&mut self) -> Vec<VarId> {
         self.prune_candidates();

@@ -116,7 +116,7 @@ fn is_mask(kernel: &Kernel, arg: Option<Reg>) -> bool {
 
 /// Checks the nesting of regions, the places of their parts, and that their values stay inside.
 fn verify_regions(kernel: &Kernel) -> Result<(), String> {
-    // For each instruction the start of its region; states and starts belong to the region around theirs.
+    // For each instruction the start of its region; phis and starts belong to the region around theirs.
     let mut home: Vec<Option<usize>> = Vec::with_capacity(kernel.insts.len());
     let mut open: Vec<(usize, bool)> = Vec::new();
     for (i, inst) in kernel.insts.iter().enumerate() {

@@ -99,7 +99,7 @@ impl Recorder<'_> {
         sizes.find(|&size| size != 1).unwrap_or(1)
     }
 
-    /// What a function is made of, recorded in a table of its own the first time.
+    /// Body of a function, recorded in a table of its own the first time.
     fn body(
         &mut self,
         name: &'static str,

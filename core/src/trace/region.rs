@@ -38,13 +38,13 @@ pub(crate) struct Change {
 pub(crate) struct Form {
     /// Its lanes (S21).
     pub(crate) lanes: u64,
-    /// For each of its states, what the body makes of it.
+    /// The role of each of its states.
     pub(crate) roles: Vec<Role>,
     /// Whether what it writes or finds depends on the order of its lanes.
     pub(crate) in_order: bool,
 }
 
-/// What a body makes of a state.
+/// The role of a state in a body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Role {
     /// A value of each lane.
@@ -55,7 +55,7 @@ pub(crate) enum Role {
     Whole,
 }
 
-/// What walking through a body tells.
+/// Uses of states that a walk through a body collects.
 #[derive(Default)]
 struct Uses {
     /// Gathers, and the states that they read, which never change.
@@ -115,7 +115,7 @@ impl Recorder<'_> {
         })
     }
 
-    /// The state that stands for a value in the body.
+    /// Records the phi of a value in the body.
     pub(crate) fn state(&mut self, scope: u32, first: VarId) -> VarId {
         let (dtype, size) = (self.dtype(first), self.size(first));
         let operands = [Some(first), None, None, None];
@@ -213,7 +213,7 @@ impl Recorder<'_> {
         for &(gather, state) in gathers {
             let first = self.var(state).operands[0];
             let first = first.expect("internal error: a state without a first value");
-            // Of a state, the region around this one says it when it is closed.
+            // Of a state, the region around this one decides when it is closed.
             if !matches!(self.var(first).kind, Kind::Phi { .. }) {
                 self.whole("gather", first)?;
             }
@@ -222,7 +222,7 @@ impl Recorder<'_> {
         Ok(gathers.iter().map(|&(_, state)| state).collect())
     }
 
-    /// What a region makes of each state. One that it leaves alone counts for its lanes, unless its size is that
+    /// The role of each state of a region. One that it leaves alone counts for its lanes, unless its size is that
     /// of no lane: what else changes must not show in how often the body runs.
     fn roles(
         &self,
@@ -285,7 +285,7 @@ impl Recorder<'_> {
         Ok(results)
     }
 
-    /// A value of each lane: its state, and its next value, which is the old one where the body does not run.
+    /// A value of each lane: its phi, and its back-edge value, which is the old one where the body does not run.
     fn lane_value(
         &mut self,
         op: &'static str,
@@ -349,7 +349,7 @@ impl Recorder<'_> {
         (id != value && is_state).then_some(id)
     }
 
-    /// Checks what the body does with its states.
+    /// Checks the body's uses of its states.
     fn check_uses(
         &self,
         op: &'static str,

@@ -23,7 +23,7 @@ pub(super) struct Cut {
 /// Some of the instructions of a kernel, as a kernel.
 pub(super) struct Part {
     pub(super) kernel: Kernel,
-    /// What its buffers are.
+    /// The sources of its buffers.
     pub(super) buffers: Vec<Source>,
 }
 
@@ -56,7 +56,7 @@ pub(super) fn cut(kernel: &Kernel) -> Option<Cut> {
     Some(Cut { parts, between: cutter.between })
 }
 
-/// Whether making a value anew costs less than keeping it.
+/// Whether a value is cheaper to rematerialise than to keep.
 fn is_cheap(inst: &Inst) -> bool {
     matches!(inst.code, Code::Literal(_) | Code::Constant(_) | Code::Index)
 }
@@ -110,7 +110,7 @@ struct Cutter<'k> {
     /// The array between parts that holds the value of an instruction.
     places: HashMap<usize, usize>,
     between: Vec<DType>,
-    /// Arrays whose values nobody needs any more.
+    /// Arrays whose values have no further use.
     free: HashMap<DType, Vec<usize>>,
 }
 
@@ -334,7 +334,7 @@ mod tests {
         }
     }
 
-    /// What one lane of a kernel stores, by source.
+    /// Runs one lane of a kernel; its stores go to `memory`, by source.
     fn run(kernel: &Kernel, sources: &[Source], memory: &mut HashMap<Source, u64>) {
         let mut values = Vec::new();
         for inst in &kernel.insts {

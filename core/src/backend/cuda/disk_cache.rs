@@ -33,7 +33,7 @@ pub struct DiskCache {
     limit: u64,
 }
 
-/// What an entry is found by.
+/// The key of an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Key(u128);
 

@@ -60,7 +60,7 @@ unsafe impl Send for Function {}
 // SAFETY: the driver's functions are safe to call from several threads at once.
 unsafe impl Sync for Function {}
 
-/// What the compiler made of an entry.
+/// Resources that the compiled code of an entry uses.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Resources {
     pub(super) registers: u32,
@@ -408,7 +408,7 @@ impl Gpu {
         Ok(Function(function))
     }
 
-    /// What the compiler made of an entry.
+    /// Resources that the compiled code of an entry uses.
     pub(super) fn resources(&self, function: Function) -> Resources {
         use sys::CUfunction_attribute as Attribute;
         let get = |attribute| {

@@ -22,7 +22,7 @@ const BLOCK_MEMORY: usize = 1 << 20;
 /// Actions between two looks at the interrupt flag: about a tenth of a millisecond.
 const POLL_INTERVAL: usize = 1 << 10;
 
-/// What the workers of a launch have in common: the width of blocks, and which numbers share a slot.
+/// State that the workers of a launch share: the width of blocks, and which numbers share a slot.
 ///
 /// Every use of a literal is a number of its own in the program (S3), and a program is used again with
 /// other literals; so it is only known at the launch which of them are equal.
@@ -31,7 +31,7 @@ pub(super) struct Shared {
     bytes_per_lane: usize,
     /// Slot of each repeated number of the program.
     slots: Vec<u32>,
-    /// What the slots hold.
+    /// Values that the slots hold.
     values: Vec<(Step, u64, u32)>,
 }
 
@@ -61,7 +61,7 @@ impl Shared {
     }
 }
 
-/// What a thread needs to run blocks: slots, accumulators, and the launch it works for.
+/// A thread that runs blocks: its slots, accumulators, and the launch it works for.
 pub(super) struct Worker<'l> {
     program: &'l Program,
     shared: &'l Shared,

@@ -234,7 +234,7 @@ struct Lowering<'k> {
 struct OpenRegion {
     /// Position of its start.
     start: usize,
-    /// The action with which it begins anew.
+    /// The first action of an iteration.
     first: usize,
     /// The action that leaves it.
     leave: usize,

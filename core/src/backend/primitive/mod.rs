@@ -51,11 +51,11 @@ pub struct MemoryArray {
 /// One launch of a primitive. Operands of size 1 stand for all lanes where the primitive takes several.
 #[derive(Clone, Debug)]
 pub struct PrimitiveCall {
-    /// What to do.
+    /// The primitive to run.
     pub primitive: Primitive,
-    /// What it reads.
+    /// Arrays that it reads.
     pub operands: Vec<MemoryArray>,
-    /// What it writes, distinct from all operands and not empty.
+    /// The array that it writes, distinct from all operands and not empty.
     pub result: MemoryArray,
 }
 

@@ -61,7 +61,7 @@ fn has_number(kind: Kind) -> bool {
         | Kind::Gather { .. }
         | Kind::Reduce(_)
         | Kind::Primitive(_) => true,
-        // Each region has states of its own; a region's results are as many as its values.
+        // Each region has phis of its own; a region's results are as many as its values.
         Kind::Fetch
         | Kind::Scatter { .. }
         | Kind::ActiveMask

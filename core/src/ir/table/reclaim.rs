@@ -57,7 +57,7 @@ impl Table {
         }
     }
 
-    /// Frees so many dead variables.
+    /// Frees at most a number of dead variables.
     fn free_doomed(&mut self, most: usize) {
         for _ in 0..most {
             let Some(id) = self.doomed.pop() else { break };
@@ -104,7 +104,7 @@ mod tests {
         Table::new(LogQueue::new(Log::new(0, Arc::new(|_| ()))))
     }
 
-    /// A chain of so many operations; the caller holds its end.
+    /// A chain of `n` operations; the caller holds its end.
     fn chain(table: &mut Table, first: VarId, n: usize) -> VarId {
         table.inc_external(first);
         (0..n).fold(first, |id, _| {

@@ -28,11 +28,11 @@ pub(in crate::trace) fn exp10(x: Expr<'_>) -> Expr<'_> {
     exp2(x * x.constant(std::f64::consts::LOG2_10))
 }
 
-/// What a logarithm to some base needs.
+/// Constants of the logarithm to some base.
 struct Logarithm {
-    /// That of 2, times 2^-23.
+    /// The logarithm of 2, times 2^-23.
     octave: u64,
-    /// That of 1 + f divided by f, |f| ≤ 1/3, to 1.1e-6.
+    /// The logarithm of 1 + f divided by f, |f| ≤ 1/3, to 1.1e-6.
     polynomial: [u64; 7],
 }
 

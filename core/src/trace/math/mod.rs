@@ -30,7 +30,7 @@ pub(super) use power::{cbrt, hypot, pow};
 use super::expr::Expr;
 use crate::dtype::DType;
 
-/// What the functions need to know of a float type.
+/// Properties of a float type that the functions need.
 pub(super) struct Format {
     float: DType,
     /// The unsigned and signed integers of the same width.
@@ -78,7 +78,7 @@ pub(super) const DOUBLE: Format = Format {
     lifted: -52.0,
 };
 
-/// What f32 and what f64 takes: the one for x's type.
+/// Chooses between the values for f32 and f64 by x's type.
 fn pick<T>(x: Expr<'_>, single: T, double: T) -> T {
     if x.dtype().bits() == 32 { single } else { double }
 }

@@ -206,7 +206,7 @@ struct Value {
 
 /// A region being lowered.
 struct OpenRegion {
-    /// Where a loop begins anew, once that is known.
+    /// The loop header, target of the back edge, once that is known.
     start: Option<Label>,
     end: Label,
     repeat: bool,
@@ -405,7 +405,7 @@ impl Lowering<'_> {
         }
     }
 
-    /// The start of a region: a thread enters if its lane runs the region around.
+    /// The start of a region: a thread is active if its lane runs the region around.
     fn region(&mut self, inst: &Inst, d: Name) {
         match inst.args[0] {
             Some(outer) => {
@@ -419,7 +419,7 @@ impl Lowering<'_> {
         self.regions.push(OpenRegion { start: None, end, repeat });
     }
 
-    /// The condition: the one place to which a loop goes back is behind its states.
+    /// The condition: a loop's back edge leads behind its phis.
     fn run(&mut self, inst: &Inst, d: Name) {
         let [entering, condition, _] = inst.args.map(|arg| arg.map_or(d, |arg| self.register(arg)));
         ptx!(self.writer, "and.pred {d}, {entering}, {condition}");
@@ -442,7 +442,7 @@ impl Lowering<'_> {
         self.writer.put_label(end);
     }
 
-    /// Marks the place behind the states, where a loop begins anew.
+    /// Emits the label behind the phis, target of a loop's back edge.
     fn begin_turn(&mut self, inst: &Inst) {
         if matches!(inst.code, Code::RegionStart { .. } | Code::Phi) {
             return;
@@ -508,7 +508,7 @@ impl Lowering<'_> {
         }
     }
 
-    /// What happens at the end of the lanes in flight.
+    /// Emits stores, reductions and scatters of the lanes in flight.
     fn ends(&mut self) {
         let kernel = self.kernel;
         for (number, end) in (0..).zip(&kernel.ends) {

@@ -25,7 +25,7 @@ const LONGEST: u32 = THREADS / 2;
 /// Words of shared memory for one set of totals: the identities before them, and they.
 const WORDS: u32 = LONGEST + THREADS;
 
-/// What combines two lanes, and their type.
+/// The operation that combines two lanes, and their type.
 #[derive(Clone, Copy)]
 struct Combine {
     op: Op,
@@ -256,7 +256,7 @@ impl Writer {
         self.store(dtype, Guard(None), address, total);
     }
 
-    /// What the chunks before combine to.
+    /// Loads the combined value of the chunks before.
     fn load_before(&mut self, dtype: DType, nothing: u64, sums: Name, place: Place) -> Name {
         let (before, first) = (self.temporary_of(dtype), self.temporary(Class::Pred));
         let (chunk, loaded) = (self.temporary(Class::B64), self.new_label());

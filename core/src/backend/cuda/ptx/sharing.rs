@@ -22,9 +22,9 @@ const DEAR: usize = 64;
 /// How threads share the lanes of a kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sharing {
-    /// A thread runs so many neighbouring lanes: `ceil(n / lanes)` threads are needed.
+    /// A thread runs this many neighbouring lanes: `ceil(n / lanes)` threads are needed.
     Lanes(u32),
-    /// A warp runs a chunk of [`CHUNK`] lanes, so many rows of 32 at a time: `ceil(n / 4096)` warps are
+    /// A warp runs a chunk of [`CHUNK`] lanes, this many rows of 32 at a time: `ceil(n / 4096)` warps are
     /// needed, and a block size that is a multiple of 32.
     Chunks(u32),
 }
