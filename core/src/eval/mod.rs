@@ -380,7 +380,7 @@ impl Evaluator<'_> {
     fn poison(&self, at_risk: &[(VarId, Write)]) {
         let mut table = lock(self.table);
         for &(id, Write { op, line }) in at_risk {
-            table.get_mut(id).rare_mut().poisoned = Some(Error::Poisoned { op, line });
+            table.get_mut(id).cold_mut().poisoned = Some(Error::Poisoned { op, line });
         }
     }
 

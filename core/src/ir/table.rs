@@ -140,8 +140,8 @@ impl Table {
                 self.log_count("inc_ref_int", operand, self.get(operand).internal);
             }
         }
-        if let Some(rare) = &variable.rare {
-            for operand in rare.operands() {
+        if let Some(cold) = &variable.cold {
+            for operand in cold.operands() {
                 self.inc_internal(operand);
                 scope = scope.max(self.get(operand).scope);
             }
@@ -236,7 +236,7 @@ impl Table {
         variable.kind = Kind::Data;
         variable.data = Some(data);
         let operands = std::mem::replace(&mut variable.operands, [None; MAX_OPERANDS]);
-        let aside = variable.rare.as_mut().map(|rare| std::mem::take(&mut rare.arguments));
+        let aside = variable.cold.as_mut().map(|cold| std::mem::take(&mut cold.arguments));
         operands.into_iter().flatten().for_each(|operand| self.dec_internal(operand));
         aside.into_iter().flatten().for_each(|operand| self.dec_internal(operand));
     }
@@ -253,7 +253,7 @@ impl Table {
     pub fn lose_contents(&mut self, why: &Error) {
         for variable in &mut self.slots {
             if variable.data.is_some() {
-                variable.rare_mut().poisoned = Some(why.clone());
+                variable.cold_mut().poisoned = Some(why.clone());
             }
         }
     }
@@ -270,13 +270,13 @@ impl Table {
         let mut copy = Variable::new(source.kind, source.dtype, source.size, source.operands);
         copy.line = source.line;
         copy.data.clone_from(&source.data);
-        if let Some(rare) = &source.rare
-            && !rare.arguments.is_empty()
+        if let Some(cold) = &source.cold
+            && !cold.arguments.is_empty()
         {
-            copy.rare_mut().arguments.clone_from(&rare.arguments);
+            copy.cold_mut().arguments.clone_from(&cold.arguments);
         }
         if let Some(error) = source.poisoned() {
-            copy.rare_mut().poisoned = Some(error.clone());
+            copy.cold_mut().poisoned = Some(error.clone());
         }
         self.insert(copy)
     }

@@ -178,7 +178,7 @@ impl Region {
 
 /// Cold fields: few variables have any of them.
 #[derive(Debug, Default)]
-pub struct Rare {
+pub struct ColdFields {
     /// Operands and results of a region.
     pub region: Option<Region>,
     /// The operands of a call that has more than [`MAX_OPERANDS`].
@@ -189,7 +189,7 @@ pub struct Rare {
     pub poisoned: Option<Error>,
 }
 
-impl Rare {
+impl ColdFields {
     fn operand(&self, position: usize) -> Option<VarId> {
         match &self.region {
             Some(region) => region.operand(position),
@@ -229,7 +229,7 @@ pub struct Variable {
     /// Contents, once evaluated.
     pub data: Option<Arc<Buffer>>,
     /// Cold fields, boxed to keep the row short.
-    pub rare: Option<Box<Rare>>,
+    pub cold: Option<Box<ColdFields>>,
     /// Hash under which value numbering knows the variable; 0 if it does not.
     pub(crate) number: u64,
 }
@@ -249,7 +249,7 @@ impl Variable {
             line: 0,
             scope: 0,
             data: None,
-            rare: None,
+            cold: None,
             number: 0,
         }
     }
@@ -261,25 +261,25 @@ impl Variable {
     }
 
     /// The cold fields, to change.
-    pub fn rare_mut(&mut self) -> &mut Rare {
-        self.rare.get_or_insert_default()
+    pub fn cold_mut(&mut self) -> &mut ColdFields {
+        self.cold.get_or_insert_default()
     }
 
     /// Operands and results of a region.
     #[inline]
     pub fn region(&self) -> Option<&Region> {
-        self.rare.as_ref()?.region.as_ref()
+        self.cold.as_ref()?.region.as_ref()
     }
 
     /// Name given with `set_label`.
     pub fn label(&self) -> Option<&Arc<str>> {
-        self.rare.as_ref()?.label.as_ref()
+        self.cold.as_ref()?.label.as_ref()
     }
 
     /// The error that destroyed the contents, if any (S16).
     #[inline]
     pub fn poisoned(&self) -> Option<&Error> {
-        self.rare.as_ref()?.poisoned.as_ref()
+        self.cold.as_ref()?.poisoned.as_ref()
     }
 
     /// The operands in order.
@@ -291,17 +291,17 @@ impl Variable {
     /// The operands that do not stand in the row: of regions, and of calls with many arguments.
     #[inline]
     pub(crate) fn operands_aside(&self) -> impl Iterator<Item = VarId> + '_ {
-        self.rare.iter().flat_map(|rare| rare.operands())
+        self.cold.iter().flat_map(|cold| cold.operands())
     }
 
     /// The operand at a position.
     #[inline]
     pub fn operand(&self, position: usize) -> Option<VarId> {
-        match &self.rare {
+        match &self.cold {
             None => self.operands.get(position).copied().flatten(),
-            Some(rare) => {
+            Some(cold) => {
                 let own = || self.operands.get(position).copied().flatten();
-                rare.operand(position).or_else(own)
+                cold.operand(position).or_else(own)
             }
         }
     }

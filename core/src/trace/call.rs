@@ -79,7 +79,7 @@ impl Recorder<'_> {
         let size = self.lanes(body, 0, args);
         let mut call = Variable::new(Kind::Call(body), dtype, size, operands);
         if !are_few {
-            call.rare_mut().arguments = args.into();
+            call.cold_mut().arguments = args.into();
         }
         self.add(call)
     }

@@ -197,7 +197,7 @@ impl Recorder<'_> {
         region.scope = outer_scope;
         let changed = values.iter().copied().filter(|(state, next)| state != next).collect();
         let fetches = uses.fetches;
-        region.rare_mut().region =
+        region.cold_mut().region =
             Some(Region { scope, running, values: changed, results: Vec::new(), fetches });
         let region = self.add(region);
         let results = self.results(region, repeat, &values, &tables)?;
@@ -277,7 +277,7 @@ impl Recorder<'_> {
             result.scope = outer;
             let result = self.add(result);
             let generation = self.var(result).generation;
-            if let Some(known) = &mut self.table.get_mut(region).rare_mut().region {
+            if let Some(known) = &mut self.table.get_mut(region).cold_mut().region {
                 known.results.push((result, generation));
             }
             results.push(result);

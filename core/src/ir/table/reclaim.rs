@@ -69,10 +69,10 @@ impl Table {
             let variable = &mut self.slots[id.index()];
             variable.data = None;
             let operands = std::mem::replace(&mut variable.operands, [None; MAX_OPERANDS]);
-            let rare = variable.rare.take();
+            let cold = variable.cold.take();
             operands.into_iter().flatten().for_each(|operand| self.release(operand));
-            if let Some(rare) = rare {
-                rare.operands().for_each(|operand| self.release(operand));
+            if let Some(cold) = cold {
+                cold.operands().for_each(|operand| self.release(operand));
             }
             self.free.push(id);
         }
