@@ -394,8 +394,8 @@ impl Lowering<'_> {
                 let (Some(value), Some(index)) = (value, index) else {
                     unreachable!("internal error: a scatter without value or index")
                 };
-                let place = self.place(target, access, index, active);
-                self.scatter(op, value, &place);
+                let element = self.element(target, access, index, active);
+                self.scatter(op, value, &element);
             }
             Code::BackEdge => {
                 let [state, next, _] = inst.args.map(|arg| arg.map_or(d, |arg| self.register(arg)));
@@ -531,8 +531,8 @@ impl Lowering<'_> {
             for end in &kernel.ends {
                 if let End::Scatter { op, value, index, active, target, access } = *end {
                     self.writer.release_temporaries();
-                    let place = self.place(target, access, index, active);
-                    self.scatter(op, value, &place);
+                    let element = self.element(target, access, index, active);
+                    self.scatter(op, value, &element);
                     self.end_comment(value);
                 }
             }
