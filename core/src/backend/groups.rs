@@ -55,7 +55,7 @@ impl Version {
     }
 
     /// Bytes left: what the group holds already, ours included, is not there any more, but for files that the system
-    /// only keeps as long as nobody needs the room.
+    /// only keeps as long as the room is not needed.
     fn left_in(&self, folder: &Path) -> Option<u64> {
         let number = |name| read(&folder.join(name))?.trim().parse::<u64>().ok();
         let statistics = read(&folder.join("memory.stat")).unwrap_or_default();

@@ -25,7 +25,7 @@ fn layout(bytes: usize) -> Option<Layout> {
 /// The block's bytes for reading.
 ///
 /// # Safety
-/// `address` must be a live block of at least `bytes` bytes that nobody writes meanwhile.
+/// `address` must be a live block of at least `bytes` bytes that is not written meanwhile.
 unsafe fn bytes_at<'a>(address: u64, bytes: usize) -> &'a [u8] {
     // SAFETY: passed on to the caller.
     unsafe { std::slice::from_raw_parts(pointer(address), bytes) }
@@ -34,7 +34,7 @@ unsafe fn bytes_at<'a>(address: u64, bytes: usize) -> &'a [u8] {
 /// The block's bytes for writing.
 ///
 /// # Safety
-/// `address` must be a live block of at least `bytes` bytes that nobody else uses meanwhile.
+/// `address` must be a live block of at least `bytes` bytes without another user meanwhile.
 unsafe fn bytes_at_mut<'a>(address: u64, bytes: usize) -> &'a mut [u8] {
     // SAFETY: passed on to the caller.
     unsafe { std::slice::from_raw_parts_mut(pointer(address), bytes) }
@@ -85,7 +85,7 @@ impl Memory for HostMemory {
         let aligned = unsafe { block.add(distance) };
         // SAFETY: the word lies in the NATURAL bytes before the aligned address.
         let word = unsafe { aligned.cast::<usize>().sub(1) };
-        // SAFETY: it is aligned, and nobody else knows of the block yet.
+        // SAFETY: it is aligned, and the block has no other user yet.
         unsafe { word.write(distance) };
         Some(aligned.expose_provenance() as u64)
     }

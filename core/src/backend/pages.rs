@@ -62,7 +62,7 @@ pub(super) fn map(bytes: usize) -> Option<*mut u8> {
 /// Gives a block back.
 ///
 /// # Safety
-/// `block` came from [`map`] with the same size, and nobody uses it any more.
+/// `block` came from [`map`] with the same size, and it has no user any more.
 pub(super) unsafe fn unmap(block: *mut u8, bytes: usize) {
     let length = mapped(bytes).unwrap_or(0);
     // SAFETY: all places lie in the first huge page.

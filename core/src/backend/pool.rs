@@ -121,7 +121,7 @@ impl Pool {
         job.work();
         // A worker that joins from now on finds no chunk.
         job.claims.stop();
-        // A worker that joined may have lost its processor to somebody else: waiting must not keep it.
+        // A worker that joined may have lost its processor to another process: waiting must not keep it.
         let waiting = Instant::now();
         while job.active.load(Ordering::Acquire) > 0 {
             if waiting.elapsed() < SPIN {

@@ -2,7 +2,7 @@
 //! instructions, and parts are compiled by several threads.
 //!
 //! The parts run one after the other over all lanes. What a part computes and a later one needs goes
-//! through memory; numbers and lane numbers are made anew. Cuts fall where few values are alive.
+//! through memory; numbers and lane numbers are rematerialised. Cuts fall where few values are alive.
 
 use std::collections::HashMap;
 

@@ -93,7 +93,7 @@ impl Lowering<'_> {
         self.writer.store(DType::Mask, Guard(Some(changes)), element.address, value);
     }
 
-    /// There is no reduction of floats to their extreme: exchange until nobody came between.
+    /// There is no reduction of floats to their extreme: exchange until no other write came between.
     fn scatter_extreme(
         &mut self,
         op: ScatterOp,
@@ -300,7 +300,7 @@ impl Writer {
     }
 
     /// Combines with a narrow element, which no atomic operation knows: the aligned 32 bits around it are
-    /// exchanged until nobody came between.
+    /// exchanged until no other write came between.
     fn scatter_in_word(&mut self, op: Op, dtype: DType, value: Name, element: &ElementAddress) {
         let ElementAddress { address, guard, .. } = *element;
         let wide = dtype.widened();
