@@ -24,12 +24,12 @@ pub struct MemoryInfo {
     pub limit: u64,
 }
 
-/// Bytes that may be in use, and who says so.
+/// Bytes that may be in use, and the origin of that limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limit {
     /// Bytes.
     pub bytes: u64,
-    /// What sets it, as people read it.
+    /// Origin of the limit, as people read it.
     pub source: LimitSource,
 }
 
@@ -50,12 +50,12 @@ impl fmt::Display for Limit {
     }
 }
 
-/// Who sets a limit.
+/// The origin of a memory limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LimitSource {
-    /// Somebody, by something of this name.
+    /// A setting of this name.
     Set(&'static str),
-    /// Nobody: it is most of what this had left.
+    /// No setting: the limit is most of what this had left.
     Left(&'static str),
 }
 
@@ -180,7 +180,7 @@ impl Allocator {
         Some(address)
     }
 
-    /// Whether small blocks have become so many that the limit must be checked.
+    /// Whether small blocks are numerous enough that the limit must be checked.
     fn is_due(&self, capacity: usize) -> bool {
         const MANY: u64 = 1 << 26;
         let mut state = self.lock();

@@ -97,7 +97,7 @@ impl Array {
             }
             // A labelled value must not be found by later recordings.
             table.forget_number(id);
-            table.get_mut(id).rare_mut().label = Some(label.into());
+            table.get_mut(id).cold_mut().label = Some(label.into());
             (id, table.get(id).generation)
         });
     }

@@ -13,7 +13,7 @@ pub struct Buffer {
     address: u64,
     bytes: usize,
     capacity: usize,
-    /// Whether somebody else's memory is only read.
+    /// Whether the memory is foreign and read-only.
     foreign: bool,
     owner: Arc<dyn Release>,
 }
@@ -24,12 +24,12 @@ impl Buffer {
         Self { address, bytes, capacity, foreign: false, owner }
     }
 
-    /// Somebody else's block: it is never written.
+    /// A block of foreign memory: it is never written.
     pub(crate) fn foreign(address: u64, bytes: usize, owner: Arc<dyn Release>) -> Self {
         Self { address, bytes, capacity: bytes, foreign: true, owner }
     }
 
-    /// Whether results may overwrite it once nobody needs its contents.
+    /// Whether results may overwrite it once its contents have no further use.
     pub fn may_be_overwritten(&self) -> bool {
         !self.foreign
     }

@@ -1,4 +1,4 @@
-//! What the session tells the person watching it (design §5): lines at levels 0–5 for a sink.
+//! The session's log (design §5): lines at levels 0–5 for a sink.
 //!
 //! 0 none · 1 launches · 2 + compilation and cache · 3 + generated source · 4 + trace · 5 + reference
 //! counts and machine code. Lines of recordings wait until the table is unlocked; those of evaluations are

@@ -1,4 +1,4 @@
-//! What control groups leave of the system's memory: of the one that this process is in, as a batch system or a
+//! Memory left by control groups: of the one that this process is in, as a batch system or a
 //! service manager makes it, and of those around it.
 
 use std::path::Path;
@@ -9,9 +9,9 @@ struct Version {
     root: &'static str,
     limit: &'static str,
     usage: &'static str,
-    /// What the statistics call contents of files that can be read again.
+    /// The statistics' name for contents of files that can be read again.
     files: &'static str,
-    /// What its line in a process's list of groups names, if it is not the only one.
+    /// The controller that its line in a process's list of groups names, if there are several.
     controller: &'static str,
 }
 
@@ -55,7 +55,7 @@ impl Version {
     }
 
     /// Bytes left: what the group holds already, ours included, is not there any more, but for files that the system
-    /// only keeps as long as nobody needs the room.
+    /// only keeps as long as the room is not needed.
     fn left_in(&self, folder: &Path) -> Option<u64> {
         let number = |name| read(&folder.join(name))?.trim().parse::<u64>().ok();
         let statistics = read(&folder.join("memory.stat")).unwrap_or_default();

@@ -10,7 +10,7 @@ use crate::error::Result;
 
 /// Every block starts on a cache line, which is also the widest vector.
 const ALIGNMENT: usize = 64;
-/// What the process's allocator aligns to anyway. Beyond it, it would write the zeros itself, page by
+/// Alignment of the process's allocator. Beyond it, it would write the zeros itself, page by
 /// page, where the system hands out zeroed pages as they are touched.
 const NATURAL: usize = 16;
 
@@ -25,7 +25,7 @@ fn layout(bytes: usize) -> Option<Layout> {
 /// The block's bytes for reading.
 ///
 /// # Safety
-/// `address` must be a live block of at least `bytes` bytes that nobody writes meanwhile.
+/// `address` must be a live block of at least `bytes` bytes that is not written meanwhile.
 unsafe fn bytes_at<'a>(address: u64, bytes: usize) -> &'a [u8] {
     // SAFETY: passed on to the caller.
     unsafe { std::slice::from_raw_parts(pointer(address), bytes) }
@@ -34,7 +34,7 @@ unsafe fn bytes_at<'a>(address: u64, bytes: usize) -> &'a [u8] {
 /// The block's bytes for writing.
 ///
 /// # Safety
-/// `address` must be a live block of at least `bytes` bytes that nobody else uses meanwhile.
+/// `address` must be a live block of at least `bytes` bytes without another user meanwhile.
 unsafe fn bytes_at_mut<'a>(address: u64, bytes: usize) -> &'a mut [u8] {
     // SAFETY: passed on to the caller.
     unsafe { std::slice::from_raw_parts_mut(pointer(address), bytes) }
@@ -85,7 +85,7 @@ impl Memory for HostMemory {
         let aligned = unsafe { block.add(distance) };
         // SAFETY: the word lies in the NATURAL bytes before the aligned address.
         let word = unsafe { aligned.cast::<usize>().sub(1) };
-        // SAFETY: it is aligned, and nobody else knows of the block yet.
+        // SAFETY: it is aligned, and the block has no other user yet.
         unsafe { word.write(distance) };
         Some(aligned.expose_provenance() as u64)
     }
@@ -154,7 +154,7 @@ impl Memory for HostMemory {
     }
 }
 
-/// What the system, or a control group of this process, has left.
+/// Memory that the system, or a control group of this process, has left.
 pub(crate) fn physical_capacity() -> Capacity {
     let system = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();
     let available = groups::amount(&system, "MemAvailable:").map(|kilobytes| kilobytes * 1024);

@@ -5,7 +5,7 @@ use std::fmt;
 /// The instruction set that code is made for; results are the same bits on all.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Isa {
-    /// What every processor of the architecture has.
+    /// Instructions that every processor of the architecture has.
     Baseline,
     /// AVX2 with FMA, F16C, BMI, LZCNT and POPCNT.
     Avx2,

@@ -1,4 +1,4 @@
-//! What the limits of the system leave this process of memory: those of its shell, of a batch system or a service
+//! Memory that the system's limits leave this process: those of its shell, of a batch system or a service
 //! manager (`ulimit -v`, `ulimit -d`).
 
 pub(crate) use system::left;

@@ -16,7 +16,7 @@ const HUGE: usize = 2 << 20;
 /// A multiple of the small page on every machine.
 const SMALL: usize = 64 << 10;
 
-/// Blocks begin at one of so many distances from their first huge page. Arrays at the same distance lie
+/// Blocks begin at one of this many distances from their first huge page. Arrays at the same distance lie
 /// in the same sets of the caches and the same banks of memory, lane for lane, and get in each other's
 /// way when a kernel walks through several.
 const PLACES: usize = 16;
@@ -62,7 +62,7 @@ pub(super) fn map(bytes: usize) -> Option<*mut u8> {
 /// Gives a block back.
 ///
 /// # Safety
-/// `block` came from [`map`] with the same size, and nobody uses it any more.
+/// `block` came from [`map`] with the same size, and it has no user any more.
 pub(super) unsafe fn unmap(block: *mut u8, bytes: usize) {
     let length = mapped(bytes).unwrap_or(0);
     // SAFETY: all places lie in the first huge page.
@@ -72,7 +72,7 @@ pub(super) unsafe fn unmap(block: *mut u8, bytes: usize) {
 }
 
 /// # Safety
-/// Nobody may use the `length` bytes from `start`, which are mapped pages.
+/// The `length` bytes from `start` must be mapped pages without users.
 unsafe fn unmap_part(start: *mut u8, length: usize) {
     if length > 0 {
         // SAFETY: passed on to the caller.

@@ -13,10 +13,10 @@ use std::time::{Duration, Instant};
 /// How long an idle worker looks for work before it sleeps.
 const SPIN: Duration = Duration::from_micros(30);
 
-/// What a job does: called once by each thread that joins, which takes chunks until none is left.
+/// The function of a job: called once by each thread that joins, which takes chunks until none is left.
 pub type Work = Arc<dyn Fn(&Claims) + Send + Sync>;
 
-/// The chunks of a job that nobody has claimed yet.
+/// The unclaimed chunks of a job.
 pub struct Claims {
     n_chunks: u64,
     next: AtomicU64,
@@ -39,7 +39,7 @@ impl Claims {
         (chunk < self.n_chunks).then_some(chunk)
     }
 
-    /// Leaves the chunks that nobody has claimed undone.
+    /// Leaves unclaimed chunks undone.
     pub fn stop(&self) {
         self.next.fetch_max(self.n_chunks, Ordering::AcqRel);
     }
@@ -121,7 +121,7 @@ impl Pool {
         job.work();
         // A worker that joins from now on finds no chunk.
         job.claims.stop();
-        // A worker that joined may have lost its processor to somebody else: waiting must not keep it.
+        // A worker that joined may have lost its processor to another process: waiting must not keep it.
         let waiting = Instant::now();
         while job.active.load(Ordering::Acquire) > 0 {
             if waiting.elapsed() < SPIN {

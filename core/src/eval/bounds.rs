@@ -39,7 +39,7 @@ impl Reports {
         !self.running.is_empty()
     }
 
-    /// Whether so many launches run that the device should be waited for.
+    /// Whether enough launches run that the device should be waited for.
     pub(super) fn is_full(&self) -> bool {
         self.running.len() >= MOST_RUNNING
     }

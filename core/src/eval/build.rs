@@ -42,7 +42,7 @@ pub(super) struct Registers {
     path: Vec<(VarId, usize)>,
     uniform: Vec<Inst>,
     lanes: Vec<Inst>,
-    /// What kernels are hashed from.
+    /// Bytes that the kernel's hash is computed from.
     hashed: Vec<u8>,
     pub(super) calls: Calls,
 }
@@ -187,9 +187,9 @@ impl<'w, 't> Builder<'w, 't> {
             | Kind::Gather { .. }
             | Kind::Fetch
             | Kind::Primitive(_)
-            | Kind::Entering
-            | Kind::Running
-            | Kind::State { .. }
+            | Kind::ActiveMask
+            | Kind::RunningMask
+            | Kind::Phi { .. }
             | Kind::Region { .. }
             | Kind::Result { memory: false, .. }
             | Kind::Data => {
@@ -320,7 +320,7 @@ impl<'w, 't> Builder<'w, 't> {
                 let source = memory.expect("internal error: a fetch from what is not written");
                 Code::Gather { source, access: None }
             }
-            Kind::Running => Code::Run,
+            Kind::RunningMask => Code::RunningMask,
             Kind::Scatter { op, mode, checked, counts } => {
                 self.draft.lane_order |= mode == ScatterMode::Exact;
                 let target = self.written(id).expect("internal error: a write that nobody wants");
@@ -335,8 +335,8 @@ impl<'w, 't> Builder<'w, 't> {
             | Kind::Output { .. }
             | Kind::Reduce(_)
             | Kind::Primitive(_)
-            | Kind::Entering
-            | Kind::State { .. }
+            | Kind::ActiveMask
+            | Kind::Phi { .. }
             | Kind::Region { .. }
             | Kind::Result { .. }
             | Kind::Data => {
@@ -459,11 +459,11 @@ impl Draft {
         let target = Target { lane_order, ..target };
         // How the lanes of reductions and loops are shared does not depend on their number.
         let is_shared = self.ends.iter().any(|end| matches!(end, End::Reduce { .. }))
-            || insts.iter().any(|inst| matches!(inst.code, Code::Region { .. }));
-        let is_for_few = size < target.few_lanes && !is_shared;
+            || insts.iter().any(|inst| matches!(inst.code, Code::RegionStart { .. }));
+        let one_lane_per_thread = size < target.few_lanes && !is_shared;
         let switches = u64::from(target.lane_order)
             | u64::from(target.fast_math) << 1
-            | u64::from(is_for_few) << 2;
+            | u64::from(one_lane_per_thread) << 2;
         let seed = target.device ^ switches;
         let hash =
             structure_hash(&mut known.hashed, &insts, n_uniform, &self.ends, &self.buffers, seed);
@@ -477,7 +477,7 @@ impl Draft {
             n_ops: self.n_ops,
             lane_order,
             fast_math: target.fast_math,
-            is_for_few,
+            one_lane_per_thread,
             hash,
         };
         (kernel, self.bindings)
@@ -545,14 +545,14 @@ fn structure_hash(
             Code::Op(op) => (3, op as u64),
             Code::Load(buffer) => (4, u64::from(buffer.0)),
             Code::Gather { source, access } => (5, u64::from(source.0) | flag(access) << 32),
-            Code::Region { repeat } => (9, u64::from(repeat)),
-            Code::State => (10, 0),
-            Code::Run => (11, 0),
+            Code::RegionStart { repeat } => (9, u64::from(repeat)),
+            Code::Phi => (10, 0),
+            Code::RunningMask => (11, 0),
             Code::Scatter { op, target, access } => {
                 (12, u64::from(target.0) | flag(access) << 32 | (op as u64) << 56)
             }
-            Code::Next => (13, 0),
-            Code::Leave => (14, 0),
+            Code::BackEdge => (13, 0),
+            Code::RegionEnd => (14, 0),
         };
         let [first, second, third] = inst.args.map(reg);
         add(&[payload, tag | (inst.dtype as u64) << 8 | first << 16, second | third << 32]);

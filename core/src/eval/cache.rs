@@ -30,9 +30,9 @@ pub struct Found {
     pub executable: Arc<dyn Executable>,
     /// How it was found.
     pub result: CacheResult,
-    /// What it makes of literals.
+    /// Whether literals are embedded or parameters.
     pub mode: LiteralMode,
-    /// What was compiled, if that is not the kernel itself.
+    /// The kernel that was compiled, if not the original.
     pub quick_version: Option<Box<Kernel>>,
 }
 
@@ -40,7 +40,7 @@ pub struct Found {
 #[derive(Default)]
 pub struct Cache {
     entries: HashMap<KernelHash, Entry, Mix>,
-    /// Code that was compiled anew: giving it back may wait for launches of it.
+    /// Code that was replaced: freeing it may wait for launches of it.
     replaced: Vec<Arc<dyn Executable>>,
 }
 

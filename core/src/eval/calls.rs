@@ -14,7 +14,7 @@ use crate::ir::var::{VarId, Variable};
 /// The registers of a call's arguments and of the steps of its body, as far as they are there.
 type Frame = Vec<Option<Reg>>;
 
-/// Room for what calls have in common.
+/// Scratch memory that calls share.
 #[derive(Default)]
 pub(super) struct Calls {
     /// The frames of calls that are visited again: for other results, or from inside a region.

@@ -1,4 +1,4 @@
-//! What was launched: the last ten thousand kernels, as data (S24).
+//! The history of launches: the last ten thousand kernels, as data (S24).
 
 use std::collections::VecDeque;
 use std::time::Duration;

@@ -42,13 +42,13 @@ use schedule::{Binding, Keep, Launch, Scratch, Step, schedule};
 /// Arrays named in an out-of-memory error.
 const LARGEST_SHOWN: usize = 5;
 
-/// What an evaluation works with.
+/// The parts of a session that an evaluation needs.
 pub struct Evaluator<'s> {
     /// The session's variables.
     pub table: &'s Mutex<Table>,
     /// The device.
     pub backend: &'s dyn Backend,
-    /// What its kernels are made for.
+    /// The target of its kernels.
     pub target: Target,
     /// Its memory.
     pub memory: &'s Arc<Allocator>,
@@ -62,9 +62,9 @@ pub struct Evaluator<'s> {
     pub log: &'s Log,
     /// Time since some fixed point.
     pub clock: &'s dyn Fn() -> Duration,
-    /// What launches say of indices out of bounds.
+    /// Reports of indices out of bounds.
     pub reports: &'s Mutex<Reports>,
-    /// Who is told how far it is.
+    /// Receives progress messages.
     pub progress: Option<&'s LogSink>,
 }
 
@@ -269,7 +269,7 @@ impl Evaluator<'_> {
         Ok(bound)
     }
 
-    /// Commits the results of a launch that works in place before it runs: from then on nobody can record
+    /// Commits the results of a launch that works in place before it runs: from then on nothing can record
     /// anything that needs an overwritten input. Whether it works in place.
     ///
     /// If another thread has made use of an input since they were found, all outputs get blocks of
@@ -380,7 +380,7 @@ impl Evaluator<'_> {
     fn poison(&self, at_risk: &[(VarId, Write)]) {
         let mut table = lock(self.table);
         for &(id, Write { op, line }) in at_risk {
-            table.get_mut(id).rare_mut().poisoned = Some(Error::Poisoned { op, line });
+            table.get_mut(id).cold_mut().poisoned = Some(Error::Poisoned { op, line });
         }
     }
 
@@ -465,7 +465,7 @@ struct Bound {
     results: Vec<(VarId, Arc<Buffer>)>,
     /// Variables that are lost if the launch fails: what it writes in place.
     at_risk: Vec<(VarId, Write)>,
-    /// What is written and not wanted.
+    /// Buffers that are written and not wanted.
     scratch: Vec<Buffer>,
 }
 

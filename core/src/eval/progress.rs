@@ -15,7 +15,7 @@ const LARGE: usize = 100_000;
 const PATIENCE: Duration = Duration::from_secs(1);
 const EVERY: Duration = Duration::from_millis(200);
 
-/// Tells somebody what is done, until it is dropped.
+/// Reports progress until it is dropped.
 #[derive(Default)]
 pub(super) struct Progress(Option<Telling>);
 
@@ -26,7 +26,7 @@ struct Telling {
 }
 
 impl Progress {
-    /// Tells about an evaluation in a table of so many variables, if it may take long and somebody listens.
+    /// Starts to report on an evaluation in a table of this many variables, if it may take long and has a listener.
     pub(super) fn begin(sink: Option<&LogSink>, n_variables: usize) -> Self {
         let Some(sink) = sink.filter(|_| n_variables >= LARGE).cloned() else {
             return Self::default();
@@ -35,7 +35,7 @@ impl Progress {
         let (ended, end) = channel();
         let told = doing.clone();
         let tell = move || tell(&sink, &told, &end);
-        // Without a thread nobody hears of it, and the work is done all the same.
+        // Without a thread there is no report, and the work is done all the same.
         let teller = Builder::new().name("progress".into()).spawn(tell).ok();
         Self(Some(Telling { doing, ended: Some(ended), teller }))
     }

@@ -1,4 +1,4 @@
-//! Regions in the kernel being built (S21): what they need comes first, then start, states, condition, body,
+//! Regions in the kernel being built (S21): their operands come first, then start, phis, condition, body,
 //! next values and end, in one piece.
 
 use std::collections::{HashMap, HashSet};
@@ -8,16 +8,16 @@ use super::schedule::{Binding, is_memory_operand};
 use crate::ir::kernel::{BufferIndex, Code, Reg};
 use crate::ir::var::{Kind, Region, VarId, Variable};
 
-/// What the kernel being built knows of its regions.
+/// The regions of the kernel being built.
 #[derive(Default)]
 pub(super) struct Regions {
-    /// What each region on the way needs from outside.
+    /// Operands from outside of each open region.
     needs: HashMap<VarId, Needs>,
-    /// The buffers that are written, by the outermost state.
+    /// The buffers that are written, by the outermost phi.
     written: HashMap<VarId, BufferIndex>,
 }
 
-/// What a region uses from outside, each once.
+/// Operands of a region from outside, each once.
 #[derive(Default)]
 struct Needs {
     values: Vec<VarId>,
@@ -37,7 +37,7 @@ impl Regions {
 }
 
 impl Builder<'_, '_> {
-    /// What must be computed before a variable: its operands, or what a region needs from outside.
+    /// Dependencies of a variable: its operands, or those of a region from outside.
     pub(super) fn dependency(
         &mut self,
         id: VarId,
@@ -61,13 +61,13 @@ impl Builder<'_, '_> {
     pub(super) fn is_region_part(&mut self, id: VarId, variable: &Variable) -> bool {
         match variable.kind {
             Kind::Region { repeat } => self.region(id, variable, repeat),
-            // A state that never changes is its first value.
-            Kind::State { memory: false } => {
+            // A phi that never changes is its first value.
+            Kind::Phi { memory: false } => {
                 let first = variable.operands[0].and_then(|first| self.known(first));
                 self.alias(id, first.expect("internal error: a state without a first value"));
             }
             // Memory has no register: that of the writes only says that they came.
-            Kind::State { memory: true } => self.alias(id, Reg(0)),
+            Kind::Phi { memory: true } => self.alias(id, Reg(0)),
             Kind::Result { memory: true, .. } => self.alias(id, Reg(0)),
             // The region gave it a register.
             Kind::Result { .. } => {}
@@ -82,8 +82,8 @@ impl Builder<'_, '_> {
             | Kind::Scatter { .. }
             | Kind::Reduce(_)
             | Kind::Primitive(_)
-            | Kind::Entering
-            | Kind::Running
+            | Kind::ActiveMask
+            | Kind::RunningMask
             | Kind::Data => return false,
         }
         true
@@ -100,10 +100,10 @@ impl Builder<'_, '_> {
             self.call_outside(call, region.scope, variable.scope);
         }
         let running = self.table.get(region.running);
-        let entering = running.operands[0].expect("internal error: nothing enters a region");
-        let outer = self.table.get(entering).operands[0].and_then(|outer| self.known(outer));
-        let start = self.emit_lane(entering, Code::Region { repeat }, [outer, None, None]);
-        self.alias(entering, start);
+        let active = running.operands[0].expect("internal error: nothing enters a region");
+        let outer = self.table.get(active).operands[0].and_then(|outer| self.known(outer));
+        let start = self.emit_lane(active, Code::RegionStart { repeat }, [outer, None, None]);
+        self.alias(active, start);
         self.alias(id, start);
         let lanes = region.values.iter().filter(|(state, _)| !is_memory(self.table, *state));
         let lanes: Vec<(VarId, VarId)> = lanes.copied().collect();
@@ -114,7 +114,7 @@ impl Builder<'_, '_> {
         }
         let mut states = Vec::with_capacity(lanes.len());
         for (&(state, _), first) in lanes.iter().zip(firsts) {
-            let reg = self.emit_lane(state, Code::State, [first, None, None]);
+            let reg = self.emit_lane(state, Code::Phi, [first, None, None]);
             self.alias(state, reg);
             states.push(reg);
         }
@@ -126,9 +126,9 @@ impl Builder<'_, '_> {
         }
         for (&(state, next), &reg) in lanes.iter().zip(&states) {
             let next = self.value(next);
-            self.emit_lane(state, Code::Next, [Some(reg), Some(next), None]);
+            self.emit_lane(state, Code::BackEdge, [Some(reg), Some(next), None]);
         }
-        self.emit_lane(region.running, Code::Leave, [Some(run), None, None]);
+        self.emit_lane(region.running, Code::RegionEnd, [Some(run), None, None]);
         let mut states = states.into_iter();
         for (&(result, generation), &(state, _)) in region.results.iter().zip(&region.values) {
             if is_memory(self.table, state) {
@@ -183,28 +183,28 @@ impl Builder<'_, '_> {
         needs
     }
 
-    /// Whether the next value of a state is to be computed: an array that nobody asked for is not written.
+    /// Whether the back-edge value of a phi is to be computed: an array without users is not written.
     fn is_wanted(&self, state: VarId) -> bool {
         !is_memory(self.table, state) || self.written(state).is_some()
     }
 
-    /// The buffer that a write, or a state that is memory, stands for.
+    /// The buffer that a write, or a phi of memory, stands for.
     pub(super) fn written(&self, id: VarId) -> Option<BufferIndex> {
         let (state, _) = self.array_of(id)?;
         self.regions.written.get(&state).copied()
     }
 
-    /// The outermost state that stands for an array that a region writes, and the array before.
+    /// The outermost phi of an array that a region writes, and the array before.
     pub(super) fn array_of(&self, id: VarId) -> Option<(VarId, VarId)> {
         let mut id = id;
         loop {
             let variable = self.table.get(id);
             let operand = variable.operands[0]?;
             id = match variable.kind {
-                Kind::State { .. } if self.table.get(operand).scope == 0 => {
+                Kind::Phi { .. } if self.table.get(operand).scope == 0 => {
                     return Some((id, operand));
                 }
-                Kind::Scatter { .. } | Kind::State { .. } => operand,
+                Kind::Scatter { .. } | Kind::Phi { .. } => operand,
                 Kind::Result { position, .. } => {
                     let region = self.table.get(operand).region()?;
                     region.values.get(position as usize)?.0
@@ -219,8 +219,8 @@ impl Builder<'_, '_> {
                 | Kind::Fetch
                 | Kind::Reduce(_)
                 | Kind::Primitive(_)
-                | Kind::Entering
-                | Kind::Running
+                | Kind::ActiveMask
+                | Kind::RunningMask
                 | Kind::Region { .. }
                 | Kind::Data => return None,
             };
@@ -229,5 +229,5 @@ impl Builder<'_, '_> {
 }
 
 fn is_memory(table: &crate::ir::table::Table, state: VarId) -> bool {
-    table.get(state).kind == Kind::State { memory: true }
+    table.get(state).kind == Kind::Phi { memory: true }
 }

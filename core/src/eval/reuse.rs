@@ -26,7 +26,7 @@ const WIDEST: u64 = 8;
 /// Most work of a launch that is not interrupted, in bytes of values computed: with vectors, 10 ms or less
 /// on one thread.
 const MAX_WORK: u64 = 1 << 29;
-/// What an instruction counts that works on one lane at a time or waits for memory.
+/// Cost of an instruction that works on one lane at a time or waits for memory.
 const SLOW: u64 = 256;
 /// Longest kernel looked at. In a longer one a store and its block no longer matter.
 const MAX_INSTS: usize = 1 << 12;
@@ -99,7 +99,7 @@ fn unnamed_inputs(table: &Table, launch: &Launch) -> Vec<Input> {
     inputs
 }
 
-/// What a launch computes, in bytes; what is slow counts for more.
+/// Cost of a launch in bytes computed; slow instructions count for more.
 fn work(launch: &Launch) -> u64 {
     let Launch { kernel, size, .. } = launch;
     let width = |reg: Reg| kernel.dtype(reg).bytes() as u64;
@@ -110,12 +110,12 @@ fn work(launch: &Launch) -> u64 {
         | Code::Index
         | Code::Op(_)
         | Code::Load(_)
-        | Code::Region { .. }
-        | Code::State
-        | Code::Run
+        | Code::RegionStart { .. }
+        | Code::Phi
+        | Code::RunningMask
         | Code::Scatter { .. }
-        | Code::Next
-        | Code::Leave => inst.dtype.bytes() as u64,
+        | Code::BackEdge
+        | Code::RegionEnd => inst.dtype.bytes() as u64,
     });
     let ends = kernel.ends.iter().map(|end| match *end {
         End::Store { value, .. } | End::Reduce { value, .. } => width(value),
@@ -163,12 +163,12 @@ fn last_uses(kernel: &Kernel) -> Vec<Option<Reg>> {
             | Code::Constant(_)
             | Code::Index
             | Code::Op(_)
-            | Code::Region { .. }
-            | Code::State
-            | Code::Run
+            | Code::RegionStart { .. }
+            | Code::Phi
+            | Code::RunningMask
             | Code::Scatter { .. }
-            | Code::Next
-            | Code::Leave => {}
+            | Code::BackEdge
+            | Code::RegionEnd => {}
         }
     }
     let once = last_uses.into_iter().zip(accesses);

@@ -24,7 +24,7 @@ use crate::ir::var::{Kind, VarId, Variable};
 /// Values up to this tree cost are computed again where a later stage needs them. A store and a load
 /// of a lane take about as long as this many operations.
 const CHEAP: u32 = 8;
-/// Values up to this cost are computed again if somebody who holds them asks: most are never asked for, and
+/// Values up to this cost are rematerialised if they are asked for: most are never asked for, and
 /// each store would cost what moving another input does.
 const CHEAP_IF_HELD: u32 = 2 * CHEAP;
 /// Cost of a load from memory, in operations.
@@ -43,7 +43,7 @@ pub enum Keep {
     Wanted,
 }
 
-/// What happens with a buffer parameter of a launch.
+/// The binding of a buffer parameter at a launch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Binding {
     /// The variable's data is read.
@@ -75,7 +75,7 @@ pub struct Launch {
 /// A primitive with the variables that it is to run on.
 #[derive(Debug)]
 pub struct PrimitiveLaunch {
-    /// What to do.
+    /// The primitive to run.
     pub primitive: Primitive,
     /// The variables read; they are in memory by then.
     pub operands: Vec<VarId>,
@@ -229,9 +229,9 @@ pub(super) struct Walk<'t> {
     node_of: &'t mut SlotMap<u32>,
     path: &'t mut Vec<(VarId, usize)>,
     fills: Vec<VarId>,
-    /// What else regions give that the user holds: it costs nothing while they run, and all of them later.
+    /// Other results of regions that have handles: they cost nothing while the region runs, a whole run later.
     siblings: Vec<VarId>,
-    /// What regions give whose lanes find what others wrote: once that is written it cannot be found again.
+    /// Results of regions whose lanes read what others wrote: they cannot be computed again later.
     found: Vec<VarId>,
     /// Functions among the nodes.
     pub(super) n_calls: usize,
@@ -354,9 +354,9 @@ fn own_cost(kind: Kind) -> u32 {
         | Kind::Scatter { .. }
         | Kind::Reduce(_)
         | Kind::Primitive(_)
-        | Kind::Entering
-        | Kind::Running
-        | Kind::State { .. }
+        | Kind::ActiveMask
+        | Kind::RunningMask
+        | Kind::Phi { .. }
         | Kind::Result { .. }
         | Kind::Data => 1,
     }
@@ -379,16 +379,16 @@ pub(super) fn ends_stage(variable: &Variable) -> bool {
         | Kind::Output { .. }
         | Kind::Gather { .. }
         | Kind::Fetch
-        | Kind::Entering
-        | Kind::Running
-        | Kind::State { .. }
+        | Kind::ActiveMask
+        | Kind::RunningMask
+        | Kind::Phi { .. }
         | Kind::Region { .. }
         | Kind::Data => false,
     };
     ends && variable.scope == 0
 }
 
-/// Whether the value is of lanes that find what others wrote.
+/// Whether the value is of lanes that read what others wrote.
 fn is_found(table: &Table, variable: &Variable) -> bool {
     let of = |region: VarId| table.get(region).region().is_some_and(|region| region.fetches);
     matches!(variable.kind, Kind::Result { .. })
@@ -396,11 +396,11 @@ fn is_found(table: &Table, variable: &Variable) -> bool {
         && variable.operands[0].is_some_and(of)
 }
 
-/// Whether an operand is used as memory, not lane by lane; inside a region, memory is a state.
+/// Whether an operand is used as memory, not lane by lane; inside a region, memory is a phi.
 pub(super) fn is_memory_operand(table: &Table, variable: &Variable, position: usize) -> bool {
     let outside = |operand| table.get(operand).scope == 0;
     match variable.kind {
-        Kind::Gather { .. } | Kind::Scatter { .. } | Kind::State { memory: true } => {
+        Kind::Gather { .. } | Kind::Scatter { .. } | Kind::Phi { memory: true } => {
             position == 0 && variable.operands[0].is_some_and(outside)
         }
         Kind::Primitive(_) => true,
@@ -412,9 +412,9 @@ pub(super) fn is_memory_operand(table: &Table, variable: &Variable, position: us
         | Kind::Output { .. }
         | Kind::Fetch
         | Kind::Reduce(_)
-        | Kind::Entering
-        | Kind::Running
-        | Kind::State { memory: false }
+        | Kind::ActiveMask
+        | Kind::RunningMask
+        | Kind::Phi { memory: false }
         | Kind::Region { .. }
         | Kind::Result { .. }
         | Kind::Data => false,
@@ -511,9 +511,9 @@ fn lanes(table: &Table, variable: &Variable) -> u64 {
         | Kind::Gather { .. }
         | Kind::Fetch
         | Kind::Primitive(_)
-        | Kind::Entering
-        | Kind::Running
-        | Kind::State { .. }
+        | Kind::ActiveMask
+        | Kind::RunningMask
+        | Kind::Phi { .. }
         | Kind::Region { .. }
         | Kind::Data => return variable.size,
     };

@@ -34,13 +34,13 @@ impl BodyId {
 pub(crate) struct Callee<'a> {
     /// Its name.
     pub(crate) name: &'static str,
-    /// What tells it from others of that name, if there are.
+    /// The parameters that distinguish functions of one name, if there are several.
     pub(crate) shape: &'a [u64],
     /// The flags `fold` and `cse`.
     pub(crate) flags: [bool; 2],
 }
 
-/// What a function is made of: instructions on its arguments.
+/// The body of a function: instructions on its arguments.
 #[derive(Debug)]
 pub struct Body {
     /// The function's name.
@@ -49,11 +49,11 @@ pub struct Body {
     pub n_arguments: usize,
     /// Constants and operations, operands before users.
     pub steps: Vec<Step>,
-    /// What it gives, at least one.
+    /// The results, at least one.
     pub results: Vec<Output>,
 }
 
-/// What an instruction of a body does.
+/// The operation of an instruction in a body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum StepCode {
     /// A number, by its bits.
@@ -74,7 +74,7 @@ impl From<StepCode> for Code {
 /// One instruction of a body.
 #[derive(Clone, Copy, Debug)]
 pub struct Step {
-    /// What it does.
+    /// The operation.
     pub code: StepCode,
     /// Type of its value.
     pub dtype: DType,
@@ -186,9 +186,9 @@ fn step(name: &str, variable: &Variable, known: &HashMap<VarId, Reg>) -> Step {
         | Kind::Scatter { .. }
         | Kind::Reduce(_)
         | Kind::Primitive(_)
-        | Kind::Entering
-        | Kind::Running
-        | Kind::State { .. }
+        | Kind::ActiveMask
+        | Kind::RunningMask
+        | Kind::Phi { .. }
         | Kind::Region { .. }
         | Kind::Result { .. }
         | Kind::Data) => unreachable!("internal error: {} in the body of {name}", kind.name()),
@@ -204,7 +204,7 @@ pub(crate) struct Application<'t> {
     pub(crate) id: VarId,
     /// Its variable.
     pub(crate) call: &'t Variable,
-    /// What the function is made of.
+    /// The function's body.
     pub(crate) body: &'t Body,
     /// The result.
     pub(crate) output: &'t Output,

@@ -102,7 +102,7 @@ fn ptx_template(table: &Table, variable: &Variable, operand: DType) -> String {
             let operands = (2..).take(variable.operands().count()).map(|i| format!(", $r{i}"));
             format!("{}.$t2 $r1{}", primitive.name(), operands.collect::<String>())
         }
-        Kind::Entering | Kind::Running | Kind::State { .. } | Kind::Result { .. } => {
+        Kind::ActiveMask | Kind::RunningMask | Kind::Phi { .. } | Kind::Result { .. } => {
             let registers = variable.operands().zip(2..).map(|(_, i)| format!(", $r{i}"));
             format!("{}.$t1 $r1{}", variable.kind.name(), registers.collect::<String>())
         }
@@ -151,15 +151,15 @@ impl Kernel {
             Code::Gather { source, .. } => {
                 let _ = write!(text, "gather {source}");
             }
-            Code::Region { repeat: true } => text.push_str("loop"),
-            Code::Region { repeat: false } => text.push_str("if"),
-            Code::State => text.push_str("state"),
-            Code::Run => text.push_str("run"),
+            Code::RegionStart { repeat: true } => text.push_str("loop"),
+            Code::RegionStart { repeat: false } => text.push_str("if"),
+            Code::Phi => text.push_str("state"),
+            Code::RunningMask => text.push_str("run"),
             Code::Scatter { op, target, .. } => {
                 let _ = write!(text, "{} {target},", op.name());
             }
-            Code::Next => text.push_str("next"),
-            Code::Leave => text.push_str("end"),
+            Code::BackEdge => text.push_str("next"),
+            Code::RegionEnd => text.push_str("end"),
         }
         for (k, arg) in inst.args().enumerate() {
             let _ = write!(text, "{} {arg}", if k == 0 { "" } else { "," });
@@ -175,9 +175,9 @@ impl fmt::Display for Kernel {
             if i == self.n_uniform {
                 writeln!(f, "each lane:")?;
             }
-            depth -= usize::from(self.insts[i].code == Code::Leave);
+            depth -= usize::from(self.insts[i].code == Code::RegionEnd);
             writeln!(f, "{:w$}{}", "", self.instruction(i), w = 2 * depth)?;
-            depth += usize::from(matches!(self.insts[i].code, Code::Region { .. }));
+            depth += usize::from(matches!(self.insts[i].code, Code::RegionStart { .. }));
         }
         for end in &self.ends {
             match end {

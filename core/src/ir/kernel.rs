@@ -45,7 +45,7 @@ pub const WORD_SCRATCH: usize = 4;
 pub const WORD_CHUNKS: usize = 5;
 /// Largest parameter block that is passed by value.
 pub const MAX_DIRECT_BYTES: usize = 4000;
-/// What an error word holds while no lane failed.
+/// Value of an error word while no lane failed.
 pub const NO_ERROR: u64 = u64::MAX;
 
 /// The number of an instruction, and so of the value it computes.
@@ -82,7 +82,7 @@ impl fmt::Display for BufferIndex {
     }
 }
 
-/// What an instruction does.
+/// The opcode of an instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Code {
     /// The literal with this number; a bit pattern or a parameter, see [`LiteralMode`].
@@ -102,17 +102,17 @@ pub enum Code {
         /// The access number if indices are checked.
         access: Option<u32>,
     },
-    /// The start of a region: the lanes that look at its condition. Those that the argument chooses, or
-    /// all; of a region that repeats, later those that ran its body.
-    Region {
-        /// Whether the end leads back here.
+    /// The start of a region: its active mask, the lanes that evaluate its condition. Those of the argument, or
+    /// all; of a loop, from the second iteration on those that ran its body.
+    RegionStart {
+        /// Whether the end leads back here: a loop, not a branch.
         repeat: bool,
     },
-    /// A value that the region changes, directly behind its start; the argument is its first value.
-    State,
-    /// Arguments the region's start and a condition: the lanes of the one in which the other holds. Where
-    /// there is none, the region is left.
-    Run,
+    /// A phi, directly behind the region's start: a value that the region changes. The argument is its first value.
+    Phi,
+    /// Arguments the active mask and a condition: the running mask, the conjunction of both. If it has no
+    /// lane, the region ends.
+    RunningMask,
     /// Arguments value, index and perhaps active, inside a region: as the end of that name.
     Scatter {
         /// How.
@@ -122,24 +122,24 @@ pub enum Code {
         /// The access number if indices are checked.
         access: Option<u32>,
     },
-    /// Arguments a state and its next value, before the region's end. No next value is a state of the
+    /// Arguments a phi and its back-edge value, before the region's end. No back-edge value is a phi of the
     /// region.
-    Next,
-    /// The end of a region; the argument is its [`Code::Run`].
-    Leave,
+    BackEdge,
+    /// The end of a region; the argument is its [`Code::RunningMask`].
+    RegionEnd,
 }
 
 impl Code {
     /// Whether the instruction has a value.
     pub const fn has_value(self) -> bool {
-        !matches!(self, Self::Scatter { .. } | Self::Next | Self::Leave)
+        !matches!(self, Self::Scatter { .. } | Self::BackEdge | Self::RegionEnd)
     }
 }
 
 /// One instruction.
 #[derive(Clone, Copy, Debug)]
 pub struct Inst {
-    /// What it does.
+    /// The opcode.
     pub code: Code,
     /// Type of its value.
     pub dtype: DType,
@@ -157,12 +157,12 @@ impl Inst {
 
     /// Whether the value may be that of the argument: code that changes no bits may read the same lane.
     pub fn may_be_its_argument(&self) -> bool {
-        use Op::{Abs, Cast, RawBits, Reinterpret};
-        matches!(self.code, Code::Op(Cast | RawBits | Reinterpret | Abs))
+        use Op::{Abs, BitsAnyNan, Cast, Reinterpret};
+        matches!(self.code, Code::Op(Cast | BitsAnyNan | Reinterpret | Abs))
     }
 }
 
-/// What happens with a value at the end of a lane.
+/// A side effect at the end of a lane.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum End {
     /// Written to this lane of a buffer.
@@ -256,7 +256,7 @@ impl fmt::Display for KernelHash {
     }
 }
 
-/// What kernels are made for.
+/// The target that kernels are built for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Target {
     /// Identifies the device in kernel hashes.
@@ -274,9 +274,9 @@ pub struct Target {
 pub struct Kernel {
     /// Instructions; arguments precede their users.
     pub insts: Vec<Inst>,
-    /// The first so many instructions are uniform.
+    /// Number of uniform instructions, which come first.
     pub n_uniform: usize,
-    /// What is done with the values.
+    /// Side effects at the end of each lane.
     pub ends: Vec<End>,
     /// Buffers, by [`BufferIndex`].
     pub buffers: Vec<BufferParam>,
@@ -290,8 +290,8 @@ pub struct Kernel {
     pub lane_order: bool,
     /// Whether f32 may be approximate and without subnormals where the device is faster then.
     pub fast_math: bool,
-    /// Whether it is for launches of few lanes, where a GPU has a thread for each.
-    pub is_for_few: bool,
+    /// Whether a GPU runs one lane per thread, as launches of few lanes do.
+    pub one_lane_per_thread: bool,
     /// Identity of the structure.
     pub hash: KernelHash,
 }
@@ -351,7 +351,7 @@ impl Kernel {
 
     /// Whether there are regions.
     pub fn has_regions(&self) -> bool {
-        self.insts.iter().any(|inst| matches!(inst.code, Code::Region { .. }))
+        self.insts.iter().any(|inst| matches!(inst.code, Code::RegionStart { .. }))
     }
 
     /// Start and end of each region as positions of their instructions, inner ones before the outer.
@@ -359,18 +359,18 @@ impl Kernel {
         let (mut open, mut regions) = (Vec::new(), Vec::new());
         for (i, inst) in self.insts.iter().enumerate() {
             match inst.code {
-                Code::Region { .. } => open.push(i),
-                Code::Leave => regions.extend(open.pop().map(|start| (start, i))),
+                Code::RegionStart { .. } => open.push(i),
+                Code::RegionEnd => regions.extend(open.pop().map(|start| (start, i))),
                 Code::Literal(_)
                 | Code::Constant(_)
                 | Code::Index
                 | Code::Op(_)
                 | Code::Load(_)
                 | Code::Gather { .. }
-                | Code::State
-                | Code::Run
+                | Code::Phi
+                | Code::RunningMask
                 | Code::Scatter { .. }
-                | Code::Next => {}
+                | Code::BackEdge => {}
             }
         }
         regions
@@ -397,8 +397,8 @@ impl Kernel {
         let mut writes: HashMap<BufferIndex, ScatterOp> = HashMap::new();
         for (i, inst) in self.insts.iter().enumerate() {
             match inst.code {
-                Code::Region { .. } => starts.push(i),
-                Code::Leave => {
+                Code::RegionStart { .. } => starts.push(i),
+                Code::RegionEnd => {
                     starts.pop();
                 }
                 Code::Scatter { op, target, .. } => {
@@ -413,9 +413,9 @@ impl Kernel {
                 | Code::Op(_)
                 | Code::Load(_)
                 | Code::Gather { .. }
-                | Code::State
-                | Code::Run
-                | Code::Next => {}
+                | Code::Phi
+                | Code::RunningMask
+                | Code::BackEdge => {}
             }
         }
         serial.dedup();
@@ -434,7 +434,7 @@ impl Kernel {
             for inst in &self.insts[start + 1..=end] {
                 for arg in inst.args() {
                     let outside = arg.index() < start
-                        || matches!(self.inst(arg).code, Code::State | Code::Region { .. });
+                        || matches!(self.inst(arg).code, Code::Phi | Code::RegionStart { .. });
                     if outside {
                         last[arg.index()] = last[arg.index()].max(end);
                     }

@@ -125,8 +125,8 @@ impl<'k> Legaliser<'k> {
                 (Form::Clean, self.constant(inst.dtype.widened(), bits))
             }
             Code::Load(_) | Code::Gather { .. } => (Form::Narrow, self.copy(inst, inst.dtype)),
-            // A state is clean: every turn begins with what the last one ended with.
-            Code::State if inst.dtype.is_narrow() => {
+            // A phi is clean: every iteration begins with the values at the end of the last one.
+            Code::Phi if inst.dtype.is_narrow() => {
                 let reg = self.copy(inst, inst.dtype.widened());
                 self.values.push([Some(reg), Some(reg), None]);
                 return;
@@ -136,11 +136,11 @@ impl<'k> Legaliser<'k> {
             Code::Literal(_)
             | Code::Constant(_)
             | Code::Op(_)
-            | Code::Region { .. }
-            | Code::State
-            | Code::Run
-            | Code::Next
-            | Code::Leave => (Form::Clean, self.copy(inst, inst.dtype.widened())),
+            | Code::RegionStart { .. }
+            | Code::Phi
+            | Code::RunningMask
+            | Code::BackEdge
+            | Code::RegionEnd => (Form::Clean, self.copy(inst, inst.dtype.widened())),
         };
         let forms = if inst.dtype.is_narrow() && inst.code.has_value() {
             self.forms(i, inst.dtype, form, reg)
@@ -179,7 +179,7 @@ impl<'k> Legaliser<'k> {
     fn op(&mut self, op: Op, inst: &Inst, operand: DType) -> (Form, Reg) {
         if op == Op::Cast {
             self.cast(inst, operand)
-        } else if matches!(op, Op::Reinterpret | Op::RawBits) {
+        } else if matches!(op, Op::Reinterpret | Op::BitsAnyNan) {
             self.reinterpret(inst, operand)
         } else if operand == DType::F16 {
             self.half(op, inst)
@@ -246,10 +246,10 @@ impl<'k> Legaliser<'k> {
             | Op::Round
             | Op::Trunc
             | Op::Div
-            | Op::TameDiv
+            | Op::BoundedDiv
             | Op::Cast
             | Op::Reinterpret
-            | Op::RawBits => unreachable!("internal error: {op:?} of integers"),
+            | Op::BitsAnyNan => unreachable!("internal error: {op:?} of integers"),
         }
     }
 
@@ -295,10 +295,10 @@ impl<'k> Legaliser<'k> {
             | Op::Xor
             | Op::Shl
             | Op::Shr
-            | Op::TameDiv
+            | Op::BoundedDiv
             | Op::Cast
             | Op::Reinterpret
-            | Op::RawBits => unreachable!("internal error: {op:?} of f16"),
+            | Op::BitsAnyNan => unreachable!("internal error: {op:?} of f16"),
         }
     }
 
@@ -424,7 +424,7 @@ impl<'k> Legaliser<'k> {
         let [_, clean, _] = self.values[reg.index()];
         match (self.values[reg.index()][form as usize], clean) {
             (Some(reg), _) => reg,
-            // Of a state, which changes, where it is used.
+            // Of a phi, which changes, where it is used.
             (None, Some(clean)) => self.op_of(Op::Cast, self.dtype(reg), &[clean]),
             (None, None) => unreachable!("internal error: a form nobody wanted"),
         }
@@ -487,7 +487,7 @@ fn arg_form(kernel: &Kernel, inst: &Inst, position: usize) -> Form {
         | Op::Tzcnt
         | Op::Brev
         | Op::Reinterpret
-        | Op::RawBits
+        | Op::BitsAnyNan
         | Op::Add
         | Op::Sub
         | Op::Mul
@@ -503,7 +503,7 @@ fn arg_form(kernel: &Kernel, inst: &Inst, position: usize) -> Form {
         | Op::Round
         | Op::Trunc
         | Op::Cast
-        | Op::TameDiv
+        | Op::BoundedDiv
         | Op::Div
         | Op::IDiv
         | Op::Rem
@@ -588,7 +588,7 @@ mod tests {
             n_ops: 2,
             lane_order: false,
             fast_math: false,
-            is_for_few: false,
+            one_lane_per_thread: false,
             hash: KernelHash(0),
         }
     }

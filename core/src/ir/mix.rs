@@ -1,4 +1,4 @@
-//! Hashing of words that nobody chooses to collide: slots, kinds, hashes of kernels.
+//! Hashing of trusted words: slots, kinds, hashes of kernels.
 
 use crate::convert::exactly;
 use std::hash::{BuildHasher, Hasher};

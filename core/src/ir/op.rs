@@ -126,7 +126,7 @@ macro_rules! ops {
 
 /// Receives an operation as a constant; see [`Op::specialize`].
 pub trait OpVisitor {
-    /// What the visitor makes.
+    /// The visitor's result.
     type Output;
     /// Makes it for the operation with number `OP`.
     fn visit<const OP: u8>(&self) -> Self::Output;
@@ -200,10 +200,10 @@ ops! {
     Reinterpret = "reinterpret" / 1, Number -> Special, "mov.$b1";
     /// The bits of a float as an integer of the same width. Those of a NaN are any NaN's and differ between
     /// devices: only for formulas of ours to which they do not matter.
-    RawBits = "raw_bits" / 1, Float -> Special, "mov.$b1";
+    BitsAnyNan = "bits_any_nan" / 1, Float -> Special, "mov.$b1";
     /// Quotient of an f32 or f64 where dividend, divisor and quotient lie between 2^-60 and 2^60 or one is NaN;
     /// some devices have fewer instructions for it than for [`Op::Div`].
-    TameDiv = "tame_div" / 2, Float -> Special, "div.rn.$t1";
+    BoundedDiv = "bounded_div" / 2, Float -> Special, "div.rn.$t1";
 
     /// Sum; integers wrap.
     ///
@@ -427,7 +427,7 @@ impl ReduceOp {
 
 macro_rules! scatter_ops {
     ($($(#[doc = $doc:literal])+ $name:ident = $text:literal, $class:ident, $combine:expr;)*) => {
-        /// What a scatter does with the value already there.
+        /// How a scatter combines with the value already there.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         #[repr(u8)]
         pub enum ScatterOp { $($(#[doc = $doc])+ $name,)* }
@@ -489,13 +489,13 @@ pub enum ScatterMode {
 }
 
 impl ScatterMode {
-    /// What scripts call them; of a plain scatter in lane order the last value lands.
+    /// Names in scripts; of a plain scatter in lane order the last value lands.
     pub const NAMES: [(&str, Self); 3] =
         [("fast", Self::Fast), ("exact", Self::Exact), ("last", Self::Exact)];
 }
 
 impl ScatterOp {
-    /// What errors call a write: by its name, or, where it counts for it, `scatter_inc`.
+    /// Name of a write in errors: its own, or `scatter_inc` where it counts for that.
     pub const fn function(self, counts: bool) -> &'static str {
         if counts { "scatter_inc" } else { self.name() }
     }

@@ -45,7 +45,7 @@ macro_rules! of_integers {
 }
 macro_rules! of_floats {
     () => {
-        Op::Sqrt | Op::Floor | Op::Ceil | Op::Round | Op::Trunc | Op::Div | Op::TameDiv
+        Op::Sqrt | Op::Floor | Op::Ceil | Op::Round | Op::Trunc | Op::Div | Op::BoundedDiv
     };
 }
 macro_rules! comparisons {
@@ -56,7 +56,7 @@ macro_rules! comparisons {
 /// Those between types.
 macro_rules! conversions {
     () => {
-        Op::Cast | Op::Reinterpret | Op::RawBits | Op::Select
+        Op::Cast | Op::Reinterpret | Op::BitsAnyNan | Op::Select
     };
 }
 
@@ -184,7 +184,7 @@ macro_rules! float_lane {
                     Op::Add => a + b,
                     Op::Sub => a - b,
                     Op::Mul => a * b,
-                    Op::Div | Op::TameDiv => a / b,
+                    Op::Div | Op::BoundedDiv => a / b,
                     Op::Min => least(a, b),
                     Op::Max => greatest(a, b),
                     // The sum is NaN if either is.
@@ -398,8 +398,8 @@ pub fn apply_bits(op: Op, dtype: DType, operand: DType, [a, b, c]: [u64; 3]) -> 
         Shape::Compare => u64::from(with_lane!(operand,
             T => T::compare(op, T::from_bits64(a), T::from_bits64(b)),
             mask => bool::compare(op, a & 1 != 0, b & 1 != 0))),
-        Shape::Special if op == Op::TameDiv => apply_bits(Op::Div, dtype, operand, [a, b, c]),
-        Shape::Special if matches!(op, Op::Reinterpret | Op::RawBits) => {
+        Shape::Special if op == Op::BoundedDiv => apply_bits(Op::Div, dtype, operand, [a, b, c]),
+        Shape::Special if matches!(op, Op::Reinterpret | Op::BitsAnyNan) => {
             with_lane!(operand, T => visible_bits(T::from_bits64(a)), mask => a)
         }
         Shape::Special => with_lane!(operand,

@@ -5,7 +5,7 @@
 //! * operands of a live variable are live (each holds an internal reference);
 //! * `numbering` holds exactly the live variables whose `number` is not 0;
 //! * a variable without references is dead: nothing finds it any more, but it waits to be freed;
-//! * nothing here recurses over the graph, and what dies is freed piece by piece: dropping the last handle of a
+//! * nothing here recurses over the graph, and reclamation is incremental: dropping the last handle of a
 //!   million variables takes no longer than dropping that of a thousand. [`Table::sweep`] frees the rest.
 
 mod numbering;
@@ -36,7 +36,7 @@ pub struct Table {
     /// Dead variables, to be freed.
     doomed: Vec<VarId>,
     owned: Vec<VarId>,
-    /// A superset of the variables that somebody holds and that are not evaluated; see
+    /// A superset of the variables that have handles and are not evaluated; see
     /// [`Table::held_unevaluated`].
     candidates: Vec<VarId>,
     next_serial: u64,
@@ -80,7 +80,7 @@ impl Table {
         &mut self.slots[id.index()]
     }
 
-    /// What a function that is one variable is made of.
+    /// The body of a function that is one variable.
     #[inline]
     pub fn body(&self, id: BodyId) -> &Body {
         self.bodies.get(id)
@@ -140,8 +140,8 @@ impl Table {
                 self.log_count("inc_ref_int", operand, self.get(operand).internal);
             }
         }
-        if let Some(rare) = &variable.rare {
-            for operand in rare.operands() {
+        if let Some(cold) = &variable.cold {
+            for operand in cold.operands() {
                 self.inc_internal(operand);
                 scope = scope.max(self.get(operand).scope);
             }
@@ -169,7 +169,7 @@ impl Table {
         id
     }
 
-    /// The variables that somebody holds, that are neither data nor numbers, in recording order. Costs what
+    /// The variables with handles that are neither data nor numbers, in recording order. Costs what
     /// was recorded since the last call, not the size of the table.
     pub fn held_unevaluated(&mut self) -> Vec<VarId> {
         self.prune_candidates();
@@ -236,7 +236,7 @@ impl Table {
         variable.kind = Kind::Data;
         variable.data = Some(data);
         let operands = std::mem::replace(&mut variable.operands, [None; MAX_OPERANDS]);
-        let aside = variable.rare.as_mut().map(|rare| std::mem::take(&mut rare.arguments));
+        let aside = variable.cold.as_mut().map(|cold| std::mem::take(&mut cold.arguments));
         operands.into_iter().flatten().for_each(|operand| self.dec_internal(operand));
         aside.into_iter().flatten().for_each(|operand| self.dec_internal(operand));
     }
@@ -253,7 +253,7 @@ impl Table {
     pub fn lose_contents(&mut self, why: &Error) {
         for variable in &mut self.slots {
             if variable.data.is_some() {
-                variable.rare_mut().poisoned = Some(why.clone());
+                variable.cold_mut().poisoned = Some(why.clone());
             }
         }
     }
@@ -263,20 +263,20 @@ impl Table {
     /// States and results belong to their region, which knows no copies: they stay what they are.
     pub fn fork(&mut self, id: VarId) -> VarId {
         let source = self.get(id);
-        if matches!(source.kind, Kind::State { .. } | Kind::Result { .. }) {
+        if matches!(source.kind, Kind::Phi { .. } | Kind::Result { .. }) {
             self.inc_external(id);
             return id;
         }
         let mut copy = Variable::new(source.kind, source.dtype, source.size, source.operands);
         copy.line = source.line;
         copy.data.clone_from(&source.data);
-        if let Some(rare) = &source.rare
-            && !rare.arguments.is_empty()
+        if let Some(cold) = &source.cold
+            && !cold.arguments.is_empty()
         {
-            copy.rare_mut().arguments.clone_from(&rare.arguments);
+            copy.cold_mut().arguments.clone_from(&cold.arguments);
         }
         if let Some(error) = source.poisoned() {
-            copy.rare_mut().poisoned = Some(error.clone());
+            copy.cold_mut().poisoned = Some(error.clone());
         }
         self.insert(copy)
     }

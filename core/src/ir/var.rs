@@ -60,9 +60,9 @@ pub enum Kind {
     /// when the lanes run in ascending order, each to the region's end; 0 in inactive lanes and out of bounds.
     Fetch,
     /// Operands target, value, index and perhaps active mask: the target with `value[i]` written at
-    /// `index[i]`. The result is a new value of the target's size: nobody else's array changes.
+    /// `index[i]`. The result is a new value of the target's size: no other array changes.
     Scatter {
-        /// What happens to the value already there.
+        /// How it combines with the value already there.
         op: ScatterOp,
         /// In which order.
         mode: ScatterMode,
@@ -75,20 +75,20 @@ pub enum Kind {
     Reduce(ReduceOp),
     /// A launch of its own over whole arrays.
     Primitive(Primitive),
-    /// Lanes that look at a region's condition: those that the operand chooses, or all. Of a region that
+    /// Lanes that evaluate a region's condition: those of the operand, or all. Of a region that
     /// repeats, those still running.
-    Entering,
-    /// Lanes that run a region's body: operands entering and condition.
-    Running,
-    /// A value at the start of a region's body, of which the operand is the first.
-    State {
+    ActiveMask,
+    /// Lanes that run a region's body: operands active mask and condition.
+    RunningMask,
+    /// A phi: a value at the start of a region's body; the operand is the first one.
+    Phi {
         /// Whether it is memory that the region writes, not a value of each lane.
         memory: bool,
     },
     /// A region (S21): code that runs while its condition holds in some lane. Its operands are in
     /// [`Region`].
     Region {
-        /// Whether it runs again and again, or at most once.
+        /// Whether it is a loop, or a branch.
         repeat: bool,
     },
     /// A value behind a region, the operand.
@@ -116,9 +116,9 @@ impl Kind {
             | Self::Scatter { .. }
             | Self::Reduce(_)
             | Self::Primitive(_)
-            | Self::Entering
-            | Self::Running
-            | Self::State { .. }
+            | Self::ActiveMask
+            | Self::RunningMask
+            | Self::Phi { .. }
             | Self::Region { .. }
             | Self::Result { .. }
             | Self::Data => None,
@@ -139,9 +139,9 @@ impl Kind {
             Self::Scatter { op, counts, .. } => op.function(counts),
             Self::Reduce(op) => op.name(),
             Self::Primitive(primitive) => primitive.name(),
-            Self::Entering => "entering",
-            Self::Running => "running",
-            Self::State { .. } => "state",
+            Self::ActiveMask => "entering",
+            Self::RunningMask => "running",
+            Self::Phi { .. } => "state",
             Self::Region { repeat: true } => "loop",
             Self::Region { repeat: false } => "if",
             Self::Result { .. } => "result",
@@ -153,18 +153,18 @@ impl Kind {
 /// At most this many operands; those of each kind are listed at [`Kind`].
 pub const MAX_OPERANDS: usize = 4;
 
-/// What a region needs (its operands), and what came of it.
+/// Operands and results of a region.
 #[derive(Debug)]
 pub struct Region {
     /// Its scope: larger than those of the regions around it.
     pub scope: u32,
     /// The lanes that run the body.
     pub running: VarId,
-    /// Values that the body changes: the state at its start and at its end.
+    /// Values that the body changes: the phi and its back-edge value.
     pub values: Vec<(VarId, VarId)>,
     /// The values behind the region by position, with the generation of their slots: they may be gone.
     pub results: Vec<(VarId, u32)>,
-    /// Whether lanes find what others wrote: then all that it writes is written, wanted or not.
+    /// Whether lanes read what others wrote: then all that it writes is written, wanted or not.
     pub fetches: bool,
 }
 
@@ -176,20 +176,20 @@ impl Region {
     }
 }
 
-/// What few variables have.
+/// Cold fields: few variables have any of them.
 #[derive(Debug, Default)]
-pub struct Rare {
-    /// What a region consists of.
+pub struct ColdFields {
+    /// Operands and results of a region.
     pub region: Option<Region>,
     /// The operands of a call that has more than [`MAX_OPERANDS`].
     pub arguments: Box<[VarId]>,
     /// Name given with `set_label`.
     pub label: Option<Arc<str>>,
-    /// Why the contents cannot be read any more (S16).
+    /// The error that destroyed the contents, if any (S16).
     pub poisoned: Option<Error>,
 }
 
-impl Rare {
+impl ColdFields {
     fn operand(&self, position: usize) -> Option<VarId> {
         match &self.region {
             Some(region) => region.operand(position),
@@ -224,12 +224,12 @@ pub struct Variable {
     pub generation: u32,
     /// Script line that recorded it, 0 if none.
     pub line: u32,
-    /// The innermost region whose states the value depends on, 0 if none: it exists only while that runs.
+    /// The innermost region whose phis the value depends on, 0 if none: it exists only while that runs.
     pub scope: u32,
     /// Contents, once evaluated.
     pub data: Option<Arc<Buffer>>,
-    /// What few variables have, so that the row of one that has not is short.
-    pub rare: Option<Box<Rare>>,
+    /// Cold fields, boxed to keep the row short.
+    pub cold: Option<Box<ColdFields>>,
     /// Hash under which value numbering knows the variable; 0 if it does not.
     pub(crate) number: u64,
 }
@@ -249,7 +249,7 @@ impl Variable {
             line: 0,
             scope: 0,
             data: None,
-            rare: None,
+            cold: None,
             number: 0,
         }
     }
@@ -260,26 +260,26 @@ impl Variable {
         self.external == 0 && self.internal == 0
     }
 
-    /// What few variables have, to change.
-    pub fn rare_mut(&mut self) -> &mut Rare {
-        self.rare.get_or_insert_default()
+    /// The cold fields, to change.
+    pub fn cold_mut(&mut self) -> &mut ColdFields {
+        self.cold.get_or_insert_default()
     }
 
-    /// What a region consists of.
+    /// Operands and results of a region.
     #[inline]
     pub fn region(&self) -> Option<&Region> {
-        self.rare.as_ref()?.region.as_ref()
+        self.cold.as_ref()?.region.as_ref()
     }
 
     /// Name given with `set_label`.
     pub fn label(&self) -> Option<&Arc<str>> {
-        self.rare.as_ref()?.label.as_ref()
+        self.cold.as_ref()?.label.as_ref()
     }
 
-    /// Why the contents cannot be read any more (S16).
+    /// The error that destroyed the contents, if any (S16).
     #[inline]
     pub fn poisoned(&self) -> Option<&Error> {
-        self.rare.as_ref()?.poisoned.as_ref()
+        self.cold.as_ref()?.poisoned.as_ref()
     }
 
     /// The operands in order.
@@ -291,17 +291,17 @@ impl Variable {
     /// The operands that do not stand in the row: of regions, and of calls with many arguments.
     #[inline]
     pub(crate) fn operands_aside(&self) -> impl Iterator<Item = VarId> + '_ {
-        self.rare.iter().flat_map(|rare| rare.operands())
+        self.cold.iter().flat_map(|cold| cold.operands())
     }
 
     /// The operand at a position.
     #[inline]
     pub fn operand(&self, position: usize) -> Option<VarId> {
-        match &self.rare {
+        match &self.cold {
             None => self.operands.get(position).copied().flatten(),
-            Some(rare) => {
+            Some(cold) => {
                 let own = || self.operands.get(position).copied().flatten();
-                rare.operand(position).or_else(own)
+                cold.operand(position).or_else(own)
             }
         }
     }

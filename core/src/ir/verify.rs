@@ -76,15 +76,15 @@ fn verify_inst(kernel: &Kernel, i: usize, inst: &Inst) -> Result<(), String> {
             ensure(param.dtype == inst.dtype, "gathers another type")?;
             verify_access(kernel, source, access, inst.args[0], inst.args[1])
         }
-        Code::Region { .. } => ensure(
+        Code::RegionStart { .. } => ensure(
             !uniform && inst.dtype == DType::Mask && is_mask(kernel, inst.args[0]),
             "a region is entered by a mask of lanes",
         ),
-        Code::State => {
+        Code::Phi => {
             let first = inst.args[0].ok_or("a state without a first value")?;
             ensure(kernel.dtype(first) == inst.dtype, "a state begins as another type")
         }
-        Code::Run => ensure(
+        Code::RunningMask => ensure(
             inst.dtype == DType::Mask && inst.args().all(|arg| is_mask(kernel, Some(arg))),
             "a condition is a mask",
         ),
@@ -95,16 +95,16 @@ fn verify_inst(kernel: &Kernel, i: usize, inst: &Inst) -> Result<(), String> {
             ensure(param.dtype == kernel.dtype(value), "scatters another type")?;
             verify_access(kernel, target, access, inst.args[1], inst.args[2])
         }
-        Code::Next => {
+        Code::BackEdge => {
             let [Some(state), Some(next), None] = inst.args else {
                 return Err("a next value has a state and a value".into());
             };
-            ensure(kernel.inst(state).code == Code::State, "the next value of no state")?;
-            ensure(kernel.inst(next).code != Code::State, "a next value that is a state")?;
+            ensure(kernel.inst(state).code == Code::Phi, "the next value of no state")?;
+            ensure(kernel.inst(next).code != Code::Phi, "a next value that is a state")?;
             ensure(kernel.dtype(state) == kernel.dtype(next), "a state becomes another type")
         }
-        Code::Leave => ensure(
-            inst.args[0].is_some_and(|run| kernel.inst(run).code == Code::Run),
+        Code::RegionEnd => ensure(
+            inst.args[0].is_some_and(|run| kernel.inst(run).code == Code::RunningMask),
             "a region ends with its condition",
         ),
     }
@@ -116,7 +116,7 @@ fn is_mask(kernel: &Kernel, arg: Option<Reg>) -> bool {
 
 /// Checks the nesting of regions, the places of their parts, and that their values stay inside.
 fn verify_regions(kernel: &Kernel) -> Result<(), String> {
-    // For each instruction the start of its region; states and starts belong to the region around theirs.
+    // For each instruction the start of its region; phis and starts belong to the region around theirs.
     let mut home: Vec<Option<usize>> = Vec::with_capacity(kernel.insts.len());
     let mut open: Vec<(usize, bool)> = Vec::new();
     for (i, inst) in kernel.insts.iter().enumerate() {
@@ -132,19 +132,19 @@ fn verify_regions(kernel: &Kernel) -> Result<(), String> {
             }
         }
         match inst.code {
-            Code::Region { .. } => {
+            Code::RegionStart { .. } => {
                 home.push(around(&open, 0));
                 open.push((i, false));
                 continue;
             }
-            Code::State => {
-                if !matches!(previous, Some(Code::Region { .. } | Code::State)) {
+            Code::Phi => {
+                if !matches!(previous, Some(Code::RegionStart { .. } | Code::Phi)) {
                     return fail("a state that is not at a region's start");
                 }
                 home.push(around(&open, 1));
                 continue;
             }
-            Code::Run => match open.last_mut() {
+            Code::RunningMask => match open.last_mut() {
                 Some((start, ran))
                     if !*ran && inst.args[0].is_some_and(|arg| arg.index() == *start) =>
                 {
@@ -152,13 +152,13 @@ fn verify_regions(kernel: &Kernel) -> Result<(), String> {
                 }
                 _ => return fail("a second condition, or that of another region"),
             },
-            Code::Leave => {
+            Code::RegionEnd => {
                 if open.last().is_none_or(|&(_, ran)| !ran) {
                     return fail("the end of no region");
                 }
                 open.pop();
             }
-            Code::Next if open.last().is_none_or(|&(_, ran)| !ran) => {
+            Code::BackEdge if open.last().is_none_or(|&(_, ran)| !ran) => {
                 return fail("a next value outside a region's body");
             }
             Code::Literal(_)
@@ -168,7 +168,7 @@ fn verify_regions(kernel: &Kernel) -> Result<(), String> {
             | Code::Load(_)
             | Code::Gather { .. }
             | Code::Scatter { .. }
-                if previous == Some(Code::Next) =>
+                if previous == Some(Code::BackEdge) =>
             {
                 return fail("an instruction between next values and the end");
             }
@@ -179,7 +179,7 @@ fn verify_regions(kernel: &Kernel) -> Result<(), String> {
             | Code::Load(_)
             | Code::Gather { .. }
             | Code::Scatter { .. }
-            | Code::Next => {}
+            | Code::BackEdge => {}
         }
         home.push(around(&open, 0));
     }
@@ -205,10 +205,10 @@ fn verify_op(kernel: &Kernel, op: Op, inst: &Inst) -> Result<(), String> {
             types[0] == DType::Mask && types[1] == last && inst.dtype == last,
             "select takes a mask and two values of its type",
         ),
-        Shape::Special if op == Op::TameDiv => {
+        Shape::Special if op == Op::BoundedDiv => {
             ensure(same && inst.dtype == last && !last.is_narrow(), "types differ")
         }
-        Shape::Special if op == Op::RawBits => ensure(
+        Shape::Special if op == Op::BitsAnyNan => ensure(
             !last.is_narrow() && inst.dtype == last.unsigned(),
             "raw bits are an unsigned integer of 32 or 64 bits",
         ),

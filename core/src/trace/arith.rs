@@ -278,7 +278,7 @@ impl Recorder<'_> {
 fn result_type(op: Op, dtype: DType) -> DType {
     match op {
         _ if op.info().shape == Shape::Compare => DType::Mask,
-        Op::RawBits => dtype.unsigned(),
+        Op::BitsAnyNan => dtype.unsigned(),
         _ => dtype,
     }
 }

@@ -79,7 +79,7 @@ impl Recorder<'_> {
         let size = self.lanes(body, 0, args);
         let mut call = Variable::new(Kind::Call(body), dtype, size, operands);
         if !are_few {
-            call.rare_mut().arguments = args.into();
+            call.cold_mut().arguments = args.into();
         }
         self.add(call)
     }
@@ -99,7 +99,7 @@ impl Recorder<'_> {
         sizes.find(|&size| size != 1).unwrap_or(1)
     }
 
-    /// What a function is made of, recorded in a table of its own the first time.
+    /// Body of a function, recorded in a table of its own the first time.
     fn body(
         &mut self,
         name: &'static str,

@@ -143,13 +143,13 @@ impl Expr<'_> {
     }
 
     /// The bits of an f32 or f64, where those of a NaN do not matter: every device may have others.
-    pub fn raw_bits(self) -> Self {
-        self.op(Op::RawBits, &[])
+    pub fn bits_any_nan(self) -> Self {
+        self.op(Op::BitsAnyNan, &[])
     }
 
     /// The quotient of numbers between 2^-60 and 2^60, as is the quotient, or of NaN.
-    pub fn tame_div(self, divisor: Self) -> Self {
-        self.op(Op::TameDiv, &[divisor])
+    pub fn bounded_div(self, divisor: Self) -> Self {
+        self.op(Op::BoundedDiv, &[divisor])
     }
 
     fn op(self, op: Op, others: &[Self]) -> Self {

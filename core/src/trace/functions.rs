@@ -24,7 +24,7 @@ pub struct Function {
     pub doc: &'static str,
     columns: &'static [Column],
     recipe: Recipe,
-    /// What it does with f16 arguments, which come as f32, if that is less than with others.
+    /// The cheaper recipe for f16 arguments, which come as f32, if there is one.
     half: Option<Recipe>,
 }
 
@@ -41,7 +41,7 @@ pub enum Column {
     Mask,
 }
 
-/// What a function is made of.
+/// Records the body of a function.
 type Recipe = for<'r> fn(&[Expr<'r>]) -> Expr<'r>;
 
 macro_rules! functions {

@@ -35,7 +35,7 @@ impl Recorder<'_> {
         if self.size(source) == 1 {
             return self.gather_scalar(source, size, active);
         }
-        if !matches!(self.var(source).kind, Kind::State { .. }) {
+        if !matches!(self.var(source).kind, Kind::Phi { .. }) {
             self.whole("gather", source)?;
         }
         // What reports nothing and depends on no region need not be limited to the lanes of one.

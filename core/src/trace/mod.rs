@@ -27,7 +27,7 @@ use crate::error::{Error, Result};
 use crate::ir::table::{Table, number_variable};
 use crate::ir::var::{Kind, VarId, Variable};
 
-/// What recording depends on besides the operands.
+/// Settings of recording.
 #[derive(Clone, Copy, Debug)]
 pub struct Settings {
     /// Whether identities that keep bits are applied (flag `fold`).

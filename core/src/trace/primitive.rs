@@ -101,7 +101,7 @@ impl Recorder<'_> {
         self.primitive(Primitive::TrueLanes, dtype, n_true, &[mask])
     }
 
-    /// What `target[index[i]]` is for lane i once each active lane before it has added 1 to its element, with
+    /// For lane i, `target[index[i]]` once each active lane before it has added 1 to its element, with
     /// equal indices consecutive numbers in lane order, 0 where inactive or out of bounds; and the target after
     /// that.
     ///
@@ -138,7 +138,7 @@ impl Recorder<'_> {
         Ok([found, self.write(set, mode, true, [target, next, index], active)?])
     }
 
-    /// What [`Recorder::scatter_inc`] finds where no region is recorded.
+    /// Records the result of [`Recorder::scatter_inc`] outside of regions.
     ///
     /// # Errors
     /// `SizeMismatch`; `Recording` for values of a body.

@@ -60,7 +60,7 @@ impl Recorder<'_> {
         self.same(Op::Div, &[sum, n])
     }
 
-    /// What `compute` makes of f16 lanes, computed in f32 and rounded once.
+    /// Records `compute` on f16 lanes in f32, rounded once.
     pub(super) fn in_single(
         &mut self,
         x: VarId,

@@ -38,13 +38,13 @@ pub(crate) struct Change {
 pub(crate) struct Form {
     /// Its lanes (S21).
     pub(crate) lanes: u64,
-    /// For each of its states, what the body makes of it.
+    /// The role of each of its states.
     pub(crate) roles: Vec<Role>,
     /// Whether what it writes or finds depends on the order of its lanes.
     pub(crate) in_order: bool,
 }
 
-/// What a body makes of a state.
+/// The role of a state in a body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Role {
     /// A value of each lane.
@@ -55,7 +55,7 @@ pub(crate) enum Role {
     Whole,
 }
 
-/// What walking through a body tells.
+/// Uses of states that a walk through a body collects.
 #[derive(Default)]
 struct Uses {
     /// Gathers, and the states that they read, which never change.
@@ -85,14 +85,14 @@ impl Recorder<'_> {
             return Err(Error::Argument { op, what });
         }
         let operands = [outer, None, None, None];
-        // The mask of entering lanes is recorded inside the region.
+        // The mask of active lanes is recorded inside the region.
         let scope = self.begin(op, VarId::new(0), false);
         let size = outer.map_or(1, |outer| self.size(outer));
-        let mut entering = Variable::new(Kind::Entering, DType::Mask, size, operands);
-        entering.scope = scope;
-        let entering = self.add(entering);
-        self.limit(entering);
-        Ok((scope, entering))
+        let mut active = Variable::new(Kind::ActiveMask, DType::Mask, size, operands);
+        active.scope = scope;
+        let active = self.add(active);
+        self.limit(active);
+        Ok((scope, active))
     }
 
     /// Limits gathers and scatters to lanes of real values, within those that they are limited to already.
@@ -115,11 +115,11 @@ impl Recorder<'_> {
         })
     }
 
-    /// The state that stands for a value in the body.
+    /// Records the phi of a value in the body.
     pub(crate) fn state(&mut self, scope: u32, first: VarId) -> VarId {
         let (dtype, size) = (self.dtype(first), self.size(first));
         let operands = [Some(first), None, None, None];
-        let mut state = Variable::new(Kind::State { memory: false }, dtype, size, operands);
+        let mut state = Variable::new(Kind::Phi { memory: false }, dtype, size, operands);
         state.scope = scope;
         self.add(state)
     }
@@ -133,11 +133,11 @@ impl Recorder<'_> {
         if dtype != DType::Mask {
             return Err(Error::UnsupportedType { op, dtype, expected: "a mask as condition" });
         }
-        let entering = self.table.open_region_mut().map(|open| open.mask);
-        let entering_size = entering.map_or(1, |entering| self.size(entering));
-        let size = broadcast_size(op, entering_size, self.size(condition))?;
-        let operands = [entering, Some(condition), None, None];
-        let running = self.add(Variable::new(Kind::Running, DType::Mask, size, operands));
+        let active = self.table.open_region_mut().map(|open| open.mask);
+        let active_size = active.map_or(1, |active| self.size(active));
+        let size = broadcast_size(op, active_size, self.size(condition))?;
+        let operands = [active, Some(condition), None, None];
+        let running = self.add(Variable::new(Kind::RunningMask, DType::Mask, size, operands));
         self.limit(running);
         Ok(running)
     }
@@ -167,7 +167,7 @@ impl Recorder<'_> {
         for (position, change) in changes.iter().enumerate() {
             let value = match self.written(scope, change.next) {
                 Some(root) if change.state.is_none_or(|state| state == root) => {
-                    self.table.get_mut(root).kind = Kind::State { memory: true };
+                    self.table.get_mut(root).kind = Kind::Phi { memory: true };
                     (root, change.next)
                 }
                 Some(_) => {
@@ -197,7 +197,7 @@ impl Recorder<'_> {
         region.scope = outer_scope;
         let changed = values.iter().copied().filter(|(state, next)| state != next).collect();
         let fetches = uses.fetches;
-        region.rare_mut().region =
+        region.cold_mut().region =
             Some(Region { scope, running, values: changed, results: Vec::new(), fetches });
         let region = self.add(region);
         let results = self.results(region, repeat, &values, &tables)?;
@@ -213,8 +213,8 @@ impl Recorder<'_> {
         for &(gather, state) in gathers {
             let first = self.var(state).operands[0];
             let first = first.expect("internal error: a state without a first value");
-            // Of a state, the region around this one says it when it is closed.
-            if !matches!(self.var(first).kind, Kind::State { .. }) {
+            // Of a state, the region around this one decides when it is closed.
+            if !matches!(self.var(first).kind, Kind::Phi { .. }) {
                 self.whole("gather", first)?;
             }
             self.table.replace_source(gather, first);
@@ -222,7 +222,7 @@ impl Recorder<'_> {
         Ok(gathers.iter().map(|&(_, state)| state).collect())
     }
 
-    /// What a region makes of each state. One that it leaves alone counts for its lanes, unless its size is that
+    /// The role of each state of a region. One that it leaves alone counts for its lanes, unless its size is that
     /// of no lane: what else changes must not show in how often the body runs.
     fn roles(
         &self,
@@ -277,7 +277,7 @@ impl Recorder<'_> {
             result.scope = outer;
             let result = self.add(result);
             let generation = self.var(result).generation;
-            if let Some(known) = &mut self.table.get_mut(region).rare_mut().region {
+            if let Some(known) = &mut self.table.get_mut(region).cold_mut().region {
                 known.results.push((result, generation));
             }
             results.push(result);
@@ -285,7 +285,7 @@ impl Recorder<'_> {
         Ok(results)
     }
 
-    /// A value of each lane: its state, and its next value, which is the old one where the body does not run.
+    /// A value of each lane: its phi, and its back-edge value, which is the old one where the body does not run.
     fn lane_value(
         &mut self,
         op: &'static str,
@@ -309,7 +309,7 @@ impl Recorder<'_> {
         // A branch that leaves an argument alone, over the same array where it is not taken.
         if change.state.is_none() && !self.is_memory(next) {
             let is_state =
-                matches!(self.var(next).kind, Kind::State { .. }) && self.var(next).scope == scope;
+                matches!(self.var(next).kind, Kind::Phi { .. }) && self.var(next).scope == scope;
             let value = if is_state { self.var(next).operands[0] } else { Some(next) };
             if change.covered || (change.otherwise.is_some() && change.otherwise == value) {
                 let state = if is_state { next } else { self.state(scope, next) };
@@ -331,13 +331,13 @@ impl Recorder<'_> {
     }
 
     fn is_memory(&self, state: VarId) -> bool {
-        self.var(state).kind == Kind::State { memory: true }
+        self.var(state).kind == Kind::Phi { memory: true }
     }
 
     /// The state whose array a value of the region is after writes; `None` for a value of each lane.
     fn written(&self, scope: u32, value: VarId) -> Option<VarId> {
         let variable = self.var(value);
-        if variable.scope != scope || matches!(variable.kind, Kind::State { .. }) {
+        if variable.scope != scope || matches!(variable.kind, Kind::Phi { .. }) {
             return None;
         }
         let mut id = value;
@@ -345,11 +345,11 @@ impl Recorder<'_> {
             id = before;
         }
         let root = self.var(id);
-        let is_state = matches!(root.kind, Kind::State { .. }) && root.scope == scope;
+        let is_state = matches!(root.kind, Kind::Phi { .. }) && root.scope == scope;
         (id != value && is_state).then_some(id)
     }
 
-    /// Checks what the body does with its states.
+    /// Checks the body's uses of its states.
     fn check_uses(
         &self,
         op: &'static str,
@@ -382,7 +382,7 @@ impl Recorder<'_> {
                 let source = self.var(operand);
                 let passes_on = match variable.kind {
                     Kind::Scatter { .. } | Kind::Fetch => position == 0,
-                    Kind::State { memory } => memory,
+                    Kind::Phi { memory } => memory,
                     Kind::Region { .. } => true,
                     _ => false,
                 };
@@ -392,7 +392,7 @@ impl Recorder<'_> {
                     return Err(Error::Argument { op, what: what.into() });
                 }
                 let is_source = matches!(variable.kind, Kind::Gather { .. }) && position == 0;
-                if is_source && source.scope == scope && matches!(source.kind, Kind::State { .. }) {
+                if is_source && source.scope == scope && matches!(source.kind, Kind::Phi { .. }) {
                     if values.iter().any(|&(state, next)| state == operand && next != state) {
                         let what = "gather from a state that changes; only arrays from outside can be \
                                     read by index";
@@ -449,7 +449,7 @@ impl Recorder<'_> {
         let open = self.table.open_region_mut().filter(|open| !open.evaluated);
         let Some(scope) = open.map(|open| open.scope) else { return false };
         let variable = self.var(value);
-        let may_be = is_memory(variable.kind) || matches!(variable.kind, Kind::State { .. });
+        let may_be = is_memory(variable.kind) || matches!(variable.kind, Kind::Phi { .. });
         may_be && variable.scope == scope
     }
 }
@@ -458,7 +458,7 @@ impl Recorder<'_> {
 fn is_memory(kind: Kind) -> bool {
     match kind {
         Kind::Scatter { .. } => true,
-        Kind::State { memory } | Kind::Result { memory, .. } => memory,
+        Kind::Phi { memory } | Kind::Result { memory, .. } => memory,
         _ => false,
     }
 }

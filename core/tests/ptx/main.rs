@@ -152,7 +152,7 @@ fn random_programs_mean_what_scalar_says() {
             (true, _) => (1 + random.below(100) as u64, 0),
             (false, _) => (1 + random.below(100) as u64, 8 * random.below(9) as u64),
         };
-        let kernel = Kernel { is_for_few: !reducing && random.below(4) == 0, ..kernel };
+        let kernel = Kernel { one_lane_per_thread: !reducing && random.below(4) == 0, ..kernel };
         let (mode, target) = (MODES[random.below(2)], TARGETS[random.below(3)]);
         meaning::check(&kernel, mode, target, n, base, &mut random);
     }
@@ -162,7 +162,11 @@ fn random_programs_mean_what_scalar_says() {
 fn few_lanes_have_a_thread_each() {
     let (name, kernel) = programs::operations().swap_remove(0);
     assert!(Sharing::of(&kernel).lanes() > 1, "{name}");
-    assert_eq!(Sharing::of(&Kernel { is_for_few: true, ..kernel }), Sharing::Lanes(1), "{name}");
+    assert_eq!(
+        Sharing::of(&Kernel { one_lane_per_thread: true, ..kernel }),
+        Sharing::Lanes(1),
+        "{name}"
+    );
 }
 
 #[test]

@@ -315,21 +315,20 @@ impl<'l, 'k> Reference<'l, 'k> {
             let value_of = |k: usize| arg(k).map_or(1, |arg| self.values[arg]);
             let mut next = i + 1;
             match inst.code {
-                Code::Region { .. } | Code::State => self.values[i] = value_of(0),
-                Code::Run => {
+                Code::RegionStart { .. } | Code::Phi => self.values[i] = value_of(0),
+                Code::RunningMask => {
                     self.values[i] = value_of(0) & value_of(1);
                     if self.values[i] == 0 {
                         let own = regions.iter().find(|region| Some(region.0) == arg(0));
                         next = own.expect("a region").1 + 1;
                     }
                 }
-                Code::Next => self.values[arg(0).expect("a state")] = value_of(1),
-                Code::Leave => {
+                Code::BackEdge => self.values[arg(0).expect("a state")] = value_of(1),
+                Code::RegionEnd => {
                     let start = regions.iter().find(|region| region.1 == i).expect("a region").0;
-                    if kernel.insts[start].code == (Code::Region { repeat: true }) {
+                    if kernel.insts[start].code == (Code::RegionStart { repeat: true }) {
                         let states = kernel.insts[start + 1..].iter();
-                        next =
-                            start + 1 + states.take_while(|inst| inst.code == Code::State).count();
+                        next = start + 1 + states.take_while(|inst| inst.code == Code::Phi).count();
                     }
                 }
                 _ => self.values[i] = self.inst(inst, i < kernel.n_uniform, offset),

@@ -95,7 +95,7 @@ impl Builder {
             n_ops: 0,
             lane_order: false,
             fast_math: false,
-            is_for_few: false,
+            one_lane_per_thread: false,
             hash: KernelHash(0x0123_4567_89ab_cdef_u128 << 64),
         };
         Self { kernel, uniform: true, checks: &CHECKS, hidden: HashSet::new(), running: None }
@@ -208,10 +208,10 @@ fn signatures(row: &OpInfo) -> Vec<(DType, DType)> {
         match row.shape {
             Shape::Same | Shape::Select => all.push((operand, operand)),
             Shape::Compare => all.push((operand, DType::Mask)),
-            Shape::Special if row.op == Op::RawBits => {
+            Shape::Special if row.op == Op::BitsAnyNan => {
                 all.extend((!operand.is_narrow()).then(|| (operand, operand.unsigned())));
             }
-            Shape::Special if row.op == Op::TameDiv => {
+            Shape::Special if row.op == Op::BoundedDiv => {
                 all.extend((!operand.is_narrow()).then_some((operand, operand)));
             }
             Shape::Special => {
@@ -231,7 +231,7 @@ fn argument_type(row: &OpInfo, position: usize, operand: DType) -> DType {
 
 /// An operation, of numbers only and between 1 and 16 where others have no certain result.
 fn operation(b: &mut Builder, op: Op, result: DType, args: &[Reg]) -> Reg {
-    if !matches!(op, Op::RawBits | Op::TameDiv) {
+    if !matches!(op, Op::BitsAnyNan | Op::BoundedDiv) {
         return b.op(op, result, args);
     }
     let operand = b.kernel.dtype(args[0]);
@@ -436,19 +436,19 @@ fn random_region(b: &mut Builder, r: &mut Random) {
     let seven = b.constant(DType::I32, 7);
     let turns = b.op(Op::And, DType::I32, &[lane, seven]);
     let outer: Vec<Reg> = b.running.into_iter().collect();
-    let start = b.inst(Code::Region { repeat: r.chance(70) }, DType::Mask, &outer);
+    let start = b.inst(Code::RegionStart { repeat: r.chance(70) }, DType::Mask, &outer);
     let states: Vec<Reg> = types
         .iter()
         .zip(&firsts)
-        .map(|(&dtype, &first)| b.inst(Code::State, dtype, &[first]))
+        .map(|(&dtype, &first)| b.inst(Code::Phi, dtype, &[first]))
         .collect();
-    let counter = b.inst(Code::State, DType::I32, &[zero]);
+    let counter = b.inst(Code::Phi, DType::I32, &[zero]);
     let mut goes_on = b.op(Op::Lt, DType::Mask, &[counter, turns]);
     if r.chance(50) {
         let also = random_arg(b, r, DType::Mask);
         goes_on = b.op(Op::And, DType::Mask, &[goes_on, also]);
     }
-    let run = b.inst(Code::Run, DType::Mask, &[start, goes_on]);
+    let run = b.inst(Code::RunningMask, DType::Mask, &[start, goes_on]);
     let outer = b.running.replace(run);
     for _ in 0..r.below(10) {
         random_inst(b, r);
@@ -462,9 +462,9 @@ fn random_region(b: &mut Builder, r: &mut Random) {
     nexts.push(b.op(Op::Select, DType::I32, &[run, more, counter]));
     for (&state, next) in states.iter().chain([&counter]).zip(nexts) {
         let dtype = b.kernel.dtype(state);
-        b.inst(Code::Next, dtype, &[state, next]);
+        b.inst(Code::BackEdge, dtype, &[state, next]);
     }
-    b.inst(Code::Leave, DType::Mask, &[run]);
+    b.inst(Code::RegionEnd, DType::Mask, &[run]);
     b.running = outer;
     let inside = start.index()..b.kernel.insts.len();
     let own: Vec<usize> = states.iter().chain([&counter]).map(|state| state.index()).collect();

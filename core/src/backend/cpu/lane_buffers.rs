@@ -50,11 +50,11 @@ pub(super) fn indexed_buffers(kernel: &Kernel) -> impl Iterator<Item = BufferInd
         | Code::Index
         | Code::Op(_)
         | Code::Load(_)
-        | Code::Region { .. }
-        | Code::State
-        | Code::Run
-        | Code::Next
-        | Code::Leave => None,
+        | Code::RegionStart { .. }
+        | Code::Phi
+        | Code::RunningMask
+        | Code::BackEdge
+        | Code::RegionEnd => None,
     });
     let scatters = kernel.ends.iter().filter_map(|end| match *end {
         End::Scatter { target, index, .. } => Some((target, index)),

@@ -85,7 +85,7 @@ impl Compiler {
         self.kept(text).is_some()
     }
 
-    /// What an earlier process, or this one, had compiled.
+    /// Machine code of a text that this or an earlier process compiled.
     fn kept(&self, text: &str) -> Option<Vec<u8>> {
         self.disk.as_ref()?.get(self.key(text))
     }
@@ -109,7 +109,7 @@ impl Compiler {
     }
 }
 
-/// What the compiler says, with the line of the text that it names.
+/// The compiler's message, with the line of the text that it names.
 fn with_line(message: &str, text: &str) -> String {
     let number = message.split_once("line ").and_then(|(_, rest)| {
         let digits: String = rest.chars().take_while(char::is_ascii_digit).collect();

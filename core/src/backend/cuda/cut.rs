@@ -2,7 +2,7 @@
 //! instructions, and parts are compiled by several threads.
 //!
 //! The parts run one after the other over all lanes. What a part computes and a later one needs goes
-//! through memory; numbers and lane numbers are made anew. Cuts fall where few values are alive.
+//! through memory; numbers and lane numbers are rematerialised. Cuts fall where few values are alive.
 
 use std::collections::HashMap;
 
@@ -23,7 +23,7 @@ pub(super) struct Cut {
 /// Some of the instructions of a kernel, as a kernel.
 pub(super) struct Part {
     pub(super) kernel: Kernel,
-    /// What its buffers are.
+    /// The sources of its buffers.
     pub(super) buffers: Vec<Source>,
 }
 
@@ -56,7 +56,7 @@ pub(super) fn cut(kernel: &Kernel) -> Option<Cut> {
     Some(Cut { parts, between: cutter.between })
 }
 
-/// Whether making a value anew costs less than keeping it.
+/// Whether a value is cheaper to rematerialise than to keep.
 fn is_cheap(inst: &Inst) -> bool {
     matches!(inst.code, Code::Literal(_) | Code::Constant(_) | Code::Index)
 }
@@ -110,7 +110,7 @@ struct Cutter<'k> {
     /// The array between parts that holds the value of an instruction.
     places: HashMap<usize, usize>,
     between: Vec<DType>,
-    /// Arrays whose values nobody needs any more.
+    /// Arrays whose values have no further use.
     free: HashMap<DType, Vec<usize>>,
 }
 
@@ -179,7 +179,7 @@ impl Cutter<'_> {
             n_ops: end - start,
             lane_order: kernel.lane_order,
             fast_math: kernel.fast_math,
-            is_for_few: kernel.is_for_few,
+            one_lane_per_thread: kernel.one_lane_per_thread,
             hash: KernelHash(kernel.hash.0 ^ number),
         };
         Part { kernel, buffers }
@@ -329,12 +329,12 @@ mod tests {
             n_ops: 0,
             lane_order: false,
             fast_math: false,
-            is_for_few: false,
+            one_lane_per_thread: false,
             hash: KernelHash(1),
         }
     }
 
-    /// What one lane of a kernel stores, by source.
+    /// Runs one lane of a kernel; its stores go to `memory`, by source.
     fn run(kernel: &Kernel, sources: &[Source], memory: &mut HashMap<Source, u64>) {
         let mut values = Vec::new();
         for inst in &kernel.insts {

@@ -33,7 +33,7 @@ pub struct DiskCache {
     limit: u64,
 }
 
-/// What an entry is found by.
+/// The key of an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Key(u128);
 
@@ -136,7 +136,7 @@ impl DiskCache {
     }
 }
 
-/// An error for what somebody else may have written: who can put code there has it run.
+/// An error for what another user may have written: who can put code there has it run.
 #[cfg(target_os = "linux")]
 fn ours_alone(about: &fs::Metadata) -> io::Result<()> {
     use std::os::unix::fs::MetadataExt as _;

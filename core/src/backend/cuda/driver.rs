@@ -118,7 +118,7 @@ pub(super) fn describe(error: DriverError) -> String {
     format!("{} ({})", text(error.error_string()), text(error.error_name()))
 }
 
-/// What went wrong, and what the driver calls it.
+/// Formats a driver error: what went wrong, and the driver's name for it.
 pub(super) fn said(what: &'static str) -> impl Fn(DriverError) -> String {
     move |error| format!("{what}: {}", describe(error))
 }

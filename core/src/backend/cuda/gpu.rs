@@ -60,7 +60,7 @@ unsafe impl Send for Function {}
 // SAFETY: the driver's functions are safe to call from several threads at once.
 unsafe impl Sync for Function {}
 
-/// What the compiler made of an entry.
+/// Resources that the compiled code of an entry uses.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Resources {
     pub(super) registers: u32,
@@ -369,7 +369,7 @@ impl Gpu {
             },
             _ => Vec::new(),
         };
-        // SAFETY: nobody uses the link any more.
+        // SAFETY: the link has no user any more.
         let _ = unsafe { sys::cuLinkDestroy(state) };
         match result.result() {
             Ok(()) => Ok(Compiled { cubin }),
@@ -408,7 +408,7 @@ impl Gpu {
         Ok(Function(function))
     }
 
-    /// What the compiler made of an entry.
+    /// Resources that the compiled code of an entry uses.
     pub(super) fn resources(&self, function: Function) -> Resources {
         use sys::CUfunction_attribute as Attribute;
         let get = |attribute| {
@@ -471,7 +471,7 @@ impl Gpu {
     /// Remembers that the context is useless, and clears the way for a new one.
     fn lose(&self) {
         if !self.lost.swap(true, Ordering::Relaxed) {
-            // SAFETY: the context serves nobody any more: `enter` refuses from now on.
+            // SAFETY: the context has no user any more: `enter` refuses from now on.
             let _ = unsafe { sys::cuDevicePrimaryCtxReset_v2(self.device) };
         }
     }
@@ -503,7 +503,7 @@ impl Drop for Gpu {
         if self.enter().is_err() {
             return;
         }
-        // SAFETY: the stream is ours, and nobody uses it any more.
+        // SAFETY: the stream is ours, and it has no user any more.
         let _ = unsafe { sys::cuStreamDestroy_v2(self.stream) };
         // SAFETY: retained once in `open`.
         let _ = unsafe { sys::cuDevicePrimaryCtxRelease_v2(self.device) };
@@ -559,7 +559,7 @@ impl Drop for Mapped {
     fn drop(&mut self) {
         // A kernel under way may still write here; where the device does not answer, the words stay.
         if self.gpu.wait_until(|| false).is_ok() {
-            // SAFETY: allocated in `mapped`, and nobody uses it any more.
+            // SAFETY: allocated in `mapped`, and it has no user any more.
             let _ = unsafe { sys::cuMemFreeHost(self.words.cast()) };
         }
     }

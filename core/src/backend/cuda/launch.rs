@@ -34,7 +34,7 @@ const LANES_PER_ELEMENT: u64 = 16;
 /// How long an aborted loop may take to leave.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// What all kernels of a GPU share.
+/// State that all kernels of a GPU share.
 pub(super) struct Shared {
     gpu: Arc<Gpu>,
     compiler: Arc<Compiler>,
@@ -43,7 +43,7 @@ pub(super) struct Shared {
     errors: ErrorWords,
     /// Where the chunks of reductions meet. Launches follow each other, so one is enough.
     tree: Mutex<Tree>,
-    /// What parts of long kernels leave to each other.
+    /// Memory that passes values between the parts of long kernels.
     between: Mutex<Scratch>,
 }
 
@@ -75,7 +75,7 @@ impl Shared {
         })
     }
 
-    /// Calls `work` with the address of the words in which so many chunks leave `n_results` results each. Nobody
+    /// Allocates scratch for `n_chunks × n_results` partial results and calls `work` with its address. Nobody
     /// else gets them until `work` returns, so launches of several threads do not come between those of one.
     fn with_tree(
         &self,
@@ -199,7 +199,7 @@ impl Loaded {
         };
         let Resources { registers, local_bytes, most_threads } = gpu.resources(entry);
         let threads = THREADS.min(most_threads / 32 * 32).max(32);
-        let repeats = |code| matches!(code, Code::Region { repeat: true });
+        let repeats = |code| matches!(code, Code::RegionStart { repeat: true });
         Ok(Self {
             shared: shared.clone(),
             module,
@@ -324,7 +324,7 @@ impl Shared {
 }
 
 impl Fold {
-    /// Climbs the tree above so many chunks, which have left their words.
+    /// Reduces the tree above `n_chunks` chunks, whose results are in scratch memory.
     fn launch(&self, shared: &Shared, params: &ParamBlock, n_chunks: u64) -> Result<()> {
         let threads = n_chunks.div_ceil(FOLDED) * LANES_PER_WARP;
         let blocks = threads.div_ceil(FOLD_THREADS.into());
@@ -346,7 +346,7 @@ impl Private {
         })
     }
 
-    /// The grid for `n` lanes by so many threads, if the elements are few enough.
+    /// The grid for `n` lanes with a given number of threads, if the elements are few enough.
     fn grid(&self, params: &ParamBlock, threads: u64, n: u64, gpu: &Gpu) -> Option<Grid> {
         let length = params.words()[self.length];
         let bytes = length.saturating_mul(self.bytes);

@@ -78,7 +78,7 @@ pub fn not_installed(number: u32) -> Error {
     }
 }
 
-/// What the driver is, and which GPUs it knows.
+/// The driver's version and the GPUs that it lists.
 pub struct Survey {
     /// Its release: `580.65.06 (CUDA 13.0)`.
     pub driver: String,
@@ -187,7 +187,7 @@ impl GpuBackend for Cuda {
             return None;
         }
         let is_kept = self.compiler.has_kept(&self.compiler.source(kernel, mode));
-        (!is_kept).then(|| Kernel { is_for_few: true, ..kernel.clone() })
+        (!is_kept).then(|| Kernel { one_lane_per_thread: true, ..kernel.clone() })
     }
 
     fn source(&self, kernel: &Kernel, mode: LiteralMode) -> Option<String> {
@@ -207,7 +207,7 @@ impl GpuBackend for Cuda {
 }
 
 impl Cuda {
-    /// What the driver compiles of a kernel: its parts if it is long, nothing if it runs on the host.
+    /// PTX of a kernel: of its parts if it is long, none if it runs on the host.
     fn texts(&self, kernel: &Kernel, mode: LiteralMode) -> Vec<String> {
         let text = |kernel: &Kernel| self.compiler.source(kernel, mode);
         match cut::cut(kernel) {

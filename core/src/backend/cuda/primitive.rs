@@ -14,9 +14,9 @@ use crate::error::Result;
 use crate::ir::op::ReduceOp;
 use crate::ir::primitive::{Order, Primitive};
 
-/// What runs the steps of a primitive: a GPU, or a model of one.
+/// Runs the steps of a primitive: a GPU, or a model of one.
 pub trait Work {
-    /// The address of so many bytes, which stay until the primitive is done.
+    /// Allocates bytes that stay until the primitive is done; their address.
     ///
     /// # Errors
     /// `OutOfMemory`.
@@ -83,7 +83,7 @@ fn before_chunks(
     Ok(before)
 }
 
-/// What a sort is asked for.
+/// The result of a sort: values or indices.
 #[derive(Clone, Copy)]
 enum Moved {
     Lanes,
@@ -112,7 +112,7 @@ fn sort(
     sort_digits(work, (order, n_digits), x, &lanes, numbers.as_ref())
 }
 
-/// Sorts by so many digits from the lowest up.
+/// Sorts by a number of digits, from the lowest up.
 fn sort_digits(
     work: &mut dyn Work,
     (order, n_digits): (Order, u64),

@@ -69,7 +69,7 @@ impl Staging {
             // SAFETY: the block is as long as the longest piece, and the GPU has done with it.
             unsafe { ptr::copy_nonoverlapping(piece.as_ptr(), block.start, piece.len()) };
             let (from, stream) = (block.start.cast::<c_void>(), self.gpu.stream());
-            // SAFETY: the target is a live block, and nobody changes the pinned one before its event.
+            // SAFETY: the target is a live block, and the pinned one does not change before its event.
             let result = unsafe { sys::cuMemcpyHtoDAsync_v2(start, from, piece.len(), stream) };
             self.gpu.check("copying to the GPU", result)?;
             self.mark(block)?;

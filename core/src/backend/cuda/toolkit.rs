@@ -12,7 +12,7 @@ use tempfile::NamedTempFile;
 
 use crate::error::{Error, Result};
 
-/// Where a toolkit is when nobody says so.
+/// Default folders of a toolkit.
 const USUAL: &str = "/usr/local/cuda";
 
 /// Where to look for the programs; by default nowhere.
@@ -108,7 +108,7 @@ fn packages(prefix: &Path) -> Vec<PathBuf> {
     sites.flat_map(|site| children(&site.join("nvidia"))).collect()
 }
 
-/// What is in a folder, in order.
+/// Entries of a folder, sorted.
 fn children(folder: &Path) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
     let mut paths: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
@@ -123,7 +123,7 @@ fn file(contents: &[u8], suffix: &str) -> std::io::Result<NamedTempFile> {
     Ok(file)
 }
 
-/// What a program writes, or its complaints.
+/// Runs a program; its output, or else its error messages.
 fn run(program: &Path, arguments: &[&OsStr]) -> std::result::Result<String, String> {
     let output = Command::new(program).args(arguments).stdin(Stdio::null()).output();
     let output = output.map_err(|error| format!("{}: {error}", program.display()))?;

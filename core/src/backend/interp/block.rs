@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 
-use super::lower::{Accessed, Action, Number, Place, Program};
+use super::lower::{Accessed, Action, Location, Number, Program};
 use super::memory_steps::{Access, Failure};
 use super::steps::{Lanes, Step, broadcast};
 use crate::backend::host::pointer;
@@ -22,7 +22,7 @@ const BLOCK_MEMORY: usize = 1 << 20;
 /// Actions between two looks at the interrupt flag: about a tenth of a millisecond.
 const POLL_INTERVAL: usize = 1 << 10;
 
-/// What the workers of a launch have in common: the width of blocks, and which numbers share a slot.
+/// State that the workers of a launch share: the width of blocks, and which numbers share a slot.
 ///
 /// Every use of a literal is a number of its own in the program (S3), and a program is used again with
 /// other literals; so it is only known at the launch which of them are equal.
@@ -31,7 +31,7 @@ pub(super) struct Shared {
     bytes_per_lane: usize,
     /// Slot of each repeated number of the program.
     slots: Vec<u32>,
-    /// What the slots hold.
+    /// Values that the slots hold.
     values: Vec<(Step, u64, u32)>,
 }
 
@@ -61,7 +61,7 @@ impl Shared {
     }
 }
 
-/// What a thread needs to run blocks: slots, accumulators, and the launch it works for.
+/// A thread that runs blocks: its slots, accumulators, and the launch it works for.
 pub(super) struct Worker<'l> {
     program: &'l Program,
     shared: &'l Shared,
@@ -131,14 +131,14 @@ impl<'l> Worker<'l> {
             polled -= 1;
             at += 1;
             match *action {
-                Action::Leave { mask, to } if !self.any(mask, first, n) => at = to,
-                Action::Leave { .. } => {}
-                Action::Repeat { to } => at = to,
-                Action::First { target } => {
+                Action::JumpIfNone { mask, to } if !self.any(mask, first, n) => at = to,
+                Action::JumpIfNone { .. } => {}
+                Action::Jump { to } => at = to,
+                Action::FirstLane { target } => {
                     alone = 0;
                     self.choose(target, n, alone);
                 }
-                Action::Turn { target, to } => {
+                Action::NextLane { target, to } => {
                     alone += 1;
                     if alone < n {
                         self.choose(target, n, alone);
@@ -152,14 +152,14 @@ impl<'l> Worker<'l> {
     }
 
     /// Whether a mask holds in any lane.
-    fn any(&self, mask: Place, first: u64, n: usize) -> bool {
+    fn any(&self, mask: Location, first: u64, n: usize) -> bool {
         let lanes = self.address(mask, first).cast_const();
-        // SAFETY: the mask's place holds `n` lanes of one byte each.
+        // SAFETY: the mask's location holds `n` lanes of one byte each.
         unsafe { std::slice::from_raw_parts(lanes, n) }.iter().any(|&lane| lane != 0)
     }
 
     /// Makes a mask in a slot true in one lane.
-    fn choose(&self, mask: Place, n: usize, lane: usize) {
+    fn choose(&self, mask: Location, n: usize, lane: usize) {
         let lanes = self.address(mask, 0);
         // SAFETY: the slot holds a block of lanes of one byte each, and nothing else refers to it now.
         let lanes = unsafe { std::slice::from_raw_parts_mut(lanes, n) };
@@ -168,14 +168,14 @@ impl<'l> Worker<'l> {
     }
 
     fn run(&mut self, action: &Action, first: u64, n: usize) {
-        let at = |worker: &Self, place: Place| worker.address(place, first);
+        let at = |worker: &Self, place: Location| worker.address(place, first);
         match *action {
             Action::Compute { step, sources, target } => {
                 let sources = sources.map(|source| at(self, source).cast_const());
                 let lane = first + self.words[WORD_LANE_BASE];
                 let lanes = Lanes { target: at(self, target), sources, n, first: lane };
                 // SAFETY: slots hold a block of lanes, buffers hold all lanes of the launch, the
-                // lowering gives target and sources their own places, and `Isa::is_available` was asked.
+                // lowering gives target and sources their own locations, and `Isa::is_available` was asked.
                 unsafe { step(&lanes) };
             }
             Action::Gather { step, sources, target, buffer } => {
@@ -188,13 +188,13 @@ impl<'l> Worker<'l> {
                 // SAFETY: as above; kernels that scatter run on one thread and own their target.
                 unsafe { step(&access) };
             }
-            Action::Leave { .. }
-            | Action::Repeat { .. }
-            | Action::First { .. }
-            | Action::Turn { .. } => {}
+            Action::JumpIfNone { .. }
+            | Action::Jump { .. }
+            | Action::FirstLane { .. }
+            | Action::NextLane { .. } => {}
             Action::Reduce { step, value, reduction } => {
                 let lanes = at(self, value).cast_const();
-                // SAFETY: the value's place holds `n` lanes.
+                // SAFETY: the value's location holds `n` lanes.
                 unsafe { step(&mut self.accumulators[reduction], lanes, n) };
             }
         }
@@ -202,14 +202,14 @@ impl<'l> Worker<'l> {
 
     fn access(
         &self,
-        [index, active]: [Place; 2],
+        [index, active]: [Location; 2],
         lanes: *mut u8,
         buffer: Accessed,
         first: u64,
         n: usize,
     ) -> Access<'l> {
         let active = match active {
-            Place::Absent => None,
+            Location::Absent => None,
             place => Some(self.address(place, first).cast_const()),
         };
         Access {
@@ -230,21 +230,21 @@ impl<'l> Worker<'l> {
         unsafe { self.slots.add(bytes) }
     }
 
-    fn address(&self, place: Place, first: u64) -> *mut u8 {
+    fn address(&self, place: Location, first: u64) -> *mut u8 {
         match place {
-            Place::Slot(offset) => self.slot(offset),
-            Place::Repeated(number) => self.slot(self.shared.slots[number as usize]),
-            Place::Buffer { word, bytes } => {
+            Location::Slot(offset) => self.slot(offset),
+            Location::Repeated(number) => self.slot(self.shared.slots[number as usize]),
+            Location::Buffer { word, bytes } => {
                 pointer(self.words[word as usize] + first * u64::from(bytes))
             }
-            Place::Scalar { word, direct: false } => pointer(self.words[word as usize]),
-            Place::Scalar { word, direct: true } => {
+            Location::Scalar { word, direct: false } => pointer(self.words[word as usize]),
+            Location::Scalar { word, direct: true } => {
                 std::ptr::from_ref(&self.words[word as usize]).cast_mut().cast()
             }
-            Place::Number(number) => {
+            Location::Number(number) => {
                 std::ptr::from_ref(&self.program.numbers[number as usize]).cast_mut().cast()
             }
-            Place::Absent => std::ptr::null_mut(),
+            Location::Absent => std::ptr::null_mut(),
         }
     }
 }

@@ -18,9 +18,9 @@ use crate::interrupt;
 use crate::ir::kernel::{BufferIndex, Code, End, Inst, Kernel, LiteralMode, Reg};
 use crate::ir::op::{Op, ReduceOp, ScatterOp};
 
-/// Where the lanes of a value are.
+/// The location of a value's lanes.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Place {
+pub(super) enum Location {
     /// A slot of the block memory, by its offset in bytes per lane.
     Slot(u32),
     /// This lane of the buffer whose address is in this word of the parameter block.
@@ -45,7 +45,7 @@ pub(super) enum Place {
     Absent,
 }
 
-/// Where a number is that lanes use.
+/// The location of a number that lanes use.
 #[derive(Clone, Copy)]
 pub(super) enum Number {
     /// Among the program's own.
@@ -62,18 +62,18 @@ pub(super) enum Action {
         /// The loop.
         step: Step,
         /// Arguments.
-        sources: [Place; 3],
+        sources: [Location; 3],
         /// Result.
-        target: Place,
+        target: Location,
     },
     /// Read indexed elements.
     Gather {
         /// The loop.
         step: AccessFn,
         /// Index and active mask.
-        sources: [Place; 2],
+        sources: [Location; 2],
         /// Result.
-        target: Place,
+        target: Location,
         /// The buffer.
         buffer: Accessed,
     },
@@ -82,33 +82,33 @@ pub(super) enum Action {
         /// The loop.
         step: AccessFn,
         /// Index and active mask.
-        sources: [Place; 2],
+        sources: [Location; 2],
         /// The value.
-        value: Place,
+        value: Location,
         /// The buffer.
         buffer: Accessed,
     },
     /// Make a mask true in the lane that runs alone, the first one (S12).
-    First {
+    FirstLane {
         /// The mask.
-        target: Place,
+        target: Location,
     },
-    /// Make a mask true in the next lane alone and go on at an action, unless all lanes had their turn.
-    Turn {
+    /// Make a mask true in the next lane alone and jump to an action, unless there is none.
+    NextLane {
         /// The mask.
-        target: Place,
+        target: Location,
         /// The action.
         to: usize,
     },
-    /// Go on at another action where a mask holds in no lane.
-    Leave {
+    /// Jump to an action if a mask holds in no lane.
+    JumpIfNone {
         /// The mask.
-        mask: Place,
+        mask: Location,
         /// The action.
         to: usize,
     },
-    /// Go on at another action.
-    Repeat {
+    /// Jump to an action.
+    Jump {
         /// The action.
         to: usize,
     },
@@ -117,7 +117,7 @@ pub(super) enum Action {
         /// The loop.
         step: Accumulate,
         /// The value.
-        value: Place,
+        value: Location,
         /// Number of the reduction.
         reduction: usize,
     },
@@ -177,7 +177,7 @@ pub(super) fn lower(kernel: &Kernel, mode: LiteralMode, isa: Isa) -> Result<Prog
         kernel,
         mode,
         isa,
-        places: vec![Place::Absent; kernel.insts.len()],
+        places: vec![Location::Absent; kernel.insts.len()],
         last_use: kernel.last_uses(),
         kept: HashMap::new(),
         serial: kernel.serial_regions(),
@@ -196,7 +196,7 @@ pub(super) fn lower(kernel: &Kernel, mode: LiteralMode, isa: Isa) -> Result<Prog
         },
     };
     for (reg, &last) in lowering.last_use.iter().enumerate() {
-        if kernel.insts.get(last).is_some_and(|inst| inst.code == Code::Leave) {
+        if kernel.insts.get(last).is_some_and(|inst| inst.code == Code::RegionEnd) {
             lowering.kept.entry(last).or_default().push(reg);
         }
     }
@@ -218,7 +218,7 @@ struct Lowering<'k> {
     kernel: &'k Kernel,
     mode: LiteralMode,
     isa: Isa,
-    places: Vec<Place>,
+    places: Vec<Location>,
     last_use: Vec<usize>,
     /// Values whose last use is the end of a region.
     kept: HashMap<usize, Vec<usize>>,
@@ -234,7 +234,7 @@ struct Lowering<'k> {
 struct OpenRegion {
     /// Position of its start.
     start: usize,
-    /// The action with which it begins anew.
+    /// The first action of an iteration.
     first: usize,
     /// The action that leaves it.
     leave: usize,
@@ -250,14 +250,14 @@ impl Lowering<'_> {
             Code::Load(buffer) => {
                 let word = self.word(buffer);
                 if uniform {
-                    self.uniform_source(i, Place::Scalar { word, direct: false });
+                    self.uniform_source(i, Location::Scalar { word, direct: false });
                 } else {
-                    self.places[i] = Place::Buffer { word, bytes: bytes(inst.dtype) };
+                    self.places[i] = Location::Buffer { word, bytes: bytes(inst.dtype) };
                 }
             }
             Code::Index => {
                 let step = lane_number(self.isa, inst.dtype);
-                self.compute(i, step, [Place::Absent; 3], destination);
+                self.compute(i, step, [Location::Absent; 3], destination);
             }
             Code::Op(op) => {
                 let operand = inst.args().last().map_or(inst.dtype, |arg| self.kernel.dtype(arg));
@@ -266,33 +266,33 @@ impl Lowering<'_> {
                 self.compute(i, step, sources, destination);
             }
             Code::Gather { source, access } => self.gather(i, inst, source, access, destination),
-            Code::Region { repeat } => self.enter_region(i, inst, repeat),
-            Code::State => {
-                let sources = [self.place(inst.args[0]), Place::Absent, Place::Absent];
+            Code::RegionStart { repeat } => self.enter_region(i, inst, repeat),
+            Code::Phi => {
+                let sources = [self.place(inst.args[0]), Location::Absent, Location::Absent];
                 self.compute(i, copying(inst.dtype), sources, None);
                 if let Some(region) = self.open.last_mut() {
                     region.first = self.program.body.len();
                 }
             }
-            Code::Run => {
+            Code::RunningMask => {
                 let step = elementwise(self.isa, Op::And, DType::Mask, DType::Mask);
                 let sources = inst.args.map(|arg| self.place(arg));
                 self.compute(i, step, sources, None);
                 if let Some(region) = self.open.last_mut() {
                     region.leave = self.program.body.len();
                 }
-                self.program.body.push(Action::Leave { mask: self.places[i], to: 0 });
+                self.program.body.push(Action::JumpIfNone { mask: self.places[i], to: 0 });
             }
             Code::Scatter { op, target, access } => {
                 self.scatter(op, inst.args, target, access);
             }
-            Code::Next => {
+            Code::BackEdge => {
                 let [state, next, _] = inst.args.map(|arg| self.place(arg));
-                let sources = [next, Place::Absent, Place::Absent];
+                let sources = [next, Location::Absent, Location::Absent];
                 let step = copying(inst.dtype);
                 self.program.body.push(Action::Compute { step, sources, target: state });
             }
-            Code::Leave => self.leave_region(i, inst),
+            Code::RegionEnd => self.leave_region(i, inst),
         }
         self.release_after(i, inst);
     }
@@ -304,12 +304,12 @@ impl Lowering<'_> {
                 let number = exactly(self.program.numbers.len());
                 self.program.numbers.push(1);
                 self.program.repeated.push((DType::Mask, Number::Own(number)));
-                Place::Repeated(exactly(self.program.repeated.len() - 1))
+                Location::Repeated(exactly(self.program.repeated.len() - 1))
             }
         };
-        self.compute(i, copying(DType::Mask), [outer, Place::Absent, Place::Absent], None);
+        self.compute(i, copying(DType::Mask), [outer, Location::Absent, Location::Absent], None);
         if self.serial.contains(&i) {
-            self.program.body.push(Action::First { target: self.places[i] });
+            self.program.body.push(Action::FirstLane { target: self.places[i] });
         }
         let first = self.program.body.len();
         self.open.push(OpenRegion { start: i, first, leave: first, repeat });
@@ -319,22 +319,22 @@ impl Lowering<'_> {
         let region = self.open.pop().expect("internal error: the end of no region");
         let body = &mut self.program.body;
         if region.repeat {
-            let entering = self.places[region.start];
-            let running = inst.args[0].map_or(Place::Absent, |run| self.places[run.index()]);
-            let sources = [running, Place::Absent, Place::Absent];
-            body.push(Action::Compute { step: copying(DType::Mask), sources, target: entering });
-            body.push(Action::Repeat { to: region.first });
+            let active = self.places[region.start];
+            let running = inst.args[0].map_or(Location::Absent, |run| self.places[run.index()]);
+            let sources = [running, Location::Absent, Location::Absent];
+            body.push(Action::Compute { step: copying(DType::Mask), sources, target: active });
+            body.push(Action::Jump { to: region.first });
         }
         let here = body.len();
-        if let Action::Leave { to, .. } = &mut body[region.leave] {
+        if let Action::JumpIfNone { to, .. } = &mut body[region.leave] {
             *to = here;
         }
         if self.serial.contains(&region.start) {
-            body.push(Action::Turn { target: self.places[region.start], to: region.first });
+            body.push(Action::NextLane { target: self.places[region.start], to: region.first });
         }
         for reg in self.kept.remove(&i).unwrap_or_default() {
             let shared = reg < self.kernel.n_uniform;
-            if let (false, Place::Slot(offset)) = (shared, self.places[reg]) {
+            if let (false, Location::Slot(offset)) = (shared, self.places[reg]) {
                 self.last_use[reg] = usize::MAX;
                 self.slots.put(self.kernel.insts[reg].dtype, offset);
             }
@@ -362,7 +362,7 @@ impl Lowering<'_> {
             LiteralMode::Embedded => self.number(i, self.kernel.literals[literal].1),
             LiteralMode::Parameter => {
                 let word = exactly(self.kernel.literal_word(literal));
-                self.place_number(i, Place::Scalar { word, direct: true }, Number::Word(word));
+                self.place_number(i, Location::Scalar { word, direct: true }, Number::Word(word));
             }
         }
     }
@@ -370,26 +370,26 @@ impl Lowering<'_> {
     fn number(&mut self, i: usize, bits: u64) {
         let number = exactly(self.program.numbers.len());
         self.program.numbers.push(bits);
-        self.place_number(i, Place::Number(number), Number::Own(number));
+        self.place_number(i, Location::Number(number), Number::Own(number));
     }
 
     /// A number is used where it is by the prologue, and repeated for lanes.
-    fn place_number(&mut self, i: usize, source: Place, number: Number) {
+    fn place_number(&mut self, i: usize, source: Location, number: Number) {
         self.places[i] = if self.last_use[i] < self.kernel.n_uniform {
             source
         } else {
             self.program.repeated.push((self.kernel.insts[i].dtype, number));
-            Place::Repeated(exactly(self.program.repeated.len() - 1))
+            Location::Repeated(exactly(self.program.repeated.len() - 1))
         };
     }
 
     /// A uniform value in memory: used where it is by the prologue, repeated into a slot for lanes.
-    fn uniform_source(&mut self, i: usize, source: Place) {
+    fn uniform_source(&mut self, i: usize, source: Location) {
         let dtype = self.kernel.insts[i].dtype;
         if self.last_use[i] < self.kernel.n_uniform {
             self.places[i] = source;
         } else {
-            self.compute(i, copying(dtype), [source, Place::Absent, Place::Absent], None);
+            self.compute(i, copying(dtype), [source, Location::Absent, Location::Absent], None);
         }
     }
 
@@ -397,7 +397,7 @@ impl Lowering<'_> {
         &mut self,
         i: usize,
         step: Step,
-        sources: [Place; 3],
+        sources: [Location; 3],
         destination: Option<BufferIndex>,
     ) {
         let target = self.target(i, destination);
@@ -425,8 +425,8 @@ impl Lowering<'_> {
             End::Store { value, buffer } if destinations[value.index()] == Some(buffer) => {}
             End::Store { value, buffer } => {
                 let dtype = self.kernel.dtype(value);
-                let target = Place::Buffer { word: self.word(buffer), bytes: bytes(dtype) };
-                let sources = [self.place(Some(value)), Place::Absent, Place::Absent];
+                let target = Location::Buffer { word: self.word(buffer), bytes: bytes(dtype) };
+                let sources = [self.place(Some(value)), Location::Absent, Location::Absent];
                 self.program.body.push(Action::Compute { step: copying(dtype), sources, target });
             }
             End::Reduce { op, value, buffer } => {
@@ -450,13 +450,13 @@ impl Lowering<'_> {
 
     /// The place of a new value: its output buffer if it is only stored, else a slot. A uniform value
     /// that lanes use is repeated over its slot.
-    fn target(&mut self, i: usize, destination: Option<BufferIndex>) -> Place {
+    fn target(&mut self, i: usize, destination: Option<BufferIndex>) -> Location {
         let dtype = self.kernel.insts[i].dtype;
         let place = match destination {
-            Some(buffer) => Place::Buffer { word: self.word(buffer), bytes: bytes(dtype) },
+            Some(buffer) => Location::Buffer { word: self.word(buffer), bytes: bytes(dtype) },
             None => self.slots.take(dtype),
         };
-        if let Place::Slot(offset) = place
+        if let Location::Slot(offset) = place
             && i < self.kernel.n_uniform
             && self.last_use[i] >= self.kernel.n_uniform
         {
@@ -472,8 +472,8 @@ impl Lowering<'_> {
         list.push(action);
     }
 
-    fn place(&self, reg: Option<Reg>) -> Place {
-        reg.map_or(Place::Absent, |reg| self.places[reg.index()])
+    fn place(&self, reg: Option<Reg>) -> Location {
+        reg.map_or(Location::Absent, |reg| self.places[reg.index()])
     }
 
     fn word(&self, buffer: BufferIndex) -> u32 {
@@ -495,7 +495,7 @@ impl Lowering<'_> {
             if self.last_use[arg.index()] == i && !arg_is_shared {
                 // An argument that appears twice is freed once.
                 self.last_use[arg.index()] = usize::MAX;
-                if let Place::Slot(offset) = self.places[arg.index()] {
+                if let Location::Slot(offset) = self.places[arg.index()] {
                     self.slots.put(self.kernel.dtype(arg), offset);
                 }
             }
@@ -511,8 +511,8 @@ struct Slots {
 }
 
 impl Slots {
-    fn take(&mut self, dtype: DType) -> Place {
-        Place::Slot(self.free[dtype.bytes()].pop().unwrap_or_else(|| {
+    fn take(&mut self, dtype: DType) -> Location {
+        Location::Slot(self.free[dtype.bytes()].pop().unwrap_or_else(|| {
             let offset = self.bytes_per_lane;
             self.bytes_per_lane += bytes(dtype);
             offset
@@ -536,12 +536,12 @@ fn destinations(kernel: &Kernel) -> Vec<Option<BufferIndex>> {
                 Code::Literal(_)
                 | Code::Constant(_)
                 | Code::Load(_)
-                | Code::Region { .. }
-                | Code::State
-                | Code::Run
+                | Code::RegionStart { .. }
+                | Code::Phi
+                | Code::RunningMask
                 | Code::Scatter { .. }
-                | Code::Next
-                | Code::Leave => false,
+                | Code::BackEdge
+                | Code::RegionEnd => false,
             };
             if computed && !kernel.is_uniform(value) && destinations[value.index()].is_none() {
                 destinations[value.index()] = Some(buffer);

@@ -36,7 +36,7 @@ pub(super) type Failure = Mutex<Option<OutOfBounds>>;
 ///
 /// # Safety
 /// Lanes, indices and mask must be valid for `n` lanes of their types, the buffer for `length` elements;
-/// nobody else may use what is written.
+/// what is written has no other user.
 pub(super) type AccessFn = unsafe fn(&Access<'_>);
 
 /// An index type: its value as a position, huge when negative.

@@ -135,10 +135,10 @@ macro_rules! instruction_set {
                         mask => op.specialize(&Compare::<bool>(std::marker::PhantomData))),
                     Shape::Select => with_word!(dtype, T => select::<T>, mask => select::<bool>),
                     Shape::Special => match (op, operand, dtype) {
-                        (Op::TameDiv, ..) => elementwise(Op::Div, dtype, operand),
+                        (Op::BoundedDiv, ..) => elementwise(Op::Div, dtype, operand),
                         (Op::Reinterpret, DType::F16, _) => reinterpret::<F16, u16>,
                         (Op::Reinterpret, DType::U16, _) => reinterpret::<u16, F16>,
-                        (Op::Reinterpret | Op::RawBits, ..) => with_word!(operand,
+                        (Op::Reinterpret | Op::BitsAnyNan, ..) => with_word!(operand,
                             S => with_word!(dtype, T => reinterpret::<S, T>, mask => copy::<u8>),
                             mask => copy::<u8>),
                         (_, DType::I8, _) => cast::<i8, i32>,

@@ -1,4 +1,4 @@
-//! What `scatter_inc` returns: one lane after the other.
+//! Results of `scatter_inc`: one lane after the other.
 
 use super::MemoryArray;
 use super::lanes::Lanes;

@@ -56,21 +56,21 @@ impl<T: Copy> Lanes<T> {
         Self::at(self.address + (start * size_of::<T>()) as u64, len)
     }
 
-    /// A range that nobody writes meanwhile.
+    /// A range that is not written meanwhile.
     #[inline(always)]
     pub(super) fn slice<'a>(self, start: usize, end: usize) -> &'a [T] {
         assert!(start <= end && end <= self.len, "internal error: lanes beyond the array");
         let first = pointer(self.address).cast::<T>().cast_const().wrapping_add(start);
-        // SAFETY: the range is within the block, and nobody writes it meanwhile.
+        // SAFETY: the range is within the block, and it is not written meanwhile.
         unsafe { std::slice::from_raw_parts(first, end - start) }
     }
 
-    /// A range that nobody else uses meanwhile.
+    /// A range without another user meanwhile.
     #[inline(always)]
     pub(super) fn slice_mut<'a>(self, start: usize, end: usize) -> &'a mut [T] {
         assert!(start <= end && end <= self.len, "internal error: lanes beyond the array");
         let first = pointer(self.address).cast::<T>().wrapping_add(start);
-        // SAFETY: the range is within the block, and nobody else uses it meanwhile.
+        // SAFETY: the range is within the block, and it has no other user meanwhile.
         unsafe { std::slice::from_raw_parts_mut(first, end - start) }
     }
 
@@ -79,7 +79,7 @@ impl<T: Copy> Lanes<T> {
     pub(super) fn get(self, i: usize) -> T {
         assert!(i < self.len, "internal error: a lane beyond the array");
         let lane = pointer(self.address).cast::<T>().cast_const().wrapping_add(i);
-        // SAFETY: the lane is within the block, and nobody writes it meanwhile.
+        // SAFETY: the lane is within the block, and it is not written meanwhile.
         unsafe { lane.read() }
     }
 
@@ -94,7 +94,7 @@ impl<T: Copy> Lanes<T> {
     pub(super) fn set(self, i: usize, value: T) {
         assert!(i < self.len, "internal error: a lane beyond the array");
         let lane = pointer(self.address).cast::<T>().wrapping_add(i);
-        // SAFETY: the lane is within the block, and nobody else uses it meanwhile.
+        // SAFETY: the lane is within the block, and it has no other user meanwhile.
         unsafe { lane.write(value) }
     }
 }

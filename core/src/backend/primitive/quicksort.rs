@@ -165,7 +165,7 @@ struct Part<K> {
 
 struct Sorter<K> {
     vectors: Vectors,
-    /// Parts that nobody works on.
+    /// Parts without a worker.
     offered: Mutex<Vec<Part<K>>>,
     /// Parts offered or worked on.
     unfinished: AtomicUsize,

@@ -22,7 +22,7 @@ pub(super) const CHUNK: usize = 1024;
 pub(super) const RUN: usize = 8;
 pub(super) const RUNS: usize = CHUNK / RUN;
 
-/// What combines two lanes; a type, so that each one has its own code.
+/// An operation that combines two lanes; a type, so that each one has its own code.
 pub(super) trait Combine: Send + 'static {
     const OP: ReduceOp;
 
@@ -64,7 +64,7 @@ pub(super) fn prefix<C: Combine, T: Lane>(
     let span = n.div_ceil(CHUNK).min(CHUNK * workers.pool.threads().div_ceil(2));
     let (totals, sums) = (workers.scratch::<T>(span)?, workers.scratch::<T>(span)?);
     let (to, from) = (totals.lanes, sums.lanes);
-    // The totals of so many chunks as one has lanes, and the sum of all chunks before a block.
+    // The totals of as many chunks as one has lanes, and the sum of all chunks before a block.
     let (mut groups, mut before) = (Vec::new(), C::nothing());
     for start in (0..n).step_by(span * CHUNK) {
         let length = (span * CHUNK).min(n - start);

@@ -1,6 +1,6 @@
 //! Prefix sums of whole chunks with AVX-512: sixteen runs of 32-bit lanes, or eight of 64-bit ones, at once.
 //!
-//! Eight vectors hold the lanes of so many runs one after the other. Transposed, vector `j` holds lane `j` of
+//! Eight vectors hold the lanes of as many runs one after the other. Transposed, vector `j` holds lane `j` of
 //! each run, so that seven additions sum all of them in the order of S11.
 #![expect(unsafe_code, reason = "instructions that not every processor has, lanes by pointer")]
 #![expect(clippy::multiple_unsafe_ops_per_block, reason = "every operation on vectors is one")]

@@ -223,7 +223,7 @@ impl Key for u64 {
     }
 }
 
-/// What is moved: a key, or a key with the number of its lane.
+/// An item that a sort moves: a key, or a key with the number of its lane.
 pub(super) trait Item: Copy + Send + Sync + 'static {
     fn key(&self) -> u64;
 

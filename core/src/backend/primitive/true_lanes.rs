@@ -40,7 +40,7 @@ fn find_as<I: Copy + Default + Send + Sync + 'static>(
         let mut next = starts.get(piece.number);
         let mut found = [I::default(); BLOCK];
         for first in (piece.start..piece.end).step_by(BLOCK) {
-            // Every number is written, and counted if its lane is true: nobody can predict which are.
+            // Every number is written, and counted if its lane is true: no predictor knows which are.
             let mut n_found = 0;
             let lanes = mask.slice(first, piece.end.min(first + BLOCK));
             for (lane, &active) in (first..).zip(lanes) {

@@ -61,12 +61,12 @@ fn has_number(kind: Kind) -> bool {
         | Kind::Gather { .. }
         | Kind::Reduce(_)
         | Kind::Primitive(_) => true,
-        // Each region has states of its own; a region's results are as many as its values.
+        // Each region has phis of its own; a region's results are as many as its values.
         Kind::Fetch
         | Kind::Scatter { .. }
-        | Kind::Entering
-        | Kind::Running
-        | Kind::State { .. }
+        | Kind::ActiveMask
+        | Kind::RunningMask
+        | Kind::Phi { .. }
         | Kind::Region { .. }
         | Kind::Result { .. }
         | Kind::Data => false,
@@ -78,7 +78,7 @@ fn same_number(a: &Variable, b: &Variable) -> bool {
         && a.operands == b.operands
         && a.dtype == b.dtype
         && a.size == b.size
-        && (a.rare.is_none() && b.rare.is_none() || a.operands_aside().eq(b.operands_aside()))
+        && (a.cold.is_none() && b.cold.is_none() || a.operands_aside().eq(b.operands_aside()))
 }
 
 /// A hash of what makes variables equal; never 0.
@@ -89,8 +89,8 @@ fn number(variable: &Variable) -> u64 {
     hasher.write_u64(variable.size ^ (variable.dtype as u64) << 56);
     hasher.write_u64(slot(0) | slot(1) << 32);
     hasher.write_u64(slot(2) | slot(3) << 32);
-    if let Some(rare) = &variable.rare {
-        rare.operands().for_each(|id| hasher.write_u64(id.index() as u64));
+    if let Some(cold) = &variable.cold {
+        cold.operands().for_each(|id| hasher.write_u64(id.index() as u64));
     }
     hasher.finish().max(1)
 }

@@ -63,9 +63,9 @@ impl Table {
             | Kind::Fetch
             | Kind::Reduce(_)
             | Kind::Primitive(_)
-            | Kind::Entering
-            | Kind::Running
-            | Kind::State { .. }
+            | Kind::ActiveMask
+            | Kind::RunningMask
+            | Kind::Phi { .. }
             | Kind::Region { .. }
             | Kind::Result { memory: false, .. }
             | Kind::Data => None,

@@ -57,7 +57,7 @@ impl Table {
         }
     }
 
-    /// Frees so many dead variables.
+    /// Frees at most a number of dead variables.
     fn free_doomed(&mut self, most: usize) {
         for _ in 0..most {
             let Some(id) = self.doomed.pop() else { break };
@@ -69,10 +69,10 @@ impl Table {
             let variable = &mut self.slots[id.index()];
             variable.data = None;
             let operands = std::mem::replace(&mut variable.operands, [None; MAX_OPERANDS]);
-            let rare = variable.rare.take();
+            let cold = variable.cold.take();
             operands.into_iter().flatten().for_each(|operand| self.release(operand));
-            if let Some(rare) = rare {
-                rare.operands().for_each(|operand| self.release(operand));
+            if let Some(cold) = cold {
+                cold.operands().for_each(|operand| self.release(operand));
             }
             self.free.push(id);
         }
@@ -104,7 +104,7 @@ mod tests {
         Table::new(LogQueue::new(Log::new(0, Arc::new(|_| ()))))
     }
 
-    /// A chain of so many operations; the caller holds its end.
+    /// A chain of `n` operations; the caller holds its end.
     fn chain(table: &mut Table, first: VarId, n: usize) -> VarId {
         table.inc_external(first);
         (0..n).fold(first, |id, _| {

@@ -102,7 +102,7 @@ const SIN_PI: [u64; 6] = [
 
 /// `(−1)^n sin(π g)` in f32, n in the lowest bit of `count`'s fraction; g and count in f64.
 fn sin_pi<'r>(g: Expr<'r>, count: Expr<'r>) -> Expr<'r> {
-    let negative = count.raw_bits() << 63;
+    let negative = count.bits_any_nan() << 63;
     flip(horner(g * g, &SIN_PI) * g, negative).cast(DType::F32)
 }
 
@@ -148,7 +148,7 @@ fn tangent(x: Expr<'_>) -> (Expr<'_>, Expr<'_>) {
         let g = (count - round).fma(p.constant(-0.5), half_turn);
         let square = g * g;
         let (sine, cosine) = (horner(square, &SIN_QUARTER) * g, horner(square, &COS_QUARTER));
-        (count.raw_bits(), sine, cosine)
+        (count.bits_any_nan(), sine, cosine)
     } else {
         let (quadrant, r, rest) = reduce(x.abs());
         let (sine, cosine) = kernel(r, rest);
@@ -207,7 +207,7 @@ fn of_half_turns(x: Expr<'_>) -> (Expr<'_>, Expr<'_>, Expr<'_>) {
     let [pi, pi_low] = constants.pi.map(|bits| x.bits(bits));
     let sine = r.fma(pi, r * square.fma(horner(square, constants.sine), pi_low));
     let cosine = square.fma(horner(square, constants.cosine), x.constant(1.0));
-    (count.raw_bits(), sine, cosine)
+    (count.bits_any_nan(), sine, cosine)
 }
 
 // ---- f64 ----

@@ -21,7 +21,7 @@ pub(super) fn octaves<'r>(x: Expr<'r>, constants: &Exponential) -> (Expr<'r>, Ex
     let n = shifted - x.bits(format.round);
     let [high, low] = constants.minus_octave;
     let r = n.fma(x.bits(low), n.fma(x.bits(high), x));
-    (r, shifted.raw_bits())
+    (r, shifted.bits_any_nan())
 }
 
 /// `b^x = p · 2^n`: p, and n as [`octaves`] gives it.
@@ -115,7 +115,7 @@ pub(super) fn exp2_of_sum<'r>(x: Expr<'r>, rest: Expr<'r>) -> Expr<'r> {
     let format = format(x);
     let shifted = x + x.bits(format.round);
     let r = (x - (shifted - x.bits(format.round))) + rest;
-    scale(horner(r, pick(x, &EXP2_SINGLE, &EXP2_DOUBLE)), shifted.raw_bits())
+    scale(horner(r, pick(x, &EXP2_SINGLE, &EXP2_DOUBLE)), shifted.bits_any_nan())
 }
 
 const EXP10_SINGLE: Exponential = Exponential {

@@ -15,7 +15,7 @@ pub(in crate::trace) fn exp2(x: Expr<'_>) -> Expr<'_> {
     let x = within(x, [-26.0, 17.0]);
     let shifted = x + x.bits(SINGLE.round);
     let r = x - (shifted - x.bits(SINGLE.round));
-    horner(r, &EXP2) * power_of_two(shifted.raw_bits())
+    horner(r, &EXP2) * power_of_two(shifted.bits_any_nan())
 }
 
 /// `e^x = 2^(x log2 e)`.
@@ -28,11 +28,11 @@ pub(in crate::trace) fn exp10(x: Expr<'_>) -> Expr<'_> {
     exp2(x * x.constant(std::f64::consts::LOG2_10))
 }
 
-/// What a logarithm to some base needs.
+/// Constants of the logarithm to some base.
 struct Logarithm {
-    /// That of 2, times 2^-23.
+    /// The logarithm of 2, times 2^-23.
     octave: u64,
-    /// That of 1 + f divided by f, |f| ≤ 1/3, to 1.1e-6.
+    /// The logarithm of 1 + f divided by f, |f| ≤ 1/3, to 1.1e-6.
     polynomial: [u64; 7],
 }
 
@@ -118,7 +118,7 @@ pub(in crate::trace) fn cos(x: Expr<'_>) -> Expr<'_> {
 fn alternating_sin<'r>(x: Expr<'r>, turns: Expr<'r>, count: Expr<'r>) -> Expr<'r> {
     let [high, low] = MINUS_PI.map(|part| x.bits(part));
     let r = turns.fma(low, turns.fma(high, x));
-    flip(horner(r * r, &SIN) * r, count.raw_bits() << 31)
+    flip(horner(r * r, &SIN) * r, count.bits_any_nan() << 31)
 }
 
 /// `tanh x / x` in x², |x| ≤ 4.6, to 1.1e-6: numerator and denominator.
@@ -132,5 +132,5 @@ pub(in crate::trace) fn tanh(x: Expr<'_>) -> Expr<'_> {
     let x = within(x, [-4.6, 4.6]);
     let square = x * x;
     let [numerator, denominator] = TANH.map(|polynomial| horner(square, polynomial));
-    x * numerator.tame_div(denominator)
+    x * numerator.bounded_div(denominator)
 }

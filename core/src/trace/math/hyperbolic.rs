@@ -113,7 +113,7 @@ pub(in crate::trace) fn tanh(x: Expr<'_>) -> Expr<'_> {
     let size = x.abs();
     let (p, power) = exp_twice(size);
     let (one, two) = (x.constant(1.0), x.constant(2.0));
-    let far = one - two.tame_div(p.fma(power, one));
+    let far = one - two.bounded_div(p.fma(power, one));
     let far = x.lt(x.constant(0)).select(-far, far);
     // NaN fails the comparison and comes out of the first formula.
     size.ge(x.constant(0.625)).select(far, near_tanh(x))

@@ -153,7 +153,7 @@ pub(super) fn as_number<'r>(exponent: Expr<'r>, format: &Format) -> Expr<'r> {
 
 /// `x = 2^k (1 + f)` for positive normal x, as k in the exponent's field, and f; split ≤ 1 + f < 2 split.
 pub(super) fn split_normal(x: Expr<'_>, split: u64) -> (Expr<'_>, Expr<'_>) {
-    let (bits, format) = (x.raw_bits(), format(x));
+    let (bits, format) = (x.bits_any_nan(), format(x));
     let exponent = exponent_of(bits, split, format);
     let f = (bits - exponent).reinterpret(x.dtype()) - x.bits(format.one);
     (exponent, f)
@@ -172,8 +172,8 @@ pub(super) fn split(x: Expr<'_>, split: u64) -> (Expr<'_>, Expr<'_>) {
 pub(super) fn split_one_plus(x: Expr<'_>) -> (Expr<'_>, Expr<'_>) {
     let format = format(x);
     let one = x.constant(1.0);
-    let exponent = exponent_of((x + one).raw_bits(), constants(x).split, format);
-    let scaled = (x.raw_bits() - exponent).reinterpret(x.dtype());
+    let exponent = exponent_of((x + one).bits_any_nan(), constants(x).split, format);
+    let scaled = (x.bits_any_nan() - exponent).reinterpret(x.dtype());
     // 4 · 2^-k is normal for the largest k too.
     let four = exponent.bits(format.one + (2 << format.fraction));
     let power = (four - exponent).reinterpret(x.dtype());

@@ -30,7 +30,7 @@ pub(super) use power::{cbrt, hypot, pow};
 use super::expr::Expr;
 use crate::dtype::DType;
 
-/// What the functions need to know of a float type.
+/// Properties of a float type that the functions need.
 pub(super) struct Format {
     float: DType,
     /// The unsigned and signed integers of the same width.
@@ -78,7 +78,7 @@ pub(super) const DOUBLE: Format = Format {
     lifted: -52.0,
 };
 
-/// What f32 and what f64 takes: the one for x's type.
+/// Chooses between the values for f32 and f64 by x's type.
 fn pick<T>(x: Expr<'_>, single: T, double: T) -> T {
     if x.dtype().bits() == 32 { single } else { double }
 }
@@ -98,13 +98,13 @@ fn horner<'r>(x: Expr<'r>, coefficients: &[u64]) -> Expr<'r> {
 /// The sign bit of x; of a NaN any.
 fn sign_of(x: Expr<'_>) -> Expr<'_> {
     let format = format(x);
-    let bits = x.raw_bits();
+    let bits = x.bits_any_nan();
     bits & bits.bits(format.sign)
 }
 
 /// x with its sign changed where the sign bit `sign` is set.
 fn flip<'r>(x: Expr<'r>, sign: Expr<'r>) -> Expr<'r> {
-    (x.raw_bits() ^ sign).reinterpret(x.dtype())
+    (x.bits_any_nan() ^ sign).reinterpret(x.dtype())
 }
 
 /// `y` times the sign of `x`: for y ≥ 0, y with that sign; y is NaN where x is.

@@ -9,7 +9,7 @@ use crate::trace::expr::Expr;
 /// The m of `x = m 2^e` with 1/2 ≤ |m| < 1; x itself if it is 0, infinite or NaN.
 pub(in crate::trace) fn mantissa(x: Expr<'_>) -> Expr<'_> {
     let format = format(x);
-    let bits = normal(x).0.raw_bits();
+    let bits = normal(x).0.bits_any_nan();
     let fraction = bits & !bits.bits(format.infinity);
     let below_one = bits.bits(format.one - (1 << format.fraction));
     is_ordinary(x).select((fraction | below_one).reinterpret(x.dtype()), x)
@@ -19,7 +19,7 @@ pub(in crate::trace) fn mantissa(x: Expr<'_>) -> Expr<'_> {
 pub(in crate::trace) fn exponent(x: Expr<'_>) -> Expr<'_> {
     let format = format(x);
     let (normal, lifted) = normal(x);
-    let bits = normal.raw_bits();
+    let bits = normal.bits_any_nan();
     let field = as_number(bits & bits.bits(format.infinity), format);
     let bias = x.constant(pick(x, -126.0, -1022.0));
     let e = field.fma(x.constant(1.0 / format.lift), lifted + bias);
@@ -31,7 +31,7 @@ pub(in crate::trace) fn ldexp<'r>(x: Expr<'r>, n: Expr<'r>) -> Expr<'r> {
     let format = format(x);
     let range = pick(x, [-152.0, 130.0], [-1080.0, 1030.0]);
     let n = within(exponent(x) + n.trunc(), range);
-    let low_bits = (n + x.bits(format.round)).raw_bits();
+    let low_bits = (n + x.bits(format.round)).bits_any_nan();
     let y = is_ordinary(x).select(scale(mantissa(x), low_bits), x);
     n.differs(n).select(n, y)
 }

@@ -150,10 +150,10 @@ fn inverse_cube_root_guess(x: Expr<'_>) -> Expr<'_> {
     let magic = pick(x, 0x54a2_1d2a_u64, 0x553e_f0ff_289d_d796) >> below;
     // 2^fraction: its last bit counts ones.
     let unit = format.round - (1 << (format.fraction - 1));
-    let bits = x.raw_bits() >> below;
+    let bits = x.bits_any_nan() >> below;
     let number = (bits + bits.bits(unit)).reinterpret(x.dtype()) - x.bits(unit);
     let guess = number.fma(x.constant(-1.0 / 3.0), x.bits(unit + magic));
-    (guess.raw_bits() << below).reinterpret(x.dtype())
+    (guess.bits_any_nan() << below).reinterpret(x.dtype())
 }
 
 /// `√(x² + y²)` without overflow on the way: both are multiplied by a power of two.
@@ -164,7 +164,7 @@ pub(in crate::trace) fn hypot<'r>(x: Expr<'r>, y: Expr<'r>) -> Expr<'r> {
     let (x, y) = (x.abs(), y.abs());
     let (most, least) = (x.maximum(y), x.minimum(y));
     // 2^e ≤ the larger one, e normal, and 2^(1-e).
-    let field = most.max(x.bits(format.least_normal)).raw_bits();
+    let field = most.max(x.bits(format.least_normal)).bits_any_nan();
     let field = field & field.bits(format.infinity);
     let up = field.reinterpret(x.dtype());
     let down = (field.bits(2 * format.one + (1 << format.fraction)) - field).reinterpret(x.dtype());

@@ -59,7 +59,7 @@ fn cody_waite(x: Expr<'_>) -> (Expr<'_>, Expr<'_>, Expr<'_>) {
     let r = first - product;
     // What n·middle lost, and the third part.
     let lost = n.fma(low, n.fma(middle, -product));
-    (shifted.raw_bits(), r, ((first - r) - product) - lost)
+    (shifted.bits_any_nan(), r, ((first - r) - product) - lost)
 }
 
 /// Bits of 2/π, the first word's highest bit being that of weight 2^34.
@@ -102,7 +102,7 @@ fn window(position: Expr<'_>) -> [Expr<'_>; 4] {
 /// Payne & Hanek 1983: with a 64-bit significand m, x = m·2^(e−63). Bits of 2/π that times x are
 /// multiples of 4 are not loaded; the 192 that follow determine the result to 2^-126.
 fn quarter_turns(x: Expr<'_>) -> (Expr<'_>, Expr<'_>) {
-    let bits = x.raw_bits();
+    let bits = x.bits_any_nan();
     let position = (bits >> 52) - bits.bits(1023 + 30);
     let significand = (bits << 11) | bits.bits(1 << 63);
     let words = window(position);

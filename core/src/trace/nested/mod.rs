@@ -22,7 +22,7 @@ use crate::error::{Error, Result};
 use crate::ir::op::Class;
 use crate::ir::var::VarId;
 
-/// What a value with several entries is. In rows of the table, `N` components are any number of them, the
+/// The form of a value with several entries. In rows of the table, `N` components are any number of them, the
 /// same one throughout the row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
@@ -82,7 +82,7 @@ impl Form {
     }
 }
 
-/// What entries a row takes besides real numbers.
+/// Kinds of entries that a row takes besides real numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Entries {
     /// None.
@@ -162,7 +162,7 @@ impl NestedCall {
         self.function
     }
 
-    /// What tells it from other functions of its name.
+    /// The sizes that distinguish it from other functions of its name.
     pub(crate) fn shape(self) -> [u64; 2] {
         [std::ptr::from_ref(self.function).addr() as u64, self.n as u64]
     }

@@ -196,7 +196,7 @@ fn stirling(x: Expr<'_>) -> (Expr<'_>, Expr<'_>) {
 /// `log x` as a sum of two, 5/2 ≤ x ≤ 190: `k log 2 + 2 artanh((m − 1) / (m + 1))`, 2/3 ≤ m < 4/3.
 fn logarithm(x: Expr<'_>) -> (Expr<'_>, Expr<'_>) {
     let (one, two) = (x.constant(1), x.constant(2));
-    let bits = x.raw_bits();
+    let bits = x.bits_any_nan();
     let exponent = (bits - bits.bits(0x3fe5_5555_5555_5555)) & bits.bits(0xfff0_0000_0000_0000);
     let m = (bits - exponent).reinterpret(DType::F64);
     let k = (exponent >> 52).cast(DType::F64);

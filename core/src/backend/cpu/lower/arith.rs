@@ -30,7 +30,7 @@ impl Lowering<'_> {
         match op {
             Op::Cast => self.cast(i, args[0]),
             Op::Reinterpret => self.reinterpret(i, args[0]),
-            Op::RawBits => self.raw_bits(i, args[0]),
+            Op::BitsAnyNan => self.bits_any_nan(i, args[0]),
             Op::Eq => self.compare_op(i, Compare::Eq, args),
             Op::Ne => self.compare_op(i, Compare::Ne, args),
             Op::Lt => self.compare_op(i, Compare::Lt, args),
@@ -54,7 +54,7 @@ impl Lowering<'_> {
             | Op::Sub
             | Op::Mul
             | Op::Div
-            | Op::TameDiv
+            | Op::BoundedDiv
             | Op::IDiv
             | Op::Rem
             | Op::MulHi
@@ -118,8 +118,8 @@ impl Lowering<'_> {
             Op::Add => self.add(dtype, a, b),
             Op::Sub => self.sub(dtype, a, b),
             Op::Mul => self.mul(dtype, a, b),
-            Op::Div | Op::TameDiv if self.is_fast(dtype) => self.fast_quotient(a, b),
-            Op::Div | Op::TameDiv => {
+            Op::Div | Op::BoundedDiv if self.is_fast(dtype) => self.fast_quotient(a, b),
+            Op::Div | Op::BoundedDiv => {
                 self.binary(if dtype == DType::F64 { M::DivF64 } else { M::DivF32 }, a, b)
             }
             Op::IDiv => self.divide(dtype, a, b).0,
@@ -145,7 +145,7 @@ impl Lowering<'_> {
             }
             Op::Cast
             | Op::Reinterpret
-            | Op::RawBits
+            | Op::BitsAnyNan
             | Op::Eq
             | Op::Ne
             | Op::Lt
@@ -545,7 +545,7 @@ impl Lowering<'_> {
         }
     }
 
-    fn raw_bits(&mut self, i: usize, a: usize) {
+    fn bits_any_nan(&mut self, i: usize, a: usize) {
         for part in 0..self.packet.parts(self.kernel.insts[a].dtype.bytes()) {
             let value = self.values.get(a, part);
             self.values.set(i, part, value);

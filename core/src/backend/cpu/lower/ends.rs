@@ -199,7 +199,7 @@ mod tests {
             n_ops: 0,
             lane_order: false,
             fast_math: false,
-            is_for_few: false,
+            one_lane_per_thread: false,
             hash: KernelHash(0),
         };
         let mut due = Due::new(&kernel);

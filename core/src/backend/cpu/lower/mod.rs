@@ -103,7 +103,7 @@ pub(super) fn lower(
         frame: lowering.frame,
         reductions: lowering.reductions,
         uniform_bytes: lowering.uniform_bytes,
-        repeats: kernel.insts.iter().any(|inst| inst.code == Code::Region { repeat: true }),
+        repeats: kernel.insts.iter().any(|inst| inst.code == Code::RegionStart { repeat: true }),
     })
 }
 
@@ -267,12 +267,12 @@ impl<'k> Lowering<'k> {
             | Code::Op(_)
             | Code::Load(_)
             | Code::Gather { .. }
-            | Code::Region { .. }
-            | Code::State
-            | Code::Run
+            | Code::RegionStart { .. }
+            | Code::Phi
+            | Code::RunningMask
             | Code::Scatter { .. }
-            | Code::Next
-            | Code::Leave => None,
+            | Code::BackEdge
+            | Code::RegionEnd => None,
         }
     }
 
@@ -313,16 +313,16 @@ impl<'k> Lowering<'k> {
             Code::Index => self.lane_number(i, inst.dtype),
             Code::Op(op) => self.op(i, op),
             Code::Gather { source, access } => self.gather(i, source, access),
-            Code::Region { repeat } => self.enter_region(i, repeat),
-            Code::State => self.state(i, inst),
-            Code::Run => self.run_region(i, inst),
+            Code::RegionStart { repeat } => self.enter_region(i, repeat),
+            Code::Phi => self.state(i, inst),
+            Code::RunningMask => self.run_region(i, inst),
             Code::Scatter { op, target, access } => {
                 if let [Some(value), Some(index), active] = inst.args {
                     self.scatter(op, [value, index], active, target, access);
                 }
             }
-            Code::Next => self.next_value(inst),
-            Code::Leave => self.leave_region(inst),
+            Code::BackEdge => self.next_value(inst),
+            Code::RegionEnd => self.leave_region(inst),
         }
         Ok(())
     }

@@ -245,12 +245,12 @@ fn latency(inst: &Inst) -> u32 {
         Code::Op(_) | Code::Load(_) | Code::Index => 4,
         Code::Literal(_)
         | Code::Constant(_)
-        | Code::Region { .. }
-        | Code::State
-        | Code::Run
+        | Code::RegionStart { .. }
+        | Code::Phi
+        | Code::RunningMask
         | Code::Scatter { .. }
-        | Code::Next
-        | Code::Leave => 0,
+        | Code::BackEdge
+        | Code::RegionEnd => 0,
     }
 }
 
@@ -290,7 +290,7 @@ mod tests {
             n_ops: 0,
             lane_order: false,
             fast_math: false,
-            is_for_few: false,
+            one_lane_per_thread: false,
             hash: KernelHash(0),
         }
     }

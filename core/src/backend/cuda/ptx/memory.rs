@@ -22,8 +22,8 @@ const fn error_word(access: u32) -> u64 {
     WORDS_PER_ACCESS as u64 * access as u64
 }
 
-/// An indexed element.
-pub(super) struct Place {
+/// The address of an indexed element, with its guard.
+pub(super) struct ElementAddress {
     address: Name,
     /// State space of the address.
     space: &'static str,
@@ -48,25 +48,25 @@ impl Lowering<'_> {
     ) {
         let [index, active, _] = inst.args;
         let index = index.expect("internal error: gather without index");
-        let place = self.place(source, access, index, active);
-        self.writer.load_guarded(inst.dtype, d, &place);
+        let element = self.element(source, access, index, active);
+        self.writer.load_guarded(inst.dtype, d, &element);
     }
 
     /// Writes the indexed element, or combines with it.
-    pub(super) fn scatter(&mut self, op: ScatterOp, value: Reg, place: &Place) {
+    pub(super) fn scatter(&mut self, op: ScatterOp, value: Reg, element: &ElementAddress) {
         let (dtype, value) = (self.kernel.dtype(value), self.register(value));
-        let Place { address, space, guard } = *place;
+        let ElementAddress { address, space, guard } = *element;
         let reduction = match op {
             ScatterOp::Set => return self.writer.store(dtype, guard, address, value),
             ScatterOp::And | ScatterOp::Or if dtype == DType::Mask => {
-                return self.scatter_truth(op, value, place);
+                return self.scatter_truth(op, value, element);
             }
             _ if dtype.is_narrow() => {
                 let combine = op.combine().expect("internal error: a scatter that combines");
-                return self.writer.scatter_in_word(combine, dtype, value, place);
+                return self.writer.scatter_in_word(combine, dtype, value, element);
             }
             ScatterOp::Min | ScatterOp::Max if dtype.is_float() => {
-                return self.scatter_extreme(op, dtype, value, place);
+                return self.scatter_extreme(op, dtype, value, element);
             }
             // In f32 it flushes subnormals, one of the liberties of the fast mode (S10).
             ScatterOp::Add => format!("add.{}", added(dtype)),
@@ -79,23 +79,29 @@ impl Lowering<'_> {
     }
 
     /// A value that changes the element replaces it: true for or, false for and.
-    fn scatter_truth(&mut self, op: ScatterOp, value: Name, place: &Place) {
+    fn scatter_truth(&mut self, op: ScatterOp, value: Name, element: &ElementAddress) {
         let mut changes = value;
         if op == ScatterOp::And {
             changes = self.writer.temporary(Class::Pred);
             ptx!(self.writer, "not.pred {changes}, {value}");
         }
-        if let Some(guard) = place.guard.0 {
+        if let Some(guard) = element.guard.0 {
             let both = self.writer.temporary(Class::Pred);
             ptx!(self.writer, "and.pred {both}, {changes}, {guard}");
             changes = both;
         }
-        self.writer.store(DType::Mask, Guard(Some(changes)), place.address, value);
+        self.writer.store(DType::Mask, Guard(Some(changes)), element.address, value);
     }
 
-    /// There is no reduction of floats to their extreme: exchange until nobody came between.
-    fn scatter_extreme(&mut self, op: ScatterOp, dtype: DType, value: Name, place: &Place) {
-        let Place { address, guard, .. } = *place;
+    /// There is no reduction of floats to their extreme: exchange until no other write came between.
+    fn scatter_extreme(
+        &mut self,
+        op: ScatterOp,
+        dtype: DType,
+        value: Name,
+        element: &ElementAddress,
+    ) {
+        let ElementAddress { address, guard, .. } = *element;
         let (t, bits) = (dtype.ptx(), dtype.bits());
         let class = Class::of(dtype.unsigned());
         let [old, new] = [(); 2].map(|()| self.writer.temporary(Class::of(dtype)));
@@ -119,13 +125,13 @@ impl Lowering<'_> {
 
     /// Address and guard of an indexed element. Reports an index out of bounds if the access is
     /// checked; uniform ones stand for lane 0.
-    pub(super) fn place(
+    pub(super) fn element(
         &mut self,
         buffer: BufferIndex,
         access: Option<u32>,
         index: Reg,
         active: Option<Reg>,
-    ) -> Place {
+    ) -> ElementAddress {
         let index = self.wide_index(index);
         let active = active.map(|active| self.register(active));
         let active = self.within_launch(active);
@@ -145,7 +151,7 @@ impl Lowering<'_> {
         };
         let dtype = self.kernel.buffers[buffer.index()].dtype;
         let address = self.writer.element_address(dtype, base, index);
-        Place { address, space, guard: Guard(guard) }
+        ElementAddress { address, space, guard: Guard(guard) }
     }
 
     /// The active lanes without those beyond the launch, which only a thread's further lanes can be.
@@ -249,8 +255,8 @@ impl Writer {
         }
     }
 
-    fn load_guarded(&mut self, dtype: DType, d: Name, place: &Place) {
-        let Place { address, guard, .. } = *place;
+    fn load_guarded(&mut self, dtype: DType, d: Name, element: &ElementAddress) {
+        let ElementAddress { address, guard, .. } = *element;
         if guard.0.is_none() {
             return self.load(dtype, d, "global.nc", format_args!("{address}"));
         }
@@ -294,9 +300,9 @@ impl Writer {
     }
 
     /// Combines with a narrow element, which no atomic operation knows: the aligned 32 bits around it are
-    /// exchanged until nobody came between.
-    fn scatter_in_word(&mut self, op: Op, dtype: DType, value: Name, place: &Place) {
-        let Place { address, guard, .. } = *place;
+    /// exchanged until no other write came between.
+    fn scatter_in_word(&mut self, op: Op, dtype: DType, value: Name, element: &ElementAddress) {
+        let ElementAddress { address, guard, .. } = *element;
         let wide = dtype.widened();
         let [word, rest] = [(); 2].map(|()| self.temporary(Class::B64));
         let [shift, mask, others] = [(); 3].map(|()| self.temporary(Class::B32));

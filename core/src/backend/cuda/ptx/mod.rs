@@ -206,7 +206,7 @@ struct Value {
 
 /// A region being lowered.
 struct OpenRegion {
-    /// Where a loop begins anew, once that is known.
+    /// The loop header, target of the back edge, once that is known.
     start: Option<Label>,
     end: Label,
     repeat: bool,
@@ -323,12 +323,12 @@ impl Lowering<'_> {
             Code::Index
             | Code::Op(_)
             | Code::Gather { .. }
-            | Code::Region { .. }
-            | Code::State
-            | Code::Run
+            | Code::RegionStart { .. }
+            | Code::Phi
+            | Code::RunningMask
             | Code::Scatter { .. }
-            | Code::Next
-            | Code::Leave => {
+            | Code::BackEdge
+            | Code::RegionEnd => {
                 let first = self.new_register(inst.dtype);
                 for lane in 0..self.lanes {
                     self.lane = lane;
@@ -382,30 +382,30 @@ impl Lowering<'_> {
             }
             Code::Load(buffer) => self.load_first(inst.dtype, d, buffer),
             Code::Gather { source, access } => self.gather(inst, d, source, access),
-            Code::Region { .. } => self.region(inst, d),
-            Code::State => {
+            Code::RegionStart { .. } => self.region(inst, d),
+            Code::Phi => {
                 let first = inst.args[0].expect("internal error: a state without a first value");
                 let first = self.register(first);
                 ptx!(self.writer, "mov.{} {d}, {first}", untyped(inst.dtype));
             }
-            Code::Run => self.run(inst, d),
+            Code::RunningMask => self.run(inst, d),
             Code::Scatter { op, target, access } => {
                 let [value, index, active] = inst.args;
                 let (Some(value), Some(index)) = (value, index) else {
                     unreachable!("internal error: a scatter without value or index")
                 };
-                let place = self.place(target, access, index, active);
-                self.scatter(op, value, &place);
+                let element = self.element(target, access, index, active);
+                self.scatter(op, value, &element);
             }
-            Code::Next => {
+            Code::BackEdge => {
                 let [state, next, _] = inst.args.map(|arg| arg.map_or(d, |arg| self.register(arg)));
                 ptx!(self.writer, "mov.{} {state}, {next}", untyped(inst.dtype));
             }
-            Code::Leave => self.leave(),
+            Code::RegionEnd => self.leave(),
         }
     }
 
-    /// The start of a region: a thread enters if its lane runs the region around.
+    /// The start of a region: a thread is active if its lane runs the region around.
     fn region(&mut self, inst: &Inst, d: Name) {
         match inst.args[0] {
             Some(outer) => {
@@ -414,12 +414,12 @@ impl Lowering<'_> {
             }
             None => ptx!(self.writer, "mov.pred {d}, 1"),
         }
-        let repeat = inst.code == Code::Region { repeat: true };
+        let repeat = inst.code == Code::RegionStart { repeat: true };
         let end = self.writer.new_label();
         self.regions.push(OpenRegion { start: None, end, repeat });
     }
 
-    /// The condition: the one place to which a loop goes back is behind its states.
+    /// The condition: a loop's back edge leads behind its phis.
     fn run(&mut self, inst: &Inst, d: Name) {
         let [entering, condition, _] = inst.args.map(|arg| arg.map_or(d, |arg| self.register(arg)));
         ptx!(self.writer, "and.pred {d}, {entering}, {condition}");
@@ -442,9 +442,9 @@ impl Lowering<'_> {
         self.writer.put_label(end);
     }
 
-    /// Marks the place behind the states, where a loop begins anew.
+    /// Emits the label behind the phis, target of a loop's back edge.
     fn begin_turn(&mut self, inst: &Inst) {
-        if matches!(inst.code, Code::Region { .. } | Code::State) {
+        if matches!(inst.code, Code::RegionStart { .. } | Code::Phi) {
             return;
         }
         if let Some(OpenRegion { start: start @ None, repeat: true, .. }) = self.regions.last_mut()
@@ -508,7 +508,7 @@ impl Lowering<'_> {
         }
     }
 
-    /// What happens at the end of the lanes in flight.
+    /// Emits stores, reductions and scatters of the lanes in flight.
     fn ends(&mut self) {
         let kernel = self.kernel;
         for (number, end) in (0..).zip(&kernel.ends) {
@@ -531,8 +531,8 @@ impl Lowering<'_> {
             for end in &kernel.ends {
                 if let End::Scatter { op, value, index, active, target, access } = *end {
                     self.writer.release_temporaries();
-                    let place = self.place(target, access, index, active);
-                    self.scatter(op, value, &place);
+                    let element = self.element(target, access, index, active);
+                    self.scatter(op, value, &element);
                     self.end_comment(value);
                 }
             }

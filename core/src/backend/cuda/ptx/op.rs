@@ -73,7 +73,7 @@ impl Writer {
             Op::Tzcnt => self.trailing_zeros(dtype, d, a),
             Op::Cast => self.cast(operand, dtype, d, a),
             Op::Reinterpret => self.reinterpret(operand, dtype, d, a),
-            Op::TameDiv if dtype == DType::F32 => self.tame_quotient(d, a, b),
+            Op::BoundedDiv if dtype == DType::F32 => self.bounded_quotient(d, a, b),
             Op::IDiv => self.quotient(dtype, d, a, b),
             Op::Rem => self.remainder(dtype, d, a, b),
             Op::Minimum => self.propagating("min", dtype, d, a, b),
@@ -90,13 +90,13 @@ impl Writer {
             | Op::Round
             | Op::Trunc
             | Op::Brev
-            | Op::RawBits
+            | Op::BitsAnyNan
             | Op::Add
             | Op::Sub
             | Op::Mul
             | Op::MulHi
             | Op::Div
-            | Op::TameDiv
+            | Op::BoundedDiv
             | Op::Min
             | Op::Max
             | Op::And
@@ -133,7 +133,7 @@ impl Writer {
             (Op::Fma, "fma.rn.ftz", 3),
             // All divisors: `div.approx` gives 0 for the largest.
             (Op::Div, "div.full.ftz", 2),
-            (Op::TameDiv, "div.full.ftz", 2),
+            (Op::BoundedDiv, "div.full.ftz", 2),
             (Op::Sqrt, "sqrt.approx.ftz", 1),
         ];
         let Some((_, name, n)) = FAST.into_iter().find(|(fast, ..)| *fast == op) else {
@@ -213,7 +213,7 @@ impl Writer {
 
     /// The correctly rounded quotient, after P. Markstein 1990: the reciprocal and the quotient are corrected by what
     /// an fma says is missing. `div.rn` does the same, and looks for numbers for which that overflows.
-    fn tame_quotient(&mut self, d: Name, a: Name, b: Name) {
+    fn bounded_quotient(&mut self, d: Name, a: Name, b: Name) {
         const ONE: &str = "0f3f800000";
         let [inverse, minus_b, rest, quotient] = [(); 4].map(|()| self.temporary_of(DType::F32));
         ptx!(self, "rcp.approx.ftz.f32 {inverse}, {b}");

@@ -24,7 +24,7 @@ pub enum Step {
     MoveLanes(DType, Order),
     /// The element that each lane counts.
     CountedElements,
-    /// What lanes find in counters of a type.
+    /// Values that the lanes find in counters of a type.
     Increments(DType),
 }
 

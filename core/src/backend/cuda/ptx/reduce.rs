@@ -9,15 +9,15 @@
 //! changes no bits, so leaving them out is the same.
 //!
 //! Then accumulator i takes accumulator i + 16, then i + 8, 4, 2, 1, by shuffles. Accumulators that
-//! have no partner combine with themselves, which nobody looks at. Thread 0 writes the chunk's result.
+//! have no partner combine with themselves, which is never read. Thread 0 writes the chunk's result.
 //!
 //! # Between chunks
 //!
 //! Chunk c (by lane number, also of a split launch) writes the result of the r-th of R `Reduce` ends to scratch
 //! word `c * R + r`; the only chunk of a launch writes the results themselves. The entry of [`lower_fold`],
-//! launched behind it, climbs the tree above, whose nodes have [`FOLDED`] children: a warp combines the words of
+//! launched behind it, reduces the tree above, whose nodes have [`FOLDED`] children: a warp combines the words of
 //! a node, neighbours first, leaves the result among the words of the next level, which follow, and counts
-//! itself at the counter of the node there. Who finds all the others counted goes on with that node. Counters
+//! itself at the counter of the node there. The last warp to count goes on with that node. Counters
 //! lie before the scratch words, the first next to them, and are 0 between launches. Which warp goes on
 //! differs from run to run, what it computes does not.
 //!
@@ -42,7 +42,7 @@ pub const FOLDED: u64 = 8 * LANES_PER_WARP;
 /// Words that a thread combines, all on the way at once.
 const WORDS: u32 = 8;
 
-/// Scratch words and counters of the tree above so many chunks with so many results each.
+/// Scratch words and counters of the tree above a number of chunks with several results each.
 pub fn tree_size(n_chunks: u64, n_results: u64) -> (u64, u64) {
     let (mut words, mut counters, mut level) = (n_chunks, 0, n_chunks.div_ceil(FOLDED));
     while level > 1 {
@@ -195,7 +195,7 @@ impl Lowering<'_> {
     }
 
     /// The body of the fold: a warp for each node above the chunks, and on from there.
-    fn climb(&mut self) {
+    fn reduce_tree(&mut self) {
         let reductions = reductions(self.kernel);
         let n = 8 * reductions.len() as u64;
         let [words, count] = [WORD_SCRATCH, WORD_CHUNKS].map(|it| self.word(it));
@@ -286,7 +286,7 @@ pub fn lower_fold(kernel: &Kernel, target: Target, name: &str) -> String {
     let kernel = &*legalise(kernel);
     let sharing = Sharing::of_legal(kernel);
     let lowering = Lowering::new(kernel, LiteralMode::Parameter, target, sharing, None);
-    lowering.entry(name, Lowering::climb)
+    lowering.entry(name, Lowering::reduce_tree)
 }
 
 impl Writer {

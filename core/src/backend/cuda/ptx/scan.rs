@@ -25,7 +25,7 @@ const LONGEST: u32 = THREADS / 2;
 /// Words of shared memory for one set of totals: the identities before them, and they.
 const WORDS: u32 = LONGEST + THREADS;
 
-/// What combines two lanes, and their type.
+/// The operation that combines two lanes, and their type.
 #[derive(Clone, Copy)]
 struct Combine {
     op: Op,
@@ -45,9 +45,9 @@ impl Combine {
     }
 }
 
-/// Where a thread works.
+/// The position of a thread in a launch.
 #[derive(Clone, Copy)]
-struct Place {
+struct Position {
     block: Name,
     thread: Name,
     /// Number of the run's first lane.
@@ -59,12 +59,12 @@ struct Place {
 pub(super) fn chunk_totals(op: ReduceOp, dtype: DType, name: &str) -> String {
     let mut w = Writer::default();
     let combine = Combine::new(op, dtype);
-    let place = w.place_in_chunk();
+    let position = w.position_in_chunk();
     let [x, totals] = [1, 2].map(|word| w.param(word));
-    let run = w.load_run(dtype, x, place.lane);
+    let run = w.load_run(dtype, x, position.lane);
     w.sum_run(combine, run);
-    w.double(combine, place, run.next(RUN - 1));
-    w.store_total(dtype, totals, place, run.next(RUN - 1));
+    w.double(combine, position, run.next(RUN - 1));
+    w.store_total(dtype, totals, position, run.next(RUN - 1));
     w.finish(name, &[params(3)])
 }
 
@@ -73,26 +73,26 @@ pub(super) fn chunk_totals(op: ReduceOp, dtype: DType, name: &str) -> String {
 pub(super) fn prefix(op: ReduceOp, dtype: DType, name: &str) -> String {
     let mut w = Writer::default();
     let combine = Combine::new(op, dtype);
-    let place = w.place_in_chunk();
+    let position = w.position_in_chunk();
     let [n, x, before, result] = [0, 1, 2, 3].map(|word| w.param(word));
     let (beyond, loaded) = (w.temporary(Class::Pred), w.new_label());
     let run = w.values(dtype, 0, RUN);
     w.set(dtype.widened(), run.next(RUN - 1), combine.nothing);
-    ptx!(w, "setp.ge.u64 {beyond}, {}, {n}", place.lane);
+    ptx!(w, "setp.ge.u64 {beyond}, {}, {n}", position.lane);
     ptx!(w, "@{beyond} bra {loaded}");
-    w.load_run(dtype, x, place.lane);
+    w.load_run(dtype, x, position.lane);
     w.sum_run(combine, run);
     w.put_label(loaded);
     let total = w.temporary_of(dtype);
     ptx!(w, "mov.{} {total}, {}", untyped(dtype), run.next(RUN - 1));
-    let in_chunk = w.double(combine, place, total);
+    let in_chunk = w.double(combine, position, total);
     ptx!(w, "@{beyond} ret");
-    let before = w.load_before(dtype, combine.nothing, before, place);
+    let before = w.load_before(dtype, combine.nothing, before, position);
     for sum in (0..RUN).map(|i| run.next(i)) {
         w.combine_lanes(combine, sum, in_chunk, sum);
         w.combine_lanes(combine, sum, before, sum);
     }
-    w.store_run(dtype, result, place.lane, run);
+    w.store_run(dtype, result, position.lane, run);
     w.finish(name, &[params(4)])
 }
 
@@ -100,13 +100,13 @@ pub(super) fn prefix(op: ReduceOp, dtype: DType, name: &str) -> String {
 /// of true ones (u64). One block a chunk.
 pub(super) fn count_true(name: &str) -> String {
     let mut w = Writer::default();
-    let place = w.place_in_chunk();
+    let position = w.position_in_chunk();
     let [n, mask, counts] = [0, 1, 2].map(|word| w.param(word));
-    let (_, count) = w.truths(mask, n, place.lane);
-    w.double(Combine::counts(), place, count);
+    let (_, count) = w.truths(mask, n, position.lane);
+    w.double(Combine::counts(), position, count);
     let wide = w.temporary(Class::B64);
     ptx!(w, "cvt.u64.u32 {wide}, {count}");
-    w.store_total(DType::U64, counts, place, wide);
+    w.store_total(DType::U64, counts, position, wide);
     w.finish(name, &[params(3)])
 }
 
@@ -115,19 +115,19 @@ pub(super) fn count_true(name: &str) -> String {
 /// of type `number`. One block a chunk.
 pub(super) fn place_true(number: DType, name: &str) -> String {
     let mut w = Writer::default();
-    let place = w.place_in_chunk();
+    let position = w.position_in_chunk();
     let [n, mask, before, result] = [0, 1, 2, 3].map(|word| w.param(word));
-    let (truths, count) = w.truths(mask, n, place.lane);
-    let in_chunk = w.double(Combine::counts(), place, count);
-    let before = w.load_before(DType::U64, 0, before, place);
+    let (truths, count) = w.truths(mask, n, position.lane);
+    let in_chunk = w.double(Combine::counts(), position, count);
+    let before = w.load_before(DType::U64, 0, before, position);
     let [wide, bit] = [(); 2].map(|()| w.temporary(Class::B64));
     ptx!(w, "cvt.u64.u32 {wide}, {in_chunk}");
     ptx!(w, "add.u64 {before}, {before}, {wide}");
     let address = w.element_address(number, result, before);
     let (lane, holds) = (w.temporary_of(number), w.temporary(Class::Pred));
     match number.bytes() {
-        4 => ptx!(w, "cvt.u32.u64 {lane}, {}", place.lane),
-        _ => ptx!(w, "mov.b64 {lane}, {}", place.lane),
+        4 => ptx!(w, "cvt.u32.u64 {lane}, {}", position.lane),
+        _ => ptx!(w, "mov.b64 {lane}, {}", position.lane),
     }
     for i in 0..RUN {
         ptx!(w, "and.b64 {bit}, {truths}, {:#x}", 1_u64 << (8 * i));
@@ -152,14 +152,14 @@ impl Writer {
         d
     }
 
-    fn place_in_chunk(&mut self) -> Place {
+    fn position_in_chunk(&mut self) -> Position {
         let [block, thread] = [(); 2].map(|()| self.temporary(Class::B32));
         let lane = self.temporary(Class::B64);
         ptx!(self, "mov.u32 {block}, %ctaid.x");
         ptx!(self, "mov.u32 {thread}, %tid.x");
         ptx!(self, "mul.wide.u32 {lane}, {block}, {CHUNK}");
         ptx!(self, "mad.wide.u32 {lane}, {thread}, {RUN}, {lane}");
-        Place { block, thread, lane }
+        Position { block, thread, lane }
     }
 
     /// The run that begins with a lane, in the first registers.
@@ -208,7 +208,7 @@ impl Writer {
     }
 
     /// `total` becomes the sum of the totals of all threads up to this one; gives that of those before.
-    fn double(&mut self, combine: Combine, place: Place, total: Name) -> Name {
+    fn double(&mut self, combine: Combine, position: Position, total: Name) -> Name {
         let wide = combine.dtype.widened();
         let [slot, other] = [self.temporary(Class::B32), self.temporary_of(wide)];
         let (after, filled) = (self.temporary(Class::Pred), self.new_label());
@@ -216,8 +216,8 @@ impl Writer {
         self.shared_words = 2 * WORDS;
         let mut sets = [0, 8 * WORDS];
         ptx!(self, "mov.u32 {slot}, words");
-        ptx!(self, "mad.lo.u32 {slot}, {}, 8, {slot}", place.thread);
-        ptx!(self, "setp.ge.u32 {after}, {}, {LONGEST}", place.thread);
+        ptx!(self, "mad.lo.u32 {slot}, {}, 8, {slot}", position.thread);
+        ptx!(self, "setp.ge.u32 {after}, {}, {LONGEST}", position.thread);
         ptx!(self, "@{after} bra {filled}");
         self.set(wide, other, combine.nothing);
         for set in sets {
@@ -247,23 +247,23 @@ impl Writer {
     }
 
     /// The last thread, which knows it, writes the chunk's total.
-    fn store_total(&mut self, dtype: DType, totals: Name, place: Place, total: Name) {
+    fn store_total(&mut self, dtype: DType, totals: Name, position: Position, total: Name) {
         let (others, chunk) = (self.temporary(Class::Pred), self.temporary(Class::B64));
-        ptx!(self, "setp.ne.u32 {others}, {}, {}", place.thread, THREADS - 1);
+        ptx!(self, "setp.ne.u32 {others}, {}, {}", position.thread, THREADS - 1);
         ptx!(self, "@{others} ret");
-        ptx!(self, "cvt.u64.u32 {chunk}, {}", place.block);
+        ptx!(self, "cvt.u64.u32 {chunk}, {}", position.block);
         let address = self.element_address(dtype, totals, chunk);
         self.store(dtype, Guard(None), address, total);
     }
 
-    /// What the chunks before combine to.
-    fn load_before(&mut self, dtype: DType, nothing: u64, sums: Name, place: Place) -> Name {
+    /// Loads the combined value of the chunks before.
+    fn load_before(&mut self, dtype: DType, nothing: u64, sums: Name, position: Position) -> Name {
         let (before, first) = (self.temporary_of(dtype), self.temporary(Class::Pred));
         let (chunk, loaded) = (self.temporary(Class::B64), self.new_label());
         self.set(dtype.widened(), before, nothing);
-        ptx!(self, "setp.eq.u32 {first}, {}, 0", place.block);
+        ptx!(self, "setp.eq.u32 {first}, {}, 0", position.block);
         ptx!(self, "@{first} bra {loaded}");
-        ptx!(self, "cvt.u64.u32 {chunk}, {}", place.block);
+        ptx!(self, "cvt.u64.u32 {chunk}, {}", position.block);
         ptx!(self, "sub.u64 {chunk}, {chunk}, 1");
         let address = self.element_address(dtype, sums, chunk);
         self.load(dtype, before, "global.nc", format_args!("{address}"));

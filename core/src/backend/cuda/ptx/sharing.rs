@@ -22,9 +22,9 @@ const DEAR: usize = 64;
 /// How threads share the lanes of a kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sharing {
-    /// A thread runs so many neighbouring lanes: `ceil(n / lanes)` threads are needed.
+    /// A thread runs this many neighbouring lanes: `ceil(n / lanes)` threads are needed.
     Lanes(u32),
-    /// A warp runs a chunk of [`CHUNK`] lanes, so many rows of 32 at a time: `ceil(n / 4096)` warps are
+    /// A warp runs a chunk of [`CHUNK`] lanes, this many rows of 32 at a time: `ceil(n / 4096)` warps are
     /// needed, and a block size that is a multiple of 32.
     Chunks(u32),
 }
@@ -38,7 +38,7 @@ impl Sharing {
     /// The same for a kernel whose operations the device has.
     pub(super) fn of_legal(kernel: &Kernel) -> Self {
         let reduces = kernel.ends.iter().any(|end| matches!(end, End::Reduce { .. }));
-        let mut lanes = if kernel.has_regions() || kernel.is_for_few {
+        let mut lanes = if kernel.has_regions() || kernel.one_lane_per_thread {
             1
         } else if reduces {
             MOST_LANES

@@ -29,7 +29,7 @@ const LANES: u32 = 16;
 /// Bytes of the counts of a warp in shared memory.
 const COUNTS: u32 = 4 * 256;
 
-/// What a thread knows after the digits of its tile are ranked.
+/// A thread's registers after the digits of its tile are ranked.
 struct Ranked {
     tile: Name,
     thread: Name,

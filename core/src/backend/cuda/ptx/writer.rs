@@ -17,7 +17,7 @@ use crate::dtype::DType;
 /// Column of the comments.
 const COMMENT_COLUMN: usize = 48;
 
-/// What a register can hold.
+/// The class of a register.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Class {
     /// A truth value.
@@ -72,7 +72,7 @@ impl Class {
     }
 }
 
-/// What a register is for.
+/// The use of a register.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Role {
     Value,
@@ -112,7 +112,7 @@ pub(super) struct Numbered {
 }
 
 impl Name {
-    /// The register so many numbers further on.
+    /// The register a number of registers further on.
     pub(super) fn next(self, by: u32) -> Self {
         match self {
             Self::Numbered(name) => Self::Numbered(Numbered { number: name.number + by, ..name }),
