@@ -52,10 +52,11 @@ fn module(file: &str) -> Module {
     if matches!(path, "lib" | "main") { String::new() } else { path.into() }
 }
 
-/// A text without comments and without the tests below it.
+/// A text without comments, the tests below it, and what modules inside it take from it.
 fn without_tests(text: &str) -> String {
     let code = text.split("#[cfg(test)]\nmod tests").next().unwrap();
-    let lines = code.lines().filter(|line| !line.trim_start().starts_with("//"));
+    let is_inner = |line: &str| line.starts_with(' ') && line.trim() == "use super::*;";
+    let lines = code.lines().filter(|line| !line.trim_start().starts_with("//") && !is_inner(line));
     lines.collect::<Vec<_>>().join("\n")
 }
 

@@ -1,51 +1,14 @@
 //! Functions in kernels: those instructions of their bodies that are needed, each once.
 
-use std::collections::HashMap;
 use std::hash::{Hash, Hasher};
 
-use hashbrown::HashTable;
-
-use super::build::{Builder, Registers};
-use crate::ir::body::{Application, Step, StepCode};
+use super::build::Builder;
+use super::registers::{Frame, Registers};
+use crate::ir::body::{Step, StepCode};
+use crate::ir::call::Application;
 use crate::ir::kernel::{Inst, Reg};
 use crate::ir::mix::Mix;
 use crate::ir::var::{VarId, Variable};
-
-/// The registers of a call's arguments and of the steps of its body, as far as they are there.
-type Frame = Vec<Option<Reg>>;
-
-/// Scratch memory that calls share.
-#[derive(Default)]
-pub(super) struct Calls {
-    /// The frames of calls that are visited again: for other results, or from inside a region.
-    frames: HashMap<VarId, Frame, Mix>,
-    /// The frame of a call that is visited once.
-    single: Frame,
-    /// Instructions of bodies with their hashes and scopes: a sine and a cosine share a good part.
-    known: HashTable<(u64, u32, Reg)>,
-}
-
-impl Calls {
-    /// Forgets the last kernel, in the time that it took and not in that of the largest one.
-    pub(super) fn clear(&mut self) {
-        self.frames = HashMap::default();
-        if self.known.len() < self.known.capacity() / 8 {
-            self.known = HashTable::new();
-        } else {
-            self.known.clear();
-        }
-    }
-
-    /// Takes the frame of a call.
-    fn frame(&mut self, function: Application<'_>) -> Frame {
-        self.frames.remove(&function.id).unwrap_or_else(|| {
-            let mut frame = std::mem::take(&mut self.single);
-            frame.clear();
-            frame.resize(function.body.n_arguments + function.body.steps.len(), None);
-            frame
-        })
-    }
-}
 
 impl Builder<'_, '_> {
     /// Gives a variable the value of a function.

@@ -11,12 +11,16 @@ mod bounds;
 mod build;
 pub mod cache;
 mod calls;
+mod draft;
 pub mod history;
+pub mod plan;
 mod primitive;
 mod progress;
 mod regions;
+mod registers;
 mod reuse;
 pub mod schedule;
+mod walk;
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -35,9 +39,10 @@ use crate::log::{Log, LogSink};
 pub use bounds::Reports;
 use cache::{Cache, CacheResult, Found};
 use history::{History, LaunchRecord};
+use plan::{Binding, Keep, Launch, Plan, Step};
 use progress::Progress;
 use reuse::Reuse;
-use schedule::{Binding, Keep, Launch, Scratch, Step, schedule};
+use schedule::{Scratch, schedule};
 
 /// Arrays named in an out-of-memory error.
 const LARGEST_SHOWN: usize = 5;
@@ -103,12 +108,7 @@ impl Evaluator<'_> {
         result
     }
 
-    fn run_plan(
-        &mut self,
-        plan: &schedule::Plan,
-        n_done: &mut usize,
-        progress: &Progress,
-    ) -> Result<()> {
+    fn run_plan(&mut self, plan: &Plan, n_done: &mut usize, progress: &Progress) -> Result<()> {
         for &id in &plan.fills {
             self.fill(id)?;
         }

@@ -4,7 +4,8 @@
 use std::collections::{HashMap, HashSet};
 
 use super::build::Builder;
-use super::schedule::{Binding, is_memory_operand};
+use super::plan::Binding;
+use super::walk::is_memory_operand;
 use crate::ir::kernel::{BufferIndex, Code, Reg};
 use crate::ir::var::{Kind, Region, VarId, Variable};
 

@@ -12,7 +12,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use super::held_by;
-use super::schedule::{Binding, Launch};
+use super::plan::{Binding, Launch};
 use crate::ir::kernel::{BufferIndex, Code, End, Kernel, Reg};
 use crate::ir::mix::Mix;
 use crate::ir::op::Op;
@@ -230,7 +230,8 @@ fn pair(table: &Table, launch: &Launch, mut inputs: Vec<Input>) -> Vec<Reuse> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::schedule::{Keep, Scratch, schedule};
+    use super::super::plan::Keep;
+    use super::super::schedule::{Scratch, schedule};
     use super::super::{hold, release};
     use super::*;
     use crate::buffer::{Buffer, Release};

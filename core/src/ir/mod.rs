@@ -14,6 +14,7 @@
 #![deny(clippy::wildcard_enum_match_arm)]
 
 pub mod body;
+pub(crate) mod call;
 pub mod display;
 pub mod kernel;
 pub mod legal;

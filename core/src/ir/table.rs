@@ -18,9 +18,9 @@ use hashbrown::HashTable;
 use crate::convert::exactly;
 use crate::dtype::DType;
 use crate::error::Error;
-use crate::ir::body::{Bodies, Body, BodyId};
+use crate::ir::body::{Bodies, Body};
 use crate::ir::display;
-use crate::ir::var::{Kind, MAX_OPERANDS, Serial, VarId, Variable};
+use crate::ir::var::{BodyId, Kind, MAX_OPERANDS, Serial, VarId, Variable};
 use crate::log::{LogQueue, TRACE_LEVEL};
 pub(crate) use open_regions::OpenRegion;
 

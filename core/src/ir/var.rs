@@ -7,7 +7,6 @@ use std::sync::Arc;
 use crate::buffer::Buffer;
 use crate::dtype::DType;
 use crate::error::Error;
-use crate::ir::body::BodyId;
 use crate::ir::op::{Op, ReduceOp, ScatterMode, ScatterOp};
 use crate::ir::primitive::Primitive;
 
@@ -30,6 +29,21 @@ impl VarId {
     #[inline]
     pub const fn index(self) -> usize {
         (self.0.get() - 1) as usize
+    }
+}
+
+/// The number of a body in its table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct BodyId(u32);
+
+impl BodyId {
+    pub(crate) const fn new(number: u32) -> Self {
+        Self(number)
+    }
+
+    /// The number.
+    pub const fn index(self) -> usize {
+        self.0 as usize
     }
 }
 

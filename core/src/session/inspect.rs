@@ -6,7 +6,7 @@ use crate::alloc::MemoryInfo;
 use crate::backend::{Backend, cuda};
 use crate::dtype::DType;
 use crate::error::Result;
-use crate::eval::schedule::{Launch, Plan};
+use crate::eval::plan::{Launch, Plan};
 use crate::ir::kernel::{Kernel, LiteralMode};
 use crate::ir::var::{Kind, Variable};
 use crate::session::Session;

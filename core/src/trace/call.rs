@@ -6,9 +6,9 @@ use super::Recorder;
 use crate::convert::exactly;
 use crate::dtype::DType;
 use crate::error::Result;
-use crate::ir::body::{Body, BodyId, Callee};
+use crate::ir::body::{Body, Callee};
 use crate::ir::table::Table;
-use crate::ir::var::{Kind, MAX_OPERANDS, VarId, Variable};
+use crate::ir::var::{BodyId, Kind, MAX_OPERANDS, VarId, Variable};
 use crate::log::{Log, LogQueue};
 
 impl Recorder<'_> {

@@ -4,6 +4,8 @@
 use cudarc::driver::result::DriverError;
 use cudarc::driver::sys::{self, CUdevice_attribute as Attribute};
 
+use crate::error::Error;
+
 /// The oldest driver that has all calls used here: 525, which speaks CUDA 12.0.
 const OLDEST_DRIVER: i32 = 12_000;
 /// The compute capability of the oldest GPUs supported, 75 for 7.5.
@@ -134,6 +136,14 @@ fn number_in(text: &str) -> Option<String> {
         word.contains('.') && word.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.')
     };
     text.split_whitespace().find(is_number).map(Into::into)
+}
+
+/// The error that the driver's library is not there.
+pub fn not_installed(number: u32) -> Error {
+    Error::NoDevice {
+        name: format!("cuda:{number}"),
+        reason: "the NVIDIA driver's library (libcuda.so.1) is not there; install driver 525 or newer, or use --device cpu".into(),
+    }
 }
 
 #[cfg(test)]

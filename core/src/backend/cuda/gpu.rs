@@ -92,7 +92,7 @@ impl Gpu {
     pub(super) fn open(number: u32) -> Result<Self> {
         let refused = |reason: String| Error::NoDevice { name: format!("cuda:{number}"), reason };
         if !driver::is_installed() {
-            return Err(super::not_installed(number));
+            return Err(driver::not_installed(number));
         }
         let driver = Driver::start().map_err(refused)?;
         let ordinal = i32::try_from(number).ok().filter(|&ordinal| ordinal < driver.n_gpus);

@@ -54,8 +54,9 @@ pub use self::ptx::{
 pub use self::toolkit::Toolkit;
 use super::primitive::{PrimitiveCall, Room};
 use super::{Backend, Executable, GpuBackend, Memory, Outside};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::ir::kernel::{Kernel, LiteralMode};
+pub use driver::not_installed;
 
 /// Whether the driver's library is there.
 pub fn is_installed() -> bool {
@@ -68,14 +69,6 @@ pub fn is_likely() -> bool {
     // Of a computer, of Windows's Linux, of a Jetson.
     let files = ["/dev/nvidiactl", "/dev/dxg", "/dev/nvhost-gpu"];
     !cfg!(target_os = "linux") || files.iter().any(|file| Path::new(file).exists())
-}
-
-/// The error that says it is not.
-pub fn not_installed(number: u32) -> Error {
-    Error::NoDevice {
-        name: format!("cuda:{number}"),
-        reason: "the NVIDIA driver's library (libcuda.so.1) is not there; install driver 525 or newer, or use --device cpu".into(),
-    }
 }
 
 /// The driver's version and the GPUs that it lists.

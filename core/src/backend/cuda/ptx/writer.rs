@@ -11,7 +11,7 @@
 
 use std::fmt::{self, Write as _};
 
-use super::Target;
+use super::target::Target;
 use crate::dtype::DType;
 
 /// Column of the comments.

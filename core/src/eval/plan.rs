@@ -1,0 +1,89 @@
+//! The result of planning: launches, with the variables that they read and make.
+
+use crate::ir::kernel::Kernel;
+use crate::ir::primitive::Primitive;
+use crate::ir::var::VarId;
+
+/// Which values an evaluation stores besides those it must.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Keep {
+    /// Dear ones that the user still holds, to spare computing them again.
+    Held,
+    /// None: memory is short.
+    Wanted,
+}
+
+/// The binding of a buffer parameter at a launch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Binding {
+    /// The variable's data is read.
+    Read(VarId),
+    /// The variable becomes data in a new buffer.
+    Write(VarId),
+    /// The variable, a scatter, becomes data: its target's buffer, or a copy.
+    Update {
+        /// The scatter.
+        result: VarId,
+        /// Its target.
+        target: VarId,
+    },
+    /// A copy of the variable's data, for writes that no one wants behind the launch.
+    Scratch(VarId),
+}
+
+/// A kernel with the variables that it is to run on.
+#[derive(Debug)]
+pub struct Launch {
+    /// The program.
+    pub kernel: Kernel,
+    /// Number of lanes.
+    pub size: u64,
+    /// One per buffer of the kernel.
+    pub bindings: Vec<Binding>,
+}
+
+/// A primitive with the variables that it is to run on.
+#[derive(Debug)]
+pub struct PrimitiveLaunch {
+    /// The primitive to run.
+    pub primitive: Primitive,
+    /// The variables read; they are in memory by then.
+    pub operands: Vec<VarId>,
+    /// The variable that becomes data.
+    pub result: VarId,
+}
+
+/// One launch of either kind.
+#[derive(Debug)]
+pub enum Step {
+    /// A kernel.
+    Kernel(Launch),
+    /// A primitive.
+    Primitive(PrimitiveLaunch),
+}
+
+/// Everything an evaluation does, in order.
+#[derive(Debug, Default)]
+pub struct Plan {
+    /// Numbers that must stand in memory: sources of gathers, targets of scatters, operands of primitives.
+    pub fills: Vec<VarId>,
+    /// Launches.
+    pub steps: Vec<Step>,
+}
+
+impl Plan {
+    /// The launches of kernels.
+    pub fn kernels(&self) -> impl Iterator<Item = &Launch> {
+        self.steps.iter().filter_map(|step| match step {
+            Step::Kernel(launch) => Some(launch),
+            Step::Primitive(_) => None,
+        })
+    }
+}
+
+/// The ends of one kernel: stored nodes of one stage and size, by node number.
+pub(super) struct Group {
+    pub(super) stage: u32,
+    pub(super) size: u64,
+    pub(super) ends: Vec<usize>,
+}

@@ -1,0 +1,258 @@
+//! The variables that an evaluation computes: everything the roots need, operands first, each with its stage and cost.
+
+use crate::convert::exactly;
+use crate::error::{Error, Result};
+use crate::interrupt;
+use crate::ir::table::Table;
+use crate::ir::var::{Kind, VarId, Variable};
+
+/// Cost of a load from memory, in operations.
+const LOAD_COST: u32 = 2;
+/// Cost of a gather, in operations.
+const GATHER_COST: u32 = 4;
+/// Cost of a region besides that of its body: it may run often.
+const REGION_COST: u32 = 1000;
+
+/// A map from slots that is emptied in constant time: entries count only if they carry its round.
+#[derive(Default)]
+pub(super) struct SlotMap<T> {
+    round: u32,
+    entries: Vec<(u32, T)>,
+}
+
+impl<T: Copy + Default> SlotMap<T> {
+    pub(super) fn grow(&mut self, n_slots: usize) {
+        if self.entries.len() < n_slots {
+            self.entries.resize(n_slots.next_power_of_two(), (0, T::default()));
+        }
+    }
+
+    /// Forgets all entries.
+    pub(super) fn clear(&mut self) {
+        self.round = self.round.wrapping_add(1);
+        if self.round == 0 {
+            self.entries.fill((0, T::default()));
+            self.round = 1;
+        }
+    }
+
+    pub(super) fn get(&self, id: VarId) -> Option<T> {
+        let (round, value) = self.entries[id.index()];
+        (round == self.round).then_some(value)
+    }
+
+    pub(super) fn insert(&mut self, id: VarId, value: T) {
+        self.entries[id.index()] = (self.round, value);
+    }
+}
+
+/// One variable to compute.
+pub(super) struct Node {
+    pub(super) id: VarId,
+    /// Stage in which it is computed.
+    pub(super) stage: u32,
+    /// Operations to compute it from memory, counted as a tree.
+    pub(super) cost: u32,
+    /// Whether it goes to memory.
+    pub(super) stored: bool,
+}
+
+/// The variables that an evaluation computes, operands before users.
+pub(super) struct Walk<'t> {
+    pub(super) table: &'t Table,
+    pub(super) nodes: &'t mut Vec<Node>,
+    /// Node number of each slot, or [`PENDING`].
+    node_of: &'t mut SlotMap<u32>,
+    path: &'t mut Vec<(VarId, usize)>,
+    pub(super) fills: Vec<VarId>,
+    /// Other results of regions that have handles: they cost nothing while the region runs, a whole run later.
+    pub(super) siblings: Vec<VarId>,
+    /// Results of regions whose lanes read what others wrote: they cannot be computed again later.
+    pub(super) found: Vec<VarId>,
+    /// Functions among the nodes.
+    pub(super) n_calls: usize,
+}
+
+/// Nodes between two looks at the interrupt flag.
+pub(super) const POLL_INTERVAL: usize = 1 << 14;
+
+/// Marks a slot that is on the way to become a node.
+const PENDING: u32 = u32::MAX;
+
+impl<'t> Walk<'t> {
+    pub(super) fn new(
+        table: &'t Table,
+        node_of: &'t mut SlotMap<u32>,
+        nodes: &'t mut Vec<Node>,
+        path: &'t mut Vec<(VarId, usize)>,
+    ) -> Self {
+        node_of.clear();
+        nodes.clear();
+        path.clear();
+        let (fills, siblings, found) = (Vec::new(), Vec::new(), Vec::new());
+        Self { table, nodes, node_of, path, fills, siblings, found, n_calls: 0 }
+    }
+
+    /// The node of a variable that is computed in this evaluation.
+    pub(super) fn node(&self, id: VarId) -> Option<&Node> {
+        self.node_of.get(id).and_then(|number| self.nodes.get(number as usize))
+    }
+
+    pub(super) fn node_mut(&mut self, id: VarId) -> Option<&mut Node> {
+        self.node_of.get(id).and_then(|number| self.nodes.get_mut(number as usize))
+    }
+
+    /// Adds `root` and all it needs.
+    pub(super) fn visit(&mut self, root: VarId) -> Result<()> {
+        if self.enter(root)? {
+            self.path.push((root, 0));
+        }
+        'nodes: while let Some((id, next)) = self.path.pop() {
+            let variable = self.table.get(id);
+            for position in next.. {
+                let Some(operand) = self.table.need(id, variable, position) else { break };
+                if self.enter(operand)? {
+                    self.path.extend([(id, position + 1), (operand, 0)]);
+                    continue 'nodes;
+                }
+            }
+            self.leave(id);
+        }
+        Ok(())
+    }
+
+    /// Whether a variable must be computed and was not met before.
+    fn enter(&mut self, id: VarId) -> Result<bool> {
+        if self.nodes.len() % POLL_INTERVAL == POLL_INTERVAL - 1 && interrupt::is_requested() {
+            return Err(Error::Interrupted);
+        }
+        let variable = self.table.get(id);
+        if let Some(error) = variable.poisoned() {
+            return Err(error.clone());
+        }
+        if matches!(variable.kind, Kind::Data) || variable.kind.number().is_some() {
+            return Ok(false);
+        }
+        let new = self.node_of.get(id).is_none();
+        if new {
+            self.node_of.insert(id, PENDING);
+        }
+        Ok(new)
+    }
+
+    fn leave(&mut self, id: VarId) {
+        let variable = self.table.get(id);
+        let mut stage = 0;
+        let function = self.table.application(id, variable);
+        let mut cost = function.map_or_else(|| own_cost(variable.kind), |f| f.output.n_operations);
+        self.n_calls += usize::from(function.is_some());
+        for (position, operand) in self.table.needs(id, variable).enumerate() {
+            let needs_memory = is_memory_operand(self.table, variable, position);
+            match self.node(operand) {
+                Some(node) => {
+                    let complete = needs_memory || ends_stage(self.table.get(operand));
+                    stage = stage.max(node.stage + u32::from(complete));
+                    cost = cost.saturating_add(if complete { LOAD_COST } else { node.cost });
+                }
+                None if matches!(self.table.get(operand).kind, Kind::Data) => {
+                    cost = cost.saturating_add(LOAD_COST);
+                }
+                None if needs_memory => self.fills.push(operand),
+                None => {}
+            }
+        }
+        if let Some(region) = variable.region() {
+            for &(id, generation) in &region.results {
+                let result = self.table.get(id);
+                let lives = result.generation == generation && !result.is_dead();
+                if lives && region.fetches && variable.scope == 0 {
+                    self.found.push(id);
+                } else if lives && result.external > 0 {
+                    self.siblings.push(id);
+                }
+            }
+        }
+        self.node_of.insert(id, exactly::<u32>(self.nodes.len()));
+        self.nodes.push(Node { id, stage, cost, stored: false });
+    }
+}
+
+fn own_cost(kind: Kind) -> u32 {
+    match kind {
+        Kind::Gather { .. } | Kind::Fetch => GATHER_COST,
+        Kind::Region { .. } => REGION_COST,
+        Kind::Literal(_)
+        | Kind::Constant(_)
+        | Kind::Index
+        | Kind::Op(_)
+        | Kind::Call(_)
+        | Kind::Output { .. }
+        | Kind::Scatter { .. }
+        | Kind::Reduce(_)
+        | Kind::Primitive(_)
+        | Kind::ActiveMask
+        | Kind::RunningMask
+        | Kind::Phi { .. }
+        | Kind::Result { .. }
+        | Kind::Data => 1,
+    }
+}
+
+/// Whether the value is complete only behind its kernel. A region of one lane is not repeated in every
+/// lane of another kernel.
+pub(super) fn ends_stage(variable: &Variable) -> bool {
+    let ends = match variable.kind {
+        Kind::Reduce(_)
+        | Kind::Scatter { .. }
+        | Kind::Primitive(_)
+        | Kind::Result { memory: true, .. } => true,
+        Kind::Result { .. } => variable.size == 1,
+        Kind::Literal(_)
+        | Kind::Constant(_)
+        | Kind::Index
+        | Kind::Op(_)
+        | Kind::Call(_)
+        | Kind::Output { .. }
+        | Kind::Gather { .. }
+        | Kind::Fetch
+        | Kind::ActiveMask
+        | Kind::RunningMask
+        | Kind::Phi { .. }
+        | Kind::Region { .. }
+        | Kind::Data => false,
+    };
+    ends && variable.scope == 0
+}
+
+/// Whether the value is of lanes that read what others wrote.
+pub(super) fn is_found(table: &Table, variable: &Variable) -> bool {
+    let of = |region: VarId| table.get(region).region().is_some_and(|region| region.fetches);
+    matches!(variable.kind, Kind::Result { .. })
+        && variable.scope == 0
+        && variable.operands[0].is_some_and(of)
+}
+
+/// Whether an operand is used as memory, not lane by lane; inside a region, memory is a phi.
+pub(super) fn is_memory_operand(table: &Table, variable: &Variable, position: usize) -> bool {
+    let outside = |operand| table.get(operand).scope == 0;
+    match variable.kind {
+        Kind::Gather { .. } | Kind::Scatter { .. } | Kind::Phi { memory: true } => {
+            position == 0 && variable.operands[0].is_some_and(outside)
+        }
+        Kind::Primitive(_) => true,
+        Kind::Literal(_)
+        | Kind::Constant(_)
+        | Kind::Index
+        | Kind::Op(_)
+        | Kind::Call(_)
+        | Kind::Output { .. }
+        | Kind::Fetch
+        | Kind::Reduce(_)
+        | Kind::ActiveMask
+        | Kind::RunningMask
+        | Kind::Phi { memory: false }
+        | Kind::Region { .. }
+        | Kind::Result { .. }
+        | Kind::Data => false,
+    }
+}
