@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use porcini_core::interrupt;
 use porcini_script::{
-    CandidateKind, Completeness, Error, ErrorKind, Host as _, Inspection, Interpreter, Shown,
+    CandidateKind, Cell, Completeness, Error, ErrorKind, Host as _, Inspection, Interpreter, Shown,
 };
 use serde_json::{Map, Value, json};
 
@@ -125,7 +125,7 @@ impl Kernel {
         interrupt::clear();
         // A cell that is not stored leaves no value behind.
         let result = if stores {
-            self.interpreter.run_cell(code, self.count)
+            self.interpreter.run_cell(&Cell::typed(code), self.count)
         } else {
             self.interpreter.evaluate(code, &self.notebook.cell_name(self.count))
         };
@@ -207,7 +207,7 @@ impl Kernel {
     fn complete(&self, request: &Request) -> Value {
         let code = request.text("code");
         let cursor = byte_of(code, &request.content["cursor_pos"]);
-        let completion = self.interpreter.complete(code, cursor);
+        let completion = self.interpreter.complete(&Cell::typed(code), cursor);
         let at = |byte| code.get(..byte).unwrap_or(code).chars().count();
         let (start, end) = (at(completion.start), at(completion.end));
         let names: Vec<&str> =
@@ -238,13 +238,13 @@ impl Kernel {
     fn inspect(&self, request: &Request) -> Value {
         let code = request.text("code");
         let cursor = byte_of(code, &request.content["cursor_pos"]);
-        let found = self.interpreter.inspect(code, cursor);
+        let found = self.interpreter.inspect(&Cell::typed(code), cursor);
         let data = found.as_ref().map_or_else(|| json!({}), documentation);
         json!({"status": "ok", "found": found.is_some(), "data": data, "metadata": {}})
     }
 
     fn is_complete(&self, request: &Request) -> Value {
-        match self.interpreter.is_complete(request.text("code")) {
+        match self.interpreter.is_complete(&Cell::typed(request.text("code"))) {
             Completeness::Complete => json!({"status": "complete"}),
             Completeness::Incomplete { indent } => {
                 json!({"status": "incomplete", "indent": " ".repeat(indent)})

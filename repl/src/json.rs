@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use porcini_script::{Error, ErrorKind, Interpreter, Outcome};
+use porcini_script::{Cell, Error, ErrorKind, Interpreter, Outcome};
 use serde_json::{Value, json};
 
 use crate::{exit_code, print};
@@ -42,13 +42,12 @@ pub(crate) fn run(
     name: &str,
     printed: &Collected,
 ) -> u8 {
-    for (line, statement) in interpreter.statements(text) {
+    let cell = Cell::statements(text);
+    for statement in cell.pieces() {
         *printed.borrow_mut() = Some(Printed::default());
-        // Lines keep their numbers.
-        let padded = "\n".repeat(line - 1) + statement;
-        let result = interpreter.execute(&padded, name);
+        let result = interpreter.run(&cell, statement, name);
         let lines = printed.borrow_mut().take().unwrap_or_default().lines;
-        print::value(&object(line, statement, &lines, &result).to_string());
+        print::value(&object(statement.line(), cell.code(statement), &lines, &result).to_string());
         if let Err(error) = result {
             return exit_code::exit_code(&error);
         }

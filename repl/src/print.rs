@@ -7,7 +7,7 @@ use std::thread;
 use std::time::Duration;
 
 use colored::Colorize;
-use porcini_script::{Error, Interpreter};
+use porcini_script::{Cell, Error, Interpreter};
 use terminal_size::{Height, Width};
 
 use crate::narrow::fitted;
@@ -53,8 +53,8 @@ pub(crate) fn rows_of(text: &str, columns: usize) -> usize {
 }
 
 /// Tells what a script may have meant that gave the value `shown`.
-pub(crate) fn notes(interpreter: &Interpreter, text: &str, name: &str, shown: Option<&str>) {
-    for (line, note) in interpreter.notes(text, shown) {
+pub(crate) fn notes(interpreter: &Interpreter, cell: &Cell, name: &str, shown: Option<&str>) {
+    for (line, note) in interpreter.notes(cell, shown) {
         log(&format!("{note}\n --> {name}:{line}"));
     }
 }

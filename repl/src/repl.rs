@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 use porcini_core::interrupt;
-use porcini_script::{ErrorKind, Interpreter};
+use porcini_script::{Cell, ErrorKind, Interpreter};
 use rustyline::error::ReadlineError;
 
 use crate::edit::{self, Cells, PROMPT, Shared, Style};
@@ -80,7 +80,11 @@ fn converse(interpreter: &Shared, settings: &Settings, no_init: bool, ending: &E
                 }
                 // Adding does not fail.
                 drop(editor.add_history_entry(&text));
-                match run_cell(interpreter, &text, cell) {
+                let read = match editor.helper() {
+                    Some(helper) => helper.reading.of(&text),
+                    None => Rc::new(Cell::typed(&text)),
+                };
+                match run_cell(interpreter, &read, cell) {
                     Ok(next) => initial = edit::edited(&next),
                     Err(code) => break code,
                 }
@@ -114,9 +118,9 @@ fn run_init(interpreter: &Shared) -> Option<u8> {
 }
 
 /// Runs one cell: what to put at the next prompt, or the exit code if it wants to leave.
-fn run_cell(interpreter: &Shared, text: &str, cell: usize) -> Result<String, u8> {
+fn run_cell(interpreter: &Shared, cell: &Cell, number: usize) -> Result<String, u8> {
     interrupt::clear();
-    let result = interpreter.borrow_mut().run_cell(text, cell);
+    let result = interpreter.borrow_mut().run_cell(cell, number);
     interrupt::clear();
     match result {
         Ok(outcome) => {

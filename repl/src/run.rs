@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 use porcini_core::DeviceChoice;
-use porcini_script::{Interpreter, MOST_THREADS, Options};
+use porcini_script::{Cell, Interpreter, MOST_THREADS, Options};
 
 use crate::cli::{Arguments, Source};
 use crate::exit_code::{INTERRUPTED, OK, WRONG_USAGE, report};
@@ -67,7 +67,7 @@ pub(crate) fn run(arguments: Arguments, ending: &Ending) -> u8 {
     } else {
         // A script shows what it prints; one line, or a pipe, also its last value.
         let shows_value = !matches!(source, Source::File(_));
-        run_text(&mut interpreter, &text, &name, shows_value)
+        interpreter.in_one_turn(|it| run_text(it, &text, &name, shows_value))
     };
     if arguments.interactive && code != INTERRUPTED {
         return shell(interpreter);
@@ -111,13 +111,15 @@ fn script_folder(source: &Source) -> PathBuf {
 }
 
 fn run_text(interpreter: &mut Interpreter, text: &str, name: &str, shows_value: bool) -> u8 {
-    match interpreter.execute(text, name) {
+    let cell = Cell::script(text);
+    let [piece, ..] = cell.pieces() else { return OK };
+    match interpreter.run(&cell, piece, name) {
         Ok(outcome) => {
             let shown = outcome.text.filter(|_| shows_value);
             if let Some(text) = &shown {
                 print::value(text);
             }
-            print::notes(interpreter, text, name, shown.as_deref());
+            print::notes(interpreter, &cell, name, shown.as_deref());
             OK
         }
         Err(error) => report(&error),

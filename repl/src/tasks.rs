@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use clap::CommandFactory as _;
 use clap::builder::Resettable;
-use porcini_script::{Interpreter, Options};
+use porcini_script::{Cell, Interpreter, Options};
 
 use crate::cli::{self, Arguments, Source, Task};
 use crate::exit_code::{OK, SCRIPT_ERROR, WRONG_USAGE};
@@ -84,12 +84,13 @@ fn check(interpreter: &Interpreter, files: &[String]) -> u8 {
                 continue;
             }
         };
-        if let Err(error) = interpreter.check(&text, &name) {
+        let cell = Cell::script(&text);
+        if let Err(error) = interpreter.check(&cell, &name) {
             print::error(&error);
             code = code.max(SCRIPT_ERROR);
             continue;
         }
-        print::notes(interpreter, &text, &name, None);
+        print::notes(interpreter, &cell, &name, None);
     }
     code
 }

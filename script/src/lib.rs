@@ -24,6 +24,8 @@ pub use bind::doc::{Example, FunctionDoc};
 pub use diagnose::error::{Error, ErrorKind};
 pub use diagnose::location::Location;
 pub use interpreter::Interpreter;
+pub use language::cell::{Cell, Piece};
+pub use language::parts::Part;
 pub use options::{MOST_THREADS, Options, parse_bytes};
 pub use show::forms::{Place, Shown};
 pub use show::outcome::Outcome;

@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use porcini_script::{CandidateKind, Completeness, Interpreter, on_engine_thread};
+use porcini_script::{CandidateKind, Cell, Completeness, Interpreter, on_engine_thread};
 use porcini_tests::golden::{self, BASELINE, interpreter};
 use porcini_tests::host::TestHost;
 
@@ -17,7 +17,7 @@ fn with(code: &str, check: impl FnOnce(&mut Interpreter) + Send) {
 
 /// Names offered at the end of a text.
 fn names(interpreter: &Interpreter, text: &str) -> Vec<String> {
-    let completion = interpreter.complete(text, text.len());
+    let completion = interpreter.complete(&Cell::typed(text), text.len());
     assert!(completion.start <= completion.end && completion.end == text.len());
     completion.candidates.into_iter().map(|candidate| candidate.name).collect()
 }
@@ -26,7 +26,7 @@ fn names(interpreter: &Interpreter, text: &str) -> Vec<String> {
 fn names_of_the_session_and_the_language() {
     with("alpha = FloatC([1, 2]); fn alphabet(x, y) { x }", |interpreter| {
         assert_eq!(names(interpreter, "1 + alph"), ["alpha", "alphabet"]);
-        let found = interpreter.complete("alph", 4);
+        let found = interpreter.complete(&Cell::typed("alph"), 4);
         let details: Vec<&str> = found.candidates.iter().map(|c| c.detail.as_str()).collect();
         assert_eq!(details, ["FloatC, 2 lanes", "(x, y)"]);
         assert_eq!(names(interpreter, "gath"), ["gather"]);
@@ -37,7 +37,7 @@ fn names_of_the_session_and_the_language() {
         assert!(names(interpreter, "nothing_like_it").is_empty());
         assert!(names(interpreter, "12").is_empty());
         assert!(names(interpreter, "1 // gath").is_empty());
-        let found = interpreter.complete("gather", 6);
+        let found = interpreter.complete(&Cell::typed("gather"), 6);
         assert_eq!(found.candidates[0].kind, CandidateKind::Function);
         assert!(found.candidates[0].doc.contains("source"), "{found:?}");
     });
@@ -90,9 +90,10 @@ fn every_cursor_is_answered() {
             ["v.x.", "é.ü(\"ß", "`\n\"/*", "::", "..", "a.::b.", "f(\"\\", "''", "set_flag(\""]
         {
             for cursor in 0..=text.len() + 2 {
-                interpreter.complete(text, cursor);
-                interpreter.inspect(text, cursor);
-                interpreter.is_complete(text.get(..cursor).unwrap_or(text));
+                let cell = Cell::typed(text);
+                interpreter.complete(&cell, cursor);
+                interpreter.inspect(&cell, cursor);
+                interpreter.is_complete(&Cell::typed(text.get(..cursor).unwrap_or(text)));
             }
         }
     });
@@ -103,7 +104,9 @@ fn names_are_inspected() {
     let code =
         "a = FloatC([1, 2]) + 1; set_label(a, \"speed\");\n// Twice.\nfn twice(x) {\n  2 * x\n}";
     with(code, |interpreter| {
-        let text = |text: &str, at: usize| interpreter.inspect(text, at).map(|found| found.text);
+        let text = |text: &str, at: usize| {
+            interpreter.inspect(&Cell::typed(text), at).map(|found| found.text)
+        };
         let of_a = "a: FloatC, 2 lanes, 8 B, recorded, label \"speed\"";
         assert_eq!(text("a + 1", 0).as_deref(), Some(of_a));
         let about = "twice(x)\n\nTwice.\n\ndefined at <in:1>:3; ??twice shows its source";
@@ -114,7 +117,7 @@ fn names_are_inspected() {
         assert!(text("sin(nosuch, ", 12).unwrap().starts_with("sin(x)"));
         assert!(text("FloatC::linspace(", 12).unwrap().contains("linspace(first, last, n)"));
         assert_eq!(text("nosuch", 3), None);
-        let html = interpreter.inspect("lt(1, 2)", 1).unwrap().html;
+        let html = interpreter.inspect(&Cell::typed("lt(1, 2)"), 1).unwrap().html;
         assert!(html.contains("<code>lt(a, b)</code>") && html.contains("&gt;&gt; "), "{html}");
     });
 }
@@ -136,7 +139,7 @@ fn texts_are_complete_or_not() {
             (")", Completeness::Invalid),
             ("", Completeness::Complete),
         ] {
-            assert_eq!(interpreter.is_complete(text), state, "{text:?}");
+            assert_eq!(interpreter.is_complete(&Cell::typed(text)), state, "{text:?}");
         }
     });
 }

@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use porcini_script::{COMMANDS, Completeness, Interpreter, on_engine_thread};
+use porcini_script::{COMMANDS, Cell, Completeness, Interpreter, on_engine_thread};
 use porcini_tests::golden::{BASELINE, interpreter};
 use porcini_tests::host::TestHost;
 
@@ -21,7 +21,7 @@ impl Prompt {
 
     fn type_in(&mut self, text: &str) -> String {
         self.cell += 1;
-        let result = self.interpreter.run_cell(text, self.cell);
+        let result = self.interpreter.run_cell(&Cell::typed(text), self.cell);
         let mut lines: Vec<String> = self.host.take().into_iter().map(|line| line.text).collect();
         match result {
             Ok(outcome) => lines.extend(outcome.text),
@@ -187,7 +187,7 @@ fn files_are_run_loaded_and_saved() {
         assert_eq!(prompt.type_in("%run s.rhai one \"two words\""), "3");
         assert_eq!(prompt.type_in("ARGS"), "[one, two words]");
         assert_eq!(prompt.type_in("args() == ARGS"), "true");
-        let outcome = prompt.interpreter.run_cell("%load s.rhai", 9).unwrap();
+        let outcome = prompt.interpreter.run_cell(&Cell::typed("%load s.rhai"), 9).unwrap();
         assert_eq!(outcome.next_input.as_deref(), Some("a = 1\nprint(a + ARGS.len())"));
         let error = prompt.type_in("%run nosuch.rhai");
         assert!(error.starts_with("error: %run: nosuch.rhai: "), "{error}");
@@ -245,10 +245,15 @@ fn cells_mix_script_and_commands() {
         assert_eq!(prompt.type_in("x = `\n%who\n`; x.len()"), "5");
         let shown = prompt.type_in("%time [1,\n  2]\nprint(3)");
         assert!(shown.ends_with('3'), "{shown}");
-        let state = prompt.interpreter.is_complete("%timeit f(");
-        assert_eq!(state, Completeness::Incomplete { indent: 4 });
-        assert_eq!(prompt.interpreter.is_complete("%who"), Completeness::Complete);
-        assert_eq!(prompt.interpreter.is_complete("?f("), Completeness::Complete);
+        for (text, state) in [
+            ("%timeit f(", Completeness::Incomplete { indent: 4 }),
+            ("%who", Completeness::Complete),
+            ("?f(", Completeness::Complete),
+            ("a = [\n%who\n", Completeness::Incomplete { indent: 4 }),
+            ("a = 1\n%who\n%time f(", Completeness::Incomplete { indent: 4 }),
+        ] {
+            assert_eq!(prompt.interpreter.is_complete(&Cell::typed(text)), state, "{text}");
+        }
     });
 }
 
@@ -257,7 +262,7 @@ fn commands_are_completed() {
     at_a_prompt(|prompt| {
         prompt.type_in("alpha = 1");
         let names = |text: &str| -> Vec<String> {
-            let found = prompt.interpreter.complete(text, text.len());
+            let found = prompt.interpreter.complete(&Cell::typed(text), text.len());
             found.candidates.into_iter().map(|candidate| candidate.name).collect()
         };
         assert_eq!(names("%ti"), ["time", "timeit"]);

@@ -3,7 +3,7 @@
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
-use porcini_script::{Completeness, Error, ErrorKind, Interpreter, on_engine_thread};
+use porcini_script::{Cell, Completeness, Error, ErrorKind, Interpreter, on_engine_thread};
 use porcini_tests::golden;
 use porcini_tests::host::TestHost;
 
@@ -117,9 +117,10 @@ fn texts_nest_to_100_000() {
                 for text in [format!("{open}{}", behind.repeat(n)), open] {
                     let start = Instant::now();
                     survives(interpreter, &text);
-                    drop(interpreter.check(&text, "limits"));
-                    interpreter.is_complete(&text);
-                    interpreter.complete(&text, text.len());
+                    drop(interpreter.check(&Cell::script(&text), "limits"));
+                    let cell = Cell::typed(&text);
+                    interpreter.is_complete(&cell);
+                    interpreter.complete(&cell, text.len());
                     let time = start.elapsed();
                     assert!(time < PATIENCE, "{before}{middle}{behind} {n} times: {time:?}");
                 }
@@ -147,13 +148,14 @@ fn long_texts_are_read_in_one_pass() {
     with_interpreter(|interpreter| {
         for text in &texts {
             let start = Instant::now();
-            drop(interpreter.run_cell(text, 1));
-            interpreter.is_complete(text);
-            drop(interpreter.check(text, "limits"));
+            let cell = Cell::typed(text);
+            drop(interpreter.run_cell(&cell, 1));
+            interpreter.is_complete(&cell);
+            drop(interpreter.check(&Cell::script(text), "limits"));
             let time = start.elapsed();
             assert!(time < PATIENCE, "{}..: {time:?}", &text[..30]);
         }
-        assert_eq!(interpreter.statements(&texts[5]).len(), 1);
+        assert_eq!(Cell::statements(&texts[5]).pieces().len(), 1);
         assert_eq!(shows(interpreter, &format!("{}\na49", texts[0])), "29999");
     });
 }
@@ -197,7 +199,7 @@ fn values_that_hold_themselves() {
 fn what_is_unfinished_waits_for_more() {
     with_interpreter(|interpreter| {
         let check = |text: &str, want: fn(Completeness) -> bool| {
-            let got = interpreter.is_complete(text);
+            let got = interpreter.is_complete(&Cell::typed(text));
             assert!(want(got), "{text}: {got:?}");
         };
         let more = |got| matches!(got, Completeness::Incomplete { .. });

@@ -26,7 +26,7 @@ use std::time::Duration;
 use porcini_core::backend::isa::Isa;
 use porcini_core::inspect::Rows;
 use porcini_core::{DeviceChoice, Runtime, interrupt};
-use porcini_script::{Completeness, Interpreter, Options, on_engine_thread};
+use porcini_script::{Cell, Completeness, Interpreter, Options, on_engine_thread};
 
 use crate::host::{Shown, Stream, TestHost};
 
@@ -155,7 +155,10 @@ impl Session {
             }
             joined.push_str(code);
             expected.extend(expectation);
-            let goes_on = matches!(splitter.is_complete(joined), Completeness::Incomplete { .. });
+            let goes_on = matches!(
+                splitter.is_complete(&Cell::typed(joined)),
+                Completeness::Incomplete { .. }
+            );
             if !goes_on && let Some((line, code, expected)) = cell.take() {
                 self.parts.push(Part::Cell { line, code, expected });
             }

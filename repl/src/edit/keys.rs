@@ -9,10 +9,10 @@ use rustyline::{
 use send_wrapper::SendWrapper;
 
 use super::gutter::{GUTTER, LEVEL, plain};
-use super::{Closing, Line, Shared};
+use super::{Closing, Line, Reading, Shared};
 
 /// Binds the keys.
-pub(super) fn bind(editor: &mut Line, interpreter: &Shared, closing: &Closing) {
+pub(super) fn bind(editor: &mut Line, interpreter: &Shared, reading: &Reading, closing: &Closing) {
     let mut bind = |key: KeyEvent, action: fn(&EventContext<'_>) -> Option<Cmd>| {
         editor.bind_sequence(key, EventHandler::Conditional(Box::new(Key(action))));
     };
@@ -24,11 +24,11 @@ pub(super) fn bind(editor: &mut Line, interpreter: &Shared, closing: &Closing) {
     let newline = || EventHandler::Simple(Cmd::Insert(1, format!("\n{GUTTER}")));
     editor.bind_sequence(KeyEvent(KeyCode::Enter, Modifiers::ALT), newline());
     // The handlers must be `Send`, though only the editor's thread calls them.
-    let interpreter = || SendWrapper::new(interpreter.clone());
-    let enter = EventHandler::Conditional(Box::new(Enter(interpreter())));
+    let judge = || SendWrapper::new(Judge(interpreter.clone(), reading.clone()));
+    let enter = EventHandler::Conditional(Box::new(Enter(judge())));
     editor.bind_sequence(KeyEvent(KeyCode::Enter, Modifiers::NONE), enter);
     for bracket in ['}', ')', ']'] {
-        let close = Close(interpreter(), SendWrapper::new(closing.clone()), bracket);
+        let close = Close(judge(), SendWrapper::new(closing.clone()), bracket);
         let close = EventHandler::Conditional(Box::new(close));
         editor.bind_sequence(KeyEvent(KeyCode::Char(bracket), Modifiers::NONE), close);
     }
@@ -49,7 +49,17 @@ impl ConditionalEventHandler for Key {
     }
 }
 
-struct Enter(SendWrapper<Shared>);
+/// Says of a text as it is edited whether more lines are needed.
+struct Judge(Shared, Reading);
+
+impl Judge {
+    /// `None` while the interpreter is busy, which is only while no key is read.
+    fn of(&self, text: &str) -> Option<Completeness> {
+        Some(self.0.try_borrow().ok()?.is_complete(&self.1.of(&plain(text))))
+    }
+}
+
+struct Enter(SendWrapper<Judge>);
 
 impl ConditionalEventHandler for Enter {
     fn handle(
@@ -60,8 +70,7 @@ impl ConditionalEventHandler for Enter {
         context: &EventContext<'_>,
     ) -> Option<Cmd> {
         let text = context.line();
-        // The interpreter is busy only while no key is read.
-        let state = self.0.try_borrow().ok()?.is_complete(&plain(text));
+        let state = self.0.of(text)?;
         match state {
             Completeness::Incomplete { indent } if !is_given_up(text) => {
                 let before = text.get(..context.pos()).unwrap_or(text);
@@ -75,7 +84,7 @@ impl ConditionalEventHandler for Enter {
 }
 
 /// A closing bracket at the start of a line stands where the line of the opening one starts.
-struct Close(SendWrapper<Shared>, SendWrapper<Closing>, char);
+struct Close(SendWrapper<Judge>, SendWrapper<Closing>, char);
 
 impl ConditionalEventHandler for Close {
     fn handle(
@@ -92,7 +101,7 @@ impl ConditionalEventHandler for Close {
             return None;
         }
         // Who took the level back by hand is not helped a second time.
-        let state = self.0.try_borrow().ok()?.is_complete(&plain(before));
+        let state = self.0.of(before)?;
         let Completeness::Incomplete { indent } = state else { return None };
         // The editor has no command that takes something back and types; completing does both.
         (indent == n_levels * LEVEL.chars().count()).then(|| {

@@ -5,10 +5,11 @@ mod gutter;
 mod highlight;
 mod history;
 mod keys;
+mod reading;
 mod transcript;
 
 use std::borrow::Cow;
-use std::cell::{Cell, RefCell};
+use std::cell::{self, RefCell};
 use std::rc::Rc;
 
 use porcini_script::{Completeness, Interpreter};
@@ -21,6 +22,7 @@ use gutter::{CONTINUATION, GUTTER, LEVEL, plain};
 
 pub(crate) use gutter::{PROMPT, cell, edited, shown};
 pub(crate) use history::Cells;
+pub(crate) use reading::Reading;
 
 /// Names listed without asking.
 const MOST_LISTED: usize = 200;
@@ -32,7 +34,7 @@ pub(crate) type Line = Editor<Assistant, Cells>;
 pub(crate) type Shared = Rc<RefCell<Interpreter>>;
 
 /// A closing bracket that was typed and takes the place of a level of indentation.
-type Closing = Rc<Cell<Option<char>>>;
+type Closing = Rc<cell::Cell<Option<char>>>;
 
 /// How the editor works.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -62,9 +64,11 @@ pub(crate) fn editor(
         .build();
     let mut editor = Line::with_history(config, history)?;
     let closing = Closing::default();
-    keys::bind(&mut editor, interpreter, &closing);
+    let reading = Reading::default();
+    keys::bind(&mut editor, interpreter, &reading, &closing);
     let hinter = HistoryHinter::new();
-    let helper = Assistant { interpreter: interpreter.clone(), style, hinter, closing };
+    let interpreter = interpreter.clone();
+    let helper = Assistant { interpreter, reading, style, hinter, closing };
     editor.set_helper(Some(helper));
     Ok(editor)
 }
@@ -72,6 +76,7 @@ pub(crate) fn editor(
 /// What the line editor asks.
 pub(crate) struct Assistant {
     interpreter: Shared,
+    pub(crate) reading: Reading,
     style: Style,
     hinter: HistoryHinter,
     closing: Closing,
@@ -83,7 +88,7 @@ impl Validator for Assistant {
     fn validate(&self, context: &mut ValidationContext<'_>) -> rustyline::Result<ValidationResult> {
         // On a terminal the key Enter has looked already; this is for what comes through a pipe.
         let text = context.input();
-        let state = self.interpreter.borrow().is_complete(&plain(text));
+        let state = self.interpreter.borrow().is_complete(&self.reading.of(&plain(text)));
         let goes_on = matches!(state, Completeness::Incomplete { .. }) && !keys::is_given_up(text);
         Ok(if goes_on { ValidationResult::Incomplete } else { ValidationResult::Valid(None) })
     }
@@ -102,7 +107,8 @@ impl Hinter for Assistant {
 
 impl Highlighter for Assistant {
     fn highlight<'l>(&self, line: &'l str, _: usize) -> Cow<'l, str> {
-        let line = if self.style.colour { highlight::script(line) } else { Cow::Borrowed(line) };
+        let read = self.style.colour.then(|| self.reading.of(line));
+        let line = read.map_or(Cow::Borrowed(line), |cell| highlight::script(&cell).into());
         let gutter = format!("\n{GUTTER}");
         if !line.contains(&gutter) {
             return line;

@@ -8,8 +8,8 @@ use crate::assist::topics::{TOPICS, Topic};
 use crate::bind::doc::FunctionDoc;
 use crate::bind::types::type_names;
 use crate::interpreter::Interpreter;
-use crate::language::lexer::open_text;
-use crate::language::tokens::typed;
+use crate::language::cell::Cell;
+use crate::language::tokens::{KEYWORDS, typed};
 use crate::value::STATICS;
 use crate::value::generator::RngRef;
 use crate::value::host_array::HostRef;
@@ -64,11 +64,6 @@ pub struct Completion {
     pub candidates: Vec<Candidate>,
 }
 
-const KEYWORDS: [&str; 21] = [
-    "let", "const", "fn", "if", "else", "for", "in", "while", "loop", "do", "until", "return",
-    "break", "continue", "switch", "del", "import", "throw", "try", "true", "false",
-];
-
 /// Where the cursor stands.
 #[derive(Debug, PartialEq, Eq)]
 enum Place<'t> {
@@ -114,8 +109,9 @@ impl<'t> Place<'t> {
         })
     }
 
-    fn of(before: &'t str) -> Self {
-        if let Some((start, quote)) = open_text(before) {
+    /// The place in script; `open` is the text or comment there: where its contents start, and its quote.
+    fn of(before: &'t str, open: Option<(usize, char)>) -> Self {
+        if let Some((start, quote)) = open {
             // The first argument only; back quotes hold prose.
             let call = before[..start - 1].trim_end().strip_suffix('(');
             let function = call.map_or("", |call| last_word(call.trim_end()));
@@ -157,6 +153,11 @@ impl<'t> Place<'t> {
     }
 }
 
+/// Where the contents of the text or comment start that a byte stands in, and its quote.
+fn open_text(cell: &Cell, byte: usize) -> Option<(usize, char)> {
+    cell.lexeme_at(byte)?.contents_at(cell.text(), byte)
+}
+
 /// The letters of a name at the end of a text.
 pub(crate) fn last_word(text: &str) -> &str {
     let is_word = |c: char| c.is_alphanumeric() || c == '_';
@@ -172,9 +173,10 @@ fn path(text: &str) -> &str {
 
 impl Interpreter {
     /// Names that could stand before byte `cursor`. Evaluates nothing.
-    pub fn complete(&self, text: &str, cursor: usize) -> Completion {
-        let before = text.get(..cursor).unwrap_or(text);
-        let place = Place::typed_at_prompt(before).unwrap_or_else(|| Place::of(before));
+    pub fn complete(&self, cell: &Cell, cursor: usize) -> Completion {
+        let before = cell.text().get(..cursor).unwrap_or(cell.text());
+        let place = Place::typed_at_prompt(before)
+            .unwrap_or_else(|| Place::of(before, open_text(cell, before.len())));
         let mut typed = place.typed();
         let mut candidates = match place {
             Place::Text { function: "set_flag" | "flag", .. } | Place::Flag { .. } => flags(),
@@ -482,8 +484,10 @@ mod tests {
 
     #[test]
     fn places() {
-        let check =
-            |before: &str, place: Place<'_>| assert_eq!(Place::of(before), place, "{before}");
+        let check = |before: &str, place: Place<'_>| {
+            let open = open_text(&Cell::script(before), before.len());
+            assert_eq!(Place::of(before, open), place, "{before}");
+        };
         check("a + si", Place::Name { typed: "si" });
         check("", Place::Name { typed: "" });
         check("FloatC::ar", Place::Static { owner: "FloatC", typed: "ar" });

@@ -9,7 +9,8 @@ use crate::assist::completion::last_word;
 use crate::assist::help;
 use crate::bind::doc::FunctionDoc;
 use crate::interpreter::Interpreter;
-use crate::language::lexer::Lexer;
+use crate::language::cell::Cell;
+use crate::language::lexer::Lexeme;
 use crate::language::tokens::registered;
 use crate::show::markup::escaped;
 use crate::value::{ArrayRef, describe, size_memory_state};
@@ -26,10 +27,11 @@ pub struct Inspection {
 
 impl Interpreter {
     /// What the name around byte `cursor` is; in the arguments of a call, the function called. Evaluates nothing.
-    pub fn inspect(&self, text: &str, cursor: usize) -> Option<Inspection> {
-        let before = text.get(..cursor).unwrap_or(text);
-        let name = name_around(text, before.len());
-        self.inspect_name(name).or_else(|| self.inspect_name(called(before)?))
+    pub fn inspect(&self, cell: &Cell, cursor: usize) -> Option<Inspection> {
+        let text = cell.text();
+        let cursor = text.get(..cursor).unwrap_or(text).len();
+        let name = name_around(text, cursor);
+        self.inspect_name(name).or_else(|| self.inspect_name(called(cell, cursor)?))
     }
 
     /// What a name is: a variable, a function of the session with the comment above it, or a name that has help.
@@ -140,50 +142,68 @@ fn name_around(text: &str, at: usize) -> &str {
     &rest[..end]
 }
 
-/// The function in whose arguments the text ends.
-fn called(before: &str) -> Option<&str> {
+/// The function in whose arguments a byte stands.
+fn called(cell: &Cell, byte: usize) -> Option<&str> {
+    let n = cell.lexemes().partition_point(|lexeme| lexeme.end <= byte);
+    let before = &cell.lexemes()[..n];
     let mut closed = 0;
-    for (i, c) in before.char_indices().rev() {
-        match c {
-            ')' => closed += 1,
-            '(' if closed == 0 => return Some(last_word(before[..i].trim_end())),
-            '(' => closed -= 1,
+    let open = before.iter().rposition(|lexeme| {
+        match lexeme.token {
+            Token::RightParen => closed += 1,
+            Token::LeftParen => closed -= 1,
             _ => {}
         }
-    }
-    None
+        closed < 0
+    })?;
+    let name = &before[open.checked_sub(1)?];
+    Some(&cell.text()[name.start..name.end])
 }
 
 /// First line and text of every definition of a function, with the comment lines above.
 fn definitions(text: &str, name: &str) -> Vec<(usize, String)> {
-    let lines: Vec<&str> = text.lines().collect();
-    let is_head = |line: &str| {
-        let rest = line.trim_start().trim_start_matches("private ").strip_prefix("fn ");
-        rest.map(str::trim_start)
-            .and_then(|rest| rest.strip_prefix(name))
-            .is_some_and(|rest| rest.trim_start().starts_with('('))
+    let cell = Cell::typed(text);
+    let text = cell.text();
+    let lexemes = cell.lexemes();
+    let is_head = |i: &usize| {
+        let next = lexemes.get(i + 1);
+        lexemes[*i].token == Token::Fn
+            && next.is_some_and(|next| &text[next.start..next.end] == name)
     };
+    let lines = |from: usize, to: usize| text[from..to].matches('\n').count();
     let mut found = Vec::new();
-    for head in (0..lines.len()).filter(|&i| is_head(lines[i])) {
-        let is_comment = |i: &usize| lines[*i].trim_start().starts_with("//");
-        let first = (0..head).rev().take_while(is_comment).last().unwrap_or(head);
-        let end = head + lines_of_function(&lines[head..].join("\n"));
-        found.push((head + 1, lines[first..end].join("\n")));
+    let (mut line, mut counted) = (1, 0);
+    for head in (0..lexemes.len()).filter(is_head) {
+        line += lines(counted, lexemes[head].start);
+        counted = lexemes[head].start;
+        let start = start_with_comments(text, lexemes, head);
+        let end = end_of_function(lexemes, head).unwrap_or(text.len());
+        found.push((line, text[start..end].into()));
     }
     found
 }
 
-/// Lines of the function that a text begins with.
-fn lines_of_function(text: &str) -> usize {
-    let mut lexer = Lexer::new(text);
-    let mut end = text.len();
-    while let Some(lexeme) = lexer.next() {
-        if lexeme.token == Token::RightBrace && lexer.depth() == 0 {
-            end = lexeme.end;
+/// Where the comment lines above a function start, or its own line.
+fn start_with_comments(text: &str, lexemes: &[Lexeme], head: usize) -> usize {
+    let line_start = |at: usize| text[..at].rfind('\n').map_or(0, |end| end + 1);
+    let own = line_start(lexemes[head].start);
+    let mut start = own;
+    for comment in lexemes[..head].iter().rev().skip_while(|lexeme| lexeme.start >= own) {
+        let line = line_start(comment.start);
+        let is_above = text[comment.end..start].trim_matches([' ', '\t', '\r']) == "\n";
+        if !comment.is_comment() || !is_above || !text[line..comment.start].trim().is_empty() {
             break;
         }
+        start = line;
     }
-    text[..end].lines().count()
+    start
+}
+
+/// Where the function that starts with a token ends.
+fn end_of_function(lexemes: &[Lexeme], head: usize) -> Option<usize> {
+    // Behind `fn` as much is open as behind its last brace.
+    let depth = lexemes[head].depth;
+    let is_end = |l: &&Lexeme| l.token == Token::RightBrace && l.depth == depth;
+    Some(lexemes[head..].iter().find(is_end)?.end)
 }
 
 #[cfg(test)]
@@ -208,7 +228,9 @@ mod tests {
     fn names_and_calls_are_found() {
         assert_eq!(name_around("a + sin(x)", 5), "sin");
         assert_eq!(name_around("a + sin(x)", 7), "sin");
-        assert_eq!(called("sin(cos(1) + "), Some("sin"));
+        let called = |text: &str| called(&Cell::typed(text), text.len()).map(str::to_string);
+        assert_eq!(called("sin(cos(1) + ").as_deref(), Some("sin"));
+        assert_eq!(called("f(\")\", ").as_deref(), Some("f"));
         assert_eq!(called("sin(1)"), None);
     }
 }

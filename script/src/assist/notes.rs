@@ -5,8 +5,8 @@ use std::collections::HashSet;
 use rhai::Token;
 
 use crate::interpreter::Interpreter;
-use crate::language::lexer::{Lexeme, Lexer};
-use crate::language::semicolons;
+use crate::language::cell::Cell;
+use crate::language::lexer::Lexeme;
 
 /// A comment that reads as the divisor of the value before it.
 struct Division<'t> {
@@ -23,10 +23,10 @@ struct Division<'t> {
 }
 
 impl Interpreter {
-    /// What to tell of a text that ran and gave the value `shown`, or of one that only was looked at: where `//`
+    /// What to tell of a cell that ran and gave the value `shown`, or of one that only was looked at: where `//`
     /// begins a comment and may have been meant as a division, with the line. A comment that says what the value is, is
     /// a comment.
-    pub fn notes(&self, text: &str, shown: Option<&str>) -> Vec<(usize, String)> {
+    pub fn notes(&self, cell: &Cell, shown: Option<&str>) -> Vec<(usize, String)> {
         let is_meant = |division: &Division<'_>| {
             let is_result = || {
                 let value = division.target.and_then(|name| self.scope.get(name));
@@ -35,28 +35,28 @@ impl Interpreter {
             let is_shown = division.is_last && shown.is_some_and(|shown| shown != division.divisor);
             (division.is_used || is_shown) && shown != Some(division.divisor) && !is_result()
         };
-        let divisions = self.divisions(text).into_iter().filter(is_meant);
+        let divisions = self.divisions(cell).into_iter().filter(is_meant);
         divisions.map(|division| (division.line, format!("note: {}", division.advice()))).collect()
     }
 
     /// What to do about an error of syntax in a text where `//` took the end of a bracket with it.
-    pub(crate) fn division_in_brackets(&self, text: &str) -> Option<String> {
-        let divisions = self.divisions(text);
+    pub(crate) fn division_in_brackets(&self, cell: &Cell) -> Option<String> {
+        let divisions = self.divisions(cell);
         Some(divisions.into_iter().find(|division| division.in_brackets)?.advice())
     }
 
-    fn divisions<'t>(&self, text: &'t str) -> Vec<Division<'t>> {
+    fn divisions<'t>(&self, cell: &'t Cell) -> Vec<Division<'t>> {
+        let text = cell.text();
         if !text.contains("//") {
             return Vec::new();
         }
         let variables = self.scope.iter_raw().map(|(name, ..)| name);
         let mut known: HashSet<&str> = variables.collect();
         let mut found: Vec<Division<'t>> = Vec::new();
-        let mut lexer = Lexer::new(text);
         // What stands before on the same line.
-        let mut line: Vec<Lexeme> = Vec::new();
+        let mut line: Vec<&Lexeme> = Vec::new();
         let (mut number, mut counted) = (1, 0);
-        while let Some(lexeme) = lexer.next() {
+        for lexeme in cell.lexemes() {
             number += text[counted..lexeme.start].matches('\n').count();
             if line.last().is_some_and(|before| text[before.end..lexeme.start].contains('\n')) {
                 line.clear();
@@ -64,7 +64,7 @@ impl Interpreter {
             counted = lexeme.start;
             if lexeme.is_comment() {
                 let comment = &text[lexeme.start..lexeme.end];
-                let in_brackets = lexer.depth() > 0 && !lexer.is_in_statements();
+                let in_brackets = lexeme.depth > 0 && !lexeme.is_in_statements;
                 let division = division(text, &line, comment, in_brackets);
                 let division = division.filter(|d| self.is_operand(d.divisor, &known));
                 found.extend(division.map(|division| Division { line: number, ..division }));
@@ -86,7 +86,8 @@ impl Interpreter {
 
     /// Whether a text is an operand, or operands with operators: numbers, names that are `known`, calls of functions.
     fn is_operand(&self, text: &str, known: &HashSet<&str>) -> bool {
-        let lexemes: Vec<Lexeme> = Lexer::new(text).collect();
+        let cell = Cell::script(text);
+        let lexemes = cell.lexemes();
         let begins = |token: &Token| {
             is_value(token) && *token != Token::RightBracket
                 || matches!(token, Token::LeftParen | Token::Minus | Token::UnaryMinus)
@@ -108,7 +109,7 @@ impl Interpreter {
         };
         lexemes.first().is_some_and(|first| begins(&first.token))
             && (0..lexemes.len()).all(is_part)
-            && semicolons::is_expression(&self.engine, text)
+            && cell.is_expression(&self.engine)
     }
 }
 
@@ -128,7 +129,7 @@ impl Division<'_> {
 /// What a comment behind the tokens of a line divides, if these end with a value.
 fn division<'t>(
     text: &'t str,
-    line: &[Lexeme],
+    line: &[&Lexeme],
     comment: &str,
     in_brackets: bool,
 ) -> Option<Division<'t>> {
@@ -157,7 +158,7 @@ fn division<'t>(
         dividend: line.get(from).map_or("", |first| &text[first.start..last.end]),
         divisor,
         in_brackets,
-        is_used: in_brackets || line.iter().any(is_used),
+        is_used: in_brackets || line.iter().any(|lexeme| is_used(lexeme)),
         is_last: true,
     })
 }

@@ -7,7 +7,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::Rc;
 
 use porcini_core::{Array, Session, interrupt};
-use rhai::{AST, Dynamic, Engine, EvalAltResult, Expr, Scope, Stmt};
+use rhai::{AST, Dynamic, Engine, EvalAltResult, Expr, ParseError, Scope, Stmt, Token};
 
 use crate::bind::constants::Constants;
 use crate::bind::deletion::Deletions;
@@ -17,8 +17,7 @@ use crate::diagnose::diagnosis::Surroundings;
 use crate::diagnose::error::{Error, ErrorKind};
 use crate::fault::{late_fault, parse_fault};
 use crate::language::assignments;
-use crate::language::lexer::ending;
-use crate::language::semicolons;
+use crate::language::cell::{Cell, Piece};
 use crate::options::Options;
 use crate::show::outcome::Outcome;
 use crate::value::outputs::LAST;
@@ -85,15 +84,29 @@ impl Interpreter {
         arrays
     }
 
-    /// Runs a cell or file called `name`.
+    /// Runs a script called `name`.
     ///
-    /// Variables stay for the next cell, also when this one fails.
+    /// # Errors
+    /// As [`Interpreter::run`].
+    pub fn execute(&mut self, text: &str, name: &str) -> Result<Outcome, Box<Error>> {
+        // Reading is part of the turn.
+        self.in_one_turn(|interpreter| {
+            let cell = Cell::script(text);
+            match cell.pieces() {
+                [piece, ..] => interpreter.run(&cell, piece, name),
+                [] => Ok(Outcome::default()),
+            }
+        })
+    }
+
+    /// Runs a piece of a cell or file called `name`.
+    ///
+    /// Variables stay for the next one, also when this one fails.
     ///
     /// # Errors
     /// What went wrong, where and what to do; `ErrorKind::Exit` if the script wants to end.
-    pub fn execute(&mut self, text: &str, name: &str) -> Result<Outcome, Box<Error>> {
-        let text = without_shebang(text);
-        self.bounded(|interpreter| interpreter.guarded(|it| it.execute_cell(text, name)))
+    pub fn run(&mut self, cell: &Cell, piece: &Piece, name: &str) -> Result<Outcome, Box<Error>> {
+        self.bounded(|interpreter| interpreter.guarded(|it| it.run_script(cell, piece, name)))
     }
 
     /// Runs a text whose value does not become `_`: what an editor asks beside the cells.
@@ -143,38 +156,52 @@ impl Interpreter {
         })
     }
 
-    fn execute_cell(&mut self, text: &str, name: &str) -> Result<Outcome, Box<Error>> {
-        let result = self.run(text, name);
-        let result = result.map_err(|error| Box::new(self.diagnose(&error, text, name)));
+    fn run_script(
+        &mut self,
+        cell: &Cell,
+        piece: &Piece,
+        name: &str,
+    ) -> Result<Outcome, Box<Error>> {
+        let result = self.value_of(cell, piece, name);
+        let result = result.map_err(|error| Box::new(self.diagnose(&error, cell, name)));
         self.tidy_scope();
         self.context.session.set_line(0);
         let pending = self.context.session.take_error();
         let value = match (result, pending) {
             (Ok(value), None) => value,
             (Ok(_), Some(error)) => {
-                return Err(Box::new(self.diagnose(&late_fault(&error), text, name)));
+                return Err(Box::new(self.diagnose(&late_fault(&error), cell, name)));
             }
             (Err(mut error), pending) => {
                 error.hints.extend(pending.map(|pending| format!("before that: {pending}")));
                 return Err(error);
             }
         };
-        self.shown(value, text, name)
+        self.shown(value, cell, piece, name)
     }
 
-    fn run(&mut self, text: &str, name: &str) -> Result<Dynamic, Box<EvalAltResult>> {
-        let (ast, program) = self.prepare(text, name)?;
+    fn value_of(
+        &mut self,
+        cell: &Cell,
+        piece: &Piece,
+        name: &str,
+    ) -> Result<Dynamic, Box<EvalAltResult>> {
+        let ast = cell.program(&self.engine, piece).map_err(parse_fault)?;
+        let program = self.prepare(ast, cell, name);
         let result = self.evaluate_once(&program)?;
-        self.keep_imports(&ast, name);
+        self.keep_imports(ast, name);
         Ok(result)
     }
 
-    /// A text as a program that has all functions defined so far, and its variables declared.
-    pub(crate) fn program(&mut self, text: &str, name: &str) -> Result<AST, Box<Error>> {
-        let prepared = self.prepare(text, name);
-        prepared
-            .map(|(_, program)| program)
-            .map_err(|error| Box::new(self.diagnose(&error, text, name)))
+    /// What became of a part of a cell as a program that has all functions defined so far, and its variables declared.
+    pub(crate) fn program(
+        &mut self,
+        ast: Result<AST, ParseError>,
+        cell: &Cell,
+        name: &str,
+    ) -> Result<AST, Box<Error>> {
+        let ast = ast.map_err(|error| Box::new(self.diagnose(&parse_fault(error), cell, name)))?;
+        Ok(self.prepare(&ast, cell, name))
     }
 
     /// Runs a program once more.
@@ -182,21 +209,20 @@ impl Interpreter {
         self.engine.eval_ast_with_scope(&mut self.scope, program)
     }
 
-    fn prepare(&mut self, text: &str, name: &str) -> Result<(AST, AST), Box<EvalAltResult>> {
-        let mut ast = semicolons::compile(&self.engine, text).map_err(parse_fault)?;
-        ast.set_source(name);
-        self.declare_assigned(&ast);
+    fn prepare(&mut self, ast: &AST, cell: &Cell, name: &str) -> AST {
+        self.declare_assigned(ast);
         self.deletions.begin(name);
-        let cell: (Rc<str>, Rc<str>) = (name.into(), text.into());
+        let written: (Rc<str>, Rc<str>) = (name.into(), cell.shared_text());
         for function in ast.iter_functions() {
-            self.cells.insert(function.name.to_string(), cell.clone());
+            self.cells.insert(function.name.to_string(), written.clone());
         }
-        let program = self.definitions.merge(&ast);
+        let mut program = self.definitions.merge(ast);
+        program.set_source(name);
         self.definitions = program.clone_functions_only();
         if ast.iter_functions().next().is_some() || self.context.functions.borrow().is_empty() {
             self.context.functions.replace(self.signatures());
         }
-        Ok((ast, program))
+        program
     }
 
     /// Makes `import "file" as name` at top level hold for later cells and functions too.
@@ -259,10 +285,16 @@ impl Interpreter {
     pub(crate) fn shown(
         &mut self,
         value: Dynamic,
-        text: &str,
+        cell: &Cell,
+        piece: &Piece,
         name: &str,
     ) -> Result<Outcome, Box<Error>> {
-        self.show(value, text).map_err(|error| Box::new(self.diagnose(&error, text, name)))
+        // A `;` at the end shows nothing.
+        let is_quiet = cell.last_of(piece).is_some_and(|last| last.token == Token::SemiColon);
+        if value.is_unit() || is_quiet {
+            return Ok(Outcome::default());
+        }
+        self.show(value).map_err(|error| Box::new(self.diagnose(&error, cell, name)))
     }
 
     /// The variables, and functions with their parameters.
@@ -285,10 +317,7 @@ impl Interpreter {
         self.context.arguments.replace(self.context.host.arguments());
     }
 
-    fn show(&mut self, value: Dynamic, text: &str) -> Result<Outcome, Box<EvalAltResult>> {
-        if value.is_unit() || ending(text).last == Some(';') {
-            return Ok(Outcome::default());
-        }
+    fn show(&mut self, value: Dynamic) -> Result<Outcome, Box<EvalAltResult>> {
         let shown = self.context.shown(&value)?;
         if let Some(error) = self.context.session.take_error() {
             return Err(late_fault(&error));
@@ -297,22 +326,20 @@ impl Interpreter {
         Ok(Outcome { text: Some(shown.text), forms: shown.forms, next_input: None })
     }
 
-    /// Looks for mistakes in a text without running it.
+    /// Looks for mistakes in a script without running it.
     ///
     /// # Errors
     /// The first mistake of syntax.
-    pub fn check(&self, text: &str, name: &str) -> Result<(), Box<Error>> {
-        let text = without_shebang(text);
-        let compiled = semicolons::compile(&self.engine, text);
-        compiled.map(drop).map_err(|error| {
-            let error = Box::new(self.diagnose(&parse_fault(error), text, name));
+    pub fn check(&self, cell: &Cell, name: &str) -> Result<(), Box<Error>> {
+        cell.compile(&self.engine).map(drop).map_err(|error| {
+            let error = Box::new(self.diagnose(&parse_fault(error), cell, name));
             if self.context.is_sandbox { control_characters::in_error(error) } else { error }
         })
     }
 
     // ---- errors ----
 
-    pub(crate) fn diagnose(&self, error: &EvalAltResult, text: &str, name: &str) -> Error {
+    pub(crate) fn diagnose(&self, error: &EvalAltResult, cell: &Cell, name: &str) -> Error {
         let cell_of = |function: &str| self.cells.get(function).cloned();
         let module_text = |module: &str| self.modules.borrow().get(module).cloned();
         let size_of = |variable: &str| {
@@ -321,7 +348,7 @@ impl Interpreter {
         };
         let deleted = |variable: &str| self.deletions.place(variable);
         let around = Surroundings {
-            text,
+            text: cell.text(),
             source: name,
             cell_of: &cell_of,
             module_text: &module_text,
@@ -332,7 +359,7 @@ impl Interpreter {
         };
         let mut error = Error::new(error, &around);
         if error.kind == ErrorKind::Syntax {
-            error.hints.extend(self.division_in_brackets(text));
+            error.hints.extend(self.division_in_brackets(cell));
         }
         error
     }
@@ -360,12 +387,6 @@ impl Interpreter {
     pub fn interrupt() {
         interrupt::request();
     }
-}
-
-pub(crate) fn without_shebang(text: &str) -> &str {
-    // What some editors put at the start of a text.
-    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-    if text.starts_with("#!") { text.find('\n').map_or("", |end| &text[end..]) } else { text }
 }
 
 fn internal_error(panic: &(dyn std::any::Any + Send)) -> Error {

@@ -33,6 +33,8 @@ pub(crate) struct Brackets {
     /// Opened and not closed, outermost first, and for each what was to come at its place.
     open: Vec<(Bracket, Expected)>,
     expected: Expected,
+    /// How many are values in texts.
+    n_in_text: usize,
     /// Behind the part of a text before `${`.
     text_opens: bool,
 }
@@ -66,7 +68,7 @@ impl Brackets {
 
     /// Whether one is a value in a text.
     pub(crate) fn are_in_text(&self) -> bool {
-        self.open.iter().any(|(bracket, _)| *bracket == Bracket::InText)
+        self.n_in_text > 0
     }
 
     /// Takes note of the next token; the bracket that it closes comes back.
@@ -100,11 +102,13 @@ impl Brackets {
     }
 
     fn open(&mut self, bracket: Bracket) {
+        self.n_in_text += usize::from(bracket == Bracket::InText);
         self.open.push((bracket, std::mem::take(&mut self.expected)));
     }
 
     fn close(&mut self) -> Option<Bracket> {
         let (bracket, expected) = self.open.pop()?;
+        self.n_in_text -= usize::from(bracket == Bracket::InText);
         let is_tail = bracket == Bracket::Repeated;
         self.expected = if is_tail { Expected::Condition } else { expected };
         Some(bracket)

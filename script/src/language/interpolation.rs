@@ -139,7 +139,8 @@ fn shown(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::language::{semicolons, tokens};
+    use crate::language::cell::Cell;
+    use crate::language::tokens;
 
     fn value(text: &str) -> Result<String, String> {
         let mut engine = Engine::new();
@@ -148,7 +149,7 @@ mod tests {
             Err("no text".into())
         });
         engine.register_fn("bad", || Position::NONE);
-        let ast = semicolons::compile(&engine, text).map_err(|error| error.to_string())?;
+        let ast = Cell::script(text).compile(&engine).map_err(|error| error.to_string())?;
         engine.eval_ast::<Dynamic>(&ast).map(|v| v.to_string()).map_err(|error| error.to_string())
     }
 

@@ -13,6 +13,14 @@ pub(crate) struct Lexeme {
     /// First byte, and the byte behind the last.
     pub(crate) start: usize,
     pub(crate) end: usize,
+    /// Brackets of all kinds that are open behind it.
+    pub(crate) depth: usize,
+    /// Whether a statement could end behind it: in a block, and not between `if` and its block.
+    pub(crate) is_in_statements: bool,
+    /// Whether a comment, or a text of several lines, goes on behind it.
+    pub(crate) is_unfinished: bool,
+    /// Whether it is within a text of several lines, of which it may be a value.
+    is_in_text: bool,
 }
 
 impl Lexeme {
@@ -20,11 +28,58 @@ impl Lexeme {
         matches!(self.token, Token::Comment(_))
     }
 
+    /// Whether a comment or a text is open behind it.
+    pub(crate) fn is_inside(&self) -> bool {
+        self.is_unfinished || self.is_in_text
+    }
+
+    /// Whether anything is open behind it.
+    pub(crate) fn is_open(&self) -> bool {
+        self.depth > 0 || self.is_unfinished
+    }
+
     /// Whether it is a number with a minus, which Rhai's lexer joins to it.
     pub(crate) fn has_sign(&self, text: &str) -> bool {
         text[self.start..].starts_with('-')
     }
+
+    /// Whether a line that ends with it goes on in the next: an operator wants its operand.
+    pub(crate) fn wants_operand(&self, text: &str) -> bool {
+        text[..self.end].ends_with(|last| OPERATORS.contains(last))
+    }
+
+    /// Where the contents of a text or comment start that byte `at` stands in, and its quote; `/` for a comment.
+    pub(crate) fn contents_at(&self, text: &str, at: usize) -> Option<(usize, char)> {
+        let written = &text[self.start..self.end];
+        let is_cut = matches!(&self.token, Token::LexError(error) if **error == LexError::UnterminatedString);
+        if !is_cut && !self.is_comment() && !is_text(&self.token) {
+            return None;
+        }
+        let ends = !self.is_unfinished && !is_cut && !written.starts_with("//");
+        if at <= self.start || at > self.end || at == self.end && ends {
+            return None;
+        }
+        let is_whole = |quote: &char| is_cut || written.ends_with(*quote);
+        let quote = written.chars().next().filter(|quote| matches!(quote, '"' | '\''));
+        Some(match quote.filter(is_whole) {
+            _ if self.is_comment() => (self.start + 2, '/'),
+            Some(quote) => (self.start + 1, quote),
+            // Behind `${..}` a text has no quote.
+            None => (self.start + usize::from(written.starts_with('`')), '`'),
+        })
+    }
 }
+
+/// Whether a token is a text, or a part of one.
+pub(crate) fn is_text(token: &Token) -> bool {
+    matches!(
+        token,
+        Token::StringConstant(_) | Token::InterpolatedString(_) | Token::CharConstant(_)
+    )
+}
+
+/// Last characters of operators.
+const OPERATORS: &str = "+-*/%&|^=<>,.(";
 
 /// Reads the tokens of a text, one by one.
 pub(crate) struct Lexer<'t> {
@@ -32,35 +87,38 @@ pub(crate) struct Lexer<'t> {
     state: TokenizeState,
     position: Position,
     brackets: Brackets,
-    last_end: usize,
 }
 
 impl<'t> Lexer<'t> {
-    pub(crate) fn new(text: &'t str) -> Self {
+    /// Reads what stands behind so many bytes, where nothing is open.
+    pub(crate) fn new(text: &'t str, at: usize) -> Self {
         Self {
-            input: Input { text, at: 0 },
+            input: Input { text, at },
             state: TokenizeState { include_comments: true, ..TokenizeState::default() },
             position: Position::new(1, 0),
             brackets: Brackets::default(),
-            last_end: 0,
         }
     }
 
-    /// Brackets of all kinds opened and not closed.
-    pub(crate) fn depth(&self) -> usize {
-        self.brackets.depth()
-    }
-
-    /// Whether a statement could end here: in a block, and not between `if` and its block.
-    pub(crate) fn is_in_statements(&self) -> bool {
-        self.brackets.are_in_statements()
-    }
-
-    /// Whether what was read ends in a comment or in a text of several lines.
-    pub(crate) fn is_inside(&self) -> bool {
-        self.state.comment_level > 0
-            || self.state.is_within_text_terminated_by.is_some()
-            || self.brackets.are_in_text()
+    fn lexeme(&mut self, token: Token, start: usize) -> Lexeme {
+        let read = &self.input.text[start..self.input.at];
+        let is_comment = matches!(token, Token::Comment(_));
+        // The end of its line is no part of a comment.
+        let read = if is_comment { read.trim_end_matches(['\r', '\n']) } else { read };
+        if !is_comment && self.brackets.follow(&token) == Some(Bracket::InText) {
+            // The rest of the text follows.
+            self.state.is_within_text_terminated_by = Some("`".into());
+        }
+        Lexeme {
+            token,
+            start,
+            end: start + read.len(),
+            depth: self.brackets.depth(),
+            is_in_statements: self.brackets.are_in_statements(),
+            is_unfinished: self.state.comment_level > 0
+                || self.state.is_within_text_terminated_by.is_some(),
+            is_in_text: self.brackets.are_in_text(),
+        }
     }
 }
 
@@ -78,21 +136,14 @@ impl Iterator for Lexer<'_> {
         }
         let could_have_sign = self.state.next_token_cannot_be_unary;
         let (token, _) = get_next_token(&mut self.input, &mut self.state, &mut self.position);
-        let end = self.input.at;
         if token == Token::EOF || interrupt::is_requested() {
             return None;
         }
         if matches!(token, Token::Comment(_)) {
             // For the parser there are no comments.
             self.state.next_token_cannot_be_unary = could_have_sign;
-        } else {
-            if self.brackets.follow(&token) == Some(Bracket::InText) {
-                // The rest of the text follows.
-                self.state.is_within_text_terminated_by = Some("`".into());
-            }
-            self.last_end = end;
         }
-        Some(Lexeme { token, start, end })
+        Some(self.lexeme(token, start))
     }
 }
 
@@ -131,89 +182,13 @@ impl InputStream for Input<'_> {
     }
 }
 
-/// What a text leaves open, and how it ends.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Ending {
-    /// Brackets of all kinds opened and not closed.
-    pub(crate) depth: usize,
-    /// Whether a text or comment is still open.
-    pub(crate) inside: bool,
-    /// Last character of code, comments and blanks left out.
-    pub(crate) last: Option<char>,
-}
-
-/// Whether a line that ends with a character goes on in the next: an operator wants its operand.
-pub(crate) fn is_operator(last: char) -> bool {
-    "+-*/%&|^=<>,.(".contains(last)
-}
-
-/// Tells of the lines of a text whether they go on in the next, from one pass over all.
-pub(crate) struct Lines<'t> {
-    text: &'t str,
-    lexer: Lexer<'t>,
-    ahead: Option<Lexeme>,
-    /// Of what stands before `ahead`: whether something is open, and the end of the code.
-    open: bool,
-    end: usize,
-}
-
-impl<'t> Lines<'t> {
-    pub(crate) fn new(text: &'t str) -> Self {
-        let mut lexer = Lexer::new(text);
-        let ahead = lexer.next();
-        Self { text, lexer, ahead, open: false, end: 0 }
-    }
-
-    /// Whether a bracket, text or comment is open behind so many bytes, which never become fewer.
-    pub(crate) fn are_open_at(&mut self, bytes: usize) -> bool {
-        while let Some(lexeme) = self.ahead.take_if(|lexeme| lexeme.end <= bytes) {
-            if !lexeme.is_comment() {
-                self.end = lexeme.end;
-            }
-            self.open = self.lexer.depth() > 0 || self.lexer.is_inside();
-            self.ahead = self.lexer.next();
-        }
-        self.open || self.ahead.as_ref().is_some_and(|lexeme| lexeme.start < bytes)
-    }
-
-    /// Whether something is open there, or the line ends with an operator.
-    pub(crate) fn go_on_at(&mut self, bytes: usize) -> bool {
-        self.are_open_at(bytes)
-            || self.text[..self.end].chars().next_back().is_some_and(is_operator)
-    }
-}
-
-/// How a text ends.
-pub(crate) fn ending(text: &str) -> Ending {
-    let mut lexer = Lexer::new(text);
-    lexer.by_ref().for_each(drop);
-    let last = text[..lexer.last_end].chars().next_back();
-    Ending { depth: lexer.depth(), inside: lexer.is_inside(), last }
-}
-
-/// Where the contents of a text or comment start that is open at the end, and its quote; `/` for a comment.
-pub(crate) fn open_text(text: &str) -> Option<(usize, char)> {
-    let mut lexer = Lexer::new(text);
-    let last = lexer.by_ref().last()?;
-    let begins = &text[last.start..last.end];
-    let is_line = begins.starts_with("//") && last.end == text.len() && !text.ends_with('\n');
-    if is_line || lexer.state.comment_level > 0 {
-        return Some((last.start + 2, '/'));
-    }
-    if lexer.state.is_within_text_terminated_by.is_some() {
-        // Behind `${..}` a text has no quote.
-        let quote = usize::from(begins.starts_with('`'));
-        return Some((last.start + quote, '`'));
-    }
-    let quote = begins.chars().next().filter(|quote| matches!(quote, '"' | '\''))?;
-    let is_open =
-        matches!(&last.token, Token::LexError(error) if **error == LexError::UnterminatedString);
-    (is_open && last.end == text.len()).then_some((last.start + 1, quote))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn lexemes(text: &str) -> Vec<Lexeme> {
+        Lexer::new(text, 0).collect()
+    }
 
     #[test]
     fn finds_open_texts() {
@@ -228,35 +203,47 @@ mod tests {
             ("a // b", Some((4, '/'))),
             ("a // b\n", None),
             ("/* a", Some((2, '/'))),
+            ("/* a */", None),
             ("'\"' + a", None),
             ("", None),
         ] {
-            assert_eq!(open_text(text), open, "{text}");
+            let lexemes = lexemes(text);
+            let found = lexemes.last().and_then(|last| last.contents_at(text, text.len()));
+            assert_eq!(found, open, "{text}");
         }
     }
 
     #[test]
     fn finds_what_is_open() {
-        let check = |text: &str, depth, inside, last| {
-            assert_eq!(ending(text), Ending { depth, inside, last }, "{text}");
+        let check = |text: &str, depth, inside, is_comment| {
+            let last = lexemes(text).pop().unwrap();
+            let found = (last.depth, last.is_inside(), last.is_comment());
+            assert_eq!(found, (depth, inside, is_comment), "{text}");
         };
-        check("f(1, [2", 2, false, Some('2'));
-        check("x + 1; // done", 0, false, Some(';'));
-        check("/* open", 0, true, None);
-        check("/* a /* b */ */ x", 0, false, Some('x'));
-        check("`two\nlines", 0, true, Some('s'));
-        check("`a ${ b", 1, true, Some('b'));
-        check("`a ${ b } c", 0, true, Some('c'));
-        check("`a ${ #{a: `${1}`}.a } c` + (", 1, false, Some('('));
-        check("\"a(b\" + 1", 0, false, Some('1'));
-        check("'(' + '\"'", 0, false, Some('\''));
-        check("\"open(\n+ 1", 0, false, Some('1'));
+        check("f(1, [2", 2, false, false);
+        check("x + 1; // done", 0, false, true);
+        check("/* open", 0, true, true);
+        check("/* a /* b */ */ x", 0, false, false);
+        check("`two\nlines", 0, true, false);
+        check("`a ${ b", 1, true, false);
+        check("`a ${ b } c", 0, true, false);
+        check("`a ${ #{a: `${1}`}.a } c` + (", 1, false, false);
+        check("\"a(b\" + 1", 0, false, false);
+        check("'(' + '\"'", 0, false, false);
+        check("\"open(\n+ 1", 0, false, false);
+    }
+
+    #[test]
+    fn operators_want_operands() {
+        for (text, wants) in [("1 +", true), ("f(", true), ("a.", true), ("a", false)] {
+            assert_eq!(lexemes(text).pop().unwrap().wants_operand(text), wants, "{text}");
+        }
     }
 
     #[test]
     fn tokens_stand_where_they_are() {
-        let text = "let ä = -1 /* é */ -2 ** `a${-3}b` // end";
-        let pieces: Vec<&str> = Lexer::new(text).map(|t| &text[t.start..t.end]).collect();
+        let text = "let ä = -1 /* é */ -2 ** `a${-3}b` // end\n";
+        let pieces: Vec<&str> = lexemes(text).iter().map(|t| &text[t.start..t.end]).collect();
         let want = [
             "let", "ä", "=", "-1", "/* é */", "-", "2", "**", "`a$", "{", "-3", "}", "b`", "// end",
         ];

@@ -2,8 +2,10 @@
 
 pub(crate) mod assignments;
 pub(crate) mod brackets;
+pub(crate) mod cell;
 pub(crate) mod interpolation;
 pub(crate) mod lexer;
+pub(crate) mod parts;
 pub(crate) mod powers;
 pub(crate) mod semicolons;
 pub(crate) mod tokens;

@@ -238,14 +238,15 @@ fn is_value(token: &Token) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::language::{semicolons, tokens};
+    use crate::language::cell::Cell;
+    use crate::language::tokens;
 
     /// The value of a text whose arrays are floats of a script.
     fn value(text: &str) -> std::result::Result<f64, String> {
         let mut engine = Engine::new();
         tokens::install(&mut engine, vec!["FloatC".into()]);
         register(&mut engine);
-        let ast = semicolons::compile(&engine, text).map_err(|error| error.to_string())?;
+        let ast = Cell::script(text).compile(&engine).map_err(|error| error.to_string())?;
         let value: Dynamic = engine.eval_ast(&ast).map_err(|error| error.to_string())?;
         value.as_float().or_else(|_| value.as_int().map(|i| i as f64)).map_err(str::to_string)
     }
@@ -329,8 +330,8 @@ mod tests {
         let mut engine = Engine::new();
         tokens::install(&mut engine, Vec::new());
         register(&mut engine);
-        assert!(semicolons::compile(&engine, "f(-2 ** -").is_err());
-        let ast = semicolons::compile(&engine, "\n\n 2 ** 2").unwrap();
+        assert!(Cell::script("f(-2 ** -").compile(&engine).is_err());
+        let ast = Cell::script("\n\n 2 ** 2").compile(&engine).unwrap();
         assert_eq!(engine.eval_ast::<i64>(&ast).unwrap(), 4);
     }
 }

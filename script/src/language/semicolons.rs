@@ -4,29 +4,32 @@
 
 use std::collections::HashMap;
 use std::iter;
+use std::ops::Range;
 
 use porcini_core::alloc::Bytes;
-use porcini_core::interrupt;
 use rhai::{AST, Engine, LexError, ParseError, ParseErrorType, Position, Token};
 
-use crate::language::lexer::{Lexeme, Lexer};
+use crate::language::lexer::Lexeme;
 use crate::language::tokens;
 
 /// Bytes of a name or number at most: only between tokens the parser looks at Ctrl-C. It gets longer texts, comments and
-/// blanks without their contents, which this file's own lexer has read already.
+/// blanks without their contents, which this crate's own lexer has read already.
 const LONGEST_TOKEN: usize = 1 << 20;
 /// Lines that the parser counts, and columns.
 const MOST_COUNTED: usize = u16::MAX as usize;
 
-/// Compiles a text, adding semicolons at the ends of lines where they are missed.
+/// Compiles a part of a text that starts on line `line`, adding semicolons at the ends of lines where they are missed.
 ///
 /// # Errors
-/// The first error that no semicolon mends; any, after Ctrl-C.
-pub(crate) fn compile(engine: &Engine, text: &str) -> Result<AST, ParseError> {
-    let mended = Mended::new(text);
-    if interrupt::is_requested() {
-        return Err(ParseError(ParseErrorType::UnexpectedEOF.into(), Position::NONE));
-    }
+/// The first error that no semicolon mends.
+pub(crate) fn compile(
+    engine: &Engine,
+    text: &str,
+    lexemes: &[Lexeme],
+    part: Range<usize>,
+    line: usize,
+) -> Result<AST, ParseError> {
+    let mended = Mended::new(text, lexemes, part, line);
     if let Some(place) = mended.too_long {
         let most = Bytes(LONGEST_TOKEN as u64);
         let what = format!("a name, number or piece of text is longer than {most}");
@@ -46,12 +49,20 @@ fn position(text: &str, byte: usize) -> Position {
 }
 
 /// Whether a text is one expression.
-pub(crate) fn is_expression(engine: &Engine, text: &str) -> bool {
-    tokens::start(engine, Mended::new(text).signs, HashMap::new());
+pub(crate) fn is_expression(engine: &Engine, text: &str, lexemes: &[Lexeme]) -> bool {
+    tokens::start(engine, Mended::new(text, lexemes, 0..text.len(), 1).signs, HashMap::new());
     engine.compile_expression(text).is_ok()
 }
 
-/// A text with its semicolons, and for each number in it whether it has a minus.
+/// Whether the line break between two tokens, if there is one, ends a statement.
+pub(crate) fn end_statement(text: &str, before: &Lexeme, next: &Lexeme) -> bool {
+    before.is_in_statements
+        && text[before.end..next.start].contains('\n')
+        && ends_statement(&before.token)
+        && begins_statement(&before.token, &next.token)
+}
+
+/// What the parser reads for a part of a text: its semicolons added, and for each number in it whether it has a minus.
 #[derive(Default)]
 struct Mended {
     text: String,
@@ -64,26 +75,17 @@ struct Mended {
 }
 
 impl Mended {
-    fn new(text: &str) -> Self {
+    /// What stands before the part is blank: the parser counts lines and columns there too.
+    fn new(text: &str, lexemes: &[Lexeme], part: Range<usize>, line: usize) -> Self {
         let mut mended = Self::default();
-        let mut copied = 0;
-        let mut before: Option<Lexeme> = None;
-        let mut lexer = Lexer::new(text);
-        loop {
-            let could_end = lexer.is_in_statements();
-            let Some(lexeme) = lexer.next() else { break };
-            if lexeme.is_comment() {
-                continue;
-            }
+        mended.add_blank(line - 1, &text[..part.start]);
+        let (mut copied, mut end) = (part.start, part.start);
+        let mut before: Option<&Lexeme> = None;
+        for lexeme in lexemes.iter().filter(|lexeme| !lexeme.is_comment()) {
             if matches!(lexeme.token, Token::IntegerConstant(_) | Token::FloatConstant(_)) {
                 mended.signs.push(lexeme.has_sign(text));
             }
-            let end = before.as_ref().map_or(0, |before| before.end);
-            if let Some(before) = before.as_ref().filter(|_| could_end)
-                && text[end..lexeme.start].contains('\n')
-                && ends_statement(&before.token)
-                && begins_statement(&before.token, &lexeme.token)
-            {
+            if before.is_some_and(|before| end_statement(text, before, lexeme)) {
                 mended.text.push_str(&text[copied..end]);
                 mended.text.push(';');
                 copied = end;
@@ -93,19 +95,15 @@ impl Mended {
                 mended.add_lines(&text[end..lexeme.start]);
                 copied = lexeme.start;
             }
-            if mended.takes_text(text, copied, before.as_ref(), &lexeme) {
+            if mended.takes_text(text, copied, before, lexeme) {
                 copied = lexeme.end;
             } else if lexeme.end - lexeme.start > LONGEST_TOKEN {
                 mended.too_long.get_or_insert(lexeme.start);
             }
-            before = Some(lexeme);
+            (before, end) = (Some(lexeme), lexeme.end);
         }
-        let end = before.map_or(0, |before| before.end);
-        if text.len() - end > LONGEST_TOKEN {
-            mended.text.push_str(&text[copied..end]);
-        } else {
-            mended.text.push_str(&text[copied..]);
-        }
+        let rest = if part.end - end > LONGEST_TOKEN { end } else { part.end };
+        mended.text.push_str(&text[copied..rest]);
         mended
     }
 
@@ -137,11 +135,14 @@ impl Mended {
         true
     }
 
-    /// As many line ends as a text has, and blanks up to the column where it ends.
     fn add_lines(&mut self, text: &str) {
-        let n = text.matches('\n').count().min(MOST_COUNTED);
+        self.add_blank(text.matches('\n').count(), text);
+    }
+
+    /// So many line ends, and blanks up to the column where a text ends.
+    fn add_blank(&mut self, n_lines: usize, text: &str) {
         let column = text.chars().rev().take(MOST_COUNTED).take_while(|c| *c != '\n').count();
-        self.text.extend(iter::repeat_n('\n', n));
+        self.text.extend(iter::repeat_n('\n', n_lines.min(MOST_COUNTED)));
         self.text.extend(iter::repeat_n(' ', column));
     }
 }
@@ -220,10 +221,11 @@ fn is_word(word: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::language::cell::Cell;
 
     fn value(text: &str) -> Result<i64, String> {
         let engine = Engine::new();
-        let ast = compile(&engine, text).map_err(|error| error.to_string())?;
+        let ast = Cell::script(text).compile(&engine).map_err(|error| error.to_string())?;
         engine.eval_ast::<i64>(&ast).map_err(|error| error.to_string())
     }
 
@@ -269,7 +271,7 @@ mod tests {
         let mut engine = Engine::new();
         tokens::install(&mut engine, Vec::new());
         let value = |text: &str| {
-            let ast = compile(&engine, text).map_err(|error| error.to_string())?;
+            let ast = Cell::script(text).compile(&engine).map_err(|error| error.to_string())?;
             engine.eval_ast::<i64>(&ast).map_err(|error| error.to_string())
         };
         let n = i64::try_from(long.len()).unwrap();

@@ -24,6 +24,13 @@ use crate::language::powers::Powers;
 pub(crate) const REMAPPED: [&str; 8] =
     ["eval", "type_of", "exit", "sync", "var", "with", "match", "shared"];
 
+/// Words of the language.
+pub(crate) const KEYWORDS: [&str; 25] = [
+    "let", "const", "fn", "private", "if", "else", "for", "in", "while", "loop", "do", "until",
+    "return", "break", "continue", "switch", "del", "import", "export", "as", "throw", "try",
+    "catch", "true", "false",
+];
+
 /// The name under which a function that scripts call `name` is registered.
 pub(crate) fn registered(name: &str) -> String {
     if REMAPPED.contains(&name) { format!("{PREFIX}{name}") } else { name.into() }

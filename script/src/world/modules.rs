@@ -8,7 +8,7 @@ use std::rc::Rc;
 use rhai::{Engine, EvalAltResult, Module, Position, Scope, Shared};
 
 use crate::fault::parse_fault;
-use crate::language::semicolons;
+use crate::language::cell::Cell;
 use crate::world::host::Host;
 
 /// The texts of modules, by the path that errors in their functions name and by the name that imports them.
@@ -62,7 +62,7 @@ impl rhai::ModuleResolver for Resolver {
         let shown = path.to_string_lossy().into_owned();
         let named = [name.to_string(), shown.clone()].map(|name| (name, text.clone()));
         self.texts.borrow_mut().extend(named);
-        let mut ast = semicolons::compile(engine, &text).map_err(|error| {
+        let mut ast = Cell::script(&text).compile(engine).map_err(|error| {
             let error = parse_fault(error);
             Box::new(EvalAltResult::ErrorInModule(name.into(), error, position))
         })?;

@@ -1,21 +1,25 @@
 //! What a command was given, and its error.
 
+use std::ops::Range;
+
 use crate::diagnose::error::{Error, ErrorKind};
+use crate::language::cell::{Cell, Piece};
 
 /// What a command was given.
 pub(super) struct Argument<'a> {
-    /// The command as it was typed up to its argument: `%time `.
-    pub(super) head: &'a str,
+    pub(super) cell: &'a Cell,
+    /// The command with all that belongs to it.
+    pub(super) piece: &'a Piece,
+    /// What stands behind the name of the command.
     pub(super) text: &'a str,
     /// Name of the cell.
-    pub(super) cell: &'a str,
+    pub(super) name: &'a str,
 }
 
 impl Argument<'_> {
-    /// The argument as a script in which every character stands where it was typed.
-    pub(super) fn script(&self) -> String {
-        let blank = |c: char| if c == '\n' { '\n' } else { ' ' };
-        self.head.chars().map(blank).chain(self.text.chars()).collect()
+    /// The bytes of the argument in the cell.
+    pub(super) fn bytes(&self) -> Range<usize> {
+        self.piece.end - self.text.len()..self.piece.end
     }
 }
 

@@ -8,13 +8,12 @@ mod session;
 mod timing;
 
 use argument::{Argument, failed};
-use std::borrow::Cow;
 use std::fmt::Write as _;
 
 use crate::diagnose::error::Error;
 use crate::diagnose::spelling::similar;
 use crate::interpreter::Interpreter;
-use crate::language::lexer::Lines;
+use crate::language::cell::{Cell, Head, Piece};
 use crate::show::outcome::Outcome;
 use crate::show::wrap::wrap;
 
@@ -157,39 +156,34 @@ pub const COMMANDS: &[Command] = &[
     },
 ];
 
-/// A part of a cell: its first byte, its end, and whether it is a command.
-#[derive(Debug, PartialEq, Eq)]
-struct Piece {
-    start: usize,
-    end: usize,
-    is_command: bool,
+impl Cell {
+    /// What a person typed: commands and script.
+    pub fn typed(text: &str) -> Self {
+        Self::read(text, head)
+    }
 }
 
 impl Interpreter {
-    /// Runs what a person typed as cell `number`: commands and script. The value stays as `_`, `_3` and `Out[3]`.
+    /// Runs what a person typed as cell `number`. The value stays as `_`, `_3` and `Out[3]`.
     ///
     /// # Errors
-    /// As [`Interpreter::execute`].
-    pub fn run_cell(&mut self, text: &str, number: usize) -> Result<Outcome, Box<Error>> {
-        self.inputs.push((number, text.into()));
-        self.bounded(|interpreter| interpreter.run_pieces(text, number))
+    /// As [`Interpreter::run`].
+    pub fn run_cell(&mut self, cell: &Cell, number: usize) -> Result<Outcome, Box<Error>> {
+        self.inputs.push((number, cell.text().into()));
+        self.bounded(|interpreter| interpreter.run_pieces(cell, number))
     }
 
-    fn run_pieces(&mut self, text: &str, number: usize) -> Result<Outcome, Box<Error>> {
+    fn run_pieces(&mut self, cell: &Cell, number: usize) -> Result<Outcome, Box<Error>> {
         let name = self.context.host.cell_name(number);
         let mut outcome = Outcome::default();
-        for piece in pieces(text) {
-            let part = &text[piece.start..piece.end];
+        for piece in cell.pieces() {
             outcome = if piece.is_command {
-                let before = &text[..piece.start];
-                self.guarded(|interpreter| interpreter.run_command(part, before, &name))?
+                self.guarded(|interpreter| interpreter.run_command(cell, piece, &name))?
             } else {
-                // Lines keep their numbers.
-                let before = "\n".repeat(text[..piece.start].matches('\n').count());
-                self.execute(&format!("{before}{part}"), &name)?
+                self.run(cell, piece, &name)?
             };
         }
-        for (_, note) in self.notes(text, outcome.text.as_deref()) {
+        for (_, note) in self.notes(cell, outcome.text.as_deref()) {
             (self.context.host.log_sink())(&note);
         }
         if outcome.text.is_some()
@@ -200,28 +194,20 @@ impl Interpreter {
         Ok(outcome)
     }
 
-    /// A cell whose commands are blank, but for their code.
-    pub(crate) fn without_command<'t>(&self, text: &'t str) -> Cow<'t, str> {
-        if !is_command(text.lines().next().unwrap_or_default(), true) {
-            return text.into();
-        }
-        match command(text).filter(|(command, _)| command.takes == Takes::Code) {
-            Some((_, code)) => code.into(),
-            None => "".into(),
-        }
-    }
-
-    fn run_command(&mut self, text: &str, before: &str, cell: &str) -> Result<Outcome, Box<Error>> {
-        let typed = text.trim();
-        if let Some(name) = question(typed) {
-            self.context.host.page(&self.explain(name, typed.contains("??")));
+    fn run_command(
+        &mut self,
+        cell: &Cell,
+        piece: &Piece,
+        name: &str,
+    ) -> Result<Outcome, Box<Error>> {
+        let code = cell.code(piece);
+        let typed = code.trim();
+        if let Some(asked) = question(typed) {
+            self.context.host.page(&self.explain(asked, typed.contains("??")));
             return Ok(Outcome::default());
         }
-        let Some((command, argument)) = command(text) else { return Err(unknown(typed)) };
-        // Lines and columns of an argument stay what they were in the cell.
-        let lines = "\n".repeat(before.matches('\n').count());
-        let head = format!("{lines}{}", &text[..text.len() - argument.len()]);
-        (command.run)(self, &Argument { head: &head, text: argument, cell })
+        let Some((command, text)) = command(code) else { return Err(unknown(typed)) };
+        (command.run)(self, &Argument { cell, piece, text, name })
     }
 
     /// What `?name` shows; `??name` also the source.
@@ -269,57 +255,24 @@ pub(crate) fn commands(window: Option<usize>) -> String {
     text.trim_end().into()
 }
 
-/// Whether a line is a command. Further down in a cell only known ones are: `% b` may go on a line.
-fn is_command(line: &str, first: bool) -> bool {
-    let line = line.trim();
-    question(line).is_some()
-        || command(line).is_some()
-        || (first && line.starts_with('%') && !line.starts_with("% "))
-}
-
-/// A cell in commands and what is between them.
-fn pieces(text: &str) -> Vec<Piece> {
-    let mut pieces: Vec<Piece> = Vec::new();
-    // Start and lines of the script that is open.
-    let mut script: Option<(usize, Lines<'_>)> = None;
-    let mut start = 0;
-    while start < text.len() {
-        let goes_on = script.as_mut().is_some_and(|(from, lines)| lines.are_open_at(start - *from));
-        let line = line_at(text, start);
-        let is_command = !goes_on && is_command(line, pieces.is_empty());
-        let end = if is_command { end_of_command(text, start) } else { start + line.len() };
-        match pieces.last_mut() {
-            Some(last) if !is_command && !last.is_command => last.end = end,
-            _ if text[start..end].trim().is_empty() => {}
-            _ => {
-                pieces.push(Piece { start, end, is_command });
-                script = (!is_command).then(|| (start, Lines::new(&text[start..])));
-            }
+/// How a line begins that is a command. Further down in a cell only known ones are: `% b` may go on a line.
+fn head(line: &str, is_first: bool) -> Option<Head> {
+    let line = line.trim_end();
+    let typed = line.trim_start();
+    if question(typed).is_some() {
+        return Some(Head::Line);
+    }
+    match command(line) {
+        Some((command, code)) if command.takes == Takes::Code => {
+            let bytes = line.len() - code.len();
+            let takes_all = typed.starts_with("%%");
+            Some(if takes_all { Head::AllLines(bytes) } else { Head::Script(bytes) })
         }
-        start = end;
+        Some(_) => Some(Head::Line),
+        None => {
+            (is_first && typed.starts_with('%') && !typed.starts_with("% ")).then_some(Head::Line)
+        }
     }
-    pieces
-}
-
-/// The line that starts at a byte.
-fn line_at(text: &str, start: usize) -> &str {
-    text[start..].split_inclusive('\n').next().unwrap_or_default()
-}
-
-/// The end of the command that starts at a byte: its code may take further lines.
-fn end_of_command(text: &str, start: usize) -> usize {
-    let line = line_at(text, start);
-    let mut end = start + line.len();
-    let Some((_, code)) = command(line).filter(|(c, _)| c.takes == Takes::Code) else { return end };
-    if line.trim_start().starts_with("%%") {
-        return text.len();
-    }
-    let from = end - code.len();
-    let mut lines = Lines::new(&text[from..]);
-    while end < text.len() && lines.go_on_at(end - from) {
-        end += line_at(text, end).len();
-    }
-    end
 }
 
 /// The command that a line begins with, and its argument. `%%time` is `%time` of all lines that follow.
@@ -373,8 +326,8 @@ mod tests {
         assert_eq!(command("%%time\na\n").unwrap().1, "a\n");
         assert!(command("%%who").is_none());
         assert!(command("%timee a").is_none() && command("a % b").is_none());
-        assert!(is_command("%nosuch", true) && !is_command("%nosuch", false));
-        assert!(!is_command("% b", true) && !is_command("a + b", true));
+        assert!(head("%nosuch", true).is_some() && head("%nosuch", false).is_none());
+        assert!(head("% b", true).is_none() && head("a + b", true).is_none());
         for (line, name) in [
             ("?sin", "sin"),
             ("??f", "f"),

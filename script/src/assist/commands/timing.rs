@@ -1,5 +1,6 @@
 //! `%time`, `%timeit`, `%bench`, `%profile`.
 
+use std::ops::Range;
 use std::time::Duration;
 
 use rhai::{AST, Dynamic, EvalAltResult};
@@ -15,9 +16,8 @@ type Result<T> = std::result::Result<T, Box<Error>>;
 
 pub(super) fn time(interpreter: &mut Interpreter, argument: &Argument<'_>) -> Result<Outcome> {
     required(argument, "time")?;
-    let script = argument.script();
     let mut text = None;
-    let (times, _) = interpreter.measured(&script, argument, |interpreter, program| {
+    let (times, _) = interpreter.measured(argument, None, |interpreter, program| {
         let context = interpreter.context.clone();
         once(&context, &mut *interpreter.work(program)).map(|(times, value)| {
             text = Some(value.clone());
@@ -30,7 +30,7 @@ pub(super) fn time(interpreter: &mut Interpreter, argument: &Argument<'_>) -> Re
     };
     let line = format!("{}: {}; {kernels}", time_text(times.total()), parts(&times.parts()));
     interpreter.context.host.print(&line);
-    interpreter.shown(text.unwrap_or_default(), &script, argument.cell)
+    interpreter.shown(text.unwrap_or_default(), argument.cell, argument.piece, argument.name)
 }
 
 pub(super) fn timeit(interpreter: &mut Interpreter, argument: &Argument<'_>) -> Result<Outcome> {
@@ -41,7 +41,7 @@ pub(super) fn timeit(interpreter: &mut Interpreter, argument: &Argument<'_>) -> 
         let hint = "write %timeit a + b: it repeats until the time is stable";
         return Err(failed("%timeit: takes no options", hint));
     }
-    let measured = interpreter.measured(&argument.script(), argument, |interpreter, program| {
+    let measured = interpreter.measured(argument, None, |interpreter, program| {
         let context = interpreter.context.clone();
         repeated(&context, &mut *interpreter.work(program))
     })?;
@@ -50,16 +50,13 @@ pub(super) fn timeit(interpreter: &mut Interpreter, argument: &Argument<'_>) -> 
 }
 
 pub(super) fn bench(interpreter: &mut Interpreter, argument: &Argument<'_>) -> Result<Outcome> {
-    let Some((first, second)) = argument.text.split_once(";;") else {
+    let Some(middle) = argument.text.find(";;") else {
         return Err(failed("%bench: expected two pieces of code", "write %bench a + b ;; a * b"));
     };
-    let head = argument.head;
-    let first = Argument { head, text: first, cell: argument.cell }.script();
-    let blank = " ".repeat(argument.text.find(";;").unwrap_or(0) + 2);
-    let head = format!("{head}{blank}");
-    let second = Argument { head: &head, text: second, cell: argument.cell }.script();
-    let other = interpreter.program(&second, argument.cell)?;
-    let [a, b] = interpreter.measured(&first, argument, |interpreter, program| {
+    let bytes = argument.bytes();
+    let middle = bytes.start + middle;
+    let other = interpreter.part(argument, middle + 2..bytes.end)?;
+    let [a, b] = interpreter.measured(argument, Some(middle), |interpreter, program| {
         let context = interpreter.context.clone();
         // One scope, lent to whichever runs.
         let interpreter = std::cell::RefCell::new(interpreter);
@@ -81,8 +78,7 @@ pub(super) fn bench(interpreter: &mut Interpreter, argument: &Argument<'_>) -> R
 
 pub(super) fn profile(interpreter: &mut Interpreter, argument: &Argument<'_>) -> Result<Outcome> {
     required(argument, "profile")?;
-    let script = argument.script();
-    let kernels = interpreter.measured(&script, argument, |interpreter, program| {
+    let kernels = interpreter.measured(argument, None, |interpreter, program| {
         let context = interpreter.context.clone();
         measure::profile(&context, &mut *interpreter.work(program))
     })?;
@@ -90,7 +86,7 @@ pub(super) fn profile(interpreter: &mut Interpreter, argument: &Argument<'_>) ->
         interpreter.context.host.print("no kernels were launched");
         return Ok(Outcome::default());
     }
-    interpreter.shown(Dynamic::from(kernels), &script, argument.cell)
+    interpreter.shown(Dynamic::from(kernels), argument.cell, argument.piece, argument.name)
 }
 
 fn required(argument: &Argument<'_>, name: &str) -> Result<()> {
@@ -121,25 +117,35 @@ fn parts(parts: &[(&str, Duration)]) -> String {
 }
 
 impl Interpreter {
-    /// Compiles a script, measures it and tidies up; errors as if it had been executed.
+    /// Compiles the script of a command, or its part up to a byte, measures it and tidies up; errors as if it had been
+    /// executed.
     fn measured<T>(
         &mut self,
-        script: &str,
         argument: &Argument<'_>,
+        end: Option<usize>,
         measure: impl FnOnce(&mut Self, &AST) -> std::result::Result<T, Box<EvalAltResult>>,
     ) -> Result<T> {
-        let program = self.program(script, argument.cell)?;
+        let Argument { cell, name, .. } = *argument;
+        let bytes = argument.bytes();
+        let program = self.part(argument, bytes.start..end.unwrap_or(bytes.end))?;
         let result = measure(self, &program);
-        let result = result.map_err(|error| Box::new(self.diagnose(&error, script, argument.cell)));
+        let result = result.map_err(|error| Box::new(self.diagnose(&error, cell, name)));
         self.tidy_scope();
         let late = self.context.session.take_error();
         match (result, late) {
             (Ok(_), Some(error)) => {
                 let error = crate::fault::late_fault(&error);
-                Err(Box::new(self.diagnose(&error, script, argument.cell)))
+                Err(Box::new(self.diagnose(&error, cell, name)))
             }
             (result, _) => result,
         }
+    }
+
+    /// The program of a part of a command.
+    fn part(&mut self, argument: &Argument<'_>, bytes: Range<usize>) -> Result<AST> {
+        let Argument { cell, piece, name, .. } = *argument;
+        let ast = cell.compile_part(&self.engine, piece, bytes);
+        self.program(ast, cell, name)
     }
 
     fn work<'w>(&'w mut self, program: &'w AST) -> Box<Work<'w>> {

@@ -1,0 +1,44 @@
+//! The cells that were read last: colours, Enter, Tab and the loop ask for the same text one after another.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use porcini_script::Cell;
+
+/// Cells that are kept: one as it is edited, one without its gutters.
+const MOST: usize = 2;
+
+/// What was read last.
+#[derive(Clone, Default)]
+pub(crate) struct Reading(Rc<RefCell<Vec<Rc<Cell>>>>);
+
+impl Reading {
+    /// A text as a cell, read once.
+    pub(crate) fn of(&self, text: &str) -> Rc<Cell> {
+        let mut read = self.0.borrow_mut();
+        if let Some(cell) = read.iter().find(|cell| cell.text() == text) {
+            return cell.clone();
+        }
+        let cell = Rc::new(Cell::typed(text));
+        // What Ctrl-C has cut off is read again.
+        if !cell.is_cut() {
+            read.truncate(MOST - 1);
+            read.insert(0, cell.clone());
+        }
+        cell
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_text_is_read_once() {
+        let reading = Reading::default();
+        let [a, b] = ["a", "b"].map(|text| reading.of(text));
+        assert!(Rc::ptr_eq(&reading.of("a"), &a) && Rc::ptr_eq(&reading.of("b"), &b));
+        reading.of("c");
+        assert!(!Rc::ptr_eq(&reading.of("a"), &a));
+    }
+}

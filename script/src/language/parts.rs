@@ -1,0 +1,111 @@
+//! What the words of a cell are, for editors that colour them.
+
+use std::ops::Range;
+
+use rhai::{LexError, Token};
+
+use crate::language::cell::{Cell, Piece};
+use crate::language::lexer::{Lexeme, is_text};
+use crate::language::tokens::KEYWORDS;
+
+/// What is coloured in one way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Part {
+    /// A comment.
+    Comment,
+    /// A text, or what of it stands before or behind a value.
+    Text,
+    /// A number, `true`, `false`.
+    Number,
+    /// A word of the language.
+    Keyword,
+    /// An array type.
+    Type,
+    /// The name of a command.
+    Command,
+}
+
+impl Cell {
+    /// What stands at which bytes, in order; what stands between is none of these.
+    pub fn parts(&self) -> Vec<(Part, Range<usize>)> {
+        let of_piece = |piece| {
+            let lexemes = self.lexemes_of(piece).iter();
+            let parts = lexemes.filter_map(|lexeme| self.part(lexeme));
+            self.command_name(piece).into_iter().chain(parts).collect::<Vec<_>>()
+        };
+        self.pieces().iter().flat_map(of_piece).collect()
+    }
+
+    fn command_name(&self, piece: &Piece) -> Option<(Part, Range<usize>)> {
+        let code = self.code(piece);
+        let name = code.trim_start().trim_start_matches(['%', '?']);
+        let end = name.find(|c: char| !(c.is_alphanumeric() || c == '_')).unwrap_or(name.len());
+        let end = code.len() - name.len() + end;
+        piece.is_command.then(|| (Part::Command, piece.start..piece.start + end))
+    }
+
+    fn part(&self, lexeme: &Lexeme) -> Option<(Part, Range<usize>)> {
+        let word = &self.text()[lexeme.start..lexeme.end];
+        let mut start = lexeme.start;
+        let part = match &lexeme.token {
+            Token::Comment(_) => Part::Comment,
+            Token::IntegerConstant(_) | Token::FloatConstant(_) => {
+                start += usize::from(lexeme.has_sign(self.text()));
+                Part::Number
+            }
+            Token::True | Token::False => Part::Number,
+            Token::LexError(error) => match **error {
+                LexError::UnterminatedString => Part::Text,
+                LexError::MalformedNumber(_) => Part::Number,
+                _ => return None,
+            },
+            token if is_text(token) => Part::Text,
+            _ if KEYWORDS.contains(&word) => Part::Keyword,
+            Token::Identifier(_) if is_type(word) => Part::Type,
+            _ => return None,
+        };
+        Some((part, start..lexeme.end))
+    }
+}
+
+/// Whether a name reads as an array type.
+fn is_type(word: &str) -> bool {
+    word.len() > 2 && word.ends_with('C') && word.starts_with(char::is_uppercase)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parts_are_found() {
+        for (text, want) in [
+            (
+                "let a = 1.5e-3 // x",
+                &[(Part::Keyword, "let"), (Part::Number, "1.5e-3"), (Part::Comment, "// x")][..],
+            ),
+            ("FloatC(\"a\\\"b\")", &[(Part::Type, "FloatC"), (Part::Text, "\"a\\\"b\"")]),
+            ("0..n", &[(Part::Number, "0")]),
+            ("-1", &[(Part::Number, "1")]),
+            ("\"open", &[(Part::Text, "\"open")]),
+            ("/* open", &[(Part::Comment, "/* open")]),
+            ("/* a /* b */ c */ 1", &[(Part::Comment, "/* a /* b */ c */"), (Part::Number, "1")]),
+            ("'\"' + 1", &[(Part::Text, "'\"'"), (Part::Number, "1")]),
+            ("`a${1}b`", &[(Part::Text, "`a$"), (Part::Number, "1"), (Part::Text, "b`")]),
+            ("a % b", &[]),
+        ] {
+            let cell = Cell::script(text);
+            let parts = cell.parts();
+            let found: Vec<_> = parts.iter().map(|(part, at)| (*part, &text[at.clone()])).collect();
+            assert_eq!(found, want, "{text}");
+        }
+    }
+
+    #[test]
+    fn keywords_are_those_of_the_parser() {
+        for word in KEYWORDS.into_iter().filter(|word| *word != "del") {
+            let token = Token::lookup_symbol_from_syntax(word);
+            assert!(token.is_some_and(|token| !matches!(token, Token::Identifier(_))), "{word}");
+        }
+    }
+}
