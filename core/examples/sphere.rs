@@ -5,22 +5,21 @@
 #![expect(clippy::print_stdout, reason = "an example shows its result")]
 
 use porcini_core::random::{PCG32_DEFAULT_STATE, Pcg32};
-use porcini_core::{DType, Result, Scalar, Session, vector};
+use porcini_core::value::Vector3f;
+use porcini_core::{DType, Result, Session};
+
+/// The part of the points in a cube that lie in the sphere.
+pub(crate) fn part() -> Result<f64> {
+    let session = Session::new()?;
+    let lanes = session.arange(DType::U64, 0.into(), 1_000_000.into(), 1.into())?;
+    let mut rng = Pcg32::new(&session, PCG32_DEFAULT_STATE, lanes)?;
+    let [x, y, z] = [rng.next_float32()?, rng.next_float32()?, rng.next_float32()?];
+    let v = Vector3f::new([&x, &y, &z])? * 2.0 - 1.0;
+    let inside = v.norm()?.lt(1.0)?;
+    Ok(inside.count()?.item(0)?.to_f64() / 1e6)
+}
 
 fn main() -> Result<()> {
-    let session = Session::new()?;
-    let lanes =
-        session.arange(DType::U64, Scalar::Int(0), Scalar::Int(1_000_000), Scalar::Int(1))?;
-    let mut rng = Pcg32::new(&session, PCG32_DEFAULT_STATE, lanes)?;
-
-    let v = [
-        rng.next_float32()? * 2.0 - 1.0,
-        rng.next_float32()? * 2.0 - 1.0,
-        rng.next_float32()? * 2.0 - 1.0,
-    ];
-    let inside = vector::norm(&v)?.lt(1.0)?;
-
-    let count = inside.count()?.item(0)?.to_f64();
-    println!("{}", count / Scalar::UInt(inside.size()).to_f64());
+    println!("{}", part()?);
     Ok(())
 }

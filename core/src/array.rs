@@ -1,7 +1,7 @@
 //! The handle that Rust code and scripts hold: one external reference to a variable.
 
 use std::fmt;
-use std::ops::{Add, BitAnd, BitOr, BitXor, Div, Mul, Neg, Not, Range, Rem, Shl, Shr, Sub};
+use std::ops::Range;
 use std::sync::Arc;
 
 use crate::buffer::Buffer;
@@ -13,6 +13,7 @@ use crate::ir::display;
 use crate::ir::op::{Op, ReduceOp, ScatterMode, ScatterOp};
 use crate::ir::scalar::{quiet_nan, with_lane};
 use crate::ir::var::{Kind, MAX_OPERANDS, Serial, VarId};
+use crate::operators::operators;
 use crate::session::runtime::Device;
 use crate::session::{CONVERTED, Session};
 use crate::trace::functions::{self, Function, function_rows};
@@ -468,47 +469,7 @@ impl fmt::Debug for Array {
     }
 }
 
-/// Operators cannot return errors: they panic with the message that the method would return.
-#[track_caller]
-fn expect(result: Result<Array>) -> Array {
-    result.unwrap_or_else(|error| panic!("{error}"))
-}
-
-macro_rules! binary_operators {
-    ($($trait:ident $method:ident $op:ident),*) => { $(
-        /// # Panics
-        /// If sizes or types do not fit; [`Array::apply`] returns an error instead.
-        impl<'a, T: Into<Operand<'a>>> $trait<T> for &Array {
-            type Output = Array;
-            #[track_caller]
-            fn $method(self, other: T) -> Array { expect(self.apply(Op::$op, &[other.into()])) }
-        }
-        /// # Panics
-        /// If sizes or types do not fit; [`Array::apply`] returns an error instead.
-        impl<'a, T: Into<Operand<'a>>> $trait<T> for Array {
-            type Output = Array;
-            #[track_caller]
-            fn $method(self, other: T) -> Array { expect(self.apply(Op::$op, &[other.into()])) }
-        }
-    )* };
-}
-binary_operators!(
-    Add add Add, Sub sub Sub, Mul mul Mul, Div div Div, Rem rem Rem,
-    BitAnd bitand And, BitOr bitor Or, BitXor bitxor Xor, Shl shl Shl, Shr shr Shr
-);
-
-macro_rules! unary_operators {
-    ($($trait:ident $method:ident $op:ident),*) => { $(
-        /// # Panics
-        /// If the operation does not take the type; [`Array::apply`] returns an error instead.
-        impl $trait for &Array {
-            type Output = Array;
-            #[track_caller]
-            fn $method(self) -> Array { expect(self.apply(Op::$op, &[])) }
-        }
-    )* };
-}
-unary_operators!(Neg neg Neg, Not not Not);
+operators!(Array, Operand);
 
 macro_rules! methods {
     (unary $($name:ident $op:ident),*; compare $($cname:ident $cop:ident),*; reduce $($rname:ident $rop:ident),*) => {

@@ -90,6 +90,14 @@ pub enum Error {
         /// Script line that recorded the access, 0 if none.
         line: u32,
     },
+    /// Values whose forms do not fit each other or an operation, such as a matrix and a vector of another length.
+    #[error("{what}")]
+    Forms {
+        /// The operation, what it got and what it expected.
+        what: String,
+        /// What to write instead.
+        remedy: Option<&'static str>,
+    },
     /// An argument outside its domain.
     #[error("{op}: {what}")]
     Argument {
@@ -226,6 +234,13 @@ pub enum Error {
         /// Why it cannot be used and what to do.
         reason: String,
     },
+}
+
+impl Error {
+    /// Values whose forms do not fit.
+    pub(crate) fn forms(what: String) -> Self {
+        Self::Forms { what, remedy: None }
+    }
 }
 
 fn line_suffix(line: u32) -> String {

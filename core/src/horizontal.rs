@@ -3,7 +3,7 @@
 use crate::array::Array;
 use crate::dtype::{DType, Scalar};
 use crate::error::{Error, Result};
-use crate::ir::op::{Op, ReduceOp, ScatterOp};
+use crate::ir::op::{ReduceOp, ScatterOp};
 use crate::ir::primitive::Order;
 use crate::session::Session;
 
@@ -168,16 +168,16 @@ impl Array {
         let dtype = a.promote(b).ok_or(mismatch)?.quotient();
         let same = self.eq(other)?;
         let (a, b) = (self.cast(dtype)?, other.cast(dtype)?);
-        let distance = a.apply(Op::Sub, &[(&b).into()])?.abs()?;
+        let distance = a.try_sub(&b)?.abs()?;
         let allowed = b.abs()?.fma(rtol, atol)?;
         // Infinity allows any distance.
-        let near = distance.le(&allowed)?.apply(Op::And, &[(&b.isfinite()?).into()])?;
-        let close = near.apply(Op::Or, &[(&same).into()])?;
+        let near = distance.le(&allowed)?.try_and(&b.isfinite()?)?;
+        let close = near.try_or(&same)?;
         if !equal_nan {
             return Ok(close);
         }
-        let both = a.isnan()?.apply(Op::And, &[(&b.isnan()?).into()])?;
-        close.apply(Op::Or, &[(&both).into()])
+        let both = a.isnan()?.try_and(&b.isnan()?)?;
+        close.try_or(&both)
     }
 }
 
@@ -205,12 +205,12 @@ impl Session {
         }
         let (mut high, last) = (number(end)?, number(end - 1)?);
         for _ in 0..=(end - start).ilog2() {
-            let half = high.apply(Op::Sub, &[(&low).into()])?.apply(Op::Shr, &[1.into()])?;
-            let middle = low.apply(Op::Add, &[(&half).into()])?;
+            let half = high.try_sub(&low)?.try_shr(1)?;
+            let middle = low.try_add(&half)?;
             // Where the search has ended, the middle may be the end.
             let holds = below(&middle.min(&last)?)?;
-            let up = holds.apply(Op::And, &[(&low.lt(&high)?).into()])?;
-            let above = middle.apply(Op::Add, &[1.into()])?;
+            let up = holds.try_and(&low.lt(&high)?)?;
+            let above = middle.try_add(1)?;
             low = up.select(&above, &low)?;
             high = up.select(&high, &middle)?;
         }

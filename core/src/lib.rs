@@ -76,11 +76,12 @@ pub mod ir;
 pub mod log;
 pub mod nested;
 pub mod operand;
+mod operators;
 pub mod random;
 pub mod rearrange;
 pub mod session;
 pub mod trace;
-pub mod vector;
+pub mod value;
 
 pub use array::Array;
 pub use backend::DeviceChoice;
@@ -92,3 +93,4 @@ pub use interop::{dlpack, evcxr, foreign, view};
 pub use operand::Operand;
 pub use session::runtime::Runtime;
 pub use session::{Session, builder, devices, flags, inspect, runtime};
+pub use value::Value;

@@ -4,7 +4,6 @@ use crate::array::Array;
 use crate::dtype::{DType, Scalar};
 use crate::error::{Error, Result};
 use crate::interrupt;
-use crate::ir::op::Op;
 use crate::ir::primitive::Order;
 use crate::ir::var::VarId;
 use crate::session::Session;
@@ -132,8 +131,8 @@ impl Array {
         // A run of equal lanes starts where a lane differs from the one before.
         let before = sorted.roll(1)?;
         let lane = session.arange(DType::U64, 0.into(), Scalar::UInt(size), 1.into())?;
-        let first = lane.apply(Op::Eq, &[0.into()])?;
-        let starts = sorted.neq(&before)?.apply(Op::Or, &[(&first).into()])?;
+        let first = lane.eq(0)?;
+        let starts = sorted.neq(&before)?.try_or(&first)?;
         session.eval(&[&order, &sorted, &starts])?;
         let starts = starts.true_lanes()?;
         let values = sorted.gather(&starts, None)?;

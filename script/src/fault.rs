@@ -73,9 +73,13 @@ fn is_late(error: &core::Error) -> bool {
     )
 }
 
-/// What to do about a type that an operation does not take.
+/// What to do about a value that an operation does not take.
 fn remedy(error: &core::Error) -> Option<&'static str> {
-    let core::Error::UnsupportedType { op, dtype, expected, .. } = error else { return None };
+    let (op, dtype, expected) = match error {
+        core::Error::Forms { remedy, .. } => return *remedy,
+        core::Error::UnsupportedType { op, dtype, expected } => (op, dtype, expected),
+        _ => return None,
+    };
     let takes = |what: &str| expected.starts_with("an array of") && expected.contains(what);
     match dtype {
         core::DType::Mask if takes("numbers") || takes("floats") || takes("integers") => {

@@ -3,7 +3,7 @@
 use porcini_core::ir::op::ScatterOp;
 use porcini_core::random::{Draw, PCG32_DEFAULT_STATE, PCG32_DEFAULT_STREAM, Pcg32};
 use porcini_core::trace::functions;
-use porcini_core::{Array, DType, Scalar, Session, vector};
+use porcini_core::{Array, DType, Scalar, Session, Value};
 
 fn lanes(session: &Session, n: i64) -> Array {
     session.arange(DType::U64, Scalar::Int(0), Scalar::Int(n), Scalar::Int(1)).unwrap()
@@ -73,6 +73,12 @@ fn a_state_or_a_stream_a_lane() {
     assert_eq!(streams.next_uint32().unwrap().to_vec::<u32>().unwrap(), want);
 }
 
+/// The Euclidean length of a vector.
+fn length(v: &[Array]) -> Array {
+    let v = Value::vector(v.iter().cloned().map(Value::from).collect());
+    v.norm().unwrap().array().unwrap().clone()
+}
+
 /// Points of a cube within the unit ball; coordinates in [-1, 1) or in [0, 1).
 fn inside(rng: &mut Pcg32, dimensions: usize, signed: bool) -> u64 {
     let coordinate = |rng: &mut Pcg32| {
@@ -80,7 +86,7 @@ fn inside(rng: &mut Pcg32, dimensions: usize, signed: bool) -> u64 {
         if signed { u * 2.0 - 1.0 } else { u }
     };
     let v: Vec<Array> = (0..dimensions).map(|_| coordinate(rng)).collect();
-    first(&vector::norm(&v).unwrap().lt(1.0).unwrap().count().unwrap())
+    first(&length(&v).lt(1.0).unwrap().count().unwrap())
 }
 
 #[test]

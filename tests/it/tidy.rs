@@ -43,7 +43,17 @@ const PACKAGES: [(&str, Layers); 4] =
 
 /// The layers of core.
 const LAYERS: [&[&str]; 6] = [
-    &["convert", "dtype", "error", "half", "buffer", "log", "interrupt", "session/flags"],
+    &[
+        "convert",
+        "dtype",
+        "error",
+        "half",
+        "buffer",
+        "log",
+        "interrupt",
+        "session/flags",
+        "operators",
+    ],
     &["ir"],
     &["trace", "backend", "alloc", "heap"],
     &["eval", "session/runtime"],
@@ -56,7 +66,7 @@ const LAYERS: [&[&str]; 6] = [
         "control",
         "random",
         "nested",
-        "vector",
+        "value",
         "horizontal",
         "rearrange",
         "interop",

@@ -7,7 +7,6 @@ use crate::array::Array;
 use crate::convert::exactly;
 use crate::dtype::DType;
 use crate::error::{Error, Result};
-use crate::ir::op::Op;
 use crate::ir::var::VarId;
 use crate::session::Session;
 use crate::trace::broadcast_size;
@@ -50,7 +49,7 @@ impl Session {
             let expected = "a mask first";
             return Err(Error::UnsupportedType { op, dtype, expected }.into());
         }
-        let masks = [mask.clone(), mask.apply(Op::Not, &[])?];
+        let masks = [mask.clone(), mask.try_not()?];
         let call = Call { op, masks: &masks, args };
         let taken = self.branches(&call, &mut |number, args: &[Array]| {
             if number == 0 { then(args) } else { otherwise(args) }
@@ -91,7 +90,7 @@ impl Session {
         };
         let mut taken = self.branches(&Call { op, masks: &masks, args }, &mut call)?;
         let last = exactly::<i64>(last);
-        let called = index.ge(0)?.apply(Op::And, &[(&index.le(last)?).into()])?;
+        let called = index.ge(0)?.try_and(&index.le(last)?)?;
         for (value, alone) in taken.values.iter_mut().flatten().zip(&taken.alone) {
             let fits = [1, called.size()].contains(&value.size()) || called.size() == 1;
             if *alone && fits {

@@ -7,7 +7,7 @@ use super::{Body, Condition, Guard, check_count, choice, is_arg};
 use crate::array::Array;
 use crate::dtype::{DType, Scalar};
 use crate::error::{Error, Result};
-use crate::ir::op::{Op, ReduceOp};
+use crate::ir::op::ReduceOp;
 use crate::session::Session;
 use crate::trace::region::{Form, Role};
 
@@ -57,7 +57,7 @@ impl Session {
                 return Err(Error::UnsupportedType { op, dtype: holds.dtype(), expected }.into());
             }
             drop(guard);
-            running = running.apply(Op::And, &[(&holds).into()])?;
+            running = running.try_and(&holds)?;
             // The body is called even if no lane runs it: sizes and types depend on it.
             let any = running.reduce(ReduceOp::Any)?;
             any.eval()?;
@@ -107,7 +107,7 @@ impl Session {
             };
             let passes = self.passes(form, Some(mask))?;
             for chosen in passes.masks(self) {
-                let mask = mask.apply(Op::And, &[(&chosen?).into()])?;
+                let mask = mask.try_and(&chosen?)?;
                 self.step_branch(call.op, &mask, form, &mut taken, &mut |args| {
                     functions(number, args)
                 })?;

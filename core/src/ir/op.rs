@@ -59,6 +59,18 @@ pub enum Shape {
     Special,
 }
 
+/// What an operation means for numbers of several parts (complex numbers, quaternions, matrices) of which no row of
+/// [`trace::nested`](crate::trace::nested) tells.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Parts {
+    /// The same part by part.
+    Linear,
+    /// Entry by entry of matrices; complex numbers and quaternions do not have it.
+    Entries,
+    /// Nothing.
+    Whole,
+}
+
 /// One row of the table.
 #[derive(Debug)]
 pub struct OpInfo {
@@ -74,6 +86,8 @@ pub struct OpInfo {
     pub class: Class,
     /// Relation of operand and result types.
     pub shape: Shape,
+    /// What it means for numbers of several parts.
+    pub parts: Parts,
     /// The PTX instruction of float operands and of others, `$t1` the type of the result, `$b1` its untyped width
     /// and `$t2` the type of the operands. Where PTX needs several, what comes closest.
     pub ptx: [&'static str; 2],
@@ -82,7 +96,7 @@ pub struct OpInfo {
 }
 
 macro_rules! ops {
-    ($($(#[doc = $doc:literal])+ $name:ident = $text:literal $(($operator:literal))? / $arity:literal, $class:ident -> $shape:ident, $ptx:literal $(| $other:literal)?;)*) => {
+    ($($(#[doc = $doc:literal])+ $name:ident = $text:literal $(($operator:literal))? / $arity:literal, $class:ident -> $shape:ident $(, $parts:ident)?, $ptx:literal $(| $other:literal)?;)*) => {
         /// An elementwise operation of the intermediate representation.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         #[repr(u8)]
@@ -96,6 +110,7 @@ macro_rules! ops {
             arity: $arity,
             class: Class::$class,
             shape: Shape::$shape,
+            parts: ops!(@parts $($parts)?),
             ptx: ops!(@ptx $ptx $($other)?),
             doc: concat!($($doc, "\n"),+),
         },)*];
@@ -120,6 +135,8 @@ macro_rules! ops {
     };
     (@operator $operator:literal) => { Some($operator) };
     (@operator) => { None };
+    (@parts $parts:ident) => { Parts::$parts };
+    (@parts) => { Parts::Entries };
     (@ptx $all:literal) => { [$all, $all] };
     (@ptx $float:literal $other:literal) => { [$float, $other] };
 }
@@ -137,7 +154,7 @@ ops! {
     ///
     /// >> neg(FloatC([1, -2]))
     /// [-1, 2]
-    Neg = "neg" / 1, Number -> Same, "neg.$t1";
+    Neg = "neg" / 1, Number -> Same, Linear, "neg.$t1";
     /// Bitwise complement of integers, logical not of masks.
     ///
     /// >> not(UInt32C([0, 1]))
@@ -209,22 +226,22 @@ ops! {
     ///
     /// >> FloatC([1, 2]) + 0.5
     /// [1.5, 2.5]
-    Add = "add" ("+") / 2, Number -> Same, "add.rn.$t1" | "add.$t1";
+    Add = "add" ("+") / 2, Number -> Same, Linear, "add.rn.$t1" | "add.$t1";
     /// Difference; integers wrap.
     ///
     /// >> FloatC([1, 2]) - 0.5
     /// [0.5, 1.5]
-    Sub = "sub" ("-") / 2, Number -> Same, "sub.rn.$t1" | "sub.$t1";
+    Sub = "sub" ("-") / 2, Number -> Same, Linear, "sub.rn.$t1" | "sub.$t1";
     /// Product; integers wrap.
     ///
     /// >> FloatC([1, 2]) * 3
     /// [3, 6]
-    Mul = "mul" ("*") / 2, Number -> Same, "mul.rn.$t1" | "mul.lo.$t1";
+    Mul = "mul" ("*") / 2, Number -> Same, Whole, "mul.rn.$t1" | "mul.lo.$t1";
     /// Quotient of floats, correctly rounded.
     ///
     /// >> Int32C([1, 2]) / 4
     /// [0.25, 0.5]
-    Div = "div" ("/") / 2, Float -> Same, "div.rn.$t1";
+    Div = "div" ("/") / 2, Float -> Same, Whole, "div.rn.$t1";
     /// Integer quotient, truncated towards zero; by zero it is 0, and `MIN / -1` is `MIN`.
     ///
     /// >> idiv(Int32C([7, -7]), 2)
@@ -291,12 +308,12 @@ ops! {
     ///
     /// >> FloatC([1, 2, 3]) == 2
     /// [0, 1, 0]
-    Eq = "eq" ("==") / 2, Number -> Compare, "setp.eq.$t2";
+    Eq = "eq" ("==") / 2, Number -> Compare, Linear, "setp.eq.$t2";
     /// True where `a[i] != b[i]`; true if either is NaN.
     ///
     /// >> FloatC([1, 2, 3]) != 2
     /// [1, 0, 1]
-    Ne = "neq" ("!=") / 2, Number -> Compare, "setp.neu.$t2" | "setp.ne.$t2";
+    Ne = "neq" ("!=") / 2, Number -> Compare, Linear, "setp.neu.$t2" | "setp.ne.$t2";
     /// True where `a[i] < b[i]`; false if either is NaN.
     ///
     /// >> FloatC([1, 2, 3]) < 2
@@ -329,7 +346,12 @@ ops! {
     /// >> a = FloatC([1, 2, 3]);
     /// >> select(a > 1, a, 0)
     /// [0, 2, 3]
-    Select = "select" / 3, Any -> Select, "selp.$t1";
+    Select = "select" / 3, Any -> Select, Linear, "selp.$t1";
+}
+
+/// The row with a name or operator.
+pub fn find(name: &str) -> Option<&'static OpInfo> {
+    OPS.iter().find(|info| info.name == name || info.operator == Some(name))
 }
 
 impl Op {

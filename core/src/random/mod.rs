@@ -11,7 +11,6 @@ mod shuffle;
 use crate::array::{Array, Operand};
 use crate::dtype::{DType, Scalar};
 use crate::error::{Error, Result};
-use crate::ir::op::Op;
 use crate::session::Session;
 use crate::trace::expr::Expr;
 use crate::trace::functions;
@@ -53,7 +52,7 @@ impl Pcg32 {
             }
         };
         // The published seeding steps from state 0, adds the seed and steps again.
-        let state = inc.apply(Op::Add, &[(&state).into()])?;
+        let state = inc.try_add(&state)?;
         let mut rng = Self { state, inc };
         rng.state = rng.moved_on(None)?;
         Ok(rng)
@@ -134,7 +133,7 @@ impl Pcg32 {
                 let low = moved.draw_bits("PCG32.low", active, |bits| bits.cast(DType::U64))?;
                 let high =
                     moved.draw_bits("PCG32.high", active, |bits| bits.cast(DType::U64) << 32)?;
-                low.apply(Op::Or, &[(&high).into()])
+                low.try_or(&high)
             }
             Draw::Float32 => moved.draw_bits("PCG32.float32", active, |bits| {
                 let fraction = bits >> 9;
@@ -232,9 +231,9 @@ impl Pcg32 {
         };
         let mut moved = self.clone();
         let first = moved.draw(kind, active)?;
-        let mut drawn = first.apply(Op::Rem, &[(&bound).into()])?;
+        let mut drawn = first.try_rem(&bound)?;
         if may_reject {
-            let limit = bound.apply(Op::Neg, &[])?.apply(Op::Rem, &[(&bound).into()])?;
+            let limit = bound.try_neg()?.try_rem(&bound)?;
             let mut rejected = below(&first, &limit, active)?;
             loop {
                 let again = rejected.any()?;
@@ -243,7 +242,7 @@ impl Pcg32 {
                     break;
                 }
                 let next = moved.draw(kind, Some(&rejected))?;
-                let fitting = next.apply(Op::Rem, &[(&bound).into()])?;
+                let fitting = next.try_rem(&bound)?;
                 drawn = rejected.select(&fitting, &drawn)?;
                 rejected = below(&next, &limit, Some(&rejected))?;
             }
@@ -269,9 +268,9 @@ impl Pcg32 {
     /// # Errors
     /// `SizeMismatch`, `ForeignArray`.
     pub fn equals(&self, other: &Self) -> Result<Array> {
-        let states = self.state.apply(Op::Eq, &[(&other.state).into()])?;
-        let streams = self.inc.apply(Op::Eq, &[(&other.inc).into()])?;
-        states.apply(Op::And, &[(&streams).into()])
+        let states = self.state.eq(&other.state)?;
+        let streams = self.inc.eq(&other.inc)?;
+        states.try_and(&streams)
     }
 }
 
@@ -294,8 +293,8 @@ pub enum Draw {
 
 /// `drawn < limit` in the active lanes.
 fn below(drawn: &Array, limit: &Array, active: Option<&Array>) -> Result<Array> {
-    let below = drawn.apply(Op::Lt, &[limit.into()])?;
-    active.map_or(Ok(below.clone()), |active| below.apply(Op::And, &[active.into()]))
+    let below = drawn.lt(limit)?;
+    active.map_or(Ok(below.clone()), |active| below.try_and(active))
 }
 
 /// An integer array as one of type `dtype`.

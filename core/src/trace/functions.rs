@@ -9,7 +9,7 @@ use super::math::half;
 use super::{Recorder, fmod, math, special};
 use crate::dtype::DType;
 use crate::error::{Error, Result};
-use crate::ir::op::Class;
+use crate::ir::op::{Class, Parts};
 use crate::ir::var::VarId;
 
 /// One row of the function table.
@@ -39,6 +39,8 @@ pub enum Column {
     Format,
     /// The result is a mask.
     Mask,
+    /// No meaning for numbers of several parts but what a row of [`trace::nested`](crate::trace::nested) says.
+    Whole,
 }
 
 /// Records the body of a function.
@@ -113,7 +115,7 @@ macro_rules! function_rows {
             ///
             /// >> pow(FloatC([2, 9]), 0.5)
             /// [1.41421, 3]
-            pow / 2, Float = |x| math::pow(x[0], x[1]);
+            pow / 2, Float (Whole) = |x| math::pow(x[0], x[1]);
             /// Cube root. At most 1.5 ulp.
             ///
             /// >> cbrt(FloatC([27, -8]))
@@ -530,6 +532,11 @@ impl Function {
     /// Whether the function has a property.
     pub fn has(&self, column: Column) -> bool {
         self.columns.contains(&column)
+    }
+
+    /// What it means for numbers of several parts.
+    pub fn parts(&self) -> Parts {
+        if self.has(Column::Whole) { Parts::Whole } else { Parts::Entries }
     }
 
     /// Whether f16 has operations of its own.

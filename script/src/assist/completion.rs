@@ -13,7 +13,7 @@ use crate::language::tokens::{KEYWORDS, typed};
 use crate::value::STATICS;
 use crate::value::generator::RngRef;
 use crate::value::host_array::HostRef;
-use crate::value::{ArrayRef, COMPONENT_NAMES, Kind, describe};
+use crate::value::{ArrayRef, COMPONENT_NAMES, Form, describe};
 
 /// What a name is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -374,21 +374,21 @@ const MEMBERS: [(&str, &str); 7] = [
 
 fn member_names(array: &ArrayRef) -> Vec<&'static str> {
     let n = array.components().map_or(0, |components| components.len());
-    match array.kind() {
-        None => vec!["data", "index"],
-        Some(Kind::Vector) => COMPONENT_NAMES[..n.min(COMPONENT_NAMES.len())].to_vec(),
-        Some(Kind::Complex) => vec!["real", "imag"],
-        Some(Kind::Quaternion) => COMPONENT_NAMES.into_iter().chain(["real", "imag"]).collect(),
-        Some(Kind::Matrix) => vec!["T"],
+    match array.form() {
+        Form::Scalar => vec!["data", "index"],
+        Form::Vector(_) => COMPONENT_NAMES[..n.min(COMPONENT_NAMES.len())].to_vec(),
+        Form::Complex => vec!["real", "imag"],
+        Form::Quaternion => COMPONENT_NAMES.into_iter().chain(["real", "imag"]).collect(),
+        Form::Matrix(_) => vec!["T"],
     }
 }
 
 /// A component by its name.
 fn component(array: &ArrayRef, name: &str) -> Option<ArrayRef> {
-    let i = match (array.kind()?, name) {
-        (Kind::Complex, "real") => 0,
-        (Kind::Complex, "imag") => 1,
-        (Kind::Vector | Kind::Quaternion, name) => {
+    let i = match (array.form(), name) {
+        (Form::Complex, "real") => 0,
+        (Form::Complex, "imag") => 1,
+        (Form::Vector(_) | Form::Quaternion, name) => {
             COMPONENT_NAMES.iter().position(|known| *known == name)?
         }
         _ => return None,

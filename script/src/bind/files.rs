@@ -16,7 +16,7 @@ use crate::bind::csv_columns::{self, Column, Kind, Layout};
 use crate::context::Context;
 use crate::fault::{IntoFault, Result, Stop, check_interrupt, fault, placed, stop};
 use crate::value::host_array::HostRef;
-use crate::value::{self, ArrayRef, COMPONENT_NAMES, scalar, type_name};
+use crate::value::{ArrayRef, COMPONENT_NAMES, Form, scalar, type_name};
 use crate::world::folders;
 
 /// Bytes that are packed between two looks at the interrupt flag.
@@ -287,7 +287,7 @@ fn add_sources(value: &ArrayRef, path: &str, sources: &mut Vec<(String, Source)>
         sources.push((path.into(), Source::Array(value.array("write_csv")?)));
         return Ok(());
     };
-    if value.kind() == Some(value::Kind::Matrix) {
+    if let Form::Matrix(_) = value.form() {
         let columns: Vec<Vec<ArrayRef>> =
             components.iter().filter_map(ArrayRef::components).collect();
         for i in 0..columns.len() {
@@ -297,8 +297,8 @@ fn add_sources(value: &ArrayRef, path: &str, sources: &mut Vec<(String, Source)>
         }
         return Ok(());
     }
-    let letters: &[&str] = match value.kind() {
-        Some(value::Kind::Complex) => &["real", "imag"],
+    let letters: &[&str] = match value.form() {
+        Form::Complex => &["real", "imag"],
         _ => &COMPONENT_NAMES,
     };
     for (i, component) in components.iter().enumerate() {

@@ -2,18 +2,18 @@
 
 use std::collections::BTreeSet;
 
-use porcini_core::ir::op::{OPS, Op};
+use porcini_core::ir::op::OPS;
 use porcini_core::nested::{morton_decode, morton_encode, spherical_harmonics};
 use porcini_core::trace::functions;
 use porcini_core::trace::nested::{NestedFunction, rows};
-use porcini_core::{Array, Operand, Result as CoreResult};
+use porcini_core::value::signature;
+use porcini_core::{Array, Operand};
 use rhai::Dynamic;
 
 use super::registry::Registry;
-use crate::context::Context;
 use crate::fault::{IntoFault, Result, fault};
-use crate::value::nested::{self, alike, signature};
-use crate::value::{self, Arg, ArrayRef, Kind};
+use crate::value::nested::{self, alike};
+use crate::value::{self, Arg, ArrayRef, Form};
 
 pub(super) fn register(registry: &mut Registry<'_>) {
     let mut registered = BTreeSet::new();
@@ -72,8 +72,8 @@ fn parts(registry: &mut Registry<'_>) {
 }
 
 fn vector_components(name: &str, v: &ArrayRef) -> Result<Vec<ArrayRef>> {
-    match (v.kind(), v.components()) {
-        (Some(Kind::Vector), Some(components)) => Ok(components),
+    match (v.form(), v.components()) {
+        (Form::Vector(_), Some(components)) => Ok(components),
         _ => Err(fault(format!("{name}: got {}, expected a vector", v.type_name()))),
     }
 }
@@ -149,9 +149,6 @@ fn function(registry: &mut Registry<'_>, row: &'static NestedFunction) {
     registry.any(name, row.parameters.len(), move |context, call, args| {
         context.at(call);
         let args = args.iter().map(|arg| Arg::new(name, arg)).collect::<Result<Vec<_>>>()?;
-        if let Some(result) = over_lanes(context, name, &args)? {
-            return Ok(Dynamic::from(result));
-        }
         let mut results = nested::call(name, &args)?;
         Ok(if results.len() == 1 {
             Dynamic::from(results.remove(0))
@@ -159,29 +156,4 @@ fn function(registry: &mut Registry<'_>, row: &'static NestedFunction) {
             results.into_iter().map(Dynamic::from).collect::<rhai::Array>().into()
         })
     });
-}
-
-/// `dot`, `abs_dot`, `norm` and `squared_norm` of plain arrays, over their lanes.
-fn over_lanes(context: &Context, name: &str, args: &[Arg]) -> Result<Option<ArrayRef>> {
-    let pair = match args {
-        [v] if matches!(name, "norm" | "squared_norm") => [v, v],
-        [a, b] if matches!(name, "dot" | "abs_dot") => [a, b],
-        _ => return Ok(None),
-    };
-    let is_nested = |arg: &&Arg| matches!(arg, Arg::Value(value) if value.kind().is_some());
-    let is_number = |arg: &&Arg| matches!(arg, Arg::Number(_));
-    if pair.iter().any(is_nested) || pair.iter().all(is_number) {
-        return Ok(None);
-    }
-    let sum = nested::map(name, &pair.map(Arg::clone), &|operands| {
-        context.session.apply(Op::Mul, operands)?.hsum()
-    })?;
-    let last = match name {
-        "norm" => Op::Sqrt,
-        "abs_dot" => Op::Abs,
-        _ => return Ok(Some(sum)),
-    };
-    let change =
-        |operands: &[Operand<'_>]| -> CoreResult<Array> { context.session.apply(last, operands) };
-    nested::map(name, &[Arg::Value(sum)], &change).map(Some)
 }

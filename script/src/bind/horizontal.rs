@@ -2,15 +2,14 @@
 
 use porcini_core::ir::op::{Op, ReduceOp};
 use porcini_core::ir::primitive::Order;
-use porcini_core::{Array, Operand, Result as CoreResult, Scalar};
+use porcini_core::{Array, Operand, Result as CoreResult, Scalar, Value};
 use rhai::Dynamic;
 
-use super::reduce::{horizontal, mean};
+use super::reduce::{reduction, truth_value};
 use super::registry::Registry;
-use crate::context::Context;
 use crate::fault::{IntoFault, Result, fault};
 use crate::value::nested;
-use crate::value::{self, Arg, ArrayRef, scalar, type_name};
+use crate::value::{Arg, ArrayRef, scalar, type_name};
 
 /// Name, function and help.
 type LaneFunction = (&'static str, fn(&Array) -> CoreResult<Array>, &'static str);
@@ -109,30 +108,10 @@ fn prefix_sums(registry: &mut Registry<'_>) {
         "Prefix products: lane i is the product of lanes 0 to i, in one order on every device; integers wrap. \
          Recorded, not run. Of a vector: over its components, lane by lane.\n\n>> cumprod(Int32C([3, 1, 4]))\n[3, 3, 12]",
     );
-    type Prefix = (&'static str, Op, fn(&Array) -> CoreResult<Array>);
-    let functions: [Prefix; 3] = [
-        ("psum", Op::Add, Array::psum),
-        ("cumsum", Op::Add, Array::psum),
-        ("cumprod", Op::Mul, Array::cumprod),
-    ];
-    for (name, op, function) in functions {
+    for (name, op) in [("psum", Op::Add), ("cumsum", Op::Add), ("cumprod", Op::Mul)] {
         registry.on_array(name, 1, move |context, call, x, _| {
             context.at(call);
-            let Some(components) = x.components() else {
-                return function(&x.array(name)?).map(ArrayRef::leaf).or_fault();
-            };
-            let mut results: Vec<ArrayRef> = Vec::new();
-            for component in components {
-                let last = results.last().map(|last| [last, &component].map(ArrayRef::clone));
-                results.push(match last {
-                    None => component.copy(),
-                    Some(pair) => {
-                        let apply = |operands: &[Operand<'_>]| context.session.apply(op, operands);
-                        nested::map(op.spelling(), &pair.map(Arg::Value), &apply)?
-                    }
-                });
-            }
-            Ok(ArrayRef::vector(results))
+            x.to_value().prefix(op).map(ArrayRef::from).or_fault()
         });
     }
     registry.doc(
@@ -196,7 +175,7 @@ fn nested_forms(registry: &mut Registry<'_>) {
         );
         registry.on_array(&name, 1, move |context, call, x, _| {
             context.at(call);
-            innermost(x, |x| horizontal(context, op, x))
+            x.to_value().reduce_nested(op).map(ArrayRef::from).or_fault()
         });
     }
     registry.doc(
@@ -207,7 +186,7 @@ fn nested_forms(registry: &mut Registry<'_>) {
     );
     registry.on_array("hmean_nested", 1, |context, call, x, _| {
         context.at(call);
-        innermost(x, |x| mean(context, x))
+        x.to_value().mean_nested().map(ArrayRef::from).or_fault()
     });
     for (name, result) in [("any", "true"), ("all", "false"), ("none", "false"), ("count", "3")] {
         let nested = format!("{name}_nested");
@@ -221,42 +200,13 @@ fn nested_forms(registry: &mut Registry<'_>) {
         );
         registry.on_array(&nested, 1, move |context, call, mask, _| {
             context.at(call);
-            truth_of_all(context, name, mask)
+            truth_of_all(name, &mask.to_value())
         });
     }
 }
 
-/// Reduces level by level: the components of a vector of vectors are vectors.
-fn innermost(x: &ArrayRef, reduce: impl Fn(&ArrayRef) -> Result<ArrayRef>) -> Result<ArrayRef> {
-    let mut x = x.clone();
-    while x.components().is_some() {
-        x = reduce(&x)?;
-    }
-    reduce(&x)
-}
-
-fn truth_of_all(context: &Context, name: &str, mask: &ArrayRef) -> Result<Dynamic> {
-    let op = match name {
-        "all" => ReduceOp::All,
-        "count" => ReduceOp::Count,
-        _ => ReduceOp::Any,
-    };
-    let lanes =
-        mask.lanes().ok_or_else(|| fault(format!("{name}: components of unequal sizes")))?;
-    let truth = |leaf: &Array| leaf.resize(lanes)?.reduce(op);
-    let truths = mask.leaves().iter().map(truth).collect::<CoreResult<Vec<_>>>().or_fault()?;
-    let mut truths = truths.into_iter();
-    let first =
-        truths.next().ok_or_else(|| fault(format!("{name}: a vector without components")))?;
-    let combine = |all: Array, truth: Array| {
-        let operands = [Operand::Array(&all), Operand::Array(&truth)];
-        context.session.apply(op.combine(), &operands)
-    };
-    let result = truths.try_fold(first, combine).or_fault()?.item(0).or_fault()?;
-    Ok(match result {
-        Scalar::Bool(any) if name == "none" => (!any).into(),
-        result => value::dynamic(result),
-    })
+fn truth_of_all(name: &str, mask: &Value) -> Result<Dynamic> {
+    truth_value(name, &mask.reduce_all(reduction(name)).or_fault()?)
 }
 
 fn hints(registry: &mut Registry<'_>) {
@@ -334,7 +284,7 @@ fn close(registry: &mut Registry<'_>) {
                 };
                 array(0, 1)?.isclose(&array(1, 0)?, rtol, atol, equal_nan)
             })?;
-            truth_of_all(context, "all", &near)
+            truth_of_all("all", &near.to_value())
         });
     }
 }

@@ -1,6 +1,6 @@
 //! Indexing, components and properties: `a[i]`, `a[2..8]`, `a[mask]`, `v.x`, `v.zyx` (S15).
 
-use porcini_core::ir::op::{Op, ScatterOp};
+use porcini_core::value::Slice;
 use porcini_core::{Array, DType, Scalar};
 use rhai::{Dynamic, NativeCallContext};
 
@@ -11,7 +11,7 @@ use crate::fault::{IntoFault, Result, fault, fault_with_hint};
 use crate::value::host_array::HostRef;
 use crate::value::nested;
 use crate::value::range::Range;
-use crate::value::{self, Arg, ArrayRef, COMPONENT_NAMES, Kind, Node, dynamic};
+use crate::value::{self, Arg, ArrayRef, Form, Node, dynamic};
 
 pub(super) fn register(registry: &mut Registry<'_>) {
     let context = registry.context.clone();
@@ -21,7 +21,7 @@ pub(super) fn register(registry: &mut Registry<'_>) {
               index: Dynamic|
               -> Result<Dynamic> {
             context.at(&call);
-            get(&context, array, &index)
+            get(array, &index)
         },
     );
     let context = registry.context.clone();
@@ -92,7 +92,7 @@ fn lengths(registry: &mut Registry<'_>) {
     registry.engine.register_get("dtype", |host: &mut HostRef| host.dtype().name().to_string());
 }
 
-fn get(context: &Context, array: &ArrayRef, index: &Dynamic) -> Result<Dynamic> {
+fn get(array: &ArrayRef, index: &Dynamic) -> Result<Dynamic> {
     if let (Ok(i), Node::Leaf(array)) = (index.as_int(), &*array.node()) {
         return array.item(i).map(dynamic).or_fault();
     }
@@ -104,27 +104,21 @@ fn get(context: &Context, array: &ArrayRef, index: &Dynamic) -> Result<Dynamic> 
     }
     if let Some(components) = array.components() {
         if let Ok(i) = index.as_int() {
-            return Ok(Dynamic::from(
-                components[component_index(array, i, components.len())?].clone(),
-            ));
+            return Ok(Dynamic::from(components[component_index(array, i)?].clone()));
         }
-        return masked(context, array, index).map(Dynamic::from);
+        return masked(array, index).map(Dynamic::from);
     }
-    match Slice::new(array, index)? {
-        Some(slice) => slice.read(&array.array("[]")?).map(|a| Dynamic::from(ArrayRef::leaf(a))),
-        None => masked(context, array, index).map(Dynamic::from),
+    let lanes = array.array("[]")?;
+    match slice(&lanes, index)? {
+        Some(slice) => lanes.slice(slice).map(|a| Dynamic::from(ArrayRef::leaf(a))).or_fault(),
+        None => masked(array, index).map(Dynamic::from),
     }
 }
 
 /// `a[mask]` is `select(mask, a, 0)`.
-fn masked(context: &Context, array: &ArrayRef, index: &Dynamic) -> Result<ArrayRef> {
-    let mask = mask_index(array, index)?;
-    let args = [Arg::Value(mask), Arg::Value(array.clone()), Arg::Number(zero_of(array))];
-    nested::components("[]", &args, &|operands| context.session.apply(Op::Select, operands))
-}
-
-fn zero_of(array: &ArrayRef) -> Scalar {
-    if array.dtype() == DType::Mask { Scalar::Bool(false) } else { Scalar::Int(0) }
+fn masked(array: &ArrayRef, index: &Dynamic) -> Result<ArrayRef> {
+    let args = [Arg::Value(array.clone()), Arg::Value(mask_index(array, index)?)];
+    nested::lend(&args, |args| args[0].masked(args[1])).map(ArrayRef::from).or_fault()
 }
 
 fn mask_index(of: &ArrayRef, index: &Dynamic) -> Result<ArrayRef> {
@@ -160,29 +154,24 @@ fn set(context: &Context, array: &ArrayRef, index: &Dynamic, value: &Dynamic) ->
     }
     if let Some((i, j)) = row_and_column(index) {
         let column = entry("[]=", array, i, j).and_then(|_| column("[]=", array, j))?;
-        let i = component_index(&column, i, column.components().map_or(0, |rows| rows.len()))?;
+        let i = component_index(&column, i)?;
         return assign_component(context, &column, i, value);
     }
-    if let Some(components) = array.components() {
+    if array.is_nested() {
         if let Ok(i) = index.as_int() {
-            let i = component_index(array, i, components.len())?;
+            let i = component_index(array, i)?;
             return assign_component(context, array, i, value);
         }
         return assign_masked(context, array, &mask_index(array, index)?, value);
     }
-    match Slice::new(array, index)? {
-        Some(slice) => slice.write(context, array, value),
+    match slice(&array.array("[]")?, index)? {
+        Some(slice) => set_slice(context, array, slice, value),
         None => assign_masked(context, array, &mask_index(array, index)?, value),
     }
 }
 
-fn component_index(array: &ArrayRef, i: i64, n: usize) -> Result<usize> {
-    let signed = i64::try_from(n).unwrap_or(i64::MAX);
-    let position = if i < 0 { i.saturating_add(signed) } else { i };
-    usize::try_from(position).ok().filter(|&position| position < n).ok_or_else(|| {
-        let name = array.type_name();
-        fault(format!("{name}: component {i} of {n} (valid: {} to {})", -signed, signed - 1))
-    })
+fn component_index(array: &ArrayRef, i: i64) -> Result<usize> {
+    array.lend(|value| value.position(i)).or_fault()
 }
 
 /// The index of an entry of a matrix: `m[[row, column]]`.
@@ -197,8 +186,8 @@ fn row_and_column(index: &Dynamic) -> Option<(i64, i64)> {
 /// Column `j` of a matrix.
 fn column(op: &str, matrix: &ArrayRef, j: i64) -> Result<ArrayRef> {
     match matrix.components() {
-        Some(columns) if matrix.kind() == Some(Kind::Matrix) => {
-            Ok(columns[component_index(matrix, j, columns.len())?].clone())
+        Some(columns) if matches!(matrix.form(), Form::Matrix(_)) => {
+            Ok(columns[component_index(matrix, j)?].clone())
         }
         _ if op.starts_with('[') => Err(fault_with_hint(
             format!("{op}: got a list as index of {}, which is no matrix", matrix.type_name()),
@@ -212,7 +201,7 @@ fn column(op: &str, matrix: &ArrayRef, j: i64) -> Result<ArrayRef> {
 fn entry(op: &str, matrix: &ArrayRef, i: i64, j: i64) -> Result<ArrayRef> {
     let column = column(op, matrix, j)?;
     let rows = column.components().unwrap_or_default();
-    Ok(rows[component_index(&column, i, rows.len())?].clone())
+    Ok(rows[component_index(&column, i)?].clone())
 }
 
 fn matrices(registry: &mut Registry<'_>) {
@@ -264,7 +253,7 @@ fn property(array: &ArrayRef, name: &str) -> Result<Dynamic> {
             let serial = array.array("index")?.serial().0;
             return Ok(Dynamic::from(i64::try_from(serial).unwrap_or(i64::MAX)));
         }
-        "T" if array.kind() == Some(Kind::Matrix) => {
+        "T" if matches!(array.form(), Form::Matrix(_)) => {
             let transposed = nested::call("transpose", &[Arg::Value(array.clone())])?;
             return Ok(transposed.into_iter().map(Dynamic::from).next().unwrap_or_default());
         }
@@ -307,98 +296,29 @@ fn set_property(context: &Context, array: &ArrayRef, name: &str, value: &Dynamic
 
 /// Component numbers of a name such as `x`, `zyx` or `real`.
 fn swizzle(array: &ArrayRef, name: &str) -> Result<Vec<usize>> {
-    let n = array.components().map_or(0, |components| components.len());
-    let (names, has): (&[&str], &str) = match array.kind() {
-        None => (&[], "data and index; components belong to vectors"),
-        Some(Kind::Vector) => (&COMPONENT_NAMES[..n.min(4)], " and swizzles of these such as yx"),
-        Some(Kind::Quaternion) => (&COMPONENT_NAMES, ", swizzles of these, real and imag"),
-        Some(Kind::Complex) => (&[], "real and imag"),
-        Some(Kind::Matrix) => (&[], "T, its transpose; m[j] is a column, m[[i, j]] an entry"),
-    };
-    let position = |letter: char| names.iter().position(|known| known.starts_with(letter));
-    let letters = match (array.kind(), name) {
-        (Some(Kind::Complex), "real") => Some(vec![0]),
-        (Some(Kind::Complex), "imag") => Some(vec![1]),
-        (Some(Kind::Quaternion), "real") => Some(vec![3]),
-        (Some(Kind::Quaternion), "imag") => Some(vec![0, 1, 2]),
-        _ => name.chars().map(position).collect(),
-    };
-    letters.filter(|letters| (1..=4).contains(&letters.len())).ok_or_else(|| {
-        let (type_name, names) = (array.type_name(), names.join(", "));
-        fault(format!("{type_name} has no member `{name}` (it has {names}{has})"))
+    array.lend(|value| value.positions(name)).or_fault()
+}
+
+/// The lanes that an index chooses; `None` if it is no integer or range.
+fn slice(array: &Array, index: &Dynamic) -> Result<Option<Slice>> {
+    Ok(if let Ok(i) = index.as_int() {
+        Some(array.lane(i).or_fault()?)
+    } else if let Some(range) = index.read_lock::<std::ops::Range<i64>>() {
+        Some(range.clone().into())
+    } else if let Some(range) = index.read_lock::<std::ops::RangeInclusive<i64>>() {
+        Some(range.clone().into())
+    } else {
+        let range = index.read_lock::<Range>();
+        range.map(|range| Slice::new(range.start, range.stop, range.step))
     })
 }
 
-/// Lanes chosen by an integer or a range.
-struct Slice {
-    start: u64,
-    step: i64,
-    n: u64,
-}
-
-impl Slice {
-    /// The lanes that an index chooses; `None` if it is no integer or range.
-    fn new(array: &ArrayRef, index: &Dynamic) -> Result<Option<Self>> {
-        let size = i64::try_from(array.array("[]")?.size()).unwrap_or(i64::MAX);
-        if let Ok(i) = index.as_int() {
-            let out =
-                || porcini_core::Error::IndexOutOfRange { index: i, size: size.unsigned_abs() };
-            let lane = if i < 0 { i.saturating_add(size) } else { i };
-            if lane < 0 || lane >= size {
-                return Err(out()).or_fault();
-            }
-            return Ok(Some(Self { start: lane.unsigned_abs(), step: 1, n: 1 }));
-        }
-        let (start, stop, step) = if let Some(range) = index.read_lock::<std::ops::Range<i64>>() {
-            (range.start, range.end, 1)
-        } else if let Some(range) = index.read_lock::<std::ops::RangeInclusive<i64>>() {
-            let end = *range.end();
-            // `a[2..=-1]` ends with the last lane.
-            (*range.start(), if end == -1 { size } else { end.saturating_add(1) }, 1)
-        } else if let Some(range) = index.read_lock::<Range>() {
-            (range.start, range.stop, range.step)
-        } else {
-            return Ok(None);
-        };
-        if size == 0 {
-            return Ok(Some(Self { start: 0, step, n: 0 }));
-        }
-        let from_end = |i: i64| if i < 0 { i.saturating_add(size) } else { i };
-        // Counting down from a lane given from the front, -1 is the place before lane 0.
-        let before_first = step < 0 && start >= 0 && stop == -1;
-        let (lowest, highest) = if step < 0 { (-1, size - 1) } else { (0, size) };
-        let first = from_end(start).clamp(0, highest);
-        let last = if before_first { -1 } else { from_end(stop).clamp(lowest, highest) };
-        let n = (Range { start: first, stop: last, step }).n();
-        Ok(Some(Self { start: first.unsigned_abs(), step, n }))
-    }
-
-    fn lanes(&self, array: &Array) -> Result<Array> {
-        let start = Scalar::UInt(self.start);
-        let dtype = if array.size() <= 1 << 32 { DType::U32 } else { DType::U64 };
-        // A negative step wraps, as unsigned lane numbers do; of a single lane it does not matter.
-        let bits = self.step.cast_unsigned() & (u64::MAX >> (64 - dtype.bits()));
-        let step = Scalar::UInt(if self.n > 1 { bits } else { 1 });
-        array.session().record(|recorder| recorder.range(dtype, start, step, self.n)).or_fault()
-    }
-
-    fn read(&self, array: &Array) -> Result<Array> {
-        array.gather(&self.lanes(array)?, None).or_fault()
-    }
-
-    fn write(&self, context: &Context, array: &ArrayRef, value: &Dynamic) -> Result<()> {
-        let mut target = array.array("[]=")?;
-        let lanes = self.lanes(&target)?;
-        let value = fitting(context, "[]=", array, value)?.array("[]=")?;
-        if value.size() != self.n && value.size() != 1 {
-            let (got, expected) = (value.size(), self.n);
-            return Err(fault(format!("[]=: {got} values for a slice of {expected} lanes")));
-        }
-        let written = target.scatter(ScatterOp::Set, &value, &lanes, None);
-        written.or_fault()?;
-        array.set(Node::Leaf(target));
-        Ok(())
-    }
+fn set_slice(context: &Context, array: &ArrayRef, slice: Slice, value: &Dynamic) -> Result<()> {
+    let mut target = array.array("[]=")?;
+    let value = fitting(context, "[]=", array, value)?.array("[]=")?;
+    target.set_slice(slice, &value).or_fault()?;
+    array.set(Node::Leaf(target));
+    Ok(())
 }
 
 fn host_item(host: &HostRef, index: i64) -> Result<Dynamic> {

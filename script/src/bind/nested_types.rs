@@ -1,8 +1,8 @@
 //! The types of vectors, matrices, complex numbers and quaternions: constructors and static functions.
 
-use porcini_core::nested::Form;
 use porcini_core::trace::nested::{NestedFunction, rows};
-use porcini_core::{Array, DType, Error, Operand};
+use porcini_core::value::{TYPE_LETTERS, signature};
+use porcini_core::{Array, DType, Error, Operand, Value};
 use rhai::{Dynamic, FnPtr, Module, NativeCallContext};
 
 use super::many_arguments::{self, FEW};
@@ -13,32 +13,35 @@ use crate::diagnose::diagnosis::LISTED;
 use crate::fault::{IntoFault, Result, fault, fault_with_hint};
 use crate::value::host_array::HostRef;
 use crate::value::nested::{self, alike};
-use crate::value::{Arg, ArrayRef, Kind, VECTOR_LETTERS, VECTOR_SIZES, scalar, type_name};
+use crate::value::{Arg, ArrayRef, Form, VECTOR_SIZES, scalar, type_name};
 
 /// A type with components.
 #[derive(Clone, Debug)]
 pub(super) struct NestedType {
     pub(super) name: String,
-    kind: Kind,
-    n: usize,
+    form: Form,
     /// Lane type of the components; `None` takes any.
     dtype: Option<DType>,
 }
 
 /// Every type with components.
 pub(super) fn nested_types() -> Vec<NestedType> {
-    let sizes = VECTOR_SIZES.map(|n| (Kind::Vector, n));
-    let numbers = [(Kind::Complex, 2), (Kind::Quaternion, 4)];
-    let matrices = (2..=4).map(|n| (Kind::Matrix, n));
+    let vectors = VECTOR_SIZES.map(Form::Vector);
+    let numbers = [Form::Complex, Form::Quaternion];
+    let matrices = (2..=4).map(Form::Matrix);
     let mut types = Vec::new();
-    for (kind, n) in sizes.chain(numbers).chain(matrices) {
-        for (letter, dtype) in VECTOR_LETTERS {
-            if kind == Kind::Vector || dtype.is_float() {
-                let name = format!("{kind:?}{n}{letter}C");
-                types.push(NestedType { name, kind, n, dtype: Some(dtype) });
+    for form in vectors.chain(numbers).chain(matrices) {
+        let stem = format!("{}{}", form.word(), form.n_components());
+        for (letter, dtype) in TYPE_LETTERS {
+            if form.is_vector() || dtype.is_float() {
+                types.push(NestedType {
+                    name: format!("{stem}{letter}C"),
+                    form,
+                    dtype: Some(dtype),
+                });
             }
         }
-        types.push(NestedType { name: format!("{kind:?}{n}C"), kind, n, dtype: None });
+        types.push(NestedType { name: format!("{stem}C"), form, dtype: None });
     }
     types
 }
@@ -86,9 +89,9 @@ pub(super) fn register(registry: &mut Registry<'_>) {
             }
             owned.make(context, call, args[0])
         });
-        let n_entries = nested.form().n_entries();
-        let arities = match nested.kind {
-            Kind::Quaternion => vec![2, 4],
+        let n_entries = nested.form.n_entries();
+        let arities = match nested.form {
+            Form::Quaternion => vec![2, 4],
             _ if n_entries > 1 => vec![n_entries],
             _ => vec![],
         };
@@ -117,39 +120,30 @@ pub(super) fn register(registry: &mut Registry<'_>) {
 }
 
 impl NestedType {
-    fn form(&self) -> Form {
-        match self.kind {
-            Kind::Vector => Form::Vector(self.n),
-            Kind::Complex => Form::Complex,
-            Kind::Quaternion => Form::Quaternion,
-            Kind::Matrix => Form::Matrix(self.n),
-        }
-    }
-
     fn help(&self) -> (&'static str, String) {
-        let (name, n) = (&self.name, self.n);
-        match self.kind {
-            Kind::Vector => (
+        let (name, n) = (&self.name, self.form.n_components());
+        match self.form {
+            Form::Scalar | Form::Vector(_) => (
                 ["()", "(x)", "(x, y)", "(x, y, z)", "(x, y, z, w)"][n.min(4)],
                 format!(
                     "Vector of {n} arrays: from {n} components, a list of {n}, one value for all, another \
                      vector, a function of the component number, or a host array of {n} columns."
                 ),
             ),
-            Kind::Complex => (
+            Form::Complex => (
                 "(re, im)",
                 "Complex number: from real and imaginary part, a list of both, a real number, another complex \
                  number, or a host array of 2 columns. z.real and z.imag are its parts."
                     .into(),
             ),
-            Kind::Quaternion => (
+            Form::Quaternion => (
                 "(x, y, z, w)",
                 format!(
                     "Quaternion w + xi + yj + zk: from its parts (w comes last), a vector of 3 and w, a list, a \
                      real number or another quaternion. {name}::identity() and {name}::rotate(axis, angle) make others."
                 ),
             ),
-            Kind::Matrix => (
+            Form::Matrix(_) => (
                 "(rows)",
                 format!(
                     "Matrix of {n} rows and columns: from a list of rows, {} numbers row by row, a number (times \
@@ -166,12 +160,13 @@ impl NestedType {
     fn example(&self) -> String {
         let name = &self.name;
         let one = if self.dtype == Some(DType::Mask) { "true" } else { "1" };
-        match (self.kind, self.n) {
-            (Kind::Vector, n) => format!("{name}({}).x\n[1]", vec![one; n].join(", ")),
-            (Kind::Complex, _) => format!("{name}(1, 2)\n[1 + 2i]"),
-            (Kind::Quaternion, _) => format!("{name}(1, 2, 3, 4)\n[4 + 1i + 2j + 3k]"),
-            (Kind::Matrix, 2) => format!("{name}([[1, 2], [3, 4]])\n[[[1, 2], [3, 4]]]"),
-            (Kind::Matrix, n) => {
+        match self.form {
+            Form::Scalar => format!("{name}({one})\n[1]"),
+            Form::Vector(n) => format!("{name}({}).x\n[1]", vec![one; n].join(", ")),
+            Form::Complex => format!("{name}(1, 2)\n[1 + 2i]"),
+            Form::Quaternion => format!("{name}(1, 2, 3, 4)\n[4 + 1i + 2j + 3k]"),
+            Form::Matrix(2) => format!("{name}([[1, 2], [3, 4]])\n[[[1, 2], [3, 4]]]"),
+            Form::Matrix(n) => {
                 let one = |i: usize, j: usize| if i == j { "1" } else { "0" };
                 let row = |i: usize| (0..n).map(|j| one(i, j)).collect::<Vec<_>>().join(", ");
                 let rows: Vec<String> = (0..n).map(|i| format!("[{}]", row(i))).collect();
@@ -183,12 +178,11 @@ impl NestedType {
     /// A value with `array` in every component; of complex numbers and quaternions as the real part.
     fn filled(&self, array: &Array) -> Result<ArrayRef> {
         let zeros = array.session().zeros(array.dtype(), array.size()).or_fault()?;
-        let entries = (0..self.form().n_entries()).map(|i| {
-            let is_real = matches!(self.kind, Kind::Vector | Kind::Matrix)
-                || i == nested::real_part(self.kind);
-            ArrayRef::leaf(if is_real { array.clone() } else { zeros.clone() })
+        let entries = (0..self.form.n_entries()).map(|i| {
+            let is_real = matches!(self.form, Form::Matrix(_)) || self.form.holds_real(i);
+            Value::Array(if is_real { array.clone() } else { zeros.clone() })
         });
-        Ok(nested::assemble(self.form(), entries.collect()))
+        Ok(Value::of_entries(self.form, entries.collect()).into())
     }
 
     fn make(
@@ -214,14 +208,7 @@ impl NestedType {
 
     /// One value for all components, or as a real number.
     fn of_number(&self, context: &Context, value: &Dynamic) -> Result<ArrayRef> {
-        if self.kind == Kind::Vector {
-            return self.of_parts(context, &vec![value.clone(); self.n]);
-        }
-        let n = self.form().n_entries();
-        let is_real = |i: usize| match self.kind {
-            Kind::Matrix => i.is_multiple_of(self.n + 1),
-            kind => i == nested::real_part(kind),
-        };
+        let n = self.form.n_entries();
         let zero = match value.read_lock::<ArrayRef>() {
             Some(array) => {
                 let zero = array.leaves().first().map(|leaf| leaf.session().zeros(leaf.dtype(), 1));
@@ -231,7 +218,7 @@ impl NestedType {
             }
             None => 0_i64.into(),
         };
-        let part = |i| if is_real(i) { value.clone() } else { zero.clone() };
+        let part = |i| if self.form.holds_real(i) { value.clone() } else { zero.clone() };
         self.of_parts(context, &(0..n).map(part).collect::<Vec<_>>())
     }
 
@@ -239,21 +226,21 @@ impl NestedType {
         let Some(components) = array.components() else {
             return self.of_number(context, &Dynamic::from(array.clone()));
         };
-        match (self.kind, array.kind()) {
-            (Kind::Matrix, Some(Kind::Matrix)) => self.resized(context, &components),
-            (Kind::Vector, Some(Kind::Complex | Kind::Quaternion | Kind::Vector))
-            | (Kind::Complex, Some(Kind::Complex | Kind::Vector))
-            | (Kind::Quaternion, Some(Kind::Quaternion | Kind::Vector)) => self
+        match (self.form, array.form()) {
+            (Form::Matrix(n), Form::Matrix(_)) => self.resized(context, n, &components),
+            (Form::Vector(_), Form::Complex | Form::Quaternion | Form::Vector(_))
+            | (Form::Complex, Form::Complex | Form::Vector(_))
+            | (Form::Quaternion, Form::Quaternion | Form::Vector(_)) => self
                 .of_parts(context, &components.into_iter().map(Dynamic::from).collect::<Vec<_>>()),
             _ => Err(fault(format!("{}: got {}", self.name, array.type_name()))),
         }
     }
 
     /// The top left part of a larger matrix, or a smaller one in an identity.
-    fn resized(&self, context: &Context, columns: &[ArrayRef]) -> Result<ArrayRef> {
-        let mut entries = Vec::with_capacity(self.n * self.n);
-        for i in 0..self.n {
-            for j in 0..self.n {
+    fn resized(&self, context: &Context, n: usize, columns: &[ArrayRef]) -> Result<ArrayRef> {
+        let mut entries = Vec::with_capacity(n * n);
+        for i in 0..n {
+            for j in 0..n {
                 let entry = columns.get(j).and_then(|column| column.components()?.get(i).cloned());
                 entries.push(entry.map_or_else(|| i64::from(i == j).into(), Dynamic::from));
             }
@@ -262,10 +249,11 @@ impl NestedType {
     }
 
     fn of_list(&self, context: &Context, list: &[Dynamic]) -> Result<ArrayRef> {
-        if self.kind != Kind::Matrix || list.len() != self.n {
-            return self.of_parts(context, list);
-        }
-        let mut entries = Vec::with_capacity(self.n * self.n);
+        let n = match self.form {
+            Form::Matrix(n) if list.len() == n => n,
+            _ => return self.of_parts(context, list),
+        };
+        let mut entries = Vec::with_capacity(n * n);
         for row in list {
             let row: Vec<Dynamic> = if let Some(row) = row.read_lock::<rhai::Array>() {
                 row.clone()
@@ -275,9 +263,9 @@ impl NestedType {
                 let got = type_name(row);
                 return Err(fault(format!("{}: a row is {got}, expected a list", self.name)));
             };
-            if row.len() != self.n {
-                let (got, expected) = (row.len(), self.n);
-                return Err(fault(format!("{}: a row of {got}, expected {expected}", self.name)));
+            if row.len() != n {
+                let got = row.len();
+                return Err(fault(format!("{}: a row of {got}, expected {n}", self.name)));
             }
             entries.extend(row);
         }
@@ -291,20 +279,23 @@ impl NestedType {
         each: &FnPtr,
     ) -> Result<ArrayRef> {
         let number = |i: usize| i64::try_from(i).unwrap_or(i64::MAX);
-        let part = |i: usize| match self.kind {
-            Kind::Matrix => {
-                each.call_within_context::<Dynamic>(call, (number(i / self.n), number(i % self.n)))
+        let part = |i: usize| match self.form {
+            Form::Matrix(n) => {
+                each.call_within_context::<Dynamic>(call, (number(i / n), number(i % n)))
             }
             _ => each.call_within_context::<Dynamic>(call, (number(i),)),
         };
-        let n = self.form().n_entries();
+        let n = self.form.n_entries();
         self.of_parts(context, &(0..n).map(part).collect::<Result<Vec<_>>>()?)
     }
 
     /// Lanes are the first extent, the entries (of matrices row by row) the others.
     fn of_host(&self, context: &Context, host: &HostRef) -> Result<ArrayRef> {
         let shape = host.shape();
-        let inner = if self.kind == Kind::Matrix { vec![self.n; 2] } else { vec![self.n] };
+        let inner = match self.form {
+            Form::Matrix(n) => vec![n; 2],
+            form => vec![form.n_components()],
+        };
         if shape.get(1..) != Some(&inner[..]) {
             let inner: Vec<String> = inner.iter().map(ToString::to_string).collect();
             return Err(fault(format!(
@@ -313,7 +304,7 @@ impl NestedType {
                 inner.join(", ")
             )));
         }
-        let n = self.form().n_entries();
+        let n = self.form.n_entries();
         let all = host.ravel()?.column(&context.session, None)?;
         let lanes = shape.first().map_or(0, |&lanes| lanes as u64);
         let entry = |k: usize| {
@@ -329,7 +320,7 @@ impl NestedType {
     /// The value from its entries; those of a matrix come row by row.
     fn of_parts(&self, context: &Context, parts: &[Dynamic]) -> Result<ArrayRef> {
         if let [im, re] = parts
-            && self.kind == Kind::Quaternion
+            && self.form == Form::Quaternion
         {
             let im = im.read_lock::<ArrayRef>().and_then(|im| im.components());
             let im = im.filter(|im| im.len() == 3);
@@ -340,9 +331,10 @@ impl NestedType {
             all.push(re.clone());
             return self.of_parts(context, &all);
         }
-        let n = self.form().n_entries();
+        let n = self.form.n_entries();
         if parts.len() != n {
-            let what = if self.kind == Kind::Matrix { "entries" } else { "components" };
+            let is_matrix = matches!(self.form, Form::Matrix(_));
+            let what = if is_matrix { "entries" } else { "components" };
             let got = parts.len();
             return Err(fault(format!("{}: got {got} {what}, expected {n}", self.name)));
         }
@@ -358,13 +350,13 @@ impl NestedType {
         };
         let entries = parts.iter().map(component).collect::<Result<Vec<_>>>()?;
         let entries = if self.dtype.is_some() { entries } else { alike(&self.name, &entries)? };
-        let entries = match self.kind {
-            Kind::Matrix => {
-                (0..n).map(|k| entries[k % self.n * self.n + k / self.n].clone()).collect()
+        let entries = match self.form {
+            Form::Matrix(side) => {
+                (0..n).map(|k| entries[k % side * side + k / side].clone()).collect()
             }
             _ => entries,
         };
-        let value = nested::assemble(self.form(), entries);
+        let value = nested::of_entries(self.form, entries);
         if value.lanes().is_some() {
             return Ok(value);
         }
@@ -380,7 +372,7 @@ impl NestedType {
     /// `Quaternion::…` and give this type.
     fn add_statics(&self, registry: &mut Registry<'_>, module: &mut Module, dtype: DType) {
         let context = registry.context.clone();
-        if self.kind != Kind::Vector {
+        if !self.form.is_vector() {
             for arity in [0, 1] {
                 let owned = self.clone();
                 let name = format!("{}::identity", self.name);
@@ -391,11 +383,11 @@ impl NestedType {
                 });
             }
         }
-        if self.kind == Kind::Matrix {
+        if let Form::Matrix(n) = self.form {
             for (function, by_columns) in [("from_rows", false), ("from_cols", true)] {
                 let owned = self.clone();
                 let name = format!("{}::{function}", self.name);
-                static_function(module, &context, &name, self.n, move |context, args| {
+                static_function(module, &context, &name, n, move |context, args| {
                     let rows = owned.of_list(context, args)?;
                     if !by_columns {
                         return Ok(rows);
@@ -404,12 +396,12 @@ impl NestedType {
                 });
             }
         }
-        let prefix = format!("{:?}::", self.kind);
-        for row in rows().filter(|row| row.results == [self.form()]) {
+        let prefix = format!("{}::", self.form.word());
+        for row in rows().filter(|row| row.results == [self.form]) {
             let Some(function) = row.name.strip_prefix(&prefix) else { continue };
             let name = format!("{}::{function}", self.name);
             if dtype == DType::F32 {
-                registry.doc_form(&name, &nested::signature(row.parameters), row.doc);
+                registry.doc_form(&name, &signature(row.parameters), row.doc);
             }
             static_function(
                 module,
@@ -448,9 +440,9 @@ fn call_static(
         converted.map(Arg::Value)
     };
     let args = args.iter().map(argument).collect::<Result<Vec<_>>>()?;
-    if !nested::calls(row, &args) {
+    if !nested::takes(row, &args) {
         let types: Vec<String> = args.iter().map(Arg::type_name).collect();
-        let (got, expected) = (types.join(", "), nested::signature(row.parameters));
+        let (got, expected) = (types.join(", "), signature(row.parameters));
         return Err(fault(format!("{name}: got ({got}), expected {expected}")));
     }
     Ok(nested::call(row.name, &args)?.remove(0))

@@ -2,20 +2,17 @@
 
 use std::any::TypeId;
 
-use porcini_core::ir::op::Op;
-use porcini_core::trace::functions;
-use porcini_core::{Error, Operand};
+use porcini_core::value::power;
 use rhai::Dynamic;
 
 use super::registry::Registry;
 use super::{ops, script_numbers};
 use crate::context::Context;
-use crate::fault::{Result, fault, under_name};
-use crate::value::nested;
-use crate::value::{Arg, ArrayRef};
+use crate::fault::{IntoFault, Result, under_name};
+use crate::value::ArrayRef;
 
 pub(super) fn register(registry: &mut Registry<'_>) {
-    power(registry);
+    powers(registry);
     for pair in PAIRS {
         registry.doc(pair.name, "(x)", pair.doc);
         registry.any(pair.name, 1, move |context, call, args| {
@@ -61,7 +58,7 @@ const POWER: &str = "Power `a ** b`. With a script integer b of an array a by re
     >> pow(FloatC([2, 9]), 0.5)\n[1.41421, 3]";
 
 /// `a ** b` and `pow(a, b)`.
-fn power(registry: &mut Registry<'_>) {
+fn powers(registry: &mut Registry<'_>) {
     registry.doc("pow", "(a, b)", POWER);
     let family = std::mem::replace(&mut registry.family, "operators");
     registry.doc(
@@ -95,64 +92,10 @@ fn power(registry: &mut Registry<'_>) {
 }
 
 fn raise(context: &Context, op: &str, args: &[&mut Dynamic]) -> Result<Dynamic> {
-    let base = args[0].read_lock::<ArrayRef>().map(|base| base.clone());
-    match (base, args[1].as_int()) {
-        (Some(base), Ok(exponent)) => {
-            integer_power(context, op, &base, exponent).map(Dynamic::from)
-        }
-        _ => ops::call(context, "pow", args),
+    let Ok(exponent) = args[1].as_int() else { return ops::call(context, "pow", args) };
+    let base = args[0].read_lock::<ArrayRef>().map(|base| base.to_value());
+    match base {
+        Some(base) => Ok(Dynamic::from(ArrayRef::from(power(op, &base, exponent).or_fault()?))),
+        None => ops::call(context, "pow", args),
     }
-}
-
-/// By repeated squaring: small powers are a few products.
-fn integer_power(context: &Context, op: &str, base: &ArrayRef, exponent: i64) -> Result<ArrayRef> {
-    let dtype = base.dtype();
-    if exponent < 0 && !dtype.is_float() {
-        return Err(fault(format!(
-            "{op}: a negative power of integers; convert with FloatC(..) first"
-        )));
-    }
-    let multiply = |a: &ArrayRef, b: &ArrayRef| {
-        let args = [Arg::Value(a.clone()), Arg::Value(b.clone())];
-        nested::map("*", &args, &|operands| context.session.apply(Op::Mul, operands))
-    };
-    let mut n = exponent.unsigned_abs();
-    let mut square = base.clone();
-    let mut product: Option<ArrayRef> = None;
-    while n > 0 {
-        if n & 1 != 0 {
-            product = Some(match product {
-                Some(product) => multiply(&product, &square)?,
-                None => square.clone(),
-            });
-        }
-        n >>= 1;
-        if n > 0 {
-            square = multiply(&square, &square)?;
-        }
-    }
-    let product = match product {
-        Some(product) => product.copy(),
-        None => one_like(context, base)?,
-    };
-    if exponent < 0 {
-        return reciprocal(context, product);
-    }
-    Ok(product)
-}
-
-/// Of a matrix the inverse.
-fn reciprocal(context: &Context, x: ArrayRef) -> Result<ArrayRef> {
-    let function = functions::find("rcp").expect("internal error: a function without a row");
-    nested::map("rcp", &[Arg::Value(x)], &|operands| context.session.call(function, operands))
-}
-
-/// The number 1 of the type and size of `base`: of a matrix the identity.
-fn one_like(context: &Context, base: &ArrayRef) -> Result<ArrayRef> {
-    let zero = nested::components("**", &[Arg::Value(base.clone())], &|operands| match operands {
-        [Operand::Array(x)] => x.session().zeros(x.dtype(), x.size()),
-        _ => Err(Error::Argument { op: "**", what: "one array expected".into() }),
-    })?;
-    let args = [Arg::Value(zero), Arg::Number(1.into())];
-    nested::map("+", &args, &|operands| context.session.apply(Op::Add, operands))
 }

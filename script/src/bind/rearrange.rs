@@ -123,8 +123,8 @@ fn joining(registry: &mut Registry<'_>) {
 }
 
 fn concat(context: &Context, parts: &[ArrayRef]) -> Result<ArrayRef> {
-    let first = parts.first().and_then(|first| Some((first.kind()?, first.components()?)));
-    let Some((kind, components)) = first else {
+    let first = parts.first().and_then(|first| Some((first.form(), first.components()?)));
+    let Some((form, components)) = first else {
         let arrays = parts.iter().map(|part| part.array("concat")).collect::<Result<Vec<_>>>()?;
         let arrays: Vec<&Array> = arrays.iter().collect();
         return context.session.concat(&arrays).map(ArrayRef::leaf).or_fault();
@@ -140,7 +140,7 @@ fn concat(context: &Context, parts: &[ArrayRef]) -> Result<ArrayRef> {
         };
         concat(context, &parts.iter().map(part).collect::<Result<Vec<_>>>()?)
     };
-    Ok(ArrayRef::nested(kind, (0..components.len()).map(component).collect::<Result<_>>()?))
+    Ok(ArrayRef::nested(form, (0..components.len()).map(component).collect::<Result<_>>()?))
 }
 
 fn packing(registry: &mut Registry<'_>) {

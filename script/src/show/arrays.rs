@@ -8,7 +8,7 @@ use crate::fault::{IntoFault, Result};
 use crate::show::numbers::number;
 use crate::show::print_options::PrintOptions;
 use crate::show::writer::Writer;
-use crate::value::{ArrayRef, Kind};
+use crate::value::{ArrayRef, Form};
 
 /// Lanes that are read at once: few enough to look at Ctrl-C in between, and to take little memory.
 const BLOCK: u64 = 4096;
@@ -77,7 +77,7 @@ pub(crate) fn write(out: &mut Writer, array: &ArrayRef, options: PrintOptions) -
     let Some(lanes) = array.lanes() else { return out.put("[ragged array]") };
     let shown = Lanes::new(array, lanes, options)?;
     let layout = Layout::new(array);
-    let separator = if array.kind().is_some() { ",\n " } else { ", " };
+    let separator = if array.is_nested() { ",\n " } else { ", " };
     out.put("[")?;
     for part in &shown.parts {
         if part.start > 0 && !part.is_empty() {
@@ -104,18 +104,19 @@ struct Layout {
     /// Number of items of each list, and distance of their leaves; the first list holds the others.
     lists: Vec<(usize, usize)>,
     /// The kind of number that an item is, and distance of its parts.
-    item: Option<(Kind, usize)>,
+    item: Option<(Form, usize)>,
 }
 
 impl Layout {
     fn new(array: &ArrayRef) -> Self {
-        let (Some(kind), Some(components)) = (array.kind(), array.components()) else {
+        let form = array.form();
+        let Some(components) = array.components() else {
             return Self::default();
         };
         let distance = components.first().map_or(0, |first| first.leaves().len());
         let mut layout = components.first().map(Self::new).unwrap_or_default();
-        if matches!(kind, Kind::Complex | Kind::Quaternion) && layout.item.is_none() {
-            layout.item = Some((kind, distance));
+        if matches!(form, Form::Complex | Form::Quaternion) && layout.item.is_none() {
+            layout.item = Some((form, distance));
         } else {
             layout.lists.push((components.len(), distance));
         }
@@ -141,7 +142,7 @@ impl Layout {
         let Some((kind, distance)) = self.item else { return out.put(&leaf(start)) };
         let part = |i: usize| leaf(start + i * distance);
         let (real, first, units) = match kind {
-            Kind::Quaternion => (3, 0, "ijk"),
+            Form::Quaternion => (3, 0, "ijk"),
             _ => (0, 1, "i"),
         };
         out.put(&part(real))?;

@@ -13,7 +13,7 @@ use crate::show::plot::Picture;
 use crate::show::print_options::PrintOptions;
 use crate::show::table::Table;
 use crate::show::writer::{MOST_BYTES, Writer, written};
-use crate::value::{ArrayRef, COMPONENT_NAMES, Kind, state};
+use crate::value::{ArrayRef, COMPONENT_NAMES, Form, state};
 
 /// Most lanes, or rows of a list, that are shown.
 const MOST_LANES: u64 = 1000;
@@ -106,7 +106,8 @@ fn grid(array: &ArrayRef, lanes: u64, options: PrintOptions) -> Result<Table> {
 /// The leaves of a value, of which the first has this number: each with its name, `x.real`, entries of matrices
 /// `[0, 1]` row by row.
 fn parts(array: &ArrayRef, first: usize) -> Vec<(String, usize)> {
-    let (Some(kind), Some(components)) = (array.kind(), array.components()) else {
+    let form = array.form();
+    let Some(components) = array.components() else {
         return vec![(String::new(), first)];
     };
     let distance = components.first().map_or(0, |component| component.leaves().len());
@@ -114,7 +115,7 @@ fn parts(array: &ArrayRef, first: usize) -> Vec<(String, usize)> {
         components.get(i).map_or_else(Vec::new, |part| parts(part, first + i * distance))
     };
     let n = components.len();
-    if kind == Kind::Matrix {
+    if let Form::Matrix(_) = form {
         let columns: Vec<_> = (0..n).map(component).collect();
         // An entry may have parts itself.
         let entry = distance / n.max(1);
@@ -130,8 +131,8 @@ fn parts(array: &ArrayRef, first: usize) -> Vec<(String, usize)> {
         };
         return (0..n).flat_map(row).collect();
     }
-    let name = |i: usize| match (kind, COMPONENT_NAMES.get(i)) {
-        (Kind::Complex, _) => ["real", "imag"][i.min(1)].to_string(),
+    let name = |i: usize| match (form, COMPONENT_NAMES.get(i)) {
+        (Form::Complex, _) => ["real", "imag"][i.min(1)].to_string(),
         (_, Some(name)) if n <= COMPONENT_NAMES.len() => (*name).to_string(),
         _ => i.to_string(),
     };

@@ -20,8 +20,8 @@ use rhai::Dynamic;
 
 use crate::fault::{Result, fault, fault_with_hint};
 
-/// Names of the first components.
-pub(crate) const COMPONENT_NAMES: [&str; 4] = ["x", "y", "z", "w"];
+pub(crate) use porcini_core::value::{COMPONENT_NAMES, Form};
+
 /// Fewest and most components of a vector type.
 pub(crate) const VECTOR_SIZES: std::ops::RangeInclusive<usize> = 1..=4;
 
@@ -50,20 +50,7 @@ pub(crate) enum Node {
     /// A one-dimensional array.
     Leaf(Array),
     /// Components (structure of arrays).
-    Nested(Kind, Vec<ArrayRef>),
-}
-
-/// What the components of a nested value are.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
-    /// Values of one type.
-    Vector,
-    /// Real and imaginary part.
-    Complex,
-    /// x, y, z, w; w is the real part.
-    Quaternion,
-    /// As many columns as each has entries; columns are vectors.
-    Matrix,
+    Nested(Form, Vec<ArrayRef>),
 }
 
 impl ArrayRef {
@@ -73,13 +60,13 @@ impl ArrayRef {
     }
 
     /// A reference to a new nested value.
-    pub(crate) fn nested(kind: Kind, components: Vec<Self>) -> Self {
-        Self(Rc::new(RefCell::new(Node::Nested(kind, components))))
+    pub(crate) fn nested(form: Form, components: Vec<Self>) -> Self {
+        Self(Rc::new(RefCell::new(Node::Nested(form, components))))
     }
 
     /// A reference to a new vector.
     pub(crate) fn vector(components: Vec<Self>) -> Self {
-        Self::nested(Kind::Vector, components)
+        Self::nested(Form::Vector(components.len()), components)
     }
 
     /// What the reference leads to now.
@@ -101,15 +88,17 @@ impl ArrayRef {
     pub(crate) fn copy(&self) -> Self {
         match &*self.node() {
             Node::Leaf(array) => Self::leaf(array.clone()),
-            Node::Nested(kind, components) => {
-                Self::nested(*kind, components.iter().map(Self::copy).collect())
+            Node::Nested(form, components) => {
+                Self::nested(*form, components.iter().map(Self::copy).collect())
             }
         }
     }
 
     /// The one-dimensional array, or an error that names `op`.
     pub(crate) fn array(&self, op: &str) -> Result<Array> {
-        self.node().array(op).cloned()
+        let expected = "expected a one-dimensional array";
+        let got = || fault(format!("{op}: got {}, {expected}", self.type_name()));
+        self.node().leaf().cloned().ok_or_else(got)
     }
 
     /// The components of a nested value.
@@ -120,40 +109,27 @@ impl ArrayRef {
         }
     }
 
-    /// What its components are; `None` for a plain array.
-    pub(crate) fn kind(&self) -> Option<Kind> {
+    /// What it is.
+    pub(crate) fn form(&self) -> Form {
         match &*self.node() {
-            Node::Leaf(_) => None,
-            Node::Nested(kind, _) => Some(*kind),
+            Node::Leaf(_) => Form::Scalar,
+            Node::Nested(form, _) => *form,
         }
+    }
+
+    /// Whether it has components.
+    pub(crate) fn is_nested(&self) -> bool {
+        self.form() != Form::Scalar
     }
 
     /// Numbers of components, outermost first; a matrix has two.
     pub(crate) fn extents(&self) -> Vec<usize> {
-        let mut extents = Vec::new();
-        let mut value = self.clone();
-        while let Some(components) = value.components() {
-            extents.push(components.len());
-            let Some(first) = components.into_iter().next() else { break };
-            value = first;
-        }
-        extents
+        self.lend(|value| value.extents())
     }
 
     /// The one-dimensional arrays inside, in order.
     pub(crate) fn leaves(&self) -> Vec<Array> {
-        let mut leaves = Vec::new();
-        self.add_leaves(&mut leaves);
-        leaves
-    }
-
-    fn add_leaves(&self, leaves: &mut Vec<Array>) {
-        match &*self.node() {
-            Node::Leaf(array) => leaves.push(array.clone()),
-            Node::Nested(_, components) => {
-                components.iter().for_each(|component| component.add_leaves(leaves));
-            }
-        }
+        self.lend(|value| value.leaves().into_iter().cloned().collect())
     }
 
     /// The leaves in the order of rows: the outermost component number changes first, as in what is shown.
@@ -178,69 +154,28 @@ impl ArrayRef {
 
     /// Lane type of the leaves (components share it).
     pub(crate) fn dtype(&self) -> DType {
-        self.leaves().first().map_or(DType::F32, Array::dtype)
+        self.lend(|value| value.dtype()).unwrap_or(DType::F32)
     }
 
     /// Number of lanes; `None` if components disagree.
     pub(crate) fn lanes(&self) -> Option<u64> {
-        self.leaves().iter().map(Array::size).try_fold(1, |lanes, size| match (lanes, size) {
-            (1, size) => Some(size),
-            (lanes, 1) => Some(lanes),
-            (lanes, size) => (lanes == size).then_some(lanes),
-        })
+        self.lend(|value| value.lanes())
     }
 
     /// The script's name of the type: `FloatC`, `Vector3fC`.
     pub(crate) fn type_name(&self) -> String {
-        self.node().type_name()
+        self.lend(|value| value.type_name())
     }
 }
 
 impl Node {
-    /// The one-dimensional array, or an error that names `op`.
-    pub(crate) fn array(&self, op: &str) -> Result<&Array> {
+    /// The one-dimensional array.
+    pub(crate) fn leaf(&self) -> Option<&Array> {
         match self {
-            Self::Leaf(array) => Ok(array),
-            Self::Nested(..) => Err(fault(format!(
-                "{op}: got {}, expected a one-dimensional array",
-                self.type_name()
-            ))),
+            Self::Leaf(array) => Some(array),
+            Self::Nested(..) => None,
         }
     }
-
-    /// The script's name of the type: `FloatC`, `Vector3fC`.
-    pub(crate) fn type_name(&self) -> String {
-        match self {
-            Self::Leaf(array) => array.dtype().script_name().into(),
-            Self::Nested(kind, components) => {
-                let n = components.len();
-                let entry = match kind {
-                    Kind::Matrix => components.first().and_then(ArrayRef::components),
-                    _ => None,
-                };
-                let inner = entry.unwrap_or_else(|| components.clone());
-                let inner = inner.first().map_or_else(String::new, ArrayRef::type_name);
-                match vector_letter(&inner) {
-                    Some(letter) => format!("{kind:?}{n}{letter}C"),
-                    None => format!("{kind:?}{n}<{inner}>"),
-                }
-            }
-        }
-    }
-}
-
-/// Enoki's letters of component types.
-pub(crate) const VECTOR_LETTERS: [(&str, DType); 5] = [
-    ("f", DType::F32),
-    ("d", DType::F64),
-    ("i", DType::I32),
-    ("u", DType::U32),
-    ("m", DType::Mask),
-];
-
-fn vector_letter(component: &str) -> Option<&'static str> {
-    let mut letters = VECTOR_LETTERS.iter();
-    letters.find(|(_, dtype)| dtype.script_name() == component).map(|(letter, _)| *letter)
 }
 
 /// What stands in the scope for a deleted variable until its cell ends.
@@ -268,6 +203,14 @@ pub(crate) enum Arg {
 }
 
 impl Arg {
+    /// The type as a person reads it; a number as it is.
+    pub(crate) fn type_name(&self) -> String {
+        match self {
+            Self::Value(value) => value.type_name(),
+            Self::Number(number) => number.to_string(),
+        }
+    }
+
     /// Reads a script value, or says that `op` does not take it.
     pub(crate) fn new(op: &str, value: &Dynamic) -> Result<Self> {
         if let Some(array) = value.read_lock::<ArrayRef>() {

@@ -15,6 +15,8 @@ mod quaternion;
 mod transform;
 mod vector;
 
+use std::fmt;
+
 use super::Recorder;
 use super::expr::Expr;
 use crate::dtype::DType;
@@ -38,6 +40,21 @@ pub enum Form {
     Matrix(usize),
 }
 
+impl fmt::Display for Form {
+    /// As a person reads it: `vector of 3`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Scalar => f.write_str("array"),
+            Self::Vector(N) => f.write_str("vector"),
+            Self::Vector(n) => write!(f, "vector of {n}"),
+            Self::Complex => f.write_str("complex"),
+            Self::Quaternion => f.write_str("quaternion"),
+            Self::Matrix(N) => f.write_str("matrix"),
+            Self::Matrix(n) => write!(f, "matrix of {n}"),
+        }
+    }
+}
+
 /// Stands for any number of components in a row.
 const N: usize = 0;
 
@@ -45,6 +62,42 @@ const N: usize = 0;
 const MAX_MATRIX: usize = 4;
 
 impl Form {
+    /// The word in names of types.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Scalar => "Array",
+            Self::Vector(_) => "Vector",
+            Self::Complex => "Complex",
+            Self::Quaternion => "Quaternion",
+            Self::Matrix(_) => "Matrix",
+        }
+    }
+
+    /// Number of components: of a matrix its columns, none of an array.
+    pub const fn n_components(self) -> usize {
+        match self {
+            Self::Scalar => 0,
+            Self::Vector(n) | Self::Matrix(n) => n,
+            Self::Complex => 2,
+            Self::Quaternion => 4,
+        }
+    }
+
+    /// Whether it is a vector.
+    pub const fn is_vector(self) -> bool {
+        matches!(self, Self::Vector(_))
+    }
+
+    /// Whether a real number as a value of this form stands in an entry; others are 0.
+    pub const fn holds_real(self, entry: usize) -> bool {
+        match self {
+            Self::Scalar | Self::Vector(_) => true,
+            Self::Complex => entry == 0,
+            Self::Quaternion => entry == 3,
+            Self::Matrix(n) => entry.is_multiple_of(n + 1),
+        }
+    }
+
     /// Number of arrays.
     pub const fn n_entries(self) -> usize {
         match self {

@@ -1,0 +1,142 @@
+//! Horizontal operations: over the lanes of arrays, over the components of nested values.
+
+use super::Value;
+use super::argument::Argument;
+use super::map::{apply, components};
+use crate::array::Array;
+use crate::dtype::{DType, Scalar};
+use crate::error::{Error, Result};
+use crate::ir::op::{Op, ReduceOp};
+use crate::operand::Operand;
+
+impl Value {
+    /// The lanes of an array combined into one, lazily; of a nested value its components, lane by lane.
+    ///
+    /// # Errors
+    /// As [`Array::reduce`] and [`apply`].
+    pub fn reduce(&self, op: ReduceOp) -> Result<Self> {
+        match self {
+            Self::Array(array) => array.reduce(op).map(Self::Array),
+            Self::Nested(_, components) if op == ReduceOp::Count => {
+                let ones: Vec<Self> = components.iter().map(ones).collect::<Result<_>>()?;
+                fold(op.combine(), &ones)
+            }
+            Self::Nested(_, components) => fold(op.combine(), components),
+        }
+    }
+
+    /// The mean of the lanes of an array, lazily; of a nested value that of its components, lane by lane.
+    ///
+    /// # Errors
+    /// As [`Array::mean`] and [`apply`].
+    pub fn mean(&self) -> Result<Self> {
+        match self {
+            Self::Array(array) => array.mean().map(Self::Array),
+            Self::Nested(_, components) => {
+                let n = i64::try_from(components.len()).unwrap_or(i64::MAX);
+                let sum = self.reduce(ReduceOp::Sum)?;
+                apply(Op::Div, &[&(&sum).into(), &Argument::from(n)])
+            }
+        }
+    }
+
+    /// [`Value::reduce`] level by level, and of the lanes of what remains.
+    ///
+    /// # Errors
+    /// As [`Value::reduce`].
+    pub fn reduce_nested(&self, op: ReduceOp) -> Result<Self> {
+        self.innermost(&|value| value.reduce(op))
+    }
+
+    /// [`Value::mean`] level by level, and of the lanes of what remains.
+    ///
+    /// # Errors
+    /// As [`Value::mean`].
+    pub fn mean_nested(&self) -> Result<Self> {
+        self.innermost(&Self::mean)
+    }
+
+    fn innermost(&self, reduce: &dyn Fn(&Self) -> Result<Self>) -> Result<Self> {
+        match self {
+            Self::Array(_) => reduce(self),
+            Self::Nested(..) => reduce(self)?.innermost(reduce),
+        }
+    }
+
+    /// All lanes of all arrays inside as one, lazily; arrays of one lane count as often as the others have lanes.
+    ///
+    /// # Errors
+    /// `Forms` for sizes that do not broadcast; as [`Array::reduce`].
+    pub fn reduce_all(&self, op: ReduceOp) -> Result<Array> {
+        let name = op.name();
+        let unequal = || Error::forms(format!("{name}: components of unequal sizes"));
+        let lanes = self.lanes().ok_or_else(unequal)?;
+        let mut all: Option<Array> = None;
+        for leaf in self.leaves() {
+            let one = leaf.resize(lanes)?.reduce(op)?;
+            all = Some(match all {
+                Some(all) => all.apply(op.combine(), &[(&one).into()])?,
+                None => one,
+            });
+        }
+        all.ok_or_else(|| Error::forms(format!("{name}: a vector without components")))
+    }
+
+    /// One lane of an array; negative numbers count from the end.
+    ///
+    /// # Errors
+    /// `Forms` unless it is an array; as [`Array::item`].
+    pub fn item(&self, index: i64) -> Result<Scalar> {
+        self.array()?.item(index)
+    }
+
+    /// The array that it is.
+    ///
+    /// # Errors
+    /// `Forms` if it has components.
+    pub fn array(&self) -> Result<&Array> {
+        match self {
+            Self::Array(array) => Ok(array),
+            Self::Nested(..) => {
+                let got = self.type_name();
+                Err(Error::forms(format!("got {got}, expected a one-dimensional array")))
+            }
+        }
+    }
+
+    /// Prefix sums (`Op::Add`) or products (`Op::Mul`): of the lanes of an array, of the components of a nested value.
+    ///
+    /// # Errors
+    /// As [`Array::psum`] and [`apply`].
+    pub fn prefix(&self, op: Op) -> Result<Self> {
+        let components = match self {
+            Self::Array(array) if op == Op::Mul => return array.cumprod().map(Self::Array),
+            Self::Array(array) => return array.psum().map(Self::Array),
+            Self::Nested(_, components) => components,
+        };
+        let mut results: Vec<Self> = Vec::with_capacity(components.len());
+        for component in components {
+            results.push(match results.last() {
+                None => component.clone(),
+                Some(last) => apply(op, &[&last.into(), &component.into()])?,
+            });
+        }
+        Ok(Self::vector(results))
+    }
+}
+
+fn fold(op: Op, components: &[Value]) -> Result<Value> {
+    let (first, rest) = components
+        .split_first()
+        .ok_or_else(|| Error::forms("a vector without components".into()))?;
+    rest.iter()
+        .try_fold(first.clone(), |sum, component| apply(op, &[&(&sum).into(), &component.into()]))
+}
+
+/// 1 where a mask is true.
+fn ones(mask: &Value) -> Result<Value> {
+    components("count", &[&mask.into()], &|operands| match operands {
+        [Operand::Array(mask)] => mask.cast(DType::U32),
+        _ => Err(Error::Argument { op: "count", what: "a mask expected".into() }),
+    })
+}

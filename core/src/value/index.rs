@@ -1,0 +1,246 @@
+//! Indices: components by number or name, entries of matrices, lanes by slices and masks.
+
+use std::ops::{Range, RangeFrom, RangeFull, RangeInclusive, RangeTo};
+
+use super::argument::Argument;
+use super::map::components;
+use super::{Form, Value};
+use crate::array::Array;
+use crate::dtype::{DType, Scalar};
+use crate::error::{Error, Result};
+use crate::ir::op::{Op, ScatterOp};
+use crate::operand::Operand;
+
+/// Names of the first components.
+pub const COMPONENT_NAMES: [&str; 4] = ["x", "y", "z", "w"];
+
+impl Argument<'_> {
+    /// The number of a component; negative ones count from the end.
+    ///
+    /// # Errors
+    /// `Forms` if there is no such component.
+    pub fn position(&self, i: i64) -> Result<usize> {
+        let n = self.components().len();
+        let signed = i64::try_from(n).unwrap_or(i64::MAX);
+        let position = if i < 0 { i.saturating_add(signed) } else { i };
+        let position = usize::try_from(position).ok().filter(|&position| position < n);
+        position.ok_or_else(|| {
+            let name = self.type_name();
+            let valid = format!("valid: {} to {}", -signed, signed - 1);
+            Error::forms(format!("{name}: component {i} of {n} ({valid})"))
+        })
+    }
+
+    /// The numbers of components with a name such as `x`, `zyx` or `real`.
+    ///
+    /// # Errors
+    /// `Forms`, which lists the names that the value has.
+    pub fn positions(&self, name: &str) -> Result<Vec<usize>> {
+        let (names, has): (&[&str], &str) = match self.form() {
+            Form::Scalar => (&[], "data and index; components belong to vectors"),
+            Form::Vector(n) => (&COMPONENT_NAMES[..n.min(4)], " and swizzles of these such as yx"),
+            Form::Quaternion => (&COMPONENT_NAMES, ", swizzles of these, real and imag"),
+            Form::Complex => (&[], "real and imag"),
+            Form::Matrix(_) => (&[], "T, its transpose; m[j] is a column, m[[i, j]] an entry"),
+        };
+        let position = |letter: char| names.iter().position(|known| known.starts_with(letter));
+        let letters = match (self.form(), name) {
+            (Form::Complex, "real") => Some(vec![0]),
+            (Form::Complex, "imag") => Some(vec![1]),
+            (Form::Quaternion, "real") => Some(vec![3]),
+            (Form::Quaternion, "imag") => Some(vec![0, 1, 2]),
+            _ => name.chars().map(position).collect(),
+        };
+        letters.filter(|letters| (1..=4).contains(&letters.len())).ok_or_else(|| {
+            let (type_name, names) = (self.type_name(), names.join(", "));
+            Error::forms(format!("{type_name} has no member `{name}` (it has {names}{has})"))
+        })
+    }
+
+    /// The lanes where a mask is true; others are 0.
+    ///
+    /// # Errors
+    /// As [`components`].
+    pub fn masked(&self, mask: &Argument<'_>) -> Result<Value> {
+        let is_mask = self.dtype() == Some(DType::Mask);
+        let zero = if is_mask { Scalar::Bool(false) } else { Scalar::Int(0) };
+        components("[]", &[mask, self, &Argument::Number(zero)], &|operands| choose(operands))
+    }
+}
+
+fn choose(operands: &[Operand<'_>]) -> Result<Array> {
+    match *operands {
+        [Operand::Array(mask), a, b] => mask.apply(Op::Select, &[a, b]),
+        _ => Err(Error::Argument { op: "[]", what: "a mask expected".into() }),
+    }
+}
+
+impl Value {
+    /// A component; negative numbers count from the end.
+    ///
+    /// # Errors
+    /// `Forms` if there is no such component.
+    pub fn component(&self, i: i64) -> Result<&Self> {
+        Ok(&self.components()[Argument::from(self).position(i)?])
+    }
+
+    /// The component or vector of components with a name: `x`, `zyx`, `real`.
+    ///
+    /// # Errors
+    /// `Forms`, which lists the names that the value has.
+    pub fn member(&self, name: &str) -> Result<Self> {
+        let positions = Argument::from(self).positions(name)?;
+        let parts = positions.iter().map(|&i| self.components()[i].clone());
+        Ok(match *positions {
+            [one] => self.components()[one].clone(),
+            _ => Self::vector(parts.collect()),
+        })
+    }
+
+    /// The entry in row `i` and column `j` of a matrix.
+    ///
+    /// # Errors
+    /// `Forms` if there is none.
+    pub fn entry(&self, i: i64, j: i64) -> Result<&Self> {
+        self.component(j)?.component(i)
+    }
+
+    /// The lanes where a mask is true; others are 0.
+    ///
+    /// # Errors
+    /// `TypeMismatch`, `SizeMismatch`; `Forms` if the mask does not fit.
+    pub fn masked<'a>(&self, mask: impl Into<Argument<'a>>) -> Result<Self> {
+        Argument::from(self).masked(&mask.into())
+    }
+}
+
+/// Lanes at equal distances, as ranges say them: negative numbers count from the end, and what lies outside is left
+/// out.
+#[derive(Clone, Copy, Debug)]
+pub struct Slice {
+    start: Option<i64>,
+    stop: Option<i64>,
+    step: i64,
+}
+
+impl Slice {
+    /// Lanes from `start` up to but not including `stop`, or down to it by a negative step, which is not 0.
+    pub fn new(start: i64, stop: i64, step: i64) -> Self {
+        Self { start: Some(start), stop: Some(stop), step }
+    }
+
+    /// Every so many lanes of the slice's ends.
+    pub fn step_by(self, step: i64) -> Self {
+        Self { step, ..self }
+    }
+
+    /// First lane and number of lanes of the slice of an array.
+    fn lanes(self, size: u64) -> (u64, u64) {
+        let size = i64::try_from(size).unwrap_or(i64::MAX);
+        if size == 0 || self.step == 0 {
+            return (0, 0);
+        }
+        let down = self.step < 0;
+        let (lowest, highest) = if down { (-1, size - 1) } else { (0, size) };
+        let from_end = |i: i64| if i < 0 { i.saturating_add(size) } else { i };
+        let first = self.start.map_or(if down { highest } else { 0 }, from_end).clamp(0, highest);
+        // Counting down from a lane given from the front, -1 is the place before lane 0.
+        let before_first = down && self.start.is_some_and(|start| start >= 0);
+        let last = match self.stop {
+            Some(-1) if before_first => -1,
+            Some(stop) => from_end(stop).clamp(lowest, highest),
+            None => {
+                if down {
+                    lowest
+                } else {
+                    highest
+                }
+            }
+        };
+        let way = if down { first.abs_diff(last) } else { last.abs_diff(first) };
+        let is_empty = if down { last >= first } else { last <= first };
+        let n = if is_empty { 0 } else { way.div_ceil(self.step.unsigned_abs()) };
+        (first.unsigned_abs(), n)
+    }
+
+    /// The numbers of its lanes of an array.
+    fn numbers(self, array: &Array) -> Result<Array> {
+        let size = array.size();
+        let (start, n) = self.lanes(size);
+        let dtype = if size <= 1 << 32 { DType::U32 } else { DType::U64 };
+        // A negative step wraps, as unsigned lane numbers do; of a single lane it does not matter.
+        let bits = self.step.cast_unsigned() & (u64::MAX >> (64 - dtype.bits()));
+        let step = Scalar::UInt(if n > 1 { bits } else { 1 });
+        array.session().record(|recorder| recorder.range(dtype, Scalar::UInt(start), step, n))
+    }
+}
+
+impl From<Range<i64>> for Slice {
+    fn from(range: Range<i64>) -> Self {
+        Self::new(range.start, range.end, 1)
+    }
+}
+
+impl From<RangeInclusive<i64>> for Slice {
+    /// `2..=-1` ends with the last lane.
+    fn from(range: RangeInclusive<i64>) -> Self {
+        let stop = Some(*range.end()).filter(|&end| end != -1).map(|end| end.saturating_add(1));
+        Self { start: Some(*range.start()), stop, step: 1 }
+    }
+}
+
+impl From<RangeFrom<i64>> for Slice {
+    fn from(range: RangeFrom<i64>) -> Self {
+        Self { start: Some(range.start), stop: None, step: 1 }
+    }
+}
+
+impl From<RangeTo<i64>> for Slice {
+    fn from(range: RangeTo<i64>) -> Self {
+        Self { start: None, stop: Some(range.end), step: 1 }
+    }
+}
+
+impl From<RangeFull> for Slice {
+    fn from(_: RangeFull) -> Self {
+        Self { start: None, stop: None, step: 1 }
+    }
+}
+
+impl Array {
+    /// The lanes of a slice, lazily: `a.slice(2..8)`, `a.slice(-3..)`, `a.slice(Slice::from(..).step_by(-1))`.
+    ///
+    /// # Errors
+    /// None at present.
+    pub fn slice(&self, slice: impl Into<Slice>) -> Result<Self> {
+        self.gather(&slice.into().numbers(self)?, None)
+    }
+
+    /// Writes to the lanes of a slice, one value to each or one to all. The handle then names the new value.
+    ///
+    /// # Errors
+    /// `Argument` if there are not as many values as lanes; as [`Array::scatter`].
+    pub fn set_slice(&mut self, slice: impl Into<Slice>, value: &Self) -> Result<()> {
+        let numbers = slice.into().numbers(self)?;
+        let (got, expected) = (value.size(), numbers.size());
+        if got != expected && got != 1 {
+            let what = format!("{got} values for a slice of {expected} lanes");
+            return Err(Error::Argument { op: "[]=", what });
+        }
+        self.scatter(ScatterOp::Set, value, &numbers, None)
+    }
+
+    /// The place of a lane; negative numbers count from the end.
+    ///
+    /// # Errors
+    /// `IndexOutOfRange`.
+    pub fn lane(&self, index: i64) -> Result<Slice> {
+        let size = self.size();
+        let signed = i64::try_from(size).unwrap_or(i64::MAX);
+        let lane = if index < 0 { index.saturating_add(signed) } else { index };
+        if !(0..signed).contains(&lane) {
+            return Err(Error::IndexOutOfRange { index, size });
+        }
+        Ok(Slice::new(lane, lane + 1, 1))
+    }
+}

@@ -1,0 +1,183 @@
+//! How elementwise operations go through values.
+
+use super::argument::{Argument, forms, operands, types};
+use super::call::call_with;
+use super::levels::{outermost, parts};
+use super::multiply_add::in_steps;
+use super::{Form, Value};
+use crate::array::Array;
+use crate::dtype::DType;
+use crate::error::{Error, Result};
+use crate::ir::op::{self, Op, Parts};
+use crate::operand::Operand;
+use crate::session::Session;
+use crate::trace::functions;
+use crate::trace::nested::find;
+
+/// What an operation does to arrays and numbers.
+pub type Leaf<'f> = dyn Fn(&[Operand<'_>]) -> Result<Array> + 'f;
+
+/// Applies an operation through nested values; `op` is the name or operator of its row.
+///
+/// # Errors
+/// `Forms` if values do not fit each other or the operation; what `leaf` returns.
+pub fn map(op: &str, args: &[&Argument<'_>], leaf: &Leaf<'_>) -> Result<Value> {
+    if let Some(result) = map_vectors(args, leaf) {
+        return result;
+    }
+    if let Some(result) = in_steps(op, args) {
+        return result;
+    }
+    match outermost(op, args)? {
+        Form::Scalar => leaf(&operands(op, args)?).map(Value::Array),
+        level @ Form::Vector(n) => {
+            let component = |i| map(op, &parts(args, level, i), leaf);
+            (0..n).map(component).collect::<Result<_>>().map(Value::vector)
+        }
+        number => map_numbers(op, args, number, leaf),
+    }
+}
+
+/// Records an elementwise operation.
+///
+/// # Errors
+/// As [`map`] and [`Array::apply`]; `Argument` without arrays.
+pub fn apply(op: Op, args: &[&Argument<'_>]) -> Result<Value> {
+    let symbol = if op == Op::Neg { "-" } else { op.spelling() };
+    map(symbol, args, &|operands| session(op.spelling(), operands)?.apply(op, operands))
+}
+
+/// Records a function of the table of functions.
+///
+/// # Errors
+/// As [`apply`]; `Argument` if there is no such function.
+pub fn function(name: &'static str, args: &[&Argument<'_>]) -> Result<Value> {
+    let none = || Error::Argument { op: name, what: "there is no such function".into() };
+    let row = functions::find(name).ok_or_else(none)?;
+    map(name, args, &|operands| session(name, operands)?.call(row, operands))
+}
+
+/// The session of the first array.
+pub(super) fn session<'a>(op: &'static str, operands: &[Operand<'a>]) -> Result<&'a Session> {
+    let array = operands.iter().find_map(|operand| match operand {
+        Operand::Array(array) => Some(*array),
+        Operand::Number(_) => None,
+    });
+    let none = || Error::Argument { op, what: "got no arrays, expected one".into() };
+    array.map(Array::session).ok_or_else(none)
+}
+
+/// As [`map`], of numbers of several parts: what their row says, else part by part where that means the same.
+fn map_numbers(op: &str, args: &[&Argument<'_>], number: Form, leaf: &Leaf<'_>) -> Result<Value> {
+    let own = forms(args);
+    // What has fewer levels is a real number, or a complex one without imaginary part.
+    let among_reals = own.iter().map(|&form| if form == number { form } else { Form::Scalar });
+    let mut readings = vec![own.clone(), among_reals.collect()];
+    if !matches!(number, Form::Matrix(_)) {
+        readings.push(vec![number; args.len()]);
+    }
+    if let Some(forms) = readings.iter().find(|forms| find(op, forms).is_some()) {
+        return Ok(call_with(op, forms, args)?.remove(0));
+    }
+    match (number, meaning(op)) {
+        // Entries may be numbers of several parts themselves.
+        (Form::Matrix(n), Parts::Linear | Parts::Entries) => {
+            let column = |i| map(op, &parts(args, number, i), leaf);
+            Ok(Value::Nested(number, (0..n).map(column).collect::<Result<_>>()?))
+        }
+        (Form::Complex | Form::Quaternion, Parts::Linear) => components(op, args, leaf),
+        _ => Err(undefined(op, number, args)),
+    }
+}
+
+/// What an operation means for numbers of several parts, from its row.
+fn meaning(op: &str) -> Parts {
+    let of_operation = op::find(op).map(|info| info.parts);
+    let of_function = || functions::find(op).map(functions::Function::parts);
+    of_operation.or_else(of_function).unwrap_or(Parts::Entries)
+}
+
+/// Applies an operation to every component, whatever the operation means for numbers of several parts: to convert, to
+/// choose, to assign.
+///
+/// # Errors
+/// As [`map`].
+pub fn components(op: &str, args: &[&Argument<'_>], leaf: &Leaf<'_>) -> Result<Value> {
+    let level = match outermost(op, args)? {
+        Form::Scalar => return leaf(&operands(op, args)?).map(Value::Array),
+        level => level,
+    };
+    let component = |i| components(op, &parts(args, level, i), leaf);
+    let results: Vec<Value> = (0..level.n_components()).map(component).collect::<Result<_>>()?;
+    // What compares parts is no number.
+    let is_mask = results.first().is_some_and(|result| result.dtype() == DType::Mask);
+    if is_mask && !matches!(level, Form::Matrix(_)) {
+        return Ok(Value::vector(results));
+    }
+    Ok(Value::Nested(level, results))
+}
+
+/// Values as components of one: promoted to one type, and broadcast to the most deeply nested of them.
+///
+/// # Errors
+/// `Forms` if there is no common type; see [`map`].
+pub fn alike(op: &str, parts: &[&Argument<'_>]) -> Result<Vec<Value>> {
+    let mix = || Error::forms(format!("{op}: components of types {}", types(parts, ", ")));
+    let dtypes = parts.iter().filter_map(|part| part.dtype());
+    let common = dtypes.map(Some).reduce(|common, dtype| common?.promote(dtype?));
+    let dtype = common.unwrap_or(Some(DType::F32)).ok_or_else(mix)?;
+    let deepest = parts.iter().max_by_key(|part| part.extents().len());
+    let like = |&part: &&Argument<'_>| {
+        let model = *deepest.unwrap_or(&part);
+        components(op, &[part, model], &|operands| match *operands {
+            [Operand::Array(part), _] => part.cast(dtype),
+            // The imaginary part of a real number.
+            [Operand::Number(zero), Operand::Array(model)] => model.session().full(dtype, zero, 1),
+            _ => Err(Error::Argument { op: "components", what: "arrays expected".into() }),
+        })
+    };
+    let alike: Vec<Value> = parts.iter().map(like).collect::<Result<_>>()?;
+    let first = alike.first().map(Value::type_name);
+    if alike.iter().any(|part| Some(part.type_name()) != first) {
+        return Err(mix());
+    }
+    Ok(alike)
+}
+
+/// The common case without detours: vectors of arrays, all of one length, arrays and numbers beside them. `None` for
+/// anything else.
+fn map_vectors<'a>(args: &[&Argument<'a>], leaf: &Leaf<'_>) -> Option<Result<Value>> {
+    let mut length = None;
+    for arg in args {
+        let Argument::Nested(form, components) = arg else { continue };
+        let of_arrays = form.is_vector() && !components.iter().any(Argument::is_nested);
+        if !of_arrays || length.is_some_and(|length| length != components.len()) {
+            return None;
+        }
+        length = Some(components.len());
+    }
+    let component = |i: usize| {
+        let operand = |arg: &&Argument<'a>| match arg {
+            Argument::Nested(_, components) => components[i].operand(""),
+            arg => arg.operand(""),
+        };
+        leaf(&args.iter().map(operand).collect::<Result<Vec<_>>>()?).map(Value::Array)
+    };
+    Some((0..length?).map(component).collect::<Result<_>>().map(Value::vector))
+}
+
+/// The error of an operation that numbers of several parts do not have.
+fn undefined(op: &str, number: Form, args: &[&Argument<'_>]) -> Error {
+    let remedy = match (number, op) {
+        (Form::Matrix(_), "/") => "write a * inverse(b); mul_elem(a, b) multiplies entry by entry",
+        (Form::Matrix(_), _) => "mul_elem(a, b) multiplies entry by entry",
+        (Form::Complex, "<" | "<=" | ">" | ">=") => {
+            "complex numbers have no order; compare abs(z) or z.real"
+        }
+        (Form::Complex, _) => "apply it to z.real and z.imag",
+        (_, "<" | "<=" | ">" | ">=") => "quaternions have no order; compare abs(q)",
+        _ => "apply it to real(q) and imag(q)",
+    };
+    let what = format!("{op}: not defined for {}", types(args, " and "));
+    Error::Forms { what, remedy: Some(remedy) }
+}

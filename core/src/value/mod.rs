@@ -1,0 +1,122 @@
+//! Values: arrays, and what has arrays as components: vectors, complex numbers, quaternions and matrices.
+//!
+//! A [`Value`] is an array or nested: a [`Form`] with components that are values (structure of arrays). Operations
+//! take [`Argument`]s, which borrow values, arrays and numbers, and go through the levels of nested values:
+//!
+//! * Vectors pair up component by component, from the outermost level inwards. Where the numbers of components differ,
+//!   the value of fewer levels goes whole into every component of the other, and so do arrays and numbers.
+//! * Complex numbers, quaternions and matrices are numbers of their own: they never pair with the components of a
+//!   vector, and operations mean for them what the rows of [`trace::nested`](crate::trace::nested) say. An array meets
+//!   them as a real number.
+//!
+//! ```
+//! use porcini_core::value::{Matrix2f, Vector2f, Vector3f};
+//! use porcini_core::{DType, Session};
+//!
+//! # fn main() -> porcini_core::Result<()> {
+//! let session = Session::new()?;
+//! let x = session.linspace(DType::F32, 0, 3, 4)?;
+//! let v = Vector3f::new([&x, &(&x + 1.0), &(&x * 2.0)])?;
+//! assert_eq!(v.z().slice(-2..)?.to_vec::<f32>()?, [4.0, 6.0]);
+//! let w = &v * 2.0 + &x;
+//! assert_eq!(w.member("x")?.array()?.to_vec::<f32>()?, [0.0, 3.0, 6.0, 9.0]);
+//! assert!(v.try_add(&Vector2f::new([&x, &x])?).is_err());
+//! let m = Matrix2f::literal(&session, [2, 1, 0, 2])?;
+//! assert_eq!(m.powi(2)?.entry(0, 1)?.item(0)?.to_f64(), 4.0);
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! Types such as [`Vector3f`] are for making values; what is computed is a [`Value`], since types follow from
+//! promotion. Operators panic with the text of an error, as those of [`Array`] do; beside each stands a method that
+//! returns it: [`Value::try_add`] and so on.
+
+mod argument;
+mod call;
+mod horizontal;
+mod index;
+mod lanes;
+mod levels;
+mod map;
+mod methods;
+mod multiply_add;
+mod power;
+mod typed;
+
+pub use argument::{Argument, TYPE_LETTERS};
+pub use call::{call, lift, signature, takes};
+pub use index::{COMPONENT_NAMES, Slice};
+pub use map::{Leaf, alike, apply, components, function, map};
+pub use power::power;
+pub use typed::*;
+
+pub use crate::trace::nested::Form;
+
+use crate::array::Array;
+
+/// An array, or a form with components.
+#[derive(Clone, Debug)]
+pub enum Value {
+    /// A one-dimensional array.
+    Array(Array),
+    /// Components: as many as the form says, of one type and depth; those of a matrix are its columns, vectors.
+    Nested(Form, Vec<Self>),
+}
+
+impl Value {
+    /// A vector of components, which are of one type; see [`alike`] for others.
+    pub fn vector(components: Vec<Self>) -> Self {
+        Self::Nested(Form::Vector(components.len()), components)
+    }
+
+    /// A value from its entries, as [`Form`] orders them, which are of one type.
+    pub fn of_entries(form: Form, entries: Vec<Self>) -> Self {
+        match form {
+            Form::Scalar => Self::vector(entries).into_components().swap_remove(0),
+            Form::Matrix(n) => {
+                let mut entries = entries.into_iter();
+                let column = |_| Self::vector(entries.by_ref().take(n).collect());
+                Self::Nested(form, (0..n).map(column).collect())
+            }
+            form => Self::Nested(form, entries),
+        }
+    }
+
+    /// What it is.
+    pub fn form(&self) -> Form {
+        match self {
+            Self::Array(_) => Form::Scalar,
+            Self::Nested(form, _) => *form,
+        }
+    }
+
+    /// Its components; none of an array.
+    pub fn components(&self) -> &[Self] {
+        match self {
+            Self::Array(_) => &[],
+            Self::Nested(_, components) => components,
+        }
+    }
+
+    /// The components themselves; of an array it alone.
+    pub fn into_components(self) -> Vec<Self> {
+        match self {
+            Self::Array(_) => vec![self],
+            Self::Nested(_, components) => components,
+        }
+    }
+
+    /// The arrays inside, in order.
+    pub fn leaves(&self) -> Vec<&Array> {
+        match self {
+            Self::Array(array) => vec![array],
+            Self::Nested(_, components) => components.iter().flat_map(Self::leaves).collect(),
+        }
+    }
+}
+
+impl From<Array> for Value {
+    fn from(array: Array) -> Self {
+        Self::Array(array)
+    }
+}
