@@ -36,23 +36,16 @@ impl Argument<'_> {
     /// # Errors
     /// `Forms`, which lists the names that the value has.
     pub fn positions(&self, name: &str) -> Result<Vec<usize>> {
-        let (names, has): (&[&str], &str) = match self.form() {
-            Form::Scalar => (&[], "data and index; components belong to vectors"),
-            Form::Vector(n) => (&COMPONENT_NAMES[..n.min(4)], " and swizzles of these such as yx"),
-            Form::Quaternion => (&COMPONENT_NAMES, ", swizzles of these, real and imag"),
-            Form::Complex => (&[], "real and imag"),
-            Form::Matrix(_) => (&[], "T, its transpose; m[j] is a column, m[[i, j]] an entry"),
-        };
-        let position = |letter: char| names.iter().position(|known| known.starts_with(letter));
-        let letters = match (self.form(), name) {
-            (Form::Complex, "real") => Some(vec![0]),
-            (Form::Complex, "imag") => Some(vec![1]),
-            (Form::Quaternion, "real") => Some(vec![3]),
-            (Form::Quaternion, "imag") => Some(vec![0, 1, 2]),
-            _ => name.chars().map(position).collect(),
-        };
-        letters.filter(|letters| (1..=4).contains(&letters.len())).ok_or_else(|| {
-            let (type_name, names) = (self.type_name(), names.join(", "));
+        let form = self.form();
+        form.positions(name).ok_or_else(|| {
+            let has = match form {
+                Form::Scalar => "data and index; components belong to vectors",
+                Form::Vector(_) => " and swizzles of these such as yx",
+                Form::Quaternion => ", swizzles of these, real and imag",
+                Form::Complex => "real and imag",
+                Form::Matrix(_) => "T, its transpose; m[j] is a column, m[[i, j]] an entry",
+            };
+            let (type_name, names) = (self.type_name(), form.component_names().join(", "));
             Error::forms(format!("{type_name} has no member `{name}` (it has {names}{has})"))
         })
     }
@@ -65,6 +58,31 @@ impl Argument<'_> {
         let is_mask = self.dtype() == Some(DType::Mask);
         let zero = if is_mask { Scalar::Bool(false) } else { Scalar::Int(0) };
         components("[]", &[mask, self, &Argument::Number(zero)], &|operands| choose(operands))
+    }
+}
+
+impl Form {
+    /// The letters of components.
+    fn component_names(self) -> &'static [&'static str] {
+        match self {
+            Self::Vector(n) => &COMPONENT_NAMES[..n.min(COMPONENT_NAMES.len())],
+            Self::Quaternion => &COMPONENT_NAMES,
+            Self::Scalar | Self::Complex | Self::Matrix(_) => &[],
+        }
+    }
+
+    /// The numbers of components with a name such as `x`, `zyx` or `real`, if values of the form have it.
+    pub fn positions(self, name: &str) -> Option<Vec<usize>> {
+        let names = self.component_names();
+        let position = |letter: char| names.iter().position(|known| known.starts_with(letter));
+        let letters: Option<Vec<usize>> = match (self, name) {
+            (Self::Complex, "real") => Some(vec![0]),
+            (Self::Complex, "imag") => Some(vec![1]),
+            (Self::Quaternion, "real") => Some(vec![3]),
+            (Self::Quaternion, "imag") => Some(vec![0, 1, 2]),
+            _ => name.chars().map(position).collect(),
+        };
+        letters.filter(|letters| (1..=4).contains(&letters.len()))
     }
 }
 

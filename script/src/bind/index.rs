@@ -296,7 +296,10 @@ fn set_property(context: &Context, array: &ArrayRef, name: &str, value: &Dynamic
 
 /// Component numbers of a name such as `x`, `zyx` or `real`.
 fn swizzle(array: &ArrayRef, name: &str) -> Result<Vec<usize>> {
-    array.lend(|value| value.positions(name)).or_fault()
+    match array.form().positions(name) {
+        Some(positions) => Ok(positions),
+        None => array.lend(|value| value.positions(name)).or_fault(),
+    }
 }
 
 /// The lanes that an index chooses; `None` if it is no integer or range.
