@@ -4,6 +4,9 @@
 //! over fifty at each evaluation. So the table keeps what a function is made of, its *body*, once; a call is one
 //! variable ([`Kind::Call`]), and kernels get those of the body's instructions that their results need. A function
 //! with several results has a variable for each ([`Kind::Output`]) behind that of the call.
+//!
+//! [`Kind::Call`]: crate::ir::var::Kind::Call
+//! [`Kind::Output`]: crate::ir::var::Kind::Output
 
 use std::hash::{Hash, Hasher};
 

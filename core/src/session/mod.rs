@@ -510,7 +510,7 @@ impl Session {
         self.0.common.log.set_level(level);
     }
 
-    /// The value of a flag of [`flags::FLAGS`](crate::session::flags::FLAGS).
+    /// The value of a flag of [`flags::FLAGS`].
     ///
     /// # Errors
     /// `UnknownFlag`.
@@ -522,7 +522,7 @@ impl Session {
         self.0.common.flags.get(CHECK_DUPLICATES)
     }
 
-    /// Sets a flag of [`flags::FLAGS`](crate::session::flags::FLAGS).
+    /// Sets a flag of [`flags::FLAGS`].
     ///
     /// # Errors
     /// `UnknownFlag`.

@@ -16,7 +16,7 @@ impl Value {
     /// Records an elementwise operation with other arguments.
     ///
     /// # Errors
-    /// As [`apply`](super::apply).
+    /// As [`apply`].
     pub fn apply(&self, op: Op, others: &[Argument<'_>]) -> Result<Self> {
         let own = Argument::from(self);
         apply(op, &[&own].into_iter().chain(others).collect::<Vec<_>>())
@@ -30,7 +30,7 @@ impl Value {
     /// The first result of a function of [`trace::nested`](crate::trace::nested) with further arguments.
     ///
     /// # Errors
-    /// As [`call`](super::call).
+    /// As [`call`].
     pub fn call(&self, name: &str, others: &[Argument<'_>]) -> Result<Self> {
         let own = Argument::from(self);
         let args: Vec<&Argument<'_>> = [&own].into_iter().chain(others).collect();
