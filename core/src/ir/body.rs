@@ -158,8 +158,11 @@ impl Bodies {
 
 fn hash(callee: &Callee<'_>, types: impl Iterator<Item = DType>) -> u64 {
     let mut hasher = Mix::default();
-    // Names are few: where they stand tells them apart in nearly all cases.
-    hasher.write_usize(callee.name.as_ptr().addr());
+    for bytes in callee.name.as_bytes().chunks(8) {
+        let mut word = [0; 8];
+        word[..bytes.len()].copy_from_slice(bytes);
+        hasher.write_u64(u64::from_le_bytes(word));
+    }
     callee.shape.iter().for_each(|&word| hasher.write_u64(word));
     let flags = u64::from(callee.flags[0]) << 1 | u64::from(callee.flags[1]);
     hasher.write_u64(types.fold(flags | 4, |word, dtype| word.rotate_left(4) ^ dtype as u64));

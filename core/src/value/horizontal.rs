@@ -4,6 +4,7 @@ use super::Value;
 use super::argument::Argument;
 use super::map::{apply, components};
 use crate::array::Array;
+use crate::convert::exactly;
 use crate::dtype::{DType, Scalar};
 use crate::error::{Error, Result};
 use crate::ir::op::{Op, ReduceOp};
@@ -33,7 +34,7 @@ impl Value {
         match self {
             Self::Array(array) => array.mean().map(Self::Array),
             Self::Nested(_, components) => {
-                let n = i64::try_from(components.len()).unwrap_or(i64::MAX);
+                let n = exactly::<i64>(components.len());
                 let sum = self.reduce(ReduceOp::Sum)?;
                 apply(Op::Div, &[&(&sum).into(), &Argument::from(n)])
             }

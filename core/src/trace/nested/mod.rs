@@ -109,6 +109,17 @@ impl Form {
         }
     }
 
+    /// A byte that tells it from other forms of rows.
+    const fn number(self) -> u64 {
+        match self {
+            Self::Scalar => 1,
+            Self::Complex => 2,
+            Self::Quaternion => 3,
+            Self::Vector(n) => 0x10 | n as u64,
+            Self::Matrix(n) => 0x20 | n as u64,
+        }
+    }
+
     /// Whether a value of this form is one of a row's; `n` holds what `N` stands for, once it is known.
     fn matches(self, row: Self, n: &mut usize) -> bool {
         let ((Self::Vector(n_row), Self::Vector(n_self))
@@ -217,7 +228,9 @@ impl NestedCall {
 
     /// The sizes that distinguish it from other functions of its name.
     pub(crate) fn shape(self) -> [u64; 2] {
-        [std::ptr::from_ref(self.function).addr() as u64, self.n as u64]
+        // Not by address: an optimised build may hold several copies of a table.
+        let forms = self.function.parameters.iter();
+        [forms.fold(0, |word, form| word << 8 | form.number()), self.n as u64]
     }
 
     /// Forms of the results.
