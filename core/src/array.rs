@@ -13,10 +13,10 @@ use crate::ir::display;
 use crate::ir::op::{Op, ReduceOp, ScatterMode, ScatterOp};
 use crate::ir::scalar::{quiet_nan, with_lane};
 use crate::ir::var::{Kind, MAX_OPERANDS, Serial, VarId};
-use crate::operators::operators;
+use crate::operators::{methods, operators};
 use crate::session::runtime::Device;
 use crate::session::{CONVERTED, Session};
-use crate::trace::functions::{self, Function, function_rows};
+use crate::trace::functions::{self, Function};
 
 pub use crate::operand::Operand;
 
@@ -152,14 +152,6 @@ impl Array {
         self.session.record(|recorder| recorder.reinterpret(self.id, dtype))
     }
 
-    /// `self[i] ? a[i] : b[i]` for a mask.
-    ///
-    /// # Errors
-    /// `UnsupportedType` if `self` is not a mask; `SizeMismatch`, `TypeMismatch`.
-    pub fn select<'a>(&self, a: impl Into<Operand<'a>>, b: impl Into<Operand<'a>>) -> Result<Self> {
-        self.apply(Op::Select, &[a.into(), b.into()])
-    }
-
     /// All lanes combined into one lane, lazily (S11).
     ///
     /// # Errors
@@ -173,7 +165,7 @@ impl Array {
     /// # Errors
     /// `UnsupportedType` for masks.
     pub fn mean(&self) -> Result<Self> {
-        self.session.record(|recorder| recorder.mean(self.id))
+        self.session.compose("hmean", &[], &[self], |recorder, args| recorder.mean(args[0]))
     }
 
     /// `self[index[i]]`, 0 where `active` is false or the index out of bounds (S13).
@@ -471,71 +463,10 @@ impl fmt::Debug for Array {
 
 operators!(Array, Operand);
 
-macro_rules! methods {
-    (unary $($name:ident $op:ident),*; compare $($cname:ident $cop:ident),*; reduce $($rname:ident $rop:ident),*) => {
-        impl Array {
-            $(
-                #[doc = concat!("Records [`Op::", stringify!($op), "`].\n\n# Errors\n`UnsupportedType`.")]
-                pub fn $name(&self) -> Result<Self> { self.apply(Op::$op, &[]) }
-            )*
-            $(
-                #[doc = concat!("Records [`Op::", stringify!($cop), "`].\n\n# Errors\nAs [`Array::apply`].")]
-                pub fn $cname<'a>(&self, other: impl Into<Operand<'a>>) -> Result<Self> {
-                    self.apply(Op::$cop, &[other.into()])
-                }
-            )*
-            $(
-                #[doc = concat!("Records [`ReduceOp::", stringify!($rop), "`].\n\n# Errors\nAs [`Array::reduce`].")]
-                pub fn $rname(&self) -> Result<Self> { self.reduce(ReduceOp::$rop) }
-            )*
-        }
-    };
-}
-methods!(
-    unary abs Abs, sqrt Sqrt, floor Floor, ceil Ceil, round Round, trunc Trunc,
-        popcnt Popcnt, lzcnt Lzcnt, tzcnt Tzcnt, brev Brev;
-    compare eq Eq, neq Ne, lt Lt, le Le, gt Gt, ge Ge, min Min, max Max,
-        minimum Minimum, maximum Maximum, idiv IDiv, mulhi MulHi;
-    reduce hsum Sum, hprod Prod, hmin Min, hmax Max, count Count, any Any, all All
-);
-
-/// A method for each row of the table of functions.
-macro_rules! function_methods {
-    ($(
-        $(#[doc = $doc:literal])+
-        $name:ident / $arity:tt, $class:ident $(($($column:ident),+))? = $recipe:expr $(, half = $half:expr)?;
-    )*) => {
-        impl Array {
-            $(function_methods!(@method $name / $arity);)*
-        }
-    };
-    (@method $name:ident / 1) => {
-        #[doc = concat!("Records the function `", stringify!($name), "` of `trace/functions.rs`.\n\n# Errors\nAs [`Array::call`].")]
-        pub fn $name(&self) -> Result<Self> {
-            self.call_named(stringify!($name), &[])
-        }
-    };
-    (@method $name:ident / 2) => {
-        #[doc = concat!("Records the function `", stringify!($name), "` of `trace/functions.rs`, `self` first.\n\n# Errors\nAs [`Array::call`].")]
-        pub fn $name<'a>(&self, other: impl Into<Operand<'a>>) -> Result<Self> {
-            self.call_named(stringify!($name), &[other.into()])
-        }
-    };
-    (@method $name:ident / 3) => {
-        #[doc = concat!("Records the function `", stringify!($name), "` of `trace/functions.rs`, `self` first.\n\n# Errors\nAs [`Array::call`].")]
-        pub fn $name<'a>(
-            &self,
-            b: impl Into<Operand<'a>>,
-            c: impl Into<Operand<'a>>,
-        ) -> Result<Self> {
-            self.call_named(stringify!($name), &[b.into(), c.into()])
-        }
-    };
-}
-function_rows!(function_methods);
+methods!(Array, Operand);
 
 impl Array {
-    fn call_named(&self, name: &str, others: &[Operand<'_>]) -> Result<Self> {
+    fn named(&self, name: &str, others: &[Operand<'_>]) -> Result<Self> {
         self.call(functions::find(name).expect("internal error: a function without a row"), others)
     }
 
@@ -561,14 +492,6 @@ impl Array {
     /// As [`Array::call`].
     pub fn frexp(&self) -> Result<(Self, Self)> {
         Ok((self.mantissa()?, self.exponent()?))
-    }
-
-    /// `self * b + c`, rounded once.
-    ///
-    /// # Errors
-    /// As [`Array::apply`].
-    pub fn fma<'a>(&self, b: impl Into<Operand<'a>>, c: impl Into<Operand<'a>>) -> Result<Self> {
-        self.apply(Op::Fma, &[b.into(), c.into()])
     }
 }
 

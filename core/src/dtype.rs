@@ -215,6 +215,16 @@ impl DType {
         }
     }
 
+    /// The type in which a number of a script is computed with others: of 64 bits.
+    pub fn widest(number: Scalar) -> Self {
+        match number {
+            Scalar::Bool(_) => Self::Mask,
+            Scalar::Int(_) => Self::I64,
+            Scalar::UInt(_) => Self::U64,
+            Scalar::Float(_) => Self::F64,
+        }
+    }
+
     /// The type of a number that meets no array: i32 and f32 as in `T(1)`, u64 beyond i64.
     pub fn of(number: Scalar) -> Self {
         match number {

@@ -3,7 +3,7 @@
 use crate::array::Array;
 use crate::dtype::{DType, Scalar};
 use crate::error::{Error, Result};
-use crate::ir::op::{ReduceOp, ScatterOp};
+use crate::ir::op::ScatterOp;
 use crate::ir::primitive::Order;
 use crate::session::Session;
 
@@ -24,14 +24,6 @@ impl Array {
         self.session().record(|recorder| recorder.prefix_product(self.id()))
     }
 
-    /// Sums of the lanes before each, lazily: lane 0 is 0.
-    ///
-    /// # Errors
-    /// `UnsupportedType` for masks.
-    pub fn psum_exclusive(&self) -> Result<Self> {
-        self.session().record(|recorder| recorder.prefix_sum_exclusive(self.id()))
-    }
-
     /// The lanes in order, lazily; −0 is below +0, and every NaN comes last either way.
     ///
     /// # Errors
@@ -49,61 +41,18 @@ impl Array {
         self.session().record(|recorder| recorder.sort_index(self.id(), order))
     }
 
-    /// The first lane that holds the smallest value, as a number, lazily; NaN is ignored.
-    ///
-    /// # Errors
-    /// `UnsupportedType` for masks, `EmptyReduction`.
-    pub fn argmin(&self) -> Result<Self> {
-        self.session().record(|recorder| recorder.arg_extreme(ReduceOp::Min, self.id()))
-    }
-
-    /// The first lane that holds the largest value, as a number, lazily; NaN is ignored.
-    ///
-    /// # Errors
-    /// `UnsupportedType` for masks, `EmptyReduction`.
-    pub fn argmax(&self) -> Result<Self> {
-        self.session().record(|recorder| recorder.arg_extreme(ReduceOp::Max, self.id()))
-    }
-
-    /// The middle value in order, lazily; of an even number half the sum of the two, NaN if any is.
-    ///
-    /// # Errors
-    /// `UnsupportedType` for masks.
-    pub fn median(&self) -> Result<Self> {
-        self.session().record(|recorder| recorder.median(self.id()))
-    }
-
-    /// The mean squared distance from the mean, in two passes, lazily; NaN for an empty array.
-    ///
-    /// # Errors
-    /// `UnsupportedType` for masks.
-    pub fn var(&self) -> Result<Self> {
-        self.session().record(|recorder| recorder.variance(self.id()))
-    }
-
-    /// The square root of the variance, lazily.
-    ///
-    /// # Errors
-    /// `UnsupportedType` for masks.
-    pub fn std(&self) -> Result<Self> {
-        self.session().record(|recorder| recorder.standard_deviation(self.id()))
-    }
-
-    /// Sums of blocks of `length` lanes, each in lane order, lazily; the last block may be short.
-    ///
-    /// # Errors
-    /// `UnsupportedType` for masks, `Argument` for blocks of no lanes.
-    pub fn block_sum(&self, length: u64) -> Result<Self> {
-        self.session().record(|recorder| recorder.block_sum(self.id(), length))
-    }
-
     /// How many lanes fall into each of `bins` intervals of equal width from `low` to `high`, both
     /// included, lazily.
     ///
     /// # Errors
     /// `UnsupportedType` for masks, `Argument` for no bins or an interval that is empty or not finite.
     pub fn histogram(&self, bins: u64, low: f64, high: f64) -> Result<Self> {
-        self.session().record(|recorder| recorder.histogram(self.id(), bins, low, high))
+        self.session().compose(
+            "histogram",
+            &[bins, low.to_bits(), high.to_bits()],
+            &[self],
+            move |recorder, args| recorder.histogram(args[0], bins, low, high),
+        )
     }
 
     /// Adds 1 to the element at `index[i]` for each active lane, one after the other; gives what each lane

@@ -4,9 +4,9 @@
 //! # A tour
 //!
 //! A [`Session`] owns a table of *variables*. Every operation on an [`Array`] checks its operands,
-//! promotes and broadcasts them, and adds a variable ([`trace`]); nothing is computed. Reading contents
-//! asks the session to evaluate: the scheduler ([`eval`]) walks from the wanted variables to what is in
-//! memory, cuts the graph into *stages* and groups of equal size, and makes a [`Kernel`](ir::kernel::Kernel)
+//! promotes and broadcasts them, and adds a variable; nothing is computed. Reading contents
+//! asks the session to evaluate: the scheduler walks from the wanted variables to what is in
+//! memory, cuts the graph into *stages* and groups of equal size, and makes a *kernel*
 //! of each; a backend compiles kernels, once per structure, and runs them.
 //!
 //! ```
@@ -47,7 +47,9 @@
 //! The same bits on every device, thread count and instruction set; no input panics; a failed evaluation
 //! leaves the session as it was. This crate writes nowhere by itself: the log goes to the sink that
 //! [`Session::builder`] is given. (Only [`evcxr`] prints, which Rust notebooks ask for.)
+//! Modules that are public but not shown here are for our own front ends and tests, and change without notice.
 
+#[doc(hidden)]
 pub mod alloc;
 pub mod array;
 #[cfg(feature = "internals")]
@@ -60,18 +62,22 @@ pub mod backend;
     reason = "public for tests and benchmarks, which read memory by address"
 )]
 mod backend;
+#[doc(hidden)]
 pub mod buffer;
+pub mod catalogue;
 pub mod control;
 mod convert;
 pub mod device;
 pub mod dtype;
 pub mod error;
+#[doc(hidden)]
 pub mod eval;
 pub mod half;
 pub mod heap;
 pub mod horizontal;
 pub mod interop;
 pub mod interrupt;
+#[doc(hidden)]
 pub mod ir;
 pub mod log;
 pub mod nested;
@@ -80,6 +86,7 @@ mod operators;
 pub mod random;
 pub mod rearrange;
 pub mod session;
+#[doc(hidden)]
 pub mod trace;
 pub mod value;
 
@@ -90,6 +97,8 @@ pub use error::{Error, Result};
 pub use half::F16;
 pub use interop::view::View;
 pub use interop::{dlpack, evcxr, foreign, view};
+pub use ir::op::{Op, ReduceOp, ScatterMode, ScatterOp};
+pub use ir::primitive::Order;
 pub use operand::Operand;
 pub use session::runtime::Runtime;
 pub use session::{Session, builder, devices, flags, inspect, runtime};

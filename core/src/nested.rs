@@ -1,20 +1,5 @@
-//! Vectors, matrices, complex numbers and quaternions of arrays (structure of arrays).
-//!
-//! A value is the list of its entries, as [`trace::nested`](crate::trace::nested) orders them:
-//!
-//! ```
-//! use porcini_core::Session;
-//! use porcini_core::nested::{self, Form};
-//!
-//! # fn main() -> porcini_core::Result<()> {
-//! let session = Session::new()?;
-//! let z = [session.array(&[1.0f32, 3.0])?, session.array(&[2.0f32, 4.0])?];
-//! let square = nested::call("*", &[(Form::Complex, &z), (Form::Complex, &z)])?;
-//! assert_eq!(square[0].to_vec::<f32>()?, [-3.0, -7.0]);
-//! assert_eq!(square[1].to_vec::<f32>()?, [4.0, 24.0]);
-//! # Ok(())
-//! # }
-//! ```
+//! Vectors, matrices, complex numbers and quaternions of arrays (structure of arrays), as lists of
+//! their entries, which [`trace::nested`](crate::trace::nested) orders; see [`value`](crate::value) for the values themselves.
 
 use crate::array::Array;
 use crate::error::{Error, Result};
@@ -23,32 +8,9 @@ use crate::operand::{Operand, common_type, variable};
 use crate::session::Session;
 use crate::trace::expr::Expr;
 use crate::trace::nested::harmonics::{MAX_ORDER, harmonics};
-use crate::trace::nested::{NestedCall, find, morton};
+use crate::trace::nested::{NestedCall, morton};
 
 pub use crate::trace::nested::Form;
-
-/// The entries of the results of the function `name` (a row of
-/// [`trace::nested::rows`](crate::trace::nested::rows)) of values of the given forms.
-///
-/// # Errors
-/// `Argument` if there is no such function or a value has another number of entries; `TypeMismatch`,
-/// `UnsupportedType`, `SizeMismatch`, `ForeignArray`.
-pub fn call(name: &str, values: &[(Form, &[Array])]) -> Result<Vec<Array>> {
-    let op = "nested::call";
-    let forms: Vec<Form> = values.iter().map(|(form, _)| *form).collect();
-    let what = || Error::Argument { op, what: format!("no function {name} of {forms:?}") };
-    let call = find(name, &forms).ok_or_else(what)?;
-    if let Some((form, entries)) = values
-        .iter()
-        .find(|(form, entries)| form.n_entries() != entries.len() || entries.is_empty())
-    {
-        let what = format!("{} arrays for {form:?}", entries.len());
-        return Err(Error::Argument { op, what });
-    }
-    let entries: Vec<Operand<'_>> =
-        values.iter().flat_map(|(_, entries)| *entries).map(Operand::Array).collect();
-    apply(call, &entries)
-}
 
 /// The entries of the results, from the entries of all arguments; numbers take the arrays' common type. Where
 /// [`NestedCall::takes_parts`], parts of complex numbers and quaternions may stand for entries.

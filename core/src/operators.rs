@@ -1,4 +1,4 @@
-//! Operators, and beside each the method that returns an error instead of panicking.
+//! Operators, and beside each the method that returns an error instead of panicking; methods for the rows of tables.
 
 /// The operators of a type, and the methods `try_add` and so on which they call. Operators cannot return errors: they
 /// panic with the message of the error that the method returns.
@@ -63,3 +63,64 @@ macro_rules! operators {
     )* };
 }
 pub(crate) use operators;
+
+/// Methods of a type for the rows of the tables of operations, functions and reductions: it has `apply`, `named` and
+/// `reduce`, which take these.
+macro_rules! methods {
+    ($type:ident, $argument:ident) => {
+        $crate::ir::op::op_rows!(methods @operations $type $argument);
+        $crate::trace::functions::function_rows!(methods @functions $type $argument);
+        $crate::ir::op::reduce_rows!(methods @reductions $type);
+    };
+    (@operations $type:ident $argument:ident $($op:ident $name:ident $arity:tt $shape:ident $(($operator:literal))?;)*) => {
+        impl $type { $(methods!(@operation $argument $op $name $arity $shape $($operator)?);)* }
+    };
+    (@functions $type:ident $argument:ident $(
+        $(#[doc = $doc:literal])+
+        $name:ident / $arity:tt, $class:ident $(($($columns:tt)+))? = $recipe:expr $(, half = $half:expr)?;
+    )*) => {
+        impl $type {
+            $(methods!(@arity $argument $name $arity [named(stringify!($name))] concat!(
+                "Records the function `", stringify!($name), "` of `trace/functions.rs`, `self` first."
+            ));)*
+        }
+    };
+    (@reductions $type:ident $($(#[doc = $doc:literal])+ $op:ident = $name:ident, $combine:ident;)*) => {
+        impl $type { $(
+            #[doc = concat!("Records `ReduceOp::", stringify!($op), "`.\n\n# Errors\nAs `reduce`.")]
+            pub fn $name(&self) -> Result<Self> {
+                self.reduce($crate::ir::op::ReduceOp::$op)
+            }
+        )* }
+    };
+    (@operation $argument:ident $op:ident $name:ident $arity:tt Special) => {};
+    (@operation $argument:ident $op:ident $name:ident $arity:tt Same $operator:literal) => {};
+    (@operation $argument:ident $op:ident $name:ident $arity:tt $shape:ident $($operator:literal)?) => {
+        methods!(@arity $argument $name $arity [apply($crate::ir::op::Op::$op)] concat!(
+            "Records [`Op::", stringify!($op), "`]."
+        ));
+    };
+    (@arity $argument:ident $name:ident 1 [$record:ident($row:expr)] $doc:expr) => {
+        #[doc = concat!($doc, "\n\n# Errors\nAs `apply`.")]
+        pub fn $name(&self) -> Result<Self> {
+            self.$record($row, &[])
+        }
+    };
+    (@arity $argument:ident $name:ident 2 [$record:ident($row:expr)] $doc:expr) => {
+        #[doc = concat!($doc, "\n\n# Errors\nAs `apply`.")]
+        pub fn $name<'a>(&self, other: impl Into<$argument<'a>>) -> Result<Self> {
+            self.$record($row, &[other.into()])
+        }
+    };
+    (@arity $argument:ident $name:ident 3 [$record:ident($row:expr)] $doc:expr) => {
+        #[doc = concat!($doc, "\n\n# Errors\nAs `apply`.")]
+        pub fn $name<'a>(
+            &self,
+            b: impl Into<$argument<'a>>,
+            c: impl Into<$argument<'a>>,
+        ) -> Result<Self> {
+            self.$record($row, &[b.into(), c.into()])
+        }
+    };
+}
+pub(crate) use methods;

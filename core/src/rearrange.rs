@@ -5,7 +5,6 @@ use crate::dtype::{DType, Scalar};
 use crate::error::{Error, Result};
 use crate::interrupt;
 use crate::ir::primitive::Order;
-use crate::ir::var::VarId;
 use crate::session::Session;
 
 impl Array {
@@ -14,39 +13,7 @@ impl Array {
     /// # Errors
     /// None at present.
     pub fn reverse(&self) -> Result<Self> {
-        self.session().record(|recorder| recorder.reverse(self.id()))
-    }
-
-    /// The lanes moved up by `distance` (down if negative), those at the end coming in at the front, lazily.
-    ///
-    /// # Errors
-    /// None at present.
-    pub fn roll(&self, distance: i64) -> Result<Self> {
-        self.session().record(|recorder| recorder.roll(self.id(), distance))
-    }
-
-    /// All lanes, `n` times over, lazily.
-    ///
-    /// # Errors
-    /// `Argument` if the result would have more than 2⁶⁴ lanes.
-    pub fn tile(&self, n: u64) -> Result<Self> {
-        self.session().record(|recorder| recorder.tile(self.id(), n))
-    }
-
-    /// Each lane `n` times, lazily.
-    ///
-    /// # Errors
-    /// As [`Array::tile`].
-    pub fn repeat(&self, n: u64) -> Result<Self> {
-        self.session().record(|recorder| recorder.repeat(self.id(), n))
-    }
-
-    /// `size` lanes, lazily: one lane in all of them; of several the first ones, then zeros.
-    ///
-    /// # Errors
-    /// `Recording` for a value of a loop's body that has several lanes.
-    pub fn resize(&self, size: u64) -> Result<Self> {
-        self.session().record(|recorder| recorder.resize(self.id(), size))
+        self.session().compose("reverse", &[], &[self], |recorder, args| recorder.reverse(args[0]))
     }
 
     /// `self[index[i]]`, lazily; negative indices count from the end. An index out of bounds is an error
@@ -55,8 +22,8 @@ impl Array {
     /// # Errors
     /// `UnsupportedType`, `ForeignArray`.
     pub fn take(&self, index: &Self) -> Result<Self> {
-        self.check_session("take", index)?;
-        self.session().record(|recorder| recorder.take(self.id(), index.id()))
+        self.session()
+            .compose("take", &[], &[self, index], |recorder, args| recorder.take(args[0], args[1]))
     }
 
     /// The table `self` at places between its lanes, by linear interpolation, lazily; places outside are
@@ -65,8 +32,9 @@ impl Array {
     /// # Errors
     /// `UnsupportedType` for masks, `Argument` for an empty table, `ForeignArray`.
     pub fn take_interpolated(&self, x: &Self) -> Result<Self> {
-        self.check_session("take_interp", x)?;
-        self.session().record(|recorder| recorder.take_interpolated(self.id(), x.id()))
+        self.session().compose("take_interp", &[], &[self, x], |recorder, args| {
+            recorder.take_interpolated(args[0], args[1])
+        })
     }
 
     /// How many lanes of `self`, which ascends, are below each lane of `x`, lazily.
@@ -74,8 +42,9 @@ impl Array {
     /// # Errors
     /// `UnsupportedType` for masks, `ForeignArray`.
     pub fn search_sorted(&self, x: &Self) -> Result<Self> {
-        self.check_session("searchsorted", x)?;
-        self.session().record(|recorder| recorder.search_sorted(self.id(), x.id()))
+        self.session().compose("searchsorted", &[], &[self, x], |recorder, args| {
+            recorder.search_sorted(args[0], args[1])
+        })
     }
 
     /// The numbers of the true lanes of a mask, ascending. Counts them, which evaluates.
@@ -164,8 +133,7 @@ impl Session {
     /// `TypeMismatch` if masks meet numbers, `Argument` without parts, `ForeignArray`.
     pub fn concat(&self, parts: &[&Array]) -> Result<Array> {
         let home = self.home(parts.iter().copied());
-        let ids: Vec<VarId> = home.ids("concat", parts)?;
-        home.record(|recorder| recorder.concat(&ids))
+        home.compose("concat", &[], parts, |recorder, parts| recorder.concat(parts))
     }
 
     /// All pairs of a lane of `x` and a lane of `y` as two arrays, x running fastest, lazily.

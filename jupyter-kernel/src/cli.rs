@@ -4,11 +4,10 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
 use porcini_core::DeviceChoice;
-use porcini_script::{Bounds, MOST_THREADS, Options};
+use porcini_script::{Bounds, MOST_THREADS, Options, SandboxArguments};
 
 use crate::doctor;
 use crate::install::{self, InstallError, NAME, Place, RUST_NAME, SANDBOX_NAME, Spec, Starts};
-use crate::sandbox_arguments::SandboxArguments;
 use crate::serve::{StartError, serve};
 use crate::warn::warn;
 

@@ -13,7 +13,6 @@ mod parent;
 mod publisher;
 #[cfg(feature = "evcxr")]
 mod rust_kernel;
-mod sandbox_arguments;
 mod serve;
 mod socket;
 mod traceback;

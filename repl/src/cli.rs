@@ -2,9 +2,7 @@
 
 use clap::{Parser, Subcommand};
 use porcini_core::DeviceChoice;
-use porcini_script::MOST_THREADS;
-
-use crate::sandbox_arguments::SandboxArguments;
+use porcini_script::{MOST_THREADS, SandboxArguments};
 
 /// What help says behind the options: blocks, each with its title.
 pub(crate) const FURTHER: &str = "\

@@ -7,10 +7,8 @@ use std::thread;
 use std::time::Duration;
 
 use colored::Colorize;
-use porcini_script::{Cell, Error, Interpreter};
+use porcini_script::{Cell, Error, Interpreter, fitted};
 use terminal_size::{Height, Width};
-
-use crate::narrow::fitted;
 
 /// Columns and rows of a window that does not say.
 const COLUMNS: usize = 80;
@@ -101,17 +99,24 @@ pub(crate) fn failure(text: &str) {
 
 /// A diagnostic, in colour where there is a terminal.
 pub(crate) fn error(error: &Error) {
-    let text = in_window(&error.to_string());
-    let text = if colours(&io::stderr()) { painted(&text) } else { text };
+    let text = error.report("error", message_columns(), colours(&io::stderr()));
     told(writeln!(io::stderr().lock(), "{text}"));
 }
 
-/// A message in lines that fit the window, if there is one.
+/// A message in lines that fit the window, if there is one; its further lines are indented.
 fn in_window(text: &str) -> String {
-    match terminal_size::terminal_size_of(io::stderr()).map(known) {
-        Some((columns, _)) if columns >= NARROW => fitted(text, columns),
-        _ => text.into(),
-    }
+    message_columns().map_or_else(|| text.into(), |columns| sentence(text, columns))
+}
+
+/// A sentence in lines that fit so many columns; its further lines are indented.
+pub(crate) fn sentence(text: &str, columns: usize) -> String {
+    fitted(text, columns - 2).replace('\n', "\n  ")
+}
+
+/// Columns of the window that shows messages, if there is one that words fit in.
+fn message_columns() -> Option<usize> {
+    let (columns, _) = terminal_size::terminal_size_of(io::stderr()).map(known)?;
+    Some(columns).filter(|&columns| columns >= NARROW)
 }
 
 /// Ends the process if standard output was not written: quietly where nobody reads any more, as `| head` expects.
@@ -181,36 +186,4 @@ pub(crate) fn rows() -> usize {
 /// Columns to fill.
 pub(crate) fn width() -> usize {
     window().unwrap_or(COLUMNS)
-}
-
-/// The first word in red, carets and places in cyan.
-fn painted(text: &str) -> String {
-    let paint = |line: &str| {
-        if let Some(rest) = line.strip_prefix("error:") {
-            return format!("{}{rest}", "error:".red().bold());
-        }
-        let mark = line.trim_start();
-        let is_caret = line.contains("| ") && line.trim_end().ends_with('^');
-        if mark.starts_with("-->") || mark.starts_with("= help:") || is_caret {
-            return line.cyan().to_string();
-        }
-        line.into()
-    };
-    text.lines().map(paint).collect::<Vec<_>>().join("\n")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn paint_keeps_the_text() {
-        let text = "error: x\n --> a:1:1\n  |\n1 | a\n  | ^";
-        paint_when_asked();
-        let painted = painted(text);
-        let plain =
-            painted.replace("\x1b[1;31m", "").replace("\x1b[36m", "").replace("\x1b[0m", "");
-        assert_eq!(plain, text);
-        assert!(painted.starts_with("\x1b[1;31m"), "{painted:?}");
-    }
 }

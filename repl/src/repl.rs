@@ -9,7 +9,6 @@ use rustyline::error::ReadlineError;
 
 use crate::edit::{self, Cells, PROMPT, Shared, Style};
 use crate::exit_code::report;
-use crate::narrow::broken;
 use crate::print;
 use crate::settings::{self, EditMode, Settings};
 use crate::signals::Ending;
@@ -34,7 +33,7 @@ fn converse(interpreter: &Shared, settings: &Settings, no_init: bool, ending: &E
     let device = interpreter.borrow().session().device_name();
     let version = env!("CARGO_PKG_VERSION");
     let greeting = format!("porcini {version} on {device}; help() and %help explain");
-    print::log(&broken(&greeting, 2, print::width()));
+    print::log(&print::sentence(&greeting, print::width()));
     if !no_init && let Some(code) = run_init(interpreter) {
         return code;
     }

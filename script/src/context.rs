@@ -8,6 +8,7 @@ use rhai::{Dynamic, NativeCallContext, Position};
 
 use crate::diagnose::{caught, diagnosis};
 use crate::fault::{IntoFault, Result};
+use crate::language::cell::Lines;
 use crate::show::display;
 use crate::show::forms::{self, Place, Shown};
 use crate::show::print_options::PrintOptions;
@@ -33,6 +34,8 @@ pub(crate) struct Context {
     pub(crate) outputs: Outputs,
     /// All functions, and what they take: what errors are worded by.
     pub(crate) functions: RefCell<Vec<(String, String)>>,
+    /// How the piece that runs counts its lines.
+    pub(crate) lines: Cell<Lines>,
     /// Host arrays that the next `eval()` fills.
     deferred: RefCell<Vec<HostRef>>,
 }
@@ -50,6 +53,7 @@ impl Context {
             host,
             print: Cell::new(print),
             prints: Prints::default(),
+            lines: Cell::default(),
             outputs: Outputs::default(),
             functions: RefCell::default(),
             deferred: RefCell::default(),
@@ -64,7 +68,7 @@ impl Context {
     /// A value as `print` shows it.
     pub(crate) fn text(&self, value: &Dynamic) -> Result<String> {
         if let Some(error) = caught::error_of(value) {
-            return Ok(diagnosis::words(&error, &self.functions.borrow()));
+            return Ok(diagnosis::message_of(&error, &self.functions.borrow()));
         }
         display::text(value, self.print.get())
     }
@@ -94,12 +98,13 @@ impl Context {
 
     /// Tells the session which script line records, so that errors that come later can name it.
     pub(crate) fn at(&self, call: &NativeCallContext<'_>) {
-        self.at_position(call.call_position());
+        self.session.set_line(self.line(call.call_position()));
     }
 
-    fn at_position(&self, position: Position) {
-        let line = position.line().and_then(|line| u32::try_from(line).ok());
-        self.session.set_line(line.unwrap_or(0));
+    /// The line of the text at a place of the program; 0 if it is unknown.
+    pub(crate) fn line(&self, position: Position) -> u32 {
+        let line = position.line().map(|line| self.lines.get().in_text(line));
+        line.and_then(|line| u32::try_from(line).ok()).unwrap_or(0)
     }
 
     /// Evaluates everything, then fills host arrays that waited for it.

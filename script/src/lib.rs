@@ -11,6 +11,8 @@ mod fault;
 mod interpreter;
 mod language;
 mod options;
+#[cfg(feature = "clap")]
+mod sandbox_arguments;
 mod show;
 mod value;
 mod world;
@@ -27,8 +29,11 @@ pub use interpreter::Interpreter;
 pub use language::cell::{Cell, Piece};
 pub use language::parts::Part;
 pub use options::{MOST_THREADS, Options, parse_bytes};
+#[cfg(feature = "clap")]
+pub use sandbox_arguments::SandboxArguments;
 pub use show::forms::{Place, Shown};
 pub use show::outcome::Outcome;
+pub use show::wrap::fitted;
 pub use world::bounds::Bounds;
 pub use world::engine_thread::{ENGINE_STACK, on_engine_thread};
 pub use world::folders;

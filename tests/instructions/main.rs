@@ -25,7 +25,15 @@ fn recording_from_rust() {
 
 #[test]
 fn recording_from_rhai() {
-    check("rhai", "recording_from_rhai", 11_400, from_rhai);
+    check("rhai", "recording_from_rhai", 11_400, || from_rhai("FloatC::arange(64)"));
+}
+
+/// Vectors are lent to core and come back as new ones.
+#[test]
+fn recording_of_vectors() {
+    check("vectors", "recording_of_vectors", 27_100, || {
+        from_rhai("Vector3fC(FloatC::arange(64), 1, 2)");
+    });
 }
 
 /// Graphs grow in lists: a push should not take longer than the operation that it keeps.
@@ -81,11 +89,12 @@ fn counted_rust(a: &Array, b: &Array, c: &Array) -> Array {
     y
 }
 
-fn from_rhai() {
+/// Records `y * b + c` from Rhai, of arrays that begin with `a`.
+fn from_rhai(a: &str) {
     let mut interpreter =
         Interpreter::new(Rc::new(TestHost::default()), &Options::default()).unwrap();
-    let inputs = "let a = FloatC::arange(64); let b = a + 1; let c = a * 0.5; eval(a, b, c)";
-    interpreter.execute(inputs, "inputs").unwrap();
+    let inputs = format!("let a = {a}; let b = a + 1; let c = a * 0.5; eval(a, b, c)");
+    interpreter.execute(&inputs, "inputs").unwrap();
     let text = format!("let y = a; for i in 0..{STEPS} {{ y = y * b + c; }}");
     counted_rhai(&mut interpreter, &text);
 }

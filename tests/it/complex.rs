@@ -1,7 +1,8 @@
 //! The complex elementary functions against values of C's, on both sides of every branch cut.
 
-use porcini_core::nested::{Form, call};
+use porcini_core::nested::Form;
 use porcini_core::{Array, Session};
+use porcini_tests::entries::call;
 
 /// Written by `tests/accuracy/complex.py`.
 const VALUES: &str = include_str!("../accuracy/complex.txt");

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use porcini_core::catalogue;
 use porcini_core::ir::op::{OPS, Op, Shape};
 use porcini_core::trace::functions::FUNCTIONS;
 use porcini_core::trace::nested::rows;
@@ -117,7 +118,9 @@ fn every_operation_occurs_in_a_session() {
             missing.push(row.name);
         }
     }
-    missing.extend(FUNCTIONS.iter().map(|row| row.name).filter(|name| !called(name)));
+    let functions = FUNCTIONS.iter().map(|row| row.name);
+    let of_whole_arrays = catalogue::rows().map(|row| row.name);
+    missing.extend(functions.chain(of_whole_arrays).filter(|name| !called(name)));
     let names = rows().map(|row| row.name.rsplit(':').next().unwrap());
     missing.extend(names.filter(|name| name.starts_with(char::is_alphabetic) && !called(name)));
     assert!(missing.is_empty(), "no session has {missing:?}");

@@ -28,6 +28,7 @@ mod lanes;
 mod laws;
 mod licences;
 mod limits;
+mod names;
 mod neighbours;
 mod nested;
 mod operations;

@@ -1,7 +1,8 @@
 //! Polar decompositions of 100 000 random matrices: the factors are what the help says, in every lane.
 
-use porcini_core::nested::{Form, call};
+use porcini_core::nested::Form;
 use porcini_core::{Array, DType, Session};
+use porcini_tests::entries::call;
 
 const LANES: usize = 100_000;
 /// Most error of an entry, relative to the largest of the matrix, in units of the type's last place of 1.

@@ -67,6 +67,7 @@ const LAYERS: [&[&str]; 6] = [
         "random",
         "nested",
         "value",
+        "catalogue",
         "horizontal",
         "rearrange",
         "interop",
@@ -81,7 +82,7 @@ const SCRIPT: Layers = &[
     &["show"],
     &["language"],
     &["diagnose"],
-    &["world", "options"],
+    &["world", "options", "sandbox_arguments"],
     &["context"],
     &["bind"],
     &["interpreter"],
@@ -91,7 +92,7 @@ const SCRIPT: Layers = &[
 
 /// The layers of the shell.
 const SHELL: Layers = &[
-    &["narrow", "settings", "sandbox_arguments"],
+    &["settings"],
     &["print"],
     &["pager", "cli", "exit_code", "signals"],
     &["json", "source"],
@@ -103,7 +104,7 @@ const SHELL: Layers = &[
 
 /// The layers of the notebook kernel.
 const KERNEL: Layers = &[
-    &["warn", "wire", "connection_file", "sandbox_arguments", "drawing", "kernel_info"],
+    &["warn", "wire", "connection_file", "drawing", "kernel_info"],
     &["socket", "publisher"],
     &["history", "host", "traceback", "parent"],
     &["kernel", "install"],
@@ -144,7 +145,7 @@ fn rust_files(folder: &Path, files: &mut Vec<PathBuf>) {
 }
 
 /// Name below the workspace root, and text, of every Rust file of the packages.
-fn sources() -> Vec<(String, String)> {
+pub(crate) fn sources() -> Vec<(String, String)> {
     let mut files = Vec::new();
     for package in ["core", "script", "repl", "jupyter-kernel", "tests"] {
         rust_files(&root().join(package), &mut files);
@@ -207,16 +208,6 @@ fn modules_are_no_knots() {
         knots.retain(|knot| knot.len() > LARGEST_KNOT && !is_known(knot));
         assert!(knots.is_empty(), "{package}: modules import each other in circles: {knots:#?}");
     }
-}
-
-/// The library knows no command line: what the sandbox is called there stands in both front ends.
-#[test]
-fn front_ends_take_the_same_sandbox() {
-    let read = |package: &str| {
-        let file = root().join(package).join("src/sandbox_arguments.rs");
-        std::fs::read_to_string(file).unwrap()
-    };
-    assert_eq!(read("repl"), read("jupyter-kernel"));
 }
 
 #[test]

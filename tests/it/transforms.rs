@@ -1,7 +1,8 @@
 //! Transforms of homogeneous coordinates by what they do to points, not by their formulas.
 
-use porcini_core::nested::{Form, call};
+use porcini_core::nested::Form;
 use porcini_core::{Array, Session};
+use porcini_tests::entries::call;
 
 type Point = [f64; 3];
 

@@ -7,6 +7,7 @@
 
 pub mod data;
 pub mod devices;
+pub mod entries;
 pub mod fragile;
 pub mod generate;
 pub mod golden;

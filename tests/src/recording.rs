@@ -85,6 +85,6 @@ impl GpuBackend for Recording {
     }
 
     fn quick_version(&self, kernel: &Kernel, _mode: LiteralMode, _n: u64) -> Option<Kernel> {
-        Some(Kernel { one_lane_per_thread: true, ..kernel.clone() })
+        Some(Kernel { variant: 1, ..kernel.clone() })
     }
 }

@@ -55,9 +55,9 @@ pub trait GpuBackend {
     /// Its number.
     fn number(&self) -> u32;
 
-    /// Launches of fewer lanes get kernels of their own.
-    fn few_lanes(&self) -> u64 {
-        0
+    /// Which of its kinds of code a kernel for a number of lanes gets.
+    fn variant(&self) -> fn(&Kernel, u64) -> u64 {
+        |_, _| 0
     }
 
     /// A kernel that gives the same bits, compiles in less time and runs slower, for the first launch of

@@ -1,15 +1,17 @@
-//! Builds the kernel of a group: from its ends back to what is in memory.
+//! Builds the kernel of a group: from its writes back to what is in memory.
 
 use super::draft::Draft;
 use super::plan::{Binding, Group, Launch};
 use super::regions::Regions;
-use super::registers::{Registers, small};
+use super::registers::Registers;
 use super::walk::{POLL_INTERVAL, Walk, is_memory_operand};
+use crate::convert::exactly;
 use crate::dtype::DType;
 use crate::error::{Error, Result};
 use crate::interrupt;
-use crate::ir::kernel::{Access, BufferIndex, BufferParam, Code, End, Inst, Reg, Target};
+use crate::ir::kernel::{Access, BufferIndex, BufferParam, Code, Inst, Reg, Target};
 use crate::ir::op::ScatterMode;
+use crate::ir::sections::Section;
 use crate::ir::table::Table;
 use crate::ir::var::{Kind, VarId, Variable};
 use crate::ir::verify;
@@ -59,11 +61,11 @@ impl<'w, 't> Builder<'w, 't> {
         self.regions.clear();
         self.stage = group.stage;
         self.size = group.size;
-        for &end in &group.ends {
-            self.bind_written(self.walk.nodes[end].id);
+        for &node in &group.writes {
+            self.bind_written(self.walk.nodes[node].id);
         }
-        for &end in &group.ends {
-            self.end(self.walk.nodes[end].id);
+        for &node in &group.writes {
+            self.write(self.walk.nodes[node].id);
         }
         let draft = std::mem::take(&mut self.draft);
         if self.is_interrupted {
@@ -78,33 +80,27 @@ impl<'w, 't> Builder<'w, 't> {
         Ok(Launch { kernel, size: self.size, bindings })
     }
 
-    fn end(&mut self, id: VarId) {
+    /// Computes a value, and writes it.
+    fn write(&mut self, id: VarId) {
         let variable = self.table.get(id);
-        match variable.kind {
+        let (code, args) = match variable.kind {
             Kind::Reduce(op) => {
                 let value = self.operand(variable, 0);
                 let buffer = self.bind(Binding::Write(id), variable.dtype, true);
-                self.draft.ends.push(End::Reduce { op, value, buffer });
-                self.draft.n_ops += 1;
+                (Code::Reduce { op, buffer }, [value, None, None])
             }
-            Kind::Scatter { op, mode, checked, counts } => {
-                self.draft.lane_order |= mode == ScatterMode::Exact;
-                let (value, index) = (self.operand(variable, 1), self.operand(variable, 2));
-                let active = variable.operands[3].map(|_| self.operand(variable, 3));
+            Kind::Scatter { .. } => {
+                let args = [1, 2, 3].map(|position| self.operand(variable, position));
                 let target = variable.operands[0].expect("internal error: scatter without target");
                 let binding = Binding::Update { result: id, target };
                 let buffer = self.bind(binding, variable.dtype, true);
                 self.draft.give_length(buffer);
-                let name = op.function(counts);
-                let access = checked.then(|| self.access(variable, name, buffer, index));
-                let end = End::Scatter { op, value, index, active, target: buffer, access };
-                self.draft.ends.push(end);
-                self.draft.n_ops += 1;
+                (self.scatter(variable, buffer), args)
             }
             // The region writes it.
             Kind::Result { memory: true, .. } => {
-                let region = variable.operands[0].expect("internal error: a result of nothing");
-                self.value(region);
+                self.operand(variable, 0);
+                return;
             }
             Kind::Literal(_)
             | Kind::Constant(_)
@@ -112,6 +108,7 @@ impl<'w, 't> Builder<'w, 't> {
             | Kind::Op(_)
             | Kind::Call(_)
             | Kind::Output { .. }
+            | Kind::Composite
             | Kind::Gather { .. }
             | Kind::Fetch
             | Kind::Primitive(_)
@@ -123,9 +120,23 @@ impl<'w, 't> Builder<'w, 't> {
             | Kind::Data => {
                 let value = self.value(id);
                 let buffer = self.bind(Binding::Write(id), variable.dtype, true);
-                self.draft.ends.push(End::Store { value, buffer });
+                (Code::Store(buffer), [Some(value), None, None])
             }
-        }
+        };
+        self.draft.n_ops += usize::from(!matches!(code, Code::Store(_)));
+        let inst = Inst { code, dtype: variable.dtype, args, serial: variable.serial };
+        self.known.insts.push(Section::Writes, inst);
+    }
+
+    /// The instruction of a scatter, which numbers its access.
+    fn scatter(&mut self, variable: &Variable, target: BufferIndex) -> Code {
+        let Kind::Scatter { op, mode, checked, counts } = variable.kind else {
+            unreachable!("internal error: {} as a scatter", variable.kind.name())
+        };
+        let name = op.function(counts);
+        let access = checked.then(|| self.access(variable, name, target, 2));
+        let in_order = self.target.lane_order || mode == ScatterMode::Exact;
+        Code::Scatter { op, target, access, in_order }
     }
 
     /// Binds the arrays that regions write, before anything is computed.
@@ -141,9 +152,8 @@ impl<'w, 't> Builder<'w, 't> {
         }
     }
 
-    fn operand(&mut self, variable: &Variable, position: usize) -> Reg {
-        let id = variable.operands[position].expect("internal error: missing operand");
-        self.value(id)
+    fn operand(&mut self, variable: &Variable, position: usize) -> Option<Reg> {
+        variable.operands[position].map(|operand| self.value(operand))
     }
 
     /// The register of a variable, computing first what it needs.
@@ -198,7 +208,7 @@ impl<'w, 't> Builder<'w, 't> {
         let seen = self.known.reg_of.get(id);
         // Each use of a literal has its own place in the key (S3).
         if let Kind::Literal(bits) = variable.kind {
-            let number = small(self.draft.literals.len());
+            let number = exactly(self.draft.literals.len());
             self.draft.literals.push((variable.dtype, bits));
             self.draft.n_ops += usize::from(seen.is_none());
             return Some(self.emit(id, variable, Code::Literal(number), [None; 3], true));
@@ -239,8 +249,7 @@ impl<'w, 't> Builder<'w, 't> {
                 let dtype = self.table.get(source).dtype;
                 let buffer = self.bind(Binding::Read(source), dtype, false);
                 self.draft.give_length(buffer);
-                let index = args[0].expect("internal error: gather without index");
-                let access = checked.then(|| self.access(variable, "gather", buffer, index));
+                let access = checked.then(|| self.access(variable, "gather", buffer, 1));
                 Code::Gather { source: buffer, access }
             }
             Kind::Fetch => {
@@ -249,18 +258,15 @@ impl<'w, 't> Builder<'w, 't> {
                 Code::Gather { source, access: None }
             }
             Kind::RunningMask => Code::RunningMask,
-            Kind::Scatter { op, mode, checked, counts } => {
-                self.draft.lane_order |= mode == ScatterMode::Exact;
+            Kind::Scatter { .. } => {
                 let target = self.written(id).expect("internal error: a write that nobody wants");
-                let index = args[1].expect("internal error: scatter without index");
-                let name = op.function(counts);
-                let access = checked.then(|| self.access(variable, name, target, index));
-                Code::Scatter { op, target, access }
+                self.scatter(variable, target)
             }
             Kind::Literal(_)
             | Kind::Constant(_)
             | Kind::Call(_)
             | Kind::Output { .. }
+            | Kind::Composite
             | Kind::Reduce(_)
             | Kind::Primitive(_)
             | Kind::ActiveMask
@@ -320,7 +326,7 @@ impl<'w, 't> Builder<'w, 't> {
         if let Some(buffer) = read.and_then(|id| self.known.buffer_of.get(id)) {
             return buffer;
         }
-        let buffer = BufferIndex(small(self.draft.buffers.len()));
+        let buffer = BufferIndex(exactly(self.draft.buffers.len()));
         self.draft.buffers.push(BufferParam { dtype, written, length: None });
         self.draft.bindings.push(binding);
         if let Some(id) = read {
@@ -334,11 +340,12 @@ impl<'w, 't> Builder<'w, 't> {
         variable: &Variable,
         op: &'static str,
         buffer: BufferIndex,
-        index: Reg,
+        index: usize,
     ) -> u32 {
-        let index = self.known.inst(index).dtype;
+        let index = variable.operands[index].expect("internal error: an access without an index");
+        let index = self.table.get(index).dtype;
         let access = Access { op, buffer, index, line: variable.line };
         self.draft.accesses.push((variable.serial, access));
-        small(self.draft.accesses.len() - 1)
+        exactly(self.draft.accesses.len() - 1)
     }
 }

@@ -95,7 +95,7 @@ impl Evaluator<'_> {
         let plan = {
             let mut table = lock(self.table);
             progress = Progress::begin(self.progress, table.n_live());
-            let plan = schedule(&table, roots, keep, self.target, self.scratch)?;
+            let plan = schedule(&mut table, roots, keep, self.target, self.scratch)?;
             plan.steps.iter().for_each(|step| hold(&mut table, step));
             plan
         };

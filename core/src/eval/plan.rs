@@ -67,6 +67,8 @@ pub enum Step {
 pub struct Plan {
     /// Numbers that must stand in memory: sources of gathers, targets of scatters, operands of primitives.
     pub fills: Vec<VarId>,
+    /// Functions to expand first: then there is no step.
+    pub(super) composites: Vec<VarId>,
     /// Launches.
     pub steps: Vec<Step>,
 }
@@ -81,9 +83,9 @@ impl Plan {
     }
 }
 
-/// The ends of one kernel: stored nodes of one stage and size, by node number.
+/// What one kernel writes: stored nodes of one stage and size, by node number.
 pub(super) struct Group {
     pub(super) stage: u32,
     pub(super) size: u64,
-    pub(super) ends: Vec<usize>,
+    pub(super) writes: Vec<usize>,
 }

@@ -78,6 +78,7 @@ impl Builder<'_, '_> {
             | Kind::Op(_)
             | Kind::Call(_)
             | Kind::Output { .. }
+            | Kind::Composite
             | Kind::Gather { .. }
             | Kind::Fetch
             | Kind::Scatter { .. }
@@ -216,6 +217,7 @@ impl Builder<'_, '_> {
                 | Kind::Op(_)
                 | Kind::Call(_)
                 | Kind::Output { .. }
+                | Kind::Composite
                 | Kind::Gather { .. }
                 | Kind::Fetch
                 | Kind::Reduce(_)

@@ -8,10 +8,8 @@ use super::walk::SlotMap;
 use crate::ir::call::Application;
 use crate::ir::kernel::{BufferIndex, Inst, Reg};
 use crate::ir::mix::Mix;
+use crate::ir::sections::{Section, Sections};
 use crate::ir::var::VarId;
-
-/// Marks the register of a per-lane instruction until uniform ones are moved to the front.
-pub(super) const LANE: u32 = 1 << 31;
 
 /// Where the kernel being built has the values of slots, and room for building.
 #[derive(Default)]
@@ -19,8 +17,7 @@ pub(super) struct Registers {
     pub(super) reg_of: SlotMap<Reg>,
     pub(super) buffer_of: SlotMap<BufferIndex>,
     pub(super) path: Vec<(VarId, usize)>,
-    pub(super) uniform: Vec<Inst>,
-    pub(super) lanes: Vec<Inst>,
+    pub(super) insts: Sections,
     /// Bytes that the kernel's hash is computed from.
     pub(super) hashed: Vec<u8>,
     pub(super) calls: Calls,
@@ -36,20 +33,16 @@ impl Registers {
     }
 
     pub(super) fn inst(&self, reg: Reg) -> &Inst {
-        let number = (reg.0 & !LANE) as usize;
-        if reg.0 & LANE != 0 { &self.lanes[number] } else { &self.uniform[number] }
+        self.insts.inst(reg)
     }
 
     /// Whether every lane has the same value.
     pub(super) fn is_uniform(reg: Reg) -> bool {
-        reg.0 & LANE == 0
+        Sections::is_uniform(reg)
     }
 
     pub(super) fn push(&mut self, inst: Inst, is_uniform: bool) -> Reg {
-        let (list, mark) =
-            if is_uniform { (&mut self.uniform, 0) } else { (&mut self.lanes, LANE) };
-        list.push(inst);
-        Reg(small(list.len() - 1) | mark)
+        self.insts.push(if is_uniform { Section::Uniform } else { Section::Lanes }, inst)
     }
 
     pub(super) fn clear(&mut self) {
@@ -57,10 +50,7 @@ impl Registers {
         self.buffer_of.clear();
         self.path.clear();
         self.calls.clear();
-        for insts in [&mut self.uniform, &mut self.lanes] {
-            insts.clear();
-            insts.shrink_to(KEPT);
-        }
+        self.insts.clear(KEPT);
         self.hashed.clear();
         self.hashed.shrink_to(KEPT * size_of::<Inst>());
     }
@@ -100,10 +90,4 @@ impl Calls {
             frame
         })
     }
-}
-
-/// A position in a kernel. Registers keep their highest bit for [`LANE`].
-pub(super) fn small(position: usize) -> u32 {
-    let position = u32::try_from(position).ok().filter(|&position| position < LANE);
-    position.expect("internal error: more than 2^31 values in a kernel")
 }

@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 use super::held_by;
 use super::plan::{Binding, Launch};
-use crate::ir::kernel::{BufferIndex, Code, End, Kernel, Reg};
+use crate::ir::kernel::{BufferIndex, Code, Inst, Kernel};
 use crate::ir::mix::Mix;
 use crate::ir::op::Op;
 use crate::ir::table::Table;
@@ -57,9 +57,8 @@ pub(super) fn find(table: &Table, launch: &Launch) -> Vec<Reuse> {
     }
     let last_uses = last_uses(kernel);
     inputs.retain_mut(|input| {
-        let last_use = last_uses[input.buffer.index()];
-        input.last_use = last_use.unwrap_or_default();
-        last_use.is_some()
+        input.last_use = last_uses[input.buffer.index()];
+        input.last_use < kernel.first_write
     });
     if !inputs.is_empty() {
         let dropped = dropped_references(table, launch);
@@ -73,7 +72,7 @@ struct Input {
     id: VarId,
     buffer: BufferIndex,
     /// The last instruction that uses the loaded value.
-    last_use: Reg,
+    last_use: usize,
 }
 
 /// The inputs with as many lanes as the launch that no handle and no second buffer owner refers to.
@@ -93,7 +92,7 @@ fn unnamed_inputs(table: &Table, launch: &Launch) -> Vec<Input> {
             .is_some_and(|data| Arc::strong_count(data) == 1 && data.may_be_overwritten());
         let unnamed = variable.external == 0 && variable.size == launch.size;
         if sole && unnamed && variable.bytes() >= MIN_BYTES && !is_target(id) {
-            inputs.push(Input { id, buffer, last_use: Reg(0) });
+            inputs.push(Input { id, buffer, last_use: 0 });
         }
     }
     inputs
@@ -102,77 +101,37 @@ fn unnamed_inputs(table: &Table, launch: &Launch) -> Vec<Input> {
 /// Cost of a launch in bytes computed; slow instructions count for more.
 fn work(launch: &Launch) -> u64 {
     let Launch { kernel, size, .. } = launch;
-    let width = |reg: Reg| kernel.dtype(reg).bytes() as u64;
-    let insts = kernel.insts[kernel.n_uniform..].iter().map(|inst| match inst.code {
-        Code::Gather { .. } | Code::Op(Op::IDiv | Op::Rem) => SLOW,
-        Code::Literal(_)
-        | Code::Constant(_)
-        | Code::Index
-        | Code::Op(_)
-        | Code::Load(_)
-        | Code::RegionStart { .. }
-        | Code::Phi
-        | Code::RunningMask
-        | Code::Scatter { .. }
-        | Code::BackEdge
-        | Code::RegionEnd => inst.dtype.bytes() as u64,
+    let insts = kernel.insts[kernel.n_uniform..].iter().map(|inst| {
+        let is_slow = matches!(
+            inst.code,
+            Code::Gather { .. } | Code::Scatter { .. } | Code::Op(Op::IDiv | Op::Rem)
+        );
+        if is_slow { SLOW } else { inst.dtype.bytes() as u64 }
     });
-    let ends = kernel.ends.iter().map(|end| match *end {
-        End::Store { value, .. } | End::Reduce { value, .. } => width(value),
-        End::Scatter { .. } => SLOW,
-    });
-    insts.chain(ends).fold(0, u64::saturating_add).saturating_mul(*size)
+    insts.fold(0, u64::saturating_add).saturating_mul(*size)
 }
 
-/// For each buffer that one load per lane reads and nothing else, the last instruction that uses the load.
-/// `None` if an end uses it: ends come last.
-fn last_uses(kernel: &Kernel) -> Vec<Option<Reg>> {
-    let regs = || (0..).map(Reg);
-    let mut uses: Vec<Option<Reg>> = regs().take(kernel.insts.len()).map(Some).collect();
-    for (user, inst) in regs().zip(&kernel.insts) {
-        inst.args().for_each(|arg| uses[arg.index()] = Some(user));
-    }
-    for end in &kernel.ends {
-        match *end {
-            End::Store { value, .. } | End::Reduce { value, .. } => uses[value.index()] = None,
-            End::Scatter { value, index, active, .. } => {
-                for reg in [value, index].into_iter().chain(active) {
-                    uses[reg.index()] = None;
-                }
-            }
-        }
-    }
+/// For each buffer that one load per lane reads and nothing else, the last instruction that uses the load; no
+/// instruction for the others.
+fn last_uses(kernel: &Kernel) -> Vec<usize> {
+    let mut uses = kernel.last_uses();
     // A conversion that changes no bits may be the loaded value itself.
-    for (reg, inst) in regs().zip(&kernel.insts).collect::<Vec<_>>().into_iter().rev() {
-        if let (true, Some(arg)) = (inst.may_be_its_argument(), inst.args[0]) {
-            let both = uses[arg.index()].zip(uses[reg.index()]);
-            uses[arg.index()] = both.map(|(one, other)| one.max(other));
+    for (i, inst) in kernel.insts.iter().enumerate().rev() {
+        if inst.may_be_its_argument() {
+            let arg = inst.arg(0).index();
+            uses[arg] = uses[arg].max(uses[i]);
         }
     }
     let mut last_uses = vec![None; kernel.buffers.len()];
-    let mut accesses = vec![0_u32; kernel.buffers.len()];
-    for (reg, inst) in regs().zip(&kernel.insts) {
-        match inst.code {
-            Code::Load(buffer) => {
-                accesses[buffer.index()] += 1;
-                last_uses[buffer.index()] =
-                    if kernel.is_uniform(reg) { None } else { uses[reg.index()] };
-            }
-            Code::Gather { source, .. } => accesses[source.index()] += 2,
-            Code::Literal(_)
-            | Code::Constant(_)
-            | Code::Index
-            | Code::Op(_)
-            | Code::RegionStart { .. }
-            | Code::Phi
-            | Code::RunningMask
-            | Code::Scatter { .. }
-            | Code::BackEdge
-            | Code::RegionEnd => {}
+    for (i, &Inst { mut code, .. }) in kernel.insts.iter().enumerate() {
+        let is_lane = i >= kernel.n_uniform && matches!(code, Code::Load(_));
+        if let Some(buffer) = code.buffer_mut() {
+            let last = &mut last_uses[buffer.index()];
+            let once = is_lane && last.is_none();
+            *last = Some(if once { uses[i] } else { usize::MAX });
         }
     }
-    let once = last_uses.into_iter().zip(accesses);
-    once.map(|(last_use, accesses)| last_use.filter(|_| accesses == 1)).collect()
+    last_uses.into_iter().map(|last| last.unwrap_or(usize::MAX)).collect()
 }
 
 /// How many references to each variable go when the results of a launch become data and the launch lets
@@ -206,21 +165,20 @@ fn dropped_references(table: &Table, launch: &Launch) -> HashMap<VarId, u32, Mix
 /// Gives each store an input of its type that is not used any more once the value is there.
 fn pair(table: &Table, launch: &Launch, mut inputs: Vec<Input>) -> Vec<Reuse> {
     let kernel = &launch.kernel;
-    let mut stores: Vec<(Reg, BufferIndex)> = Vec::new();
-    for end in &kernel.ends {
-        if let End::Store { value, buffer } = *end
-            && !kernel.is_uniform(value)
-            && !matches!(kernel.inst(value).code, Code::Load(_))
-        {
-            stores.push((value, buffer));
-        }
-    }
+    let stores = kernel.writes().filter_map(|(_, inst)| {
+        let (Code::Store(buffer), value) = (inst.code, inst.arg(0)) else { return None };
+        let is_lane =
+            !kernel.is_uniform(value) && !matches!(kernel.inst(value).code, Code::Load(_));
+        is_lane.then_some((value, buffer))
+    });
+    let mut stores: Vec<_> = stores.collect();
     // What a value may take, later ones may too: first come, first served leaves none without need.
     stores.sort_unstable();
     let mut reuses = Vec::new();
     for (value, output) in stores {
         let dtype = kernel.dtype(value);
-        let fits = |input: &Input| table.get(input.id).dtype == dtype && input.last_use <= value;
+        let fits =
+            |input: &Input| table.get(input.id).dtype == dtype && input.last_use <= value.index();
         if let Some(position) = inputs.iter().position(fits) {
             reuses.push(Reuse { output, input: inputs.remove(position).buffer });
         }
@@ -285,7 +243,8 @@ mod tests {
         fn reuses(&mut self, roots: &[VarId]) -> Vec<Vec<(VarId, VarId)>> {
             let mut scratch = Scratch::default();
             let plan =
-                schedule(&self.table, roots, Keep::Held, Target::default(), &mut scratch).unwrap();
+                schedule(&mut self.table, roots, Keep::Held, Target::default(), &mut scratch)
+                    .unwrap();
             plan.steps.iter().for_each(|step| hold(&mut self.table, step));
             let variable =
                 |launch: &Launch, buffer: BufferIndex| held_by(&launch.bindings[buffer.index()]);

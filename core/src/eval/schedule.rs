@@ -9,7 +9,7 @@
 //! 1. `Walk`: everything the roots need, operands first, each with its stage and a cost;
 //! 2. `mark_stored`: which values go to memory: roots, sources, and what a later stage needs and would
 //!    be dear to compute again;
-//! 3. `build`: the kernels, from their ends back to loads.
+//! 3. `build`: the kernels, from their writes back to loads.
 
 use std::collections::BTreeMap;
 
@@ -47,11 +47,37 @@ impl Scratch {
     }
 }
 
-/// Plans the evaluation of `roots`; `target` identifies the backend in kernel hashes.
+/// Plans the evaluation of `roots`, for which calls of composites are replaced by what these are made of; `target`
+/// identifies the backend in kernel hashes.
+///
+/// # Errors
+/// `Poisoned` if a root depends on an array that a failed write left half done; `Interrupted`; `OutOfMemory`.
+pub fn schedule(
+    table: &mut Table,
+    roots: &[VarId],
+    keep: Keep,
+    target: Target,
+    scratch: &mut Scratch,
+) -> Result<Plan> {
+    loop {
+        let plan = attempt(table, roots, keep, target, scratch)?;
+        if plan.composites.is_empty() {
+            return Ok(plan);
+        }
+        for id in plan.composites {
+            if interrupt::is_requested() {
+                return Err(Error::Interrupted);
+            }
+            table.expand(id)?;
+        }
+    }
+}
+
+/// Plans what holds no composite; else says which must be expanded.
 ///
 /// # Errors
 /// `Poisoned` if a root depends on an array that a failed write left half done; `Interrupted`.
-pub fn schedule(
+fn attempt(
     table: &Table,
     roots: &[VarId],
     keep: Keep,
@@ -76,6 +102,9 @@ pub fn schedule(
     for result in std::mem::take(&mut walk.found) {
         walk.visit(result)?;
     }
+    if !walk.composites.is_empty() {
+        return Ok(Plan { composites: walk.composites, ..Plan::default() });
+    }
     mark_stored(&mut walk, roots, keep)?;
     let groups = group(&walk);
     let mut builder = super::build::Builder::new(table, &walk, target, registers);
@@ -84,11 +113,11 @@ pub fn schedule(
         None => builder.build(group).map(Step::Kernel),
     };
     let steps = groups.iter().map(step).collect::<Result<_>>()?;
-    Ok(Plan { fills: walk.fills, steps })
+    Ok(Plan { fills: walk.fills, composites: walk.composites, steps })
 }
 
 fn primitive_launch(walk: &Walk<'_>, group: &Group) -> Option<PrimitiveLaunch> {
-    let result = walk.nodes[*group.ends.first()?].id;
+    let result = walk.nodes[*group.writes.first()?].id;
     let variable = walk.table.get(result);
     let Kind::Primitive(primitive) = variable.kind else { return None };
     let operands = variable.operands().collect();
@@ -148,16 +177,16 @@ fn group(walk: &Walk<'_>) -> Vec<Group> {
         // A primitive is a launch of its own.
         let alone = matches!(variable.kind, Kind::Primitive(_)).then_some(i);
         let group = *by_key.entry((node.stage, size, alone)).or_insert_with(|| {
-            groups.push(Group { stage: node.stage, size, ends: Vec::new() });
+            groups.push(Group { stage: node.stage, size, writes: Vec::new() });
             groups.len() - 1
         });
-        groups[group].ends.push(i);
+        groups[group].writes.push(i);
     }
-    let serial = |&end: &usize| walk.table.get(walk.nodes[end].id).serial;
+    let serial = |&node: &usize| walk.table.get(walk.nodes[node].id).serial;
     for group in &mut groups {
-        group.ends.sort_by_key(serial);
+        group.writes.sort_by_key(serial);
     }
-    groups.sort_by_key(|group| (group.stage, group.ends.first().map(serial)));
+    groups.sort_by_key(|group| (group.stage, group.writes.first().map(serial)));
     groups
 }
 
@@ -175,6 +204,7 @@ fn lanes(table: &Table, variable: &Variable) -> u64 {
         | Kind::Op(_)
         | Kind::Call(_)
         | Kind::Output { .. }
+        | Kind::Composite
         | Kind::Gather { .. }
         | Kind::Fetch
         | Kind::Primitive(_)

@@ -69,6 +69,8 @@ pub(super) struct Walk<'t> {
     pub(super) siblings: Vec<VarId>,
     /// Results of regions whose lanes read what others wrote: they cannot be computed again later.
     pub(super) found: Vec<VarId>,
+    /// Functions that must be expanded before anything can be planned.
+    pub(super) composites: Vec<VarId>,
     /// Functions among the nodes.
     pub(super) n_calls: usize,
 }
@@ -89,8 +91,8 @@ impl<'t> Walk<'t> {
         node_of.clear();
         nodes.clear();
         path.clear();
-        let (fills, siblings, found) = (Vec::new(), Vec::new(), Vec::new());
-        Self { table, nodes, node_of, path, fills, siblings, found, n_calls: 0 }
+        let (fills, siblings, found, composites) = (vec![], vec![], vec![], vec![]);
+        Self { table, nodes, node_of, path, fills, siblings, found, composites, n_calls: 0 }
     }
 
     /// The node of a variable that is computed in this evaluation.
@@ -136,6 +138,9 @@ impl<'t> Walk<'t> {
         let new = self.node_of.get(id).is_none();
         if new {
             self.node_of.insert(id, PENDING);
+            if variable.kind == Kind::Composite {
+                self.composites.push(id);
+            }
         }
         Ok(new)
     }
@@ -187,6 +192,7 @@ fn own_cost(kind: Kind) -> u32 {
         | Kind::Op(_)
         | Kind::Call(_)
         | Kind::Output { .. }
+        | Kind::Composite
         | Kind::Scatter { .. }
         | Kind::Reduce(_)
         | Kind::Primitive(_)
@@ -213,6 +219,7 @@ pub(super) fn ends_stage(variable: &Variable) -> bool {
         | Kind::Op(_)
         | Kind::Call(_)
         | Kind::Output { .. }
+        | Kind::Composite
         | Kind::Gather { .. }
         | Kind::Fetch
         | Kind::ActiveMask
@@ -246,6 +253,7 @@ pub(super) fn is_memory_operand(table: &Table, variable: &Variable, position: us
         | Kind::Op(_)
         | Kind::Call(_)
         | Kind::Output { .. }
+        | Kind::Composite
         | Kind::Fetch
         | Kind::Reduce(_)
         | Kind::ActiveMask

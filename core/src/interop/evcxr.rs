@@ -6,13 +6,8 @@ use std::io::Write as _;
 
 use crate::alloc::Bytes;
 use crate::array::Array;
-use crate::dtype::{DType, Scalar};
-use crate::error::Result;
 use crate::session::inspect::Whos;
-
-/// Lanes that are shown; of more, so many at both ends.
-const FEW_LANES: u64 = 20;
-const EDGE: u64 = 5;
+use crate::value::Value;
 
 impl Array {
     /// Shows the array in a Rust notebook, as text and as a table: type, size, device and lanes, of more than
@@ -20,19 +15,27 @@ impl Array {
     ///
     /// **Evaluation**: evaluates the array; an error is shown in place of the lanes.
     pub fn evcxr_display(&self) {
-        let text = lanes(self).unwrap_or_else(|error| format!("error: {error}"));
-        let facts = [
-            ("type", self.dtype().to_string()),
-            ("size", self.size().to_string()),
-            ("device", self.session().device_name()),
-        ];
-        let mut html = String::from("<table>");
-        for (name, fact) in facts {
-            let _ = write!(html, "<tr><th>{name}</th><td>{}</td></tr>", escaped(&fact));
-        }
-        let _ = write!(html, "</table><pre>{}</pre>", escaped(&text));
-        print(&parts(&text, &html));
+        show(&self.dtype().to_string(), &[self], &self.to_string());
     }
+}
+
+impl Value {
+    /// Shows the value in a Rust notebook, see [`Array::evcxr_display`]; of a nested one a row a lane.
+    pub fn evcxr_display(&self) {
+        show(&self.type_name(), &self.leaves(), &self.to_string());
+    }
+}
+
+/// Shows a type, size and device as a table with a text below.
+fn show(type_name: &str, leaves: &[&Array], text: &str) {
+    let size = leaves.iter().map(|leaf| leaf.size()).max().unwrap_or(0).to_string();
+    let device = leaves.first().map_or_else(String::new, |leaf| leaf.session().device_name());
+    let mut html = String::from("<table>");
+    for (name, fact) in [("type", type_name), ("size", &size), ("device", &device)] {
+        let _ = write!(html, "<tr><th>{name}</th><td>{}</td></tr>", escaped(fact));
+    }
+    let _ = write!(html, "</table><pre>{}</pre>", escaped(text));
+    print(&parts(text, &html));
 }
 
 impl Whos {
@@ -65,31 +68,6 @@ impl Whos {
     }
 }
 
-/// The lanes as a list.
-fn lanes(array: &Array) -> Result<String> {
-    let size = array.size();
-    let part = |lanes| -> Result<String> {
-        let values = array.read(lanes)?;
-        let texts: Vec<String> = values.iter().map(|x| number(*x, array.dtype())).collect();
-        Ok(texts.join(", "))
-    };
-    if size <= FEW_LANES {
-        return Ok(format!("[{}]", part(0..size)?));
-    }
-    let (head, tail) = (part(0..EDGE)?, part(size - EDGE..size)?);
-    Ok(format!("[{head}, .. {} skipped .., {tail}]", size - 2 * EDGE))
-}
-
-/// A float as short as its type allows.
-#[expect(clippy::cast_possible_truncation, reason = "an f32 that was widened")]
-fn number(value: Scalar, dtype: DType) -> String {
-    match (value, dtype) {
-        (Scalar::Float(x), DType::F32) => format!("{}", x as f32),
-        (Scalar::Float(x), _) => format!("{x}"),
-        _ => value.to_string(),
-    }
-}
-
 fn escaped(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
 }
@@ -110,19 +88,9 @@ fn print(parts: &str) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::session::Session;
 
     #[test]
-    fn lanes_are_short_and_few() {
-        let session = Session::new().unwrap();
-        let floats = session.array(&[0.1_f32, 2.0]).unwrap();
-        assert_eq!(lanes(&floats).unwrap(), "[0.1, 2]");
-        let many = session.arange(DType::U32, Scalar::Int(0), Scalar::Int(30), Scalar::Int(1));
-        assert_eq!(
-            lanes(&many.unwrap()).unwrap(),
-            "[0, 1, 2, 3, 4, .. 20 skipped .., 25, 26, 27, 28, 29]"
-        );
-        assert_eq!(lanes(&session.zeros(DType::Mask, 0).unwrap()).unwrap(), "[]");
+    fn parts_have_marks() {
         assert!(parts("t", "<b>").contains("text/html\n<b>\nEVCXR_END_CONTENT\n"));
     }
 }

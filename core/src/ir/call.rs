@@ -76,6 +76,7 @@ fn step(name: &str, variable: &Variable, known: &HashMap<VarId, Reg>) -> Step {
         | Kind::Index
         | Kind::Call(_)
         | Kind::Output { .. }
+        | Kind::Composite
         | Kind::Gather { .. }
         | Kind::Fetch
         | Kind::Scatter { .. }
@@ -106,6 +107,15 @@ pub(crate) struct Application<'t> {
 }
 
 impl Table {
+    /// The name of a variable's operation, or of its function.
+    pub(crate) fn name(&self, variable: &Variable) -> &'static str {
+        match (variable.kind, variable.composite()) {
+            (Kind::Call(body), _) => self.body(body).name,
+            (_, Some(composite)) => composite.name,
+            (kind, None) => kind.name(),
+        }
+    }
+
     /// The call that gives a variable its value, if one does.
     #[inline]
     pub(crate) fn application<'t>(

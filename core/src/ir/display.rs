@@ -1,5 +1,6 @@
 //! Text forms of the trace: the PTX-like trace line of the log, kernel listings, GraphViz.
 
+use std::collections::HashMap;
 use std::fmt::{self, Write as _};
 
 use crate::convert::exactly;
@@ -7,7 +8,7 @@ use crate::dtype::DType;
 use crate::error::{Error, Result};
 use crate::interrupt;
 use crate::ir::body::{Body, StepCode};
-use crate::ir::kernel::{Code, End, Kernel, Reg};
+use crate::ir::kernel::{Code, Kernel, Reg};
 use crate::ir::op::{Op, ScatterOp};
 use crate::ir::table::Table;
 use crate::ir::var::{Kind, VarId, Variable};
@@ -24,6 +25,12 @@ pub fn trace_lines(table: &Table, id: VarId) -> Vec<String> {
     let operand = operands.first().map_or(variable.dtype, |operand| operand.dtype);
     let template = ptx_template(table, variable, operand);
     let mut lines = vec![format!("trace_append({}{sources}): {template}", variable.serial)];
+    if let Some(composite) = variable.composite() {
+        // That it was called says that it can be.
+        let rehearsal = Table::rehearse(composite, operands.iter().copied()).ok();
+        let steps = rehearsal.iter().flat_map(|known| step_lines(&known.table, operands.len()));
+        lines.extend(steps);
+    }
     if let Kind::Call(body) = variable.kind {
         let body = table.body(body);
         let types: Vec<DType> = operands.iter().map(|operand| operand.dtype).collect();
@@ -34,6 +41,18 @@ pub fn trace_lines(table: &Table, id: VarId) -> Vec<String> {
         }
     }
     lines
+}
+
+/// What a table holds behind its first variables, the arguments.
+fn step_lines(table: &Table, n_arguments: usize) -> Vec<String> {
+    let places = table.iter().zip(0..).map(|((id, _), place)| (id, Reg(place)));
+    let places: HashMap<VarId, Reg> = places.collect();
+    let line = |(id, step): (VarId, &Variable)| {
+        let operand = step.operand(0).map_or(step.dtype, |operand| table.get(operand).dtype);
+        let sources = sources(step.operands().map(|operand| places[&operand]));
+        format!("    {}{sources}: {}", places[&id], ptx_template(table, step, operand))
+    };
+    table.iter().skip(n_arguments).map(line).collect()
 }
 
 fn body_lines(body: &Body, mut types: Vec<DType>) -> impl Iterator<Item = String> {
@@ -75,10 +94,10 @@ fn ptx_template(table: &Table, variable: &Variable, operand: DType) -> String {
         Kind::Literal(bits) | Kind::Constant(bits) => number_template(dtype, bits),
         Kind::Index => "mov.$t1 $r1, $i".into(),
         Kind::Op(op) => op_template(op, dtype, operand),
-        Kind::Call(body) => {
+        Kind::Call(_) | Kind::Composite => {
             let operands = (2..).take(variable.operands().count()).map(|i| format!("$r{i}"));
             let operands: Vec<String> = operands.collect();
-            format!("call ($r1), {}.$t1, ({})", table.body(body).name, operands.join(", "))
+            format!("call ($r1), {}.$t1, ({})", table.name(variable), operands.join(", "))
         }
         Kind::Output { position } => format!("mov.$t1 $r1, $r2.{position}"),
         Kind::Gather { .. } | Kind::Fetch if variable.operands[2].is_some() => {
@@ -155,16 +174,26 @@ impl Kernel {
             Code::RegionStart { repeat: false } => text.push_str("if"),
             Code::Phi => text.push_str("state"),
             Code::RunningMask => text.push_str("run"),
+            Code::BackEdge => text.push_str("next"),
+            Code::RegionEnd => text.push_str("end"),
+            Code::Store(buffer) => {
+                let _ = write!(text, "store {buffer},");
+            }
+            Code::Reduce { op, buffer } => {
+                let _ = write!(text, "reduce {} {buffer},", op.name());
+            }
+            Code::Scatter { op, target, .. } if i >= self.first_write => {
+                let active = inst.args[2].map_or(String::new(), |active| format!(" if {active}"));
+                return format!("{} {target}[{}], {}{active}", op.name(), inst.arg(1), inst.arg(0));
+            }
             Code::Scatter { op, target, .. } => {
                 let _ = write!(text, "{} {target},", op.name());
             }
-            Code::BackEdge => text.push_str("next"),
-            Code::RegionEnd => text.push_str("end"),
         }
         for (k, arg) in inst.args().enumerate() {
             let _ = write!(text, "{} {arg}", if k == 0 { "" } else { "," });
         }
-        format!("{text:<42}// r{}", inst.serial)
+        if i >= self.first_write { text } else { format!("{text:<42}// r{}", inst.serial) }
     }
 }
 
@@ -172,27 +201,12 @@ impl fmt::Display for Kernel {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut depth = 1;
         for i in 0..self.insts.len() {
-            if i == self.n_uniform {
+            if i == self.n_uniform && i < self.first_write {
                 writeln!(f, "each lane:")?;
             }
             depth -= usize::from(self.insts[i].code == Code::RegionEnd);
             writeln!(f, "{:w$}{}", "", self.instruction(i), w = 2 * depth)?;
             depth += usize::from(matches!(self.insts[i].code, Code::RegionStart { .. }));
-        }
-        for end in &self.ends {
-            match end {
-                End::Store { value, buffer } => writeln!(f, "  store {buffer}, {value}")?,
-                End::Reduce { op, value, buffer } => {
-                    writeln!(f, "  reduce {} {buffer}, {value}", op.name())?;
-                }
-                End::Scatter { op, value, index, active, target, .. } => {
-                    write!(f, "  {} {target}[{index}], {value}", op.name())?;
-                    match active {
-                        Some(active) => writeln!(f, " if {active}")?,
-                        None => writeln!(f)?,
-                    }
-                }
-            }
         }
         Ok(())
     }
@@ -226,11 +240,7 @@ pub fn graphviz(table: &Table, roots: &[VarId]) -> Result<String> {
             variable.serial,
             variable.dtype,
             variable.size,
-            if let Kind::Call(body) = variable.kind {
-                table.body(body).name
-            } else {
-                variable.kind.name()
-            },
+            table.name(variable),
         );
         for operand in variable.operands() {
             let _ = writeln!(text, "  r{} -> r{};", table.get(operand).serial, variable.serial);

@@ -1,8 +1,11 @@
 //! A fused program, neutral to the backend: what every `lower` receives.
 //!
-//! A kernel runs once per lane `0..n`. Its instructions are in single-assignment form; the first
-//! `n_uniform` of them (size-1 and literal-only parts) give the same value in every lane and are
-//! lowered before the loop. The ends come after all instructions, in order.
+//! A kernel runs once per lane `0..n`. Its instructions are one list in single-assignment form, in three parts:
+//!
+//! * *uniform* ones (size-1 and literal-only parts), the same in every lane, are lowered before the loop;
+//! * those of every lane, where loops and branches are, with the scatters inside of them;
+//! * *writes*: stores, reductions and scatters of what was computed. Each has a buffer for itself that nothing reads,
+//!   so their order shows in nothing, and a backend may write a value as soon as it is there.
 //!
 //! # Parameter block
 //!
@@ -24,10 +27,12 @@
 
 use std::collections::HashMap;
 use std::fmt;
+use std::hash::{Hash, Hasher};
 
 use crate::dtype::DType;
 use crate::ir::op::{Op, ReduceOp, ScatterOp};
 use crate::ir::scalar::widened_bits;
+use crate::ir::sections::Section;
 
 /// Words before the buffer addresses.
 pub const HEADER_WORDS: usize = 6;
@@ -74,6 +79,11 @@ impl BufferIndex {
     pub const fn index(self) -> usize {
         self.0 as usize
     }
+
+    /// Word of its address in the parameter block.
+    pub const fn word(self) -> usize {
+        HEADER_WORDS + self.index()
+    }
 }
 
 impl fmt::Display for BufferIndex {
@@ -83,7 +93,7 @@ impl fmt::Display for BufferIndex {
 }
 
 /// The opcode of an instruction.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Code {
     /// The literal with this number; a bit pattern or a parameter, see [`LiteralMode`].
     Literal(u32),
@@ -113,7 +123,21 @@ pub enum Code {
     /// Arguments the active mask and a condition: the running mask, the conjunction of both. If it has no
     /// lane, the region ends.
     RunningMask,
-    /// Arguments value, index and perhaps active, inside a region: as the end of that name.
+    /// Arguments a phi and its back-edge value, before the region's end. No back-edge value is a phi of the
+    /// region.
+    BackEdge,
+    /// The end of a region; the argument is its [`Code::RunningMask`].
+    RegionEnd,
+    /// The argument is written to this lane of a buffer.
+    Store(BufferIndex),
+    /// The argument is combined with that of all other lanes into element 0 of a buffer, by the tree of S11.
+    Reduce {
+        /// How.
+        op: ReduceOp,
+        /// The buffer written.
+        buffer: BufferIndex,
+    },
+    /// Arguments value, index and perhaps active: written to the indexed element of a buffer.
     Scatter {
         /// How.
         op: ScatterOp,
@@ -121,18 +145,33 @@ pub enum Code {
         target: BufferIndex,
         /// The access number if indices are checked.
         access: Option<u32>,
+        /// Whether lanes write in order even where the device has a faster way.
+        in_order: bool,
     },
-    /// Arguments a phi and its back-edge value, before the region's end. No back-edge value is a phi of the
-    /// region.
-    BackEdge,
-    /// The end of a region; the argument is its [`Code::RunningMask`].
-    RegionEnd,
 }
 
 impl Code {
     /// Whether the instruction has a value.
     pub const fn has_value(self) -> bool {
-        !matches!(self, Self::Scatter { .. } | Self::BackEdge | Self::RegionEnd)
+        !self.writes() && !matches!(self, Self::BackEdge | Self::RegionEnd)
+    }
+
+    /// Whether the instruction writes a buffer.
+    pub const fn writes(self) -> bool {
+        matches!(self, Self::Store(_) | Self::Reduce { .. } | Self::Scatter { .. })
+    }
+
+    /// The buffer that the instruction reads or writes.
+    pub fn buffer_mut(&mut self) -> Option<&mut BufferIndex> {
+        match self {
+            Self::Load(buffer) | Self::Store(buffer) | Self::Reduce { buffer, .. } => Some(buffer),
+            Self::Gather { source: buffer, .. } | Self::Scatter { target: buffer, .. } => {
+                Some(buffer)
+            }
+            Self::Literal(_) | Self::Constant(_) | Self::Index | Self::Op(_) => None,
+            Self::RegionStart { .. } | Self::Phi | Self::RunningMask => None,
+            Self::BackEdge | Self::RegionEnd => None,
+        }
     }
 }
 
@@ -141,15 +180,23 @@ impl Code {
 pub struct Inst {
     /// The opcode.
     pub code: Code,
-    /// Type of its value.
+    /// Type of its value, or of the elements that it writes.
     pub dtype: DType,
     /// Arguments, packed to the front; unused ones are `None`.
     pub args: [Option<Reg>; 3],
-    /// Serial of the variable it computes, for listings.
+    /// Serial of the variable it computes or writes, for listings.
     pub serial: u64,
 }
 
 impl Inst {
+    /// The argument at a position.
+    ///
+    /// # Panics
+    /// If there is none.
+    pub fn arg(&self, position: usize) -> Reg {
+        self.args[position].expect("internal error: an instruction without its argument")
+    }
+
     /// The arguments in order.
     pub fn args(&self) -> impl Iterator<Item = Reg> + '_ {
         self.args.iter().map_while(|arg| *arg)
@@ -162,55 +209,33 @@ impl Inst {
     }
 }
 
-/// A side effect at the end of a lane.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum End {
-    /// Written to this lane of a buffer.
-    Store {
-        /// The value.
-        value: Reg,
-        /// Where to.
-        buffer: BufferIndex,
-    },
-    /// Combined with all other lanes into element 0 of a buffer, by the tree of S11.
-    Reduce {
-        /// How.
-        op: ReduceOp,
-        /// The value.
-        value: Reg,
-        /// Where to.
-        buffer: BufferIndex,
-    },
-    /// Written to the indexed element of a buffer, in lane order.
-    Scatter {
-        /// How.
-        op: ScatterOp,
-        /// The value.
-        value: Reg,
-        /// The index.
-        index: Reg,
-        /// Lanes that write; all if absent.
-        active: Option<Reg>,
-        /// Where to.
-        target: BufferIndex,
-        /// The access number if indices are checked.
-        access: Option<u32>,
-    },
-}
-
-impl End {
-    /// The values that it uses.
-    pub fn values(&self) -> impl Iterator<Item = Reg> + use<> {
-        let values = match *self {
-            Self::Store { value, .. } | Self::Reduce { value, .. } => [Some(value), None, None],
-            Self::Scatter { value, index, active, .. } => [Some(value), Some(index), active],
-        };
-        values.into_iter().flatten()
+/// What code depends on, without the serial.
+impl Hash for Inst {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        let [first, second, third] = self.args.map(|arg| arg.map_or(0, |reg| u64::from(reg.0) + 1));
+        self.code.hash(state);
+        state.write_u64(self.dtype as u64 | first << 8);
+        state.write_u64(second | third << 32);
     }
 }
 
+/// A reduction of all lanes.
+#[derive(Clone, Copy, Debug)]
+pub struct Reduction {
+    /// How lanes are combined.
+    pub op: ReduceOp,
+    /// Type of the accumulators.
+    pub dtype: DType,
+    /// Type of the result in memory.
+    pub stored: DType,
+    /// The buffer of the result.
+    pub buffer: BufferIndex,
+    /// Number among the writes.
+    pub number: u32,
+}
+
 /// A buffer parameter.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct BufferParam {
     /// Type of its elements.
     pub dtype: DType,
@@ -257,7 +282,7 @@ impl fmt::Display for KernelHash {
 }
 
 /// The target that kernels are built for.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug)]
 pub struct Target {
     /// Identifies the device in kernel hashes.
     pub device: u64,
@@ -265,8 +290,14 @@ pub struct Target {
     pub lane_order: bool,
     /// Whether f32 may be approximate and without subnormals where the device is faster then.
     pub fast_math: bool,
-    /// Launches of fewer lanes have kernels of their own.
-    pub few_lanes: u64,
+    /// The [`Kernel::variant`] for a number of lanes.
+    pub variant: fn(&Kernel, u64) -> u64,
+}
+
+impl Default for Target {
+    fn default() -> Self {
+        Self { device: 0, lane_order: false, fast_math: false, variant: |_, _| 0 }
+    }
 }
 
 /// A fused program.
@@ -276,8 +307,8 @@ pub struct Kernel {
     pub insts: Vec<Inst>,
     /// Number of uniform instructions, which come first.
     pub n_uniform: usize,
-    /// Side effects at the end of each lane.
-    pub ends: Vec<End>,
+    /// Position of the first write of what was computed; these come last.
+    pub first_write: usize,
     /// Buffers, by [`BufferIndex`].
     pub buffers: Vec<BufferParam>,
     /// Type and bit pattern of each literal.
@@ -286,14 +317,20 @@ pub struct Kernel {
     pub accesses: Vec<Access>,
     /// Variables computed: what logs call `ops`.
     pub n_ops: usize,
-    /// Whether writes come in lane order even where the device has a faster way.
-    pub lane_order: bool,
     /// Whether f32 may be approximate and without subnormals where the device is faster then.
     pub fast_math: bool,
-    /// Whether a GPU runs one lane per thread, as launches of few lanes do.
-    pub one_lane_per_thread: bool,
+    /// Which of the device's kinds of code this is for; only the device knows what it means.
+    pub variant: u64,
     /// Identity of the structure.
     pub hash: KernelHash,
+}
+
+/// Everything that code depends on, except literal values: those, sizes, serials and lines are left out.
+impl Hash for Kernel {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        (self.n_uniform, self.first_write, &self.insts, &self.buffers).hash(state);
+        (self.fast_math, self.variant).hash(state);
+    }
 }
 
 impl Kernel {
@@ -312,9 +349,41 @@ impl Kernel {
         reg.index() < self.n_uniform
     }
 
+    /// The section of the instruction at a position.
+    pub(crate) fn section(&self, position: usize) -> Section {
+        match position {
+            i if i < self.n_uniform => Section::Uniform,
+            i if i < self.first_write => Section::Lanes,
+            _ => Section::Writes,
+        }
+    }
+
+    /// The instructions that run in every lane, in the order of the list, without the writes behind them.
+    pub fn lane_insts(&self) -> &[Inst] {
+        &self.insts[self.n_uniform..self.first_write]
+    }
+
+    /// The writes of what was computed, with their positions.
+    pub fn writes(&self) -> impl Iterator<Item = (usize, &Inst)> {
+        self.insts.iter().enumerate().skip(self.first_write)
+    }
+
+    /// The reductions, in order.
+    ///
+    /// # Panics
+    /// If one is of a type that is not reduced.
+    pub fn reductions(&self) -> impl Iterator<Item = Reduction> + '_ {
+        (0..).zip(self.writes()).filter_map(|(number, (_, inst))| {
+            let Code::Reduce { op, buffer } = inst.code else { return None };
+            let dtype = op.result(self.dtype(inst.arg(0)));
+            let dtype = dtype.expect("internal error: a type not reduced");
+            Some(Reduction { op, dtype, stored: inst.dtype, buffer, number })
+        })
+    }
+
     /// Word of a buffer's address in the parameter block.
     pub fn address_word(&self, buffer: BufferIndex) -> usize {
-        HEADER_WORDS + buffer.index()
+        buffer.word()
     }
 
     /// Word of a buffer's length in the parameter block, if it has one.
@@ -345,8 +414,7 @@ impl Kernel {
 
     /// Whether anything is scattered; such kernels run in lane order on one thread.
     pub fn has_scatter(&self) -> bool {
-        self.ends.iter().any(|end| matches!(end, End::Scatter { .. }))
-            || self.insts.iter().any(|inst| matches!(inst.code, Code::Scatter { .. }))
+        self.insts.iter().any(|inst| matches!(inst.code, Code::Scatter { .. }))
     }
 
     /// Whether there are regions.
@@ -358,35 +426,18 @@ impl Kernel {
     pub fn regions(&self) -> Vec<(usize, usize)> {
         let (mut open, mut regions) = (Vec::new(), Vec::new());
         for (i, inst) in self.insts.iter().enumerate() {
-            match inst.code {
-                Code::RegionStart { .. } => open.push(i),
-                Code::RegionEnd => regions.extend(open.pop().map(|start| (start, i))),
-                Code::Literal(_)
-                | Code::Constant(_)
-                | Code::Index
-                | Code::Op(_)
-                | Code::Load(_)
-                | Code::Gather { .. }
-                | Code::Phi
-                | Code::RunningMask
-                | Code::Scatter { .. }
-                | Code::BackEdge => {}
+            if matches!(inst.code, Code::RegionStart { .. }) {
+                open.push(i);
+            } else if inst.code == Code::RegionEnd {
+                regions.extend(open.pop().map(|start| (start, i)));
             }
         }
         regions
     }
 
-    /// Whether the order of the lanes shows in what is written: by other than commuting operations.
+    /// Whether lanes must write one after the other: an order was asked for, and the operation does not commute.
     pub fn writes_in_order(&self) -> bool {
-        let ends = self.ends.iter().filter_map(|end| match *end {
-            End::Scatter { op, value, .. } => Some((op, self.dtype(value))),
-            End::Store { .. } | End::Reduce { .. } => None,
-        });
-        let insts = self.insts.iter().filter_map(|inst| {
-            let Code::Scatter { op, .. } = inst.code else { return None };
-            Some((op, inst.dtype))
-        });
-        ends.chain(insts).any(|(op, dtype)| !op.commutes(dtype))
+        self.insts.iter().any(|inst| matches!(inst.code, Code::Scatter { op, in_order: true, .. } if !op.commutes(inst.dtype)))
     }
 
     /// The outermost regions, by their starts, whose writes must come lane by lane: elsewhere the lanes of a
@@ -395,35 +446,23 @@ impl Kernel {
         let (mut starts, mut serial) = (Vec::new(), Vec::new());
         // Operations that commute with themselves do not with others.
         let mut writes: HashMap<BufferIndex, ScatterOp> = HashMap::new();
-        for (i, inst) in self.insts.iter().enumerate() {
-            match inst.code {
-                Code::RegionStart { .. } => starts.push(i),
-                Code::RegionEnd => {
-                    starts.pop();
+        for (i, inst) in self.insts[..self.first_write].iter().enumerate() {
+            if matches!(inst.code, Code::RegionStart { .. }) {
+                starts.push(i);
+            } else if inst.code == Code::RegionEnd {
+                starts.pop();
+            } else if let Code::Scatter { op, target, .. } = inst.code {
+                let first = *writes.entry(target).or_insert(op);
+                if first != op || !op.commutes(inst.dtype) {
+                    serial.extend(starts.first());
                 }
-                Code::Scatter { op, target, .. } => {
-                    let first = *writes.entry(target).or_insert(op);
-                    if first != op || !op.commutes(inst.dtype) {
-                        serial.extend(starts.first());
-                    }
-                }
-                Code::Literal(_)
-                | Code::Constant(_)
-                | Code::Index
-                | Code::Op(_)
-                | Code::Load(_)
-                | Code::Gather { .. }
-                | Code::Phi
-                | Code::RunningMask
-                | Code::BackEdge => {}
             }
         }
         serial.dedup();
         serial
     }
 
-    /// For each instruction, the last one that uses its value; `insts.len()` if an end does. What a region
-    /// uses of outside, it uses to its end.
+    /// For each instruction, the last one that uses its value. What a region uses of outside, it uses to its end.
     pub fn last_uses(&self) -> Vec<usize> {
         let mut last = vec![0; self.insts.len()];
         for (i, inst) in self.insts.iter().enumerate() {
@@ -440,9 +479,6 @@ impl Kernel {
                     }
                 }
             }
-        }
-        for reg in self.ends.iter().flat_map(End::values) {
-            last[reg.index()] = self.insts.len();
         }
         last
     }

@@ -20,10 +20,10 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 
-use super::kernel::{Code, End, Inst, Kernel, Reg};
+use super::kernel::{Code, Inst, Kernel, Reg};
 use super::op::Op;
 use super::scalar::widened_bits;
-use crate::convert::exactly;
+use super::sections::{Section, Sections};
 use crate::dtype::DType;
 
 /// The kernel without arithmetic on narrow types; the kernel itself if it has none.
@@ -46,18 +46,16 @@ enum Form {
 /// The registers of a value by [`Form`]; all the same unless it is narrow.
 type Forms = [Option<Reg>; 3];
 
-/// Marks registers of constants, which come first in the end.
-const CONSTANT: u32 = 1 << 31;
-
 struct Legaliser<'k> {
     kernel: &'k Kernel,
     /// Which forms of each value have users.
     wanted: Vec<[bool; 3]>,
     values: Vec<Forms>,
-    constants: Vec<Inst>,
+    /// Constants, by type and bits.
     known: HashMap<(DType, u64), Reg>,
-    insts: Vec<Inst>,
+    insts: Sections,
     /// Of the instruction being rewritten.
+    section: Section,
     serial: u64,
 }
 
@@ -67,50 +65,30 @@ impl<'k> Legaliser<'k> {
             kernel,
             wanted: wanted_forms(kernel),
             values: Vec::with_capacity(kernel.insts.len()),
-            constants: Vec::new(),
             known: HashMap::new(),
-            insts: Vec::with_capacity(2 * kernel.insts.len()),
+            insts: Sections::default(),
+            section: Section::Uniform,
             serial: 0,
         }
     }
 
     fn run(mut self) -> Kernel {
-        let mut n_uniform = 0;
         for (i, inst) in self.kernel.insts.iter().enumerate() {
-            if i == self.kernel.n_uniform {
-                n_uniform = self.insts.len();
-            }
+            self.section = self.kernel.section(i);
             self.serial = inst.serial;
             self.inst(i, inst);
         }
-        if self.kernel.n_uniform == self.kernel.insts.len() {
-            n_uniform = self.insts.len();
-        }
-        let mut ends = self.kernel.ends.clone();
-        for end in &mut ends {
-            for (value, form) in end_forms(end) {
-                *value = self.form(*value, form);
-            }
-        }
         let widen = |&(dtype, bits): &(DType, u64)| (dtype.widened(), widened_bits(dtype, bits));
-        let n_constants = exactly::<u32>(self.constants.len());
-        let mut kernel = Kernel {
-            n_uniform: n_uniform + self.constants.len(),
-            insts: self.constants,
-            ends,
+        let (insts, n_uniform, first_write) = self.insts.list();
+        let kernel = Kernel {
+            insts,
+            n_uniform,
+            first_write,
             literals: self.kernel.literals.iter().map(widen).collect(),
             buffers: self.kernel.buffers.clone(),
             accesses: self.kernel.accesses.clone(),
             ..*self.kernel
         };
-        kernel.insts.append(&mut self.insts);
-        let place = |reg: &mut Reg| {
-            reg.0 = if reg.0 & CONSTANT != 0 { reg.0 & !CONSTANT } else { reg.0 + n_constants };
-        };
-        for inst in &mut kernel.insts {
-            inst.args.iter_mut().flatten().for_each(place);
-        }
-        kernel.ends.iter_mut().flat_map(end_forms).for_each(|(value, _)| place(value));
         debug_assert_eq!(super::verify::verify(&kernel), Ok(()), "{kernel}");
         kernel
     }
@@ -131,7 +109,9 @@ impl<'k> Legaliser<'k> {
                 self.values.push([Some(reg), Some(reg), None]);
                 return;
             }
-            Code::Scatter { .. } => (Form::Narrow, self.copy(inst, inst.dtype)),
+            Code::Store(_) | Code::Reduce { .. } | Code::Scatter { .. } => {
+                (Form::Narrow, self.copy(inst, inst.dtype))
+            }
             Code::Index => (Form::Raw, self.copy(inst, inst.dtype.widened())),
             Code::Literal(_)
             | Code::Constant(_)
@@ -433,25 +413,25 @@ impl<'k> Legaliser<'k> {
     /// The instruction with its arguments replaced, and another type.
     fn copy(&mut self, inst: &Inst, dtype: DType) -> Reg {
         let args = self.args(inst);
-        self.push(inst.code, dtype, &args)
+        self.push(self.section, inst.code, dtype, &args)
     }
 
     fn op_of(&mut self, op: Op, dtype: DType, args: &[Reg]) -> Reg {
-        self.push(Code::Op(op), dtype, args)
+        self.push(self.section.min(Section::Lanes), Code::Op(op), dtype, args)
     }
 
-    fn push(&mut self, code: Code, dtype: DType, args: &[Reg]) -> Reg {
-        self.insts.push(Inst { code, dtype, args: packed(args), serial: self.serial });
-        Reg(position(self.insts.len() - 1))
+    fn push(&mut self, section: Section, code: Code, dtype: DType, args: &[Reg]) -> Reg {
+        let inst = Inst { code, dtype, args: packed(args), serial: self.serial };
+        self.insts.push(section, inst)
     }
 
     fn constant(&mut self, dtype: DType, bits: u64) -> Reg {
-        let next = Reg(position(self.constants.len()) | CONSTANT);
-        *self.known.entry((dtype, bits)).or_insert_with(|| {
-            let code = Code::Constant(bits);
-            self.constants.push(Inst { code, dtype, args: [None; 3], serial: self.serial });
-            next
-        })
+        if let Some(&known) = self.known.get(&(dtype, bits)) {
+            return known;
+        }
+        let constant = self.push(Section::Constants, Code::Constant(bits), dtype, &[]);
+        self.known.insert((dtype, bits), constant);
+        constant
     }
 }
 
@@ -463,15 +443,10 @@ fn packed(args: &[Reg]) -> [Option<Reg>; 3] {
     packed
 }
 
-fn position(position: usize) -> u32 {
-    let position = u32::try_from(position).ok().filter(|&position| position < CONSTANT);
-    position.expect("internal error: more than 2^31 values in a kernel")
-}
-
 /// The form in which an instruction wants an argument.
 fn arg_form(kernel: &Kernel, inst: &Inst, position: usize) -> Form {
     let Some(arg) = inst.args[position] else { return Form::Clean };
-    if position == 0 && matches!(inst.code, Code::Scatter { .. }) {
+    if position == 0 && matches!(inst.code, Code::Store(_) | Code::Scatter { .. }) {
         return Form::Narrow;
     }
     let (from, Code::Op(op)) = (kernel.dtype(arg), inst.code) else { return Form::Clean };
@@ -523,30 +498,11 @@ fn arg_form(kernel: &Kernel, inst: &Inst, position: usize) -> Form {
     }
 }
 
-/// The values that an end uses, with the forms that it wants.
-fn end_forms(end: &mut End) -> impl Iterator<Item = (&mut Reg, Form)> {
-    let forms = match end {
-        End::Store { value, .. } => [Some((value, Form::Narrow)), None, None],
-        End::Reduce { value, .. } => [Some((value, Form::Clean)), None, None],
-        End::Scatter { value, index, active, .. } => [
-            Some((value, Form::Narrow)),
-            Some((index, Form::Clean)),
-            active.as_mut().map(|active| (active, Form::Clean)),
-        ],
-    };
-    forms.into_iter().flatten()
-}
-
 fn wanted_forms(kernel: &Kernel) -> Vec<[bool; 3]> {
     let mut wanted = vec![[false; 3]; kernel.insts.len()];
     for inst in &kernel.insts {
         for (position, arg) in inst.args().enumerate() {
             wanted[arg.index()][arg_form(kernel, inst, position) as usize] = true;
-        }
-    }
-    for mut end in kernel.ends.iter().copied() {
-        for (value, form) in end_forms(&mut end) {
-            wanted[value.index()][form as usize] = true;
         }
     }
     wanted
@@ -579,16 +535,21 @@ mod tests {
                 load(2),
                 op(Op::Mul, [0, 1], 13),
                 op(Op::Add, [3, 2], 14),
+                Inst {
+                    code: Code::Store(BufferIndex(3)),
+                    dtype,
+                    args: [Some(Reg(4)), None, None],
+                    serial: 14,
+                },
             ],
             n_uniform: 0,
-            ends: vec![End::Store { value: Reg(4), buffer: BufferIndex(3) }],
+            first_write: 5,
             buffers: vec![buffer(false), buffer(false), buffer(false), buffer(true)],
             literals: Vec::new(),
             accesses: Vec::new(),
             n_ops: 2,
-            lane_order: false,
             fast_math: false,
-            one_lane_per_thread: false,
+            variant: 0,
             hash: KernelHash(0),
         }
     }
@@ -605,7 +566,7 @@ mod tests {
             let legal = legalise(&kernel);
             assert_eq!(n_casts_to(&legal, dtype), casts, "{legal}", legal = *legal);
             for inst in &legal.insts {
-                let arithmetic = inst.code != Code::Op(Op::Cast);
+                let arithmetic = inst.code.has_value() && inst.code != Code::Op(Op::Cast);
                 let narrow = inst.args().any(|arg| legal.dtype(arg).is_narrow());
                 assert!(!(arithmetic && narrow), "{legal}", legal = *legal);
             }

@@ -2,7 +2,7 @@
 //!
 //! A *variable* is one recorded value in single-assignment form: an operation on earlier variables, a
 //! number, the lane number, or data in memory. Recording a variable computes nothing. A *kernel* is a
-//! set of variables of equal size with its inputs and ends, self-contained, hashed and verified;
+//! set of variables of equal size with what it reads and writes, self-contained, hashed and verified;
 //! backends see only kernels.
 //!
 //! Invariants:
@@ -15,6 +15,7 @@
 
 pub mod body;
 pub(crate) mod call;
+pub(crate) mod composite;
 pub mod display;
 pub mod kernel;
 pub mod legal;
@@ -22,6 +23,7 @@ pub(crate) mod mix;
 pub mod op;
 pub mod primitive;
 pub mod scalar;
+pub(crate) mod sections;
 pub mod table;
 pub mod var;
 pub mod verify;

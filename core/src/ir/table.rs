@@ -8,6 +8,7 @@
 //! * nothing here recurses over the graph, and reclamation is incremental: dropping the last handle of a
 //!   million variables takes no longer than dropping that of a thousand. [`Table::sweep`] frees the rest.
 
+mod composites;
 mod numbering;
 mod open_regions;
 mod reclaim;
@@ -21,7 +22,7 @@ use crate::error::Error;
 use crate::ir::body::{Bodies, Body};
 use crate::ir::display;
 use crate::ir::var::{BodyId, Kind, MAX_OPERANDS, Serial, VarId, Variable};
-use crate::log::{LogQueue, TRACE_LEVEL};
+use crate::log::{LogQueue, MAX_LEVEL, TRACE_LEVEL};
 pub(crate) use open_regions::OpenRegion;
 
 /// Serials below this are never given out, as in Enoki.
@@ -43,6 +44,8 @@ pub struct Table {
     last_scope: u32,
     open_regions: Vec<OpenRegion>,
     pub(crate) bodies: Bodies,
+    /// Whether composites are recorded as what they are made of: inside what others are made of.
+    pub(crate) inlines: bool,
     /// Whether equal operations share a variable (flag `cse`).
     pub value_numbering: bool,
     /// Lines waiting to be written once the table is unlocked.
@@ -63,6 +66,7 @@ impl Table {
             last_scope: 0,
             open_regions: Vec::new(),
             bodies: Bodies::default(),
+            inlines: false,
             value_numbering: true,
             log,
         }
@@ -88,8 +92,10 @@ impl Table {
 
     /// Bytes of the temporaries of a function that is one variable.
     pub(crate) fn bytes_within(&self, variable: &Variable) -> u64 {
-        let Kind::Call(body) = variable.kind else { return 0 };
-        self.body(body).bytes_within().saturating_mul(variable.size)
+        if let Kind::Call(body) = variable.kind {
+            return self.body(body).bytes_within().saturating_mul(variable.size);
+        }
+        variable.composite().map_or(0, |composite| composite.bytes_within)
     }
 
     /// Number of slots, live or free: an upper bound for `VarId::index`.
@@ -162,7 +168,8 @@ impl Table {
             self.slots.push(variable);
         }
         self.add_candidate(id);
-        if self.log.enabled(TRACE_LEVEL) {
+        // What a composite is made of was shown when it was called.
+        if self.log.enabled(if self.inlines { MAX_LEVEL } else { TRACE_LEVEL }) {
             display::trace_lines(self, id).into_iter().for_each(|line| self.log.push(line));
         }
         self.free_a_few();
@@ -236,9 +243,38 @@ impl Table {
         variable.kind = Kind::Data;
         variable.data = Some(data);
         let operands = std::mem::replace(&mut variable.operands, [None; MAX_OPERANDS]);
-        let aside = variable.cold.as_mut().map(|cold| std::mem::take(&mut cold.arguments));
+        let cold = variable.cold.as_mut();
+        let aside = cold.map(|cold| (cold.composite = None, std::mem::take(&mut cold.arguments)).1);
         operands.into_iter().flatten().for_each(|operand| self.dec_internal(operand));
         aside.into_iter().flatten().for_each(|operand| self.dec_internal(operand));
+    }
+
+    /// Makes a call the operation `result`, to which nothing else refers: with its operands and its place in value
+    /// numbering.
+    pub(super) fn become_equal(&mut self, id: VarId, result: VarId) {
+        self.forget_number(id);
+        let source = self.get(result);
+        let (kind, operands, data) = (source.kind, source.operands, source.data.clone());
+        let number = source.number;
+        let arguments: Box<[VarId]> = source.operands_aside().collect();
+        operands.iter().flatten().chain(&*arguments).for_each(|&id| self.inc_internal(id));
+        self.forget_number(result);
+        let variable = &mut self.slots[id.index()];
+        let generation = variable.generation;
+        (variable.kind, variable.data) = (kind, data);
+        let old = std::mem::replace(&mut variable.operands, operands);
+        let cold = variable.cold_mut();
+        cold.composite = None;
+        let old_aside = std::mem::replace(&mut cold.arguments, arguments);
+        old.iter().flatten().chain(&*old_aside).for_each(|&operand| self.dec_internal(operand));
+        if number != 0 {
+            self.number(id, number);
+        }
+        if let (Kind::Result { position, .. }, Some(region)) = (kind, operands[0])
+            && let Some(region) = &mut self.get_mut(region).cold_mut().region
+        {
+            region.results[position as usize] = (id, generation);
+        }
     }
 
     /// Gives a variable another first operand.
@@ -271,9 +307,10 @@ impl Table {
         copy.line = source.line;
         copy.data.clone_from(&source.data);
         if let Some(cold) = &source.cold
-            && !cold.arguments.is_empty()
+            && (!cold.arguments.is_empty() || cold.composite.is_some())
         {
             copy.cold_mut().arguments.clone_from(&cold.arguments);
+            copy.cold_mut().composite.clone_from(&cold.composite);
         }
         if let Some(error) = source.poisoned() {
             copy.cold_mut().poisoned = Some(error.clone());

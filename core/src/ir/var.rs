@@ -7,6 +7,7 @@ use std::sync::Arc;
 use crate::buffer::Buffer;
 use crate::dtype::DType;
 use crate::error::Error;
+use crate::ir::composite::Composite;
 use crate::ir::op::{Op, ReduceOp, ScatterMode, ScatterOp};
 use crate::ir::primitive::Primitive;
 
@@ -65,6 +66,8 @@ pub enum Kind {
         /// Position among the results.
         position: u32,
     },
+    /// A function of the operands that an evaluation replaces by what it is made of, which stands in [`ColdFields`].
+    Composite,
     /// Operands source, index and perhaps active mask: `source[index[i]]`, 0 in inactive lanes.
     Gather {
         /// Whether indices are compared with the source's size (S13).
@@ -125,6 +128,7 @@ impl Kind {
             | Self::Op(_)
             | Self::Call(_)
             | Self::Output { .. }
+            | Self::Composite
             | Self::Gather { .. }
             | Self::Fetch
             | Self::Scatter { .. }
@@ -148,6 +152,7 @@ impl Kind {
             Self::Op(op) => op.name(),
             Self::Call(_) => "call",
             Self::Output { .. } => "output",
+            Self::Composite => "composite",
             Self::Gather { .. } => "gather",
             Self::Fetch => "fetch",
             Self::Scatter { op, counts, .. } => op.function(counts),
@@ -195,6 +200,8 @@ impl Region {
 pub struct ColdFields {
     /// Operands and results of a region.
     pub region: Option<Region>,
+    /// The function of a [`Kind::Composite`].
+    pub(crate) composite: Option<Arc<Composite>>,
     /// The operands of a call that has more than [`MAX_OPERANDS`].
     pub arguments: Box<[VarId]>,
     /// Name given with `set_label`.
@@ -283,6 +290,11 @@ impl Variable {
     #[inline]
     pub fn region(&self) -> Option<&Region> {
         self.cold.as_ref()?.region.as_ref()
+    }
+
+    /// The function, of a [`Kind::Composite`].
+    pub(crate) fn composite(&self) -> Option<&Arc<Composite>> {
+        self.cold.as_ref()?.composite.as_ref()
     }
 
     /// Name given with `set_label`.

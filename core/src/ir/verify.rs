@@ -4,14 +4,14 @@
 //! * arguments precede their users, and uniform instructions have uniform arguments;
 //! * arity, operand types and result type follow the operation's row;
 //! * a load's type is its buffer's; gathers and scatters are indexed by integers;
-//! * buffers that are written are written by one end and read by no instruction, or by the scatters of regions and
-//!   by gathers there, where the lanes run one by one;
+//! * buffers that are written are written by one instruction and read by none, or by the scatters of regions and
+//!   by gathers there, where the lanes run one by one; writes outside of regions come last;
 //! * literals, accesses and lengths are in range;
 //! * regions are nested; each has its states directly behind its start, one condition, and its next values
 //!   directly before its end; what is computed inside is not used outside.
 
 use crate::dtype::DType;
-use crate::ir::kernel::{BufferIndex, Code, End, Inst, Kernel, Reg};
+use crate::ir::kernel::{BufferIndex, Code, Inst, Kernel, Reg};
 use crate::ir::op::{Op, Shape};
 
 /// Describes the first broken rule, if any.
@@ -28,20 +28,15 @@ pub fn verify(kernel: &Kernel) -> Result<(), String> {
     if kernel.insts.iter().any(fetches) && kernel.serial_regions().is_empty() {
         return Err("gathers from a written buffer in no order".into());
     }
-    for inst in &kernel.insts {
-        if let Code::Scatter { target, .. } = inst.code {
-            written[target.index()] = true;
-        }
-    }
-    for end in &kernel.ends {
-        let buffer = verify_end(kernel, end).map_err(|why| format!("{end:?}: {why}"))?;
-        if std::mem::replace(&mut written[buffer.index()], true) {
-            return Err(format!("{buffer} is written twice"));
+    for (i, &Inst { mut code, .. }) in kernel.insts.iter().enumerate() {
+        if let (true, Some(buffer)) = (code.writes(), code.buffer_mut()) {
+            let again = std::mem::replace(&mut written[buffer.index()], true);
+            ensure(!again || i < kernel.first_write, "a buffer is written twice")?;
         }
     }
     for (param, written) in kernel.buffers.iter().zip(written) {
         if param.written != written {
-            return Err("a buffer's `written` mark does not match the ends".into());
+            return Err("a buffer's `written` mark does not match the writes".into());
         }
     }
     Ok(())
@@ -58,6 +53,7 @@ fn verify_inst(kernel: &Kernel, i: usize, inst: &Inst) -> Result<(), String> {
         ensure(!uniform || kernel.is_uniform(arg), "a uniform value depends on a lane")?;
     }
     let n_args = inst.args().count();
+    ensure(i < kernel.first_write || inst.code.writes(), "an instruction behind the writes")?;
     match inst.code {
         Code::Literal(slot) => {
             let literal = kernel.literals.get(slot as usize).ok_or("no such literal")?;
@@ -88,13 +84,6 @@ fn verify_inst(kernel: &Kernel, i: usize, inst: &Inst) -> Result<(), String> {
             inst.dtype == DType::Mask && inst.args().all(|arg| is_mask(kernel, Some(arg))),
             "a condition is a mask",
         ),
-        Code::Scatter { target, access, .. } => {
-            let param = kernel.buffers.get(target.index()).ok_or("no such buffer")?;
-            let value = inst.args[0].ok_or("a scatter without a value")?;
-            ensure(param.written, "scatters to a buffer that is only read")?;
-            ensure(param.dtype == kernel.dtype(value), "scatters another type")?;
-            verify_access(kernel, target, access, inst.args[1], inst.args[2])
-        }
         Code::BackEdge => {
             let [Some(state), Some(next), None] = inst.args else {
                 return Err("a next value has a state and a value".into());
@@ -107,7 +96,31 @@ fn verify_inst(kernel: &Kernel, i: usize, inst: &Inst) -> Result<(), String> {
             inst.args[0].is_some_and(|run| kernel.inst(run).code == Code::RunningMask),
             "a region ends with its condition",
         ),
+        Code::Store(buffer) => {
+            let value = verify_write(kernel, inst, buffer)?;
+            ensure(value == inst.dtype, "stores another type")
+        }
+        Code::Reduce { op, buffer } => {
+            // Narrow types accumulate in 32 bits (`legal.rs`).
+            let results = [inst.dtype, inst.dtype.widened()].map(Some);
+            let result = op.result(verify_write(kernel, inst, buffer)?);
+            ensure(results.contains(&result), "reduces another type")
+        }
+        Code::Scatter { op, target, access, .. } => {
+            let value = verify_write(kernel, inst, target)?;
+            ensure(value == inst.dtype, "scatters another type")?;
+            ensure(op.class().contains(value), "type outside the scatter's class")?;
+            verify_access(kernel, target, access, inst.args[1], inst.args[2])
+        }
     }
+}
+
+/// Type of the value that an instruction writes.
+fn verify_write(kernel: &Kernel, inst: &Inst, buffer: BufferIndex) -> Result<DType, String> {
+    let param = kernel.buffers.get(buffer.index()).ok_or("no such buffer")?;
+    ensure(param.written, "writes a buffer that is only read")?;
+    ensure(param.dtype == inst.dtype, "writes another type than its buffer's")?;
+    inst.args[0].map(|value| kernel.dtype(value)).ok_or_else(|| "writes nothing".into())
 }
 
 fn is_mask(kernel: &Kernel, arg: Option<Reg>) -> bool {
@@ -130,6 +143,12 @@ fn verify_regions(kernel: &Kernel) -> Result<(), String> {
             if !place.is_none_or(|place| open.iter().any(|&(start, _)| start == place)) {
                 return fail("uses a value of a region that was left");
             }
+        }
+        let is_write = i >= kernel.first_write;
+        if previous == Some(Code::BackEdge)
+            && !matches!(inst.code, Code::BackEdge | Code::RegionEnd)
+        {
+            return fail("an instruction between next values and the end");
         }
         match inst.code {
             Code::RegionStart { .. } => {
@@ -161,16 +180,11 @@ fn verify_regions(kernel: &Kernel) -> Result<(), String> {
             Code::BackEdge if open.last().is_none_or(|&(_, ran)| !ran) => {
                 return fail("a next value outside a region's body");
             }
-            Code::Literal(_)
-            | Code::Constant(_)
-            | Code::Index
-            | Code::Op(_)
-            | Code::Load(_)
-            | Code::Gather { .. }
-            | Code::Scatter { .. }
-                if previous == Some(Code::BackEdge) =>
-            {
-                return fail("an instruction between next values and the end");
+            Code::Store(_) | Code::Reduce { .. } if !is_write => {
+                return fail("a write before values");
+            }
+            Code::Scatter { .. } if !is_write && open.is_empty() => {
+                return fail("a scatter before values, in no region");
             }
             Code::Literal(_)
             | Code::Constant(_)
@@ -178,17 +192,14 @@ fn verify_regions(kernel: &Kernel) -> Result<(), String> {
             | Code::Op(_)
             | Code::Load(_)
             | Code::Gather { .. }
-            | Code::Scatter { .. }
-            | Code::BackEdge => {}
+            | Code::BackEdge
+            | Code::Store(_)
+            | Code::Reduce { .. }
+            | Code::Scatter { .. } => {}
         }
         home.push(around(&open, 0));
     }
-    let mut used = kernel.ends.iter().flat_map(End::values);
-    ensure(open.is_empty(), "a region without an end")?;
-    ensure(
-        used.all(|reg| kernel.insts.get(reg.index()).is_none() || home[reg.index()].is_none()),
-        "an end uses a value of a region",
-    )
+    ensure(open.is_empty(), "a region without an end")
 }
 
 fn verify_op(kernel: &Kernel, op: Op, inst: &Inst) -> Result<(), String> {
@@ -238,36 +249,4 @@ fn verify_access(
         ensure(kernel.length_word(buffer).is_some(), "a checked buffer has no length")?;
     }
     Ok(())
-}
-
-fn verify_end(kernel: &Kernel, end: &End) -> Result<BufferIndex, String> {
-    let in_range = |reg: Reg| ensure(reg.index() < kernel.insts.len(), "no such register");
-    match *end {
-        End::Store { value, buffer } => {
-            in_range(value)?;
-            let param = kernel.buffers.get(buffer.index()).ok_or("no such buffer")?;
-            ensure(param.dtype == kernel.dtype(value), "stores another type")?;
-            Ok(buffer)
-        }
-        End::Reduce { op, value, buffer } => {
-            in_range(value)?;
-            let param = kernel.buffers.get(buffer.index()).ok_or("no such buffer")?;
-            // Narrow types accumulate in 32 bits (`legal.rs`).
-            let result = op.result(kernel.dtype(value));
-            ensure(
-                result.is_some_and(|dtype| [param.dtype, param.dtype.widened()].contains(&dtype)),
-                "reduces another type",
-            )?;
-            Ok(buffer)
-        }
-        End::Scatter { op, value, index, active, target, access } => {
-            in_range(value)?;
-            in_range(index)?;
-            let param = kernel.buffers.get(target.index()).ok_or("no such buffer")?;
-            ensure(param.dtype == kernel.dtype(value), "scatters another type")?;
-            ensure(op.class().contains(param.dtype), "type outside the scatter's class")?;
-            verify_access(kernel, target, access, Some(index), active)?;
-            Ok(target)
-        }
-    }
 }

@@ -89,7 +89,7 @@ fn coefficients(delta: u64) -> (u64, u64) {
 
 fn jump<'r>(state: Expr<'r>, inc: Expr<'r>, delta: Expr<'r>) -> Expr<'r> {
     (0..).zip(JUMPS).fold(state, |state, (k, (a, b))| {
-        let chosen = (delta & delta.bits(1 << k)).differs(delta.bits(0));
+        let chosen = (delta & delta.bits(1 << k)).neq(delta.bits(0));
         chosen.select(state.fma(state.bits(a), inc * inc.bits(b)), state)
     })
 }
@@ -100,7 +100,7 @@ fn distance<'r>(target: Expr<'r>, start: Expr<'r>, inc: Expr<'r>) -> Expr<'r> {
     let mut distance = start.bits(0);
     for (k, (a, b)) in (0..).zip(JUMPS) {
         let bit = state.bits(1 << k);
-        let differs = ((state ^ target) & bit).differs(state.bits(0));
+        let differs = ((state ^ target) & bit).neq(state.bits(0));
         state = differs.select(state.fma(state.bits(a), inc * inc.bits(b)), state);
         distance = distance | differs.select(bit, state.bits(0));
     }

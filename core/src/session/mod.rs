@@ -125,6 +125,18 @@ impl Session {
         Ok(Array::adopt(self.clone(), handle))
     }
 
+    /// Records the function `name` of `args`; [`Recorder::composite`] says what `words` and `recipe` are.
+    pub(crate) fn compose(
+        &self,
+        name: &'static str,
+        words: &[u64],
+        args: &[&Array],
+        recipe: impl for<'r> Fn(&mut Recorder<'r>, &[VarId]) -> Result<VarId> + Send + Sync + 'static,
+    ) -> Result<Array> {
+        let ids = self.ids(name, args)?;
+        self.record(|recorder| recorder.composite(name, words, &ids, recipe))
+    }
+
     /// Records several arrays at once.
     pub(crate) fn record_all(
         &self,
@@ -452,8 +464,8 @@ impl Session {
     fn target(&self, device: &Device) -> Target {
         let [lane_order, fast_math] =
             [LANE_ORDER, FAST_MATH].map(|flag| self.0.common.flags.get(flag));
-        let few_lanes = device.backend.gpu().map_or(0, GpuBackend::few_lanes);
-        Target { device: device.target, lane_order, fast_math, few_lanes }
+        let variant = device.backend.gpu().map_or(Target::default().variant, GpuBackend::variant);
+        Target { device: device.target, lane_order, fast_math, variant }
     }
 
     /// Starts anew with a device that was opened because the one before failed.

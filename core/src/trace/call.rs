@@ -1,15 +1,16 @@
 //! Functions as one variable each; what they are made of is recorded once, aside.
 
+use std::any::Any;
 use std::sync::Arc;
 
-use super::Recorder;
+use super::{Recorder, Settings};
 use crate::convert::exactly;
 use crate::dtype::DType;
 use crate::error::Result;
 use crate::ir::body::{Body, Callee};
-use crate::ir::table::Table;
+use crate::ir::composite::Composite;
+use crate::ir::table::{Table, number_variable};
 use crate::ir::var::{BodyId, Kind, MAX_OPERANDS, VarId, Variable};
-use crate::log::{Log, LogQueue};
 
 impl Recorder<'_> {
     /// Records the function `name` of `args` as one variable; `recipe` says what it is made of, which must depend on
@@ -57,6 +58,51 @@ impl Recorder<'_> {
         Ok(results)
     }
 
+    /// Records a function whose body may be anything (indices, gathers, scatters, reductions, primitives, regions) as
+    /// one variable, in whose place evaluations record what `recipe` does. That depends on name, `words` and types,
+    /// sizes and numbers of the arguments alone.
+    ///
+    /// In the body of a loop or branch `recipe` is recorded at once: what a region does to its states is known when it
+    /// is closed.
+    ///
+    /// # Errors
+    /// What `recipe` says.
+    pub(crate) fn composite(
+        &mut self,
+        name: &'static str,
+        words: &[u64],
+        args: &[VarId],
+        recipe: impl for<'r> Fn(&mut Recorder<'r>, &[VarId]) -> Result<VarId> + Send + Sync + 'static,
+    ) -> Result<VarId> {
+        let is_inside = self.table.open_region_mut().is_some();
+        if self.table.inlines || is_inside || args.iter().any(|&arg| self.var(arg).scope != 0) {
+            return recipe(self, args);
+        }
+        let settings = self.settings;
+        let record = move |table: &mut dyn Any, line: u32, args: &[VarId]| {
+            let table = table.downcast_mut().expect("internal error: recording into no table");
+            let mut recorder = Recorder::with_room(table, Settings { line, ..settings })?;
+            let result = recipe(&mut recorder, args)?;
+            Ok(recorder.finish(result).0)
+        };
+        let flags = [settings.fold, settings.bounds_check].map(u64::from);
+        let (words, record) = (words.iter().copied().chain(flags).collect(), Box::new(record));
+        let mut composite = Composite { name, words, bytes_within: 0, record };
+        let rehearsal = Table::rehearse(&composite, args.iter().map(|&arg| self.var(arg)))?;
+        if let Some(i) = rehearsal.arguments.iter().position(|&arg| arg == rehearsal.result) {
+            return Ok(args[i]);
+        }
+        let result = rehearsal.table.get(rehearsal.result);
+        if result.kind.number().is_some() {
+            return Ok(self.add(number_variable(result.kind, result.dtype, result.size)));
+        }
+        composite.bytes_within = rehearsal.bytes_within();
+        let mut call =
+            Variable::new(Kind::Composite, result.dtype, result.size, [None; MAX_OPERANDS]);
+        call.cold_mut().composite = Some(Arc::new(composite));
+        Ok(self.add_call(call, args))
+    }
+
     /// A result that needs no call: an argument, or a constant.
     fn known_result(&mut self, body: BodyId, position: usize, args: &[VarId]) -> Option<VarId> {
         let body = self.table.body(body);
@@ -70,15 +116,16 @@ impl Recorder<'_> {
 
     /// The variable of a call, with the type and the lanes of its first result.
     fn application(&mut self, body: BodyId, args: &[VarId]) -> VarId {
-        let mut operands = [None; MAX_OPERANDS];
-        let are_few = args.len() <= MAX_OPERANDS;
-        if are_few {
-            operands.iter_mut().zip(args).for_each(|(operand, &arg)| *operand = Some(arg));
-        }
         let dtype = self.table.body(body).results[0].dtype;
         let size = self.lanes(body, 0, args);
-        let mut call = Variable::new(Kind::Call(body), dtype, size, operands);
-        if !are_few {
+        self.add_call(Variable::new(Kind::Call(body), dtype, size, [None; MAX_OPERANDS]), args)
+    }
+
+    /// Adds a call with its arguments.
+    fn add_call(&mut self, mut call: Variable, args: &[VarId]) -> VarId {
+        if args.len() <= MAX_OPERANDS {
+            call.operands.iter_mut().zip(args).for_each(|(operand, &arg)| *operand = Some(arg));
+        } else {
             call.cold_mut().arguments = args.into();
         }
         self.add(call)
@@ -115,7 +162,7 @@ impl Recorder<'_> {
             return Ok(body);
         }
         let types: Box<[DType]> = types.collect();
-        let mut table = Table::new(LogQueue::new(Log::new(0, Arc::new(|_| ()))));
+        let mut table = Table::aside();
         table.value_numbering = self.table.value_numbering;
         let argument = |&dtype| Variable::new(Kind::Data, dtype, 1, [None; MAX_OPERANDS]);
         let args: Vec<VarId> = types.iter().map(|dtype| table.insert(argument(dtype))).collect();
@@ -125,5 +172,36 @@ impl Recorder<'_> {
             recorder.finish_all(&results).into_iter().map(|(result, _)| result).collect();
         let body = Body::new(name, &table, &args, &results);
         Ok(self.table.bodies.add(&callee, types, body))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::dtype::DType;
+    use crate::ir::op::Op;
+    use crate::session::Session;
+    use crate::trace::region::Change;
+
+    /// A loop in the body of a function, which an evaluation inside another loop's recording puts in.
+    #[test]
+    fn a_body_with_a_loop() {
+        let session = Session::new().unwrap();
+        let x = session.array(&[1_i32, 3, 20, -5]).unwrap();
+        let doubled = session.compose("doubled", &[], &[&x], |recorder, args| {
+            let (scope, _) = recorder.open_region("doubled")?;
+            let state = recorder.state(scope, args[0]);
+            let limit = recorder.literal(DType::I32, 10, 1);
+            let small = recorder.same(Op::Lt, &[state, limit])?;
+            let running = recorder.run("doubled", small)?;
+            let one = recorder.constant(DType::I32, 1);
+            let next = recorder.same(Op::Add, &[state, one])?;
+            let change = Change { state: Some(state), otherwise: None, covered: false, next };
+            let (results, _) = recorder.close_region(true, running, &[Some(state)], &[change])?;
+            Ok(results[0])
+        });
+        let doubled = doubled.unwrap();
+        let sum = doubled.try_add(&x).unwrap();
+        assert_eq!(sum.to_vec::<i32>().unwrap(), [11, 13, 40, 5]);
+        assert_eq!(doubled.to_vec::<i32>().unwrap(), [10, 10, 20, 10]);
     }
 }

@@ -10,7 +10,7 @@ use std::ops::{Add, BitAnd, BitOr, BitXor, Div, Mul, Neg, Not, Shl, Shr, Sub};
 use super::Recorder;
 use crate::dtype::{DType, Scalar};
 use crate::error::Result;
-use crate::ir::op::Op;
+use crate::ir::op::{Op, op_rows};
 use crate::ir::var::VarId;
 
 /// A value under construction.
@@ -160,6 +160,16 @@ impl Expr<'_> {
         Self { id: self.recorder.op(op, &args[..=others.len()]), ..self }
     }
 
+    /// [`Op::Shl`] by the value of another.
+    pub fn shl_by(self, count: Self) -> Self {
+        self.op(Op::Shl, &[count])
+    }
+
+    /// [`Op::Shr`] by the value of another.
+    pub fn shr_by(self, count: Self) -> Self {
+        self.op(Op::Shr, &[count])
+    }
+
     /// `self ? a : b`; `self` must be a mask.
     pub fn select(self, a: Self, b: Self) -> Self {
         self.op(Op::Select, &[a, b])
@@ -171,27 +181,26 @@ impl Expr<'_> {
     }
 }
 
-macro_rules! unary_methods {
-    ($($name:ident $op:ident),*) => { impl Expr<'_> { $(
+/// A method for each operation without an operator, and each comparison.
+macro_rules! methods {
+    ($($op:ident $name:ident $arity:tt $shape:ident $(($operator:literal))?;)*) => {
+        impl Expr<'_> { $(methods!(@ $op $name $arity $shape $($operator)?);)* }
+    };
+    // Operators of Rust.
+    (@ Neg $($row:tt)*) => {};
+    (@ Not $($row:tt)*) => {};
+    (@ $op:ident $name:ident 1 Same) => {
         #[doc = concat!("[`Op::", stringify!($op), "`] of the value.")]
         pub fn $name(self) -> Self { self.op(Op::$op, &[]) }
-    )* } };
-}
-unary_methods!(
-    abs Abs, sqrt Sqrt, floor Floor, ceil Ceil, round Round, trunc Trunc,
-    popcnt Popcnt, lzcnt Lzcnt, tzcnt Tzcnt
-);
-
-macro_rules! binary_methods {
-    ($($name:ident $op:ident),*) => { impl Expr<'_> { $(
+    };
+    (@ $op:ident $name:ident 2 Same) => {
         #[doc = concat!("[`Op::", stringify!($op), "`] of the value and another.")]
         pub fn $name(self, other: Self) -> Self { self.op(Op::$op, &[other]) }
-    )* } };
+    };
+    (@ $op:ident $name:ident 2 Compare $operator:literal) => { methods!(@ $op $name 2 Same); };
+    (@ $($row:tt)*) => {};
 }
-binary_methods!(
-    equals Eq, differs Ne, lt Lt, le Le, gt Gt, ge Ge,
-    min Min, max Max, minimum Minimum, maximum Maximum, idiv IDiv, mulhi MulHi, shl_by Shl, shr_by Shr
-);
+op_rows!(methods);
 
 macro_rules! operators {
     ($($trait:ident $method:ident $op:ident),*) => { $(

@@ -39,8 +39,8 @@ pub enum Column {
     Format,
     /// The result is a mask.
     Mask,
-    /// No meaning for numbers of several parts but what a row of [`trace::nested`](crate::trace::nested) says.
-    Whole,
+    /// What it means for numbers of several parts, if that is not [`Parts::Entries`].
+    Of(Parts),
 }
 
 /// Records the body of a function.
@@ -49,7 +49,7 @@ type Recipe = for<'r> fn(&[Expr<'r>]) -> Expr<'r>;
 macro_rules! functions {
     ($(
         $(#[doc = $doc:literal])+
-        $name:ident / $arity:literal, $class:ident $(($($column:ident),+))? = $recipe:expr $(, half = $half:expr)?;
+        $name:ident / $arity:literal, $class:ident $(($($column:ident $(($parts:ident))?),+))? = $recipe:expr $(, half = $half:expr)?;
     )*) => {
         /// Every function, by name.
         pub const FUNCTIONS: &[Function] = &[$(Function {
@@ -57,7 +57,7 @@ macro_rules! functions {
             arity: $arity,
             class: Class::$class,
             doc: concat!($($doc, "\n"),+),
-            columns: &[$($(Column::$column),+)?],
+            columns: &[$($(Column::$column $((Parts::$parts))?),+)?],
             recipe: $recipe,
             half: functions!(@half $($half)?),
         },)*];
@@ -66,10 +66,10 @@ macro_rules! functions {
     (@half) => { None };
 }
 
-/// Calls the macro `$with` with all rows: the doc comment, `name / arity, class (columns) = recipe, half = recipe`.
+/// Calls the macro `$with` with what else is given, and all rows: the doc comment, `name / arity, class (columns) = recipe, half = recipe`.
 macro_rules! function_rows {
-    ($with:ident) => {
-        $with! {
+    ($with:ident $($context:tt)*) => {
+        $with! { $($context)*
             /// Exponential function `e^x`. At most 1.5 ulp.
             ///
             /// >> exp(FloatC([0, 1, -inf]))
@@ -110,12 +110,13 @@ macro_rules! function_rows {
             /// >> log1p(FloatC([1e-6, 1]))
             /// [1e-06, 0.693147]
             log1p / 1, Float = |x| math::log1p(x[0]);
-            /// Power `a^b`: 1 for b = 0 or a = 1, NaN for a negative a unless b is an integer; other special
-            /// values as in C. At most 2 ulp. `pow` with a script integer as exponent multiplies instead.
+            /// Power `a ** b`. With a script integer b of an array a by repeated squaring, exact for integers; negative b
+            /// takes reciprocals. Else the function of floats: 1 for b = 0 or a = 1, NaN for a negative a unless b is an
+            /// integer, other special values as in C. At most 2 ulp.
             ///
             /// >> pow(FloatC([2, 9]), 0.5)
             /// [1.41421, 3]
-            pow / 2, Float (Whole) = |x| math::pow(x[0], x[1]);
+            pow / 2, Float (Of(Whole)) = |x| math::pow(x[0], x[1]);
             /// Cube root. At most 1.5 ulp.
             ///
             /// >> cbrt(FloatC([27, -8]))
@@ -429,7 +430,7 @@ macro_rules! function_rows {
             ///
             /// >> lerp(FloatC([0, 10]), FloatC([1, 20]), 0.5)
             /// [0.5, 15]
-            lerp / 3, Float = |x| x[2].fma(x[1] - x[0], x[0]);
+            lerp / 3, Float (Of(Lerp)) = |x| x[2].fma(x[1] - x[0], x[0]);
             /// `min(max(x, low), high)`; a NaN x gives low.
             ///
             /// >> clamp(FloatC([-1, 0.5, 7]), 0, 1)
@@ -444,32 +445,32 @@ macro_rules! function_rows {
             ///
             /// >> fmadd(FloatC([1, 2]), 3, 4)
             /// [7, 10]
-            fmadd / 3, Number = |x| x[0].fma(x[1], x[2]);
+            fmadd / 3, Number (Of(MulAdd)) = |x| x[0].fma(x[1], x[2]);
             /// `a * b - c`, rounded once; of numbers of several parts as `fma`.
             ///
             /// >> fmsub(FloatC([1, 2]), 3, 4)
             /// [-1, 2]
-            fmsub / 3, Number = |x| x[0].fma(x[1], -x[2]);
+            fmsub / 3, Number (Of(MulSub)) = |x| x[0].fma(x[1], -x[2]);
             /// `c - a * b`, rounded once; of numbers of several parts as `fma`.
             ///
             /// >> fnmadd(FloatC([1, 2]), 3, 4)
             /// [1, -2]
-            fnmadd / 3, Number = |x| (-x[0]).fma(x[1], x[2]);
+            fnmadd / 3, Number (Of(NegMulAdd)) = |x| (-x[0]).fma(x[1], x[2]);
             /// `-(a * b) - c`, rounded once; of numbers of several parts as `fma`.
             ///
             /// >> fnmsub(FloatC([1, 2]), 3, 4)
             /// [-7, -10]
-            fnmsub / 3, Number = |x| (-x[0]).fma(x[1], -x[2]);
+            fnmsub / 3, Number (Of(NegMulSub)) = |x| (-x[0]).fma(x[1], -x[2]);
             /// Whether the value is not a number.
             ///
             /// >> isnan(FloatC([1, inf, nan]))
             /// [0, 0, 1]
-            isnan / 1, Float (Mask) = |x| x[0].differs(x[0]);
+            isnan / 1, Float (Mask) = |x| x[0].neq(x[0]);
             /// Whether the value is infinite.
             ///
             /// >> isinf(FloatC([1, inf, nan]))
             /// [0, 1, 0]
-            isinf / 1, Float (Mask) = |x| x[0].abs().equals(x[0].constant(f64::INFINITY));
+            isinf / 1, Float (Mask) = |x| x[0].abs().eq(x[0].constant(f64::INFINITY));
             /// Whether the value is subnormal: not 0, but below the smallest normal number.
             ///
             /// >> isdenormal(FloatC([1, 1e-40, 0]))
@@ -536,7 +537,8 @@ impl Function {
 
     /// What it means for numbers of several parts.
     pub fn parts(&self) -> Parts {
-        if self.has(Column::Whole) { Parts::Whole } else { Parts::Entries }
+        let of = |column: &Column| if let Column::Of(parts) = column { Some(*parts) } else { None };
+        self.columns.iter().find_map(of).unwrap_or(Parts::Entries)
     }
 
     /// Whether f16 has operations of its own.

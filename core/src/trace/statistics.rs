@@ -16,7 +16,7 @@ impl Recorder<'_> {
     ///
     /// # Errors
     /// `UnsupportedType` for masks, `EmptyReduction`.
-    pub fn arg_extreme(&mut self, op: ReduceOp, x: VarId) -> Result<VarId> {
+    pub fn arg_extreme(&mut self, x: VarId, op: ReduceOp) -> Result<VarId> {
         let name = if op == ReduceOp::Min { "argmin" } else { "argmax" };
         self.require(name, Class::Number, x)?;
         let (dtype, size) = (self.dtype(x), self.size(x));

@@ -118,7 +118,7 @@ impl<'a> Argument<'a> {
     }
 
     /// The array or number, or an error that names `op`.
-    pub(super) fn operand(&self, op: &str) -> Result<Operand<'a>> {
+    pub(crate) fn operand(&self, op: &str) -> Result<Operand<'a>> {
         match self {
             Self::Number(number) => Ok(Operand::Number(*number)),
             Self::Array(array) => Ok(Operand::Array(array)),
@@ -129,7 +129,21 @@ impl<'a> Argument<'a> {
         }
     }
 
-    pub(super) fn is_nested(&self) -> bool {
+    /// The value itself; an error that names `op` if it is a number.
+    pub(crate) fn to_value(&self, op: &str) -> Result<Value> {
+        match self {
+            Self::Number(number) => {
+                Err(Error::forms(format!("{op}: got {number}, expected an array")))
+            }
+            Self::Array(array) => Ok(Value::Array((*array).clone())),
+            Self::Nested(form, components) => {
+                let components = components.iter().map(|component| component.to_value(op));
+                Ok(Value::Nested(*form, components.collect::<Result<_>>()?))
+            }
+        }
+    }
+
+    pub(crate) fn is_nested(&self) -> bool {
         matches!(self, Self::Nested(..))
     }
 

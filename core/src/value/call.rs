@@ -27,10 +27,12 @@ pub fn call(op: &str, args: &[&Argument<'_>]) -> Result<Vec<Value>> {
         let takes = rows.collect::<Vec<_>>().join(" or ");
         Error::forms(format!("{op}: got ({}), expected {takes}", types(args, ", ")))
     };
-    match over_lanes(op, args)? {
-        Some(result) => Ok(vec![result]),
-        None => call_through(op, args)?.ok_or_else(takes),
+    for row in rows().filter(|row| row.name == op) {
+        if let Some(result) = over_lanes(row, args)? {
+            return Ok(vec![result]);
+        }
     }
+    call_through(op, args)?.ok_or_else(takes)
 }
 
 /// `None` if the function takes no such values.

@@ -12,7 +12,7 @@ use crate::ir::op::{Op, ScatterOp};
 use crate::operand::Operand;
 
 /// Names of the first components.
-pub const COMPONENT_NAMES: [&str; 4] = ["x", "y", "z", "w"];
+const COMPONENT_NAMES: [&str; 4] = ["x", "y", "z", "w"];
 
 impl Argument<'_> {
     /// The number of a component; negative ones count from the end.
@@ -42,10 +42,11 @@ impl Argument<'_> {
                 Form::Scalar => "data and index; components belong to vectors",
                 Form::Vector(_) => " and swizzles of these such as yx",
                 Form::Quaternion => ", swizzles of these, real and imag",
-                Form::Complex => "real and imag",
+                Form::Complex => "",
                 Form::Matrix(_) => "T, its transpose; m[j] is a column, m[[i, j]] an entry",
             };
-            let (type_name, names) = (self.type_name(), form.component_names().join(", "));
+            let separator = if form == Form::Complex { " and " } else { ", " };
+            let (type_name, names) = (self.type_name(), form.component_names().join(separator));
             Error::forms(format!("{type_name} has no member `{name}` (it has {names}{has})"))
         })
     }
@@ -57,27 +58,62 @@ impl Argument<'_> {
     pub fn masked(&self, mask: &Argument<'_>) -> Result<Value> {
         let is_mask = self.dtype() == Some(DType::Mask);
         let zero = if is_mask { Scalar::Bool(false) } else { Scalar::Int(0) };
-        components("[]", &[mask, self, &Argument::Number(zero)], &|operands| choose(operands))
+        components("[]", &[mask, self, &Argument::Number(zero)], &choose)
+    }
+
+    /// The value with others in the lanes where a mask is true.
+    ///
+    /// # Errors
+    /// As [`components`].
+    pub fn assigned(&self, mask: &Argument<'_>, value: &Argument<'_>) -> Result<Value> {
+        components("[]=", &[mask, value, self], &choose)
+    }
+
+    /// The value as something that can stand in `place`: of its lane type, with its components. Numbers must fit the
+    /// type, and arrays convert where nothing is lost (S7); an array goes into every component.
+    ///
+    /// # Errors
+    /// `Forms` for components in place of an array; `TypeMismatch`, `NumberRange`; as [`components`].
+    pub fn fitted(&self, op: &'static str, place: &Argument<'_>) -> Result<Value> {
+        if self.is_nested() && !place.is_nested() {
+            let (got, expected) = (self.type_name(), place.type_name());
+            return Err(Error::forms(format!(
+                "{op}: got {got}, expected one value for {expected}"
+            )));
+        }
+        components(op, &[self, place], &|operands| match *operands {
+            [Operand::Number(number), Operand::Array(place)] => {
+                place.session().full(place.dtype(), number, 1)
+            }
+            [Operand::Array(array), Operand::Array(place)] => {
+                let (lhs, rhs) = (place.dtype(), array.dtype());
+                let fits = lhs.promote(rhs) == Some(lhs);
+                if fits { array.cast(lhs) } else { Err(Error::TypeMismatch { op, lhs, rhs }) }
+            }
+            _ => Err(Error::Argument { op, what: "one value expected".into() }),
+        })
     }
 }
 
 impl Form {
-    /// The letters of components.
-    fn component_names(self) -> &'static [&'static str] {
+    /// The names of the first components.
+    pub fn component_names(self) -> &'static [&'static str] {
         match self {
             Self::Vector(n) => &COMPONENT_NAMES[..n.min(COMPONENT_NAMES.len())],
             Self::Quaternion => &COMPONENT_NAMES,
-            Self::Scalar | Self::Complex | Self::Matrix(_) => &[],
+            Self::Complex => &["real", "imag"],
+            Self::Scalar | Self::Matrix(_) => &[],
         }
     }
 
     /// The numbers of components with a name such as `x`, `zyx` or `real`, if values of the form have it.
     pub fn positions(self, name: &str) -> Option<Vec<usize>> {
         let names = self.component_names();
-        let position = |letter: char| names.iter().position(|known| known.starts_with(letter));
+        if let Some(one) = names.iter().position(|known| *known == name) {
+            return Some(vec![one]);
+        }
+        let position = |letter: char| names.iter().position(|known| known.chars().eq([letter]));
         let letters: Option<Vec<usize>> = match (self, name) {
-            (Self::Complex, "real") => Some(vec![0]),
-            (Self::Complex, "imag") => Some(vec![1]),
             (Self::Quaternion, "real") => Some(vec![3]),
             (Self::Quaternion, "imag") => Some(vec![0, 1, 2]),
             _ => name.chars().map(position).collect(),

@@ -1,31 +1,24 @@
 //! Lengths and products of arrays over their lanes, under the names that they have for vectors.
 
 use super::Value;
-use super::argument::Argument;
+use super::argument::{Argument, operands};
 use crate::error::Result;
 use crate::ir::op::Op;
 use crate::operand::Operand;
+use crate::trace::nested::NestedFunction;
 
-/// `dot`, `abs_dot`, `norm` and `squared_norm` of arrays, over their lanes; `None` for anything else.
-pub(super) fn over_lanes(name: &str, args: &[&Argument<'_>]) -> Result<Option<Value>> {
-    let pair = match (name, args) {
-        ("norm" | "squared_norm", [v @ Argument::Array(_)]) => [v.operand(name)?; 2],
-        ("dot" | "abs_dot", [a, b]) if !a.is_nested() && !b.is_nested() => {
-            [a.operand(name)?, b.operand(name)?]
-        }
-        _ => return Ok(None),
-    };
-    let [a, b] = pair;
-    let product = match (a, b) {
-        (Operand::Array(a), b) => a.try_mul(b)?,
-        (a, Operand::Array(b)) => b.session().apply(Op::Mul, &[a, b.into()])?,
-        (Operand::Number(_), Operand::Number(_)) => return Ok(None),
-    };
-    let sum = product.hsum()?;
-    let result = match name {
-        "norm" => sum.sqrt()?,
-        "abs_dot" => sum.abs()?,
-        _ => sum,
-    };
+/// A function of arrays over their lanes; `None` for anything else.
+pub(super) fn over_lanes(row: &NestedFunction, args: &[&Argument<'_>]) -> Result<Option<Value>> {
+    let Some(ops) = row.over_lanes else { return Ok(None) };
+    if args.iter().any(|arg| arg.is_nested()) || args.len() != row.parameters.len() {
+        return Ok(None);
+    }
+    let Some(array) = args.iter().flat_map(|arg| arg.leaves()).next() else { return Ok(None) };
+    let args = operands(row.name, args)?;
+    let pair: [Operand<'_>; 2] = [args[0], args[args.len() - 1]];
+    let mut result = array.session().apply(Op::Mul, &pair)?.hsum()?;
+    for &op in ops {
+        result = result.apply(op, &[])?;
+    }
     Ok(Some(Value::Array(result)))
 }

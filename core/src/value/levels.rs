@@ -6,7 +6,7 @@ use crate::dtype::Scalar;
 use crate::error::{Error, Result};
 use crate::trace::nested::find;
 
-static ZERO: Argument<'static> = Argument::Number(Scalar::Int(0));
+pub(super) static ZERO: Argument<'static> = Argument::Number(Scalar::Int(0));
 
 /// The outermost level of an operation: `Scalar` for arrays and numbers.
 pub(super) fn outermost(op: &str, args: &[&Argument<'_>]) -> Result<Form> {

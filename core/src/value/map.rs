@@ -6,9 +6,10 @@ use super::levels::{outermost, parts};
 use super::multiply_add::in_steps;
 use super::{Form, Value};
 use crate::array::Array;
-use crate::dtype::DType;
+use crate::dtype::{DType, Scalar};
 use crate::error::{Error, Result};
 use crate::ir::op::{self, Op, Parts};
+use crate::ir::var::MAX_OPERANDS;
 use crate::operand::Operand;
 use crate::session::Session;
 use crate::trace::functions;
@@ -91,7 +92,7 @@ fn map_numbers(op: &str, args: &[&Argument<'_>], number: Form, leaf: &Leaf<'_>) 
 }
 
 /// What an operation means for numbers of several parts, from its row.
-fn meaning(op: &str) -> Parts {
+pub(super) fn meaning(op: &str) -> Parts {
     let of_operation = op::find(op).map(|info| info.parts);
     let of_function = || functions::find(op).map(functions::Function::parts);
     of_operation.or_else(of_function).unwrap_or(Parts::Entries)
@@ -156,12 +157,14 @@ fn map_vectors<'a>(args: &[&Argument<'a>], leaf: &Leaf<'_>) -> Option<Result<Val
         }
         length = Some(components.len());
     }
+    // On the stack: this runs for every recorded operation.
+    let mut operands = [Operand::Number(Scalar::Int(0)); MAX_OPERANDS];
+    let operands = operands.get_mut(..args.len())?;
     let component = |i: usize| {
-        let operand = |arg: &&Argument<'a>| match arg {
-            Argument::Nested(_, components) => components[i].operand(""),
-            arg => arg.operand(""),
-        };
-        leaf(&args.iter().map(operand).collect::<Result<Vec<_>>>()?).map(Value::Array)
+        for (operand, arg) in operands.iter_mut().zip(args) {
+            *operand = arg.components().get(i).unwrap_or(arg).operand("")?;
+        }
+        leaf(operands).map(Value::Array)
     };
     Some((0..length?).map(component).collect::<Result<_>>().map(Value::vector))
 }

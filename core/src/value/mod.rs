@@ -37,15 +37,18 @@ mod horizontal;
 mod index;
 mod lanes;
 mod levels;
+mod make;
 mod map;
 mod methods;
 mod multiply_add;
 mod power;
+pub mod show;
 mod typed;
 
 pub use argument::{Argument, TYPE_LETTERS};
 pub use call::{call, lift, signature, takes};
-pub use index::{COMPONENT_NAMES, Slice};
+pub use index::Slice;
+pub use make::Type;
 pub use map::{Leaf, alike, apply, components, function, map};
 pub use power::power;
 pub use typed::*;
@@ -108,10 +111,7 @@ impl Value {
 
     /// The arrays inside, in order.
     pub fn leaves(&self) -> Vec<&Array> {
-        match self {
-            Self::Array(array) => vec![array],
-            Self::Nested(_, components) => components.iter().flat_map(Self::leaves).collect(),
-        }
+        Argument::from(self).leaves()
     }
 }
 

@@ -2,34 +2,36 @@
 //! one after the other.
 
 use super::argument::Argument;
-use super::map::apply;
+use super::map::{apply, meaning};
 use super::{Form, Value};
 use crate::array::Array;
 use crate::dtype::Scalar;
 use crate::error::{Error, Result};
-use crate::ir::op::Op;
+use crate::ir::op::{Op, Parts};
 
 type Formula = fn(&Argument<'_>, &Argument<'_>, &Argument<'_>) -> Result<Value>;
 
-const FORMULAS: [(&str, Formula); 6] = [
-    ("fma", |a, b, c| plus(&product(a, b)?, c)),
-    ("fmadd", |a, b, c| plus(&product(a, b)?, c)),
-    ("fmsub", |a, b, c| minus(&(&product(a, b)?).into(), c)),
-    ("fnmadd", |a, b, c| minus(c, &(&product(a, b)?).into())),
-    ("fnmsub", |a, b, c| {
-        let negative = apply(Op::Neg, &[&(&product(a, b)?).into()])?;
-        minus(&(&negative).into(), c)
-    }),
-    ("lerp", |a, b, t| plus(&product(t, &(&minus(b, a)?).into())?, a)),
-];
+fn formula(parts: Parts) -> Option<Formula> {
+    Some(match parts {
+        Parts::Linear | Parts::Entries | Parts::Whole => return None,
+        Parts::MulAdd => |a, b, c| plus(&product(a, b)?, c),
+        Parts::MulSub => |a, b, c| minus(&(&product(a, b)?).into(), c),
+        Parts::NegMulAdd => |a, b, c| minus(c, &(&product(a, b)?).into()),
+        Parts::NegMulSub => |a, b, c| {
+            let negative = apply(Op::Neg, &[&(&product(a, b)?).into()])?;
+            minus(&(&negative).into(), c)
+        },
+        Parts::Lerp => |a, b, t| plus(&product(t, &(&minus(b, a)?).into())?, a),
+    })
+}
 
 /// `None` for another operation, or where all values are arrays, vectors of them and numbers.
 pub(super) fn in_steps(op: &str, args: &[&Argument<'_>]) -> Option<Result<Value>> {
     let [a, b, c] = args else { return None };
-    let (_, formula) = FORMULAS.iter().find(|(name, _)| *name == op)?;
-    args.iter().any(|arg| has_numbers(arg)).then(|| match (a, b) {
+    let formula = args.iter().any(|arg| has_numbers(arg)).then(|| formula(meaning(op)))??;
+    Some(match (a, b) {
         (Argument::Number(number), Argument::Number(_)) => {
-            formula(&(&like(*number, c)?).into(), b, c)
+            like(*number, c).and_then(|number| formula(&(&number).into(), b, c))
         }
         _ => formula(a, b, c),
     })

@@ -1,14 +1,15 @@
 //! Types of values that Rust knows when it compiles: made from their entries, and values otherwise.
 
+use std::borrow::Cow;
+use std::fmt;
 use std::ops::Deref;
 
 use super::argument::{Argument, operands};
 use super::map::session;
-use super::{Form, Value};
+use super::{Form, Type, Value};
 use crate::array::Array;
 use crate::dtype::{DType, Scalar};
 use crate::error::{Error, Result};
-use crate::operand::Operand;
 use crate::operators::operators;
 use crate::session::Session;
 
@@ -24,7 +25,10 @@ macro_rules! types {
             /// # Errors
             /// `Argument` without an array among them; `NumberRange`.
             pub fn new<'a, T: Into<Argument<'a>>>(entries: [T; $n]) -> Result<Self> {
-                from_entries(stringify!($name), $form, DType::$dtype, entries.map(Into::into)).map(Self)
+                let entries = entries.map(Into::into);
+                let entries = entries.each_ref();
+                let session = session(stringify!($name), &operands(stringify!($name), &entries)?)?.clone();
+                Self::TYPE.of_entries(&session, &entries).map(Self)
             }
 
             /// One lane of numbers, those of a matrix row by row.
@@ -32,11 +36,15 @@ macro_rules! types {
             /// # Errors
             /// `NumberRange`, `NumberType`.
             pub fn literal<T: Into<Scalar>>(session: &Session, entries: [T; $n]) -> Result<Self> {
-                let number = |entry: T| session.full(DType::$dtype, entry, 1);
-                let entries = entries.map(number).into_iter().collect::<Result<Vec<_>>>()?;
-                let entries: Vec<Argument<'_>> = entries.iter().map(Argument::from).collect();
-                from_entries(stringify!($name), $form, DType::$dtype, entries).map(Self)
+                let entries = entries.map(|entry| Argument::Number(entry.into()));
+                Self::TYPE.of_entries(session, &entries.each_ref()).map(Self)
             }
+
+            const TYPE: Type = Type {
+                name: Cow::Borrowed(stringify!($name)),
+                form: $form,
+                dtype: Some(DType::$dtype),
+            };
 
             $(
                 #[doc = concat!("The component ", stringify!($part), ".")]
@@ -50,6 +58,12 @@ macro_rules! types {
             type Target = Value;
             fn deref(&self) -> &Value {
                 &self.0
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                self.0.fmt(f)
             }
         }
 
@@ -102,27 +116,4 @@ types! {
     Matrix2d = Form::Matrix(2), 4, F64, "matrix" {};
     Matrix3d = Form::Matrix(3), 9, F64, "matrix" {};
     Matrix4d = Form::Matrix(4), 16, F64, "matrix" {};
-}
-
-/// A value of a type from its entries, those of a matrix row by row.
-fn from_entries<'a>(
-    op: &'static str,
-    form: Form,
-    dtype: DType,
-    entries: impl IntoIterator<Item = Argument<'a>>,
-) -> Result<Value> {
-    let entries: Vec<Argument<'_>> = entries.into_iter().collect();
-    let operands = operands(op, &entries.iter().collect::<Vec<_>>())?;
-    let session = session(op, &operands)?;
-    let entry = |operand: &Operand<'_>| match *operand {
-        Operand::Array(array) => array.cast(dtype),
-        Operand::Number(number) => session.full(dtype, number, 1),
-    };
-    let rows = operands.iter().map(entry).collect::<Result<Vec<_>>>()?;
-    let by_columns = |k: usize| match form {
-        Form::Matrix(n) => k % n * n + k / n,
-        _ => k,
-    };
-    let entries = (0..rows.len()).map(|k| Value::Array(rows[by_columns(k)].clone()));
-    Ok(Value::of_entries(form, entries.collect()))
 }

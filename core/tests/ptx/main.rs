@@ -13,10 +13,10 @@ mod programs;
 use std::fmt::Write as _;
 
 use porcini_core::backend::cuda::{
-    CHUNK, FOLDED, SHARED_DECLARATION, Sharing, Target, lower, lower_entry, lower_fold,
+    CHUNK, FOLDED, ONE_LANE, SHARED_DECLARATION, Sharing, Target, lower, lower_entry, lower_fold,
     lower_private, lower_step, lower_trap,
 };
-use porcini_core::ir::kernel::{End, Kernel, LiteralMode};
+use porcini_core::ir::kernel::{Kernel, LiteralMode};
 use porcini_core::ir::verify::verify;
 use programs::Random;
 
@@ -146,13 +146,14 @@ fn random_programs_mean_what_scalar_says() {
     for seed in 0..1000 {
         let mut random = Random::new(2000 + seed);
         let kernel = programs::random_bounded(&mut random);
-        let reducing = kernel.ends.iter().any(|end| matches!(end, End::Reduce { .. }));
+        let reducing = kernel.reductions().next().is_some();
         let (n, base) = match (reducing, random.below(40)) {
             (true, 0) => (2 * CHUNK + 45, CHUNK),
             (true, _) => (1 + random.below(100) as u64, 0),
             (false, _) => (1 + random.below(100) as u64, 8 * random.below(9) as u64),
         };
-        let kernel = Kernel { one_lane_per_thread: !reducing && random.below(4) == 0, ..kernel };
+        let variant = if !reducing && random.below(4) == 0 { ONE_LANE } else { 0 };
+        let kernel = Kernel { variant, ..kernel };
         let (mode, target) = (MODES[random.below(2)], TARGETS[random.below(3)]);
         meaning::check(&kernel, mode, target, n, base, &mut random);
     }
@@ -162,11 +163,7 @@ fn random_programs_mean_what_scalar_says() {
 fn few_lanes_have_a_thread_each() {
     let (name, kernel) = programs::operations().swap_remove(0);
     assert!(Sharing::of(&kernel).lanes() > 1, "{name}");
-    assert_eq!(
-        Sharing::of(&Kernel { one_lane_per_thread: true, ..kernel }),
-        Sharing::Lanes(1),
-        "{name}"
-    );
+    assert_eq!(Sharing::of(&Kernel { variant: ONE_LANE, ..kernel }), Sharing::Lanes(1), "{name}");
 }
 
 #[test]

@@ -8,7 +8,7 @@ use porcini_core::backend::cuda::{
 };
 use porcini_core::dtype::DType;
 use porcini_core::ir::kernel::{
-    BufferIndex, Code, End, Inst, Kernel, LiteralMode, MAX_DIRECT_BYTES, NO_ERROR, ParamBlock, Reg,
+    BufferIndex, Code, Inst, Kernel, LiteralMode, MAX_DIRECT_BYTES, NO_ERROR, ParamBlock, Reg,
     WORD_ABORT, WORD_CHUNKS, WORD_ERRORS, WORD_LANE_BASE, WORD_SCRATCH,
 };
 use porcini_core::ir::op::{Op, ReduceOp};
@@ -203,21 +203,14 @@ fn allocate(memory: &mut Memory, bytes: u64) -> u64 {
     address as u64
 }
 
-/// Where the results of the `Reduce` ends go.
+/// Where the results of the reductions go.
 fn result_buffers(kernel: &Kernel) -> impl Iterator<Item = BufferIndex> + '_ {
-    kernel.ends.iter().filter_map(|end| match *end {
-        End::Reduce { buffer, .. } => Some(buffer),
-        End::Store { .. } | End::Scatter { .. } => None,
-    })
+    kernel.reductions().map(|reduction| reduction.buffer)
 }
 
-/// Operation and type of the partial results of the `Reduce` ends: narrow types in 32 bits.
+/// Operation and type of the partial results of the reductions: narrow types in 32 bits.
 fn reductions(kernel: &Kernel) -> Vec<(ReduceOp, DType)> {
-    let ends = kernel.ends.iter().filter_map(|end| match *end {
-        End::Reduce { op, value, .. } => Some((op, op.result(kernel.dtype(value))?.widened())),
-        End::Store { .. } | End::Scatter { .. } => None,
-    });
-    ends.collect()
+    kernel.reductions().map(|reduction| (reduction.op, reduction.dtype.widened())).collect()
 }
 
 fn combine(op: ReduceOp, dtype: DType, a: u64, b: u64) -> u64 {
@@ -229,7 +222,7 @@ struct Reference<'l, 'k> {
     launch: &'l Launch<'k>,
     memory: &'l mut Memory,
     values: Vec<u64>,
-    /// Of the current chunk, by `Reduce` end.
+    /// Of the current chunk, by reduction.
     accumulators: Vec<[u64; 32]>,
 }
 
@@ -289,8 +282,8 @@ impl<'l, 'k> Reference<'l, 'k> {
             offsets.sort_by_key(|offset| (offset % 32, *offset));
         }
         for offset in offsets {
-            self.insts(kernel.n_uniform, kernel.insts.len(), offset);
-            self.ends(offset);
+            self.insts(kernel.n_uniform, kernel.first_write, offset);
+            self.writes(offset);
         }
         let results = reductions.iter().zip(&mut self.accumulators);
         results
@@ -359,17 +352,18 @@ impl<'l, 'k> Reference<'l, 'k> {
         }
     }
 
-    fn ends(&mut self, offset: u64) {
+    fn writes(&mut self, offset: u64) {
         let kernel = self.launch.kernel;
         let mut reductions = 0;
-        for end in &kernel.ends {
-            match *end {
-                End::Store { value, buffer } => {
+        for (_, inst) in kernel.writes() {
+            let value = inst.arg(0);
+            match inst.code {
+                Code::Store(buffer) => {
                     let address = self.address(buffer, self.launch.base + offset);
                     let bytes = kernel.dtype(value).bytes();
                     self.memory.write(address, bytes, self.values[value.index()]);
                 }
-                End::Reduce { op, value, .. } => {
+                Code::Reduce { op, .. } => {
                     let dtype = op.result(kernel.dtype(value)).expect("verified").widened();
                     let lane = widened_bits(kernel.dtype(value), self.values[value.index()]);
                     let slot = usize::try_from(offset % 32).expect("below 32");
@@ -377,8 +371,8 @@ impl<'l, 'k> Reference<'l, 'k> {
                     *sum = combine(op, dtype, *sum, lane);
                     reductions += 1;
                 }
-                End::Scatter { op, value, index, active, target, access } => {
-                    let place = self.place(target, index, active, access, offset);
+                Code::Scatter { op, target, access, .. } => {
+                    let place = self.place(target, inst.arg(1), inst.args[2], access, offset);
                     let (dtype, value) = (kernel.dtype(value), self.values[value.index()]);
                     let Some(place) = place else { continue };
                     let old = self.memory.read(place, dtype.bytes());
@@ -387,6 +381,7 @@ impl<'l, 'k> Reference<'l, 'k> {
                         .map_or(value, |op| apply_bits(op, dtype, dtype, [old, value, value]));
                     self.memory.write(place, dtype.bytes(), new);
                 }
+                _ => unreachable!("a value among the writes"),
             }
         }
     }

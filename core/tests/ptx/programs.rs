@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use porcini_core::dtype::{DType, Scalar};
 use porcini_core::half::F16;
 use porcini_core::ir::kernel::{
-    Access, BufferIndex, BufferParam, Code, End, Inst, Kernel, KernelHash, Reg,
+    Access, BufferIndex, BufferParam, Code, Inst, Kernel, KernelHash, Reg,
 };
 use porcini_core::ir::op::{OPS, Op, OpInfo, ReduceOp, ScatterOp, Shape};
 
@@ -74,6 +74,8 @@ const INTEGERS: [DType; 8] =
 /// A kernel under construction: uniform instructions first, then [`Builder::lanes`], then the others.
 pub(super) struct Builder {
     kernel: Kernel,
+    /// They come last.
+    writes: Vec<Inst>,
     uniform: bool,
     /// What random programs choose from.
     checks: &'static [Check],
@@ -88,17 +90,23 @@ impl Builder {
         let kernel = Kernel {
             insts: Vec::new(),
             n_uniform: 0,
-            ends: Vec::new(),
+            first_write: 0,
             buffers: Vec::new(),
             literals: Vec::new(),
             accesses: Vec::new(),
             n_ops: 0,
-            lane_order: false,
             fast_math: false,
-            one_lane_per_thread: false,
+            variant: 0,
             hash: KernelHash(0x0123_4567_89ab_cdef_u128 << 64),
         };
-        Self { kernel, uniform: true, checks: &CHECKS, hidden: HashSet::new(), running: None }
+        Self {
+            kernel,
+            writes: Vec::new(),
+            uniform: true,
+            checks: &CHECKS,
+            hidden: HashSet::new(),
+            running: None,
+        }
     }
 
     fn lanes(&mut self) {
@@ -163,13 +171,13 @@ impl Builder {
 
     fn store(&mut self, value: Reg) {
         let buffer = self.buffer(self.kernel.dtype(value), true, false);
-        self.kernel.ends.push(End::Store { value, buffer });
+        self.write(Code::Store(buffer), buffer, [Some(value), None, None]);
     }
 
     fn reduce(&mut self, op: ReduceOp, value: Reg) {
         let dtype = op.result(self.kernel.dtype(value)).expect("a type that is reduced");
         let buffer = self.buffer(dtype, true, false);
-        self.kernel.ends.push(End::Reduce { op, value, buffer });
+        self.write(Code::Reduce { op, buffer }, buffer, [Some(value), None, None]);
     }
 
     fn scatter(
@@ -182,11 +190,19 @@ impl Builder {
     ) {
         let target = self.buffer(self.kernel.dtype(value), true, check != Check::None);
         let access = self.access(target, index, check == Check::Report);
-        self.kernel.ends.push(End::Scatter { op, value, index, active, target, access });
+        let code = Code::Scatter { op, target, access, in_order: true };
+        self.write(code, target, [Some(value), Some(index), active]);
+    }
+
+    fn write(&mut self, code: Code, buffer: BufferIndex, args: [Option<Reg>; 3]) {
+        let dtype = self.kernel.buffers[buffer.index()].dtype;
+        self.writes.push(Inst { code, dtype, args, serial: 0 });
     }
 
     fn finish(mut self) -> Kernel {
         self.kernel.n_ops = self.kernel.insts.len();
+        self.kernel.first_write = self.kernel.insts.len();
+        self.kernel.insts.append(&mut self.writes);
         self.kernel
     }
 }

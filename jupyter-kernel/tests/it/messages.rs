@@ -68,7 +68,10 @@ fn an_error_is_shown_once_and_names_its_cell() {
         error["traceback"].as_array().unwrap().iter().map(|line| line.as_str().unwrap()).collect();
     let text = lines.join("\n");
     assert!(text.contains("In[1]:2:9") && text.contains("In[2]:1"), "{text}");
-    assert!(text.starts_with("\x1b[1;31mRuntimeError\x1b[0m: `nothing` is not defined"), "{text}");
+    assert!(
+        text.starts_with("\x1b[1m\x1b[91mRuntimeError\x1b[0m\x1b[1m: `nothing` is not"),
+        "{text}"
+    );
     assert_eq!(client.run("let = 1").all("error")[0]["ename"], "SyntaxError");
     assert_eq!(client.run("1").result(), "1");
 }

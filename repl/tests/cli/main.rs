@@ -8,6 +8,7 @@ mod ways;
 use std::io::Write;
 use std::path::PathBuf;
 use std::process::{Child, Command, Output, Stdio};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use sandbox::sandboxed;
@@ -318,6 +319,15 @@ fn json_shows_an_object_a_statement() {
         (&9.into(), &1.into(), &"runtime".into())
     );
     assert!(error["message"].as_str().unwrap().contains("`nosuch` is not defined"));
+    // Places are those of the file, in functions and of what is noticed later too.
+    for (script, place) in [
+        ("fn f(x) {\n  nosuch(x)\n}\n\nf(1)", "\"line\":2,\"message\":\"no function"),
+        ("x = FloatC([1, 2])\n\nx = gather(x, UInt32C(5))\nprint(x)", "(lane 0, line 3)"),
+        ("x = 1\n\ny = (1 +\n  * 2)", "\"line\":4,\"message\":\"unexpected '*'"),
+    ] {
+        let out = run(&["--json", "-e", script]).1;
+        assert!(out.contains(place), "{out}");
+    }
     assert_eq!(run(&["--json", "-e", "exit(4)"]).0, 4);
 }
 
@@ -461,6 +471,8 @@ fn interruption_ends_loops_and_kernels() {
 #[cfg(unix)]
 #[test]
 fn other_signals_end_the_process() {
+    // What nohup has this process ignore, its children would: but not what it handles.
+    signal_hook::flag::register(signal_hook::consts::SIGHUP, Arc::default()).unwrap();
     for (signal, code) in [("-TERM", 143), ("-HUP", 129)] {
         let mut child = porcini(&["-e", "print(1); loop { }"]).spawn().unwrap();
         wait_for_output(&mut child);

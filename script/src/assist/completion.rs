@@ -10,10 +10,11 @@ use crate::bind::types::type_names;
 use crate::interpreter::Interpreter;
 use crate::language::cell::Cell;
 use crate::language::tokens::{KEYWORDS, typed};
+use crate::language::words::{is_name, last_word};
 use crate::value::STATICS;
 use crate::value::generator::RngRef;
 use crate::value::host_array::HostRef;
-use crate::value::{ArrayRef, COMPONENT_NAMES, Form, describe};
+use crate::value::{ArrayRef, Form, describe};
 
 /// What a name is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -158,16 +159,9 @@ fn open_text(cell: &Cell, byte: usize) -> Option<(usize, char)> {
     cell.lexeme_at(byte)?.contents_at(cell.text(), byte)
 }
 
-/// The letters of a name at the end of a text.
-pub(crate) fn last_word(text: &str) -> &str {
-    let is_word = |c: char| c.is_alphanumeric() || c == '_';
-    &text[text.trim_end_matches(is_word).len()..]
-}
-
 /// A path of names at the end of a text: `a.b`; empty behind a bracket.
 fn path(text: &str) -> &str {
-    let is_path = |c: char| c.is_alphanumeric() || c == '_' || c == '.';
-    let path = &text[text.trim_end_matches(is_path).len()..];
+    let path = &text[text.trim_end_matches(|c| is_name(c) || c == '.').len()..];
     if path.starts_with('.') { "" } else { path }
 }
 
@@ -286,8 +280,7 @@ impl Interpreter {
             &["rng"]
         } else if let Some(map) = value.read_lock::<Map>() {
             // Other keys are asked for by `m["a b"]`.
-            let is_word = |c: char| c.is_alphanumeric() || c == '_';
-            for (key, value) in map.iter().filter(|(key, _)| key.chars().all(is_word)) {
+            for (key, value) in map.iter().filter(|(key, _)| key.chars().all(is_name)) {
                 member(key, &describe(value));
             }
             &["map"]
@@ -373,26 +366,19 @@ const MEMBERS: [(&str, &str); 7] = [
 ];
 
 fn member_names(array: &ArrayRef) -> Vec<&'static str> {
-    let n = array.components().map_or(0, |components| components.len());
-    match array.form() {
-        Form::Scalar => vec!["data", "index"],
-        Form::Vector(_) => COMPONENT_NAMES[..n.min(COMPONENT_NAMES.len())].to_vec(),
-        Form::Complex => vec!["real", "imag"],
-        Form::Quaternion => COMPONENT_NAMES.into_iter().chain(["real", "imag"]).collect(),
-        Form::Matrix(_) => vec!["T"],
-    }
+    let form = array.form();
+    let more: &[&str] = match form {
+        Form::Scalar => &["data", "index"],
+        Form::Quaternion => &["real", "imag"],
+        Form::Matrix(_) => &["T"],
+        Form::Vector(_) | Form::Complex => &[],
+    };
+    [form.component_names(), more].concat()
 }
 
 /// A component by its name.
 fn component(array: &ArrayRef, name: &str) -> Option<ArrayRef> {
-    let i = match (array.form(), name) {
-        (Form::Complex, "real") => 0,
-        (Form::Complex, "imag") => 1,
-        (Form::Vector(_) | Form::Quaternion, name) => {
-            COMPONENT_NAMES.iter().position(|known| *known == name)?
-        }
-        _ => return None,
-    };
+    let i = array.form().component_names().iter().position(|known| *known == name)?;
     array.components()?.into_iter().nth(i)
 }
 
@@ -441,8 +427,7 @@ fn candidate(name: &str, kind: CandidateKind, detail: &str) -> Candidate {
 
 /// A documented name as one that can be typed; `None` for operators and static functions.
 fn candidate_of(doc: &FunctionDoc) -> Option<Candidate> {
-    let is_word = |c: char| c.is_alphanumeric() || c == '_';
-    if !doc.name.chars().all(is_word) {
+    if !doc.name.chars().all(is_name) {
         return None;
     }
     let is_type = doc.family.starts_with("types") && doc.name.ends_with('C');

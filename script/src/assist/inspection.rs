@@ -5,13 +5,13 @@ use std::fmt::Write as _;
 use porcini_core::Array;
 use rhai::{Dynamic, Token};
 
-use crate::assist::completion::last_word;
 use crate::assist::help;
 use crate::bind::doc::FunctionDoc;
 use crate::interpreter::Interpreter;
 use crate::language::cell::Cell;
 use crate::language::lexer::Lexeme;
 use crate::language::tokens::registered;
+use crate::language::words::{first_word, last_word};
 use crate::show::markup::escaped;
 use crate::value::{ArrayRef, describe, size_memory_state};
 use crate::world::control_characters::visible;
@@ -137,9 +137,7 @@ fn prose(text: &str) -> String {
 /// The name that byte `at` stands in or behind.
 fn name_around(text: &str, at: usize) -> &str {
     let start = at - last_word(&text[..at]).len();
-    let rest = &text[start..];
-    let end = rest.find(|c: char| !(c.is_alphanumeric() || c == '_')).unwrap_or(rest.len());
-    &rest[..end]
+    first_word(&text[start..])
 }
 
 /// The function in whose arguments a byte stands.

@@ -7,6 +7,7 @@ use rhai::Token;
 use crate::interpreter::Interpreter;
 use crate::language::cell::Cell;
 use crate::language::lexer::Lexeme;
+use crate::language::words::is_name;
 
 /// A comment that reads as the divisor of the value before it.
 struct Division<'t> {
@@ -115,8 +116,7 @@ impl Interpreter {
 
 impl Division<'_> {
     fn advice(&self) -> String {
-        let is_word =
-            |text: &str| text.chars().all(|c| c.is_alphanumeric() || c == '_' || c == '.');
+        let is_word = |text: &str| text.chars().all(|c| is_name(c) || c == '.');
         let [a, b] = match is_word(self.dividend) && is_word(self.divisor) {
             true => [self.dividend, self.divisor],
             false => ["a", "b"],

@@ -1,8 +1,6 @@
 //! Writing into existing values: `a[mask] = v`, `a[2..4] = v`, `v.x = b`. The place keeps its type, its
 //! number of components and its other lanes.
 
-use porcini_core::ir::op::Op;
-use porcini_core::{Error, Operand};
 use rhai::Dynamic;
 
 use super::types::from_list;
@@ -11,37 +9,19 @@ use crate::fault::{IntoFault, Result, fault};
 use crate::value::nested;
 use crate::value::{Arg, ArrayRef, Node};
 
-/// `value` as something that can stand in `place`: of its lane type, with its components.
-///
-/// Numbers must fit the type; arrays convert where nothing is lost (S7); lists become arrays; a plain
-/// array goes into every component of a vector.
+/// `value` as something that can stand in `place`, see [`Argument::fitted`](porcini_core::value::Argument::fitted);
+/// lists become arrays.
 pub(super) fn fitting(
     context: &Context,
     op: &'static str,
     place: &ArrayRef,
     value: &Dynamic,
 ) -> Result<ArrayRef> {
-    let dtype = place.dtype();
     if let Some(list) = value.read_lock::<rhai::Array>() {
-        return from_list(&context.session, op, dtype, &list).map(ArrayRef::leaf);
+        return from_list(&context.session, op, place.dtype(), &list).map(ArrayRef::leaf);
     }
-    let value = Arg::new(op, value)?;
-    if let (Arg::Value(value), None) = (&value, place.components())
-        && value.components().is_some()
-    {
-        let (got, expected) = (value.type_name(), place.type_name());
-        return Err(fault(format!("{op}: got {got}, expected one value for {expected}")));
-    }
-    nested::components(op, &[value, Arg::Value(place.clone())], &|operands| match *operands {
-        [Operand::Number(number), _] => context.session.full(dtype, number, 1),
-        [Operand::Array(array), _] if dtype.promote(array.dtype()) == Some(dtype) => {
-            array.cast(dtype)
-        }
-        [Operand::Array(array), _] => {
-            Err(Error::TypeMismatch { op, lhs: dtype, rhs: array.dtype() })
-        }
-        _ => Err(Error::Argument { op, what: "one value expected".into() }),
-    })
+    let args = [Arg::new(op, value)?, Arg::Value(place.clone())];
+    nested::lend(&args, |args| args[0].fitted(op, args[1])).map(ArrayRef::from).or_fault()
 }
 
 /// `place[mask] = value`: lanes where the mask is false keep their bits.
@@ -52,10 +32,9 @@ pub(super) fn assign_masked(
     value: &Dynamic,
 ) -> Result<()> {
     let value = fitting(context, "[]=", place, value)?;
-    let args = [Arg::Value(mask.clone()), Arg::Value(value), Arg::Value(place.clone())];
-    let result =
-        nested::components("[]=", &args, &|operands| context.session.apply(Op::Select, operands))?;
-    replace(context, place, &result)
+    let args = [place, mask, &value].map(|arg| Arg::Value(arg.clone()));
+    let result = nested::lend(&args, |args| args[0].assigned(args[1], args[2])).or_fault()?;
+    replace(context, place, &result.into())
 }
 
 /// Makes component `i` of `vector` hold `value`.

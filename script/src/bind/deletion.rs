@@ -1,13 +1,14 @@
 //! `del a, b`: variables that are gone, and where they went.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::rc::Rc;
 
 use rhai::{Dynamic, Engine, EvalAltResult};
 
+use crate::context::Context;
 use crate::language::tokens::typed;
-use crate::value::outputs::{LAST, Outputs};
+use crate::value::outputs::LAST;
 use crate::value::{ArrayRef, Deleted};
 
 /// Where variables were deleted: `script.rhai:3`.
@@ -16,13 +17,14 @@ pub(crate) struct Deletions {
     places: Rc<RefCell<HashMap<String, String>>>,
     /// Name of the running cell.
     cell: Rc<RefCell<String>>,
-    /// They would keep arrays alive.
-    outputs: Outputs,
+    /// Whether anything was deleted since somebody asked.
+    is_new: Rc<Cell<bool>>,
+    context: Rc<Context>,
 }
 
 impl Deletions {
-    pub(crate) fn new(outputs: Outputs) -> Self {
-        Self { places: Rc::default(), cell: Rc::default(), outputs }
+    pub(crate) fn new(context: Rc<Context>) -> Self {
+        Self { places: Rc::default(), cell: Rc::default(), is_new: Rc::default(), context }
     }
 
     /// From now on a cell runs.
@@ -33,6 +35,11 @@ impl Deletions {
     /// Where a variable was deleted.
     pub(crate) fn place(&self, variable: &str) -> Option<String> {
         self.places.borrow().get(variable).cloned()
+    }
+
+    /// Whether anything was deleted since somebody asked last.
+    pub(crate) fn take_new(&self) -> bool {
+        self.is_new.take()
     }
 
     /// The variable is there again.
@@ -79,20 +86,22 @@ fn delete(
     position: rhai::Position,
     deletions: &Deletions,
 ) -> Result<(), Box<EvalAltResult>> {
+    let line = deletions.context.line(position);
     let scope = context.scope_mut();
     let missing = || EvalAltResult::ErrorVariableNotFound(typed(name).into(), position);
     let value = scope.get_mut(name).ok_or_else(missing)?;
     if value.is::<Deleted>() {
         return Err(missing().into());
     }
-    let place = format!("{}:{}", deletions.cell.borrow(), position.line().unwrap_or(0));
+    let place = format!("{}:{line}", deletions.cell.borrow());
     let deleted = Deleted { name: typed(name).into(), place: place.clone() };
     let old = std::mem::replace(value, Dynamic::from(deleted));
     deletions.places.borrow_mut().insert(name.into(), place);
-    // The last value shown would keep the array alive.
+    deletions.is_new.set(true);
+    // The last value shown, and those of cells, would keep the array alive.
     let array = old.read_lock::<ArrayRef>().map(|array| array.clone());
     if let Some(array) = &array {
-        deletions.outputs.forget(array);
+        deletions.context.outputs.forget(array);
     }
     if let Some(array) = array
         && let Some(last) = scope.get_mut(LAST)

@@ -16,7 +16,7 @@ use crate::bind::csv_columns::{self, Column, Kind, Layout};
 use crate::context::Context;
 use crate::fault::{IntoFault, Result, Stop, check_interrupt, fault, placed, stop};
 use crate::value::host_array::HostRef;
-use crate::value::{ArrayRef, COMPONENT_NAMES, Form, scalar, type_name};
+use crate::value::{ArrayRef, Form, scalar, type_name};
 use crate::world::folders;
 
 /// Bytes that are packed between two looks at the interrupt flag.
@@ -297,10 +297,7 @@ fn add_sources(value: &ArrayRef, path: &str, sources: &mut Vec<(String, Source)>
         }
         return Ok(());
     }
-    let letters: &[&str] = match value.form() {
-        Form::Complex => &["real", "imag"],
-        _ => &COMPONENT_NAMES,
-    };
+    let letters = value.form().component_names();
     for (i, component) in components.iter().enumerate() {
         let name = letters.get(i).map_or_else(|| i.to_string(), ToString::to_string);
         add_sources(component, &format!("{path}.{name}"), sources)?;

@@ -81,14 +81,11 @@ fn lengths(registry: &mut Registry<'_>) {
     registry.engine.register_fn("len", |host: &mut HostRef| {
         host.shape().first().map_or(0, |&n| i64::try_from(n).unwrap_or(i64::MAX))
     });
-    registry.engine.register_fn("shape", |host: &mut HostRef| -> rhai::Array {
+    let shape = |host: &mut HostRef| -> rhai::Array {
         let extents = host.shape();
         extents.into_iter().map(|n| i64::try_from(n).unwrap_or(i64::MAX).into()).collect()
-    });
-    registry.engine.register_get("shape", |host: &mut HostRef| -> rhai::Array {
-        let extents = host.shape();
-        extents.into_iter().map(|n| i64::try_from(n).unwrap_or(i64::MAX).into()).collect()
-    });
+    };
+    registry.engine.register_fn("shape", shape).register_get("shape", shape);
     registry.engine.register_get("dtype", |host: &mut HostRef| host.dtype().name().to_string());
 }
 

@@ -3,6 +3,8 @@
 //! A binding reads its arguments, calls core and turns errors into faults; nothing is computed here.
 
 mod assign;
+mod binary_search;
+mod catalogue;
 pub(crate) mod constants;
 mod control;
 pub(crate) mod csv_columns;
@@ -10,15 +12,14 @@ pub(crate) mod deletion;
 mod devices;
 pub(crate) mod doc;
 mod files;
-mod gather_scatter;
 mod geometry;
-mod horizontal;
 mod index;
 mod inspect;
 mod json;
 mod language_help;
 mod many_arguments;
 pub(crate) mod measure;
+pub(crate) mod memory;
 mod nested_types;
 mod notebook;
 mod ops;
@@ -27,8 +28,6 @@ mod power;
 mod printing;
 mod progress;
 mod random;
-mod rearrange;
-mod reduce;
 mod registry;
 mod runtime;
 mod script_numbers;
@@ -40,6 +39,7 @@ pub(crate) mod types;
 
 use std::rc::Rc;
 
+use porcini_core::catalogue::{LANES, MEMORY, PAIRS, PLACES, VECTORS};
 use rhai::Engine;
 
 use crate::bind::doc::FunctionDoc;
@@ -60,15 +60,18 @@ const FAMILIES: &[(&str, Register)] = &[
     ("lists, maps and text", sizes::register),
     ("lists, maps and text", sorting::register),
     ("elementwise functions", ops::register),
-    ("elementwise functions", power::register),
+    ("operators", power::register),
+    ("elementwise functions", |registry| catalogue::register(registry, PAIRS)),
     ("types", types::register),
     ("indices and shapes", index::register),
-    ("over lanes or components", reduce::register),
-    ("over lanes or components", horizontal::register),
-    ("memory and host arrays", gather_scatter::register),
-    ("lanes in other places", rearrange::register),
+    ("over lanes or components", |registry| catalogue::register(registry, LANES)),
+    ("memory and host arrays", |registry| catalogue::register(registry, MEMORY)),
+    ("memory and host arrays", memory::register),
+    ("lanes in other places", |registry| catalogue::register(registry, PLACES)),
+    ("lanes in other places", binary_search::register),
     ("loops and branches in kernels", control::register),
     ("vectors, matrices, complex numbers", geometry::register),
+    ("vectors, matrices, complex numbers", |registry| catalogue::register(registry, VECTORS)),
     ("types of vectors, matrices, complex numbers", nested_types::register),
     ("files", files::register),
     ("random numbers", random::register),

@@ -26,14 +26,12 @@ pub(super) fn register(registry: &mut Registry<'_>) {
         }
     }
     // The words for the operators that Enoki's Python had as functions.
-    for name in ["eq", "neq", "lt", "le", "gt", "ge"] {
-        if let Some(info) = OPS.iter().find(|info| info.name == name) {
-            registry.family = family(info.operator, info.class);
-            named_operation(registry, info);
-        }
+    for info in OPS.iter().filter(|info| info.shape == Shape::Compare) {
+        registry.family = family(info.operator, info.class);
+        named_operation(registry, info);
     }
     unary_operators(registry);
-    for function in FUNCTIONS.iter().filter(|function| function.name != "pow") {
+    for function in FUNCTIONS {
         registry.family = family(None, function.class);
         named_function(registry, function);
     }
@@ -219,12 +217,7 @@ fn apply_to_numbers(
     let mut arrays = Vec::with_capacity(args.len());
     for arg in args {
         let Arg::Number(number) = arg else { continue };
-        let dtype = match number {
-            Scalar::Bool(_) => DType::Mask,
-            Scalar::Int(_) => DType::I64,
-            Scalar::UInt(_) => DType::U64,
-            Scalar::Float(_) => DType::F64,
-        };
+        let dtype = DType::widest(*number);
         arrays.push(session.full(dtype, *number, 1).or_fault()?);
     }
     let operands: Vec<Operand<'_>> = arrays.iter().map(Operand::Array).collect();

@@ -161,14 +161,15 @@ fn as_text(registry: &mut Registry<'_>) {
 
 fn set_print(context: &Context, options: &Map) -> Result<()> {
     let mut print = context.print.get();
+    let arrays = &mut print.arrays;
     for (key, value) in options {
         let number = value.as_int().ok().and_then(|number| u64::try_from(number).ok());
         let number = number
             .ok_or_else(|| fault(format!("set_print: {key} must be an integer from 0 up")))?;
         match key.as_str() {
-            "digits" => print.digits = usize::try_from(number).unwrap_or(17).clamp(1, 17),
-            "edge" => print.edge = number.max(1),
-            "threshold" => print.threshold = number,
+            "digits" => arrays.digits = usize::try_from(number).unwrap_or(17).clamp(1, 17),
+            "edge" => arrays.edge = number.max(1),
+            "threshold" => arrays.threshold = number,
             _ => {
                 return Err(fault(format!(
                     "set_print: no option {key} (options: digits, edge, threshold)"

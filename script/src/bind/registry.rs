@@ -75,9 +75,23 @@ impl<'e> Registry<'e> {
         arity: usize,
         function: impl Fn(&Context, &NativeCallContext<'_>, &[&mut Dynamic]) -> Result<T> + 'static,
     ) {
+        self.typed(name, TypeId::of::<Dynamic>(), arity, function);
+    }
+
+    /// Registers a function whose first argument is of a type, the others of any; errors as of [`Self::any`].
+    pub(crate) fn typed<T: Clone + 'static>(
+        &mut self,
+        name: &str,
+        first: TypeId,
+        arity: usize,
+        function: impl Fn(&Context, &NativeCallContext<'_>, &[&mut Dynamic]) -> Result<T> + 'static,
+    ) {
         self.names.insert(name.into());
         let (context, owned) = (self.context.clone(), name.to_string());
-        let types = vec![TypeId::of::<Dynamic>(); arity];
+        let mut types = vec![TypeId::of::<Dynamic>(); arity];
+        if let Some(own) = types.first_mut() {
+            *own = first;
+        }
         self.engine.register_raw_fn(registered(name), types, move |call, args| {
             function(&context, &call, args).map_err(|error| under_name(error, &owned))
         });
@@ -92,17 +106,13 @@ impl<'e> Registry<'e> {
         function: impl Fn(&Context, &NativeCallContext<'_>, &ArrayRef, &[&mut Dynamic]) -> Result<T>
         + 'static,
     ) {
-        self.names.insert(name.into());
-        let (context, owned) = (self.context.clone(), name.to_string());
-        let mut types = vec![TypeId::of::<Dynamic>(); arity];
-        types[0] = TypeId::of::<ArrayRef>();
-        self.engine.register_raw_fn(registered(name), types, move |call, args| {
+        self.typed(name, TypeId::of::<ArrayRef>(), arity, move |context, call, args| {
             let Some((first, rest)) = args.split_first() else {
                 return Err(fault("a function was called without arguments"));
             };
             let first = first.read_lock::<ArrayRef>().map(|first| first.clone());
             let first = first.ok_or_else(|| fault("expected an array"))?;
-            function(&context, &call, &first, rest).map_err(|error| under_name(error, &owned))
+            function(context, call, &first, rest)
         });
     }
 }

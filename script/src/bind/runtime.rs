@@ -6,7 +6,7 @@ use porcini_core::flags::FLAGS;
 use porcini_core::interrupt;
 use rhai::Dynamic;
 
-use super::gather_scatter::evaluate_values;
+use super::memory::evaluate_values;
 use super::registry::Registry;
 use crate::fault::{IntoFault, Result, Stop, fault, fault_with_hint, stop};
 use crate::value::{ArrayRef, scalar, type_name};

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use rhai::Dynamic;
 
-use crate::bind::gather_scatter::evaluate;
+use crate::bind::memory::evaluate;
 use crate::context::Context;
 use crate::fault::{IntoFault, Result};
 

@@ -3,10 +3,10 @@
 use std::any::TypeId;
 use std::rc::Rc;
 
+use porcini_core::value::Type;
 use porcini_core::{Array, DType, Scalar, Session};
 use rhai::{Dynamic, EvalAltResult, FuncRegistration, Module, NativeCallContext, RhaiFunc};
 
-use super::nested_types::nested_types;
 use super::registry::Registry;
 use crate::context::Context;
 use crate::fault::{IntoFault, Result, check_interrupt, fault, fault_with_hint, under_name};
@@ -70,7 +70,7 @@ const STATIC_DOCS: [(&str, &str, &str); STATICS.len()] = [
 /// Every name that has static functions.
 pub(crate) fn type_names() -> Vec<String> {
     let scalars = SCALAR_TYPES.iter().map(|(name, _)| (*name).to_string());
-    scalars.chain(nested_types().into_iter().map(|nested| nested.name)).collect()
+    scalars.chain(Type::all().map(|nested| nested.name.into_owned())).collect()
 }
 
 pub(super) fn register(registry: &mut Registry<'_>) {
@@ -192,13 +192,11 @@ pub(super) fn statics(
             wrap(make(&context.session, &owned, dtype, args)?)
         });
     };
-    for (function, number) in [("zero", 0), ("zeros", 0), ("ones", 1), ("empty", 0)] {
-        let make: Maker = match (function, number) {
-            (_, 1) => {
-                |session, name, dtype, args| full(session, name, dtype, 1.into(), args.first())
-            }
-            _ => |session, name, dtype, args| full(session, name, dtype, 0.into(), args.first()),
-        };
+    let zeros: Maker =
+        |session, name, dtype, args| full(session, name, dtype, 0.into(), args.first());
+    let ones: Maker =
+        |session, name, dtype, args| full(session, name, dtype, 1.into(), args.first());
+    for (function, make) in [("zero", zeros), ("zeros", zeros), ("ones", ones), ("empty", zeros)] {
         add(function, 0, make);
         add(function, 1, make);
     }

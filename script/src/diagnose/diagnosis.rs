@@ -13,6 +13,7 @@ use crate::diagnose::spelling::similar;
 use crate::diagnose::wording::{ARRAY, friendly_types, lowercase, plain_text};
 use crate::fault::{Fault, Stop};
 use crate::language::tokens::typed;
+use crate::language::words::{first_word, last_word, words};
 use crate::show::writer::cut;
 use crate::value::STATICS;
 
@@ -91,7 +92,7 @@ impl Error {
 }
 
 /// The message of an error where only the functions are known.
-pub(crate) fn words(error: &EvalAltResult, functions: &[(String, String)]) -> String {
+pub(crate) fn message_of(error: &EvalAltResult, functions: &[(String, String)]) -> String {
     let around = Surroundings {
         text: "",
         source: "",
@@ -267,12 +268,8 @@ impl Diagnosis<'_> {
 
     /// Whether a function of the script is called behind a dot.
     fn is_method_call(&self) -> bool {
-        self.location.is_some_and(|location| {
-            let before: String = location.text.chars().take(location.column - 1).collect();
-            let name: String = location.text.chars().skip(location.column - 1).collect();
-            let name = name.split(|c: char| !(c.is_alphanumeric() || c == '_')).next();
-            before.ends_with('.') && name.is_some_and(|name| (self.around.cell_of)(name).is_some())
-        })
+        let (before, behind) = self.halves();
+        before.ends_with('.') && (self.around.cell_of)(first_word(behind)).is_some()
     }
 
     /// An operator on values that it does not take.
@@ -295,8 +292,7 @@ impl Diagnosis<'_> {
 
     fn used_deleted(&mut self) -> String {
         let line = self.location.map_or("", |location| location.text.as_str());
-        let mut words = line.split(|c: char| !(c.is_alphanumeric() || c == '_'));
-        let found = words.find_map(|word| (self.around.deleted)(word).map(|place| (word, place)));
+        let found = words(line).find_map(|word| Some((word, (self.around.deleted)(word)?)));
         match found {
             Some((name, place)) => format!("`{name}` was deleted at {place}"),
             None => "the variable was deleted".into(),
@@ -348,19 +344,19 @@ impl Diagnosis<'_> {
         format!("`{name}` is not defined")
     }
 
+    /// The line before the caret, and from there on.
+    fn halves(&self) -> (&str, &str) {
+        self.location.map_or(("", ""), Location::halves)
+    }
+
     /// Whether the error stands behind a text.
     fn is_behind(&self, text: &str) -> bool {
-        self.location.is_some_and(|at| {
-            let before: String = at.text.chars().take(at.column.saturating_sub(1)).collect();
-            before.trim_end().ends_with(text.trim_end())
-        })
+        self.halves().0.trim_end().ends_with(text.trim_end())
     }
 
     /// What stands behind the name at the caret.
-    fn behind(&self, name: &str) -> Option<String> {
-        let location = self.location?;
-        let rest: String = location.text.chars().skip(location.column.saturating_sub(1)).collect();
-        rest.strip_prefix(name).map(|behind| behind.trim_start().into())
+    fn behind(&self, name: &str) -> Option<&str> {
+        self.halves().1.strip_prefix(name).map(str::trim_start)
     }
 
     /// Whether the error stands at the left of an assignment.
@@ -398,16 +394,10 @@ impl Diagnosis<'_> {
         format!("expected {}, got {}", friendly_types(want), friendly_types(got))
     }
 
-    /// Size of the first array variable named from the caret on.
+    /// Size of the first array variable named from the caret on, else on the line.
     fn array_under_caret(&self) -> Option<u64> {
-        let location = self.location?;
-        let rest: String = location.text.chars().skip(location.column.saturating_sub(1)).collect();
-        let mut words = rest.split(|c: char| !(c.is_alphanumeric() || c == '_'));
-        let whole = location.text.as_str();
-        let mut all = whole.split(|c: char| !(c.is_alphanumeric() || c == '_'));
-        words
-            .find_map(|word| (self.around.size_of)(word))
-            .or_else(|| all.find_map(|word| (self.around.size_of)(word)))
+        let (before, behind) = self.halves();
+        words(behind).chain(words(before)).find_map(|word| (self.around.size_of)(word))
     }
 
     fn member(&mut self, text: &str) -> String {
@@ -422,8 +412,7 @@ impl Diagnosis<'_> {
     }
 
     fn under_caret(&self) -> Option<char> {
-        let location = self.location?;
-        location.text.chars().nth(location.column.checked_sub(1)?)
+        self.halves().1.chars().next()
     }
 
     fn syntax(&mut self, error: &ParseErrorType) -> String {
@@ -501,12 +490,7 @@ impl Diagnosis<'_> {
 
     /// What to write for `sin x`, at the `x`.
     fn called_without_parentheses(&self) -> Option<String> {
-        let location = self.location?;
-        let before: String =
-            location.text.chars().take(location.column.saturating_sub(1)).collect();
-        let before = before.trim_end();
-        let is_word = |c: char| c.is_alphanumeric() || c == '_';
-        let name = &before[before.rfind(|c| !is_word(c)).map_or(0, |end| end + 1)..];
+        let name = last_word(self.halves().0.trim_end());
         let is_function = self.around.functions.iter().any(|(known, _)| known == name);
         is_function.then(|| format!("functions are called with parentheses: {name}(x)"))
     }

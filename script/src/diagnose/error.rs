@@ -3,7 +3,11 @@
 
 use std::fmt;
 
-use crate::diagnose::location::{Location, around, caret};
+use annotate_snippets::renderer::DEFAULT_TERM_WIDTH;
+use annotate_snippets::{AnnotationKind, Group, Level, Origin, Renderer, Snippet};
+
+use crate::diagnose::location::Location;
+use crate::show::wrap::fitted;
 
 /// Functions that call each other in a ring, whose calls are shown once.
 const MOST_IN_A_RING: usize = 3;
@@ -41,24 +45,9 @@ pub struct Error {
 }
 
 impl fmt::Display for Error {
-    /// Several lines: message, place, source line with caret, hints, calls.
+    /// The [report](Error::report) without colour.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "error: {}", self.message)?;
-        if let Some(at) = &self.location {
-            let number = at.line.to_string();
-            let margin = " ".repeat(number.len());
-            write!(f, "\n{margin}--> {}:{}:{}", at.source, at.line, at.column)?;
-            if !at.text.trim().is_empty() {
-                let (line, column) = around(&at.text, at.column);
-                let (before, width) = caret(&line, column);
-                write!(f, "\n{margin} |\n{number} | {line}")?;
-                write!(f, "\n{margin} | {before}{}", "^".repeat(width))?;
-            }
-        }
-        for hint in &self.hints {
-            write!(f, "\n  = help: {hint}")?;
-        }
-        self.write_calls(f)
+        f.write_str(&self.report("error", None, false))
     }
 }
 
@@ -68,12 +57,38 @@ impl Error {
         Self { kind, message: message.into(), location: None, hints: vec![], calls: vec![] }
     }
 
+    /// Several lines: `title` and message, place, source line with caret, hints, calls; for a window of so many
+    /// columns, if there is one.
+    pub fn report(&self, title: &str, columns: Option<usize>, has_colour: bool) -> String {
+        let number = self.location.as_ref().map_or(0, |at| at.line.to_string().len());
+        let sentence = |text: &str, margin: usize| match columns {
+            Some(columns) => fitted(text, columns.saturating_sub(margin)),
+            None => text.into(),
+        };
+        let message = sentence(&self.message, title.len() + 2);
+        let mut report = Group::with_title(Level::ERROR.with_name(title).primary_title(message));
+        if let Some(at) = self.location.as_ref().filter(|at| at.text.trim().is_empty()) {
+            let place = Origin::path(at.source.as_str()).line(at.line).char_column(at.column);
+            report = report.element(place);
+        } else if let Some(at) = &self.location {
+            let (text, word) = at.word();
+            let line = Snippet::source(text).line_start(at.line).path(at.source.as_str());
+            report = report.element(line.annotation(AnnotationKind::Primary.span(word)));
+        }
+        let help = |hint: &String| Level::HELP.message(sentence(hint, number + 10));
+        let report = report.elements(self.hints.iter().map(help));
+        let report = report.elements(self.calls().map(|call| Level::NOTE.no_name().message(call)));
+        let renderer = if has_colour { Renderer::styled() } else { Renderer::plain() };
+        renderer.term_width(columns.unwrap_or(DEFAULT_TERM_WIDTH)).render(&[report])
+    }
+
     /// The calls, innermost first; those of a recursion once.
-    fn write_calls(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    fn calls(&self) -> impl Iterator<Item = String> {
+        let mut lines = Vec::new();
         let mut rest = self.calls.as_slice();
         while let Some((function, place)) = rest.first() {
             let how = if function.starts_with("module ") { "imported" } else { "called" };
-            write!(f, "\n  in {function} {how} at {place}")?;
+            lines.push(format!("in {function} {how} at {place}"));
             rest = &rest[1..];
             // Functions may call each other in a ring.
             for ring in 1..=MOST_IN_A_RING {
@@ -83,10 +98,10 @@ impl Error {
                 let n = rest.chunks(ring).take_while(|calls| *calls == before).count();
                 if n * ring > MOST_REPEATED {
                     rest = &rest[n * ring..];
-                    write!(f, "\n  .. {} more such calls ..", n * ring)?;
+                    lines.push(format!(".. {} more such calls ..", n * ring));
                 }
             }
         }
-        Ok(())
+        lines.into_iter()
     }
 }

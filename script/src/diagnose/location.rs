@@ -1,13 +1,14 @@
 //! Places in scripts that errors point at.
 
-use std::borrow::Cow;
+use std::ops::Range;
 
 use rhai::{EvalAltResult, Position};
 
 use crate::fault::Fault;
+use crate::language::words::first_word;
 
-/// Characters of a line that are shown.
-const LONGEST_LINE: usize = 160;
+/// Characters behind the column that are looked at: no window shows more.
+const MOST_BEHIND: usize = 1000;
 /// Where Rhai stops to count columns.
 const LAST_COLUMN: usize = u16::MAX as usize;
 
@@ -54,26 +55,24 @@ pub(crate) fn late_location(error: &EvalAltResult, source: &str, text: &str) -> 
     Some(Location { source: source.into(), line, column, text: content.into() })
 }
 
-/// What is shown of a line around a column, and the column there.
-pub(crate) fn around(line: &str, column: usize) -> (Cow<'_, str>, usize) {
-    if line.chars().count() <= LONGEST_LINE {
-        return (line.into(), column);
+impl Location {
+    /// The text before the column, and from there on.
+    pub(crate) fn halves(&self) -> (&str, &str) {
+        self.text.split_at(byte(&self.text, self.column.saturating_sub(1)))
     }
-    let start = column.saturating_sub(LONGEST_LINE / 2);
-    let mut letters = line.chars().skip(start);
-    let shown: String = letters.by_ref().take(LONGEST_LINE).collect();
-    let cut = |is_cut| if is_cut { "…" } else { "" };
-    let (left, right) = (cut(start > 0), cut(letters.next().is_some()));
-    (format!("{left}{shown}{right}").into(), column - start + usize::from(start > 0))
+
+    /// The text, to some way behind the column, and the bytes of the word there.
+    pub(crate) fn word(&self) -> (&str, Range<usize>) {
+        let (before, behind) = self.halves();
+        let behind = &behind[..byte(behind, MOST_BEHIND)];
+        let end = before.len() + behind.len();
+        (&self.text[..end], before.len()..before.len() + first_word(behind).len())
+    }
 }
 
-/// The blank text before the caret (tabs kept) and the width of the token under it.
-pub(crate) fn caret(line: &str, column: usize) -> (String, usize) {
-    let before = line.chars().take(column.saturating_sub(1));
-    let before = before.map(|c| if c == '\t' { '\t' } else { ' ' }).collect();
-    let token = line.chars().skip(column.saturating_sub(1));
-    let width = token.take_while(|c| c.is_alphanumeric() || *c == '_').count();
-    (before, width.max(1))
+/// The byte at which a character starts, or the text ends.
+fn byte(text: &str, character: usize) -> usize {
+    text.char_indices().nth(character).map_or(text.len(), |(byte, _)| byte)
 }
 
 #[cfg(test)]
@@ -81,20 +80,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn carets_keep_tabs() {
-        assert_eq!(caret("\tabc + d", 2), ("\t".into(), 3));
-        assert_eq!(caret("a + b", 3), ("  ".into(), 1));
-    }
-
-    #[test]
-    fn of_a_long_line_the_part_around_the_caret_is_shown() {
-        assert_eq!(around("short", 3), ("short".into(), 3));
-        let line = format!("{}here{}", "é".repeat(1000), "é".repeat(1000));
-        for (column, begins, ends) in [(1001, true, true), (1, false, true), (2001, true, false)] {
-            let (shown, at) = around(&line, column);
-            assert!(shown.chars().count() <= LONGEST_LINE + 2);
-            assert_eq!((shown.starts_with('…'), shown.ends_with('…')), (begins, ends));
-            assert_eq!(shown.chars().nth(at - 1), line.chars().nth(column - 1));
-        }
+    fn words_are_found_in_bytes() {
+        let word = |text: &str, column| {
+            let at = Location { source: String::new(), line: 1, column, text: text.into() };
+            let (shown, word) = at.word();
+            (shown.len(), shown[word].to_string())
+        };
+        assert_eq!(word("é = nosuch + 1", 5), (15, "nosuch".into()));
+        assert_eq!(word("a + b", 3), (5, String::new()));
+        assert_eq!(word("a", 70), (1, String::new()));
+        let (shown, long) = word(&"a".repeat(1 << 20), 3);
+        assert_eq!((shown, long.len()), (MOST_BEHIND + 2, MOST_BEHIND));
     }
 }

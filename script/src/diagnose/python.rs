@@ -1,5 +1,7 @@
 //! What Python, NumPy and Julia users type, and how it is written here.
 
+use crate::language::words::is_name;
+
 /// Names that do not exist here, and what stands for them.
 const WORDS: [(&str, &str); 91] = [
     ("True", "true"),
@@ -298,10 +300,6 @@ fn has_dotted_operator(code: &str) -> bool {
         code[..at].ends_with(is_operand)
             && code[at + 1..].starts_with(['(', '*', '/', '^', '+', '-'])
     })
-}
-
-fn is_name(c: char) -> bool {
-    c.is_alphanumeric() || c == '_'
 }
 
 fn has_block_with_colon(code: &str) -> bool {

@@ -4,6 +4,7 @@ use std::any::type_name;
 
 use rhai::EvalAltResult;
 
+use crate::language::words::is_name;
 use crate::value::ArrayRef;
 use crate::value::generator::RngRef;
 use crate::value::host_array::HostRef;
@@ -39,8 +40,7 @@ fn whole_word(text: &str, word: &str, replacement: &str) -> String {
     let mut rest = text;
     while let Some(at) = rest.find(word) {
         let (before, after) = (&rest[..at], &rest[at + word.len()..]);
-        let inside = |c: char| c.is_alphanumeric() || c == '_';
-        let alone = !before.ends_with(inside) && !after.starts_with(inside);
+        let alone = !before.ends_with(is_name) && !after.starts_with(is_name);
         out.push_str(before);
         out.push_str(if alone { replacement } else { word });
         rest = after;

@@ -17,7 +17,7 @@ use crate::diagnose::diagnosis::Surroundings;
 use crate::diagnose::error::{Error, ErrorKind};
 use crate::fault::{late_fault, parse_fault};
 use crate::language::assignments;
-use crate::language::cell::{Cell, Piece};
+use crate::language::cell::{Cell, Lines, Piece};
 use crate::options::Options;
 use crate::show::outcome::Outcome;
 use crate::value::outputs::LAST;
@@ -39,6 +39,8 @@ pub struct Interpreter {
     deletions: Deletions,
     /// Variables that the running cell declares by assigning to them.
     declared: HashSet<String>,
+    /// Names of the variables that [`Self::tidy_scope`] has left.
+    known: HashSet<String>,
     /// Name and text of the cell that defined each function.
     pub(crate) cells: HashMap<String, (Rc<str>, Rc<str>)>,
     /// Texts of the imported modules.
@@ -188,7 +190,12 @@ impl Interpreter {
     ) -> Result<Dynamic, Box<EvalAltResult>> {
         let ast = cell.program(&self.engine, piece).map_err(parse_fault)?;
         let program = self.prepare(ast, cell, name);
-        let result = self.evaluate_once(&program)?;
+        self.context.lines.set(piece.lines);
+        let result = self.evaluate_once(&program).map_err(|mut error| {
+            let place = piece.lines.place(error.position());
+            error.set_position(place);
+            error
+        })?;
         self.keep_imports(ast, name);
         Ok(result)
     }
@@ -211,6 +218,7 @@ impl Interpreter {
 
     fn prepare(&mut self, ast: &AST, cell: &Cell, name: &str) -> AST {
         self.declare_assigned(ast);
+        self.context.lines.set(Lines::default());
         self.deletions.begin(name);
         let written: (Rc<str>, Rc<str>) = (name.into(), cell.shared_text());
         for function in ast.iter_functions() {
@@ -244,9 +252,10 @@ impl Interpreter {
     /// A bare assignment declares its variable; see [`assignments`].
     fn declare_assigned(&mut self, ast: &AST) {
         self.declared.clear();
-        let known: HashSet<String> = self.variables().into_iter().collect();
+        let new = self.scope.iter_raw().take(self.n_new());
+        let new: HashSet<String> = new.map(|(name, ..)| name.into()).collect();
         for name in assignments::assigned_names(ast) {
-            if !known.contains(&name) {
+            if !self.known.contains(&name) && !new.contains(&name) {
                 self.scope.push_dynamic(name.clone(), Dynamic::UNIT);
                 self.declared.insert(name);
             }
@@ -256,6 +265,9 @@ impl Interpreter {
     /// Keeps the newest variable of each name, so that a repeated `let` frees the old array; forgets
     /// deleted ones.
     pub(crate) fn tidy_scope(&mut self) {
+        if self.is_tidy() {
+            return;
+        }
         let mut seen = HashSet::new();
         let mut kept = Vec::new();
         // Moved, not cloned: a list may take half of the memory.
@@ -272,13 +284,34 @@ impl Interpreter {
         let constants = kept.iter().filter(|(_, value)| value.is_read_only());
         self.constants
             .declare(constants.map(|(name, value)| (name.clone(), value.clone())).collect());
+        self.known.clear();
         for (name, value) in kept.into_iter().rev() {
+            self.known.insert(name.clone());
             if value.is_read_only() {
                 self.scope.push_constant_dynamic(name, value);
             } else {
                 self.scope.push_dynamic(name, value);
             }
         }
+    }
+
+    /// Whether all that has changed is that variables came to those known. These are not looked at: they may be many,
+    /// and statements too.
+    fn is_tidy(&mut self) -> bool {
+        let n_new = self.n_new();
+        if self.deletions.take_new() || self.known.len() > self.scope.len() {
+            return false;
+        }
+        self.scope.iter_raw().take(n_new).all(|(name, is_constant, value)| {
+            let is_left = value.is_unit() && self.declared.contains(name);
+            self.deletions.forget(name);
+            !is_left && !is_constant && self.known.insert(name.into())
+        })
+    }
+
+    /// Variables that came to those known.
+    fn n_new(&self) -> usize {
+        self.scope.len().saturating_sub(self.known.len())
     }
 
     /// Shows a value that a cell gave and remembers it.
@@ -308,6 +341,7 @@ impl Interpreter {
     /// Forgets all variables, functions, imports and outputs.
     pub(crate) fn reset(&mut self) {
         self.scope = Scope::new();
+        self.known.clear();
         self.definitions = AST::empty();
         self.constants.declare(HashMap::new());
         self.deletions.clear();

@@ -60,7 +60,7 @@ impl Interpreter {
         docs.extend(constants::docs());
         let docs = Rc::new(docs);
         help::register(&mut engine, &context, &docs);
-        let deletions = Deletions::new(context.outputs.clone());
+        let deletions = Deletions::new(context.clone());
         deletion::register(&mut engine, &deletions);
         context.outputs.register(&mut engine);
         let constants = Constants::install(&mut engine, &context, nesting);
@@ -73,6 +73,7 @@ impl Interpreter {
             constants,
             deletions,
             declared: HashSet::new(),
+            known: HashSet::new(),
             cells: HashMap::new(),
             modules,
             imports: HashMap::new(),

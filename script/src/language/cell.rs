@@ -9,7 +9,7 @@ use porcini_core::interrupt;
 use rhai::{AST, Engine, ParseError, ParseErrorType, Position, Token};
 
 use crate::language::lexer::{Lexeme, Lexer};
-use crate::language::semicolons::{self, end_statement};
+use crate::language::semicolons::{self, end_statement, place};
 
 /// A text and what was read of it.
 #[derive(Debug)]
@@ -31,8 +31,18 @@ pub struct Piece {
     pub(crate) script: usize,
     pub(crate) is_command: bool,
     line: usize,
+    pub(crate) lines: Lines,
     lexemes: Range<usize>,
     program: OnceCell<AST>,
+}
+
+/// Lines of a program that is a part of a text, and counts them from its own first one on.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Lines {
+    /// Those above it.
+    above: usize,
+    /// Those that it has.
+    own: usize,
 }
 
 /// How a line begins that is a command.
@@ -72,6 +82,15 @@ impl Cell {
         for bound in bounds {
             let bytes = cell.start_of_line(first)..cell.end_of_line(first..bound);
             cell.add(bytes, None, first..bound);
+            // Functions are called from elsewhere: they keep the places of the text.
+            let defines =
+                |lexeme: &Lexeme| matches!(lexeme.token, Token::Fn | Token::Pipe | Token::Or);
+            if let Some(piece) = cell.pieces.last_mut()
+                && !cell.lexemes[first..bound].iter().any(defines)
+            {
+                let own = n_lines(&cell.text[piece.start..piece.end]) + 1;
+                piece.lines = Lines { above: piece.line - 1, own };
+            }
             first = bound;
         }
         cell
@@ -136,6 +155,7 @@ impl Cell {
         let (from, line) = self.pieces.last().map_or((0, 1), |last| (last.start, last.line));
         self.pieces.push(Piece {
             line: line + n_lines(&self.text[from..bytes.start]),
+            lines: Lines::default(),
             start: bytes.start,
             end: bytes.end,
             script: script.unwrap_or(bytes.start),
@@ -268,8 +288,9 @@ impl Cell {
         let lexemes = self.lexemes_of(piece);
         let [first, end] =
             [part.start, part.end].map(|at| lexemes.partition_point(|l| l.start < at));
-        let line = piece.line + n_lines(&self.text[piece.start..part.start]);
-        semicolons::compile(engine, &self.text, &lexemes[first..end], part, line)
+        let line = piece.line - piece.lines.above + n_lines(&self.text[piece.start..part.start]);
+        let program = semicolons::compile(engine, &self.text, &lexemes[first..end], part, line);
+        program.map_err(|ParseError(what, at)| ParseError(what, piece.lines.place(at)))
     }
 }
 
@@ -277,6 +298,19 @@ impl Piece {
     /// The line at which it starts.
     pub fn line(&self) -> usize {
         self.line
+    }
+}
+
+impl Lines {
+    /// The line of the text that the program names so; those of functions elsewhere are lines of the text.
+    pub(crate) fn in_text(self, line: usize) -> usize {
+        if line <= self.own { line + self.above } else { line }
+    }
+
+    /// The place in the text that the program names so.
+    pub(crate) fn place(self, at: Position) -> Position {
+        let column = at.position().unwrap_or(0);
+        at.line().map_or(at, |line| place(self.in_text(line), column))
     }
 }
 

@@ -9,3 +9,4 @@ pub(crate) mod parts;
 pub(crate) mod powers;
 pub(crate) mod semicolons;
 pub(crate) mod tokens;
+pub(crate) mod words;

@@ -7,6 +7,7 @@ use rhai::{LexError, Token};
 use crate::language::cell::{Cell, Piece};
 use crate::language::lexer::{Lexeme, is_text};
 use crate::language::tokens::KEYWORDS;
+use crate::language::words::first_word;
 
 /// What is coloured in one way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,8 +40,7 @@ impl Cell {
     fn command_name(&self, piece: &Piece) -> Option<(Part, Range<usize>)> {
         let code = self.code(piece);
         let name = code.trim_start().trim_start_matches(['%', '?']);
-        let end = name.find(|c: char| !(c.is_alphanumeric() || c == '_')).unwrap_or(name.len());
-        let end = code.len() - name.len() + end;
+        let end = code.len() - name.len() + first_word(name).len();
         piece.is_command.then(|| (Part::Command, piece.start..piece.start + end))
     }
 

@@ -43,7 +43,11 @@ pub(crate) fn compile(
 /// Line and column of a byte.
 fn position(text: &str, byte: usize) -> Position {
     let line = text[..byte].matches('\n').count() + 1;
-    let column = text[..byte].chars().rev().take_while(|c| *c != '\n').count() + 1;
+    place(line, text[..byte].chars().rev().take_while(|c| *c != '\n').count() + 1)
+}
+
+/// A place in a text, as far as Rhai counts.
+pub(crate) fn place(line: usize, column: usize) -> Position {
     let [line, column] = [line, column].map(|n| u16::try_from(n).unwrap_or(u16::MAX));
     Position::new(line, column)
 }

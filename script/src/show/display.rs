@@ -2,16 +2,16 @@
 
 use std::fmt::{self, Write as _};
 
+use porcini_core::value::show::{exact, number};
 use rhai::Dynamic;
 
 use crate::fault::{Fault, Result};
+use crate::show::host_arrays;
 use crate::show::listing::Listing;
-use crate::show::numbers::{exact, number};
 use crate::show::plot::Picture;
 use crate::show::print_options::PrintOptions;
 use crate::show::table::Table;
 use crate::show::writer::{Writer, written};
-use crate::show::{arrays, host_arrays};
 use crate::value::generator::RngRef;
 use crate::value::host_array::HostRef;
 use crate::value::outputs::Outputs;
@@ -44,7 +44,7 @@ fn write_inner(
     depth: usize,
 ) -> Result<()> {
     if let Some(array) = value.read_lock::<ArrayRef>() {
-        return arrays::write(out, &array, options);
+        return write_array(out, &array, options);
     }
     if let Some(host) = value.read_lock::<HostRef>() {
         return host_arrays::write(out, &host, options);
@@ -87,12 +87,17 @@ fn write_inner(
     write_simple(out, value, options, depth)
 }
 
+fn write_array(out: &mut Writer, array: &ArrayRef, options: PrintOptions) -> Result<()> {
+    let written = array.lend(|value| value.write(out, &options.arrays));
+    out.outcome(written)
+}
+
 /// Writes `PCG32C[state=.., inc=..]`: numbers of a single generator, lists of several.
 fn write_generator(out: &mut Writer, rng: &RngRef, options: PrintOptions) -> Result<()> {
     let [state, inc] = rng.arrays();
     let shown = |value: ArrayRef| -> Result<String> {
         let single = value.lanes() == Some(1);
-        let text = written(options.most, |out| arrays::write(out, &value, options))?;
+        let text = written(options.most, |out| write_array(out, &value, options))?;
         Ok(if single { text.trim_matches(['[', ']']).into() } else { text })
     };
     out.put(&format!("PCG32C[state={}, inc={}]", shown(state)?, shown(inc)?))

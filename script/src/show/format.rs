@@ -1,5 +1,6 @@
 //! `format`: a template filled with values.
 
+use porcini_core::value::show::Options;
 use rhai::Dynamic;
 
 use crate::fault::{Result, fault};
@@ -31,7 +32,10 @@ fn fill(out: &mut Writer, template: &str, values: &[Dynamic], options: PrintOpti
         let field = Field::parse(&tail[1..end])?;
         let value = values.next().ok_or_else(|| fault("format: more {} than values"))?;
         let options = PrintOptions {
-            digits: field.digits.unwrap_or(options.digits),
+            arrays: Options {
+                digits: field.digits.unwrap_or(options.arrays.digits),
+                ..options.arrays
+            },
             own_digits: field.digits.or(options.own_digits),
             most: out.left(),
             ..options

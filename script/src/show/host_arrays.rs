@@ -1,7 +1,8 @@
 //! Arrays on the host as text.
 
+use porcini_core::value::show::number;
+
 use crate::fault::Result;
-use crate::show::numbers::number;
 use crate::show::print_options::PrintOptions;
 use crate::show::writer::Writer;
 use crate::value::host_array::HostRef;
@@ -24,21 +25,21 @@ fn write_nested(
     options: PrintOptions,
 ) -> Result<()> {
     let Some((&n, inner)) = shape.split_first() else {
-        let text = host.element(start).map_or_else(String::new, |x| number(x, options.digits));
+        let text =
+            host.element(start).map_or_else(String::new, |x| number(x, options.arrays.digits));
         return out.put(&text);
     };
     let stride: usize = inner.iter().product();
     let separator =
         if inner.is_empty() { ", ".into() } else { format!(",\n{}", " ".repeat(depth)) };
-    let edge = usize::try_from(options.edge).unwrap_or(usize::MAX);
-    let long = n as u64 > options.threshold && n > edge.saturating_mul(2);
-    let skipped = if long { edge..n - edge } else { n..n };
+    let [head, tail] = options.arrays.ends(n as u64);
     out.put("[")?;
-    for i in (0..skipped.start).chain(skipped.end..n) {
+    for i in head.clone().chain(tail.clone()) {
         out.put(if i == 0 { "" } else { &separator })?;
-        if long && i == skipped.end {
-            out.put(&format!(".. {} skipped ..{separator}", skipped.len()))?;
+        if i == tail.start {
+            out.put(&format!(".. {} skipped ..{separator}", tail.start - head.end))?;
         }
+        let i = usize::try_from(i).unwrap_or(usize::MAX);
         write_nested(out, host, inner, start + i * stride, depth + 1, options)?;
     }
     out.put("]")

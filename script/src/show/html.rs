@@ -1,19 +1,18 @@
 //! Values as HTML for notebooks: an array as a small table of what it is, with a grid of its lanes to unfold;
 //! lists of maps as tables; everything else as its text.
 
-use porcini_core::alloc::Bytes;
+use porcini_core::value::show::{Lanes, Options, number};
+use porcini_core::value::{Argument, Form};
 use rhai::Dynamic;
 
-use crate::fault::Result;
-use crate::show::arrays::Lanes;
+use crate::fault::{IntoFault, Result};
 use crate::show::display;
 use crate::show::markup::write_escaped;
-use crate::show::numbers::number;
 use crate::show::plot::Picture;
 use crate::show::print_options::PrintOptions;
 use crate::show::table::Table;
 use crate::show::writer::{MOST_BYTES, Writer, written};
-use crate::value::{ArrayRef, COMPONENT_NAMES, Form, state};
+use crate::value::{ArrayRef, size_memory_state};
 
 /// Most lanes, or rows of a list, that are shown.
 const MOST_LANES: u64 = 1000;
@@ -40,7 +39,9 @@ pub(crate) fn html(value: &Dynamic, options: PrintOptions) -> Result<String> {
 
 /// What is an array or a list of maps as a table.
 pub(crate) fn table(value: &Dynamic, options: PrintOptions) -> Result<Option<String>> {
-    let options = PrintOptions { edge: MOST_LANES / 2, threshold: MOST_LANES, ..options };
+    let digits = options.arrays.digits;
+    let arrays = Options { digits, edge: MOST_LANES / 2, threshold: MOST_LANES };
+    let options = PrintOptions { arrays, ..options };
     if let Some(array) = value.read_lock::<ArrayRef>() {
         return written(options.most, |out| write_array(out, &array, options)).map(Some);
     }
@@ -52,64 +53,56 @@ pub(crate) fn table(value: &Dynamic, options: PrintOptions) -> Result<Option<Str
 }
 
 fn write_array(out: &mut Writer, array: &ArrayRef, options: PrintOptions) -> Result<()> {
-    let leaves = array.leaves();
-    let lanes = array.lanes();
+    let device =
+        array.leaves().first().map_or_else(String::new, |leaf| leaf.session().device_name());
     // Before the grid below evaluates it.
-    let state = state(&leaves);
-    let bytes: u64 = leaves
-        .iter()
-        .filter(|leaf| leaf.literal().is_none())
-        .map(|leaf| leaf.size().saturating_mul(leaf.dtype().bytes() as u64))
-        .fold(0, u64::saturating_add);
-    let device = leaves.first().map_or_else(String::new, |leaf| leaf.session().device_name());
-    let size = lanes.map_or_else(|| "ragged".into(), |lanes| lanes.to_string());
-    let facts = vec![array.type_name(), size, device, Bytes(bytes).to_string(), state.into()];
+    let [size, memory, state] = size_memory_state(array);
+    let facts = vec![array.type_name(), size, device, memory, state];
     let columns = ["type", "size", "device", "memory", "state"].map(String::from).into();
     write_table(out, &Table { columns, rows: vec![facts], skipped: None })?;
-    let Some(lanes) = lanes else { return Ok(()) };
+    let Some(lanes) = array.lanes() else { return Ok(()) };
     let open = if lanes <= FEW_LANES { " open" } else { "" };
     out.put(&format!("<details{open}><summary>lanes</summary>"))?;
-    write_table(out, &grid(array, lanes, options)?)?;
+    let grid = array.lend(|value| grid(value, lanes, &options.arrays)).or_fault()?;
+    grid.map_or(Ok(()), |grid| write_table(out, &grid))?;
     out.put("</details>")
 }
 
 /// The lanes: of a vector a row each, of a plain array [`GRID`] in a row. The first column is the lane's number.
-fn grid(array: &ArrayRef, lanes: u64, options: PrintOptions) -> Result<Table> {
-    let shown = Lanes::new(array, lanes, options)?;
-    let is_nested = array.components().is_some();
-    let (names, leaves): (Vec<String>, Vec<usize>) = parts(array, 0).into_iter().unzip();
+fn grid(value: &Argument<'_>, n: u64, options: &Options) -> porcini_core::Result<Option<Table>> {
+    let Some(shown) = Lanes::new(value, options)? else { return Ok(None) };
+    let is_nested = value.form() != Form::Scalar;
+    let (names, leaves): (Vec<String>, Vec<usize>) = parts(value, 0).into_iter().unzip();
     let mut rows: Vec<Vec<String>> = Vec::new();
     let mut skipped = None;
-    for part in &shown.parts {
-        if part.start > 0 && !part.is_empty() {
-            skipped = usize::try_from(shown.skipped()).ok().map(|n| (n, rows.len()));
+    for block in shown.blocks() {
+        let block = block?;
+        if block.skipped > 0 {
+            skipped = usize::try_from(block.skipped).ok().map(|n| (n, rows.len()));
         }
-        shown.in_blocks(part.clone(), |block, columns| {
-            for lane in block.clone() {
-                let row = usize::try_from(lane - block.start).unwrap_or(usize::MAX);
-                let is_full = rows.last().is_none_or(|cells| cells.len() > GRID);
-                if is_nested || is_full || lane == part.start {
-                    rows.push(vec![lane.to_string()]);
-                }
-                let cells = leaves.iter().map(|&leaf| number(columns[leaf][row], options.digits));
-                rows.last_mut().into_iter().for_each(|last| last.extend(cells.clone()));
+        for lane in block.lanes.clone() {
+            let is_full = rows.last().is_none_or(|cells| cells.len() > GRID);
+            let is_first = block.skipped > 0 && lane == block.lanes.start;
+            if is_nested || is_full || is_first {
+                rows.push(vec![lane.to_string()]);
             }
-            Ok(())
-        })?;
+            let cells = leaves.iter().map(|&leaf| number(block.number(leaf, lane), options.digits));
+            rows.last_mut().into_iter().for_each(|last| last.extend(cells.clone()));
+        }
     }
-    let width = usize::try_from(lanes).unwrap_or(GRID).min(GRID);
+    let width = usize::try_from(n).unwrap_or(GRID).min(GRID);
     let names = if is_nested { names } else { (0..width).map(|i| format!("+{i}")).collect() };
     let columns = std::iter::once("lane".into()).chain(names).collect();
-    Ok(Table { columns, rows, skipped })
+    Ok(Some(Table { columns, rows, skipped }))
 }
 
 /// The leaves of a value, of which the first has this number: each with its name, `x.real`, entries of matrices
 /// `[0, 1]` row by row.
-fn parts(array: &ArrayRef, first: usize) -> Vec<(String, usize)> {
-    let form = array.form();
-    let Some(components) = array.components() else {
+fn parts(value: &Argument<'_>, first: usize) -> Vec<(String, usize)> {
+    let (form, components) = (value.form(), value.components());
+    if form == Form::Scalar {
         return vec![(String::new(), first)];
-    };
+    }
     let distance = components.first().map_or(0, |component| component.leaves().len());
     let component = |i: usize| -> Vec<(String, usize)> {
         components.get(i).map_or_else(Vec::new, |part| parts(part, first + i * distance))
@@ -131,9 +124,9 @@ fn parts(array: &ArrayRef, first: usize) -> Vec<(String, usize)> {
         };
         return (0..n).flat_map(row).collect();
     }
-    let name = |i: usize| match (form, COMPONENT_NAMES.get(i)) {
-        (Form::Complex, _) => ["real", "imag"][i.min(1)].to_string(),
-        (_, Some(name)) if n <= COMPONENT_NAMES.len() => (*name).to_string(),
+    let names = form.component_names();
+    let name = |i: usize| match names.get(i) {
+        Some(name) if names.len() == n => (*name).to_string(),
         _ => i.to_string(),
     };
     let named = |i: usize| {

@@ -1,6 +1,5 @@
 //! Values as people see them: text, HTML, tables, pictures.
 
-pub(crate) mod arrays;
 pub(crate) mod display;
 pub(crate) mod format;
 pub(crate) mod forms;
@@ -8,7 +7,6 @@ pub(crate) mod host_arrays;
 pub(crate) mod html;
 pub(crate) mod listing;
 pub(crate) mod markup;
-pub(crate) mod numbers;
 pub(crate) mod outcome;
 pub(crate) mod plot;
 pub(crate) mod print_options;

@@ -44,12 +44,12 @@ impl Table {
                 return Ok(None);
             }
         }
-        let edge = usize::try_from(options.edge).unwrap_or(usize::MAX).min(MOST_ROWS / 2);
-        let threshold = options.threshold.min(MOST_ROWS as u64);
+        let edge = usize::try_from(options.arrays.edge).unwrap_or(usize::MAX).min(MOST_ROWS / 2);
+        let threshold = options.arrays.threshold.min(MOST_ROWS as u64);
         let long = list.len() as u64 > threshold && list.len() / 2 > edge;
         let (head, tail) = if long { (edge, list.len() - edge) } else { (list.len(), list.len()) };
         let mut left = out.left().min(MOST_BYTES);
-        let own_digits = options.own_digits.or(Some(options.digits));
+        let own_digits = options.own_digits.or(Some(options.arrays.digits));
         let mut text = |cell: &Dynamic| {
             let text = display::text(cell, PrintOptions { own_digits, most: left, ..options })?;
             left -= text.len();

@@ -34,9 +34,24 @@ pub(crate) fn wrap(text: &str, width: usize) -> String {
     lines.join("\n")
 }
 
+/// A text whose lines are at most `width` characters long: longer ones are broken between words.
+pub fn fitted(text: &str, width: usize) -> String {
+    let broken = |line: &str| {
+        if line.chars().count() > width { wrap(line, width) } else { line.into() }
+    };
+    text.split('\n').map(broken).collect::<Vec<_>>().join("\n")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn only_long_lines_are_broken() {
+        let text = "a  b\n+: sizes 5 and 2 do not broadcast";
+        assert_eq!(fitted(text, 80), text);
+        assert_eq!(fitted(text, 20), "a  b\n+: sizes 5 and 2 do\nnot broadcast");
+    }
 
     #[test]
     fn tables_stand_in_one_column_where_two_do_not_fit() {

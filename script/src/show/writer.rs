@@ -5,7 +5,7 @@ use std::{fmt, io};
 use porcini_core::alloc::Bytes;
 use rhai::EvalAltResult;
 
-use crate::fault::{Result, check_interrupt, fault, fault_with_hint};
+use crate::fault::{IntoFault, Result, check_interrupt, fault, fault_with_hint};
 
 /// Bytes of a text at most, where nobody sets another bound.
 pub(crate) const MOST_BYTES: usize = 256 << 20;
@@ -70,6 +70,11 @@ impl Writer {
             Some(why) => Err(why),
             None => Ok(self.text),
         }
+    }
+
+    /// What came of core's writing here: why no more was taken, if it was.
+    pub(crate) fn outcome(&mut self, written: porcini_core::Result<()>) -> Result<()> {
+        self.stopped.take().map_or_else(|| written.or_fault(), Err)
     }
 
     /// Why something that takes [`fmt::Write`] could not write here.

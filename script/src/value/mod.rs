@@ -20,10 +20,7 @@ use rhai::Dynamic;
 
 use crate::fault::{Result, fault, fault_with_hint};
 
-pub(crate) use porcini_core::value::{COMPONENT_NAMES, Form};
-
-/// Fewest and most components of a vector type.
-pub(crate) const VECTOR_SIZES: std::ops::RangeInclusive<usize> = 1..=4;
+pub(crate) use porcini_core::value::Form;
 
 /// Names of the functions that all types have, and what they take.
 pub(crate) const STATICS: [(&str, &str); 9] = [
@@ -340,7 +337,7 @@ pub(crate) fn size_memory_state(array: &ArrayRef) -> [String; 3] {
 }
 
 /// Whether arrays are literals, in memory, or only recorded.
-pub(crate) fn state(leaves: &[Array]) -> &'static str {
+fn state(leaves: &[Array]) -> &'static str {
     if leaves.iter().all(|leaf| leaf.literal().is_some()) {
         "literal"
     } else if leaves.iter().all(|leaf| leaf.is_evaluated() || leaf.literal().is_some()) {

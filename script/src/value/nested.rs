@@ -4,10 +4,10 @@ use std::cell::Ref;
 
 use porcini_core::trace::nested::NestedFunction;
 use porcini_core::value::{self, Argument, Leaf};
-use porcini_core::{Array, Operand, Result as CoreResult, Value};
+use porcini_core::{Array, Value};
 
 use crate::fault::{IntoFault, Result};
-use crate::value::{Arg, ArrayRef, Form, Node};
+use crate::value::{Arg, ArrayRef, Node};
 
 impl From<Value> for ArrayRef {
     fn from(value: Value) -> Self {
@@ -36,6 +36,17 @@ impl ArrayRef {
         }
     }
 
+    /// Makes every holder of its arrays see those of another value of its form.
+    pub(crate) fn write(&self, value: &Value) {
+        match value {
+            Value::Array(array) => self.set(Node::Leaf(array.clone())),
+            Value::Nested(_, parts) => {
+                let components = self.components().unwrap_or_default();
+                components.iter().zip(parts).for_each(|(component, part)| component.write(part));
+            }
+        }
+    }
+
     fn add_leaves(&self, leaves: &mut Vec<Self>) {
         match &*self.node() {
             Node::Leaf(_) => leaves.push(self.clone()),
@@ -46,7 +57,7 @@ impl ArrayRef {
     }
 
     /// The value as core knows it, with its arrays in their order.
-    fn argument<'a>(&self, arrays: &mut dyn Iterator<Item = &'a Array>) -> Argument<'a> {
+    fn argument<'a>(&self, arrays: &mut impl Iterator<Item = &'a Array>) -> Argument<'a> {
         match &*self.node() {
             Node::Leaf(_) => {
                 Argument::Array(arrays.next().expect("internal error: an array less than before"))
@@ -69,14 +80,17 @@ pub(crate) fn lend<T>(args: &[Arg], take: impl FnOnce(&[&Argument<'_>]) -> T) ->
     }
     let nodes: Vec<Ref<'_, Node>> = leaves.iter().map(ArrayRef::node).collect();
     let mut arrays = nodes.iter().filter_map(|node| node.leaf());
-    let args: Vec<Argument<'_>> = args
-        .iter()
-        .map(|arg| match arg {
-            Arg::Value(value) => value.argument(&mut arrays),
-            Arg::Number(number) => Argument::Number(*number),
-        })
-        .collect();
-    take(&args.iter().collect::<Vec<_>>())
+    let argument = |arg: &Arg| match arg {
+        Arg::Value(value) => value.argument(&mut arrays),
+        Arg::Number(number) => Argument::Number(*number),
+    };
+    let args: Vec<Argument<'_>> = args.iter().map(argument).collect();
+    match &args[..] {
+        [a] => take(&[a]),
+        [a, b] => take(&[a, b]),
+        [a, b, c] => take(&[a, b, c]),
+        more => take(&more.iter().collect::<Vec<_>>()),
+    }
 }
 
 /// Applies an operation through nested values.
@@ -89,40 +103,14 @@ pub(crate) fn components(op: &str, args: &[Arg], leaf: &Leaf<'_>) -> Result<Arra
     lend(args, |args| value::components(op, args, leaf)).map(ArrayRef::from).or_fault()
 }
 
-/// Values as components of one.
-pub(crate) fn alike(op: &str, parts: &[ArrayRef]) -> Result<Vec<ArrayRef>> {
-    let parts: Vec<Arg> = parts.iter().cloned().map(Arg::Value).collect();
-    lend(&parts, |parts| value::alike(op, parts)).map(references).or_fault()
-}
-
 /// Calls a function of nested values.
 pub(crate) fn call(op: &str, args: &[Arg]) -> Result<Vec<ArrayRef>> {
     lend(args, |args| value::call(op, args)).map(references).or_fault()
 }
 
-/// Applies a function of several results through vectors among the entries.
-pub(crate) fn lift(
-    op: &str,
-    entries: &[Arg],
-    function: &dyn Fn(&[Operand<'_>]) -> CoreResult<Vec<Array>>,
-) -> Result<Vec<ArrayRef>> {
-    lend(entries, |entries| value::lift(op, entries, function)).map(references).or_fault()
-}
-
 /// Whether a call with these arguments is one of this row.
 pub(crate) fn takes(row: &'static NestedFunction, args: &[Arg]) -> bool {
     lend(args, |args| value::takes(row, args))
-}
-
-/// A value from its entries, as they are.
-pub(crate) fn of_entries(form: Form, entries: Vec<ArrayRef>) -> ArrayRef {
-    match form {
-        Form::Matrix(n) => {
-            let columns = entries.chunks(n).map(|column| ArrayRef::vector(column.to_vec()));
-            ArrayRef::nested(form, columns.collect())
-        }
-        form => ArrayRef::nested(form, entries),
-    }
 }
 
 fn references(values: Vec<Value>) -> Vec<ArrayRef> {

@@ -2,8 +2,9 @@
 
 use porcini_core::inspect::Rows;
 use porcini_core::ir::op::Op;
-use porcini_core::nested::{self, Form};
+use porcini_core::nested::Form;
 use porcini_core::{Array, DType, Session};
+use porcini_tests::entries;
 
 use super::{lanes, session};
 
@@ -33,6 +34,39 @@ fn short_functions_are_variables_too() {
     assert!(trace.contains("clip") && !trace.contains("max"), "{trace}");
 }
 
+/// Gathers, scatters, sums and sorts in a body: one variable until an evaluation needs what it is made of.
+#[test]
+fn a_function_over_lanes_is_one_variable() {
+    let session = session();
+    let x = lanes(&session, DType::F32, 100);
+    let y = lanes(&session, DType::F32, 10);
+    session.eval(&[&x, &y]).unwrap();
+    let calls = [
+        ("roll", x.roll(3).unwrap(), 1),
+        ("median", x.median().unwrap(), 1),
+        ("var", x.var().unwrap(), 1),
+        ("histogram", x.histogram(4, 0.0, 100.0).unwrap(), 1),
+        ("searchsorted", x.search_sorted(&y).unwrap(), 2),
+        ("concat", session.concat(&[&x, &y, &x, &y, &x]).unwrap(), 2),
+    ];
+    for (name, result, n_arguments) in &calls {
+        let trace = result.graphviz().unwrap();
+        assert_eq!(trace.matches("[label").count(), 1 + n_arguments, "{trace}");
+        assert!(trace.contains(name), "{trace}");
+    }
+    assert_eq!(x.roll(3).unwrap().serial(), calls[0].1.serial());
+    assert_ne!(x.roll(4).unwrap().serial(), calls[0].1.serial());
+    let rolled: Vec<f32> = calls[0].1.to_vec().unwrap();
+    let values: Vec<f32> = x.to_vec().unwrap();
+    assert_eq!(rolled, [&values[97..], &values[..97]].concat());
+    // Where the arguments tell that the result is one that is known.
+    let same = session.concat(&[&x]).unwrap();
+    assert_eq!(same.serial(), x.serial());
+    // What was recorded in its place fuses with what is around it.
+    let around = (&x.roll(1).unwrap() + &x.reverse().unwrap()).tanh().unwrap();
+    assert_eq!(session.plan(&[&around]).unwrap().kernels().count(), 1);
+}
+
 /// Sixteen arguments and four results are one call; what a result does not need is not computed.
 #[test]
 fn many_arguments_and_results() {
@@ -42,7 +76,7 @@ fn many_arguments_and_results() {
         ((1..5).map(rotation).collect(), (5..9).map(rotation).collect());
     let call = |name| {
         let values = [(Form::Quaternion, &q[..]), (Form::Quaternion, &v[..])];
-        nested::call(name, &values).unwrap()
+        entries::call(name, &values).unwrap()
     };
     let before = session.whos(Rows::All).rows.len();
     let product = call("*");
@@ -67,7 +101,7 @@ fn what_a_call_makes_of_arguments_from_outside_stands_before_the_loop() {
     let x = lanes(&session, DType::F32, 100);
     let body = |i: &[Array]| {
         let z = [i[0].clone(), x.clone()];
-        let exp = nested::call("exp", &[(Form::Complex, &z)])?;
+        let exp = entries::call("exp", &[(Form::Complex, &z)])?;
         Ok::<_, porcini_core::Error>(vec![exp[0].apply(Op::Add, &[1.0.into()])?])
     };
     let start = session.zeros(DType::F32, 100).unwrap();

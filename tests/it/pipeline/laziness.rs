@@ -90,8 +90,7 @@ fn a_quick_version_is_for_one_launch() {
         let session =
             Session::builder().runtime(Runtime::on(device.clone(), None)).build().unwrap();
         multiply(&session, numbers);
-        let quick: Vec<bool> =
-            device.kernels().iter().map(|kernel| kernel.one_lane_per_thread).collect();
+        let quick: Vec<bool> = device.kernels().iter().map(|kernel| kernel.variant == 1).collect();
         assert_eq!(quick, compiled, "{numbers:?}");
         assert_eq!(compilations(&session), compiled.len());
     }
@@ -103,8 +102,7 @@ fn a_quick_version_stays_where_there_is_no_better() {
     let session = Session::builder().runtime(Runtime::on(device.clone(), None)).build().unwrap();
     device.refuse(1);
     multiply(&session, [3, 3, 3, 5]);
-    let quick: Vec<bool> =
-        device.kernels().iter().map(|kernel| kernel.one_lane_per_thread).collect();
+    let quick: Vec<bool> = device.kernels().iter().map(|kernel| kernel.variant == 1).collect();
     assert_eq!(quick, [true, false, false], "the second was refused");
 }
 

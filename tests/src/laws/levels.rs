@@ -1,9 +1,9 @@
 //! Laws of levels: what an operation gives of nested values is what it gives of their components, where a value of
 //! fewer levels stands for as many copies of itself. They are made of the tables, so a new row has them at once.
 
-use porcini_core::ir::op::{OPS, Shape};
+use porcini_core::ir::op::{self, OPS, Parts, Shape};
 use porcini_core::nested::Form::{self, Complex, Matrix, Quaternion, Vector};
-use porcini_core::trace::functions::FUNCTIONS;
+use porcini_core::trace::functions::{self, FUNCTIONS, Function};
 use porcini_core::trace::nested::{NestedFunction, rows};
 use porcini_core::{Array, DType};
 
@@ -102,12 +102,18 @@ impl Row {
 
     /// Whether it means something of its own for a matrix: `*` is no product of entries.
     fn is_of_matrices(&self, shapes: &[&[Form]]) -> bool {
-        let in_steps = ["fma", "fmadd", "fmsub", "fnmadd", "fnmsub", "lerp", "pow"];
+        let function = || functions::find(self.name).map(Function::parts);
+        let is_by_entry = match op::find(self.name).map(|info| info.parts).or_else(function) {
+            Some(Parts::Linear | Parts::Entries) | None => true,
+            // Rows tell of operators.
+            Some(Parts::Whole) => !self.name.starts_with(char::is_alphabetic),
+            Some(_) => false,
+        };
         let with_number = shapes.iter().any(|shape| shape.is_empty());
         match self.name {
             "+" | "-" => with_number,
             name => {
-                in_steps.contains(&name)
+                !is_by_entry
                     || rows().any(|row| {
                         row.name == name
                             && row.parameters.iter().any(|form| matches!(form, Matrix(_)))

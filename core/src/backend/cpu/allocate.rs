@@ -7,7 +7,7 @@
 
 use super::lower::Lowered;
 use super::machine::{Machine, Physical, Stored, Style};
-use super::program::{Home, Place, Program, V, Virtual, What};
+use super::program::{Home, MachineOp, Place, Program, Special, VReg, Virtual};
 use super::regions::{self, RegionPlan};
 use crate::convert::exactly;
 use crate::error::{Error, Result};
@@ -35,7 +35,7 @@ pub(super) struct Usage {
 
 /// Registers of one class and the values in them.
 pub(super) struct Bank {
-    pub(super) owner: [V; 32],
+    pub(super) owner: [VReg; 32],
     pub(super) free: u32,
     /// Registers that keep their value throughout.
     pub(super) hoisted: u32,
@@ -44,7 +44,7 @@ pub(super) struct Bank {
 
 impl Bank {
     fn new(all: u32) -> Self {
-        Self { owner: [V::NONE; 32], free: all, hoisted: 0, used: 0 }
+        Self { owner: [VReg::NONE; 32], free: all, hoisted: 0, used: 0 }
     }
 }
 
@@ -130,22 +130,23 @@ impl<'p, T: Machine> Allocator<'p, T> {
         let mut left: Vec<u32> = self.program.virtuals.iter().map(|v| v.uses).collect();
         for (i, inst) in self.program.insts.iter().enumerate().rev() {
             let here = exactly::<u32>(i);
-            match inst.what {
-                What::End { region, .. } => {
-                    live += self.look_into(region, here);
-                    self.note_live(region, live);
+            match inst.op {
+                MachineOp::End { region, .. } => {
+                    live += self.enter_backwards(region, here);
+                    self.raise_pressure(region, live);
                     open.push(region);
                 }
-                What::Begin { region } => {
+                MachineOp::Begin { region } => {
                     open.pop();
                     if let Some(&outer) = open.last() {
-                        self.note_live(outer, self.most_live_in(region));
+                        self.raise_pressure(outer, self.most_live_in(region));
                     }
                 }
                 _ => {}
             }
             if inst.dst.is_some() {
-                if self.due[inst.dst.index()] == NEVER && !inst.what.has_effect() {
+                // What does more than compute has no result, but for carried vectors.
+                if self.due[inst.dst.index()] == NEVER && !matches!(inst.op, MachineOp::Carry) {
                     self.dead[i] = true;
                     for source in inst.src.into_iter().filter(|source| source.is_some()) {
                         left[source.index()] -= 1;
@@ -173,7 +174,7 @@ impl<'p, T: Machine> Allocator<'p, T> {
             }
             self.most_live = self.most_live.max(live);
             if let Some(&region) = open.last() {
-                self.note_live(region, live);
+                self.raise_pressure(region, live);
             }
             for k in 0..3 {
                 let source = inst.src[k];
@@ -190,7 +191,7 @@ impl<'p, T: Machine> Allocator<'p, T> {
     }
 
     /// Whether a value counts as live in a vector register between its uses.
-    pub(super) fn occupies(&self, v: V) -> bool {
+    pub(super) fn occupies(&self, v: VReg) -> bool {
         let Virtual { home, mask, .. } = self.program.virtuals[v.index()];
         !mask && matches!(home, Home::Computed | Home::Vector(Place::Lanes { .. }))
     }
@@ -204,12 +205,14 @@ impl<'p, T: Machine> Allocator<'p, T> {
             }
         }
         for inst in &self.program.insts {
-            match inst.what {
-                What::Store { buffer, .. }
-                | What::StorePacked { buffer, .. }
-                | What::LoadNarrow { buffer, .. }
-                | What::LoadBytes { buffer, .. } => uses[buffer as usize] += 1,
-                _ => {}
+            if let MachineOp::Special(
+                Special::Store { buffer, .. }
+                | Special::StorePacked { buffer, .. }
+                | Special::LoadNarrow { buffer, .. }
+                | Special::LoadBytes { buffer, .. },
+            ) = inst.op
+            {
+                uses[buffer as usize] += 1;
             }
         }
         let mut order: Vec<u32> = (0_u32..).take(uses.len()).collect();
@@ -227,7 +230,7 @@ impl<'p, T: Machine> Allocator<'p, T> {
     pub(super) fn load_invariants(&mut self) {
         for i in 0..self.program.virtuals.len() {
             if let Home::Carried(place) = self.program.virtuals[i].home {
-                let v = V(exactly(i));
+                let v = VReg(exactly(i));
                 let register = self.take(v, 0);
                 self.machine.load(Physical::vector(register), Stored::Whole(place));
                 self.vectors.hoisted |= 1 << register;
@@ -252,7 +255,7 @@ impl<'p, T: Machine> Allocator<'p, T> {
         }
         constants.sort_unstable_by_key(|&(uses, i)| (std::cmp::Reverse(uses), i));
         for &(_, i) in constants.iter().take(spare) {
-            let v = V(exactly(i));
+            let v = VReg(exactly(i));
             let register = self.take(v, 0);
             self.fill(v, register);
             self.vectors.hoisted |= 1 << register;
@@ -294,12 +297,12 @@ impl<'p, T: Machine> Allocator<'p, T> {
                     notes.push((position, origin));
                 }
             }
-            match inst.what {
-                What::Machine(m, immediate) => self.instruction(i, inst, m, immediate),
-                What::Begin { region } => self.begin_region(region),
-                What::End { region, repeat } => self.end_region(region, repeat),
-                What::Assign => self.assign(i, inst.src[0], inst.src[1]),
-                _ => self.special(i, inst),
+            match inst.op {
+                MachineOp::Simple(m, immediate) => self.instruction(i, inst, m, immediate),
+                MachineOp::Begin { region } => self.begin_region(region),
+                MachineOp::End { region, repeat } => self.end_region(region, repeat),
+                MachineOp::Assign => self.assign(i, inst.src[0], inst.src[1]),
+                _ => self.with_registers(i, inst),
             }
             let mut ending = std::mem::take(&mut self.ending_slots);
             self.free_slots.append(&mut ending);
@@ -333,21 +336,21 @@ impl<'p, T: Machine> Allocator<'p, T> {
 
     // Registers.
 
-    pub(super) fn is_mask(&self, v: V) -> bool {
+    pub(super) fn is_mask(&self, v: VReg) -> bool {
         self.program.virtuals[v.index()].mask
     }
 
     /// A register of the class that a value needs.
-    pub(super) fn physical(&self, v: V, number: u8) -> Physical {
+    pub(super) fn physical(&self, v: VReg, number: u8) -> Physical {
         Physical { mask: self.is_mask(v), number }
     }
 
-    fn bank(&mut self, v: V) -> &mut Bank {
+    fn bank(&mut self, v: VReg) -> &mut Bank {
         if self.is_mask(v) { &mut self.masks } else { &mut self.vectors }
     }
 
     /// A register for a value, taken from another value if need be, but none of `pinned`.
-    pub(super) fn take(&mut self, v: V, pinned: u32) -> u8 {
+    pub(super) fn take(&mut self, v: VReg, pinned: u32) -> u8 {
         let bank = if self.program.virtuals[v.index()].mask { &self.masks } else { &self.vectors };
         let register = if bank.free != 0 {
             bank.free.trailing_zeros()
@@ -379,7 +382,7 @@ impl<'p, T: Machine> Allocator<'p, T> {
         u8::try_from(register).ok()
     }
 
-    pub(super) fn evict(&mut self, v: V, register: u8) {
+    pub(super) fn evict(&mut self, v: VReg, register: u8) {
         self.place[v.index()] = NOWHERE;
         if self.program.virtuals[v.index()].home == Home::Computed
             && self.slot[v.index()] == NO_SLOT
@@ -395,7 +398,7 @@ impl<'p, T: Machine> Allocator<'p, T> {
     }
 
     /// The register of a value, loaded if it is in none.
-    pub(super) fn ensure(&mut self, v: V, pinned: u32) -> u8 {
+    pub(super) fn ensure(&mut self, v: VReg, pinned: u32) -> u8 {
         if self.place[v.index()] != NOWHERE {
             return self.place[v.index()];
         }
@@ -405,13 +408,13 @@ impl<'p, T: Machine> Allocator<'p, T> {
     }
 
     /// Loads a value from its slot or home.
-    pub(super) fn fill(&mut self, v: V, register: u8) {
+    pub(super) fn fill(&mut self, v: VReg, register: u8) {
         self.fetch(v);
         self.machine.load(self.physical(v, register), self.stored(v));
     }
 
     /// Where a value is in memory.
-    pub(super) fn stored(&self, v: V) -> Stored {
+    pub(super) fn stored(&self, v: VReg) -> Stored {
         match self.program.virtuals[v.index()].home {
             Home::Repeat4(place) => Stored::Repeat4(place),
             Home::Repeat8(place) => Stored::Repeat8(place),
@@ -422,7 +425,7 @@ impl<'p, T: Machine> Allocator<'p, T> {
 
     /// Has the lanes that come later fetched, the first time a vector of lanes is read.
     #[inline]
-    pub(super) fn fetch(&mut self, v: V) {
+    pub(super) fn fetch(&mut self, v: VReg) {
         if self.prefetch
             && let Home::Vector(place @ Place::Lanes { .. }) = self.program.virtuals[v.index()].home
             && !std::mem::replace(&mut self.fetched[v.index()], true)
@@ -442,13 +445,13 @@ impl<'p, T: Machine> Allocator<'p, T> {
     }
 
     /// Frees the register and slot of a value that is not used again.
-    pub(super) fn forget(&mut self, v: V) {
+    pub(super) fn forget(&mut self, v: VReg) {
         let register = self.place[v.index()];
         if register != NOWHERE {
             let bank = self.bank(v);
             if bank.hoisted & 1 << register == 0 {
                 bank.free |= 1 << register;
-                bank.owner[usize::from(register)] = V::NONE;
+                bank.owner[usize::from(register)] = VReg::NONE;
                 self.place[v.index()] = NOWHERE;
             }
         }

@@ -47,7 +47,7 @@ pub(super) enum Rounding {
     TowardsZero,
 }
 
-/// Which of two floats: the immediate of [`M::RangeF32`] and [`M::RangeF64`].
+/// Which of two floats: the immediate of [`Opcode::RangeF32`] and [`Opcode::RangeF64`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub(super) enum Extreme {
@@ -74,13 +74,13 @@ macro_rules! instructions {
         /// A machine instruction.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         #[repr(u8)]
-        pub(super) enum M { $($name,)* }
+        pub(super) enum Opcode { $($name,)* }
 
-        /// Every row, in the order of [`M`].
-        static ROWS: [Row; M::ALL.len()] =
+        /// Every row, in the order of [`Opcode`].
+        static ROWS: [Row; Opcode::ALL.len()] =
             [$(Row { form: Form::$form, class: Class::$class },)*];
 
-        impl M {
+        impl Opcode {
             /// Every instruction, in order.
             pub(super) const ALL: &[Self] = &[$(Self::$name,)*];
         }
@@ -237,7 +237,7 @@ instructions! {
     U64FromF64 = Unary Vector;
 }
 
-impl M {
+impl Opcode {
     /// How it uses its operands.
     pub(super) fn form(self) -> Form {
         ROWS[self as usize].form
@@ -288,7 +288,9 @@ mod tests {
     #[test]
     fn commutative_rows_take_any_order() {
         // A row whose operands may be swapped must not be one that is defined by position.
-        for m in [M::MinF32, M::MaxF64, M::SubF32, M::Greater32, M::MaskAndNot] {
+        for m in
+            [Opcode::MinF32, Opcode::MaxF64, Opcode::SubF32, Opcode::Greater32, Opcode::MaskAndNot]
+        {
             assert_ne!(m.form(), Form::Commutative, "{m:?}");
         }
     }

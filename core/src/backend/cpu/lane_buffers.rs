@@ -1,6 +1,6 @@
 //! The buffers that a kernel walks through lane by lane, and those that it reaches by indices.
 
-use crate::ir::kernel::{BufferIndex, Code, End, Kernel};
+use crate::ir::kernel::{BufferIndex, Code, Inst, Kernel};
 
 /// A buffer that the body reads or writes lane by lane.
 #[derive(Clone, Copy, Debug)]
@@ -27,13 +27,8 @@ pub(super) fn lane_buffers(kernel: &Kernel) -> Vec<LaneBuffer> {
         entry.written |= !read;
     };
     for inst in &kernel.insts[kernel.n_uniform..] {
-        if let Code::Load(buffer) = inst.code {
-            note(buffer, true);
-        }
-    }
-    for end in &kernel.ends {
-        if let End::Store { buffer, .. } = *end {
-            note(buffer, false);
+        if let Code::Load(buffer) | Code::Store(buffer) = inst.code {
+            note(buffer, matches!(inst.code, Code::Load(_)));
         }
     }
     found
@@ -42,26 +37,15 @@ pub(super) fn lane_buffers(kernel: &Kernel) -> Vec<LaneBuffer> {
 /// The buffers that a kernel reads or writes by 32-bit indices: it needs other code where one has more than 2^31
 /// elements.
 pub(super) fn indexed_buffers(kernel: &Kernel) -> impl Iterator<Item = BufferIndex> + '_ {
-    let gathers = kernel.insts.iter().filter_map(|inst| match inst.code {
-        Code::Gather { source, .. } => Some((source, inst.args[0]?)),
-        Code::Scatter { target, .. } => Some((target, inst.args[1]?)),
-        Code::Literal(_)
-        | Code::Constant(_)
-        | Code::Index
-        | Code::Op(_)
-        | Code::Load(_)
-        | Code::RegionStart { .. }
-        | Code::Phi
-        | Code::RunningMask
-        | Code::BackEdge
-        | Code::RegionEnd => None,
-    });
-    let scatters = kernel.ends.iter().filter_map(|end| match *end {
-        End::Scatter { target, index, .. } => Some((target, index)),
-        End::Store { .. } | End::Reduce { .. } => None,
-    });
-    gathers
-        .chain(scatters)
-        .filter(|&(_, index)| kernel.dtype(index).bytes() == 4)
-        .map(|(buffer, _)| buffer)
+    let indexed = |inst: &Inst| {
+        let (buffer, index) = if let Code::Gather { source, .. } = inst.code {
+            (source, inst.arg(0))
+        } else if let Code::Scatter { target, .. } = inst.code {
+            (target, inst.arg(1))
+        } else {
+            return None;
+        };
+        (kernel.dtype(index).bytes() == 4).then_some(buffer)
+    };
+    kernel.insts.iter().filter_map(indexed)
 }

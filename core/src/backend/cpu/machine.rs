@@ -4,8 +4,8 @@
 //! other as registers are given: one pass, and no call through a table. A register is named by its class and number,
 //! memory by what lies there; addresses, encodings and the calling convention are the machine's own.
 
-use super::instructions::M;
-use super::program::{Frame, Packet, Place, What};
+use super::instructions::Opcode;
+use super::program::{Frame, Packet, Place, Special};
 use super::target::Target;
 use crate::backend::isa::Isa;
 
@@ -67,7 +67,7 @@ pub(super) struct Style {
     /// Lanes are fetched ahead of their loads.
     pub(super) prefetch: bool,
     /// Lanes are gathered one by one.
-    pub(super) singly: bool,
+    pub(super) scalar_gather: bool,
     /// Note which code belongs to which kernel instruction.
     pub(super) notes: bool,
 }
@@ -75,7 +75,7 @@ pub(super) struct Style {
 impl Style {
     /// None of it.
     pub(super) const PLAIN: Self =
-        Self { nontemporal: false, prefetch: false, singly: false, notes: false };
+        Self { nontemporal: false, prefetch: false, scalar_gather: false, notes: false };
 }
 
 /// Bytes of the caches that each core has of its own.
@@ -179,12 +179,12 @@ pub(super) trait Machine {
     // Instructions.
 
     /// What the last operand of an instruction may be besides a register.
-    fn folds(&self, m: M) -> Memory;
+    fn folds(&self, m: Opcode) -> Memory;
 
     /// Encodes an instruction with its first sources and the last.
     fn encode(
         &mut self,
-        m: M,
+        m: Opcode,
         immediate: Option<u8>,
         dst: Physical,
         first: &[Physical],
@@ -192,9 +192,9 @@ pub(super) trait Machine {
     );
 
     /// Encodes `a * b + c` into the register `dst` of the source `replaced`. At most one other is in memory.
-    fn fma(&mut self, m: M, dst: u8, replaced: usize, src: [Operand<Self::Address>; 3]);
+    fn fma(&mut self, m: Opcode, dst: u8, replaced: usize, src: [Operand<Self::Address>; 3]);
 
     /// Encodes what is more than one instruction or takes other registers. `spare` is a vector register without a
     /// value, if there is one.
-    fn special(&mut self, what: What, dst: u8, src: [u8; 3], spare: Option<u8>);
+    fn special(&mut self, special: Special, dst: u8, src: [u8; 3], spare: Option<u8>);
 }

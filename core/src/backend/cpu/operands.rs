@@ -1,17 +1,17 @@
 //! Operands of one instruction: which are in registers, which stay in memory, where the result goes.
 
 use super::allocate::{Allocator, NEVER, NO_SLOT, NOWHERE};
-use super::instructions::{Form, M};
+use super::instructions::{Form, Opcode};
 use super::machine::{Machine, Memory, Operand, Physical};
-use super::program::{Home, Inst, Place, V, What};
+use super::program::{Home, Inst, MachineOp, Place, Special, VReg};
 
 impl<T: Machine> Allocator<'_, T> {
-    fn resident(&self, v: V) -> bool {
+    fn resident(&self, v: VReg) -> bool {
         self.place[v.index()] != NOWHERE
     }
 
     /// Whether an operand can be used where it is in memory.
-    fn folds(&self, v: V, memory: Memory) -> bool {
+    fn folds(&self, v: VReg, memory: Memory) -> bool {
         if memory == Memory::None || self.program.virtuals[v.index()].mask {
             return false;
         }
@@ -26,7 +26,7 @@ impl<T: Machine> Allocator<'_, T> {
     }
 
     /// Whether a value in memory is used again soon enough to be worth a register; a constant is not.
-    fn is_worth_a_register(&self, v: V, next: u32) -> bool {
+    fn is_worth_a_register(&self, v: VReg, next: u32) -> bool {
         let home = self.program.virtuals[v.index()].home;
         let again =
             matches!(home, Home::Computed | Home::Vector(Place::Lanes { .. })) && next != NEVER;
@@ -36,7 +36,7 @@ impl<T: Machine> Allocator<'_, T> {
     /// The last operand: in its register, in memory where that is as good, or loaded.
     fn last_operand(
         &mut self,
-        v: V,
+        v: VReg,
         next: u32,
         memory: Memory,
         pinned: u32,
@@ -50,17 +50,17 @@ impl<T: Machine> Allocator<'_, T> {
     }
 
     /// A value's home or slot as an operand.
-    fn in_memory(&mut self, v: V) -> T::Address {
+    fn in_memory(&mut self, v: VReg) -> T::Address {
         self.fetch(v);
         let stored = self.stored(v);
         self.machine.address(stored)
     }
 
-    fn pin(&self, v: V, register: u8) -> u32 {
+    fn pin(&self, v: VReg, register: u8) -> u32 {
         if self.program.virtuals[v.index()].mask { 0 } else { 1 << register }
     }
 
-    pub(super) fn instruction(&mut self, i: usize, inst: &Inst, m: M, immediate: Option<u8>) {
+    pub(super) fn instruction(&mut self, i: usize, inst: &Inst, m: Opcode, immediate: Option<u8>) {
         let memory = self.machine.folds(m);
         match m.form() {
             Form::Unary => {
@@ -96,7 +96,7 @@ impl<T: Machine> Allocator<'_, T> {
 
     /// Whether a commutative operation is better off with its operands swapped: what is in no register
     /// belongs last, where it may stay in memory.
-    fn should_swap(&self, [a, b, _]: [V; 3], memory: Memory) -> bool {
+    fn should_swap(&self, [a, b, _]: [VReg; 3], memory: Memory) -> bool {
         match (self.resident(a), self.resident(b)) {
             (false, true) => true,
             (false, false) => self.folds(a, memory) && !self.folds(b, memory),
@@ -108,7 +108,7 @@ impl<T: Machine> Allocator<'_, T> {
         &mut self,
         i: usize,
         inst: &Inst,
-        m: M,
+        m: Opcode,
         memory: Memory,
         (a, b): (usize, usize),
         immediate: Option<u8>,
@@ -122,7 +122,7 @@ impl<T: Machine> Allocator<'_, T> {
         self.machine.encode(m, immediate, dst, &[first], last);
     }
 
-    fn blend(&mut self, i: usize, inst: &Inst, m: M, memory: Memory) {
+    fn blend(&mut self, i: usize, inst: &Inst, m: Opcode, memory: Memory) {
         let [mask, no, yes] = inst.src;
         let register = self.ensure(mask, 0);
         let pinned = self.pin(mask, register);
@@ -161,7 +161,7 @@ impl<T: Machine> Allocator<'_, T> {
 
     /// `a * b + c`: the destination replaces an operand, best one that ends here; another may be in
     /// memory.
-    fn fma(&mut self, i: usize, inst: &Inst, m: M, memory: Memory) {
+    fn fma(&mut self, i: usize, inst: &Inst, m: Opcode, memory: Memory) {
         let src = inst.src;
         let foldable = |this: &Self, k: usize| {
             let once = src.iter().filter(|&&other| other == src[k]).count() == 1;
@@ -200,7 +200,8 @@ impl<T: Machine> Allocator<'_, T> {
         self.machine.fma(m, dst, replaced, [operand(0), operand(1), operand(2)]);
     }
 
-    pub(super) fn special(&mut self, i: usize, inst: &Inst) {
+    /// An instruction with all its sources in registers.
+    pub(super) fn with_registers(&mut self, i: usize, inst: &Inst) {
         let mut registers = [NOWHERE; 3];
         let mut pinned = 0;
         let sources = inst.src.iter().zip(&mut registers);
@@ -208,14 +209,14 @@ impl<T: Machine> Allocator<'_, T> {
             *register = self.ensure(source, pinned);
             pinned |= self.pin(source, *register);
         }
-        let dst = if matches!(inst.what, What::Gather(_)) {
+        let dst = if matches!(inst.op, MachineOp::Special(Special::Gather(_))) {
             // Its sources are read again after the result's register is written.
             let dst = self.take(inst.dst, pinned);
             self.release_all(i);
             dst
         } else {
             self.release_all(i);
-            if matches!(inst.what, What::Carry) {
+            if matches!(inst.op, MachineOp::Carry) {
                 self.place[inst.dst.index()]
             } else if inst.dst.is_some() {
                 self.take(inst.dst, pinned)
@@ -224,21 +225,25 @@ impl<T: Machine> Allocator<'_, T> {
             }
         };
         let [source, data, _] = registers;
-        match inst.what {
-            What::Copy { mask } => {
+        match inst.op {
+            MachineOp::Copy { mask } => {
                 let register = |number| Physical { mask, number };
                 self.machine.copy(register(dst), register(source));
             }
-            What::Carry => self.machine.copy(Physical::vector(dst), Physical::vector(source)),
-            What::LeaveIfNone { region } => {
+            MachineOp::Carry => self.machine.copy(Physical::vector(dst), Physical::vector(source)),
+            MachineOp::LeaveIfNone { region } => {
                 let mask = self.physical(inst.src[0], source);
                 self.leave_if_none(region, mask);
             }
-            What::Scatter(_) => {
-                let spare = self.spare_vector(1 << source | 1 << data);
-                self.machine.special(inst.what, dst, registers, spare);
+            MachineOp::Special(special) => {
+                let spare = matches!(special, Special::Scatter(_))
+                    .then(|| self.spare_vector(1 << source | 1 << data));
+                self.machine.special(special, dst, registers, spare.flatten());
             }
-            _ => self.machine.special(inst.what, dst, registers, None),
+            MachineOp::Simple(..)
+            | MachineOp::Assign
+            | MachineOp::Begin { .. }
+            | MachineOp::End { .. } => unreachable!("internal error: {:?} here", inst.op),
         }
     }
 }

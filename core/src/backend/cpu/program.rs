@@ -8,16 +8,16 @@
 
 use std::collections::HashMap;
 
-use super::instructions::M;
+use super::instructions::Opcode;
 use super::target::Target;
 use crate::dtype::DType;
 use crate::ir::op::{ReduceOp, ScatterOp};
 
 /// A virtual register.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) struct V(pub(super) u32);
+pub(super) struct VReg(pub(super) u32);
 
-impl V {
+impl VReg {
     /// No register.
     pub(super) const NONE: Self = Self(u32::MAX);
 
@@ -106,9 +106,28 @@ pub(super) struct Access {
 
 /// What an instruction does.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum What {
+pub(super) enum MachineOp {
     /// A machine instruction with its immediate.
-    Machine(M, Option<u8>),
+    Simple(Opcode, Option<u8>),
+    /// What a machine makes of several instructions, or of general registers.
+    Special(Special),
+    /// A carried vector's next value.
+    Carry,
+    /// The source, in a register of its own that [`MachineOp::Assign`] may change.
+    Copy { mask: bool },
+    /// Gives the first source, a copy, the value of the second.
+    Assign,
+    /// Where a region's condition begins, and a loop begins anew.
+    Begin { region: u32 },
+    /// Leaves a region if a mask holds in no lane.
+    LeaveIfNone { region: u32 },
+    /// The end of a region.
+    End { region: u32, repeat: bool },
+}
+
+/// What a machine makes of several instructions, or of general registers.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Special {
     /// The number of the packet's first lane in every lane.
     LaneNumber { wide: bool },
     /// The bytes of a narrow part's lanes of a buffer of masks: as they are for mask registers, else extended.
@@ -128,8 +147,6 @@ pub(super) enum What {
     LoadAccumulator { offset: u32, bytes: u8, part: u8 },
     /// Back again.
     StoreAccumulator { offset: u32, bytes: u8, part: u8 },
-    /// A carried vector's next value.
-    Carry,
     /// Adds the number of true and active lanes of a narrow mask to a counter.
     Count { offset: u32, part: u8 },
     /// Reports the lowest lane of a mask, with its index: lanes that are out of bounds.
@@ -142,54 +159,20 @@ pub(super) enum What {
     StoreScratch { offset: u32 },
     /// The lanes in scratch scattered one by one where a narrow mask is set.
     ScatterLanes { word: u32, op: ScatterOp, dtype: DType, wide_index: bool },
-    /// The source, in a register of its own that [`What::Assign`] may change.
-    Copy { mask: bool },
-    /// Gives the first source, a copy, the value of the second.
-    Assign,
-    /// Where a region's condition begins, and a loop begins anew.
-    Begin { region: u32 },
-    /// Leaves a region if a mask holds in no lane.
-    LeaveIfNone { region: u32 },
-    /// The end of a region.
-    End { region: u32, repeat: bool },
 }
 
-impl What {
-    /// Whether it does more than compute its result.
-    pub(super) fn has_effect(self) -> bool {
-        match self {
-            Self::Machine(..)
-            | Self::LaneNumber { .. }
-            | Self::LoadBytes { .. }
-            | Self::LoadNarrow { .. }
-            | Self::RepeatElement { .. }
-            | Self::LoadAccumulator { .. }
-            | Self::Copy { .. }
-            | Self::Gather(_) => false,
-            Self::Store { .. }
-            | Self::StorePacked { .. }
-            | Self::StoreUniform { .. }
-            | Self::StoreAccumulator { .. }
-            | Self::Carry
-            | Self::Count { .. }
-            | Self::Check { .. }
-            | Self::Scatter(_)
-            | Self::StoreScratch { .. }
-            | Self::ScatterLanes { .. }
-            | Self::Assign
-            | Self::Begin { .. }
-            | Self::LeaveIfNone { .. }
-            | Self::End { .. } => true,
-        }
+impl From<Special> for MachineOp {
+    fn from(special: Special) -> Self {
+        Self::Special(special)
     }
 }
 
 /// One instruction.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Inst {
-    pub(super) what: What,
-    pub(super) dst: V,
-    pub(super) src: [V; 3],
+    pub(super) op: MachineOp,
+    pub(super) dst: VReg,
+    pub(super) src: [VReg; 3],
     /// The kernel instruction that it belongs to, for listings.
     pub(super) origin: u32,
 }

@@ -7,7 +7,7 @@
 
 use super::allocate::{Allocator, NEVER, NO_SLOT, NOWHERE, TEMPORARIES};
 use super::machine::{Jump, Machine, Physical, Stored};
-use super::program::{Home, Program, V, What};
+use super::program::{Home, MachineOp, Program, VReg};
 
 /// Mask registers that stay free for temporaries, of seven.
 const FREE_MASKS: usize = 4;
@@ -20,9 +20,9 @@ const FREE_VECTORS: usize = 6;
 pub(super) struct RegionPlan {
     /// Values computed outside and used inside, the changing ones first, with the next use behind the
     /// region of each.
-    kept: Vec<(V, u32)>,
+    kept: Vec<(VReg, u32)>,
     /// The copies that it changes itself.
-    changing: Vec<V>,
+    changing: Vec<VReg>,
     /// Vector registers that values need at once, kept ones included.
     most_live: usize,
     /// Kept values that count in that number.
@@ -37,7 +37,7 @@ pub(super) struct RegionPlan {
 /// The regions of a program with what they keep.
 pub(super) fn plan(program: &Program) -> Vec<RegionPlan> {
     let mut plans: Vec<RegionPlan> = Vec::new();
-    if !program.insts.iter().any(|inst| matches!(inst.what, What::Begin { .. })) {
+    if !program.insts.iter().any(|inst| matches!(inst.op, MachineOp::Begin { .. })) {
         return plans;
     }
     let mut defined = vec![NEVER; program.virtuals.len()];
@@ -46,20 +46,20 @@ pub(super) fn plan(program: &Program) -> Vec<RegionPlan> {
         if inst.dst.is_some() {
             defined[inst.dst.index()] = i;
         }
-        if let (What::Assign, Some(&(region, _))) = (inst.what, open.last()) {
+        if let (MachineOp::Assign, Some(&(region, _))) = (inst.op, open.last()) {
             plans[region].changing.push(inst.src[0]);
         }
         for source in inst.src.into_iter().filter(|source| source.is_some()) {
             let around = open.iter().filter(|&&(_, begin)| defined[source.index()] < begin);
             around.for_each(|&(region, _)| plans[region].kept.push((source, NEVER)));
         }
-        match inst.what {
-            What::Begin { region } => {
+        match inst.op {
+            MachineOp::Begin { region } => {
                 let region = region as usize;
                 plans.resize_with(plans.len().max(region + 1), RegionPlan::default);
                 open.push((region, i));
             }
-            What::End { .. } => {
+            MachineOp::End { .. } => {
                 open.pop();
             }
             _ => {}
@@ -67,7 +67,7 @@ pub(super) fn plan(program: &Program) -> Vec<RegionPlan> {
     }
     for plan in &mut plans {
         plan.changing.sort_unstable_by_key(|v| v.0);
-        let changes = |v: V| plan.changing.binary_search_by_key(&v.0, |v| v.0).is_ok();
+        let changes = |v: VReg| plan.changing.binary_search_by_key(&v.0, |v| v.0).is_ok();
         plan.kept.sort_unstable_by_key(|&(v, _)| (!changes(v), v.0));
         plan.kept.dedup();
     }
@@ -76,7 +76,7 @@ pub(super) fn plan(program: &Program) -> Vec<RegionPlan> {
 
 impl<T: Machine> Allocator<'_, T> {
     /// Looking back, enters a region at its end: what it keeps is used here.
-    pub(super) fn look_into(&mut self, region: u32, here: u32) -> usize {
+    pub(super) fn enter_backwards(&mut self, region: u32, here: u32) -> usize {
         let mut more = 0;
         let mut plan = std::mem::take(&mut self.regions[region as usize]);
         for (v, after) in &mut plan.kept {
@@ -93,7 +93,7 @@ impl<T: Machine> Allocator<'_, T> {
     }
 
     /// Notes the values that are live at once in a region and those around it.
-    pub(super) fn note_live(&mut self, region: u32, live: usize) {
+    pub(super) fn raise_pressure(&mut self, region: u32, live: usize) {
         let plan = &mut self.regions[region as usize];
         plan.most_live = plan.most_live.max(live);
     }
@@ -151,7 +151,7 @@ impl<T: Machine> Allocator<'_, T> {
                 if bank.hoisted & 1 << register != 0 {
                     continue;
                 }
-                let v = std::mem::replace(&mut bank.owner[usize::from(register)], V::NONE);
+                let v = std::mem::replace(&mut bank.owner[usize::from(register)], VReg::NONE);
                 if v.is_some() {
                     bank.free |= 1 << register;
                     self.evict(v, register);
@@ -167,7 +167,7 @@ impl<T: Machine> Allocator<'_, T> {
     }
 
     /// Gives a copy another value, in its register or in memory.
-    pub(super) fn assign(&mut self, i: usize, copy: V, value: V) {
+    pub(super) fn assign(&mut self, i: usize, copy: VReg, value: VReg) {
         let from = self.ensure(value, 0);
         let mask = self.program.virtuals[copy.index()].mask;
         let to = self.place[copy.index()];
@@ -179,7 +179,7 @@ impl<T: Machine> Allocator<'_, T> {
         if to != NOWHERE {
             let bank = if mask { &mut self.masks } else { &mut self.vectors };
             bank.free |= 1 << to;
-            bank.owner[usize::from(to)] = V::NONE;
+            bank.owner[usize::from(to)] = VReg::NONE;
             self.place[copy.index()] = NOWHERE;
         }
         let slot = Stored::Slot(self.slot[copy.index()]);
@@ -203,7 +203,7 @@ impl<T: Machine> Allocator<'_, T> {
             let bank = if mask { &mut self.masks } else { &mut self.vectors };
             for register in 0..32_u8 {
                 if bank.hoisted & 1 << register == 0 {
-                    let v = std::mem::replace(&mut bank.owner[usize::from(register)], V::NONE);
+                    let v = std::mem::replace(&mut bank.owner[usize::from(register)], VReg::NONE);
                     if v.is_some() {
                         bank.free |= 1 << register;
                         self.place[v.index()] = NOWHERE;

@@ -1,6 +1,6 @@
 //! A machine as lowering and allocation see it: its registers, and which instructions it has.
 
-use super::instructions::M;
+use super::instructions::Opcode;
 use crate::backend::isa::Isa;
 
 /// What code for an instruction set can be made of.
@@ -24,14 +24,14 @@ pub(super) struct Target {
     /// Whether vectors of 32- and 64-bit lanes can be scattered.
     pub(super) scatters: bool,
     /// Whether a style of code gathers lanes one by one.
-    pub(super) gathers_singly: bool,
-    /// Whether it has each instruction, in the order of [`M`].
-    pub(super) instructions: [bool; M::ALL.len()],
+    pub(super) scalar_gather_pays: bool,
+    /// Whether it has each instruction, in the order of [`Opcode`].
+    pub(super) instructions: [bool; Opcode::ALL.len()],
 }
 
 impl Target {
     /// Whether the machine has an instruction.
-    pub(super) fn has(&self, m: M) -> bool {
+    pub(super) fn has(&self, m: Opcode) -> bool {
         self.instructions[m as usize]
     }
 

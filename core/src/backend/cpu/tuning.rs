@@ -30,9 +30,9 @@ const WALKING: Styles = [
 /// Styles of a kernel that gathers.
 const GATHERING: Styles = [
     Style::PLAIN,
-    Style { nontemporal: true, prefetch: true, singly: false, ..Style::PLAIN },
-    Style { nontemporal: false, prefetch: true, singly: true, ..Style::PLAIN },
-    Style { nontemporal: true, prefetch: true, singly: true, ..Style::PLAIN },
+    Style { nontemporal: true, prefetch: true, scalar_gather: false, ..Style::PLAIN },
+    Style { nontemporal: false, prefetch: true, scalar_gather: true, ..Style::PLAIN },
+    Style { nontemporal: true, prefetch: true, scalar_gather: true, ..Style::PLAIN },
 ];
 /// Times that each style is tried.
 const ROUNDS: usize = 4;
@@ -69,7 +69,7 @@ pub(super) struct Trial {
 impl Tuning {
     pub(super) fn new(kernel: &Kernel, target: &Target) -> Self {
         let gathers = kernel.insts.iter().any(|inst| matches!(inst.code, Code::Gather { .. }));
-        let styles = if gathers && target.gathers_singly { GATHERING } else { WALKING };
+        let styles = if gathers && target.scalar_gather_pays { GATHERING } else { WALKING };
         Self { styles, classes: Default::default() }
     }
 

@@ -8,7 +8,8 @@ use std::collections::HashMap;
 
 use crate::convert::exactly;
 use crate::dtype::DType;
-use crate::ir::kernel::{BufferIndex, BufferParam, Code, End, Inst, Kernel, KernelHash, Reg};
+use crate::ir::kernel::{BufferIndex, BufferParam, Code, Inst, Kernel, KernelHash, Reg};
+use crate::ir::sections::{Section, Sections};
 
 /// Instructions of a part, more or less.
 const PART: usize = 4000;
@@ -38,8 +39,7 @@ pub(super) enum Source {
 
 /// The kernel in parts, if it is long enough for more than one.
 pub(super) fn cut(kernel: &Kernel) -> Option<Cut> {
-    let n_lane_insts = kernel.insts.len() - kernel.n_uniform;
-    if kernel.has_regions() || n_lane_insts < 2 * PART {
+    if kernel.has_regions() || kernel.lane_insts().len() < 2 * PART {
         return None;
     }
     let last_uses = last_uses(kernel);
@@ -51,7 +51,7 @@ pub(super) fn cut(kernel: &Kernel) -> Option<Cut> {
         between: Vec::new(),
         free: HashMap::new(),
     };
-    let ends = starts[1..].iter().copied().chain([kernel.insts.len()]);
+    let ends = starts[1..].iter().copied().chain([kernel.first_write]);
     let parts = starts.iter().zip(ends).map(|(&start, end)| cutter.part(start, end)).collect();
     Some(Cut { parts, between: cutter.between })
 }
@@ -61,16 +61,12 @@ fn is_cheap(inst: &Inst) -> bool {
     matches!(inst.code, Code::Literal(_) | Code::Constant(_) | Code::Index)
 }
 
-/// For each instruction the last one that uses its value; the number of instructions for what the ends
-/// of the last part use. Values that are only stored are stored by their own part.
+/// For each instruction the last one that uses its value. Values that are only stored are stored by their own part.
 fn last_uses(kernel: &Kernel) -> Vec<usize> {
     let mut last = vec![0; kernel.insts.len()];
     for (i, inst) in kernel.insts.iter().enumerate() {
-        inst.args().for_each(|arg| last[arg.index()] = i);
-    }
-    for end in &kernel.ends {
-        if !matches!(end, End::Store { .. }) {
-            end.values().for_each(|value| last[value.index()] = kernel.insts.len());
+        if !matches!(inst.code, Code::Store(_)) {
+            inst.args().for_each(|arg| last[arg.index()] = i);
         }
     }
     last
@@ -78,10 +74,10 @@ fn last_uses(kernel: &Kernel) -> Vec<usize> {
 
 /// First instructions of the parts: where the fewest values are alive, around every [`PART`].
 fn starts(kernel: &Kernel, last_uses: &[usize]) -> Vec<usize> {
-    let n = kernel.insts.len();
+    let n = kernel.first_write;
     // Changes of the number of live values in front of each instruction.
     let mut changes = vec![0_i64; n + 2];
-    for (i, inst) in kernel.insts.iter().enumerate().skip(kernel.n_uniform) {
+    for (i, inst) in (kernel.n_uniform..).zip(kernel.lane_insts()) {
         if !is_cheap(inst) && last_uses[i] > i {
             changes[i + 1] += 1;
             changes[last_uses[i].min(n) + 1] -= 1;
@@ -116,10 +112,9 @@ struct Cutter<'k> {
 
 /// A part under construction.
 struct Draft {
-    insts: Vec<Inst>,
+    insts: Sections,
     /// Where the values of the whole kernel's instructions are.
     values: HashMap<usize, Reg>,
-    ends: Vec<End>,
     params: Vec<BufferParam>,
     buffers: Vec<Source>,
     n_lengths: u32,
@@ -129,11 +124,10 @@ impl Cutter<'_> {
     /// The part with the instructions from `start` to `end`.
     fn part(&mut self, start: usize, end: usize) -> Part {
         let kernel = self.kernel;
-        let is_last = end == kernel.insts.len();
+        let is_last = end == kernel.first_write;
         let mut draft = Draft {
-            insts: Vec::with_capacity(kernel.n_uniform + end - start + 64),
+            insts: Sections::default(),
             values: HashMap::new(),
-            ends: Vec::new(),
             params: Vec::new(),
             buffers: Vec::new(),
             n_lengths: 0,
@@ -141,17 +135,16 @@ impl Cutter<'_> {
         for i in (0..kernel.n_uniform).chain(start..end) {
             self.copy(&mut draft, i);
         }
-        for what in &kernel.ends {
-            let here = match *what {
-                End::Store { value, .. } => {
-                    let value = value.index();
-                    let made_here = (start..end).contains(&value);
-                    made_here || (is_last && value < kernel.n_uniform)
+        for (i, inst) in kernel.writes() {
+            let here = match inst.code {
+                Code::Store(_) => {
+                    let value = inst.arg(0).index();
+                    (start..end).contains(&value) || (is_last && value < kernel.n_uniform)
                 }
-                End::Reduce { .. } | End::Scatter { .. } => is_last,
+                _ => is_last,
             };
             if here {
-                self.copy_end(&mut draft, what);
+                self.copy(&mut draft, i);
             }
         }
         for i in start..end {
@@ -163,23 +156,26 @@ impl Cutter<'_> {
                 });
                 self.places.insert(i, slot);
                 let buffer = draft.between(slot, dtype, true);
-                draft.ends.push(End::Store { value: draft.values[&i], buffer });
+                let args = [Some(draft.values[&i]), None, None];
+                let serial = kernel.insts[i].serial;
+                let store = Inst { code: Code::Store(buffer), dtype, args, serial };
+                draft.insts.push(Section::Writes, store);
             }
         }
         self.release(end);
-        let Draft { insts, ends, params, buffers, .. } = draft;
+        let Draft { insts, params, buffers, .. } = draft;
+        let (insts, n_uniform, first_write) = insts.list();
         let number = starts_hash(start);
         let kernel = Kernel {
             insts,
-            n_uniform: kernel.n_uniform,
-            ends,
+            n_uniform,
+            first_write,
             buffers: params,
             literals: kernel.literals.clone(),
             accesses: kernel.accesses.clone(),
             n_ops: end - start,
-            lane_order: kernel.lane_order,
             fast_math: kernel.fast_math,
-            one_lane_per_thread: kernel.one_lane_per_thread,
+            variant: kernel.variant,
             hash: KernelHash(kernel.hash.0 ^ number),
         };
         Part { kernel, buffers }
@@ -203,13 +199,10 @@ impl Cutter<'_> {
         for arg in inst.args.iter_mut().flatten() {
             *arg = self.value(draft, *arg);
         }
-        match &mut inst.code {
-            Code::Load(buffer) | Code::Gather { source: buffer, .. } => {
-                *buffer = draft.whole(self.kernel, *buffer);
-            }
-            _ => {}
+        if let Some(buffer) = inst.code.buffer_mut() {
+            *buffer = draft.whole(self.kernel, *buffer);
         }
-        draft.push(i, inst);
+        draft.push(self.kernel.section(i), i, inst);
     }
 
     /// The value of an instruction, made in an earlier part or here.
@@ -223,33 +216,13 @@ impl Cutter<'_> {
             let buffer = draft.between(self.places[&i], inst.dtype, false);
             inst = Inst { code: Code::Load(buffer), args: [None; 3], ..inst };
         }
-        draft.push(i, inst)
-    }
-
-    fn copy_end(&mut self, draft: &mut Draft, end: &End) {
-        let mut end = *end;
-        match &mut end {
-            End::Store { value, buffer } | End::Reduce { value, buffer, .. } => {
-                *value = self.value(draft, *value);
-                *buffer = draft.whole(self.kernel, *buffer);
-            }
-            End::Scatter { value, index, active, target, .. } => {
-                *value = self.value(draft, *value);
-                *index = self.value(draft, *index);
-                if let Some(active) = active {
-                    *active = self.value(draft, *active);
-                }
-                *target = draft.whole(self.kernel, *target);
-            }
-        }
-        draft.ends.push(end);
+        draft.push(Section::Lanes, i, inst)
     }
 }
 
 impl Draft {
-    fn push(&mut self, i: usize, inst: Inst) -> Reg {
-        let reg = Reg(exactly(self.insts.len()));
-        self.insts.push(inst);
+    fn push(&mut self, section: Section, i: usize, inst: Inst) -> Reg {
+        let reg = self.insts.push(section, inst);
         self.values.insert(i, reg);
         reg
     }
@@ -318,18 +291,20 @@ mod tests {
             });
         }
         let last = Reg(5 * part - 1);
-        let store = |value, buffer| End::Store { value, buffer: BufferIndex(buffer) };
+        let first_write = insts.len();
+        for (value, buffer) in [(Reg(part), 1), (last, 2), (Reg(0), 3)] {
+            insts.push(inst(Code::Store(BufferIndex(buffer)), [Some(value), None, None]));
+        }
         Kernel {
-            ends: vec![store(Reg(part), 1), store(last, 2), store(Reg(0), 3)],
             insts,
             n_uniform: 1,
+            first_write,
             buffers: vec![buffer(false), buffer(true), buffer(true), buffer(true)],
             literals: vec![(dtype, 12345)],
             accesses: Vec::new(),
             n_ops: 0,
-            lane_order: false,
             fast_math: false,
-            one_lane_per_thread: false,
+            variant: 0,
             hash: KernelHash(1),
         }
     }
@@ -344,12 +319,12 @@ mod tests {
                 Code::Index => 77,
                 Code::Load(buffer) => memory[&sources[buffer.index()]],
                 Code::Op(op) => apply_bits(op, inst.dtype, inst.dtype, args),
+                Code::Store(buffer) => {
+                    memory.insert(sources[buffer.index()], args[0]);
+                    0
+                }
                 _ => unreachable!("no other instructions here"),
             });
-        }
-        for end in &kernel.ends {
-            let End::Store { value, buffer } = *end else { continue };
-            memory.insert(sources[buffer.index()], values[value.index()]);
         }
     }
 

@@ -13,8 +13,8 @@ use crate::dtype::DType;
 use crate::error::{Error, Result};
 use crate::interrupt;
 use crate::ir::kernel::{
-    BufferIndex, Code, End, Kernel, LiteralMode, MAX_DIRECT_BYTES, ParamBlock, WORD_ABORT,
-    WORD_CHUNKS, WORD_ERRORS, WORD_LANE_BASE, WORD_SCRATCH, WORD_SIZE,
+    BufferIndex, Code, Kernel, LiteralMode, MAX_DIRECT_BYTES, ParamBlock, WORD_ABORT, WORD_CHUNKS,
+    WORD_ERRORS, WORD_LANE_BASE, WORD_SCRATCH, WORD_SIZE,
 };
 
 /// Threads of a block.
@@ -188,8 +188,7 @@ impl Loaded {
             shared.compiler.load(&shared.compiler.source(kernel, mode))?;
         let entry = gpu.function(&module, &ptx::entry_name(kernel))?;
         let sharing = Sharing::of(kernel);
-        let reduces = |end: &&End| matches!(end, End::Reduce { .. });
-        let fold = match kernel.ends.iter().filter(reduces).count() {
+        let fold = match kernel.reductions().count() {
             0 => None,
             n_results => Some(Fold { entry: gpu.function(&module, ptx::FOLD_ENTRY)?, n_results }),
         };

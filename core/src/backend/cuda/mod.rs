@@ -48,8 +48,8 @@ use self::parts::Parts;
 use self::primitive::Primitives;
 pub use self::primitive::{Work, run_steps};
 pub use self::ptx::{
-    CHUNK, FOLDED, LANES_PER_WARP, SHARED_DECLARATION, Sharing, Step, Target, lower, lower_entry,
-    lower_fold, lower_private, lower_step, lower_trap, private_target, tree_size,
+    CHUNK, FOLDED, LANES_PER_WARP, ONE_LANE, SHARED_DECLARATION, Sharing, Step, Target, lower,
+    lower_entry, lower_fold, lower_private, lower_step, lower_trap, private_target, tree_size,
 };
 pub use self::toolkit::Toolkit;
 use super::primitive::{PrimitiveCall, Room};
@@ -171,8 +171,12 @@ impl GpuBackend for Cuda {
         self.gpu.number
     }
 
-    fn few_lanes(&self) -> u64 {
-        FEW_LANES
+    fn variant(&self) -> fn(&Kernel, u64) -> u64 {
+        // How the lanes of reductions and loops are shared does not depend on their number.
+        |kernel, n| match kernel.has_regions() || kernel.reductions().next().is_some() {
+            false if n < FEW_LANES => ONE_LANE,
+            _ => 0,
+        }
     }
 
     fn quick_version(&self, kernel: &Kernel, mode: LiteralMode, n: u64) -> Option<Kernel> {
@@ -180,7 +184,7 @@ impl GpuBackend for Cuda {
             return None;
         }
         let is_kept = self.compiler.has_kept(&self.compiler.source(kernel, mode));
-        (!is_kept).then(|| Kernel { one_lane_per_thread: true, ..kernel.clone() })
+        (!is_kept).then(|| Kernel { variant: ONE_LANE, ..kernel.clone() })
     }
 
     fn source(&self, kernel: &Kernel, mode: LiteralMode) -> Option<String> {
@@ -213,5 +217,5 @@ impl Cuda {
 
 /// Whether a kernel needs one lane after the other, for which a GPU is too slow.
 fn runs_on_host(kernel: &Kernel) -> bool {
-    (kernel.lane_order && kernel.writes_in_order()) || !kernel.serial_regions().is_empty()
+    kernel.writes_in_order() || !kernel.serial_regions().is_empty()
 }

@@ -12,7 +12,7 @@ use crate::backend::primitive::{MemoryArray, PrimitiveCall};
 use crate::backend::{Backend, CodeStatistics, Executable, Launched, Memory};
 use crate::convert::exactly;
 use crate::error::{Error, Result};
-use crate::ir::kernel::{BufferIndex, Code, End, Kernel, LiteralMode, ParamBlock};
+use crate::ir::kernel::{BufferIndex, Code, Kernel, LiteralMode, ParamBlock};
 
 /// The host beside a GPU.
 pub(super) struct OnHost {
@@ -137,15 +137,12 @@ impl Copied {
         let param = kernel.buffers[i];
         let buffer = BufferIndex(exactly(i));
         let mut lanes = kernel.insts[kernel.n_uniform..].iter();
-        let loaded = lanes.any(|inst| inst.code == Code::Load(buffer));
-        let stored = kernel
-            .ends
-            .iter()
-            .any(|end| matches!(*end, End::Store { buffer: stored, .. } if stored == buffer));
+        let here = [Code::Load(buffer), Code::Store(buffer)];
+        let per_lane = lanes.any(|inst| here.contains(&inst.code));
         Self {
             address: kernel.address_word(buffer),
             length: kernel.length_word(buffer),
-            per_lane: loaded || stored,
+            per_lane,
             written: param.written,
             bytes: param.dtype.bytes(),
         }

@@ -159,7 +159,7 @@ impl Launch {
         for (reduction, partials) in self.program.reductions.iter().zip(&self.partials) {
             let claims = partials.iter().map(|claim| claim.load(Ordering::Relaxed)).collect();
             let result = reduce::finish(reduction.op, reduction.dtype, claims);
-            let address = self.words.words()[reduction.address];
+            let address = self.words.words()[reduction.buffer.word()];
             let bytes = reduce::stored_bytes(reduction.dtype, reduction.stored, result);
             HostMemory.put(address, &bytes);
         }

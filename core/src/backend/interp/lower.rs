@@ -15,8 +15,8 @@ use crate::convert::exactly;
 use crate::dtype::DType;
 use crate::error::{Error, Result};
 use crate::interrupt;
-use crate::ir::kernel::{BufferIndex, Code, End, Inst, Kernel, LiteralMode, Reg};
-use crate::ir::op::{Op, ReduceOp, ScatterOp};
+use crate::ir::kernel::{BufferIndex, Code, Inst, Kernel, LiteralMode, Reduction, Reg};
+use crate::ir::op::{Op, ScatterOp};
 
 /// The location of a value's lanes.
 #[derive(Clone, Copy, Debug)]
@@ -134,18 +134,6 @@ pub(super) struct Accessed {
     pub(super) access: Option<usize>,
 }
 
-/// A reduction at the end of the kernel.
-#[derive(Clone, Copy)]
-pub(super) struct Reduction {
-    pub(super) op: ReduceOp,
-    /// Type of the accumulators.
-    pub(super) dtype: DType,
-    /// Type of the result in memory.
-    pub(super) stored: DType,
-    /// Word of the result's address.
-    pub(super) address: usize,
-}
-
 /// A kernel as the interpreter runs it.
 pub(super) struct Program {
     /// Run once per thread with one lane.
@@ -183,12 +171,13 @@ pub(super) fn lower(kernel: &Kernel, mode: LiteralMode, isa: Isa) -> Result<Prog
         serial: kernel.serial_regions(),
         open: Vec::new(),
         slots: Slots::default(),
+        n_reduced: 0,
         program: Program {
             prologue: Vec::new(),
             body: Vec::with_capacity(kernel.insts.len()),
             repeats: Vec::new(),
             repeated: Vec::new(),
-            reductions: Vec::new(),
+            reductions: kernel.reductions().collect(),
             numbers: Vec::new(),
             n_accesses: kernel.accesses.len(),
             bytes_per_lane: 0,
@@ -205,10 +194,7 @@ pub(super) fn lower(kernel: &Kernel, mode: LiteralMode, isa: Isa) -> Result<Prog
         if i % POLL_INTERVAL == POLL_INTERVAL - 1 && interrupt::is_requested() {
             return Err(Error::Interrupted);
         }
-        lowering.inst(i, inst, destinations[i]);
-    }
-    for end in &kernel.ends {
-        lowering.end(end, &destinations);
+        lowering.inst(i, inst, &destinations);
     }
     lowering.program.bytes_per_lane = lowering.slots.bytes_per_lane;
     Ok(lowering.program)
@@ -227,6 +213,8 @@ struct Lowering<'k> {
     /// Regions on the way.
     open: Vec<OpenRegion>,
     slots: Slots,
+    /// Reductions so far.
+    n_reduced: usize,
     program: Program,
 }
 
@@ -242,8 +230,9 @@ struct OpenRegion {
 }
 
 impl Lowering<'_> {
-    fn inst(&mut self, i: usize, inst: &Inst, destination: Option<BufferIndex>) {
+    fn inst(&mut self, i: usize, inst: &Inst, destinations: &[Option<BufferIndex>]) {
         let uniform = i < self.kernel.n_uniform;
+        let destination = destinations[i];
         match inst.code {
             Code::Literal(literal) => self.literal(i, literal as usize),
             Code::Constant(bits) => self.number(i, bits),
@@ -283,9 +272,6 @@ impl Lowering<'_> {
                 }
                 self.program.body.push(Action::JumpIfNone { mask: self.places[i], to: 0 });
             }
-            Code::Scatter { op, target, access } => {
-                self.scatter(op, inst.args, target, access);
-            }
             Code::BackEdge => {
                 let [state, next, _] = inst.args.map(|arg| self.place(arg));
                 let sources = [next, Location::Absent, Location::Absent];
@@ -293,6 +279,22 @@ impl Lowering<'_> {
                 self.program.body.push(Action::Compute { step, sources, target: state });
             }
             Code::RegionEnd => self.leave_region(i, inst),
+            // Already there.
+            Code::Store(buffer) if destinations[inst.arg(0).index()] == Some(buffer) => {}
+            Code::Store(buffer) => {
+                let target = Location::Buffer { word: self.word(buffer), bytes: bytes(inst.dtype) };
+                let sources = [self.place(inst.args[0]), Location::Absent, Location::Absent];
+                let step = copying(inst.dtype);
+                self.program.body.push(Action::Compute { step, sources, target });
+            }
+            Code::Reduce { op, .. } => {
+                let step = accumulate_step(op, self.kernel.dtype(inst.arg(0)));
+                let value = self.place(inst.args[0]);
+                let reduction = self.n_reduced;
+                self.n_reduced += 1;
+                self.program.body.push(Action::Reduce { step, value, reduction });
+            }
+            Code::Scatter { op, target, access, .. } => self.scatter(op, inst, target, access),
         }
         self.release_after(i, inst);
     }
@@ -341,18 +343,10 @@ impl Lowering<'_> {
         }
     }
 
-    fn scatter(
-        &mut self,
-        op: ScatterOp,
-        args: [Option<Reg>; 3],
-        target: BufferIndex,
-        access: Option<u32>,
-    ) {
-        let [value, index, active] = args;
-        let dtype = |reg: Option<Reg>| reg.map_or(DType::U32, |reg| self.kernel.dtype(reg));
-        let step = scatter_step(op, dtype(value), dtype(index));
-        let sources = [self.place(index), self.place(active)];
-        let (value, buffer) = (self.place(value), self.accessed(target, access));
+    fn scatter(&mut self, op: ScatterOp, inst: &Inst, target: BufferIndex, access: Option<u32>) {
+        let step = scatter_step(op, inst.dtype, self.kernel.dtype(inst.arg(1)));
+        let [value, index, active] = inst.args.map(|arg| self.place(arg));
+        let (sources, buffer) = ([index, active], self.accessed(target, access));
         self.program.body.push(Action::Scatter { step, sources, value, buffer });
     }
 
@@ -418,34 +412,6 @@ impl Lowering<'_> {
         let buffer = self.accessed(source, access);
         let target = self.target(i, destination);
         self.push(i, Action::Gather { step, sources, target, buffer });
-    }
-
-    fn end(&mut self, end: &End, destinations: &[Option<BufferIndex>]) {
-        match *end {
-            End::Store { value, buffer } if destinations[value.index()] == Some(buffer) => {}
-            End::Store { value, buffer } => {
-                let dtype = self.kernel.dtype(value);
-                let target = Location::Buffer { word: self.word(buffer), bytes: bytes(dtype) };
-                let sources = [self.place(Some(value)), Location::Absent, Location::Absent];
-                self.program.body.push(Action::Compute { step: copying(dtype), sources, target });
-            }
-            End::Reduce { op, value, buffer } => {
-                let operand = self.kernel.dtype(value);
-                let reduction = self.program.reductions.len();
-                self.program.reductions.push(Reduction {
-                    op,
-                    dtype: op.result(operand).expect("internal error: a type not reduced"),
-                    stored: self.kernel.buffers[buffer.index()].dtype,
-                    address: self.kernel.address_word(buffer),
-                });
-                let step = accumulate_step(op, operand);
-                let value = self.place(Some(value));
-                self.program.body.push(Action::Reduce { step, value, reduction });
-            }
-            End::Scatter { op, value, index, active, target, access } => {
-                self.scatter(op, [Some(value), Some(index), active], target, access);
-            }
-        }
     }
 
     /// The place of a new value: its output buffer if it is only stored, else a slot. A uniform value
@@ -529,22 +495,12 @@ impl Slots {
 /// Other instructions may read it there too; nothing else writes that buffer.
 fn destinations(kernel: &Kernel) -> Vec<Option<BufferIndex>> {
     let mut destinations = vec![None; kernel.insts.len()];
-    for end in &kernel.ends {
-        if let End::Store { value, buffer } = *end {
-            let computed = match kernel.inst(value).code {
-                Code::Op(_) | Code::Index | Code::Gather { .. } => true,
-                Code::Literal(_)
-                | Code::Constant(_)
-                | Code::Load(_)
-                | Code::RegionStart { .. }
-                | Code::Phi
-                | Code::RunningMask
-                | Code::Scatter { .. }
-                | Code::BackEdge
-                | Code::RegionEnd => false,
-            };
-            if computed && !kernel.is_uniform(value) && destinations[value.index()].is_none() {
-                destinations[value.index()] = Some(buffer);
+    for (_, inst) in kernel.writes() {
+        if let (Code::Store(buffer), value) = (inst.code, inst.arg(0)) {
+            let computed = kernel.inst(value).code;
+            let computed = matches!(computed, Code::Op(_) | Code::Index | Code::Gather { .. });
+            if computed && !kernel.is_uniform(value) {
+                destinations[value.index()].get_or_insert(buffer);
             }
         }
     }

@@ -36,6 +36,12 @@ impl Table {
         }
     }
 
+    /// Lets value numbering find a variable again.
+    pub(super) fn number(&mut self, id: VarId, hash: u64) {
+        self.slots[id.index()].number = hash;
+        self.numbering.insert_unique(hash, (hash, id), |&(hash, _)| hash);
+    }
+
     /// Takes a variable out of value numbering, so that later recordings never find it.
     pub fn forget_number(&mut self, id: VarId) {
         let variable = &mut self.slots[id.index()];
@@ -58,6 +64,7 @@ fn has_number(kind: Kind) -> bool {
         | Kind::Op(_)
         | Kind::Call(_)
         | Kind::Output { .. }
+        | Kind::Composite
         | Kind::Gather { .. }
         | Kind::Reduce(_)
         | Kind::Primitive(_) => true,
@@ -78,7 +85,8 @@ fn same_number(a: &Variable, b: &Variable) -> bool {
         && a.operands == b.operands
         && a.dtype == b.dtype
         && a.size == b.size
-        && (a.cold.is_none() && b.cold.is_none() || a.operands_aside().eq(b.operands_aside()))
+        && (a.cold.is_none() && b.cold.is_none()
+            || a.operands_aside().eq(b.operands_aside()) && a.composite() == b.composite())
 }
 
 /// A hash of what makes variables equal; never 0.
@@ -91,6 +99,7 @@ fn number(variable: &Variable) -> u64 {
     hasher.write_u64(slot(2) | slot(3) << 32);
     if let Some(cold) = &variable.cold {
         cold.operands().for_each(|id| hasher.write_u64(id.index() as u64));
+        cold.composite.hash(&mut hasher);
     }
     hasher.finish().max(1)
 }

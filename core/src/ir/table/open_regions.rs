@@ -59,6 +59,7 @@ impl Table {
             | Kind::Op(_)
             | Kind::Call(_)
             | Kind::Output { .. }
+            | Kind::Composite
             | Kind::Gather { .. }
             | Kind::Fetch
             | Kind::Reduce(_)
@@ -91,6 +92,16 @@ impl Table {
     pub(crate) fn own_regions(&self) -> impl Iterator<Item = &OpenRegion> {
         let own = std::thread::current().id();
         self.open_regions.iter().filter(move |region| region.thread == own)
+    }
+
+    /// Lets the table record as outside of all regions, until they are restored.
+    pub(in crate::ir) fn set_aside_regions(&mut self) -> Vec<OpenRegion> {
+        std::mem::take(&mut self.open_regions)
+    }
+
+    /// Restores the regions that were set aside.
+    pub(in crate::ir) fn restore_regions(&mut self, regions: Vec<OpenRegion>) {
+        self.open_regions = regions;
     }
 
     /// The error of using a value of a region's body where it has no lanes.

@@ -10,7 +10,7 @@ fn sign_bit(x: Expr<'_>) -> Expr<'_> {
 pub(in crate::trace) fn sign(x: Expr<'_>) -> Expr<'_> {
     if x.dtype().is_float() {
         let one = copysign(x.constant(1), x);
-        return x.differs(x).select(x, one);
+        return x.neq(x).select(x, one);
     }
     let negative = x.lt(x.constant(0));
     // An unsigned value is never negative, so the all-ones pattern is never chosen there.
@@ -32,8 +32,8 @@ pub(in crate::trace) fn next_float(x: Expr<'_>) -> Expr<'_> {
     let one = bits.constant(1);
     let stepped = x.gt(x.constant(0)).select(bits + one, bits - one).reinterpret(x.dtype());
     let from_zero = x.bits(1);
-    let next = x.equals(x.constant(0)).select(from_zero, stepped);
-    let stays = x.differs(x) | x.equals(x.constant(f64::INFINITY));
+    let next = x.eq(x.constant(0)).select(from_zero, stepped);
+    let stays = x.neq(x) | x.eq(x.constant(f64::INFINITY));
     stays.select(x, next)
 }
 

@@ -76,7 +76,7 @@ pub(in crate::trace) fn cospi(x: Expr<'_>) -> Expr<'_> {
 }
 
 fn is_odd(n: Expr<'_>) -> Expr<'_> {
-    (n & n.bits(1)).differs(n.bits(0))
+    (n & n.bits(1)).neq(n.bits(0))
 }
 
 fn second_bit_as_sign(n: Expr<'_>) -> Expr<'_> {

@@ -129,11 +129,11 @@ pub(in crate::trace) fn atan2<'r>(y: Expr<'r>, x: Expr<'r>) -> Expr<'r> {
     let (most, least) = (height.maximum(width), height.minimum(width));
     let q = least / most;
     // 0 / 0 and ∞ / ∞.
-    let q = least.equals(most).select(most.equals(zero).select(zero, one), q);
+    let q = least.eq(most).select(most.eq(zero).select(zero, one), q);
     let r = unit_atan(q);
     let sign = sign_of(x);
     let steep = height.gt(width);
-    let whole = sign.equals(sign.bits(0)).select(zero, x.constant(std::f64::consts::PI));
+    let whole = sign.eq(sign.bits(0)).select(zero, x.constant(std::f64::consts::PI));
     let flipped = sign ^ steep.select(sign.bits(format(x).sign), sign.bits(0));
     with_sign_of(steep.select(half_pi(x), whole) + flip(r, flipped), y)
 }

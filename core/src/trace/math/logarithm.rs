@@ -107,7 +107,7 @@ pub(in crate::trace) fn log1p(x: Expr<'_>) -> Expr<'_> {
     let (k, f) = split_one_plus(x);
     let y = at_borders(x + x.constant(1.0), natural(k, f));
     // -0 stays.
-    x.equals(x.constant(0.0)).select(x, y)
+    x.eq(x.constant(0.0)).select(x, y)
 }
 
 /// `k ln 2 + log(1 + f)`.
@@ -135,10 +135,10 @@ fn polynomial<'r>(f: Expr<'r>, square: Expr<'r>) -> Expr<'r> {
 pub(super) fn at_borders<'r>(x: Expr<'r>, y: Expr<'r>) -> Expr<'r> {
     let format = format(x);
     let (zero, infinity) = (x.constant(0.0), x.bits(format.infinity));
-    let y = x.equals(infinity).select(infinity, y);
+    let y = x.eq(infinity).select(infinity, y);
     // Also NaN fails this comparison.
     let y = x.ge(zero).select(y, x.bits(format.nan));
-    x.equals(zero).select(x.bits(format.infinity | format.sign), y)
+    x.eq(zero).select(x.bits(format.infinity | format.sign), y)
 }
 
 /// The exponent k that brings `2^-k x` into [split, 2 split), in its field.

@@ -33,7 +33,7 @@ pub(in crate::trace) fn ldexp<'r>(x: Expr<'r>, n: Expr<'r>) -> Expr<'r> {
     let n = within(exponent(x) + n.trunc(), range);
     let low_bits = (n + x.bits(format.round)).bits_any_nan();
     let y = is_ordinary(x).select(scale(mantissa(x), low_bits), x);
-    n.differs(n).select(n, y)
+    n.neq(n).select(n, y)
 }
 
 /// `x − floor(x)`, kept below 1 where it would round to 1; NaN for ±∞. Any float type.

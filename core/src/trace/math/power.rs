@@ -93,7 +93,7 @@ pub(in crate::trace) fn pow<'r>(x: Expr<'r>, y: Expr<'r>) -> Expr<'r> {
     // Where x is 0, infinite or NaN, its logarithm is what makes the power.
     let finite = size.lt(x.constant(f64::INFINITY));
     let high = finite.select(log.0, size);
-    let high = x.equals(zero).select(x.constant(f64::NEG_INFINITY), high);
+    let high = x.eq(zero).select(x.constant(f64::NEG_INFINITY), high);
     // Beyond the bound results are 0, 1 or ∞, and the product could not be split.
     let most = pick(x, 1e12, 1e24);
     let bounded = within(y, [-most, most]);
@@ -103,14 +103,14 @@ pub(in crate::trace) fn pow<'r>(x: Expr<'r>, y: Expr<'r>) -> Expr<'r> {
     let power = exp2_of_sum(within(product, exp2_range(x)), rest);
 
     let half = y * x.constant(0.5);
-    let integer = y.trunc().equals(y);
-    let odd = integer & half.trunc().differs(half);
+    let integer = y.trunc().eq(y);
+    let odd = integer & half.trunc().neq(half);
     let sign = sign_of(x);
     let power = flip(power, odd.select(sign, sign.bits(0)));
 
     let undefined = x.lt(zero) & finite & !integer;
     let power = undefined.select(x.constant(f64::NAN), power);
-    (x.equals(one) | y.equals(zero)).select(one, power)
+    (x.eq(one) | y.eq(zero)).select(one, power)
 }
 
 /// Cube root, by way of r for `x^(-1/3)`: the bits divided by 3, improved by one or two steps of the
@@ -171,6 +171,6 @@ pub(in crate::trace) fn hypot<'r>(x: Expr<'r>, y: Expr<'r>) -> Expr<'r> {
     let (most, least) = (most * down, least * down);
     let root = most.fma(most, least * least).sqrt();
     let infinity = x.bits(format.infinity);
-    let infinite = x.equals(infinity) | y.equals(infinity);
+    let infinite = x.eq(infinity) | y.eq(infinity);
     infinite.select(infinity, root * x.constant(0.5) * up)
 }

@@ -89,7 +89,7 @@ const TWO_OVER_PI: [u64; 19] = [
 fn window(position: Expr<'_>) -> [Expr<'_>; 4] {
     let mut words = TWO_OVER_PI.map(|word| position.bits(word));
     for (step, bit) in [(8, 1 << 9), (4, 1 << 8), (2, 1 << 7), (1, 1 << 6)] {
-        let ahead = (position & position.bits(bit)).differs(position.bits(0));
+        let ahead = (position & position.bits(bit)).neq(position.bits(0));
         for k in 0..step + 3 {
             words[k] = ahead.select(words[k + step], words[k]);
         }

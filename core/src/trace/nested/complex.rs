@@ -241,14 +241,14 @@ nested_functions! {
     ///
     /// >> isnan(Complex2fC(nan, 0))
     /// [1]
-    "isnan" (C) -> (Scalar), Float = |x, _| vec![x[0].differs(x[0]) | x[1].differs(x[1])];
+    "isnan" (C) -> (Scalar), Float = |x, _| vec![x[0].neq(x[0]) | x[1].neq(x[1])];
     /// Whether a part is infinite.
     ///
     /// >> isinf(Complex2fC(0, inf))
     /// [1]
     "isinf" (C) -> (Scalar), Float = |x, _| {
         let infinity = x[0].constant(f64::INFINITY);
-        vec![x[0].abs().equals(infinity) | x[1].abs().equals(infinity)]
+        vec![x[0].abs().eq(infinity) | x[1].abs().eq(infinity)]
     };
     /// Whether both parts are finite.
     ///
@@ -319,11 +319,11 @@ impl<'r> Complex<'r> {
         let larger = (self.re.abs() * half + self.abs() * half).sqrt();
         let zero = self.re.constant(0);
         let smaller = self.im.abs() / (larger + larger);
-        let smaller = larger.equals(zero).select(zero, smaller);
+        let smaller = larger.eq(zero).select(zero, smaller);
         let positive = self.re.ge(zero);
         let (re, im) = (positive.select(larger, smaller), positive.select(smaller, larger));
         // An infinite imaginary part wins over anything.
-        let infinite = self.im.abs().equals(self.im.constant(f64::INFINITY));
+        let infinite = self.im.abs().eq(self.im.constant(f64::INFINITY));
         Self {
             re: infinite.select(self.im.abs(), re),
             im: infinite.select(self.im, mulsign(im, self.im)),
@@ -345,8 +345,8 @@ impl<'r> Complex<'r> {
     fn pow(self, exponent: Self) -> Self {
         let power = (self.log() * exponent).exp();
         let zero = self.re.constant(0);
-        let of_zero = self.re.equals(zero) & self.im.equals(zero);
-        let no_exponent = exponent.re.equals(zero) & exponent.im.equals(zero);
+        let of_zero = self.re.eq(zero) & self.im.eq(zero);
+        let no_exponent = exponent.re.eq(zero) & exponent.im.eq(zero);
         let vanishes = of_zero & exponent.re.gt(zero);
         let re = no_exponent.select(zero.constant(1), vanishes.select(zero, power.re));
         Self { re, im: (no_exponent | vanishes).select(zero, power.im) }
@@ -413,7 +413,7 @@ impl<'r> Complex<'r> {
 
     /// By absolute value and angle; an angle of 0 is the imaginary part, whatever the size.
     fn polar(size: Expr<'r>, angle: Expr<'r>) -> Self {
-        let is_real = angle.equals(angle.constant(0));
+        let is_real = angle.eq(angle.constant(0));
         let im = is_real.select(angle, math::sin(angle) * size);
         Self { re: math::cos(angle) * size, im }
     }
@@ -444,7 +444,7 @@ impl Div for Complex<'_> {
         let pick = |a, b| real_is_larger.select(a, b);
         let (larger, smaller) = (pick(other.re, other.im), pick(other.im, other.re));
         let zero = smaller.constant(0);
-        let ratio = smaller.equals(zero).select(zero, smaller / larger);
+        let ratio = smaller.eq(zero).select(zero, smaller / larger);
         let divisor = larger + smaller * ratio;
         let (along, across) = (pick(self.re, self.im), pick(self.im, self.re));
         let difference = across - along * ratio;

@@ -21,7 +21,7 @@ use super::Recorder;
 use super::expr::Expr;
 use crate::dtype::DType;
 use crate::error::{Error, Result};
-use crate::ir::op::Class;
+use crate::ir::op::{Class, Op};
 use crate::ir::var::VarId;
 
 /// The form of a value with several entries. In rows of the table, `N` components are any number of them, the
@@ -171,6 +171,8 @@ pub struct NestedFunction {
     pub class: Class,
     /// Which entries it takes.
     pub entries: Entries,
+    /// Of plain arrays it may be these operations of the sum over the lanes of their product, or of a square.
+    pub over_lanes: Option<&'static [Op]>,
     /// Help text.
     pub doc: &'static str,
     /// From the entries of the arguments, and what `N` stands for, to the entries of the results.
@@ -178,19 +180,22 @@ pub struct NestedFunction {
 }
 
 macro_rules! nested_functions {
-    ($($(#[doc = $doc:literal])+ $name:literal ($($parameter:expr),*) -> ($($result:expr),*), $class:ident $(($entries:ident))? = $recipe:expr;)*) => {
+    ($($(#[doc = $doc:literal])+ $name:literal ($($parameter:expr),*) -> ($($result:expr),*), $class:ident $(($entries:ident $(, lanes [$($op:ident),*])?))? = $recipe:expr;)*) => {
         pub(super) const ROWS: &[NestedFunction] = &[$(NestedFunction {
             name: $name,
             parameters: &[$($parameter),*],
             results: &[$($result),*],
             class: Class::$class,
             entries: nested_functions!(@entries $($entries)?),
+            over_lanes: nested_functions!(@lanes $($([$($op),*])?)?),
             doc: concat!($($doc, "\n"),+),
             recipe: $recipe,
         },)*];
     };
     (@entries $entries:ident) => { crate::trace::nested::Entries::$entries };
     (@entries) => { crate::trace::nested::Entries::Real };
+    (@lanes [$($op:ident),*]) => { Some(&[$(crate::ir::op::Op::$op),*]) };
+    (@lanes) => { None };
 }
 use nested_functions;
 

@@ -223,7 +223,7 @@ nested_functions! {
     /// >> isnan(Quaternion4fC(0, nan, 0, 0))
     /// [1]
     "isnan" (Q) -> (Scalar), Float = |x, _| {
-        let nan = |i: usize| x[i].differs(x[i]);
+        let nan = |i: usize| x[i].neq(x[i]);
         vec![nan(0) | nan(1) | nan(2) | nan(3)]
     };
 }
@@ -257,7 +257,7 @@ impl<'r> Quaternion<'r> {
     /// The imaginary part with another length; 0 stays 0.
     fn with_length(self, length: Expr<'r>, old: Expr<'r>) -> [Expr<'r>; 3] {
         let zero = old.constant(0);
-        let scale = old.equals(zero).select(zero, length / old);
+        let scale = old.eq(zero).select(zero, length / old);
         self.im.map(|part| part * scale)
     }
 

@@ -11,7 +11,7 @@ nested_functions! {
     ///
     /// >> dot(Vector3fC(1, 2, 3), Vector3fC(4, 5, 6))
     /// [32]
-    "dot" (Vector(N), Vector(N)) -> (Scalar), Number (Rational) = |x, n| vec![dot(&x[..n], &x[n..])];
+    "dot" (Vector(N), Vector(N)) -> (Scalar), Number (Rational, lanes []) = |x, n| vec![dot(&x[..n], &x[n..])];
     /// Sum of the products of the components of two quaternions.
     ///
     /// >> dot(Quaternion4fC(1, 2, 3, 4), Quaternion4fC(1, 0, 0, 2))
@@ -21,7 +21,7 @@ nested_functions! {
     ///
     /// >> abs_dot(Vector2fC(1, 2), Vector2fC(3, -4))
     /// [5]
-    "abs_dot" (Vector(N), Vector(N)) -> (Scalar), Number (Rational) = |x, n| vec![dot(&x[..n], &x[n..]).abs()];
+    "abs_dot" (Vector(N), Vector(N)) -> (Scalar), Number (Rational, lanes [Abs]) = |x, n| vec![dot(&x[..n], &x[n..]).abs()];
     /// Absolute value of `dot(a, b)` of two quaternions: the cosine of half the angle between rotations.
     ///
     /// >> abs_dot(Quaternion4fC(1, 2, 3, 4), Quaternion4fC(-1, 0, 0, -2))
@@ -32,13 +32,13 @@ nested_functions! {
     ///
     /// >> squared_norm(Vector2fC(3, 4))
     /// [25]
-    "squared_norm" (Vector(N)) -> (Scalar), Number (Parts) = |x, _| vec![dot(x, x)];
+    "squared_norm" (Vector(N)) -> (Scalar), Number (Parts, lanes []) = |x, _| vec![dot(x, x)];
     /// Euclidean length of a vector, `sqrt(squared_norm(v))`, lane by lane, and that of all parts of complex components
     /// and quaternions; of all lanes of a plain array.
     ///
     /// >> norm(Vector2fC(3, 4))
     /// [5]
-    "norm" (Vector(N)) -> (Scalar), Float (Parts) = |x, _| vec![norm(x)];
+    "norm" (Vector(N)) -> (Scalar), Float (Parts, lanes [Sqrt]) = |x, _| vec![norm(x)];
     /// The vector divided by its length, lane by lane.
     ///
     /// >> normalize(Vector2fC(3, 4))
@@ -62,7 +62,7 @@ fn basis<'r>(n: &[Expr<'r>]) -> Vec<Expr<'r>> {
     let one = z.constant(1);
     // The sign of z, that of zeros included.
     let bits = z.reinterpret(z.dtype().unsigned());
-    let negative = (bits >> (z.dtype().bits() - 1)).differs(bits.bits(0));
+    let negative = (bits >> (z.dtype().bits() - 1)).neq(bits.bits(0));
     let sign = negative.select(-one, one);
     let a = -(one / (sign + z));
     let b = x * y * a;

@@ -158,7 +158,7 @@ pub(in super::super) fn i0e(x: Expr<'_>) -> Expr<'_> {
 pub(in super::super) fn i1e(x: Expr<'_>) -> Expr<'_> {
     let size = x.abs();
     let y = scaled(size, size, &I1_NEAR, &I1_FAR);
-    x.equals(x.constant(0)).select(x, negate_if(x.lt(x.constant(0)), y))
+    x.eq(x.constant(0)).select(x, negate_if(x.lt(x.constant(0)), y))
 }
 
 /// The function of x ≥ 0, `factor` times the near fit.

@@ -131,5 +131,5 @@ pub(in super::super) fn dawson(x: Expr<'_>) -> Expr<'_> {
     let far = DAWSON_FAR.at(x.constant(1) / square) * x.constant(0.5) / size;
     let beyond = size.lt(x.constant(5)).select(middle, far);
     let y = size.lt(x.constant(3)).select(near, beyond);
-    x.equals(x.constant(0)).select(x, negate_if(x.lt(x.constant(0)), y))
+    x.eq(x.constant(0)).select(x, negate_if(x.lt(x.constant(0)), y))
 }

@@ -96,7 +96,7 @@ pub(in super::super) fn comp_ellint_2(k: Expr<'_>) -> Expr<'_> {
     let m = complement(k);
     let [p, q] = COMPLETE_2.map(|fit| fit.at(m));
     let y = (-math::log(m) * m).fma(q, p);
-    m.equals(m.constant(0)).select(m.constant(1), y)
+    m.eq(m.constant(0)).select(m.constant(1), y)
 }
 
 /// `Π(ν, k)`: ∞ at k = ±1 and at ν = −1, NaN beyond.
@@ -144,7 +144,7 @@ impl<'r> Amplitude<'r> {
     fn whole(&self, rest: Expr<'r>, complete: Expr<'r>) -> Expr<'r> {
         let zero = rest.constant(0);
         let turned = (self.turns + self.turns).fma(complete, rest);
-        self.turns.equals(zero).select(rest, turned)
+        self.turns.eq(zero).select(rest, turned)
     }
 
     /// The integral of the third kind over the rest.
@@ -168,8 +168,8 @@ impl<'r> Amplitude<'r> {
         let mixed = (square / denominator).fma(first, (nu * rest / denominator).fma(third, arc));
         let y = positive.select(mixed, third);
         // Infinite where 1 − k² sin² or p is 0, unless the other is negative.
-        let y = self.delta.equals(zero).select(self.sine / self.delta + p.sqrt(), y);
-        p.equals(zero).select(self.sine / p + self.delta.sqrt(), y)
+        let y = self.delta.eq(zero).select(self.sine / self.delta + p.sqrt(), y);
+        p.eq(zero).select(self.sine / p + self.delta.sqrt(), y)
     }
 }
 

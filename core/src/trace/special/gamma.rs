@@ -144,8 +144,8 @@ pub(in super::super) fn lgamma(x: Expr<'_>) -> Expr<'_> {
     let (sine, r) = folded.sine();
     let y = folded.reflected.select(-(math::log(sine) + y), y);
     let infinity = x.constant(f64::INFINITY);
-    let pole = folded.reflected & r.equals(x.constant(0));
-    (pole | x.abs().equals(infinity)).select(infinity, y)
+    let pole = folded.reflected & r.eq(x.constant(0));
+    (pole | x.abs().eq(infinity)).select(infinity, y)
 }
 
 /// `Γ(x)`, in f64 for f32 too.
@@ -165,16 +165,14 @@ fn tgamma_double(x: Expr<'_>) -> Expr<'_> {
     // Γ(x) = −π / (x sin(πx) Γ(−x)), by the square of a root that neither overflows nor underflows.
     let (sine, r) = folded.sine();
     let odd = (folded.x.round() * half).round() * x.constant(2);
-    let sine = negate_if(
-        odd.equals(folded.x.round()).select(r.gt(x.constant(0)), r.lt(x.constant(0))),
-        sine,
-    );
+    let sine =
+        negate_if(odd.eq(folded.x.round()).select(r.gt(x.constant(0)), r.lt(x.constant(0))), sine);
     let half = negate_if(folded.reflected, half);
     let root = math::exp(high * half);
     let root = root.fma(low * half, root);
     let quotient =
         root * folded.reflected.select(shift, one) / folded.reflected.select(sine, shift);
-    let pole = folded.reflected & r.equals(x.constant(0));
+    let pole = folded.reflected & r.eq(x.constant(0));
     pole.select(x.constant(f64::NAN), quotient * root)
 }
 

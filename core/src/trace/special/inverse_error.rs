@@ -92,7 +92,7 @@ pub(in super::super) fn erfinv(x: Expr<'_>) -> Expr<'_> {
     let size = x.abs();
     let y = inverse(size, x.constant(1) - size);
     // Zeros keep their sign; a NaN does not fit either way.
-    x.equals(x.constant(0)).select(x, negate_if(x.lt(x.constant(0)), y))
+    x.eq(x.constant(0)).select(x, negate_if(x.lt(x.constant(0)), y))
 }
 
 /// The number whose `erfc` is x: relative accuracy down to the smallest x.
@@ -122,7 +122,7 @@ fn inverse<'r>(x: Expr<'r>, rest: Expr<'r>) -> Expr<'r> {
     let w = -math::log(product);
     let y = ratio(w) * x;
     let y = if is_single(x) { y } else { refined(x, rest, w, y) };
-    rest.equals(x.constant(0)).select(x.constant(f64::INFINITY), y)
+    rest.eq(x.constant(0)).select(x.constant(f64::INFINITY), y)
 }
 
 /// `erfinv x / x` of w to about 2^-26.

@@ -1,19 +1,19 @@
 //! Gathers and scatters with their bounds (S13).
 
 use super::build::Lowering;
-use crate::backend::cpu::instructions::{Compare, M};
-use crate::backend::cpu::program::{Access, Home, Place, V, What};
+use crate::backend::cpu::instructions::{Compare, Opcode};
+use crate::backend::cpu::program::{Access, Home, Place, Special, VReg};
 use crate::convert::exactly;
 use crate::dtype::DType;
-use crate::ir::kernel::{BufferIndex, Reg};
+use crate::ir::kernel::{BufferIndex, Inst, Reg};
 use crate::ir::op::ScatterOp;
 
 /// The indices of a narrow part with the lanes that may use them.
 struct Indices {
     /// One narrow register, or two wide ones.
-    index: [V; 2],
+    index: [VReg; 2],
     /// Beside `index`: active and in bounds.
-    ok: [V; 2],
+    ok: [VReg; 2],
     wide: bool,
 }
 
@@ -66,7 +66,7 @@ impl Lowering<'_> {
         let length = self.kernel.length_word(buffer);
         let length = exactly(length.expect("internal error: an accessed buffer has a length"));
         let wide = self.far || dtype.bytes() == 8;
-        let mut indices = Indices { index: [V::NONE; 2], ok: [V::NONE; 2], wide };
+        let mut indices = Indices { index: [VReg::NONE; 2], ok: [VReg::NONE; 2], wide };
         for half in 0..indices.count() {
             let value = if dtype.bytes() == 8 {
                 self.values.get(index.index(), 2 * part + half)
@@ -93,26 +93,28 @@ impl Lowering<'_> {
                 let lanes = self.active(part);
                 let lanes = if wide { self.widen_mask(lanes, half == 1) } else { lanes };
                 Some(match wanted {
-                    Some(wanted) => self.binary(M::MaskAnd, wanted, lanes),
+                    Some(wanted) => self.binary(Opcode::MaskAnd, wanted, lanes),
                     None => lanes,
                 })
             } else {
                 None
             };
             if let (Some(access), Some(existing)) = (access, existing) {
-                let outside = self.binary(M::MaskAndNot, inside, existing);
-                let what = What::Check {
-                    offset: self.frame.errors + 16 * access,
-                    part: exactly(if wide { 2 * part + half } else { part }),
-                    wide,
-                    signed: dtype.is_signed(),
-                };
-                self.effect(what, [outside, value, V::NONE]);
+                let outside = self.binary(Opcode::MaskAndNot, inside, existing);
+                self.effect(
+                    Special::Check {
+                        offset: self.frame.errors + 16 * access,
+                        part: exactly(if wide { 2 * part + half } else { part }),
+                        wide,
+                        signed: dtype.is_signed(),
+                    },
+                    [outside, value],
+                );
             }
             let used = if exact { existing } else { wanted };
             indices.index[half] = value;
             indices.ok[half] = match used {
-                Some(used) => self.binary(M::MaskAnd, inside, used),
+                Some(used) => self.binary(Opcode::MaskAnd, inside, used),
                 None => inside,
             };
         }
@@ -120,13 +122,13 @@ impl Lowering<'_> {
     }
 
     /// One half of a 32-bit index part as 64-bit indices.
-    fn extend(&mut self, dtype: DType, narrow: V, upper: bool) -> V {
+    fn extend(&mut self, dtype: DType, narrow: VReg, upper: bool) -> VReg {
         let half = self.half(narrow, upper);
-        self.unary(if dtype.is_signed() { M::SignExtend } else { M::ZeroExtend }, half)
+        self.unary(if dtype.is_signed() { Opcode::SignExtend } else { Opcode::ZeroExtend }, half)
     }
 
     /// A word of the parameter block in all lanes.
-    fn word_constant(&mut self, home: Home, word: u32, wide: bool) -> V {
+    fn word_constant(&mut self, home: Home, word: u32, wide: bool) -> VReg {
         let key = (u64::from(word), if wide { 128 } else { 129 });
         if let Some(&known) = self.constants.get(&key) {
             return known;
@@ -143,12 +145,12 @@ impl Lowering<'_> {
         Access { word, wide: bytes == 8, wide_index, scale: bytes, bytes, counting }
     }
 
-    fn gather_with(&mut self, access: Access, index: V, mask: V) -> V {
-        self.make(What::Gather(access), [V::NONE, index, mask])
+    fn gather_with(&mut self, access: Access, index: VReg, mask: VReg) -> VReg {
+        self.make(Special::Gather(access), [VReg::NONE, index, mask])
     }
 
     /// 32-bit lanes.
-    fn gather32(&mut self, access: Access, indices: &Indices) -> V {
+    fn gather32(&mut self, access: Access, indices: &Indices) -> VReg {
         if !indices.wide {
             return self.gather_with(access, indices.index[0], indices.ok[0]);
         }
@@ -161,11 +163,11 @@ impl Lowering<'_> {
         };
         let low = self.gather_with(access, indices.index[0], masks[0]);
         let high = self.gather_with(access, indices.index[1], masks[1]);
-        self.binary_by(M::JoinHalves, low, high, 1)
+        self.binary_by(Opcode::JoinHalves, low, high, 1)
     }
 
     /// One half of a narrow part's lanes as 64-bit lanes.
-    fn gather64(&mut self, word: u32, indices: &Indices, half: usize) -> V {
+    fn gather64(&mut self, word: u32, indices: &Indices, half: usize) -> VReg {
         let access = self.access(word, 8, indices.wide);
         if indices.wide {
             return self.gather_with(access, indices.index[half], indices.ok[half]);
@@ -175,15 +177,15 @@ impl Lowering<'_> {
         self.gather_with(access, index, mask)
     }
 
-    fn gather_mask(&mut self, word: u32, indices: &Indices) -> V {
+    fn gather_mask(&mut self, word: u32, indices: &Indices) -> VReg {
         let bytes = self.gather_in_words(word, indices, 1);
         let one = self.constant(1, 4);
-        let bits = self.binary(M::And32, bytes, one);
+        let bits = self.binary(Opcode::And32, bytes, one);
         self.mask_from_ones(bits)
     }
 
     /// Elements of one or two bytes, in the low bits of 32-bit lanes with others above.
-    fn gather_in_words(&mut self, word: u32, indices: &Indices, bytes: usize) -> V {
+    fn gather_in_words(&mut self, word: u32, indices: &Indices, bytes: usize) -> VReg {
         let access = self.access(word, bytes, indices.wide);
         if !indices.wide {
             return self.gather_with(access, indices.index[0], indices.ok[0]);
@@ -192,22 +194,22 @@ impl Lowering<'_> {
         let mut aligned = Indices { index: indices.index, ok: indices.ok, wide: true };
         let beside = self.constant(!(4 / bytes as u64 - 1), 8);
         for (aligned, index) in aligned.index.iter_mut().zip(indices.index) {
-            *aligned = self.binary(M::And64, index, beside);
+            *aligned = self.binary(Opcode::And64, index, beside);
         }
         let words = self.gather32(Access { counting: None, ..access }, &aligned);
         let index = self.low_dwords(indices.index[0], indices.index[1]);
         let shift = self.shift_in_word(index, bytes);
-        self.binary(M::Shr32, words, shift)
+        self.binary(Opcode::Shr32, words, shift)
     }
 
     pub(super) fn scatter(
         &mut self,
         op: ScatterOp,
-        [value, index]: [Reg; 2],
-        active: Option<Reg>,
+        inst: &Inst,
         target: BufferIndex,
         access: Option<u32>,
     ) {
+        let (value, index, active) = (inst.arg(0), inst.arg(1), inst.args[2]);
         let dtype = self.kernel.dtype(value);
         let word = exactly(self.kernel.address_word(target));
         for part in 0..self.packet.narrow {
@@ -231,10 +233,10 @@ impl Lowering<'_> {
         part: usize,
     ) {
         let wide = dtype.bytes() == 8;
-        let what = What::Scatter(self.access(word, dtype.bytes(), indices.wide));
+        let scatter = Special::Scatter(self.access(word, dtype.bytes(), indices.wide));
         if !wide && !indices.wide {
             let lanes = self.values.get(value.index(), part);
-            return self.effect(what, [indices.index[0], lanes, indices.ok[0]]);
+            return self.effect(scatter, [indices.index[0], lanes, indices.ok[0]]);
         }
         for half in 0..2 {
             let upper = half == 1;
@@ -249,7 +251,7 @@ impl Lowering<'_> {
             } else {
                 (self.half(indices.index[0], upper), self.widen_mask(indices.ok[0], upper))
             };
-            self.effect(what, [index, lanes, mask]);
+            self.effect(scatter, [index, lanes, mask]);
         }
     }
 
@@ -266,8 +268,7 @@ impl Lowering<'_> {
         let scratch = self.frame.scratch;
         for half in 0..indices.count() {
             let offset = scratch + exactly::<u32>(half) * vector;
-            let what = What::StoreScratch { offset };
-            self.effect(what, [indices.index[half], V::NONE, V::NONE]);
+            self.effect(Special::StoreScratch { offset }, [indices.index[half]]);
         }
         let values = if dtype == DType::Mask {
             let mask = self.narrow_mask(value.index(), part);
@@ -282,15 +283,16 @@ impl Lowering<'_> {
             (0..n).map(|half| self.values.get(value.index(), n * part + half)).collect()
         };
         for (half, value) in values.into_iter().enumerate() {
-            let what = What::StoreScratch { offset: scratch + (2 + exactly::<u32>(half)) * vector };
-            self.effect(what, [value, V::NONE, V::NONE]);
+            self.effect(
+                Special::StoreScratch { offset: scratch + (2 + exactly::<u32>(half)) * vector },
+                [value],
+            );
         }
-        let mask = match (indices.wide, self.has(M::MaskJoin)) {
+        let mask = match (indices.wide, self.has(Opcode::MaskJoin)) {
             (false, _) => indices.ok[0],
-            (true, true) => self.binary(M::MaskJoin, indices.ok[1], indices.ok[0]),
+            (true, true) => self.binary(Opcode::MaskJoin, indices.ok[1], indices.ok[0]),
             (true, false) => self.low_dwords(indices.ok[0], indices.ok[1]),
         };
-        let what = What::ScatterLanes { word, op, dtype, wide_index: indices.wide };
-        self.effect(what, [mask, V::NONE, V::NONE]);
+        self.effect(Special::ScatterLanes { word, op, dtype, wide_index: indices.wide }, [mask]);
     }
 }

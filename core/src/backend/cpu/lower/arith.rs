@@ -1,8 +1,8 @@
 //! Elementwise operations as machine instructions.
 
 use super::build::Lowering;
-use crate::backend::cpu::instructions::{Compare, Extreme, M, Rounding};
-use crate::backend::cpu::program::{Nan, V};
+use crate::backend::cpu::instructions::{Compare, Extreme, Opcode, Rounding};
+use crate::backend::cpu::program::{Nan, VReg};
 use crate::convert::exactly;
 use crate::dtype::DType;
 use crate::ir::kernel::Reg;
@@ -11,7 +11,7 @@ use crate::ir::scalar::{apply_bits, quiet_nan};
 
 impl Lowering<'_> {
     /// The instruction for a type among those for 32- and 64-bit floats and integers.
-    pub(super) fn by_type(dtype: DType, [f32, f64, i32, i64]: [M; 4]) -> M {
+    pub(super) fn by_type(dtype: DType, [f32, f64, i32, i64]: [Opcode; 4]) -> Opcode {
         match dtype {
             DType::F32 => f32,
             DType::F64 => f64,
@@ -73,7 +73,7 @@ impl Lowering<'_> {
                 } else {
                     for part in 0..self.packet.parts(dtype.bytes()) {
                         let part_of = |reg| {
-                            if reg == usize::MAX { V::NONE } else { self.values.get(reg, part) }
+                            if reg == usize::MAX { VReg::NONE } else { self.values.get(reg, part) }
                         };
                         let args = args.map(part_of);
                         let value = self.same(op, dtype, args);
@@ -88,7 +88,7 @@ impl Lowering<'_> {
     }
 
     /// An operation whose operands and result have one type, on one part.
-    pub(super) fn same(&mut self, op: Op, dtype: DType, [a, b, c]: [V; 3]) -> V {
+    pub(super) fn same(&mut self, op: Op, dtype: DType, [a, b, c]: [VReg; 3]) -> VReg {
         let by = Self::by_type;
         let float = dtype.is_float();
         match op {
@@ -106,7 +106,9 @@ impl Lowering<'_> {
             }
             Op::Abs => self.abs(dtype, a),
             Op::Sqrt if self.is_fast(dtype) => self.fast_root(a),
-            Op::Sqrt => self.unary(if dtype == DType::F64 { M::SqrtF64 } else { M::SqrtF32 }, a),
+            Op::Sqrt => {
+                self.unary(if dtype == DType::F64 { Opcode::SqrtF64 } else { Opcode::SqrtF32 }, a)
+            }
             Op::Floor => self.round(dtype, a, Rounding::Down),
             Op::Ceil => self.round(dtype, a, Rounding::Up),
             Op::Round => self.round(dtype, a, Rounding::Nearest),
@@ -120,7 +122,7 @@ impl Lowering<'_> {
             Op::Mul => self.mul(dtype, a, b),
             Op::Div | Op::BoundedDiv if self.is_fast(dtype) => self.fast_quotient(a, b),
             Op::Div | Op::BoundedDiv => {
-                self.binary(if dtype == DType::F64 { M::DivF64 } else { M::DivF32 }, a, b)
+                self.binary(if dtype == DType::F64 { Opcode::DivF64 } else { Opcode::DivF32 }, a, b)
             }
             Op::IDiv => self.divide(dtype, a, b).0,
             Op::Rem => self.divide(dtype, a, b).1,
@@ -136,9 +138,12 @@ impl Lowering<'_> {
             Op::Xor => self.xor(dtype, a, b),
             Op::Shl => self.shift_left(dtype, a, b),
             Op::Shr => self.shift_right(dtype, a, b),
-            Op::Fma if float => {
-                self.ternary(by(dtype, [M::FmaF32, M::FmaF64, M::FmaF32, M::FmaF64]), a, b, c)
-            }
+            Op::Fma if float => self.ternary(
+                by(dtype, [Opcode::FmaF32, Opcode::FmaF64, Opcode::FmaF32, Opcode::FmaF64]),
+                a,
+                b,
+                c,
+            ),
             Op::Fma => {
                 let product = self.mul(dtype, a, b);
                 self.add(dtype, product, c)
@@ -162,16 +167,17 @@ impl Lowering<'_> {
     }
 
     /// Whether no lane of a float result is NaN, as far as constants tell.
-    fn is_never_nan(&self, op: Op, dtype: DType, [a, b, c]: [V; 3]) -> bool {
+    fn is_never_nan(&self, op: Op, dtype: DType, [a, b, c]: [VReg; 3]) -> bool {
         if !dtype.is_float() || self.is_fast(dtype) {
             return false;
         }
-        let bits = |value: V| self.bits_of(value, exactly(dtype.bytes()));
-        let is_number = |value: V| bits(value).is_some_and(|bits| is_number(bits, dtype));
-        let never = |value: V| self.nan(value) == Nan::Never || is_number(value);
-        let finite = |value: V| bits(value).is_some_and(|bits| is_finite(bits, dtype));
+        let bits = |value: VReg| self.bits_of(value, exactly(dtype.bytes()));
+        let is_number = |value: VReg| bits(value).is_some_and(|bits| is_number(bits, dtype));
+        let never = |value: VReg| self.nan(value) == Nan::Never || is_number(value);
+        let finite = |value: VReg| bits(value).is_some_and(|bits| is_finite(bits, dtype));
         let sign = 1_u64 << (8 * dtype.bytes() - 1);
-        let factor = |value: V| finite(value) && bits(value).is_some_and(|bits| bits & !sign != 0);
+        let factor =
+            |value: VReg| finite(value) && bits(value).is_some_and(|bits| bits & !sign != 0);
         let product = || never(a) && factor(b) || factor(a) && never(b);
         (matches!(op, Op::Abs | Op::Neg) && never(a))
             || (matches!(op, Op::Min | Op::Max) && (never(a) || never(b)))
@@ -181,59 +187,71 @@ impl Lowering<'_> {
             || (matches!(op, Op::Add | Op::Sub) && (never(a) && finite(b) || finite(a) && never(b)))
     }
 
-    pub(super) fn add(&mut self, dtype: DType, a: V, b: V) -> V {
-        self.binary(Self::by_type(dtype, [M::AddF32, M::AddF64, M::Add32, M::Add64]), a, b)
+    pub(super) fn add(&mut self, dtype: DType, a: VReg, b: VReg) -> VReg {
+        self.binary(
+            Self::by_type(dtype, [Opcode::AddF32, Opcode::AddF64, Opcode::Add32, Opcode::Add64]),
+            a,
+            b,
+        )
     }
 
-    pub(super) fn sub(&mut self, dtype: DType, a: V, b: V) -> V {
-        self.binary(Self::by_type(dtype, [M::SubF32, M::SubF64, M::Sub32, M::Sub64]), a, b)
+    pub(super) fn sub(&mut self, dtype: DType, a: VReg, b: VReg) -> VReg {
+        self.binary(
+            Self::by_type(dtype, [Opcode::SubF32, Opcode::SubF64, Opcode::Sub32, Opcode::Sub64]),
+            a,
+            b,
+        )
     }
 
-    pub(super) fn mul(&mut self, dtype: DType, a: V, b: V) -> V {
-        if dtype.is_int() && dtype.bytes() == 8 && !self.has(M::Mul64) {
+    pub(super) fn mul(&mut self, dtype: DType, a: VReg, b: VReg) -> VReg {
+        if dtype.is_int() && dtype.bytes() == 8 && !self.has(Opcode::Mul64) {
             return self.mul64(a, b);
         }
-        self.binary(Self::by_type(dtype, [M::MulF32, M::MulF64, M::Mul32, M::Mul64]), a, b)
+        self.binary(
+            Self::by_type(dtype, [Opcode::MulF32, Opcode::MulF64, Opcode::Mul32, Opcode::Mul64]),
+            a,
+            b,
+        )
     }
 
-    pub(super) fn and(&mut self, dtype: DType, a: V, b: V) -> V {
-        self.binary(if dtype.bytes() == 8 { M::And64 } else { M::And32 }, a, b)
+    pub(super) fn and(&mut self, dtype: DType, a: VReg, b: VReg) -> VReg {
+        self.binary(if dtype.bytes() == 8 { Opcode::And64 } else { Opcode::And32 }, a, b)
     }
 
-    pub(super) fn or(&mut self, dtype: DType, a: V, b: V) -> V {
-        self.binary(if dtype.bytes() == 8 { M::Or64 } else { M::Or32 }, a, b)
+    pub(super) fn or(&mut self, dtype: DType, a: VReg, b: VReg) -> VReg {
+        self.binary(if dtype.bytes() == 8 { Opcode::Or64 } else { Opcode::Or32 }, a, b)
     }
 
-    pub(super) fn xor(&mut self, dtype: DType, a: V, b: V) -> V {
-        self.binary(if dtype.bytes() == 8 { M::Xor64 } else { M::Xor32 }, a, b)
+    pub(super) fn xor(&mut self, dtype: DType, a: VReg, b: VReg) -> VReg {
+        self.binary(if dtype.bytes() == 8 { Opcode::Xor64 } else { Opcode::Xor32 }, a, b)
     }
 
     /// A constant of a type's width.
-    pub(super) fn number(&mut self, dtype: DType, bits: u64) -> V {
+    pub(super) fn number(&mut self, dtype: DType, bits: u64) -> VReg {
         let mask = if dtype.bytes() == 8 { u64::MAX } else { u64::from(u32::MAX) };
         self.constant(bits & mask, exactly(dtype.bytes()))
     }
 
-    pub(super) fn zero(&mut self, dtype: DType) -> V {
+    pub(super) fn zero(&mut self, dtype: DType) -> VReg {
         self.number(dtype, 0)
     }
 
-    pub(super) fn ones(&mut self, dtype: DType) -> V {
+    pub(super) fn ones(&mut self, dtype: DType) -> VReg {
         self.number(dtype, u64::MAX)
     }
 
-    pub(super) fn sign_bit(&mut self, dtype: DType) -> V {
+    pub(super) fn sign_bit(&mut self, dtype: DType) -> VReg {
         self.number(dtype, 1 << (8 * dtype.bytes() - 1))
     }
 
-    fn abs(&mut self, dtype: DType, a: V) -> V {
+    fn abs(&mut self, dtype: DType, a: VReg) -> VReg {
         match dtype {
             DType::F32 | DType::F64 => {
                 let rest = self.number(dtype, (1 << (8 * dtype.bytes() - 1)) - 1);
                 self.and(dtype, a, rest)
             }
-            DType::I32 => self.unary(M::Abs32, a),
-            DType::I64 if self.has(M::Abs64) => self.unary(M::Abs64, a),
+            DType::I32 => self.unary(Opcode::Abs32, a),
+            DType::I64 if self.has(Opcode::Abs64) => self.unary(Opcode::Abs64, a),
             DType::I64 => {
                 let sign = self.sign_mask(a);
                 let flipped = self.xor(dtype, a, sign);
@@ -245,13 +263,13 @@ impl Lowering<'_> {
     }
 
     /// All ones where a 64-bit lane is negative, by a comparison.
-    pub(super) fn sign_mask(&mut self, a: V) -> V {
+    pub(super) fn sign_mask(&mut self, a: VReg) -> VReg {
         let zero = self.zero(DType::I64);
-        self.binary(M::Greater64, zero, a)
+        self.binary(Opcode::Greater64, zero, a)
     }
 
-    pub(super) fn round(&mut self, dtype: DType, a: V, rounding: Rounding) -> V {
-        let m = if dtype == DType::F64 { M::RoundF64 } else { M::RoundF32 };
+    pub(super) fn round(&mut self, dtype: DType, a: VReg, rounding: Rounding) -> VReg {
+        let m = if dtype == DType::F64 { Opcode::RoundF64 } else { Opcode::RoundF32 };
         self.unary_by(m, a, rounding as u8)
     }
 
@@ -259,7 +277,7 @@ impl Lowering<'_> {
     ///
     /// The instruction gives the second operand if either is NaN or both are zero: right as it is if that one is a
     /// constant and neither NaN nor the zero that would lose.
-    fn float_extreme(&mut self, min: bool, dtype: DType, a: V, b: V) -> V {
+    fn float_extreme(&mut self, min: bool, dtype: DType, a: VReg, b: VReg) -> VReg {
         let m = extreme(min, dtype);
         if self.wins_ties(b, dtype, min) {
             return self.binary(m, a, b);
@@ -283,7 +301,7 @@ impl Lowering<'_> {
     }
 
     /// Whether a value is a constant that the instructions may return for a NaN or for two zeros.
-    fn wins_ties(&self, value: V, dtype: DType, min: bool) -> bool {
+    fn wins_ties(&self, value: VReg, dtype: DType, min: bool) -> bool {
         let Some(bits) = self.bits_of(value, exactly(dtype.bytes())) else { return false };
         let sign = 1_u64 << (8 * dtype.bytes() - 1);
         let zero_wins = (bits & sign != 0) == min;
@@ -293,7 +311,7 @@ impl Lowering<'_> {
     /// Minimum or maximum that is NaN if either operand is, and orders zeros.
     ///
     /// Beside a constant that is neither NaN nor zero, the second operand is right as it is.
-    fn propagating_extreme(&mut self, min: bool, dtype: DType, a: V, b: V) -> V {
+    fn propagating_extreme(&mut self, min: bool, dtype: DType, a: VReg, b: VReg) -> VReg {
         let sign = 1_u64 << (8 * dtype.bytes() - 1);
         for (constant, other) in [(a, b), (b, a)] {
             let bits = self.bits_of(constant, exactly(dtype.bytes()));
@@ -315,34 +333,34 @@ impl Lowering<'_> {
     }
 
     /// By the instruction that orders zeros.
-    fn ordered_extreme(&mut self, min: bool, dtype: DType, a: V, b: V) -> V {
+    fn ordered_extreme(&mut self, min: bool, dtype: DType, a: VReg, b: VReg) -> VReg {
         let which = if min { Extreme::Least } else { Extreme::Greatest };
         self.binary_by(range(dtype), a, b, which as u8)
     }
 
     /// A float in which every NaN is a quiet one: results of arithmetic are already.
-    fn quiet(&mut self, dtype: DType, a: V) -> V {
+    fn quiet(&mut self, dtype: DType, a: VReg) -> VReg {
         if self.nan(a) != Nan::Any {
             return a;
         }
         let (one, m) = if dtype == DType::F64 {
-            (self.constant(1f64.to_bits(), 8), M::MulF64)
+            (self.constant(1f64.to_bits(), 8), Opcode::MulF64)
         } else {
-            (self.constant(u64::from(1f32.to_bits()), 4), M::MulF32)
+            (self.constant(u64::from(1f32.to_bits()), 4), Opcode::MulF32)
         };
         self.binary(m, a, one)
     }
 
-    fn int_extreme(&mut self, min: bool, dtype: DType, a: V, b: V) -> V {
+    fn int_extreme(&mut self, min: bool, dtype: DType, a: VReg, b: VReg) -> VReg {
         let m = match (dtype, min) {
-            (DType::I32, true) => M::MinI32,
-            (DType::I32, false) => M::MaxI32,
-            (DType::U32, true) => M::MinU32,
-            (DType::U32, false) => M::MaxU32,
-            (DType::I64, true) => M::MinI64,
-            (DType::I64, false) => M::MaxI64,
-            (_, true) => M::MinU64,
-            (_, false) => M::MaxU64,
+            (DType::I32, true) => Opcode::MinI32,
+            (DType::I32, false) => Opcode::MaxI32,
+            (DType::U32, true) => Opcode::MinU32,
+            (DType::U32, false) => Opcode::MaxU32,
+            (DType::I64, true) => Opcode::MinI64,
+            (DType::I64, false) => Opcode::MaxI64,
+            (_, true) => Opcode::MinU64,
+            (_, false) => Opcode::MaxU64,
         };
         if self.has(m) {
             return self.binary(m, a, b);
@@ -351,75 +369,82 @@ impl Lowering<'_> {
         if min { self.blend(8, greater, b, a) } else { self.blend(8, greater, a, b) }
     }
 
-    fn shift_left(&mut self, dtype: DType, a: V, count: V) -> V {
+    fn shift_left(&mut self, dtype: DType, a: VReg, count: VReg) -> VReg {
         let wide = dtype.bytes() == 8;
         if let Some(count) = self.bits_of(count, exactly(dtype.bytes())) {
             return self.shift_left_by(dtype, a, count);
         }
-        self.binary(if wide { M::Shl64 } else { M::Shl32 }, a, count)
+        self.binary(if wide { Opcode::Shl64 } else { Opcode::Shl32 }, a, count)
     }
 
-    pub(super) fn shift_left_by(&mut self, dtype: DType, a: V, count: u64) -> V {
-        let m = if dtype.bytes() == 8 { M::ShlBy64 } else { M::ShlBy32 };
+    pub(super) fn shift_left_by(&mut self, dtype: DType, a: VReg, count: u64) -> VReg {
+        let m = if dtype.bytes() == 8 { Opcode::ShlBy64 } else { Opcode::ShlBy32 };
         self.unary_by(m, a, clamp_count(dtype, count, 0))
     }
 
     /// A logical shift by a constant.
-    pub(super) fn shift_right_by(&mut self, dtype: DType, a: V, count: u64) -> V {
+    pub(super) fn shift_right_by(&mut self, dtype: DType, a: VReg, count: u64) -> VReg {
         if let Some(bits) = self.bits_of(a, exactly(dtype.bytes())) {
             let unsigned = if dtype.bytes() == 8 { DType::U64 } else { DType::U32 };
             return self
                 .number(dtype, apply_bits(Op::Shr, unsigned, unsigned, [bits, count, count]));
         }
-        let m = if dtype.bytes() == 8 { M::ShrBy64 } else { M::ShrBy32 };
+        let m = if dtype.bytes() == 8 { Opcode::ShrBy64 } else { Opcode::ShrBy32 };
         self.unary_by(m, a, clamp_count(dtype, count, 0))
     }
 
-    fn shift_right(&mut self, dtype: DType, a: V, count: V) -> V {
+    fn shift_right(&mut self, dtype: DType, a: VReg, count: VReg) -> VReg {
         let known = self.bits_of(count, exactly(dtype.bytes()));
         match (dtype, known) {
-            (DType::I32, Some(count)) => self.unary_by(M::SarBy32, a, clamp_count(dtype, count, 1)),
-            (DType::I64, Some(count)) if self.has(M::SarBy64) => {
-                self.unary_by(M::SarBy64, a, clamp_count(dtype, count, 1))
+            (DType::I32, Some(count)) => {
+                self.unary_by(Opcode::SarBy32, a, clamp_count(dtype, count, 1))
             }
-            (DType::I32, None) => self.binary(M::Sar32, a, count),
-            (DType::I64, None) if self.has(M::Sar64) => self.binary(M::Sar64, a, count),
+            (DType::I64, Some(count)) if self.has(Opcode::SarBy64) => {
+                self.unary_by(Opcode::SarBy64, a, clamp_count(dtype, count, 1))
+            }
+            (DType::I32, None) => self.binary(Opcode::Sar32, a, count),
+            (DType::I64, None) if self.has(Opcode::Sar64) => self.binary(Opcode::Sar64, a, count),
             (DType::I64, _) => {
                 // Complementing negative lanes before and after makes the zeros shifted in their sign.
                 let sign = self.sign_mask(a);
                 let positive = self.xor(dtype, a, sign);
                 let shifted = match known {
                     Some(count) => self.shift_right_by(dtype, positive, count),
-                    None => self.binary(M::Shr64, positive, count),
+                    None => self.binary(Opcode::Shr64, positive, count),
                 };
                 self.xor(dtype, shifted, sign)
             }
             (_, Some(count)) => self.shift_right_by(dtype, a, count),
-            (_, None) => {
-                self.binary(if dtype.bytes() == 8 { M::Shr64 } else { M::Shr32 }, a, count)
-            }
+            (_, None) => self.binary(
+                if dtype.bytes() == 8 { Opcode::Shr64 } else { Opcode::Shr32 },
+                a,
+                count,
+            ),
         }
     }
 
     /// A comparison of one part; the mask lies beside parts of that width.
-    pub(super) fn compare(&mut self, compare: Compare, dtype: DType, a: V, b: V) -> V {
+    pub(super) fn compare(&mut self, compare: Compare, dtype: DType, a: VReg, b: VReg) -> VReg {
         if dtype.is_float() {
-            let m = if dtype == DType::F64 { M::CompareF64 } else { M::CompareF32 };
+            let m = if dtype == DType::F64 { Opcode::CompareF64 } else { Opcode::CompareF32 };
             return self.binary_by(m, a, b, compare as u8);
         }
         let m = match dtype {
-            DType::I32 => M::CompareI32,
-            DType::I64 => M::CompareI64,
-            DType::U64 => M::CompareU64,
-            DType::U32 | DType::Mask | DType::F32 | DType::F64 => M::CompareU32,
-            DType::I8 | DType::U8 | DType::I16 | DType::U16 | DType::F16 => M::CompareU32,
+            DType::I32 => Opcode::CompareI32,
+            DType::I64 => Opcode::CompareI64,
+            DType::U64 => Opcode::CompareU64,
+            DType::U32 | DType::Mask | DType::F32 | DType::F64 => Opcode::CompareU32,
+            DType::I8 | DType::U8 | DType::I16 | DType::U16 | DType::F16 => Opcode::CompareU32,
         };
         if self.has(m) {
             return self.binary_by(m, a, b, compare as u8);
         }
         let wide = dtype.bytes() == 8;
-        let (equal, greater) =
-            if wide { (M::Equal64, M::Greater64) } else { (M::Equal32, M::Greater32) };
+        let (equal, greater) = if wide {
+            (Opcode::Equal64, Opcode::Greater64)
+        } else {
+            (Opcode::Equal32, Opcode::Greater32)
+        };
         let (m, a, b, negate) = match compare {
             Compare::Eq => (equal, a, b, false),
             Compare::Ne => (equal, a, b, true),
@@ -440,7 +465,7 @@ impl Lowering<'_> {
         if negate { self.not_mask(mask) } else { mask }
     }
 
-    fn flip_sign(&mut self, dtype: DType, a: V) -> V {
+    fn flip_sign(&mut self, dtype: DType, a: VReg) -> VReg {
         let bytes = exactly(dtype.bytes());
         if let Some(bits) = self.bits_of(a, bytes) {
             return self.number(dtype, bits ^ 1 << (8 * dtype.bytes() - 1));
@@ -449,12 +474,12 @@ impl Lowering<'_> {
         self.xor(dtype, a, sign)
     }
 
-    pub(super) fn not_mask(&mut self, mask: V) -> V {
-        if self.has(M::MaskNot) {
-            return self.unary(M::MaskNot, mask);
+    pub(super) fn not_mask(&mut self, mask: VReg) -> VReg {
+        if self.has(Opcode::MaskNot) {
+            return self.unary(Opcode::MaskNot, mask);
         }
         let ones = self.mask_constant(true);
-        self.binary(M::MaskXor, mask, ones)
+        self.binary(Opcode::MaskXor, mask, ones)
     }
 
     fn compare_op(&mut self, i: usize, compare: Compare, [a, b, _]: [usize; 3]) {
@@ -474,9 +499,9 @@ impl Lowering<'_> {
         let dtype = self.kernel.insts[i].dtype;
         if dtype == DType::Mask {
             return self.each_mask(i, &[mask, a, b], |lowering, masks| {
-                let yes = lowering.binary(M::MaskAnd, masks[0], masks[1]);
-                let no = lowering.binary(M::MaskAndNot, masks[0], masks[2]);
-                lowering.binary(M::MaskOr, yes, no)
+                let yes = lowering.binary(Opcode::MaskAnd, masks[0], masks[1]);
+                let no = lowering.binary(Opcode::MaskAndNot, masks[0], masks[2]);
+                lowering.binary(Opcode::MaskOr, yes, no)
             });
         }
         for part in 0..self.packet.parts(dtype.bytes()) {
@@ -496,11 +521,11 @@ impl Lowering<'_> {
             return self.each_mask(i, &[a], |lowering, masks| lowering.not_mask(masks[0]));
         }
         let m = if op == Op::And {
-            M::MaskAnd
+            Opcode::MaskAnd
         } else if op == Op::Or {
-            M::MaskOr
+            Opcode::MaskOr
         } else {
-            M::MaskXor
+            Opcode::MaskXor
         };
         self.each_mask(i, &[a, b], |lowering, masks| lowering.binary(m, masks[0], masks[1]));
     }
@@ -510,12 +535,12 @@ impl Lowering<'_> {
         &mut self,
         i: usize,
         args: &[usize],
-        mut combine: impl FnMut(&mut Self, &[V]) -> V,
+        mut combine: impl FnMut(&mut Self, &[VReg]) -> VReg,
     ) {
         let wide = args.iter().all(|&arg| !self.values.get(arg, 0).is_some());
         let parts = if wide { self.packet.parts(8) } else { self.packet.narrow };
         for part in 0..parts {
-            let mut masks = [V::NONE; 3];
+            let mut masks = [VReg::NONE; 3];
             for (mask, &arg) in masks.iter_mut().zip(args) {
                 *mask = if wide { self.wide_mask(arg, part) } else { self.narrow_mask(arg, part) };
             }
@@ -566,17 +591,17 @@ fn is_finite(bits: u64, dtype: DType) -> bool {
 }
 
 /// Minimum or maximum that orders zeros and ignores a quiet NaN.
-fn range(dtype: DType) -> M {
-    if dtype == DType::F64 { M::RangeF64 } else { M::RangeF32 }
+fn range(dtype: DType) -> Opcode {
+    if dtype == DType::F64 { Opcode::RangeF64 } else { Opcode::RangeF32 }
 }
 
 /// Minimum or maximum, the second operand if either is NaN or both are zero.
-fn extreme(min: bool, dtype: DType) -> M {
+fn extreme(min: bool, dtype: DType) -> Opcode {
     match (min, dtype) {
-        (true, DType::F64) => M::MinF64,
-        (true, _) => M::MinF32,
-        (false, DType::F64) => M::MaxF64,
-        (false, _) => M::MaxF32,
+        (true, DType::F64) => Opcode::MinF64,
+        (true, _) => Opcode::MinF32,
+        (false, DType::F64) => Opcode::MaxF64,
+        (false, _) => Opcode::MaxF32,
     }
 }
 

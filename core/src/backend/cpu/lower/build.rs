@@ -2,9 +2,9 @@
 
 use std::collections::HashMap;
 
-use crate::backend::cpu::instructions::M;
+use crate::backend::cpu::instructions::Opcode;
 use crate::backend::cpu::program::{
-    Frame, Home, Inst, Nan, Packet, Pool, Program, Reduction, V, Virtual, What,
+    Frame, Home, Inst, MachineOp, Nan, Packet, Pool, Program, Reduction, VReg, Virtual,
 };
 use crate::convert::exactly;
 use crate::ir::kernel::{Kernel, LiteralMode};
@@ -12,19 +12,19 @@ use crate::ir::kernel::{Kernel, LiteralMode};
 /// The parts of every instruction's value.
 pub(super) struct Values {
     pub(super) stride: usize,
-    pub(super) parts: Vec<V>,
+    pub(super) parts: Vec<VReg>,
 }
 
 impl Values {
     pub(super) fn new(n: usize, stride: usize) -> Self {
-        Self { stride, parts: vec![V::NONE; n * stride] }
+        Self { stride, parts: vec![VReg::NONE; n * stride] }
     }
 
-    pub(super) fn get(&self, reg: usize, part: usize) -> V {
+    pub(super) fn get(&self, reg: usize, part: usize) -> VReg {
         self.parts[reg * self.stride + part]
     }
 
-    pub(super) fn set(&mut self, reg: usize, part: usize, value: V) {
+    pub(super) fn set(&mut self, reg: usize, part: usize, value: VReg) {
         self.parts[reg * self.stride + part] = value;
     }
 }
@@ -41,7 +41,7 @@ pub(super) struct Lowering<'k> {
     pub(super) pool: Pool,
     pub(super) frame: Frame,
     pub(super) reductions: Vec<Reduction>,
-    /// Offset in the frame of each end that is a reduction.
+    /// Offset in the frame of the reduction into each buffer.
     pub(super) offsets: Vec<u32>,
     /// Word of the first literal.
     pub(super) first_literal: usize,
@@ -52,7 +52,7 @@ pub(super) struct Lowering<'k> {
     /// Whether accumulators stay in registers.
     pub(super) carries: bool,
     /// Registers of constants in the pool.
-    pub(super) constants: HashMap<(u64, u8), V>,
+    pub(super) constants: HashMap<(u64, u8), VReg>,
     /// Where the body finds each uniform value, or `u32::MAX`.
     pub(super) uniforms: Vec<u32>,
     pub(super) uniform_bytes: u32,
@@ -78,7 +78,7 @@ pub(super) struct OpenRegion {
 
 impl Lowering<'_> {
     /// Whether the machine has an instruction.
-    pub(super) fn has(&self, m: M) -> bool {
+    pub(super) fn has(&self, m: Opcode) -> bool {
         self.packet.target.has(m)
     }
 
@@ -87,7 +87,7 @@ impl Lowering<'_> {
         self.packet.target.has_mask_registers()
     }
 
-    pub(super) fn constant(&mut self, bits: u64, bytes: u8) -> V {
+    pub(super) fn constant(&mut self, bits: u64, bytes: u8) -> VReg {
         if let Some(&known) = self.constants.get(&(bits, bytes)) {
             return known;
         }
@@ -98,86 +98,93 @@ impl Lowering<'_> {
     }
 
     /// The bits of a constant.
-    pub(super) fn bits_of(&self, value: V, bytes: u8) -> Option<u64> {
+    pub(super) fn bits_of(&self, value: VReg, bytes: u8) -> Option<u64> {
         self.pool.bits(self.program.virtuals[value.index()].home, bytes)
     }
 
     /// Which NaN the lanes of a float may be.
-    pub(super) fn nan(&self, value: V) -> Nan {
+    pub(super) fn nan(&self, value: VReg) -> Nan {
         self.program.virtuals[value.index()].nan
     }
 
-    pub(super) fn set_nan(&mut self, value: V, nan: Nan) {
+    pub(super) fn set_nan(&mut self, value: VReg, nan: Nan) {
         self.program.virtuals[value.index()].nan = nan;
     }
 
-    pub(super) fn at_home(&mut self, home: Home) -> V {
+    pub(super) fn at_home(&mut self, home: Home) -> VReg {
         self.fresh(home, matches!(home, Home::Mask(_)))
     }
 
-    pub(super) fn fresh(&mut self, home: Home, mask: bool) -> V {
+    pub(super) fn fresh(&mut self, home: Home, mask: bool) -> VReg {
         self.program.virtuals.push(Virtual { home, mask, nan: Nan::Any, uses: 0 });
-        V(exactly(self.program.virtuals.len() - 1))
+        VReg(exactly(self.program.virtuals.len() - 1))
     }
 
-    pub(super) fn make(&mut self, what: What, src: [V; 3]) -> V {
-        let mask =
-            matches!(what, What::Machine(m, _) if m.makes_mask()) && self.has_mask_registers();
+    pub(super) fn make<const N: usize>(
+        &mut self,
+        op: impl Into<MachineOp>,
+        src: [VReg; N],
+    ) -> VReg {
+        let op = op.into();
+        let is =
+            |property: fn(Opcode) -> bool| matches!(op, MachineOp::Simple(m, _) if property(m));
+        let mask = is(Opcode::makes_mask) && self.has_mask_registers();
         let dst = self.fresh(Home::Computed, mask);
-        if matches!(what, What::Machine(m, _) if m.quiets()) {
+        if is(Opcode::quiets) {
             self.set_nan(dst, Nan::Quiet);
         }
-        self.push(what, dst, src);
+        self.push(op, dst, src);
         dst
     }
 
-    pub(super) fn effect(&mut self, what: What, src: [V; 3]) {
-        self.push(what, V::NONE, src);
+    pub(super) fn effect<const N: usize>(&mut self, op: impl Into<MachineOp>, src: [VReg; N]) {
+        self.push(op.into(), VReg::NONE, src);
     }
 
-    pub(super) fn push(&mut self, what: What, dst: V, src: [V; 3]) {
+    pub(super) fn push<const N: usize>(&mut self, op: MachineOp, dst: VReg, src: [VReg; N]) {
+        let src = std::array::from_fn(|k| src.get(k).copied().unwrap_or(VReg::NONE));
         for source in src.into_iter().filter(|source| source.is_some()) {
             self.program.virtuals[source.index()].uses += 1;
         }
-        self.program.insts.push(Inst { what, dst, src, origin: self.origin });
+        self.program.insts.push(Inst { op, dst, src, origin: self.origin });
     }
 
-    pub(super) fn unary(&mut self, m: M, a: V) -> V {
-        self.make(What::Machine(m, None), [a, V::NONE, V::NONE])
+    pub(super) fn unary(&mut self, m: Opcode, a: VReg) -> VReg {
+        self.make(MachineOp::Simple(m, None), [a])
     }
 
-    pub(super) fn unary_by(&mut self, m: M, a: V, immediate: u8) -> V {
-        self.make(What::Machine(m, Some(immediate)), [a, V::NONE, V::NONE])
+    pub(super) fn unary_by(&mut self, m: Opcode, a: VReg, immediate: u8) -> VReg {
+        self.make(MachineOp::Simple(m, Some(immediate)), [a])
     }
 
-    pub(super) fn binary(&mut self, m: M, a: V, b: V) -> V {
-        self.make(What::Machine(m, None), [a, b, V::NONE])
+    pub(super) fn binary(&mut self, m: Opcode, a: VReg, b: VReg) -> VReg {
+        self.make(MachineOp::Simple(m, None), [a, b])
     }
 
-    pub(super) fn binary_by(&mut self, m: M, a: V, b: V, immediate: u8) -> V {
-        self.make(What::Machine(m, Some(immediate)), [a, b, V::NONE])
+    pub(super) fn binary_by(&mut self, m: Opcode, a: VReg, b: VReg, immediate: u8) -> VReg {
+        self.make(MachineOp::Simple(m, Some(immediate)), [a, b])
     }
 
-    pub(super) fn ternary(&mut self, m: M, a: V, b: V, c: V) -> V {
-        self.make(What::Machine(m, None), [a, b, c])
+    pub(super) fn ternary(&mut self, m: Opcode, a: VReg, b: VReg, c: VReg) -> VReg {
+        self.make(MachineOp::Simple(m, None), [a, b, c])
     }
 
     /// `mask ? yes : no` on 4- or 8-byte lanes.
-    pub(super) fn blend(&mut self, bytes: usize, mask: V, yes: V, no: V) -> V {
+    pub(super) fn blend(&mut self, bytes: usize, mask: VReg, yes: VReg, no: VReg) -> VReg {
         if self.bits_of(no, exactly(bytes)) == Some(0) {
             return self.keep(bytes, mask, yes);
         }
-        self.ternary(if bytes == 8 { M::Blend64 } else { M::Blend32 }, mask, no, yes)
+        self.ternary(if bytes == 8 { Opcode::Blend64 } else { Opcode::Blend32 }, mask, no, yes)
     }
 
     /// `mask ? value : 0` on 4- or 8-byte lanes.
-    pub(super) fn keep(&mut self, bytes: usize, mask: V, value: V) -> V {
-        self.binary(if bytes == 8 { M::Keep64 } else { M::Keep32 }, mask, value)
+    pub(super) fn keep(&mut self, bytes: usize, mask: VReg, value: VReg) -> VReg {
+        self.binary(if bytes == 8 { Opcode::Keep64 } else { Opcode::Keep32 }, mask, value)
     }
 
     /// The low halves of the 64-bit lanes of two wide parts, as a narrow part.
-    pub(super) fn low_dwords(&mut self, low: V, high: V) -> V {
-        if self.has(M::Pick32) {
+    pub(super) fn low_dwords(&mut self, low: VReg, high: VReg) -> VReg {
+        if self.has(Opcode::Pick32) {
             let mut picks = Vec::new();
             (0..16_u32).for_each(|lane| picks.extend_from_slice(&(2 * lane).to_le_bytes()));
             let key = (0, 64);
@@ -190,9 +197,9 @@ impl Lowering<'_> {
                     value
                 }
             };
-            return self.ternary(M::Pick32, low, picks, high);
+            return self.ternary(Opcode::Pick32, low, picks, high);
         }
-        let mixed = self.binary_by(M::Shuffle32, low, high, 0x88);
-        self.unary_by(M::Permute64, mixed, 0xd8)
+        let mixed = self.binary_by(Opcode::Shuffle32, low, high, 0x88);
+        self.unary_by(Opcode::Permute64, mixed, 0xd8)
     }
 }

@@ -1,8 +1,8 @@
 //! Conversions between number types: saturating, NaN to 0, nearest even, integers wrap (S9).
 
 use super::build::Lowering;
-use crate::backend::cpu::instructions::{Compare, M, Rounding};
-use crate::backend::cpu::program::V;
+use crate::backend::cpu::instructions::{Compare, Opcode, Rounding};
+use crate::backend::cpu::program::VReg;
 use crate::dtype::DType;
 
 /// 2^52 and 2^84 as f64: adding them to a number below moves its bits to the end of the mantissa.
@@ -12,7 +12,7 @@ const TWO_84: u64 = 0x4530_0000_0000_0000;
 impl Lowering<'_> {
     pub(super) fn cast(&mut self, i: usize, a: usize) {
         let (from, to) = (self.kernel.insts[a].dtype, self.kernel.insts[i].dtype);
-        let parts: Vec<V> =
+        let parts: Vec<VReg> =
             (0..self.packet.parts(from.bytes())).map(|part| self.values.get(a, part)).collect();
         if !from.is_narrow() && !to.is_narrow() {
             return self.convert_parts(i, from, to, &parts);
@@ -24,7 +24,7 @@ impl Lowering<'_> {
     }
 
     /// Sets the parts of instruction `i` to `parts` of type `from` converted to `to`.
-    pub(super) fn convert_parts(&mut self, i: usize, from: DType, to: DType, parts: &[V]) {
+    pub(super) fn convert_parts(&mut self, i: usize, from: DType, to: DType, parts: &[VReg]) {
         match (from.bytes(), to.bytes()) {
             (4, 8) => {
                 for part in 0..2 * parts.len() {
@@ -53,30 +53,30 @@ impl Lowering<'_> {
     }
 
     /// One half of a 32-bit part as a 64-bit part.
-    fn widen(&mut self, from: DType, to: DType, value: V, upper: bool) -> V {
+    fn widen(&mut self, from: DType, to: DType, value: VReg, upper: bool) -> VReg {
         match (from, to) {
             (DType::F32, DType::F64) => {
                 let half = self.half(value, upper);
-                self.unary(M::F64FromF32, half)
+                self.unary(Opcode::F64FromF32, half)
             }
             (DType::F32, _) => {
                 let half = self.half(value, upper);
-                let float = self.unary(M::F64FromF32, half);
+                let float = self.unary(Opcode::F64FromF32, half);
                 self.convert64(DType::F64, to, float)
             }
             (_, DType::F64) => self.f64_of_half(from, value, upper),
             (_, _) => {
                 let half = self.half(value, upper);
                 let signed = from == DType::I32;
-                self.unary(if signed { M::SignExtend } else { M::ZeroExtend }, half)
+                self.unary(if signed { Opcode::SignExtend } else { Opcode::ZeroExtend }, half)
             }
         }
     }
 
     /// Two 64-bit parts as a 32-bit part.
-    fn narrow(&mut self, from: DType, to: DType, halves: [V; 2]) -> V {
+    fn narrow(&mut self, from: DType, to: DType, halves: [VReg; 2]) -> VReg {
         match (from, to) {
-            (DType::F64, DType::F32) => self.joined(M::F32FromF64, halves),
+            (DType::F64, DType::F32) => self.joined(Opcode::F32FromF64, halves),
             (DType::F64, _) => {
                 let clamped = halves.map(|half| self.clamp_to_int32(to, half));
                 self.int32_of_halves(to, clamped)
@@ -87,15 +87,15 @@ impl Lowering<'_> {
     }
 
     /// Applies a narrowing instruction to two halves and joins the results.
-    fn joined(&mut self, m: M, [low, high]: [V; 2]) -> V {
+    fn joined(&mut self, m: Opcode, [low, high]: [VReg; 2]) -> VReg {
         let low = self.unary(m, low);
         let high = self.unary(m, high);
-        self.binary_by(M::JoinHalves, low, high, 1)
+        self.binary_by(Opcode::JoinHalves, low, high, 1)
     }
 
-    fn convert32(&mut self, from: DType, to: DType, value: V) -> V {
+    fn convert32(&mut self, from: DType, to: DType, value: VReg) -> VReg {
         match (from, to) {
-            (DType::I32, DType::F32) => self.unary(M::F32FromI32, value),
+            (DType::I32, DType::F32) => self.unary(Opcode::F32FromI32, value),
             (DType::U32, DType::F32) => self.f32_of_u32(value),
             (DType::F32, DType::I32) => self.i32_of_f32(value),
             (DType::F32, DType::U32) => self.u32_of_f32(value),
@@ -103,7 +103,7 @@ impl Lowering<'_> {
         }
     }
 
-    fn convert64(&mut self, from: DType, to: DType, value: V) -> V {
+    fn convert64(&mut self, from: DType, to: DType, value: VReg) -> VReg {
         match (from, to) {
             (DType::I64, DType::F64) => self.f64_of_i64(value),
             (DType::U64, DType::F64) => self.f64_of_u64(value),
@@ -113,26 +113,26 @@ impl Lowering<'_> {
         }
     }
 
-    fn f32_of_u32(&mut self, value: V) -> V {
-        if self.has(M::F32FromU32) {
-            return self.unary(M::F32FromU32, value);
+    fn f32_of_u32(&mut self, value: VReg) -> VReg {
+        if self.has(Opcode::F32FromU32) {
+            return self.unary(Opcode::F32FromU32, value);
         }
         // The 16-bit halves behind 2^23 and 2^39; their difference from those is exact, the sum rounds.
         let low_mask = self.constant(0xffff, 4);
         let two_23 = self.constant(0x4b00_0000, 4);
         let two_39 = self.constant(0x5300_0000, 4);
-        let low = self.binary(M::And32, value, low_mask);
-        let low = self.binary(M::Or32, low, two_23);
-        let high = self.unary_by(M::ShrBy32, value, 16);
-        let high = self.binary(M::Or32, high, two_39);
+        let low = self.binary(Opcode::And32, value, low_mask);
+        let low = self.binary(Opcode::Or32, low, two_23);
+        let high = self.unary_by(Opcode::ShrBy32, value, 16);
+        let high = self.binary(Opcode::Or32, high, two_39);
         let both = self.constant(u64::from((2f32.powi(39) + 2f32.powi(23)).to_bits()), 4);
-        let high = self.binary(M::SubF32, high, both);
-        self.binary(M::AddF32, high, low)
+        let high = self.binary(Opcode::SubF32, high, both);
+        self.binary(Opcode::AddF32, high, low)
     }
 
     /// The instruction gives the lowest number for all trouble.
-    fn i32_of_f32(&mut self, value: V) -> V {
-        let number = self.unary(M::I32FromF32, value);
+    fn i32_of_f32(&mut self, value: VReg) -> VReg {
+        let number = self.unary(Opcode::I32FromF32, value);
         let limit = self.constant(u64::from(2f32.powi(31).to_bits()), 4);
         let above = self.compare(Compare::Ge, DType::F32, value, limit);
         let most = self.constant(0x7fff_ffff, 4);
@@ -142,59 +142,59 @@ impl Lowering<'_> {
         self.keep(4, ordered, number)
     }
 
-    fn u32_of_f32(&mut self, value: V) -> V {
+    fn u32_of_f32(&mut self, value: VReg) -> VReg {
         let zero = self.constant(0, 4);
         // The maximum is its second operand where the first is NaN.
-        let value = self.binary(M::MaxF32, value, zero);
-        if self.has(M::U32FromF32) {
-            return self.unary(M::U32FromF32, value);
+        let value = self.binary(Opcode::MaxF32, value, zero);
+        if self.has(Opcode::U32FromF32) {
+            return self.unary(Opcode::U32FromF32, value);
         }
         let half = self.constant(u64::from(2f32.powi(31).to_bits()), 4);
         let big = self.compare(Compare::Ge, DType::F32, value, half);
-        let excess = self.binary(M::And32, big, half);
-        let rest = self.binary(M::SubF32, value, excess);
-        let number = self.unary(M::I32FromF32, rest);
+        let excess = self.binary(Opcode::And32, big, half);
+        let rest = self.binary(Opcode::SubF32, value, excess);
+        let number = self.unary(Opcode::I32FromF32, rest);
         let top = self.constant(0x8000_0000, 4);
-        let top = self.binary(M::And32, big, top);
-        let number = self.binary(M::Xor32, number, top);
+        let top = self.binary(Opcode::And32, big, top);
+        let number = self.binary(Opcode::Xor32, number, top);
         let limit = self.constant(u64::from(2f32.powi(32).to_bits()), 4);
         let above = self.compare(Compare::Ge, DType::F32, value, limit);
-        self.binary(M::Or32, number, above)
+        self.binary(Opcode::Or32, number, above)
     }
 
     /// One half of a 32-bit integer part as f64, exactly.
-    pub(super) fn f64_of_half(&mut self, dtype: DType, value: V, upper: bool) -> V {
+    pub(super) fn f64_of_half(&mut self, dtype: DType, value: VReg, upper: bool) -> VReg {
         let half = self.half(value, upper);
         if dtype == DType::I32 {
-            return self.unary(M::F64FromI32, half);
+            return self.unary(Opcode::F64FromI32, half);
         }
-        if self.has(M::F64FromU32) {
-            return self.unary(M::F64FromU32, half);
+        if self.has(Opcode::F64FromU32) {
+            return self.unary(Opcode::F64FromU32, half);
         }
-        let wide = self.unary(M::ZeroExtend, half);
+        let wide = self.unary(Opcode::ZeroExtend, half);
         let magic = self.constant(TWO_52, 8);
-        let behind = self.binary(M::Or64, wide, magic);
-        self.binary(M::SubF64, behind, magic)
+        let behind = self.binary(Opcode::Or64, wide, magic);
+        self.binary(Opcode::SubF64, behind, magic)
     }
 
     /// Two f64 parts, in range or quotients of integers, truncated to a 32-bit part.
-    pub(super) fn int32_of_halves(&mut self, dtype: DType, halves: [V; 2]) -> V {
+    pub(super) fn int32_of_halves(&mut self, dtype: DType, halves: [VReg; 2]) -> VReg {
         if dtype == DType::I32 {
-            return self.joined(M::I32FromF64, halves);
+            return self.joined(Opcode::I32FromF64, halves);
         }
-        if self.has(M::U32FromF64) {
-            return self.joined(M::U32FromF64, halves);
+        if self.has(Opcode::U32FromF64) {
+            return self.joined(Opcode::U32FromF64, halves);
         }
         let [low, high] = halves.map(|half| {
             let whole = self.round(DType::F64, half, Rounding::TowardsZero);
             let magic = self.constant(TWO_52, 8);
-            self.binary(M::AddF64, whole, magic)
+            self.binary(Opcode::AddF64, whole, magic)
         });
         self.low_dwords(low, high)
     }
 
     /// An f64 part limited to what a 32-bit integer type holds, NaN as 0.
-    fn clamp_to_int32(&mut self, to: DType, value: V) -> V {
+    fn clamp_to_int32(&mut self, to: DType, value: VReg) -> VReg {
         let (least, most) = if to == DType::I32 {
             (f64::from(i32::MIN), f64::from(i32::MAX))
         } else {
@@ -202,8 +202,8 @@ impl Lowering<'_> {
         };
         let low = self.constant(least.to_bits(), 8);
         let high = self.constant(most.to_bits(), 8);
-        let clamped = self.binary(M::MaxF64, value, low);
-        let clamped = self.binary(M::MinF64, clamped, high);
+        let clamped = self.binary(Opcode::MaxF64, value, low);
+        let clamped = self.binary(Opcode::MinF64, clamped, high);
         if to == DType::U32 {
             // The maximum of NaN and 0 was 0.
             return clamped;
@@ -213,39 +213,39 @@ impl Lowering<'_> {
         self.keep(8, ordered, clamped)
     }
 
-    pub(super) fn f64_of_u64(&mut self, value: V) -> V {
-        if self.has(M::F64FromU64) {
-            return self.unary(M::F64FromU64, value);
+    pub(super) fn f64_of_u64(&mut self, value: VReg) -> VReg {
+        if self.has(Opcode::F64FromU64) {
+            return self.unary(Opcode::F64FromU64, value);
         }
         self.f64_of_int64(value, 0)
     }
 
-    fn f64_of_i64(&mut self, value: V) -> V {
-        if self.has(M::F64FromI64) {
-            return self.unary(M::F64FromI64, value);
+    fn f64_of_i64(&mut self, value: VReg) -> VReg {
+        if self.has(Opcode::F64FromI64) {
+            return self.unary(Opcode::F64FromI64, value);
         }
         self.f64_of_int64(value, 1 << 31)
     }
 
     /// The 32-bit halves behind 2^52 and 2^84 (the upper one with its sign as an offset): one rounding,
     /// in the last sum.
-    fn f64_of_int64(&mut self, value: V, sign: u64) -> V {
+    fn f64_of_int64(&mut self, value: VReg, sign: u64) -> VReg {
         let low_mask = self.constant(0xffff_ffff, 8);
-        let low = self.binary(M::And64, value, low_mask);
+        let low = self.binary(Opcode::And64, value, low_mask);
         let two_52 = self.constant(TWO_52, 8);
-        let low = self.binary(M::Or64, low, two_52);
+        let low = self.binary(Opcode::Or64, low, two_52);
         let high = self.shift_right_by(DType::U64, value, 32);
         let two_84 = self.constant(TWO_84 | sign, 8);
-        let high = self.binary(M::Xor64, high, two_84);
+        let high = self.binary(Opcode::Xor64, high, two_84);
         // 2^84 + 2^52, and 2^63 for a signed number.
         let all = self.constant(TWO_84 | sign | 1 << 20, 8);
-        let high = self.binary(M::SubF64, high, all);
-        self.binary(M::AddF64, high, low)
+        let high = self.binary(Opcode::SubF64, high, all);
+        self.binary(Opcode::AddF64, high, low)
     }
 
-    fn f32_of_int64(&mut self, from: DType, halves: [V; 2]) -> V {
+    fn f32_of_int64(&mut self, from: DType, halves: [VReg; 2]) -> VReg {
         let signed = from == DType::I64;
-        let m = if signed { M::F32FromI64 } else { M::F32FromU64 };
+        let m = if signed { Opcode::F32FromI64 } else { Opcode::F32FromU64 };
         if self.has(m) {
             return self.joined(m, halves);
         }
@@ -253,37 +253,37 @@ impl Lowering<'_> {
             let odd = self.round_to_odd(signed, half);
             if signed { self.f64_of_i64(odd) } else { self.f64_of_u64(odd) }
         });
-        self.joined(M::F32FromF64, floats)
+        self.joined(Opcode::F32FromF64, floats)
     }
 
     /// Numbers that f64 would round get their last 11 bits folded into one, so that the rounding to f32
     /// is the only one.
-    fn round_to_odd(&mut self, signed: bool, value: V) -> V {
+    fn round_to_odd(&mut self, signed: bool, value: VReg) -> VReg {
         let tail = self.constant(0x7ff, 8);
-        let low = self.binary(M::And64, value, tail);
-        let carried = self.binary(M::Add64, low, tail);
-        let folded = self.binary(M::Or64, value, carried);
+        let low = self.binary(Opcode::And64, value, tail);
+        let carried = self.binary(Opcode::Add64, low, tail);
+        let folded = self.binary(Opcode::Or64, value, carried);
         let rest = self.constant(!0x7ff, 8);
-        let folded = self.binary(M::And64, folded, rest);
+        let folded = self.binary(Opcode::And64, folded, rest);
         // `carried` has bit 11 set only if a tail bit was; the tail itself is cleared.
         let magnitude = if signed {
             let sign = self.sign_mask(value);
-            self.binary(M::Xor64, value, sign)
+            self.binary(Opcode::Xor64, value, sign)
         } else {
             value
         };
         let top = self.shift_right_by(DType::U64, magnitude, 53);
         let zero = self.constant(0, 8);
-        let small = self.binary(M::Equal64, top, zero);
+        let small = self.binary(Opcode::Equal64, top, zero);
         self.blend(8, small, value, folded)
     }
 
-    fn i64_of_f64(&mut self, value: V) -> V {
+    fn i64_of_f64(&mut self, value: VReg) -> VReg {
         let limit = self.constant(2f64.powi(63).to_bits(), 8);
         let above = self.compare(Compare::Ge, DType::F64, value, limit);
         let most = self.constant(i64::MAX.cast_unsigned(), 8);
-        if self.has(M::I64FromF64) {
-            let number = self.unary(M::I64FromF64, value);
+        if self.has(Opcode::I64FromF64) {
+            let number = self.unary(Opcode::I64FromF64, value);
             let number = self.blend(8, above, most, number);
             let nan = self.compare(Compare::Unordered, DType::F64, value, value);
             let ordered = self.not_mask(nan);
@@ -299,41 +299,41 @@ impl Lowering<'_> {
         self.blend(8, below, least, number)
     }
 
-    fn u64_of_f64_saturating(&mut self, value: V) -> V {
+    fn u64_of_f64_saturating(&mut self, value: VReg) -> VReg {
         let zero = self.constant(0, 8);
-        let value = self.binary(M::MaxF64, value, zero);
+        let value = self.binary(Opcode::MaxF64, value, zero);
         let number = self.u64_of_f64(value);
-        if self.has(M::U64FromF64) {
+        if self.has(Opcode::U64FromF64) {
             return number;
         }
         let limit = self.constant(2f64.powi(64).to_bits(), 8);
         let above = self.compare(Compare::Ge, DType::F64, value, limit);
-        self.binary(M::Or64, number, above)
+        self.binary(Opcode::Or64, number, above)
     }
 
     /// A number that is not negative, truncated; the instruction saturates.
-    pub(super) fn u64_of_f64(&mut self, value: V) -> V {
-        if self.has(M::U64FromF64) {
-            return self.unary(M::U64FromF64, value);
+    pub(super) fn u64_of_f64(&mut self, value: VReg) -> VReg {
+        if self.has(Opcode::U64FromF64) {
+            return self.unary(Opcode::U64FromF64, value);
         }
         self.magnitude_of_f64(value)
     }
 
     /// The mantissa shifted to its place; a shift of 64 or more (and of less than none) gives 0, as
     /// do infinities and NaN.
-    fn magnitude_of_f64(&mut self, value: V) -> V {
+    fn magnitude_of_f64(&mut self, value: VReg) -> VReg {
         let mantissa_bits = self.constant((1 << 52) - 1, 8);
         let implied = self.constant(1 << 52, 8);
-        let mantissa = self.binary(M::And64, value, mantissa_bits);
-        let mantissa = self.binary(M::Or64, mantissa, implied);
-        let exponent = self.unary_by(M::ShrBy64, value, 52);
+        let mantissa = self.binary(Opcode::And64, value, mantissa_bits);
+        let mantissa = self.binary(Opcode::Or64, mantissa, implied);
+        let exponent = self.unary_by(Opcode::ShrBy64, value, 52);
         let exponent_bits = self.constant(0x7ff, 8);
-        let exponent = self.binary(M::And64, exponent, exponent_bits);
+        let exponent = self.binary(Opcode::And64, exponent, exponent_bits);
         let bias = self.constant(1075, 8);
-        let up = self.binary(M::Sub64, exponent, bias);
-        let down = self.binary(M::Sub64, bias, exponent);
-        let left = self.binary(M::Shl64, mantissa, up);
-        let right = self.binary(M::Shr64, mantissa, down);
-        self.binary(M::Or64, left, right)
+        let up = self.binary(Opcode::Sub64, exponent, bias);
+        let down = self.binary(Opcode::Sub64, bias, exponent);
+        let left = self.binary(Opcode::Shl64, mantissa, up);
+        let right = self.binary(Opcode::Shr64, mantissa, down);
+        self.binary(Opcode::Or64, left, right)
     }
 }

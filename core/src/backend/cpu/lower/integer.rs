@@ -1,8 +1,8 @@
 //! Integer operations that have no instruction: products, quotients, bit counts.
 
 use super::build::Lowering;
-use crate::backend::cpu::instructions::{Compare, M};
-use crate::backend::cpu::program::V;
+use crate::backend::cpu::instructions::{Compare, Opcode};
+use crate::backend::cpu::program::VReg;
 use crate::convert::exactly;
 use crate::dtype::DType;
 
@@ -13,21 +13,21 @@ const NIBBLE_REVERSED: [u8; 16] = [0, 8, 4, 12, 2, 10, 6, 14, 1, 9, 5, 13, 3, 11
 
 impl Lowering<'_> {
     /// A product of 64-bit lanes from 32-bit ones: the low product, and the crossed ones above it.
-    pub(super) fn mul64(&mut self, a: V, b: V) -> V {
+    pub(super) fn mul64(&mut self, a: VReg, b: VReg) -> VReg {
         let a_high = self.shift_right_by(DType::U64, a, 32);
         let b_high = self.shift_right_by(DType::U64, b, 32);
-        let crossed = self.binary(M::MulWideU32, a_high, b);
-        let other = self.binary(M::MulWideU32, a, b_high);
-        let sum = self.binary(M::Add64, crossed, other);
-        let upper = self.unary_by(M::ShlBy64, sum, 32);
-        let low = self.binary(M::MulWideU32, a, b);
-        self.binary(M::Add64, low, upper)
+        let crossed = self.binary(Opcode::MulWideU32, a_high, b);
+        let other = self.binary(Opcode::MulWideU32, a, b_high);
+        let sum = self.binary(Opcode::Add64, crossed, other);
+        let upper = self.unary_by(Opcode::ShlBy64, sum, 32);
+        let low = self.binary(Opcode::MulWideU32, a, b);
+        self.binary(Opcode::Add64, low, upper)
     }
 
     /// The upper half of the double-width product.
-    pub(super) fn mulhi(&mut self, dtype: DType, a: V, b: V) -> V {
+    pub(super) fn mulhi(&mut self, dtype: DType, a: VReg, b: VReg) -> VReg {
         match dtype {
-            DType::I32 => self.mulhi32(M::MulWideI32, a, b),
+            DType::I32 => self.mulhi32(Opcode::MulWideI32, a, b),
             DType::I64 => {
                 // Each negative factor was taken as itself plus 2^64.
                 let unsigned = self.mulhi64(a, b);
@@ -37,51 +37,53 @@ impl Lowering<'_> {
                 self.sub(dtype, less, b_excess)
             }
             DType::U64 => self.mulhi64(a, b),
-            DType::U32 | DType::Mask | DType::F32 | DType::F64 => self.mulhi32(M::MulWideU32, a, b),
+            DType::U32 | DType::Mask | DType::F32 | DType::F64 => {
+                self.mulhi32(Opcode::MulWideU32, a, b)
+            }
             DType::I8 | DType::U8 | DType::I16 | DType::U16 | DType::F16 => {
-                self.mulhi32(M::MulWideU32, a, b)
+                self.mulhi32(Opcode::MulWideU32, a, b)
             }
         }
     }
 
-    fn mulhi32(&mut self, multiply: M, a: V, b: V) -> V {
+    fn mulhi32(&mut self, multiply: Opcode, a: VReg, b: VReg) -> VReg {
         let even = self.binary(multiply, a, b);
         let even = self.shift_right_by(DType::U64, even, 32);
         // The odd lanes' factors, moved down.
-        let a = self.unary_by(M::ShrBy64, a, 32);
-        let b = self.unary_by(M::ShrBy64, b, 32);
+        let a = self.unary_by(Opcode::ShrBy64, a, 32);
+        let b = self.unary_by(Opcode::ShrBy64, b, 32);
         let odd = self.binary(multiply, a, b);
         let upper = self.constant(0xffff_ffff_0000_0000, 8);
         let odd = self.and(DType::U64, odd, upper);
         self.or(DType::U64, even, odd)
     }
 
-    fn mulhi64(&mut self, a: V, b: V) -> V {
+    fn mulhi64(&mut self, a: VReg, b: VReg) -> VReg {
         let low_mask = self.constant(0xffff_ffff, 8);
         let a_high = self.shift_right_by(DType::U64, a, 32);
         let b_high = self.shift_right_by(DType::U64, b, 32);
-        let low = self.binary(M::MulWideU32, a, b);
+        let low = self.binary(Opcode::MulWideU32, a, b);
         let carry = self.shift_right_by(DType::U64, low, 32);
-        let crossed = self.binary(M::MulWideU32, a_high, b);
-        let crossed = self.binary(M::Add64, crossed, carry);
+        let crossed = self.binary(Opcode::MulWideU32, a_high, b);
+        let crossed = self.binary(Opcode::Add64, crossed, carry);
         let crossed_low = self.and(DType::U64, crossed, low_mask);
-        let other = self.binary(M::MulWideU32, a, b_high);
-        let other = self.binary(M::Add64, other, crossed_low);
-        let high = self.binary(M::MulWideU32, a_high, b_high);
+        let other = self.binary(Opcode::MulWideU32, a, b_high);
+        let other = self.binary(Opcode::Add64, other, crossed_low);
+        let high = self.binary(Opcode::MulWideU32, a_high, b_high);
         let crossed_high = self.shift_right_by(DType::U64, crossed, 32);
         let other_high = self.shift_right_by(DType::U64, other, 32);
-        let high = self.binary(M::Add64, high, crossed_high);
-        self.binary(M::Add64, high, other_high)
+        let high = self.binary(Opcode::Add64, high, crossed_high);
+        self.binary(Opcode::Add64, high, other_high)
     }
 
     /// `a < 0 ? b : 0` on 64-bit lanes.
-    fn where_negative(&mut self, a: V, b: V) -> V {
+    fn where_negative(&mut self, a: VReg, b: VReg) -> VReg {
         let sign = self.sign_of(a);
         self.and(DType::I64, sign, b)
     }
 
     /// Quotient and remainder, truncated; both 0 for a divisor of 0.
-    pub(super) fn divide(&mut self, dtype: DType, a: V, b: V) -> (V, V) {
+    pub(super) fn divide(&mut self, dtype: DType, a: VReg, b: VReg) -> (VReg, VReg) {
         let bytes = dtype.bytes();
         let (quotient, remainder) =
             if bytes == 8 { self.divide64(dtype, a, b) } else { self.divide32(dtype, a, b) };
@@ -91,12 +93,12 @@ impl Lowering<'_> {
     }
 
     /// 32-bit integers are exact in f64, and so is the truncated quotient.
-    fn divide32(&mut self, dtype: DType, a: V, b: V) -> (V, V) {
-        let mut halves = [V::NONE; 2];
+    fn divide32(&mut self, dtype: DType, a: VReg, b: VReg) -> (VReg, VReg) {
+        let mut halves = [VReg::NONE; 2];
         for (upper, half) in halves.iter_mut().enumerate() {
             let a = self.f64_of_half(dtype, a, upper == 1);
             let b = self.f64_of_half(dtype, b, upper == 1);
-            *half = self.binary(M::DivF64, a, b);
+            *half = self.binary(Opcode::DivF64, a, b);
         }
         let quotient = self.int32_of_halves(dtype, halves);
         let product = self.mul(dtype, quotient, b);
@@ -105,7 +107,7 @@ impl Lowering<'_> {
     }
 
     /// Signed division is unsigned division of the magnitudes.
-    fn divide64(&mut self, dtype: DType, a: V, b: V) -> (V, V) {
+    fn divide64(&mut self, dtype: DType, a: VReg, b: VReg) -> (VReg, VReg) {
         if dtype == DType::U64 {
             return self.divide_u64(a, b);
         }
@@ -119,42 +121,46 @@ impl Lowering<'_> {
     }
 
     /// All ones where a 64-bit lane is negative.
-    pub(super) fn sign_of(&mut self, a: V) -> V {
-        if self.has(M::SarBy64) { self.unary_by(M::SarBy64, a, 63) } else { self.sign_mask(a) }
+    pub(super) fn sign_of(&mut self, a: VReg) -> VReg {
+        if self.has(Opcode::SarBy64) {
+            self.unary_by(Opcode::SarBy64, a, 63)
+        } else {
+            self.sign_mask(a)
+        }
     }
 
     /// `-a` where `sign` is all ones, `a` where it is 0.
-    pub(super) fn negate_where(&mut self, a: V, sign: V) -> V {
+    pub(super) fn negate_where(&mut self, a: VReg, sign: VReg) -> VReg {
         let flipped = self.xor(DType::I64, a, sign);
         self.sub(DType::I64, flipped, sign)
     }
 
     /// Two estimates from below by f64 division leave a remainder of less than two divisors.
-    fn divide_u64(&mut self, a: V, b: V) -> (V, V) {
+    fn divide_u64(&mut self, a: VReg, b: VReg) -> (VReg, VReg) {
         let divisor = self.f64_of_u64(b);
         let (first, rest) = self.estimate(a, b, divisor);
         let (second, rest) = self.estimate(rest, b, divisor);
-        let quotient = self.binary(M::Add64, first, second);
+        let quotient = self.binary(Opcode::Add64, first, second);
         let above = self.compare(Compare::Ge, DType::U64, rest, b);
         let excess = self.keep(8, above, b);
         let one = self.constant(1, 8);
         let carry = self.keep(8, above, one);
-        (self.binary(M::Add64, quotient, carry), self.sub(DType::U64, rest, excess))
+        (self.binary(Opcode::Add64, quotient, carry), self.sub(DType::U64, rest, excess))
     }
 
-    fn estimate(&mut self, a: V, b: V, divisor: V) -> (V, V) {
+    fn estimate(&mut self, a: VReg, b: VReg, divisor: VReg) -> (VReg, VReg) {
         // 1 - 2^-50 outweighs the three roundings.
         let below_one = self.constant((1.0 - 2f64.powi(-50)).to_bits(), 8);
         let dividend = self.f64_of_u64(a);
-        let quotient = self.binary(M::DivF64, dividend, divisor);
-        let quotient = self.binary(M::MulF64, quotient, below_one);
+        let quotient = self.binary(Opcode::DivF64, dividend, divisor);
+        let quotient = self.binary(Opcode::MulF64, quotient, below_one);
         let quotient = self.u64_of_f64(quotient);
         let product = self.mul(DType::U64, quotient, b);
         (quotient, self.sub(DType::U64, a, product))
     }
 
     /// A table of 16 bytes in every 16-byte group.
-    fn byte_table(&mut self, table: [u8; 16]) -> V {
+    fn byte_table(&mut self, table: [u8; 16]) -> VReg {
         let low = u64::from_le_bytes(table[..8].try_into().unwrap_or_default());
         let key = (low, 16);
         if let Some(&known) = self.constants.get(&key) {
@@ -168,31 +174,31 @@ impl Lowering<'_> {
     }
 
     /// Looks up both halves of each byte; the lower ones' results first.
-    fn by_nibbles(&mut self, a: V, table: [u8; 16]) -> (V, V) {
+    fn by_nibbles(&mut self, a: VReg, table: [u8; 16]) -> (VReg, VReg) {
         let table = self.byte_table(table);
         let nibble = self.constant(0x0f0f_0f0f, 4);
-        let low = self.binary(M::And32, a, nibble);
-        let high = self.unary_by(M::ShrBy32, a, 4);
-        let high = self.binary(M::And32, high, nibble);
-        (self.binary(M::Shuffle8, table, low), self.binary(M::Shuffle8, table, high))
+        let low = self.binary(Opcode::And32, a, nibble);
+        let high = self.unary_by(Opcode::ShrBy32, a, 4);
+        let high = self.binary(Opcode::And32, high, nibble);
+        (self.binary(Opcode::Shuffle8, table, low), self.binary(Opcode::Shuffle8, table, high))
     }
 
-    pub(super) fn popcnt(&mut self, dtype: DType, a: V) -> V {
+    pub(super) fn popcnt(&mut self, dtype: DType, a: VReg) -> VReg {
         let (low, high) = self.by_nibbles(a, NIBBLE_ONES);
-        let bytes = self.binary(M::Add8, low, high);
+        let bytes = self.binary(Opcode::Add8, low, high);
         if dtype.bytes() == 8 {
             let zero = self.zero(dtype);
-            return self.binary(M::SumBytes64, bytes, zero);
+            return self.binary(Opcode::SumBytes64, bytes, zero);
         }
         let ones = self.constant(0x0101_0101, 4);
-        let words = self.binary(M::SumBytes16, bytes, ones);
+        let words = self.binary(Opcode::SumBytes16, bytes, ones);
         let ones = self.constant(0x0001_0001, 4);
-        self.binary(M::SumWords32, words, ones)
+        self.binary(Opcode::SumWords32, words, ones)
     }
 
-    pub(super) fn lzcnt(&mut self, dtype: DType, a: V) -> V {
+    pub(super) fn lzcnt(&mut self, dtype: DType, a: VReg) -> VReg {
         let wide = dtype.bytes() == 8;
-        let m = if wide { M::Lzcnt64 } else { M::Lzcnt32 };
+        let m = if wide { Opcode::Lzcnt64 } else { Opcode::Lzcnt32 };
         if self.has(m) {
             return self.unary(m, a);
         }
@@ -200,36 +206,37 @@ impl Lowering<'_> {
         if !wide {
             return each;
         }
-        let upper = self.unary_by(M::ShrBy64, each, 32);
+        let upper = self.unary_by(Opcode::ShrBy64, each, 32);
         let low_mask = self.constant(0xffff_ffff, 8);
-        let lower = self.binary(M::And64, each, low_mask);
+        let lower = self.binary(Opcode::And64, each, low_mask);
         let all = self.constant(32, 8);
-        let empty = self.binary(M::Equal64, upper, all);
-        let lower = self.binary(M::And64, lower, empty);
-        self.binary(M::Add64, upper, lower)
+        let empty = self.binary(Opcode::Equal64, upper, all);
+        let lower = self.binary(Opcode::And64, lower, empty);
+        self.binary(Opcode::Add64, upper, lower)
     }
 
     /// The exponent of the number as a float. The bits below the highest eight must not round it up to
     /// the next power of two, so those that follow a one are cleared.
-    fn lzcnt32(&mut self, a: V) -> V {
-        let shifted = self.unary_by(M::ShrBy32, a, 8);
-        let top = self.binary(M::AndNot32, shifted, a);
-        let float = self.unary(M::F32FromI32, top);
-        let exponent = self.unary_by(M::ShrBy32, float, 23);
+    fn lzcnt32(&mut self, a: VReg) -> VReg {
+        let shifted = self.unary_by(Opcode::ShrBy32, a, 8);
+        let top = self.binary(Opcode::AndNot32, shifted, a);
+        let float = self.unary(Opcode::F32FromI32, top);
+        let exponent = self.unary_by(Opcode::ShrBy32, float, 23);
         // A set sign gives more than the bias, and the difference saturates at 0.
         let bias = self.constant(158, 4);
-        let count = self.binary(M::SubSaturating16, bias, exponent);
+        let count = self.binary(Opcode::SubSaturating16, bias, exponent);
         let all = self.constant(32, 4);
-        self.binary(M::Min16, count, all)
+        self.binary(Opcode::Min16, count, all)
     }
 
     /// The zeros below the lowest one, as ones: counted, or their place above counted.
-    pub(super) fn tzcnt(&mut self, dtype: DType, a: V) -> V {
+    pub(super) fn tzcnt(&mut self, dtype: DType, a: VReg) -> VReg {
         let ones = self.ones(dtype);
         let less_one = self.add(dtype, a, ones);
         let wide = dtype.bytes() == 8;
-        let below = self.binary(if wide { M::AndNot64 } else { M::AndNot32 }, a, less_one);
-        let m = if wide { M::Lzcnt64 } else { M::Lzcnt32 };
+        let below =
+            self.binary(if wide { Opcode::AndNot64 } else { Opcode::AndNot32 }, a, less_one);
+        let m = if wide { Opcode::Lzcnt64 } else { Opcode::Lzcnt32 };
         if !self.has(m) {
             return self.popcnt(dtype, below);
         }
@@ -238,16 +245,16 @@ impl Lowering<'_> {
         self.sub(dtype, width, above)
     }
 
-    pub(super) fn brev(&mut self, dtype: DType, a: V) -> V {
+    pub(super) fn brev(&mut self, dtype: DType, a: VReg) -> VReg {
         let (low, high) = self.by_nibbles(a, NIBBLE_REVERSED);
-        let low = self.unary_by(M::ShlBy32, low, 4);
-        let bytes = self.binary(M::Or32, low, high);
+        let low = self.unary_by(Opcode::ShlBy32, low, 4);
+        let bytes = self.binary(Opcode::Or32, low, high);
         let width = exactly::<u8>(dtype.bytes());
         let mut order = [0; 16];
         for (i, place) in (0_u8..).zip(&mut order) {
             *place = i / width * width + (width - 1 - i % width);
         }
         let order = self.byte_table(order);
-        self.binary(M::Shuffle8, bytes, order)
+        self.binary(Opcode::Shuffle8, bytes, order)
     }
 }

@@ -3,8 +3,7 @@
 use crate::backend::cpu::program::{ACTIVE_VECTORS, Frame, Packet, Reduction};
 use crate::backend::reduce::ACCUMULATORS;
 use crate::convert::exactly;
-use crate::dtype::DType;
-use crate::ir::kernel::{End, Kernel};
+use crate::ir::kernel::{Kernel, Reduction as Reduce};
 
 /// Most registers that accumulators take throughout the loop; more stay in memory.
 const CARRIED: usize = 8;
@@ -21,7 +20,7 @@ pub(super) fn carries(reductions: &[Reduction], packet: Packet) -> bool {
 pub(super) struct Layout {
     pub(super) frame: Frame,
     pub(super) reductions: Vec<Reduction>,
-    /// Offset of each end that is a reduction.
+    /// Offset of the reduction into each buffer.
     pub(super) offsets: Vec<u32>,
 }
 
@@ -31,19 +30,18 @@ pub(super) fn lay_out(kernel: &Kernel, packet: Packet) -> Layout {
     let errors = ACTIVE_VECTORS + masks * vector;
     let mut next: u32 = errors + 16 * exactly::<u32>(kernel.accesses.len());
     let mut reductions = Vec::new();
-    let mut offsets = vec![0; kernel.ends.len()];
-    for (end, place) in kernel.ends.iter().zip(&mut offsets) {
-        if let End::Reduce { op, value, buffer } = *end {
-            let (from, stored) = (kernel.dtype(value), kernel.buffers[buffer.index()].dtype);
-            let dtype = op.result(from).expect("internal error: a type not reduced");
-            let mask = from == DType::Mask;
-            let bytes = if mask { 8 } else { exactly(ACCUMULATORS * dtype.bytes()) };
-            let offset = next.next_multiple_of(if mask { 8 } else { vector });
-            next = offset + bytes;
-            *place = offset;
-            let address = kernel.address_word(buffer);
-            reductions.push(Reduction { op, dtype, stored, address, offset });
-        }
+    let mut offsets = vec![0; kernel.buffers.len()];
+    for Reduce { op, dtype, stored, buffer, .. } in kernel.reductions() {
+        let mut reduction =
+            Reduction { op, dtype, stored, address: kernel.address_word(buffer), offset: 0 };
+        let (bytes, alignment) = match reduction.counts() {
+            true => (8, 8),
+            false => (exactly(ACCUMULATORS * dtype.bytes()), vector),
+        };
+        reduction.offset = next.next_multiple_of(alignment);
+        next = reduction.offset + bytes;
+        offsets[buffer.index()] = reduction.offset;
+        reductions.push(reduction);
     }
     let pointers = next.next_multiple_of(8);
     let scratch = (pointers + 8 * exactly::<u32>(kernel.buffers.len())).next_multiple_of(vector);

@@ -1,21 +1,21 @@
 //! Masks beside 32-bit parts and beside 64-bit parts.
 
 use super::build::Lowering;
-use crate::backend::cpu::instructions::M;
-use crate::backend::cpu::program::{ACTIVE_BITS, ACTIVE_VECTORS, Home, Place, V};
+use crate::backend::cpu::instructions::Opcode;
+use crate::backend::cpu::program::{ACTIVE_BITS, ACTIVE_VECTORS, Home, Place, VReg};
 use crate::convert::exactly;
 
 impl Lowering<'_> {
     /// A part of a mask beside 32-bit lanes.
-    pub(super) fn narrow_mask(&mut self, reg: usize, part: usize) -> V {
+    pub(super) fn narrow_mask(&mut self, reg: usize, part: usize) -> VReg {
         let known = self.values.get(reg, part);
         if known.is_some() {
             return known;
         }
         let low = self.wide_masks.get(reg, 2 * part);
         let high = self.wide_masks.get(reg, 2 * part + 1);
-        let mask = if self.has(M::MaskJoin) {
-            self.binary(M::MaskJoin, high, low)
+        let mask = if self.has(Opcode::MaskJoin) {
+            self.binary(Opcode::MaskJoin, high, low)
         } else {
             self.low_dwords(low, high)
         };
@@ -25,7 +25,7 @@ impl Lowering<'_> {
     }
 
     /// A part of a mask beside 64-bit lanes.
-    pub(super) fn wide_mask(&mut self, reg: usize, part: usize) -> V {
+    pub(super) fn wide_mask(&mut self, reg: usize, part: usize) -> VReg {
         let known = self.wide_masks.get(reg, part);
         if known.is_some() {
             return known;
@@ -38,21 +38,21 @@ impl Lowering<'_> {
     }
 
     /// One half of a narrow mask, beside 64-bit lanes.
-    pub(super) fn widen_mask(&mut self, narrow: V, upper: bool) -> V {
+    pub(super) fn widen_mask(&mut self, narrow: VReg, upper: bool) -> VReg {
         if self.has_mask_registers() {
-            return if upper { self.unary_by(M::MaskShr, narrow, 8) } else { narrow };
+            return if upper { self.unary_by(Opcode::MaskShr, narrow, 8) } else { narrow };
         }
         let half = self.half(narrow, upper);
-        self.unary(M::SignExtend, half)
+        self.unary(Opcode::SignExtend, half)
     }
 
     /// A half of a register, in the low half of one.
-    pub(super) fn half(&mut self, value: V, upper: bool) -> V {
-        if upper && self.varies(value) { self.unary_by(M::UpperHalf, value, 1) } else { value }
+    pub(super) fn half(&mut self, value: VReg, upper: bool) -> VReg {
+        if upper && self.varies(value) { self.unary_by(Opcode::UpperHalf, value, 1) } else { value }
     }
 
     /// Whether lanes may differ: constants and uniform values are the same in both halves.
-    pub(super) fn varies(&self, value: V) -> bool {
+    pub(super) fn varies(&self, value: VReg) -> bool {
         !matches!(
             self.program.virtuals[value.index()].home,
             Home::Repeat4(_) | Home::Repeat8(_) | Home::Vector(Place::Uniform(_))
@@ -60,7 +60,7 @@ impl Lowering<'_> {
     }
 
     /// A mask that is true or false everywhere.
-    pub(super) fn mask_constant(&mut self, set: bool) -> V {
+    pub(super) fn mask_constant(&mut self, set: bool) -> VReg {
         if !self.has_mask_registers() {
             return self.constant(if set { u64::from(u32::MAX) } else { 0 }, 4);
         }
@@ -75,7 +75,7 @@ impl Lowering<'_> {
     }
 
     /// Which lanes of a narrow part are lanes of the launch.
-    pub(super) fn active(&mut self, part: usize) -> V {
+    pub(super) fn active(&mut self, part: usize) -> VReg {
         if self.uniform {
             return self.mask_constant(true);
         }

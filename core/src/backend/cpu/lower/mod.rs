@@ -9,7 +9,6 @@ mod access;
 mod arith;
 mod build;
 mod convert;
-mod ends;
 mod fast;
 mod integer;
 mod layout;
@@ -17,21 +16,21 @@ mod masks;
 mod narrow;
 mod order;
 mod region;
+mod writes;
 
 use std::collections::HashMap;
 
 use self::build::{Lowering, Values};
-use self::ends::Due;
 use self::layout::{Layout, carries, lay_out};
-use super::instructions::M;
-use super::program::{Frame, Home, Packet, Place, Pool, Program, Reduction, V, What};
+use super::instructions::Opcode;
+use super::program::{Frame, Home, Packet, Place, Pool, Program, Reduction, Special, VReg};
 use super::target::Target;
 use crate::backend::reduce::ACCUMULATORS;
 use crate::convert::exactly;
 use crate::dtype::DType;
 use crate::error::{Error, Result};
 use crate::interrupt;
-use crate::ir::kernel::{BufferIndex, Code, End, Kernel, LiteralMode, Reg};
+use crate::ir::kernel::{BufferIndex, Code, Kernel, LiteralMode};
 
 /// What lowering makes of a kernel.
 pub(super) struct Lowered {
@@ -110,7 +109,7 @@ pub(super) fn lower(
 /// Registers that a 32-bit value should take: more interleave more chains of operations, as long as all
 /// live values find registers.
 fn packet_width(kernel: &Kernel, target: &Target) -> usize {
-    let n = kernel.insts.len() - kernel.n_uniform;
+    let n = kernel.lane_insts().len();
     if n > DOUBLE_UP_TO {
         return 1;
     }
@@ -124,8 +123,8 @@ fn packet_width(kernel: &Kernel, target: &Target) -> usize {
             vectors + masks * narrow <= registers
         }
     };
-    let accumulates = kernel.ends.iter().any(|end| matches!(end, End::Reduce { .. }));
-    let most = if accumulates { 4 * ACCUMULATORS / target.vector } else { 4 };
+    let most =
+        if kernel.reductions().next().is_some() { 4 * ACCUMULATORS / target.vector } else { 4 };
     let wanted = if n <= QUADRUPLE_UP_TO { 4 } else { 2 };
     // Two chains at once gain more than some spills lose, where the code of a packet is too long for the
     // processor to look ahead into the next.
@@ -149,7 +148,7 @@ fn most_live(kernel: &Kernel) -> (usize, usize) {
     }
     let (mut bytes, mut masks) = (0, 0);
     let mut most = (0, 0);
-    for i in kernel.n_uniform..kernel.insts.len() {
+    for i in kernel.n_uniform..kernel.first_write {
         (bytes, masks) = (bytes - ending[i].0, masks - ending[i].1);
         if last_use[i] > i {
             let (more_bytes, more_masks) = size(i);
@@ -165,13 +164,11 @@ impl<'k> Lowering<'k> {
     fn prologue(&mut self) -> Result<()> {
         let kernel = self.kernel;
         let mut wanted = vec![false; kernel.n_uniform];
-        let mut want = |reg: Reg| {
-            if reg.index() < kernel.n_uniform {
+        for reg in kernel.insts[kernel.n_uniform..].iter().flat_map(|inst| inst.args()) {
+            if kernel.is_uniform(reg) {
                 wanted[reg.index()] = true;
             }
-        };
-        kernel.insts[kernel.n_uniform..].iter().flat_map(|inst| inst.args()).for_each(&mut want);
-        kernel.ends.iter().flat_map(End::values).for_each(&mut want);
+        }
         for (i, wanted) in wanted.into_iter().enumerate() {
             self.inst(i)?;
             if wanted && self.known_bits(i).is_none() {
@@ -191,7 +188,7 @@ impl<'k> Lowering<'k> {
         self.uniform_bytes += if target.repeats { 8 } else { exactly(target.vector) };
         self.uniforms[i] = offset;
         let bytes = if mask { 4 } else { exactly(dtype.bytes()) };
-        self.effect(What::StoreUniform { offset, bytes, mask }, [value, V::NONE, V::NONE]);
+        self.effect(Special::StoreUniform { offset, bytes, mask }, [value]);
     }
 
     fn begin_body(&mut self, packet: Packet) {
@@ -208,27 +205,7 @@ impl<'k> Lowering<'k> {
         for i in 0..kernel.n_uniform {
             self.uniform_home(i);
         }
-        // A value goes where it is wanted as soon as it is there; scatters come last, in order.
-        let mut due = Due::new(kernel);
-        for i in order::order(kernel, self.packet) {
-            self.inst(i)?;
-            due.computed(i);
-            // Behind a region its states have their last values.
-            while self.regions.is_empty()
-                && let Some(number) = due.next()
-            {
-                self.end(number);
-            }
-        }
-        for number in due.rest() {
-            self.end(number);
-        }
-        for (number, end) in kernel.ends.iter().enumerate() {
-            if matches!(end, End::Scatter { .. }) {
-                self.end(number);
-            }
-        }
-        Ok(())
+        order::order(kernel, self.packet).into_iter().try_for_each(|i| self.inst(i))
     }
 
     /// Gives a uniform value its place in memory.
@@ -270,9 +247,11 @@ impl<'k> Lowering<'k> {
             | Code::RegionStart { .. }
             | Code::Phi
             | Code::RunningMask
-            | Code::Scatter { .. }
             | Code::BackEdge
-            | Code::RegionEnd => None,
+            | Code::RegionEnd
+            | Code::Store(_)
+            | Code::Reduce { .. }
+            | Code::Scatter { .. } => None,
         }
     }
 
@@ -280,8 +259,11 @@ impl<'k> Lowering<'k> {
         if i % POLL_INTERVAL == POLL_INTERVAL - 1 && interrupt::is_requested() {
             return Err(Error::Interrupted);
         }
-        self.origin = exactly(i);
         let kernel = self.kernel;
+        // Listings show what a write takes with the value.
+        if i < kernel.first_write {
+            self.origin = exactly(i);
+        }
         let inst = &kernel.insts[i];
         self.begin_turn(inst.code);
         if let Some(bits) = self.known_bits(i) {
@@ -316,13 +298,11 @@ impl<'k> Lowering<'k> {
             Code::RegionStart { repeat } => self.enter_region(i, repeat),
             Code::Phi => self.state(i, inst),
             Code::RunningMask => self.run_region(i, inst),
-            Code::Scatter { op, target, access } => {
-                if let [Some(value), Some(index), active] = inst.args {
-                    self.scatter(op, [value, index], active, target, access);
-                }
-            }
             Code::BackEdge => self.next_value(inst),
             Code::RegionEnd => self.leave_region(inst),
+            Code::Store(buffer) => self.store(inst.arg(0), buffer),
+            Code::Reduce { op, buffer } => self.reduce(op, inst.arg(0), buffer),
+            Code::Scatter { op, target, access, .. } => self.scatter(op, inst, target, access),
         }
         Ok(())
     }
@@ -332,9 +312,7 @@ impl<'k> Lowering<'k> {
         let dtype = self.kernel.insts[i].dtype;
         if dtype == DType::Mask {
             let bytes = match place {
-                Place::Element(word) => {
-                    self.make(What::RepeatElement { word, dtype }, [V::NONE; 3])
-                }
+                Place::Element(word) => self.make(Special::RepeatElement { word, dtype }, []),
                 Place::Pool(_)
                 | Place::Uniform(_)
                 | Place::Frame(_)
@@ -353,9 +331,13 @@ impl<'k> Lowering<'k> {
     }
 
     /// A mask from 32-bit lanes of 0 or 1.
-    fn mask_from_ones(&mut self, lanes: V) -> V {
+    fn mask_from_ones(&mut self, lanes: VReg) -> VReg {
         let one = self.constant(1, 4);
-        self.binary(if self.has(M::Test32) { M::Test32 } else { M::Equal32 }, lanes, one)
+        self.binary(
+            if self.has(Opcode::Test32) { Opcode::Test32 } else { Opcode::Equal32 },
+            lanes,
+            one,
+        )
     }
 
     fn load(&mut self, i: usize, buffer: BufferIndex) {
@@ -366,10 +348,9 @@ impl<'k> Lowering<'k> {
         for part in 0..self.packet.parts(dtype.bytes()) {
             let number = exactly(part);
             let value = if dtype == DType::Mask {
-                let what = What::LoadBytes { buffer: buffer.0, part: number };
-                let bytes = self.make(what, [V::NONE; 3]);
-                if self.has(M::TestBytes) {
-                    self.binary(M::TestBytes, bytes, bytes)
+                let bytes = self.make(Special::LoadBytes { buffer: buffer.0, part: number }, []);
+                if self.has(Opcode::TestBytes) {
+                    self.binary(Opcode::TestBytes, bytes, bytes)
                 } else {
                     self.mask_from_ones(bytes)
                 }
@@ -383,14 +364,18 @@ impl<'k> Lowering<'k> {
 
     fn lane_number(&mut self, i: usize, dtype: DType) {
         let wide = dtype.bytes() == 8 || dtype.is_float();
-        let first = self.make(What::LaneNumber { wide }, [V::NONE; 3]);
+        let first = self.make(Special::LaneNumber { wide }, []);
         let bytes = if wide { 8 } else { 4 };
         let lanes = self.packet.vector() / bytes;
         let mut numbers = Vec::new();
         for part in 0..self.packet.parts(bytes) {
             let place = Place::Pool(self.pool.counting((part * lanes) as u64, bytes));
             let offsets = self.at_home(Home::Vector(place));
-            numbers.push(self.binary(if wide { M::Add64 } else { M::Add32 }, first, offsets));
+            numbers.push(self.binary(
+                if wide { Opcode::Add64 } else { Opcode::Add32 },
+                first,
+                offsets,
+            ));
         }
         if dtype.is_float() {
             self.convert_parts(i, DType::U64, dtype, &numbers);

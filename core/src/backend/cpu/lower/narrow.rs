@@ -4,8 +4,8 @@
 //! narrowing wraps or rounds, and only memory sees narrow elements.
 
 use super::build::Lowering;
-use crate::backend::cpu::instructions::{Compare, M, Rounding};
-use crate::backend::cpu::program::{V, What};
+use crate::backend::cpu::instructions::{Compare, Opcode, Rounding};
+use crate::backend::cpu::program::{Special, VReg};
 use crate::convert::exactly;
 use crate::dtype::DType;
 use crate::ir::kernel::{BufferIndex, Code, Reg};
@@ -15,15 +15,15 @@ use crate::ir::scalar::quiet_nan;
 impl Lowering<'_> {
     pub(super) fn load_narrow(&mut self, i: usize, buffer: BufferIndex, dtype: DType) {
         for part in 0..self.packet.narrow {
-            let what = What::LoadNarrow { buffer: buffer.0, dtype, part: exactly(part) };
-            let value = self.make(what, [V::NONE; 3]);
+            let value =
+                self.make(Special::LoadNarrow { buffer: buffer.0, dtype, part: exactly(part) }, []);
             self.values.set(i, part, value);
         }
     }
 
     /// The element whose address is in a word of the parameter block, in every lane.
     pub(super) fn uniform_narrow(&mut self, i: usize, word: u32, dtype: DType) {
-        let element = self.make(What::RepeatElement { word, dtype }, [V::NONE; 3]);
+        let element = self.make(Special::RepeatElement { word, dtype }, []);
         let value = if dtype == DType::F16 { self.half_of_bits(element) } else { element };
         self.values.set(i, 0, value);
     }
@@ -39,38 +39,40 @@ impl Lowering<'_> {
         for part in 0..self.packet.narrow {
             let lanes = self.values.get(source.index(), part);
             let packed = self.packed(dtype, lanes);
-            let what = What::StorePacked { buffer: buffer.0, bytes, part: exactly(part) };
-            self.effect(what, [packed, V::NONE, V::NONE]);
+            self.effect(
+                Special::StorePacked { buffer: buffer.0, bytes, part: exactly(part) },
+                [packed],
+            );
         }
     }
 
     /// The elements of a part one beside the other, in the low bytes of a register; what does not fit is
     /// dropped.
-    pub(super) fn packed(&mut self, dtype: DType, lanes: V) -> V {
-        match (dtype.bytes(), self.has(M::Words)) {
+    pub(super) fn packed(&mut self, dtype: DType, lanes: VReg) -> VReg {
+        match (dtype.bytes(), self.has(Opcode::Words)) {
             _ if dtype == DType::F16 => {
-                self.unary_by(M::F16FromF32, lanes, Rounding::Nearest as u8)
+                self.unary_by(Opcode::F16FromF32, lanes, Rounding::Nearest as u8)
             }
-            (1, true) => self.unary(M::Bytes, lanes),
-            (_, true) => self.unary(M::Words, lanes),
+            (1, true) => self.unary(Opcode::Bytes, lanes),
+            (_, true) => self.unary(Opcode::Words, lanes),
             (1, false) => {
                 let order = self.byte_order(1);
-                let bytes = self.binary(M::Shuffle8, lanes, order);
-                let upper = self.unary_by(M::UpperHalf, bytes, 1);
-                self.binary(M::OrHalf, bytes, upper)
+                let bytes = self.binary(Opcode::Shuffle8, lanes, order);
+                let upper = self.unary_by(Opcode::UpperHalf, bytes, 1);
+                self.binary(Opcode::OrHalf, bytes, upper)
             }
             (_, false) => {
                 let order = self.byte_order(2);
-                let words = self.binary(M::Shuffle8, lanes, order);
+                let words = self.binary(Opcode::Shuffle8, lanes, order);
                 // Both groups' low halves.
-                self.unary_by(M::Permute64, words, 0x08)
+                self.unary_by(Opcode::Permute64, words, 0x08)
             }
         }
     }
 
     /// Picks the low bytes of each lane: words to the low half of each group of 16 bytes, bytes of the
     /// first group to its first four and of the second to the next four.
-    fn byte_order(&mut self, bytes: u8) -> V {
+    fn byte_order(&mut self, bytes: u8) -> VReg {
         let key = (u64::from(bytes), 65);
         if let Some(&known) = self.constants.get(&key) {
             return known;
@@ -92,28 +94,28 @@ impl Lowering<'_> {
     }
 
     /// 32-bit lanes as lanes of a narrow type: wrapped, or rounded.
-    pub(super) fn wrapped(&mut self, dtype: DType, lanes: V) -> V {
+    pub(super) fn wrapped(&mut self, dtype: DType, lanes: VReg) -> VReg {
         if dtype == DType::F16 {
             let packed = self.packed(dtype, lanes);
-            return self.unary(M::F32FromF16, packed);
+            return self.unary(Opcode::F32FromF16, packed);
         }
         let above = exactly(32 - dtype.bits() as usize);
         if dtype.is_signed() {
-            let up = self.unary_by(M::ShlBy32, lanes, above);
-            return self.unary_by(M::SarBy32, up, above);
+            let up = self.unary_by(Opcode::ShlBy32, lanes, above);
+            return self.unary_by(Opcode::SarBy32, up, above);
         }
         let rest = self.constant(u64::from(u32::MAX >> above), 4);
-        self.binary(M::And32, lanes, rest)
+        self.binary(Opcode::And32, lanes, rest)
     }
 
     /// Lanes of a narrow type from 32-bit lanes with its bits in the low ones.
-    pub(super) fn of_word(&mut self, dtype: DType, words: V) -> V {
+    pub(super) fn of_word(&mut self, dtype: DType, words: VReg) -> VReg {
         if dtype == DType::F16 { self.half_of_bits(words) } else { self.wrapped(dtype, words) }
     }
 
-    fn half_of_bits(&mut self, words: V) -> V {
+    fn half_of_bits(&mut self, words: VReg) -> VReg {
         let packed = self.packed(DType::U16, words);
-        self.unary(M::F32FromF16, packed)
+        self.unary(Opcode::F32FromF16, packed)
     }
 
     /// Between f16 and u16; a NaN shows as the quiet NaN.
@@ -122,7 +124,7 @@ impl Lowering<'_> {
             let lanes = self.values.get(a, part);
             let value = if from == DType::F16 {
                 let packed = self.packed(from, lanes);
-                let bits = self.unary(M::ZeroExtendWords, packed);
+                let bits = self.unary(Opcode::ZeroExtendWords, packed);
                 let compare = Compare::Unordered;
                 let nan = self.compare(compare, DType::F32, lanes, lanes);
                 let quiet = self.constant(quiet_nan(from), 4);
@@ -135,11 +137,11 @@ impl Lowering<'_> {
     }
 
     /// How far the element of `bytes` bytes with this index is above the aligned 32 bits around it.
-    pub(super) fn shift_in_word(&mut self, index: V, bytes: usize) -> V {
+    pub(super) fn shift_in_word(&mut self, index: VReg, bytes: usize) -> VReg {
         let (rest, by) = if bytes == 1 { (3, 3) } else { (1, 4) };
         let rest = self.constant(rest, 4);
-        let place = self.binary(M::And32, index, rest);
-        self.unary_by(M::ShlBy32, place, by)
+        let place = self.binary(Opcode::And32, index, rest);
+        self.unary_by(Opcode::ShlBy32, place, by)
     }
 
     /// Word of a buffer's address.

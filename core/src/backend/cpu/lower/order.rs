@@ -2,8 +2,8 @@
 //!
 //! Kernels come depth first, one chain of operations after the other, each waiting for itself. Here the
 //! instruction goes first behind which most work waits, as long as registers are free; then those that
-//! free one, then depth first again. It is done window by window, so that it stays linear. No bits depend
-//! on it.
+//! free one, then depth first again. It is done window by window, so that it stays linear. A value is stored or
+//! reduced as soon as it is there; scatters come last, lane by lane. No bits depend on any of it.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -11,23 +11,78 @@ use std::collections::BinaryHeap;
 use crate::backend::cpu::program::Packet;
 use crate::convert::exactly;
 use crate::dtype::DType;
-use crate::ir::kernel::{Code, End, Inst, Kernel, Reg};
-use crate::ir::op::Op;
+use crate::ir::kernel::{Code, Inst, Kernel, Reg};
 
 /// Instructions that are ordered together.
 const WINDOW: usize = 4096;
 
-/// The lane instructions of a kernel in the order of lowering: operands precede users.
+/// The lane instructions and writes of a kernel in the order of lowering: operands precede users.
 pub(super) fn order(kernel: &Kernel, packet: Packet) -> Vec<usize> {
-    let lanes = kernel.n_uniform..kernel.insts.len();
+    let lanes = kernel.n_uniform..kernel.first_write;
     if kernel.has_regions() {
-        return lanes.collect();
+        return with_writes(kernel, lanes.collect());
     }
     let mut scheduler = Scheduler::new(kernel, packet);
     for start in lanes.step_by(WINDOW) {
-        scheduler.window(start, kernel.insts.len().min(start + WINDOW));
+        scheduler.window(start, kernel.first_write.min(start + WINDOW));
     }
-    scheduler.order
+    with_writes(kernel, scheduler.order)
+}
+
+/// Puts the writes of a kernel between its lane instructions.
+///
+/// A store waits for some other instructions too. An output may be written over an input if none but
+/// instructions before the output's value use the input, so those must have been, whatever the order is.
+fn with_writes(kernel: &Kernel, lanes: Vec<usize>) -> Vec<usize> {
+    // For each value, how many instructions come before its writes.
+    let mut before = vec![1; kernel.first_write];
+    for (n, &i) in (1..).zip(&lanes) {
+        before[i] = n;
+    }
+    let mut read = 1;
+    for (i, is_reader) in readers(kernel).into_iter().enumerate() {
+        read = if is_reader { read.max(before[i]) } else { read };
+        before[i] = before[i].max(read);
+    }
+    let writes = kernel.writes().filter(|(_, inst)| !is_scatter(inst));
+    let mut writes: Vec<(usize, Reg, usize)> =
+        writes.map(|(i, inst)| (before[inst.arg(0).index()], inst.arg(0), i)).collect();
+    writes.sort_unstable();
+    let mut writes = writes.into_iter().peekable();
+    let mut order = Vec::with_capacity(kernel.insts.len() - kernel.n_uniform);
+    let mut depth = 0;
+    for (n, i) in (1..).zip(lanes) {
+        order.push(i);
+        let code = kernel.insts[i].code;
+        depth += i32::from(matches!(code, Code::RegionStart { .. }));
+        depth -= i32::from(code == Code::RegionEnd);
+        // Behind a region its phis have their last values.
+        while depth == 0
+            && let Some((.., write)) = writes.next_if(|&(before, ..)| before <= n)
+        {
+            order.push(write);
+        }
+    }
+    order.extend(writes.map(|(.., write)| write));
+    order.extend(kernel.writes().filter(|(_, inst)| is_scatter(inst)).map(|(i, _)| i));
+    order
+}
+
+fn is_scatter(inst: &Inst) -> bool {
+    matches!(inst.code, Code::Scatter { .. })
+}
+
+/// Which instructions read lanes of a buffer, or use such a lane as it is.
+fn readers(kernel: &Kernel) -> Vec<bool> {
+    let mut lane = vec![false; kernel.first_write];
+    let mut readers = vec![false; kernel.first_write];
+    for (i, inst) in (kernel.n_uniform..).zip(kernel.lane_insts()) {
+        let uses = inst.args().any(|arg| lane[arg.index()]);
+        let load = matches!(inst.code, Code::Load(_));
+        lane[i] = load || uses && inst.may_be_its_argument();
+        readers[i] = load || uses;
+    }
+    readers
 }
 
 struct Scheduler<'k> {
@@ -52,17 +107,17 @@ struct Scheduler<'k> {
 
 impl<'k> Scheduler<'k> {
     fn new(kernel: &'k Kernel, packet: Packet) -> Self {
-        let n = kernel.insts.len();
+        let n = kernel.first_write;
         let mut uses = vec![(0, 0); n];
-        for (i, inst) in kernel.insts.iter().enumerate().skip(kernel.n_uniform) {
+        for (i, inst) in (kernel.n_uniform..).zip(kernel.lane_insts()) {
             for arg in distinct(inst) {
                 let (count, users) = &mut uses[arg.index()];
                 (*count, *users) = (*count + 1, *users ^ i);
             }
         }
-        // Scatters come last, behind every user; other ends come with their values.
-        for end in kernel.ends.iter().filter(|end| matches!(end, End::Scatter { .. })) {
-            end.values().for_each(|value| uses[value.index()].0 += 2);
+        // Scatters come last, behind every user; other writes come with their values.
+        for (_, inst) in kernel.writes().filter(|(_, inst)| is_scatter(inst)) {
+            inst.args().for_each(|value| uses[value.index()].0 += 2);
         }
         Self {
             kernel,
@@ -241,16 +296,18 @@ fn distinct(inst: &Inst) -> impl Iterator<Item = Reg> + '_ {
 fn latency(inst: &Inst) -> u32 {
     match inst.code {
         Code::Gather { .. } => 20,
-        Code::Op(Op::Div | Op::IDiv | Op::Rem | Op::Sqrt) => 14,
-        Code::Op(_) | Code::Load(_) | Code::Index => 4,
+        Code::Op(op) => op.info().cycles,
+        Code::Load(_) | Code::Index => 4,
         Code::Literal(_)
         | Code::Constant(_)
         | Code::RegionStart { .. }
         | Code::Phi
         | Code::RunningMask
-        | Code::Scatter { .. }
         | Code::BackEdge
-        | Code::RegionEnd => 0,
+        | Code::RegionEnd
+        | Code::Store(_)
+        | Code::Reduce { .. }
+        | Code::Scatter { .. } => 0,
     }
 }
 
@@ -261,6 +318,7 @@ mod tests {
     use crate::backend::cpu::native::Native;
     use crate::backend::isa::Isa;
     use crate::ir::kernel::{BufferIndex, BufferParam, KernelHash};
+    use crate::ir::op::Op;
 
     /// A sum of `chains` chains of `length` multiplications of a loaded lane, depth first or all chains first.
     fn chains(chains: u32, length: u32, depth_first: bool) -> Kernel {
@@ -279,18 +337,23 @@ mod tests {
                 sum = ends.fold(sum, |sum, end| push(Code::Op(Op::Add), &[sum, end]));
             }
         }
+        push(Code::Store(BufferIndex(1)), &[sum]);
+        kernel_of(insts, 1)
+    }
+
+    /// A kernel that ends with so many stores.
+    fn kernel_of(insts: Vec<Inst>, n_writes: usize) -> Kernel {
         let buffer = |written| BufferParam { dtype: DType::F32, written, length: None };
         Kernel {
-            insts,
             n_uniform: 0,
-            ends: vec![End::Store { value: Reg(sum), buffer: BufferIndex(1) }],
-            buffers: vec![buffer(false), buffer(true)],
+            first_write: insts.len() - n_writes,
+            insts,
+            buffers: vec![buffer(false), buffer(true), buffer(true)],
             literals: Vec::new(),
             accesses: Vec::new(),
             n_ops: 0,
-            lane_order: false,
             fast_math: false,
-            one_lane_per_thread: false,
+            variant: 0,
             hash: KernelHash(0),
         }
     }
@@ -351,5 +414,27 @@ mod tests {
         ordered(&chains(1, 10_000, true), 1);
         // Whatever ends in another window must not be taken early.
         ordered(&chains(3000, 2, false), 1);
+    }
+
+    #[test]
+    fn a_store_waits_for_readers_before_its_value() {
+        let inst = |code, arg: Option<u32>| Inst {
+            code,
+            dtype: DType::F32,
+            args: [arg.map(Reg), None, None],
+            serial: 0,
+        };
+        let store = |buffer, value| inst(Code::Store(BufferIndex(buffer)), Some(value));
+        // The second reads the lane itself, by another name; the last comes behind the output.
+        let insts = vec![
+            inst(Code::Load(BufferIndex(0)), None),
+            inst(Code::Op(Op::Abs), Some(0)),
+            inst(Code::Op(Op::Sqrt), Some(1)),
+            inst(Code::Op(Op::Neg), Some(0)),
+            inst(Code::Op(Op::Sqrt), Some(1)),
+            store(2, 4),
+            store(1, 3),
+        ];
+        assert_eq!(with_writes(&kernel_of(insts, 2), vec![0, 1, 3, 2, 4]), [0, 1, 3, 2, 6, 4, 5]);
     }
 }

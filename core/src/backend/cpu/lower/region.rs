@@ -1,20 +1,20 @@
 //! Regions: loops and branches of lanes (S21). A packet runs a body while any of its lanes does.
 //!
-//! States and the mask of entering lanes are copies that [`What::Assign`] changes; every other register is
+//! States and the mask of entering lanes are copies that [`MachineOp::Assign`] changes; every other register is
 //! assigned once, so what a region computes counts only inside.
 
 use super::build::{Lowering, OpenRegion};
-use crate::backend::cpu::instructions::M;
-use crate::backend::cpu::program::{Home, V, What};
+use crate::backend::cpu::instructions::Opcode;
+use crate::backend::cpu::program::{Home, MachineOp, VReg};
 use crate::convert::exactly;
 use crate::dtype::DType;
 use crate::ir::kernel::{Code, Inst, Reg};
 
 impl Lowering<'_> {
-    fn copy(&mut self, value: V, mask: bool) -> V {
+    fn copy(&mut self, value: VReg, mask: bool) -> VReg {
         let mask = mask && self.has_mask_registers();
         let copy = self.fresh(Home::Computed, mask);
-        self.push(What::Copy { mask }, copy, [value, V::NONE, V::NONE]);
+        self.push(MachineOp::Copy { mask }, copy, [value]);
         copy
     }
 
@@ -38,13 +38,13 @@ impl Lowering<'_> {
     pub(super) fn begin_turn(&mut self, code: Code) {
         let Some(region) = self.regions.last_mut() else { return };
         if code != Code::Phi && !std::mem::replace(&mut region.begun, true) {
-            let what = What::Begin { region: region.number };
-            self.effect(what, [V::NONE; 3]);
+            let begin = MachineOp::Begin { region: region.number };
+            self.effect(begin, []);
         }
     }
 
     /// The parts of a value as it is stored: masks beside 32-bit parts.
-    fn parts_of(&mut self, reg: Reg) -> Vec<V> {
+    fn parts_of(&mut self, reg: Reg) -> Vec<VReg> {
         let dtype = self.kernel.dtype(reg);
         let n = self.packet.parts(dtype.bytes());
         (0..n)
@@ -71,17 +71,16 @@ impl Lowering<'_> {
         let [Some(entering), Some(condition), _] = inst.args else {
             unreachable!("internal error: a region without a condition")
         };
-        let mut any = V::NONE;
+        let mut any = VReg::NONE;
         for part in 0..self.packet.narrow {
             let entering = self.narrow_mask(entering.index(), part);
             let condition = self.narrow_mask(condition.index(), part);
-            let running = self.binary(M::MaskAnd, entering, condition);
+            let running = self.binary(Opcode::MaskAnd, entering, condition);
             self.values.set(i, part, running);
-            any = if any.is_some() { self.binary(M::MaskOr, any, running) } else { running };
+            any = if any.is_some() { self.binary(Opcode::MaskOr, any, running) } else { running };
         }
         let Some(region) = self.regions.last() else { return };
-        let what = What::LeaveIfNone { region: region.number };
-        self.effect(what, [any, V::NONE, V::NONE]);
+        self.effect(MachineOp::LeaveIfNone { region: region.number }, [any]);
     }
 
     pub(super) fn next_value(&mut self, inst: &Inst) {
@@ -90,7 +89,7 @@ impl Lowering<'_> {
         };
         for (part, value) in self.parts_of(next).into_iter().enumerate() {
             let state = self.values.get(state.index(), part);
-            self.effect(What::Assign, [state, value, V::NONE]);
+            self.effect(MachineOp::Assign, [state, value]);
         }
     }
 
@@ -100,15 +99,14 @@ impl Lowering<'_> {
             for part in 0..self.packet.narrow {
                 let entering = self.values.get(region.start, part);
                 let running = self.narrow_mask(running.index(), part);
-                self.effect(What::Assign, [entering, running, V::NONE]);
+                self.effect(MachineOp::Assign, [entering, running]);
             }
         }
-        let what = What::End { region: region.number, repeat: region.repeat };
-        self.effect(what, [V::NONE; 3]);
+        self.effect(MachineOp::End { region: region.number, repeat: region.repeat }, []);
         // What was made of masks inside is not there behind a region that was skipped.
         for (wide, reg, part) in self.forms.split_off(region.n_forms) {
             let values = if wide { &mut self.wide_masks } else { &mut self.values };
-            values.set(reg as usize, usize::from(part), V::NONE);
+            values.set(reg as usize, usize::from(part), VReg::NONE);
         }
     }
 

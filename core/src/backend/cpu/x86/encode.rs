@@ -7,7 +7,7 @@ use crate::backend::cpu::machine::Jump;
 use crate::backend::isa::Isa;
 use crate::convert::exactly;
 
-/// General registers of the calling convention (System V) and their use in kernels.
+/// General registers of the calling convention (System VReg) and their use in kernels.
 pub(super) const WORDS: Register = Register::RDI;
 /// Number of the packet's first lane.
 pub(super) const LANE: Register = Register::RSI;
@@ -186,19 +186,19 @@ mod tests {
     use iced_x86::{Decoder, DecoderOptions, OpKind};
 
     use super::*;
-    use crate::backend::cpu::instructions::{Form, M};
+    use crate::backend::cpu::instructions::{Form, Opcode};
     use crate::backend::cpu::machine::Memory;
     use crate::backend::cpu::x86::rows::{Encoding, row};
 
     /// Where the tests' memory operand lies.
     const DISPLACEMENT: u32 = 0x1240;
 
-    fn encoding(isa: Isa, m: M) -> Encoding {
+    fn encoding(isa: Isa, m: Opcode) -> Encoding {
         if isa == Isa::Avx512 { row(m).avx512 } else { row(m).avx2 }
     }
 
     /// Encodes one row; `None` if it has no encoding with these operands.
-    fn encode(isa: Isa, m: M, last: Operand, immediate: Option<u8>) -> Option<Vec<u8>> {
+    fn encode(isa: Isa, m: Opcode, last: Operand, immediate: Option<u8>) -> Option<Vec<u8>> {
         let avx512 = isa == Isa::Avx512;
         let ((code, _), form) = (encoding(isa, m), m.form());
         let mut encoder = Encoder::new(isa, Vec::new());
@@ -222,7 +222,7 @@ mod tests {
         encoder.finish(&[]).ok()
     }
 
-    fn check(isa: Isa, m: M, last: Operand) {
+    fn check(isa: Isa, m: Opcode, last: Operand) {
         let (code, _) = encoding(isa, m);
         let immediate = format!("{code:?}").contains("imm8").then_some(0x12);
         let bytes = encode(isa, m, last, immediate);
@@ -252,7 +252,7 @@ mod tests {
 
     #[test]
     fn every_row_decodes_to_itself() {
-        for &m in M::ALL {
+        for &m in Opcode::ALL {
             for isa in [Isa::Avx512, Isa::Avx2] {
                 let (code, memory) = encoding(isa, m);
                 if code == Code::INVALID {

@@ -1,4 +1,4 @@
-//! The machine: functions in the calling convention of System V, loops over packets, moves of values, and the
+//! The machine: functions in the calling convention of System VReg, loops over packets, moves of values, and the
 //! operands of single instructions.
 //!
 //! Functions are `extern "C" fn(words, lane, end, frame, uniforms)`.
@@ -11,12 +11,12 @@ use super::emitter::{FILL, POINTERS, SPILLS, X86};
 use super::encode::{self, END, Encoder, FRAME, LANE, SCRATCH, WORDS, at};
 use super::rows::{Width, fma_codes, immediate, row};
 use super::targets::{AVX2, AVX512};
-use crate::backend::cpu::instructions::{Form, M};
+use crate::backend::cpu::instructions::{Form, Opcode};
 use crate::backend::cpu::machine::{
     Caches, Jump, Machine, Memory, Operand, Physical, Stored, Style,
 };
 use crate::backend::cpu::program::{
-    CALL_END, ENDED_EARLY, Frame, Packet, Place, SPILL_STRIDE, TILE_LANES, TILE_START, What,
+    CALL_END, ENDED_EARLY, Frame, Packet, Place, SPILL_STRIDE, Special, TILE_LANES, TILE_START,
 };
 use crate::backend::cpu::target::Target;
 use crate::backend::isa::Isa;
@@ -213,13 +213,13 @@ impl Machine for X86 {
         self.fetch(memory);
     }
 
-    fn folds(&self, m: M) -> Memory {
+    fn folds(&self, m: Opcode) -> Memory {
         self.encoding(row(m)).1
     }
 
     fn encode(
         &mut self,
-        m: M,
+        m: Opcode,
         number: Option<u8>,
         dst: Physical,
         first: &[Physical],
@@ -255,7 +255,7 @@ impl Machine for X86 {
         }
     }
 
-    fn fma(&mut self, m: M, dst: u8, replaced: usize, src: [Operand<MemoryOperand>; 3]) {
+    fn fma(&mut self, m: Opcode, dst: u8, replaced: usize, src: [Operand<MemoryOperand>; 3]) {
         let codes = fma_codes(m, self.avx512());
         let in_memory = src.iter().position(|source| matches!(source, Operand::Memory(_)));
         // The factor beside the one named.
@@ -275,8 +275,8 @@ impl Machine for X86 {
         self.code.vector_op(code, dst, Some(middle), last, None, None);
     }
 
-    fn special(&mut self, what: What, dst: u8, src: [u8; 3], spare: Option<u8>) {
-        self.emit_special(what, dst, src, spare);
+    fn special(&mut self, special: Special, dst: u8, src: [u8; 3], spare: Option<u8>) {
+        self.emit_special(special, dst, src, spare);
     }
 }
 

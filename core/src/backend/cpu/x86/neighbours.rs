@@ -27,7 +27,7 @@ impl X86 {
     pub(super) fn gather(&mut self, access: Access, data: u8, [_, index, mask]: [u8; 3]) {
         let indexed = Indexed { access, data, index, mask };
         let Some(counting) = access.counting else { return self.gather_any(indexed) };
-        let entry = self.unless_counting(indexed, counting, data);
+        let entry = self.jump_if_not_contiguous(indexed, counting, data);
         let memory = self.first_element(indexed);
         if self.style.prefetch {
             self.fetch(memory);
@@ -62,7 +62,7 @@ impl X86 {
     }
 
     /// Jumps ahead unless the indices count up, in lanes of the mask at least; changes `free`.
-    fn unless_counting(&mut self, indexed: Indexed, counting: u32, free: u8) -> Jump {
+    fn jump_if_not_contiguous(&mut self, indexed: Indexed, counting: u32, free: u8) -> Jump {
         let Indexed { access, index, mask, .. } = indexed;
         let width = access.widths().1;
         let first = self.code.vector(index, Width::Quarter);
@@ -163,8 +163,8 @@ impl X86 {
         self.code.load(Code::Mov_r64_rm64, SCRATCH, at(WORDS, 8 * word));
         if bytes < 4 && indexed.access.counting.is_some() {
             self.gather_packed(indexed);
-        } else if self.style.singly && !wide && !wide_index && self.avx512() {
-            self.gather_singly(indexed);
+        } else if self.style.scalar_gather && !wide && !wide_index && self.avx512() {
+            self.gather_one_by_one(indexed);
         } else {
             self.gather_at_once(indexed);
         }
@@ -238,8 +238,8 @@ impl X86 {
         shift(self, right, index, low);
         shift(self, left, aligned, low);
         let words = Indexed { access: Access { counting: None, ..access }, index: free, ..indexed };
-        if self.style.singly && self.avx512() {
-            self.gather_singly(words);
+        if self.style.scalar_gather && self.avx512() {
+            self.gather_one_by_one(words);
         } else {
             self.gather_at_once(words);
         }
@@ -261,7 +261,7 @@ impl X86 {
 
     /// Loads 32-bit lanes one by one: some processors have more of such loads on the way than of gathers.
     /// Lanes outside of the mask read element 0 and become 0.
-    fn gather_singly(&mut self, Indexed { access, data, index, mask }: Indexed) {
+    fn gather_one_by_one(&mut self, Indexed { access, data, index, mask }: Indexed) {
         let scratch = self.frame.scratch;
         let kept = at(FRAME, scratch + self.vector_bytes());
         // A register to build quarters in; its contents come back.
@@ -309,7 +309,7 @@ impl X86 {
         let (Some(counting), Some(free)) = (access.counting, spare) else {
             return self.scatter_any(indexed);
         };
-        let entry = self.unless_counting(indexed, counting, free);
+        let entry = self.jump_if_not_contiguous(indexed, counting, free);
         let memory = self.first_element(indexed);
         let code = match (access.wide, access.wide_index) {
             (true, _) => Code::EVEX_Vmovupd_zmmm512_k1z_zmm,

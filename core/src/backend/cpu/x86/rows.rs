@@ -5,7 +5,7 @@
 
 use iced_x86::Code;
 
-use crate::backend::cpu::instructions::M;
+use crate::backend::cpu::instructions::Opcode;
 use crate::backend::cpu::machine::Memory;
 
 /// A vector register's width.
@@ -50,19 +50,19 @@ impl Sizes {
     }
 }
 
-/// Every row, in the order of [`M`].
-pub(super) static ROWS: [Row; M::ALL.len()] = {
-    let mut rows = [make(M::ALL[0]); M::ALL.len()];
+/// Every row, in the order of [`Opcode`].
+pub(super) static ROWS: [Row; Opcode::ALL.len()] = {
+    let mut rows = [make(Opcode::ALL[0]); Opcode::ALL.len()];
     let mut i = 0;
     while i < rows.len() {
-        rows[i] = make(M::ALL[i]);
+        rows[i] = make(Opcode::ALL[i]);
         i += 1;
     }
     rows
 };
 
 /// The row of an instruction.
-pub(super) fn row(m: M) -> &'static Row {
+pub(super) fn row(m: Opcode) -> &'static Row {
     &ROWS[m as usize]
 }
 
@@ -80,9 +80,9 @@ pub(super) struct Row {
 macro_rules! rows {
     ($($name:ident = $sizes:ident $evex:ident $emem:ident, $vex:tt $($vmem:ident)?;)*) => {
         /// The row of an instruction; the compiler names those that are missing.
-        const fn make(m: M) -> Row {
+        const fn make(m: Opcode) -> Row {
             match m {
-                $(M::$name => Row {
+                $(Opcode::$name => Row {
                     sizes: Sizes::$sizes,
                     avx512: (Code::$evex, Memory::$emem),
                     avx2: rows!(@vex $vex $($vmem)?),
@@ -242,8 +242,8 @@ pub(super) struct FmaCodes {
 }
 
 /// The encodings of `m`, for AVX-512 or AVX2.
-pub(super) fn fma_codes(m: M, avx512: bool) -> FmaCodes {
-    match (m == M::FmaF64, avx512) {
+pub(super) fn fma_codes(m: Opcode, avx512: bool) -> FmaCodes {
+    match (m == Opcode::FmaF64, avx512) {
         (false, true) => FmaCodes {
             f132: Code::EVEX_Vfmadd132ps_zmm_k1z_zmm_zmmm512b32_er,
             f213: Code::EVEX_Vfmadd213ps_zmm_k1z_zmm_zmmm512b32_er,
@@ -277,13 +277,15 @@ const ROUNDINGS: [u8; 4] = [0x08, 0x09, 0x0a, 0x0b];
 const EXTREMES: [u8; 2] = [0x04, 0x05];
 
 /// The number in the encoding of an instruction, from the one that lowering gave it.
-pub(super) fn immediate(m: M, given: u8) -> u8 {
+pub(super) fn immediate(m: Opcode, given: u8) -> u8 {
     let of = |table: &[u8]| table[usize::from(given)];
     match m {
-        M::CompareF32 | M::CompareF64 => of(&FLOAT_PREDICATES),
-        M::CompareI32 | M::CompareU32 | M::CompareI64 | M::CompareU64 => of(&INT_PREDICATES),
-        M::RoundF32 | M::RoundF64 => of(&ROUNDINGS),
-        M::RangeF32 | M::RangeF64 => of(&EXTREMES),
+        Opcode::CompareF32 | Opcode::CompareF64 => of(&FLOAT_PREDICATES),
+        Opcode::CompareI32 | Opcode::CompareU32 | Opcode::CompareI64 | Opcode::CompareU64 => {
+            of(&INT_PREDICATES)
+        }
+        Opcode::RoundF32 | Opcode::RoundF64 => of(&ROUNDINGS),
+        Opcode::RangeF32 | Opcode::RangeF64 => of(&EXTREMES),
         _ => given,
     }
 }

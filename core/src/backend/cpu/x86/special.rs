@@ -5,29 +5,28 @@ use iced_x86::{Code, Register};
 use super::emitter::{Cold, ColdCode, Report, X86};
 use super::encode::{Encoder, FRAME, LANE, SCRATCH, UNIFORMS, WORDS, at, indexed};
 use super::rows::Width;
-use crate::backend::cpu::program::What;
+use crate::backend::cpu::program::Special;
 use crate::convert::exactly;
 use crate::dtype::DType;
 use crate::ir::kernel::WORD_LANE_BASE;
 
 impl X86 {
     /// Encodes an instruction with the registers of its result and sources.
-    pub(super) fn emit_special(&mut self, what: What, dst: u8, src: [u8; 3], spare: Option<u8>) {
-        match what {
-            What::Machine(..)
-            | What::Assign
-            | What::Begin { .. }
-            | What::LeaveIfNone { .. }
-            | What::End { .. }
-            | What::Copy { .. }
-            | What::Carry => unreachable!("internal error: not a special instruction"),
-            What::LaneNumber { wide } => {
+    pub(super) fn emit_special(
+        &mut self,
+        special: Special,
+        dst: u8,
+        src: [u8; 3],
+        spare: Option<u8>,
+    ) {
+        match special {
+            Special::LaneNumber { wide } => {
                 let base = 8 * exactly::<u32>(WORD_LANE_BASE);
                 self.code.load(Code::Mov_r64_rm64, SCRATCH, at(WORDS, base));
                 self.code.registers(Code::Add_r64_rm64, SCRATCH, LANE);
                 self.repeat_scratch(dst, wide);
             }
-            What::LoadBytes { buffer, part } => {
+            Special::LoadBytes { buffer, part } => {
                 let lanes = self.vector_bytes() / 4;
                 let memory = self.lanes(buffer, 1, u32::from(part) * lanes, SCRATCH);
                 let (code, width) = if self.avx512() {
@@ -38,8 +37,10 @@ impl X86 {
                 let dst = self.code.vector(dst, width);
                 self.code.load(code, dst, memory);
             }
-            What::LoadNarrow { buffer, dtype, part } => self.load_narrow(buffer, dtype, part, dst),
-            What::RepeatElement { word, dtype } => {
+            Special::LoadNarrow { buffer, dtype, part } => {
+                self.load_narrow(buffer, dtype, part, dst);
+            }
+            Special::RepeatElement { word, dtype } => {
                 let code = match (dtype.bytes(), dtype.is_int() && dtype.is_signed()) {
                     (1, true) => Code::Movsx_r32_rm8,
                     (1, false) => Code::Movzx_r32_rm8,
@@ -50,7 +51,7 @@ impl X86 {
                 self.code.load(code, Register::EAX, at(SCRATCH, 0));
                 self.repeat_scratch(dst, false);
             }
-            What::Store { buffer, bytes, part } => {
+            Special::Store { buffer, bytes, part } => {
                 let displacement = u32::from(part) * self.vector_bytes();
                 let memory = self.lanes(buffer, bytes, displacement, SCRATCH);
                 if self.style.nontemporal {
@@ -65,10 +66,10 @@ impl X86 {
                     self.store_vector(memory, src[0]);
                 }
             }
-            What::StorePacked { buffer, bytes, part } => {
+            Special::StorePacked { buffer, bytes, part } => {
                 self.store_packed(buffer, bytes, part, src[0]);
             }
-            What::StoreUniform { offset, bytes, mask } => {
+            Special::StoreUniform { offset, bytes, mask } => {
                 let memory = at(UNIFORMS, offset);
                 if !self.avx512() {
                     self.store_vector(memory, src[0]);
@@ -84,15 +85,15 @@ impl X86 {
                     self.code.store(code, memory, source);
                 }
             }
-            What::LoadAccumulator { offset, bytes, part } => {
+            Special::LoadAccumulator { offset, bytes, part } => {
                 let memory = self.accumulator(offset, bytes, part);
                 self.load_vector(dst, memory);
             }
-            What::StoreAccumulator { offset, bytes, part } => {
+            Special::StoreAccumulator { offset, bytes, part } => {
                 let memory = self.accumulator(offset, bytes, part);
                 self.store_vector(memory, src[0]);
             }
-            What::Count { offset, part } => {
+            Special::Count { offset, part } => {
                 self.bits_of_mask(src[0], false);
                 let part = u32::from(part);
                 let (code, place) = if self.avx512() {
@@ -105,7 +106,7 @@ impl X86 {
                 self.code.registers(Code::Popcnt_r32_rm32, Register::EAX, Register::EAX);
                 self.code.store(Code::Add_rm64_r64, at(FRAME, offset), SCRATCH);
             }
-            What::Check { offset, part, wide, signed } => {
+            Special::Check { offset, part, wide, signed } => {
                 if self.avx512() {
                     let mask = Encoder::mask(src[0]);
                     let code =
@@ -122,10 +123,10 @@ impl X86 {
                 let code = ColdCode::Report(report);
                 self.cold.push(Cold { entry, back: self.code.position(), code });
             }
-            What::Gather(access) => self.gather(access, dst, src),
-            What::Scatter(access) => self.scatter(access, src, spare),
-            What::StoreScratch { offset } => self.store_vector(at(FRAME, offset), src[0]),
-            What::ScatterLanes { word, op, dtype, wide_index } => {
+            Special::Gather(access) => self.gather(access, dst, src),
+            Special::Scatter(access) => self.scatter(access, src, spare),
+            Special::StoreScratch { offset } => self.store_vector(at(FRAME, offset), src[0]),
+            Special::ScatterLanes { word, op, dtype, wide_index } => {
                 self.scatter_lanes(word, op, dtype, wide_index, src[0]);
             }
         }

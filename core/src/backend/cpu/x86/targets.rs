@@ -3,7 +3,7 @@
 use iced_x86::Code;
 
 use super::rows::ROWS;
-use crate::backend::cpu::instructions::M;
+use crate::backend::cpu::instructions::Opcode;
 use crate::backend::cpu::target::Target;
 use crate::backend::isa::Isa;
 
@@ -18,7 +18,7 @@ pub(super) static AVX2: Target = Target {
     fma_replaces: &[2, 0, 1],
     estimate_bits: 11,
     scatters: false,
-    gathers_singly: false,
+    scalar_gather_pays: false,
     instructions: encodable(false),
 };
 
@@ -34,13 +34,13 @@ pub(super) static AVX512: Target = Target {
     fma_replaces: &[2, 0, 1],
     estimate_bits: 14,
     scatters: true,
-    gathers_singly: true,
+    scalar_gather_pays: true,
     instructions: encodable(true),
 };
 
 /// Which instructions an instruction set has.
-const fn encodable(avx512: bool) -> [bool; M::ALL.len()] {
-    let mut all = [false; M::ALL.len()];
+const fn encodable(avx512: bool) -> [bool; Opcode::ALL.len()] {
+    let mut all = [false; Opcode::ALL.len()];
     let mut i = 0;
     while i < all.len() {
         let (code, _) = if avx512 { ROWS[i].avx512 } else { ROWS[i].avx2 };

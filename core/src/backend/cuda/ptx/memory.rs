@@ -23,7 +23,7 @@ const fn error_word(access: u32) -> u64 {
 }
 
 /// The address of an indexed element, with its guard.
-pub(super) struct ElementAddress {
+struct ElementAddress {
     address: Name,
     /// State space of the address.
     space: &'static str,
@@ -46,15 +46,20 @@ impl Lowering<'_> {
         source: BufferIndex,
         access: Option<u32>,
     ) {
-        let [index, active, _] = inst.args;
-        let index = index.expect("internal error: gather without index");
-        let element = self.element(source, access, index, active);
+        let element = self.element(source, access, inst.arg(0), inst.args[1]);
         self.writer.load_guarded(inst.dtype, d, &element);
     }
 
     /// Writes the indexed element, or combines with it.
-    pub(super) fn scatter(&mut self, op: ScatterOp, value: Reg, element: &ElementAddress) {
-        let (dtype, value) = (self.kernel.dtype(value), self.register(value));
+    pub(super) fn scatter(
+        &mut self,
+        op: ScatterOp,
+        inst: &Inst,
+        target: BufferIndex,
+        access: Option<u32>,
+    ) {
+        let element = &self.element(target, access, inst.arg(1), inst.args[2]);
+        let (dtype, value) = (inst.dtype, self.register(inst.arg(0)));
         let ElementAddress { address, space, guard } = *element;
         let reduction = match op {
             ScatterOp::Set => return self.writer.store(dtype, guard, address, value),
@@ -125,7 +130,7 @@ impl Lowering<'_> {
 
     /// Address and guard of an indexed element. Reports an index out of bounds if the access is
     /// checked; uniform ones stand for lane 0.
-    pub(super) fn element(
+    fn element(
         &mut self,
         buffer: BufferIndex,
         access: Option<u32>,

@@ -2,7 +2,7 @@
 //!
 //! | file | content |
 //! |---|---|
-//! | `mod.rs` | the outline of an entry: parameters, lane numbers, instructions, ends |
+//! | `mod.rs` | the outline of an entry: parameters, lane numbers, instructions, writes |
 //! | `sharing.rs` | how threads share the lanes |
 //! | `op.rs` | one arm per elementwise operation |
 //! | `memory.rs` | loads, gathers, stores, scatters |
@@ -60,14 +60,14 @@ pub use self::primitive::{Step, lower_step, lower_trap};
 pub use self::private::private_target;
 pub use self::reduce::{FOLDED, lower_fold, tree_size};
 pub(super) use self::scan::CHUNK as SCAN_CHUNK;
-pub use self::sharing::{CHUNK, LANES_PER_WARP, Sharing};
+pub use self::sharing::{CHUNK, LANES_PER_WARP, ONE_LANE, Sharing};
 pub(super) use self::sort::{BUCKETS, DIGIT, TILE};
 pub use self::target::Target;
 use self::writer::{Class, Label, Name, Writer, ptx, untyped};
 use crate::dtype::{DType, Scalar};
 use crate::ir::display::ptx_literal;
 use crate::ir::kernel::{
-    BufferIndex, Code, End, Inst, Kernel, LiteralMode, MAX_DIRECT_BYTES, Reg, WORD_ABORT,
+    BufferIndex, Code, Inst, Kernel, LiteralMode, MAX_DIRECT_BYTES, Reg, WORD_ABORT,
     WORD_LANE_BASE, WORD_SIZE,
 };
 use crate::ir::legal::legalise;
@@ -250,22 +250,21 @@ impl Lowering<'_> {
         let base = self.word(WORD_LANE_BASE);
         ptx!(self.writer, "add.u64 {lane}, {base}, {offset}");
         self.lane_insts();
-        self.ends();
     }
 
     /// Instructions before the lanes.
     fn uniform_insts(&mut self) {
-        self.insts(0, self.kernel.n_uniform);
+        self.insts(&self.kernel.insts[..self.kernel.n_uniform]);
     }
 
-    /// Instructions of every lane.
+    /// Instructions of every lane, and writes of the lanes in flight.
     fn lane_insts(&mut self) {
-        self.insts(self.kernel.n_uniform, self.kernel.insts.len());
+        self.insts(self.kernel.lane_insts());
+        self.writes();
     }
 
-    fn insts(&mut self, start: usize, end: usize) {
-        let kernel = self.kernel;
-        for inst in &kernel.insts[start..end] {
+    fn insts(&mut self, insts: &[Inst]) {
+        for inst in insts {
             self.writer.release_temporaries();
             self.begin_turn(inst);
             self.inst(inst);
@@ -300,9 +299,11 @@ impl Lowering<'_> {
             | Code::RegionStart { .. }
             | Code::Phi
             | Code::RunningMask
-            | Code::Scatter { .. }
             | Code::BackEdge
-            | Code::RegionEnd => {
+            | Code::RegionEnd
+            | Code::Store(_)
+            | Code::Reduce { .. }
+            | Code::Scatter { .. } => {
                 let first = self.new_register(inst.dtype);
                 for lane in 0..self.lanes {
                     self.lane = lane;
@@ -363,19 +364,15 @@ impl Lowering<'_> {
                 ptx!(self.writer, "mov.{} {d}, {first}", untyped(inst.dtype));
             }
             Code::RunningMask => self.run(inst, d),
-            Code::Scatter { op, target, access } => {
-                let [value, index, active] = inst.args;
-                let (Some(value), Some(index)) = (value, index) else {
-                    unreachable!("internal error: a scatter without value or index")
-                };
-                let element = self.element(target, access, index, active);
-                self.scatter(op, value, &element);
-            }
             Code::BackEdge => {
                 let [state, next, _] = inst.args.map(|arg| arg.map_or(d, |arg| self.register(arg)));
                 ptx!(self.writer, "mov.{} {state}, {next}", untyped(inst.dtype));
             }
             Code::RegionEnd => self.leave(),
+            Code::Scatter { op, target, access, .. } => self.scatter(op, inst, target, access),
+            Code::Store(_) | Code::Reduce { .. } => {
+                unreachable!("internal error: a write of one lane")
+            }
         }
     }
 
@@ -482,32 +479,27 @@ impl Lowering<'_> {
         }
     }
 
-    /// Emits stores, reductions and scatters of the lanes in flight.
-    fn ends(&mut self) {
+    /// Stores, reductions and scatters of the lanes in flight.
+    fn writes(&mut self) {
         let kernel = self.kernel;
-        for (number, end) in (0..).zip(&kernel.ends) {
+        for (number, (_, inst)) in (0..).zip(kernel.writes()) {
             self.writer.release_temporaries();
-            match *end {
-                End::Store { value, buffer } => {
-                    self.store_lanes(value, buffer);
-                    self.end_comment(value);
-                }
-                End::Reduce { op, value, .. } => {
-                    self.accumulate(number, op, value);
-                    self.end_comment(value);
-                }
-                End::Scatter { .. } => {}
+            if let Code::Store(buffer) = inst.code {
+                self.store_lanes(inst.arg(0), buffer);
+                self.written(inst);
+            } else if let Code::Reduce { op, .. } = inst.code {
+                self.accumulate(number, op, inst.arg(0));
+                self.written(inst);
             }
         }
         // What several scatters add up comes lane by lane.
         for lane in 0..self.lanes {
             self.lane = lane;
-            for end in &kernel.ends {
-                if let End::Scatter { op, value, index, active, target, access } = *end {
+            for (_, inst) in kernel.writes() {
+                if let Code::Scatter { op, target, access, .. } = inst.code {
                     self.writer.release_temporaries();
-                    let element = self.element(target, access, index, active);
-                    self.scatter(op, value, &element);
-                    self.end_comment(value);
+                    self.scatter(op, inst, target, access);
+                    self.written(inst);
                 }
             }
         }
@@ -515,8 +507,8 @@ impl Lowering<'_> {
         self.writer.release_temporaries();
     }
 
-    fn end_comment(&mut self, value: Reg) {
-        self.writer.comment(format_args!("r{}", self.kernel.inst(value).serial));
+    fn written(&mut self, inst: &Inst) {
+        self.writer.comment(format_args!("r{}", self.kernel.inst(inst.arg(0)).serial));
     }
 
     /// Whether the instruction being lowered is uniform.

@@ -6,7 +6,8 @@
 //! * `min` and `max` of floats return the other operand for a NaN and take -0 as below +0;
 //! * `cvt.rmi/rpi/rni/rzi` between equal float types round to an integral value, halves to even for
 //!   `rni`; NaN stays NaN and zeros keep their sign, as do results that round to zero;
-//! * `neg` and `abs` of floats keep a NaN a NaN; `neg` and `abs` of integers wrap, so MIN gives MIN;
+//! * `neg` and `abs` of floats keep a NaN a NaN; `neg` of integers wraps, so MIN gives MIN;
+//! * `abs` of integers does too, but `ptxas` 13.0 takes it to be never negative: `abs(MIN) % 511` loses its sign;
 //! * `popc`, `clz` of 64 bits give a 32-bit count, and `clz` of 0 is the width;
 //! * integer division by zero, and of MIN by -1, is unspecified, but does not trap;
 //! * comparisons of floats are ordered, except the `u` forms (`neu`).
@@ -68,6 +69,7 @@ impl Writer {
             Op::Neg => ptx!(self, "neg.{} {d}, {a}", signed(dtype)),
             Op::Abs if dtype.is_float() => self.magnitude(dtype, d, a),
             Op::Abs if !dtype.is_signed() => ptx!(self, "mov.{} {d}, {a}", untyped(dtype)),
+            Op::Abs => self.absolute(dtype, d, a),
             Op::Popcnt => self.count("popc", dtype, d, a),
             Op::Lzcnt => self.count("clz", dtype, d, a),
             Op::Tzcnt => self.trailing_zeros(dtype, d, a),
@@ -83,7 +85,6 @@ impl Writer {
             Op::Select if dtype == DType::Mask => self.select_mask(d, a, b, c),
             Op::Select => ptx!(self, "selp.{} {d}, {b}, {c}, {a}", dtype.ptx()),
             Op::Not
-            | Op::Abs
             | Op::Sqrt
             | Op::Floor
             | Op::Ceil
@@ -225,6 +226,13 @@ impl Writer {
             ptx!(self, "fma.rn.f32 {rest}, {minus_b}, {quotient}, {a}");
             ptx!(self, "fma.rn.f32 {result}, {rest}, {inverse}, {quotient}");
         }
+    }
+
+    /// The larger of a signed integer and its negative: of MIN, MIN.
+    fn absolute(&mut self, dtype: DType, d: Name, a: Name) {
+        let (t, negative) = (dtype.ptx(), self.temporary_of(dtype));
+        ptx!(self, "neg.{t} {negative}, {a}");
+        ptx!(self, "max.{t} {d}, {a}, {negative}");
     }
 
     /// By zero the remainder is 0 by decree, by -1 it is always 0.

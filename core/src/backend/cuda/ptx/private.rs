@@ -4,7 +4,7 @@
 
 use super::writer::{Class, Name, ptx, untyped};
 use super::{Lowering, SHARED};
-use crate::ir::kernel::{BufferIndex, End, Kernel, WORD_LANE_BASE, WORD_SIZE};
+use crate::ir::kernel::{BufferIndex, Code, Kernel, WORD_LANE_BASE, WORD_SIZE};
 use crate::ir::op::{ReduceOp, ScatterOp};
 use crate::ir::scalar::identity_bits;
 
@@ -12,14 +12,12 @@ use crate::ir::scalar::identity_bits;
 /// add, if its elements are as wide as shared memory adds and its length is known.
 pub fn private_target(kernel: &Kernel) -> Option<BufferIndex> {
     let mut only = None;
-    for end in &kernel.ends {
-        match *end {
-            End::Scatter { op: ScatterOp::Add, target, .. } if only.is_none_or(|t| t == target) => {
-                only = Some(target);
-            }
-            End::Scatter { .. } | End::Reduce { .. } => return None,
-            End::Store { .. } => {}
+    for (_, inst) in kernel.writes().filter(|(_, inst)| !matches!(inst.code, Code::Store(_))) {
+        let Code::Scatter { op: ScatterOp::Add, target, .. } = inst.code else { return None };
+        if only.is_some_and(|only| only != target) {
+            return None;
         }
+        only = Some(target);
     }
     let target = only?;
     let wide = kernel.buffers[target.index()].dtype.bytes() >= 4;
@@ -69,7 +67,6 @@ impl Lowering<'_> {
         ptx!(w, "@{outside} bra {done}");
         ptx!(w, "add.u64 {lane}, {base}, {offset}");
         self.lane_insts();
-        self.ends();
         ptx!(self.writer, "add.u64 {offset}, {offset}, {stride}");
         ptx!(self.writer, "bra {again}");
         self.writer.put_label(done);

@@ -13,7 +13,7 @@
 //!
 //! # Between chunks
 //!
-//! Chunk c (by lane number, also of a split launch) writes the result of the r-th of R `Reduce` ends to scratch
+//! Chunk c (by lane number, also of a split launch) writes the result of the r-th of R reductions to scratch
 //! word `c * R + r`; the only chunk of a launch writes the results themselves. The entry of [`lower_fold`],
 //! launched behind it, reduces the tree above, whose nodes have [`FOLDED`] children: a warp combines the words of
 //! a node, neighbours first, leaves the result among the words of the next level, which follow, and counts
@@ -30,8 +30,7 @@ use super::writer::{Class, Guard, Name, Writer, ptx, untyped};
 use super::{Lowering, Target};
 use crate::dtype::DType;
 use crate::ir::kernel::{
-    BufferIndex, End, Kernel, LiteralMode, Reg, WORD_CHUNKS, WORD_LANE_BASE, WORD_SCRATCH,
-    WORD_SIZE,
+    Kernel, LiteralMode, Reduction, Reg, WORD_CHUNKS, WORD_LANE_BASE, WORD_SCRATCH, WORD_SIZE,
 };
 use crate::ir::legal::legalise;
 use crate::ir::op::{Op, ReduceOp};
@@ -53,32 +52,6 @@ pub fn tree_size(n_chunks: u64, n_results: u64) -> (u64, u64) {
     (words * n_results, counters)
 }
 
-/// A `Reduce` end.
-#[derive(Clone, Copy)]
-struct Reduction {
-    op: ReduceOp,
-    /// Type of the accumulators.
-    dtype: DType,
-    /// Type of the result in memory.
-    stored: DType,
-    /// Number among the ends.
-    end: u32,
-    /// Where the result goes.
-    buffer: BufferIndex,
-}
-
-fn reductions(kernel: &Kernel) -> Vec<Reduction> {
-    let ends = (0..).zip(&kernel.ends).filter_map(|(end, what)| match *what {
-        End::Reduce { op, value, buffer } => {
-            let dtype = result_type(op, kernel.dtype(value));
-            let stored = kernel.buffers[buffer.index()].dtype;
-            Some(Reduction { op, dtype, stored, end, buffer })
-        }
-        End::Store { .. } | End::Scatter { .. } => None,
-    });
-    ends.collect()
-}
-
 fn result_type(op: ReduceOp, dtype: DType) -> DType {
     op.result(dtype).expect("internal error: reduction of a type that it does not take")
 }
@@ -88,9 +61,9 @@ impl Lowering<'_> {
     pub(super) fn chunk(&mut self) {
         self.enter_chunk();
         self.uniform_insts();
-        let reductions = reductions(self.kernel);
-        for &Reduction { op, dtype, end, .. } in &reductions {
-            let accumulator = self.writer.accumulator(dtype, end);
+        let reductions: Vec<Reduction> = self.kernel.reductions().collect();
+        for &Reduction { op, dtype, number, .. } in &reductions {
+            let accumulator = self.writer.accumulator(dtype, number);
             self.writer.set(dtype, accumulator, identity_bits(op, dtype));
         }
         let base = self.word(WORD_LANE_BASE);
@@ -150,7 +123,6 @@ impl Lowering<'_> {
         ptx!(w, "setp.ge.u64 {beyond}, {offset}, {end}");
         ptx!(w, "@{beyond} bra {done}");
         self.lane_insts();
-        self.ends();
         let step = u64::from(self.lanes) * LANES_PER_WARP;
         ptx!(self.writer, "add.u64 {offset}, {offset}, {step}");
         ptx!(self.writer, "add.u64 {lane}, {lane}, {step}");
@@ -158,7 +130,7 @@ impl Lowering<'_> {
         self.writer.put_label(done);
     }
 
-    /// Combines the lanes in flight into the accumulator of the end `number`.
+    /// Combines the lanes in flight into the accumulator of the write `number`.
     pub(super) fn accumulate(&mut self, number: u32, op: ReduceOp, value: Reg) {
         let dtype = result_type(op, self.kernel.dtype(value));
         let accumulator = self.writer.accumulator(dtype, number);
@@ -196,7 +168,7 @@ impl Lowering<'_> {
 
     /// The body of the fold: a warp for each node above the chunks, and on from there.
     fn reduce_tree(&mut self) {
-        let reductions = reductions(self.kernel);
+        let reductions: Vec<Reduction> = self.kernel.reductions().collect();
         let n = 8 * reductions.len() as u64;
         let [words, count] = [WORD_SCRATCH, WORD_CHUNKS].map(|it| self.word(it));
         let w = &mut self.writer;
@@ -266,10 +238,10 @@ impl Lowering<'_> {
         }
     }
 
-    fn store_result(&mut self, &Reduction { dtype, stored, end, buffer, .. }: &Reduction) {
+    fn store_result(&mut self, &Reduction { dtype, stored, number, buffer, .. }: &Reduction) {
         let address = self.buffer(buffer);
         let w = &mut self.writer;
-        let mut result = w.accumulator(dtype, end);
+        let mut result = w.accumulator(dtype, number);
         if dtype != stored {
             let types = Types { result: stored, operand: dtype };
             let last = w.temporary_of(stored);
@@ -304,12 +276,12 @@ impl Writer {
     }
 
     /// Writes the words of a chunk or a node.
-    fn store_words(&mut self, reductions: &[Reduction], number: Name, words: Name) {
+    fn store_words(&mut self, reductions: &[Reduction], position: Name, words: Name) {
         let address = self.temporary(Class::B64);
         let n = 8 * reductions.len() as u64;
-        ptx!(self, "mad.lo.u64 {address}, {number}, {n}, {words}");
-        for (r, &Reduction { dtype, end, .. }) in (0..).zip(reductions) {
-            let accumulator = self.accumulator(dtype, end);
+        ptx!(self, "mad.lo.u64 {address}, {position}, {n}, {words}");
+        for (r, &Reduction { dtype, number, .. }) in (0..).zip(reductions) {
+            let accumulator = self.accumulator(dtype, number);
             self.store_at(dtype, Guard(None), address, 8 * r, accumulator);
         }
     }
@@ -322,7 +294,7 @@ impl Writer {
     /// Combines the words of one reduction that a warp's threads find from `address` on, `left` of them at most:
     /// those of a thread, then those of the threads.
     fn fold(&mut self, reduction: &Reduction, address: Name, r: u64, distance: u64, left: Name) {
-        let &Reduction { op, dtype, end, .. } = reduction;
+        let &Reduction { op, dtype, number, .. } = reduction;
         let values: Vec<Name> = (0..WORDS).map(|_| self.temporary_of(dtype)).collect();
         for (i, &value) in (0..).zip(&values) {
             let there = self.temporary(Class::Pred);
@@ -336,7 +308,7 @@ impl Writer {
             }
             step *= 2;
         }
-        let accumulator = self.accumulator(dtype, end);
+        let accumulator = self.accumulator(dtype, number);
         ptx!(self, "mov.{} {accumulator}, {}", untyped(dtype), values[0]);
         let other = self.temporary_of(dtype);
         let mut distance = 1;
@@ -370,8 +342,8 @@ impl Writer {
         }
     }
 
-    fn combine_halves(&mut self, &Reduction { op, dtype, end, .. }: &Reduction) {
-        let (accumulator, other) = (self.accumulator(dtype, end), self.temporary_of(dtype));
+    fn combine_halves(&mut self, &Reduction { op, dtype, number, .. }: &Reduction) {
+        let (accumulator, other) = (self.accumulator(dtype, number), self.temporary_of(dtype));
         let mut half = LANES_PER_WARP / 2;
         while half > 0 {
             self.shuffle_down(dtype, other, accumulator, half);

@@ -2,13 +2,16 @@
 
 use crate::convert::exactly;
 use crate::dtype::DType;
-use crate::ir::kernel::{Code, End, Kernel};
+use crate::ir::kernel::{Code, Kernel};
 use crate::ir::legal::legalise;
 
 /// Lanes that are reduced together, by one warp (S11).
 pub const CHUNK: u64 = 4096;
 /// Lanes of a chunk that a warp runs at once: its accumulators.
 pub const LANES_PER_WARP: u64 = 32;
+
+/// The variant of kernels of which a thread runs one lane.
+pub const ONE_LANE: u64 = 1;
 
 /// Bytes that a thread moves at once.
 const VECTOR_BYTES: usize = 16;
@@ -37,8 +40,8 @@ impl Sharing {
 
     /// The same for a kernel whose operations the device has.
     pub(super) fn of_legal(kernel: &Kernel) -> Self {
-        let reduces = kernel.ends.iter().any(|end| matches!(end, End::Reduce { .. }));
-        let mut lanes = if kernel.has_regions() || kernel.one_lane_per_thread {
+        let reduces = kernel.reductions().next().is_some();
+        let mut lanes = if kernel.has_regions() || kernel.variant == ONE_LANE {
             1
         } else if reduces {
             MOST_LANES
@@ -68,16 +71,12 @@ impl Sharing {
 }
 
 fn n_insts(kernel: &Kernel, lanes: u32) -> usize {
-    (kernel.insts.len() - kernel.n_uniform) * lanes as usize
+    kernel.lane_insts().len() * lanes as usize
 }
 
 /// Types of the arrays that are read or written lane by lane.
 fn streamed(kernel: &Kernel) -> impl Iterator<Item = DType> + '_ {
-    let loads = kernel.insts[kernel.n_uniform..].iter();
-    let loaded = loads.filter(|inst| matches!(inst.code, Code::Load(_))).map(|inst| inst.dtype);
-    let stored = kernel.ends.iter().filter_map(|end| match *end {
-        End::Store { value, .. } => Some(kernel.dtype(value)),
-        End::Reduce { .. } | End::Scatter { .. } => None,
-    });
-    loaded.chain(stored)
+    let lanes = kernel.insts[kernel.n_uniform..].iter();
+    let streamed = lanes.filter(|inst| matches!(inst.code, Code::Load(_) | Code::Store(_)));
+    streamed.map(|inst| inst.dtype)
 }

@@ -3,7 +3,7 @@
 //! # Registers
 //!
 //! A name is a class, a role and a number: `%f12` is the value of instruction 12, or of instruction 3 with
-//! four lanes in flight, `%ft0` a temporary, `%fa1` the accumulator of the reduction at end 1, `%rdp2` the
+//! four lanes in flight, `%ft0` a temporary, `%fa1` the accumulator of the reduction that is write 1, `%rdp2` the
 //! place of the lanes in buffer 2. Values are assigned once a lane. Temporaries live
 //! within one instruction and are numbered from 0 again in the next one, so that declarations stay
 //! small; `ptxas` renames them anyway.
@@ -228,7 +228,7 @@ impl Writer {
         self.numbered(Class::B64, Role::Pointer, number)
     }
 
-    /// The accumulator of the end `number`.
+    /// The accumulator of the write `number`.
     pub(super) fn accumulator(&mut self, dtype: DType, number: u32) -> Name {
         self.numbered(Class::of(dtype), Role::Accumulator, number)
     }

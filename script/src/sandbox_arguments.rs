@@ -1,13 +1,15 @@
-//! The sandbox on the command line.
+//! The sandbox on the command lines of the front ends: only with the feature `clap`, which this library itself does without.
 
 use std::path::PathBuf;
 
 use clap::Args;
-use porcini_script::{Bounds, parse_bytes};
+
+use crate::options::parse_bytes;
+use crate::world::bounds::Bounds;
 
 /// The sandbox.
 #[derive(Args, Debug)]
-pub(crate) struct SandboxArguments {
+pub struct SandboxArguments {
     /// Run what is not trusted: files only below FOLDER, if one is named, no environment, and bounds
     #[arg(long, value_name = "FOLDER", require_equals = true)]
     sandbox: Option<Option<PathBuf>>,
@@ -31,7 +33,7 @@ pub(crate) struct SandboxArguments {
 
 impl SandboxArguments {
     /// The bounds that were asked for.
-    pub(crate) fn bounds(&self) -> Option<Bounds> {
+    pub fn bounds(&self) -> Option<Bounds> {
         let folder = self.sandbox.as_ref()?;
         Some(Bounds {
             folder: folder.clone(),

@@ -1,12 +1,12 @@
 //! Numbers as text (S22): of arrays as C's `%.6g`, a script's own floats so that they read back.
 
-use porcini_core::Scalar;
+use crate::dtype::Scalar;
 
 /// Digits that decide alone where the exponential notation begins.
 const USUAL: usize = 6;
 
 /// A number: floats with `digits` significant digits as C's `%g`, truth values as 1 and 0.
-pub(crate) fn number(number: Scalar, digits: usize) -> String {
+pub fn number(number: Scalar, digits: usize) -> String {
     match number {
         Scalar::Float(x) => general(x, digits, digits),
         Scalar::Bool(truth) => u8::from(truth).to_string(),
@@ -15,7 +15,7 @@ pub(crate) fn number(number: Scalar, digits: usize) -> String {
 }
 
 /// The shortest text that reads back as the same float.
-pub(crate) fn exact(x: f64) -> String {
+pub fn exact(x: f64) -> String {
     let shortest = format!("{x:e}");
     let (mantissa, _) = shortest.split_once('e').unwrap_or((&shortest, ""));
     let digits = mantissa.bytes().filter(u8::is_ascii_digit).count();

@@ -1,0 +1,161 @@
+//! What a function of the catalogue is given, and what it gives.
+
+use crate::array::Array;
+use crate::dtype::{DType, Scalar};
+use crate::error::{Error, Result};
+use crate::operand::Operand;
+use crate::session::Session;
+use crate::value::{Argument, Value, components};
+
+/// A call of a row.
+#[derive(Clone, Copy, Debug)]
+pub struct Call<'c, 'a> {
+    /// Name of the row, which errors say.
+    pub op: &'static str,
+    /// Where numbers become arrays.
+    pub session: &'c Session,
+    /// What is given, by the kinds of the parameters.
+    pub args: &'c [&'c Argument<'a>],
+}
+
+/// What a function gives.
+#[derive(Clone, Debug)]
+pub enum Answer {
+    /// An array or nested value.
+    Value(Value),
+    /// A number, a bool.
+    Number(Scalar),
+    /// Several answers.
+    List(Vec<Self>),
+    /// The new value of the target, and what else there is.
+    Written(Value, Option<Value>),
+}
+
+impl<'a> Call<'_, 'a> {
+    /// An argument as a value.
+    pub(super) fn value(&self, i: usize) -> Result<Value> {
+        self.args[i].to_value(self.op)
+    }
+
+    /// A one-dimensional array.
+    pub(super) fn array(&self, i: usize) -> Result<&'a Array> {
+        self.one(self.args[i])
+    }
+
+    /// The one-dimensional array that an argument is.
+    pub(super) fn one(&self, arg: &Argument<'a>) -> Result<&'a Array> {
+        match arg.operand(self.op)? {
+            Operand::Array(array) => Ok(array),
+            Operand::Number(number) => {
+                let what = format!("got {number}, expected an array");
+                Err(Error::Argument { op: self.op, what })
+            }
+        }
+    }
+
+    /// A value with all components in as many lanes as it has.
+    pub(super) fn widened(&self, x: &Argument<'_>) -> Result<Value> {
+        if !x.is_nested() {
+            return x.to_value(self.op);
+        }
+        let unequal = || Error::forms(format!("{}: components of unequal sizes", self.op));
+        let lanes = x.lanes().ok_or_else(unequal)?;
+        components(self.op, &[x], &|x| self.as_array(x[0], DType::F64)?.resize(lanes))
+    }
+
+    /// Which lanes take part, unless all do.
+    pub(super) fn active(&self, i: usize) -> Result<Option<&'a Array>> {
+        match self.args.get(i) {
+            None | Some(Argument::Number(Scalar::Bool(true))) => Ok(None),
+            Some(_) => self.array(i).map(Some),
+        }
+    }
+
+    /// An integer, from 0 up of an unsigned type.
+    pub(super) fn integer<T: TryFrom<i128>>(&self, i: usize) -> Result<T> {
+        let integer = match *self.args[i] {
+            Argument::Number(Scalar::Int(integer)) => Some(i128::from(integer)),
+            Argument::Number(Scalar::UInt(integer)) => Some(i128::from(integer)),
+            _ => None,
+        };
+        let integer = integer.and_then(|integer| T::try_from(integer).ok());
+        integer.ok_or_else(|| self.unexpected(i, "an integer that fits"))
+    }
+
+    /// A number; what is left out is the default.
+    pub(super) fn number(&self, i: usize, default: f64) -> Result<f64> {
+        match self.args.get(i) {
+            None => Ok(default),
+            Some(Argument::Number(number)) => Ok(number.to_f64()),
+            Some(_) => Err(self.unexpected(i, "a number")),
+        }
+    }
+
+    /// A bool; what is left out is false.
+    pub(super) fn truth(&self, i: usize) -> Result<bool> {
+        match self.args.get(i) {
+            None => Ok(false),
+            Some(Argument::Number(Scalar::Bool(truth))) => Ok(*truth),
+            Some(_) => Err(self.unexpected(i, "a bool")),
+        }
+    }
+
+    /// The components of a vector.
+    pub(super) fn vector(&self, i: usize) -> Result<Vec<&Argument<'a>>> {
+        let arg = self.args[i];
+        if arg.form().is_vector() {
+            Ok(arg.components().iter().collect())
+        } else {
+            Err(self.unexpected(i, "a vector"))
+        }
+    }
+
+    /// An operand as an array; a number takes the type in which it meets `dtype`.
+    pub(super) fn as_array(&self, operand: Operand<'_>, dtype: DType) -> Result<Array> {
+        match operand {
+            Operand::Array(array) => Ok(array.clone()),
+            Operand::Number(number) => self.session.full(dtype.meet(number), number, 1),
+        }
+    }
+
+    pub(super) fn unexpected(&self, i: usize, expected: &str) -> Error {
+        Error::forms(format!("{}: got {}, expected {expected}", self.op, self.args[i].type_name()))
+    }
+}
+
+impl Answer {
+    /// The one-dimensional array that it is.
+    ///
+    /// # Errors
+    /// `Forms` if it is anything else.
+    pub fn array(self) -> Result<Array> {
+        match self {
+            Self::Value(Value::Array(array)) => Ok(array),
+            other => Err(Error::forms(format!("got {other:?}, expected a one-dimensional array"))),
+        }
+    }
+}
+
+impl From<Value> for Answer {
+    fn from(value: Value) -> Self {
+        Self::Value(value)
+    }
+}
+
+impl From<Array> for Answer {
+    fn from(array: Array) -> Self {
+        Self::Value(array.into())
+    }
+}
+
+impl From<Scalar> for Answer {
+    fn from(number: Scalar) -> Self {
+        Self::Number(number)
+    }
+}
+
+impl<T: Into<Self>> From<Vec<T>> for Answer {
+    fn from(answers: Vec<T>) -> Self {
+        Self::List(answers.into_iter().map(Into::into).collect())
+    }
+}

@@ -1,0 +1,225 @@
+//! Functions of whole arrays, a row each: reductions, prefix sums, sorts, statistics, lanes in other places, gathers and
+//! scatters, parts of vectors.
+//!
+//! A [`Row`] has the name, the parameters with their kinds, the help text and the meaning; front ends register it,
+//! convert arguments by the kinds and write help from it. What works lane by lane has rows of its own kind: operations
+//! in `ir/op.rs`, functions in `trace/functions.rs`, those of vectors, matrices and numbers in `trace/nested/`.
+//!
+//! ```
+//! use porcini_core::value::Argument;
+//! use porcini_core::{Session, catalogue};
+//!
+//! # fn main() -> porcini_core::Result<()> {
+//! let session = Session::new()?;
+//! let x = session.array(&[3, 1, 4])?;
+//! let row = catalogue::find("roll").unwrap();
+//! let y = row.call(&session, &[&Argument::from(&x), &Argument::from(1)])?.array()?;
+//! assert_eq!(y.to_vec::<i32>()?, [4, 3, 1]);
+//! # Ok(())
+//! # }
+//! ```
+
+mod call;
+mod lanes;
+mod memory;
+mod pairs;
+mod places;
+mod vectors;
+
+pub use call::{Answer, Call};
+pub use lanes::LANES;
+pub use memory::MEMORY;
+pub use pairs::PAIRS;
+pub use places::PLACES;
+pub use vectors::VECTORS;
+
+use crate::error::{Error, Result};
+use crate::session::Session;
+use crate::value::{Argument, components};
+
+/// A function of whole arrays.
+#[derive(Clone, Copy, Debug)]
+pub struct Row {
+    /// Name of the script function. Rows of one name take different numbers of arguments.
+    pub name: &'static str,
+    /// Names and kinds of what it takes.
+    pub parameters: &'static [(&'static str, Kind)],
+    /// How many of them must be given.
+    pub n_required: usize,
+    /// Help text: what it does, an empty line, an example.
+    doc: &'static str,
+    /// What holds for several functions; part of the help text.
+    note: &'static str,
+    meaning: Meaning,
+}
+
+type Meaning = fn(&Call<'_, '_>) -> Result<Answer>;
+
+/// What a parameter takes. Some say in what words an error names the parameter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// An array or nested value.
+    Value,
+    /// An array; of a nested value each component by itself, in as many lanes as the value has.
+    Each,
+    /// An array or nested value which is written: every name of it sees that.
+    Target,
+    /// A one-dimensional array.
+    Array,
+    /// The same, or an integer for one lane.
+    Index,
+    /// An array that says which lanes take part. Where it is left out, the number true stands for it.
+    Active,
+    /// An array, nested value or number.
+    Operand,
+    /// An integer.
+    Integer,
+    /// An integer from 0 up: `"a size"`.
+    Count(&'static str),
+    /// A number: `"as a bound"`.
+    Number(&'static str),
+    /// A bool: `"first"`.
+    Bool(&'static str),
+    /// One of these words, by its place among them.
+    Word(&'static [&'static str]),
+    /// A list of arrays or nested values, each an argument.
+    List,
+}
+
+impl Kind {
+    /// Whether it takes arrays only.
+    pub const fn is_value(self) -> bool {
+        matches!(self, Self::Value | Self::Each | Self::Target | Self::Array)
+    }
+}
+
+/// A table of rows: the doc comment, `name(parameter: Kind; optional: Kind) = |call| meaning`, or `=> method` for a
+/// method of the recorder, which then is one of [`Array`](crate::Array) too; what it is told stands behind it.
+macro_rules! table {
+    ($(#[doc = $about:literal])+ $visibility:vis $table:ident; $(
+        $(#[doc = $doc:literal])+
+        $name:ident $parameters:tt $(= |$call:ident| $meaning:expr)? $(=> $method:ident $(($how:expr))?)?;
+    )*) => {
+        $(#[doc = $about])+
+        $visibility const $table: &[Row] = &[$(Row {
+            name: stringify!($name),
+            parameters: table!(@parameters $parameters),
+            n_required: table!(@required $parameters),
+            doc: concat!($($doc, "\n"),+),
+            note: "",
+            meaning: table!(@meaning $name $parameters $(= |$call| $meaning)? $(=> $method)?),
+        },)*];
+
+        #[allow(rustdoc::broken_intra_doc_links, reason = "the arrays of examples stand in brackets")]
+        impl $crate::array::Array {
+            $(table!(@method [$($doc)+] $name $parameters $(=> $method $(($how))?)?);)*
+        }
+    };
+    (@parameters (
+        $($name:ident: $kind:ident $(($words:expr))?),*
+        $(; $($more:ident: $other:ident $(($words_of_other:expr))?),*)?
+    )) => {
+        &[
+            $((stringify!($name), Kind::$kind $(($words))?),)*
+            $($((stringify!($more), Kind::$other $(($words_of_other))?),)*)?
+        ]
+    };
+    (@required ($($name:ident: $kind:ident $(($words:expr))?),* $(; $($more:tt)*)?)) => {
+        <[&str]>::len(&[$(stringify!($name)),*])
+    };
+    (@meaning $name:ident $parameters:tt = |$call:ident| $meaning:expr) => {
+        |$call| Ok(Answer::from($meaning?))
+    };
+    (@meaning $name:ident ($x:ident: $array:ident) => $method:ident) => {
+        |call| Ok(call.array(0)?.$name()?.into())
+    };
+    (@meaning $name:ident ($x:ident: $array:ident, $n:ident: $($kind:tt)+) => $method:ident) => {
+        |call| Ok(call.array(0)?.$name(call.integer(1)?)?.into())
+    };
+    (@type Count) => { u64 };
+    (@type Integer) => { i64 };
+    (@method $doc:tt $name:ident $parameters:tt) => {};
+    (@method [$($doc:literal)+] $name:ident (
+        $x:ident: $array:ident $(, $n:ident: $kind:ident $(($words:literal))?)?
+    ) => $method:ident $(($how:expr))?) => {
+        $(#[doc = $doc])+
+        ///
+        /// # Errors
+        /// `UnsupportedType`; `Argument` for a number that it does not take.
+        pub fn $name(&self $(, $n: table!(@type $kind))?) -> $crate::error::Result<Self> {
+            let words: &[u64] = &[$(u64::from_ne_bytes($n.to_ne_bytes()))?];
+            self.session().compose(stringify!($name), words, &[self], move |recorder, args| {
+                recorder.$method(args[0] $(, $n)? $(, $how)?)
+            })
+        }
+    };
+}
+use table;
+
+/// Every row.
+pub fn rows() -> impl Iterator<Item = &'static Row> {
+    [PAIRS, LANES, MEMORY, PLACES, VECTORS].into_iter().flatten()
+}
+
+/// The first row called `name`.
+pub fn find(name: &str) -> Option<&'static Row> {
+    rows().find(|row| row.name == name)
+}
+
+impl Row {
+    /// Parameters as scripts write them: `(x, n)`.
+    pub fn signature(&self) -> String {
+        let names: Vec<&str> = self.parameters.iter().map(|(name, _)| *name).collect();
+        format!("({})", names.join(", "))
+    }
+
+    /// The help text.
+    pub fn doc(&self) -> String {
+        match self.doc.split_once("\n\n") {
+            Some((meaning, example)) if !self.note.is_empty() => {
+                format!("{meaning}\n{}\n\n{example}", self.note)
+            }
+            _ => self.doc.into(),
+        }
+    }
+
+    /// Calls the function; integers, bools and words are numbers among the arguments, and what is left out at the end
+    /// is not among them.
+    ///
+    /// # Errors
+    /// `Argument` for too few or too many arguments, or those of another kind; what the function fails with.
+    pub fn call(&self, session: &Session, args: &[&Argument<'_>]) -> Result<Answer> {
+        let (op, n) = (self.name, args.len());
+        let takes_list = self.parameters.iter().any(|(_, kind)| *kind == Kind::List);
+        if !takes_list && !(self.n_required..=self.parameters.len()).contains(&n) {
+            let what = format!("got {n} arguments, expected {}", self.signature());
+            return Err(Error::Argument { op, what });
+        }
+        let call = Call { op, session, args };
+        if !matches!(self.parameters, [(_, Kind::Each), ..]) || !args[0].is_nested() {
+            return (self.meaning)(&call);
+        }
+        let wide = call.widened(args[0])?;
+        let each = components(op, &[&(&wide).into()], &|operands| {
+            let x = operands[0].into();
+            let args: Vec<&Argument<'_>> =
+                [&x].into_iter().chain(args[1..].iter().copied()).collect();
+            (self.meaning)(&Call { op, session, args: &args })?.array()
+        });
+        each.map(Answer::Value)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_may_be_left_out_comes_last() {
+        for row in rows() {
+            let kinds = row.parameters.iter().map(|(_, kind)| kind);
+            assert!(row.n_required <= row.parameters.len(), "{}", row.name);
+            assert!(kinds.skip(1).all(|kind| *kind != Kind::Each), "{}", row.name);
+        }
+    }
+}

@@ -1,0 +1,38 @@
+//! Functions of one value that give two, each a function by itself.
+
+use super::{Answer, Call, Kind, Row, table};
+use crate::dtype::DType;
+use crate::error::Result;
+use crate::value::{Argument, function};
+
+table! {
+    /// What gives two values lane by lane.
+    pub PAIRS;
+    /// The list `[sin(x), cos(x)]`, which costs little more than one of them.
+    ///
+    /// >> sincos(FloatC([0, 1]))[1]
+    /// [1, 0.540302]
+    sincos(x: Operand) = |c| both(c, ["sin", "cos"]);
+    /// The list `[sinh(x), cosh(x)]`, which costs little more than one of them.
+    ///
+    /// >> sincosh(FloatC([0, 1]))[1]
+    /// [1, 1.54308]
+    sincosh(x: Operand) = |c| both(c, ["sinh", "cosh"]);
+    /// The list `[m, e]` of floats with `x = m * 2^e` and 0.5 <= |m| < 1; `[x, 0]` where x is 0, infinite or NaN. Exact.
+    ///
+    /// >> frexp(FloatC([12, -0.1]))[0]
+    /// [0.75, -0.8]
+    frexp(x: Operand) = |c| both(c, ["mantissa", "exponent"]);
+}
+
+/// Two functions of an argument; of a number they give numbers.
+fn both(c: &Call<'_, '_>, functions: [&'static str; 2]) -> Result<Vec<Answer>> {
+    let of = |name| match c.args[0] {
+        Argument::Number(number) => {
+            let x = c.session.full(DType::widest(*number), *number, 1)?;
+            function(name, &[&(&x).into()])?.item(0).map(Answer::from)
+        }
+        x => function(name, &[x]).map(Answer::from),
+    };
+    functions.into_iter().map(of).collect()
+}

@@ -1,0 +1,144 @@
+//! Lanes in other places: turned around, repeated, joined, packed, looked up.
+
+use super::{Answer, Call, Kind, Row, table};
+use crate::array::Array;
+use crate::dtype::{DType, Scalar};
+use crate::error::{Error, Result};
+use crate::operand::Operand;
+use crate::value::{Argument, Value, components, map};
+
+table! {
+    /// What moves lanes.
+    pub PLACES;
+    /// The lanes from the last to the first, recorded, not run; of a vector: its components.
+    ///
+    /// >> reverse(Int32C([1, 2, 3]))
+    /// [3, 2, 1]
+    reverse(x: Value) = |c| match c.value(0)? {
+        Value::Array(array) => array.reverse().map(Value::Array),
+        Value::Nested(_, components) => Ok(Value::vector(components.into_iter().rev().collect())),
+    };
+    /// The lanes moved up by n, those at the end coming in at the front; down if n is negative. Recorded, not run;
+    /// vectors component by component.
+    ///
+    /// >> roll(Int32C([1, 2, 3, 4]), 1)
+    /// [4, 1, 2, 3]
+    roll(x: Each, n: Integer) => roll;
+    /// All lanes, n times over. Recorded, not run; vectors component by component.
+    ///
+    /// >> tile(Int32C([1, 2]), 3)
+    /// [1, 2, 1, 2, 1, 2]
+    tile(x: Each, n: Count("a number")) => tile;
+    /// Each lane n times. Recorded, not run; vectors component by component.
+    ///
+    /// >> repeat(Int32C([1, 2]), 3)
+    /// [1, 1, 1, 2, 2, 2]
+    repeat(x: Each, n: Count("a number")) => repeat;
+    /// n lanes: of an array of size 1 the same in all; of others the first n, or all and then zeros. Recorded, not run;
+    /// vectors component by component.
+    ///
+    /// >> resize(FloatC([1, 2, 3]), 5)
+    /// [1, 2, 3, 0, 0]
+    resize(x: Each, n: Count("a size")) => resize;
+    /// The lanes of all arrays of a list one after the other, in their common type. Recorded, not run; vectors component
+    /// by component.
+    ///
+    /// >> concat([Int32C([1, 2]), Int32C(), FloatC(0.5)])
+    /// [1, 2, 0.5]
+    concat(list: List) = |c| concat(c, c.args);
+    /// All pairs of a lane of x and a lane of y, as a list of two arrays; x runs fastest. Recorded, not run.
+    ///
+    /// >> meshgrid(Int32C([0, 1]), Int32C([5, 6]))
+    /// [[0, 1, 0, 1], [5, 5, 6, 6]]
+    meshgrid(x: Array, y: Array) = |c| c.session.meshgrid(c.array(0)?, c.array(1)?).map(|both| both.to_vec());
+    /// The lanes of x where the mask is true, in order. Their number depends on the mask, which is evaluated. Vectors
+    /// component by component.
+    ///
+    /// >> compress(Int32C([1, 2, 3]), MaskC([true, false, true]))
+    /// [1, 3]
+    compress(x: Value, mask: Array) = |c| compress(c);
+    /// Each value that occurs in an array of integers, ascending, with the numbers of the lanes that hold it: a list of
+    /// [value, lanes]. Evaluates.
+    ///
+    /// >> partition(Int32C([7, 3, 7]))
+    /// [[3, [1]], [7, [0, 2]]]
+    partition(x: Array) = |c| {
+        let part = |(value, lanes): (Scalar, Array)| Answer::List(vec![value.into(), lanes.into()]);
+        Ok::<Vec<Answer>, Error>(c.array(0)?.partition()?.into_iter().map(part).collect())
+    };
+    /// x[index[i]] for each lane of an integer index, or for one number; negative ones count from the end. An index out
+    /// of bounds gives 0, and an error at the next read. Recorded, not run; vectors component by component.
+    ///
+    /// >> take(FloatC([10, 20, 30]), Int32C([0, -1]))
+    /// [10, 30]
+    take(x: Each, index: Index) = |c| match c.args[1] {
+        Argument::Number(index) => c.array(0)?.take(&c.session.full(DType::I64, *index, 1)?),
+        _ => c.array(0)?.take(c.array(1)?),
+    };
+    /// A table between its entries: lerp(table[i], table[i + 1], x - i) with i = floor(x), where x is first brought
+    /// between 0 and the last entry's number. Floats; recorded, not run. Tables of vectors component by component.
+    ///
+    /// >> take_interp(FloatC([0, 10, 20, 40]), FloatC([0.5, 2.5, 9]))
+    /// [5, 30, 40]
+    take_interp(table: Value, x: Operand) = |c| map(c.op, c.args, &|operands| {
+        let table = c.as_array(operands[0], DType::F32)?;
+        table.take_interpolated(&c.as_array(operands[1], table.dtype())?)
+    });
+    /// How many lanes of an ascending array are below each lane of x: where it could be inserted. UInt32C (UInt64C beyond
+    /// 2^32 lanes), recorded, not run.
+    ///
+    /// >> searchsorted(FloatC([1, 2, 2, 5]), FloatC([0, 2, 9]))
+    /// [0, 1, 4]
+    searchsorted(sorted: Array, x: Operand) = |c| {
+        let sorted = c.array(0)?;
+        map(c.op, &c.args[1..], &|x| sorted.search_sorted(&c.as_array(x[0], sorted.dtype())?))
+    };
+    /// Adds 1 to target[index[i]] for each lane where active (optional) is true, one after the other, and gives what each
+    /// lane found there: consecutive numbers for equal indices, such as places in a queue. Integers only. Recorded, not
+    /// run. An index out of bounds is dropped (it gives 0), and an error at the next read.
+    ///
+    /// >> n = UInt32C::zero(3); scatter_inc(n, UInt32C([2, 0, 2]))
+    /// [0, 0, 1]
+    scatter_inc(target: Target, index: Array; active: Active) = |c| {
+        let mut target = c.array(0)?.clone();
+        let found = target.scatter_inc(c.array(1)?, c.active(2)?)?;
+        Ok::<Answer, Error>(Answer::Written(target.into(), Some(found.into())))
+    };
+}
+
+fn concat(c: &Call<'_, '_>, parts: &[&Argument<'_>]) -> Result<Value> {
+    let form = match parts {
+        [first, ..] if first.is_nested() => first.form(),
+        _ => {
+            let arrays = parts.iter().map(|part| c.one(part)).collect::<Result<Vec<_>>>()?;
+            return c.session.concat(&arrays).map(Value::Array);
+        }
+    };
+    let n = form.n_components();
+    let parts = parts.iter().map(|part| c.widened(part)).collect::<Result<Vec<_>>>()?;
+    if let Some(other) = parts.iter().find(|part| part.components().len() != n) {
+        let (got, expected) = (other.type_name(), parts[0].type_name());
+        return Err(Error::forms(format!("{}: got {got} in a list of {expected}", c.op)));
+    }
+    let component = |i: usize| {
+        let parts: Vec<Argument<'_>> =
+            parts.iter().map(|part| (&part.components()[i]).into()).collect();
+        concat(c, &parts.iter().collect::<Vec<_>>())
+    };
+    Ok(Value::Nested(form, (0..n).map(component).collect::<Result<_>>()?))
+}
+
+fn compress(c: &Call<'_, '_>) -> Result<Value> {
+    let mask = c.array(1)?;
+    if let Argument::Array(x) = c.args[0] {
+        return x.compress(mask).map(Value::Array);
+    }
+    // One count of the mask for all components.
+    let lanes = c.args[0].lanes().unwrap_or(0);
+    let size = crate::trace::broadcast_size("compress", lanes, mask.size())?;
+    let index = mask.resize(size)?.true_lanes()?;
+    components(c.op, &c.args[..1], &|x| match x {
+        [Operand::Array(x)] => x.resize(size)?.gather(&index, None),
+        _ => Err(c.unexpected(0, "an array")),
+    })
+}

@@ -1,0 +1,97 @@
+//! Parts of vectors, and functions of vectors whose results depend on an integer.
+
+use super::{Answer, Call, Kind, Row, table};
+use crate::array::Array;
+use crate::dtype::DType;
+use crate::error::{Error, Result};
+use crate::nested::{morton_decode, morton_encode, spherical_harmonics};
+use crate::operand::Operand;
+use crate::value::{Argument, Value, alike, lift};
+
+table! {
+    /// What takes vectors apart and puts them together.
+    pub VECTORS;
+    /// The first n components of a vector.
+    ///
+    /// >> head(Vector3fC(1, 2, 3), 2)
+    /// [[1, 2]]
+    head(v: Value, n: Integer) = |c| part(c, |_, n| 0..n);
+    /// The last n components of a vector.
+    ///
+    /// >> tail(Vector3fC(1, 2, 3), 2)
+    /// [[2, 3]]
+    tail(v: Value, n: Integer) = |c| part(c, |all, n| all - n..all);
+    /// A vector of the components of v and then of w; a plain array or number is one component.
+    ///
+    /// >> concat(Vector3fC(1, 2, 3), 4)
+    /// [[1, 2, 3, 4]]
+    concat(v: Value, w: Operand) = |c| concat(c);
+    /// Real spherical harmonics of the unit vector d up to an order from 0 to 9, with Enoki's signs: a list in which
+    /// Y[l, m] is at place l * l + l + m. Normalised Legendre polynomials by their recurrence over l, times a part of
+    /// (x + iy)^m. At most 32 ulp of the largest value of the same l.
+    ///
+    /// >> sh_eval(Vector3fC(0, 0, 1), 1)
+    /// [[0.282095], [-0], [0.488603], [-0]]
+    sh_eval(d: Value, order: Count("an integer")) = |c| {
+        let order = c.integer(1)?;
+        lift(c.op, &c.vector(0)?, &|d| spherical_harmonics(&arrays(d), order))
+    };
+    /// Morton code of the integer components of a vector: bit i of component k becomes bit i * n + k; of w bits the
+    /// lowest w / n are kept.
+    ///
+    /// >> morton_encode(Vector2uC(3, 4))
+    /// [37]
+    morton_encode(v: Value) = |c| {
+        let code = |parts: &[Operand<'_>]| Ok(vec![morton_encode(&arrays(parts))?]);
+        Ok::<Value, Error>(lift(c.op, &c.vector(0)?, &code)?.remove(0))
+    };
+    /// The vector of n components (1 to 4) that morton_encode made a code of.
+    ///
+    /// >> morton_decode(UInt32C(37), 2)
+    /// [[3, 4]]
+    morton_decode(code: Value, n: Count("an integer")) = |c| {
+        let n = c.integer(1)?;
+        lift(c.op, &c.args[..1], &|code| match code {
+            [Operand::Array(code)] => morton_decode(code, n),
+            _ => Ok(Vec::new()),
+        })
+        .map(Value::vector)
+    };
+}
+
+/// The components of a vector in a range, which depends on how many there are and the number given.
+fn part(c: &Call<'_, '_>, range: fn(usize, usize) -> std::ops::Range<usize>) -> Result<Value> {
+    c.vector(0)?;
+    let components = c.value(0)?.into_components();
+    let all = components.len();
+    let n = c.integer(1).ok().filter(|n| (1..=all).contains(n));
+    let expected =
+        || Error::forms(format!("{}: expected a number of components from 1 to {all}", c.op));
+    Ok(Value::vector(components[range(all, n.ok_or_else(expected)?)].to_vec()))
+}
+
+fn concat(c: &Call<'_, '_>) -> Result<Value> {
+    let mut components = c.vector(0)?;
+    let number = match c.args[1] {
+        Argument::Number(w) => {
+            let dtype = c.args[0].dtype().unwrap_or(DType::F32);
+            Some(c.session.full(dtype, *w, 1)?)
+        }
+        _ => None,
+    };
+    let number = number.as_ref().map(Argument::Array);
+    match number.as_ref().unwrap_or(c.args[1]) {
+        Argument::Nested(_, parts) => components.extend(parts),
+        w => components.push(w),
+    }
+    alike(c.op, &components).map(Value::vector)
+}
+
+/// The arrays among operands of which none is a number.
+fn arrays(operands: &[Operand<'_>]) -> Vec<Array> {
+    let array = |operand: &Operand<'_>| match operand {
+        Operand::Array(array) => Some((*array).clone()),
+        Operand::Number(_) => None,
+    };
+    operands.iter().filter_map(array).collect()
+}

@@ -1,0 +1,98 @@
+//! Composites in a table: recorded aside to see what they give, and in the place of their calls.
+
+use super::Table;
+use crate::dtype::DType;
+use crate::error::Result;
+use crate::ir::composite::Composite;
+use crate::ir::op::Op;
+use crate::ir::var::{Kind, MAX_OPERANDS, VarId, Variable};
+use crate::log::{Log, LogQueue};
+
+/// A composite recorded aside, on stand-ins for its arguments.
+pub(crate) struct Rehearsal {
+    pub(crate) table: Table,
+    /// The stand-ins, the first variables of the table.
+    pub(crate) arguments: Vec<VarId>,
+    pub(crate) result: VarId,
+}
+
+impl Rehearsal {
+    /// Bytes that the values between arguments and result would take in memory.
+    pub(crate) fn bytes_within(&self) -> u64 {
+        let steps = self.table.iter().skip(self.arguments.len());
+        let computed =
+            steps.filter(|&(id, step)| id != self.result && step.kind.number().is_none());
+        computed.fold(0, |sum: u64, (_, step)| sum.saturating_add(step.bytes()))
+    }
+}
+
+impl Table {
+    /// A table for what is recorded aside, without a log.
+    pub(crate) fn aside() -> Self {
+        Self::new(LogQueue::new(Log::new(0, std::sync::Arc::new(|_| ()))))
+    }
+
+    /// Records a composite aside, for arguments of these types, sizes and numbers.
+    ///
+    /// # Errors
+    /// What the recipe says.
+    pub(crate) fn rehearse<'v>(
+        composite: &Composite,
+        arguments: impl Iterator<Item = &'v Variable>,
+    ) -> Result<Rehearsal> {
+        let mut table = Self::aside();
+        let stand_in = |argument: &Variable| {
+            let kind = argument.kind.number().map_or(Kind::Data, |_| argument.kind);
+            Variable::new(kind, argument.dtype, argument.size, [None; MAX_OPERANDS])
+        };
+        let arguments: Vec<VarId> =
+            arguments.map(|argument| table.insert(stand_in(argument))).collect();
+        table.inlines = true;
+        let result = (composite.record)(&mut table, 0, &arguments)?;
+        Ok(Rehearsal { table, arguments, result })
+    }
+
+    /// Puts what a composite is made of in its call's place.
+    ///
+    /// # Errors
+    /// As the recording of the call, which found none.
+    pub(crate) fn expand(&mut self, id: VarId) -> Result<()> {
+        let call = self.get(id);
+        // What another composite was made of may not have needed it: then it is gone.
+        let Some(composite) = call.composite() else { return Ok(()) };
+        let (composite, line) = (composite.clone(), call.line);
+        let arguments: Vec<VarId> = call.operands().collect();
+        // It was called outside of all bodies, wherever its value is needed.
+        let open = self.set_aside_regions();
+        let inlines = std::mem::replace(&mut self.inlines, true);
+        let result = (composite.record)(self, line, &arguments);
+        self.inlines = inlines;
+        self.restore_regions(open);
+        let mut result = result?;
+        if !self.is_own_operation(result) {
+            result = self.copy_of(result);
+        }
+        self.become_equal(id, result);
+        self.dec_external(result);
+        Ok(())
+    }
+
+    /// Whether nothing else refers to a variable that was just recorded, and it is an operation: the arguments
+    /// themselves may tell that the result is one of them, a number, or known already.
+    fn is_own_operation(&self, id: VarId) -> bool {
+        let variable = self.get(id);
+        let is_sole = variable.external == 1 && variable.internal == 0;
+        is_sole && variable.kind != Kind::Data && variable.kind.number().is_none()
+    }
+
+    /// An operation that gives the value of `id`, in exchange for an external reference to that.
+    fn copy_of(&mut self, id: VarId) -> VarId {
+        let Variable { dtype, size, .. } = *self.get(id);
+        let all = self.insert(super::number_variable(Kind::Literal(1), DType::Mask, size));
+        let operands = [Some(all), Some(id), Some(id), None];
+        let copy = self.insert(Variable::new(Kind::Op(Op::Select), dtype, size, operands));
+        self.dec_external(all);
+        self.dec_external(id);
+        copy
+    }
+}

@@ -1,0 +1,175 @@
+//! Values of a type, made of entries, numbers and other values.
+
+use std::borrow::Cow;
+
+use super::argument::Argument;
+use super::levels::ZERO;
+use super::map::{alike, components};
+use super::{Form, TYPE_LETTERS, Value};
+use crate::array::Array;
+use crate::dtype::{DType, Scalar};
+use crate::error::{Error, Result};
+use crate::operand::Operand;
+use crate::session::Session;
+
+static ONE: Argument<'static> = Argument::Number(Scalar::Int(1));
+
+/// A type of values with components. What they are made of is converted to it.
+#[derive(Clone, Debug)]
+pub struct Type {
+    /// What scripts call it: `Vector3fC`, or `Vector3C` where the lane type is any.
+    pub name: Cow<'static, str>,
+    /// What its values are.
+    pub form: Form,
+    /// Lane type of the arrays inside; without one values keep what they are made of, promoted.
+    pub dtype: Option<DType>,
+}
+
+impl Type {
+    /// The types that scripts know.
+    pub fn all() -> impl Iterator<Item = Self> {
+        let vectors = (1..=4).map(Form::Vector);
+        let numbers = [Form::Complex, Form::Quaternion];
+        let forms = vectors.chain(numbers).chain((2..=4).map(Form::Matrix));
+        forms.flat_map(|form| {
+            let stem = format!("{}{}", form.word(), form.n_components());
+            let any = Self { name: format!("{stem}C").into(), form, dtype: None };
+            let typed =
+                TYPE_LETTERS.iter().filter(move |(_, dtype)| form.is_vector() || dtype.is_float());
+            let typed = typed.map(move |&(letter, dtype)| Self {
+                name: format!("{stem}{letter}C").into(),
+                form,
+                dtype: Some(dtype),
+            });
+            typed.chain([any])
+        })
+    }
+
+    /// A value from another: a vector from components, a matrix cut or filled up with the identity; an array or number
+    /// goes into all components, and is the real part of numbers.
+    ///
+    /// # Errors
+    /// `Forms` if it is no such value; as [`Type::of_entries`].
+    pub fn of(&self, session: &Session, value: &Argument<'_>) -> Result<Value> {
+        let parts = value.components();
+        let entries: Vec<&Argument<'_>> = match (self.form, value.form()) {
+            (_, Form::Scalar) => return self.of_real(session, value),
+            (Form::Matrix(n), Form::Matrix(_)) => {
+                let entry = |i: usize, j: usize| {
+                    let entry = parts.get(j).and_then(|column| column.components().get(i));
+                    entry.unwrap_or(if i == j { &ONE } else { &ZERO })
+                };
+                (0..n * n).map(|k| entry(k / n, k % n)).collect()
+            }
+            (Form::Vector(_), Form::Complex | Form::Quaternion | Form::Vector(_))
+            | (Form::Complex, Form::Complex | Form::Vector(_))
+            | (Form::Quaternion, Form::Quaternion | Form::Vector(_)) => parts.iter().collect(),
+            _ => {
+                return Err(Error::forms(format!("{}: got {}", self.name, value.type_name())));
+            }
+        };
+        self.of_entries(session, &entries)
+    }
+
+    fn of_real(&self, session: &Session, value: &Argument<'_>) -> Result<Value> {
+        let zero = match value {
+            Argument::Array(array) => Some(array.session().zeros(array.dtype(), 1)?),
+            _ => None,
+        };
+        let zero = zero.as_ref().map(Argument::Array);
+        let zero = zero.as_ref().unwrap_or(&ZERO);
+        let entry = |i| if self.form.holds_real(i) { value } else { zero };
+        self.of_entries(session, &(0..self.form.n_entries()).map(entry).collect::<Vec<_>>())
+    }
+
+    /// A value from its entries, those of a matrix row by row; of a quaternion also a vector of 3 and the real part.
+    ///
+    /// # Errors
+    /// `Forms` for another number of entries, and for entries that do not fit each other; `NumberRange`.
+    pub fn of_entries(&self, session: &Session, entries: &[&Argument<'_>]) -> Result<Value> {
+        if let (Form::Quaternion, [im, re]) = (self.form, entries) {
+            let expected = "expected x, y, z, w, or a vector of 3 and w";
+            let [x, y, z] = im.components() else {
+                return Err(Error::forms(format!("{}: {expected}", self.name)));
+            };
+            return self.of_entries(session, &[x, y, z, re]);
+        }
+        let (got, n) = (entries.len(), self.form.n_entries());
+        if got != n {
+            let is_matrix = matches!(self.form, Form::Matrix(_));
+            let what = if is_matrix { "entries" } else { "components" };
+            return Err(Error::forms(format!("{}: got {got} {what}, expected {n}", self.name)));
+        }
+        let entries = entries.iter().map(|entry| self.entry(session, entry));
+        let mut entries: Vec<Value> = entries.collect::<Result<_>>()?;
+        if self.dtype.is_none() {
+            let parts: Vec<Argument<'_>> = entries.iter().map(Argument::from).collect();
+            entries = alike(&self.name, &parts.iter().collect::<Vec<_>>())?;
+        }
+        if let Form::Matrix(side) = self.form {
+            entries = (0..n).map(|k| entries[k % side * side + k / side].clone()).collect();
+        }
+        self.checked(Value::of_entries(self.form, entries))
+    }
+
+    fn entry(&self, session: &Session, entry: &Argument<'_>) -> Result<Value> {
+        if let (None, Argument::Nested(form, parts)) = (self.dtype, entry) {
+            let parts = parts.iter().map(|part| self.entry(session, part));
+            return Ok(Value::Nested(*form, parts.collect::<Result<_>>()?));
+        }
+        let array = match (entry.operand(&self.name)?, self.dtype) {
+            (Operand::Number(number), dtype) => {
+                session.full(dtype.unwrap_or(DType::of(number)), number, 1)
+            }
+            (Operand::Array(array), None) => Ok(array.clone()),
+            (Operand::Array(array), Some(dtype)) => array.cast(dtype),
+        };
+        array.map(Value::Array)
+    }
+
+    fn checked(&self, value: Value) -> Result<Value> {
+        if value.lanes().is_some() {
+            return Ok(value);
+        }
+        let sizes: Vec<String> =
+            value.leaves().iter().map(|leaf| leaf.size().to_string()).collect();
+        let what = format!("{}: components of sizes {}", self.name, sizes.join(", "));
+        Err(Error::Forms { what, remedy: Some("components need equal sizes, or size 1") })
+    }
+
+    /// A value with `array` in every entry; of complex numbers and quaternions as the real part.
+    ///
+    /// # Errors
+    /// `OutOfMemory`.
+    pub fn filled(&self, array: &Array) -> Result<Value> {
+        let zeros = array.session().zeros(array.dtype(), array.size())?;
+        let entry = |i| {
+            let is_real = matches!(self.form, Form::Matrix(_)) || self.form.holds_real(i);
+            Value::Array(if is_real { array.clone() } else { zeros.clone() })
+        };
+        Ok(Value::of_entries(self.form, (0..self.form.n_entries()).map(entry).collect()))
+    }
+}
+
+impl Argument<'_> {
+    /// All arrays inside converted to another type.
+    ///
+    /// # Errors
+    /// `Forms` of a number.
+    pub fn cast(&self, dtype: DType) -> Result<Value> {
+        components("cast", &[self], &|operands| match operands {
+            [Operand::Array(array)] => array.cast(dtype),
+            _ => Err(Error::Argument { op: "cast", what: "an array expected".into() }),
+        })
+    }
+}
+
+impl Value {
+    /// All arrays inside converted to another type.
+    ///
+    /// # Errors
+    /// None at present.
+    pub fn cast(&self, dtype: DType) -> Result<Self> {
+        Argument::from(self).cast(dtype)
+    }
+}

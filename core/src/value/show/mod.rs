@@ -1,0 +1,184 @@
+//! How values print (S22): lanes in brackets, of nested values one a row, and of long values those at both ends.
+//!
+//! ```
+//! use porcini_core::value::Vector2f;
+//! use porcini_core::value::show::Options;
+//! use porcini_core::{DType, Session};
+//!
+//! # fn main() -> porcini_core::Result<()> {
+//! let session = Session::new()?;
+//! let x = session.arange(DType::F32, 0.into(), 100.into(), 1.into())?;
+//! assert_eq!(x.to_string(), "[0, 1, 2, 3, 4, .. 90 skipped .., 95, 96, 97, 98, 99]");
+//! let v = Vector2f::new([&x.slice(..2)?, &x.slice(..2)?.sin()?])?;
+//! assert_eq!(format!("{v:.2}"), "[[0, 0],\n [1, 0.84]]");
+//! assert_eq!(v.to_text(&Options { digits: 3, ..Options::default() })?, "[[0, 0],\n [1, 0.841]]");
+//! # Ok(())
+//! # }
+//! ```
+
+mod lanes;
+mod numbers;
+
+use std::fmt::{self, Write};
+use std::ops::Range;
+
+pub use lanes::{Block, Lanes};
+pub use numbers::{exact, number};
+
+use super::{Argument, Form, Value};
+use crate::array::Array;
+use crate::error::{Error, Result};
+
+/// How much of a value is shown, and how.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Options {
+    /// Significant digits of floats.
+    pub digits: usize,
+    /// Lanes shown at each end of a long value.
+    pub edge: u64,
+    /// Values of more lanes are long.
+    pub threshold: u64,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self { digits: 6, edge: 5, threshold: 20 }
+    }
+}
+
+impl Options {
+    /// The lanes that are shown of `n`: all and none, or those at both ends.
+    pub fn ends(&self, n: u64) -> [Range<u64>; 2] {
+        let is_long = n > self.threshold && n > self.edge.saturating_mul(2);
+        let (head, tail) = if is_long { (self.edge, n - self.edge) } else { (n, n) };
+        [0..head, tail..n]
+    }
+}
+
+impl Argument<'_> {
+    /// Writes `[a, b, .. 3 skipped .., z]`, nested values one lane a row; evaluates, and reads back only what is shown.
+    ///
+    /// # Errors
+    /// `Argument` if `out` takes no more; as [`Array::read`].
+    pub fn write(&self, out: &mut dyn Write, options: &Options) -> Result<()> {
+        let full = |_| Error::Argument { op: "write", what: "the text takes no more".into() };
+        let Some(lanes) = Lanes::new(self, options)? else {
+            return out.write_str("[ragged array]").map_err(full);
+        };
+        let layout = Layout::new(self);
+        let separator = if self.is_nested() { ",\n " } else { ", " };
+        out.write_char('[').map_err(full)?;
+        for block in lanes.blocks() {
+            layout.block(out, &block?, separator, options.digits).map_err(full)?;
+        }
+        out.write_char(']').map_err(full)
+    }
+}
+
+macro_rules! texts {
+    ($($type:ty),*) => { $(
+        impl $type {
+            /// The text of the value; evaluates, and reads back only what is shown.
+            ///
+            /// # Errors
+            /// As [`Array::read`].
+            pub fn to_text(&self, options: &Options) -> Result<String> {
+                let mut text = String::new();
+                Argument::from(self).write(&mut text, options)?;
+                Ok(text)
+            }
+        }
+
+        /// Evaluates; an error is shown in place of the value. A precision is the number of digits: `{:.3}`.
+        impl fmt::Display for $type {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                let options = Options::default();
+                let digits = f.precision().unwrap_or(options.digits);
+                match self.to_text(&Options { digits, ..options }) {
+                    Ok(text) => f.write_str(&text),
+                    Err(error) => write!(f, "error: {error}"),
+                }
+            }
+        }
+    )* };
+}
+texts!(Array, Value);
+
+/// How a lane of a nested value is laid out: lists in lists, the outermost component number innermost, and a
+/// complex number or quaternion as one item, at whatever level it stands.
+#[derive(Default)]
+struct Layout {
+    /// Number of items of each list, and distance of their leaves; the first list holds the others.
+    lists: Vec<(usize, usize)>,
+    /// The kind of number that an item is, and distance of its parts.
+    item: Option<(Form, usize)>,
+}
+
+impl Layout {
+    fn new(value: &Argument<'_>) -> Self {
+        let (form, components) = (value.form(), value.components());
+        if form == Form::Scalar {
+            return Self::default();
+        }
+        let distance = components.first().map_or(0, |first| first.leaves().len());
+        let mut layout = components.first().map(Self::new).unwrap_or_default();
+        if matches!(form, Form::Complex | Form::Quaternion) && layout.item.is_none() {
+            layout.item = Some((form, distance));
+        } else {
+            layout.lists.push((components.len(), distance));
+        }
+        layout
+    }
+
+    fn block(
+        &self,
+        out: &mut dyn Write,
+        block: &Block,
+        separator: &str,
+        digits: usize,
+    ) -> fmt::Result {
+        if block.skipped > 0 {
+            write!(out, "{separator}.. {} skipped ..", block.skipped)?;
+        }
+        for lane in block.lanes.clone() {
+            if lane > 0 {
+                out.write_str(separator)?;
+            }
+            self.lane(out, &|leaf| number(block.number(leaf, lane), digits), 0, 0)?;
+        }
+        Ok(())
+    }
+
+    /// Writes the lists from `depth` on, of the leaves from `start` on.
+    fn lane(
+        &self,
+        out: &mut dyn Write,
+        leaf: &dyn Fn(usize) -> String,
+        depth: usize,
+        start: usize,
+    ) -> fmt::Result {
+        if let Some(&(n, distance)) = self.lists.get(depth) {
+            out.write_char('[')?;
+            for i in 0..n {
+                out.write_str(if i == 0 { "" } else { ", " })?;
+                self.lane(out, leaf, depth + 1, start + i * distance)?;
+            }
+            return out.write_char(']');
+        }
+        let Some((form, distance)) = self.item else { return out.write_str(&leaf(start)) };
+        let part = |i: usize| leaf(start + i * distance);
+        let (real, first, units) = match form {
+            Form::Quaternion => (3, 0, "ijk"),
+            _ => (0, 1, "i"),
+        };
+        out.write_str(&part(real))?;
+        for (i, unit) in units.chars().enumerate() {
+            let part = part(first + i);
+            match part.strip_prefix('-') {
+                Some(magnitude) => write!(out, " - {magnitude}{unit}"),
+                None => write!(out, " + {part}{unit}"),
+            }?;
+        }
+        Ok(())
+    }
+}

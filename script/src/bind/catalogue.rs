@@ -1,0 +1,171 @@
+//! The functions of core's catalogue: arguments are converted by the kinds of the parameters, answers into script values.
+
+use std::any::TypeId;
+
+use porcini_core::Scalar;
+use porcini_core::catalogue::{Answer, Kind, Row};
+use rhai::{Dynamic, NativeCallContext};
+
+use super::registry::Registry;
+use crate::context::Context;
+use crate::fault::{IntoFault, Result, fault, fault_with_hint};
+use crate::value::nested::lend;
+use crate::value::{Arg, ArrayRef, dynamic, scalar, type_name};
+
+/// Registers the functions of a table.
+pub(super) fn register(registry: &mut Registry<'_>, rows: &'static [Row]) {
+    for row in rows {
+        registry.doc_form(row.name, &row.signature(), &row.doc());
+        let takes_array = row.parameters[0].1.is_value();
+        let first = if takes_array { TypeId::of::<ArrayRef>() } else { TypeId::of::<Dynamic>() };
+        for arity in row.n_required..=row.parameters.len() {
+            registry
+                .typed(row.name, first, arity, |context, call, args| run(context, call, row, args));
+        }
+    }
+}
+
+fn run(
+    context: &Context,
+    call: &NativeCallContext<'_>,
+    row: &Row,
+    args: &[&mut Dynamic],
+) -> Result<Dynamic> {
+    context.at(call);
+    let args = arguments(row, args)?;
+    let answer = lend(&args, |args| row.call(&context.session, args)).or_fault()?;
+    if let (Answer::Written(value, _), [Arg::Value(target), ..]) = (&answer, &args[..]) {
+        target.write(value);
+    }
+    Ok(answered(answer))
+}
+
+fn answered(answer: Answer) -> Dynamic {
+    match answer {
+        Answer::Value(value) | Answer::Written(_, Some(value)) => {
+            Dynamic::from(ArrayRef::from(value))
+        }
+        Answer::Written(_, None) => Dynamic::UNIT,
+        Answer::Number(number) => dynamic(number),
+        Answer::List(answers) => answers.into_iter().map(answered).collect::<rhai::Array>().into(),
+    }
+}
+
+fn arguments(row: &Row, values: &[&mut Dynamic]) -> Result<Vec<Arg>> {
+    // What is in the place of a word that ends the list tells most of a wrong order.
+    if let Some(&(name, Kind::Word(words))) = row.parameters.last()
+        && let Some(value) = values.get(row.parameters.len() - 1)
+    {
+        word(row, name, words, value)?;
+    }
+    let mut values = values.iter();
+    let mut args = Vec::with_capacity(row.parameters.len());
+    for (i, &(name, kind)) in row.parameters.iter().enumerate() {
+        let left = values.as_slice();
+        let Some(value) = left.first() else { break };
+        let is_left_out = kind == Kind::Active && value.is_string();
+        if is_left_out && left.len() < row.parameters.len() - i {
+            args.push(Arg::Number(Scalar::Bool(true)));
+            continue;
+        }
+        if kind == Kind::List {
+            args.extend(list(row.name, value)?);
+        } else {
+            args.push(argument(row, name, kind, value)?);
+        }
+        values.next();
+    }
+    Ok(args)
+}
+
+fn argument(row: &Row, name: &str, kind: Kind, value: &Dynamic) -> Result<Arg> {
+    let op = row.name;
+    let got = || type_name(value);
+    Ok(Arg::Number(match kind {
+        Kind::Value | Kind::Each | Kind::Target | Kind::Operand | Kind::List => {
+            return Arg::new(op, value);
+        }
+        Kind::Index if value.is_int() => return Arg::new(op, value),
+        Kind::Array | Kind::Index | Kind::Active => {
+            let array = value.read_lock::<ArrayRef>().map(|array| Arg::Value(array.clone()));
+            return array.ok_or_else(|| no_array(op, name, value));
+        }
+        Kind::Integer => match value.as_int() {
+            Ok(number) => number.into(),
+            Err(_) => return Err(fault(format!("{op}: got {}, expected an integer", got()))),
+        },
+        Kind::Count(what) => count_argument(op, what, value)?.into(),
+        Kind::Number(place) => match scalar(value) {
+            Some(number @ (Scalar::Int(_) | Scalar::UInt(_) | Scalar::Float(_))) => number,
+            _ => return Err(fault(format!("{op}: got {} {place}, expected a number", got()))),
+        },
+        Kind::Bool(place) => match value.as_bool() {
+            Ok(truth) => truth.into(),
+            Err(_) => return Err(fault(format!("{op}: got {} {place}, expected a bool", got()))),
+        },
+        Kind::Word(words) => word(row, name, words, value)?.into(),
+    }))
+}
+
+/// The items of a list of arrays.
+fn list(op: &str, value: &Dynamic) -> Result<Vec<Arg>> {
+    let list = value.read_lock::<rhai::Array>().ok_or_else(|| {
+        let got = type_name(value);
+        let message = format!("{op}: got {got}, expected a list of arrays");
+        fault_with_hint(message, format!("write {op}([a, b])"))
+    })?;
+    let item = |item: &Dynamic| {
+        let array = item.read_lock::<ArrayRef>().map(|array| Arg::Value(array.clone()));
+        let got = || format!("{op}: got {} in the list, expected arrays", type_name(item));
+        array.ok_or_else(|| fault(got()))
+    };
+    list.iter().map(item).collect()
+}
+
+/// The place of a text among words.
+fn word(row: &Row, parameter: &str, words: &[&str], value: &Dynamic) -> Result<u64> {
+    let text = value.read_lock::<rhai::ImmutableString>();
+    let is_meant = |word: &&str| text.as_deref().is_some_and(|text| text == word);
+    if let Some(place) = words.iter().position(is_meant) {
+        return Ok(place as u64);
+    }
+    let got = text.as_deref().map_or_else(|| type_name(value), |text| format!("\"{text}\""));
+    let quoted: Vec<String> = words.iter().map(|word| format!("\"{word}\"")).collect();
+    let expected = match &quoted[..] {
+        [others @ .., last] if !others.is_empty() => format!("{} or {last}", others.join(", ")),
+        words => words.concat(),
+    };
+    let names = row.parameters.iter().map(|&(name, kind)| match kind {
+        Kind::Word(_) => quoted.get(1).map_or(name, String::as_str),
+        _ => name,
+    });
+    let hint = format!("{}({})", row.name, names.collect::<Vec<_>>().join(", "));
+    let message = format!("{}: got {got} as {parameter}, expected {expected}", row.name);
+    Err(fault_with_hint(message, hint))
+}
+
+fn no_array(op: &str, parameter: &str, value: &Dynamic) -> Box<rhai::EvalAltResult> {
+    let message = format!("{op}: got {} as {parameter}, expected an array", type_name(value));
+    let constructor = match scalar(value) {
+        Some(Scalar::Int(..0)) if parameter == "index" => {
+            return fault_with_hint(message, "lanes count from 0; a[-1] is the last one");
+        }
+        Some(Scalar::Bool(_)) => "MaskC",
+        Some(Scalar::Float(_)) => "FloatC",
+        Some(Scalar::Int(_) | Scalar::UInt(_)) => "UInt32C",
+        None => return fault(message),
+    };
+    fault_with_hint(
+        message,
+        format!("a single {parameter} is an array too: {constructor}({value})"),
+    )
+}
+
+/// A script integer from 0 up.
+pub(super) fn count_argument(op: &str, what: &str, value: &Dynamic) -> Result<u64> {
+    let number = value.as_int().ok().and_then(|number| u64::try_from(number).ok());
+    number.ok_or_else(|| {
+        let got = value.as_int().map_or_else(|_| type_name(value), |number| number.to_string());
+        fault(format!("{op}: got {got}, expected {what} from 0 up"))
+    })
+}

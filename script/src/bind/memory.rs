@@ -1,0 +1,90 @@
+//! Copies, host arrays, evaluation of all that values hold.
+
+use rhai::Dynamic;
+
+use super::registry::Registry;
+use crate::context::Context;
+use crate::fault::{Result, fault};
+use crate::value::generator::RngRef;
+use crate::value::host_array::HostRef;
+use crate::value::{ArrayRef, type_name};
+
+pub(super) fn register(registry: &mut Registry<'_>) {
+    registry.doc(
+        "copy",
+        "(x)",
+        "A value of its own: writes to one of the two are not seen by the other. Free until written.\n\n\
+         >> a = Int32C([1, 2]); b = copy(a); scatter(b, 9, UInt32C(0)); a\n[1, 2]",
+    );
+    registry.on_array("copy", 1, |_, _, array, _| Ok(array.copy()));
+    host_arrays(registry);
+}
+
+fn host_arrays(registry: &mut Registry<'_>) {
+    registry.doc(
+        "ndarray",
+        "(x, evaluate)",
+        "The contents as a host array: shape [lanes], or [lanes, components] of a vector. With false it holds \
+         zeros until the next eval() fills it.\n\n\
+         >> FloatC([1, 2]).ndarray()\n[1, 2]\nndarray f32 [2]",
+    );
+    registry.alias("numpy", "ndarray");
+    for name in ["ndarray", "numpy"] {
+        registry.on_array(name, 1, |_, _, array, _| HostRef::of(array));
+        registry.on_array(name, 2, |context, _, array, rest| {
+            if rest[0].as_bool().unwrap_or(true) {
+                return HostRef::of(array);
+            }
+            let host = HostRef::deferred(array)?;
+            context.defer(host.clone());
+            Ok(host)
+        });
+    }
+    registry.doc(
+        "ravel",
+        "(host)",
+        "All elements of a host array in row-major order, as one dimension.\n\n\
+         >> Vector2fC([1, 2], [3, 4]).ndarray().ravel()\n[1, 3, 2, 4]\nndarray f32 [4]",
+    );
+    registry.engine.register_fn("ravel", |host: &mut HostRef| host.ravel());
+}
+
+/// Evaluates the array values among `args`; lists are looked through.
+pub(super) fn evaluate_values(context: &Context, args: &[&mut Dynamic]) -> Result<()> {
+    if let [arg] = args
+        && let Some(array) = arg.read_lock::<ArrayRef>()
+    {
+        return context.eval(std::slice::from_ref(&*array));
+    }
+    let mut values = Vec::new();
+    args.iter().try_for_each(|arg| collect(arg, &mut values))?;
+    context.eval(&values)
+}
+
+/// Evaluates a value if it is of arrays; others are computed already.
+pub(crate) fn evaluate(context: &Context, value: &Dynamic) -> Result<()> {
+    let mut values = Vec::new();
+    match collect(value, &mut values) {
+        Ok(()) => context.eval(&values),
+        Err(_) => Ok(()),
+    }
+}
+
+fn collect(value: &Dynamic, values: &mut Vec<ArrayRef>) -> Result<()> {
+    if let Some(array) = value.read_lock::<ArrayRef>() {
+        values.push(array.clone());
+        return Ok(());
+    }
+    if let Some(list) = value.read_lock::<rhai::Array>() {
+        return list.iter().try_for_each(|item| collect(item, values));
+    }
+    if let Some(host) = value.read_lock::<HostRef>() {
+        values.extend(host.source());
+        return Ok(());
+    }
+    if let Some(rng) = value.read_lock::<RngRef>() {
+        values.extend(rng.arrays());
+        return Ok(());
+    }
+    Err(fault(format!("eval: got {}, expected arrays", type_name(value))))
+}
