@@ -49,8 +49,6 @@
 //! [`Session::builder`] is given. (Only [`evcxr`] prints, which Rust notebooks ask for.)
 //! Modules that are public but not shown here are for our own front ends and tests, and change without notice.
 
-#[doc(hidden)]
-pub mod alloc;
 pub mod array;
 #[cfg(feature = "internals")]
 pub mod backend;
@@ -62,8 +60,6 @@ pub mod backend;
     reason = "public for tests and benchmarks, which read memory by address"
 )]
 mod backend;
-#[doc(hidden)]
-pub mod buffer;
 pub mod catalogue;
 pub mod control;
 mod convert;
@@ -73,24 +69,19 @@ pub mod error;
 #[doc(hidden)]
 pub mod eval;
 pub mod half;
-pub mod heap;
-pub mod horizontal;
 pub mod interop;
 pub mod interrupt;
 #[doc(hidden)]
 pub mod ir;
 pub mod log;
-pub mod nested;
-pub mod operand;
-mod operators;
+pub mod memory;
 pub mod random;
-pub mod rearrange;
 pub mod session;
 #[doc(hidden)]
 pub mod trace;
 pub mod value;
 
-pub use array::Array;
+pub use array::{Array, Operand};
 pub use backend::DeviceChoice;
 pub use dtype::{DType, Element, Scalar};
 pub use error::{Error, Result};
@@ -99,7 +90,6 @@ pub use interop::view::View;
 pub use interop::{dlpack, evcxr, foreign, view};
 pub use ir::op::{Op, ReduceOp, ScatterMode, ScatterOp};
 pub use ir::primitive::Order;
-pub use operand::Operand;
 pub use session::runtime::Runtime;
 pub use session::{Session, builder, devices, flags, inspect, runtime};
 pub use value::Value;

@@ -24,7 +24,7 @@ use std::process::ExitCode;
 
 use crate::warn::warn;
 use clap::Parser as _;
-use porcini_core::heap::Heap;
+use porcini_core::memory::heap::Heap;
 
 /// Scripts end before the memory does.
 #[global_allocator]

@@ -5,8 +5,8 @@ mod gpu;
 use std::io::IsTerminal;
 use std::path::PathBuf;
 
-use porcini_core::alloc::Bytes;
 use porcini_core::device::{self, Isa};
+use porcini_core::memory::alloc::Bytes;
 use porcini_script::{Interpreter, Options};
 
 use crate::{print, settings};

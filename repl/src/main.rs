@@ -18,8 +18,8 @@ mod tasks;
 use std::process::ExitCode;
 
 use clap::Parser as _;
-use porcini_core::heap::Heap;
 use porcini_core::interrupt::{self, Cause};
+use porcini_core::memory::heap::Heap;
 
 use crate::signals::Ending;
 

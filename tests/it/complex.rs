@@ -1,6 +1,6 @@
 //! The complex elementary functions against values of C's, on both sides of every branch cut.
 
-use porcini_core::nested::Form;
+use porcini_core::value::Form;
 use porcini_core::{Array, Session};
 use porcini_tests::entries::call;
 

@@ -1,7 +1,7 @@
 //! Nested values obey the laws of `tests/src/laws`: on one device all of them, on the others the same bits.
 
-use porcini_core::nested::Form;
 use porcini_core::trace::nested::rows;
+use porcini_core::value::Form;
 use porcini_core::{Array, DType};
 use porcini_script::on_engine_thread;
 use porcini_tests::data::Values;

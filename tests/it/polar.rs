@@ -1,6 +1,6 @@
 //! Polar decompositions of 100 000 random matrices: the factors are what the help says, in every lane.
 
-use porcini_core::nested::Form;
+use porcini_core::value::Form;
 use porcini_core::{Array, DType, Session};
 use porcini_tests::entries::call;
 

@@ -3,7 +3,7 @@
 use nalgebra::{Matrix2, Matrix3, Matrix4, Quaternion, SMatrix, UnitQuaternion, Vector3};
 use num_complex::Complex64;
 use porcini_core::DType;
-use porcini_core::nested::Form;
+use porcini_core::value::Form;
 use porcini_script::on_engine_thread;
 use porcini_tests::devices::devices;
 use porcini_tests::laws::Trial;

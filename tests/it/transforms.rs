@@ -1,6 +1,6 @@
 //! Transforms of homogeneous coordinates by what they do to points, not by their formulas.
 
-use porcini_core::nested::Form;
+use porcini_core::value::Form;
 use porcini_core::{Array, Session};
 use porcini_tests::entries::call;
 

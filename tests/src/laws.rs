@@ -16,7 +16,7 @@ pub mod vectors;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use porcini_core::nested::Form;
+use porcini_core::value::Form;
 use porcini_core::{Array, DType, Runtime};
 use porcini_script::{Interpreter, Options};
 

@@ -1,9 +1,9 @@
 //! What a function of the catalogue is given, and what it gives.
 
 use crate::array::Array;
+use crate::array::Operand;
 use crate::dtype::{DType, Scalar};
 use crate::error::{Error, Result};
-use crate::operand::Operand;
 use crate::session::Session;
 use crate::value::{Argument, Value, components};
 

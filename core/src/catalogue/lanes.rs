@@ -2,11 +2,11 @@
 
 use super::{Answer, Call, Kind, Row, table};
 use crate::array::Array;
+use crate::array::Operand;
 use crate::dtype::{DType, Scalar};
 use crate::error::Result;
 use crate::ir::op::{Op, ReduceOp};
 use crate::ir::primitive::Order;
-use crate::operand::Operand;
 use crate::value::{Argument, Value, apply, map};
 
 table! {

@@ -1,9 +1,9 @@
 //! Gathers and scatters.
 
 use super::{Answer, Call, Kind, Row, table};
+use crate::array::Operand;
 use crate::error::{Error, Result};
 use crate::ir::op::{ScatterMode, ScatterOp};
-use crate::operand::Operand;
 use crate::value::{Argument, Value, components};
 
 table! {

@@ -2,9 +2,9 @@
 
 use super::{Answer, Call, Kind, Row, table};
 use crate::array::Array;
+use crate::array::Operand;
 use crate::dtype::{DType, Scalar};
 use crate::error::{Error, Result};
-use crate::operand::Operand;
 use crate::value::{Argument, Value, components, map};
 
 table! {

@@ -2,10 +2,10 @@
 
 use super::{Answer, Call, Kind, Row, table};
 use crate::array::Array;
+use crate::array::Operand;
 use crate::dtype::DType;
 use crate::error::{Error, Result};
-use crate::nested::{morton_decode, morton_encode, spherical_harmonics};
-use crate::operand::Operand;
+use crate::value::entries::{morton_decode, morton_encode, spherical_harmonics};
 use crate::value::{Argument, Value, alike, lift};
 
 table! {

@@ -25,9 +25,7 @@ mod walk;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use crate::alloc::{Allocator, Bytes, Exhausted};
 use crate::backend::{Backend, CodeStatistics, Launched, Origin};
-use crate::buffer::Buffer;
 use crate::convert::exactly;
 use crate::dtype::DType;
 use crate::error::{Error, Result};
@@ -36,6 +34,8 @@ use crate::ir::kernel::{Kernel, LiteralMode, ParamBlock, Target};
 use crate::ir::table::Table;
 use crate::ir::var::VarId;
 use crate::log::{Log, LogSink};
+use crate::memory::alloc::{Allocator, Bytes, Exhausted};
+use crate::memory::buffer::Buffer;
 pub use bounds::Reports;
 use cache::{Cache, CacheResult, Found};
 use history::{History, LaunchRecord};

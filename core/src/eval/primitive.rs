@@ -8,10 +8,10 @@ use super::plan::PrimitiveLaunch;
 use super::{Evaluator, lock};
 use crate::backend::CodeStatistics;
 use crate::backend::primitive::{MemoryArray, PrimitiveCall};
-use crate::buffer::Buffer;
 use crate::error::Result;
 use crate::ir::kernel::KernelHash;
 use crate::ir::var::VarId;
+use crate::memory::buffer::Buffer;
 
 impl Evaluator<'_> {
     /// Runs one primitive; the variable it made data and its buffer.

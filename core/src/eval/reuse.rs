@@ -192,12 +192,12 @@ mod tests {
     use super::super::schedule::{Scratch, schedule};
     use super::super::{hold, release};
     use super::*;
-    use crate::buffer::{Buffer, Release};
     use crate::dtype::DType;
     use crate::ir::kernel::Target;
     use crate::ir::op::{ReduceOp, ScatterMode, ScatterOp};
     use crate::ir::var::{Kind, Variable};
     use crate::log::{Log, LogQueue};
+    use crate::memory::buffer::{Buffer, Release};
     use crate::trace::{Recorder, Settings};
 
     const N: u64 = 20_000;

@@ -4,8 +4,8 @@
 use std::fmt::Write as _;
 use std::io::Write as _;
 
-use crate::alloc::Bytes;
 use crate::array::Array;
+use crate::memory::alloc::Bytes;
 use crate::session::inspect::Whos;
 use crate::value::Value;
 

@@ -8,9 +8,9 @@ use std::sync::Arc;
 use ndarray::{ArrayBase, Data, Dimension};
 
 use crate::array::Array;
-use crate::buffer::{Buffer, Release};
 use crate::dtype::{DType, Element};
 use crate::error::Result;
+use crate::memory::buffer::{Buffer, Release};
 use crate::session::Session;
 
 /// Gathers of small elements read the 4 bytes around each.

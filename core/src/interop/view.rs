@@ -8,10 +8,10 @@ use std::sync::Arc;
 use ndarray::{Array1, ArrayView, ArrayView1, Dimension};
 
 use crate::array::Array;
-use crate::buffer::Buffer;
 use crate::dtype::{DType, Element};
 use crate::error::{Error, Result};
 use crate::ir::var::{Kind, Variable};
+use crate::memory::buffer::Buffer;
 use crate::session::Session;
 
 /// The lanes of an evaluated array, without a copy. They stay as they are while the view lives, whatever

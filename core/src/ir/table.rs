@@ -237,7 +237,7 @@ impl Table {
     }
 
     /// Turns a variable into data: it keeps its buffer and lets its operands go.
-    pub fn become_data(&mut self, id: VarId, data: std::sync::Arc<crate::buffer::Buffer>) {
+    pub fn become_data(&mut self, id: VarId, data: std::sync::Arc<crate::memory::buffer::Buffer>) {
         self.forget_number(id);
         let variable = &mut self.slots[id.index()];
         variable.kind = Kind::Data;

@@ -4,12 +4,12 @@ use std::fmt;
 use std::num::NonZeroU32;
 use std::sync::Arc;
 
-use crate::buffer::Buffer;
 use crate::dtype::DType;
 use crate::error::Error;
 use crate::ir::composite::Composite;
 use crate::ir::op::{Op, ReduceOp, ScatterMode, ScatterOp};
 use crate::ir::primitive::Primitive;
+use crate::memory::buffer::Buffer;
 
 /// The slot of a variable in the table. Slots are reused: a handle held outside the table carries the
 /// generation too, and dumps show the serial, which never repeats.

@@ -5,11 +5,11 @@ use std::sync::atomic::AtomicU32;
 use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
-use crate::alloc::{Limit, LimitSource};
 use crate::backend::cuda::Toolkit;
 use crate::backend::{DeviceChoice, Outside};
 use crate::error::Result;
 use crate::log::{Log, LogSink};
+use crate::memory::alloc::{Limit, LimitSource};
 use crate::session::flags::Flags;
 use crate::session::runtime::Runtime;
 use crate::session::watchers::Watchers;

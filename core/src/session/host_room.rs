@@ -1,9 +1,9 @@
 //! Room in host memory for what sessions copy there: checked before it is asked for.
 
-use crate::alloc::Bytes;
 use crate::backend::host::HostMemory;
 use crate::backend::{Capacity, Memory as _};
 use crate::error::{Error, Result};
+use crate::memory::alloc::Bytes;
 use crate::session::Session;
 
 impl Session {

@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
-use crate::alloc::MemoryInfo;
 use crate::backend::{Backend, cuda};
 use crate::dtype::DType;
 use crate::error::Result;
 use crate::eval::plan::{Launch, Plan};
 use crate::ir::kernel::{Kernel, LiteralMode};
 use crate::ir::var::{Kind, Variable};
+use crate::memory::alloc::MemoryInfo;
 use crate::session::Session;
 
 /// Rows without an external reference or a label that a short listing shows.

@@ -13,7 +13,6 @@ use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
-use crate::alloc::{Bytes, MemoryInfo};
 use crate::array::Array;
 use crate::backend::GpuBackend;
 use crate::dtype::{DType, Element, Scalar};
@@ -28,6 +27,7 @@ use crate::ir::kernel::Target;
 use crate::ir::table::Table;
 use crate::ir::var::{Kind, VarId, Variable};
 use crate::log::{Log, LogQueue, LogSink};
+use crate::memory::alloc::{Bytes, MemoryInfo};
 use crate::session::flags::{
     BOUNDS_CHECK, CHECK_DUPLICATES, CSE, FAST_MATH, FOLD, FORBID_EVAL, Flags, LANE_ORDER,
 };

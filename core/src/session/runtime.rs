@@ -4,10 +4,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use xxhash_rust::xxh3::xxh3_64;
 
-use crate::alloc::{Allocator, Limit};
 use crate::backend::cuda::Toolkit;
 use crate::backend::{self, Backend, DeviceChoice, GpuBackend, Outside};
 use crate::error::Result;
+use crate::memory::alloc::{Allocator, Limit};
 
 /// A device with its memory and workers, shared by sessions.
 ///

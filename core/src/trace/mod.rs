@@ -21,11 +21,11 @@ pub(crate) mod region;
 mod special;
 pub mod statistics;
 
-use crate::alloc::Bytes;
 use crate::dtype::{DType, Scalar};
 use crate::error::{Error, Result};
 use crate::ir::table::{Table, number_variable};
 use crate::ir::var::{Kind, VarId, Variable};
+use crate::memory::alloc::Bytes;
 
 /// Settings of recording.
 #[derive(Clone, Copy, Debug)]

@@ -2,9 +2,9 @@
 
 use super::{Form, Value};
 use crate::array::Array;
+use crate::array::Operand;
 use crate::dtype::{DType, Scalar};
 use crate::error::{Error, Result};
-use crate::operand::Operand;
 
 /// An argument of an operation on values.
 #[derive(Clone, Debug)]

@@ -1,13 +1,13 @@
 //! Calls of the functions of vectors, matrices, complex numbers and quaternions.
 
 use super::argument::{Argument, forms, operands, types};
+use super::entries::{apply, apply_complex};
 use super::lanes::over_lanes;
 use super::levels::{entries, outermost, parts};
 use super::{Form, Value};
 use crate::array::Array;
+use crate::array::Operand;
 use crate::error::{Error, Result};
-use crate::nested::{apply, apply_complex};
-use crate::operand::Operand;
 use crate::trace::nested::{NestedCall, NestedFunction, find, rows};
 
 /// What a function does to the entries of its arguments.
@@ -20,7 +20,7 @@ type OfNumbers<'f> = dyn Fn(&[&Argument<'_>]) -> Result<Vec<Value>> + 'f;
 /// components; lengths and products of arrays are those of their lanes.
 ///
 /// # Errors
-/// `Forms`, which lists what the function takes; as [`nested::apply`](crate::nested::apply).
+/// `Forms`, which lists what the function takes; as [`entries::apply`](super::entries::apply).
 pub fn call(op: &str, args: &[&Argument<'_>]) -> Result<Vec<Value>> {
     let takes = || {
         let rows = rows().filter(|row| row.name == op).map(|row| signature(row.parameters));

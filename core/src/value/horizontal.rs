@@ -4,11 +4,11 @@ use super::Value;
 use super::argument::Argument;
 use super::map::{apply, components};
 use crate::array::Array;
+use crate::array::Operand;
 use crate::convert::exactly;
 use crate::dtype::{DType, Scalar};
 use crate::error::{Error, Result};
 use crate::ir::op::{Op, ReduceOp};
-use crate::operand::Operand;
 
 impl Value {
     /// The lanes of an array combined into one, lazily; of a nested value its components, lane by lane.

@@ -6,10 +6,10 @@ use super::argument::Argument;
 use super::map::components;
 use super::{Form, Value};
 use crate::array::Array;
+use crate::array::Operand;
 use crate::dtype::{DType, Scalar};
 use crate::error::{Error, Result};
 use crate::ir::op::{Op, ScatterOp};
-use crate::operand::Operand;
 
 /// Names of the first components.
 const COMPONENT_NAMES: [&str; 4] = ["x", "y", "z", "w"];

@@ -2,9 +2,9 @@
 
 use super::Value;
 use super::argument::{Argument, operands};
+use crate::array::Operand;
 use crate::error::Result;
 use crate::ir::op::Op;
-use crate::operand::Operand;
 use crate::trace::nested::NestedFunction;
 
 /// A function of arrays over their lanes; `None` for anything else.

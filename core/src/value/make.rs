@@ -7,9 +7,9 @@ use super::levels::ZERO;
 use super::map::{alike, components};
 use super::{Form, TYPE_LETTERS, Value};
 use crate::array::Array;
+use crate::array::Operand;
 use crate::dtype::{DType, Scalar};
 use crate::error::{Error, Result};
-use crate::operand::Operand;
 use crate::session::Session;
 
 static ONE: Argument<'static> = Argument::Number(Scalar::Int(1));

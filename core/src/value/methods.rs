@@ -5,9 +5,9 @@
 use super::argument::Argument;
 use super::map::{apply, function};
 use super::{Value, call};
+use crate::array::operators::{methods, operators};
 use crate::error::Result;
 use crate::ir::op::Op;
-use crate::operators::{methods, operators};
 
 operators!(Value, Argument);
 methods!(Value, Argument);

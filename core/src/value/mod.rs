@@ -33,6 +33,7 @@
 
 mod argument;
 mod call;
+pub mod entries;
 mod horizontal;
 mod index;
 mod lanes;

@@ -3,9 +3,9 @@
 use super::Value;
 use super::argument::Argument;
 use super::map::{apply, components, map};
+use crate::array::Operand;
 use crate::error::{Error, Result};
 use crate::ir::op::Op;
-use crate::operand::Operand;
 
 impl Value {
     /// The power by repeated squaring, exact for integers; of matrices by the matrix product, and for a negative

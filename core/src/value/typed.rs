@@ -8,9 +8,9 @@ use super::argument::{Argument, operands};
 use super::map::session;
 use super::{Form, Type, Value};
 use crate::array::Array;
+use crate::array::operators::operators;
 use crate::dtype::{DType, Scalar};
 use crate::error::{Error, Result};
-use crate::operators::operators;
 use crate::session::Session;
 
 macro_rules! types {

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, mpsc};
 use std::time::{Duration, Instant};
 
-use porcini_core::heap;
+use porcini_core::memory::heap;
 use serde_json::{Value, json};
 use zmq::{DONTWAIT, POLLIN, PollItem, Socket};
 

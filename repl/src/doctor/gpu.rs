@@ -5,10 +5,10 @@ use std::path::Path;
 use std::sync::mpsc;
 use std::time::Duration;
 
-use porcini_core::alloc::Bytes;
 use porcini_core::device::{
     CACHE_LIMIT, DiskCache, GpuInfo, OLDEST_CAPABILITY, Survey, has_cuda, survey_cuda,
 };
+use porcini_core::memory::alloc::Bytes;
 use porcini_script::Host;
 
 use super::{Finding, finding};

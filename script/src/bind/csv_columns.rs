@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, HashSet};
 
 use csv::{ErrorKind, Position, Reader, ReaderBuilder, StringRecord, Trim, Writer};
-use porcini_core::alloc::Bytes;
+use porcini_core::memory::alloc::Bytes;
 
 use crate::fault::{Result, check_interrupt, fault};
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::io::{self, Cursor, Read, Write};
 use std::ops::{Deref, Range};
 
-use porcini_core::alloc::Bytes;
+use porcini_core::memory::alloc::Bytes;
 use porcini_core::{Array, DType, Scalar, interrupt};
 use rhai::{Dynamic, Map};
 use zip::write::SimpleFileOptions;

@@ -3,10 +3,10 @@
 use std::any::TypeId;
 use std::fmt::Write as _;
 
-use porcini_core::alloc::Bytes;
 use porcini_core::eval::cache::CacheResult;
 use porcini_core::eval::plan::{Plan, Step};
 use porcini_core::inspect::{Rows, Whos};
+use porcini_core::memory::alloc::Bytes;
 use porcini_core::{Array, Session};
 use rhai::{Dynamic, Map, NativeCallContext};
 

@@ -5,9 +5,9 @@
 
 use std::hint::black_box;
 
-use porcini_core::alloc::Bytes;
 use porcini_core::device::host_capacity;
-use porcini_core::heap;
+use porcini_core::memory::alloc::Bytes;
+use porcini_core::memory::heap;
 use rhai::{Array, Blob, Dynamic, Engine, ImmutableString};
 
 use super::registry::Registry;

@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use std::iter;
 use std::ops::Range;
 
-use porcini_core::alloc::Bytes;
+use porcini_core::memory::alloc::Bytes;
 use rhai::{AST, Engine, LexError, ParseError, ParseErrorType, Position, Token};
 
 use crate::language::lexer::Lexeme;

@@ -14,7 +14,7 @@ pub(crate) mod range;
 use std::cell::{Ref, RefCell};
 use std::rc::Rc;
 
-use porcini_core::alloc::Bytes;
+use porcini_core::memory::alloc::Bytes;
 use porcini_core::{Array, DType, Scalar};
 use rhai::Dynamic;
 

@@ -11,11 +11,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::Builder;
 use std::time::{Duration, Instant};
 
-use porcini_core::alloc::Bytes;
 use porcini_core::device::{Capacity, physical_capacity};
-use porcini_core::heap;
 use porcini_core::interrupt;
 use porcini_core::log::LogSink;
+use porcini_core::memory::alloc::Bytes;
+use porcini_core::memory::heap;
 
 use crate::diagnose::error::{Error, ErrorKind};
 use crate::show::outcome::Outcome;

@@ -1,6 +1,6 @@
 //! The thread that scripts run on, with a stack that deep recursion does not use up.
 
-use porcini_core::heap;
+use porcini_core::memory::heap;
 
 /// Stack of the engine thread: deep recursion in scripts ends with an error long before it is used up.
 pub const ENGINE_STACK: usize = 512 << 20;

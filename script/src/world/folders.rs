@@ -5,8 +5,8 @@ use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use porcini_core::alloc::Bytes;
 use porcini_core::interrupt;
+use porcini_core::memory::alloc::Bytes;
 use tempfile::NamedTempFile;
 
 /// Bytes read before somebody looks for an interrupt.

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use cap_std::ambient_authority;
 use cap_std::fs::{Dir, OpenOptions};
 use cap_tempfile::TempFile;
-use porcini_core::alloc::Bytes;
+use porcini_core::memory::alloc::Bytes;
 
 use crate::world::folders;
 

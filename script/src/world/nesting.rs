@@ -8,8 +8,8 @@ use std::cell::Cell;
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
-use porcini_core::heap;
 use porcini_core::interrupt::{self, Cause};
+use porcini_core::memory::heap;
 use rhai::{Array, Dynamic, Engine, EvalContext, FnPtr, Map};
 
 use crate::fault::{DEEPEST, Result, Stop, out_of_memory, stop};

@@ -2,7 +2,7 @@
 
 use porcini_core::inspect::Rows;
 use porcini_core::ir::op::Op;
-use porcini_core::nested::Form;
+use porcini_core::value::Form;
 use porcini_core::{Array, DType, Session};
 use porcini_tests::entries;
 

@@ -1,6 +1,6 @@
 //! Laws of complex numbers.
 
-use porcini_core::nested::Form::Complex;
+use porcini_core::value::Form::Complex;
 
 use super::Bound::{Bits, Exact, Near, Within};
 use super::Group;

@@ -2,9 +2,9 @@
 //! fewer levels stands for as many copies of itself. They are made of the tables, so a new row has them at once.
 
 use porcini_core::ir::op::{self, OPS, Parts, Shape};
-use porcini_core::nested::Form::{self, Complex, Matrix, Quaternion, Vector};
 use porcini_core::trace::functions::{self, FUNCTIONS, Function};
 use porcini_core::trace::nested::{NestedFunction, rows};
+use porcini_core::value::Form::{self, Complex, Matrix, Quaternion, Vector};
 use porcini_core::{Array, DType};
 
 use super::{Trial, same_bits, shapes};

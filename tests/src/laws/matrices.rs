@@ -1,6 +1,6 @@
 //! Laws of matrices, of numbers and of complex numbers.
 
-use porcini_core::nested::Form::{Complex, Matrix, Vector};
+use porcini_core::value::Form::{Complex, Matrix, Vector};
 
 use super::Bound::{Bits, Near, Within};
 use super::{Group, Law};

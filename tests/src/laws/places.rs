@@ -1,6 +1,6 @@
 //! Laws of places in nested values: reading and writing components and lanes, one at a time or several at once.
 
-use porcini_core::nested::Form::{Complex, Matrix, Quaternion, Vector};
+use porcini_core::value::Form::{Complex, Matrix, Quaternion, Vector};
 
 use super::Bound::{Bits, Near};
 use super::Group;

@@ -1,6 +1,6 @@
 //! Laws of quaternions, and of the rotations that unit quaternions are.
 
-use porcini_core::nested::Form::{Complex, Quaternion, Vector};
+use porcini_core::value::Form::{Complex, Quaternion, Vector};
 
 use super::Bound::{Bits, Near, Within};
 use super::Group;

@@ -1,6 +1,6 @@
 //! Shapes of nested values, from the outermost level inwards, as scripts write them.
 
-use porcini_core::nested::Form;
+use porcini_core::value::Form;
 
 /// A value of a form from the texts of its entries; those of a matrix row by row.
 pub fn made(form: Form, entries: &[String]) -> String {

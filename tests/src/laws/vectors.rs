@@ -1,6 +1,6 @@
 //! Laws of vectors: their products and lengths, what folds their components, and what is made of directions.
 
-use porcini_core::nested::Form::{Complex, Vector};
+use porcini_core::value::Form::{Complex, Vector};
 
 use super::Bound::{Bits, Near, Within};
 use super::Group;

@@ -4,8 +4,8 @@
 //! `laws` to say, and that it does not refuse too much for the count of what occurs.
 
 use porcini_core::ir::op::ScatterOp;
-use porcini_core::nested::Form::{self, Complex, Matrix, Quaternion, Vector};
 use porcini_core::trace::nested::rows;
+use porcini_core::value::Form::{self, Complex, Matrix, Quaternion, Vector};
 use porcini_core::{DType, Scalar};
 use porcini_script::Interpreter;
 

@@ -4,7 +4,6 @@
 use std::sync::Arc;
 
 use super::gpu::Gpu;
-use crate::alloc::{Allocator, Bytes};
 use crate::backend::host::HostMemory;
 use crate::backend::interp::Interp;
 use crate::backend::isa::Isa;
@@ -13,6 +12,7 @@ use crate::backend::{Backend, CodeStatistics, Executable, Launched, Memory};
 use crate::convert::exactly;
 use crate::error::{Error, Result};
 use crate::ir::kernel::{BufferIndex, Code, Kernel, LiteralMode, ParamBlock};
+use crate::memory::alloc::{Allocator, Bytes};
 
 /// The host beside a GPU.
 pub(super) struct OnHost {

@@ -7,12 +7,12 @@ use super::compiler::Compiler;
 use super::gpu::{Function, Gpu, Grid, Module};
 use super::ptx::{BUCKETS, COUNT_BLOCK, DIGIT, SCAN_CHUNK, Step, TILE};
 use crate::backend::primitive::{MemoryArray, PrimitiveCall, Room};
-use crate::buffer::Buffer;
 use crate::convert::exactly;
 use crate::dtype::DType;
 use crate::error::Result;
 use crate::ir::op::ReduceOp;
 use crate::ir::primitive::{Order, Primitive};
+use crate::memory::buffer::Buffer;
 
 /// Runs the steps of a primitive: a GPU, or a model of one.
 pub trait Work {

@@ -1,9 +1,9 @@
 //! One launch of a primitive, on any device.
 
-use crate::buffer::Buffer;
 use crate::dtype::DType;
 use crate::error::Result;
 use crate::ir::primitive::Primitive;
+use crate::memory::buffer::Buffer;
 
 /// An array in a device's memory.
 #[derive(Clone, Copy, Debug)]

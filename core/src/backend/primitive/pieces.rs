@@ -7,10 +7,10 @@ use super::Room;
 use super::lanes::Lanes;
 use crate::backend::isa::Isa;
 use crate::backend::pool::{Claims, Pool};
-use crate::buffer::Buffer;
 use crate::convert::exactly;
 use crate::error::{Error, Result};
 use crate::interrupt;
+use crate::memory::buffer::Buffer;
 
 /// Lanes of a piece, unless there would be more than [`MAX_PIECES`].
 pub(super) const PIECE: usize = 1 << 16;

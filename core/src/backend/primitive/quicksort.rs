@@ -280,7 +280,7 @@ mod tests {
     use super::*;
     use crate::backend::isa::Isa;
     use crate::backend::pool::Pool;
-    use crate::buffer::Buffer;
+    use crate::memory::buffer::Buffer;
 
     fn check<K: QuickKey + std::fmt::Debug>(keys: &[K], vectors: Vectors, threads: usize) {
         let pool = Pool::new(threads);

@@ -1,10 +1,15 @@
 //! The handle that Rust code and scripts hold: one external reference to a variable.
 
+mod horizontal;
+pub(crate) mod operand;
+pub(crate) mod operators;
+mod rearrange;
+
 use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
 
-use crate::buffer::Buffer;
+use crate::array::operators::{methods, operators};
 use crate::convert::exactly;
 use crate::dtype::{DType, Element, Scalar};
 use crate::error::{Error, Result};
@@ -13,12 +18,12 @@ use crate::ir::display;
 use crate::ir::op::{Op, ReduceOp, ScatterMode, ScatterOp};
 use crate::ir::scalar::{quiet_nan, with_lane};
 use crate::ir::var::{Kind, MAX_OPERANDS, Serial, VarId};
-use crate::operators::{methods, operators};
+use crate::memory::buffer::Buffer;
 use crate::session::runtime::Device;
 use crate::session::{CONVERTED, Session};
 use crate::trace::functions::{self, Function};
 
-pub use crate::operand::Operand;
+pub use operand::Operand;
 
 /// A one-dimensional array, evaluated or not. Cloning names the same value; values never change:
 /// writing makes the handle name a new one.

@@ -9,7 +9,7 @@ use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use crate::backend::{Backend, Capacity};
-use crate::buffer::{Buffer, Release};
+use crate::memory::buffer::{Buffer, Release};
 
 /// Bytes in use, kept and allowed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

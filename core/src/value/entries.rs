@@ -2,9 +2,9 @@
 //! their entries, which [`trace::nested`](crate::trace::nested) orders; see [`value`](crate::value) for the values themselves.
 
 use crate::array::Array;
+use crate::array::operand::{Operand, common_type, variable};
 use crate::error::{Error, Result};
 use crate::ir::op::Class;
-use crate::operand::{Operand, common_type, variable};
 use crate::session::Session;
 use crate::trace::expr::Expr;
 use crate::trace::nested::harmonics::{MAX_ORDER, harmonics};
