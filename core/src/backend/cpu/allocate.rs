@@ -7,7 +7,7 @@
 
 use super::lower::Lowered;
 use super::machine::{Machine, Physical, Stored, Style};
-use super::program::{Home, MachineOp, Place, Program, Special, VReg, Virtual};
+use super::program::{Home, Location, MachineOp, Program, Special, VReg, Virtual};
 use super::regions::{self, RegionPlan};
 use crate::convert::exactly;
 use crate::error::{Error, Result};
@@ -67,7 +67,7 @@ pub(super) struct Allocator<'p, T> {
     dead: Vec<bool>,
     /// Next use of each value from here.
     pub(super) due: Vec<u32>,
-    pub(super) place: Vec<u8>,
+    pub(super) assigned: Vec<u8>,
     pub(super) slot: Vec<u32>,
     pub(super) vectors: Bank,
     pub(super) masks: Bank,
@@ -107,7 +107,7 @@ impl<'p, T: Machine> Allocator<'p, T> {
             next: vec![[NEVER; 3]; program.insts.len()],
             dead: vec![false; program.insts.len()],
             due: vec![NEVER; n],
-            place: vec![NOWHERE; n],
+            assigned: vec![NOWHERE; n],
             slot: vec![NO_SLOT; n],
             vectors: Bank::new(target.vectors),
             masks: Bank::new(target.masks),
@@ -181,7 +181,7 @@ impl<'p, T: Machine> Allocator<'p, T> {
                 // The first use of a lane vector is where it is loaded.
                 if source.is_some() && left[source.index()] == 0 {
                     let home = self.program.virtuals[source.index()].home;
-                    if matches!(home, Home::Vector(Place::Lanes { .. })) {
+                    if matches!(home, Home::Vector(Location::Lanes { .. })) {
                         live = live.saturating_sub(1);
                         left[source.index()] = NEVER;
                     }
@@ -193,14 +193,14 @@ impl<'p, T: Machine> Allocator<'p, T> {
     /// Whether a value counts as live in a vector register between its uses.
     pub(super) fn occupies(&self, v: VReg) -> bool {
         let Virtual { home, mask, .. } = self.program.virtuals[v.index()];
-        !mask && matches!(home, Home::Computed | Home::Vector(Place::Lanes { .. }))
+        !mask && matches!(home, Home::Computed | Home::Vector(Location::Lanes { .. }))
     }
 
     /// The buffers whose addresses are best kept in registers, the most used first.
     pub(super) fn busy_buffers(&self) -> Vec<u32> {
         let mut uses = vec![0_u32; self.n_buffers()];
         for Virtual { home, uses: n, .. } in &self.program.virtuals {
-            if let Home::Vector(Place::Lanes { buffer, .. }) = home {
+            if let Home::Vector(Location::Lanes { buffer, .. }) = home {
                 uses[*buffer as usize] += n;
             }
         }
@@ -229,10 +229,10 @@ impl<'p, T: Machine> Allocator<'p, T> {
     /// Loads what stays in registers throughout the loop.
     pub(super) fn load_invariants(&mut self) {
         for i in 0..self.program.virtuals.len() {
-            if let Home::Carried(place) = self.program.virtuals[i].home {
+            if let Home::Carried(location) = self.program.virtuals[i].home {
                 let v = VReg(exactly(i));
                 let register = self.take(v, 0);
-                self.machine.load(Physical::vector(register), Stored::Whole(place));
+                self.machine.load(Physical::vector(register), Stored::Whole(location));
                 self.vectors.hoisted |= 1 << register;
             }
         }
@@ -245,8 +245,8 @@ impl<'p, T: Machine> Allocator<'p, T> {
         for (i, Virtual { home, mask, uses, .. }) in self.program.virtuals.iter().enumerate() {
             let constant = match home {
                 Home::Computed | Home::Mask(_) | Home::Carried(_) => false,
-                Home::Vector(place) | Home::Repeat4(place) | Home::Repeat8(place) => {
-                    !matches!(place, Place::Lanes { .. } | Place::Frame(_))
+                Home::Vector(location) | Home::Repeat4(location) | Home::Repeat8(location) => {
+                    !matches!(location, Location::Lanes { .. } | Location::Frame(_))
                 }
             };
             if constant && !mask && *uses > 0 {
@@ -265,8 +265,8 @@ impl<'p, T: Machine> Allocator<'p, T> {
     /// Writes back what stayed in registers throughout the loop.
     pub(super) fn store_carried(&mut self) {
         for i in 0..self.program.virtuals.len() {
-            if let Home::Carried(place) = self.program.virtuals[i].home {
-                self.machine.store(Stored::Whole(place), Physical::vector(self.place[i]));
+            if let Home::Carried(location) = self.program.virtuals[i].home {
+                self.machine.store(Stored::Whole(location), Physical::vector(self.assigned[i]));
             }
         }
     }
@@ -366,7 +366,7 @@ impl<'p, T: Machine> Allocator<'p, T> {
         if bank.free & 1 << register == 0 {
             self.evict(before, register);
         }
-        self.place[v.index()] = register;
+        self.assigned[v.index()] = register;
         let bank = self.bank(v);
         bank.free &= !(1 << register);
         bank.used |= 1 << register;
@@ -383,7 +383,7 @@ impl<'p, T: Machine> Allocator<'p, T> {
     }
 
     pub(super) fn evict(&mut self, v: VReg, register: u8) {
-        self.place[v.index()] = NOWHERE;
+        self.assigned[v.index()] = NOWHERE;
         if self.program.virtuals[v.index()].home == Home::Computed
             && self.slot[v.index()] == NO_SLOT
         {
@@ -399,8 +399,8 @@ impl<'p, T: Machine> Allocator<'p, T> {
 
     /// The register of a value, loaded if it is in none.
     pub(super) fn ensure(&mut self, v: VReg, pinned: u32) -> u8 {
-        if self.place[v.index()] != NOWHERE {
-            return self.place[v.index()];
+        if self.assigned[v.index()] != NOWHERE {
+            return self.assigned[v.index()];
         }
         let register = self.take(v, pinned);
         self.fill(v, register);
@@ -416,9 +416,11 @@ impl<'p, T: Machine> Allocator<'p, T> {
     /// Where a value is in memory.
     pub(super) fn stored(&self, v: VReg) -> Stored {
         match self.program.virtuals[v.index()].home {
-            Home::Repeat4(place) => Stored::Repeat4(place),
-            Home::Repeat8(place) => Stored::Repeat8(place),
-            Home::Vector(place) | Home::Mask(place) | Home::Carried(place) => Stored::Whole(place),
+            Home::Repeat4(location) => Stored::Repeat4(location),
+            Home::Repeat8(location) => Stored::Repeat8(location),
+            Home::Vector(location) | Home::Mask(location) | Home::Carried(location) => {
+                Stored::Whole(location)
+            }
             Home::Computed => Stored::Slot(self.slot[v.index()]),
         }
     }
@@ -427,10 +429,11 @@ impl<'p, T: Machine> Allocator<'p, T> {
     #[inline]
     pub(super) fn fetch(&mut self, v: VReg) {
         if self.prefetch
-            && let Home::Vector(place @ Place::Lanes { .. }) = self.program.virtuals[v.index()].home
+            && let Home::Vector(location @ Location::Lanes { .. }) =
+                self.program.virtuals[v.index()].home
             && !std::mem::replace(&mut self.fetched[v.index()], true)
         {
-            self.machine.fetch_ahead(place);
+            self.machine.fetch_ahead(location);
         }
     }
 
@@ -446,13 +449,13 @@ impl<'p, T: Machine> Allocator<'p, T> {
 
     /// Frees the register and slot of a value that is not used again.
     pub(super) fn forget(&mut self, v: VReg) {
-        let register = self.place[v.index()];
+        let register = self.assigned[v.index()];
         if register != NOWHERE {
             let bank = self.bank(v);
             if bank.hoisted & 1 << register == 0 {
                 bank.free |= 1 << register;
                 bank.owner[usize::from(register)] = VReg::NONE;
-                self.place[v.index()] = NOWHERE;
+                self.assigned[v.index()] = NOWHERE;
             }
         }
         let slot = std::mem::replace(&mut self.slot[v.index()], NO_SLOT);

@@ -5,7 +5,7 @@
 //! memory by what lies there; addresses, encodings and the calling convention are the machine's own.
 
 use super::instructions::Opcode;
-use super::program::{Frame, Packet, Place, Special};
+use super::program::{Frame, Location, Packet, Special};
 use super::target::Target;
 use crate::backend::isa::Isa;
 
@@ -40,11 +40,11 @@ pub(super) enum Memory {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Stored {
     /// A vector, or the bits of a mask register.
-    Whole(Place),
+    Whole(Location),
     /// 4 bytes for all lanes.
-    Repeat4(Place),
+    Repeat4(Location),
     /// 8 bytes for all lanes.
-    Repeat8(Place),
+    Repeat8(Location),
     /// A spill slot of the packet at work.
     Slot(u32),
 }
@@ -173,8 +173,8 @@ pub(super) trait Machine {
     /// Memory as an operand.
     fn address(&mut self, of: Stored) -> Self::Address;
 
-    /// Has the lanes fetched that lie some lines behind a place.
-    fn fetch_ahead(&mut self, place: Place);
+    /// Has the lanes fetched that lie some lines behind a location.
+    fn fetch_ahead(&mut self, location: Location);
 
     // Instructions.
 

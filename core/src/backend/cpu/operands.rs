@@ -3,11 +3,11 @@
 use super::allocate::{Allocator, NEVER, NO_SLOT, NOWHERE};
 use super::instructions::{Form, Opcode};
 use super::machine::{Machine, Memory, Operand, Physical};
-use super::program::{Home, Inst, MachineOp, Place, Special, VReg};
+use super::program::{Home, Inst, Location, MachineOp, Special, VReg};
 
 impl<T: Machine> Allocator<'_, T> {
     fn resident(&self, v: VReg) -> bool {
-        self.place[v.index()] != NOWHERE
+        self.assigned[v.index()] != NOWHERE
     }
 
     /// Whether an operand can be used where it is in memory.
@@ -29,7 +29,7 @@ impl<T: Machine> Allocator<'_, T> {
     fn is_worth_a_register(&self, v: VReg, next: u32) -> bool {
         let home = self.program.virtuals[v.index()].home;
         let again =
-            matches!(home, Home::Computed | Home::Vector(Place::Lanes { .. })) && next != NEVER;
+            matches!(home, Home::Computed | Home::Vector(Location::Lanes { .. })) && next != NEVER;
         again && self.vectors.free != 0
     }
 
@@ -139,11 +139,11 @@ impl<T: Machine> Allocator<'_, T> {
     fn tied(&mut self, i: usize, inst: &Inst, k: usize, pinned: u32) -> u8 {
         let v = inst.src[k];
         let twice = inst.src.iter().filter(|&&other| other == v).count() > 1;
-        let register = self.place[v.index()];
+        let register = self.assigned[v.index()];
         let hoisted = register != NOWHERE && self.vectors.hoisted & 1 << register != 0;
         if register != NOWHERE && self.next[i][k] == NEVER && !twice && !hoisted {
             self.release_all(i);
-            self.place[inst.dst.index()] = register;
+            self.assigned[inst.dst.index()] = register;
             self.vectors.free &= !(1 << register);
             self.vectors.owner[usize::from(register)] = inst.dst;
             return register;
@@ -170,7 +170,7 @@ impl<T: Machine> Allocator<'_, T> {
         };
         let mut in_memory = [2, 1, 0].into_iter().find(|&k| foldable(self, k));
         let ends = |this: &Self, k: usize| {
-            let register = this.place[src[k].index()];
+            let register = this.assigned[src[k].index()];
             let hoisted = register != NOWHERE && this.vectors.hoisted & 1 << register != 0;
             let once = src.iter().filter(|&&other| other == src[k]).count() == 1;
             this.next[i][k] == NEVER && once && !hoisted
@@ -217,7 +217,7 @@ impl<T: Machine> Allocator<'_, T> {
         } else {
             self.release_all(i);
             if matches!(inst.op, MachineOp::Carry) {
-                self.place[inst.dst.index()]
+                self.assigned[inst.dst.index()]
             } else if inst.dst.is_some() {
                 self.take(inst.dst, pinned)
             } else {

@@ -36,20 +36,20 @@ pub(super) enum Home {
     /// Nowhere: an instruction computes it.
     Computed,
     /// A vector in memory.
-    Vector(Place),
+    Vector(Location),
     /// 4 bytes in memory, the same for all lanes.
-    Repeat4(Place),
+    Repeat4(Location),
     /// 8 bytes in memory, the same for all lanes.
-    Repeat8(Place),
+    Repeat8(Location),
     /// 16 bits for a mask register.
-    Mask(Place),
+    Mask(Location),
     /// A vector that stays in its register from packet to packet, and is in memory before and after.
-    Carried(Place),
+    Carried(Location),
 }
 
-/// A place in memory.
+/// A location in memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Place {
+pub(super) enum Location {
     /// Bytes from the start of the constants before the code.
     Pool(u32),
     /// Bytes from the start of the uniform values.
@@ -239,18 +239,18 @@ impl Pool {
 
     /// A constant of 4 or 8 bytes for all lanes.
     pub(super) fn constant(&mut self, bits: u64, bytes: u8) -> Home {
-        let place = self.place(bits, bytes);
+        let location = self.place(bits, bytes);
         match (self.repeated, bytes) {
-            (true, _) => Home::Vector(place),
-            (false, 4) => Home::Repeat4(place),
-            (false, _) => Home::Repeat8(place),
+            (true, _) => Home::Vector(location),
+            (false, 4) => Home::Repeat4(location),
+            (false, _) => Home::Repeat8(location),
         }
     }
 
     /// Where a constant is.
-    pub(super) fn place(&mut self, bits: u64, bytes: u8) -> Place {
+    pub(super) fn place(&mut self, bits: u64, bytes: u8) -> Location {
         if let Some(&offset) = self.known.get(&(bits, bytes)) {
-            return Place::Pool(offset);
+            return Location::Pool(offset);
         }
         let n = usize::from(bytes);
         let (alignment, copies) =
@@ -260,12 +260,12 @@ impl Pool {
             self.bytes.extend_from_slice(&bits.to_le_bytes()[..n]);
         }
         self.known.insert((bits, bytes), offset);
-        Place::Pool(offset)
+        Location::Pool(offset)
     }
 
     /// A whole vector.
     pub(super) fn vector(&mut self, contents: &[u8]) -> Home {
-        Home::Vector(Place::Pool(self.vector_offset(contents)))
+        Home::Vector(Location::Pool(self.vector_offset(contents)))
     }
 
     /// The vector of the numbers `first`, `first + 1` .. of `bytes` bytes each.
@@ -290,9 +290,9 @@ impl Pool {
 
     /// The bits of a constant of `bytes` bytes.
     pub(super) fn bits(&self, home: Home, bytes: u8) -> Option<u64> {
-        let (Home::Repeat4(Place::Pool(offset))
-        | Home::Repeat8(Place::Pool(offset))
-        | Home::Vector(Place::Pool(offset))) = home
+        let (Home::Repeat4(Location::Pool(offset))
+        | Home::Repeat8(Location::Pool(offset))
+        | Home::Vector(Location::Pool(offset))) = home
         else {
             return None;
         };

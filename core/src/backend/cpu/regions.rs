@@ -113,7 +113,7 @@ impl<T: Machine> Allocator<'_, T> {
         let taken = self.masks.hoisted.count_ones() as usize;
         let mut masks = (target.masks.count_ones() as usize).saturating_sub(taken + FREE_MASKS);
         for &(v, _) in &plan.kept {
-            let register = self.place[v.index()];
+            let register = self.assigned[v.index()];
             let mask = self.program.virtuals[v.index()].mask;
             let left = if mask { &mut masks } else { &mut vectors };
             if register == NOWHERE || *left == 0 {
@@ -170,7 +170,7 @@ impl<T: Machine> Allocator<'_, T> {
     pub(super) fn assign(&mut self, i: usize, copy: VReg, value: VReg) {
         let from = self.ensure(value, 0);
         let mask = self.program.virtuals[copy.index()].mask;
-        let to = self.place[copy.index()];
+        let to = self.assigned[copy.index()];
         let hoisted = if mask { self.masks.hoisted } else { self.vectors.hoisted };
         if to != NOWHERE && hoisted & 1 << to != 0 {
             self.machine.copy(self.physical(copy, to), self.physical(value, from));
@@ -180,7 +180,7 @@ impl<T: Machine> Allocator<'_, T> {
             let bank = if mask { &mut self.masks } else { &mut self.vectors };
             bank.free |= 1 << to;
             bank.owner[usize::from(to)] = VReg::NONE;
-            self.place[copy.index()] = NOWHERE;
+            self.assigned[copy.index()] = NOWHERE;
         }
         let slot = Stored::Slot(self.slot[copy.index()]);
         self.machine.store(slot, self.physical(value, from));
@@ -206,7 +206,7 @@ impl<T: Machine> Allocator<'_, T> {
                     let v = std::mem::replace(&mut bank.owner[usize::from(register)], VReg::NONE);
                     if v.is_some() {
                         bank.free |= 1 << register;
-                        self.place[v.index()] = NOWHERE;
+                        self.assigned[v.index()] = NOWHERE;
                     }
                 }
             }

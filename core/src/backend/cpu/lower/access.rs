@@ -2,7 +2,7 @@
 
 use super::build::Lowering;
 use crate::backend::cpu::instructions::{Compare, Opcode};
-use crate::backend::cpu::program::{Access, Home, Place, Special, VReg};
+use crate::backend::cpu::program::{Access, Home, Location, Special, VReg};
 use crate::convert::exactly;
 use crate::dtype::DType;
 use crate::ir::kernel::{BufferIndex, Inst, Reg};
@@ -75,10 +75,10 @@ impl Lowering<'_> {
                 if wide { self.extend(dtype, narrow, half == 1) } else { narrow }
             };
             let (home, unsigned) = if wide {
-                (Home::Repeat8(Place::Word(length)), DType::U64)
+                (Home::Repeat8(Location::Word(length)), DType::U64)
             } else {
                 // Without `far` no length is above 2^31.
-                (Home::Repeat4(Place::Word(length)), DType::U32)
+                (Home::Repeat4(Location::Word(length)), DType::U32)
             };
             let limit = self.word_constant(home, length, wide);
             let inside = self.compare(Compare::Lt, unsigned, value, limit);

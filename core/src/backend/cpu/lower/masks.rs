@@ -2,7 +2,7 @@
 
 use super::build::Lowering;
 use crate::backend::cpu::instructions::Opcode;
-use crate::backend::cpu::program::{ACTIVE_BITS, ACTIVE_VECTORS, Home, Place, VReg};
+use crate::backend::cpu::program::{ACTIVE_BITS, ACTIVE_VECTORS, Home, Location, VReg};
 use crate::convert::exactly;
 
 impl Lowering<'_> {
@@ -55,7 +55,7 @@ impl Lowering<'_> {
     pub(super) fn varies(&self, value: VReg) -> bool {
         !matches!(
             self.program.virtuals[value.index()].home,
-            Home::Repeat4(_) | Home::Repeat8(_) | Home::Vector(Place::Uniform(_))
+            Home::Repeat4(_) | Home::Repeat8(_) | Home::Vector(Location::Uniform(_))
         )
     }
 
@@ -68,8 +68,8 @@ impl Lowering<'_> {
         if let Some(&known) = self.constants.get(&key) {
             return known;
         }
-        let place = self.pool.place(if set { u64::MAX } else { 0 }, 8);
-        let mask = self.at_home(Home::Mask(place));
+        let location = self.pool.place(if set { u64::MAX } else { 0 }, 8);
+        let mask = self.at_home(Home::Mask(location));
         self.constants.insert(key, mask);
         mask
     }
@@ -82,9 +82,9 @@ impl Lowering<'_> {
         let part = exactly::<u32>(part);
         let target = self.packet.target;
         let home = if target.has_mask_registers() {
-            Home::Mask(Place::Frame(ACTIVE_BITS + exactly::<u32>(target.vector / 32) * part))
+            Home::Mask(Location::Frame(ACTIVE_BITS + exactly::<u32>(target.vector / 32) * part))
         } else {
-            Home::Vector(Place::Frame(ACTIVE_VECTORS + exactly::<u32>(target.vector) * part))
+            Home::Vector(Location::Frame(ACTIVE_VECTORS + exactly::<u32>(target.vector) * part))
         };
         self.at_home(home)
     }

@@ -23,7 +23,7 @@ use std::collections::HashMap;
 use self::build::{Lowering, Values};
 use self::layout::{Layout, carries, lay_out};
 use super::instructions::Opcode;
-use super::program::{Frame, Home, Packet, Place, Pool, Program, Reduction, Special, VReg};
+use super::program::{Frame, Home, Location, Packet, Pool, Program, Reduction, Special, VReg};
 use super::target::Target;
 use crate::backend::reduce::ACCUMULATORS;
 use crate::convert::exactly;
@@ -216,12 +216,12 @@ impl<'k> Lowering<'k> {
             Some(bits) => self.constant(bits, exactly(dtype.bytes())),
             None if self.uniforms[i] == u32::MAX => return,
             None => {
-                let place = Place::Uniform(self.uniforms[i]);
+                let location = Location::Uniform(self.uniforms[i]);
                 let home = match (self.packet.target.repeats, dtype) {
-                    (false, _) => Home::Vector(place),
-                    (true, DType::Mask) => Home::Mask(place),
-                    (true, _) if dtype.bytes() == 8 => Home::Repeat8(place),
-                    (true, _) => Home::Repeat4(place),
+                    (false, _) => Home::Vector(location),
+                    (true, DType::Mask) => Home::Mask(location),
+                    (true, _) if dtype.bytes() == 8 => Home::Repeat8(location),
+                    (true, _) => Home::Repeat4(location),
                 };
                 self.at_home(home)
             }
@@ -281,7 +281,7 @@ impl<'k> Lowering<'k> {
         match inst.code {
             Code::Literal(literal) => {
                 let word = exactly(self.first_literal + literal as usize);
-                self.uniform_source(i, Place::Word(word));
+                self.uniform_source(i, Location::Word(word));
             }
             Code::Constant(_) => {}
             Code::Load(buffer) if self.uniform && inst.dtype.is_narrow() => {
@@ -289,7 +289,7 @@ impl<'k> Lowering<'k> {
             }
             Code::Load(buffer) if self.uniform => {
                 let word = exactly(self.kernel.address_word(buffer));
-                self.uniform_source(i, Place::Element(word));
+                self.uniform_source(i, Location::Element(word));
             }
             Code::Load(buffer) => self.load(i, buffer),
             Code::Index => self.lane_number(i, inst.dtype),
@@ -308,22 +308,23 @@ impl<'k> Lowering<'k> {
     }
 
     /// A number from memory in every lane of the prologue.
-    fn uniform_source(&mut self, i: usize, place: Place) {
+    fn uniform_source(&mut self, i: usize, location: Location) {
         let dtype = self.kernel.insts[i].dtype;
         if dtype == DType::Mask {
-            let bytes = match place {
-                Place::Element(word) => self.make(Special::RepeatElement { word, dtype }, []),
-                Place::Pool(_)
-                | Place::Uniform(_)
-                | Place::Frame(_)
-                | Place::Word(_)
-                | Place::Lanes { .. } => self.at_home(Home::Repeat4(place)),
+            let bytes = match location {
+                Location::Element(word) => self.make(Special::RepeatElement { word, dtype }, []),
+                Location::Pool(_)
+                | Location::Uniform(_)
+                | Location::Frame(_)
+                | Location::Word(_)
+                | Location::Lanes { .. } => self.at_home(Home::Repeat4(location)),
             };
             let mask = self.mask_from_ones(bytes);
             self.values.set(i, 0, mask);
             return;
         }
-        let home = if dtype.bytes() == 8 { Home::Repeat8(place) } else { Home::Repeat4(place) };
+        let home =
+            if dtype.bytes() == 8 { Home::Repeat8(location) } else { Home::Repeat4(location) };
         let value = self.at_home(home);
         for part in 0..self.packet.parts(dtype.bytes()) {
             self.values.set(i, part, value);
@@ -356,7 +357,11 @@ impl<'k> Lowering<'k> {
                 }
             } else {
                 let bytes = exactly(dtype.bytes());
-                self.at_home(Home::Vector(Place::Lanes { buffer: buffer.0, bytes, part: number }))
+                self.at_home(Home::Vector(Location::Lanes {
+                    buffer: buffer.0,
+                    bytes,
+                    part: number,
+                }))
             };
             self.values.set(i, part, value);
         }
@@ -369,8 +374,8 @@ impl<'k> Lowering<'k> {
         let lanes = self.packet.vector() / bytes;
         let mut numbers = Vec::new();
         for part in 0..self.packet.parts(bytes) {
-            let place = Place::Pool(self.pool.counting((part * lanes) as u64, bytes));
-            let offsets = self.at_home(Home::Vector(place));
+            let location = Location::Pool(self.pool.counting((part * lanes) as u64, bytes));
+            let offsets = self.at_home(Home::Vector(location));
             numbers.push(self.binary(
                 if wide { Opcode::Add64 } else { Opcode::Add32 },
                 first,

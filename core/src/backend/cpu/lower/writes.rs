@@ -2,7 +2,7 @@
 
 use super::build::Lowering;
 use crate::backend::cpu::instructions::Opcode;
-use crate::backend::cpu::program::{Home, MachineOp, Nan, Place, Special, VReg};
+use crate::backend::cpu::program::{Home, Location, MachineOp, Nan, Special, VReg};
 use crate::convert::exactly;
 use crate::dtype::DType;
 use crate::ir::kernel::{BufferIndex, Reg};
@@ -64,8 +64,8 @@ impl Lowering<'_> {
         for part in 0..self.packet.parts(dtype.bytes()) {
             let lanes = self.values.get(value.index(), part);
             if self.carries {
-                let place = offset + exactly::<u32>(part * self.packet.vector());
-                let sum = self.at_home(Home::Carried(Place::Frame(place)));
+                let location = offset + exactly::<u32>(part * self.packet.vector());
+                let sum = self.at_home(Home::Carried(Location::Frame(location)));
                 self.set_nan(sum, Nan::Quiet);
                 let next = self.same(op.combine(), dtype, [sum, lanes, lanes]);
                 self.push(MachineOp::Carry, sum, [next]);

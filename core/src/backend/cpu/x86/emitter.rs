@@ -5,7 +5,7 @@ use iced_x86::{Code, Instruction, MemoryOperand, Register};
 use super::encode::{Encoder, FRAME, LANE, UNIFORMS, WORDS, at, in_code, indexed};
 use super::rows::{Encoding, Row, Width};
 use crate::backend::cpu::machine::{Jump, Physical, Stored, Style};
-use crate::backend::cpu::program::{Access, Frame, Packet, Place};
+use crate::backend::cpu::program::{Access, Frame, Location, Packet};
 use crate::convert::exactly;
 
 /// Scratch of loads, which may stand between the two halves of another instruction's work.
@@ -126,8 +126,8 @@ impl X86 {
     /// A stored value as a memory operand, by way of a scratch register if need be.
     pub(super) fn stored(&mut self, stored: Stored, scratch: Register) -> MemoryOperand {
         match stored {
-            Stored::Whole(place) | Stored::Repeat4(place) | Stored::Repeat8(place) => {
-                self.memory(place, scratch)
+            Stored::Whole(location) | Stored::Repeat4(location) | Stored::Repeat8(location) => {
+                self.memory(location, scratch)
             }
             Stored::Slot(slot) => {
                 let offset = slot * self.vector_bytes();
@@ -140,18 +140,18 @@ impl X86 {
         }
     }
 
-    /// A place as a memory operand, by way of a scratch register if need be.
-    pub(super) fn memory(&mut self, place: Place, scratch: Register) -> MemoryOperand {
-        match place {
-            Place::Pool(offset) => in_code(offset),
-            Place::Uniform(offset) => at(UNIFORMS, offset),
-            Place::Frame(offset) => at(FRAME, offset),
-            Place::Word(word) => at(WORDS, 8 * word),
-            Place::Element(word) => {
+    /// A location as a memory operand, by way of a scratch register if need be.
+    pub(super) fn memory(&mut self, location: Location, scratch: Register) -> MemoryOperand {
+        match location {
+            Location::Pool(offset) => in_code(offset),
+            Location::Uniform(offset) => at(UNIFORMS, offset),
+            Location::Frame(offset) => at(FRAME, offset),
+            Location::Word(word) => at(WORDS, 8 * word),
+            Location::Element(word) => {
                 self.code.load(Code::Mov_r64_rm64, scratch, at(WORDS, 8 * word));
                 at(scratch, 0)
             }
-            Place::Lanes { buffer, bytes, part } => {
+            Location::Lanes { buffer, bytes, part } => {
                 self.lanes(buffer, bytes, u32::from(part) * self.vector_bytes(), scratch)
             }
         }

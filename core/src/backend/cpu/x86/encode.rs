@@ -146,12 +146,12 @@ impl Encoder {
         self.put(Instruction::with2(code, register, number));
     }
 
-    /// A jump back to a known place.
+    /// A jump back to a known location.
     pub(super) fn jump_back(&mut self, code: Code, target: u64) {
         self.put(Instruction::with_branch(code, target));
     }
 
-    /// A jump to a place that `finish` is told.
+    /// A jump to a location that `finish` is told.
     pub(super) fn jump_ahead(&mut self, code: Code) -> Jump {
         self.put(Instruction::with_branch(code, self.position));
         Jump(exactly::<usize>(self.position))
@@ -175,7 +175,7 @@ pub(super) fn indexed(
     MemoryOperand::new(base, index, scale.into(), displacement, size, false, Register::None)
 }
 
-/// Memory at a place in the code's own block.
+/// Memory at a location in the code's own block.
 pub(super) fn in_code(position: u32) -> MemoryOperand {
     let position = i64::from(position);
     MemoryOperand::new(Register::RIP, Register::None, 1, position, 8, false, Register::None)
@@ -267,11 +267,11 @@ mod tests {
                 if memory == Memory::None {
                     continue;
                 }
-                let mut place = indexed(FRAME, LANE, 4, DISPLACEMENT);
-                check(isa, m, Operand::Memory(place));
-                place.is_broadcast = true;
+                let mut location = indexed(FRAME, LANE, 4, DISPLACEMENT);
+                check(isa, m, Operand::Memory(location));
+                location.is_broadcast = true;
                 if isa == Isa::Avx512 && memory != Memory::Vector {
-                    check(isa, m, Operand::Memory(place));
+                    check(isa, m, Operand::Memory(location));
                 }
             }
         }

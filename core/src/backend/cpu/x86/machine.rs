@@ -16,7 +16,7 @@ use crate::backend::cpu::machine::{
     Caches, Jump, Machine, Memory, Operand, Physical, Stored, Style,
 };
 use crate::backend::cpu::program::{
-    CALL_END, ENDED_EARLY, Frame, Packet, Place, SPILL_STRIDE, Special, TILE_LANES, TILE_START,
+    CALL_END, ENDED_EARLY, Frame, Location, Packet, SPILL_STRIDE, Special, TILE_LANES, TILE_START,
 };
 use crate::backend::cpu::target::Target;
 use crate::backend::isa::Isa;
@@ -208,8 +208,8 @@ impl Machine for X86 {
         memory
     }
 
-    fn fetch_ahead(&mut self, place: Place) {
-        let memory = self.memory(place, FILL);
+    fn fetch_ahead(&mut self, location: Location) {
+        let memory = self.memory(location, FILL);
         self.fetch(memory);
     }
 

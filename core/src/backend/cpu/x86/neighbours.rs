@@ -276,8 +276,8 @@ impl X86 {
         for part in 0..4_u8 {
             let into = self.code.vector(if part == 0 { data } else { quarter }, Width::Quarter);
             for lane in 0..4_u8 {
-                let place = scratch + 4 * (4 * u32::from(part) + u32::from(lane));
-                self.code.load(Code::Mov_r32_rm32, Register::R9D, at(FRAME, place));
+                let location = scratch + 4 * (4 * u32::from(part) + u32::from(lane));
+                self.code.load(Code::Mov_r32_rm32, Register::R9D, at(FRAME, location));
                 let element = indexed(SCRATCH, SECOND, access.scale, 0);
                 if lane == 0 {
                     self.code.load(Code::EVEX_Vmovss_xmm_k1z_m32, into, element);

@@ -67,24 +67,24 @@ impl X86 {
     fn scatter_lane(&mut self, op: ScatterOp, dtype: DType, wide_index: bool, lane: Option<u32>) {
         let vector = self.vector_bytes();
         let scratch = self.frame.scratch;
-        let place = |offset: u32, bytes: u8| match lane {
+        let location = |offset: u32, bytes: u8| match lane {
             Some(lane) => at(FRAME, scratch + offset + lane * u32::from(bytes)),
             None => indexed(FRAME, SECOND, bytes, scratch + offset),
         };
         if wide_index {
-            self.code.load(Code::Mov_r64_rm64, ELEMENT, place(0, 8));
+            self.code.load(Code::Mov_r64_rm64, ELEMENT, location(0, 8));
         } else {
-            self.code.load(Code::Mov_r32_rm32, Register::R11D, place(0, 4));
+            self.code.load(Code::Mov_r32_rm32, Register::R11D, location(0, 4));
         }
         let bytes = exactly::<u8>(dtype.bytes());
         let element = indexed(BASE, ELEMENT, bytes, 0);
         if dtype != DType::F16 || op == ScatterOp::Set {
-            return self.update(op, dtype, element, place(2 * vector, bytes));
+            return self.update(op, dtype, element, location(2 * vector, bytes));
         }
         // An f16 is combined as f32.
         let widened = at(FRAME, scratch + 3 * vector);
         self.widen_element(element, widened);
-        self.update(op, DType::F32, widened, place(2 * vector, 4));
+        self.update(op, DType::F32, widened, location(2 * vector, 4));
         self.round_element(widened, element);
     }
 

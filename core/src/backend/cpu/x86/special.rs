@@ -96,12 +96,12 @@ impl X86 {
             Special::Count { offset, part } => {
                 self.bits_of_mask(src[0], false);
                 let part = u32::from(part);
-                let (code, place) = if self.avx512() {
+                let (code, location) = if self.avx512() {
                     (Code::Movzx_r32_rm16, 2 * part)
                 } else {
                     (Code::Movzx_r32_rm8, part)
                 };
-                self.code.load(code, Register::R9D, at(FRAME, place));
+                self.code.load(code, Register::R9D, at(FRAME, location));
                 self.code.registers(Code::And_r32_rm32, Register::EAX, Register::R9D);
                 self.code.registers(Code::Popcnt_r32_rm32, Register::EAX, Register::EAX);
                 self.code.store(Code::Add_rm64_r64, at(FRAME, offset), SCRATCH);
