@@ -177,8 +177,13 @@ impl<'w, 't> Builder<'w, 't> {
             }
             let Some((id, next)) = self.known.path.pop() else { break };
             let variable = self.table.get(id);
+            let needs = self.table.needs(id, variable);
             for position in next.. {
-                let Some(operand) = self.dependency(id, variable, position) else { break };
+                let need = match variable.region() {
+                    Some(region) => self.region_need(id, region, position),
+                    None => needs.get(position),
+                };
+                let Some(operand) = need else { break };
                 if !is_memory_operand(self.table, variable, position) && self.is_to_compute(operand)
                 {
                     self.known.path.extend([(id, position + 1), (operand, 0)]);
@@ -229,17 +234,20 @@ impl<'w, 't> Builder<'w, 't> {
 
     /// Adds the instruction of a variable whose operands are known.
     fn compute(&mut self, id: VarId, variable: &Variable) {
-        if self.is_region_part(id, variable) {
+        let is_plain = matches!(variable.kind, Kind::Op(_));
+        if !is_plain && self.is_region_part(id, variable) {
             return;
         }
-        if let Some(function) = self.table.application(id, variable) {
+        if !is_plain && let Some(function) = self.table.application(id, variable) {
             return self.call(id, variable, function);
         }
         let mut args = [None; 3];
         let indexed =
             matches!(variable.kind, Kind::Gather { .. } | Kind::Fetch | Kind::Scatter { .. });
-        for (arg, operand) in args.iter_mut().zip(variable.operands().skip(usize::from(indexed))) {
-            *arg = self.known(operand);
+        let [memory, first, second, third] = variable.operands;
+        let operands = if indexed { [first, second, third] } else { [memory, first, second] };
+        for (arg, operand) in args.iter_mut().zip(operands) {
+            *arg = operand.and_then(|operand| self.known(operand));
         }
         let code = match variable.kind {
             Kind::Index => Code::Index,
@@ -299,6 +307,7 @@ impl<'w, 't> Builder<'w, 't> {
         self.known.push(Inst { code, dtype, args, serial: variable.serial }, false)
     }
 
+    #[inline]
     fn emit(
         &mut self,
         id: VarId,

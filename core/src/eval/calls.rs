@@ -27,8 +27,11 @@ impl Builder<'_, '_> {
 
     /// Whether a function inside the region of `scope` takes arguments from outside, besides numbers.
     pub(super) fn has_outside(&self, id: VarId, scope: u32) -> bool {
-        let needs = self.table.needs(id, self.table.get(id)).map(|need| self.table.get(need));
-        needs.into_iter().any(|need| need.scope < scope && need.kind.number().is_none())
+        let needs = self.table.needs(id, self.table.get(id));
+        needs
+            .iter()
+            .map(|need| self.table.get(need))
+            .any(|need| need.scope < scope && need.kind.number().is_none())
     }
 
     /// Computes before the region of `scope`, in the code of the region `around` it, what a function inside makes of

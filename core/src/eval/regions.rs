@@ -38,16 +38,13 @@ impl Regions {
 }
 
 impl Builder<'_, '_> {
-    /// Dependencies of a variable: its operands, or those of a region from outside.
-    pub(super) fn dependency(
+    /// What a region needs from outside, at a position.
+    pub(super) fn region_need(
         &mut self,
         id: VarId,
-        variable: &Variable,
+        region: &Region,
         position: usize,
     ) -> Option<VarId> {
-        let Some(region) = variable.region() else {
-            return self.table.need(id, variable, position);
-        };
         if position == 0 {
             if region.fetches {
                 region.values.iter().for_each(|&(state, _)| self.bind_unwanted(state));
@@ -176,7 +173,7 @@ impl Builder<'_, '_> {
             if table.application(id, variable).is_some() && self.has_outside(id, region.scope) {
                 needs.calls.push(id);
             }
-            for (position, operand) in table.needs(id, variable).enumerate() {
+            for (position, operand) in table.needs(id, variable).iter().enumerate() {
                 if !is_memory_operand(table, variable, position) {
                     work.push(operand);
                 }

@@ -150,7 +150,7 @@ fn mark_stored(walk: &mut Walk<'_>, roots: &[VarId], keep: Keep) -> Result<()> {
         if held || ends_stage(variable) || is_found(table, variable) {
             walk.nodes[i].stored = true;
         }
-        for (position, operand) in table.needs(id, variable).enumerate() {
+        for (position, operand) in table.needs(id, variable).iter().enumerate() {
             let source = table.get(operand);
             // Inside a region nothing is stored, and a region is no value.
             if source.scope != 0 || matches!(source.kind, Kind::Region { .. }) {

@@ -110,9 +110,9 @@ impl<'t> Walk<'t> {
             self.path.push((root, 0));
         }
         'nodes: while let Some((id, next)) = self.path.pop() {
-            let variable = self.table.get(id);
+            let needs = self.table.needs(id, self.table.get(id));
             for position in next.. {
-                let Some(operand) = self.table.need(id, variable, position) else { break };
+                let Some(operand) = needs.get(position) else { break };
                 if self.enter(operand)? {
                     self.path.extend([(id, position + 1), (operand, 0)]);
                     continue 'nodes;
@@ -151,7 +151,7 @@ impl<'t> Walk<'t> {
         let function = self.table.application(id, variable);
         let mut cost = function.map_or_else(|| own_cost(variable.kind), |f| f.output.n_operations);
         self.n_calls += usize::from(function.is_some());
-        for (position, operand) in self.table.needs(id, variable).enumerate() {
+        for (position, operand) in self.table.needs(id, variable).iter().enumerate() {
             let needs_memory = is_memory_operand(self.table, variable, position);
             match self.node(operand) {
                 Some(node) => {

@@ -134,23 +134,37 @@ impl Table {
         Some(Application { id, call, body, output: &body.results[position] })
     }
 
-    /// The variable that the value of `id` needs at a position: an operand, or of a function an argument on which
-    /// the result depends.
+    /// The variables that the value of `id` needs.
     #[inline]
-    pub(crate) fn need(&self, id: VarId, variable: &Variable, position: usize) -> Option<VarId> {
+    pub(crate) fn needs<'t>(&'t self, id: VarId, variable: &'t Variable) -> Needs<'t> {
         match self.application(id, variable) {
-            None => variable.operand(position),
-            Some(function) => function.call.operand(*function.output.arguments.get(position)?),
+            None => Needs { of: variable, chosen: None },
+            Some(function) => Needs { of: function.call, chosen: Some(&function.output.arguments) },
+        }
+    }
+}
+
+/// The variables that a value needs: its operands, or the arguments of a function on which the result depends.
+#[derive(Clone, Copy)]
+pub(crate) struct Needs<'t> {
+    of: &'t Variable,
+    /// Positions among the operands, if not all are needed.
+    chosen: Option<&'t [usize]>,
+}
+
+impl<'t> Needs<'t> {
+    /// The variable at a position.
+    #[inline]
+    pub(crate) fn get(self, position: usize) -> Option<VarId> {
+        match self.chosen {
+            None => self.of.operand(position),
+            Some(chosen) => self.of.operand(*chosen.get(position)?),
         }
     }
 
-    /// The variables that the value of `id` needs.
+    /// All of them.
     #[inline]
-    pub(crate) fn needs<'t>(
-        &'t self,
-        id: VarId,
-        variable: &'t Variable,
-    ) -> impl Iterator<Item = VarId> + 't {
-        (0..).map_while(move |position| self.need(id, variable, position))
+    pub(crate) fn iter(self) -> impl Iterator<Item = VarId> + 't {
+        (0..).map_while(move |position| self.get(position))
     }
 }

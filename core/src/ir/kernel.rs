@@ -428,7 +428,7 @@ impl Kernel {
         for (i, inst) in self.insts.iter().enumerate() {
             if matches!(inst.code, Code::RegionStart { .. }) {
                 open.push(i);
-            } else if inst.code == Code::RegionEnd {
+            } else if matches!(inst.code, Code::RegionEnd) {
                 regions.extend(open.pop().map(|start| (start, i)));
             }
         }
@@ -449,7 +449,7 @@ impl Kernel {
         for (i, inst) in self.insts[..self.first_write].iter().enumerate() {
             if matches!(inst.code, Code::RegionStart { .. }) {
                 starts.push(i);
-            } else if inst.code == Code::RegionEnd {
+            } else if matches!(inst.code, Code::RegionEnd) {
                 starts.pop();
             } else if let Code::Scatter { op, target, .. } = inst.code {
                 let first = *writes.entry(target).or_insert(op);

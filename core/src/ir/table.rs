@@ -146,15 +146,8 @@ impl Table {
                 self.log_count("inc_ref_int", operand, self.get(operand).internal);
             }
         }
-        if let Some(cold) = &variable.cold {
-            for operand in cold.operands() {
-                self.inc_internal(operand);
-                scope = scope.max(self.get(operand).scope);
-            }
-        }
-        if matches!(variable.kind, Kind::Output { .. }) {
-            let needs = self.needs(id, &variable);
-            scope = needs.map(|need| self.get(need).scope).max().unwrap_or(0);
+        if variable.cold.is_some() || matches!(variable.kind, Kind::Output { .. }) {
+            scope = self.count_aside(id, &variable, scope);
         }
         // What a region gives belongs to the regions around it.
         if !matches!(variable.kind, Kind::Region { .. } | Kind::Result { .. }) {
@@ -174,6 +167,20 @@ impl Table {
         }
         self.free_a_few();
         id
+    }
+
+    /// Counts the operands that do not stand in the row. Gives the scope of all that the value needs, if `scope` is
+    /// that of the operands in the row.
+    #[cold]
+    fn count_aside(&mut self, id: VarId, variable: &Variable, mut scope: u32) -> u32 {
+        for operand in variable.operands_aside() {
+            self.inc_internal(operand);
+            scope = scope.max(self.get(operand).scope);
+        }
+        if !matches!(variable.kind, Kind::Output { .. }) {
+            return scope;
+        }
+        self.needs(id, variable).iter().map(|need| self.get(need).scope).max().unwrap_or(0)
     }
 
     /// The variables with handles that are neither data nor numbers, in recording order. Costs what

@@ -102,7 +102,10 @@ pub(super) fn lower(
         frame: lowering.frame,
         reductions: lowering.reductions,
         uniform_bytes: lowering.uniform_bytes,
-        repeats: kernel.insts.iter().any(|inst| inst.code == Code::RegionStart { repeat: true }),
+        repeats: kernel
+            .insts
+            .iter()
+            .any(|inst| matches!(inst.code, Code::RegionStart { repeat: true })),
     })
 }
 

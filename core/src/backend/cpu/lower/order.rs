@@ -55,7 +55,7 @@ fn with_writes(kernel: &Kernel, lanes: Vec<usize>) -> Vec<usize> {
         order.push(i);
         let code = kernel.insts[i].code;
         depth += i32::from(matches!(code, Code::RegionStart { .. }));
-        depth -= i32::from(code == Code::RegionEnd);
+        depth -= i32::from(matches!(code, Code::RegionEnd));
         // Behind a region its phis have their last values.
         while depth == 0
             && let Some((.., write)) = writes.next_if(|&(before, ..)| before <= n)

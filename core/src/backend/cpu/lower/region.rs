@@ -37,7 +37,7 @@ impl Lowering<'_> {
     /// Marks the place behind the states.
     pub(super) fn begin_turn(&mut self, code: Code) {
         let Some(region) = self.regions.last_mut() else { return };
-        if code != Code::Phi && !std::mem::replace(&mut region.begun, true) {
+        if !matches!(code, Code::Phi) && !std::mem::replace(&mut region.begun, true) {
             let begin = MachineOp::Begin { region: region.number };
             self.effect(begin, []);
         }
