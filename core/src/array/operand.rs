@@ -142,7 +142,9 @@ impl Session {
         )
     }
 
-    fn with_operands(
+    /// Records what `record` makes of operands: numbers take the common type of the arrays from `first` on, and go where
+    /// these are.
+    pub(super) fn with_operands(
         &self,
         op: impl Fn() -> &'static str,
         operands: &[Operand<'_>],
