@@ -31,7 +31,7 @@ pub use lanes::LANES;
 pub use memory::MEMORY;
 pub use pairs::PAIRS;
 pub use places::PLACES;
-pub use vectors::VECTORS;
+pub use vectors::{SHAPES, VECTORS};
 
 use crate::error::{Error, Result};
 use crate::session::Session;
@@ -158,7 +158,7 @@ use table;
 
 /// Every row.
 pub fn rows() -> impl Iterator<Item = &'static Row> {
-    [PAIRS, LANES, MEMORY, PLACES, VECTORS].into_iter().flatten()
+    [PAIRS, SHAPES, LANES, MEMORY, PLACES, VECTORS].into_iter().flatten()
 }
 
 /// The first row called `name`.

@@ -31,6 +31,15 @@ impl Argument<'_> {
         })
     }
 
+    /// The numbers of the column, and of the component in it, where the entry in row `i` and column `j` of a matrix is.
+    ///
+    /// # Errors
+    /// `Forms` if there is none.
+    pub fn entry(&self, i: i64, j: i64) -> Result<[usize; 2]> {
+        let column = self.position(j)?;
+        Ok([column, self.components()[column].position(i)?])
+    }
+
     /// The numbers of components with a name such as `x`, `zyx` or `real`.
     ///
     /// # Errors

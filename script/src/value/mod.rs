@@ -106,6 +106,14 @@ impl ArrayRef {
         }
     }
 
+    /// The component of a component and so on, by their places.
+    pub(crate) fn part(&self, places: &[usize]) -> Self {
+        match (places, &*self.node()) {
+            ([place, rest @ ..], Node::Nested(_, components)) => components[*place].part(rest),
+            _ => self.clone(),
+        }
+    }
+
     /// What it is.
     pub(crate) fn form(&self) -> Form {
         match &*self.node() {
