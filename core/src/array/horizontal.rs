@@ -1,7 +1,9 @@
 //! Operations across the lanes of an array beyond reductions: prefix sums, sorts, statistics.
 
+use super::rearrange::count;
 use crate::array::Array;
-use crate::dtype::{DType, Scalar};
+use crate::convert::exactly;
+use crate::dtype::DType;
 use crate::error::{Error, Result};
 use crate::ir::op::ScatterOp;
 use crate::ir::primitive::Order;
@@ -85,12 +87,7 @@ impl Array {
             return Ok(());
         }
         // The first lane that found a 1; lane 0 never does.
-        let lane = found.min(1)?.argmax()?.item(0)?;
-        let lane = match lane {
-            Scalar::Int(lane) => lane,
-            Scalar::UInt(lane) => i64::try_from(lane).unwrap_or(i64::MAX),
-            Scalar::Bool(_) | Scalar::Float(_) => 0,
-        };
+        let lane = exactly::<i64>(count(found.min(1)?.argmax()?.item(0)?));
         if lane == 0 {
             return Ok(());
         }

@@ -5,7 +5,7 @@ use crate::array::Operand;
 use crate::dtype::{DType, Scalar};
 use crate::error::{Error, Result};
 use crate::session::Session;
-use crate::value::{Argument, Form, Value, components};
+use crate::value::{Argument, Form, Value};
 
 /// A call of a row.
 #[derive(Clone, Copy, Debug)]
@@ -63,7 +63,7 @@ impl<'a> Call<'_, 'a> {
         }
         let unequal = || Error::forms(format!("{}: components of unequal sizes", self.op));
         let lanes = x.lanes().ok_or_else(unequal)?;
-        components(self.op, &[x], &|x| self.as_array(x[0], DType::F64)?.resize(lanes))
+        x.each(self.op, |x| x.resize(lanes))
     }
 
     /// Which lanes take part, unless all do.

@@ -35,7 +35,7 @@ pub use vectors::{SHAPES, VECTORS};
 
 use crate::error::{Error, Result};
 use crate::session::Session;
-use crate::value::{Argument, components};
+use crate::value::Argument;
 
 /// A function of whole arrays.
 #[derive(Clone, Copy, Debug)]
@@ -200,8 +200,8 @@ impl Row {
             return (self.meaning)(&call);
         }
         let wide = call.widened(args[0])?;
-        let each = components(op, &[&(&wide).into()], &|operands| {
-            let x = operands[0].into();
+        let each = Argument::from(&wide).each(op, |x| {
+            let x = x.into();
             let args: Vec<&Argument<'_>> =
                 [&x].into_iter().chain(args[1..].iter().copied()).collect();
             (self.meaning)(&Call { op, session, args: &args })?.array()

@@ -1,6 +1,6 @@
 //! Indexing, components and properties: `a[i]`, `a[2..8]`, `a[mask]`, `v.x`, `v.zyx` (S15).
 
-use porcini_core::value::Slice;
+use porcini_core::value::{Slice, place};
 use porcini_core::{Array, DType, Scalar};
 use rhai::{Dynamic, NativeCallContext};
 
@@ -209,10 +209,8 @@ fn set_property(context: &Context, array: &ArrayRef, name: &str, value: &Dynamic
 
 /// Component numbers of a name such as `x`, `zyx` or `real`.
 fn swizzle(array: &ArrayRef, name: &str) -> Result<Vec<usize>> {
-    match array.form().positions(name) {
-        Some(positions) => Ok(positions),
-        None => array.lend(|value| value.positions(name)).or_fault(),
-    }
+    let refused = || array.lend(|value| value.positions(name)).or_fault();
+    array.form().positions(name).map_or_else(refused, Ok)
 }
 
 /// The lanes that an index chooses; `None` if it is no integer or range.
@@ -239,12 +237,9 @@ fn set_slice(context: &Context, array: &ArrayRef, slice: Slice, value: &Dynamic)
 
 fn host_item(host: &HostRef, index: i64) -> Result<Dynamic> {
     let n: usize = host.shape().iter().product();
-    let signed = i64::try_from(n).unwrap_or(i64::MAX);
-    let position = if index < 0 { index.saturating_add(signed) } else { index };
-    let element = usize::try_from(position).ok().and_then(|i| host.element(i));
-    let size = n as u64;
-    let element = element.ok_or(porcini_core::Error::IndexOutOfRange { index, size }).or_fault()?;
-    Ok(dynamic(element))
+    let place = place(index, n as u64).or_fault()?;
+    let element = usize::try_from(place).ok().and_then(|place| host.element(place));
+    Ok(dynamic(element.expect("internal error: an element less than the shape says")))
 }
 
 /// `for x in v` runs over components, `for x in a` over lanes (which evaluates).

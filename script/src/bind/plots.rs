@@ -1,13 +1,12 @@
 //! Pictures: `plot`, `hist`, `image`, and files of them.
 
-use std::io;
-
-use porcini_core::{Array, DType, Scalar, interrupt};
+use porcini_core::{Array, DType, Scalar};
 use rhai::{Dynamic, Map};
 
+use super::files;
 use super::registry::Registry;
 use crate::context::Context;
-use crate::fault::{IntoFault, Result, Stop, fault, stop};
+use crate::fault::{IntoFault, Result, check_interrupt, fault};
 use crate::show::plot::{Chart, Picture, Raster, Shape};
 use crate::value::{self, ArrayRef, type_name};
 
@@ -58,7 +57,7 @@ pub(super) fn register(registry: &mut Registry<'_>) {
         let raster = raster("image", args)?;
         Ok(Picture::image(raster, context.width()))
     });
-    files(registry);
+    to_files(registry);
 }
 
 fn charts(registry: &mut Registry<'_>) {
@@ -94,7 +93,7 @@ fn charts(registry: &mut Registry<'_>) {
     }
 }
 
-fn files(registry: &mut Registry<'_>) {
+fn to_files(registry: &mut Registry<'_>) {
     registry.doc(
         "save_plot",
         "(path, picture)",
@@ -175,9 +174,7 @@ fn each_piece(array: &Array, mut piece: impl FnMut(u64, &[f64])) -> Result<()> {
     let n = array.size();
     let mut start = 0;
     while start < n {
-        if interrupt::is_requested() {
-            return Err(stop(Stop::Interrupt));
-        }
+        check_interrupt()?;
         let end = n.min(start + PIECE);
         let lanes: Vec<f64> =
             array.read(start..end).or_fault()?.into_iter().map(Scalar::to_f64).collect();
@@ -350,9 +347,7 @@ fn raster(op: &str, args: &[&mut Dynamic]) -> Result<Raster> {
 }
 
 fn save(context: &Context, op: &str, path: &Dynamic, picture: &Picture) -> Result<()> {
-    let path = path.clone().into_string().map_err(|_| {
-        fault(format!("{op}: got {}, expected a path in quotes first", type_name(path)))
-    })?;
+    let path = files::path(op, path)?;
     let ending = path.rsplit_once('.').map_or("", |(_, ending)| ending);
     let bytes = match ending.to_ascii_lowercase().as_str() {
         "svg" => picture.svg()?.into_bytes(),
@@ -364,9 +359,5 @@ fn save(context: &Context, op: &str, path: &Dynamic, picture: &Picture) -> Resul
             )));
         }
     };
-    let written = context.host.write_file(&path, &bytes);
-    written.map_err(|error| match error.kind() {
-        io::ErrorKind::Interrupted => stop(Stop::Interrupt),
-        _ => fault(format!("{op}: {path}: {error}")),
-    })
+    files::store(context, op, &path, &bytes)
 }

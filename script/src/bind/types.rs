@@ -129,7 +129,7 @@ pub(super) fn convert(
         return from_list(&context.session, name, dtype, &list);
     }
     match scalar(value) {
-        Some(number) => number_array(&context.session, dtype, number, 1),
+        Some(number) => context.session.full(dtype, number, 1).or_fault(),
         None => {
             let got = value::type_name(value);
             let message =
@@ -143,16 +143,6 @@ pub(super) fn convert(
             })
         }
     }
-}
-
-/// `size` lanes of a script number, which must be a value of the type.
-pub(super) fn number_array(
-    session: &Session,
-    dtype: DType,
-    number: Scalar,
-    size: u64,
-) -> Result<Array> {
-    session.full(dtype, number, size).or_fault()
 }
 
 pub(super) fn from_list(

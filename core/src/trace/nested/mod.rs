@@ -280,14 +280,6 @@ impl Recorder<'_> {
         self.expand_many(name, class, &call.shape(), entries, |entries| call.expand(entries))
     }
 
-    /// Records what a function of the table is made of; the entries have a type that it takes, all the same.
-    ///
-    /// # Errors
-    /// `SizeMismatch`.
-    pub fn inline_nested(&mut self, call: NestedCall, entries: &[VarId]) -> Result<Vec<VarId>> {
-        self.expand_rounded(call.function().name, entries, |entries| call.expand(entries))
-    }
-
     /// Records several results of `entries`, promoted to their common type. The words of `shape` tell the recipe from
     /// others of the name.
     ///
