@@ -12,9 +12,9 @@ use zip::{CompressionMethod, ZipArchive, ZipWriter};
 
 use super::registry::Registry;
 use super::types::scalar_type;
-use crate::bind::csv_columns::{self, Column, Kind, Layout};
 use crate::context::Context;
 use crate::fault::{IntoFault, Result, check_interrupt, fault, outside_fault, placed};
+use crate::value::csv_columns::{self, Column, Kind, Layout};
 use crate::value::host_array::HostRef;
 use crate::value::{ArrayRef, Form, scalar, type_name};
 use crate::world::folders;

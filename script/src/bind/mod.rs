@@ -7,7 +7,6 @@ mod binary_search;
 mod catalogue;
 pub(crate) mod constants;
 mod control;
-pub(crate) mod csv_columns;
 pub(crate) mod deletion;
 mod devices;
 pub(crate) mod doc;

@@ -4,6 +4,7 @@
 //! write through any other. One Rhai type stands for all array types, so promotion, broadcasting and
 //! error texts live in one place.
 
+pub(crate) mod csv_columns;
 pub(crate) mod generator;
 pub(crate) mod host_array;
 pub(crate) mod nested;
