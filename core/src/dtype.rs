@@ -260,7 +260,7 @@ impl DType {
         if let (Self::U64, Scalar::Int(i)) = (self, number) {
             return Ok(i.cast_unsigned());
         }
-        let integer = number.to_integer(self)?;
+        let integer = number.integer().ok_or(Error::NumberType { number, dtype: self })?;
         let (least, most) = self.limits();
         if integer < least || integer > most {
             return Err(Error::NumberRange { number, dtype: self });
@@ -357,12 +357,13 @@ impl Scalar {
         }
     }
 
-    fn to_integer(self, dtype: DType) -> Result<i128> {
+    /// The integer that it is: of a bool 0 or 1, of a float none.
+    pub(crate) fn integer(self) -> Option<i128> {
         match self {
-            Self::Bool(b) => Ok(i128::from(b)),
-            Self::Int(i) => Ok(i128::from(i)),
-            Self::UInt(u) => Ok(i128::from(u)),
-            Self::Float(_) => Err(Error::NumberType { number: self, dtype }),
+            Self::Bool(b) => Some(b.into()),
+            Self::Int(i) => Some(i.into()),
+            Self::UInt(u) => Some(u.into()),
+            Self::Float(_) => None,
         }
     }
 }

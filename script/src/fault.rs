@@ -1,6 +1,7 @@
 //! Errors on their way through Rhai: raised by bindings, caught by scripts or rendered by `error.rs`.
 
 use std::fmt;
+use std::io;
 
 use porcini_core as core;
 use porcini_core::device::{Capacity, host_capacity};
@@ -181,6 +182,14 @@ pub(crate) fn parse_fault(error: ParseError) -> Box<EvalAltResult> {
 /// Ends the script after Ctrl-C: what takes long between its operations asks.
 pub(crate) fn check_interrupt() -> Result<()> {
     if interrupt::is_requested() { Err(stop(Stop::Interrupt)) } else { Ok(()) }
+}
+
+/// The error of what the world outside was asked for; `what` names the call, and the file.
+pub(crate) fn outside_fault(what: &str, error: &io::Error) -> Box<EvalAltResult> {
+    match error.kind() {
+        io::ErrorKind::Interrupted => stop(Stop::Interrupt),
+        _ => fault(format!("{what}: {error}")),
+    }
 }
 
 /// What the system left is too little.

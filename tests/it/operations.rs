@@ -1,8 +1,11 @@
-//! How many operations a function records: a change of any of these numbers is a decision.
+//! How many operations a function records: a change of any of these numbers is a decision. And the laws that columns of
+//! the table of operations say.
 
 use porcini_core::ir::kernel::Code;
+use porcini_core::ir::op::{OPS, Op, Shape};
+use porcini_core::ir::scalar::apply_bits;
 use porcini_core::trace::functions;
-use porcini_core::{DType, Operand, Session};
+use porcini_core::{DType, Operand, Scalar, Session};
 
 /// Function, operations of f32 and of f64; constants and arguments are not counted.
 const OPERATIONS: &[(&str, usize, usize)] = &[
@@ -82,4 +85,47 @@ fn functions_take_the_operations_they_say() {
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// Bits of lanes of a type: small numbers, those at its ends, and what is special about floats.
+fn lanes(dtype: DType) -> Vec<u64> {
+    let ends = u64::MAX >> (64 - dtype.bits());
+    match dtype {
+        DType::Mask => vec![0, 1],
+        _ if dtype.is_float() => {
+            let (zeros, infinities) = ([0.0, -0.0], [f64::INFINITY, f64::NEG_INFINITY]);
+            let numbers = [1.0, -3.0, 0.1, 0.7, 1e4, -6e4, f64::NAN];
+            let numbers = zeros.into_iter().chain(infinities).chain(numbers);
+            numbers.map(|number| dtype.encode(Scalar::Float(number)).unwrap()).collect()
+        }
+        _ => vec![0, 1, 2, 3, ends, ends - 1, ends >> 1, (ends >> 1) + 1, ends / 3],
+    }
+}
+
+/// The bits of a result; those of any NaN are the quiet NaN's.
+fn result(op: Op, dtype: DType, operands: [u64; 3]) -> u64 {
+    let bits = apply_bits(op, dtype, dtype, operands);
+    let is_same = op.info().shape == Shape::Same;
+    if is_same { apply_bits(Op::Reinterpret, dtype, dtype, [bits, 0, 0]) } else { bits }
+}
+
+/// Operations whose columns say nothing of it have a counterexample.
+#[test]
+fn operations_commute_and_associate_as_their_columns_say() {
+    for row in OPS.iter().filter(|row| matches!(row.shape, Shape::Same | Shape::Compare)) {
+        let op = row.op;
+        let mut commutes = row.arity > 1;
+        for dtype in DType::ALL.into_iter().filter(|dtype| row.class.contains(*dtype)) {
+            let (lanes, f) = (lanes(dtype), |a, b, c| result(op, dtype, [a, b, c]));
+            let mut associates = row.arity == 2 && row.shape == Shape::Same;
+            for (&a, &b) in lanes.iter().flat_map(|a| lanes.iter().map(move |b| (a, b))) {
+                for &c in &lanes {
+                    commutes &= f(a, b, c) == f(b, a, c);
+                    associates = associates && f(f(a, b, 0), c, 0) == f(a, f(b, c, 0), 0);
+                }
+            }
+            assert_eq!(op.is_associative(dtype), associates, "{op:?} of {dtype}");
+        }
+        assert_eq!(row.commutative, commutes, "{op:?}");
+    }
 }

@@ -1,7 +1,9 @@
 //! Operations across the lanes of an array beyond reductions: prefix sums, sorts, statistics.
 
+use super::rearrange::count;
 use crate::array::Array;
-use crate::dtype::{DType, Scalar};
+use crate::convert::exactly;
+use crate::dtype::DType;
 use crate::error::{Error, Result};
 use crate::ir::op::ScatterOp;
 use crate::ir::primitive::Order;
@@ -67,12 +69,9 @@ impl Array {
             self.check_session(op, other)?;
         }
         let active = active.map(Self::id);
-        let results = self.session().record_all(|recorder| {
+        let [found, written] = two(self.session().record_all(|recorder| {
             Ok(recorder.scatter_inc(self.id(), index.id(), active)?.into())
-        })?;
-        let Ok([found, written]) = <[Self; 2]>::try_from(results) else {
-            unreachable!("internal error: two results were recorded")
-        };
+        })?);
         *self = written;
         Ok(found)
     }
@@ -88,12 +87,7 @@ impl Array {
             return Ok(());
         }
         // The first lane that found a 1; lane 0 never does.
-        let lane = found.min(1)?.argmax()?.item(0)?;
-        let lane = match lane {
-            Scalar::Int(lane) => lane,
-            Scalar::UInt(lane) => i64::try_from(lane).unwrap_or(i64::MAX),
-            Scalar::Bool(_) | Scalar::Float(_) => 0,
-        };
+        let lane = exactly::<i64>(count(found.min(1)?.argmax()?.item(0)?));
         if lane == 0 {
             return Ok(());
         }
@@ -110,23 +104,15 @@ impl Array {
     /// `equal_nan`) both NaN.
     ///
     /// # Errors
-    /// `SizeMismatch`, `TypeMismatch`, `ForeignArray`.
+    /// `SizeMismatch`, `TypeMismatch`, `ForeignArray`; `UnsupportedType` for masks.
     pub fn isclose(&self, other: &Self, rtol: f64, atol: f64, equal_nan: bool) -> Result<Self> {
-        let (a, b) = (self.dtype(), other.dtype());
-        let mismatch = Error::TypeMismatch { op: "allclose", lhs: a, rhs: b };
-        let dtype = a.promote(b).ok_or(mismatch)?.quotient();
-        let same = self.eq(other)?;
-        let (a, b) = (self.cast(dtype)?, other.cast(dtype)?);
-        let distance = a.try_sub(&b)?.abs()?;
-        let allowed = b.abs()?.fma(rtol, atol)?;
-        // Infinity allows any distance.
-        let near = distance.le(&allowed)?.try_and(&b.isfinite()?)?;
-        let close = near.try_or(&same)?;
-        if !equal_nan {
-            return Ok(close);
-        }
-        let both = a.isnan()?.try_and(&b.isnan()?)?;
-        close.try_or(&both)
+        let operands = [self.into(), other.into()];
+        self.session().with_operands(
+            || "allclose",
+            &operands,
+            0,
+            |recorder, ids| recorder.isclose([ids[0], ids[1]], [rtol, atol], equal_nan),
+        )
     }
 }
 
@@ -154,15 +140,18 @@ impl Session {
         }
         let (mut high, last) = (number(end)?, number(end - 1)?);
         for _ in 0..=(end - start).ilog2() {
-            let half = high.try_sub(&low)?.try_shr(1)?;
-            let middle = low.try_add(&half)?;
-            // Where the search has ended, the middle may be the end.
-            let holds = below(&middle.min(&last)?)?;
-            let up = holds.try_and(&low.lt(&high)?)?;
-            let above = middle.try_add(1)?;
-            low = up.select(&above, &low)?;
-            high = up.select(&high, &middle)?;
+            let [middle, place] = two(self.record_all(|recorder| {
+                Ok(recorder.middle([low.id(), high.id()], last.id())?.into())
+            })?);
+            let holds = self.adopt_number("binary_search", &below(&place)?)?;
+            [low, high] = two(self.record_all(|recorder| {
+                Ok(recorder.half([low.id(), high.id()], middle.id(), holds.id())?.into())
+            })?);
         }
         Ok(low)
     }
+}
+
+fn two(results: Vec<Array>) -> [Array; 2] {
+    results.try_into().expect("internal error: two results were recorded")
 }

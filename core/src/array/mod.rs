@@ -301,9 +301,7 @@ impl Array {
     /// As [`Array::read`].
     pub fn item(&self, index: i64) -> Result<Scalar> {
         let (dtype, size) = self.dtype_and_size();
-        let lane = if index < 0 { i128::from(index) + i128::from(size) } else { i128::from(index) };
-        let lane = u64::try_from(lane).ok().filter(|&lane| lane < size);
-        let lane = lane.ok_or(Error::IndexOutOfRange { index, size })?;
+        let lane = place(index, size)?;
         let contents = self.evaluated(dtype)?;
         let mut bytes = [0; 8];
         let bytes = &mut bytes[..dtype.bytes()];
@@ -441,6 +439,16 @@ fn quieten_lanes<T: Element + PartialOrd>(bytes: &mut [u8]) {
             lane.copy_from_slice(&nan[..width]);
         }
     }
+}
+
+/// The place of an index among so many; negative ones count from the end.
+///
+/// # Errors
+/// `IndexOutOfRange`.
+pub fn place(index: i64, size: u64) -> Result<u64> {
+    let place = if index < 0 { i128::from(index) + i128::from(size) } else { index.into() };
+    let place = u64::try_from(place).ok().filter(|&place| place < size);
+    place.ok_or(Error::IndexOutOfRange { index, size })
 }
 
 impl Clone for Array {

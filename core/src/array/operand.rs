@@ -142,7 +142,23 @@ impl Session {
         )
     }
 
-    fn with_operands(
+    /// What a function of arrays gives for numbers, each as one lane of its widest type. Evaluates.
+    ///
+    /// # Errors
+    /// What `apply` and evaluation fail with.
+    pub fn of_numbers(
+        &self,
+        numbers: &[Scalar],
+        apply: impl FnOnce(&[Operand<'_>]) -> Result<Array>,
+    ) -> Result<Scalar> {
+        let lanes = numbers.iter().map(|&number| self.full(DType::widest(number), number, 1));
+        let lanes = lanes.collect::<Result<Vec<_>>>()?;
+        apply(&lanes.iter().map(Operand::Array).collect::<Vec<_>>())?.item(0)
+    }
+
+    /// Records what `record` makes of operands: numbers take the common type of the arrays from `first` on, and go where
+    /// these are.
+    pub(super) fn with_operands(
         &self,
         op: impl Fn() -> &'static str,
         operands: &[Operand<'_>],

@@ -1,6 +1,7 @@
 //! Lanes in other places: packed, repeated, joined, turned around.
 
 use crate::array::Array;
+use crate::convert::exactly;
 use crate::dtype::{DType, Scalar};
 use crate::error::{Error, Result};
 use crate::interrupt;
@@ -56,14 +57,10 @@ impl Array {
         if dtype != DType::Mask {
             return Err(Error::UnsupportedType { op: "compress", dtype, expected: "a mask" });
         }
-        let count = self.count()?;
+        let n_true = self.count()?;
         // The mask, too: what follows reads it from memory.
         self.session().evaluate_for("compress", self.id())?;
-        let n_true = match count.item(0)? {
-            Scalar::UInt(n) => n,
-            Scalar::Int(n) => n.unsigned_abs(),
-            Scalar::Bool(_) | Scalar::Float(_) => 0,
-        };
+        let n_true = count(n_true.item(0)?);
         self.session().record(|recorder| recorder.true_lanes(self.id(), n_true))
     }
 
@@ -107,13 +104,9 @@ impl Array {
         let values = sorted.gather(&starts, None)?;
         let values = values.read(0..values.size())?;
         let starts = starts.read(0..starts.size())?;
-        let position = |scalar: &Scalar| match *scalar {
-            Scalar::Int(n) => n.unsigned_abs(),
-            Scalar::UInt(n) => n,
-            Scalar::Bool(_) | Scalar::Float(_) => 0,
-        };
-        let ends = starts.iter().skip(1).map(position).chain([size]);
-        let parts = values.into_iter().zip(starts.iter().map(position).zip(ends));
+        let starts: Vec<u64> = starts.into_iter().map(count).collect();
+        let ends = starts.iter().copied().skip(1).chain([size]);
+        let parts = values.into_iter().zip(starts.iter().copied().zip(ends));
         let part = |(value, (start, end)): (Scalar, (u64, u64))| {
             if interrupt::is_requested() {
                 return Err(Error::Interrupted);
@@ -124,6 +117,11 @@ impl Array {
         };
         parts.map(part).collect()
     }
+}
+
+/// A number of lanes, which an array of integers holds.
+pub(super) fn count(number: Scalar) -> u64 {
+    exactly(number.integer().unwrap_or(0))
 }
 
 impl Session {

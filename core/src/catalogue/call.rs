@@ -5,7 +5,7 @@ use crate::array::Operand;
 use crate::dtype::{DType, Scalar};
 use crate::error::{Error, Result};
 use crate::session::Session;
-use crate::value::{Argument, Value, components};
+use crate::value::{Argument, Form, Value};
 
 /// A call of a row.
 #[derive(Clone, Copy, Debug)]
@@ -27,6 +27,9 @@ pub enum Answer {
     Number(Scalar),
     /// Several answers.
     List(Vec<Self>),
+    /// Parts of the first argument, by the numbers of the components on the way to each; several are a vector. What is
+    /// written to them is seen in it.
+    Parts(Vec<Vec<usize>>),
     /// The new value of the target, and what else there is.
     Written(Value, Option<Value>),
 }
@@ -60,7 +63,7 @@ impl<'a> Call<'_, 'a> {
         }
         let unequal = || Error::forms(format!("{}: components of unequal sizes", self.op));
         let lanes = x.lanes().ok_or_else(unequal)?;
-        components(self.op, &[x], &|x| self.as_array(x[0], DType::F64)?.resize(lanes))
+        x.each(self.op, |x| x.resize(lanes))
     }
 
     /// Which lanes take part, unless all do.
@@ -108,6 +111,12 @@ impl<'a> Call<'_, 'a> {
         } else {
             Err(self.unexpected(i, "a vector"))
         }
+    }
+
+    /// A matrix.
+    pub(super) fn matrix(&self, i: usize) -> Result<&Argument<'a>> {
+        let is_matrix = matches!(self.args[i].form(), Form::Matrix(_));
+        if is_matrix { Ok(self.args[i]) } else { Err(self.unexpected(i, "a matrix")) }
     }
 
     /// An operand as an array; a number takes the type in which it meets `dtype`.

@@ -1,10 +1,9 @@
 //! Gathers and scatters.
 
 use super::{Answer, Call, Kind, Row, table};
-use crate::array::Operand;
 use crate::error::{Error, Result};
 use crate::ir::op::{ScatterMode, ScatterOp};
-use crate::value::{Argument, Value, components};
+use crate::value::{Argument, Value};
 
 table! {
     /// What reads by index.
@@ -17,10 +16,7 @@ table! {
     /// [7, 5]
     gather(source: Value, index: Array; active: Active) = |c| {
         let (index, active) = (c.array(1)?, c.active(2)?);
-        components(c.op, &c.args[..1], &|source| match source {
-            [Operand::Array(source)] => source.gather(index, active),
-            _ => Err(c.unexpected(0, "an array")),
-        })
+        c.args[0].each(c.op, |source| source.gather(index, active))
     };
 }
 

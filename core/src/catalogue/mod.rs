@@ -31,11 +31,11 @@ pub use lanes::LANES;
 pub use memory::MEMORY;
 pub use pairs::PAIRS;
 pub use places::PLACES;
-pub use vectors::VECTORS;
+pub use vectors::{SHAPES, VECTORS};
 
 use crate::error::{Error, Result};
 use crate::session::Session;
-use crate::value::{Argument, components};
+use crate::value::Argument;
 
 /// A function of whole arrays.
 #[derive(Clone, Copy, Debug)]
@@ -158,7 +158,7 @@ use table;
 
 /// Every row.
 pub fn rows() -> impl Iterator<Item = &'static Row> {
-    [PAIRS, LANES, MEMORY, PLACES, VECTORS].into_iter().flatten()
+    [PAIRS, SHAPES, LANES, MEMORY, PLACES, VECTORS].into_iter().flatten()
 }
 
 /// The first row called `name`.
@@ -200,8 +200,8 @@ impl Row {
             return (self.meaning)(&call);
         }
         let wide = call.widened(args[0])?;
-        let each = components(op, &[&(&wide).into()], &|operands| {
-            let x = operands[0].into();
+        let each = Argument::from(&wide).each(op, |x| {
+            let x = x.into();
             let args: Vec<&Argument<'_>> =
                 [&x].into_iter().chain(args[1..].iter().copied()).collect();
             (self.meaning)(&Call { op, session, args: &args })?.array()

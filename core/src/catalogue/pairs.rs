@@ -1,7 +1,7 @@
 //! Functions of one value that give two, each a function by itself.
 
 use super::{Answer, Call, Kind, Row, table};
-use crate::dtype::DType;
+use crate::array::Operand;
 use crate::error::Result;
 use crate::value::{Argument, function};
 
@@ -29,8 +29,9 @@ table! {
 fn both(c: &Call<'_, '_>, functions: [&'static str; 2]) -> Result<Vec<Answer>> {
     let of = |name| match c.args[0] {
         Argument::Number(number) => {
-            let x = c.session.full(DType::widest(*number), *number, 1)?;
-            function(name, &[&(&x).into()])?.item(0).map(Answer::from)
+            let of_lane =
+                |lane: &[Operand<'_>]| function(name, &[&lane[0].into()])?.array().cloned();
+            c.session.of_numbers(&[*number], of_lane).map(Answer::from)
         }
         x => function(name, &[x]).map(Answer::from),
     };

@@ -2,10 +2,9 @@
 
 use super::{Answer, Call, Kind, Row, table};
 use crate::array::Array;
-use crate::array::Operand;
 use crate::dtype::{DType, Scalar};
 use crate::error::{Error, Result};
-use crate::value::{Argument, Value, components, map};
+use crate::value::{Argument, Value, map};
 
 table! {
     /// What moves lanes.
@@ -137,8 +136,5 @@ fn compress(c: &Call<'_, '_>) -> Result<Value> {
     let lanes = c.args[0].lanes().unwrap_or(0);
     let size = crate::trace::broadcast_size("compress", lanes, mask.size())?;
     let index = mask.resize(size)?.true_lanes()?;
-    components(c.op, &c.args[..1], &|x| match x {
-        [Operand::Array(x)] => x.resize(size)?.gather(&index, None),
-        _ => Err(c.unexpected(0, "an array")),
-    })
+    c.args[0].each(c.op, |x| x.resize(size)?.gather(&index, None))
 }

@@ -1,12 +1,56 @@
-//! Parts of vectors, and functions of vectors whose results depend on an integer.
+//! Shapes of values, parts of vectors and matrices, and functions of vectors whose results depend on an integer.
 
 use super::{Answer, Call, Kind, Row, table};
 use crate::array::Array;
 use crate::array::Operand;
-use crate::dtype::DType;
+use crate::dtype::{DType, Scalar};
 use crate::error::{Error, Result};
 use crate::value::entries::{morton_decode, morton_encode, spherical_harmonics};
 use crate::value::{Argument, Value, alike, lift};
+
+table! {
+    /// What says how large values are, and has their parts.
+    pub SHAPES;
+    /// Number of lanes of an array, of components of a vector.
+    ///
+    /// >> len(FloatC([1, 2, 3]))
+    /// 3
+    len(x: Value) = |c| {
+        let n = c.args[0].components().len() as u64;
+        let lanes = || c.args[0].lanes().unwrap_or(0);
+        Ok::<_, Error>(Scalar::UInt(if c.args[0].is_nested() { n } else { lanes() }))
+    };
+    /// Extents as a list, components first: of a matrix columns, rows, lanes.
+    ///
+    /// >> shape(Vector3fC(FloatC::arange(5)))
+    /// [3, 5]
+    shape(x: Value) = |c| shape(c);
+    /// Entry in row i and column j of a matrix, as m[[i, j]]; writes to it are seen in the matrix.
+    ///
+    /// >> coeff(Matrix2fC([[1, 2], [3, 4]]), 0, 1)
+    /// [2]
+    coeff(m: Value, i: Integer, j: Integer) = |c| {
+        let place = c.matrix(0)?.entry(c.integer(1)?, c.integer(2)?);
+        place.map(|place| Answer::Parts(vec![place.into()]))
+    };
+    /// Column j of a matrix, as m[j].
+    ///
+    /// >> col(Matrix2fC([[1, 2], [3, 4]]), 0)
+    /// [[1, 3]]
+    col(m: Value, j: Integer) = |c| {
+        let column = c.matrix(0)?.position(c.integer(1)?);
+        column.map(|column| Answer::Parts(vec![vec![column]]))
+    };
+    /// Row i of a matrix, a vector of its entries.
+    ///
+    /// >> row(Matrix2fC([[1, 2], [3, 4]]), 0)
+    /// [[1, 2]]
+    row(m: Value, i: Integer) = |c| {
+        let (columns, i) = (c.matrix(0)?.components().iter().enumerate(), c.integer(1)?);
+        let entries = columns.map(|(j, column)| Ok(vec![j, column.position(i)?]));
+        entries.collect::<Result<_>>().map(Answer::Parts)
+    };
+}
 
 table! {
     /// What takes vectors apart and puts them together.
@@ -57,6 +101,17 @@ table! {
         })
         .map(Value::vector)
     };
+}
+
+fn shape(c: &Call<'_, '_>) -> Result<Vec<Scalar>> {
+    let x = c.args[0];
+    let lanes = x.lanes().ok_or_else(|| {
+        let sizes: Vec<String> = x.leaves().iter().map(|leaf| leaf.size().to_string()).collect();
+        let what = format!("{}: the components have different sizes: {}", c.op, sizes.join(", "));
+        Error::Forms { what, remedy: Some("components need equal sizes, or size 1") }
+    })?;
+    let extents = x.extents().into_iter().map(|n| n as u64);
+    Ok(extents.chain([lanes]).map(Scalar::UInt).collect())
 }
 
 /// The components of a vector in a range, which depends on how many there are and the number given.

@@ -98,6 +98,10 @@ pub struct OpInfo {
     pub shape: Shape,
     /// What it means for numbers of several parts.
     pub parts: Parts,
+    /// Whether the first two operands may change places.
+    pub commutative: bool,
+    /// Types of which `f(f(a, b), c)` is `f(a, f(b, c))`.
+    pub associative: Option<Class>,
     /// The PTX instruction of float operands and of others, `$t1` the type of the result, `$b1` its untyped width
     /// and `$t2` the type of the operands. Where PTX needs several, what comes closest.
     pub ptx: [&'static str; 2],
@@ -108,7 +112,7 @@ pub struct OpInfo {
 }
 
 macro_rules! ops {
-    ($dollar:tt $($(#[doc = $doc:literal])+ $name:ident = $text:ident $(($operator:literal))? / $arity:tt, $class:ident -> $shape:ident $(, $parts:ident)?, $ptx:literal $(| $other:literal)? $(, $cycles:literal)?;)*) => {
+    ($dollar:tt $($(#[doc = $doc:literal])+ $name:ident = $text:ident $(($operator:literal))? / $arity:tt, $class:ident -> $shape:ident $([$commutative:ident $(, associative $of:ident)?])? $(, $parts:ident)?, $ptx:literal $(| $other:literal)? $(, $cycles:literal)?;)*) => {
         /// An elementwise operation of the intermediate representation.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         #[repr(u8)]
@@ -123,6 +127,8 @@ macro_rules! ops {
             class: Class::$class,
             shape: Shape::$shape,
             parts: ops!(@parts $($parts)?),
+            commutative: ops!(@commutative $($commutative)?),
+            associative: ops!(@associative $($($of)?)?),
             ptx: ops!(@ptx $ptx $($other)?),
             cycles: ops!(@cycles $($cycles)?),
             doc: concat!($($doc, "\n"),+),
@@ -157,6 +163,10 @@ macro_rules! ops {
     (@operator) => { None };
     (@parts $parts:ident) => { Parts::$parts };
     (@parts) => { Parts::Entries };
+    (@commutative commutative) => { true };
+    (@commutative) => { false };
+    (@associative $class:ident) => { Some(Class::$class) };
+    (@associative) => { None };
     (@cycles $cycles:literal) => { $cycles };
     (@cycles) => { 4 };
     (@ptx $all:literal) => { [$all, $all] };
@@ -249,7 +259,7 @@ ops! { $
     ///
     /// >> FloatC([1, 2]) + 0.5
     /// [1.5, 2.5]
-    Add = add ("+") / 2, Number -> Same, Linear, "add.rn.$t1" | "add.$t1";
+    Add = add ("+") / 2, Number -> Same [commutative, associative Int], Linear, "add.rn.$t1" | "add.$t1";
     /// Difference; integers wrap.
     ///
     /// >> FloatC([1, 2]) - 0.5
@@ -259,7 +269,7 @@ ops! { $
     ///
     /// >> FloatC([1, 2]) * 3
     /// [3, 6]
-    Mul = mul ("*") / 2, Number -> Same, Whole, "mul.rn.$t1" | "mul.lo.$t1";
+    Mul = mul ("*") / 2, Number -> Same [commutative, associative Int], Whole, "mul.rn.$t1" | "mul.lo.$t1";
     /// Quotient of floats, correctly rounded.
     ///
     /// >> Int32C([1, 2]) / 4
@@ -279,42 +289,42 @@ ops! { $
     ///
     /// >> mulhi(UInt32C([0xFFFFFFFF, 3]), 16)
     /// [15, 0]
-    MulHi = mulhi / 2, Int -> Same, "mul.hi.$t1";
+    MulHi = mulhi / 2, Int -> Same [commutative], "mul.hi.$t1";
     /// Smaller value; a NaN operand is ignored, and -0 is below +0.
     ///
     /// >> min(FloatC([1, 5]), 3)
     /// [1, 3]
-    Min = min / 2, Number -> Same, "min.$t1";
+    Min = min / 2, Number -> Same [commutative, associative Number], "min.$t1";
     /// Larger value; a NaN operand is ignored, and +0 is above -0.
     ///
     /// >> max(FloatC([1, 5]), 3)
     /// [3, 5]
-    Max = max / 2, Number -> Same, "max.$t1";
+    Max = max / 2, Number -> Same [commutative, associative Number], "max.$t1";
     /// Smaller value, NaN if either is NaN; -0 is below +0.
     ///
     /// >> minimum(FloatC([1, nan]), 3)
     /// [1, nan]
-    Minimum = minimum / 2, Number -> Same, "min.NaN.$t1" | "min.$t1";
+    Minimum = minimum / 2, Number -> Same [commutative, associative Number], "min.NaN.$t1" | "min.$t1";
     /// Larger value, NaN if either is NaN; +0 is above -0.
     ///
     /// >> maximum(FloatC([1, nan]), 3)
     /// [3, nan]
-    Maximum = maximum / 2, Number -> Same, "max.NaN.$t1" | "max.$t1";
+    Maximum = maximum / 2, Number -> Same [commutative, associative Number], "max.NaN.$t1" | "max.$t1";
     /// Bitwise and; logical and of masks.
     ///
     /// >> UInt32C([5, 6]) & 4
     /// [4, 4]
-    And = and ("&") / 2, Bits -> Same, "and.$b1";
+    And = and ("&") / 2, Bits -> Same [commutative, associative Bits], "and.$b1";
     /// Bitwise or; logical or of masks.
     ///
     /// >> UInt32C([1, 2]) | 4
     /// [5, 6]
-    Or = or ("|") / 2, Bits -> Same, "or.$b1";
+    Or = or ("|") / 2, Bits -> Same [commutative, associative Bits], "or.$b1";
     /// Bitwise exclusive or; inequality of masks.
     ///
     /// >> UInt32C([5, 6]) ^ 4
     /// [1, 2]
-    Xor = xor ("^") / 2, Bits -> Same, "xor.$b1";
+    Xor = xor ("^") / 2, Bits -> Same [commutative, associative Bits], "xor.$b1";
     /// Shift left by `b[i]` bits; a count of the width or more (or negative) gives 0.
     ///
     /// >> UInt32C([1, 3]) << 4
@@ -331,12 +341,12 @@ ops! { $
     ///
     /// >> FloatC([1, 2, 3]) == 2
     /// [0, 1, 0]
-    Eq = eq ("==") / 2, Number -> Compare, Linear, "setp.eq.$t2";
+    Eq = eq ("==") / 2, Number -> Compare [commutative], Linear, "setp.eq.$t2";
     /// True where `a[i] != b[i]`; true if either is NaN.
     ///
     /// >> FloatC([1, 2, 3]) != 2
     /// [1, 0, 1]
-    Ne = neq ("!=") / 2, Number -> Compare, Linear, "setp.neu.$t2" | "setp.ne.$t2";
+    Ne = neq ("!=") / 2, Number -> Compare [commutative], Linear, "setp.neu.$t2" | "setp.ne.$t2";
     /// True where `a[i] < b[i]`; false if either is NaN.
     ///
     /// >> FloatC([1, 2, 3]) < 2
@@ -363,7 +373,7 @@ ops! { $
     ///
     /// >> fma(FloatC([1, 2]), 3, 4)
     /// [7, 10]
-    Fma = fma / 3, Number -> Same, MulAdd, "fma.rn.$t1" | "mad.lo.$t1";
+    Fma = fma / 3, Number -> Same [commutative], MulAdd, "fma.rn.$t1" | "mad.lo.$t1";
     /// `mask[i] ? a[i] : b[i]`.
     ///
     /// >> a = FloatC([1, 2, 3]);
@@ -395,6 +405,11 @@ impl Op {
     #[inline]
     pub const fn arity(self) -> usize {
         self.info().arity
+    }
+
+    /// Whether `f(f(a, b), c)` of lanes of a type is `f(a, f(b, c))`.
+    pub const fn is_associative(self, dtype: DType) -> bool {
+        matches!(self.info().associative, Some(class) if class.contains(dtype))
     }
 
     /// The PTX instruction between these types; see [`OpInfo::ptx`].
@@ -576,10 +591,9 @@ impl ScatterOp {
 
     /// Whether writes of several values of a type end the same in any order.
     pub const fn commutes(self, dtype: DType) -> bool {
-        match self {
-            Self::Set => false,
-            Self::Add => !dtype.is_float(),
-            Self::Min | Self::Max | Self::And | Self::Or => true,
+        match self.combine() {
+            Some(op) => op.info().commutative && op.is_associative(dtype),
+            None => false,
         }
     }
 }

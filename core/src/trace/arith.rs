@@ -36,6 +36,36 @@ impl Recorder<'_> {
         }
     }
 
+    /// Where lanes are near: `|a − b| ≤ atol + rtol·|b|`, or equal, or (if `equal_nan`) both NaN.
+    ///
+    /// # Errors
+    /// `SizeMismatch`, `TypeMismatch`; `UnsupportedType` for masks.
+    pub fn isclose(
+        &mut self,
+        args: [VarId; 2],
+        [rtol, atol]: [f64; 2],
+        equal_nan: bool,
+    ) -> Result<VarId> {
+        let (op, [lhs, rhs]) = ("allclose", args.map(|x| self.dtype(x)));
+        let dtype = lhs.promote(rhs).ok_or(Error::TypeMismatch { op, lhs, rhs })?.quotient();
+        self.require(op, Class::Number, args[0])?;
+        let [rtol, atol] = [rtol, atol].map(|number| self.number_for(dtype, number.into()));
+        let args = [args[0], args[1], rtol?, atol?];
+        let close = self.call_all(op, &[equal_nan.into()], &args, |recorder, args| {
+            // Equal as what they are: conversion rounds large integers.
+            let same = recorder.elementwise(Op::Eq, &args[..2])?;
+            let near = recorder.expand(op, args, |x| {
+                let (a, b) = (x[0].cast(dtype), x[1].cast(dtype));
+                let allowed = b.abs().fma(x[2], x[3]);
+                // Infinity allows any distance.
+                let is_near = (a - b).abs().le(allowed) & b.abs().lt(b.constant(f64::INFINITY));
+                if equal_nan { is_near | (a.neq(a) & b.neq(b)) } else { is_near }
+            })?;
+            Ok(vec![recorder.same(Op::Or, &[near, same])?])
+        })?;
+        Ok(close[0])
+    }
+
     fn unary(&mut self, op: Op, x: VarId) -> Result<VarId> {
         let dtype = self.dtype(x);
         let float = match op {

@@ -46,20 +46,19 @@ fn binary(recorder: &Recorder<'_>, op: Op, dtype: DType, a: VarId, b: VarId) -> 
     let is = |x: VarId, bits: u64| number(x) == Some(bits);
     let n = Neutral::of(dtype);
     let right = |bits| is(b, bits).then_some(a);
-    let either = |bits| right(bits).or_else(|| is(a, bits).then_some(b));
+    let left = |bits| (op.info().commutative && is(a, bits)).then_some(b);
+    let neutral = |bits| right(bits).or_else(|| left(bits));
     match op {
-        Op::Add => either(n.zero_added),
-        Op::Sub => right(0),
+        Op::Add => neutral(n.zero_added),
         Op::Mul => {
-            either(n.one).or_else(|| dtype.is_int().then(|| absorbing(recorder, a, b, 0))?)
+            neutral(n.one).or_else(|| dtype.is_int().then(|| absorbing(recorder, a, b, 0))?)
         }
-        Op::Div | Op::IDiv => right(n.one),
+        Op::Div | Op::IDiv => neutral(n.one),
         Op::And if a == b => Some(a),
-        Op::And => either(n.ones).or_else(|| absorbing(recorder, a, b, 0)),
+        Op::And => neutral(n.ones).or_else(|| absorbing(recorder, a, b, 0)),
         Op::Or if a == b => Some(a),
-        Op::Or => either(0).or_else(|| absorbing(recorder, a, b, n.ones)),
-        Op::Xor => either(0),
-        Op::Shl | Op::Shr => right(0),
+        Op::Or => neutral(0).or_else(|| absorbing(recorder, a, b, n.ones)),
+        Op::Sub | Op::Xor | Op::Shl | Op::Shr => neutral(0),
         Op::Min | Op::Max | Op::Minimum | Op::Maximum => (a == b).then_some(a),
         _ => None,
     }

@@ -13,7 +13,8 @@ pub(crate) fn range_size(start: Scalar, stop: Scalar, step: Scalar) -> Result<u6
     if step.to_f64() == 0.0 {
         return Err(Error::Argument { op: "arange", what: "the step is zero".into() });
     }
-    if let (Some(start), Some(stop), Some(step)) = (integer(start), integer(stop), integer(step)) {
+    if let (Some(start), Some(stop), Some(step)) = (start.integer(), stop.integer(), step.integer())
+    {
         let distance = stop - start;
         let n = ((distance + step - step.signum()) / step).max(0);
         return u64::try_from(n).map_err(|_| too_many());
@@ -25,15 +26,6 @@ pub(crate) fn range_size(start: Scalar, stop: Scalar, step: Scalar) -> Result<u6
     if n < 9e18 { Ok(<u64 as CastFrom<f64>>::cast_from(n)) } else { Err(too_many()) }
 }
 
-fn integer(number: Scalar) -> Option<i128> {
-    match number {
-        Scalar::Int(i) => Some(i.into()),
-        Scalar::UInt(u) => Some(u.into()),
-        Scalar::Bool(b) => Some(b.into()),
-        Scalar::Float(_) => None,
-    }
-}
-
 /// Fails if a range of integers leaves its type. `UInt64C` takes negative integers as bit patterns (S7).
 pub(crate) fn check_range(
     dtype: DType,
@@ -42,7 +34,7 @@ pub(crate) fn check_range(
     step: Scalar,
     size: u64,
 ) -> Result<()> {
-    let (Some(first), Some(by)) = (integer(start), integer(step)) else { return Ok(()) };
+    let (Some(first), Some(by)) = (start.integer(), step.integer()) else { return Ok(()) };
     if !dtype.is_int() || size == 0 {
         return Ok(());
     }

@@ -279,22 +279,41 @@ impl Recorder<'_> {
             return Ok(low);
         }
         let mut high = self.literal(counter, n, 1);
-        let (one, last) = (self.constant(counter, 1), self.literal(counter, n - 1, 1));
+        let last = self.literal(counter, n - 1, 1);
         for _ in 0..=n.ilog2() {
-            let distance = self.same(Op::Sub, &[high, low])?;
-            let half = self.same(Op::Shr, &[distance, one])?;
-            let middle = self.same(Op::Add, &[low, half])?;
-            // Where the search has ended, the middle may be behind the last lane.
-            let place = self.same(Op::Min, &[middle, last])?;
+            let [middle, place] = self.middle([low, high], last)?;
             let value = self.pick(sorted, place, None)?;
             let below = self.elementwise(Op::Lt, &[value, x])?;
-            let open = self.same(Op::Lt, &[low, high])?;
-            let up = self.same(Op::And, &[below, open])?;
-            let above = self.same(Op::Add, &[middle, one])?;
-            low = self.select(up, above, low)?;
-            high = self.select(up, high, middle)?;
+            [low, high] = self.half([low, high], middle, below)?;
         }
         Ok(low)
+    }
+
+    /// The middle of intervals in a bisection, and the place to look at: where the search has ended, the middle may be
+    /// behind the last one.
+    pub(crate) fn middle(&mut self, [low, high]: [VarId; 2], last: VarId) -> Result<[VarId; 2]> {
+        let one = self.constant(self.dtype(low), 1);
+        let distance = self.same(Op::Sub, &[high, low])?;
+        let half = self.same(Op::Shr, &[distance, one])?;
+        let middle = self.same(Op::Add, &[low, half])?;
+        Ok([middle, self.same(Op::Min, &[middle, last])?])
+    }
+
+    /// The upper half of intervals where `below`, else the lower one; those that are empty stay.
+    ///
+    /// # Errors
+    /// `SizeMismatch`; `UnsupportedType` unless `below` is a mask.
+    pub(crate) fn half(
+        &mut self,
+        [low, high]: [VarId; 2],
+        middle: VarId,
+        below: VarId,
+    ) -> Result<[VarId; 2]> {
+        let one = self.constant(self.dtype(low), 1);
+        let open = self.same(Op::Lt, &[low, high])?;
+        let up = self.elementwise(Op::And, &[below, open])?;
+        let above = self.same(Op::Add, &[middle, one])?;
+        Ok([self.select(up, above, low)?, self.select(up, high, middle)?])
     }
 
     /// A scatter whose indices are known to be in bounds, for the function `name`.

@@ -2,9 +2,8 @@
 
 use super::Value;
 use super::argument::Argument;
-use super::map::{apply, components};
+use super::map::apply;
 use crate::array::Array;
-use crate::array::Operand;
 use crate::convert::exactly;
 use crate::dtype::{DType, Scalar};
 use crate::error::{Error, Result};
@@ -19,8 +18,8 @@ impl Value {
         match self {
             Self::Array(array) => array.reduce(op).map(Self::Array),
             Self::Nested(_, components) if op == ReduceOp::Count => {
-                let ones: Vec<Self> = components.iter().map(ones).collect::<Result<_>>()?;
-                fold(op.combine(), &ones)
+                let one = |mask| Argument::from(mask).each("count", |mask| mask.cast(DType::U32));
+                fold(op.combine(), &components.iter().map(one).collect::<Result<Vec<_>>>()?)
             }
             Self::Nested(_, components) => fold(op.combine(), components),
         }
@@ -132,12 +131,4 @@ fn fold(op: Op, components: &[Value]) -> Result<Value> {
         .ok_or_else(|| Error::forms("a vector without components".into()))?;
     rest.iter()
         .try_fold(first.clone(), |sum, component| apply(op, &[&(&sum).into(), &component.into()]))
-}
-
-/// 1 where a mask is true.
-fn ones(mask: &Value) -> Result<Value> {
-    components("count", &[&mask.into()], &|operands| match operands {
-        [Operand::Array(mask)] => mask.cast(DType::U32),
-        _ => Err(Error::Argument { op: "count", what: "a mask expected".into() }),
-    })
 }

@@ -5,8 +5,9 @@ use std::ops::{Range, RangeFrom, RangeFull, RangeInclusive, RangeTo};
 use super::argument::Argument;
 use super::map::components;
 use super::{Form, Value};
-use crate::array::Array;
 use crate::array::Operand;
+use crate::array::{Array, place};
+use crate::convert::exactly;
 use crate::dtype::{DType, Scalar};
 use crate::error::{Error, Result};
 use crate::ir::op::{Op, ScatterOp};
@@ -20,15 +21,21 @@ impl Argument<'_> {
     /// # Errors
     /// `Forms` if there is no such component.
     pub fn position(&self, i: i64) -> Result<usize> {
-        let n = self.components().len();
-        let signed = i64::try_from(n).unwrap_or(i64::MAX);
-        let position = if i < 0 { i.saturating_add(signed) } else { i };
-        let position = usize::try_from(position).ok().filter(|&position| position < n);
-        position.ok_or_else(|| {
+        let n = exactly::<i64>(self.components().len());
+        let position = place(i, n.unsigned_abs()).map(exactly);
+        position.map_err(|_| {
             let name = self.type_name();
-            let valid = format!("valid: {} to {}", -signed, signed - 1);
-            Error::forms(format!("{name}: component {i} of {n} ({valid})"))
+            Error::forms(format!("{name}: component {i} of {n} (valid: {} to {})", -n, n - 1))
         })
+    }
+
+    /// The numbers of the column, and of the component in it, where the entry in row `i` and column `j` of a matrix is.
+    ///
+    /// # Errors
+    /// `Forms` if there is none.
+    pub fn entry(&self, i: i64, j: i64) -> Result<[usize; 2]> {
+        let column = self.position(j)?;
+        Ok([column, self.components()[column].position(i)?])
     }
 
     /// The numbers of components with a name such as `x`, `zyx` or `real`.
@@ -289,12 +296,7 @@ impl Array {
     /// # Errors
     /// `IndexOutOfRange`.
     pub fn lane(&self, index: i64) -> Result<Slice> {
-        let size = self.size();
-        let signed = i64::try_from(size).unwrap_or(i64::MAX);
-        let lane = if index < 0 { index.saturating_add(signed) } else { index };
-        if !(0..signed).contains(&lane) {
-            return Err(Error::IndexOutOfRange { index, size });
-        }
+        let lane = exactly::<i64>(place(index, self.size())?);
         Ok(Slice::new(lane, lane + 1, 1))
     }
 }

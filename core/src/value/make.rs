@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use super::argument::Argument;
 use super::levels::ZERO;
-use super::map::{alike, components};
+use super::map::alike;
 use super::{Form, TYPE_LETTERS, Value};
 use crate::array::Array;
 use crate::array::Operand;
@@ -157,10 +157,7 @@ impl Argument<'_> {
     /// # Errors
     /// `Forms` of a number.
     pub fn cast(&self, dtype: DType) -> Result<Value> {
-        components("cast", &[self], &|operands| match operands {
-            [Operand::Array(array)] => array.cast(dtype),
-            _ => Err(Error::Argument { op: "cast", what: "an array expected".into() }),
-        })
+        self.each("cast", |array| array.cast(dtype))
     }
 }
 

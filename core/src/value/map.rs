@@ -118,6 +118,20 @@ pub fn components(op: &str, args: &[&Argument<'_>], leaf: &Leaf<'_>) -> Result<V
     Ok(Value::Nested(level, results))
 }
 
+impl Argument<'_> {
+    /// What a function makes of every array inside.
+    pub(crate) fn each(
+        &self,
+        op: &'static str,
+        change: impl Fn(&Array) -> Result<Array>,
+    ) -> Result<Value> {
+        components(op, &[self], &|operands| match *operands {
+            [Operand::Array(array)] => change(array),
+            _ => Err(Error::Argument { op, what: "an array expected".into() }),
+        })
+    }
+}
+
 /// Values as components of one: promoted to one type, and broadcast to the most deeply nested of them.
 ///
 /// # Errors

@@ -8,6 +8,9 @@ use super::{Value, call};
 use crate::array::operators::{methods, operators};
 use crate::error::Result;
 use crate::ir::op::Op;
+use crate::trace::nested::{
+    complex_rows, matrix_rows, quaternion_rows, transform_rows, vector_rows,
+};
 
 operators!(Value, Argument);
 methods!(Value, Argument);
@@ -38,26 +41,21 @@ impl Value {
     }
 }
 
-/// A method for each of these functions of `trace/nested`, of one value or two.
+/// A method for each row of `trace/nested` that asks for one.
 macro_rules! nested_methods {
-    ($($name:ident),*; $($pair:ident),*) => {
-        impl Value {
-            $(
-                #[doc = concat!("Calls `", stringify!($name), "`, see [`trace::nested`](crate::trace::nested).\n\n# Errors\nAs [`Value::call`].")]
-                pub fn $name(&self) -> Result<Self> {
-                    self.call(stringify!($name), &[])
-                }
-            )*
-            $(
-                #[doc = concat!("Calls `", stringify!($pair), "`, see [`trace::nested`](crate::trace::nested).\n\n# Errors\nAs [`Value::call`].")]
-                pub fn $pair<'a>(&self, other: impl Into<Argument<'a>>) -> Result<Self> {
-                    self.call(stringify!($pair), &[other.into()])
-                }
-            )*
-        }
+    ($($name:tt $forms:tt;)*) => { impl Value { $(nested_methods!(@ $name $forms);)* } };
+    (@ [] $forms:tt) => {};
+    (@ [$name:ident] ($a:expr)) => { nested_methods!(@ $name 1); };
+    (@ [$name:ident] ($a:expr, $b:expr)) => { nested_methods!(@ $name 2); };
+    (@ [$name:ident] ($a:expr, $b:expr, $c:expr)) => { nested_methods!(@ $name 3); };
+    (@ $name:ident $arity:tt) => {
+        methods!(@arity Argument $name $arity [call(stringify!($name))] concat!(
+            "Calls `", stringify!($name), "`, see [`trace::nested`](crate::trace::nested)."
+        ));
     };
 }
-nested_methods!(
-    norm, squared_norm, normalize, conj, arg, transpose, inverse, det, trace, frob, diag;
-    dot, cross, mul_elem, rotate
-);
+vector_rows!(nested_methods);
+complex_rows!(nested_methods);
+quaternion_rows!(nested_methods);
+matrix_rows!(nested_methods);
+transform_rows!(nested_methods);

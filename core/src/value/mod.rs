@@ -54,6 +54,7 @@ pub use map::{Leaf, alike, apply, components, function, map};
 pub use power::power;
 pub use typed::*;
 
+pub use crate::array::place;
 pub use crate::trace::nested::Form;
 
 use crate::array::Array;

@@ -2,8 +2,7 @@
 
 use super::Value;
 use super::argument::Argument;
-use super::map::{apply, components, map};
-use crate::array::Operand;
+use super::map::apply;
 use crate::error::{Error, Result};
 use crate::ir::op::Op;
 
@@ -44,26 +43,12 @@ pub fn power(op: &str, base: &Value, exponent: i64) -> Result<Value> {
         }
     }
     let product = product.map_or_else(|| one_like(base), Ok)?;
-    if exponent < 0 { reciprocal(&product) } else { Ok(product) }
-}
-
-/// Of a matrix the inverse.
-fn reciprocal(x: &Value) -> Result<Value> {
-    map("rcp", &[&x.into()], &|operands| match operands {
-        [Operand::Array(x)] => x.rcp(),
-        _ => Err(one_array()),
-    })
+    // Of a matrix the inverse.
+    if exponent < 0 { product.rcp() } else { Ok(product) }
 }
 
 /// The number 1 of the type and size of `base`: of a matrix the identity.
 fn one_like(base: &Value) -> Result<Value> {
-    let zero = components("**", &[&base.into()], &|operands| match operands {
-        [Operand::Array(x)] => x.session().zeros(x.dtype(), x.size()),
-        _ => Err(one_array()),
-    })?;
+    let zero = Argument::from(base).each("**", |x| x.session().zeros(x.dtype(), x.size()))?;
     apply(Op::Add, &[&(&zero).into(), &Argument::from(1)])
-}
-
-fn one_array() -> Error {
-    Error::Argument { op: "**", what: "one array expected".into() }
 }

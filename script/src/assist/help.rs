@@ -66,11 +66,6 @@ impl Interpreter {
         lookup(&self.docs, query, self.context.host.window())
     }
 
-    /// The commands of a prompt, as help lists them.
-    pub fn command_help(&self) -> String {
-        commands(None)
-    }
-
     /// The help of all names as a page of Markdown.
     pub fn reference(&self) -> String {
         reference(&self.docs)

@@ -34,20 +34,32 @@ fn run(
     context.at(call);
     let args = arguments(row, args)?;
     let answer = lend(&args, |args| row.call(&context.session, args)).or_fault()?;
-    if let (Answer::Written(value, _), [Arg::Value(target), ..]) = (&answer, &args[..]) {
-        target.write(value);
-    }
-    Ok(answered(answer))
+    let first = match &args[..] {
+        [Arg::Value(first), ..] => Some(first),
+        _ => None,
+    };
+    Ok(answered(answer, first))
 }
 
-fn answered(answer: Answer) -> Dynamic {
+fn answered(answer: Answer, first: Option<&ArrayRef>) -> Dynamic {
+    if let (Answer::Written(value, _), Some(target)) = (&answer, first) {
+        target.write(value);
+    }
     match answer {
         Answer::Value(value) | Answer::Written(_, Some(value)) => {
             Dynamic::from(ArrayRef::from(value))
         }
         Answer::Written(_, None) => Dynamic::UNIT,
         Answer::Number(number) => dynamic(number),
-        Answer::List(answers) => answers.into_iter().map(answered).collect::<rhai::Array>().into(),
+        Answer::List(answers) => {
+            let answers = answers.into_iter().map(|answer| answered(answer, first));
+            answers.collect::<rhai::Array>().into()
+        }
+        Answer::Parts(parts) => {
+            let parts = parts.iter().filter_map(|places| Some(first?.part(places)));
+            let mut parts: Vec<ArrayRef> = parts.collect();
+            Dynamic::from(if parts.len() == 1 { parts.remove(0) } else { ArrayRef::vector(parts) })
+        }
     }
 }
 

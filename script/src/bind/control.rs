@@ -133,10 +133,6 @@ impl Parts {
         });
         replaced.collect()
     }
-
-    fn list(&self, arrays: &[Array]) -> Dynamic {
-        Dynamic::from(self.with(arrays))
-    }
 }
 
 /// A function that a script passed.
@@ -200,7 +196,7 @@ fn while_loop(
             },
         )
     })?;
-    Ok(states.list(&results))
+    Ok(states.with(&results).into())
 }
 
 /// The arrays of a body's list, which must be made like the states.
@@ -265,7 +261,7 @@ fn if_then(
             |arrays| branch(&otherwise, arrays),
         )
     })?;
-    Ok(template.map_or_else(|| Dynamic::from(rhai::Array::new()), |parts| parts.list(&results)))
+    Ok(template.map(|parts| parts.with(&results)).unwrap_or_default().into())
 }
 
 fn dispatch(
@@ -294,7 +290,7 @@ fn dispatch(
             branch_values(context, op, &values, &mut template).map_err(Thrown)
         })
     })?;
-    Ok(template.map_or_else(|| Dynamic::from(rhai::Array::new()), |parts| parts.list(&results)))
+    Ok(template.map(|parts| parts.with(&results)).unwrap_or_default().into())
 }
 
 /// The arrays of a branch's list; the first branch decides what the values are.

@@ -1,7 +1,7 @@
 //! Files: `.npy` and `.npz` of NumPy, comma-separated text. All go through the host (S20).
 
 use std::collections::BTreeMap;
-use std::io::{self, Cursor, Read, Write};
+use std::io::{Cursor, Read, Write};
 use std::ops::{Deref, Range};
 
 use porcini_core::memory::alloc::Bytes;
@@ -12,9 +12,9 @@ use zip::{CompressionMethod, ZipArchive, ZipWriter};
 
 use super::registry::Registry;
 use super::types::scalar_type;
-use crate::bind::csv_columns::{self, Column, Kind, Layout};
 use crate::context::Context;
-use crate::fault::{IntoFault, Result, Stop, check_interrupt, fault, placed, stop};
+use crate::fault::{IntoFault, Result, check_interrupt, fault, outside_fault, placed};
+use crate::value::csv_columns::{self, Column, Kind, Layout};
 use crate::value::host_array::HostRef;
 use crate::value::{ArrayRef, Form, scalar, type_name};
 use crate::world::folders;
@@ -391,21 +391,15 @@ impl Drop for Contents {
 
 fn contents(context: &Context, op: &str, path: &str) -> Result<Contents> {
     let bytes = context.host.read_file(path);
-    bytes.map(Contents).map_err(|error| match error.kind() {
-        io::ErrorKind::Interrupted => stop(Stop::Interrupt),
-        _ => fault(format!("{op}: {path}: {error}")),
-    })
+    bytes.map(Contents).map_err(|error| outside_fault(&format!("{op}: {path}"), &error))
 }
 
-fn store(context: &Context, op: &str, path: &str, bytes: &[u8]) -> Result<()> {
+pub(super) fn store(context: &Context, op: &str, path: &str, bytes: &[u8]) -> Result<()> {
     let written = context.host.write_file(path, bytes);
-    written.map_err(|error| match error.kind() {
-        io::ErrorKind::Interrupted => stop(Stop::Interrupt),
-        _ => fault(format!("{op}: {path}: {error}")),
-    })
+    written.map_err(|error| outside_fault(&format!("{op}: {path}"), &error))
 }
 
-fn path(op: &str, value: &Dynamic) -> Result<String> {
+pub(super) fn path(op: &str, value: &Dynamic) -> Result<String> {
     value.clone().into_string().map_err(|_| {
         fault(format!("{op}: got {}, expected a path in quotes first", type_name(value)))
     })

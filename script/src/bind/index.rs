@@ -1,6 +1,6 @@
 //! Indexing, components and properties: `a[i]`, `a[2..8]`, `a[mask]`, `v.x`, `v.zyx` (S15).
 
-use porcini_core::value::Slice;
+use porcini_core::value::{Slice, place};
 use porcini_core::{Array, DType, Scalar};
 use rhai::{Dynamic, NativeCallContext};
 
@@ -39,45 +39,10 @@ pub(super) fn register(registry: &mut Registry<'_>) {
         host_item(host, index)
     });
     registry.engine.register_iterator_result::<ArrayRef, Dynamic>();
-    lengths(registry);
-    matrices(registry);
+    host_arrays(registry);
 }
 
-fn lengths(registry: &mut Registry<'_>) {
-    registry.doc(
-        "len",
-        "(x)",
-        "Number of lanes of an array, of components of a vector.\n\n\
-         >> len(FloatC([1, 2, 3]))\n3",
-    );
-    registry.on_array("len", 1, |_, _, array, _| {
-        let n = match array.components() {
-            Some(components) => components.len() as u64,
-            None => array.lanes().unwrap_or(0),
-        };
-        Ok(i64::try_from(n).unwrap_or(i64::MAX))
-    });
-    registry.doc(
-        "shape",
-        "(x)",
-        "Extents as a list, components first: of a matrix columns, rows, lanes.\n\n\
-         >> shape(Vector3fC(FloatC::arange(5)))\n[3, 5]",
-    );
-    registry.on_array("shape", 1, |_, _, array, _| {
-        let Some(lanes) = array.lanes() else {
-            let sizes: Vec<String> =
-                array.leaves().iter().map(|leaf| leaf.size().to_string()).collect();
-            return Err(fault_with_hint(
-                format!("shape: the components have different sizes: {}", sizes.join(", ")),
-                "components need equal sizes, or size 1",
-            ));
-        };
-        let number = |n: u64| Dynamic::from(i64::try_from(n).unwrap_or(i64::MAX));
-        let mut shape: Vec<Dynamic> =
-            array.extents().into_iter().map(|n| number(n as u64)).collect();
-        shape.push(number(lanes));
-        Ok(shape)
-    });
+fn host_arrays(registry: &mut Registry<'_>) {
     registry.engine.register_fn("len", |host: &mut HostRef| {
         host.shape().first().map_or(0, |&n| i64::try_from(n).unwrap_or(i64::MAX))
     });
@@ -96,8 +61,8 @@ fn get(array: &ArrayRef, index: &Dynamic) -> Result<Dynamic> {
     if let Ok(name) = index.clone().into_immutable_string() {
         return property(array, &name);
     }
-    if let Some((i, j)) = row_and_column(index) {
-        return Ok(Dynamic::from(entry("[]", array, i, j)?));
+    if let Some(place) = row_and_column(index) {
+        return Ok(Dynamic::from(array.part(&entry("[]", array, place)?)));
     }
     if let Some(components) = array.components() {
         if let Ok(i) = index.as_int() {
@@ -149,10 +114,9 @@ fn set(context: &Context, array: &ArrayRef, index: &Dynamic, value: &Dynamic) ->
     if let Ok(name) = index.clone().into_immutable_string() {
         return set_property(context, array, &name, value);
     }
-    if let Some((i, j)) = row_and_column(index) {
-        let column = entry("[]=", array, i, j).and_then(|_| column("[]=", array, j))?;
-        let i = component_index(&column, i)?;
-        return assign_component(context, &column, i, value);
+    if let Some(place) = row_and_column(index) {
+        let [column, i] = entry("[]=", array, place)?;
+        return assign_component(context, &array.part(&[column]), i, value);
     }
     if array.is_nested() {
         if let Ok(i) = index.as_int() {
@@ -180,63 +144,15 @@ fn row_and_column(index: &Dynamic) -> Option<(i64, i64)> {
     }
 }
 
-/// Column `j` of a matrix.
-fn column(op: &str, matrix: &ArrayRef, j: i64) -> Result<ArrayRef> {
-    match matrix.components() {
-        Some(columns) if matches!(matrix.form(), Form::Matrix(_)) => {
-            Ok(columns[component_index(matrix, j)?].clone())
-        }
-        _ if op.starts_with('[') => Err(fault_with_hint(
+/// The places of the column, and in it, of the entry in row `i` and column `j` of a matrix.
+fn entry(op: &str, matrix: &ArrayRef, (i, j): (i64, i64)) -> Result<[usize; 2]> {
+    if !matches!(matrix.form(), Form::Matrix(_)) {
+        return Err(fault_with_hint(
             format!("{op}: got a list as index of {}, which is no matrix", matrix.type_name()),
             "several lanes are read by gather(a, UInt32C([0, 1])), and written by scatter",
-        )),
-        _ => Err(fault(format!("{op}: got {}, expected a matrix", matrix.type_name()))),
+        ));
     }
-}
-
-/// The entry in row `i` and column `j` of a matrix.
-fn entry(op: &str, matrix: &ArrayRef, i: i64, j: i64) -> Result<ArrayRef> {
-    let column = column(op, matrix, j)?;
-    let rows = column.components().unwrap_or_default();
-    Ok(rows[component_index(&column, i)?].clone())
-}
-
-fn matrices(registry: &mut Registry<'_>) {
-    registry.doc(
-        "coeff",
-        "(m, i, j)",
-        "Entry in row i and column j of a matrix, as m[[i, j]]; writes to it are seen in the matrix.\n\n\
-         >> coeff(Matrix2fC([[1, 2], [3, 4]]), 0, 1)\n[2]",
-    );
-    registry.on_array("coeff", 3, |_, _, matrix, rest| {
-        let index = |value: &Dynamic| {
-            let got =
-                || fault(format!("coeff: got {}, expected integers", value::type_name(value)));
-            value.as_int().map_err(|_| got())
-        };
-        entry("coeff", matrix, index(rest[0])?, index(rest[1])?)
-    });
-    registry.doc(
-        "col",
-        "(m, j)",
-        "Column j of a matrix, as m[j].\n\n>> col(Matrix2fC([[1, 2], [3, 4]]), 0)\n[[1, 3]]",
-    );
-    registry.on_array("col", 2, |_, _, matrix, rest| {
-        let j = rest[0].as_int().map_err(|_| fault("col: expected an integer as column"))?;
-        column("col", matrix, j)
-    });
-    registry.doc(
-        "row",
-        "(m, i)",
-        "Row i of a matrix, a vector of its entries.\n\n>> row(Matrix2fC([[1, 2], [3, 4]]), 0)\n[[1, 2]]",
-    );
-    registry.on_array("row", 2, |_, _, matrix, rest| {
-        let i = rest[0].as_int().map_err(|_| fault("row: expected an integer as row"))?;
-        let n = matrix.components().map_or(0, |columns| columns.len());
-        let n = i64::try_from(n).unwrap_or(i64::MAX).max(1);
-        let row = (0..n).map(|j| entry("row", matrix, i, j)).collect::<Result<Vec<_>>>()?;
-        Ok(ArrayRef::vector(row))
-    });
+    matrix.lend(|matrix| matrix.entry(i, j)).or_fault()
 }
 
 /// `v.x`, `v.zyx`, `z.real`, `m.T`, `a.data`, `a.index`.
@@ -293,10 +209,8 @@ fn set_property(context: &Context, array: &ArrayRef, name: &str, value: &Dynamic
 
 /// Component numbers of a name such as `x`, `zyx` or `real`.
 fn swizzle(array: &ArrayRef, name: &str) -> Result<Vec<usize>> {
-    match array.form().positions(name) {
-        Some(positions) => Ok(positions),
-        None => array.lend(|value| value.positions(name)).or_fault(),
-    }
+    let refused = || array.lend(|value| value.positions(name)).or_fault();
+    array.form().positions(name).map_or_else(refused, Ok)
 }
 
 /// The lanes that an index chooses; `None` if it is no integer or range.
@@ -323,12 +237,9 @@ fn set_slice(context: &Context, array: &ArrayRef, slice: Slice, value: &Dynamic)
 
 fn host_item(host: &HostRef, index: i64) -> Result<Dynamic> {
     let n: usize = host.shape().iter().product();
-    let signed = i64::try_from(n).unwrap_or(i64::MAX);
-    let position = if index < 0 { index.saturating_add(signed) } else { index };
-    let element = usize::try_from(position).ok().and_then(|i| host.element(i));
-    let size = n as u64;
-    let element = element.ok_or(porcini_core::Error::IndexOutOfRange { index, size }).or_fault()?;
-    Ok(dynamic(element))
+    let place = place(index, n as u64).or_fault()?;
+    let element = usize::try_from(place).ok().and_then(|place| host.element(place));
+    Ok(dynamic(element.expect("internal error: an element less than the shape says")))
 }
 
 /// `for x in v` runs over components, `for x in a` over lanes (which evaluates).

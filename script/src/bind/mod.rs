@@ -7,7 +7,6 @@ mod binary_search;
 mod catalogue;
 pub(crate) mod constants;
 mod control;
-pub(crate) mod csv_columns;
 pub(crate) mod deletion;
 mod devices;
 pub(crate) mod doc;
@@ -39,7 +38,7 @@ pub(crate) mod types;
 
 use std::rc::Rc;
 
-use porcini_core::catalogue::{LANES, MEMORY, PAIRS, PLACES, VECTORS};
+use porcini_core::catalogue::{LANES, MEMORY, PAIRS, PLACES, SHAPES, VECTORS};
 use rhai::Engine;
 
 use crate::bind::doc::FunctionDoc;
@@ -63,6 +62,7 @@ const FAMILIES: &[(&str, Register)] = &[
     ("operators", power::register),
     ("elementwise functions", |registry| catalogue::register(registry, PAIRS)),
     ("types", types::register),
+    ("indices and shapes", |registry| catalogue::register(registry, SHAPES)),
     ("indices and shapes", index::register),
     ("over lanes or components", |registry| catalogue::register(registry, LANES)),
     ("memory and host arrays", |registry| catalogue::register(registry, MEMORY)),

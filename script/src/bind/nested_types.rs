@@ -7,7 +7,7 @@ use rhai::{Dynamic, FnPtr, Module, NativeCallContext};
 
 use super::many_arguments::{self, FEW};
 use super::registry::Registry;
-use super::types::{convert, number_array, static_function, statics};
+use super::types::{convert, size_argument, static_function, statics};
 use crate::context::Context;
 use crate::diagnose::diagnosis::LISTED;
 use crate::fault::{IntoFault, Result, fault};
@@ -259,8 +259,8 @@ fn add_statics(nested: &Type, registry: &mut Registry<'_>, module: &mut Module, 
             let owned = nested.clone();
             let name = format!("{}::identity", nested.name);
             static_function(module, &context, &name.clone(), arity, move |context, args| {
-                let size = super::types::size_argument(&name, args.first())?;
-                let one = number_array(&context.session, dtype, 1.into(), size)?;
+                let size = size_argument(&name, args.first())?;
+                let one = context.session.full(dtype, 1, size).or_fault()?;
                 converted(&owned, context, &Arg::Value(ArrayRef::leaf(one)))
             });
         }
@@ -310,7 +310,7 @@ fn call_static(
             return Ok(Arg::Value(ArrayRef::vector(parts.collect::<Result<_>>()?)));
         }
         if let Some(number) = scalar(value) {
-            let number = number_array(&context.session, dtype, number, 1)?;
+            let number = context.session.full(dtype, number, 1).or_fault()?;
             return Ok(Arg::Value(ArrayRef::leaf(number)));
         }
         let value = Arg::new(name, value)?;

@@ -1,12 +1,10 @@
 //! What front ends with cells do better than a terminal: display and replace, clear, ask.
 
-use std::io;
-
 use rhai::Dynamic;
 
 use super::registry::Registry;
 use crate::context::Context;
-use crate::fault::{Result, Stop, fault, stop};
+use crate::fault::{Result, fault, outside_fault};
 use crate::show::forms::Place;
 use crate::value::type_name;
 
@@ -74,8 +72,5 @@ fn text(function: &str, value: &Dynamic) -> Result<String> {
 }
 
 fn ask(context: &Context, name: &str, prompt: &str, secret: bool) -> Result<String> {
-    context.host.input(prompt, secret).map_err(|error| match error.kind() {
-        io::ErrorKind::Interrupted => stop(Stop::Interrupt),
-        _ => fault(format!("{name}: {error}")),
-    })
+    context.host.input(prompt, secret).map_err(|error| outside_fault(name, &error))
 }

@@ -19,7 +19,9 @@ pub(super) fn register(registry: &mut Registry<'_>) {
         match info.operator {
             Some(operator) => {
                 registry.doc(operator, &format!("a {operator} b"), info.doc);
-                binary_operator(registry, operator, info.op);
+                binary_operator(registry, operator, |context, args| {
+                    operate(context, operator, args, info.op)
+                });
             }
             None if info.shape == Shape::Special => {}
             None => named_operation(registry, info),
@@ -47,44 +49,33 @@ fn family(operator: Option<&str>, class: Class) -> &'static str {
 }
 
 /// Registers `a op b`, and `a op= b` as a rebinding of `a`.
-fn binary_operator(registry: &mut Registry<'_>, operator: &'static str, op: Op) {
-    operator_function(registry, operator, move |session, operands| session.apply(op, operands));
-}
-
-fn operator_function(
+pub(super) fn binary_operator<T: Clone + 'static>(
     registry: &mut Registry<'_>,
     operator: &'static str,
-    apply: impl Fn(&Session, &[Operand<'_>]) -> CoreResult<Array> + Clone + 'static,
+    operate: impl Fn(&Context, &[&mut Dynamic]) -> Result<T> + Clone + 'static,
 ) {
+    let context = registry.context.clone();
+    let run = move |call: &NativeCallContext<'_>, args: &[&mut Dynamic]| {
+        context.at(call);
+        operate(&context, args).map_err(|error| under_name(error, operator))
+    };
     let (array, any) = (TypeId::of::<ArrayRef>(), TypeId::of::<Dynamic>());
     for types in [[array, any], [any, array]] {
-        let (context, apply) = (registry.context.clone(), apply.clone());
-        registry.engine.register_raw_fn(operator, types, move |call, args| {
-            context.at(&call);
-            operate(&context, operator, args, &apply).map_err(|error| under_name(error, operator))
+        let run = run.clone();
+        registry.engine.register_raw_fn(operator, types, move |call, args| run(&call, args));
+    }
+    if !matches!(operator, "==" | "!=" | "<" | ">" | "<=" | ">=") {
+        let assigned = format!("{operator}=");
+        registry.engine.register_raw_fn(assigned, [array, any], move |call, args| {
+            *args[0] = Dynamic::from(run(&call, args)?);
+            Ok(())
         });
     }
-    let assigned = format!("{operator}=");
-    if matches!(operator, "==" | "!=" | "<" | ">" | "<=" | ">=") {
-        return;
-    }
-    let context = registry.context.clone();
-    registry.engine.register_raw_fn(assigned, [array, any], move |call, args| {
-        context.at(&call);
-        let result = operate(&context, operator, args, &apply);
-        let result = result.map_err(|error| under_name(error, operator))?;
-        *args[0] = Dynamic::from(result);
-        Ok(())
-    });
 }
 
-fn operate(
-    context: &Context,
-    operator: &str,
-    args: &[&mut Dynamic],
-    apply: &impl Fn(&Session, &[Operand<'_>]) -> CoreResult<Array>,
-) -> Result<ArrayRef> {
-    if let Some(result) = apply_to_leaves::<2>(context, args, apply) {
+fn operate(context: &Context, operator: &str, args: &[&mut Dynamic], op: Op) -> Result<ArrayRef> {
+    let apply = |session: &Session, operands: &[Operand<'_>]| session.apply(op, operands);
+    if let Some(result) = apply_to_leaves::<2>(context, args, &apply) {
         return result.map(ArrayRef::leaf).or_fault();
     }
     let args = [Arg::new(operator, args[0])?, Arg::new(operator, args[1])?];
@@ -200,29 +191,17 @@ fn call_with(
         return result.map(|array| Dynamic::from(ArrayRef::leaf(array))).or_fault();
     }
     let args = args.iter().map(|arg| Arg::new(name, arg)).collect::<Result<Vec<_>>>()?;
-    if args.iter().any(|arg| matches!(arg, Arg::Value(_))) {
-        let result = nested::map(name, &args, &|operands| apply(&context.session, operands))?;
-        return Ok(Dynamic::from(result));
-    }
-    apply_to_numbers(context, &args, apply)
-}
-
-/// Script numbers are 64-bit: the function is applied to arrays of one such lane.
-fn apply_to_numbers(
-    context: &Context,
-    args: &[Arg],
-    apply: &impl Fn(&Session, &[Operand<'_>]) -> CoreResult<Array>,
-) -> Result<Dynamic> {
+    let number = |arg: &Arg| match arg {
+        Arg::Number(number) => Some(*number),
+        Arg::Value(_) => None,
+    };
     let session = &context.session;
-    let mut arrays = Vec::with_capacity(args.len());
-    for arg in args {
-        let Arg::Number(number) = arg else { continue };
-        let dtype = DType::widest(*number);
-        arrays.push(session.full(dtype, *number, 1).or_fault()?);
+    match args.iter().map(number).collect::<Option<Vec<Scalar>>>() {
+        Some(numbers) => {
+            session.of_numbers(&numbers, |lanes| apply(session, lanes)).map(dynamic).or_fault()
+        }
+        None => nested::map(name, &args, &|operands| apply(session, operands)).map(Dynamic::from),
     }
-    let operands: Vec<Operand<'_>> = arrays.iter().map(Operand::Array).collect();
-    let result = apply(session, &operands).or_fault()?;
-    Ok(dynamic(result.item(0).or_fault()?))
 }
 
 /// What `a in b` calls.

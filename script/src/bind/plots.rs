@@ -1,20 +1,15 @@
 //! Pictures: `plot`, `hist`, `image`, and files of them.
 
-use std::io;
-
-use porcini_core::{Array, DType, Scalar, interrupt};
+use porcini_core::Array;
 use rhai::{Dynamic, Map};
 
+use super::files;
 use super::registry::Registry;
 use crate::context::Context;
-use crate::fault::{IntoFault, Result, Stop, fault, stop};
-use crate::show::plot::{Chart, Picture, Raster, Shape};
+use crate::fault::{Result, fault};
+use crate::show::plot::{Chart, Picture, Raster, Shape, histogram, pixels, points};
 use crate::value::{self, ArrayRef, type_name};
 
-/// Points of a series that are drawn; of more, the lowest and the highest of each run.
-const MOST_POINTS: usize = 4000;
-/// Lanes read at once.
-const PIECE: u64 = 1 << 16;
 /// Pixels of an image.
 const MOST_PIXELS: i64 = 1 << 26;
 /// Bars of a histogram.
@@ -58,7 +53,7 @@ pub(super) fn register(registry: &mut Registry<'_>) {
         let raster = raster("image", args)?;
         Ok(Picture::image(raster, context.width()))
     });
-    files(registry);
+    to_files(registry);
 }
 
 fn charts(registry: &mut Registry<'_>) {
@@ -94,7 +89,7 @@ fn charts(registry: &mut Registry<'_>) {
     }
 }
 
-fn files(registry: &mut Registry<'_>) {
+fn to_files(registry: &mut Registry<'_>) {
     registry.doc(
         "save_plot",
         "(path, picture)",
@@ -170,127 +165,7 @@ fn array(op: &str, value: &Dynamic) -> Result<ArrayRef> {
     })
 }
 
-/// The lanes piece by piece as floats.
-fn each_piece(array: &Array, mut piece: impl FnMut(u64, &[f64])) -> Result<()> {
-    let n = array.size();
-    let mut start = 0;
-    while start < n {
-        if interrupt::is_requested() {
-            return Err(stop(Stop::Interrupt));
-        }
-        let end = n.min(start + PIECE);
-        let lanes: Vec<f64> =
-            array.read(start..end).or_fault()?.into_iter().map(Scalar::to_f64).collect();
-        piece(start, &lanes);
-        start = end;
-    }
-    Ok(())
-}
-
-/// The points of one line: of very many the lowest and the highest of each run.
-#[expect(clippy::cast_precision_loss, reason = "lane numbers on an axis")]
-fn points(x: Option<&Array>, y: &Array) -> Result<Vec<(f64, f64)>> {
-    let n = y.size();
-    if let Some(x) = x
-        && x.size() != n
-    {
-        return Err(fault(format!(
-            "plot: got {} and {n} lanes, expected as many x as y",
-            x.size()
-        )));
-    }
-    let run = n.div_ceil(MOST_POINTS as u64 / 2).max(1);
-    let mut thin = Thin { run, points: Vec::new(), lowest: None, highest: None };
-    // A run may reach over the end of a piece.
-    let mut lane = 0;
-    let mut abscissas = Vec::new();
-    each_piece(y, |start, lanes| {
-        abscissas.clear();
-        if let Some(x) = x
-            && let Ok(read) = x.read(start..start + lanes.len() as u64)
-        {
-            abscissas.extend(read.into_iter().map(Scalar::to_f64));
-        }
-        for (i, &y) in lanes.iter().enumerate() {
-            thin.add(lane, (abscissas.get(i).copied().unwrap_or(lane as f64), y));
-            lane += 1;
-        }
-    })?;
-    thin.flush();
-    Ok(thin.points)
-}
-
-/// Keeps the extremes of each run of lanes, in their order.
-struct Thin {
-    run: u64,
-    points: Vec<(f64, f64)>,
-    lowest: Option<(u64, (f64, f64))>,
-    highest: Option<(u64, (f64, f64))>,
-}
-
-impl Thin {
-    fn add(&mut self, lane: u64, point: (f64, f64)) {
-        if self.run == 1 {
-            self.points.push(point);
-            return;
-        }
-        if lane.is_multiple_of(self.run) {
-            self.flush();
-        }
-        if point.1.is_nan() {
-            return;
-        }
-        if self.lowest.is_none_or(|(_, lowest)| point.1 < lowest.1) {
-            self.lowest = Some((lane, point));
-        }
-        if self.highest.is_none_or(|(_, highest)| point.1 > highest.1) {
-            self.highest = Some((lane, point));
-        }
-    }
-
-    fn flush(&mut self) {
-        let mut ends: Vec<(u64, (f64, f64))> =
-            self.lowest.take().into_iter().chain(self.highest.take()).collect();
-        ends.sort_by_key(|(lane, _)| *lane);
-        ends.dedup_by_key(|(lane, _)| *lane);
-        self.points.extend(ends.into_iter().map(|(_, point)| point));
-    }
-}
-
-#[expect(
-    clippy::cast_precision_loss,
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "counts on an axis, numbers of bins"
-)]
-fn histogram(x: &Array, bins: usize) -> Result<Vec<(f64, f64)>> {
-    let (mut low, mut high) = (f64::INFINITY, f64::NEG_INFINITY);
-    each_piece(x, |_, lanes| {
-        for &x in lanes.iter().filter(|x| x.is_finite()) {
-            (low, high) = (low.min(x), high.max(x));
-        }
-    })?;
-    if low > high {
-        return Ok(Vec::new());
-    }
-    if low == high {
-        (low, high) = (low - 0.5, high + 0.5);
-    }
-    // Halved, so that the difference of the largest floats is finite.
-    let width = (high / 2.0 - low / 2.0) / bins as f64 * 2.0;
-    let mut counts = vec![0_u64; bins];
-    each_piece(x, |_, lanes| {
-        for &x in lanes.iter().filter(|x| x.is_finite()) {
-            let bin = ((x / 2.0 - low / 2.0) / width * 2.0) as usize;
-            counts[bin.min(bins - 1)] += 1;
-        }
-    })?;
-    let bar = |(i, &n): (usize, &u64)| (low + i as f64 * width, n as f64);
-    Ok(counts.iter().enumerate().map(bar).collect())
-}
-
 /// Pixels of `(a, width, height)`.
-#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "0 to 255")]
 fn raster(op: &str, args: &[&mut Dynamic]) -> Result<Raster> {
     let a = array(op, args[0])?;
     let size = |i: usize| {
@@ -315,44 +190,13 @@ fn raster(op: &str, args: &[&mut Dynamic]) -> Result<Raster> {
             a.type_name()
         )));
     }
-    let is_colour = leaves.len() == 3;
-    let (mut low, mut high) = (0.0, 1.0);
-    if !is_colour && leaves[0].dtype() != DType::Mask {
-        (low, high) = (f64::INFINITY, f64::NEG_INFINITY);
-        each_piece(&leaves[0], |_, piece| {
-            for &x in piece.iter().filter(|x| x.is_finite()) {
-                (low, high) = (low.min(x), high.max(x));
-            }
-        })?;
-    }
-    let level = |x: f64| {
-        let part = if high > low { (x / 2.0 - low / 2.0) / (high / 2.0 - low / 2.0) } else { 1.0 };
-        // A number that is none is black.
-        (part.clamp(0.0, 1.0) * 255.0).round() as u8
-    };
-    // Lanes are read once more rather than kept: Ctrl-C would wait for their memory to be freed.
-    let mut pixels = vec![[0; 3]; usize::try_from(n).unwrap_or(0)];
-    for (channel, leaf) in leaves.iter().enumerate() {
-        let paint = |pixel: &mut [u8; 3], x: f64| {
-            if is_colour { pixel[channel] = level(x) } else { *pixel = [level(x); 3] }
-        };
-        each_piece(leaf, |start, piece| {
-            let rest = &mut pixels[usize::try_from(start).unwrap_or(0)..];
-            if let ([x], true) = (piece, leaf.size() == 1) {
-                rest.iter_mut().for_each(|pixel| paint(pixel, *x));
-            } else {
-                rest.iter_mut().zip(piece).for_each(|(pixel, &x)| paint(pixel, x));
-            }
-        })?;
-    }
+    let pixels = pixels(&leaves, n)?;
     let size = |n: i64| usize::try_from(n).unwrap_or(1);
     Ok(Raster { width: size(width), height: size(height), pixels })
 }
 
 fn save(context: &Context, op: &str, path: &Dynamic, picture: &Picture) -> Result<()> {
-    let path = path.clone().into_string().map_err(|_| {
-        fault(format!("{op}: got {}, expected a path in quotes first", type_name(path)))
-    })?;
+    let path = files::path(op, path)?;
     let ending = path.rsplit_once('.').map_or("", |(_, ending)| ending);
     let bytes = match ending.to_ascii_lowercase().as_str() {
         "svg" => picture.svg()?.into_bytes(),
@@ -364,9 +208,5 @@ fn save(context: &Context, op: &str, path: &Dynamic, picture: &Picture) -> Resul
             )));
         }
     };
-    let written = context.host.write_file(&path, &bytes);
-    written.map_err(|error| match error.kind() {
-        io::ErrorKind::Interrupted => stop(Stop::Interrupt),
-        _ => fault(format!("{op}: {path}: {error}")),
-    })
+    files::store(context, op, &path, &bytes)
 }

@@ -1,14 +1,12 @@
 //! Powers: of integers by squaring.
 
-use std::any::TypeId;
-
 use porcini_core::value::power;
 use rhai::Dynamic;
 
 use super::registry::Registry;
 use super::{ops, script_numbers};
 use crate::context::Context;
-use crate::fault::{IntoFault, Result, under_name};
+use crate::fault::{IntoFault, Result};
 use crate::value::ArrayRef;
 
 /// `a ** b` and `pow(a, b)`.
@@ -26,27 +24,15 @@ pub(super) fn register(registry: &mut Registry<'_>) {
             _ => raise(context, "pow", args),
         }
     });
-    let (array, any) = (TypeId::of::<ArrayRef>(), TypeId::of::<Dynamic>());
-    for types in [[array, any], [any, array]] {
-        let context = registry.context.clone();
-        registry.engine.register_raw_fn("**", types, move |call, args| {
-            context.at(&call);
-            raise(&context, "**", args).map_err(|error| under_name(error, "**"))
-        });
-    }
-    let context = registry.context.clone();
-    registry.engine.register_raw_fn("**=", [array, any], move |call, args| {
-        context.at(&call);
-        *args[0] = raise(&context, "**", args).map_err(|error| under_name(error, "**"))?;
-        Ok(())
-    });
+    ops::binary_operator(registry, "**", |context, args| raise(context, "**", args));
 }
 
 fn raise(context: &Context, op: &str, args: &[&mut Dynamic]) -> Result<Dynamic> {
-    let Ok(exponent) = args[1].as_int() else { return ops::call(context, "pow", args) };
-    let base = args[0].read_lock::<ArrayRef>().map(|base| base.to_value());
-    match base {
-        Some(base) => Ok(Dynamic::from(ArrayRef::from(power(op, &base, exponent).or_fault()?))),
-        None => ops::call(context, "pow", args),
+    if let Ok(exponent) = args[1].as_int()
+        && let Some(base) = args[0].read_lock::<ArrayRef>()
+    {
+        let power = power(op, &base.to_value(), exponent).or_fault()?;
+        return Ok(Dynamic::from(ArrayRef::from(power)));
     }
+    ops::call(context, "pow", args)
 }

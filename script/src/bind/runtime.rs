@@ -9,7 +9,7 @@ use rhai::Dynamic;
 use super::memory::evaluate_values;
 use super::registry::Registry;
 use crate::fault::{IntoFault, Result, Stop, fault, fault_with_hint, stop};
-use crate::value::{ArrayRef, scalar, type_name};
+use crate::value::{self, ArrayRef, type_name};
 
 /// Most arguments of functions that take any number.
 const MOST_ARGUMENTS: usize = 8;
@@ -141,8 +141,7 @@ fn settings(registry: &mut Registry<'_>) {
                     Ok(())
                 }
                 None => {
-                    let got = scalar(args[0])
-                        .map_or_else(|| type_name(args[0]), |number| number.to_string());
+                    let got = value::got(args[0]);
                     Err(fault(format!("set_log_level: got {got}, expected 0 to 5")))
                 }
             }

@@ -1,5 +1,8 @@
 //! Script numbers: true division, exact comparison, powers (S8 and the traps of plain Rhai).
 
+use porcini_core::ir::op::Op;
+use porcini_core::ir::scalar::Lane;
+
 use super::registry::Registry;
 use super::sizes::Sizes;
 use crate::fault::{Result, fault};
@@ -76,18 +79,9 @@ fn same_meaning_as_arrays(registry: &mut Registry<'_>) {
     engine.register_fn("abs", i64::wrapping_abs);
     engine.register_fn("sign", |x: i64| if x < 0 { -1_i64 } else { 1 });
     engine.register_fn("sign", |x: f64| if x.is_nan() { x } else { 1_f64.copysign(x) });
-    engine.register_fn("min", |a: f64, b: f64| match (a.is_nan(), b.is_nan()) {
-        (true, _) => b,
-        (_, true) => a,
-        _ if a < b || a == b && a.is_sign_negative() => a,
-        _ => b,
-    });
-    engine.register_fn("max", |a: f64, b: f64| match (a.is_nan(), b.is_nan()) {
-        (true, _) => b,
-        (_, true) => a,
-        _ if a > b || a == b && a.is_sign_positive() => a,
-        _ => b,
-    });
+    for op in [Op::Min, Op::Max] {
+        engine.register_fn(op.name(), move |a: f64, b: f64| f64::apply(op, a, b, b));
+    }
 }
 
 /// An integer while it fits, a float for negative exponents.

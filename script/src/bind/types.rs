@@ -13,22 +13,11 @@ use crate::fault::{IntoFault, Result, check_interrupt, fault, fault_with_hint, u
 use crate::value::host_array::HostRef;
 use crate::value::{self, Arg, ArrayRef, STATICS, scalar};
 
-/// Names of the one-dimensional types.
-const SCALAR_TYPES: [(&str, DType); 13] = [
-    ("FloatC", DType::F32),
-    ("Float32C", DType::F32),
-    ("Float64C", DType::F64),
-    ("Float16C", DType::F16),
-    ("Int8C", DType::I8),
-    ("UInt8C", DType::U8),
-    ("Int16C", DType::I16),
-    ("UInt16C", DType::U16),
-    ("Int32C", DType::I32),
-    ("UInt32C", DType::U32),
-    ("Int64C", DType::I64),
-    ("UInt64C", DType::U64),
-    ("MaskC", DType::Mask),
-];
+/// Names of the one-dimensional types, floats first.
+fn scalar_types() -> impl Iterator<Item = (&'static str, DType)> {
+    let own = DType::ALL.into_iter().rev().map(|dtype| (dtype.script_name(), dtype));
+    own.chain([("Float32C", DType::F32)])
+}
 
 /// Help of the static functions, which all types have.
 const STATIC_DOCS: [(&str, &str, &str); STATICS.len()] = [
@@ -69,12 +58,12 @@ const STATIC_DOCS: [(&str, &str, &str); STATICS.len()] = [
 
 /// Every name that has static functions.
 pub(crate) fn type_names() -> Vec<String> {
-    let scalars = SCALAR_TYPES.iter().map(|(name, _)| (*name).to_string());
+    let scalars = scalar_types().map(|(name, _)| name.to_string());
     scalars.chain(Type::all().map(|nested| nested.name.into_owned())).collect()
 }
 
 pub(super) fn register(registry: &mut Registry<'_>) {
-    for (name, dtype) in SCALAR_TYPES {
+    for (name, dtype) in scalar_types() {
         registry.doc(
             name,
             "(value)",
@@ -103,7 +92,7 @@ pub(super) fn register(registry: &mut Registry<'_>) {
 
 /// The lane type of a one-dimensional type by its name.
 pub(super) fn scalar_type(name: &str) -> Option<DType> {
-    SCALAR_TYPES.iter().find(|(known, _)| *known == name).map(|(_, dtype)| *dtype)
+    scalar_types().find(|(known, _)| *known == name).map(|(_, dtype)| dtype)
 }
 
 /// One array of `dtype` from a number, list, array or host array.
@@ -129,7 +118,7 @@ pub(super) fn convert(
         return from_list(&context.session, name, dtype, &list);
     }
     match scalar(value) {
-        Some(number) => number_array(&context.session, dtype, number, 1),
+        Some(number) => context.session.full(dtype, number, 1).or_fault(),
         None => {
             let got = value::type_name(value);
             let message =
@@ -143,16 +132,6 @@ pub(super) fn convert(
             })
         }
     }
-}
-
-/// `size` lanes of a script number, which must be a value of the type.
-pub(super) fn number_array(
-    session: &Session,
-    dtype: DType,
-    number: Scalar,
-    size: u64,
-) -> Result<Array> {
-    session.full(dtype, number, size).or_fault()
 }
 
 pub(super) fn from_list(

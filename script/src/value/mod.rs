@@ -4,6 +4,7 @@
 //! write through any other. One Rhai type stands for all array types, so promotion, broadcasting and
 //! error texts live in one place.
 
+pub(crate) mod csv_columns;
 pub(crate) mod generator;
 pub(crate) mod host_array;
 pub(crate) mod nested;
@@ -103,6 +104,14 @@ impl ArrayRef {
         match &*self.node() {
             Node::Leaf(_) => None,
             Node::Nested(_, components) => Some(components.clone()),
+        }
+    }
+
+    /// The component of a component and so on, by their places.
+    pub(crate) fn part(&self, places: &[usize]) -> Self {
+        match (places, &*self.node()) {
+            ([place, rest @ ..], Node::Nested(_, components)) => components[*place].part(rest),
+            _ => self.clone(),
         }
     }
 

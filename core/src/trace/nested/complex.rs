@@ -16,7 +16,7 @@ use crate::trace::math::bits::mulsign;
 
 const C: Form = Form::Complex;
 
-nested_functions! {
+nested_functions! { $ complex_rows;
     /// Sum of a complex number and a real one; the imaginary part keeps every bit.
     ///
     /// >> Complex2fC(1, 2) + 3
@@ -79,17 +79,17 @@ nested_functions! {
     ///
     /// >> conj(Complex2fC(1, 2))
     /// [1 - 2i]
-    "conj" (C) -> (C), Float = |x, _| one(x, Complex::conj);
+    conj (C) -> (C), Float = |x, _| one(x, Complex::conj);
     /// Real part of a complex number; `z.real` names the part itself.
     ///
     /// >> real(Complex2fC(1, 2))
     /// [1]
-    "real" (C) -> (Scalar), Float = |x, _| vec![x[0]];
+    real (C) -> (Scalar), Float = |x, _| vec![x[0]];
     /// Imaginary part of a complex number; `z.imag` names the part itself.
     ///
     /// >> imag(Complex2fC(1, 2))
     /// [2]
-    "imag" (C) -> (Scalar), Float = |x, _| vec![x[1]];
+    imag (C) -> (Scalar), Float = |x, _| vec![x[1]];
     /// Squared absolute value of a complex number, `x * x + y * y`.
     ///
     /// >> squared_norm(Complex2fC(3, 4))
@@ -114,7 +114,7 @@ nested_functions! {
     ///
     /// >> arg(Complex2fC(0, 1))
     /// [1.5708]
-    "arg" (C) -> (Scalar), Float = |x, _| vec![math::atan2(x[1], x[0])];
+    arg (C) -> (Scalar), Float = |x, _| vec![math::atan2(x[1], x[0])];
     /// Square root with a real part that is not negative; the branch cut is the negative real axis. Its parts are
     /// `m = sqrt(|x| * 0.5 + |z| * 0.5)` and `n = |y| / (m + m)` (0 for m = 0), for x >= 0 in this order, the second with
     /// the sign of y; |y| and y for an infinite y.
@@ -259,6 +259,7 @@ nested_functions! {
         vec![x[0].abs().lt(infinity) & x[1].abs().lt(infinity)]
     };
 }
+pub(crate) use complex_rows;
 
 /// A complex number under construction.
 #[derive(Clone, Copy)]

@@ -7,7 +7,7 @@ use crate::trace::expr::Expr;
 
 const M: super::Form = Matrix(N);
 
-nested_functions! {
+nested_functions! { $ matrix_rows;
     /// Product of matrices.
     ///
     /// >> Matrix2fC([[1, 2], [3, 4]]) * Matrix2fC([[0, 1], [1, 0]])
@@ -60,7 +60,7 @@ nested_functions! {
     ///
     /// >> mul_elem(Matrix2fC([[1, 2], [3, 4]]), Matrix2fC([[0, 1], [1, 0]]))
     /// [[[0, 2], [3, 0]]]
-    "mul_elem" (M, M) -> (M), Float (Rational) = |x, n| (0..n * n).map(|k| x[k] * x[n * n + k]).collect();
+    mul_elem (M, M) -> (M), Float (Rational) = |x, n| (0..n * n).map(|k| x[k] * x[n * n + k]).collect();
     /// Square of a matrix: the matrix product `m * m`.
     ///
     /// >> sqr(Matrix2fC([[1, 2], [3, 4]]))
@@ -70,22 +70,22 @@ nested_functions! {
     ///
     /// >> transpose(Matrix2fC([[1, 2], [3, 4]]))
     /// [[[1, 3], [2, 4]]]
-    "transpose" (M) -> (M), Float (Rational) = transpose;
+    transpose (M) -> (M), Float (Rational) = transpose;
     /// Determinant, by minors.
     ///
     /// >> det(Matrix2fC([[1, 2], [3, 4]]))
     /// [-2]
-    "det" (M) -> (Scalar), Float (Rational) = |x, n| vec![Minors::new(x, n).determinant];
+    det (M) -> (Scalar), Float (Rational) = |x, n| vec![Minors::new(x, n).determinant];
     /// Determinant, by minors.
     ///
     /// >> determinant(Matrix2fC([[1, 2], [3, 4]]))
     /// [-2]
-    "determinant" (M) -> (Scalar), Float (Rational) = |x, n| vec![Minors::new(x, n).determinant];
+    determinant (M) -> (Scalar), Float (Rational) = |x, n| vec![Minors::new(x, n).determinant];
     /// Inverse matrix, by minors; infinities and NaN for a singular matrix.
     ///
     /// >> inverse(Matrix2fC([[1, 2], [3, 4]]))
     /// [[[-2, 1], [1.5, -0.5]]]
-    "inverse" (M) -> (M), Float (Rational) = |x, n| transpose(&inverse_transpose(x, n), n);
+    inverse (M) -> (M), Float (Rational) = |x, n| transpose(&inverse_transpose(x, n), n);
     /// Reciprocal of a matrix, `inverse` by another name: `m * rcp(m)` is the identity.
     ///
     /// >> rcp(Matrix2fC([[1, 2], [3, 4]]))
@@ -95,12 +95,12 @@ nested_functions! {
     ///
     /// >> inverse_transpose(Matrix2fC([[1, 2], [3, 4]]))
     /// [[[-2, 1.5], [1, -0.5]]]
-    "inverse_transpose" (M) -> (M), Float (Rational) = inverse_transpose;
+    inverse_transpose (M) -> (M), Float (Rational) = inverse_transpose;
     /// Sum of the diagonal.
     ///
     /// >> trace(Matrix2fC([[1, 2], [3, 4]]))
     /// [5]
-    "trace" (M) -> (Scalar), Float (Rational) = |x, n| {
+    trace (M) -> (Scalar), Float (Rational) = |x, n| {
         let diagonal = (0..n).map(|i| x[i * n + i]);
         diagonal.reduce(|sum, entry| sum + entry).into_iter().collect()
     };
@@ -108,12 +108,12 @@ nested_functions! {
     ///
     /// >> frob(Matrix2fC([[1, 2], [3, 4]]))
     /// [30]
-    "frob" (M) -> (Scalar), Float (Parts) = |x, _| vec![dot(x, x)];
+    frob (M) -> (Scalar), Float (Parts) = |x, _| vec![dot(x, x)];
     /// The diagonal of a matrix as a vector.
     ///
     /// >> diag(Matrix2fC([[1, 2], [3, 4]]))
     /// [[1, 4]]
-    "diag" (M) -> (Vector(N)), Float (Rational) = |x, n| (0..n).map(|i| x[i * n + i]).collect();
+    diag (M) -> (Vector(N)), Float (Rational) = |x, n| (0..n).map(|i| x[i * n + i]).collect();
     /// The matrix with the components of a vector as its diagonal.
     ///
     /// >> diag(Vector2fC(1, 2))
@@ -128,6 +128,7 @@ nested_functions! {
     /// [[[[0, -1], [1, 0]]], [[[3, 0], [0, 2]]]]
     "polar_decomp" (M) -> (M, M), Float (Conjugates) = |x, n| polar(x, n);
 }
+pub(crate) use matrix_rows;
 
 /// Columns of `a` combined by each column of `b`; a vector is a single column.
 pub(super) fn product<'r>(a: &[Expr<'r>], b: &[Expr<'r>], n: usize) -> Vec<Expr<'r>> {

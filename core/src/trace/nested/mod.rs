@@ -179,10 +179,15 @@ pub struct NestedFunction {
     recipe: for<'r> fn(&[Expr<'r>], usize) -> Vec<Expr<'r>>,
 }
 
+/// A table of rows: the doc comment, then name, forms of arguments and results, and the recipe. A name without quotes is
+/// a method of values too, which the macro `$rows` tells.
 macro_rules! nested_functions {
-    ($($(#[doc = $doc:literal])+ $name:literal ($($parameter:expr),*) -> ($($result:expr),*), $class:ident $(($entries:ident $(, lanes [$($op:ident),*])?))? = $recipe:expr;)*) => {
+    ($dollar:tt $rows:ident; $(
+        $(#[doc = $doc:literal])+
+        $($method:ident)? $($name:literal)? ($($parameter:expr),*) -> ($($result:expr),*), $class:ident $(($entries:ident $(, lanes [$($op:ident),*])?))? = $recipe:expr;
+    )*) => {
         pub(super) const ROWS: &[NestedFunction] = &[$(NestedFunction {
-            name: $name,
+            name: nested_functions!(@name $($method)? $($name)?),
             parameters: &[$($parameter),*],
             results: &[$($result),*],
             class: Class::$class,
@@ -191,13 +196,28 @@ macro_rules! nested_functions {
             doc: concat!($($doc, "\n"),+),
             recipe: $recipe,
         },)*];
+
+        /// Calls the macro `$with` with what else is given, and all rows: `[name] (forms);`, or `[]` of what is no method.
+        macro_rules! $rows {
+            ($dollar with:ident $dollar($dollar context:tt)*) => {
+                $dollar with! { $dollar($dollar context)* $([$($method)?] ($($parameter),*);)* }
+            };
+        }
     };
+    (@name $name:literal) => { $name };
+    (@name $name:ident) => { stringify!($name) };
     (@entries $entries:ident) => { crate::trace::nested::Entries::$entries };
     (@entries) => { crate::trace::nested::Entries::Real };
     (@lanes [$($op:ident),*]) => { Some(&[$(crate::ir::op::Op::$op),*]) };
     (@lanes) => { None };
 }
 use nested_functions;
+
+pub(crate) use complex::complex_rows;
+pub(crate) use matrix::matrix_rows;
+pub(crate) use quaternion::quaternion_rows;
+pub(crate) use transform::transform_rows;
+pub(crate) use vector::vector_rows;
 
 const TABLES: [&[NestedFunction]; 5] =
     [vector::ROWS, complex::ROWS, quaternion::ROWS, matrix::ROWS, transform::ROWS];
@@ -258,14 +278,6 @@ impl Recorder<'_> {
         let function = call.function();
         let (name, class) = (function.name, function.class);
         self.expand_many(name, class, &call.shape(), entries, |entries| call.expand(entries))
-    }
-
-    /// Records what a function of the table is made of; the entries have a type that it takes, all the same.
-    ///
-    /// # Errors
-    /// `SizeMismatch`.
-    pub fn inline_nested(&mut self, call: NestedCall, entries: &[VarId]) -> Result<Vec<VarId>> {
-        self.expand_rounded(call.function().name, entries, |entries| call.expand(entries))
     }
 
     /// Records several results of `entries`, promoted to their common type. The words of `shape` tell the recipe from

@@ -13,7 +13,7 @@ use crate::trace::math::bits::mulsign;
 
 const Q: Form = Form::Quaternion;
 
-nested_functions! {
+nested_functions! { $ quaternion_rows;
     /// Sum of a quaternion and a real number.
     ///
     /// >> Quaternion4fC(1, 2, 3, 4) + 1
@@ -125,7 +125,7 @@ nested_functions! {
     ///
     /// >> rotate(Quaternion4fC(0, 0, 1, 0), Vector3fC(1, 2, 3))
     /// [[-1, -2, 3]]
-    "rotate" (Q, Vector(3)) -> (Vector(3)), Float = |x, _| Quaternion::of(x).rotate(&x[4..]);
+    rotate (Q, Vector(3)) -> (Vector(3)), Float = |x, _| Quaternion::of(x).rotate(&x[4..]);
     /// The unit quaternion that turns by an angle in radians about a unit axis: `axis * sin(angle * 0.5)` and
     /// `cos(angle * 0.5)`.
     ///
@@ -136,7 +136,7 @@ nested_functions! {
     ///
     /// >> quat_to_matrix(Quaternion4fC(0, 0, 1, 0))
     /// [[[-1, 0, 0, 0], [0, -1, 0, 0], [0, 0, 1, 0], [0, 0, 0, 1]]]
-    "quat_to_matrix" (Q) -> (Matrix(4)), Float = |x, _| {
+    quat_to_matrix (Q) -> (Matrix(4)), Float = |x, _| {
         let rotation = Quaternion::of(x).matrix();
         super::transform::homogeneous(&rotation, None)
     };
@@ -152,7 +152,7 @@ nested_functions! {
     ///
     /// >> matrix_to_quat(Matrix3fC([[-1, 0, 0], [0, -1, 0], [0, 0, 1]]))
     /// [0 + 0i + 0j + 1k]
-    "matrix_to_quat" (Matrix(3)) -> (Q), Float = |x, _| from_matrix(|i, j| x[j * 3 + i]).parts();
+    matrix_to_quat (Matrix(3)) -> (Q), Float = |x, _| from_matrix(|i, j| x[j * 3 + i]).parts();
     /// The unit quaternion of the rotation in a matrix of homogeneous coordinates.
     ///
     /// >> matrix_to_quat(Matrix4fC::identity())
@@ -210,14 +210,14 @@ nested_functions! {
     ///
     /// >> slerp(Quaternion4fC(0, 0, 0, 1), Quaternion4fC(0, 0, 1, 0), 0.5)
     /// [0.707107 + 0i + 0j + 0.707107k]
-    "slerp" (Q, Q, Scalar) -> (Q), Float = |x, _| slerp(&x[..4], &x[4..8], x[8]);
+    slerp (Q, Q, Scalar) -> (Q), Float = |x, _| slerp(&x[..4], &x[4..8], x[8]);
     /// The angles about the axes x, y, z (roll, pitch, yaw) of a rotation by a unit quaternion:
     /// `atan2(2 * (w * x + y * z), 1 - 2 * (x * x + y * y))`, `asin(2 * (w * y - z * x))` of at most 1, and
     /// `atan2(2 * (w * z + x * y), 1 - 2 * (y * y + z * z))`.
     ///
     /// >> quat_to_euler(Quaternion4fC::rotate([0, 0, 1], 0.5))
     /// [[0, 0, 0.5]]
-    "quat_to_euler" (Q) -> (Vector(3)), Float = |x, _| euler(x);
+    quat_to_euler (Q) -> (Vector(3)), Float = |x, _| euler(x);
     /// Whether a part is not a number.
     ///
     /// >> isnan(Quaternion4fC(0, nan, 0, 0))
@@ -227,6 +227,7 @@ nested_functions! {
         vec![nan(0) | nan(1) | nan(2) | nan(3)]
     };
 }
+pub(crate) use quaternion_rows;
 
 /// A quaternion under construction.
 #[derive(Clone, Copy)]

@@ -8,7 +8,7 @@ use crate::ir::op::Class;
 use crate::trace::expr::Expr;
 use crate::trace::math;
 
-nested_functions! {
+nested_functions! { $ transform_rows;
     /// Translation in the plane.
     ///
     /// >> Matrix3fC::translate([5, 6])
@@ -104,11 +104,12 @@ nested_functions! {
     ///
     /// >> transform_compose(Matrix3fC(2), Quaternion4fC(1), Vector3fC(1, 2, 3))
     /// [[[2, 0, 0, 1], [0, 2, 0, 2], [0, 0, 2, 3], [0, 0, 0, 1]]]
-    "transform_compose" (Matrix(3), Quaternion, Vector(3)) -> (Matrix(4)), Float = |x, _| {
+    transform_compose (Matrix(3), Quaternion, Vector(3)) -> (Matrix(4)), Float = |x, _| {
         let linear = super::matrix::product(&Q::of(&x[9..13]).matrix(), &x[..9], 3);
         homogeneous(&linear, Some(&x[13..]))
     };
 }
+pub(crate) use transform_rows;
 
 /// A linear map in one more dimension, followed by a translation.
 pub(super) fn homogeneous<'r>(

@@ -5,13 +5,13 @@ use super::{N, NestedFunction, cross, divided, dot, nested_functions, norm};
 use crate::ir::op::Class;
 use crate::trace::expr::Expr;
 
-nested_functions! {
+nested_functions! { $ vector_rows;
     /// Sum of the products of the components, lane by lane, in order and without fma; of plain arrays the
     /// sum over the lanes.
     ///
     /// >> dot(Vector3fC(1, 2, 3), Vector3fC(4, 5, 6))
     /// [32]
-    "dot" (Vector(N), Vector(N)) -> (Scalar), Number (Rational, lanes []) = |x, n| vec![dot(&x[..n], &x[n..])];
+    dot (Vector(N), Vector(N)) -> (Scalar), Number (Rational, lanes []) = |x, n| vec![dot(&x[..n], &x[n..])];
     /// Sum of the products of the components of two quaternions.
     ///
     /// >> dot(Quaternion4fC(1, 2, 3, 4), Quaternion4fC(1, 0, 0, 2))
@@ -21,7 +21,7 @@ nested_functions! {
     ///
     /// >> abs_dot(Vector2fC(1, 2), Vector2fC(3, -4))
     /// [5]
-    "abs_dot" (Vector(N), Vector(N)) -> (Scalar), Number (Rational, lanes [Abs]) = |x, n| vec![dot(&x[..n], &x[n..]).abs()];
+    abs_dot (Vector(N), Vector(N)) -> (Scalar), Number (Rational, lanes [Abs]) = |x, n| vec![dot(&x[..n], &x[n..]).abs()];
     /// Absolute value of `dot(a, b)` of two quaternions: the cosine of half the angle between rotations.
     ///
     /// >> abs_dot(Quaternion4fC(1, 2, 3, 4), Quaternion4fC(-1, 0, 0, -2))
@@ -32,23 +32,23 @@ nested_functions! {
     ///
     /// >> squared_norm(Vector2fC(3, 4))
     /// [25]
-    "squared_norm" (Vector(N)) -> (Scalar), Number (Parts, lanes []) = |x, _| vec![dot(x, x)];
+    squared_norm (Vector(N)) -> (Scalar), Number (Parts, lanes []) = |x, _| vec![dot(x, x)];
     /// Euclidean length of a vector, `sqrt(squared_norm(v))`, lane by lane, and that of all parts of complex components
     /// and quaternions; of all lanes of a plain array.
     ///
     /// >> norm(Vector2fC(3, 4))
     /// [5]
-    "norm" (Vector(N)) -> (Scalar), Float (Parts, lanes [Sqrt]) = |x, _| vec![norm(x)];
+    norm (Vector(N)) -> (Scalar), Float (Parts, lanes [Sqrt]) = |x, _| vec![norm(x)];
     /// The vector divided by its length, lane by lane.
     ///
     /// >> normalize(Vector2fC(3, 4))
     /// [[0.6, 0.8]]
-    "normalize" (Vector(N)) -> (Vector(N)), Float (Parts) = |x, _| divided(x, norm(x));
+    normalize (Vector(N)) -> (Vector(N)), Float (Parts) = |x, _| divided(x, norm(x));
     /// Cross product of two vectors of three components, lane by lane.
     ///
     /// >> cross(Vector3fC(1, 0, 0), Vector3fC(0, 1, 0))
     /// [[0, 0, 1]]
-    "cross" (Vector(3), Vector(3)) -> (Vector(3)), Number (Rational) = |x, _| cross(&x[..3], &x[3..]);
+    cross (Vector(3), Vector(3)) -> (Vector(3)), Number (Rational) = |x, _| cross(&x[..3], &x[3..]);
     /// Two unit vectors `[s, t]` that make a right-handed orthonormal basis with the unit vector `n`. Without
     /// branches, after Duff et al., Building an Orthonormal Basis, Revisited (2017).
     ///
@@ -56,6 +56,7 @@ nested_functions! {
     /// [[[1, -0, -0]], [[-0, 1, -0]]]
     "coordinate_system" (Vector(3)) -> (Vector(3), Vector(3)), Float = |x, _| basis(x);
 }
+pub(crate) use vector_rows;
 
 fn basis<'r>(n: &[Expr<'r>]) -> Vec<Expr<'r>> {
     let &[x, y, z] = n else { panic!("internal error: three components expected") };

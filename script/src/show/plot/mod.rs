@@ -4,6 +4,7 @@
 
 mod canvas;
 mod chart;
+mod lanes;
 mod raster;
 
 use std::rc::Rc;
@@ -14,6 +15,7 @@ use plotters::prelude::{IntoDrawingArea, SVGBackend};
 use canvas::Canvas;
 pub(crate) use chart::{Chart, Shape};
 use chart::{Look, draw};
+pub(crate) use lanes::{histogram, pixels, points};
 pub(crate) use raster::Raster;
 
 use crate::fault::Result;
