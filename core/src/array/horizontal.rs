@@ -104,7 +104,7 @@ impl Array {
     /// `equal_nan`) both NaN.
     ///
     /// # Errors
-    /// `SizeMismatch`, `TypeMismatch`, `ForeignArray`; `UnsupportedType` for masks.
+    /// `SizeMismatch`, `TypeMismatch`, `ForeignArray`.
     pub fn isclose(&self, other: &Self, rtol: f64, atol: f64, equal_nan: bool) -> Result<Self> {
         let operands = [self.into(), other.into()];
         self.session().with_operands(

@@ -39,7 +39,7 @@ impl Recorder<'_> {
     /// Where lanes are near: `|a − b| ≤ atol + rtol·|b|`, or equal, or (if `equal_nan`) both NaN.
     ///
     /// # Errors
-    /// `SizeMismatch`, `TypeMismatch`; `UnsupportedType` for masks.
+    /// `SizeMismatch`, `TypeMismatch`.
     pub fn isclose(
         &mut self,
         args: [VarId; 2],
@@ -48,7 +48,9 @@ impl Recorder<'_> {
     ) -> Result<VarId> {
         let (op, [lhs, rhs]) = ("allclose", args.map(|x| self.dtype(x)));
         let dtype = lhs.promote(rhs).ok_or(Error::TypeMismatch { op, lhs, rhs })?.quotient();
-        self.require(op, Class::Number, args[0])?;
+        if lhs == DType::Mask {
+            return self.elementwise(Op::Eq, &args);
+        }
         let [rtol, atol] = [rtol, atol].map(|number| self.number_for(dtype, number.into()));
         let args = [args[0], args[1], rtol?, atol?];
         let close = self.call_all(op, &[equal_nan.into()], &args, |recorder, args| {
