@@ -7,7 +7,7 @@ use porcini_core::ir::op::Op;
 use porcini_core::random::{Draw, Pcg32};
 use porcini_core::{Array, DType, Error, Operand, Result, Scalar, Session};
 
-use crate::data::{FLOATS, INTEGERS, NUMBERS};
+use crate::data::{FLOATS, INTEGERS, NUMBERS, accumulated};
 use crate::random::Random;
 
 /// Lanes of the second array of a grid, and numbers that a partition tells apart.
@@ -161,6 +161,7 @@ impl Whole {
                 Draw::Float64 | Draw::Normal64 => DType::F64,
             },
             Self::RandomDistance => DType::I64,
+            Self::Cumprod | Self::PsumExclusive | Self::BlockSum(_) => accumulated(types[0]),
             _ => types[0],
         }
     }

@@ -1,5 +1,7 @@
 //! Horizontal operations: over the lanes of arrays, over the components of nested values.
 
+use std::borrow::Cow;
+
 use super::Value;
 use super::argument::Argument;
 use super::map::{apply, components};
@@ -19,10 +21,31 @@ impl Value {
         match self {
             Self::Array(array) => array.reduce(op).map(Self::Array),
             Self::Nested(_, components) if op == ReduceOp::Count => {
+                let ones = |mask| converted("count", mask, DType::U32);
                 let ones: Vec<Self> = components.iter().map(ones).collect::<Result<_>>()?;
                 fold(op.combine(), &ones)
             }
+            Self::Nested(..) if matches!(op, ReduceOp::Sum | ReduceOp::Prod) => {
+                fold(op.combine(), self.accumulated(op.name())?.parts())
+            }
             Self::Nested(_, components) => fold(op.combine(), components),
+        }
+    }
+
+    /// The value in the type that its sums and products have.
+    fn accumulated(&self, op: &'static str) -> Result<Cow<'_, Self>> {
+        let dtype = self.dtype().accumulated();
+        if dtype == self.dtype() {
+            return Ok(Cow::Borrowed(self));
+        }
+        converted(op, self, dtype).map(Cow::Owned)
+    }
+
+    /// The components; none of an array.
+    fn parts(&self) -> &[Self] {
+        match self {
+            Self::Array(_) => &[],
+            Self::Nested(_, components) => components,
         }
     }
 
@@ -110,11 +133,12 @@ impl Value {
     /// # Errors
     /// As [`Array::psum`] and [`apply`].
     pub fn prefix(&self, op: Op) -> Result<Self> {
-        let components = match self {
+        let wide = match self {
             Self::Array(array) if op == Op::Mul => return array.cumprod().map(Self::Array),
             Self::Array(array) => return array.psum().map(Self::Array),
-            Self::Nested(_, components) => components,
+            Self::Nested(..) => self.accumulated(op.name())?,
         };
+        let components = wide.parts();
         let mut results: Vec<Self> = Vec::with_capacity(components.len());
         for component in components {
             results.push(match results.last() {
@@ -134,10 +158,10 @@ fn fold(op: Op, components: &[Value]) -> Result<Value> {
         .try_fold(first.clone(), |sum, component| apply(op, &[&(&sum).into(), &component.into()]))
 }
 
-/// 1 where a mask is true.
-fn ones(mask: &Value) -> Result<Value> {
-    components("count", &[&mask.into()], &|operands| match operands {
-        [Operand::Array(mask)] => mask.cast(DType::U32),
-        _ => Err(Error::Argument { op: "count", what: "a mask expected".into() }),
+/// All arrays inside as another type; of a mask 1 where it is true.
+fn converted(op: &'static str, value: &Value, dtype: DType) -> Result<Value> {
+    components(op, &[&value.into()], &|operands| match operands {
+        [Operand::Array(x)] => x.cast(dtype),
+        _ => Err(Error::Argument { op, what: "an array expected".into() }),
     })
 }

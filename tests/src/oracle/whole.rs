@@ -9,6 +9,7 @@ use porcini_core::trace::functions::FUNCTIONS;
 
 use super::whole_arrays::{order_of, prefix};
 use super::{Value, at, cast, function, gather, mean, position, promote, reduce, visible};
+use crate::data::accumulated;
 use crate::whole::{FEW, INTERVAL, SEARCHED, Whole};
 
 /// `n` lanes of type `dtype`, or the only one.
@@ -190,15 +191,16 @@ fn interpolated(table: &Value, x: &Value, dtype: DType) -> Vec<u64> {
 
 /// Each in lane order; f16 accumulates in f32. Sums of negative zeros are negative.
 fn block_sums(x: &Value, length: usize) -> Vec<u64> {
+    let result = accumulated(x.dtype);
     if length == 1 {
-        return x.lanes.clone();
+        return x.lanes.iter().map(|&lane| cast(result, x.dtype, lane)).collect();
     }
-    let wide = if x.dtype == DType::F16 { DType::F32 } else { x.dtype };
+    let wide = if x.dtype == DType::F16 { DType::F32 } else { result };
     let nothing = if wide.is_float() { 1 << (wide.bits() - 1) } else { 0 };
     let add = |sum: u64, &lane: &u64| {
         apply_bits(Op::Add, wide, wide, [sum, cast(wide, x.dtype, lane), 0])
     };
-    let sum = |block: &[u64]| cast(x.dtype, wide, block.iter().fold(nothing, add));
+    let sum = |block: &[u64]| cast(result, wide, block.iter().fold(nothing, add));
     x.lanes.chunks(length).map(sum).collect()
 }
 
