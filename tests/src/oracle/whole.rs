@@ -111,6 +111,7 @@ fn lanes(whole: Whole, args: &[&Value], dtype: DType, n: usize) -> Vec<u64> {
             let n = size_of(args);
             (0..n).map(|i| u64::from(close(x, args[1], i, equal_nan))).collect()
         }
+        Whole::Hash => x.lanes.iter().map(|&lane| hash(visible(x.dtype, lane))).collect(),
         Whole::Linspace(first, last) => linspace(dtype, first as f64, last as f64, n),
         Whole::ScatterInc | Whole::ScatterIncCounts => {
             let mut counts = x.lanes.clone();
@@ -280,6 +281,14 @@ fn linspace(dtype: DType, first: f64, last: f64, n: usize) -> Vec<u64> {
         cast(dtype, wide, if n > 1 && i == n - 1 { number(last) } else { value })
     };
     (0..n).map(lane).collect()
+}
+
+/// The first number of SplitMix64 that starts from some bits.
+fn hash(bits: u64) -> u64 {
+    let x = bits.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    let x = (x ^ x >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let x = (x ^ x >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+    x ^ x >> 31
 }
 
 /// The published generator, PCG32 XSH-RR.
