@@ -169,6 +169,18 @@ impl DType {
         }
     }
 
+    /// The type that sums and products of this type are computed in and have (S11): masks and integers of 8 and 16 bits
+    /// take 32, others keep theirs. f16 accumulates in f32, but is rounded in the end.
+    pub const fn accumulated(self) -> Self {
+        match self {
+            Self::I8 | Self::I16 => Self::I32,
+            Self::Mask | Self::U8 | Self::U16 => Self::U32,
+            Self::I32 | Self::U32 | Self::I64 | Self::U64 | Self::F16 | Self::F32 | Self::F64 => {
+                self
+            }
+        }
+    }
+
     /// The float that true division of this type gives: its own, f64 for 64-bit integers, f32 for others.
     pub const fn quotient(self) -> Self {
         match self {

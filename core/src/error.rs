@@ -142,6 +142,19 @@ pub enum Error {
         /// Its script line, 0 if none.
         line: u32,
     },
+    /// A draw from the session's generator inside a body.
+    #[error(
+        "{op}: the body of {region}{} would draw the same in every turn, since it is recorded once; make a generator a state, as PCG32C::seeded(n, 1), and draw from it",
+        line_suffix(*line)
+    )]
+    SessionGenerator {
+        /// What draws.
+        op: &'static str,
+        /// The call that records the body.
+        region: &'static str,
+        /// Its script line, 0 if none.
+        line: u32,
+    },
 
     // ---- the session ----
     /// Arrays of two sessions met in one operation: of two devices, or of sessions that know nothing of each other.

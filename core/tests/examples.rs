@@ -13,7 +13,7 @@ mod sphere;
 
 #[test]
 fn sphere_fills_half_of_the_cube() {
-    assert_eq!(sphere::part().unwrap(), 0.523543);
+    assert_eq!(sphere::part().unwrap(), 0.524141);
 }
 
 #[test]

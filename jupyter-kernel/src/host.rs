@@ -1,6 +1,7 @@
 //! A notebook as scripts see it: output goes to its cells, questions to the person in front of it.
 
 use std::cell::RefCell;
+use std::hash::{BuildHasher, Hasher, RandomState};
 use std::io;
 use std::path::PathBuf;
 use std::process;
@@ -192,6 +193,11 @@ impl Host for Notebook {
 
     fn variable(&self, name: &str) -> Option<String> {
         std::env::var(name).ok()
+    }
+
+    fn entropy(&self) -> io::Result<u64> {
+        // What the hashes of the standard library are seeded with: from the system.
+        Ok(RandomState::new().build_hasher().finish())
     }
 
     fn clock(&self) -> Duration {

@@ -1,5 +1,6 @@
 //! The system as scripts see it: terminal, files, environment.
 
+use std::hash::{BuildHasher, Hasher, RandomState};
 use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -105,6 +106,11 @@ impl Host for System {
 
     fn variable(&self, name: &str) -> Option<String> {
         std::env::var(name).ok()
+    }
+
+    fn entropy(&self) -> io::Result<u64> {
+        // What the hashes of the standard library are seeded with: from the system.
+        Ok(RandomState::new().build_hasher().finish())
     }
 
     fn clock(&self) -> Duration {

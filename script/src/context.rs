@@ -3,6 +3,7 @@
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
+use porcini_core::random::SplitMix64;
 use porcini_core::{Array, Session};
 use rhai::{Dynamic, NativeCallContext, Position};
 
@@ -19,6 +20,9 @@ use crate::world::bounds::Bounds;
 use crate::world::host::Host;
 use crate::world::loop_prints::Prints;
 
+/// Seed of a session that sets none.
+pub(crate) const FIRST_SEED: u64 = 0;
+
 /// Session, host and print settings, shared by all registered functions.
 pub(crate) struct Context {
     pub(crate) session: Session,
@@ -30,6 +34,8 @@ pub(crate) struct Context {
     pub(crate) arguments: RefCell<Vec<String>>,
     /// What bodies of loops have printed.
     pub(crate) prints: Prints,
+    /// The generator of the session: seeds of the calls that draw from it.
+    pub(crate) seeds: Cell<SplitMix64>,
     /// Values of numbered cells.
     pub(crate) outputs: Outputs,
     /// All functions, and what they take: what errors are worded by.
@@ -54,6 +60,7 @@ impl Context {
             print: Cell::new(print),
             prints: Prints::default(),
             lines: Cell::default(),
+            seeds: Cell::new(SplitMix64::new(FIRST_SEED)),
             outputs: Outputs::default(),
             functions: RefCell::default(),
             deferred: RefCell::default(),

@@ -106,6 +106,56 @@ fn divisions_are_told_from_comments() {
     });
 }
 
+/// Shifts go before arithmetic in Rhai, behind it in C and Python: where they stand side by side, that is told.
+#[test]
+fn shifts_beside_arithmetic_are_told() {
+    at_a_prompt(|prompt| {
+        prompt.type_in("a = 6; b = UInt32C([5]); fn f(x) { x }");
+        for (cell, shown) in [
+            (
+                "5 - 1 >> 1",
+                "note: a - b >> c is a - (b >> c) here, in C and Python (a - b) >> c; write the brackets that you \
+                 mean\n5",
+            ),
+            (
+                "1 << a + 1",
+                "note: a << b + c is (a << b) + c here, in C and Python a << (b + c); write the brackets that you \
+                 mean\n65",
+            ),
+            ("b * 2 << 1", "note: a * b << c is a * (b << c) here"),
+            ("1 << 2 ** 3", "note: a << b ** c is (a << b) ** c here"),
+            ("f(3 + -f([3, a])[1] >> 1) + 1", "a + b >> c"),
+            ("a - 1 >> 2 + 1", "a - b >> c"),
+            ("a -\n1 >> 1", "a - b >> c"),
+            ("if true { a / 2 >> 1 }", "a / b >> c"),
+        ] {
+            let note = prompt.type_in(cell);
+            assert!(note.contains(shown) && note.matches("note").count() == 1, "{cell}: {note}");
+        }
+        for cell in [
+            "(5 - 1) >> 1",
+            "5 - (1 >> 1)",
+            "-a >> 1",
+            "fn g() {}\n-a >> 1",
+            "a >> -1",
+            "a >> 1 & 3",
+            "a >> 1 == a * 2",
+            "a + f(a >> 1)",
+            "[a + 1, a >> 1]",
+            "a + 1; a >> 1",
+            "a + 1\na >> 1",
+            "c = a + 1\nd = a >> 1",
+            "a >>= 1 + 1",
+            "\"5 - 1 >> 1\"",
+            "/* 5 - 1 >> 1 */ a",
+            "a < 1 || a << 1 > 5",
+        ] {
+            let shown = prompt.type_in(cell);
+            assert!(!shown.contains("note"), "{cell}: {shown}");
+        }
+    });
+}
+
 #[test]
 fn outputs_are_listed() {
     at_a_prompt(|prompt| {

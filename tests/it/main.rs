@@ -40,6 +40,7 @@ mod programs;
 mod ptx;
 mod references;
 mod samples;
+mod seeding;
 mod short_memory;
 mod tidy;
 mod transforms;

@@ -1,9 +1,10 @@
 //! The published streams of PCG32, and Monte Carlo counts that depend on every bit of them.
 
 use porcini_core::ir::op::ScatterOp;
-use porcini_core::random::{Draw, PCG32_DEFAULT_STATE, PCG32_DEFAULT_STREAM, Pcg32};
+use porcini_core::random::{Draw, PCG32_DEFAULT_STATE, PCG32_DEFAULT_STREAM, Pcg32, SplitMix64};
 use porcini_core::trace::functions;
 use porcini_core::{Array, DType, Scalar, Session, Value};
+use porcini_tests::golden::configurations;
 
 fn lanes(session: &Session, n: i64) -> Array {
     session.arange(DType::U64, Scalar::Int(0), Scalar::Int(n), Scalar::Int(1)).unwrap()
@@ -71,6 +72,103 @@ fn a_state_or_a_stream_a_lane() {
         2_331_815_976,
     ];
     assert_eq!(streams.next_uint32().unwrap().to_vec::<u32>().unwrap(), want);
+}
+
+/// Number `i` of the SplitMix64 that starts from a seed.
+fn split_mix(seed: u64, i: u64) -> u64 {
+    let x = seed.wrapping_add((i + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15));
+    let x = (x ^ x >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let x = (x ^ x >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+    x ^ x >> 31
+}
+
+#[test]
+fn seeds_are_numbers_of_split_mix_64() {
+    // The first numbers that others publish for these seeds.
+    let published: [(u64, [u64; 3]); 2] = [
+        (0, [0xe220_a839_7b1d_cdaf, 0x6e78_9e6a_a1b9_65f4, 0x06c4_5d18_8009_454f]),
+        (
+            1_234_567,
+            [6_457_827_717_110_365_317, 3_203_168_211_198_807_973, 9_817_491_932_198_370_423],
+        ),
+    ];
+    for (seed, want) in published {
+        let mut numbers = SplitMix64::new(seed);
+        assert_eq!([(); 3].map(|()| numbers.draw()), want);
+        assert_eq!([0, 1, 2].map(|i| split_mix(seed, i)), want);
+    }
+    for (device, threads) in configurations() {
+        let session = Session::builder().device(device).threads(threads).build().unwrap();
+        for seed in [0, 1, u64::MAX] {
+            let rng = Pcg32::seeded(&session, 5000, seed).unwrap();
+            let (states, streams) =
+                (rng.state.to_vec::<u64>().unwrap(), rng.inc.to_vec::<u64>().unwrap());
+            let (first, second) = (split_mix(seed, 0), split_mix(seed, 1));
+            for i in [0, 1, 31, 4999] {
+                let inc = split_mix(second, i as u64) << 1 | 1;
+                let state = split_mix(first, i as u64).wrapping_add(inc);
+                let state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(inc);
+                assert_eq!((states[i], streams[i]), (state, inc), "lane {i} of seed {seed}");
+            }
+        }
+    }
+}
+
+/// What `n` lanes get is what a single one draws `n` times.
+#[test]
+fn one_generator_draws_for_many_lanes() {
+    let session = Session::new().unwrap();
+    for (kind, n) in
+        [(Draw::UInt32, 1), (Draw::UInt32, 1000), (Draw::UInt64, 77), (Draw::Float64, 2)]
+    {
+        let mut rng = Pcg32::new(&session, 42, 54).unwrap();
+        let mut one = rng.clone();
+        let row = rng.draw_lanes("rand", kind, n).unwrap();
+        let each = (0..n).map(|_| one.draw(kind, None).unwrap());
+        let each: Vec<Array> = each.collect();
+        let each = session.concat(&each.iter().collect::<Vec<_>>()).unwrap();
+        assert_eq!(row.read_bytes(0..n).unwrap(), each.read_bytes(0..n).unwrap(), "{kind:?}");
+        assert_eq!(first::<u64>(&rng.state), first::<u64>(&one.state));
+    }
+}
+
+/// Integers are the distance of the bounds times a fraction of all bits that were drawn.
+#[test]
+fn integers_are_parts_of_an_interval() {
+    let session = Session::new().unwrap();
+    let n = 200;
+    for (low, high) in [
+        (0, 1),
+        (0, 10),
+        (-5, 1 << 31),
+        (i64::from(i32::MIN), i64::from(i32::MAX)),
+        (7, 7 + (1 << 32)),
+        (7, 8 + (1 << 32)),
+        (i64::MIN, i64::MAX),
+        (-1, 1 << 62),
+    ] {
+        let mut rng = Pcg32::seeded(&session, n, 3).unwrap();
+        let mut bits = rng.clone();
+        let numbers = rng.draw_integers(low, high, n).unwrap();
+        let narrow = i32::try_from(low).is_ok() && i32::try_from(high).is_ok();
+        assert_eq!(numbers.dtype(), if narrow { DType::I32 } else { DType::I64 });
+        let distance = high.wrapping_sub(low).cast_unsigned();
+        let (kind, width) =
+            if distance > 1 << 32 { (Draw::UInt64, 64) } else { (Draw::UInt32, 32) };
+        let mut words = || {
+            let drawn = bits.draw(kind, None).unwrap().cast(DType::U64).unwrap();
+            drawn.to_vec::<u64>().unwrap()
+        };
+        let (a, b) = (words(), words());
+        let numbers = numbers.cast(DType::I64).unwrap().to_vec::<i64>().unwrap();
+        for (number, (a, b)) in numbers.into_iter().zip(a.into_iter().zip(b)) {
+            let [a, b, distance] = [a, b, distance].map(u128::from);
+            let part = (a * distance + ((b * distance) >> width)) >> width;
+            let want = i128::from(low) + i128::try_from(part).unwrap();
+            assert_eq!(i128::from(number), want, "from {low} to {high}");
+        }
+        assert_eq!(rng.state.to_vec::<u64>().unwrap(), bits.state.to_vec::<u64>().unwrap());
+    }
 }
 
 /// The Euclidean length of a vector.

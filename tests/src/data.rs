@@ -32,6 +32,15 @@ pub const INTEGERS: &[DType] = NUMBERS.split_at(8).0;
 /// Those of floats.
 pub const FLOATS: &[DType] = NUMBERS.split_at(8).1;
 
+/// The type of sums and products.
+pub fn accumulated(dtype: DType) -> DType {
+    match dtype {
+        DType::I8 | DType::I16 => DType::I32,
+        DType::Mask | DType::U8 | DType::U16 => DType::U32,
+        _ => dtype,
+    }
+}
+
 const EDGE_INTEGERS: [i64; 30] = [
     7,
     8,

@@ -5,7 +5,7 @@ use porcini_core::ir::primitive::Order;
 use porcini_core::trace::functions::FUNCTIONS;
 use porcini_core::{DType, Scalar};
 
-use crate::data::{self, FLOATS, INTEGERS, NUMBERS, Values};
+use crate::data::{self, FLOATS, INTEGERS, NUMBERS, Values, accumulated};
 use crate::loops::{Loop, Uses};
 use crate::oracle::{computed_type, function_type, promote};
 use crate::programs::{Extent, Node, Program, Step};
@@ -264,7 +264,11 @@ impl Draft {
         let fitting: Vec<ReduceOp> =
             ReduceOp::ALL.into_iter().filter(|op| op.result(dtype).is_some()).collect();
         let op = self.random.pick(&fitting);
-        let result = if op == ReduceOp::Count { DType::U64 } else { dtype };
+        let result = match op {
+            ReduceOp::Count => DType::U64,
+            ReduceOp::Sum | ReduceOp::Prod => accumulated(dtype),
+            _ => dtype,
+        };
         self.add(Step::Reduce(op, x), result, Extent::One);
     }
 
@@ -276,7 +280,7 @@ impl Draft {
         let x = self.operand(dtype);
         let extent = self.nodes[x].extent;
         match kind {
-            0 => self.add(Step::PrefixSum(x), dtype, extent),
+            0 => self.add(Step::PrefixSum(x), accumulated(dtype), extent),
             1 => self.add(Step::Sort(order, x), dtype, extent),
             _ => self.add(Step::SortIndex(order, x), DType::U32, extent),
         };

@@ -106,6 +106,11 @@ impl Host for TestHost {
         None
     }
 
+    /// Not that nobody can foretell it.
+    fn entropy(&self) -> io::Result<u64> {
+        Ok(0x0123_4567_89ab_cdef)
+    }
+
     fn clock(&self) -> Duration {
         self.ticks.set(self.ticks.get() + 1);
         Duration::from_millis(self.ticks.get())

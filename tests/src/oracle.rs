@@ -425,6 +425,14 @@ pub(crate) fn reduce(op: ReduceOp, x: &Value) -> u64 {
         let lanes = x.lanes.iter().map(|&lane| cast(DType::F32, x.dtype, lane)).collect();
         return cast(x.dtype, DType::F32, reduce(op, &Value { dtype: DType::F32, lanes }));
     }
+    let wide = match op {
+        ReduceOp::Sum | ReduceOp::Prod => data::accumulated(x.dtype),
+        _ => x.dtype,
+    };
+    if wide != x.dtype {
+        let lanes = x.lanes.iter().map(|&lane| cast(wide, x.dtype, lane)).collect();
+        return reduce(op, &Value { dtype: wide, lanes });
+    }
     let dtype = if op == ReduceOp::Count { DType::U64 } else { x.dtype };
     match x.lanes.len() {
         0 if matches!(op, ReduceOp::Sum | ReduceOp::Min | ReduceOp::Max) => return 0,

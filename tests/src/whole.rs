@@ -7,7 +7,7 @@ use porcini_core::ir::op::Op;
 use porcini_core::random::{Draw, Pcg32};
 use porcini_core::{Array, DType, Error, Operand, Result, Scalar, Session};
 
-use crate::data::{FLOATS, INTEGERS, NUMBERS};
+use crate::data::{FLOATS, INTEGERS, NUMBERS, accumulated};
 use crate::random::Random;
 
 /// Lanes of the second array of a grid, and numbers that a partition tells apart.
@@ -46,6 +46,7 @@ pub enum Whole {
     Std,
     Isclose(bool),
     Linspace(i64, i64),
+    Hash,
     /// What each lane finds.
     ScatterInc,
     /// The counters after that.
@@ -92,6 +93,7 @@ impl Whole {
             Self::Std,
             Self::Isclose(random.one_in(2)),
             Self::Linspace(signed, few(random).cast_signed()),
+            Self::Hash,
             Self::ScatterInc,
             Self::ScatterIncCounts,
             Self::Random(random.pick(&DRAWS)),
@@ -102,9 +104,12 @@ impl Whole {
         let (number, other) = (random.pick(&NUMBERS), random.pick(&NUMBERS));
         let any = random.pick(&DType::ALL);
         let types = match whole {
-            Self::Reverse | Self::Roll(_) | Self::Tile(_) | Self::Repeat(_) | Self::Resize(_) => {
-                vec![any]
-            }
+            Self::Reverse
+            | Self::Roll(_)
+            | Self::Tile(_)
+            | Self::Repeat(_)
+            | Self::Resize(_)
+            | Self::Hash => vec![any],
             Self::Concat | Self::TakeInterpolated | Self::Isclose(_) => {
                 vec![number, if random.one_in(3) { other } else { number }]
             }
@@ -161,6 +166,8 @@ impl Whole {
                 Draw::Float64 | Draw::Normal64 => DType::F64,
             },
             Self::RandomDistance => DType::I64,
+            Self::Hash => DType::U64,
+            Self::Cumprod | Self::PsumExclusive | Self::BlockSum(_) => accumulated(types[0]),
             _ => types[0],
         }
     }
@@ -222,6 +229,7 @@ impl Whole {
             Self::Var => x.var(),
             Self::Std => x.std(),
             Self::Isclose(equal_nan) => x.isclose(args[1], 0.25, 0.5, equal_nan),
+            Self::Hash => x.hash(),
             Self::Linspace(first, last) => session.linspace(x.dtype(), first, last, n as u64),
             Self::ScatterInc | Self::ScatterIncCounts => {
                 let mut counts = x.clone();

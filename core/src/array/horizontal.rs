@@ -10,18 +10,18 @@ use crate::ir::primitive::Order;
 use crate::session::Session;
 
 impl Array {
-    /// Prefix sums, lazily: lane i is the sum of lanes 0 to i; integers wrap (S11).
+    /// Prefix sums, lazily: lane i is the sum of lanes 0 to i, of type [`DType::accumulated`]; integers wrap (S11).
     ///
     /// # Errors
-    /// `UnsupportedType` for masks.
+    /// `Recording` in a body.
     pub fn psum(&self) -> Result<Self> {
         self.session().record(|recorder| recorder.prefix_sum(self.id()))
     }
 
-    /// Prefix products: lane i is the product of lanes 0 to i, lazily; integers wrap.
+    /// Prefix products, as [`Array::psum`].
     ///
     /// # Errors
-    /// `UnsupportedType` for masks.
+    /// `Recording` in a body.
     pub fn cumprod(&self) -> Result<Self> {
         self.session().record(|recorder| recorder.prefix_product(self.id()))
     }

@@ -13,13 +13,14 @@ table! {
     /// What goes over lanes or components.
     pub LANES;
     /// Sum of all lanes (an array of size 1, lazy; one order of combining on every device); of a vector: of its
-    /// components, lane by lane.
+    /// components, lane by lane. Integers of 8 and 16 bits give Int32C or UInt32C, a mask UInt32C; what is beyond 32 or 64
+    /// bits wraps (NumPy sums all in 64).
     ///
     /// >> hsum(Int32C([1, 2, 4]))
     /// [7]
     hsum(x: Value) = |c| c.value(0)?.reduce(ReduceOp::Sum);
     /// Product of all lanes (an array of size 1, lazy; one order of combining on every device); of a vector: of its
-    /// components, lane by lane.
+    /// components, lane by lane. Types as of hsum.
     ///
     /// >> hprod(Int32C([1, 2, 4]))
     /// [8]
@@ -36,7 +37,8 @@ table! {
     /// >> hmax(Int32C([1, 2, 4]))
     /// [4]
     hmax(x: Value) = |c| c.value(0)?.reduce(ReduceOp::Max);
-    /// Arithmetic mean of all lanes (size 1, lazy), or of a vector's components; NaN of nothing.
+    /// Arithmetic mean of all lanes (size 1, lazy), or of a vector's components; of a mask, how many are true, from 0 to 1;
+    /// NaN of nothing.
     ///
     /// >> hmean(Int32C([1, 2]))
     /// [1.5]
@@ -61,7 +63,7 @@ table! {
     /// >> count(Int32C([1, 2, 4]) > 1)
     /// 2
     count(mask: Value) = |c| truth(c, ReduceOp::Count);
-    /// Sum of the lanes before each, recorded, not run; lane 0 is 0. Integers wrap.
+    /// Sum of the lanes before each, recorded, not run; lane 0 is 0. Types as of hsum.
     ///
     /// >> psum_exclusive(Int32C([3, 1, 4]))
     /// [0, 3, 4]
@@ -116,25 +118,25 @@ table! {
     /// >> std(FloatC([2, 4]))
     /// [1]
     std(x: Array) => standard_deviation;
-    /// Prefix sums: lane i is the sum of lanes 0 to i, in one order on every device; integers wrap. Recorded, not run.
+    /// Prefix sums: lane i is the sum of lanes 0 to i, in one order on every device; types as of hsum. Recorded, not run.
     /// Of a vector: over its components, lane by lane.
     ///
     /// >> psum(Int32C([3, 1, 4]))
     /// [3, 4, 8]
     psum(x: Value) = |c| c.value(0)?.prefix(Op::Add);
-    /// Another name of psum. Prefix sums: lane i is the sum of lanes 0 to i, in one order on every device; integers wrap.
+    /// Another name of psum. Prefix sums: lane i is the sum of lanes 0 to i, in one order on every device; types as of hsum.
     /// Recorded, not run. Of a vector: over its components, lane by lane.
     ///
     /// >> cumsum(Int32C([3, 1, 4]))
     /// [3, 4, 8]
     cumsum(x: Value) = |c| c.value(0)?.prefix(Op::Add);
-    /// Prefix products: lane i is the product of lanes 0 to i, in one order on every device; integers wrap. Recorded, not
+    /// Prefix products: lane i is the product of lanes 0 to i, in one order on every device; types as of hsum. Recorded, not
     /// run. Of a vector: over its components, lane by lane.
     ///
     /// >> cumprod(Int32C([3, 1, 4]))
     /// [3, 3, 12]
     cumprod(x: Value) = |c| c.value(0)?.prefix(Op::Mul);
-    /// Sums of blocks of n lanes, each in lane order; the last block may be short. Recorded, not run.
+    /// Sums of blocks of n lanes, each in lane order; the last block may be short. Types as of hsum. Recorded, not run.
     ///
     /// >> block_sum(FloatC([1, 2, 3, 4, 5]), 2)
     /// [3, 7, 5]

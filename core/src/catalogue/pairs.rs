@@ -1,4 +1,4 @@
-//! Functions of one value that give two, each a function by itself.
+//! Functions of one value that give two, each a function by itself; and one that takes bits, whatever they say.
 
 use super::{Answer, Call, Kind, Row, table};
 use crate::array::Operand;
@@ -6,7 +6,7 @@ use crate::error::Result;
 use crate::value::{Argument, function};
 
 table! {
-    /// What gives two values lane by lane.
+    /// What gives two values lane by lane, and hashes.
     pub PAIRS;
     /// The list `[sin(x), cos(x)]`, which costs little more than one of them.
     ///
@@ -23,6 +23,13 @@ table! {
     /// >> frexp(FloatC([12, -0.1]))[0]
     /// [0.75, -0.8]
     frexp(x: Operand) = |c| both(c, ["mantissa", "exponent"]);
+    /// A number for each lane that looks random and depends on its bits alone, UInt64C: the first output of SplitMix64
+    /// that starts from the bits of the lane, narrower ones filled up with zeros. Floats count by their bits (0 and -0
+    /// differ, all NaN are one), a mask is 0 or 1. With h = UInt32C(hash(x) >> 32) 32 bits are left.
+    ///
+    /// >> hash(UInt32C([0, 1]))
+    /// [16294208416658607535, 10451216379200822465]
+    hash(x: Each) = |c| c.array(0)?.hash();
 }
 
 /// Two functions of an argument; of a number they give numbers.

@@ -229,6 +229,20 @@ impl Session {
         })
     }
 
+    /// Refuses to change what is no array, and so no state of a body, while one is recorded: the generator behind
+    /// `rand` would give the same numbers in every turn.
+    ///
+    /// # Errors
+    /// `SessionGenerator`.
+    pub fn check_draw(&self, op: &'static str) -> Result<()> {
+        self.with_table(|table| match table.open_region_mut() {
+            Some(open) if !open.evaluated => {
+                Err(Error::SessionGenerator { op, region: open.op, line: open.line })
+            }
+            _ => Ok(()),
+        })
+    }
+
     /// Whether this thread records a body, on this device or another: what it returns has no lanes yet.
     pub fn is_recording(&self) -> bool {
         let records = |session: &Self| {

@@ -1,5 +1,7 @@
 //! Indices out of bounds (S13): found by launches, told at the next look at a value.
 
+use std::collections::BTreeSet;
+
 use crate::backend::{Failures, Launched, Running};
 use crate::error::Error;
 use crate::ir::kernel::{Access, Kernel};
@@ -7,10 +9,15 @@ use crate::ir::kernel::{Access, Kernel};
 /// Launches whose failures may be unknown at a time: then the device is waited for.
 const MOST_RUNNING: usize = 1024;
 
+/// Results of failed launches that are remembered.
+const MOST_FAULTY: usize = 10_000;
+
 /// The first bounds error that was not told yet, and the launches that may have failed.
 #[derive(Default)]
 pub struct Reports {
     first: Option<Error>,
+    /// Serials of what failed launches wrote.
+    faulty: BTreeSet<u64>,
     running: Vec<Checked>,
 }
 
@@ -18,20 +25,36 @@ pub struct Reports {
 struct Checked {
     running: Box<dyn Running>,
     accesses: Accesses,
+    /// Serials of what it writes.
+    results: Vec<u64>,
 }
 
 /// The accesses of a launch, each with the size of its array.
 type Accesses = Vec<(Access, u64)>;
 
 impl Reports {
-    /// Takes note of a launch with accesses over buffers of the given addresses and lengths.
-    pub(super) fn add(&mut self, launched: Launched, kernel: &Kernel, buffers: &[(u64, u64)]) {
+    /// Takes note of a launch with accesses over buffers of the given addresses and lengths, which writes variables
+    /// of these serials.
+    pub(super) fn add(
+        &mut self,
+        launched: Launched,
+        kernel: &Kernel,
+        buffers: &[(u64, u64)],
+        results: Vec<u64>,
+    ) {
         let sized = |&access: &Access| (access, buffers[access.buffer.index()].1);
         let accesses = kernel.accesses.iter().map(sized).collect();
         match launched {
-            Launched::Done(failures) => self.tell(&failures, &accesses),
-            Launched::Running(running) => self.running.push(Checked { running, accesses }),
+            Launched::Done(failures) => self.tell(&failures, &accesses, results),
+            Launched::Running(running) => {
+                self.running.push(Checked { running, accesses, results });
+            }
         }
+    }
+
+    /// Whether an access was out of bounds in the launch that wrote a variable.
+    pub fn is_faulty(&self, serial: u64) -> bool {
+        self.faulty.contains(&serial)
     }
 
     /// Whether the device must be waited for before [`Reports::take`].
@@ -46,8 +69,8 @@ impl Reports {
 
     /// Asks the launches under way: the device has been waited for.
     pub fn collect(&mut self) {
-        for Checked { running, accesses } in std::mem::take(&mut self.running) {
-            self.tell(&running.failures(), &accesses);
+        for Checked { running, accesses, results } in std::mem::take(&mut self.running) {
+            self.tell(&running.failures(), &accesses, results);
         }
     }
 
@@ -66,10 +89,14 @@ impl Reports {
         self.first.get_or_insert(error);
     }
 
-    fn tell(&mut self, failures: &Failures, accesses: &Accesses) {
+    fn tell(&mut self, failures: &Failures, accesses: &Accesses, results: Vec<u64>) {
         let mut accesses = failures.iter().zip(accesses);
         let first = accesses.find_map(|(failure, access)| Some((failure.as_ref()?, access)));
         if let Some((failure, &(access, size))) = first {
+            self.faulty.extend(results);
+            while self.faulty.len() > MOST_FAULTY {
+                self.faulty.pop_first();
+            }
             self.put(Error::Bounds {
                 op: access.op,
                 index: index_value(access, failure.index),

@@ -203,7 +203,7 @@ impl Evaluator<'_> {
         let launched = executable.launch(params, launch.size);
         let run_time = (self.clock)().saturating_sub(ready);
         let launched = launched.inspect_err(|_| self.poison(&bound.at_risk))?;
-        self.report_bounds(launched, kernel, &bound.addresses)?;
+        self.report_bounds(launched, launch, &bound.addresses)?;
         lock(self.history).push(LaunchRecord {
             name: "kernel",
             hash: kernel.hash,
@@ -362,14 +362,22 @@ impl Evaluator<'_> {
     fn report_bounds(
         &self,
         launched: Launched,
-        kernel: &Kernel,
+        launch: &Launch,
         buffers: &[(u64, u64)],
     ) -> Result<()> {
-        if kernel.accesses.is_empty() {
+        if launch.kernel.accesses.is_empty() {
             return Ok(());
         }
+        let all_fit =
+            matches!(&launched, Launched::Done(failures) if failures.iter().all(Option::is_none));
+        let results = if all_fit {
+            Vec::new()
+        } else {
+            let table = lock(self.table);
+            launch.results().map(|id| table.get(id).serial).collect()
+        };
         let mut reports = lock(self.reports);
-        reports.add(launched, kernel, buffers);
+        reports.add(launched, &launch.kernel, buffers, results);
         if reports.is_full() {
             self.backend.sync()?;
             reports.collect();

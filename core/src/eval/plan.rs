@@ -42,6 +42,16 @@ pub struct Launch {
     pub bindings: Vec<Binding>,
 }
 
+impl Launch {
+    /// The variables that it makes.
+    pub fn results(&self) -> impl Iterator<Item = VarId> {
+        self.bindings.iter().filter_map(|binding| match *binding {
+            Binding::Write(id) | Binding::Update { result: id, .. } => Some(id),
+            Binding::Read(_) | Binding::Scratch(_) => None,
+        })
+    }
+}
+
 /// A primitive with the variables that it is to run on.
 #[derive(Debug)]
 pub struct PrimitiveLaunch {

@@ -437,9 +437,9 @@ impl Op {
 macro_rules! reduce_rows {
     ($with:ident $($context:tt)*) => {
         $with! { $($context)*
-            /// Sum; integers wrap.
+            /// Sum; integers wrap, those of 8 and 16 bits and masks in 32.
             Sum = hsum, Add;
-            /// Product; integers wrap.
+            /// Product; integers wrap, those of 8 and 16 bits and masks in 32.
             Prod = hprod, Mul;
             /// Smallest value, NaN ignored.
             Min = hmin, Min;
@@ -488,7 +488,8 @@ impl ReduceOp {
         let (takes, result) = match self {
             Self::Count => (is_mask, DType::U64),
             Self::Any | Self::All => (is_mask, DType::Mask),
-            Self::Sum | Self::Prod | Self::Min | Self::Max => (dtype.is_number(), dtype),
+            Self::Sum | Self::Prod => (true, dtype.accumulated()),
+            Self::Min | Self::Max => (dtype.is_number(), dtype),
         };
         if takes { Some(result) } else { None }
     }

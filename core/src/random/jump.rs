@@ -47,7 +47,8 @@ impl Pcg32 {
                 }
                 let delta = integers(op, delta, DType::U64)?;
                 let ids = [self.state.id(), self.inc.id(), delta.id()];
-                session.record(|recorder| recorder.expand(op, &ids, |x| jump(x[0], x[1], x[2])))?
+                session
+                    .record(|recorder| recorder.expand(op, &ids, |x| jump(x[0], x[1], x[2], 64)))?
             }
         };
         Ok(())
@@ -79,6 +80,15 @@ impl Pcg32 {
     }
 }
 
+/// The state of a generator `delta` draws further; all are below `most`.
+pub(super) fn ahead(rng: &Pcg32, delta: &Array, most: u64) -> Result<Array> {
+    let n_digits = 64 - most.saturating_sub(1).leading_zeros();
+    let ids = [rng.state.id(), rng.inc.id(), delta.id()];
+    rng.state
+        .session()
+        .record(|recorder| recorder.expand("advance", &ids, |x| jump(x[0], x[1], x[2], n_digits)))
+}
+
 /// The coefficients of `delta` draws.
 fn coefficients(delta: u64) -> (u64, u64) {
     let chosen = JUMPS.iter().enumerate().filter(|(k, _)| delta >> k & 1 != 0);
@@ -87,8 +97,9 @@ fn coefficients(delta: u64) -> (u64, u64) {
     })
 }
 
-fn jump<'r>(state: Expr<'r>, inc: Expr<'r>, delta: Expr<'r>) -> Expr<'r> {
-    (0..).zip(JUMPS).fold(state, |state, (k, (a, b))| {
+/// The state `delta` draws further, of which only so many binary digits count.
+fn jump<'r>(state: Expr<'r>, inc: Expr<'r>, delta: Expr<'r>, n_digits: u32) -> Expr<'r> {
+    (0..n_digits).zip(JUMPS).fold(state, |state, (k, (a, b))| {
         let chosen = (delta & delta.bits(1 << k)).neq(delta.bits(0));
         chosen.select(state.fma(state.bits(a), inc * inc.bits(b)), state)
     })

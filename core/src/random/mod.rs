@@ -6,7 +6,11 @@
 //! Algorithms for Random Number Generation" (2014); seeding and float conversion as in Enoki.
 
 mod jump;
+mod lanes;
+mod seeded;
 mod shuffle;
+
+pub use seeded::SplitMix64;
 
 use crate::array::{Array, Operand};
 use crate::dtype::{DType, Scalar};
@@ -36,6 +40,9 @@ pub struct Pcg32 {
 
 impl Pcg32 {
     /// Seeds generators; states and streams broadcast to each other.
+    ///
+    /// States that count up, as in Enoki, give lanes that have to do with each other: means over neighbours vary less
+    /// or more than they should. For lanes that do not, see [`Pcg32::seeded`].
     ///
     /// # Errors
     /// `SizeMismatch`, `ForeignArray`.

@@ -2,12 +2,13 @@
 
 use std::sync::Arc;
 
+use crate::array::Array;
 use crate::backend::{Backend, cuda};
 use crate::dtype::DType;
 use crate::error::Result;
 use crate::eval::plan::{Launch, Plan};
 use crate::ir::kernel::{Kernel, LiteralMode};
-use crate::ir::var::{Kind, Variable};
+use crate::ir::var::{Kind, Serial, Variable};
 use crate::memory::alloc::MemoryInfo;
 use crate::session::Session;
 
@@ -40,6 +41,9 @@ pub struct WhosRow {
     pub bytes: u64,
     /// Whether the contents are in memory.
     pub ready: bool,
+    /// Whether an index was out of bounds in the launch that wrote the contents: lanes may be 0 in place of what was
+    /// meant.
+    pub faulty: bool,
     /// Label, if set.
     pub label: Option<Arc<str>>,
 }
@@ -82,10 +86,28 @@ impl Session {
             table.iter().for_each(|(_, variable)| whos.add(variable, table.bytes_within(variable)));
         });
         whos.rows.sort_by_key(|row| row.id);
+        self.with_reports(|reports| {
+            whos.rows.iter_mut().for_each(|row| row.faulty = reports.is_faulty(row.id));
+        });
         if which == Rows::Short {
             whos.shorten();
         }
         whos
+    }
+
+    /// What a launch writes besides the arrays that are wanted, because somebody holds it: by label, else by serial.
+    pub fn written_besides(&self, launch: &Launch, wanted: &[Array]) -> Vec<String> {
+        self.with_table(|table| {
+            let besides = launch.results().filter(|&id| {
+                table.get(id).external > 0 && wanted.iter().all(|array| array.id() != id)
+            });
+            let name = |id| {
+                let variable = table.get(id);
+                let serial = || Serial(variable.serial).to_string();
+                variable.label().map_or_else(serial, |label| label.to_string())
+            };
+            besides.map(name).collect()
+        })
     }
 
     /// The machine code of a plan's kernels as the device would compile them first, each instruction
@@ -157,6 +179,7 @@ impl Whos {
             size: variable.size,
             bytes,
             ready,
+            faulty: false,
             label: variable.label().cloned(),
         });
     }

@@ -361,6 +361,11 @@ impl Session {
         lock(&self.0.reports).put(error);
     }
 
+    /// Looks at the reports of indices out of bounds.
+    pub(crate) fn with_reports<T>(&self, look: impl FnOnce(&Reports) -> T) -> T {
+        look(&lock(&self.0.reports))
+    }
+
     /// What evaluating the arrays would launch on their device, without launching it.
     ///
     /// # Errors

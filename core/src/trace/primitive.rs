@@ -8,13 +8,12 @@ use crate::ir::primitive::{Order, Primitive, lane_number_type};
 use crate::ir::var::{Kind, VarId, Variable};
 
 impl Recorder<'_> {
-    /// Prefix sums: lane i is the sum of lanes 0 to i, in the order of S11; integers wrap, f16 accumulates
-    /// in f32.
+    /// Prefix sums: lane i is the sum of lanes 0 to i, in the order of S11; f16 accumulates in f32.
     ///
-    /// **Evaluation**: traced; a launch of its own.
+    /// **Dtypes**: [`DType::accumulated`]; integers wrap. **Evaluation**: traced; a launch of its own.
     ///
     /// # Errors
-    /// `UnsupportedType` for masks.
+    /// `Recording` in a body.
     pub fn prefix_sum(&mut self, x: VarId) -> Result<VarId> {
         self.prefix(Primitive::PrefixSum, x)
     }
@@ -22,14 +21,14 @@ impl Recorder<'_> {
     /// Prefix products, as [`Recorder::prefix_sum`].
     ///
     /// # Errors
-    /// `UnsupportedType` for masks.
+    /// `Recording` in a body.
     pub fn prefix_product(&mut self, x: VarId) -> Result<VarId> {
         self.prefix(Primitive::PrefixProduct, x)
     }
 
     fn prefix(&mut self, primitive: Primitive, x: VarId) -> Result<VarId> {
-        let dtype = self.dtype(x);
-        self.require(primitive.name(), Class::Number, x)?;
+        let dtype = self.dtype(x).accumulated();
+        let x = self.cast(x, dtype)?;
         if self.size(x) <= 1 {
             return Ok(x);
         }
@@ -42,10 +41,9 @@ impl Recorder<'_> {
     /// Prefix sums of the lanes before each: lane 0 is 0, lane i the inclusive sum of lane i − 1.
     ///
     /// # Errors
-    /// `UnsupportedType` for masks.
+    /// `Recording` in a body.
     pub fn prefix_sum_exclusive(&mut self, x: VarId) -> Result<VarId> {
-        self.require("psum_exclusive", Class::Number, x)?;
-        let (dtype, size) = (self.dtype(x), self.size(x));
+        let (dtype, size) = (self.dtype(x).accumulated(), self.size(x));
         if size <= 1 {
             return Ok(self.literal(dtype, 0, size));
         }

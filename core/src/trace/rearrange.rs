@@ -209,14 +209,14 @@ impl Recorder<'_> {
     /// in f32.
     ///
     /// # Errors
-    /// `UnsupportedType` for masks, `Argument` for blocks of no lanes.
+    /// `Argument` for blocks of no lanes.
     pub fn block_sum(&mut self, x: VarId, length: u64) -> Result<VarId> {
-        self.require("block_sum", Class::Number, x)?;
         if length == 0 {
             let what = "a block has at least one lane".into();
             return Err(Error::Argument { op: "block_sum", what });
         }
-        let (dtype, size) = (self.dtype(x), self.size(x));
+        let (dtype, size) = (self.dtype(x).accumulated(), self.size(x));
+        let x = self.cast(x, dtype)?;
         if size == 0 || length == 1 {
             return Ok(x);
         }

@@ -10,7 +10,7 @@ use crate::ir::var::{Kind, VarId, Variable};
 impl Recorder<'_> {
     /// All lanes of `x` combined into one, by the fixed tree of S11.
     ///
-    /// **Dtypes**: sums and products keep the type (integers wrap), `count` gives u64, `any` and `all`
+    /// **Dtypes**: sums and products have [`DType::accumulated`] (integers wrap), `count` gives u64, `any` and `all`
     /// a mask. **Empty**: sum 0, product 1, any false, all true, count 0.
     ///
     /// # Errors
@@ -30,24 +30,22 @@ impl Recorder<'_> {
         if size == 0 {
             return self.reduce_nothing(op, dtype);
         }
+        let is_total = matches!(op, ReduceOp::Sum | ReduceOp::Prod);
+        let x = if is_total || size == 1 { self.cast(x, dtype)? } else { x };
         if size == 1 {
-            return self.cast(x, dtype);
+            return Ok(x);
         }
         Ok(self.add(Variable::new(Kind::Reduce(op), dtype, 1, [Some(x), None, None, None])))
     }
 
-    /// The arithmetic mean `hsum(x) / n`; NaN for an empty array.
+    /// The arithmetic mean `hsum(x) / n`, of a mask how many of its lanes are true; NaN for an empty array.
     ///
-    /// **Dtypes**: floats keep theirs, integers give f32 (64-bit ones f64). f16 is computed in f32 and rounded
-    /// once.
+    /// **Dtypes**: floats keep theirs, integers and masks give f32 (64-bit ones f64). f16 is computed in f32 and
+    /// rounded once.
     ///
     /// # Errors
-    /// `UnsupportedType` for masks.
+    /// `Recording` in a body.
     pub fn mean(&mut self, x: VarId) -> Result<VarId> {
-        if !self.dtype(x).is_number() {
-            let expected = "an array of numbers";
-            return Err(Error::UnsupportedType { op: "hmean", dtype: self.dtype(x), expected });
-        }
         if self.dtype(x) == DType::F16 {
             return self.in_single(x, Self::mean);
         }

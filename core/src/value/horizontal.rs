@@ -1,5 +1,7 @@
 //! Horizontal operations: over the lanes of arrays, over the components of nested values.
 
+use std::borrow::Cow;
+
 use super::Value;
 use super::argument::Argument;
 use super::map::apply;
@@ -21,7 +23,27 @@ impl Value {
                 let one = |mask| Argument::from(mask).each("count", |mask| mask.cast(DType::U32));
                 fold(op.combine(), &components.iter().map(one).collect::<Result<Vec<_>>>()?)
             }
+            Self::Nested(..) if matches!(op, ReduceOp::Sum | ReduceOp::Prod) => {
+                fold(op.combine(), self.accumulated(op.name())?.parts())
+            }
             Self::Nested(_, components) => fold(op.combine(), components),
+        }
+    }
+
+    /// The value in the type that its sums and products have.
+    fn accumulated(&self, op: &'static str) -> Result<Cow<'_, Self>> {
+        let dtype = self.dtype().accumulated();
+        if dtype == self.dtype() {
+            return Ok(Cow::Borrowed(self));
+        }
+        Argument::from(self).each(op, |x| x.cast(dtype)).map(Cow::Owned)
+    }
+
+    /// The components; none of an array.
+    fn parts(&self) -> &[Self] {
+        match self {
+            Self::Array(_) => &[],
+            Self::Nested(_, components) => components,
         }
     }
 
@@ -109,11 +131,12 @@ impl Value {
     /// # Errors
     /// As [`Array::psum`] and [`apply`].
     pub fn prefix(&self, op: Op) -> Result<Self> {
-        let components = match self {
+        let wide = match self {
             Self::Array(array) if op == Op::Mul => return array.cumprod().map(Self::Array),
             Self::Array(array) => return array.psum().map(Self::Array),
-            Self::Nested(_, components) => components,
+            Self::Nested(..) => self.accumulated(op.name())?,
         };
+        let components = wide.parts();
         let mut results: Vec<Self> = Vec::with_capacity(components.len());
         for component in components {
             results.push(match results.last() {

@@ -11,10 +11,10 @@ use crate::interpreter::Interpreter;
 use crate::language::cell::Cell;
 use crate::language::tokens::{KEYWORDS, typed};
 use crate::language::words::{is_name, last_word};
-use crate::value::STATICS;
 use crate::value::generator::RngRef;
 use crate::value::host_array::HostRef;
 use crate::value::{ArrayRef, Form, describe};
+use crate::value::{GENERATOR, STATICS};
 
 /// What a name is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -245,7 +245,7 @@ impl Interpreter {
         let mut found = Vec::new();
         for doc in self.functions() {
             let Some((known, function)) = doc.name.rsplit_once("::") else { continue };
-            let shared = STATICS.iter().any(|(name, _)| *name == function);
+            let shared = owner != GENERATOR && STATICS.iter().any(|(name, _)| *name == function);
             if shared || family(known) == family(owner) {
                 let mut doc = doc.clone();
                 doc.name = function.into();

@@ -23,7 +23,7 @@ Operations on arrays are recorded, not run; looking at a value fuses all it need
   m = b > 1.5; select(m, b, 0)         masks choose lanes
   hsum(b), count(m), any(m)            over all lanes
   v = Vector3fC(a, a * 2, a * 3)       three arrays at once; v.x, norm(v)
-  rng = PCG32C(UInt64C::arange(1000))  random numbers: rng.next_float32()
+  rand(5), randn(5), randint(1, 7, 5)  random numbers, the same each session
   whos()                               what is recorded and in memory
   set_log_level(4)                     watch the machine think
 

@@ -6,4 +6,5 @@ pub(crate) mod completion;
 pub(crate) mod help;
 pub(crate) mod inspection;
 pub(crate) mod notes;
+mod shifts;
 pub(crate) mod topics;

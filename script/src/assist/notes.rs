@@ -1,9 +1,11 @@
-//! `7 // 2` is an integer division in Python; here `//` begins a comment. Who writes it is told.
+//! What reads otherwise in other languages, and runs all the same: who writes it is told. `7 // 2` is an integer
+//! division in Python; here `//` begins a comment.
 
 use std::collections::HashSet;
 
 use rhai::Token;
 
+use crate::assist::shifts;
 use crate::interpreter::Interpreter;
 use crate::language::cell::Cell;
 use crate::language::lexer::Lexeme;
@@ -24,9 +26,9 @@ struct Division<'t> {
 }
 
 impl Interpreter {
-    /// What to tell of a cell that ran and gave the value `shown`, or of one that only was looked at: where `//`
-    /// begins a comment and may have been meant as a division, with the line. A comment that says what the value is, is
-    /// a comment.
+    /// What to tell of a cell that ran and gave the value `shown`, or of one that only was looked at, with the lines:
+    /// where `//` begins a comment and may have been meant as a division, and where a shift stands beside arithmetic. A
+    /// comment that says what the value is, is a comment.
     pub fn notes(&self, cell: &Cell, shown: Option<&str>) -> Vec<(usize, String)> {
         let is_meant = |division: &Division<'_>| {
             let is_result = || {
@@ -37,7 +39,11 @@ impl Interpreter {
             (division.is_used || is_shown) && shown != Some(division.divisor) && !is_result()
         };
         let divisions = self.divisions(cell).into_iter().filter(is_meant);
-        divisions.map(|division| (division.line, format!("note: {}", division.advice()))).collect()
+        let divisions = divisions.map(|division| (division.line, division.advice()));
+        let mut notes: Vec<(usize, String)> = divisions.chain(shifts::notes(cell)).collect();
+        notes.sort_by_key(|&(line, _)| line);
+        notes.iter_mut().for_each(|(_, note)| note.insert_str(0, "note: "));
+        notes
     }
 
     /// What to do about an error of syntax in a text where `//` took the end of a bracket with it.

@@ -32,7 +32,9 @@ fn variables(registry: &mut Registry<'_>) {
         "whos",
         "()",
         "Lists the recorded variables: those somebody holds or that have a label, and at most 40 others. \
-         whos(#{all: true}) lists all, whos(#{data: true}) gives the rows as a list of maps.\n\n\
+         whos(#{all: true}) lists all, whos(#{data: true}) gives the rows as a list of maps. Ready is [x] where the \
+         lanes are in memory, [!] if an index was out of bounds in the kernel that wrote them, so that some may be 0 \
+         or were left alone; what is computed from them later is not marked.\n\n\
          >> a = FloatC([1, 2]); whos(#{data: true})[0].size\n2",
     );
     registry.alias("cuda_whos", "whos");
@@ -85,6 +87,11 @@ fn show_variables(context: &Context, whos: &Whos) -> Result<()> {
     if whos.n_hidden > 0 {
         let _ = write!(notes, "\n  .. {} more, whos(#{{all: true}}) lists them ..", whos.n_hidden);
     }
+    if whos.rows.iter().any(|row| row.faulty) {
+        notes.push_str(
+            "\n  [!] an index was out of bounds where this was computed: lanes may be 0 for it",
+        );
+    }
     let window = context.host.window();
     for line in whos_footer(whos).lines() {
         notes.push('\n');
@@ -112,7 +119,11 @@ fn whos_table(whos: &Whos) -> Table {
             format!("{} / {}", row.external, row.internal),
             row.size.to_string(),
             Bytes(row.bytes).to_string(),
-            if row.ready { "[x]".into() } else { "[ ]".into() },
+            match (row.ready, row.faulty) {
+                (true, true) => "[!]".into(),
+                (true, false) => "[x]".into(),
+                (false, _) => "[ ]".into(),
+            },
             row.label.as_deref().unwrap_or_default().into(),
         ]
     };
@@ -153,6 +164,7 @@ fn add_rows(data: &mut rhai::Array, whos: &Whos) -> Result<()> {
         map.insert("size".into(), number(row.size));
         map.insert("bytes".into(), number(row.bytes));
         map.insert("ready".into(), row.ready.into());
+        map.insert("out_of_bounds".into(), row.faulty.into());
         map.insert("label".into(), row.label.as_deref().unwrap_or_default().into());
         map.insert("device".into(), whos.device.clone().into());
         Dynamic::from(map)
@@ -211,7 +223,7 @@ fn programs(registry: &mut Registry<'_>) {
         "The PTX of the kernels that would compute x, for this GPU, or sm_75 where there is none.\n\n\
          >> ptx(FloatC([1, 2]) + 1).contains(\"add.rn.f32\")\ntrue",
     );
-    program(registry, "ptx", Program::Ptx, |session, plan| session.ptx(plan).or_fault());
+    program(registry, "ptx", Program::Ptx, |session, plan, _| session.ptx(plan).or_fault());
     registry.doc(
         "sass",
         "(x)",
@@ -219,7 +231,7 @@ fn programs(registry: &mut Registry<'_>) {
          CUDA toolkit or by pip install nvidia-cuda-nvcc nvidia-cuda-nvdisasm.\n\n\
          >> sass(FloatC([1, 2]))\nnothing to compile: the value is known already",
     );
-    program(registry, "sass", Program::Machine, |session, plan| session.sass(plan).or_fault());
+    program(registry, "sass", Program::Machine, |session, plan, _| session.sass(plan).or_fault());
     registry.doc(
         "asm",
         "(x)",
@@ -227,7 +239,7 @@ fn programs(registry: &mut Registry<'_>) {
          line of ir(x) that it belongs to.\n\n\
          >> asm(FloatC([1, 2]))\nnothing to compile: the value is known already",
     );
-    program(registry, "asm", Program::Machine, |session, plan| {
+    program(registry, "asm", Program::Machine, |session, plan, _| {
         let text = session.disassemble(plan).or_fault()?;
         text.ok_or_else(|| {
             let device = session.device_name();
@@ -240,7 +252,7 @@ fn programs(registry: &mut Registry<'_>) {
         "The kernels that would compute x, in the backends' common form.\n\n\
          >> ir(FloatC([1, 2]))\nnothing to compile: the value is known already",
     );
-    program(registry, "ir", Program::Ir, |_, plan| {
+    program(registry, "ir", Program::Ir, |_, plan, _| {
         let text = |(i, step): (usize, &Step)| match step {
             Step::Kernel(launch) => format!("kernel {i} (n={}):\n{}", launch.size, launch.kernel),
             Step::Primitive(launch) => format!("primitive {i}: {}\n", launch.primitive.name()),
@@ -250,10 +262,11 @@ fn programs(registry: &mut Registry<'_>) {
     registry.doc(
         "explain",
         "(x)",
-        "What evaluating x would launch: one line a kernel.\n\n\
+        "What evaluating x would launch: one line a kernel, with what it stores besides because somebody holds it; \
+         see eval.\n\n\
          >> explain(FloatC([1, 2]) + 1)\nkernel 0: n=2, in=1, out=1, ops=2, 1 of them uniform",
     );
-    program(registry, "explain", Program::Plan, |_, plan| {
+    program(registry, "explain", Program::Plan, |session, plan, wanted| {
         let mut text = String::new();
         for (i, step) in plan.steps.iter().enumerate() {
             let launch = match step {
@@ -266,11 +279,16 @@ fn programs(registry: &mut Registry<'_>) {
             };
             let kernel = &launch.kernel;
             let (inputs, outputs) = (kernel.n_inputs(), kernel.buffers.len() - kernel.n_inputs());
-            let _ = writeln!(
+            let _ = write!(
                 text,
                 "kernel {i}: n={}, in={inputs}, out={outputs}, ops={}, {} of them uniform",
                 launch.size, kernel.n_ops, kernel.n_uniform
             );
+            let besides = session.written_besides(launch, wanted);
+            if !besides.is_empty() {
+                let _ = write!(text, "; keeps {} too", besides.join(", "));
+            }
+            text.push('\n');
         }
         Ok(text)
     });
@@ -338,7 +356,7 @@ fn program(
     registry: &mut Registry<'_>,
     name: &'static str,
     program: Program,
-    show: fn(&Session, &Plan) -> Result<String>,
+    show: fn(&Session, &Plan, &[Array]) -> Result<String>,
 ) {
     registry.any(name, 1, move |context, _, args| {
         let array = args[0].read_lock::<ArrayRef>().map(|array| array.clone());
@@ -351,7 +369,7 @@ fn program(
         if plan.steps.is_empty() {
             return Ok("nothing to compile: the value is known already".into());
         }
-        let text = show(session, &plan)?.trim_end().to_string();
+        let text = show(session, &plan, &leaves)?.trim_end().to_string();
         if text.is_empty() {
             return Ok("no kernels, only primitives: explain(x) names them".into());
         }

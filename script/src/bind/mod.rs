@@ -30,6 +30,7 @@ mod random;
 mod registry;
 mod runtime;
 mod script_numbers;
+mod session_numbers;
 mod sizes;
 mod sorting;
 mod split;
@@ -75,6 +76,7 @@ const FAMILIES: &[(&str, Register)] = &[
     ("types of vectors, matrices, complex numbers", nested_types::register),
     ("files", files::register),
     ("random numbers", random::register),
+    ("random numbers", session_numbers::register),
     ("evaluation and settings", runtime::register),
     ("evaluation and settings", devices::register),
     ("evaluation and settings", progress::register),

@@ -11,7 +11,7 @@ use super::registry::Registry;
 use crate::context::Context;
 use crate::fault::{IntoFault, Result, check_interrupt, fault, fault_with_hint, under_name};
 use crate::value::host_array::HostRef;
-use crate::value::{self, Arg, ArrayRef, STATICS, scalar};
+use crate::value::{self, Arg, ArrayRef, GENERATOR, STATICS, scalar};
 
 /// Names of the one-dimensional types, floats first.
 fn scalar_types() -> impl Iterator<Item = (&'static str, DType)> {
@@ -58,8 +58,8 @@ const STATIC_DOCS: [(&str, &str, &str); STATICS.len()] = [
 
 /// Every name that has static functions.
 pub(crate) fn type_names() -> Vec<String> {
-    let scalars = scalar_types().map(|(name, _)| name.to_string());
-    scalars.chain(Type::all().map(|nested| nested.name.into_owned())).collect()
+    let scalars = scalar_types().map(|(name, _)| name).chain([GENERATOR]);
+    scalars.map(Into::into).chain(Type::all().map(|nested| nested.name.into_owned())).collect()
 }
 
 pub(super) fn register(registry: &mut Registry<'_>) {
@@ -203,12 +203,12 @@ pub(super) fn statics(
 }
 
 /// Adds a static function, `name` is `FloatC::zero`, with arguments of any type.
-pub(super) fn static_function(
+pub(super) fn static_function<T: Clone + 'static>(
     module: &mut Module,
     context: &Rc<Context>,
     name: &str,
     arity: usize,
-    make: impl Fn(&Context, &[Dynamic]) -> Result<ArrayRef> + 'static,
+    make: impl Fn(&Context, &[Dynamic]) -> Result<T> + 'static,
 ) {
     let (context, owned) = (context.clone(), name.to_string());
     let call = move |call: Option<NativeCallContext<'_>>, args: &mut [&mut Dynamic]| {

@@ -15,7 +15,7 @@ use crate::fault::{Fault, Stop};
 use crate::language::tokens::typed;
 use crate::language::words::{first_word, last_word, words};
 use crate::show::writer::cut;
-use crate::value::STATICS;
+use crate::value::{GENERATOR, STATICS};
 
 /// What Rhai calls the text of functions that only make a list of their arguments: of errors in them, the place of
 /// the call is told.
@@ -198,17 +198,21 @@ impl Diagnosis<'_> {
             self.around.functions.iter().filter(|(known, _)| known == name).collect();
         if let Some((type_name, function)) = name.rsplit_once("::") {
             let documented = self.around.functions.iter().find_map(|(known, parameters)| {
-                let (_, known) = known.rsplit_once("::")?;
-                (known == function).then_some(parameters.as_str())
+                let (owner, known) = known.rsplit_once("::")?;
+                let is_meant = (owner == GENERATOR) == (type_name == GENERATOR);
+                (is_meant && known == function).then_some(parameters.as_str())
             });
-            let known = STATICS.iter().find(|(known, _)| *known == function);
+            let statics = if type_name == GENERATOR { &[][..] } else { &STATICS[..] };
+            let known = statics.iter().find(|(known, _)| *known == function);
             if let Some(parameters) = known.map(|(_, parameters)| *parameters).or(documented) {
                 self.hints.push(format!("it takes {type_name}::{function}{parameters}"));
                 return format!("`{name}` does not take ({})", friendly_types(&arguments));
             }
-            let similar = similar(function, STATICS.iter().map(|(known, _)| known));
+            let similar = similar(function, statics.iter().map(|(known, _)| known));
             if !similar.is_empty() {
                 self.hints.push(format!("did you mean `{type_name}::{}`?", similar[0]));
+            } else if type_name == GENERATOR {
+                self.hints.push(format!("write {GENERATOR}::seeded(n, seed)"));
             } else if let Some(word) = python::word(function) {
                 self.hints.push(format!("write {word}"));
             }

@@ -83,8 +83,9 @@ const WORDS: [(&str, &str); 91] = [
     ("astype", "the type as a function: Int32C(x)"),
     ("int", "Int32C(x) for arrays, to_int(x) for numbers"),
     ("float", "FloatC(x) for arrays, to_float(x) for numbers"),
-    ("random", "PCG32C(UInt64C::arange(n)).next_float32()"),
-    ("rand", "PCG32C(UInt64C::arange(n)).next_float32()"),
+    ("random", "rand(n)"),
+    ("normal", "randn(n)"),
+    ("default_rng", "rng = PCG32C::seeded(n, seed), or seed(k) before rand(n)"),
     ("load", "read_npy(\"x.npy\")"),
     ("save", "write_npy(\"x.npy\", x)"),
     ("quit", "exit(), or press Ctrl-D"),
@@ -94,7 +95,6 @@ const WORDS: [(&str, &str); 91] = [
     ("lower", "text.to_lower()"),
     ("strip", "text.trim()"),
     ("length", "len(x)"),
-    ("randn", "PCG32C(UInt64C::arange(n)).next_float32_normal()"),
 ];
 
 /// Functions of two arrays that others have over all lanes of one.

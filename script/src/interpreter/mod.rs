@@ -6,13 +6,14 @@ use std::collections::{HashMap, HashSet};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::Rc;
 
+use porcini_core::random::SplitMix64;
 use porcini_core::{Array, Session, interrupt};
 use rhai::{AST, Dynamic, Engine, EvalAltResult, Expr, ParseError, Scope, Stmt, Token};
 
 use crate::bind::constants::Constants;
 use crate::bind::deletion::Deletions;
 use crate::bind::doc::FunctionDoc;
-use crate::context::Context;
+use crate::context::{Context, FIRST_SEED};
 use crate::diagnose::diagnosis::Surroundings;
 use crate::diagnose::error::{Error, ErrorKind};
 use crate::fault::{late_fault, parse_fault};
@@ -338,7 +339,7 @@ impl Interpreter {
         variables.chain(functions).collect()
     }
 
-    /// Forgets all variables, functions, imports and outputs.
+    /// Forgets all variables, functions, imports and outputs, and what was drawn.
     pub(crate) fn reset(&mut self) {
         self.scope = Scope::new();
         self.known.clear();
@@ -348,6 +349,7 @@ impl Interpreter {
         self.cells.clear();
         self.imports.clear();
         self.context.outputs.clear();
+        self.context.seeds.set(SplitMix64::new(FIRST_SEED));
         self.context.arguments.replace(self.context.host.arguments());
     }
 

@@ -23,7 +23,10 @@ use crate::fault::{Result, fault, fault_with_hint};
 
 pub(crate) use porcini_core::value::Form;
 
-/// Names of the functions that all types have, and what they take.
+/// The type of generators.
+pub(crate) const GENERATOR: &str = "PCG32C";
+
+/// Names of the functions that all types of arrays have, and what they take.
 pub(crate) const STATICS: [(&str, &str); 9] = [
     ("zero", "(n)"),
     ("zeros", "(n)"),

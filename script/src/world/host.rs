@@ -123,6 +123,14 @@ pub trait Host {
         Toolkit::new(|name| self.variable(name))
     }
 
+    /// A number that nobody can foretell: a seed.
+    ///
+    /// # Errors
+    /// What the system says; `Unsupported` where there is none to be had.
+    fn entropy(&self) -> io::Result<u64> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
+
     /// Time since some fixed point.
     fn clock(&self) -> Duration;
 

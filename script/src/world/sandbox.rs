@@ -153,6 +153,10 @@ impl Host for Sandbox {
         self.host.window()
     }
 
+    fn entropy(&self) -> io::Result<u64> {
+        self.host.entropy()
+    }
+
     fn clock(&self) -> Duration {
         self.host.clock()
     }

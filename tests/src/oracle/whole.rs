@@ -9,6 +9,7 @@ use porcini_core::trace::functions::FUNCTIONS;
 
 use super::whole_arrays::{order_of, prefix};
 use super::{Value, at, cast, function, gather, mean, position, promote, reduce, visible};
+use crate::data::accumulated;
 use crate::whole::{FEW, INTERVAL, SEARCHED, Whole};
 
 /// `n` lanes of type `dtype`, or the only one.
@@ -110,6 +111,7 @@ fn lanes(whole: Whole, args: &[&Value], dtype: DType, n: usize) -> Vec<u64> {
             let n = size_of(args);
             (0..n).map(|i| u64::from(close(x, args[1], i, equal_nan))).collect()
         }
+        Whole::Hash => x.lanes.iter().map(|&lane| hash(visible(x.dtype, lane))).collect(),
         Whole::Linspace(first, last) => linspace(dtype, first as f64, last as f64, n),
         Whole::ScatterInc | Whole::ScatterIncCounts => {
             let mut counts = x.lanes.clone();
@@ -190,15 +192,16 @@ fn interpolated(table: &Value, x: &Value, dtype: DType) -> Vec<u64> {
 
 /// Each in lane order; f16 accumulates in f32. Sums of negative zeros are negative.
 fn block_sums(x: &Value, length: usize) -> Vec<u64> {
+    let result = accumulated(x.dtype);
     if length == 1 {
-        return x.lanes.clone();
+        return x.lanes.iter().map(|&lane| cast(result, x.dtype, lane)).collect();
     }
-    let wide = if x.dtype == DType::F16 { DType::F32 } else { x.dtype };
+    let wide = if x.dtype == DType::F16 { DType::F32 } else { result };
     let nothing = if wide.is_float() { 1 << (wide.bits() - 1) } else { 0 };
     let add = |sum: u64, &lane: &u64| {
         apply_bits(Op::Add, wide, wide, [sum, cast(wide, x.dtype, lane), 0])
     };
-    let sum = |block: &[u64]| cast(x.dtype, wide, block.iter().fold(nothing, add));
+    let sum = |block: &[u64]| cast(result, wide, block.iter().fold(nothing, add));
     x.lanes.chunks(length).map(sum).collect()
 }
 
@@ -278,6 +281,14 @@ fn linspace(dtype: DType, first: f64, last: f64, n: usize) -> Vec<u64> {
         cast(dtype, wide, if n > 1 && i == n - 1 { number(last) } else { value })
     };
     (0..n).map(lane).collect()
+}
+
+/// The first number of SplitMix64 that starts from some bits.
+fn hash(bits: u64) -> u64 {
+    let x = bits.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    let x = (x ^ x >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let x = (x ^ x >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+    x ^ x >> 31
 }
 
 /// The published generator, PCG32 XSH-RR.

@@ -8,6 +8,7 @@ use porcini_core::ir::primitive::Order;
 use porcini_core::ir::scalar::apply_bits;
 
 use super::{Value, cast};
+use crate::data::accumulated;
 
 /// `x[0] + … + x[i]` ([`Op::Add`]) or `x[0] · … · x[i]`: runs of 8 lanes in order, run totals by doubling inside chunks of 1024 lanes, chunk
 /// totals the same way. f16 accumulates in f32.
@@ -17,6 +18,11 @@ pub fn prefix(op: Op, x: &Value) -> Vec<u64> {
         let lanes = x.lanes.iter().map(|&lane| cast(DType::F32, dtype, lane)).collect();
         let sums = prefix(op, &Value { dtype: DType::F32, lanes });
         return sums.into_iter().map(|sum| cast(dtype, DType::F32, sum)).collect();
+    }
+    let wide = accumulated(dtype);
+    if wide != dtype {
+        let lanes = x.lanes.iter().map(|&lane| cast(wide, dtype, lane)).collect();
+        return prefix(op, &Value { dtype: wide, lanes });
     }
     let add = |a: u64, b: u64| apply_bits(op, dtype, dtype, [a, b, 0]);
     let mut sums = Vec::with_capacity(x.lanes.len());
