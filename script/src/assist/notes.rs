@@ -1,4 +1,5 @@
-//! `7 // 2` is an integer division in Python; here `//` begins a comment. Who writes it is told.
+//! What is told of a cell that ran: `7 // 2` is an integer division in Python, here `//` begins a comment; and closures
+//! whose names hide functions.
 
 use std::collections::HashSet;
 
@@ -37,7 +38,39 @@ impl Interpreter {
             (division.is_used || is_shown) && shown != Some(division.divisor) && !is_result()
         };
         let divisions = self.divisions(cell).into_iter().filter(is_meant);
-        divisions.map(|division| (division.line, format!("note: {}", division.advice()))).collect()
+        let mut notes: Vec<_> = divisions
+            .map(|division| (division.line, format!("note: {}", division.advice())))
+            .collect();
+        notes.extend(self.hidden_functions(cell));
+        notes
+    }
+
+    /// Notes of functions that closures in variables now hide, which the cell assigns.
+    fn hidden_functions(&self, cell: &Cell) -> Vec<(usize, String)> {
+        let text = cell.text();
+        let code = cell.lexemes().iter().filter(|lexeme| !lexeme.is_comment());
+        let (mut notes, mut number, mut counted) = (Vec::new(), 1, 0);
+        let mut before: Option<&Lexeme> = None;
+        for lexeme in code {
+            let assigned = before.replace(lexeme).filter(|name| {
+                name.depth == 0
+                    && lexeme.token == Token::Equals
+                    && matches!(name.token, Token::Identifier(_))
+            });
+            let Some(name) = assigned else { continue };
+            number += text[counted..name.start].matches('\n').count();
+            counted = name.start;
+            let name = &text[name.start..name.end];
+            let hides = self.scope.get(name).is_some_and(|value| value.is::<rhai::FnPtr>())
+                && self.docs.iter().any(|doc| doc.is_function() && doc.name == name);
+            if hides {
+                let note = format!(
+                    "note: {name}(..) now calls this closure; del {name} brings the function back"
+                );
+                notes.push((number, note));
+            }
+        }
+        notes
     }
 
     /// What to do about an error of syntax in a text where `//` took the end of a bracket with it.

@@ -5,6 +5,7 @@ use porcini_core::{Array, DType, Scalar};
 use rhai::{Dynamic, NativeCallContext};
 
 use super::assign::{assign_component, assign_masked, fitting};
+use super::catalogue::by_index;
 use super::registry::Registry;
 use crate::context::Context;
 use crate::fault::{IntoFault, Result, fault, fault_with_hint};
@@ -21,7 +22,7 @@ pub(super) fn register(registry: &mut Registry<'_>) {
               index: Dynamic|
               -> Result<Dynamic> {
             context.at(&call);
-            get(array, &index)
+            get(&context, array, &index)
         },
     );
     let context = registry.context.clone();
@@ -89,7 +90,7 @@ fn lengths(registry: &mut Registry<'_>) {
     registry.engine.register_get("dtype", |host: &mut HostRef| host.dtype().name().to_string());
 }
 
-fn get(array: &ArrayRef, index: &Dynamic) -> Result<Dynamic> {
+fn get(context: &Context, array: &ArrayRef, index: &Dynamic) -> Result<Dynamic> {
     if let (Ok(i), Node::Leaf(array)) = (index.as_int(), &*array.node()) {
         return array.item(i).map(dynamic).or_fault();
     }
@@ -98,6 +99,9 @@ fn get(array: &ArrayRef, index: &Dynamic) -> Result<Dynamic> {
     }
     if let Some((i, j)) = row_and_column(index) {
         return Ok(Dynamic::from(entry("[]", array, i, j)?));
+    }
+    if let Some(lanes) = lanes_index(index) {
+        return by_index(context, "gather", &[Arg::Value(array.clone()), Arg::Value(lanes)]);
     }
     if let Some(components) = array.components() {
         if let Ok(i) = index.as_int() {
@@ -112,6 +116,13 @@ fn get(array: &ArrayRef, index: &Dynamic) -> Result<Dynamic> {
     }
 }
 
+/// The integers of `a[index]`, which reads and writes lane by lane.
+fn lanes_index(index: &Dynamic) -> Option<ArrayRef> {
+    let array = index.read_lock::<ArrayRef>()?;
+    let is_integer = array.dtype() != DType::Mask && !array.dtype().is_float();
+    (is_integer && !array.is_nested()).then(|| array.clone())
+}
+
 /// `a[mask]` is `select(mask, a, 0)`.
 fn masked(array: &ArrayRef, index: &Dynamic) -> Result<ArrayRef> {
     let args = [Arg::Value(array.clone()), Arg::Value(mask_index(array, index)?)];
@@ -124,7 +135,7 @@ fn mask_index(of: &ArrayRef, index: &Dynamic) -> Result<ArrayRef> {
         Some(array) if array.dtype() == DType::Mask => Ok(array),
         Some(array) => Err(fault_with_hint(
             format!("[]: an index of type {}", array.type_name()),
-            "to read several elements write gather(a, index); a mask selects lanes",
+            "integers read several elements, a[UInt32C([0, 2])]; a mask selects lanes",
         )),
         None => {
             let got = value::type_name(index);
@@ -153,6 +164,11 @@ fn set(context: &Context, array: &ArrayRef, index: &Dynamic, value: &Dynamic) ->
         let column = entry("[]=", array, i, j).and_then(|_| column("[]=", array, j))?;
         let i = component_index(&column, i)?;
         return assign_component(context, &column, i, value);
+    }
+    if let Some(lanes) = lanes_index(index) {
+        let value = fitting(context, "[]=", array, value)?;
+        let args = [array.clone(), value, lanes].map(Arg::Value);
+        return by_index(context, "scatter", &args).map(drop);
     }
     if array.is_nested() {
         if let Ok(i) = index.as_int() {
@@ -188,7 +204,7 @@ fn column(op: &str, matrix: &ArrayRef, j: i64) -> Result<ArrayRef> {
         }
         _ if op.starts_with('[') => Err(fault_with_hint(
             format!("{op}: got a list as index of {}, which is no matrix", matrix.type_name()),
-            "several lanes are read by gather(a, UInt32C([0, 1])), and written by scatter",
+            "several lanes are read and written with an array of integers: a[UInt32C([0, 1])]",
         )),
         _ => Err(fault(format!("{op}: got {}, expected a matrix", matrix.type_name()))),
     }
