@@ -9,8 +9,10 @@ use crate::assist::commands::commands;
 use crate::assist::topics::{TOPICS, Topic};
 use crate::bind::doc::FunctionDoc;
 use crate::context::Context;
+use crate::diagnose::python;
 use crate::diagnose::spelling::similar;
 use crate::interpreter::Interpreter;
+use crate::language::words::is_name;
 use crate::show::wrap::{narrowed, wrap};
 
 /// How `help()` begins.
@@ -29,6 +31,8 @@ Operations on arrays are recorded, not run; looking at a value fuses all it need
 
 help(\"tutorial\") teaches it in two screens, help(\"gather\") explains a name, help(\"mask lane\") searches.";
 
+/// How the help of another name of a function begins.
+pub(crate) const ALIAS: &str = "Another name of ";
 /// Widest line of help.
 const WIDTH: usize = 80;
 /// Letters of a search at most: each word is looked for in all texts.
@@ -101,7 +105,10 @@ fn lookup(docs: &[FunctionDoc], query: &str, window: Option<usize>) -> Result<St
         }
         Some(topic) => Ok(topic.fitted(width)),
         None if matches!(query, "commands" | "command" | "magic") => Ok(commands(window)),
-        None => apropos(docs, query, window),
+        None => match python::help(query) {
+            Some(answer) => Ok(wrap(&answer, width)),
+            None => apropos(docs, query, window),
+        },
     }
 }
 
@@ -124,7 +131,16 @@ fn apropos(docs: &[FunctionDoc], query: &str, window: Option<usize>) -> Result<S
         let text = format!("{} {} {}", doc.name, doc.family, doc.doc).to_lowercase();
         words.iter().all(|word| text.contains(word))
     };
-    let names = docs.iter().filter(matches).map(|doc| (doc.title(), first_sentence(&doc.doc)));
+    let mut found: Vec<&FunctionDoc> = docs.iter().filter(matches).collect();
+    // Those whose name has a word, and then those whose text has whole ones, come first.
+    found.sort_by_cached_key(|doc| {
+        let name = doc.name.to_lowercase();
+        let text = format!("{name} {} {}", doc.family, doc.doc).to_lowercase();
+        let is_whole = |word: &String| text.split(|c| !is_name(c)).any(|part| part == word);
+        let in_name = |word: &String| name.split('_').any(|part| part == word);
+        (!words.iter().any(in_name), !words.iter().all(is_whole))
+    });
+    let names = found.into_iter().map(|doc| (doc.title(), first_sentence(&doc.doc)));
     let topics = TOPICS.iter().filter(|topic| topic.has(&words));
     let text = rows(names.chain(topics.map(topic_row)), window);
     if text.is_empty() {
@@ -176,10 +192,27 @@ fn reference(docs: &[FunctionDoc]) -> String {
         "# Reference\n\nMade from the help texts by `UPDATE_EXPECT=1 cargo test -p porcini-tests --test it \
          reference`; do not edit.\nEvery example is run by the tests. `x.sin()` is `sin(x)`.\n",
     );
+    let heading = |family: &str| format!("{}{}", family[..1].to_uppercase(), &family[1..]);
+    text.push('\n');
+    for (family, _) in families(docs) {
+        let anchor = family.to_lowercase().replace(' ', "-").replace(',', "");
+        let _ = writeln!(text, "* [{}](#{anchor})", heading(family));
+    }
+    // Other names of a function stand with it.
+    let original = |doc: &FunctionDoc| {
+        let name = doc.doc.strip_prefix(ALIAS)?.split_once(". ")?.0;
+        docs.iter().any(|other| other.name == name).then(|| name.to_string())
+    };
     for (family, members) in families(docs) {
-        let _ = write!(text, "\n## {}{}\n", family[..1].to_uppercase(), &family[1..]);
-        for doc in members {
+        let _ = write!(text, "\n## {}\n", heading(family));
+        for doc in members.into_iter().filter(|doc| original(doc).is_none()) {
             let _ = write!(text, "\n### `{}`\n\n{}\n", doc.title(), doc.doc);
+            let is_other = |other: &&FunctionDoc| original(other).as_ref() == Some(&doc.name);
+            let others = docs.iter().filter(is_other).map(|other| format!("`{}`", other.name));
+            let others: Vec<String> = others.collect();
+            if !others.is_empty() {
+                let _ = write!(text, "\nAlso {}.\n", others.join(", "));
+            }
             if !doc.examples.is_empty() {
                 let _ = write!(text, "\n```text\n{}\n```\n", doc.example_lines().join("\n"));
             }

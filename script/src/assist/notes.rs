@@ -1,5 +1,5 @@
 //! What reads otherwise in other languages, and runs all the same: who writes it is told. `7 // 2` is an integer
-//! division in Python; here `//` begins a comment.
+//! division in Python; here `//` begins a comment. And closures whose names hide functions.
 
 use std::collections::HashSet;
 
@@ -40,9 +40,38 @@ impl Interpreter {
         };
         let divisions = self.divisions(cell).into_iter().filter(is_meant);
         let divisions = divisions.map(|division| (division.line, division.advice()));
-        let mut notes: Vec<(usize, String)> = divisions.chain(shifts::notes(cell)).collect();
+        let mut notes: Vec<(usize, String)> =
+            divisions.chain(shifts::notes(cell)).chain(self.hidden_functions(cell)).collect();
         notes.sort_by_key(|&(line, _)| line);
         notes.iter_mut().for_each(|(_, note)| note.insert_str(0, "note: "));
+        notes
+    }
+
+    /// Notes of functions that closures in variables now hide, which the cell assigns.
+    fn hidden_functions(&self, cell: &Cell) -> Vec<(usize, String)> {
+        let text = cell.text();
+        let code = cell.lexemes().iter().filter(|lexeme| !lexeme.is_comment());
+        let (mut notes, mut number, mut counted) = (Vec::new(), 1, 0);
+        let mut before: Option<&Lexeme> = None;
+        for lexeme in code {
+            let assigned = before.replace(lexeme).filter(|name| {
+                name.depth == 0
+                    && lexeme.token == Token::Equals
+                    && matches!(name.token, Token::Identifier(_))
+            });
+            let Some(name) = assigned else { continue };
+            number += text[counted..name.start].matches('\n').count();
+            counted = name.start;
+            let name = &text[name.start..name.end];
+            let hides = self.scope.get(name).is_some_and(|value| value.is::<rhai::FnPtr>())
+                && self.docs.iter().any(|doc| doc.is_function() && doc.name == name);
+            if hides {
+                let note = format!(
+                    "{name}(..) now calls this closure; del {name} brings the function back"
+                );
+                notes.push((number, note));
+            }
+        }
         notes
     }
 

@@ -2,8 +2,9 @@
 
 use std::any::TypeId;
 
-use porcini_core::Scalar;
-use porcini_core::catalogue::{Answer, Kind, Row};
+use porcini_core::catalogue::{Answer, Kind, MEMORY, Row};
+use porcini_core::value::place;
+use porcini_core::{Array, DType, Scalar};
 use rhai::{Dynamic, NativeCallContext};
 
 use super::registry::Registry;
@@ -32,13 +33,51 @@ fn run(
     args: &[&mut Dynamic],
 ) -> Result<Dynamic> {
     context.at(call);
-    let args = arguments(row, args)?;
-    let answer = lend(&args, |args| row.call(&context.session, args)).or_fault()?;
-    let first = match &args[..] {
+    let args = match counted_lane(context, row, args)? {
+        Some(lane) => {
+            let (mut source, mut lane) = (args[0].clone(), lane);
+            let rest = args[2..].iter().map(|arg| (**arg).clone());
+            let mut rest: Vec<Dynamic> = rest.collect();
+            let mut all = vec![&mut source, &mut lane];
+            all.extend(&mut rest);
+            arguments(row, &all)?
+        }
+        None => arguments(row, args)?,
+    };
+    answer(context, row, &args)
+}
+
+/// What a function of the catalogue gives for arguments.
+fn answer(context: &Context, row: &Row, args: &[Arg]) -> Result<Dynamic> {
+    let answer = lend(args, |args| row.call(&context.session, args)).or_fault()?;
+    let first = match args {
         [Arg::Value(first), ..] => Some(first),
         _ => None,
     };
     Ok(answered(answer, first))
+}
+
+/// Reads or writes by index: `gather`, `scatter`.
+pub(super) fn by_index(context: &Context, name: &str, args: &[Arg]) -> Result<Dynamic> {
+    let row = MEMORY.iter().find(|row| row.name == name);
+    answer(context, row.expect("internal error: no such function"), args)
+}
+
+/// The index that a script integer is in `gather(a, k)`: a negative one counts from the end.
+fn counted_lane(context: &Context, row: &Row, args: &[&mut Dynamic]) -> Result<Option<Dynamic>> {
+    let (Some(index), "gather") = (args.get(1).and_then(|index| index.as_int().ok()), row.name)
+    else {
+        return Ok(None);
+    };
+    let source = args[0].read_lock::<ArrayRef>().map(|source| source.leaves());
+    let longest = source.and_then(|leaves| leaves.into_iter().max_by_key(Array::size));
+    let Some(longest) = longest else { return Ok(None) };
+    let size = longest.size();
+    // One lane is read by every index.
+    let lane = if size == 1 { 0 } else { place(index, size).or_fault()? };
+    let dtype = if size > u64::from(u32::MAX) { DType::U64 } else { DType::U32 };
+    let lane = context.session.full(dtype, lane, 1).or_fault()?;
+    Ok(Some(Dynamic::from(ArrayRef::leaf(lane))))
 }
 
 fn answered(answer: Answer, first: Option<&ArrayRef>) -> Dynamic {

@@ -12,6 +12,7 @@ use rhai::{Dynamic, Engine, EvalContext};
 
 use crate::bind::doc::FunctionDoc;
 use crate::context::Context;
+use crate::language::tokens::{self, Variables};
 use crate::value::outputs::Outputs;
 use crate::world::host::Host;
 use crate::world::nesting::Nesting;
@@ -56,6 +57,8 @@ pub(crate) struct Constants {
     declared: Rc<RefCell<HashMap<String, Dynamic>>>,
     /// `_3` and `Out`.
     outputs: Outputs,
+    /// Names that closures unpack lists into.
+    unpacked: Variables,
 }
 
 impl Constants {
@@ -65,6 +68,7 @@ impl Constants {
             of_the_language: of_the_language(&context.host),
             declared: Rc::default(),
             outputs: context.outputs.clone(),
+            unpacked: tokens::unpacked(engine).unwrap_or_default(),
         };
         let known = constants.clone();
         #[expect(deprecated, reason = "rhai marks the hook volatile; the version is pinned")]
@@ -79,6 +83,14 @@ impl Constants {
     /// Says which constants the cells so far have declared.
     pub(crate) fn declare(&self, declared: HashMap<String, Dynamic>) {
         *self.declared.borrow_mut() = declared;
+    }
+
+    /// A closure that unpacks into a name is made as if it captured it: there is something to capture.
+    pub(crate) fn add_unpacked(&self) {
+        let mut declared = self.declared.borrow_mut();
+        for name in &*self.unpacked.borrow() {
+            declared.entry(name.clone()).or_insert(Dynamic::UNIT);
+        }
     }
 
     /// A constant that no variable hides.

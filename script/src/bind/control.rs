@@ -1,4 +1,4 @@
-//! Loops and branches of arrays (S21): closures over lists of values, recorded once by core.
+//! Loops and branches of arrays (S21): closures over lists and maps of values, recorded once by core.
 //!
 //! A state is any value made of arrays: core sees its one-dimensional parts, the closures the whole.
 
@@ -26,7 +26,7 @@ pub(super) fn register(registry: &mut Registry<'_>) {
         "(states, condition, body)",
         "Repeats body in every lane while condition holds there; the list of states at the end. Both \
          functions take the states; condition returns a mask, body the list of next states, of the same \
-         types. A lane that is done keeps its values. The loop has the lanes of its largest state; states of one \
+         types. States in a map, #{x: a, n: 0}, are given to |s| as one, and come back as one. A lane that is done keeps its values. The loop has the lanes of its largest state; states of one \
          lane widen. An array that the body only scatters to, or gathers from, keeps its own size. Arrays that the \
          body scatters to and generators it draws from must be among the states; what is written, and what \
          scatter_inc finds, is as if one lane ran after the other. Recorded once, runs inside a kernel; Ctrl-C \
@@ -35,7 +35,9 @@ pub(super) fn register(registry: &mut Registry<'_>) {
          script or files, it does there again. set_flag(\"record_loops\", false) runs all step by \
          step, and lanes can be read.\n\n\
          >> r = while_loop([UInt32C([1, 7, 10]), UInt32C(0)], |x, n| x > 1, |x, n| [select(x % 2 == 0, x >> 1, 3*x + 1), n + 1]); r[1]\n\
-         [0, 16, 6]",
+         [0, 16, 6]\n\
+         >> while_loop(#{x: FloatC([1, 5]), n: 0}, |s| s.x < 40, |s| { s.x *= 2; s.n += 1; s }).n\n\
+         [6, 3]",
     );
     registry.any("while_loop", 3, |context, call, args| {
         context.at(call);
@@ -70,10 +72,12 @@ pub(super) fn register(registry: &mut Registry<'_>) {
     });
 }
 
-/// A list of values as the one-dimensional arrays in them, and the way back.
+/// A list or map of values as the one-dimensional arrays in them, and the way back.
 struct Parts {
     values: Vec<Dynamic>,
     arrays: Vec<Array>,
+    /// Names of the values, in order, if they came in a map.
+    keys: Option<Vec<rhai::Identifier>>,
 }
 
 impl Parts {
@@ -84,9 +88,12 @@ impl Parts {
         list: &Dynamic,
         like: Option<&[Array]>,
     ) -> Result<Self> {
-        let values = match list.read_lock::<rhai::Array>() {
-            Some(list) => list.clone(),
-            None => vec![list.clone()],
+        let map = list.read_lock::<rhai::Map>();
+        let keys = map.as_ref().map(|map| map.keys().cloned().collect::<Vec<_>>());
+        let values = match (map, list.read_lock::<rhai::Array>()) {
+            (Some(map), _) => map.values().cloned().collect(),
+            (None, Some(list)) => list.clone(),
+            (None, None) => vec![list.clone()],
         };
         let (mut parts, mut arrays) = (Vec::with_capacity(values.len()), Vec::new());
         for (position, value) in values.into_iter().enumerate() {
@@ -104,14 +111,18 @@ impl Parts {
             } else if let Some(rng) = value.read_lock::<RngRef>() {
                 arrays.extend(rng.arrays().iter().flat_map(ArrayRef::leaves));
             } else {
+                let name = match &keys {
+                    Some(keys) => format!("`{}` of the map", keys[position]),
+                    None => format!("value {position} of the list"),
+                };
                 return Err(fault(format!(
-                    "{op}: value {position} of the list is {}, expected an array, a number or a generator",
+                    "{op}: {name} is {}, expected an array, a number or a generator",
                     value::type_name(&value)
                 )));
             }
             parts.push(value);
         }
-        Ok(Self { values: parts, arrays })
+        Ok(Self { values: parts, arrays, keys })
     }
 
     /// The values with other arrays in them.
@@ -132,6 +143,28 @@ impl Parts {
             Dynamic::from(copy)
         });
         replaced.collect()
+    }
+
+    /// What a script gets: a list, or the map.
+    fn list(&self, arrays: &[Array]) -> Dynamic {
+        let values = self.with(arrays);
+        match &self.keys {
+            Some(keys) => Dynamic::from_map(keys.iter().cloned().zip(values).collect()),
+            None => Dynamic::from_array(values),
+        }
+    }
+
+    /// What closures are called with: each value of a list, or the map.
+    fn arguments(&self, arrays: &[Array]) -> Vec<Dynamic> {
+        if self.keys.is_some() { vec![self.list(arrays)] } else { self.with(arrays) }
+    }
+
+    /// How a value is named in errors.
+    fn name(&self, position: usize) -> String {
+        match &self.keys {
+            Some(keys) => format!("`{}`", keys[position]),
+            None => format!("value {position}"),
+        }
     }
 }
 
@@ -187,16 +220,16 @@ fn while_loop(
         context.session.while_loop(
             &states.arrays,
             |arrays| {
-                let holds = invoke(call, &condition, states.with(arrays))?;
+                let holds = invoke(call, &condition, states.arguments(arrays))?;
                 mask(context, op, &holds).map_err(Thrown)
             },
             |arrays| {
-                let next = invoke(call, &body, states.with(arrays))?;
+                let next = invoke(call, &body, states.arguments(arrays))?;
                 returned(context, op, &next, &states).map_err(Thrown)
             },
         )
     })?;
-    Ok(states.with(&results).into())
+    Ok(states.list(&results))
 }
 
 /// The arrays of a body's list, which must be made like the states.
@@ -207,6 +240,14 @@ fn returned(
     states: &Parts,
 ) -> Result<Vec<Array>> {
     let next = Parts::new(context, op, next, Some(&states.arrays))?;
+    if let Some(keys) = &states.keys
+        && next.keys != states.keys
+    {
+        let expected = keys.join(", ");
+        let got = next.keys.map_or("a list".into(), |keys| format!("a map of {}", keys.join(", ")));
+        let message = format!("{op}: the body returned {got}, expected a map of {expected}");
+        return Err(fault_with_hint(message, "change the map and return it: |s| { s.x += 1; s }"));
+    }
     if next.values.len() != states.values.len() {
         let (got, expected) = (next.values.len(), states.values.len());
         let message = format!("{op}: the body returned {got} values for {expected} states");
@@ -216,7 +257,8 @@ fn returned(
         let (next, state) = (value::type_name(next), value::type_name(state));
         if next != state {
             return Err(fault(format!(
-                "{op}: value {position} is {state} and becomes {next}; convert it: {state}(x)"
+                "{op}: {} is {state} and becomes {next}; convert it: {state}(x)",
+                states.name(position)
             )));
         }
     }
@@ -251,7 +293,7 @@ fn if_then(
         // Both branches fill the same template.
         let template = std::cell::RefCell::new(&mut template);
         let branch = |function: &FnPtr, arrays: &[Array]| {
-            let values = invoke(call, function, args.with(arrays))?;
+            let values = invoke(call, function, args.arguments(arrays))?;
             branch_values(context, op, &values, &mut template.borrow_mut()).map_err(Thrown)
         };
         context.session.if_then(
@@ -261,7 +303,7 @@ fn if_then(
             |arrays| branch(&otherwise, arrays),
         )
     })?;
-    Ok(template.map(|parts| parts.with(&results)).unwrap_or_default().into())
+    Ok(template.map_or_else(|| Dynamic::from_array(Vec::new()), |parts| parts.list(&results)))
 }
 
 fn dispatch(
@@ -286,11 +328,11 @@ fn dispatch(
     let results = with_shown(context, || {
         template = None;
         context.session.dispatch(&index, functions.len(), &args.arrays, |number, arrays| {
-            let values = invoke(call, &functions[number], args.with(arrays))?;
+            let values = invoke(call, &functions[number], args.arguments(arrays))?;
             branch_values(context, op, &values, &mut template).map_err(Thrown)
         })
     })?;
-    Ok(template.map(|parts| parts.with(&results)).unwrap_or_default().into())
+    Ok(template.map_or_else(|| Dynamic::from_array(Vec::new()), |parts| parts.list(&results)))
 }
 
 /// The arrays of a branch's list; the first branch decides what the values are.

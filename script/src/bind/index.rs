@@ -5,6 +5,7 @@ use porcini_core::{Array, DType, Scalar};
 use rhai::{Dynamic, NativeCallContext};
 
 use super::assign::{assign_component, assign_masked, fitting};
+use super::catalogue::by_index;
 use super::registry::Registry;
 use crate::context::Context;
 use crate::fault::{IntoFault, Result, fault, fault_with_hint};
@@ -21,7 +22,7 @@ pub(super) fn register(registry: &mut Registry<'_>) {
               index: Dynamic|
               -> Result<Dynamic> {
             context.at(&call);
-            get(array, &index)
+            get(&context, array, &index)
         },
     );
     let context = registry.context.clone();
@@ -54,7 +55,7 @@ fn host_arrays(registry: &mut Registry<'_>) {
     registry.engine.register_get("dtype", |host: &mut HostRef| host.dtype().name().to_string());
 }
 
-fn get(array: &ArrayRef, index: &Dynamic) -> Result<Dynamic> {
+fn get(context: &Context, array: &ArrayRef, index: &Dynamic) -> Result<Dynamic> {
     if let (Ok(i), Node::Leaf(array)) = (index.as_int(), &*array.node()) {
         return array.item(i).map(dynamic).or_fault();
     }
@@ -63,6 +64,9 @@ fn get(array: &ArrayRef, index: &Dynamic) -> Result<Dynamic> {
     }
     if let Some(place) = row_and_column(index) {
         return Ok(Dynamic::from(array.part(&entry("[]", array, place)?)));
+    }
+    if let Some(lanes) = lanes_index(index) {
+        return by_index(context, "gather", &[Arg::Value(array.clone()), Arg::Value(lanes)]);
     }
     if let Some(components) = array.components() {
         if let Ok(i) = index.as_int() {
@@ -77,6 +81,13 @@ fn get(array: &ArrayRef, index: &Dynamic) -> Result<Dynamic> {
     }
 }
 
+/// The integers of `a[index]`, which reads and writes lane by lane.
+fn lanes_index(index: &Dynamic) -> Option<ArrayRef> {
+    let array = index.read_lock::<ArrayRef>()?;
+    let is_integer = array.dtype() != DType::Mask && !array.dtype().is_float();
+    (is_integer && !array.is_nested()).then(|| array.clone())
+}
+
 /// `a[mask]` is `select(mask, a, 0)`.
 fn masked(array: &ArrayRef, index: &Dynamic) -> Result<ArrayRef> {
     let args = [Arg::Value(array.clone()), Arg::Value(mask_index(array, index)?)];
@@ -89,7 +100,7 @@ fn mask_index(of: &ArrayRef, index: &Dynamic) -> Result<ArrayRef> {
         Some(array) if array.dtype() == DType::Mask => Ok(array),
         Some(array) => Err(fault_with_hint(
             format!("[]: an index of type {}", array.type_name()),
-            "to read several elements write gather(a, index); a mask selects lanes",
+            "integers read several elements, a[UInt32C([0, 2])]; a mask selects lanes",
         )),
         None => {
             let got = value::type_name(index);
@@ -117,6 +128,11 @@ fn set(context: &Context, array: &ArrayRef, index: &Dynamic, value: &Dynamic) ->
     if let Some(place) = row_and_column(index) {
         let [column, i] = entry("[]=", array, place)?;
         return assign_component(context, &array.part(&[column]), i, value);
+    }
+    if let Some(lanes) = lanes_index(index) {
+        let value = fitting(context, "[]=", array, value)?;
+        let args = [array.clone(), value, lanes].map(Arg::Value);
+        return by_index(context, "scatter", &args).map(drop);
     }
     if array.is_nested() {
         if let Ok(i) = index.as_int() {
@@ -149,7 +165,7 @@ fn entry(op: &str, matrix: &ArrayRef, (i, j): (i64, i64)) -> Result<[usize; 2]> 
     if !matches!(matrix.form(), Form::Matrix(_)) {
         return Err(fault_with_hint(
             format!("{op}: got a list as index of {}, which is no matrix", matrix.type_name()),
-            "several lanes are read by gather(a, UInt32C([0, 1])), and written by scatter",
+            "several lanes are read and written with an array of integers: a[UInt32C([0, 1])]",
         ));
     }
     matrix.lend(|matrix| matrix.entry(i, j)).or_fault()

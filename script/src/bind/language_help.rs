@@ -86,7 +86,7 @@ const LANGUAGE: [(&str, &str, &str); 43] = [
     (
         "reduce",
         "(list, f, first)",
-        "f(f(first, item0), item1) and so on.\n\n>> [1, 2, 3].reduce(|sum, x| sum + x, 0)\n6",
+        "f(f(first, item0), item1) and so on; without first the list begins with it.\n\n>> [1, 2, 3].reduce(|sum, x| sum + x, 0)\n6",
     ),
     (
         "for_each",
@@ -176,11 +176,11 @@ const LANGUAGE: [(&str, &str, &str); 43] = [
     (
         "call",
         "(f, a, ..)",
-        "Calls a closure or function held in a variable.\n\n>> f = |x| x + 1; f.call(2)\n3",
+        "Calls a closure or function; one in a variable is called by its name too, f(2).\n\n>> f = |x| x + 1; f.call(2)\n3",
     ),
     (
         "curry",
         "(f, a)",
-        "A function with its first argument given.\n\n>> f = |x, y| x - y; f.curry(5).call(2)\n3",
+        "A function with its first argument given.\n\n>> f = |x, y| x - y; g = f.curry(5); g(2)\n3",
     ),
 ];

@@ -2,6 +2,7 @@
 //!
 //! A binding reads its arguments, calls core and turns errors into faults; nothing is computed here.
 
+mod asserting;
 mod assign;
 mod binary_search;
 mod catalogue;
@@ -82,6 +83,7 @@ const FAMILIES: &[(&str, Register)] = &[
     ("evaluation and settings", progress::register),
     ("showing and watching", printing::register),
     ("showing and watching", inspect::register),
+    ("showing and watching", asserting::register),
     ("showing and watching", measure::register),
     ("showing and watching", notebook::register),
     ("pictures", plots::register),

@@ -65,6 +65,8 @@ fn remainder_and_power(registry: &mut Registry<'_>) {
     engine.register_fn("idiv", |a: i64, b: i64| -> Result<i64> {
         if b == 0 { Err(fault("idiv: division by zero")) } else { Ok(a.wrapping_div(b)) }
     });
+    // As of arrays of integers, and as not(7).
+    engine.register_fn("!", |bits: i64| !bits);
     engine.register_fn("**", |base: i64, exponent: i64| -> Result<rhai::Dynamic> {
         power(base, exponent)
     });

@@ -35,6 +35,18 @@ pub(super) fn register(registry: &mut Registry<'_>) {
             sort(name, &mut list, first).map(|()| list)
         });
     }
+    engine.register_fn("reduce", |call: Call<'_>, list: &mut Array, f: FnPtr| -> Result<Dynamic> {
+        let mut items = list.iter().cloned().enumerate();
+        let Some((_, mut sum)) = items.next() else {
+            let why = "reduce: an empty list has no first element";
+            return Err(fault_with_hint(why, "give it a first value: list.reduce(f, 0)"));
+        };
+        for (i, item) in items {
+            let i = i64::try_from(i).unwrap_or(i64::MAX).into();
+            sum = f.call_raw_with_extra_args("reduce", &call, None, [sum, item], [i], None)?;
+        }
+        Ok(sum)
+    });
     engine.register_fn("dedup", |call: Call<'_>, list: &mut Array| {
         // What cannot be compared is not the same.
         dedup(list, |a, b| Ok(call.call_native_fn("==", (a, b)).unwrap_or(false)))

@@ -23,6 +23,14 @@ pub(crate) const LISTED: &str = "constructors";
 /// Signatures listed for a wrong call.
 const MOST_CANDIDATES: usize = 4;
 
+/// What to do where a function names a variable around it.
+const OUTER: &str =
+    "functions do not see outer variables: pass it as a parameter, or use a closure |x| ..";
+
+/// What to do instead of giving a parameter a value.
+const NO_DEFAULTS: &str =
+    "write a second function with fewer of them, or take a map of options: see help(\"language\")";
+
 /// Name and text of a cell.
 type Cell = (Rc<str>, Rc<str>);
 
@@ -125,7 +133,9 @@ impl Diagnosis<'_> {
                 return (ErrorKind::Syntax, self.syntax(parse));
             }
             EvalAltResult::ErrorRuntime(value, _) => self.raised(value),
-            EvalAltResult::ErrorFunctionNotFound(signature, _) => self.no_function(signature),
+            EvalAltResult::ErrorFunctionNotFound(signature, _) => {
+                self.no_function(signature, in_function)
+            }
             EvalAltResult::ErrorVariableNotFound(name, _) => self.no_variable(name, in_function),
             EvalAltResult::ErrorMismatchDataType(want, got, _) => self.mismatch(want, got),
             EvalAltResult::ErrorIndexNotFound(index, _) => format!("no element {index}"),
@@ -184,7 +194,7 @@ impl Diagnosis<'_> {
         }
     }
 
-    fn no_function(&mut self, signature: &str) -> String {
+    fn no_function(&mut self, signature: &str, in_function: bool) -> String {
         let (name, arguments) = signature.split_once(" (").unwrap_or((signature, ""));
         let name = typed(name);
         let arguments = arguments
@@ -232,9 +242,11 @@ impl Diagnosis<'_> {
         if own.is_empty() {
             let names = self.around.functions.iter().map(|(name, _)| name.as_str());
             self.suggest(name, names);
-            if self.around.variables.iter().any(|variable| variable == name) {
-                self.hints
-                    .push(format!("`{name}` is a variable; call a closure with {name}.call(..)"));
+            let is_variable = self.around.variables.iter().any(|variable| variable == name);
+            if is_variable && in_function {
+                self.hints.push(OUTER.into());
+            } else if is_variable {
+                self.hints.push(format!("the variable `{name}` holds no closure: {name} = |x| .."));
             }
             return format!("no function `{name}`");
         }
@@ -325,10 +337,7 @@ impl Diagnosis<'_> {
             return format!("`{name}` is no variable");
         }
         if in_function && self.around.variables.iter().any(|variable| variable == name) {
-            self.hints.push(
-                "functions do not see outer variables: pass it as a parameter, or use a closure |x| .."
-                    .into(),
-            );
+            self.hints.push(OUTER.into());
             return format!("`{name}` is not defined in the function");
         }
         if name.strip_prefix('_').is_some_and(|cell| cell.parse::<usize>().is_ok()) {
@@ -378,6 +387,13 @@ impl Diagnosis<'_> {
     fn mismatch(&mut self, want: &str, got: &str) -> String {
         let got_array = got.ends_with("ArrayRef") || got == ARRAY;
         if want == "bool" && got_array {
+            let before = self.halves().0.trim_end();
+            if before.ends_with("if") || before.ends_with("while") {
+                self.hints.push(
+                    "lane by lane write select(m, a, b), or if_then(m, [x], |x| [..], |x| [..])"
+                        .into(),
+                );
+            }
             self.hints.push(
                 "a mask has one value per lane: reduce it with any(m) or all(m), combine masks with & | !"
                     .into(),
@@ -442,6 +458,12 @@ impl Diagnosis<'_> {
                 }
                 lex => lowercase(&lex.to_string()),
             },
+            ParseErrorType::MissingToken(_, why)
+                if why.contains("the parameters of") && self.under_caret() == Some('=') =>
+            {
+                self.hints = vec![NO_DEFAULTS.into()];
+                "parameters have no defaults".into()
+            }
             ParseErrorType::MissingToken(token, _) if self.under_caret() == Some(',') => {
                 self.hints.extend(match token.as_str() {
                     ")" => Some("lists are written [1, 2, 3]".into()),
@@ -476,14 +498,20 @@ impl Diagnosis<'_> {
             ParseErrorType::Reserved(word) => {
                 if self.hints.is_empty() {
                     let known = python::word(word).map(|word| format!("write {word}"));
-                    let other =
-                        word.starts_with(char::is_alphabetic).then_some("choose another name");
+                    let other = word
+                        .starts_with(char::is_alphabetic)
+                        .then_some("choose another name; help(\"language\") lists reserved words");
                     self.hints.extend(known.or(other.map(Into::into)));
                 }
                 format!("`{word}` is a reserved word")
             }
             other => {
                 let text = lowercase(&other.to_string());
+                if text.contains("global level and cannot be") {
+                    self.hints = vec![
+                        "a function in a function is a closure: let g = |x| x * 2; g(3)".into(),
+                    ];
+                }
                 if text.contains("iterable") {
                     self.hints.push("loop over range(n), a list, or an array".into());
                 }

@@ -16,7 +16,7 @@ const WORDS: [(&str, &str); 91] = [
     ("and", "&&, or & between masks"),
     ("or", "||, or | between masks"),
     ("not", "!x"),
-    ("~", "!m"),
+    ("~", "!x, which flips every bit of integers and masks"),
     ("#", "comments as // .."),
     ("def", "fn name(x) { .. }"),
     ("lambda", "|x| .."),
@@ -57,7 +57,7 @@ const WORDS: [(&str, &str); 91] = [
     ("NaN", "nan"),
     ("Inf", "inf"),
     ("self", "the value as a parameter: fn f(x) { .. }"),
-    ("concatenate", "concat(a, b)"),
+    ("concatenate", "concat([a, b]), of vectors concat(v, w)"),
     ("cumsum", "psum(x)"),
     ("array", "FloatC([1, 2, 3])"),
     ("asarray", "FloatC([1, 2, 3])"),
@@ -76,7 +76,7 @@ const WORDS: [(&str, &str); 91] = [
     ("reshape", "gather(x, row * width + column): arrays have one dimension"),
     ("size", "len(x)"),
     ("isclose", "abs(a - b) < tolerance, or allclose(a, b)"),
-    ("assert", "if !right { throw \"why\" }"),
+    ("matmul", "a * b for matrices, dot(a, b) for vectors"),
     ("dir", "%who at a prompt, or whos()"),
     ("type", "type_of(x)"),
     ("open", "read_csv(\"x.csv\") or read_npy(\"x.npy\")"),
@@ -129,6 +129,11 @@ pub(crate) fn of_lists(name: &str) -> Option<&'static str> {
     }
 }
 
+/// What help says of a name of others.
+pub(crate) fn help(name: &str) -> Option<String> {
+    Some(format!("{name} is written here: {}", word(name)?))
+}
+
 /// What to write instead of a name.
 pub(crate) fn word(name: &str) -> Option<&'static str> {
     WORDS.iter().find(|(known, _)| *known == name).map(|(_, word)| *word)
@@ -151,7 +156,7 @@ const STATEMENTS: [(&[&str], &str); 12] = [
     ),
     (&["print"], "write print(x)"),
     (&["help"], "write help(\"sin\"), or ?sin in the shell"),
-    (&["assert"], "write if !right { throw \"why\" }"),
+    (&["assert"], "write assert(right, \"why\")"),
     (&["raise"], "errors are raised with throw \"why\""),
     (&["try", "except", "finally"], "errors are caught with try { .. } catch (e) { .. }"),
     (&["with"], "files are read as a whole: read_csv(\"x.csv\"), read_npy(\"x.npy\")"),
@@ -189,7 +194,7 @@ fn hint(line: &str) -> Option<&'static str> {
         return Some(statement);
     }
     Some(if has_arrow(code) {
-        "closures are written |x| x * 2, and called f.call(3)"
+        "closures are written |x| x * 2, and called f(3)"
     } else if has_keyword_argument(code) {
         "there are no keyword arguments: pass the values in order, options as a map, plot(y, #{title: \"a\"})"
     } else if starts("?") || trimmed.ends_with('?') {
@@ -211,7 +216,7 @@ fn hint(line: &str) -> Option<&'static str> {
     } else if has(" @ ") {
         "products of matrices are a * b, of vectors dot(a, b)"
     } else if has("lambda") || has("= fn(") || has("function(") {
-        "closures are written |x| x * 2, and called f.call(3)"
+        "closures are written |x| x * 2, and called f(3)"
     } else if has_block_with_colon(trimmed) || starts("for ") && !has("{") {
         "blocks are written in braces: for i in range(3) { .. }"
     } else if (starts("if ") || starts("while ")) && !has("{") {

@@ -19,6 +19,7 @@ use crate::diagnose::error::{Error, ErrorKind};
 use crate::fault::{late_fault, parse_fault};
 use crate::language::assignments;
 use crate::language::cell::{Cell, Lines, Piece};
+use crate::language::tokens::Variables;
 use crate::options::Options;
 use crate::show::outcome::Outcome;
 use crate::value::outputs::LAST;
@@ -41,7 +42,7 @@ pub struct Interpreter {
     /// Variables that the running cell declares by assigning to them.
     declared: HashSet<String>,
     /// Names of the variables that [`Self::tidy_scope`] has left.
-    known: HashSet<String>,
+    known: Variables,
     /// Name and text of the cell that defined each function.
     pub(crate) cells: HashMap<String, (Rc<str>, Rc<str>)>,
     /// Texts of the imported modules.
@@ -219,6 +220,7 @@ impl Interpreter {
 
     fn prepare(&mut self, ast: &AST, cell: &Cell, name: &str) -> AST {
         self.declare_assigned(ast);
+        self.constants.add_unpacked();
         self.context.lines.set(Lines::default());
         self.deletions.begin(name);
         let written: (Rc<str>, Rc<str>) = (name.into(), cell.shared_text());
@@ -256,7 +258,7 @@ impl Interpreter {
         let new = self.scope.iter_raw().take(self.n_new());
         let new: HashSet<String> = new.map(|(name, ..)| name.into()).collect();
         for name in assignments::assigned_names(ast) {
-            if !self.known.contains(&name) && !new.contains(&name) {
+            if !self.known.borrow().contains(&name) && !new.contains(&name) {
                 self.scope.push_dynamic(name.clone(), Dynamic::UNIT);
                 self.declared.insert(name);
             }
@@ -285,9 +287,9 @@ impl Interpreter {
         let constants = kept.iter().filter(|(_, value)| value.is_read_only());
         self.constants
             .declare(constants.map(|(name, value)| (name.clone(), value.clone())).collect());
-        self.known.clear();
+        self.known.borrow_mut().clear();
         for (name, value) in kept.into_iter().rev() {
-            self.known.insert(name.clone());
+            self.known.borrow_mut().insert(name.clone());
             if value.is_read_only() {
                 self.scope.push_constant_dynamic(name, value);
             } else {
@@ -300,19 +302,19 @@ impl Interpreter {
     /// and statements too.
     fn is_tidy(&mut self) -> bool {
         let n_new = self.n_new();
-        if self.deletions.take_new() || self.known.len() > self.scope.len() {
+        if self.deletions.take_new() || self.known.borrow().len() > self.scope.len() {
             return false;
         }
         self.scope.iter_raw().take(n_new).all(|(name, is_constant, value)| {
             let is_left = value.is_unit() && self.declared.contains(name);
             self.deletions.forget(name);
-            !is_left && !is_constant && self.known.insert(name.into())
+            !is_left && !is_constant && self.known.borrow_mut().insert(name.into())
         })
     }
 
     /// Variables that came to those known.
     fn n_new(&self) -> usize {
-        self.scope.len().saturating_sub(self.known.len())
+        self.scope.len().saturating_sub(self.known.borrow().len())
     }
 
     /// Shows a value that a cell gave and remembers it.
@@ -342,7 +344,7 @@ impl Interpreter {
     /// Forgets all variables, functions, imports and outputs, and what was drawn.
     pub(crate) fn reset(&mut self) {
         self.scope = Scope::new();
-        self.known.clear();
+        self.known.borrow_mut().clear();
         self.definitions = AST::empty();
         self.constants.declare(HashMap::new());
         self.deletions.clear();

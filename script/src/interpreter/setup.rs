@@ -64,6 +64,7 @@ impl Interpreter {
         deletion::register(&mut engine, &deletions);
         context.outputs.register(&mut engine);
         let constants = Constants::install(&mut engine, &context, nesting);
+        let known = tokens::variables(&engine).unwrap_or_default();
         Ok(Self {
             engine,
             scope: Scope::new(),
@@ -73,7 +74,7 @@ impl Interpreter {
             constants,
             deletions,
             declared: HashSet::new(),
-            known: HashSet::new(),
+            known,
             cells: HashMap::new(),
             modules,
             imports: HashMap::new(),

@@ -5,6 +5,8 @@ use std::collections::{BTreeSet, HashMap};
 
 use rhai::{AST, Expr, FlowControl, Stmt};
 
+use crate::language::unpack::SET;
+
 /// Names that the text assigns to and does not declare with `let` (or as a loop variable) before.
 pub(crate) fn assigned_names(ast: &AST) -> BTreeSet<String> {
     let mut finder = Finder::default();
@@ -52,8 +54,19 @@ impl Finder {
             }
             Stmt::Block(block) => self.block(block.statements()),
             Stmt::Expr(expression) => {
-                if let Expr::Stmt(block) = &**expression {
-                    self.block(block.statements());
+                match &**expression {
+                    Expr::Stmt(block) => self.block(block.statements()),
+                    // `[a, b] = ..`
+                    Expr::Custom(custom, _)
+                        if custom.tokens.first().is_some_and(|key| key == SET) =>
+                    {
+                        for name in &custom.inputs[..custom.inputs.len().saturating_sub(1)] {
+                            if let Expr::Variable(variable, ..) = name {
+                                self.assign(variable.1.as_str());
+                            }
+                        }
+                    }
+                    _ => {}
                 }
             }
             // Other statements assign to nothing.

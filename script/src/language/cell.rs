@@ -2,12 +2,15 @@
 //! once; whether it is complete, its colours, its notes and its value all come from there.
 
 use std::cell::OnceCell;
+use std::collections::HashSet;
 use std::ops::Range;
 use std::rc::Rc;
 
 use porcini_core::interrupt;
 use rhai::{AST, Engine, ParseError, ParseErrorType, Position, Token};
 
+use crate::language::called;
+use crate::language::calls;
 use crate::language::lexer::{Lexeme, Lexer};
 use crate::language::semicolons::{self, end_statement, place};
 
@@ -19,6 +22,8 @@ pub struct Cell {
     pieces: Vec<Piece>,
     /// Whether Ctrl-C ended the reading.
     is_cut: bool,
+    /// Variables that one piece may leave for another; `None` where no call can be marked.
+    declared: OnceCell<Option<HashSet<String>>>,
 }
 
 /// A part of a cell that runs by itself: script, or a command with its script.
@@ -124,7 +129,13 @@ impl Cell {
     fn new(text: &str) -> Self {
         // What some editors put at the start of a text.
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-        Self { text: text.into(), lexemes: Vec::new(), pieces: Vec::new(), is_cut: false }
+        Self {
+            text: text.into(),
+            lexemes: Vec::new(),
+            pieces: Vec::new(),
+            is_cut: false,
+            declared: OnceCell::new(),
+        }
     }
 
     /// Reads tokens from a byte on, up to the line at whose start nothing is open and which `stops` it, given the last
@@ -289,7 +300,14 @@ impl Cell {
         let [first, end] =
             [part.start, part.end].map(|at| lexemes.partition_point(|l| l.start < at));
         let line = piece.line - piece.lines.above + n_lines(&self.text[piece.start..part.start]);
-        let program = semicolons::compile(engine, &self.text, &lexemes[first..end], part, line);
+        let declared = self.declared.get_or_init(|| {
+            let mut names = HashSet::new();
+            called::add_declared(&mut names, &self.text, &self.lexemes, self.pieces.len() > 1);
+            calls::can_stand_in(&self.text).then_some(names)
+        });
+        let declared = declared.as_ref();
+        let lexemes = &lexemes[first..end];
+        let program = semicolons::compile(engine, &self.text, lexemes, part, line, declared);
         program.map_err(|ParseError(what, at)| ParseError(what, piece.lines.place(at)))
     }
 }

@@ -93,7 +93,7 @@ impl<'t> Lexer<'t> {
     /// Reads what stands behind so many bytes, where nothing is open.
     pub(crate) fn new(text: &'t str, at: usize) -> Self {
         Self {
-            input: Input { text, at },
+            input: Input { text, at, is_name: false },
             state: TokenizeState { include_comments: true, ..TokenizeState::default() },
             position: Position::new(1, 0),
             brackets: Brackets::default(),
@@ -109,6 +109,8 @@ impl<'t> Lexer<'t> {
             // The rest of the text follows.
             self.state.is_within_text_terminated_by = Some("`".into());
         }
+        let is_name = matches!(token, Token::Identifier(_)) && !read.is_ascii();
+        let token = if is_name { Token::Identifier(Box::new(read.into())) } else { token };
         Lexeme {
             token,
             start,
@@ -134,6 +136,10 @@ impl Iterator for Lexer<'_> {
         if start == self.input.text.len() {
             return None;
         }
+        // What begins with a letter is a name to its end, whatever its letters.
+        self.input.is_name = self.state.is_within_text_terminated_by.is_none()
+            && self.state.comment_level == 0
+            && self.input.text[start..].starts_with(|c: char| c.is_alphabetic() || c == '_');
         let could_have_sign = self.state.next_token_cannot_be_unary;
         let (token, _) = get_next_token(&mut self.input, &mut self.state, &mut self.position);
         if token == Token::EOF || interrupt::is_requested() {
@@ -147,14 +153,20 @@ impl Iterator for Lexer<'_> {
     }
 }
 
+/// The letter that stands for those which Rhai does not know.
+pub(crate) const LETTER: char = 'Q';
+
 /// The characters of a text.
 struct Input<'t> {
     text: &'t str,
     at: usize,
+    /// Whether a name is read: Rhai knows only the letters of ASCII, and is given one of these for any other.
+    is_name: bool,
 }
 
 impl Input<'_> {
     fn skip_blanks(&mut self) {
+        self.is_name = false;
         while let Some(blank) = self.peek_next().filter(|c| c.is_whitespace()) {
             self.at += blank.len_utf8();
         }
@@ -164,12 +176,13 @@ impl Input<'_> {
 impl InputStream for Input<'_> {
     /// Only what was read is given back.
     fn unget(&mut self, c: char) {
-        self.at -= c.len_utf8();
+        let last = self.text[..self.at].chars().next_back();
+        self.at -= last.unwrap_or(c).len_utf8();
     }
 
     fn get_next(&mut self) -> Option<char> {
         let next = self.peek_next()?;
-        self.at += next.len_utf8();
+        self.at += self.text[self.at..].chars().next()?.len_utf8();
         Some(next)
     }
 
@@ -178,7 +191,8 @@ impl InputStream for Input<'_> {
         if interrupt::is_requested() {
             return None;
         }
-        self.text[self.at..].chars().next()
+        let next = self.text[self.at..].chars().next()?;
+        Some(if self.is_name && !next.is_ascii() && next.is_alphanumeric() { LETTER } else { next })
     }
 }
 

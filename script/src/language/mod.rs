@@ -2,6 +2,8 @@
 
 pub(crate) mod assignments;
 pub(crate) mod brackets;
+pub(crate) mod called;
+pub(crate) mod calls;
 pub(crate) mod cell;
 pub(crate) mod interpolation;
 pub(crate) mod lexer;
@@ -9,4 +11,5 @@ pub(crate) mod parts;
 pub(crate) mod powers;
 pub(crate) mod semicolons;
 pub(crate) mod tokens;
+pub(crate) mod unpack;
 pub(crate) mod words;

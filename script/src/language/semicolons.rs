@@ -2,15 +2,18 @@
 //! could end a statement, if the first token of the next can only begin one. A line that starts with `[` is a list,
 //! not an index of the line before. Positions stay what they are.
 
-use std::collections::HashMap;
+use std::collections::HashSet;
 use std::iter;
 use std::ops::Range;
 
 use porcini_core::memory::alloc::Bytes;
 use rhai::{AST, Engine, LexError, ParseError, ParseErrorType, Position, Token};
 
-use crate::language::lexer::Lexeme;
-use crate::language::tokens;
+use crate::language::called::Scopes;
+use crate::language::calls;
+use crate::language::lexer::{LETTER, Lexeme};
+use crate::language::tokens::{self, Told};
+use crate::language::unpack;
 
 /// Bytes of a name or number at most: only between tokens the parser looks at Ctrl-C. It gets longer texts, comments and
 /// blanks without their contents, which this crate's own lexer has read already.
@@ -18,7 +21,8 @@ const LONGEST_TOKEN: usize = 1 << 20;
 /// Lines that the parser counts, and columns.
 const MOST_COUNTED: usize = u16::MAX as usize;
 
-/// Compiles a part of a text that starts on line `line`, adding semicolons at the ends of lines where they are missed.
+/// Compiles a part of a text that starts on line `line`, adding semicolons at the ends of lines where they are missed;
+/// `declared` are variables that the whole text declares.
 ///
 /// # Errors
 /// The first error that no semicolon mends.
@@ -28,15 +32,27 @@ pub(crate) fn compile(
     lexemes: &[Lexeme],
     part: Range<usize>,
     line: usize,
+    declared: Option<&HashSet<String>>,
 ) -> Result<AST, ParseError> {
-    let mended = Mended::new(text, lexemes, part, line);
+    let known = tokens::variables(engine).filter(|_| declared.is_some());
+    let known = known.as_ref().map(|known| known.borrow());
+    let is_variable = |name: &str| {
+        known.as_ref().is_some_and(|known| known.contains(name))
+            || declared.is_some_and(|declared| declared.contains(name))
+    };
+    let scopes = known.is_some().then(|| Scopes::new(text, &is_variable));
+    let mended = Mended::new(text, lexemes, part, line, scopes);
     if let Some(place) = mended.too_long {
         let most = Bytes(LONGEST_TOKEN as u64);
         let what = format!("a name, number or piece of text is longer than {most}");
         let error = ParseErrorType::BadInput(LexError::ImproperSymbol(String::new(), what));
         return Err(ParseError(error.into(), position(text, place)));
     }
-    tokens::start(engine, mended.signs, mended.texts);
+    drop(known);
+    if let Some(unpacked) = tokens::unpacked(engine) {
+        unpacked.borrow_mut().extend(mended.unpacked);
+    }
+    tokens::start(engine, mended.told);
     engine.compile(mended.text)
 }
 
@@ -54,7 +70,8 @@ pub(crate) fn place(line: usize, column: usize) -> Position {
 
 /// Whether a text is one expression.
 pub(crate) fn is_expression(engine: &Engine, text: &str, lexemes: &[Lexeme]) -> bool {
-    tokens::start(engine, Mended::new(text, lexemes, 0..text.len(), 1).signs, HashMap::new());
+    let told = Mended::new(text, lexemes, 0..text.len(), 1, None).told;
+    tokens::start(engine, Told { signs: told.signs, ..Told::default() });
     engine.compile_expression(text).is_ok()
 }
 
@@ -66,13 +83,14 @@ pub(crate) fn end_statement(text: &str, before: &Lexeme, next: &Lexeme) -> bool 
         && begins_statement(&before.token, &next.token)
 }
 
-/// What the parser reads for a part of a text: its semicolons added, and for each number in it whether it has a minus.
+/// What the parser reads for a part of a text: its semicolons added, long texts empty, calls marked that may mean
+/// variables.
 #[derive(Default)]
 struct Mended {
     text: String,
-    signs: Vec<bool>,
-    /// The long texts by their number among all texts, which are empty in `text`.
-    texts: HashMap<usize, Token>,
+    told: Told,
+    /// Names that closures unpack lists into.
+    unpacked: Vec<String>,
     n_texts: usize,
     /// The byte where something is that the parser would read for too long.
     too_long: Option<usize>,
@@ -80,16 +98,24 @@ struct Mended {
 
 impl Mended {
     /// What stands before the part is blank: the parser counts lines and columns there too.
-    fn new(text: &str, lexemes: &[Lexeme], part: Range<usize>, line: usize) -> Self {
+    fn new<'t>(
+        text: &'t str,
+        lexemes: &'t [Lexeme],
+        part: Range<usize>,
+        line: usize,
+        mut scopes: Option<Scopes<'t>>,
+    ) -> Self {
         let mut mended = Self::default();
         mended.add_blank(line - 1, &text[..part.start]);
         let (mut copied, mut end) = (part.start, part.start);
         let mut before: Option<&Lexeme> = None;
-        for lexeme in lexemes.iter().filter(|lexeme| !lexeme.is_comment()) {
+        let mut code = lexemes.iter().filter(|lexeme| !lexeme.is_comment()).peekable();
+        while let Some(lexeme) = code.next() {
             if matches!(lexeme.token, Token::IntegerConstant(_) | Token::FloatConstant(_)) {
-                mended.signs.push(lexeme.has_sign(text));
+                mended.told.signs.push(lexeme.has_sign(text));
             }
-            if before.is_some_and(|before| end_statement(text, before, lexeme)) {
+            let starts = before.is_some_and(|before| end_statement(text, before, lexeme));
+            if starts {
                 mended.text.push_str(&text[copied..end]);
                 mended.text.push(';');
                 copied = end;
@@ -104,11 +130,71 @@ impl Mended {
             } else if lexeme.end - lexeme.start > LONGEST_TOKEN {
                 mended.too_long.get_or_insert(lexeme.start);
             }
+            let begins = starts || before.is_none_or(|before| begins_behind(&before.token));
+            if let Some(scopes) = scopes.as_mut().filter(|_| begins)
+                && let Some((read, names)) = unpack::begins(text, lexeme, code.clone())
+            {
+                mended.text.push_str(&text[copied..lexeme.start]);
+                mended.text.push_str(read);
+                mended.told.has_marks = true;
+                copied = lexeme.end;
+                if lexeme.token == Token::LeftBracket {
+                    scopes.unpack(&names);
+                } else if scopes.are_in_closure() {
+                    mended.unpacked.extend(names.into_iter().map(String::from));
+                }
+            }
             (before, end) = (Some(lexeme), lexeme.end);
+            let next = code.peek().copied();
+            let bracket = next.filter(|next| next.start - end <= LONGEST_TOKEN);
+            let next = next.map(|next| &next.token);
+            let is_call = scopes.as_mut().is_some_and(|scopes| scopes.follow(lexeme, starts, next));
+            if let Some(bracket) = bracket.filter(|_| is_call) {
+                let first = code.clone().nth(1);
+                copied = mended.mark_call(text, copied, lexeme, bracket, first);
+            } else if matches!(lexeme.token, Token::Identifier(_)) {
+                copied = mended.take_name(text, copied, lexeme);
+            }
         }
         let rest = if part.end - end > LONGEST_TOKEN { end } else { part.end };
         mended.text.push_str(&text[copied..rest]);
         mended
+    }
+
+    /// Puts letters that Rhai knows in place of a name with others; the byte up to which the text is copied.
+    fn take_name(&mut self, text: &str, copied: usize, name: &Lexeme) -> usize {
+        let written = &text[name.start..name.end];
+        if written.is_ascii() {
+            if is_stand_in(written) {
+                self.told.names.push(name.token.clone());
+            }
+            return copied;
+        }
+        self.text.push_str(&text[copied..name.start]);
+        self.text.extend(iter::repeat_n(LETTER, written.chars().count()));
+        self.told.names.push(name.token.clone());
+        name.end
+    }
+
+    /// Marks a call whose name may mean a variable; the byte up to which the text is copied.
+    fn mark_call(
+        &mut self,
+        text: &str,
+        copied: usize,
+        name: &Lexeme,
+        bracket: &Lexeme,
+        first: Option<&Lexeme>,
+    ) -> usize {
+        let written = &text[name.start..name.end];
+        let (read, opened) =
+            calls::marked(written, &bracket.token, first.map(|first| &first.token));
+        self.text.push_str(&text[copied..name.start]);
+        self.text.push_str(&read);
+        self.text.push_str(&text[name.end..bracket.start]);
+        self.text.push_str(opened);
+        self.told.has_marks = true;
+        self.told.calls.push(name.token.clone());
+        bracket.end
     }
 
     /// Takes a long text out of what the parser reads.
@@ -135,7 +221,7 @@ impl Mended {
             self.add_lines(written);
         }
         self.text.push(quote);
-        self.texts.insert(number, lexeme.token.clone());
+        self.told.texts.insert(number, lexeme.token.clone());
         true
     }
 
@@ -216,6 +302,16 @@ fn begins_statement(before: &Token, token: &Token) -> bool {
         | Token::Export => true,
         _ => false,
     }
+}
+
+/// Whether a name may stand for another one.
+pub(crate) fn is_stand_in(name: &str) -> bool {
+    name.chars().all(|c| c == LETTER)
+}
+
+/// Whether a statement begins behind a token on the same line.
+fn begins_behind(token: &Token) -> bool {
+    matches!(token, Token::SemiColon | Token::LeftBrace | Token::RightBrace)
 }
 
 fn is_word(word: &str) -> bool {

@@ -6,9 +6,11 @@
 //! * An integer beyond 64 bits is a syntax error, never silently a float (S7).
 //! * Texts with values in them are read by [`crate::language::interpolation`].
 //! * `-x ** 2` is `-(x ** 2)`; see [`crate::language::powers`].
+//! * `g(x)` calls a closure in a variable; see [`crate::language::calls`].
+//! * `let [a, b] = f()` unpacks a list; see [`crate::language::unpack`].
 
 use std::cell::RefCell;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 use std::vec;
 
@@ -16,8 +18,11 @@ use porcini_core::interrupt;
 use rhai::{Dynamic, Engine, LexError, Token};
 
 use crate::language::brackets::{Bracket, Brackets};
+use crate::language::calls::{Called, Mark, mark};
 use crate::language::interpolation::Pieces;
 use crate::language::powers::Powers;
+use crate::language::semicolons::is_stand_in;
+use crate::language::unpack;
 
 /// Words that Rhai reserves and scripts use as names. Rhai's own meaning of `eval`, `type_of` and `exit`
 /// is replaced too. Each is registered under its [`registered`] name.
@@ -72,6 +77,8 @@ pub(crate) fn install(engine: &mut Engine, types: Vec<String>) {
     let reading = Reading::default();
     engine.set_default_tag(Dynamic::from(reading.clone()));
     reading.0.borrow().before.pieces.register(engine);
+    reading.0.borrow().called.register(engine);
+    unpack::register(engine);
     engine.on_parse_token(move |token, _, lexer| {
         let text = &mut *reading.0.borrow_mut();
         if text.is_of_script && interrupt::is_requested() {
@@ -80,8 +87,27 @@ pub(crate) fn install(engine: &mut Engine, types: Vec<String>) {
         }
         let is_number = matches!(token, Token::IntegerConstant(_) | Token::FloatConstant(_));
         let has_sign = is_number && text.signs.next().unwrap_or(false);
+        if let Token::LexError(error) = &token
+            && let LexError::UnexpectedInput(unexpected) = &**error
+            && text.has_marks
+        {
+            if let Some(mark) = mark(unexpected) {
+                return text.called(mark, &types);
+            }
+            if let Some((key, token)) = unpack::mark(unexpected) {
+                text.before.map(token, &types, false);
+                return Token::Identifier(Box::new(key.into()));
+            }
+        }
         let token = text.whole(token);
+        let token = match token {
+            Token::Identifier(name) if is_stand_in(&name) => {
+                text.names.next().unwrap_or(Token::Identifier(name))
+            }
+            token => token,
+        };
         let token = text.before.map(token, &types, has_sign);
+        let token = text.called.bracket(token);
         text.before.pieces.map(token, lexer)
     });
 }
@@ -100,7 +126,20 @@ struct Text {
     n_texts: usize,
     /// Our own texts are read to their end.
     is_of_script: bool,
+    /// Names of calls to come that may mean variables, and what the parser is told of one.
+    calls: vec::IntoIter<Token>,
+    /// Whether what our lexer put in place of something stands in the text.
+    has_marks: bool,
+    /// Names with letters that Rhai does not know.
+    names: vec::IntoIter<Token>,
+    called: Called,
+    /// Variables of earlier texts, and names that closures unpack into.
+    variables: Variables,
+    unpacked: Variables,
 }
+
+/// Names of variables.
+pub(crate) type Variables = Rc<RefCell<HashSet<String>>>;
 
 impl Text {
     /// A long text in place of the empty one that stands for it.
@@ -111,17 +150,69 @@ impl Text {
         self.n_texts += 1;
         self.texts.remove(&(self.n_texts - 1)).unwrap_or(token)
     }
+
+    /// The token in place of a part of a call; for what follows, its name and its bracket were read.
+    fn called(&mut self, mark: Mark, types: &[String]) -> Token {
+        let mut name = Token::Underscore;
+        match mark {
+            Mark::Key => {
+                let token = self.calls.next().unwrap_or(Token::Underscore);
+                name = self.before.map(token, types, false);
+            }
+            Mark::Variable | Mark::Open => {
+                self.before.map(Token::LeftParen, types, false);
+            }
+            Mark::Comma => {}
+        }
+        self.called.token(mark, &name.to_string())
+    }
 }
 
-/// Tells the mapper that a text comes, and of each number in it whether it has a minus, which Rhai's lexer joins to
-/// it; and the long texts, which it does not read again. Nothing counts any more of a text before that ended with an
-/// error.
-pub(crate) fn start(engine: &Engine, signs: Vec<bool>, texts: HashMap<usize, Token>) {
+/// What our lexer tells of a text that the parser will read.
+#[derive(Default)]
+pub(crate) struct Told {
+    /// Whether each number has a minus, which Rhai's lexer joins to it.
+    pub(crate) signs: Vec<bool>,
+    /// The long texts, which are not read again, by their number among all texts.
+    pub(crate) texts: HashMap<usize, Token>,
+    /// The names of calls that may mean variables.
+    pub(crate) calls: Vec<Token>,
+    pub(crate) has_marks: bool,
+    /// The names for which others of letters that Rhai knows stand, and those that look so.
+    pub(crate) names: Vec<Token>,
+}
+
+/// The variables that the texts before have left, for one who keeps the names; `None` of an engine without our tokens.
+pub(crate) fn variables(engine: &Engine) -> Option<Variables> {
+    let reading = engine.default_tag().read_lock::<Reading>()?;
+    Some(reading.0.borrow().variables.clone())
+}
+
+/// Tells the mapper that a text comes. Nothing counts any more of a text before that ended with an error.
+pub(crate) fn start(engine: &Engine, told: Told) {
     if let Some(reading) = engine.default_tag().read_lock::<Reading>() {
         let text = &mut *reading.0.borrow_mut();
-        let before = Before { pieces: text.before.pieces.anew(), ..Before::default() };
-        *text = Text { before, signs: signs.into_iter(), texts, n_texts: 0, is_of_script: true };
+        *text = Text {
+            before: Before { pieces: text.before.pieces.anew(), ..Before::default() },
+            signs: told.signs.into_iter(),
+            texts: told.texts,
+            n_texts: 0,
+            is_of_script: true,
+            has_marks: told.has_marks,
+            names: told.names.into_iter(),
+            calls: told.calls.into_iter(),
+            called: text.called.clone(),
+            variables: text.variables.clone(),
+            unpacked: text.unpacked.clone(),
+        };
     }
+}
+
+/// The names that closures have unpacked into, for one who adds to them: Rhai's parser takes them for variables around
+/// the closure.
+pub(crate) fn unpacked(engine: &Engine) -> Option<Variables> {
+    let reading = engine.default_tag().read_lock::<Reading>()?;
+    Some(reading.0.borrow().unpacked.clone())
 }
 
 fn is_output(name: &str) -> bool {

@@ -1,0 +1,318 @@
+//! `assert`, `assert_eq`, `assert_close`: checks that say what was found, and where.
+
+use porcini_core::{Array, Scalar};
+use rhai::Dynamic;
+
+use super::registry::Registry;
+use crate::context::Context;
+use crate::fault::{IntoFault, Result, fault};
+use crate::show::writer::cut;
+use crate::value::{ArrayRef, dynamic, scalar, type_name};
+
+/// Lanes read at once, and differences told.
+const LANES: usize = 1 << 16;
+const MOST_TOLD: usize = 3;
+/// Letters of a value that are told.
+const MOST_LETTERS: usize = 200;
+
+pub(super) fn register(registry: &mut Registry<'_>) {
+    registry.doc(
+        "assert",
+        "(condition, text)",
+        "Stops with an error unless a bool is true, or a mask in all lanes; the text (optional) is told. Evaluates a \
+         mask.\n\n>> assert(FloatC([1, 2]) > 0, \"positive\"); 1\n1",
+    );
+    for n in [1, 2] {
+        registry.any("assert", n, |context, call, args| {
+            context.at(call);
+            assert(context, args)
+        });
+    }
+    registry.doc(
+        "assert_eq",
+        "(a, b)",
+        "Stops with an error that shows both values, and where they differ, unless they are equal: numbers and lanes by \
+         value whatever their types (nan is nan), one lane for all, a list for the lanes of an array, lists and maps \
+         item by item. Evaluates arrays.\n\n>> assert_eq(FloatC([1, 2]) * 2, [2, 4]); 1\n1",
+    );
+    registry.any("assert_eq", 2, |context, call, args| {
+        context.at(call);
+        compare(context, "assert_eq", args, None)
+    });
+    registry.doc(
+        "assert_close",
+        "(a, b, rtol, atol)",
+        "As assert_eq, but numbers may differ by atol + rtol * abs(b), both optional: 1e-5 and 1e-8.\n\n\
+         >> assert_close(FloatC([0.1, 0.2]) * 3, [0.3, 0.6]); 1\n1",
+    );
+    for n in 2..=4 {
+        registry.any("assert_close", n, |context, call, args| {
+            context.at(call);
+            let tolerance =
+                |i: usize, default: f64| match args.get(i).map(|value| (scalar(value), value)) {
+                    None => Ok(default),
+                    Some((Some(number @ (Scalar::Int(_) | Scalar::Float(_))), _))
+                        if number.to_f64() >= 0.0 =>
+                    {
+                        Ok(number.to_f64())
+                    }
+                    Some((_, value)) => {
+                        let got = type_name(value);
+                        Err(fault(format!(
+                            "assert_close: got {got} as tolerance, expected a number from 0 up"
+                        )))
+                    }
+                };
+            let tolerances = (tolerance(2, 1e-5)?, tolerance(3, 1e-8)?);
+            compare(context, "assert_close", args, Some(tolerances))
+        });
+    }
+}
+
+fn assert(context: &Context, args: &[&mut Dynamic]) -> Result<()> {
+    let text = match args.get(1) {
+        Some(text) => format!(": {}", context.text(text)?),
+        None => String::new(),
+    };
+    let value = &*args[0];
+    if let Ok(truth) = value.as_bool() {
+        return if truth {
+            Ok(())
+        } else {
+            Err(fault(format!("assert{text}: the condition is false")))
+        };
+    }
+    let mask = value.read_lock::<ArrayRef>().map(|mask| mask.leaves());
+    let mut failed = Found::default();
+    for leaf in mask.unwrap_or_default() {
+        for start in (0..leaf.size()).step_by(LANES) {
+            let lanes = start..(start + LANES as u64).min(leaf.size());
+            for (i, lane) in leaf.read(lanes).or_fault()?.into_iter().enumerate() {
+                match lane {
+                    Scalar::Bool(truth) => failed.note(truth, || (start + i as u64).to_string()),
+                    other => return Err(no_condition(&dynamic(other))),
+                }
+            }
+        }
+    }
+    if !value.is::<ArrayRef>() {
+        return Err(no_condition(value));
+    }
+    if failed.n == 0 {
+        return Ok(());
+    }
+    let (n, all, first) = (failed.n, failed.n_all, failed.told.join(", "));
+    Err(fault(format!(
+        "assert{text}: the condition is false in {n} of {all} lanes, first in {first}"
+    )))
+}
+
+fn no_condition(value: &Dynamic) -> Box<rhai::EvalAltResult> {
+    fault(format!("assert: got {}, expected a bool or a mask such as x < 5", type_name(value)))
+}
+
+fn compare(
+    context: &Context,
+    op: &str,
+    args: &[&mut Dynamic],
+    tolerances: Option<(f64, f64)>,
+) -> Result<()> {
+    let mut comparison = Comparison { context, tolerances, found: Found::default() };
+    comparison.values("", args[0], args[1])?;
+    let found = comparison.found;
+    if found.n == 0 {
+        return Ok(());
+    }
+    let shown = |value: &Dynamic| {
+        context
+            .text(value)
+            .map(|text| text.split_whitespace().collect::<Vec<_>>().join(" "))
+            .map(short)
+    };
+    let (a, b) = (shown(args[0])?, shown(args[1])?);
+    let verb = if tolerances.is_some() { "close to" } else { "equal to" };
+    let mut places = found.told.join("; ");
+    if found.n > found.told.len() {
+        places.push_str("; ..");
+    }
+    let share = if found.n_all > 1 {
+        format!("{} of {} differ: ", found.n, found.n_all)
+    } else {
+        String::new()
+    };
+    Err(fault(cut(format!("{op}: {a} is not {verb} {b}; {share}{places}"))))
+}
+
+fn short(text: String) -> String {
+    match text.char_indices().nth(MOST_LETTERS) {
+        Some((end, _)) => format!("{} ..", &text[..end]),
+        None => text,
+    }
+}
+
+/// What differs.
+#[derive(Default)]
+struct Found {
+    n: usize,
+    n_all: usize,
+    told: Vec<String>,
+}
+
+impl Found {
+    fn note(&mut self, is_right: bool, what: impl FnOnce() -> String) {
+        self.n_all += 1;
+        if !is_right {
+            self.n += 1;
+            if self.told.len() < MOST_TOLD {
+                self.told.push(what());
+            }
+        }
+    }
+}
+
+struct Comparison<'c> {
+    context: &'c Context,
+    /// Relative and absolute.
+    tolerances: Option<(f64, f64)>,
+    found: Found,
+}
+
+/// Numbers in a row.
+enum Lanes {
+    One(Scalar),
+    Array(Array),
+    List(Vec<Scalar>),
+}
+
+impl Comparison<'_> {
+    /// Nesting is bounded as that of values is.
+    fn values(&mut self, path: &str, a: &Dynamic, b: &Dynamic) -> Result<()> {
+        if let (Some(a), Some(b)) = (Lanes::of(a), Lanes::of(b)) {
+            return self.lanes(path, &a, &b);
+        }
+        if let (Some(a), Some(b)) = (items(a), items(b)) {
+            if a.len() != b.len() {
+                let what = || format!("{}{} items and {}", at(path), a.len(), b.len());
+                self.found.note(false, what);
+                return Ok(());
+            }
+            for (i, (a, b)) in a.iter().zip(&b).enumerate() {
+                self.values(&format!("{path}[{i}]"), a, b)?;
+            }
+            return Ok(());
+        }
+        if let (Some(a), Some(b)) = (a.read_lock::<rhai::Map>(), b.read_lock::<rhai::Map>()) {
+            for key in a.keys().chain(b.keys().filter(|key| !a.contains_key(*key))) {
+                let path = format!("{path}.{key}");
+                match (a.get(key), b.get(key)) {
+                    (Some(a), Some(b)) => self.values(&path, a, b)?,
+                    (Some(_), None) => self.found.note(false, || format!("{path} only left")),
+                    _ => self.found.note(false, || format!("{path} only right")),
+                }
+            }
+            return Ok(());
+        }
+        let [shown, other] = [self.context.text(a)?, self.context.text(b)?];
+        let (left, right) = (type_name(a), type_name(b));
+        let what = || match left == right {
+            true => format!("{}{} and {}", at(path), short(shown.clone()), short(other.clone())),
+            false => format!("{}{left} and {right}", at(path)),
+        };
+        self.found.note(left == right && shown == other, what);
+        Ok(())
+    }
+
+    fn lanes(&mut self, path: &str, a: &Lanes, b: &Lanes) -> Result<()> {
+        let (n, m) = (a.len(), b.len());
+        if n != m && n != 1 && m != 1 {
+            self.found.note(false, || format!("{}{n} lanes and {m}", at(path)));
+            return Ok(());
+        }
+        let is_number = matches!((a, b), (Lanes::One(_), Lanes::One(_)));
+        let all = if n == 0 || m == 0 { 0 } else { n.max(m) };
+        for start in (0..all).step_by(LANES) {
+            let lanes = start..(start + LANES as u64).min(all);
+            let (a, b) = (a.read(lanes.clone())?, b.read(lanes.clone())?);
+            for (i, lane) in lanes.enumerate() {
+                let (a, b) = (a[i.min(a.len() - 1)], b[i.min(b.len() - 1)]);
+                let (a_text, b_text) = (dynamic(a), dynamic(b));
+                let what = || match is_number {
+                    true => format!("{}{a_text} and {b_text}", at(path)),
+                    false => format!("{path}[{lane}]: {a_text} and {b_text}"),
+                };
+                self.found.note(self.agree(a, b), what);
+            }
+        }
+        Ok(())
+    }
+
+    fn agree(&self, a: Scalar, b: Scalar) -> bool {
+        if let (Some(a), Some(b)) = (integer(a), integer(b))
+            && self.tolerances.is_none()
+        {
+            return a == b;
+        }
+        let (a, b) = (a.to_f64(), b.to_f64());
+        let (relative, absolute) = self.tolerances.unwrap_or_default();
+        let is_near = b.is_finite() && (a - b).abs() <= absolute + relative * b.abs();
+        a == b || a.is_nan() && b.is_nan() || self.tolerances.is_some() && is_near
+    }
+}
+
+fn at(path: &str) -> String {
+    if path.is_empty() { String::new() } else { format!("{path}: ") }
+}
+
+fn integer(number: Scalar) -> Option<i128> {
+    match number {
+        Scalar::Bool(truth) => Some(truth.into()),
+        Scalar::Int(integer) => Some(integer.into()),
+        Scalar::UInt(integer) => Some(integer.into()),
+        Scalar::Float(_) => None,
+    }
+}
+
+/// The items of a list, the components of an array value.
+fn items(value: &Dynamic) -> Option<Vec<Dynamic>> {
+    if let Some(list) = value.read_lock::<rhai::Array>() {
+        return Some(list.clone());
+    }
+    let parts = value.read_lock::<ArrayRef>()?.components()?;
+    Some(parts.into_iter().map(Dynamic::from).collect())
+}
+
+impl Lanes {
+    /// Of a number, an array, and a list of numbers.
+    fn of(value: &Dynamic) -> Option<Self> {
+        if let Some(number) = scalar(value) {
+            return Some(Self::One(number));
+        }
+        if let Some(list) = value.read_lock::<rhai::Array>() {
+            return list.iter().map(scalar).collect::<Option<Vec<_>>>().map(Self::List);
+        }
+        let array = value.read_lock::<ArrayRef>()?;
+        array.node().leaf().cloned().map(Self::Array)
+    }
+
+    fn len(&self) -> u64 {
+        match self {
+            Self::One(_) => 1,
+            Self::Array(array) => array.size(),
+            Self::List(list) => list.len() as u64,
+        }
+    }
+
+    /// Some lanes, or the only one.
+    fn read(&self, lanes: std::ops::Range<u64>) -> Result<Vec<Scalar>> {
+        match self {
+            Self::One(number) => Ok(vec![*number]),
+            Self::Array(array) if array.size() == 1 => array.read(0..1).or_fault(),
+            Self::Array(array) => array.read(lanes).or_fault(),
+            Self::List(list) if list.len() == 1 => Ok(list.clone()),
+            Self::List(list) => {
+                let lane = |i: u64| usize::try_from(i).unwrap_or(usize::MAX).min(list.len());
+                Ok(list[lane(lanes.start)..lane(lanes.end)].to_vec())
+            }
+        }
+    }
+}
