@@ -148,6 +148,29 @@ impl DType {
         self.is_number() && self.bytes() < 4
     }
 
+    /// Whether this is a float of less than 32 bits: computed in f32 and rounded, stored in 16 bits.
+    pub const fn is_half(self) -> bool {
+        self.is_float() && self.is_narrow()
+    }
+
+    /// Binary digits of a float's significand, with the one that is not stored.
+    pub(crate) const fn significand_digits(self) -> i32 {
+        match self {
+            Self::F16 => 11,
+            Self::F32 => 24,
+            _ => 53,
+        }
+    }
+
+    /// The power of two that is a float's least normal number.
+    pub(crate) const fn least_exponent(self) -> i32 {
+        match self {
+            Self::F16 => -14,
+            Self::F32 => -126,
+            _ => -1022,
+        }
+    }
+
     /// The 32-bit type that holds every value of a narrow type; other types stay.
     pub const fn widened(self) -> Self {
         match self {

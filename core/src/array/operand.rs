@@ -3,7 +3,6 @@
 use crate::array::Array;
 use crate::dtype::{DType, Scalar};
 use crate::error::Result;
-use crate::half::F16;
 use crate::ir::op::Op;
 use crate::ir::var::{MAX_OPERANDS, VarId};
 use crate::session::Session;
@@ -31,14 +30,11 @@ impl<'a> From<&'a Array> for Operand<'a> {
     }
 }
 
-macro_rules! number_operands {
-    ($($t:ty),*) => { $(
-        impl From<$t> for Operand<'_> {
-            fn from(number: $t) -> Self { Self::Number(number.into()) }
-        }
-    )* };
+impl<T: Into<Scalar>> From<T> for Operand<'_> {
+    fn from(number: T) -> Self {
+        Self::Number(number.into())
+    }
 }
-number_operands!(bool, i8, u8, i16, u16, i32, u32, i64, u64, F16, f32, f64, Scalar);
 
 /// The variable of a number that joins arrays of type `dtype`.
 pub(crate) fn number_variable(

@@ -132,19 +132,12 @@ fn ptx_template(table: &Table, variable: &Variable, operand: DType) -> String {
 
 /// A number as PTX writes it: floats as exact hexadecimal bits.
 pub fn ptx_literal(dtype: DType, bits: u64) -> String {
-    match dtype {
-        DType::F32 => format!("0f{bits:08x}"),
-        DType::F64 => format!("0d{bits:016x}"),
-        DType::F16 => format!("0x{bits:04x}"),
-        DType::Mask => (bits & 1).to_string(),
-        DType::I8
-        | DType::U8
-        | DType::I16
-        | DType::U16
-        | DType::I32
-        | DType::U32
-        | DType::I64
-        | DType::U64 => dtype.decode(bits).to_string(),
+    match (dtype.is_float(), dtype.bytes()) {
+        (true, 4) => format!("0f{bits:08x}"),
+        (true, 8) => format!("0d{bits:016x}"),
+        (true, _) => format!("0x{bits:04x}"),
+        (false, _) if dtype.is_number() => dtype.decode(bits).to_string(),
+        (false, _) => (bits & 1).to_string(),
     }
 }
 

@@ -12,7 +12,7 @@
 
 use crate::dtype::DType;
 use crate::ir::kernel::{BufferIndex, Code, Inst, Kernel, Reg};
-use crate::ir::op::{Op, Shape};
+use crate::ir::op::{Op, ReduceOp, Shape};
 
 /// Describes the first broken rule, if any.
 ///
@@ -103,7 +103,10 @@ fn verify_inst(kernel: &Kernel, i: usize, inst: &Inst) -> Result<(), String> {
         Code::Reduce { op, buffer } => {
             // Narrow types accumulate in 32 bits (`legal.rs`).
             let results = [inst.dtype, inst.dtype.widened()].map(Some);
-            let result = op.result(verify_write(kernel, inst, buffer)?);
+            let value = verify_write(kernel, inst, buffer)?;
+            let adds = matches!(op, ReduceOp::Sum | ReduceOp::Prod);
+            ensure(!adds || value.accumulated() == value, "adds in another type than the sum's")?;
+            let result = op.result(value);
             ensure(results.contains(&result), "reduces another type")
         }
         Code::Scatter { op, target, access, .. } => {

@@ -122,7 +122,7 @@ impl Recorder<'_> {
     fn remainder(&mut self, args: &[VarId]) -> Result<VarId> {
         let dtype = self.dtype(args[0]);
         // Exact in f32, and the remainder of two f16 is one.
-        let wide = if dtype == DType::F16 { DType::F32 } else { dtype };
+        let wide = if dtype.is_half() { DType::F32 } else { dtype };
         let args = [self.cast(args[0], wide)?, self.cast(args[1], wide)?];
         let remainder = self.expand("%", &args, |x| fmod::fmod(x[0], x[1]))?;
         self.cast(remainder, dtype)

@@ -587,7 +587,7 @@ impl Recorder<'_> {
     /// `SizeMismatch`.
     pub fn inline(&mut self, function: &Function, args: &[VarId]) -> Result<VarId> {
         let dtype = self.dtype(args[0]);
-        if dtype != DType::F16 || function.is_of_the_format() {
+        if !dtype.is_half() || function.is_of_the_format() {
             return self.expand(function.name, args, function.recipe);
         }
         let mut wide = Vec::with_capacity(args.len());

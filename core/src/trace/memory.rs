@@ -115,7 +115,7 @@ impl Recorder<'_> {
         if !dtype.is_number() {
             return Err(Error::UnsupportedType { op: "arange", dtype, expected: "a number type" });
         }
-        if dtype == DType::F16 {
+        if dtype.is_half() {
             let range = self.range(DType::F32, start, step, size)?;
             return self.cast(range, dtype);
         }
@@ -157,7 +157,7 @@ impl Recorder<'_> {
             let bits = dtype.encode(first)?;
             return Ok(self.literal(dtype, bits, size));
         }
-        if dtype == DType::F16 {
+        if dtype.is_half() {
             let lanes = self.linspace(DType::F32, first, last, size)?;
             return self.cast(lanes, dtype);
         }

@@ -32,7 +32,7 @@ impl Recorder<'_> {
         if self.size(x) <= 1 {
             return Ok(x);
         }
-        if dtype == DType::F16 {
+        if dtype.is_half() {
             return self.in_single(x, |recorder, x| recorder.prefix(primitive, x));
         }
         self.primitive(primitive, dtype, self.size(x), &[x])

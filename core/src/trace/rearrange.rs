@@ -181,7 +181,7 @@ impl Recorder<'_> {
         }
         let dtypes = [table, x].map(|x| self.dtype(x).quotient());
         let dtype = dtypes[0].promote(dtypes[1]).unwrap_or(DType::F64);
-        if dtype == DType::F16 {
+        if dtype.is_half() {
             let x = self.cast(x, DType::F32)?;
             return self.in_single(table, |recorder, table| recorder.take_interpolated(table, x));
         }
@@ -220,7 +220,7 @@ impl Recorder<'_> {
         if size == 0 || length == 1 {
             return Ok(x);
         }
-        if dtype == DType::F16 {
+        if dtype.is_half() {
             return self.in_single(x, |recorder, x| recorder.block_sum(x, length));
         }
         let lane = self.lane_numbers(size);

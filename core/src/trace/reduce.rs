@@ -46,7 +46,7 @@ impl Recorder<'_> {
     /// # Errors
     /// `Recording` in a body.
     pub fn mean(&mut self, x: VarId) -> Result<VarId> {
-        if self.dtype(x) == DType::F16 {
+        if self.dtype(x).is_half() {
             return self.in_single(x, Self::mean);
         }
         let x = self.cast(x, self.dtype(x).quotient())?;
@@ -58,7 +58,7 @@ impl Recorder<'_> {
         self.same(Op::Div, &[sum, n])
     }
 
-    /// Records `compute` on f16 lanes in f32, rounded once.
+    /// Records `compute` on lanes of a half in f32, rounded once.
     pub(super) fn in_single(
         &mut self,
         x: VarId,
@@ -66,7 +66,7 @@ impl Recorder<'_> {
     ) -> Result<VarId> {
         let wide = self.cast(x, DType::F32)?;
         let result = compute(self, wide)?;
-        self.cast(result, DType::F16)
+        self.cast(result, self.dtype(x))
     }
 
     fn reduce_nothing(&mut self, op: ReduceOp, dtype: DType) -> Result<VarId> {

@@ -41,7 +41,7 @@ impl Recorder<'_> {
     /// `UnsupportedType` for masks.
     pub fn variance(&mut self, x: VarId) -> Result<VarId> {
         self.require("var", Class::Number, x)?;
-        if self.dtype(x) == DType::F16 {
+        if self.dtype(x).is_half() {
             return self.in_single(x, Self::variance);
         }
         let x = self.cast(x, self.dtype(x).quotient())?;
@@ -57,7 +57,7 @@ impl Recorder<'_> {
     /// `UnsupportedType` for masks.
     pub fn standard_deviation(&mut self, x: VarId) -> Result<VarId> {
         self.require("std", Class::Number, x)?;
-        if self.dtype(x) == DType::F16 {
+        if self.dtype(x).is_half() {
             return self.in_single(x, Self::standard_deviation);
         }
         let variance = self.variance(x)?;

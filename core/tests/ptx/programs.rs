@@ -349,6 +349,12 @@ fn scatters(op: ScatterOp, dtype: DType) -> Kernel {
     b.finish()
 }
 
+/// Whether kernels reduce lanes of a type: sums and products take them in the type that they have.
+fn is_reduced(op: ReduceOp, dtype: DType) -> bool {
+    let adds = matches!(op, ReduceOp::Sum | ReduceOp::Prod);
+    op.result(dtype).is_some() && (!adds || dtype.accumulated() == dtype)
+}
+
 /// Each reduction of each type alone, of uniform values, and all together beside other ends.
 pub(super) fn reductions() -> Vec<(String, Kernel)> {
     let mut kernels = Vec::new();
@@ -359,7 +365,7 @@ pub(super) fn reductions() -> Vec<(String, Kernel)> {
     let index = all.inst(Code::Index, DType::U32, &[]);
     for op in ReduceOp::ALL {
         for (i, dtype) in DType::ALL.into_iter().enumerate() {
-            if op.result(dtype).is_none() {
+            if !is_reduced(op, dtype) {
                 continue;
             }
             let mut b = Builder::new();
@@ -531,7 +537,7 @@ fn random_end(b: &mut Builder, r: &mut Random, reducing: bool) {
     if reducing && r.chance(70) {
         let op = r.pick(&ReduceOp::ALL);
         let types: Vec<DType> =
-            DType::ALL.into_iter().filter(|&dtype| op.result(dtype).is_some()).collect();
+            DType::ALL.into_iter().filter(|&dtype| is_reduced(op, dtype)).collect();
         let dtype = r.pick(&types);
         let value = random_arg(b, r, dtype);
         return b.reduce(op, value);

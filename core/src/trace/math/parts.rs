@@ -3,7 +3,6 @@
 use super::exponential::within;
 use super::logarithm::as_number;
 use super::{format, normal, pick, scale};
-use crate::dtype::DType;
 use crate::trace::expr::Expr;
 
 /// The m of `x = m 2^e` with 1/2 ≤ |m| < 1; x itself if it is 0, infinite or NaN.
@@ -38,22 +37,13 @@ pub(in crate::trace) fn ldexp<'r>(x: Expr<'r>, n: Expr<'r>) -> Expr<'r> {
 
 /// `x − floor(x)`, kept below 1 where it would round to 1; NaN for ±∞. Any float type.
 pub(in crate::trace) fn fract(x: Expr<'_>) -> Expr<'_> {
-    let below_one = match x.dtype() {
-        DType::F16 => 1.0 - 2.0_f64.powi(-11),
-        DType::F32 => 1.0 - f64::from(f32::EPSILON) / 2.0,
-        _ => 1.0 - f64::EPSILON / 2.0,
-    };
-    (x - x.floor()).minimum(x.constant(below_one))
+    let digits = x.dtype().significand_digits();
+    (x - x.floor()).minimum(x.constant(1.0 - 2.0_f64.powi(-digits)))
 }
 
 /// Whether x is neither 0 nor normal, infinite or NaN. Any float type.
 pub(in crate::trace) fn is_subnormal(x: Expr<'_>) -> Expr<'_> {
-    let least_normal = match x.dtype() {
-        DType::F16 => 2.0_f64.powi(-14),
-        DType::F32 => f64::from(f32::MIN_POSITIVE),
-        _ => f64::MIN_POSITIVE,
-    };
-    let size = x.abs();
+    let (size, least_normal) = (x.abs(), 2.0_f64.powi(x.dtype().least_exponent()));
     size.gt(x.constant(0.0)) & size.lt(x.constant(least_normal))
 }
 

@@ -321,7 +321,7 @@ impl Recorder<'_> {
         recipe: impl for<'r> FnOnce(&[Expr<'r>]) -> Vec<Expr<'r>>,
     ) -> Result<Vec<VarId>> {
         let dtype = self.dtype(entries[0]);
-        if dtype != DType::F16 {
+        if !dtype.is_half() {
             return self.expand_all(op, entries, recipe);
         }
         let wide: Vec<VarId> =

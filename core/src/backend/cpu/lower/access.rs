@@ -275,8 +275,8 @@ impl Lowering<'_> {
             vec![self.bytes_of_mask(mask)]
         } else if dtype.is_narrow() {
             let lanes = self.values.get(value.index(), part);
-            // An f16 is combined as the f32 that it is in its register.
-            let combines = dtype == DType::F16 && op != ScatterOp::Set;
+            // A half is combined as the f32 that it is in its register.
+            let combines = dtype.is_half() && op != ScatterOp::Set;
             vec![if combines { lanes } else { self.packed(dtype, lanes) }]
         } else {
             let n = dtype.bytes() / 4;

@@ -12,12 +12,12 @@ use crate::ir::scalar::{apply_bits, quiet_nan};
 impl Lowering<'_> {
     /// The instruction for a type among those for 32- and 64-bit floats and integers.
     pub(super) fn by_type(dtype: DType, [f32, f64, i32, i64]: [Opcode; 4]) -> Opcode {
-        match dtype {
-            DType::F32 => f32,
-            DType::F64 => f64,
-            DType::I64 | DType::U64 => i64,
-            DType::I32 | DType::U32 | DType::Mask => i32,
-            DType::I8 | DType::U8 | DType::I16 | DType::U16 | DType::F16 => i32,
+        match (dtype.is_float(), dtype.bytes()) {
+            (true, 4) => f32,
+            (true, 8) => f64,
+            (false, 8) => i64,
+            // Masks, and what is computed in 32 bits.
+            _ => i32,
         }
     }
 
@@ -245,20 +245,19 @@ impl Lowering<'_> {
     }
 
     fn abs(&mut self, dtype: DType, a: VReg) -> VReg {
-        match dtype {
-            DType::F32 | DType::F64 => {
+        match (dtype.is_signed(), dtype.bytes()) {
+            (true, 4 | 8) if dtype.is_float() => {
                 let rest = self.number(dtype, (1 << (8 * dtype.bytes() - 1)) - 1);
                 self.and(dtype, a, rest)
             }
-            DType::I32 => self.unary(Opcode::Abs32, a),
-            DType::I64 if self.has(Opcode::Abs64) => self.unary(Opcode::Abs64, a),
-            DType::I64 => {
+            (true, 4) => self.unary(Opcode::Abs32, a),
+            (true, 8) if self.has(Opcode::Abs64) => self.unary(Opcode::Abs64, a),
+            (true, 8) => {
                 let sign = self.sign_mask(a);
                 let flipped = self.xor(dtype, a, sign);
                 self.sub(dtype, flipped, sign)
             }
-            DType::U32 | DType::U64 | DType::Mask => a,
-            DType::I8 | DType::U8 | DType::I16 | DType::U16 | DType::F16 => a,
+            _ => a,
         }
     }
 
@@ -429,12 +428,11 @@ impl Lowering<'_> {
             let m = if dtype == DType::F64 { Opcode::CompareF64 } else { Opcode::CompareF32 };
             return self.binary_by(m, a, b, compare as u8);
         }
-        let m = match dtype {
-            DType::I32 => Opcode::CompareI32,
-            DType::I64 => Opcode::CompareI64,
-            DType::U64 => Opcode::CompareU64,
-            DType::U32 | DType::Mask | DType::F32 | DType::F64 => Opcode::CompareU32,
-            DType::I8 | DType::U8 | DType::I16 | DType::U16 | DType::F16 => Opcode::CompareU32,
+        let m = match (dtype.is_signed(), dtype.bytes()) {
+            (true, 4) => Opcode::CompareI32,
+            (true, 8) => Opcode::CompareI64,
+            (false, 8) => Opcode::CompareU64,
+            _ => Opcode::CompareU32,
         };
         if self.has(m) {
             return self.binary_by(m, a, b, compare as u8);

@@ -26,9 +26,9 @@ impl Lowering<'_> {
 
     /// The upper half of the double-width product.
     pub(super) fn mulhi(&mut self, dtype: DType, a: VReg, b: VReg) -> VReg {
-        match dtype {
-            DType::I32 => self.mulhi32(Opcode::MulWideI32, a, b),
-            DType::I64 => {
+        match (dtype.is_signed(), dtype.bytes()) {
+            (true, 4) => self.mulhi32(Opcode::MulWideI32, a, b),
+            (true, 8) => {
                 // Each negative factor was taken as itself plus 2^64.
                 let unsigned = self.mulhi64(a, b);
                 let a_excess = self.where_negative(a, b);
@@ -36,13 +36,8 @@ impl Lowering<'_> {
                 let less = self.sub(dtype, unsigned, a_excess);
                 self.sub(dtype, less, b_excess)
             }
-            DType::U64 => self.mulhi64(a, b),
-            DType::U32 | DType::Mask | DType::F32 | DType::F64 => {
-                self.mulhi32(Opcode::MulWideU32, a, b)
-            }
-            DType::I8 | DType::U8 | DType::I16 | DType::U16 | DType::F16 => {
-                self.mulhi32(Opcode::MulWideU32, a, b)
-            }
+            (false, 8) => self.mulhi64(a, b),
+            _ => self.mulhi32(Opcode::MulWideU32, a, b),
         }
     }
 

@@ -78,10 +78,10 @@ impl X86 {
         }
         let bytes = exactly::<u8>(dtype.bytes());
         let element = indexed(BASE, ELEMENT, bytes, 0);
-        if dtype != DType::F16 || op == ScatterOp::Set {
+        if !dtype.is_half() || op == ScatterOp::Set {
             return self.update(op, dtype, element, location(2 * vector, bytes));
         }
-        // An f16 is combined as f32.
+        // A half is combined as f32.
         let widened = at(FRAME, scratch + 3 * vector);
         self.widen_element(element, widened);
         self.update(op, DType::F32, widened, location(2 * vector, 4));

@@ -251,10 +251,10 @@ impl Writer {
             let byte = self.temporary(Class::B32);
             ptx!(self, "ld.{space}.u8 {byte}, [{at}]");
             ptx!(self, "setp.ne.u32 {d}, {byte}, 0");
-        } else if dtype == DType::F16 {
+        } else if dtype.is_half() {
             let half = self.temporary(Class::B16);
             ptx!(self, "ld.{space}.b16 {half}, [{at}]");
-            ptx!(self, "cvt.f32.f16 {d}, {half}");
+            ptx!(self, "cvt.f32.{} {d}, {half}", dtype.ptx());
         } else {
             ptx!(self, "ld.{space}.{} {d}, [{at}]", dtype.ptx());
         }
@@ -270,11 +270,11 @@ impl Writer {
             ptx!(self, "mov.u32 {byte}, 0");
             ptx!(self, "{guard}ld.global.nc.u8 {byte}, [{address}]");
             ptx!(self, "setp.ne.u32 {d}, {byte}, 0");
-        } else if dtype == DType::F16 {
+        } else if dtype.is_half() {
             let half = self.temporary(Class::B16);
             ptx!(self, "mov.b16 {half}, 0");
             ptx!(self, "{guard}ld.global.nc.b16 {half}, [{address}]");
-            ptx!(self, "cvt.f32.f16 {d}, {half}");
+            ptx!(self, "cvt.f32.{} {d}, {half}", dtype.ptx());
         } else {
             self.set(dtype.widened(), d, 0);
             ptx!(self, "{guard}ld.global.nc.{} {d}, [{address}]", dtype.ptx());
@@ -288,20 +288,17 @@ impl Writer {
 
     /// A value as memory has it.
     pub(super) fn stored(&mut self, dtype: DType, value: Name) -> Name {
-        match dtype {
-            DType::Mask => {
-                let byte = self.temporary(Class::B32);
-                ptx!(self, "selp.u32 {byte}, 1, 0, {value}");
-                byte
-            }
-            DType::F16 => {
-                let half = self.temporary(Class::B16);
-                ptx!(self, "cvt.rn.f16.f32 {half}, {value}");
-                half
-            }
-            DType::I8 | DType::U8 | DType::I16 | DType::U16 | DType::I32 | DType::U32 => value,
-            DType::I64 | DType::U64 | DType::F32 | DType::F64 => value,
+        if dtype == DType::Mask {
+            let byte = self.temporary(Class::B32);
+            ptx!(self, "selp.u32 {byte}, 1, 0, {value}");
+            return byte;
         }
+        if !dtype.is_half() {
+            return value;
+        }
+        let half = self.temporary(Class::B16);
+        ptx!(self, "cvt.rn.{}.f32 {half}, {value}", dtype.ptx());
+        half
     }
 
     /// Combines with a narrow element, which no atomic operation knows: the aligned 32 bits around it are
@@ -328,15 +325,15 @@ impl Writer {
         self.put_label(again);
         ptx!(self, "ld.volatile.global.b32 {old}, [{word}]");
         ptx!(self, "shr.u32 {bits}, {old}, {shift}");
-        if dtype == DType::F16 {
+        if dtype.is_half() {
             ptx!(self, "cvt.u16.u32 {half}, {bits}");
-            ptx!(self, "cvt.f32.f16 {element}, {half}");
+            ptx!(self, "cvt.f32.{} {element}, {half}", dtype.ptx());
         } else {
             ptx!(self, "cvt.{}.{} {element}, {bits}", wide.ptx(), dtype.ptx());
         }
         self.op(op, Types::same(wide), new, [element, value, element]);
-        if dtype == DType::F16 {
-            ptx!(self, "cvt.rn.f16.f32 {half}, {new}");
+        if dtype.is_half() {
+            ptx!(self, "cvt.rn.{}.f32 {half}, {new}", dtype.ptx());
             ptx!(self, "cvt.u32.u16 {bits}, {half}");
         } else {
             ptx!(self, "mov.b32 {bits}, {new}");
@@ -375,9 +372,5 @@ impl Writer {
 
 /// PTX suffix of an atomic addition, which knows no s64; wrapping makes the bits the same.
 pub(super) const fn added(dtype: DType) -> &'static str {
-    match dtype {
-        DType::I64 | DType::U64 => "u64",
-        DType::I8 | DType::U8 | DType::I16 | DType::U16 | DType::F16 => dtype.ptx(),
-        DType::Mask | DType::I32 | DType::U32 | DType::F32 | DType::F64 => dtype.ptx(),
-    }
+    if matches!(dtype, DType::I64) { DType::U64.ptx() } else { dtype.ptx() }
 }

@@ -273,25 +273,25 @@ impl Writer {
     fn narrow_cast(&mut self, from: DType, to: DType, d: Name, a: Name) {
         if from.is_narrow() {
             ptx!(self, "mov.b32 {d}, {a}");
-        } else if to == DType::F16 {
+        } else if to.is_half() {
             let half = self.temporary(Class::B16);
-            ptx!(self, "cvt.rn.f16.f32 {half}, {a}");
-            ptx!(self, "cvt.f32.f16 {d}, {half}");
+            ptx!(self, "cvt.rn.{}.f32 {half}, {a}", to.ptx());
+            ptx!(self, "cvt.f32.{} {d}, {half}", to.ptx());
         } else {
             ptx!(self, "cvt.{}.{} {d}, {a}", to.widened().ptx(), to.ptx());
         }
     }
 
-    /// Between f16 and u16.
-    fn narrow_reinterpret(&mut self, from: DType, d: Name, a: Name) {
+    /// Between a half and u16.
+    fn narrow_reinterpret(&mut self, [from, to]: [DType; 2], d: Name, a: Name) {
         let half = self.temporary(Class::B16);
-        if from != DType::F16 {
+        if !from.is_half() {
             ptx!(self, "cvt.u16.u32 {half}, {a}");
-            return ptx!(self, "cvt.f32.f16 {d}, {half}");
+            return ptx!(self, "cvt.f32.{} {d}, {half}", to.ptx());
         }
         let (number, raw) = (self.temporary(Class::Pred), self.temporary(Class::B32));
         ptx!(self, "setp.num.f32 {number}, {a}, {a}");
-        ptx!(self, "cvt.rn.f16.f32 {half}, {a}");
+        ptx!(self, "cvt.rn.{}.f32 {half}, {a}", from.ptx());
         ptx!(self, "cvt.u32.u16 {raw}, {half}");
         ptx!(self, "selp.b32 {d}, {raw}, {:#x}, {number}", quiet_nan(from));
     }
@@ -313,7 +313,7 @@ impl Writer {
     fn reinterpret(&mut self, from: DType, to: DType, d: Name, a: Name) {
         let bits = untyped(to);
         if from.is_narrow() {
-            return self.narrow_reinterpret(from, d, a);
+            return self.narrow_reinterpret([from, to], d, a);
         }
         if !from.is_float() {
             return ptx!(self, "mov.{bits} {d}, {a}");
@@ -357,10 +357,9 @@ impl Writer {
 
 /// PTX suffix for `neg`, which knows no unsigned types; wrapping makes the bits the same.
 const fn signed(dtype: DType) -> &'static str {
-    match dtype {
-        DType::I32 | DType::U32 => "s32",
-        DType::I64 | DType::U64 => "s64",
-        DType::I8 | DType::U8 | DType::I16 | DType::U16 | DType::F16 => dtype.ptx(),
-        DType::Mask | DType::F32 | DType::F64 => dtype.ptx(),
+    match (dtype.is_int(), dtype.bytes()) {
+        (true, 4) => DType::I32.ptx(),
+        (true, 8) => DType::I64.ptx(),
+        _ => dtype.ptx(),
     }
 }

@@ -354,18 +354,16 @@ impl Writer {
 
     /// `d = ` the `a` of the thread `by` further on. Shuffles move 32 bits.
     fn shuffle_down(&mut self, dtype: DType, d: Name, a: Name, by: u64) {
-        match dtype {
-            DType::Mask => {
+        match (dtype, dtype.bytes()) {
+            (DType::Mask, _) => {
                 let bit = self.temporary(Class::B32);
                 ptx!(self, "selp.u32 {bit}, 1, 0, {a}");
                 self.shuffle_word(bit, bit, by);
                 ptx!(self, "setp.ne.u32 {d}, {bit}, 0");
             }
-            DType::I8 | DType::U8 | DType::I16 | DType::U16 | DType::F16 => {
-                unreachable!("internal error: {dtype} is reduced in 32 bits")
-            }
-            DType::I32 | DType::U32 | DType::F32 => self.shuffle_word(d, a, by),
-            DType::I64 | DType::U64 | DType::F64 => {
+            (_, 4) => self.shuffle_word(d, a, by),
+            (_, bytes) => {
+                assert_eq!(bytes, 8, "internal error: {dtype} is reduced in 32 bits");
                 let [low, high] = [(); 2].map(|()| self.temporary(Class::B32));
                 ptx!(self, "mov.b64 {{{low}, {high}}}, {a}");
                 self.shuffle_word(low, low, by);

@@ -47,7 +47,7 @@ impl Lowering<'_> {
     /// The f32 that an f16 was rounded from.
     fn before_rounding(&self, value: Reg) -> Option<Reg> {
         let inst = &self.kernel.insts[value.index()];
-        let from = inst.args[0].filter(|_| inst.dtype == DType::F16)?;
+        let from = inst.args[0].filter(|_| inst.dtype.is_half())?;
         let is_rounding = inst.code == Code::Op(Op::Cast);
         (is_rounding && self.kernel.dtype(from) == DType::F32).then_some(from)
     }
@@ -101,11 +101,12 @@ impl Writer {
 
     /// The elements of a word.
     fn take_apart(&mut self, dtype: DType, word: Name, first: Name, n: u32) {
-        if dtype == DType::F16 {
+        if dtype.is_half() {
             let [low, high] = [(); 2].map(|()| self.temporary(Class::B16));
             ptx!(self, "mov.b32 {{{low}, {high}}}, {word}");
-            ptx!(self, "cvt.f32.f16 {first}, {low}");
-            return ptx!(self, "cvt.f32.f16 {}, {high}", first.next(1));
+            let half = dtype.ptx();
+            ptx!(self, "cvt.f32.{half} {first}, {low}");
+            return ptx!(self, "cvt.f32.{half} {}, {high}", first.next(1));
         }
         let bits = 32 / n;
         for i in 0..n {
@@ -148,15 +149,15 @@ impl Writer {
 
     /// A word of elements.
     fn put_together(&mut self, dtype: DType, values: &[Name]) -> Name {
-        let word = self.temporary(Class::B32);
-        if dtype == DType::F16 && self.is_since_80() {
-            ptx!(self, "cvt.rn.f16x2.f32 {word}, {}, {}", values[1], values[0]);
+        let (word, half) = (self.temporary(Class::B32), dtype.ptx());
+        if dtype.is_half() && self.is_since_80() {
+            ptx!(self, "cvt.rn.{half}x2.f32 {word}, {}, {}", values[1], values[0]);
             return word;
         }
-        if dtype == DType::F16 {
+        if dtype.is_half() {
             let [low, high] = [(); 2].map(|()| self.temporary(Class::B16));
-            ptx!(self, "cvt.rn.f16.f32 {low}, {}", values[0]);
-            ptx!(self, "cvt.rn.f16.f32 {high}, {}", values[1]);
+            ptx!(self, "cvt.rn.{half}.f32 {low}, {}", values[0]);
+            ptx!(self, "cvt.rn.{half}.f32 {high}, {}", values[1]);
             ptx!(self, "mov.b32 {word}, {{{low}, {high}}}");
             return word;
         }

@@ -40,12 +40,12 @@ impl Class {
 
     /// The class of values of type `dtype`.
     pub(super) const fn of(dtype: DType) -> Self {
-        match dtype {
-            DType::Mask => Self::Pred,
-            DType::I8 | DType::U8 | DType::I16 | DType::U16 | DType::I32 | DType::U32 => Self::B32,
-            DType::I64 | DType::U64 => Self::B64,
-            DType::F16 | DType::F32 => Self::F32,
-            DType::F64 => Self::F64,
+        match (dtype.is_float(), dtype.widened().bytes()) {
+            (_, 1) => Self::Pred,
+            (false, 4) => Self::B32,
+            (false, _) => Self::B64,
+            (true, 4) => Self::F32,
+            (true, _) => Self::F64,
         }
     }
 
@@ -303,20 +303,18 @@ impl Writer {
 
 /// PTX suffix for operations that look at bits only: `pred`, `b32`, `b64`.
 pub(super) const fn untyped(dtype: DType) -> &'static str {
-    match dtype {
-        DType::Mask => "pred",
-        DType::I8 | DType::U8 | DType::I16 | DType::U16 | DType::F16 => "b32",
-        DType::I32 | DType::U32 | DType::F32 => "b32",
-        DType::I64 | DType::U64 | DType::F64 => "b64",
+    match dtype.widened().bytes() {
+        1 => "pred",
+        4 => "b32",
+        _ => "b64",
     }
 }
 
-/// PTX suffix in memory: a mask is a byte, an f16 just bits.
+/// PTX suffix in memory: a mask is a byte, a half just bits.
 pub(super) const fn in_memory(dtype: DType) -> &'static str {
-    match dtype {
-        DType::Mask => "u8",
-        DType::F16 => "b16",
-        DType::I8 | DType::U8 | DType::I16 | DType::U16 | DType::I32 | DType::U32 => dtype.ptx(),
-        DType::I64 | DType::U64 | DType::F32 | DType::F64 => dtype.ptx(),
+    if dtype.is_half() {
+        return "b16";
     }
+    // A byte, where it is no predicate.
+    if dtype.is_number() { dtype.ptx() } else { DType::U8.ptx() }
 }
