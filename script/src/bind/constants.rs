@@ -48,6 +48,10 @@ pub(crate) fn docs() -> impl Iterator<Item = FunctionDoc> {
     DOCS.iter().map(|(name, text)| FunctionDoc::new(name, "", FAMILY, text))
 }
 
+/// What a closure captures for a name that it unpacks a list into. Who reads it sees that it is no value.
+#[derive(Clone, Copy)]
+struct Undefined;
+
 /// The constants that functions and closures see.
 #[derive(Clone)]
 pub(crate) struct Constants {
@@ -70,6 +74,7 @@ impl Constants {
             outputs: context.outputs.clone(),
             unpacked: tokens::unpacked(engine).unwrap_or_default(),
         };
+        engine.register_type_with_name::<Undefined>("undefined variable");
         let known = constants.clone();
         #[expect(deprecated, reason = "rhai marks the hook volatile; the version is pinned")]
         engine.on_var(move |name, index, context| {
@@ -85,12 +90,10 @@ impl Constants {
         *self.declared.borrow_mut() = declared;
     }
 
-    /// A closure that unpacks into a name is made as if it captured it: there is something to capture.
-    pub(crate) fn add_unpacked(&self) {
-        let mut declared = self.declared.borrow_mut();
-        for name in &*self.unpacked.borrow() {
-            declared.entry(name.clone()).or_insert(Dynamic::UNIT);
-        }
+    /// A closure that unpacks into a name is made as if it captured it: there is something to capture, if nothing else
+    /// has the name.
+    fn is_unpacked(&self, name: &str) -> bool {
+        self.unpacked.borrow().contains(name)
     }
 
     /// A constant that no variable hides.
@@ -103,7 +106,8 @@ impl Constants {
                 let known = self.of_the_language.iter().find(|(known, _)| *known == name);
                 known.map(|(_, value)| value.clone())
             })
-            .or_else(|| self.outputs.find(name))?;
+            .or_else(|| self.outputs.find(name))
+            .or_else(|| self.is_unpacked(name).then(|| Dynamic::from(Undefined)))?;
         (!context.scope().contains(name)).then_some(value)
     }
 }

@@ -220,7 +220,6 @@ impl Interpreter {
 
     fn prepare(&mut self, ast: &AST, cell: &Cell, name: &str) -> AST {
         self.declare_assigned(ast);
-        self.constants.add_unpacked();
         self.context.lines.set(Lines::default());
         self.deletions.begin(name);
         let written: (Rc<str>, Rc<str>) = (name.into(), cell.shared_text());

@@ -100,14 +100,13 @@ impl<'a> Scopes<'a> {
         next: Option<&Token>,
     ) -> bool {
         let token = &lexeme.token;
-        let starts = starts
-            || matches!(
-                self.before,
-                None | Some(Token::SemiColon | Token::LeftBrace | Token::RightBrace)
-            );
+        let starts =
+            starts || matches!(self.before, None | Some(Token::SemiColon | Token::LeftBrace));
         if starts {
             self.end_statement();
         }
+        // Behind a block a statement may begin, or the one around it goes on.
+        let starts = starts || matches!(self.before, Some(Token::RightBrace));
         let first = self.first.take();
         let is_called = match token {
             Token::Identifier(_) | Token::Reserved(_) => {

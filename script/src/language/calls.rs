@@ -178,24 +178,30 @@ fn call(
         Some(name) => (name, inputs),
         None => (state, &inputs[1..]),
     };
-    let closure = context.scope().iter_raw().filter(|(known, ..)| *known == name);
-    let closure = closure.map(|(_, _, value)| value);
-    let closure = closure.filter_map(|value| Some(value.read_lock::<FnPtr>()?.clone())).next();
+    let as_closure = |value: &Dynamic| value.read_lock::<FnPtr>().map(|closure| closure.clone());
+    let closure = context.scope().get(name).and_then(as_closure).or_else(|| {
+        let variables = context.scope().iter_raw().filter(|(known, ..)| *known == name);
+        variables.filter_map(|(_, _, value)| as_closure(value)).next()
+    });
+    let place = place(inputs);
+    let is_closure = closure.is_some();
     let function = match closure {
         Some(closure) => closure,
-        None => FnPtr::new(name)?,
+        None => FnPtr::new(name).map_err(|mut error| {
+            error.set_position(place);
+            error
+        })?,
     };
-    let place = place(inputs);
     let mut args = FnArgsVec::<Expr>::with_capacity(arguments.len() + 1);
     args.push(Expr::DynamicConstant(Box::new(function.into()), place));
-    for argument in arguments {
-        // Rhai reads variables itself: what changes its first argument changes them.
+    for (i, argument) in arguments.iter().enumerate() {
         args.push(match &**argument {
-            variable @ Expr::Variable(..) => variable.clone(),
+            // What changes its first argument changes the variable, which Rhai reads last.
+            variable @ Expr::Variable(..) if i == 0 && !is_closure => variable.clone(),
             constant if constant.is_constant() => constant.clone(),
             other => {
                 let position = other.position();
-                let value = context.eval_expression_tree(argument)?;
+                let value = context.eval_expression_tree(argument)?.flatten();
                 Expr::DynamicConstant(Box::new(value), position)
             }
         });

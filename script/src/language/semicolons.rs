@@ -141,7 +141,7 @@ impl Mended {
                 if lexeme.token == Token::LeftBracket {
                     scopes.unpack(&names);
                 } else if scopes.are_in_closure() {
-                    mended.unpacked.extend(names.into_iter().map(String::from));
+                    mended.unpacked.extend(names.into_iter().map(tokens::registered));
                 }
             }
             (before, end) = (Some(lexeme), lexeme.end);

@@ -3,7 +3,9 @@
 //! Rhai's grammar has neither. Where the tokens say so, the parser reads in place of `let`, or of the first bracket, the
 //! first word of a syntax of ours, as wide as what it stands for.
 
-use rhai::{Dynamic, Engine, EvalAltResult, EvalContext, Expr, Expression, ImmutableString, Token};
+use rhai::{
+    Dynamic, Engine, EvalAltResult, EvalContext, Expr, Expression, ImmutableString, Position, Token,
+};
 
 use crate::fault::{fault, fault_with_hint};
 use crate::language::lexer::Lexeme;
@@ -70,7 +72,7 @@ pub(crate) fn register(engine: &mut Engine) {
         },
         true,
         |context, inputs, _| {
-            for (name, value) in unpacked(context, inputs)? {
+            for (name, _, value) in unpacked(context, inputs)? {
                 context.scope_mut().push_dynamic(name, value);
             }
             Ok(Dynamic::UNIT)
@@ -92,9 +94,16 @@ pub(crate) fn register(engine: &mut Engine) {
         },
         false,
         |context, inputs, _| {
-            for ((name, value), place) in unpacked(context, inputs)?.into_iter().zip(inputs) {
-                assign(context, name, value).map_err(|mut error| {
-                    error.set_position(place.position());
+            let values = unpacked(context, inputs)?;
+            for (name, place, _) in &values {
+                if context.scope().is_constant(name) == Some(true) {
+                    let name = name.to_string();
+                    return Err(EvalAltResult::ErrorAssignmentToConstant(name, *place).into());
+                }
+            }
+            for (name, place, value) in values {
+                assign(context, &name, value).map_err(|mut error| {
+                    error.set_position(place);
                     error
                 })?;
             }
@@ -103,24 +112,25 @@ pub(crate) fn register(engine: &mut Engine) {
     );
 }
 
-/// The names and their values; `_` takes none.
+/// The names with their places and values; `_` takes none.
 fn unpacked(
     context: &mut EvalContext<'_, '_, '_, '_, '_, '_>,
     inputs: &[Expression<'_>],
-) -> Result<Vec<(ImmutableString, Dynamic)>, Box<EvalAltResult>> {
+) -> Result<Vec<(ImmutableString, Position, Dynamic)>, Box<EvalAltResult>> {
     let Some((value, names)) = inputs.split_last() else { return Ok(Vec::new()) };
     let place = value.position();
     let value = context.eval_expression_tree(value)?.flatten();
-    let names = names.iter().map(|name| match &**name {
-        Expr::Variable(variable, ..) => variable.1.clone(),
-        _ => ImmutableString::new(),
-    });
-    let names: Vec<_> = names.collect();
     let values = items(&value, names.len()).map_err(|mut error| {
         error.set_position(place);
         error
     })?;
-    Ok(names.into_iter().zip(values).filter(|(name, _)| name != "_").collect())
+    let named = names.iter().zip(values).filter_map(|(name, value)| match &**name {
+        Expr::Variable(variable, ..) if variable.1 != "_" => {
+            Some((variable.1.clone(), name.position(), value))
+        }
+        _ => None,
+    });
+    Ok(named.collect())
 }
 
 fn items(value: &Dynamic, n: usize) -> Result<Vec<Dynamic>, Box<EvalAltResult>> {
@@ -153,16 +163,12 @@ fn items(value: &Dynamic, n: usize) -> Result<Vec<Dynamic>, Box<EvalAltResult>> 
 /// Gives a variable another value, also one that closures share.
 fn assign(
     context: &mut EvalContext<'_, '_, '_, '_, '_, '_>,
-    name: ImmutableString,
+    name: &str,
     value: Dynamic,
 ) -> Result<(), Box<EvalAltResult>> {
-    let none = rhai::Position::NONE;
-    let Some(variable) = context.scope_mut().get_mut(&name) else {
-        return Err(EvalAltResult::ErrorVariableNotFound(name.to_string(), none).into());
+    let Some(variable) = context.scope_mut().get_mut(name) else {
+        return Err(EvalAltResult::ErrorVariableNotFound(name.into(), Position::NONE).into());
     };
-    if variable.is_read_only() {
-        return Err(EvalAltResult::ErrorAssignmentToConstant(name.to_string(), none).into());
-    }
     let mut place = variable
         .write_lock::<Dynamic>()
         .ok_or_else(|| fault("a value that changes here is used here too"))?;
