@@ -3,7 +3,7 @@
 //! Rhai looks for a variable in the scope only. Functions have a scope of their own, and a closure captures
 //! what it names from the scope around it, so both would miss constants: a resolver answers for them.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::rc::Rc;
 
@@ -61,8 +61,9 @@ pub(crate) struct Constants {
     declared: Rc<RefCell<HashMap<String, Dynamic>>>,
     /// `_3` and `Out`.
     outputs: Outputs,
-    /// Names that closures unpack lists into.
+    /// Names that closures unpack lists into, and whether there are any: every variable of an earlier cell asks.
     unpacked: Variables,
+    has_unpacked: Rc<Cell<bool>>,
 }
 
 impl Constants {
@@ -73,6 +74,7 @@ impl Constants {
             declared: Rc::default(),
             outputs: context.outputs.clone(),
             unpacked: tokens::unpacked(engine).unwrap_or_default(),
+            has_unpacked: Rc::default(),
         };
         engine.register_type_with_name::<Undefined>("undefined variable");
         let known = constants.clone();
@@ -90,10 +92,10 @@ impl Constants {
         *self.declared.borrow_mut() = declared;
     }
 
-    /// A closure that unpacks into a name is made as if it captured it: there is something to capture, if nothing else
-    /// has the name.
-    fn is_unpacked(&self, name: &str) -> bool {
-        self.unpacked.borrow().contains(name)
+    /// Looks whether closures of the texts so far unpack. Such a closure is made as if it captured the names: there is
+    /// something to capture, if nothing else has the name.
+    pub(crate) fn look_for_unpacked(&self) {
+        self.has_unpacked.set(!self.unpacked.borrow().is_empty());
     }
 
     /// A constant that no variable hides.
@@ -106,8 +108,14 @@ impl Constants {
                 let known = self.of_the_language.iter().find(|(known, _)| *known == name);
                 known.map(|(_, value)| value.clone())
             })
-            .or_else(|| self.outputs.find(name))
-            .or_else(|| self.is_unpacked(name).then(|| Dynamic::from(Undefined)))?;
+            .or_else(|| self.outputs.find(name));
+        let value = match value {
+            Some(value) => value,
+            None if self.has_unpacked.get() && self.unpacked.borrow().contains(name) => {
+                Dynamic::from(Undefined)
+            }
+            None => return None,
+        };
         (!context.scope().contains(name)).then_some(value)
     }
 }
