@@ -1,6 +1,6 @@
 //! `assert`, `assert_eq`, `assert_close`: checks that say what was found, and where.
 
-use porcini_core::{Array, Scalar};
+use porcini_core::{Array, DType, Scalar};
 use rhai::Dynamic;
 
 use super::registry::Registry;
@@ -82,21 +82,17 @@ fn assert(context: &Context, args: &[&mut Dynamic]) -> Result<()> {
             Err(fault(format!("assert{text}: the condition is false")))
         };
     }
-    let mask = value.read_lock::<ArrayRef>().map(|mask| mask.leaves());
+    let mask = value.read_lock::<ArrayRef>().filter(|mask| mask.dtype() == DType::Mask);
+    let Some(leaves) = mask.map(|mask| mask.leaves()) else { return Err(no_condition(value)) };
     let mut failed = Found::default();
-    for leaf in mask.unwrap_or_default() {
+    for leaf in leaves {
         for start in (0..leaf.size()).step_by(LANES) {
             let lanes = start..(start + LANES as u64).min(leaf.size());
             for (i, lane) in leaf.read(lanes).or_fault()?.into_iter().enumerate() {
-                match lane {
-                    Scalar::Bool(truth) => failed.note(truth, || (start + i as u64).to_string()),
-                    other => return Err(no_condition(&dynamic(other))),
-                }
+                let is_true = lane == Scalar::Bool(true);
+                failed.note(is_true, || (start + i as u64).to_string());
             }
         }
-    }
-    if !value.is::<ArrayRef>() {
-        return Err(no_condition(value));
     }
     if failed.n == 0 {
         return Ok(());
@@ -224,12 +220,29 @@ impl Comparison<'_> {
 
     fn lanes(&mut self, path: &str, a: &Lanes, b: &Lanes) -> Result<()> {
         let (n, m) = (a.len(), b.len());
-        if n != m && n != 1 && m != 1 {
-            self.found.note(false, || format!("{}{n} lanes and {m}", at(path)));
+        let is_same = match (a, b) {
+            (Lanes::One(_), _) => m > 0,
+            (_, Lanes::One(_)) => n > 0,
+            (Lanes::Array(_), Lanes::Array(_)) => n == m || n.min(m) == 1,
+            _ => n == m,
+        };
+        if !is_same {
+            let lanes = |n: u64| format!("{n} lane{}", if n == 1 { "" } else { "s" });
+            let counts = match (a, b) {
+                (Lanes::One(_), _) => format!("a number and {}", lanes(m)),
+                (_, Lanes::One(_)) => format!("{} and a number", lanes(n)),
+                _ => format!("{} and {m}", lanes(n)),
+            };
+            self.found.note(false, || format!("{}{counts}", at(path)));
             return Ok(());
         }
         let is_number = matches!((a, b), (Lanes::One(_), Lanes::One(_)));
-        let all = if n == 0 || m == 0 { 0 } else { n.max(m) };
+        let beside = match (a, b) {
+            (Lanes::Array(_), Lanes::Array(_)) => None,
+            (Lanes::Array(array), _) | (_, Lanes::Array(array)) => Some(array.dtype()),
+            _ => None,
+        };
+        let all = n.max(m);
         for start in (0..all).step_by(LANES) {
             let lanes = start..(start + LANES as u64).min(all);
             let (a, b) = (a.read(lanes.clone())?, b.read(lanes.clone())?);
@@ -240,23 +253,43 @@ impl Comparison<'_> {
                     true => format!("{}{a_text} and {b_text}", at(path)),
                     false => format!("{path}[{lane}]: {a_text} and {b_text}"),
                 };
-                self.found.note(self.agree(a, b), what);
+                self.found.note(self.agree(held(a, beside), held(b, beside)), what);
             }
         }
         Ok(())
     }
 
     fn agree(&self, a: Scalar, b: Scalar) -> bool {
-        if let (Some(a), Some(b)) = (integer(a), integer(b))
-            && self.tolerances.is_none()
-        {
-            return a == b;
-        }
-        let (a, b) = (a.to_f64(), b.to_f64());
-        let (relative, absolute) = self.tolerances.unwrap_or_default();
-        let is_near = b.is_finite() && (a - b).abs() <= absolute + relative * b.abs();
-        a == b || a.is_nan() && b.is_nan() || self.tolerances.is_some() && is_near
+        let Some((relative, absolute)) = self.tolerances else { return equal(a, b) };
+        let (x, y) = (a.to_f64(), b.to_f64());
+        let is_near = y.is_finite() && (x - y).abs() <= absolute + relative * y.abs();
+        is_near || equal(a, b)
     }
+}
+
+/// A number as the type of the array beside it holds it, if it does.
+fn held(number: Scalar, dtype: Option<DType>) -> Scalar {
+    dtype
+        .and_then(|dtype| dtype.encode(number).ok().map(|bits| dtype.decode(bits)))
+        .unwrap_or(number)
+}
+
+/// Whether numbers have the same value, exactly; nan is nan.
+fn equal(a: Scalar, b: Scalar) -> bool {
+    match (integer(a), integer(b)) {
+        (Some(a), Some(b)) => a == b,
+        (Some(a), None) => is_integer(b.to_f64(), a),
+        (None, Some(b)) => is_integer(a.to_f64(), b),
+        (None, None) => {
+            let (a, b) = (a.to_f64(), b.to_f64());
+            a == b || a.is_nan() && b.is_nan()
+        }
+    }
+}
+
+#[expect(clippy::cast_possible_truncation, reason = "beyond the range is no integer of 64 bits")]
+fn is_integer(number: f64, integer: i128) -> bool {
+    number.fract() == 0.0 && number as i128 == integer
 }
 
 fn at(path: &str) -> String {

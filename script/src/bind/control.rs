@@ -78,6 +78,8 @@ struct Parts {
     arrays: Vec<Array>,
     /// Names of the values, in order, if they came in a map.
     keys: Option<Vec<rhai::Identifier>>,
+    /// How they came, as errors name it.
+    form: String,
 }
 
 impl Parts {
@@ -88,9 +90,8 @@ impl Parts {
         list: &Dynamic,
         like: Option<&[Array]>,
     ) -> Result<Self> {
-        let map = list.read_lock::<rhai::Map>();
-        let keys = map.as_ref().map(|map| map.keys().cloned().collect::<Vec<_>>());
-        let values = match (map, list.read_lock::<rhai::Array>()) {
+        let keys = keys(list);
+        let values = match (list.read_lock::<rhai::Map>(), list.read_lock::<rhai::Array>()) {
             (Some(map), _) => map.values().cloned().collect(),
             (None, Some(list)) => list.clone(),
             (None, None) => vec![list.clone()],
@@ -122,7 +123,7 @@ impl Parts {
             }
             parts.push(value);
         }
-        Ok(Self { values: parts, arrays, keys })
+        Ok(Self { values: parts, arrays, keys, form: form(list) })
     }
 
     /// The values with other arrays in them.
@@ -232,22 +233,36 @@ fn while_loop(
     Ok(states.list(&results))
 }
 
-/// The arrays of a body's list, which must be made like the states.
+/// Names of values that come in a map, in order.
+fn keys(values: &Dynamic) -> Option<Vec<rhai::Identifier>> {
+    values.read_lock::<rhai::Map>().map(|map| map.keys().cloned().collect())
+}
+
+/// How values come, as errors name it.
+fn form(values: &Dynamic) -> String {
+    keys(values).map_or_else(|| value::type_name(values), |keys| map_of(&keys))
+}
+
+fn map_of(keys: &[rhai::Identifier]) -> String {
+    if keys.is_empty() { "an empty map".into() } else { format!("a map of {}", keys.join(", ")) }
+}
+
+/// The arrays of a body's list or map, which must be made like the states.
 fn returned(
     context: &Context,
     op: &'static str,
     next: &Dynamic,
     states: &Parts,
 ) -> Result<Vec<Array>> {
-    let next = Parts::new(context, op, next, Some(&states.arrays))?;
-    if let Some(keys) = &states.keys
-        && next.keys != states.keys
-    {
-        let expected = keys.join(", ");
-        let got = next.keys.map_or("a list".into(), |keys| format!("a map of {}", keys.join(", ")));
-        let message = format!("{op}: the body returned {got}, expected a map of {expected}");
-        return Err(fault_with_hint(message, "change the map and return it: |s| { s.x += 1; s }"));
+    if next.is_unit() || keys(next) != states.keys {
+        let (expected, hint) = match &states.keys {
+            Some(keys) => (map_of(keys), "change the map and return it: |s| { s.x += 1; s }"),
+            None => ("a list".into(), "return a list with the next value of every state"),
+        };
+        let message = format!("{op}: the body returned {}, expected {expected}", form(next));
+        return Err(fault_with_hint(message, hint));
     }
+    let next = Parts::new(context, op, next, Some(&states.arrays))?;
     if next.values.len() != states.values.len() {
         let (got, expected) = (next.values.len(), states.values.len());
         let message = format!("{op}: the body returned {got} values for {expected} states");
@@ -335,13 +350,24 @@ fn dispatch(
     Ok(template.map_or_else(|| Dynamic::from_array(Vec::new()), |parts| parts.list(&results)))
 }
 
-/// The arrays of a branch's list; the first branch decides what the values are.
+/// The arrays of a branch's list or map; the first branch decides what the values are.
 fn branch_values(
     context: &Context,
     op: &'static str,
     values: &Dynamic,
     template: &mut Option<Parts>,
 ) -> Result<Vec<Array>> {
+    if let Some(first) = template
+        && first.keys != keys(values)
+    {
+        let (first, other) = (&first.form, form(values));
+        let message = format!("{op}: the functions return {first} and {other}");
+        return Err(fault_with_hint(message, "return maps with the same keys, or lists, from all"));
+    }
+    if values.is_unit() {
+        let message = format!("{op}: a function returned nothing, expected a list or a map");
+        return Err(fault_with_hint(message, "end it with the values to return: |x| { ..; [x] }"));
+    }
     let like = template.as_ref().map(|parts| parts.arrays.as_slice());
     let parts = Parts::new(context, op, values, like)?;
     let types = |parts: &Parts| parts.values.iter().map(value::type_name).collect::<Vec<_>>();
