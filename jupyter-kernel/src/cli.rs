@@ -115,7 +115,7 @@ struct PlaceArguments {
     /// Into the virtual or Conda environment that is active
     #[arg(long)]
     sys_prefix: bool,
-    /// Name of the kernel: letters, digits, `.` `_` `-` [default: porcini, porcini-rust, porcini-sandbox]
+    /// Name of the kernel: letters, digits, `.` `_` `-` [default: porcini, porcini-rust, porcini-sandbox-FOLDER]
     #[arg(long, value_name = "NAME")]
     name: Option<String>,
 }
@@ -151,17 +151,24 @@ pub(crate) fn run(arguments: Arguments) -> Result<String, CommandError> {
             Ok(String::new())
         }
         Command::Install { place, display_name, rust, core, sandbox, mut settings } => {
-            let (name, shown) = match &sandbox {
-                _ if rust => (RUST_NAME, "Rust with Porcini"),
-                Some(_) => (SANDBOX_NAME, "Porcini, in a sandbox"),
-                None => (NAME, "Porcini"),
+            let (mut name, mut shown) = match &sandbox {
+                _ if rust => (RUST_NAME.to_string(), "Rust with Porcini".to_string()),
+                Some(_) => (SANDBOX_NAME.into(), "Porcini, in a sandbox".into()),
+                None => (NAME.into(), "Porcini".into()),
             };
             if let Some(folder) = sandbox {
-                settings.insert(0, install::sandbox_setting(folder.as_deref())?);
+                let setting = install::sandbox_setting(folder.as_deref())?;
+                if let Some(label) = install::sandbox_label(&setting) {
+                    (name, shown) = (format!("{name}-{label}"), format!("{shown} ({label})"));
+                }
+                if place.name.is_none() {
+                    install::check_sandbox(&place.place(), &name, &setting)?;
+                }
+                settings.insert(0, setting);
             }
             let spec = Spec {
-                name: place.name.clone().unwrap_or_else(|| name.into()),
-                display_name: display_name.unwrap_or_else(|| shown.into()),
+                name: place.name.clone().unwrap_or(name),
+                display_name: display_name.unwrap_or(shown),
                 starts: if rust { Starts::Rust { core } } else { Starts::Us { settings } },
             };
             let folder = install::install(&place.place(), &spec)?;

@@ -4,12 +4,15 @@ use std::fmt::Write as _;
 use std::path::Path;
 use std::process::Command;
 
-use crate::install::{CONTROL_FILE, EVCXR, argument, is_ours, search_path};
+use crate::install::{CONTROL_FILE, EVCXR, argument, home, is_ours, search_path};
 
 /// What is installed and whether it starts, and how many of them do not.
 pub(crate) fn report() -> (String, usize) {
     let mut text = format!("porcini-jupyter {}\n", env!("CARGO_PKG_VERSION"));
-    let jupyter = Command::new("jupyter").arg("--version").output();
+    // The one beside this program, if its environment has one.
+    let beside = home().map(|home| home.join("bin").join("jupyter")).filter(|path| path.is_file());
+    let jupyter =
+        Command::new(beside.unwrap_or_else(|| "jupyter".into())).arg("--version").output();
     let found = match &jupyter {
         Ok(output) if output.status.success() => {
             let lines = String::from_utf8_lossy(&output.stdout);

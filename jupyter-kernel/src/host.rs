@@ -12,9 +12,9 @@ use std::time::{Duration, Instant};
 use porcini_core::interrupt;
 use porcini_core::log::LogSink;
 use porcini_script::{Host, Place, Shown, folders};
-use serde_json::{Value, json};
+use serde_json::json;
 
-use crate::drawing;
+use crate::bundle::mime_bundle;
 use crate::publisher::{Publisher, Stream};
 use crate::socket::post::{Channel, Outbox};
 use crate::warn::warn;
@@ -48,7 +48,12 @@ impl Bar {
         let number = self.number.fetch_add(new, Ordering::Relaxed) + new;
         let name = format!("porcini progress {number}");
         let place = if was_shown { Place::Instead(&name) } else { Place::Named(&name) };
-        display(publisher, Shown::plain(line), place);
+        let mut shown = Shown::plain(line);
+        if line.is_empty() {
+            // No line at all, where text has one that is empty.
+            shown.forms.push(("text/html", String::new()));
+        }
+        display(publisher, shown, place);
     }
 }
 
@@ -67,20 +72,6 @@ impl Notebook {
     pub(crate) fn new(publisher: Arc<Publisher>, questions: Questions) -> Self {
         Self { publisher, questions, start: Instant::now(), bar: Arc::default() }
     }
-}
-
-/// What is shown, by MIME type.
-pub(crate) fn mime_bundle(shown: Shown) -> Value {
-    let mut data = json!({"text/plain": shown.text});
-    for (mime, content) in shown.forms {
-        if mime == "text/vnd.graphviz"
-            && let Some(svg) = drawing::graph(&content)
-        {
-            data["image/svg+xml"] = svg.into();
-        }
-        data[mime] = content.into();
-    }
-    data
 }
 
 /// Asks whoever sent the cell that runs.
@@ -137,6 +128,10 @@ impl Host for Notebook {
         self.publisher.print(Stream::Stdout, &format!("{text}\n"));
     }
 
+    fn eprint(&self, text: &str) {
+        self.publisher.print(Stream::Stderr, &format!("{text}\n"));
+    }
+
     fn cell_name(&self, number: usize) -> String {
         format!("In[{number}]")
     }
@@ -167,7 +162,7 @@ impl Host for Notebook {
 
     fn log_sink(&self) -> LogSink {
         let publisher = self.publisher.clone();
-        Arc::new(move |text| publisher.print(Stream::Stderr, &format!("{text}\n")))
+        Arc::new(move |text| publisher.print(Stream::Log, &format!("{text}\n")))
     }
 
     fn read_file(&self, path: &str) -> io::Result<Vec<u8>> {

@@ -196,9 +196,38 @@ pub(crate) fn uninstall(place: &Place, name: &str) -> Result<PathBuf, InstallErr
 pub(crate) fn search_path() -> Vec<PathBuf> {
     let listed = env::var_os("JUPYTER_PATH").unwrap_or_default();
     let listed = env::split_paths(&listed).filter(|path| !path.as_os_str().is_empty());
-    let own = [Place::User, Place::Environment].into_iter().filter_map(|place| data(&place).ok());
+    let places = [Some(Place::User), Some(Place::Environment), home().map(Place::Prefix)];
+    let own = places.into_iter().flatten().filter_map(|place| data(&place).ok());
     let system = ["/usr/local/share/jupyter", "/usr/share/jupyter"].map(PathBuf::from);
-    listed.chain(own).chain(system).map(|folder| folder.join("kernels")).collect()
+    let mut folders: Vec<PathBuf> = Vec::new();
+    for folder in listed.chain(own).chain(system).map(|folder| folder.join("kernels")) {
+        if !folders.contains(&folder) {
+            folders.push(folder);
+        }
+    }
+    folders
+}
+
+/// The environment that this program lives in, active or not: `e` of `e/bin/porcini-jupyter`.
+pub(crate) fn home() -> Option<PathBuf> {
+    Some(program().ok()?.parent()?.parent()?.to_path_buf())
+}
+
+/// What a kernel in a sandbox is called after, so that each folder has its own: the last name of the folder.
+pub(crate) fn sandbox_label(setting: &str) -> Option<String> {
+    let (_, folder) = setting.split_once('=')?;
+    let plain = |c: char| if c.is_ascii_alphanumeric() || "._-".contains(c) { c } else { '-' };
+    Some(Path::new(folder).file_name()?.to_string_lossy().chars().map(plain).collect())
+}
+
+/// Fails if a kernel of this name has another sandbox.
+pub(crate) fn check_sandbox(place: &Place, name: &str, setting: &str) -> Result<(), InstallError> {
+    let folder = folder(place, name)?;
+    let known = argument(&folder.join("kernel.json"), 3);
+    match known.is_some_and(|known| known != setting) {
+        true => Err(InstallError::Foreign { folder }),
+        false => Ok(()),
+    }
 }
 
 /// Whether a kernelspec is one that `install` wrote: its program may be an older one, elsewhere.

@@ -10,8 +10,9 @@ use porcini_script::{
 };
 use serde_json::{Map, Value, json};
 
+use crate::bundle::mime_bundle;
 use crate::history::History;
-use crate::host::{Notebook, mime_bundle};
+use crate::host::Notebook;
 use crate::kernel_info::kernel_info;
 use crate::publisher::Publisher;
 use crate::socket::post::{Channel, Outbox};

@@ -1,15 +1,17 @@
 //! The `porcini-jupyter` binary: a notebook kernel over the interpreter of the shell.
 
+mod bundle;
 mod cli;
 mod connection_file;
 mod doctor;
-mod drawing;
+mod graph;
 mod history;
 mod host;
 mod install;
 mod kernel;
 mod kernel_info;
 mod parent;
+mod printed;
 mod publisher;
 #[cfg(feature = "evcxr")]
 mod rust_kernel;

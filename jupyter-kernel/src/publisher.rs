@@ -1,16 +1,21 @@
 //! What every client sees: states, output, results. Text is collected, because clients are slow at many
-//! small messages: one goes out every 50 ms or 64 KiB, and before anything else is shown.
+//! small messages: one goes out every 50 ms or 64 KiB, and before anything else is shown. Lines of the log are one
+//! listing, which grows while nothing else is shown.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use porcini_script::Shown;
 use serde_json::{Value, json};
 
+use crate::bundle::mime_bundle;
+use crate::printed::Printed;
 use crate::socket::post::{Channel, Outbox};
 use crate::wire::Wire;
 
-/// How long text waits for more.
+/// How long text waits for more, and lines of the log, which are sent again with those before them.
 const PATIENCE: Duration = Duration::from_millis(50);
+const PATIENCE_OF_LOG: Duration = Duration::from_millis(200);
 /// Bytes of text that go out at once.
 const ENOUGH: usize = 64 << 10;
 /// Bytes that one cell may show, texts and displays together: more than a browser can show, and what a client that does
@@ -24,15 +29,7 @@ const MESSAGE: usize = 500;
 pub(crate) enum Stream {
     Stdout,
     Stderr,
-}
-
-impl Stream {
-    fn name(self) -> &'static str {
-        match self {
-            Self::Stdout => "stdout",
-            Self::Stderr => "stderr",
-        }
-    }
+    Log,
 }
 
 /// Sends on iopub; any thread may.
@@ -50,8 +47,13 @@ struct State {
     stream: Stream,
     /// Text that waits.
     text: String,
+    /// The log as it is shown last, and how many times it began.
+    log: String,
+    n_logs: usize,
     /// Bytes shown for this request.
     n_shown: usize,
+    /// What was printed for it.
+    printed: Printed,
 }
 
 impl State {
@@ -64,13 +66,17 @@ impl State {
 }
 
 impl Publisher {
-    pub(crate) fn new(wire: Arc<Wire>, outbox: Outbox) -> Self {
+    /// A publisher that keeps what a cell prints beyond a page in a file, if it may.
+    pub(crate) fn new(wire: Arc<Wire>, outbox: Outbox, keeps: bool) -> Self {
         let state = State {
             parent: Value::Null,
             silent: false,
             stream: Stream::Stdout,
             text: String::new(),
+            log: String::new(),
+            n_logs: 0,
             n_shown: 0,
+            printed: Printed::new(keeps),
         };
         Self { wire, outbox, state: Mutex::new(state) }
     }
@@ -78,17 +84,18 @@ impl Publisher {
     /// What follows belongs to a request; a silent one shows nothing.
     pub(crate) fn begin(&self, parent: &Value, silent: bool) {
         let mut state = self.lock();
-        self.flush_text(&mut state);
+        self.end_text(&mut state);
         state.parent = parent.clone();
         state.silent = silent;
         state.n_shown = 0;
+        state.printed.begin();
         self.send(parent, "status", &json!({"execution_state": "busy"}));
     }
 
     /// The request is done.
     pub(crate) fn end(&self) {
         let mut state = self.lock();
-        self.flush_text(&mut state);
+        self.tell_rest(&mut state);
         state.silent = false;
         self.send(&state.parent, "status", &json!({"execution_state": "idle"}));
     }
@@ -106,7 +113,7 @@ impl Publisher {
     /// A message of the request that is worked on, after the text printed so far.
     pub(crate) fn publish(&self, kind: &str, content: &Value) {
         let mut state = self.lock();
-        self.flush_text(&mut state);
+        self.tell_rest(&mut state);
         if !state.silent {
             self.send(&state.parent, kind, content);
         }
@@ -122,7 +129,10 @@ impl Publisher {
         if state.silent || state.n_shown > MOST && !always {
             return;
         }
-        self.flush_text(&mut state);
+        if kind == "execute_result" {
+            self.tell_rest(&mut state);
+        }
+        self.end_text(&mut state);
         if state.take(bytes + MESSAGE) < bytes + MESSAGE && !always {
             return self.tell_end(&mut state);
         }
@@ -136,27 +146,39 @@ impl Publisher {
             return;
         }
         if state.stream != stream {
-            self.flush_text(&mut state);
+            self.end_text(&mut state);
             state.stream = stream;
         }
         if state.text.is_empty() {
-            self.outbox.flush_at(Instant::now() + PATIENCE);
+            let is_log = stream == Stream::Log;
+            let patience = if is_log { PATIENCE_OF_LOG } else { PATIENCE };
+            self.outbox.flush_at(Instant::now() + patience);
         }
-        let fits = state.take(text.len());
-        let end = (0..=fits).rfind(|&end| text.is_char_boundary(end));
-        state.text.push_str(&text[..end.unwrap_or(0)]);
-        if state.text.len() >= ENOUGH || fits < text.len() {
+        let fits = state.printed.take(text);
+        state.take(fits);
+        state.text.push_str(&text[..fits]);
+        if state.text.len() >= ENOUGH {
             self.flush_text(&mut state);
-        }
-        if fits < text.len() {
-            self.tell_end(&mut state);
         }
     }
 
     fn tell_end(&self, state: &mut State) {
-        state.stream = Stream::Stderr;
         let limit = MOST >> 20;
-        state.text = format!("\n.. this cell showed {limit} MiB, the rest is not shown ..\n");
+        let end = format!("\n.. this cell showed {limit} MiB, the rest is not shown ..\n");
+        self.tell(state, end);
+    }
+
+    /// Says how much was printed that is not shown.
+    fn tell_rest(&self, state: &mut State) {
+        self.end_text(state);
+        if let Some(rest) = state.printed.rest() {
+            self.tell(state, rest);
+        }
+    }
+
+    fn tell(&self, state: &mut State, text: String) {
+        state.stream = Stream::Stderr;
+        state.text = text;
         self.flush_text(state);
     }
 
@@ -165,12 +187,45 @@ impl Publisher {
         self.flush_text(&mut self.lock());
     }
 
+    /// The kernel ends: nothing is left of it.
+    pub(crate) fn quit(&self) {
+        self.lock().printed = Printed::default();
+    }
+
+    /// Sends the text that waits; what comes then is not a part of the same log.
+    fn end_text(&self, state: &mut State) {
+        self.flush_text(state);
+        state.log.clear();
+    }
+
     fn flush_text(&self, state: &mut State) {
         if state.text.is_empty() {
             return;
         }
         let text = std::mem::take(&mut state.text);
-        self.send(&state.parent, "stream", &json!({"name": state.stream.name(), "text": text}));
+        let name = match state.stream {
+            Stream::Stdout => "stdout",
+            Stream::Stderr => "stderr",
+            Stream::Log => return self.show_log(state, &text),
+        };
+        self.send(&state.parent, "stream", &json!({"name": name, "text": text}));
+    }
+
+    /// Shows lines of the log behind those before.
+    fn show_log(&self, state: &mut State, lines: &str) {
+        let is_new = state.log.is_empty();
+        state.n_logs += usize::from(is_new);
+        state.log.push_str(lines);
+        let content = json!({
+            "data": mime_bundle(Shown::log(state.log.trim_end())),
+            "metadata": {},
+            "transient": {"display_id": format!("porcini log {}", state.n_logs)},
+        });
+        let kind = if is_new { "display_data" } else { "update_display_data" };
+        self.send(&state.parent, kind, &content);
+        if state.log.len() >= ENOUGH {
+            state.log.clear();
+        }
     }
 
     fn send(&self, parent: &Value, kind: &str, content: &Value) {

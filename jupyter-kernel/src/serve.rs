@@ -10,7 +10,7 @@ use signal_hook::flag;
 use signal_hook::iterator::Signals;
 
 use crate::connection_file::{ConnectionError, ConnectionFile};
-use crate::history::History;
+use crate::history::{self, History};
 use crate::host::{Notebook, Questions};
 use crate::kernel::Kernel;
 use crate::parent;
@@ -42,7 +42,9 @@ pub(crate) fn serve(path: &Path, options: Options) -> Result<(), StartError> {
     let Sockets { context, shell, stdin, iopub, control, heartbeat } = Sockets::bind(&file)?;
     let wire = Arc::new(Wire::new(&file.key));
     let (outbox, deliveries) = Outbox::new()?;
-    let publisher = Arc::new(Publisher::new(wire.clone(), outbox.clone()));
+    let keeps = options.sandbox.is_none();
+    let publisher = Arc::new(Publisher::new(wire.clone(), outbox.clone(), keeps));
+    let last = publisher.clone();
     let (requests, received) = mpsc::channel();
     let (answers, answered) = mpsc::channel();
 
@@ -79,7 +81,7 @@ pub(crate) fn serve(path: &Path, options: Options) -> Result<(), StartError> {
                     outbox,
                     wire,
                     publisher,
-                    history: History::default(),
+                    history: History::in_file(if keeps { history::file() } else { None }),
                     count: 0,
                 }
                 .run(),
@@ -92,6 +94,7 @@ pub(crate) fn serve(path: &Path, options: Options) -> Result<(), StartError> {
     if post.join().is_err() {
         warn("the thread that serves shell and iopub failed");
     }
+    last.quit();
     end(context);
     Ok(())
 }

@@ -51,6 +51,10 @@ impl Host for System {
         }
     }
 
+    fn eprint(&self, text: &str) {
+        print::beside(text);
+    }
+
     fn page(&self, text: &str) {
         if self.is_shell { pager::show(text) } else { self.print(text) }
     }

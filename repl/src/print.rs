@@ -57,6 +57,11 @@ pub(crate) fn notes(interpreter: &Interpreter, cell: &Cell, name: &str, shown: O
     }
 }
 
+/// What a script says beside what it gives.
+pub(crate) fn beside(text: &str) {
+    told(writeln!(io::stderr().lock(), "{text}"));
+}
+
 /// A log line.
 pub(crate) fn log(text: &str) {
     let line = if colours(&io::stderr()) { text.dimmed().to_string() } else { text.into() };

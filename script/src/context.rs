@@ -29,7 +29,7 @@ pub(crate) struct Context {
     pub(crate) host: Rc<dyn Host>,
     /// Whether scripts are not trusted.
     pub(crate) is_sandbox: bool,
-    pub(crate) print: Cell<PrintOptions>,
+    pub(crate) print: RefCell<PrintOptions>,
     /// What `args()` gives: of the script, or of the file that `%run` ran last.
     pub(crate) arguments: RefCell<Vec<String>>,
     /// What bodies of loops have printed.
@@ -57,7 +57,7 @@ impl Context {
             arguments: host.arguments().into(),
             session,
             host,
-            print: Cell::new(print),
+            print: print.into(),
             prints: Prints::default(),
             lines: Cell::default(),
             seeds: Cell::new(SplitMix64::new(FIRST_SEED)),
@@ -77,7 +77,7 @@ impl Context {
         if let Some(error) = caught::error_of(value) {
             return Ok(diagnosis::message_of(&error, &self.functions.borrow()));
         }
-        display::text(value, self.print.get())
+        display::text(value, &self.print.borrow())
     }
 
     /// The same in lines that fit the window.
@@ -91,9 +91,13 @@ impl Context {
 
     /// A value in all forms that the front end shows.
     pub(crate) fn shown(&self, value: &Dynamic) -> Result<Shown> {
-        let text = self.fitted(value)?;
         let wanted = self.host.shows_forms();
-        let forms = if wanted { forms::forms(value, self.print.get())? } else { Vec::new() };
+        // A page is not there to be read to its end.
+        let text = match wanted && caught::error_of(value).is_none() {
+            true => display::ends(value, &self.print.borrow())?,
+            false => self.fitted(value)?,
+        };
+        let forms = if wanted { forms::forms(value, &self.print.borrow())? } else { Vec::new() };
         Ok(Shown { text, forms })
     }
 

@@ -31,7 +31,7 @@ pub use language::parts::Part;
 pub use options::{MOST_THREADS, Options, parse_bytes};
 #[cfg(feature = "clap")]
 pub use sandbox_arguments::SandboxArguments;
-pub use show::forms::{Place, Shown};
+pub use show::forms::{Place, Shown, drawing};
 pub use show::outcome::Outcome;
 pub use show::wrap::fitted;
 pub use world::bounds::Bounds;

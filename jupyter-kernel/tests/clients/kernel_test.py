@@ -11,7 +11,7 @@ class Kernel(jupyter_kernel_test.KernelTests):
     language_name = "rhai"
     file_extension = ".rhai"
     code_hello_world = 'print("hello, world")'
-    code_stderr = "set_log_level(1); print(FloatC([1, 2]) + 1); set_log_level(0)"
+    code_stderr = 'eprint("hello, world")'
     completion_samples = [
         {"text": "kernel_history_c", "matches": ["kernel_history_clear"]},
         {"text": "1 + inters", "matches": []},

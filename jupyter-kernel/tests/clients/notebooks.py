@@ -1,4 +1,4 @@
-"""Executes the notebooks in examples/notebooks; text that they show must be what they have stored.
+"""Executes the notebooks in examples/notebooks; what they show must be what they have stored.
 
 notebooks.py [FOLDER KERNEL]: those in a folder below, on another kernel.
 Cells with the tag "varies" (times, machine code, memory) are run and not compared. UPDATE_EXPECT=1 stores
@@ -6,6 +6,7 @@ what was shown.
 """
 
 import os
+import re
 import sys
 from pathlib import Path
 
@@ -15,8 +16,13 @@ from nbclient import NotebookClient
 FOLDER = Path(__file__).resolve().parents[3] / "examples" / "notebooks"
 
 
+def forms(output):
+    """What is shown, by type; the processor's name is not the same everywhere."""
+    return {mime: re.sub(r"cpu \([^)]*\)", "cpu", content) for mime, content in output.data.items()}
+
+
 def texts(cell):
-    """What a cell shows, as text; outputs of one kind that follow each other are one."""
+    """What a cell shows."""
     shown = []
     for output in cell.get("outputs", []):
         if output.output_type == "stream":
@@ -24,7 +30,7 @@ def texts(cell):
         elif output.output_type == "error":
             shown.append(("error", output.evalue))
         else:
-            shown.append((output.output_type, output.data["text/plain"]))
+            shown.append((output.output_type, forms(output)))
     return shown
 
 

@@ -97,7 +97,7 @@ pub(crate) fn connection_file(transport: &str) -> PathBuf {
 pub(crate) fn command(file: &std::path::Path) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_porcini-jupyter"));
     command.arg("run").arg(file).stdin(Stdio::null()).stderr(Stdio::null());
-    command.env_remove("JPY_PARENT_PID");
+    command.env_remove("JPY_PARENT_PID").env("XDG_STATE_HOME", file.with_extension("state"));
     command
 }
 
@@ -123,7 +123,8 @@ impl Kernel {
     /// Starts a kernel in a folder.
     pub(crate) fn start_in(place: &std::path::Path) -> (Self, Client) {
         let file = connection_file("ipc");
-        let process = command(&file).current_dir(place).spawn().unwrap();
+        let mut command = command(&file);
+        let process = command.current_dir(place).env("XDG_STATE_HOME", place).spawn().unwrap();
         let kernel = Self { process, file };
         let client = kernel.client();
         (kernel, client)
@@ -155,6 +156,7 @@ impl Drop for Kernel {
         drop(self.process.kill());
         drop(self.process.wait());
         drop(std::fs::remove_file(&self.file));
+        drop(std::fs::remove_dir_all(self.file.with_extension("state")));
         for port in 1..=5 {
             drop(std::fs::remove_file(format!(
                 "{}-{port}",

@@ -160,6 +160,25 @@ fn what_cannot_be_installed_says_why() {
     assert!(python.join("kernel.json").exists());
 }
 
+/// The kernel of the environment that the program lives in is found, though the environment is not active.
+#[test]
+fn doctor_looks_around_itself() {
+    let home = folder("install-around");
+    let environment = home.join("env");
+    std::fs::create_dir_all(environment.join("bin")).unwrap();
+    let program = environment.join("bin/porcini-jupyter");
+    std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_porcini-jupyter"), &program).unwrap();
+    let run = |arguments: &[&str]| {
+        let mut command = Command::new(&program);
+        let command = command.args(arguments).env("HOME", &home).env_remove("VIRTUAL_ENV");
+        String::from_utf8(command.output().unwrap().stdout).unwrap()
+    };
+    run(&["install", "--prefix", environment.to_str().unwrap()]);
+    let kernel = environment.join("share/jupyter/kernels/porcini");
+    let said = run(&["doctor"]);
+    assert!(said.contains(&format!("{}: starts porcini-jupyter", kernel.display())), "{said}");
+}
+
 #[test]
 fn a_sandbox_is_installed() {
     let home = folder("install-sandbox");
@@ -176,6 +195,26 @@ fn a_sandbox_is_installed() {
     let (code, said) = run(&home, &["install", &data, "--name", "course"], &[]);
     assert_eq!(code, Some(0), "{said}");
     assert_eq!(spec(&kernels.join("course"))["argv"][3], data);
+    // Each folder has a kernel of its own, with a name of its own.
+    for (folder, code) in [("a/data", 0), ("a/more", 0), ("a/data", 0), ("b/data", 1)] {
+        let folder = home.join(folder);
+        std::fs::create_dir_all(&folder).unwrap();
+        let data = format!("--sandbox={}", folder.display());
+        let (got, said) = run(&home, &["install", &data], &[]);
+        assert_eq!(got, Some(code), "{said}");
+        assert!(
+            code == 0 || said.contains("holds another kernel; choose another --name"),
+            "{said}"
+        );
+    }
+    for name in ["data", "more"] {
+        let written = spec(&kernels.join(format!("porcini-sandbox-{name}")));
+        assert_eq!(
+            written["argv"][3],
+            format!("--sandbox={}", home.join("a").join(name).display())
+        );
+        assert_eq!(written["display_name"], format!("Porcini, in a sandbox ({name})"));
+    }
     let (code, said) = run(&home, &["install", "--sandbox=/no/such/folder"], &[]);
     assert_eq!(code, Some(1));
     assert!(said.contains("--sandbox=/no/such/folder: No such file"), "{said}");

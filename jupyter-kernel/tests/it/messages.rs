@@ -1,5 +1,7 @@
 //! Requests and what they lead to.
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 
 use super::client::{Client, Kernel, cell};
@@ -24,7 +26,8 @@ fn a_cell_shows_its_value() {
     let answer = client.run("a");
     let data = &answer.all("execute_result")[0]["data"];
     assert_eq!(data["text/plain"], "[1, 2]");
-    assert!(data["text/html"].as_str().unwrap().contains("<td>FloatC</td>"));
+    let html = data["text/html"].as_str().unwrap();
+    assert!(html.contains(">[1, 2]</pre>") && html.contains(">FloatC, 2 lanes, "), "{html}");
     assert_eq!(client.run("_").reply["execution_count"], 4);
     assert_eq!(client.run("[_1, Out[3]]").result(), "[2, [1, 2]]");
     let answer = client.run("%who\n6 * 7");
@@ -69,9 +72,11 @@ fn an_error_is_shown_once_and_names_its_cell() {
     let text = lines.join("\n");
     assert!(text.contains("In[1]:2:9") && text.contains("In[2]:1"), "{text}");
     assert!(
-        text.starts_with("\x1b[1m\x1b[91mRuntimeError\x1b[0m\x1b[1m: `nothing` is not"),
+        text.starts_with("\x1b[1m\x1b[1mRuntimeError\x1b[0m\x1b[1m: `nothing` is not"),
         "{text}"
     );
+    let style = |part: &str| part.split('m').next().map(String::from);
+    assert!(text.split("\x1b[").skip(1).all(|part| ["0", "1"].contains(&&*style(part).unwrap())));
     assert_eq!(client.run("let = 1").all("error")[0]["ename"], "SyntaxError");
     assert_eq!(client.run("1").result(), "1");
 }
@@ -149,7 +154,7 @@ fn listings_are_folded_and_graphs_drawn() {
     }
     let html = shown("explain(y)")["text/html"].clone();
     assert!(html.as_str().unwrap().contains("<th>kernel 0</th><td>n=2</td>"), "{html}");
-    assert!(shown("graphviz(y)")["image/svg+xml"].as_str().unwrap().contains("literal 1.0"));
+    assert!(svg(&shown("graphviz(y)")).contains("literal 1.0"));
     assert_eq!(shown("p + \"\""), json!({"text/plain": shown("p")["text/plain"]}));
 }
 
@@ -163,11 +168,104 @@ fn pictures_are_drawn() {
         ("image(x, 10, 10)", "data:image/png;base64,"),
     ] {
         let data = client.run(code).all("execute_result")[0]["data"].clone();
-        let svg = data["image/svg+xml"].as_str().unwrap();
+        let svg = svg(&data);
         assert!(svg.starts_with("<svg") && svg.contains(drawn), "{code}: {svg}");
+        assert!(data["text/html"].as_str().unwrap().contains("\" alt=\"a"), "{code}");
+        let png = STANDARD.decode(data["image/png"].as_str().unwrap()).unwrap();
+        assert!(png.starts_with(b"\x89PNG"), "{code}");
+        // Inkscape would be needed to print it.
+        assert!(data["image/svg+xml"].is_null(), "{code}");
         assert!(data["text/plain"].as_str().unwrap().lines().count() > 2, "{code}");
         let answer = client.run(&format!("display({code})"));
         assert_eq!(answer.all("display_data")[0]["data"], data, "{code}");
+    }
+}
+
+#[test]
+fn the_history_survives_a_restart() {
+    let place = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("history");
+    drop(std::fs::remove_dir_all(&place));
+    std::fs::create_dir_all(&place).unwrap();
+    for (session, all) in
+        [(1, json!([[1, 1, "6 * 7"]])), (2, json!([[1, 1, "6 * 7"], [2, 1, "6 * 7"]]))]
+    {
+        let (_kernel, client) = Kernel::start_in(&place);
+        client.run("6 * 7");
+        let history = client.ask("history_request", &json!({"hist_access_type": "tail", "n": 9}));
+        assert_eq!(history.reply["history"], all, "{session}");
+    }
+    let (_kernel, client) = Kernel::start_with("ipc", &["--sandbox"]);
+    client.run("6 * 7");
+    let history = client.ask("history_request", &json!({"hist_access_type": "tail", "n": 9}));
+    assert_eq!(history.reply["history"], json!([[1, 1, "6 * 7"]]));
+}
+
+#[test]
+fn what_fits_is_offered_most_used_first() {
+    let (_kernel, client) = Kernel::start();
+    client.run("a = FloatC([1, 2]); v = Vector2fC(1, 2);");
+    let offered = |code: &str| {
+        let asked = json!({"code": code, "cursor_pos": code.len()});
+        let reply = client.ask("complete_request", &asked).reply;
+        serde_json::from_value::<Vec<String>>(reply["matches"].clone()).unwrap()
+    };
+    let (array, vector) = (offered("a."), offered("v."));
+    let place = |name: &str| array.iter().position(|known| known == name);
+    assert!(place("sqrt") < place("erfinv") && place("sin").is_some_and(|i| i < 12), "{array:?}");
+    for other in ["det", "transpose", "quat_to_euler", "cross", "count", "popcnt"] {
+        assert_eq!(place(other), None, "{other}");
+    }
+    assert_eq!(vector[..2], ["x", "y"]);
+    assert!(vector.contains(&"cross".into()), "{vector:?}");
+}
+
+/// The document of a picture.
+fn svg(data: &Value) -> String {
+    let html = data["text/html"].as_str().unwrap();
+    let document = html.split("base64,").nth(1).unwrap().split('"').next().unwrap();
+    String::from_utf8(STANDARD.decode(document).unwrap()).unwrap()
+}
+
+/// Of what is long a page shows both ends; what a script makes of it stays whole.
+#[test]
+fn nothing_floods_a_page() {
+    let (_kernel, client) = Kernel::start();
+    client.run("x = FloatC([1]); for i in 0..2500 { x = x * i + 1 }");
+    for (code, told) in [
+        ("FloatC::arange(10000)", ".. 9990 skipped .."),
+        ("range(10000).map(|i| i)", ".. 9990 skipped .."),
+        ("range(40).map(|i| range(40).map(|j| #{i: i, l: [j]}))", ".. 30 skipped .."),
+        ("let s = \"\"; s.pad(100000, 'x'); s", ".. 90000 characters skipped .."),
+        ("[s, s]", " characters skipped .."),
+        ("blob(1000000, 7)", " characters skipped .."),
+        ("let m = #{}; for i in 0..5000 { m[`k${i}`] = i } m", ".. 4990 skipped .."),
+        ("ir(x)", " lines skipped, print shows all .."),
+        ("graphviz(x)", " lines skipped, print shows all .."),
+    ] {
+        let data = client.run(code).all("execute_result")[0]["data"].clone();
+        let text = data["text/plain"].as_str().unwrap();
+        assert!(text.contains(told) && text.len() < 200_000, "{code}: {text}");
+        let bytes: usize = data.as_object().unwrap().values().map(|v| v.to_string().len()).sum();
+        assert!(bytes < 1_500_000, "{code}: {bytes}");
+    }
+    assert!(svg(&client.run("graphviz(x)").all("execute_result")[0]["data"]).contains(" more<"));
+    assert_eq!(client.run("print(range(2000).map(|i| i))").stream("stdout").len(), 8892);
+}
+
+#[test]
+fn html_and_markdown_are_drawn() {
+    let code = "display_html(\"<b>x</b>\"); display_markdown(\"*x*\")";
+    for (settings, drawn) in [(&[][..], true), (&["--sandbox"], false)] {
+        let (_kernel, client) = Kernel::start_with("ipc", settings);
+        let answer = client.run(code);
+        let data: Vec<&Value> = answer.all("display_data").iter().map(|m| &m["data"]).collect();
+        let [html, markdown] = data[..] else { panic!("{answer:?}") };
+        assert_eq!(
+            (&html["text/plain"], &markdown["text/plain"]),
+            (&json!("<b>x</b>"), &json!("*x*"))
+        );
+        assert_eq!(html["text/html"] == "<b>x</b>", drawn, "{html}");
+        assert_eq!(markdown["text/markdown"] == "*x*", drawn, "{markdown}");
     }
 }
 
@@ -182,7 +280,7 @@ fn progress_is_a_display_that_is_replaced() {
         assert_eq!(bar.len(), 1, "{answer:?}");
         assert!(bar[0]["data"]["text/plain"].as_str().unwrap().contains(" s left"), "{bar:?}");
         let last = *answer.all("update_display_data").last().unwrap();
-        assert_eq!(last["data"], json!({"text/plain": ""}));
+        assert_eq!(last["data"], json!({"text/plain": "", "text/html": ""}));
         assert_eq!(last["transient"], bar[0]["transient"]);
         names.push(last["transient"]["display_id"].clone());
     }
@@ -209,11 +307,27 @@ fn what_tools_ask_leaves_the_last_value() {
 }
 
 #[test]
-fn logs_are_a_stream() {
+fn the_log_is_a_listing() {
     let (_kernel, client) = Kernel::start();
-    let answer = client.run("set_log_level(1); print(FloatC([1, 2]) + 1)");
-    assert!(answer.stream("stderr").contains("launching kernel"), "{answer:?}");
-    assert_eq!(answer.stream("stdout"), "[2, 3]\n");
+    let answer =
+        client.run("set_log_level(4); a = FloatC([1, 2]) + 1; print(a); sleep(0.5); b = a * 3;");
+    assert_eq!((answer.stream("stdout"), answer.stream("stderr")), ("[2, 3]\n".into(), "".into()));
+    let [first, second] = answer.all("display_data")[..] else { panic!("{answer:?}") };
+    let text = first["data"]["text/plain"].as_str().unwrap();
+    assert!(text.starts_with("trace_append(10): ") && text.contains("launching"), "{text}");
+    let html = first["data"]["text/html"].as_str().unwrap();
+    assert!(
+        html.starts_with("<details open><summary>log, ") && html.contains("var(--jp"),
+        "{html}"
+    );
+    assert!(second["data"]["text/plain"].as_str().unwrap().contains("mul.rn"), "{second}");
+    // One listing, as long as nothing else is shown.
+    let answer = client.run("for i in 2..5 { a = a * i; sleep(0.3) }");
+    assert_eq!(answer.all("display_data").len(), 1);
+    let last = *answer.all("update_display_data").last().unwrap();
+    assert_eq!(last["data"]["text/plain"].as_str().unwrap().matches("mul.rn").count(), 3);
+    let answer = client.run("set_log_level(0); eprint(\"beside\", 1)");
+    assert_eq!(answer.stream("stderr"), "beside 1\n");
 }
 
 #[test]

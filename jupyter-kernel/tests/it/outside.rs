@@ -23,6 +23,7 @@ fn jupyter(name: &str) -> Option<(Command, PathBuf)> {
     let python = python()?;
     let place = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
     std::fs::create_dir_all(&place).unwrap();
+    drop(std::fs::remove_dir_all(place.join("state")));
     let install = ["install", "--prefix", place.to_str().unwrap()];
     let installed = Command::new(env!("CARGO_BIN_EXE_porcini-jupyter")).args(install).output();
     assert!(installed.unwrap().status.success());
@@ -31,6 +32,7 @@ fn jupyter(name: &str) -> Option<(Command, PathBuf)> {
         .env("JUPYTER_PATH", place.join("share/jupyter"))
         .env("JUPYTER_RUNTIME_DIR", place.join("runtime"))
         .env("IPYTHONDIR", place.join("ipython"))
+        .env("XDG_STATE_HOME", place.join("state"))
         .env("JUPYTER_PLATFORM_DIRS", "1")
         .env("PYDEVD_DISABLE_FILE_VALIDATION", "1")
         .stdin(Stdio::null());
@@ -72,7 +74,7 @@ fn nbconvert_executes_and_writes_pages() {
     let convert = ["-m", "nbconvert", "--execute", "--to", "html", "--output-dir"];
     succeed(python.args(convert).arg(&place).arg(notebook("3-nested-arrays.ipynb")));
     let page = std::fs::read_to_string(place.join("3-nested-arrays.html")).unwrap();
-    assert!(page.contains("<td>0.771013</td><td>0.516449</td>"));
+    assert!(page.contains("[[  0.771013,  0.516449, -0.372584],"), "{page}");
     // Our lexer, not that of another language.
     assert!(page.contains("<span class=\"kt\">Vector3fC</span>"), "no highlighting");
     let Some((mut python, place)) = jupyter("nbconvert") else { return };
@@ -80,6 +82,37 @@ fn nbconvert_executes_and_writes_pages() {
     succeed(python.args(convert).arg(&place).arg(notebook("3-nested-arrays.ipynb")));
     let written = std::fs::read_to_string(place.join("3-nested-arrays.rhai")).unwrap();
     assert!(written.contains("[dot(v, w), norm(v)]\n"), "{written}");
+}
+
+/// Neither pandoc nor Inkscape is there to help.
+#[test]
+fn pictures_are_printed() {
+    let Some((mut python, place)) = jupyter("latex") else { return };
+    let notebook = place.join("picture.ipynb");
+    let code = r#""source": ["x = FloatC::linspace(0, 6, 100);\n", "display(plot(x, sin(x))); ir(x + 1)"]"#;
+    let (start, end) = PARAMETERS.split_once(r#""source": ["n = 3"#).unwrap();
+    let (_, metadata) = end.split_once("]}],").unwrap();
+    std::fs::write(&notebook, format!("{start}{code}}}],{metadata}")).unwrap();
+    let convert = ["-m", "nbconvert", "--execute", "--to", "latex", "--output-dir"];
+    succeed(python.args(convert).arg(&place).arg(&notebook));
+    let written = std::fs::read_to_string(place.join("picture.tex")).unwrap();
+    assert!(written.contains("picture_0_0.png"), "{written}");
+}
+
+/// Not every page says that listings have letters of one width.
+#[test]
+fn listings_keep_their_columns_on_pages() {
+    let Some((mut python, place)) = jupyter("pages") else { return };
+    let convert = ["-m", "nbconvert", "--to", "html", "--output-dir"];
+    succeed(python.args(convert).arg(&place).arg(notebook("4-kernels.ipynb")));
+    let page = std::fs::read_to_string(place.join("4-kernels.html")).unwrap();
+    let listings: Vec<&str> = page.split("</summary><pre").skip(1).collect();
+    assert!(
+        listings.len() >= 4
+            && listings
+                .iter()
+                .all(|l| l.starts_with(" style=") && l[..150].contains(", monospace)\""))
+    );
 }
 
 #[test]

@@ -53,11 +53,9 @@ fn slow_cells_answer_an_interrupt_within_a_second() {
 fn what_cells_show_counts_together() {
     let (_kernel, client) = Kernel::start();
     for show in [
-        "print(s)",
-        "display(s)",
-        "display(s, \"name\")",
-        "update_display(s, \"name\")",
-        "display(image(FloatC::arange(10000), 100, 100)); print(s)",
+        "display_html(s)",
+        "display_markdown(s)",
+        "display(image(FloatC::arange(10000), 100, 100)); display_html(s)",
     ] {
         let code = format!("let s = \"x\"; s.pad(1000000, 'x'); for i in 0..100 {{ {show} }} 1");
         let answer = client.run(&code);

@@ -153,6 +153,22 @@ await step("output is replaced", async () => {
     await run();
     await shows(4, "100 %");
 });
+await step("a bar leaves nothing behind", async () => {
+    await type(4, "for i in progress(range(4)) { sleep(0.6) } 6 * 7");
+    await run();
+    await shows(4, "2 of 4");
+    await shot("bar");
+    await shows(4, "42");
+    const bar = await codeCell(4).locator(".jp-OutputArea-child").first().boundingBox();
+    if (bar.height > 2) throw new Error(`a line of ${bar.height} pixels is left`);
+});
+await step("the log folds", async () => {
+    await type(4, "set_log_level(4); c = a * 3 + 1; set_log_level(0)");
+    await run();
+    await shows(4, "log, ");
+    await output(4).locator("summary").click();
+    await shot("log");
+});
 await step("much output arrives", async () => {
     await type(4, "for i in 0..3000 { print(`line ${i}`) }");
     await run();

@@ -1,5 +1,11 @@
 //! What could stand at the cursor: names with what they are, for editors and notebooks.
 
+use std::cmp::Reverse;
+use std::collections::HashMap;
+
+use porcini_core::DType;
+use porcini_core::ir::op::{Class, OPS};
+use porcini_core::trace::functions;
 use rhai::{Dynamic, Map};
 
 use crate::assist::commands::{COMMANDS, Command, Takes};
@@ -172,6 +178,7 @@ impl Interpreter {
         let place = Place::typed_at_prompt(before)
             .unwrap_or_else(|| Place::of(before, open_text(cell, before.len())));
         let mut typed = place.typed();
+        let is_member = matches!(place, Place::Member { .. });
         let mut candidates = match place {
             Place::Text { function: "set_flag" | "flag", .. } | Place::Flag { .. } => flags(),
             Place::Text { function: "help" | "apropos", .. } => {
@@ -199,7 +206,28 @@ impl Interpreter {
         candidates.sort();
         candidates.sort_by(|a, b| a.name.cmp(&b.name));
         candidates.dedup_by(|a, b| a.name == b.name);
+        if is_member {
+            let n = self.mentions();
+            candidates.sort_by_key(|found| {
+                let is_component = found.kind == CandidateKind::Member && found.doc.is_empty();
+                (!is_component, Reverse(n.get(&*found.name).copied().unwrap_or(0)))
+            });
+        }
         Completion { start: before.len() - typed.len(), end: before.len(), candidates }
+    }
+
+    /// How often the help calls each function: what is used most.
+    fn mentions(&self) -> HashMap<&str, usize> {
+        let mut n = HashMap::new();
+        let examples = self.functions().iter().flat_map(|doc| &doc.examples);
+        let examples = examples.map(|example| example.code.as_str());
+        let texts = self.functions().iter().map(|doc| doc.doc.as_str());
+        for (at, text) in
+            texts.chain(examples).flat_map(|t| t.match_indices('(').map(move |(at, _)| (at, t)))
+        {
+            *n.entry(last_word(&text[..at])).or_default() += 1;
+        }
+        n
     }
 
     fn names(&self) -> Vec<Candidate> {
@@ -268,13 +296,17 @@ impl Interpreter {
             member.doc = about.map_or("", |(_, about)| about).into();
             found.push(member);
         };
-        let owners: &[&str] = if let Some(array) = value.read_lock::<ArrayRef>() {
+        if let Some(array) = value.read_lock::<ArrayRef>() {
             for name in member_names(&array) {
                 let detail = component(&array, name).map(|part| describe(&Dynamic::from(part)));
                 member(name, &detail.unwrap_or_default());
             }
-            &ARRAY_OWNERS
-        } else if value.is::<RngRef>() {
+            let (owners, dtype) = (owners(&array), array.dtype());
+            let methods = self.methods(|parameter| owners.contains(&parameter));
+            found.extend(methods.into_iter().filter(|method| takes(&method.name, dtype)));
+            return found;
+        }
+        let owners: &[&str] = if value.is::<RngRef>() {
             member("state", "UInt64C");
             member("inc", "UInt64C");
             &["rng"]
@@ -335,24 +367,27 @@ impl Interpreter {
 }
 
 /// First parameters, as the help names them, that an array can be.
-const ARRAY_OWNERS: [&str; 16] = [
-    "x",
-    "a",
-    "v",
-    "m",
-    "mask",
-    "vector",
-    "complex",
-    "matrix",
-    "quaternion",
-    "source",
-    "target",
-    "table",
-    "sorted",
-    "array",
-    "index",
-    "d",
-];
+fn owners(array: &ArrayRef) -> Vec<&'static str> {
+    let mut owners = vec!["x", "a", "source", "target", "table", "sorted", "array", "d"];
+    owners.extend(match array.form() {
+        Form::Scalar => &[][..],
+        Form::Vector(_) => &["v", "vector"],
+        Form::Complex => &["v", "vector", "complex"],
+        Form::Quaternion => &["v", "vector", "complex", "quaternion"],
+        Form::Matrix(_) => &["v", "m", "matrix"],
+    });
+    owners.extend((array.dtype() == DType::Mask).then_some("mask"));
+    owners.extend(array.dtype().is_int().then_some("index"));
+    owners
+}
+
+/// Whether a function takes lanes of a type, as far as the tables say.
+fn takes(function: &str, dtype: DType) -> bool {
+    let operation = OPS.iter().find(|row| row.name == function).map(|row| row.class);
+    let class = operation.or_else(|| functions::find(function).map(|row| row.class));
+    // Integers become floats where those are needed.
+    class.is_none_or(|class| class.contains(dtype) || class == Class::Float && dtype.is_int())
+}
 
 /// What members that are no component are.
 const MEMBERS: [(&str, &str); 7] = [

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 use porcini_core::eval::cache::CacheResult;
 use porcini_core::eval::plan::{Plan, Step};
-use porcini_core::inspect::{Rows, Whos};
+use porcini_core::inspect::{Rows, Whos, WhosRow};
 use porcini_core::memory::alloc::Bytes;
 use porcini_core::{Array, Session};
 use rhai::{Dynamic, Map, NativeCallContext};
@@ -13,12 +13,15 @@ use rhai::{Dynamic, Map, NativeCallContext};
 use super::registry::Registry;
 use crate::context::Context;
 use crate::fault::{IntoFault, Result, check_interrupt, fault, fault_with_hint};
+use crate::language::calls::LOOK_AROUND;
+use crate::language::tokens;
 use crate::show::display;
 use crate::show::forms::{Place, Shown};
 use crate::show::html;
 use crate::show::listing::{Listing, Program};
 use crate::show::markup::HTML;
 use crate::show::table::Table;
+use crate::value::names::Names;
 use crate::value::{ArrayRef, type_name};
 
 pub(super) fn register(registry: &mut Registry<'_>) {
@@ -31,20 +34,23 @@ fn variables(registry: &mut Registry<'_>) {
     registry.doc(
         "whos",
         "()",
-        "Lists the recorded variables: those somebody holds or that have a label, and at most 40 others. \
-         whos(#{all: true}) lists all, whos(#{data: true}) gives the rows as a list of maps. Ready is [x] where the \
+        "Lists the recorded variables that have a name, of a variable in sight or a label, and says how many have \
+         none. whos(#{all: true}) lists all; whos(#{data: true}) gives rows as a list of maps, of those too that \
+         somebody holds, and of at most 40 others. Ready is [x] where the \
          lanes are in memory, [!] if an index was out of bounds in the kernel that wrote them, so that some may be 0 \
          or were left alone; what is computed from them later is not marked.\n\n\
          >> a = FloatC([1, 2]); whos(#{data: true})[0].size\n2",
     );
     registry.alias("cuda_whos", "whos");
-    for prefix in ["", "cuda_"] {
-        let name = format!("{prefix}whos");
-        registry.any(&name, 0, |context, _, _| {
-            show_whos(context, Rows::Short)?;
+    for name in LOOK_AROUND {
+        let in_sight = tokens::in_sight(registry.engine);
+        registry.any(name, 0, move |context, _, _| {
+            show_whos(context, Rows::Short, in_sight.borrow().as_ref())?;
             Ok(Dynamic::UNIT)
         });
-        registry.any(&name.clone(), 1, move |context, _, args| {
+        let in_sight = tokens::in_sight(registry.engine);
+        registry.any(name, 1, move |context, _, args| {
+            let names = in_sight.borrow();
             let options = args[0].read_lock::<Map>().map(|map| map.clone()).ok_or_else(|| {
                 let got = type_name(args[0]);
                 fault_with_hint(
@@ -61,31 +67,60 @@ fn variables(registry: &mut Registry<'_>) {
                 let listings = context.session.family();
                 let mut data = rhai::Array::new();
                 for session in &listings {
-                    add_rows(&mut data, &session.whos(rows))?;
+                    add_rows(&mut data, &session.whos(rows), names.as_ref())?;
                 }
+                context.print.borrow().columns.remember(WHOS);
                 return Ok(Dynamic::from(data));
             }
-            show_whos(context, rows)?;
+            show_whos(context, rows, names.as_ref())?;
             Ok(Dynamic::UNIT)
         });
     }
 }
 
-fn show_whos(context: &Context, rows: Rows) -> Result<()> {
+/// Columns of what `whos` gives as data.
+const WHOS: [&str; 11] = [
+    "id",
+    "type",
+    "name",
+    "label",
+    "size",
+    "bytes",
+    "ready",
+    "external",
+    "internal",
+    "out_of_bounds",
+    "device",
+];
+
+fn show_whos(context: &Context, rows: Rows, names: Option<&Names>) -> Result<()> {
     for (i, session) in context.session.family().iter().enumerate() {
-        let whos = session.whos(rows);
+        let mut whos = session.whos(rows);
+        if let Some(names) = names.filter(|_| rows == Rows::Short) {
+            let n = whos.rows.len();
+            whos.rows.retain(|row| row.faulty || !called(row, Some(names)).is_empty());
+            whos.n_hidden += n - whos.rows.len();
+        }
         if i == 0 || !whos.rows.is_empty() {
-            show_variables(context, &whos)?;
+            show_variables(context, &whos, names)?;
         }
     }
     Ok(())
 }
 
-fn show_variables(context: &Context, whos: &Whos) -> Result<()> {
-    let table = whos_table(whos);
+/// The label of a variable, else its name.
+fn called<'a>(row: &'a WhosRow, names: Option<&'a Names>) -> &'a str {
+    let name = || names.and_then(|names| names.get(row.id));
+    row.label.as_deref().or_else(name).unwrap_or_default()
+}
+
+fn show_variables(context: &Context, whos: &Whos, names: Option<&Names>) -> Result<()> {
+    let table = whos_table(whos, names);
     let mut notes = String::new();
     if whos.n_hidden > 0 {
-        let _ = write!(notes, "\n  .. {} more, whos(#{{all: true}}) lists them ..", whos.n_hidden);
+        let n = whos.n_hidden;
+        let without = if names.is_some() { " without a name" } else { "" };
+        let _ = write!(notes, "\n  .. {n} more{without}, whos(#{{all: true}}) lists them ..");
     }
     if whos.rows.iter().any(|row| row.faulty) {
         notes.push_str(
@@ -98,7 +133,7 @@ fn show_variables(context: &Context, whos: &Whos) -> Result<()> {
         let _ = display::break_line(&mut notes, line, 4, window.unwrap_or(usize::MAX));
     }
     // In a narrow window the label matters more than the counts.
-    let fitted = whos_table(whos).fitted(window, &["E/I Refs", "Memory", "Type", "Ready"]);
+    let fitted = whos_table(whos, names).fitted(window, &["E/I Refs", "Memory", "Type", "Ready"]);
     let text = format!("{fitted}{notes}");
     let forms = if context.host.shows_forms() {
         vec![(HTML, html::noted(&table, &notes)?)]
@@ -110,7 +145,7 @@ fn show_variables(context: &Context, whos: &Whos) -> Result<()> {
 }
 
 /// The table of `whos` as Enoki draws it.
-fn whos_table(whos: &Whos) -> Table {
+fn whos_table(whos: &Whos, names: Option<&Names>) -> Table {
     let row = |i: usize| {
         let row = &whos.rows[i];
         vec![
@@ -124,7 +159,7 @@ fn whos_table(whos: &Whos) -> Table {
                 (true, false) => "[x]".into(),
                 (false, _) => "[ ]".into(),
             },
-            row.label.as_deref().unwrap_or_default().into(),
+            called(row, names).into(),
         ]
     };
     let columns = ["ID", "Type", "E/I Refs", "Size", "Memory", "Ready", "Label"];
@@ -153,9 +188,9 @@ fn whos_footer(whos: &Whos) -> String {
 }
 
 /// Adds the rows as maps.
-fn add_rows(data: &mut rhai::Array, whos: &Whos) -> Result<()> {
+fn add_rows(data: &mut rhai::Array, whos: &Whos, names: Option<&Names>) -> Result<()> {
     let number = |n: u64| Dynamic::from(i64::try_from(n).unwrap_or(i64::MAX));
-    let row = |row: &porcini_core::inspect::WhosRow| {
+    let row = |row: &WhosRow| {
         let mut map = Map::new();
         map.insert("id".into(), number(row.id));
         map.insert("type".into(), row.dtype.name().into());
@@ -165,6 +200,8 @@ fn add_rows(data: &mut rhai::Array, whos: &Whos) -> Result<()> {
         map.insert("bytes".into(), number(row.bytes));
         map.insert("ready".into(), row.ready.into());
         map.insert("out_of_bounds".into(), row.faulty.into());
+        let name = names.and_then(|names| names.get(row.id));
+        map.insert("name".into(), name.unwrap_or_default().into());
         map.insert("label".into(), row.label.as_deref().unwrap_or_default().into());
         map.insert("device".into(), whos.device.clone().into());
         Dynamic::from(map)
@@ -176,20 +213,39 @@ fn add_rows(data: &mut rhai::Array, whos: &Whos) -> Result<()> {
     Ok(())
 }
 
+/// Columns of what `kernel_history` gives.
+const HISTORY: [&str; 13] = [
+    "number",
+    "name",
+    "size",
+    "run_us",
+    "compile_us",
+    "cache_hit",
+    "operations",
+    "inputs",
+    "outputs",
+    "registers",
+    "spills",
+    "code_bytes",
+    "hash",
+];
+
 fn history(registry: &mut Registry<'_>) {
     registry.doc(
         "kernel_history",
         "()",
-        "The last 10 000 launches as a list of maps, which prints as a table: name (kernel, or a primitive's such as sort), hash, size, inputs, outputs, operations, cache_hit, \
-         compile_us, run_us, code_bytes, registers, spills.\n\n\
+        "The last 10 000 launches as a list of maps, which prints as a table: number, name (kernel, or a primitive's \
+         such as sort), size, run_us, compile_us, cache_hit, operations, inputs, outputs, registers, spills, code_bytes, \
+         and the first digits of the hash.\n\n\
          >> eval(FloatC([1, 2]) + 1); kernel_history()[0].size\n2",
     );
     registry.any("kernel_history", 0, |context, _, _| {
         let number = |n: usize| Dynamic::from(i64::try_from(n).unwrap_or(i64::MAX));
-        let launches = context.session.history().into_iter().map(|launch| {
+        let launches = context.session.history().into_iter().enumerate().map(|(i, launch)| {
             let mut map = Map::new();
+            map.insert("number".into(), number(i));
             map.insert("name".into(), launch.name.into());
-            map.insert("hash".into(), launch.hash.to_string().into());
+            map.insert("hash".into(), format!("{:.8}", launch.hash.to_string()).into());
             map.insert("size".into(), number(usize::try_from(launch.size).unwrap_or(usize::MAX)));
             map.insert("inputs".into(), number(launch.inputs));
             map.insert("outputs".into(), number(launch.outputs));
@@ -202,6 +258,7 @@ fn history(registry: &mut Registry<'_>) {
             map.insert("spills".into(), number(launch.code.spills));
             Dynamic::from(map)
         });
+        context.print.borrow().columns.remember(HISTORY);
         Ok(launches.collect::<rhai::Array>())
     });
     registry.doc(

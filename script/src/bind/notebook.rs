@@ -6,6 +6,7 @@ use super::registry::Registry;
 use crate::context::Context;
 use crate::fault::{Result, fault, outside_fault};
 use crate::show::forms::Place;
+use crate::show::markup::HTML;
 use crate::value::type_name;
 
 pub(super) fn register(registry: &mut Registry<'_>) {
@@ -30,6 +31,28 @@ pub(super) fn register(registry: &mut Registry<'_>) {
     registry.any("update_display", 2, |context, _, args| {
         context.display(args[0], Place::Instead(&text("update_display", args[1])?))
     });
+    for (name, mime, shows) in
+        [("display_html", HTML, "HTML"), ("display_markdown", "text/markdown", "Markdown")]
+    {
+        registry.doc(
+            name,
+            "(text)",
+            &format!(
+                "Shows a text that is {shows} as a notebook draws it; a terminal and a sandbox show the text.\n\n\
+                 >> {name}(\"a &amp; b\")\na &amp; b"
+            ),
+        );
+        registry.any(name, 1, move |context, _, args| {
+            let text = text(name, args[0])?;
+            let mut shown = context.shown(args[0])?;
+            // A page does what is written there: that is not for those who are not trusted.
+            if context.host.shows_forms() && !context.is_sandbox {
+                shown.forms.push((mime, text));
+            }
+            context.host.display(&shown, Place::Below);
+            Ok(())
+        });
+    }
     registry.doc(
         "clear_output",
         "(wait)",

@@ -34,6 +34,21 @@ pub(super) fn register(registry: &mut Registry<'_>) {
         let context = registry.context.clone();
         registry.engine.register_raw_fn("print", [kind()], move |_, args| print(&context, args));
     }
+    registry.doc(
+        "eprint",
+        "(a, b, ..)",
+        "Shows values as print does, on the stream for errors: beside what a script gives to others.\n\n\
+         >> eprint(\"half done\"); 1 + 1\nhalf done\n2",
+    );
+    for arity in 0..=MOST_ARGUMENTS {
+        registry.any("eprint", arity, |context, _, args| {
+            let line = print(context, args)?;
+            if line != NOTHING {
+                context.host.eprint(&line);
+            }
+            Ok(())
+        });
+    }
     as_text(registry);
     registry.doc(
         "format",
@@ -47,7 +62,7 @@ pub(super) fn register(registry: &mut Registry<'_>) {
             let template = args[0].clone().into_string();
             let template = template.map_err(|_| fault("format: expected a text first"))?;
             let values: Vec<Dynamic> = args[1..].iter().map(|arg| (**arg).clone()).collect();
-            format(&template, &values, context.print.get())
+            format(&template, &values, &context.print.borrow())
         });
     }
     registry.doc(
@@ -64,7 +79,7 @@ pub(super) fn register(registry: &mut Registry<'_>) {
          lanes; of a list of maps a table. Arrays are evaluated.\n\n\
          >> html(\"a < b\")\n<pre>a &lt; b</pre>",
     );
-    registry.any("html", 1, |context, _, args| html(args[0], context.print.get()));
+    registry.any("html", 1, |context, _, args| html(args[0], &context.print.borrow()));
     registry.doc(
         "set_print",
         "(options)",
@@ -102,7 +117,7 @@ fn print(context: &Context, args: &[&mut Dynamic]) -> Result<ImmutableString> {
     if !context.prints.count() {
         return Ok(NOTHING.into());
     }
-    let line = written(context.print.get().most, |out| {
+    let line = written(context.print.borrow().most, |out| {
         for (i, value) in values.iter().enumerate() {
             out.put(if i == 0 { "" } else { " " })?;
             out.put(&context.fitted(value)?)?;
@@ -125,7 +140,7 @@ fn as_text(registry: &mut Registry<'_>) {
         "Shows a value with quotes around texts.\n\n>> debug([\"1\", 1])\n[\"1\", 1]",
     );
     let quoted = |context: &Context, value: &Dynamic| {
-        display::text(value, PrintOptions { quotes: true, ..context.print.get() })
+        display::text(value, &PrintOptions { quotes: true, ..context.print.borrow().clone() })
     };
     for name in ["to_string", "to_debug", "debug"] {
         registry.any(name, 1, move |context, _, args| match name {
@@ -160,8 +175,7 @@ fn as_text(registry: &mut Registry<'_>) {
 }
 
 fn set_print(context: &Context, options: &Map) -> Result<()> {
-    let mut print = context.print.get();
-    let arrays = &mut print.arrays;
+    let mut arrays = context.print.borrow().arrays;
     for (key, value) in options {
         let number = value.as_int().ok().and_then(|number| u64::try_from(number).ok());
         let number = number
@@ -177,6 +191,6 @@ fn set_print(context: &Context, options: &Map) -> Result<()> {
             }
         }
     }
-    context.print.set(print);
+    context.print.borrow_mut().arrays = arrays;
     Ok(())
 }

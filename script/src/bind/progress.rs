@@ -125,21 +125,33 @@ impl Drop for Taken {
     }
 }
 
-/// `  42 % ============                   3 s left`
+/// `  42 % |============                  | 42 of 100, 3 s, 4 s left`
 #[expect(
     clippy::cast_precision_loss,
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,
-    reason = "characters of a bar, percents"
+    reason = "characters of a bar, percents, seconds"
 )]
 fn bar(done: u64, n: u64, spent: Duration) -> String {
     let part = done as f64 / n.max(1) as f64;
     let filled = "=".repeat((part * WIDTH as f64) as usize);
     let left = match done {
         0 => String::new(),
-        _ => format!("{:.0} s left", spent.as_secs_f64() * (1.0 - part) / part),
+        _ => {
+            let left = spent.as_secs_f64() * (1.0 - part) / part;
+            format!(", {} left", time(left.round() as u64))
+        }
     };
-    format!("{:>3.0} % {filled:<WIDTH$} {left}", part * 100.0).trim_end().into()
+    let (percent, spent) = (part * 100.0, time(spent.as_secs()));
+    format!("{percent:>3.0} % |{filled:<WIDTH$}| {done} of {n}, {spent}{left}")
+}
+
+fn time(seconds: u64) -> String {
+    match (seconds / 3600, seconds / 60 % 60, seconds % 60) {
+        (0, 0, seconds) => format!("{seconds} s"),
+        (0, minutes, seconds) => format!("{minutes} min {seconds} s"),
+        (hours, minutes, _) => format!("{hours} h {minutes} min"),
+    }
 }
 
 #[cfg(test)]
@@ -148,10 +160,13 @@ mod tests {
 
     #[test]
     fn bars() {
-        assert_eq!(bar(0, 4, Duration::from_secs(1)), "  0 %");
+        let blank = " ".repeat(WIDTH);
+        assert_eq!(bar(0, 4, Duration::from_secs(1)), format!("  0 % |{blank}| 0 of 4, 1 s"));
+        let half = "=".repeat(WIDTH / 2) + &*" ".repeat(WIDTH / 2);
         assert_eq!(
-            bar(2, 4, Duration::from_secs(3)).split_whitespace().collect::<Vec<_>>(),
-            ["50", "%", "===============", "3", "s", "left"]
+            bar(2, 4, Duration::from_secs(3)),
+            format!(" 50 % |{half}| 2 of 4, 3 s, 3 s left")
         );
+        assert!(bar(1, 1000, Duration::from_secs(80)).ends_with("1 min 20 s, 22 h 12 min left"));
     }
 }

@@ -22,7 +22,7 @@ pub(crate) fn error_of(value: &Dynamic) -> Option<EvalAltResult> {
 
 /// Any other value as the message of an error.
 pub(crate) fn thrown(value: &Dynamic) -> String {
-    beginning(|out| display::write(out, value, PrintOptions::default()))
+    beginning(|out| display::write(out, value, &PrintOptions::default()))
         .unwrap_or_else(|| type_name(value))
 }
 

@@ -220,6 +220,7 @@ impl Interpreter {
 
     fn prepare(&mut self, ast: &AST, cell: &Cell, name: &str) -> AST {
         self.declare_assigned(ast);
+        self.context.print.borrow().columns.remember_written(ast);
         self.constants.look_for_unpacked();
         self.context.lines.set(Lines::default());
         self.deletions.begin(name);

@@ -7,6 +7,7 @@ use std::collections::{HashMap, HashSet};
 
 use rhai::Token;
 
+use crate::language::calls::LOOK_AROUND;
 use crate::language::lexer::Lexeme;
 
 /// Names that Rhai's parser or engine treats in its own way.
@@ -92,7 +93,7 @@ impl<'a> Scopes<'a> {
     }
 
     /// Takes note of the next token, that is no comment; `starts` says whether it begins a statement on a line of its
-    /// own. True of a name in front of arguments that a variable in sight has.
+    /// own. True of a name in front of arguments that a variable in sight has, or a function that looks around.
     pub(crate) fn follow(
         &mut self,
         lexeme: &'a Lexeme,
@@ -150,7 +151,7 @@ impl<'a> Scopes<'a> {
         }
         matches!(next, Some(Token::LeftParen | Token::Unit))
             && !(is_declared || is_member || SPECIAL.contains(&name))
-            && self.is_visible(name)
+            && (self.is_visible(name) || self.n_closures == 0 && LOOK_AROUND.contains(&name))
     }
 
     fn symbol(&mut self, token: &'a Token, first: Option<&'a str>) {

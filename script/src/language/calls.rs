@@ -14,6 +14,10 @@ use rhai::{
 };
 
 use crate::language::unpack;
+use crate::value::names::Names;
+
+/// Functions that are told what variables are in sight.
+pub(crate) const LOOK_AROUND: [&str; 2] = ["whos", "cuda_whos"];
 
 /// The first word of the syntax, which nobody can type.
 const KEY: &str = "call(";
@@ -76,9 +80,19 @@ pub(crate) struct Called {
     name: Rc<RefCell<ImmutableString>>,
     /// Whether the token before was a variable.
     is_behind: Rc<Cell<bool>>,
+    /// What the function that runs is told, of those that look around.
+    in_sight: InSight,
 }
 
+/// What the arrays are called that are in sight.
+pub(crate) type InSight = Rc<RefCell<Option<Names>>>;
+
 impl Called {
+    /// For one of the functions that look around.
+    pub(crate) fn in_sight(&self) -> InSight {
+        self.in_sight.clone()
+    }
+
     /// The token in place of a bracket behind a variable.
     pub(crate) fn bracket(&self, token: Token) -> Token {
         let is_behind = self.is_behind.take();
@@ -102,7 +116,7 @@ impl Called {
 
     /// Makes the syntax known.
     pub(crate) fn register(&self, engine: &mut Engine) {
-        let called = self.clone();
+        let (called, in_sight) = (self.clone(), self.in_sight());
         engine.register_custom_syntax_with_state_raw(
             KEY,
             move |symbols, ahead, state| {
@@ -114,8 +128,14 @@ impl Called {
                 next_symbol(symbols, ahead, ")", name.trim_start_matches(':'))
             },
             false,
-            |context, inputs, state| {
+            move |context, inputs, state| {
                 let name = state.clone().into_immutable_string().unwrap_or_default();
+                if LOOK_AROUND.contains(&name.as_str()) {
+                    in_sight.replace(Some(Names::of(context.scope())));
+                    let value = call(context, inputs, &name);
+                    in_sight.take();
+                    return value;
+                }
                 call(context, inputs, &name)
             },
         );

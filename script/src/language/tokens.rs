@@ -18,7 +18,7 @@ use porcini_core::interrupt;
 use rhai::{Dynamic, Engine, LexError, Token};
 
 use crate::language::brackets::{Bracket, Brackets};
-use crate::language::calls::{Called, Mark, mark};
+use crate::language::calls::{Called, InSight, Mark, mark};
 use crate::language::interpolation::Pieces;
 use crate::language::powers::Powers;
 use crate::language::semicolons::is_stand_in;
@@ -186,6 +186,12 @@ pub(crate) struct Told {
 pub(crate) fn variables(engine: &Engine) -> Option<Variables> {
     let reading = engine.default_tag().read_lock::<Reading>()?;
     Some(reading.0.borrow().variables.clone())
+}
+
+/// What the functions are told that look around.
+pub(crate) fn in_sight(engine: &Engine) -> InSight {
+    let reading = engine.default_tag().read_lock::<Reading>();
+    reading.map(|reading| reading.0.borrow().called.in_sight()).unwrap_or_default()
 }
 
 /// Tells the mapper that a text comes. Nothing counts any more of a text before that ended with an error.

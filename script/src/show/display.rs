@@ -20,14 +20,52 @@ use crate::value::{ArrayRef, Deleted, type_name};
 
 /// Lists in lists that are shown; those inside are left out.
 const MOST_DEPTH: usize = 1000;
+/// Items of lists and maps, all together, that a page shows.
+const MOST_ITEMS: usize = 1000;
+/// Characters of a text, or of what has parts, that a page shows.
+const MOST_CHARACTERS: usize = 10_000;
 
 /// A script value as `print` shows it; arrays are evaluated, and only what is shown is read back.
-pub(crate) fn text(value: &Dynamic, options: PrintOptions) -> Result<String> {
+pub(crate) fn text(value: &Dynamic, options: &PrintOptions) -> Result<String> {
     written(options.most, |out| write(out, value, options))
 }
 
+/// A script value as a page shows it: as [`text`], but of what is long both ends. What it leaves out, `print` shows.
+pub(crate) fn ends(value: &Dynamic, options: &PrintOptions) -> Result<String> {
+    if let Some(listing) = value.read_lock::<Listing>() {
+        return Ok(listing.ends().into());
+    }
+    let is_long = n_items(value, 0) > MOST_ITEMS;
+    let edge = usize::try_from(options.arrays.edge).unwrap_or(usize::MAX).min(MOST_ITEMS / 2);
+    let options = PrintOptions { items: is_long.then_some(edge), ..options.clone() };
+    let text = text(value, &options)?;
+    // Arrays have bounds of their own, and pictures lines.
+    let is_bounded = value.is::<ArrayRef>() || value.is::<HostRef>() || value.is::<Picture>();
+    let n = if is_bounded { 0 } else { text.chars().count() };
+    if n <= MOST_CHARACTERS {
+        return Ok(text);
+    }
+    let place = |i| text.char_indices().nth(i).map_or(text.len(), |(place, _)| place);
+    let (head, tail) = (place(MOST_CHARACTERS / 2), place(n - MOST_CHARACTERS / 2));
+    let skipped = n - MOST_CHARACTERS;
+    Ok(format!("{}\n.. {skipped} characters skipped ..\n{}", &text[..head], &text[tail..]))
+}
+
+/// Items of lists and maps within a value, counted until they are too many.
+fn n_items(value: &Dynamic, depth: usize) -> usize {
+    let add = |n: usize, item: &Dynamic| {
+        let ends = n > MOST_ITEMS || depth >= MOST_DEPTH;
+        if ends { n } else { n + 1 + n_items(item, depth + 1) }
+    };
+    if let Some(list) = value.read_lock::<rhai::Array>() {
+        return list.iter().take(MOST_ITEMS + 1).fold(0, add);
+    }
+    let map = value.read_lock::<rhai::Map>();
+    map.map_or(0, |map| map.values().take(MOST_ITEMS + 1).fold(0, add))
+}
+
 /// Writes a script value as [`text`].
-pub(crate) fn write(out: &mut Writer, value: &Dynamic, options: PrintOptions) -> Result<()> {
+pub(crate) fn write(out: &mut Writer, value: &Dynamic, options: &PrintOptions) -> Result<()> {
     if let Some(list) = value.read_lock::<rhai::Array>()
         && let Some(table) = Table::of(out, &list, options)?
     {
@@ -40,7 +78,7 @@ pub(crate) fn write(out: &mut Writer, value: &Dynamic, options: PrintOptions) ->
 fn write_inner(
     out: &mut Writer,
     value: &Dynamic,
-    options: PrintOptions,
+    options: &PrintOptions,
     depth: usize,
 ) -> Result<()> {
     if let Some(array) = value.read_lock::<ArrayRef>() {
@@ -68,12 +106,14 @@ fn write_inner(
         return Err(deleted.fault());
     }
     if let Some(list) = value.read_lock::<rhai::Array>() {
-        return write_items(out, ["[", "]"], depth, list.iter(), |out, item| {
+        let edge = options.items;
+        return write_items(out, ["[", "]"], depth, edge, list.iter(), |out, item| {
             write_inner(out, item, options, depth + 1)
         });
     }
     if let Some(map) = value.read_lock::<rhai::Map>() {
-        return write_items(out, ["#{", "}"], depth, map.iter(), |out, (key, item)| {
+        let edge = options.items;
+        return write_items(out, ["#{", "}"], depth, edge, map.iter(), |out, (key, item)| {
             out.put(key)?;
             out.put(": ")?;
             write_inner(out, item, options, depth + 1)
@@ -87,13 +127,18 @@ fn write_inner(
     write_simple(out, value, options, depth)
 }
 
-fn write_array(out: &mut Writer, array: &ArrayRef, options: PrintOptions) -> Result<()> {
+/// Writes an array, which is evaluated.
+pub(crate) fn write_array(
+    out: &mut Writer,
+    array: &ArrayRef,
+    options: &PrintOptions,
+) -> Result<()> {
     let written = array.lend(|value| value.write(out, &options.arrays));
     out.outcome(written)
 }
 
 /// Writes `PCG32C[state=.., inc=..]`: numbers of a single generator, lists of several.
-fn write_generator(out: &mut Writer, rng: &RngRef, options: PrintOptions) -> Result<()> {
+fn write_generator(out: &mut Writer, rng: &RngRef, options: &PrintOptions) -> Result<()> {
     let [state, inc] = rng.arrays();
     let shown = |value: ArrayRef| -> Result<String> {
         let single = value.lanes() == Some(1);
@@ -107,7 +152,8 @@ fn write_items<T>(
     out: &mut Writer,
     [open, close]: [&str; 2],
     depth: usize,
-    items: impl Iterator<Item = T>,
+    edge: Option<usize>,
+    items: impl ExactSizeIterator<Item = T>,
     mut write: impl FnMut(&mut Writer, T) -> Result<()>,
 ) -> Result<()> {
     out.put(open)?;
@@ -115,9 +161,19 @@ fn write_items<T>(
         out.put("..")?;
         return out.put(close);
     }
+    let n = items.len();
+    let skipped = match edge {
+        Some(edge) if n / 2 > edge => edge..n - edge,
+        _ => n..n,
+    };
     for (i, item) in items.enumerate() {
-        out.put(if i == 0 { "" } else { ", " })?;
-        write(out, item)?;
+        if i == skipped.start {
+            out.put(&format!(", .. {} skipped ..", skipped.len()))?;
+        }
+        if !skipped.contains(&i) {
+            out.put(if i == 0 { "" } else { ", " })?;
+            write(out, item)?;
+        }
     }
     out.put(close)
 }
@@ -126,7 +182,7 @@ fn write_items<T>(
 fn write_simple(
     out: &mut Writer,
     value: &Dynamic,
-    options: PrintOptions,
+    options: &PrintOptions,
     depth: usize,
 ) -> Result<()> {
     if let Some(function) = value.read_lock::<rhai::FnPtr>() {

@@ -10,11 +10,16 @@ use crate::show::writer::{Writer, written};
 
 /// `format("{:.9} and {:>8}", x, y)`: `{}` shows a value as `print` does; after a colon stand the
 /// alignment `<` or `>` and width of a column, and after a dot the digits of floats.
-pub(crate) fn format(template: &str, values: &[Dynamic], options: PrintOptions) -> Result<String> {
+pub(crate) fn format(template: &str, values: &[Dynamic], options: &PrintOptions) -> Result<String> {
     written(options.most, |out| fill(out, template, values, options))
 }
 
-fn fill(out: &mut Writer, template: &str, values: &[Dynamic], options: PrintOptions) -> Result<()> {
+fn fill(
+    out: &mut Writer,
+    template: &str,
+    values: &[Dynamic],
+    options: &PrintOptions,
+) -> Result<()> {
     let mut values = values.iter();
     let mut rest = template;
     while let Some(start) = rest.find(['{', '}']) {
@@ -38,9 +43,9 @@ fn fill(out: &mut Writer, template: &str, values: &[Dynamic], options: PrintOpti
             },
             own_digits: field.digits.or(options.own_digits),
             most: out.left(),
-            ..options
+            ..options.clone()
         };
-        out.put(&field.fill(&text(value, options)?))?;
+        out.put(&field.fill(&text(value, &options)?))?;
         rest = &tail[end + 1..];
     }
     out.put(rest)?;
@@ -98,7 +103,7 @@ mod tests {
 
     #[test]
     fn format_counts_its_values() {
-        let options = PrintOptions::default();
+        let options = &PrintOptions::default();
         let one = [Dynamic::from(1.5)];
         assert_eq!(format("x = {} {{}}", &one, options).unwrap(), "x = 1.5 {}");
         assert!(format("{} {}", &one, options).is_err());

@@ -1,13 +1,16 @@
 //! What a value looks like: text everywhere, and further forms where a front end can show them.
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use rhai::Dynamic;
 
 use crate::fault::Result;
 use crate::show::html;
-use crate::show::listing::Listing;
-use crate::show::markup::HTML;
+use crate::show::listing::{Listing, Program};
+use crate::show::markup::{HTML, escaped};
 use crate::show::plot::Picture;
 use crate::show::print_options::PrintOptions;
+use crate::show::writer::MOST_BYTES;
 
 /// A value ready to be shown.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -29,13 +32,18 @@ pub enum Place<'a> {
     Instead(&'a str),
 }
 
-/// MIME type of pictures.
-const SVG: &str = "image/svg+xml";
-
 impl Shown {
     /// Text without further forms.
     pub fn plain(text: impl Into<String>) -> Self {
         Self { text: text.into(), forms: Vec::new() }
+    }
+
+    /// Lines of the log, folded and coloured.
+    pub fn log(lines: &str) -> Self {
+        let listing = Listing { program: Program::Log, text: lines.into() };
+        // What is too long for a page stays text.
+        let forms = listing.form(MOST_BYTES).into_iter().collect();
+        Self { text: listing.ends().into(), forms }
     }
 
     /// Bytes of all forms.
@@ -45,15 +53,28 @@ impl Shown {
 }
 
 /// The further forms of a value.
-pub(crate) fn forms(value: &Dynamic, options: PrintOptions) -> Result<Vec<(&'static str, String)>> {
+pub(crate) fn forms(
+    value: &Dynamic,
+    options: &PrintOptions,
+) -> Result<Vec<(&'static str, String)>> {
     if let Some(listing) = value.read_lock::<Listing>() {
         return Ok(vec![listing.form(options.most)?]);
     }
     if let Some(picture) = value.read_lock::<Picture>() {
-        return Ok(vec![(SVG, picture.svg()?)]);
+        let drawn = drawing(&picture.svg()?, &picture.about());
+        return Ok(vec![(HTML, drawn), ("image/png", STANDARD.encode(picture.png()?))]);
     }
     let html = html::table(value, options)?;
     Ok(html.map(|html| (HTML, html)).into_iter().collect())
+}
+
+/// An SVG document as a part of a page, with words for those who do not see it. As a form of its own nbconvert would
+/// want Inkscape, to print it.
+pub fn drawing(svg: &str, about: &str) -> String {
+    let (data, about) = (STANDARD.encode(svg), escaped(about));
+    format!(
+        "<img src=\"data:image/svg+xml;base64,{data}\" alt=\"{about}\" style=\"max-width: 100%\">"
+    )
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ use crate::show::writer::Writer;
 use crate::value::host_array::HostRef;
 
 /// Writes the elements as nested lists, then `ndarray f32 [5, 3]`.
-pub(crate) fn write(out: &mut Writer, host: &HostRef, options: PrintOptions) -> Result<()> {
+pub(crate) fn write(out: &mut Writer, host: &HostRef, options: &PrintOptions) -> Result<()> {
     let shape = host.shape();
     write_nested(out, host, &shape, 0, 1, options)?;
     let extents: Vec<String> = shape.iter().map(ToString::to_string).collect();
@@ -22,7 +22,7 @@ fn write_nested(
     shape: &[usize],
     start: usize,
     depth: usize,
-    options: PrintOptions,
+    options: &PrintOptions,
 ) -> Result<()> {
     let Some((&n, inner)) = shape.split_first() else {
         let text =

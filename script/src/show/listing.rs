@@ -1,10 +1,12 @@
 //! Texts that are programs: PTX, machine code, graphs. A type of their own, so that a notebook shows them in colour,
 //! folded, or drawn, and nothing else; scripts read them like texts.
 
+use std::borrow::Cow;
+
 use rhai::ImmutableString;
 
 use crate::fault::Result;
-use crate::show::markup::{HTML, write_escaped};
+use crate::show::markup::{HTML, PRE, write_escaped};
 use crate::show::writer::{Writer, written};
 
 /// A text that knows what it is.
@@ -24,23 +26,48 @@ pub(crate) enum Program {
     Plan,
     /// A graph in the DOT language.
     Graph,
+    /// Lines of the log.
+    Log,
 }
 
+/// MIME type of graphs in the DOT language.
+pub(crate) const GRAPHVIZ: &str = "text/vnd.graphviz";
 /// Lines of a listing that is unfolded.
 const FEW_LINES: usize = 30;
+/// Lines of a listing that is shown whole.
+const MOST_LINES: usize = 2000;
 
 impl Listing {
+    /// The text; of a long one both ends.
+    pub(crate) fn ends(&self) -> Cow<'_, str> {
+        let text = self.text.as_str();
+        let n = text.lines().count();
+        let nth = MOST_LINES / 2 - 1;
+        let (head, tail) = (text.match_indices('\n').nth(nth), text.rmatch_indices('\n').nth(nth));
+        match (head, tail) {
+            (Some((head, _)), Some((tail, _))) if n > MOST_LINES => {
+                let n = n - MOST_LINES;
+                let gap = format!("\n.. {n} lines skipped, print shows all ..");
+                [&text[..head], &gap, &text[tail..]].concat().into()
+            }
+            _ => text.into(),
+        }
+    }
+
     /// MIME type and content of its further form, of at most so many bytes.
     pub(crate) fn form(&self, most: usize) -> Result<(&'static str, String)> {
-        let text = &self.text;
         let name = match self.program {
-            Program::Graph => return Ok(("text/vnd.graphviz", text.to_string())),
-            Program::Plan => return Ok((HTML, written(most, |out| write_plan(out, text))?)),
+            Program::Graph => return Ok((GRAPHVIZ, self.text.to_string())),
+            Program::Plan => {
+                return Ok((HTML, written(most, |out| write_plan(out, &self.ends()))?));
+            }
             Program::Ptx => "PTX",
             Program::Ir => "IR",
             Program::Machine => "machine code",
+            Program::Log => "log",
         };
-        Ok((HTML, written(most, |out| write_folded(out, name, text))?))
+        let name = format!("{name}, {} lines", self.text.lines().count());
+        Ok((HTML, written(most, |out| write_folded(out, &name, &self.ends()))?))
     }
 }
 
@@ -63,9 +90,8 @@ fn write_plan(out: &mut Writer, text: &str) -> Result<()> {
 }
 
 fn write_folded(out: &mut Writer, name: &str, text: &str) -> Result<()> {
-    let n = text.lines().count();
-    let open = if n <= FEW_LINES { " open" } else { "" };
-    out.put(&format!("<details{open}><summary>{name}, {n} lines</summary><pre>"))?;
+    let open = if text.lines().nth(FEW_LINES).is_none() { " open" } else { "" };
+    out.put(&format!("<details{open}><summary>{name}</summary>{PRE}"))?;
     for line in text.lines() {
         let (code, comment) = line.split_at(line.find("//").unwrap_or(line.len()));
         paint_code(out, code)?;
@@ -129,7 +155,20 @@ mod tests {
             }
         }
         let plain = plain.replace("&lt;", "<").replace("&gt;", ">");
-        assert_eq!(plain, format!("IR, 2 lines{text}\n"));
+        assert_eq!(plain, format!("IR{text}\n"));
         assert!(html.contains("number-color, #080)\">2.5</span>"), "{html}");
+    }
+
+    #[test]
+    fn of_long_listings_both_ends_are_shown() {
+        let lines = |n: usize| (0..n).map(|i| i.to_string()).collect::<Vec<_>>().join("\n");
+        let listing = |n| Listing { program: Program::Ptx, text: lines(n).into() };
+        assert_eq!(listing(MOST_LINES).ends(), lines(MOST_LINES));
+        let long = listing(MOST_LINES + 7);
+        let ends: Vec<_> = long.ends().lines().map(String::from).collect();
+        assert_eq!(ends.len(), MOST_LINES + 1);
+        assert_eq!(ends[999..1002], ["999", ".. 7 lines skipped, print shows all ..", "1007"]);
+        let (_, html) = long.form(1 << 20).unwrap();
+        assert!(html.contains("PTX, 2007 lines") && html.contains("7 lines skipped"));
     }
 }

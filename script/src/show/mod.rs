@@ -1,5 +1,6 @@
 //! Values as people see them: text, HTML, tables, pictures.
 
+pub(crate) mod columns;
 pub(crate) mod display;
 pub(crate) mod format;
 pub(crate) mod forms;

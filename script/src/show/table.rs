@@ -26,12 +26,12 @@ impl Table {
     pub(crate) fn of(
         out: &mut Writer,
         list: &[Dynamic],
-        options: PrintOptions,
+        options: &PrintOptions,
     ) -> Result<Option<Self>> {
         let Some(first) = list.first().and_then(|item| item.read_lock::<rhai::Map>()) else {
             return Ok(None);
         };
-        let columns: Vec<String> = first.keys().map(ToString::to_string).collect();
+        let columns = options.columns.of(&first);
         let fits = |item: &Dynamic| {
             item.read_lock::<rhai::Map>().is_some_and(|map| map.keys().eq(first.keys()))
         };
@@ -51,15 +51,18 @@ impl Table {
         let mut left = out.left().min(MOST_BYTES);
         let own_digits = options.own_digits.or(Some(options.arrays.digits));
         let mut text = |cell: &Dynamic| {
-            let text = display::text(cell, PrintOptions { own_digits, most: left, ..options })?;
+            let options = PrintOptions { own_digits, most: left, ..options.clone() };
+            let text = display::text(cell, &options)?;
             left -= text.len();
             Ok(text)
         };
         let mut rows = Vec::new();
         for item in list[..head].iter().chain(&list[tail..]) {
             let Some(map) = item.read_lock::<rhai::Map>() else { continue };
-            rows.push(map.values().map(&mut text).collect::<Result<Vec<_>>>()?);
+            let cells = columns.iter().filter_map(|key| map.get(key));
+            rows.push(cells.map(&mut text).collect::<Result<Vec<_>>>()?);
         }
+        let columns = columns.into_iter().map(Into::into).collect();
         Ok(Some(Self { columns, rows, skipped: long.then_some((tail - head, head)) }))
     }
 

@@ -7,6 +7,7 @@
 pub(crate) mod csv_columns;
 pub(crate) mod generator;
 pub(crate) mod host_array;
+pub(crate) mod names;
 pub(crate) mod nested;
 pub(crate) mod npy;
 pub(crate) mod outputs;

@@ -17,6 +17,11 @@ pub trait Host {
     /// Shows a value or `print` text; one call a line, without the line end.
     fn print(&self, text: &str);
 
+    /// Shows a text beside what the script gives: on the stream for errors.
+    fn eprint(&self, text: &str) {
+        self.log_sink()(text);
+    }
+
     /// Shows a text that somebody reads, help for one: where it does not fit the window, page by page.
     fn page(&self, text: &str) {
         self.print(text);
@@ -52,7 +57,7 @@ pub trait Host {
         Err(io::Error::new(io::ErrorKind::Unsupported, "there is nobody to ask here"))
     }
 
-    /// Receives log lines, warnings and progress. Other threads may call it.
+    /// Receives log lines and warnings. Other threads may call it.
     fn log_sink(&self) -> LogSink;
 
     /// Contents of a file.

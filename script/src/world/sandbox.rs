@@ -75,6 +75,12 @@ impl Host for Sandbox {
         }
     }
 
+    fn eprint(&self, text: &str) {
+        if let Some(text) = self.admitted(text) {
+            self.host.eprint(&text);
+        }
+    }
+
     fn page(&self, text: &str) {
         if let Some(text) = self.admitted(text) {
             self.host.page(&text);
@@ -252,8 +258,9 @@ mod tests {
     }
 
     /// Each way to show something, with a text in it.
-    const WAYS: [fn(&Sandbox, &str); 9] = [
+    const WAYS: [fn(&Sandbox, &str); 10] = [
         |sandbox, text| sandbox.print(text),
+        |sandbox, text| sandbox.eprint(text),
         |sandbox, text| sandbox.page(text),
         |sandbox, text| sandbox.display(&Shown::plain(text), Place::Below),
         |sandbox, text| sandbox.display(&Shown::plain(text), Place::Named("name")),

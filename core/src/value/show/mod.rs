@@ -27,6 +27,7 @@ pub use numbers::{exact, number};
 
 use super::{Argument, Form, Value};
 use crate::array::Array;
+use crate::dtype::Scalar;
 use crate::error::{Error, Result};
 
 /// How much of a value is shown, and how.
@@ -38,15 +39,24 @@ pub struct Options {
     pub edge: u64,
     /// Values of more lanes are long.
     pub threshold: u64,
+    /// Whether truth values are `true` and `false`, not 1 and 0.
+    pub words: bool,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Self { digits: 6, edge: 5, threshold: 20 }
+        Self { digits: 6, edge: 5, threshold: 20, words: false }
     }
 }
 
 impl Options {
+    fn number(&self, lane: Scalar) -> String {
+        match lane {
+            Scalar::Bool(truth) if self.words => truth.to_string(),
+            lane => number(lane, self.digits),
+        }
+    }
+
     /// The lanes that are shown of `n`: all and none, or those at both ends.
     pub fn ends(&self, n: u64) -> [Range<u64>; 2] {
         let is_long = n > self.threshold && n > self.edge.saturating_mul(2);
@@ -69,7 +79,7 @@ impl Argument<'_> {
         let separator = if self.is_nested() { ",\n " } else { ", " };
         out.write_char('[').map_err(full)?;
         for block in lanes.blocks() {
-            layout.block(out, &block?, separator, options.digits).map_err(full)?;
+            layout.block(out, &block?, separator, options).map_err(full)?;
         }
         out.write_char(']').map_err(full)
     }
@@ -135,7 +145,7 @@ impl Layout {
         out: &mut dyn Write,
         block: &Block,
         separator: &str,
-        digits: usize,
+        options: &Options,
     ) -> fmt::Result {
         if block.skipped > 0 {
             write!(out, "{separator}.. {} skipped ..", block.skipped)?;
@@ -144,7 +154,7 @@ impl Layout {
             if lane > 0 {
                 out.write_str(separator)?;
             }
-            self.lane(out, &|leaf| number(block.number(leaf, lane), digits), 0, 0)?;
+            self.lane(out, &|leaf| options.number(block.number(leaf, lane)), 0, 0)?;
         }
         Ok(())
     }

@@ -184,7 +184,7 @@ impl Interpreter {
             };
         }
         for (_, note) in self.notes(cell, outcome.text.as_deref()) {
-            (self.context.host.log_sink())(&note);
+            self.context.host.eprint(&note);
         }
         if outcome.text.is_some()
             && let Some(value) = self.scope.get("_")

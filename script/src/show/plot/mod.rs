@@ -67,6 +67,18 @@ impl Picture {
         }
     }
 
+    /// In words.
+    pub(crate) fn about(&self) -> String {
+        match &*self.content {
+            Content::Chart(chart) if !chart.title.is_empty() => format!("chart: {}", chart.title),
+            Content::Chart(chart) => {
+                let points: usize = chart.series.iter().map(Vec::len).sum();
+                format!("a chart of {points} points")
+            }
+            Content::Image(raster) => format!("an image, {} x {}", raster.width, raster.height),
+        }
+    }
+
     /// As an SVG document.
     pub(crate) fn svg(&self) -> Result<String> {
         Ok(match &*self.content {

@@ -1,6 +1,7 @@
 //! Graphs as pictures.
 
-use std::collections::HashMap;
+use std::borrow::Cow;
+use std::collections::{HashMap, HashSet};
 use std::panic::catch_unwind;
 
 use layout::backends::svg::SVGWriter;
@@ -18,24 +19,47 @@ const MOST_NODES: usize = 300;
 /// Space right of and below what is drawn: as much as the library leaves left and above.
 const MARGIN: f64 = 30.0;
 
-/// A graph in the DOT language as SVG; `None` if it is too large or cannot be drawn.
-pub(crate) fn graph(dot: &str) -> Option<String> {
+/// Nodes of a graph that is drawn in part: the first of these numbers that can be.
+const PARTS: [usize; 5] = [usize::MAX, 200, 100, 50, 25];
+
+/// A graph in the DOT language, a statement a line, as SVG: of a large one what it begins with. `None` if it cannot be
+/// drawn.
+pub(crate) fn svg(dot: &str) -> Option<String> {
+    // The library says little about what it cannot draw.
+    let drawn = catch_unwind(|| PARTS.into_iter().find_map(|n| draw(&part(dot, n))));
+    drawn.ok().flatten()
+}
+
+/// The first so many nodes of a graph, and a further one that says how many are left out.
+fn part(dot: &str, most: usize) -> Cow<'_, str> {
+    let node = |line: &str| line.trim().split_once(" [label=").map(|(name, _)| name.to_string());
+    let n = dot.lines().filter_map(node).count();
+    if n <= most {
+        return dot.into();
+    }
+    let kept: HashSet<String> = dot.lines().filter_map(node).take(most).collect();
+    let is_kept = |line: &&str| {
+        let edge = line.trim().trim_end_matches(';').split_once(" -> ");
+        let ends = edge.map(|(from, to)| kept.contains(from) && kept.contains(to));
+        ends.or_else(|| node(line).map(|name| kept.contains(&name))).unwrap_or(true)
+    };
+    let lines: Vec<&str> = dot.lines().filter(is_kept).filter(|line| *line != "}").collect();
+    format!("{}\n  rest [label=\"{} more\"];\n}}\n", lines.join("\n"), n - most).into()
+}
+
+fn draw(dot: &str) -> Option<String> {
     if dot.len() > MOST_BYTES {
         return None;
     }
-    // The library says little about what it cannot draw.
-    let drawn = catch_unwind(|| {
-        let graph = DotParser::new(dot).process().ok()?;
-        if places(&graph)? > MOST_NODES {
-            return None;
-        }
-        let mut builder = GraphBuilder::new();
-        builder.visit_graph(&graph);
-        let mut sheet = Sheet { writer: SVGWriter::new(), corner: Point::zero() };
-        builder.get().do_it(false, false, false, &mut sheet);
-        sheet.cut()
-    });
-    drawn.ok().flatten()
+    let graph = DotParser::new(dot).process().ok()?;
+    if places(&graph)? > MOST_NODES {
+        return None;
+    }
+    let mut builder = GraphBuilder::new();
+    builder.visit_graph(&graph);
+    let mut sheet = Sheet { writer: SVGWriter::new(), corner: Point::zero() };
+    builder.get().do_it(false, false, false, &mut sheet);
+    sheet.cut()
 }
 
 /// Nodes, and rows that edges pass; `None` if the edges go round.
@@ -173,9 +197,9 @@ mod tests {
 
     #[test]
     fn graphs_are_drawn_or_left() {
-        let svg = graph("digraph t { rankdir=BT; a [label=\"x\"]; b -> a; }").unwrap();
-        assert!(svg.contains("<svg") && svg.contains(">x</tspan>"), "{svg}");
-        assert_eq!(graph("no graph {"), None);
+        let drawn = svg("digraph t { rankdir=BT; a [label=\"x\"]; b -> a; }").unwrap();
+        assert!(drawn.contains("<svg") && drawn.contains(">x</tspan>"), "{drawn}");
+        assert_eq!(svg("no graph {"), None);
     }
 
     #[test]
@@ -185,17 +209,27 @@ mod tests {
             let edge = |i| format!(" n{i} -> n{};{}", i - 1, skip(i));
             format!("digraph t {{ rankdir=BT;{} }}", (1..n).map(edge).collect::<String>())
         };
-        assert!(graph(&chain(20, true)).is_some());
+        assert!(svg(&chain(20, true)).is_some());
         // Three minutes of the library.
-        assert_eq!(graph(&chain(130, true)), None);
-        assert_eq!(graph(&chain(MOST_NODES + 1, false)), None);
-        assert_eq!(graph("digraph t { a -> b; b -> a; }"), None);
-        assert_eq!(graph(&format!("digraph t {{ a [label=\"{}\"]; }}", "long".repeat(9000))), None);
+        assert_eq!(svg(&chain(130, true)), None);
+        assert_eq!(svg(&chain(MOST_NODES + 1, false)), None);
+        assert_eq!(svg("digraph t { a -> b; b -> a; }"), None);
+        assert_eq!(svg(&format!("digraph t {{ a [label=\"{}\"]; }}", "long".repeat(9000))), None);
+    }
+
+    #[test]
+    fn of_a_large_graph_a_part_is_drawn() {
+        let node = |i: usize| format!("  n{i} [label=\"node {i}\"];\n  n{} -> n{i};\n", i + 1);
+        let nodes: String = (0..1000).map(node).collect();
+        let dot = format!("digraph t {{\n  rankdir=BT;\n{nodes}}}\n");
+        let svg = svg(&dot).unwrap();
+        assert!(svg.contains(">node 99</tspan>") && svg.contains(">800 more</tspan>"), "{svg}");
+        assert_eq!(part(&dot, 1000), dot);
     }
 
     #[test]
     fn a_long_label_makes_no_high_drawing() {
-        let svg = graph(&format!("digraph t {{ a [label=\"{}\"]; }}", "long".repeat(20))).unwrap();
+        let svg = svg(&format!("digraph t {{ a [label=\"{}\"]; }}", "long".repeat(20))).unwrap();
         let height = svg.split("height=\"").nth(1).and_then(|rest| rest.split('"').next());
         let height: f64 = height.unwrap().parse().unwrap();
         assert!((40.0..150.0).contains(&height), "{svg}");

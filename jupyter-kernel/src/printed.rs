@@ -1,0 +1,145 @@
+//! What a cell prints: a page shows its beginning, a file keeps all of it.
+
+use std::fs::{File, OpenOptions, remove_file};
+use std::io::{BufWriter, Write as _};
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::PathBuf;
+use std::{env, mem, process};
+
+/// Bytes that a page shows: more makes browsers slow.
+const MOST: usize = 1 << 20;
+/// Bytes that the file keeps.
+const MOST_KEPT: usize = 64 << 20;
+
+/// What a cell has printed so far.
+#[derive(Default)]
+pub(crate) struct Printed {
+    /// Whether there may be a file.
+    keeps: bool,
+    /// What the page shows, while that is all.
+    shown: String,
+    /// Lines that it does not show, and whether that was told.
+    n_left: usize,
+    is_told: bool,
+    file: Option<Kept>,
+}
+
+impl Printed {
+    pub(crate) fn new(keeps: bool) -> Self {
+        Self { keeps, ..Self::default() }
+    }
+
+    /// Another cell begins. The file stays until one prints as much.
+    pub(crate) fn begin(&mut self) {
+        *self = Self { keeps: self.keeps, file: self.file.take(), ..Self::default() };
+    }
+
+    /// Takes a text that ends a line; how many of its bytes the page shows.
+    pub(crate) fn take(&mut self, text: &str) -> usize {
+        let is_first = self.n_left == 0;
+        if is_first && self.shown.len() + text.len() <= MOST {
+            self.shown.push_str(text);
+            return text.len();
+        }
+        let mut fits = 0;
+        if is_first {
+            fits = fitting(text, MOST - self.shown.len());
+            // The one of an earlier cell goes first.
+            self.file = None;
+            self.file = self.keeps.then(Kept::new).flatten();
+            let shown = mem::take(&mut self.shown);
+            self.keep(&shown);
+        }
+        self.n_left += text[fits..].lines().count();
+        self.keep(text);
+        fits
+    }
+
+    fn keep(&mut self, text: &str) {
+        self.file.iter_mut().for_each(|file| file.add(text));
+    }
+
+    /// Says once what the page does not show.
+    pub(crate) fn rest(&mut self) -> Option<String> {
+        if self.n_left == 0 || mem::replace(&mut self.is_told, true) {
+            return None;
+        }
+        let place = self.file.as_mut().map_or_else(|| "nothing keeps them".into(), Kept::place);
+        Some(format!("\n.. {} more lines were printed: {place} ..\n", self.n_left))
+    }
+}
+
+/// The bytes of a text that fit: whole lines, or of the first so many characters.
+fn fitting(text: &str, most: usize) -> usize {
+    let end = (0..=most.min(text.len())).rfind(|&end| text.is_char_boundary(end)).unwrap_or(0);
+    text[..end].rfind('\n').map_or(end, |line| line + 1)
+}
+
+/// A file of this process, which goes with it.
+struct Kept {
+    path: PathBuf,
+    file: BufWriter<File>,
+    n: usize,
+    /// Whether something found no room.
+    is_full: bool,
+}
+
+impl Kept {
+    /// `None` if the system has no place for it.
+    fn new() -> Option<Self> {
+        let path = env::temp_dir().join(format!("porcini-printed-{}.txt", process::id()));
+        // That of a process of the same number, which was killed.
+        drop(remove_file(&path));
+        let file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path).ok()?;
+        Some(Self { path, file: BufWriter::new(file), n: 0, is_full: false })
+    }
+
+    fn add(&mut self, text: &str) {
+        self.n += text.len();
+        self.is_full |= self.n > MOST_KEPT;
+        if !self.is_full {
+            self.is_full = self.file.write_all(text.as_bytes()).is_err();
+        }
+    }
+
+    /// Where what was printed is.
+    fn place(&mut self) -> String {
+        self.is_full |= self.file.flush().is_err();
+        let part = if self.is_full { "the first lines" } else { "all lines" };
+        format!("{part} are in {}", self.path.display())
+    }
+}
+
+impl Drop for Kept {
+    fn drop(&mut self) {
+        drop(remove_file(&self.path));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn whole_lines_fit() {
+        for (text, most, want) in
+            [("ab\ncd\n", 4, 3), ("ab\ncd\n", 9, 6), ("abcd\n", 3, 3), ("\u{e4}\n", 1, 0)]
+        {
+            assert_eq!(fitting(text, most), want, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn what_is_left_is_told_once() {
+        let mut printed = Printed::new(false);
+        assert_eq!((printed.take("a\n"), printed.rest()), (2, None));
+        let long = "x\n".repeat(MOST / 2);
+        assert_eq!(printed.take(&long), MOST - 2);
+        assert_eq!(printed.take("b\nc\n"), 0);
+        let told = "\n.. 3 more lines were printed: nothing keeps them ..\n";
+        assert_eq!(printed.rest().as_deref(), Some(told));
+        assert_eq!(printed.rest(), None);
+        printed.begin();
+        assert_eq!((printed.take("a\n"), printed.rest()), (2, None));
+    }
+}

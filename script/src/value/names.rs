@@ -1,0 +1,54 @@
+//! What arrays are called: by the variables that hold them.
+
+use std::collections::HashMap;
+
+use rhai::{Dynamic, Scope};
+
+use crate::value::ArrayRef;
+use crate::value::generator::RngRef;
+use crate::value::outputs::LAST;
+
+/// Items of a list that have names.
+const MOST_ITEMS: usize = 100;
+
+/// The names of arrays by their serials, as `a`, `v.0`, `rng.state`, `list[3]`.
+#[derive(Default)]
+pub(crate) struct Names(HashMap<u64, String>);
+
+impl Names {
+    /// Those of the variables in sight; of several the oldest.
+    pub(crate) fn of(scope: &Scope<'_>) -> Self {
+        let mut names = Self::default();
+        for (name, _, value) in scope.iter_raw().filter(|(name, ..)| *name != LAST) {
+            names.add(name, value, true);
+        }
+        names
+    }
+
+    /// The name of the array with this serial.
+    pub(crate) fn get(&self, serial: u64) -> Option<&str> {
+        self.0.get(&serial).map(String::as_str)
+    }
+
+    fn add(&mut self, name: &str, value: &Dynamic, with_items: bool) {
+        if let Some(array) = value.read_lock::<ArrayRef>() {
+            self.add_array(name, &array);
+        } else if let Some(rng) = value.read_lock::<RngRef>() {
+            let [state, inc] = rng.arrays();
+            self.add_array(&format!("{name}.state"), &state);
+            self.add_array(&format!("{name}.inc"), &inc);
+        } else if let Some(list) = value.read_lock::<rhai::Array>()
+            && with_items
+        {
+            for (i, item) in list.iter().take(MOST_ITEMS).enumerate() {
+                self.add(&format!("{name}[{i}]"), item, false);
+            }
+        }
+    }
+
+    fn add_array(&mut self, name: &str, array: &ArrayRef) {
+        array.for_each_leaf(name, &mut |leaf, path| {
+            self.0.entry(leaf.serial().0).or_insert_with(|| path.into());
+        });
+    }
+}
