@@ -43,7 +43,7 @@ impl Printed {
         }
         let mut fits = 0;
         if is_first {
-            fits = fitting(text, MOST - self.shown.len());
+            fits = fitting(text, MOST - self.shown.len(), self.shown.is_empty());
             // The one of an earlier cell goes first.
             self.file = None;
             self.file = self.keeps.then(Kept::new).flatten();
@@ -69,10 +69,11 @@ impl Printed {
     }
 }
 
-/// The bytes of a text that fit: whole lines, or of the first so many characters.
-fn fitting(text: &str, most: usize) -> usize {
+/// The bytes of a text that fit: whole lines; of the very first so many characters.
+fn fitting(text: &str, most: usize, is_first: bool) -> usize {
     let end = (0..=most.min(text.len())).rfind(|&end| text.is_char_boundary(end)).unwrap_or(0);
-    text[..end].rfind('\n').map_or(end, |line| line + 1)
+    let part = if is_first { end } else { 0 };
+    text[..end].rfind('\n').map_or(part, |line| line + 1)
 }
 
 /// A file of this process, which goes with it.
@@ -125,12 +126,13 @@ mod tests {
         for (text, most, want) in
             [("ab\ncd\n", 4, 3), ("ab\ncd\n", 9, 6), ("abcd\n", 3, 3), ("\u{e4}\n", 1, 0)]
         {
-            assert_eq!(fitting(text, most), want, "{text:?}");
+            assert_eq!(fitting(text, most, true), want, "{text:?}");
         }
     }
 
     #[test]
     fn what_is_left_is_told_once() {
+        assert_eq!(fitting("abcd\n", 3, false), 0);
         let mut printed = Printed::new(false);
         assert_eq!((printed.take("a\n"), printed.rest()), (2, None));
         let long = "x\n".repeat(MOST / 2);

@@ -81,7 +81,8 @@ const SHELL: Layers = &[
 
 /// The layers of the notebook kernel.
 const KERNEL: Layers = &[
-    &["warn", "wire", "connection_file", "drawing", "kernel_info"],
+    &["warn", "wire", "connection_file", "graph", "printed", "kernel_info"],
+    &["bundle"],
     &["socket", "publisher"],
     &["history", "host", "traceback", "parent"],
     &["kernel", "install"],

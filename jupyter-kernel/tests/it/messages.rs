@@ -249,7 +249,7 @@ fn nothing_floods_a_page() {
         assert!(bytes < 1_500_000, "{code}: {bytes}");
     }
     assert!(svg(&client.run("graphviz(x)").all("execute_result")[0]["data"]).contains(" more<"));
-    assert_eq!(client.run("print(range(2000).map(|i| i))").stream("stdout").len(), 8892);
+    assert_eq!(client.run("print(range(2000).map(|i| i))").stream("stdout").len(), 10891);
 }
 
 #[test]

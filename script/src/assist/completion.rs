@@ -67,7 +67,7 @@ pub struct Completion {
     pub start: usize,
     /// Byte at which the typed part ends: the cursor.
     pub end: usize,
-    /// The names in order.
+    /// The names in order; behind a dot components, then what the help uses most.
     pub candidates: Vec<Candidate>,
 }
 

@@ -31,15 +31,16 @@ pub(super) fn register(registry: &mut Registry<'_>) {
     registry.any("update_display", 2, |context, _, args| {
         context.display(args[0], Place::Instead(&text("update_display", args[1])?))
     });
-    for (name, mime, shows) in
-        [("display_html", HTML, "HTML"), ("display_markdown", "text/markdown", "Markdown")]
-    {
+    for (name, mime, shows, example) in [
+        ("display_html", HTML, "HTML", "<b>done</b>"),
+        ("display_markdown", "text/markdown", "Markdown", "**done**"),
+    ] {
         registry.doc(
             name,
             "(text)",
             &format!(
                 "Shows a text that is {shows} as a notebook draws it; a terminal and a sandbox show the text.\n\n\
-                 >> {name}(\"a &amp; b\")\na &amp; b"
+                 >> {name}(\"{example}\")\n{example}"
             ),
         );
         registry.any(name, 1, move |context, _, args| {

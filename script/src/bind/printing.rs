@@ -75,9 +75,9 @@ pub(super) fn register(registry: &mut Registry<'_>) {
     registry.doc(
         "html",
         "(x)",
-        "A value as HTML, as notebooks show it: of an array type, size, device, memory, state and at most 1000 \
-         lanes; of a list of maps a table. Arrays are evaluated.\n\n\
-         >> html(\"a < b\")\n<pre>a &lt; b</pre>",
+        "A value as HTML, as notebooks show it: an array as its lanes, and below them type, size, device, memory and \
+         state; a list of maps as a table; of what is long both ends. Arrays are evaluated.\n\n\
+         >> html(\"a < b\").contains(\"a &lt; b\")\ntrue",
     );
     registry.any("html", 1, |context, _, args| html(args[0], &context.print.borrow()));
     registry.doc(

@@ -37,7 +37,8 @@ pub(crate) fn table(value: &Dynamic, options: &PrintOptions) -> Result<Option<St
         let about = describe(value);
         return written(options.most, |out| write_array(out, &array, &about, options)).map(Some);
     }
-    let arrays = Options { edge: MOST_ROWS / 2, threshold: MOST_ROWS, ..options.arrays };
+    let arrays =
+        Options { edge: MOST_ROWS / 2, threshold: MOST_ROWS, words: true, ..options.arrays };
     let Some(list) = value.read_lock::<rhai::Array>() else { return Ok(None) };
     let mut out = Writer::new(options.most);
     let options = PrintOptions { arrays, ..options.clone() };

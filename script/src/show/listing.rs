@@ -66,7 +66,8 @@ impl Listing {
             Program::Machine => "machine code",
             Program::Log => "log",
         };
-        let name = format!("{name}, {} lines", self.text.lines().count());
+        let n = self.text.lines().count();
+        let name = format!("{name}, {n} line{}", if n == 1 { "" } else { "s" });
         Ok((HTML, written(most, |out| write_folded(out, &name, &self.ends()))?))
     }
 }
