@@ -67,7 +67,7 @@ fn variables(registry: &mut Registry<'_>) {
                 let listings = context.session.family();
                 let mut data = rhai::Array::new();
                 for session in &listings {
-                    add_rows(&mut data, &session.whos(rows), names.as_ref())?;
+                    add_rows(&mut data, session, &session.whos(rows), names.as_ref())?;
                 }
                 context.print.borrow().columns.remember(WHOS);
                 return Ok(Dynamic::from(data));
@@ -96,30 +96,27 @@ const WHOS: [&str; 11] = [
 fn show_whos(context: &Context, rows: Rows, names: Option<&Names>) -> Result<()> {
     for (i, session) in context.session.family().iter().enumerate() {
         let mut whos = session.whos(rows);
-        if let Some(names) = names.filter(|_| rows == Rows::Short) {
+        if let Some(names) = names {
+            for row in whos.rows.iter_mut().filter(|row| row.label.is_none()) {
+                row.label = names.get(session, row.id).map(Into::into);
+            }
             let n = whos.rows.len();
-            whos.rows.retain(|row| row.faulty || !called(row, Some(names)).is_empty());
+            whos.rows.retain(|row| rows == Rows::All || row.faulty || row.label.is_some());
             whos.n_hidden += n - whos.rows.len();
         }
         if i == 0 || !whos.rows.is_empty() {
-            show_variables(context, &whos, names)?;
+            show_variables(context, &whos, names.is_some())?;
         }
     }
     Ok(())
 }
 
-/// The label of a variable, else its name.
-fn called<'a>(row: &'a WhosRow, names: Option<&'a Names>) -> &'a str {
-    let name = || names.and_then(|names| names.get(row.id));
-    row.label.as_deref().or_else(name).unwrap_or_default()
-}
-
-fn show_variables(context: &Context, whos: &Whos, names: Option<&Names>) -> Result<()> {
-    let table = whos_table(whos, names);
+fn show_variables(context: &Context, whos: &Whos, has_names: bool) -> Result<()> {
+    let table = whos_table(whos);
     let mut notes = String::new();
     if whos.n_hidden > 0 {
         let n = whos.n_hidden;
-        let without = if names.is_some() { " without a name" } else { "" };
+        let without = if has_names { " without a name" } else { "" };
         let _ = write!(notes, "\n  .. {n} more{without}, whos(#{{all: true}}) lists them ..");
     }
     if whos.rows.iter().any(|row| row.faulty) {
@@ -133,7 +130,7 @@ fn show_variables(context: &Context, whos: &Whos, names: Option<&Names>) -> Resu
         let _ = display::break_line(&mut notes, line, 4, window.unwrap_or(usize::MAX));
     }
     // In a narrow window the label matters more than the counts.
-    let fitted = whos_table(whos, names).fitted(window, &["E/I Refs", "Memory", "Type", "Ready"]);
+    let fitted = whos_table(whos).fitted(window, &["E/I Refs", "Memory", "Type", "Ready"]);
     let text = format!("{fitted}{notes}");
     let forms = if context.host.shows_forms() {
         vec![(HTML, html::noted(&table, &notes)?)]
@@ -145,7 +142,7 @@ fn show_variables(context: &Context, whos: &Whos, names: Option<&Names>) -> Resu
 }
 
 /// The table of `whos` as Enoki draws it.
-fn whos_table(whos: &Whos, names: Option<&Names>) -> Table {
+fn whos_table(whos: &Whos) -> Table {
     let row = |i: usize| {
         let row = &whos.rows[i];
         vec![
@@ -159,7 +156,7 @@ fn whos_table(whos: &Whos, names: Option<&Names>) -> Table {
                 (true, false) => "[x]".into(),
                 (false, _) => "[ ]".into(),
             },
-            called(row, names).into(),
+            row.label.as_deref().unwrap_or_default().into(),
         ]
     };
     let columns = ["ID", "Type", "E/I Refs", "Size", "Memory", "Ready", "Label"];
@@ -188,7 +185,12 @@ fn whos_footer(whos: &Whos) -> String {
 }
 
 /// Adds the rows as maps.
-fn add_rows(data: &mut rhai::Array, whos: &Whos, names: Option<&Names>) -> Result<()> {
+fn add_rows(
+    data: &mut rhai::Array,
+    session: &Session,
+    whos: &Whos,
+    names: Option<&Names>,
+) -> Result<()> {
     let number = |n: u64| Dynamic::from(i64::try_from(n).unwrap_or(i64::MAX));
     let row = |row: &WhosRow| {
         let mut map = Map::new();
@@ -200,7 +202,7 @@ fn add_rows(data: &mut rhai::Array, whos: &Whos, names: Option<&Names>) -> Resul
         map.insert("bytes".into(), number(row.bytes));
         map.insert("ready".into(), row.ready.into());
         map.insert("out_of_bounds".into(), row.faulty.into());
-        let name = names.and_then(|names| names.get(row.id));
+        let name = names.and_then(|names| names.get(session, row.id));
         map.insert("name".into(), name.unwrap_or_default().into());
         map.insert("label".into(), row.label.as_deref().unwrap_or_default().into());
         map.insert("device".into(), whos.device.clone().into());

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use porcini_core::Session;
 use rhai::{Dynamic, Scope};
 
 use crate::value::ArrayRef;
@@ -11,9 +12,9 @@ use crate::value::outputs::LAST;
 /// Items of a list that have names.
 const MOST_ITEMS: usize = 100;
 
-/// The names of arrays by their serials, as `a`, `v.0`, `rng.state`, `list[3]`.
+/// The names of arrays, as `a`, `v.0`, `rng.state`, `list[3]`, by their serials in each session.
 #[derive(Default)]
-pub(crate) struct Names(HashMap<u64, String>);
+pub(crate) struct Names(Vec<(Session, HashMap<u64, String>)>);
 
 impl Names {
     /// Those of the variables in sight; of several the oldest.
@@ -26,8 +27,9 @@ impl Names {
     }
 
     /// The name of the array with this serial.
-    pub(crate) fn get(&self, serial: u64) -> Option<&str> {
-        self.0.get(&serial).map(String::as_str)
+    pub(crate) fn get(&self, session: &Session, serial: u64) -> Option<&str> {
+        let (_, names) = self.0.iter().find(|(known, _)| known.is(session))?;
+        names.get(&serial).map(String::as_str)
     }
 
     fn add(&mut self, name: &str, value: &Dynamic, with_items: bool) {
@@ -48,7 +50,13 @@ impl Names {
 
     fn add_array(&mut self, name: &str, array: &ArrayRef) {
         array.for_each_leaf(name, &mut |leaf, path| {
-            self.0.entry(leaf.serial().0).or_insert_with(|| path.into());
+            let session = leaf.session();
+            if !self.0.iter().any(|(known, _)| known.is(session)) {
+                self.0.push((session.clone(), HashMap::new()));
+            }
+            let names = self.0.iter_mut().find(|(known, _)| known.is(session));
+            let serial = leaf.serial().0;
+            names.map(|(_, names)| names.entry(serial).or_insert_with(|| path.into()));
         });
     }
 }
