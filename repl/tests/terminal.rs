@@ -137,7 +137,7 @@ fn typing_completing_and_leaving() {
     assert!(screen.contains("Raises target[index[i]]"), "{screen}");
     shell.type_in("\x15rng = PCG32C(UInt64C::arange(3))\rrng.\t");
     shell.wait_for("UInt64C, state of the generators");
-    shell.type_in("\x15alpha.\t");
+    shell.type_in("\x15(alpha).\t");
     shell.wait_for("Display all");
     shell.type_in("n\x15set_flag(\"ch\t\", true); flag(\"ch\t\")\r");
     shell.wait_for("true");
