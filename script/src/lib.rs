@@ -38,3 +38,4 @@ pub use world::bounds::Bounds;
 pub use world::engine_thread::{ENGINE_STACK, on_engine_thread};
 pub use world::folders;
 pub use world::host::Host;
+pub use world::programs;

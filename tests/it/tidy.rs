@@ -71,7 +71,8 @@ const SCRIPT: Layers = &[
 const SHELL: Layers = &[
     &["settings"],
     &["print"],
-    &["pager", "cli", "exit_code", "signals"],
+    &["foreground"],
+    &["pager", "editor", "cli", "exit_code", "signals"],
     &["json", "source"],
     &["host"],
     &["doctor", "edit"],

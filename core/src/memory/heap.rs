@@ -172,6 +172,16 @@ pub fn watch() {
     }));
 }
 
+/// Gives the system back what nobody uses: the C library keeps it for whoever asks next. It looks at all that is free,
+/// which takes time.
+pub fn trim() {
+    #[cfg(all(target_os = "linux", target_env = "gnu"))]
+    // SAFETY: it takes the allocator's own locks, and touches free pages only.
+    unsafe {
+        libc::malloc_trim(0);
+    }
+}
+
 /// Tells that another thread gives back so many bytes that this one took.
 pub fn gave_away(bytes: usize) {
     TAKEN.set(TAKEN.get() - signed(bytes));
@@ -187,7 +197,8 @@ pub fn room() -> Option<u64> {
     Some(left()?.saturating_sub(held() * COPIES + SLACK) / (COPIES + 1))
 }
 
-fn held() -> u64 {
+/// Bytes that this thread has taken and not given back.
+pub fn held() -> u64 {
     TAKEN.get().max(0).unsigned_abs()
 }
 

@@ -1,6 +1,7 @@
 //! `format`: a template filled with values.
 
-use porcini_core::value::show::Options;
+use porcini_core::Scalar;
+use porcini_core::value::show::{Digits, Options};
 use rhai::Dynamic;
 
 use crate::fault::{Result, fault};
@@ -9,7 +10,8 @@ use crate::show::print_options::PrintOptions;
 use crate::show::writer::{Writer, written};
 
 /// `format("{:.9} and {:>8}", x, y)`: `{}` shows a value as `print` does; after a colon stand the
-/// alignment `<` or `>` and width of a column, and after a dot the digits of floats.
+/// alignment `<` or `>` and width of a column, and after a dot the digits of floats: those that count, or with `f` those
+/// behind the point, with `e` those of the exponential notation.
 pub(crate) fn format(template: &str, values: &[Dynamic], options: PrintOptions) -> Result<String> {
     written(options.most, |out| fill(out, template, values, options))
 }
@@ -40,7 +42,10 @@ fn fill(out: &mut Writer, template: &str, values: &[Dynamic], options: PrintOpti
             most: out.left(),
             ..options
         };
-        out.put(&field.fill(&text(value, options)?))?;
+        let as_float = value.as_int().ok().filter(|_| field.wants_float());
+        let value =
+            as_float.map_or_else(|| value.clone(), |int| Dynamic::from(Scalar::Int(int).to_f64()));
+        out.put(&field.fill(&text(&value, options)?))?;
         rest = &tail[end + 1..];
     }
     out.put(rest)?;
@@ -55,16 +60,21 @@ struct Field {
     right: bool,
     width: usize,
     /// Those of the settings if it names none.
-    digits: Option<usize>,
+    digits: Option<Digits>,
 }
 
 /// Widest column that a format may ask for.
 const MAX_WIDTH: usize = 10_000;
+/// Most digits behind the point: a float has no more.
+const MOST_DECIMALS: usize = 1100;
 
 impl Field {
     fn parse(spec: &str) -> Result<Self> {
-        let bad =
-            || fault(format!("format: unknown {{{spec}}}, expected {{}}, {{:.9}} or {{:>12.4}}"));
+        let bad = || {
+            fault(format!(
+                "format: unknown {{{spec}}}, expected {{}}, {{:.9}}, {{:.2f}} or {{:>12.4}}"
+            ))
+        };
         let mut field = Self { right: false, width: 0, digits: None };
         if spec.is_empty() {
             return Ok(field);
@@ -80,10 +90,21 @@ impl Field {
             field.width = width.parse().ok().filter(|&w| w <= MAX_WIDTH).ok_or_else(bad)?;
         }
         if let Some(digits) = digits {
-            let digits = digits.parse().ok().filter(|d| (1..=17).contains(d));
-            field.digits = Some(digits.ok_or_else(bad)?);
+            let kind = digits.trim_start_matches(|c: char| c.is_ascii_digit());
+            let n = digits[..digits.len() - kind.len()].parse().map_err(|_| bad())?;
+            field.digits = Some(match (kind, n) {
+                ("" | "g", 1..=17) => Digits::Significant(n),
+                ("f", 0..=MOST_DECIMALS) => Digits::Decimals(n),
+                ("e", 0..=17) => Digits::Exponential(n),
+                _ => return Err(bad()),
+            });
         }
         Ok(field)
+    }
+
+    /// Whether integers are shown as floats: `{:.2f}`.
+    fn wants_float(&self) -> bool {
+        matches!(self.digits, Some(Digits::Decimals(_) | Digits::Exponential(_)))
     }
 
     fn fill(&self, text: &str) -> String {
@@ -110,6 +131,18 @@ mod tests {
         );
         let third = [Dynamic::from(1.0 / 3.0)];
         assert_eq!(format("{}", &third, options).unwrap(), "0.3333333333333333");
-        assert_eq!(format("{:.3}", &third, options).unwrap(), "0.333");
+        for (template, want) in [
+            ("{:.3}", "0.333"),
+            ("{:.2f}", "0.33"),
+            ("{:>8.2f}|", "    0.33|"),
+            ("{:.1e}", "3.3e-01"),
+            ("{:.3g}", "0.333"),
+        ] {
+            assert_eq!(format(template, &third, options).unwrap(), want);
+        }
+        assert_eq!(format("{:.2f} {:.0f}", &[3.into(), 2.5.into()], options).unwrap(), "3.00 2");
+        for wrong in ["{:.f}", "{:f}", "{:.2x}", "{:.18}", "{:.0}", "{:.99999f}"] {
+            assert!(format(wrong, &third, options).is_err(), "{wrong}");
+        }
     }
 }

@@ -1,7 +1,7 @@
 //! Values as HTML for notebooks: an array as a small table of what it is, with a grid of its lanes to unfold;
 //! lists of maps as tables; everything else as its text.
 
-use porcini_core::value::show::{Lanes, Options, number};
+use porcini_core::value::show::{Lanes, Options};
 use porcini_core::value::{Argument, Form};
 use rhai::Dynamic;
 
@@ -86,7 +86,7 @@ fn grid(value: &Argument<'_>, n: u64, options: &Options) -> porcini_core::Result
             if is_nested || is_full || is_first {
                 rows.push(vec![lane.to_string()]);
             }
-            let cells = leaves.iter().map(|&leaf| number(block.number(leaf, lane), options.digits));
+            let cells = leaves.iter().map(|&leaf| block.text(leaf, lane, options.digits));
             rows.last_mut().into_iter().for_each(|last| last.extend(cells.clone()));
         }
     }

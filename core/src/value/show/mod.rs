@@ -11,7 +11,7 @@
 //! assert_eq!(x.to_string(), "[0, 1, 2, 3, 4, .. 90 skipped .., 95, 96, 97, 98, 99]");
 //! let v = Vector2f::new([&x.slice(..2)?, &x.slice(..2)?.sin()?])?;
 //! assert_eq!(format!("{v:.2}"), "[[0, 0],\n [1, 0.84]]");
-//! assert_eq!(v.to_text(&Options { digits: 3, ..Options::default() })?, "[[0, 0],\n [1, 0.841]]");
+//! assert_eq!(v.to_text(&Options { digits: 3.into(), ..Options::default() })?, "[[0, 0],\n [1, 0.841]]");
 //! # Ok(())
 //! # }
 //! ```
@@ -23,7 +23,7 @@ use std::fmt::{self, Write};
 use std::ops::Range;
 
 pub use lanes::{Block, Lanes};
-pub use numbers::{exact, number};
+pub use numbers::{Digits, number};
 
 use super::{Argument, Form, Value};
 use crate::array::Array;
@@ -32,8 +32,8 @@ use crate::error::{Error, Result};
 /// How much of a value is shown, and how.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Options {
-    /// Significant digits of floats.
-    pub digits: usize,
+    /// Digits of floats.
+    pub digits: Digits,
     /// Lanes shown at each end of a long value.
     pub edge: u64,
     /// Values of more lanes are long.
@@ -42,7 +42,7 @@ pub struct Options {
 
 impl Default for Options {
     fn default() -> Self {
-        Self { digits: 6, edge: 5, threshold: 20 }
+        Self { digits: Digits::Significant(6), edge: 5, threshold: 20 }
     }
 }
 
@@ -93,7 +93,7 @@ macro_rules! texts {
         impl fmt::Display for $type {
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 let options = Options::default();
-                let digits = f.precision().unwrap_or(options.digits);
+                let digits = f.precision().map_or(options.digits, Digits::Significant);
                 match self.to_text(&Options { digits, ..options }) {
                     Ok(text) => f.write_str(&text),
                     Err(error) => write!(f, "error: {error}"),
@@ -135,7 +135,7 @@ impl Layout {
         out: &mut dyn Write,
         block: &Block,
         separator: &str,
-        digits: usize,
+        digits: Digits,
     ) -> fmt::Result {
         if block.skipped > 0 {
             write!(out, "{separator}.. {} skipped ..", block.skipped)?;
@@ -144,7 +144,7 @@ impl Layout {
             if lane > 0 {
                 out.write_str(separator)?;
             }
-            self.lane(out, &|leaf| number(block.number(leaf, lane), digits), 0, 0)?;
+            self.lane(out, &|leaf| block.text(leaf, lane, digits), 0, 0)?;
         }
         Ok(())
     }

@@ -9,8 +9,8 @@ use plotters::prelude::{
     BLACK, ChartBuilder, Circle, Color as _, DrawingArea, DrawingBackend, LineSeries, RGBColor,
     Rectangle, WHITE,
 };
-use porcini_core::Scalar;
 use porcini_core::value::show::number;
+use porcini_core::{DType, Scalar};
 
 /// Colours of one series after the other.
 const COLOURS: [RGBColor; 6] = [
@@ -277,7 +277,7 @@ fn ticks(range: &Range<f64>, n: u32) -> Vec<f64> {
 }
 
 fn label(x: f64) -> String {
-    number(Scalar::Float(if x.abs() < 1e-280 { 0.0 } else { x }), DIGITS)
+    number(Scalar::Float(if x.abs() < 1e-280 { 0.0 } else { x }), DType::F64, DIGITS.into())
 }
 
 #[cfg(test)]
