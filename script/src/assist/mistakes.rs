@@ -51,11 +51,18 @@ impl Interpreter {
             own.entry(function.name).or_default().insert(function.params.len());
         }
         let keys = keys(cell);
+        // Nobody sees which functions a module, or a key that is computed, brings along.
+        let has_maps = cell
+            .lexemes()
+            .iter()
+            .any(|lexeme| matches!(lexeme.token, Token::MapStart | Token::Import));
+        let bound = self.bound();
         let mut wrong: Vec<(Position, rhai::EvalAltResult)> = Vec::new();
         for call in calls(program) {
             let (name, n, at) = (call.name.as_str(), call.arguments, call.place);
             // A map may hold a closure of that name.
-            if call.is_method && keys.contains(name) || SPECIAL.contains(&name) {
+            let is_of_map = call.is_method && (has_maps || keys.contains(name));
+            if is_of_map || SPECIAL.contains(&name) || bound.contains(&(name.into(), n)) {
                 continue;
             }
             if let Some(arities) = own.get(name).filter(|_| !call.is_method) {
@@ -78,6 +85,15 @@ impl Interpreter {
             error
         };
         wrong.into_iter().map(placed).collect()
+    }
+
+    /// Names and numbers of arguments of all functions that Rhai knows.
+    fn bound(&self) -> HashSet<(String, usize)> {
+        let pair = |function: rhai::FuncInfo<'_>| {
+            let metadata = &function.metadata;
+            Some((typed(&metadata.name).to_string(), metadata.num_params))
+        };
+        self.engine.collect_fn_metadata(None, pair, true).into_iter().collect()
     }
 
     fn has(&self, name: &str) -> bool {
@@ -103,6 +119,10 @@ fn wrong_number(name: &str, n: usize, known: &str) -> rhai::EvalAltResult {
 fn calls(program: &AST) -> Vec<Call> {
     let mut calls = Vec::new();
     program.walk(&mut |path| {
+        // Whoever tries may fail.
+        if path.iter().any(|node| matches!(node, ASTNode::Stmt(Stmt::TryCatch(..)))) {
+            return true;
+        }
         let (call, place, is_method) = match path.last() {
             Some(
                 ASTNode::Expr(Expr::FnCall(call, place)) | ASTNode::Stmt(Stmt::FnCall(call, place)),

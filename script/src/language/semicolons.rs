@@ -146,8 +146,11 @@ impl Mended {
                     mended.unpacked.extend(names.into_iter().map(tokens::registered));
                 }
             }
-            let is_sliced =
-                |next: &Lexeme| slices.contains(&next.start) && slices::is_variable(before, lexeme);
+            let is_sliced = |next: &Lexeme| {
+                slices.contains(&next.start)
+                    && slices::is_variable(before, lexeme)
+                    && !end_statement(text, lexeme, next)
+            };
             let next = code.peek().copied();
             let is_slice = next.is_some_and(is_sliced);
             (before, end) = (Some(lexeme), lexeme.end);

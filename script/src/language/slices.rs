@@ -17,25 +17,37 @@ pub(crate) const KEY: &str = "slice[";
 /// Items taken before somebody looks for an interrupt.
 const PIECE: usize = 1 << 16;
 
-/// Where brackets open in which a range stands, but for those that are assigned to.
+/// Where brackets open in which a range stands, but for those that are assigned to, or a part of them.
 pub(crate) fn brackets(lexemes: &[Lexeme]) -> HashSet<usize> {
     let mut found = HashSet::new();
-    // Each open bracket, and whether it holds a range.
-    let mut open: Vec<(&Lexeme, bool)> = Vec::new();
-    let mut code = lexemes.iter().filter(|lexeme| !lexeme.is_comment()).peekable();
-    while let Some(lexeme) = code.next() {
-        match lexeme.token {
-            Token::LeftBracket | Token::LeftParen | Token::LeftBrace | Token::MapStart => {
-                open.push((lexeme, false));
-            }
-            ref token if is_range(token) => {
-                open.last_mut().into_iter().for_each(|(_, holds_range)| *holds_range = true);
+    // Each open bracket by its place among the tokens, and whether it holds a range.
+    let mut open: Vec<(usize, bool)> = Vec::new();
+    // Brackets of the chain of members and indices that goes on.
+    let mut chain: Vec<usize> = Vec::new();
+    let code: Vec<&Lexeme> = lexemes.iter().filter(|lexeme| !lexeme.is_comment()).collect();
+    for (i, lexeme) in code.iter().enumerate() {
+        match &lexeme.token {
+            Token::LeftBracket
+            | Token::QuestionBracket
+            | Token::LeftParen
+            | Token::LeftBrace
+            | Token::MapStart => open.push((i, false)),
+            token if is_range(token) || is_range_call(&code, i) => {
+                open.last_mut().into_iter().for_each(|(_, has_range)| *has_range = true);
             }
             Token::RightBracket | Token::RightParen | Token::RightBrace => {
-                let is_target = code.peek().is_some_and(|next| assigns(&next.token));
-                let opened = open.pop().filter(|&(_, holds_range)| holds_range && !is_target);
-                let opened = opened.filter(|(opened, _)| opened.token == Token::LeftBracket);
-                found.extend(opened.map(|(opened, _)| opened.start));
+                let opened = open.pop().filter(|&(at, has_range)| has_range && has_room(&code, at));
+                chain.extend(opened.map(|(at, _)| code[at].start));
+                // What ends in an assignment is a place, and no value.
+                let mut end = i + 1;
+                while code.get(end).is_some_and(|behind| is_dot(&behind.token)) {
+                    end += 2;
+                }
+                match code.get(end).map(|behind| &behind.token) {
+                    Some(Token::LeftBracket | Token::QuestionBracket) => {}
+                    Some(token) if assigns(token) => chain.clear(),
+                    _ => found.extend(chain.drain(..)),
+                }
             }
             _ => {}
         }
@@ -43,13 +55,27 @@ pub(crate) fn brackets(lexemes: &[Lexeme]) -> HashSet<usize> {
     found
 }
 
-/// `1..3` and `range(0, 9, 2)`.
+/// Whether a bracket opens in which a range may be read: behind a name of one letter there is no room for the comma
+/// that a range without a start needs.
+fn has_room(code: &[&Lexeme], at: usize) -> bool {
+    let is_short = at > 0 && code[at - 1].end - code[at - 1].start == 1;
+    let starts_open = code.get(at + 1).is_some_and(|first| is_range(&first.token));
+    code[at].token == Token::LeftBracket && !(is_short && starts_open)
+}
+
 fn is_range(token: &Token) -> bool {
-    match token {
-        Token::ExclusiveRange | Token::InclusiveRange => true,
-        Token::Identifier(name) => name.as_str() == "range",
-        _ => false,
-    }
+    matches!(token, Token::ExclusiveRange | Token::InclusiveRange)
+}
+
+/// `range(0, 9, 2)`
+fn is_range_call(code: &[&Lexeme], at: usize) -> bool {
+    let is_named = matches!(&code[at].token, Token::Identifier(name) if name.as_str() == "range");
+    let is_called = code.get(at + 1).is_some_and(|next| next.token == Token::LeftParen);
+    is_named && is_called && !(at > 0 && is_dot(&code[at - 1].token))
+}
+
+fn is_dot(token: &Token) -> bool {
+    matches!(token, Token::Period | Token::Elvis | Token::DoubleColon)
 }
 
 fn assigns(token: &Token) -> bool {
@@ -76,9 +102,7 @@ fn assigns(token: &Token) -> bool {
 
 /// Whether a token is a variable, and no member of something.
 pub(crate) fn is_variable(before: Option<&Lexeme>, name: &Lexeme) -> bool {
-    let is_member = |before: &Lexeme| {
-        matches!(before.token, Token::Period | Token::Elvis | Token::DoubleColon | Token::Fn)
-    };
+    let is_member = |before: &Lexeme| is_dot(&before.token) || before.token == Token::Fn;
     matches!(name.token, Token::Identifier(_)) && !before.is_some_and(is_member)
 }
 
@@ -128,11 +152,12 @@ fn evaluate(
 
 fn part_of_list(list: &rhai::Array, slice: Slice) -> Result<rhai::Array> {
     let mut part = rhai::Array::new();
-    for (i, place) in slice.places(list.len() as u64).enumerate() {
+    let places = slice.places(list.len() as u64);
+    let (n, _) = places.size_hint();
+    part.try_reserve_exact(n).map_err(|_| fault("[]: no memory for the list"))?;
+    for (i, place) in places.enumerate() {
         if i % PIECE == 0 {
             check_interrupt()?;
-            part.try_reserve(PIECE.min(list.len()))
-                .map_err(|_| fault("[]: no memory for the list"))?;
         }
         part.extend(usize::try_from(place).ok().and_then(|place| list.get(place)).cloned());
     }
@@ -169,9 +194,14 @@ mod tests {
             ("let l = [[1, 2], [3]]; l[0..1][0][1]", "2"),
             ("let l = [1, 2]; [l[0], l[1..].len()]", "[1, 1]"),
             ("let l = [3, 4]; let f = |i| l[i..]; f.call(1)", "[4]"),
-            ("fn part(l) { l[..1] } part([5, 6])", "[5]"),
+            ("fn part(l) { l[0..1] } part([5, 6])", "[5]"),
+            ("fn part(list) { list[..1] } part([5, 6])", "[5]"),
+            ("let x = 3\nlet y = x\n[0..2]\ny", "3"),
+            ("let range = 0; let l = [[1]]; l[range].push(2); l", "[[1, 2]]"),
+            ("let o = #{range: 0}; let l = [[1]]; l[o.range].push(2); l", "[[1, 2]]"),
+            ("let l = [[1]]; l[0..1].len() + l[[0, 1][0]][0]", "2"),
             ("let s = \"naïve\"; s[2..]", "ïve"),
-            ("let s = \"abc\"; `${s[..2]}${s[-1]}`", "abc"),
+            ("let s = \"abc\"; `${s[0..2]}${s[-1]}`", "abc"),
             ("let i = 0b1101; i[0..2]", "1"),
             ("fn f(n) { let s = 0; for i in 0..n { for j in 0..2 { s += j } } s } f(3)", "3"),
         ] {
