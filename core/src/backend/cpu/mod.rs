@@ -40,6 +40,7 @@ use super::pool::Pool;
 use super::primitive::{PrimitiveCall, Room};
 use super::{Backend, Executable, Memory};
 use crate::error::Result;
+use crate::ir::division::{self, Divisors};
 use crate::ir::kernel::{Kernel, LiteralMode};
 use crate::ir::legal::legalise;
 
@@ -93,7 +94,7 @@ impl Backend for Cpu {
         if !kernel.serial_regions().is_empty() {
             return self.shared.interp.lower(kernel, mode);
         }
-        let kernel = &legalise(kernel);
+        let kernel = &division::rewrite(legalise(kernel), mode, Divisors::Shared);
         match Loaded::new(kernel, mode, &self.shared)? {
             Some(loaded) => Ok(Arc::new(loaded)),
             None => self.shared.interp.lower(kernel, mode),
@@ -104,7 +105,8 @@ impl Backend for Cpu {
         if !kernel.serial_regions().is_empty() {
             return Ok(None);
         }
-        listing::listing(&legalise(kernel), mode, self.shared.target, &self.shared.options)
+        let kernel = &division::rewrite(legalise(kernel), mode, Divisors::Shared);
+        listing::listing(kernel, mode, self.shared.target, &self.shared.options)
     }
 
     fn run_primitive(&self, call: &PrimitiveCall, room: Room<'_>) -> Result<()> {
