@@ -3,7 +3,7 @@
 //! `lower/` expands operations into a program over virtual registers (`program.rs`) with the instructions of
 //! `instructions.rs` that the target has (`target.rs`). `allocate.rs` gives it registers in one pass, with
 //! `operands.rs` and `regions.rs`; as it goes a machine encodes (`machine.rs`, and `x86/` for x86-64).
-//! `assemble.rs` puts the loop around it; `arena.rs` makes it executable; `launch.rs` runs it. Where a kernel finds
+//! `assemble.rs` puts the loop around it; `arena.rs` makes it executable; `launch.rs` and `work.rs` run it. Where a kernel finds
 //! no executable memory, the interpreter runs it instead.
 
 mod allocate;
@@ -21,8 +21,10 @@ mod operands;
 mod options;
 mod program;
 mod regions;
+mod split;
 mod target;
 mod tuning;
+mod work;
 mod x86;
 
 use std::sync::Arc;
