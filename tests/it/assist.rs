@@ -62,7 +62,13 @@ fn members_follow_the_value() {
         assert_eq!(of("rng.st"), ["state"]);
         assert_eq!(
             of("rng.next_f"),
-            ["next_float32", "next_float32_normal", "next_float64", "next_float64_normal"]
+            [
+                "next_float16",
+                "next_float32",
+                "next_float32_normal",
+                "next_float64",
+                "next_float64_normal"
+            ]
         );
         assert_eq!(of("q.T"), ["T"]);
         assert_eq!(of("FloatC::lin"), ["linspace"]);
@@ -117,7 +123,9 @@ fn names_are_inspected() {
         assert_eq!(interpreter.source("twice").as_deref(), Some(twice));
         assert_eq!(interpreter.source("sin"), None);
         assert!(text("sin(nosuch, ", 12).unwrap().starts_with("sin(x)"));
-        assert!(text("FloatC::linspace(", 12).unwrap().contains("linspace(first, last, n)"));
+        assert!(
+            text("FloatC::linspace(", 12).unwrap().contains("linspace(first, last, n, endpoint)")
+        );
         assert_eq!(text("nosuch", 3), None);
         let html = interpreter.inspect(&Cell::typed("lt(1, 2)"), 1).unwrap().html;
         assert!(html.contains("<code>lt(a, b)</code>") && html.contains("&gt;&gt; "), "{html}");

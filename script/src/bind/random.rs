@@ -91,6 +91,12 @@ fn draws(registry: &mut Registry<'_>) {
              >> PCG32C().next_uint64()\n[16730461300013839602]",
         ),
         (
+            "next_float16",
+            Draw::Float16,
+            "Uniform halves in [0, 1) with 10 random bits from one 32-bit draw; active as in next_uint32.\n\n\
+             >> PCG32C().next_float16()\n[0.107422]",
+        ),
+        (
             "next_float32",
             Draw::Float32,
             "Uniform floats in [0, 1) with 23 random bits; active as in next_uint32.\n\n\

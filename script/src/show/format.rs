@@ -11,13 +11,15 @@ use crate::show::writer::{Writer, written};
 
 /// `format("{:.9} and {:>8}", x, y)`: `{}` shows a value as `print` does; after a colon stand the
 /// alignment `<` or `>` and width of a column, and after a dot the digits of floats: those that count, or with `f` those
-/// behind the point, with `e` those of the exponential notation.
+/// behind the point, with `e` those of the exponential notation. `{1}` shows the second
+/// value, wherever it stands; a template that counts so shows values as often as it says.
 pub(crate) fn format(template: &str, values: &[Dynamic], options: PrintOptions) -> Result<String> {
     written(options.most, |out| fill(out, template, values, options))
 }
 
 fn fill(out: &mut Writer, template: &str, values: &[Dynamic], options: PrintOptions) -> Result<()> {
-    let mut values = values.iter();
+    let (mut next, mut numbered) = (0, None);
+    let mut seen = vec![false; values.len()];
     let mut rest = template;
     while let Some(start) = rest.find(['{', '}']) {
         out.put(&rest[..start])?;
@@ -31,8 +33,23 @@ fn fill(out: &mut Writer, template: &str, values: &[Dynamic], options: PrintOpti
         let Some(end) = end else {
             return Err(fault("format: a brace without partner; write {{ or }} for a brace"));
         };
-        let field = Field::parse(&tail[1..end])?;
-        let value = values.next().ok_or_else(|| fault("format: more {} than values"))?;
+        let spec = &tail[1..end];
+        let digits = spec.len() - spec.trim_start_matches(|c: char| c.is_ascii_digit()).len();
+        let field = Field::parse(&spec[digits..], spec)?;
+        if *numbered.get_or_insert(digits > 0) != (digits > 0) {
+            return Err(fault("format: {} beside {0}; number all of them, or none"));
+        }
+        let place = if digits > 0 { spec[..digits].parse().unwrap_or(usize::MAX) } else { next };
+        next += 1;
+        let value = values.get(place).ok_or_else(|| match digits {
+            0 => fault("format: more {} than values"),
+            _ => fault(format!(
+                "format: {{{}}} of {} values; the first is {{0}}",
+                &spec[..digits],
+                values.len()
+            )),
+        })?;
+        seen[place] = true;
         let options = PrintOptions {
             arrays: Options {
                 digits: field.digits.unwrap_or(options.arrays.digits),
@@ -49,7 +66,7 @@ fn fill(out: &mut Writer, template: &str, values: &[Dynamic], options: PrintOpti
         rest = &tail[end + 1..];
     }
     out.put(rest)?;
-    match values.len() {
+    match seen.iter().filter(|seen| !**seen).count() {
         0 => Ok(()),
         n => Err(fault(format!("format: {n} values more than {{}}"))),
     }
@@ -69,10 +86,11 @@ const MAX_WIDTH: usize = 10_000;
 const MOST_DECIMALS: usize = 1100;
 
 impl Field {
-    fn parse(spec: &str) -> Result<Self> {
+    /// Of what stands behind the number of the value in `whole`.
+    fn parse(spec: &str, whole: &str) -> Result<Self> {
         let bad = || {
             fault(format!(
-                "format: unknown {{{spec}}}, expected {{}}, {{:.9}}, {{:.2f}} or {{:>12.4}}"
+                "format: unknown {{{whole}}}, expected {{}}, {{:.9}}, {{:.2f}} or {{:>12.4}}"
             ))
         };
         let mut field = Self { right: false, width: 0, digits: None };
@@ -129,6 +147,11 @@ mod tests {
             format("{:>6}|{:<6.2}|", &[1.5.into(), 2.25.into()], options).unwrap(),
             "   1.5|2.2   |"
         );
+        let both = [Dynamic::from(1_i64), Dynamic::from(2.25)];
+        assert_eq!(format("{1:.2} {0} {1}", &both, options).unwrap(), "2.2 1 2.25");
+        for wrong in ["{1}", "{0} {2}", "{0} {}", "{} {0}", "{0}{99999999999999999999}", "{0x}"] {
+            assert!(format(wrong, &both, options).is_err(), "{wrong}");
+        }
         let third = [Dynamic::from(1.0 / 3.0)];
         assert_eq!(format("{}", &third, options).unwrap(), "0.3333333333333333");
         for (template, want) in [

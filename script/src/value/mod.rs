@@ -35,7 +35,7 @@ pub(crate) const STATICS: [(&str, &str); 9] = [
     ("full", "(value, n)"),
     ("opaque", "(value, n)"),
     ("arange", "(n), (start, stop) or (start, stop, step)"),
-    ("linspace", "(first, last, n)"),
+    ("linspace", "(first, last, n, endpoint)"),
     ("reinterpret", "(x)"),
 ];
 /// Bytes of an element of a list.
