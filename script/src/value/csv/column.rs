@@ -86,7 +86,7 @@ impl<'l> Builder<'l> {
     }
 
     /// Adds a field, or says why it is none of the column.
-    pub(super) fn add(&mut self, field: &[u8]) -> Result<(), String> {
+    pub(super) fn add(&mut self, field: &str) -> Result<(), String> {
         if let Some(others) = &mut self.others {
             others.look_at(field, self.layout);
             return Ok(());
@@ -103,12 +103,8 @@ impl<'l> Builder<'l> {
         if taken || (is_missing && self.values.push_missing(self.layout.masks)) {
             return Ok(());
         }
-        if is_text {
-            return Err("the text is not UTF-8".into());
-        }
-        if self.fixed {
-            let field = String::from_utf8_lossy(field);
-            return Err(format!("\"{}\" is no {}", short(&field), self.kind.value_name()));
+        if self.fixed || is_text {
+            return Err(format!("\"{}\" is no {}", short(field), self.kind.value_name()));
         }
         let mut others = Seen::default();
         others.look_at(field, self.layout);
@@ -160,11 +156,11 @@ impl Values {
     }
 
     /// Adds a field; `None` if it cannot be read as a value of the kind.
-    fn push(&mut self, field: &[u8], kind: Kind) -> Option<()> {
+    fn push(&mut self, text: &str, kind: Kind) -> Option<()> {
         let decimal = match self {
             Self::Mask(_) | Self::Texts(_) => None,
             _ if kind == Kind::Date => None,
-            _ => Decimal::read(field),
+            _ => Decimal::read(text.as_bytes()),
         };
         match (&mut *self, decimal) {
             (Self::Int(values), Some(decimal)) if kind == Kind::Lanes(DType::I64) => {
@@ -179,7 +175,6 @@ impl Values {
             }
             _ => {}
         }
-        let text = str::from_utf8(field).ok()?;
         match self {
             Self::Mask(values) => values.push(text.parse().ok()?),
             Self::Int(values) => {
@@ -192,7 +187,9 @@ impl Values {
                 values.push(value);
             }
             Self::UInt(values) => values.push(text.parse().ok()?),
-            Self::Float(values) if kind == Kind::Date => values.push(dates::parse(field)?),
+            Self::Float(values) if kind == Kind::Date => {
+                values.push(dates::parse(text.as_bytes())?);
+            }
             Self::Float(values) => values.push(text.parse().ok()?),
             Self::Float32(values) => values.push(text.parse().ok()?),
             Self::Texts(texts) => texts.push(text)?,
@@ -249,8 +246,8 @@ struct Decimal {
 }
 
 impl Decimal {
-    /// Most digits that fit.
-    const DIGITS: usize = 18;
+    /// Most letters behind the sign: more digits would seldom be a float as they are.
+    const DIGITS: usize = 16;
 
     /// Reads digits, with a sign and a point.
     fn read(field: &[u8]) -> Option<Self> {
@@ -280,10 +277,8 @@ impl Decimal {
 
     /// The nearest float, where one division of two exact ones gives it.
     fn float(self) -> Option<f64> {
-        const POWERS: [f64; Decimal::DIGITS] = [
-            1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15,
-            1e16, 1e17,
-        ];
+        const POWERS: [f64; Decimal::DIGITS] =
+            [1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15];
         if self.digits > 1 << f64::MANTISSA_DIGITS {
             return None;
         }
@@ -358,12 +353,11 @@ impl Default for Seen {
 }
 
 impl Seen {
-    pub(super) fn look_at(&mut self, field: &[u8], layout: &Layout) {
-        if layout.is_missing(field) {
+    pub(super) fn look_at(&mut self, text: &str, layout: &Layout) {
+        if layout.is_missing(text) {
             self.missing = true;
             return;
         }
-        let text = str::from_utf8(field).unwrap_or("no number");
         self.masks &= text.parse::<bool>().is_ok();
         self.ints &= self.ints && text.parse::<i64>().is_ok();
         self.unsigned &= self.unsigned && text.parse::<u64>().is_ok();

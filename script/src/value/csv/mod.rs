@@ -62,13 +62,13 @@ pub(crate) struct Layout {
 }
 
 impl Layout {
-    fn is_missing(&self, field: &[u8]) -> bool {
-        MISSING.iter().any(|text| text.as_bytes() == field) || self.is_marked(field)
+    fn is_missing(&self, field: &str) -> bool {
+        MISSING.contains(&field) || self.is_marked(field)
     }
 
     /// Whether a field is one of the texts that were asked for.
-    fn is_marked(&self, field: &[u8]) -> bool {
-        self.missing.iter().any(|text| text.as_bytes() == field)
+    fn is_marked(&self, field: &str) -> bool {
+        self.missing.iter().any(|text| text == field)
     }
 }
 
@@ -143,7 +143,7 @@ struct Rows<'l> {
 
 impl Rows<'_> {
     /// Adds field `i` of a row.
-    fn add(&mut self, i: usize, field: &[u8]) -> Read<()> {
+    fn add(&mut self, i: usize, field: &str) -> Read<()> {
         if i == 0 && self.room == 0 {
             self.room = (POLL / self.columns.len().max(1)).max(1);
             if interrupt::is_requested() {
@@ -228,7 +228,8 @@ impl<'a> Text<'a> {
         let records = reader.byte_records().take(SAMPLE).map_while(std::result::Result::ok);
         for record in records {
             for (seen, field) in seen.iter_mut().zip(&record) {
-                seen.look_at(field.trim_ascii(), self.layout);
+                // What is no text is told of when all is read.
+                seen.look_at(str::from_utf8(field.trim_ascii()).unwrap_or("?"), self.layout);
             }
         }
         let masks = self.layout.masks;
@@ -292,7 +293,8 @@ impl<'a> Text<'a> {
                 Trouble::Interrupted => stop(Stop::Interrupt),
                 Trouble::Memory => out_of_memory(self.path, 0),
                 Trouble::Field { at, column, what } => {
-                    self.fault(at, column.map(|i| (i, self.names[i].as_str())), &what)
+                    let name = |i: usize| self.names.get(i).map_or("", String::as_str);
+                    self.fault(at, column.map(|i| (i, name(i))), &what)
                 }
             })
         };
@@ -306,8 +308,8 @@ impl<'a> Text<'a> {
         let columns = self.names.iter().zip(kinds).map(builder).collect();
         let mut rows = Rows { columns, at: piece.range.start, room: 0, lines: piece.lines };
         let bytes = &self.bytes[piece.range.clone()];
-        if memchr(b'"', bytes).is_none() {
-            self.read_plain(&piece.range, &mut rows)?;
+        if let (None, Ok(text)) = (memchr(b'"', bytes), str::from_utf8(bytes)) {
+            self.read_plain(piece.range.start, text, &mut rows)?;
             return Ok(rows.columns);
         }
         let mut reader = self.reader(piece.range.clone());
@@ -322,21 +324,24 @@ impl<'a> Text<'a> {
                 Err(error) => return rows.trouble(None, error.to_string()),
             }
             for (i, field) in record.iter().enumerate() {
-                rows.add(i, field)?;
+                match str::from_utf8(field) {
+                    Ok(field) => rows.add(i, field)?,
+                    Err(_) => return rows.trouble(Some(i), "the text is not UTF-8".into()),
+                }
             }
             rows.end(record.len())?;
         }
     }
 
     /// Reads records without quotes, whose fields end where a separator or an end of a line stands.
-    fn read_plain(&self, piece: &Range<usize>, rows: &mut Rows<'a>) -> Read<()> {
-        let bytes = &self.bytes[piece.clone()];
+    fn read_plain(&self, from: usize, text: &str, rows: &mut Rows<'a>) -> Read<()> {
+        let bytes = text.as_bytes();
         let (mut start, mut n) = (0, 0);
         for end in memchr3_iter(self.layout.separator, b'\n', b'\r', bytes).chain([bytes.len()]) {
-            let field = &bytes[start..end];
+            let field = &text[start..end];
             let ends_record = bytes.get(end) != Some(&self.layout.separator);
             if n == 0 {
-                rows.at = piece.start + start;
+                rows.at = from + start;
             }
             start = end + 1;
             // Between records stand empty lines.
