@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use porcini_core::log::LogSink;
-use porcini_script::{Host, folders, programs};
+use porcini_script::{Graphics, Host, folders, programs};
 use rustyline::DefaultEditor;
 use rustyline::error::ReadlineError;
 
@@ -127,6 +127,11 @@ impl Host for System {
 
     fn window(&self) -> Option<usize> {
         print::window()
+    }
+
+    fn graphics(&self) -> Graphics {
+        let is_seen = self.collected.borrow().is_none() && print::colours(&io::stdout());
+        if is_seen { Graphics::of_terminal(|name| self.variable(name)) } else { Graphics::Letters }
     }
 
     fn variable(&self, name: &str) -> Option<String> {

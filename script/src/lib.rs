@@ -33,6 +33,7 @@ pub use options::{MOST_THREADS, Options, parse_bytes};
 pub use sandbox_arguments::SandboxArguments;
 pub use show::forms::{Place, Shown};
 pub use show::outcome::Outcome;
+pub use show::plot::tint::Graphics;
 pub use show::wrap::fitted;
 pub use world::bounds::Bounds;
 pub use world::engine_thread::{ENGINE_STACK, on_engine_thread};

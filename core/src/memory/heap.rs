@@ -187,6 +187,16 @@ pub fn gave_away(bytes: usize) {
     TAKEN.set(TAKEN.get() - signed(bytes));
 }
 
+/// What this thread took, which another one has from now on: it counts it by [`receive`].
+pub fn hand_over() -> i64 {
+    TAKEN.replace(0)
+}
+
+/// Counts what another thread handed over.
+pub fn receive(bytes: i64) {
+    TAKEN.set(TAKEN.get().saturating_add(bytes));
+}
+
 /// Bytes of which a copy finds room; `None` if one of all that this thread took does.
 pub fn room_for_copies() -> Option<u64> {
     left().filter(|&left| left < held())

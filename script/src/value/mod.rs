@@ -4,7 +4,8 @@
 //! write through any other. One Rhai type stands for all array types, so promotion, broadcasting and
 //! error texts live in one place.
 
-pub(crate) mod csv_columns;
+pub(crate) mod csv;
+pub(crate) mod dates;
 pub(crate) mod generator;
 pub(crate) mod host_array;
 pub(crate) mod nested;

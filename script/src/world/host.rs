@@ -10,6 +10,7 @@ use porcini_core::device::Toolkit;
 use porcini_core::log::LogSink;
 
 use crate::show::forms::{Place, Shown};
+use crate::show::plot::tint::Graphics;
 
 /// Files, output, environment and arguments of a script.
 ///
@@ -138,6 +139,11 @@ pub trait Host {
     /// Columns of the window that shows what is printed; `None` where there is no window.
     fn window(&self) -> Option<usize> {
         None
+    }
+
+    /// How pictures are shown where text goes: [`Graphics::of_terminal`] knows terminals.
+    fn graphics(&self) -> Graphics {
+        Graphics::default()
     }
 
     /// Shows how far something is in place of what was shown before; `""` when it has ended. Nothing where nobody
