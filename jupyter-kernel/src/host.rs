@@ -4,14 +4,14 @@ use std::cell::RefCell;
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::io;
 use std::path::PathBuf;
-use std::process;
+use std::process::{self, ExitStatus};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, mpsc};
 use std::time::{Duration, Instant};
 
 use porcini_core::interrupt;
 use porcini_core::log::LogSink;
-use porcini_script::{Host, Place, Shown, folders};
+use porcini_script::{Host, Place, Shown, folders, programs};
 use serde_json::json;
 
 use crate::bundle::mime_bundle;
@@ -175,6 +175,18 @@ impl Host for Notebook {
 
     fn list_folder(&self, path: &str) -> io::Result<Vec<String>> {
         folders::list(path)
+    }
+
+    fn folder(&self) -> io::Result<String> {
+        folders::working()
+    }
+
+    fn change_folder(&self, path: &str) -> io::Result<()> {
+        std::env::set_current_dir(path)
+    }
+
+    fn shell(&self, line: &str) -> io::Result<ExitStatus> {
+        programs::captured(programs::shell(line), |line| self.print(line))
     }
 
     fn read_module(&self, importer: Option<&str>, name: &str) -> io::Result<(PathBuf, String)> {

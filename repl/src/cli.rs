@@ -21,6 +21,7 @@ Environment:
   PORCINI_CACHE_DIR      where kernels compiled for GPUs are kept (default: porcini in XDG_CACHE_HOME or ~/.cache)
   PORCINI_PATH           folders searched by import, separated by :
   NO_COLOR               plain text; CLICOLOR_FORCE: colour even through a pipe
+  PORCINI_GRAPHICS       how a terminal shows pictures: letters, colours, truecolour, kitty, sixel
   PAGER                  shows help that is longer than the window (default: less)
   XDG_CONFIG_HOME        the folder of porcini/config.toml and porcini/init.rhai (default: ~/.config)
   XDG_STATE_HOME         the folder of porcini/history (default: ~/.local/state)

@@ -3,16 +3,17 @@
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::io;
 use std::path::PathBuf;
+use std::process::ExitStatus;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use porcini_core::log::LogSink;
-use porcini_script::{Host, folders};
+use porcini_script::{Graphics, Host, folders, programs};
 use rustyline::DefaultEditor;
 use rustyline::error::ReadlineError;
 
 use crate::json::Collected;
-use crate::{exit_code, pager, print};
+use crate::{editor, exit_code, foreground, pager, print};
 
 /// The real system.
 pub(crate) struct System {
@@ -96,6 +97,30 @@ impl Host for System {
         folders::list(path)
     }
 
+    fn folder(&self) -> io::Result<String> {
+        folders::working()
+    }
+
+    fn change_folder(&self, path: &str) -> io::Result<()> {
+        std::env::set_current_dir(path)
+    }
+
+    fn shell(&self, line: &str) -> io::Result<ExitStatus> {
+        foreground::run(&mut programs::shell(line), |_| {})
+    }
+
+    fn edit(&self, text: &str) -> io::Result<String> {
+        editor::edit(text)
+    }
+
+    fn edit_file(&self, path: &str) -> io::Result<()> {
+        editor::open(path)
+    }
+
+    fn clipboard(&self) -> io::Result<String> {
+        editor::clipboard()
+    }
+
     fn read_module(&self, importer: Option<&str>, name: &str) -> io::Result<(PathBuf, String)> {
         folders::read_module(&folders::search_path(self.root.clone()), importer, name)
     }
@@ -106,6 +131,11 @@ impl Host for System {
 
     fn window(&self) -> Option<usize> {
         print::window()
+    }
+
+    fn graphics(&self) -> Graphics {
+        let is_seen = self.collected.borrow().is_none() && print::colours(&io::stdout());
+        if is_seen { Graphics::of_terminal(|name| self.variable(name)) } else { Graphics::Letters }
     }
 
     fn variable(&self, name: &str) -> Option<String> {

@@ -3,7 +3,9 @@
 mod cli;
 mod doctor;
 mod edit;
+mod editor;
 mod exit_code;
+mod foreground;
 mod host;
 mod json;
 mod pager;
@@ -48,7 +50,7 @@ fn main() -> ExitCode {
 
 /// The first Ctrl-C asks whatever runs to stop; another one before it did ends the process.
 fn on_interrupt() {
-    if pager::takes_interrupt() {
+    if foreground::takes_interrupt() {
         return;
     }
     if interrupt::cause() == Some(Cause::Asked) {

@@ -2,30 +2,13 @@
 
 use std::io::{self, IsTerminal as _, Write as _};
 use std::process::{Command, Stdio};
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread;
-use std::time::{Duration, Instant};
 
-use crate::print;
+use crate::{foreground, print};
 
 /// What shows pages without `PAGER`.
 const USUAL: &str = "less";
 /// How it does: it ends at once where all fits, keeps colours, and leaves the text on the screen.
 const MANNERS: &str = "FRX";
-
-/// Whether a pager has the terminal: Ctrl-C is for it then.
-static READS: AtomicBool = AtomicBool::new(false);
-/// Whether it got one.
-static INTERRUPTED: AtomicBool = AtomicBool::new(false);
-/// How long this process may take to hear of a Ctrl-C that has ended the pager.
-const HEARING: Duration = Duration::from_millis(200);
-
-/// Whether a Ctrl-C is for the pager in which somebody reads.
-pub(crate) fn takes_interrupt() -> bool {
-    let reads = READS.load(Ordering::SeqCst);
-    INTERRUPTED.fetch_or(reads, Ordering::SeqCst);
-    reads
-}
 
 /// Shows a text: in a pager if it is longer than the window of a terminal, else as values are shown.
 pub(crate) fn show(text: &str) {
@@ -67,23 +50,12 @@ fn page(program: &str, text: &str) -> io::Result<()> {
     if std::env::var_os("LESS").is_none() {
         command.env("LESS", MANNERS);
     }
-    INTERRUPTED.store(false, Ordering::SeqCst);
-    READS.store(true, Ordering::SeqCst);
-    let result = command.spawn().and_then(|mut child| {
+    let result = foreground::run(&mut command, |child| {
         if let Some(mut pipe) = child.stdin.take() {
             // Whoever has read enough closes the pipe.
             drop(writeln!(pipe, "{text}"));
         }
-        child.wait()
     });
-    // The terminal tells both of Ctrl-C: a pager may have died of it before this process has heard.
-    if result.as_ref().is_ok_and(|status| !status.success()) {
-        let end = Instant::now() + HEARING;
-        while !INTERRUPTED.load(Ordering::SeqCst) && Instant::now() < end {
-            thread::sleep(Duration::from_millis(1));
-        }
-    }
-    READS.store(false, Ordering::SeqCst);
     result.map(drop)
 }
 

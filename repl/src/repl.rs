@@ -7,10 +7,10 @@ use porcini_core::interrupt;
 use porcini_script::{Cell, ErrorKind, Interpreter};
 use rustyline::error::ReadlineError;
 
-use crate::edit::{self, Cells, PROMPT, Shared, Style};
+use crate::edit::{self, Cells, Prompt, Prompted, Shared, Style};
 use crate::exit_code::report;
 use crate::print;
-use crate::settings::{self, EditMode, Settings};
+use crate::settings::{self, EditMode, PromptStyle, Settings};
 use crate::signals::Ending;
 
 /// Runs a shell until end of input or `exit()`; the exit code.
@@ -43,8 +43,10 @@ fn converse(interpreter: &Shared, settings: &Settings, no_init: bool, ending: &E
         hints: colour && settings.hints.unwrap_or(true),
         vi: settings.edit_mode == Some(EditMode::Vi),
     };
-    let history = Cells::in_file(settings::history_file());
-    let mut editor = match edit::editor(interpreter, style, history) {
+    let is_numbered = settings.prompt == Some(PromptStyle::Numbered);
+    let prompted = Prompted::default();
+    let history = Cells::in_file(settings::history_file(), &prompted);
+    let mut editor = match edit::editor(interpreter, style, &prompted, history) {
         Ok(editor) => editor,
         Err(error) => {
             print::warn(&format!("the line editor does not start: {error}"));
@@ -57,9 +59,12 @@ fn converse(interpreter: &Shared, settings: &Settings, no_init: bool, ending: &E
         if let Some(code) = ending.code() {
             break code;
         }
-        let begun = std::mem::take(&mut initial);
-        let typed =
-            ending.while_idle(|| editor.readline_with_initial(PROMPT, (begun.as_str(), "")));
+        if is_numbered {
+            prompted.replace(Prompt::numbered(cell + 1));
+        }
+        let prompt = prompted.borrow().clone();
+        let begun = prompt.edited(&std::mem::take(&mut initial));
+        let typed = ending.while_idle(|| editor.readline_with_initial(&prompt.first, (&begun, "")));
         match typed {
             Ok(text) if text.trim().is_empty() => {}
             // Whoever wants to leave need not know how functions are called.
@@ -68,11 +73,11 @@ fn converse(interpreter: &Shared, settings: &Settings, no_init: bool, ending: &E
                 // Nor whoever looks for help.
                 let text = if text.trim() == "help" { "help()".into() } else { text };
                 cell += 1;
-                let typed = edit::shown(&text);
+                let typed = prompt.shown(&text);
                 let text = edit::cell(&text);
                 // What was pasted with prompts stands there as if it had been typed.
-                let shown = edit::edited(&text);
-                if typed.trim_end() != edit::shown(&shown)
+                let shown = prompt.edited(&text);
+                if typed.trim_end() != prompt.shown(&shown)
                     && let Some(helper) = editor.helper()
                 {
                     print::redraw(&typed, &helper.painted(&shown));
@@ -83,8 +88,8 @@ fn converse(interpreter: &Shared, settings: &Settings, no_init: bool, ending: &E
                     Some(helper) => helper.reading.of(&text),
                     None => Rc::new(Cell::typed(&text)),
                 };
-                match run_cell(interpreter, &read, cell) {
-                    Ok(next) => initial = edit::edited(&next),
+                match run_cell(interpreter, &read, cell, is_numbered) {
+                    Ok(next) => initial = next,
                     Err(code) => break code,
                 }
             }
@@ -117,14 +122,22 @@ fn run_init(interpreter: &Shared) -> Option<u8> {
 }
 
 /// Runs one cell: what to put at the next prompt, or the exit code if it wants to leave.
-fn run_cell(interpreter: &Shared, cell: &Cell, number: usize) -> Result<String, u8> {
+fn run_cell(
+    interpreter: &Shared,
+    cell: &Cell,
+    number: usize,
+    is_numbered: bool,
+) -> Result<String, u8> {
     interrupt::clear();
     let result = interpreter.borrow_mut().run_cell(cell, number);
     interrupt::clear();
     match result {
         Ok(outcome) => {
             if let Some(text) = outcome.text {
-                print::value(&text);
+                let blank = if text.contains('\n') { "\n" } else { " " };
+                let head =
+                    if is_numbered { format!("Out[{number}]:{blank}") } else { String::new() };
+                print::value(&format!("{head}{text}"));
             }
             Ok(outcome.next_input.unwrap_or_default())
         }

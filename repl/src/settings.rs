@@ -11,6 +11,8 @@ use serde::Deserialize;
 pub(crate) struct Settings {
     /// Keys of the line editor.
     pub(crate) edit_mode: Option<EditMode>,
+    /// What stands before a cell.
+    pub(crate) prompt: Option<PromptStyle>,
     /// Suggestions from the history behind what is typed.
     pub(crate) hints: Option<bool>,
     /// Colour: `auto` where a terminal wants it.
@@ -31,6 +33,16 @@ pub(crate) enum EditMode {
     Emacs,
     /// Those of vi.
     Vi,
+}
+
+/// What stands before a cell.
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum PromptStyle {
+    /// `>>> `.
+    Plain,
+    /// The number of the cell, `In [3]: `, and before its value `Out[3]: `.
+    Numbered,
 }
 
 /// When colour is used.

@@ -85,12 +85,13 @@ fn check(interpreter: &Interpreter, files: &[String]) -> u8 {
             }
         };
         let cell = Cell::script(&text);
-        if let Err(error) = interpreter.check(&cell, &name) {
-            print::error(&error);
+        let mistakes = interpreter.check(&cell, &name);
+        if mistakes.is_empty() {
+            print::notes(interpreter, &cell, &name, None);
+        } else {
+            mistakes.iter().for_each(print::error);
             code = code.max(SCRIPT_ERROR);
-            continue;
         }
-        print::notes(interpreter, &cell, &name, None);
     }
     code
 }

@@ -373,6 +373,14 @@ fn a_shell_in_a_sandbox() {
     shell.wait_for_prompt();
     shell.type_in("%run a.rhai\r");
     shell.wait_for("\n4711");
+    for command in
+        ["%sh echo $((6 * 111))", "%%sh\recho $((6 * 111))\r", "%cd /", "%edit a.rhai", "%paste"]
+    {
+        shell.wait_for_prompt();
+        shell.type_in(&format!("\x0c{command}\r"));
+        shell.wait_for("the sandbox ");
+    }
+    assert!(!shell.bytes().contains("666"));
     for _ in 0..2 {
         shell.wait_for_prompt();
         shell.type_in("\x0csleep(100)\r");
@@ -473,6 +481,94 @@ fn settings_and_the_first_script() {
     shell.wait_for("\n4712");
     assert!(!shell.bytes().contains("\x1b[91m"));
     assert_eq!(shell.leave(), 0);
+}
+
+#[test]
+fn folders_programs_and_an_editor() {
+    let home = folder("system");
+    std::fs::create_dir_all(home.join("data")).unwrap();
+    std::fs::write(home.join("data/x.rhai"), "print(\"a file\")").unwrap();
+    let editor = home.join("editor").display().to_string();
+    std::fs::write(&editor, "sed -i 's/41/4711/' $1; echo edited > $0.log\n").unwrap();
+    let shell = Terminal::start(&home, 80, &[("EDITOR", &format!("sh {editor}"))]);
+    let steps = [
+        ("%pwd", "terminal/system\n"),
+        ("%ls", "data/"),
+        ("%cd data", "system/data\n"),
+        ("%ls .", "x.rhai"),
+        ("%run x.rhai", "\na file"),
+        ("%cd -", "terminal/system\n"),
+        ("%cd nosuch", "error: %cd nosuch: No such file"),
+        ("%sh echo $((6 * 111))", "\n666"),
+        ("%sh exit 3", "the command ended with exit status: 3"),
+        ("%%sh\rfor i in 1 2; do\r  echo \"$i'$((i + 6))\"\rdone\r", "\n2'8"),
+        ("!ls", "%ls at a prompt"),
+        ("!pip install x", "%sh runs a command"),
+        ("%edit nosuch.rhai", ">>> %run nosuch.rhai"),
+        ("\x15%edit data/x.rhai", ">>> %run data/x.rhai"),
+        ("\x15%paste", "no program tells what was copied"),
+        ("a = 41", ">>> "),
+        ("%edit", ">>> a = 4711"),
+        ("\ra + 1", "\n4712"),
+    ];
+    for (typed, shown) in steps {
+        shell.type_in(&format!("\x0c{typed}\r"));
+        shell.wait_for(shown);
+    }
+    // Ctrl-C is for the command, and the session goes on.
+    shell.wait_for_prompt();
+    shell.type_in("\x0c%sh echo begun; sleep 1000\r");
+    shell.wait_for("\nbegun");
+    shell.type_in("\x03");
+    shell.wait_for("the command ended with");
+    assert_eq!(shell.leave(), 0);
+}
+
+/// What lists and texts took goes back to the system when they are gone.
+#[test]
+fn memory_of_lists_goes_back() {
+    let shell = Terminal::start(&folder("memory"), 80, &[]);
+    let resident = || -> u64 {
+        let statm = std::fs::read_to_string(format!("/proc/{}/statm", shell.child.id())).unwrap();
+        statm.split_whitespace().nth(1).unwrap().parse::<u64>().unwrap() * 4096
+    };
+    let before = resident();
+    for forget in ["del list", "%reset"] {
+        shell.type_in("\x0ctext = \"0123456789\"; text.pad(200, ' ')\r");
+        shell.wait_for_prompt();
+        shell.type_in("list = range(500000).map(|i| text + i); list.len()\r");
+        shell.wait_for("\n500000");
+        shell.wait_for_prompt();
+        assert!(resident() > before + (100 << 20));
+        shell.type_in(&format!("\x0c{forget}\r"));
+        shell.type_in("6 * 111\r");
+        shell.wait_for("\n666");
+        let after = resident();
+        assert!(after < before + (70 << 20), "{forget}: {before} {after}");
+    }
+    assert_eq!(shell.leave(), 0);
+}
+
+#[test]
+fn prompts_have_numbers_where_the_settings_say_so() {
+    let home = folder("numbered");
+    std::fs::create_dir_all(home.join("config/porcini")).unwrap();
+    std::fs::write(home.join("config/porcini/config.toml"), "prompt = \"numbered\"").unwrap();
+    let command = Command::new(env!("CARGO_BIN_EXE_porcini"));
+    let shell = Terminal::run(command, &home, 80, &[]);
+    shell.wait_for("In [1]: ");
+    shell.type_in("6 * 111\r");
+    shell.wait_for("Out[1]: 666\nIn [2]: ");
+    shell.type_in("Vector2fC([1, 2], 3)\r");
+    shell.wait_for("Out[2]:\n[[");
+    shell.type_in("fn f(x) {\rx + 1\r}\r");
+    shell.wait_for("In [3]: fn f(x) {\n   ...:     x + 1\n   ...: }\n");
+    shell.type_in("\x1b[A");
+    shell.wait_for("In [4]: fn f(x) {\n   ...:     x + 1\n   ...: }");
+    shell.type_in("\rf(Out[1])\r");
+    shell.wait_for("Out[5]: 667\nIn [6]: ");
+    shell.type_in("\x04");
+    shell.wait_until("the end", |_| true);
 }
 
 /// What somebody else has locked, and what is no file, does not keep the prompt away.

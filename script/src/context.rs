@@ -12,7 +12,9 @@ use crate::fault::{IntoFault, Result};
 use crate::language::cell::Lines;
 use crate::show::display;
 use crate::show::forms::{self, Place, Shown};
+use crate::show::plot::Picture;
 use crate::show::print_options::PrintOptions;
+use crate::show::writer::written;
 use crate::value::host_array::HostRef;
 use crate::value::outputs::Outputs;
 use crate::value::{ArrayRef, Node};
@@ -82,6 +84,10 @@ impl Context {
 
     /// The same in lines that fit the window.
     pub(crate) fn fitted(&self, value: &Dynamic) -> Result<String> {
+        if let Some(picture) = value.read_lock::<Picture>() {
+            let text = picture.shown(self.host.graphics())?;
+            return written(self.print.borrow().most, |out| out.put(&text));
+        }
         let text = self.text(value)?;
         match self.host.window().filter(|_| display::is_collection(value)) {
             Some(window) => display::broken(&text, window),

@@ -2,7 +2,9 @@
 
 use std::rc::Rc;
 
-use porcini_script::{CandidateKind, Cell, Completeness, Interpreter, on_engine_thread};
+use porcini_script::{
+    CandidateKind, Cell, Completeness, Error, ErrorKind, Interpreter, on_engine_thread,
+};
 use porcini_tests::golden::{self, BASELINE, interpreter};
 use porcini_tests::host::TestHost;
 
@@ -60,7 +62,13 @@ fn members_follow_the_value() {
         assert_eq!(of("rng.st"), ["state"]);
         assert_eq!(
             of("rng.next_f"),
-            ["next_float32", "next_float32_normal", "next_float64", "next_float64_normal"]
+            [
+                "next_float16",
+                "next_float32",
+                "next_float32_normal",
+                "next_float64",
+                "next_float64_normal"
+            ]
         );
         assert_eq!(of("q.T"), ["T"]);
         assert_eq!(of("FloatC::lin"), ["linspace"]);
@@ -115,7 +123,9 @@ fn names_are_inspected() {
         assert_eq!(interpreter.source("twice").as_deref(), Some(twice));
         assert_eq!(interpreter.source("sin"), None);
         assert!(text("sin(nosuch, ", 12).unwrap().starts_with("sin(x)"));
-        assert!(text("FloatC::linspace(", 12).unwrap().contains("linspace(first, last, n)"));
+        assert!(
+            text("FloatC::linspace(", 12).unwrap().contains("linspace(first, last, n, endpoint)")
+        );
         assert_eq!(text("nosuch", 3), None);
         let html = interpreter.inspect(&Cell::typed("lt(1, 2)"), 1).unwrap().html;
         assert!(html.contains("<code>lt(a, b)</code>") && html.contains("&gt;&gt; "), "{html}");
@@ -141,5 +151,78 @@ fn texts_are_complete_or_not() {
         ] {
             assert_eq!(interpreter.is_complete(&Cell::typed(text)), state, "{text:?}");
         }
+    });
+}
+
+/// Whatever runs has no mistake that is told without running it: no function that is there is unknown, and none takes
+/// more or fewer arguments than somebody has counted.
+#[test]
+fn what_runs_has_no_wrong_calls() {
+    with("", |interpreter| {
+        let folders =
+            ["script", "ops", "acceptance", "examples"].map(|f| golden::sessions().join(f));
+        let examples = porcini_tests::root().join("examples/scripts");
+        let (mut told, mut n_read) = (Vec::new(), 0);
+        for file in folders.iter().chain([&examples]).flat_map(|folder| golden::scripts(folder)) {
+            let text = golden::Session::read(&file).right_code();
+            let name = file.display().to_string();
+            let mistakes = interpreter.check(&Cell::script(&text), &name);
+            // Statements that are one only by themselves do not make a script.
+            if mistakes.iter().all(|mistake| mistake.kind != ErrorKind::Syntax) {
+                n_read += 1;
+                // What is caught may be called, and what never runs.
+                let is_meant = |mistake: &&Error| {
+                    let line = mistake.location.as_ref().map_or("", |at| at.text.as_str());
+                    !["try {", "caught(", "fn alone"].iter().any(|meant| line.contains(meant))
+                };
+                told.extend(mistakes.iter().filter(is_meant).map(ToString::to_string));
+            }
+        }
+        for doc in interpreter.functions() {
+            for example in &doc.examples {
+                let mistakes = interpreter.check(&Cell::script(&example.code), &doc.name);
+                let is_meant = |mistake: &&Error| {
+                    mistake.kind != ErrorKind::Syntax && !example.shown.contains("error")
+                };
+                told.extend(mistakes.iter().filter(is_meant).map(ToString::to_string));
+            }
+        }
+        assert!(told.is_empty(), "{}", told.join("\n"));
+        assert!(n_read > 50, "{n_read}");
+    });
+}
+
+#[test]
+fn wrong_calls_are_found_without_running() {
+    with("", |interpreter| {
+        let told = |code: &str| -> Vec<String> {
+            let mistakes = interpreter.check(&Cell::script(code), "s");
+            let line = |mistake: &Error| {
+                let at = mistake.location.as_ref().map_or((0, 0), |at| (at.line, at.column));
+                format!("{}:{} {}; {}", at.0, at.1, mistake.message, mistake.hints.join("; "))
+            };
+            mistakes.iter().map(line).collect()
+        };
+        assert_eq!(
+            told("fn f(a, b) { sinn(a) }\nf(1)\nif false { x = hsum(1, 2, 3) }\n[1].lenn()"),
+            [
+                "1:14 no function `sinn`; did you mean `sign`, `sin`, `sinh`?",
+                "2:1 `f` does not take 1 argument; it takes f(a, b)",
+                "3:16 `hsum` does not take 3 arguments; it takes hsum(x)",
+                "4:5 no function `lenn`; did you mean `len`?",
+            ]
+        );
+        for right in [
+            "g = |x| x; g(1)",
+            "m = #{f: |x| x}; m.f(2)",
+            "import \"a\" as a; a::f(1)",
+            "f = Fn(\"sin\"); f.call(1.0)",
+            "fn f(x) { if x > 0 { f(x - 1) } else { 0 } } f(3)",
+            "FloatC::linspace(0, 1, 5); Vector3fC(1, 2, 3).x",
+            "a = FloatC([1]); a.hsum()",
+        ] {
+            assert_eq!(told(right), [""; 0], "{right}");
+        }
+        assert_eq!(told("a = (1").len(), 1);
     });
 }

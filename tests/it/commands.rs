@@ -246,6 +246,26 @@ fn files_are_run_loaded_and_saved() {
     });
 }
 
+/// What only a system has is refused elsewhere, with what to do.
+#[test]
+fn hosts_need_no_system() {
+    at_a_prompt(|prompt| {
+        for command in ["%cd", "%pwd", "%ls", "%sh ls", "%%sh\nls \"", "%edit", "%edit x", "%paste"]
+        {
+            let shown = prompt.type_in(command);
+            let name = command.trim_start_matches('%').split([' ', '\n']).next().unwrap();
+            assert!(shown.starts_with(&format!("error: %{name}")), "{command}: {shown}");
+            assert!(!shown.ends_with("[] "), "no hint: {shown}");
+        }
+        assert!(prompt.type_in("%sh").contains("write %sh ls -l"));
+        assert!(prompt.type_in("%edit 99").contains("there is no cell 99"));
+        let cell = Cell::typed("%%sh\necho '");
+        assert!(matches!(prompt.interpreter.is_complete(&cell), Completeness::Incomplete { .. }));
+        let cell = Cell::typed("%%sh\necho '\n ");
+        assert_eq!(prompt.interpreter.is_complete(&cell), Completeness::Complete);
+    });
+}
+
 #[test]
 fn questions_are_answered() {
     at_a_prompt(|prompt| {

@@ -6,7 +6,8 @@ use std::sync::Arc;
 use porcini_core::backend::cpu::{Cpu, CpuOptions, Mapping};
 use porcini_core::backend::interp::Interp;
 use porcini_core::backend::isa::Isa;
-use porcini_core::{Array, DType, Runtime, Session};
+use porcini_core::ir::op::ScatterOp;
+use porcini_core::{Array, DType, Runtime, Scalar, Session};
 use porcini_tests::data::Values;
 use porcini_tests::generate::generate;
 use porcini_tests::oracle;
@@ -60,6 +61,53 @@ fn stores_that_pass_the_caches() {
 #[test]
 fn code_in_small_segments() {
     check(&CpuOptions { segmented_from: 20, segment_bytes: 400, ..CpuOptions::default() });
+}
+
+#[test]
+fn threads_for_any_work() {
+    check(&CpuOptions { threaded_from: 0, ..CpuOptions::default() });
+}
+
+#[test]
+fn threads_scatter_in_order() {
+    let run = |runtime: &Arc<Runtime>, dtype: DType, op: ScatterOp, n: u64| {
+        let session = Session::builder().runtime(runtime.clone()).build().unwrap();
+        let zero = Scalar::Int(0);
+        let lane = session.arange(DType::U32, zero, Scalar::UInt(n), Scalar::Int(1)).unwrap();
+        // Long to compute, and different in every lane; every element is written by many.
+        let long = (0..20).fold(lane.cast(DType::F64).unwrap(), |x, _| x.sin().unwrap() + &lane);
+        let value = if op == ScatterOp::And { long.gt(0.0).unwrap() } else { long.clone() };
+        let value = value.cast(dtype).unwrap();
+        let hash = &lane * 2_654_435_761_i64;
+        let index = &hash % 1009;
+        let active = hash.lt(4_000_000_000_i64).unwrap();
+        let mut target = session.zeros(dtype, 1000).unwrap();
+        target.scatter(op, &value, &index, Some(&active)).unwrap();
+        let mut other = session.opaque(DType::U32, 7, 1000).unwrap();
+        other.scatter(ScatterOp::Set, &lane, &index, None).unwrap();
+        let sum = long.hsum().unwrap();
+        session.eval(&[&target, &other, &sum, &long]).unwrap();
+        let error = session.sync().err().map(|error| error.to_string());
+        let bytes = [&target, &other, &sum, &long].map(|x| x.read_bytes(0..x.size()).unwrap());
+        (error, bytes)
+    };
+    let oracle = Runtime::on(Arc::new(Interp::new(Isa::Baseline, 1)), None);
+    for isa in [Isa::Avx2, Isa::Avx512].into_iter().filter(|isa| isa.is_available()) {
+        let runtime = Runtime::on(Arc::new(Cpu::new(isa, 4)), None);
+        for (dtype, op) in [
+            (DType::F32, ScatterOp::Add),
+            (DType::F64, ScatterOp::Set),
+            (DType::F16, ScatterOp::Max),
+            (DType::U8, ScatterOp::Set),
+            (DType::I64, ScatterOp::Min),
+            (DType::Mask, ScatterOp::And),
+        ] {
+            for n in [4097, 20_000, 100_003] {
+                let (got, want) = (run(&runtime, dtype, op, n), run(&oracle, dtype, op, n));
+                assert!(got == want, "{op:?} of {dtype}, {n} lanes, {isa}: {:?}", got.0);
+            }
+        }
+    }
 }
 
 #[test]

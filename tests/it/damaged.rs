@@ -112,9 +112,12 @@ impl Fuzz {
         let random = Random::new(17);
         let (npy, npz, csv, json) = Default::default();
         let mut fuzz = Self { interpreter, host, random, npy, npz, csv, json };
-        for value in
-            ["FloatC([1, 2, 3])", "Matrix2fC([[1, 2], [3, 4]])", "MaskC([true])", "UInt64C([])"]
-        {
+        for value in [
+            "FloatC([1, 2, 3])",
+            "Matrix2fC([[1, 2], [3, 4]])",
+            "MaskC([true])",
+            "Complex2fC([], 1)",
+        ] {
             fuzz.run(&format!("write_npy(\"f\", {value})"));
             let npy = fuzz.host.file("f").unwrap();
             for method in [CompressionMethod::Stored, CompressionMethod::Deflated] {
@@ -124,6 +127,8 @@ impl Fuzz {
         }
         let csv = ["a,b\n1,2\n3,\n", "x;y\n\"a, \"\"b\"\"\";true\n", "a\n-1\n1e300\nNA\n", "\n\n,"];
         fuzz.csv = csv.map(|text| text.into()).into();
+        fuzz.run("write_csv(\"f.gz\", #{a: [\"1\", \"\"], b: [\"2024-02-29\", \"x\"]})");
+        fuzz.csv.push(fuzz.host.file("f.gz").unwrap());
         let json = [
             "{\"a\": [1, 2.5, null], \"b\": \"\\u00e9\"}",
             "[[[1]], true, -1e-5]",
@@ -174,6 +179,10 @@ impl Fuzz {
                 let file = self.damaged(&self.csv.clone());
                 self.host.put("f", file);
                 self.run("print(read_csv(\"f\"))");
+                self.run("let t = read_csv(\"f\", #{masks: true}); describe(t); t.values().map(|x| value_counts(x))");
+                self.run(
+                    "read_csv(\"f\", #{types: #{a: \"category\", b: \"date\"}, missing: [\"x\"]})",
+                );
                 self.run("print(read_csv(\"f\", #{header: false, separator: \";\"}))");
             }
             _ => {

@@ -1,4 +1,4 @@
-//! Gathers and scatters whose indices count up, nearly do or do not: every way of the compiler gives what
+//! Gathers and scatters whose indices count up, are one, nearly so or not: every way of the compiler gives what
 //! the interpreter gives, bounds and their reports included.
 
 use std::sync::Arc;
@@ -23,8 +23,8 @@ const TYPES: [DType; 8] = [
 const INDICES: [DType; 4] = [DType::U32, DType::I32, DType::I64, DType::U64];
 
 /// Indices of `n` lanes into `n` elements: in order, moved, with a step or a lane out of line, backwards,
-/// mixed up.
-const PATTERNS: [fn(i64, i64) -> i64; 10] = [
+/// mixed up, the same.
+const PATTERNS: [fn(i64, i64) -> i64; 14] = [
     |lane, _| lane,
     |lane, _| lane - 3,
     |lane, _| lane + 5,
@@ -35,6 +35,10 @@ const PATTERNS: [fn(i64, i64) -> i64; 10] = [
     |lane, _| lane / 3,
     |lane, n| lane * 7919 % n,
     |lane, n| if lane % 20 < 10 { lane - 1 } else { lane + n },
+    |_, n| n - 1,
+    |lane, n| lane / 64 * 7919 % n,
+    |lane, n| if lane / 64 % 2 == 0 { n + 3 } else { 0 },
+    |lane, n| if lane % 3 == 0 { -n } else { n / 2 },
 ];
 
 /// Active lanes; inactive ones may hold any index.

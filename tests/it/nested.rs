@@ -24,7 +24,7 @@ use super::programs::{first_difference, number};
 const SIZES: [usize; 10] = [0, 1, 15, 16, 17, 511, 513, 1025, 4097, 65_539];
 const DEFAULT_COUNT: u64 = 400;
 /// Programs in which everything occurs.
-const COVERING: u64 = 1500;
+const COVERING: u64 = 1950;
 /// Programs that share their interpreters, and so their kernels.
 const TOGETHER: u64 = 100;
 

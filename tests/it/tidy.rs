@@ -9,10 +9,11 @@ use crate::imports::{Imports, Module, imports, knots};
 const MAX_LINES: usize = 640;
 
 /// Files with unsafe code, each with a reason.
-const UNSAFE: [(&str, &str); 21] = [
+const UNSAFE: [(&str, &str); 22] = [
     ("core/src/backend/cpu/arena.rs", "executable memory"),
     ("core/src/backend/cpu/frame.rs", "memory of machine code"),
-    ("core/src/backend/cpu/launch.rs", "calls of machine code"),
+    ("core/src/backend/cpu/launch.rs", "machine code as functions"),
+    ("core/src/backend/cpu/work.rs", "calls of machine code"),
     ("core/src/backend/cuda/driver.rs", "calls of the driver"),
     ("core/src/backend/cuda/gpu.rs", "calls of the driver"),
     ("core/src/backend/cuda/staging.rs", "calls of the driver; memory that it writes"),
@@ -71,7 +72,8 @@ const SCRIPT: Layers = &[
 const SHELL: Layers = &[
     &["settings"],
     &["print"],
-    &["pager", "cli", "exit_code", "signals"],
+    &["foreground"],
+    &["pager", "editor", "cli", "exit_code", "signals"],
     &["json", "source"],
     &["host"],
     &["doctor", "edit"],

@@ -182,6 +182,16 @@ impl Session {
         code.collect::<Vec<_>>().join("\n")
     }
 
+    /// The code of all cells that show no error.
+    pub fn right_code(&self) -> String {
+        let right = |part: &&Part| !part.expected().iter().any(|line| line.stream == Stream::Error);
+        let code = self.parts.iter().filter(right).map(|part| match part {
+            Part::Text(_) => "",
+            Part::Cell { code, .. } => code,
+        });
+        code.collect::<Vec<_>>().join("\n")
+    }
+
     /// Runs the session; what each cell showed.
     fn run(&self, configuration: (DeviceChoice, usize)) -> Vec<Vec<Shown>> {
         let host = Rc::new(TestHost::new(self.arguments.clone(), sessions().join("modules")));

@@ -25,6 +25,8 @@ pub enum Whole {
     Roll(i64),
     Tile(u64),
     Repeat(u64),
+    /// Each lane as often as the last three bits of another say.
+    RepeatEach,
     Resize(u64),
     Concat,
     Meshgrid(usize),
@@ -37,7 +39,9 @@ pub enum Whole {
     Partition,
     Cumprod,
     PsumExclusive,
+    PsumReverse,
     BlockSum(u64),
+    BlockPrefixSum(u64),
     Histogram(u64),
     Argmin,
     Argmax,
@@ -59,8 +63,15 @@ pub enum Whole {
     RandomDistance,
 }
 
-const DRAWS: [Draw; 6] =
-    [Draw::UInt32, Draw::UInt64, Draw::Float32, Draw::Float64, Draw::Normal32, Draw::Normal64];
+const DRAWS: [Draw; 7] = [
+    Draw::UInt32,
+    Draw::UInt64,
+    Draw::Float16,
+    Draw::Float32,
+    Draw::Float64,
+    Draw::Normal32,
+    Draw::Normal64,
+];
 
 impl Whole {
     /// One of the functions, and types that it takes.
@@ -72,6 +83,7 @@ impl Whole {
             Self::Roll(signed),
             Self::Tile(few(random)),
             Self::Repeat(few(random)),
+            Self::RepeatEach,
             Self::Resize(few(random) * 9),
             Self::Concat,
             Self::Meshgrid(random.below(2)),
@@ -84,7 +96,9 @@ impl Whole {
             Self::Partition,
             Self::Cumprod,
             Self::PsumExclusive,
+            Self::PsumReverse,
             Self::BlockSum(1 + few(random)),
+            Self::BlockPrefixSum(1 + few(random) * 5),
             Self::Histogram(1 + few(random) * 5),
             Self::Argmin,
             Self::Argmax,
@@ -118,6 +132,7 @@ impl Whole {
             Self::Meshgrid(_) => vec![any, random.pick(&DType::ALL)],
             Self::Take => vec![any, random.pick(&[DType::I16, DType::I32, DType::I64, DType::U32])],
             Self::BinarySearch => vec![DType::I32],
+            Self::RepeatEach => vec![any, random.pick(INTEGERS)],
             Self::Compress => vec![any, DType::Mask],
             Self::TrueLanes => vec![DType::Mask],
             Self::Partition => vec![random.pick(INTEGERS)],
@@ -162,12 +177,17 @@ impl Whole {
             Self::Random(draw) | Self::RandomBelow(draw) => match draw {
                 Draw::UInt32 => DType::U32,
                 Draw::UInt64 => DType::U64,
+                Draw::Float16 => DType::F16,
                 Draw::Float32 | Draw::Normal32 => DType::F32,
                 Draw::Float64 | Draw::Normal64 => DType::F64,
             },
             Self::RandomDistance => DType::I64,
             Self::Hash => DType::U64,
-            Self::Cumprod | Self::PsumExclusive | Self::BlockSum(_) => accumulated(types[0]),
+            Self::Cumprod
+            | Self::PsumExclusive
+            | Self::PsumReverse
+            | Self::BlockSum(_)
+            | Self::BlockPrefixSum(_) => accumulated(types[0]),
             _ => types[0],
         }
     }
@@ -193,6 +213,7 @@ impl Whole {
             Self::Roll(distance) => x.roll(distance),
             Self::Tile(times) => x.tile(times),
             Self::Repeat(times) => x.repeat(times),
+            Self::RepeatEach => x.repeat_each(&args[1].apply(Op::And, &[7.into()])?),
             Self::Resize(size) => x.resize(size),
             Self::Concat => session.concat(&[x, args[1], x]),
             Self::Meshgrid(which) => {
@@ -221,7 +242,9 @@ impl Whole {
             }
             Self::Cumprod => x.cumprod(),
             Self::PsumExclusive => x.psum_exclusive(),
+            Self::PsumReverse => x.psum_reverse(),
             Self::BlockSum(length) => x.block_sum(length),
+            Self::BlockPrefixSum(length) => x.block_prefix_sum(length),
             Self::Histogram(bins) => x.histogram(bins, INTERVAL.0, INTERVAL.1),
             Self::Argmin => x.argmin(),
             Self::Argmax => x.argmax(),

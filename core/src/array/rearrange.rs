@@ -48,6 +48,49 @@ impl Array {
         })
     }
 
+    /// Each lane `n` times, lazily.
+    ///
+    /// # Errors
+    /// `Argument` if the result would have more than 2⁶⁴ lanes.
+    pub fn repeat(&self, n: u64) -> Result<Self> {
+        self.session()
+            .compose("repeat", &[n], &[self], move |recorder, args| recorder.repeat(args[0], n))
+    }
+
+    /// Each lane as often as that of `counts`, integers, says. Adds them up, which evaluates.
+    ///
+    /// # Errors
+    /// `Argument` for counts below 0 or more than 2⁶⁴ lanes; `SizeMismatch`, `UnsupportedType`, `ForeignArray`; what
+    /// evaluation fails with.
+    pub fn repeat_each(&self, counts: &Self) -> Result<Self> {
+        let op = "repeat";
+        self.check_session(op, counts)?;
+        let dtype = counts.dtype();
+        if !dtype.is_int() {
+            return Err(Error::UnsupportedType { op, dtype, expected: "an array of integers" });
+        }
+        let size = crate::trace::broadcast_size(op, self.size(), counts.size())?;
+        let (x, counts) = (self.resize(size)?, counts.resize(size)?);
+        if size == 0 {
+            return Ok(x);
+        }
+        let least = counts.hmin()?;
+        let wide = counts.cast(DType::U64)?;
+        // So many do not fit a machine: the sum of floats tells it where that of integers wraps.
+        let (ends, about) = (wide.psum()?, wide.cast(DType::F64)?.hsum()?);
+        self.session().eval(&[&least, &ends, &about])?;
+        let refuse = |what: String| Err(Error::Argument { op, what });
+        if dtype.is_signed() && least.item(0)?.to_f64() < 0.0 {
+            return refuse(format!("got the count {}, expected counts from 0 up", least.item(0)?));
+        }
+        if about.item(0)?.to_f64() >= 1e18 {
+            return refuse("the counts add up to more lanes than there can be".into());
+        }
+        let total = count(ends.item(-1)?);
+        let place = self.session().record(|recorder| recorder.lanes_by_ends(ends.id(), total))?;
+        x.gather(&place, None)
+    }
+
     /// The numbers of the true lanes of a mask, ascending. Counts them, which evaluates.
     ///
     /// # Errors
@@ -139,7 +182,20 @@ impl Session {
     /// # Errors
     /// As [`Array::tile`]; `ForeignArray`.
     pub fn meshgrid(&self, x: &Array, y: &Array) -> Result<[Array; 2]> {
-        x.session().ids("meshgrid", &[x, y])?;
-        Ok([x.tile(y.size())?, y.repeat(x.size())?])
+        let grid = self.grid(&[x, y])?;
+        Ok([grid[0].clone(), grid[1].clone()])
+    }
+
+    /// The same of any number of arrays, the first running fastest.
+    pub(crate) fn grid(&self, axes: &[&Array]) -> Result<Vec<Array>> {
+        axes[0].session().ids("meshgrid", axes)?;
+        let lanes = |axes: &[&Array]| {
+            let sizes = axes.iter().map(|axis| axis.size());
+            sizes.fold(1, u64::saturating_mul)
+        };
+        let along = |(i, axis): (usize, &&Array)| {
+            axis.repeat(lanes(&axes[..i]))?.tile(lanes(&axes[i + 1..]))
+        };
+        axes.iter().enumerate().map(along).collect()
     }
 }

@@ -68,6 +68,18 @@ table! {
     /// >> psum_exclusive(Int32C([3, 1, 4]))
     /// [0, 3, 4]
     psum_exclusive(x: Array) => prefix_sum_exclusive;
+    /// Sums from the other end: lane i is the sum of lanes i to the last, added from the last on. Types as of hsum.
+    /// Recorded, not run.
+    ///
+    /// >> psum_reverse(Int32C([3, 1, 4]))
+    /// [8, 5, 4]
+    psum_reverse(x: Array) => prefix_sum_reverse;
+    /// Prefix sums in each block of n lanes; the last block may be short. Floats are added by doubling: over 1 lane before,
+    /// then 2, 4, 8. Types as of hsum. Recorded, not run.
+    ///
+    /// >> block_prefix_sum(Int32C([1, 2, 3, 4, 5]), 2)
+    /// [1, 3, 3, 7, 5]
+    block_prefix_sum(x: Array, n: Count("a number of lanes")) => block_prefix_sum;
     /// The lanes of numbers or a mask, smallest first, in linear time; recorded, not run. -0 is below +0, and NaN comes
     /// last. A list of numbers or texts is sorted in place: a.sort(), by a function of two items a.sort(|a, b| a > b).
     ///

@@ -28,11 +28,19 @@ table! {
     /// >> tile(Int32C([1, 2]), 3)
     /// [1, 2, 1, 2, 1, 2]
     tile(x: Each, n: Count("a number")) => tile;
-    /// Each lane n times. Recorded, not run; vectors component by component.
+    /// Each lane n times; recorded, not run. With an array of integers each lane as often as its own says, which is
+    /// evaluated. Vectors component by component.
     ///
-    /// >> repeat(Int32C([1, 2]), 3)
-    /// [1, 1, 1, 2, 2, 2]
-    repeat(x: Each, n: Count("a number")) => repeat;
+    /// >> repeat(Int32C([1, 2]), Int32C([3, 2]))
+    /// [1, 1, 1, 2, 2]
+    repeat(x: Each, n: Index) = |c| match c.args[1] {
+        Argument::Number(_) => {
+            let n: i64 = c.integer(1)?;
+            let got = || Error::forms(format!("repeat: got {n}, expected a number from 0 up"));
+            c.array(0)?.repeat(u64::try_from(n).map_err(|_| got())?)
+        }
+        _ => c.array(0)?.repeat_each(c.array(1)?),
+    };
     /// n lanes: of an array of size 1 the same in all; of others the first n, or all and then zeros. Recorded, not run;
     /// vectors component by component.
     ///
@@ -49,7 +57,15 @@ table! {
     ///
     /// >> meshgrid(Int32C([0, 1]), Int32C([5, 6]))
     /// [[0, 1, 0, 1], [5, 5, 6, 6]]
-    meshgrid(x: Array, y: Array) = |c| c.session.meshgrid(c.array(0)?, c.array(1)?).map(|both| both.to_vec());
+    meshgrid(x: Array, y: Array) = |c| c.session.grid(&[c.array(0)?, c.array(1)?]);
+    /// All triples of a lane of x, one of y and one of z, as a list of three arrays; x runs fastest, z slowest. Recorded,
+    /// not run.
+    ///
+    /// >> meshgrid(Int32C([0, 1]), Int32C([5, 6]), Int32C([8, 9]))
+    /// [[0, 1, 0, 1, 0, 1, 0, 1], [5, 5, 6, 6, 5, 5, 6, 6], [8, 8, 8, 8, 9, 9, 9, 9]]
+    meshgrid(x: Array, y: Array, z: Array) = |c| {
+        c.session.grid(&[c.array(0)?, c.array(1)?, c.array(2)?])
+    };
     /// The lanes of x where the mask is true, in order. Their number depends on the mask, which is evaluated. Vectors
     /// component by component.
     ///

@@ -5,6 +5,7 @@ use crate::array::Array;
 use crate::array::Operand;
 use crate::dtype::{DType, Scalar};
 use crate::error::{Error, Result};
+use crate::random::philox4x32;
 use crate::value::entries::{morton_decode, morton_encode, spherical_harmonics};
 use crate::value::{Argument, Value, alike, lift};
 
@@ -79,6 +80,22 @@ table! {
     sh_eval(d: Value, order: Count("an integer")) = |c| {
         let order = c.integer(1)?;
         lift(c.op, &c.vector(0)?, &|d| spherical_harmonics(&arrays(d), order))
+    };
+    /// Four random words a lane, Philox4x32-10: of four words of a counter and two of a key, which may be any; equal ones
+    /// give equal words, on every device. Recorded, not run.
+    ///
+    /// >> philox4x32(Vector4uC(UInt32C::arange(2), 0, 0, 0), Vector2uC(7, 0))
+    /// [[4099963437, 3221879260, 490388034, 367897730],
+    ///  [1747881627, 3415718931, 737869675, 4113952422]]
+    philox4x32(counter: Value, key: Value) = |c| {
+        let (counter, key) = (c.vector(0)?, c.vector(1)?);
+        let n = counter.len();
+        let words = |words: &[Operand<'_>]| {
+            let words = arrays(words);
+            let (counter, key) = words.split_at(n.min(words.len()));
+            philox4x32(counter, key)
+        };
+        lift(c.op, &[counter, key].concat(), &words).map(Value::vector)
     };
     /// Morton code of the integer components of a vector: bit i of component k becomes bit i * n + k; of w bits the
     /// lowest w / n are kept.

@@ -412,7 +412,7 @@ impl Kernel {
         self.buffers.iter().filter(|buffer| !buffer.written).count()
     }
 
-    /// Whether anything is scattered; such kernels run in lane order on one thread.
+    /// Whether anything is scattered, which is done in lane order.
     pub fn has_scatter(&self) -> bool {
         self.insts.iter().any(|inst| matches!(inst.code, Code::Scatter { .. }))
     }
@@ -507,6 +507,13 @@ impl ParamBlock {
         words.extend(lengths.map(|(&(_, length), _)| length));
         words.extend(kernel.literals.iter().map(|&(dtype, bits)| widened_bits(dtype, bits)));
         Self { words, in_place: false }
+    }
+
+    /// The block for the same kernel with `more` buffers behind its `n_buffers`, without their addresses.
+    pub(crate) fn with_buffers(mut self, n_buffers: usize, more: usize) -> Self {
+        let end = HEADER_WORDS + n_buffers;
+        self.words.splice(end..end, std::iter::repeat_n(0, more));
+        self
     }
 
     /// The words.

@@ -18,12 +18,11 @@
 //! value is.
 
 use std::borrow::Cow;
-use std::collections::HashMap;
 
 use super::kernel::{Code, Inst, Kernel, Reg};
 use super::op::Op;
+use super::rewrite::Rewrite;
 use super::scalar::widened_bits;
-use super::sections::{Section, Sections};
 use crate::dtype::DType;
 
 /// The kernel without arithmetic on narrow types; the kernel itself if it has none.
@@ -51,12 +50,7 @@ struct Legaliser<'k> {
     /// Which forms of each value have users.
     wanted: Vec<[bool; 3]>,
     values: Vec<Forms>,
-    /// Constants, by type and bits.
-    known: HashMap<(DType, u64), Reg>,
-    insts: Sections,
-    /// Of the instruction being rewritten.
-    section: Section,
-    serial: u64,
+    code: Rewrite,
 }
 
 impl<'k> Legaliser<'k> {
@@ -65,32 +59,17 @@ impl<'k> Legaliser<'k> {
             kernel,
             wanted: wanted_forms(kernel),
             values: Vec::with_capacity(kernel.insts.len()),
-            known: HashMap::new(),
-            insts: Sections::default(),
-            section: Section::Uniform,
-            serial: 0,
+            code: Rewrite::new(),
         }
     }
 
     fn run(mut self) -> Kernel {
         for (i, inst) in self.kernel.insts.iter().enumerate() {
-            self.section = self.kernel.section(i);
-            self.serial = inst.serial;
+            self.code.replace(self.kernel, i);
             self.inst(i, inst);
         }
         let widen = |&(dtype, bits): &(DType, u64)| (dtype.widened(), widened_bits(dtype, bits));
-        let (insts, n_uniform, first_write) = self.insts.list();
-        let kernel = Kernel {
-            insts,
-            n_uniform,
-            first_write,
-            literals: self.kernel.literals.iter().map(widen).collect(),
-            buffers: self.kernel.buffers.clone(),
-            accesses: self.kernel.accesses.clone(),
-            ..*self.kernel
-        };
-        debug_assert_eq!(super::verify::verify(&kernel), Ok(()), "{kernel}");
-        kernel
+        self.code.finish(self.kernel, self.kernel.literals.iter().map(widen).collect())
     }
 
     fn inst(&mut self, i: usize, inst: &Inst) {
@@ -413,34 +392,16 @@ impl<'k> Legaliser<'k> {
     /// The instruction with its arguments replaced, and another type.
     fn copy(&mut self, inst: &Inst, dtype: DType) -> Reg {
         let args = self.args(inst);
-        self.push(self.section, inst.code, dtype, &args)
+        self.code.push(inst.code, dtype, &args)
     }
 
     fn op_of(&mut self, op: Op, dtype: DType, args: &[Reg]) -> Reg {
-        self.push(self.section.min(Section::Lanes), Code::Op(op), dtype, args)
-    }
-
-    fn push(&mut self, section: Section, code: Code, dtype: DType, args: &[Reg]) -> Reg {
-        let inst = Inst { code, dtype, args: packed(args), serial: self.serial };
-        self.insts.push(section, inst)
+        self.code.op(op, dtype, args)
     }
 
     fn constant(&mut self, dtype: DType, bits: u64) -> Reg {
-        if let Some(&known) = self.known.get(&(dtype, bits)) {
-            return known;
-        }
-        let constant = self.push(Section::Constants, Code::Constant(bits), dtype, &[]);
-        self.known.insert((dtype, bits), constant);
-        constant
+        self.code.constant(dtype, bits)
     }
-}
-
-fn packed(args: &[Reg]) -> [Option<Reg>; 3] {
-    let mut packed = [None; 3];
-    for (to, &arg) in packed.iter_mut().zip(args) {
-        *to = Some(arg);
-    }
-    packed
 }
 
 /// The form in which an instruction wants an argument.

@@ -172,9 +172,29 @@ pub fn watch() {
     }));
 }
 
+/// Gives the system back what nobody uses: the C library keeps it for whoever asks next. It looks at all that is free,
+/// which takes time.
+pub fn trim() {
+    #[cfg(all(target_os = "linux", target_env = "gnu"))]
+    // SAFETY: it takes the allocator's own locks, and touches free pages only.
+    unsafe {
+        libc::malloc_trim(0);
+    }
+}
+
 /// Tells that another thread gives back so many bytes that this one took.
 pub fn gave_away(bytes: usize) {
     TAKEN.set(TAKEN.get() - signed(bytes));
+}
+
+/// What this thread took, which another one has from now on: it counts it by [`receive`].
+pub fn hand_over() -> i64 {
+    TAKEN.replace(0)
+}
+
+/// Counts what another thread handed over.
+pub fn receive(bytes: i64) {
+    TAKEN.set(TAKEN.get().saturating_add(bytes));
 }
 
 /// Bytes of which a copy finds room; `None` if one of all that this thread took does.
@@ -187,7 +207,8 @@ pub fn room() -> Option<u64> {
     Some(left()?.saturating_sub(held() * COPIES + SLACK) / (COPIES + 1))
 }
 
-fn held() -> u64 {
+/// Bytes that this thread has taken and not given back.
+pub fn held() -> u64 {
     TAKEN.get().max(0).unsigned_abs()
 }
 

@@ -7,9 +7,11 @@
 
 mod jump;
 mod lanes;
+mod philox;
 mod seeded;
 mod shuffle;
 
+pub use philox::philox4x32;
 pub use seeded::SplitMix64;
 
 use crate::array::{Array, Operand};
@@ -23,6 +25,8 @@ use crate::trace::functions;
 pub const PCG32_DEFAULT_STATE: u64 = 0x853c_49e6_748f_ea9b;
 /// Stream unless another is given.
 pub const PCG32_DEFAULT_STREAM: u64 = 0xda3e_39cb_94b9_5bdb;
+/// 2^-10
+const EXP2_M10: f64 = 1.0 / 1024.0;
 /// 2^-23
 const EXP2_M23: f64 = 1.0 / 8_388_608.0;
 /// 2^-32
@@ -153,6 +157,11 @@ impl Pcg32 {
                 let one_to_two = one_to_two.reinterpret(DType::F64);
                 one_to_two - one_to_two.constant(1)
             }),
+            // Exact on the way: f16 has 11 bits.
+            Draw::Float16 => moved.draw_bits("PCG32.float16", active, |bits| {
+                let fraction = (bits >> 22).cast(DType::F32);
+                (fraction * fraction.constant(EXP2_M10)).cast(DType::F16)
+            }),
             // The middles of the intervals that the random bits choose in (-1, 1): symmetric, never an end.
             Draw::Normal32 => moved.normal("PCG32.normal32", active, |bits| {
                 let odd = ((bits >> 8) | bits.bits(1)).cast(DType::F32);
@@ -182,6 +191,14 @@ impl Pcg32 {
     /// As [`Pcg32::next_uint32`].
     pub fn next_uint64(&mut self) -> Result<Array> {
         self.draw(Draw::UInt64, None)
+    }
+
+    /// Uniform f16 in [0, 1) with 10 random bits, the highest of one 32-bit draw.
+    ///
+    /// # Errors
+    /// As [`Pcg32::next_uint32`].
+    pub fn next_float16(&mut self) -> Result<Array> {
+        self.draw(Draw::Float16, None)
     }
 
     /// Uniform f32 in [0, 1) with 23 random bits.
@@ -219,7 +236,7 @@ impl Pcg32 {
         let dtype = match kind {
             Draw::UInt32 => DType::U32,
             Draw::UInt64 => DType::U64,
-            Draw::Float32 | Draw::Float64 | Draw::Normal32 | Draw::Normal64 => {
+            Draw::Float16 | Draw::Float32 | Draw::Float64 | Draw::Normal32 | Draw::Normal64 => {
                 return Err(Error::Argument { op, what: "only integers have a bound".into() });
             }
         };
@@ -288,6 +305,8 @@ pub enum Draw {
     UInt32,
     /// 64-bit integers, from two draws, the low half first.
     UInt64,
+    /// f16 in [0, 1) with 10 random bits.
+    Float16,
     /// f32 in [0, 1) with 23 random bits.
     Float32,
     /// f64 in [0, 1) with 32 random bits.

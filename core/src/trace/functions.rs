@@ -6,7 +6,7 @@
 use super::expr::Expr;
 use super::math::bits::{copysign, mulsign, next_float, rotate_left, sign};
 use super::math::half;
-use super::{Recorder, fmod, math, special};
+use super::{Recorder, fmod, math, numbers, special};
 use crate::dtype::DType;
 use crate::error::{Error, Result};
 use crate::ir::op::{Class, Parts};
@@ -539,6 +539,16 @@ impl Function {
     pub fn parts(&self) -> Parts {
         let of = |column: &Column| if let Column::Of(parts) = column { Some(*parts) } else { None };
         self.columns.iter().find_map(of).unwrap_or(Parts::Entries)
+    }
+
+    /// Whether it makes floats of floats.
+    pub fn is_of_floats(&self) -> bool {
+        self.class == Class::Float && !self.has(Column::Mask)
+    }
+
+    /// What it makes of numbers: that of an f64 array of them, at once. For functions of floats that give floats.
+    pub fn of_numbers(&self, args: &[f64]) -> f64 {
+        numbers::apply(self.recipe, args)
     }
 
     /// Whether f16 has operations of its own.

@@ -13,6 +13,7 @@ pub mod identities;
 mod math;
 pub mod memory;
 pub mod nested;
+pub mod numbers;
 pub mod primitive;
 pub(crate) mod range;
 pub mod rearrange;

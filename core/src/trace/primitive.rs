@@ -55,6 +55,16 @@ impl Recorder<'_> {
         self.pick(sums, before, Some(behind_first))
     }
 
+    /// Sums of each lane and all behind it, from the last on.
+    ///
+    /// # Errors
+    /// `Recording` in a body.
+    pub fn prefix_sum_reverse(&mut self, x: VarId) -> Result<VarId> {
+        let turned = self.reverse(x)?;
+        let sums = self.prefix_sum(turned)?;
+        self.reverse(sums)
+    }
+
     /// The lanes in order; −0 is below +0, every NaN comes last either way.
     ///
     /// **Evaluation**: traced; a launch of its own.

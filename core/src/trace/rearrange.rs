@@ -232,6 +232,40 @@ impl Recorder<'_> {
         self.put("block_sum", ScatterOp::Add, sums, [x, block], None)
     }
 
+    /// Prefix sums in each block of `length` lanes, by doubling: each lane takes the sum so far of the lane 1, 2, 4 .. before
+    /// it in the block. f16 accumulates in f32.
+    ///
+    /// # Errors
+    /// `Argument` for blocks of no lanes; `Recording` in a body.
+    pub fn block_prefix_sum(&mut self, x: VarId, length: u64) -> Result<VarId> {
+        if length == 0 {
+            let what = "a block has at least one lane".into();
+            return Err(Error::Argument { op: "block_prefix_sum", what });
+        }
+        let (dtype, size) = (self.dtype(x).accumulated(), self.size(x));
+        let mut sums = self.cast(x, dtype)?;
+        let length = length.min(size);
+        if length <= 1 {
+            return Ok(sums);
+        }
+        if dtype.is_half() {
+            return self.in_single(sums, |recorder, x| recorder.block_prefix_sum(x, length));
+        }
+        let lane = self.lane_numbers(size);
+        let counter = self.dtype(lane);
+        let by = self.literal(counter, length, 1);
+        let place = self.same(Op::Rem, &[lane, by])?;
+        for step in 0..=(length - 1).ilog2() {
+            let distance = self.constant(counter, 1 << step);
+            let inside = self.same(Op::Ge, &[place, distance])?;
+            let before = self.same(Op::Sub, &[lane, distance])?;
+            let before = self.pick(sums, before, Some(inside))?;
+            let sum = self.same(Op::Add, &[before, sums])?;
+            sums = self.select(inside, sum, sums)?;
+        }
+        Ok(sums)
+    }
+
     /// How many lanes of `x` fall into each of `bins` intervals of equal width from `low` to `high`, both
     /// included: lane x counts in bin `min(trunc((x - low) * (bins / (high - low))), bins - 1)`.
     ///
@@ -263,6 +297,18 @@ impl Recorder<'_> {
         let counter = lane_number_type(self.size(x));
         let (counts, one) = (self.literal(counter, 0, bins), self.constant(counter, 1));
         self.put("histogram", ScatterOp::Add, counts, [one, bin], Some(active))
+    }
+
+    /// For each of `total` lanes the first of `ends`, which ascend, that lies behind it.
+    ///
+    /// # Errors
+    /// As [`Recorder::search_sorted`].
+    pub fn lanes_by_ends(&mut self, ends: VarId, total: u64) -> Result<VarId> {
+        let dtype = self.dtype(ends);
+        let lane = self.lane_index(dtype, total);
+        let one = self.constant(dtype, 1);
+        let next = self.same(Op::Add, &[lane, one])?;
+        self.search_sorted(ends, next)
     }
 
     /// How many lanes of `sorted`, which ascends, are below each lane of `x`: where it could be inserted.

@@ -224,6 +224,15 @@ impl Slice {
         (first.unsigned_abs(), n)
     }
 
+    /// The places that it chooses among `n`, in its order.
+    pub fn places(self, n: u64) -> impl Iterator<Item = u64> {
+        let (start, n) = self.lanes(n);
+        (0..n).map(move |i| {
+            let distance = i.wrapping_mul(self.step.cast_unsigned());
+            start.wrapping_add(distance)
+        })
+    }
+
     /// The numbers of its lanes of an array.
     fn numbers(self, array: &Array) -> Result<Array> {
         let size = array.size();

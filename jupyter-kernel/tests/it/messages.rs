@@ -164,7 +164,7 @@ fn pictures_are_drawn() {
     client.run("x = FloatC::linspace(0, 6, 100);");
     for (code, drawn) in [
         ("plot(x, sin(x))", "<polyline"),
-        ("hist(sin(x))", "<rect"),
+        ("hist(sin(x))", "<polygon"),
         ("image(x, 10, 10)", "data:image/png;base64,"),
     ] {
         let data = client.run(code).all("execute_result")[0]["data"].clone();

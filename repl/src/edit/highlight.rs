@@ -3,7 +3,7 @@
 use colored::Colorize;
 use porcini_script::{Cell, Part};
 
-use super::gutter::GUTTER;
+use super::gutter::BLANK;
 
 /// A cell in colour.
 pub(super) fn script(cell: &Cell) -> String {
@@ -24,11 +24,9 @@ pub(super) fn script(cell: &Cell) -> String {
         };
         // A colour that goes on over a line end would reach into the gutter.
         let paint = |line: &str| {
-            let (gutter, line) = match line.strip_prefix(GUTTER) {
-                Some(line) => (GUTTER, line),
-                None => ("", line),
-            };
-            let mut line = colored::ColoredString::from(line);
+            let code = line.trim_start_matches(BLANK);
+            let gutter = &line[..line.len() - code.len()];
+            let mut line = colored::ColoredString::from(code);
             line.fgcolor = painted.fgcolor;
             format!("{gutter}{line}")
         };

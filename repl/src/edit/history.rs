@@ -11,7 +11,7 @@ use porcini_script::folders;
 use rustyline::Result;
 use rustyline::history::{History, SearchDirection, SearchResult};
 
-use super::gutter::edited;
+use super::gutter::Prompted;
 
 /// Cells kept in the file. It is shortened when there are twice as many.
 const MOST: usize = 10_000;
@@ -22,7 +22,7 @@ const PATIENCE: Duration = Duration::from_millis(200);
 /// The first line of the file: line ends and backslashes of cells have a backslash before them.
 const HEAD: &str = "#V2\n";
 
-/// Cells, oldest first. The editor sees them as they are [`edited`].
+/// Cells, oldest first. The editor sees them as they are edited behind the prompt that is shown.
 #[derive(Default)]
 pub(crate) struct Cells {
     file: Option<PathBuf>,
@@ -30,13 +30,14 @@ pub(crate) struct Cells {
     text: String,
     /// Where in the text each cell starts; a line end follows it.
     starts: Vec<usize>,
+    prompted: Prompted,
 }
 
 impl Cells {
     /// The history in a file, which gets what is added. What cannot be read is no history: the normal first start. Nor is
     /// a pipe or a device, which would keep the prompt away.
-    pub(crate) fn in_file(file: Option<PathBuf>) -> Self {
-        let mut cells = Self::default();
+    pub(crate) fn in_file(file: Option<PathBuf>, prompted: &Prompted) -> Self {
+        let mut cells = Self { prompted: prompted.clone(), ..Self::default() };
         let file = file.filter(|file| file.metadata().map_or(true, |about| about.is_file()));
         if let Some(text) = file.as_deref().and_then(|file| read(file).ok()) {
             cells.take(text);
@@ -68,7 +69,7 @@ impl Cells {
     fn result(&self, index: usize, pos: usize) -> Option<SearchResult<'_>> {
         let packed = self.packed(index)?;
         let entry = if packed.contains('\\') {
-            edited(&unpacked(packed)).into()
+            self.prompted.borrow().edited(&unpacked(packed)).into()
         } else {
             Cow::Borrowed(packed)
         };
@@ -275,6 +276,7 @@ impl History for Cells {
 
 #[cfg(test)]
 mod tests {
+    use super::super::gutter::Prompt;
     use super::*;
 
     /// A file of this test, which does not exist yet.
@@ -294,7 +296,7 @@ mod tests {
         let file = file("history");
         let typed = ["a", "if a {\n    b\n}", r"`\n \\ ${a}`", "a"];
         {
-            let mut cells = Cells::in_file(Some(file.clone()));
+            let mut cells = Cells::in_file(Some(file.clone()), &Prompted::default());
             for cell in typed {
                 assert!(cells.add(cell).unwrap());
             }
@@ -302,17 +304,17 @@ mod tests {
                 assert!(!cells.add(ignored).unwrap(), "{ignored:?}");
             }
         }
-        let mut cells = Cells::in_file(Some(file.clone()));
+        let mut cells = Cells::in_file(Some(file.clone()), &Prompted::default());
         assert_eq!(cells.len(), typed.len());
         for (i, cell) in typed.iter().enumerate() {
-            assert_eq!(entry(&cells, i), edited(cell));
+            assert_eq!(entry(&cells, i), Prompt::default().edited(cell));
         }
         assert!(!cells.add("a").unwrap() && cells.add("é").unwrap());
         let text = std::fs::read_to_string(&file).unwrap();
         assert!(text.starts_with("#V2\na\nif a {\\n    b\\n}\n"), "{text}");
         // A line that was cut off, and what is no text.
         std::fs::write(&file, b"#V2\n\nx\xff\ny\nhalf").unwrap();
-        let cells = Cells::in_file(Some(file.clone()));
+        let cells = Cells::in_file(Some(file.clone()), &Prompted::default());
         assert_eq!([0, 1, 2].map(|i| entry(&cells, i)), ["x\u{fffd}", "y", ""]);
         std::fs::remove_file(&file).unwrap();
     }
@@ -323,7 +325,7 @@ mod tests {
         let lines: String = (0..2 * MOST + 5).map(|i| format!("x{i}\n")).collect();
         std::fs::write(&file, format!("{HEAD}{lines}")).unwrap();
         for _ in 0..2 {
-            let cells = Cells::in_file(Some(file.clone()));
+            let cells = Cells::in_file(Some(file.clone()), &Prompted::default());
             assert_eq!((cells.len(), entry(&cells, 0)), (MOST, format!("x{}", MOST + 5)));
         }
         let text = std::fs::read_to_string(&file).unwrap();
@@ -339,14 +341,14 @@ mod tests {
         std::fs::write(&file, "#V2\na\n").unwrap();
         let other = File::open(&file).unwrap();
         other.lock().unwrap();
-        let mut cells = Cells::in_file(Some(file.clone()));
+        let mut cells = Cells::in_file(Some(file.clone()), &Prompted::default());
         assert_eq!(entry(&cells, 0), "a");
         assert!(cells.add("b").unwrap());
         assert_eq!(std::fs::read_to_string(&file).unwrap(), "#V2\na\nb\n");
         // Much has no bytes on the disk.
         OpenOptions::new().write(true).open(&file).unwrap().set_len(1 << 40).unwrap();
         append(&file, "c\nlast").unwrap();
-        let cells = Cells::in_file(Some(file.clone()));
+        let cells = Cells::in_file(Some(file.clone()), &Prompted::default());
         assert_eq!(entry(&cells, cells.len() - 1), "last");
         std::fs::remove_file(&file).unwrap();
         let made = std::process::Command::new("mkfifo").arg(&file).status();
@@ -354,7 +356,7 @@ mod tests {
         for odd in
             [file.as_path(), Path::new("/dev/zero"), Path::new("/"), Path::new("/dev/zero/x")]
         {
-            let mut cells = Cells::in_file(Some(odd.into()));
+            let mut cells = Cells::in_file(Some(odd.into()), &Prompted::default());
             assert!(cells.add("a").unwrap());
             assert_eq!(cells.len(), 1);
         }
@@ -372,7 +374,10 @@ mod tests {
         };
         use SearchDirection::{Forward, Reverse};
         assert_eq!(found(cells.search("one", 0, Forward)), Some((0, 0)));
-        assert_eq!(found(cells.search("ones", 2, Reverse)), Some((1, edited("two\n").len())));
+        assert_eq!(
+            found(cells.search("ones", 2, Reverse)),
+            Some((1, Prompt::default().edited("two\n").len()))
+        );
         assert_eq!(found(cells.starts_with("one", 1, Reverse)), Some((0, 3)));
         assert_eq!(found(cells.starts_with("one", 1, Forward)), Some((2, 3)));
         for missing in ["", "three"] {

@@ -8,11 +8,17 @@ use rustyline::{
 };
 use send_wrapper::SendWrapper;
 
-use super::gutter::{GUTTER, LEVEL, plain};
+use super::gutter::{BLANK, LEVEL, Prompted, plain};
 use super::{Closing, Line, Reading, Shared};
 
 /// Binds the keys.
-pub(super) fn bind(editor: &mut Line, interpreter: &Shared, reading: &Reading, closing: &Closing) {
+pub(super) fn bind(
+    editor: &mut Line,
+    interpreter: &Shared,
+    reading: &Reading,
+    prompted: &Prompted,
+    closing: &Closing,
+) {
     let mut bind = |key: KeyEvent, action: fn(&EventContext<'_>) -> Option<Cmd>| {
         editor.bind_sequence(key, EventHandler::Conditional(Box::new(Key(action))));
     };
@@ -20,12 +26,13 @@ pub(super) fn bind(editor: &mut Line, interpreter: &Shared, reading: &Reading, c
     bind(KeyEvent(KeyCode::Home, Modifiers::NONE), home);
     bind(KeyEvent::ctrl('A'), home);
     bind(KeyEvent(KeyCode::Tab, Modifiers::NONE), tab);
-    // A new line wherever the cursor is.
-    let newline = || EventHandler::Simple(Cmd::Insert(1, format!("\n{GUTTER}")));
-    editor.bind_sequence(KeyEvent(KeyCode::Enter, Modifiers::ALT), newline());
     // The handlers must be `Send`, though only the editor's thread calls them.
+    let prompt = || SendWrapper::new(prompted.clone());
+    // A new line wherever the cursor is.
+    let newline = EventHandler::Conditional(Box::new(NewLine(prompt())));
+    editor.bind_sequence(KeyEvent(KeyCode::Enter, Modifiers::ALT), newline);
     let judge = || SendWrapper::new(Judge(interpreter.clone(), reading.clone()));
-    let enter = EventHandler::Conditional(Box::new(Enter(judge())));
+    let enter = EventHandler::Conditional(Box::new(Enter(judge(), prompt())));
     editor.bind_sequence(KeyEvent(KeyCode::Enter, Modifiers::NONE), enter);
     for bracket in ['}', ')', ']'] {
         let close = Close(judge(), SendWrapper::new(closing.clone()), bracket);
@@ -59,7 +66,15 @@ impl Judge {
     }
 }
 
-struct Enter(SendWrapper<Judge>);
+struct NewLine(SendWrapper<Prompted>);
+
+impl ConditionalEventHandler for NewLine {
+    fn handle(&self, _: &Event, _: RepeatCount, _: bool, _: &EventContext<'_>) -> Option<Cmd> {
+        Some(Cmd::Insert(1, format!("\n{}", self.0.borrow().gutter())))
+    }
+}
+
+struct Enter(SendWrapper<Judge>, SendWrapper<Prompted>);
 
 impl ConditionalEventHandler for Enter {
     fn handle(
@@ -76,7 +91,7 @@ impl ConditionalEventHandler for Enter {
                 let before = text.get(..context.pos()).unwrap_or(text);
                 let levels = indent / LEVEL.chars().count();
                 let indent = LEVEL.repeat(if before.len() == text.len() { levels } else { 0 });
-                Some(Cmd::Insert(1, format!("\n{GUTTER}{indent}")))
+                Some(Cmd::Insert(1, format!("\n{}{indent}", self.1.borrow().gutter())))
             }
             _ => Some(Cmd::AcceptLine),
         }
@@ -123,13 +138,13 @@ pub(super) fn is_given_up(text: &str) -> bool {
 fn line_before<'c>(context: &'c EventContext<'_>) -> &'c str {
     let before = context.line().get(..context.pos()).unwrap_or_default();
     let line = before.rsplit('\n').next().unwrap_or_default();
-    line.strip_prefix(GUTTER).unwrap_or(line)
+    line.trim_start_matches(BLANK)
 }
 
 /// Takes back a level of indentation, then the line with its gutter. The editor has no command to delete
 /// several characters, but one to delete back to a character.
 fn backspace(context: &EventContext<'_>) -> Option<Cmd> {
-    let is_continued = context.line().get(..context.pos())?.contains(GUTTER);
+    let is_continued = context.line().get(..context.pos())?.contains(BLANK);
     let to = match line_before(context) {
         "" if is_continued => '\n',
         line if line.ends_with(LEVEL) && line.trim().is_empty() => LEVEL.chars().next()?,
@@ -139,10 +154,9 @@ fn backspace(context: &EventContext<'_>) -> Option<Cmd> {
 }
 
 fn home(context: &EventContext<'_>) -> Option<Cmd> {
-    let is_continued = context.line().get(..context.pos())?.contains(GUTTER);
-    let gutter = GUTTER.chars().next()?;
+    let is_continued = context.line().get(..context.pos())?.contains(BLANK);
     let moves = is_continued && !line_before(context).is_empty();
-    moves.then_some(Cmd::Move(Movement::ViCharSearch(1, CharSearch::BackwardAfter(gutter))))
+    moves.then_some(Cmd::Move(Movement::ViCharSearch(1, CharSearch::BackwardAfter(BLANK))))
 }
 
 /// Indents where a line begins; elsewhere completes.

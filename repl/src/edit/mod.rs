@@ -18,9 +18,9 @@ use rustyline::hint::{Hinter, HistoryHinter};
 use rustyline::validate::{ValidationContext, ValidationResult, Validator};
 use rustyline::{ColorMode, CompletionType, Config, Context, Editor, Helper};
 
-use gutter::{CONTINUATION, GUTTER, LEVEL, plain};
+use gutter::{BLANK, plain};
 
-pub(crate) use gutter::{PROMPT, cell, edited, shown};
+pub(crate) use gutter::{Prompt, Prompted, cell};
 pub(crate) use history::Cells;
 pub(crate) use reading::Reading;
 
@@ -51,6 +51,7 @@ pub(crate) struct Style {
 pub(crate) fn editor(
     interpreter: &Shared,
     style: Style,
+    prompted: &Prompted,
     history: Cells,
 ) -> rustyline::Result<Line> {
     let config = Config::builder()
@@ -65,10 +66,10 @@ pub(crate) fn editor(
     let mut editor = Line::with_history(config, history)?;
     let closing = Closing::default();
     let reading = Reading::default();
-    keys::bind(&mut editor, interpreter, &reading, &closing);
+    keys::bind(&mut editor, interpreter, &reading, prompted, &closing);
     let hinter = HistoryHinter::new();
-    let interpreter = interpreter.clone();
-    let helper = Assistant { interpreter, reading, style, hinter, closing };
+    let (interpreter, prompted) = (interpreter.clone(), prompted.clone());
+    let helper = Assistant { interpreter, reading, style, prompted, hinter, closing };
     editor.set_helper(Some(helper));
     Ok(editor)
 }
@@ -78,6 +79,7 @@ pub(crate) struct Assistant {
     interpreter: Shared,
     pub(crate) reading: Reading,
     style: Style,
+    prompted: Prompted,
     hinter: HistoryHinter,
     closing: Closing,
 }
@@ -109,12 +111,11 @@ impl Highlighter for Assistant {
     fn highlight<'l>(&self, line: &'l str, _: usize) -> Cow<'l, str> {
         let read = self.style.colour.then(|| self.reading.of(line));
         let line = read.map_or(Cow::Borrowed(line), |cell| highlight::script(&cell).into());
-        let gutter = format!("\n{GUTTER}");
-        if !line.contains(&gutter) {
+        if !line.contains(BLANK) {
             return line;
         }
-        let drawn = line.replace(&gutter, &format!("\n{}", self.dim(CONTINUATION)));
-        drawn.replace(LEVEL, "    ").into()
+        let prompt = self.prompted.borrow();
+        prompt.drawn(&line, &self.dim(&prompt.further)).into()
     }
 
     fn highlight_prompt<'b, 's: 'b, 'p: 'b>(&'s self, prompt: &'p str, _: bool) -> Cow<'b, str> {
@@ -133,14 +134,15 @@ impl Highlighter for Assistant {
     }
 
     fn highlight_char(&self, line: &str, _: usize, kind: CmdKind) -> bool {
-        kind != CmdKind::MoveCursor && (self.style.colour || line.contains(GUTTER))
+        kind != CmdKind::MoveCursor && (self.style.colour || line.contains(BLANK))
     }
 }
 
 impl Assistant {
     /// An edited text as it stands on the screen.
     pub(crate) fn painted(&self, text: &str) -> String {
-        format!("{}{}", self.highlight_prompt(PROMPT, true), self.highlight(text, 0))
+        let prompt = &self.prompted.borrow().first;
+        format!("{}{}", self.highlight_prompt(prompt, true), self.highlight(text, 0))
     }
 
     fn dim(&self, text: &str) -> String {

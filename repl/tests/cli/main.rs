@@ -16,7 +16,9 @@ use sandbox::sandboxed;
 fn porcini(arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_porcini"));
     command.args(arguments).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    for name in ["NO_COLOR", "CLICOLOR_FORCE", "PORCINI_MEMORY_LIMIT", "PORCINI_PATH"] {
+    for name in
+        ["NO_COLOR", "CLICOLOR_FORCE", "PORCINI_GRAPHICS", "PORCINI_MEMORY_LIMIT", "PORCINI_PATH"]
+    {
         command.env_remove(name);
     }
     command
@@ -172,6 +174,31 @@ fn colour_only_where_wanted() {
     assert!(coloured("CLICOLOR_FORCE", "1"));
     let both = porcini(&["-e", "x"]).env("CLICOLOR_FORCE", "1").env("NO_COLOR", "1").output();
     assert!(!finished(&both.unwrap()).2.contains('\x1b'));
+}
+
+#[test]
+fn pictures_in_colour_where_there_is_some() {
+    let shown = |code: &str, variables: &[(&str, &str)]| {
+        let output = porcini(&["-e", code]).envs(variables.iter().copied()).output().unwrap();
+        finished(&output).1
+    };
+    let (plot, image) = ("plot([[1, 2], [2, 1]])", "image([0, 1], 2, 1, #{cmap: \"viridis\"})");
+    let forced = ("CLICOLOR_FORCE", "1");
+    assert!(!shown(plot, &[]).contains('\x1b'));
+    assert!(!shown(plot, &[forced, ("NO_COLOR", "1")]).contains('\x1b'));
+    let orange = "\x1b[0;38;2;255;127;14m";
+    assert!(shown(plot, &[forced, ("COLORTERM", "truecolor")]).contains(orange));
+    assert!(shown(plot, &[forced, ("COLORTERM", "")]).contains("\x1b[0;38;5;"));
+    let all = ("PORCINI_GRAPHICS", "truecolour");
+    let image = image.replace("[0, 1]", "FloatC([0, 1])");
+    assert_eq!(
+        shown(&image, &[forced, all]),
+        "\x1b[0;38;2;68;1;84m▀\x1b[0;38;2;253;231;37m▀\x1b[0m\n"
+    );
+    for (name, start) in [("kitty", "\x1b_Gf=100,"), ("sixel", "\x1bPq"), ("letters", "")] {
+        assert!(shown(plot, &[forced, ("PORCINI_GRAPHICS", name)]).starts_with(start), "{name}");
+    }
+    assert!(!shown(&format!("str({plot})"), &[forced]).contains('\x1b'));
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 use rhai::{ParseError, ParseErrorType};
 
+use crate::assist::commands::is_open_text;
 use crate::interpreter::Interpreter;
 use crate::language::cell::{Cell, Piece};
 
@@ -26,6 +27,14 @@ impl Interpreter {
     /// Whether a cell can be run, or needs more lines.
     pub fn is_complete(&self, cell: &Cell) -> Completeness {
         let Some(last) = cell.pieces().last() else { return Completeness::Complete };
+        if is_open_text(cell.code(last)) {
+            let last = cell.text().rsplit('\n').next();
+            let is_ended = last.is_some_and(|last| last.trim().is_empty());
+            return match is_ended {
+                true => Completeness::Complete,
+                false => Completeness::Incomplete { indent: 0 },
+            };
+        }
         let end = cell.lexemes_of(last).last();
         if end.is_some_and(|end| end.is_inside()) {
             return Completeness::Incomplete { indent: 0 };

@@ -109,7 +109,7 @@ impl<'t> Place<'t> {
         let typed = argument.trim_start();
         Some(match takes {
             Takes::Code => return None,
-            Takes::File => Self::File { typed: typed.rsplit(' ').next()? },
+            Takes::File | Takes::System => Self::File { typed: typed.rsplit(' ').next()? },
             Takes::Flag if !typed.contains(' ') => Self::Flag { typed },
             Takes::Name => Self::Help { typed: last_word(typed) },
             Takes::Flag | Takes::Nothing | Takes::Word => Self::Nowhere,
@@ -139,7 +139,8 @@ impl<'t> Place<'t> {
                 false => Self::Member { owner: Some(path).filter(|path| !path.is_empty()), typed },
             };
         }
-        match typed.starts_with(|c: char| c.is_ascii_digit()) {
+        let names_something_new = NEW.contains(&last_word(behind.trim_end()));
+        match typed.starts_with(|c: char| c.is_ascii_digit()) || names_something_new {
             true => Self::Nowhere,
             false => Self::Name { typed },
         }
@@ -366,6 +367,9 @@ impl Interpreter {
     }
 }
 
+/// Words behind which a new name comes.
+const NEW: [&str; 4] = ["for", "let", "const", "fn"];
+
 /// First parameters, as the help names them, that an array can be.
 fn owners(array: &ArrayRef) -> Vec<&'static str> {
     let mut owners = vec!["x", "a", "source", "target", "table", "sorted", "array", "d"];
@@ -514,6 +518,9 @@ mod tests {
         check("v.x.no", Place::Member { owner: Some("v.x"), typed: "no" });
         check("f(1).no", Place::Member { owner: None, typed: "no" });
         check("0..n", Place::Name { typed: "n" });
+        check("for ", Place::Nowhere);
+        check("let  a", Place::Nowhere);
+        check("for i in a", Place::Name { typed: "a" });
         check("12", Place::Nowhere);
         check("1.", Place::Nowhere);
         check("read_npy(\"da", Place::Text { function: "read_npy", typed: "da" });

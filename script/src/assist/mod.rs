@@ -5,6 +5,7 @@ pub(crate) mod completeness;
 pub(crate) mod completion;
 pub(crate) mod help;
 pub(crate) mod inspection;
+mod mistakes;
 pub(crate) mod notes;
 mod shifts;
 pub(crate) mod topics;

@@ -1,4 +1,4 @@
-//! `assert`, `assert_eq`, `assert_close`: checks that say what was found, and where.
+//! `assert`, `assert_eq`, `assert_close`, `assert_allclose`: checks that say what was found, and where.
 
 use porcini_core::{Array, DType, Scalar};
 use rhai::Dynamic;
@@ -39,33 +39,45 @@ pub(super) fn register(registry: &mut Registry<'_>) {
         context.at(call);
         compare(context, "assert_eq", args, None)
     });
-    registry.doc(
-        "assert_close",
-        "(a, b, rtol, atol)",
-        "As assert_eq, but numbers may differ by atol + rtol * abs(b), both optional: 1e-5 and 1e-8.\n\n\
-         >> assert_close(FloatC([0.1, 0.2]) * 3, [0.3, 0.6]); 1\n1",
-    );
-    for n in 2..=4 {
-        registry.any("assert_close", n, |context, call, args| {
-            context.at(call);
-            let tolerance =
-                |i: usize, default: f64| match args.get(i).map(|value| (scalar(value), value)) {
-                    None => Ok(default),
-                    Some((Some(number @ (Scalar::Int(_) | Scalar::Float(_))), _))
-                        if number.to_f64() >= 0.0 =>
-                    {
-                        Ok(number.to_f64())
-                    }
-                    Some((_, value)) => {
-                        let got = type_name(value);
-                        Err(fault(format!(
-                            "assert_close: got {got} as tolerance, expected a number from 0 up"
-                        )))
-                    }
-                };
-            let tolerances = (tolerance(2, 1e-5)?, tolerance(3, 1e-8)?);
-            compare(context, "assert_close", args, Some(tolerances))
-        });
+    for (name, relative, absolute, doc) in [
+        (
+            "assert_close",
+            1e-5,
+            1e-8,
+            "As assert_eq, but numbers may differ by atol + rtol * abs(b), both optional: 1e-5 and 1e-8.\n\n\
+             >> assert_close(FloatC([0.1, 0.2]) * 3, [0.3, 0.6]); 1\n1",
+        ),
+        (
+            "assert_allclose",
+            1e-7,
+            0.0,
+            "As assert_close with the tolerances of NumPy's function of the name: rtol 1e-7 and atol 0 unless given.\n\n\
+             >> assert_allclose(Float64C([0.1, 0.2]) * 3, [0.3, 0.6]); 1\n1",
+        ),
+    ] {
+        registry.doc(name, "(a, b, rtol, atol)", doc);
+        for n in 2..=4 {
+            registry.any(name, n, move |context, call, args| {
+                context.at(call);
+                let relative = tolerance(name, args.get(2), relative)?;
+                let absolute = tolerance(name, args.get(3), absolute)?;
+                compare(context, name, args, Some((relative, absolute)))
+            });
+        }
+    }
+}
+
+/// A tolerance, or the default.
+fn tolerance(op: &str, value: Option<&&mut Dynamic>, default: f64) -> Result<f64> {
+    let Some(value) = value else { return Ok(default) };
+    match scalar(value) {
+        Some(number @ (Scalar::Int(_) | Scalar::Float(_))) if number.to_f64() >= 0.0 => {
+            Ok(number.to_f64())
+        }
+        _ => {
+            let got = type_name(value);
+            Err(fault(format!("{op}: got {got} as tolerance, expected a number from 0 up")))
+        }
     }
 }
 

@@ -11,7 +11,7 @@ use crate::context::Context;
 use crate::fault::{IntoFault, Result, fault, fault_with_hint};
 use crate::value::host_array::HostRef;
 use crate::value::nested;
-use crate::value::range::Range;
+use crate::value::range;
 use crate::value::{self, Arg, ArrayRef, Form, Node, dynamic};
 
 pub(super) fn register(registry: &mut Registry<'_>) {
@@ -231,16 +231,10 @@ fn swizzle(array: &ArrayRef, name: &str) -> Result<Vec<usize>> {
 
 /// The lanes that an index chooses; `None` if it is no integer or range.
 fn slice(array: &Array, index: &Dynamic) -> Result<Option<Slice>> {
-    Ok(if let Ok(i) = index.as_int() {
-        Some(array.lane(i).or_fault()?)
-    } else if let Some(range) = index.read_lock::<std::ops::Range<i64>>() {
-        Some(range.clone().into())
-    } else if let Some(range) = index.read_lock::<std::ops::RangeInclusive<i64>>() {
-        Some(range.clone().into())
-    } else {
-        let range = index.read_lock::<Range>();
-        range.map(|range| Slice::new(range.start, range.stop, range.step))
-    })
+    match index.as_int() {
+        Ok(i) => Some(array.lane(i).or_fault()).transpose(),
+        Err(_) => Ok(range::slice(index)),
+    }
 }
 
 fn set_slice(context: &Context, array: &ArrayRef, slice: Slice, value: &Dynamic) -> Result<()> {

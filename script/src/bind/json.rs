@@ -320,7 +320,7 @@ impl Writer {
                 return Err(fault_with_hint(
                     format!(
                         "to_json: JSON has no number {}",
-                        porcini_core::value::show::number(number, 6)
+                        porcini_core::value::show::number(number, dtype, 6.into())
                     ),
                     "to_json(x, #{nan: \"null\"}) writes null for nan and inf",
                 ));

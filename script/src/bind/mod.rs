@@ -6,8 +6,10 @@ mod asserting;
 mod assign;
 mod binary_search;
 mod catalogue;
+mod columns;
 pub(crate) mod constants;
 mod control;
+mod csv;
 pub(crate) mod deletion;
 mod devices;
 pub(crate) mod doc;
@@ -76,6 +78,8 @@ const FAMILIES: &[(&str, Register)] = &[
     ("vectors, matrices, complex numbers", |registry| catalogue::register(registry, VECTORS)),
     ("types of vectors, matrices, complex numbers", nested_types::register),
     ("files", files::register),
+    ("files", csv::register),
+    ("files", columns::register),
     ("random numbers", random::register),
     ("random numbers", session_numbers::register),
     ("evaluation and settings", runtime::register),

@@ -1,58 +1,76 @@
-//! Pictures: `plot`, `hist`, `image`, and files of them.
+//! Pictures: `plot`, `hist`, `image` and the like, and files of them.
 
-use porcini_core::Array;
+use std::ops::Range;
+
+use porcini_core::{Array, DType};
 use rhai::{Dynamic, Map};
 
 use super::files;
 use super::registry::Registry;
+use super::types::convert;
 use crate::context::Context;
-use crate::fault::{Result, fault};
-use crate::show::plot::{Chart, Picture, Raster, Shape, histogram, pixels, points};
-use crate::value::{self, ArrayRef, type_name};
+use crate::fault::{IntoFault, Result, fault};
+use crate::show::plot::{
+    Chart, Colours, Grid, Layer, Marks, Picture, Raster, Side, all_points, grid, histogram, pixels,
+    points, scattered,
+};
+use crate::value::{self, ArrayRef, scalar, type_name};
 
 /// Pixels of an image.
 const MOST_PIXELS: i64 = 1 << 26;
-/// Bars of a histogram.
+/// Bars of a histogram, and levels of contours.
 const MOST_BINS: i64 = 10_000;
+const MOST_LEVELS: i64 = 100;
 const DEFAULT_BINS: usize = 20;
+const DEFAULT_LEVELS: usize = 8;
+/// Cells of a side of a heatmap that are kept, and of a grid that contours go through.
+const MOST_CELLS: usize = 720;
+const MOST_CORNERS: usize = 160;
+
+/// Options of all charts, and of those of some.
+const COMMON: [&str; 6] = ["title", "xlabel", "ylabel", "xlim", "ylim", "grid"];
+const LINES: [&str; 3] = ["labels", "xscale", "yscale"];
 
 pub(super) fn register(registry: &mut Registry<'_>) {
     registry.engine.register_type_with_name::<Picture>("Picture");
     charts(registry);
+    fields(registry);
     registry.doc(
         "hist",
-        "(x, bins)",
-        "A histogram of the finite lanes as a picture, of 20 bars unless bins says otherwise. Evaluates.\n\n\
-         >> str(hist(FloatC([1, 2, 2, 3]), 3)).contains(\"2\")\ntrue",
+        "(x, bins, options)",
+        "A histogram of the finite lanes as a picture, of 20 bars unless bins says otherwise; options as of plot. \
+         Evaluates.\n\n>> str(hist(FloatC([1, 2, 2, 3]), 3)).contains(\"2\")\ntrue",
     );
-    for arity in [1, 2] {
+    for arity in 1..=3 {
         registry.any("hist", arity, |context, _, args| {
-            let x = array("hist", args[0])?.array("hist")?;
-            let bins = match args.get(1).map(|bins| bins.as_int()) {
-                None => DEFAULT_BINS,
-                Some(Ok(bins)) if (1..=MOST_BINS).contains(&bins) => {
-                    usize::try_from(bins).unwrap_or(1)
-                }
-                Some(_) => {
-                    let got = value::got(args[1]);
-                    return Err(fault(format!("hist: got {got} bins, expected 1 to {MOST_BINS}")));
+            let (options, args) = Options::split("hist", args, &[&COMMON, &LINES])?;
+            let x = array(context, "hist", args[0])?;
+            let bins = match args {
+                [_] => DEFAULT_BINS,
+                [_, bins] => count("hist", "bins", bins, MOST_BINS)?,
+                _ => {
+                    return Err(fault(
+                        "hist: expected hist(x), hist(x, bins) or hist(x, bins, options)",
+                    ));
                 }
             };
-            let bars = histogram(&x, bins)?;
-            picture(context, "hist", Shape::Bars, "", vec![bars])
+            let (bars, width) = histogram(&x, bins)?;
+            options.picture(context, vec![Marks::Bars(bars, width)])
         });
     }
     registry.doc(
         "image",
-        "(a, width, height)",
-        "Lanes as a picture, row by row from the top: of an array greys from its smallest to its largest number, of \
-         a vector of three red, green and blue from 0 to 1. Evaluates.\n\n\
-         >> str(image(FloatC([0, 1, 2, 3]), 4, 1))\n ░▓█",
+        "(a, width, height, options)",
+        "Lanes as a picture, row by row from the top: of an array greys from its smallest to its largest number, or the \
+         colours of #{cmap: \"viridis\"}, see heatmap; of a vector of three red, green and blue from 0 to 1. \
+         Evaluates.\n\n>> str(image(FloatC([0, 1, 2, 3]), 4, 1))\n ░▓█",
     );
-    registry.any("image", 3, |context, _, args| {
-        let raster = raster("image", args)?;
-        Ok(Picture::image(raster, context.width()))
-    });
+    for arity in [3, 4] {
+        registry.any("image", arity, |context, _, args| {
+            let raster = raster("image", args)?;
+            Ok(Picture::image(raster, context.width()))
+        });
+    }
     to_files(registry);
 }
 
@@ -61,31 +79,149 @@ fn charts(registry: &mut Registry<'_>) {
         "plot",
         "(x, y, options)",
         "A picture of y against x, or against the lane number if there is no x: lines, which leave gaps where numbers \
-         are not finite. A vector, or a list of arrays, gives several lines. Options: #{title: \"speed\", points: true}. \
-         A terminal shows it as text, a notebook as SVG; print(plot(y)) shows it from a script. Evaluates.\n\n\
+         are not finite. A vector, or a list of arrays, gives several lines. Options: #{title: \"speed\", xlabel: \"t\", \
+         ylabel: \"v\", labels: [\"a\", \"b\"] (a legend), xscale: \"log\", yscale: \"log\", xlim: [0, 1], ylim: [0, 1], \
+         grid: true, points: true}. A terminal shows it as text, in colour if it has it, a notebook as SVG; \
+         print(plot(y)) shows it from a script. Evaluates.\n\n\
          >> str(plot(FloatC([0, 1, 4, 9]))).split(\"\\n\").len() > 10\ntrue",
     );
-    for arity in 1..=3 {
-        registry.any("plot", arity, |context, _, args| {
-            let (options, arrays) = match args.split_last() {
-                Some((last, rest)) if last.is::<Map>() && !rest.is_empty() => (Some(last), rest),
-                _ => (None, args),
-            };
-            let (x, y) = match arrays {
-                [y] => (None, y),
-                [x, y] => (Some(array("plot", x)?.array("plot")?), y),
-                _ => {
-                    return Err(fault(
-                        "plot: expected plot(y), plot(x, y) or plot(x, y, #{title: \"..\"})",
-                    ));
+    registry.doc(
+        "scatter_plot",
+        "(x, y, options)",
+        "As plot, of points that no line joins. Of very many one for each place is drawn.\n\n\
+         >> type_of(scatter_plot(FloatC([0, 1]), FloatC([1, 3])))\nPicture",
+    );
+    for (name, own) in [("plot", &["points"][..]), ("scatter_plot", &[])] {
+        for arity in 1..=3 {
+            registry.any(name, arity, move |context, _, args| {
+                let (options, arrays) = Options::split(name, args, &[&COMMON, &LINES, own])?;
+                let (x, y) = match arrays {
+                    [y] => (None, y),
+                    [x, y] => (Some(x), y),
+                    _ => {
+                        return Err(fault(format!(
+                            "{name}: expected {name}(y), {name}(x, y) or {name}(x, y, #{{title: \"..\"}})"
+                        )));
+                    }
+                };
+                let y = series_of(context, name, y)?;
+                let x = x.map(|x| series_of(context, name, x)).transpose()?.unwrap_or_default();
+                if x.len() > 1 && x.len() != y.len() {
+                    let (x, y) = (x.len(), y.len());
+                    return Err(fault(format!("{name}: got {x} arrays of x and {y} of y, expected 1 or as many")));
                 }
-            };
-            let (title, shape) = settings(options.map(|options| &**options))?;
-            let series = series_of(y)?;
-            let points =
-                series.iter().map(|y| points(x.as_ref(), y)).collect::<Result<Vec<_>>>()?;
-            picture(context, "plot", shape, &title, points)
+                let are_points = name == "scatter_plot" || options.is_set("points")?;
+                let are_log = [options.side('x')?.is_log, options.side('y')?.is_log];
+                let marks = y.iter().enumerate().map(|(i, y)| {
+                    let x = x.get(i).or(x.first());
+                    Ok(if are_points {
+                        Marks::Points(scattered(name, x, y, are_log)?)
+                    } else {
+                        Marks::Line(points(name, x, y)?)
+                    })
+                });
+                options.picture(context, marks.collect::<Result<Vec<_>>>()?)
+            });
+        }
+    }
+    registry.doc(
+        "errorbar",
+        "(x, y, error, options)",
+        "Points with bars from y - error to y + error; options as of plot. Evaluates.\n\n\
+         >> type_of(errorbar(FloatC([0, 1]), FloatC([1, 3]), FloatC(0.5)))\nPicture",
+    );
+    for arity in [3, 4] {
+        registry.any("errorbar", arity, |context, _, args| {
+            let (options, arrays) = Options::split("errorbar", args, &[&COMMON, &LINES])?;
+            let [x, y, error] = arrays_of(context, "errorbar(x, y, error)", arrays)?;
+            let points = all_points("errorbar", [&x, &y, &error])?;
+            let points = points.into_iter().map(|[x, y, error]| ((x, y), error.abs())).collect();
+            options.picture(context, vec![Marks::Errors(points)])
         });
+    }
+    registry.doc(
+        "quiver",
+        "(x, y, u, v, options)",
+        "Arrows from (x, y) that go so far along both axes: to (x + u, y + v). Options: title, xlabel, ylabel, labels, \
+         xlim, ylim, grid. Evaluates.\n\n\
+         >> let z = FloatC([0, 1]); type_of(quiver(z, z, z + 1, -z))\nPicture",
+    );
+    for arity in [4, 5] {
+        registry.any("quiver", arity, |context, _, args| {
+            let (options, arrays) = Options::split("quiver", args, &[&COMMON, &["labels"]])?;
+            let [x, y, u, v] = arrays_of(context, "quiver(x, y, u, v)", arrays)?;
+            let arrows = all_points("quiver", [&x, &y, &u, &v])?;
+            let arrows = arrows.into_iter().map(|[x, y, u, v]| ((x, y), (u, v))).collect();
+            options.picture(context, vec![Marks::Arrows(arrows)])
+        });
+    }
+}
+
+/// Pictures of lanes in rows.
+fn fields(registry: &mut Registry<'_>) {
+    registry.doc(
+        "heatmap",
+        "(a, width, height, options)",
+        "Lanes as colours between two axes, with a scale of colours, row by row from below, as meshgrid makes them. \
+         Options: title, xlabel, ylabel, grid, extent: [x0, x1, y0, y1] (where the cells lie), cmap: \"viridis\" (or \
+         plasma, magma, coolwarm, grey). Evaluates.\n\n\
+         >> type_of(heatmap(FloatC::arange(6), 3, 2, #{cmap: \"magma\"}))\nPicture",
+    );
+    registry.doc(
+        "contour",
+        "(a, width, height, options)",
+        "Lines of equal values of lanes in rows, each row above the one before; the outermost lanes stand at the ends of \
+         the axes. Options as of heatmap, and levels: 8, or a list of them. Evaluates.\n\n\
+         >> type_of(contour(FloatC::arange(6), 3, 2, #{levels: [1, 2.5]}))\nPicture",
+    );
+    for (name, own) in [("heatmap", &[][..]), ("contour", &["levels"])] {
+        for arity in [3, 4] {
+            registry.any(name, arity, move |context, _, args| {
+                let known = ["title", "xlabel", "ylabel", "grid", "extent", "cmap"];
+                let (options, args) = Options::split(name, args, &[&known, own])?;
+                let [a, width, height] = args else {
+                    return Err(fault(format!("{name}: expected {name}(a, width, height)")));
+                };
+                let a = array(context, name, a)?;
+                let (width, height) = (
+                    count(name, "columns", width, MOST_PIXELS)?,
+                    count(name, "rows", height, MOST_PIXELS)?,
+                );
+                if width as u64 * height as u64 != a.size() {
+                    let got = a.size();
+                    return Err(fault(format!(
+                        "{name}: got {got} lanes, expected {width} x {height}"
+                    )));
+                }
+                let is_contour = name == "contour";
+                let most = if is_contour { MOST_CORNERS } else { MOST_CELLS };
+                let mut cells = grid(&a, width, height, most)?;
+                if is_contour {
+                    // The outermost lanes lie on the ends.
+                    (cells.x, cells.y) = (0.0..cells.x.end - 1.0, 0.0..cells.y.end - 1.0);
+                    if width.min(height) < 2 {
+                        return Err(fault("contour: expected at least 2 x 2 lanes"));
+                    }
+                }
+                cells.colours = options.colours(Colours::Viridis)?;
+                if let Some(extent) = options.numbers("extent")? {
+                    let [x0, x1, y0, y1] = extent[..] else {
+                        return Err(options.unexpected("extent", "[x0, x1, y0, y1]"));
+                    };
+                    if !(x0 < x1 && y0 < y1) {
+                        return Err(options.unexpected("extent", "x0 < x1 and y0 < y1"));
+                    }
+                    (cells.x, cells.y) = (x0..x1, y0..y1);
+                }
+                let marks = if is_contour {
+                    let levels = options.levels(&cells)?;
+                    Marks::Contours(cells, levels)
+                } else {
+                    Marks::Cells(cells)
+                };
+                options.picture(context, vec![marks])
+            });
+        }
     }
 }
 
@@ -93,7 +229,7 @@ fn to_files(registry: &mut Registry<'_>) {
     registry.doc(
         "save_plot",
         "(path, picture)",
-        "Writes what plot, hist or image gave to a file: .svg, .png or .txt.\n\n\
+        "Writes what plot, hist, image or the like gave to a file: .svg, .png or .txt.\n\n\
          >> save_plot(\"p.svg\", plot(FloatC([1, 2]))); \"written\"\nwritten",
     );
     registry.any("save_plot", 2, |context, _, args| {
@@ -108,66 +244,211 @@ fn to_files(registry: &mut Registry<'_>) {
     });
     registry.doc(
         "save_image",
-        "(path, a, width, height)",
-        "Writes lanes as image(a, width, height) shows them to a file: .png, .svg or .txt.\n\n\
+        "(path, a, width, height, options)",
+        "Writes lanes as image(a, width, height, options) shows them to a file: .png, .svg or .txt.\n\n\
          >> save_image(\"i.png\", FloatC([0, 1]), 2, 1); \"written\"\nwritten",
     );
-    registry.any("save_image", 4, |context, _, args| {
-        let picture = Picture::image(raster("save_image", &args[1..])?, context.width());
-        save(context, "save_image", args[0], &picture)
-    });
-}
-
-fn picture(
-    context: &Context,
-    op: &str,
-    shape: Shape,
-    title: &str,
-    series: Vec<Vec<(f64, f64)>>,
-) -> Result<Picture> {
-    let chart = Chart { shape, title: title.into(), series };
-    if chart.is_blank() {
-        return Err(fault(format!("{op}: got no finite number, expected at least one")));
+    for arity in [4, 5] {
+        registry.any("save_image", arity, |context, _, args| {
+            let picture = Picture::image(raster("save_image", &args[1..])?, context.width());
+            save(context, "save_image", args[0], &picture)
+        });
     }
-    Ok(Picture::chart(chart, context.width()))
 }
 
-fn settings(options: Option<&Dynamic>) -> Result<(String, Shape)> {
-    let (mut title, mut shape) = (String::new(), Shape::Lines);
-    let options = options.and_then(|options| options.read_lock::<Map>().map(|map| map.clone()));
-    for (key, value) in options.unwrap_or_default() {
-        match (key.as_str(), value.as_bool()) {
-            ("title", _) => title = value.to_string(),
-            ("points", Ok(true)) => shape = Shape::Points,
-            ("points", Ok(false)) => {}
-            ("points", Err(_)) => return Err(fault("plot: option points: expected true or false")),
-            _ => return Err(fault(format!("plot: no option {key} (options: title, points)"))),
+/// What stands in the last argument, a map.
+struct Options {
+    op: &'static str,
+    map: Map,
+}
+
+impl Options {
+    /// The options, of which all must be known, and the arguments before them.
+    fn split<'a, 'v>(
+        op: &'static str,
+        args: &'a [&'v mut Dynamic],
+        known: &[&[&str]],
+    ) -> Result<(Self, &'a [&'v mut Dynamic])> {
+        let (map, rest) = match args.split_last() {
+            Some((last, rest)) if last.is::<Map>() && !rest.is_empty() => {
+                (last.read_lock::<Map>().map(|map| map.clone()).unwrap_or_default(), rest)
+            }
+            _ => (Map::new(), args),
+        };
+        let names: Vec<&str> = known.iter().flat_map(|names| names.iter().copied()).collect();
+        // One line has one label.
+        let is_known =
+            |key: &str| names.contains(&key) || (key == "label" && names.contains(&"labels"));
+        match map.keys().find(|key| !is_known(key)) {
+            Some(key) => {
+                let names = names.join(", ");
+                Err(fault(format!("{op}: no option {key} (options: {names})")))
+            }
+            None => Ok((Self { op, map }, rest)),
         }
     }
-    Ok((title, shape))
+
+    fn unexpected(&self, key: &str, expected: &str) -> Box<rhai::EvalAltResult> {
+        let got = self.map.get(key).map_or_else(String::new, value::got);
+        fault(format!("{}: option {key}: got {got}, expected {expected}", self.op))
+    }
+
+    fn is_set(&self, key: &str) -> Result<bool> {
+        let truth = self.map.get(key).map_or(Ok(false), Dynamic::as_bool);
+        truth.map_err(|_| self.unexpected(key, "true or false"))
+    }
+
+    fn text(&self, key: &str) -> String {
+        self.map.get(key).map(ToString::to_string).unwrap_or_default()
+    }
+
+    fn numbers(&self, key: &str) -> Result<Option<Vec<f64>>> {
+        let Some(given) = self.map.get(key) else { return Ok(None) };
+        let list = given.read_lock::<rhai::Array>();
+        let list = list.ok_or_else(|| self.unexpected(key, "a list of numbers"))?;
+        let number = |item: &Dynamic| {
+            let number = scalar(item).map(porcini_core::Scalar::to_f64).filter(|x| x.is_finite());
+            number.ok_or_else(|| self.unexpected(key, "a list of finite numbers"))
+        };
+        list.iter().map(number).collect::<Result<_>>().map(Some)
+    }
+
+    /// An axis, by its letter.
+    fn side(&self, letter: char) -> Result<Side> {
+        let [label, scale, limits] =
+            ["label", "scale", "lim"].map(|what| format!("{letter}{what}"));
+        let is_log = match self.map.get(scale.as_str()).map(ToString::to_string).as_deref() {
+            None | Some("linear") => false,
+            Some("log") => true,
+            Some(_) => return Err(self.unexpected(&scale, "\"linear\" or \"log\"")),
+        };
+        let range = |ends: Vec<f64>| match ends[..] {
+            [low, high] if low < high && (low > 0.0 || !is_log) => Ok(low..high),
+            [..] if is_log => Err(self.unexpected(&limits, "[low, high] with 0 < low < high")),
+            _ => Err(self.unexpected(&limits, "[low, high] with low < high")),
+        };
+        let limits: Option<Range<f64>> = self.numbers(&limits)?.map(range).transpose()?;
+        Ok(Side { label: self.text(&label), is_log, limits })
+    }
+
+    /// The names of so many layers.
+    fn labels(&self, n: usize) -> Result<Vec<String>> {
+        let key = if self.map.contains_key("label") { "label" } else { "labels" };
+        let Some(given) = self.map.get(key) else { return Ok(vec![String::new(); n]) };
+        let labels: Vec<String> = match given.read_lock::<rhai::Array>() {
+            Some(list) => list.iter().map(ToString::to_string).collect(),
+            None => vec![given.to_string()],
+        };
+        if labels.len() == n {
+            return Ok(labels);
+        }
+        let what = format!("{}: option {key}: got {} labels, expected {n}", self.op, labels.len());
+        Err(fault(what))
+    }
+
+    fn colours(&self, default: Colours) -> Result<Colours> {
+        let name = self.map.get("cmap").map(ToString::to_string);
+        let colours = name.map_or(Ok(default), |name| name.parse());
+        colours.map_err(|known: String| self.unexpected("cmap", &known))
+    }
+
+    /// The levels of contours: those of a list, or so many inside the range.
+    fn levels(&self, cells: &Grid) -> Result<Vec<f64>> {
+        let n = match self.map.get("levels") {
+            None => DEFAULT_LEVELS,
+            Some(levels) if levels.is_array() => {
+                let levels = self.numbers("levels")?.unwrap_or_default();
+                let few = i64::try_from(levels.len()).is_ok_and(|n| n <= MOST_LEVELS);
+                return if few {
+                    Ok(levels)
+                } else {
+                    Err(self.unexpected("levels", "at most 100"))
+                };
+            }
+            Some(levels) => count(self.op, "levels", levels, MOST_LEVELS)?,
+        };
+        let range = cells.range();
+        #[expect(clippy::cast_precision_loss, reason = "few levels")]
+        let level = |i: usize| {
+            let part = (i as f64 + 1.0) / (n as f64 + 1.0);
+            range.start * (1.0 - part) + range.end * part
+        };
+        Ok((0..n).map(level).collect())
+    }
+
+    /// The picture of layers.
+    fn picture(&self, context: &Context, marks: Vec<Marks>) -> Result<Picture> {
+        let labels = self.labels(marks.len())?;
+        let layer = |(label, marks)| Layer { label, marks };
+        let grid = self.map.contains_key("grid").then(|| self.is_set("grid")).transpose()?;
+        let layers = labels.into_iter().zip(marks).map(layer).collect();
+        let (x, y) = (self.side('x')?, self.side('y')?);
+        let chart = Chart { title: self.text("title"), x, y, grid, layers };
+        Ok(Picture::chart(chart, context.width()))
+    }
+}
+
+/// An integer from 1 up to a bound.
+fn count(op: &str, what: &str, value: &Dynamic, most: i64) -> Result<usize> {
+    match value.as_int() {
+        Ok(n) if (1..=most).contains(&n) => Ok(usize::try_from(n).unwrap_or(1)),
+        _ => {
+            let got = value::got(value);
+            Err(fault(format!("{op}: got {got} {what}, expected 1 to {most}")))
+        }
+    }
 }
 
 /// One array a line.
-fn series_of(value: &Dynamic) -> Result<Vec<Array>> {
+fn series_of(context: &Context, op: &str, value: &Dynamic) -> Result<Vec<Array>> {
     if let Some(list) = value.read_lock::<rhai::Array>()
-        && list.iter().any(|item| item.is::<ArrayRef>())
+        && list.iter().any(|item| item.is::<ArrayRef>() || item.is_array())
     {
-        let lines = list.iter().map(series_of).collect::<Result<Vec<_>>>()?;
-        return Ok(lines.into_iter().flatten().collect());
+        let lines = list.iter().map(|item| series_of(context, op, item));
+        return Ok(lines.collect::<Result<Vec<_>>>()?.into_iter().flatten().collect());
     }
-    Ok(array("plot", value)?.leaves())
+    match value.read_lock::<ArrayRef>() {
+        Some(array) => Ok(array.leaves()),
+        None => Ok(vec![array(context, op, value)?]),
+    }
 }
 
-fn array(op: &str, value: &Dynamic) -> Result<ArrayRef> {
-    value.read_lock::<ArrayRef>().map(|array| array.clone()).ok_or_else(|| {
-        let hint = if value.is_array() { "; make one of a list: FloatC([1, 2, 3])" } else { "" };
-        fault(format!("{op}: got {}, expected an array{hint}", type_name(value)))
-    })
+/// An array, or a list of numbers.
+fn array(context: &Context, op: &str, value: &Dynamic) -> Result<Array> {
+    if let Some(array) = value.read_lock::<ArrayRef>() {
+        return array.array(op);
+    }
+    if value.is_array() {
+        return convert(context, op, DType::F64, value);
+    }
+    Err(fault(format!("{op}: got {}, expected an array", type_name(value))))
 }
 
-/// Pixels of `(a, width, height)`.
-fn raster(op: &str, args: &[&mut Dynamic]) -> Result<Raster> {
-    let a = array(op, args[0])?;
+/// The arrays of a call that is shown in errors; a number is one for all.
+fn arrays_of<const N: usize>(
+    context: &Context,
+    call: &str,
+    args: &[&mut Dynamic],
+) -> Result<[Array; N]> {
+    let op = call.split('(').next().unwrap_or(call);
+    let of = |arg: &&mut Dynamic| match scalar(arg) {
+        Some(number) => context.session.full(DType::F64, number, 1).or_fault(),
+        None => array(context, op, arg),
+    };
+    let arrays = args.iter().map(of).collect::<Result<Vec<_>>>()?;
+    arrays.try_into().map_err(|_| fault(format!("{op}: expected {call}")))
+}
+
+/// Pixels of `(a, width, height, options)`.
+fn raster(op: &'static str, args: &[&mut Dynamic]) -> Result<Raster> {
+    let (options, args) = Options::split(op, args, &[&["cmap"]])?;
+    let a = args[0]
+        .read_lock::<ArrayRef>()
+        .map(|a| a.clone())
+        .ok_or_else(|| fault(format!("{op}: got {}, expected an array", type_name(args[0]))))?;
+    if args.len() != 3 {
+        return Err(fault(format!("{op}: expected an array, width and height, then options")));
+    }
     let size = |i: usize| {
         let n = args[i].as_int().ok().filter(|n| (1..=MOST_PIXELS).contains(n));
         n.ok_or_else(|| {
@@ -190,7 +471,7 @@ fn raster(op: &str, args: &[&mut Dynamic]) -> Result<Raster> {
             a.type_name()
         )));
     }
-    let pixels = pixels(&leaves, n)?;
+    let pixels = pixels(&leaves, n, options.colours(Colours::Grey)?)?;
     let size = |n: i64| usize::try_from(n).unwrap_or(1);
     Ok(Raster { width: size(width), height: size(height), pixels })
 }

@@ -3,6 +3,7 @@
 
 use std::any::TypeId;
 
+use porcini_core::value::show::Digits;
 use rhai::{Dynamic, FnPtr, ImmutableString, Map};
 
 use super::control::{is_shown, running_lanes};
@@ -53,9 +54,9 @@ pub(super) fn register(registry: &mut Registry<'_>) {
     registry.doc(
         "format",
         "(template, a, ..)",
-        "Text with values in place of {}; {:.9} shows floats with 9 significant digits, {:>12.4} right-aligned \
-         in 12 columns with 4.\n\n\
-         >> format(\"{} {:.3} {:>6}\", 1, pi, 2.5)\n1 3.14    2.5",
+        "Text with values in place of {}; {:.9} shows floats with 9 significant digits, {:.2f} with 2 behind the \
+         point, {:.2e} with an exponent, {:>12.4} right-aligned in 12 columns.\n\n\
+         >> format(\"{} {:.3} {:.2f} {:>6}\", 1, pi, pi, 2.5)\n1 3.14 3.14    2.5",
     );
     for arity in 1..=MOST_ARGUMENTS {
         registry.any("format", arity, |context, _, args| {
@@ -83,8 +84,9 @@ pub(super) fn register(registry: &mut Registry<'_>) {
     registry.doc(
         "set_print",
         "(options)",
-        "How arrays print: #{digits: 6, edge: 5, threshold: 20}; keys left out stay as they are. A script's own \
-         floats are shown whole: format(\"{:.3}\", x) rounds them.\n\n\
+        "How arrays print: #{digits: 6, edge: 5, threshold: 20}; keys left out stay as they are. With digits: \
+         \"shortest\" each float has as many as it takes to read it back. A script's own floats always have: \
+         format(\"{:.3}\", x) rounds them.\n\n\
          >> set_print(#{digits: 3}); FloatC(pi)\n[3.14]",
     );
     registry.any("set_print", 1, |context, _, args| {
@@ -177,11 +179,19 @@ fn as_text(registry: &mut Registry<'_>) {
 fn set_print(context: &Context, options: &Map) -> Result<()> {
     let mut arrays = context.print.borrow().arrays;
     for (key, value) in options {
+        if key == "digits" && value.to_string() == "shortest" {
+            arrays.digits = Digits::Shortest;
+            continue;
+        }
         let number = value.as_int().ok().and_then(|number| u64::try_from(number).ok());
-        let number = number
-            .ok_or_else(|| fault(format!("set_print: {key} must be an integer from 0 up")))?;
+        let number = number.ok_or_else(|| {
+            let or = if key == "digits" { ", or \"shortest\"" } else { "" };
+            fault(format!("set_print: {key} must be an integer from 0 up{or}"))
+        })?;
         match key.as_str() {
-            "digits" => arrays.digits = usize::try_from(number).unwrap_or(17).clamp(1, 17),
+            "digits" => {
+                arrays.digits = usize::try_from(number).unwrap_or(17).clamp(1, 17).into();
+            }
             "edge" => arrays.edge = number.max(1),
             "threshold" => arrays.threshold = number,
             _ => {

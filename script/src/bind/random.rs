@@ -67,6 +67,7 @@ fn on_rng<T: Clone + 'static>(
     let (context, owned) = (registry.context.clone(), name.to_string());
     let mut types = vec![TypeId::of::<Dynamic>(); arity];
     types[0] = TypeId::of::<RngRef>();
+    registry.count(name, arity);
     registry.engine.register_raw_fn(name, types, move |call: NativeCallContext<'_>, args| {
         context.at(&call);
         let rng = args[0].read_lock::<RngRef>().map(|rng| rng.clone());
@@ -88,6 +89,12 @@ fn draws(registry: &mut Registry<'_>) {
             Draw::UInt64,
             "Uniform 64-bit integers from two draws, the low half first; active as in next_uint32.\n\n\
              >> PCG32C().next_uint64()\n[16730461300013839602]",
+        ),
+        (
+            "next_float16",
+            Draw::Float16,
+            "Uniform halves in [0, 1) with 10 random bits from one 32-bit draw; active as in next_uint32.\n\n\
+             >> PCG32C().next_float16()\n[0.107422]",
         ),
         (
             "next_float32",

@@ -4,6 +4,7 @@ use std::time::{Duration, Instant};
 
 use porcini_core::flags::FLAGS;
 use porcini_core::interrupt;
+use porcini_core::memory::heap;
 use rhai::Dynamic;
 
 use super::memory::evaluate_values;
@@ -238,7 +239,7 @@ fn memory(registry: &mut Registry<'_>) {
     registry.doc(
         "malloc_trim",
         "()",
-        "Gives freed device memory back to the system and says how much.\n\n\
+        "Gives memory that arrays no longer use back to the system and says how much; also that of lists and texts.\n\n\
          >> malloc_trim() >= 0\ntrue",
     );
     registry.doc(
@@ -252,6 +253,7 @@ fn memory(registry: &mut Registry<'_>) {
     for prefix in ["", "cuda_"] {
         registry.any(&format!("{prefix}malloc_trim"), 0, |context, _, _| {
             let (_, bytes) = context.session.malloc_trim();
+            heap::trim();
             Ok(i64::try_from(bytes).unwrap_or(i64::MAX))
         });
         registry.any(&format!("{prefix}mem_get_info"), 0, |context, _, _| -> Result<rhai::Array> {

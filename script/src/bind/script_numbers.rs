@@ -2,6 +2,8 @@
 
 use porcini_core::ir::op::Op;
 use porcini_core::ir::scalar::Lane;
+use porcini_core::trace::functions::{self, FUNCTIONS};
+use porcini_core::trace::numbers::{logarithm, power as float_power};
 
 use super::registry::Registry;
 use super::sizes::Sizes;
@@ -72,11 +74,24 @@ fn remainder_and_power(registry: &mut Registry<'_>) {
     });
 }
 
-/// Functions that plain Rhai has with another meaning: base-10 `log`, rounding halves away from zero,
-/// a sign of 0 for zeros, NaN by position in `min` and `max`.
+/// Functions that plain Rhai has with another meaning: rounding halves away from zero, a sign of 0 for zeros, NaN by
+/// position in `min` and `max`; and those whose digits are the system's: here they are those of arrays, everywhere.
+#[expect(clippy::cast_precision_loss, reason = "an integer meets a float as a float")]
 fn same_meaning_as_arrays(registry: &mut Registry<'_>) {
     let engine = &mut *registry.engine;
-    engine.register_fn("log", f64::ln);
+    for function in FUNCTIONS.iter().filter(|function| function.is_of_floats()) {
+        match function.arity {
+            1 => engine.register_fn(function.name, |x: f64| function.of_numbers(&[x])),
+            2 => engine.register_fn(function.name, |x: f64, y: f64| function.of_numbers(&[x, y])),
+            _ => continue,
+        };
+    }
+    engine.register_fn("ln", |x: f64| of_numbers("log", &[x]));
+    engine.register_fn("log", logarithm);
+    engine.register_fn("atan", |y: f64, x: f64| of_numbers("atan2", &[y, x]));
+    engine.register_fn("**", float_power);
+    engine.register_fn("**", |base: f64, exponent: i64| float_power(base, exponent as f64));
+    engine.register_fn("**", |base: i64, exponent: f64| float_power(base as f64, exponent));
     engine.register_fn("round", f64::round_ties_even);
     engine.register_fn("abs", i64::wrapping_abs);
     engine.register_fn("sign", |x: i64| if x < 0 { -1_i64 } else { 1 });
@@ -84,6 +99,11 @@ fn same_meaning_as_arrays(registry: &mut Registry<'_>) {
     for op in [Op::Min, Op::Max] {
         engine.register_fn(op.name(), move |a: f64, b: f64| f64::apply(op, a, b, b));
     }
+}
+
+/// What the function called `name` makes of numbers.
+fn of_numbers(name: &str, args: &[f64]) -> f64 {
+    functions::find(name).map_or(f64::NAN, |function| function.of_numbers(args))
 }
 
 /// An integer while it fits, a float for negative exponents.
@@ -96,10 +116,7 @@ pub(super) fn power(base: i64, exponent: i64) -> Result<rhai::Dynamic> {
                 "**: {base} ** {exponent} does not fit a 64-bit integer; write {base}.0 ** {exponent}"
             ))),
         },
-        Err(_) => {
-            let exponent = i32::try_from(exponent).unwrap_or(i32::MIN);
-            Ok((base as f64).powi(exponent).into())
-        }
+        Err(_) => Ok(float_power(base as f64, exponent as f64).into()),
     }
 }
 

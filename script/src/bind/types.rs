@@ -44,8 +44,9 @@ const STATIC_DOCS: [(&str, &str, &str); STATICS.len()] = [
     ),
     (
         "linspace",
-        "(first, last, n)",
-        "n numbers at equal distances, both ends exact; one is first. Recorded.\n\n\
+        "(first, last, n, endpoint)",
+        "n numbers at equal distances, both ends exact; one is first. With endpoint false (optional) the last of n + 1 is \
+         left out. Recorded.\n\n\
          >> FloatC::linspace(0, 1, 5)\n[0, 0.25, 0.5, 0.75, 1]",
     ),
     (
@@ -191,10 +192,29 @@ pub(super) fn statics(
     for arity in [1, 2, 3] {
         add("arange", arity, arange);
     }
-    add("linspace", 3, |session, name, dtype, args| {
-        let (first, last) = (number_argument(name, &args[0])?, number_argument(name, &args[1])?);
-        session.linspace(dtype, first, last, size_argument(name, args.get(2))?).or_fault()
-    });
+    for arity in [3, 4] {
+        add("linspace", arity, |session, name, dtype, args| {
+            let (first, last) =
+                (number_argument(name, &args[0])?, number_argument(name, &args[1])?);
+            let n = size_argument(name, args.get(2))?;
+            let endpoint = args.get(3).map_or(Ok(true), |endpoint| {
+                let got = || {
+                    fault(format!(
+                        "{name}: got {} as endpoint, expected a bool",
+                        value::type_name(endpoint)
+                    ))
+                };
+                endpoint.as_bool().map_err(|_| got())
+            })?;
+            if endpoint || n == 0 {
+                return session.linspace(dtype, first, last, n).or_fault();
+            }
+            session
+                .linspace(dtype, first, last, n.saturating_add(1))
+                .and_then(|x| x.resize(n))
+                .or_fault()
+        });
+    }
     add("reinterpret", 1, |_, name, dtype, args| match Arg::new(name, &args[0])? {
         Arg::Value(x) => x.array(name)?.reinterpret(dtype).or_fault(),
         Arg::Number(_) => Err(fault(format!("{name}: got a number, expected an array"))),

@@ -405,7 +405,8 @@ impl Diagnosis<'_> {
         if want == "i64" && got == "f64" || friendly_types(want) == "integer" && got == "float" {
             self.hints.push("to_int(x) makes an integer of a float".into());
         } else if got.contains("Range") {
-            self.hints.push("a part of a list is list.extract(0..2)".into());
+            self.hints
+                .push("a part of a list is taken from a variable: let l = list; l[0..2]".into());
             return format!("expected {}, got a range", friendly_types(want));
         }
         if want == "Fn" {

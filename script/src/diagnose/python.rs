@@ -36,7 +36,7 @@ const WORDS: [(&str, &str); 91] = [
     ("pd", "read_csv(\"x.csv\")"),
     ("pandas", "read_csv(\"x.csv\")"),
     ("time", "%time x at a prompt, or timeit(|| x)"),
-    ("ls", "commands of the system in another window: this shell runs none"),
+    ("ls", "%ls at a prompt; %sh runs any command of the system"),
     ("eye", "Matrix3fC::identity()"),
     ("dtype", "type_of(x)"),
     ("T", "transpose(m) for matrices: arrays have one dimension"),
@@ -166,7 +166,7 @@ const STATEMENTS: [(&[&str], &str); 12] = [
         &["var", "int", "float", "double", "auto"],
         "names have no types: a = 1, and let a = 1 in functions",
     ),
-    (&["!ls", "!cd", "!pwd", "!cat", "!pip", "pip"], "this shell runs no commands of the system"),
+    (&["pip"], "there are no packages; %sh runs a command of the system at a prompt"),
 ];
 
 /// Bytes of a line that is compared with what others write: no person wrote a longer one.
@@ -197,6 +197,8 @@ fn hint(line: &str) -> Option<&'static str> {
         "closures are written |x| x * 2, and called f(3)"
     } else if has_keyword_argument(code) {
         "there are no keyword arguments: pass the values in order, options as a map, plot(y, #{title: \"a\"})"
+    } else if starts("!") {
+        "%sh runs a command of the system at a prompt: %sh ls -l"
     } else if starts("?") || trimmed.ends_with('?') {
         "?sin is for the prompt of the shell: write help(\"sin\")"
     } else if starts("@") {

@@ -5,7 +5,9 @@ mod setup;
 use std::collections::{HashMap, HashSet};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::Rc;
+use std::time::{Duration, Instant};
 
+use porcini_core::memory::heap;
 use porcini_core::random::SplitMix64;
 use porcini_core::{Array, Session, interrupt};
 use rhai::{AST, Dynamic, Engine, EvalAltResult, Expr, ParseError, Scope, Stmt, Token};
@@ -24,10 +26,15 @@ use crate::options::Options;
 use crate::show::outcome::Outcome;
 use crate::value::outputs::LAST;
 use crate::value::{ArrayRef, Deleted};
-use crate::world::bounds::Watch;
+use crate::world::bounds::{Watch, resident};
 use crate::world::control_characters;
 use crate::world::host::Host;
 use crate::world::modules::Texts;
+
+/// Bytes that are free and may stay with the process.
+const MOST_KEPT: u64 = 64 << 20;
+/// A turn after which nobody looks.
+const SHORT: Duration = Duration::from_millis(5);
 
 /// Runs scripts in one session. Lives on one thread with a stack of [`ENGINE_STACK`](crate::ENGINE_STACK).
 pub struct Interpreter {
@@ -51,6 +58,10 @@ pub struct Interpreter {
     pub(crate) imports: HashMap<String, String>,
     /// Number and text of the cells that were typed.
     pub(crate) inputs: Vec<(usize, String)>,
+    /// Bytes besides values that the system did not take back when they were offered.
+    kept: u64,
+    /// Where `%cd -` leads.
+    pub(crate) last_folder: Option<String>,
     /// Looks at what runs: whether it keeps the bounds of a sandbox, or takes all memory.
     watch: Rc<Watch>,
     /// How it was set up.
@@ -142,9 +153,29 @@ impl Interpreter {
         work: impl FnOnce(&mut Self) -> Result<Outcome, Box<Error>>,
     ) -> Result<Outcome, Box<Error>> {
         self.in_one_turn(|interpreter| {
+            let start = Instant::now();
             let result = work(interpreter);
+            // Nobody frees much in less.
+            if start.elapsed() > SHORT {
+                interpreter.give_back();
+            }
             interpreter.watch.judge(result)
         })
+    }
+
+    /// Gives memory back to the system that lists and texts no longer use, once it is much.
+    fn give_back(&mut self) {
+        let arrays = self.context.session.memory_info();
+        let free = || {
+            let held = heap::held().saturating_add(arrays.used + arrays.cached);
+            Some(resident()?.saturating_sub(held))
+        };
+        let Some(before) = free() else { return };
+        self.kept = self.kept.min(before);
+        if before > self.kept + MOST_KEPT {
+            heap::trim();
+            self.kept = free().unwrap_or(before);
+        }
     }
 
     /// Runs work whose panics become errors.
@@ -354,6 +385,8 @@ impl Interpreter {
         self.context.outputs.clear();
         self.context.seeds.set(SplitMix64::new(FIRST_SEED));
         self.context.arguments.replace(self.context.host.arguments());
+        self.context.session.malloc_trim();
+        heap::trim();
     }
 
     fn show(&mut self, value: Dynamic) -> Result<Outcome, Box<EvalAltResult>> {
@@ -365,15 +398,9 @@ impl Interpreter {
         Ok(Outcome { text: Some(shown.text), forms: shown.forms, next_input: None })
     }
 
-    /// Looks for mistakes in a script without running it.
-    ///
-    /// # Errors
-    /// The first mistake of syntax.
-    pub fn check(&self, cell: &Cell, name: &str) -> Result<(), Box<Error>> {
-        cell.compile(&self.engine).map(drop).map_err(|error| {
-            let error = Box::new(self.diagnose(&parse_fault(error), cell, name));
-            if self.context.is_sandbox { control_characters::in_error(error) } else { error }
-        })
+    /// What may be told of an error: in a sandbox it gives no orders to a terminal.
+    pub(crate) fn told(&self, error: Error) -> Error {
+        if self.context.is_sandbox { *control_characters::in_error(error.into()) } else { error }
     }
 
     // ---- errors ----

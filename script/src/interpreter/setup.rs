@@ -79,6 +79,8 @@ impl Interpreter {
             modules,
             imports: HashMap::new(),
             inputs: Vec::new(),
+            kept: 0,
+            last_folder: None,
             watch,
             setup,
         })

@@ -4,6 +4,7 @@
 //! call that may mean a variable ([`crate::language::called`]) the parser reads a syntax of ours that mentions the
 //! variable. What it reads has the characters of the name and the bracket, so that all places stay what they are:
 //! `add(x)` is read as a key, the variable, a comma and the arguments, `g(x)` without the comma for want of room.
+//! `list[1..3]` is read in the same way: Rhai's lists know no ranges ([`crate::language::slices`]).
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -13,7 +14,7 @@ use rhai::{
     FnCallHashes, FnPtr, ImmutableString, Namespace, ParseError, ParseErrorType, Position, Token,
 };
 
-use crate::language::unpack;
+use crate::language::{slices, unpack};
 use crate::value::names::Names;
 
 /// Functions that are told what variables are in sight.
@@ -21,8 +22,9 @@ pub(crate) const LOOK_AROUND: [&str; 2] = ["whos", "cuda_whos"];
 
 /// The first word of the syntax, which nobody can type.
 const KEY: &str = "call(";
-/// What stands in the text for the key, for the variable with the bracket, for a comma, and for the bracket alone.
-const MARKS: [char; 4] = ['\u{f0001}', '\u{f0002}', '\u{f0003}', '\u{f0004}'];
+/// What stands in the text for the key, for the variable with the bracket, for a comma, for the bracket alone, and for
+/// the key of a slice.
+const MARKS: [char; 5] = ['\u{f0001}', '\u{f0002}', '\u{f0003}', '\u{f0004}', '\u{f0007}'];
 
 /// Whether nothing in a text can be taken for what stands for calls.
 pub(crate) fn can_stand_in(text: &str) -> bool {
@@ -33,13 +35,14 @@ pub(crate) fn can_stand_in(text: &str) -> bool {
 pub(crate) fn marked(name: &str, bracket: &Token, first: Option<&Token>) -> (String, &'static str) {
     let width = name.chars().count();
     let is_empty = *bracket == Token::Unit;
+    let is_slice = *bracket == Token::LeftBracket;
     // Behind a variable they would go on with it; a closure then captures it only if it names it elsewhere too.
     let goes_on = matches!(first, Some(Token::Pipe | Token::Or | Token::Bang | Token::Unit));
-    let [key, variable, comma, _] = MARKS;
-    let mut read = String::from(key);
+    let [key, variable, comma, _, slice] = MARKS;
+    let mut read = String::from(if is_slice { slice } else { key });
     let bracket = match (width, is_empty) {
         (1, true) => "\u{f0002})",
-        (1, false) if goes_on => "\u{f0004}",
+        (1, false) if goes_on && !is_slice => "\u{f0004}",
         (1, false) => "\u{f0002}",
         (2, false) => "\u{f0003}",
         (_, true) => " )",
@@ -62,12 +65,13 @@ pub(crate) enum Mark {
     Variable,
     Comma,
     Open,
+    Slice,
 }
 
 /// The mark that Rhai's lexer does not know.
 pub(crate) fn mark(unexpected: &str) -> Option<Mark> {
     let at = MARKS.iter().position(|mark| unexpected.starts_with(*mark))?;
-    Some([Mark::Key, Mark::Variable, Mark::Comma, Mark::Open][at])
+    Some([Mark::Key, Mark::Variable, Mark::Comma, Mark::Open, Mark::Slice][at])
 }
 
 /// Brackets right behind a variable, which would go on with it: first words of syntaxes, and their ends.
@@ -104,9 +108,10 @@ impl Called {
     pub(crate) fn token(&self, mark: Mark, name: &str) -> Token {
         self.is_behind.set(mark == Mark::Variable);
         match mark {
-            Mark::Key => {
+            Mark::Key | Mark::Slice => {
                 *self.name.borrow_mut() = name.into();
-                Token::Identifier(Box::new(KEY.into()))
+                let key = if mark == Mark::Key { KEY } else { slices::KEY };
+                Token::Identifier(Box::new(key.into()))
             }
             Mark::Variable => Token::Identifier(Box::new(self.name.borrow().as_str().into())),
             Mark::Comma => Token::Comma,

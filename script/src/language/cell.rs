@@ -59,6 +59,8 @@ pub(crate) enum Head {
     Script(usize),
     /// Behind so many bytes a script begins, to which all lines belong.
     AllLines(usize),
+    /// All lines belong to it, and none is script.
+    AllText,
 }
 
 impl Cell {
@@ -111,10 +113,10 @@ impl Cell {
             start += text[start..start + blank].rfind('\n').map_or(0, |end| end + 1);
             let line = line_at(&text, start);
             let head_here = head(line, cell.pieces.is_empty());
-            let script = start + head_here.map_or(0, |head| head.bytes(line));
+            let script = start + head_here.map_or(0, |head| head.bytes(line, &text[start..]));
             let end = match head_here {
                 None => cell.lex(script, |_, line| head(line, false).is_some()),
-                Some(Head::Line) => script,
+                Some(Head::Line | Head::AllText) => script,
                 Some(Head::Script(_)) => {
                     cell.lex(script, |last, _| last.is_none_or(|last| !last.wants_operand(&text)))
                 }
@@ -333,10 +335,11 @@ impl Lines {
 }
 
 impl Head {
-    /// Bytes of a line that are no script.
-    fn bytes(self, line: &str) -> usize {
+    /// Bytes of a line and what follows that are no script.
+    fn bytes(self, line: &str, rest: &str) -> usize {
         match self {
             Self::Line => line.len(),
+            Self::AllText => rest.len(),
             Self::Script(bytes) | Self::AllLines(bytes) => bytes,
         }
     }

@@ -10,6 +10,7 @@ pub(crate) mod lexer;
 pub(crate) mod parts;
 pub(crate) mod powers;
 pub(crate) mod semicolons;
+mod slices;
 pub(crate) mod tokens;
 pub(crate) mod unpack;
 pub(crate) mod words;

@@ -12,6 +12,7 @@ use rhai::{AST, Engine, LexError, ParseError, ParseErrorType, Position, Token};
 use crate::language::called::Scopes;
 use crate::language::calls;
 use crate::language::lexer::{LETTER, Lexeme};
+use crate::language::slices;
 use crate::language::tokens::{self, Told};
 use crate::language::unpack;
 
@@ -109,6 +110,7 @@ impl Mended {
         mended.add_blank(line - 1, &text[..part.start]);
         let (mut copied, mut end) = (part.start, part.start);
         let mut before: Option<&Lexeme> = None;
+        let slices = if scopes.is_some() { slices::brackets(lexemes) } else { HashSet::new() };
         let mut code = lexemes.iter().filter(|lexeme| !lexeme.is_comment()).peekable();
         while let Some(lexeme) = code.next() {
             if matches!(lexeme.token, Token::IntegerConstant(_) | Token::FloatConstant(_)) {
@@ -144,11 +146,18 @@ impl Mended {
                     mended.unpacked.extend(names.into_iter().map(tokens::registered));
                 }
             }
-            (before, end) = (Some(lexeme), lexeme.end);
+            let is_sliced = |next: &Lexeme| {
+                slices.contains(&next.start)
+                    && slices::is_variable(before, lexeme)
+                    && !end_statement(text, lexeme, next)
+            };
             let next = code.peek().copied();
+            let is_slice = next.is_some_and(is_sliced);
+            (before, end) = (Some(lexeme), lexeme.end);
             let bracket = next.filter(|next| next.start - end <= LONGEST_TOKEN);
             let next = next.map(|next| &next.token);
-            let is_call = scopes.as_mut().is_some_and(|scopes| scopes.follow(lexeme, starts, next));
+            let is_call = scopes.as_mut().is_some_and(|scopes| scopes.follow(lexeme, starts, next))
+                || is_slice;
             if let Some(bracket) = bracket.filter(|_| is_call) {
                 let first = code.clone().nth(1);
                 copied = mended.mark_call(text, copied, lexeme, bracket, first);
@@ -176,7 +185,7 @@ impl Mended {
         name.end
     }
 
-    /// Marks a call whose name may mean a variable; the byte up to which the text is copied.
+    /// Marks a call whose name may mean a variable, or a slice; the byte up to which the text is copied.
     fn mark_call(
         &mut self,
         text: &str,
@@ -193,7 +202,7 @@ impl Mended {
         self.text.push_str(&text[name.end..bracket.start]);
         self.text.push_str(opened);
         self.told.has_marks = true;
-        self.told.calls.push(name.token.clone());
+        self.told.calls.push((name.token.clone(), bracket.token.clone()));
         bracket.end
     }
 

@@ -7,6 +7,7 @@
 //! * Texts with values in them are read by [`crate::language::interpolation`].
 //! * `-x ** 2` is `-(x ** 2)`; see [`crate::language::powers`].
 //! * `g(x)` calls a closure in a variable; see [`crate::language::calls`].
+//! * `list[1..3]` is a part of a list; see [`crate::language::slices`].
 //! * `let [a, b] = f()` unpacks a list; see [`crate::language::unpack`].
 
 use std::cell::RefCell;
@@ -22,7 +23,7 @@ use crate::language::calls::{Called, InSight, Mark, mark};
 use crate::language::interpolation::Pieces;
 use crate::language::powers::Powers;
 use crate::language::semicolons::is_stand_in;
-use crate::language::unpack;
+use crate::language::{slices, unpack};
 
 /// Words that Rhai reserves and scripts use as names. Rhai's own meaning of `eval`, `type_of` and `exit`
 /// is replaced too. Each is registered under its [`registered`] name.
@@ -79,6 +80,7 @@ pub(crate) fn install(engine: &mut Engine, types: Vec<String>) {
     reading.0.borrow().before.pieces.register(engine);
     reading.0.borrow().called.register(engine);
     unpack::register(engine);
+    slices::register(engine);
     engine.on_parse_token(move |token, _, lexer| {
         let text = &mut *reading.0.borrow_mut();
         if text.is_of_script && interrupt::is_requested() {
@@ -126,8 +128,9 @@ struct Text {
     n_texts: usize,
     /// Our own texts are read to their end.
     is_of_script: bool,
-    /// Names of calls to come that may mean variables, and what the parser is told of one.
-    calls: vec::IntoIter<Token>,
+    /// Names and brackets of calls to come that may mean variables, the last bracket, and what the parser is told.
+    calls: vec::IntoIter<(Token, Token)>,
+    opened: Option<Token>,
     /// Whether what our lexer put in place of something stands in the text.
     has_marks: bool,
     /// Names with letters that Rhai does not know.
@@ -155,12 +158,15 @@ impl Text {
     fn called(&mut self, mark: Mark, types: &[String]) -> Token {
         let mut name = Token::Underscore;
         match mark {
-            Mark::Key => {
-                let token = self.calls.next().unwrap_or(Token::Underscore);
+            Mark::Key | Mark::Slice => {
+                let call = self.calls.next();
+                let (token, bracket) = call.unwrap_or((Token::Underscore, Token::LeftParen));
                 name = self.before.map(token, types, false);
+                self.opened = Some(bracket);
             }
             Mark::Variable | Mark::Open => {
-                self.before.map(Token::LeftParen, types, false);
+                let bracket = self.opened.take().unwrap_or(Token::LeftParen);
+                self.before.map(bracket, types, false);
             }
             Mark::Comma => {}
         }
@@ -175,8 +181,8 @@ pub(crate) struct Told {
     pub(crate) signs: Vec<bool>,
     /// The long texts, which are not read again, by their number among all texts.
     pub(crate) texts: HashMap<usize, Token>,
-    /// The names of calls that may mean variables.
-    pub(crate) calls: Vec<Token>,
+    /// The names of calls that may mean variables, and of slices, with their brackets.
+    pub(crate) calls: Vec<(Token, Token)>,
     pub(crate) has_marks: bool,
     /// The names for which others of letters that Rhai knows stand, and those that look so.
     pub(crate) names: Vec<Token>,
@@ -207,6 +213,7 @@ pub(crate) fn start(engine: &Engine, told: Told) {
             has_marks: told.has_marks,
             names: told.names.into_iter(),
             calls: told.calls.into_iter(),
+            opened: None,
             called: text.called.clone(),
             variables: text.variables.clone(),
             unpacked: text.unpacked.clone(),

@@ -2,7 +2,8 @@
 
 use std::fmt::{self, Write as _};
 
-use porcini_core::value::show::{exact, number};
+use porcini_core::DType;
+use porcini_core::value::show::{Digits, number};
 use rhai::Dynamic;
 
 use crate::fault::{Fault, Result};
@@ -195,10 +196,8 @@ fn write_simple(
         return out.put(&range.to_string());
     }
     if let Ok(float) = value.as_float() {
-        return out.put(&match options.own_digits {
-            Some(digits) => number(float.into(), digits),
-            None => exact(float),
-        });
+        let digits = options.own_digits.unwrap_or(Digits::Shortest);
+        return out.put(&number(float.into(), DType::F64, digits));
     }
     if value.is_unit() && (depth > 0 || options.quotes) {
         return out.put("()");

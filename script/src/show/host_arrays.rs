@@ -25,9 +25,8 @@ fn write_nested(
     options: &PrintOptions,
 ) -> Result<()> {
     let Some((&n, inner)) = shape.split_first() else {
-        let text =
-            host.element(start).map_or_else(String::new, |x| number(x, options.arrays.digits));
-        return out.put(&text);
+        let text = |x| number(x, host.dtype(), options.arrays.digits);
+        return out.put(&host.element(start).map_or_else(String::new, text));
     };
     let stride: usize = inner.iter().product();
     let separator =

@@ -1,6 +1,6 @@
 //! How much of a value is shown, and how: what `set_print` sets.
 
-use porcini_core::value::show::Options;
+use porcini_core::value::show::{Digits, Options};
 
 use crate::show::columns::Columns;
 use crate::show::writer::MOST_BYTES;
@@ -10,8 +10,8 @@ use crate::show::writer::MOST_BYTES;
 pub(crate) struct PrintOptions {
     /// Of arrays.
     pub arrays: Options,
-    /// Significant digits of a script's own floats; `None`: as many as read back.
-    pub own_digits: Option<usize>,
+    /// Digits of a script's own floats; `None`: as many as read back.
+    pub own_digits: Option<Digits>,
     /// In which order the columns of tables stand.
     pub columns: Columns,
     /// Whether texts stand in quotes.

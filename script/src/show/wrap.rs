@@ -42,6 +42,18 @@ pub fn fitted(text: &str, width: usize) -> String {
     text.split('\n').map(broken).collect::<Vec<_>>().join("\n")
 }
 
+/// Names one below the other, in as many columns as fit so many characters; 80, where there is no window.
+pub(crate) fn in_columns(names: &[String], window: Option<usize>) -> String {
+    let widest = names.iter().map(|name| name.chars().count() + 2).max().unwrap_or(1);
+    let n_columns = (window.unwrap_or(80) / widest).clamp(1, names.len().max(1));
+    let n_rows = names.len().div_ceil(n_columns);
+    let row = |row: usize| {
+        let cells = names.iter().skip(row).step_by(n_rows).map(|name| format!("{name:<widest$}"));
+        cells.collect::<String>().trim_end().to_string()
+    };
+    (0..n_rows).map(row).collect::<Vec<_>>().join("\n")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -51,6 +63,14 @@ mod tests {
         let text = "a  b\n+: sizes 5 and 2 do not broadcast";
         assert_eq!(fitted(text, 80), text);
         assert_eq!(fitted(text, 20), "a  b\n+: sizes 5 and 2 do\nnot broadcast");
+    }
+
+    #[test]
+    fn names_stand_in_columns() {
+        let names = ["a", "bb", "c", "d", "e"].map(String::from);
+        assert_eq!(in_columns(&names, Some(12)), "a   d\nbb  e\nc");
+        assert_eq!(in_columns(&names, Some(3)), "a\nbb\nc\nd\ne");
+        assert_eq!(in_columns(&names, None), "a   bb  c   d   e");
     }
 
     #[test]

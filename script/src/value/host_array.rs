@@ -8,8 +8,8 @@ use porcini_core::memory::alloc::Bytes;
 use porcini_core::{Array, DType, Element, F16, Result as CoreResult, Scalar, Session};
 
 use crate::fault::{IntoFault, Result, fault};
-use crate::value::ArrayRef;
 use crate::value::npy::{self, Header};
+use crate::value::{ArrayRef, Form};
 
 /// A shared reference to a host array.
 #[derive(Clone, Debug)]
@@ -18,6 +18,8 @@ pub(crate) struct HostRef(Rc<RefCell<HostArray>>);
 #[derive(Debug)]
 struct HostArray {
     data: HostData,
+    /// Whether a file has complex numbers in place of the last extent, their two parts.
+    is_complex: bool,
     /// The value that fills it at the next `eval()`, for `x.ndarray(false)`.
     source: Option<ArrayRef>,
 }
@@ -44,14 +46,6 @@ macro_rules! host_data {
                 match dtype { $(DType::$variant => shaped(IxDyn(shape), zeros::<$t>(shape)?).map(Self::$variant),)* }
             }
 
-            fn ravel(&self) -> Result<Self> {
-                match self { $(Self::$variant(array) => {
-                    let mut elements = room::<$t>(array.len())?;
-                    elements.extend(array.iter());
-                    shaped(IxDyn(&[array.len()]), elements).map(Self::$variant)
-                })* }
-            }
-
             /// Element by its index in row-major order.
             fn element(&self, i: usize) -> Option<Scalar> {
                 match self { $(Self::$variant(array) => {
@@ -76,15 +70,43 @@ macro_rules! host_data {
 
             /// The elements of an `.npy` file.
             fn read(header: &Header, bytes: &[u8]) -> Result<Self> {
-                let shape = IxDyn(&header.shape).set_f(header.fortran_order);
-                match header.dtype { $(DType::$variant => {
+                let mut extents = header.shape.clone();
+                // The parts of a complex number stand side by side whatever the order.
+                let parts_first = header.is_complex && header.fortran_order;
+                if parts_first {
+                    extents.rotate_right(1);
+                }
+                let shape = IxDyn(&extents).set_f(header.fortran_order);
+                let data = match header.dtype { $(DType::$variant => {
                     shaped(shape, header.elements::<$t>(bytes)?).map(Self::$variant)
+                })* };
+                if parts_first { data.map(|data| data.with_last(0)) } else { data }
+            }
+
+            /// The same elements with one axis behind the others.
+            fn with_last(self, axis: usize) -> Self {
+                match self { $(Self::$variant(array) => {
+                    let mut axes: Vec<usize> = (0..array.ndim()).collect();
+                    axes[axis..].rotate_left(1);
+                    Self::$variant(array.permuted_axes(axes))
+                })* }
+            }
+
+            /// The same elements in another shape.
+            fn reshape(&self, shape: &[usize]) -> Result<Self> {
+                match self { $(Self::$variant(array) => {
+                    let elements = array.iter().copied();
+                    let mut copied = room::<$t>(array.len())?;
+                    copied.extend(elements);
+                    shaped(IxDyn(shape), copied).map(Self::$variant)
                 })* }
             }
 
             /// The contents of an `.npy` file.
-            fn write(&self) -> Result<Vec<u8>> {
-                match self { $(Self::$variant(array) => npy::write(array.shape(), array.iter()),)* }
+            fn write(&self, is_complex: bool) -> Result<Vec<u8>> {
+                match self { $(Self::$variant(array) => {
+                    npy::write(array.shape(), is_complex, array.iter())
+                })* }
             }
 
             /// Rows of `columns`, which have `lanes` lanes each (or one, repeated).
@@ -139,7 +161,7 @@ where
 
 impl HostRef {
     fn new(data: HostData, source: Option<ArrayRef>) -> Self {
-        Self(Rc::new(RefCell::new(HostArray { data, source })))
+        Self(Rc::new(RefCell::new(HostArray { data, is_complex: false, source })))
     }
 
     /// The contents of an array value: shape `[lanes]`, or `[lanes, components]` of a vector; of deeper
@@ -147,6 +169,16 @@ impl HostRef {
     pub(crate) fn of(value: &ArrayRef) -> Result<Self> {
         let (dtype, shape) = (value.dtype(), checked_shape(value)?);
         Ok(Self::new(HostData::from_columns(dtype, &shape, &columns(value)?)?, None))
+    }
+
+    /// The same as a file has it: numbers that are complex with their parts side by side.
+    pub(crate) fn for_file(value: &ArrayRef) -> Result<Self> {
+        let host = Self::of(value)?;
+        if matches!(value.dtype(), DType::F32 | DType::F64) && has_complex_lanes(value) {
+            let data = host.0.borrow().data.clone().with_last(1);
+            *host.0.borrow_mut() = HostArray { data, is_complex: true, source: None };
+        }
+        Ok(host)
     }
 
     /// Zeros of the same shape, to be filled by the next `eval()`.
@@ -157,7 +189,19 @@ impl HostRef {
 
     /// All elements in row-major order, as one dimension.
     pub(crate) fn ravel(&self) -> Result<Self> {
-        Ok(Self::new(self.0.borrow().data.ravel()?, None))
+        self.reshape(&[self.shape().iter().product()])
+    }
+
+    /// All elements in row-major order in a shape for as many.
+    pub(crate) fn reshape(&self, shape: &[usize]) -> Result<Self> {
+        let got = self.shape();
+        let n = shape.iter().try_fold(1_usize, |n, &extent| n.checked_mul(extent));
+        if n != Some(got.iter().product()) {
+            return Err(fault(format!(
+                "reshape: {got:?} and {shape:?} have different numbers of elements"
+            )));
+        }
+        Ok(Self::new(self.0.borrow().data.reshape(shape)?, None))
     }
 
     /// The arrays that fill it, until it is filled.
@@ -169,7 +213,7 @@ impl HostRef {
     pub(crate) fn fill(&self) -> Result<()> {
         let Some(source) = self.source() else { return Ok(()) };
         let data = HostData::from_columns(source.dtype(), &shape(&source)?, &columns(&source)?)?;
-        *self.0.borrow_mut() = HostArray { data, source: None };
+        *self.0.borrow_mut() = HostArray { data, is_complex: false, source: None };
         Ok(())
     }
 
@@ -202,12 +246,24 @@ impl HostRef {
     pub(crate) fn from_npy(session: &Session, file: &[u8]) -> Result<Self> {
         let (header, bytes) = Header::read(file).map_err(|refusal| fault(refusal.to_string()))?;
         session.check_host_memory(bytes.len() as u64).or_fault()?;
-        Ok(Self::new(HostData::read(&header, bytes)?, None))
+        let host = Self::new(HostData::read(&header, bytes)?, None);
+        host.0.borrow_mut().is_complex = header.is_complex;
+        Ok(host)
     }
 
     /// The contents of an `.npy` file.
     pub(crate) fn to_npy(&self) -> Result<Vec<u8>> {
-        self.0.borrow().data.write()
+        let host = self.0.borrow();
+        host.data.write(host.is_complex)
+    }
+}
+
+/// Whether what lanes are made of first are complex numbers.
+fn has_complex_lanes(value: &ArrayRef) -> bool {
+    match value.components().and_then(|components| components.into_iter().next()) {
+        Some(first) if first.components().is_some() => has_complex_lanes(&first),
+        Some(_) => value.form() == Form::Complex,
+        None => false,
     }
 }
 

@@ -4,7 +4,8 @@
 //! write through any other. One Rhai type stands for all array types, so promotion, broadcasting and
 //! error texts live in one place.
 
-pub(crate) mod csv_columns;
+pub(crate) mod csv;
+pub(crate) mod dates;
 pub(crate) mod generator;
 pub(crate) mod host_array;
 pub(crate) mod names;
@@ -36,7 +37,7 @@ pub(crate) const STATICS: [(&str, &str); 9] = [
     ("full", "(value, n)"),
     ("opaque", "(value, n)"),
     ("arange", "(n), (start, stop) or (start, stop, step)"),
-    ("linspace", "(first, last, n)"),
+    ("linspace", "(first, last, n, endpoint)"),
     ("reinterpret", "(x)"),
 ];
 /// Bytes of an element of a list.

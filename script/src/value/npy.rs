@@ -35,7 +35,7 @@ pub(crate) enum Refusal {
     Syntax { at: usize, expected: &'static str },
     #[error("the header has no {0}")]
     Missing(&'static str),
-    #[error("element type {0} not supported; save it as a float, an integer or a bool")]
+    #[error("element type {0} not supported; save it as numbers or bools")]
     Type(String),
     #[error("got {0} dimensions, expected at most {MOST_DIMENSIONS}")]
     Dimensions(usize),
@@ -58,6 +58,8 @@ pub(crate) struct Header {
     pub(crate) shape: Vec<usize>,
     /// Whether the first index runs fastest.
     pub(crate) fortran_order: bool,
+    /// Whether the elements are complex numbers: the last extent of the shape, 2, is then not in the file.
+    pub(crate) is_complex: bool,
     big_endian: bool,
 }
 
@@ -129,12 +131,13 @@ impl Header {
     }
 }
 
-/// A file of elements in row-major order.
+/// A file of elements in row-major order; of complex numbers, if the last extent is of their parts.
 pub(crate) fn write<'e, T: Element>(
     shape: &[usize],
+    is_complex: bool,
     elements: impl ExactSizeIterator<Item = &'e T>,
 ) -> Faultable<Vec<u8>> {
-    let header = written_header(T::DTYPE, shape);
+    let header = written_header(T::DTYPE, shape, is_complex);
     let width = size_of::<T>();
     let bytes = elements.len().saturating_mul(width).saturating_add(header.len());
     let mut file = Vec::new();
@@ -150,8 +153,13 @@ pub(crate) fn write<'e, T: Element>(
     Ok(file)
 }
 
-fn written_header(dtype: DType, shape: &[usize]) -> Vec<u8> {
+fn written_header(dtype: DType, shape: &[usize], is_complex: bool) -> Vec<u8> {
+    let (shape, bytes) = match shape.split_last() {
+        Some((_, outer)) if is_complex => (outer, 2 * dtype.bytes()),
+        _ => (shape, dtype.bytes()),
+    };
     let letter = match dtype {
+        _ if is_complex => 'c',
         DType::Mask => 'b',
         dtype if dtype.is_float() => 'f',
         dtype if dtype.is_signed() => 'i',
@@ -162,7 +170,6 @@ fn written_header(dtype: DType, shape: &[usize]) -> Vec<u8> {
     // A tuple of one element ends with a comma.
     let extents =
         if shape.len() == 1 { extents.trim_end() } else { extents.trim_end_matches(", ") };
-    let bytes = dtype.bytes();
     let mut text = format!(
         "{{'descr': '{order}{letter}{bytes}', 'fortran_order': False, 'shape': ({extents}), }}"
     );
@@ -203,14 +210,17 @@ impl<'t> Dictionary<'t> {
         if self.at < self.text.len() {
             return Err(self.wrong("nothing more"));
         }
-        let (dtype, big_endian) = kind.ok_or(Refusal::Missing("descr"))?;
+        let (dtype, is_complex, big_endian) = kind.ok_or(Refusal::Missing("descr"))?;
         let fortran_order = fortran_order.ok_or(Refusal::Missing("fortran_order"))?;
-        let shape = shape.ok_or(Refusal::Missing("shape"))?;
-        Ok(Header { dtype, shape, fortran_order, big_endian })
+        let mut shape = shape.ok_or(Refusal::Missing("shape"))?;
+        if is_complex {
+            shape.push(2);
+        }
+        Ok(Header { dtype, shape, fortran_order, is_complex, big_endian })
     }
 
-    /// The element type, and whether its bytes begin with the highest.
-    fn kind(&mut self) -> Result<(DType, bool)> {
+    /// The element type, whether two of it are a complex number, and whether their bytes begin with the highest.
+    fn kind(&mut self) -> Result<(DType, bool, bool)> {
         self.blanks();
         // Records are written as lists.
         if self.text.get(self.at) == Some(&b'[') {
@@ -232,11 +242,11 @@ impl<'t> Dictionary<'t> {
             b"i8" => DType::I64,
             b"u8" => DType::U64,
             b"f2" => DType::F16,
-            b"f4" => DType::F32,
-            b"f8" => DType::F64,
+            b"f4" | b"c8" => DType::F32,
+            b"f8" | b"c16" => DType::F64,
             _ => return Err(Refusal::Type(shown(name))),
         };
-        Ok((dtype, order == b'>'))
+        Ok((dtype, letters[0] == b'c', order == b'>'))
     }
 
     fn truth(&mut self) -> Result<bool> {
@@ -335,12 +345,23 @@ mod tests {
         for shape in [&[][..], &[2], &[1, 2], &[2, 1, 1]] {
             let n: usize = shape.iter().product();
             let elements: Vec<f32> = [1.5, -2.0].into_iter().cycle().take(n).collect();
-            let file = write(shape, elements.iter()).unwrap();
+            let file = write(shape, false, elements.iter()).unwrap();
             assert!((file.len() - 4 * n).is_multiple_of(ALIGNMENT));
             let (header, bytes) = Header::read(&file).unwrap();
             assert_eq!((header.dtype, header.shape.as_slice()), (DType::F32, shape));
             assert_eq!(header.elements::<f32>(bytes).unwrap(), elements);
         }
+    }
+
+    #[test]
+    fn complex_numbers_have_two_parts() {
+        let file = write(&[3, 2], true, [1.0_f32; 6].iter()).unwrap();
+        assert!(
+            file.windows(4).any(|part| part == b"<c8'")
+                && file.windows(4).any(|part| part == b"(3,)")
+        );
+        let (header, bytes) = Header::read(&file).unwrap();
+        assert!(header.is_complex && header.shape == [3, 2] && bytes.len() == 24);
     }
 
     #[test]
@@ -374,7 +395,7 @@ mod tests {
         for (header, want) in [
             ("", "byte 0 of the header: expected {"),
             ("{'descr': [('a', '<f4')], 'fortran_order': False, 'shape': ()}", "type of records"),
-            ("{'descr': '<c16', 'fortran_order': False, 'shape': ()}", "element type \"<c16\" not"),
+            ("{'descr': '<c32', 'fortran_order': False, 'shape': ()}", "element type \"<c32\" not"),
             ("{'fortran_order': False, 'shape': ()}", "the header has no descr"),
             ("{'descr': '<f8', 'fortran_order': 0, 'shape': ()}", "expected True or False"),
             ("{'other': 1}", "expected descr, fortran_order or shape"),
@@ -387,7 +408,7 @@ mod tests {
 
     #[test]
     fn files_that_end_early_are_refused() {
-        let whole = write(&[3], [1.0_f64, 2.0, 3.0].iter()).unwrap();
+        let whole = write(&[3], false, [1.0_f64, 2.0, 3.0].iter()).unwrap();
         for n in 0..whole.len() {
             assert!(Header::read(&whole[..n]).is_err(), "{n} bytes");
         }

@@ -1,6 +1,9 @@
 //! Ranges of integers.
 
-use std::fmt;
+use std::{fmt, ops};
+
+use porcini_core::value::Slice;
+use rhai::Dynamic;
 
 /// `range(n)` and `range(start, stop, step)`: what loops run over and slices take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,6 +24,18 @@ impl Range {
         let n = (distance.abs() - 1) / step.abs() + 1;
         u64::try_from(n).unwrap_or(u64::MAX)
     }
+}
+
+/// The places that a range chooses, `1..3`, `-2..`, `range(9, 0, -1)`; `None` of another value.
+pub(crate) fn slice(index: &Dynamic) -> Option<Slice> {
+    if let Some(range) = index.read_lock::<ops::Range<i64>>() {
+        return Some(range.clone().into());
+    }
+    if let Some(range) = index.read_lock::<ops::RangeInclusive<i64>>() {
+        return Some(range.clone().into());
+    }
+    let range = index.read_lock::<Range>()?;
+    Some(Slice::new(range.start, range.stop, range.step))
 }
 
 impl Iterator for Range {

@@ -94,16 +94,15 @@ fn bind_data(_: u64) -> io::Result<()> {
 
 /// Bytes of memory that this process has.
 #[cfg(target_os = "linux")]
-fn resident() -> Option<u64> {
-    let text = std::fs::read_to_string("/proc/self/status").ok()?;
-    let line = text.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
-    let kibibytes: u64 = line.split_whitespace().next()?.parse().ok()?;
-    Some(kibibytes * 1024)
+pub(crate) fn resident() -> Option<u64> {
+    let text = std::fs::read_to_string("/proc/self/statm").ok()?;
+    let pages: u64 = text.split_whitespace().nth(1)?.parse().ok()?;
+    Some(pages * rustix::param::page_size() as u64)
 }
 
 /// Other systems do not tell.
 #[cfg(not(target_os = "linux"))]
-fn resident() -> Option<u64> {
+pub(crate) fn resident() -> Option<u64> {
     None
 }
 

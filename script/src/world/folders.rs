@@ -247,7 +247,7 @@ fn open(path: &str) -> io::Result<(File, bool)> {
 
 /// Takes what a pipe or the like has; `None` if nothing came for a while, 0 at its end.
 #[cfg(unix)]
-fn what_has_come(file: &mut File, bytes: &mut Vec<u8>) -> io::Result<Option<usize>> {
+pub(crate) fn what_has_come(file: &mut File, bytes: &mut Vec<u8>) -> io::Result<Option<usize>> {
     use rustix::event::{PollFd, PollFlags, Timespec, poll};
     const A_WHILE: Timespec = Timespec { tv_sec: 0, tv_nsec: 5_000_000 };
     let mut waiting = [PollFd::new(file, PollFlags::IN)];
@@ -269,7 +269,7 @@ fn what_has_come(file: &mut File, bytes: &mut Vec<u8>) -> io::Result<Option<usiz
 }
 
 #[cfg(not(unix))]
-fn what_has_come(file: &mut File, bytes: &mut Vec<u8>) -> io::Result<Option<usize>> {
+pub(crate) fn what_has_come(file: &mut File, bytes: &mut Vec<u8>) -> io::Result<Option<usize>> {
     read_piece(file, bytes).map(Some)
 }
 
@@ -299,6 +299,14 @@ pub fn list(path: &str) -> io::Result<Vec<String>> {
         entry.file_name().to_str().map(|name| format!("{name}{slash}"))
     };
     Ok(entries.filter_map(name).filter(|name| !name.starts_with('.')).collect())
+}
+
+/// The working folder.
+///
+/// # Errors
+/// It is gone.
+pub fn working() -> io::Result<String> {
+    Ok(std::env::current_dir()?.display().to_string())
 }
 
 #[cfg(all(test, unix))]

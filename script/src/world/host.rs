@@ -2,6 +2,7 @@
 
 use std::io;
 use std::path::PathBuf;
+use std::process::ExitStatus;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -9,6 +10,7 @@ use porcini_core::device::Toolkit;
 use porcini_core::log::LogSink;
 
 use crate::show::forms::{Place, Shown};
+use crate::show::plot::tint::Graphics;
 
 /// Files, output, environment and arguments of a script.
 ///
@@ -81,6 +83,58 @@ pub trait Host {
         Err(io::ErrorKind::Unsupported.into())
     }
 
+    /// The working folder, at which paths start.
+    ///
+    /// # Errors
+    /// As [`Host::read_file`].
+    fn folder(&self) -> io::Result<String> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
+
+    /// Makes a folder the working folder.
+    ///
+    /// # Errors
+    /// As [`Host::read_file`].
+    fn change_folder(&self, path: &str) -> io::Result<()> {
+        let _ = path;
+        Err(io::ErrorKind::Unsupported.into())
+    }
+
+    /// Runs a line of the system's shell, whose output goes where that of [`Host::print`] goes; how it ended.
+    ///
+    /// # Errors
+    /// `Interrupted` by Ctrl-C; as [`Host::read_file`].
+    fn shell(&self, line: &str) -> io::Result<ExitStatus> {
+        let _ = line;
+        Err(io::ErrorKind::Unsupported.into())
+    }
+
+    /// What somebody makes of a text in their editor.
+    ///
+    /// # Errors
+    /// `Unsupported` where there is no terminal; what the system says.
+    fn edit(&self, text: &str) -> io::Result<String> {
+        let _ = text;
+        Err(no_terminal())
+    }
+
+    /// Has somebody edit a file.
+    ///
+    /// # Errors
+    /// As [`Host::edit`].
+    fn edit_file(&self, path: &str) -> io::Result<()> {
+        let _ = path;
+        Err(no_terminal())
+    }
+
+    /// The text that was copied last, in whatever program.
+    ///
+    /// # Errors
+    /// As [`Host::edit`]; `NotFound` where no program tells.
+    fn clipboard(&self) -> io::Result<String> {
+        Err(no_terminal())
+    }
+
     /// The file of `import "name"` written in `importer` (`None`: at a prompt), and its text.
     ///
     /// # Errors
@@ -90,6 +144,11 @@ pub trait Host {
     /// Columns of the window that shows what is printed; `None` where there is no window.
     fn window(&self) -> Option<usize> {
         None
+    }
+
+    /// How pictures are shown where text goes: [`Graphics::of_terminal`] knows terminals.
+    fn graphics(&self) -> Graphics {
+        Graphics::default()
     }
 
     /// Shows how far something is in place of what was shown before; `""` when it has ended. Nothing where nobody
@@ -141,6 +200,10 @@ pub trait Host {
 
     /// Arguments given to the script: the constant `ARGS`.
     fn arguments(&self) -> Vec<String>;
+}
+
+fn no_terminal() -> io::Error {
+    io::Error::new(io::ErrorKind::Unsupported, "there is no terminal here")
 }
 
 /// What `print` gives where it shows nothing: in the body of a loop that no lane runs.

@@ -9,4 +9,5 @@ pub(crate) mod jail;
 pub(crate) mod loop_prints;
 pub(crate) mod modules;
 pub(crate) mod nesting;
+pub mod programs;
 pub(crate) mod sandbox;

@@ -4,6 +4,7 @@
 use std::borrow::Cow;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::process::ExitStatus;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
@@ -18,6 +19,8 @@ use crate::world::jail::{Jail, refused};
 
 /// Bytes of a message to a notebook, besides what it shows.
 const MESSAGE: usize = 500;
+/// Why there is no editor either.
+const NO_PROGRAMS: &str = "the sandbox runs no commands of the system";
 
 /// Another host within bounds.
 pub(crate) struct Sandbox {
@@ -145,6 +148,31 @@ impl Host for Sandbox {
         let text = String::from_utf8(bytes);
         text.map(|text| (path, text))
             .map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))
+    }
+
+    fn folder(&self) -> io::Result<String> {
+        // Its path is not for scripts.
+        self.jail().map(|_| "the folder of the sandbox".into())
+    }
+
+    fn change_folder(&self, _: &str) -> io::Result<()> {
+        Err(refused("the sandbox stays in its folder"))
+    }
+
+    fn shell(&self, _: &str) -> io::Result<ExitStatus> {
+        Err(refused(NO_PROGRAMS))
+    }
+
+    fn edit(&self, _: &str) -> io::Result<String> {
+        Err(refused(NO_PROGRAMS))
+    }
+
+    fn edit_file(&self, _: &str) -> io::Result<()> {
+        Err(refused(NO_PROGRAMS))
+    }
+
+    fn clipboard(&self) -> io::Result<String> {
+        Err(refused(NO_PROGRAMS))
     }
 
     fn variable(&self, _: &str) -> Option<String> {

@@ -133,6 +133,8 @@ pub const GROUPS: &[Group] = &[
             ("transform_compose(d[0], d[1], d[2])", "k", Near(64.0)),
             ("[d[1], d[2]]", "[q * mulsign(1, dot(d[1], q)), v]", Within(64.0, "1 + norm(v)")),
             ("again * mulsign(1, dot(again, q))", "q", Near(4096.0)),
+            ("euler_to_quat(e)", "again", Near(8.0)),
+            ("rotate(euler_to_quat(v), n)", "rotate(turn.call(0, 0, 1, v.z), rotate(turn.call(0, 1, 0, v.y), rotate(turn.call(1, 0, 0, v.x), n)))", Near(64.0)),
             ("Matrix3fC::rotate(a) * Matrix3fC::rotate(b)", "Matrix3fC::rotate(a + b)", Near(16.0)),
             ("Matrix3fC::rotate(a) * Vector3fC(1, 0, 1)", "Vector3fC(cos(a), sin(a), 1)", Near(4.0)),
             ("Matrix3fC::translate(v.xy) * concat(n.xy, zero + 1)", "concat(n.xy + v.xy, zero + 1)", Near(2.0)),

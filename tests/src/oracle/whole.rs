@@ -35,6 +35,10 @@ fn lanes(whole: Whole, args: &[&Value], dtype: DType, n: usize) -> Vec<u64> {
         }
         Whole::Tile(times) => (0..times).flat_map(|_| x.lanes.clone()).collect(),
         Whole::Repeat(times) => x.lanes.iter().flat_map(|&lane| vec![lane; index(times)]).collect(),
+        Whole::RepeatEach => {
+            let times = |i: usize| index(at(args[1], i) & 7);
+            (0..size_of(args)).flat_map(|i| vec![at(x, i); times(i)]).collect()
+        }
         Whole::Resize(to) => resized(x, index(to)),
         Whole::Concat => {
             let parts = [x, args[1], x].map(|part| converted(part, dtype).lanes);
@@ -91,6 +95,14 @@ fn lanes(whole: Whole, args: &[&Value], dtype: DType, n: usize) -> Vec<u64> {
         Whole::PsumExclusive => {
             let sums = prefix(Op::Add, x);
             [0].into_iter().chain(sums).take(size).collect()
+        }
+        Whole::PsumReverse => {
+            let turned = x.lanes.iter().rev().copied().collect();
+            let sums = prefix(Op::Add, &Value { dtype: x.dtype, lanes: turned });
+            sums.into_iter().rev().collect()
+        }
+        Whole::BlockPrefixSum(length) => {
+            x.lanes.chunks(index(length)).flat_map(|block| doubled_sums(x.dtype, block)).collect()
         }
         Whole::BlockSum(length) => block_sums(x, index(length)),
         Whole::Histogram(bins) => histogram(x, index(bins)),
@@ -203,6 +215,22 @@ fn block_sums(x: &Value, length: usize) -> Vec<u64> {
     };
     let sum = |block: &[u64]| cast(result, wide, block.iter().fold(nothing, add));
     x.lanes.chunks(length).map(sum).collect()
+}
+
+/// Each lane takes the sum so far of the lane 1, 2, 4 .. before it; f16 accumulates in f32.
+fn doubled_sums(dtype: DType, block: &[u64]) -> Vec<u64> {
+    let result = accumulated(dtype);
+    let wide = if dtype == DType::F16 { DType::F32 } else { result };
+    let mut sums: Vec<u64> = block.iter().map(|&lane| cast(wide, dtype, lane)).collect();
+    let mut distance = 1;
+    while distance < sums.len() {
+        let before = sums.clone();
+        for i in distance..sums.len() {
+            sums[i] = apply_bits(Op::Add, wide, wide, [before[i - distance], before[i], 0]);
+        }
+        distance *= 2;
+    }
+    sums.into_iter().map(|sum| cast(result, wide, sum)).collect()
 }
 
 /// Lane x counts in bin `min(trunc((x - low) * (bins / (high - low))), bins - 1)`.
@@ -320,6 +348,10 @@ impl Generator {
         match draw {
             Draw::UInt32 => wide,
             Draw::UInt64 => wide | u64::from(self.next()) << 32,
+            Draw::Float16 => {
+                let place = f64::from(word >> 22) / 1024.0;
+                apply_bits(Op::Cast, DType::F16, DType::F64, [place.to_bits(), 0, 0])
+            }
             Draw::Float32 => u64::from((f32::from_bits(word >> 9 | 0x3f80_0000) - 1.0).to_bits()),
             Draw::Float64 => (wide as f64 / 4_294_967_296.0).to_bits(),
             Draw::Normal32 => {

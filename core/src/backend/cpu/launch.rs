@@ -1,41 +1,39 @@
-//! Runs machine code over all lanes of a launch, in blocks that threads claim.
-#![expect(unsafe_code, reason = "calls machine code and lays out the memory that it works on")]
+//! Kernels as machine code, and their launches: which code, on how many threads, in claims of how many lanes.
+#![expect(unsafe_code, reason = "takes machine code for functions")]
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::time::{Duration, Instant};
 
 use super::arena::{Arena, Block};
 use super::assemble::{Assembly, assemble};
-use super::frame::{Aligned, error_word, pointer_word, set_active};
 use super::lane_buffers::{LaneBuffer, indexed_buffers, lane_buffers};
 use super::lower::{Lowered, lower};
 use super::machine::Style;
 use super::native::Native;
 use super::options::CpuOptions;
-use super::program::{ENDED_EARLY, Frame, Packet, Reduction, SPILL_STRIDE, TILE_LANES};
+use super::program::{Frame, Packet, Reduction};
+use super::split::{Split, split};
 use super::target::Target;
 use super::tuning::{STYLES, Trial, Tuning};
-use crate::backend::host::HostMemory;
+use super::work::{Launch, Part};
 use crate::backend::interp::Interp;
 use crate::backend::pool::{Claims, Pool};
-use crate::backend::reduce::{self, ACCUMULATORS, CHUNK, Finish, Fold, finish_step};
-use crate::backend::{Backend, CodeStatistics, Executable, Launched, Origin, OutOfBounds};
-use crate::convert::exactly;
-use crate::error::{Error, Result};
+use crate::backend::reduce::{ACCUMULATORS, CHUNK, Finish, finish_step};
+use crate::backend::{Backend, CodeStatistics, Executable, Launched, Origin};
+use crate::error::Result;
 use crate::interrupt;
-use crate::ir::kernel::{HEADER_WORDS, Kernel, LiteralMode, NO_ERROR, ParamBlock, WORD_ABORT};
-use crate::ir::op::ReduceOp;
+use crate::ir::kernel::{HEADER_WORDS, Kernel, LiteralMode, ParamBlock, WORD_ABORT};
 
-/// Nanoseconds of work below which a second thread does not pay: waking it costs some.
-const WORTH_A_THREAD: f64 = 40_000.0;
+/// Nanoseconds of work that a thread claims at least, about.
+const WORTH_A_CLAIM: f64 = 10_000.0;
 /// Nanoseconds between two looks at the interrupt flag, about.
 const BLOCK_TIME: f64 = 500_000.0;
 /// Nanoseconds of a machine instruction and of a byte moved, about; only thresholds depend on them.
 const INSTRUCTION_TIME: f64 = 0.3;
 const BYTE_TIME: f64 = 0.05;
-/// Chunks that a thread claims at a time, unless there would be more than [`MAX_CLAIMS`] claims.
-const MAX_CLAIM: u64 = 16;
+/// Lanes that a thread claims at a time, unless there would be more than [`MAX_CLAIMS`] claims.
+const MAX_CLAIM: u64 = 16 * CHUNK as u64;
 /// Claims of a launch; the memory for their results stays small however many lanes there are.
 const MAX_CLAIMS: u64 = 1 << 16;
 /// Instructions up to which a kernel is kept, to be compiled in other styles.
@@ -44,7 +42,7 @@ const KEPT_FOR_STYLES: usize = 4096;
 /// A flag that is never raised.
 static NEVER: u64 = 0;
 
-type Function = unsafe extern "C" fn(*const u64, u64, u64, *mut u8, *mut u8);
+pub(super) type Function = unsafe extern "C" fn(*const u64, u64, u64, *mut u8, *mut u8);
 
 /// What all kernels of a device share.
 pub(super) struct Shared {
@@ -57,21 +55,23 @@ pub(super) struct Shared {
 }
 
 /// Machine code in memory, with what a launch must know of it.
-struct Compiled {
+pub(super) struct Compiled {
     /// Frees the code when dropped.
     block: Block,
-    prologue: Option<usize>,
-    body: usize,
-    packet: Packet,
-    frame: Frame,
-    frame_bytes: usize,
-    uniform_bytes: usize,
-    reductions: Vec<Reduction>,
+    pub(super) prologue: Option<usize>,
+    pub(super) body: usize,
+    pub(super) packet: Packet,
+    pub(super) frame: Frame,
+    pub(super) frame_bytes: usize,
+    pub(super) uniform_bytes: usize,
+    pub(super) reductions: Vec<Reduction>,
     /// How each reduction's accumulators combine, and what they start with.
-    finishes: Vec<(Finish, Vec<u8>)>,
+    pub(super) finishes: Vec<(Finish, Vec<u8>)>,
     packet_cost: usize,
-    tile: usize,
-    spill_bytes: usize,
+    /// Whether there are loops.
+    repeats: bool,
+    pub(super) tile: usize,
+    pub(super) spill_bytes: usize,
     statistics: CodeStatistics,
 }
 
@@ -92,6 +92,7 @@ impl Compiled {
             finishes: finishes.collect(),
             reductions: lowered.reductions,
             packet_cost: assembly.packet_cost,
+            repeats: lowered.repeats,
             tile: assembly.tile,
             spill_bytes: assembly.usage.spill_bytes as usize,
             statistics: CodeStatistics {
@@ -104,7 +105,12 @@ impl Compiled {
         }))
     }
 
-    fn function(&self, offset: usize) -> Function {
+    /// Nanoseconds that a lane computes, about.
+    fn lane_time(&self) -> f64 {
+        self.packet_cost as f64 * INSTRUCTION_TIME / self.packet.lanes() as f64
+    }
+
+    pub(super) fn function(&self, offset: usize) -> Function {
         let code = std::ptr::with_exposed_provenance::<()>(self.block.address() + offset);
         // SAFETY: the assembler put a function with this signature there.
         unsafe { std::mem::transmute::<*const (), Function>(code) }
@@ -131,6 +137,31 @@ enum Far {
     Interpreted(Arc<dyn Executable>),
 }
 
+/// Code with the buffers that it walks through.
+#[derive(Clone)]
+pub(super) struct Walk {
+    pub(super) code: Arc<Compiled>,
+    pub(super) lane_buffers: Arc<[LaneBuffer]>,
+}
+
+impl Walk {
+    /// Compiles a kernel; `None` where there is no executable memory.
+    fn new(kernel: &Kernel, mode: LiteralMode, shared: &Shared) -> Result<Option<Self>> {
+        let code = compile(kernel, mode, shared, false, Style::PLAIN)?;
+        let lane_buffers = lane_buffers(kernel).into();
+        Ok(code.map(|code| Self { code, lane_buffers }))
+    }
+}
+
+/// A kernel that scatters as two.
+#[derive(Clone)]
+struct Halves {
+    compute: Walk,
+    scatter: Walk,
+    /// Bytes a lane of what the first keeps for the second, by buffer.
+    kept: Arc<[usize]>,
+}
+
 /// A compiled kernel and what it takes to run it.
 pub(super) struct Loaded {
     code: Arc<Compiled>,
@@ -148,6 +179,10 @@ pub(super) struct Loaded {
     n_buffers: usize,
     n_accesses: usize,
     in_order: bool,
+    /// For threads, if lanes must write in order and it pays.
+    halves: OnceLock<Option<Halves>>,
+    /// Nanoseconds that a lane took in the last launch, as the bits of an f64, if there are loops.
+    measured: AtomicU64,
     /// Bytes that a lane reads and writes.
     lane_bytes: usize,
 }
@@ -184,6 +219,8 @@ impl Loaded {
             n_buffers: kernel.buffers.len(),
             n_accesses: kernel.accesses.len(),
             in_order: kernel.has_scatter(),
+            halves: OnceLock::new(),
+            measured: AtomicU64::new(0),
             lane_bytes,
         }))
     }
@@ -230,6 +267,31 @@ impl Loaded {
         code.map_or_else(|| (self.code.clone(), None), |code| (code.clone(), Some(trial)))
     }
 
+    /// The kernel in two, if computing takes longer than scattering.
+    ///
+    /// # Errors
+    /// `Interrupted`.
+    fn halves(&self) -> Result<Option<&Halves>> {
+        if self.halves.get().is_none() {
+            let halves = match &self.source {
+                Some((kernel, mode)) => self.make_halves(kernel, *mode)?,
+                None => None,
+            };
+            return Ok(self.halves.get_or_init(|| halves).as_ref());
+        }
+        Ok(self.halves.get().and_then(Option::as_ref))
+    }
+
+    fn make_halves(&self, kernel: &Kernel, mode: LiteralMode) -> Result<Option<Halves>> {
+        let Some(Split { compute, scatter, kept }) = split(kernel) else { return Ok(None) };
+        let compute = Walk::new(&compute, mode, &self.shared)?;
+        let scatter = Walk::new(&scatter, mode, &self.shared)?;
+        let (Some(compute), Some(scatter)) = (compute, scatter) else { return Ok(None) };
+        let pays = compute.code.lane_time() >= scatter.code.lane_time();
+        let kept = kept.iter().map(|dtype| dtype.bytes()).collect();
+        Ok(pays.then_some(Halves { compute, scatter, kept }))
+    }
+
     fn measure(&self, trial: Option<Trial>, time: Option<Duration>, n: u64) {
         if let (Some(trial), Some(time)) = (trial, time) {
             let bytes = n.saturating_mul(self.lane_bytes as u64);
@@ -245,28 +307,10 @@ impl Loaded {
     }
 }
 
-/// One launch, shared by the threads that work on it.
-struct Launch {
-    code: Arc<Compiled>,
-    params: ParamBlock,
-    n: u64,
-    /// Lanes that a thread claims at a time.
-    claim: u64,
-    /// Lanes between two looks at the interrupt flag.
-    block: u64,
-    uniforms: Aligned,
-    lane_buffers: Arc<[LaneBuffer]>,
-    n_buffers: usize,
-    /// Lowest lane out of bounds of each access.
-    failures: Vec<Mutex<Option<OutOfBounds>>>,
-    /// Claim results of each reduction.
-    partials: Vec<Vec<AtomicU64>>,
-    stopped: AtomicBool,
-}
-
 impl Executable for Loaded {
     fn launch(&self, mut params: ParamBlock, n: u64) -> Result<Launched> {
-        let (code, trial) = if self.is_far(&params) {
+        let far = self.is_far(&params);
+        let (code, mut trial) = if far {
             match self.far()? {
                 Far::Compiled(code) => (code.clone(), None),
                 Far::Interpreted(interpreted) => return interpreted.launch(params, n),
@@ -274,49 +318,81 @@ impl Executable for Loaded {
         } else {
             self.choose(&params, n)
         };
+        let mut walk = Walk { code, lane_buffers: self.lane_buffers.clone() };
         // A launch that works in place runs to its end.
         let never = std::ptr::from_ref(&NEVER).expose_provenance() as u64;
         let flag = if params.in_place { never } else { interrupt::flag_address() };
         params.set(WORD_ABORT, flag);
-        let started = trial.map(|_| Instant::now());
-        let lanes = code.packet.lanes() as f64;
-        let lane_time = code.packet_cost as f64 * INSTRUCTION_TIME / lanes;
-        let lane_time = lane_time + self.lane_bytes as f64 * BYTE_TIME;
-        let worth = n as f64 * lane_time >= WORTH_A_THREAD;
-        let threads = if self.in_order || !worth { 1 } else { self.shared.pool.threads() };
-        let n_chunks = n.div_ceil(CHUNK as u64);
+        let lane_time = walk.code.lane_time() + self.lane_bytes as f64 * BYTE_TIME;
+        let threaded_from = self.shared.options.threaded_from;
+        let worth = |lane_time: f64| n as f64 * lane_time >= f64::from(threaded_from);
+        let mut threads = self.shared.pool.threads();
+        let mut scatter = None;
+        if self.in_order {
+            let shared = !far && threads > 1 && n > CHUNK as u64 && worth(lane_time);
+            if let Some(halves) = if shared { self.halves()? } else { None } {
+                (walk, trial) = (halves.compute.clone(), None);
+                params = params.with_buffers(self.n_buffers, halves.kept.len());
+                scatter = Some((Part::new(halves.scatter.clone()), halves.kept.clone()));
+            } else {
+                threads = 1;
+            }
+        }
+        let repeats = walk.code.repeats;
+        // What loops take is known from launches before, or found out by one thread.
+        let measured = f64::from_bits(self.measured.load(Ordering::Relaxed));
+        let at_once = threads > 1 && worth(lane_time.max(measured));
+        if !at_once && !repeats {
+            threads = 1;
+        }
+        let started = (trial.is_some() || repeats).then(Instant::now);
+        let alone = Duration::from_nanos(threaded_from.into());
+        let deadline = started.filter(|_| threads > 1).map(|started| started + alone);
+        let packet = walk.code.packet.lanes() as u64;
+        let packet = scatter.as_ref().map_or(packet, |(part, _)| packet.max(part.lanes()));
+        let least = if threads > 1 { least_claim(&walk.code, lane_time) } else { CHUNK as u64 };
+        let least = least.max(packet);
+        let units = n.div_ceil(least);
         // Several claims a thread even out unequal speeds. A power of two of chunks is a subtree of S11.
-        let per_claim = (n_chunks / (8 * threads as u64)).clamp(1, MAX_CLAIM);
-        let per_claim = per_claim.max(n_chunks.div_ceil(MAX_CLAIMS)).next_power_of_two();
-        let n_claims = n_chunks.div_ceil(per_claim);
-        let packet = code.packet.lanes() as u64;
+        let per_claim = (units / (8 * threads as u64)).clamp(1, MAX_CLAIM / least);
+        let per_claim = per_claim.max(units.div_ceil(MAX_CLAIMS)).next_power_of_two();
+        let n_claims = units.div_ceil(per_claim);
         #[expect(clippy::cast_possible_truncation, reason = "an estimate")]
         let block = (BLOCK_TIME / lane_time.max(1e-3)) as u64 / packet * packet;
         let partials = || (0..n_claims).map(|_| AtomicU64::new(0)).collect();
         let mut launch = Launch {
-            uniforms: Aligned::new(code.uniform_bytes),
+            n_buffers: self.n_buffers + scatter.as_ref().map_or(0, |(_, kept)| kept.len()),
             params,
             n,
-            claim: per_claim * CHUNK as u64,
-            block: block.max(packet * code.tile as u64),
-            lane_buffers: self.lane_buffers.clone(),
-            n_buffers: self.n_buffers,
+            claim: per_claim * least,
+            block: block.max(packet * walk.code.tile as u64),
             failures: (0..self.n_accesses).map(|_| Mutex::default()).collect(),
-            partials: code.reductions.iter().map(|_| partials()).collect(),
+            partials: walk.code.reductions.iter().map(|_| partials()).collect(),
+            part: Part::new(walk),
+            scatter,
+            turn: AtomicU64::new(0),
             stopped: AtomicBool::new(false),
-            code,
         };
-        launch.run_prologue();
-        if threads == 1 {
-            launch.work(&Claims::new(n_claims));
+        launch.run_prologues();
+        let done = if at_once { 0 } else { launch.work(&Claims::new(n_claims), 0, deadline) };
+        let end = |launch: &Launch, threads: usize| {
             let time = started.map(|started| started.elapsed());
-            return launch.finish().inspect(|_| self.measure(trial, time, n));
+            if let (Some(time), true) = (time, repeats) {
+                let lane_time = time.as_nanos() as f64 * threads as f64 / n.max(1) as f64;
+                self.measured.store(lane_time.to_bits(), Ordering::Relaxed);
+            }
+            launch.finish().inspect(|_| self.measure(trial, time, n))
+        };
+        if done == n_claims || launch.stopped.load(Ordering::Relaxed) {
+            return end(&launch, 1);
         }
         let launch = Arc::new(launch);
         let shared = launch.clone();
-        self.shared.pool.run(n_claims, Arc::new(move |claims| shared.work(claims)));
-        let time = started.map(|started| started.elapsed());
-        launch.finish().inspect(|_| self.measure(trial, time, n))
+        let work = move |claims: &Claims| {
+            shared.work(claims, done, None);
+        };
+        self.shared.pool.run(n_claims - done, Arc::new(work));
+        end(&launch, threads)
     }
 
     fn statistics(&self) -> CodeStatistics {
@@ -329,293 +405,13 @@ impl Executable for Loaded {
     }
 }
 
-/// What a thread needs to run packets.
-struct Worker<'l> {
-    launch: &'l Launch,
-    body: Function,
-    frame: Aligned,
-    /// A packet of each lane buffer, for the last lanes.
-    tail: Option<Aligned>,
-}
-
-impl Launch {
-    fn run_prologue(&mut self) {
-        let Some(offset) = self.code.prologue else { return };
-        let mut frame = self.frame();
-        let function = self.code.function(offset);
-        let (words, uniforms) = (self.params.words().as_ptr(), self.uniforms.pointer());
-        // SAFETY: the frame and the uniform values are as large as the assembler said; buffers in the
-        // parameter block are alive and hold at least one element.
-        unsafe { function(words, 0, 1, frame.pointer(), uniforms) };
-        self.collect_failures(&mut frame);
+/// The fewest lanes that a thread claims: what is worth it, or all that are summed in one order.
+fn least_claim(code: &Compiled, lane_time: f64) -> u64 {
+    let packet = code.packet.lanes() as u64;
+    if code.reductions.iter().any(Reduction::is_ordered) {
+        return CHUNK as u64;
     }
-
-    /// A frame in which all lanes are active, nothing failed and nothing was reduced.
-    fn frame(&self) -> Aligned {
-        let code = &*self.code;
-        let mut frame = Aligned::new(code.frame_bytes);
-        set_active(&mut frame, code.packet, code.packet.lanes());
-        frame.set_word(SPILL_STRIDE, code.spill_bytes as u64);
-        frame.set_word(TILE_LANES, (code.tile * code.packet.lanes()) as u64);
-        for access in 0..self.failures.len() {
-            frame.set_word(error_word(&code.frame, access), NO_ERROR);
-        }
-        for buffer in 0..self.n_buffers {
-            let address = self.params.words()[HEADER_WORDS + buffer];
-            frame.set_word(pointer_word(&code.frame, buffer), address);
-        }
-        self.reset_accumulators(&mut frame);
-        frame
-    }
-
-    /// A launch that works in place has no way back, and is short.
-    fn is_interrupted(&self) -> bool {
-        !self.params.in_place && interrupt::is_requested()
-    }
-
-    fn reset_accumulators(&self, frame: &mut Aligned) {
-        for (reduction, (_, identity)) in self.code.reductions.iter().zip(&self.code.finishes) {
-            if !reduction.counts() {
-                let start = reduction.offset as usize;
-                frame.bytes(start, identity.len()).copy_from_slice(identity);
-            }
-        }
-    }
-
-    fn collect_failures(&self, frame: &mut Aligned) {
-        for (access, failure) in self.failures.iter().enumerate() {
-            let word = error_word(&self.code.frame, access);
-            let (lane, index) = (frame.word(word), frame.word(word + 8));
-            if lane != NO_ERROR {
-                let new = OutOfBounds { lane, index };
-                let mut lowest = failure.lock().unwrap_or_else(PoisonError::into_inner);
-                *lowest = Some(lowest.map_or(new, |old| old.min(new)));
-            }
-        }
-    }
-
-    /// One thread's share: claims until none is left or an interrupt was requested.
-    fn work(&self, claims: &Claims) {
-        // Made once a thread, and only by a thread that finds something to do.
-        let mut worker = None;
-        while let Some(claim) = claims.take() {
-            let worker = worker.get_or_insert_with(|| Worker {
-                launch: self,
-                body: self.code.function(self.code.body),
-                frame: self.frame(),
-                tail: None,
-            });
-            if !self.run_claim(worker, claim) {
-                self.stopped.store(true, Ordering::Relaxed);
-                claims.stop();
-            }
-        }
-        if let Some(mut worker) = worker {
-            self.collect_failures(&mut worker.frame);
-        }
-    }
-
-    /// Whether the claim was not interrupted.
-    fn run_claim(&self, worker: &mut Worker<'_>, claim: u64) -> bool {
-        let start = claim * self.claim;
-        // Neither sum overflows for up to 2^64 - 1 lanes.
-        let end = start + self.claim.min(self.n - start);
-        let reductions = &self.code.reductions;
-        if reductions.iter().all(Reduction::counts) {
-            if !worker.run(start, end) {
-                return false;
-            }
-        } else {
-            let mut folds: Vec<Fold> =
-                reductions.iter().map(|r| Fold::new(r.op, r.dtype)).collect();
-            let ordered = reductions.iter().any(Reduction::is_ordered);
-            let chunk = if ordered { CHUNK as u64 } else { self.claim };
-            let mut first = start;
-            while first < end {
-                let last = first + chunk.min(end - first);
-                if !worker.run(first, last) {
-                    return false;
-                }
-                worker.fold(&mut folds);
-                first = last;
-            }
-            for ((partials, fold), reduction) in self.partials.iter().zip(folds).zip(reductions) {
-                if !reduction.counts() {
-                    partials[claim_number(claim)].store(fold.finish(), Ordering::Relaxed);
-                }
-            }
-        }
-        for (partials, reduction) in self.partials.iter().zip(reductions) {
-            if reduction.counts() {
-                let count = worker.frame.word(reduction.offset);
-                worker.frame.set_word(reduction.offset, 0);
-                partials[claim_number(claim)].store(count, Ordering::Relaxed);
-            }
-        }
-        true
-    }
-
-    fn finish(&self) -> Result<Launched> {
-        if self.stopped.load(Ordering::Relaxed) {
-            return Err(Error::Interrupted);
-        }
-        for (reduction, partials) in self.code.reductions.iter().zip(&self.partials) {
-            let claims = partials.iter().map(|claim| claim.load(Ordering::Relaxed));
-            let result = match reduction.op {
-                ReduceOp::Count => claims.sum(),
-                ReduceOp::Any => u64::from(claims.sum::<u64>() > 0),
-                ReduceOp::All => u64::from(claims.sum::<u64>() == self.n),
-                ReduceOp::Sum | ReduceOp::Prod | ReduceOp::Min | ReduceOp::Max => {
-                    reduce::finish(reduction.op, reduction.dtype, claims.collect())
-                }
-            };
-            let address = self.params.words()[reduction.address];
-            let bytes = reduce::stored_bytes(reduction.dtype, reduction.stored, result);
-            HostMemory.put(address, &bytes);
-        }
-        let lowest = |failure: &Mutex<_>| *failure.lock().unwrap_or_else(PoisonError::into_inner);
-        Ok(Launched::Done(self.failures.iter().map(lowest).collect()))
-    }
-}
-
-impl Worker<'_> {
-    /// Runs lanes from `start`, a multiple of the packet; whether it was not interrupted.
-    fn run(&mut self, start: u64, end: u64) -> bool {
-        let packet = self.launch.code.packet.lanes() as u64;
-        let whole = start + (end - start) / packet * packet;
-        let mut first = start;
-        while first < whole {
-            if self.launch.is_interrupted() {
-                return false;
-            }
-            let last = first + self.launch.block.min(whole - first);
-            if !self.call(first, last) {
-                return false;
-            }
-            first = last;
-        }
-        if whole < end {
-            if self.launch.is_interrupted() {
-                return false;
-            }
-            return self.run_tail(whole, exactly::<usize>(end - whole));
-        }
-        true
-    }
-
-    /// Whether the code came to its end; long code looks at the interrupt flag itself.
-    fn call(&mut self, first: u64, last: u64) -> bool {
-        let words = self.launch.params.words().as_ptr();
-        let uniforms = self.launch.uniforms.shared();
-        // SAFETY: the frame is as large as the assembler said; the pointers in it reach the lanes from
-        // `first` to `last`; the body only reads the uniform values, which other threads share.
-        unsafe { (self.body)(words, first, last, self.frame.pointer(), uniforms) };
-        self.frame.word(ENDED_EARLY) == 0
-    }
-
-    /// Runs the last `n` lanes, fewer than a packet, on copies: no buffer is touched beyond its end. Whether
-    /// the code came to its end.
-    fn run_tail(&mut self, start: u64, n: usize) -> bool {
-        let launch = self.launch;
-        let packet = launch.code.packet;
-        let lanes = packet.lanes();
-        let offsets = launch.lane_buffers.iter().scan(0, |next, buffer| {
-            let offset = *next;
-            *next += (lanes * buffer.bytes).next_multiple_of(64);
-            Some(offset)
-        });
-        let offsets: Vec<usize> = offsets.collect();
-        let mut tail = self.tail.take().unwrap_or_else(|| {
-            let bytes = |buffer: &LaneBuffer| (lanes * buffer.bytes).next_multiple_of(64);
-            Aligned::new(launch.lane_buffers.iter().map(bytes).sum())
-        });
-        let real = |buffer: &LaneBuffer| {
-            let address = launch.params.words()[HEADER_WORDS + buffer.buffer];
-            address + start * buffer.bytes as u64
-        };
-        for (buffer, &offset) in launch.lane_buffers.iter().zip(&offsets) {
-            if buffer.read {
-                HostMemory.get(real(buffer), tail.bytes(offset, n * buffer.bytes));
-            }
-            let copy = tail.pointer().expose_provenance() as u64 + offset as u64;
-            // The code adds the lane number to what it takes for the address of lane 0.
-            let pointer = copy.wrapping_sub(start * buffer.bytes as u64);
-            self.frame.set_word(pointer_word(&launch.code.frame, buffer.buffer), pointer);
-        }
-        let before = self.take_accumulators();
-        set_active(&mut self.frame, packet, n);
-        let complete = self.call(start, start + lanes as u64);
-        set_active(&mut self.frame, packet, lanes);
-        self.merge_accumulators(&before, start, n);
-        for (buffer, &offset) in launch.lane_buffers.iter().zip(&offsets) {
-            if buffer.written {
-                HostMemory.put(real(buffer), tail.bytes(offset, n * buffer.bytes));
-            }
-            let address = launch.params.words()[HEADER_WORDS + buffer.buffer];
-            self.frame.set_word(pointer_word(&launch.code.frame, buffer.buffer), address);
-        }
-        self.tail = Some(tail);
-        complete
-    }
-
-    /// The accumulators so far; fresh ones take their place.
-    fn take_accumulators(&mut self) -> Vec<Vec<u8>> {
-        let code = &self.launch.code;
-        let mut taken = Vec::new();
-        for (reduction, (_, identity)) in code.reductions.iter().zip(&code.finishes) {
-            if !reduction.counts() {
-                let range = self.frame.bytes(reduction.offset as usize, identity.len());
-                taken.push(range.to_vec());
-            }
-        }
-        self.launch.reset_accumulators(&mut self.frame);
-        taken
-    }
-
-    /// Combines the accumulators of the last lanes with those before. An accumulator that took one lane
-    /// is that lane.
-    fn merge_accumulators(&mut self, before: &[Vec<u8>], start: u64, n: usize) {
-        let numbers = self.launch.code.reductions.iter().filter(|r| !r.counts());
-        for (reduction, before) in numbers.zip(before) {
-            let bytes = reduction.dtype.bytes();
-            let range = self.frame.bytes(reduction.offset as usize, before.len());
-            let lanes = range.to_vec();
-            range.copy_from_slice(before);
-            for lane in 0..n {
-                let number = (start + lane as u64) % ACCUMULATORS as u64;
-                let place = exactly::<usize>(number) * bytes;
-                let lane_of = |from: &[u8]| {
-                    let mut word = [0; 8];
-                    word[..bytes].copy_from_slice(&from[place..place + bytes]);
-                    u64::from_le_bytes(word)
-                };
-                let both = reduce::combine(
-                    reduction.op,
-                    reduction.dtype,
-                    lane_of(before),
-                    lane_of(&lanes),
-                );
-                range[place..place + bytes].copy_from_slice(&both.to_le_bytes()[..bytes]);
-            }
-        }
-    }
-
-    /// Adds the chunk that was just run to the folds.
-    fn fold(&mut self, folds: &mut [Fold]) {
-        let code = &self.launch.code;
-        for ((fold, reduction), (finish, identity)) in
-            folds.iter_mut().zip(&code.reductions).zip(&code.finishes)
-        {
-            if !reduction.counts() {
-                let range = self.frame.bytes(reduction.offset as usize, identity.len());
-                // SAFETY: the accumulators of this type are there.
-                fold.push(unsafe { finish(range.as_ptr()) });
-                range.copy_from_slice(identity);
-            }
-        }
-    }
-}
-
-fn claim_number(claim: u64) -> usize {
-    usize::try_from(claim).expect("internal error: more claims than allowed")
+    #[expect(clippy::cast_possible_truncation, reason = "an estimate")]
+    let lanes = if code.repeats { packet } else { (WORTH_A_CLAIM / lane_time) as u64 };
+    lanes.max(packet * code.tile as u64).next_power_of_two().clamp(packet, CHUNK as u64)
 }

@@ -3,7 +3,7 @@
 //! `lower/` expands operations into a program over virtual registers (`program.rs`) with the instructions of
 //! `instructions.rs` that the target has (`target.rs`). `allocate.rs` gives it registers in one pass, with
 //! `operands.rs` and `regions.rs`; as it goes a machine encodes (`machine.rs`, and `x86/` for x86-64).
-//! `assemble.rs` puts the loop around it; `arena.rs` makes it executable; `launch.rs` runs it. Where a kernel finds
+//! `assemble.rs` puts the loop around it; `arena.rs` makes it executable; `launch.rs` and `work.rs` run it. Where a kernel finds
 //! no executable memory, the interpreter runs it instead.
 
 mod allocate;
@@ -21,8 +21,10 @@ mod operands;
 mod options;
 mod program;
 mod regions;
+mod split;
 mod target;
 mod tuning;
+mod work;
 mod x86;
 
 use std::sync::Arc;
@@ -40,6 +42,7 @@ use super::pool::Pool;
 use super::primitive::{PrimitiveCall, Room};
 use super::{Backend, Executable, Memory};
 use crate::error::Result;
+use crate::ir::division::{self, Divisors};
 use crate::ir::kernel::{Kernel, LiteralMode};
 use crate::ir::legal::legalise;
 
@@ -93,7 +96,7 @@ impl Backend for Cpu {
         if !kernel.serial_regions().is_empty() {
             return self.shared.interp.lower(kernel, mode);
         }
-        let kernel = &legalise(kernel);
+        let kernel = &division::rewrite(legalise(kernel), mode, Divisors::Shared);
         match Loaded::new(kernel, mode, &self.shared)? {
             Some(loaded) => Ok(Arc::new(loaded)),
             None => self.shared.interp.lower(kernel, mode),
@@ -104,7 +107,8 @@ impl Backend for Cpu {
         if !kernel.serial_regions().is_empty() {
             return Ok(None);
         }
-        listing::listing(&legalise(kernel), mode, self.shared.target, &self.shared.options)
+        let kernel = &division::rewrite(legalise(kernel), mode, Divisors::Shared);
+        listing::listing(kernel, mode, self.shared.target, &self.shared.options)
     }
 
     fn run_primitive(&self, call: &PrimitiveCall, room: Room<'_>) -> Result<()> {

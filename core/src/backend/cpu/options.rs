@@ -22,6 +22,8 @@ pub struct CpuOptions {
     pub tile_bytes: usize,
     /// Bytes that a launch moves from which on it is measured which style of code suits the caches.
     pub tuned_from: u64,
+    /// Nanoseconds of work from which on a second thread pays: waking it costs some.
+    pub threaded_from: u32,
 }
 
 impl Default for CpuOptions {
@@ -37,6 +39,7 @@ impl Default for CpuOptions {
             segment_bytes: caches.instructions as u64 / 4 * 3,
             tile_bytes: caches.second,
             tuned_from: 4 * caches.second as u64,
+            threaded_from: 40_000,
         }
     }
 }

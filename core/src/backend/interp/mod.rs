@@ -18,6 +18,7 @@ use super::pool::Pool;
 use super::primitive::{self, PrimitiveCall, Room};
 use super::{Backend, Executable, Memory};
 use crate::error::Result;
+use crate::ir::division::{self, Divisors};
 use crate::ir::kernel::{Kernel, LiteralMode};
 use crate::ir::legal::legalise;
 
@@ -51,7 +52,8 @@ impl Backend for Interp {
     }
 
     fn lower(&self, kernel: &Kernel, mode: LiteralMode) -> Result<Arc<dyn Executable>> {
-        let program = Arc::new(lower::lower(&legalise(kernel), mode, self.isa)?);
+        let kernel = division::rewrite(legalise(kernel), mode, Divisors::Shared);
+        let program = Arc::new(lower::lower(&kernel, mode, self.isa)?);
         Ok(Arc::new(launch::Loaded::new(program, self.pool.clone())))
     }
 

@@ -218,6 +218,11 @@ nested_functions! { $ quaternion_rows;
     /// >> quat_to_euler(Quaternion4fC::rotate([0, 0, 1], 0.5))
     /// [[0, 0, 0.5]]
     quat_to_euler (Q) -> (Vector(3)), Float = |x, _| euler(x);
+    /// The unit quaternion of a rotation about the axes x, then y, then z by the angles of a vector (roll, pitch, yaw).
+    ///
+    /// >> euler_to_quat(Vector3fC(0, 0, pi))
+    /// [-4.37114e-08 + 0i + 0j + 1k]
+    euler_to_quat (Vector(3)) -> (Q), Float = |x, _| from_euler(x);
     /// Whether a part is not a number.
     ///
     /// >> isnan(Quaternion4fC(0, nan, 0, 0))
@@ -357,6 +362,19 @@ fn euler<'r>(q: &[Expr<'r>]) -> Vec<Expr<'r>> {
     let pitch = math::asin(twice(w * y - z * x).max(-one).min(one));
     let yaw = math::atan2(twice(w * z + x * y), one - twice(y * y + z * z));
     vec![roll, pitch, yaw]
+}
+
+/// The product of the quaternions of the three rotations, that about x last.
+fn from_euler<'r>(angles: &[Expr<'r>]) -> Vec<Expr<'r>> {
+    let half = |i: usize| angles[i] * angles[i].constant(0.5);
+    let zero = angles[0].constant(0);
+    let turn = |i: usize| {
+        let (sine, cosine) = (math::sin(half(i)), math::cos(half(i)));
+        let mut parts = [zero, zero, zero, cosine];
+        parts[i] = sine;
+        Quaternion::of(&parts)
+    };
+    (turn(2) * turn(1) * turn(0)).parts()
 }
 
 /// Four formulas, each good where its own part is large; `m(i, j)` is row i, column j.

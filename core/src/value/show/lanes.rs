@@ -2,10 +2,10 @@
 
 use std::ops::Range;
 
-use super::Options;
+use super::{Options, number};
 use crate::array::Array;
 use crate::convert::exactly;
-use crate::dtype::Scalar;
+use crate::dtype::{DType, Scalar};
 use crate::error::{Error, Result};
 use crate::interrupt;
 use crate::value::Argument;
@@ -26,8 +26,8 @@ pub struct Block {
     pub lanes: Range<u64>,
     /// Number of lanes left out before them.
     pub skipped: u64,
-    /// Their contents, of each array inside.
-    columns: Vec<Vec<Scalar>>,
+    /// Type and contents of each array inside.
+    columns: Vec<(DType, Vec<Scalar>)>,
 }
 
 impl<'a> Lanes<'a> {
@@ -63,7 +63,8 @@ impl<'a> Lanes<'a> {
         let part = if start < tail.start { head } else { tail };
         let skipped = if start == tail.start { tail.start - head.end } else { 0 };
         let lanes = start..part.end.min(start + BLOCK as u64);
-        let columns = self.leaves.iter().map(|leaf| self.column(leaf, lanes.clone()));
+        let column = |leaf: &&Array| Ok((leaf.dtype(), self.column(leaf, lanes.clone())?));
+        let columns = self.leaves.iter().map(column);
         Ok(Block { columns: columns.collect::<Result<_>>()?, lanes, skipped })
     }
 
@@ -79,6 +80,14 @@ impl<'a> Lanes<'a> {
 impl Block {
     /// A lane of one of the arrays.
     pub fn number(&self, leaf: usize, lane: u64) -> Scalar {
-        self.columns[leaf][exactly::<usize>(lane - self.lanes.start)]
+        self.columns[leaf].1[exactly::<usize>(lane - self.lanes.start)]
+    }
+
+    /// The same as text.
+    pub fn text(&self, leaf: usize, lane: u64, options: &Options) -> String {
+        match self.number(leaf, lane) {
+            Scalar::Bool(truth) if options.words => truth.to_string(),
+            shown => number(shown, self.columns[leaf].0, options.digits),
+        }
     }
 }

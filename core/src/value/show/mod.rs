@@ -11,7 +11,7 @@
 //! assert_eq!(x.to_string(), "[0, 1, 2, 3, 4, .. 90 skipped .., 95, 96, 97, 98, 99]");
 //! let v = Vector2f::new([&x.slice(..2)?, &x.slice(..2)?.sin()?])?;
 //! assert_eq!(format!("{v:.2}"), "[[0, 0],\n [1, 0.84]]");
-//! assert_eq!(v.to_text(&Options { digits: 3, ..Options::default() })?, "[[0, 0],\n [1, 0.841]]");
+//! assert_eq!(v.to_text(&Options { digits: 3.into(), ..Options::default() })?, "[[0, 0],\n [1, 0.841]]");
 //! # Ok(())
 //! # }
 //! ```
@@ -23,18 +23,17 @@ use std::fmt::{self, Write};
 use std::ops::Range;
 
 pub use lanes::{Block, Lanes};
-pub use numbers::{exact, number};
+pub use numbers::{Digits, number};
 
 use super::{Argument, Form, Value};
 use crate::array::Array;
-use crate::dtype::Scalar;
 use crate::error::{Error, Result};
 
 /// How much of a value is shown, and how.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Options {
-    /// Significant digits of floats.
-    pub digits: usize,
+    /// Digits of floats.
+    pub digits: Digits,
     /// Lanes shown at each end of a long value.
     pub edge: u64,
     /// Values of more lanes are long.
@@ -45,18 +44,11 @@ pub struct Options {
 
 impl Default for Options {
     fn default() -> Self {
-        Self { digits: 6, edge: 5, threshold: 20, words: false }
+        Self { digits: Digits::Significant(6), edge: 5, threshold: 20, words: false }
     }
 }
 
 impl Options {
-    fn number(&self, lane: Scalar) -> String {
-        match lane {
-            Scalar::Bool(truth) if self.words => truth.to_string(),
-            lane => number(lane, self.digits),
-        }
-    }
-
     /// The lanes that are shown of `n`: all and none, or those at both ends.
     pub fn ends(&self, n: u64) -> [Range<u64>; 2] {
         let is_long = n > self.threshold && n > self.edge.saturating_mul(2);
@@ -103,7 +95,7 @@ macro_rules! texts {
         impl fmt::Display for $type {
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 let options = Options::default();
-                let digits = f.precision().unwrap_or(options.digits);
+                let digits = f.precision().map_or(options.digits, Digits::Significant);
                 match self.to_text(&Options { digits, ..options }) {
                     Ok(text) => f.write_str(&text),
                     Err(error) => write!(f, "error: {error}"),
@@ -154,7 +146,7 @@ impl Layout {
             if lane > 0 {
                 out.write_str(separator)?;
             }
-            self.lane(out, &|leaf| options.number(block.number(leaf, lane)), 0, 0)?;
+            self.lane(out, &|leaf| block.text(leaf, lane, options), 0, 0)?;
         }
         Ok(())
     }

@@ -1,25 +1,69 @@
 //! Numbers as text (S22): of arrays as C's `%.6g`, a script's own floats so that they read back.
 
-use crate::dtype::Scalar;
+use crate::dtype::{DType, Scalar};
+
+/// How many digits of a float are shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Digits {
+    /// So many that count, as C's `%.6g`.
+    Significant(usize),
+    /// So many behind the point, as C's `%.2f`.
+    Decimals(usize),
+    /// So many behind the point of a number from 1 to 10, as C's `%.2e`.
+    Exponential(usize),
+    /// As few as read back as the same float of its type.
+    Shortest,
+}
+
+impl From<usize> for Digits {
+    fn from(n: usize) -> Self {
+        Self::Significant(n)
+    }
+}
 
 /// Digits that decide alone where the exponential notation begins.
 const USUAL: usize = 6;
 
-/// A number: floats with `digits` significant digits as C's `%g`, truth values as 1 and 0.
-pub fn number(number: Scalar, digits: usize) -> String {
-    match number {
-        Scalar::Float(x) => general(x, digits, digits),
-        Scalar::Bool(truth) => u8::from(truth).to_string(),
-        Scalar::Int(_) | Scalar::UInt(_) => number.to_string(),
+/// A number of a type: floats with so many digits, truth values as 1 and 0.
+pub fn number(number: Scalar, dtype: DType, digits: Digits) -> String {
+    match (number, digits) {
+        (Scalar::Float(x), Digits::Decimals(n)) if x.is_finite() => format!("{x:.n$}"),
+        (Scalar::Float(x), Digits::Exponential(n)) if x.is_finite() => exponential(x, n),
+        (Scalar::Float(x), Digits::Shortest) => {
+            let n = needed(x, dtype);
+            general(x, n, n.max(USUAL))
+        }
+        (Scalar::Float(x), Digits::Significant(n)) => general(x, n, n),
+        (Scalar::Float(x), _) => general(x, USUAL, USUAL),
+        (Scalar::Bool(truth), _) => u8::from(truth).to_string(),
+        (Scalar::Int(_) | Scalar::UInt(_), _) => number.to_string(),
     }
 }
 
-/// The shortest text that reads back as the same float.
-pub fn exact(x: f64) -> String {
-    let shortest = format!("{x:e}");
+/// Digits of the shortest text that reads back as the same float of its type.
+fn needed(x: f64, dtype: DType) -> usize {
+    let shortest = match dtype.significand_digits() {
+        53 => format!("{x:e}"),
+        24 => format!("{:e}", Scalar::Float(x).to_f32()),
+        _ => {
+            let reads_back = |text: &String| {
+                let read = Scalar::Float(text.parse().unwrap_or(f64::NAN));
+                dtype.encode(read).is_ok_and(|bits| dtype.decode(bits) == Scalar::Float(x))
+            };
+            let mut texts = (0..USUAL).map(|n| format!("{x:.n$e}"));
+            texts.find(reads_back).unwrap_or_default()
+        }
+    };
     let (mantissa, _) = shortest.split_once('e').unwrap_or((&shortest, ""));
-    let digits = mantissa.bytes().filter(u8::is_ascii_digit).count();
-    general(x, digits, digits.max(USUAL))
+    mantissa.bytes().filter(u8::is_ascii_digit).count()
+}
+
+/// C's `%.*e`.
+fn exponential(x: f64, digits: usize) -> String {
+    let text = format!("{x:.digits$e}");
+    let Some((mantissa, exponent)) = text.split_once('e') else { return text };
+    let sign = if exponent.starts_with('-') { '-' } else { '+' };
+    format!("{mantissa}e{sign}{:0>2}", exponent.trim_start_matches('-'))
 }
 
 /// The shorter of fixed and exponential notation, without trailing zeros; with the exponent `limit` begins the
@@ -69,13 +113,34 @@ mod tests {
             (1.0, "1"),
             (22_026.465, "22026.5"),
         ] {
-            assert_eq!(number(Scalar::Float(x), 6), want);
+            assert_eq!(number(Scalar::Float(x), DType::F32, 6.into()), want);
         }
-        assert_eq!(number(Scalar::Float(f64::from(1.2f32)), 9), "1.20000005");
+        let shown = |x, digits| number(Scalar::Float(x), DType::F64, digits);
+        assert_eq!(shown(f64::from(1.2f32), 9.into()), "1.20000005");
+        assert_eq!(shown(2.0 / 3.0, Digits::Decimals(2)), "0.67");
+        assert_eq!(shown(-1e6, Digits::Decimals(0)), "-1000000");
+        assert_eq!(shown(12345.0, Digits::Exponential(2)), "1.23e+04");
+        assert_eq!(shown(0.012, Digits::Exponential(0)), "1e-02");
+        assert_eq!(shown(f64::NAN, Digits::Decimals(2)), "nan");
+    }
+
+    #[test]
+    fn narrow_floats_read_back_as_what_they_are() {
+        let shown = |x: f64, dtype| number(Scalar::Float(x), dtype, Digits::Shortest);
+        assert_eq!(shown(f64::from(0.1f32), DType::F32), "0.1");
+        assert_eq!(shown(f64::from(0.1f32), DType::F64), "0.10000000149011612");
+        assert_eq!(shown(f64::from(16_777_216.0f32), DType::F32), "16777216");
+        for bits in 0..0x7c00 {
+            let Scalar::Float(x) = DType::F16.decode(bits) else { unreachable!() };
+            let read = shown(x, DType::F16).parse::<f64>().unwrap();
+            assert_eq!(DType::F16.encode(Scalar::Float(read)), Ok(bits));
+        }
+        assert_eq!(shown(0.099_975_585_937_5, DType::F16), "0.1");
     }
 
     #[test]
     fn floats_of_a_script_read_back() {
+        let exact = |x: f64| number(Scalar::Float(x), DType::F64, Digits::Shortest);
         for (x, want) in [
             (1.0 / 3.0, "0.3333333333333333"),
             (0.1 + 0.2, "0.30000000000000004"),

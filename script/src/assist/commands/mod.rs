@@ -5,6 +5,7 @@
 
 mod argument;
 mod session;
+mod system;
 mod timing;
 
 use argument::{Argument, failed};
@@ -43,6 +44,8 @@ pub enum Takes {
     Flag,
     /// A name that has help.
     Name,
+    /// A line of the system's shell; behind `%%` all lines.
+    System,
     /// Something else.
     Word,
 }
@@ -104,6 +107,48 @@ pub const COMMANDS: &[Command] = &[
         doc: "writes the cells of this session to a file",
         takes: Takes::File,
         run: session::save,
+    },
+    Command {
+        name: "edit",
+        parameters: "[N|FILE]",
+        doc: "opens the last cell, cell N or a file in your editor; a cell comes back to the prompt",
+        takes: Takes::File,
+        run: system::edit,
+    },
+    Command {
+        name: "paste",
+        parameters: "",
+        doc: "puts the text of the clipboard at the prompt",
+        takes: Takes::Nothing,
+        run: system::paste,
+    },
+    Command {
+        name: "cd",
+        parameters: "[FOLDER]",
+        doc: "changes the working folder; alone to your own, with - to the last one",
+        takes: Takes::File,
+        run: system::cd,
+    },
+    Command {
+        name: "pwd",
+        parameters: "",
+        doc: "says the working folder",
+        takes: Takes::Nothing,
+        run: system::pwd,
+    },
+    Command {
+        name: "ls",
+        parameters: "[FOLDER]",
+        doc: "lists a folder",
+        takes: Takes::File,
+        run: system::ls,
+    },
+    Command {
+        name: "sh",
+        parameters: "COMMAND",
+        doc: "runs a command of the system; %%sh all lines below it",
+        takes: Takes::System,
+        run: system::sh,
     },
     Command {
         name: "history",
@@ -263,12 +308,16 @@ fn head(line: &str, is_first: bool) -> Option<Head> {
         return Some(Head::Line);
     }
     match command(line) {
-        Some((command, code)) if command.takes == Takes::Code => {
+        Some((command, code)) => {
             let bytes = line.len() - code.len();
             let takes_all = typed.starts_with("%%");
-            Some(if takes_all { Head::AllLines(bytes) } else { Head::Script(bytes) })
+            Some(match command.takes {
+                Takes::Code if takes_all => Head::AllLines(bytes),
+                Takes::Code => Head::Script(bytes),
+                _ if takes_all => Head::AllText,
+                _ => Head::Line,
+            })
         }
-        Some(_) => Some(Head::Line),
         None => {
             (is_first && typed.starts_with('%') && !typed.starts_with("% ")).then_some(Head::Line)
         }
@@ -281,9 +330,16 @@ fn command(line: &str) -> Option<(&'static Command, &str)> {
     let takes_all = rest.starts_with('%');
     let rest = rest.strip_prefix('%').unwrap_or(rest);
     let end = rest.find(|c: char| !c.is_ascii_alphanumeric()).unwrap_or(rest.len());
-    let is_meant = |c: &&Command| c.name == &rest[..end] && (!takes_all || c.takes == Takes::Code);
+    let all = |c: &&Command| matches!(c.takes, Takes::Code | Takes::System);
+    let is_meant = |c: &&Command| c.name == &rest[..end] && (!takes_all || all(c));
     let found = COMMANDS.iter().find(is_meant)?;
     Some((found, rest[end..].trim_start()))
+}
+
+/// Whether a piece is text to its end, for which nobody knows where it ends: `%%sh`.
+pub(crate) fn is_open_text(code: &str) -> bool {
+    code.trim_start().starts_with("%%")
+        && command(code).is_some_and(|(command, _)| command.takes == Takes::System)
 }
 
 /// The name of `?name`, `??name`, `name?`, `?`.
@@ -325,6 +381,8 @@ mod tests {
         assert_eq!(command("%time  a + b").unwrap().1, "a + b");
         assert_eq!(command("%%time\na\n").unwrap().1, "a\n");
         assert!(command("%%who").is_none());
+        assert_eq!(command("%%sh\nls\n").unwrap().1, "ls\n");
+        assert!(is_open_text("%%sh\nls") && !is_open_text("%sh ls") && !is_open_text("%%time a"));
         assert!(command("%timee a").is_none() && command("a % b").is_none());
         assert!(head("%nosuch", true).is_some() && head("%nosuch", false).is_none());
         assert!(head("% b", true).is_none() && head("a + b", true).is_none());

@@ -1,176 +1,166 @@
-//! What charts are drawn on: pixels, in a window's cells of 2 × 4 dots each, or as they are.
+//! Charts as pixels, drawn with tiny-skia.
 
-use std::convert::Infallible;
-
-use font8x8::UnicodeFonts as _;
-use plotters_backend::text_anchor::{HPos, VPos};
-use plotters_backend::{
-    BackendColor, BackendCoord, BackendTextStyle, DrawingBackend, DrawingErrorKind,
+use tiny_skia::{
+    Color, FillRule, LineCap, LineJoin, Paint, Path, PathBuilder, Pixmap, Rect, Stroke, StrokeDash,
+    Transform,
 };
 
+use super::colours::{INK, Rgb};
+use super::font::{Font, narrow};
 use super::raster::Raster;
+use super::surface::{Anchor, Area, Lettering, Pen, Spot, Surface};
+use crate::fault::{Result, check_interrupt, fault};
 
-/// Dots of a cell: a Braille character.
-pub(super) const DOTS: (u32, u32) = (2, 4);
-/// Pixels of a character of the bitmap font.
-const GLYPH: (u32, u32) = (8, 8);
-/// Background.
-const PAPER: [u8; 3] = [255; 3];
-/// Lightness below which a dot is set.
-const DARK: u8 = 190;
+/// Lengths of dashes and of gaps between them, times the width of a line.
+const DASHES: [&[f32]; 3] = [&[5.0, 3.0], &[1.0, 2.0], &[6.0, 2.0, 1.0, 2.0]];
 
-type Result<T> = std::result::Result<T, DrawingErrorKind<Infallible>>;
-
-/// Pixels that plotters draws on.
+/// Pixels that marks are drawn on; nothing is there at first.
 pub(super) struct Canvas {
-    raster: Raster,
-    /// Size of a character.
-    glyph: (u32, u32),
-    /// Characters that stand in place of dots, by column and row; of cells only.
-    letters: Option<Vec<(usize, usize, char)>>,
+    pixels: Pixmap,
+    font: Font,
+    /// Whether edges are smooth.
+    is_smooth: bool,
+    /// Where images lie.
+    pub(super) images: Vec<Area>,
+    /// Large points of dots, which have letters of their own.
+    pub(super) points: Vec<(Spot, Rgb)>,
 }
 
 impl Canvas {
-    /// A canvas of pixels.
-    pub(super) fn pixels(width: u32, height: u32) -> Self {
-        let (width, height) = (width as usize, height as usize);
-        let raster = Raster { width, height, pixels: vec![PAPER; width * height] };
-        Self { raster, glyph: GLYPH, letters: None }
+    /// A canvas of so many pixels.
+    pub(super) fn new(width: u32, height: u32, is_smooth: bool) -> Result<Self> {
+        let pixels = Pixmap::new(width, height).ok_or_else(|| fault("no memory for a picture"))?;
+        Ok(Self { pixels, font: Font::new(), is_smooth, images: Vec::new(), points: Vec::new() })
     }
 
-    /// A canvas whose dots become text.
-    pub(super) fn cells(width: u32, height: u32) -> Self {
-        Self { glyph: DOTS, letters: Some(Vec::new()), ..Self::pixels(width, height) }
+    /// Fills it.
+    pub(super) fn clear(&mut self, [red, green, blue]: Rgb) {
+        self.pixels.fill(Color::from_rgba8(red, green, blue, u8::MAX));
+    }
+
+    /// The colour of a pixel, if anything was drawn there.
+    pub(super) fn colour(&self, x: usize, y: usize) -> Option<Rgb> {
+        let pixel = self.pixels.pixels().get(y * self.pixels.width() as usize + x)?.demultiply();
+        (pixel.alpha() > 127).then(|| [pixel.red(), pixel.green(), pixel.blue()])
     }
 
     /// The pixels.
-    pub(super) fn raster(&self) -> &Raster {
-        &self.raster
+    pub(super) fn raster(&self) -> Raster {
+        let pixels = self.pixels.pixels().iter();
+        Raster {
+            width: self.pixels.width() as usize,
+            height: self.pixels.height() as usize,
+            pixels: pixels.map(|pixel| [pixel.red(), pixel.green(), pixel.blue()]).collect(),
+        }
     }
 
-    /// The dots as Braille characters, letters over them.
-    pub(super) fn text(&self) -> String {
-        let (columns, rows) =
-            (self.raster.width / DOTS.0 as usize, self.raster.height / DOTS.1 as usize);
-        let mut lines = vec![vec![' '; columns]; rows];
-        for (row, line) in lines.iter_mut().enumerate() {
-            for (column, cell) in line.iter_mut().enumerate() {
-                *cell = self.braille(column, row);
-            }
-        }
-        for &(column, row, letter) in self.letters.iter().flatten() {
-            if let Some(cell) = lines.get_mut(row).and_then(|line| line.get_mut(column)) {
-                *cell = letter;
-            }
-        }
-        let line = |line: &Vec<char>| line.iter().collect::<String>().trim_end().to_string();
-        lines.iter().map(line).collect::<Vec<_>>().join("\n").trim_end().into()
+    fn paint(&self, [red, green, blue]: Rgb, opacity: f64) -> Paint<'static> {
+        let mut paint = Paint::default();
+        paint.set_color_rgba8(red, green, blue, u8::MAX);
+        paint.shader.apply_opacity(narrow(opacity));
+        paint.anti_alias = self.is_smooth;
+        paint
     }
 
-    fn braille(&self, column: usize, row: usize) -> char {
-        // The order of the dots in a Braille character.
-        const BITS: [(usize, usize); 8] =
-            [(0, 0), (0, 1), (0, 2), (1, 0), (1, 1), (1, 2), (0, 3), (1, 3)];
-        let mut code = 0x2800;
-        for (bit, (x, y)) in BITS.into_iter().enumerate() {
-            let at = (row * 4 + y) * self.raster.width + column * 2 + x;
-            let [red, green, blue] = self.raster.pixels[at];
-            if red.min(green).min(blue) < DARK {
-                code |= 1 << bit;
-            }
-        }
-        if code == 0x2800 { ' ' } else { char::from_u32(code).unwrap_or(' ') }
-    }
-
-    fn draw_glyph(&mut self, letter: char, x: i32, y: i32, color: BackendColor) -> Result<()> {
-        let glyph = font8x8::BASIC_FONTS.get(letter).unwrap_or_default();
-        for (row, bits) in (0..).zip(glyph) {
-            for column in (0..8).filter(|column| bits >> column & 1 == 1) {
-                self.draw_pixel((x + column, y + row), color)?;
-            }
-        }
-        Ok(())
+    fn fill_path(&mut self, path: &Path, paint: &Paint<'_>, place: Transform) {
+        self.pixels.fill_path(path, paint, FillRule::Winding, place, None);
     }
 }
 
-impl DrawingBackend for &mut Canvas {
-    type ErrorType = Infallible;
-
-    fn get_size(&self) -> (u32, u32) {
-        let size = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
-        (size(self.raster.width), size(self.raster.height))
+fn path_of(spots: &[Spot], is_closed: bool) -> Option<Path> {
+    let mut path = PathBuilder::new();
+    let (first, rest) = spots.split_first()?;
+    path.move_to(narrow(first.0), narrow(first.1));
+    rest.iter().for_each(|spot| path.line_to(narrow(spot.0), narrow(spot.1)));
+    if is_closed {
+        path.close();
     }
-
-    fn ensure_prepared(&mut self) -> Result<()> {
-        Ok(())
-    }
-
-    fn present(&mut self) -> Result<()> {
-        Ok(())
-    }
-
-    fn draw_pixel(&mut self, (x, y): BackendCoord, color: BackendColor) -> Result<()> {
-        Canvas::draw_pixel(self, (x, y), color)
-    }
-
-    fn draw_text<S: BackendTextStyle>(
-        &mut self,
-        text: &str,
-        style: &S,
-        (x, y): BackendCoord,
-    ) -> Result<()> {
-        let (width, height) = self.estimate_text_size(text, style)?;
-        let signed = |n: u32| i32::try_from(n).unwrap_or(i32::MAX);
-        let (width, height) = (signed(width), signed(height));
-        let anchor = style.anchor();
-        let x = match anchor.h_pos {
-            HPos::Left => x,
-            HPos::Center => x - width / 2,
-            HPos::Right => x - width,
-        };
-        let y = match anchor.v_pos {
-            VPos::Top => y,
-            VPos::Center => y - height / 2,
-            VPos::Bottom => y - height,
-        };
-        let glyph = signed(self.glyph.0);
-        for (i, letter) in (0..).zip(text.chars()) {
-            let x = x + i * glyph;
-            // The row in which a label's middle lies.
-            let cell = |at: i32, size: u32| usize::try_from(at).map(|at| at / size as usize);
-            match (&mut self.letters, cell(x, DOTS.0), cell(y + 2, DOTS.1)) {
-                (Some(letters), Ok(column), Ok(row)) => letters.push((column, row, letter)),
-                (Some(_), ..) => {}
-                (None, ..) => self.draw_glyph(letter, x, y, style.color())?,
-            }
-        }
-        Ok(())
-    }
-
-    fn estimate_text_size<S: BackendTextStyle>(&self, text: &str, _: &S) -> Result<(u32, u32)> {
-        let n = u32::try_from(text.chars().count()).unwrap_or(u32::MAX);
-        Ok((n.saturating_mul(self.glyph.0), self.glyph.1))
-    }
+    path.finish()
 }
 
-impl Canvas {
-    fn draw_pixel(&mut self, (x, y): BackendCoord, color: BackendColor) -> Result<()> {
-        let (Ok(x), Ok(y)) = (usize::try_from(x), usize::try_from(y)) else { return Ok(()) };
-        if x < self.raster.width && y < self.raster.height {
-            let pixel = &mut self.raster.pixels[y * self.raster.width + x];
-            let (red, green, blue) = color.rgb;
-            for (old, new) in pixel.iter_mut().zip([red, green, blue]) {
-                let mixed = f64::from(*old) * (1.0 - color.alpha) + f64::from(new) * color.alpha;
-                #[expect(
-                    clippy::cast_possible_truncation,
-                    clippy::cast_sign_loss,
-                    reason = "a mean of bytes"
-                )]
-                {
-                    *old = mixed.round() as u8;
+impl Surface for Canvas {
+    fn line(&mut self, spots: &[Spot], pen: Pen) {
+        let Some(path) = path_of(spots, false) else { return };
+        let dashes = pen.dashes.checked_sub(1).map(|i| DASHES[i % DASHES.len()]);
+        let width = narrow(pen.width);
+        let dash = dashes.and_then(|dashes| {
+            StrokeDash::new(dashes.iter().map(|length| length * width).collect(), 0.0)
+        });
+        let (line_cap, line_join) = (LineCap::Butt, LineJoin::Round);
+        let stroke = Stroke { width, line_cap, line_join, dash, ..Stroke::default() };
+        let paint = self.paint(pen.colour, 1.0);
+        self.pixels.stroke_path(&path, &paint, &stroke, Transform::identity(), None);
+    }
+
+    fn fill(&mut self, spots: &[Spot], colour: Rgb, opacity: f64) {
+        if let Some(path) = path_of(spots, true) {
+            let paint = self.paint(colour, opacity);
+            self.fill_path(&path, &paint, Transform::identity());
+        }
+    }
+
+    fn circle(&mut self, (x, y): Spot, radius: f64, colour: Rgb) {
+        if !self.is_smooth {
+            let (left, top) = (narrow(x.floor()), narrow(y.floor()));
+            if radius >= 1.0 {
+                self.points.push(((x, y), colour));
+            } else if let Some(dot) = Rect::from_xywh(left, top, 1.0, 1.0) {
+                let paint = self.paint(colour, 1.0);
+                self.pixels.fill_rect(dot, &paint, Transform::identity(), None);
+            }
+            return;
+        }
+        let circle = PathBuilder::from_circle(narrow(x), narrow(y), narrow(radius));
+        if let Some(path) = circle {
+            let paint = self.paint(colour, 1.0);
+            self.fill_path(&path, &paint, Transform::identity());
+        }
+    }
+
+    fn text(&mut self, (x, y): Spot, text: &str, lettering: Lettering) {
+        let Some(path) = self.font.outline(text, lettering.size) else { return };
+        let width = self.font.width(text, lettering.size);
+        let back = match lettering.anchor {
+            Anchor::Start => 0.0,
+            Anchor::Middle => width / 2.0,
+            Anchor::End => width,
+        };
+        // Half the height of a capital.
+        let below = lettering.size * 0.36;
+        let place = if lettering.is_vertical {
+            Transform::from_row(0.0, -1.0, 1.0, 0.0, narrow(x + below), narrow(y + back))
+        } else {
+            Transform::from_translate(narrow(x - back), narrow(y + below))
+        };
+        let paint = self.paint(INK, 1.0);
+        self.fill_path(&path, &paint, place);
+    }
+
+    fn image(&mut self, area: Area, raster: &Raster) -> Result<()> {
+        let (across, down) =
+            (area.width() / size(raster.width), area.height() / size(raster.height));
+        for (row, line) in raster.pixels.chunks_exact(raster.width.max(1)).enumerate() {
+            check_interrupt()?;
+            for (column, &colour) in line.iter().enumerate() {
+                let (left, top) = (area.left + across * size(column), area.top + down * size(row));
+                let cell = Rect::from_ltrb(
+                    narrow(left.round()),
+                    narrow(top.round()),
+                    narrow((left + across).round()),
+                    narrow((top + down).round()),
+                );
+                if let Some(cell) = cell {
+                    let paint = self.paint(colour, 1.0);
+                    self.pixels.fill_rect(cell, &paint, Transform::identity(), None);
                 }
             }
         }
+        self.images.push(area);
         Ok(())
     }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "pixels")]
+fn size(n: usize) -> f64 {
+    n as f64
 }

@@ -1,283 +1,199 @@
-//! Charts: lines, points and bars between two axes, drawn with plotters on whatever it can draw on.
+//! What a chart is made of: layers of marks between two axes.
 
 use std::ops::Range;
 
-use plotters::coord::Shift;
-use plotters::coord::ranged1d::{KeyPointHint, NoDefaultFormatting, Ranged, ValueFormatter};
-use plotters::drawing::DrawingAreaErrorKind;
-use plotters::prelude::{
-    BLACK, ChartBuilder, Circle, Color as _, DrawingArea, DrawingBackend, LineSeries, RGBColor,
-    Rectangle, WHITE,
-};
-use porcini_core::Scalar;
-use porcini_core::value::show::number;
+use super::axis::Axis;
 
-/// Colours of one series after the other.
-const COLOURS: [RGBColor; 6] = [
-    RGBColor(31, 119, 180),
-    RGBColor(214, 90, 20),
-    RGBColor(44, 130, 44),
-    RGBColor(190, 40, 45),
-    RGBColor(120, 80, 170),
-    RGBColor(110, 80, 70),
-];
 /// Numbers beyond this have no place on an axis.
 const LARGEST: f64 = 1e300;
-/// Significant digits of labels.
-const DIGITS: usize = 7;
 
-/// How the points of a chart are drawn.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Shape {
-    /// Joined by lines.
-    Lines,
-    /// Each by itself.
-    Points,
-    /// As heights of bars, which stand side by side.
-    Bars,
-}
+pub(crate) type Point = (f64, f64);
 
-/// Series of points; those that are not finite leave gaps.
-#[derive(Clone, Debug)]
+/// Layers of marks with the names of the axes.
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Chart {
-    pub(crate) shape: Shape,
     pub(crate) title: String,
-    pub(crate) series: Vec<Vec<(f64, f64)>>,
+    pub(crate) x: Side,
+    pub(crate) y: Side,
+    /// Whether lines stand behind the marks at the ticks; if nobody says, a document has them.
+    pub(crate) grid: Option<bool>,
+    pub(crate) layers: Vec<Layer>,
 }
 
-/// Sizes for one kind of output, in its pixels.
-pub(super) struct Look {
-    margin: u32,
-    /// Height of the labels below, and width of a character of those at the left.
-    label: u32,
-    character: u32,
-    /// Pixels between two labels.
-    apart: (u32, u32),
-    font: u32,
-    grid: bool,
-    /// Width of axes and of the grid, and of curves.
-    line: u32,
-    stroke: u32,
-    /// Length of ticks; without it plotters measures them by the area.
-    tick: Option<u32>,
-    /// Of points.
-    radius: u32,
+/// What is said about an axis.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Side {
+    pub(crate) label: String,
+    pub(crate) is_log: bool,
+    pub(crate) limits: Option<Range<f64>>,
 }
 
-impl Look {
-    /// Cells of a window.
-    pub(super) const TEXT: Self = Self {
-        margin: 2,
-        label: 8,
-        character: 2,
-        apart: (24, 16),
-        font: 4,
-        grid: false,
-        line: 1,
-        stroke: 1,
-        tick: None,
-        radius: 0,
-    };
-    /// A document.
-    pub(super) const PAGE: Self = Self {
-        margin: 14,
-        label: 30,
-        character: 8,
-        apart: (90, 50),
-        font: 14,
-        grid: true,
-        line: 1,
-        stroke: 2,
-        tick: Some(5),
-        radius: 2,
-    };
+/// Marks of one colour, and their name in the legend.
+#[derive(Clone, Debug)]
+pub(crate) struct Layer {
+    pub(crate) label: String,
+    pub(crate) marks: Marks,
+}
 
-    /// The same on an area that is so many times as wide and as high.
-    pub(super) fn enlarged(self, times: u32) -> Self {
-        Self {
-            margin: self.margin * times,
-            label: self.label * times,
-            character: self.character * times,
-            apart: (self.apart.0 * times, self.apart.1 * times),
-            font: self.font * times,
-            grid: self.grid,
-            line: self.line * times,
-            stroke: self.stroke * times,
-            tick: self.tick.map(|tick| tick * times),
-            radius: self.radius * times,
+/// What is drawn; numbers that are not finite leave gaps.
+#[derive(Clone, Debug)]
+pub(crate) enum Marks {
+    /// Points joined by lines.
+    Line(Vec<Point>),
+    /// Points by themselves.
+    Points(Vec<Point>),
+    /// Left ends and heights of bars of a width.
+    Bars(Vec<Point>, f64),
+    /// Points with what may be added and taken away.
+    Errors(Vec<(Point, f64)>),
+    /// Arrows: where they begin, and how far they go.
+    Arrows(Vec<(Point, Point)>),
+    /// Colours of the cells of a grid.
+    Cells(Grid),
+    /// Lines of equal values.
+    Contours(Grid, Vec<f64>),
+}
+
+/// Numbers in rows, the lowest row first.
+#[derive(Clone, Debug)]
+pub(crate) struct Grid {
+    pub(crate) columns: usize,
+    pub(crate) rows: usize,
+    pub(crate) values: Vec<f64>,
+    /// Where the grid lies.
+    pub(crate) x: Range<f64>,
+    pub(crate) y: Range<f64>,
+    pub(crate) colours: super::colours::Map,
+}
+
+impl Grid {
+    /// The smallest and the largest finite number; 0 to 1 if there is none.
+    pub(crate) fn range(&self) -> Range<f64> {
+        let finite = self.values.iter().copied().filter(|x| x.is_finite());
+        let (low, high) = finite
+            .fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), x| (low.min(x), high.max(x)));
+        if low <= high { low..high } else { 0.0..1.0 }
+    }
+
+    pub(super) fn at(&self, column: usize, row: usize) -> f64 {
+        self.values[row * self.columns + column]
+    }
+}
+
+impl Marks {
+    /// What the axes must reach.
+    pub(super) fn ends(&self) -> Vec<Point> {
+        let boxed = |x: &Range<f64>, y: &Range<f64>| vec![(x.start, y.start), (x.end, y.end)];
+        match self {
+            Self::Line(points) | Self::Points(points) => points.clone(),
+            Self::Bars(bars, width) => {
+                bars.iter().flat_map(|&(x, y)| [(x, 0.0), (x + width, y)]).collect()
+            }
+            Self::Errors(points) => {
+                let ends = |&((x, y), error): &(Point, f64)| {
+                    let error = if error.is_finite() { error } else { 0.0 };
+                    [(x, y), (x, y - error), (x, y + error)]
+                };
+                points.iter().flat_map(ends).collect()
+            }
+            Self::Arrows(arrows) => {
+                arrows.iter().flat_map(|&((x, y), (u, v))| [(x, y), (x + u, y + v)]).collect()
+            }
+            Self::Cells(grid) | Self::Contours(grid, _) => boxed(&grid.x, &grid.y),
+        }
+    }
+
+    /// Whether the axes end where the marks do.
+    fn fills(&self) -> bool {
+        matches!(self, Self::Cells(_) | Self::Contours(..))
+    }
+
+    /// Whether marks are wider than the points where they stand.
+    fn are_wide(&self) -> bool {
+        matches!(self, Self::Points(_) | Self::Errors(_) | Self::Arrows(_))
+    }
+
+    /// The grid whose values colours stand for.
+    pub(super) fn grid(&self) -> Option<&Grid> {
+        match self {
+            Self::Cells(grid) | Self::Contours(grid, _) => Some(grid),
+            _ => None,
         }
     }
 }
 
 impl Chart {
-    /// Whether there is anything to draw.
-    pub(crate) fn is_blank(&self) -> bool {
-        self.points().next().is_none()
-    }
-
-    fn points(&self) -> impl Iterator<Item = (f64, f64)> {
-        self.series.iter().flatten().copied().filter(is_drawn)
-    }
-
-    fn ranges(&self) -> (Range<f64>, Range<f64>) {
-        let x = range(self.points().map(|(x, _)| x));
-        let base = (self.shape == Shape::Bars).then_some(0.0);
-        let y = range(self.points().map(|(_, y)| y).chain(base));
-        let width = match self.shape {
-            Shape::Bars => self.bar(),
-            Shape::Lines | Shape::Points => 0.0,
+    /// Axes of about so many ticks.
+    pub(super) fn axes(&self, n_x: usize, n_y: usize) -> (Axis, Axis) {
+        let takes = |side: &Side, x: f64| x.abs() <= LARGEST && (!side.is_log || x > 0.0);
+        let ends = self.layers.iter().flat_map(|layer| layer.marks.ends());
+        let ends: Vec<Point> =
+            ends.filter(|&(x, y)| takes(&self.x, x) && takes(&self.y, y)).collect();
+        let is_full = self.layers.iter().any(|layer| layer.marks.fills());
+        let are_wide = self.layers.iter().any(|layer| layer.marks.are_wide());
+        let axis = |side: &Side, of: fn(&Point) -> f64, n| {
+            let data = range(ends.iter().map(of), side.is_log);
+            match (&side.limits, is_full) {
+                (Some(limits), _) => Axis::exactly(limits.clone(), side.is_log, n),
+                (None, true) => Axis::exactly(data, side.is_log, n),
+                (None, false) if are_wide && !side.is_log => {
+                    let margin = (data.end / 2.0 - data.start / 2.0) * 0.05;
+                    Axis::around(data.start - margin..data.end + margin, false, n)
+                }
+                (None, false) => Axis::around(data, side.is_log, n),
+            }
         };
-        (x.start..x.end + width, y)
+        (axis(&self.x, |point| point.0, n_x), axis(&self.y, |point| point.1, n_y))
     }
 
-    /// Width of a bar.
-    fn bar(&self) -> f64 {
-        match self.series.first().map(Vec::as_slice) {
-            Some([(first, _), (second, _), ..]) => second - first,
-            _ => 1.0,
+    /// Whether a legend says which layer is which.
+    pub(super) fn has_legend(&self) -> bool {
+        self.layers.iter().any(|layer| !layer.label.is_empty())
+    }
+
+    /// What the picture shows, in words.
+    pub(super) fn description(&self) -> String {
+        let (x, y) = self.axes(6, 6);
+        let mut text: Vec<String> = Vec::new();
+        for layer in &self.layers {
+            let what = match &layer.marks {
+                Marks::Line(points) => format!("a line of {} points", points.len()),
+                Marks::Points(points) => format!("{} points", points.len()),
+                Marks::Bars(bars, _) => format!("{} bars", bars.len()),
+                Marks::Errors(points) => format!("{} points with errors", points.len()),
+                Marks::Arrows(arrows) => format!("{} arrows", arrows.len()),
+                Marks::Cells(grid) => format!("{} x {} cells", grid.columns, grid.rows),
+                Marks::Contours(_, levels) => format!("contours at {} levels", levels.len()),
+            };
+            let label = &layer.label;
+            text.push(if label.is_empty() { what } else { format!("{label}: {what}") });
         }
+        let axis = |side: &Side, letter: &str, axis: &Axis| {
+            let name = if side.label.is_empty() { letter } else { &side.label };
+            format!(
+                "{name} from {} to {}",
+                axis.label(axis.ends().start),
+                axis.label(axis.ends().end)
+            )
+        };
+        text.extend([axis(&self.x, "x", &x), axis(&self.y, "y", &y)]);
+        text.join("; ")
     }
-}
-
-fn is_drawn(&(x, y): &(f64, f64)) -> bool {
-    x.abs() <= LARGEST && y.abs() <= LARGEST
 }
 
 /// From the smallest to the largest, widened where there is nothing between them.
-fn range(numbers: impl Iterator<Item = f64>) -> Range<f64> {
+fn range(numbers: impl Iterator<Item = f64>, is_log: bool) -> Range<f64> {
     let (low, high) = numbers
         .fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), x| (low.min(x), high.max(x)));
+    if low > high {
+        return if is_log { 1.0..10.0 } else { 0.0..1.0 };
+    }
     let least = (low.abs().max(high.abs()) * 1e-9).max(1e-290);
-    if high - low >= least {
+    if high - low >= least || is_log {
         return low..high;
     }
     let half = if low == 0.0 { 1.0 } else { (low.abs() / 2.0).max(least) };
     low - half..high + half
-}
-
-/// An axis with ticks of ours: those of plotters may never end where floats are sparse.
-struct Axis {
-    range: Range<f64>,
-    ticks: Vec<f64>,
-}
-
-impl Ranged for Axis {
-    type FormatOption = NoDefaultFormatting;
-    type ValueType = f64;
-
-    fn map(&self, value: &f64, (first, last): (i32, i32)) -> i32 {
-        // Halved, so that the difference of the largest floats is finite.
-        let (low, high) = (self.range.start / 2.0, self.range.end / 2.0);
-        let part = ((value / 2.0 - low) / (high - low)).clamp(-1.0, 2.0);
-        #[expect(clippy::cast_possible_truncation, reason = "pixels")]
-        {
-            (f64::from(first) + part * f64::from(last - first)).round() as i32
-        }
-    }
-
-    fn key_points<Hint: KeyPointHint>(&self, hint: Hint) -> Vec<f64> {
-        if hint.weight().allow_light_points() { Vec::new() } else { self.ticks.clone() }
-    }
-
-    fn range(&self) -> Range<f64> {
-        self.range.clone()
-    }
-}
-
-impl ValueFormatter<f64> for Axis {
-    fn format_ext(&self, value: &f64) -> String {
-        label(*value)
-    }
-}
-
-/// Draws a chart.
-pub(super) fn draw<B: DrawingBackend>(
-    chart: &Chart,
-    area: DrawingArea<B, Shift>,
-    look: &Look,
-) -> Result<(), DrawingAreaErrorKind<B::ErrorType>> {
-    area.fill(&WHITE)?;
-    let (x, y) = chart.ranges();
-    let (width, height) = area.dim_in_pixel();
-    let ticks_y = ticks(&y, height / look.apart.1);
-    let labels: Vec<String> = ticks_y.iter().map(|&y| label(y)).collect();
-    let longest = labels.iter().map(|label| label.chars().count()).max().unwrap_or(0);
-    let left = (u32::try_from(longest).unwrap_or(8) + 2) * look.character;
-    let ticks_x = ticks(&x, width.saturating_sub(left) / look.apart.0);
-    let mut builder = ChartBuilder::on(&area);
-    builder.margin(look.margin).x_label_area_size(look.label).y_label_area_size(left);
-    // Half a label hangs over the right end.
-    builder.margin_right(look.margin + 3 * look.character);
-    if !chart.title.is_empty() {
-        builder.caption(&chart.title, ("sans-serif", look.font));
-    }
-    let (x, y) = (Axis { range: x, ticks: ticks_x }, Axis { range: y, ticks: ticks_y });
-    let mut context = builder.build_cartesian_2d(x, y)?;
-    let mut mesh = context.configure_mesh();
-    mesh.label_style(("sans-serif", look.font)).axis_style(BLACK.stroke_width(look.line));
-    let grid = BLACK.mix(0.12).stroke_width(look.line);
-    mesh.light_line_style(WHITE.mix(0.0)).bold_line_style(grid);
-    if let Some(tick) = look.tick {
-        mesh.set_all_tick_mark_size(tick);
-    }
-    if !look.grid {
-        mesh.disable_mesh();
-    }
-    mesh.draw()?;
-    for (series, colour) in chart.series.iter().zip(COLOURS.iter().cycle()) {
-        match chart.shape {
-            Shape::Lines => {
-                for part in series.split(|point| !is_drawn(point)).filter(|part| !part.is_empty()) {
-                    let style = colour.stroke_width(look.stroke);
-                    if let [alone] = part {
-                        let point = Circle::new(*alone, look.stroke, colour.filled());
-                        context.draw_series([point])?;
-                    }
-                    context.draw_series(LineSeries::new(part.iter().copied(), style))?;
-                }
-            }
-            Shape::Points => {
-                let points = series.iter().copied().filter(is_drawn);
-                let point = |at| Circle::new(at, look.radius, colour.filled());
-                context.draw_series(points.map(point))?;
-            }
-            Shape::Bars => {
-                let bar = chart.bar();
-                let bars = series.iter().copied().filter(is_drawn);
-                let rectangle = |(x, y): (f64, f64)| {
-                    let mut rectangle = Rectangle::new([(x, 0.0), (x + bar, y)], colour.filled());
-                    rectangle.set_margin(0, 0, 0, if look.grid { look.line } else { 0 });
-                    rectangle
-                };
-                context.draw_series(bars.map(rectangle))?;
-            }
-        }
-    }
-    drop(context);
-    area.present()
-}
-
-/// About `n` round numbers in a range: 1, 2 or 5 times a power of ten apart.
-fn ticks(range: &Range<f64>, n: u32) -> Vec<f64> {
-    let rough = (range.end - range.start) / f64::from(n.clamp(2, 12));
-    let power = 10_f64.powf(rough.log10().floor());
-    let steps = [1.0, 2.0, 5.0, 10.0];
-    let step = steps.iter().map(|step| step * power).find(|&step| step >= rough * 0.999);
-    let step = step.unwrap_or(10.0 * power);
-    let first = (range.start / step - 1e-9).ceil();
-    let last = (range.end / step + 1e-9).floor();
-    let mut ticks = Vec::new();
-    let mut at = first;
-    // A range of a few steps: the loop is short.
-    while at <= last && ticks.len() < 50 {
-        ticks.push(at * step);
-        at += 1.0;
-    }
-    ticks
-}
-
-fn label(x: f64) -> String {
-    number(Scalar::Float(if x.abs() < 1e-280 { 0.0 } else { x }), DIGITS)
 }
 
 #[cfg(test)]
@@ -285,22 +201,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ticks_are_round() {
-        assert_eq!(ticks(&(0.0..1.0), 5), [0.0, 0.2, 0.4, 0.6000000000000001, 0.8, 1.0]);
-        assert_eq!(ticks(&(-3.0..17.0), 4), [0.0, 5.0, 10.0, 15.0]);
-        assert_eq!(ticks(&(1e9..1e9 + 10.0), 2), [1e9, 1e9 + 5.0, 1e9 + 10.0]);
-        for range in [-1e300..1e300, 0.0..1e-289, 1e15..1e15 + 1e7] {
-            let n = ticks(&range, 6).len();
-            assert!((2..=50).contains(&n), "{range:?}: {n}");
-        }
-    }
-
-    #[test]
     fn ranges_have_a_width() {
-        assert_eq!(range([1.0, 3.0].into_iter()), 1.0..3.0);
-        assert_eq!(range([0.0].into_iter()), -1.0..1.0);
-        assert_eq!(range([4.0, 4.0].into_iter()), 2.0..6.0);
-        let tight = range([1e9, 1e9 + 1e-3].into_iter());
+        let linear = |numbers: &[f64]| range(numbers.iter().copied(), false);
+        assert_eq!(linear(&[1.0, 3.0]), 1.0..3.0);
+        assert_eq!(linear(&[0.0]), -1.0..1.0);
+        assert_eq!(linear(&[4.0, 4.0]), 2.0..6.0);
+        assert_eq!(linear(&[]), 0.0..1.0);
+        let tight = linear(&[1e9, 1e9 + 1e-3]);
         assert!(tight.end - tight.start > 1.0);
     }
 }

@@ -1,31 +1,38 @@
-//! Pictures: what `plot`, `hist` and `image` give. One drawing, three outputs: Unicode text, SVG, PNG.
+//! Pictures: what `plot`, `hist`, `image` and the like give. One drawing, several outputs: text, colours and pixels of
+//! terminals, SVG, PNG.
 //!
-//! A picture holds points and pixels in host memory, never arrays: it stays what it was when it was made.
+//! A picture holds points and pixels in host memory, never arrays: it stays what it was when it was made. What a chart
+//! is made of, `chart` says; `marks` draws that between two axes, on a `surface`. `page` and `terminal` put the axes,
+//! their labels and a legend around it.
 
+mod axis;
 mod canvas;
 mod chart;
+mod colours;
+mod font;
 mod lanes;
+mod marks;
+mod page;
 mod raster;
+mod surface;
+mod svg;
+mod terminal;
+pub(crate) mod tint;
 
 use std::rc::Rc;
 
-use base64::Engine as _;
-use plotters::prelude::{IntoDrawingArea, SVGBackend};
-
 use canvas::Canvas;
-pub(crate) use chart::{Chart, Shape};
-use chart::{Look, draw};
-pub(crate) use lanes::{histogram, pixels, points};
+pub(crate) use chart::{Chart, Grid, Layer, Marks, Side};
+pub(crate) use colours::Map as Colours;
+pub(crate) use lanes::{all_points, grid, histogram, pixels, points, scattered};
 pub(crate) use raster::Raster;
+use surface::{Area, Surface as _};
+use tint::Graphics;
 
 use crate::fault::Result;
 
-/// Size of a chart as SVG and PNG.
-const SIZE: (u32, u32) = (720, 440);
-/// Coordinates of plotters are whole numbers: in SVG a pixel has so many of them, so that curves are smooth.
-const FINER: u32 = 10;
-/// Rows of text that a chart takes.
-const ROWS: u32 = 18;
+/// Pixels of a PNG file for one of a page: windows are finer than they say.
+const FINER: u32 = 2;
 /// Fewest columns that a chart needs, and most that it takes.
 const COLUMNS: std::ops::RangeInclusive<usize> = 24..=100;
 
@@ -52,18 +59,33 @@ impl Picture {
         Self { content: Rc::new(Content::Image(raster)), columns }
     }
 
-    /// As Unicode text, no wider than the window.
+    /// As letters, no wider than the window.
     pub(crate) fn text(&self) -> Result<String> {
+        self.shown(Graphics::Letters)
+    }
+
+    /// As a terminal shows it.
+    pub(crate) fn shown(&self, graphics: Graphics) -> Result<String> {
         let columns = self.columns.saturating_sub(1).clamp(*COLUMNS.start(), *COLUMNS.end());
+        match (graphics, &*self.content) {
+            (Graphics::Kitty, _) => Ok(tint::kitty(&self.window()?.png()?)),
+            (Graphics::Sixel, _) => tint::sixel(&self.window()?),
+            (_, Content::Chart(chart)) => terminal::text(chart, columns, graphics.tint()),
+            (Graphics::Letters, Content::Image(raster)) => raster.text(columns),
+            (_, Content::Image(raster)) => graphics.tint().blocks(raster, columns),
+        }
+    }
+
+    /// As pixels that fit a window.
+    fn window(&self) -> Result<Raster> {
         match &*self.content {
-            Content::Chart(chart) => {
-                let width = u32::try_from(columns).unwrap_or(80) * canvas::DOTS.0;
-                let mut canvas = Canvas::cells(width, ROWS * canvas::DOTS.1);
-                // Drawing into memory cannot fail.
-                drop(draw(chart, canvas.into_drawing_area(), &Look::TEXT));
-                Ok(canvas.text())
+            Content::Chart(_) => self.raster(1),
+            Content::Image(raster) => {
+                let (width, height) = raster.shown_size();
+                let most = page::SIZE.0 as usize;
+                let shown = width.min(most);
+                raster.resized(shown, (height * shown).div_ceil(width.max(1)))
             }
-            Content::Image(raster) => raster.text(columns),
         }
     }
 
@@ -71,46 +93,44 @@ impl Picture {
     pub(crate) fn about(&self) -> String {
         match &*self.content {
             Content::Chart(chart) if !chart.title.is_empty() => format!("chart: {}", chart.title),
-            Content::Chart(chart) => {
-                let points: usize = chart.series.iter().map(Vec::len).sum();
-                format!("a chart of {points} points")
-            }
+            Content::Chart(chart) => format!("chart: {}", chart.description()),
             Content::Image(raster) => format!("an image, {} x {}", raster.width, raster.height),
         }
     }
 
     /// As an SVG document.
     pub(crate) fn svg(&self) -> Result<String> {
-        Ok(match &*self.content {
-            Content::Chart(chart) => {
-                let mut svg = String::new();
-                let (width, height) = (SIZE.0 * FINER, SIZE.1 * FINER);
-                let area = SVGBackend::with_string(&mut svg, (width, height)).into_drawing_area();
-                drop(draw(chart, area, &Look::PAGE.enlarged(FINER)));
-                let size = |width, height| format!("width=\"{width}\" height=\"{height}\"");
-                svg.replacen(&size(width, height), &size(SIZE.0, SIZE.1), 1)
-            }
-            Content::Image(raster) => {
-                let data = base64::engine::general_purpose::STANDARD.encode(raster.png()?);
-                let (width, height) = raster.shown_size();
-                format!(
-                    "<svg width=\"{width}\" height=\"{height}\" viewBox=\"0 0 {width} {height}\" \
-                     xmlns=\"http://www.w3.org/2000/svg\">\n<image width=\"{width}\" height=\"{height}\" \
-                     style=\"image-rendering:pixelated\" href=\"data:image/png;base64,{data}\"/>\n</svg>\n"
-                )
-            }
-        })
-    }
-
-    /// As a PNG file: an image has its own size, a chart 720 × 440 pixels.
-    pub(crate) fn png(&self) -> Result<Vec<u8>> {
         match &*self.content {
             Content::Chart(chart) => {
-                let mut canvas = Canvas::pixels(SIZE.0, SIZE.1);
-                drop(draw(chart, canvas.into_drawing_area(), &Look::PAGE));
-                canvas.raster().png()
+                let title = if chart.title.is_empty() { "chart" } else { &chart.title };
+                let (width, height) = page::SIZE;
+                let size = (width as usize, height as usize);
+                svg::document(size, title, &chart.description(), |svg| page::paint(chart, svg, 1.0))
             }
-            Content::Image(raster) => raster.png(),
+            Content::Image(raster) => {
+                let (width, height) = raster.shown_size();
+                let real = |n: usize| f64::from(u32::try_from(n).unwrap_or(u32::MAX));
+                let area = Area { left: 0.0, top: 0.0, right: real(width), bottom: real(height) };
+                let description = format!("{} x {} pixels", raster.width, raster.height);
+                svg::document((width, height), "image", &description, |svg| svg.image(area, raster))
+            }
         }
+    }
+
+    /// As a PNG file: an image has its own size, a chart 1440 x 880 pixels.
+    pub(crate) fn png(&self) -> Result<Vec<u8>> {
+        self.raster(FINER)?.png()
+    }
+
+    fn raster(&self, times: u32) -> Result<Raster> {
+        let chart = match &*self.content {
+            Content::Chart(chart) => chart,
+            Content::Image(raster) => return Ok(raster.clone()),
+        };
+        let (width, height) = page::SIZE;
+        let mut canvas = Canvas::new(width * times, height * times, true)?;
+        canvas.clear(colours::PAPER);
+        page::paint(chart, &mut canvas, f64::from(times))?;
+        Ok(canvas.raster())
     }
 }

@@ -5,7 +5,7 @@ use std::io::Write as _;
 use crate::fault::{Result, check_interrupt, fault};
 
 /// Darkest to lightest, on a dark window.
-const SHADES: [char; 5] = [' ', '░', '▒', '▓', '█'];
+pub(super) const SHADES: [char; 5] = [' ', '░', '▒', '▓', '█'];
 /// Bytes that are packed between two looks whether to go on.
 const PIECE: usize = 1 << 18;
 /// Images smaller than this are shown larger in a document.
@@ -63,6 +63,34 @@ impl Raster {
         Ok((0..rows).map(row).collect::<Result<Vec<_>>>()?.join("\n"))
     }
 
+    /// The same with other numbers of pixels: the means of blocks, or blocks of each.
+    pub(super) fn resized(&self, width: usize, height: usize) -> Result<Self> {
+        let mut pixels = Vec::with_capacity(width * height);
+        for row in 0..height {
+            check_interrupt()?;
+            pixels.extend((0..width).map(|x| self.mean_colour((x, width), (row, height))));
+        }
+        Ok(Self { width, height, pixels })
+    }
+
+    /// Mean colour of a block: column and row, each of so many.
+    pub(super) fn mean_colour(
+        &self,
+        (column, columns): (usize, usize),
+        (row, rows): (usize, usize),
+    ) -> [u8; 3] {
+        let columns = part(column, columns, self.width);
+        let rows = part(row, rows, self.height);
+        let n = columns.len() * rows.len();
+        let mut sums = [0; 3];
+        for y in rows {
+            for pixel in &self.pixels[y * self.width..][columns.clone()] {
+                sums.iter_mut().zip(pixel).for_each(|(sum, &x)| *sum += usize::from(x));
+            }
+        }
+        sums.map(|sum| u8::try_from(sum / n.max(1)).unwrap_or(u8::MAX))
+    }
+
     /// Mean lightness of a block.
     fn mean(&self, columns: std::ops::Range<usize>, rows: std::ops::Range<usize>) -> u8 {
         let n = columns.len() * rows.len();
@@ -94,6 +122,8 @@ mod tests {
         assert_eq!(raster.text(80).unwrap(), "  ░▒▒▓██");
         assert_eq!(raster.text(4).unwrap(), " ░▓█");
         assert_eq!(raster.shown_size(), (256, 32));
+        assert_eq!(raster.resized(4, 1).unwrap().pixels, [[18; 3], [90; 3], [162; 3], [234; 3]]);
+        assert_eq!(raster.resized(8, 1).unwrap(), raster);
         assert_eq!(&raster.png().unwrap()[1..4], b"PNG");
     }
 

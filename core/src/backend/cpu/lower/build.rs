@@ -185,21 +185,34 @@ impl Lowering<'_> {
     /// The low halves of the 64-bit lanes of two wide parts, as a narrow part.
     pub(super) fn low_dwords(&mut self, low: VReg, high: VReg) -> VReg {
         if self.has(Opcode::Pick32) {
-            let mut picks = Vec::new();
-            (0..16_u32).for_each(|lane| picks.extend_from_slice(&(2 * lane).to_le_bytes()));
-            let key = (0, 64);
-            let picks = match self.constants.get(&key) {
-                Some(&known) => known,
-                None => {
-                    let home = self.pool.vector(&picks);
-                    let value = self.at_home(home);
-                    self.constants.insert(key, value);
-                    value
-                }
-            };
-            return self.ternary(Opcode::Pick32, low, picks, high);
+            return self.pick(low, high, |lane| 2 * lane);
         }
         let mixed = self.binary_by(Opcode::Shuffle32, low, high, 0x88);
         self.unary_by(Opcode::Permute64, mixed, 0xd8)
+    }
+    /// The high halves of the 64-bit lanes of two parts, by turns.
+    pub(super) fn high_dwords(&mut self, even: VReg, odd: VReg) -> VReg {
+        if self.has(Opcode::Pick32) {
+            return self.pick(even, odd, |lane| lane / 2 * 2 + 1 + lane % 2 * 16);
+        }
+        let even = self.unary_by(Opcode::ShrBy64, even, 32);
+        let upper = self.constant(0xffff_ffff_0000_0000, 8);
+        let odd = self.binary(Opcode::And64, odd, upper);
+        self.binary(Opcode::Or64, even, odd)
+    }
+
+    /// The lanes of a register that have the given numbers among those of `low` and `high`.
+    fn pick(&mut self, low: VReg, high: VReg, number: fn(u64) -> u64) -> VReg {
+        let numbers = (0..16).map(number);
+        // The second lane's number tells the lists apart.
+        let key = (number(1), 64);
+        let picks = self.constants.get(&key).copied().unwrap_or_else(|| {
+            let bytes: Vec<u8> = numbers.flat_map(|n| exactly::<u32>(n).to_le_bytes()).collect();
+            let home = self.pool.vector(&bytes);
+            let value = self.at_home(home);
+            self.constants.insert(key, value);
+            value
+        });
+        self.ternary(Opcode::Pick32, low, picks, high)
     }
 }

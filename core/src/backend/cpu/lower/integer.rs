@@ -43,14 +43,13 @@ impl Lowering<'_> {
 
     fn mulhi32(&mut self, multiply: Opcode, a: VReg, b: VReg) -> VReg {
         let even = self.binary(multiply, a, b);
-        let even = self.shift_right_by(DType::U64, even, 32);
         // The odd lanes' factors, moved down.
-        let a = self.unary_by(Opcode::ShrBy64, a, 32);
-        let b = self.unary_by(Opcode::ShrBy64, b, 32);
+        let [a, b] = [a, b].map(|x| {
+            let same = !self.varies(x) || self.bits_of(x, 4).is_some();
+            if same { x } else { self.unary_by(Opcode::ShrBy64, x, 32) }
+        });
         let odd = self.binary(multiply, a, b);
-        let upper = self.constant(0xffff_ffff_0000_0000, 8);
-        let odd = self.and(DType::U64, odd, upper);
-        self.or(DType::U64, even, odd)
+        self.high_dwords(even, odd)
     }
 
     fn mulhi64(&mut self, a: VReg, b: VReg) -> VReg {

@@ -13,7 +13,10 @@ impl X86 {
             self.land(entry);
             match code {
                 ColdCode::Report(report) => self.report(report, back),
-                ColdCode::Gather(indexed) => self.gather_any(indexed),
+                ColdCode::Gather(indexed) => {
+                    self.gather_same(indexed, back);
+                    self.gather_any(indexed);
+                }
                 ColdCode::Scatter(indexed) => self.scatter_any(indexed),
             }
             if !matches!(code, ColdCode::Report(_)) {

@@ -1,14 +1,15 @@
 //! Gathers and scatters by vectors of indices. Where the indices count up, which is found out as they
 //! come, the lanes are neighbours in memory: one load or store moves them all.
 //!
-//! The rest is out of line: a gather instruction, or loads one by one.
+//! The rest is out of line: where all lanes want one element, one load that repeats it; else a gather instruction, or
+//! loads one by one.
 
 use iced_x86::{Code, Instruction, MemoryOperand, Register};
 
 use super::emitter::{Cold, ColdCode, Indexed, SECOND, X86};
 use super::encode::{Encoder, FRAME, Operand, SCRATCH, WORDS, at, in_code, indexed};
 use super::rows::Width;
-use crate::backend::cpu::machine::Jump;
+use crate::backend::cpu::machine::{Jump, Machine};
 use crate::backend::cpu::program::Access;
 
 impl Access {
@@ -27,7 +28,7 @@ impl X86 {
     pub(super) fn gather(&mut self, access: Access, data: u8, [_, index, mask]: [u8; 3]) {
         let indexed = Indexed { access, data, index, mask };
         let Some(counting) = access.counting else { return self.gather_any(indexed) };
-        let entry = self.jump_if_not_contiguous(indexed, counting, data);
+        let entry = self.jump_unless(indexed, Some(counting), data);
         let memory = self.first_element(indexed);
         if self.style.prefetch {
             self.fetch(memory);
@@ -61,13 +62,61 @@ impl X86 {
         self.cold.push(Cold { entry, back, code: ColdCode::Gather(indexed) });
     }
 
-    /// Jumps ahead unless the indices count up, in lanes of the mask at least; changes `free`.
-    fn jump_if_not_contiguous(&mut self, indexed: Indexed, counting: u32, free: u8) -> Jump {
+    /// One element in all lanes, if all want that one; goes on behind it if they do not.
+    pub(super) fn gather_same(&mut self, indexed: Indexed, back: u64) {
+        let Indexed { access, data, mask, .. } = indexed;
+        let avx512 = self.avx512();
+        // Half as many lanes gain less than it costs others to look.
+        if access.wide || access.wide_index {
+            return;
+        }
+        let differ = self.jump_unless(indexed, None, data);
+        // Only vectors are loaded with a mask.
+        let unwanted = (avx512 && access.bytes < 4).then(|| {
+            self.code.registers(Code::VEX_Kortestw_kr_kr, Encoder::mask(mask), Encoder::mask(mask));
+            self.code.jump_ahead(Code::Je_rel32_64)
+        });
+        let memory = self.first_element(indexed);
+        let dst = self.code.vector(data, access.widths().0);
+        let zeroing = avx512.then(|| (Encoder::mask(mask), true));
+        let (code, element) = if access.bytes < 4 {
+            let byte = access.bytes == 1;
+            let load = if byte { Code::Movzx_r32_rm8 } else { Code::Movzx_r32_rm16 };
+            self.code.load(load, Register::R9D, memory);
+            let element = if avx512 {
+                Register::R9D
+            } else {
+                let low = self.code.vector(data, Width::Quarter);
+                self.code.registers(Code::VEX_Vmovd_xmm_rm32, low, Register::R9D);
+                low
+            };
+            let repeat = if avx512 {
+                Code::EVEX_Vpbroadcastd_zmm_k1z_r32
+            } else {
+                Code::VEX_Vpbroadcastd_ymm_xmmm32
+            };
+            (repeat, Operand::Register(element))
+        } else {
+            let code = if avx512 {
+                Code::EVEX_Vbroadcastss_zmm_k1z_xmmm32
+            } else {
+                Code::VEX_Vbroadcastss_ymm_m32
+            };
+            (code, Operand::Memory(memory))
+        };
+        self.code.vector_op(code, dst, None, element, None, zeroing);
+        self.code.jump_back(Code::Jmp_rel32_64, back);
+        std::iter::once(differ).chain(unwanted).for_each(|jump| self.land(jump));
+    }
+
+    /// Jumps ahead unless the indices count up, or without `counting` are one, in lanes of the mask at least;
+    /// changes `free`.
+    fn jump_unless(&mut self, indexed: Indexed, counting: Option<u32>, free: u8) -> Jump {
         let Indexed { access, index, mask, .. } = indexed;
         let width = access.widths().1;
         let first = self.code.vector(index, Width::Quarter);
         let [free, index] = [free, index].map(|register| self.code.vector(register, width));
-        let counting = Operand::Memory(in_code(counting));
+        let offsets = counting.map(|counting| Operand::Memory(in_code(counting)));
         if self.avx512() {
             let (repeat, add, compare) = match (access.wide_index, width) {
                 (true, _) => (
@@ -87,7 +136,9 @@ impl X86 {
                 ),
             };
             self.code.registers(repeat, free, first);
-            self.code.vector_op(add, free, Some(free), counting, None, None);
+            if let Some(offsets) = offsets {
+                self.code.vector_op(add, free, Some(free), offsets, None, None);
+            }
             // No value is ever in the first mask register.
             let (differ, mask) = (Encoder::mask(0), Some((Encoder::mask(mask), false)));
             let index = Operand::Register(index);
@@ -119,10 +170,12 @@ impl X86 {
             ),
         };
         self.code.registers(repeat, free, first);
-        self.code.vector_op(add, free, Some(free), counting, None, None);
+        if let Some(offsets) = offsets {
+            self.code.vector_op(add, free, Some(free), offsets, None, None);
+        }
         self.code.vector_op(equal, free, Some(free), Operand::Register(index), None, None);
-        if access.bytes < 4 {
-            // Their load has no mask: all lanes must be wanted.
+        if access.bytes < 4 || counting.is_none() {
+            // Such a load has no mask: all lanes must be wanted.
             let mask = Operand::Register(self.code.vector(mask, width));
             self.code.vector_op(
                 Code::VEX_Vpand_ymm_ymm_ymmm256,
@@ -309,7 +362,7 @@ impl X86 {
         let (Some(counting), Some(free)) = (access.counting, spare) else {
             return self.scatter_any(indexed);
         };
-        let entry = self.jump_if_not_contiguous(indexed, counting, free);
+        let entry = self.jump_unless(indexed, Some(counting), free);
         let memory = self.first_element(indexed);
         let code = match (access.wide, access.wide_index) {
             (true, _) => Code::EVEX_Vmovupd_zmmm512_k1z_zmm,

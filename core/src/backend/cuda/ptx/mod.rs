@@ -66,6 +66,7 @@ pub use self::target::Target;
 use self::writer::{Class, Label, Name, Writer, ptx, untyped};
 use crate::dtype::{DType, Scalar};
 use crate::ir::display::ptx_literal;
+use crate::ir::division::{self, Divisors};
 use crate::ir::kernel::{
     BufferIndex, Code, Inst, Kernel, LiteralMode, MAX_DIRECT_BYTES, Reg, WORD_ABORT,
     WORD_LANE_BASE, WORD_SIZE,
@@ -117,8 +118,10 @@ pub const SHARED_DECLARATION: &str = ".extern .shared .align 8 .b8 shared_elemen
 
 /// The kernel as a PTX entry called `name`, without the header of a module.
 pub fn lower_entry(kernel: &Kernel, mode: LiteralMode, target: Target, name: &str) -> String {
-    let kernel = &*legalise(kernel);
-    let sharing = Sharing::of_legal(kernel);
+    let kernel = legalise(kernel);
+    // Launches know it from the kernel as it was.
+    let sharing = Sharing::of_legal(&kernel);
+    let kernel = &*division::rewrite(kernel, mode, Divisors::Known);
     Lowering::new(kernel, mode, target, sharing, None).entry(name, |this| match sharing {
         Sharing::Lanes(_) => this.neighbours(),
         Sharing::Chunks(_) => this.chunk(),
@@ -135,8 +138,10 @@ pub fn lower_private(
     name: &str,
 ) -> Option<String> {
     let private = private_target(kernel)?;
-    let kernel = &*legalise(kernel);
-    let lowering = Lowering::new(kernel, mode, target, Sharing::of_legal(kernel), Some(private));
+    let kernel = legalise(kernel);
+    let sharing = Sharing::of_legal(&kernel);
+    let kernel = &*division::rewrite(kernel, mode, Divisors::Known);
+    let lowering = Lowering::new(kernel, mode, target, sharing, Some(private));
     Some(lowering.entry(name, |this| this.privately(private)))
 }
 

@@ -1,0 +1,157 @@
+//! Calls that would fail, found without running: of functions that nobody has, or with numbers of arguments that they do
+//! not take.
+
+use std::collections::{BTreeSet, HashMap, HashSet};
+
+use rhai::{AST, ASTNode, Expr, FnCallExpr, Position, Stmt, Token};
+
+use crate::bind::doc::FunctionDoc;
+use crate::diagnose::error::Error;
+use crate::fault::{fault_with_hint, parse_fault};
+use crate::interpreter::Interpreter;
+use crate::language::cell::Cell;
+use crate::language::tokens::typed;
+use crate::value::STATICS;
+
+/// What Rhai itself makes of calls.
+const SPECIAL: [&str; 10] = [
+    "Fn",
+    "call",
+    "curry",
+    "eval",
+    "type_of",
+    "is_def_fn",
+    "is_def_var",
+    "is_shared",
+    "print",
+    "debug",
+];
+
+/// A call in a script.
+struct Call {
+    name: String,
+    arguments: usize,
+    is_method: bool,
+    place: Position,
+}
+
+impl Interpreter {
+    /// Mistakes in a script that are seen without running it: the first of syntax, else all calls that cannot be.
+    pub fn check(&self, cell: &Cell, name: &str) -> Vec<Error> {
+        let told = |error| self.told(self.diagnose(&error, cell, name));
+        match cell.compile(&self.engine) {
+            Err(error) => vec![told(*parse_fault(error))],
+            Ok(program) => self.wrong_calls(&program, cell).into_iter().map(told).collect(),
+        }
+    }
+
+    fn wrong_calls(&self, program: &AST, cell: &Cell) -> Vec<rhai::EvalAltResult> {
+        let mut own: HashMap<&str, BTreeSet<usize>> = HashMap::new();
+        for function in program.iter_functions() {
+            own.entry(function.name).or_default().insert(function.params.len());
+        }
+        let keys = keys(cell);
+        // Nobody sees which functions a module, or a key that is computed, brings along.
+        let has_maps = cell
+            .lexemes()
+            .iter()
+            .any(|lexeme| matches!(lexeme.token, Token::MapStart | Token::Import));
+        let bound = self.bound();
+        let mut wrong: Vec<(Position, rhai::EvalAltResult)> = Vec::new();
+        for call in calls(program) {
+            let (name, n, at) = (call.name.as_str(), call.arguments, call.place);
+            // A map may hold a closure of that name.
+            let is_of_map = call.is_method && (has_maps || keys.contains(name));
+            if is_of_map || SPECIAL.contains(&name) || bound.contains(&(name.into(), n)) {
+                continue;
+            }
+            if let Some(arities) = own.get(name).filter(|_| !call.is_method) {
+                if !(arities.contains(&n) || self.has(name) && self.takes(name, n)) {
+                    let known = program.iter_functions().filter(|known| known.name == name);
+                    let known = known.map(|known| format!("{name}({})", known.params.join(", ")));
+                    wrong.push((at, wrong_number(name, n, &known.collect::<Vec<_>>().join(", "))));
+                }
+            } else if !self.has(name) && !own.contains_key(name) {
+                wrong.push((at, rhai::EvalAltResult::ErrorFunctionNotFound(name.into(), at)));
+            } else if !self.takes(name, n) && !own.contains_key(name) {
+                let known = self.docs.iter().filter(|doc| doc.name == name);
+                let known: Vec<String> = known.map(FunctionDoc::title).collect();
+                wrong.push((at, wrong_number(name, n, &known.join(", "))));
+            }
+        }
+        wrong.sort_by_key(|(at, _)| (at.line(), at.position()));
+        let placed = |(at, mut error): (Position, rhai::EvalAltResult)| {
+            error.set_position(at);
+            error
+        };
+        wrong.into_iter().map(placed).collect()
+    }
+
+    /// Names and numbers of arguments of all functions that Rhai knows.
+    fn bound(&self) -> HashSet<(String, usize)> {
+        let pair = |function: rhai::FuncInfo<'_>| {
+            let metadata = &function.metadata;
+            Some((typed(&metadata.name).to_string(), metadata.num_params))
+        };
+        self.engine.collect_fn_metadata(None, pair, true).into_iter().collect()
+    }
+
+    fn has(&self, name: &str) -> bool {
+        let is_static = |known: &str| name.rsplit_once("::").is_some_and(|(_, last)| last == known);
+        self.docs.iter().any(|doc| {
+            doc.name == name || doc.name.rsplit_once("::").is_some_and(|(_, last)| is_static(last))
+        }) || STATICS.iter().any(|(known, _)| is_static(known))
+    }
+
+    /// Whether a function takes so many arguments; true where nobody has counted.
+    fn takes(&self, name: &str, n: usize) -> bool {
+        let mut counted = self.docs.iter().filter(|doc| doc.name == name).peekable();
+        counted.peek().is_none() || counted.any(|doc| doc.takes(n))
+    }
+}
+
+fn wrong_number(name: &str, n: usize, known: &str) -> rhai::EvalAltResult {
+    let arguments = if n == 1 { "1 argument".into() } else { format!("{n} arguments") };
+    *fault_with_hint(format!("`{name}` does not take {arguments}"), format!("it takes {known}"))
+}
+
+/// All calls by name, but for operators and functions of modules.
+fn calls(program: &AST) -> Vec<Call> {
+    let mut calls = Vec::new();
+    program.walk(&mut |path| {
+        // Whoever tries may fail.
+        if path.iter().any(|node| matches!(node, ASTNode::Stmt(Stmt::TryCatch(..)))) {
+            return true;
+        }
+        let (call, place, is_method) = match path.last() {
+            Some(
+                ASTNode::Expr(Expr::FnCall(call, place)) | ASTNode::Stmt(Stmt::FnCall(call, place)),
+            ) => (call, place, false),
+            Some(ASTNode::Expr(Expr::MethodCall(call, place))) => (call, place, true),
+            _ => return true,
+        };
+        calls.extend(named(call, *place, is_method));
+        true
+    });
+    calls
+}
+
+fn named(call: &FnCallExpr, place: Position, is_method: bool) -> Option<Call> {
+    let name = typed(&call.name);
+    let is_name = name.starts_with(|c: char| c.is_alphabetic() || c == '_');
+    (is_name && !call.is_operator_call() && call.namespace.is_empty()).then(|| Call {
+        name: name.into(),
+        arguments: call.args.len() + usize::from(is_method),
+        is_method,
+        place,
+    })
+}
+
+/// Names that stand in a text other than in front of arguments.
+fn keys(cell: &Cell) -> HashSet<&str> {
+    let lexemes = cell.lexemes();
+    let next = lexemes.iter().skip(1).map(|next| Some(&next.token)).chain([None]);
+    let is_key = |next: Option<&Token>| !matches!(next, Some(Token::LeftParen | Token::Unit));
+    let pairs = lexemes.iter().zip(next).filter(|(_, next)| is_key(*next));
+    pairs.map(|(lexeme, _)| cell.text()[lexeme.start..lexeme.end].trim_matches('"')).collect()
+}

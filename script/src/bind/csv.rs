@@ -1,0 +1,344 @@
+//! Comma-separated text as maps of columns, and the way back.
+
+use std::collections::BTreeMap;
+use std::io::Write as _;
+use std::ops::Range;
+
+use flate2::Compression;
+use flate2::read::MultiGzDecoder;
+use flate2::write::GzEncoder;
+use porcini_core::{Array, DType, Scalar};
+use rhai::{Dynamic, ImmutableString, Map};
+
+use super::files::{contents, map, path, store, unpacked};
+use super::registry::Registry;
+use super::types::scalar_type;
+use crate::context::Context;
+use crate::fault::{IntoFault, Result, check_interrupt, fault, placed};
+use crate::value::csv::{self, Column, Kind, Layout, Texts, Values};
+use crate::value::{ArrayRef, Form, scalar, type_name};
+
+/// What a gzip file begins with.
+const GZIP: &[u8] = &[0x1f, 0x8b];
+/// Bytes that are packed between two looks at the interrupt flag.
+const PIECE: usize = 1 << 20;
+
+pub(super) fn register(registry: &mut Registry<'_>) {
+    registry.doc(
+        "read_csv",
+        "(path, options)",
+        "The columns of comma-separated text, also of a .gz file, as a map: Int64C (UInt64C beyond), Float64C and MaskC \
+         arrays, or lists of text. The first line has the names. Missing numbers (nothing, NA, null ..) are nan. Options: \
+         #{separator: \";\", header: false (columns c0, c1, ..), types: #{x: \"FloatC\", city: \"category\", day: \
+         \"date\", zip: \"text\"}, missing: [\"-\"] (more texts for a missing value), masks: true}. A category is a list \
+         of its names and the number of the name of each row; a date is seconds since 1970, see format_date. With masks \
+         integers and masks stay what they are, and `x.missing` is a mask of what is missing in a column x.\n\n\
+         >> write_csv(\"t.csv\", #{a: [1, 2], b: [0.5, nan]}); read_csv(\"t.csv\")\n#{a: [1, 2], b: [0.5, nan]}",
+    );
+    for arity in [1, 2] {
+        registry.any("read_csv", arity, |context, _, args| {
+            let path = path("read_csv", args[0])?;
+            let options = match args.get(1) {
+                Some(options) => map("read_csv", "a map of options second", options)?,
+                None => Map::new(),
+            };
+            read_csv(context, &path, &layout(options)?)
+        });
+    }
+    registry.doc(
+        "write_csv",
+        "(path, columns, order)",
+        "Writes a map of arrays or lists of equal length (or 1) as comma-separated text with a line of names; \
+         vectors become a column a component: v.x, v.y, complex numbers z.real and z.imag, matrices m.0.1 for row 0 \
+         and column 1; a category, a list of names and their numbers, one of texts. Columns stand in the order of their names, or in that \
+         of a list of names. Floats keep all their bits. A path that ends with .gz is \
+         compressed. Evaluates.\n\n\
+         >> write_csv(\"t.csv\", #{x: FloatC([1, 2]), y: 0.1}, [\"y\", \"x\"]); FloatC(read_csv(\"t.csv\").y)\n[0.1, 0.1]",
+    );
+    for arity in [2, 3] {
+        registry.any("write_csv", arity, |context, _, args| {
+            let path = path("write_csv", args[0])?;
+            let columns = map("write_csv", "a map of columns second: #{x: a}", args[1])?;
+            let order = args.get(2).map(|order| column_order(&columns, order)).transpose()?;
+            let order = order.unwrap_or_else(|| columns.keys().map(ToString::to_string).collect());
+            let bytes = write_csv(&path, &columns, &order)?;
+            store(context, "write_csv", &path, &bytes)
+        });
+    }
+}
+
+/// The number of a name.
+pub(super) fn number_of(code: Scalar) -> Option<usize> {
+    match code {
+        Scalar::Int(code) => usize::try_from(code).ok(),
+        Scalar::UInt(code) => usize::try_from(code).ok(),
+        Scalar::Bool(_) | Scalar::Float(_) => None,
+    }
+}
+
+/// What the options of `read_csv` say.
+fn layout(options: Map) -> Result<Layout> {
+    let (kinds, missing) = (BTreeMap::new(), Vec::new());
+    let mut layout = Layout { separator: b',', header: true, kinds, missing, masks: false };
+    for (key, value) in options {
+        let bad = |expected: &str| {
+            let got = type_name(&value);
+            fault(format!("read_csv: option {key}: got {got}, expected {expected}"))
+        };
+        let truth = || value.as_bool().map_err(|_| bad("true or false"));
+        match key.as_str() {
+            "separator" => {
+                let text = value.to_string();
+                let &[separator] = text.as_bytes() else { return Err(bad("one character")) };
+                if b"\"\r\n".contains(&separator) {
+                    return Err(bad("no quote and no end of a line"));
+                }
+                layout.separator = separator;
+            }
+            "header" => layout.header = truth()?,
+            "masks" => layout.masks = truth()?,
+            "missing" => {
+                layout.missing = match value.read_lock::<rhai::Array>() {
+                    Some(texts) => texts.iter().map(ToString::to_string).collect(),
+                    None => vec![value.to_string()],
+                };
+            }
+            "types" => {
+                for (column, name) in map("read_csv", "a map of types", &value)? {
+                    layout.kinds.insert(column.into(), kind(&name.to_string())?);
+                }
+            }
+            _ => {
+                return Err(fault(format!(
+                    "read_csv: no option {key} (options: separator, header, types, missing, masks)"
+                )));
+            }
+        }
+    }
+    Ok(layout)
+}
+
+fn kind(name: &str) -> Result<Kind> {
+    match name {
+        "text" => Ok(Kind::Text),
+        "category" => Ok(Kind::Category),
+        "date" => Ok(Kind::Date),
+        _ => scalar_type(name).map(Kind::Lanes).ok_or_else(|| {
+            fault(format!("read_csv: no type {name} (FloatC, Int32C .., category, date, text)"))
+        }),
+    }
+}
+
+fn read_csv(context: &Context, path: &str, layout: &Layout) -> Result<Map> {
+    let session = &context.session;
+    let mut bytes = contents(context, "read_csv", path)?;
+    if bytes.starts_with(GZIP) {
+        let memory = session.memory_info();
+        let mut room = memory.limit.saturating_sub(memory.used);
+        let text = unpacked(context, &mut MultiGzDecoder::new(&*bytes), &mut room);
+        bytes = text.map_err(|error| placed(error, &format!("read_csv: {path}")))?;
+    }
+    let check_room = |bytes| session.check_host_memory(bytes).or_fault();
+    let mut columns = Map::new();
+    for (name, column) in csv::read(path, &bytes, layout, check_room)? {
+        check_interrupt()?;
+        if let Some(missing) = &column.missing {
+            let mask = session.array(missing).or_fault()?;
+            columns.insert(format!("{name}.missing").into(), Dynamic::from(ArrayRef::leaf(mask)));
+        }
+        columns.insert(name.into(), column_value(context, column)?);
+    }
+    Ok(columns)
+}
+
+/// What a script gets of a column.
+fn column_value(context: &Context, column: Column) -> Result<Dynamic> {
+    let session = &context.session;
+    let array = match column.values {
+        Values::Mask(values) => session.array(&values),
+        Values::Int(values) => session.array(&values),
+        Values::UInt(values) => session.array(&values),
+        Values::Float(values) => session.array(&values),
+        Values::Float32(values) => session.array(&values),
+        Values::Texts(texts) if column.kind == Kind::Category => return category(context, texts),
+        Values::Texts(texts) => {
+            let names: Vec<Dynamic> = texts.names.into_iter().map(Dynamic::from).collect();
+            let text = |&code: &u32| names[code as usize].clone();
+            return Ok(texts.codes.iter().map(text).collect::<rhai::Array>().into());
+        }
+    };
+    let array = match column.kind {
+        Kind::Lanes(dtype) => array.and_then(|array| array.cast(dtype)),
+        Kind::Text | Kind::Category | Kind::Date => array,
+    };
+    Ok(Dynamic::from(ArrayRef::leaf(array.or_fault()?)))
+}
+
+/// A list of names in order, and of the number of the name of each row.
+pub(super) fn category(context: &Context, mut texts: Texts) -> Result<Dynamic> {
+    texts.sort();
+    let codes = ArrayRef::leaf(context.session.array(&texts.codes).or_fault()?);
+    let names: rhai::Array = texts.names.into_iter().map(Dynamic::from).collect();
+    Ok(vec![names.into(), Dynamic::from(codes)].into())
+}
+
+/// Names and numbers, if a value is a category.
+pub(super) fn category_of(value: &Dynamic) -> Option<(Vec<ImmutableString>, Array)> {
+    let list = value.read_lock::<rhai::Array>()?;
+    let [names, codes] = &list[..] else { return None };
+    let names = names.read_lock::<rhai::Array>()?;
+    let names = names.iter().map(|name| name.clone().into_immutable_string().ok());
+    let codes = codes.read_lock::<ArrayRef>()?.array("write_csv").ok()?;
+    codes.dtype().is_int().then_some((names.collect::<Option<_>>()?, codes))
+}
+
+/// Where the fields of a written column come from.
+enum Source {
+    Array(Array),
+    List(Vec<String>),
+    /// The text that a number stands for.
+    Category(Vec<ImmutableString>, Array),
+}
+
+fn write_csv(path: &str, columns: &Map, order: &[String]) -> Result<Vec<u8>> {
+    let mut names = Vec::new();
+    let mut sources = Vec::new();
+    for name in order {
+        let Some(value) = columns.get(name.as_str()) else { continue };
+        for (suffix, source) in sources_of(name, value)? {
+            names.push(format!("{name}{suffix}"));
+            sources.push(source);
+        }
+    }
+    let n_rows = sources.iter().map(Source::n).max().unwrap_or(0);
+    if let Some(i) = sources.iter().position(|source| source.n() != n_rows && source.n() != 1) {
+        let (name, n) = (&names[i], sources[i].n());
+        return Err(fault(format!(
+            "write_csv: column {name} has {n} rows, others {n_rows} (equal numbers, or 1)"
+        )));
+    }
+    let text = csv::write(path, &names, n_rows, |i, rows| sources[i].fields(rows))?;
+    if path.ends_with(".gz") { packed(path, &text) } else { Ok(text) }
+}
+
+/// The columns that a value becomes, with what is added to its name.
+fn sources_of(name: &str, value: &Dynamic) -> Result<Vec<(String, Source)>> {
+    if let Some(array) = value.read_lock::<ArrayRef>() {
+        let mut sources = Vec::new();
+        add_sources(&array, "", &mut sources)?;
+        return Ok(sources);
+    }
+    if let Some((names, codes)) = category_of(value) {
+        return Ok(vec![(String::new(), Source::Category(names, codes))]);
+    }
+    let field = |item: &Dynamic| {
+        let number = scalar(item).map(|number| field(number, DType::F64));
+        number.or_else(|| item.clone().into_string().ok()).ok_or_else(|| {
+            let got = type_name(item);
+            fault(format!("write_csv: column {name}: got {got}, expected numbers or texts"))
+        })
+    };
+    let fields = match value.read_lock::<rhai::Array>() {
+        Some(list) => list.iter().map(field).collect::<Result<Vec<_>>>()?,
+        None => vec![field(value)?],
+    };
+    Ok(vec![(String::new(), Source::List(fields))])
+}
+
+/// The arrays inside; `path` leads to the value: `.x`, `.imag`, of matrices row and column.
+fn add_sources(value: &ArrayRef, path: &str, sources: &mut Vec<(String, Source)>) -> Result<()> {
+    let Some(components) = value.components() else {
+        sources.push((path.into(), Source::Array(value.array("write_csv")?)));
+        return Ok(());
+    };
+    if let Form::Matrix(_) = value.form() {
+        let columns: Vec<Vec<ArrayRef>> =
+            components.iter().filter_map(ArrayRef::components).collect();
+        for i in 0..columns.len() {
+            for (j, column) in columns.iter().enumerate() {
+                add_sources(&column[i], &format!("{path}.{i}.{j}"), sources)?;
+            }
+        }
+        return Ok(());
+    }
+    let letters = value.form().component_names();
+    for (i, component) in components.iter().enumerate() {
+        let name = letters.get(i).map_or_else(|| i.to_string(), ToString::to_string);
+        add_sources(component, &format!("{path}.{name}"), sources)?;
+    }
+    Ok(())
+}
+
+impl Source {
+    fn n(&self) -> u64 {
+        match self {
+            Self::Array(array) | Self::Category(_, array) => array.size(),
+            Self::List(fields) => fields.len() as u64,
+        }
+    }
+
+    /// The fields of some rows.
+    fn fields(&self, rows: Range<u64>) -> Result<Vec<String>> {
+        let n = usize::try_from(rows.end - rows.start).unwrap_or(0);
+        let repeated = self.n() == 1;
+        let rows = if repeated { 0..1 } else { rows };
+        let fields: Vec<String> = match self {
+            Self::Array(array) => {
+                let lanes = array.read(rows).or_fault()?;
+                lanes.into_iter().map(|lane| field(lane, array.dtype())).collect()
+            }
+            Self::Category(names, codes) => {
+                let named = |code: Scalar| {
+                    let name = number_of(code).and_then(|number| names.get(number));
+                    name.map(ToString::to_string).ok_or_else(|| {
+                        let n = names.len();
+                        fault(format!("write_csv: number {code} of a category that has {n} names"))
+                    })
+                };
+                codes.read(rows).or_fault()?.into_iter().map(named).collect::<Result<_>>()?
+            }
+            Self::List(fields) => {
+                let bound = |row: u64| usize::try_from(row).unwrap_or(usize::MAX);
+                fields.get(bound(rows.start)..bound(rows.end)).unwrap_or_default().to_vec()
+            }
+        };
+        Ok(if repeated { vec![fields[0].clone(); n] } else { fields })
+    }
+}
+
+/// A number with all its bits in as few digits as possible.
+fn field(number: Scalar, dtype: DType) -> String {
+    let Scalar::Float(x) = number else { return number.to_string() };
+    if x.is_nan() {
+        return "nan".into();
+    }
+    let plain = x == 0.0 || (1e-5..1e16).contains(&x.abs()) || x.is_infinite();
+    match (dtype, plain) {
+        (DType::F64, true) => x.to_string(),
+        (DType::F64, false) => format!("{x:e}"),
+        (_, true) => number.to_f32().to_string(),
+        (_, false) => format!("{:e}", number.to_f32()),
+    }
+}
+
+fn column_order(columns: &Map, order: &Dynamic) -> Result<Vec<String>> {
+    let Some(order) = order.read_lock::<rhai::Array>() else {
+        let got = type_name(order);
+        return Err(fault(format!("write_csv: got {got}, expected a list of names third")));
+    };
+    let names: Vec<String> = order.iter().map(ToString::to_string).collect();
+    match names.iter().find(|name| !columns.contains_key(name.as_str())) {
+        Some(name) => Err(fault(format!("write_csv: no column {name}"))),
+        None => Ok(names),
+    }
+}
+
+fn packed(path: &str, text: &[u8]) -> Result<Vec<u8>> {
+    let failed = |error: std::io::Error| fault(format!("write_csv: {path}: {error}"));
+    let mut packed = GzEncoder::new(Vec::new(), Compression::default());
+    for piece in text.chunks(PIECE) {
+        check_interrupt()?;
+        packed.write_all(piece).map_err(failed)?;
+    }
+    packed.finish().map_err(failed)
+}

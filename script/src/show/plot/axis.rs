@@ -1,0 +1,160 @@
+//! An axis: where a number stands between its ends, and its ticks.
+
+use std::ops::Range;
+
+use porcini_core::value::show::number;
+use porcini_core::{DType, Scalar};
+
+/// Significant digits of labels.
+const DIGITS: usize = 7;
+/// Most ticks, whatever the range.
+const MOST_TICKS: usize = 50;
+
+/// An axis from end to end.
+#[derive(Clone, Debug)]
+pub(super) struct Axis {
+    /// Ends; of a logarithmic axis their logarithms.
+    ends: Range<f64>,
+    is_log: bool,
+    ticks: Vec<f64>,
+}
+
+impl Axis {
+    /// An axis with these ends.
+    pub(super) fn exactly(ends: Range<f64>, is_log: bool, n: usize) -> Self {
+        if is_log {
+            return Self::log(ends.start.log10()..ends.end.log10(), n);
+        }
+        let ticks = ticks(&ends, step(&ends, n));
+        Self { ends, is_log, ticks }
+    }
+
+    /// An axis whose ends are ticks, around a range.
+    pub(super) fn around(range: Range<f64>, is_log: bool, n: usize) -> Self {
+        if is_log {
+            let (low, high) = (range.start.log10().floor(), range.end.log10().ceil());
+            let each = powers(high - low, n);
+            return Self::log(low..low + each * ((high - low) / each).ceil().max(1.0), n);
+        }
+        let step = step(&range, n);
+        let low = (range.start / step + 1e-9).floor() * step;
+        let high = (range.end / step - 1e-9).ceil() * step;
+        // Where floats are sparse, steps are lost.
+        let ends = if low < high && (high - low).is_finite() { low..high } else { range };
+        let ticks = ticks(&ends, step);
+        Self { ends, is_log, ticks }
+    }
+
+    fn log(ends: Range<f64>, n: usize) -> Self {
+        let decades = ends.end - ends.start;
+        let mut ticks = Vec::new();
+        let each = powers(decades, n);
+        let mut power = ends.start.ceil();
+        while power <= ends.end + 1e-9 && ticks.len() < MOST_TICKS {
+            ticks.push(10_f64.powf(power));
+            power += each;
+        }
+        // Between few powers of ten stand 2 and 5 times them.
+        if decades <= 2.5 {
+            let power = |i: i32| 10_f64.powf(ends.start.floor() + f64::from(i));
+            let more = (0..4).flat_map(|i| [2.0 * power(i), 5.0 * power(i)]);
+            let inside = |x: &f64| (ends.start..=ends.end).contains(&x.log10());
+            ticks.extend(more.filter(inside));
+            ticks.sort_by(f64::total_cmp);
+        }
+        Self { ends, is_log: true, ticks }
+    }
+
+    /// Where a number stands: 0 at the lower end, 1 at the upper one; `None` for one that has no place.
+    pub(super) fn part(&self, x: f64) -> Option<f64> {
+        let x = if self.is_log { x.log10() } else { x };
+        // Halved, so that the difference of the largest floats is finite.
+        let (low, high) = (self.ends.start / 2.0, self.ends.end / 2.0);
+        Some((x / 2.0 - low) / (high - low)).filter(|part| part.is_finite())
+    }
+
+    pub(super) fn ticks(&self) -> &[f64] {
+        &self.ticks
+    }
+
+    /// Both ends as numbers.
+    pub(super) fn ends(&self) -> Range<f64> {
+        let number = |end: f64| if self.is_log { 10_f64.powf(end) } else { end };
+        number(self.ends.start)..number(self.ends.end)
+    }
+
+    /// A tick as text; what is next to nothing beside the length of the axis is 0.
+    pub(super) fn label(&self, x: f64) -> String {
+        let length = self.ends.end / 2.0 - self.ends.start / 2.0;
+        let is_zero = !self.is_log && x.abs() < (length * 1e-9).max(1e-280);
+        number(Scalar::Float(if is_zero { 0.0 } else { x }), DType::F64, DIGITS.into())
+    }
+}
+
+/// The powers of ten between about `n` ticks.
+#[expect(clippy::cast_precision_loss, reason = "few ticks")]
+fn powers(decades: f64, n: usize) -> f64 {
+    (decades / n.max(1) as f64).ceil().max(1.0)
+}
+
+/// The distance of about `n` ticks: 1, 2 or 5 times a power of ten.
+fn step(range: &Range<f64>, n: usize) -> f64 {
+    #[expect(clippy::cast_precision_loss, reason = "few ticks")]
+    let n = n.clamp(2, 12) as f64;
+    let rough = range.end / n - range.start / n;
+    let power = 10_f64.powf(rough.log10().floor());
+    let steps = [1.0, 2.0, 5.0, 10.0];
+    let step = steps.iter().map(|step| step * power).find(|&step| step >= rough * 0.8);
+    step.unwrap_or(10.0 * power)
+}
+
+/// The multiples of a step in a range.
+fn ticks(range: &Range<f64>, step: f64) -> Vec<f64> {
+    let first = (range.start / step - 1e-9).ceil();
+    let last = (range.end / step + 1e-9).floor();
+    let mut ticks = Vec::new();
+    let mut at = first;
+    while at <= last && ticks.len() < MOST_TICKS {
+        ticks.push(at * step);
+        at += 1.0;
+    }
+    ticks
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ticks_are_round() {
+        let of = |range: Range<f64>, n| ticks(&range, step(&range, n));
+        assert_eq!(of(0.0..1.0, 5), [0.0, 0.2, 0.4, 0.6000000000000001, 0.8, 1.0]);
+        assert_eq!(of(-3.0..17.0, 4), [0.0, 5.0, 10.0, 15.0]);
+        assert_eq!(of(1e9..1e9 + 10.0, 2), [1e9, 1e9 + 5.0, 1e9 + 10.0]);
+        for range in [-1e300..1e300, 0.0..1e-289, 1e15..1e15 + 1e7] {
+            let n = of(range.clone(), 6).len();
+            assert!((2..=50).contains(&n), "{range:?}: {n}");
+        }
+    }
+
+    #[test]
+    fn ticks_stand_at_both_ends() {
+        for range in [0.0..6.3, -1.0..1.0, -3.2e-5..7.1e-5, 1e9..1e9 + 7.0, -1e300..1e300] {
+            let axis = Axis::around(range.clone(), false, 6);
+            let (first, last) = (axis.ticks[0], axis.ticks[axis.ticks.len() - 1]);
+            let part = |x| axis.part(x).unwrap();
+            assert!(part(first).abs() < 1e-6 && (part(last) - 1.0).abs() < 1e-6, "{axis:?}");
+            assert!(part(range.start) >= -1e-6 && part(range.end) <= 1.0 + 1e-6, "{axis:?}");
+        }
+    }
+
+    #[test]
+    fn powers_of_ten_stand_at_equal_distances() {
+        let axis = Axis::around(0.02..300.0, true, 6);
+        assert_eq!(axis.ticks.len(), 6);
+        assert!((axis.part(1.0).unwrap() - 0.4).abs() < 1e-12);
+        assert_eq!(axis.part(0.0), None);
+        assert_eq!(axis.part(-1.0), None);
+        assert_eq!(Axis::around(1.0..10.0, true, 6).ticks, [1.0, 2.0, 5.0, 10.0]);
+    }
+}

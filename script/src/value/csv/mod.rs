@@ -1,0 +1,473 @@
+//! Columns of comma-separated text: what type each has, its values, and the way back.
+//!
+//! A column is a mask (`true`, `false`), integers (unsigned where they need it), floats, or text if nothing else fits; a
+//! missing value (nothing, `NA`, `null` ..) makes numbers floats and is nan, unless masks of missing values are asked for.
+//!
+//! The text is cut into pieces between records, which threads read side by side. What a column is, its first records
+//! suggest; if a later field disagrees, all that stands in the column is looked at, and the text is read once more.
+
+mod column;
+mod pieces;
+mod write;
+
+use std::collections::{BTreeMap, HashSet};
+use std::sync::atomic::{AtomicI64, AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::{ops::Range, thread};
+
+use csv::{ByteRecord, Reader, ReaderBuilder};
+use memchr::{memchr, memchr3_iter};
+use porcini_core::memory::alloc::Bytes;
+use porcini_core::memory::heap;
+use porcini_core::{DType, interrupt};
+
+use crate::fault::{Result, Stop, check_interrupt, fault, stop};
+use column::{Builder, Seen};
+pub(crate) use column::{Column, Texts, Values};
+use pieces::{Piece, Uncut};
+pub(crate) use write::write;
+
+/// Fields between two looks at the interrupt flag, and that room is made for at once.
+const POLL: usize = 1 << 14;
+/// Records that say what a column seems to be.
+const SAMPLE: usize = 1000;
+/// Names of columns that an error lists.
+const LISTED: usize = 20;
+/// What stands for a missing value.
+const MISSING: [&str; 8] = ["", "NA", "N/A", "n/a", "#N/A", "<NA>", "null", "None"];
+
+/// What the values of a column are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Lanes(DType),
+    Text,
+    /// Texts of which there are few: names, and the number of its name for each row.
+    Category,
+    /// Seconds since 1970.
+    Date,
+}
+
+/// How a text is laid out.
+#[derive(Debug)]
+pub(crate) struct Layout {
+    pub(crate) separator: u8,
+    /// Whether the first record has the names of the columns.
+    pub(crate) header: bool,
+    /// What columns must be, by name; the others are what their values say.
+    pub(crate) kinds: BTreeMap<String, Kind>,
+    /// Further texts for a missing value.
+    pub(crate) missing: Vec<String>,
+    /// Whether columns have masks of their missing values, and keep their types in spite of these.
+    pub(crate) masks: bool,
+}
+
+impl Layout {
+    fn is_missing(&self, field: &str) -> bool {
+        MISSING.contains(&field) || self.is_marked(field)
+    }
+
+    /// Whether a field is one of the texts that were asked for.
+    fn is_marked(&self, field: &str) -> bool {
+        self.missing.iter().any(|text| text == field)
+    }
+}
+
+/// The columns of a text with their names. `check_room` says whether so many bytes of values may be made.
+pub(crate) fn read(
+    path: &str,
+    bytes: &[u8],
+    layout: &Layout,
+    check_room: impl Fn(u64) -> Result<()>,
+) -> Result<Vec<(String, Column)>> {
+    let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
+    let mut text = Text { path, bytes, layout, names: Vec::new() };
+    let body = text.read_names()?;
+    let pieces = pieces::cut(bytes, layout.separator, body).map_err(|uncut| match uncut {
+        Uncut::Interrupted => stop(Stop::Interrupt),
+        Uncut::Open(at) => text.fault(at, None, "a quote that is never closed"),
+    })?;
+    let n_rows = pieces.iter().map(|piece| piece.lines as u64).sum::<u64>();
+    let mut kinds = text.guess(pieces.first());
+    let parts = loop {
+        // The values of all pieces are there until they are joined.
+        let row: u64 = kinds.iter().map(|kind| 2 * kind.bytes()).sum();
+        check_room(n_rows.saturating_mul(row))?;
+        let parts = text.parts(&pieces, &kinds)?;
+        let found = text.found(&parts, &kinds);
+        if found == kinds {
+            break parts;
+        }
+        kinds = found;
+    };
+    let mut parts: Vec<_> = parts.into_iter().map(Vec::into_iter).collect();
+    let mut columns = Vec::new();
+    for name in text.names {
+        check_interrupt()?;
+        let builders: Vec<Builder<'_>> = parts.iter_mut().filter_map(Iterator::next).collect();
+        let column = Column::join(builders).ok_or_else(|| out_of_memory(path, n_rows))?;
+        columns.push((name, column));
+    }
+    Ok(columns)
+}
+
+fn out_of_memory(path: &str, n_rows: u64) -> Box<rhai::EvalAltResult> {
+    let bytes = Bytes(n_rows.saturating_mul(8));
+    fault(format!("read_csv: {path}: out of memory: a column takes {bytes}"))
+}
+
+/// What comes of reading a piece.
+type Read<T> = std::result::Result<T, Trouble>;
+
+/// Why a piece was not read to its end; errors of scripts do not leave their thread.
+enum Trouble {
+    Interrupted,
+    Memory,
+    Field {
+        /// Where its record begins.
+        at: usize,
+        column: Option<usize>,
+        what: String,
+    },
+}
+
+/// The rows of a piece that were read.
+struct Rows<'l> {
+    columns: Vec<Builder<'l>>,
+    /// Where the record begins that is read.
+    at: usize,
+    /// Rows that there is room for.
+    room: usize,
+    /// Rows that are expected.
+    lines: usize,
+}
+
+impl Rows<'_> {
+    /// Adds field `i` of a row.
+    fn add(&mut self, i: usize, field: &str) -> Read<()> {
+        if i == 0 && self.room == 0 {
+            self.room = (POLL / self.columns.len().max(1)).max(1);
+            if interrupt::is_requested() {
+                return Err(Trouble::Interrupted);
+            }
+            let room = std::mem::take(&mut self.lines).max(self.room);
+            if !self.columns.iter_mut().all(|column| column.make_room(room)) {
+                return Err(Trouble::Memory);
+            }
+        }
+        match self.columns.get_mut(i).map(|column| column.add(field.trim_ascii())) {
+            // That there are too many is told at the end of the row.
+            None | Some(Ok(())) => Ok(()),
+            Some(Err(what)) => self.trouble(Some(i), what),
+        }
+    }
+
+    /// Ends a row of so many fields.
+    fn end(&mut self, n: usize) -> Read<()> {
+        self.room -= 1;
+        let expected = self.columns.len();
+        if n == expected {
+            return Ok(());
+        }
+        self.trouble(None, format!("got {n} fields, expected {expected} as in the lines before"))
+    }
+
+    fn trouble<T>(&self, column: Option<usize>, what: String) -> Read<T> {
+        Err(Trouble::Field { at: self.at, column, what })
+    }
+}
+
+struct Text<'a> {
+    path: &'a str,
+    bytes: &'a [u8],
+    layout: &'a Layout,
+    names: Vec<String>,
+}
+
+impl<'a> Text<'a> {
+    fn reader(&self, range: Range<usize>) -> Reader<&'a [u8]> {
+        let mut builder = ReaderBuilder::new();
+        builder.delimiter(self.layout.separator).has_headers(false).flexible(true);
+        builder.buffer_capacity(1 << 16).from_reader(&self.bytes[range])
+    }
+
+    /// Finds the names of the columns, and where the first record of values begins.
+    fn read_names(&mut self) -> Result<usize> {
+        let mut reader = self.reader(0..self.bytes.len());
+        let mut first = ByteRecord::new();
+        reader
+            .read_byte_record(&mut first)
+            .map_err(|error| self.fault(0, None, &error.to_string()))?;
+        let mut known = HashSet::new();
+        for (i, field) in first.iter().enumerate() {
+            let field = str::from_utf8(field)
+                .map_err(|_| self.fault(0, Some((i, "")), "the text is not UTF-8"))?;
+            let named = self.layout.header && !field.trim().is_empty();
+            let name = if named { field.trim().to_string() } else { format!("c{i}") };
+            if !known.insert(name.clone()) {
+                let what = "the name stands for another column too";
+                return Err(self.fault(0, Some((i, &name)), what));
+            }
+            self.names.push(name);
+        }
+        match self.layout.kinds.keys().find(|name| !known.contains(*name)) {
+            None if self.layout.header => {
+                Ok(usize::try_from(reader.position().byte()).unwrap_or(0))
+            }
+            None => Ok(0),
+            Some(name) => {
+                let (path, listed) = (self.path, listed(&self.names));
+                Err(fault(format!("read_csv: {path}: no column `{name}` ({listed})")))
+            }
+        }
+    }
+
+    /// What the columns seem to be, by the first records.
+    fn guess(&self, piece: Option<&Piece>) -> Vec<Kind> {
+        let mut seen = vec![Seen::default(); self.names.len()];
+        let mut reader = self.reader(piece.map_or(0..0, |piece| piece.range.clone()));
+        let records = reader.byte_records().take(SAMPLE).map_while(std::result::Result::ok);
+        for record in records {
+            for (seen, field) in seen.iter_mut().zip(&record) {
+                // What is no text is told of when all is read.
+                seen.look_at(str::from_utf8(field.trim_ascii()).unwrap_or("?"), self.layout);
+            }
+        }
+        let masks = self.layout.masks;
+        let kind = |(name, seen): (&String, Seen)| match self.layout.kinds.get(name) {
+            Some(&kind) => kind,
+            // What is narrower than the values shows; what is wider does not.
+            None if masks && seen.is_blank() => Kind::Lanes(DType::I64),
+            None => seen.kind(masks),
+        };
+        self.names.iter().zip(seen).map(kind).collect()
+    }
+
+    /// What the columns are, after all their fields were looked at.
+    fn found(&self, parts: &[Vec<Builder<'_>>], kinds: &[Kind]) -> Vec<Kind> {
+        let found = |(i, &kind): (usize, &Kind)| {
+            if self.layout.kinds.contains_key(&self.names[i]) {
+                return kind;
+            }
+            let seen = parts.iter().map(|part| part[i].seen()).reduce(Seen::and);
+            seen.map_or(kind, |seen| seen.kind(self.layout.masks))
+        };
+        kinds.iter().enumerate().map(found).collect()
+    }
+
+    /// The values of each piece by columns.
+    fn parts(&self, pieces: &[Piece], kinds: &[Kind]) -> Result<Vec<Vec<Builder<'a>>>> {
+        let next = AtomicUsize::new(0);
+        let done = Mutex::new(Vec::new());
+        let work = || {
+            loop {
+                let i = next.fetch_add(1, Ordering::Relaxed);
+                let Some(piece) = pieces.get(i) else { break };
+                let part = self.part(piece, kinds);
+                if part.is_err() {
+                    // Those before this one are taken: the first fault of the text is among them.
+                    next.store(pieces.len(), Ordering::Relaxed);
+                }
+                done.lock().unwrap_or_else(PoisonError::into_inner).push((i, part));
+            }
+        };
+        let handed_over = AtomicI64::new(0);
+        let work_beside = || {
+            work();
+            handed_over.fetch_add(heap::hand_over(), Ordering::Relaxed);
+        };
+        thread::scope(|scope| {
+            let threads = thread::available_parallelism().map_or(1, std::num::NonZero::get);
+            for _ in 1..threads.min(pieces.len()) {
+                // A thread that the system refuses is one fewer.
+                if thread::Builder::new().spawn_scoped(scope, work_beside).is_err() {
+                    break;
+                }
+            }
+            work();
+        });
+        heap::receive(handed_over.into_inner());
+        let mut done = done.into_inner().unwrap_or_else(PoisonError::into_inner);
+        done.sort_unstable_by_key(|(i, _)| *i);
+        let part = |(_, part): (usize, Read<_>)| {
+            part.map_err(|trouble| match trouble {
+                Trouble::Interrupted => stop(Stop::Interrupt),
+                Trouble::Memory => out_of_memory(self.path, 0),
+                Trouble::Field { at, column, what } => {
+                    let name = |i: usize| self.names.get(i).map_or("", String::as_str);
+                    self.fault(at, column.map(|i| (i, name(i))), &what)
+                }
+            })
+        };
+        done.into_iter().map(part).collect()
+    }
+
+    fn part(&self, piece: &Piece, kinds: &[Kind]) -> Read<Vec<Builder<'a>>> {
+        let builder = |(name, &kind): (&String, &Kind)| {
+            Builder::new(kind, self.layout.kinds.contains_key(name), self.layout)
+        };
+        let columns = self.names.iter().zip(kinds).map(builder).collect();
+        let mut rows = Rows { columns, at: piece.range.start, room: 0, lines: piece.lines };
+        let bytes = &self.bytes[piece.range.clone()];
+        if let (None, Ok(text)) = (memchr(b'"', bytes), str::from_utf8(bytes)) {
+            self.read_plain(piece.range.start, text, &mut rows)?;
+            return Ok(rows.columns);
+        }
+        let mut reader = self.reader(piece.range.clone());
+        let mut record = ByteRecord::new();
+        loop {
+            let more = reader.read_byte_record(&mut record);
+            let start = record.position().map_or(0, csv::Position::byte);
+            rows.at = piece.range.start + usize::try_from(start).unwrap_or(0);
+            match more {
+                Ok(true) => {}
+                Ok(false) => return Ok(rows.columns),
+                Err(error) => return rows.trouble(None, error.to_string()),
+            }
+            for (i, field) in record.iter().enumerate() {
+                match str::from_utf8(field) {
+                    Ok(field) => rows.add(i, field)?,
+                    Err(_) => return rows.trouble(Some(i), "the text is not UTF-8".into()),
+                }
+            }
+            rows.end(record.len())?;
+        }
+    }
+
+    /// Reads records without quotes, whose fields end where a separator or an end of a line stands.
+    fn read_plain(&self, from: usize, text: &str, rows: &mut Rows<'a>) -> Read<()> {
+        let bytes = text.as_bytes();
+        let (mut start, mut n) = (0, 0);
+        for end in memchr3_iter(self.layout.separator, b'\n', b'\r', bytes).chain([bytes.len()]) {
+            let field = &text[start..end];
+            let ends_record = bytes.get(end) != Some(&self.layout.separator);
+            if n == 0 {
+                rows.at = from + start;
+            }
+            start = end + 1;
+            // Between records stand empty lines.
+            if n > 0 || !ends_record || !field.is_empty() {
+                rows.add(n, field)?;
+                n += 1;
+                if ends_record {
+                    rows.end(n)?;
+                    n = 0;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// `read_csv: data.csv:3: column 2 (x): ..` of the record that begins at a byte, or behind empty lines there.
+    fn fault(
+        &self,
+        at: usize,
+        column: Option<(usize, &str)>,
+        what: &str,
+    ) -> Box<rhai::EvalAltResult> {
+        let blank = self.bytes[at..].iter().take_while(|byte| matches!(byte, b'\n' | b'\r'));
+        let line = 1 + pieces::count(&self.bytes[..at + blank.count()]);
+        let column = match column {
+            Some((i, "")) => format!("column {}: ", i + 1),
+            Some((i, name)) => format!("column {} ({}): ", i + 1, short(name)),
+            None => String::new(),
+        };
+        fault(format!("read_csv: {}:{line}: {column}{what}", self.path))
+    }
+}
+
+/// The first names, and how many there are more.
+fn listed(names: &[String]) -> String {
+    let more = names.len().saturating_sub(LISTED);
+    let first: Vec<String> = names.iter().take(LISTED).map(|name| short(name)).collect();
+    let first = first.join(", ");
+    if more == 0 { first } else { format!("{first}, and {more} more") }
+}
+
+/// The start of a field, as errors show it.
+fn short(field: &str) -> String {
+    const LONGEST: usize = 40;
+    match field.char_indices().nth(LONGEST) {
+        Some((end, _)) => format!("{}..", &field[..end]),
+        None => field.into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parsed(text: &str, masks: bool) -> Result<Vec<(String, Column)>> {
+        let (kinds, missing) = (BTreeMap::new(), Vec::new());
+        let layout = Layout { separator: b',', header: true, kinds, missing, masks };
+        read("t.csv", text.as_bytes(), &layout, |_| Ok(()))
+    }
+
+    fn columns(text: &str) -> Vec<(String, Column)> {
+        parsed(text, false).unwrap()
+    }
+
+    #[test]
+    fn quotes_must_be_closed() {
+        for text in ["a,b\n1,2\n3,\"4\n", "a,b\n1,2\n\"x\"\"y,3\n4,5\n", "a\n\""] {
+            assert!(parsed(text, false).is_err(), "{text}");
+        }
+        for text in ["a,b\n1,\"x \"\"y\"\"\"\n", "a\n5\"\n", "a,b\n5\"\" 3,\"\"\n", "a\n\"x\ny\"\n"]
+        {
+            parsed(text, false).unwrap();
+        }
+    }
+
+    #[test]
+    fn columns_are_what_their_values_say() {
+        let table = columns("a,b,c,d\n1,2.5,true,x\n-2,1e3,false,\"y, z\"\n");
+        let of = |name: &str| &table.iter().find(|(known, _)| known == name).unwrap().1.values;
+        assert_eq!(*of("a"), Values::Int(vec![1, -2]));
+        assert_eq!(*of("b"), Values::Float(vec![2.5, 1000.0]));
+        assert_eq!(*of("c"), Values::Mask(vec![true, false]));
+        let Values::Texts(texts) = of("d") else { panic!("not texts") };
+        assert_eq!(texts.names.iter().map(String::as_str).collect::<Vec<_>>(), ["x", "y, z"]);
+        assert_eq!(texts.codes, [0, 1]);
+    }
+
+    #[test]
+    fn missing_numbers_are_nan() {
+        let table = columns("a,b\n1,\n,NA\n");
+        let Values::Float(values) = &table[0].1.values else { panic!("not floats") };
+        assert!(values[0] == 1.0 && values[1].is_nan());
+        let Values::Float(values) = &table[1].1.values else { panic!("not floats") };
+        assert!(values.iter().all(|x| x.is_nan()));
+    }
+
+    /// What the first records suggest does not hold for all; lines in quotes lie across the borders of pieces.
+    #[test]
+    fn pieces_agree_with_the_whole() {
+        let late = |first: &str, last: &str, masks| {
+            let rows = format!("{first},\"two\nlines, \"\"quoted\"\"\"\n").repeat(200_000);
+            let text = format!("a,b\n{rows}{last},x\n");
+            let mut table = parsed(&text, masks).unwrap();
+            let (_, b) = table.pop().unwrap();
+            let Values::Texts(texts) = b.values else { panic!("not texts") };
+            assert_eq!(texts.codes.len(), 200_001);
+            assert_eq!(texts.names.len(), 2);
+            table.pop().unwrap().1
+        };
+        for (first, last, values) in [
+            ("1", "2", Values::Int(Vec::new())),
+            ("1", "2.5", Values::Float(Vec::new())),
+            ("1", "", Values::Float(Vec::new())),
+            ("", "1", Values::Float(Vec::new())),
+            ("true", "1", Values::Texts(Texts::default())),
+            ("1", "18446744073709551615", Values::UInt(Vec::new())),
+            ("-1", "18446744073709551615", Values::Float(Vec::new())),
+        ] {
+            let got = late(first, last, false).values;
+            let same = std::mem::discriminant(&got) == std::mem::discriminant(&values);
+            assert!(same, "{first} {last}");
+        }
+        let masked = late("", "7", true);
+        let Values::Int(values) = masked.values else { panic!("not integers") };
+        assert_eq!((values[0], values[200_000]), (0, 7));
+        assert_eq!(masked.missing.unwrap()[199_999..], [true, false]);
+        assert!(matches!(late("", "", true).values, Values::Float(_)));
+    }
+}
