@@ -561,6 +561,7 @@ fn prompts_have_numbers_where_the_settings_say_so() {
     shell.wait_for("Out[1]: 666\nIn [2]: ");
     shell.type_in("Vector2fC([1, 2], 3)\r");
     shell.wait_for("Out[2]:\n[[");
+    shell.wait_for("In [3]: ");
     shell.type_in("fn f(x) {\rx + 1\r}\r");
     shell.wait_for("In [3]: fn f(x) {\n   ...:     x + 1\n   ...: }\n");
     shell.type_in("\x1b[A");

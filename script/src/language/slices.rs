@@ -5,7 +5,8 @@ use std::collections::HashSet;
 
 use porcini_core::value::Slice;
 use rhai::{
-    ASTFlags, BinaryExpr, Dynamic, Engine, EvalContext, Expr, Expression, ImmutableString, Token,
+    ASTFlags, BinaryExpr, Dynamic, Engine, EvalContext, Expr, Expression, ImmutableString,
+    Position, Token,
 };
 
 use crate::fault::{Result, check_interrupt, fault};
@@ -142,12 +143,20 @@ fn evaluate(
         }
     }
     let place = index.position();
-    let sides = BinaryExpr {
-        lhs: (**variable).clone(),
-        rhs: Expr::DynamicConstant(Box::new(chosen), place),
+    // The key was read in front of the variable, which therefore stands a column further.
+    let lhs = match &**variable {
+        Expr::Variable(name, slot, at) => Expr::Variable(name.clone(), *slot, before(*at)),
+        other => other.clone(),
     };
+    let sides = BinaryExpr { lhs, rhs: Expr::DynamicConstant(Box::new(chosen), place) };
     let indexed = Expr::Index(Box::new(sides), ASTFlags::BREAK, place);
     context.eval_expression_tree(&Expression::from(&indexed))
+}
+
+fn before(at: Position) -> Position {
+    let [line, column] =
+        [at.line(), at.position()].map(|n| u16::try_from(n.unwrap_or(1)).unwrap_or(u16::MAX));
+    Position::new(line, column.saturating_sub(1).max(1))
 }
 
 fn part_of_list(list: &rhai::Array, slice: Slice) -> Result<rhai::Array> {

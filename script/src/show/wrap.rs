@@ -68,7 +68,7 @@ mod tests {
     #[test]
     fn names_stand_in_columns() {
         let names = ["a", "bb", "c", "d", "e"].map(String::from);
-        assert_eq!(in_columns(&names, Some(12)), "a   d\nbb  e\nc");
+        assert_eq!(in_columns(&names, Some(12)), "a   c   e\nbb  d");
         assert_eq!(in_columns(&names, Some(3)), "a\nbb\nc\nd\ne");
         assert_eq!(in_columns(&names, None), "a   bb  c   d   e");
     }
