@@ -106,7 +106,9 @@ impl Host for System {
     }
 
     fn shell(&self, line: &str) -> io::Result<ExitStatus> {
-        foreground::run(&mut programs::shell(line), |_| {})
+        let status = foreground::run(&mut programs::shell(line), |_| {});
+        print::end_line();
+        status
     }
 
     fn edit(&self, text: &str) -> io::Result<String> {

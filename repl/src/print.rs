@@ -45,6 +45,15 @@ pub(crate) fn redraw(typed: &str, cell: &str) {
     }
 }
 
+/// Begins a line where another program has left one without an end: as many blanks as a line has lead to the next one,
+/// but from the start of a line to its end.
+pub(crate) fn end_line() {
+    let mut out = io::stdout().lock();
+    if let Some((columns, _)) = size().filter(|_| out.is_terminal()) {
+        written(write!(out, "{:columns$}\r\x1b[K", "").and_then(|()| out.flush()));
+    }
+}
+
 /// Rows that a text takes.
 pub(crate) fn rows_of(text: &str, columns: usize) -> usize {
     text.split('\n').map(|line| line.chars().count().div_ceil(columns).max(1)).sum()

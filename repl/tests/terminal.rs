@@ -500,6 +500,8 @@ fn folders_programs_and_an_editor() {
         ("%cd -", "terminal/system\n"),
         ("%cd nosuch", "error: %cd nosuch: No such file"),
         ("%sh echo $((6 * 111))", "\n666"),
+        ("%sh printf '%s-%s' no end", "\nno-end"),
+        ("%ls ~/data", "x.rhai"),
         ("%sh exit 3", "the command ended with exit status: 3"),
         ("%%sh\rfor i in 1 2; do\r  echo \"$i'$((i + 6))\"\rdone\r", "\n2'8"),
         ("!ls", "%ls at a prompt"),

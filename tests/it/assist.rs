@@ -63,8 +63,8 @@ fn members_follow_the_value() {
         assert_eq!(
             of("rng.next_f"),
             [
-                "next_float16",
                 "next_float32",
+                "next_float16",
                 "next_float32_normal",
                 "next_float64",
                 "next_float64_normal"

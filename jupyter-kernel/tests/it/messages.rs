@@ -162,15 +162,18 @@ fn listings_are_folded_and_graphs_drawn() {
 fn pictures_are_drawn() {
     let (_kernel, client) = Kernel::start();
     client.run("x = FloatC::linspace(0, 6, 100);");
-    for (code, drawn) in [
-        ("plot(x, sin(x))", "<polyline"),
-        ("hist(sin(x))", "<polygon"),
-        ("image(x, 10, 10)", "data:image/png;base64,"),
+    for (code, drawn, said) in [
+        ("plot(x, sin(x))", "<polyline", "chart: a line of 100 points; x from 0 to 6"),
+        ("hist(sin(x))", "<polygon", "chart: "),
+        ("image(x, 10, 10)", "data:image/png;base64,", "an image, 10 x 10"),
     ] {
         let data = client.run(code).all("execute_result")[0]["data"].clone();
         let svg = svg(&data);
         assert!(svg.starts_with("<svg") && svg.contains(drawn), "{code}: {svg}");
-        assert!(data["text/html"].as_str().unwrap().contains("\" alt=\"a"), "{code}");
+        assert!(
+            data["text/html"].as_str().unwrap().contains(&format!("\" alt=\"{said}")),
+            "{code}"
+        );
         let png = STANDARD.decode(data["image/png"].as_str().unwrap()).unwrap();
         assert!(png.starts_with(b"\x89PNG"), "{code}");
         // Inkscape would be needed to print it.

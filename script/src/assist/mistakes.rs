@@ -27,6 +27,9 @@ const SPECIAL: [&str; 10] = [
     "debug",
 ];
 
+/// Mistakes that are named: for each, names that are alike are looked for.
+const MOST: usize = 100;
+
 /// A call in a script.
 struct Call {
     name: String,
@@ -57,29 +60,41 @@ impl Interpreter {
             .iter()
             .any(|lexeme| matches!(lexeme.token, Token::MapStart | Token::Import));
         let bound = self.bound();
+        // True where nobody knows.
+        let takes = |name: &str, n| bound.get(name).is_none_or(|arities| arities.contains(&n));
         let mut wrong: Vec<(Position, rhai::EvalAltResult)> = Vec::new();
         for call in calls(program) {
             let (name, n, at) = (call.name.as_str(), call.arguments, call.place);
             // A map may hold a closure of that name.
             let is_of_map = call.is_method && (has_maps || keys.contains(name));
-            if is_of_map || SPECIAL.contains(&name) || bound.contains(&(name.into(), n)) {
+            if is_of_map
+                || SPECIAL.contains(&name)
+                || bound.get(name).is_some_and(|arities| arities.contains(&n))
+            {
                 continue;
             }
             if let Some(arities) = own.get(name).filter(|_| !call.is_method) {
-                if !(arities.contains(&n) || self.has(name) && self.takes(name, n)) {
+                if !(arities.contains(&n) || self.has(name) && takes(name, n)) {
                     let known = program.iter_functions().filter(|known| known.name == name);
                     let known = known.map(|known| format!("{name}({})", known.params.join(", ")));
                     wrong.push((at, wrong_number(name, n, &known.collect::<Vec<_>>().join(", "))));
                 }
             } else if !self.has(name) && !own.contains_key(name) {
                 wrong.push((at, rhai::EvalAltResult::ErrorFunctionNotFound(name.into(), at)));
-            } else if !self.takes(name, n) && !own.contains_key(name) {
+            } else if !takes(name, n) && !own.contains_key(name) {
                 let known = self.docs.iter().filter(|doc| doc.name == name);
                 let known: Vec<String> = known.map(FunctionDoc::title).collect();
                 wrong.push((at, wrong_number(name, n, &known.join(", "))));
             }
         }
         wrong.sort_by_key(|(at, _)| (at.line(), at.position()));
+        if let Some((place, _)) = wrong.get(MOST) {
+            let more = format!("{} more calls that would fail", wrong.len() - MOST);
+            let more = fault_with_hint(more, "they are named once those above are mended");
+            let place = *place;
+            wrong.truncate(MOST);
+            wrong.push((place, *more));
+        }
         let placed = |(at, mut error): (Position, rhai::EvalAltResult)| {
             error.set_position(at);
             error
@@ -87,13 +102,17 @@ impl Interpreter {
         wrong.into_iter().map(placed).collect()
     }
 
-    /// Names and numbers of arguments of all functions that Rhai knows.
-    fn bound(&self) -> HashSet<(String, usize)> {
+    /// The numbers of arguments that each function takes which Rhai knows.
+    fn bound(&self) -> HashMap<String, BTreeSet<usize>> {
         let pair = |function: rhai::FuncInfo<'_>| {
             let metadata = &function.metadata;
             Some((typed(&metadata.name).to_string(), metadata.num_params))
         };
-        self.engine.collect_fn_metadata(None, pair, true).into_iter().collect()
+        let mut bound: HashMap<String, BTreeSet<usize>> = HashMap::new();
+        for (name, n) in self.engine.collect_fn_metadata(None, pair, true) {
+            bound.entry(name).or_default().insert(n);
+        }
+        bound
     }
 
     fn has(&self, name: &str) -> bool {
@@ -101,12 +120,6 @@ impl Interpreter {
         self.docs.iter().any(|doc| {
             doc.name == name || doc.name.rsplit_once("::").is_some_and(|(_, last)| is_static(last))
         }) || STATICS.iter().any(|(known, _)| is_static(known))
-    }
-
-    /// Whether a function takes so many arguments; true where nobody has counted.
-    fn takes(&self, name: &str, n: usize) -> bool {
-        let mut counted = self.docs.iter().filter(|doc| doc.name == name).peekable();
-        counted.peek().is_none() || counted.any(|doc| doc.takes(n))
     }
 }
 

@@ -9,8 +9,6 @@
 //! [1, 2]
 //! ```
 
-use std::collections::BTreeSet;
-
 /// Help for a name: a function, a type, an operator or a constant.
 #[derive(Clone, Debug)]
 pub struct FunctionDoc {
@@ -22,8 +20,6 @@ pub struct FunctionDoc {
     pub family: &'static str,
     /// Help text; empty if there is none.
     pub doc: String,
-    /// Numbers of arguments that are bound; empty where Rhai binds it.
-    pub(crate) arities: BTreeSet<usize>,
     /// What to try; the cells of one page run one after the other.
     pub examples: Vec<Example>,
 }
@@ -67,7 +63,6 @@ impl FunctionDoc {
             parameters: parameters.into(),
             family,
             doc: doc.trim().into(),
-            arities: BTreeSet::new(),
             examples,
         }
     }
@@ -75,11 +70,6 @@ impl FunctionDoc {
     /// Whether it is called with parentheses.
     pub fn is_function(&self) -> bool {
         self.parameters.starts_with('(')
-    }
-
-    /// Whether it takes so many arguments; true where nobody has counted.
-    pub(crate) fn takes(&self, n: usize) -> bool {
-        self.arities.is_empty() || self.arities.contains(&n)
     }
 
     /// How it is written: `gather(source, index, active)`, `a + b`, `pi`.

@@ -85,7 +85,6 @@ pub(super) fn register(registry: &mut Registry<'_>) {
             registry.engine.register_static_module(&nested.name, module.into());
         }
     }
-    many.iter().for_each(|(name, arity)| registry.count(name, *arity));
     many_arguments::register(registry.engine, &many);
 }
 

@@ -67,7 +67,6 @@ fn on_rng<T: Clone + 'static>(
     let (context, owned) = (registry.context.clone(), name.to_string());
     let mut types = vec![TypeId::of::<Dynamic>(); arity];
     types[0] = TypeId::of::<RngRef>();
-    registry.count(name, arity);
     registry.engine.register_raw_fn(name, types, move |call: NativeCallContext<'_>, args| {
         context.at(&call);
         let rng = args[0].read_lock::<RngRef>().map(|rng| rng.clone());

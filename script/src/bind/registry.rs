@@ -2,7 +2,7 @@
 //! and error hints read.
 
 use std::any::TypeId;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::rc::Rc;
 
 use rhai::{Dynamic, Engine, NativeCallContext};
@@ -21,20 +21,11 @@ pub(crate) struct Registry<'e> {
     pub(crate) family: &'static str,
     docs: Vec<FunctionDoc>,
     names: BTreeSet<String>,
-    /// The numbers of arguments that each name takes.
-    arities: BTreeMap<String, BTreeSet<usize>>,
 }
 
 impl<'e> Registry<'e> {
     pub(super) fn new(engine: &'e mut Engine, context: Rc<Context>) -> Self {
-        Self {
-            engine,
-            context,
-            family: "",
-            docs: Vec::new(),
-            names: BTreeSet::new(),
-            arities: BTreeMap::new(),
-        }
+        Self { engine, context, family: "", docs: Vec::new(), names: BTreeSet::new() }
     }
 
     /// Documents a name; see [`crate::bind::doc`] for the form of the text. Operators have `a + b` for parameters,
@@ -74,11 +65,6 @@ impl<'e> Registry<'e> {
                 self.docs.push(FunctionDoc::new(&name, "(..)", "not documented", ""));
             }
         }
-        // Rhai has forms of its own of what lists, maps and texts have.
-        let is_ours = |doc: &&mut FunctionDoc| !doc.family.starts_with("lists");
-        for doc in self.docs.iter_mut().filter(is_ours) {
-            doc.arities = self.arities.get(&doc.name).cloned().unwrap_or_default();
-        }
         self.docs
     }
 
@@ -101,7 +87,6 @@ impl<'e> Registry<'e> {
         function: impl Fn(&Context, &NativeCallContext<'_>, &[&mut Dynamic]) -> Result<T> + 'static,
     ) {
         self.names.insert(name.into());
-        self.count(name, arity);
         let (context, owned) = (self.context.clone(), name.to_string());
         let mut types = vec![TypeId::of::<Dynamic>(); arity];
         if let Some(own) = types.first_mut() {
@@ -110,11 +95,6 @@ impl<'e> Registry<'e> {
         self.engine.register_raw_fn(registered(name), types, move |call, args| {
             function(&context, &call, args).map_err(|error| under_name(error, &owned))
         });
-    }
-
-    /// Takes note that a function takes so many arguments; of those that go past this registry whoever registers them.
-    pub(crate) fn count(&mut self, name: &str, arity: usize) {
-        self.arities.entry(name.into()).or_default().insert(arity);
     }
 
     /// Registers a function whose first argument is an array value, the others of any type; errors as of

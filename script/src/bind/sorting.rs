@@ -14,9 +14,6 @@ use crate::value::type_name;
 type Call<'a> = NativeCallContext<'a>;
 
 pub(super) fn register(registry: &mut Registry<'_>) {
-    for name in ["sort", "order"] {
-        registry.count(name, 2);
-    }
     let engine = &mut *registry.engine;
     for name in ["sort", "sort_by"] {
         engine.register_fn(name, move |call: Call<'_>, list: &mut Array, order: FnPtr| {

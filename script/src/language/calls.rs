@@ -14,8 +14,10 @@ use rhai::{
     FnCallHashes, FnPtr, ImmutableString, Namespace, ParseError, ParseErrorType, Position, Token,
 };
 
+use crate::fault::fault;
 use crate::language::{slices, unpack};
 use crate::value::names::Names;
+use crate::value::type_name;
 
 /// Functions that are told what variables are in sight.
 pub(crate) const LOOK_AROUND: [&str; 2] = ["whos", "cuda_whos"];
@@ -77,6 +79,9 @@ pub(crate) fn mark(unexpected: &str) -> Option<Mark> {
 /// Brackets right behind a variable, which would go on with it: first words of syntaxes, and their ends.
 const BRACKETS: [(Token, &str, &str); 2] =
     [(Token::LeftParen, "call((", ")"), (Token::LeftBracket, "call([", "]")];
+/// Ranges without a start, right behind a variable.
+const RANGES: [(Token, &str); 2] =
+    [(Token::ExclusiveRange, "call(.."), (Token::InclusiveRange, "call(..=")];
 
 /// The name of the call that is read.
 #[derive(Clone, Default)]
@@ -97,11 +102,17 @@ impl Called {
         self.in_sight.clone()
     }
 
-    /// The token in place of a bracket behind a variable.
+    /// The token in place of a bracket, or of a range, behind a variable.
     pub(crate) fn bracket(&self, token: Token) -> Token {
-        let is_behind = self.is_behind.take();
-        let known = BRACKETS.iter().find(|(bracket, ..)| is_behind && *bracket == token);
-        known.map_or(token, |(_, key, _)| Token::Identifier(Box::new((*key).into())))
+        if !self.is_behind.take() {
+            return token;
+        }
+        let brackets = BRACKETS.iter().map(|(bracket, key, _)| (bracket, key));
+        let mut known = brackets.chain(RANGES.iter().map(|(range, key)| (range, key)));
+        match known.find(|(known, _)| **known == token) {
+            Some((_, key)) => Token::Identifier(Box::new((*key).into())),
+            None => token,
+        }
     }
 
     /// The token for a mark; `name` is that of the call.
@@ -161,6 +172,28 @@ impl Called {
                     let values: Result<rhai::Array, _> =
                         values.map(|value| value.map(Dynamic::flatten)).collect();
                     values.map(Dynamic::from)
+                },
+            );
+        }
+        for (token, key) in RANGES {
+            engine.register_custom_syntax_with_state_raw(
+                key,
+                |symbols, ahead, _| {
+                    let has_end = symbols.len() == 1 && ahead != "]" && ahead != ")";
+                    Ok(has_end.then(|| "$expr$".into()))
+                },
+                false,
+                move |context, inputs, _| {
+                    let Some(end) = inputs.first() else { return Ok(Dynamic::from(0..i64::MAX)) };
+                    let end = context.eval_expression_tree(end)?.flatten();
+                    match end.as_int() {
+                        Ok(end) if token == Token::InclusiveRange => Ok(Dynamic::from(0..=end)),
+                        Ok(end) => Ok(Dynamic::from(0..end)),
+                        Err(_) => Err(fault(format!(
+                            "..: got {} as the end of a range, expected an integer",
+                            type_name(&end)
+                        ))),
+                    }
                 },
             );
         }

@@ -6,7 +6,7 @@ use std::collections::HashSet;
 use porcini_core::value::Slice;
 use rhai::{
     ASTFlags, BinaryExpr, Dynamic, Engine, EvalContext, Expr, Expression, ImmutableString,
-    Position, Token,
+    ParseError, ParseErrorType, Position, Token,
 };
 
 use crate::fault::{Result, check_interrupt, fault};
@@ -37,7 +37,9 @@ pub(crate) fn brackets(lexemes: &[Lexeme]) -> HashSet<usize> {
                 open.last_mut().into_iter().for_each(|(_, has_range)| *has_range = true);
             }
             Token::RightBracket | Token::RightParen | Token::RightBrace => {
-                let opened = open.pop().filter(|&(at, has_range)| has_range && has_room(&code, at));
+                let opened = open
+                    .pop()
+                    .filter(|&(at, has_range)| has_range && code[at].token == Token::LeftBracket);
                 chain.extend(opened.map(|(at, _)| code[at].start));
                 // What ends in an assignment is a place, and no value.
                 let mut end = i + 1;
@@ -54,14 +56,6 @@ pub(crate) fn brackets(lexemes: &[Lexeme]) -> HashSet<usize> {
         }
     }
     found
-}
-
-/// Whether a bracket opens in which a range may be read: behind a name of one letter there is no room for the comma
-/// that a range without a start needs.
-fn has_room(code: &[&Lexeme], at: usize) -> bool {
-    let is_short = at > 0 && code[at - 1].end - code[at - 1].start == 1;
-    let starts_open = code.get(at + 1).is_some_and(|first| is_range(&first.token));
-    code[at].token == Token::LeftBracket && !(is_short && starts_open)
 }
 
 fn is_range(token: &Token) -> bool {
@@ -115,6 +109,11 @@ pub(crate) fn register(engine: &mut Engine) {
             let n_values = symbols.iter().filter(|symbol| *symbol == "$expr$").count();
             Ok(match symbols.last().map_or("", |last| last.as_str()) {
                 "]" => None,
+                "$expr$" if n_values == 2 && ahead != "]" => {
+                    let error =
+                        ParseErrorType::MissingToken("]".into(), "to close the range".into());
+                    return Err(ParseError(error.into(), Position::NONE));
+                }
                 "$expr$" if n_values == 2 => Some("]".into()),
                 "$expr$" if ahead == "," => Some(",".into()),
                 _ => Some("$expr$".into()),
@@ -132,22 +131,22 @@ fn evaluate(
     let [variable, index] = inputs else { return Err(fault("[]: expected one range")) };
     let chosen = context.eval_expression_tree(index)?.flatten();
     let slice = range::slice(&chosen);
-    if let (Some(slice), Some(name)) = (slice, variable.get_string_value())
-        && let Some(value) = context.scope().get(name)
-    {
-        if let Some(list) = value.read_lock::<rhai::Array>() {
-            return part_of_list(&list, slice).map(Dynamic::from);
-        }
-        if let Some(text) = value.read_lock::<ImmutableString>() {
-            return part_of_text(&text, slice).map(Dynamic::from);
-        }
-    }
-    let place = index.position();
     // The key was read in front of the variable, which therefore stands a column further.
     let lhs = match &**variable {
         Expr::Variable(name, slot, at) => Expr::Variable(name.clone(), *slot, before(*at)),
         other => other.clone(),
     };
+    if let (Some(slice), Some(name)) = (slice, variable.get_string_value()) {
+        let part = match context.scope().get(name) {
+            Some(value) => part(value, slice),
+            // A function sees constants that do not stand among its variables.
+            None => part(&context.eval_expression_tree(&Expression::from(&lhs))?, slice),
+        };
+        if let Some(part) = part {
+            return part;
+        }
+    }
+    let place = index.position();
     let sides = BinaryExpr { lhs, rhs: Expr::DynamicConstant(Box::new(chosen), place) };
     let indexed = Expr::Index(Box::new(sides), ASTFlags::BREAK, place);
     context.eval_expression_tree(&Expression::from(&indexed))
@@ -157,6 +156,15 @@ fn before(at: Position) -> Position {
     let [line, column] =
         [at.line(), at.position()].map(|n| u16::try_from(n.unwrap_or(1)).unwrap_or(u16::MAX));
     Position::new(line, column.saturating_sub(1).max(1))
+}
+
+/// A part of a list or a text.
+fn part(value: &Dynamic, slice: Slice) -> Option<Result<Dynamic>> {
+    if let Some(list) = value.read_lock::<rhai::Array>() {
+        return Some(part_of_list(&list, slice).map(Dynamic::from));
+    }
+    let text = value.read_lock::<ImmutableString>()?;
+    Some(part_of_text(&text, slice).map(Dynamic::from))
 }
 
 fn part_of_list(list: &rhai::Array, slice: Slice) -> Result<rhai::Array> {
@@ -199,6 +207,9 @@ mod tests {
             ("let l = [1, 2, 3, 4]; l[-2..]", "[3, 4]"),
             ("let l = [1, 2, 3, 4]; let n = 2; l[n-1..=n]", "[2, 3]"),
             ("let ab = [1, 2, 3, 4]; ab[..2]", "[1, 2]"),
+            ("let l = [1, 2, 3, 4]; l[..2]", "[1, 2]"),
+            ("let l = [1, 2, 3, 4]; l[..=2].len() + l[..-1].len()", "6"),
+            ("let l = [1, 2, 3]; let f = |n| l[..n + 1]; f.call(1)", "[1, 2]"),
             ("let ab = [1, 2]; ab[5..9]", "[]"),
             ("let l = [[1, 2], [3]]; l[0..1][0][1]", "2"),
             ("let l = [1, 2]; [l[0], l[1..].len()]", "[1, 1]"),

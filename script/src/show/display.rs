@@ -2,8 +2,8 @@
 
 use std::fmt::{self, Write as _};
 
-use porcini_core::DType;
 use porcini_core::value::show::{Digits, number};
+use porcini_core::{DType, Scalar};
 use rhai::Dynamic;
 
 use crate::fault::{Fault, Result};
@@ -198,6 +198,9 @@ fn write_simple(
     if let Ok(float) = value.as_float() {
         let digits = options.own_digits.unwrap_or(Digits::Shortest);
         return out.put(&number(float.into(), DType::F64, digits));
+    }
+    if let (Ok(int), Some(digits)) = (value.as_int(), options.own_digits) {
+        return out.put(&number(Scalar::Int(int), DType::I64, digits));
     }
     if value.is_unit() && (depth > 0 || options.quotes) {
         return out.put("()");

@@ -1,6 +1,5 @@
 //! `format`: a template filled with values.
 
-use porcini_core::Scalar;
 use porcini_core::value::show::{Digits, Options};
 use rhai::Dynamic;
 
@@ -64,10 +63,7 @@ fn fill(
             most: out.left(),
             ..options.clone()
         };
-        let as_float = value.as_int().ok().filter(|_| field.wants_float());
-        let value =
-            as_float.map_or_else(|| value.clone(), |int| Dynamic::from(Scalar::Int(int).to_f64()));
-        out.put(&field.fill(&text(&value, &options)?))?;
+        out.put(&field.fill(&text(value, &options)?, value.is_int() || value.is_float()))?;
         rest = &tail[end + 1..];
     }
     out.put(rest)?;
@@ -79,7 +75,7 @@ fn fill(
 
 /// How one value of [`format`] is laid out.
 struct Field {
-    right: bool,
+    right: Option<bool>,
     width: usize,
     /// Those of the settings if it names none.
     digits: Option<Digits>,
@@ -98,13 +94,13 @@ impl Field {
                 "format: unknown {{{whole}}}, expected {{}}, {{:.9}}, {{:.2f}} or {{:>12.4}}"
             ))
         };
-        let mut field = Self { right: false, width: 0, digits: None };
+        let mut field = Self { right: None, width: 0, digits: None };
         if spec.is_empty() {
             return Ok(field);
         }
         let rest = spec.strip_prefix(':').ok_or_else(bad)?;
         let aligned = rest.strip_prefix(['<', '>']);
-        field.right = rest.starts_with('>');
+        field.right = aligned.map(|_| rest.starts_with('>'));
         let (width, digits) = match aligned.unwrap_or(rest).split_once('.') {
             Some((width, digits)) => (width, Some(digits)),
             None => (aligned.unwrap_or(rest), None),
@@ -125,14 +121,14 @@ impl Field {
         Ok(field)
     }
 
-    /// Whether integers are shown as floats: `{:.2f}`.
-    fn wants_float(&self) -> bool {
-        matches!(self.digits, Some(Digits::Decimals(_) | Digits::Exponential(_)))
-    }
-
-    fn fill(&self, text: &str) -> String {
+    /// Numbers stand on the right, if nobody says where, as in Python and in Rust.
+    fn fill(&self, text: &str, is_number: bool) -> String {
         let width = self.width;
-        if self.right { format!("{text:>width$}") } else { format!("{text:<width$}") }
+        if self.right.unwrap_or(is_number) {
+            format!("{text:>width$}")
+        } else {
+            format!("{text:<width$}")
+        }
     }
 }
 
@@ -169,6 +165,11 @@ mod tests {
             assert_eq!(format(template, &third, options).unwrap(), want);
         }
         assert_eq!(format("{:.2f} {:.0f}", &[3.into(), 2.5.into()], options).unwrap(), "3.00 2");
+        let list = Dynamic::from_array(vec![1.into(), 2.5.into()]);
+        assert_eq!(
+            format("{:.1f}|{:4}|{:<4}", &[list, 1.into(), 2.into()], options).unwrap(),
+            "[1.0, 2.5]|   1|2   "
+        );
         for wrong in ["{:.f}", "{:f}", "{:.2x}", "{:.18}", "{:.0}", "{:.99999f}"] {
             assert!(format(wrong, &third, options).is_err(), "{wrong}");
         }

@@ -24,7 +24,8 @@ impl From<usize> for Digits {
 /// Digits that decide alone where the exponential notation begins.
 const USUAL: usize = 6;
 
-/// A number of a type: floats with so many digits, truth values as 1 and 0.
+/// A number of a type: floats with so many digits, truth values as 1 and 0. Integers have them all, and a fraction
+/// where one is asked for.
 pub fn number(number: Scalar, dtype: DType, digits: Digits) -> String {
     match (number, digits) {
         (Scalar::Float(x), Digits::Decimals(n)) if x.is_finite() => format!("{x:.n$}"),
@@ -36,6 +37,8 @@ pub fn number(number: Scalar, dtype: DType, digits: Digits) -> String {
         (Scalar::Float(x), Digits::Significant(n)) => general(x, n, n),
         (Scalar::Float(x), _) => general(x, USUAL, USUAL),
         (Scalar::Bool(truth), _) => u8::from(truth).to_string(),
+        (_, Digits::Decimals(n @ 1..)) => format!("{number}.{:0<n$}", ""),
+        (_, Digits::Exponential(n)) => exponential(number.to_f64(), n),
         (Scalar::Int(_) | Scalar::UInt(_), _) => number.to_string(),
     }
 }
@@ -122,6 +125,10 @@ mod tests {
         assert_eq!(shown(12345.0, Digits::Exponential(2)), "1.23e+04");
         assert_eq!(shown(0.012, Digits::Exponential(0)), "1e-02");
         assert_eq!(shown(f64::NAN, Digits::Decimals(2)), "nan");
+        let integer = |digits| number(Scalar::Int(i64::MIN), DType::I64, digits);
+        assert_eq!(integer(Digits::Decimals(2)), "-9223372036854775808.00");
+        assert_eq!(integer(Digits::Decimals(0)), "-9223372036854775808");
+        assert_eq!(integer(Digits::Exponential(1)), "-9.2e+18");
     }
 
     #[test]

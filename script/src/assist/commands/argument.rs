@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use crate::diagnose::error::{Error, ErrorKind};
 use crate::language::cell::{Cell, Piece};
+use crate::world::host::Host;
 
 /// What a command was given.
 pub(super) struct Argument<'a> {
@@ -21,6 +22,17 @@ impl Argument<'_> {
     pub(super) fn bytes(&self) -> Range<usize> {
         self.piece.end - self.text.len()..self.piece.end
     }
+
+    /// A path, which may stand in quotes.
+    pub(super) fn path(&self, host: &dyn Host) -> String {
+        at_home(self.text.trim().trim_matches('"'), host)
+    }
+}
+
+/// A path whose first letter may stand for the folder of the user, as in a system's shell.
+pub(super) fn at_home(path: &str, host: &dyn Host) -> String {
+    let rest = path.strip_prefix('~').filter(|rest| rest.is_empty() || rest.starts_with('/'));
+    rest.and_then(|rest| Some(host.variable("HOME")? + rest)).unwrap_or_else(|| path.into())
 }
 
 /// The error of a command.

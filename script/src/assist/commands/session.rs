@@ -5,7 +5,7 @@ use std::io;
 use porcini_core::DeviceChoice;
 use rhai::Dynamic;
 
-use super::argument::{Argument, failed};
+use super::argument::{Argument, at_home, failed};
 use super::commands;
 use crate::diagnose::error::{Error, ErrorKind};
 use crate::interpreter::Interpreter;
@@ -33,7 +33,7 @@ pub(super) fn run(interpreter: &mut Interpreter, argument: &Argument<'_>) -> Res
     let mut words = argument.text.split('"').enumerate().flat_map(|(i, piece)| {
         if i % 2 == 1 { vec![piece] } else { piece.split_whitespace().collect() }
     });
-    let path = words.next().unwrap_or_default();
+    let path = &at_home(words.next().unwrap_or_default(), &*interpreter.context.host);
     let text = read(interpreter, "run", path)?;
     let arguments: Vec<String> = words.map(str::to_string).collect();
     let list: rhai::Array = arguments.iter().cloned().map(Dynamic::from).collect();
@@ -45,7 +45,7 @@ pub(super) fn run(interpreter: &mut Interpreter, argument: &Argument<'_>) -> Res
 }
 
 pub(super) fn load(interpreter: &mut Interpreter, argument: &Argument<'_>) -> Result<Outcome> {
-    let text = read(interpreter, "load", argument.text.trim().trim_matches('"'))?;
+    let text = read(interpreter, "load", &argument.path(&*interpreter.context.host))?;
     Ok(Outcome { next_input: Some(text.trim_end().into()), ..Outcome::default() })
 }
 
@@ -65,7 +65,7 @@ fn read(interpreter: &Interpreter, command: &str, path: &str) -> Result<String> 
 }
 
 pub(super) fn save(interpreter: &mut Interpreter, argument: &Argument<'_>) -> Result<Outcome> {
-    let path = argument.text.trim().trim_matches('"');
+    let path = &argument.path(&*interpreter.context.host);
     if path.is_empty() {
         return Err(failed("%save: expected a file", "write %save session.rhai"));
     }

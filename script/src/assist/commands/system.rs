@@ -12,14 +12,12 @@ type Result<T> = std::result::Result<T, Box<Error>>;
 
 pub(super) fn cd(interpreter: &mut Interpreter, argument: &Argument<'_>) -> Result<Outcome> {
     let host = interpreter.context.host.clone();
-    let home = || host.variable("HOME").unwrap_or_else(|| ".".into());
-    let asked = argument.text.trim().trim_matches('"');
-    let folder = match asked {
-        "" | "~" => home(),
-        "-" => interpreter.last_folder.clone().ok_or_else(|| {
+    let folder = match argument.path(&*host) {
+        home if home.is_empty() => host.variable("HOME").unwrap_or_else(|| ".".into()),
+        last if last == "-" => interpreter.last_folder.clone().ok_or_else(|| {
             failed("%cd -: there was no other folder yet", "write %cd folder; %ls lists them")
         })?,
-        _ => asked.strip_prefix("~/").map_or_else(|| asked.into(), |rest| home() + "/" + rest),
+        folder => folder,
     };
     let before = host.folder().map_err(|error| refused("%cd", &error, ELSEWHERE))?;
     host.change_folder(&folder)
@@ -36,8 +34,8 @@ pub(super) fn pwd(interpreter: &mut Interpreter, _: &Argument<'_>) -> Result<Out
 
 pub(super) fn ls(interpreter: &mut Interpreter, argument: &Argument<'_>) -> Result<Outcome> {
     let host = &interpreter.context.host;
-    let folder = argument.text.trim().trim_matches('"');
-    let mut names = host.list_folder(folder).map_err(|error| {
+    let folder = argument.path(&**host);
+    let mut names = host.list_folder(&folder).map_err(|error| {
         let what = format!("%ls {folder}");
         refused(what.trim_end(), &error, "it takes a folder; %sh ls -l runs the system's own")
     })?;
@@ -66,10 +64,10 @@ pub(super) fn sh(interpreter: &mut Interpreter, argument: &Argument<'_>) -> Resu
 /// Cells are edited and come back to the prompt; files stay where they are.
 pub(super) fn edit(interpreter: &mut Interpreter, argument: &Argument<'_>) -> Result<Outcome> {
     let host = &interpreter.context.host;
-    let asked = argument.text.trim().trim_matches('"');
+    let asked = argument.path(&**host);
     let inputs = &interpreter.inputs;
     // The last one is %edit itself.
-    let cell = match (asked, asked.parse::<usize>()) {
+    let cell = match (&*asked, asked.parse::<usize>()) {
         ("", _) => inputs.iter().rev().skip(1).find(|(_, text)| !text.starts_with(['%', '?'])),
         (_, Ok(number)) => {
             let found = inputs.iter().find(|(known, _)| *known == number);
@@ -80,7 +78,8 @@ pub(super) fn edit(interpreter: &mut Interpreter, argument: &Argument<'_>) -> Re
         (file, Err(_)) => {
             let done = host.edit_file(file);
             done.map_err(|error| refused(&format!("%edit {file}"), &error, EDITOR))?;
-            let next = format!("%run {file}");
+            let quotes = if file.contains(char::is_whitespace) { "\"" } else { "" };
+            let next = format!("%run {quotes}{file}{quotes}");
             return Ok(Outcome { next_input: Some(next), ..Outcome::default() });
         }
     };

@@ -92,8 +92,10 @@ impl Picture {
     /// In words.
     pub(crate) fn about(&self) -> String {
         match &*self.content {
-            Content::Chart(chart) if !chart.title.is_empty() => format!("chart: {}", chart.title),
-            Content::Chart(chart) => format!("chart: {}", chart.description()),
+            Content::Chart(chart) => {
+                let colon = if chart.title.is_empty() { "" } else { ": " };
+                format!("chart: {}{colon}{}", chart.title, chart.description())
+            }
             Content::Image(raster) => format!("an image, {} x {}", raster.width, raster.height),
         }
     }
