@@ -14,6 +14,7 @@ use crate::show::display;
 use crate::show::forms::{self, Place, Shown};
 use crate::show::plot::Picture;
 use crate::show::print_options::PrintOptions;
+use crate::show::table::Table;
 use crate::show::writer::written;
 use crate::value::host_array::HostRef;
 use crate::value::outputs::Outputs;
@@ -87,6 +88,18 @@ impl Context {
         if let Some(picture) = value.read_lock::<Picture>() {
             let text = picture.shown(self.host.graphics())?;
             return written(self.print.borrow().most, |out| out.put(&text));
+        }
+        if let (Some(window), Some(list)) = (self.host.window(), value.read_lock::<rhai::Array>()) {
+            let options = self.print.borrow();
+            let mut folded = false;
+            let text = written(options.most, |out| {
+                let Some(table) = Table::of(out, &list, &options)? else { return Ok(()) };
+                folded = true;
+                out.put(&table.folded(window))
+            })?;
+            if folded {
+                return Ok(text);
+            }
         }
         let text = self.text(value)?;
         match self.host.window().filter(|_| display::is_collection(value)) {

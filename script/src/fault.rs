@@ -83,6 +83,9 @@ fn remedy(error: &core::Error) -> Option<&'static str> {
     };
     let takes = |what: &str| expected.starts_with("an array of") && expected.contains(what);
     match dtype {
+        core::DType::Mask if matches!(*op, "<" | "<=" | ">" | ">=") => Some(
+            "comparisons are joined: (a < b) & (b < c); FloatC(mask) makes 1 of true and 0 of false",
+        ),
         core::DType::Mask if takes("numbers") || takes("floats") || takes("integers") => {
             Some("FloatC(mask) or UInt32C(mask) makes 1 of true and 0 of false")
         }

@@ -104,7 +104,9 @@ fn lookup(docs: &[FunctionDoc], query: &str, window: Option<usize>) -> Result<St
             Ok(rows(TOPICS.iter().map(topic_row), window))
         }
         Some(topic) => Ok(topic.fitted(width)),
-        None if matches!(query, "commands" | "command" | "magic") => Ok(commands(window)),
+        None if matches!(query, "commands" | "command" | "magic") || query.starts_with('%') => {
+            Ok(commands(window))
+        }
         None => match python::help(query) {
             Some(answer) => Ok(wrap(&answer, width)),
             None => apropos(docs, query, window),
@@ -253,12 +255,15 @@ pub(crate) fn page(doc: &FunctionDoc, window: Option<usize>) -> String {
     text
 }
 
-/// The text up to the first `.`, `;` or `:` that ends a word, on one line.
+/// The text up to the first `.`, `;` or `:` that ends a word outside of brackets, on one line.
 pub(crate) fn first_sentence(text: &str) -> String {
     let mut words = Vec::new();
+    let mut open = 0;
     for word in text.split_whitespace() {
         words.push(word);
-        if word.ends_with(['.', ';', ':']) {
+        open += word.matches('(').count();
+        open = open.saturating_sub(word.matches(')').count());
+        if open == 0 && word.ends_with(['.', ';', ':']) {
             break;
         }
     }

@@ -40,8 +40,11 @@ impl Interpreter {
         };
         let divisions = self.divisions(cell).into_iter().filter(is_meant);
         let divisions = divisions.map(|division| (division.line, division.advice()));
-        let mut notes: Vec<(usize, String)> =
-            divisions.chain(shifts::notes(cell)).chain(self.hidden_functions(cell)).collect();
+        let mut notes: Vec<(usize, String)> = divisions
+            .chain(shifts::notes(cell))
+            .chain(slips(cell))
+            .chain(self.hidden_functions(cell))
+            .collect();
         notes.sort_by_key(|&(line, _)| line);
         notes.iter_mut().for_each(|(_, note)| note.insert_str(0, "note: "));
         notes
@@ -241,4 +244,34 @@ fn is_operator(token: &Token) -> bool {
             | Token::LeftParen
             | Token::LeftBracket
     )
+}
+
+/// Lines where `^` stands between small numbers, and where what `eval` gives is kept.
+fn slips(cell: &Cell) -> Vec<(usize, String)> {
+    let text = cell.text();
+    let code: Vec<&Lexeme> = cell.lexemes().iter().filter(|lexeme| !lexeme.is_comment()).collect();
+    let word = |lexeme: &Lexeme| &text[lexeme.start..lexeme.end];
+    let is_small = |lexeme: &Lexeme| matches!(word(lexeme), "2" | "3" | "10");
+    let (mut notes, mut line, mut counted) = (Vec::new(), 1, 0);
+    for (i, three) in code.windows(3).enumerate() {
+        let [before, operator, behind] = three else { continue };
+        let is_name =
+            code.get(i + 3).is_some_and(|next| matches!(next.token, Token::Identifier(_)));
+        let note = match (&before.token, &operator.token, &behind.token) {
+            (Token::IntegerConstant(_), Token::XOr, Token::IntegerConstant(_))
+                if is_small(before) || is_small(behind) =>
+            {
+                let (a, b) = (word(before), word(behind));
+                format!("{a} ^ {b} flips bits; a power is {a} ** {b}")
+            }
+            (Token::Equals, _, Token::LeftParen) if word(operator) == "eval" && is_name => {
+                "eval(x) computes x where it is, and gives nothing: write it alone".into()
+            }
+            _ => continue,
+        };
+        line += text[counted..operator.start].matches('\n').count();
+        counted = operator.start;
+        notes.push((line, note));
+    }
+    notes
 }

@@ -1,9 +1,12 @@
 //! Script numbers: true division, exact comparison, powers (S8 and the traps of plain Rhai).
 
+use std::any::TypeId;
+
 use porcini_core::ir::op::Op;
 use porcini_core::ir::scalar::Lane;
 use porcini_core::trace::functions::{self, FUNCTIONS};
 use porcini_core::trace::numbers::{logarithm, power as float_power};
+use rhai::{EvalAltResult, Position};
 
 use super::registry::Registry;
 use super::sizes::Sizes;
@@ -14,6 +17,7 @@ use crate::value::type_name;
 pub(super) fn register(registry: &mut Registry<'_>) {
     division(registry);
     comparison(registry);
+    no_order(registry);
     remainder_and_power(registry);
     same_meaning_as_arrays(registry);
     ranges(registry);
@@ -27,7 +31,7 @@ fn division(registry: &mut Registry<'_>) {
     engine.register_fn("/", |a: f64, b: f64| a / b);
     engine.register_fn("/", |a: f64, b: i64| a / b as f64);
     engine.register_fn("/", |a: i64, b: f64| a as f64 / b);
-    let types = [std::any::TypeId::of::<rhai::Dynamic>(), std::any::TypeId::of::<i64>()];
+    let types = [TypeId::of::<rhai::Dynamic>(), TypeId::of::<i64>()];
     let quotient = |a: &rhai::Dynamic, b: f64| -> Result<f64> {
         let number = a.as_float().or_else(|_| a.as_int().map(|a| a as f64));
         let got = || fault(format!("/: got {}, expected a number", type_name(a)));
@@ -38,7 +42,7 @@ fn division(registry: &mut Registry<'_>) {
         *args[0] = quotient(args[0], b)?.into();
         Ok(())
     });
-    let types = [std::any::TypeId::of::<i64>(), std::any::TypeId::of::<f64>()];
+    let types = [TypeId::of::<i64>(), TypeId::of::<f64>()];
     engine.register_raw_fn("/=", types, move |_, args| {
         let b = args[1].as_float().unwrap_or(f64::NAN);
         *args[0] = quotient(args[0], b)?.into();
@@ -57,6 +61,31 @@ fn comparison(registry: &mut Registry<'_>) {
         )* };
     }
     compare!("==" ==, "!=" !=, "<" <, "<=" <=, ">" >, ">=" >=);
+}
+
+/// Rhai calls any order of unlike values, of lists and of nothing false: a misspelt key then answers a question.
+fn no_order(registry: &mut Registry<'_>) {
+    let types = [
+        (TypeId::of::<()>(), "()"),
+        (TypeId::of::<bool>(), "bool"),
+        (TypeId::of::<i64>(), "i64"),
+        (TypeId::of::<f64>(), "f64"),
+        (TypeId::of::<rhai::ImmutableString>(), "text"),
+        (TypeId::of::<rhai::Array>(), "array"),
+        (TypeId::of::<rhai::Map>(), "map"),
+    ];
+    let has_order =
+        |a: usize, b: usize| a == b && (1..5).contains(&a) || [a, b] == [2, 3] || [a, b] == [3, 2];
+    for (i, &(a, a_name)) in types.iter().enumerate() {
+        for (_, &(b, b_name)) in types.iter().enumerate().filter(|(j, _)| !has_order(i, *j)) {
+            for symbol in ["<", "<=", ">", ">="] {
+                let call = format!("{symbol} ({a_name}, {b_name})");
+                registry.engine.register_raw_fn(symbol, [a, b], move |_, _| -> Result<bool> {
+                    Err(EvalAltResult::ErrorFunctionNotFound(call.clone(), Position::NONE).into())
+                });
+            }
+        }
+    }
 }
 
 fn remainder_and_power(registry: &mut Registry<'_>) {

@@ -291,10 +291,22 @@ impl Diagnosis<'_> {
     /// An operator on values that it does not take.
     fn no_operator(&mut self, operator: &str, arguments: &str) -> String {
         let types = friendly_types(arguments);
-        if operator == "**" && types.contains("array") {
+        let is_order = matches!(operator, "<" | "<=" | ">" | ">=");
+        if operator.starts_with("..") && types.contains("float") {
+            self.hints.push("idiv(n, 2) divides integers; to_int(x) makes one of a float".into());
+        } else if is_order && types.contains("bool") {
+            self.hints.push("comparisons are joined: a < b && b < c".into());
+        } else if is_order && types.contains("text") {
+            self.hints.push("parse_float(text) is the number that it says".into());
+        } else if operator == "**" && types.contains("array") {
             self.hints.push("for powers other than integers write exp(b * log(a))".into());
+        } else if types.contains("()") {
+            self.hints.push("() is nothing: what a map says of a key that it does not have".into());
         } else if types.contains("list") {
-            self.hints.push("lists do not compute: make an array of one, FloatC([1, 2, 3])".into());
+            self.hints.push(
+                "lists do not compute: an array is FloatC([1, 2, 3]), a vector Vector3fC(1, 2, 3)"
+                    .into(),
+            );
         } else if types.contains("text") {
             self.hints.push("texts are joined with +; with values in them as `x = ${x}`".into());
         } else if types.contains("bool") {
@@ -320,7 +332,7 @@ impl Diagnosis<'_> {
         if let Some(place) = (self.around.deleted)(name) {
             return format!("`{name}` was deleted at {place}");
         }
-        if self.is_assigned(name) && in_function {
+        if self.is_assigned(name) {
             self.hints.push(format!("declare it in the function: let {name} = .."));
             return format!("`{name}` is not defined in the function");
         }
@@ -332,7 +344,11 @@ impl Diagnosis<'_> {
             self.hints.push(if self.is_behind("help(") {
                 format!("names stand in quotes: help(\"{name}\")")
             } else {
-                format!("it is a function: write {name}{parameters}")
+                let is_argument =
+                    self.behind(name).is_some_and(|rest| rest.starts_with([')', ',']));
+                let names = parameters.trim_matches(['(', ')']);
+                let closure = if is_argument { format!("|{names}| ") } else { String::new() };
+                format!("it is a function: write {closure}{name}{parameters}")
             });
             return format!("`{name}` is no variable");
         }
@@ -405,9 +421,18 @@ impl Diagnosis<'_> {
         if want == "i64" && got == "f64" || friendly_types(want) == "integer" && got == "float" {
             self.hints.push("to_int(x) makes an integer of a float".into());
         } else if got.contains("Range") {
-            self.hints
-                .push("a part of a list is taken from a variable: let l = list; l[0..2]".into());
+            // Of a variable it would be read as a part: it is assigned to.
+            let is_value =
+                self.halves().0.ends_with([')', ']', '}', '"']) || self.halves().0.contains('.');
+            self.hints.push(if is_value {
+                "a part of a list is taken from a variable: let l = list; l[0..2]".into()
+            } else {
+                "parts of lists are not assigned to: for i in 0..2 { l[i] = 0 }".into()
+            });
             return format!("expected {}, got a range", friendly_types(want));
+        }
+        if friendly_types(want) == "integer" && got_array {
+            self.hints.push("items of a list by an array: for k in i { list[k] }".into());
         }
         if want == "Fn" {
             return format!("expected a function to call, got {}", friendly_types(got));
@@ -415,10 +440,11 @@ impl Diagnosis<'_> {
         format!("expected {}, got {}", friendly_types(want), friendly_types(got))
     }
 
-    /// Size of the first array variable named from the caret on, else on the line.
+    /// Size of the array variable that the caret stands at, or behind.
     fn array_under_caret(&self) -> Option<u64> {
         let (before, behind) = self.halves();
-        words(behind).chain(words(before)).find_map(|word| (self.around.size_of)(word))
+        let near = [first_word(behind), last_word(before.trim_end())];
+        near.into_iter().find_map(self.around.size_of)
     }
 
     fn member(&mut self, text: &str) -> String {
@@ -468,7 +494,10 @@ impl Diagnosis<'_> {
             ParseErrorType::MissingToken(token, _) if self.under_caret() == Some(',') => {
                 self.hints.extend(match token.as_str() {
                     ")" => Some("lists are written [1, 2, 3]".into()),
-                    "]" => Some("arrays have one dimension: x[row * width + column]".into()),
+                    "]" => Some(
+                        "entries of matrices are m[[row, column]]; arrays have one dimension"
+                            .into(),
+                    ),
                     _ => None,
                 });
                 lowercase(&error.to_string())

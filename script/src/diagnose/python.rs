@@ -3,7 +3,7 @@
 use crate::language::words::is_name;
 
 /// Names that do not exist here, and what stands for them.
-const WORDS: [(&str, &str); 91] = [
+const WORDS: [(&str, &str); 114] = [
     ("True", "true"),
     ("False", "false"),
     ("None", "()"),
@@ -81,8 +81,8 @@ const WORDS: [(&str, &str); 91] = [
     ("type", "type_of(x)"),
     ("open", "read_csv(\"x.csv\") or read_npy(\"x.npy\")"),
     ("astype", "the type as a function: Int32C(x)"),
-    ("int", "Int32C(x) for arrays, to_int(x) for numbers"),
-    ("float", "FloatC(x) for arrays, to_float(x) for numbers"),
+    ("int", "Int32C(x) for arrays, to_int(x) for numbers, parse_int(text)"),
+    ("float", "FloatC(x) for arrays, to_float(x) for numbers, parse_float(text)"),
     ("random", "rand(n)"),
     ("normal", "randn(n)"),
     ("default_rng", "rng = PCG32C::seeded(n, seed), or seed(k) before rand(n)"),
@@ -95,13 +95,48 @@ const WORDS: [(&str, &str); 91] = [
     ("lower", "text.to_lower()"),
     ("strip", "text.trim()"),
     ("length", "len(x)"),
+    ("average", "hmean(x)"),
+    (
+        "standard deviation",
+        "std(x), of the lanes themselves; with n - 1 std(x) * sqrt(n / (n - 1.0))",
+    ),
+    ("percentile", "sort(x)[to_int(0.9 * (len(x) - 1))], and median(x)"),
+    (
+        "quantile",
+        "sort(x)[to_int(0.9 * (len(x) - 1))], and median(x); norm_ppf(p) of the normal distribution",
+    ),
+    ("unique", "value_counts(x)"),
+    ("groupby", "[names, group] = encode(list); scatter_add(sums, x, group)"),
+    ("group by", "[names, group] = encode(list); scatter_add(sums, x, group)"),
+    ("bincount", "scatter_add(counts, UInt32C(1), x), or histogram(x, bins, low, high)"),
+    ("nonzero", "compress(UInt32C::arange(len(x)), x != 0)"),
+    ("diff", "x[1..] - x[..-1]"),
+    ("trapz", "hsum(y[1..] + y[..-1]) * dx / 2"),
+    ("interp", "take_interp(table, x)"),
+    ("interpolate", "take_interp(table, x)"),
+    ("choice", "gather(x, randint(0, len(x), n))"),
+    ("nanmean", "hmean(compress(x, !isnan(x)))"),
+    ("fillna", "select(isnan(x), 0, x)"),
+    (
+        "missing values",
+        "isnan(x); compress(x, !isnan(x)) are the others, and read_csv has masks: help(\"read_csv\")",
+    ),
+    (
+        "integer division",
+        "idiv(a, b), which rounds towards zero; of a script's integers idiv(7, 2)",
+    ),
+    ("matrix multiply", "a * b for matrices, dot(a, b) for vectors"),
+    ("slice", "x[1..3], x[-2..]; with a step x[range(0, 10, 2)]; lists and texts have them too"),
+    ("slices", "x[1..3], x[-2..]; with a step x[range(0, 10, 2)]; lists and texts have them too"),
+    ("slicing", "x[1..3], x[-2..]; with a step x[range(0, 10, 2)]; lists and texts have them too"),
+    ("indexing", "x[3], x[-1], x[1..3]; x[UInt32C([0, 2])] gathers; compress(x, mask)"),
 ];
 
 /// Functions of two arrays that others have over all lanes of one.
 pub(crate) fn over_lanes(name: &str) -> Option<&'static str> {
     match name {
-        "max" => Some("hmax(x)"),
-        "min" => Some("hmin(x)"),
+        "max" | "maximum" => Some("hmax(x)"),
+        "min" | "minimum" => Some("hmin(x)"),
         _ => None,
     }
 }
@@ -110,7 +145,7 @@ pub(crate) fn over_lanes(name: &str) -> Option<&'static str> {
 pub(crate) fn of_arrays(name: &str) -> Option<&'static str> {
     match name {
         "append" | "push" | "insert" | "extend" => {
-            Some("arrays keep their length; a longer one is concat(x, FloatC([4]))")
+            Some("arrays keep their length; a longer one is concat([x, FloatC([4])])")
         }
         "pop" | "remove" | "shift" | "truncate" | "extract" | "splice" | "drain" | "retain" => {
             Some("arrays keep their length; a part of one is x[1..3] or compress(x, mask)")
@@ -131,6 +166,7 @@ pub(crate) fn of_lists(name: &str) -> Option<&'static str> {
 
 /// What help says of a name of others.
 pub(crate) fn help(name: &str) -> Option<String> {
+    let name = ["np.", "numpy."].iter().find_map(|of| name.strip_prefix(of)).unwrap_or(name);
     Some(format!("{name} is written here: {}", word(name)?))
 }
 
@@ -142,6 +178,7 @@ pub(crate) fn word(name: &str) -> Option<&'static str> {
 /// What a statement without an end lacks, from what stands where `;` is expected.
 pub(crate) fn missing_semicolon(next: Option<char>) -> &'static str {
     match next {
+        Some('(') => "what a call gives is called with .call(..): f(1).call(2)",
         Some(_) => "statements end with ; (a line of its own needs none in the shell)",
         None => "a block is still open: close it with }",
     }

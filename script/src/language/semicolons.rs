@@ -1,6 +1,6 @@
 //! Statements on lines of their own need no `;`, as in Python: one is added at the end of a line whose last token
 //! could end a statement, if the first token of the next can only begin one. A line that starts with `[` is a list,
-//! not an index of the line before. Positions stay what they are.
+//! not an index of the line before, and one that starts with `-x` is a number, not what is taken from it. Positions stay what they are.
 
 use std::collections::HashSet;
 use std::iter;
@@ -81,7 +81,13 @@ pub(crate) fn end_statement(text: &str, before: &Lexeme, next: &Lexeme) -> bool 
     before.is_in_statements
         && text[before.end..next.start].contains('\n')
         && ends_statement(&before.token)
-        && begins_statement(&before.token, &next.token)
+        && (begins_statement(&before.token, &next.token) || is_sign(text, next))
+}
+
+/// Whether a minus stands right before its operand, as that of a number does: `-x`, not `- x`.
+fn is_sign(text: &str, lexeme: &Lexeme) -> bool {
+    matches!(lexeme.token, Token::Minus | Token::UnaryMinus)
+        && !text[lexeme.end..].starts_with(char::is_whitespace)
 }
 
 /// What the parser reads for a part of a text: its semicolons added, long texts empty, calls marked that may mean
@@ -110,13 +116,16 @@ impl Mended {
         mended.add_blank(line - 1, &text[..part.start]);
         let (mut copied, mut end) = (part.start, part.start);
         let mut before: Option<&Lexeme> = None;
+        let mut is_behind_sign = false;
         let slices = if scopes.is_some() { slices::brackets(lexemes) } else { HashSet::new() };
         let mut code = lexemes.iter().filter(|lexeme| !lexeme.is_comment()).peekable();
         while let Some(lexeme) = code.next() {
             if matches!(lexeme.token, Token::IntegerConstant(_) | Token::FloatConstant(_)) {
-                mended.told.signs.push(lexeme.has_sign(text));
+                // The parser sees a minus that starts a statement as a part of the number.
+                mended.told.signs.push(lexeme.has_sign(text) || is_behind_sign);
             }
             let starts = before.is_some_and(|before| end_statement(text, before, lexeme));
+            is_behind_sign = starts && is_sign(text, lexeme);
             if starts {
                 mended.text.push_str(&text[copied..end]);
                 mended.text.push(';');

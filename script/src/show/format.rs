@@ -76,6 +76,8 @@ fn fill(
 /// How one value of [`format`] is laid out.
 struct Field {
     right: Option<bool>,
+    /// Whether zeros stand in front of a number: `{:05}`.
+    zeros: bool,
     width: usize,
     /// Those of the settings if it names none.
     digits: Option<Digits>,
@@ -94,7 +96,7 @@ impl Field {
                 "format: unknown {{{whole}}}, expected {{}}, {{:.9}}, {{:.2f}} or {{:>12.4}}"
             ))
         };
-        let mut field = Self { right: None, width: 0, digits: None };
+        let mut field = Self { right: None, zeros: false, width: 0, digits: None };
         if spec.is_empty() {
             return Ok(field);
         }
@@ -105,6 +107,7 @@ impl Field {
             Some((width, digits)) => (width, Some(digits)),
             None => (aligned.unwrap_or(rest), None),
         };
+        field.zeros = width.len() > 1 && width.starts_with('0');
         if !width.is_empty() {
             field.width = width.parse().ok().filter(|&w| w <= MAX_WIDTH).ok_or_else(bad)?;
         }
@@ -124,6 +127,12 @@ impl Field {
     /// Numbers stand on the right, if nobody says where, as in Python and in Rust.
     fn fill(&self, text: &str, is_number: bool) -> String {
         let width = self.width;
+        if self.zeros && is_number {
+            let digits = text.trim_start_matches('-');
+            let sign = &text[..text.len() - digits.len()];
+            let width = width - sign.len().min(width);
+            return format!("{sign}{digits:0>width$}");
+        }
         if self.right.unwrap_or(is_number) {
             format!("{text:>width$}")
         } else {
@@ -165,6 +174,8 @@ mod tests {
             assert_eq!(format(template, &third, options).unwrap(), want);
         }
         assert_eq!(format("{:.2f} {:.0f}", &[3.into(), 2.5.into()], options).unwrap(), "3.00 2");
+        let both = [(-7).into(), 2.5.into()];
+        assert_eq!(format("{:05} {:07.2f}", &both, options).unwrap(), "-0007 0002.50");
         let list = Dynamic::from_array(vec![1.into(), 2.5.into()]);
         assert_eq!(
             format("{:.1f}|{:4}|{:<4}", &[list, 1.into(), 2.into()], options).unwrap(),

@@ -1,5 +1,7 @@
 //! Tables: what `whos` draws, and lists of maps with the same keys, such as `kernel_history()` gives.
 
+use std::ops::Range;
+
 use comfy_table::{LineStyle, TableStyle};
 use rhai::Dynamic;
 
@@ -89,6 +91,31 @@ impl Table {
             text = self.text();
         }
         text
+    }
+
+    /// The table in a window of so many columns: as many columns as it has room for, and below them the others.
+    pub(crate) fn folded(&self, window: usize) -> String {
+        let widest = |i: usize| {
+            let cells = self.rows.iter().filter_map(|row| row.get(i)).chain([&self.columns[i]]);
+            let lines = cells.flat_map(|cell| cell.lines());
+            lines.map(|line| line.chars().count()).max().unwrap_or(0)
+        };
+        let (mut parts, mut first, mut used) = (Vec::new(), 0, 0);
+        for i in 0..self.columns.len() {
+            // Two blanks stand before each column.
+            let width = 2 + widest(i);
+            if i > first && used + width > window {
+                parts.push(first..i);
+                (first, used) = (i, 0);
+            }
+            used += width;
+        }
+        parts.push(first..self.columns.len());
+        let part = |part: Range<usize>| {
+            let rows = self.rows.iter().map(|row| row[part.clone()].to_vec()).collect();
+            Self { columns: self.columns[part].to_vec(), rows, skipped: self.skipped }.text()
+        };
+        parts.into_iter().map(part).collect::<Vec<_>>().join("\n\n")
     }
 
     /// The table as Enoki draws that of `whos`.

@@ -7,6 +7,8 @@ use porcini_core::{DType, Scalar};
 
 /// Significant digits of labels.
 const DIGITS: usize = 7;
+/// The same, where ticks stand close together far from 0.
+const MOST_DIGITS: usize = 15;
 /// Most ticks, whatever the range.
 const MOST_TICKS: usize = 50;
 
@@ -87,7 +89,21 @@ impl Axis {
     pub(super) fn label(&self, x: f64) -> String {
         let length = self.ends.end / 2.0 - self.ends.start / 2.0;
         let is_zero = !self.is_log && x.abs() < (length * 1e-9).max(1e-280);
-        number(Scalar::Float(if is_zero { 0.0 } else { x }), DType::F64, DIGITS.into())
+        let shown = Scalar::Float(if is_zero { 0.0 } else { x });
+        number(shown, DType::F64, self.digits().into())
+    }
+
+    /// As many as tell one tick from the next.
+    fn digits(&self) -> usize {
+        let step = match self.ticks[..] {
+            [first, second, ..] if !self.is_log => second - first,
+            _ => return DIGITS,
+        };
+        let largest = self.ends.start.abs().max(self.ends.end.abs());
+        let decades = largest.log10().floor() - (step * 1.000_001).log10().floor();
+        (DIGITS..MOST_DIGITS)
+            .find(|&n| f64::from(u8::try_from(n).unwrap_or(u8::MAX)) > decades)
+            .unwrap_or(MOST_DIGITS)
     }
 }
 
@@ -146,6 +162,20 @@ mod tests {
             assert!(part(first).abs() < 1e-6 && (part(last) - 1.0).abs() < 1e-6, "{axis:?}");
             assert!(part(range.start) >= -1e-6 && part(range.end) <= 1.0 + 1e-6, "{axis:?}");
         }
+    }
+
+    #[test]
+    fn labels_of_ticks_differ() {
+        for range in [999.999..1000.001, 123_456.0..123_456.01, 1.0..1.000_001, -1e9..-1e9 + 7.0] {
+            let axis = Axis::around(range, false, 6);
+            let labels: Vec<String> = axis.ticks.iter().map(|&x| axis.label(x)).collect();
+            let read = labels.iter().map(|label| label.parse::<f64>().unwrap());
+            let off = read
+                .zip(&axis.ticks)
+                .map(|(read, x)| (read - x).abs() / (axis.ticks[1] - axis.ticks[0]));
+            assert!(off.fold(0.0, f64::max) < 0.01, "{labels:?}");
+        }
+        assert_eq!(Axis::around(0.0..1.0, false, 5).label(0.600_000_000_000_000_1), "0.6");
     }
 
     #[test]
