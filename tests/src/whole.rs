@@ -55,12 +55,25 @@ pub enum Whole {
     ScatterInc,
     /// The counters after that.
     ScatterIncCounts,
+    /// What each lane finds, or the array after that.
+    ScatterExch(After),
+    /// The same, or which lanes put their values.
+    ScatterCas(After),
     /// The second number, where the first is drawn in active lanes only.
     Random(Draw),
     /// A number below a bound in active lanes.
     RandomBelow(Draw),
     /// The draws from a generator to one advanced by so many.
     RandomDistance,
+}
+
+/// A result of what changes an array.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(missing_docs, reason = "named like the results")]
+pub enum After {
+    Found,
+    Target,
+    Swapped,
 }
 
 const DRAWS: [Draw; 7] = [
@@ -110,6 +123,8 @@ impl Whole {
             Self::Hash,
             Self::ScatterInc,
             Self::ScatterIncCounts,
+            Self::ScatterExch(random.pick(&[After::Found, After::Target])),
+            Self::ScatterCas(random.pick(&[After::Found, After::Target, After::Swapped])),
             Self::Random(random.pick(&DRAWS)),
             Self::RandomBelow(random.pick(&DRAWS[..2])),
             Self::RandomDistance,
@@ -140,6 +155,8 @@ impl Whole {
             Self::ScatterInc | Self::ScatterIncCounts => {
                 vec![random.pick(INTEGERS), DType::U32, DType::Mask]
             }
+            Self::ScatterExch(_) => vec![any, DType::U32, DType::Mask, any],
+            Self::ScatterCas(_) => vec![any, DType::U32, DType::Mask, any, any],
             Self::Random(_) => vec![DType::U64, DType::U64, DType::Mask],
             Self::RandomBelow(Draw::UInt32) => vec![DType::U64, DType::U32, DType::Mask],
             Self::RandomBelow(_) => vec![DType::U64, DType::U64, DType::Mask],
@@ -151,7 +168,15 @@ impl Whole {
 
     /// Which argument is an index that should be in bounds most of the time.
     pub fn index(self) -> Option<usize> {
-        matches!(self, Self::Take | Self::ScatterInc | Self::ScatterIncCounts).then_some(1)
+        let is_indexed = matches!(
+            self,
+            Self::Take
+                | Self::ScatterInc
+                | Self::ScatterIncCounts
+                | Self::ScatterExch(_)
+                | Self::ScatterCas(_)
+        );
+        is_indexed.then_some(1)
     }
 
     /// Whether the result has one lane.
@@ -173,7 +198,7 @@ impl Whole {
             | Self::Argmin
             | Self::Argmax => DType::U32,
             Self::Median | Self::Var | Self::Std => types[0].quotient(),
-            Self::Isclose(_) => DType::Mask,
+            Self::Isclose(_) | Self::ScatterCas(After::Swapped) => DType::Mask,
             Self::Random(draw) | Self::RandomBelow(draw) => match draw {
                 Draw::UInt32 => DType::U32,
                 Draw::UInt64 => DType::U64,
@@ -258,6 +283,21 @@ impl Whole {
                 let mut counts = x.clone();
                 let found = counts.scatter_inc(args[1], Some(args[2]))?;
                 Ok(if self == Self::ScatterInc { found } else { counts })
+            }
+            Self::ScatterExch(after) => {
+                let mut target = x.clone();
+                let found = target.scatter_exch(args[3], args[1], Some(args[2]))?;
+                Ok(if after == After::Found { found } else { target })
+            }
+            Self::ScatterCas(after) => {
+                let mut target = x.clone();
+                let [found, swapped] =
+                    target.scatter_cas(args[4], args[3], args[1], Some(args[2]))?;
+                Ok(match after {
+                    After::Found => found,
+                    After::Target => target,
+                    After::Swapped => swapped,
+                })
             }
             Self::Random(draw) => {
                 let mut rng = Pcg32::new(session, x.clone(), args[1].clone())?;

@@ -5,7 +5,7 @@ use super::Recorder;
 use crate::convert::exactly;
 use crate::dtype::{DType, Scalar};
 use crate::error::{Error, Result};
-use crate::ir::op::{Class, Op, ReduceOp, ScatterMode, ScatterOp};
+use crate::ir::op::{Class, Op, ReduceOp, ScatterMode, ScatterOp, Writer};
 use crate::ir::primitive::lane_number_type;
 use crate::ir::scalar::identity_bits;
 use crate::ir::var::{Kind, VarId, Variable};
@@ -381,7 +381,7 @@ impl Recorder<'_> {
         // A sum of floats depends on its order, and adding in memory takes GPUs' subnormals for 0.
         let exact = op == ScatterOp::Add && dtype.is_float();
         let mode = if exact { ScatterMode::Exact } else { ScatterMode::Fast };
-        let kind = Kind::Scatter { op, mode, checked: false, counts: false };
+        let kind = Kind::Scatter { op, mode, checked: false, writer: Writer::Scatter };
         Ok(self.add(Variable::new(kind, dtype, size, operands)))
     }
 }
