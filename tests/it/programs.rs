@@ -176,6 +176,7 @@ fn programs_cover_the_tables() {
         "Repeat",
         "Resize",
         "Concat",
+        "Interleave",
         "Meshgrid",
         "Take,",
         "TakeInterpolated",

@@ -29,6 +29,7 @@ pub enum Whole {
     RepeatEach,
     Resize(u64),
     Concat,
+    Interleave,
     Meshgrid(usize),
     Take,
     TakeInterpolated,
@@ -99,6 +100,7 @@ impl Whole {
             Self::RepeatEach,
             Self::Resize(few(random) * 9),
             Self::Concat,
+            Self::Interleave,
             Self::Meshgrid(random.below(2)),
             Self::Take,
             Self::TakeInterpolated,
@@ -139,7 +141,7 @@ impl Whole {
             | Self::Repeat(_)
             | Self::Resize(_)
             | Self::Hash => vec![any],
-            Self::Concat | Self::TakeInterpolated | Self::Isclose(_) => {
+            Self::Concat | Self::Interleave | Self::TakeInterpolated | Self::Isclose(_) => {
                 vec![number, if random.one_in(3) { other } else { number }]
             }
             // What ascends as u64 does not as i64, their common type.
@@ -187,7 +189,7 @@ impl Whole {
     /// The type of the result.
     pub fn dtype(self, types: &[DType], promote: impl Fn(DType, DType) -> DType) -> DType {
         match self {
-            Self::Concat => promote(types[0], types[1]),
+            Self::Concat | Self::Interleave => promote(types[0], types[1]),
             Self::Meshgrid(which) => types[which],
             Self::TakeInterpolated => promote(types[0].quotient(), types[1].quotient()),
             Self::SearchSorted
@@ -241,6 +243,7 @@ impl Whole {
             Self::RepeatEach => x.repeat_each(&args[1].apply(Op::And, &[7.into()])?),
             Self::Resize(size) => x.resize(size),
             Self::Concat => session.concat(&[x, args[1], x]),
+            Self::Interleave => session.interleave(&[x, args[1], x]),
             Self::Meshgrid(which) => {
                 let grid = session.meshgrid(x, &args[1].resize(FEW)?)?;
                 Ok(grid[which].clone())

@@ -108,6 +108,13 @@ table! {
         let sorted = c.array(0)?;
         map(c.op, &c.args[1..], &|x| sorted.search_sorted(&c.as_array(x[0], sorted.dtype())?))
     };
+    /// All entries of a vector, matrix, complex number or quaternion as one array, lane by lane: x0 y0 z0 x1 y1 z1 .., those
+    /// of a matrix row by row, as ndarray() has them. Vector3fC::unravel(a), of each such type, is the way back. An array
+    /// stays what it is. Recorded, not run.
+    ///
+    /// >> ravel(Vector2fC([1, 2], [3, 4]))
+    /// [1, 3, 2, 4]
+    ravel(x: Value) = |c| c.session.interleave(&c.args[0].rows()).map(Value::Array);
     /// Adds 1 to target[index[i]] for each lane where active (optional) is true, one after the other, and gives what each
     /// lane found there: consecutive numbers for equal indices, such as places in a queue. Integers only. Recorded, not
     /// run. An index out of bounds is dropped (it gives 0), and an error at the next read.

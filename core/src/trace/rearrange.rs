@@ -144,6 +144,41 @@ impl Recorder<'_> {
         Ok(result)
     }
 
+    /// The first lanes of all parts, then the second ones, and so on; a part of one lane has it everywhere.
+    ///
+    /// # Errors
+    /// `SizeMismatch`; `TypeMismatch` if masks meet numbers; `Argument` without parts.
+    pub fn interleave(&mut self, parts: &[VarId]) -> Result<VarId> {
+        let refuse = |what: &str| Error::Argument { op: "ravel", what: what.into() };
+        let (&first, others) =
+            parts.split_first().ok_or_else(|| refuse("expected at least one array"))?;
+        let (mut dtype, mut size) = (self.dtype(first), self.size(first));
+        for &other in others {
+            let (lhs, rhs) = (dtype, self.dtype(other));
+            dtype = lhs.promote(rhs).ok_or(Error::TypeMismatch { op: "ravel", lhs, rhs })?;
+            size = super::broadcast_size("ravel", size, self.size(other))?;
+        }
+        if others.is_empty() {
+            return Ok(first);
+        }
+        let n = parts.len() as u64;
+        let total = size.checked_mul(n).ok_or_else(|| refuse("more than 2^64 lanes"))?;
+        let mut result = self.literal(dtype, 0, total);
+        if size == 0 {
+            return Ok(result);
+        }
+        let counter = lane_number_type(total);
+        let (lane, step) = (self.lane_index(counter, size), self.literal(counter, n, 1));
+        let row = self.same(Op::Mul, &[lane, step])?;
+        for (i, &part) in (0..n).zip(parts) {
+            let place = self.literal(counter, i, 1);
+            let index = self.same(Op::Add, &[row, place])?;
+            let value = self.cast(part, dtype)?;
+            result = self.put("ravel", ScatterOp::Set, result, [value, index], None)?;
+        }
+        Ok(result)
+    }
+
     /// `x[index[i]]`; negative indices count from the end. An index out of bounds is reported (S13).
     ///
     /// # Errors

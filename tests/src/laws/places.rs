@@ -41,6 +41,9 @@ pub const GROUPS: &[Group] = &[
         before: "m = x < 0; k = v < w; i = (UInt32C::arange(len(x)) * 7 + 3) % len(x); j = idiv(i, 2); few = i < 9;
             let change = |t, f| { let t = copy(t); f.call(t) }",
         laws: &[
+            ("ravel(v)[range(1, 3 * len(x), 3)]", "v.y", Bits),
+            ("ravel(c)[range(1, 4 * len(x), 4)]", "real(c[1])", Bits),
+            ("Vector3dC::unravel(ravel(v))", "Vector3dC(v)", Bits),
             ("v[m]", "Vector3C(select(m, v.x, 0), select(m, v.y, 0), select(m, v.z, 0))", Bits),
             ("v[k]", "Vector3C(select(k.x, v.x, 0), select(k.y, v.y, 0), select(k.z, v.z, 0))", Bits),
             ("z[m]", "Complex2C(select(m, real(z), 0), select(m, imag(z), 0))", Bits),

@@ -44,6 +44,10 @@ fn lanes(whole: Whole, args: &[&Value], dtype: DType, n: usize) -> Vec<u64> {
             let parts = [x, args[1], x].map(|part| converted(part, dtype).lanes);
             parts.concat()
         }
+        Whole::Interleave => {
+            let parts = [x, args[1], x].map(|part| converted(part, dtype));
+            (0..size_of(args)).flat_map(|i| parts.each_ref().map(|part| at(part, i))).collect()
+        }
         Whole::Meshgrid(which) => {
             let rows = resized(args[1], index(FEW));
             rows.iter()
