@@ -165,6 +165,11 @@ impl Host for Notebook {
         Arc::new(move |text| publisher.print(Stream::Log, &format!("{text}\n")))
     }
 
+    fn warning_sink(&self) -> LogSink {
+        let publisher = self.publisher.clone();
+        Arc::new(move |text| publisher.print(Stream::Stderr, &format!("warning: {text}\n")))
+    }
+
     fn read_file(&self, path: &str) -> io::Result<Vec<u8>> {
         folders::read(path, |line| self.progress(line))
     }

@@ -85,6 +85,10 @@ impl Host for System {
         Arc::new(print::log)
     }
 
+    fn warning_sink(&self) -> LogSink {
+        Arc::new(print::warn)
+    }
+
     fn read_file(&self, path: &str) -> io::Result<Vec<u8>> {
         folders::read(path, |line| self.progress(line))
     }

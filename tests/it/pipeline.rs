@@ -1,5 +1,6 @@
 //! Facts of the pipeline, read from the launch history and from what a session shows; never from time.
 
+mod alone;
 mod bounds;
 mod fast_math;
 mod functions;

@@ -183,6 +183,55 @@ fn increments_count_in_lane_order() {
 }
 
 #[test]
+fn exchanges_go_in_lane_order() {
+    for session in sessions() {
+        let all = SIZES.into_iter().flat_map(|n| DType::ALL.map(|dtype| (n, dtype)));
+        for (n, dtype) in all.filter(|&(n, dtype)| n < 3000 || dtype == DType::F32) {
+            // Few values and few elements: they meet all the time. Elements 9 and 10 are out of bounds.
+            let number = |i: usize| i as u64 / 2 % 2;
+            let bits = |number: u64| dtype.encode(Scalar::UInt(number)).unwrap_or(number);
+            let of = |lane: &dyn Fn(usize) -> u64, n: usize| -> Vec<u64> {
+                (0..n).map(|i| bits(lane(i))).collect()
+            };
+            let (start, values) = (of(&number, 9), of(&|i| number(i / 2 + 1), n));
+            let compares = of(&|i| number(i / 5), n);
+            let places: Vec<u32> = (0..n).map(|i| u32::try_from(i * i % 11).unwrap()).collect();
+            let active: Vec<bool> = (0..n).map(|i| i % 4 != 0).collect();
+            let array =
+                |lanes: &[u64]| session.from_bytes(dtype, &data::to_bytes(dtype, lanes)).unwrap();
+            let (index, mask) = (session.array(&places).unwrap(), session.array(&active).unwrap());
+            for compared in [false, true] {
+                let (mut want, mut found, mut swapped) = (start.clone(), vec![], vec![]);
+                for i in 0..n {
+                    let element = want.get_mut(places[i] as usize).filter(|_| active[i]);
+                    let old = element.as_ref().map_or(0, |element| **element);
+                    let element = element.filter(|_| !compared || old == compares[i]);
+                    swapped.push(u64::from(element.is_some()));
+                    element.into_iter().for_each(|element| *element = values[i]);
+                    found.push(old);
+                }
+                let mut target = array(&start);
+                let values = array(&values);
+                let mut results = if compared {
+                    let compares = array(&compares);
+                    target.scatter_cas(&compares, &values, &index, Some(&mask)).unwrap().to_vec()
+                } else {
+                    vec![target.scatter_exch(&values, &index, Some(&mask)).unwrap()]
+                };
+                results.push(target);
+                session.eval(&results.iter().collect::<Vec<_>>()).unwrap();
+                assert_eq!(session.take_error().is_some(), n > 3);
+                let mut wants = vec![data::to_bytes(dtype, &found)];
+                wants.extend(compared.then(|| data::to_bytes(DType::Mask, &swapped)));
+                wants.push(data::to_bytes(dtype, &want));
+                let results: Vec<_> = results.iter().map(contents).collect();
+                assert!(results == wants, "{dtype}, {n} lanes, compared {compared}");
+            }
+        }
+    }
+}
+
+#[test]
 fn primitives_are_recorded_and_run_once() {
     let session = session(2);
     let x = session.arange(DType::U32, 0.into(), 3000.into(), 1.into()).unwrap();

@@ -36,6 +36,9 @@ pub enum Line {
     Scatter(ScatterOp, usize, usize, usize, Option<usize>),
     /// A count in the memory of counts, which gives an index.
     Count(usize, Option<usize>),
+    /// A write to a memory (first) of a value at an index, perhaps only where it finds another value and another index is
+    /// odd; which gives what it finds, and whether it writes.
+    Exchange([usize; 3], Option<usize>, Option<usize>),
     /// A loop of at most three turns, as many as this index says.
     Loop(usize, Body),
     /// Bodies of which each lane runs the one that this index chooses, if it does: two are a branch.
@@ -78,7 +81,9 @@ fn written(lines: &[Line]) -> [bool; MEMORIES.len() + 1] {
     let mut all = [false; MEMORIES.len() + 1];
     for line in lines {
         match line {
-            Line::Scatter(_, memory, ..) => all[memory % MEMORIES.len()] = true,
+            Line::Scatter(_, memory, ..) | Line::Exchange([memory, ..], ..) => {
+                all[memory % MEMORIES.len()] = true;
+            }
             Line::Count(..) => all[MEMORIES.len()] = true,
             line => bodies(line).iter().for_each(|body| {
                 all.iter_mut().zip(written(&body.lines)).for_each(|(all, written)| *all |= written);
@@ -101,7 +106,7 @@ impl Program {
         while lines.len() < 4 {
             let line = draw_line(&mut random, dtype, 2);
             // Outside of bodies writes come line by line, which other programs test.
-            let writes = matches!(line, Line::Scatter(..) | Line::Count(..));
+            let writes = matches!(line, Line::Scatter(..) | Line::Count(..) | Line::Exchange(..));
             if !writes && (matches!(line, Line::Loop(..) | Line::Branch(..)) || random.one_in(4)) {
                 lines.push(line);
             }
@@ -169,7 +174,7 @@ fn remove(lines: &mut Vec<Line>, which: &mut usize) -> bool {
 fn draw_line(random: &mut Random, dtype: DType, depth: usize) -> Line {
     let number = |random: &mut Random| random.below(64);
     let maybe = |random: &mut Random| random.one_in(3).then(|| random.below(64));
-    match random.below(if depth > 0 { 10 } else { 7 }) {
+    match random.below(if depth > 0 { 11 } else { 8 }) {
         0 | 1 => {
             let mut ops = vec![Op::Add, Op::Sub, Op::Mul, Op::Min];
             if dtype.is_int() {
@@ -190,7 +195,11 @@ fn draw_line(random: &mut Random, dtype: DType, depth: usize) -> Line {
             Line::Scatter(op, number(random), number(random), number(random), maybe(random))
         }
         6 => Line::Count(number(random), maybe(random)),
-        7 | 8 => Line::Loop(number(random), draw_body(random, dtype, depth - 1)),
+        7 => {
+            let at = [number(random), number(random), number(random)];
+            Line::Exchange(at, maybe(random), maybe(random))
+        }
+        8 | 9 => Line::Loop(number(random), draw_body(random, dtype, depth - 1)),
         _ => {
             let n = 1 + random.below(3);
             let bodies = (0..n).map(|_| draw_body(random, dtype, depth - 1)).collect();
@@ -319,6 +328,21 @@ impl Lanes<'_> {
                     None => 0,
                 };
                 scope.indices.push(found & 7);
+            }
+            Line::Exchange([memory, from, at], compare, active) => {
+                let (new, at) = (value(scope, *from), index(scope, *at));
+                let compare = compare.map(|compare| value(scope, compare));
+                let active = active.is_none_or(|active| index(scope, active) & 1 == 1);
+                let memory = &mut scope.memories[memory % MEMORIES.len()];
+                let element = place(at, memory.len()).filter(|_| active).map(|at| &mut memory[at]);
+                let (mut found, mut writes) = (0, false);
+                if let Some(element) = element {
+                    found = *element;
+                    writes = compare.is_none_or(|x| visible(dtype, x) == visible(dtype, found));
+                    *element = if writes { new } else { found };
+                }
+                scope.values.push(found);
+                scope.indices.extend(compare.map(|_| u64::from(writes)));
             }
             Line::Loop(limit, body) => self.repeat(scope, *limit, body),
             Line::Branch(at, bodies) => {
@@ -499,6 +523,21 @@ impl Recorder<'_> {
                 let (index, mask) = (index(scope, *at), active(scope, *mask)?);
                 let found = scope.memories[MEMORIES.len()].scatter_inc(&index, mask.as_ref())?;
                 scope.indices.push(low(&found)?);
+            }
+            Line::Exchange([memory, from, at], compare, mask) => {
+                let (new, index) = (value(scope, *from), index(scope, *at));
+                let compare = compare.map(|compare| value(scope, compare));
+                let mask = active(scope, *mask)?;
+                let memory = &mut scope.memories[memory % MEMORIES.len()];
+                if let Some(compare) = &compare {
+                    let [found, writes] =
+                        memory.scatter_cas(compare, &new, &index, mask.as_ref())?;
+                    scope.values.push(found);
+                    scope.indices.push(writes.cast(DType::U32)?);
+                } else {
+                    let found = memory.scatter_exch(&new, &index, mask.as_ref())?;
+                    scope.values.push(found);
+                }
             }
             Line::Loop(limit, body) => {
                 let limit = index(scope, *limit).apply(Op::And, &[3.into()])?;

@@ -29,6 +29,7 @@ pub enum Whole {
     RepeatEach,
     Resize(u64),
     Concat,
+    Interleave,
     Meshgrid(usize),
     Take,
     TakeInterpolated,
@@ -55,12 +56,25 @@ pub enum Whole {
     ScatterInc,
     /// The counters after that.
     ScatterIncCounts,
+    /// What each lane finds, or the array after that.
+    ScatterExch(After),
+    /// The same, or which lanes put their values.
+    ScatterCas(After),
     /// The second number, where the first is drawn in active lanes only.
     Random(Draw),
     /// A number below a bound in active lanes.
     RandomBelow(Draw),
     /// The draws from a generator to one advanced by so many.
     RandomDistance,
+}
+
+/// A result of what changes an array.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(missing_docs, reason = "named like the results")]
+pub enum After {
+    Found,
+    Target,
+    Swapped,
 }
 
 const DRAWS: [Draw; 7] = [
@@ -86,6 +100,7 @@ impl Whole {
             Self::RepeatEach,
             Self::Resize(few(random) * 9),
             Self::Concat,
+            Self::Interleave,
             Self::Meshgrid(random.below(2)),
             Self::Take,
             Self::TakeInterpolated,
@@ -110,6 +125,8 @@ impl Whole {
             Self::Hash,
             Self::ScatterInc,
             Self::ScatterIncCounts,
+            Self::ScatterExch(random.pick(&[After::Found, After::Target])),
+            Self::ScatterCas(random.pick(&[After::Found, After::Target, After::Swapped])),
             Self::Random(random.pick(&DRAWS)),
             Self::RandomBelow(random.pick(&DRAWS[..2])),
             Self::RandomDistance,
@@ -124,7 +141,7 @@ impl Whole {
             | Self::Repeat(_)
             | Self::Resize(_)
             | Self::Hash => vec![any],
-            Self::Concat | Self::TakeInterpolated | Self::Isclose(_) => {
+            Self::Concat | Self::Interleave | Self::TakeInterpolated | Self::Isclose(_) => {
                 vec![number, if random.one_in(3) { other } else { number }]
             }
             // What ascends as u64 does not as i64, their common type.
@@ -140,6 +157,8 @@ impl Whole {
             Self::ScatterInc | Self::ScatterIncCounts => {
                 vec![random.pick(INTEGERS), DType::U32, DType::Mask]
             }
+            Self::ScatterExch(_) => vec![any, DType::U32, DType::Mask, any],
+            Self::ScatterCas(_) => vec![any, DType::U32, DType::Mask, any, any],
             Self::Random(_) => vec![DType::U64, DType::U64, DType::Mask],
             Self::RandomBelow(Draw::UInt32) => vec![DType::U64, DType::U32, DType::Mask],
             Self::RandomBelow(_) => vec![DType::U64, DType::U64, DType::Mask],
@@ -151,7 +170,15 @@ impl Whole {
 
     /// Which argument is an index that should be in bounds most of the time.
     pub fn index(self) -> Option<usize> {
-        matches!(self, Self::Take | Self::ScatterInc | Self::ScatterIncCounts).then_some(1)
+        let is_indexed = matches!(
+            self,
+            Self::Take
+                | Self::ScatterInc
+                | Self::ScatterIncCounts
+                | Self::ScatterExch(_)
+                | Self::ScatterCas(_)
+        );
+        is_indexed.then_some(1)
     }
 
     /// Whether the result has one lane.
@@ -162,7 +189,7 @@ impl Whole {
     /// The type of the result.
     pub fn dtype(self, types: &[DType], promote: impl Fn(DType, DType) -> DType) -> DType {
         match self {
-            Self::Concat => promote(types[0], types[1]),
+            Self::Concat | Self::Interleave => promote(types[0], types[1]),
             Self::Meshgrid(which) => types[which],
             Self::TakeInterpolated => promote(types[0].quotient(), types[1].quotient()),
             Self::SearchSorted
@@ -173,7 +200,7 @@ impl Whole {
             | Self::Argmin
             | Self::Argmax => DType::U32,
             Self::Median | Self::Var | Self::Std => types[0].quotient(),
-            Self::Isclose(_) => DType::Mask,
+            Self::Isclose(_) | Self::ScatterCas(After::Swapped) => DType::Mask,
             Self::Random(draw) | Self::RandomBelow(draw) => match draw {
                 Draw::UInt32 => DType::U32,
                 Draw::UInt64 => DType::U64,
@@ -216,6 +243,7 @@ impl Whole {
             Self::RepeatEach => x.repeat_each(&args[1].apply(Op::And, &[7.into()])?),
             Self::Resize(size) => x.resize(size),
             Self::Concat => session.concat(&[x, args[1], x]),
+            Self::Interleave => session.interleave(&[x, args[1], x]),
             Self::Meshgrid(which) => {
                 let grid = session.meshgrid(x, &args[1].resize(FEW)?)?;
                 Ok(grid[which].clone())
@@ -258,6 +286,21 @@ impl Whole {
                 let mut counts = x.clone();
                 let found = counts.scatter_inc(args[1], Some(args[2]))?;
                 Ok(if self == Self::ScatterInc { found } else { counts })
+            }
+            Self::ScatterExch(after) => {
+                let mut target = x.clone();
+                let found = target.scatter_exch(args[3], args[1], Some(args[2]))?;
+                Ok(if after == After::Found { found } else { target })
+            }
+            Self::ScatterCas(after) => {
+                let mut target = x.clone();
+                let [found, swapped] =
+                    target.scatter_cas(args[4], args[3], args[1], Some(args[2]))?;
+                Ok(match after {
+                    After::Found => found,
+                    After::Target => target,
+                    After::Swapped => swapped,
+                })
             }
             Self::Random(draw) => {
                 let mut rng = Pcg32::new(session, x.clone(), args[1].clone())?;

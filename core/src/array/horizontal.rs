@@ -1,7 +1,7 @@
 //! Operations across the lanes of an array beyond reductions: prefix sums, sorts, statistics.
 
 use super::rearrange::count;
-use crate::array::Array;
+use crate::array::{Array, Operand};
 use crate::convert::exactly;
 use crate::dtype::DType;
 use crate::error::{Error, Result};
@@ -69,11 +69,69 @@ impl Array {
             self.check_session(op, other)?;
         }
         let active = active.map(Self::id);
-        let [found, written] = two(self.session().record_all(|recorder| {
+        let [found, written] = exactly_so_many(self.session().record_all(|recorder| {
             Ok(recorder.scatter_inc(self.id(), index.id(), active)?.into())
         })?);
         *self = written;
         Ok(found)
+    }
+
+    /// Puts `value[i]` into the element at `index[i]` for each active lane, one after the other; gives what each lane
+    /// found there. The handle then names the new value (S12).
+    ///
+    /// # Errors
+    /// As [`Array::scatter`].
+    pub fn scatter_exch<'a>(
+        &mut self,
+        value: impl Into<Operand<'a>>,
+        index: &Self,
+        active: Option<&Self>,
+    ) -> Result<Self> {
+        let results = self.exchange("scatter_exch", None, value.into(), index, active)?;
+        let [found, written] = exactly_so_many(results);
+        *self = written;
+        Ok(found)
+    }
+
+    /// The same only for lanes that find `compare[i]`, bit by bit, every NaN being the same; gives what each lane found,
+    /// and which lanes put their values.
+    ///
+    /// # Errors
+    /// As [`Array::scatter`].
+    pub fn scatter_cas<'a>(
+        &mut self,
+        compare: impl Into<Operand<'a>>,
+        value: impl Into<Operand<'a>>,
+        index: &Self,
+        active: Option<&Self>,
+    ) -> Result<[Self; 2]> {
+        let (compare, value) = (Some(compare.into()), value.into());
+        let results = self.exchange("scatter_cas", compare, value, index, active)?;
+        let [found, swapped, written] = exactly_so_many(results);
+        *self = written;
+        Ok([found, swapped])
+    }
+
+    fn exchange(
+        &self,
+        op: &'static str,
+        compare: Option<Operand<'_>>,
+        value: Operand<'_>,
+        index: &Self,
+        active: Option<&Self>,
+    ) -> Result<Vec<Self>> {
+        let arrays = compare.into_iter().chain([value]).filter_map(|operand| match operand {
+            Operand::Array(array) => Some(array),
+            Operand::Number(_) => None,
+        });
+        for other in arrays.chain([index]).chain(active) {
+            self.check_session(op, other)?;
+        }
+        self.session().record_all(|recorder| {
+            let value = self.element(recorder, value)?;
+            let compare = compare.map(|compare| self.element(recorder, compare)).transpose()?;
+            recorder.exchange(self.id(), compare, value, index.id(), active.map(Self::id))
+        })
     }
 
     /// Refuses a plain scatter to `self` that writes an element twice. Evaluates.
@@ -140,11 +198,11 @@ impl Session {
         }
         let (mut high, last) = (number(end)?, number(end - 1)?);
         for _ in 0..=(end - start).ilog2() {
-            let [middle, place] = two(self.record_all(|recorder| {
+            let [middle, place] = exactly_so_many(self.record_all(|recorder| {
                 Ok(recorder.middle([low.id(), high.id()], last.id())?.into())
             })?);
             let holds = self.adopt_number("binary_search", &below(&place)?)?;
-            [low, high] = two(self.record_all(|recorder| {
+            [low, high] = exactly_so_many(self.record_all(|recorder| {
                 Ok(recorder.half([low.id(), high.id()], middle.id(), holds.id())?.into())
             })?);
         }
@@ -152,6 +210,6 @@ impl Session {
     }
 }
 
-fn two(results: Vec<Array>) -> [Array; 2] {
-    results.try_into().expect("internal error: two results were recorded")
+fn exactly_so_many<const N: usize>(results: Vec<Array>) -> [Array; N] {
+    results.try_into().expect("internal error: another number of results was recorded")
 }

@@ -21,6 +21,7 @@ use crate::ir::var::{Kind, MAX_OPERANDS, Serial, VarId};
 use crate::memory::buffer::Buffer;
 use crate::session::runtime::Device;
 use crate::session::{CONVERTED, Session};
+use crate::trace::Recorder;
 use crate::trace::functions::{self, Function};
 
 pub use operand::Operand;
@@ -223,18 +224,23 @@ impl Array {
             self.refuse_duplicates(index, active)?;
         }
         let written = self.session.record(|recorder| {
-            let value = match value {
-                Operand::Array(array) => array.id,
-                Operand::Number(number) => {
-                    let dtype = recorder.dtype(self.id);
-                    let bits = dtype.encode(number)?;
-                    recorder.literal(dtype, bits, 1)
-                }
-            };
+            let value = self.element(recorder, value)?;
             recorder.scatter(op, mode, self.id, value, index.id, active.map(|active| active.id))
         })?;
         *self = written;
         Ok(())
+    }
+
+    /// What may be written to the array: a number as its lane type.
+    pub(crate) fn element(&self, recorder: &mut Recorder<'_>, value: Operand<'_>) -> Result<VarId> {
+        match value {
+            Operand::Array(array) => Ok(array.id),
+            Operand::Number(number) => {
+                let dtype = recorder.dtype(self.id);
+                let bits = dtype.encode(number)?;
+                Ok(recorder.literal(dtype, bits, 1))
+            }
+        }
     }
 
     // ---- contents ----

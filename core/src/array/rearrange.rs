@@ -177,6 +177,16 @@ impl Session {
         home.compose("concat", &[], parts, |recorder, parts| recorder.concat(parts))
     }
 
+    /// The first lanes of all parts, then the second ones, and so on, promoted to their common type, lazily; a part of
+    /// one lane has it everywhere.
+    ///
+    /// # Errors
+    /// As [`Session::concat`]; `SizeMismatch`.
+    pub fn interleave(&self, parts: &[&Array]) -> Result<Array> {
+        let home = self.home(parts.iter().copied());
+        home.compose("ravel", &[], parts, |recorder, parts| recorder.interleave(parts))
+    }
+
     /// All pairs of a lane of `x` and a lane of `y` as two arrays, x running fastest, lazily.
     ///
     /// # Errors

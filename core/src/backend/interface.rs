@@ -122,9 +122,23 @@ pub type Failures = Vec<Option<OutOfBounds>>;
 /// A launch, as the caller has it.
 pub enum Launched {
     /// All lanes have run.
-    Done(Failures),
+    Done {
+        /// What was out of bounds.
+        failures: Failures,
+        /// What kept them on one thread, if there are more.
+        alone: Option<Alone>,
+    },
     /// The lanes run when the device comes to them.
     Running(Box<dyn Running>),
+}
+
+/// Why the lanes of a launch did not share threads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Alone {
+    /// They write one after the other.
+    InOrder,
+    /// There are no more than a thread takes at a time.
+    FewLanes,
 }
 
 /// A launch under way.

@@ -31,7 +31,7 @@ pub enum Answer {
     /// written to them is seen in it.
     Parts(Vec<Vec<usize>>),
     /// The new value of the target, and what else there is.
-    Written(Value, Option<Value>),
+    Written(Value, Option<Box<Self>>),
 }
 
 impl<'a> Call<'_, 'a> {

@@ -108,6 +108,13 @@ table! {
         let sorted = c.array(0)?;
         map(c.op, &c.args[1..], &|x| sorted.search_sorted(&c.as_array(x[0], sorted.dtype())?))
     };
+    /// All entries of a vector, matrix, complex number or quaternion as one array, lane by lane: x0 y0 z0 x1 y1 z1 .., those
+    /// of a matrix row by row, as ndarray() has them. Vector3fC::unravel(a), of each such type, is the way back. An array
+    /// stays what it is. Recorded, not run.
+    ///
+    /// >> ravel(Vector2fC([1, 2], [3, 4]))
+    /// [1, 3, 2, 4]
+    ravel(x: Value) = |c| c.session.interleave(&c.args[0].rows()).map(Value::Array);
     /// Adds 1 to target[index[i]] for each lane where active (optional) is true, one after the other, and gives what each
     /// lane found there: consecutive numbers for equal indices, such as places in a queue. Integers only. Recorded, not
     /// run. An index out of bounds is dropped (it gives 0), and an error at the next read.
@@ -117,8 +124,40 @@ table! {
     scatter_inc(target: Target, index: Array; active: Active) = |c| {
         let mut target = c.array(0)?.clone();
         let found = target.scatter_inc(c.array(1)?, c.active(2)?)?;
-        Ok::<Answer, Error>(Answer::Written(target.into(), Some(found.into())))
+        written(target, found)
     };
+    /// Puts value[i] into target[index[i]] for each lane where active (optional) is true, one lane after the other, and
+    /// gives what each lane found there: of equal indices the value of the lane before. The value is a number or an array of
+    /// the target's type or one that fits it. Recorded, not run; the same on every device, on a GPU by its host. An index
+    /// out of bounds is dropped (it gives 0), and an error at the next read.
+    ///
+    /// >> a = Int32C([1, 2, 3]); scatter_exch(a, Int32C([7, 8, 9]), UInt32C([2, 0, 2]))
+    /// [3, 1, 7]
+    scatter_exch(target: Target, value: Operand, index: Array; active: Active) = |c| {
+        let mut target = c.array(0)?.clone();
+        let found =
+            target.scatter_exch(c.args[1].operand(c.op)?, c.array(2)?, c.active(3)?)?;
+        written(target, found)
+    };
+    /// Puts value[i] into target[index[i]] if it finds compare[i] there, for each lane where active (optional) is true, one
+    /// lane after the other. A list of what each lane found, and a mask of the lanes that put their values. Bits are
+    /// compared: -0 is not 0, and every NaN is the same. Else as scatter_exch.
+    ///
+    /// >> a = Int32C([1, 2, 3]); scatter_cas(a, Int32C([3, 2, 3]), Int32C([7, 8, 9]), UInt32C([2, 0, 2]))
+    /// [[3, 1, 7], [1, 0, 0]]
+    scatter_cas(
+        target: Target, compare: Operand, value: Operand, index: Array; active: Active
+    ) = |c| {
+        let mut target = c.array(0)?.clone();
+        let [compare, value] = [c.args[1].operand(c.op)?, c.args[2].operand(c.op)?];
+        let found = target.scatter_cas(compare, value, c.array(3)?, c.active(4)?)?;
+        written(target, Vec::from(found))
+    };
+}
+
+/// A new value of the target, and what lanes found there.
+fn written(target: Array, found: impl Into<Answer>) -> Result<Answer> {
+    Ok(Answer::Written(target.into(), Some(Box::new(found.into()))))
 }
 
 fn concat(c: &Call<'_, '_>, parts: &[&Argument<'_>]) -> Result<Value> {

@@ -56,12 +56,12 @@ table! {
 table! {
     /// What takes vectors apart and puts them together.
     pub VECTORS;
-    /// The first n components of a vector.
+    /// The first n components of a vector, as v[0..n].
     ///
     /// >> head(Vector3fC(1, 2, 3), 2)
     /// [[1, 2]]
     head(v: Value, n: Integer) = |c| part(c, |_, n| 0..n);
-    /// The last n components of a vector.
+    /// The last n components of a vector, as v[-n..].
     ///
     /// >> tail(Vector3fC(1, 2, 3), 2)
     /// [[2, 3]]

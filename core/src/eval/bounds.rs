@@ -45,7 +45,7 @@ impl Reports {
         let sized = |&access: &Access| (access, buffers[access.buffer.index()].1);
         let accesses = kernel.accesses.iter().map(sized).collect();
         match launched {
-            Launched::Done(failures) => self.tell(&failures, &accesses, results),
+            Launched::Done { failures, .. } => self.tell(&failures, &accesses, results),
             Launched::Running(running) => {
                 self.running.push(Checked { running, accesses, results });
             }

@@ -130,10 +130,10 @@ impl<'w, 't> Builder<'w, 't> {
 
     /// The instruction of a scatter, which numbers its access.
     fn scatter(&mut self, variable: &Variable, target: BufferIndex) -> Code {
-        let Kind::Scatter { op, mode, checked, counts } = variable.kind else {
+        let Kind::Scatter { op, mode, checked, writer } = variable.kind else {
             unreachable!("internal error: {} as a scatter", variable.kind.name())
         };
-        let name = op.function(counts);
+        let name = op.function(writer);
         let access = checked.then(|| self.access(variable, name, target, 2));
         let in_order = self.target.lane_order || mode == ScatterMode::Exact;
         Code::Scatter { op, target, access, in_order }

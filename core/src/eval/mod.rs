@@ -7,6 +7,7 @@
 
 #![deny(clippy::wildcard_enum_match_arm)]
 
+mod alone;
 mod bounds;
 mod build;
 pub mod cache;
@@ -22,6 +23,7 @@ mod reuse;
 pub mod schedule;
 mod walk;
 
+use std::collections::HashSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -30,7 +32,7 @@ use crate::convert::exactly;
 use crate::dtype::DType;
 use crate::error::{Error, Result};
 use crate::interrupt;
-use crate::ir::kernel::{Kernel, LiteralMode, ParamBlock, Target};
+use crate::ir::kernel::{Kernel, KernelHash, LiteralMode, ParamBlock, Target};
 use crate::ir::table::Table;
 use crate::ir::var::VarId;
 use crate::log::{Log, LogSink};
@@ -71,6 +73,10 @@ pub struct Evaluator<'s> {
     pub reports: &'s Mutex<Reports>,
     /// Receives progress messages.
     pub progress: Option<&'s LogSink>,
+    /// Receives warnings.
+    pub warnings: Option<&'s LogSink>,
+    /// The kernels of which it was told that they took long on one thread.
+    pub told: &'s mut HashSet<KernelHash>,
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -200,9 +206,14 @@ impl Evaluator<'_> {
         let in_place = self.commit_reuses(launch, &reuses, &mut bound)?;
         let mut params = ParamBlock::new(kernel, launch.size, &bound.addresses);
         params.in_place = in_place;
+        let begun = (self.clock)();
         let launched = executable.launch(params, launch.size);
-        let run_time = (self.clock)().saturating_sub(ready);
+        let ended = (self.clock)();
+        let run_time = ended.saturating_sub(ready);
         let launched = launched.inspect_err(|_| self.poison(&bound.at_risk))?;
+        if let Launched::Done { alone: Some(why), .. } = &launched {
+            self.warn_of_one_thread(launch, *why, ended.saturating_sub(begun));
+        }
         self.report_bounds(launched, launch, &bound.addresses)?;
         lock(self.history).push(LaunchRecord {
             name: "kernel",
@@ -368,8 +379,7 @@ impl Evaluator<'_> {
         if launch.kernel.accesses.is_empty() {
             return Ok(());
         }
-        let all_fit =
-            matches!(&launched, Launched::Done(failures) if failures.iter().all(Option::is_none));
+        let all_fit = matches!(&launched, Launched::Done { failures, .. } if failures.iter().all(Option::is_none));
         let results = if all_fit {
             Vec::new()
         } else {

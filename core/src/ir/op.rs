@@ -558,6 +558,20 @@ pub enum ScatterMode {
     Exact,
 }
 
+/// The function that a scatter is a part of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[repr(u8)]
+pub enum Writer {
+    /// The one of its operation.
+    Scatter,
+    /// `scatter_inc`
+    Increment,
+    /// `scatter_exch`
+    Exchange,
+    /// `scatter_cas`
+    CompareExchange,
+}
+
 impl ScatterMode {
     /// Names in scripts; of a plain scatter in lane order the last value lands.
     pub const NAMES: [(&str, Self); 3] =
@@ -565,9 +579,14 @@ impl ScatterMode {
 }
 
 impl ScatterOp {
-    /// Name of a write in errors: its own, or `scatter_inc` where it counts for that.
-    pub const fn function(self, counts: bool) -> &'static str {
-        if counts { "scatter_inc" } else { self.name() }
+    /// Name of a write in errors: that of the function it is a part of.
+    pub const fn function(self, writer: Writer) -> &'static str {
+        match writer {
+            Writer::Scatter => self.name(),
+            Writer::Increment => "scatter_inc",
+            Writer::Exchange => "scatter_exch",
+            Writer::CompareExchange => "scatter_cas",
+        }
     }
 
     /// Name of the script function.

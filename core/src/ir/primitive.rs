@@ -31,6 +31,9 @@ pub enum Primitive {
     /// Operands target, index and perhaps active: what `target[index[i]]` would be for lane i if each
     /// active lane before had added 1 to its element; 0 where inactive or out of bounds.
     Increments,
+    /// Operands target, index, value and perhaps compare: what `target[index[i]]` is for lane i where each lane before
+    /// has put its value, or has where it found what it compares with; 0 out of bounds.
+    Exchanges,
 }
 
 impl Primitive {
@@ -45,6 +48,7 @@ impl Primitive {
             Self::SortIndex(Order::Descending) => "argsort_desc",
             Self::TrueLanes => "true_lanes",
             Self::Increments => "increments",
+            Self::Exchanges => "exchanges",
         }
     }
 }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use crate::dtype::DType;
 use crate::error::Error;
 use crate::ir::composite::Composite;
-use crate::ir::op::{Op, ReduceOp, ScatterMode, ScatterOp};
+use crate::ir::op::{Op, ReduceOp, ScatterMode, ScatterOp, Writer};
 use crate::ir::primitive::Primitive;
 use crate::memory::buffer::Buffer;
 
@@ -85,8 +85,8 @@ pub enum Kind {
         mode: ScatterMode,
         /// Whether indices are compared with the target's size (S13).
         checked: bool,
-        /// Whether it is the write of `scatter_inc`.
-        counts: bool,
+        /// What it is a part of.
+        writer: Writer,
     },
     /// All lanes of the one operand combined into one.
     Reduce(ReduceOp),
@@ -155,7 +155,7 @@ impl Kind {
             Self::Composite => "composite",
             Self::Gather { .. } => "gather",
             Self::Fetch => "fetch",
-            Self::Scatter { op, counts, .. } => op.function(counts),
+            Self::Scatter { op, writer, .. } => op.function(writer),
             Self::Reduce(op) => op.name(),
             Self::Primitive(primitive) => primitive.name(),
             Self::ActiveMask => "entering",

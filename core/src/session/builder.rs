@@ -24,6 +24,7 @@ pub struct SessionBuilder {
     log: Log,
     clock: Option<Clock>,
     progress: Option<LogSink>,
+    warnings: Option<LogSink>,
     outside: Outside,
 }
 
@@ -69,6 +70,13 @@ impl SessionBuilder {
     #[must_use]
     pub fn progress(mut self, sink: LogSink) -> Self {
         self.progress = Some(sink);
+        self
+    }
+
+    /// Who is told what takes long for want of threads, and what to do about it. By default nobody.
+    #[must_use]
+    pub fn warnings(mut self, sink: LogSink) -> Self {
+        self.warnings = Some(sink);
         self
     }
 
@@ -121,6 +129,7 @@ impl SessionBuilder {
             log: self.log,
             clock: self.clock.unwrap_or_else(|| Arc::new(move || start.elapsed())),
             progress: self.progress,
+            warnings: self.warnings,
             watchers: Watchers::default(),
         };
         Ok(Session::start(runtime, Arc::new(common), Family::default()))
@@ -137,6 +146,7 @@ impl Default for SessionBuilder {
             log: Log::new(0, Arc::new(|_| {})),
             clock: None,
             progress: None,
+            warnings: None,
             outside: Outside::default(),
         }
     }

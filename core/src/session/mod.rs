@@ -9,6 +9,7 @@ pub mod inspect;
 pub mod runtime;
 pub(crate) mod watchers;
 
+use std::collections::HashSet;
 use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
@@ -23,7 +24,7 @@ use crate::eval::plan::{Keep, Plan};
 use crate::eval::schedule::{Scratch, schedule};
 use crate::eval::{Evaluator, Reports};
 use crate::interrupt;
-use crate::ir::kernel::Target;
+use crate::ir::kernel::{KernelHash, Target};
 use crate::ir::table::Table;
 use crate::ir::var::{Kind, VarId, Variable};
 use crate::log::{Log, LogQueue, LogSink};
@@ -77,6 +78,7 @@ pub(crate) struct Common {
     pub(crate) log: Log,
     pub(crate) clock: Clock,
     pub(crate) progress: Option<LogSink>,
+    pub(crate) warnings: Option<LogSink>,
     pub(crate) watchers: Watchers,
 }
 
@@ -85,6 +87,8 @@ pub(crate) struct Common {
 struct Compiler {
     cache: Cache,
     scratch: Scratch,
+    /// The kernels that the user was warned of.
+    told: HashSet<KernelHash>,
     /// What the kernels in the cache are for.
     device: Option<Arc<Device>>,
 }
@@ -443,7 +447,7 @@ impl Session {
         let inner = &*self.0;
         self.with_table(Table::sweep);
         self.adopt_device(&mut compiler, device);
-        let Compiler { cache, scratch, .. } = &mut *compiler;
+        let Compiler { cache, scratch, told, .. } = &mut *compiler;
         let result = work(&mut Evaluator {
             table: &inner.table,
             backend: &*device.backend,
@@ -456,6 +460,8 @@ impl Session {
             clock: &*inner.common.clock,
             reports: &inner.reports,
             progress: inner.common.progress.as_ref(),
+            warnings: inner.common.warnings.as_ref(),
+            told,
         });
         inner.n_kernels.store(compiler.cache.len(), Ordering::Relaxed);
         drop(compiler);

@@ -3,7 +3,7 @@
 use super::Recorder;
 use crate::dtype::{DType, Scalar};
 use crate::error::{Error, Result};
-use crate::ir::op::{Op, ScatterMode, ScatterOp};
+use crate::ir::op::{Op, ScatterMode, ScatterOp, Writer};
 use crate::ir::var::{Kind, VarId, Variable};
 
 /// Largest array whose lanes a u32 can number.
@@ -69,40 +69,50 @@ impl Recorder<'_> {
         index: VarId,
         active: Option<VarId>,
     ) -> Result<VarId> {
-        self.write(op, mode, false, [target, value, index], active)
+        self.write(op, mode, Writer::Scatter, [target, value, index], active)
     }
 
-    /// [`Recorder::scatter`] of target, value and index; errors are those of `scatter_inc` if it `counts` for it.
+    /// [`Recorder::scatter`] of target, value and index as a part of a function, whose errors it has.
     pub(super) fn write(
         &mut self,
         op: ScatterOp,
         mode: ScatterMode,
-        counts: bool,
+        writer: Writer,
         [target, value, index]: [VarId; 3],
         active: Option<VarId>,
     ) -> Result<VarId> {
-        let (dtype, name) = (self.dtype(target), op.function(counts));
+        let (dtype, name) = (self.dtype(target), op.function(writer));
         if !op.class().contains(dtype) {
             let expected = op.class().describe();
             return Err(Error::UnsupportedType { op: name, dtype, expected });
         }
+        let value = self.writable(name, value, dtype)?;
+        let lanes = self.check_access(name, index, active, Some(value))?;
+        self.check_target(name, target, lanes)?;
+        let active = self.masked(active)?;
+        let size = self.size(target);
+        let checked = self.settings.bounds_check;
+        let kind = Kind::Scatter { op, mode, checked, writer };
+        let operands = [Some(target), Some(value), Some(index), active];
+        let result = self.add(Variable::new(kind, dtype, size, operands));
+        self.table.note_write(result, target);
+        Ok(result)
+    }
+
+    /// A value as the type of a target that it fits.
+    pub(super) fn writable(
+        &mut self,
+        name: &'static str,
+        value: VarId,
+        dtype: DType,
+    ) -> Result<VarId> {
         let from = self.dtype(value);
         if dtype.promote(from) != Some(dtype) {
             let (own, other) = (dtype.script_name(), from.script_name());
             let what = format!("got values of {other} for {own}; convert them: {own}(x)");
             return Err(Error::Argument { op: name, what });
         }
-        let value = self.cast(value, dtype)?;
-        let lanes = self.check_access(name, index, active, Some(value))?;
-        self.check_target(name, target, lanes)?;
-        let active = self.masked(active)?;
-        let size = self.size(target);
-        let checked = self.settings.bounds_check;
-        let kind = Kind::Scatter { op, mode, checked, counts };
-        let operands = [Some(target), Some(value), Some(index), active];
-        let result = self.add(Variable::new(kind, dtype, size, operands));
-        self.table.note_write(result, target);
-        Ok(result)
+        self.cast(value, dtype)
     }
 
     /// `start, start + step, …` with `size` lanes.

@@ -3,7 +3,7 @@
 use super::Recorder;
 use crate::dtype::DType;
 use crate::error::{Error, Result};
-use crate::ir::op::{Class, Op, ScatterMode, ScatterOp};
+use crate::ir::op::{Class, Op, ScatterMode, ScatterOp, Writer};
 use crate::ir::primitive::{Order, Primitive, lane_number_type};
 use crate::ir::var::{Kind, VarId, Variable};
 
@@ -134,7 +134,7 @@ impl Recorder<'_> {
             let index = self.widen(index, size)?;
             let one = self.one(dtype);
             let (add, mode) = (ScatterOp::Add, ScatterMode::Fast);
-            let next = self.write(add, mode, true, [target, one, index], active)?;
+            let next = self.write(add, mode, Writer::Increment, [target, one, index], active)?;
             return Ok([found, next]);
         }
         let operands = [Some(target), Some(index), limited, None];
@@ -143,7 +143,7 @@ impl Recorder<'_> {
         let one = self.one(dtype);
         let next = self.same(Op::Add, &[found, one])?;
         let (set, mode) = (ScatterOp::Set, ScatterMode::Fast);
-        Ok([found, self.write(set, mode, true, [target, next, index], active)?])
+        Ok([found, self.write(set, mode, Writer::Increment, [target, next, index], active)?])
     }
 
     /// Records the result of [`Recorder::scatter_inc`] outside of regions.
@@ -162,6 +162,89 @@ impl Recorder<'_> {
         let index = self.cast(index, DType::U64)?;
         let operands: Vec<VarId> = [target, index].into_iter().chain(active).collect();
         self.primitive(Primitive::Increments, self.dtype(target), size, &operands)
+    }
+
+    /// What each lane finds at `target[index[i]]`, where each active lane before it has put its value, in lane order;
+    /// 0 where inactive or out of bounds. If there is a `compare`, lanes put their values only where they find that,
+    /// bit by bit, every NaN being the same; and the second result are those that did. The last result is the target
+    /// after that.
+    ///
+    /// # Errors
+    /// As [`Recorder::scatter`]; `NotState` in a body for what is no state.
+    pub fn exchange(
+        &mut self,
+        target: VarId,
+        compare: Option<VarId>,
+        value: VarId,
+        index: VarId,
+        active: Option<VarId>,
+    ) -> Result<Vec<VarId>> {
+        let writer = compare.map_or(Writer::Exchange, |_| Writer::CompareExchange);
+        let (set, dtype) = (ScatterOp::Set, self.dtype(target));
+        let op = set.function(writer);
+        let value = self.writable(op, value, dtype)?;
+        let compare = compare.map(|compare| self.writable(op, compare, dtype)).transpose()?;
+        let limited = self.masked(active)?;
+        let size = self.check_access(op, index, limited, Some(value))?;
+        let compared = compare.map_or(1, |compare| self.size(compare));
+        let size = super::broadcast_size(op, size, compared)?;
+        self.check_target(op, target, size)?;
+        let in_region = self.is_memory_of_region(target);
+        // Sign extension makes negative indices huge.
+        let mut place = self.cast(index, DType::U64)?;
+        if let Some(active) = limited {
+            let nowhere = self.constant(DType::U64, u64::MAX);
+            place = self.select(active, place, nowhere)?;
+        }
+        let found = if in_region {
+            let operands = [Some(target), Some(index), limited, None];
+            self.add(Variable::new(Kind::Fetch, dtype, size, operands))
+        } else {
+            let mut operands = vec![target, place, value];
+            operands.extend(compare);
+            if compare.is_some() {
+                operands = self.all_bits(&operands)?;
+            }
+            let stored = self.dtype(operands[0]);
+            let found = self.primitive(Primitive::Exchanges, stored, size, &operands)?;
+            if stored == dtype { found } else { self.reinterpret(found, dtype)? }
+        };
+        let mut results = vec![found];
+        let next = if let Some(compare) = compare {
+            let bits = self.all_bits(&[found, compare])?;
+            let differ = self.same(Op::Xor, &bits)?;
+            let same = if dtype == DType::Mask {
+                self.same(Op::Not, &[differ])?
+            } else {
+                let zero = self.constant(self.dtype(differ), 0);
+                self.same(Op::Eq, &[differ, zero])?
+            };
+            let end = self.literal(DType::U64, self.size(target), 1);
+            let inside = self.same(Op::Lt, &[place, end])?;
+            let swaps = self.same(Op::And, &[same, inside])?;
+            results.push(swaps);
+            self.select(swaps, value, found)?
+        } else if in_region {
+            // The value of a choice that looks at what was found: the lane writes behind its look.
+            let all = self.literal(DType::Mask, 1, 1);
+            let operands = [Some(all), Some(value), Some(found), None];
+            self.add(Variable::new(Kind::Op(Op::Select), dtype, size, operands))
+        } else {
+            value
+        };
+        // What a lane does not put it leaves: so the last lane tells.
+        let mode = ScatterMode::Exact;
+        results.push(self.write(set, mode, writer, [target, next, index], active)?);
+        Ok(results)
+    }
+
+    /// Floats as their bits, every NaN being the same.
+    fn all_bits(&mut self, xs: &[VarId]) -> Result<Vec<VarId>> {
+        let bits = |&x: &VarId| {
+            let dtype = self.dtype(x);
+            if dtype.is_float() { self.reinterpret(x, dtype.unsigned()) } else { Ok(x) }
+        };
+        xs.iter().map(bits).collect()
     }
 
     fn primitive(

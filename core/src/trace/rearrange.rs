@@ -5,7 +5,7 @@ use super::Recorder;
 use crate::convert::exactly;
 use crate::dtype::{DType, Scalar};
 use crate::error::{Error, Result};
-use crate::ir::op::{Class, Op, ReduceOp, ScatterMode, ScatterOp};
+use crate::ir::op::{Class, Op, ReduceOp, ScatterMode, ScatterOp, Writer};
 use crate::ir::primitive::lane_number_type;
 use crate::ir::scalar::identity_bits;
 use crate::ir::var::{Kind, VarId, Variable};
@@ -140,6 +140,41 @@ impl Recorder<'_> {
                 result = self.put("concat", ScatterOp::Set, result, [value, index], None)?;
             }
             start += size;
+        }
+        Ok(result)
+    }
+
+    /// The first lanes of all parts, then the second ones, and so on; a part of one lane has it everywhere.
+    ///
+    /// # Errors
+    /// `SizeMismatch`; `TypeMismatch` if masks meet numbers; `Argument` without parts.
+    pub fn interleave(&mut self, parts: &[VarId]) -> Result<VarId> {
+        let refuse = |what: &str| Error::Argument { op: "ravel", what: what.into() };
+        let (&first, others) =
+            parts.split_first().ok_or_else(|| refuse("expected at least one array"))?;
+        let (mut dtype, mut size) = (self.dtype(first), self.size(first));
+        for &other in others {
+            let (lhs, rhs) = (dtype, self.dtype(other));
+            dtype = lhs.promote(rhs).ok_or(Error::TypeMismatch { op: "ravel", lhs, rhs })?;
+            size = super::broadcast_size("ravel", size, self.size(other))?;
+        }
+        if others.is_empty() {
+            return Ok(first);
+        }
+        let n = parts.len() as u64;
+        let total = size.checked_mul(n).ok_or_else(|| refuse("more than 2^64 lanes"))?;
+        let mut result = self.literal(dtype, 0, total);
+        if size == 0 {
+            return Ok(result);
+        }
+        let counter = lane_number_type(total);
+        let (lane, step) = (self.lane_index(counter, size), self.literal(counter, n, 1));
+        let row = self.same(Op::Mul, &[lane, step])?;
+        for (i, &part) in (0..n).zip(parts) {
+            let place = self.literal(counter, i, 1);
+            let index = self.same(Op::Add, &[row, place])?;
+            let value = self.cast(part, dtype)?;
+            result = self.put("ravel", ScatterOp::Set, result, [value, index], None)?;
         }
         Ok(result)
     }
@@ -381,7 +416,7 @@ impl Recorder<'_> {
         // A sum of floats depends on its order, and adding in memory takes GPUs' subnormals for 0.
         let exact = op == ScatterOp::Add && dtype.is_float();
         let mode = if exact { ScatterMode::Exact } else { ScatterMode::Fast };
-        let kind = Kind::Scatter { op, mode, checked: false, counts: false };
+        let kind = Kind::Scatter { op, mode, checked: false, writer: Writer::Scatter };
         Ok(self.add(Variable::new(kind, dtype, size, operands)))
     }
 }

@@ -72,6 +72,14 @@ impl<'a> Argument<'a> {
         }
     }
 
+    /// The arrays inside in the order in which a lane is shown: the outermost component number changes first.
+    pub(crate) fn rows(&self) -> Vec<&'a Array> {
+        let Self::Nested(_, components) = self else { return self.leaves() };
+        let inner: Vec<Vec<&Array>> = components.iter().map(Self::rows).collect();
+        let n = inner.first().map_or(0, Vec::len);
+        (0..n).flat_map(|k| inner.iter().filter_map(move |rows| rows.get(k).copied())).collect()
+    }
+
     /// Numbers of components, outermost first; a matrix has two.
     pub fn extents(&self) -> Vec<usize> {
         let first = self.components().first();

@@ -58,6 +58,20 @@ impl Argument<'_> {
         })
     }
 
+    /// The numbers of the components that a slice chooses.
+    ///
+    /// # Errors
+    /// `Forms` if it chooses none: a vector has at least one.
+    pub fn places(&self, slice: impl Into<Slice>) -> Result<Vec<usize>> {
+        let n = self.components().len();
+        let places: Vec<usize> = slice.into().places(n as u64).map(exactly).collect();
+        if places.is_empty() {
+            let name = self.type_name();
+            return Err(Error::forms(format!("{name}: no component in the range (it has {n})")));
+        }
+        Ok(places)
+    }
+
     /// The lanes where a mask is true; others are 0.
     ///
     /// # Errors
@@ -156,6 +170,15 @@ impl Value {
             [one] => self.components()[one].clone(),
             _ => Self::vector(parts.collect()),
         })
+    }
+
+    /// The vector of the components in a slice: `v.part(..2)`, `v.part(-2..)`.
+    ///
+    /// # Errors
+    /// `Forms` if there are none.
+    pub fn part(&self, slice: impl Into<Slice>) -> Result<Self> {
+        let places = Argument::from(self).places(slice)?;
+        Ok(Self::vector(places.into_iter().map(|i| self.components()[i].clone()).collect()))
     }
 
     /// The entry in row `i` and column `j` of a matrix.

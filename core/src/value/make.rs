@@ -5,9 +5,10 @@ use std::borrow::Cow;
 use super::argument::Argument;
 use super::levels::ZERO;
 use super::map::alike;
-use super::{Form, TYPE_LETTERS, Value};
+use super::{Form, Slice, TYPE_LETTERS, Value};
 use crate::array::Array;
 use crate::array::Operand;
+use crate::convert::exactly;
 use crate::dtype::{DType, Scalar};
 use crate::error::{Error, Result};
 use crate::session::Session;
@@ -110,6 +111,23 @@ impl Type {
             entries = (0..n).map(|k| entries[k % side * side + k / side].clone()).collect();
         }
         self.checked(Value::of_entries(self.form, entries))
+    }
+
+    /// A value from its entries lane by lane, those of a matrix row by row; see [`Session::interleave`] for the way back.
+    ///
+    /// # Errors
+    /// `Forms` if the last lane lacks entries.
+    pub fn unravel(&self, array: &Array) -> Result<Value> {
+        let (size, n) = (array.size(), self.form.n_entries());
+        if !size.is_multiple_of(n as u64) {
+            let what = format!("got {size} lanes, expected a multiple of {n}");
+            return Err(Error::forms(format!("{}::unravel: {what}", self.name)));
+        }
+        let (stop, step) = (i64::try_from(size).unwrap_or(i64::MAX), exactly::<i64>(n));
+        let entries = (0..step).map(|start| array.slice(Slice::new(start, stop, step)));
+        let entries = entries.collect::<Result<Vec<_>>>()?;
+        let entries: Vec<Argument<'_>> = entries.iter().map(Argument::Array).collect();
+        self.of_entries(array.session(), &entries.iter().collect::<Vec<_>>())
     }
 
     fn entry(&self, session: &Session, entry: &Argument<'_>) -> Result<Value> {

@@ -145,7 +145,9 @@ impl Host {
             Primitive::PrefixProduct => x.cumprod(),
             Primitive::Sort(order) => x.sort(order),
             Primitive::SortIndex(order) => x.argsort(order),
-            Primitive::TrueLanes | Primitive::Increments => unreachable!("not asked for"),
+            Primitive::TrueLanes | Primitive::Increments | Primitive::Exchanges => {
+                unreachable!("not asked for")
+            }
         };
         let result = result.expect("a result");
         let contents = result.read_bytes(0..result.size()).expect("contents");

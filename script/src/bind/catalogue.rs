@@ -85,9 +85,8 @@ fn answered(answer: Answer, first: Option<&ArrayRef>) -> Dynamic {
         target.write(value);
     }
     match answer {
-        Answer::Value(value) | Answer::Written(_, Some(value)) => {
-            Dynamic::from(ArrayRef::from(value))
-        }
+        Answer::Value(value) => Dynamic::from(ArrayRef::from(value)),
+        Answer::Written(_, Some(rest)) => answered(*rest, first),
         Answer::Written(_, None) => Dynamic::UNIT,
         Answer::Number(number) => dynamic(number),
         Answer::List(answers) => {

@@ -72,6 +72,9 @@ fn get(context: &Context, array: &ArrayRef, index: &Dynamic) -> Result<Dynamic> 
         if let Ok(i) = index.as_int() {
             return Ok(Dynamic::from(components[component_index(array, i)?].clone()));
         }
+        if let Some(places) = places(array, index)? {
+            return Ok(Dynamic::from(vector(&components, &places)));
+        }
         return masked(array, index).map(Dynamic::from);
     }
     let lanes = array.array("[]")?;
@@ -109,7 +112,7 @@ fn mask_index(of: &ArrayRef, index: &Dynamic) -> Result<ArrayRef> {
                 let message = format!(
                     "[]: got {got} as index of {name}, expected an integer (a component) or a mask (of lanes)"
                 );
-                let hint = "several components of a vector: v.xy; lanes of one: v.x[0..2]";
+                let hint = "several components of a vector: v.xy, v[0..2]; lanes of one: v.x[0..2]";
                 return Err(fault_with_hint(message, hint));
             }
             let message = format!("[]: got {got} as index, expected an integer, a range or a mask");
@@ -143,12 +146,27 @@ fn set(context: &Context, array: &ArrayRef, index: &Dynamic, value: &Dynamic) ->
             let i = component_index(array, i)?;
             return assign_component(context, array, i, value);
         }
+        if let Some(places) = places(array, index)? {
+            let parts = parts(value).unwrap_or_else(|| vec![value.clone(); places.len()]);
+            return set_components(context, array, "[]=", &places, &parts);
+        }
         return assign_masked(context, array, &mask_index(array, index)?, value);
     }
     match slice(&array.array("[]")?, index)? {
         Some(slice) => set_slice(context, array, slice, value),
         None => assign_masked(context, array, &mask_index(array, index)?, value),
     }
+}
+
+/// The components of a vector that a range chooses; `None` for another index or value.
+fn places(array: &ArrayRef, index: &Dynamic) -> Result<Option<Vec<usize>>> {
+    let slice = range::slice(index).filter(|_| array.form().is_vector());
+    slice.map(|slice| array.lend(|value| value.places(slice)).or_fault()).transpose()
+}
+
+/// A vector of its own of some components.
+fn vector(components: &[ArrayRef], places: &[usize]) -> ArrayRef {
+    ArrayRef::vector(places.iter().map(|&i| components[i].copy()).collect())
 }
 
 fn component_index(array: &ArrayRef, i: i64) -> Result<usize> {
@@ -196,7 +214,7 @@ fn property(array: &ArrayRef, name: &str) -> Result<Dynamic> {
     let components = array.components().unwrap_or_default();
     Ok(Dynamic::from(match *letters {
         [one] => components[one].clone(),
-        _ => ArrayRef::vector(letters.iter().map(|&i| components[i].copy()).collect()),
+        _ => vector(&components, &letters),
     }))
 }
 
@@ -208,20 +226,33 @@ fn set_property(context: &Context, array: &ArrayRef, name: &str, value: &Dynamic
             "one value for several components is v.xy = 1; v.xx can only be read",
         ));
     }
-    let parts = match value.read_lock::<ArrayRef>().and_then(|value| value.components()) {
-        Some(parts) if letters.len() > 1 => {
-            parts.iter().map(ArrayRef::copy).map(Dynamic::from).collect()
-        }
-        _ => vec![value.clone(); letters.len()],
-    };
+    let parts = parts(value).filter(|_| letters.len() > 1);
+    let parts = parts.unwrap_or_else(|| vec![value.clone(); letters.len()]);
+    set_components(context, array, &format!(".{name}"), &letters, &parts)
+}
+
+/// Copies of the components of a value that has some.
+fn parts(value: &Dynamic) -> Option<Vec<Dynamic>> {
+    let components = value.read_lock::<ArrayRef>()?.components()?;
+    Some(components.iter().map(ArrayRef::copy).map(Dynamic::from).collect())
+}
+
+/// Writes a value to each of several components.
+fn set_components(
+    context: &Context,
+    array: &ArrayRef,
+    place: &str,
+    letters: &[usize],
+    parts: &[Dynamic],
+) -> Result<()> {
     if parts.len() != letters.len() {
         return Err(fault(format!(
-            ".{name}: got {} components, expected {}",
+            "{place}: got {} components, expected {}",
             parts.len(),
             letters.len()
         )));
     }
-    for (&letter, part) in letters.iter().zip(&parts) {
+    for (&letter, part) in letters.iter().zip(parts) {
         assign_component(context, array, letter, part)?;
     }
     Ok(())

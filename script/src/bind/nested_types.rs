@@ -1,8 +1,8 @@
 //! The types of vectors, matrices, complex numbers and quaternions: constructors and static functions.
 
+use porcini_core::DType;
 use porcini_core::trace::nested::{NestedFunction, rows};
-use porcini_core::value::{Slice, Type, signature};
-use porcini_core::{DType, Result as CoreResult};
+use porcini_core::value::{Type, signature};
 use rhai::{Dynamic, FnPtr, Module, NativeCallContext};
 
 use super::many_arguments::{self, FEW};
@@ -16,7 +16,7 @@ use crate::value::nested;
 use crate::value::{Arg, ArrayRef, Form, scalar, type_name};
 
 /// Help of the static functions that are made here.
-const STATIC_DOCS: [(&str, &str, &str); 4] = [
+const STATIC_DOCS: [(&str, &str, &str); 5] = [
     (
         "Matrix3fC::identity",
         "(n)",
@@ -40,6 +40,13 @@ const STATIC_DOCS: [(&str, &str, &str); 4] = [
         "(a, b, c)",
         "The matrix with these columns, lists or vectors.\n\n\
          >> Matrix2fC::from_cols([1, 2], [3, 4])\n[[[1, 3], [2, 4]]]",
+    ),
+    (
+        "Vector3fC::unravel",
+        "(a)",
+        "The vector of an array x0 y0 z0 x1 y1 z1 .. (or a list), which ravel(v) makes; so have all types of vectors, \
+         matrices (row by row), complex numbers and quaternions. Recorded, not run.\n\n\
+         >> Vector2fC::unravel(FloatC([1, 3, 2, 4]))\n[[1, 3],\n [2, 4]]",
     ),
 ];
 
@@ -243,17 +250,18 @@ fn of_host(nested: &Type, context: &Context, host: &HostRef) -> Result<ArrayRef>
         )));
     }
     let all = host.ravel()?.column(&context.session, None)?;
-    let n = i64::try_from(nested.form.n_entries()).unwrap_or(i64::MAX);
-    let size = i64::try_from(all.size()).unwrap_or(i64::MAX);
-    let entry =
-        |k| all.slice(Slice::new(k, size, n)).map(|entry| Dynamic::from(ArrayRef::leaf(entry)));
-    of_entries(nested, context, &(0..n).map(entry).collect::<CoreResult<Vec<_>>>().or_fault()?)
+    nested.unravel(&all).map(ArrayRef::from).or_fault()
 }
 
 /// `identity`, `from_rows`, `rotate`, …: the rows of the table that are called `Matrix::…` or
 /// `Quaternion::…` and give this type.
 fn add_statics(nested: &Type, registry: &mut Registry<'_>, module: &mut Module, dtype: DType) {
     let context = registry.context.clone();
+    let (owned, name) = (nested.clone(), format!("{}::unravel", nested.name));
+    static_function(module, &context, &name.clone(), 1, move |context, args| {
+        let entries = convert(context, &name, dtype, &args[0])?;
+        owned.unravel(&entries).map(ArrayRef::from).or_fault()
+    });
     if !nested.form.is_vector() {
         for arity in [0, 1] {
             let owned = nested.clone();

@@ -108,6 +108,7 @@ fn session(host: &Rc<dyn Host>, options: &Options) -> porcini_core::Result<Sessi
         .device(options.device)
         .log(options.log_level, host.log_sink())
         .progress(host.progress_sink())
+        .warnings(host.warning_sink())
         .toolkit(host.toolkit());
     if let Some(folder) = host.cache_folder() {
         builder = builder.cache_folder(folder);

@@ -59,8 +59,14 @@ pub trait Host {
         Err(io::Error::new(io::ErrorKind::Unsupported, "there is nobody to ask here"))
     }
 
-    /// Receives log lines and warnings. Other threads may call it.
+    /// Receives log lines. Other threads may call it.
     fn log_sink(&self) -> LogSink;
+
+    /// Receives what the user should know that is no error. Other threads may call it.
+    fn warning_sink(&self) -> LogSink {
+        let log = self.log_sink();
+        Arc::new(move |text| log(&format!("warning: {text}")))
+    }
 
     /// Contents of a file.
     ///

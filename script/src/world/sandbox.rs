@@ -125,6 +125,10 @@ impl Host for Sandbox {
         self.counted(self.host.log_sink(), 1)
     }
 
+    fn warning_sink(&self) -> LogSink {
+        self.counted(self.host.warning_sink(), 1)
+    }
+
     fn read_file(&self, path: &str) -> io::Result<Vec<u8>> {
         self.read(Path::new(path)).map(|(_, bytes)| bytes)
     }
@@ -286,7 +290,7 @@ mod tests {
     }
 
     /// Each way to show something, with a text in it.
-    const WAYS: [fn(&Sandbox, &str); 10] = [
+    const WAYS: [fn(&Sandbox, &str); 11] = [
         |sandbox, text| sandbox.print(text),
         |sandbox, text| sandbox.eprint(text),
         |sandbox, text| sandbox.page(text),
@@ -294,6 +298,7 @@ mod tests {
         |sandbox, text| sandbox.display(&Shown::plain(text), Place::Named("name")),
         |sandbox, text| sandbox.display(&Shown::plain(text), Place::Instead("name")),
         |sandbox, text| sandbox.log_sink()(text),
+        |sandbox, text| sandbox.warning_sink()(text),
         |sandbox, text| sandbox.progress(text),
         |sandbox, text| sandbox.input(text, false).map_or((), drop),
         |sandbox, _| sandbox.clear_output(false),

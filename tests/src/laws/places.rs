@@ -18,6 +18,8 @@ pub const GROUPS: &[Group] = &[
             ("q.wy", "Vector2C(q[3], q[1])", Bits),
             ("c.zzx", "Vector3C(c[2], c[2], c[0])", Bits),
             ("[v.head(3), v.tail(2)]", "[v.xyz, v.zw]", Bits),
+            ("[v[0..2], v[-2..], v[1..=2], v[range(3, -1, -2)], c[1..]]", "[v.xy, v.zw, v.yz, v.wy, c.yz]", Bits),
+            ("change.call(v, |t| { t[1..3] = w.xy; t[3..] = x; t })", "Vector4C(v.x, w.x, w.y, x)", Bits),
             ("[concat(v.xy, w.z), concat(v.xy, w.zw)]", "[v.x, v.y, w.z, v.x, v.y, w.z, w.w]", Bits),
             ("change.call(v, |t| { t.xz = w.yw; t })", "Vector4C(w.y, v.y, w.w, v.w)", Bits),
             ("change.call(v, |t| { t.wy = x; t })", "Vector4C(v.x, x, v.z, x)", Bits),
@@ -39,6 +41,9 @@ pub const GROUPS: &[Group] = &[
         before: "m = x < 0; k = v < w; i = (UInt32C::arange(len(x)) * 7 + 3) % len(x); j = idiv(i, 2); few = i < 9;
             let change = |t, f| { let t = copy(t); f.call(t) }",
         laws: &[
+            ("ravel(v)[range(1, 3 * len(x), 3)]", "v.y", Bits),
+            ("ravel(c)[range(1, 4 * len(x), 4)]", "real(c[1])", Bits),
+            ("Vector3dC::unravel(ravel(v))", "Vector3dC(v)", Bits),
             ("v[m]", "Vector3C(select(m, v.x, 0), select(m, v.y, 0), select(m, v.z, 0))", Bits),
             ("v[k]", "Vector3C(select(k.x, v.x, 0), select(k.y, v.y, 0), select(k.z, v.z, 0))", Bits),
             ("z[m]", "Complex2C(select(m, real(z), 0), select(m, imag(z), 0))", Bits),

@@ -10,7 +10,7 @@ use porcini_core::trace::functions::FUNCTIONS;
 use super::whole_arrays::{order_of, prefix};
 use super::{Value, at, cast, function, gather, mean, position, promote, reduce, visible};
 use crate::data::accumulated;
-use crate::whole::{FEW, INTERVAL, SEARCHED, Whole};
+use crate::whole::{After, FEW, INTERVAL, SEARCHED, Whole};
 
 /// `n` lanes of type `dtype`, or the only one.
 pub(super) fn whole(whole: Whole, args: &[&Value], dtype: DType, n: usize) -> Vec<u64> {
@@ -43,6 +43,10 @@ fn lanes(whole: Whole, args: &[&Value], dtype: DType, n: usize) -> Vec<u64> {
         Whole::Concat => {
             let parts = [x, args[1], x].map(|part| converted(part, dtype).lanes);
             parts.concat()
+        }
+        Whole::Interleave => {
+            let parts = [x, args[1], x].map(|part| converted(part, dtype));
+            (0..size_of(args)).flat_map(|i| parts.each_ref().map(|part| at(part, i))).collect()
         }
         Whole::Meshgrid(which) => {
             let rows = resized(args[1], index(FEW));
@@ -138,6 +142,8 @@ fn lanes(whole: Whole, args: &[&Value], dtype: DType, n: usize) -> Vec<u64> {
             }
             if whole == Whole::ScatterInc { found } else { counts }
         }
+        Whole::ScatterExch(after) => exchanged(args, None, after),
+        Whole::ScatterCas(after) => exchanged(args, Some(args[4]), after),
         Whole::Random(draw) => {
             let n = size_of(args);
             let lane = |i: usize| {
@@ -159,6 +165,29 @@ fn lanes(whole: Whole, args: &[&Value], dtype: DType, n: usize) -> Vec<u64> {
             (0..size_of(args)).map(lane).collect()
         }
         Whole::RandomDistance => (0..size_of(args)).map(|i| at(args[2], i)).collect(),
+    }
+}
+
+/// What lanes find that put `args[3]` into `args[0]`, where they find what they compare with, and what is there then.
+fn exchanged(args: &[&Value], compare: Option<&Value>, after: After) -> Vec<u64> {
+    let dtype = args[0].dtype;
+    let mut target = args[0].lanes.clone();
+    let (mut found, mut swapped) = (Vec::new(), Vec::new());
+    let n = args[1..].iter().map(|arg| arg.lanes.len()).find(|&size| size != 1).unwrap_or(1);
+    for i in 0..n {
+        let place = position(args[1], i, target.len()).filter(|_| at(args[2], i) & 1 != 0);
+        let old = place.map_or(0, |place| target[place]);
+        let swaps = compare.is_none_or(|x| visible(dtype, at(x, i)) == visible(dtype, old));
+        if let Some(place) = place.filter(|_| swaps) {
+            target[place] = at(args[3], i);
+        }
+        found.push(old);
+        swapped.push(u64::from(place.is_some() && swaps));
+    }
+    match after {
+        After::Found => found,
+        After::Target => target,
+        After::Swapped => swapped,
     }
 }
 

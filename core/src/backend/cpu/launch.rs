@@ -20,7 +20,7 @@ use super::work::{Launch, Part};
 use crate::backend::interp::Interp;
 use crate::backend::pool::{Claims, Pool};
 use crate::backend::reduce::{ACCUMULATORS, CHUNK, Finish, finish_step};
-use crate::backend::{Backend, CodeStatistics, Executable, Launched, Origin};
+use crate::backend::{Alone, Backend, CodeStatistics, Executable, Launched, Origin};
 use crate::error::Result;
 use crate::interrupt;
 use crate::ir::kernel::{HEADER_WORDS, Kernel, LiteralMode, ParamBlock, WORD_ABORT};
@@ -357,6 +357,11 @@ impl Executable for Loaded {
         let per_claim = (units / (8 * threads as u64)).clamp(1, MAX_CLAIM / least);
         let per_claim = per_claim.max(units.div_ceil(MAX_CLAIMS)).next_power_of_two();
         let n_claims = units.div_ceil(per_claim);
+        let alone = match () {
+            () if self.shared.pool.threads() == 1 || scatter.is_some() => None,
+            () if self.in_order && n > packet => Some(Alone::InOrder),
+            () => (n_claims == 1).then_some(Alone::FewLanes),
+        };
         #[expect(clippy::cast_possible_truncation, reason = "an estimate")]
         let block = (BLOCK_TIME / lane_time.max(1e-3)) as u64 / packet * packet;
         let partials = || (0..n_claims).map(|_| AtomicU64::new(0)).collect();
@@ -381,7 +386,7 @@ impl Executable for Loaded {
                 let lane_time = time.as_nanos() as f64 * threads as f64 / n.max(1) as f64;
                 self.measured.store(lane_time.to_bits(), Ordering::Relaxed);
             }
-            launch.finish().inspect(|_| self.measure(trial, time, n))
+            launch.finish(alone).inspect(|_| self.measure(trial, time, n))
         };
         if done == n_claims || launch.stopped.load(Ordering::Relaxed) {
             return end(&launch, 1);

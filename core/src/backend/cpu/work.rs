@@ -12,7 +12,7 @@ use super::program::{ENDED_EARLY, Reduction, SPILL_STRIDE, TILE_LANES};
 use crate::backend::host::HostMemory;
 use crate::backend::pool::Claims;
 use crate::backend::reduce::{self, ACCUMULATORS, CHUNK, Fold};
-use crate::backend::{Launched, OutOfBounds};
+use crate::backend::{Alone, Launched, OutOfBounds};
 use crate::convert::exactly;
 use crate::error::{Error, Result};
 use crate::interrupt;
@@ -270,7 +270,7 @@ impl Launch {
         true
     }
 
-    pub(super) fn finish(&self) -> Result<Launched> {
+    pub(super) fn finish(&self, alone: Option<Alone>) -> Result<Launched> {
         if self.stopped.load(Ordering::Relaxed) {
             return Err(Error::Interrupted);
         }
@@ -289,7 +289,7 @@ impl Launch {
             HostMemory.put(address, &bytes);
         }
         let lowest = |failure: &Mutex<_>| *failure.lock().unwrap_or_else(PoisonError::into_inner);
-        Ok(Launched::Done(self.failures.iter().map(lowest).collect()))
+        Ok(Launched::Done { failures: self.failures.iter().map(lowest).collect(), alone })
     }
 }
 

@@ -275,7 +275,7 @@ impl Executable for Loaded {
         }
         Ok(match errors {
             Some(errors) => Launched::Running(Box::new(errors)),
-            None => Launched::Done(Vec::new()),
+            None => Launched::Done { failures: Vec::new(), alone: None },
         })
     }
 

@@ -114,13 +114,13 @@ impl Executable for Parts {
             for (loaded, layout) in &self.parts {
                 match loaded.launch(layout.params(&params, n, &between), n)? {
                     Launched::Running(part) => running.push(part),
-                    Launched::Done(_) => {}
+                    Launched::Done { .. } => {}
                 }
             }
             Ok(())
         })?;
         Ok(match running.is_empty() {
-            true => Launched::Done(Vec::new()),
+            true => Launched::Done { failures: Vec::new(), alone: None },
             false => Launched::Running(Box::new(Several(running))),
         })
     }

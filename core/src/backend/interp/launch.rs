@@ -9,7 +9,7 @@ use super::memory_steps::Failure;
 use crate::backend::host::HostMemory;
 use crate::backend::pool::{Claims, Pool};
 use crate::backend::reduce::{self, CHUNK, Fold, finish_chunk};
-use crate::backend::{CodeStatistics, Executable, Launched, Origin};
+use crate::backend::{Alone, CodeStatistics, Executable, Launched, Origin};
 use crate::convert::exactly;
 use crate::error::{Error, Result};
 use crate::ir::kernel::ParamBlock;
@@ -53,8 +53,10 @@ impl Executable for Loaded {
         let program = self.program.clone();
         let n_chunks = n.div_ceil(CHUNK as u64);
         let work = n.saturating_mul(program.body.len() as u64);
-        let threads =
-            if program.in_order || work < WORTH_A_THREAD { 1 } else { self.pool.threads() };
+        let few = work < WORTH_A_THREAD || n_chunks == 1;
+        let threads = if program.in_order || few { 1 } else { self.pool.threads() };
+        let why = if program.in_order && n > 1 { Alone::InOrder } else { Alone::FewLanes };
+        let alone = (threads == 1 && self.pool.threads() > 1).then_some(why);
         // Several claims a thread even out unequal speeds. A power of two of chunks is a subtree of S11.
         let per_claim = (n_chunks / (8 * threads as u64)).clamp(1, MAX_CLAIM);
         let per_claim = per_claim.max(n_chunks.div_ceil(MAX_CLAIMS)).next_power_of_two();
@@ -76,7 +78,7 @@ impl Executable for Loaded {
             let shared = launch.clone();
             self.pool.run(n_claims, Arc::new(move |claims| shared.work(claims)));
         }
-        launch.finish()
+        launch.finish(alone)
     }
 
     fn statistics(&self) -> CodeStatistics {
@@ -152,7 +154,7 @@ impl Launch {
         true
     }
 
-    fn finish(&self) -> Result<Launched> {
+    fn finish(&self, alone: Option<Alone>) -> Result<Launched> {
         if self.stopped.load(Ordering::Relaxed) {
             return Err(Error::Interrupted);
         }
@@ -164,6 +166,6 @@ impl Launch {
             HostMemory.put(address, &bytes);
         }
         let lowest = |failure: &Failure| *failure.lock().unwrap_or_else(PoisonError::into_inner);
-        Ok(Launched::Done(self.failures.iter().map(lowest).collect()))
+        Ok(Launched::Done { failures: self.failures.iter().map(lowest).collect(), alone })
     }
 }

@@ -5,7 +5,7 @@
 //! between them.
 
 mod call;
-mod increments;
+mod in_turn;
 mod lanes;
 mod pieces;
 #[cfg(target_arch = "x86_64")]
@@ -46,6 +46,7 @@ pub(super) fn run(pool: &Pool, isa: Isa, call: &PrimitiveCall, room: Room<'_>) -
         Primitive::Sort(order) => sort::sort(&workers, order, first, result),
         Primitive::SortIndex(order) => sort::sort_index(&workers, order, first, result),
         Primitive::TrueLanes => true_lanes::find(&workers, first, result),
-        Primitive::Increments => increments::count(&workers, &call.operands, result),
+        Primitive::Increments => in_turn::count(&workers, &call.operands, result),
+        Primitive::Exchanges => in_turn::exchange(&workers, &call.operands, result),
     }
 }
