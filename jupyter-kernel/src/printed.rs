@@ -11,9 +11,10 @@ const MOST: usize = 1 << 20;
 /// Bytes that the file keeps.
 const MOST_KEPT: usize = 64 << 20;
 
-/// What a cell has printed so far.
-#[derive(Default)]
+/// What a cell has printed so far, or what it has logged.
 pub(crate) struct Printed {
+    /// What was done with the lines: `printed`.
+    done: &'static str,
     /// Whether there may be a file.
     keeps: bool,
     /// What the page shows, while that is all.
@@ -25,13 +26,14 @@ pub(crate) struct Printed {
 }
 
 impl Printed {
-    pub(crate) fn new(keeps: bool) -> Self {
-        Self { keeps, ..Self::default() }
+    pub(crate) fn new(done: &'static str, keeps: bool) -> Self {
+        let shown = String::new();
+        Self { done, keeps, shown, n_left: 0, is_told: false, file: None }
     }
 
     /// Another cell begins. The file stays until one prints as much.
     pub(crate) fn begin(&mut self) {
-        *self = Self { keeps: self.keeps, file: self.file.take(), ..Self::default() };
+        *self = Self { file: self.file.take(), ..Self::new(self.done, self.keeps) };
     }
 
     /// Takes a text that ends a line; how many of its bytes the page shows.
@@ -46,7 +48,7 @@ impl Printed {
             fits = fitting(text, MOST - self.shown.len(), self.shown.is_empty());
             // The one of an earlier cell goes first.
             self.file = None;
-            self.file = self.keeps.then(Kept::new).flatten();
+            self.file = self.keeps.then(|| Kept::new(self.done)).flatten();
             let shown = mem::take(&mut self.shown);
             self.keep(&shown);
         }
@@ -65,7 +67,7 @@ impl Printed {
             return None;
         }
         let place = self.file.as_mut().map_or_else(|| "nothing keeps them".into(), Kept::place);
-        Some(format!("\n.. {} more lines were printed: {place} ..\n", self.n_left))
+        Some(format!("\n.. {} more lines were {}: {place} ..\n", self.n_left, self.done))
     }
 }
 
@@ -87,8 +89,8 @@ struct Kept {
 
 impl Kept {
     /// `None` if the system has no place for it.
-    fn new() -> Option<Self> {
-        let path = env::temp_dir().join(format!("porcini-printed-{}.txt", process::id()));
+    fn new(done: &str) -> Option<Self> {
+        let path = env::temp_dir().join(format!("porcini-{done}-{}.txt", process::id()));
         // That of a process of the same number, which was killed.
         drop(remove_file(&path));
         let file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path).ok()?;
@@ -133,7 +135,7 @@ mod tests {
     #[test]
     fn what_is_left_is_told_once() {
         assert_eq!(fitting("abcd\n", 3, false), 0);
-        let mut printed = Printed::new(false);
+        let mut printed = Printed::new("printed", false);
         assert_eq!((printed.take("a\n"), printed.rest()), (2, None));
         let long = "x\n".repeat(MOST / 2);
         assert_eq!(printed.take(&long), MOST - 2);

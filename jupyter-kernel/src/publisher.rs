@@ -52,8 +52,9 @@ struct State {
     n_logs: usize,
     /// Bytes shown for this request.
     n_shown: usize,
-    /// What was printed for it.
+    /// What was printed for it, and what logged: a long log leaves room for a value.
     printed: Printed,
+    logged: Printed,
 }
 
 impl State {
@@ -76,7 +77,8 @@ impl Publisher {
             log: String::new(),
             n_logs: 0,
             n_shown: 0,
-            printed: Printed::new(keeps),
+            printed: Printed::new("printed", keeps),
+            logged: Printed::new("logged", keeps),
         };
         Self { wire, outbox, state: Mutex::new(state) }
     }
@@ -89,6 +91,7 @@ impl Publisher {
         state.silent = silent;
         state.n_shown = 0;
         state.printed.begin();
+        state.logged.begin();
         self.send(parent, "status", &json!({"execution_state": "busy"}));
     }
 
@@ -154,7 +157,11 @@ impl Publisher {
             let patience = if is_log { PATIENCE_OF_LOG } else { PATIENCE };
             self.outbox.flush_at(Instant::now() + patience);
         }
-        let fits = state.printed.take(text);
+        let so_far = match stream {
+            Stream::Log => &mut state.logged,
+            Stream::Stdout | Stream::Stderr => &mut state.printed,
+        };
+        let fits = so_far.take(text);
         state.take(fits);
         state.text.push_str(&text[..fits]);
         if state.text.len() >= ENOUGH {
@@ -171,7 +178,7 @@ impl Publisher {
     /// Says how much was printed that is not shown.
     fn tell_rest(&self, state: &mut State) {
         self.end_text(state);
-        if let Some(rest) = state.printed.rest() {
+        for rest in [state.logged.rest(), state.printed.rest()].into_iter().flatten() {
             self.tell(state, rest);
         }
     }
@@ -189,7 +196,9 @@ impl Publisher {
 
     /// The kernel ends: nothing is left of it.
     pub(crate) fn quit(&self) {
-        self.lock().printed = Printed::default();
+        let mut state = self.lock();
+        state.printed = Printed::new("printed", false);
+        state.logged = Printed::new("logged", false);
     }
 
     /// Sends the text that waits; what comes then is not a part of the same log.

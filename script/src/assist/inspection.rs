@@ -26,11 +26,18 @@ pub struct Inspection {
 }
 
 impl Interpreter {
-    /// What the name around byte `cursor` is; in the arguments of a call, the function called. Evaluates nothing.
+    /// What the name around byte `cursor` is; in the arguments of a call, in place of a variable or of nothing, the
+    /// function called. Evaluates nothing.
     pub fn inspect(&self, cell: &Cell, cursor: usize) -> Option<Inspection> {
         let text = cell.text();
         let cursor = text.get(..cursor).unwrap_or(text).len();
         let name = name_around(text, cursor);
+        if self.scope.get(name).is_some()
+            && let Some(function) = called(cell, cursor)
+            && let Some(inspection) = self.inspect_name(function)
+        {
+            return Some(inspection);
+        }
         self.inspect_name(name).or_else(|| self.inspect_name(called(cell, cursor)?))
     }
 

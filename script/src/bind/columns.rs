@@ -16,6 +16,9 @@ use crate::value::{ArrayRef, dates, dynamic, type_name};
 /// Lanes and items between two looks at the interrupt flag.
 const PIECE: usize = 1 << 16;
 
+/// What `describe` says, in order.
+const SUMMARY: [&str; 9] = ["count", "missing", "mean", "std", "min", "q1", "median", "q3", "max"];
+
 pub(super) fn register(registry: &mut Registry<'_>) {
     registry.doc(
         "encode",
@@ -32,7 +35,10 @@ pub(super) fn register(registry: &mut Registry<'_>) {
          count, the most frequent first. Evaluates.\n\n\
          >> value_counts([\"b\", \"a\", \"b\"])[0]\n#{count: 2, value: b}",
     );
-    registry.any("value_counts", 1, |_, _, args| value_counts(args[0]));
+    registry.any("value_counts", 1, |context, _, args| {
+        context.print.borrow().columns.remember(["value", "count"]);
+        value_counts(args[0])
+    });
     registry.doc(
         "describe",
         "(x)",
@@ -40,11 +46,14 @@ pub(super) fn register(registry: &mut Registry<'_>) {
          (between two lanes as numpy.quantile has them), max; in f64. Of a map of columns, such as read_csv gives, a \
          list with a row for each array. Evaluates.\n\n>> describe(FloatC([1, 2, 3, nan])).mean\n2",
     );
-    registry.any("describe", 1, |_, _, args| {
+    registry.any("describe", 1, |context, _, args| {
         if let Some(columns) = args[0].read_lock::<Map>() {
+            let order = context.print.borrow().columns.clone();
+            order.remember(["column"].into_iter().chain(SUMMARY));
             let mut rows = rhai::Array::new();
-            for (name, column) in columns.iter() {
-                let Some(column) = column.read_lock::<ArrayRef>() else { continue };
+            for name in order.of(&columns) {
+                let column = columns.get(&name).and_then(|column| column.read_lock::<ArrayRef>());
+                let Some(column) = column else { continue };
                 let (leaves, letters) = (column.leaves(), column.form().component_names());
                 for (i, leaf) in leaves.iter().enumerate() {
                     let mut row = description(leaf)?;

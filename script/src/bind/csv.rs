@@ -139,15 +139,19 @@ fn read_csv(context: &Context, path: &str, layout: &Layout) -> Result<Map> {
         bytes = text.map_err(|error| placed(error, &format!("read_csv: {path}")))?;
     }
     let check_room = |bytes| session.check_host_memory(bytes).or_fault();
-    let mut columns = Map::new();
+    let (mut columns, mut names) = (Map::new(), Vec::new());
     for (name, column) in csv::read(path, &bytes, layout, check_room)? {
         check_interrupt()?;
+        names.push(name.clone());
         if let Some(missing) = &column.missing {
             let mask = session.array(missing).or_fault()?;
-            columns.insert(format!("{name}.missing").into(), Dynamic::from(ArrayRef::leaf(mask)));
+            let name = format!("{name}.missing");
+            columns.insert(name.as_str().into(), Dynamic::from(ArrayRef::leaf(mask)));
+            names.push(name);
         }
         columns.insert(name.into(), column_value(context, column)?);
     }
+    context.print.borrow().columns.remember(names.iter().map(String::as_str));
     Ok(columns)
 }
 

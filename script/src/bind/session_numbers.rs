@@ -55,7 +55,7 @@ fn numbers(registry: &mut Registry<'_>) {
     registry.doc(
         "randn",
         "(n, rng)",
-        "n standard normal floats, as next_float32_normal draws them; rng as in rand. Recorded.\n\n\
+        "n standard normal floats, as next_float32_normal draws them, so none beyond 5.3; rng as in rand. Recorded.\n\n\
          >> randn(3)\n[0.803294, 0.145145, -0.063444]",
     );
     for (name, draw) in [("rand", Draw::Float32), ("randn", Draw::Normal32)] {

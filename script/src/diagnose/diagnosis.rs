@@ -207,11 +207,15 @@ impl Diagnosis<'_> {
         let own: Vec<&(String, String)> =
             self.around.functions.iter().filter(|(known, _)| known == name).collect();
         if let Some((type_name, function)) = name.rsplit_once("::") {
-            let documented = self.around.functions.iter().find_map(|(known, parameters)| {
-                let (owner, known) = known.rsplit_once("::")?;
-                let is_meant = (owner == GENERATOR) == (type_name == GENERATOR);
-                (is_meant && known == function).then_some(parameters.as_str())
-            });
+            let of_others = || {
+                self.around.functions.iter().find_map(|(known, parameters)| {
+                    let (owner, known) = known.rsplit_once("::")?;
+                    let is_meant = (owner == GENERATOR) == (type_name == GENERATOR);
+                    (is_meant && known == function).then_some(parameters.as_str())
+                })
+            };
+            let documented = own.first().map(|(_, parameters)| parameters.as_str());
+            let documented = documented.or_else(of_others);
             let statics = if type_name == GENERATOR { &[][..] } else { &STATICS[..] };
             let known = statics.iter().find(|(known, _)| *known == function);
             if let Some(parameters) = known.map(|(_, parameters)| *parameters).or(documented) {
@@ -440,11 +444,18 @@ impl Diagnosis<'_> {
         format!("expected {}, got {}", friendly_types(want), friendly_types(got))
     }
 
-    /// Size of the array variable that the caret stands at, or behind.
+    /// Size of the array variable that the caret stands at, or behind, or that is on the line without calls.
     fn array_under_caret(&self) -> Option<u64> {
         let (before, behind) = self.halves();
         let near = [first_word(behind), last_word(before.trim_end())];
-        near.into_iter().find_map(self.around.size_of)
+        // What a call gives may have another size than what it takes.
+        let is_called = |text: &str| {
+            let mut names = text.match_indices('(').map(|(at, _)| last_word(&text[..at]));
+            names.any(|name| !matches!(name, "" | "if" | "while"))
+        };
+        let far =
+            (!is_called(before) && !is_called(behind)).then(|| words(behind).chain(words(before)));
+        near.into_iter().chain(far.into_iter().flatten()).find_map(self.around.size_of)
     }
 
     fn member(&mut self, text: &str) -> String {

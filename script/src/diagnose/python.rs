@@ -234,6 +234,10 @@ fn hint(line: &str) -> Option<&'static str> {
         "closures are written |x| x * 2, and called f(3)"
     } else if has_keyword_argument(code) {
         "there are no keyword arguments: pass the values in order, options as a map, plot(y, #{title: \"a\"})"
+    } else if has("|>") {
+        "functions are called f(x), and x.f() does the same"
+    } else if code.contains(['÷', '×', '≤', '≥', '≠', '√']) {
+        "operators are written / * <= >= != and sqrt(x)"
     } else if starts("!") {
         "%sh runs a command of the system at a prompt: %sh ls -l"
     } else if starts("?") || trimmed.ends_with('?') {
@@ -242,6 +246,8 @@ fn hint(line: &str) -> Option<&'static str> {
         "there are no macros and decorators; %time x measures at a prompt"
     } else if has("?") && has(":") {
         "a choice is if right { a } else { b }, that of lanes select(mask, a, b)"
+    } else if has_range_with_colon(&outside_texts) {
+        "ranges are written 1..6, which ends before 6, or range(0, 10, 2)"
     } else if has("elif ") {
         "write else if"
     } else if trimmed.find('[') < trimmed.find(" for ") && has("[") && has(" in ") {
@@ -360,6 +366,21 @@ fn has_colon_slice(code: &str) -> bool {
 fn has_arrow(code: &str) -> bool {
     let inside = code.split('(').skip(1).filter_map(|rest| rest.split(')').next());
     code.contains("->") || inside.into_iter().any(|argument| argument.contains("=>"))
+}
+
+/// `1:5`
+fn has_range_with_colon(code: &str) -> bool {
+    let mut parts = code.split(':').map(str::trim).peekable();
+    while let Some(part) = parts.next() {
+        let is_number = |text: &str, last: fn(&str) -> Option<char>| {
+            last(text).is_some_and(|c| c.is_ascii_digit())
+        };
+        let next = parts.peek().is_some_and(|next| is_number(next, |text| text.chars().next()));
+        if next && is_number(part, |text| text.chars().next_back()) && !code.contains(['{', '[']) {
+            return true;
+        }
+    }
+    false
 }
 
 /// `3x`, but no `1e5`, `0x1F` or `a3x`.

@@ -7,8 +7,7 @@ use crate::show::writer::Writer;
 pub(crate) const HTML: &str = "text/html";
 
 /// Begins text whose letters are all equally wide: not every page says so of `pre`.
-pub(crate) const PRE: &str =
-    "<pre style=\"margin: 0; padding: 0; font-family: var(--jp-code-font-family, monospace)\">";
+pub(crate) const PRE: &str = "<pre style=\"margin: 0; padding: 0; word-break: normal; font-family: var(--jp-code-font-family, monospace)\">";
 
 /// Writes text that HTML shows as it is.
 pub(crate) fn write_escaped(out: &mut Writer, text: &str) -> Result<()> {

@@ -14,6 +14,9 @@ use crate::show::writer::Writer;
 const MOST_ROWS: usize = 10_000;
 const MOST_BYTES: usize = 4 << 20;
 
+/// Blanks before a table, and behind each column.
+const MARGIN: usize = 2;
+
 /// Texts in rows and columns.
 pub(crate) struct Table {
     pub(crate) columns: Vec<String>,
@@ -100,13 +103,13 @@ impl Table {
             let lines = cells.flat_map(|cell| cell.lines());
             lines.map(|line| line.chars().count()).max().unwrap_or(0)
         };
-        let (mut parts, mut first, mut used) = (Vec::new(), 0, 0);
+        let (mut parts, mut first, mut used) = (Vec::new(), 0, MARGIN);
         for i in 0..self.columns.len() {
-            // Two blanks stand before each column.
-            let width = 2 + widest(i);
+            // Blanks stand behind it, and one before the next.
+            let width = widest(i) + MARGIN + 1;
             if i > first && used + width > window {
                 parts.push(first..i);
-                (first, used) = (i, 0);
+                (first, used) = (i, MARGIN);
             }
             used += width;
         }
