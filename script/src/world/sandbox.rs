@@ -260,6 +260,10 @@ mod tests {
             self.sink()
         }
 
+        fn warning_sink(&self) -> LogSink {
+            self.sink()
+        }
+
         fn progress_sink(&self) -> LogSink {
             self.sink()
         }
