@@ -13,7 +13,6 @@ use rhai::{Dynamic, Map, NativeCallContext};
 use super::registry::Registry;
 use crate::context::Context;
 use crate::fault::{IntoFault, Result, check_interrupt, fault, fault_with_hint};
-use crate::language::calls::LOOK_AROUND;
 use crate::language::tokens;
 use crate::show::display;
 use crate::show::forms::{Place, Shown};
@@ -34,15 +33,20 @@ fn variables(registry: &mut Registry<'_>) {
     registry.doc(
         "whos",
         "()",
-        "Lists the recorded variables that have a name, of a variable in sight or a label, and says how many have \
-         none. whos(#{all: true}) lists all; whos(#{data: true}) gives rows as a list of maps, of those too that \
+        "Lists the recorded variables that have a name, of a variable in sight, or a label, and says how many have \
+         neither. whos(#{all: true}) lists all; whos(#{data: true}) gives rows as a list of maps, of those too that \
          somebody holds, and of at most 40 others. Ready is [x] where the \
          lanes are in memory, [!] if an index was out of bounds in the kernel that wrote them, so that some may be 0 \
          or were left alone; what is computed from them later is not marked.\n\n\
          >> a = FloatC([1, 2]); whos(#{data: true})[0].size\n2",
     );
-    registry.alias("cuda_whos", "whos");
-    for name in LOOK_AROUND {
+    registry.doc(
+        "cuda_whos",
+        "()",
+        "Lists the recorded variables as Enoki does: by their numbers, without the names of variables. Options as of whos.\n\n\
+         >> a = FloatC([1, 2]); cuda_whos(#{data: true})[0].size\n2",
+    );
+    for name in ["whos", "cuda_whos"] {
         let in_sight = tokens::in_sight(registry.engine);
         registry.any(name, 0, move |context, _, _| {
             show_whos(context, Rows::Short, in_sight.borrow().as_ref())?;
@@ -96,27 +100,27 @@ const WHOS: [&str; 11] = [
 fn show_whos(context: &Context, rows: Rows, names: Option<&Names>) -> Result<()> {
     for (i, session) in context.session.family().iter().enumerate() {
         let mut whos = session.whos(rows);
-        if let Some(names) = names {
-            for row in whos.rows.iter_mut().filter(|row| row.label.is_none()) {
-                row.label = names.get(session, row.id).map(Into::into);
-            }
+        let name = |row: &WhosRow| names.and_then(|names| names.get(session, row.id));
+        if names.is_some() {
             let n = whos.rows.len();
-            whos.rows.retain(|row| rows == Rows::All || row.faulty || row.label.is_some());
+            let is_known = |row: &WhosRow| row.label.is_some() || name(row).is_some();
+            whos.rows.retain(|row| rows == Rows::All || row.faulty || is_known(row));
             whos.n_hidden += n - whos.rows.len();
         }
+        let named = whos.rows.iter().map(|row| name(row).unwrap_or_default().into()).collect();
         if i == 0 || !whos.rows.is_empty() {
-            show_variables(context, &whos, names.is_some())?;
+            show_variables(context, &whos, names.is_some().then_some(named))?;
         }
     }
     Ok(())
 }
 
-fn show_variables(context: &Context, whos: &Whos, has_names: bool) -> Result<()> {
-    let table = whos_table(whos);
+fn show_variables(context: &Context, whos: &Whos, names: Option<Vec<String>>) -> Result<()> {
+    let without = if names.is_some() { " without a name" } else { "" };
+    let table = whos_table(whos, names.as_deref());
     let mut notes = String::new();
     if whos.n_hidden > 0 {
         let n = whos.n_hidden;
-        let without = if has_names { " without a name" } else { "" };
         let _ = write!(notes, "\n  .. {n} more{without}, whos(#{{all: true}}) lists them ..");
     }
     if whos.rows.iter().any(|row| row.faulty) {
@@ -129,23 +133,23 @@ fn show_variables(context: &Context, whos: &Whos, has_names: bool) -> Result<()>
         notes.push('\n');
         let _ = display::break_line(&mut notes, line, 4, window.unwrap_or(usize::MAX));
     }
-    // In a narrow window the label matters more than the counts.
-    let fitted = whos_table(whos).fitted(window, &["E/I Refs", "Memory", "Type", "Ready"]);
-    let text = format!("{fitted}{notes}");
+    // In a narrow window names and labels matter more than the counts.
     let forms = if context.host.shows_forms() {
         vec![(HTML, html::noted(&table, &notes)?)]
     } else {
         vec![]
     };
+    let fitted = table.fitted(window, &["E/I Refs", "Memory", "Type", "Ready"]);
+    let text = format!("{fitted}{notes}");
     context.host.display(&Shown { text, forms }, Place::Below);
     Ok(())
 }
 
-/// The table of `whos` as Enoki draws it.
-fn whos_table(whos: &Whos) -> Table {
+/// The table of `whos` as Enoki draws it, with a first column of names if there are any.
+fn whos_table(whos: &Whos, names: Option<&[String]>) -> Table {
     let row = |i: usize| {
         let row = &whos.rows[i];
-        vec![
+        let cells = [
             row.id.to_string(),
             row.dtype.name().into(),
             format!("{} / {}", row.external, row.internal),
@@ -157,10 +161,12 @@ fn whos_table(whos: &Whos) -> Table {
                 (false, _) => "[ ]".into(),
             },
             row.label.as_deref().unwrap_or_default().into(),
-        ]
+        ];
+        names.map(|names| names[i].clone()).into_iter().chain(cells).collect()
     };
     let columns = ["ID", "Type", "E/I Refs", "Size", "Memory", "Ready", "Label"];
-    Table::long(columns.map(Into::into).into(), whos.rows.len(), row)
+    let columns = names.map(|_| "Name").into_iter().chain(columns).map(Into::into).collect();
+    Table::long(columns, whos.rows.len(), row)
 }
 
 /// Enoki's footer, with lines for device, cache and allocator.

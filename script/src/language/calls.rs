@@ -20,7 +20,7 @@ use crate::value::names::Names;
 use crate::value::type_name;
 
 /// Functions that are told what variables are in sight.
-pub(crate) const LOOK_AROUND: [&str; 2] = ["whos", "cuda_whos"];
+pub(crate) const LOOK_AROUND: [&str; 1] = ["whos"];
 
 /// The first word of the syntax, which nobody can type.
 const KEY: &str = "call(";
