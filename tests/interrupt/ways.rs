@@ -38,7 +38,7 @@ fn stopped(way: &Way, moment: Duration) -> Duration {
         interrupt::clear();
         // A sort ends with what it has.
         if let Err(error) = result {
-            let ends = ["levels deep", "is longer than 1 MiB"];
+            let ends = ["levels deep", "is longer than 1 MiB", "has no machine code"];
             let is_stopped = error.kind == ErrorKind::Interrupted
                 || ends.iter().any(|end| error.message.contains(end));
             assert!(is_stopped, "{name}: {error}");
