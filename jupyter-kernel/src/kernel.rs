@@ -14,7 +14,7 @@ use crate::bundle::mime_bundle;
 use crate::history::History;
 use crate::host::Notebook;
 use crate::kernel_info::kernel_info;
-use crate::publisher::Publisher;
+use crate::publisher::{Publisher, Stream};
 use crate::socket::post::{Channel, Outbox};
 use crate::traceback;
 use crate::warn::warn;
@@ -134,6 +134,9 @@ impl Kernel {
         let outcome = match result {
             Ok(outcome) => outcome,
             Err(error) if matches!(error.kind, ErrorKind::Exit(_)) => {
+                let end =
+                    "exit: this kernel ends with all its variables; the next cell needs another\n";
+                self.notebook.publisher.print(Stream::Stderr, end);
                 return Ok(vec![json!({"source": "ask_exit", "keepkernel": false})]);
             }
             Err(error) => return Err(error),

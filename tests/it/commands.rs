@@ -244,6 +244,14 @@ fn files_are_run_loaded_and_saved() {
         assert!(prompt.type_in("%history 1").ends_with("%history 1"));
         assert_eq!(prompt.type_in("%reset\n[ARGS, args()]"), "[[], []]");
     });
+    // A function that was defined anew stands in the file once.
+    at_a_prompt(|prompt| {
+        for cell in ["fn f(x) { x }", "fn f(x) { x + 1 }", "print(f(1))"] {
+            prompt.type_in(cell);
+        }
+        assert_eq!(prompt.type_in("%save s.rhai"), "2 cells written to s.rhai");
+        assert_eq!(prompt.type_in("%run s.rhai"), "2");
+    });
 }
 
 /// What only a system has is refused elsewhere, with what to do.

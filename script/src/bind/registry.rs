@@ -37,9 +37,9 @@ impl<'e> Registry<'e> {
     /// Adds a form of a function to its page, or documents it for the first time.
     pub(crate) fn doc_form(&mut self, name: &str, parameters: &str, text: &str) {
         let form = FunctionDoc::new(name, parameters, self.family, text);
-        match self.docs.iter_mut().find(|doc| doc.name == name) {
+        match self.docs.iter_mut().rev().find(|doc| doc.name == name) {
             Some(doc) => {
-                doc.doc = format!("{}\n{}: {}", doc.doc, form.parameters, form.doc);
+                doc.doc.extend(["\n", &form.parameters, ": ", &form.doc]);
                 doc.examples.extend(form.examples);
             }
             None => self.docs.push(form),

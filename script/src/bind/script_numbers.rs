@@ -79,9 +79,9 @@ fn no_order(registry: &mut Registry<'_>) {
     for (i, &(a, a_name)) in types.iter().enumerate() {
         for (_, &(b, b_name)) in types.iter().enumerate().filter(|(j, _)| !has_order(i, *j)) {
             for symbol in ["<", "<=", ">", ">="] {
-                let call = format!("{symbol} ({a_name}, {b_name})");
                 registry.engine.register_raw_fn(symbol, [a, b], move |_, _| -> Result<bool> {
-                    Err(EvalAltResult::ErrorFunctionNotFound(call.clone(), Position::NONE).into())
+                    let call = format!("{symbol} ({a_name}, {b_name})");
+                    Err(EvalAltResult::ErrorFunctionNotFound(call, Position::NONE).into())
                 });
             }
         }

@@ -3,7 +3,7 @@
 use crate::language::words::is_name;
 
 /// Names that do not exist here, and what stands for them.
-const WORDS: [(&str, &str); 114] = [
+const WORDS: [(&str, &str); 115] = [
     ("True", "true"),
     ("False", "false"),
     ("None", "()"),
@@ -52,6 +52,7 @@ const WORDS: [(&str, &str); 114] = [
     ("list", "[1, 2, 3]"),
     ("dict", "#{a: 1, b: 2}"),
     ("tuple", "[1, 2, 3]"),
+    ("print", "print(x)"),
     ("println", "print(x)"),
     ("printf", "print(`x = ${x}`)"),
     ("NaN", "nan"),

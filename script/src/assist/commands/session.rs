@@ -1,5 +1,6 @@
 //! Commands about the session: files, variables, switches.
 
+use std::collections::HashSet;
 use std::io;
 
 use porcini_core::DeviceChoice;
@@ -9,6 +10,7 @@ use super::argument::{Argument, at_home, failed};
 use super::commands;
 use crate::diagnose::error::{Error, ErrorKind};
 use crate::interpreter::Interpreter;
+use crate::language::cell::Cell;
 use crate::show::outcome::Outcome;
 use crate::show::table::Table;
 use crate::show::wrap::wrap;
@@ -70,7 +72,8 @@ pub(super) fn save(interpreter: &mut Interpreter, argument: &Argument<'_>) -> Re
         return Err(failed("%save: expected a file", "write %save session.rhai"));
     }
     let cells = interpreter.inputs.iter().map(|(_, text)| text.trim_end());
-    let cells: Vec<&str> = cells.filter(|text| !text.starts_with(['%', '?'])).collect();
+    let mut cells: Vec<&str> = cells.filter(|text| !text.starts_with(['%', '?'])).collect();
+    drop_redefined(interpreter, &mut cells);
     let written = interpreter.context.host.write_file(path, (cells.join("\n") + "\n").as_bytes());
     written.map_err(|error| {
         failed(format!("%save: {path}: {error}"), "choose a folder that can be written")
@@ -78,6 +81,26 @@ pub(super) fn save(interpreter: &mut Interpreter, argument: &Argument<'_>) -> Re
     let n = cells.len();
     interpreter.context.host.print(&format!("{n} cells written to {path}"));
     Ok(Outcome::default())
+}
+
+/// Leaves out cells of functions that later ones define anew: a file defines a function once.
+fn drop_redefined(interpreter: &Interpreter, cells: &mut Vec<&str>) {
+    let mut later: HashSet<(String, usize)> = HashSet::new();
+    let mut kept = Vec::new();
+    for text in cells.iter().rev() {
+        let program = Cell::script(text).compile(&interpreter.engine).unwrap_or_default();
+        let signature = |f: rhai::ScriptFnMetadata<'_>| (f.name.to_string(), f.params.len());
+        let functions: Vec<_> = program.iter_functions().map(signature).collect();
+        let is_old = program.statements().is_empty()
+            && !functions.is_empty()
+            && functions.iter().all(|function| later.contains(function));
+        later.extend(functions);
+        if !is_old {
+            kept.push(*text);
+        }
+    }
+    kept.reverse();
+    *cells = kept;
 }
 
 pub(super) fn history(interpreter: &mut Interpreter, argument: &Argument<'_>) -> Result<Outcome> {
