@@ -39,14 +39,10 @@ const PROMPT: &str = ">> ";
 impl FunctionDoc {
     /// Takes the examples out of a text. Where it comes from `///` comments, a blank starts each line.
     pub(crate) fn new(name: &str, parameters: &str, family: &'static str, text: &str) -> Self {
+        let mut doc = String::with_capacity(text.len());
         let mut examples: Vec<Example> = Vec::new();
         let mut margin = "";
-        // Most texts have no margin: what stands before the examples is taken at once, whenever a program starts.
-        let has_margin = text.starts_with(' ') || text.contains("\n ");
-        let before =
-            if has_margin { 0 } else { text.find("\n>> ").map_or(text.len(), |at| at + 1) };
-        let mut doc = String::from(&text[..before]);
-        for line in text[before..].lines() {
+        for line in text.lines() {
             if let Some(code) = line.trim_start().strip_prefix(PROMPT) {
                 margin = if line.starts_with(' ') { " " } else { "" };
                 examples.push(Example { code: code.into(), shown: String::new() });
@@ -62,9 +58,13 @@ impl FunctionDoc {
         for example in &mut examples {
             example.shown.truncate(example.shown.trim_end().len());
         }
-        doc.truncate(doc.trim_end().len());
-        let doc = if doc.starts_with(char::is_whitespace) { doc.trim_start().into() } else { doc };
-        Self { name: name.into(), parameters: parameters.into(), family, doc, examples }
+        Self {
+            name: name.into(),
+            parameters: parameters.into(),
+            family,
+            doc: doc.trim().into(),
+            examples,
+        }
     }
 
     /// Whether it is called with parentheses.

@@ -258,7 +258,7 @@ fn of_host(nested: &Type, context: &Context, host: &HostRef) -> Result<ArrayRef>
 fn add_statics(nested: &Type, registry: &mut Registry<'_>, module: &mut Module, dtype: DType) {
     let context = registry.context.clone();
     let (owned, name) = (nested.clone(), format!("{}::unravel", nested.name));
-    static_function(module, &context, &name.clone(), 1, move |context, args| {
+    static_function(module, &context, name.clone(), 1, move |context, args| {
         let entries = convert(context, &name, dtype, &args[0])?;
         owned.unravel(&entries).map(ArrayRef::from).or_fault()
     });
@@ -266,7 +266,7 @@ fn add_statics(nested: &Type, registry: &mut Registry<'_>, module: &mut Module, 
         for arity in [0, 1] {
             let owned = nested.clone();
             let name = format!("{}::identity", nested.name);
-            static_function(module, &context, &name.clone(), arity, move |context, args| {
+            static_function(module, &context, name.clone(), arity, move |context, args| {
                 let size = size_argument(&name, args.first())?;
                 let one = context.session.full(dtype, 1, size).or_fault()?;
                 converted(&owned, context, &Arg::Value(ArrayRef::leaf(one)))
@@ -277,7 +277,7 @@ fn add_statics(nested: &Type, registry: &mut Registry<'_>, module: &mut Module, 
         for (function, by_columns) in [("from_rows", false), ("from_cols", true)] {
             let owned = nested.clone();
             let name = format!("{}::{function}", nested.name);
-            static_function(module, &context, &name, n, move |context, args| {
+            static_function(module, &context, name, n, move |context, args| {
                 let rows = of_list(&owned, context, args)?;
                 if !by_columns {
                     return Ok(rows);
@@ -296,7 +296,7 @@ fn add_statics(nested: &Type, registry: &mut Registry<'_>, module: &mut Module, 
         static_function(
             module,
             &context,
-            &name.clone(),
+            name.clone(),
             row.parameters.len(),
             move |context, args| call_static(context, &name, row, dtype, args),
         );

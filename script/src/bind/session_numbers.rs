@@ -34,7 +34,7 @@ fn seeded(registry: &mut Registry<'_>) {
     );
     let mut module = Module::new();
     let name = "PCG32C::seeded";
-    static_function(&mut module, &registry.context, name, 2, move |context, args| {
+    static_function(&mut module, &registry.context, name.into(), 2, move |context, args| {
         let n = count(name, &args[0])?;
         let seed = seed_of(name, &args[1])?;
         Pcg32::seeded(&context.session, n, seed).map(RngRef::new).or_fault()

@@ -167,8 +167,8 @@ pub(super) fn statics(
 ) -> Module {
     let mut module = Module::new();
     let mut add = |function: &str, arity: usize, make: Maker| {
-        let (owned, wrap) = (format!("{name}::{function}"), wrap.clone());
-        static_function(&mut module, context, &owned.clone(), arity, move |context, args| {
+        let (owned, wrap) = ([name, "::", function].concat(), wrap.clone());
+        static_function(&mut module, context, owned.clone(), arity, move |context, args| {
             wrap(make(&context.session, &owned, dtype, args)?)
         });
     };
@@ -226,11 +226,13 @@ pub(super) fn statics(
 pub(super) fn static_function<T: Clone + 'static>(
     module: &mut Module,
     context: &Rc<Context>,
-    name: &str,
+    name: String,
     arity: usize,
     make: impl Fn(&Context, &[Dynamic]) -> Result<T> + 'static,
 ) {
-    let (context, owned) = (context.clone(), name.to_string());
+    let function_name = name.rsplit(':').next().unwrap_or_default();
+    let registration = FuncRegistration::new(function_name);
+    let context = context.clone();
     let call = move |call: Option<NativeCallContext<'_>>, args: &mut [&mut Dynamic]| {
         if let Some(call) = &call {
             context.at(call);
@@ -246,7 +248,7 @@ pub(super) fn static_function<T: Clone + 'static>(
             error
         };
         let made = make(&context, &args).map(Dynamic::from);
-        made.map_err(|error| place(under_name(error, &owned)))
+        made.map_err(|error| place(under_name(error, &name)))
     };
     let function = RhaiFunc::Pure {
         func: Rc::new(call),
@@ -255,8 +257,7 @@ pub(super) fn static_function<T: Clone + 'static>(
         is_volatile: false,
     };
     let types = vec![TypeId::of::<Dynamic>(); arity];
-    let function_name = name.rsplit_once("::").map_or(name, |(_, function)| function);
-    FuncRegistration::new(function_name).set_into_module_raw(module, types, function);
+    registration.set_into_module_raw(module, types, function);
 }
 
 type Maker = fn(&Session, &str, DType, &[Dynamic]) -> Result<Array>;
