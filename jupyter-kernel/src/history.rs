@@ -2,7 +2,6 @@
 //! `[session, number, input]`.
 
 use std::collections::{HashSet, VecDeque};
-use std::env;
 use std::fs::{File, OpenOptions, create_dir_all};
 use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
 use std::os::unix::fs::OpenOptionsExt as _;
@@ -38,9 +37,7 @@ pub(crate) struct History {
 
 /// Where cells are kept: beside the history of the shell. `None` without a home.
 pub(crate) fn file() -> Option<PathBuf> {
-    let set = |name| env::var_os(name).filter(|path| !path.is_empty()).map(PathBuf::from);
-    let state = set("XDG_STATE_HOME").filter(|path| path.is_absolute());
-    let folder = state.or_else(|| Some(set("HOME")?.join(".local/state")))?.join("porcini");
+    let folder = folders::own("XDG_STATE_HOME", ".local/state")?;
     create_dir_all(&folder).ok()?;
     Some(folder.join("notebook_history"))
 }
@@ -193,7 +190,7 @@ mod tests {
 
     #[test]
     fn cells_outlive_the_kernel() {
-        let path = env::temp_dir().join(format!("porcini-history-{}", std::process::id()));
+        let path = std::env::temp_dir().join(format!("porcini-history-{}", std::process::id()));
         drop(std::fs::remove_file(&path));
         let asked = |history: &History, asked| history.reply(&asked)["history"].clone();
         let tail = || json!({"hist_access_type": "tail", "n": 9});

@@ -3,6 +3,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use porcini_script::folders;
 use serde::Deserialize;
 
 /// What `config.toml` may say; what is left out stays as it is without the file.
@@ -85,28 +86,19 @@ fn text(file: &Path) -> io::Result<String> {
 
 /// The settings file.
 pub(crate) fn config_file() -> Option<PathBuf> {
-    Some(folder("XDG_CONFIG_HOME", ".config")?.join("config.toml"))
+    Some(folders::own("XDG_CONFIG_HOME", ".config")?.join("config.toml"))
 }
 
 /// The script that each shell runs first.
 pub(crate) fn init_file() -> Option<PathBuf> {
-    Some(folder("XDG_CONFIG_HOME", ".config")?.join("init.rhai"))
+    Some(folders::own("XDG_CONFIG_HOME", ".config")?.join("init.rhai"))
 }
 
 /// The history of the shell. The folder is made: a history should not be lost for want of one.
 pub(crate) fn history_file() -> Option<PathBuf> {
-    let folder = folder("XDG_STATE_HOME", ".local/state")?;
+    let folder = folders::own("XDG_STATE_HOME", ".local/state")?;
     std::fs::create_dir_all(&folder).ok()?;
     Some(folder.join("history"))
-}
-
-/// Our folder below an XDG base folder; `None` without a home.
-fn folder(variable: &str, below_home: &str) -> Option<PathBuf> {
-    let set = |name| std::env::var_os(name).filter(|path| !path.is_empty()).map(PathBuf::from);
-    // Relative paths in these variables are to be ignored, says the specification.
-    let base = set(variable).filter(|path| path.is_absolute());
-    let base = base.or_else(|| Some(set("HOME")?.join(below_home)))?;
-    Some(base.join("porcini"))
 }
 
 #[cfg(test)]

@@ -14,7 +14,6 @@ use crate::show::display;
 use crate::show::forms::{self, Place, Shown};
 use crate::show::plot::Picture;
 use crate::show::print_options::PrintOptions;
-use crate::show::table::Table;
 use crate::show::writer::written;
 use crate::value::host_array::HostRef;
 use crate::value::outputs::Outputs;
@@ -77,10 +76,14 @@ impl Context {
 
     /// A value as `print` shows it.
     pub(crate) fn text(&self, value: &Dynamic) -> Result<String> {
+        self.text_in(None, value)
+    }
+
+    fn text_in(&self, window: Option<usize>, value: &Dynamic) -> Result<String> {
         if let Some(error) = caught::error_of(value) {
             return Ok(diagnosis::message_of(&error, &self.functions.borrow()));
         }
-        display::text(value, &self.print.borrow())
+        display::text(value, &PrintOptions { window, ..self.print.borrow().clone() })
     }
 
     /// The same in lines that fit the window.
@@ -89,20 +92,9 @@ impl Context {
             let text = picture.shown(self.host.graphics())?;
             return written(self.print.borrow().most, |out| out.put(&text));
         }
-        if let (Some(window), Some(list)) = (self.host.window(), value.read_lock::<rhai::Array>()) {
-            let options = self.print.borrow();
-            let mut folded = false;
-            let text = written(options.most, |out| {
-                let Some(table) = Table::of(out, &list, &options)? else { return Ok(()) };
-                folded = true;
-                out.put(&table.folded(window))
-            })?;
-            if folded {
-                return Ok(text);
-            }
-        }
-        let text = self.text(value)?;
-        match self.host.window().filter(|_| display::is_collection(value)) {
+        let window = self.host.window();
+        let text = self.text_in(window, value)?;
+        match window.filter(|_| display::is_collection(value)) {
             Some(window) => display::broken(&text, window),
             None => Ok(text),
         }

@@ -249,6 +249,9 @@ fn is_operator(token: &Token) -> bool {
 /// Lines where `^` stands between small numbers, and where what `eval` gives is kept.
 fn slips(cell: &Cell) -> Vec<(usize, String)> {
     let text = cell.text();
+    if !text.contains('^') && !text.contains("eval") {
+        return Vec::new();
+    }
     let code: Vec<&Lexeme> = cell.lexemes().iter().filter(|lexeme| !lexeme.is_comment()).collect();
     let word = |lexeme: &Lexeme| &text[lexeme.start..lexeme.end];
     let is_small = |lexeme: &Lexeme| matches!(word(lexeme), "2" | "3" | "10");

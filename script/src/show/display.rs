@@ -70,7 +70,8 @@ pub(crate) fn write(out: &mut Writer, value: &Dynamic, options: &PrintOptions) -
     if let Some(list) = value.read_lock::<rhai::Array>()
         && let Some(table) = Table::of(out, &list, options)?
     {
-        return out.put(&table.text());
+        return out
+            .put(&options.window.map_or_else(|| table.text(), |window| table.folded(window)));
     }
     write_inner(out, value, options, 0)
 }

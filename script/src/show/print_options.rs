@@ -20,6 +20,8 @@ pub(crate) struct PrintOptions {
     pub items: Option<usize>,
     /// Bytes of the text.
     pub most: usize,
+    /// Columns of the window in which tables fold.
+    pub window: Option<usize>,
 }
 
 impl Default for PrintOptions {
@@ -31,6 +33,7 @@ impl Default for PrintOptions {
             quotes: false,
             items: None,
             most: MOST_BYTES,
+            window: None,
         }
     }
 }

@@ -56,7 +56,7 @@ impl Table {
         let mut left = out.left().min(MOST_BYTES);
         let own_digits = options.own_digits.or(Some(options.arrays.digits));
         let mut text = |cell: &Dynamic| {
-            let options = PrintOptions { own_digits, most: left, ..options.clone() };
+            let options = PrintOptions { own_digits, most: left, window: None, ..options.clone() };
             let text = display::text(cell, &options)?;
             left -= text.len();
             Ok(text)

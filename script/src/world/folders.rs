@@ -1,5 +1,6 @@
 //! Files and folders of the system, for hosts that let scripts reach them.
 
+use std::env;
 use std::fs::File;
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
@@ -307,6 +308,15 @@ pub fn list(path: &str) -> io::Result<Vec<String>> {
 /// It is gone.
 pub fn working() -> io::Result<String> {
     Ok(std::env::current_dir()?.display().to_string())
+}
+
+/// Our folder below an XDG base folder, as `XDG_STATE_HOME`; `None` without a home.
+pub fn own(variable: &str, below_home: &str) -> Option<PathBuf> {
+    let set = |name| env::var_os(name).filter(|path| !path.is_empty()).map(PathBuf::from);
+    // Relative paths in these variables are to be ignored, says the specification.
+    let base = set(variable).filter(|path| path.is_absolute());
+    let base = base.or_else(|| Some(set("HOME")?.join(below_home)))?;
+    Some(base.join("porcini"))
 }
 
 #[cfg(all(test, unix))]

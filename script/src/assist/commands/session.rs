@@ -72,8 +72,8 @@ pub(super) fn save(interpreter: &mut Interpreter, argument: &Argument<'_>) -> Re
         return Err(failed("%save: expected a file", "write %save session.rhai"));
     }
     let cells = interpreter.inputs.iter().map(|(_, text)| text.trim_end());
-    let mut cells: Vec<&str> = cells.filter(|text| !text.starts_with(['%', '?'])).collect();
-    drop_redefined(interpreter, &mut cells);
+    let cells: Vec<&str> = cells.filter(|text| !text.starts_with(['%', '?'])).collect();
+    let cells = without_redefined(interpreter, cells);
     let written = interpreter.context.host.write_file(path, (cells.join("\n") + "\n").as_bytes());
     written.map_err(|error| {
         failed(format!("%save: {path}: {error}"), "choose a folder that can be written")
@@ -84,23 +84,19 @@ pub(super) fn save(interpreter: &mut Interpreter, argument: &Argument<'_>) -> Re
 }
 
 /// Leaves out cells of functions that later ones define anew: a file defines a function once.
-fn drop_redefined(interpreter: &Interpreter, cells: &mut Vec<&str>) {
+fn without_redefined<'t>(interpreter: &Interpreter, mut cells: Vec<&'t str>) -> Vec<&'t str> {
     let mut later: HashSet<(String, usize)> = HashSet::new();
-    let mut kept = Vec::new();
-    for text in cells.iter().rev() {
+    cells.reverse();
+    cells.retain(|text| {
         let program = Cell::script(text).compile(&interpreter.engine).unwrap_or_default();
-        let signature = |f: rhai::ScriptFnMetadata<'_>| (f.name.to_string(), f.params.len());
-        let functions: Vec<_> = program.iter_functions().map(signature).collect();
-        let is_old = program.statements().is_empty()
-            && !functions.is_empty()
-            && functions.iter().all(|function| later.contains(function));
-        later.extend(functions);
-        if !is_old {
-            kept.push(*text);
-        }
-    }
-    kept.reverse();
-    *cells = kept;
+        let mut functions = program.iter_functions().peekable();
+        let has_more = functions.peek().is_none() || !program.statements().is_empty();
+        let n_known = later.len();
+        later.extend(functions.map(|f| (f.name.to_string(), f.params.len())));
+        has_more || later.len() > n_known
+    });
+    cells.reverse();
+    cells
 }
 
 pub(super) fn history(interpreter: &mut Interpreter, argument: &Argument<'_>) -> Result<Outcome> {
