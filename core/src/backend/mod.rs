@@ -11,7 +11,7 @@ pub mod isa;
 pub(crate) mod limits;
 mod open;
 #[cfg(target_os = "linux")]
-mod pages;
+pub(crate) mod pages;
 pub mod pool;
 pub mod primitive;
 pub(crate) mod reduce;

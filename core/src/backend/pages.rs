@@ -10,7 +10,7 @@ use std::ptr::null_mut;
 use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap_anonymous, munmap};
 
 /// Blocks from this size on are worth the system calls.
-pub(super) const LARGE: usize = 4 << 20;
+pub(crate) const LARGE: usize = 4 << 20;
 /// Size and alignment of a huge page.
 const HUGE: usize = 2 << 20;
 /// A multiple of the small page on every machine.
@@ -57,6 +57,18 @@ pub(super) fn map(bytes: usize) -> Option<*mut u8> {
     let _ = unsafe { madvise(block.cast(), length, Advice::LinuxHugepage) };
     // SAFETY: `mapped` counts the last place in.
     Some(unsafe { block.add(place(block)) })
+}
+
+/// Asks for huge pages in a block of another allocator, wherever whole ones lie in it.
+pub(crate) fn ask_for_huge(block: *mut u8, bytes: usize) {
+    let before = block.addr().next_multiple_of(HUGE) - block.addr();
+    let length = bytes.saturating_sub(before) / HUGE * HUGE;
+    if length > 0 {
+        // SAFETY: the range lies in the block; the advice does not change what it holds.
+        let start = unsafe { block.add(before) };
+        // SAFETY: as above. A system without huge pages refuses.
+        let _ = unsafe { madvise(start.cast(), length, Advice::LinuxHugepage) };
+    }
 }
 
 /// Gives a block back.

@@ -252,18 +252,27 @@ impl Session {
     /// # Errors
     /// `Argument` if the bytes are no whole number of lanes, `OutOfMemory`.
     pub fn from_bytes(&self, dtype: DType, bytes: &[u8]) -> Result<Array> {
-        if !bytes.len().is_multiple_of(dtype.bytes()) {
+        self.from_pieces(dtype, &[bytes])
+    }
+
+    /// An array from pieces of little-endian lanes of `dtype`, one behind the other.
+    ///
+    /// # Errors
+    /// As [`Session::from_bytes`].
+    pub fn from_pieces(&self, dtype: DType, pieces: &[&[u8]]) -> Result<Array> {
+        if let Some(piece) = pieces.iter().find(|piece| !piece.len().is_multiple_of(dtype.bytes()))
+        {
             return Err(Error::Argument {
                 op: "from_bytes",
-                what: format!("{} bytes are no whole number of {} lanes", bytes.len(), dtype),
+                what: format!("{} bytes are no whole number of {} lanes", piece.len(), dtype),
             });
         }
-        let size = (bytes.len() / dtype.bytes()) as u64;
-        let buffer = self.with_evaluator(|evaluator| evaluator.alloc(bytes.len() as u64))?;
+        let bytes = pieces.iter().map(|piece| piece.len() as u64).sum::<u64>();
+        let buffer = self.with_evaluator(|evaluator| evaluator.alloc(bytes))?;
         let device = self.device()?;
         let memory = device.backend.memory();
-        let pieces = bytes.chunks(PIECE);
-        for (piece, start) in pieces.zip((buffer.address()..).step_by(PIECE)) {
+        let mut start = buffer.address();
+        for piece in pieces.iter().flat_map(|piece| piece.chunks(PIECE)) {
             if interrupt::is_requested() {
                 return Err(Error::Interrupted);
             }
@@ -273,8 +282,9 @@ impl Session {
             } else {
                 memory.write(start, piece)?;
             }
+            start += piece.len() as u64;
         }
-        Ok(self.adopt(dtype, size, buffer))
+        Ok(self.adopt(dtype, bytes / dtype.bytes() as u64, buffer))
     }
 
     // ---- evaluation ----
@@ -512,6 +522,11 @@ impl Session {
     /// Whether both are the same session.
     pub fn is(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.0, &other.0)
+    }
+
+    /// How many threads work for it on this machine, the caller included.
+    pub fn threads(&self) -> usize {
+        self.0.runtime.threads()
     }
 
     /// The device, as people read it: what was asked for until the first value was needed.

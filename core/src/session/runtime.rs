@@ -119,6 +119,11 @@ impl Runtime {
         self.memory_limit
     }
 
+    /// How many threads work, the caller included.
+    pub(crate) fn threads(&self) -> usize {
+        self.threads
+    }
+
     /// The device, if it has been opened.
     pub(crate) fn opened(&self) -> Option<Arc<Device>> {
         self.lock().clone()

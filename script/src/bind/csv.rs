@@ -15,8 +15,9 @@ use super::registry::Registry;
 use super::types::scalar_type;
 use crate::context::Context;
 use crate::fault::{IntoFault, Result, check_interrupt, fault, placed};
-use crate::value::csv::{self, Column, Kind, Layout, Texts, Values};
+use crate::value::csv::{self, Kind, Layout, Texts, Values, Whole};
 use crate::value::{ArrayRef, Form, scalar, type_name};
+use crate::world::side_by_side::side_by_side;
 
 /// What a gzip file begins with.
 const GZIP: &[u8] = &[0x1f, 0x8b];
@@ -140,42 +141,51 @@ fn read_csv(context: &Context, path: &str, layout: &Layout) -> Result<Map> {
     }
     let check_room = |bytes| session.check_host_memory(bytes).or_fault();
     let (mut columns, mut names) = (Map::new(), Vec::new());
-    for (name, column) in csv::read(path, &bytes, layout, check_room)? {
-        check_interrupt()?;
+    let read = csv::read(path, &bytes, layout, session.threads(), check_room)?;
+    let made = side_by_side(session.threads(), read.into_iter(), |(name, column)| {
+        let values = match column.values {
+            Whole::Texts(texts) => Made::Texts(texts),
+            Whole::Lanes(dtype, pieces) => {
+                let pieces: Vec<&[u8]> =
+                    pieces.iter().filter_map(Values::lanes).map(|(_, bytes)| bytes).collect();
+                Made::Array(session.from_pieces(dtype, &pieces)?)
+            }
+        };
+        let missing = column.missing.map(|missing| session.array(&missing)).transpose()?;
+        Ok((name, column.kind, values, missing))
+    });
+    for (name, kind, values, missing) in made.or_fault()? {
         names.push(name.clone());
-        if let Some(missing) = &column.missing {
-            let mask = session.array(missing).or_fault()?;
+        if let Some(mask) = missing {
             let name = format!("{name}.missing");
             columns.insert(name.as_str().into(), Dynamic::from(ArrayRef::leaf(mask)));
             names.push(name);
         }
-        columns.insert(name.into(), column_value(context, column)?);
+        columns.insert(name.into(), column_value(context, kind, values)?);
     }
     context.print.borrow().columns.remember(names.iter().map(String::as_str));
     Ok(columns)
 }
 
+/// The values of a column on their way to a script.
+enum Made {
+    Array(Array),
+    Texts(Texts),
+}
+
 /// What a script gets of a column.
-fn column_value(context: &Context, column: Column) -> Result<Dynamic> {
-    let session = &context.session;
-    let array = match column.values {
-        Values::Mask(values) => session.array(&values),
-        Values::Int(values) => session.array(&values),
-        Values::UInt(values) => session.array(&values),
-        Values::Float(values) => session.array(&values),
-        Values::Float32(values) => session.array(&values),
-        Values::Texts(texts) if column.kind == Kind::Category => return category(context, texts),
-        Values::Texts(texts) => {
+fn column_value(context: &Context, kind: Kind, values: Made) -> Result<Dynamic> {
+    let array = match (values, kind) {
+        (Made::Texts(texts), Kind::Category) => return category(context, texts),
+        (Made::Texts(texts), _) => {
             let names: Vec<Dynamic> = texts.names.into_iter().map(Dynamic::from).collect();
             let text = |&code: &u32| names[code as usize].clone();
             return Ok(texts.codes.iter().map(text).collect::<rhai::Array>().into());
         }
+        (Made::Array(array), Kind::Lanes(dtype)) => array.cast(dtype).or_fault()?,
+        (Made::Array(array), _) => array,
     };
-    let array = match column.kind {
-        Kind::Lanes(dtype) => array.and_then(|array| array.cast(dtype)),
-        Kind::Text | Kind::Category | Kind::Date => array,
-    };
-    Ok(Dynamic::from(ArrayRef::leaf(array.or_fault()?)))
+    Ok(Dynamic::from(ArrayRef::leaf(array)))
 }
 
 /// A list of names in order, and of the number of the name of each row.

@@ -3,15 +3,27 @@
 use std::env;
 use std::fs::File;
 use std::io::{self, Read, Write};
+#[cfg(unix)]
+use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use porcini_core::interrupt;
 use porcini_core::memory::alloc::Bytes;
+#[cfg(unix)]
+use porcini_core::memory::heap;
 use tempfile::NamedTempFile;
+
+#[cfg(unix)]
+use super::side_by_side::side_by_side;
 
 /// Bytes read before somebody looks for an interrupt.
 const PIECE: usize = 4 << 20;
+/// Files from this size on are read by several threads, so much at a time and a thread a share.
+#[cfg(unix)]
+const LARGE: usize = 16 << 20;
+#[cfg(unix)]
+const SHARE: usize = 1 << 20;
 /// Links that lead to links, as many as Linux follows.
 const MOST_LINKS: usize = 40;
 /// `read_to_end` looks for the end of a source with some bytes of its own. Without room for them it would end the
@@ -85,7 +97,36 @@ pub(crate) fn read_plain(
     report: impl Fn(&str),
 ) -> io::Result<Vec<u8>> {
     let n = usize::try_from(file.metadata()?.len()).unwrap_or(usize::MAX);
+    #[cfg(unix)]
+    if n >= LARGE {
+        match read_large(file, n, path, &report) {
+            // It became shorter meanwhile.
+            Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => {}
+            read => return read,
+        }
+    }
     collect(n, path, report, |bytes| read_piece(file, bytes).map(Some))
+}
+
+/// The first `n` bytes of a plain file, which threads read side by side: most of the time takes memory that is touched
+/// for the first time.
+#[cfg(unix)]
+fn read_large(file: &File, n: usize, path: &str, report: impl Fn(&str)) -> io::Result<Vec<u8>> {
+    let threads = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    let mut bytes = heap::zeroed(n).ok_or(io::ErrorKind::OutOfMemory)?;
+    let mut progress = Progress::new(n, path, report);
+    for (i, group) in bytes.chunks_mut(LARGE).enumerate() {
+        if interrupt::is_requested() {
+            return Err(io::ErrorKind::Interrupted.into());
+        }
+        let starts = (i * LARGE..).step_by(SHARE);
+        let pieces: Vec<_> = group.chunks_mut(SHARE).zip(starts).collect();
+        side_by_side(threads, pieces.into_iter(), |(piece, start)| {
+            file.read_exact_at(piece, start as u64)
+        })?;
+        progress.at(i * LARGE);
+    }
+    Ok(bytes)
 }
 
 /// Collects what `read` adds until it adds nothing; `n` bytes, or 0 if that is unknown.
@@ -97,8 +138,7 @@ fn collect(
 ) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     bytes.try_reserve_exact(n.saturating_add(PROBE + 1)).map_err(|_| io::ErrorKind::OutOfMemory)?;
-    let mut next = Instant::now() + PATIENCE;
-    let mut is_reported = false;
+    let mut progress = Progress::new(n, path, report);
     let result = loop {
         if interrupt::is_requested() {
             break Err(io::Error::from(io::ErrorKind::Interrupted));
@@ -108,25 +148,51 @@ fn collect(
             Ok(_) => {}
             Err(error) => break Err(error),
         }
-        if Instant::now() >= next {
-            let read = Bytes(bytes.len() as u64);
-            // Pipes and the like do not tell their length.
-            report(&if n > 0 {
-                format!("reading {path}: {read} of {}", Bytes(n.max(bytes.len()) as u64))
-            } else {
-                format!("reading {path}: {read}")
-            });
-            (next, is_reported) = (Instant::now() + EVERY, true);
-        }
+        progress.at(bytes.len());
     };
-    if is_reported {
-        report("");
-    }
     match result {
         Ok(()) => Ok(bytes),
         Err(error) => {
             discard(bytes);
             Err(error)
+        }
+    }
+}
+
+/// Says how much of a file has been read.
+struct Progress<'a, R: Fn(&str)> {
+    /// Bytes of the file, or 0 if that is unknown: pipes and the like do not tell.
+    n: usize,
+    path: &'a str,
+    report: R,
+    next: Instant,
+    is_reported: bool,
+}
+
+impl<'a, R: Fn(&str)> Progress<'a, R> {
+    fn new(n: usize, path: &'a str, report: R) -> Self {
+        Self { n, path, report, next: Instant::now() + PATIENCE, is_reported: false }
+    }
+
+    /// So many bytes have been read.
+    fn at(&mut self, bytes: usize) {
+        if Instant::now() < self.next {
+            return;
+        }
+        let (path, read) = (self.path, Bytes(bytes as u64));
+        (self.report)(&if self.n > 0 {
+            format!("reading {path}: {read} of {}", Bytes(self.n.max(bytes) as u64))
+        } else {
+            format!("reading {path}: {read}")
+        });
+        (self.next, self.is_reported) = (Instant::now() + EVERY, true);
+    }
+}
+
+impl<R: Fn(&str)> Drop for Progress<'_, R> {
+    fn drop(&mut self) {
+        if self.is_reported {
+            (self.report)("");
         }
     }
 }

@@ -11,19 +11,17 @@ mod pieces;
 mod write;
 
 use std::collections::{BTreeMap, HashSet};
-use std::sync::atomic::{AtomicI64, AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError};
-use std::{ops::Range, thread};
+use std::ops::Range;
 
 use csv::{ByteRecord, Reader, ReaderBuilder};
-use memchr::{memchr, memchr3_iter};
+use memchr::memchr3;
 use porcini_core::memory::alloc::Bytes;
-use porcini_core::memory::heap;
 use porcini_core::{DType, interrupt};
 
 use crate::fault::{Result, Stop, check_interrupt, fault, stop};
+use crate::world::side_by_side::side_by_side;
 use column::{Builder, Seen};
-pub(crate) use column::{Column, Texts, Values};
+pub(crate) use column::{Column, Texts, Values, Whole};
 use pieces::{Piece, Uncut};
 pub(crate) use write::write;
 
@@ -72,27 +70,33 @@ impl Layout {
     }
 }
 
-/// The columns of a text with their names. `check_room` says whether so many bytes of values may be made.
+/// The columns of a text with their names, read by so many threads. `check_room` says whether so many bytes of values may be made.
 pub(crate) fn read(
     path: &str,
     bytes: &[u8],
     layout: &Layout,
+    threads: usize,
     check_room: impl Fn(u64) -> Result<()>,
 ) -> Result<Vec<(String, Column)>> {
     let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
     let mut text = Text { path, bytes, layout, names: Vec::new() };
     let body = text.read_names()?;
-    let pieces = pieces::cut(bytes, layout.separator, body).map_err(|uncut| match uncut {
+    let mut pieces = pieces::cut(bytes, layout.separator, body).map_err(|uncut| match uncut {
         Uncut::Interrupted => stop(Stop::Interrupt),
         Uncut::Open(at) => text.fault(at, None, "a quote that is never closed"),
     })?;
+    let counted = side_by_side(threads, pieces.iter_mut(), |piece| {
+        piece.lines = pieces::count(&bytes[piece.range.clone()]) + 1;
+        if interrupt::is_requested() { Err(()) } else { Ok(()) }
+    });
+    counted.map_err(|()| stop(Stop::Interrupt))?;
     let n_rows = pieces.iter().map(|piece| piece.lines as u64).sum::<u64>();
     let mut kinds = text.guess(pieces.first());
     let parts = loop {
         // The values of all pieces are there until they are joined.
         let row: u64 = kinds.iter().map(|kind| 2 * kind.bytes()).sum();
         check_room(n_rows.saturating_mul(row))?;
-        let parts = text.parts(&pieces, &kinds)?;
+        let parts = text.parts(&pieces, &kinds, threads)?;
         let found = text.found(&parts, &kinds);
         if found == kinds {
             break parts;
@@ -103,8 +107,8 @@ pub(crate) fn read(
     let mut columns = Vec::new();
     for name in text.names {
         check_interrupt()?;
-        let builders: Vec<Builder<'_>> = parts.iter_mut().filter_map(Iterator::next).collect();
-        let column = Column::join(builders).ok_or_else(|| out_of_memory(path, n_rows))?;
+        let pieces: Vec<Builder<'_>> = parts.iter_mut().filter_map(Iterator::next).collect();
+        let column = Column::join(pieces).ok_or_else(|| out_of_memory(path, n_rows))?;
         columns.push((name, column));
     }
     Ok(columns)
@@ -142,9 +146,10 @@ struct Rows<'l> {
 }
 
 impl Rows<'_> {
-    /// Adds field `i` of a row.
-    fn add(&mut self, i: usize, field: &str) -> Read<()> {
-        if i == 0 && self.room == 0 {
+    /// Begins a row at a byte of the text.
+    fn begin(&mut self, at: usize) -> Read<()> {
+        self.at = at;
+        if self.room == 0 {
             self.room = (POLL / self.columns.len().max(1)).max(1);
             if interrupt::is_requested() {
                 return Err(Trouble::Interrupted);
@@ -154,6 +159,14 @@ impl Rows<'_> {
                 return Err(Trouble::Memory);
             }
         }
+        Ok(())
+    }
+
+    /// Adds field `i` of a row.
+    fn add(&mut self, i: usize, field: &[u8]) -> Read<()> {
+        let Ok(field) = str::from_utf8(field) else {
+            return self.trouble(Some(i), "the text is not UTF-8".into());
+        };
         match self.columns.get_mut(i).map(|column| column.add(field.trim_ascii())) {
             // That there are too many is told at the end of the row.
             None | Some(Ok(())) => Ok(()),
@@ -255,50 +268,21 @@ impl<'a> Text<'a> {
     }
 
     /// The values of each piece by columns.
-    fn parts(&self, pieces: &[Piece], kinds: &[Kind]) -> Result<Vec<Vec<Builder<'a>>>> {
-        let next = AtomicUsize::new(0);
-        let done = Mutex::new(Vec::new());
-        let work = || {
-            loop {
-                let i = next.fetch_add(1, Ordering::Relaxed);
-                let Some(piece) = pieces.get(i) else { break };
-                let part = self.part(piece, kinds);
-                if part.is_err() {
-                    // Those before this one are taken: the first fault of the text is among them.
-                    next.store(pieces.len(), Ordering::Relaxed);
-                }
-                done.lock().unwrap_or_else(PoisonError::into_inner).push((i, part));
+    fn parts(
+        &self,
+        pieces: &[Piece],
+        kinds: &[Kind],
+        threads: usize,
+    ) -> Result<Vec<Vec<Builder<'a>>>> {
+        let parts = side_by_side(threads, pieces.iter(), |piece| self.part(piece, kinds));
+        parts.map_err(|trouble| match trouble {
+            Trouble::Interrupted => stop(Stop::Interrupt),
+            Trouble::Memory => out_of_memory(self.path, 0),
+            Trouble::Field { at, column, what } => {
+                let name = |i: usize| self.names.get(i).map_or("", String::as_str);
+                self.fault(at, column.map(|i| (i, name(i))), &what)
             }
-        };
-        let handed_over = AtomicI64::new(0);
-        let work_beside = || {
-            work();
-            handed_over.fetch_add(heap::hand_over(), Ordering::Relaxed);
-        };
-        thread::scope(|scope| {
-            let threads = thread::available_parallelism().map_or(1, std::num::NonZero::get);
-            for _ in 1..threads.min(pieces.len()) {
-                // A thread that the system refuses is one fewer.
-                if thread::Builder::new().spawn_scoped(scope, work_beside).is_err() {
-                    break;
-                }
-            }
-            work();
-        });
-        heap::receive(handed_over.into_inner());
-        let mut done = done.into_inner().unwrap_or_else(PoisonError::into_inner);
-        done.sort_unstable_by_key(|(i, _)| *i);
-        let part = |(_, part): (usize, Read<_>)| {
-            part.map_err(|trouble| match trouble {
-                Trouble::Interrupted => stop(Stop::Interrupt),
-                Trouble::Memory => out_of_memory(self.path, 0),
-                Trouble::Field { at, column, what } => {
-                    let name = |i: usize| self.names.get(i).map_or("", String::as_str);
-                    self.fault(at, column.map(|i| (i, name(i))), &what)
-                }
-            })
-        };
-        done.into_iter().map(part).collect()
+        })
     }
 
     fn part(&self, piece: &Piece, kinds: &[Kind]) -> Read<Vec<Builder<'a>>> {
@@ -307,9 +291,8 @@ impl<'a> Text<'a> {
         };
         let columns = self.names.iter().zip(kinds).map(builder).collect();
         let mut rows = Rows { columns, at: piece.range.start, room: 0, lines: piece.lines };
-        let bytes = &self.bytes[piece.range.clone()];
-        if let (None, Ok(text)) = (memchr(b'"', bytes), str::from_utf8(bytes)) {
-            self.read_plain(piece.range.start, text, &mut rows)?;
+        if !piece.is_quoted {
+            self.read_plain(&piece.range, &mut rows)?;
             return Ok(rows.columns);
         }
         let mut reader = self.reader(piece.range.clone());
@@ -317,41 +300,47 @@ impl<'a> Text<'a> {
         loop {
             let more = reader.read_byte_record(&mut record);
             let start = record.position().map_or(0, csv::Position::byte);
-            rows.at = piece.range.start + usize::try_from(start).unwrap_or(0);
+            let at = piece.range.start + usize::try_from(start).unwrap_or(0);
             match more {
-                Ok(true) => {}
+                Ok(true) => rows.begin(at)?,
                 Ok(false) => return Ok(rows.columns),
                 Err(error) => return rows.trouble(None, error.to_string()),
             }
             for (i, field) in record.iter().enumerate() {
-                match str::from_utf8(field) {
-                    Ok(field) => rows.add(i, field)?,
-                    Err(_) => return rows.trouble(Some(i), "the text is not UTF-8".into()),
-                }
+                rows.add(i, field)?;
             }
             rows.end(record.len())?;
         }
     }
 
     /// Reads records without quotes, whose fields end where a separator or an end of a line stands.
-    fn read_plain(&self, from: usize, text: &str, rows: &mut Rows<'a>) -> Read<()> {
-        let bytes = text.as_bytes();
-        let (mut start, mut n) = (0, 0);
-        for end in memchr3_iter(self.layout.separator, b'\n', b'\r', bytes).chain([bytes.len()]) {
-            let field = &text[start..end];
-            let ends_record = bytes.get(end) != Some(&self.layout.separator);
+    fn read_plain(&self, range: &Range<usize>, rows: &mut Rows<'a>) -> Read<()> {
+        let (bytes, separator) = (&self.bytes[..range.end], self.layout.separator);
+        let (mut at, mut n) = (range.start, 0);
+        while at < bytes.len() || n > 0 {
+            let rest = &bytes[at..];
             if n == 0 {
-                rows.at = from + start;
-            }
-            start = end + 1;
-            // Between records stand empty lines.
-            if n > 0 || !ends_record || !field.is_empty() {
-                rows.add(n, field)?;
-                n += 1;
-                if ends_record {
-                    rows.end(n)?;
-                    n = 0;
+                // Between records stand empty lines.
+                if matches!(rest[0], b'\n' | b'\r') {
+                    at += 1;
+                    continue;
                 }
+                rows.begin(at)?;
+            }
+            let number = rows.columns.get_mut(n).and_then(|column| column.add_number(rest));
+            let length = match number {
+                Some(length) => length,
+                None => {
+                    let end = memchr3(separator, b'\n', b'\r', rest).unwrap_or(rest.len());
+                    rows.add(n, &rest[..end])?;
+                    end
+                }
+            };
+            n += 1;
+            at += length + 1;
+            if rest.get(length) != Some(&separator) {
+                rows.end(n)?;
+                n = 0;
             }
         }
         Ok(())
@@ -399,11 +388,16 @@ mod tests {
     fn parsed(text: &str, masks: bool) -> Result<Vec<(String, Column)>> {
         let (kinds, missing) = (BTreeMap::new(), Vec::new());
         let layout = Layout { separator: b',', header: true, kinds, missing, masks };
-        read("t.csv", text.as_bytes(), &layout, |_| Ok(()))
+        read("t.csv", text.as_bytes(), &layout, 2, |_| Ok(()))
     }
 
     fn columns(text: &str) -> Vec<(String, Column)> {
         parsed(text, false).unwrap()
+    }
+
+    fn lanes(column: &Column) -> &[Values] {
+        let Whole::Lanes(_, pieces) = &column.values else { panic!("texts") };
+        pieces
     }
 
     #[test]
@@ -420,11 +414,11 @@ mod tests {
     #[test]
     fn columns_are_what_their_values_say() {
         let table = columns("a,b,c,d\n1,2.5,true,x\n-2,1e3,false,\"y, z\"\n");
-        let of = |name: &str| &table.iter().find(|(known, _)| known == name).unwrap().1.values;
-        assert_eq!(*of("a"), Values::Int(vec![1, -2]));
-        assert_eq!(*of("b"), Values::Float(vec![2.5, 1000.0]));
-        assert_eq!(*of("c"), Values::Mask(vec![true, false]));
-        let Values::Texts(texts) = of("d") else { panic!("not texts") };
+        let of = |name: &str| &table.iter().find(|(known, _)| known == name).unwrap().1;
+        assert_eq!(lanes(of("a")), [Values::Int(vec![1, -2])]);
+        assert_eq!(lanes(of("b")), [Values::Float(vec![2.5, 1000.0])]);
+        assert_eq!(lanes(of("c")), [Values::Mask(vec![true, false])]);
+        let Whole::Texts(texts) = &of("d").values else { panic!("not texts") };
         assert_eq!(texts.names.iter().map(String::as_str).collect::<Vec<_>>(), ["x", "y, z"]);
         assert_eq!(texts.codes, [0, 1]);
     }
@@ -432,9 +426,9 @@ mod tests {
     #[test]
     fn missing_numbers_are_nan() {
         let table = columns("a,b\n1,\n,NA\n");
-        let Values::Float(values) = &table[0].1.values else { panic!("not floats") };
+        let [Values::Float(values)] = lanes(&table[0].1) else { panic!("not floats") };
         assert!(values[0] == 1.0 && values[1].is_nan());
-        let Values::Float(values) = &table[1].1.values else { panic!("not floats") };
+        let [Values::Float(values)] = lanes(&table[1].1) else { panic!("not floats") };
         assert!(values.iter().all(|x| x.is_nan()));
     }
 
@@ -446,28 +440,32 @@ mod tests {
             let text = format!("a,b\n{rows}{last},x\n");
             let mut table = parsed(&text, masks).unwrap();
             let (_, b) = table.pop().unwrap();
-            let Values::Texts(texts) = b.values else { panic!("not texts") };
+            let Whole::Texts(texts) = &b.values else { panic!("not texts") };
             assert_eq!(texts.codes.len(), 200_001);
             assert_eq!(texts.names.len(), 2);
             table.pop().unwrap().1
         };
-        for (first, last, values) in [
-            ("1", "2", Values::Int(Vec::new())),
-            ("1", "2.5", Values::Float(Vec::new())),
-            ("1", "", Values::Float(Vec::new())),
-            ("", "1", Values::Float(Vec::new())),
-            ("true", "1", Values::Texts(Texts::default())),
-            ("1", "18446744073709551615", Values::UInt(Vec::new())),
-            ("-1", "18446744073709551615", Values::Float(Vec::new())),
+        for (first, last, dtype) in [
+            ("1", "2", Some(DType::I64)),
+            ("1", "2.5", Some(DType::F64)),
+            ("1", "", Some(DType::F64)),
+            ("", "1", Some(DType::F64)),
+            ("true", "1", None),
+            ("1", "18446744073709551615", Some(DType::U64)),
+            ("-1", "18446744073709551615", Some(DType::F64)),
         ] {
-            let got = late(first, last, false).values;
-            let same = std::mem::discriminant(&got) == std::mem::discriminant(&values);
-            assert!(same, "{first} {last}");
+            let found = match late(first, last, false).values {
+                Whole::Lanes(dtype, _) => Some(dtype),
+                Whole::Texts(_) => None,
+            };
+            assert_eq!(found, dtype, "{first} {last}");
         }
         let masked = late("", "7", true);
-        let Values::Int(values) = masked.values else { panic!("not integers") };
-        assert_eq!((values[0], values[200_000]), (0, 7));
+        let [Values::Int(first), .., Values::Int(last)] = lanes(&masked) else {
+            panic!("not integers")
+        };
+        assert_eq!((first[0], last.last()), (0, Some(&7)));
         assert_eq!(masked.missing.unwrap()[199_999..], [true, false]);
-        assert!(matches!(late("", "", true).values, Values::Float(_)));
+        assert!(matches!(late("", "", true).values, Whole::Lanes(DType::F64, _)));
     }
 }

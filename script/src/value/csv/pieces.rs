@@ -12,8 +12,10 @@ const POLL: usize = 1 << 24;
 /// A part of a text.
 pub(super) struct Piece {
     pub(super) range: Range<usize>,
-    /// Its lines, about as many as its records.
+    /// Its lines, about as many as its records; 0 before they are counted.
     pub(super) lines: usize,
+    /// Whether a field in quotes is in it.
+    pub(super) is_quoted: bool,
 }
 
 /// Why a text is not cut.
@@ -34,18 +36,19 @@ pub(super) fn cut(text: &[u8], separator: u8, body: usize) -> Result<Vec<Piece>,
             return Err(Uncut::Interrupted);
         }
         let mut from = text.len().min(start + PIECE);
+        let mut is_quoted = false;
         let end = loop {
             while let Some(part) = quoted.clone().filter(|part| part.end <= from) {
+                is_quoted |= part.start >= start;
                 quoted = next_quoted(text, separator, part.end)?;
             }
             let end = memchr(b'\n', &text[from..]).map_or(text.len(), |at| from + at + 1);
             match &quoted {
-                Some(part) if part.start < end => from = part.end,
+                Some(part) if part.start < end => (from, is_quoted) = (part.end, true),
                 _ => break end,
             }
         };
-        let lines = count(&text[start..end]) + 1;
-        pieces.push(Piece { range: start..end, lines });
+        pieces.push(Piece { range: start..end, lines: 0, is_quoted });
         start = end;
     }
     Ok(pieces)
