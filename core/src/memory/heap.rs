@@ -213,6 +213,14 @@ pub fn zeroed(n: usize) -> Option<Vec<u8>> {
     (!block.is_null()).then(|| unsafe { Vec::from_raw_parts(block, n, n) })
 }
 
+/// Makes the pages of a block that is about to be used resident at once: touched one by one, each is a fault.
+pub fn make_resident(block: &mut Vec<u8>) {
+    #[cfg(target_os = "linux")]
+    pages::make_resident(block.spare_capacity_mut());
+    #[cfg(not(target_os = "linux"))]
+    let _ = block;
+}
+
 /// What this thread took, which another one has from now on: it counts it by [`receive`].
 pub fn hand_over() -> i64 {
     TAKEN.replace(0)

@@ -30,7 +30,7 @@ pub fn on_engine_thread<R: Send>(work: impl FnOnce() -> R + Send) -> R {
     std::thread::scope(|scope| {
         let builder = std::thread::Builder::new().name("porcini".into()).stack_size(stack());
         let work = || {
-            warm_up();
+            let _last = warm_up();
             work()
         };
         let thread = builder.spawn_scoped(scope, work);
@@ -39,8 +39,11 @@ pub fn on_engine_thread<R: Send>(work: impl FnOnce() -> R + Send) -> R {
     })
 }
 
-/// The C library's memory of a thread grows page by page, a call of the system each, and shrinks never: what starting
-/// an interpreter needs is asked for in large pieces.
-fn warm_up() {
-    drop(std::hint::black_box([(); 14].map(|()| Vec::<u8>::with_capacity(100 << 10))));
+/// The C library's memory of a thread grows page by page, a call of the system and a fault each: what starting an
+/// interpreter needs is asked for in large pieces. While the last one is kept, the others are not given back.
+fn warm_up() -> Vec<u8> {
+    let mut pieces = [(); 14].map(|()| Vec::with_capacity(100 << 10));
+    let last = Vec::with_capacity(1 << 10);
+    pieces.iter_mut().for_each(heap::make_resident);
+    last
 }
