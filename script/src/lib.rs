@@ -14,6 +14,7 @@ mod options;
 #[cfg(feature = "clap")]
 mod sandbox_arguments;
 mod show;
+mod side_by_side;
 mod value;
 mod world;
 

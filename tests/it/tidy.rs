@@ -55,7 +55,7 @@ const LAYERS: [&[&str]; 6] = [
 
 /// The layers of the language binding.
 const SCRIPT: Layers = &[
-    &["fault"],
+    &["fault", "side_by_side"],
     &["value"],
     &["show"],
     &["language"],

@@ -2,6 +2,7 @@
 //! meet. There are no globals; sessions share what they want through a [`Runtime`].
 
 pub mod builder;
+mod copies;
 pub mod devices;
 pub mod flags;
 mod host_room;
@@ -16,14 +17,13 @@ use std::time::Duration;
 
 use crate::array::Array;
 use crate::backend::GpuBackend;
-use crate::dtype::{DType, Element, Scalar};
+use crate::dtype::{DType, Scalar};
 use crate::error::{Error, Result};
 use crate::eval::cache::Cache;
 use crate::eval::history::{History, LaunchRecord, LaunchTotals};
 use crate::eval::plan::{Keep, Plan};
 use crate::eval::schedule::{Scratch, schedule};
 use crate::eval::{Evaluator, Reports};
-use crate::interrupt;
 use crate::ir::kernel::{KernelHash, Target};
 use crate::ir::table::Table;
 use crate::ir::var::{Kind, VarId, Variable};
@@ -221,70 +221,6 @@ impl Session {
     ) -> Result<Array> {
         let (first, last) = (first.into(), last.into());
         self.record(|recorder| recorder.linspace(dtype, first, last, size))
-    }
-
-    /// An array with the given lanes.
-    ///
-    /// # Errors
-    /// `OutOfMemory`.
-    pub fn array<T: Element>(&self, lanes: &[T]) -> Result<Array> {
-        let width = T::DTYPE.bytes();
-        let bytes = (lanes.len() as u64).saturating_mul(width as u64);
-        let buffer = self.with_evaluator(|evaluator| evaluator.alloc(bytes))?;
-        let device = self.device()?;
-        let mut converted = vec![0; lanes.len().saturating_mul(width).min(CONVERTED)];
-        let pieces = lanes.chunks(CONVERTED / width);
-        for (piece, start) in pieces.zip((buffer.address()..).step_by(CONVERTED)) {
-            if interrupt::is_requested() {
-                return Err(Error::Interrupted);
-            }
-            let converted = &mut converted[..piece.len() * width];
-            for (to, lane) in converted.chunks_exact_mut(width).zip(piece) {
-                to.copy_from_slice(&lane.to_bits64().to_le_bytes()[..width]);
-            }
-            device.backend.memory().write(start, converted)?;
-        }
-        Ok(self.adopt(T::DTYPE, lanes.len() as u64, buffer))
-    }
-
-    /// An array from little-endian lanes of `dtype`; masks are bytes 0 or 1.
-    ///
-    /// # Errors
-    /// `Argument` if the bytes are no whole number of lanes, `OutOfMemory`.
-    pub fn from_bytes(&self, dtype: DType, bytes: &[u8]) -> Result<Array> {
-        self.from_pieces(dtype, &[bytes])
-    }
-
-    /// An array from pieces of little-endian lanes of `dtype`, one behind the other.
-    ///
-    /// # Errors
-    /// As [`Session::from_bytes`].
-    pub fn from_pieces(&self, dtype: DType, pieces: &[&[u8]]) -> Result<Array> {
-        if let Some(piece) = pieces.iter().find(|piece| !piece.len().is_multiple_of(dtype.bytes()))
-        {
-            return Err(Error::Argument {
-                op: "from_bytes",
-                what: format!("{} bytes are no whole number of {} lanes", piece.len(), dtype),
-            });
-        }
-        let bytes = pieces.iter().map(|piece| piece.len() as u64).sum::<u64>();
-        let buffer = self.with_evaluator(|evaluator| evaluator.alloc(bytes))?;
-        let device = self.device()?;
-        let memory = device.backend.memory();
-        let mut start = buffer.address();
-        for piece in pieces.iter().flat_map(|piece| piece.chunks(PIECE)) {
-            if interrupt::is_requested() {
-                return Err(Error::Interrupted);
-            }
-            if dtype == DType::Mask {
-                let truth: Vec<u8> = piece.iter().map(|&byte| u8::from(byte != 0)).collect();
-                memory.write(start, &truth)?;
-            } else {
-                memory.write(start, piece)?;
-            }
-            start += piece.len() as u64;
-        }
-        Ok(self.adopt(dtype, bytes / dtype.bytes() as u64, buffer))
     }
 
     // ---- evaluation ----

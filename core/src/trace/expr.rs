@@ -24,6 +24,11 @@ pub struct Expr<'r> {
 pub(super) trait Record {
     fn dtype(&self, id: VarId) -> DType;
     fn constant(&self, dtype: DType, bits: u64) -> VarId;
+    /// A constant to which `rest` is missing, where digits are kept that the type does not have.
+    fn rounded_constant(&self, dtype: DType, bits: u64, rest: f64) -> VarId {
+        let _ = rest;
+        self.constant(dtype, bits)
+    }
     fn op(&self, op: Op, args: &[VarId]) -> VarId;
     fn cast(&self, id: VarId, dtype: DType) -> VarId;
     fn reinterpret(&self, id: VarId, dtype: DType) -> VarId;
@@ -120,6 +125,16 @@ impl Expr<'_> {
         let dtype = self.dtype();
         let bits = dtype.encode(number.into());
         self.bits(bits.unwrap_or_else(|error| panic!("internal error: {error}")))
+    }
+
+    /// Pi, or a part of it by a power of two; constants of which recipes add the rest themselves are no such.
+    pub fn pi_times(self, scale: f64) -> Self {
+        // What is missing to the f64 nearest to pi.
+        let rest = 1.224_646_799_147_353_2e-16 * scale;
+        let dtype = self.dtype();
+        let bits = dtype.encode((std::f64::consts::PI * scale).into());
+        let bits = bits.unwrap_or_else(|error| panic!("internal error: {error}"));
+        Self { id: self.recorder.rounded_constant(dtype, bits, rest), ..self }
     }
 
     /// A constant of this value's type, by its bit pattern.

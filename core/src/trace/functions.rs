@@ -546,7 +546,7 @@ impl Function {
         self.class == Class::Float && !self.has(Column::Mask)
     }
 
-    /// What it makes of numbers: that of an f64 array of them, at once. For functions of floats that give floats.
+    /// What it makes of numbers, by the recipe of f64 with twice the digits. For functions of floats that give floats.
     pub fn of_numbers(&self, args: &[f64]) -> f64 {
         numbers::apply(self.recipe, args)
     }

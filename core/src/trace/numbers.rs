@@ -1,4 +1,5 @@
-//! Functions of plain numbers: the recipes of arrays, computed at once, so that digits depend on no system's library.
+//! Functions of plain numbers: the recipes of arrays, computed at once and with twice the digits: the results are within one
+//! ulp (`cbrt`, `tanh`: 1.1) where the recipe is exact to that, and depend on no system's library.
 
 use std::cell::RefCell;
 
@@ -10,19 +11,100 @@ use crate::ir::op::{Op, Shape};
 use crate::ir::scalar::apply_bits;
 use crate::ir::var::VarId;
 
-/// What was computed so far: type and bits.
-struct Numbers(RefCell<Vec<(DType, u64)>>);
+/// A number of a recipe.
+#[derive(Clone, Copy, Default)]
+struct Number {
+    bits: u64,
+    /// A float, and what is missing to it: less than half of its last place. Bits that were taken from a float keep it.
+    float: (f64, f64),
+}
+
+/// What was computed so far.
+struct Numbers(RefCell<Vec<(DType, Number)>>);
 
 impl Numbers {
     fn get(&self, id: VarId) -> (DType, u64) {
-        self.0.borrow()[id.index()]
+        let (dtype, number) = self.0.borrow()[id.index()];
+        (dtype, number.bits)
     }
 
     fn add(&self, dtype: DType, bits: u64) -> VarId {
+        self.add_number(dtype, Number { bits, float: (f64::from_bits(bits), 0.0) })
+    }
+
+    fn add_number(&self, dtype: DType, number: Number) -> VarId {
         let mut numbers = self.0.borrow_mut();
-        numbers.push((dtype, bits));
+        numbers.push((dtype, number));
         VarId::new(exactly(numbers.len() - 1))
     }
+}
+
+impl Number {
+    /// What an operation makes of floats, whose plain result is `plain`: T. J. Dekker's arithmetic, where nothing
+    /// overflows and no rest is too small.
+    fn of(op: Op, plain: f64, of: &[Self; 3]) -> Self {
+        let [a, b, c] = of.map(|number| number.float);
+        let (high, rest) = match op {
+            Op::Add => sum(a, b),
+            Op::Sub => sum(a, (-b.0, -b.1)),
+            Op::Mul => product(a, b),
+            Op::Fma => sum(product(a, b), c),
+            Op::Div => {
+                let high = a.0 / b.0;
+                ordered_sum(high, ((-high).mul_add(b.0, a.0) + a.1 - high * b.1) / b.0)
+            }
+            Op::Sqrt => {
+                let high = a.0.sqrt();
+                ordered_sum(high, ((-high).mul_add(high, a.0) + a.1) / (high + high))
+            }
+            _ => return Self::choice(plain.to_bits(), of),
+        };
+        let float = match high.abs() {
+            SMALL..LARGE if !rest.is_nan() => (high, rest),
+            // All that was there was taken away.
+            ..SMALL if plain.abs() >= SMALL => (high, 0.0),
+            _ => (plain, 0.0),
+        };
+        Self { bits: float.0.to_bits(), float }
+    }
+
+    /// A float that is one of others but for its sign and exponent, as operations on bits make it, or a new one.
+    fn choice(bits: u64, of: &[Self; 3]) -> Self {
+        let float = f64::from_bits(bits);
+        let rest = |of: &Self| {
+            let (high, rest) = of.float;
+            let is_same = (high.to_bits() ^ bits) << 12 == 0;
+            Some(rest * (float / high)).filter(|rest| is_same && rest.is_finite() && *rest != 0.0)
+        };
+        Self { bits, float: (float, of.iter().find_map(rest).unwrap_or(0.0)) }
+    }
+}
+
+/// Rests of smaller numbers are not exact.
+const SMALL: f64 = 1e-270;
+/// Recipes round by adding so much.
+const LARGE: f64 = (1_u64 << 51) as f64;
+
+/// A sum as a float and its rest, where the first number is larger.
+fn ordered_sum(a: f64, b: f64) -> (f64, f64) {
+    let sum = a + b;
+    (sum, b - (sum - a))
+}
+
+fn sum(a: (f64, f64), b: (f64, f64)) -> (f64, f64) {
+    let exact = |a: f64, b: f64| {
+        let sum = a + b;
+        let of_b = sum - a;
+        (sum, (a - (sum - of_b)) + (b - of_b))
+    };
+    let ((high, low), (rest, last)) = (exact(a.0, b.0), exact(a.1, b.1));
+    let (high, low) = ordered_sum(high, low + rest);
+    ordered_sum(high, low + last)
+}
+
+fn product(a: (f64, f64), b: (f64, f64)) -> (f64, f64) {
+    let high = a.0 * b.0;
+    ordered_sum(high, a.0.mul_add(b.0, -high) + (a.0 * b.1 + a.1 * b.0))
 }
 
 impl Record for Numbers {
@@ -34,22 +116,34 @@ impl Record for Numbers {
         self.add(dtype, bits)
     }
 
+    fn rounded_constant(&self, dtype: DType, bits: u64, rest: f64) -> VarId {
+        self.add_number(dtype, Number { bits, float: (f64::from_bits(bits), rest) })
+    }
+
     fn op(&self, op: Op, args: &[VarId]) -> VarId {
-        let mut bits = [0; 3];
+        let mut numbers = [Number::default(); 3];
         let mut operand = DType::Mask;
-        for (to, &arg) in bits.iter_mut().zip(args) {
-            (operand, *to) = self.get(arg);
+        for (to, &arg) in numbers.iter_mut().zip(args) {
+            (operand, *to) = self.0.borrow()[arg.index()];
         }
         let dtype = match op {
             _ if op.info().shape == Shape::Compare => DType::Mask,
             Op::BitsAnyNan => operand.unsigned(),
             _ => operand,
         };
-        self.add(dtype, apply_bits(op, dtype, operand, bits))
+        let bits = apply_bits(op, dtype, operand, numbers.map(|number| number.bits));
+        match dtype {
+            DType::F64 => self.add_number(dtype, Number::of(op, f64::from_bits(bits), &numbers)),
+            DType::I64 | DType::U64 => self.add_number(dtype, Number::choice(bits, &numbers)),
+            _ => self.add(dtype, bits),
+        }
     }
 
     fn cast(&self, id: VarId, dtype: DType) -> VarId {
         let (from, bits) = self.get(id);
+        if from == dtype {
+            return id;
+        }
         if from == DType::Mask && dtype != DType::Mask {
             // As 1 and 0.
             return self.add(dtype, apply_bits(Op::Cast, dtype, DType::U8, [bits, 0, 0]));
@@ -63,8 +157,12 @@ impl Record for Numbers {
     }
 
     fn reinterpret(&self, id: VarId, dtype: DType) -> VarId {
-        let (from, bits) = self.get(id);
-        self.add(dtype, apply_bits(Op::Reinterpret, dtype, from, [bits, 0, 0]))
+        let (from, number) = self.0.borrow()[id.index()];
+        let bits = apply_bits(Op::Reinterpret, dtype, from, [number.bits, 0, 0]);
+        match dtype {
+            DType::F64 => self.add_number(dtype, Number::choice(bits, &[number; 3])),
+            _ => self.add_number(dtype, Number { bits, ..number }),
+        }
     }
 }
 

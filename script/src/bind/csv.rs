@@ -15,9 +15,9 @@ use super::registry::Registry;
 use super::types::scalar_type;
 use crate::context::Context;
 use crate::fault::{IntoFault, Result, check_interrupt, fault, placed};
+use crate::side_by_side::side_by_side;
 use crate::value::csv::{self, Kind, Layout, Texts, Values, Whole};
 use crate::value::{ArrayRef, Form, scalar, type_name};
-use crate::world::side_by_side::side_by_side;
 
 /// What a gzip file begins with.
 const GZIP: &[u8] = &[0x1f, 0x8b];

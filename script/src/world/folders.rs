@@ -15,7 +15,7 @@ use porcini_core::memory::heap;
 use tempfile::NamedTempFile;
 
 #[cfg(unix)]
-use super::side_by_side::side_by_side;
+use crate::side_by_side::side_by_side;
 
 /// Bytes read before somebody looks for an interrupt.
 const PIECE: usize = 4 << 20;

@@ -11,4 +11,3 @@ pub(crate) mod modules;
 pub(crate) mod nesting;
 pub mod programs;
 pub(crate) mod sandbox;
-pub(crate) mod side_by_side;

@@ -42,7 +42,7 @@ pub(in crate::trace) fn acos(x: Expr<'_>) -> Expr<'_> {
     let negative = x.lt(zero);
     let far = r + r;
     let term = with_sign_of(big.select(far, -r), x);
-    let whole = negative.select(x.constant(std::f64::consts::PI), zero);
+    let whole = negative.select(x.pi_times(1.0), zero);
     big.select(whole, half_pi(x)) + term
 }
 
@@ -52,7 +52,7 @@ pub(in crate::trace) fn unit_range(x: Expr<'_>) -> Expr<'_> {
 }
 
 fn half_pi(x: Expr<'_>) -> Expr<'_> {
-    x.constant(std::f64::consts::FRAC_PI_2)
+    x.pi_times(0.5)
 }
 
 /// For x ≥ 0: whether x > 1/2, and asin of √((1 − x) / 2) then, else of x.
@@ -133,7 +133,7 @@ pub(in crate::trace) fn atan2<'r>(y: Expr<'r>, x: Expr<'r>) -> Expr<'r> {
     let r = unit_atan(q);
     let sign = sign_of(x);
     let steep = height.gt(width);
-    let whole = sign.eq(sign.bits(0)).select(zero, x.constant(std::f64::consts::PI));
+    let whole = sign.eq(sign.bits(0)).select(zero, x.pi_times(1.0));
     let flipped = sign ^ steep.select(sign.bits(format(x).sign), sign.bits(0));
     with_sign_of(steep.select(half_pi(x), whole) + flip(r, flipped), y)
 }

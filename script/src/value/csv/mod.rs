@@ -19,7 +19,7 @@ use porcini_core::memory::alloc::Bytes;
 use porcini_core::{DType, interrupt};
 
 use crate::fault::{Result, Stop, check_interrupt, fault, stop};
-use crate::world::side_by_side::side_by_side;
+use crate::side_by_side::side_by_side;
 use column::{Builder, Seen};
 pub(crate) use column::{Column, Texts, Values, Whole};
 use pieces::{Piece, Uncut};
