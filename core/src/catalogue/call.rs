@@ -14,6 +14,8 @@ pub struct Call<'c, 'a> {
     pub op: &'static str,
     /// Where numbers become arrays.
     pub session: &'c Session,
+    /// The type whose function it is, for those of [`MAKERS`](super::MAKERS).
+    pub dtype: Option<DType>,
     /// What is given, by the kinds of the parameters.
     pub args: &'c [&'c Argument<'a>],
 }
@@ -83,6 +85,24 @@ impl<'a> Call<'_, 'a> {
         };
         let integer = integer.and_then(|integer| T::try_from(integer).ok());
         integer.ok_or_else(|| self.unexpected(i, "an integer that fits"))
+    }
+
+    /// The type of which an array is made.
+    pub(super) fn dtype(&self) -> DType {
+        self.dtype.expect("internal error: a function of a type without one")
+    }
+
+    /// A size; what is left out is 1.
+    pub(super) fn size(&self, i: usize) -> Result<u64> {
+        if i < self.args.len() { self.integer(i) } else { Ok(1) }
+    }
+
+    /// A number of any type.
+    pub(super) fn scalar(&self, i: usize) -> Result<Scalar> {
+        match self.args[i] {
+            Argument::Number(number) => Ok(*number),
+            _ => Err(self.unexpected(i, "a number")),
+        }
     }
 
     /// A number; what is left out is the default.

@@ -21,6 +21,7 @@
 
 mod call;
 mod lanes;
+mod makers;
 mod memory;
 mod pairs;
 mod places;
@@ -28,11 +29,13 @@ mod vectors;
 
 pub use call::{Answer, Call};
 pub use lanes::LANES;
+pub use makers::MAKERS;
 pub use memory::MEMORY;
 pub use pairs::PAIRS;
 pub use places::PLACES;
 pub use vectors::{SHAPES, VECTORS};
 
+use crate::dtype::DType;
 use crate::error::{Error, Result};
 use crate::session::Session;
 use crate::value::Argument;
@@ -189,13 +192,29 @@ impl Row {
     /// # Errors
     /// `Argument` for too few or too many arguments, or those of another kind; what the function fails with.
     pub fn call(&self, session: &Session, args: &[&Argument<'_>]) -> Result<Answer> {
+        self.call_of(None, session, args)
+    }
+
+    /// Calls the function as one of a type: those of [`MAKERS`] make arrays of it.
+    ///
+    /// # Errors
+    /// As [`Row::call`].
+    ///
+    /// # Panics
+    /// If a row of [`MAKERS`] is given no type.
+    pub fn call_of(
+        &self,
+        dtype: Option<DType>,
+        session: &Session,
+        args: &[&Argument<'_>],
+    ) -> Result<Answer> {
         let (op, n) = (self.name, args.len());
         let takes_list = self.parameters.iter().any(|(_, kind)| *kind == Kind::List);
         if !takes_list && !(self.n_required..=self.parameters.len()).contains(&n) {
             let what = format!("got {n} arguments, expected {}", self.signature());
             return Err(Error::Argument { op, what });
         }
-        let call = Call { op, session, args };
+        let call = Call { op, session, dtype, args };
         if !matches!(self.parameters, [(_, Kind::Each), ..]) || !args[0].is_nested() {
             return (self.meaning)(&call);
         }
@@ -204,7 +223,7 @@ impl Row {
             let x = x.into();
             let args: Vec<&Argument<'_>> =
                 [&x].into_iter().chain(args[1..].iter().copied()).collect();
-            (self.meaning)(&Call { op, session, args: &args })?.array()
+            (self.meaning)(&Call { op, session, dtype, args: &args })?.array()
         });
         each.map(Answer::Value)
     }

@@ -4,6 +4,7 @@ use std::cmp::Reverse;
 use std::collections::HashMap;
 
 use porcini_core::DType;
+use porcini_core::catalogue::MAKERS;
 use porcini_core::ir::op::{Class, OPS};
 use porcini_core::trace::functions;
 use rhai::{Dynamic, Map};
@@ -19,8 +20,7 @@ use crate::language::tokens::{KEYWORDS, typed};
 use crate::language::words::{is_name, last_word};
 use crate::value::generator::RngRef;
 use crate::value::host_array::HostRef;
-use crate::value::{ArrayRef, Form, describe};
-use crate::value::{GENERATOR, STATICS};
+use crate::value::{ArrayRef, Form, GENERATOR, describe};
 
 /// What a name is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -274,7 +274,7 @@ impl Interpreter {
         let mut found = Vec::new();
         for doc in self.functions() {
             let Some((known, function)) = doc.name.rsplit_once("::") else { continue };
-            let shared = owner != GENERATOR && STATICS.iter().any(|(name, _)| *name == function);
+            let shared = owner != GENERATOR && MAKERS.iter().any(|row| row.name == function);
             if shared || family(known) == family(owner) {
                 let mut doc = doc.clone();
                 doc.name = function.into();

@@ -3,6 +3,7 @@
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
+use porcini_core::catalogue::MAKERS;
 use rhai::{AST, ASTNode, Expr, FnCallExpr, Position, Stmt, Token};
 
 use crate::bind::doc::FunctionDoc;
@@ -11,7 +12,6 @@ use crate::fault::{fault_with_hint, parse_fault};
 use crate::interpreter::Interpreter;
 use crate::language::cell::Cell;
 use crate::language::tokens::typed;
-use crate::value::STATICS;
 
 /// What Rhai itself makes of calls.
 const SPECIAL: [&str; 10] = [
@@ -119,7 +119,7 @@ impl Interpreter {
         let is_static = |known: &str| name.rsplit_once("::").is_some_and(|(_, last)| last == known);
         self.docs.iter().any(|doc| {
             doc.name == name || doc.name.rsplit_once("::").is_some_and(|(_, last)| is_static(last))
-        }) || STATICS.iter().any(|(known, _)| is_static(known))
+        }) || MAKERS.iter().any(|row| is_static(row.name))
     }
 }
 

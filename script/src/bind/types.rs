@@ -3,6 +3,7 @@
 use std::any::TypeId;
 use std::rc::Rc;
 
+use porcini_core::catalogue::{Answer, Kind, MAKERS};
 use porcini_core::value::Type;
 use porcini_core::{Array, DType, Scalar, Session};
 use rhai::{Dynamic, EvalAltResult, FuncRegistration, Module, NativeCallContext, RhaiFunc};
@@ -11,51 +12,14 @@ use super::registry::Registry;
 use crate::context::Context;
 use crate::fault::{IntoFault, Result, check_interrupt, fault, fault_with_hint, under_name};
 use crate::value::host_array::HostRef;
-use crate::value::{self, Arg, ArrayRef, GENERATOR, STATICS, scalar};
+use crate::value::nested::lend;
+use crate::value::{self, Arg, ArrayRef, GENERATOR, scalar};
 
 /// Names of the one-dimensional types, floats first.
 fn scalar_types() -> impl Iterator<Item = (&'static str, DType)> {
     let own = DType::ALL.into_iter().rev().map(|dtype| (dtype.script_name(), dtype));
     own.chain([("Float32C", DType::F32)])
 }
-
-/// Help of the static functions, which all types have.
-const STATIC_DOCS: [(&str, &str, &str); STATICS.len()] = [
-    ("zero", "(n)", "n lanes of 0 (default 1), a literal.\n\n>> FloatC::zero(3)\n[0, 0, 0]"),
-    ("zeros", "(n)", "n lanes of 0 (default 1), a literal.\n\n>> UInt32C::zeros(2)\n[0, 0]"),
-    ("ones", "(n)", "n lanes of 1 (default 1), a literal.\n\n>> FloatC::ones(3)\n[1, 1, 1]"),
-    ("empty", "(n)", "n lanes to be written later; they read 0.\n\n>> FloatC::empty(2)\n[0, 0]"),
-    (
-        "full",
-        "(value, n)",
-        "n lanes of a number, a literal.\n\n>> FloatC::full(0.5, 3)\n[0.5, 0.5, 0.5]",
-    ),
-    (
-        "opaque",
-        "(value, n)",
-        "n lanes of a number as data in memory, so that kernels do not depend on its value.\n\n\
-         >> FloatC::opaque(0.5, 2)\n[0.5, 0.5]",
-    ),
-    (
-        "arange",
-        "(start, stop, step)",
-        "start, start + step and so on up to but not including stop; arange(n) counts from 0, \
-         arange(start, stop) by 1. What does not fit an integer type is an error. Recorded.\n\n>> Int32C::arange(2, 11, 3)\n[2, 5, 8]",
-    ),
-    (
-        "linspace",
-        "(first, last, n, endpoint)",
-        "n numbers at equal distances, both ends exact; one is first. With endpoint false (optional) the last of n + 1 is \
-         left out. Recorded.\n\n\
-         >> FloatC::linspace(0, 1, 5)\n[0, 0.25, 0.5, 0.75, 1]",
-    ),
-    (
-        "reinterpret",
-        "(x)",
-        "The same bits as another type of the same width.\n\n\
-         >> UInt32C::reinterpret(FloatC([1]))\n[1065353216]",
-    ),
-];
 
 /// Every name that has static functions.
 pub(crate) fn type_names() -> Vec<String> {
@@ -86,8 +50,9 @@ pub(super) fn register(registry: &mut Registry<'_>) {
         let module = statics(&registry.context, name, dtype, |array| Ok(ArrayRef::leaf(array)));
         registry.engine.register_static_module(name, module.into());
     }
-    for (name, parameters, text) in STATIC_DOCS {
-        registry.doc(&format!("FloatC::{name}"), parameters, text);
+    for row in MAKERS {
+        let name = format!("FloatC::{}", row.name);
+        registry.doc_form(&name, &row.signature(), &row.doc());
     }
 }
 
@@ -166,60 +131,40 @@ pub(super) fn statics(
     wrap: impl Fn(Array) -> Result<ArrayRef> + Clone + 'static,
 ) -> Module {
     let mut module = Module::new();
-    let mut add = |function: &str, arity: usize, make: Maker| {
-        let (owned, wrap) = ([name, "::", function].concat(), wrap.clone());
-        static_function(&mut module, context, owned.clone(), arity, move |context, args| {
-            wrap(make(&context.session, &owned, dtype, args)?)
-        });
-    };
-    let zeros: Maker =
-        |session, name, dtype, args| full(session, name, dtype, 0.into(), args.first());
-    let ones: Maker =
-        |session, name, dtype, args| full(session, name, dtype, 1.into(), args.first());
-    for (function, make) in [("zero", zeros), ("zeros", zeros), ("ones", ones), ("empty", zeros)] {
-        add(function, 0, make);
-        add(function, 1, make);
+    for row in MAKERS {
+        for arity in row.n_required..=row.parameters.len() {
+            let (name, wrap) = ([name, "::", row.name].concat(), wrap.clone());
+            static_function(&mut module, context, name.clone(), arity, move |context, args| {
+                let kinds = row.parameters.iter().zip(args);
+                let args = kinds.map(|((_, kind), value)| argument(&name, *kind, value));
+                let args = args.collect::<Result<Vec<_>>>()?;
+                let made = lend(&args, |args| row.call_of(Some(dtype), &context.session, args));
+                wrap(made.and_then(Answer::array).or_fault()?)
+            });
+        }
     }
-    for arity in [1, 2] {
-        add("full", arity, |session, name, dtype, args| {
-            full(session, name, dtype, number_argument(name, &args[0])?, args.get(1))
-        });
-        add("opaque", arity, |session, name, dtype, args| {
-            let size = size_argument(name, args.get(1))?;
-            session.opaque(dtype, number_argument(name, &args[0])?, size).or_fault()
-        });
-    }
-    for arity in [1, 2, 3] {
-        add("arange", arity, arange);
-    }
-    for arity in [3, 4] {
-        add("linspace", arity, |session, name, dtype, args| {
-            let (first, last) =
-                (number_argument(name, &args[0])?, number_argument(name, &args[1])?);
-            let n = size_argument(name, args.get(2))?;
-            let endpoint = args.get(3).map_or(Ok(true), |endpoint| {
-                let got = || {
-                    fault(format!(
-                        "{name}: got {} as endpoint, expected a bool",
-                        value::type_name(endpoint)
-                    ))
-                };
-                endpoint.as_bool().map_err(|_| got())
-            })?;
-            if endpoint || n == 0 {
-                return session.linspace(dtype, first, last, n).or_fault();
-            }
-            session
-                .linspace(dtype, first, last, n.saturating_add(1))
-                .and_then(|x| x.resize(n))
-                .or_fault()
-        });
-    }
-    add("reinterpret", 1, |_, name, dtype, args| match Arg::new(name, &args[0])? {
-        Arg::Value(x) => x.array(name)?.reinterpret(dtype).or_fault(),
-        Arg::Number(_) => Err(fault(format!("{name}: got a number, expected an array"))),
-    });
     module
+}
+
+/// An argument of a static function.
+fn argument(name: &str, kind: Kind, value: &Dynamic) -> Result<Arg> {
+    Ok(Arg::Number(match kind {
+        Kind::Count(_) => size_argument(name, Some(value))?.into(),
+        Kind::Number(_) => number_argument(name, value)?,
+        Kind::Bool(place) => {
+            let got = || value::type_name(value);
+            let truth = value.as_bool();
+            truth
+                .map_err(|_| fault(format!("{name}: got {} {place}, expected a bool", got())))?
+                .into()
+        }
+        _ => {
+            return match Arg::new(name, value)? {
+                Arg::Value(x) => Ok(Arg::Value(ArrayRef::leaf(x.array(name)?))),
+                Arg::Number(_) => Err(fault(format!("{name}: got a number, expected an array"))),
+            };
+        }
+    }))
 }
 
 /// Adds a static function, `name` is `FloatC::zero`, with arguments of any type.
@@ -258,29 +203,6 @@ pub(super) fn static_function<T: Clone + 'static>(
     };
     let types = vec![TypeId::of::<Dynamic>(); arity];
     registration.set_into_module_raw(module, types, function);
-}
-
-type Maker = fn(&Session, &str, DType, &[Dynamic]) -> Result<Array>;
-
-fn full(
-    session: &Session,
-    name: &str,
-    dtype: DType,
-    number: Scalar,
-    size: Option<&Dynamic>,
-) -> Result<Array> {
-    session.full(dtype, number, size_argument(name, size)?).or_fault()
-}
-
-fn arange(session: &Session, name: &str, dtype: DType, args: &[Dynamic]) -> Result<Array> {
-    let numbers = args.iter().map(|arg| number_argument(name, arg)).collect::<Result<Vec<_>>>()?;
-    let (start, stop, step) = match *numbers {
-        [stop] => (0.into(), stop, 1.into()),
-        [start, stop] => (start, stop, 1.into()),
-        [start, stop, step] => (start, stop, step),
-        _ => return Err(fault(format!("{name}: expected 1 to 3 arguments"))),
-    };
-    session.arange(dtype, start, stop, step).or_fault()
 }
 
 fn number_argument(name: &str, value: &Dynamic) -> Result<Scalar> {

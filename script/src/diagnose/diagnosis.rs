@@ -3,6 +3,7 @@
 
 use std::rc::Rc;
 
+use porcini_core::catalogue::{MAKERS, Row};
 use rhai::{Dynamic, EvalAltResult, ParseErrorType};
 
 use crate::diagnose::caught;
@@ -15,7 +16,7 @@ use crate::fault::{Fault, Stop};
 use crate::language::tokens::typed;
 use crate::language::words::{first_word, last_word, words};
 use crate::show::writer::cut;
-use crate::value::{GENERATOR, STATICS};
+use crate::value::GENERATOR;
 
 /// What Rhai calls the text of functions that only make a list of their arguments: of errors in them, the place of
 /// the call is told.
@@ -216,13 +217,14 @@ impl Diagnosis<'_> {
             };
             let documented = own.first().map(|(_, parameters)| parameters.as_str());
             let documented = documented.or_else(of_others);
-            let statics = if type_name == GENERATOR { &[][..] } else { &STATICS[..] };
-            let known = statics.iter().find(|(known, _)| *known == function);
-            if let Some(parameters) = known.map(|(_, parameters)| *parameters).or(documented) {
+            let makers = if type_name == GENERATOR { &[] } else { MAKERS };
+            let known = makers.iter().filter(|row| row.name == function).map(Row::signature);
+            let known = known.reduce(|known, other| format!("{known} or {other}"));
+            if let Some(parameters) = known.as_deref().or(documented) {
                 self.hints.push(format!("it takes {type_name}::{function}{parameters}"));
                 return format!("`{name}` does not take ({})", friendly_types(&arguments));
             }
-            let similar = similar(function, statics.iter().map(|(known, _)| known));
+            let similar = similar(function, makers.iter().map(|row| row.name));
             if !similar.is_empty() {
                 self.hints.push(format!("did you mean `{type_name}::{}`?", similar[0]));
             } else if type_name == GENERATOR {

@@ -28,18 +28,6 @@ pub(crate) use porcini_core::value::Form;
 /// The type of generators.
 pub(crate) const GENERATOR: &str = "PCG32C";
 
-/// Names of the functions that all types of arrays have, and what they take.
-pub(crate) const STATICS: [(&str, &str); 9] = [
-    ("zero", "(n)"),
-    ("zeros", "(n)"),
-    ("ones", "(n)"),
-    ("empty", "(n)"),
-    ("full", "(value, n)"),
-    ("opaque", "(value, n)"),
-    ("arange", "(n), (start, stop) or (start, stop, step)"),
-    ("linspace", "(first, last, n, endpoint)"),
-    ("reinterpret", "(x)"),
-];
 /// Bytes of an element of a list.
 pub(crate) const OF_LIST: usize = size_of::<Dynamic>();
 
