@@ -240,7 +240,7 @@ fn double_precision_is_as_accurate_as_stated() {
             points.extend([hardest, 1e22, f64::MAX, 1e300]);
         }
         let mut script = Worst::new(case.name, "number");
-        let function = functions::find(case.name).unwrap();
+        let function = functions::find(case.name).unwrap().of_numbers();
         for (&x, &got) in points.iter().zip(&call(&session, case.name, &[&points])) {
             // So many bits that sin of 10^300 has `PRECISION` good ones.
             let extra = if circular && x.abs() > 1e3 { 1200 } else { 64 };
@@ -250,7 +250,7 @@ fn double_precision_is_as_accurate_as_stated() {
             worst.note(x, double_error(got, &want));
             // Next to the hardest multiple of π/2 the angle has no more digits than in arrays.
             if x != hardest {
-                script.note(x, double_error(function.of_numbers(&[x]), &want));
+                script.note(x, double_error(function.call(&[x]), &want));
             }
         }
         worst.check(case.bound);
@@ -271,11 +271,11 @@ fn double_precision_of_two_arguments_is_as_accurate_as_stated() {
         let points = (0..n).map(|_| pair_point(case.name, &mut random, 1020.0));
         let (x, y): (Vec<f64>, Vec<f64>) = points.unzip();
         let mut script = Worst::new(case.name, "number");
-        let function = functions::find(case.name).unwrap();
+        let function = functions::find(case.name).unwrap().of_numbers();
         for ((&x, &y), &got) in x.iter().zip(&y).zip(&call(&session, case.name, &[&x, &y])) {
             let want = (case.exact)(&big, &big.number(x), &big.number(y));
             worst.note(x, double_error(got, &want));
-            script.note(x, double_error(function.of_numbers(&[x, y]), &want));
+            script.note(x, double_error(function.call(&[x, y]), &want));
         }
         worst.check(case.bound);
         script.check(1.0);

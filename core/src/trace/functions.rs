@@ -6,7 +6,8 @@
 use super::expr::Expr;
 use super::math::bits::{copysign, mulsign, next_float, rotate_left, sign};
 use super::math::half;
-use super::{Recorder, fmod, math, numbers, special};
+use super::numbers::NumberFunction;
+use super::{Recorder, fmod, math, special};
 use crate::dtype::DType;
 use crate::error::{Error, Result};
 use crate::ir::op::{Class, Parts};
@@ -44,7 +45,7 @@ pub enum Column {
 }
 
 /// Records the body of a function.
-type Recipe = for<'r> fn(&[Expr<'r>]) -> Expr<'r>;
+pub(super) type Recipe = for<'r> fn(&[Expr<'r>]) -> Expr<'r>;
 
 macro_rules! functions {
     ($(
@@ -546,9 +547,10 @@ impl Function {
         self.class == Class::Float && !self.has(Column::Mask)
     }
 
-    /// What it makes of numbers, by the recipe of f64 with twice the digits. For functions of floats that give floats.
-    pub fn of_numbers(&self, args: &[f64]) -> f64 {
-        numbers::apply(self.recipe, args)
+    /// The same function of plain numbers, by the recipe of f64 with twice the digits. For functions of floats that give
+    /// floats.
+    pub fn of_numbers(&self) -> NumberFunction {
+        NumberFunction::new(self.recipe)
     }
 
     /// Whether f16 has operations of its own.

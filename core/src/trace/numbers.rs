@@ -1,9 +1,10 @@
 //! Functions of plain numbers: the recipes of arrays, computed at once and with twice the digits: the results are within one
 //! ulp (`cbrt`, `tanh`: 1.1) where the recipe is exact to that, and depend on no system's library.
 
-use std::cell::RefCell;
+use std::cell::{OnceCell, RefCell};
 
 use super::expr::{Expr, Record};
+use super::functions::Recipe;
 use super::math;
 use crate::convert::exactly;
 use crate::dtype::DType;
@@ -11,31 +12,162 @@ use crate::ir::op::{Op, Shape};
 use crate::ir::scalar::apply_bits;
 use crate::ir::var::VarId;
 
+/// A function of plain numbers, whose recipe is recorded when it is first called.
+#[derive(Debug)]
+pub struct NumberFunction {
+    recipe: Recipe,
+    steps: OnceCell<Steps>,
+}
+
+/// A recipe: its steps, of which the first are the arguments, and the number of the last.
+#[derive(Debug, Default)]
+struct Steps {
+    steps: RefCell<Vec<(DType, Step)>>,
+    result: usize,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Step {
+    Argument,
+    Constant(Number),
+    Op(Op, [VarId; 3]),
+    Cast(VarId),
+}
+
 /// A number of a recipe.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Copy, Debug, Default)]
 struct Number {
     bits: u64,
     /// A float, and what is missing to it: less than half of its last place. Bits that were taken from a float keep it.
     float: (f64, f64),
 }
 
-/// What was computed so far.
-struct Numbers(RefCell<Vec<(DType, Number)>>);
-
-impl Numbers {
-    fn get(&self, id: VarId) -> (DType, u64) {
-        let (dtype, number) = self.0.borrow()[id.index()];
-        (dtype, number.bits)
+impl NumberFunction {
+    pub(super) fn new(recipe: Recipe) -> Self {
+        Self { recipe, steps: OnceCell::new() }
     }
 
-    fn add(&self, dtype: DType, bits: u64) -> VarId {
-        self.add_number(dtype, Number { bits, float: (f64::from_bits(bits), 0.0) })
+    /// What the function makes of numbers.
+    pub fn call(&self, args: &[f64]) -> f64 {
+        let steps = self.steps.get_or_init(|| Steps::of(self.recipe, args.len()));
+        let steps = (steps.steps.borrow(), steps.result);
+        let mut known = vec![None; steps.0.len()];
+        for (known, &x) in known.iter_mut().zip(args) {
+            *known = Some(Number::from(x.to_bits()));
+        }
+        f64::from_bits(value(&steps.0, &mut known, steps.1).bits)
+    }
+}
+
+/// What a step gives; of a selection only the side is computed that is taken.
+fn value(steps: &[(DType, Step)], known: &mut [Option<Number>], i: usize) -> Number {
+    if let Some(number) = known[i] {
+        return number;
+    }
+    let (dtype, step) = steps[i];
+    let mut of = |id: VarId| (steps[id.index()].0, value(steps, known, id.index()));
+    let number = match step {
+        Step::Argument => panic!("internal error: a function of more arguments"),
+        Step::Constant(number) => number,
+        Step::Op(Op::Select, [mask, a, b]) => {
+            let is_true = of(mask).1.bits & 1 != 0;
+            of(if is_true { a } else { b }).1
+        }
+        Step::Op(Op::Reinterpret, [x, ..]) => {
+            let (from, number) = of(x);
+            let bits = apply_bits(Op::Reinterpret, dtype, from, [number.bits, 0, 0]);
+            match dtype {
+                DType::F64 => Number::choice(bits, &[number; 3]),
+                _ => Number { bits, ..number },
+            }
+        }
+        Step::Op(op, args) => {
+            let mut operand = DType::Mask;
+            let numbers = std::array::from_fn(|i| {
+                if i >= op.info().arity {
+                    return Number::default();
+                }
+                let (dtype, number) = of(args[i]);
+                operand = dtype;
+                number
+            });
+            let bits = apply_bits(op, dtype, operand, numbers.map(|number| number.bits));
+            match dtype {
+                DType::F64 => Number::of(op, f64::from_bits(bits), &numbers),
+                DType::I64 | DType::U64 => Number::choice(bits, &numbers),
+                _ => Number::from(bits),
+            }
+        }
+        Step::Cast(x) => {
+            let (from, number) = of(x);
+            let bits = [number.bits, 0, 0];
+            Number::from(match (from, dtype) {
+                // As 1 and 0.
+                (DType::Mask, _) => apply_bits(Op::Cast, dtype, DType::U8, bits),
+                (_, DType::Mask) => apply_bits(Op::Ne, dtype, from, bits),
+                _ => apply_bits(Op::Cast, dtype, from, bits),
+            })
+        }
+    };
+    known[i] = Some(number);
+    number
+}
+
+impl Steps {
+    fn of(recipe: Recipe, arity: usize) -> Self {
+        let mut steps = Self::default();
+        let args: Vec<VarId> = (0..arity).map(|_| steps.add(DType::F64, Step::Argument)).collect();
+        let args: Vec<Expr<'_>> = args.into_iter().map(|id| Expr::new(&steps, id)).collect();
+        let result = recipe(&args).id().index();
+        steps.result = result;
+        steps
     }
 
-    fn add_number(&self, dtype: DType, number: Number) -> VarId {
-        let mut numbers = self.0.borrow_mut();
-        numbers.push((dtype, number));
-        VarId::new(exactly(numbers.len() - 1))
+    fn add(&self, dtype: DType, step: Step) -> VarId {
+        let mut steps = self.steps.borrow_mut();
+        steps.push((dtype, step));
+        VarId::new(exactly(steps.len() - 1))
+    }
+}
+
+impl Record for Steps {
+    fn dtype(&self, id: VarId) -> DType {
+        self.steps.borrow()[id.index()].0
+    }
+
+    fn constant(&self, dtype: DType, bits: u64) -> VarId {
+        self.add(dtype, Step::Constant(bits.into()))
+    }
+
+    fn rounded_constant(&self, dtype: DType, bits: u64, rest: f64) -> VarId {
+        let float = (f64::from_bits(bits), rest);
+        self.add(dtype, Step::Constant(Number { bits, float }))
+    }
+
+    fn op(&self, op: Op, args: &[VarId]) -> VarId {
+        let operand = args.last().map_or(DType::Mask, |&arg| self.dtype(arg));
+        let dtype = match op {
+            _ if op.info().shape == Shape::Compare => DType::Mask,
+            Op::BitsAnyNan => operand.unsigned(),
+            _ => operand,
+        };
+        let mut all = [VarId::new(0); 3];
+        all[..args.len()].copy_from_slice(args);
+        self.add(dtype, Step::Op(op, all))
+    }
+
+    fn cast(&self, id: VarId, dtype: DType) -> VarId {
+        if self.dtype(id) == dtype { id } else { self.add(dtype, Step::Cast(id)) }
+    }
+
+    fn reinterpret(&self, id: VarId, dtype: DType) -> VarId {
+        self.add(dtype, Step::Op(Op::Reinterpret, [id; 3]))
+    }
+}
+
+impl From<u64> for Number {
+    fn from(bits: u64) -> Self {
+        Self { bits, float: (f64::from_bits(bits), 0.0) }
     }
 }
 
@@ -107,90 +239,36 @@ fn product(a: (f64, f64), b: (f64, f64)) -> (f64, f64) {
     ordered_sum(high, a.0.mul_add(b.0, -high) + (a.0 * b.1 + a.1 * b.0))
 }
 
-impl Record for Numbers {
-    fn dtype(&self, id: VarId) -> DType {
-        self.get(id).0
-    }
+/// Powers and logarithms to any base, exact where they can be.
+#[derive(Debug)]
+pub struct Powers {
+    pow: NumberFunction,
+    log: NumberFunction,
+}
 
-    fn constant(&self, dtype: DType, bits: u64) -> VarId {
-        self.add(dtype, bits)
-    }
-
-    fn rounded_constant(&self, dtype: DType, bits: u64, rest: f64) -> VarId {
-        self.add_number(dtype, Number { bits, float: (f64::from_bits(bits), rest) })
-    }
-
-    fn op(&self, op: Op, args: &[VarId]) -> VarId {
-        let mut numbers = [Number::default(); 3];
-        let mut operand = DType::Mask;
-        for (to, &arg) in numbers.iter_mut().zip(args) {
-            (operand, *to) = self.0.borrow()[arg.index()];
-        }
-        let dtype = match op {
-            _ if op.info().shape == Shape::Compare => DType::Mask,
-            Op::BitsAnyNan => operand.unsigned(),
-            _ => operand,
-        };
-        let bits = apply_bits(op, dtype, operand, numbers.map(|number| number.bits));
-        match dtype {
-            DType::F64 => self.add_number(dtype, Number::of(op, f64::from_bits(bits), &numbers)),
-            DType::I64 | DType::U64 => self.add_number(dtype, Number::choice(bits, &numbers)),
-            _ => self.add(dtype, bits),
-        }
-    }
-
-    fn cast(&self, id: VarId, dtype: DType) -> VarId {
-        let (from, bits) = self.get(id);
-        if from == dtype {
-            return id;
-        }
-        if from == DType::Mask && dtype != DType::Mask {
-            // As 1 and 0.
-            return self.add(dtype, apply_bits(Op::Cast, dtype, DType::U8, [bits, 0, 0]));
-        }
-        let truth = || apply_bits(Op::Ne, DType::Mask, from, [bits, 0, 0]);
-        let to_mask = dtype == DType::Mask && from != DType::Mask;
-        self.add(
-            dtype,
-            if to_mask { truth() } else { apply_bits(Op::Cast, dtype, from, [bits, 0, 0]) },
-        )
-    }
-
-    fn reinterpret(&self, id: VarId, dtype: DType) -> VarId {
-        let (from, number) = self.0.borrow()[id.index()];
-        let bits = apply_bits(Op::Reinterpret, dtype, from, [number.bits, 0, 0]);
-        match dtype {
-            DType::F64 => self.add_number(dtype, Number::choice(bits, &[number; 3])),
-            _ => self.add_number(dtype, Number { bits, ..number }),
-        }
+impl Default for Powers {
+    fn default() -> Self {
+        let [pow, log]: [Recipe; 2] = [|x| math::pow(x[0], x[1]), |x| math::log(x[0])];
+        Self { pow: NumberFunction::new(pow), log: NumberFunction::new(log) }
     }
 }
 
-/// What `function` makes of numbers.
-pub(super) fn apply(function: impl for<'r> Fn(&[Expr<'r>]) -> Expr<'r>, args: &[f64]) -> f64 {
-    // As many as most recipes make.
-    let numbers = Numbers(RefCell::new(Vec::with_capacity(256)));
-    let ids: Vec<VarId> = args.iter().map(|x| numbers.add(DType::F64, x.to_bits())).collect();
-    let args: Vec<Expr<'_>> = ids.into_iter().map(|id| Expr::new(&numbers, id)).collect();
-    let (_, bits) = numbers.get(function(&args).id());
-    f64::from_bits(bits)
-}
-
-/// `base ** exponent`: the power that is a float, or the reciprocal of one, for integer exponents; else as `pow` says.
-pub fn power(base: f64, exponent: f64) -> f64 {
-    match exact_power(base, exponent.abs()) {
-        Some(power) if exponent < 0.0 => 1.0 / power,
-        Some(power) => power,
-        None => apply(|x| math::pow(x[0], x[1]), &[base, exponent]),
+impl Powers {
+    /// `base ** exponent`: the power that is a float, or the reciprocal of one, for integer exponents; else as `pow` says.
+    pub fn power(&self, base: f64, exponent: f64) -> f64 {
+        match exact_power(base, exponent.abs()) {
+            Some(power) if exponent < 0.0 => 1.0 / power,
+            Some(power) => power,
+            None => self.pow.call(&[base, exponent]),
+        }
     }
-}
 
-/// The logarithm of `x` to `base`: an integer where that power of the base is `x`, else the quotient of logarithms.
-pub fn logarithm(x: f64, base: f64) -> f64 {
-    let [x_log, base_log] = [x, base].map(|x| apply(|x| math::log(x[0]), &[x]));
-    let quotient = x_log / base_log;
-    let whole = quotient.round();
-    if power(base, whole) == x { whole } else { quotient }
+    /// The logarithm of `x` to `base`: an integer where that power of the base is `x`, else the quotient of logarithms.
+    pub fn logarithm(&self, x: f64, base: f64) -> f64 {
+        let quotient = self.log.call(&[x]) / self.log.call(&[base]);
+        let whole = quotient.round();
+        if self.power(base, whole) == x { whole } else { quotient }
+    }
 }
 
 /// The power by an integer, by squaring, if no product on the way is rounded.
@@ -220,13 +298,21 @@ mod tests {
     use super::*;
     use crate::trace::functions::find;
 
+    fn power(base: f64, exponent: f64) -> f64 {
+        Powers::default().power(base, exponent)
+    }
+
+    fn logarithm(x: f64, base: f64) -> f64 {
+        Powers::default().logarithm(x, base)
+    }
+
     #[test]
     fn exact_powers_stay_exact() {
         for n in 0..=22 {
-            let power: f64 = format!("1e{n}").parse().unwrap();
-            assert_eq!(power.to_bits(), super::power(10.0, n.into()).to_bits(), "10 ** {n}");
+            let want: f64 = format!("1e{n}").parse().unwrap();
+            assert_eq!(want.to_bits(), power(10.0, n.into()).to_bits(), "10 ** {n}");
             let small: f64 = format!("1e-{n}").parse().unwrap();
-            assert_eq!(small.to_bits(), super::power(10.0, (-n).into()).to_bits(), "10 ** -{n}");
+            assert_eq!(small.to_bits(), power(10.0, (-n).into()).to_bits(), "10 ** -{n}");
         }
         for n in -1074..=1023 {
             let exponent = f64::from(n);
@@ -236,7 +322,7 @@ mod tests {
                 f64::from_bits(u64::try_from(n + 1023).unwrap() << 52)
             };
             assert_eq!(power(2.0, exponent).to_bits(), want.to_bits(), "2 ** {n}");
-            let of = |name: &str, x: f64| find(name).unwrap().of_numbers(&[x]);
+            let of = |name: &str, x: f64| find(name).unwrap().of_numbers().call(&[x]);
             assert_eq!(of("exp2", exponent).to_bits(), want.to_bits(), "exp2({n})");
             assert_eq!(of("log2", want).to_bits(), exponent.to_bits(), "log2(2 ** {n})");
         }

@@ -1,11 +1,12 @@
 //! Script numbers: true division, exact comparison, powers (S8 and the traps of plain Rhai).
 
 use std::any::TypeId;
+use std::rc::Rc;
 
 use porcini_core::ir::op::Op;
 use porcini_core::ir::scalar::Lane;
-use porcini_core::trace::functions::{self, FUNCTIONS};
-use porcini_core::trace::numbers::{logarithm, power as float_power};
+use porcini_core::trace::functions::FUNCTIONS;
+use porcini_core::trace::numbers::Powers;
 use rhai::{EvalAltResult, Position};
 
 use super::registry::Registry;
@@ -108,19 +109,25 @@ fn remainder_and_power(registry: &mut Registry<'_>) {
 #[expect(clippy::cast_precision_loss, reason = "an integer meets a float as a float")]
 fn same_meaning_as_arrays(registry: &mut Registry<'_>) {
     let engine = &mut *registry.engine;
+    let aliases = [("ln", "log"), ("atan", "atan2")];
     for function in FUNCTIONS.iter().filter(|function| function.is_of_floats()) {
-        match function.arity {
-            1 => engine.register_fn(function.name, |x: f64| function.of_numbers(&[x])),
-            2 => engine.register_fn(function.name, |x: f64, y: f64| function.of_numbers(&[x, y])),
-            _ => continue,
-        };
+        let aliases = aliases.iter().filter(|(_, name)| *name == function.name);
+        for name in aliases.map(|(alias, _)| *alias).chain([function.name]) {
+            let numbers = function.of_numbers();
+            match function.arity {
+                1 => engine.register_fn(name, move |x: f64| numbers.call(&[x])),
+                2 => engine.register_fn(name, move |x: f64, y: f64| numbers.call(&[x, y])),
+                _ => continue,
+            };
+        }
     }
-    engine.register_fn("ln", |x: f64| of_numbers("log", &[x]));
-    engine.register_fn("log", logarithm);
-    engine.register_fn("atan", |y: f64, x: f64| of_numbers("atan2", &[y, x]));
-    engine.register_fn("**", float_power);
-    engine.register_fn("**", |base: f64, exponent: i64| float_power(base, exponent as f64));
-    engine.register_fn("**", |base: i64, exponent: f64| float_power(base as f64, exponent));
+    let powers = Rc::new(Powers::default());
+    let (of_floats, of_float, of_integer, logarithm) =
+        (powers.clone(), powers.clone(), powers.clone(), powers);
+    engine.register_fn("**", move |base: f64, exponent: f64| of_floats.power(base, exponent));
+    engine.register_fn("**", move |base: f64, n: i64| of_float.power(base, n as f64));
+    engine.register_fn("**", move |n: i64, exponent: f64| of_integer.power(n as f64, exponent));
+    engine.register_fn("log", move |x: f64, base: f64| logarithm.logarithm(x, base));
     engine.register_fn("round", f64::round_ties_even);
     engine.register_fn("abs", i64::wrapping_abs);
     engine.register_fn("sign", |x: i64| if x < 0 { -1_i64 } else { 1 });
@@ -128,11 +135,6 @@ fn same_meaning_as_arrays(registry: &mut Registry<'_>) {
     for op in [Op::Min, Op::Max] {
         engine.register_fn(op.name(), move |a: f64, b: f64| f64::apply(op, a, b, b));
     }
-}
-
-/// What the function called `name` makes of numbers.
-fn of_numbers(name: &str, args: &[f64]) -> f64 {
-    functions::find(name).map_or(f64::NAN, |function| function.of_numbers(args))
 }
 
 /// An integer while it fits, a float for negative exponents.
@@ -145,7 +147,7 @@ pub(super) fn power(base: i64, exponent: i64) -> Result<rhai::Dynamic> {
                 "**: {base} ** {exponent} does not fit a 64-bit integer; write {base}.0 ** {exponent}"
             ))),
         },
-        Err(_) => Ok(float_power(base as f64, exponent as f64).into()),
+        Err(_) => Ok(Powers::default().power(base as f64, exponent as f64).into()),
     }
 }
 
