@@ -209,6 +209,7 @@ FUNCTIONS = {
     "sec": Row(mp.sec, 2, [ANGLE]),
     "csc": Row(with_pole(mp.csc), 2, [ANGLE]),
     "sinpi": Row(mp.sinpi, 1.5, [[(-2, 2), (-1e5, 1e5), 0, 0.5, 1]]),
+    "sinc": Row(mp.sincpi, 3, [[(-2, 2), (-1e5, 1e5), 0, 0.5, 1]]),
     "cospi": Row(mp.cospi, 1.5, [[(-2, 2), (-1e5, 1e5), 0, 0.5, 1]]),
     "asin": Row(mp.asin, 2.5, [UNIT + [0.5]]),
     "acos": Row(mp.acos, 1.5, [UNIT + [0.5]]),

@@ -38,6 +38,27 @@ impl Array {
         })
     }
 
+    /// The line through the points (`places`, `table`) at the lanes of `self`, lazily; beyond them the table's ends.
+    ///
+    /// # Errors
+    /// `UnsupportedType` for masks, `Argument` if there is no point, or of one more than of the other; `ForeignArray`.
+    pub fn interpolate(&self, places: &Self, table: &Self) -> Result<Self> {
+        self.session().compose("interp", &[], &[self, places, table], |recorder, args| {
+            recorder.interpolate(args[0], args[1], args[2])
+        })
+    }
+
+    /// The value below which a part `p` of the lanes lies, lazily, by linear interpolation between two; NaN if a lane is
+    /// NaN, or there is none.
+    ///
+    /// # Errors
+    /// `UnsupportedType` for masks, `Argument` if `p` is not from 0 to 1.
+    pub fn quantile(&self, p: f64) -> Result<Self> {
+        self.session().compose("quantile", &[p.to_bits()], &[self], move |recorder, args| {
+            recorder.quantile(args[0], p)
+        })
+    }
+
     /// How many lanes of `self`, which ascends, are below each lane of `x`, lazily.
     ///
     /// # Errors

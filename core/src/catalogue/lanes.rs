@@ -120,6 +120,12 @@ table! {
     /// >> median(Int32C([9, 1, 2, 4]))
     /// [3]
     median(x: Array) => median;
+    /// The value below which a part p of the lanes lies, 0 to 1 (size 1, lazy), between two lanes on the line through them,
+    /// as NumPy has it; NaN if a lane is NaN, or there is none.
+    ///
+    /// >> quantile(FloatC([4, 1, 3, 2]), 0.9)
+    /// [3.7]
+    quantile(x: Array, p: Number("as a part")) = |c| c.array(0)?.quantile(c.number(1, 0.5)?);
     /// The mean squared distance from the mean, in two passes (size 1, lazy); NaN of nothing.
     ///
     /// >> var(FloatC([1, 2, 3, 4]))

@@ -99,6 +99,17 @@ table! {
         let table = c.as_array(operands[0], DType::F32)?;
         table.take_interpolated(&c.as_array(operands[1], table.dtype())?)
     });
+    /// The line through points at x: xp are their places, ascending, and fp the values there. Beyond the ends the first and
+    /// the last value; NaN where x is. Floats, 32 bits of small types. Recorded, not run.
+    ///
+    /// >> interp(FloatC([10, 15, 30, 99]), FloatC([10, 20, 40]), FloatC([1, 2, 3]))
+    /// [1, 1.5, 2.5, 3]
+    interp(x: Operand, xp: Array, fp: Array) = |c| {
+        let (places, table) = (c.array(1)?, c.array(2)?);
+        map(c.op, &c.args[..1], &|x| {
+            c.as_array(x[0], table.dtype())?.interpolate(places, table)
+        })
+    };
     /// How many lanes of an ascending array are below each lane of x: where it could be inserted. UInt32C (UInt64C beyond
     /// 2^32 lanes), recorded, not run.
     ///

@@ -1,10 +1,16 @@
 //! Arrays that are copies of what the host has.
 
+use std::sync::{Mutex, PoisonError};
+use std::thread;
+
 use crate::array::Array;
 use crate::dtype::{DType, Element};
 use crate::error::{Error, Result};
 use crate::interrupt;
 use crate::session::{CONVERTED, PIECE, Session};
+
+/// Bytes that are worth more than one thread.
+const SHARED: u64 = 4 << 20;
 
 impl Session {
     /// An array with the given lanes.
@@ -55,19 +61,46 @@ impl Session {
         let buffer = self.with_evaluator(|evaluator| evaluator.alloc(bytes))?;
         let device = self.device()?;
         let memory = device.backend.memory();
-        let mut start = buffer.address();
-        for piece in pieces.iter().flat_map(|piece| piece.chunks(PIECE)) {
+        let write = |start: u64, piece: &[u8]| {
             if interrupt::is_requested() {
                 return Err(Error::Interrupted);
             }
             if dtype == DType::Mask {
                 let truth: Vec<u8> = piece.iter().map(|&byte| u8::from(byte != 0)).collect();
-                memory.write(start, &truth)?;
+                memory.write(start, &truth)
             } else {
-                memory.write(start, piece)?;
+                memory.write(start, piece)
             }
-            start += piece.len() as u64;
-        }
+        };
+        let places = pieces.iter().flat_map(|piece| piece.chunks(PIECE)).scan(
+            buffer.address(),
+            |start, piece| {
+                let place = *start;
+                *start += piece.len() as u64;
+                Some((place, piece))
+            },
+        );
+        let places = Mutex::new(places);
+        let go = || {
+            loop {
+                let next = places.lock().unwrap_or_else(PoisonError::into_inner).next();
+                let Some((start, piece)) = next else { return Ok(()) };
+                write(start, piece)?;
+            }
+        };
+        // Most of the time takes memory that is touched for the first time.
+        let is_shared = bytes >= SHARED && device.backend.gpu().is_none();
+        thread::scope(|scope| {
+            let beside = if is_shared { self.threads() - 1 } else { 0 };
+            // A thread that the system refuses is one fewer.
+            let spawn = |_| thread::Builder::new().spawn_scoped(scope, go).ok();
+            let others: Vec<_> = (0..beside).filter_map(spawn).collect();
+            let done = go();
+            let others = others
+                .into_iter()
+                .map(|other| other.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
+            others.fold(done, Result::and)
+        })?;
         Ok(self.adopt(dtype, bytes / dtype.bytes() as u64, buffer))
     }
 }

@@ -164,6 +164,11 @@ macro_rules! function_rows {
             /// >> sinpi(FloatC([0.5, 1]))
             /// [1, 0]
             sinpi / 1, Float = |x| math::sinpi(x[0]);
+            /// `sin(pi * x) / (pi * x)`, 1 at 0: the spectrum of a box, as NumPy and Julia define it. At most 3 ulp.
+            ///
+            /// >> sinc(FloatC([0, 0.5, 1]))
+            /// [1, 0.63662, 0]
+            sinc / 1, Float = |x| math::sinc(x[0]);
             /// Cosine of an angle in half turns, `cos(pi * x)`: exactly 0 halfway between integers. At most
             /// 1.5 ulp.
             ///
@@ -437,11 +442,11 @@ macro_rules! function_rows {
             /// >> clamp(FloatC([-1, 0.5, 7]), 0, 1)
             /// [0, 0.5, 1]
             clamp / 3, Number = |x| clamp(x);
-            /// `clamp` under NumPy's name.
+            /// `clamp`, but a NaN stays, as NumPy has it: `minimum(maximum(x, low), high)`.
             ///
-            /// >> clip(Int32C([-1, 5]), 0, 3)
-            /// [0, 3]
-            clip / 3, Number = |x| clamp(x);
+            /// >> clip(FloatC([-1, 5, nan]), 0, 3)
+            /// [0, 3, nan]
+            clip / 3, Number = |x| x[0].maximum(x[1]).minimum(x[2]);
             /// `a * b + c`, rounded once; of numbers of several parts as `fma`.
             ///
             /// >> fmadd(FloatC([1, 2]), 3, 4)

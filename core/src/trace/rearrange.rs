@@ -240,6 +240,48 @@ impl Recorder<'_> {
         self.same(Op::Fma, &[t, step, a])
     }
 
+    /// The line through the points (`places`, `table`) at `x`, where places ascend; beyond them the table's ends, NaN
+    /// where x is.
+    ///
+    /// # Errors
+    /// `UnsupportedType` for masks, `Argument` if there is no point, or of one more than of the other.
+    pub fn interpolate(&mut self, x: VarId, places: VarId, table: VarId) -> Result<VarId> {
+        let op = "interp";
+        let mut dtype = DType::F16;
+        for x in [x, places, table] {
+            self.require(op, Class::Number, x)?;
+            dtype = dtype.promote(self.dtype(x).quotient()).unwrap_or(DType::F64);
+        }
+        if dtype.is_half() {
+            dtype = DType::F32;
+        }
+        let (n, n_values) = (self.size(places), self.size(table));
+        if n == 0 || n != n_values {
+            let what =
+                format!("got {n} places and {n_values} values, expected as many, at least 1");
+            return Err(Error::Argument { op, what });
+        }
+        let (x, places, table) =
+            (self.cast(x, dtype)?, self.cast(places, dtype)?, self.cast(table, dtype)?);
+        let counter = lane_number_type(n);
+        let (one, last) = (self.constant(counter, 1), self.literal(counter, n - 1, 1));
+        let found = self.search_sorted(places, x)?;
+        let found = self.cast(found, counter)?;
+        let upper = self.same(Op::Max, &[found, one])?;
+        let upper = self.same(Op::Min, &[upper, last])?;
+        let lower = self.same(Op::Max, &[upper, one])?;
+        let lower = self.same(Op::Sub, &[lower, one])?;
+        let [a, b] = [self.pick(places, lower, None)?, self.pick(places, upper, None)?];
+        let [low, high] = [self.pick(table, lower, None)?, self.pick(table, upper, None)?];
+        let (way, width) = (self.same(Op::Sub, &[x, a])?, self.same(Op::Sub, &[b, a])?);
+        let (part, step) = (self.same(Op::Div, &[way, width])?, self.same(Op::Sub, &[high, low])?);
+        let between = self.same(Op::Fma, &[part, step, low])?;
+        let is_above = self.same(Op::Ge, &[x, b])?;
+        let value = self.select(is_above, high, between)?;
+        let is_below = self.same(Op::Le, &[x, a])?;
+        self.select(is_below, low, value)
+    }
+
     /// Sums of blocks of `length` lanes, each in lane order; the last block may be short. f16 accumulates
     /// in f32.
     ///

@@ -78,14 +78,9 @@ impl Recorder<'_> {
             return Ok(self.constant(dtype, quiet_nan(dtype)));
         }
         let sorted = self.sort(x, Order::Ascending)?;
-        let at = |recorder: &mut Self, lane: u64| {
-            let lane = recorder.literal(DType::U64, lane, 1);
-            let lane = recorder.pick(sorted, lane, None)?;
-            recorder.cast(lane, dtype)
-        };
-        let upper = at(self, size / 2)?;
+        let upper = self.lane_as(sorted, size / 2, dtype)?;
         let middle = if size.is_multiple_of(2) {
-            let lower = at(self, size / 2 - 1)?;
+            let lower = self.lane_as(sorted, size / 2 - 1, dtype)?;
             // Halves first: the sum of large values would overflow.
             let half = self.constant(dtype, dtype.encode(Scalar::Float(0.5))?);
             let upper = self.same(Op::Mul, &[upper, half])?;
@@ -93,8 +88,55 @@ impl Recorder<'_> {
         } else {
             upper
         };
-        let last = at(self, size - 1)?;
+        self.unless_nan(sorted, middle)
+    }
+
+    /// The value below which a part `p` of the lanes lies, between two of them by linear interpolation; NaN if any lane
+    /// is NaN, or there is none.
+    ///
+    /// **Dtypes**: as [`Recorder::variance`].
+    ///
+    /// # Errors
+    /// `UnsupportedType` for masks, `Argument` if `p` is not from 0 to 1.
+    pub fn quantile(&mut self, x: VarId, p: f64) -> Result<VarId> {
+        self.require("quantile", Class::Number, x)?;
+        if !(0.0..=1.0).contains(&p) {
+            let what = format!("got the part {p}, expected 0 to 1");
+            return Err(Error::Argument { op: "quantile", what });
+        }
+        if self.dtype(x).is_half() {
+            return self.in_single(x, |recorder, x| recorder.quantile(x, p));
+        }
+        let (size, dtype) = (self.size(x), self.dtype(x).quotient());
+        if size == 0 {
+            return Ok(self.constant(dtype, quiet_nan(dtype)));
+        }
+        let sorted = self.sort(x, Order::Ascending)?;
+        #[expect(clippy::cast_precision_loss, reason = "a place among so many lanes is a float")]
+        let place = p * (size - 1) as f64;
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a lane")]
+        let lower = (place as u64).min(size - 1);
+        let mut value = self.lane_as(sorted, lower, dtype)?;
+        if place.fract() > 0.0 && lower + 1 < size {
+            let upper = self.lane_as(sorted, lower + 1, dtype)?;
+            let part = self.constant(dtype, dtype.encode(Scalar::Float(place.fract()))?);
+            let step = self.same(Op::Sub, &[upper, value])?;
+            value = self.same(Op::Fma, &[part, step, value])?;
+        }
+        self.unless_nan(sorted, value)
+    }
+
+    /// One lane as a type.
+    fn lane_as(&mut self, x: VarId, lane: u64, dtype: DType) -> Result<VarId> {
+        let lane = self.literal(DType::U64, lane, 1);
+        let lane = self.pick(x, lane, None)?;
+        self.cast(lane, dtype)
+    }
+
+    /// A value, or the last of sorted lanes if that is NaN: there is one.
+    fn unless_nan(&mut self, sorted: VarId, value: VarId) -> Result<VarId> {
+        let last = self.lane_as(sorted, self.size(sorted) - 1, self.dtype(value))?;
         let broken = self.same(Op::Ne, &[last, last])?;
-        self.select(broken, last, middle)
+        self.select(broken, last, value)
     }
 }

@@ -107,9 +107,10 @@ fn lookup(docs: &[FunctionDoc], query: &str, window: Option<usize>) -> Result<St
         None if matches!(query, "commands" | "command" | "magic") || query.starts_with('%') => {
             Ok(commands(window))
         }
-        None => match python::help(query) {
-            Some(answer) => Ok(wrap(&answer, width)),
-            None => apropos(docs, query, window),
+        None => match (python::help(query), python::plain(query)) {
+            (Some(answer), _) => Ok(wrap(&answer, width)),
+            (None, name) if name != query => lookup(docs, name, window),
+            (None, _) => apropos(docs, query, window),
         },
     }
 }

@@ -267,6 +267,10 @@ fn slips(cell: &Cell) -> Vec<(usize, String)> {
                 let (a, b) = (word(before), word(behind));
                 format!("{a} ^ {b} flips bits; a power is {a} ** {b}")
             }
+            (Token::Identifier(_), Token::XOr, Token::IntegerConstant(_)) if is_small(behind) => {
+                let (a, b) = (word(before), word(behind));
+                format!("{a} ^ {b} flips bits of integers; a power is {a} ** {b}")
+            }
             (Token::Equals, _, Token::LeftParen) if word(operator) == "eval" && is_name => {
                 "eval(x) computes x where it is, and gives nothing: write it alone".into()
             }

@@ -15,7 +15,6 @@ use super::registry::Registry;
 use super::types::scalar_type;
 use crate::context::Context;
 use crate::fault::{IntoFault, Result, check_interrupt, fault, placed};
-use crate::side_by_side::side_by_side;
 use crate::value::csv::{self, Kind, Layout, Texts, Values, Whole};
 use crate::value::{ArrayRef, Form, scalar, type_name};
 
@@ -33,7 +32,7 @@ pub(super) fn register(registry: &mut Registry<'_>) {
          #{separator: \";\", header: false (columns c0, c1, ..), types: #{x: \"FloatC\", city: \"category\", day: \
          \"date\", zip: \"text\"}, missing: [\"-\"] (more texts for a missing value), masks: true}. A category is a list \
          of its names and the number of the name of each row; a date is seconds since 1970, see format_date. With masks \
-         integers and masks stay what they are, and `x.missing` is a mask of what is missing in a column x.\n\n\
+         integers and masks stay what they are, and t[\"x.missing\"] is a mask of what is missing in a column x.\n\n\
          >> write_csv(\"t.csv\", #{a: [1, 2], b: [0.5, nan]}); read_csv(\"t.csv\")\n#{a: [1, 2], b: [0.5, nan]}",
     );
     for arity in [1, 2] {
@@ -142,50 +141,41 @@ fn read_csv(context: &Context, path: &str, layout: &Layout) -> Result<Map> {
     let check_room = |bytes| session.check_host_memory(bytes).or_fault();
     let (mut columns, mut names) = (Map::new(), Vec::new());
     let read = csv::read(path, &bytes, layout, session.threads(), check_room)?;
-    let made = side_by_side(session.threads(), read.into_iter(), |(name, column)| {
-        let values = match column.values {
-            Whole::Texts(texts) => Made::Texts(texts),
-            Whole::Lanes(dtype, pieces) => {
-                let pieces: Vec<&[u8]> =
-                    pieces.iter().filter_map(Values::lanes).map(|(_, bytes)| bytes).collect();
-                Made::Array(session.from_pieces(dtype, &pieces)?)
-            }
-        };
-        let missing = column.missing.map(|missing| session.array(&missing)).transpose()?;
-        Ok((name, column.kind, values, missing))
-    });
-    for (name, kind, values, missing) in made.or_fault()? {
+    for (name, column) in read {
+        check_interrupt()?;
         names.push(name.clone());
-        if let Some(mask) = missing {
+        if let Some(missing) = &column.missing {
+            let mask = session.array(missing).or_fault()?;
             let name = format!("{name}.missing");
             columns.insert(name.as_str().into(), Dynamic::from(ArrayRef::leaf(mask)));
             names.push(name);
         }
-        columns.insert(name.into(), column_value(context, kind, values)?);
+        columns.insert(name.into(), column_value(context, column.kind, column.values)?);
     }
     context.print.borrow().columns.remember(names.iter().map(String::as_str));
     Ok(columns)
 }
 
-/// The values of a column on their way to a script.
-enum Made {
-    Array(Array),
-    Texts(Texts),
-}
-
 /// What a script gets of a column.
-fn column_value(context: &Context, kind: Kind, values: Made) -> Result<Dynamic> {
+fn column_value(context: &Context, kind: Kind, values: Whole) -> Result<Dynamic> {
     let array = match (values, kind) {
-        (Made::Texts(texts), Kind::Category) => return category(context, texts),
-        (Made::Texts(texts), _) => {
+        (Whole::Texts(texts), Kind::Category) => return category(context, texts),
+        (Whole::Texts(texts), _) => {
             let names: Vec<Dynamic> = texts.names.into_iter().map(Dynamic::from).collect();
             let text = |&code: &u32| names[code as usize].clone();
             return Ok(texts.codes.iter().map(text).collect::<rhai::Array>().into());
         }
-        (Made::Array(array), Kind::Lanes(dtype)) => array.cast(dtype).or_fault()?,
-        (Made::Array(array), _) => array,
+        (Whole::Lanes(dtype, pieces), _) => {
+            let bytes = |values| Values::lanes(values).map(|(_, bytes)| bytes);
+            let pieces: Vec<&[u8]> = pieces.iter().filter_map(bytes).collect();
+            context.session.from_pieces(dtype, &pieces)
+        }
     };
-    Ok(Dynamic::from(ArrayRef::leaf(array)))
+    let array = match kind {
+        Kind::Lanes(dtype) => array.and_then(|array| array.cast(dtype)),
+        Kind::Text | Kind::Category | Kind::Date => array,
+    };
+    Ok(Dynamic::from(ArrayRef::leaf(array.or_fault()?)))
 }
 
 /// A list of names in order, and of the number of the name of each row.

@@ -4,7 +4,7 @@ use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::rc::Rc;
 
-use rhai::{Dynamic, Engine, EvalAltResult};
+use rhai::{Dynamic, Engine, EvalAltResult, LexError, Position};
 
 use crate::context::Context;
 use crate::language::tokens::typed;
@@ -64,6 +64,12 @@ pub(crate) fn register(engine: &mut Engine, deletions: &Deletions) {
             Ok(match ahead {
                 _ if expects_name => Some("$ident$".into()),
                 "," => Some(",".into()),
+                // What a variable holds is no name: all of it would be gone before that shows.
+                "[" | "." => {
+                    let what = "del takes names of variables; map.remove(\"key\") and list.remove(0) \
+                                take out what is in them";
+                    return Err(LexError::Runtime(what.into()).into_err(Position::NONE));
+                }
                 _ => None,
             })
         },

@@ -97,7 +97,8 @@ fn evaluation(registry: &mut Registry<'_>) {
         "Computes the given arrays now. What they are made of is stored along with them if somebody holds it and \
          computing it again would take more than 16 operations a lane, and so is what has to stand in memory for \
          them: sums, sorted lanes, what they gather from, all results of a loop; explain(x) says which. Other arrays \
-         stay lazy. Without arguments every array that somebody holds, and pending writes.\n\n\
+         stay lazy. Without arguments every array that somebody holds, and pending writes. An index out of bounds is told \
+         at the next read, or by sync(): within try { } as well.\n\n\
          >> a = FloatC([1, 2]) + 1; eval(a); kernel_history().len()\n1",
     );
     registry.alias("cuda_eval", "eval");

@@ -11,7 +11,7 @@ use rhai::{EvalAltResult, Position};
 
 use super::registry::Registry;
 use super::sizes::Sizes;
-use crate::fault::{Result, fault};
+use crate::fault::{Result, fault, fault_with_hint};
 use crate::value::range::Range;
 use crate::value::type_name;
 
@@ -19,6 +19,7 @@ pub(super) fn register(registry: &mut Registry<'_>) {
     division(registry);
     comparison(registry);
     no_order(registry);
+    no_likeness(registry);
     remainder_and_power(registry);
     same_meaning_as_arrays(registry);
     ranges(registry);
@@ -89,6 +90,33 @@ fn no_order(registry: &mut Registry<'_>) {
     }
 }
 
+/// Rhai calls a list and a text or number unlike, and `list == "x"` false, where others compare each item: as a mask that
+/// answers for every lane.
+fn no_likeness(registry: &mut Registry<'_>) {
+    let list = TypeId::of::<rhai::Array>();
+    let others = [
+        TypeId::of::<rhai::ImmutableString>(),
+        TypeId::of::<i64>(),
+        TypeId::of::<f64>(),
+        TypeId::of::<bool>(),
+    ];
+    for other in others {
+        for types in [[list, other], [other, list]] {
+            for symbol in ["==", "!="] {
+                registry.engine.register_raw_fn(symbol, types, move |_, args| -> Result<bool> {
+                    let other = if types[0] == list { &*args[1] } else { &*args[0] };
+                    let hint = format!(
+                        "MaskC(list.map(|item| item {symbol} x)) compares each item; of a category [names, group] write \
+                         group {symbol} names.index_of(x)"
+                    );
+                    let what = format!("{symbol}: got a list and {}, expected two lists", type_name(other));
+                    Err(fault_with_hint(what, hint))
+                });
+            }
+        }
+    }
+}
+
 fn remainder_and_power(registry: &mut Registry<'_>) {
     let engine = &mut *registry.engine;
     engine.register_fn("%", |a: i64, b: i64| -> Result<i64> {
@@ -113,12 +141,25 @@ fn same_meaning_as_arrays(registry: &mut Registry<'_>) {
     for function in FUNCTIONS.iter().filter(|function| function.is_of_floats()) {
         let aliases = aliases.iter().filter(|(_, name)| *name == function.name);
         for name in aliases.map(|(alias, _)| *alias).chain([function.name]) {
-            let numbers = function.of_numbers();
+            let numbers = Rc::new(function.of_numbers());
+            let of = numbers.clone();
             match function.arity {
-                1 => engine.register_fn(name, move |x: f64| numbers.call(&[x])),
-                2 => engine.register_fn(name, move |x: f64, y: f64| numbers.call(&[x, y])),
-                _ => continue,
-            };
+                1 => {
+                    engine.register_fn(name, move |x: f64| of.call(&[x]));
+                    engine.register_fn(name, move |x: i64| numbers.call(&[x as f64]));
+                }
+                2 => {
+                    engine.register_fn(name, move |x: f64, y: f64| of.call(&[x, y]));
+                    let of = numbers.clone();
+                    engine.register_fn(name, move |x: f64, y: i64| of.call(&[x, y as f64]));
+                    let of = numbers.clone();
+                    engine.register_fn(name, move |x: i64, y: f64| of.call(&[x as f64, y]));
+                    engine.register_fn(name, move |x: i64, y: i64| {
+                        numbers.call(&[x as f64, y as f64])
+                    });
+                }
+                _ => {}
+            }
         }
     }
     let powers = Rc::new(Powers::default());
@@ -127,7 +168,12 @@ fn same_meaning_as_arrays(registry: &mut Registry<'_>) {
     engine.register_fn("**", move |base: f64, exponent: f64| of_floats.power(base, exponent));
     engine.register_fn("**", move |base: f64, n: i64| of_float.power(base, n as f64));
     engine.register_fn("**", move |n: i64, exponent: f64| of_integer.power(n as f64, exponent));
+    let of = [logarithm.clone(), logarithm.clone(), logarithm.clone()];
+    let [of_both, of_x, of_base] = of;
     engine.register_fn("log", move |x: f64, base: f64| logarithm.logarithm(x, base));
+    engine.register_fn("log", move |x: i64, base: i64| of_both.logarithm(x as f64, base as f64));
+    engine.register_fn("log", move |x: i64, base: f64| of_x.logarithm(x as f64, base));
+    engine.register_fn("log", move |x: f64, base: i64| of_base.logarithm(x, base as f64));
     engine.register_fn("round", f64::round_ties_even);
     engine.register_fn("abs", i64::wrapping_abs);
     engine.register_fn("sign", |x: i64| if x < 0 { -1_i64 } else { 1 });

@@ -110,7 +110,7 @@ pub(super) fn from_list(
     for (i, item) in list.iter().enumerate() {
         check_interrupt()?;
         let number = match item.read_lock::<ArrayRef>() {
-            Some(array) => array.array(name)?.item(0).or_fault()?,
+            Some(array) => lane(name, i, &array.array(name)?)?,
             None => scalar(item).ok_or_else(|| {
                 let got = value::type_name(item);
                 fault(format!("{name}: element {i} is {got}, expected a number"))
@@ -121,6 +121,17 @@ pub(super) fn from_list(
         bytes.extend_from_slice(&bits.to_le_bytes()[..dtype.bytes()]);
     }
     session.from_bytes(dtype, &bytes).or_fault()
+}
+
+/// The only lane of an array in a list.
+fn lane(name: &str, i: usize, array: &Array) -> Result<Scalar> {
+    match array.size() {
+        1 => array.item(0).or_fault(),
+        n => Err(fault_with_hint(
+            format!("{name}: element {i} has {n} lanes, expected one"),
+            "concat([a, b]) joins arrays",
+        )),
+    }
 }
 
 /// The static functions of a type: of nested types `wrap` makes the value from one array.

@@ -3,7 +3,7 @@
 use crate::language::words::is_name;
 
 /// Names that do not exist here, and what stands for them.
-const WORDS: [(&str, &str); 115] = [
+const WORDS: [(&str, &str); 119] = [
     ("True", "true"),
     ("False", "false"),
     ("None", "()"),
@@ -101,11 +101,8 @@ const WORDS: [(&str, &str); 115] = [
         "standard deviation",
         "std(x), of the lanes themselves; with n - 1 std(x) * sqrt(n / (n - 1.0))",
     ),
-    ("percentile", "sort(x)[to_int(0.9 * (len(x) - 1))], and median(x)"),
-    (
-        "quantile",
-        "sort(x)[to_int(0.9 * (len(x) - 1))], and median(x); norm_ppf(p) of the normal distribution",
-    ),
+    ("percentile", "quantile(x, 0.9), median(x)"),
+    ("quantiles", "quantile(x, 0.9), median(x); norm_ppf(p) of the normal distribution"),
     ("unique", "value_counts(x)"),
     ("groupby", "[names, group] = encode(list); scatter_add(sums, x, group)"),
     ("group by", "[names, group] = encode(list); scatter_add(sums, x, group)"),
@@ -113,8 +110,12 @@ const WORDS: [(&str, &str); 115] = [
     ("nonzero", "compress(UInt32C::arange(len(x)), x != 0)"),
     ("diff", "x[1..] - x[..-1]"),
     ("trapz", "hsum(y[1..] + y[..-1]) * dx / 2"),
-    ("interp", "take_interp(table, x)"),
-    ("interpolate", "take_interp(table, x)"),
+    ("interpolate", "interp(x, xp, fp)"),
+    ("mod", "a - b * floor(a / b), which has the sign of b; a % b and fmod(a, b) have that of a"),
+    ("lpad", "format(\"{:5}\", x), or {:05} with zeros"),
+    ("moving average", "s = psum(x); (s[n..] - s[..-n]) / n"),
+    ("cumulative sum", "psum(x)"),
+    ("savefig", "write_svg or write_png of plot(x, y): help(\"plots\")"),
     ("choice", "gather(x, randint(0, len(x), n))"),
     ("nanmean", "hmean(compress(x, !isnan(x)))"),
     ("fillna", "select(isnan(x), 0, x)"),
@@ -165,9 +166,14 @@ pub(crate) fn of_lists(name: &str) -> Option<&'static str> {
     }
 }
 
+/// A name without the module that others keep it in.
+pub(crate) fn plain(name: &str) -> &str {
+    ["np.", "numpy.", "plt.", "pd."].iter().find_map(|of| name.strip_prefix(of)).unwrap_or(name)
+}
+
 /// What help says of a name of others.
 pub(crate) fn help(name: &str) -> Option<String> {
-    let name = ["np.", "numpy."].iter().find_map(|of| name.strip_prefix(of)).unwrap_or(name);
+    let name = plain(name);
     Some(format!("{name} is written here: {}", word(name)?))
 }
 

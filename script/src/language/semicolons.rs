@@ -1,6 +1,6 @@
 //! Statements on lines of their own need no `;`, as in Python: one is added at the end of a line whose last token
 //! could end a statement, if the first token of the next can only begin one. A line that starts with `[` is a list,
-//! not an index of the line before, and one that starts with `-x` is a number, not what is taken from it. Positions stay what they are.
+//! not an index of the line before, one that starts with `(` is no call of it, and one that starts with `-x` is a number, not what is taken from it. Positions stay what they are.
 
 use std::collections::HashSet;
 use std::iter;
@@ -81,7 +81,7 @@ pub(crate) fn end_statement(text: &str, before: &Lexeme, next: &Lexeme) -> bool 
     before.is_in_statements
         && text[before.end..next.start].contains('\n')
         && ends_statement(&before.token)
-        && (begins_statement(&before.token, &next.token) || is_sign(text, next))
+        && (begins_statement(&next.token) || is_sign(text, next))
 }
 
 /// Whether a minus stands right before its operand, as that of a number does: `-x`, not `- x`.
@@ -155,12 +155,9 @@ impl Mended {
                     mended.unpacked.extend(names.into_iter().map(tokens::registered));
                 }
             }
-            let is_sliced = |next: &Lexeme| {
-                slices.contains(&next.start)
-                    && slices::is_variable(before, lexeme)
-                    && !end_statement(text, lexeme, next)
-            };
-            let next = code.peek().copied();
+            let is_sliced =
+                |next: &Lexeme| slices.contains(&next.start) && slices::is_variable(before, lexeme);
+            let next = code.peek().copied().filter(|next| !end_statement(text, lexeme, next));
             let is_slice = next.is_some_and(is_sliced);
             (before, end) = (Some(lexeme), lexeme.end);
             let bracket = next.filter(|next| next.start - end <= LONGEST_TOKEN);
@@ -280,14 +277,10 @@ fn ends_statement(token: &Token) -> bool {
 }
 
 /// Whether a token behind one that may end a statement begins another.
-fn begins_statement(before: &Token, token: &Token) -> bool {
+fn begins_statement(token: &Token) -> bool {
     match token {
         Token::Reserved(word) => is_word(word),
         Token::LexError(error) => matches!(**error, LexError::MalformedIdentifier(_)),
-        // The arguments of a call may stand on the next line.
-        Token::LeftParen | Token::Unit => {
-            !matches!(before, Token::Identifier(_) | Token::Reserved(_))
-        }
         Token::Identifier(_)
         | Token::Underscore
         | Token::IntegerConstant(_)
@@ -298,6 +291,8 @@ fn begins_statement(before: &Token, token: &Token) -> bool {
         | Token::True
         | Token::False
         | Token::Bang
+        | Token::LeftParen
+        | Token::Unit
         | Token::LeftBracket
         | Token::LeftBrace
         | Token::MapStart

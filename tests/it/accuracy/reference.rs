@@ -193,6 +193,16 @@ pub(super) const CASES: &[Case] = &[
         exact: |b, x| b.sine(&b.half_turns(x)),
     },
     Case {
+        name: "sinc",
+        bound: 3.0,
+        domain: ALL,
+        near: |x| if x == 0.0 { 1.0 } else { sinpi(x) / (PI * x) },
+        exact: |b, x| {
+            let turns = b.mul(&b.pi(), x);
+            if x.is_zero() { b.number(1.0) } else { b.div(&b.sine(&b.half_turns(x)), &turns) }
+        },
+    },
+    Case {
         name: "cospi",
         bound: 1.5,
         domain: ALL,

@@ -68,6 +68,12 @@ pub(in crate::trace) fn sinpi(x: Expr<'_>) -> Expr<'_> {
     with_sign_of(positive_zero(y), x)
 }
 
+/// `sin(π x) / (π x)`, 1 where the next terms of the series are too small to see. sinc(±∞) = NaN.
+pub(in crate::trace) fn sinc(x: Expr<'_>) -> Expr<'_> {
+    let near = x.abs().lt(x.constant(pick(x, 1e-4, 5e-9)));
+    near.select(x.constant(1.0), sinpi(x) / (x * x.pi_times(1.0)))
+}
+
 /// `cos(π x)`; accuracy and method as [`sinpi`]. cospi(n + 1/2) = +0, cospi(±∞) = NaN.
 pub(in crate::trace) fn cospi(x: Expr<'_>) -> Expr<'_> {
     let (quadrant, sine, cosine) = of_half_turns(x);

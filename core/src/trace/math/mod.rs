@@ -19,7 +19,7 @@ mod parts;
 mod power;
 mod reduction;
 
-pub(super) use circular::{cos, cospi, cot, csc, sec, sin, sinpi, tan};
+pub(super) use circular::{cos, cospi, cot, csc, sec, sin, sinc, sinpi, tan};
 pub(super) use exponential::{exp, exp2, exp10, expm1};
 pub(super) use hyperbolic::{acosh, asinh, atanh, cosh, coth, csch, sech, sinh, tanh};
 pub(super) use inverse::{acos, asin, atan, atan2, unit_range};

@@ -202,7 +202,7 @@ impl Values {
     /// Adds a field; `None` if it cannot be read as a value of the kind.
     fn push(&mut self, text: &str, kind: Kind) -> Option<()> {
         match self {
-            Self::Mask(values) => values.push(text.parse().ok()?),
+            Self::Mask(values) => values.push(truth(text)?),
             Self::Int(values) => {
                 let value: i64 = text.parse().ok()?;
                 if let Kind::Lanes(dtype) = kind
@@ -246,6 +246,15 @@ impl Values {
             Self::Float32(values) => (DType::F32, bytemuck::cast_slice(values)),
             Self::Texts(_) => return None,
         })
+    }
+}
+
+/// A truth value as scripts write it, or others.
+fn truth(text: &str) -> Option<bool> {
+    match text {
+        "true" | "True" | "TRUE" => Some(true),
+        "false" | "False" | "FALSE" => Some(false),
+        _ => None,
     }
 }
 
@@ -336,7 +345,7 @@ impl Seen {
             self.missing = true;
             return;
         }
-        self.masks &= text.parse::<bool>().is_ok();
+        self.masks &= truth(text).is_some();
         self.ints &= self.ints && text.parse::<i64>().is_ok();
         self.unsigned &= self.unsigned && text.parse::<u64>().is_ok();
         self.floats &= self.floats && text.parse::<f64>().is_ok();
