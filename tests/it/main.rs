@@ -42,5 +42,6 @@ mod references;
 mod samples;
 mod seeding;
 mod short_memory;
+mod tables;
 mod tidy;
 mod transforms;

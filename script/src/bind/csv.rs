@@ -160,11 +160,7 @@ fn read_csv(context: &Context, path: &str, layout: &Layout) -> Result<Map> {
 fn column_value(context: &Context, kind: Kind, values: Whole) -> Result<Dynamic> {
     let array = match (values, kind) {
         (Whole::Texts(texts), Kind::Category) => return category(context, texts),
-        (Whole::Texts(texts), _) => {
-            let names: Vec<Dynamic> = texts.names.into_iter().map(Dynamic::from).collect();
-            let text = |&code: &u32| names[code as usize].clone();
-            return Ok(texts.codes.iter().map(text).collect::<rhai::Array>().into());
-        }
+        (Whole::Texts(texts), _) => return Ok(list(texts).into()),
         (Whole::Lanes(dtype, pieces), _) => {
             let bytes = |values| Values::lanes(values).map(|(_, bytes)| bytes);
             let pieces: Vec<&[u8]> = pieces.iter().filter_map(bytes).collect();
@@ -176,6 +172,12 @@ fn column_value(context: &Context, kind: Kind, values: Whole) -> Result<Dynamic>
         Kind::Text | Kind::Category | Kind::Date => array,
     };
     Ok(Dynamic::from(ArrayRef::leaf(array.or_fault()?)))
+}
+
+/// The text of each row.
+pub(super) fn list(texts: Texts) -> rhai::Array {
+    let names: Vec<Dynamic> = texts.names.into_iter().map(Dynamic::from).collect();
+    texts.codes.iter().map(|&code| names[code as usize].clone()).collect()
 }
 
 /// A list of names in order, and of the number of the name of each row.
@@ -197,7 +199,7 @@ pub(super) fn category_of(value: &Dynamic) -> Option<(Vec<ImmutableString>, Arra
 }
 
 /// Where the fields of a written column come from.
-enum Source {
+pub(super) enum Source {
     Array(Array),
     List(Vec<String>),
     /// The text that a number stands for.
@@ -214,19 +216,24 @@ fn write_csv(path: &str, columns: &Map, order: &[String]) -> Result<Vec<u8>> {
             sources.push(source);
         }
     }
-    let n_rows = sources.iter().map(Source::n).max().unwrap_or(0);
-    if let Some(i) = sources.iter().position(|source| source.n() != n_rows && source.n() != 1) {
-        let (name, n) = (&names[i], sources[i].n());
-        return Err(fault(format!(
-            "write_csv: column {name} has {n} rows, others {n_rows} (equal numbers, or 1)"
-        )));
-    }
+    let n_rows = check_rows(names.iter().map(String::as_str).zip(sources.iter().map(Source::n)))?;
     let text = csv::write(path, &names, n_rows, |i, rows| sources[i].fields(rows))?;
     if path.ends_with(".gz") { packed(path, &text) } else { Ok(text) }
 }
 
+/// The number of rows, of the names of columns and the rows that each has.
+pub(super) fn check_rows<'n>(columns: impl Iterator<Item = (&'n str, u64)> + Clone) -> Result<u64> {
+    let n_rows = columns.clone().map(|(_, n)| n).max().unwrap_or(0);
+    match columns.clone().find(|&(_, n)| n != n_rows && n != 1) {
+        None => Ok(n_rows),
+        Some((name, n)) => Err(fault(format!(
+            "write_csv: column {name} has {n} rows, others {n_rows} (equal numbers, or 1)"
+        ))),
+    }
+}
+
 /// The columns that a value becomes, with what is added to its name.
-fn sources_of(name: &str, value: &Dynamic) -> Result<Vec<(String, Source)>> {
+pub(super) fn sources_of(name: &str, value: &Dynamic) -> Result<Vec<(String, Source)>> {
     if let Some(array) = value.read_lock::<ArrayRef>() {
         let mut sources = Vec::new();
         add_sources(&array, "", &mut sources)?;
@@ -325,7 +332,7 @@ fn field(number: Scalar, dtype: DType) -> String {
     }
 }
 
-fn column_order(columns: &Map, order: &Dynamic) -> Result<Vec<String>> {
+pub(super) fn column_order(columns: &Map, order: &Dynamic) -> Result<Vec<String>> {
     let Some(order) = order.read_lock::<rhai::Array>() else {
         let got = type_name(order);
         return Err(fault(format!("write_csv: got {got}, expected a list of names third")));

@@ -155,6 +155,12 @@ impl Deref for Contents {
     }
 }
 
+impl AsRef<[u8]> for Contents {
+    fn as_ref(&self) -> &[u8] {
+        self
+    }
+}
+
 impl Drop for Contents {
     fn drop(&mut self) {
         if interrupt::is_requested() {

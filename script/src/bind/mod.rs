@@ -38,6 +38,7 @@ mod sizes;
 mod sorting;
 mod split;
 pub(crate) mod stopwatch;
+mod tables;
 pub(crate) mod types;
 
 use std::rc::Rc;
@@ -79,6 +80,7 @@ const FAMILIES: &[(&str, Register)] = &[
     ("types of vectors, matrices, complex numbers", nested_types::register),
     ("files", files::register),
     ("files", csv::register),
+    ("files", tables::register),
     ("files", columns::register),
     ("random numbers", random::register),
     ("random numbers", session_numbers::register),

@@ -3,7 +3,7 @@
 use crate::language::words::is_name;
 
 /// Names that do not exist here, and what stands for them.
-const WORDS: [(&str, &str); 119] = [
+const WORDS: [(&str, &str); 125] = [
     ("True", "true"),
     ("False", "false"),
     ("None", "()"),
@@ -33,8 +33,14 @@ const WORDS: [(&str, &str); 119] = [
     ("at", "x[i] = value: arrays can be changed"),
     ("plt", "plot(x, y)"),
     ("matplotlib", "plot(x, y)"),
-    ("pd", "read_csv(\"x.csv\")"),
-    ("pandas", "read_csv(\"x.csv\")"),
+    ("pd", "read_csv(\"x.csv\"), read_parquet(\"x.parquet\")"),
+    ("pandas", "read_csv(\"x.csv\"), read_parquet(\"x.parquet\")"),
+    ("pl", "read_csv(\"x.csv\"), read_parquet(\"x.parquet\")"),
+    ("polars", "read_csv(\"x.csv\"), read_parquet(\"x.parquet\")"),
+    ("pyarrow", "read_parquet(\"x.parquet\"), read_arrow(\"x.arrow\")"),
+    ("read_feather", "read_arrow(\"x.feather\")"),
+    ("to_parquet", "write_parquet(\"x.parquet\", columns)"),
+    ("to_csv", "write_csv(\"x.csv\", columns)"),
     ("time", "%time x at a prompt, or timeit(|| x)"),
     ("ls", "%ls at a prompt; %sh runs any command of the system"),
     ("eye", "Matrix3fC::identity()"),

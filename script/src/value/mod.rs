@@ -4,6 +4,8 @@
 //! write through any other. One Rhai type stands for all array types, so promotion, broadcasting and
 //! error texts live in one place.
 
+#[cfg(feature = "parquet")]
+pub(crate) mod arrow;
 pub(crate) mod csv;
 pub(crate) mod dates;
 pub(crate) mod generator;

@@ -1,0 +1,219 @@
+//! Arrow's files (Feather is one) and streams: a schema, and messages that hold dictionaries and batches of rows.
+
+use std::collections::HashMap;
+use std::ops::Range;
+use std::sync::Arc;
+
+use arrow_array::ArrayRef;
+use arrow_buffer::Buffer;
+use arrow_ipc::convert::try_fb_to_schema;
+use arrow_ipc::reader::{read_dictionary, read_footer_length, read_record_batch};
+use arrow_ipc::{Message, MessageHeader, RecordBatch, root_as_footer, root_as_message};
+use arrow_schema::SchemaRef;
+use bytes::Bytes;
+use porcini_core::Session;
+
+use super::column::Table;
+use super::quiet::quietly;
+use super::reading::{ARROW, Choice, PARQUET, Rows, check_columns, chosen, read_groups};
+use super::trouble::{Result, Trouble, damaged, poll, range};
+
+const FEATHER: &[u8] = b"FEA1";
+/// The length of the footer, and the magic.
+const TAIL: usize = 10;
+/// What messages begin with, but for old ones.
+const BEGINNING: &[u8] = &[0xff; 4];
+
+/// The columns of a file or stream.
+pub(crate) fn read(session: &Session, bytes: Bytes, choice: &Choice) -> Result<Table> {
+    let file = Buffer::from(bytes);
+    let (schema, batches) = quietly(|| {
+        let (schema, places) = if file.starts_with(ARROW) {
+            places_of_file(&file)?
+        } else if file.starts_with(PARQUET) {
+            let hint = "read_parquet reads it".to_string();
+            return Err(Trouble::Refused("the file is one of Parquet".into(), Some(hint)));
+        } else if file.starts_with(FEATHER) {
+            let hint = "pandas.read_feather(path).to_feather(path) writes it anew";
+            let what = "the file is one of the first version of Feather".into();
+            return Err(Trouble::Refused(what, Some(hint.into())));
+        } else {
+            places_of_stream(&file)?
+        };
+        let batches = batches(session, &file, &schema, places)?;
+        Ok((schema, batches))
+    })?;
+    let chosen = chosen(&schema.fields, choice)?;
+    let add = |all: u64, batch: &Batch| all.checked_add(batch.n_rows);
+    let n_rows = batches.iter().try_fold(0, add).unwrap_or(u64::MAX);
+    check_columns(session, &schema.fields, &chosen, n_rows)?;
+    read_groups(session, &schema.fields, &chosen, n_rows, choice, |chosen, rows| {
+        read_chosen(&file, &schema, &batches, chosen, rows)
+    })
+}
+
+/// Where a message is, and what belongs to it.
+struct Place {
+    message: Range<usize>,
+    body: Range<usize>,
+}
+
+/// A batch of rows, and the dictionaries of its time.
+struct Batch {
+    place: Place,
+    n_rows: u64,
+    dictionaries: Arc<HashMap<i64, ArrayRef>>,
+}
+
+/// Schema and messages of a file, by what stands at its end.
+fn places_of_file(file: &Buffer) -> Result<(SchemaRef, Vec<Place>)> {
+    let broken = || Trouble::Damaged("it breaks off".into());
+    let (rest, tail) = file.split_last_chunk::<TAIL>().ok_or_else(broken)?;
+    let start = rest.len().checked_sub(read_footer_length(*tail)?).ok_or_else(broken)?;
+    let footer = root_as_footer(&rest[start..]).map_err(|error| damaged(&error))?;
+    let schema = schema(footer.schema())?;
+    let blocks = footer.dictionaries().into_iter().chain(footer.recordBatches()).flatten();
+    let place = |block: &arrow_ipc::Block| {
+        let start = usize::try_from(block.offset()).map_err(|_| broken())?;
+        let message = range(start, block.metaDataLength().into(), file.len())?;
+        let body = range(message.end, block.bodyLength(), file.len())?;
+        let skipped = if file[message.clone()].starts_with(BEGINNING) { 8 } else { 4 };
+        let message = (message.start + skipped).min(message.end)..message.end;
+        Ok(Place { message, body })
+    };
+    Ok((schema, blocks.map(place).collect::<Result<_>>()?))
+}
+
+/// Schema and messages of a stream, one behind the other.
+fn places_of_stream(file: &Buffer) -> Result<(SchemaRef, Vec<Place>)> {
+    let mut at = 0;
+    let first = || match next_place(file, &mut at)? {
+        Some(place) => schema(message(file, &place)?.header_as_schema()),
+        None => schema(None),
+    };
+    let schema = quietly(first).map_err(|trouble| match trouble {
+        Trouble::Damaged(_) => Trouble::Damaged("it is no file or stream of Arrow".into()),
+        trouble => trouble,
+    })?;
+    let mut places = Vec::new();
+    while let Some(place) = next_place(file, &mut at)? {
+        poll()?;
+        places.push(place);
+    }
+    Ok((schema, places))
+}
+
+/// The next message of a stream; `None` behind the last one.
+fn next_place(file: &Buffer, at: &mut usize) -> Result<Option<Place>> {
+    let mut word = || {
+        let word = file.get(*at..)?.first_chunk::<4>()?;
+        *at += word.len();
+        Some(*word)
+    };
+    let Some(mut length) = word() else { return Ok(None) };
+    if length == BEGINNING {
+        length = word().ok_or_else(|| Trouble::Damaged("it breaks off".into()))?;
+    }
+    let length = i32::from_le_bytes(length);
+    if length == 0 {
+        return Ok(None);
+    }
+    let message = range(*at, length.into(), file.len())?;
+    let mut place = Place { body: message.end..message.end, message };
+    place.body = range(place.body.start, self::message(file, &place)?.bodyLength(), file.len())?;
+    *at = place.body.end;
+    Ok(Some(place))
+}
+
+fn schema(schema: Option<arrow_ipc::Schema<'_>>) -> Result<SchemaRef> {
+    let schema = schema.ok_or_else(|| Trouble::Damaged("it has no schema".into()))?;
+    if !schema.endianness().equals_to_target_endianness() {
+        let what = "the file has its bytes in the other order (big-endian)".into();
+        return Err(Trouble::Refused(what, None));
+    }
+    Ok(Arc::new(try_fb_to_schema(schema)?))
+}
+
+fn message<'f>(file: &'f Buffer, place: &Place) -> Result<Message<'f>> {
+    root_as_message(&file[place.message.clone()]).map_err(|error| damaged(&error))
+}
+
+/// Reads the dictionaries, and looks at the batches.
+fn batches(
+    session: &Session,
+    file: &Buffer,
+    schema: &SchemaRef,
+    places: Vec<Place>,
+) -> Result<Vec<Batch>> {
+    let mut dictionaries = Arc::new(HashMap::new());
+    let (mut batches, mut unpacked) = (Vec::new(), 0);
+    for place in places {
+        poll()?;
+        let message = message(file, &place)?;
+        let body = file.slice_with_length(place.body.start, place.body.len());
+        match message.header_type() {
+            MessageHeader::DictionaryBatch => {
+                let missing = || Trouble::Damaged("a dictionary has no values".into());
+                let dictionary = message.header_as_dictionary_batch().ok_or_else(missing)?;
+                unpacked += check_batch(session, &dictionary.data().ok_or_else(missing)?, &body)?;
+                session.check_host_memory(unpacked)?;
+                let known = Arc::make_mut(&mut dictionaries);
+                read_dictionary(&body, dictionary, schema, known, &message.version())?;
+            }
+            MessageHeader::RecordBatch => {
+                let batch = message.header_as_record_batch();
+                let batch = batch.ok_or_else(|| Trouble::Damaged("a batch is empty".into()))?;
+                check_batch(session, &batch, &body)?;
+                let n_rows = u64::try_from(batch.length()).map_err(|error| damaged(&error))?;
+                batches.push(Batch { place, n_rows, dictionaries: dictionaries.clone() });
+            }
+            other => {
+                let what = format!("a message is {other:?}, expected a batch of rows");
+                return Err(Trouble::Damaged(what));
+            }
+        }
+    }
+    Ok(batches)
+}
+
+/// Looks at the blocks of a batch: they lie in its body, and there is room for what they unpack to, which is returned.
+fn check_batch(session: &Session, batch: &RecordBatch<'_>, body: &Buffer) -> Result<u64> {
+    let mut unpacked = 0_u64;
+    for block in batch.buffers().into_iter().flatten() {
+        let start = usize::try_from(block.offset()).map_err(|error| damaged(&error))?;
+        let block = range(start, block.length(), body.len())?;
+        let length = block.len() as u64;
+        let length = match body[block].first_chunk::<8>() {
+            Some(length) if batch.compression().is_some() => match i64::from_le_bytes(*length) {
+                // What would not become shorter is there as it is.
+                -1 => 0,
+                length => u64::try_from(length).map_err(|error| damaged(&error))?,
+            },
+            _ => length,
+        };
+        unpacked = unpacked.saturating_add(length);
+    }
+    session.check_host_memory(unpacked)?;
+    Ok(unpacked)
+}
+
+/// Reads some columns, batch by batch.
+fn read_chosen(
+    file: &Buffer,
+    schema: &SchemaRef,
+    batches: &[Batch],
+    chosen: &[usize],
+    rows: &mut Rows,
+) -> Result<()> {
+    for Batch { place, dictionaries, .. } in batches {
+        poll()?;
+        let message = message(file, place)?;
+        let Some(batch) = message.header_as_record_batch() else { continue };
+        let body = file.slice_with_length(place.body.start, place.body.len());
+        let version = message.version();
+        let read =
+            read_record_batch(&body, batch, schema.clone(), dictionaries, Some(chosen), &version);
+        rows.add(&read?)?;
+    }
+    Ok(())
+}
