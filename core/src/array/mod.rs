@@ -75,6 +75,12 @@ impl Array {
         self.session.with_table(|table| table.get(self.id).kind == Kind::Data)
     }
 
+    /// Whether an index was out of bounds in the kernel that wrote the lanes: some may be 0 for it.
+    pub fn is_faulty(&self) -> bool {
+        let Serial(serial) = self.serial();
+        self.session.with_reports(|reports| reports.is_faulty(serial))
+    }
+
     /// Whether this stands for a value in the body of a loop or branch: it has no lanes that can be read.
     pub fn is_recorded(&self) -> bool {
         self.session.with_table(|table| table.get(self.id).scope != 0)

@@ -8,6 +8,7 @@ use rhai::Engine;
 use crate::assist::commands::commands;
 use crate::assist::topics::{TOPICS, Topic};
 use crate::bind::doc::FunctionDoc;
+use crate::bind::types::type_names;
 use crate::context::Context;
 use crate::diagnose::python;
 use crate::diagnose::spelling::similar;
@@ -110,7 +111,13 @@ fn lookup(docs: &[FunctionDoc], query: &str, window: Option<usize>) -> Result<St
         None => match (python::help(query), python::plain(query)) {
             (Some(answer), _) => Ok(wrap(&answer, width)),
             (None, name) if name != query => lookup(docs, name, window),
-            (None, _) => apropos(docs, query, window),
+            // The help of Float64C::linspace stands under FloatC.
+            (None, _) => match query.rsplit_once("::") {
+                Some((owner, name)) if type_names().iter().any(|known| known == owner) => {
+                    lookup(docs, name, window)
+                }
+                _ => apropos(docs, query, window),
+            },
         },
     }
 }

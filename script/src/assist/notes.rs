@@ -246,10 +246,10 @@ fn is_operator(token: &Token) -> bool {
     )
 }
 
-/// Lines where `^` stands between small numbers, and where what `eval` gives is kept.
+/// Lines where `^` stands before small numbers, where what `eval` gives is kept, and where `${x}` stands in a plain text.
 fn slips(cell: &Cell) -> Vec<(usize, String)> {
     let text = cell.text();
-    if !text.contains('^') && !text.contains("eval") {
+    if !["^", "eval", "${"].iter().any(|slip| text.contains(slip)) {
         return Vec::new();
     }
     let code: Vec<&Lexeme> = cell.lexemes().iter().filter(|lexeme| !lexeme.is_comment()).collect();
@@ -280,5 +280,14 @@ fn slips(cell: &Cell) -> Vec<(usize, String)> {
         counted = operator.start;
         notes.push((line, note));
     }
+    let is_plain = |lexeme: &&&Lexeme| {
+        matches!(lexeme.token, Token::StringConstant(_))
+            && word(lexeme).starts_with('"')
+            && word(lexeme).contains("${")
+    };
+    notes.extend(code.iter().find(is_plain).map(|lexeme| {
+        let line = 1 + text[..lexeme.start].matches('\n').count();
+        (line, "only texts in back quotes have values in them: `x = ${x}`".into())
+    }));
     notes
 }

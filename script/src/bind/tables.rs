@@ -11,7 +11,7 @@ pub(super) fn register(registry: &mut Registry<'_>) {
          the number of the name of each row. Dates, times and durations are seconds, dates since 1970, see format_date; \
          decimals are Float64C, lists of 1 to 4 numbers vectors, the columns of a structure s are s.x, s.y. Missing \
          numbers are nan; integers and masks with some are Float64C. Options: #{columns: [\"a\", \"b\"] (only these), \
-         masks: true (integers and masks stay what they are, and `x.missing` is a mask of what is missing in a column \
+         masks: true (integers and masks stay what they are, and t[\"x.missing\"] is a mask of what is missing in a column \
          x)}. Other columns (lists of any length, bytes) are an error unless they are left out.\n\n\
          >> write_parquet(\"t.parquet\", #{a: Int32C([1, 2]), b: [0.5, nan]}); read_parquet(\"t.parquet\")\n\
          #{a: [1, 2], b: [0.5, nan]}",

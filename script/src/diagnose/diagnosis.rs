@@ -18,6 +18,11 @@ use crate::language::words::{first_word, last_word, words};
 use crate::show::writer::cut;
 use crate::value::GENERATOR;
 
+/// What nothing is.
+const OF_NOTHING: &str = "() is nothing: what a map says of a key that it does not have";
+/// What to do with an array of the host.
+const OF_NDARRAY: &str = "make an array of it first: Float64C(x)";
+
 /// What Rhai calls the text of functions that only make a list of their arguments: of errors in them, the place of
 /// the call is told.
 pub(crate) const LISTED: &str = "constructors";
@@ -281,6 +286,12 @@ impl Diagnosis<'_> {
         if arguments.split(", ").any(|argument| argument == "array") {
             self.hints.push("make an array of a list first: FloatC([1, 2, 3])".into());
         }
+        if arguments.split(", ").any(|argument| argument == "ndarray") {
+            self.hints.push(OF_NDARRAY.into());
+        }
+        if arguments.split(", ").any(|argument| argument == "()") {
+            self.hints.push(OF_NOTHING.into());
+        }
         let called = match name {
             "contains" => "`in` (contains)".into(),
             name => display_function(name),
@@ -307,7 +318,9 @@ impl Diagnosis<'_> {
         } else if operator == "**" && types.contains("array") {
             self.hints.push("for powers other than integers write exp(b * log(a))".into());
         } else if types.contains("()") {
-            self.hints.push("() is nothing: what a map says of a key that it does not have".into());
+            self.hints.push(OF_NOTHING.into());
+        } else if types.contains("ndarray") {
+            self.hints.push(OF_NDARRAY.into());
         } else if types.contains("list") {
             self.hints.push(
                 "lists do not compute: an array is FloatC([1, 2, 3]), a vector Vector3fC(1, 2, 3)"

@@ -1,6 +1,7 @@
-//! Values as HTML for notebooks: an array as its lanes and a line of what it is; lists of maps as tables; everything
-//! else as its text.
+//! Values as HTML for notebooks: an array as its lanes and a line of what it is; lists of maps, and maps of columns, as
+//! tables; everything else as its text.
 
+use porcini_core::Array;
 use porcini_core::value::Form;
 use porcini_core::value::show::Options;
 use rhai::Dynamic;
@@ -39,10 +40,16 @@ pub(crate) fn table(value: &Dynamic, options: &PrintOptions) -> Result<Option<St
     }
     let arrays =
         Options { edge: MOST_ROWS / 2, threshold: MOST_ROWS, words: true, ..options.arrays };
-    let Some(list) = value.read_lock::<rhai::Array>() else { return Ok(None) };
     let mut out = Writer::new(options.most);
     let options = PrintOptions { arrays, ..options.clone() };
-    let Some(table) = Table::of(&mut out, &list, &options)? else { return Ok(None) };
+    let table = if let Some(list) = value.read_lock::<rhai::Array>() {
+        Table::of(&mut out, &list, &options)?
+    } else if let Some(map) = value.read_lock::<rhai::Map>() {
+        Table::of_columns(&mut out, &map, &options)?
+    } else {
+        None
+    };
+    let Some(table) = table else { return Ok(None) };
     write_table(&mut out, &table)?;
     out.finish().map(Some)
 }
@@ -68,7 +75,10 @@ fn write_array(
     let device = array.leaves().first().map(|leaf| leaf.session().device_name());
     let [_, memory, state] = size_memory_state(array);
     out.put(GREY)?;
-    let facts = [about, device.as_deref().unwrap_or_default(), &memory, &state];
+    let mut facts = vec![about, device.as_deref().unwrap_or_default(), &memory, &state];
+    if array.leaves().iter().any(Array::is_faulty) {
+        facts.push("an index was out of bounds where it was computed: lanes may be 0 for it");
+    }
     write_escaped(out, &facts.join(", "))?;
     out.put("</div>")
 }

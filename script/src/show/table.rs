@@ -3,16 +3,21 @@
 use std::ops::Range;
 
 use comfy_table::{LineStyle, TableStyle};
-use rhai::Dynamic;
+use porcini_core::{Array, Scalar};
+use rhai::{Dynamic, DynamicReadLock};
 
-use crate::fault::Result;
+use crate::fault::{IntoFault, Result};
 use crate::show::display;
 use crate::show::print_options::PrintOptions;
 use crate::show::writer::Writer;
+use crate::value::{ArrayRef, dynamic};
 
 /// Rows of a list that are shown at most, and bytes of their texts: a table is laid out in one go.
 const MOST_ROWS: usize = 10_000;
 const MOST_BYTES: usize = 4 << 20;
+
+/// Rows at each end of a map of columns.
+const COLUMN_EDGE: usize = 5;
 
 /// Blanks before a table, and behind each column.
 const MARGIN: usize = 2;
@@ -53,21 +58,42 @@ impl Table {
         let threshold = options.arrays.threshold.min(MOST_ROWS as u64);
         let long = list.len() as u64 > threshold && list.len() / 2 > edge;
         let (head, tail) = if long { (edge, list.len() - edge) } else { (list.len(), list.len()) };
-        let mut left = out.left().min(MOST_BYTES);
-        let own_digits = options.own_digits.or(Some(options.arrays.digits));
-        let mut text = |cell: &Dynamic| {
-            let options = PrintOptions { own_digits, most: left, window: None, ..options.clone() };
-            let text = display::text(cell, &options)?;
-            left -= text.len();
-            Ok(text)
-        };
         let mut rows = Vec::new();
         for item in list[..head].iter().chain(&list[tail..]) {
             let Some(map) = item.read_lock::<rhai::Map>() else { continue };
-            let cells = columns.iter().filter_map(|key| map.get(key));
-            rows.push(cells.map(&mut text).collect::<Result<Vec<_>>>()?);
+            rows.push(columns.iter().filter_map(|key| map.get(key)).cloned().collect());
         }
+        let rows = texts(out, rows, options)?;
         let columns = columns.into_iter().map(Into::into).collect();
+        Ok(Some(Self { columns, rows, skipped: long.then_some((tail - head, head)) }))
+    }
+
+    /// A map of arrays and lists of one length, as `read_csv` gives it, to be written to `out`: some rows at both ends;
+    /// `None` for other maps.
+    pub(crate) fn of_columns(
+        out: &mut Writer,
+        map: &rhai::Map,
+        options: &PrintOptions,
+    ) -> Result<Option<Self>> {
+        let names = options.columns.of(map);
+        let column = |name| Column::of(map.get::<str>(AsRef::as_ref(name))?);
+        let columns: Option<Vec<Column<'_>>> = names.iter().map(column).collect();
+        let Some(columns) = columns.filter(|columns| columns.len() > 1) else { return Ok(None) };
+        let n = columns[0].len();
+        let has_array = columns.iter().any(|column| !matches!(column, Column::List(_)));
+        if !has_array || n < 2 || columns.iter().any(|column| column.len() != n) {
+            return Ok(None);
+        }
+        let n = usize::try_from(n).unwrap_or(usize::MAX);
+        let long = n > 4 * COLUMN_EDGE;
+        let (head, tail) = if long { (COLUMN_EDGE, n - COLUMN_EDGE) } else { (n, n) };
+        let mut rows = vec![Vec::new(); head + n - tail];
+        for column in &columns {
+            let cells = column.cells(0..head)?.into_iter().chain(column.cells(tail..n)?);
+            rows.iter_mut().zip(cells).for_each(|(row, cell)| row.push(cell));
+        }
+        let rows = texts(out, rows, options)?;
+        let columns = names.into_iter().map(Into::into).collect();
         Ok(Some(Self { columns, rows, skipped: long.then_some((tail - head, head)) }))
     }
 
@@ -141,6 +167,78 @@ impl Table {
         let lines: Vec<String> =
             table.lines().map(|line| format!("  {line}").trim_end().to_string()).collect();
         lines.join("\n").trim_end().into()
+    }
+}
+
+/// The texts of cells.
+fn texts(
+    out: &Writer,
+    rows: Vec<Vec<Dynamic>>,
+    options: &PrintOptions,
+) -> Result<Vec<Vec<String>>> {
+    let mut left = out.left().min(MOST_BYTES);
+    let own_digits = options.own_digits.or(Some(options.arrays.digits));
+    let mut text = |cell: Dynamic| {
+        let options = PrintOptions { own_digits, most: left, window: None, ..options.clone() };
+        let text = display::text(&cell, &options)?;
+        left -= text.len();
+        Ok(text)
+    };
+    rows.into_iter().map(|row| row.into_iter().map(&mut text).collect()).collect()
+}
+
+/// A column of a map.
+enum Column<'a> {
+    Array(Array),
+    List(DynamicReadLock<'a, rhai::Array>),
+    /// Names, and for each row the number of its name.
+    Category(Dynamic, Array),
+}
+
+impl<'a> Column<'a> {
+    fn of(value: &'a Dynamic) -> Option<Self> {
+        let leaf = |value: &Dynamic| value.read_lock::<ArrayRef>()?.array("table").ok();
+        if let Some(array) = leaf(value) {
+            return Some(Self::Array(array));
+        }
+        let list = value.read_lock::<rhai::Array>()?;
+        match &list[..] {
+            [names, codes]
+                if names.is_array() && leaf(codes).is_some_and(|codes| codes.dtype().is_int()) =>
+            {
+                leaf(codes).map(|codes| Self::Category(names.clone(), codes))
+            }
+            _ => Some(Self::List(list)),
+        }
+    }
+
+    fn len(&self) -> u64 {
+        match self {
+            Self::Array(array) | Self::Category(_, array) => array.size(),
+            Self::List(list) => list.len() as u64,
+        }
+    }
+
+    /// The values of some rows.
+    fn cells(&self, rows: Range<usize>) -> Result<Vec<Dynamic>> {
+        let lanes = |array: &Array| array.read(rows.start as u64..rows.end as u64).or_fault();
+        Ok(match self {
+            Self::Array(array) => lanes(array)?.into_iter().map(dynamic).collect(),
+            Self::List(list) => list[rows].to_vec(),
+            Self::Category(names, codes) => {
+                let names = names.read_lock::<rhai::Array>();
+                let name = |code: Scalar| {
+                    let place = match code {
+                        Scalar::Int(code) => usize::try_from(code).ok()?,
+                        Scalar::UInt(code) => usize::try_from(code).ok()?,
+                        Scalar::Bool(_) | Scalar::Float(_) => return None,
+                    };
+                    names.as_ref()?.get(place).cloned()
+                };
+                let named = |code| name(code).unwrap_or_else(|| dynamic(code));
+                lanes(codes)?.into_iter().map(named).collect()
+            }
+        })
     }
 }
 

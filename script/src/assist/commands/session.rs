@@ -72,8 +72,10 @@ pub(super) fn save(interpreter: &mut Interpreter, argument: &Argument<'_>) -> Re
         return Err(failed("%save: expected a file", "write %save session.rhai"));
     }
     let cells = interpreter.inputs.iter().map(|(_, text)| text.trim_end());
-    let cells: Vec<&str> = cells.filter(|text| !text.starts_with(['%', '?'])).collect();
-    let cells = without_redefined(interpreter, cells);
+    let is_program = |text: &&str| {
+        !text.starts_with(['%', '?']) && Cell::script(text).compile(&interpreter.engine).is_ok()
+    };
+    let cells = without_redefined(interpreter, cells.filter(is_program).collect());
     let written = interpreter.context.host.write_file(path, (cells.join("\n") + "\n").as_bytes());
     written.map_err(|error| {
         failed(format!("%save: {path}: {error}"), "choose a folder that can be written")
