@@ -11,7 +11,7 @@ use std::ptr::null_mut;
 use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap_anonymous, munmap};
 
 /// Blocks from this size on are worth the system calls.
-pub(crate) const LARGE: usize = 4 << 20;
+pub(super) const LARGE: usize = 4 << 20;
 /// Size and alignment of a huge page.
 const HUGE: usize = 2 << 20;
 /// A multiple of the small page on every machine.

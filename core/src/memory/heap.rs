@@ -22,6 +22,8 @@ const STEP: i64 = 2 << 20;
 const COPIES: u64 = 2;
 /// What errors, and all that runs until the script has stopped, may take.
 const SLACK: u64 = 4 << 20;
+/// Blocks from this size on are worth a call of the system.
+const ADVISED: usize = 4 << 20;
 /// More than anybody takes.
 const NEVER: i64 = i64::MAX;
 
@@ -69,7 +71,10 @@ unsafe impl GlobalAlloc for Heap {
             // SAFETY: passed on to the caller; a refusal leaves the block as it was.
             let moved = unsafe { System.realloc(block, layout, bytes) };
             if !moved.is_null() {
-                ask_for_huge_pages(moved, bytes);
+                // Pages keep what was asked for, wherever the system moves them.
+                if layout.size() < ADVISED {
+                    ask_for_huge_pages(moved, bytes);
+                }
                 count(signed(bytes) - signed(layout.size()));
                 return moved;
             }
@@ -119,7 +124,7 @@ impl Heap {
 #[inline]
 fn ask_for_huge_pages(block: *mut u8, bytes: usize) {
     #[cfg(target_os = "linux")]
-    if bytes >= pages::LARGE {
+    if bytes >= ADVISED {
         pages::ask_for_huge(block, bytes);
     }
     #[cfg(not(target_os = "linux"))]
