@@ -90,29 +90,31 @@ fn no_order(registry: &mut Registry<'_>) {
     }
 }
 
-/// Rhai calls a list and a text or number unlike, and `list == "x"` false, where others compare each item: as a mask that
-/// answers for every lane.
+/// Rhai calls a list and a text unlike, and `list == "x"` false, where others compare each item: as a mask that answers
+/// for every lane.
 fn no_likeness(registry: &mut Registry<'_>) {
-    let list = TypeId::of::<rhai::Array>();
-    let others = [
-        TypeId::of::<rhai::ImmutableString>(),
-        TypeId::of::<i64>(),
-        TypeId::of::<f64>(),
-        TypeId::of::<bool>(),
-    ];
-    for other in others {
-        for types in [[list, other], [other, list]] {
-            for symbol in ["==", "!="] {
-                registry.engine.register_raw_fn(symbol, types, move |_, args| -> Result<bool> {
-                    let other = if types[0] == list { &*args[1] } else { &*args[0] };
-                    let hint = format!(
-                        "MaskC(list.map(|item| item {symbol} x)) compares each item; of a category [names, group] write \
-                         group {symbol} names.index_of(x)"
-                    );
-                    let what = format!("{symbol}: got a list and {}, expected two lists", type_name(other));
-                    Err(fault_with_hint(what, hint))
-                });
-            }
+    let (list, text) = (TypeId::of::<rhai::Array>(), TypeId::of::<rhai::ImmutableString>());
+    for (types, at) in [([list, text], 0), ([text, list], 1)] {
+        for symbol in ["==", "!="] {
+            registry.engine.register_raw_fn(symbol, types, move |_, args| -> Result<bool> {
+                let items = args[at].read_lock::<rhai::Array>();
+                let first = items.as_ref().and_then(|items| items.first());
+                let hint = match first {
+                    Some(first) if first.is_string() => {
+                        format!("MaskC(list.map(|item| item {symbol} x)) compares each item")
+                    }
+                    Some(names) if names.is_array() => {
+                        format!(
+                            "of a category [names, group] write group {symbol} names.index_of(x)"
+                        )
+                    }
+                    _ => return Ok(symbol == "!="),
+                };
+                Err(fault_with_hint(
+                    format!("{symbol}: got a list and text, expected two lists"),
+                    hint,
+                ))
+            });
         }
     }
 }
