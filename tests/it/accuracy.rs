@@ -255,7 +255,8 @@ fn double_precision_is_as_accurate_as_stated() {
         }
         worst.check(case.bound);
         // Their recipes leave more than rounding does.
-        script.check(if matches!(case.name, "cbrt" | "tanh") { 1.1 } else { 1.0 });
+        let is_rough = matches!(case.name, "cbrt" | "tanh" | "sech" | "csch");
+        script.check(if is_rough { 1.2 } else { 1.0 });
     }
 }
 
