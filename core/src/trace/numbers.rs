@@ -16,15 +16,13 @@ use crate::ir::var::VarId;
 #[derive(Debug)]
 pub struct NumberFunction {
     recipe: Recipe,
-    steps: OnceCell<Steps>,
+    /// Its steps, of which the first are the arguments, and which of them is the result.
+    steps: OnceCell<(Vec<(DType, Step)>, usize)>,
 }
 
-/// A recipe: its steps, of which the first are the arguments, and the number of the last.
-#[derive(Debug, Default)]
-struct Steps {
-    steps: RefCell<Vec<(DType, Step)>>,
-    result: usize,
-}
+/// A recipe that is being recorded.
+#[derive(Default)]
+struct Steps(RefCell<Vec<(DType, Step)>>);
 
 #[derive(Clone, Copy, Debug)]
 enum Step {
@@ -49,13 +47,12 @@ impl NumberFunction {
 
     /// What the function makes of numbers.
     pub fn call(&self, args: &[f64]) -> f64 {
-        let steps = self.steps.get_or_init(|| Steps::of(self.recipe, args.len()));
-        let steps = (steps.steps.borrow(), steps.result);
-        let mut known = vec![None; steps.0.len()];
+        let (steps, result) = self.steps.get_or_init(|| Steps::of(self.recipe, args.len()));
+        let mut known = vec![None; steps.len()];
         for (known, &x) in known.iter_mut().zip(args) {
             *known = Some(Number::from(x.to_bits()));
         }
-        f64::from_bits(value(&steps.0, &mut known, steps.1).bits)
+        f64::from_bits(value(steps, &mut known, *result).bits)
     }
 }
 
@@ -114,17 +111,17 @@ fn value(steps: &[(DType, Step)], known: &mut [Option<Number>], i: usize) -> Num
 }
 
 impl Steps {
-    fn of(recipe: Recipe, arity: usize) -> Self {
-        let mut steps = Self::default();
+    fn of(recipe: Recipe, arity: usize) -> (Vec<(DType, Step)>, usize) {
+        let steps = Self::default();
         let args: Vec<VarId> = (0..arity).map(|_| steps.add(DType::F64, Step::Argument)).collect();
         let args: Vec<Expr<'_>> = args.into_iter().map(|id| Expr::new(&steps, id)).collect();
         let result = recipe(&args).id().index();
-        steps.result = result;
-        steps
+        drop(args);
+        (steps.0.into_inner(), result)
     }
 
     fn add(&self, dtype: DType, step: Step) -> VarId {
-        let mut steps = self.steps.borrow_mut();
+        let mut steps = self.0.borrow_mut();
         steps.push((dtype, step));
         VarId::new(exactly(steps.len() - 1))
     }
@@ -132,7 +129,7 @@ impl Steps {
 
 impl Record for Steps {
     fn dtype(&self, id: VarId) -> DType {
-        self.steps.borrow()[id.index()].0
+        self.0.borrow()[id.index()].0
     }
 
     fn constant(&self, dtype: DType, bits: u64) -> VarId {

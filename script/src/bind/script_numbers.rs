@@ -11,7 +11,7 @@ use rhai::{EvalAltResult, Position};
 
 use super::registry::Registry;
 use super::sizes::Sizes;
-use crate::fault::{Result, fault, fault_with_hint};
+use crate::fault::{Result, fault};
 use crate::value::range::Range;
 use crate::value::type_name;
 
@@ -91,29 +91,15 @@ fn no_order(registry: &mut Registry<'_>) {
 }
 
 /// Rhai calls a list and a text unlike, and `list == "x"` false, where others compare each item: as a mask that answers
-/// for every lane.
+/// for every lane. What looks for an item among others of all types takes this error as a no.
 fn no_likeness(registry: &mut Registry<'_>) {
-    let (list, text) = (TypeId::of::<rhai::Array>(), TypeId::of::<rhai::ImmutableString>());
-    for (types, at) in [([list, text], 0), ([text, list], 1)] {
+    let list = (TypeId::of::<rhai::Array>(), "array");
+    let text = (TypeId::of::<rhai::ImmutableString>(), "text");
+    for [(a, a_name), (b, b_name)] in [[list, text], [text, list]] {
         for symbol in ["==", "!="] {
-            registry.engine.register_raw_fn(symbol, types, move |_, args| -> Result<bool> {
-                let items = args[at].read_lock::<rhai::Array>();
-                let first = items.as_ref().and_then(|items| items.first());
-                let hint = match first {
-                    Some(first) if first.is_string() => {
-                        format!("MaskC(list.map(|item| item {symbol} x)) compares each item")
-                    }
-                    Some(names) if names.is_array() => {
-                        format!(
-                            "of a category [names, group] write group {symbol} names.index_of(x)"
-                        )
-                    }
-                    _ => return Ok(symbol == "!="),
-                };
-                Err(fault_with_hint(
-                    format!("{symbol}: got a list and text, expected two lists"),
-                    hint,
-                ))
+            registry.engine.register_raw_fn(symbol, [a, b], move |_, _| -> Result<bool> {
+                let call = format!("{symbol} ({a_name}, {b_name})");
+                Err(EvalAltResult::ErrorFunctionNotFound(call, Position::NONE).into())
             });
         }
     }

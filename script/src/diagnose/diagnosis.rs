@@ -319,6 +319,11 @@ impl Diagnosis<'_> {
             self.hints.push("for powers other than integers write exp(b * log(a))".into());
         } else if types.contains("()") {
             self.hints.push(OF_NOTHING.into());
+        } else if matches!(operator, "==" | "!=") && types.contains("list") {
+            self.hints.push(format!(
+                "MaskC(list.map(|item| item {operator} x)) compares each item; of a category [names, group] write group \
+                 {operator} names.index_of(x)"
+            ));
         } else if types.contains("ndarray") {
             self.hints.push(OF_NDARRAY.into());
         } else if types.contains("list") {

@@ -1,18 +1,15 @@
 //! What reading both kinds of files has in common: which columns, and groups of them side by side.
 
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicI64, AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError};
-use std::thread;
 
 use arrow_array::RecordBatch;
 use arrow_schema::Fields;
 use porcini_core::Session;
-use porcini_core::memory::heap;
 
 use super::column::{Builder, Table};
 use super::quiet::quietly;
 use super::trouble::{Result, Trouble, out_of_memory, poll};
+use crate::side_by_side::side_by_side;
 
 /// What files of Parquet begin and end with.
 pub(super) const PARQUET: &[u8] = b"PAR1";
@@ -101,14 +98,15 @@ pub(super) fn read_groups(
     choice: &Choice,
     read: impl Fn(&[usize], &mut Rows) -> Result<()> + Sync,
 ) -> Result<Table> {
-    let threads = thread::available_parallelism().map_or(1, std::num::NonZero::get);
-    let groups: Vec<&[usize]> =
-        chosen.chunks(chosen.len().div_ceil(threads * GROUPS).max(1)).collect();
-    let read = side_by_side(groups.len(), threads, |i| {
-        let mut rows = Rows::new(fields, groups[i], n_rows)?;
-        read(groups[i], &mut rows)?;
-        rows.check_number()?;
-        Ok(rows.builders)
+    let threads = session.threads();
+    let groups = chosen.chunks(chosen.len().div_ceil(threads * GROUPS).max(1));
+    let read = side_by_side(threads, groups, |group| {
+        quietly(|| {
+            let mut rows = Rows::new(fields, group, n_rows)?;
+            read(group, &mut rows)?;
+            rows.check_number()?;
+            Ok(rows.builders)
+        })
     });
     let mut table = Table::new();
     for (&i, builder) in chosen.iter().zip(read?.into_iter().flatten()) {
@@ -155,45 +153,4 @@ impl Rows {
         }
         Err(Trouble::Damaged(format!("got {read} rows, expected {expected} as its header says")))
     }
-}
-
-/// The results of `n` pieces of work, which threads do side by side; of several troubles the first one.
-fn side_by_side<T: Send>(
-    n: usize,
-    threads: usize,
-    work: impl Fn(usize) -> Result<T> + Sync,
-) -> Result<Vec<T>> {
-    let next = AtomicUsize::new(0);
-    let done = Mutex::new(Vec::new());
-    let work_off = || {
-        loop {
-            let i = next.fetch_add(1, Ordering::Relaxed);
-            if i >= n {
-                break;
-            }
-            let result = quietly(|| work(i));
-            if result.is_err() {
-                next.store(n, Ordering::Relaxed);
-            }
-            done.lock().unwrap_or_else(PoisonError::into_inner).push((i, result));
-        }
-    };
-    let handed_over = AtomicI64::new(0);
-    let work_beside = || {
-        work_off();
-        handed_over.fetch_add(heap::hand_over(), Ordering::Relaxed);
-    };
-    thread::scope(|scope| {
-        for _ in 1..threads.min(n) {
-            // A thread that the system refuses is one fewer.
-            if thread::Builder::new().spawn_scoped(scope, work_beside).is_err() {
-                break;
-            }
-        }
-        work_off();
-    });
-    heap::receive(handed_over.into_inner());
-    let mut done = done.into_inner().unwrap_or_else(PoisonError::into_inner);
-    done.sort_unstable_by_key(|(i, _)| *i);
-    done.into_iter().map(|(_, result)| result).collect()
 }
