@@ -8,7 +8,7 @@ use rhai::{Dynamic, Token};
 use crate::assist::help;
 use crate::bind::doc::FunctionDoc;
 use crate::interpreter::Interpreter;
-use crate::language::cell::Cell;
+use crate::language::cell::{Cell, n_lines};
 use crate::language::lexer::Lexeme;
 use crate::language::tokens::registered;
 use crate::language::words::{first_word, last_word};
@@ -174,7 +174,7 @@ fn definitions(text: &str, name: &str) -> Vec<(usize, String)> {
         lexemes[*i].token == Token::Fn
             && next.is_some_and(|next| &text[next.start..next.end] == name)
     };
-    let lines = |from: usize, to: usize| text[from..to].matches('\n').count();
+    let lines = |from: usize, to: usize| n_lines(&text[from..to]);
     let mut found = Vec::new();
     let (mut line, mut counted) = (1, 0);
     for head in (0..lexemes.len()).filter(is_head) {

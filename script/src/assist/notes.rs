@@ -7,7 +7,7 @@ use rhai::Token;
 
 use crate::assist::shifts;
 use crate::interpreter::Interpreter;
-use crate::language::cell::Cell;
+use crate::language::cell::{Cell, n_lines};
 use crate::language::lexer::Lexeme;
 use crate::language::words::is_name;
 
@@ -63,7 +63,7 @@ impl Interpreter {
                     && matches!(name.token, Token::Identifier(_))
             });
             let Some(name) = assigned else { continue };
-            number += text[counted..name.start].matches('\n').count();
+            number += n_lines(&text[counted..name.start]);
             counted = name.start;
             let name = &text[name.start..name.end];
             let hides = self.scope.get(name).is_some_and(|value| value.is::<rhai::FnPtr>())
@@ -96,7 +96,7 @@ impl Interpreter {
         let mut line: Vec<&Lexeme> = Vec::new();
         let (mut number, mut counted) = (1, 0);
         for lexeme in cell.lexemes() {
-            number += text[counted..lexeme.start].matches('\n').count();
+            number += n_lines(&text[counted..lexeme.start]);
             if line.last().is_some_and(|before| text[before.end..lexeme.start].contains('\n')) {
                 line.clear();
             }
@@ -276,7 +276,7 @@ fn slips(cell: &Cell) -> Vec<(usize, String)> {
             }
             _ => continue,
         };
-        line += text[counted..operator.start].matches('\n').count();
+        line += n_lines(&text[counted..operator.start]);
         counted = operator.start;
         notes.push((line, note));
     }
@@ -286,7 +286,7 @@ fn slips(cell: &Cell) -> Vec<(usize, String)> {
             && word(lexeme).contains("${")
     };
     notes.extend(code.iter().find(is_plain).map(|lexeme| {
-        let line = 1 + text[..lexeme.start].matches('\n').count();
+        let line = 1 + n_lines(&text[..lexeme.start]);
         (line, "only texts in back quotes have values in them: `x = ${x}`".into())
     }));
     notes

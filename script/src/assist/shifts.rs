@@ -2,7 +2,7 @@
 
 use rhai::Token;
 
-use crate::language::cell::Cell;
+use crate::language::cell::{Cell, n_lines};
 use crate::language::lexer::{Lexeme, is_text};
 
 /// The operator before a value, of those that matter.
@@ -26,7 +26,7 @@ pub(super) fn notes(cell: &Cell) -> Vec<(usize, String)> {
     let mut last: Option<&Lexeme> = None;
     for lexeme in cell.lexemes().iter().filter(|lexeme| !lexeme.is_comment()) {
         let starts_line = text[counted..lexeme.start].contains('\n');
-        line += text[counted..lexeme.start].matches('\n').count();
+        line += n_lines(&text[counted..lexeme.start]);
         counted = lexeme.start;
         let written = &text[lexeme.start..lexeme.end];
         let token = &lexeme.token;

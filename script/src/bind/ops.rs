@@ -263,7 +263,16 @@ fn equal(call: &NativeCallContext<'_>, op: &str, a: &Dynamic, b: &Dynamic) -> Re
     if a.is::<ArrayRef>() || b.is::<ArrayRef>() {
         return Err(compared_by_lane(op));
     }
-    call.call_native_fn::<bool>("==", (a.clone(), b.clone()))
+    match call.call_native_fn::<bool>("==", (a.clone(), b.clone())) {
+        // Inside of lists what cannot be compared is another item, as a list and a text.
+        Err(error)
+            if a.type_id() != b.type_id()
+                && matches!(*error, EvalAltResult::ErrorFunctionNotFound(..)) =>
+        {
+            Ok(false)
+        }
+        result => result,
+    }
 }
 
 fn compared_by_lane(op: &str) -> Box<EvalAltResult> {

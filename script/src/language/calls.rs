@@ -30,7 +30,8 @@ const MARKS: [char; 5] = ['\u{f0001}', '\u{f0002}', '\u{f0003}', '\u{f0004}', '\
 
 /// Whether nothing in a text can be taken for what stands for calls.
 pub(crate) fn can_stand_in(text: &str) -> bool {
-    !text.contains(MARKS) && !text.contains(unpack::MARKS)
+    // One letter after another, which is many times as fast as all of them at once.
+    !MARKS.iter().chain(&unpack::MARKS).any(|mark| text.contains(*mark))
 }
 
 /// What the parser reads in place of a name, and of the bracket behind it; `first` is the token that follows.

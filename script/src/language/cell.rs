@@ -6,6 +6,7 @@ use std::collections::HashSet;
 use std::ops::Range;
 use std::rc::Rc;
 
+use memchr::memchr_iter;
 use porcini_core::interrupt;
 use rhai::{AST, Engine, ParseError, ParseErrorType, Position, Token};
 
@@ -355,6 +356,7 @@ fn start_of_script(text: &str) -> usize {
     if text.starts_with("#!") { text.find('\n').unwrap_or(text.len()) } else { 0 }
 }
 
-fn n_lines(text: &str) -> usize {
-    text.matches('\n').count()
+/// The line ends in a text.
+pub(crate) fn n_lines(text: &str) -> usize {
+    memchr_iter(b'\n', text.as_bytes()).count()
 }

@@ -1,6 +1,7 @@
 //! Statements on lines of their own need no `;`, as in Python: one is added at the end of a line whose last token
 //! could end a statement, if the first token of the next can only begin one. A line that starts with `[` is a list,
-//! not an index of the line before, one that starts with `(` is no call of it, and one that starts with `-x` is a number, not what is taken from it. Positions stay what they are.
+//! not an index of the line before, one that starts with `(` is no call of it, and one that starts with `-x` is a
+//! number, not what is taken from it. Positions stay what they are.
 
 use std::collections::HashSet;
 use std::iter;
@@ -11,6 +12,7 @@ use rhai::{AST, Engine, LexError, ParseError, ParseErrorType, Position, Token};
 
 use crate::language::called::Scopes;
 use crate::language::calls;
+use crate::language::cell::n_lines;
 use crate::language::lexer::{LETTER, Lexeme};
 use crate::language::slices;
 use crate::language::tokens::{self, Told};
@@ -59,7 +61,7 @@ pub(crate) fn compile(
 
 /// Line and column of a byte.
 fn position(text: &str, byte: usize) -> Position {
-    let line = text[..byte].matches('\n').count() + 1;
+    let line = n_lines(&text[..byte]) + 1;
     place(line, text[..byte].chars().rev().take_while(|c| *c != '\n').count() + 1)
 }
 
@@ -241,7 +243,7 @@ impl Mended {
     }
 
     fn add_lines(&mut self, text: &str) {
-        self.add_blank(text.matches('\n').count(), text);
+        self.add_blank(n_lines(text), text);
     }
 
     /// So many line ends, and blanks up to the column where a text ends.
