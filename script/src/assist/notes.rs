@@ -7,9 +7,9 @@ use rhai::Token;
 
 use crate::assist::shifts;
 use crate::interpreter::Interpreter;
-use crate::language::cell::{Cell, n_lines};
+use crate::language::cell::Cell;
 use crate::language::lexer::Lexeme;
-use crate::language::words::is_name;
+use crate::language::words::{is_name, n_lines};
 
 /// A comment that reads as the divisor of the value before it.
 struct Division<'t> {

@@ -2,8 +2,9 @@
 
 use rhai::Token;
 
-use crate::language::cell::{Cell, n_lines};
+use crate::language::cell::Cell;
 use crate::language::lexer::{Lexeme, is_text};
+use crate::language::words::n_lines;
 
 /// The operator before a value, of those that matter.
 #[derive(Clone, Copy)]

@@ -6,7 +6,6 @@ use std::collections::HashSet;
 use std::ops::Range;
 use std::rc::Rc;
 
-use memchr::memchr_iter;
 use porcini_core::interrupt;
 use rhai::{AST, Engine, ParseError, ParseErrorType, Position, Token};
 
@@ -14,6 +13,7 @@ use crate::language::called;
 use crate::language::calls;
 use crate::language::lexer::{Lexeme, Lexer};
 use crate::language::semicolons::{self, end_statement, place};
+use crate::language::words::n_lines;
 
 /// A text and what was read of it.
 #[derive(Debug)]
@@ -354,9 +354,4 @@ fn line_at(text: &str, start: usize) -> &str {
 /// A `#!` in front is for the system.
 fn start_of_script(text: &str) -> usize {
     if text.starts_with("#!") { text.find('\n').unwrap_or(text.len()) } else { 0 }
-}
-
-/// The line ends in a text.
-pub(crate) fn n_lines(text: &str) -> usize {
-    memchr_iter(b'\n', text.as_bytes()).count()
 }

@@ -12,11 +12,11 @@ use rhai::{AST, Engine, LexError, ParseError, ParseErrorType, Position, Token};
 
 use crate::language::called::Scopes;
 use crate::language::calls;
-use crate::language::cell::n_lines;
 use crate::language::lexer::{LETTER, Lexeme};
 use crate::language::slices;
 use crate::language::tokens::{self, Told};
 use crate::language::unpack;
+use crate::language::words::n_lines;
 
 /// Bytes of a name or number at most: only between tokens the parser looks at Ctrl-C. It gets longer texts, comments and
 /// blanks without their contents, which this crate's own lexer has read already.

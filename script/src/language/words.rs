@@ -1,4 +1,6 @@
-//! Names in a text, whether it is a script or not.
+//! Names and lines in a text, whether it is a script or not.
+
+use memchr::memchr_iter;
 
 /// Whether a character may stand in a name.
 pub(crate) fn is_name(c: char) -> bool {
@@ -18,4 +20,9 @@ pub(crate) fn first_word(text: &str) -> &str {
 /// The letters of a name at its end.
 pub(crate) fn last_word(text: &str) -> &str {
     &text[text.trim_end_matches(is_name).len()..]
+}
+
+/// The line ends in a text.
+pub(crate) fn n_lines(text: &str) -> usize {
+    memchr_iter(b'\n', text.as_bytes()).count()
 }
