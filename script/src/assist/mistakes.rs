@@ -1,5 +1,5 @@
-//! Calls that would fail, found without running: of functions that nobody has, or with numbers of arguments that they do
-//! not take.
+//! What would fail, found without running: calls of functions that nobody has, or with numbers of arguments that they do
+//! not take, and variables that nothing declares.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
@@ -10,8 +10,12 @@ use crate::bind::doc::FunctionDoc;
 use crate::diagnose::error::Error;
 use crate::fault::{fault_with_hint, parse_fault};
 use crate::interpreter::Interpreter;
+use crate::language::called::Scopes;
 use crate::language::cell::Cell;
+use crate::language::lexer::Lexeme;
+use crate::language::semicolons::{end_statement, is_stand_in};
 use crate::language::tokens::typed;
+use crate::language::unpack;
 
 /// What Rhai itself makes of calls.
 const SPECIAL: [&str; 10] = [
@@ -30,6 +34,9 @@ const SPECIAL: [&str; 10] = [
 /// Mistakes that are named: for each, names that are alike are looked for.
 const MOST: usize = 100;
 
+/// What would fail, and where.
+type Wrong = (Position, rhai::EvalAltResult);
+
 /// A call in a script.
 struct Call {
     name: String,
@@ -39,16 +46,59 @@ struct Call {
 }
 
 impl Interpreter {
-    /// Mistakes in a script that are seen without running it: the first of syntax, else all calls that cannot be.
+    /// Mistakes in a script that are seen without running it: the first of syntax, else all calls that cannot be and all
+    /// variables that cannot be there.
     pub fn check(&self, cell: &Cell, name: &str) -> Vec<Error> {
         let told = |error| self.told(self.diagnose(&error, cell, name));
         match cell.compile(&self.engine) {
             Err(error) => vec![told(*parse_fault(error))],
-            Ok(program) => self.wrong_calls(&program, cell).into_iter().map(told).collect(),
+            Ok(program) => self.mistakes(&program, cell).into_iter().map(told).collect(),
         }
     }
 
-    fn wrong_calls(&self, program: &AST, cell: &Cell) -> Vec<rhai::EvalAltResult> {
+    fn mistakes(&self, program: &AST, cell: &Cell) -> Vec<rhai::EvalAltResult> {
+        let mut wrong = self.wrong_calls(program, cell);
+        wrong.extend(self.unknown_variables(program, cell));
+        wrong.sort_by_key(|(at, _)| (at.line(), at.position()));
+        if let Some((place, _)) = wrong.get(MOST) {
+            let more = format!("{} more mistakes", wrong.len() - MOST);
+            let more = fault_with_hint(more, "they are named once those above are mended");
+            let place = *place;
+            wrong.truncate(MOST);
+            wrong.push((place, *more));
+        }
+        let placed = |(at, mut error): (Position, rhai::EvalAltResult)| {
+            error.set_position(at);
+            error
+        };
+        wrong.into_iter().map(placed).collect()
+    }
+
+    /// Variables that nothing declares, each where it is first read. What is declared somewhere else in the text is taken
+    /// for known, and so is all where code runs that nobody sees.
+    fn unknown_variables(&self, program: &AST, cell: &Cell) -> Vec<Wrong> {
+        let declared = declared(cell);
+        let mut unknown: HashMap<String, Position> = HashMap::new();
+        let mut runs_text = false;
+        walk(program, |node| match node {
+            ASTNode::Expr(Expr::FnCall(call, _)) | ASTNode::Stmt(Stmt::FnCall(call, _)) => {
+                runs_text |= typed(&call.name) == "eval";
+            }
+            ASTNode::Expr(Expr::Variable(variable, _, place)) if variable.2.is_empty() => {
+                let name = typed(&variable.1);
+                // What stands for other letters, and `_3`.
+                let is_special = is_stand_in(name) || name.starts_with('_');
+                if !is_special && !declared.contains(name) && !self.has(name) {
+                    unknown.entry(name.into()).or_insert(*place);
+                }
+            }
+            _ => {}
+        });
+        let wrong = |(name, at)| (at, rhai::EvalAltResult::ErrorVariableNotFound(name, at));
+        unknown.into_iter().filter(|_| !runs_text).map(wrong).collect()
+    }
+
+    fn wrong_calls(&self, program: &AST, cell: &Cell) -> Vec<Wrong> {
         let mut own: HashMap<&str, BTreeSet<usize>> = HashMap::new();
         for function in program.iter_functions() {
             own.entry(function.name).or_default().insert(function.params.len());
@@ -62,7 +112,7 @@ impl Interpreter {
         let bound = self.bound();
         // True where nobody knows.
         let takes = |name: &str, n| bound.get(name).is_none_or(|arities| arities.contains(&n));
-        let mut wrong: Vec<(Position, rhai::EvalAltResult)> = Vec::new();
+        let mut wrong = Vec::new();
         for call in calls(program) {
             let (name, n, at) = (call.name.as_str(), call.arguments, call.place);
             // A map may hold a closure of that name.
@@ -87,19 +137,7 @@ impl Interpreter {
                 wrong.push((at, wrong_number(name, n, &known.join(", "))));
             }
         }
-        wrong.sort_by_key(|(at, _)| (at.line(), at.position()));
-        if let Some((place, _)) = wrong.get(MOST) {
-            let more = format!("{} more calls that would fail", wrong.len() - MOST);
-            let more = fault_with_hint(more, "they are named once those above are mended");
-            let place = *place;
-            wrong.truncate(MOST);
-            wrong.push((place, *more));
-        }
-        let placed = |(at, mut error): (Position, rhai::EvalAltResult)| {
-            error.set_position(at);
-            error
-        };
-        wrong.into_iter().map(placed).collect()
+        wrong
     }
 
     /// The numbers of arguments that each function takes which Rhai knows.
@@ -128,23 +166,26 @@ fn wrong_number(name: &str, n: usize, known: &str) -> rhai::EvalAltResult {
     *fault_with_hint(format!("`{name}` does not take {arguments}"), format!("it takes {known}"))
 }
 
+/// Looks at all nodes but those inside of `try`: whoever tries may fail.
+fn walk(program: &AST, mut look: impl FnMut(&ASTNode<'_>)) {
+    program.walk(&mut |path| {
+        let tries = |node: &ASTNode<'_>| matches!(node, ASTNode::Stmt(Stmt::TryCatch(..)));
+        if let Some(node) = path.last().filter(|_| !path.iter().any(tries)) {
+            look(node);
+        }
+        true
+    });
+}
+
 /// All calls by name, but for operators and functions of modules.
 fn calls(program: &AST) -> Vec<Call> {
     let mut calls = Vec::new();
-    program.walk(&mut |path| {
-        // Whoever tries may fail.
-        if path.iter().any(|node| matches!(node, ASTNode::Stmt(Stmt::TryCatch(..)))) {
-            return true;
+    walk(program, |node| match node {
+        ASTNode::Expr(Expr::FnCall(call, at)) | ASTNode::Stmt(Stmt::FnCall(call, at)) => {
+            calls.extend(named(call, *at, false));
         }
-        let (call, place, is_method) = match path.last() {
-            Some(
-                ASTNode::Expr(Expr::FnCall(call, place)) | ASTNode::Stmt(Stmt::FnCall(call, place)),
-            ) => (call, place, false),
-            Some(ASTNode::Expr(Expr::MethodCall(call, place))) => (call, place, true),
-            _ => return true,
-        };
-        calls.extend(named(call, *place, is_method));
-        true
+        ASTNode::Expr(Expr::MethodCall(call, at)) => calls.extend(named(call, *at, true)),
+        _ => {}
     });
     calls
 }
@@ -158,6 +199,23 @@ fn named(call: &FnCallExpr, place: Position, is_method: bool) -> Option<Call> {
         is_method,
         place,
     })
+}
+
+/// All names of variables that a text declares somewhere.
+fn declared(cell: &Cell) -> HashSet<&str> {
+    let text = cell.text();
+    let mut scopes = Scopes::new(text, &|_| false);
+    let mut code = cell.lexemes().iter().filter(|lexeme| !lexeme.is_comment()).peekable();
+    let mut before: Option<&Lexeme> = None;
+    while let Some(lexeme) = code.next() {
+        let starts = before.is_none_or(|before| end_statement(text, before, lexeme));
+        if let Some((_, names)) = unpack::begins(text, lexeme, code.clone()) {
+            scopes.unpack(&names);
+        }
+        scopes.follow(lexeme, starts, code.peek().map(|next| &next.token));
+        before = Some(lexeme);
+    }
+    scopes.into_all()
 }
 
 /// Names that stand in a text other than in front of arguments.

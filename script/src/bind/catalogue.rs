@@ -2,7 +2,7 @@
 
 use std::any::TypeId;
 
-use porcini_core::catalogue::{Answer, Kind, MEMORY, Row};
+use porcini_core::catalogue::{Answer, Kind, Row, find};
 use porcini_core::value::place;
 use porcini_core::{Array, DType, Scalar};
 use rhai::{Dynamic, NativeCallContext};
@@ -57,10 +57,9 @@ fn answer(context: &Context, row: &Row, args: &[Arg]) -> Result<Dynamic> {
     Ok(answered(answer, first))
 }
 
-/// Reads or writes by index: `gather`, `scatter`.
-pub(super) fn by_index(context: &Context, name: &str, args: &[Arg]) -> Result<Dynamic> {
-    let row = MEMORY.iter().find(|row| row.name == name);
-    answer(context, row.expect("internal error: no such function"), args)
+/// What the function of a name gives for arguments that it takes.
+pub(super) fn by_name(context: &Context, name: &str, args: &[Arg]) -> Result<Dynamic> {
+    answer(context, find(name).expect("internal error: no such function"), args)
 }
 
 /// The index that a script integer is in `gather(a, k)`: a negative one counts from the end.

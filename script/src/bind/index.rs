@@ -5,7 +5,7 @@ use porcini_core::{Array, DType, Scalar};
 use rhai::{Dynamic, NativeCallContext};
 
 use super::assign::{assign_component, assign_masked, fitting};
-use super::catalogue::by_index;
+use super::catalogue::by_name;
 use super::registry::Registry;
 use crate::context::Context;
 use crate::fault::{IntoFault, Result, fault, fault_with_hint};
@@ -66,7 +66,7 @@ fn get(context: &Context, array: &ArrayRef, index: &Dynamic) -> Result<Dynamic> 
         return Ok(Dynamic::from(array.part(&entry("[]", array, place)?)));
     }
     if let Some(lanes) = lanes_index(index) {
-        return by_index(context, "gather", &[Arg::Value(array.clone()), Arg::Value(lanes)]);
+        return by_name(context, "gather", &[Arg::Value(array.clone()), Arg::Value(lanes)]);
     }
     if let Some(components) = array.components() {
         if let Ok(i) = index.as_int() {
@@ -139,7 +139,7 @@ fn set(context: &Context, array: &ArrayRef, index: &Dynamic, value: &Dynamic) ->
     if let Some(lanes) = lanes_index(index) {
         let value = fitting(context, "[]=", array, value)?;
         let args = [array.clone(), value, lanes].map(Arg::Value);
-        return by_index(context, "scatter", &args).map(drop);
+        return by_name(context, "scatter", &args).map(drop);
     }
     if array.is_nested() {
         if let Ok(i) = index.as_int() {

@@ -31,6 +31,7 @@ mod printing;
 mod progress;
 mod random;
 mod registry;
+mod rows;
 mod runtime;
 mod script_numbers;
 mod session_numbers;
@@ -81,6 +82,7 @@ const FAMILIES: &[(&str, Register)] = &[
     ("files", files::register),
     ("files", csv::register),
     ("files", tables::register),
+    ("lists, maps and text", rows::register),
     ("files", columns::register),
     ("random numbers", random::register),
     ("random numbers", session_numbers::register),

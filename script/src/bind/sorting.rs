@@ -68,14 +68,19 @@ fn sort_by(op: &str, call: &Call<'_>, list: &mut Array, order: &FnPtr) -> Result
 }
 
 fn sort(op: &str, list: &mut Array, first: Ordering) -> Result<()> {
-    // NaN comes last either way, as in arrays.
-    let is_nan = |item: &Dynamic| item.as_float().is_ok_and(f64::is_nan);
-    let places = sorted(list, |a, b| {
-        let comes_first = own_order(op, a, b)? == first;
-        Ok(!is_nan(a) && (comes_first || is_nan(b)))
-    })?;
+    let places = places(op, list, first)?;
     arrange(list, places);
     Ok(())
+}
+
+/// The places of items in their own order, `first` what the first is beside the next.
+pub(super) fn places(op: &str, list: &[Dynamic], first: Ordering) -> Result<Vec<usize>> {
+    // NaN comes last either way, as in arrays.
+    let is_nan = |item: &Dynamic| item.as_float().is_ok_and(f64::is_nan);
+    sorted(list, |a, b| {
+        let comes_first = own_order(op, a, b)? == first;
+        Ok(!is_nan(a) && (comes_first || is_nan(b)))
+    })
 }
 
 /// Removes the items that are the same as the last one that stays.

@@ -456,7 +456,10 @@ impl Diagnosis<'_> {
             return format!("expected {}, got a range", friendly_types(want));
         }
         if friendly_types(want) == "integer" && got_array {
-            self.hints.push("items of a list by an array: for k in i { list[k] }".into());
+            self.hints.push(
+                "items of a list by an array: gather(list, index); by a mask: compress(list, mask)"
+                    .into(),
+            );
         }
         if want == "Fn" {
             return format!("expected a function to call, got {}", friendly_types(got));

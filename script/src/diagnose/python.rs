@@ -3,7 +3,7 @@
 use crate::language::words::is_name;
 
 /// Names that do not exist here, and what stands for them.
-const WORDS: [(&str, &str); 125] = [
+const WORDS: [(&str, &str); 130] = [
     ("True", "true"),
     ("False", "false"),
     ("None", "()"),
@@ -113,6 +113,11 @@ const WORDS: [(&str, &str); 125] = [
     ("groupby", "[names, group] = encode(list); scatter_add(sums, x, group)"),
     ("group by", "[names, group] = encode(list); scatter_add(sums, x, group)"),
     ("bincount", "scatter_add(counts, UInt32C(1), x), or histogram(x, bins, low, high)"),
+    ("sort_values", "gather(table, argsort(table.x))"),
+    ("loc", "compress(table, table.x > 1), of the rows that a mask chooses"),
+    ("iloc", "gather(table, UInt32C([0, 2])), of the rows with these numbers"),
+    ("query", "compress(table, table.x > 1)"),
+    ("dropna", "compress(table, !isnan(table.x))"),
     ("nonzero", "compress(UInt32C::arange(len(x)), x != 0)"),
     ("diff", "x[1..] - x[..-1]"),
     ("trapz", "hsum(y[1..] + y[..-1]) * dx / 2"),

@@ -37,6 +37,8 @@ pub(crate) struct Scopes<'a> {
     before: Option<&'a Token>,
     /// A name at the start of a statement, which `=` may follow.
     first: Option<&'a str>,
+    /// All names that something declares so far.
+    all: HashSet<&'a str>,
 }
 
 struct Frame<'a> {
@@ -89,6 +91,7 @@ impl<'a> Scopes<'a> {
             reading: Reading::Nothing,
             before: None,
             first: None,
+            all: HashSet::new(),
         }
     }
 
@@ -129,6 +132,11 @@ impl<'a> Scopes<'a> {
         self.n_closures > 0
     }
 
+    /// All names so far that something declares, wherever it is.
+    pub(crate) fn into_all(self) -> HashSet<&'a str> {
+        self.all
+    }
+
     /// `[a, b] =` at the start of a statement declares its names as [`Self::assigned`].
     pub(crate) fn unpack(&mut self, names: &[&'a str]) {
         names.iter().for_each(|name| self.assigned(Some(name)));
@@ -138,6 +146,9 @@ impl<'a> Scopes<'a> {
         let is_declared = matches!(self.before, Some(Token::Fn));
         let is_member =
             matches!(self.before, Some(Token::Period | Token::Elvis | Token::DoubleColon));
+        if !matches!(self.reading, Reading::Nothing | Reading::Body) {
+            self.all.insert(name);
+        }
         match self.reading {
             Reading::Let => {
                 self.pending.push((name, self.brackets.len()));
@@ -196,6 +207,7 @@ impl<'a> Scopes<'a> {
 
     /// `name =` at the start of a statement outside of functions declares.
     fn assigned(&mut self, name: Option<&'a str>) {
+        self.all.extend(name);
         if let Some(name) = name.filter(|_| self.n_bodies == 0) {
             self.declare(0, name);
         }

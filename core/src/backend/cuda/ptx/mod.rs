@@ -354,11 +354,15 @@ impl Lowering<'_> {
                 if self.kernel.fast_math && self.writer.fast_op(op, types, d, args) {
                     return;
                 }
-                if op == Op::Div && self.is_one(inst.args[0]) {
+                let is = |i: usize, number| self.number_of(inst.args[i]) == Some(number);
+                if op == Op::Div && is(0, Scalar::Float(1.0)) {
                     // The same bits in half the instructions.
                     return ptx!(self.writer, "rcp.rn.{} {d}, {}", inst.dtype.ptx(), args[1]);
                 }
-                self.writer.op(op, types, d, args);
+                match (0..2).find(|&i| op == Op::Mul && is(i, Scalar::Int(-1))) {
+                    Some(i) => self.writer.op(Op::Neg, types, d, [args[1 - i]; 3]),
+                    None => self.writer.op(op, types, d, args),
+                }
             }
             Code::Load(buffer) => self.load_first(inst.dtype, d, buffer),
             Code::Gather { source, access } => self.gather(inst, d, source, access),
@@ -446,17 +450,17 @@ impl Lowering<'_> {
         });
     }
 
-    /// Whether an operand is the number 1, whatever the script says next time.
-    fn is_one(&self, reg: Option<Reg>) -> bool {
-        let Some(inst) = reg.map(|reg| &self.kernel.insts[reg.index()]) else { return false };
-        let bits = if let Code::Constant(bits) = inst.code {
-            bits
-        } else if let (Code::Literal(literal), LiteralMode::Embedded) = (inst.code, self.mode) {
-            self.kernel.literals[literal as usize].1
-        } else {
-            return false;
+    /// The number that an operand is, whatever the script says next time.
+    fn number_of(&self, reg: Option<Reg>) -> Option<Scalar> {
+        let inst = &self.kernel.insts[reg?.index()];
+        let bits = match (inst.code, self.mode) {
+            (Code::Constant(bits), _) => bits,
+            (Code::Literal(literal), LiteralMode::Embedded) => {
+                self.kernel.literals[literal as usize].1
+            }
+            _ => return None,
         };
-        inst.dtype.is_float() && inst.dtype.decode(bits) == Scalar::Float(1.0)
+        Some(inst.dtype.decode(bits))
     }
 
     /// Words are little-endian, so a narrow literal is read at the word's own address.

@@ -7,6 +7,8 @@
 //! * `cvt.rmi/rpi/rni/rzi` between equal float types round to an integral value, halves to even for
 //!   `rni`; NaN stays NaN and zeros keep their sign, as do results that round to zero;
 //! * `neg` and `abs` of floats keep a NaN a NaN; `neg` of integers wraps, so MIN gives MIN;
+//! * `max(max(a, -b), c)` of 32 bits loses its minus where all have one signedness (`ptxas` 13.0 for `sm_90`; `min` too),
+//!   and a difference from 0 and a product by -1 are such negatives: they have the other one here;
 //! * `abs` of integers does too, but `ptxas` 13.0 takes it to be never negative: `abs(MIN) % 511` loses its sign;
 //! * `popc`, `clz` of 64 bits give a 32-bit count, and `clz` of 0 is the width;
 //! * integer division by zero, and of MIN by -1, is unspecified, but does not trap;
@@ -66,7 +68,8 @@ impl Writer {
     pub(super) fn op(&mut self, op: Op, types: Types, d: Name, [a, b, c]: [Name; 3]) {
         let Types { result: dtype, operand } = types;
         match op {
-            Op::Neg => ptx!(self, "neg.{} {d}, {a}", signed(dtype)),
+            Op::Neg if dtype.is_int() => self.negative(dtype, d, a),
+            Op::Sub if dtype.is_int() => ptx!(self, "sub.{} {d}, {a}, {b}", other_sign(dtype)),
             Op::Abs if dtype.is_float() => self.magnitude(dtype, d, a),
             Op::Abs if !dtype.is_signed() => ptx!(self, "mov.{} {d}, {a}", untyped(dtype)),
             Op::Abs => self.absolute(dtype, d, a),
@@ -84,7 +87,8 @@ impl Writer {
             Op::Shr => self.shift("shr", dtype.ptx(), dtype, d, a, b),
             Op::Select if dtype == DType::Mask => self.select_mask(d, a, b, c),
             Op::Select => ptx!(self, "selp.{} {d}, {b}, {c}, {a}", dtype.ptx()),
-            Op::Not
+            Op::Neg
+            | Op::Not
             | Op::Sqrt
             | Op::Floor
             | Op::Ceil
@@ -204,7 +208,7 @@ impl Writer {
             let (by_minus_one, negated) = (self.temporary(Class::Pred), self.temporary_of(dtype));
             let guarded = self.temporary_of(dtype);
             ptx!(self, "setp.eq.{t} {by_minus_one}, {b}, -1");
-            ptx!(self, "neg.{t} {negated}, {a}");
+            self.negative(dtype, negated, a);
             ptx!(self, "selp.{t} {guarded}, {negated}, {quotient}, {by_minus_one}");
             quotient = guarded;
         }
@@ -228,10 +232,15 @@ impl Writer {
         }
     }
 
+    /// Of an integer.
+    fn negative(&mut self, dtype: DType, d: Name, a: Name) {
+        ptx!(self, "sub.{} {d}, 0, {a}", other_sign(dtype));
+    }
+
     /// The larger of a signed integer and its negative: of MIN, MIN.
     fn absolute(&mut self, dtype: DType, d: Name, a: Name) {
         let (t, negative) = (dtype.ptx(), self.temporary_of(dtype));
-        ptx!(self, "neg.{t} {negative}, {a}");
+        self.negative(dtype, negative, a);
         ptx!(self, "max.{t} {d}, {a}, {negative}");
     }
 
@@ -355,11 +364,12 @@ impl Writer {
     }
 }
 
-/// PTX suffix for `neg`, which knows no unsigned types; wrapping makes the bits the same.
+/// The signed integers of as many bits.
 const fn signed(dtype: DType) -> &'static str {
-    match (dtype.is_int(), dtype.bytes()) {
-        (true, 4) => DType::I32.ptx(),
-        (true, 8) => DType::I64.ptx(),
-        _ => dtype.ptx(),
-    }
+    if dtype.bytes() == 8 { DType::I64.ptx() } else { DType::I32.ptx() }
+}
+
+/// The integers of as many bits that have a sign where these have none; what wraps has the same bits in both.
+const fn other_sign(dtype: DType) -> &'static str {
+    if dtype.is_signed() { dtype.widened().unsigned().ptx() } else { signed(dtype) }
 }
