@@ -159,7 +159,7 @@ fn wide_graph(n: usize, live: usize) -> (Inputs, Array) {
 
 fn compile(backend: &dyn Backend, (inputs, y): (Inputs, Array)) -> Duration {
     let plan = inputs.session.plan(&[&y]).unwrap();
-    let lower = |launch: &porcini_core::eval::plan::Launch| {
+    let lower = |launch: &porcini_core::eval::launches::Launch| {
         backend.lower(&launch.kernel, LiteralMode::Embedded).unwrap()
     };
     time(|| plan.kernels().map(lower).collect::<Vec<_>>()).0

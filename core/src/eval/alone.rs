@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::Evaluator;
-use super::plan::Launch;
+use super::launches::Launch;
 use crate::backend::Alone;
 use crate::ir::kernel::{Code, Inst, Kernel};
 

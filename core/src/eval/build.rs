@@ -1,7 +1,7 @@
 //! Builds the kernel of a group: from its writes back to what is in memory.
 
 use super::draft::Draft;
-use super::plan::{Binding, Group, Launch};
+use super::launches::{Binding, Group, Launch};
 use super::regions::Regions;
 use super::registers::Registers;
 use super::walk::{POLL_INTERVAL, Walk, is_memory_operand};

@@ -4,7 +4,7 @@ use std::hash::{Hash, Hasher};
 
 use xxhash_rust::xxh3::xxh3_128;
 
-use super::plan::Binding;
+use super::launches::Binding;
 use super::registers::Registers;
 use crate::convert::exactly;
 use crate::dtype::DType;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::cache::CacheResult;
 use super::history::LaunchRecord;
-use super::plan::PrimitiveLaunch;
+use super::launches::PrimitiveLaunch;
 use super::{Evaluator, lock};
 use crate::backend::CodeStatistics;
 use crate::backend::primitive::{MemoryArray, PrimitiveCall};

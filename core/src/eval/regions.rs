@@ -4,7 +4,7 @@
 use std::collections::{HashMap, HashSet};
 
 use super::build::Builder;
-use super::plan::Binding;
+use super::launches::Binding;
 use super::walk::is_memory_operand;
 use crate::ir::kernel::{BufferIndex, Code, Reg};
 use crate::ir::var::{Kind, Region, VarId, Variable};

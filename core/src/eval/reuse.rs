@@ -12,7 +12,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use super::held_by;
-use super::plan::{Binding, Launch};
+use super::launches::{Binding, Launch};
 use crate::ir::kernel::{BufferIndex, Code, Inst, Kernel};
 use crate::ir::mix::Mix;
 use crate::ir::op::Op;
@@ -188,7 +188,7 @@ fn pair(table: &Table, launch: &Launch, mut inputs: Vec<Input>) -> Vec<Reuse> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::plan::Keep;
+    use super::super::launches::Keep;
     use super::super::schedule::{Scratch, schedule};
     use super::super::{hold, release};
     use super::*;

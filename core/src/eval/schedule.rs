@@ -13,7 +13,7 @@
 
 use std::collections::BTreeMap;
 
-use super::plan::{Group, Keep, Plan, PrimitiveLaunch, Step};
+use super::launches::{Group, Keep, Plan, PrimitiveLaunch, Step};
 use super::registers::Registers;
 use super::walk::{Node, POLL_INTERVAL, SlotMap, Walk, ends_stage, is_found, is_memory_operand};
 use crate::error::{Error, Result};

@@ -6,7 +6,7 @@ use crate::array::Array;
 use crate::backend::{Backend, cuda};
 use crate::dtype::DType;
 use crate::error::Result;
-use crate::eval::plan::{Launch, Plan};
+use crate::eval::launches::{Launch, Plan};
 use crate::ir::kernel::{Kernel, LiteralMode};
 use crate::ir::var::{Kind, Serial, Variable};
 use crate::memory::alloc::MemoryInfo;

@@ -21,7 +21,7 @@ use crate::dtype::{DType, Scalar};
 use crate::error::{Error, Result};
 use crate::eval::cache::Cache;
 use crate::eval::history::{History, LaunchRecord, LaunchTotals};
-use crate::eval::plan::{Keep, Plan};
+use crate::eval::launches::{Keep, Plan};
 use crate::eval::schedule::{Scratch, schedule};
 use crate::eval::{Evaluator, Reports};
 use crate::ir::kernel::{KernelHash, Target};

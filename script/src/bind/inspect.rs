@@ -4,7 +4,7 @@ use std::any::TypeId;
 use std::fmt::Write as _;
 
 use porcini_core::eval::cache::CacheResult;
-use porcini_core::eval::plan::{Plan, Step};
+use porcini_core::eval::launches::{Plan, Step};
 use porcini_core::inspect::{Rows, Whos, WhosRow};
 use porcini_core::memory::alloc::Bytes;
 use porcini_core::{Array, Session};

@@ -16,14 +16,14 @@
 //! # }
 //! ```
 
-mod lanes;
 mod numbers;
+mod reader;
 
 use std::fmt::{self, Write};
 use std::ops::Range;
 
-pub use lanes::{Block, Lanes};
 pub use numbers::{Digits, number};
+pub use reader::{Block, Lanes};
 
 use super::{Argument, Form, Value};
 use crate::array::Array;
