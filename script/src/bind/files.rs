@@ -123,7 +123,7 @@ fn write_npz(path: &str, arrays: &Map) -> Result<Vec<u8>> {
     let options =
         SimpleFileOptions::default().compression_method(CompressionMethod::Stored).large_file(true);
     for (name, value) in arrays {
-        let npy = host_array("write_npz", value)?.to_npy()?;
+        let npy = host_array(&format!("write_npz: {name}"), value)?.to_npy()?;
         archive.start_file(format!("{name}.npy"), options).map_err(|error| failed(&error))?;
         for piece in npy.chunks(PIECE) {
             check_interrupt()?;

@@ -272,6 +272,8 @@ fn hint(line: &str) -> Option<&'static str> {
         "there are no comprehensions: write range(3).map(|i| ..)"
     } else if has_map_without_hash(code) {
         "maps are written #{a: 1, b: 2}"
+    } else if has_format(code) {
+        "a value with a format is ${format(\"{:.2f}\", x)}"
     } else if code.replace("#{", "").contains('#') {
         "comments are written // .."
     } else if starts("%") {
@@ -319,6 +321,15 @@ fn hint(line: &str) -> Option<&'static str> {
     } else {
         return None;
     })
+}
+
+/// Whether a value in a text has a colon behind it, as in Python.
+fn has_format(code: &str) -> bool {
+    let is_formatted = |value: &str| {
+        let (value, _) = value.split_once('}').unwrap_or((value, ""));
+        value.replace("::", "").contains(':') && !value.contains('{')
+    };
+    code.split("${").skip(1).any(is_formatted)
 }
 
 /// What the first word of a statement says.

@@ -256,7 +256,10 @@ pub(crate) fn dynamic(number: Scalar) -> Dynamic {
 fn not_a_number(op: &str, value: &Dynamic) -> Box<rhai::EvalAltResult> {
     let message = format!("{op}: got {}, expected an array or a number", type_name(value));
     if value.is_array() {
-        fault_with_hint(message, "make an array of a list first: FloatC([1, 2, 3])")
+        fault_with_hint(
+            message,
+            "make an array of a list first: FloatC([1, 2, 3]); a vector is Vector3fC(1, 2, 3)",
+        )
     } else if value.is::<host_array::HostRef>() {
         fault_with_hint(message, "make an array of it first: Float64C(x)")
     } else {
