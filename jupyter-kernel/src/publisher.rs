@@ -21,6 +21,8 @@ const ENOUGH: usize = 64 << 10;
 /// Bytes that one cell may show, texts and displays together: more than a browser can show, and what a client that does
 /// not read costs in memory.
 const MOST: usize = 64 << 20;
+/// Displays that one cell may add to a page: more freeze browsers. What takes the place of another does not count.
+const MOST_DISPLAYS: usize = 1000;
 /// Bytes of a message besides what it shows.
 const MESSAGE: usize = 500;
 
@@ -50,8 +52,9 @@ struct State {
     /// The log as it is shown last, and how many times it began.
     log: String,
     n_logs: usize,
-    /// Bytes shown for this request.
+    /// Bytes shown for this request, and displays that it added.
     n_shown: usize,
+    n_displays: usize,
     /// What was printed for it, and what logged: a long log leaves room for a value.
     printed: Printed,
     logged: Printed,
@@ -77,6 +80,7 @@ impl Publisher {
             log: String::new(),
             n_logs: 0,
             n_shown: 0,
+            n_displays: 0,
             printed: Printed::new("printed", keeps),
             logged: Printed::new("logged", keeps),
         };
@@ -89,7 +93,7 @@ impl Publisher {
         self.end_text(&mut state);
         state.parent = parent.clone();
         state.silent = silent;
-        state.n_shown = 0;
+        (state.n_shown, state.n_displays) = (0, 0);
         state.printed.begin();
         state.logged.begin();
         self.send(parent, "status", &json!({"execution_state": "busy"}));
@@ -132,8 +136,20 @@ impl Publisher {
         if state.silent || state.n_shown > MOST && !always {
             return;
         }
-        if kind == "execute_result" {
-            self.tell_rest(&mut state);
+        match kind {
+            "execute_result" => self.tell_rest(&mut state),
+            "display_data" => state.n_displays += 1,
+            "clear_output" => state.n_displays = 0,
+            _ => {}
+        }
+        if kind == "display_data" && state.n_displays > MOST_DISPLAYS {
+            if state.n_displays == MOST_DISPLAYS + 1 {
+                let end = format!(
+                    "\n.. this cell showed {MOST_DISPLAYS} displays, the rest is not shown; one can take another's place, see help(\"display\") ..\n"
+                );
+                self.tell(&mut state, end);
+            }
+            return;
         }
         self.end_text(&mut state);
         if state.take(bytes + MESSAGE) < bytes + MESSAGE && !always {

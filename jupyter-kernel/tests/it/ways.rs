@@ -66,3 +66,17 @@ fn what_cells_show_counts_together() {
         assert_eq!(client.run("1 + 1").result(), "2");
     }
 }
+
+#[test]
+fn displays_are_counted() {
+    let (_kernel, client) = Kernel::start();
+    let answer = client.run("for i in 0..5000 { display(i) } 7");
+    let n = answer.shown.iter().filter(|message| message.kind == "display_data").count();
+    assert_eq!((n, answer.result()), (1000, "7"));
+    assert!(answer.stream("stderr").contains("this cell showed 1000 displays"));
+    // What takes the place of others is no more than they were.
+    let answer = client.run("for i in 0..5000 { clear_output(); display(i) }");
+    assert_eq!(answer.stream("stderr"), "");
+    let answer = client.run("display(0, \"a\"); for i in 0..5000 { update_display(i, \"a\") }");
+    assert_eq!(answer.stream("stderr"), "");
+}
