@@ -81,9 +81,11 @@ fn charts(registry: &mut Registry<'_>) {
         "A picture of y against x, or against the lane number if there is no x: lines, which leave gaps where numbers \
          are not finite. A vector, or a list of arrays, gives several lines. Options: #{title: \"speed\", xlabel: \"t\", \
          ylabel: \"v\", labels: [\"a\", \"b\"] (a legend), xscale: \"log\", yscale: \"log\", xlim: [0, 1], ylim: [0, 1], \
-         grid: true, points: true}. A terminal shows it as text, in colour if it has it, a notebook as SVG; \
-         print(plot(y)) shows it from a script. Evaluates.\n\n\
-         >> str(plot(FloatC([0, 1, 4, 9]))).split(\"\\n\").len() > 10\ntrue",
+         grid: true, points: true (no lines; [true, false]: measured points and a curve)}. A terminal shows it as text, in \
+         colour if it has it, a notebook as SVG; print(plot(y)) shows it from a script. Evaluates.\n\n\
+         >> let [t, curve] = [FloatC([0, 1, 2]), FloatC::linspace(0, 2, 50)];\n\
+         >> type_of(plot([t, curve], [t ** 2 + 0.1, curve ** 2], #{points: [true, false], labels: [\"data\", \"fit\"]}))\n\
+         Picture",
     );
     registry.doc(
         "scatter_plot",
@@ -110,11 +112,14 @@ fn charts(registry: &mut Registry<'_>) {
                     let (x, y) = (x.len(), y.len());
                     return Err(fault(format!("{name}: got {x} arrays of x and {y} of y, expected 1 or as many")));
                 }
-                let are_points = name == "scatter_plot" || options.is_set("points")?;
+                let are_points = match name {
+                    "scatter_plot" => vec![true; y.len()],
+                    _ => options.each("points", y.len())?,
+                };
                 let are_log = [options.side('x')?.is_log, options.side('y')?.is_log];
                 let marks = y.iter().enumerate().map(|(i, y)| {
                     let x = x.get(i).or(x.first());
-                    Ok(if are_points {
+                    Ok(if are_points[i] {
                         Marks::Points(scattered(name, x, y, are_log)?)
                     } else {
                         Marks::Line(points(name, x, y)?)
@@ -296,6 +301,15 @@ impl Options {
     fn is_set(&self, key: &str) -> Result<bool> {
         let truth = self.map.get(key).map_or(Ok(false), Dynamic::as_bool);
         truth.map_err(|_| self.unexpected(key, "true or false"))
+    }
+
+    /// What is set for each of so many layers: for all by a bool, by a list one by one.
+    fn each(&self, key: &str, n: usize) -> Result<Vec<bool>> {
+        let list = self.map.get(key).and_then(|given| given.read_lock::<rhai::Array>());
+        let Some(list) = list else { return Ok(vec![self.is_set(key)?; n]) };
+        let truths: Option<Vec<bool>> = list.iter().map(|item| item.as_bool().ok()).collect();
+        let unexpected = || self.unexpected(key, &format!("a bool, or a list of {n} bools"));
+        truths.filter(|truths| truths.len() == n).ok_or_else(unexpected)
     }
 
     fn text(&self, key: &str) -> String {
