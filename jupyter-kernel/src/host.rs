@@ -178,6 +178,10 @@ impl Host for Notebook {
         folders::replace(path, contents)
     }
 
+    fn append_file(&self, path: &str, contents: &[u8]) -> io::Result<()> {
+        folders::append(path, contents)
+    }
+
     fn list_folder(&self, path: &str) -> io::Result<Vec<String>> {
         folders::list(path)
     }

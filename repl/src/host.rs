@@ -97,6 +97,10 @@ impl Host for System {
         folders::replace(path, contents)
     }
 
+    fn append_file(&self, path: &str, contents: &[u8]) -> io::Result<()> {
+        folders::append(path, contents)
+    }
+
     fn list_folder(&self, path: &str) -> io::Result<Vec<String>> {
         folders::list(path)
     }

@@ -91,6 +91,15 @@ impl Host for TestHost {
         Ok(())
     }
 
+    fn append_file(&self, path: &str, contents: &[u8]) -> io::Result<()> {
+        self.files.borrow_mut().entry(path.into()).or_default().extend(contents);
+        Ok(())
+    }
+
+    fn list_folder(&self, _: &str) -> io::Result<Vec<String>> {
+        Ok(self.files.borrow().keys().cloned().collect())
+    }
+
     fn read_module(&self, _: Option<&str>, name: &str) -> io::Result<(PathBuf, String)> {
         let plain = name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
         if !plain {

@@ -40,6 +40,7 @@ mod sorting;
 mod split;
 pub(crate) mod stopwatch;
 mod tables;
+mod texts;
 pub(crate) mod types;
 
 use std::rc::Rc;
@@ -82,6 +83,7 @@ const FAMILIES: &[(&str, Register)] = &[
     ("files", files::register),
     ("files", csv::register),
     ("files", tables::register),
+    ("files", texts::register),
     ("lists, maps and text", rows::register),
     ("files", columns::register),
     ("random numbers", random::register),

@@ -3,7 +3,7 @@
 use crate::language::words::is_name;
 
 /// Names that do not exist here, and what stands for them.
-const WORDS: [(&str, &str); 130] = [
+const WORDS: [(&str, &str); 132] = [
     ("True", "true"),
     ("False", "false"),
     ("None", "()"),
@@ -86,7 +86,9 @@ const WORDS: [(&str, &str); 130] = [
     ("matmul", "a * b for matrices, dot(a, b) for vectors"),
     ("dir", "%who at a prompt, or whos()"),
     ("type", "type_of(x)"),
-    ("open", "read_csv(\"x.csv\") or read_npy(\"x.npy\")"),
+    ("open", "read_text(\"x.txt\"), read_csv(\"x.csv\") or read_npy(\"x.npy\")"),
+    ("listdir", "list_folder()"),
+    ("exists", "list_folder().contains(\"x.txt\")"),
     ("astype", "the type as a function: Int32C(x)"),
     ("int", "Int32C(x) for arrays, to_int(x) for numbers, parse_int(text)"),
     ("float", "FloatC(x) for arrays, to_float(x) for numbers, parse_float(text)"),

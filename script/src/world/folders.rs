@@ -242,6 +242,16 @@ pub fn replace(path: impl AsRef<Path>, contents: &[u8]) -> io::Result<()> {
     new.persist(&target).map(drop).map_err(|error| error.error)
 }
 
+/// Writes behind what is in a file, or makes it.
+///
+/// # Errors
+/// As [`replace`].
+pub fn append(path: impl AsRef<Path>, contents: &[u8]) -> io::Result<()> {
+    let mut file = File::options().append(true).create(true).open(path)?;
+    check_size(file.metadata()?.len().saturating_add(contents.len() as u64))?;
+    write_pieces(&mut file, contents)
+}
+
 /// Writes piece by piece, until somebody interrupts.
 pub(crate) fn write_pieces(file: &mut impl Write, contents: &[u8]) -> io::Result<()> {
     for piece in contents.chunks(PIECE) {

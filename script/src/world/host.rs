@@ -80,6 +80,15 @@ pub trait Host {
     /// As [`Host::read_file`].
     fn write_file(&self, path: &str, contents: &[u8]) -> io::Result<()>;
 
+    /// Writes behind what is in a file, or makes it.
+    ///
+    /// # Errors
+    /// As [`Host::read_file`].
+    fn append_file(&self, path: &str, contents: &[u8]) -> io::Result<()> {
+        let _ = (path, contents);
+        Err(io::ErrorKind::Unsupported.into())
+    }
+
     /// Names in a folder (`""` is the working folder), those of folders with a `/` at the end; for completion.
     ///
     /// # Errors

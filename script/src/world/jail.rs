@@ -2,11 +2,12 @@
 //! `openat2` on Linux: what others rename or link meanwhile leads nowhere else.
 
 use std::cell::Cell;
+use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};
 
 use cap_std::ambient_authority;
-use cap_std::fs::{Dir, OpenOptions};
+use cap_std::fs::{Dir, Metadata, OpenOptions};
 use cap_tempfile::TempFile;
 use porcini_core::memory::alloc::Bytes;
 
@@ -77,6 +78,31 @@ impl Jail {
     /// # Errors
     /// As [`Jail::read`]; `PermissionDenied` also if too much was written.
     pub(crate) fn write(&self, path: &Path, contents: &[u8]) -> io::Result<()> {
+        let (folder, name, before) = self.to_write(path, contents)?;
+        let mut file = TempFile::new(&folder)?;
+        folders::write_pieces(&mut file, contents)?;
+        if let Some(before) = before {
+            file.as_file().set_permissions(before.permissions())?;
+        }
+        file.replace(name)
+    }
+
+    /// Writes behind what is in a file, or makes one.
+    ///
+    /// # Errors
+    /// As [`Jail::write`].
+    pub(crate) fn append(&self, path: &Path, contents: &[u8]) -> io::Result<()> {
+        let (folder, name, _) = self.to_write(path, contents)?;
+        let mut file = folder.open_with(name, OpenOptions::new().append(true).create(true))?;
+        folders::write_pieces(&mut file, contents)
+    }
+
+    /// The folder and the name of a file to be written, and what is there, if it may be and so much more may.
+    fn to_write(
+        &self,
+        path: &Path,
+        contents: &[u8],
+    ) -> io::Result<(Dir, OsString, Option<Metadata>)> {
         let inside = self.inside(path)?;
         let name = inside.file_name().ok_or(io::ErrorKind::IsADirectory)?;
         let folder = inside.parent().filter(|folder| !folder.as_os_str().is_empty());
@@ -100,12 +126,7 @@ impl Jail {
         }
         self.written.set(written);
         self.made.set(made);
-        let mut file = TempFile::new(&folder)?;
-        folders::write_pieces(&mut file, contents)?;
-        if let Some(before) = before {
-            file.as_file().set_permissions(before.permissions())?;
-        }
-        file.replace(name)
+        Ok((folder, name.into(), before))
     }
 
     /// The names in a folder, folders with a slash, without hidden ones and those that a terminal could not show.
@@ -188,6 +209,13 @@ mod tests {
         jail.write(Path::new(path), bytes)
     }
 
+    /// The same of a whole file and of what comes behind one.
+    fn refused_both(jail: &Jail, path: &str) -> io::Error {
+        let error = jail.append(Path::new(path), b"broken").unwrap_err();
+        assert_eq!(error.kind(), write(jail, path, b"broken").unwrap_err().kind(), "{path}");
+        error
+    }
+
     /// Every way out of the folder that we know of.
     #[test]
     fn the_folder_is_a_jail() {
@@ -219,14 +247,13 @@ mod tests {
             absolute.to_str().unwrap(),
         ] {
             assert!(read(&jail, path).is_err(), "{path}");
-            assert!(write(&jail, path, b"broken").is_err(), "{path}");
+            refused_both(&jail, path);
         }
         for path in ["dangling", "../new", "up/new", "/tmp/porcini-new", "gone/../../new"] {
-            let error = write(&jail, path, b"broken").unwrap_err();
-            assert_eq!(error.kind(), io::ErrorKind::PermissionDenied, "{path}");
+            assert_eq!(refused_both(&jail, path).kind(), io::ErrorKind::PermissionDenied, "{path}");
         }
         for path in ["", ".", "deep"] {
-            assert!(write(&jail, path, b"broken").is_err(), "{path}");
+            refused_both(&jail, path);
         }
         assert_eq!(fs::read(place.join("secret")).unwrap(), b"secret");
         write(&jail, "deep/new", b"new").unwrap();
@@ -236,6 +263,11 @@ mod tests {
         write(&jail, "good", b"b").unwrap();
         assert_eq!(fs::read(place.join("inside/a")).unwrap(), b"b");
         assert!(place.join("inside/good").is_symlink());
+        for path in ["good", "deep/log", "deep/log"] {
+            jail.append(Path::new(path), b"c").unwrap();
+        }
+        assert_eq!(read(&jail, "a").unwrap(), b"bc");
+        assert_eq!(read(&jail, "deep/log").unwrap(), b"cc");
         fs::remove_dir_all(place).unwrap();
     }
 
@@ -253,7 +285,7 @@ mod tests {
         )
         .unwrap();
         assert_eq!(read(&jail, "pipe").unwrap_err().to_string(), "not a plain file");
-        assert_eq!(write(&jail, "pipe", b"x").unwrap_err().to_string(), "not a plain file");
+        assert_eq!(refused_both(&jail, "pipe").to_string(), "not a plain file");
         fs::remove_dir_all(place).unwrap();
     }
 

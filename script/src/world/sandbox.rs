@@ -137,6 +137,10 @@ impl Host for Sandbox {
         self.jail()?.write(Path::new(path), contents)
     }
 
+    fn append_file(&self, path: &str, contents: &[u8]) -> io::Result<()> {
+        self.jail()?.append(Path::new(path), contents)
+    }
+
     fn list_folder(&self, path: &str) -> io::Result<Vec<String>> {
         self.jail()?.list(Path::new(path))
     }
