@@ -44,7 +44,8 @@ pub(super) fn register(registry: &mut Registry<'_>) {
         "append_text",
         "(path, text)",
         "Writes text behind what is in a file, as to a log; a \\n ends a line. The file is made if it is not there.\n\n\
-         >> for i in 0..2 { append_text(\"log.txt\", `${i}\\n`) } read_text(\"log.txt\").len()\n4",
+         >> write_text(\"log.txt\", \"day 1\"); append_text(\"log.txt\", \", day 2\"); read_text(\"log.txt\")\n\
+         day 1, day 2",
     );
     registry.any("append_text", 2, |context, _, args| {
         let path = path("append_text", args[0])?;
