@@ -106,6 +106,7 @@ pub(crate) fn register(engine: &mut Engine, context: &Rc<Context>) -> Vec<Functi
     engine.register_type_with_name::<ArrayRef>(ARRAY);
     engine.register_type_with_name::<HostRef>("ndarray");
     engine.register_type_with_name::<Fault>("error");
+    engine.register_get("message", |error: &mut Fault| error.message.clone());
     let mut registry = Registry::new(engine, context.clone());
     for &(family, register) in FAMILIES {
         registry.family = family;

@@ -9,7 +9,7 @@ use rhai::Dynamic;
 
 use super::memory::evaluate_values;
 use super::registry::Registry;
-use crate::fault::{IntoFault, Result, Stop, fault, fault_with_hint, stop};
+use crate::fault::{Fault, IntoFault, Result, Stop, fault, fault_with_hint, stop};
 use crate::value::{self, ArrayRef, type_name};
 
 /// Most arguments of functions that take any number.
@@ -227,6 +227,9 @@ fn labels(registry: &mut Registry<'_>) {
     registry.any("type_of", 1, |_, _, args| {
         if args[0].is::<crate::show::plot::Picture>() {
             return Ok("Picture".into());
+        }
+        if args[0].is::<Fault>() {
+            return Ok("error".into());
         }
         let name = args[0].type_name();
         // Never a path of Rust: `0..3` is a range.
