@@ -177,6 +177,8 @@ impl Kernel {
     /// Shows an error, then answers it and all cells that the same client sent before.
     fn fail(&mut self, request: &Request, error: &Error) {
         let mut content = failure(error);
+        // The reply has a status, the output none: notebooks with one are not valid.
+        content.as_object_mut().map(|content| content.remove("status"));
         self.publisher.publish("error", &content);
         content["status"] = "error".into();
         content["execution_count"] = self.count.into();

@@ -1,8 +1,11 @@
 //! Indexing, components and properties: `a[i]`, `a[2..8]`, `a[mask]`, `v.x`, `v.zyx` (S15).
 
+use std::cell::RefCell;
+use std::rc::Rc;
+
 use porcini_core::value::{Slice, place};
 use porcini_core::{Array, DType, Scalar};
-use rhai::{Dynamic, NativeCallContext};
+use rhai::{Dynamic, EvalAltResult, NativeCallContext, Position};
 
 use super::assign::{assign_component, assign_masked, fitting};
 use super::catalogue::by_name;
@@ -15,14 +18,15 @@ use crate::value::range;
 use crate::value::{self, Arg, ArrayRef, Form, Node, dynamic};
 
 pub(super) fn register(registry: &mut Registry<'_>) {
-    let context = registry.context.clone();
+    let unread = Rc::<Unread>::default();
+    let (context, failed) = (registry.context.clone(), unread.clone());
     registry.engine.register_indexer_get(
         move |call: NativeCallContext<'_>,
               array: &mut ArrayRef,
               index: Dynamic|
               -> Result<Dynamic> {
             context.at(&call);
-            get(&context, array, &index)
+            failed.note(&call, get(&context, array, &index))
         },
     );
     let context = registry.context.clone();
@@ -33,6 +37,7 @@ pub(super) fn register(registry: &mut Registry<'_>) {
               value: Dynamic|
               -> Result<()> {
             context.at(&call);
+            unread.check(&call)?;
             set(&context, array, &index, &value)
         },
     );
@@ -41,6 +46,34 @@ pub(super) fn register(registry: &mut Registry<'_>) {
     });
     registry.engine.register_iterator_result::<ArrayRef, Dynamic>();
     host_arrays(registry);
+}
+
+/// What the last `a[i]` failed with, and where: in `a[i] += b` Rhai drops the error of the read and writes b alone.
+#[derive(Default)]
+struct Unread(RefCell<Option<(Position, Box<EvalAltResult>)>>);
+
+impl Unread {
+    fn note(&self, call: &NativeCallContext<'_>, read: Result<Dynamic>) -> Result<Dynamic> {
+        *self.0.borrow_mut() = match read.as_ref().err().map(|error| &**error) {
+            Some(EvalAltResult::ErrorRuntime(value, place)) => {
+                let error = EvalAltResult::ErrorRuntime(value.clone(), *place);
+                Some((call.call_position(), error.into()))
+            }
+            Some(EvalAltResult::ErrorTerminated(value, place)) => {
+                let error = EvalAltResult::ErrorTerminated(value.clone(), *place);
+                Some((call.call_position(), error.into()))
+            }
+            _ => None,
+        };
+        read
+    }
+
+    /// # Errors
+    /// That of a read in the same place.
+    fn check(&self, call: &NativeCallContext<'_>) -> Result<()> {
+        let failed = self.0.take().filter(|(place, _)| *place == call.call_position());
+        failed.map_or(Ok(()), |(_, error)| Err(error))
+    }
 }
 
 fn host_arrays(registry: &mut Registry<'_>) {
