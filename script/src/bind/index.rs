@@ -26,7 +26,8 @@ pub(super) fn register(registry: &mut Registry<'_>) {
               index: Dynamic|
               -> Result<Dynamic> {
             context.at(&call);
-            failed.note(&call, get(&context, array, &index))
+            let read = get(&context, array, &index);
+            failed.note(&Place { position: call.call_position(), array, index: &index }, read)
         },
     );
     let context = registry.context.clone();
@@ -37,7 +38,7 @@ pub(super) fn register(registry: &mut Registry<'_>) {
               value: Dynamic|
               -> Result<()> {
             context.at(&call);
-            unread.check(&call)?;
+            unread.check(&Place { position: call.call_position(), array, index: &index })?;
             set(&context, array, &index, &value)
         },
     );
@@ -48,31 +49,49 @@ pub(super) fn register(registry: &mut Registry<'_>) {
     host_arrays(registry);
 }
 
-/// What the last `a[i]` failed with, and where: in `a[i] += b` Rhai drops the error of the read and writes b alone.
+/// What the last `a[i]` failed with: in `a[i] += b` Rhai drops the error of the read, and writes b alone in the same
+/// place.
 #[derive(Default)]
-struct Unread(RefCell<Option<(Position, Box<EvalAltResult>)>>);
+struct Unread(RefCell<Option<(Position, String, Box<EvalAltResult>)>>);
 
 impl Unread {
-    fn note(&self, call: &NativeCallContext<'_>, read: Result<Dynamic>) -> Result<Dynamic> {
-        *self.0.borrow_mut() = match read.as_ref().err().map(|error| &**error) {
+    fn note(&self, at: &Place<'_>, read: Result<Dynamic>) -> Result<Dynamic> {
+        let copy = match read.as_ref().err().map(|error| &**error) {
             Some(EvalAltResult::ErrorRuntime(value, place)) => {
-                let error = EvalAltResult::ErrorRuntime(value.clone(), *place);
-                Some((call.call_position(), error.into()))
+                Some(EvalAltResult::ErrorRuntime(value.clone(), *place))
             }
             Some(EvalAltResult::ErrorTerminated(value, place)) => {
-                let error = EvalAltResult::ErrorTerminated(value.clone(), *place);
-                Some((call.call_position(), error.into()))
+                Some(EvalAltResult::ErrorTerminated(value.clone(), *place))
             }
             _ => None,
         };
+        *self.0.borrow_mut() = copy.map(|copy| (at.position, at.lanes(), copy.into()));
         read
     }
 
     /// # Errors
-    /// That of a read in the same place.
-    fn check(&self, call: &NativeCallContext<'_>) -> Result<()> {
-        let failed = self.0.take().filter(|(place, _)| *place == call.call_position());
-        failed.map_or(Ok(()), |(_, error)| Err(error))
+    /// That of a read of the same lanes in the same place.
+    fn check(&self, at: &Place<'_>) -> Result<()> {
+        let failed = self.0.take();
+        let is_same = |(position, lanes, _): &(Position, String, _)| {
+            *position == at.position && *lanes == at.lanes()
+        };
+        failed.filter(is_same).map_or(Ok(()), |(_, _, error)| Err(error))
+    }
+}
+
+/// Where a script reads or writes, and what.
+struct Place<'a> {
+    position: Position,
+    array: &'a ArrayRef,
+    index: &'a Dynamic,
+}
+
+impl Place<'_> {
+    fn lanes(&self) -> String {
+        let ids: Vec<u64> =
+            self.array.leaves().iter().map(|array| array.serial().0.into()).collect();
+        format!("{ids:?} {:?}", self.index)
     }
 }
 

@@ -163,12 +163,29 @@ fn same_meaning_as_arrays(registry: &mut Registry<'_>) {
     engine.register_fn("log", move |x: i64, base: f64| of_x.logarithm(x as f64, base));
     engine.register_fn("log", move |x: f64, base: i64| of_base.logarithm(x, base as f64));
     engine.register_fn("round", f64::round_ties_even);
+    for name in ["to_int", "int"] {
+        engine.register_fn(name, move |x: f64| to_int(name, x));
+    }
     engine.register_fn("abs", i64::wrapping_abs);
     engine.register_fn("sign", |x: i64| if x < 0 { -1_i64 } else { 1 });
     engine.register_fn("sign", |x: f64| if x.is_nan() { x } else { 1_f64.copysign(x) });
     for op in [Op::Min, Op::Max] {
         engine.register_fn(op.name(), move |a: f64, b: f64| f64::apply(op, a, b, b));
     }
+}
+
+/// An integer without the fraction, as of Python.
+///
+/// # Errors
+/// None is as large, or it is NaN.
+#[expect(clippy::cast_possible_truncation, reason = "it fits")]
+fn to_int(name: &str, x: f64) -> Result<i64> {
+    // The bounds of an i64, of which the upper one is none.
+    if (-(2_f64.powi(63))..2_f64.powi(63)).contains(&x) {
+        return Ok(x as i64);
+    }
+    let x = if x.is_nan() { "nan".into() } else { x.to_string() };
+    Err(fault(format!("{name}: {x} is no integer of 64 bits")))
 }
 
 /// An integer while it fits, a float for negative exponents.

@@ -124,7 +124,7 @@ const WORDS: [(&str, &str); 132] = [
     ("diff", "x[1..] - x[..-1]"),
     ("trapz", "hsum(y[1..] + y[..-1]) * dx / 2"),
     ("interpolate", "interp(x, xp, fp)"),
-    ("mod", "a - b * floor(a / b), which has the sign of b; a % b and fmod(a, b) have that of a"),
+    ("mod", "((a % b) + b) % b, which has the sign of b; a % b and fmod(a, b) have that of a"),
     ("lpad", "format(\"{:5}\", x), or {:05} with zeros"),
     ("moving average", "s = psum(x); (s[n..] - s[..-n]) / n"),
     ("cumulative sum", "psum(x)"),

@@ -7,7 +7,7 @@ use std::ops::Range;
 use std::rc::Rc;
 
 use porcini_core::interrupt;
-use rhai::{AST, Engine, ParseError, ParseErrorType, Position, Token};
+use rhai::{AST, Engine, LexError, ParseError, ParseErrorType, Position, Token};
 
 use crate::language::called;
 use crate::language::calls;
@@ -300,6 +300,14 @@ impl Cell {
             return Err(ParseError(ParseErrorType::UnexpectedEOF.into(), Position::NONE));
         }
         let lexemes = self.lexemes_of(piece);
+        if let Some(open) = lexemes.last().filter(|last| last.is_open_comment()) {
+            // Rhai takes the rest of the text for a part of it.
+            let what = LexError::ImproperSymbol(String::new(), "this comment is not closed".into());
+            let before = &self.text[..open.start];
+            let column = before.chars().rev().take_while(|c| *c != '\n').count() + 1;
+            let at = place(n_lines(before) + 1, column);
+            return Err(ParseError(ParseErrorType::BadInput(what).into(), at));
+        }
         let [first, end] =
             [part.start, part.end].map(|at| lexemes.partition_point(|l| l.start < at));
         let line = piece.line - piece.lines.above + n_lines(&self.text[piece.start..part.start]);

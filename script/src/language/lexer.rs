@@ -38,6 +38,11 @@ impl Lexeme {
         self.depth > 0 || self.is_unfinished
     }
 
+    /// Whether it is a comment whose end is missing.
+    pub(crate) fn is_open_comment(&self) -> bool {
+        self.is_unfinished && self.is_comment()
+    }
+
     /// Whether it is a number with a minus, which Rhai's lexer joins to it.
     pub(crate) fn has_sign(&self, text: &str) -> bool {
         text[self.start..].starts_with('-')

@@ -374,7 +374,9 @@ mod tests {
         ] {
             assert_eq!(value(text), Ok(want), "{text}");
         }
-        for wrong in ["let a = 3 let b = 4", "let a = (1\nlet b = 4", "if true\n3\n{ 4 }"] {
+        for wrong in
+            ["1 + 1 /* two", "let a = 3 let b = 4", "let a = (1\nlet b = 4", "if true\n3\n{ 4 }"]
+        {
             assert!(value(wrong).is_err(), "{wrong}");
         }
     }

@@ -119,7 +119,7 @@ fn paint_code(out: &mut Writer, code: &str) -> Result<()> {
             is_first |= token.contains('=');
         } else if c == '%' || c == '$' {
             paint(out, "variable-2", "#05a", token)?;
-        } else if c.is_ascii_digit() {
+        } else if c.is_ascii_digit() || is_first && is_address(token, rest) {
             paint(out, "number", "#080", token)?;
         } else if is_first {
             paint(out, "keyword", "#008000", token)?;
@@ -131,6 +131,11 @@ fn paint_code(out: &mut Writer, code: &str) -> Result<()> {
     Ok(())
 }
 
+/// Whether a word is the place of an instruction of machine code, which stands apart from it.
+fn is_address(word: &str, rest: &str) -> bool {
+    word.chars().all(|c| c.is_ascii_hexdigit()) && rest.starts_with("  ")
+}
+
 fn paint(out: &mut Writer, role: &str, colour: &str, token: &str) -> Result<()> {
     out.put(&format!("<span style=\"color: var(--jp-mirror-editor-{role}-color, {colour})\">"))?;
     write_escaped(out, token)?;
@@ -140,6 +145,14 @@ fn paint(out: &mut Writer, role: &str, colour: &str, token: &str) -> Result<()> 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn addresses_are_numbers() {
+        let painted = written(10_000, |out| paint_code(out, "    a3  add rbx, 1")).unwrap();
+        let parts: Vec<&str> = painted.split("</span>").collect();
+        assert!(parts[0].contains("number-color") && parts[0].ends_with("a3"), "{painted}");
+        assert!(parts[1].contains("keyword-color") && parts[1].ends_with("add"), "{painted}");
+    }
 
     #[test]
     fn painting_keeps_the_text() {
