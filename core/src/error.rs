@@ -272,7 +272,9 @@ fn valid_indices(size: u64) -> String {
 /// How a number becomes a value of `dtype` after all.
 fn conversion(number: Scalar, dtype: DType) -> String {
     match dtype {
-        DType::Mask => format!("for what is not 0 write {number} != 0; of a < b < c write (a < b) & (b < c)"),
+        DType::Mask => {
+            format!("for what is not 0 write {number} != 0; of a < b < c write (a < b) & (b < c)")
+        }
         _ => format!("to truncate write {}(FloatC({number}))", dtype.script_name()),
     }
 }

@@ -89,8 +89,7 @@ struct Place<'a> {
 
 impl Place<'_> {
     fn lanes(&self) -> String {
-        let ids: Vec<u64> =
-            self.array.leaves().iter().map(|array| array.serial().0.into()).collect();
+        let ids: Vec<u64> = self.array.leaves().iter().map(|array| array.serial().0).collect();
         format!("{ids:?} {:?}", self.index)
     }
 }
