@@ -96,8 +96,13 @@ impl Host for TestHost {
         Ok(())
     }
 
+    /// Without files there is no folder either.
     fn list_folder(&self, _: &str) -> io::Result<Vec<String>> {
-        Ok(self.files.borrow().keys().cloned().collect())
+        let files = self.files.borrow();
+        if files.is_empty() {
+            return Err(io::ErrorKind::Unsupported.into());
+        }
+        Ok(files.keys().cloned().collect())
     }
 
     fn read_module(&self, _: Option<&str>, name: &str) -> io::Result<(PathBuf, String)> {

@@ -127,7 +127,7 @@ fn papermill_executes() {
     let output = place.join("out.ipynb");
     let papermill = ["-m", "papermill", "--no-progress-bar"];
     succeed(python.args(papermill).arg(notebook("6-exercises.ipynb")).arg(&output));
-    assert!(std::fs::read_to_string(output).unwrap().contains("newton: right"));
+    assert!(std::fs::read_to_string(output).unwrap().contains("newton_solved: right"));
 }
 
 #[test]
