@@ -167,7 +167,11 @@ impl Kernel {
                     let data = mime_bundle(Shown { text, forms: outcome.forms });
                     json!({"status": "ok", "data": data, "metadata": {}})
                 }
-                Err(error) => failure(&error),
+                Err(error) => {
+                    let mut content = failure(&error);
+                    content["status"] = "error".into();
+                    content
+                }
             };
             values.insert(name.clone(), value);
         }
@@ -178,7 +182,6 @@ impl Kernel {
     fn fail(&mut self, request: &Request, error: &Error) {
         let mut content = failure(error);
         // The reply has a status, the output none: notebooks with one are not valid.
-        content.as_object_mut().map(|content| content.remove("status"));
         self.publisher.publish("error", &content);
         content["status"] = "error".into();
         content["execution_count"] = self.count.into();
@@ -263,7 +266,6 @@ impl Kernel {
 /// An error as messages carry it.
 fn failure(error: &Error) -> Value {
     json!({
-        "status": "error",
         "ename": traceback::name(error),
         "evalue": error.message,
         "traceback": traceback::lines(error),

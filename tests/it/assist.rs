@@ -181,11 +181,16 @@ fn what_runs_has_no_wrong_calls() {
             }
         }
         for doc in interpreter.functions() {
-            let right = doc.examples.iter().filter(|example| !example.shown.contains("error"));
-            let code: Vec<&str> = right.map(|example| example.code.as_str()).collect();
-            let mistakes = interpreter.check(&Cell::script(&code.join("\n")), &doc.name);
-            let calls = mistakes.iter().filter(|mistake| mistake.kind != ErrorKind::Syntax);
-            told.extend(calls.map(ToString::to_string));
+            // Behind those before it, as they are typed.
+            let mut session = String::new();
+            for example in doc.examples.iter().filter(|example| !example.shown.contains("error")) {
+                let code = format!("{session}{}\n", example.code);
+                let mistakes = interpreter.check(&Cell::script(&code), &doc.name);
+                if mistakes.iter().all(|mistake| mistake.kind != ErrorKind::Syntax) {
+                    told.extend(mistakes.iter().map(ToString::to_string));
+                    session = code;
+                }
+            }
         }
         assert!(told.is_empty(), "{}", told.join("\n"));
         assert!(n_read > 50, "{n_read}");

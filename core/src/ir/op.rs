@@ -3,7 +3,8 @@
 //! A row gives the operation's name, arity, operand class and result. The enum, its metadata, help
 //! texts, script functions and tests all come from here. To add one: a row, its meaning in `ir/scalar.rs`, its
 //! narrow types in `ir/legal.rs`, an arm in `backend/cpu/lower/arith.rs` and in `backend/cuda/ptx/op.rs` (the
-//! compiler names those missing), a golden line. Functions composed of several operations (`exp`, `norm`) are not rows: see `trace/math/`.
+//! compiler names those missing), a golden line. Functions composed of several operations (`exp`, `norm`) are not
+//! rows: see `trace/math/`.
 
 use crate::dtype::DType;
 

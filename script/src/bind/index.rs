@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use porcini_core::value::{Slice, place};
 use porcini_core::{Array, DType, Scalar};
-use rhai::{Dynamic, EvalAltResult, NativeCallContext, Position};
+use rhai::{Dynamic, EvalAltResult, NativeCallContext};
 
 use super::assign::{assign_component, assign_masked, fitting};
 use super::catalogue::by_name;
@@ -26,8 +26,7 @@ pub(super) fn register(registry: &mut Registry<'_>) {
               index: Dynamic|
               -> Result<Dynamic> {
             context.at(&call);
-            let read = get(&context, array, &index);
-            failed.note(&Place { position: call.call_position(), array, index: &index }, read)
+            failed.note(get(&context, array, &index), || access(&call, array, &index))
         },
     );
     let context = registry.context.clone();
@@ -38,7 +37,7 @@ pub(super) fn register(registry: &mut Registry<'_>) {
               value: Dynamic|
               -> Result<()> {
             context.at(&call);
-            unread.check(&Place { position: call.call_position(), array, index: &index })?;
+            unread.check(|| access(&call, array, &index))?;
             set(&context, array, &index, &value)
         },
     );
@@ -49,13 +48,13 @@ pub(super) fn register(registry: &mut Registry<'_>) {
     host_arrays(registry);
 }
 
-/// What the last `a[i]` failed with: in `a[i] += b` Rhai drops the error of the read, and writes b alone in the same
-/// place.
+/// What the last `a[i]` failed with, and the access: in `a[i] += b` Rhai drops the error of the read, and writes b alone
+/// in the same place.
 #[derive(Default)]
-struct Unread(RefCell<Option<(Position, String, Box<EvalAltResult>)>>);
+struct Unread(RefCell<Option<(String, Box<EvalAltResult>)>>);
 
 impl Unread {
-    fn note(&self, at: &Place<'_>, read: Result<Dynamic>) -> Result<Dynamic> {
+    fn note(&self, read: Result<Dynamic>, access: impl Fn() -> String) -> Result<Dynamic> {
         let copy = match read.as_ref().err().map(|error| &**error) {
             Some(EvalAltResult::ErrorRuntime(value, place)) => {
                 Some(EvalAltResult::ErrorRuntime(value.clone(), *place))
@@ -65,33 +64,22 @@ impl Unread {
             }
             _ => None,
         };
-        *self.0.borrow_mut() = copy.map(|copy| (at.position, at.lanes(), copy.into()));
+        *self.0.borrow_mut() = copy.map(|copy| (access(), copy.into()));
         read
     }
 
     /// # Errors
-    /// That of a read of the same lanes in the same place.
-    fn check(&self, at: &Place<'_>) -> Result<()> {
-        let failed = self.0.take();
-        let is_same = |(position, lanes, _): &(Position, String, _)| {
-            *position == at.position && *lanes == at.lanes()
-        };
-        failed.filter(is_same).map_or(Ok(()), |(_, _, error)| Err(error))
+    /// That of a read by the same access.
+    fn check(&self, access: impl Fn() -> String) -> Result<()> {
+        let failed = self.0.take().filter(|(failed, _)| *failed == access());
+        failed.map_or(Ok(()), |(_, error)| Err(error))
     }
 }
 
-/// Where a script reads or writes, and what.
-struct Place<'a> {
-    position: Position,
-    array: &'a ArrayRef,
-    index: &'a Dynamic,
-}
-
-impl Place<'_> {
-    fn lanes(&self) -> String {
-        let ids: Vec<u64> = self.array.leaves().iter().map(|array| array.serial().0).collect();
-        format!("{ids:?} {:?}", self.index)
-    }
+/// What a script reads or writes, and where.
+fn access(call: &NativeCallContext<'_>, array: &ArrayRef, index: &Dynamic) -> String {
+    let serials: Vec<u64> = array.leaves().iter().map(|array| array.serial().0).collect();
+    format!("{} {serials:?} {index:?}", call.call_position())
 }
 
 fn host_arrays(registry: &mut Registry<'_>) {

@@ -10,7 +10,7 @@ use rhai::{Dynamic, Engine, NativeCallContext};
 use crate::bind::doc::FunctionDoc;
 use crate::context::Context;
 use crate::fault::{Result, fault, under_name};
-use crate::language::tokens::registered;
+use crate::language::tokens::{registered, registered_method};
 use crate::value::ArrayRef;
 
 /// Registers functions with an engine and keeps their documentation.
@@ -92,9 +92,21 @@ impl<'e> Registry<'e> {
         if let Some(own) = types.first_mut() {
             *own = first;
         }
-        self.engine.register_raw_fn(registered(name), types, move |call, args| {
+        let run = move |call: NativeCallContext<'_>, args: &mut [&mut Dynamic]| {
             function(&context, &call, args).map_err(|error| under_name(error, &owned))
-        });
+        };
+        match registered_method(name) {
+            Some(method) => {
+                let run = Rc::new(run);
+                let again = run.clone();
+                self.engine.register_raw_fn(method, &types, move |call, args| again(call, args));
+                self.engine
+                    .register_raw_fn(registered(name), types, move |call, args| run(call, args));
+            }
+            None => {
+                self.engine.register_raw_fn(registered(name), types, run);
+            }
+        }
     }
 
     /// Registers a function whose first argument is an array value, the others of any type; errors as of

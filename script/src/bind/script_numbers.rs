@@ -12,6 +12,7 @@ use rhai::{EvalAltResult, Position};
 use super::registry::Registry;
 use super::sizes::Sizes;
 use crate::fault::{Result, fault};
+use crate::value::host_array::HostRef;
 use crate::value::range::Range;
 use crate::value::type_name;
 
@@ -75,33 +76,43 @@ fn no_order(registry: &mut Registry<'_>) {
         (TypeId::of::<rhai::ImmutableString>(), "text"),
         (TypeId::of::<rhai::Array>(), "array"),
         (TypeId::of::<rhai::Map>(), "map"),
+        (TypeId::of::<HostRef>(), "ndarray"),
     ];
     let has_order =
         |a: usize, b: usize| a == b && (1..5).contains(&a) || [a, b] == [2, 3] || [a, b] == [3, 2];
-    for (i, &(a, a_name)) in types.iter().enumerate() {
-        for (_, &(b, b_name)) in types.iter().enumerate().filter(|(j, _)| !has_order(i, *j)) {
-            for symbol in ["<", "<=", ">", ">="] {
-                registry.engine.register_raw_fn(symbol, [a, b], move |_, _| -> Result<bool> {
-                    let call = format!("{symbol} ({a_name}, {b_name})");
-                    Err(EvalAltResult::ErrorFunctionNotFound(call, Position::NONE).into())
-                });
-            }
+    for (i, &a) in types.iter().enumerate() {
+        for (_, &b) in types.iter().enumerate().filter(|(j, _)| !has_order(i, *j)) {
+            undefine(registry, &["<", "<=", ">", ">="], a, b);
         }
     }
 }
 
 /// Rhai calls a list and a text unlike, and `list == "x"` false, where others compare each item: as a mask that answers
-/// for every lane. What looks for an item among others of all types takes this error as a no.
+/// for every lane; so too a host array and a number. What looks for an item among others of all types takes this error
+/// as a no.
 fn no_likeness(registry: &mut Registry<'_>) {
-    let list = (TypeId::of::<rhai::Array>(), "array");
-    let text = (TypeId::of::<rhai::ImmutableString>(), "text");
-    for [(a, a_name), (b, b_name)] in [[list, text], [text, list]] {
-        for symbol in ["==", "!="] {
-            registry.engine.register_raw_fn(symbol, [a, b], move |_, _| -> Result<bool> {
-                let call = format!("{symbol} ({a_name}, {b_name})");
-                Err(EvalAltResult::ErrorFunctionNotFound(call, Position::NONE).into())
-            });
-        }
+    let [list, text] =
+        [(TypeId::of::<rhai::Array>(), "array"), (TypeId::of::<rhai::ImmutableString>(), "text")];
+    let host = (TypeId::of::<HostRef>(), "ndarray");
+    let [integer, float] = [(TypeId::of::<i64>(), "i64"), (TypeId::of::<f64>(), "f64")];
+    for (a, b) in [(list, text), (host, integer), (host, float)] {
+        undefine(registry, &["==", "!="], a, b);
+        undefine(registry, &["==", "!="], b, a);
+    }
+}
+
+/// Makes operators of two types an error, in place of what Rhai says of types that it knows nothing of.
+fn undefine(
+    registry: &mut Registry<'_>,
+    symbols: &[&'static str],
+    (a, a_name): (TypeId, &'static str),
+    (b, b_name): (TypeId, &'static str),
+) {
+    for &symbol in symbols {
+        registry.engine.register_raw_fn(symbol, [a, b], move |_, _| -> Result<bool> {
+            let call = format!("{symbol} ({a_name}, {b_name})");
+            Err(EvalAltResult::ErrorFunctionNotFound(call, Position::NONE).into())
+        });
     }
 }
 

@@ -126,7 +126,7 @@ const WORDS: [(&str, &str); 132] = [
     ("interpolate", "interp(x, xp, fp)"),
     ("mod", "((a % b) + b) % b, which has the sign of b; a % b and fmod(a, b) have that of a"),
     ("lpad", "format(\"{:5}\", x), or {:05} with zeros"),
-    ("moving average", "s = psum(x); (s[n..] - s[..-n]) / n"),
+    ("moving average", "s = concat([FloatC([0]), psum(x)]); (s[n..] - s[..-n]) / n"),
     ("cumulative sum", "psum(x)"),
     ("savefig", "write_svg or write_png of plot(x, y): help(\"plots\")"),
     ("choice", "gather(x, randint(0, len(x), n))"),

@@ -12,7 +12,7 @@ use rhai::{AST, Engine, LexError, ParseError, ParseErrorType, Position, Token};
 use crate::language::called;
 use crate::language::calls;
 use crate::language::lexer::{Lexeme, Lexer};
-use crate::language::semicolons::{self, end_statement, place};
+use crate::language::semicolons::{self, end_statement, place, position};
 use crate::language::words::n_lines;
 
 /// A text and what was read of it.
@@ -303,9 +303,7 @@ impl Cell {
         if let Some(open) = lexemes.last().filter(|last| last.is_open_comment()) {
             // Rhai takes the rest of the text for a part of it.
             let what = LexError::ImproperSymbol(String::new(), "this comment is not closed".into());
-            let before = &self.text[..open.start];
-            let column = before.chars().rev().take_while(|c| *c != '\n').count() + 1;
-            let at = place(n_lines(before) + 1, column);
+            let at = position(&self.text, open.start);
             return Err(ParseError(ParseErrorType::BadInput(what).into(), at));
         }
         let [first, end] =

@@ -60,7 +60,7 @@ pub(crate) fn compile(
 }
 
 /// Line and column of a byte.
-fn position(text: &str, byte: usize) -> Position {
+pub(crate) fn position(text: &str, byte: usize) -> Position {
     let line = n_lines(&text[..byte]) + 1;
     place(line, text[..byte].chars().rev().take_while(|c| *c != '\n').count() + 1)
 }

@@ -30,6 +30,10 @@ use crate::language::{slices, unpack};
 pub(crate) const REMAPPED: [&str; 8] =
     ["eval", "type_of", "exit", "sync", "var", "with", "match", "shared"];
 
+/// Those whose calls Rhai treats in its own way, behind a dot too: what stands there otherwise is a key of a map, or a
+/// function that has its own name besides.
+const SPECIAL_METHODS: [&str; 2] = ["eval", "type_of"];
+
 /// Words of the language.
 pub(crate) const KEYWORDS: [&str; 25] = [
     "let", "const", "fn", "private", "if", "else", "for", "in", "while", "loop", "do", "until",
@@ -40,6 +44,11 @@ pub(crate) const KEYWORDS: [&str; 25] = [
 /// The name under which a function that scripts call `name` is registered.
 pub(crate) fn registered(name: &str) -> String {
     if REMAPPED.contains(&name) { format!("{PREFIX}{name}") } else { name.into() }
+}
+
+/// The name under which it is registered for calls behind a dot, if that is another.
+pub(crate) fn registered_method(name: &str) -> Option<&str> {
+    (REMAPPED.contains(&name) && !SPECIAL_METHODS.contains(&name)).then_some(name)
 }
 
 /// The name that a person typed, from a registered one.
@@ -68,6 +77,8 @@ enum Last {
     Output,
     /// A dot.
     Dot,
+    /// Where the key of a map may stand.
+    KeyStart,
     /// Where a `switch` case may start.
     CaseStart,
 }
@@ -236,11 +247,15 @@ fn is_output(name: &str) -> bool {
 impl Before {
     fn map(&mut self, token: Token, types: &[String], has_sign: bool) -> Token {
         let token = match token {
-            Token::Reserved(word) if REMAPPED.contains(&word.as_str()) => {
-                Token::Identifier(Box::new(registered(&word).into()))
-            }
-            Token::Identifier(word) if REMAPPED.contains(&word.as_str()) => {
-                Token::Identifier(Box::new(registered(&word).into()))
+            Token::Reserved(word) | Token::Identifier(word)
+                if REMAPPED.contains(&word.as_str()) =>
+            {
+                let is_key = match self.last {
+                    Last::KeyStart => true,
+                    Last::Dot => !SPECIAL_METHODS.contains(&word.as_str()),
+                    _ => false,
+                };
+                Token::Identifier(if is_key { word } else { Box::new(registered(&word).into()) })
             }
             Token::Underscore if self.last != Last::CaseStart => {
                 Token::Identifier(Box::new("_".into()))
@@ -276,6 +291,8 @@ impl Before {
         let in_switch = self.brackets.innermost() == Some(Bracket::Cases);
         self.last = match token {
             Token::LeftBrace | Token::Comma | Token::RightBrace if in_switch => Last::CaseStart,
+            Token::MapStart => Last::KeyStart,
+            Token::Comma if self.brackets.innermost() == Some(Bracket::Map) => Last::KeyStart,
             Token::Period | Token::DoubleColon | Token::Elvis => Last::Dot,
             Token::Identifier(word)
                 if self.last != Last::Dot && types.iter().any(|name| name == word.as_str()) =>
