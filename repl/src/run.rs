@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 use porcini_core::DeviceChoice;
-use porcini_script::{Cell, Interpreter, MOST_THREADS, Options};
+use porcini_script::{Cell, ErrorKind, Interpreter, MOST_THREADS, Options};
 
 use crate::cli::{Arguments, Source};
 use crate::exit_code::{INTERRUPTED, OK, WRONG_USAGE, report};
@@ -113,15 +113,12 @@ fn script_folder(source: &Source) -> PathBuf {
 fn run_text(interpreter: &mut Interpreter, text: &str, name: &str, shows_value: bool) -> u8 {
     let cell = Cell::script(text);
     let [piece, ..] = cell.pieces() else { return OK };
-    match interpreter.run(&cell, piece, name) {
-        Ok(outcome) => {
-            let shown = outcome.text.filter(|_| shows_value);
-            if let Some(text) = &shown {
-                print::value(text);
-            }
-            print::notes(interpreter, &cell, name, shown.as_deref());
-            OK
-        }
-        Err(error) => report(&error),
+    let result = interpreter.run(&cell, piece, name);
+    let shown = result.as_ref().ok().and_then(|outcome| outcome.text.as_deref());
+    let shown = shown.filter(|_| shows_value);
+    shown.inspect(|text| print::value(text));
+    if !matches!(&result, Err(error) if error.kind == ErrorKind::Syntax) {
+        print::notes(interpreter, &cell, name, shown);
     }
+    result.map_or_else(|error| report(&error), |_| OK)
 }

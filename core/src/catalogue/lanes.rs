@@ -12,8 +12,8 @@ use crate::value::{Argument, Value, apply, map};
 table! {
     /// What goes over lanes or components.
     pub LANES;
-    /// Sum of all lanes (an array of size 1, lazy; one order of combining on every device); of a vector: of its
-    /// components, lane by lane. Integers of 8 and 16 bits give Int32C or UInt32C, a mask UInt32C; what is beyond 32 or 64
+    /// Sum of all lanes (an array of size 1, lazy; one order of combining on every device), of complex numbers too; of a
+    /// vector: of its components, lane by lane. Integers of 8 and 16 bits give Int32C or UInt32C, a mask UInt32C; what is beyond 32 or 64
     /// bits wraps (NumPy sums all in 64).
     ///
     /// >> hsum(Int32C([1, 2, 4]))
@@ -137,7 +137,7 @@ table! {
     /// [1]
     std(x: Array) => standard_deviation;
     /// Prefix sums: lane i is the sum of lanes 0 to i, in one order on every device; types as of hsum. Recorded, not run.
-    /// Of a vector: over its components, lane by lane.
+    /// Of complex numbers too; of a vector: over its components, lane by lane.
     ///
     /// >> psum(Int32C([3, 1, 4]))
     /// [3, 4, 8]
@@ -285,6 +285,9 @@ fn known(c: &Call<'_, '_>, op: ReduceOp, negated: bool) -> Result<Scalar> {
 /// Where two values are near.
 fn close(c: &Call<'_, '_>) -> Result<Value> {
     let (rtol, atol, equal_nan) = (c.number(2, 1e-5)?, c.number(3, 1e-8)?, c.truth(4)?);
+    if c.args[..2].iter().any(|arg| arg.form().is_number()) {
+        return close_numbers([c.args[0], c.args[1]], rtol, atol);
+    }
     map(c.op, &c.args[..2], &|operands| {
         let array = |i: usize| {
             let dtype = match operands[1 - i] {
@@ -295,4 +298,17 @@ fn close(c: &Call<'_, '_>) -> Result<Value> {
         };
         array(0)?.isclose(&array(1)?, rtol, atol, equal_nan)
     })
+}
+
+/// Complex numbers or quaternions are as far apart as their difference is long.
+fn close_numbers(args: [&Argument<'_>; 2], rtol: f64, atol: f64) -> Result<Value> {
+    let distance = apply(Op::Abs, &[&(&apply(Op::Sub, &args)?).into()])?;
+    let within = |allowed: &Argument<'_>| apply(Op::Le, &[&(&distance).into(), allowed]);
+    match args[1] {
+        Argument::Number(b) => within(&(atol + rtol * b.to_f64().abs()).into()),
+        b => {
+            let relative = apply(Op::Mul, &[&(&apply(Op::Abs, &[b])?).into(), &rtol.into()])?;
+            within(&(&apply(Op::Add, &[&(&relative).into(), &atol.into()])?).into())
+        }
+    }
 }

@@ -9,12 +9,13 @@ use crate::value::{Argument, Value, map};
 table! {
     /// What moves lanes.
     pub PLACES;
-    /// The lanes from the last to the first, recorded, not run; of a vector: its components.
+    /// The lanes from the last to the first, recorded, not run; of complex numbers too; of a vector: its components.
     ///
     /// >> reverse(Int32C([1, 2, 3]))
     /// [3, 2, 1]
     reverse(x: Value) = |c| match c.value(0)? {
         Value::Array(array) => array.reverse().map(Value::Array),
+        Value::Nested(form, _) if form.is_number() => c.args[0].each("reverse", Array::reverse),
         Value::Nested(_, components) => Ok(Value::vector(components.into_iter().rev().collect())),
     };
     /// The lanes moved up by n, those at the end coming in at the front; down if n is negative. Recorded, not run;

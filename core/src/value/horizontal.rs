@@ -12,13 +12,17 @@ use crate::error::{Error, Result};
 use crate::ir::op::{Op, ReduceOp};
 
 impl Value {
-    /// The lanes of an array combined into one, lazily; of a nested value its components, lane by lane.
+    /// The lanes of an array combined into one, lazily, of complex numbers and quaternions their sum; of other nested
+    /// values the components, lane by lane.
     ///
     /// # Errors
-    /// As [`Array::reduce`] and [`apply`].
+    /// `Forms` for other reductions of numbers of several parts; as [`Array::reduce`] and [`apply`].
     pub fn reduce(&self, op: ReduceOp) -> Result<Self> {
         match self {
             Self::Array(array) => array.reduce(op).map(Self::Array),
+            Self::Nested(form, _) if form.is_number() => {
+                self.over_lanes(op.name(), op == ReduceOp::Sum, |part| part.reduce(op))
+            }
             Self::Nested(_, components) if op == ReduceOp::Count => {
                 let one = |mask| Argument::from(mask).each("count", |mask| mask.cast(DType::U32));
                 fold(op.combine(), &components.iter().map(one).collect::<Result<Vec<_>>>()?)
@@ -39,6 +43,23 @@ impl Value {
         Argument::from(self).each(op, |x| x.cast(dtype)).map(Cow::Owned)
     }
 
+    /// What is made of the lanes of each part of complex numbers or quaternions, where that means something.
+    fn over_lanes(
+        &self,
+        op: &'static str,
+        is_by_parts: bool,
+        change: impl Fn(&Array) -> Result<Array>,
+    ) -> Result<Self> {
+        if !is_by_parts {
+            let what = format!("{op}: not defined for the lanes of {}", self.type_name());
+            let remedy = "take the parts, as z.real and z.imag, or abs(z)";
+            return Err(Error::Forms { what, remedy: Some(remedy) });
+        }
+        let unequal = || Error::forms(format!("{op}: parts of unequal sizes"));
+        let lanes = self.lanes().ok_or_else(unequal)?;
+        Argument::from(self).each(op, |part| change(&part.resize(lanes)?))
+    }
+
     /// The components; none of an array.
     fn parts(&self) -> &[Self] {
         match self {
@@ -47,13 +68,17 @@ impl Value {
         }
     }
 
-    /// The mean of the lanes of an array, lazily; of a nested value that of its components, lane by lane.
+    /// The mean of the lanes of an array, complex numbers or quaternions, lazily; of other nested values that of the
+    /// components, lane by lane.
     ///
     /// # Errors
     /// As [`Array::mean`] and [`apply`].
     pub fn mean(&self) -> Result<Self> {
         match self {
             Self::Array(array) => array.mean().map(Self::Array),
+            Self::Nested(form, _) if form.is_number() => {
+                self.over_lanes("hmean", true, Array::mean)
+            }
             Self::Nested(_, components) => {
                 let n = exactly::<i64>(components.len());
                 let sum = self.reduce(ReduceOp::Sum)?;
@@ -80,8 +105,8 @@ impl Value {
 
     fn innermost(&self, reduce: &dyn Fn(&Self) -> Result<Self>) -> Result<Self> {
         match self {
-            Self::Array(_) => reduce(self),
-            Self::Nested(..) => reduce(self)?.innermost(reduce),
+            Self::Nested(form, _) if !form.is_number() => reduce(self)?.innermost(reduce),
+            _ => reduce(self),
         }
     }
 
@@ -126,12 +151,17 @@ impl Value {
         }
     }
 
-    /// Prefix sums (`Op::Add`) or products (`Op::Mul`): of the lanes of an array, of the components of a nested value.
+    /// Prefix sums (`Op::Add`) or products (`Op::Mul`): of the lanes of an array, of complex numbers and quaternions the
+    /// sums, of the components of other nested values.
     ///
     /// # Errors
-    /// As [`Array::psum`] and [`apply`].
+    /// `Forms` for products of numbers of several parts; as [`Array::psum`] and [`apply`].
     pub fn prefix(&self, op: Op) -> Result<Self> {
         let wide = match self {
+            Self::Nested(form, _) if form.is_number() => {
+                let name = if op == Op::Mul { "cumprod" } else { "psum" };
+                return self.over_lanes(name, op == Op::Add, Array::psum);
+            }
             Self::Array(array) if op == Op::Mul => return array.cumprod().map(Self::Array),
             Self::Array(array) => return array.psum().map(Self::Array),
             Self::Nested(..) => self.accumulated(op.name())?,

@@ -7,6 +7,7 @@ use porcini_core::catalogue::MAKERS;
 use rhai::{AST, ASTNode, Expr, FnCallExpr, Position, Stmt, Token};
 
 use crate::bind::doc::FunctionDoc;
+use crate::diagnose::diagnosis::OUTER;
 use crate::diagnose::error::Error;
 use crate::fault::{fault_with_hint, parse_fault};
 use crate::interpreter::Interpreter;
@@ -16,6 +17,7 @@ use crate::language::lexer::Lexeme;
 use crate::language::semicolons::{end_statement, is_stand_in};
 use crate::language::tokens::typed;
 use crate::language::unpack;
+use crate::language::words::n_lines;
 
 /// What Rhai itself makes of calls.
 const SPECIAL: [&str; 10] = [
@@ -77,25 +79,26 @@ impl Interpreter {
     /// Variables that nothing declares, each where it is first read. What is declared somewhere else in the text is taken
     /// for known, and so is all where code runs that nobody sees.
     fn unknown_variables(&self, program: &AST, cell: &Cell) -> Vec<Wrong> {
-        let declared = declared(cell);
-        let mut unknown: HashMap<String, Position> = HashMap::new();
+        let names = Names::of(cell);
+        let mut unknown: Vec<(String, Wrong)> = Vec::new();
         let mut runs_text = false;
-        walk(program, |node| match node {
-            ASTNode::Expr(Expr::FnCall(call, _)) | ASTNode::Stmt(Stmt::FnCall(call, _)) => {
-                runs_text |= typed(&call.name) == "eval";
+        walk(program, |node| {
+            runs_text |= call(node).is_some_and(|(call, ..)| typed(&call.name) == "eval");
+            if let Some((name, at)) = variable(node)
+                && let Some(wrong) = names.wrong(name, at)
+                && !self.has(name)
+            {
+                unknown.push((name.into(), (at, wrong)));
             }
-            ASTNode::Expr(Expr::Variable(variable, _, place)) if variable.2.is_empty() => {
-                let name = typed(&variable.1);
-                // What stands for other letters, and `_3`.
-                let is_special = is_stand_in(name) || name.starts_with('_');
-                if !is_special && !declared.contains(name) && !self.has(name) {
-                    unknown.entry(name.into()).or_insert(*place);
-                }
-            }
-            _ => {}
         });
-        let wrong = |(name, at)| (at, rhai::EvalAltResult::ErrorVariableNotFound(name, at));
-        unknown.into_iter().filter(|_| !runs_text).map(wrong).collect()
+        if runs_text {
+            return Vec::new();
+        }
+        // Functions are not in the order of the text.
+        unknown.sort_by_key(|(_, (at, _))| (at.line(), at.position()));
+        let mut seen = HashSet::new();
+        unknown.retain(|(name, _)| seen.insert(name.clone()));
+        unknown.into_iter().map(|(_, wrong)| wrong).collect()
     }
 
     fn wrong_calls(&self, program: &AST, cell: &Cell) -> Vec<Wrong> {
@@ -104,19 +107,17 @@ impl Interpreter {
             own.entry(function.name).or_default().insert(function.params.len());
         }
         let keys = keys(cell);
-        // Nobody sees which functions a module, or a key that is computed, brings along.
-        let has_maps = cell
-            .lexemes()
-            .iter()
-            .any(|lexeme| matches!(lexeme.token, Token::MapStart | Token::Import));
+        // Nobody sees which functions a module brings along.
+        let imports = cell.lexemes().iter().any(|lexeme| lexeme.token == Token::Import);
         let bound = self.bound();
+        let is_type = |name: &str| bound.contains_key(&format!("{name}::"));
         // True where nobody knows.
         let takes = |name: &str, n| bound.get(name).is_none_or(|arities| arities.contains(&n));
         let mut wrong = Vec::new();
-        for call in calls(program) {
+        for call in calls(program, is_type) {
             let (name, n, at) = (call.name.as_str(), call.arguments, call.place);
             // A map may hold a closure of that name.
-            let is_of_map = call.is_method && (has_maps || keys.contains(name));
+            let is_of_map = call.is_method && (imports || keys.contains(name));
             if is_of_map
                 || SPECIAL.contains(&name)
                 || bound.get(name).is_some_and(|arities| arities.contains(&n))
@@ -140,14 +141,20 @@ impl Interpreter {
         wrong
     }
 
-    /// The numbers of arguments that each function takes which Rhai knows.
+    /// The numbers of arguments that each function takes which Rhai knows, those of types also as `FloatC::zero`; and the
+    /// types as `FloatC::`.
     fn bound(&self) -> HashMap<String, BTreeSet<usize>> {
-        let pair = |function: rhai::FuncInfo<'_>| {
+        let named = |function: rhai::FuncInfo<'_>| {
             let metadata = &function.metadata;
-            Some((typed(&metadata.name).to_string(), metadata.num_params))
+            let name = typed(&metadata.name).to_string();
+            Some((function.namespace.to_string(), name, metadata.num_params))
         };
         let mut bound: HashMap<String, BTreeSet<usize>> = HashMap::new();
-        for (name, n) in self.engine.collect_fn_metadata(None, pair, true) {
+        for (of, name, n) in self.engine.collect_fn_metadata(None, named, true) {
+            if !of.is_empty() {
+                bound.entry(format!("{of}::{name}")).or_default().insert(n);
+                bound.entry(format!("{of}::")).or_default();
+            }
             bound.entry(name).or_default().insert(n);
         }
         bound
@@ -177,45 +184,98 @@ fn walk(program: &AST, mut look: impl FnMut(&ASTNode<'_>)) {
     });
 }
 
-/// All calls by name, but for operators and functions of modules.
-fn calls(program: &AST) -> Vec<Call> {
-    let mut calls = Vec::new();
-    walk(program, |node| match node {
+/// The call that a node is, its place, and whether it is one of a method.
+fn call<'a>(node: &ASTNode<'a>) -> Option<(&'a FnCallExpr, Position, bool)> {
+    match node {
         ASTNode::Expr(Expr::FnCall(call, at)) | ASTNode::Stmt(Stmt::FnCall(call, at)) => {
-            calls.extend(named(call, *at, false));
+            Some((call, *at, false))
         }
-        ASTNode::Expr(Expr::MethodCall(call, at)) => calls.extend(named(call, *at, true)),
-        _ => {}
+        ASTNode::Expr(Expr::MethodCall(call, at)) => Some((call, *at, true)),
+        _ => None,
+    }
+}
+
+/// All calls by name, those of functions of types as `FloatC::zero`, but for operators and functions of modules.
+fn calls(program: &AST, is_type: impl Fn(&str) -> bool) -> Vec<Call> {
+    let mut calls = Vec::new();
+    walk(program, |node| {
+        let Some((call, place, is_method)) = call(node) else { return };
+        let name = typed(&call.name);
+        let is_name = name.starts_with(|c: char| c.is_alphabetic() || c == '_');
+        let name = match call.namespace.path.first() {
+            None => name.to_string(),
+            Some(of) if is_type(&of.name) => format!("{}::{name}", of.name),
+            Some(_) => return,
+        };
+        if is_name && !call.is_operator_call() {
+            let arguments = call.args.len() + usize::from(is_method);
+            calls.push(Call { name, arguments, is_method, place });
+        }
     });
     calls
 }
 
-fn named(call: &FnCallExpr, place: Position, is_method: bool) -> Option<Call> {
-    let name = typed(&call.name);
-    let is_name = name.starts_with(|c: char| c.is_alphabetic() || c == '_');
-    (is_name && !call.is_operator_call() && call.namespace.is_empty()).then(|| Call {
-        name: name.into(),
-        arguments: call.args.len() + usize::from(is_method),
-        is_method,
-        place,
-    })
+/// The variable that a node reads or assigns, but for what stands for other letters, and `_3`.
+fn variable<'a>(node: &ASTNode<'a>) -> Option<(&'a str, Position)> {
+    let ASTNode::Expr(Expr::Variable(variable, _, at)) = node else { return None };
+    let name = typed(&variable.1);
+    let is_special = is_stand_in(name) || name.starts_with('_') || !variable.2.is_empty();
+    (!is_special).then_some((name, *at))
 }
 
-/// All names of variables that a text declares somewhere.
-fn declared(cell: &Cell) -> HashSet<&str> {
-    let text = cell.text();
-    let mut scopes = Scopes::new(text, &|_| false);
-    let mut code = cell.lexemes().iter().filter(|lexeme| !lexeme.is_comment()).peekable();
-    let mut before: Option<&Lexeme> = None;
-    while let Some(lexeme) = code.next() {
-        let starts = before.is_none_or(|before| end_statement(text, before, lexeme));
-        if let Some((_, names)) = unpack::begins(text, lexeme, code.clone()) {
-            scopes.unpack(&names);
+/// What a text says of its variables.
+struct Names<'t> {
+    /// All that something declares somewhere.
+    declared: HashSet<&'t str>,
+    /// Names in functions that are not declared there, by line and column, and whether a value is assigned to them.
+    outer: HashMap<(usize, usize), bool>,
+}
+
+impl<'t> Names<'t> {
+    fn of(cell: &'t Cell) -> Self {
+        let text = cell.text();
+        let mut scopes = Scopes::new(text, &|_| false);
+        let mut outer = HashMap::new();
+        let mut code = cell.lexemes().iter().filter(|lexeme| !lexeme.is_comment()).peekable();
+        let mut before: Option<&Lexeme> = None;
+        let (mut line, mut column, mut counted) = (1, 1, 0);
+        while let Some(lexeme) = code.next() {
+            let starts = before.is_none_or(|before| end_statement(text, before, lexeme));
+            if let Some((_, names)) = unpack::begins(text, lexeme, code.clone()) {
+                scopes.unpack(&names);
+            }
+            let next = code.peek().map(|next| &next.token);
+            scopes.follow(lexeme, starts, next);
+            let between = &text[counted..lexeme.start];
+            if let Some(last) = between.rfind('\n') {
+                line += n_lines(between);
+                column = 1 + between[last + 1..].chars().count();
+            } else {
+                column += between.chars().count();
+            }
+            counted = lexeme.start;
+            let is_name = matches!(lexeme.token, Token::Identifier(_) | Token::Reserved(_));
+            if is_name && scopes.hide(&text[lexeme.start..lexeme.end]) {
+                outer.insert((line, column), next == Some(&Token::Equals));
+            }
+            before = Some(lexeme);
         }
-        scopes.follow(lexeme, starts, code.peek().map(|next| &next.token));
-        before = Some(lexeme);
+        Self { declared: scopes.into_all(), outer }
     }
-    scopes.into_all()
+
+    /// What is wrong with a variable at a place, if that is seen. What is declared elsewhere is known outside of functions.
+    fn wrong(&self, name: &str, at: Position) -> Option<rhai::EvalAltResult> {
+        let place = (at.line()?, at.position()?);
+        let is_declared = self.declared.contains(name);
+        match self.outer.get(&place) {
+            Some(false) if is_declared => {
+                let missing = format!("`{name}` is not defined in the function");
+                Some(*fault_with_hint(missing, OUTER))
+            }
+            None if is_declared => None,
+            _ => Some(rhai::EvalAltResult::ErrorVariableNotFound(name.into(), at)),
+        }
+    }
 }
 
 /// Names that stand in a text other than in front of arguments.

@@ -3,7 +3,7 @@
 
 use std::collections::HashSet;
 
-use rhai::Token;
+use rhai::{Dynamic, Token};
 
 use crate::assist::shifts;
 use crate::interpreter::Interpreter;
@@ -43,6 +43,7 @@ impl Interpreter {
         let mut notes: Vec<(usize, String)> = divisions
             .chain(shifts::notes(cell))
             .chain(slips(cell))
+            .chain(self.nothings(cell))
             .chain(self.hidden_functions(cell))
             .collect();
         notes.sort_by_key(|&(line, _)| line);
@@ -76,6 +77,35 @@ impl Interpreter {
             }
         }
         notes
+    }
+
+    /// Notes of `let s = t.trim()`: what changes a text or list itself gives nothing.
+    fn nothings(&self, cell: &Cell) -> Vec<(usize, String)> {
+        let text = cell.text();
+        let code: Vec<&Lexeme> =
+            cell.lexemes().iter().filter(|lexeme| !lexeme.is_comment()).collect();
+        let word = |lexeme: &Lexeme| &text[lexeme.start..lexeme.end];
+        let is_call = |six: &[&Lexeme]| {
+            let [target, equals, object, dot, method, bracket] = six else { return false };
+            let is_name = |lexeme: &Lexeme| matches!(lexeme.token, Token::Identifier(_));
+            let are_names = is_name(target) && is_name(object) && is_name(method);
+            let changes = |value: &Dynamic| value.is_string() || value.is_array();
+            (&equals.token, &dot.token) == (&Token::Equals, &Token::Period)
+                && are_names
+                && matches!(bracket.token, Token::LeftParen | Token::Unit)
+                && self.scope.get(word(target)).is_some_and(Dynamic::is_unit)
+                && self.scope.get(word(object)).is_some_and(changes)
+        };
+        let calls = code.windows(6).filter(|six| is_call(six));
+        let note = |six: &[&Lexeme]| {
+            let [object, method] = [six[2], six[4]].map(word);
+            let line = 1 + n_lines(&text[..six[0].start]);
+            let note = format!(
+                "{object}.{method}(..) changes {object} itself and gives nothing: write it alone, then use {object}"
+            );
+            (line, note)
+        };
+        calls.map(note).collect()
     }
 
     /// What to do about an error of syntax in a text where `//` took the end of a bracket with it.

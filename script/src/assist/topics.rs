@@ -65,6 +65,7 @@ pub const TOPICS: &[Topic] = &[
         page: include_str!("topics/plots.txt"),
     },
     Topic { names: &["numpy", "python"], page: include_str!("topics/numpy.txt") },
+    Topic { names: &["julia"], page: include_str!("topics/julia.txt") },
     Topic {
         names: &["keys", "key bindings", "keyboard", "editing", "shell", "history"],
         page: include_str!("topics/keys.txt"),

@@ -1,10 +1,11 @@
 //! The functions of core's catalogue: arguments are converted by the kinds of the parameters, answers into script values.
 
 use std::any::TypeId;
+use std::slice;
 
 use porcini_core::catalogue::{Answer, Kind, Row, find};
 use porcini_core::value::place;
-use porcini_core::{Array, DType, Scalar};
+use porcini_core::{Array, DType, Result as CoreResult, Scalar};
 use rhai::{Dynamic, NativeCallContext};
 
 use super::registry::Registry;
@@ -33,12 +34,12 @@ fn run(
     args: &[&mut Dynamic],
 ) -> Result<Dynamic> {
     context.at(call);
-    let args = match counted_lane(context, row, args)? {
-        Some(lane) => {
-            let (mut source, mut lane) = (args[0].clone(), lane);
+    let args = match counted_lanes(context, row, args)? {
+        Some(lanes) => {
+            let (mut source, mut lanes) = (args[0].clone(), lanes);
             let rest = args[2..].iter().map(|arg| (**arg).clone());
             let mut rest: Vec<Dynamic> = rest.collect();
-            let mut all = vec![&mut source, &mut lane];
+            let mut all = vec![&mut source, &mut lanes];
             all.extend(&mut rest);
             arguments(row, &all)?
         }
@@ -62,21 +63,30 @@ pub(super) fn by_name(context: &Context, name: &str, args: &[Arg]) -> Result<Dyn
     answer(context, find(name).expect("internal error: no such function"), args)
 }
 
-/// The index that a script integer is in `gather(a, k)`: a negative one counts from the end.
-fn counted_lane(context: &Context, row: &Row, args: &[&mut Dynamic]) -> Result<Option<Dynamic>> {
-    let (Some(index), "gather") = (args.get(1).and_then(|index| index.as_int().ok()), row.name)
-    else {
-        return Ok(None);
-    };
+/// The index that a script integer, or a list of them, is in `gather(a, k)`: negative ones count from the end.
+fn counted_lanes(context: &Context, row: &Row, args: &[&mut Dynamic]) -> Result<Option<Dynamic>> {
+    let (Some(index), "gather") = (args.get(1), row.name) else { return Ok(None) };
+    let list = index.read_lock::<rhai::Array>();
+    let items = list.as_ref().map_or(slice::from_ref(&**index), |list| list.as_slice());
+    let integers: Option<Vec<i64>> = items.iter().map(|item| item.as_int().ok()).collect();
+    let Some(integers) = integers.filter(|integers| !integers.is_empty()) else { return Ok(None) };
     let source = args[0].read_lock::<ArrayRef>().map(|source| source.leaves());
     let longest = source.and_then(|leaves| leaves.into_iter().max_by_key(Array::size));
     let Some(longest) = longest else { return Ok(None) };
     let size = longest.size();
     // One lane is read by every index.
-    let lane = if size == 1 { 0 } else { place(index, size).or_fault()? };
-    let dtype = if size > u64::from(u32::MAX) { DType::U64 } else { DType::U32 };
-    let lane = context.session.full(dtype, lane, 1).or_fault()?;
-    Ok(Some(Dynamic::from(ArrayRef::leaf(lane))))
+    let lane = |&i: &i64| if size == 1 { Ok(0) } else { place(i, size) };
+    let lanes: Vec<u64> = integers.iter().map(lane).collect::<CoreResult<_>>().or_fault()?;
+    let narrow: std::result::Result<Vec<u32>, _> =
+        lanes.iter().map(|&lane| u32::try_from(lane)).collect();
+    let index = match (&lanes[..], &narrow) {
+        (&[lane], Ok(_)) => context.session.full(DType::U32, lane, 1),
+        (&[lane], Err(_)) => context.session.full(DType::U64, lane, 1),
+        (_, Ok(narrow)) => context.session.array(narrow),
+        (lanes, Err(_)) => context.session.array(lanes),
+    };
+    let index = index.or_fault()?;
+    Ok(Some(Dynamic::from(ArrayRef::leaf(index))))
 }
 
 fn answered(answer: Answer, first: Option<&ArrayRef>) -> Dynamic {

@@ -62,7 +62,8 @@ pub(super) fn register(registry: &mut Registry<'_>) {
         "image",
         "(a, width, height, options)",
         "Lanes as a picture, row by row from the top: of an array greys from its smallest to its largest number, or the \
-         colours of #{cmap: \"viridis\"}, see heatmap; of a vector of three red, green and blue from 0 to 1. \
+         colours of #{cmap: \"viridis\"}, see heatmap; of a vector of three red, green and blue, floats from 0 to 1 \
+         and integers from 0 to 255. \
          Evaluates.\n\n>> str(image(FloatC([0, 1, 2, 3]), 4, 1))\n ░▓█",
     );
     for arity in [3, 4] {
@@ -398,6 +399,9 @@ impl Options {
         let layers = labels.into_iter().zip(marks).map(layer).collect();
         let (x, y) = (self.side('x')?, self.side('y')?);
         let chart = Chart { title: self.text("title"), x, y, grid, layers };
+        if let Some(why) = chart.nothing() {
+            context.host.eprint(&format!("note: {}: nothing is drawn: {why}", self.op));
+        }
         Ok(Picture::chart(chart, context.width()))
     }
 }

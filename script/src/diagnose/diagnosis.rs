@@ -8,7 +8,9 @@ use rhai::{Dynamic, EvalAltResult, ParseErrorType};
 
 use crate::diagnose::caught;
 use crate::diagnose::error::{Error, ErrorKind};
-use crate::diagnose::location::{Location, late_location, line_of, location};
+use crate::diagnose::location::{
+    Location, late_location, line_of, location, method_in_use, used_location,
+};
 use crate::diagnose::python;
 use crate::diagnose::spelling::similar;
 use crate::diagnose::wording::{ARRAY, friendly_types, lowercase, plain_text};
@@ -30,7 +32,7 @@ pub(crate) const LISTED: &str = "constructors";
 const MOST_CANDIDATES: usize = 4;
 
 /// What to do where a function names a variable around it.
-const OUTER: &str =
+pub(crate) const OUTER: &str =
     "functions do not see outer variables: pass it as a parameter, or use a closure |x| ..";
 
 /// What to do instead of giving a parameter a value.
@@ -67,6 +69,8 @@ impl Error {
         let mut calls = Vec::new();
         let mut cell: (Rc<str>, Rc<str>) = (around.source.into(), around.text.into());
         let mut place = None;
+        // Of an error without a place the call in which it happened.
+        let mut call = None;
         loop {
             let (function, source, inner, position) = match innermost {
                 EvalAltResult::ErrorInFunctionCall(function, source, inner, position) => {
@@ -82,6 +86,9 @@ impl Error {
                 }
                 _ => break,
             };
+            if !position.is_none() {
+                call = Some((*position, cell.clone()));
+            }
             if source == LISTED {
                 place = Some(*position);
             } else if !function.is_empty() {
@@ -97,7 +104,9 @@ impl Error {
         }
         calls.reverse();
         let location = location(place.unwrap_or(innermost.position()), &cell.0, &cell.1)
-            .or_else(|| late_location(innermost, &cell.0, &cell.1));
+            .or_else(|| late_location(innermost, &cell.0, &cell.1))
+            .or_else(|| used_location(innermost, &cell.0, &cell.1))
+            .or_else(|| call.and_then(|(at, cell)| location(at, &cell.0, &cell.1)));
         let mut diagnostic = Diagnosis { around, location: location.as_ref(), hints: Vec::new() };
         let (kind, message) = diagnostic.of(innermost, !calls.is_empty());
         let hints = diagnostic.hints;
@@ -157,9 +166,16 @@ impl Diagnosis<'_> {
                 self.hints.push("the sandbox allows more with --max-operations N".into());
                 "too many operations".into()
             }
-            EvalAltResult::ErrorDataRace(_, _) => {
-                self.hints.push("take a copy of it first: let c = x; x.push(c)".into());
-                "a value that changes here is used here too".into()
+            EvalAltResult::ErrorDataRace(name, _) => {
+                if let Some(method) = method_in_use(name) {
+                    let copy =
+                        format!("take a copy of it first: let c = x; x.{method}(|a| .. c ..)");
+                    self.hints.push(copy);
+                    format!("{method}: the function that is given to it uses the list, too")
+                } else {
+                    self.hints.push("take a copy of it first: let c = x; x.push(c)".into());
+                    "a value that changes here is used here too".into()
+                }
             }
             EvalAltResult::ErrorFor(_) => {
                 self.hints.push("loop over range(n), a list, or an array".into());
@@ -438,6 +454,12 @@ impl Diagnosis<'_> {
                 "a mask has one value per lane: reduce it with any(m) or all(m), combine masks with & | !"
                     .into(),
             );
+            let line = self.location.map_or("", |location| location.text.as_str());
+            if let Some(call) =
+                ["hsum(", "hmean(", "hmin(", "hmax("].iter().find(|call| line.contains(*call))
+            {
+                self.hints.push(format!("the number in an array of one lane is {call}x)[0]"));
+            }
             let size =
                 self.array_under_caret().map_or_else(String::new, |n| format!(" of {n} elements"));
             return format!("expected one bool, got an array{size}");

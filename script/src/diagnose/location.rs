@@ -55,6 +55,22 @@ pub(crate) fn late_location(error: &EvalAltResult, source: &str, text: &str) -> 
     Some(Location { source: source.into(), line, column, text: content.into() })
 }
 
+/// The method that was in use when a closure given to it used its value again, as Rhai names it.
+pub(crate) fn method_in_use(of: &str) -> Option<&str> {
+    of.strip_prefix("argument #1 of function '")?.strip_suffix('\'')
+}
+
+/// The call of that method, if there is but one: Rhai does not say where it is.
+pub(crate) fn used_location(error: &EvalAltResult, source: &str, text: &str) -> Option<Location> {
+    let EvalAltResult::ErrorDataRace(of, _) = error else { return None };
+    let call = format!(".{}(", method_in_use(of)?);
+    let mut calls = text.lines().zip(1..).filter(|(content, _)| content.contains(&call));
+    let (content, line) = calls.next().filter(|_| calls.next().is_none())?;
+    let column = content.chars().count() - content.split_once(&call)?.1.chars().count();
+    let column = column - call.len() + 2;
+    Some(Location { source: source.into(), line, column, text: content.into() })
+}
+
 impl Location {
     /// The text before the column, and from there on.
     pub(crate) fn halves(&self) -> (&str, &str) {

@@ -199,6 +199,11 @@ impl<'a> Scopes<'a> {
         }
     }
 
+    /// Whether this is in a function that does not see a variable of that name, nor declares it here.
+    pub(crate) fn hide(&self, name: &str) -> bool {
+        !self.hidden.is_empty() && !self.is_visible(name) && self.reading != Reading::Unpacked
+    }
+
     /// Whether a variable has the name here.
     fn is_visible(&self, name: &str) -> bool {
         self.visible.get(name).is_some_and(|n| *n > 0)

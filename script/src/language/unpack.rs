@@ -7,7 +7,7 @@ use rhai::{
     Dynamic, Engine, EvalAltResult, EvalContext, Expr, Expression, ImmutableString, Position, Token,
 };
 
-use crate::fault::{fault, fault_with_hint};
+use crate::fault::fault_with_hint;
 use crate::language::lexer::Lexeme;
 use crate::value::{ArrayRef, type_name};
 
@@ -171,7 +171,7 @@ fn assign(
     };
     let mut place = variable
         .write_lock::<Dynamic>()
-        .ok_or_else(|| fault("a value that changes here is used here too"))?;
+        .ok_or_else(|| EvalAltResult::ErrorDataRace(name.into(), Position::NONE))?;
     *place = value;
     Ok(())
 }

@@ -88,6 +88,11 @@ impl Form {
         matches!(self, Self::Vector(_))
     }
 
+    /// Whether its values are numbers of several parts whose lanes are added part by part: complex numbers, quaternions.
+    pub const fn is_number(self) -> bool {
+        matches!(self, Self::Complex | Self::Quaternion)
+    }
+
     /// Whether a real number as a value of this form stands in an entry; others are 0.
     pub const fn holds_real(self, entry: usize) -> bool {
         match self {

@@ -11,7 +11,7 @@ mod timing;
 use argument::{Argument, failed};
 use std::fmt::Write as _;
 
-use crate::diagnose::error::Error;
+use crate::diagnose::error::{Error, ErrorKind};
 use crate::diagnose::spelling::similar;
 use crate::interpreter::Interpreter;
 use crate::language::cell::{Cell, Head, Piece};
@@ -220,17 +220,23 @@ impl Interpreter {
 
     fn run_pieces(&mut self, cell: &Cell, number: usize) -> Result<Outcome, Box<Error>> {
         let name = self.context.host.cell_name(number);
-        let mut outcome = Outcome::default();
+        let mut result = Ok(Outcome::default());
         for piece in cell.pieces() {
-            outcome = if piece.is_command {
-                self.guarded(|interpreter| interpreter.run_command(cell, piece, &name))?
+            result = if piece.is_command {
+                self.guarded(|interpreter| interpreter.run_command(cell, piece, &name))
             } else {
-                self.run(cell, piece, &name)?
+                self.run(cell, piece, &name)
             };
+            if result.is_err() {
+                break;
+            }
         }
-        for (_, note) in self.notes(cell, outcome.text.as_deref()) {
-            self.context.host.eprint(&note);
+        if !matches!(&result, Err(error) if error.kind == ErrorKind::Syntax) {
+            let shown = result.as_ref().ok().and_then(|outcome| outcome.text.as_deref());
+            let notes = self.notes(cell, shown);
+            notes.iter().for_each(|(_, note)| self.context.host.eprint(note));
         }
+        let outcome = result?;
         if outcome.text.is_some()
             && let Some(value) = self.scope.get("_")
         {

@@ -123,12 +123,28 @@ impl Marks {
 }
 
 impl Chart {
-    /// Axes of about so many ticks.
-    pub(super) fn axes(&self, n_x: usize, n_y: usize) -> (Axis, Axis) {
+    /// What the axes must reach, of all layers.
+    fn ends(&self) -> impl Iterator<Item = Point> {
         let takes = |side: &Side, x: f64| x.abs() <= LARGEST && (!side.is_log || x > 0.0);
         let ends = self.layers.iter().flat_map(|layer| layer.marks.ends());
-        let ends: Vec<Point> =
-            ends.filter(|&(x, y)| takes(&self.x, x) && takes(&self.y, y)).collect();
+        ends.filter(move |&(x, y)| takes(&self.x, x) && takes(&self.y, y))
+    }
+
+    /// Why nothing of it is seen, if nothing is.
+    pub(crate) fn nothing(&self) -> Option<&'static str> {
+        let has_ends = self.layers.iter().any(|layer| !layer.marks.ends().is_empty());
+        let is_log = self.x.is_log || self.y.is_log;
+        let why = match (has_ends, is_log) {
+            (false, _) => "there are no points",
+            (true, false) => "no point is finite",
+            (true, true) => "no point is finite and above 0, where an axis is logarithmic",
+        };
+        self.ends().next().is_none().then_some(why)
+    }
+
+    /// Axes of about so many ticks.
+    pub(super) fn axes(&self, n_x: usize, n_y: usize) -> (Axis, Axis) {
+        let ends: Vec<Point> = self.ends().collect();
         let is_full = self.layers.iter().any(|layer| layer.marks.fills());
         let are_wide = self.layers.iter().any(|layer| layer.marks.are_wide());
         let axis = |side: &Side, of: fn(&Point) -> f64, n| {
