@@ -295,7 +295,11 @@ impl Writer {
     fn narrow_reinterpret(&mut self, [from, to]: [DType; 2], d: Name, a: Name) {
         let half = self.temporary(Class::B16);
         if !from.is_half() {
-            ptx!(self, "cvt.u16.u32 {half}, {a}");
+            // By way of the upper half of a word: ptxas (13.0 and 13.5, from sm_80 on) takes the bits of a mask, 0 or 1, for
+            // the numbers 0 and 1 where they are converted as they are.
+            let (word, low) = (self.temporary(Class::B32), self.temporary(Class::B16));
+            ptx!(self, "shl.b32 {word}, {a}, 16");
+            ptx!(self, "mov.b32 {{{low}, {half}}}, {word}");
             return ptx!(self, "cvt.f32.{} {d}, {half}", to.ptx());
         }
         let (number, raw) = (self.temporary(Class::Pred), self.temporary(Class::B32));
