@@ -7,7 +7,7 @@ use rhai::Engine;
 
 use crate::assist::commands::commands;
 use crate::assist::topics::{TOPICS, Topic};
-use crate::bind::doc::FunctionDoc;
+use crate::bind::doc::{Docs, FunctionDoc};
 use crate::bind::types::type_names;
 use crate::context::Context;
 use crate::diagnose::python;
@@ -42,7 +42,7 @@ const LONGEST_QUERY: usize = 1000;
 const NARROW: usize = 24;
 
 /// `help` and `apropos` as functions of scripts.
-pub(crate) fn register(engine: &mut Engine, context: &Rc<Context>, docs: &Rc<Vec<FunctionDoc>>) {
+pub(crate) fn register(engine: &mut Engine, context: &Rc<Context>, docs: &Docs) {
     type Text = fn(&[FunctionDoc], &str, Option<usize>) -> Result<String, String>;
     let texts: [(&str, Text); 2] = [("help", lookup), ("apropos", apropos)];
     for (name, text) in texts {

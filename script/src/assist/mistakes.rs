@@ -227,6 +227,8 @@ fn variable<'a>(node: &ASTNode<'a>) -> Option<(&'a str, Position)> {
 struct Names<'t> {
     /// All that something declares somewhere.
     declared: HashSet<&'t str>,
+    /// Constants, which functions see.
+    constants: HashSet<&'t str>,
     /// Names in functions that are not declared there, by line and column, and whether a value is assigned to them.
     outer: HashMap<(usize, usize), bool>,
 }
@@ -235,7 +237,7 @@ impl<'t> Names<'t> {
     fn of(cell: &'t Cell) -> Self {
         let text = cell.text();
         let mut scopes = Scopes::new(text, &|_| false);
-        let mut outer = HashMap::new();
+        let (mut outer, mut constants) = (HashMap::new(), HashSet::new());
         let mut code = cell.lexemes().iter().filter(|lexeme| !lexeme.is_comment()).peekable();
         let mut before: Option<&Lexeme> = None;
         let (mut line, mut column, mut counted) = (1, 1, 0);
@@ -255,18 +257,25 @@ impl<'t> Names<'t> {
             }
             counted = lexeme.start;
             let is_name = matches!(lexeme.token, Token::Identifier(_) | Token::Reserved(_));
-            if is_name && scopes.hide(&text[lexeme.start..lexeme.end]) {
+            let written = &text[lexeme.start..lexeme.end];
+            if before.is_some_and(|before| before.token == Token::Const) {
+                constants.insert(written);
+            }
+            if is_name && scopes.hide(written) {
                 outer.insert((line, column), next == Some(&Token::Equals));
             }
             before = Some(lexeme);
         }
-        Self { declared: scopes.into_all(), outer }
+        Self { declared: scopes.into_all(), constants, outer }
     }
 
     /// What is wrong with a variable at a place, if that is seen. What is declared elsewhere is known outside of functions.
     fn wrong(&self, name: &str, at: Position) -> Option<rhai::EvalAltResult> {
         let place = (at.line()?, at.position()?);
         let is_declared = self.declared.contains(name);
+        if self.constants.contains(name) {
+            return None;
+        }
         match self.outer.get(&place) {
             Some(false) if is_declared => {
                 let missing = format!("`{name}` is not defined in the function");

@@ -9,6 +9,13 @@
 //! [1, 2]
 //! ```
 
+use std::cell::LazyCell;
+use std::collections::{BTreeSet, HashMap};
+use std::rc::Rc;
+
+/// The help of all names, made of what is written when somebody asks for the first: few sessions do.
+pub(crate) type Docs = Rc<LazyCell<Vec<FunctionDoc>, Box<dyn FnOnce() -> Vec<FunctionDoc>>>>;
+
 /// Help for a name: a function, a type, an operator or a constant.
 #[derive(Clone, Debug)]
 pub struct FunctionDoc {
@@ -89,6 +96,89 @@ impl FunctionDoc {
             lines
         };
         self.examples.iter().flat_map(lines).collect()
+    }
+}
+
+/// Help as the bindings write it, and all names that they register.
+#[derive(Default)]
+pub(crate) struct Written {
+    texts: Vec<Text>,
+    pub(super) names: BTreeSet<String>,
+}
+
+struct Text {
+    name: String,
+    parameters: String,
+    family: &'static str,
+    text: String,
+    kind: Kind,
+}
+
+/// What a text is.
+#[derive(Clone, Copy, PartialEq)]
+pub(super) enum Kind {
+    /// The page of a name.
+    Page,
+    /// A form of a function, which stands on its page.
+    Form,
+    /// Another name of a function; the text is that function's.
+    Alias,
+}
+
+impl Written {
+    pub(super) fn add(
+        &mut self,
+        kind: Kind,
+        [name, parameters, text]: [&str; 3],
+        family: &'static str,
+    ) {
+        let [name, parameters, text] = [name, parameters, text].map(Into::into);
+        self.texts.push(Text { name, parameters, family, text, kind });
+    }
+
+    /// The pages of all names, and then others; names without any have an empty text.
+    pub(crate) fn into_docs(self, others: impl Iterator<Item = FunctionDoc>) -> Vec<FunctionDoc> {
+        let mut docs: Vec<FunctionDoc> = Vec::with_capacity(self.texts.len());
+        // The last page of each name.
+        let mut places: HashMap<String, usize> = HashMap::new();
+        for text in self.texts {
+            let known = places.get(&text.name).map(|&place| &mut docs[place]);
+            let page = match (text.kind, known) {
+                (Kind::Form, Some(page)) => {
+                    page.add_form(FunctionDoc::new(&text.name, &text.parameters, "", &text.text));
+                    continue;
+                }
+                (Kind::Alias, _) => match places.get(&text.text) {
+                    Some(&place) => docs[place].alias(&text.name),
+                    None => continue,
+                },
+                _ => FunctionDoc::new(&text.name, &text.parameters, text.family, &text.text),
+            };
+            places.insert(text.name, docs.len());
+            docs.push(page);
+        }
+        let bare = self.names.iter().filter(|name| !places.contains_key(*name));
+        docs.extend(bare.map(|name| FunctionDoc::new(name, "(..)", "not documented", "")));
+        docs.extend(others);
+        docs
+    }
+}
+
+impl FunctionDoc {
+    fn add_form(&mut self, form: Self) {
+        self.doc.extend(["\n", &form.parameters, ": ", &form.doc]);
+        self.examples.extend(form.examples);
+    }
+
+    /// The page of another name.
+    fn alias(&self, alias: &str) -> Self {
+        let mut page = self.clone();
+        for example in &mut page.examples {
+            example.code = example.code.replace(&format!("{}(", self.name), &format!("{alias}("));
+        }
+        page.doc = format!("Another name of {}. {}", self.name, page.doc);
+        page.name = alias.into();
+        page
     }
 }
 

@@ -48,7 +48,7 @@ use std::rc::Rc;
 use porcini_core::catalogue::{LANES, MEMORY, PAIRS, PLACES, SHAPES, VECTORS};
 use rhai::Engine;
 
-use crate::bind::doc::FunctionDoc;
+use crate::bind::doc::Written;
 use crate::bind::registry::Registry;
 use crate::context::Context;
 use crate::diagnose::wording::ARRAY;
@@ -102,7 +102,7 @@ const FAMILIES: &[(&str, Register)] = &[
 ];
 
 /// Registers everything; the documentation of all functions comes back.
-pub(crate) fn register(engine: &mut Engine, context: &Rc<Context>) -> Vec<FunctionDoc> {
+pub(crate) fn register(engine: &mut Engine, context: &Rc<Context>) -> Written {
     engine.register_type_with_name::<ArrayRef>(ARRAY);
     engine.register_type_with_name::<HostRef>("ndarray");
     engine.register_type_with_name::<Fault>("error");
@@ -112,5 +112,5 @@ pub(crate) fn register(engine: &mut Engine, context: &Rc<Context>) -> Vec<Functi
         registry.family = family;
         register(&mut registry);
     }
-    registry.into_docs()
+    registry.into_written()
 }

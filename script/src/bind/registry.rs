@@ -2,12 +2,11 @@
 //! and error hints read.
 
 use std::any::TypeId;
-use std::collections::BTreeSet;
 use std::rc::Rc;
 
 use rhai::{Dynamic, Engine, NativeCallContext};
 
-use crate::bind::doc::FunctionDoc;
+use crate::bind::doc::{Kind, Written};
 use crate::context::Context;
 use crate::fault::{Result, fault, under_name};
 use crate::language::tokens::{registered, registered_method};
@@ -19,53 +18,33 @@ pub(crate) struct Registry<'e> {
     pub(crate) context: Rc<Context>,
     /// What the functions registered next belong to.
     pub(crate) family: &'static str,
-    docs: Vec<FunctionDoc>,
-    names: BTreeSet<String>,
+    written: Written,
 }
 
 impl<'e> Registry<'e> {
     pub(super) fn new(engine: &'e mut Engine, context: Rc<Context>) -> Self {
-        Self { engine, context, family: "", docs: Vec::new(), names: BTreeSet::new() }
+        Self { engine, context, family: "", written: Written::default() }
     }
 
     /// Documents a name; see [`crate::bind::doc`] for the form of the text. Operators have `a + b` for parameters,
     /// constants nothing.
     pub(crate) fn doc(&mut self, name: &str, parameters: &str, text: &str) {
-        self.docs.push(FunctionDoc::new(name, parameters, self.family, text));
+        self.written.add(Kind::Page, [name, parameters, text], self.family);
     }
 
     /// Adds a form of a function to its page, or documents it for the first time.
     pub(crate) fn doc_form(&mut self, name: &str, parameters: &str, text: &str) {
-        let form = FunctionDoc::new(name, parameters, self.family, text);
-        match self.docs.iter_mut().rev().find(|doc| doc.name == name) {
-            Some(doc) => {
-                doc.doc.extend(["\n", &form.parameters, ": ", &form.doc]);
-                doc.examples.extend(form.examples);
-            }
-            None => self.docs.push(form),
-        }
+        self.written.add(Kind::Form, [name, parameters, text], self.family);
     }
 
     /// Documents another name of a function that is documented already.
     pub(crate) fn alias(&mut self, alias: &str, name: &str) {
-        let Some(original) = self.docs.iter().find(|doc| doc.name == name) else { return };
-        let mut doc = original.clone();
-        for example in &mut doc.examples {
-            example.code = example.code.replace(&format!("{name}("), &format!("{alias}("));
-        }
-        doc.doc = format!("Another name of {name}. {}", doc.doc);
-        doc.name = alias.into();
-        self.docs.push(doc);
+        self.written.add(Kind::Alias, [alias, "", name], self.family);
     }
 
-    /// The documentation; names without any have an empty text.
-    pub(super) fn into_docs(mut self) -> Vec<FunctionDoc> {
-        for name in std::mem::take(&mut self.names) {
-            if !self.docs.iter().any(|doc| doc.name == name) {
-                self.docs.push(FunctionDoc::new(&name, "(..)", "not documented", ""));
-            }
-        }
-        self.docs
+    /// What was documented.
+    pub(super) fn into_written(self) -> Written {
+        self.written
     }
 
     /// Registers a function of `arity` arguments of any type. Its errors get its name, if they have it not.
@@ -86,7 +65,9 @@ impl<'e> Registry<'e> {
         arity: usize,
         function: impl Fn(&Context, &NativeCallContext<'_>, &[&mut Dynamic]) -> Result<T> + 'static,
     ) {
-        self.names.insert(name.into());
+        if !self.written.names.contains(name) {
+            self.written.names.insert(name.into());
+        }
         let (context, owned) = (self.context.clone(), name.to_string());
         let mut types = vec![TypeId::of::<Dynamic>(); arity];
         if let Some(own) = types.first_mut() {

@@ -444,7 +444,11 @@ impl Diagnosis<'_> {
         let got_array = got.ends_with("ArrayRef") || got == ARRAY;
         if want == "bool" && got_array {
             let before = self.halves().0.trim_end();
-            if before.ends_with("if") || before.ends_with("while") {
+            let statement = before.rsplit(['{', '}', ';']).next().unwrap_or(before).trim_start();
+            if ["if", "else if", "while"].iter().any(|word| {
+                let rest = statement.strip_prefix(word);
+                rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(' '))
+            }) {
                 self.hints.push(
                     "lane by lane write select(m, a, b), or if_then(m, [x], |x| [..], |x| [..])"
                         .into(),

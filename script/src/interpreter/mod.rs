@@ -14,7 +14,7 @@ use rhai::{AST, Dynamic, Engine, EvalAltResult, Expr, ParseError, Scope, Stmt, T
 
 use crate::bind::constants::Constants;
 use crate::bind::deletion::Deletions;
-use crate::bind::doc::FunctionDoc;
+use crate::bind::doc::{Docs, FunctionDoc};
 use crate::context::{Context, FIRST_SEED};
 use crate::diagnose::diagnosis::Surroundings;
 use crate::diagnose::error::{Error, ErrorKind};
@@ -43,7 +43,7 @@ pub struct Interpreter {
     /// Functions defined so far.
     pub(crate) definitions: AST,
     pub(crate) context: Rc<Context>,
-    pub(crate) docs: Rc<Vec<FunctionDoc>>,
+    pub(crate) docs: Docs,
     constants: Constants,
     deletions: Deletions,
     /// Variables that the running cell declares by assigning to them.

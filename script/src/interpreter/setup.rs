@@ -1,5 +1,6 @@
 //! How an interpreter is put together: session, engine, functions, help, sandbox.
 
+use std::cell::LazyCell;
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
@@ -10,6 +11,7 @@ use super::Interpreter;
 use crate::assist::help;
 use crate::bind::constants::{self, Constants};
 use crate::bind::deletion::{self, Deletions};
+use crate::bind::doc::Docs;
 use crate::bind::{self, types::type_names};
 use crate::context::Context;
 use crate::diagnose::error::{Error, ErrorKind};
@@ -56,9 +58,8 @@ impl Interpreter {
         let modules = Texts::default();
         configure(&mut engine, &host, &modules);
         let nesting = watch_over(&mut engine, &watch);
-        let mut docs = bind::register(&mut engine, &context);
-        docs.extend(constants::docs());
-        let docs = Rc::new(docs);
+        let written = bind::register(&mut engine, &context);
+        let docs: Docs = Rc::new(LazyCell::new(Box::new(|| written.into_docs(constants::docs()))));
         help::register(&mut engine, &context, &docs);
         let deletions = Deletions::new(context.clone());
         deletion::register(&mut engine, &deletions);
