@@ -25,6 +25,9 @@ use crate::world::loop_prints::Prints;
 /// Seed of a session that sets none.
 pub(crate) const FIRST_SEED: u64 = 0;
 
+/// Makes the list of all functions and what they take.
+type Signatures = Box<dyn Fn() -> Vec<(String, String)>>;
+
 /// Session, host and print settings, shared by all registered functions.
 pub(crate) struct Context {
     pub(crate) session: Session,
@@ -41,7 +44,7 @@ pub(crate) struct Context {
     /// Values of numbered cells.
     pub(crate) outputs: Outputs,
     /// All functions, and what they take: what errors are worded by.
-    pub(crate) functions: RefCell<Vec<(String, String)>>,
+    pub(crate) functions: RefCell<Signatures>,
     /// How the piece that runs counts its lines.
     pub(crate) lines: Cell<Lines>,
     /// Host arrays that the next `eval()` fills.
@@ -64,7 +67,7 @@ impl Context {
             lines: Cell::default(),
             seeds: Cell::new(SplitMix64::new(FIRST_SEED)),
             outputs: Outputs::default(),
-            functions: RefCell::default(),
+            functions: RefCell::new(Box::new(Vec::new)),
             deferred: RefCell::default(),
         })
     }
@@ -81,7 +84,7 @@ impl Context {
 
     fn text_in(&self, window: Option<usize>, value: &Dynamic) -> Result<String> {
         if let Some(error) = caught::error_of(value) {
-            return Ok(diagnosis::message_of(&error, &self.functions.borrow()));
+            return Ok(diagnosis::message_of(&error, &(self.functions.borrow())()));
         }
         display::text(value, &PrintOptions { window, ..self.print.borrow().clone() })
     }

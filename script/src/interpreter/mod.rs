@@ -262,8 +262,8 @@ impl Interpreter {
         let mut program = self.definitions.merge(ast);
         program.set_source(name);
         self.definitions = program.clone_functions_only();
-        if ast.iter_functions().next().is_some() || self.context.functions.borrow().is_empty() {
-            self.context.functions.replace(self.signatures());
+        if ast.iter_functions().next().is_some() {
+            self.tell_functions();
         }
         program
     }
@@ -419,7 +419,7 @@ impl Interpreter {
             cell_of: &cell_of,
             module_text: &module_text,
             variables: self.variables(),
-            functions: self.signatures(),
+            functions: signatures(&self.docs, &self.scripted()),
             size_of: &size_of,
             deleted: &deleted,
         };
@@ -430,13 +430,19 @@ impl Interpreter {
         error
     }
 
-    fn signatures(&self) -> Vec<(String, String)> {
-        let functions = self.docs.iter().filter(|doc| doc.is_function());
-        let own = functions.map(|doc| (doc.name.clone(), doc.parameters.clone()));
-        let scripted = self.definitions.iter_functions().map(|function| {
+    /// Lets those who word errors know which functions there are.
+    fn tell_functions(&self) {
+        let (docs, scripted) = (self.docs.clone(), self.scripted());
+        let all = Box::new(move || signatures(&docs, &scripted));
+        *self.context.functions.borrow_mut() = all;
+    }
+
+    /// The functions of earlier cells, and what they take.
+    fn scripted(&self) -> Vec<(String, String)> {
+        let functions = self.definitions.iter_functions().map(|function| {
             (function.name.to_string(), format!("({})", function.params.join(", ")))
         });
-        own.chain(scripted).collect()
+        functions.collect()
     }
 
     fn variables(&self) -> Vec<String> {
@@ -463,4 +469,11 @@ fn internal_error(panic: &(dyn std::any::Any + Send)) -> Error {
     let mut error = Error::plain(ErrorKind::Internal, message);
     error.hints.push("the mistake is porcini's; the session goes on with all its variables".into());
     error
+}
+
+/// All functions, those of cells last, and what they take.
+fn signatures(docs: &[FunctionDoc], scripted: &[(String, String)]) -> Vec<(String, String)> {
+    let functions = docs.iter().filter(|doc| doc.is_function());
+    let own = functions.map(|doc| (doc.name.clone(), doc.parameters.clone()));
+    own.chain(scripted.iter().cloned()).collect()
 }

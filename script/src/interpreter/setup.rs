@@ -66,7 +66,7 @@ impl Interpreter {
         context.outputs.register(&mut engine);
         let constants = Constants::install(&mut engine, &context, nesting);
         let known = tokens::variables(&engine).unwrap_or_default();
-        Ok(Self {
+        let interpreter = Self {
             engine,
             scope: Scope::new(),
             definitions: AST::empty(),
@@ -84,7 +84,9 @@ impl Interpreter {
             last_folder: None,
             watch,
             setup,
-        })
+        };
+        interpreter.tell_functions();
+        Ok(interpreter)
     }
 
     /// Begins anew on another device, with the cells typed so far.
