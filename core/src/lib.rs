@@ -77,6 +77,7 @@ pub mod log;
 pub mod memory;
 pub mod random;
 pub mod session;
+pub mod tensor;
 #[doc(hidden)]
 pub mod trace;
 pub mod value;

@@ -49,7 +49,7 @@ const LAYERS: [&[&str]; 6] = [
     &["trace", "backend", "memory"],
     &["eval", "session/runtime"],
     // Session and array hold each other: a handle knows its session, a session makes handles.
-    &["session", "device", "array", "control", "random", "value", "catalogue", "interop"],
+    &["session", "device", "array", "control", "random", "value", "tensor", "catalogue", "interop"],
     &["lib"],
 ];
 

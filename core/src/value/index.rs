@@ -247,6 +247,12 @@ impl Slice {
         (first.unsigned_abs(), n)
     }
 
+    /// The first of the places that it chooses among `n`, their number, and the step between them.
+    pub(crate) fn run(self, n: u64) -> (u64, u64, i64) {
+        let (first, n) = self.lanes(n);
+        (first, n, self.step)
+    }
+
     /// The places that it chooses among `n`, in its order.
     pub fn places(self, n: u64) -> impl Iterator<Item = u64> {
         let (start, n) = self.lanes(n);

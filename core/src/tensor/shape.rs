@@ -1,0 +1,172 @@
+//! Shapes: how many entries a tensor has along each axis.
+
+use std::fmt;
+
+use crate::array::place;
+use crate::convert::exactly;
+use crate::error::{Error, Result};
+
+/// The most axes that a tensor has.
+pub const MAX_RANK: usize = 16;
+
+/// Numbers of entries along the axes, the last of which runs fastest; without axes there is one entry.
+///
+/// **Prints** as a list: `[2, 3]`.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Shape(Vec<u64>);
+
+impl Shape {
+    /// A shape with these extents.
+    ///
+    /// # Errors
+    /// `Argument` for more than [`MAX_RANK`] axes or 2⁶⁴ entries.
+    pub fn new(op: &'static str, extents: impl Into<Vec<u64>>) -> Result<Self> {
+        let extents = extents.into();
+        let shape = Self(extents);
+        if shape.rank() > MAX_RANK {
+            let what = format!("got {} axes, expected at most {MAX_RANK}", shape.rank());
+            return Err(Error::Argument { op, what });
+        }
+        // Where an extent is 0 there is no entry, but there may be one along other axes.
+        let mut lengths = shape.0.iter().filter(|&&extent| extent > 0);
+        match lengths.try_fold(1_u64, |n, &extent| n.checked_mul(extent)) {
+            Some(_) => Ok(shape),
+            None => {
+                let what = format!("the shape {shape} has more than 2^64 entries");
+                Err(Error::Argument { op, what })
+            }
+        }
+    }
+
+    /// The extents, of the outermost axis first.
+    pub fn extents(&self) -> &[u64] {
+        &self.0
+    }
+
+    /// The number of axes.
+    pub fn rank(&self) -> usize {
+        self.0.len()
+    }
+
+    /// The number of entries.
+    pub fn n_entries(&self) -> u64 {
+        self.0.iter().product()
+    }
+
+    /// The number of an axis; negative ones count from the last.
+    ///
+    /// # Errors
+    /// `Argument` if there is no such axis.
+    pub fn axis(&self, op: &'static str, axis: i64) -> Result<usize> {
+        let rank = self.rank();
+        place(axis, rank as u64).map(exactly).map_err(|_| {
+            let what = match rank {
+                0 => format!("got axis {axis} of a tensor without axes"),
+                _ => format!("got axis {axis} of {self}, expected -{rank} to {}", rank - 1),
+            };
+            Error::Argument { op, what }
+        })
+    }
+
+    /// The shape that both have when axes of one entry are stretched, and missing ones are put in front (NumPy's rule).
+    ///
+    /// # Errors
+    /// `Argument`, naming both shapes and the axis.
+    pub fn broadcast(&self, op: &'static str, other: &Self) -> Result<Self> {
+        let rank = self.rank().max(other.rank());
+        let extent = |shape: &Self, axis: usize| match (axis + shape.rank()).checked_sub(rank) {
+            Some(own) => shape.0[own],
+            None => 1,
+        };
+        let both = |axis: usize| match (extent(self, axis), extent(other, axis)) {
+            (1, n) | (n, 1) => Ok(n),
+            (n, m) if n == m => Ok(n),
+            (n, m) => {
+                let from_end = rank - axis;
+                let what = format!(
+                    "shapes {self} and {other} do not broadcast: {n} and {m} along axis -{from_end} (equal, or one of them 1)"
+                );
+                Err(Error::Argument { op, what })
+            }
+        };
+        Self::new(op, (0..rank).map(both).collect::<Result<Vec<_>>>()?)
+    }
+
+    /// The shape of as many entries that extents say, of which one may be -1: what is left.
+    ///
+    /// # Errors
+    /// `Argument` if they say other numbers of entries.
+    pub fn reshaped(&self, op: &'static str, extents: &[i64]) -> Result<Self> {
+        let n = self.n_entries();
+        let refuse = |what: String| Err(Error::Argument { op, what });
+        let wanted = || {
+            let words: Vec<String> = extents.iter().map(ToString::to_string).collect();
+            format!("[{}]", words.join(", "))
+        };
+        if let Some(extent) = extents.iter().find(|&&extent| extent < -1) {
+            return refuse(format!(
+                "got {extent} in {}, expected -1 or numbers from 0 up",
+                wanted()
+            ));
+        }
+        let open = extents.iter().filter(|&&extent| extent == -1).count();
+        if open > 1 {
+            return refuse(format!("got {}, expected -1 but once", wanted()));
+        }
+        let known =
+            extents.iter().filter(|&&extent| extent >= 0).map(|&extent| extent.unsigned_abs());
+        let known = Self::new(op, known.collect::<Vec<_>>())?.n_entries();
+        let fits = if open == 1 { known > 0 && n.is_multiple_of(known) } else { known == n };
+        if !fits {
+            return refuse(format!("the {n} entries of {self} do not fit {}", wanted()));
+        }
+        let extent = |&extent: &i64| if extent < 0 { n / known } else { extent.unsigned_abs() };
+        Self::new(op, extents.iter().map(extent).collect::<Vec<_>>())
+    }
+}
+
+impl fmt::Display for Shape {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let words: Vec<String> = self.0.iter().map(ToString::to_string).collect();
+        write!(f, "[{}]", words.join(", "))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shape(extents: &[u64]) -> Shape {
+        Shape::new("test", extents).unwrap()
+    }
+
+    #[test]
+    fn shapes_broadcast_from_the_last_axis() {
+        let both = |a: &[u64], b: &[u64]| shape(a).broadcast("+", &shape(b)).map(|both| both.0);
+        assert_eq!(both(&[2, 3], &[3]).unwrap(), [2, 3]);
+        assert_eq!(both(&[2, 1], &[4, 1, 3]).unwrap(), [4, 2, 3]);
+        assert_eq!(both(&[], &[0, 2]).unwrap(), [0, 2]);
+        assert_eq!(both(&[1], &[0]).unwrap(), [0]);
+        let error = both(&[2, 3], &[2]).unwrap_err().to_string();
+        assert_eq!(
+            error,
+            "+: shapes [2, 3] and [2] do not broadcast: 3 and 2 along axis -1 (equal, or one of them 1)"
+        );
+        assert!(both(&[1 << 40, 1], &[1 << 40]).is_err());
+    }
+
+    #[test]
+    fn one_extent_may_be_left_out() {
+        let to = |extents: &[i64]| shape(&[4, 6]).reshaped("reshape", extents);
+        assert_eq!(to(&[-1]).unwrap().0, [24]);
+        assert_eq!(to(&[2, -1, 3]).unwrap().0, [2, 4, 3]);
+        assert_eq!(to(&[24, 1]).unwrap().0, [24, 1]);
+        for wrong in [&[5, -1][..], &[-1, -1], &[0, -1], &[-2, -12], &[23], &[]] {
+            assert!(to(wrong).is_err(), "{wrong:?}");
+        }
+        assert_eq!(shape(&[0, 3]).reshaped("reshape", &[-1, 3]).unwrap().0, [0, 3]);
+        assert_eq!(shape(&[1]).reshaped("reshape", &[]).unwrap().0, [0; 0]);
+        assert!(Shape::new("test", vec![1; 17]).is_err());
+        assert!(Shape::new("test", [0, u64::MAX, 2]).is_err());
+    }
+}

@@ -1,0 +1,189 @@
+//! Views: which lanes of an array the entries of a tensor are.
+
+use super::shape::Shape;
+use crate::error::{Error, Result};
+use crate::value::Slice;
+
+/// Entry (i, j, ..) of a shape is lane start + i s₀ + j s₁ + ..; arithmetic wraps, as that of lane numbers does.
+///
+/// Transposing, slicing, stretching change the start and the steps alone.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct View {
+    shape: Shape,
+    start: u64,
+    steps: Vec<i64>,
+}
+
+impl View {
+    /// The entries in the order of lanes, the last axis running fastest.
+    pub(crate) fn whole(shape: Shape) -> Self {
+        let mut steps = vec![0; shape.rank()];
+        let mut step = 1_u64;
+        for (place, &extent) in steps.iter_mut().zip(shape.extents()).rev() {
+            *place = step.cast_signed();
+            step = step.wrapping_mul(extent);
+        }
+        Self { shape, start: 0, steps }
+    }
+
+    pub(crate) fn shape(&self) -> &Shape {
+        &self.shape
+    }
+
+    /// The axes in another order.
+    ///
+    /// # Errors
+    /// `Argument` unless each axis is named once.
+    pub(crate) fn permuted(&self, op: &'static str, axes: &[i64]) -> Result<Self> {
+        let places = axes.iter().map(|&axis| self.shape.axis(op, axis));
+        let places = places.collect::<Result<Vec<_>>>()?;
+        let is_named = |axis: &usize| places.contains(axis);
+        if places.len() != self.shape.rank() || !(0..places.len()).all(|axis| is_named(&axis)) {
+            let what = format!("got the axes {axes:?} of {}, expected each once", self.shape);
+            return Err(Error::Argument { op, what });
+        }
+        let extents: Vec<u64> = places.iter().map(|&axis| self.shape.extents()[axis]).collect();
+        let steps = places.iter().map(|&axis| self.steps[axis]).collect();
+        Ok(Self { shape: Shape::new(op, extents)?, start: self.start, steps })
+    }
+
+    /// The entries from one number up to another along an axis, which has them.
+    ///
+    /// # Errors
+    /// None at present.
+    pub(crate) fn part(&self, axis: usize, start: u64, end: u64) -> Result<Self> {
+        let [start, end] = [start, end].map(crate::convert::exactly::<i64>);
+        self.sliced("[]", axis, Slice::new(start, end, 1))
+    }
+
+    /// An axis as several, whose extents have its product.
+    ///
+    /// # Errors
+    /// `Argument` for too many axes.
+    pub(crate) fn split(&self, op: &'static str, axis: usize, into: &[u64]) -> Result<Self> {
+        let (mut extents, mut steps) = (self.shape.extents().to_vec(), self.steps.clone());
+        let mut step = steps.remove(axis);
+        extents.splice(axis..=axis, into.iter().copied());
+        for &extent in into.iter().rev() {
+            steps.insert(axis, step);
+            step = step.wrapping_mul(extent.cast_signed());
+        }
+        Ok(Self { shape: Shape::new(op, extents)?, start: self.start, steps })
+    }
+
+    /// The lanes of a slice along an axis.
+    ///
+    /// # Errors
+    /// None at present.
+    pub(crate) fn sliced(&self, op: &'static str, axis: usize, slice: Slice) -> Result<Self> {
+        let mut extents = self.shape.extents().to_vec();
+        let (first, n, step) = slice.run(extents[axis]);
+        extents[axis] = n;
+        let (mut steps, mut start) = (self.steps.clone(), self.start);
+        start = start.wrapping_add(first.wrapping_mul(steps[axis].cast_unsigned()));
+        steps[axis] = steps[axis].wrapping_mul(step);
+        Ok(Self { shape: Shape::new(op, extents)?, start, steps })
+    }
+
+    /// Without an axis of one entry.
+    ///
+    /// # Errors
+    /// `Argument` if it has another number of entries.
+    pub(crate) fn squeezed(&self, op: &'static str, axis: usize) -> Result<Self> {
+        let mut extents = self.shape.extents().to_vec();
+        let extent = extents.remove(axis);
+        if extent != 1 {
+            let what = format!("axis {axis} of {} has {extent} entries, expected 1", self.shape);
+            return Err(Error::Argument { op, what });
+        }
+        let mut steps = self.steps.clone();
+        steps.remove(axis);
+        Ok(Self { shape: Shape::new(op, extents)?, start: self.start, steps })
+    }
+
+    /// With an axis of one entry in front of another, or behind all.
+    ///
+    /// # Errors
+    /// `Argument` for too many axes.
+    pub(crate) fn expanded(&self, op: &'static str, axis: usize) -> Result<Self> {
+        let (mut extents, mut steps) = (self.shape.extents().to_vec(), self.steps.clone());
+        extents.insert(axis, 1);
+        steps.insert(axis, 0);
+        Ok(Self { shape: Shape::new(op, extents)?, start: self.start, steps })
+    }
+
+    /// Stretched to a shape.
+    ///
+    /// # Errors
+    /// `Argument` if it does not stretch to it.
+    pub(crate) fn broadcast(&self, op: &'static str, shape: &Shape) -> Result<Self> {
+        if self.shape.broadcast(op, shape)? != *shape {
+            let what = format!("{} does not broadcast to {shape}", self.shape);
+            return Err(Error::Argument { op, what });
+        }
+        let missing = shape.rank() - self.shape.rank();
+        let own = self.shape.extents().iter().zip(&self.steps);
+        // An axis of one entry stands still.
+        let own = own.map(|(&extent, &step)| if extent == 1 { 0 } else { step });
+        let steps = std::iter::repeat_n(0, missing).chain(own).collect();
+        Ok(Self { shape: shape.clone(), start: self.start, steps })
+    }
+
+    /// The lane of the first entry.
+    pub(crate) fn start(&self) -> u64 {
+        self.start
+    }
+
+    /// Extents and steps of the axes, of which neighbours are one where their lanes go on evenly.
+    pub(crate) fn runs(&self) -> Vec<(u64, i64)> {
+        let mut runs: Vec<(u64, i64)> = Vec::new();
+        let axes = self.shape.extents().iter().zip(&self.steps);
+        for (&extent, &step) in axes.filter(|(extent, _)| **extent != 1) {
+            match runs.last_mut() {
+                Some((outer, outer_step))
+                    if *outer_step == step.wrapping_mul(extent.cast_signed()) =>
+                {
+                    (*outer, *outer_step) = (*outer * extent, step);
+                }
+                _ => runs.push((extent, step)),
+            }
+        }
+        runs
+    }
+
+    /// Whether its entries are all of so many lanes, in their order.
+    pub(crate) fn is_whole(&self, lanes: u64) -> bool {
+        let in_order = matches!(self.runs()[..], [] | [(_, 1)]);
+        in_order && self.start == 0 && self.shape.n_entries() == lanes
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn view(extents: &[u64]) -> View {
+        View::whole(Shape::new("test", extents).unwrap())
+    }
+
+    #[test]
+    fn axes_that_go_on_evenly_are_one_run() {
+        let whole = view(&[2, 3, 4]);
+        assert_eq!(whole.runs(), [(24, 1)]);
+        assert!(whole.is_whole(24) && !whole.is_whole(25));
+        let turned = whole.permuted("permute", &[2, 0, 1]).unwrap();
+        assert_eq!(turned.runs(), [(4, 1), (6, 4)]);
+        assert_eq!(turned.permuted("permute", &[1, -1, 0]).unwrap(), whole);
+        let part = whole.sliced("[]", 1, (1..3).into()).unwrap();
+        assert_eq!((part.start(), part.runs()), (4, vec![(2, 12), (8, 1)]));
+        let back = whole.sliced("[]", 2, Slice::from(..).step_by(-1)).unwrap();
+        assert_eq!((back.start(), back.runs()), (3, vec![(6, 4), (4, -1)]));
+        let wide = view(&[3, 1]).broadcast("+", &Shape::new("+", [2, 3, 4]).unwrap()).unwrap();
+        assert_eq!(wide.runs(), [(2, 0), (3, 1), (4, 0)]);
+        assert_eq!(view(&[]).runs(), []);
+        assert!(view(&[1]).squeezed("squeeze", 0).unwrap().is_whole(1));
+        assert!(whole.squeezed("squeeze", 0).is_err());
+        assert!(whole.permuted("permute", &[0, 1, 1]).is_err());
+        assert!(whole.permuted("permute", &[0, 1]).is_err());
+    }
+}
