@@ -61,6 +61,11 @@ fn reductions_have_the_types_of_arrays() -> Result<()> {
                 continue;
             };
             assert_eq!(tensor.reduce(op, Some(0))?.dtype(), whole.dtype(), "{op:?} {dtype}");
+            let along = array(tensor.reduce(op, Some(1))?.entries()?);
+            for i in 0..2 {
+                let row = x.slice(3 * i..3 * i + 3)?.reduce(op)?;
+                assert_eq!(bits(&along.slice(i..i + 1)?), bits(&row), "{op:?} {dtype} row {i}");
+            }
             let all = array(tensor.reduce(op, None)?.entries()?);
             assert_eq!(bits(&all), bits(&whole), "{op:?} {dtype}");
         }

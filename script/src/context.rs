@@ -1,6 +1,6 @@
 //! What the bindings of one interpreter share.
 
-use std::cell::{Cell, RefCell};
+use std::cell::{Cell, LazyCell, RefCell};
 use std::rc::Rc;
 
 use porcini_core::random::SplitMix64;
@@ -25,8 +25,9 @@ use crate::world::loop_prints::Prints;
 /// Seed of a session that sets none.
 pub(crate) const FIRST_SEED: u64 = 0;
 
-/// Makes the list of all functions and what they take.
-type Signatures = Box<dyn Fn() -> Vec<(String, String)>>;
+/// All functions and what they take, listed when somebody asks.
+pub(crate) type Signatures =
+    LazyCell<Vec<(String, String)>, Box<dyn FnOnce() -> Vec<(String, String)>>>;
 
 /// Session, host and print settings, shared by all registered functions.
 pub(crate) struct Context {
@@ -67,7 +68,7 @@ impl Context {
             lines: Cell::default(),
             seeds: Cell::new(SplitMix64::new(FIRST_SEED)),
             outputs: Outputs::default(),
-            functions: RefCell::new(Box::new(Vec::new)),
+            functions: RefCell::new(LazyCell::new(Box::new(Vec::new))),
             deferred: RefCell::default(),
         })
     }
@@ -84,7 +85,7 @@ impl Context {
 
     fn text_in(&self, window: Option<usize>, value: &Dynamic) -> Result<String> {
         if let Some(error) = caught::error_of(value) {
-            return Ok(diagnosis::message_of(&error, &(self.functions.borrow())()));
+            return Ok(diagnosis::message_of(&error, &self.functions.borrow()));
         }
         display::text(value, &PrintOptions { window, ..self.print.borrow().clone() })
     }

@@ -235,10 +235,11 @@ fn wrong_calls_are_found_without_running() {
         );
         assert_eq!(
             told(
-                "y = 3; fn f() { y + 1 } fn g() { y = 2 }\nFloatC::arrange(3); FloatC::zero(1, 2); #{a: 1}.foo()"
+                "y = 3; fn f() { y + 1 } fn g() { z = 2 } z = 1\nFloatC::arrange(3); FloatC::zero(1, 2); #{a: 1}.foo()"
             ),
             [
                 "1:17 `y` is not defined in the function; functions do not see outer variables: pass it as a parameter, or use a closure |x| ..",
+                "1:34 `z` is not defined in the function; declare it in the function: let z = ..",
                 "2:9 no function `FloatC::arrange`; did you mean `FloatC::arange`?",
                 "2:29 `FloatC::zero` does not take 2 arguments; it takes FloatC::zero(n)",
                 "2:49 no function `foo`; ",
@@ -247,6 +248,7 @@ fn wrong_calls_are_found_without_running() {
         for right in [
             "K = 3; fn f(a) { let z = a; for (i, j) in a { z += i + j } let g = |q| q + z; g.call(1) + pi }",
             "const K = 3; fn f(a) { a * K } f(2)",
+            "m = #{}; m[\"f\" + 1] = |x| x; m.f1(2); m[`g`] = |x| x; m.g(1)",
             "fn f(a) { let [b, c] = a; let k = 2; try { throw b } catch (e) { e + k + c } } f([1, 2])",
             "fn f(x) { let y = x; y } let [a, b] = [1, 2]; [b, a] = [a, b]; for (v, i) in [a] { i + v }",
             "if true { k = 1 } k; try { u } catch (err) { err } f = |x, y| x + y + pi; _ + _3; α = 1; α + 1",

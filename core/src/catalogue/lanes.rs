@@ -286,7 +286,7 @@ fn known(c: &Call<'_, '_>, op: ReduceOp, negated: bool) -> Result<Scalar> {
 fn close(c: &Call<'_, '_>) -> Result<Value> {
     let (rtol, atol, equal_nan) = (c.number(2, 1e-5)?, c.number(3, 1e-8)?, c.truth(4)?);
     if c.args[..2].iter().any(|arg| arg.form().is_number()) {
-        return close_numbers([c.args[0], c.args[1]], rtol, atol);
+        return close_numbers([c.args[0], c.args[1]], [rtol, atol], equal_nan);
     }
     map(c.op, &c.args[..2], &|operands| {
         let array = |i: usize| {
@@ -301,14 +301,40 @@ fn close(c: &Call<'_, '_>) -> Result<Value> {
 }
 
 /// Complex numbers or quaternions are as far apart as their difference is long.
-fn close_numbers(args: [&Argument<'_>; 2], rtol: f64, atol: f64) -> Result<Value> {
-    let distance = apply(Op::Abs, &[&(&apply(Op::Sub, &args)?).into()])?;
-    let within = |allowed: &Argument<'_>| apply(Op::Le, &[&(&distance).into(), allowed]);
-    match args[1] {
-        Argument::Number(b) => within(&(atol + rtol * b.to_f64().abs()).into()),
-        b => {
-            let relative = apply(Op::Mul, &[&(&apply(Op::Abs, &[b])?).into(), &rtol.into()])?;
-            within(&(&apply(Op::Add, &[&(&relative).into(), &atol.into()])?).into())
+fn close_numbers(
+    [a, b]: [&Argument<'_>; 2],
+    [rtol, atol]: [f64; 2],
+    equal_nan: bool,
+) -> Result<Value> {
+    let each = |op: Op, pair: [&Argument<'_>; 2], of_parts: ReduceOp| match apply(op, &pair)? {
+        Value::Array(mask) => Ok(Value::Array(mask)),
+        parts @ Value::Nested(..) => parts.reduce(of_parts),
+    };
+    let both = |op: Op, a: &Value, b: &Value| apply(op, &[&a.into(), &b.into()]);
+    let distance = apply(Op::Abs, &[&(&apply(Op::Sub, &[a, b])?).into()])?;
+    let distance = Argument::from(&distance);
+    let near = match b {
+        // Infinity allows any distance.
+        Argument::Number(b) => {
+            let b = b.to_f64().abs();
+            let allowed = if b.is_finite() { atol + rtol * b } else { -1.0 };
+            apply(Op::Le, &[&distance, &allowed.into()])?
         }
+        b => {
+            let length = apply(Op::Abs, &[b])?;
+            let length = Argument::from(&length);
+            let relative = apply(Op::Mul, &[&length, &rtol.into()])?;
+            let allowed = apply(Op::Add, &[&(&relative).into(), &atol.into()])?;
+            let is_near = apply(Op::Le, &[&distance, &(&allowed).into()])?;
+            both(Op::And, &is_near, &apply(Op::Lt, &[&length, &f64::INFINITY.into()])?)?
+        }
+    };
+    let close = both(Op::Or, &near, &each(Op::Eq, [a, b], ReduceOp::All)?)?;
+    let nan = |x: &Argument<'_>| each(Op::Ne, [x, x], ReduceOp::Any);
+    match b {
+        _ if !equal_nan => Ok(close),
+        Argument::Number(b) if !b.to_f64().is_nan() => Ok(close),
+        Argument::Number(_) => both(Op::Or, &close, &nan(a)?),
+        b => both(Op::Or, &close, &both(Op::And, &nan(a)?, &nan(b)?)?),
     }
 }

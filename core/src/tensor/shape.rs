@@ -19,7 +19,7 @@ impl Shape {
     /// A shape with these extents.
     ///
     /// # Errors
-    /// `Argument` for more than [`MAX_RANK`] axes or 2⁶⁴ entries.
+    /// `Argument` for more than [`MAX_RANK`] axes, or 2⁶³ entries and more.
     pub fn new(op: &'static str, extents: impl Into<Vec<u64>>) -> Result<Self> {
         let extents = extents.into();
         let shape = Self(extents);
@@ -29,13 +29,12 @@ impl Shape {
         }
         // Where an extent is 0 there is no entry, but there may be one along other axes.
         let mut lengths = shape.0.iter().filter(|&&extent| extent > 0);
-        match lengths.try_fold(1_u64, |n, &extent| n.checked_mul(extent)) {
-            Some(_) => Ok(shape),
-            None => {
-                let what = format!("the shape {shape} has more than 2^64 entries");
-                Err(Error::Argument { op, what })
-            }
+        let n = lengths.try_fold(1_u64, |n, &extent| n.checked_mul(extent));
+        if n.is_none_or(|n| i64::try_from(n).is_err()) {
+            let what = format!("the shape {shape} has more than 2^63 entries");
+            return Err(Error::Argument { op, what });
         }
+        Ok(shape)
     }
 
     /// The extents, of the outermost axis first.
@@ -168,5 +167,6 @@ mod tests {
         assert_eq!(shape(&[1]).reshaped("reshape", &[]).unwrap().0, [0; 0]);
         assert!(Shape::new("test", vec![1; 17]).is_err());
         assert!(Shape::new("test", [0, u64::MAX, 2]).is_err());
+        assert!(Shape::new("test", [1 << 63]).is_err());
     }
 }

@@ -96,8 +96,12 @@ impl Interpreter {
         }
         // Functions are not in the order of the text.
         unknown.sort_by_key(|(_, (at, _))| (at.line(), at.position()));
+        // Once each, but in each function that does not see it.
         let mut seen = HashSet::new();
-        unknown.retain(|(name, _)| seen.insert(name.clone()));
+        unknown.retain(|(name, (at, wrong))| {
+            let is_nowhere = matches!(wrong, rhai::EvalAltResult::ErrorVariableNotFound(..));
+            seen.insert((name.clone(), at.line().filter(|_| !is_nowhere)))
+        });
         unknown.into_iter().map(|(_, wrong)| wrong).collect()
     }
 
@@ -107,8 +111,9 @@ impl Interpreter {
             own.entry(function.name).or_default().insert(function.params.len());
         }
         let keys = keys(cell);
-        // Nobody sees which functions a module brings along.
+        // Nobody sees which functions a module brings along, or a key that is computed.
         let imports = cell.lexemes().iter().any(|lexeme| lexeme.token == Token::Import);
+        let has_unseen = imports || computes_keys(cell);
         let bound = self.bound();
         let is_type = |name: &str| bound.contains_key(&format!("{name}::"));
         // True where nobody knows.
@@ -117,7 +122,7 @@ impl Interpreter {
         for call in calls(program, is_type) {
             let (name, n, at) = (call.name.as_str(), call.arguments, call.place);
             // A map may hold a closure of that name.
-            let is_of_map = call.is_method && (imports || keys.contains(name));
+            let is_of_map = call.is_method && (has_unseen || keys.contains(name));
             if is_of_map
                 || SPECIAL.contains(&name)
                 || bound.get(name).is_some_and(|arities| arities.contains(&n))
@@ -258,7 +263,8 @@ impl<'t> Names<'t> {
             counted = lexeme.start;
             let is_name = matches!(lexeme.token, Token::Identifier(_) | Token::Reserved(_));
             let written = &text[lexeme.start..lexeme.end];
-            if before.is_some_and(|before| before.token == Token::Const) {
+            let is_global = lexeme.depth == 0;
+            if is_global && before.is_some_and(|before| before.token == Token::Const) {
                 constants.insert(written);
             }
             if is_name && scopes.hide(written) {
@@ -293,5 +299,22 @@ fn keys(cell: &Cell) -> HashSet<&str> {
     let next = lexemes.iter().skip(1).map(|next| Some(&next.token)).chain([None]);
     let is_key = |next: Option<&Token>| !matches!(next, Some(Token::LeftParen | Token::Unit));
     let pairs = lexemes.iter().zip(next).filter(|(_, next)| is_key(*next));
-    pairs.map(|(lexeme, _)| cell.text()[lexeme.start..lexeme.end].trim_matches('"')).collect()
+    pairs
+        .map(|(lexeme, _)| cell.text()[lexeme.start..lexeme.end].trim_matches(['"', '`']))
+        .collect()
+}
+
+/// Whether a text with maps assigns to keys that are no plain words: `m["a" + i] = |x| x`.
+fn computes_keys(cell: &Cell) -> bool {
+    let code: Vec<&Lexeme> = cell.lexemes().iter().filter(|lexeme| !lexeme.is_comment()).collect();
+    let is_word = |lexeme: &Lexeme| {
+        let is_text = matches!(lexeme.token, Token::StringConstant(_));
+        is_text && !cell.text()[lexeme.start..lexeme.end].contains("${")
+    };
+    let computes = |four: &[&Lexeme]| {
+        let [open, key, close, equals] = four else { return false };
+        let assigns = close.token == Token::RightBracket && equals.token == Token::Equals;
+        assigns && !(open.token == Token::LeftBracket && is_word(key))
+    };
+    code.iter().any(|lexeme| lexeme.token == Token::MapStart) && code.windows(4).any(computes)
 }

@@ -11,6 +11,24 @@ use crate::language::cell::Cell;
 use crate::language::lexer::Lexeme;
 use crate::language::words::{is_name, n_lines};
 
+/// Methods that change a text or a list and give nothing.
+const CHANGES: [&str; 14] = [
+    "append",
+    "clear",
+    "crop",
+    "insert",
+    "make_lower",
+    "make_upper",
+    "pad",
+    "push",
+    "replace",
+    "reverse",
+    "set",
+    "sort",
+    "trim",
+    "truncate",
+];
+
 /// A comment that reads as the divisor of the value before it.
 struct Division<'t> {
     line: usize,
@@ -92,8 +110,9 @@ impl Interpreter {
             let changes = |value: &Dynamic| value.is_string() || value.is_array();
             (&equals.token, &dot.token) == (&Token::Equals, &Token::Period)
                 && are_names
+                && CHANGES.contains(&word(method))
                 && matches!(bracket.token, Token::LeftParen | Token::Unit)
-                && self.scope.get(word(target)).is_some_and(Dynamic::is_unit)
+                && self.scope.get(word(target)).is_none_or(Dynamic::is_unit)
                 && self.scope.get(word(object)).is_some_and(changes)
         };
         let calls = code.windows(6).filter(|six| is_call(six));

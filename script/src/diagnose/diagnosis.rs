@@ -444,11 +444,11 @@ impl Diagnosis<'_> {
         let got_array = got.ends_with("ArrayRef") || got == ARRAY;
         if want == "bool" && got_array {
             let before = self.halves().0.trim_end();
-            let statement = before.rsplit(['{', '}', ';']).next().unwrap_or(before).trim_start();
-            if ["if", "else if", "while"].iter().any(|word| {
-                let rest = statement.strip_prefix(word);
-                rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(' '))
-            }) {
+            let statement = before.rsplit(['{', '}', ';']).next().unwrap_or(before);
+            let is_condition = words(statement).any(|word| matches!(word, "if" | "while"));
+            let rest = self.halves().1.split('{').next().unwrap_or_default();
+            let condition = format!("{statement}{rest}");
+            if is_condition {
                 self.hints.push(
                     "lane by lane write select(m, a, b), or if_then(m, [x], |x| [..], |x| [..])"
                         .into(),
@@ -458,11 +458,10 @@ impl Diagnosis<'_> {
                 "a mask has one value per lane: reduce it with any(m) or all(m), combine masks with & | !"
                     .into(),
             );
-            let line = self.location.map_or("", |location| location.text.as_str());
-            if let Some(call) =
-                ["hsum(", "hmean(", "hmin(", "hmax("].iter().find(|call| line.contains(*call))
-            {
-                self.hints.push(format!("the number in an array of one lane is {call}x)[0]"));
+            let total = ["hsum", "hmean", "hmin", "hmax"];
+            let total = total.iter().find(|total| words(&condition).any(|word| word == **total));
+            if let Some(total) = total.filter(|_| is_condition) {
+                self.hints.push(format!("the number in an array of one lane is {total}(x)[0]"));
             }
             let size =
                 self.array_under_caret().map_or_else(String::new, |n| format!(" of {n} elements"));

@@ -67,7 +67,7 @@ pub(crate) fn used_location(error: &EvalAltResult, source: &str, text: &str) -> 
     let mut calls = text.lines().zip(1..).filter(|(content, _)| content.contains(&call));
     let (content, line) = calls.next().filter(|_| calls.next().is_none())?;
     let column = content.chars().count() - content.split_once(&call)?.1.chars().count();
-    let column = column - call.len() + 2;
+    let column = column - call.chars().count() + 2;
     Some(Location { source: source.into(), line, column, text: content.into() })
 }
 

@@ -15,7 +15,7 @@ use rhai::{AST, Dynamic, Engine, EvalAltResult, Expr, ParseError, Scope, Stmt, T
 use crate::bind::constants::Constants;
 use crate::bind::deletion::Deletions;
 use crate::bind::doc::{Docs, FunctionDoc};
-use crate::context::{Context, FIRST_SEED};
+use crate::context::{Context, FIRST_SEED, Signatures};
 use crate::diagnose::diagnosis::Surroundings;
 use crate::diagnose::error::{Error, ErrorKind};
 use crate::fault::{late_fault, parse_fault};
@@ -433,7 +433,7 @@ impl Interpreter {
     /// Lets those who word errors know which functions there are.
     fn tell_functions(&self) {
         let (docs, scripted) = (self.docs.clone(), self.scripted());
-        let all = Box::new(move || signatures(&docs, &scripted));
+        let all = Signatures::new(Box::new(move || signatures(&docs, &scripted)));
         *self.context.functions.borrow_mut() = all;
     }
 
