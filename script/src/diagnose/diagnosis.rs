@@ -4,6 +4,7 @@
 use std::rc::Rc;
 
 use porcini_core::catalogue::{MAKERS, Row};
+use porcini_core::ir::op::ReduceOp;
 use rhai::{Dynamic, EvalAltResult, ParseErrorType};
 
 use crate::diagnose::caught;
@@ -38,6 +39,12 @@ pub(crate) const OUTER: &str =
 /// What to do instead of giving a parameter a value.
 const NO_DEFAULTS: &str =
     "write a second function with fewer of them, or take a map of options: see help(\"language\")";
+
+/// Whether a function gives a number as an array of one lane.
+fn is_total(name: &str) -> bool {
+    let totals = [ReduceOp::Sum, ReduceOp::Prod, ReduceOp::Min, ReduceOp::Max];
+    name == "hmean" || totals.iter().any(|op| op.name() == name)
+}
 
 /// Name and text of a cell.
 type Cell = (Rc<str>, Rc<str>);
@@ -443,11 +450,10 @@ impl Diagnosis<'_> {
     fn mismatch(&mut self, want: &str, got: &str) -> String {
         let got_array = got.ends_with("ArrayRef") || got == ARRAY;
         if want == "bool" && got_array {
-            let before = self.halves().0.trim_end();
+            let (before, behind) = self.halves();
             let statement = before.rsplit(['{', '}', ';']).next().unwrap_or(before);
             let is_condition = words(statement).any(|word| matches!(word, "if" | "while"));
-            let rest = self.halves().1.split('{').next().unwrap_or_default();
-            let condition = format!("{statement}{rest}");
+            let condition = format!("{statement}{}", behind.split('{').next().unwrap_or(behind));
             if is_condition {
                 self.hints.push(
                     "lane by lane write select(m, a, b), or if_then(m, [x], |x| [..], |x| [..])"
@@ -458,8 +464,7 @@ impl Diagnosis<'_> {
                 "a mask has one value per lane: reduce it with any(m) or all(m), combine masks with & | !"
                     .into(),
             );
-            let total = ["hsum", "hmean", "hmin", "hmax"];
-            let total = total.iter().find(|total| words(&condition).any(|word| word == **total));
+            let total = words(&condition).find(|word| is_total(word));
             if let Some(total) = total.filter(|_| is_condition) {
                 self.hints.push(format!("the number in an array of one lane is {total}(x)[0]"));
             }
