@@ -63,6 +63,19 @@ fn outputs_are_numbered() {
     });
 }
 
+/// Errors know the functions of earlier cells, printed and caught, until `%reset` forgets them.
+#[test]
+fn forgotten_functions_are_not_suggested() {
+    at_a_prompt(|prompt| {
+        let caught = "try { squarex(1) } catch (e) { print(e) }";
+        prompt.type_in("fn squared(x, y) { x }");
+        assert!(prompt.type_in("squarex(1)").contains("did you mean `squared`"));
+        prompt.type_in("%reset");
+        assert!(!prompt.type_in("squarex(1)").contains("`squared`"));
+        assert_eq!(prompt.type_in(caught), "no function `squarex`");
+    });
+}
+
 /// `7 // 2` is told from a value with a comment behind it, which may say what the value is.
 #[test]
 fn divisions_are_told_from_comments() {

@@ -378,6 +378,7 @@ impl Interpreter {
         self.scope = Scope::new();
         self.known.borrow_mut().clear();
         self.definitions = AST::empty();
+        self.tell_functions();
         self.constants.declare(HashMap::new());
         self.deletions.clear();
         self.cells.clear();
@@ -419,7 +420,7 @@ impl Interpreter {
             cell_of: &cell_of,
             module_text: &module_text,
             variables: self.variables(),
-            functions: signatures(&self.docs, &self.scripted()),
+            functions: Vec::clone(&self.context.functions.borrow()),
             size_of: &size_of,
             deleted: &deleted,
         };
@@ -432,17 +433,16 @@ impl Interpreter {
 
     /// Lets those who word errors know which functions there are.
     fn tell_functions(&self) {
-        let (docs, scripted) = (self.docs.clone(), self.scripted());
-        let all = Signatures::new(Box::new(move || signatures(&docs, &scripted)));
-        *self.context.functions.borrow_mut() = all;
-    }
-
-    /// The functions of earlier cells, and what they take.
-    fn scripted(&self) -> Vec<(String, String)> {
-        let functions = self.definitions.iter_functions().map(|function| {
+        let scripted = self.definitions.iter_functions().map(|function| {
             (function.name.to_string(), format!("({})", function.params.join(", ")))
         });
-        functions.collect()
+        let (docs, scripted) = (self.docs.clone(), scripted.collect::<Vec<_>>());
+        let all = move || {
+            let own = docs.iter().filter(|doc| doc.is_function());
+            let own = own.map(|doc| (doc.name.clone(), doc.parameters.clone()));
+            own.chain(scripted).collect()
+        };
+        *self.context.functions.borrow_mut() = Signatures::new(Box::new(all));
     }
 
     fn variables(&self) -> Vec<String> {
@@ -469,11 +469,4 @@ fn internal_error(panic: &(dyn std::any::Any + Send)) -> Error {
     let mut error = Error::plain(ErrorKind::Internal, message);
     error.hints.push("the mistake is porcini's; the session goes on with all its variables".into());
     error
-}
-
-/// All functions, those of cells last, and what they take.
-fn signatures(docs: &[FunctionDoc], scripted: &[(String, String)]) -> Vec<(String, String)> {
-    let functions = docs.iter().filter(|doc| doc.is_function());
-    let own = functions.map(|doc| (doc.name.clone(), doc.parameters.clone()));
-    own.chain(scripted.iter().cloned()).collect()
 }
