@@ -1,7 +1,7 @@
 //! Tensors by what arrays make of the same entries.
 
 use porcini_core::ir::op::ReduceOp;
-use porcini_core::tensor::Tensor;
+use porcini_core::tensor::{Place, Tensor};
 use porcini_core::value::{Slice, Value};
 use porcini_core::{Array, DType, Result, Session};
 
@@ -10,8 +10,9 @@ fn bits(array: &Array) -> Vec<u8> {
     lanes.into_iter().flat_map(|lane| lane.to_f64().to_bits().to_le_bytes()).collect()
 }
 
-fn array(value: Value) -> Array {
-    value.array().expect("an array").clone()
+/// The entries of a real tensor as an array.
+fn lanes(tensor: &Tensor) -> Array {
+    tensor.entries().expect("entries").swap_remove(0)
 }
 
 /// Numbers whose sums depend on their order.
@@ -27,11 +28,11 @@ fn reductions_along_axes_are_those_of_arrays() -> Result<()> {
     for extent in [1, 2, 5, 31, 32, 33, 64, 100, 4095, 4096, 4097, 8197, 12_288, 20_513] {
         let x = mixed(&session, 3 * extent)?;
         session.eval(&[&x])?;
-        let rows = Tensor::new(x.clone(), &[3, extent])?;
-        let columns = Tensor::new(x.clone(), &[extent, 3])?;
+        let rows = Tensor::new(&x, &[3, extent])?;
+        let columns = Tensor::new(&x, &[extent, 3])?;
         for op in [ReduceOp::Sum, ReduceOp::Max] {
-            let along = array(rows.reduce(op, Some(-1))?.entries()?);
-            let down = array(columns.reduce(op, Some(0))?.entries()?);
+            let along = lanes(&rows.reduce(op, Some(&[-1]), true)?);
+            let down = lanes(&columns.reduce(op, Some(&[0]), true)?);
             for i in 0..3 {
                 let n = i64::try_from(extent).unwrap();
                 let row = x.slice(i * n..(i + 1) * n)?.reduce(op)?;
@@ -54,29 +55,33 @@ fn reductions_have_the_types_of_arrays() -> Result<()> {
     for dtype in DType::ALL {
         let x = session.arange(DType::I32, 0.into(), 6.into(), 1.into())?.gt(2)?;
         let x = if dtype == DType::Mask { x } else { x.cast(DType::I32)?.cast(dtype)? };
-        let tensor = Tensor::new(x.clone(), &[2, 3])?;
+        let tensor = Tensor::new(&x, &[2, 3])?;
         for op in ReduceOp::ALL {
             let Ok(whole) = x.reduce(op) else {
-                assert!(tensor.reduce(op, Some(0)).is_err(), "{op:?} {dtype}");
+                assert!(tensor.reduce(op, Some(&[0]), true).is_err(), "{op:?} {dtype}");
                 continue;
             };
-            assert_eq!(tensor.reduce(op, Some(0))?.dtype(), whole.dtype(), "{op:?} {dtype}");
-            let along = array(tensor.reduce(op, Some(1))?.entries()?);
+            assert_eq!(
+                tensor.reduce(op, Some(&[0]), true)?.dtype(),
+                whole.dtype(),
+                "{op:?} {dtype}"
+            );
+            let along = lanes(&tensor.reduce(op, Some(&[1]), true)?);
             for i in 0..2 {
                 let row = x.slice(3 * i..3 * i + 3)?.reduce(op)?;
                 assert_eq!(bits(&along.slice(i..i + 1)?), bits(&row), "{op:?} {dtype} row {i}");
             }
-            let all = array(tensor.reduce(op, None)?.entries()?);
+            let all = lanes(&tensor.reduce(op, None, true)?);
             assert_eq!(bits(&all), bits(&whole), "{op:?} {dtype}");
         }
     }
-    let nothing = Tensor::new(session.zeros(DType::F32, 0)?, &[0, 2])?;
+    let nothing = Tensor::new(&session.zeros(DType::F32, 0)?, &[0, 2])?;
     assert_eq!(
-        array(nothing.reduce(ReduceOp::Sum, Some(0))?.entries()?).to_vec::<f32>()?,
+        lanes(&nothing.reduce(ReduceOp::Sum, Some(&[0]), true)?).to_vec::<f32>()?,
         [0.0, 0.0]
     );
-    assert_eq!(nothing.reduce(ReduceOp::Max, Some(1))?.shape().extents(), [0, 1]);
-    assert!(nothing.reduce(ReduceOp::Max, Some(0)).is_err());
+    assert_eq!(nothing.reduce(ReduceOp::Max, Some(&[1]), true)?.shape().extents(), [0, 1]);
+    assert!(nothing.reduce(ReduceOp::Max, Some(&[0]), true).is_err());
     Ok(())
 }
 
@@ -84,8 +89,8 @@ fn reductions_have_the_types_of_arrays() -> Result<()> {
 fn views_are_what_loops_make() -> Result<()> {
     let session = Session::new()?;
     let x = session.arange(DType::I32, 0.into(), 24.into(), 1.into())?;
-    let t = Tensor::new(x, &[2, 3, 4])?;
-    let entries = |tensor: &Tensor| array(tensor.entries().unwrap()).to_vec::<i32>().unwrap();
+    let t = Tensor::new(&x, &[2, 3, 4])?;
+    let entries = |tensor: &Tensor| lanes(tensor).to_vec::<i32>().unwrap();
     let turned = t.permute(&[2, 0, 1])?.slice(0, Slice::from(..).step_by(-2))?;
     let mut expected = Vec::new();
     for k in [3, 1] {
@@ -101,10 +106,146 @@ fn views_are_what_loops_make() -> Result<()> {
     assert_eq!(entries(&t.slice(1, 3..)?), []);
     let one = t.slice(0, ..1)?.squeeze(0)?.expand(-1)?;
     assert_eq!(one.shape().extents(), [3, 4, 1]);
-    let sum = one.try_add(&(&t.slice(0, 1..)?.permute(&[0, 2, 1])?).into())?;
+    let (one, t) = (Value::from(one), Value::from(t.clone()));
+    let sum = one.try_add(&turned_values(&t)?.slice(0, 1..)?)?;
+    let Value::Tensor(sum) = sum else { panic!("no tensor: {sum}") };
     assert_eq!(sum.shape().extents(), [3, 4, 3]);
     assert_eq!(entries(&sum)[..4], [12, 16, 20, 14]);
-    let error = t.try_add(&(&t.permute(&[0, 2, 1])?).into()).unwrap_err().to_string();
+    let error = t.try_add(&turned_values(&t)?).unwrap_err().to_string();
     assert!(error.starts_with("+: shapes [2, 3, 4] and [2, 4, 3] do not broadcast"), "{error}");
+    Ok(())
+}
+
+fn turned_values(value: &Value) -> Result<Tensor> {
+    let Value::Tensor(tensor) = value else { panic!("no tensor: {value}") };
+    tensor.permute(&[0, 2, 1])
+}
+
+/// What places choose of a tensor with these extents, entry by entry: the shape, and the numbers of the entries.
+fn chosen(extents: &[u64], places: &[Place]) -> (Vec<u64>, Vec<usize>) {
+    let mut places = places.to_vec();
+    let n_used = places.iter().filter(|place| !matches!(place, Place::New)).count();
+    places.resize(places.len() + extents.len() - n_used, Place::Slice((..).into()));
+    let (mut shape, mut found, mut axis) = (Vec::new(), vec![0], 0);
+    for place in &places {
+        let Some(&n) = extents.get(axis).filter(|_| !matches!(place, Place::New)) else {
+            shape.push(1);
+            continue;
+        };
+        axis += 1;
+        let from_end = |i: i64| if i < 0 { i + n.cast_signed() } else { i }.cast_unsigned();
+        let numbers: Vec<u64> = match place {
+            Place::Number(i) => vec![from_end(*i)],
+            Place::Slice(slice) => slice.places(n).collect(),
+            Place::Numbers(numbers) => {
+                lanes(numbers).to_vec::<i64>().expect("lanes").into_iter().map(from_end).collect()
+            }
+            Place::New => unreachable!(),
+        };
+        if !matches!(place, Place::Number(_)) {
+            shape.push(numbers.len() as u64);
+        }
+        let step = |before: usize| numbers.iter().map(move |&i| before * exactly(n) + exactly(i));
+        found = found.into_iter().flat_map(step).collect();
+    }
+    (shape, found)
+}
+
+fn exactly(n: u64) -> usize {
+    usize::try_from(n).expect("a small number")
+}
+
+/// Random numbers below a bound.
+fn random(state: &mut u64, bound: u64) -> u64 {
+    *state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+    (*state >> 33) % bound
+}
+
+#[test]
+fn entries_at_places_are_read_and_written() -> Result<()> {
+    let session = Session::new()?;
+    let mut state = 7;
+    for _ in 0..300 {
+        let rank = random(&mut state, 4) + 1;
+        let extents: Vec<u64> = (0..rank).map(|_| random(&mut state, 4)).collect();
+        let n: u64 = extents.iter().product();
+        let x = session.arange(DType::I32, 0.into(), n.into(), 1.into())?;
+        // Half of the time a view that is not in the order of its lanes.
+        let turned = random(&mut state, 2) == 0;
+        let tensor = if turned {
+            let reversed: Vec<u64> = extents.iter().rev().copied().collect();
+            Tensor::new(&x, &reversed)?.transpose()?
+        } else {
+            Tensor::new(&x, &extents)?
+        };
+        let entries = lanes(&tensor).to_vec::<i32>()?;
+        let mut has_numbers = false;
+        let mut places = Vec::new();
+        for &extent in &extents[..usize::try_from(random(&mut state, rank + 1)).unwrap()] {
+            if random(&mut state, 5) == 0 {
+                places.push(Place::New);
+            }
+            let signed = |i: u64, state: &mut u64| {
+                let back = if random(state, 2) == 0 { extent } else { 0 };
+                i.cast_signed() - back.cast_signed()
+            };
+            places.push(match random(&mut state, 4) {
+                0 if extent > 0 => {
+                    let i = random(&mut state, extent);
+                    Place::Number(signed(i, &mut state))
+                }
+                // One of them: several go together.
+                1 if extent > 0 && !has_numbers => {
+                    has_numbers = true;
+                    let numbers: Vec<i64> = (0..random(&mut state, 4))
+                        .map(|_| random(&mut state, extent))
+                        .map(|i| i.cast_signed())
+                        .collect();
+                    let numbers = session.array(&numbers)?;
+                    Place::Numbers(Tensor::new(&numbers, &[numbers.size()])?)
+                }
+                2 => Place::Slice(Slice::from(..).step_by(-2)),
+                _ => Place::Slice((random(&mut state, 4).cast_signed()..).into()),
+            });
+        }
+        let used = places.iter().filter(|place| !matches!(place, Place::New)).count();
+        assert!(used <= extents.len());
+        let (shape, numbers) = chosen(&extents, &places);
+        let found = tensor.at(&places)?;
+        assert_eq!(found.shape().extents(), shape, "{extents:?} {places:?}");
+        let expected: Vec<i32> = numbers.iter().map(|&i| entries[i]).collect();
+        assert_eq!(lanes(&found).to_vec::<i32>()?, expected, "{extents:?} {places:?}");
+
+        let values: Vec<i32> = (1000..).take(numbers.len()).collect();
+        let value = Tensor::new(&session.array(&values)?, &shape)?;
+        let written = tensor.with_at(&places, &value)?;
+        let mut expected = entries.clone();
+        numbers.iter().zip(&values).for_each(|(&i, &value)| expected[i] = value);
+        assert_eq!(lanes(&written).to_vec::<i32>()?, expected, "{extents:?} {places:?}");
+        assert_eq!(lanes(&tensor).to_vec::<i32>()?, entries);
+    }
+    Ok(())
+}
+
+#[test]
+fn several_arrays_of_numbers_go_together() -> Result<()> {
+    let session = Session::new()?;
+    let x = session.arange(DType::I32, 0.into(), 24.into(), 1.into())?;
+    let t = Tensor::new(&x, &[2, 3, 4])?;
+    let numbers = |numbers: &[i32]| -> Result<Place> {
+        Ok(Place::Numbers(Tensor::new(&session.array(numbers)?, &[numbers.len() as u64])?))
+    };
+    let diagonal = t.at(&[numbers(&[0, 1, -1])?, numbers(&[0, -1, 1])?])?;
+    assert_eq!(diagonal.shape().extents(), [3, 4]);
+    assert_eq!(lanes(&diagonal).to_vec::<i32>()?, [0, 1, 2, 3, 20, 21, 22, 23, 16, 17, 18, 19]);
+    // With an axis between them their axis comes first, as in NumPy.
+    let apart = t.at(&[numbers(&[1, 0])?, Place::Slice((..).into()), numbers(&[3, 0])?])?;
+    assert_eq!(apart.shape().extents(), [2, 3]);
+    assert_eq!(lanes(&apart).to_vec::<i32>()?, [15, 19, 23, 0, 4, 8]);
+    let beyond = t.at(&[numbers(&[0, 2])?])?;
+    let error = lanes(&beyond).to_vec::<i32>().unwrap_err().to_string();
+    assert!(error.contains("index 2 out of bounds for size 2"), "{error}");
+    assert!(t.at(&[Place::Number(2)]).is_err());
+    assert!(t.at(&vec![Place::Number(0); 4]).is_err());
     Ok(())
 }

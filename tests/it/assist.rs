@@ -217,11 +217,11 @@ fn wrong_calls_are_found_without_running() {
             mistakes.iter().map(line).collect()
         };
         assert_eq!(
-            told("fn f(a, b) { sinn(a) }\nf(1)\nif false { x = hsum(1, 2, 3) }\n[1].lenn()"),
+            told("fn f(a, b) { sinn(a) }\nf(1)\nif false { x = hsum(1, 2, 3, 4) }\n[1].lenn()"),
             [
                 "1:14 no function `sinn`; did you mean `sign`, `sin`, `sinc`?",
                 "2:1 `f` does not take 1 argument; it takes f(a, b)",
-                "3:16 `hsum` does not take 3 arguments; it takes hsum(x)",
+                "3:16 `hsum` does not take 4 arguments; it takes hsum(x)",
                 "4:5 no function `lenn`; did you mean `len`?",
             ]
         );

@@ -20,11 +20,12 @@ const TABLES: [&str; 5] = [
 ];
 
 /// Files that list words which only look like names, or give each a meaning of its own.
-const EXCEPTIONS: [(&str, &str); 7] = [
+const EXCEPTIONS: [(&str, &str); 8] = [
     ("core/src/backend/cuda/ptx/op.rs", "instructions of PTX"),
     ("core/src/backend/isa.rs", "features of processors"),
     ("script/src/bind/columns.rs", "columns of a summary, which leave missing values out"),
     ("script/src/bind/script_numbers.rs", "functions of Rhai that are replaced"),
+    ("script/src/bind/tensor_members.rs", "members, each with its meaning"),
     ("script/src/diagnose/python.rs", "words of Python"),
     ("tests/src/nested/generate.rs", "what random programs call more often"),
     ("tests/src/oracle/functions.rs", "what functions mean, said again"),

@@ -78,7 +78,7 @@ fn give(trial: &mut Trial, name: &str, (form, lanes): &Value, (dtype, letter): (
     }
     let list = entries.join(", ");
     let text = match form {
-        Form::Scalar => list,
+        Form::Scalar | Form::Tensor => list,
         Form::Vector(n) => format!("Vector{n}{letter}C({list})"),
         Form::Complex => format!("Complex2{letter}C({list})"),
         Form::Quaternion => format!("Quaternion4{letter}C({list})"),

@@ -4,6 +4,7 @@ mod horizontal;
 pub(crate) mod operand;
 pub(crate) mod operators;
 mod rearrange;
+mod slice;
 
 use std::fmt;
 use std::ops::Range;
@@ -25,6 +26,7 @@ use crate::trace::Recorder;
 use crate::trace::functions::{self, Function};
 
 pub use operand::Operand;
+pub use slice::Slice;
 
 /// A one-dimensional array, evaluated or not. Cloning names the same value; values never change:
 /// writing makes the handle name a new one.

@@ -248,7 +248,7 @@ fn truth(c: &Call<'_, '_>, op: ReduceOp) -> Result<Answer> {
     let mask = c.value(0)?;
     let result = mask.reduce(op)?;
     match mask {
-        Value::Array(_) => result.item(0).map(Answer::from),
+        Value::Array(_) | Value::Tensor(_) => result.item(0).map(Answer::from),
         Value::Nested(..) => Ok(result.into()),
     }
 }
@@ -307,7 +307,7 @@ fn close_numbers(
     equal_nan: bool,
 ) -> Result<Value> {
     let each = |op: Op, pair: [&Argument<'_>; 2], of_parts: ReduceOp| match apply(op, &pair)? {
-        Value::Array(mask) => Ok(Value::Array(mask)),
+        mask @ (Value::Array(_) | Value::Tensor(_)) => Ok(mask),
         parts @ Value::Nested(..) => parts.reduce(of_parts),
     };
     let both = |op: Op, a: &Value, b: &Value| apply(op, &[&a.into(), &b.into()]);

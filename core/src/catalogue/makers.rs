@@ -2,8 +2,10 @@
 
 use super::{Answer, Call, Kind, Row, table};
 use crate::array::Array;
-use crate::dtype::Scalar;
+use crate::dtype::{DType, Scalar};
 use crate::error::Result;
+use crate::tensor::{Place, Tensor};
+use crate::value::{Argument, Value};
 
 table! {
     /// What makes an array of a type, see [`Row::call_of`]. A size that is left out is 1.
@@ -78,4 +80,50 @@ table! {
 /// Lanes of a number, as many as argument `i` says.
 fn full(c: &Call<'_, '_>, number: impl Into<Scalar>, i: usize) -> Result<Array> {
     c.session.full(c.dtype(), number, c.size(i)?)
+}
+
+table! {
+    /// What makes a tensor of a type, see [`Row::call_of`].
+    pub TENSOR_MAKERS;
+    /// A tensor of zeros, its shape a list of extents; for an integer an array.
+    ///
+    /// >> zeros([2, 3])
+    /// [[0, 0, 0],
+    ///  [0, 0, 0]]
+    zeros(shape: Integers("a shape")) = |c| filled(c, 0.into());
+    /// A tensor of ones, its shape a list of extents; for an integer an array.
+    ///
+    /// >> ones([1, 3])
+    /// [[1, 1, 1]]
+    ones(shape: Integers("a shape")) = |c| filled(c, 1.into());
+    /// A tensor of a shape, a list of extents, with a number in every entry; for an integer an array.
+    ///
+    /// >> full([1, 3], 0.5)
+    /// [[0.5, 0.5, 0.5]]
+    full(shape: Integers("a shape"), value: Number("as a value")) = |c| filled(c, c.scalar(1)?);
+    /// A matrix of n rows (and m columns) with ones where row and column are the same, and zeros beside.
+    ///
+    /// >> eye(2)
+    /// [[1, 0],
+    ///  [0, 1]]
+    eye(n: Count("a number of rows"); m: Count("a number of columns")) = |c| {
+        let rows: u64 = c.integer(0)?;
+        let columns: u64 = if c.args.len() > 1 { c.integer(1)? } else { rows };
+        let zero = c.session.zeros(c.dtype(), 1)?;
+        let zeros = Tensor::new(&zero, &[rows, columns])?;
+        let n = Scalar::UInt(rows.min(columns));
+        let lane = c.session.arange(DType::U64, 0.into(), n, 1.into())?;
+        let place = Place::Numbers(Tensor::new(&lane, &[lane.size()])?);
+        let one = Tensor::from(&c.session.full(c.dtype(), 1, 1)?);
+        zeros.with_at(&[place.clone(), place], &one)
+    };
+}
+
+/// A tensor with a number in every entry, of the shape that the first argument is; an array of as many lanes.
+fn filled(c: &Call<'_, '_>, number: Scalar) -> Result<Value> {
+    let extents = c.extents(0)?;
+    if let (&[n], Argument::Number(_)) = (&extents[..], c.args[0]) {
+        return c.session.full(c.dtype(), number, n).map(Value::Array);
+    }
+    Tensor::new(&c.session.full(c.dtype(), number, 1)?, &extents).map(Value::Tensor)
 }

@@ -25,14 +25,16 @@ mod makers;
 mod memory;
 mod pairs;
 mod places;
+mod tensors;
 mod vectors;
 
 pub use call::{Answer, Call};
 pub use lanes::LANES;
-pub use makers::MAKERS;
+pub use makers::{MAKERS, TENSOR_MAKERS};
 pub use memory::MEMORY;
 pub use pairs::PAIRS;
 pub use places::PLACES;
+pub use tensors::{TENSOR_AXES, TENSOR_PLACES, TENSOR_SHAPES};
 pub use vectors::{SHAPES, VECTORS};
 
 use crate::dtype::DType;
@@ -67,6 +69,8 @@ pub enum Kind {
     Each,
     /// An array or nested value which is written: every name of it sees that.
     Target,
+    /// A tensor; an array or complex number is one.
+    Tensor,
     /// A one-dimensional array.
     Array,
     /// The same, or an integer for one lane.
@@ -77,6 +81,10 @@ pub enum Kind {
     Operand,
     /// An integer.
     Integer,
+    /// An integer or a list of integers: `"a shape"`.
+    Integers(&'static str),
+    /// An axis or a list of axes. Where all are meant, the number true stands for it.
+    Axes,
     /// An integer from 0 up: `"a size"`.
     Count(&'static str),
     /// A number: `"as a bound"`.
@@ -92,7 +100,7 @@ pub enum Kind {
 impl Kind {
     /// Whether it takes arrays only.
     pub const fn is_value(self) -> bool {
-        matches!(self, Self::Value | Self::Each | Self::Target | Self::Array)
+        matches!(self, Self::Value | Self::Each | Self::Target | Self::Tensor | Self::Array)
     }
 }
 
@@ -159,9 +167,14 @@ macro_rules! table {
 }
 use table;
 
-/// Every row.
+/// Every row of arrays and vectors.
 pub fn rows() -> impl Iterator<Item = &'static Row> {
     [PAIRS, SHAPES, LANES, MEMORY, PLACES, VECTORS].into_iter().flatten()
+}
+
+/// Every row of tensors; where the first argument is one, they go before others of the name.
+pub fn tensor_rows() -> impl Iterator<Item = &'static Row> {
+    [TENSOR_SHAPES, TENSOR_PLACES, TENSOR_AXES].into_iter().flatten()
 }
 
 /// The first row called `name`.

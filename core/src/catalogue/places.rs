@@ -17,6 +17,7 @@ table! {
         Value::Array(array) => array.reverse().map(Value::Array),
         Value::Nested(form, _) if form.is_number() => c.args[0].each("reverse", Array::reverse),
         Value::Nested(_, components) => Ok(Value::vector(components.into_iter().rev().collect())),
+        Value::Tensor(tensor) => tensor.flip(None).map(Value::Tensor),
     };
     /// The lanes moved up by n, those at the end coming in at the front; down if n is negative. Recorded, not run;
     /// vectors component by component.

@@ -1,100 +1,89 @@
 //! Tensors: lanes with a shape (S25).
 //!
-//! A [`Tensor`] is an array, or a complex number, and a view of its lanes: a shape, and how far apart in memory the
-//! entries are along each axis. Transposing, slicing and stretching change the view and record nothing; operations
-//! record what the views show, as gathers by index arithmetic, which fuses with what is made of it.
+//! A [`Tensor`] is an array, or real and imaginary part of complex entries, and a view of the lanes: a shape, and how far
+//! apart in memory the entries are along each axis. Transposing, slicing and stretching change the view and record
+//! nothing; operations record what the views show, as gathers by index arithmetic, which fuses with what is made of it.
+//! How operations and functions go through tensors, [`value`](crate::value) says.
 //!
 //! ```
 //! use porcini_core::tensor::Tensor;
-//! use porcini_core::{DType, Session};
+//! use porcini_core::{DType, Session, Value};
 //!
 //! # fn main() -> porcini_core::Result<()> {
 //! let session = Session::new()?;
 //! let x = session.arange(DType::F32, 0.into(), 6.into(), 1.into())?;
-//! let a = Tensor::new(x, &[2, 3])?;                          // [[0, 1, 2], [3, 4, 5]]
-//! let b = a.permute(&[1, 0])?.try_mul(&10.into())?;          // [[0, 30], [10, 40], [20, 50]]
-//! assert_eq!(b.shape().extents(), [3, 2]);
-//! assert_eq!(b.entries()?.array()?.to_vec::<f32>()?, [0.0, 30.0, 10.0, 40.0, 20.0, 50.0]);
-//! let row = a.slice(0, 1..2)?;                               // [[3, 4, 5]]
-//! let sum = a.try_add(&(&row).into())?;                      // [[3, 5, 7], [6, 8, 10]]
-//! assert_eq!(sum.entries()?.array()?.to_vec::<f32>()?, [3.0, 5.0, 7.0, 6.0, 8.0, 10.0]);
-//! assert!(a.try_add(&(&b).into()).is_err());                 // [2, 3] and [3, 2]
+//! let a = Tensor::new(&x, &[2, 3])?;                          // [[0, 1, 2], [3, 4, 5]]
+//! let b = Value::from(a.permute(&[1, 0])?) * 10;              // [[0, 30], [10, 40], [20, 50]]
+//! assert_eq!(b.to_string(), "[[ 0, 30],\n [10, 40],\n [20, 50]]");
+//! let row = Value::from(a.slice(0, 1..2)?);                   // [[3, 4, 5]]
+//! let a = Value::from(a);
+//! assert_eq!((&a + &row).to_string(), "[[ 3,  5,  7],\n [ 6,  8, 10]]");
+//! assert!(a.try_add(&b).is_err());                            // [2, 3] and [3, 2]
 //! # Ok(())
 //! # }
 //! ```
 
+mod order;
+mod place;
+mod rearrange;
 mod reduce;
 mod shape;
 mod view;
 
+pub use place::Place;
 pub use shape::{MAX_RANK, Shape};
 
 use view::View;
 
-use crate::array::Array;
-use crate::dtype::{DType, Scalar};
+use crate::array::{Array, Slice};
+use crate::convert::exactly;
+use crate::dtype::DType;
 use crate::error::{Error, Result};
-use crate::ir::op::Op;
-use crate::value::{Argument, Form, Slice, Value, apply};
 
 /// Entries along axes: of numbers, masks or complex numbers. Cloning names the same value; values never change.
 #[derive(Clone, Debug)]
 pub struct Tensor {
-    /// An array or a complex number whose parts have as many lanes.
-    lanes: Value,
+    /// An array, or real and imaginary part, of one type and as many lanes.
+    parts: Vec<Array>,
     view: View,
 }
 
-/// What an operation on tensors takes.
-#[derive(Clone, Copy, Debug)]
-pub enum Operand<'a> {
-    /// A number, which takes the type of the tensors beside it.
-    Number(Scalar),
-    /// A tensor.
-    Tensor(&'a Tensor),
-}
-
-impl<'a> From<&'a Tensor> for Operand<'a> {
-    fn from(tensor: &'a Tensor) -> Self {
-        Self::Tensor(tensor)
-    }
-}
-
-impl<T: Into<Scalar>> From<T> for Operand<'_> {
-    fn from(number: T) -> Self {
-        Self::Number(number.into())
-    }
-}
-
 impl Tensor {
-    /// The lanes of an array or complex number with a shape, the last axis running fastest; of one lane it stands in
-    /// every entry.
+    /// The lanes of an array with a shape, the last axis running fastest; of one lane it stands in every entry.
     ///
     /// # Errors
-    /// `Argument` if there are not as many lanes as entries; `Forms` for other values.
-    pub fn new(lanes: impl Into<Value>, extents: &[u64]) -> Result<Self> {
-        let (op, lanes) = ("tensor", lanes.into());
-        let shape = Shape::new(op, extents)?;
-        if !matches!(lanes.form(), Form::Scalar | Form::Complex) {
-            let got = lanes.type_name();
-            return Err(Error::forms(format!(
-                "{op}: got {got}, expected an array or a complex one"
-            )));
-        }
-        let n = lanes.lanes();
-        if ![Some(1), Some(shape.n_entries())].contains(&n) {
-            let got = n.map_or_else(|| "parts of unequal sizes".into(), |n| format!("{n} lanes"));
-            let what = format!("got {got} for the {} entries of {shape}", shape.n_entries());
-            return Err(Error::Argument { op, what });
-        }
-        Self::of(lanes, shape)
+    /// `Argument` if there are not as many lanes as entries.
+    pub fn new(lanes: &Array, extents: &[u64]) -> Result<Self> {
+        Self::with_parts(std::slice::from_ref(lanes), extents)
     }
 
-    /// As [`Tensor::new`], of lanes that fit.
-    fn of(lanes: Value, shape: Shape) -> Result<Self> {
+    /// As [`Tensor::new`], of complex entries from real and imaginary parts.
+    ///
+    /// # Errors
+    /// As [`Tensor::new`]; `TypeMismatch` if they have no common float type.
+    pub fn complex(real: &Array, imag: &Array, extents: &[u64]) -> Result<Self> {
+        let (op, lhs, rhs) = ("complex", real.dtype(), imag.dtype());
+        let dtype = lhs.promote(rhs).filter(|dtype| dtype.is_float());
+        let dtype = dtype.ok_or(Error::TypeMismatch { op, lhs, rhs })?;
+        Self::with_parts(&[real.cast(dtype)?, imag.cast(dtype)?], extents)
+    }
+
+    fn with_parts(parts: &[Array], extents: &[u64]) -> Result<Self> {
+        let op = "tensor";
+        let shape = Shape::new(op, extents)?;
         let n = shape.n_entries();
-        let lanes = Argument::from(&lanes).each("tensor", |part| part.resize(n))?;
-        Ok(Self { lanes, view: View::whole(shape) })
+        if let Some(part) = parts.iter().find(|part| ![1, n].contains(&part.size())) {
+            let what = format!("got {} lanes for the {n} entries of {shape}", part.size());
+            return Err(Error::Argument { op, what });
+        }
+        Self::of(parts, shape)
+    }
+
+    /// As [`Tensor::new`], of parts that fit.
+    pub(crate) fn of(parts: &[Array], shape: Shape) -> Result<Self> {
+        let n = shape.n_entries();
+        let parts = parts.iter().map(|part| part.resize(n)).collect::<Result<_>>()?;
+        Ok(Self { parts, view: View::whole(shape) })
     }
 
     /// How many entries there are along each axis.
@@ -104,28 +93,84 @@ impl Tensor {
 
     /// Type of the entries, or of their parts.
     pub fn dtype(&self) -> DType {
-        self.lanes.dtype()
+        self.parts[0].dtype()
     }
 
-    /// The entries as the lanes of an array or complex number, the last axis running fastest. Recorded, not run.
+    /// Whether its entries have real and imaginary parts.
+    pub fn is_complex(&self) -> bool {
+        self.parts.len() == 2
+    }
+
+    /// The arrays of which it is a view: one, or real and imaginary part.
+    pub fn parts(&self) -> &[Array] {
+        &self.parts
+    }
+
+    /// As [`Tensor::parts`], to be labelled or replaced by equal ones.
+    pub fn parts_mut(&mut self) -> &mut [Array] {
+        &mut self.parts
+    }
+
+    /// The type as scripts call it: `TensorXfC`.
+    pub fn type_name(&self) -> String {
+        let letters = match (self.dtype(), self.is_complex()) {
+            (DType::F64, true) => "z",
+            (_, true) => "c",
+            (dtype, false) => letters(dtype),
+        };
+        format!("TensorX{letters}C")
+    }
+
+    /// The entries as lanes, the last axis running fastest: one array, or real and imaginary part. Recorded, not run.
     ///
     /// # Errors
     /// As [`Array::gather`].
-    pub fn entries(&self) -> Result<Value> {
-        let words = || {
-            let runs = self.view.runs();
-            let words = runs.iter().flat_map(|&(extent, step)| [extent, step.cast_unsigned()]);
-            [self.view.start()].into_iter().chain(words).collect::<Vec<u64>>()
-        };
-        Argument::from(&self.lanes).each("view", |part: &Array| {
-            if self.view.is_whole(part.size()) {
-                return Ok(part.clone());
-            }
-            let (start, runs) = (self.view.start(), self.view.runs());
-            part.session().compose("view", &words(), &[part], move |recorder, args| {
-                recorder.strided(args[0], start, &runs)
-            })
-        })
+    pub fn entries(&self) -> Result<Vec<Array>> {
+        self.parts.iter().map(|part| self.view.entries_of(part)).collect()
+    }
+
+    /// The same view of what a function makes of the parts, each by itself.
+    ///
+    /// # Errors
+    /// What the function returns.
+    pub fn each(&self, change: impl Fn(&Array) -> Result<Array>) -> Result<Self> {
+        let parts = self.parts.iter().map(change).collect::<Result<_>>()?;
+        Ok(Self { parts, view: self.view.clone() })
+    }
+
+    /// The entries as complex ones: real ones without imaginary part.
+    ///
+    /// # Errors
+    /// `UnsupportedType` for masks.
+    pub fn to_complex(&self) -> Result<Self> {
+        if self.is_complex() {
+            return Ok(self.clone());
+        }
+        let (op, dtype) = ("complex", self.dtype());
+        if dtype == DType::Mask {
+            return Err(Error::UnsupportedType { op, dtype, expected: "numbers" });
+        }
+        let float = if dtype == DType::F64 { DType::F64 } else { DType::F32 };
+        let real = self.parts[0].cast(float)?;
+        let zeros = real.session().zeros(float, real.size())?;
+        Ok(Self { parts: vec![real, zeros], view: self.view.clone() })
+    }
+
+    /// Complex entries with the sign of their imaginary parts changed; real ones as they are.
+    ///
+    /// # Errors
+    /// As [`Array::apply`].
+    pub fn conjugate(&self) -> Result<Self> {
+        let mut conjugate = self.clone();
+        if let [_, imag] = &mut conjugate.parts[..] {
+            *imag = imag.try_neg()?;
+        }
+        Ok(conjugate)
+    }
+
+    /// One of its parts: real ones, or imaginary ones.
+    pub fn part(&self, i: usize) -> Self {
+        Self { parts: vec![self.parts[i].clone()], view: self.view.clone() }
     }
 
     /// The entries in the same order along other axes; one extent may be -1.
@@ -133,7 +178,8 @@ impl Tensor {
     /// # Errors
     /// `Argument` if they are not as many.
     pub fn reshape(&self, extents: &[i64]) -> Result<Self> {
-        Self::of(self.entries()?, self.shape().reshaped("reshape", extents)?)
+        let shape = self.shape().reshaped("reshape", extents)?;
+        Self::of(&self.entries()?, shape)
     }
 
     /// The axes in another order.
@@ -144,6 +190,29 @@ impl Tensor {
         self.viewed(self.view.permuted("permute", axes)?)
     }
 
+    /// The axes in opposite order.
+    ///
+    /// # Errors
+    /// None at present.
+    pub fn transpose(&self) -> Result<Self> {
+        let axes: Vec<i64> = (0..exactly::<i64>(self.shape().rank())).rev().collect();
+        self.permute(&axes)
+    }
+
+    /// The last two axes changed for each other.
+    ///
+    /// # Errors
+    /// `Argument` if there are fewer.
+    pub fn matrix_transpose(&self) -> Result<Self> {
+        let rank = exactly::<i64>(self.shape().rank());
+        if rank < 2 {
+            let what = format!("got {}, expected two axes or more", self.shape());
+            return Err(Error::Argument { op: "transpose", what });
+        }
+        let axes: Vec<i64> = (0..rank - 2).chain([rank - 1, rank - 2]).collect();
+        self.permute(&axes)
+    }
+
     /// The entries of a slice along an axis.
     ///
     /// # Errors
@@ -151,6 +220,20 @@ impl Tensor {
     pub fn slice(&self, axis: i64, slice: impl Into<Slice>) -> Result<Self> {
         let axis = self.shape().axis("slice", axis)?;
         self.viewed(self.view.sliced("slice", axis, slice.into())?)
+    }
+
+    /// The entries in opposite order along axes, or along all.
+    ///
+    /// # Errors
+    /// `Argument` if there is no such axis.
+    pub fn flip(&self, axes: Option<&[i64]>) -> Result<Self> {
+        let axes = match axes {
+            Some(axes) => self.shape().axes("flip", axes)?,
+            None => (0..self.shape().rank()).collect(),
+        };
+        let turned = Slice::from(..).step_by(-1);
+        let flip = |view: View, &axis: &usize| view.sliced("flip", axis, turned);
+        self.viewed(axes.iter().try_fold(self.view.clone(), flip)?)
     }
 
     /// Without an axis of one entry.
@@ -176,14 +259,18 @@ impl Tensor {
     /// Stretched to a shape: axes of one entry as often as needed, missing ones in front.
     ///
     /// # Errors
-    /// `Argument`, naming both shapes.
+    /// `Forms`, naming both shapes.
     pub fn broadcast_to(&self, extents: &[u64]) -> Result<Self> {
         let op = "broadcast_to";
-        self.viewed(self.view.broadcast(op, &Shape::new(op, extents)?)?)
+        self.broadcast(op, &Shape::new(op, extents)?)
+    }
+
+    pub(crate) fn broadcast(&self, op: &str, shape: &Shape) -> Result<Self> {
+        self.viewed(self.view.broadcast(op, shape)?)
     }
 
     /// The entries from one number up to another along an axis.
-    fn part(&self, axis: usize, start: u64, end: u64) -> Result<Self> {
+    fn range(&self, axis: usize, start: u64, end: u64) -> Result<Self> {
         self.viewed(self.view.part(axis, start, end)?)
     }
 
@@ -198,53 +285,49 @@ impl Tensor {
     }
 
     fn viewed(&self, view: View) -> Result<Self> {
-        Ok(Self { lanes: self.lanes.clone(), view })
+        Ok(Self { parts: self.parts.clone(), view })
     }
+}
 
-    /// Records an elementwise operation of tensors, whose shapes broadcast, and numbers.
-    ///
-    /// # Errors
-    /// `Argument`, naming shapes that do not fit; as [`apply`].
-    pub fn apply(op: Op, args: &[Operand<'_>]) -> Result<Self> {
-        let name = op.spelling();
-        let mut shape = Shape::new(name, [])?;
-        for arg in args {
-            if let Operand::Tensor(tensor) = arg {
-                shape = shape.broadcast(name, tensor.shape())?;
-            }
-        }
-        let entries = |arg: &Operand<'_>| match arg {
-            Operand::Number(_) => Ok(None),
-            // One entry stands in all lanes.
-            Operand::Tensor(one) if one.shape().n_entries() == 1 => one.entries().map(Some),
-            Operand::Tensor(tensor) => {
-                tensor.viewed(tensor.view.broadcast(name, &shape)?)?.entries().map(Some)
-            }
-        };
-        let entries = args.iter().map(entries).collect::<Result<Vec<_>>>()?;
-        let pairs = args.iter().zip(&entries);
-        let args: Vec<Argument<'_>> = pairs
-            .filter_map(|(arg, entries)| match arg {
-                Operand::Number(number) => Some(Argument::Number(*number)),
-                Operand::Tensor(_) => entries.as_ref().map(Argument::from),
-            })
-            .collect();
-        Self::of(apply(op, &args.iter().collect::<Vec<_>>())?, shape)
+impl From<&Array> for Tensor {
+    /// An array of n lanes is a tensor of one axis, of 1 lane a number.
+    fn from(array: &Array) -> Self {
+        let n = array.size();
+        let shape = if n == 1 { Shape::number() } else { Shape::line(n) };
+        Self { parts: vec![array.clone()], view: View::whole(shape) }
     }
+}
 
-    /// The sum, entry by entry.
-    ///
-    /// # Errors
-    /// As [`Tensor::apply`].
-    pub fn try_add(&self, other: &Operand<'_>) -> Result<Self> {
-        Self::apply(Op::Add, &[self.into(), *other])
-    }
+/// The types that scripts know: name, type of the entries or of their parts, and whether they are complex.
+pub fn types() -> impl Iterator<Item = (String, DType, bool)> {
+    let real = DType::ALL.into_iter().rev().map(|dtype| (letters(dtype), dtype, false));
+    let complex = [("c", DType::F32, true), ("z", DType::F64, true)];
+    let name = |letters: &str| format!("TensorX{letters}C");
+    real.chain(complex).map(move |(letters, dtype, is_complex)| (name(letters), dtype, is_complex))
+}
 
-    /// The product, entry by entry.
-    ///
-    /// # Errors
-    /// As [`Tensor::apply`].
-    pub fn try_mul(&self, other: &Operand<'_>) -> Result<Self> {
-        Self::apply(Op::Mul, &[self.into(), *other])
+/// What scripts call a tensor of any type.
+pub const ANY_TYPE: &str = "TensorC";
+
+/// Every name of a type of tensors.
+pub fn type_names() -> impl Iterator<Item = String> {
+    types().map(|(name, ..)| name).chain([ANY_TYPE.into()])
+}
+
+/// What stands for a lane type in names of tensor types.
+const fn letters(dtype: DType) -> &'static str {
+    match dtype {
+        DType::Mask => "m",
+        DType::I8 => "i8",
+        DType::U8 => "u8",
+        DType::I16 => "i16",
+        DType::U16 => "u16",
+        DType::I32 => "i",
+        DType::U32 => "u",
+        DType::I64 => "i64",
+        DType::U64 => "u64",
+        DType::F16 => "h",
+        DType::F32 => "f",
+        DType::F64 => "d",
     }
 }

@@ -3,32 +3,119 @@
 
 use super::Tensor;
 use super::shape::Shape;
+use super::view::View;
 use crate::array::Array;
-use crate::dtype::DType;
+use crate::convert::exactly;
+use crate::dtype::{DType, Scalar};
 use crate::error::{Error, Result};
 use crate::ir::op::ReduceOp;
 use crate::ir::scalar::identity_bits;
-use crate::value::{Argument, Value};
 
 /// Entries of a chunk along an axis, and accumulators in it.
 const CHUNK: u64 = 4096;
 const ACCUMULATORS: u64 = 32;
 
 impl Tensor {
-    /// The entries along an axis combined into one, which remains as an axis of one entry; without an axis all entries,
-    /// as those of an array in their order. Recorded, not run; types as of
-    /// [`Array::reduce`].
+    /// The entries along axes combined into one; without axes all of them, in their order. The axes go away, or remain as
+    /// axes of one entry. Of several axes the entries are taken in the order that they have without the others.
+    /// Recorded, not run; types as of [`Array::reduce`].
     ///
     /// # Errors
     /// `Argument` if there is no such axis; `EmptyReduction` for the minimum or maximum of nothing; `UnsupportedType`,
-    /// and `Forms` for complex numbers, which have sums alone.
-    pub fn reduce(&self, op: ReduceOp, axis: Option<i64>) -> Result<Self> {
+    /// and `Forms` for complex entries, which have sums alone.
+    pub fn reduce(&self, op: ReduceOp, axes: Option<&[i64]>, keeps: bool) -> Result<Self> {
         let name = op.name();
-        let Some(axis) = axis else {
-            let ones = Shape::new(name, vec![1; self.shape().rank()])?;
-            return Self::of(self.entries()?.reduce(op)?, ones);
+        if self.is_complex() && op != ReduceOp::Sum {
+            let what = format!("{name}: not defined for complex entries");
+            let remedy = Some("take the parts, as z.real and z.imag, or abs(z)");
+            return Err(Error::Forms { what, remedy });
+        }
+        let along = |x: &Self, axis: usize| x.one_axis(op, axis);
+        self.over(name, axes, keeps, &|all| all.each(|part| part.reduce(op)), &along)
+    }
+
+    /// Means along axes, as [`Tensor::reduce`]; of a mask how many are true, from 0 to 1.
+    ///
+    /// # Errors
+    /// As [`Tensor::reduce`].
+    pub fn mean(&self, axes: Option<&[i64]>, keeps: bool) -> Result<Self> {
+        let along = |x: &Self, axis: usize| {
+            // A half is added in f32, and rounded once.
+            let (own, n) = (x.dtype().quotient(), x.shape().extents()[axis]);
+            let wide = x.each(|x| x.cast(own.widened()))?;
+            let sum = wide.one_axis(ReduceOp::Sum, axis)?;
+            sum.each(|sum| sum.try_div(Scalar::UInt(n).to_f64())?.cast(own))
         };
-        let axis = self.shape().axis(name, axis)?;
+        self.over("hmean", axes, keeps, &|all| all.each(Array::mean), &along)
+    }
+
+    /// The mean squared distance from the mean along axes, in two passes.
+    ///
+    /// # Errors
+    /// As [`Tensor::reduce`]; `UnsupportedType` for masks.
+    pub fn variance(&self, axes: Option<&[i64]>, keeps: bool) -> Result<Self> {
+        let (op, dtype) = ("var", self.dtype());
+        if self.is_complex() || dtype == DType::Mask {
+            let expected = "numbers, and real ones";
+            return Err(Error::UnsupportedType { op, dtype, expected });
+        }
+        let (own, wide) = (dtype.quotient(), dtype.quotient().widened());
+        let x = self.each(|x| x.cast(wide))?;
+        let mean = x.mean(axes, true)?.broadcast(op, self.shape())?.entries()?;
+        let distance = x.entries()?[0].try_sub(&mean[0])?;
+        let square = Self::of(&[distance.try_mul(&distance)?], self.shape().clone())?;
+        square.mean(axes, keeps)?.each(|var| var.cast(own))
+    }
+
+    /// What is made of all entries as one axis, or of one axis of which an entry remains.
+    fn over(
+        &self,
+        op: &'static str,
+        axes: Option<&[i64]>,
+        keeps: bool,
+        of_all: &dyn Fn(&Self) -> Result<Self>,
+        along: &dyn Fn(&Self, usize) -> Result<Self>,
+    ) -> Result<Self> {
+        let rank = self.shape().rank();
+        let axes = match axes {
+            Some(axes) => self.shape().axes(op, axes)?,
+            None => (0..rank).collect(),
+        };
+        let n = if axes.len() == rank { self.shape().n_entries() } else { 1 };
+        let reduced = match axes[..] {
+            [] if rank > 0 => return Ok(self.clone()),
+            _ if axes.len() == rank => {
+                let all = Self::of(&self.entries()?, Shape::line(n))?;
+                Self { parts: of_all(&all)?.parts, view: View::whole(Shape::number()) }
+            }
+            [axis] => along(self, axis)?.squeezed(axis)?,
+            _ => {
+                let rows = self.merged(op, &axes)?;
+                let last = rows.shape().rank() - 1;
+                along(&rows, last)?.squeezed(last)?
+            }
+        };
+        if !keeps {
+            return Ok(reduced);
+        }
+        axes.iter()
+            .try_fold(reduced, |reduced, &axis| reduced.viewed(reduced.view.expanded(op, axis)?))
+    }
+
+    /// The axes behind all others, as one.
+    pub(crate) fn merged(&self, op: &'static str, axes: &[usize]) -> Result<Self> {
+        let extents = self.shape().extents();
+        let others = (0..extents.len()).filter(|axis| !axes.contains(axis));
+        let order: Vec<i64> = others.chain(axes.iter().copied()).map(exactly::<i64>).collect();
+        let mut shape: Vec<u64> =
+            order.iter().map(|&axis| extents[exactly::<usize>(axis)]).collect();
+        let merged = shape.split_off(extents.len() - axes.len()).iter().product();
+        shape.push(merged);
+        Self::of(&self.permute(&order)?.entries()?, Shape::new(op, shape)?)
+    }
+
+    /// The entries along an axis combined into one.
+    fn one_axis(&self, op: ReduceOp, axis: usize) -> Result<Self> {
         if self.shape().extents()[axis] == 0 {
             return self.nothing(op, axis);
         }
@@ -38,19 +125,13 @@ impl Tensor {
             DType::F16 => DType::F32,
             result => result,
         };
-        let sum = self.cast(accumulated)?.along(op, axis)?;
-        sum.cast(result)
+        let sum = self.each(|part| part.cast(accumulated))?.along(op, axis)?;
+        sum.each(|part| part.cast(result))
     }
 
     /// One lane of the type of the entries.
-    fn sample(&self) -> Result<Value> {
-        let one = |part: &Array| part.session().zeros(part.dtype(), 1);
-        Argument::from(&self.lanes).each("reduce", one)
-    }
-
-    fn cast(&self, dtype: DType) -> Result<Self> {
-        let lanes = Argument::from(&self.lanes).each("cast", |part| part.cast(dtype))?;
-        Ok(Self { lanes, view: self.view.clone() })
+    fn sample(&self) -> Result<Array> {
+        self.parts[0].session().zeros(self.dtype(), 1)
     }
 
     /// What no entries along an axis combine to.
@@ -58,14 +139,20 @@ impl Tensor {
         if matches!(op, ReduceOp::Min | ReduceOp::Max) {
             return Err(Error::EmptyReduction { op: op.name() });
         }
-        let one = self.sample()?.reduce(op)?;
-        let bits = |dtype| if op == ReduceOp::Sum { 0 } else { identity_bits(op, dtype) };
-        let identity = Argument::from(&one).each(op.name(), |part| {
-            part.session().full(part.dtype(), part.dtype().decode(bits(part.dtype())), 1)
-        })?;
+        let dtype = self.sample()?.reduce(op)?.dtype();
+        let bits = if op == ReduceOp::Sum { 0 } else { identity_bits(op, dtype) };
+        let identity = self.parts[0].session().full(dtype, dtype.decode(bits), 1)?;
         let mut extents = self.shape().extents().to_vec();
         extents[axis] = 1;
-        Self::of(identity, Shape::new(op.name(), extents)?)
+        Self::of(&vec![identity; self.parts.len()], Shape::new(op.name(), extents)?)
+    }
+
+    /// Both of one shape, entry by entry.
+    fn with(&self, op: ReduceOp, other: &Self) -> Result<Self> {
+        let (own, others) = (self.entries()?, other.entries()?);
+        let pairs = own.iter().zip(&others);
+        let parts = pairs.map(|(a, b)| a.apply(op.combine(), &[b.into()]));
+        Self::of(&parts.collect::<Result<Vec<_>>>()?, self.shape().clone())
     }
 
     /// As [`Tensor::reduce`], of a type that is its own result, and an axis of one entry or more.
@@ -75,13 +162,13 @@ impl Tensor {
         let end = n_chunks * CHUNK;
         let mut tail = None;
         if end < extent {
-            tail = Some(self.part(axis, end, extent)?.chunk(op, axis)?);
+            tail = Some(self.range(axis, end, extent)?.chunk(op, axis)?);
         }
         if n_chunks == 0 {
             return tail.ok_or(Error::EmptyReduction { op: op.name() });
         }
         // All full chunks at once, a chunk an entry.
-        let chunks = self.part(axis, 0, end)?;
+        let chunks = self.range(axis, 0, end)?;
         let chunks = chunks.split(axis, &[n_chunks, CHUNK])?.chunk(op, axis + 1)?;
         let mut chunks = chunks.squeezed(axis + 1)?;
         let mut n = n_chunks;
@@ -90,15 +177,15 @@ impl Tensor {
                 return Ok(chunks);
             }
             if n % 2 == 1 {
-                let last = chunks.part(axis, n - 1, n)?;
+                let last = chunks.range(axis, n - 1, n)?;
                 tail = Some(match tail {
-                    Some(tail) => Self::apply(op.combine(), &[(&last).into(), (&tail).into()])?,
+                    Some(tail) => last.with(op, &tail)?,
                     None => last,
                 });
             }
             n /= 2;
             if n > 0 {
-                let pairs = chunks.part(axis, 0, 2 * n)?.split(axis, &[n, 2])?;
+                let pairs = chunks.range(axis, 0, 2 * n)?.split(axis, &[n, 2])?;
                 chunks = pairs.halves(op, axis + 1, 2)?.squeezed(axis + 1)?;
             }
         }
@@ -113,22 +200,22 @@ impl Tensor {
         if n_rows == 0 {
             return self.halves(op, axis, extent);
         }
-        let rows = self.part(axis, 0, end)?.split(axis, &[n_rows, ACCUMULATORS])?;
-        let row = |k: u64| rows.part(axis, k, k + 1)?.squeezed(axis);
+        let rows = self.range(axis, 0, end)?.split(axis, &[n_rows, ACCUMULATORS])?;
+        let row = |k: u64| rows.range(axis, k, k + 1)?.squeezed(axis);
         let mut sums = row(0)?;
         for k in 1..n_rows {
-            sums = Self::apply(op.combine(), &[(&sums).into(), (&row(k)?).into()])?;
+            sums = sums.with(op, &row(k)?)?;
         }
         if end == extent {
             return sums.halves(op, axis, ACCUMULATORS);
         }
         // The first accumulators take one more.
-        let rest = self.part(axis, end, extent)?;
+        let rest = self.range(axis, end, extent)?;
         let lane = |j: u64| {
-            let sum = sums.part(axis, j, j + 1)?;
+            let sum = sums.range(axis, j, j + 1)?;
             if j < extent - end {
-                let last = rest.part(axis, j, j + 1)?;
-                return Self::apply(op.combine(), &[(&sum).into(), (&last).into()]);
+                let last = rest.range(axis, j, j + 1)?;
+                return sum.with(op, &last);
             }
             Ok(sum)
         };
@@ -137,7 +224,7 @@ impl Tensor {
 
     /// So many entries along an axis combined by halves.
     fn halves(&self, op: ReduceOp, axis: usize, n: u64) -> Result<Self> {
-        let entries = (0..n).map(|j| self.part(axis, j, j + 1)).collect::<Result<_>>()?;
+        let entries = (0..n).map(|j| self.range(axis, j, j + 1)).collect::<Result<_>>()?;
         Self::by_halves(op, entries)
     }
 
@@ -147,7 +234,7 @@ impl Tensor {
         while half > 0 {
             let upper = entries.split_off(half.min(entries.len()));
             for (entry, other) in entries.iter_mut().zip(&upper) {
-                *entry = Self::apply(op.combine(), &[(&*entry).into(), other.into()])?;
+                *entry = entry.with(op, other)?;
             }
             half /= 2;
         }

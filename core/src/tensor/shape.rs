@@ -37,6 +37,16 @@ impl Shape {
         Ok(shape)
     }
 
+    /// The shape of one entry without axes.
+    pub(crate) fn number() -> Self {
+        Self(Vec::new())
+    }
+
+    /// The shape of one axis; there are never as many lanes as no shape may have.
+    pub(crate) fn line(n: u64) -> Self {
+        Self(vec![n])
+    }
+
     /// The extents, of the outermost axis first.
     pub fn extents(&self) -> &[u64] {
         &self.0
@@ -67,11 +77,33 @@ impl Shape {
         })
     }
 
+    /// The shape with an axis of another extent.
+    pub(crate) fn with_extent(&self, op: &'static str, axis: usize, extent: u64) -> Result<Self> {
+        let mut extents = self.0.clone();
+        extents[axis] = extent;
+        Self::new(op, extents)
+    }
+
+    /// The numbers of axes in ascending order.
+    ///
+    /// # Errors
+    /// `Argument` if there is no such axis, or one is named twice.
+    pub fn axes(&self, op: &'static str, axes: &[i64]) -> Result<Vec<usize>> {
+        let mut places =
+            axes.iter().map(|&axis| self.axis(op, axis)).collect::<Result<Vec<_>>>()?;
+        places.sort_unstable();
+        if places.windows(2).any(|pair| pair[0] == pair[1]) {
+            let what = format!("got the axes {axes:?} of {self}, expected each once");
+            return Err(Error::Argument { op, what });
+        }
+        Ok(places)
+    }
+
     /// The shape that both have when axes of one entry are stretched, and missing ones are put in front (NumPy's rule).
     ///
     /// # Errors
-    /// `Argument`, naming both shapes and the axis.
-    pub fn broadcast(&self, op: &'static str, other: &Self) -> Result<Self> {
+    /// `Forms`, naming both shapes and the axis.
+    pub fn broadcast(&self, op: &str, other: &Self) -> Result<Self> {
         let rank = self.rank().max(other.rank());
         let extent = |shape: &Self, axis: usize| match (axis + shape.rank()).checked_sub(rank) {
             Some(own) => shape.0[own],
@@ -83,12 +115,12 @@ impl Shape {
             (n, m) => {
                 let from_end = rank - axis;
                 let what = format!(
-                    "shapes {self} and {other} do not broadcast: {n} and {m} along axis -{from_end} (equal, or one of them 1)"
+                    "{op}: shapes {self} and {other} do not broadcast: {n} and {m} along axis -{from_end}"
                 );
-                Err(Error::Argument { op, what })
+                Err(Error::Forms { what, remedy: Some("extents are equal, or one of them is 1") })
             }
         };
-        Self::new(op, (0..rank).map(both).collect::<Result<Vec<_>>>()?)
+        Self::new("tensor", (0..rank).map(both).collect::<Result<Vec<_>>>()?)
     }
 
     /// The shape of as many entries that extents say, of which one may be -1: what is left.
@@ -147,10 +179,7 @@ mod tests {
         assert_eq!(both(&[], &[0, 2]).unwrap(), [0, 2]);
         assert_eq!(both(&[1], &[0]).unwrap(), [0]);
         let error = both(&[2, 3], &[2]).unwrap_err().to_string();
-        assert_eq!(
-            error,
-            "+: shapes [2, 3] and [2] do not broadcast: 3 and 2 along axis -1 (equal, or one of them 1)"
-        );
+        assert_eq!(error, "+: shapes [2, 3] and [2] do not broadcast: 3 and 2 along axis -1");
         assert!(both(&[1 << 40, 1], &[1 << 40]).is_err());
     }
 

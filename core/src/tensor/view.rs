@@ -1,8 +1,10 @@
 //! Views: which lanes of an array the entries of a tensor are.
 
 use super::shape::Shape;
+use crate::array::{Array, Slice};
 use crate::error::{Error, Result};
-use crate::value::Slice;
+use crate::ir::primitive::lane_number_type;
+use crate::session::Session;
 
 /// Entry (i, j, ..) of a shape is lane start + i s₀ + j s₁ + ..; arithmetic wraps, as that of lane numbers does.
 ///
@@ -115,11 +117,10 @@ impl View {
     /// Stretched to a shape.
     ///
     /// # Errors
-    /// `Argument` if it does not stretch to it.
-    pub(crate) fn broadcast(&self, op: &'static str, shape: &Shape) -> Result<Self> {
+    /// `Forms` if it does not stretch to it.
+    pub(crate) fn broadcast(&self, op: &str, shape: &Shape) -> Result<Self> {
         if self.shape.broadcast(op, shape)? != *shape {
-            let what = format!("{} does not broadcast to {shape}", self.shape);
-            return Err(Error::Argument { op, what });
+            return Err(Error::forms(format!("{op}: {} does not stretch to {shape}", self.shape)));
         }
         let missing = shape.rank() - self.shape.rank();
         let own = self.shape.extents().iter().zip(&self.steps);
@@ -127,6 +128,61 @@ impl View {
         let own = own.map(|(&extent, &step)| if extent == 1 { 0 } else { step });
         let steps = std::iter::repeat_n(0, missing).chain(own).collect();
         Ok(Self { shape: shape.clone(), start: self.start, steps })
+    }
+
+    /// The entries of an array as lanes, the last axis running fastest. Recorded, not run.
+    ///
+    /// # Errors
+    /// As [`Array::gather`].
+    pub(crate) fn entries_of(&self, array: &Array) -> Result<Array> {
+        if self.is_whole(array.size()) {
+            return Ok(array.clone());
+        }
+        let (start, runs) = (self.start(), self.runs());
+        let words = runs.iter().flat_map(|&(extent, step)| [extent, step.cast_unsigned()]);
+        let words: Vec<u64> = [start].into_iter().chain(words).collect();
+        array.session().compose("view", &words, &[array], move |recorder, args| {
+            recorder.strided(args[0], start, &runs)
+        })
+    }
+
+    /// Without an axis, of which the first entry stays.
+    pub(crate) fn without(&self, axis: usize) -> Result<Self> {
+        let mut extents = self.shape.extents().to_vec();
+        extents.remove(axis);
+        let mut steps = self.steps.clone();
+        steps.remove(axis);
+        Ok(Self { shape: Shape::new("[]", extents)?, start: self.start, steps })
+    }
+
+    /// With an axis of one entry stretched to more.
+    pub(crate) fn stretched(&self, axis: usize, extent: u64) -> Result<Self> {
+        let mut view = self.clone();
+        let mut extents = self.shape.extents().to_vec();
+        extents[axis] = extent;
+        view.steps[axis] = 0;
+        Ok(Self { shape: Shape::new("[]", extents)?, ..view })
+    }
+
+    /// The first entries where row and column are the same, of two axes.
+    pub(crate) fn diagonal(&self, n: u64) -> Result<Self> {
+        let step = self.steps.iter().fold(0_i64, |sum, &step| sum.wrapping_add(step));
+        Ok(Self { shape: Shape::new("diag", [n])?, start: self.start, steps: vec![step] })
+    }
+
+    /// Of one axis alone how far each entry is from the first.
+    pub(crate) fn only(&self, axis: usize) -> Self {
+        let shape = Shape::line(self.shape.extents()[axis]);
+        Self { shape, start: 0, steps: vec![self.steps[axis]] }
+    }
+
+    /// The numbers of the lanes that the entries are, of a type for arrays of so many lanes. Recorded, not run.
+    ///
+    /// # Errors
+    /// `OutOfMemory` if the trace is full.
+    pub(crate) fn lane_numbers(&self, session: &Session, size: u64) -> Result<Array> {
+        let (start, runs) = (self.start(), self.runs());
+        session.record(|recorder| recorder.strided_lanes(lane_number_type(size), start, &runs))
     }
 
     /// The lane of the first entry.

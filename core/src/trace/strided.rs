@@ -1,6 +1,7 @@
 //! Lanes at even distances along several axes: what views of tensors are made of.
 
 use super::Recorder;
+use crate::dtype::DType;
 use crate::error::Result;
 use crate::ir::op::Op;
 use crate::ir::primitive::lane_number_type;
@@ -21,11 +22,28 @@ impl Recorder<'_> {
         if size == 1 {
             return self.widen(x, n);
         }
-        let counter = lane_number_type(n.max(size));
+        let index = self.strided_lanes(lane_number_type(n.max(size)), start, runs)?;
+        self.pick(x, index, None)
+    }
+
+    /// The numbers start + i s₀ + j s₁ + .. themselves, which wrap.
+    ///
+    /// # Errors
+    /// None at present.
+    pub fn strided_lanes(
+        &mut self,
+        counter: DType,
+        start: u64,
+        runs: &[(u64, i64)],
+    ) -> Result<VarId> {
+        let n: u64 = runs.iter().map(|(extent, _)| extent).product();
         // What is beyond the type wraps, as the sums do: of a negative step the lower bits remain.
         let bits = |number: u64| number & (u64::MAX >> (64 - counter.bits()));
+        if n == 0 {
+            return Ok(self.literal(counter, 0, 0));
+        }
         let lane = self.lane_index(counter, n);
-        let mut index = self.literal(counter, bits(start), 1);
+        let mut index = self.literal(counter, bits(start), n);
         let mut inner = n;
         for (i, &(extent, step)) in runs.iter().enumerate() {
             inner /= extent;
@@ -47,6 +65,6 @@ impl Recorder<'_> {
             }
             index = self.same(Op::Add, &[index, along])?;
         }
-        self.pick(x, index, None)
+        Ok(index)
     }
 }

@@ -5,6 +5,7 @@ use crate::array::Array;
 use crate::array::Operand;
 use crate::dtype::{DType, Scalar};
 use crate::error::{Error, Result};
+use crate::tensor::Tensor;
 
 /// An argument of an operation on values.
 #[derive(Clone, Debug)]
@@ -15,6 +16,8 @@ pub enum Argument<'a> {
     Array(&'a Array),
     /// A value with components, see [`Value::Nested`].
     Nested(Form, Vec<Self>),
+    /// Entries along axes.
+    Tensor(&'a Tensor),
 }
 
 /// Enoki's letters of component types.
@@ -33,7 +36,14 @@ impl<'a> From<&'a Value> for Argument<'a> {
             Value::Nested(form, components) => {
                 Self::Nested(*form, components.iter().map(Self::from).collect())
             }
+            Value::Tensor(tensor) => Self::Tensor(tensor),
         }
+    }
+}
+
+impl<'a> From<&'a Tensor> for Argument<'a> {
+    fn from(tensor: &'a Tensor) -> Self {
+        Self::Tensor(tensor)
     }
 }
 
@@ -52,23 +62,25 @@ impl<'a> Argument<'a> {
         match self {
             Self::Number(_) | Self::Array(_) => Form::Scalar,
             Self::Nested(form, _) => *form,
+            Self::Tensor(_) => Form::Tensor,
         }
     }
 
-    /// Its components; none of an array or number.
+    /// Its components; none of an array, number or tensor.
     pub fn components(&self) -> &[Self] {
         match self {
-            Self::Number(_) | Self::Array(_) => &[],
+            Self::Number(_) | Self::Array(_) | Self::Tensor(_) => &[],
             Self::Nested(_, components) => components,
         }
     }
 
-    /// The arrays inside, in order.
+    /// The arrays inside, in order; of a tensor what it is a view of.
     pub fn leaves(&self) -> Vec<&'a Array> {
         match self {
             Self::Number(_) => Vec::new(),
             Self::Array(array) => vec![array],
             Self::Nested(_, components) => components.iter().flat_map(Self::leaves).collect(),
+            Self::Tensor(tensor) => tensor.parts().iter().collect(),
         }
     }
 
@@ -93,11 +105,15 @@ impl<'a> Argument<'a> {
             Self::Number(_) => None,
             Self::Array(array) => Some(array.dtype()),
             Self::Nested(_, components) => components.first()?.dtype(),
+            Self::Tensor(tensor) => Some(tensor.dtype()),
         }
     }
 
-    /// Number of lanes; `None` if components disagree.
+    /// Number of lanes, of a tensor its entries; `None` if components disagree.
     pub fn lanes(&self) -> Option<u64> {
+        if let Self::Tensor(tensor) = self {
+            return Some(tensor.shape().n_entries());
+        }
         let mut sizes = self.leaves().into_iter().map(Array::size);
         sizes.try_fold(1, |lanes, size| match (lanes, size) {
             (1, size) => Some(size),
@@ -112,6 +128,7 @@ impl<'a> Argument<'a> {
             Self::Number(number) => return number.to_string(),
             Self::Array(array) => return array.dtype().script_name().into(),
             Self::Nested(form, components) => (form, components),
+            Self::Tensor(tensor) => return tensor.type_name(),
         };
         let entry = match (form, components.first()) {
             (Form::Matrix(_), Some(column)) => column.components().first(),
@@ -130,7 +147,7 @@ impl<'a> Argument<'a> {
         match self {
             Self::Number(number) => Ok(Operand::Number(*number)),
             Self::Array(array) => Ok(Operand::Array(array)),
-            Self::Nested(..) => {
+            Self::Nested(..) | Self::Tensor(_) => {
                 let got = self.type_name();
                 Err(Error::forms(format!("{op}: got {got}, expected a one-dimensional array")))
             }
@@ -148,6 +165,15 @@ impl<'a> Argument<'a> {
                 let components = components.iter().map(|component| component.to_value(op));
                 Ok(Value::Nested(*form, components.collect::<Result<_>>()?))
             }
+            Self::Tensor(tensor) => Ok(Value::Tensor((*tensor).clone())),
+        }
+    }
+
+    /// The tensor that it is.
+    pub fn tensor(&self) -> Option<&'a Tensor> {
+        match self {
+            Self::Tensor(tensor) => Some(tensor),
+            _ => None,
         }
     }
 

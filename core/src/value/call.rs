@@ -4,6 +4,7 @@ use super::argument::{Argument, forms, operands, types};
 use super::entries::{apply, apply_complex};
 use super::lanes::over_lanes;
 use super::levels::{entries, outermost, parts};
+use super::tensors::through_tensors;
 use super::{Form, Value};
 use crate::array::Array;
 use crate::array::Operand;
@@ -38,6 +39,9 @@ pub fn call(op: &str, args: &[&Argument<'_>]) -> Result<Vec<Value>> {
 /// `None` if the function takes no such values.
 fn call_through(op: &str, args: &[&Argument<'_>]) -> Result<Option<Vec<Value>>> {
     let forms = forms(args);
+    if forms.contains(&Form::Tensor) {
+        return of_tensors(op, args);
+    }
     if find(op, &forms).is_some() {
         return call_with(op, &forms, args).map(Some);
     }
@@ -46,11 +50,25 @@ fn call_through(op: &str, args: &[&Argument<'_>]) -> Result<Option<Vec<Value>>> 
         Form::Vector(_) => {}
         // A matrix of complex numbers, entry by entry.
         Form::Matrix(_) if find(op, &[Form::Complex]).is_some() => {}
-        Form::Scalar | Form::Matrix(_) | Form::Complex | Form::Quaternion => return Ok(None),
+        Form::Scalar | Form::Matrix(_) | Form::Complex | Form::Quaternion | Form::Tensor => {
+            return Ok(None);
+        }
     }
     let component = |i| call_through(op, &parts(args, level, i));
     let rows = (0..level.n_components()).map(component).collect::<Result<Option<Vec<_>>>>()?;
     Ok(rows.map(|rows| columns(level, rows)))
+}
+
+/// The result of a function of complex numbers for those of tensors; `None` if it takes none.
+fn of_tensors(op: &str, args: &[&Argument<'_>]) -> Result<Option<Vec<Value>>> {
+    if find(op, &vec![Form::Complex; args.len()]).is_none() {
+        return Ok(None);
+    }
+    let one = |entries: &[&Argument<'_>]| {
+        let forms = vec![Form::Complex; entries.len()];
+        Ok(call_with(op, &forms, entries)?.swap_remove(0))
+    };
+    through_tensors(op, args, &one).map(|result| Ok(vec![result?])).transpose()
 }
 
 /// The k-th result of every component, as the components of one.
@@ -118,7 +136,7 @@ fn lift_through(
             let lane = |i| lift_through(op, &parts(entries, level, i), function, of_numbers);
             Ok(columns(level, (0..n).map(lane).collect::<Result<_>>()?))
         }
-        Form::Complex | Form::Quaternion | Form::Matrix(_) => of_numbers(entries),
+        Form::Complex | Form::Quaternion | Form::Matrix(_) | Form::Tensor => of_numbers(entries),
     }
 }
 

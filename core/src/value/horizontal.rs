@@ -20,6 +20,7 @@ impl Value {
     pub fn reduce(&self, op: ReduceOp) -> Result<Self> {
         match self {
             Self::Array(array) => array.reduce(op).map(Self::Array),
+            Self::Tensor(tensor) => tensor.reduce(op, None, false)?.lanes(),
             Self::Nested(form, _) if form.is_number() => {
                 self.over_lanes(op.name(), op == ReduceOp::Sum, |part| part.reduce(op))
             }
@@ -63,7 +64,7 @@ impl Value {
     /// The components; none of an array.
     fn parts(&self) -> &[Self] {
         match self {
-            Self::Array(_) => &[],
+            Self::Array(_) | Self::Tensor(_) => &[],
             Self::Nested(_, components) => components,
         }
     }
@@ -76,6 +77,7 @@ impl Value {
     pub fn mean(&self) -> Result<Self> {
         match self {
             Self::Array(array) => array.mean().map(Self::Array),
+            Self::Tensor(tensor) => tensor.mean(None, false)?.lanes(),
             Self::Nested(form, _) if form.is_number() => {
                 self.over_lanes("hmean", true, Array::mean)
             }
@@ -117,6 +119,9 @@ impl Value {
     pub fn reduce_all(&self, op: ReduceOp) -> Result<Array> {
         let name = op.name();
         let unequal = || Error::forms(format!("{name}: components of unequal sizes"));
+        if let Self::Tensor(tensor) = self {
+            return tensor.lanes()?.reduce_all(op);
+        }
         let lanes = self.lanes().ok_or_else(unequal)?;
         let mut all: Option<Array> = None;
         for leaf in self.leaves() {
@@ -140,11 +145,11 @@ impl Value {
     /// The array that it is.
     ///
     /// # Errors
-    /// `Forms` if it has components.
+    /// `Forms` if it is anything else.
     pub fn array(&self) -> Result<&Array> {
         match self {
             Self::Array(array) => Ok(array),
-            Self::Nested(..) => {
+            Self::Nested(..) | Self::Tensor(_) => {
                 let got = self.type_name();
                 Err(Error::forms(format!("got {got}, expected a one-dimensional array")))
             }
@@ -164,6 +169,7 @@ impl Value {
             }
             Self::Array(array) if op == Op::Mul => return array.cumprod().map(Self::Array),
             Self::Array(array) => return array.psum().map(Self::Array),
+            Self::Tensor(tensor) => return tensor.lanes()?.prefix(op),
             Self::Nested(..) => self.accumulated(op.name())?,
         };
         let components = wide.parts();

@@ -4,6 +4,7 @@ use super::argument::{Argument, forms, operands, types};
 use super::call::call_with;
 use super::levels::{outermost, parts};
 use super::multiply_add::in_steps;
+use super::tensors::through_tensors;
 use super::{Form, Value};
 use crate::array::Array;
 use crate::array::Operand;
@@ -24,6 +25,9 @@ pub type Leaf<'f> = dyn Fn(&[Operand<'_>]) -> Result<Array> + 'f;
 /// `Forms` if values do not fit each other or the operation; what `leaf` returns.
 pub fn map(op: &str, args: &[&Argument<'_>], leaf: &Leaf<'_>) -> Result<Value> {
     if let Some(result) = map_vectors(args, leaf) {
+        return result;
+    }
+    if let Some(result) = through_tensors(op, args, &|entries| map(op, entries, leaf)) {
         return result;
     }
     if let Some(result) = in_steps(op, args) {
@@ -104,6 +108,9 @@ pub(super) fn meaning(op: &str) -> Parts {
 /// # Errors
 /// As [`map`].
 pub fn components(op: &str, args: &[&Argument<'_>], leaf: &Leaf<'_>) -> Result<Value> {
+    if let Some(result) = through_tensors(op, args, &|entries| components(op, entries, leaf)) {
+        return result;
+    }
     let level = match outermost(op, args)? {
         Form::Scalar => return leaf(&operands(op, args)?).map(Value::Array),
         level => level,
@@ -164,7 +171,12 @@ pub fn alike(op: &str, parts: &[&Argument<'_>]) -> Result<Vec<Value>> {
 fn map_vectors<'a>(args: &[&Argument<'a>], leaf: &Leaf<'_>) -> Option<Result<Value>> {
     let mut length = None;
     for arg in args {
-        let Argument::Nested(form, components) = arg else { continue };
+        let Argument::Nested(form, components) = arg else {
+            if let Argument::Tensor(_) = arg {
+                return None;
+            }
+            continue;
+        };
         let of_arrays = form.is_vector() && !components.iter().any(Argument::is_nested);
         if !of_arrays || length.is_some_and(|length| length != components.len()) {
             return None;

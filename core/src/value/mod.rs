@@ -44,20 +44,21 @@ mod methods;
 mod multiply_add;
 mod power;
 pub mod show;
+mod tensors;
 mod typed;
 
 pub use argument::{Argument, TYPE_LETTERS};
 pub use call::{call, lift, signature, takes};
-pub use index::Slice;
 pub use make::Type;
 pub use map::{Leaf, alike, apply, components, function, map};
 pub use power::power;
 pub use typed::*;
 
-pub use crate::array::place;
+pub use crate::array::{Slice, place};
 pub use crate::trace::nested::Form;
 
 use crate::array::Array;
+use crate::tensor::Tensor;
 
 /// An array, or a form with components.
 #[derive(Clone, Debug)]
@@ -66,6 +67,8 @@ pub enum Value {
     Array(Array),
     /// Components: as many as the form says, of one type and depth; those of a matrix are its columns, vectors.
     Nested(Form, Vec<Self>),
+    /// Entries along axes.
+    Tensor(Tensor),
 }
 
 impl Value {
@@ -92,28 +95,35 @@ impl Value {
         match self {
             Self::Array(_) => Form::Scalar,
             Self::Nested(form, _) => *form,
+            Self::Tensor(_) => Form::Tensor,
         }
     }
 
-    /// Its components; none of an array.
+    /// Its components; none of an array or tensor.
     pub fn components(&self) -> &[Self] {
         match self {
-            Self::Array(_) => &[],
+            Self::Array(_) | Self::Tensor(_) => &[],
             Self::Nested(_, components) => components,
         }
     }
 
-    /// The components themselves; of an array it alone.
+    /// The components themselves; of an array or tensor it alone.
     pub fn into_components(self) -> Vec<Self> {
         match self {
-            Self::Array(_) => vec![self],
+            Self::Array(_) | Self::Tensor(_) => vec![self],
             Self::Nested(_, components) => components,
         }
     }
 
-    /// The arrays inside, in order.
+    /// The arrays inside, in order; of a tensor what it is a view of.
     pub fn leaves(&self) -> Vec<&Array> {
         Argument::from(self).leaves()
+    }
+}
+
+impl From<Tensor> for Value {
+    fn from(tensor: Tensor) -> Self {
+        Self::Tensor(tensor)
     }
 }
 

@@ -13,6 +13,7 @@ use crate::assist::commands::{COMMANDS, Command, Takes};
 use crate::assist::help::first_sentence;
 use crate::assist::topics::{TOPICS, Topic};
 use crate::bind::doc::FunctionDoc;
+use crate::bind::tensor_members::MEMBERS as MEMBERS_OF_TENSORS;
 use crate::bind::types::type_names;
 use crate::interpreter::Interpreter;
 use crate::language::cell::Cell;
@@ -293,7 +294,9 @@ impl Interpreter {
         let mut found = Vec::new();
         let mut member = |name: &str, detail: &str| {
             let mut member = candidate(name, CandidateKind::Member, detail);
-            let about = MEMBERS.iter().find(|(known, _)| *known == name && !value.is_map());
+            let of_tensors = MEMBERS_OF_TENSORS.iter().map(|(known, about, _)| (*known, *about));
+            let mut members = MEMBERS.into_iter().chain(of_tensors);
+            let about = members.find(|(known, _)| *known == name && !value.is_map());
             member.doc = about.map_or("", |(_, about)| about).into();
             found.push(member);
         };
@@ -375,6 +378,7 @@ fn owners(array: &ArrayRef) -> Vec<&'static str> {
     let mut owners = vec!["x", "a", "source", "target", "table", "sorted", "array", "d"];
     owners.extend(match array.form() {
         Form::Scalar => &[][..],
+        Form::Tensor => &["t"],
         Form::Vector(_) => &["v", "vector"],
         Form::Complex => &["v", "vector", "complex"],
         Form::Quaternion => &["v", "vector", "complex", "quaternion"],
@@ -408,6 +412,7 @@ fn member_names(array: &ArrayRef) -> Vec<&'static str> {
     let form = array.form();
     let more: &[&str] = match form {
         Form::Scalar => &["data", "index"],
+        Form::Tensor => return MEMBERS_OF_TENSORS.iter().map(|(name, ..)| *name).collect(),
         Form::Quaternion => &["real", "imag"],
         Form::Matrix(_) => &["T"],
         Form::Vector(_) | Form::Complex => &[],

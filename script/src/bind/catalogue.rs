@@ -12,6 +12,7 @@ use super::registry::Registry;
 use crate::context::Context;
 use crate::fault::{IntoFault, Result, fault, fault_with_hint};
 use crate::value::nested::lend;
+use crate::value::range::All;
 use crate::value::{Arg, ArrayRef, dynamic, scalar, type_name};
 
 /// Registers the functions of a table.
@@ -27,7 +28,7 @@ pub(super) fn register(registry: &mut Registry<'_>, rows: &'static [Row]) {
     }
 }
 
-fn run(
+pub(super) fn run(
     context: &Context,
     call: &NativeCallContext<'_>,
     row: &Row,
@@ -89,7 +90,7 @@ fn counted_lanes(context: &Context, row: &Row, args: &[&mut Dynamic]) -> Result<
     Ok(Some(Dynamic::from(ArrayRef::leaf(index))))
 }
 
-fn answered(answer: Answer, first: Option<&ArrayRef>) -> Dynamic {
+pub(super) fn answered(answer: Answer, first: Option<&ArrayRef>) -> Dynamic {
     if let (Answer::Written(value, _), Some(target)) = (&answer, first) {
         target.write(value);
     }
@@ -110,7 +111,7 @@ fn answered(answer: Answer, first: Option<&ArrayRef>) -> Dynamic {
     }
 }
 
-fn arguments(row: &Row, values: &[&mut Dynamic]) -> Result<Vec<Arg>> {
+pub(super) fn arguments(row: &Row, values: &[&mut Dynamic]) -> Result<Vec<Arg>> {
     // What is in the place of a word that ends the list tells most of a wrong order.
     if let Some(&(name, Kind::Word(words))) = row.parameters.last()
         && let Some(value) = values.get(row.parameters.len() - 1)
@@ -141,10 +142,13 @@ fn argument(row: &Row, name: &str, kind: Kind, value: &Dynamic) -> Result<Arg> {
     let op = row.name;
     let got = || type_name(value);
     Ok(Arg::Number(match kind {
-        Kind::Value | Kind::Each | Kind::Target | Kind::Operand | Kind::List => {
+        Kind::Value | Kind::Each | Kind::Target | Kind::Tensor | Kind::Operand | Kind::List => {
             return Arg::new(op, value);
         }
         Kind::Index if value.is_int() => return Arg::new(op, value),
+        Kind::Axes if value.is_unit() || value.is::<All>() => true.into(),
+        Kind::Axes => return integers(op, "an axis or a list of axes", value),
+        Kind::Integers(what) => return integers(op, what, value),
         Kind::Array | Kind::Index | Kind::Active => {
             let array = value.read_lock::<ArrayRef>().map(|array| Arg::Value(array.clone()));
             return array.ok_or_else(|| no_array(op, name, value));
@@ -164,6 +168,19 @@ fn argument(row: &Row, name: &str, kind: Kind, value: &Dynamic) -> Result<Arg> {
         },
         Kind::Word(words) => word(row, name, words, value)?.into(),
     }))
+}
+
+/// An integer, or a list of integers.
+fn integers(op: &str, what: &str, value: &Dynamic) -> Result<Arg> {
+    let one = |value: &Dynamic| {
+        let integer = value.as_int().map(Scalar::Int);
+        let got = || fault(format!("{op}: got {} as {what}, expected integers", type_name(value)));
+        integer.map_err(|_| got())
+    };
+    match value.read_lock::<rhai::Array>() {
+        Some(list) => list.iter().map(one).collect::<Result<_>>().map(Arg::Numbers),
+        None => one(value).map(Arg::Number),
+    }
 }
 
 /// The items of a list of arrays.

@@ -14,6 +14,7 @@ use crate::bind::doc::FunctionDoc;
 use crate::context::Context;
 use crate::language::tokens::{self, Variables};
 use crate::value::outputs::Outputs;
+use crate::value::range::All;
 use crate::world::host::Host;
 use crate::world::nesting::Nesting;
 
@@ -127,6 +128,7 @@ fn of_the_language(host: &Rc<dyn Host>) -> Rc<[(&'static str, Dynamic)]> {
         ("e", std::f64::consts::E.into()),
         ("inf", f64::INFINITY.into()),
         ("nan", f64::NAN.into()),
+        ("all", Dynamic::from(All)),
         ("PCG32_DEFAULT_STATE", PCG32_DEFAULT_STATE.cast_signed().into()),
         ("PCG32_DEFAULT_STREAM", PCG32_DEFAULT_STREAM.cast_signed().into()),
         ("ARGS", arguments.into()),

@@ -10,6 +10,7 @@ use rhai::{Dynamic, EvalAltResult, NativeCallContext};
 use super::assign::{assign_component, assign_masked, fitting};
 use super::catalogue::by_name;
 use super::registry::Registry;
+use super::tensor_index;
 use crate::context::Context;
 use crate::fault::{IntoFault, Result, fault, fault_with_hint};
 use crate::value::host_array::HostRef;
@@ -98,6 +99,9 @@ fn get(context: &Context, array: &ArrayRef, index: &Dynamic) -> Result<Dynamic> 
     if let (Ok(i), Node::Leaf(array)) = (index.as_int(), &*array.node()) {
         return array.item(i).map(dynamic).or_fault();
     }
+    if array.form() == Form::Tensor {
+        return tensor_index::get(context, array, index);
+    }
     if let Ok(name) = index.clone().into_immutable_string() {
         return property(array, &name);
     }
@@ -168,6 +172,9 @@ fn mask_index(of: &ArrayRef, index: &Dynamic) -> Result<ArrayRef> {
 }
 
 fn set(context: &Context, array: &ArrayRef, index: &Dynamic, value: &Dynamic) -> Result<()> {
+    if array.form() == Form::Tensor {
+        return tensor_index::set(context, array, index, value);
+    }
     if let Ok(name) = index.clone().into_immutable_string() {
         return set_property(context, array, &name, value);
     }
@@ -334,6 +341,12 @@ impl IntoIterator for ArrayRef {
     fn into_iter(self) -> Self::IntoIter {
         if let Some(components) = self.components() {
             return Box::new(components.into_iter().map(|component| Ok(Dynamic::from(component))));
+        }
+        if let Node::Tensor(tensor) = &*self.node() {
+            return match tensor_index::rows(tensor) {
+                Ok(rows) => Box::new(rows.into_iter().map(Ok)),
+                Err(error) => Box::new(std::iter::once(Err(error))),
+            };
         }
         let lanes = self.array("for").and_then(|array| {
             let bytes = array.size().saturating_mul(size_of::<Scalar>() as u64);

@@ -20,7 +20,7 @@ use crate::show::html;
 use crate::show::listing::{Listing, Program};
 use crate::show::markup::HTML;
 use crate::show::table::Table;
-use crate::value::names::Names;
+use crate::value::names::{Named, Names};
 use crate::value::{ArrayRef, type_name};
 
 pub(super) fn register(registry: &mut Registry<'_>) {
@@ -107,17 +107,22 @@ fn show_whos(context: &Context, rows: Rows, names: Option<&Names>) -> Result<()>
             whos.rows.retain(|row| rows == Rows::All || row.faulty || is_known(row));
             whos.n_hidden += n - whos.rows.len();
         }
-        let named = whos.rows.iter().map(|row| name(row).unwrap_or_default().into()).collect();
+        let named = |row: &WhosRow| names.and_then(|names| names.find(session, row.id));
+        let named = whos.rows.iter().map(named).collect::<Vec<_>>();
         if i == 0 || !whos.rows.is_empty() {
-            show_variables(context, &whos, names.is_some().then_some(named))?;
+            show_variables(context, &whos, names.is_some().then_some(&named))?;
         }
     }
     Ok(())
 }
 
-fn show_variables(context: &Context, whos: &Whos, names: Option<Vec<String>>) -> Result<()> {
+fn show_variables(
+    context: &Context,
+    whos: &Whos,
+    names: Option<&Vec<Option<&Named>>>,
+) -> Result<()> {
     let without = if names.is_some() { " without a name" } else { "" };
-    let table = whos_table(whos, names.as_deref());
+    let table = whos_table(whos, names);
     let mut notes = String::new();
     if whos.n_hidden > 0 {
         let n = whos.n_hidden;
@@ -146,14 +151,15 @@ fn show_variables(context: &Context, whos: &Whos, names: Option<Vec<String>>) ->
 }
 
 /// The table of `whos` as Enoki draws it, with a first column of names if there are any.
-fn whos_table(whos: &Whos, names: Option<&[String]>) -> Table {
+fn whos_table(whos: &Whos, names: Option<&Vec<Option<&Named>>>) -> Table {
     let row = |i: usize| {
-        let row = &whos.rows[i];
+        let (row, named) = (&whos.rows[i], names.and_then(|names| names[i]));
+        let shape = named.and_then(|named| named.shape.clone());
         let cells = [
             row.id.to_string(),
             row.dtype.name().into(),
             format!("{} / {}", row.external, row.internal),
-            row.size.to_string(),
+            shape.unwrap_or_else(|| row.size.to_string()),
             Bytes(row.bytes).to_string(),
             match (row.ready, row.faulty) {
                 (true, true) => "[!]".into(),
@@ -162,7 +168,8 @@ fn whos_table(whos: &Whos, names: Option<&[String]>) -> Table {
             },
             row.label.as_deref().unwrap_or_default().into(),
         ];
-        names.map(|names| names[i].clone()).into_iter().chain(cells).collect()
+        let name = named.map_or_else(String::new, |named| named.name.clone());
+        names.map(|_| name).into_iter().chain(cells).collect()
     };
     let columns = ["ID", "Type", "E/I Refs", "Size", "Memory", "Ready", "Label"];
     let columns = names.map(|_| "Name").into_iter().chain(columns).map(Into::into).collect();

@@ -40,6 +40,10 @@ mod sorting;
 mod split;
 pub(crate) mod stopwatch;
 mod tables;
+mod tensor_index;
+pub(crate) mod tensor_members;
+mod tensor_types;
+mod tensors;
 mod texts;
 pub(crate) mod types;
 
@@ -99,6 +103,8 @@ const FAMILIES: &[(&str, Register)] = &[
     ("pictures", plots::register),
     ("lists, maps and text", language_help::register),
     ("lists, maps and text", json::register),
+    ("tensors", tensor_types::register),
+    ("tensors", tensors::register),
 ];
 
 /// Registers everything; the documentation of all functions comes back.
@@ -107,7 +113,7 @@ pub(crate) fn register(engine: &mut Engine, context: &Rc<Context>) -> Written {
     engine.register_type_with_name::<HostRef>("ndarray");
     engine.register_type_with_name::<Fault>("error");
     engine.register_get("message", |error: &mut Fault| error.message.clone());
-    let mut registry = Registry::new(engine, context.clone());
+    let mut registry = Registry::new(engine, context.clone(), tensors::form);
     for &(family, register) in FAMILIES {
         registry.family = family;
         register(&mut registry);

@@ -98,7 +98,7 @@ pub(super) fn register(registry: &mut Registry<'_>) {
 fn help(nested: &Type) -> (&'static str, String) {
     let (name, n) = (&nested.name, nested.form.n_components());
     match nested.form {
-        Form::Scalar | Form::Vector(_) => (
+        Form::Scalar | Form::Tensor | Form::Vector(_) => (
             ["()", "(x)", "(x, y)", "(x, y, z)", "(x, y, z, w)"][n.min(4)],
             format!(
                 "Vector of {n} arrays: from {n} components, a list of {n}, one value for all, another \
@@ -136,7 +136,7 @@ fn example(nested: &Type) -> String {
     let name = &nested.name;
     let one = if nested.dtype == Some(DType::Mask) { "true" } else { "1" };
     match nested.form {
-        Form::Scalar => format!("{name}({one})\n[1]"),
+        Form::Scalar | Form::Tensor => format!("{name}({one})\n[1]"),
         Form::Vector(n) => format!("{name}({}).x\n[1]", vec![one; n].join(", ")),
         Form::Complex => format!("{name}(1, 2)\n[1 + 2i]"),
         Form::Quaternion => format!("{name}(1, 2, 3, 4)\n[4 + 1i + 2j + 3k]"),

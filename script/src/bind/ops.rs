@@ -102,7 +102,7 @@ fn apply_to_leaves<const N: usize>(
 fn plain_operand<'a>(node: Option<&'a Node>, value: &Dynamic) -> Option<Operand<'a>> {
     match node {
         Some(Node::Leaf(array)) => Some(Operand::Array(array)),
-        Some(Node::Nested(..)) => None,
+        Some(Node::Nested(..) | Node::Tensor(_)) => None,
         None => scalar(value).map(Operand::Number),
     }
 }
@@ -119,7 +119,7 @@ fn unary_operators(registry: &mut Registry<'_>) {
             context.at(call);
             match &*x.node() {
                 Node::Leaf(array) => array.apply(op, &[]).map(ArrayRef::leaf).or_fault(),
-                Node::Nested(..) => {
+                Node::Nested(..) | Node::Tensor(_) => {
                     let args = [Arg::Value(x.clone())];
                     nested::map(symbol, &args, &|operands| context.session.apply(op, operands))
                 }
@@ -193,7 +193,7 @@ fn call_with(
     let args = args.iter().map(|arg| Arg::new(name, arg)).collect::<Result<Vec<_>>>()?;
     let number = |arg: &Arg| match arg {
         Arg::Number(number) => Some(*number),
-        Arg::Value(_) => None,
+        Arg::Value(_) | Arg::Numbers(_) => None,
     };
     let session = &context.session;
     match args.iter().map(number).collect::<Option<Vec<Scalar>>>() {

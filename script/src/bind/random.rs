@@ -317,6 +317,7 @@ impl LeafArg {
         Ok(match Arg::new(op, value)? {
             Arg::Number(number) => Self::Number(number),
             Arg::Value(value) => Self::Array(value.array(op)?),
+            Arg::Numbers(_) => return Err(fault(format!("{op}: got a list, expected an array"))),
         })
     }
 

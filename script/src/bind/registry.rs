@@ -2,6 +2,7 @@
 //! and error hints read.
 
 use std::any::TypeId;
+use std::collections::BTreeSet;
 use std::rc::Rc;
 
 use rhai::{Dynamic, Engine, NativeCallContext};
@@ -19,11 +20,28 @@ pub(crate) struct Registry<'e> {
     /// What the functions registered next belong to.
     pub(crate) family: &'static str,
     written: Written,
+    /// Names, numbers of arguments and types of the first under which functions of tensors are found.
+    tensor_forms: BTreeSet<(String, usize, TypeId)>,
+    of_tensors: OfTensors,
 }
 
+/// A function of tensors; `None` for a call whose first argument is none.
+pub(super) type TensorForm =
+    Box<dyn Fn(&Context, &NativeCallContext<'_>, &[&mut Dynamic]) -> Option<Result<Dynamic>>>;
+
+/// The function of tensors that has a name and takes so many arguments.
+pub(super) type OfTensors = fn(&str, usize) -> Option<TensorForm>;
+
 impl<'e> Registry<'e> {
-    pub(super) fn new(engine: &'e mut Engine, context: Rc<Context>) -> Self {
-        Self { engine, context, family: "", written: Written::default() }
+    pub(super) fn new(engine: &'e mut Engine, context: Rc<Context>, of_tensors: OfTensors) -> Self {
+        Self {
+            engine,
+            context,
+            family: "",
+            written: Written::default(),
+            tensor_forms: BTreeSet::new(),
+            of_tensors,
+        }
     }
 
     /// Documents a name; see [`crate::bind::doc`] for the form of the text. Operators have `a + b` for parameters,
@@ -42,6 +60,13 @@ impl<'e> Registry<'e> {
         self.written.add(Kind::Alias, [alias, "", name], self.family);
     }
 
+    /// Whether functions of tensors are found under a name with so many arguments, the first of a type.
+    pub(super) fn has_tensor_form(&self, name: &str, arity: usize, first: TypeId) -> bool {
+        [first, TypeId::of::<Dynamic>()]
+            .iter()
+            .any(|first| self.tensor_forms.contains(&(name.into(), arity, *first)))
+    }
+
     /// What was documented.
     pub(super) fn into_written(self) -> Written {
         self.written
@@ -57,7 +82,8 @@ impl<'e> Registry<'e> {
         self.typed(name, TypeId::of::<Dynamic>(), arity, function);
     }
 
-    /// Registers a function whose first argument is of a type, the others of any; errors as of [`Self::any`].
+    /// Registers a function whose first argument is of a type, the others of any; errors as of [`Self::any`]. Where that
+    /// is a tensor, the function of tensors of the name is called, if there is one.
     pub(crate) fn typed<T: Clone + 'static>(
         &mut self,
         name: &str,
@@ -73,9 +99,18 @@ impl<'e> Registry<'e> {
         if let Some(own) = types.first_mut() {
             *own = first;
         }
-        let run = move |call: NativeCallContext<'_>, args: &mut [&mut Dynamic]| {
-            function(&context, &call, args).map_err(|error| under_name(error, &owned))
-        };
+        let of_tensors = (self.of_tensors)(name, arity);
+        if of_tensors.is_some() {
+            self.tensor_forms.insert((name.into(), arity, first));
+        }
+        let run =
+            move |call: NativeCallContext<'_>, args: &mut [&mut Dynamic]| -> Result<Dynamic> {
+                let of_tensors =
+                    of_tensors.as_ref().and_then(|of_tensors| of_tensors(&context, &call, args));
+                let result = of_tensors
+                    .unwrap_or_else(|| function(&context, &call, args).map(Dynamic::from));
+                result.map_err(|error| under_name(error, &owned))
+            };
         match registered_method(name) {
             Some(method) => {
                 let run = Rc::new(run);

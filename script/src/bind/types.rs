@@ -4,6 +4,7 @@ use std::any::TypeId;
 use std::rc::Rc;
 
 use porcini_core::catalogue::{Answer, Kind, MAKERS};
+use porcini_core::tensor;
 use porcini_core::value::Type;
 use porcini_core::{Array, DType, Scalar, Session};
 use rhai::{Dynamic, EvalAltResult, FuncRegistration, Module, NativeCallContext, RhaiFunc};
@@ -24,7 +25,8 @@ fn scalar_types() -> impl Iterator<Item = (&'static str, DType)> {
 /// Every name that has static functions.
 pub(crate) fn type_names() -> Vec<String> {
     let scalars = scalar_types().map(|(name, _)| name).chain([GENERATOR]);
-    scalars.map(Into::into).chain(Type::all().map(|nested| nested.name.into_owned())).collect()
+    let nested = Type::all().map(|nested| nested.name.into_owned());
+    scalars.map(Into::into).chain(nested).chain(tensor::type_names()).collect()
 }
 
 pub(super) fn register(registry: &mut Registry<'_>) {
@@ -172,7 +174,9 @@ fn argument(name: &str, kind: Kind, value: &Dynamic) -> Result<Arg> {
         _ => {
             return match Arg::new(name, value)? {
                 Arg::Value(x) => Ok(Arg::Value(ArrayRef::leaf(x.array(name)?))),
-                Arg::Number(_) => Err(fault(format!("{name}: got a number, expected an array"))),
+                Arg::Number(_) | Arg::Numbers(_) => {
+                    Err(fault(format!("{name}: got a number, expected an array")))
+                }
             };
         }
     }))

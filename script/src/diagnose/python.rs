@@ -3,7 +3,7 @@
 use crate::language::words::is_name;
 
 /// Names that do not exist here, and what stands for them.
-const WORDS: [(&str, &str); 132] = [
+const WORDS: [(&str, &str); 128] = [
     ("True", "true"),
     ("False", "false"),
     ("None", "()"),
@@ -43,9 +43,8 @@ const WORDS: [(&str, &str); 132] = [
     ("to_csv", "write_csv(\"x.csv\", columns)"),
     ("time", "%time x at a prompt, or timeit(|| x)"),
     ("ls", "%ls at a prompt; %sh runs any command of the system"),
-    ("eye", "Matrix3fC::identity()"),
     ("dtype", "type_of(x)"),
-    ("T", "transpose(m) for matrices: arrays have one dimension"),
+    ("T", "transpose(m), and t.T of tensors: arrays have one dimension"),
     ("ndim", "shape(x)"),
     ("tolist", "x.ndarray(), or for lane in x { .. }"),
     ("item", "x[0]"),
@@ -70,9 +69,6 @@ const WORDS: [(&str, &str); 132] = [
     ("asarray", "FloatC([1, 2, 3])"),
     ("arange", "FloatC::arange(n), UInt32C::arange(n)"),
     ("linspace", "FloatC::linspace(first, last, n)"),
-    ("zeros", "FloatC::zero(n)"),
-    ("ones", "FloatC::ones(n)"),
-    ("full", "FloatC::full(value, n)"),
     ("empty", "FloatC::empty(n)"),
     ("where", "select(mask, a, b)"),
     ("sum", "hsum(x)"),

@@ -20,6 +20,7 @@ use std::cell::{Ref, RefCell};
 use std::rc::Rc;
 
 use porcini_core::memory::alloc::Bytes;
+use porcini_core::tensor::Tensor;
 use porcini_core::{Array, DType, Scalar};
 use rhai::Dynamic;
 
@@ -44,12 +45,19 @@ pub(crate) enum Node {
     Leaf(Array),
     /// Components (structure of arrays).
     Nested(Form, Vec<ArrayRef>),
+    /// Entries along axes.
+    Tensor(Tensor),
 }
 
 impl ArrayRef {
     /// A reference to a new one-dimensional value.
     pub(crate) fn leaf(array: Array) -> Self {
         Self(Rc::new(RefCell::new(Node::Leaf(array))))
+    }
+
+    /// A reference to a new tensor.
+    pub(crate) fn tensor(tensor: Tensor) -> Self {
+        Self(Rc::new(RefCell::new(Node::Tensor(tensor))))
     }
 
     /// A reference to a new nested value.
@@ -84,6 +92,7 @@ impl ArrayRef {
             Node::Nested(form, components) => {
                 Self::nested(*form, components.iter().map(Self::copy).collect())
             }
+            Node::Tensor(tensor) => Self::tensor(tensor.clone()),
         }
     }
 
@@ -97,7 +106,7 @@ impl ArrayRef {
     /// The components of a nested value.
     pub(crate) fn components(&self) -> Option<Vec<Self>> {
         match &*self.node() {
-            Node::Leaf(_) => None,
+            Node::Leaf(_) | Node::Tensor(_) => None,
             Node::Nested(_, components) => Some(components.clone()),
         }
     }
@@ -115,12 +124,13 @@ impl ArrayRef {
         match &*self.node() {
             Node::Leaf(_) => Form::Scalar,
             Node::Nested(form, _) => *form,
+            Node::Tensor(_) => Form::Tensor,
         }
     }
 
     /// Whether it has components.
     pub(crate) fn is_nested(&self) -> bool {
-        self.form() != Form::Scalar
+        matches!(&*self.node(), Node::Nested(..))
     }
 
     /// Numbers of components, outermost first; a matrix has two.
@@ -150,6 +160,12 @@ impl ArrayRef {
                     component.for_each_leaf(&format!("{path}.{i}"), change);
                 }
             }
+            Node::Tensor(tensor) => {
+                let parts = tensor.parts_mut().iter_mut();
+                parts
+                    .zip(["", ".imag"])
+                    .for_each(|(part, name)| change(part, &format!("{path}{name}")));
+            }
         }
     }
 
@@ -163,6 +179,14 @@ impl ArrayRef {
         self.lend(|value| value.lanes())
     }
 
+    /// The extents of a tensor, `[2, 3]`.
+    pub(crate) fn shape(&self) -> Option<String> {
+        match &*self.node() {
+            Node::Tensor(tensor) => Some(tensor.shape().to_string()),
+            Node::Leaf(_) | Node::Nested(..) => None,
+        }
+    }
+
     /// The script's name of the type: `FloatC`, `Vector3fC`.
     pub(crate) fn type_name(&self) -> String {
         self.lend(|value| value.type_name())
@@ -174,7 +198,7 @@ impl Node {
     pub(crate) fn leaf(&self) -> Option<&Array> {
         match self {
             Self::Leaf(array) => Some(array),
-            Self::Nested(..) => None,
+            Self::Nested(..) | Self::Tensor(_) => None,
         }
     }
 }
@@ -201,6 +225,8 @@ pub(crate) enum Arg {
     Value(ArrayRef),
     /// A script number.
     Number(Scalar),
+    /// A list of them: a shape, axes.
+    Numbers(Vec<Scalar>),
 }
 
 impl Arg {
@@ -209,6 +235,7 @@ impl Arg {
         match self {
             Self::Value(value) => value.type_name(),
             Self::Number(number) => number.to_string(),
+            Self::Numbers(list) => format!("a list of {}", list.len()),
         }
     }
 
@@ -296,6 +323,7 @@ pub(crate) fn own_name(rust: &str) -> &str {
         "HostRef" => "ndarray",
         "Picture" => "a picture",
         "Listing" => "listing",
+        "All" => "all",
         other => other,
     }
 }
@@ -309,7 +337,8 @@ pub(crate) fn got(value: &Dynamic) -> String {
 pub(crate) fn describe(value: &Dynamic) -> String {
     let counted = |n: u64, what: &str| format!("{n} {what}{}", if n == 1 { "" } else { "s" });
     if let Some(array) = value.read_lock::<ArrayRef>() {
-        let lanes = array.lanes().map_or_else(|| "ragged".into(), |n| counted(n, "lane"));
+        let lanes = || array.lanes().map_or_else(|| "ragged".into(), |n| counted(n, "lane"));
+        let lanes = array.shape().unwrap_or_else(lanes);
         return format!("{}, {lanes}", array.type_name());
     }
     if let Some(list) = value.read_lock::<rhai::Array>() {
@@ -341,7 +370,8 @@ pub(crate) fn size_memory_state(array: &ArrayRef) -> [String; 3] {
     let stored = leaves.iter().filter(|leaf| leaf.literal().is_none());
     let bytes = |leaf: &Array| leaf.size().saturating_mul(leaf.dtype().bytes() as u64);
     let bytes: u64 = stored.map(bytes).fold(0, u64::saturating_add);
-    let lanes = array.lanes().map_or_else(|| "ragged".into(), |lanes| lanes.to_string());
+    let lanes = || array.lanes().map_or_else(|| "ragged".into(), |lanes| lanes.to_string());
+    let lanes = array.shape().unwrap_or_else(lanes);
     [lanes, Bytes(bytes).to_string(), state(&leaves).into()]
 }
 

@@ -14,7 +14,14 @@ const MOST_ITEMS: usize = 100;
 
 /// The names of arrays, as `a`, `v.0`, `rng.state`, `list[3]`, by their serials in each session.
 #[derive(Default)]
-pub(crate) struct Names(Vec<(Session, HashMap<u64, String>)>);
+pub(crate) struct Names(Vec<(Session, HashMap<u64, Named>)>);
+
+/// An array that somebody holds.
+pub(crate) struct Named {
+    pub(crate) name: String,
+    /// The extents of the tensor that it is.
+    pub(crate) shape: Option<String>,
+}
 
 impl Names {
     /// Those of the variables in sight; of several the oldest.
@@ -28,8 +35,13 @@ impl Names {
 
     /// The name of the array with this serial.
     pub(crate) fn get(&self, session: &Session, serial: u64) -> Option<&str> {
+        self.find(session, serial).map(|named| &*named.name)
+    }
+
+    /// What the array with this serial is called, and its shape.
+    pub(crate) fn find(&self, session: &Session, serial: u64) -> Option<&Named> {
         let (_, names) = self.0.iter().find(|(known, _)| known.is(session))?;
-        names.get(&serial).map(String::as_str)
+        names.get(&serial)
     }
 
     fn add(&mut self, name: &str, value: &Dynamic, with_items: bool) {
@@ -49,6 +61,7 @@ impl Names {
     }
 
     fn add_array(&mut self, name: &str, array: &ArrayRef) {
+        let shape = array.shape();
         array.for_each_leaf(name, &mut |leaf, path| {
             let session = leaf.session();
             if !self.0.iter().any(|(known, _)| known.is(session)) {
@@ -56,7 +69,11 @@ impl Names {
             }
             let names = self.0.iter_mut().find(|(known, _)| known.is(session));
             let serial = leaf.serial().0;
-            names.map(|(_, names)| names.entry(serial).or_insert_with(|| path.into()));
+            names.map(|(_, names)| {
+                names
+                    .entry(serial)
+                    .or_insert_with(|| Named { name: path.into(), shape: shape.clone() })
+            });
         });
     }
 }

@@ -2,12 +2,12 @@
 
 use std::cell::Ref;
 
+use porcini_core::Value;
 use porcini_core::trace::nested::NestedFunction;
 use porcini_core::value::{self, Argument, Leaf};
-use porcini_core::{Array, Value};
 
 use crate::fault::{IntoFault, Result};
-use crate::value::{Arg, ArrayRef, Node};
+use crate::value::{Arg, ArrayRef, Form, Node};
 
 impl From<Value> for ArrayRef {
     fn from(value: Value) -> Self {
@@ -16,6 +16,7 @@ impl From<Value> for ArrayRef {
             Value::Nested(form, components) => {
                 Self::nested(form, components.into_iter().map(Self::from).collect())
             }
+            Value::Tensor(tensor) => Self::tensor(tensor),
         }
     }
 }
@@ -33,6 +34,7 @@ impl ArrayRef {
             Node::Nested(form, components) => {
                 Value::Nested(*form, components.iter().map(Self::to_value).collect())
             }
+            Node::Tensor(tensor) => Value::Tensor(tensor.clone()),
         }
     }
 
@@ -44,27 +46,30 @@ impl ArrayRef {
                 let components = self.components().unwrap_or_default();
                 components.iter().zip(parts).for_each(|(component, part)| component.write(part));
             }
+            Value::Tensor(tensor) => self.set(Node::Tensor(tensor.clone())),
         }
     }
 
     fn add_leaves(&self, leaves: &mut Vec<Self>) {
         match &*self.node() {
-            Node::Leaf(_) => leaves.push(self.clone()),
+            Node::Leaf(_) | Node::Tensor(_) => leaves.push(self.clone()),
             Node::Nested(_, components) => {
                 components.iter().for_each(|component| component.add_leaves(leaves));
             }
         }
     }
 
-    /// The value as core knows it, with its arrays in their order.
-    fn argument<'a>(&self, arrays: &mut impl Iterator<Item = &'a Array>) -> Argument<'a> {
-        match &*self.node() {
-            Node::Leaf(_) => {
-                Argument::Array(arrays.next().expect("internal error: an array less than before"))
-            }
-            Node::Nested(form, components) => {
-                let parts = components.iter().map(|component| component.argument(arrays));
-                Argument::Nested(*form, parts.collect())
+    /// The value as core knows it, with its arrays and tensors in their order.
+    fn argument<'a>(&self, leaves: &mut impl Iterator<Item = &'a Node>) -> Argument<'a> {
+        if let Node::Nested(form, components) = &*self.node() {
+            let parts = components.iter().map(|component| component.argument(leaves));
+            return Argument::Nested(*form, parts.collect());
+        }
+        match leaves.next() {
+            Some(Node::Leaf(array)) => Argument::Array(array),
+            Some(Node::Tensor(tensor)) => Argument::Tensor(tensor),
+            Some(Node::Nested(..)) | None => {
+                unreachable!("internal error: an array less than before")
             }
         }
     }
@@ -79,10 +84,14 @@ pub(crate) fn lend<T>(args: &[Arg], take: impl FnOnce(&[&Argument<'_>]) -> T) ->
         }
     }
     let nodes: Vec<Ref<'_, Node>> = leaves.iter().map(ArrayRef::node).collect();
-    let mut arrays = nodes.iter().filter_map(|node| node.leaf());
+    let mut nodes = nodes.iter().map(|node| &**node);
     let argument = |arg: &Arg| match arg {
-        Arg::Value(value) => value.argument(&mut arrays),
+        Arg::Value(value) => value.argument(&mut nodes),
         Arg::Number(number) => Argument::Number(*number),
+        Arg::Numbers(list) => {
+            let numbers = list.iter().map(|&number| Argument::Number(number));
+            Argument::Nested(Form::Vector(list.len()), numbers.collect())
+        }
     };
     let args: Vec<Argument<'_>> = args.iter().map(argument).collect();
     match &args[..] {

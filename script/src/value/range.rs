@@ -38,6 +38,10 @@ pub(crate) fn slice(index: &Dynamic) -> Option<Slice> {
     Some(Slice::new(range.start, range.stop, range.step))
 }
 
+/// `all`: every entry along an axis, or every axis.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct All;
+
 impl Iterator for Range {
     type Item = i64;
 

@@ -6,7 +6,7 @@ use porcini_core::value::Form;
 pub fn made(form: Form, entries: &[String]) -> String {
     let list = entries.join(", ");
     match form {
-        Form::Scalar => list,
+        Form::Scalar | Form::Tensor => list,
         Form::Vector(n) => format!("Vector{n}C([{list}])"),
         Form::Complex => format!("Complex2C({list})"),
         Form::Quaternion => format!("Quaternion4C({list})"),
@@ -17,7 +17,7 @@ pub fn made(form: Form, entries: &[String]) -> String {
 /// Entry `k` of a value of a form.
 pub fn entry(form: Form, value: &str, k: usize) -> String {
     match form {
-        Form::Scalar => value.into(),
+        Form::Scalar | Form::Tensor => value.into(),
         Form::Matrix(n) => format!("{value}[[{}, {}]]", k / n, k % n),
         Form::Vector(_) | Form::Complex | Form::Quaternion => format!("{value}[{k}]"),
     }
@@ -58,7 +58,7 @@ fn form_of_level(level: &str) -> Option<Form> {
 /// The name of the type with a form and the letter of a lane type.
 pub fn type_name(form: Form, letter: &str) -> String {
     match form {
-        Form::Scalar => "FloatC".into(),
+        Form::Scalar | Form::Tensor => "FloatC".into(),
         Form::Vector(n) => format!("Vector{n}{letter}C"),
         Form::Complex => format!("Complex2{letter}C"),
         Form::Quaternion => format!("Quaternion4{letter}C"),

@@ -38,6 +38,8 @@ pub enum Form {
     Quaternion,
     /// As many columns of as many arrays.
     Matrix(usize),
+    /// Entries along axes, which no row takes.
+    Tensor,
 }
 
 impl fmt::Display for Form {
@@ -51,6 +53,7 @@ impl fmt::Display for Form {
             Self::Quaternion => f.write_str("quaternion"),
             Self::Matrix(N) => f.write_str("matrix"),
             Self::Matrix(n) => write!(f, "matrix of {n}"),
+            Self::Tensor => f.write_str("tensor"),
         }
     }
 }
@@ -70,13 +73,14 @@ impl Form {
             Self::Complex => "Complex",
             Self::Quaternion => "Quaternion",
             Self::Matrix(_) => "Matrix",
+            Self::Tensor => "Tensor",
         }
     }
 
     /// Number of components: of a matrix its columns, none of an array.
     pub const fn n_components(self) -> usize {
         match self {
-            Self::Scalar => 0,
+            Self::Scalar | Self::Tensor => 0,
             Self::Vector(n) | Self::Matrix(n) => n,
             Self::Complex => 2,
             Self::Quaternion => 4,
@@ -96,7 +100,7 @@ impl Form {
     /// Whether a real number as a value of this form stands in an entry; others are 0.
     pub const fn holds_real(self, entry: usize) -> bool {
         match self {
-            Self::Scalar | Self::Vector(_) => true,
+            Self::Scalar | Self::Vector(_) | Self::Tensor => true,
             Self::Complex => entry == 0,
             Self::Quaternion => entry == 3,
             Self::Matrix(n) => entry.is_multiple_of(n + 1),
@@ -106,7 +110,7 @@ impl Form {
     /// Number of arrays.
     pub const fn n_entries(self) -> usize {
         match self {
-            Self::Scalar => 1,
+            Self::Scalar | Self::Tensor => 1,
             Self::Vector(n) => n,
             Self::Complex => 2,
             Self::Quaternion => 4,
@@ -120,6 +124,7 @@ impl Form {
             Self::Scalar => 1,
             Self::Complex => 2,
             Self::Quaternion => 3,
+            Self::Tensor => 4,
             Self::Vector(n) => 0x10 | n as u64,
             Self::Matrix(n) => 0x20 | n as u64,
         }

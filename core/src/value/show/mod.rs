@@ -18,6 +18,7 @@
 
 mod numbers;
 mod reader;
+mod tensors;
 
 use std::fmt::{self, Write};
 use std::ops::Range;
@@ -28,6 +29,7 @@ pub use reader::{Block, Lanes};
 use super::{Argument, Form, Value};
 use crate::array::Array;
 use crate::error::{Error, Result};
+use crate::tensor::Tensor;
 
 /// How much of a value is shown, and how.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -63,6 +65,9 @@ impl Argument<'_> {
     /// # Errors
     /// `Argument` if `out` takes no more; as [`Array::read`].
     pub fn write(&self, out: &mut dyn Write, options: &Options) -> Result<()> {
+        if let Self::Tensor(tensor) = self {
+            return tensors::write(tensor, out, options);
+        }
         let full = |_| Error::Argument { op: "write", what: "the text takes no more".into() };
         let Some(lanes) = Lanes::new(self, options)? else {
             return out.write_str("[ragged array]").map_err(full);
@@ -105,6 +110,18 @@ macro_rules! texts {
     )* };
 }
 texts!(Array, Value);
+
+impl Tensor {
+    /// The text of the tensor; evaluates, and reads back only what is shown.
+    ///
+    /// # Errors
+    /// As [`Array::read`].
+    pub fn to_text(&self, options: &Options) -> Result<String> {
+        let mut text = String::new();
+        Argument::Tensor(self).write(&mut text, options)?;
+        Ok(text)
+    }
+}
 
 /// How a lane of a nested value is laid out: lists in lists, the outermost component number innermost, and a
 /// complex number or quaternion as one item, at whatever level it stands.
@@ -168,19 +185,23 @@ impl Layout {
             return out.write_char(']');
         }
         let Some((form, distance)) = self.item else { return out.write_str(&leaf(start)) };
-        let part = |i: usize| leaf(start + i * distance);
-        let (real, first, units) = match form {
-            Form::Quaternion => (3, 0, "ijk"),
-            _ => (0, 1, "i"),
-        };
-        out.write_str(&part(real))?;
-        for (i, unit) in units.chars().enumerate() {
-            let part = part(first + i);
-            match part.strip_prefix('-') {
-                Some(magnitude) => write!(out, " - {magnitude}{unit}"),
-                None => write!(out, " + {part}{unit}"),
-            }?;
-        }
-        Ok(())
+        number_of_parts(out, form, &|i| leaf(start + i * distance))
     }
+}
+
+/// Writes a complex number or quaternion by its parts: `1 - 2i`.
+fn number_of_parts(out: &mut dyn Write, form: Form, part: &dyn Fn(usize) -> String) -> fmt::Result {
+    let (real, first, units) = match form {
+        Form::Quaternion => (3, 0, "ijk"),
+        _ => (0, 1, "i"),
+    };
+    out.write_str(&part(real))?;
+    for (i, unit) in units.chars().enumerate() {
+        let part = part(first + i);
+        match part.strip_prefix('-') {
+            Some(magnitude) => write!(out, " - {magnitude}{unit}"),
+            None => write!(out, " + {part}{unit}"),
+        }?;
+    }
+    Ok(())
 }

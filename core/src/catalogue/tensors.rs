@@ -1,0 +1,442 @@
+//! Functions of tensors: shapes, reductions and orders along axes, entries in other places.
+//!
+//! Some have the names of functions of arrays and vectors: the first argument decides. Axes count from 0, negative ones
+//! from the last; `all`, or leaving them out, is all of them.
+
+use super::{Answer, Call, Kind, Row, table};
+use crate::dtype::Scalar;
+use crate::error::{Error, Result};
+use crate::ir::op::{Op, ReduceOp};
+use crate::ir::primitive::Order;
+use crate::tensor::Tensor;
+use crate::value::{Argument, Form, Value, apply};
+
+table! {
+    /// What gives tensors other shapes; entries stay where they are in memory.
+    pub TENSOR_SHAPES;
+    /// Extents of a tensor as a list.
+    ///
+    /// >> shape(TensorXfC([[1, 2, 3], [4, 5, 6]]))
+    /// [2, 3]
+    shape(t: Tensor) = |c| {
+        let tensor = c.tensor(0)?;
+        Ok::<Vec<Scalar>, Error>(tensor.shape().extents().iter().copied().map(Scalar::UInt).collect())
+    };
+    /// Number of entries along the first axis of a tensor.
+    ///
+    /// >> len(TensorXfC([[1, 2, 3], [4, 5, 6]]))
+    /// 2
+    len(t: Tensor) = |c| {
+        let tensor = c.tensor(0)?;
+        let first = tensor.shape().extents().first().copied();
+        first.map(Scalar::UInt).ok_or_else(|| c.unexpected(0, "a tensor with an axis"))
+    };
+    /// The entries of a tensor or array in their order with another shape, a list; one extent may be -1.
+    ///
+    /// >> reshape(UInt32C::arange(6), [2, -1])
+    /// [[0, 1, 2],
+    ///  [3, 4, 5]]
+    reshape(t: Tensor, shape: Integers("a shape")) = |c| c.tensor(0)?.reshape(&c.integers(1)?);
+    /// The entries of a tensor as an array, the last axis running fastest.
+    ///
+    /// >> ravel(TensorXfC([[1, 2], [3, 4]]))
+    /// [1, 2, 3, 4]
+    ravel(t: Tensor) = |c| c.tensor(0)?.lanes();
+    /// The axes of a tensor in opposite order, as t.T, or in the order of a list.
+    ///
+    /// >> transpose(TensorXfC([[1, 2, 3], [4, 5, 6]]))
+    /// [[1, 4],
+    ///  [2, 5],
+    ///  [3, 6]]
+    transpose(t: Tensor; axes: Integers("axes")) = |c| {
+        if c.args.len() < 2 { c.tensor(0)?.transpose() } else { c.tensor(0)?.permute(&c.integers(1)?) }
+    };
+    /// The axes of a tensor in another order.
+    ///
+    /// >> shape(permute(zeros([2, 3, 4]), [2, 0, 1]))
+    /// [4, 2, 3]
+    permute(t: Tensor, axes: Integers("axes")) = |c| c.tensor(0)?.permute(&c.integers(1)?);
+    /// An axis in another place, the others in their order.
+    ///
+    /// >> shape(moveaxis(zeros([2, 3, 4]), 0, -1))
+    /// [3, 4, 2]
+    moveaxis(t: Tensor, from: Integer, to: Integer) = |c| c.tensor(0)?.move_axis(c.integer(1)?, c.integer(2)?);
+    /// Without an axis of one entry, or without all of them.
+    ///
+    /// >> shape(squeeze(zeros([1, 3, 1])))
+    /// [3]
+    squeeze(t: Tensor; axis: Integer) = |c| squeeze(c);
+    /// With an axis of one entry in front of another; -1 is behind all.
+    ///
+    /// >> shape(expand(zeros([2, 3]), -1))
+    /// [2, 3, 1]
+    expand(t: Tensor, axis: Integer) = |c| c.tensor(0)?.expand(c.integer(1)?);
+    /// Stretched to a shape: axes of one entry as often as needed, missing ones in front.
+    ///
+    /// >> broadcast_to(Int32C([1, 2]), [2, 2])
+    /// [[1, 2],
+    ///  [1, 2]]
+    broadcast_to(t: Tensor, shape: Integers("a shape")) = |c| c.tensor(0)?.broadcast_to(&c.extents(1)?);
+    /// The entries in opposite order along an axis, a list of them, or all.
+    ///
+    /// >> flip(TensorXfC([[1, 2], [3, 4]]), 1)
+    /// [[2, 1],
+    ///  [4, 3]]
+    flip(t: Tensor; axes: Axes) = |c| c.tensor(0)?.flip(c.axes(1)?.as_deref());
+    /// The diagonal of a matrix; of an array the matrix that has it.
+    ///
+    /// >> diag(TensorXfC([[1, 2], [3, 4]]))
+    /// [1, 4]
+    diag(t: Tensor) = |c| c.tensor(0)?.diag();
+}
+
+table! {
+    /// What puts tensors together, and entries in other places.
+    pub TENSOR_PLACES;
+    /// The tensors of a list behind each other along an axis (0 unless given).
+    ///
+    /// >> concat([TensorXfC([[1, 2]]), TensorXfC([[3, 4]])], 0)
+    /// [[1, 2],
+    ///  [3, 4]]
+    concat(list: List; axis: Integer) = |c| {
+        let (tensors, axis) = c.tensors()?;
+        Tensor::concat(&tensors, axis)
+    };
+    /// The tensors or arrays of a list along a new axis (0 unless given).
+    ///
+    /// >> stack([FloatC([1, 2]), FloatC([3, 4])], 1)
+    /// [[1, 3],
+    ///  [2, 4]]
+    stack(list: List; axis: Integer) = |c| {
+        let (tensors, axis) = c.tensors()?;
+        Tensor::stack(&tensors, axis)
+    };
+    /// The list of the entries along an axis (0 unless given), each without it.
+    ///
+    /// >> unstack(TensorXfC([[1, 2], [3, 4]]), 1)[0]
+    /// [1, 3]
+    unstack(t: Tensor; axis: Integer) = |c| {
+        let (tensor, axis) = (c.tensor(0)?, c.axis(1, 0)?);
+        let n = tensor.shape().extents()[tensor.shape().axis(c.op, axis)?];
+        let parts = if n == 0 { Vec::new() } else { tensor.sections(n, axis)? };
+        let parts = parts.into_iter().map(|part| number_or_tensor(part.squeeze(axis)?));
+        parts.collect::<Result<Vec<Value>>>()
+    };
+    /// A list of n equal parts of an axis (0 unless given).
+    ///
+    /// >> split(TensorXfC([[1, 2, 3, 4]]), 2, 1)[1]
+    /// [[3, 4]]
+    split(t: Tensor, n: Count("a number of parts"); axis: Integer) = |c| {
+        let parts = c.tensor(0)?.sections(c.integer(1)?, c.axis(2, 0)?)?;
+        Ok::<Vec<Value>, Error>(parts.into_iter().map(Value::Tensor).collect())
+    };
+    /// Entry i goes to place i + n along an axis, those beyond the end to the start; without an axis all entries in their
+    /// order.
+    ///
+    /// >> roll(TensorXfC([[1, 2, 3], [4, 5, 6]]), 1, 1)
+    /// [[3, 1, 2],
+    ///  [6, 4, 5]]
+    roll(t: Tensor, n: Integer; axis: Integer) = |c| {
+        let (tensor, n) = (c.tensor(0)?, c.integer(1)?);
+        if c.args.len() > 2 {
+            return tensor.roll(n, c.integer(2)?).map(Answer::from);
+        }
+        let extents: Vec<i64> = tensor.shape().extents().iter().map(|n| n.cast_signed()).collect();
+        tensor.reshape(&[-1])?.roll(n, 0)?.reshape(&extents)
+    };
+    /// All of a tensor n times along an axis (0 unless given).
+    ///
+    /// >> tile(TensorXfC([[1, 2]]), 2, 0)
+    /// [[1, 2],
+    ///  [1, 2]]
+    tile(t: Tensor, n: Count("a number"); axis: Integer) = |c| c.tensor(0)?.tile(c.integer(1)?, c.axis(2, 0)?);
+    /// Each entry of a tensor n times along an axis (0 unless given).
+    ///
+    /// >> repeat(TensorXfC([[1, 2]]), 2, 1)
+    /// [[1, 1, 2, 2]]
+    repeat(t: Tensor, n: Count("a number"); axis: Integer) = |c| c.tensor(0)?.repeat(c.integer(1)?, c.axis(2, 0)?);
+    /// A tensor with entries of a number (0 unless given) around: a list of as many before and behind, for each axis two
+    /// of them, or one pair for all.
+    ///
+    /// >> pad(TensorXfC([[1, 2]]), [0, 1, 1, 0])
+    /// [[0, 1, 2],
+    ///  [0, 0, 0]]
+    pad(t: Tensor, widths: Integers("widths"); value: Number("as a value")) = |c| pad(c);
+    /// The entries with these numbers along an axis (0 unless given); negative numbers count from the end.
+    ///
+    /// >> take(TensorXfC([[1, 2, 3], [4, 5, 6]]), UInt32C([2, 0]), 1)
+    /// [[3, 1],
+    ///  [6, 4]]
+    take(t: Tensor, index: Array; axis: Integer) = |c| {
+        c.tensor(0)?.take(&c.tensor(1)?, c.axis(2, 0)?)
+    };
+}
+
+table! {
+    /// What goes along axes.
+    pub TENSOR_AXES;
+    /// Sum of the entries along an axis, a list of axes, or all (the default); with keepdims true axes of one entry remain.
+    /// Types as of arrays. Along an axis entries are added in the order in which an array's lanes are. Recorded, not run.
+    ///
+    /// >> hsum(TensorXfC([[1, 2], [3, 4]]), 0)
+    /// [4, 6]
+    hsum(t: Tensor; axes: Axes, keepdims: Bool("as keepdims")) = |c| reduce(c, ReduceOp::Sum);
+    /// Product along axes, as hsum.
+    ///
+    /// >> hprod(TensorXfC([[1, 2], [3, 4]]), 1)
+    /// [ 2, 12]
+    hprod(t: Tensor; axes: Axes, keepdims: Bool("as keepdims")) = |c| reduce(c, ReduceOp::Prod);
+    /// Smallest entry along axes, as hsum; NaN is ignored.
+    ///
+    /// >> hmin(TensorXfC([[1, 4], [3, 2]]), 0)
+    /// [1, 2]
+    hmin(t: Tensor; axes: Axes, keepdims: Bool("as keepdims")) = |c| reduce(c, ReduceOp::Min);
+    /// Largest entry along axes, as hsum; NaN is ignored.
+    ///
+    /// >> hmax(TensorXfC([[1, 4], [3, 2]]), 1, true)
+    /// [[4],
+    ///  [3]]
+    hmax(t: Tensor; axes: Axes, keepdims: Bool("as keepdims")) = |c| reduce(c, ReduceOp::Max);
+    /// Mean along axes, as hsum.
+    ///
+    /// >> hmean(TensorXfC([[1, 2], [3, 4]]), 0)
+    /// [2, 3]
+    hmean(t: Tensor; axes: Axes, keepdims: Bool("as keepdims")) = |c| {
+        number_or_tensor(c.tensor(0)?.mean(c.axes(1)?.as_deref(), c.truth(2)?)?)
+    };
+    /// Mean squared distance from the mean along axes, as hsum.
+    ///
+    /// >> var(TensorXfC([[1, 2], [3, 6]]), 1)
+    /// [0.25, 2.25]
+    var(t: Tensor; axes: Axes, keepdims: Bool("as keepdims")) = |c| {
+        number_or_tensor(c.tensor(0)?.variance(c.axes(1)?.as_deref(), c.truth(2)?)?)
+    };
+    /// Square root of the variance along axes, as hsum.
+    ///
+    /// >> std(TensorXfC([[1, 2], [3, 6]]), 1)
+    /// [0.5, 1.5]
+    std(t: Tensor; axes: Axes, keepdims: Bool("as keepdims")) = |c| {
+        let variance = c.tensor(0)?.variance(c.axes(1)?.as_deref(), c.truth(2)?)?;
+        apply(Op::Sqrt, &[&(&number_or_tensor(variance)?).into()])
+    };
+    /// Whether any entry along an axis, or of a list of axes, is true, a tensor; of all a bool (evaluates).
+    ///
+    /// >> any(TensorXfC([[1, 2], [3, 4]]) > 2, 1)
+    /// [0, 1]
+    any(t: Tensor; axes: Axes, keepdims: Bool("as keepdims")) = |c| truth(c, ReduceOp::Any);
+    /// Whether all entries along an axis, or of a list of axes, are true, a tensor; of all a bool (evaluates). The word by
+    /// itself is every entry of an axis, `t[[all, 0]]`, or every axis, `hsum(t, all, true)`.
+    ///
+    /// >> all(TensorXfC([[1, 2], [3, 4]]) > 1, 0)
+    /// [0, 1]
+    all(t: Tensor; axes: Axes, keepdims: Bool("as keepdims")) = |c| truth(c, ReduceOp::All);
+    /// Number of true entries along an axis, or of a list of axes, a tensor; of all an integer (evaluates).
+    ///
+    /// >> count(TensorXfC([[1, 2], [3, 4]]) > 1, 0)
+    /// [1, 2]
+    count(t: Tensor; axes: Axes, keepdims: Bool("as keepdims")) = |c| truth(c, ReduceOp::Count);
+    /// Number of the first smallest entry along an axis, or among all; NaN is ignored.
+    ///
+    /// >> argmin(TensorXfC([[1, 4], [3, 2]]), 1)
+    /// [0, 1]
+    argmin(t: Tensor; axis: Axes, keepdims: Bool("as keepdims")) = |c| extreme(c, ReduceOp::Min);
+    /// Number of the first largest entry along an axis, or among all; NaN is ignored.
+    ///
+    /// >> argmax(TensorXfC([[1, 4], [3, 2]]), 1)
+    /// [1, 0]
+    argmax(t: Tensor; axis: Axes, keepdims: Bool("as keepdims")) = |c| extreme(c, ReduceOp::Max);
+    /// The middle value along an axis, or of all; NaN where there is one.
+    ///
+    /// >> median(TensorXfC([[1, 4, 9], [3, 2, 5]]), 1)
+    /// [4, 3]
+    median(t: Tensor; axis: Axes, keepdims: Bool("as keepdims")) = |c| {
+        let (tensor, axis) = c.along(1)?;
+        number_or_tensor(tensor.median(axis, c.truth(2)?)?)
+    };
+    /// The value below which a part p of the entries along an axis lies, or of all; NaN where there is one.
+    ///
+    /// >> quantile(TensorXfC([[1, 2, 3], [4, 5, 9]]), 0.75, 1)
+    /// [2.5,   7]
+    quantile(t: Tensor, p: Number("as a part"); axis: Axes, keepdims: Bool("as keepdims")) = |c| {
+        let (tensor, axis) = c.along(2)?;
+        number_or_tensor(tensor.quantile(c.number(1, 0.5)?, axis, c.truth(3)?)?)
+    };
+    /// The entries in order along an axis (the last unless given), smallest first; NaN comes last.
+    ///
+    /// >> sort(TensorXfC([[3, 1], [2, 4]]))
+    /// [[1, 3],
+    ///  [2, 4]]
+    sort(t: Tensor; axis: Integer) = |c| c.tensor(0)?.sort(Order::Ascending, c.axis(1, -1)?);
+    /// The entries in order along an axis (the last unless given), largest first; NaN comes last.
+    ///
+    /// >> sort_desc(TensorXfC([[3, 1], [2, 4]]), 0)
+    /// [[3, 4],
+    ///  [2, 1]]
+    sort_desc(t: Tensor; axis: Integer) = |c| c.tensor(0)?.sort(Order::Descending, c.axis(1, -1)?);
+    /// The numbers that sort the entries along an axis (the last unless given); equal ones keep their order.
+    ///
+    /// >> argsort(TensorXfC([[3, 1], [2, 4]]))
+    /// [[1, 0],
+    ///  [0, 1]]
+    argsort(t: Tensor; axis: Integer) = |c| c.tensor(0)?.argsort(Order::Ascending, c.axis(1, -1)?);
+    /// The numbers that sort the entries along an axis (the last unless given), largest first.
+    ///
+    /// >> argsort_desc(TensorXfC([[3, 1], [2, 4]]))
+    /// [[0, 1],
+    ///  [1, 0]]
+    argsort_desc(t: Tensor; axis: Integer) = |c| c.tensor(0)?.argsort(Order::Descending, c.axis(1, -1)?);
+    /// Sums of the entries up to each along an axis; floats are added by doubling, over 1 entry before, then 2, 4, 8.
+    /// Without an axis an array: those of all entries in their order, as psum adds them.
+    ///
+    /// >> cumsum(TensorXfC([[1, 2], [3, 4]]), 0)
+    /// [[1, 2],
+    ///  [4, 6]]
+    cumsum(t: Tensor; axis: Integer) = |c| {
+        if c.args.len() < 2 { c.value(0)?.prefix(Op::Add) } else { c.tensor(0)?.cumsum(c.integer(1)?).map(Value::Tensor) }
+    };
+    /// Differences of neighbours along an axis (the last unless given): one entry less.
+    ///
+    /// >> diff(TensorXfC([[1, 4, 9], [2, 2, 5]]))
+    /// [[3, 5],
+    ///  [0, 3]]
+    diff(t: Tensor; axis: Integer) = |c| {
+        let (tensor, axis) = (c.tensor(0)?, c.axis(1, -1)?);
+        let (upper, lower) = (tensor.slice(axis, 1..)?, tensor.slice(axis, ..-1)?);
+        apply(Op::Sub, &[&Argument::Tensor(&upper), &Argument::Tensor(&lower)])
+    };
+}
+
+impl<'a> Call<'_, 'a> {
+    /// A tensor, also of an array or complex number.
+    pub(super) fn tensor(&self, i: usize) -> Result<Tensor> {
+        self.tensor_of(self.args[i])
+    }
+
+    fn tensor_of(&self, arg: &Argument<'a>) -> Result<Tensor> {
+        let expected = || {
+            let got = arg.type_name();
+            Error::forms(format!("{}: got {got}, expected a tensor or an array", self.op))
+        };
+        let tensor = arg.as_tensor(self.op).map_err(|_| expected())?;
+        match arg {
+            // As a tensor by itself an array of one lane has an axis.
+            Argument::Array(array) => Tensor::new(array, &[array.size()]),
+            _ => tensor.ok_or_else(expected),
+        }
+    }
+
+    /// The tensors of a list, and the axis behind it, 0 if there is none.
+    fn tensors(&self) -> Result<(Vec<Tensor>, i64)> {
+        let (list, axis) = match self.args {
+            [list @ .., Argument::Number(Scalar::Int(axis))] => (list, *axis),
+            list => (list, 0),
+        };
+        Ok((list.iter().map(|arg| self.tensor_of(arg)).collect::<Result<_>>()?, axis))
+    }
+
+    /// An axis; what is left out is the default.
+    fn axis(&self, i: usize, default: i64) -> Result<i64> {
+        if i < self.args.len() { self.integer(i) } else { Ok(default) }
+    }
+
+    /// Axes: one, several, or all.
+    fn axes(&self, i: usize) -> Result<Option<Vec<i64>>> {
+        match self.args.get(i) {
+            None | Some(Argument::Number(Scalar::Bool(true))) => Ok(None),
+            Some(_) => self.integers(i).map(Some),
+        }
+    }
+
+    /// A tensor and an axis of it; where all are meant it is one axis.
+    fn along(&self, i: usize) -> Result<(Tensor, i64)> {
+        let tensor = self.tensor(0)?;
+        match self.axes(i)?.as_deref() {
+            None => Ok((tensor.reshape(&[-1])?, 0)),
+            Some(&[axis]) => Ok((tensor, axis)),
+            Some(_) => Err(self.unexpected(i, "one axis")),
+        }
+    }
+
+    /// Integers: one, or a list.
+    pub(super) fn integers(&self, i: usize) -> Result<Vec<i64>> {
+        let one = |arg: &Argument<'a>| match *arg {
+            Argument::Number(Scalar::Int(integer)) => Ok(integer),
+            Argument::Number(Scalar::UInt(integer)) if i64::try_from(integer).is_ok() => {
+                Ok(integer.cast_signed())
+            }
+            _ => Err(self.unexpected(i, "integers")),
+        };
+        match self.args[i] {
+            Argument::Nested(Form::Vector(_), list) => list.iter().map(one).collect(),
+            arg => Ok(vec![one(arg)?]),
+        }
+    }
+
+    /// Integers from 0 up.
+    pub(super) fn extents(&self, i: usize) -> Result<Vec<u64>> {
+        let extent = |n: i64| {
+            let what = format!("got {n} as an extent, expected 0 or more");
+            u64::try_from(n).map_err(|_| Error::Argument { op: self.op, what })
+        };
+        self.integers(i)?.into_iter().map(extent).collect()
+    }
+}
+
+impl From<Tensor> for Answer {
+    fn from(tensor: Tensor) -> Self {
+        Self::Value(Value::Tensor(tensor))
+    }
+}
+
+/// A tensor; without axes the array or complex number that it is.
+pub(super) fn number_or_tensor(tensor: Tensor) -> Result<Value> {
+    if tensor.shape().rank() == 0 { tensor.lanes() } else { Ok(Value::Tensor(tensor)) }
+}
+
+fn reduce(c: &Call<'_, '_>, op: ReduceOp) -> Result<Value> {
+    number_or_tensor(c.tensor(0)?.reduce(op, c.axes(1)?.as_deref(), c.truth(2)?)?)
+}
+
+/// Of all entries a number, along axes a tensor.
+fn truth(c: &Call<'_, '_>, op: ReduceOp) -> Result<Answer> {
+    match reduce(c, op)? {
+        Value::Array(one) if c.axes(1)?.is_none() => one.item(0).map(Answer::from),
+        along => Ok(along.into()),
+    }
+}
+
+fn extreme(c: &Call<'_, '_>, op: ReduceOp) -> Result<Value> {
+    let axes = c.axes(1)?;
+    let axis = match axes.as_deref() {
+        None => None,
+        Some(&[axis]) => Some(axis),
+        Some(_) => return Err(c.unexpected(1, "one axis")),
+    };
+    number_or_tensor(c.tensor(0)?.arg_extreme(op, axis, c.truth(2)?)?)
+}
+
+fn squeeze(c: &Call<'_, '_>) -> Result<Value> {
+    let tensor = c.tensor(0)?;
+    if c.args.len() > 1 {
+        return number_or_tensor(tensor.squeeze(c.integer(1)?)?);
+    }
+    let axes = tensor.shape().extents().iter().enumerate().rev();
+    let ones = axes.filter(|(_, extent)| **extent == 1).map(|(axis, _)| axis as u64);
+    let ones: Vec<u64> = ones.collect();
+    let squeezed = ones.iter().try_fold(tensor, |tensor, axis| tensor.squeeze(axis.cast_signed()));
+    number_or_tensor(squeezed?)
+}
+
+fn pad(c: &Call<'_, '_>) -> Result<Tensor> {
+    let (tensor, widths) = (c.tensor(0)?, c.extents(1)?);
+    let pairs: Vec<[u64; 2]> = widths.chunks_exact(2).map(|pair| [pair[0], pair[1]]).collect();
+    let rank = tensor.shape().rank();
+    let pairs = match (&widths[..], pairs.len()) {
+        (&[both], _) => vec![[both; 2]; rank],
+        (_, 1) => vec![pairs[0]; rank],
+        _ if widths.len() % 2 == 0 => pairs,
+        _ => return Err(c.unexpected(1, "an even number of widths")),
+    };
+    let number = if c.args.len() > 2 { c.scalar(2)? } else { Scalar::Int(0) };
+    tensor.pad(&pairs, number)
+}

@@ -1,0 +1,207 @@
+//! Entries in order along an axis: sorts, places of the extremes, middle values; sums of those before.
+
+use super::{Shape, Tensor};
+use crate::array::Array;
+use crate::convert::exactly;
+use crate::dtype::{DType, Scalar};
+use crate::error::{Error, Result};
+use crate::ir::op::{Op, ReduceOp};
+use crate::ir::primitive::Order;
+
+/// The entries in a place of those in order along an axis.
+type Sorted<'f> = &'f dyn Fn(u64) -> Result<Array>;
+
+impl Tensor {
+    /// The entries in order along an axis, as [`Array::sort`].
+    ///
+    /// # Errors
+    /// `Argument` if there is no such axis; `Forms` for complex entries.
+    pub fn sort(&self, order: Order, axis: i64) -> Result<Self> {
+        self.in_rows("sort", axis, |x, extent| x.gather(&sorting(x, extent, order)?, None))
+    }
+
+    /// The numbers that sort the entries along an axis, as [`Array::argsort`].
+    ///
+    /// # Errors
+    /// As [`Tensor::sort`].
+    pub fn argsort(&self, order: Order, axis: i64) -> Result<Self> {
+        self.in_rows("argsort", axis, |x, extent| {
+            sorting(x, extent, order)?.try_rem(Scalar::UInt(extent))
+        })
+    }
+
+    /// Sums of the entries up to each along an axis; floats are added by doubling, as [`Array::block_prefix_sum`] does.
+    ///
+    /// # Errors
+    /// `Argument` if there is no such axis.
+    pub fn cumsum(&self, axis: i64) -> Result<Self> {
+        let sums =
+            |part: &Self| part.in_rows("cumsum", axis, |x, extent| x.block_prefix_sum(extent));
+        let parts = (0..self.parts().len()).map(|i| sums(&self.part(i)));
+        Self::zip(&parts.collect::<Result<Vec<_>>>()?)
+    }
+
+    /// The number of the first entry along an axis that is smallest, or largest, as [`Array::argmin`]; without an axis
+    /// among all.
+    ///
+    /// # Errors
+    /// `EmptyReduction`; `UnsupportedType` for masks; `Forms` for complex entries.
+    pub fn arg_extreme(&self, op: ReduceOp, axis: Option<i64>, keeps: bool) -> Result<Self> {
+        let name = if op == ReduceOp::Min { "argmin" } else { "argmax" };
+        let x = self.real(name)?;
+        let Some(axis) = axis else {
+            let all = Self::from(&self.entries()?[0]);
+            let found = all.each(|x| if op == ReduceOp::Min { x.argmin() } else { x.argmax() })?;
+            let ones = vec![1; if keeps { self.shape().rank() } else { 0 }];
+            return Self::of(found.parts(), Shape::new(name, ones)?);
+        };
+        let extent = self.shape().extents()[self.shape().axis(name, axis)?];
+        if extent == 0 {
+            return Err(Error::EmptyReduction { op: name });
+        }
+        if self.dtype() == DType::Mask {
+            let (dtype, expected) = (DType::Mask, "numbers");
+            return Err(Error::UnsupportedType { op: name, dtype, expected });
+        }
+        let x = x.move_axis(axis, -1)?;
+        let rows = x.entries()?[0].clone();
+        let extreme = x.reduce(op, Some(&[-1]), true)?.broadcast(name, x.shape())?.entries()?;
+        let bits = self.dtype().unsigned();
+        let found =
+            rows.reinterpret(bits)?.apply(Op::Eq, &[(&extreme[0].reinterpret(bits)?).into()])?;
+        let counter = crate::ir::primitive::lane_number_type(extent);
+        let session = rows.session();
+        let lane = session.arange(counter, 0.into(), Scalar::UInt(extent), 1.into())?;
+        let lane = Self::of(&[lane], Shape::line(extent))?.broadcast(name, x.shape())?.entries()?;
+        let beyond = Scalar::UInt(u64::MAX >> (64 - counter.bits()));
+        let found = found.apply(Op::Select, &[(&lane[0]).into(), beyond.into()])?;
+        let found = Self::of(&[found], x.shape().clone())?;
+        let least = found.reduce(ReduceOp::Min, Some(&[-1]), true)?;
+        let least = least.move_axis(-1, axis)?;
+        if keeps { Ok(least) } else { least.squeeze(axis) }
+    }
+
+    /// The middle value in order along an axis, as [`Array::median`].
+    ///
+    /// # Errors
+    /// As [`Tensor::sort`].
+    pub fn median(&self, axis: i64, keeps: bool) -> Result<Self> {
+        self.among_sorted("median", axis, keeps, &|at, n| {
+            let upper = at(n / 2)?;
+            if !n.is_multiple_of(2) {
+                return Ok(upper);
+            }
+            // Halves first: the sum of large values would overflow.
+            let (lower, half) = (at(n / 2 - 1)?, Scalar::Float(0.5));
+            let upper = upper.try_mul(half)?;
+            lower.apply(Op::Fma, &[half.into(), (&upper).into()])
+        })
+    }
+
+    /// The value below which a part of the entries along an axis lies, as [`Array::quantile`].
+    ///
+    /// # Errors
+    /// As [`Tensor::sort`]; `Argument` if the part is not from 0 to 1.
+    pub fn quantile(&self, part: f64, axis: i64, keeps: bool) -> Result<Self> {
+        let op = "quantile";
+        if !(0.0..=1.0).contains(&part) {
+            return Err(Error::Argument {
+                op,
+                what: format!("got the part {part}, expected 0 to 1"),
+            });
+        }
+        self.among_sorted(op, axis, keeps, &|at, n| {
+            #[expect(
+                clippy::cast_precision_loss,
+                reason = "a place among so many entries is a float"
+            )]
+            let place = part * (n - 1) as f64;
+            #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a place")]
+            let lower = (place as u64).min(n - 1);
+            let value = at(lower)?;
+            if place.fract() == 0.0 || lower + 1 >= n {
+                return Ok(value);
+            }
+            let step = at(lower + 1)?.try_sub(&value)?;
+            step.apply(Op::Fma, &[Scalar::Float(place.fract()).into(), (&value).into()])
+        })
+    }
+
+    /// What is made of entries in order by their places along an axis; NaN where there is one, or no entry.
+    fn among_sorted(
+        &self,
+        op: &'static str,
+        axis: i64,
+        keeps: bool,
+        value: &dyn Fn(Sorted<'_>, u64) -> Result<Array>,
+    ) -> Result<Self> {
+        let own = self.real(op)?.dtype();
+        if own == DType::Mask {
+            return Err(Error::UnsupportedType { op, dtype: own, expected: "numbers" });
+        }
+        let place = self.shape().axis(op, axis)?;
+        let n = self.shape().extents()[place];
+        let mut shape = self.shape().with_extent(op, place, 1)?;
+        let dtype = own.quotient();
+        // Halves are computed in f32.
+        let wide = if dtype == DType::F16 { DType::F32 } else { dtype };
+        let sorted = self.sort(Order::Ascending, axis)?;
+        let at = |i: u64| {
+            let entries = sorted.range(place, i, i + 1)?.entries()?;
+            entries[0].cast(wide)
+        };
+        let result = if n == 0 {
+            self.parts()[0].session().full(wide, f64::NAN, 1)?
+        } else {
+            let (value, last) = (value(&at, n)?, at(n - 1)?);
+            let broken = last.apply(Op::Ne, &[(&last).into()])?;
+            broken.apply(Op::Select, &[(&last).into(), (&value).into()])?
+        };
+        if !keeps {
+            let mut extents = shape.extents().to_vec();
+            extents.remove(place);
+            shape = Shape::new(op, extents)?;
+        }
+        Self::of(&[result.cast(dtype)?], shape)
+    }
+
+    /// What is made of the rows along an axis, which lie behind each other and are so long: as many entries.
+    fn in_rows(
+        &self,
+        op: &'static str,
+        axis: i64,
+        change: impl FnOnce(&Array, u64) -> Result<Array>,
+    ) -> Result<Self> {
+        let place = self.real(op)?.shape().axis(op, axis)?;
+        let rows = self.move_axis(axis, -1)?;
+        let extent = self.shape().extents()[place];
+        if rows.shape().n_entries() == 0 {
+            return Ok(self.clone());
+        }
+        let changed = change(&rows.entries()?[0], extent)?;
+        Self::of(&[changed], rows.shape().clone())?.move_axis(-1, exactly(place))
+    }
+
+    /// The tensor, if its entries are no complex numbers.
+    fn real(&self, op: &str) -> Result<&Self> {
+        if !self.is_complex() {
+            return Ok(self);
+        }
+        let what = format!("{op}: not defined for complex entries");
+        Err(Error::Forms { what, remedy: Some("take the parts, as z.real and z.imag, or abs(z)") })
+    }
+
+    /// Real and imaginary parts as one, of a single part it itself.
+    fn zip(parts: &[Self]) -> Result<Self> {
+        let entries = parts.iter().map(|part| Ok(part.entries()?.swap_remove(0)));
+        Self::of(&entries.collect::<Result<Vec<_>>>()?, parts[0].shape().clone())
+    }
+}
+
+/// The numbers that sort rows of a length that lie behind each other, each by itself.
+fn sorting(x: &Array, length: u64, order: Order) -> Result<Array> {
+    let all = x.argsort(order)?;
+    // Stable: those of one row stay in their order.
+    let by_row = all.apply(Op::IDiv, &[Scalar::UInt(length).into()])?.argsort(Order::Ascending)?;
+    all.gather(&by_row, None)
+}

@@ -1,0 +1,137 @@
+//! Entries by index, read and written (S25): a place for each axis, from the first on.
+
+use super::Tensor;
+use super::shape::Shape;
+use super::view::View;
+use crate::array::{Array, Slice, place};
+use crate::error::{Error, Result};
+use crate::ir::op::ScatterOp;
+use crate::ir::primitive::lane_number_type;
+
+/// What an index says about an axis.
+#[derive(Clone, Debug)]
+pub enum Place {
+    /// One entry, the axis goes away; negative numbers count from the end.
+    Number(i64),
+    /// Entries at equal distances.
+    Slice(Slice),
+    /// The entries with these numbers, of any shape; negative ones count from the end. Several such places go together:
+    /// their shapes broadcast, and their axes are one shape, where the first is if they are neighbours, else in front.
+    Numbers(Tensor),
+    /// A new axis of one entry.
+    New,
+}
+
+/// Places of an index: the view of the axes that stay or are cut, and numbers for some of its axes.
+struct Chosen {
+    view: View,
+    numbers: Vec<(usize, Tensor)>,
+}
+
+impl Tensor {
+    /// The entries at places; axes without one stay whole.
+    ///
+    /// # Errors
+    /// `IndexOutOfRange`; `Argument` for more places than axes. Numbers out of bounds are told later (S13).
+    pub fn at(&self, places: &[Place]) -> Result<Self> {
+        let chosen = self.chosen(places)?;
+        if chosen.numbers.is_empty() {
+            return self.viewed(chosen.view);
+        }
+        let (lanes, shape) = chosen.lanes(&self.parts[0])?;
+        let parts = self.parts.iter().map(|part| part.gather(&lanes, None));
+        Self::of(&parts.collect::<Result<Vec<_>>>()?, shape)
+    }
+
+    /// The tensor with other entries at places: those of a value that broadcasts to what stands there. Of entries named
+    /// several times the last value stays.
+    ///
+    /// # Errors
+    /// As [`Tensor::at`]; `Forms` for a value that does not broadcast; `TypeMismatch` for one that does not fit.
+    pub fn with_at(&self, places: &[Place], value: &Self) -> Result<Self> {
+        let op = "[]=";
+        let whole = Self::of(&self.entries()?, self.shape().clone())?;
+        let chosen = whole.chosen(places)?;
+        let (lanes, shape) = chosen.lanes(&whole.parts[0])?;
+        let value = value.broadcast(op, &shape)?.entries()?;
+        let mut parts = whole.parts.clone();
+        for (part, value) in parts.iter_mut().zip(&value) {
+            part.scatter(ScatterOp::Set, value, &lanes, None)?;
+        }
+        Self::of(&parts, whole.shape().clone())
+    }
+
+    fn chosen(&self, places: &[Place]) -> Result<Chosen> {
+        let op = "[]";
+        let n = places.iter().filter(|place| !matches!(place, Place::New)).count();
+        if n > self.shape().rank() {
+            let what = format!("got {n} indices for {}", self.shape());
+            return Err(Error::Argument { op, what });
+        }
+        let mut chosen = Chosen { view: self.view.clone(), numbers: Vec::new() };
+        let mut axis = 0;
+        for place_ in places {
+            let view = &chosen.view;
+            chosen.view = match place_ {
+                Place::Number(i) => {
+                    let extent = view.shape().extents()[axis];
+                    let at = place(*i, extent)?;
+                    view.part(axis, at, at + 1)?.squeezed(op, axis)?
+                }
+                Place::Slice(slice) => {
+                    axis += 1;
+                    view.sliced(op, axis - 1, *slice)?
+                }
+                Place::Numbers(numbers) => {
+                    chosen.numbers.push((axis, numbers.clone()));
+                    axis += 1;
+                    continue;
+                }
+                Place::New => {
+                    axis += 1;
+                    view.expanded(op, axis - 1)?
+                }
+            };
+        }
+        Ok(chosen)
+    }
+}
+
+impl Chosen {
+    /// The lanes of an array where the entries are, and their shape.
+    fn lanes(&self, array: &Array) -> Result<(Array, Shape)> {
+        let op = "[]";
+        let shapes = self.numbers.iter().map(|(_, numbers)| numbers.shape());
+        let together =
+            shapes.into_iter().try_fold(Shape::number(), |all, other| all.broadcast(op, other))?;
+        let axes: Vec<usize> = self.numbers.iter().map(|(axis, _)| *axis).collect();
+        let are_neighbours = axes.windows(2).all(|pair| pair[0] + 1 == pair[1]);
+        let front = if are_neighbours { axes.first().copied().unwrap_or(0) } else { 0 };
+        // What stays, with the axes of the numbers in one place.
+        let kept =
+            axes.iter().rev().try_fold(self.view.clone(), |view, &axis| view.without(axis))?;
+        let spread =
+            |view: View| {
+                together.extents().iter().rev().try_fold(view, |view, &extent| {
+                    view.expanded(op, front)?.stretched(front, extent)
+                })
+            };
+        let kept = spread(kept)?;
+        let shape = kept.shape().clone();
+        let size = array.size().max(shape.n_entries());
+        let mut lanes = kept.lane_numbers(array.session(), size)?;
+        let n_behind = shape.rank() - front - together.rank();
+        for (axis, numbers) in &self.numbers {
+            let along = self.view.only(*axis).lane_numbers(array.session(), size)?;
+            let numbers = numbers.broadcast(op, &together)?;
+            let numbers = (0..n_behind).try_fold(numbers, |numbers, _| numbers.expand(-1))?;
+            let found = numbers.each(|numbers| along.take(numbers))?;
+            let [found] = &found.broadcast(op, &shape)?.entries()?[..] else {
+                let what = "got complex numbers as index".into();
+                return Err(Error::Argument { op, what });
+            };
+            lanes = lanes.try_add(found)?;
+        }
+        Ok((lanes.cast(lane_number_type(size))?, shape))
+    }
+}

@@ -1,0 +1,237 @@
+//! Tensors put together, and their entries in other places along axes.
+
+use super::{Place, Shape, Tensor};
+use crate::array::{Array, Slice};
+use crate::convert::exactly;
+use crate::dtype::{DType, Scalar};
+use crate::error::{Error, Result};
+use crate::ir::op::Op;
+use crate::ir::primitive::lane_number_type;
+
+impl Tensor {
+    /// Tensors behind each other along an axis, promoted to one type; other axes are equal.
+    ///
+    /// # Errors
+    /// `Argument` if there is none, or no such axis; `Forms`, naming the shapes, if other axes differ; `TypeMismatch`.
+    pub fn concat(tensors: &[Self], axis: i64) -> Result<Self> {
+        let op = "concat";
+        let Some(first) = tensors.first() else {
+            return Err(Error::Argument { op, what: "got an empty list".into() });
+        };
+        let axis = first.shape().axis(op, axis)?;
+        let mut extent = 0;
+        for tensor in tensors {
+            let own = tensor.shape();
+            let fits = own.rank() == first.shape().rank()
+                && own.with_extent(op, axis, 0)? == first.shape().with_extent(op, axis, 0)?;
+            if !fits {
+                let what =
+                    format!("{op}: shapes {} and {own} differ beside axis {axis}", first.shape());
+                return Err(Error::forms(what));
+            }
+            extent += own.extents()[axis];
+        }
+        let tensors = alike(op, tensors)?;
+        let in_front: Vec<Vec<Array>> = tensors
+            .iter()
+            .map(|tensor| tensor.move_axis(exactly(axis), 0)?.entries())
+            .collect::<Result<_>>()?;
+        let session = first.parts()[0].session();
+        let part = |i: usize| {
+            let lanes: Vec<&Array> = in_front.iter().map(|parts| &parts[i]).collect();
+            session.concat(&lanes)
+        };
+        let parts = (0..tensors[0].parts().len()).map(part).collect::<Result<Vec<_>>>()?;
+        let mut extents = first.shape().extents().to_vec();
+        extents.remove(axis);
+        extents.insert(0, extent);
+        Self::of(&parts, Shape::new(op, extents)?)?.move_axis(0, exactly(axis))
+    }
+
+    /// Tensors of one shape along a new axis.
+    ///
+    /// # Errors
+    /// As [`Tensor::concat`].
+    pub fn stack(tensors: &[Self], axis: i64) -> Result<Self> {
+        let wide = tensors.iter().map(|tensor| tensor.expand(axis)).collect::<Result<Vec<_>>>()?;
+        Self::concat(&wide, axis)
+    }
+
+    /// An axis in another place, the others in their order.
+    ///
+    /// # Errors
+    /// `Argument` if there is no such axis.
+    pub fn move_axis(&self, from: i64, to: i64) -> Result<Self> {
+        let op = "moveaxis";
+        let (from, to) = (self.shape().axis(op, from)?, self.shape().axis(op, to)?);
+        let mut axes: Vec<i64> = (0..exactly::<i64>(self.shape().rank())).collect();
+        let axis = axes.remove(from);
+        axes.insert(to, axis);
+        self.permute(&axes)
+    }
+
+    /// The entries with these numbers along an axis; see [`Place::Numbers`].
+    ///
+    /// # Errors
+    /// As [`Tensor::at`].
+    pub fn take(&self, numbers: &Self, axis: i64) -> Result<Self> {
+        let axis = self.shape().axis("take", axis)?;
+        let mut places = vec![Place::Slice((..).into()); axis];
+        places.push(Place::Numbers(numbers.clone()));
+        self.at(&places)
+    }
+
+    /// Entry i goes to place i + n along an axis, those beyond the end to the start.
+    ///
+    /// # Errors
+    /// `Argument` if there is no such axis.
+    pub fn roll(&self, n: i64, axis: i64) -> Result<Self> {
+        let extent = self.extent("roll", axis)?;
+        if extent == 0 {
+            return Ok(self.clone());
+        }
+        let from = (-i128::from(n)).rem_euclid(i128::from(extent));
+        let from = Scalar::UInt(u64::try_from(from).unwrap_or(0));
+        self.picked(axis, extent, |lane| lane.try_add(from)?.try_rem(Scalar::UInt(extent)))
+    }
+
+    /// All of it n times along an axis.
+    ///
+    /// # Errors
+    /// `Argument` if there is no such axis, or too many entries.
+    pub fn tile(&self, n: u64, axis: i64) -> Result<Self> {
+        let extent = self.extent("tile", axis)?;
+        let wide = self.shape().with_extent("tile", self.shape().axis("tile", axis)?, 1)?;
+        let all = product("tile", &[extent, n])?;
+        product("tile", &[all, wide.n_entries()])?;
+        self.picked(axis, all, |lane| lane.try_rem(Scalar::UInt(extent)))
+    }
+
+    /// Each entry n times along an axis.
+    ///
+    /// # Errors
+    /// As [`Tensor::tile`].
+    pub fn repeat(&self, n: u64, axis: i64) -> Result<Self> {
+        let extent = self.extent("repeat", axis)?;
+        let all = product("repeat", &[extent, n])?;
+        self.picked(axis, all, |lane| lane.apply(Op::IDiv, &[Scalar::UInt(n).into()]))
+    }
+
+    /// With so many entries of a number before and behind those of each axis.
+    ///
+    /// # Errors
+    /// `Argument` for another number of pairs than axes; `NumberRange`.
+    pub fn pad(&self, widths: &[[u64; 2]], number: Scalar) -> Result<Self> {
+        let op = "pad";
+        let rank = self.shape().rank();
+        if widths.len() != rank {
+            let what = format!("got {} pairs of widths for {}", widths.len(), self.shape());
+            return Err(Error::Argument { op, what });
+        }
+        let pairs = self.shape().extents().iter().zip(widths);
+        let sum = |(&extent, &[before, behind]): (&u64, &[u64; 2])| {
+            let sum = before.checked_add(extent).and_then(|sum| sum.checked_add(behind));
+            sum.ok_or_else(|| Error::Argument { op, what: "more entries than 2^63".into() })
+        };
+        let shape = Shape::new(op, pairs.map(sum).collect::<Result<Vec<_>>>()?)?;
+        let n = shape.n_entries();
+        let session = self.parts()[0].session();
+        let mut padding = vec![session.full(self.dtype(), number, n)?];
+        if self.is_complex() {
+            padding.push(session.zeros(self.dtype(), n)?);
+        }
+        let pairs = self.shape().extents().iter().zip(widths);
+        let place = |(&extent, &[before, _]): (&u64, &[u64; 2])| {
+            let [start, stop] = [before, before + extent].map(exactly::<i64>);
+            Place::Slice(Slice::new(start, stop, 1))
+        };
+        Self::of(&padding, shape)?.with_at(&pairs.map(place).collect::<Vec<_>>(), self)
+    }
+
+    /// The parts of an axis, n of one length.
+    ///
+    /// # Errors
+    /// `Argument` if they are not equal, or there is no such axis.
+    pub fn sections(&self, n: u64, axis: i64) -> Result<Vec<Self>> {
+        let op = "split";
+        let extent = self.shape().extents()[self.shape().axis(op, axis)?];
+        if n == 0 || !extent.is_multiple_of(n) {
+            let what = format!(
+                "the {extent} entries along axis {axis} of {} do not make {n} parts",
+                self.shape()
+            );
+            return Err(Error::Argument { op, what });
+        }
+        let length = exactly::<i64>(extent / n);
+        (0..exactly::<i64>(n))
+            .map(|i| self.slice(axis, Slice::new(i * length, (i + 1) * length, 1)))
+            .collect()
+    }
+
+    /// The diagonal of a matrix, or a matrix with this diagonal.
+    ///
+    /// # Errors
+    /// `Argument` for other shapes.
+    pub fn diag(&self) -> Result<Self> {
+        let op = "diag";
+        match *self.shape().extents() {
+            [n] => {
+                let zero = self.each(|part| part.session().zeros(part.dtype(), 1))?;
+                let zeros = Self::of(zero.parts(), Shape::new(op, [n, n])?)?;
+                let session = self.parts()[0].session();
+                let lane = session.arange(DType::U64, 0.into(), Scalar::UInt(n), 1.into())?;
+                let place = Place::Numbers(Self::of(&[lane], Shape::line(n))?);
+                zeros.with_at(&[place.clone(), place], self)
+            }
+            [m, n] => self.viewed(self.view.diagonal(m.min(n))?),
+            _ => {
+                let what = format!("got {}, expected one axis or two", self.shape());
+                Err(Error::Argument { op, what })
+            }
+        }
+    }
+
+    fn extent(&self, op: &'static str, axis: i64) -> Result<u64> {
+        Ok(self.shape().extents()[self.shape().axis(op, axis)?])
+    }
+
+    /// So many entries along an axis: those whose numbers a function makes of theirs.
+    fn picked(
+        &self,
+        axis: i64,
+        n: u64,
+        number: impl FnOnce(&Array) -> Result<Array>,
+    ) -> Result<Self> {
+        let session = self.parts()[0].session();
+        let counter = lane_number_type(n.saturating_mul(2).max(self.shape().n_entries()));
+        let lane = session.arange(counter, 0.into(), Scalar::UInt(n), 1.into())?;
+        let numbers = number(&lane)?.resize(n)?;
+        self.take(&Self::of(&[numbers], Shape::line(n))?, axis)
+    }
+}
+
+/// Tensors of one type, complex if one of them is.
+fn alike(op: &'static str, tensors: &[Tensor]) -> Result<Vec<Tensor>> {
+    let mut dtypes = tensors.iter().map(Tensor::dtype);
+    let first = dtypes.next().unwrap_or(DType::F32);
+    let common =
+        |lhs: DType, rhs: DType| lhs.promote(rhs).ok_or(Error::TypeMismatch { op, lhs, rhs });
+    let dtype = dtypes.try_fold(first, common)?;
+    let is_complex = tensors.iter().any(Tensor::is_complex);
+    let like = |tensor: &Tensor| {
+        let mut tensor = tensor.each(|part| part.cast(dtype))?;
+        if is_complex && !tensor.is_complex() {
+            let real = &tensor.parts[0];
+            let zeros = real.session().zeros(dtype, real.size())?;
+            tensor.parts.push(zeros);
+        }
+        Ok(tensor)
+    };
+    tensors.iter().map(like).collect()
+}
+
+fn product(op: &'static str, factors: &[u64]) -> Result<u64> {
+    let n = factors.iter().try_fold(1_u64, |n, &factor| n.checked_mul(factor));
+    let n = n.filter(|&n| i64::try_from(n).is_ok());
+    n.ok_or_else(|| Error::Argument { op, what: "more entries than 2^63".into() })
+}

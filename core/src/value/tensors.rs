@@ -1,0 +1,131 @@
+//! How operations go through tensors: shapes broadcast as NumPy's do, and the entries are the lanes of one operation.
+
+use super::argument::{Argument, types};
+use super::{Form, Value};
+use crate::array::Array;
+use crate::error::{Error, Result};
+use crate::tensor::{Shape, Tensor};
+
+/// What is done to the entries of tensors: arrays, complex numbers and numbers.
+type OfEntries<'f> = &'f dyn Fn(&[&Argument<'_>]) -> Result<Value>;
+
+/// Applies an operation on lanes to tensors, and arrays and numbers beside them; `None` if none is a tensor.
+pub(super) fn through_tensors(
+    op: &str,
+    args: &[&Argument<'_>],
+    of_entries: OfEntries<'_>,
+) -> Option<Result<Value>> {
+    let is_tensor = |arg: &&Argument<'_>| matches!(arg, Argument::Tensor(_));
+    args.iter().any(is_tensor).then(|| entry_by_entry(op, args, of_entries))
+}
+
+fn entry_by_entry(op: &str, args: &[&Argument<'_>], of_entries: OfEntries<'_>) -> Result<Value> {
+    let tensors = args.iter().map(|arg| arg.as_tensor(op));
+    let tensors = tensors.collect::<Result<Vec<Option<Tensor>>>>()?;
+    let mut shapes = tensors.iter().flatten().map(Tensor::shape);
+    let shape = shapes.try_fold(Shape::number(), |shape, other| shape.broadcast(op, other))?;
+    let entries = |tensor: &Tensor| match tensor.shape().n_entries() {
+        // One entry stands in all lanes.
+        1 => tensor.lanes(),
+        _ => tensor.broadcast(op, &shape)?.lanes(),
+    };
+    let entries: Vec<Option<Value>> = tensors
+        .iter()
+        .map(|tensor| tensor.as_ref().map(entries).transpose())
+        .collect::<Result<_>>()?;
+    let lanes: Vec<Argument<'_>> = args
+        .iter()
+        .zip(&entries)
+        .map(|(arg, entries)| entries.as_ref().map_or_else(|| (*arg).clone(), Argument::from))
+        .collect();
+    let result = of_entries(&lanes.iter().collect::<Vec<_>>())?;
+    let [n, lanes] = [Some(shape.n_entries()), result.lanes()];
+    let parts: Vec<Array> = result.leaves().into_iter().cloned().collect();
+    match result.form() {
+        Form::Scalar | Form::Complex if lanes == n || lanes == Some(1) => {
+            Tensor::of(&parts, shape).map(Value::Tensor)
+        }
+        _ => Err(Error::Forms {
+            what: format!("{op}: got {}, expected one-dimensional arrays", types(args, " and ")),
+            remedy: Some("ravel(t) is the array of a tensor's entries"),
+        }),
+    }
+}
+
+impl Argument<'_> {
+    /// The tensor that an array, a complex number or a tensor is; `None` of a number.
+    ///
+    /// # Errors
+    /// `Forms` for other values.
+    pub fn as_tensor(&self, op: &str) -> Result<Option<Tensor>> {
+        Ok(Some(match self {
+            Self::Number(_) => return Ok(None),
+            Self::Tensor(tensor) => (*tensor).clone(),
+            Self::Array(array) => Tensor::from(*array),
+            Self::Nested(Form::Complex, parts) => {
+                let lanes = self.lanes().ok_or_else(|| no_tensor(op, self))?;
+                let [real, imag] = &parts[..] else { return Err(no_tensor(op, self)) };
+                let part = |part: &Self| match part {
+                    Self::Array(array) => array.resize(lanes),
+                    _ => Err(no_tensor(op, self)),
+                };
+                let shape: &[u64] = if lanes == 1 { &[] } else { &[lanes] };
+                Tensor::complex(&part(real)?, &part(imag)?, shape)?
+            }
+            Self::Nested(..) => return Err(no_tensor(op, self)),
+        }))
+    }
+}
+
+fn no_tensor(op: &str, value: &Argument<'_>) -> Error {
+    let what = format!("{op}: got {} beside a tensor", value.type_name());
+    let remedy = match value.form() {
+        Form::Vector(_) => "TensorC(v) is the tensor [lanes, components] of a vector",
+        _ => "tensors go together with arrays, numbers and complex numbers",
+    };
+    Error::Forms { what, remedy: Some(remedy) }
+}
+
+impl Tensor {
+    /// The entries as the lanes of an array or complex number, the last axis running fastest. Recorded, not run.
+    ///
+    /// # Errors
+    /// As [`Array::gather`].
+    pub fn lanes(&self) -> Result<Value> {
+        Ok(Value::of_parts(self.entries()?))
+    }
+}
+
+impl Value {
+    /// An array, or a complex number of two.
+    fn of_parts(parts: Vec<Array>) -> Self {
+        let mut parts: Vec<Self> = parts.into_iter().map(Self::Array).collect();
+        if parts.len() == 1 { parts.swap_remove(0) } else { Self::Nested(Form::Complex, parts) }
+    }
+}
+
+impl Argument<'_> {
+    /// The value as entries of a tensor: of its type, complex if it is. Numbers must fit the type, and arrays convert where
+    /// nothing is lost (S7).
+    ///
+    /// # Errors
+    /// `NumberRange`, `TypeMismatch`; `Forms` for complex values in place of real ones.
+    pub fn fitted_to(&self, op: &'static str, place: &Tensor) -> Result<Tensor> {
+        let (session, lhs) = (place.parts()[0].session(), place.dtype());
+        let value = match (self.as_tensor(op)?, self) {
+            (Some(value), _) => value,
+            (None, Self::Number(number)) => Tensor::from(&session.full(lhs, *number, 1)?),
+            (None, _) => return Err(no_tensor(op, self)),
+        };
+        let rhs = value.dtype();
+        if lhs.promote(rhs) != Some(lhs) {
+            return Err(Error::TypeMismatch { op, lhs, rhs });
+        }
+        if value.is_complex() && !place.is_complex() {
+            let (got, expected) = (self.type_name(), place.type_name());
+            return Err(Error::forms(format!("{op}: got {got}, expected values for {expected}")));
+        }
+        let value = value.each(|part| part.cast(lhs))?;
+        if place.is_complex() { value.to_complex() } else { Ok(value) }
+    }
+}

@@ -1,0 +1,212 @@
+//! Entries of tensors: `t[i]`, `t[[i, 2..5, all, -1]]` (S25).
+
+use porcini_core::tensor::{Place, Tensor};
+use porcini_core::value::{Argument, Slice};
+use porcini_core::{DType, Value};
+use rhai::Dynamic;
+
+use super::tensor_members;
+use super::tensor_types::entries;
+use crate::context::Context;
+use crate::fault::{IntoFault, Result, fault, fault_with_hint};
+use crate::value::nested::lend;
+use crate::value::range::{self, All};
+use crate::value::{Arg, ArrayRef, Node, dynamic, type_name};
+
+/// What an index says: places of axes, or where to look.
+enum Index {
+    /// A place for each axis from the first on; masks choose among the entries of an axis of what stands there.
+    Places(Vec<Place>, Vec<(usize, ArrayRef)>),
+    /// A mask of all entries.
+    Mask(ArrayRef),
+}
+
+/// `t[index]`: entries, an entry alone a number.
+pub(super) fn get(context: &Context, value: &ArrayRef, index: &Dynamic) -> Result<Dynamic> {
+    if let Ok(name) = index.clone().into_immutable_string() {
+        return tensor_members::get(&tensor_of(value)?, &name);
+    }
+    let tensor = tensor_of(value)?;
+    match read(context, &tensor, index)? {
+        Index::Mask(mask) => masked(value, &mask),
+        Index::Places(places, masks) => {
+            let mut found = ArrayRef::tensor(tensor.at(&places).or_fault()?);
+            for (axis, mask) in masks {
+                let mask = along(&tensor_of(&found)?, axis, &mask)?;
+                found = masked_ref(&found, &mask)?;
+            }
+            number_or_tensor(&tensor_of(&found)?)
+        }
+    }
+}
+
+/// `t[index] = value`.
+pub(super) fn set(
+    context: &Context,
+    target: &ArrayRef,
+    index: &Dynamic,
+    value: &Dynamic,
+) -> Result<()> {
+    let op = "[]=";
+    let tensor = tensor_of(target)?;
+    let list = value.read_lock::<rhai::Array>().map(|list| list.clone());
+    let made = match list {
+        Some(list) => Dynamic::from(ArrayRef::tensor(entries(context, op, tensor.dtype(), &list)?)),
+        None => value.clone(),
+    };
+    let argument = [Arg::new(op, &made)?];
+    let value = lend(&argument, |args| args[0].fitted_to(op, &tensor)).or_fault()?;
+    let (places, masks) = match read(context, &tensor, index)? {
+        Index::Places(places, masks) => (places, masks),
+        Index::Mask(mask) => {
+            let value = ArrayRef::tensor(value);
+            let args = [target.clone(), mask, value].map(Arg::Value);
+            let result = lend(&args, |args| args[0].assigned(args[1], args[2])).or_fault()?;
+            return store(context, target, &tensor, &result);
+        }
+    };
+    let mut value = value;
+    if !masks.is_empty() {
+        // Entries where a mask is false keep what they are.
+        let mut old = ArrayRef::tensor(tensor.at(&places).or_fault()?);
+        let mut mask_of_all = None;
+        for (axis, mask) in masks {
+            let mask = along(&tensor_of(&old)?, axis, &mask)?;
+            mask_of_all = Some(match mask_of_all {
+                None => mask,
+                Some(all) => and(&all, &mask)?,
+            });
+        }
+        if let Some(mask) = mask_of_all {
+            let args = [old.clone(), mask, ArrayRef::tensor(value)].map(Arg::Value);
+            let result = lend(&args, |args| args[0].assigned(args[1], args[2])).or_fault()?;
+            old = ArrayRef::from(result);
+        }
+        value = tensor_of(&old)?;
+    }
+    let result = tensor.with_at(&places, &value).or_fault()?;
+    store(context, target, &tensor, &Value::Tensor(result))
+}
+
+fn store(context: &Context, target: &ArrayRef, old: &Tensor, new: &Value) -> Result<()> {
+    let Value::Tensor(new) = new else {
+        return Err(fault("[]=: got no tensor"));
+    };
+    if new.shape() != old.shape() {
+        let (got, expected) = (new.shape(), old.shape());
+        return Err(fault(format!("[]=: got values of shape {got}, expected {expected}")));
+    }
+    for part in old.parts() {
+        context.session.check_change("[]=", part).or_fault()?;
+    }
+    target.set(Node::Tensor(new.clone()));
+    Ok(())
+}
+
+/// The tensor that a value is.
+pub(super) fn tensor_of(value: &ArrayRef) -> Result<Tensor> {
+    let tensor = value.lend(|value| value.as_tensor("[]")).or_fault()?;
+    tensor.ok_or_else(|| fault("[]: expected a tensor"))
+}
+
+/// A tensor; without axes a script number, or a complex one.
+fn number_or_tensor(tensor: &Tensor) -> Result<Dynamic> {
+    if tensor.shape().rank() > 0 {
+        return Ok(Dynamic::from(ArrayRef::tensor(tensor.clone())));
+    }
+    match tensor.lanes().or_fault()? {
+        Value::Array(one) => one.item(0).map(dynamic).or_fault(),
+        complex => Ok(Dynamic::from(ArrayRef::from(complex))),
+    }
+}
+
+fn masked(value: &ArrayRef, mask: &ArrayRef) -> Result<Dynamic> {
+    masked_ref(value, mask).map(Dynamic::from)
+}
+
+fn masked_ref(value: &ArrayRef, mask: &ArrayRef) -> Result<ArrayRef> {
+    let args = [value.clone(), mask.clone()].map(Arg::Value);
+    lend(&args, |args| args[0].masked(args[1])).map(ArrayRef::from).or_fault()
+}
+
+fn and(a: &ArrayRef, b: &ArrayRef) -> Result<ArrayRef> {
+    let args = [a.clone(), b.clone()].map(Arg::Value);
+    let both = |args: &[&Argument<'_>]| porcini_core::value::apply(porcini_core::Op::And, args);
+    lend(&args, both).map(ArrayRef::from).or_fault()
+}
+
+/// A mask of the entries along an axis, as one that broadcasts to all.
+fn along(tensor: &Tensor, axis: usize, mask: &ArrayRef) -> Result<ArrayRef> {
+    let n = tensor.shape().rank();
+    let mut extents = vec![1; n];
+    let own = tensor_of(mask)?;
+    extents[axis] = i64::try_from(own.shape().n_entries()).unwrap_or(i64::MAX);
+    own.reshape(&extents).map(ArrayRef::tensor).or_fault()
+}
+
+fn read(context: &Context, tensor: &Tensor, index: &Dynamic) -> Result<Index> {
+    if let Some(array) = index.read_lock::<ArrayRef>()
+        && array.dtype() == DType::Mask
+    {
+        return Ok(Index::Mask(array.clone()));
+    }
+    let list = index.read_lock::<rhai::Array>();
+    let items = list.as_ref().map_or(std::slice::from_ref(index), |list| list.as_slice());
+    let (mut places, mut masks) = (Vec::with_capacity(items.len()), Vec::new());
+    // The axes of what is found.
+    let mut axis = 0;
+    for item in items {
+        let place = if let Ok(i) = item.as_int() {
+            Place::Number(i)
+        } else if let Some(slice) = range::slice(item) {
+            Place::Slice(slice)
+        } else if item.is::<All>() {
+            Place::Slice(Slice::from(..))
+        } else if item.is_unit() {
+            Place::New
+        } else {
+            match numbers(context, item)? {
+                mask if mask.dtype() == DType::Mask => {
+                    masks.push((axis, mask));
+                    Place::Slice(Slice::from(..))
+                }
+                numbers => Place::Numbers(tensor_of(&numbers)?),
+            }
+        };
+        axis += usize::from(!matches!(place, Place::Number(_)));
+        places.push(place);
+    }
+    if !masks.is_empty() && places.iter().any(|place| matches!(place, Place::Numbers(_))) {
+        return Err(fault_with_hint(
+            format!("[]: got a mask beside numbers as index of {}", tensor.shape()),
+            "take them one after the other: t[[mask, all]][[all, numbers]]",
+        ));
+    }
+    Ok(Index::Places(places, masks))
+}
+
+/// An index of several entries: an array, or a list of integers.
+fn numbers(context: &Context, item: &Dynamic) -> Result<ArrayRef> {
+    if let Some(list) = item.read_lock::<rhai::Array>() {
+        return entries(context, "[]", DType::I64, &list).map(ArrayRef::tensor);
+    }
+    let array = item.read_lock::<ArrayRef>().map(|array| array.clone());
+    array.filter(|array| !array.is_nested()).ok_or_else(|| {
+        let got = type_name(item);
+        fault_with_hint(
+            format!("[]: got {got} as index of a tensor"),
+            "an axis takes an integer, a range, all, a list of integers, an array of integers or a mask: t[[0, 1..3, all]]",
+        )
+    })
+}
+
+/// The entries along the first axis, for `for row in t`.
+pub(super) fn rows(tensor: &Tensor) -> Result<Vec<Dynamic>> {
+    let n = tensor.shape().extents().first().copied();
+    let n = n.ok_or_else(|| fault("for: got a tensor without axes"))?;
+    let row = |i: u64| {
+        let place = Place::Number(i64::try_from(i).unwrap_or(i64::MAX));
+        number_or_tensor(&tensor.at(&[place]).or_fault()?)
+    };
+    (0..n).map(row).collect()
+}

@@ -1,0 +1,456 @@
+//! The types of tensors: `TensorXfC([[1, 2], [3, 4]])`, `TensorC(array, shape)`, `zeros([2, 3])` (S25).
+
+use porcini_core::catalogue::{Row, TENSOR_MAKERS};
+use porcini_core::tensor::{self, ANY_TYPE, Tensor};
+use porcini_core::{DType, Scalar};
+use rhai::{Dynamic, FnPtr, Module, NativeCallContext};
+
+use super::catalogue::{answered, arguments};
+use super::registry::Registry;
+use super::tensor_index::tensor_of;
+use super::types::static_function;
+use crate::context::Context;
+use crate::fault::{IntoFault, Result, check_interrupt, fault, fault_with_hint};
+use crate::value::host_array::HostRef;
+use crate::value::nested::lend;
+use crate::value::{self, ArrayRef, scalar};
+
+/// A type of tensors.
+#[derive(Clone)]
+struct Type {
+    name: String,
+    /// Lane type; `None` takes that of what it is made of.
+    dtype: Option<DType>,
+    is_complex: bool,
+}
+
+impl Type {
+    fn all() -> impl Iterator<Item = Self> {
+        let typed = tensor::types();
+        let typed =
+            typed.map(|(name, dtype, is_complex)| Self { name, dtype: Some(dtype), is_complex });
+        typed.chain([Self { name: ANY_TYPE.into(), dtype: None, is_complex: false }])
+    }
+}
+
+pub(super) fn register(registry: &mut Registry<'_>) {
+    for tensor in Type::all() {
+        let (parameters, doc) = help(&tensor);
+        registry.doc(&tensor.name, parameters, &doc);
+        let owned = tensor.clone();
+        registry.any(&tensor.name, 1, move |context, call, args| {
+            context.at(call);
+            make(context, &owned, args[0], None).map(ArrayRef::tensor)
+        });
+        let owned = tensor.clone();
+        registry.any(&tensor.name, 2, move |context, call, args| {
+            context.at(call);
+            make(context, &owned, args[0], Some(&*args[1])).map(ArrayRef::tensor)
+        });
+        if let Some(dtype) = tensor.dtype {
+            let module = statics(registry, &tensor, dtype);
+            registry.engine.register_static_module(&tensor.name, module.into());
+        }
+    }
+    for row in TENSOR_MAKERS {
+        registry.doc_form(row.name, &row.signature(), &row.doc());
+        for arity in row.n_required..=row.parameters.len() {
+            registry.any(row.name, arity, move |context, call, args| {
+                context.at(call);
+                let args: Vec<Dynamic> = args.iter().map(|arg| (**arg).clone()).collect();
+                made(context, row, DType::F32, &args).map(Dynamic::from)
+            });
+        }
+    }
+    from_fn(registry);
+}
+
+fn help(tensor: &Type) -> (&'static str, String) {
+    let name = &tensor.name;
+    if tensor.is_complex {
+        let doc = format!(
+            "Tensor of complex numbers: from lists in lists, an array or a tensor, or from two of them, the real and the \
+             imaginary parts. z.real and z.imag are its parts, z.T and z.H turn it.\n\n\
+             >> {name}([[1, 2]], [[3, -4]])\n[[1 + 3i, 2 - 4i]]"
+        );
+        return ("(re, im)", doc);
+    }
+    let one = if tensor.dtype == Some(DType::Mask) { "[[true, false]]" } else { "[[1, 0]]" };
+    let example = if tensor.dtype.is_none() {
+        format!("{name}(Int32C([1, 0]), [1, 2])\n[[1, 0]]")
+    } else {
+        format!("{name}({one})\n[[1, 0]]")
+    };
+    let doc = format!(
+        "Tensor: from lists in lists, an array, a tensor or a host array, and perhaps a shape, a list of extents. t[i] \
+         takes the first axis away, t[[i, 2..5, all, -1]] has a place for each axis; t.T turns it, t.shape tells its \
+         extents; shapes broadcast as NumPy's. {name}::zeros(shape), ones(shape), full(shape, value), eye(n) make \
+         others.\n\n>> {example}"
+    );
+    ("(value, shape)", doc)
+}
+
+fn make(
+    context: &Context,
+    tensor: &Type,
+    value: &Dynamic,
+    more: Option<&Dynamic>,
+) -> Result<Tensor> {
+    let name = &tensor.name;
+    if tensor.is_complex
+        && let Some(imag) = more.filter(|more| !is_shape(value, more))
+    {
+        let part = |value: &Dynamic| real(context, tensor, value);
+        let (real, imag) = (part(value)?, part(imag)?);
+        return join(name, &real, &imag);
+    }
+    let made = if tensor.is_complex {
+        complex(context, tensor, value)?
+    } else {
+        real(context, tensor, value)?
+    };
+    match more {
+        None => Ok(made),
+        Some(shape) => {
+            let shape = shape_of(name, shape)?;
+            if made.shape().n_entries() == 1 {
+                let extents =
+                    shape.iter().map(|&n| u64::try_from(n).unwrap_or(1)).collect::<Vec<_>>();
+                return made.reshape(&[]).and_then(|one| one.broadcast_to(&extents)).or_fault();
+            }
+            made.reshape(&shape).or_fault()
+        }
+    }
+}
+
+/// Whether a second argument says a shape: a list of integers behind what is no list of lists.
+fn is_shape(value: &Dynamic, more: &Dynamic) -> bool {
+    let is_list = value.read_lock::<rhai::Array>().is_some();
+    let of_integers =
+        more.read_lock::<rhai::Array>().is_some_and(|list| list.iter().all(Dynamic::is_int));
+    of_integers && !is_list
+}
+
+fn shape_of(name: &str, value: &Dynamic) -> Result<Vec<i64>> {
+    let one = |value: &Dynamic| {
+        value.as_int().map_err(|_| {
+            let got = value::got(value);
+            fault_with_hint(
+                format!("{name}: got {got} in a shape, expected integers"),
+                format!("write {name}(values, [2, 3])"),
+            )
+        })
+    };
+    match value.read_lock::<rhai::Array>() {
+        Some(list) => list.iter().map(one).collect(),
+        None => Ok(vec![one(value)?]),
+    }
+}
+
+/// A tensor of real entries.
+fn real(context: &Context, tensor: &Type, value: &Dynamic) -> Result<Tensor> {
+    let name = &tensor.name;
+    let dtype = tensor.dtype;
+    if let Some(list) = value.read_lock::<rhai::Array>() {
+        return entries(context, name, dtype.unwrap_or(DType::F32), &list);
+    }
+    let cast = |made: Tensor| match dtype {
+        Some(dtype) => made.each(|part| part.cast(dtype)).or_fault(),
+        None => Ok(made),
+    };
+    if let Some(array) = value.read_lock::<ArrayRef>() {
+        if array.form().is_vector() {
+            return cast(stacked(&array)?);
+        }
+        let lanes = array.lanes();
+        let made = tensor_of(&array)?;
+        if made.is_complex() && !tensor.is_complex && dtype.is_some() {
+            return Err(fault_with_hint(
+                format!("{name}: got complex entries, expected real ones"),
+                "take the parts, as z.real and z.imag, or abs(z)",
+            ));
+        }
+        let is_array = matches!(&*array.node(), value::Node::Leaf(_));
+        if is_array && lanes == Some(1) {
+            return cast(made.reshape(&[1]).or_fault()?);
+        }
+        return cast(made);
+    }
+    if let Some(host) = value.read_lock::<HostRef>() {
+        let shape: Vec<i64> =
+            host.shape().iter().map(|&n| i64::try_from(n).unwrap_or(i64::MAX)).collect();
+        let all = host.ravel()?.column(&context.session, None)?;
+        let lanes = Tensor::new(&all, &[all.size()]).or_fault()?;
+        return cast(lanes.reshape(&shape).or_fault()?);
+    }
+    let Some(number) = scalar(value) else {
+        let got = value::type_name(value);
+        return Err(fault(format!(
+            "{name}: got {got}, expected lists in lists, an array, a tensor or an ndarray"
+        )));
+    };
+    let dtype = dtype.unwrap_or(DType::of(number));
+    Tensor::new(&context.session.full(dtype, number, 1).or_fault()?, &[]).or_fault()
+}
+
+/// The components of a vector as a last axis.
+fn stacked(vector: &ArrayRef) -> Result<Tensor> {
+    let components = vector.components().unwrap_or_default();
+    let lanes = vector.lanes().ok_or_else(|| fault("components of unequal sizes"))?;
+    let wide = |component: &ArrayRef| {
+        let component = component.array("tensor")?.resize(lanes).or_fault()?;
+        Tensor::new(&component, &[lanes]).or_fault()
+    };
+    let components = components.iter().map(wide).collect::<Result<Vec<_>>>()?;
+    Tensor::stack(&components, 1).or_fault()
+}
+
+/// A tensor of complex entries; real ones have no imaginary part.
+fn complex(context: &Context, tensor: &Type, value: &Dynamic) -> Result<Tensor> {
+    if let Some(list) = value.read_lock::<rhai::Array>()
+        && let Some(parts) = parts(&list)
+    {
+        let [real, imag] = parts
+            .map(|part| entries(context, &tensor.name, tensor.dtype.unwrap_or(DType::F32), &part));
+        return join(&tensor.name, &real?, &imag?);
+    }
+    real(context, tensor, value)?.to_complex().or_fault()
+}
+
+/// Real and imaginary parts of lists in lists in which complex numbers are; `None` if there is none.
+fn parts(list: &rhai::Array) -> Option<[rhai::Array; 2]> {
+    let (mut real, mut imag) = (rhai::Array::new(), rhai::Array::new());
+    let mut is_complex = false;
+    for item in list {
+        if let Some(inner) = item.read_lock::<rhai::Array>() {
+            match parts(&inner) {
+                Some([re, im]) => {
+                    is_complex = true;
+                    real.push(re.into());
+                    imag.push(im.into());
+                }
+                None => {
+                    real.push(item.clone());
+                    imag.push(zeros(&inner).into());
+                }
+            }
+        } else if let Some([re, im]) = complex_number(item) {
+            is_complex = true;
+            real.push(Dynamic::from(re));
+            imag.push(Dynamic::from(im));
+        } else {
+            real.push(item.clone());
+            imag.push(0_i64.into());
+        }
+    }
+    is_complex.then_some([real, imag])
+}
+
+/// The parts of a complex number.
+fn complex_number(item: &Dynamic) -> Option<[ArrayRef; 2]> {
+    let number = item.read_lock::<ArrayRef>()?;
+    let parts = number.components().filter(|_| number.form() == value::Form::Complex);
+    parts?.try_into().ok()
+}
+
+/// Zeros in the place of all numbers.
+fn zeros(list: &rhai::Array) -> rhai::Array {
+    let zero = |item: &Dynamic| match item.read_lock::<rhai::Array>() {
+        Some(inner) => zeros(&inner).into(),
+        None => Dynamic::from(0_i64),
+    };
+    list.iter().map(zero).collect()
+}
+
+fn join(name: &str, real: &Tensor, imag: &Tensor) -> Result<Tensor> {
+    if real.shape() != imag.shape() {
+        let (re, im) = (real.shape(), imag.shape());
+        return Err(fault(format!("{name}: shapes {re} and {im} of the parts differ")));
+    }
+    let [re, im] = [real, imag].map(|part| part.entries());
+    Tensor::complex(&re.or_fault()?[0], &im.or_fault()?[0], real.shape().extents()).or_fault()
+}
+
+/// The tensor that lists in lists are, of a lane type; arrays in them are rows.
+pub(super) fn entries(
+    context: &Context,
+    name: &str,
+    dtype: DType,
+    list: &rhai::Array,
+) -> Result<Tensor> {
+    let mut read = Entries { name, dtype, bytes: Vec::new(), extents: Vec::new() };
+    read.list(list, 0)?;
+    let lanes = context.session.from_bytes(dtype, &read.bytes).or_fault()?;
+    let shape: Vec<i64> =
+        read.extents.iter().map(|&n| i64::try_from(n).unwrap_or(i64::MAX)).collect();
+    Tensor::new(&lanes, &[lanes.size()]).and_then(|all| all.reshape(&shape)).or_fault()
+}
+
+/// Lists in lists on their way to a tensor.
+struct Entries<'a> {
+    name: &'a str,
+    dtype: DType,
+    bytes: Vec<u8>,
+    /// Lengths of the lists, outermost first, as the first of each level has them.
+    extents: Vec<usize>,
+}
+
+impl Entries<'_> {
+    fn list(&mut self, list: &rhai::Array, depth: usize) -> Result<()> {
+        self.level(depth, list.len())?;
+        for (i, item) in list.iter().enumerate() {
+            check_interrupt()?;
+            if let Some(inner) = item.read_lock::<rhai::Array>() {
+                self.is_inner(depth, i)?;
+                self.list(&inner, depth + 1)?;
+                continue;
+            }
+            if let Some(row) = item.read_lock::<ArrayRef>() {
+                self.row(&row, depth, i)?;
+                continue;
+            }
+            let name = self.name;
+            let number = scalar(item).ok_or_else(|| {
+                let got = value::type_name(item);
+                fault(format!("{name}: element {i} is {got}, expected a number or a list"))
+            })?;
+            self.leaf(depth, i)?;
+            self.number(i, number)?;
+        }
+        Ok(())
+    }
+
+    /// An array or tensor in a list: a number, or a row.
+    fn row(&mut self, row: &ArrayRef, depth: usize, i: usize) -> Result<()> {
+        let tensor = tensor_of(row)?;
+        if tensor.is_complex() {
+            let name = self.name;
+            return Err(fault(format!("{name}: element {i} is complex, expected a real number")));
+        }
+        for (axis, &extent) in tensor.shape().extents().iter().enumerate() {
+            self.is_inner(depth + axis, i)?;
+            self.level(depth + 1 + axis, usize::try_from(extent).unwrap_or(usize::MAX))?;
+        }
+        self.leaf(depth + tensor.shape().rank(), i)?;
+        let lanes = tensor.entries().or_fault()?;
+        let lanes = lanes[0].read(0..lanes[0].size()).or_fault()?;
+        lanes.into_iter().try_for_each(|lane| self.number(i, lane))
+    }
+
+    fn number(&mut self, i: usize, number: Scalar) -> Result<()> {
+        let bits = self.dtype.encode(number);
+        let bits = bits.map_err(|error| fault(format!("{}: element {i}: {error}", self.name)))?;
+        self.bytes.extend_from_slice(&bits.to_le_bytes()[..self.dtype.bytes()]);
+        Ok(())
+    }
+
+    /// A list at a depth, which is as long as others there.
+    fn level(&mut self, depth: usize, length: usize) -> Result<()> {
+        match self.extents.get(depth) {
+            None if self.extents.len() == depth => self.extents.push(length),
+            Some(&known) if known == length => {}
+            Some(&known) => {
+                let name = self.name;
+                return Err(fault_with_hint(
+                    format!("{name}: a list of {length} beside one of {known}"),
+                    "rows of a tensor are equally long",
+                ));
+            }
+            None => {}
+        }
+        Ok(())
+    }
+
+    /// Lists may follow at a depth: there is no number.
+    fn is_inner(&self, depth: usize, i: usize) -> Result<()> {
+        let has_numbers = !self.bytes.is_empty() && self.extents.len() == depth + 1;
+        if has_numbers { Err(self.mixed(i)) } else { Ok(()) }
+    }
+
+    /// Numbers may stand at a depth: there is no list.
+    fn leaf(&self, depth: usize, i: usize) -> Result<()> {
+        if self.extents.len() > depth + 1 { Err(self.mixed(i)) } else { Ok(()) }
+    }
+
+    fn mixed(&self, i: usize) -> Box<rhai::EvalAltResult> {
+        let name = self.name;
+        fault(format!("{name}: element {i} is a list beside a number, or a number beside a list"))
+    }
+}
+
+/// The static functions of a type: `TensorXdC::zeros([2, 3])`.
+fn statics(registry: &Registry<'_>, tensor: &Type, dtype: DType) -> Module {
+    let mut module = Module::new();
+    for row in TENSOR_MAKERS {
+        for arity in row.n_required..=row.parameters.len() {
+            let name = format!("{}::{}", tensor.name, row.name);
+            let is_complex = tensor.is_complex;
+            static_function(&mut module, &registry.context, name, arity, move |context, args| {
+                let made = made(context, row, dtype, args)?;
+                if !is_complex {
+                    return Ok(made);
+                }
+                tensor_of(&made)?.to_complex().map(ArrayRef::tensor).or_fault()
+            });
+        }
+    }
+    module
+}
+
+fn made(context: &Context, row: &Row, dtype: DType, args: &[Dynamic]) -> Result<ArrayRef> {
+    let mut args = args.to_vec();
+    let args = arguments(row, &args.iter_mut().collect::<Vec<_>>())?;
+    let answer = lend(&args, |args| row.call_of(Some(dtype), &context.session, args)).or_fault()?;
+    let made = answered(answer, None).try_cast::<ArrayRef>();
+    made.ok_or_else(|| fault(format!("{}: made no tensor", row.name)))
+}
+
+fn from_fn(registry: &mut Registry<'_>) {
+    registry.doc(
+        "from_fn",
+        "(shape, f)",
+        "The tensor whose entries a function makes of their numbers along the axes, Int32C arrays that it is called with \
+         once: what it records is a kernel.\n\n\
+         >> from_fn([2, 3], |i, j| i * 10 + j)\n[[ 0,  1,  2],\n [10, 11, 12]]",
+    );
+    registry.any("from_fn", 2, |context, call, args| {
+        context.at(call);
+        let name = "from_fn";
+        let shape = shape_of(name, args[0])?;
+        let function = args[1].read_lock::<FnPtr>().map(|function| function.clone());
+        let function = function.ok_or_else(|| {
+            let got = value::type_name(args[1]);
+            fault_with_hint(
+                format!("{name}: got {got}, expected a function"),
+                "from_fn([2, 3], |i, j| i + j)",
+            )
+        })?;
+        of_function(context, call, &shape, &function).map(Dynamic::from)
+    });
+}
+
+fn of_function(
+    context: &Context,
+    call: &NativeCallContext<'_>,
+    shape: &[i64],
+    function: &FnPtr,
+) -> Result<ArrayRef> {
+    let name = "from_fn";
+    let extents = shape.iter().map(|&n| {
+        u64::try_from(n)
+            .map_err(|_| fault(format!("{name}: got {n} as an extent, expected 0 or more")))
+    });
+    let extents = extents.collect::<Result<Vec<_>>>()?;
+    let numbers = extents.iter().enumerate().map(|(axis, &n)| {
+        let dtype = if n > 1 << 31 { DType::I64 } else { DType::I32 };
+        let lane = context.session.arange(dtype, 0.into(), Scalar::UInt(n), 1.into()).or_fault()?;
+        let mut along = vec![1; extents.len()];
+        along[axis] = n;
+        let numbers = Tensor::new(&lane, &along).and_then(|line| line.broadcast_to(&extents));
+        Ok(Dynamic::from(ArrayRef::tensor(numbers.or_fault()?)))
+    });
+    let numbers = numbers.collect::<Result<Vec<_>>>()?;
+    let value: Dynamic = function.call_within_context(call, numbers)?;
+    let any = Type { name: name.into(), dtype: None, is_complex: false };
+    real(context, &any, &value)?.broadcast_to(&extents).map(ArrayRef::tensor).or_fault()
+}
