@@ -9,7 +9,7 @@ use crate::imports::{Imports, Module, imports, knots};
 const MAX_LINES: usize = 640;
 
 /// Files with unsafe code, each with a reason.
-const UNSAFE: [(&str, &str); 22] = [
+const UNSAFE: [(&str, &str); 23] = [
     ("core/src/backend/cpu/arena.rs", "executable memory"),
     ("core/src/backend/cpu/frame.rs", "memory of machine code"),
     ("core/src/backend/cpu/launch.rs", "machine code as functions"),
@@ -23,6 +23,7 @@ const UNSAFE: [(&str, &str); 22] = [
     ("core/src/backend/interp/steps.rs", "lanes by pointer, instruction sets"),
     ("core/src/backend/pages.rs", "blocks of memory from the system"),
     ("core/src/backend/primitive/lanes.rs", "lanes by pointer, from several threads"),
+    ("core/src/backend/primitive/product_vectors.rs", "instruction sets, lanes by pointer"),
     ("core/src/backend/primitive/scan_vectors.rs", "instruction sets, lanes by pointer"),
     ("core/src/backend/primitive/vectors.rs", "instruction sets, lanes by pointer"),
     ("core/src/backend/reduce.rs", "lanes by pointer"),

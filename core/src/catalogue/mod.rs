@@ -34,7 +34,7 @@ pub use makers::{MAKERS, TENSOR_MAKERS};
 pub use memory::MEMORY;
 pub use pairs::PAIRS;
 pub use places::PLACES;
-pub use tensors::{TENSOR_AXES, TENSOR_PLACES, TENSOR_SHAPES};
+pub use tensors::{TENSOR_AXES, TENSOR_PLACES, TENSOR_PRODUCTS, TENSOR_SHAPES};
 pub use vectors::{SHAPES, VECTORS};
 
 use crate::dtype::DType;
@@ -174,7 +174,7 @@ pub fn rows() -> impl Iterator<Item = &'static Row> {
 
 /// Every row of tensors; where the first argument is one, they go before others of the name.
 pub fn tensor_rows() -> impl Iterator<Item = &'static Row> {
-    [TENSOR_SHAPES, TENSOR_PLACES, TENSOR_AXES].into_iter().flatten()
+    [TENSOR_SHAPES, TENSOR_PLACES, TENSOR_PRODUCTS, TENSOR_AXES].into_iter().flatten()
 }
 
 /// The first row called `name`.

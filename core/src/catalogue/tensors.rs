@@ -173,6 +173,39 @@ table! {
 }
 
 table! {
+    /// Products of matrices and vectors.
+    pub TENSOR_PRODUCTS;
+    /// The product of matrices, as a @ b: the last two axes; those before them broadcast. A tensor or array of one axis is a
+    /// row on the left, a column on the right, and the axis goes away. By fma in one order on every device, so its bits
+    /// are the same; halves are added in f32 and rounded once, integers wrap. Recorded, not run.
+    ///
+    /// >> matmul(TensorXfC([[1, 2], [3, 4]]), TensorXfC([[0, 1], [1, 0]]))
+    /// [[2, 1],
+    ///  [4, 3]]
+    matmul(a: Tensor, b: Tensor) = |c| number_or_tensor(c.tensor(0)?.matmul(&c.tensor(1)?)?);
+    /// Sum of the products of entries, the second conjugated; shapes are equal.
+    ///
+    /// >> inp(TensorXfC([[1, 2]]), TensorXfC([[3, 4]]))
+    /// [11]
+    inp(a: Tensor, b: Tensor) = |c| number_or_tensor(c.tensor(0)?.inner(&c.tensor(1)?, true)?);
+    /// Sum of the products of entries, the first conjugated; shapes are equal.
+    ///
+    /// >> vdot(TensorXfC([[1, 2]]), TensorXfC([[3, 4]]))
+    /// [11]
+    vdot(a: Tensor, b: Tensor) = |c| number_or_tensor(c.tensor(0)?.inner(&c.tensor(1)?, false)?);
+    /// Each entry of the first times each of the second: the axes of both, one behind the other.
+    ///
+    /// >> outer(FloatC([1, 2]), FloatC([3, 4, 5]))
+    /// [[ 3,  4,  5],
+    ///  [ 6,  8, 10]]
+    outer(a: Tensor, b: Tensor) = |c| {
+        let (a, b) = (c.tensor(0)?, c.tensor(1)?);
+        let left = (0..b.shape().rank()).try_fold(a, |left, _| left.expand(-1))?;
+        apply(Op::Mul, &[&Argument::Tensor(&left), &Argument::Tensor(&b)])
+    };
+}
+
+table! {
     /// What goes along axes.
     pub TENSOR_AXES;
     /// Sum of the entries along an axis, a list of axes, or all (the default); with keepdims true axes of one entry remain.

@@ -34,6 +34,9 @@ pub enum Primitive {
     /// Operands target, index, value and perhaps compare: what `target[index[i]]` is for lane i where each lane before
     /// has put its value, or has where it found what it compares with; 0 out of bounds.
     Exchanges,
+    /// Operands left and right, of a complex product the real and imaginary parts of each: matrices one behind the other,
+    /// and their products in the order of S26.
+    Product(Product),
 }
 
 impl Primitive {
@@ -49,7 +52,88 @@ impl Primitive {
             Self::TrueLanes => "true_lanes",
             Self::Increments => "increments",
             Self::Exchanges => "exchanges",
+            Self::Product(_) => "matmul",
         }
+    }
+}
+
+/// Products of matrices: of many, or of one with many.
+///
+/// An entry is the sum of the products along the `depth` by fma from 0 on, in ascending order, in chunks of
+/// [`Product::CHUNK`] whose sums are added in order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Product {
+    /// Columns of left matrices, rows of right ones; at least 1.
+    pub depth: u32,
+    /// Columns of right matrices; at least 1.
+    pub columns: u32,
+    /// How left matrices lie in memory.
+    pub left: Factor,
+    /// How right ones do.
+    pub right: Factor,
+    /// What is computed.
+    pub part: Part,
+}
+
+/// How matrices that are a factor lie in memory, row by row or otherwise.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Factor(u8);
+
+/// The part of an entry of a product.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Part {
+    /// All of it: operands are left and right.
+    Whole,
+    /// The real part of complex ones: fma(re, re), then fma(-im, im).
+    Real,
+    /// The imaginary part: fma(re, im), then fma(im, re).
+    Imag,
+}
+
+impl Factor {
+    const TURNED: u8 = 1;
+    const SHARED: u8 = 2;
+    const CONJUGATE: u8 = 4;
+
+    /// Whether they lie column by column; and whether one matrix is a factor of every product.
+    pub const fn new(is_turned: bool, is_shared: bool) -> Self {
+        let turned = if is_turned { Self::TURNED } else { 0 };
+        let shared = if is_shared { Self::SHARED } else { 0 };
+        Self(turned | shared)
+    }
+
+    /// With the signs of imaginary parts changed, or changed back.
+    #[must_use]
+    pub const fn conjugate(self) -> Self {
+        Self(self.0 ^ Self::CONJUGATE)
+    }
+
+    /// Whether they lie column by column.
+    pub const fn is_turned(self) -> bool {
+        self.0 & Self::TURNED != 0
+    }
+
+    /// Whether one matrix is a factor of every product.
+    pub const fn is_shared(self) -> bool {
+        self.0 & Self::SHARED != 0
+    }
+
+    /// Whether the sign of imaginary parts is changed.
+    pub const fn is_conjugate(self) -> bool {
+        self.0 & Self::CONJUGATE != 0
+    }
+}
+
+impl Product {
+    /// Terms along the depth whose sum is one chain.
+    pub const CHUNK: usize = 4096;
+
+    /// The number of products, and of rows of each, for operands of so many lanes.
+    pub fn extents(self, left: u64, right: u64) -> (u64, u64) {
+        let (depth, columns) = (u64::from(self.depth), u64::from(self.columns));
+        let n = if self.right.is_shared() { 1 } else { right / (depth * columns) };
+        let rows = left / depth;
+        (n, if self.left.is_shared() { rows } else { rows / n.max(1) })
     }
 }
 

@@ -25,6 +25,7 @@ use crate::eval::launches::{Keep, Plan};
 use crate::eval::schedule::{Scratch, schedule};
 use crate::eval::{Evaluator, Reports};
 use crate::ir::kernel::{KernelHash, Target};
+use crate::ir::primitive::Product;
 use crate::ir::table::Table;
 use crate::ir::var::{Kind, VarId, Variable};
 use crate::log::{Log, LogQueue, LogSink};
@@ -139,6 +140,12 @@ impl Session {
     ) -> Result<Array> {
         let ids = self.ids(name, args)?;
         self.record(|recorder| recorder.composite(name, words, &ids, recipe))
+    }
+
+    /// Records products of matrices, see [`Product`].
+    pub(crate) fn product(&self, product: Product, operands: &[&Array]) -> Result<Array> {
+        let ids = self.ids("matmul", operands)?;
+        self.record(|recorder| recorder.product(product, &ids))
     }
 
     /// Records several arrays at once.

@@ -25,6 +25,7 @@
 
 mod order;
 mod place;
+mod product;
 mod rearrange;
 mod reduce;
 mod shape;

@@ -211,7 +211,7 @@ impl Tensor {
 }
 
 /// Tensors of one type, complex if one of them is.
-fn alike(op: &'static str, tensors: &[Tensor]) -> Result<Vec<Tensor>> {
+pub(super) fn alike(op: &'static str, tensors: &[Tensor]) -> Result<Vec<Tensor>> {
     let mut dtypes = tensors.iter().map(Tensor::dtype);
     let first = dtypes.next().unwrap_or(DType::F32);
     let common =

@@ -170,6 +170,19 @@ impl View {
         Ok(Self { shape: Shape::new("diag", [n])?, start: self.start, steps: vec![step] })
     }
 
+    /// Whether the entries are all of so many lanes, matrix after matrix, each row by row (`false`) or column by column.
+    pub(crate) fn is_turned(&self, lanes: u64) -> Option<bool> {
+        if self.is_whole(lanes) {
+            return Some(false);
+        }
+        let (mut extents, mut steps) = (self.shape.extents().to_vec(), self.steps.clone());
+        let n = extents.len();
+        extents.swap(n - 1, n - 2);
+        steps.swap(n - 1, n - 2);
+        let turned = Self { shape: Shape::new("matmul", extents).ok()?, start: self.start, steps };
+        turned.is_whole(lanes).then_some(true)
+    }
+
     /// Of one axis alone how far each entry is from the first.
     pub(crate) fn only(&self, axis: usize) -> Self {
         let shape = Shape::line(self.shape.extents()[axis]);

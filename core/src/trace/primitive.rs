@@ -4,7 +4,7 @@ use super::Recorder;
 use crate::dtype::DType;
 use crate::error::{Error, Result};
 use crate::ir::op::{Class, Op, ScatterMode, ScatterOp, Writer};
-use crate::ir::primitive::{Order, Primitive, lane_number_type};
+use crate::ir::primitive::{Order, Primitive, Product, lane_number_type};
 use crate::ir::var::{Kind, VarId, Variable};
 
 impl Recorder<'_> {
@@ -245,6 +245,39 @@ impl Recorder<'_> {
             if dtype.is_float() { self.reinterpret(x, dtype.unsigned()) } else { Ok(x) }
         };
         xs.iter().map(bits).collect()
+    }
+
+    /// Products of matrices, of which there are some; operands as of [`Primitive::Product`], of one type that is no mask.
+    ///
+    /// **Dtypes**: those of the operands; f16 in f32, rounded once. **Evaluation**: traced; a launch of its own.
+    ///
+    /// # Errors
+    /// `Recording` in a body.
+    pub fn product(&mut self, mut product: Product, operands: &[VarId]) -> Result<VarId> {
+        let dtype = self.dtype(operands[0]);
+        let mut operands = operands.to_vec();
+        if dtype.is_half() {
+            let wide = operands.iter().map(|&x| self.cast(x, DType::F32));
+            let wide = wide.collect::<Result<Vec<_>>>()?;
+            let wide = self.product(product, &wide)?;
+            return self.cast(wide, dtype);
+        }
+        if let [_, left, _, right] = &mut operands[..] {
+            // A conjugate is read with other signs where it lies.
+            for (imag, factor) in [(left, &mut product.left), (right, &mut product.right)] {
+                let variable = self.var(*imag);
+                if let (Kind::Op(Op::Neg), Some(positive)) =
+                    (variable.kind, variable.operands().next())
+                {
+                    (*imag, *factor) = (positive, factor.conjugate());
+                }
+            }
+        }
+        let operands = &operands[..];
+        let right = operands[operands.len() / 2];
+        let (n, rows) = product.extents(self.size(operands[0]), self.size(right));
+        let size = n * rows * u64::from(product.columns);
+        self.primitive(Primitive::Product(product), dtype, size, operands)
     }
 
     fn primitive(

@@ -145,7 +145,10 @@ impl Host {
             Primitive::PrefixProduct => x.cumprod(),
             Primitive::Sort(order) => x.sort(order),
             Primitive::SortIndex(order) => x.argsort(order),
-            Primitive::TrueLanes | Primitive::Increments | Primitive::Exchanges => {
+            Primitive::TrueLanes
+            | Primitive::Increments
+            | Primitive::Exchanges
+            | Primitive::Product(_) => {
                 unreachable!("not asked for")
             }
         };

@@ -11,7 +11,10 @@ use super::catalogue::run;
 use super::registry::{Registry, TensorForm};
 use crate::value::{ArrayRef, Form};
 
-/// Registers the functions that no other table has with as many arguments.
+/// The precedence of `*` in Rhai.
+const PRECEDENCE: u8 = 180;
+
+/// Registers the functions that no other table has with as many arguments, and `a @ b`.
 pub(super) fn register(registry: &mut Registry<'_>) {
     for row in tensor_rows() {
         registry.doc_form(row.name, &row.signature(), &row.doc());
@@ -25,6 +28,23 @@ pub(super) fn register(registry: &mut Registry<'_>) {
             }
         }
     }
+    products(registry);
+}
+
+/// `a @ b` is `matmul(a, b)`.
+fn products(registry: &mut Registry<'_>) {
+    let known = registry.engine.register_custom_operator("@", PRECEDENCE);
+    known.expect("internal error: Rhai refuses an operator");
+    let text = "The product of matrices, matmul(a, b); as strong as *.\n\n\
+                >> TensorXfC([[1, 2], [3, 4]]) @ FloatC([1, 0])\n[1, 3]";
+    registry.doc("@", "a @ b", text);
+    let row = find("matmul").expect("internal error: no products");
+    registry.any("@", 2, |context, call, args| run(context, call, row, args));
+}
+
+/// The function of tensors with a name.
+fn find(name: &str) -> Option<&'static Row> {
+    tensor_rows().find(|row| row.name == name)
 }
 
 /// The function of tensors that has a name and takes so many arguments.

@@ -14,7 +14,7 @@ use crate::context::Context;
 use crate::fault::{IntoFault, Result, check_interrupt, fault, fault_with_hint, under_name};
 use crate::value::host_array::HostRef;
 use crate::value::nested::lend;
-use crate::value::{self, Arg, ArrayRef, GENERATOR, scalar};
+use crate::value::{self, Arg, ArrayRef, Form, GENERATOR, scalar};
 
 /// Names of the one-dimensional types, floats first.
 fn scalar_types() -> impl Iterator<Item = (&'static str, DType)> {
@@ -36,7 +36,7 @@ pub(super) fn register(registry: &mut Registry<'_>) {
             "(value)",
             &format!(
                 "Array of {} lanes from a number (one lane), a list, another array (converted) or a \
-                 host array. {name}::zero(n), ones(n), full(value, n), empty(n), arange(start, stop, \
+                 host array; of a tensor one with these lanes. {name}::zero(n), ones(n), full(value, n), empty(n), arange(start, stop, \
                  step), linspace(first, last, n), opaque(value, n), reinterpret(x) make others.\n\n\
                  >> {name}([0, 1])\n[0, 1]",
                 dtype.numpy_name()
@@ -44,6 +44,11 @@ pub(super) fn register(registry: &mut Registry<'_>) {
         );
         registry.any(name, 1, move |context, call, args| {
             context.at(call);
+            if let Some(tensor) = args[0].read_lock::<ArrayRef>()
+                && tensor.form() == Form::Tensor
+            {
+                return tensor.lend(|tensor| tensor.cast(dtype)).map(ArrayRef::from).or_fault();
+            }
             convert(context, name, dtype, args[0]).map(ArrayRef::leaf)
         });
         registry.any(name, 0, move |context, _, _| {

@@ -49,6 +49,7 @@ pub fn run_steps(work: &mut dyn Work, call: &PrimitiveCall) -> Result<bool> {
         Primitive::Increments => increments(work, call)?,
         // One lane after the other, for which a GPU is too slow.
         Primitive::Exchanges => return Ok(false),
+        Primitive::Product(_) => return Ok(false),
     }
     Ok(true)
 }

@@ -8,6 +8,9 @@ mod call;
 mod in_turn;
 mod lanes;
 mod pieces;
+mod product;
+#[cfg(target_arch = "x86_64")]
+mod product_vectors;
 #[cfg(target_arch = "x86_64")]
 mod quicksort;
 mod scan;
@@ -48,5 +51,6 @@ pub(super) fn run(pool: &Pool, isa: Isa, call: &PrimitiveCall, room: Room<'_>) -
         Primitive::TrueLanes => true_lanes::find(&workers, first, result),
         Primitive::Increments => in_turn::count(&workers, &call.operands, result),
         Primitive::Exchanges => in_turn::exchange(&workers, &call.operands, result),
+        Primitive::Product(product) => product::multiply(&workers, product, &call.operands, result),
     }
 }

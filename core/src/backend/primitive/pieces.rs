@@ -40,6 +40,41 @@ impl Workers<'_> {
         Ok(Scratch { lanes: Lanes::at(memory.address(), n), _memory: memory })
     }
 
+    /// Calls `each` for every number below `n`, on several threads if that is worth it; it may ask whether to go on.
+    ///
+    /// # Errors
+    /// `Interrupted`.
+    pub(super) fn tasks(
+        &self,
+        n: usize,
+        is_worth: bool,
+        each: impl Fn(usize, &dyn Fn() -> bool) + Send + Sync + 'static,
+    ) -> Result<()> {
+        let stopped = Arc::new(AtomicBool::new(false));
+        let stop = stopped.clone();
+        let work = move |claims: &Claims| {
+            let goes_on = || {
+                if interrupt::is_requested() {
+                    stop.store(true, Ordering::Relaxed);
+                    claims.stop();
+                }
+                !stop.load(Ordering::Relaxed)
+            };
+            while let Some(number) = claims.take() {
+                if !goes_on() {
+                    return;
+                }
+                each(exactly::<usize>(number), &goes_on);
+            }
+        };
+        if is_worth {
+            self.pool.run(n as u64, Arc::new(work));
+        } else {
+            work(&Claims::new(n as u64));
+        }
+        if stopped.load(Ordering::Relaxed) { Err(Error::Interrupted) } else { Ok(()) }
+    }
+
     /// Calls `each` for every piece of `n` lanes, on several threads if that pays.
     ///
     /// # Errors

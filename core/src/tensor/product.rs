@@ -1,0 +1,175 @@
+//! Products of matrices (S26).
+
+use super::rearrange::alike;
+use super::{Shape, Tensor};
+use crate::array::Array;
+use crate::dtype::DType;
+use crate::error::{Error, Result};
+use crate::ir::op::ReduceOp;
+use crate::ir::primitive::{Factor, Part, Product};
+
+impl Tensor {
+    /// The product of matrices, which are the last two axes; the axes before them broadcast. A tensor of one axis is a row
+    /// on the left, a column on the right, whose axis goes away; its products are added in the order of [`Array::hsum`].
+    /// Recorded, not run.
+    ///
+    /// **Accuracy**: fma in one order on every device; f16 in f32, rounded once; integers wrap.
+    ///
+    /// # Errors
+    /// `Forms`, naming both shapes, if they do not fit; `UnsupportedType` for masks; `TypeMismatch`.
+    pub fn matmul(&self, other: &Self) -> Result<Self> {
+        let op = "matmul";
+        let ranks = [self, other].map(|factor| factor.shape().rank());
+        if ranks.contains(&0) {
+            let what = format!("{op}: got shapes {} and {}", self.shape(), other.shape());
+            return Err(Error::Forms { what, remedy: Some("with numbers write a * b") });
+        }
+        for factor in [self, other] {
+            if factor.dtype() == DType::Mask {
+                return Err(Error::UnsupportedType { op, dtype: DType::Mask, expected: "numbers" });
+            }
+        }
+        let depths =
+            [self.shape().extents()[ranks[0] - 1], other.shape().extents()[ranks[1].max(2) - 2]];
+        if depths[0] != depths[1] {
+            let shapes = [self, other].map(|factor| extents(factor.shape()));
+            let what = format!(
+                "{op}: inner dimensions differ: {} · {} ({} ≠ {})",
+                shapes[0], shapes[1], depths[0], depths[1]
+            );
+            let remedy = Some(
+                "columns of the left one are as many as rows of the right one; a.T turns a matrix",
+            );
+            return Err(Error::Forms { what, remedy });
+        }
+        let factors = alike(op, &[self.clone(), other.clone()])?;
+        let [left, right] = [&factors[0], &factors[1]];
+        if ranks.contains(&1) { left.by_vector(right) } else { left.by_matrices(right) }
+    }
+
+    /// A product one of whose factors has one axis.
+    fn by_vector(&self, other: &Self) -> Result<Self> {
+        let op = "matmul";
+        let right =
+            if other.shape().rank() == 1 { other.clone() } else { other.matrix_transpose()? };
+        let shape = self.shape().broadcast(op, right.shape())?;
+        let [left, right] =
+            [self.broadcast(op, &shape)?.entries()?, right.broadcast(op, &shape)?.entries()?];
+        let parts = match (&left[..], &right[..]) {
+            ([a], [b]) => vec![a.try_mul(b)?],
+            ([ar, ai], [br, bi]) => vec![
+                ar.try_mul(br)?.try_sub(&ai.try_mul(bi)?)?,
+                ar.try_mul(bi)?.try_add(&ai.try_mul(br)?)?,
+            ],
+            _ => unreachable!("internal error: factors of two kinds"),
+        };
+        Self::of(&parts, shape)?.reduce(ReduceOp::Sum, Some(&[-1]), false)
+    }
+
+    fn by_matrices(&self, other: &Self) -> Result<Self> {
+        let op = "matmul";
+        let of = |tensor: &Self| {
+            let (before, matrix) = tensor.shape().extents().split_at(tensor.shape().rank() - 2);
+            (before.to_vec(), [matrix[0], matrix[1]])
+        };
+        let ((left_before, [rows, depth]), (right_before, [_, columns])) = (of(self), of(other));
+        let before = Shape::new(op, left_before)?.broadcast(op, &Shape::new(op, right_before)?)?;
+        let with = |matrix: [u64; 2]| Shape::new(op, [before.extents(), &matrix].concat());
+        let shape = with([rows, columns])?;
+        let dtype = self.dtype();
+        let session = self.parts[0].session();
+        if shape.n_entries() == 0 || depth == 0 {
+            let zero = session.zeros(dtype, 1)?;
+            return Self::of(&vec![zero; self.parts.len()], shape);
+        }
+        let [small_depth, small_columns] = [depth, columns].map(u32::try_from);
+        let (Ok(small_depth), Ok(small_columns)) = (small_depth, small_columns) else {
+            let what = format!(
+                "{op}: {rows}x{depth} · {depth}x{columns} has too long an axis (at most 2^32 - 1)"
+            );
+            return Err(Error::forms(what));
+        };
+        let mut left = Lying::new(self, &before, &with([rows, depth])?)?;
+        let right = Lying::new(other, &before, &with([depth, columns])?)?;
+        // Rows of many matrices by one are rows of one matrix.
+        if right.is_shared && !left.is_shared {
+            left = left.row_by_row(self)?;
+            left.is_shared = true;
+        }
+        let product = |part: Part| Product {
+            depth: small_depth,
+            columns: small_columns,
+            left: left.factor(),
+            right: right.factor(),
+            part,
+        };
+        let operands: Vec<&Array> = left.lanes.iter().chain(&right.lanes).collect();
+        let parts: &[Part] =
+            if self.is_complex() { &[Part::Real, Part::Imag] } else { &[Part::Whole] };
+        let parts = parts.iter().map(|&part| session.product(product(part), &operands));
+        Self::of(&parts.collect::<Result<Vec<_>>>()?, shape)
+    }
+
+    /// The sum of the products of entries, the second conjugated if `conjugates_second`, else the first; in the order of
+    /// [`Array::hsum`].
+    ///
+    /// # Errors
+    /// `Forms`, naming both shapes, if they are not equal.
+    pub fn inner(&self, other: &Self, conjugates_second: bool) -> Result<Self> {
+        let op = if conjugates_second { "inp" } else { "vdot" };
+        if self.shape() != other.shape() {
+            let what = format!("{op}: shapes {} and {} differ", self.shape(), other.shape());
+            return Err(Error::forms(what));
+        }
+        let pair = if conjugates_second {
+            [self.clone(), other.conjugate()?]
+        } else {
+            [self.conjugate()?, other.clone()]
+        };
+        let [left, right] = [pair[0].reshape(&[-1])?, pair[1].reshape(&[-1])?];
+        left.matmul(&right)
+    }
+}
+
+/// The extents of a matrix, or of what has more axes, as errors name them: `2x3`.
+fn extents(shape: &Shape) -> String {
+    shape.extents().iter().map(ToString::to_string).collect::<Vec<_>>().join("x")
+}
+
+/// How a factor lies in memory.
+struct Lying {
+    lanes: Vec<Array>,
+    is_turned: bool,
+    is_shared: bool,
+}
+
+impl Lying {
+    /// A factor where it lies, or its entries row by row where matrices do not lie behind each other; `shape` has the axes
+    /// of all products in front.
+    fn new(tensor: &Tensor, before: &Shape, shape: &Shape) -> Result<Self> {
+        let own = tensor.shape().extents();
+        let n_own: u64 = own[..own.len() - 2].iter().product();
+        let is_shared = n_own == 1;
+        if n_own == before.n_entries() || is_shared {
+            let lanes = tensor.parts()[0].size();
+            if let Some(is_turned) = tensor.view.is_turned(lanes) {
+                return Ok(Self { lanes: tensor.parts.clone(), is_turned, is_shared });
+            }
+            return Ok(Self { lanes: tensor.entries()?, is_turned: false, is_shared });
+        }
+        let lanes = tensor.broadcast("matmul", shape)?.entries()?;
+        Ok(Self { lanes, is_turned: false, is_shared: false })
+    }
+
+    /// With the entries of matrices row by row.
+    fn row_by_row(self, tensor: &Tensor) -> Result<Self> {
+        if !self.is_turned {
+            return Ok(self);
+        }
+        Ok(Self { lanes: tensor.entries()?, is_turned: false, ..self })
+    }
+
+    fn factor(&self) -> Factor {
+        Factor::new(self.is_turned, self.is_shared)
+    }
+}
