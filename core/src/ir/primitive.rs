@@ -137,6 +137,43 @@ impl Product {
     }
 }
 
+/// Where the terms of a factor are: a complex lane has two of them.
+#[derive(Clone, Copy, Debug)]
+pub struct Terms {
+    /// Terms of a lane.
+    pub n: usize,
+    /// For each of them whether it is in the imaginary parts, and whether its sign is changed.
+    pub signs: [(bool, bool); 2],
+    /// Lanes from a row of the left factor, or a column of the right one, to the next.
+    pub across: u64,
+    /// Lanes from a lane to the next along the depth.
+    pub along: u64,
+    /// Lanes from a matrix to the next.
+    pub matrix: u64,
+}
+
+impl Product {
+    /// The terms of the left factor, of so many rows, and those of the right one.
+    pub fn terms(self, rows: u64) -> [Terms; 2] {
+        let (depth, columns) = (u64::from(self.depth), u64::from(self.columns));
+        let terms = |factor: Factor, outer: u64, is_left: bool| {
+            // Of the left factor terms of a row lie side by side, of the right one those of a column do not.
+            let is_along = is_left != factor.is_turned();
+            let (across, along) = if is_along { (depth, 1) } else { (1, outer) };
+            let changes = factor.is_conjugate();
+            let signs = match (self.part, is_left) {
+                (Part::Whole, _) => [(false, false); 2],
+                (Part::Real, true) => [(false, false), (true, !changes)],
+                (Part::Real, false) | (Part::Imag, true) => [(false, false), (true, changes)],
+                (Part::Imag, false) => [(true, changes), (false, false)],
+            };
+            let matrix = if factor.is_shared() { 0 } else { depth * outer };
+            Terms { n: if self.part == Part::Whole { 1 } else { 2 }, signs, across, along, matrix }
+        };
+        [terms(self.left, rows, true), terms(self.right, columns, false)]
+    }
+}
+
 /// The type of lane numbers below `size`: u32, or u64 where that is too small.
 pub const fn lane_number_type(size: u64) -> DType {
     if size <= 1 << 32 { DType::U32 } else { DType::U64 }

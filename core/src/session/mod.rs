@@ -142,8 +142,12 @@ impl Session {
         self.record(|recorder| recorder.composite(name, words, &ids, recipe))
     }
 
-    /// Records products of matrices, see [`Product`].
-    pub(crate) fn product(&self, product: Product, operands: &[&Array]) -> Result<Array> {
+    /// Records products of matrices, see [`Product`]; tensors have better words for them.
+    ///
+    /// # Errors
+    /// `ForeignArray`.
+    #[doc(hidden)]
+    pub fn products(&self, product: Product, operands: &[&Array]) -> Result<Array> {
         let ids = self.ids("matmul", operands)?;
         self.record(|recorder| recorder.product(product, &ids))
     }

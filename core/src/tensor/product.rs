@@ -106,7 +106,7 @@ impl Tensor {
         let operands: Vec<&Array> = left.lanes.iter().chain(&right.lanes).collect();
         let parts: &[Part] =
             if self.is_complex() { &[Part::Real, Part::Imag] } else { &[Part::Whole] };
-        let parts = parts.iter().map(|&part| session.product(product(part), &operands));
+        let parts = parts.iter().map(|&part| session.products(product(part), &operands));
         Self::of(&parts.collect::<Result<Vec<_>>>()?, shape)
     }
 

@@ -249,15 +249,15 @@ impl Recorder<'_> {
 
     /// Products of matrices, of which there are some; operands as of [`Primitive::Product`], of one type that is no mask.
     ///
-    /// **Dtypes**: those of the operands; f16 in f32, rounded once. **Evaluation**: traced; a launch of its own.
+    /// **Dtypes**: those of the operands; f16 in f32, rounded once, narrow integers in 32 bits. **Evaluation**: traced; a launch of its own.
     ///
     /// # Errors
     /// `Recording` in a body.
     pub fn product(&mut self, mut product: Product, operands: &[VarId]) -> Result<VarId> {
         let dtype = self.dtype(operands[0]);
         let mut operands = operands.to_vec();
-        if dtype.is_half() {
-            let wide = operands.iter().map(|&x| self.cast(x, DType::F32));
+        if dtype.widened() != dtype {
+            let wide = operands.iter().map(|&x| self.cast(x, dtype.widened()));
             let wide = wide.collect::<Result<Vec<_>>>()?;
             let wide = self.product(product, &wide)?;
             return self.cast(wide, dtype);

@@ -6,7 +6,7 @@ use porcini_core::backend::cuda::{Step, Work, lower_step, run_steps};
 use porcini_core::backend::isa::Isa;
 use porcini_core::backend::primitive::{MemoryArray, PrimitiveCall};
 use porcini_core::ir::op::ReduceOp;
-use porcini_core::ir::primitive::{Order, Primitive};
+use porcini_core::ir::primitive::{Factor, Order, Part, Primitive, Product};
 use porcini_core::ir::scalar::quiet_nan;
 use porcini_core::{DType, DeviceChoice, Result, Scalar, Session};
 
@@ -24,6 +24,11 @@ const ORDERS: [Order; 2] = [Order::Ascending, Order::Descending];
 pub(super) fn steps() -> Vec<Step> {
     let mut steps = vec![Step::CountTrue, Step::PlaceTrue(DType::U32), Step::PlaceTrue(DType::U64)];
     steps.push(Step::CountedElements);
+    for dtype in [DType::U32, DType::U64, DType::F32, DType::F64] {
+        for left in [false, true] {
+            steps.extend([false, true].map(|right| Step::Product(dtype, [left, right])));
+        }
+    }
     for dtype in DType::ALL {
         if dtype.is_int() {
             steps.push(Step::Increments(dtype));
@@ -285,6 +290,75 @@ fn increments_are_in_lane_order() {
                 operands.extend(mask.map(|mask| (DType::Mask, &mask[..])));
                 let got = model.lanes_of(Primitive::Increments, &operands, (dtype, n), &mut random);
                 assert!(got == want, "{dtype}, {n} lanes, {n_elements} counters");
+            }
+        }
+    }
+}
+
+#[test]
+fn products_mean_what_the_host_does() {
+    let (mut model, mut random) = (Model::new(), Random::new(7400));
+    let session = Session::builder().device(DeviceChoice::Interp(Isa::Baseline)).threads(1);
+    let session = session.build().expect("a session");
+    for dtype in [DType::F32, DType::F64, DType::I32, DType::U64] {
+        let mut shapes = vec![(2, 3, 5, 4), (1, 65, 9, 67)];
+        if dtype == DType::F32 {
+            // More than a tile, and more than a chunk.
+            shapes.extend([(1, 130, 8, 3), (1, 2, 4100, 2)]);
+        }
+        for (i, (n, rows, depth, columns)) in shapes.into_iter().enumerate() {
+            for (part, n_planes) in [(Part::Whole, 1), (Part::Real, 2), (Part::Imag, 2)] {
+                if n_planes == 2 && !dtype.is_float() {
+                    continue;
+                }
+                let is_odd = i % 2 == 1;
+                let left = Factor::new(is_odd, n == 1);
+                let right = Factor::new(!is_odd, true).conjugate();
+                let (left, right) = if n > 1 {
+                    (Factor::new(is_odd, false), Factor::new(is_odd, false))
+                } else {
+                    (left, right)
+                };
+                let product = Product { depth, columns, left, right, part };
+                let [depth, columns] = [depth, columns].map(|n| n as usize);
+                let lanes = |n: usize, random: &mut Random| uneven(dtype, n, random);
+                let planes: Vec<Vec<u64>> = [n * rows * depth, n * depth * columns]
+                    .into_iter()
+                    .flat_map(|n| vec![n; n_planes])
+                    .map(|n| lanes(n, &mut random))
+                    .collect();
+                let arrays: Vec<_> = planes
+                    .iter()
+                    .map(|lanes| {
+                        let bytes: Vec<u8> = lanes
+                            .iter()
+                            .flat_map(|lane| lane.to_le_bytes()[..dtype.bytes()].to_vec())
+                            .collect();
+                        session.from_bytes(dtype, &bytes).expect("an array")
+                    })
+                    .collect();
+                let want = session.products(product, &arrays.iter().collect::<Vec<_>>());
+                let want = want.expect("products");
+                let size = n * rows * columns;
+                assert_eq!(want.size(), size as u64);
+                let want = want.read_bytes(0..want.size()).expect("contents");
+                let operands: Vec<(DType, &[u64])> =
+                    planes.iter().map(|lanes| (dtype, &lanes[..])).collect();
+                let got = model.lanes_of(
+                    Primitive::Product(product),
+                    &operands,
+                    (dtype, size),
+                    &mut random,
+                );
+                for (lane, (got, want)) in got.iter().zip(want.chunks(dtype.bytes())).enumerate() {
+                    let mut word = [0; 8];
+                    word[..want.len()].copy_from_slice(want);
+                    let want = visible(dtype, u64::from_le_bytes(word));
+                    assert!(
+                        *got == want,
+                        "{dtype} {product:?} {rows} rows: lane {lane} is {got:#x}, not {want:#x}"
+                    );
+                }
             }
         }
     }

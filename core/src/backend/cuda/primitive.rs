@@ -5,13 +5,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use super::compiler::Compiler;
 use super::gpu::{Function, Gpu, Grid, Module};
-use super::ptx::{BUCKETS, COUNT_BLOCK, DIGIT, SCAN_CHUNK, Step, TILE};
+use super::ptx::{BUCKETS, COUNT_BLOCK, DIGIT, SCAN_CHUNK, Step, TILE, product_side};
 use crate::backend::primitive::{MemoryArray, PrimitiveCall, Room};
 use crate::convert::exactly;
 use crate::dtype::DType;
 use crate::error::Result;
 use crate::ir::op::ReduceOp;
-use crate::ir::primitive::{Order, Primitive};
+use crate::ir::primitive::{Factor, Order, Primitive, Product};
 use crate::memory::buffer::Buffer;
 
 /// Runs the steps of a primitive: a GPU, or a model of one.
@@ -49,7 +49,7 @@ pub fn run_steps(work: &mut dyn Work, call: &PrimitiveCall) -> Result<bool> {
         Primitive::Increments => increments(work, call)?,
         // One lane after the other, for which a GPU is too slow.
         Primitive::Exchanges => return Ok(false),
-        Primitive::Product(_) => return Ok(false),
+        Primitive::Product(product) => products(work, product, call)?,
     }
     Ok(true)
 }
@@ -164,6 +164,32 @@ fn increments(work: &mut dyn Work, call: &PrimitiveCall) -> Result<()> {
     sort_digits(work, by, elements, &lanes_between, Some(&numbers_between))?;
     let words = [n, sorted, numbers, target.size, target.address, result.address];
     work.launch(Step::Increments(result.dtype), blocks, &words)
+}
+
+/// Operands are left and right, of complex products the real and imaginary parts of each.
+fn products(work: &mut dyn Work, product: Product, call: &PrimitiveCall) -> Result<()> {
+    let half = call.operands.len() / 2;
+    let (n, rows) = product.extents(call.operands[0].size, call.operands[half].size);
+    let columns = u64::from(product.columns);
+    // Wrapping sums have the same bits signed and unsigned.
+    let dtype =
+        if call.result.dtype.is_float() { call.result.dtype } else { call.result.dtype.unsigned() };
+    let side = u64::from(product_side(dtype));
+    let (row_blocks, column_blocks) = (rows.div_ceil(side), columns.div_ceil(side));
+    let terms = product.terms(rows);
+    let n_each = terms[0].n as u64;
+    let n_terms = u64::from(product.depth) * n_each;
+    let chunk = Product::CHUNK as u64 * n_each;
+    let mut words = vec![rows, columns, n_terms, n_each - 1, chunk, row_blocks, column_blocks];
+    words.push(call.result.address);
+    for (first, terms) in [(0, terms[0]), (half, terms[1])] {
+        let plane = |is_imag: bool| call.operands[first + usize::from(is_imag)].address;
+        words.extend(terms.signs.map(|(is_imag, _)| plane(is_imag)));
+        let signs = terms.signs.map(|(_, is_negative)| u64::from(is_negative));
+        words.extend([signs[0] | signs[1] << 1, terms.across, terms.along, terms.matrix]);
+    }
+    let turned = [product.left, product.right].map(Factor::is_turned);
+    work.launch(Step::Product(dtype, turned), n * row_blocks * column_blocks, &words)
 }
 
 /// Two arrays that moves go between.

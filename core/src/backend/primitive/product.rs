@@ -17,7 +17,7 @@ use crate::convert::exactly;
 use crate::dtype::DType;
 use crate::error::Result;
 use crate::ir::op::Op;
-use crate::ir::primitive::{Factor, Part, Product};
+use crate::ir::primitive::{Product, Terms};
 use crate::ir::scalar::{Lane, with_lane};
 
 /// Terms that go by at once: a panel of them stays in the cache next to the processor.
@@ -79,22 +79,19 @@ fn add_products<T: Lane>(sums: &mut [T], left: &[T], right: &[T]) {
     }
 }
 
-/// One factor: where its terms are.
+/// One factor: where its terms are, see [`Terms`].
 #[derive(Clone, Copy)]
-struct Terms<T> {
+struct Factor<T> {
     /// Real lanes, and imaginary ones.
     planes: [Lanes<T>; 2],
-    /// The plane of each term of a pair, and whether its sign is changed; both are the same of real factors.
-    signs: [(usize, bool); 2],
-    /// Terms of a lane: 1, of complex factors 2.
+    signs: [(bool, bool); 2],
     n: usize,
-    /// Lanes from a row to the next of the left factor, or a column of the right one; and along the depth.
-    steps: [usize; 2],
-    /// Lanes from a matrix to the next.
+    across: usize,
+    along: usize,
     matrix: usize,
 }
 
-impl<T: Lane> Terms<T> {
+impl<T: Lane> Factor<T> {
     /// Copies terms of rows or columns into a panel of so many; what is missing is the type's zero. Pairs stay whole.
     fn pack(
         &self,
@@ -107,11 +104,11 @@ impl<T: Lane> Terms<T> {
         if outer.len() < width {
             panel.fill(T::default());
         }
-        let [across, along] = self.steps;
+        let (across, along) = (self.across, self.along);
         let first = matrix * self.matrix + outer.start * across;
         let depth = terms.start / self.n..terms.end / self.n;
-        for (parity, &(plane, is_negative)) in self.signs[..self.n].iter().enumerate() {
-            let plane = self.planes[plane];
+        for (parity, &(is_imag, is_negative)) in self.signs[..self.n].iter().enumerate() {
+            let plane = self.planes[usize::from(is_imag)];
             let sign = |value: T| {
                 if is_negative { T::apply(Op::Neg, value, value, value) } else { value }
             };
@@ -124,40 +121,27 @@ impl<T: Lane> Terms<T> {
                 }
                 continue;
             }
-            let row = |i: usize| {
+            for i in 0..outer.len() {
                 let start = first + i * across;
-                plane.slice(start + depth.start, start + depth.end)
-            };
-            let rows: Vec<&[T]> = (0..outer.len()).map(row).collect();
-            for (k, to) in places.take(depth.len()).enumerate() {
-                to.iter_mut().zip(&rows).for_each(|(to, row)| *to = sign(row[k]));
+                let from = plane.slice(start + depth.start, start + depth.end);
+                let to = panel[parity * width + i..].iter_mut().step_by(width * self.n);
+                to.zip(from).for_each(|(to, &from)| *to = sign(from));
             }
         }
     }
 }
 
-/// The factors of a product as terms, left and right.
-fn factors<T: Lane>(product: Product, operands: &[MemoryArray], rows: usize) -> [Terms<T>; 2] {
+/// The factors of a product of so many rows, left and right.
+fn factors<T: Lane>(product: Product, operands: &[MemoryArray], rows: usize) -> [Factor<T>; 2] {
     let half = operands.len() / 2;
-    let [depth, columns] = [product.depth, product.columns].map(exactly::<usize>);
-    let factor = |first: usize, factor: Factor, outer: usize, is_left: bool| {
-        let [real, imag] = [first, first + half - 1].map(|i| Lanes::of(operands[i]));
-        // Of the left factor terms of a row lie side by side, of the right one those of a column do not.
-        let along = [depth, 1];
-        let across = [1, outer];
-        let steps = if is_left != factor.is_turned() { along } else { across };
-        let matrix = if factor.is_shared() { 0 } else { depth * outer };
-        let is_conjugate = factor.is_conjugate();
-        let signs = match (product.part, is_left) {
-            (Part::Whole, _) => [(0, false); 2],
-            (Part::Real, true) => [(0, false), (1, !is_conjugate)],
-            (Part::Real, false) | (Part::Imag, true) => [(0, false), (1, is_conjugate)],
-            (Part::Imag, false) => [(1, is_conjugate), (0, false)],
-        };
-        let n = if product.part == Part::Whole { 1 } else { 2 };
-        Terms { planes: [real, imag], signs, n, steps, matrix }
+    let [left, right] = product.terms(rows as u64);
+    let factor = |first: usize, terms: Terms| {
+        let planes = [first, first + half - 1].map(|i| Lanes::of(operands[i]));
+        let [across, along, matrix] =
+            [terms.across, terms.along, terms.matrix].map(exactly::<usize>);
+        Factor { planes, signs: terms.signs, n: terms.n, across, along, matrix }
     };
-    [factor(0, product.left, rows, true), factor(half, product.right, columns, false)]
+    [factor(0, left), factor(half, right)]
 }
 
 fn multiply_lanes<T: Lane>(
@@ -204,7 +188,7 @@ fn multiply_lanes<T: Lane>(
 /// Some rows of a product.
 struct Block<T> {
     kernel: Kernel<T>,
-    left: Terms<T>,
+    left: Factor<T>,
     matrix: usize,
     rows: Range<usize>,
     /// The panels of the right matrix.

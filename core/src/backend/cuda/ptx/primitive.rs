@@ -2,7 +2,7 @@
 #![deny(clippy::wildcard_enum_match_arm)]
 
 use super::writer::{Writer, ptx};
-use super::{count, scan, sort};
+use super::{count, product, scan, sort};
 use crate::dtype::DType;
 use crate::ir::op::ReduceOp;
 use crate::ir::primitive::Order;
@@ -26,6 +26,8 @@ pub enum Step {
     CountedElements,
     /// Values that the lanes find in counters of a type.
     Increments(DType),
+    /// Products of matrices of a type, of which the left and the right ones may lie column by column.
+    Product(DType, [bool; 2]),
 }
 
 impl Step {
@@ -37,6 +39,7 @@ impl Step {
             }
             Self::CountDigits(..) | Self::MoveLanes(..) => sort::THREADS,
             Self::CountedElements | Self::Increments(_) => count::THREADS,
+            Self::Product(..) => product::THREADS,
         }
     }
 
@@ -51,6 +54,7 @@ impl Step {
             Self::MoveLanes(..) => "move_lanes",
             Self::CountedElements => "counted_elements",
             Self::Increments(_) => "increments",
+            Self::Product(..) => "matmul",
         }
     }
 }
@@ -76,5 +80,6 @@ pub fn lower_step(step: Step, name: &str) -> String {
         Step::MoveLanes(dtype, order) => sort::move_lanes(dtype, order, name),
         Step::CountedElements => count::counted_elements(name),
         Step::Increments(dtype) => count::increments(dtype, name),
+        Step::Product(dtype, turned) => product::product(dtype, turned, name),
     }
 }

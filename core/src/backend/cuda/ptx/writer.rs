@@ -177,6 +177,8 @@ pub(super) struct Writer {
     since_80: bool,
     /// 64-bit words of shared memory, called `words`.
     pub(super) shared_words: u32,
+    /// Whether shared memory is read in vectors of 16 bytes.
+    pub(super) has_vectors_shared: bool,
 }
 
 impl Writer {
@@ -292,7 +294,9 @@ impl Writer {
             let _ = writeln!(text, "    .reg .b64 %{name};");
         }
         if self.shared_words != 0 {
-            let _ = writeln!(text, "    .shared .align 8 .b8 words[{}];", 8 * self.shared_words);
+            let (align, bytes) =
+                (if self.has_vectors_shared { 16 } else { 8 }, 8 * self.shared_words);
+            let _ = writeln!(text, "    .shared .align {align} .b8 words[{bytes}];");
         }
         text.push('\n');
         text.push_str(&self.body);
