@@ -193,6 +193,35 @@ table! {
     /// >> vdot(TensorXfC([[1, 2]]), TensorXfC([[3, 4]]))
     /// [11]
     vdot(a: Tensor, b: Tensor) = |c| number_or_tensor(c.tensor(0)?.inner(&c.tensor(1)?, false)?);
+    /// The product of two tensors as matmul has it, or of two arrays the sum of the products of their lanes.
+    ///
+    /// >> dot(TensorXfC([[1, 2], [3, 4]]), FloatC([1, 1]))
+    /// [3, 7]
+    dot(a: Tensor, b: Tensor) = |c| number_or_tensor(c.tensor(0)?.matmul(&c.tensor(1)?)?);
+    /// The square root of the sum of the squares of entries along an axis, a list of axes, or of all; of complex entries of
+    /// the squares of their lengths.
+    ///
+    /// >> norm(TensorXfC([[3, 4], [0, 5]]), 1)
+    /// [5, 5]
+    norm(t: Tensor; axes: Axes, keepdims: Bool("as keepdims")) = |c| {
+        let tensor = c.tensor(0)?;
+        let length = apply(Op::Abs, &[&Argument::Tensor(&tensor)])?;
+        let square = apply(Op::Mul, &[&(&length).into(), &(&length).into()])?;
+        let Value::Tensor(square) = square else { return Err(c.unexpected(0, "a tensor")) };
+        let sum = square.reduce(ReduceOp::Sum, c.axes(1)?.as_deref(), c.truth(2)?)?;
+        apply(Op::Sqrt, &[&(&number_or_tensor(sum)?).into()]).map(Answer::from)
+    };
+    /// The sum of the diagonal of a matrix.
+    ///
+    /// >> trace(TensorXfC([[1, 2], [3, 4]]))
+    /// [5]
+    trace(t: Tensor) = |c| number_or_tensor(c.tensor(0)?.diag()?.reduce(ReduceOp::Sum, None, false)?);
+    /// The matrix of a times each entry of b in its place (Kronecker's product).
+    ///
+    /// >> kron(TensorXfC([[1, 2]]), TensorXfC([[1, 1], [0, 1]]))
+    /// [[1, 1, 2, 2],
+    ///  [0, 1, 0, 2]]
+    kron(a: Tensor, b: Tensor) = |c| kron(c);
     /// Each entry of the first times each of the second: the axes of both, one behind the other.
     ///
     /// >> outer(FloatC([1, 2]), FloatC([3, 4, 5]))
@@ -458,6 +487,18 @@ fn squeeze(c: &Call<'_, '_>) -> Result<Value> {
     let ones: Vec<u64> = ones.collect();
     let squeezed = ones.iter().try_fold(tensor, |tensor, axis| tensor.squeeze(axis.cast_signed()));
     number_or_tensor(squeezed?)
+}
+
+fn kron(c: &Call<'_, '_>) -> Result<Tensor> {
+    let (a, b) = (c.tensor(0)?, c.tensor(1)?);
+    let (&[m, n], &[p, q]) = (a.shape().extents(), b.shape().extents()) else {
+        return Err(c.unexpected(0, "two matrices"));
+    };
+    let (left, right) = (a.expand(1)?.expand(3)?, b.expand(0)?.expand(2)?);
+    let product = apply(Op::Mul, &[&Argument::Tensor(&left), &Argument::Tensor(&right)])?;
+    let Value::Tensor(product) = product else { return Err(c.unexpected(0, "two matrices")) };
+    let side = |a: u64, b: u64| a.saturating_mul(b).cast_signed();
+    product.reshape(&[side(m, p), side(n, q)])
 }
 
 fn pad(c: &Call<'_, '_>) -> Result<Tensor> {

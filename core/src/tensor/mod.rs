@@ -130,6 +130,14 @@ impl Tensor {
         self.parts.iter().map(|part| self.view.entries_of(part)).collect()
     }
 
+    /// The same entries, lying in memory in their order.
+    ///
+    /// # Errors
+    /// As [`Tensor::entries`].
+    pub fn whole(&self) -> Result<Self> {
+        Self::of(&self.entries()?, self.shape().clone())
+    }
+
     /// The same view of what a function makes of the parts, each by itself.
     ///
     /// # Errors
@@ -137,6 +145,28 @@ impl Tensor {
     pub fn each(&self, change: impl Fn(&Array) -> Result<Array>) -> Result<Self> {
         let parts = self.parts.iter().map(change).collect::<Result<_>>()?;
         Ok(Self { parts, view: self.view.clone() })
+    }
+
+    /// Complex entries with other real (0) or imaginary parts (1); of real ones there are only real parts.
+    ///
+    /// # Errors
+    /// `Forms` if the other parts have another shape, or are complex; `TypeMismatch` if they do not fit the type.
+    pub fn with_part(&self, i: usize, part: &Self) -> Result<Self> {
+        if part.is_complex() || i >= self.parts.len() || part.shape() != self.shape() {
+            let (got, own) = (part.shape(), self.shape());
+            return Err(Error::forms(format!(
+                "=: got {} of {got} as parts of {} of {own}",
+                part.type_name(),
+                self.type_name()
+            )));
+        }
+        let (lhs, rhs) = (self.dtype(), part.dtype());
+        if lhs.promote(rhs) != Some(lhs) {
+            return Err(Error::TypeMismatch { op: "=", lhs, rhs });
+        }
+        let mut parts = self.entries()?;
+        parts[i] = part.entries()?[0].cast(lhs)?;
+        Self::of(&parts, self.shape().clone())
     }
 
     /// The entries as complex ones: real ones without imaginary part.

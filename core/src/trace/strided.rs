@@ -43,7 +43,8 @@ impl Recorder<'_> {
             return Ok(self.literal(counter, 0, 0));
         }
         let lane = self.lane_index(counter, n);
-        let mut index = self.literal(counter, bits(start), n);
+        // The start comes last: views that differ in it alone share the rest.
+        let mut distance = None;
         let mut inner = n;
         for (i, &(extent, step)) in runs.iter().enumerate() {
             inner /= extent;
@@ -63,8 +64,16 @@ impl Recorder<'_> {
                 let by = self.literal(counter, bits(step.cast_unsigned()), 1);
                 along = self.same(Op::Mul, &[along, by])?;
             }
-            index = self.same(Op::Add, &[index, along])?;
+            distance = Some(match distance {
+                Some(distance) => self.same(Op::Add, &[distance, along])?,
+                None => along,
+            });
         }
-        Ok(index)
+        let Some(distance) = distance else { return Ok(self.literal(counter, bits(start), n)) };
+        if start == 0 {
+            return Ok(distance);
+        }
+        let start = self.literal(counter, bits(start), 1);
+        self.same(Op::Add, &[distance, start])
     }
 }

@@ -42,9 +42,7 @@ fn entry_by_entry(op: &str, args: &[&Argument<'_>], of_entries: OfEntries<'_>) -
     let [n, lanes] = [Some(shape.n_entries()), result.lanes()];
     let parts: Vec<Array> = result.leaves().into_iter().cloned().collect();
     match result.form() {
-        Form::Scalar | Form::Complex if lanes == n || lanes == Some(1) => {
-            Tensor::of(&parts, shape).map(Value::Tensor)
-        }
+        Form::Scalar | Form::Complex if lanes == n => Tensor::of(&parts, shape).map(Value::Tensor),
         _ => Err(Error::Forms {
             what: format!("{op}: got {}, expected one-dimensional arrays", types(args, " and ")),
             remedy: Some("ravel(t) is the array of a tensor's entries"),

@@ -51,6 +51,10 @@ pub const TOPICS: &[Topic] = &[
         names: &["performance", "speed", "fusion", "fusing", "profiling"],
         page: include_str!("topics/performance.txt"),
     },
+    Topic {
+        names: &["tensors", "tensor", "matrices", "axes", "axis", "broadcasting"],
+        page: include_str!("topics/tensors.txt"),
+    },
     Topic { names: &["examples", "example"], page: include_str!("topics/examples.txt") },
     Topic {
         names: &["loops", "loop", "for", "while", "if", "branches", "control flow"],

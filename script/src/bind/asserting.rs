@@ -95,7 +95,8 @@ fn assert(context: &Context, args: &[&mut Dynamic]) -> Result<()> {
         };
     }
     let mask = value.read_lock::<ArrayRef>().filter(|mask| mask.dtype() == DType::Mask);
-    let Some(leaves) = mask.map(|mask| mask.leaves()) else { return Err(no_condition(value)) };
+    let contents = mask.map(|mask| mask.contents()).transpose()?;
+    let Some(leaves) = contents else { return Err(no_condition(value)) };
     let mut failed = Found::default();
     for leaf in leaves {
         for start in (0..leaf.size()).step_by(LANES) {

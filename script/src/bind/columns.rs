@@ -54,7 +54,7 @@ pub(super) fn register(registry: &mut Registry<'_>) {
             for name in order.of(&columns) {
                 let column = columns.get(&name).and_then(|column| column.read_lock::<ArrayRef>());
                 let Some(column) = column else { continue };
-                let (leaves, letters) = (column.leaves(), column.form().component_names());
+                let (leaves, letters) = (column.contents()?, column.form().component_names());
                 for (i, leaf) in leaves.iter().enumerate() {
                     let mut row = description(leaf)?;
                     let part = match letters.get(i).filter(|_| leaves.len() == letters.len()) {

@@ -107,6 +107,8 @@ impl Parts {
                 }
                 None => value,
             };
+            let tensor = value.read_lock::<ArrayRef>().map(|value| value.whole()).transpose()?;
+            let value = tensor.map_or(value, Dynamic::from);
             if let Some(value) = value.read_lock::<ArrayRef>() {
                 arrays.extend(value.leaves());
             } else if let Some(rng) = value.read_lock::<RngRef>() {
@@ -269,12 +271,19 @@ fn returned(
         return Err(fault_with_hint(message, "return a list with the next value of every state"));
     }
     for (position, (next, state)) in next.values.iter().zip(&states.values).enumerate() {
+        let shapes = [next, state].map(|value| value.read_lock::<ArrayRef>()?.shape());
         let (next, state) = (value::type_name(next), value::type_name(state));
         if next != state {
             return Err(fault(format!(
                 "{op}: {} is {state} and becomes {next}; convert it: {state}(x)",
                 states.name(position)
             )));
+        }
+        let [next, state] = shapes;
+        if next != state {
+            let [next, state] = [next, state].map(Option::unwrap_or_default);
+            let name = states.name(position);
+            return Err(fault(format!("{op}: {name} has the shape {state} and becomes {next}")));
         }
     }
     Ok(next.arrays)

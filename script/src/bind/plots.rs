@@ -426,7 +426,7 @@ fn series_of(context: &Context, op: &str, value: &Dynamic) -> Result<Vec<Array>>
         return Ok(lines.collect::<Result<Vec<_>>>()?.into_iter().flatten().collect());
     }
     match value.read_lock::<ArrayRef>() {
-        Some(array) => Ok(array.leaves()),
+        Some(array) => array.contents(),
         None => Ok(vec![array(context, op, value)?]),
     }
 }
@@ -476,7 +476,7 @@ fn raster(op: &'static str, args: &[&mut Dynamic]) -> Result<Raster> {
         })
     };
     let (width, height) = (size(1)?, size(2)?);
-    let leaves = a.leaves();
+    let leaves = a.contents()?;
     let n = a.lanes().unwrap_or(0);
     let expected = width.saturating_mul(height);
     if expected > MOST_PIXELS {

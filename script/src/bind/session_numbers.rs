@@ -4,6 +4,7 @@
 
 use porcini_core::Array;
 use porcini_core::random::{Draw, Pcg32, SplitMix64};
+use porcini_core::tensor::{Shape, Tensor};
 use rhai::{Dynamic, Module};
 
 use super::registry::Registry;
@@ -49,7 +50,8 @@ fn numbers(registry: &mut Registry<'_>) {
         "n uniform floats in [0, 1), with 23 random bits. Without rng they come from the generator of the session, \
          whose k-th call draws from PCG32C::seeded(n, s), with s number k of the SplitMix64 that starts from the \
          session's seed: the same numbers whenever a session starts, on every device, other ones at each call; see \
-         seed. A generator rng of n lanes draws one number in each, one of a single lane n in a row. Recorded.\n\n\
+         seed. A generator rng of n lanes draws one number in each, one of a single lane n in a row. A list is the shape of a \
+         tensor. Recorded.\n\n\
          >> rand(3)\n[0.789098, 0.557702, 0.474706]",
     );
     registry.doc(
@@ -62,10 +64,17 @@ fn numbers(registry: &mut Registry<'_>) {
         for arity in [1, 2] {
             registry.any(name, arity, move |context, call, args| {
                 context.at(call);
+                let rng = args.get(1).map(|rng| &**rng);
+                if let Some(shape) = args[0].read_lock::<rhai::Array>() {
+                    let shape = shape.iter().map(|extent| count(name, extent));
+                    let shape = Shape::new(name, shape.collect::<Result<Vec<_>>>()?).or_fault()?;
+                    let n = shape.n_entries();
+                    let lanes = drawn(context, name, n, rng, &|rng| rng.draw_lanes(name, draw, n))?;
+                    let tensor = Tensor::new(&lanes.array(name)?, shape.extents());
+                    return tensor.map(ArrayRef::tensor).or_fault();
+                }
                 let n = count(name, args[0])?;
-                drawn(context, name, n, args.get(1).map(|rng| &**rng), &|rng| {
-                    rng.draw_lanes(name, draw, n)
-                })
+                drawn(context, name, n, rng, &|rng| rng.draw_lanes(name, draw, n))
             });
         }
     }
@@ -148,9 +157,7 @@ fn count(name: &str, value: &Dynamic) -> Result<u64> {
         return Ok(n);
     }
     let message = format!("{name}: got {} as n, expected an integer from 0 up", got(value));
-    let hint = if value.is_array() {
-        "arrays have one dimension; for m rows of n numbers take m * n, lane i * n + j is number j of row i"
-    } else if value.is_float() {
+    let hint = if value.is_float() {
         "to_int(n) makes an integer of a float: to_int(1e6)"
     } else if value.is::<RngRef>() {
         "the generator comes last, as in rand(3, rng)"

@@ -49,6 +49,10 @@ pub(super) fn set(
 ) -> Result<()> {
     let op = "[]=";
     let tensor = tensor_of(target)?;
+    if let Ok(name) = index.clone().into_immutable_string() {
+        let new = Value::Tensor(tensor_members::with(&tensor, &name, value)?);
+        return store(context, target, &tensor, &new);
+    }
     let list = value.read_lock::<rhai::Array>().map(|list| list.clone());
     let made = match list {
         Some(list) => Dynamic::from(ArrayRef::tensor(entries(context, op, tensor.dtype(), &list)?)),

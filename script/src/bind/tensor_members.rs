@@ -39,6 +39,28 @@ pub(super) fn get(value: &Tensor, name: &str) -> Result<Dynamic> {
     Err(fault(format!("{type_name} has no member `{name}` (it has {has})")))
 }
 
+/// The tensor with another value of a member: it turned, or with other parts. What was only read stays as it is: behind
+/// `t.T.sort()` Rhai writes `t.T`.
+pub(super) fn with(old: &Tensor, name: &str, value: &Dynamic) -> Result<Tensor> {
+    let written = value.read_lock::<ArrayRef>().map(|value| value.clone());
+    let Some(written) = written.filter(|_| matches!(name, "T" | "H" | "real" | "imag")) else {
+        let own = get(old, name)?;
+        if own.to_string() == value.to_string() {
+            return Ok(old.clone());
+        }
+        return Err(fault(format!(
+            ".{name} = value: a tensor has it by its entries; reshape(t, shape) gives others"
+        )));
+    };
+    let value = written.lend(|value| value.as_tensor("=")).or_fault()?;
+    let value = value.ok_or_else(|| fault("=: expected a tensor"))?;
+    match name {
+        "T" => value.transpose().or_fault(),
+        "H" => value.matrix_transpose().and_then(|turned| turned.conjugate()).or_fault(),
+        _ => old.with_part(usize::from(name == "imag"), &value).or_fault(),
+    }
+}
+
 fn tensor(made: porcini_core::Result<Tensor>) -> Result<Dynamic> {
     made.map(|made| Dynamic::from(ArrayRef::tensor(made))).or_fault()
 }

@@ -3,7 +3,7 @@
 use crate::language::words::is_name;
 
 /// Names that do not exist here, and what stands for them.
-const WORDS: [(&str, &str); 128] = [
+const WORDS: [(&str, &str); 127] = [
     ("True", "true"),
     ("False", "false"),
     ("None", "()"),
@@ -76,7 +76,6 @@ const WORDS: [(&str, &str); 128] = [
     ("mean", "hmean(x)"),
     ("amin", "hmin(x)"),
     ("amax", "hmax(x)"),
-    ("reshape", "gather(x, row * width + column): arrays have one dimension"),
     ("size", "len(x)"),
     ("isclose", "abs(a - b) < tolerance, or allclose(a, b)"),
     ("matmul", "a * b for matrices, dot(a, b) for vectors"),

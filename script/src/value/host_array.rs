@@ -9,7 +9,7 @@ use porcini_core::{Array, DType, Element, F16, Result as CoreResult, Scalar, Ses
 
 use crate::fault::{IntoFault, Result, fault};
 use crate::value::npy::{self, Header};
-use crate::value::{ArrayRef, Form};
+use crate::value::{ArrayRef, Form, Node};
 
 /// A shared reference to a host array.
 #[derive(Clone, Debug)]
@@ -260,6 +260,9 @@ impl HostRef {
 
 /// Whether what lanes are made of first are complex numbers.
 fn has_complex_lanes(value: &ArrayRef) -> bool {
+    if let Node::Tensor(tensor) = &*value.node() {
+        return tensor.is_complex();
+    }
     match value.components().and_then(|components| components.into_iter().next()) {
         Some(first) if first.components().is_some() => has_complex_lanes(&first),
         Some(_) => value.form() == Form::Complex,
@@ -268,6 +271,11 @@ fn has_complex_lanes(value: &ArrayRef) -> bool {
 }
 
 fn shape(value: &ArrayRef) -> Result<Vec<usize>> {
+    if let Node::Tensor(tensor) = &*value.node() {
+        let parts = tensor.is_complex().then_some(2);
+        let extents = tensor.shape().extents().iter().copied().chain(parts);
+        return Ok(extents.map(|n| usize::try_from(n).unwrap_or(usize::MAX)).collect());
+    }
     let lanes = value.lanes().and_then(|lanes| usize::try_from(lanes).ok());
     let lanes = lanes.ok_or_else(|| fault("ndarray: the components have different sizes"))?;
     Ok(std::iter::once(lanes).chain(value.extents().into_iter().rev()).collect())
@@ -275,6 +283,9 @@ fn shape(value: &ArrayRef) -> Result<Vec<usize>> {
 
 /// The arrays inside, in the order in which a lane's elements follow one another.
 fn columns(value: &ArrayRef) -> Result<Vec<Array>> {
+    if value.form() == Form::Tensor {
+        return value.contents();
+    }
     value.rows().iter().map(|leaf| leaf.array("ndarray")).collect()
 }
 

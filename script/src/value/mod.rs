@@ -24,7 +24,7 @@ use porcini_core::tensor::Tensor;
 use porcini_core::{Array, DType, Scalar};
 use rhai::Dynamic;
 
-use crate::fault::{Result, fault, fault_with_hint};
+use crate::fault::{IntoFault, Result, fault, fault_with_hint};
 
 pub(crate) use porcini_core::value::Form;
 
@@ -141,6 +141,22 @@ impl ArrayRef {
     /// The one-dimensional arrays inside, in order.
     pub(crate) fn leaves(&self) -> Vec<Array> {
         self.lend(|value| value.leaves().into_iter().cloned().collect())
+    }
+
+    /// The lanes of a value as arrays: of a tensor its entries in their order, else as [`Self::leaves`].
+    pub(crate) fn contents(&self) -> Result<Vec<Array>> {
+        match &*self.node() {
+            Node::Tensor(tensor) => tensor.entries().or_fault(),
+            Node::Leaf(_) | Node::Nested(..) => Ok(self.leaves()),
+        }
+    }
+
+    /// The value with entries that lie in memory in their order.
+    pub(crate) fn whole(&self) -> Result<Self> {
+        match &*self.node() {
+            Node::Tensor(tensor) => tensor.whole().map(Self::tensor).or_fault(),
+            Node::Leaf(_) | Node::Nested(..) => Ok(self.clone()),
+        }
     }
 
     /// The leaves in the order of rows: the outermost component number changes first, as in what is shown.
