@@ -249,3 +249,23 @@ fn several_arrays_of_numbers_go_together() -> Result<()> {
     assert!(t.at(&vec![Place::Number(0); 4]).is_err());
     Ok(())
 }
+
+#[test]
+fn a_slice_of_an_expression_is_one_kernel_of_its_own_lanes() -> Result<()> {
+    let session = Session::new()?;
+    let x = session.arange(DType::F32, 0.into(), 600.into(), 1.into())?.try_mul(0.5)?;
+    let y = session.arange(DType::F32, 0.into(), 600.into(), 1.into())?.try_add(1)?;
+    session.eval(&[&x, &y])?;
+    let (a, b) = (Tensor::new(&x, &[20, 30])?, Tensor::new(&y, &[30, 20])?);
+    let sum = Value::from(a.transpose()?).try_add(&b)?;
+    let Value::Tensor(sum) = sum else { panic!("no tensor") };
+    let part = sum.at(&[Place::Slice((0..10).into()), Place::Number(3)])?;
+    let launches = session.history().len();
+    let got = lanes(&part).to_vec::<f32>()?;
+    assert_eq!(session.history().len() - launches, 1);
+    assert_eq!(session.history().last().map(|launch| launch.size), Some(10));
+    let expected: Vec<f32> =
+        (0..10_u16).map(|i| f32::from(3 * 30 + i) * 0.5 + f32::from(i * 20 + 3) + 1.0).collect();
+    assert_eq!(got, expected);
+    Ok(())
+}

@@ -5,6 +5,7 @@ use crate::array::{Array, Slice};
 use crate::error::{Error, Result};
 use crate::ir::primitive::lane_number_type;
 use crate::session::Session;
+use crate::trace::strided::{VIEW, to_words};
 
 /// Entry (i, j, ..) of a shape is lane start + i s₀ + j s₁ + ..; arithmetic wraps, as that of lane numbers does.
 ///
@@ -139,9 +140,7 @@ impl View {
             return Ok(array.clone());
         }
         let (start, runs) = (self.start(), self.runs());
-        let words = runs.iter().flat_map(|&(extent, step)| [extent, step.cast_unsigned()]);
-        let words: Vec<u64> = [start].into_iter().chain(words).collect();
-        array.session().compose("view", &words, &[array], move |recorder, args| {
+        array.session().compose(VIEW, &to_words(start, &runs), &[array], move |recorder, args| {
             recorder.strided(args[0], start, &runs)
         })
     }

@@ -21,7 +21,7 @@ pub mod reduce;
 pub(crate) mod region;
 mod special;
 pub mod statistics;
-mod strided;
+pub(crate) mod strided;
 
 use crate::dtype::{DType, Scalar};
 use crate::error::{Error, Result};

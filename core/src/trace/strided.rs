@@ -1,11 +1,22 @@
 //! Lanes at even distances along several axes: what views of tensors are made of.
+//!
+//! A view of what is not evaluated yet reads what that is made of: of a sum in other places the summands in those places.
+//! So a slice of an expression is one kernel, which computes the lanes of the slice alone.
+
+use std::collections::{HashMap, HashSet};
 
 use super::Recorder;
 use crate::dtype::DType;
 use crate::error::Result;
 use crate::ir::op::Op;
 use crate::ir::primitive::lane_number_type;
-use crate::ir::var::VarId;
+use crate::ir::var::{Kind, MAX_OPERANDS, VarId, Variable};
+
+/// The name of the composite that a view is.
+pub(crate) const VIEW: &str = "view";
+
+/// Operations and views that are recorded again in other places at most; what is made of more is computed in memory.
+const MOST_OPERATIONS: usize = 32;
 
 impl Recorder<'_> {
     /// The lanes start + i s₀ + j s₁ + .. of `x`, which has them, for all numbers i, j, .. below the extents, the last
@@ -23,7 +34,63 @@ impl Recorder<'_> {
             return self.widen(x, n);
         }
         let index = self.strided_lanes(lane_number_type(n.max(size)), start, runs)?;
-        self.pick(x, index, None)
+        // More lanes than there are would be computed more than once.
+        if n > size || !self.is_short(x) {
+            return self.pick(x, index, None);
+        }
+        self.in_places(x, index, &mut Places { n, known: HashMap::new() })
+    }
+
+    /// Whether a value that is not evaluated is made of few operations.
+    fn is_short(&self, x: VarId) -> bool {
+        let (mut open, mut seen) = (vec![x], HashSet::new());
+        while let Some(x) = open.pop() {
+            let variable = self.var(x);
+            let goes_on = matches!(variable.kind, Kind::Op(_)) || view_of(variable).is_some();
+            if goes_on && variable.scope == 0 && seen.insert(x) {
+                open.extend(variable.operands());
+            }
+            if seen.len() > MOST_OPERATIONS {
+                return false;
+            }
+        }
+        true
+    }
+
+    /// The lanes of `x` in places that it has, through operations that are not evaluated yet.
+    fn in_places(&mut self, x: VarId, index: VarId, places: &mut Places) -> Result<VarId> {
+        if let Some(&known) = places.known.get(&(x, index)) {
+            return Ok(known);
+        }
+        let variable = self.var(x);
+        let (kind, dtype, size) = (variable.kind, variable.dtype, variable.size);
+        let is_outside = variable.scope == 0;
+        let view = view_of(variable);
+        let mut operands = [None; MAX_OPERANDS];
+        let own = variable.operands().collect::<Vec<_>>();
+        operands.iter_mut().zip(&own).for_each(|(operand, &own)| *operand = Some(own));
+        let result = match kind {
+            Kind::Op(_) if is_outside => {
+                for operand in operands.iter_mut().flatten() {
+                    if self.size(*operand) == size {
+                        *operand = self.in_places(*operand, index, places)?;
+                    }
+                }
+                self.add(Variable::new(kind, dtype, places.n, operands))
+            }
+            Kind::Composite if is_outside && view.is_some() => {
+                let (start, runs) = view.unwrap_or_default();
+                let source = own[0];
+                let counter = lane_number_type(self.size(source).max(size).max(places.n));
+                let lane = self.cast(index, counter)?;
+                let index = self.strided_from(lane, places.n, start, &runs)?;
+                self.in_places(source, index, places)?
+            }
+            Kind::Literal(bits) | Kind::Constant(bits) => self.literal(dtype, bits, places.n),
+            _ => self.pick(x, index, None)?,
+        };
+        places.known.insert((x, index), result);
+        Ok(result)
     }
 
     /// The numbers start + i s₀ + j s₁ + .. themselves, which wrap.
@@ -37,15 +104,27 @@ impl Recorder<'_> {
         runs: &[(u64, i64)],
     ) -> Result<VarId> {
         let n: u64 = runs.iter().map(|(extent, _)| extent).product();
-        // What is beyond the type wraps, as the sums do: of a negative step the lower bits remain.
-        let bits = |number: u64| number & (u64::MAX >> (64 - counter.bits()));
         if n == 0 {
             return Ok(self.literal(counter, 0, 0));
         }
         let lane = self.lane_index(counter, n);
+        self.strided_from(lane, n, start, runs)
+    }
+
+    /// The same for given numbers of the entries, of which there are `n`.
+    fn strided_from(
+        &mut self,
+        lane: VarId,
+        n: u64,
+        start: u64,
+        runs: &[(u64, i64)],
+    ) -> Result<VarId> {
+        let counter = self.dtype(lane);
+        // What is beyond the type wraps, as the sums do: of a negative step the lower bits remain.
+        let bits = |number: u64| number & (u64::MAX >> (64 - counter.bits()));
         // The start comes last: views that differ in it alone share the rest.
         let mut distance = None;
-        let mut inner = n;
+        let mut inner: u64 = runs.iter().map(|(extent, _)| extent).product();
         for (i, &(extent, step)) in runs.iter().enumerate() {
             inner /= extent;
             if step == 0 {
@@ -76,4 +155,32 @@ impl Recorder<'_> {
         let start = self.literal(counter, bits(start), 1);
         self.same(Op::Add, &[distance, start])
     }
+}
+
+/// What is read in other places.
+struct Places {
+    /// How many there are.
+    n: u64,
+    /// What stands for a variable in the places of an index.
+    known: HashMap<(VarId, VarId), VarId>,
+}
+
+/// A view as the words of its composite: the start, then extents and steps.
+pub(crate) fn to_words(start: u64, runs: &[(u64, i64)]) -> Vec<u64> {
+    let words = runs.iter().flat_map(|&(extent, step)| [extent, step.cast_unsigned()]);
+    [start].into_iter().chain(words).collect()
+}
+
+/// Start and runs of a variable that is a view.
+fn view_of(variable: &Variable) -> Option<(u64, Vec<(u64, i64)>)> {
+    let view = variable.composite().filter(|composite| composite.name == VIEW)?;
+    Some(of_words(&view.words))
+}
+
+fn of_words(words: &[u64]) -> (u64, Vec<(u64, i64)>) {
+    let (start, rest) = words.split_first().map_or((0, &[][..]), |(start, rest)| (*start, rest));
+    // The last two words are settings.
+    let (runs, _) = rest.split_at(rest.len().saturating_sub(2));
+    let runs = runs.as_chunks::<2>().0.iter().map(|&[extent, step]| (extent, step.cast_signed()));
+    (start, runs.collect())
 }
