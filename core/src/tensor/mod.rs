@@ -34,6 +34,8 @@ mod view;
 pub use place::Place;
 pub use shape::{MAX_RANK, Shape};
 
+use std::sync::Arc;
+
 use view::View;
 
 use crate::array::{Array, Slice};
@@ -46,7 +48,8 @@ use crate::error::{Error, Result};
 pub struct Tensor {
     /// An array, or real and imaginary part, of one type and as many lanes.
     parts: Vec<Array>,
-    view: View,
+    /// Shared: handles are small, and copied often.
+    view: Arc<View>,
 }
 
 impl Tensor {
@@ -84,7 +87,7 @@ impl Tensor {
     pub(crate) fn of(parts: &[Array], shape: Shape) -> Result<Self> {
         let n = shape.n_entries();
         let parts = parts.iter().map(|part| part.resize(n)).collect::<Result<_>>()?;
-        Ok(Self { parts, view: View::whole(shape) })
+        Ok(Self { parts, view: Arc::new(View::whole(shape)) })
     }
 
     /// How many entries there are along each axis.
@@ -264,7 +267,7 @@ impl Tensor {
         };
         let turned = Slice::from(..).step_by(-1);
         let flip = |view: View, &axis: &usize| view.sliced("flip", axis, turned);
-        self.viewed(axes.iter().try_fold(self.view.clone(), flip)?)
+        self.viewed(axes.iter().try_fold(View::clone(&self.view), flip)?)
     }
 
     /// Without an axis of one entry.
@@ -316,7 +319,7 @@ impl Tensor {
     }
 
     fn viewed(&self, view: View) -> Result<Self> {
-        Ok(Self { parts: self.parts.clone(), view })
+        Ok(Self { parts: self.parts.clone(), view: Arc::new(view) })
     }
 }
 
@@ -325,7 +328,7 @@ impl From<&Array> for Tensor {
     fn from(array: &Array) -> Self {
         let n = array.size();
         let shape = if n == 1 { Shape::number() } else { Shape::line(n) };
-        Self { parts: vec![array.clone()], view: View::whole(shape) }
+        Self { parts: vec![array.clone()], view: Arc::new(View::whole(shape)) }
     }
 }
 

@@ -68,7 +68,7 @@ impl Tensor {
             let what = format!("got {n} indices for {}", self.shape());
             return Err(Error::Argument { op, what });
         }
-        let mut chosen = Chosen { view: self.view.clone(), numbers: Vec::new() };
+        let mut chosen = Chosen { view: View::clone(&self.view), numbers: Vec::new() };
         let mut axis = 0;
         for place_ in places {
             let view = &chosen.view;

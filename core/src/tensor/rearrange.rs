@@ -5,8 +5,12 @@ use crate::array::{Array, Slice};
 use crate::convert::exactly;
 use crate::dtype::{DType, Scalar};
 use crate::error::{Error, Result};
+use crate::interrupt;
 use crate::ir::op::Op;
 use crate::ir::primitive::lane_number_type;
+
+/// Bytes that a tensor takes on the host, in a list and with a view of its own.
+const PART: u64 = 512;
 
 impl Tensor {
     /// Tensors behind each other along an axis, promoted to one type; other axes are equal.
@@ -151,7 +155,7 @@ impl Tensor {
     /// The parts of an axis, n of one length.
     ///
     /// # Errors
-    /// `Argument` if they are not equal, or there is no such axis.
+    /// `Argument` if they are not equal, or there is no such axis; `OutOfMemory` for a list of too many.
     pub fn sections(&self, n: u64, axis: i64) -> Result<Vec<Self>> {
         let op = "split";
         let extent = self.shape().extents()[self.shape().axis(op, axis)?];
@@ -162,10 +166,16 @@ impl Tensor {
             );
             return Err(Error::Argument { op, what });
         }
+        // Parts without entries may be any number.
+        self.parts[0].session().check_host_memory(n.saturating_mul(PART))?;
         let length = exactly::<i64>(extent / n);
-        (0..exactly::<i64>(n))
-            .map(|i| self.slice(axis, Slice::new(i * length, (i + 1) * length, 1)))
-            .collect()
+        let part = |i: i64| {
+            if interrupt::is_requested() {
+                return Err(Error::Interrupted);
+            }
+            self.slice(axis, Slice::new(i * length, (i + 1) * length, 1))
+        };
+        (0..exactly::<i64>(n)).map(part).collect()
     }
 
     /// The diagonal of a matrix, or a matrix with this diagonal.

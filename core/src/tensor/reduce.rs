@@ -1,6 +1,8 @@
 //! Reductions along an axis, in the order of S11: chunks of 4096 entries, in each 32 accumulators that take turns, which
 //! combine by halves; the results of chunks combine pairwise, an odd last one passing up unchanged.
 
+use std::sync::Arc;
+
 use super::Tensor;
 use super::shape::Shape;
 use super::view::View;
@@ -86,7 +88,7 @@ impl Tensor {
             [] if rank > 0 => return Ok(self.clone()),
             _ if axes.len() == rank => {
                 let all = Self::of(&self.entries()?, Shape::line(n))?;
-                Self { parts: of_all(&all)?.parts, view: View::whole(Shape::number()) }
+                Self { parts: of_all(&all)?.parts, view: Arc::new(View::whole(Shape::number())) }
             }
             [axis] => along(self, axis)?.squeezed(axis)?,
             _ => {

@@ -343,8 +343,8 @@ impl IntoIterator for ArrayRef {
             return Box::new(components.into_iter().map(|component| Ok(Dynamic::from(component))));
         }
         if let Node::Tensor(tensor) = &*self.node() {
-            return match tensor_index::rows(tensor) {
-                Ok(rows) => Box::new(rows.into_iter().map(Ok)),
+            return match tensor_index::rows(tensor.clone()) {
+                Ok(rows) => Box::new(rows),
                 Err(error) => Box::new(std::iter::once(Err(error))),
             };
         }

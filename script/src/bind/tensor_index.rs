@@ -205,12 +205,12 @@ fn numbers(context: &Context, item: &Dynamic) -> Result<ArrayRef> {
 }
 
 /// The entries along the first axis, for `for row in t`.
-pub(super) fn rows(tensor: &Tensor) -> Result<Vec<Dynamic>> {
+pub(super) fn rows(tensor: Tensor) -> Result<impl Iterator<Item = Result<Dynamic>>> {
     let n = tensor.shape().extents().first().copied();
     let n = n.ok_or_else(|| fault("for: got a tensor without axes"))?;
-    let row = |i: u64| {
+    let row = move |i: u64| {
         let place = Place::Number(i64::try_from(i).unwrap_or(i64::MAX));
         number_or_tensor(&tensor.at(&[place]).or_fault()?)
     };
-    (0..n).map(row).collect()
+    Ok((0..n).map(row))
 }
