@@ -1,8 +1,9 @@
 //! The types of vectors, matrices, complex numbers and quaternions: constructors and static functions.
 
 use porcini_core::DType;
+use porcini_core::tensor::Tensor;
 use porcini_core::trace::nested::{NestedFunction, rows};
-use porcini_core::value::{Type, signature};
+use porcini_core::value::{Argument, Type, signature};
 use rhai::{Dynamic, FnPtr, Module, NativeCallContext};
 
 use super::many_arguments::{self, FEW};
@@ -13,7 +14,7 @@ use crate::diagnose::diagnosis::LISTED;
 use crate::fault::{IntoFault, Result, fault};
 use crate::value::host_array::HostRef;
 use crate::value::nested;
-use crate::value::{Arg, ArrayRef, Form, scalar, type_name};
+use crate::value::{Arg, ArrayRef, Form, Node, scalar, type_name};
 
 /// Help of the static functions that are made here.
 const STATIC_DOCS: [(&str, &str, &str); 5] = [
@@ -165,6 +166,11 @@ fn make(
     if let Some(host) = value.read_lock::<HostRef>() {
         return of_host(nested, context, &host);
     }
+    if let Some(value) = value.read_lock::<ArrayRef>()
+        && let Node::Tensor(tensor) = &*value.node()
+    {
+        return of_tensor(nested, tensor);
+    }
     converted(nested, context, &argument(nested, context, value)?)
 }
 
@@ -234,13 +240,44 @@ fn of_function(
     of_entries(nested, context, &entries)
 }
 
+/// The extents of a value: those of its entries, of a matrix row by row.
+fn inner_extents(nested: &Type) -> Vec<usize> {
+    match nested.form {
+        Form::Matrix(n) => vec![n; 2],
+        form => vec![form.n_components()],
+    }
+}
+
+/// Lanes are the first axis, the entries the others; without lanes there is one. Complex entries are complex numbers.
+fn of_tensor(nested: &Type, tensor: &Tensor) -> Result<ArrayRef> {
+    let parts = tensor.entries().or_fault()?;
+    if let (Form::Complex, [real, imag]) = (nested.form, &parts[..])
+        && tensor.shape().rank() <= 1
+    {
+        let parts = [real, imag].map(Argument::Array);
+        let made = nested.of_entries(real.session(), &parts.iter().collect::<Vec<_>>());
+        return made.map(ArrayRef::from).or_fault();
+    }
+    let inner: Vec<u64> = inner_extents(nested).into_iter().map(|n| n as u64).collect();
+    let extents = tensor.shape().extents();
+    let fits = extents == inner || extents.get(1..) == Some(&inner[..]);
+    match &parts[..] {
+        [lanes] if fits => nested.unravel(lanes).map(ArrayRef::from).or_fault(),
+        _ => {
+            let words: Vec<String> = inner.iter().map(ToString::to_string).collect();
+            let (name, got, shape) = (&nested.name, tensor.type_name(), tensor.shape());
+            Err(fault(format!(
+                "{name}: got {got} of shape {shape}, expected [lanes, {}]",
+                words.join(", ")
+            )))
+        }
+    }
+}
+
 /// Lanes are the first extent, the entries (of matrices row by row) the others.
 fn of_host(nested: &Type, context: &Context, host: &HostRef) -> Result<ArrayRef> {
     let shape = host.shape();
-    let inner = match nested.form {
-        Form::Matrix(n) => vec![n; 2],
-        form => vec![form.n_components()],
-    };
+    let inner = inner_extents(nested);
     if shape.get(1..) != Some(&inner[..]) {
         let inner: Vec<String> = inner.iter().map(ToString::to_string).collect();
         return Err(fault(format!(

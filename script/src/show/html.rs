@@ -2,7 +2,6 @@
 //! tables; everything else as its text.
 
 use porcini_core::Array;
-use porcini_core::value::Form;
 use porcini_core::value::show::Options;
 use rhai::Dynamic;
 
@@ -70,7 +69,8 @@ fn write_array(
     };
     let options = PrintOptions { arrays, ..options.clone() };
     let text = written(options.most, |out| display::write_array(out, array, &options))?;
-    let is_nested = array.lend(|value| value.form() != Form::Scalar);
+    // Tensors are aligned already.
+    let is_nested = array.is_nested();
     write_pre(out, &if is_nested { aligned(&text) } else { text })?;
     let device = array.leaves().first().map(|leaf| leaf.session().device_name());
     let [_, memory, state] = size_memory_state(array);
