@@ -73,6 +73,7 @@ pub mod interop;
 pub mod interrupt;
 #[doc(hidden)]
 pub mod ir;
+pub mod linear;
 pub mod log;
 pub mod memory;
 pub mod random;

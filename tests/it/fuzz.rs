@@ -8,7 +8,7 @@ use porcini_tests::golden;
 use porcini_tests::host::TestHost;
 
 /// One value of each kind.
-const VALUES: [&str; 27] = [
+const VALUES: [&str; 30] = [
     "3",
     "-2",
     "0",
@@ -36,6 +36,9 @@ const VALUES: [&str; 27] = [
     "Quaternion4fC(1, 2, 3, 4)",
     "Matrix2fC([[1, 2], [3, 4]])",
     "PCG32C(1)",
+    "TensorXfC([[1, 2], [3, 4]])",
+    "TensorXcC([[1, 2, 3]], [[0, 1, 0]])",
+    "zeros([2, 0, 3])",
 ];
 /// An ndarray, of an array value.
 const HOST_ARRAY: &str = "FloatC([1, 2]).ndarray()";

@@ -20,10 +20,11 @@ const TABLES: [&str; 5] = [
 ];
 
 /// Files that list words which only look like names, or give each a meaning of its own.
-const EXCEPTIONS: [(&str, &str); 8] = [
+const EXCEPTIONS: [(&str, &str); 9] = [
     ("core/src/backend/cuda/ptx/op.rs", "instructions of PTX"),
     ("core/src/backend/isa.rs", "features of processors"),
     ("script/src/bind/columns.rs", "columns of a summary, which leave missing values out"),
+    ("script/src/bind/groups.rs", "columns of groups"),
     ("script/src/bind/script_numbers.rs", "functions of Rhai that are replaced"),
     ("script/src/bind/tensor_members.rs", "members, each with its meaning"),
     ("script/src/diagnose/python.rs", "words of Python"),

@@ -47,7 +47,7 @@ const PACKAGES: [(&str, Layers); 4] =
 const LAYERS: [&[&str]; 6] = [
     &["convert", "dtype", "error", "half", "memory/buffer", "log", "interrupt", "session/flags"],
     &["ir"],
-    &["trace", "backend", "memory"],
+    &["trace", "backend", "memory", "linear"],
     &["eval", "session/runtime"],
     // Session and array hold each other: a handle knows its session, a session makes handles.
     &["session", "device", "array", "control", "random", "value", "tensor", "catalogue", "interop"],

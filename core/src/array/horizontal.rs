@@ -57,6 +57,17 @@ impl Array {
         )
     }
 
+    /// The bin of each lane, as [`Array::histogram`] has it, and whether the lane lies in one.
+    ///
+    /// # Errors
+    /// As [`Array::histogram`].
+    pub(crate) fn bins(&self, bins: u64, low: f64, high: f64) -> Result<[Self; 2]> {
+        Ok(exactly_so_many(
+            self.session()
+                .record_all(|recorder| Ok(recorder.bins(self.id(), bins, low, high)?.into()))?,
+        ))
+    }
+
     /// Adds 1 to the element at `index[i]` for each active lane, one after the other; gives what each lane
     /// found there. The handle then names the new value (S12).
     ///

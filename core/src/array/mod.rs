@@ -1,5 +1,6 @@
 //! The handle that Rust code and scripts hold: one external reference to a variable.
 
+mod groups;
 mod horizontal;
 pub(crate) mod operand;
 pub(crate) mod operators;

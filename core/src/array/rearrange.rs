@@ -158,11 +158,7 @@ impl Array {
         let session = self.session();
         let order = self.argsort(Order::Ascending)?;
         let sorted = self.gather(&order, None)?;
-        // A run of equal lanes starts where a lane differs from the one before.
-        let before = sorted.roll(1)?;
-        let lane = session.arange(DType::U64, 0.into(), Scalar::UInt(size), 1.into())?;
-        let first = lane.eq(0)?;
-        let starts = sorted.neq(&before)?.try_or(&first)?;
+        let starts = sorted.starts_of_runs()?;
         session.eval(&[&order, &sorted, &starts])?;
         let starts = starts.true_lanes()?;
         let values = sorted.gather(&starts, None)?;

@@ -20,20 +20,26 @@
 //! ```
 
 mod call;
+mod cengine;
 mod lanes;
+mod linear;
 mod makers;
 mod memory;
 mod pairs;
 mod places;
+mod statistics;
 mod tensors;
 mod vectors;
 
 pub use call::{Answer, Call};
+pub use cengine::{CENGINE, CENGINE_TENSORS};
 pub use lanes::LANES;
+pub use linear::{FOURIER, LINEAR};
 pub use makers::{MAKERS, TENSOR_MAKERS};
 pub use memory::MEMORY;
 pub use pairs::PAIRS;
 pub use places::PLACES;
+pub use statistics::{TENSOR_CHOICES, TENSOR_STATISTICS};
 pub use tensors::{TENSOR_AXES, TENSOR_PLACES, TENSOR_PRODUCTS, TENSOR_SHAPES};
 pub use vectors::{SHAPES, VECTORS};
 
@@ -174,7 +180,17 @@ pub fn rows() -> impl Iterator<Item = &'static Row> {
 
 /// Every row of tensors; where the first argument is one, they go before others of the name.
 pub fn tensor_rows() -> impl Iterator<Item = &'static Row> {
-    [TENSOR_SHAPES, TENSOR_PLACES, TENSOR_PRODUCTS, TENSOR_AXES].into_iter().flatten()
+    let tables = [
+        TENSOR_SHAPES,
+        TENSOR_PLACES,
+        TENSOR_PRODUCTS,
+        TENSOR_AXES,
+        TENSOR_CHOICES,
+        TENSOR_STATISTICS,
+        LINEAR,
+        FOURIER,
+    ];
+    tables.into_iter().flatten()
 }
 
 /// The first row called `name`.

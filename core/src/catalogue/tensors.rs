@@ -211,6 +211,24 @@ table! {
         let sum = square.reduce(ReduceOp::Sum, c.axes(1)?.as_deref(), c.truth(2)?)?;
         apply(Op::Sqrt, &[&(&number_or_tensor(sum)?).into()]).map(Answer::from)
     };
+    /// The sum of products over the last n axes of the first and the first n of the second, or over axes of both, two lists.
+    /// The other axes of the first stand in front of those of the second.
+    ///
+    /// >> tensordot(TensorXfC([[1, 2], [3, 4]]), TensorXfC([[1, 0], [0, 1]]), [0, 1], [1, 0])
+    /// [5]
+    tensordot(a: Tensor, b: Tensor, axes: Integers("axes"); others: Integers("axes of the second")) = |c| tensordot(c);
+    /// The sum of products over the last axis of both; of two arrays the sum of the products of their lanes.
+    ///
+    /// >> inner(TensorXfC([[1, 2], [3, 4]]), TensorXfC([[1, 1], [0, 1]]))
+    /// [[3, 2],
+    ///  [7, 4]]
+    inner(a: Tensor, b: Tensor) = |c| number_or_tensor(c.tensor(0)?.dot_of_rows(&c.tensor(1)?)?);
+    /// The product of a square matrix with itself, n times; of n = 0 the identity.
+    ///
+    /// >> matrix_power(TensorXfC([[1, 1], [0, 1]]), 5)
+    /// [[1, 5],
+    ///  [0, 1]]
+    matrix_power(m: Tensor, n: Count("a power")) = |c| c.tensor(0)?.matrix_power(c.integer(1)?);
     /// The sum of the diagonal of a matrix.
     ///
     /// >> trace(TensorXfC([[1, 2], [3, 4]]))
@@ -356,6 +374,14 @@ table! {
     cumsum(t: Tensor; axis: Integer) = |c| {
         if c.args.len() < 2 { c.value(0)?.prefix(Op::Add) } else { c.tensor(0)?.cumsum(c.integer(1)?).map(Value::Tensor) }
     };
+    /// Products of the entries up to each along an axis, as cumsum; without an axis of all entries in their order.
+    ///
+    /// >> cumprod(TensorXfC([[1, 2], [3, 4]]), 0)
+    /// [[1, 2],
+    ///  [3, 8]]
+    cumprod(t: Tensor; axis: Integer) = |c| {
+        if c.args.len() < 2 { c.value(0)?.prefix(Op::Mul) } else { c.tensor(0)?.cumprod(c.integer(1)?).map(Value::Tensor) }
+    };
     /// Differences of neighbours along an axis (the last unless given): one entry less.
     ///
     /// >> diff(TensorXfC([[1, 4, 9], [2, 2, 5]]))
@@ -371,20 +397,7 @@ table! {
 impl<'a> Call<'_, 'a> {
     /// A tensor, also of an array or complex number.
     pub(super) fn tensor(&self, i: usize) -> Result<Tensor> {
-        self.tensor_of(self.args[i])
-    }
-
-    fn tensor_of(&self, arg: &Argument<'a>) -> Result<Tensor> {
-        let expected = || {
-            let got = arg.type_name();
-            Error::forms(format!("{}: got {got}, expected a tensor or an array", self.op))
-        };
-        let tensor = arg.as_tensor(self.op).map_err(|_| expected())?;
-        match arg {
-            // As a tensor by itself an array of one lane has an axis.
-            Argument::Array(array) => Tensor::new(array, &[array.size()]),
-            _ => tensor.ok_or_else(expected),
-        }
+        self.args[i].to_tensor(self.op)
     }
 
     /// The tensors of a list, and the axis behind it, 0 if there is none.
@@ -393,7 +406,7 @@ impl<'a> Call<'_, 'a> {
             [list @ .., Argument::Number(Scalar::Int(axis))] => (list, *axis),
             list => (list, 0),
         };
-        Ok((list.iter().map(|arg| self.tensor_of(arg)).collect::<Result<_>>()?, axis))
+        Ok((list.iter().map(|arg| arg.to_tensor(self.op)).collect::<Result<_>>()?, axis))
     }
 
     /// An axis; what is left out is the default.
@@ -402,7 +415,7 @@ impl<'a> Call<'_, 'a> {
     }
 
     /// Axes: one, several, or all.
-    fn axes(&self, i: usize) -> Result<Option<Vec<i64>>> {
+    pub(super) fn axes(&self, i: usize) -> Result<Option<Vec<i64>>> {
         match self.args.get(i) {
             None | Some(Argument::Number(Scalar::Bool(true))) => Ok(None),
             Some(_) => self.integers(i).map(Some),
@@ -487,6 +500,19 @@ fn squeeze(c: &Call<'_, '_>) -> Result<Value> {
     let ones: Vec<u64> = ones.collect();
     let squeezed = ones.iter().try_fold(tensor, |tensor, axis| tensor.squeeze(axis.cast_signed()));
     number_or_tensor(squeezed?)
+}
+
+fn tensordot(c: &Call<'_, '_>) -> Result<Value> {
+    let (a, b) = (c.tensor(0)?, c.tensor(1)?);
+    let (axes, others) = match (c.args[2], c.args.len()) {
+        (_, 4) => (c.integers(2)?, c.integers(3)?),
+        (Argument::Number(_), _) => {
+            let n: u32 = c.integer(2)?;
+            ((-i64::from(n)..0).collect(), (0..i64::from(n)).collect())
+        }
+        _ => return Err(c.unexpected(2, "a number of axes, or two lists of axes")),
+    };
+    number_or_tensor(a.tensordot(&b, &axes, &others)?)
 }
 
 fn kron(c: &Call<'_, '_>) -> Result<Tensor> {

@@ -23,6 +23,9 @@
 //! # }
 //! ```
 
+mod choose;
+mod contract;
+mod linear;
 mod order;
 mod place;
 mod product;
@@ -40,8 +43,9 @@ use view::View;
 
 use crate::array::{Array, Slice};
 use crate::convert::exactly;
-use crate::dtype::DType;
+use crate::dtype::{DType, Scalar};
 use crate::error::{Error, Result};
+use crate::session::Session;
 
 /// Entries along axes: of numbers, masks or complex numbers. Cloning names the same value; values never change.
 #[derive(Clone, Debug)]
@@ -68,7 +72,8 @@ impl Tensor {
     pub fn complex(real: &Array, imag: &Array, extents: &[u64]) -> Result<Self> {
         let (op, lhs, rhs) = ("complex", real.dtype(), imag.dtype());
         let dtype = lhs.promote(rhs).filter(|dtype| dtype.is_float());
-        let dtype = dtype.ok_or(Error::TypeMismatch { op, lhs, rhs })?;
+        // There are complex numbers of 32 and 64 bits.
+        let dtype = dtype.ok_or(Error::TypeMismatch { op, lhs, rhs })?.widened();
         Self::with_parts(&[real.cast(dtype)?, imag.cast(dtype)?], extents)
     }
 
@@ -184,7 +189,7 @@ impl Tensor {
         if dtype == DType::Mask {
             return Err(Error::UnsupportedType { op, dtype, expected: "numbers" });
         }
-        let float = if dtype == DType::F64 { DType::F64 } else { DType::F32 };
+        let float = dtype.quotient().widened();
         let real = self.parts[0].cast(float)?;
         let zeros = real.session().zeros(float, real.size())?;
         Ok(Self { parts: vec![real, zeros], view: self.view.clone() })
@@ -202,6 +207,15 @@ impl Tensor {
         Ok(conjugate)
     }
 
+    /// The tensor, if its entries are no complex numbers.
+    fn real(&self, op: &str) -> Result<&Self> {
+        if !self.is_complex() {
+            return Ok(self);
+        }
+        let what = format!("{op}: not defined for complex entries");
+        Err(Error::Forms { what, remedy: Some("take the parts, as z.real and z.imag, or abs(z)") })
+    }
+
     /// One of its parts: real ones, or imaginary ones.
     pub fn part(&self, i: usize) -> Self {
         Self { parts: vec![self.parts[i].clone()], view: self.view.clone() }
@@ -214,6 +228,14 @@ impl Tensor {
     pub fn reshape(&self, extents: &[i64]) -> Result<Self> {
         let shape = self.shape().reshaped("reshape", extents)?;
         Self::of(&self.entries()?, shape)
+    }
+
+    /// As [`Tensor::reshape`], of extents that fit; where they are the same it stays the view that it is.
+    fn shaped(&self, op: &'static str, extents: Vec<u64>) -> Result<Self> {
+        if self.shape().extents() == extents {
+            return Ok(self.clone());
+        }
+        Self::of(&self.entries()?, Shape::new(op, extents)?)
     }
 
     /// The axes in another order.
@@ -261,10 +283,7 @@ impl Tensor {
     /// # Errors
     /// `Argument` if there is no such axis.
     pub fn flip(&self, axes: Option<&[i64]>) -> Result<Self> {
-        let axes = match axes {
-            Some(axes) => self.shape().axes("flip", axes)?,
-            None => (0..self.shape().rank()).collect(),
-        };
+        let axes = self.shape().axes("flip", axes)?;
         let turned = Slice::from(..).step_by(-1);
         let flip = |view: View, &axis: &usize| view.sliced("flip", axis, turned);
         self.viewed(axes.iter().try_fold(View::clone(&self.view), flip)?)
@@ -320,6 +339,14 @@ impl Tensor {
 
     fn viewed(&self, view: View) -> Result<Self> {
         Ok(Self { parts: self.parts.clone(), view: Arc::new(view) })
+    }
+}
+
+impl Tensor {
+    /// The numbers from 0 up along one axis. Recorded, not run.
+    fn counting(session: &Session, dtype: DType, n: u64) -> Result<Self> {
+        let numbers = session.arange(dtype, 0.into(), Scalar::UInt(n), 1.into())?;
+        Self::of(&[numbers], Shape::line(n))
     }
 }
 

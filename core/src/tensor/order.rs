@@ -6,7 +6,7 @@ use crate::convert::exactly;
 use crate::dtype::{DType, Scalar};
 use crate::error::{Error, Result};
 use crate::ir::op::{Op, ReduceOp};
-use crate::ir::primitive::Order;
+use crate::ir::primitive::{Order, lane_number_type};
 
 /// The entries in a place of those in order along an axis.
 type Sorted<'f> = &'f dyn Fn(u64) -> Result<Array>;
@@ -41,6 +41,18 @@ impl Tensor {
         Self::zip(&parts.collect::<Result<Vec<_>>>()?)
     }
 
+    /// Products of the entries up to each along an axis, as [`Tensor::cumsum`].
+    ///
+    /// # Errors
+    /// `Argument` if there is no such axis; `Forms` for complex entries.
+    pub fn cumprod(&self, axis: i64) -> Result<Self> {
+        self.in_rows("cumprod", axis, |x, extent| {
+            x.session().compose("block_prefix_product", &[extent], &[x], move |recorder, args| {
+                recorder.block_prefix(Op::Mul, args[0], extent)
+            })
+        })
+    }
+
     /// The number of the first entry along an axis that is smallest, or largest, as [`Array::argmin`]; without an axis
     /// among all.
     ///
@@ -69,10 +81,9 @@ impl Tensor {
         let bits = self.dtype().unsigned();
         let found =
             rows.reinterpret(bits)?.apply(Op::Eq, &[(&extreme[0].reinterpret(bits)?).into()])?;
-        let counter = crate::ir::primitive::lane_number_type(extent);
-        let session = rows.session();
-        let lane = session.arange(counter, 0.into(), Scalar::UInt(extent), 1.into())?;
-        let lane = Self::of(&[lane], Shape::line(extent))?.broadcast(name, x.shape())?.entries()?;
+        let counter = lane_number_type(extent);
+        let lane = Self::counting(rows.session(), counter, extent)?;
+        let lane = lane.broadcast(name, x.shape())?.entries()?;
         let beyond = Scalar::UInt(u64::MAX >> (64 - counter.bits()));
         let found = found.apply(Op::Select, &[(&lane[0]).into(), beyond.into()])?;
         let found = Self::of(&[found], x.shape().clone())?;
@@ -180,15 +191,6 @@ impl Tensor {
         }
         let changed = change(&rows.entries()?[0], extent)?;
         Self::of(&[changed], rows.shape().clone())?.move_axis(-1, exactly(place))
-    }
-
-    /// The tensor, if its entries are no complex numbers.
-    fn real(&self, op: &str) -> Result<&Self> {
-        if !self.is_complex() {
-            return Ok(self);
-        }
-        let what = format!("{op}: not defined for complex entries");
-        Err(Error::Forms { what, remedy: Some("take the parts, as z.real and z.imag, or abs(z)") })
     }
 
     /// Real and imaginary parts as one, of a single part it itself.

@@ -55,15 +55,7 @@ impl Tensor {
         let shape = self.shape().broadcast(op, right.shape())?;
         let [left, right] =
             [self.broadcast(op, &shape)?.entries()?, right.broadcast(op, &shape)?.entries()?];
-        let parts = match (&left[..], &right[..]) {
-            ([a], [b]) => vec![a.try_mul(b)?],
-            ([ar, ai], [br, bi]) => vec![
-                ar.try_mul(br)?.try_sub(&ai.try_mul(bi)?)?,
-                ar.try_mul(bi)?.try_add(&ai.try_mul(br)?)?,
-            ],
-            _ => unreachable!("internal error: factors of two kinds"),
-        };
-        Self::of(&parts, shape)?.reduce(ReduceOp::Sum, Some(&[-1]), false)
+        Self::of(&products(&left, &right)?, shape)?.reduce(ReduceOp::Sum, Some(&[-1]), false)
     }
 
     fn by_matrices(&self, other: &Self) -> Result<Self> {
@@ -129,6 +121,18 @@ impl Tensor {
         let [left, right] = [pair[0].reshape(&[-1])?, pair[1].reshape(&[-1])?];
         left.matmul(&right)
     }
+}
+
+/// The products of entries, real or complex ones.
+pub(super) fn products(left: &[Array], right: &[Array]) -> Result<Vec<Array>> {
+    Ok(match (left, right) {
+        ([a], [b]) => vec![a.try_mul(b)?],
+        ([ar, ai], [br, bi]) => vec![
+            ar.try_mul(br)?.try_sub(&ai.try_mul(bi)?)?,
+            ar.try_mul(bi)?.try_add(&ai.try_mul(br)?)?,
+        ],
+        _ => unreachable!("internal error: factors of two kinds"),
+    })
 }
 
 /// The extents of a matrix, or of what has more axes, as errors name them: `2x3`.

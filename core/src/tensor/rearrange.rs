@@ -189,11 +189,10 @@ impl Tensor {
                 let zero = self.each(|part| part.session().zeros(part.dtype(), 1))?;
                 let zeros = Self::of(zero.parts(), Shape::new(op, [n, n])?)?;
                 let session = self.parts()[0].session();
-                let lane = session.arange(DType::U64, 0.into(), Scalar::UInt(n), 1.into())?;
-                let place = Place::Numbers(Self::of(&[lane], Shape::line(n))?);
+                let place = Place::Numbers(Self::counting(session, DType::U64, n)?);
                 zeros.with_at(&[place.clone(), place], self)
             }
-            [m, n] => self.viewed(self.view.diagonal(m.min(n))?),
+            [m, n] => self.viewed(self.view.together(op, &[(m.min(n), vec![0, 1])])?),
             _ => {
                 let what = format!("got {}, expected one axis or two", self.shape());
                 Err(Error::Argument { op, what })
@@ -206,17 +205,10 @@ impl Tensor {
     }
 
     /// So many entries along an axis: those whose numbers a function makes of theirs.
-    fn picked(
-        &self,
-        axis: i64,
-        n: u64,
-        number: impl FnOnce(&Array) -> Result<Array>,
-    ) -> Result<Self> {
+    fn picked(&self, axis: i64, n: u64, number: impl Fn(&Array) -> Result<Array>) -> Result<Self> {
         let session = self.parts()[0].session();
         let counter = lane_number_type(n.saturating_mul(2).max(self.shape().n_entries()));
-        let lane = session.arange(counter, 0.into(), Scalar::UInt(n), 1.into())?;
-        let numbers = number(&lane)?.resize(n)?;
-        self.take(&Self::of(&[numbers], Shape::line(n))?, axis)
+        self.take(&Self::counting(session, counter, n)?.each(number)?, axis)
     }
 }
 

@@ -27,10 +27,8 @@ impl Tensor {
     /// and `Forms` for complex entries, which have sums alone.
     pub fn reduce(&self, op: ReduceOp, axes: Option<&[i64]>, keeps: bool) -> Result<Self> {
         let name = op.name();
-        if self.is_complex() && op != ReduceOp::Sum {
-            let what = format!("{name}: not defined for complex entries");
-            let remedy = Some("take the parts, as z.real and z.imag, or abs(z)");
-            return Err(Error::Forms { what, remedy });
+        if op != ReduceOp::Sum {
+            self.real(name)?;
         }
         let along = |x: &Self, axis: usize| x.one_axis(op, axis);
         self.over(name, axes, keeps, &|all| all.each(|part| part.reduce(op)), &along)
@@ -56,10 +54,9 @@ impl Tensor {
     /// # Errors
     /// As [`Tensor::reduce`]; `UnsupportedType` for masks.
     pub fn variance(&self, axes: Option<&[i64]>, keeps: bool) -> Result<Self> {
-        let (op, dtype) = ("var", self.dtype());
-        if self.is_complex() || dtype == DType::Mask {
-            let expected = "numbers, and real ones";
-            return Err(Error::UnsupportedType { op, dtype, expected });
+        let (op, dtype) = ("var", self.real("var")?.dtype());
+        if dtype == DType::Mask {
+            return Err(Error::UnsupportedType { op, dtype, expected: "numbers" });
         }
         let (own, wide) = (dtype.quotient(), dtype.quotient().widened());
         let x = self.each(|x| x.cast(wide))?;
@@ -79,15 +76,11 @@ impl Tensor {
         along: &dyn Fn(&Self, usize) -> Result<Self>,
     ) -> Result<Self> {
         let rank = self.shape().rank();
-        let axes = match axes {
-            Some(axes) => self.shape().axes(op, axes)?,
-            None => (0..rank).collect(),
-        };
-        let n = if axes.len() == rank { self.shape().n_entries() } else { 1 };
+        let axes = self.shape().axes(op, axes)?;
         let reduced = match axes[..] {
             [] if rank > 0 => return Ok(self.clone()),
             _ if axes.len() == rank => {
-                let all = Self::of(&self.entries()?, Shape::line(n))?;
+                let all = Self::of(&self.entries()?, Shape::line(self.shape().n_entries()))?;
                 Self { parts: of_all(&all)?.parts, view: Arc::new(View::whole(Shape::number())) }
             }
             [axis] => along(self, axis)?.squeezed(axis)?,
@@ -105,7 +98,7 @@ impl Tensor {
     }
 
     /// The axes behind all others, as one.
-    pub(crate) fn merged(&self, op: &'static str, axes: &[usize]) -> Result<Self> {
+    fn merged(&self, op: &'static str, axes: &[usize]) -> Result<Self> {
         let extents = self.shape().extents();
         let others = (0..extents.len()).filter(|axis| !axes.contains(axis));
         let order: Vec<i64> = others.chain(axes.iter().copied()).map(exactly::<i64>).collect();

@@ -84,11 +84,12 @@ impl Shape {
         Self::new(op, extents)
     }
 
-    /// The numbers of axes in ascending order.
+    /// The numbers of axes in ascending order, or of all.
     ///
     /// # Errors
     /// `Argument` if there is no such axis, or one is named twice.
-    pub fn axes(&self, op: &'static str, axes: &[i64]) -> Result<Vec<usize>> {
+    pub fn axes(&self, op: &'static str, axes: Option<&[i64]>) -> Result<Vec<usize>> {
+        let Some(axes) = axes else { return Ok((0..self.rank()).collect()) };
         let mut places =
             axes.iter().map(|&axis| self.axis(op, axis)).collect::<Result<Vec<_>>>()?;
         places.sort_unstable();

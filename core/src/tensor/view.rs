@@ -93,15 +93,12 @@ impl View {
     /// # Errors
     /// `Argument` if it has another number of entries.
     pub(crate) fn squeezed(&self, op: &'static str, axis: usize) -> Result<Self> {
-        let mut extents = self.shape.extents().to_vec();
-        let extent = extents.remove(axis);
+        let extent = self.shape.extents()[axis];
         if extent != 1 {
             let what = format!("axis {axis} of {} has {extent} entries, expected 1", self.shape);
             return Err(Error::Argument { op, what });
         }
-        let mut steps = self.steps.clone();
-        steps.remove(axis);
-        Ok(Self { shape: Shape::new(op, extents)?, start: self.start, steps })
+        self.without(axis)
     }
 
     /// With an axis of one entry in front of another, or behind all.
@@ -163,10 +160,22 @@ impl View {
         Ok(Self { shape: Shape::new("[]", extents)?, ..view })
     }
 
-    /// The first entries where row and column are the same, of two axes.
-    pub(crate) fn diagonal(&self, n: u64) -> Result<Self> {
-        let step = self.steps.iter().fold(0_i64, |sum, &step| sum.wrapping_add(step));
-        Ok(Self { shape: Shape::new("diag", [n])?, start: self.start, steps: vec![step] })
+    /// Other axes, of so many entries each: along several of its own at the same time, or along none, which has the same
+    /// entries again. Where one has a single entry it is everywhere.
+    pub(crate) fn together(&self, op: &'static str, axes: &[(u64, Vec<usize>)]) -> Result<Self> {
+        let own = self.shape.extents();
+        let step = |of: &Vec<usize>| {
+            let moving = of.iter().filter(|&&axis| own[axis] != 1);
+            moving.fold(0_i64, |sum, &axis| sum.wrapping_add(self.steps[axis]))
+        };
+        let steps = axes.iter().map(|(_, of)| step(of)).collect();
+        let extents: Vec<u64> = axes.iter().map(|&(extent, _)| extent).collect();
+        Ok(Self { shape: Shape::new(op, extents)?, start: self.start, steps })
+    }
+
+    /// Of one axis so many runs of n neighbours, each one entry behind the other.
+    pub(crate) fn windows(&self, op: &'static str, rows: u64, n: u64) -> Result<Self> {
+        self.together(op, &[(rows, vec![0]), (n, vec![0])])
     }
 
     /// Whether the entries are all of so many lanes, matrix after matrix, each row by row (`false`) or column by column.

@@ -249,7 +249,8 @@ impl Recorder<'_> {
 
     /// Products of matrices, of which there are some; operands as of [`Primitive::Product`], of one type that is no mask.
     ///
-    /// **Dtypes**: those of the operands; f16 in f32, rounded once, narrow integers in 32 bits. **Evaluation**: traced; a launch of its own.
+    /// **Dtypes**: those of the operands; f16 in f32, rounded once, narrow integers in 32 bits. **Evaluation**: traced; a
+    /// launch of its own.
     ///
     /// # Errors
     /// `Recording` in a body.

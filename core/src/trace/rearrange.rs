@@ -319,6 +319,14 @@ impl Recorder<'_> {
             let what = "a block has at least one lane".into();
             return Err(Error::Argument { op: "block_prefix_sum", what });
         }
+        self.block_prefix(Op::Add, x, length)
+    }
+
+    /// As [`Recorder::block_prefix_sum`] with another operation, of blocks with a lane or more.
+    ///
+    /// # Errors
+    /// `Recording` in a body.
+    pub fn block_prefix(&mut self, op: Op, x: VarId, length: u64) -> Result<VarId> {
         let (dtype, size) = (self.dtype(x).accumulated(), self.size(x));
         let mut sums = self.cast(x, dtype)?;
         let length = length.min(size);
@@ -326,7 +334,7 @@ impl Recorder<'_> {
             return Ok(sums);
         }
         if dtype.is_half() {
-            return self.in_single(sums, |recorder, x| recorder.block_prefix_sum(x, length));
+            return self.in_single(sums, |recorder, x| recorder.block_prefix(op, x, length));
         }
         let lane = self.lane_numbers(size);
         let counter = self.dtype(lane);
@@ -337,7 +345,7 @@ impl Recorder<'_> {
             let inside = self.same(Op::Ge, &[place, distance])?;
             let before = self.same(Op::Sub, &[lane, distance])?;
             let before = self.pick(sums, before, Some(inside))?;
-            let sum = self.same(Op::Add, &[before, sums])?;
+            let sum = self.same(op, &[before, sums])?;
             sums = self.select(inside, sum, sums)?;
         }
         Ok(sums)
@@ -351,6 +359,17 @@ impl Recorder<'_> {
     /// # Errors
     /// `UnsupportedType` for masks, `Argument` for no bins or an interval that is empty or not finite.
     pub fn histogram(&mut self, x: VarId, bins: u64, low: f64, high: f64) -> Result<VarId> {
+        let [bin, inside] = self.bins(x, bins, low, high)?;
+        let counter = lane_number_type(self.size(x));
+        let (counts, one) = (self.literal(counter, 0, bins), self.constant(counter, 1));
+        self.put("histogram", ScatterOp::Add, counts, [one, bin], Some(inside))
+    }
+
+    /// The bin of each lane, as [`Recorder::histogram`] has it, and whether the lane lies in one.
+    ///
+    /// # Errors
+    /// As [`Recorder::histogram`].
+    pub fn bins(&mut self, x: VarId, bins: u64, low: f64, high: f64) -> Result<[VarId; 2]> {
         self.require("histogram", Class::Number, x)?;
         let refuse = |what: String| Err(Error::Argument { op: "histogram", what });
         if !(1..=1 << 31).contains(&bins) {
@@ -370,10 +389,7 @@ impl Recorder<'_> {
         let distance = self.same(Op::Sub, &[x, low])?;
         let place = self.same(Op::Mul, &[distance, scale])?;
         let (place, last) = (self.cast(place, DType::U32)?, self.literal(DType::U32, bins - 1, 1));
-        let bin = self.same(Op::Min, &[place, last])?;
-        let counter = lane_number_type(self.size(x));
-        let (counts, one) = (self.literal(counter, 0, bins), self.constant(counter, 1));
-        self.put("histogram", ScatterOp::Add, counts, [one, bin], Some(active))
+        Ok([self.same(Op::Min, &[place, last])?, active])
     }
 
     /// For each of `total` lanes the first of `ends`, which ascend, that lies behind it.

@@ -6,6 +6,7 @@
 use std::collections::{HashMap, HashSet};
 
 use super::Recorder;
+use crate::convert::exactly;
 use crate::dtype::DType;
 use crate::error::Result;
 use crate::ir::op::Op;
@@ -65,12 +66,12 @@ impl Recorder<'_> {
         let variable = self.var(x);
         let (kind, dtype, size) = (variable.kind, variable.dtype, variable.size);
         let is_outside = variable.scope == 0;
-        let view = view_of(variable);
+        let view = view_of(variable).filter(|_| is_outside);
         let mut operands = [None; MAX_OPERANDS];
         let own = variable.operands().collect::<Vec<_>>();
         operands.iter_mut().zip(&own).for_each(|(operand, &own)| *operand = Some(own));
-        let result = match kind {
-            Kind::Op(_) if is_outside => {
+        let result = match (kind, view) {
+            (Kind::Op(_), _) if is_outside => {
                 for operand in operands.iter_mut().flatten() {
                     if self.size(*operand) == size {
                         *operand = self.in_places(*operand, index, places)?;
@@ -78,15 +79,14 @@ impl Recorder<'_> {
                 }
                 self.add(Variable::new(kind, dtype, places.n, operands))
             }
-            Kind::Composite if is_outside && view.is_some() => {
-                let (start, runs) = view.unwrap_or_default();
+            (_, Some((start, runs))) => {
                 let source = own[0];
                 let counter = lane_number_type(self.size(source).max(size).max(places.n));
                 let lane = self.cast(index, counter)?;
                 let index = self.strided_from(lane, places.n, start, &runs)?;
                 self.in_places(source, index, places)?
             }
-            Kind::Literal(bits) | Kind::Constant(bits) => self.literal(dtype, bits, places.n),
+            (Kind::Literal(bits) | Kind::Constant(bits), _) => self.literal(dtype, bits, places.n),
             _ => self.pick(x, index, None)?,
         };
         places.known.insert((x, index), result);
@@ -165,22 +165,16 @@ struct Places {
     known: HashMap<(VarId, VarId), VarId>,
 }
 
-/// A view as the words of its composite: the start, then extents and steps.
+/// A view as the words of its composite: the start, the number of runs, then extents and steps.
 pub(crate) fn to_words(start: u64, runs: &[(u64, i64)]) -> Vec<u64> {
     let words = runs.iter().flat_map(|&(extent, step)| [extent, step.cast_unsigned()]);
-    [start].into_iter().chain(words).collect()
+    [start, runs.len() as u64].into_iter().chain(words).collect()
 }
 
 /// Start and runs of a variable that is a view.
 fn view_of(variable: &Variable) -> Option<(u64, Vec<(u64, i64)>)> {
     let view = variable.composite().filter(|composite| composite.name == VIEW)?;
-    Some(of_words(&view.words))
-}
-
-fn of_words(words: &[u64]) -> (u64, Vec<(u64, i64)>) {
-    let (start, rest) = words.split_first().map_or((0, &[][..]), |(start, rest)| (*start, rest));
-    // The last two words are settings.
-    let (runs, _) = rest.split_at(rest.len().saturating_sub(2));
-    let runs = runs.as_chunks::<2>().0.iter().map(|&[extent, step]| (extent, step.cast_signed()));
-    (start, runs.collect())
+    let [start, n, runs @ ..] = &*view.words else { return None };
+    let runs = runs.as_chunks::<2>().0.iter().take(exactly::<usize>(*n));
+    Some((*start, runs.map(|&[extent, step]| (extent, step.cast_signed())).collect()))
 }

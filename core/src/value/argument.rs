@@ -169,14 +169,6 @@ impl<'a> Argument<'a> {
         }
     }
 
-    /// The tensor that it is.
-    pub fn tensor(&self) -> Option<&'a Tensor> {
-        match self {
-            Self::Tensor(tensor) => Some(tensor),
-            _ => None,
-        }
-    }
-
     pub(crate) fn is_nested(&self) -> bool {
         matches!(self, Self::Nested(..))
     }

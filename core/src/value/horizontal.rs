@@ -29,7 +29,7 @@ impl Value {
                 fold(op.combine(), &components.iter().map(one).collect::<Result<Vec<_>>>()?)
             }
             Self::Nested(..) if matches!(op, ReduceOp::Sum | ReduceOp::Prod) => {
-                fold(op.combine(), self.accumulated(op.name())?.parts())
+                fold(op.combine(), self.accumulated(op.name())?.components())
             }
             Self::Nested(_, components) => fold(op.combine(), components),
         }
@@ -59,14 +59,6 @@ impl Value {
         let unequal = || Error::forms(format!("{op}: parts of unequal sizes"));
         let lanes = self.lanes().ok_or_else(unequal)?;
         Argument::from(self).each(op, |part| change(&part.resize(lanes)?))
-    }
-
-    /// The components; none of an array.
-    fn parts(&self) -> &[Self] {
-        match self {
-            Self::Array(_) | Self::Tensor(_) => &[],
-            Self::Nested(_, components) => components,
-        }
     }
 
     /// The mean of the lanes of an array, complex numbers or quaternions, lazily; of other nested values that of the
@@ -172,7 +164,7 @@ impl Value {
             Self::Tensor(tensor) => return tensor.lanes()?.prefix(op),
             Self::Nested(..) => self.accumulated(op.name())?,
         };
-        let components = wide.parts();
+        let components = wide.components();
         let mut results: Vec<Self> = Vec::with_capacity(components.len());
         for component in components {
             results.push(match results.last() {

@@ -171,11 +171,10 @@ pub fn alike(op: &str, parts: &[&Argument<'_>]) -> Result<Vec<Value>> {
 fn map_vectors<'a>(args: &[&Argument<'a>], leaf: &Leaf<'_>) -> Option<Result<Value>> {
     let mut length = None;
     for arg in args {
-        let Argument::Nested(form, components) = arg else {
-            if let Argument::Tensor(_) = arg {
-                return None;
-            }
-            continue;
+        let (form, components) = match arg {
+            Argument::Nested(form, components) => (form, components),
+            Argument::Tensor(_) => return None,
+            Argument::Number(_) | Argument::Array(_) => continue,
         };
         let of_arrays = form.is_vector() && !components.iter().any(Argument::is_nested);
         if !of_arrays || length.is_some_and(|length| length != components.len()) {

@@ -4,6 +4,7 @@ use super::argument::{Argument, types};
 use super::{Form, Value};
 use crate::array::Array;
 use crate::error::{Error, Result};
+use crate::ir::op::{Op, ReduceOp};
 use crate::tensor::{Shape, Tensor};
 
 /// What is done to the entries of tensors: arrays, complex numbers and numbers.
@@ -38,7 +39,14 @@ fn entry_by_entry(op: &str, args: &[&Argument<'_>], of_entries: OfEntries<'_>) -
         .zip(&entries)
         .map(|(arg, entries)| entries.as_ref().map_or_else(|| (*arg).clone(), Argument::from))
         .collect();
-    let result = of_entries(&lanes.iter().collect::<Vec<_>>())?;
+    let mut result = of_entries(&lanes.iter().collect::<Vec<_>>())?;
+    // Complex entries are equal where both parts are.
+    let of_parts = [(Op::Eq, ReduceOp::All), (Op::Ne, ReduceOp::Any)];
+    if let Some((_, all)) = of_parts.into_iter().find(|(equal, _)| equal.spelling() == op)
+        && matches!(result, Value::Nested(..))
+    {
+        result = result.reduce(all)?;
+    }
     let [n, lanes] = [Some(shape.n_entries()), result.lanes()];
     let parts: Vec<Array> = result.leaves().into_iter().cloned().collect();
     match result.form() {
@@ -72,6 +80,23 @@ impl Argument<'_> {
             }
             Self::Nested(..) => return Err(no_tensor(op, self)),
         }))
+    }
+}
+
+impl Argument<'_> {
+    /// The tensor that a value is by itself, where an array of one lane has an axis.
+    ///
+    /// # Errors
+    /// `Forms` for numbers, vectors and matrices.
+    pub fn to_tensor(&self, op: &str) -> Result<Tensor> {
+        let expected = || {
+            let got = self.type_name();
+            Error::forms(format!("{op}: got {got}, expected a tensor or an array"))
+        };
+        match self {
+            Self::Array(array) => Tensor::new(array, &[array.size()]),
+            _ => self.as_tensor(op).map_err(|_| expected())?.ok_or_else(expected),
+        }
     }
 }
 

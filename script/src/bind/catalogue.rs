@@ -13,7 +13,7 @@ use crate::context::Context;
 use crate::fault::{IntoFault, Result, fault, fault_with_hint};
 use crate::value::nested::lend;
 use crate::value::range::All;
-use crate::value::{Arg, ArrayRef, dynamic, scalar, type_name};
+use crate::value::{Arg, ArrayRef, Form, dynamic, scalar, type_name};
 
 /// Registers the functions of a table.
 pub(super) fn register(registry: &mut Registry<'_>, rows: &'static [Row]) {
@@ -150,8 +150,10 @@ fn argument(row: &Row, name: &str, kind: Kind, value: &Dynamic) -> Result<Arg> {
         Kind::Axes => return integers(op, "an axis or a list of axes", value),
         Kind::Integers(what) => return integers(op, what, value),
         Kind::Array | Kind::Index | Kind::Active => {
-            let array = value.read_lock::<ArrayRef>().map(|array| Arg::Value(array.clone()));
-            return array.ok_or_else(|| no_array(op, name, value));
+            let array = value.read_lock::<ArrayRef>().ok_or_else(|| no_array(op, name, value))?;
+            // A tensor of one axis is an array.
+            let lanes = if array.form() == Form::Tensor { array.array(op).ok() } else { None };
+            return Ok(Arg::Value(lanes.map_or_else(|| array.clone(), ArrayRef::leaf)));
         }
         Kind::Integer => match value.as_int() {
             Ok(number) => number.into(),

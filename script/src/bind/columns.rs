@@ -99,7 +99,7 @@ pub(super) fn register(registry: &mut Registry<'_>) {
     });
 }
 
-fn array(op: &str, value: &Dynamic) -> Result<Array> {
+pub(super) fn array(op: &str, value: &Dynamic) -> Result<Array> {
     let array = value.read_lock::<ArrayRef>().map(|array| array.array(op));
     array
         .unwrap_or_else(|| Err(fault(format!("{op}: got {}, expected an array", type_name(value)))))
@@ -181,7 +181,7 @@ fn distinct(array: &Array) -> Result<Distinct> {
     Ok(found)
 }
 
-fn encode(context: &Context, value: &Dynamic) -> Result<Dynamic> {
+pub(super) fn encode(context: &Context, value: &Dynamic) -> Result<Dynamic> {
     if let Some(list) = value.read_lock::<rhai::Array>() {
         return category(context, texts("encode", &list)?);
     }

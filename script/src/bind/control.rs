@@ -271,19 +271,16 @@ fn returned(
         return Err(fault_with_hint(message, "return a list with the next value of every state"));
     }
     for (position, (next, state)) in next.values.iter().zip(&states.values).enumerate() {
-        let shapes = [next, state].map(|value| value.read_lock::<ArrayRef>()?.shape());
-        let (next, state) = (value::type_name(next), value::type_name(state));
-        if next != state {
+        let name = states.name(position);
+        let (next_type, state_type) = (value::type_name(next), value::type_name(state));
+        if next_type != state_type {
             return Err(fault(format!(
-                "{op}: {} is {state} and becomes {next}; convert it: {state}(x)",
-                states.name(position)
+                "{op}: {name} is {state_type} and becomes {next_type}; convert it: {state_type}(x)"
             )));
         }
-        let [next, state] = shapes;
+        let (next, state) = (kind(next), kind(state));
         if next != state {
-            let [next, state] = [next, state].map(Option::unwrap_or_default);
-            let name = states.name(position);
-            return Err(fault(format!("{op}: {name} has the shape {state} and becomes {next}")));
+            return Err(fault(format!("{op}: {name} is {state} and becomes {next}")));
         }
     }
     Ok(next.arrays)
@@ -359,6 +356,13 @@ fn dispatch(
     Ok(template.map_or_else(|| Dynamic::from_array(Vec::new()), |parts| parts.list(&results)))
 }
 
+/// What the arrays of another run must be put into: the type, and the shape of a tensor.
+fn kind(value: &Dynamic) -> String {
+    let shape = value.read_lock::<ArrayRef>().and_then(|value| value.shape());
+    let name = value::type_name(value);
+    shape.map_or(name.clone(), |shape| format!("{name} {shape}"))
+}
+
 /// The arrays of a branch's list or map; the first branch decides what the values are.
 fn branch_values(
     context: &Context,
@@ -379,7 +383,7 @@ fn branch_values(
     }
     let like = template.as_ref().map(|parts| parts.arrays.as_slice());
     let parts = Parts::new(context, op, values, like)?;
-    let types = |parts: &Parts| parts.values.iter().map(value::type_name).collect::<Vec<_>>();
+    let types = |parts: &Parts| parts.values.iter().map(kind).collect::<Vec<_>>();
     match template {
         Some(first) if types(first) != types(&parts) => {
             let (first, other) = (types(first).join(", "), types(&parts).join(", "));

@@ -6,6 +6,7 @@ mod asserting;
 mod assign;
 mod binary_search;
 mod catalogue;
+mod cengine;
 mod columns;
 pub(crate) mod constants;
 mod control;
@@ -15,6 +16,7 @@ mod devices;
 pub(crate) mod doc;
 mod files;
 mod geometry;
+mod groups;
 mod index;
 mod inspect;
 mod json;
@@ -90,6 +92,7 @@ const FAMILIES: &[(&str, Register)] = &[
     ("files", texts::register),
     ("lists, maps and text", rows::register),
     ("files", columns::register),
+    ("files", groups::register),
     ("random numbers", random::register),
     ("random numbers", session_numbers::register),
     ("evaluation and settings", runtime::register),
@@ -105,6 +108,7 @@ const FAMILIES: &[(&str, Register)] = &[
     ("lists, maps and text", json::register),
     ("tensors", tensor_types::register),
     ("tensors", tensors::register),
+    ("operations of Cengine", cengine::register),
 ];
 
 /// Registers everything; the documentation of all functions comes back.
@@ -113,7 +117,7 @@ pub(crate) fn register(engine: &mut Engine, context: &Rc<Context>) -> Written {
     engine.register_type_with_name::<HostRef>("ndarray");
     engine.register_type_with_name::<Fault>("error");
     engine.register_get("message", |error: &mut Fault| error.message.clone());
-    let mut registry = Registry::new(engine, context.clone(), tensors::form);
+    let mut registry = Registry::new(engine, context.clone(), tensors::forms());
     for &(family, register) in FAMILIES {
         registry.family = family;
         register(&mut registry);

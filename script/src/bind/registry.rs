@@ -30,7 +30,7 @@ pub(super) type TensorForm =
     Box<dyn Fn(&Context, &NativeCallContext<'_>, &[&mut Dynamic]) -> Option<Result<Dynamic>>>;
 
 /// The function of tensors that has a name and takes so many arguments.
-pub(super) type OfTensors = fn(&str, usize) -> Option<TensorForm>;
+pub(super) type OfTensors = Box<dyn Fn(&str, usize) -> Option<TensorForm>>;
 
 impl<'e> Registry<'e> {
     pub(super) fn new(engine: &'e mut Engine, context: Rc<Context>, of_tensors: OfTensors) -> Self {

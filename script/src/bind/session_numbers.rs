@@ -50,8 +50,8 @@ fn numbers(registry: &mut Registry<'_>) {
         "n uniform floats in [0, 1), with 23 random bits. Without rng they come from the generator of the session, \
          whose k-th call draws from PCG32C::seeded(n, s), with s number k of the SplitMix64 that starts from the \
          session's seed: the same numbers whenever a session starts, on every device, other ones at each call; see \
-         seed. A generator rng of n lanes draws one number in each, one of a single lane n in a row. A list is the shape of a \
-         tensor. Recorded.\n\n\
+         seed. A generator rng of n lanes draws one number in each, one of a single lane n in a row. A list is the \
+         shape of a tensor. Recorded.\n\n\
          >> rand(3)\n[0.789098, 0.557702, 0.474706]",
     );
     registry.doc(
@@ -127,7 +127,7 @@ fn seeds(registry: &mut Registry<'_>) {
 }
 
 /// What `draw` makes of a generator: the one that is given, or new ones of `n` lanes from the session's next seed.
-fn drawn(
+pub(super) fn drawn(
     context: &Context,
     name: &'static str,
     n: u64,

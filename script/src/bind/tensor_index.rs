@@ -28,12 +28,12 @@ pub(super) fn get(context: &Context, value: &ArrayRef, index: &Dynamic) -> Resul
     }
     let tensor = tensor_of(value)?;
     match read(context, &tensor, index)? {
-        Index::Mask(mask) => masked(value, &mask),
+        Index::Mask(mask) => masked(value, &mask).map(Dynamic::from),
         Index::Places(places, masks) => {
             let mut found = ArrayRef::tensor(tensor.at(&places).or_fault()?);
             for (axis, mask) in masks {
                 let mask = along(&tensor_of(&found)?, axis, &mask)?;
-                found = masked_ref(&found, &mask)?;
+                found = masked(&found, &mask)?;
             }
             number_or_tensor(&tensor_of(&found)?)
         }
@@ -50,7 +50,7 @@ pub(super) fn set(
     let op = "[]=";
     let tensor = tensor_of(target)?;
     if let Ok(name) = index.clone().into_immutable_string() {
-        let new = Value::Tensor(tensor_members::with(&tensor, &name, value)?);
+        let new = tensor_members::with(&tensor, &name, value)?;
         return store(context, target, &tensor, &new);
     }
     let list = value.read_lock::<rhai::Array>().map(|list| list.clone());
@@ -60,42 +60,31 @@ pub(super) fn set(
     };
     let argument = [Arg::new(op, &made)?];
     let value = lend(&argument, |args| args[0].fitted_to(op, &tensor)).or_fault()?;
-    let (places, masks) = match read(context, &tensor, index)? {
-        Index::Places(places, masks) => (places, masks),
-        Index::Mask(mask) => {
-            let value = ArrayRef::tensor(value);
-            let args = [target.clone(), mask, value].map(Arg::Value);
-            let result = lend(&args, |args| args[0].assigned(args[1], args[2])).or_fault()?;
-            return store(context, target, &tensor, &result);
+    let new = match read(context, &tensor, index)? {
+        Index::Mask(mask) => assigned(target, &mask, value)?,
+        Index::Places(places, masks) => {
+            // Entries where a mask is false keep what they are.
+            let old = tensor.at(&places).or_fault()?;
+            let masks = masks.iter().map(|(axis, mask)| along(&old, *axis, mask));
+            let both = masks.reduce(|all, mask| and(&all?, &mask?)).transpose()?;
+            let value = match both {
+                Some(mask) => assigned(&ArrayRef::tensor(old), &mask, value)?,
+                None => value,
+            };
+            tensor.with_at(&places, &value).or_fault()?
         }
     };
-    let mut value = value;
-    if !masks.is_empty() {
-        // Entries where a mask is false keep what they are.
-        let mut old = ArrayRef::tensor(tensor.at(&places).or_fault()?);
-        let mut mask_of_all = None;
-        for (axis, mask) in masks {
-            let mask = along(&tensor_of(&old)?, axis, &mask)?;
-            mask_of_all = Some(match mask_of_all {
-                None => mask,
-                Some(all) => and(&all, &mask)?,
-            });
-        }
-        if let Some(mask) = mask_of_all {
-            let args = [old.clone(), mask, ArrayRef::tensor(value)].map(Arg::Value);
-            let result = lend(&args, |args| args[0].assigned(args[1], args[2])).or_fault()?;
-            old = ArrayRef::from(result);
-        }
-        value = tensor_of(&old)?;
-    }
-    let result = tensor.with_at(&places, &value).or_fault()?;
-    store(context, target, &tensor, &Value::Tensor(result))
+    store(context, target, &tensor, &new)
 }
 
-fn store(context: &Context, target: &ArrayRef, old: &Tensor, new: &Value) -> Result<()> {
-    let Value::Tensor(new) = new else {
-        return Err(fault("[]=: got no tensor"));
-    };
+/// A tensor with a value where a mask is true.
+fn assigned(old: &ArrayRef, mask: &ArrayRef, value: Tensor) -> Result<Tensor> {
+    let args = [old.clone(), mask.clone(), ArrayRef::tensor(value)].map(Arg::Value);
+    let result = lend(&args, |args| args[0].assigned(args[1], args[2])).or_fault()?;
+    tensor_of(&ArrayRef::from(result))
+}
+
+fn store(context: &Context, target: &ArrayRef, old: &Tensor, new: &Tensor) -> Result<()> {
     if new.shape() != old.shape() {
         let (got, expected) = (new.shape(), old.shape());
         return Err(fault(format!("[]=: got values of shape {got}, expected {expected}")));
@@ -124,11 +113,8 @@ fn number_or_tensor(tensor: &Tensor) -> Result<Dynamic> {
     }
 }
 
-fn masked(value: &ArrayRef, mask: &ArrayRef) -> Result<Dynamic> {
-    masked_ref(value, mask).map(Dynamic::from)
-}
-
-fn masked_ref(value: &ArrayRef, mask: &ArrayRef) -> Result<ArrayRef> {
+/// The entries where a mask is true; others are 0.
+fn masked(value: &ArrayRef, mask: &ArrayRef) -> Result<ArrayRef> {
     let args = [value.clone(), mask.clone()].map(Arg::Value);
     lend(&args, |args| args[0].masked(args[1])).map(ArrayRef::from).or_fault()
 }

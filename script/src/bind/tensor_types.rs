@@ -113,12 +113,13 @@ fn make(
         None => Ok(made),
         Some(shape) => {
             let shape = shape_of(name, shape)?;
-            if made.shape().n_entries() == 1 {
-                let extents =
-                    shape.iter().map(|&n| u64::try_from(n).unwrap_or(1)).collect::<Vec<_>>();
-                return made.reshape(&[]).and_then(|one| one.broadcast_to(&extents)).or_fault();
+            // One entry stands in all.
+            let extents = shape.iter().map(|&n| u64::try_from(n).ok()).collect::<Option<Vec<_>>>();
+            match extents.filter(|_| made.shape().n_entries() == 1) {
+                Some(extents) => made.reshape(&[]).and_then(|one| one.broadcast_to(&extents)),
+                None => made.reshape(&shape),
             }
-            made.reshape(&shape).or_fault()
+            .or_fault()
         }
     }
 }
@@ -207,59 +208,11 @@ fn stacked(vector: &ArrayRef) -> Result<Tensor> {
 
 /// A tensor of complex entries; real ones have no imaginary part.
 fn complex(context: &Context, tensor: &Type, value: &Dynamic) -> Result<Tensor> {
-    if let Some(list) = value.read_lock::<rhai::Array>()
-        && let Some(parts) = parts(&list)
-    {
-        let [real, imag] = parts
-            .map(|part| entries(context, &tensor.name, tensor.dtype.unwrap_or(DType::F32), &part));
-        return join(&tensor.name, &real?, &imag?);
+    if let Some(list) = value.read_lock::<rhai::Array>() {
+        let dtype = tensor.dtype.unwrap_or(DType::F32);
+        return Entries::read(context, &tensor.name, dtype, true, &list);
     }
     real(context, tensor, value)?.to_complex().or_fault()
-}
-
-/// Real and imaginary parts of lists in lists in which complex numbers are; `None` if there is none.
-fn parts(list: &rhai::Array) -> Option<[rhai::Array; 2]> {
-    let (mut real, mut imag) = (rhai::Array::new(), rhai::Array::new());
-    let mut is_complex = false;
-    for item in list {
-        if let Some(inner) = item.read_lock::<rhai::Array>() {
-            match parts(&inner) {
-                Some([re, im]) => {
-                    is_complex = true;
-                    real.push(re.into());
-                    imag.push(im.into());
-                }
-                None => {
-                    real.push(item.clone());
-                    imag.push(zeros(&inner).into());
-                }
-            }
-        } else if let Some([re, im]) = complex_number(item) {
-            is_complex = true;
-            real.push(Dynamic::from(re));
-            imag.push(Dynamic::from(im));
-        } else {
-            real.push(item.clone());
-            imag.push(0_i64.into());
-        }
-    }
-    is_complex.then_some([real, imag])
-}
-
-/// The parts of a complex number.
-fn complex_number(item: &Dynamic) -> Option<[ArrayRef; 2]> {
-    let number = item.read_lock::<ArrayRef>()?;
-    let parts = number.components().filter(|_| number.form() == value::Form::Complex);
-    parts?.try_into().ok()
-}
-
-/// Zeros in the place of all numbers.
-fn zeros(list: &rhai::Array) -> rhai::Array {
-    let zero = |item: &Dynamic| match item.read_lock::<rhai::Array>() {
-        Some(inner) => zeros(&inner).into(),
-        None => Dynamic::from(0_i64),
-    };
-    list.iter().map(zero).collect()
 }
 
 fn join(name: &str, real: &Tensor, imag: &Tensor) -> Result<Tensor> {
@@ -278,24 +231,40 @@ pub(super) fn entries(
     dtype: DType,
     list: &rhai::Array,
 ) -> Result<Tensor> {
-    let mut read = Entries { name, dtype, bytes: Vec::new(), extents: Vec::new() };
-    read.list(list, 0)?;
-    let lanes = context.session.from_bytes(dtype, &read.bytes).or_fault()?;
-    let shape: Vec<i64> =
-        read.extents.iter().map(|&n| i64::try_from(n).unwrap_or(i64::MAX)).collect();
-    Tensor::new(&lanes, &[lanes.size()]).and_then(|all| all.reshape(&shape)).or_fault()
+    Entries::read(context, name, dtype, false, list)
 }
 
 /// Lists in lists on their way to a tensor.
 struct Entries<'a> {
     name: &'a str,
     dtype: DType,
-    bytes: Vec<u8>,
+    /// Of real entries, or of real and imaginary parts.
+    bytes: Vec<Vec<u8>>,
     /// Lengths of the lists, outermost first, as the first of each level has them.
     extents: Vec<usize>,
 }
 
-impl Entries<'_> {
+impl<'a> Entries<'a> {
+    fn read(
+        context: &Context,
+        name: &'a str,
+        dtype: DType,
+        is_complex: bool,
+        list: &rhai::Array,
+    ) -> Result<Tensor> {
+        let bytes = vec![Vec::new(); if is_complex { 2 } else { 1 }];
+        let mut read = Entries { name, dtype, bytes, extents: Vec::new() };
+        read.list(list, 0)?;
+        let parts = read.bytes.iter().map(|bytes| context.session.from_bytes(dtype, bytes));
+        let parts = parts.collect::<porcini_core::Result<Vec<_>>>().or_fault()?;
+        let extents: Vec<u64> = read.extents.iter().map(|&n| n as u64).collect();
+        let tensor = match &parts[..] {
+            [real, imag] => Tensor::complex(real, imag, &extents),
+            parts => Tensor::new(&parts[0], &extents),
+        };
+        tensor.or_fault()
+    }
+
     fn list(&mut self, list: &rhai::Array, depth: usize) -> Result<()> {
         self.level(depth, list.len())?;
         for (i, item) in list.iter().enumerate() {
@@ -315,7 +284,7 @@ impl Entries<'_> {
                 fault(format!("{name}: element {i} is {got}, expected a number or a list"))
             })?;
             self.leaf(depth, i)?;
-            self.number(i, number)?;
+            self.number(i, &[number])?;
         }
         Ok(())
     }
@@ -323,7 +292,7 @@ impl Entries<'_> {
     /// An array or tensor in a list: a number, or a row.
     fn row(&mut self, row: &ArrayRef, depth: usize, i: usize) -> Result<()> {
         let tensor = tensor_of(row)?;
-        if tensor.is_complex() {
+        if tensor.parts().len() > self.bytes.len() {
             let name = self.name;
             return Err(fault(format!("{name}: element {i} is complex, expected a real number")));
         }
@@ -332,15 +301,23 @@ impl Entries<'_> {
             self.level(depth + 1 + axis, usize::try_from(extent).unwrap_or(usize::MAX))?;
         }
         self.leaf(depth + tensor.shape().rank(), i)?;
-        let lanes = tensor.entries().or_fault()?;
-        let lanes = lanes[0].read(0..lanes[0].size()).or_fault()?;
-        lanes.into_iter().try_for_each(|lane| self.number(i, lane))
+        let parts = tensor.entries().or_fault()?;
+        let parts = parts.iter().map(|part| part.read(0..part.size()).or_fault());
+        let parts = parts.collect::<Result<Vec<_>>>()?;
+        (0..parts[0].len()).try_for_each(|lane| {
+            let number: Vec<Scalar> = parts.iter().map(|part| part[lane]).collect();
+            self.number(i, &number)
+        })
     }
 
-    fn number(&mut self, i: usize, number: Scalar) -> Result<()> {
-        let bits = self.dtype.encode(number);
-        let bits = bits.map_err(|error| fault(format!("{}: element {i}: {error}", self.name)))?;
-        self.bytes.extend_from_slice(&bits.to_le_bytes()[..self.dtype.bytes()]);
+    /// A number by its parts; real ones have no imaginary part.
+    fn number(&mut self, i: usize, parts: &[Scalar]) -> Result<()> {
+        for (place, bytes) in self.bytes.iter_mut().enumerate() {
+            let bits = self.dtype.encode(parts.get(place).copied().unwrap_or(Scalar::Int(0)));
+            let bits =
+                bits.map_err(|error| fault(format!("{}: element {i}: {error}", self.name)))?;
+            bytes.extend_from_slice(&bits.to_le_bytes()[..self.dtype.bytes()]);
+        }
         Ok(())
     }
 
@@ -363,7 +340,7 @@ impl Entries<'_> {
 
     /// Lists may follow at a depth: there is no number.
     fn is_inner(&self, depth: usize, i: usize) -> Result<()> {
-        let has_numbers = !self.bytes.is_empty() && self.extents.len() == depth + 1;
+        let has_numbers = !self.bytes[0].is_empty() && self.extents.len() == depth + 1;
         if has_numbers { Err(self.mixed(i)) } else { Ok(()) }
     }
 

@@ -2,14 +2,22 @@
 //! argument decides: see [`Registry::typed`](super::registry::Registry::typed).
 
 use std::any::TypeId;
+use std::collections::HashMap;
 
 use porcini_core::catalogue::{Kind, Row, tensor_rows};
+use porcini_core::tensor::Tensor;
 use porcini_core::trace::nested::{self, NestedFunction};
+use porcini_core::{Result as CoreResult, Value};
 use rhai::Dynamic;
 
 use super::catalogue::run;
-use super::registry::{Registry, TensorForm};
-use crate::value::{ArrayRef, Form};
+use super::registry::{OfTensors, Registry, TensorForm};
+use crate::fault::{IntoFault, Result, fault_with_hint};
+use crate::value::nested::lend;
+use crate::value::{Arg, ArrayRef, Form, type_name};
+
+/// Tensors that `einsum` takes, and the text in front of them.
+const MAX_FACTORS: usize = 9;
 
 /// The precedence of `*` in Rhai.
 const PRECEDENCE: u8 = 180;
@@ -29,6 +37,7 @@ pub(super) fn register(registry: &mut Registry<'_>) {
         }
     }
     products(registry);
+    einsum(registry);
 }
 
 /// `a @ b` is `matmul(a, b)`.
@@ -38,26 +47,60 @@ fn products(registry: &mut Registry<'_>) {
     let text = "The product of matrices, matmul(a, b); as strong as *.\n\n\
                 >> TensorXfC([[1, 2], [3, 4]]) @ FloatC([1, 0])\n[1, 3]";
     registry.doc("@", "a @ b", text);
-    let row = find("matmul").expect("internal error: no products");
+    let row = tensor_rows().find(|row| row.name == "matmul");
+    let row = row.expect("internal error: no products");
     registry.any("@", 2, |context, call, args| run(context, call, row, args));
 }
 
-/// The function of tensors with a name.
-fn find(name: &str) -> Option<&'static Row> {
-    tensor_rows().find(|row| row.name == name)
+/// `einsum(spec, a, b, ..)`.
+fn einsum(registry: &mut Registry<'_>) {
+    let text = "The sum of products that a text names: a letter for each axis of each tensor. Axes of one letter run \
+        together; those without a letter behind the arrow are summed. Without an arrow the letters that occur once \
+        remain, in the order of the alphabet. ... stands for any axes, which broadcast. Two tensors at a time, those \
+        first whose product is smallest, as matmul where each has axes of its own. Recorded, not run.\n\n\
+        >> einsum(\"ij,jk->ik\", TensorXfC([[1, 2], [3, 4]]), TensorXfC([[0, 1], [1, 0]]))\n[[2, 1],\n [4, 3]]\n\
+        >> einsum(\"ii\", TensorXfC([[1, 2], [3, 4]]))\n[5]";
+    registry.doc("einsum", "einsum(spec, a, b)", text);
+    for arity in 2..=MAX_FACTORS {
+        registry.any("einsum", arity, |context, call, args| {
+            context.at(call);
+            let spec = args[0].as_immutable_string_ref().map_err(|_| {
+                let got = type_name(args[0]);
+                fault_with_hint(
+                    format!("einsum: got {got}, expected a text"),
+                    "the text comes first: einsum(\"ij,jk->ik\", a, b)",
+                )
+            })?;
+            let tensors = args[1..].iter().map(|arg| Arg::new("einsum", arg));
+            let tensors = tensors.collect::<Result<Vec<Arg>>>()?;
+            let sum = lend(&tensors, |args| {
+                let tensors = args.iter().map(|arg| arg.to_tensor("einsum"));
+                let sum = Tensor::einsum(&spec, &tensors.collect::<CoreResult<Vec<_>>>()?)?;
+                if sum.shape().rank() == 0 { sum.lanes() } else { Ok(Value::Tensor(sum)) }
+            });
+            Ok(Dynamic::from(ArrayRef::from(sum.or_fault()?)))
+        });
+    }
 }
 
-/// The function of tensors that has a name and takes so many arguments.
-pub(super) fn form(name: &str, arity: usize) -> Option<TensorForm> {
-    let takes = |row: &&'static Row| (row.n_required..=row.parameters.len()).contains(&arity);
-    let row = tensor_rows().filter(|row| row.name == name).find(takes)?;
-    let mut others = nested::rows().filter(|row| row.name == name).peekable();
+/// The functions of tensors, looked up for every function that is registered.
+pub(super) fn forms() -> OfTensors {
+    let mut rows: HashMap<&str, Vec<&'static Row>> = HashMap::new();
+    tensor_rows().for_each(|row| rows.entry(row.name).or_default().push(row));
+    Box::new(move |name, arity| {
+        let takes = |row: &&'static Row| (row.n_required..=row.parameters.len()).contains(&arity);
+        rows.get(name)?.iter().copied().find(takes).map(form)
+    })
+}
+
+fn form(row: &'static Row) -> TensorForm {
+    let mut others = nested::rows().filter(|other| other.name == row.name).peekable();
     let takes_array =
         |row: &NestedFunction| row.over_lanes.is_some() || row.parameters[0] == Form::Scalar;
     let with_arrays = others.peek().is_some() && !others.any(takes_array);
-    Some(Box::new(move |context, call, args| {
+    Box::new(move |context, call, args| {
         is_meant(args, with_arrays).then(|| run(context, call, row, args))
-    }))
+    })
 }
 
 /// Whether a call is one of tensors: its first argument is one, or a list with one; or an array, which others of the name

@@ -36,8 +36,8 @@ pub(super) fn register(registry: &mut Registry<'_>) {
             "(value)",
             &format!(
                 "Array of {} lanes from a number (one lane), a list, another array (converted) or a \
-                 host array; of a tensor one with these lanes. {name}::zero(n), ones(n), full(value, n), empty(n), arange(start, stop, \
-                 step), linspace(first, last, n), opaque(value, n), reinterpret(x) make others.\n\n\
+                 host array; of a tensor one with these lanes. {name}::zero(n), ones(n), full(value, n), \
+                 empty(n), arange(start, stop, step), linspace(first, last, n), opaque(value, n), reinterpret(x) make others.\n\n\
                  >> {name}([0, 1])\n[0, 1]",
                 dtype.numpy_name()
             ),

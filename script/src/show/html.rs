@@ -1,4 +1,5 @@
-//! Values as HTML for notebooks: an array as its lanes and a line of what it is; lists of maps, and maps of columns, as
+//! Values as HTML for notebooks: an array as its lanes and a line of what it is, a matrix
+//! as a grid; lists of maps, and maps of columns, as
 //! tables; everything else as its text.
 
 use porcini_core::Array;
@@ -12,7 +13,7 @@ use crate::show::plot::Picture;
 use crate::show::print_options::PrintOptions;
 use crate::show::table::Table;
 use crate::show::writer::{MOST_BYTES, Writer, written};
-use crate::value::{ArrayRef, describe, size_memory_state};
+use crate::value::{ArrayRef, Node, describe, size_memory_state};
 
 /// Most lanes, or rows of a list, that are shown.
 const MOST_ROWS: u64 = 1000;
@@ -69,9 +70,16 @@ fn write_array(
     };
     let options = PrintOptions { arrays, ..options.clone() };
     let text = written(options.most, |out| display::write_array(out, array, &options))?;
-    // Tensors are aligned already.
-    let is_nested = array.is_nested();
-    write_pre(out, &if is_nested { aligned(&text) } else { text })?;
+    let rank = match &*array.node() {
+        Node::Tensor(tensor) => Some(tensor.shape().rank()),
+        _ => None,
+    };
+    match rank {
+        Some(2) if text.starts_with("[[") => write_grid(out, &text)?,
+        // Tensors are aligned already.
+        None if array.is_nested() => write_pre(out, &aligned(&text))?,
+        _ => write_pre(out, &text)?,
+    }
     let device = array.leaves().first().map(|leaf| leaf.session().device_name());
     let [_, memory, state] = size_memory_state(array);
     out.put(GREY)?;
@@ -81,6 +89,17 @@ fn write_array(
     }
     write_escaped(out, &facts.join(", "))?;
     out.put("</div>")
+}
+
+/// The rows of a matrix as those of a table.
+fn write_grid(out: &mut Writer, text: &str) -> Result<()> {
+    out.put("<table>")?;
+    for line in text.lines() {
+        let row = line.trim_matches([' ', '[', ']', ',']);
+        let cells: Vec<String> = row.split(", ").map(|cell| cell.trim().into()).collect();
+        write_row(out, "td", &cells)?;
+    }
+    out.put("</table>")
 }
 
 /// Rows whose numbers stand below each other, to the right of their brackets.
@@ -153,6 +172,17 @@ fn write_row(out: &mut Writer, element: &str, cells: &[String]) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn matrices_are_grids() {
+        let text = "[[   1 + 2i, 10],\n ...,\n [-20, 3]]";
+        let grid = written(1000, |out| write_grid(out, text)).unwrap();
+        assert_eq!(
+            grid,
+            "<table><tr><td>1 + 2i</td><td>10</td></tr><tr><td>...</td></tr>\
+             <tr><td>-20</td><td>3</td></tr></table>"
+        );
+    }
 
     #[test]
     fn numbers_stand_below_each_other() {

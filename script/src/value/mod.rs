@@ -96,11 +96,17 @@ impl ArrayRef {
         }
     }
 
-    /// The one-dimensional array, or an error that names `op`.
+    /// The one-dimensional array, which a tensor of one axis is too; or an error that names `op`.
     pub(crate) fn array(&self, op: &str) -> Result<Array> {
         let expected = "expected a one-dimensional array";
         let got = || fault(format!("{op}: got {}, {expected}", self.type_name()));
-        self.node().leaf().cloned().ok_or_else(got)
+        match &*self.node() {
+            Node::Leaf(array) => Ok(array.clone()),
+            Node::Tensor(tensor) if tensor.shape().rank() == 1 && !tensor.is_complex() => {
+                Ok(tensor.entries().or_fault()?.swap_remove(0))
+            }
+            _ => Err(got()),
+        }
     }
 
     /// The components of a nested value.

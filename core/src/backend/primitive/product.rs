@@ -208,13 +208,11 @@ impl<T: Lane> Block<T> {
         for start in (0..self.n_terms).step_by(chunk) {
             let end = self.n_terms.min(start + chunk);
             // The sums of later chunks are added to those of the first.
-            let own = if start == 0 { None } else { Some(&mut sums) };
-            let target = match own {
-                None => to.slice_mut(0, n),
-                Some(sums) => {
-                    sums.resize(n, T::default());
-                    sums.as_mut_slice()
-                }
+            let target = if start == 0 {
+                to.slice_mut(0, n)
+            } else {
+                sums.resize(n, T::default());
+                sums.as_mut_slice()
             };
             for from in (start..end).step_by(TERMS) {
                 if !goes_on() {

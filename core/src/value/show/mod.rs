@@ -29,7 +29,6 @@ pub use reader::{Block, Lanes};
 use super::{Argument, Form, Value};
 use crate::array::Array;
 use crate::error::{Error, Result};
-use crate::tensor::Tensor;
 
 /// How much of a value is shown, and how.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -110,18 +109,6 @@ macro_rules! texts {
     )* };
 }
 texts!(Array, Value);
-
-impl Tensor {
-    /// The text of the tensor; evaluates, and reads back only what is shown.
-    ///
-    /// # Errors
-    /// As [`Array::read`].
-    pub fn to_text(&self, options: &Options) -> Result<String> {
-        let mut text = String::new();
-        Argument::Tensor(self).write(&mut text, options)?;
-        Ok(text)
-    }
-}
 
 /// How a lane of a nested value is laid out: lists in lists, the outermost component number innermost, and a
 /// complex number or quaternion as one item, at whatever level it stands.

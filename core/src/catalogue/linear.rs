@@ -1,0 +1,219 @@
+//! Linear algebra and Fourier transforms of tensors: libraries on the host do them, when they are called.
+
+use super::tensors::number_or_tensor;
+use super::{Answer, Call, Kind, Row, table};
+use crate::error::Result;
+use crate::linear::Function;
+use crate::linear::fourier::Transform;
+use crate::tensor::Tensor;
+use crate::value::Value;
+
+table! {
+    /// Solutions, factors, eigenvalues.
+    pub LINEAR;
+    /// X of a @ X = b, by partial pivoting; b is a vector, or a matrix of columns. The axes before the last two are many
+    /// matrices. On the host in double precision, rounded once to the type of a: evaluates. A singular matrix is an error.
+    ///
+    /// >> solve(TensorXdC([[2, 1], [1, 3]]), Float64C([3, 5]))
+    /// [0.8, 1.4]
+    solve(a: Tensor, b: Tensor) = |c| c.tensor(0)?.solved(c.op, Function::Solve, &c.tensor(1)?);
+    /// The inverse of a square matrix, or of many, as solve. solve(a, b) is more accurate than inv(a) @ b.
+    ///
+    /// >> inv(TensorXdC([[2, 0], [0, 4]]))
+    /// [[ 0.5,    0],
+    ///  [   0, 0.25]]
+    inv(a: Tensor) = |c| first(c, Function::Inverse);
+    /// The determinant of a square matrix, or of many, as solve.
+    ///
+    /// >> det(TensorXdC([[1, 2], [3, 4]]))
+    /// [-2]
+    det(a: Tensor) = |c| first(c, Function::Determinant);
+    /// Sign of the determinant, and logarithm of its absolute value, which overflow does not reach: a list of two.
+    ///
+    /// >> let [sign, log] = slogdet(TensorXdC([[0, 2], [2, 0]])); print(sign); print(log)
+    /// [-1]
+    /// [1.38629]
+    slogdet(a: Tensor) = |c| all(c, Function::SignAndLog);
+    /// [p, l, u] of a = p @ l @ u: a permutation, a lower and an upper triangle, by partial pivoting. Evaluates, as solve.
+    ///
+    /// >> let [p, l, u] = lu(TensorXdC([[1, 2], [4, 4]])); p @ l @ u
+    /// [[1, 2],
+    ///  [4, 4]]
+    lu(a: Tensor) = |c| all(c, Function::Lu);
+    /// l of a = l @ l.H, a lower triangle; a is symmetric or Hermitian, and positive definite. Its lower half is read.
+    /// Evaluates, as solve.
+    ///
+    /// >> cholesky(TensorXdC([[4, 2], [2, 5]]))
+    /// [[2, 0],
+    ///  [1, 2]]
+    cholesky(a: Tensor) = |c| first(c, Function::Cholesky);
+    /// [q, r] of a = q @ r: orthonormal columns and an upper triangle, with as many rows as the shorter side of a.
+    /// Evaluates, as solve.
+    ///
+    /// >> let [q, r] = qr(TensorXdC([[3, 1], [4, 2]])); q @ r
+    /// [[3, 1],
+    ///  [4, 2]]
+    qr(a: Tensor) = |c| all(c, Function::Qr);
+    /// [u, s, vh] of a = u @ diag(s) @ vh: orthonormal columns, the singular values, largest first, orthonormal rows; as many
+    /// as the shorter side of a (NumPy's full_matrices=False). Evaluates, as solve.
+    ///
+    /// >> svd(TensorXdC([[3, 0], [0, -4]]))[1]
+    /// [4, 3]
+    svd(a: Tensor) = |c| all(c, Function::Svd);
+    /// The singular values of a matrix, largest first. Evaluates, as solve.
+    ///
+    /// >> singular_values(TensorXdC([[3, 0], [0, -4]]))
+    /// [4, 3]
+    singular_values(a: Tensor) = |c| first(c, Function::SingularValues);
+    /// [w, v] of a symmetric or Hermitian matrix: its eigenvalues, smallest first, and the eigenvectors as columns. The lower
+    /// half is read. Evaluates, as solve.
+    ///
+    /// >> eigh(TensorXdC([[2, 1], [1, 2]]))[0]
+    /// [1, 3]
+    eigh(a: Tensor) = |c| all(c, Function::EigenSymmetric);
+    /// The eigenvalues of a symmetric or Hermitian matrix, smallest first. Evaluates, as solve.
+    ///
+    /// >> eigvalsh(TensorXdC([[2, 1], [1, 2]]))
+    /// [1, 3]
+    eigvalsh(a: Tensor) = |c| first(c, Function::EigenvaluesSymmetric);
+    /// [w, v] of any square matrix: its complex eigenvalues, and the eigenvectors of length 1 as columns. Evaluates, as
+    /// solve.
+    ///
+    /// >> let [w, v] = eig(TensorXdC([[0, -1], [1, 0]])); sort(w.imag)
+    /// [-1,  1]
+    eig(a: Tensor) = |c| all(c, Function::Eigen);
+    /// The complex eigenvalues of any square matrix. Evaluates, as solve.
+    ///
+    /// >> sort(eigvals(TensorXdC([[0, 1], [-2, -3]])).real)
+    /// [-2, -1]
+    eigvals(a: Tensor) = |c| first(c, Function::Eigenvalues);
+    /// x of the least sum of squares of a @ x - b, of several the shortest, by singular values: those up to the longer side
+    /// times the precision of the type times the largest count as 0. Evaluates, as solve.
+    ///
+    /// >> lstsq(TensorXdC([[1, 0], [1, 1], [1, 2]]), Float64C([1, 3, 5]))
+    /// [1, 2]
+    lstsq(a: Tensor, b: Tensor) = |c| c.tensor(0)?.solved(c.op, Function::LeastSquares, &c.tensor(1)?);
+    /// The inverse of what is not 0 in a matrix of any shape (Moore's and Penrose's), by singular values, as lstsq.
+    ///
+    /// >> pinv(TensorXdC([[2, 0], [0, 0]]))
+    /// [[0.5,   0],
+    ///  [  0,   0]]
+    pinv(a: Tensor) = |c| first(c, Function::PseudoInverse);
+    /// How many singular values of a matrix are not 0, as lstsq counts. Evaluates.
+    ///
+    /// >> matrix_rank(TensorXdC([[1, 2], [2, 4]]))
+    /// [1]
+    matrix_rank(a: Tensor) = |c| first(c, Function::Rank);
+    /// The coefficients of the polynomial of a degree with the least sum of squares at the points (x, y), the highest power
+    /// first, as polyval takes them. In double precision. Evaluates.
+    ///
+    /// >> polyfit(Float64C([0, 1, 2, 3]), Float64C([1, 3, 7, 13]), 2)
+    /// [1, 1, 1]
+    polyfit(x: Tensor, y: Tensor, degree: Count("a degree")) = |c| polyfit(c);
+}
+
+table! {
+    /// Fourier transforms.
+    pub FOURIER;
+    /// The Fourier transform along an axis (the last unless given): of entry k the sum of entry j times exp(-2 pi i j k / n).
+    /// With n the first n entries, or zeros behind them. On the host, in the precision of the type: evaluates.
+    ///
+    /// >> fft(FloatC([1, 0, 0, 0]))
+    /// [1 + 0i, 1 + 0i, 1 + 0i, 1 + 0i]
+    fft(x: Tensor; n: Operand, axis: Integer) = |c| along(c, Transform::Forward);
+    /// The inverse of fft, divided by n.
+    ///
+    /// >> ifft(fft(FloatC([1, 2, 4]))).real
+    /// [1, 2, 4]
+    ifft(x: Tensor; n: Operand, axis: Integer) = |c| along(c, Transform::Inverse);
+    /// The first n / 2 + 1 entries of fft of real entries; the others are their conjugates.
+    ///
+    /// >> rfft(FloatC([1, 0, 0, 0]))
+    /// [1 + 0i, 1 - 0i, 1 + 0i]
+    rfft(x: Tensor; n: Operand, axis: Integer) = |c| along(c, Transform::Real);
+    /// The n real entries whose rfft this is, an even number unless n is given.
+    ///
+    /// >> irfft(rfft(FloatC([1, 2, 4])), 3)
+    /// [1, 2, 4]
+    irfft(x: Tensor; n: Operand, axis: Integer) = |c| along(c, Transform::RealInverse);
+    /// fft along the last two axes.
+    ///
+    /// >> fft2(TensorXfC([[1, 0], [0, 0]]))
+    /// [[1 + 0i, 1 + 0i],
+    ///  [1 + 0i, 1 + 0i]]
+    fft2(x: Tensor) = |c| over(c, Transform::Forward, &[-2, -1]);
+    /// The inverse of fft2.
+    ///
+    /// >> ifft2(fft2(TensorXfC([[1, 2], [3, 4]]))).real
+    /// [[1, 2],
+    ///  [3, 4]]
+    ifft2(x: Tensor) = |c| over(c, Transform::Inverse, &[-2, -1]);
+    /// fft along axes, or all.
+    ///
+    /// >> fftn(TensorXfC([[1, 0], [0, 0]]), 0)
+    /// [[1 + 0i, 0 + 0i],
+    ///  [1 + 0i, 0 + 0i]]
+    fftn(x: Tensor; axes: Axes) = |c| over(c, Transform::Forward, &chosen(c)?);
+    /// The inverse of fftn.
+    ///
+    /// >> ifftn(fftn(TensorXfC([[1, 2], [3, 4]]))).real
+    /// [[1, 2],
+    ///  [3, 4]]
+    ifftn(x: Tensor; axes: Axes) = |c| over(c, Transform::Inverse, &chosen(c)?);
+    /// The entries with that of number 0 in the middle, along axes, or all.
+    ///
+    /// >> fftshift(FloatC([0, 1, 2, -2, -1]))
+    /// [-2, -1,  0,  1,  2]
+    fftshift(x: Tensor; axes: Axes) = |c| shifted(c, false);
+    /// The inverse of fftshift.
+    ///
+    /// >> ifftshift(FloatC([-2, -1, 0, 1, 2]))
+    /// [ 0,  1,  2, -2, -1]
+    ifftshift(x: Tensor; axes: Axes) = |c| shifted(c, true);
+}
+
+/// The one result of a function of matrices.
+fn first(c: &Call<'_, '_>, function: Function) -> Result<Value> {
+    number_or_tensor(c.tensor(0)?.linear(c.op, function)?.swap_remove(0))
+}
+
+/// The results of a function of matrices as a list.
+fn all(c: &Call<'_, '_>, function: Function) -> Result<Vec<Value>> {
+    c.tensor(0)?.linear(c.op, function)?.into_iter().map(number_or_tensor).collect()
+}
+
+fn polyfit(c: &Call<'_, '_>) -> Result<Value> {
+    let (x, y, degree): (Tensor, Tensor, u32) = (c.tensor(0)?, c.tensor(1)?, c.integer(2)?);
+    let own = x.dtype().quotient().widened();
+    let powers = x.vandermonde(c.op, degree)?;
+    let y = y.each(|part| part.cast(powers.dtype()))?;
+    let fitted = powers.solved(c.op, Function::LeastSquares, &y)?;
+    fitted.each(|part| part.cast(own))?.lanes()
+}
+
+/// A transform along the axis that is given behind a length, or the last.
+fn along(c: &Call<'_, '_>, kind: Transform) -> Result<Tensor> {
+    let axis = if c.args.len() > 2 { c.integer(2)? } else { -1 };
+    let n = if c.args.len() > 1 { Some(c.integer(1)?) } else { None };
+    c.tensor(0)?.transformed(c.op, kind, axis, n)
+}
+
+fn over(c: &Call<'_, '_>, kind: Transform, axes: &[i64]) -> Result<Tensor> {
+    let of = |x: Tensor, &axis: &i64| x.transformed(c.op, kind, axis, None);
+    axes.iter().try_fold(c.tensor(0)?, of)
+}
+
+/// The axes that are given, or all.
+fn chosen(c: &Call<'_, '_>) -> Result<Vec<i64>> {
+    let axes = c.axes(1)?;
+    let axes = c.tensor(0)?.shape().axes(c.op, axes.as_deref())?;
+    Ok(axes.into_iter().map(crate::convert::exactly).collect())
+}
+
+fn shifted(c: &Call<'_, '_>, back: bool) -> Result<Tensor> {
+    let roll = |x: Tensor, &axis: &i64| {
+        let n = x.shape().extents()[x.shape().axis(c.op, axis)?].cast_signed();
+        x.roll(if back { n - n / 2 } else { n / 2 }, axis)
+    };
+    chosen(c)?.iter().try_fold(c.tensor(0)?, roll)
+}

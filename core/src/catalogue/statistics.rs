@@ -1,0 +1,281 @@
+//! Entries that masks, numbers and keys choose, and statistics of tensors; of arrays too.
+
+use super::tensors::number_or_tensor;
+use super::{Answer, Call, Kind, Row, table};
+use crate::dtype::{DType, Scalar};
+use crate::error::{Error, Result};
+use crate::ir::op::{Op, ReduceOp};
+use crate::tensor::Tensor;
+use crate::value::{Argument, Value, apply};
+
+table! {
+    /// What chooses entries by masks, numbers and keys.
+    pub TENSOR_CHOICES;
+    /// Entries of the first where the mask is true, else of the second; another name of select.
+    ///
+    /// >> where(TensorXfC([[1, -2], [-3, 4]]) > 0, 1, 0)
+    /// [[1, 0],
+    ///  [0, 1]]
+    where(mask: Tensor, a: Operand, b: Operand) = |c| apply(Op::Select, c.args);
+    /// The numbers of the entries that are not 0, or true, along each axis: a list of arrays, one an axis. Evaluates.
+    ///
+    /// >> nonzero(TensorXfC([[1, 0], [2, 3]]))
+    /// [[0, 1, 1], [0, 0, 1]]
+    nonzero(t: Tensor) = |c| c.tensor(0)?.nonzero();
+    /// The entries along an axis where a mask is true; without an axis an array of those where a mask of the tensor's shape
+    /// is. The mask is evaluated.
+    ///
+    /// >> compress(TensorXfC([[1, 2, 3], [4, 5, 6]]), MaskC([true, false, true]), 1)
+    /// [[1, 3],
+    ///  [4, 6]]
+    compress(t: Tensor, mask: Tensor; axis: Integer) = |c| {
+        let (tensor, mask) = (c.tensor(0)?, c.tensor(1)?);
+        if c.args.len() > 2 {
+            let [mask] = &mask.entries()?[..] else { return Err(c.unexpected(1, "a mask")) };
+            return tensor.compress(mask, c.integer(2)?).map(Answer::from);
+        }
+        if mask.shape() != tensor.shape() {
+            let (mask, own) = (mask.shape(), tensor.shape());
+            let what = format!("{}: got a mask of {mask} for {own}", c.op);
+            return Err(Error::Forms { what, remedy: Some("with an axis, compress(t, mask, 0), a mask of its length") });
+        }
+        let mask = mask.reshape(&[-1])?.entries()?;
+        tensor.reshape(&[-1])?.compress(&mask[0], 0)?.lanes()
+    };
+    /// The tensor with other entries at these numbers along an axis (0 unless given); negative numbers count from the end.
+    /// t[[i, j]] = value changes those of several axes.
+    ///
+    /// >> put(TensorXfC([[1, 2], [3, 4]]), Int32C([1]), 0)
+    /// [[1, 2],
+    ///  [0, 0]]
+    put(t: Tensor, index: Array, value: Operand; axis: Integer) = |c| {
+        let tensor = c.tensor(0)?;
+        let value = c.args[2].fitted_to("put", &tensor)?;
+        tensor.put(&c.tensor(1)?, &value, if c.args.len() > 3 { c.integer(3)? } else { 0 })
+    };
+    /// The values that occur, each once, ascending; NaN comes last. Evaluates.
+    ///
+    /// >> unique(Int32C([3, 1, 3, 2]))
+    /// [1, 2, 3]
+    unique(x: Tensor) = |c| {
+        let tensor = c.tensor(0)?;
+        let [all] = &tensor.entries()?[..] else { return Err(c.unexpected(0, "no complex numbers")) };
+        all.unique()
+    };
+    /// Sums of segments: of the lanes, or entries along the first axis, that have the same key, a number from 0 up to and
+    /// not including n; or of segments that lie behind each other, segment i from offsets[i] up to and not including
+    /// offsets[i + 1]. In lane order on every device. Types as of hsum. Recorded, not run.
+    ///
+    /// >> segment_sum(FloatC([1, 2, 3, 4]), UInt32C([0, 1, 0, 1]), 2)
+    /// [4, 6]
+    /// >> segment_sum(FloatC([1, 2, 3, 4]), UInt32C([0, 1, 4]))
+    /// [1, 9]
+    segment_sum(x: Tensor, keys: Array; n: Count("a number of keys")) = |c| segments(c, ReduceOp::Sum);
+    /// The smallest of each segment, as segment_sum; of one without lanes NaN, or the largest integer.
+    ///
+    /// >> segment_min(FloatC([1, 2, 3, 4]), UInt32C([0, 1, 0, 1]), 2)
+    /// [1, 2]
+    segment_min(x: Tensor, keys: Array; n: Count("a number of keys")) = |c| segments(c, ReduceOp::Min);
+    /// The largest of each segment, as segment_sum; of one without lanes NaN, or the smallest integer.
+    ///
+    /// >> segment_max(FloatC([1, 2, 3, 4]), UInt32C([0, 1, 0, 1]), 2)
+    /// [3, 4]
+    segment_max(x: Tensor, keys: Array; n: Count("a number of keys")) = |c| segments(c, ReduceOp::Max);
+    /// How many lanes each segment has, as segment_sum.
+    ///
+    /// >> segment_count(UInt32C([0, 1, 0, 0]), 3)
+    /// [3, 1, 0]
+    segment_count(keys: Array, n: Count("a number of keys")) = |c| {
+        let keys = c.array(0)?;
+        let ones = c.session.full(DType::U32, 1, keys.size())?;
+        ones.segments(ReduceOp::Sum, keys, c.integer(1)?, None)
+    };
+}
+
+table! {
+    /// Statistics of tensors.
+    pub TENSOR_STATISTICS;
+    /// How many entries along an axis fall into each of the bins: the bins are the last axis. Without an axis an array of
+    /// all. Bins as of arrays.
+    ///
+    /// >> histogram(TensorXfC([[0, 1, 1], [0, 0, 0]]), 2, 0, 2, 1)
+    /// [[1, 2],
+    ///  [3, 0]]
+    histogram(
+        t: Tensor, bins: Count("a number of bins"), low: Number("as a bound"), high: Number("as a bound"); axis: Integer
+    ) = |c| {
+        let (tensor, bins) = (c.tensor(0)?, c.integer(1)?);
+        let (low, high) = (c.number(2, 0.0)?, c.number(3, 0.0)?);
+        if c.args.len() > 4 {
+            return tensor.histogram(bins, low, high, c.integer(4)?).map(Answer::from);
+        }
+        tensor.reshape(&[-1])?.histogram(bins, low, high, 0)?.lanes()
+    };
+    /// How many pairs of entries fall into each rectangle: bins of x are rows, bins of y columns, as histogram has them.
+    ///
+    /// >> histogram2d(FloatC([0, 1, 1]), FloatC([0, 0, 1]), [2, 2], 0, 2, 0, 2)
+    /// [[1, 0],
+    ///  [1, 1]]
+    histogram2d(
+        x: Tensor, y: Tensor, bins: Integers("numbers of bins"), x_low: Number("as a bound"), x_high: Number("as a bound"),
+        y_low: Number("as a bound"), y_high: Number("as a bound")
+    ) = |c| {
+        let bins = match c.extents(2)?[..] {
+            [both] => [both; 2],
+            [x, y] => [x, y],
+            _ => return Err(c.unexpected(2, "one number of bins or two")),
+        };
+        let [a, b, d, e] = [3, 4, 5, 6].map(|i| c.number(i, 0.0));
+        c.tensor(0)?.histogram_2d(&c.tensor(1)?, bins, [[a?, b?], [d?, e?]])
+    };
+    /// The covariance matrix of the rows of a matrix, each the values of one variable; of one row the variance. Divided by
+    /// n - 1, as NumPy has it, where var divides by n.
+    ///
+    /// >> cov(TensorXfC([[1, 2, 3], [2, 4, 9]]))
+    /// [[  1, 3.5],
+    ///  [3.5,  13]]
+    cov(rows: Tensor) = |c| covariance(c);
+    /// The correlation matrix of the rows of a matrix, each the values of one variable, from -1 to 1.
+    ///
+    /// >> corrcoef(TensorXfC([[1, 2, 3], [3, 2, 1]]))
+    /// [[ 1, -1],
+    ///  [-1,  1]]
+    corrcoef(rows: Tensor) = |c| {
+        let cov = covariance(c)?;
+        let Value::Tensor(matrix) = &cov else {
+            return apply(Op::Div, &[&(&cov).into(), &(&cov).into()]).map(Answer::from);
+        };
+        let deviation = apply(Op::Sqrt, &[&Argument::Tensor(&matrix.diag()?)])?;
+        let Value::Tensor(deviation) = deviation else { return Err(c.unexpected(0, "a matrix")) };
+        let [column, row] = [deviation.expand(1)?, deviation.expand(0)?].map(Value::from);
+        cov.try_div(&column)?.try_div(&row)
+    };
+    /// Slopes along an axis (the last unless given) of entries that are dx apart (1 unless given): half the difference of
+    /// the neighbours on both sides, at the ends the difference to the one there is.
+    ///
+    /// >> gradient_of(FloatC([1, 2, 4, 7]))
+    /// [  1, 1.5, 2.5,   3]
+    gradient_of(y: Tensor; dx: Number("as a distance"), axis: Integer) = |c| {
+        let axis = if c.args.len() > 2 { c.integer(2)? } else { -1 };
+        let y = c.tensor(0)?;
+        // Differences of integers would wrap.
+        let y = y.each(|part| part.cast(part.dtype().quotient()))?;
+        let n = y.shape().extents()[y.shape().axis(c.op, axis)?];
+        if n < 2 {
+            return Err(c.unexpected(0, "two entries or more along the axis"));
+        }
+        let step = |upper: Tensor, lower: Tensor, distance: f64| {
+            let difference = Value::from(upper).try_sub(&Value::from(lower))?;
+            match difference.try_div(c.number(1, 1.0)? * distance)? {
+                Value::Tensor(slope) => Ok(slope),
+                _ => Err(c.unexpected(0, "a tensor")),
+            }
+        };
+        let first = step(y.slice(axis, 1..2)?, y.slice(axis, 0..1)?, 1.0)?;
+        let middle = step(y.slice(axis, 2..)?, y.slice(axis, ..-2)?, 2.0)?;
+        let last = step(y.slice(axis, -1..)?, y.slice(axis, -2..-1)?, 1.0)?;
+        Tensor::concat(&[first, middle, last], axis)
+    };
+    /// Sums of products of an array and another that is turned around and moved along it: full (the default) wherever
+    /// they meet, same as many as the longer one has, valid where the shorter one lies in the longer one.
+    ///
+    /// >> convolve(FloatC([1, 2, 3]), FloatC([0, 1, 0.5]))
+    /// [0, 1, 2.5, 4, 1.5]
+    convolve(a: Tensor, b: Tensor; mode: Word(MODES)) = |c| {
+        let (a, b) = (c.tensor(0)?, c.tensor(1)?);
+        slid(c, &a, &b.flip(None)?, mode(c, "full")?, false)
+    };
+    /// Sums of products of an array and another, conjugated, that is moved along it: valid (the default) where the shorter
+    /// one lies in the longer one, same as many as the longer one has, full wherever they meet.
+    ///
+    /// >> correlate(FloatC([1, 2, 3, 4]), FloatC([1, 0, -1]))
+    /// [-2, -2]
+    correlate(a: Tensor, b: Tensor; mode: Word(MODES)) = |c| {
+        let (a, b) = (c.tensor(0)?, c.tensor(1)?);
+        let is_longer = b.shape().n_entries() > a.shape().n_entries();
+        slid(c, &a, &b.conjugate()?, mode(c, "valid")?, is_longer)
+    };
+    /// The polynomial with these coefficients at x, the highest power first, by Horner's rule.
+    ///
+    /// >> polyval(FloatC([1, 0, -2]), FloatC([0, 1, 2]))
+    /// [-2, -1, 2]
+    polyval(p: Tensor, x: Operand) = |c| {
+        let p = c.tensor(0)?;
+        let &[n] = p.shape().extents() else { return Err(c.unexpected(0, "an array of coefficients")) };
+        let mut value = apply(Op::Mul, &[c.args[1], &0.into()])?;
+        for i in 0..n {
+            let i = i.cast_signed();
+            let coefficient = p.slice(0, i..i + 1)?.lanes()?;
+            let product = apply(Op::Mul, &[&(&value).into(), c.args[1]])?;
+            value = apply(Op::Add, &[&(&product).into(), &(&coefficient).into()])?;
+        }
+        Ok::<Value, Error>(value)
+    };
+}
+
+/// How much of a sum of products is given.
+const MODES: &[&str] = &["full", "same", "valid"];
+
+/// Arrays give an array.
+fn segments(c: &Call<'_, '_>, op: ReduceOp) -> Result<Value> {
+    let (x, keys) = (c.tensor(0)?, c.array(1)?);
+    let result = if c.args.len() > 2 {
+        x.segments(op, keys, c.integer(2)?, None)?
+    } else {
+        x.segments_between(op, keys)?
+    };
+    if result.shape().rank() == 1 { result.lanes() } else { Ok(Value::Tensor(result)) }
+}
+
+fn covariance(c: &Call<'_, '_>) -> Result<Value> {
+    let given = c.tensor(0)?;
+    let rows = match given.shape().extents() {
+        [_] => given.expand(0)?,
+        [_, _] => given.clone(),
+        _ => return Err(c.unexpected(0, "a matrix or an array")),
+    };
+    let n = rows.shape().extents()[1];
+    let mean = rows.mean(Some(&[1]), true)?;
+    let Value::Tensor(distance) = Value::from(rows).try_sub(&Value::from(mean))? else {
+        return Err(c.unexpected(0, "a matrix"));
+    };
+    let product = distance.matmul(&distance.conjugate()?.matrix_transpose()?)?;
+    let cov = Value::from(product).try_div(Scalar::UInt(n).to_f64() - 1.0)?;
+    match cov {
+        Value::Tensor(cov) if given.shape().rank() == 1 => {
+            number_or_tensor(cov.squeeze(0)?.squeeze(0)?)
+        }
+        cov => Ok(cov),
+    }
+}
+
+/// One of [`MODES`]; what is left out is the default.
+fn mode(c: &Call<'_, '_>, default: &'static str) -> Result<&'static str> {
+    if c.args.len() < 3 {
+        return Ok(default);
+    }
+    let place: usize = c.integer(2)?;
+    MODES.get(place).copied().ok_or_else(|| c.unexpected(2, "full, same or valid"))
+}
+
+/// Sums of products of an array and another, which is moved along it from behind its first lane; an even one, for as many
+/// as the longer one has, begins one lane further in if `starts_late`.
+fn slid(c: &Call<'_, '_>, a: &Tensor, b: &Tensor, mode: &str, starts_late: bool) -> Result<Value> {
+    let (&[n], &[m]) = (a.shape().extents(), b.shape().extents()) else {
+        return Err(c.unexpected(0, "two arrays"));
+    };
+    let (long, short) = (n.max(m), n.min(m));
+    if short == 0 {
+        return Err(c.unexpected(usize::from(n != 0), "an array with lanes"));
+    }
+    // The shorter one is moved: turned around, it gives the same sums.
+    let (a, b) = if m > n { (b.flip(None)?, a.flip(None)?) } else { (a.clone(), b.clone()) };
+    let padded = a.pad(&[[short - 1; 2]], Scalar::Int(0))?;
+    let sums = padded.windows(c.op, short)?.matmul(&b)?;
+    let (start, length) = match mode {
+        "full" => (0, n + m - 1),
+        "same" => ((short - u64::from(!starts_late)) / 2, long),
+        _ => (short - 1, long - short + 1),
+    };
+    sums.slice(0, start.cast_signed()..(start + length).cast_signed())?.lanes()
+}

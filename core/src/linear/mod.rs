@@ -1,0 +1,504 @@
+//! Linear algebra of one matrix on the host, through faer: in double precision, by one thread, so that the bits of a matrix
+//! depend on the machine alone.
+
+pub mod fourier;
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+
+use faer::linalg::solvers::{DenseSolveCore, Eigen, EvdError, Solve};
+use faer::traits::ComplexField;
+use faer::{Mat, MatRef, Par, Side, c64};
+
+/// A function of a matrix.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Function {
+    /// X of A X = B.
+    Solve,
+    /// The inverse.
+    Inverse,
+    /// The determinant.
+    Determinant,
+    /// Sign of the determinant, and logarithm of its absolute value.
+    SignAndLog,
+    /// P, L and U of A = P L U, by partial pivoting.
+    Lu,
+    /// L of A = L Lᴴ.
+    Cholesky,
+    /// Q and R of A = Q R, reduced.
+    Qr,
+    /// U, s and Vᴴ of A = U diag(s) Vᴴ, reduced; s descends.
+    Svd,
+    /// s alone.
+    SingularValues,
+    /// Eigenvalues, ascending, and eigenvectors as columns, of a symmetric or Hermitian matrix, of which the lower half is
+    /// read.
+    EigenSymmetric,
+    /// The eigenvalues alone.
+    EigenvaluesSymmetric,
+    /// Complex eigenvalues, and eigenvectors of length 1 as columns.
+    Eigen,
+    /// The eigenvalues alone.
+    Eigenvalues,
+    /// X of the least sum of squares of A X - B; of several the shortest.
+    LeastSquares,
+    /// The inverse of what is not 0, by singular values.
+    PseudoInverse,
+    /// How many singular values are not 0.
+    Rank,
+}
+
+impl Function {
+    /// Whether it is one of square matrices.
+    pub(crate) const fn needs_square(self) -> bool {
+        !matches!(
+            self,
+            Self::Lu
+                | Self::Qr
+                | Self::Svd
+                | Self::SingularValues
+                | Self::LeastSquares
+                | Self::PseudoInverse
+                | Self::Rank
+        )
+    }
+
+    /// The extents of result i.
+    pub(crate) fn extents(self, i: usize, result: &Matrix) -> Vec<usize> {
+        match (self, i) {
+            (Self::Determinant | Self::SignAndLog | Self::Rank, _) => Vec::new(),
+            (Self::SingularValues | Self::EigenvaluesSymmetric | Self::Eigenvalues, _)
+            | (Self::Svd, 1)
+            | (Self::EigenSymmetric | Self::Eigen, 0) => vec![result.columns],
+            _ => vec![result.rows, result.columns],
+        }
+    }
+}
+
+/// Does a piece of work n times, on so many threads, each a run of neighbours; nothing is left of it where it is stopped.
+/// Of several errors that of the first piece is told.
+pub(crate) fn in_pieces<R: Send, E: Send>(
+    n: usize,
+    threads: usize,
+    stop: &AtomicBool,
+    work: impl Fn(usize) -> Result<R, E> + Sync,
+) -> Result<Option<Vec<R>>, E> {
+    let run = |range: std::ops::Range<usize>| {
+        let one = |k| (!stop.load(Ordering::Relaxed)).then(|| work(k)).transpose();
+        range.map(one).collect::<Result<Option<Vec<R>>, E>>()
+    };
+    let length = n.div_ceil(threads.max(1)).max(1);
+    if length >= n {
+        return run(0..n);
+    }
+    thread::scope(|scope| {
+        let starts = (0..n).step_by(length);
+        let threads: Vec<_> =
+            starts.map(|start| scope.spawn(move || run(start..n.min(start + length)))).collect();
+        let mut all = Some(Vec::with_capacity(n));
+        for thread in threads {
+            match thread.join() {
+                Ok(Ok(Some(part))) => {
+                    all = all.map(|mut all| {
+                        all.extend(part);
+                        all
+                    });
+                }
+                Ok(Ok(None)) => all = None,
+                Ok(Err(error)) => return Err(error),
+                Err(panic) => std::panic::resume_unwind(panic),
+            }
+        }
+        Ok(all)
+    })
+}
+
+/// Entries row by row: real parts, and imaginary ones of complex matrices.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Matrix {
+    pub(crate) rows: usize,
+    pub(crate) columns: usize,
+    pub(crate) real: Vec<f64>,
+    pub(crate) imag: Option<Vec<f64>>,
+}
+
+/// Why there is no result.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Failure {
+    /// A pivot is exactly 0.
+    Singular,
+    /// The first leading rows and columns that are not positive definite, so many.
+    NotPositiveDefinite(usize),
+    /// NaN or infinity among the entries.
+    NotFinite,
+    /// An iteration found no end.
+    NoConvergence,
+}
+
+/// Singular values count as 0 up to the largest times `precision` times the longer side.
+pub(crate) fn run(
+    function: Function,
+    a: &Matrix,
+    b: Option<&Matrix>,
+    precision: f64,
+) -> Result<Vec<Matrix>, Failure> {
+    let is_complex = a.imag.is_some() || b.is_some_and(|b| b.imag.is_some());
+    if is_complex {
+        of_type::<c64>(function, a, b, precision)
+    } else {
+        of_type::<f64>(function, a, b, precision)
+    }
+}
+
+trait Entry: ComplexField<Real = f64> + Copy {
+    fn of(real: f64, imag: f64) -> Self;
+    fn real(self) -> f64;
+    fn imag(self) -> Option<f64>;
+    fn length(self) -> f64;
+    fn times(self, other: Self) -> Self;
+    fn over(self, other: Self) -> Self;
+    fn minus(self, other: Self) -> Self;
+    fn eigen(matrix: MatRef<'_, Self>) -> Result<Eigen<f64>, EvdError>;
+}
+
+impl Entry for f64 {
+    fn of(real: f64, _: f64) -> Self {
+        real
+    }
+    fn real(self) -> f64 {
+        self
+    }
+    fn imag(self) -> Option<f64> {
+        None
+    }
+    fn length(self) -> f64 {
+        self.abs()
+    }
+    fn times(self, other: Self) -> Self {
+        self * other
+    }
+    fn over(self, other: Self) -> Self {
+        self / other
+    }
+    fn minus(self, other: Self) -> Self {
+        self - other
+    }
+    fn eigen(matrix: MatRef<'_, Self>) -> Result<Eigen<f64>, EvdError> {
+        Eigen::new_from_real(matrix)
+    }
+}
+
+impl Entry for c64 {
+    fn of(real: f64, imag: f64) -> Self {
+        Self::new(real, imag)
+    }
+    fn real(self) -> f64 {
+        self.re
+    }
+    fn imag(self) -> Option<f64> {
+        Some(self.im)
+    }
+    fn length(self) -> f64 {
+        self.re.hypot(self.im)
+    }
+    fn times(self, other: Self) -> Self {
+        self * other
+    }
+    fn over(self, other: Self) -> Self {
+        self / other
+    }
+    fn minus(self, other: Self) -> Self {
+        self - other
+    }
+    fn eigen(matrix: MatRef<'_, Self>) -> Result<Eigen<f64>, EvdError> {
+        Eigen::new(matrix)
+    }
+}
+
+impl Matrix {
+    fn faer<T: Entry>(&self) -> Mat<T> {
+        let at = |i, j| {
+            let place = i * self.columns + j;
+            T::of(self.real[place], self.imag.as_ref().map_or(0.0, |imag| imag[place]))
+        };
+        Mat::from_fn(self.rows, self.columns, at)
+    }
+
+    fn of<T: Entry>(matrix: MatRef<'_, T>) -> Self {
+        let (rows, columns) = (matrix.nrows(), matrix.ncols());
+        let entries = || (0..rows).flat_map(move |i| (0..columns).map(move |j| matrix[(i, j)]));
+        let imag: Vec<f64> = entries().filter_map(Entry::imag).collect();
+        let imag = (T::of(0.0, 0.0).imag().is_some()).then_some(imag);
+        Self { rows, columns, real: entries().map(Entry::real).collect(), imag }
+    }
+
+    /// Real numbers in one row.
+    fn row(real: Vec<f64>) -> Self {
+        Self { rows: 1, columns: real.len(), real, imag: None }
+    }
+
+    fn number<T: Entry>(number: T) -> Self {
+        let imag = number.imag().map(|imag| vec![imag]);
+        Self { rows: 1, columns: 1, real: vec![number.real()], imag }
+    }
+
+    /// With imaginary parts of 0.
+    fn complex(self) -> Self {
+        Self { imag: Some(vec![0.0; self.real.len()]), ..self }
+    }
+
+    fn is_finite(&self) -> bool {
+        let mut all = self.real.iter().chain(self.imag.iter().flatten());
+        all.all(|entry| entry.is_finite())
+    }
+}
+
+fn of_type<T: Entry>(
+    function: Function,
+    a: &Matrix,
+    b: Option<&Matrix>,
+    precision: f64,
+) -> Result<Vec<Matrix>, Failure> {
+    // Unless told, faer takes as many threads as there are, and the bits depend on them.
+    faer::set_global_parallelism(Par::Seq);
+    let iterates = !matches!(
+        function,
+        Function::Solve
+            | Function::Inverse
+            | Function::Determinant
+            | Function::SignAndLog
+            | Function::Lu
+            | Function::Qr
+    );
+    if iterates && !a.is_finite() {
+        return Err(Failure::NotFinite);
+    }
+    let (m, n) = (a.rows, a.columns);
+    if m == 0 || n == 0 {
+        return Ok(of_nothing::<T>(function, [m, n], b.map_or(0, |b| b.columns)));
+    }
+    let matrix: Mat<T> = a.faer();
+    let cut = |values: &[f64]| {
+        let longer = f64::from(u32::try_from(m.max(n)).unwrap_or(u32::MAX));
+        values.iter().copied().fold(0.0, f64::max) * precision * longer
+    };
+    Ok(match function {
+        Function::Solve | Function::Inverse => {
+            let lu = matrix.partial_piv_lu();
+            let u = lu.U();
+            if (0..n).any(|i| u[(i, i)].length() == 0.0) {
+                return Err(Failure::Singular);
+            }
+            let solution = match b {
+                Some(b) => lu.solve(b.faer::<T>()),
+                None => lu.inverse(),
+            };
+            vec![Matrix::of(solution.as_ref())]
+        }
+        Function::Determinant => {
+            let (sign, pivots) = pivots(&matrix);
+            vec![Matrix::number(pivots.into_iter().fold(T::of(sign, 0.0), Entry::times))]
+        }
+        Function::SignAndLog => {
+            let (sign, pivots) = pivots(&matrix);
+            let mut sign = T::of(sign, 0.0);
+            let mut log = 0.0;
+            for pivot in pivots {
+                let length = pivot.length();
+                log += length.ln();
+                sign = if length == 0.0 {
+                    T::of(0.0, 0.0)
+                } else {
+                    sign.times(T::of(pivot.real() / length, pivot.imag().unwrap_or(0.0) / length))
+                };
+            }
+            vec![Matrix::number(sign), Matrix::row(vec![log])]
+        }
+        Function::Lu => lu(&matrix),
+        Function::Cholesky => {
+            let is_definite = |k: usize| matrix.submatrix(0, 0, k, k).llt(Side::Lower).is_ok();
+            match matrix.llt(Side::Lower) {
+                Ok(cholesky) => vec![Matrix::of(cholesky.L())],
+                Err(_) => {
+                    let (mut good, mut bad) = (0, n);
+                    while good + 1 < bad {
+                        let middle = good.midpoint(bad);
+                        if is_definite(middle) { good = middle } else { bad = middle }
+                    }
+                    return Err(Failure::NotPositiveDefinite(bad));
+                }
+            }
+        }
+        Function::Qr => {
+            let qr = matrix.qr();
+            vec![Matrix::of(qr.compute_thin_Q().as_ref()), Matrix::of(qr.thin_R())]
+        }
+        Function::Svd => {
+            let ([u, v], s) = svd(&matrix)?;
+            vec![
+                Matrix::of(u.as_ref()),
+                Matrix::row(s),
+                Matrix::of(v.adjoint().to_owned().as_ref()),
+            ]
+        }
+        Function::SingularValues => {
+            vec![Matrix::row(matrix.singular_values().map_err(|_| Failure::NoConvergence)?)]
+        }
+        Function::Rank => {
+            let values = matrix.singular_values().map_err(|_| Failure::NoConvergence)?;
+            let cut = cut(&values);
+            let rank = values.iter().filter(|&&value| value > cut).count();
+            vec![Matrix::row(vec![f64::from(u32::try_from(rank).unwrap_or(u32::MAX))])]
+        }
+        Function::PseudoInverse | Function::LeastSquares => {
+            let ([u, v], s) = svd(&matrix)?;
+            let cut = cut(&s);
+            // A row of the second for each singular value.
+            let second = match b {
+                Some(b) => u.adjoint() * b.faer::<T>(),
+                None => u.adjoint().to_owned(),
+            };
+            let scaled = Mat::from_fn(second.nrows(), second.ncols(), |i, j| {
+                let factor = if s[i] > cut { 1.0 / s[i] } else { 0.0 };
+                second[(i, j)].times(T::of(factor, 0.0))
+            });
+            vec![Matrix::of((v * scaled).as_ref())]
+        }
+        Function::EigenSymmetric => {
+            let eigen =
+                matrix.self_adjoint_eigen(Side::Lower).map_err(|_| Failure::NoConvergence)?;
+            let values = eigen.S().column_vector();
+            vec![
+                Matrix::row(values.iter().map(|value| value.real()).collect()),
+                Matrix::of(eigen.U()),
+            ]
+        }
+        Function::EigenvaluesSymmetric => {
+            let values = matrix.self_adjoint_eigenvalues(Side::Lower);
+            vec![Matrix::row(values.map_err(|_| Failure::NoConvergence)?)]
+        }
+        Function::Eigen | Function::Eigenvalues => {
+            let eigen = T::eigen(matrix.as_ref()).map_err(|_| Failure::NoConvergence)?;
+            let values = eigen.S().column_vector();
+            let mut row = Matrix::of(values.as_mat());
+            (row.rows, row.columns) = (1, n);
+            let vectors = eigen.U();
+            let lengths: Vec<f64> = (0..n).map(|j| vectors.col(j).norm_l2()).collect();
+            let vectors = Mat::from_fn(n, n, |i, j| vectors[(i, j)] / lengths[j]);
+            if function == Function::Eigenvalues {
+                vec![row]
+            } else {
+                vec![row, Matrix::of(vectors.as_ref())]
+            }
+        }
+    })
+}
+
+/// The results for a matrix without entries, and a right side of so many columns.
+fn of_nothing<T: Entry>(function: Function, [m, n]: [usize; 2], width: usize) -> Vec<Matrix> {
+    let number = |number: f64| T::of(number, 0.0);
+    let zeros = |rows: usize, columns: usize| {
+        Matrix::of(Mat::from_fn(rows, columns, |_, _| number(0.0)).as_ref())
+    };
+    match function {
+        Function::Solve | Function::LeastSquares => vec![zeros(n, width)],
+        Function::Inverse | Function::PseudoInverse => vec![zeros(n, m)],
+        Function::Determinant => vec![Matrix::number(number(1.0))],
+        Function::SignAndLog => vec![Matrix::number(number(1.0)), Matrix::row(vec![0.0])],
+        Function::Lu => {
+            let one = Mat::from_fn(m, m, |i, j| number(f64::from(u8::from(i == j))));
+            vec![Matrix::of(one.as_ref()), zeros(m, 0), zeros(0, n)]
+        }
+        Function::Cholesky => vec![zeros(n, n)],
+        Function::Qr => vec![zeros(m, 0), zeros(0, n)],
+        Function::Svd => vec![zeros(m, 0), Matrix::row(Vec::new()), zeros(0, n)],
+        Function::SingularValues | Function::EigenvaluesSymmetric => vec![Matrix::row(Vec::new())],
+        Function::EigenSymmetric => vec![Matrix::row(Vec::new()), zeros(n, n)],
+        Function::Eigen => [zeros(1, 0), zeros(0, 0)].map(Matrix::complex).into(),
+        Function::Eigenvalues => vec![zeros(1, 0).complex()],
+        Function::Rank => vec![Matrix::row(vec![0.0])],
+    }
+}
+
+/// P, L and U, by the same steps as faer's; where a pivot is 0 its column is done already, as LAPACK has it.
+fn lu<T: Entry>(matrix: &Mat<T>) -> Vec<Matrix> {
+    let (m, n) = (matrix.nrows(), matrix.ncols());
+    let lu = matrix.partial_piv_lu();
+    let is_zero = |i: usize| lu.U()[(i, i)].length() == 0.0;
+    let (order, l, u) = if (0..m.min(n)).any(is_zero) {
+        eliminated(matrix)
+    } else {
+        (lu.P().arrays().0.to_vec(), lu.L().to_owned(), lu.U().to_owned())
+    };
+    let one = |is_one: bool| T::of(f64::from(u8::from(is_one)), 0.0);
+    let p = Mat::from_fn(m, m, |i, j| one(order[j] == i));
+    [p, l, u].iter().map(|factor| Matrix::of(factor.as_ref())).collect()
+}
+
+/// The rows in the order of their pivots, and both triangles.
+fn eliminated<T: Entry>(matrix: &Mat<T>) -> (Vec<usize>, Mat<T>, Mat<T>) {
+    let (m, n) = (matrix.nrows(), matrix.ncols());
+    let (mut order, mut rest): (Vec<usize>, Mat<T>) = ((0..m).collect(), matrix.clone());
+    let zero = T::of(0.0, 0.0);
+    for k in 0..m.min(n) {
+        let longest = |&i: &usize, &j: &usize| {
+            rest[(i, k)].length().total_cmp(&rest[(j, k)].length()).then(j.cmp(&i))
+        };
+        let Some(pivot) = (k..m).max_by(longest) else { break };
+        order.swap(k, pivot);
+        for j in 0..n {
+            (rest[(k, j)], rest[(pivot, j)]) = (rest[(pivot, j)], rest[(k, j)]);
+        }
+        if rest[(k, k)].length() == 0.0 {
+            continue;
+        }
+        for i in k + 1..m {
+            let factor = rest[(i, k)].over(rest[(k, k)]);
+            rest[(i, k)] = factor;
+            for j in k + 1..n {
+                rest[(i, j)] = rest[(i, j)].minus(factor.times(rest[(k, j)]));
+            }
+        }
+    }
+    let side = m.min(n);
+    let lower = |i: usize, j: usize| match i.cmp(&j) {
+        std::cmp::Ordering::Greater => rest[(i, j)],
+        std::cmp::Ordering::Equal => T::of(1.0, 0.0),
+        std::cmp::Ordering::Less => zero,
+    };
+    let upper = |i: usize, j: usize| if i <= j { rest[(i, j)] } else { zero };
+    (order, Mat::from_fn(m, side, lower), Mat::from_fn(side, n, upper))
+}
+
+/// The sign of the permutation, and the pivots.
+fn pivots<T: Entry>(matrix: &Mat<T>) -> (f64, Vec<T>) {
+    let lu = matrix.partial_piv_lu();
+    let n = matrix.nrows();
+    let mut seen = vec![false; n];
+    let forward = lu.P().arrays().0;
+    let mut sign = 1.0;
+    for start in 0..n {
+        let (mut i, mut length) = (start, 0);
+        while !seen[i] {
+            seen[i] = true;
+            i = forward[i];
+            length += 1;
+        }
+        if length > 0 && length % 2 == 0 {
+            sign = -sign;
+        }
+    }
+    let u = lu.U();
+    let mut pivots: Vec<T> = (0..n).map(|i| u[(i, i)]).collect();
+    // What comes behind a pivot of 0 is divided by it.
+    if let Some(first) = pivots.iter().position(|pivot| pivot.length() == 0.0) {
+        pivots.truncate(first + 1);
+    }
+    (sign, pivots)
+}
+
+fn svd<T: Entry>(matrix: &Mat<T>) -> Result<([Mat<T>; 2], Vec<f64>), Failure> {
+    let svd = matrix.thin_svd().map_err(|_| Failure::NoConvergence)?;
+    let s = svd.S().column_vector().iter().map(|value| value.real()).collect();
+    Ok(([svd.U().to_owned(), svd.V().to_owned()], s))
+}

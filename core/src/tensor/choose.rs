@@ -1,0 +1,212 @@
+//! Entries that masks and numbers choose, and windows of neighbours.
+
+use super::{Place, Shape, Tensor};
+use crate::array::Array;
+use crate::dtype::{DType, Scalar};
+use crate::error::{Error, Result};
+use crate::ir::op::{Op, ReduceOp, ScatterMode, ScatterOp};
+use crate::ir::primitive::lane_number_type;
+
+impl Tensor {
+    /// Where entries are not 0: their numbers along each axis, an array an axis, in the order of the entries. Evaluates.
+    ///
+    /// # Errors
+    /// What evaluation fails with.
+    pub fn nonzero(&self) -> Result<Vec<Array>> {
+        let is_other = |part: &Array| match part.dtype() {
+            DType::Mask => Ok(part.clone()),
+            _ => part.apply(Op::Ne, &[0.into()]),
+        };
+        let masks = self.entries()?;
+        let masks = masks.iter().map(is_other);
+        let mask = masks
+            .reduce(|all, mask| all?.try_or(&mask?))
+            .unwrap_or(Err(Error::EmptyReduction { op: "nonzero" }))?;
+        let lanes = mask.true_lanes()?;
+        let mut step = self.shape().n_entries();
+        let along = |&extent: &u64| {
+            if step == 0 {
+                return Ok(lanes.clone());
+            }
+            step /= extent;
+            lanes.apply(Op::IDiv, &[Scalar::UInt(step).into()])?.try_rem(Scalar::UInt(extent))
+        };
+        self.shape().extents().iter().map(along).collect()
+    }
+
+    /// The entries along an axis where a mask, as long as it, is true. Evaluates the mask.
+    ///
+    /// # Errors
+    /// `Argument` for a mask of another length; `UnsupportedType` if it is none.
+    pub fn compress(&self, mask: &Array, axis: i64) -> Result<Self> {
+        let op = "compress";
+        let extent = self.shape().extents()[self.shape().axis(op, axis)?];
+        if mask.size() != extent {
+            let what =
+                format!("got a mask of {} lanes for axis {axis} of {}", mask.size(), self.shape());
+            return Err(Error::Argument { op, what });
+        }
+        let lanes = mask.true_lanes()?;
+        self.take(&Self::of(std::slice::from_ref(&lanes), Shape::line(lanes.size()))?, axis)
+    }
+
+    /// With other entries at these numbers along an axis: those of a value that broadcasts to what stands there. Negative
+    /// numbers count from the end.
+    ///
+    /// # Errors
+    /// As [`Tensor::with_at`].
+    pub fn put(&self, numbers: &Self, value: &Self, axis: i64) -> Result<Self> {
+        let axis = self.shape().axis("put", axis)?;
+        let mut places = vec![Place::Slice((..).into()); axis];
+        places.push(Place::Numbers(numbers.clone()));
+        self.with_at(&places, value)
+    }
+
+    /// The runs of n neighbours along one axis of a tensor that has no other, each a row.
+    ///
+    /// # Errors
+    /// `Argument` if it has other axes, or fewer entries.
+    pub(crate) fn windows(&self, op: &'static str, n: u64) -> Result<Self> {
+        match *self.shape().extents() {
+            [extent] if 0 < n && n <= extent => {
+                self.viewed(self.view.windows(op, extent - n + 1, n)?)
+            }
+            _ => {
+                let what =
+                    format!("got {}, expected one axis of {n} entries or more", self.shape());
+                Err(Error::Argument { op, what })
+            }
+        }
+    }
+
+    /// How many entries along an axis fall into each of the bins, as [`Array::histogram`]: the bins are the last axis.
+    ///
+    /// # Errors
+    /// As [`Array::histogram`]; `Forms` for complex entries.
+    pub fn histogram(&self, bins: u64, low: f64, high: f64, axis: i64) -> Result<Self> {
+        let op = "histogram";
+        let rows = self.real(op)?.move_axis(axis, -1)?;
+        let (extent, mut extents) =
+            (self.shape().extents()[self.shape().axis(op, axis)?], rows.shape().extents().to_vec());
+        let [bin, inside] = rows.entries()?[0].bins(bins, low, high)?;
+        if let Some(last) = extents.last_mut() {
+            *last = bins;
+        }
+        let shape = Shape::new(op, extents)?;
+        let session = self.parts[0].session();
+        let size = rows.shape().n_entries();
+        let counter = lane_number_type(size.max(shape.n_entries()));
+        let place = if extent == 0 {
+            bin
+        } else {
+            let lane = session.arange(counter, 0.into(), Scalar::UInt(size), 1.into())?;
+            let row = lane.apply(Op::IDiv, &[Scalar::UInt(extent).into()])?;
+            row.try_mul(Scalar::UInt(bins))?.try_add(&bin.cast(counter)?)?
+        };
+        let counts = counted(&place, &inside, shape.n_entries())?;
+        Self::of(&[counts], shape)
+    }
+
+    /// How many pairs of entries of two tensors fall into each rectangle, as [`Array::histogram`] along each.
+    ///
+    /// # Errors
+    /// As [`Array::histogram`]; `Forms` if shapes differ.
+    pub fn histogram_2d(
+        &self,
+        other: &Self,
+        bins: [u64; 2],
+        ranges: [[f64; 2]; 2],
+    ) -> Result<Self> {
+        let op = "histogram2d";
+        if self.shape() != other.shape() {
+            let what = format!("{op}: shapes {} and {} differ", self.shape(), other.shape());
+            return Err(Error::forms(what));
+        }
+        let shape = Shape::new(op, bins)?;
+        let of = |tensor: &Self, i: usize| {
+            let [low, high] = ranges[i];
+            tensor.real(op)?.entries()?[0].bins(bins[i], low, high)
+        };
+        let ([x, x_inside], [y, y_inside]) = (of(self, 0)?, of(other, 1)?);
+        let counter = lane_number_type(shape.n_entries());
+        let place = x.cast(counter)?.try_mul(Scalar::UInt(bins[1]))?.try_add(&y.cast(counter)?)?;
+        Self::of(&[counted(&place, &x_inside.try_and(&y_inside)?, shape.n_entries())?], shape)
+    }
+
+    /// The rows along the first axis combined that have the same key, as [`Array::segments`]: n rows.
+    ///
+    /// # Errors
+    /// As [`Array::segments`]; `Argument` for another number of keys than rows.
+    pub fn segments(
+        &self,
+        op: ReduceOp,
+        keys: &Array,
+        n: u64,
+        active: Option<&Array>,
+    ) -> Result<Self> {
+        let name = "segments";
+        let Some((&rows, rest)) = self.shape().extents().split_first() else {
+            return Err(Error::Argument { op: name, what: "got a tensor without axes".into() });
+        };
+        if ![1, rows].contains(&keys.size()) {
+            let what = format!("got {} keys for {rows} entries of {}", keys.size(), self.shape());
+            return Err(Error::Argument { op: name, what });
+        }
+        let shape = Shape::new(name, [&[n], rest].concat())?;
+        let wide = |lanes: &Array| {
+            let ones = vec![1; rest.len()];
+            let column = Shape::new(name, [&[rows], &ones[..]].concat())?;
+            let column = Self::of(std::slice::from_ref(lanes), column)?;
+            Ok(column.broadcast(name, self.shape())?.entries()?.swap_remove(0))
+        };
+        let counter = lane_number_type(shape.n_entries().max(self.shape().n_entries()));
+        let mut keys = keys.clone();
+        let inner: u64 = rest.iter().product();
+        if !rest.is_empty() {
+            let session = keys.session();
+            let lane = session.arange(
+                counter,
+                0.into(),
+                Scalar::UInt(self.shape().n_entries()),
+                1.into(),
+            )?;
+            let within = lane.try_rem(Scalar::UInt(inner.max(1)))?.cast(DType::U64)?;
+            // Sign extension makes negative keys huge; those out of bounds stay so.
+            let key = wide(&keys)?.cast(DType::U64)?;
+            let place = key.try_mul(Scalar::UInt(inner))?.try_add(&within)?;
+            let is_inside = key.apply(Op::Lt, &[Scalar::UInt(n).into()])?;
+            keys =
+                is_inside.apply(Op::Select, &[(&place).into(), Scalar::UInt(u64::MAX).into()])?;
+        }
+        let active = active.map(wide).transpose()?;
+        let part = |part: &Array| part.segments(op, &keys, shape.n_entries(), active.as_ref());
+        let parts = self.entries()?.iter().map(part).collect::<Result<Vec<_>>>()?;
+        Self::of(&parts, shape.clone())
+    }
+
+    /// As [`Tensor::segments`] of rows that lie behind each other: segment i is from `offsets[i]` up to and not including
+    /// `offsets[i + 1]`.
+    ///
+    /// # Errors
+    /// As [`Tensor::segments`]; `Argument` without offsets.
+    pub fn segments_between(&self, op: ReduceOp, offsets: &Array) -> Result<Self> {
+        let Some(n) = offsets.size().checked_sub(1) else {
+            return Err(Error::Argument {
+                op: "segments",
+                what: "got no offsets, expected one or more".into(),
+            });
+        };
+        let rows = self.shape().extents().first().copied().unwrap_or(1);
+        let keys = offsets.segment_numbers(rows)?;
+        let active = keys.apply(Op::Lt, &[Scalar::UInt(n).into()])?;
+        self.segments(op, &keys, n, Some(&active))
+    }
+}
+
+/// How often each number below n occurs where a mask is true.
+fn counted(numbers: &Array, active: &Array, n: u64) -> Result<Array> {
+    let counter = lane_number_type(numbers.size());
+    let mut counts = numbers.session().zeros(counter, n)?;
+    counts.scatter_as(ScatterOp::Add, ScatterMode::Fast, Scalar::UInt(1), numbers, Some(active))?;
+    Ok(counts)
+}

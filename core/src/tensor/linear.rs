@@ -1,0 +1,327 @@
+//! Linear algebra and Fourier transforms of tensors: on the host, whatever the device, in double precision. They are run
+//! when they are called: what they are made of is evaluated and read.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{RecvTimeoutError, sync_channel};
+use std::thread;
+use std::time::Duration;
+
+use super::rearrange::alike;
+use super::{Shape, Tensor};
+use crate::array::Array;
+use crate::convert::exactly;
+use crate::dtype::{DType, Element};
+use crate::error::{Error, Result};
+use crate::interrupt;
+use crate::linear::fourier::{self, Length, Rows, Transform};
+use crate::linear::{Failure, Function, Matrix, in_pieces, run};
+
+/// Between two looks at the interrupt flag.
+const PATIENCE: Duration = Duration::from_millis(2);
+
+/// Entries of work that are worth a thread.
+const PIECE: usize = 1 << 14;
+
+impl Tensor {
+    /// A function of matrices, which are the last two axes; those before them are many matrices, which all threads share.
+    /// Results are float tensors of the tensor's precision; rounded once from double precision. Evaluates.
+    ///
+    /// # Errors
+    /// `Forms` for other shapes; `Argument` where a matrix has no result, naming it; `UnsupportedType` for masks;
+    /// `OutOfMemory`; `Interrupted`.
+    pub fn linear(&self, op: &'static str, function: Function) -> Result<Vec<Self>> {
+        let (before, [rows, columns]) = self.matrices(op)?;
+        if function.needs_square() && rows != columns {
+            let what = format!("{op}: got matrices of {rows} x {columns}, expected square ones");
+            let remedy = "lstsq(a, b), pinv(a), qr(a) and svd(a) take any shape";
+            return Err(Error::Forms { what, remedy: Some(remedy) });
+        }
+        self.each_matrix(op, function, None, before)
+    }
+
+    /// X of A X = B, or where `function` is `LeastSquares` of the least sum of squares of A X - B. Of one axis B is a
+    /// column, whose axis goes away.
+    ///
+    /// # Errors
+    /// As [`Tensor::linear`].
+    pub fn solved(&self, op: &'static str, function: Function, other: &Self) -> Result<Self> {
+        let (before, [rows, columns]) = self.matrices(op)?;
+        let is_vector = other.shape().rank() == 1;
+        let b = if is_vector { other.expand(1)? } else { other.clone() };
+        let (other_before, [height, width]) = b.matrices(op)?;
+        if height != rows || function.needs_square() && rows != columns {
+            let (own, other) = (self.shape(), other.shape());
+            let what = format!("{op}: got {own} and {other}");
+            let remedy = if rows == columns {
+                "the right side has as many rows as the matrix"
+            } else {
+                "solve takes square matrices; lstsq(a, b) any"
+            };
+            return Err(Error::Forms { what, remedy: Some(remedy) });
+        }
+        let before = before.broadcast(op, &other_before)?;
+        let with = |matrix: [u64; 2]| Shape::new(op, [before.extents(), &matrix].concat());
+        let a = self.broadcast(op, &with([rows, columns])?)?;
+        let b = b.broadcast(op, &with([height, width])?)?;
+        let [a, b] = &alike(op, &[a, b])?[..] else { unreachable!("internal error: two tensors") };
+        let x = a.each_matrix(op, function, Some(b), before)?.swap_remove(0);
+        if is_vector { x.squeeze(-1) } else { Ok(x) }
+    }
+
+    /// A Fourier transform along an axis; `n` entries of it, the last ones left out or zeros behind them. Of real entries
+    /// `Real` gives half of it, and `RealInverse` goes back to `n` real ones. Evaluates.
+    ///
+    /// **Accuracy**: that of the lane type, f32 or f64.
+    ///
+    /// # Errors
+    /// `Argument` if there is no such axis, or it has no entries; `Forms` where real entries are expected; as
+    /// [`Tensor::linear`].
+    pub fn transformed(
+        &self,
+        op: &'static str,
+        kind: Transform,
+        axis: i64,
+        n: Option<u64>,
+    ) -> Result<Self> {
+        let given =
+            if kind == Transform::Real { self.real(op)?.clone() } else { self.to_complex()? };
+        if given.dtype() == DType::Mask {
+            return Err(Error::UnsupportedType { op, dtype: DType::Mask, expected: "numbers" });
+        }
+        let extent = given.shape().extents()[given.shape().axis(op, axis)?];
+        let length = Length { n: n.unwrap_or_else(|| kind.length(extent)), kind };
+        if length.n == 0 {
+            let what =
+                format!("got {}, expected one entry or more along axis {axis}", self.shape());
+            return Err(Error::Argument { op, what });
+        }
+        let rows = given.of_extent(axis, length.of_input())?.move_axis(axis, -1)?;
+        let mut extents = rows.shape().extents().to_vec();
+        if let Some(last) = extents.last_mut() {
+            *last = length.of_output();
+        }
+        let shape = Shape::new(op, extents)?;
+        let float = given.dtype().quotient().widened();
+        let lanes = rows.each(|part| part.cast(float))?;
+        let parts = match float {
+            DType::F32 => lanes.transform::<f32>(op, length, &shape)?,
+            _ => lanes.transform::<f64>(op, length, &shape)?,
+        };
+        Self::of(&parts, shape)?.move_axis(-1, axis)
+    }
+
+    /// The powers of the entries along one axis as rows, the highest first, in double precision. Recorded, not run.
+    ///
+    /// # Errors
+    /// `Argument` for other shapes.
+    pub(crate) fn vandermonde(&self, op: &'static str, degree: u32) -> Result<Self> {
+        if self.shape().rank() != 1 || self.is_complex() {
+            let what = format!("got {} {}, expected a real array", self.type_name(), self.shape());
+            return Err(Error::Argument { op, what });
+        }
+        let x = self.each(|part| part.cast(DType::F64))?;
+        let mut powers = vec![x.each(|part| part.session().full(DType::F64, 1, part.size()))?];
+        for _ in 0..degree {
+            let [last] = &powers[powers.len() - 1].parts[..] else { break };
+            let next = last.try_mul(&x.entries()?[0])?;
+            powers.push(Self::of(&[next], self.shape().clone())?);
+        }
+        powers.reverse();
+        Self::stack(&powers, 1)
+    }
+
+    fn transform<T: Element + rustfft::FftNum>(
+        &self,
+        op: &'static str,
+        length: Length,
+        shape: &Shape,
+    ) -> Result<Vec<Array>> {
+        let session = self.parts[0].session();
+        let mut planes = self.read::<T>()?.into_iter();
+        let real = planes.next().unwrap_or_default();
+        let rows = Rows { real, imag: planes.next().unwrap_or_default() };
+        session.check_host_memory(shape.n_entries().saturating_mul(2 * size_of::<T>() as u64))?;
+        let threads = session.threads();
+        let done =
+            off_thread(op, move |stop| fourier::transform_all(&rows, length, threads, stop))?;
+        let Some(done) = done else { return Err(Error::Interrupted) };
+        let planes = [done.real, done.imag]
+            .into_iter()
+            .filter(|plane| !plane.is_empty() || shape.n_entries() == 0);
+        let n_parts = if length.kind == Transform::RealInverse { 1 } else { 2 };
+        planes.take(n_parts).map(|plane| session.array(&plane)).collect()
+    }
+
+    /// So many entries along an axis: the first ones, or all and zeros.
+    fn of_extent(&self, axis: i64, n: u64) -> Result<Self> {
+        let place = self.shape().axis("fft", axis)?;
+        let extent = self.shape().extents()[place];
+        if n <= extent {
+            return self.range(place, 0, n);
+        }
+        let mut widths = vec![[0, 0]; self.shape().rank()];
+        widths[place] = [0, n - extent];
+        self.pad(&widths, 0.into())
+    }
+
+    /// The axes in front of the last two, and how many rows and columns there are.
+    fn matrices(&self, op: &'static str) -> Result<(Shape, [u64; 2])> {
+        if self.dtype() == DType::Mask {
+            return Err(Error::UnsupportedType { op, dtype: DType::Mask, expected: "numbers" });
+        }
+        let Some((before, &[rows, columns])) = self.shape().extents().split_last_chunk() else {
+            let what = format!("{op}: got {}, expected matrices", self.shape());
+            return Err(Error::Forms {
+                what,
+                remedy: Some("a matrix has two axes: reshape(x, [2, -1])"),
+            });
+        };
+        Ok((Shape::new(op, before)?, [rows, columns]))
+    }
+
+    /// The lanes of the parts, evaluated and read together.
+    fn read<T: Element>(&self) -> Result<Vec<Vec<T>>> {
+        let parts = self.entries()?;
+        self.parts[0].session().eval(&parts.iter().collect::<Vec<_>>())?;
+        parts.iter().map(Array::to_vec).collect()
+    }
+
+    fn each_matrix(
+        &self,
+        op: &'static str,
+        function: Function,
+        other: Option<&Self>,
+        before: Shape,
+    ) -> Result<Vec<Self>> {
+        let session = self.parts[0].session().clone();
+        let float = self.dtype().quotient().widened();
+        let precision = if float == DType::F32 { f64::from(f32::EPSILON) } else { f64::EPSILON };
+        let read = |tensor: &Self| -> Result<Vec<Matrix>> {
+            let planes = tensor.each(|part| part.cast(DType::F64))?.read::<f64>()?;
+            let [.., rows, columns] = tensor
+                .shape()
+                .extents()
+                .iter()
+                .map(|&n| exactly::<usize>(n))
+                .collect::<Vec<_>>()[..]
+            else {
+                return Ok(Vec::new());
+            };
+            session.check_host_memory(tensor.shape().n_entries().saturating_mul(64))?;
+            let plane = |k: usize, plane: &[f64]| {
+                plane[k * rows * columns..(k + 1) * rows * columns].to_vec()
+            };
+            let matrix = |k: usize| Matrix {
+                rows,
+                columns,
+                real: plane(k, &planes[0]),
+                imag: planes.get(1).map(|imag| plane(k, imag)),
+            };
+            Ok((0..exactly(before.n_entries())).map(matrix).collect())
+        };
+        let matrices = read(self)?;
+        let others = other.map(read).transpose()?;
+        let n = matrices.len();
+        if n == 0 {
+            // The shapes of the results are those of a matrix of zeros.
+            let one = |tensor: &Self| {
+                let extents = tensor.shape().extents();
+                let matrix = Shape::new(op, &extents[extents.len() - 2..])?;
+                Self::of(&tensor.each(|part| part.session().zeros(part.dtype(), 1))?.parts, matrix)
+            };
+            let identity =
+                if function.needs_square() { one(self)?.matrix_power(0)? } else { one(self)? };
+            let other = other.map(one).transpose()?;
+            let shapes = identity.each_matrix(op, function, other.as_ref(), Shape::number())?;
+            let empty = |result: &Self| {
+                let shape = Shape::new(op, [before.extents(), result.shape().extents()].concat())?;
+                let none = result.parts.iter().map(|part| part.session().zeros(part.dtype(), 0));
+                Self::of(&none.collect::<Result<Vec<_>>>()?, shape)
+            };
+            return shapes.iter().map(empty).collect();
+        }
+        let threads = session.threads();
+        let length = matrices.iter().map(|matrix| matrix.real.len() + 1).sum::<usize>();
+        let is_small = length < PIECE / 8;
+        let work = move |stop: &AtomicBool| {
+            in_pieces(matrices.len(), threads.min(length.div_ceil(PIECE)), stop, |k| {
+                run(function, &matrices[k], others.as_ref().map(|others| &others[k]), precision)
+                    .map_err(|failure| (k, failure))
+            })
+        };
+        let results = if is_small { work(&AtomicBool::new(false)) } else { off_thread(op, work)? };
+        let results = results.map_err(|(k, failure)| refusal(op, k, n, failure))?;
+        let Some(results) = results else { return Err(Error::Interrupted) };
+        let joined = |i: usize| {
+            let first = &results[0][i];
+            let extents = function.extents(i, first).into_iter().map(|n| n as u64);
+            let shape = Shape::new(op, [before.extents(), &extents.collect::<Vec<_>>()].concat())?;
+            let plane = |of: &dyn Fn(&Matrix) -> Vec<f64>| {
+                let lanes: Vec<f64> = results.iter().flat_map(|result| of(&result[i])).collect();
+                session.array(&lanes)?.cast(if function == Function::Rank {
+                    DType::U32
+                } else {
+                    float
+                })
+            };
+            let mut parts = vec![plane(&|matrix| matrix.real.clone())?];
+            if first.imag.is_some() {
+                parts.push(plane(&|matrix| matrix.imag.clone().unwrap_or_default())?);
+            }
+            Self::of(&parts, shape)
+        };
+        (0..results[0].len()).map(joined).collect()
+    }
+}
+
+/// Does work on a thread of its own, and waits: an interrupt is answered at once, and the result is dropped when it comes.
+fn off_thread<R: Send + 'static>(
+    op: &'static str,
+    work: impl FnOnce(&AtomicBool) -> R + Send + 'static,
+) -> Result<R> {
+    let stop = Arc::new(AtomicBool::new(false));
+    let (done, result) = sync_channel(1);
+    let flag = stop.clone();
+    let failed = |what: String| Error::Argument { op, what };
+    let thread = thread::Builder::new().name("linear algebra".into());
+    let thread = thread.spawn(move || {
+        // Nobody waits any more after an interrupt.
+        let _sent = done.send(work(&flag));
+    });
+    thread.map_err(|error| failed(format!("no thread: {error}")))?;
+    loop {
+        match result.recv_timeout(PATIENCE) {
+            Ok(result) => return Ok(result),
+            Err(RecvTimeoutError::Disconnected) => return Err(failed("the library failed".into())),
+            Err(RecvTimeoutError::Timeout) if interrupt::is_requested() => {
+                stop.store(true, Ordering::Relaxed);
+                return Err(Error::Interrupted);
+            }
+            Err(RecvTimeoutError::Timeout) => {}
+        }
+    }
+}
+
+/// Why matrix k of n has no result.
+fn refusal(op: &'static str, k: usize, n: usize, failure: Failure) -> Error {
+    let which = if n == 1 { "the matrix".into() } else { format!("matrix {k} of {n}") };
+    let (what, remedy) = match failure {
+        Failure::Singular => (
+            format!("{which} is singular: a pivot is 0, the condition infinite"),
+            "lstsq(a, b) and pinv(a) take singular matrices; matrix_rank(a) tells the rank",
+        ),
+        Failure::NotPositiveDefinite(n) => (
+            format!("{which} is not positive definite: its first {n} rows and columns are not"),
+            "eigh(a) takes any symmetric matrix; only the lower half is read",
+        ),
+        Failure::NotFinite => (
+            format!("{which} has NaN or infinity among its entries"),
+            "any(isnan(a)) finds NaN, select(isnan(a), 0, a) replaces it",
+        ),
+        Failure::NoConvergence => {
+            (format!("the iteration for {which} found no end"), "scale its entries to about 1")
+        }
+    };
+    Error::Forms { what: format!("{op}: {what}"), remedy: Some(remedy) }
+}
