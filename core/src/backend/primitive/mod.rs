@@ -10,8 +10,6 @@ mod lanes;
 mod pieces;
 mod product;
 #[cfg(target_arch = "x86_64")]
-mod product_vectors;
-#[cfg(target_arch = "x86_64")]
 mod quicksort;
 mod scan;
 #[cfg(target_arch = "x86_64")]

@@ -1,0 +1,173 @@
+//! Products whose right matrices are small: rows are multiplied where they lie, without panels.
+
+use super::{Factor, Matrices};
+use crate::backend::isa::Isa;
+use crate::backend::primitive::pieces::Workers;
+use crate::error::Result;
+use crate::ir::op::Op;
+use crate::ir::scalar::Lane;
+
+/// Bytes of a right matrix that stay near the processor beside the rows that they meet.
+const MOST_BYTES: usize = 1 << 15;
+/// Multiplications of a task.
+const TASK: usize = 1 << 18;
+
+/// The kernel of a type.
+pub(super) struct Small<T>(pub(super) fn(Run<'_, T>));
+
+impl<T> Clone for Small<T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T> Copy for Small<T> {}
+
+/// Products that lie behind each other.
+pub(super) struct Run<'a, T> {
+    pub(super) n: usize,
+    pub(super) rows: usize,
+    pub(super) columns: usize,
+    pub(super) depth: usize,
+    /// Terms of a lane, for each of them what the left and the right one come from, and whether it is subtracted.
+    pub(super) n_terms: usize,
+    pub(super) left: [&'a [T]; 2],
+    pub(super) right: [&'a [T]; 2],
+    pub(super) is_negative: [bool; 2],
+    /// Lanes of the left factor from row to row, from term to term, from matrix to matrix.
+    pub(super) across: usize,
+    pub(super) along: usize,
+    pub(super) left_matrix: usize,
+    /// Lanes of the right factor from row to row, from matrix to matrix.
+    pub(super) right_row: usize,
+    pub(super) right_matrix: usize,
+    /// Rows of results.
+    pub(super) result: &'a mut [T],
+}
+
+impl<T: Lane> Run<'_, T> {
+    /// Everything that is named is there.
+    ///
+    /// # Panics
+    /// If not.
+    pub(super) fn check(&self) {
+        let last = |n: usize, step: usize| (n - 1) * step;
+        let left = last(self.n, self.left_matrix)
+            + last(self.rows, self.across)
+            + last(self.depth, self.along);
+        let right =
+            last(self.n, self.right_matrix) + last(self.depth, self.right_row) + self.columns;
+        let is_there = (0..self.n_terms)
+            .all(|parity| left < self.left[parity].len() && right <= self.right[parity].len());
+        let is_whole = self.result.len() == self.n * self.rows * self.columns;
+        assert!(
+            self.n_terms <= 2 && is_there && is_whole,
+            "internal error: matrices beyond their lanes"
+        );
+    }
+
+    /// For processors without vectors, and types without instructions for them.
+    fn multiply(self) {
+        for (number, sums) in self.result.chunks_exact_mut(self.columns).enumerate() {
+            let (matrix, row) = (number / self.rows, number % self.rows);
+            sums.fill(T::default());
+            for k in 0..self.depth {
+                for parity in 0..self.n_terms {
+                    let place = matrix * self.left_matrix + row * self.across + k * self.along;
+                    let left = self.left[parity][place];
+                    let left = if self.is_negative[parity] {
+                        T::apply(Op::Neg, left, left, left)
+                    } else {
+                        left
+                    };
+                    let start = matrix * self.right_matrix + k * self.right_row;
+                    let right = &self.right[parity][start..start + self.columns];
+                    for (sum, &right) in sums.iter_mut().zip(right) {
+                        *sum = T::apply(Op::Fma, left, right, *sum);
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// The fastest kernel of an instruction set.
+fn kernel<T: Lane>(isa: Isa) -> Small<T> {
+    #[cfg(target_arch = "x86_64")]
+    if let Some(kernel) = super::vectors::small(isa) {
+        return kernel;
+    }
+    let _ = isa;
+    Small(|run| run.multiply())
+}
+
+impl<T: Lane> Matrices<T> {
+    /// Whether right matrices are so small that panels would cost more than they save.
+    pub(super) fn are_small(&self) -> bool {
+        self.n_terms() * self.columns * size_of::<T>() <= MOST_BYTES
+    }
+
+    /// The rows of some products, of one product a range of rows.
+    fn run<'a>(&self, first: usize, n: usize, [start, end]: [usize; 2]) -> Run<'a, T> {
+        let (left, right) = (self.left, self.right);
+        let lanes = |factor: Factor<T>, from: usize| {
+            [0, factor.n - 1].map(|parity| {
+                let plane = factor.plane(parity);
+                plane.slice(from, plane.len())
+            })
+        };
+        let place = (first * self.rows + start) * self.columns;
+        let len = ((n - 1) * self.rows + end - start) * self.columns;
+        Run {
+            n,
+            rows: end - start,
+            columns: self.columns,
+            depth: self.depth,
+            n_terms: left.n,
+            left: lanes(left, first * left.matrix + start * left.across),
+            right: lanes(right, first * right.matrix),
+            is_negative: [0, 1].map(|parity| left.signs[parity].1 != right.signs[parity].1),
+            across: left.across,
+            along: left.along,
+            left_matrix: left.matrix,
+            right_row: right.along,
+            right_matrix: right.matrix,
+            result: self.result.slice_mut(place, place + len),
+        }
+    }
+}
+
+pub(super) fn multiply<T: Lane>(workers: &Workers<'_>, matrices: Matrices<T>) -> Result<()> {
+    let kernel = kernel::<T>(workers.isa);
+    let a_row = matrices.columns * matrices.n_terms();
+    let rows = (TASK / a_row).clamp(1, matrices.rows);
+    let n_blocks = matrices.rows.div_ceil(rows);
+    let group = if n_blocks == 1 { (TASK / (a_row * rows)).max(1) } else { 1 };
+    let n_tasks = matrices.n.div_ceil(group) * n_blocks;
+    workers.tasks(n_tasks, matrices.is_worth_a_thread(), move |task, _| {
+        let first = task / n_blocks * group;
+        let start = task % n_blocks * rows;
+        let rows = [start, matrices.rows.min(start + rows)];
+        let n = group.min(matrices.n - first);
+        if matrices.right.across == 1 {
+            return kernel.0(matrices.run(first, n, rows));
+        }
+        // Right matrices that lie column by column are turned, one after the other.
+        let [mut real, mut imag] = [Vec::new(), Vec::new()];
+        for matrix in first..first + n {
+            let mut run = matrices.run(matrix, 1, rows);
+            let right = matrices.right;
+            turned(&mut real, run.right[0], &matrices, right.across);
+            turned(&mut imag, run.right[1], &matrices, right.across);
+            (run.right, run.right_row) = ([&real[..], &imag[..]], matrices.columns);
+            kernel.0(run);
+        }
+    })
+}
+
+/// The rows of a matrix that lies column by column.
+fn turned<T: Lane>(rows: &mut Vec<T>, from: &[T], matrices: &Matrices<T>, column: usize) {
+    let lane = |k: usize| (0..matrices.columns).map(move |j| from[j * column + k]);
+    rows.clear();
+    rows.extend((0..matrices.depth).flat_map(lane));
+}
