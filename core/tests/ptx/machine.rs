@@ -425,8 +425,9 @@ impl Thread {
             "wait_group" => {
                 let n_done = (self.copies.len() - 1).saturating_sub(first as usize);
                 for [to, from, bytes] in self.copies.drain(..n_done).flatten() {
-                    let value = memory.read(from, bytes as usize);
-                    shared.write(to, bytes as usize, value);
+                    for at in (0..bytes).step_by(4) {
+                        shared.write(to + at, 4, memory.read(from + at, 4));
+                    }
                 }
             }
             _ => {

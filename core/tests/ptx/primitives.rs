@@ -56,7 +56,8 @@ fn products() -> impl Iterator<Item = ProductCode> {
     (0..).zip(codes).map(|(i, (dtype, parts, size))| {
         let bit = |number: u32| i >> number & 1 == 1;
         let (turned, conjugate) = ([bit(0), bit(1)], [bit(2), bit(0)]);
-        ProductCode { dtype, turned, conjugate, parts, size }
+        let aligned = [bit(1), bit(0) == bit(2)];
+        ProductCode { dtype, turned, conjugate, aligned, parts, size }
     })
 }
 

@@ -13,7 +13,7 @@ use crate::convert::exactly;
 use crate::dtype::DType;
 use crate::error::Result;
 use crate::ir::op::ReduceOp;
-use crate::ir::primitive::{Factor, Order, Part, Primitive, Product};
+use crate::ir::primitive::{Factor, Order, Part, Primitive, Product, Terms};
 use crate::memory::buffer::Buffer;
 
 /// The deepest products, in lanes.
@@ -189,11 +189,14 @@ fn products(work: &mut dyn Work, product: Product, call: &PrimitiveCall) -> Resu
         (Part::Real, Some(_)) => ProductParts::Both,
     };
     let factors = [product.left, product.right];
+    let terms = product.terms(rows);
+    let (left, right) = call.operands.split_at(half);
     let code = ProductCode {
         // Wrapping sums have the same bits signed and unsigned.
         dtype: if dtype.is_float() { dtype } else { dtype.unsigned() },
         turned: factors.map(Factor::is_turned),
         conjugate: factors.map(|factor| factor.is_conjugate() && parts != ProductParts::Whole),
+        aligned: [is_aligned(left, terms[0]), is_aligned(right, terms[1])],
         parts,
         size: ProductSize::Side128,
     };
@@ -202,11 +205,20 @@ fn products(work: &mut dyn Work, product: Product, call: &PrimitiveCall) -> Resu
     let mut words = vec![rows, columns, product.depth.into(), row_blocks, column_blocks, n];
     words.extend([call.result.address, call.imag.map_or(0, |imag| imag.address)]);
     let bytes = dtype.bytes() as u64;
-    for (first, terms) in [0, half].into_iter().zip(product.terms(rows)) {
-        words.extend([0, half - 1].map(|plane| call.operands[first + plane].address));
+    for (planes, terms) in [left, right].into_iter().zip(terms) {
+        words.extend([planes[0], planes[half - 1]].map(|plane| plane.address));
         words.extend([terms.across, terms.along, terms.matrix].map(|lanes| lanes * bytes));
     }
     work.launch(Step::Product(code), matrices * row_blocks * column_blocks, &words)
+}
+
+/// Whether the planes of a factor, and what lies along the depth or in other matrices, begin by whole vectors.
+fn is_aligned(planes: &[MemoryArray], terms: Terms) -> bool {
+    planes.iter().all(|plane| {
+        let bytes = plane.dtype.bytes() as u64;
+        let places = [plane.address, terms.along * bytes, terms.matrix * bytes];
+        places.into_iter().all(|place| place.is_multiple_of(16))
+    })
 }
 
 /// Two arrays that moves go between.

@@ -1,6 +1,7 @@
 //! From memory to shared memory.
 
-use super::super::writer::{Class, Name, ptx};
+use super::super::writer::{Class, Guard, Name, ptx};
+use super::tile::VECTOR;
 use super::{FACTOR_WORDS, Lowering, Place};
 
 /// Threads of a warp.
@@ -18,18 +19,32 @@ pub(super) struct Factor {
     own: Name,
     /// Rows or columns from this thread's first one on, if neighbours lie across the depth.
     left: Name,
-    /// Where this thread writes first, and that with its like in the other half of the stages.
+    /// Where this thread writes first.
     pub(super) shared: Name,
-    pub(super) shared_sum: Name,
     /// Threads that read side by side across the depth, and along it.
     threads: [u32; 2],
     /// How often a thread reads across the depth, and along it.
     times: [u32; 2],
+    /// Neighbours that it reads at once.
+    unit: u32,
     /// Bytes from a lane along the depth to the next in shared memory, and from plane to plane.
     pitch: u32,
     plane: u32,
     /// What is on its way where copies need registers.
     values: Vec<Name>,
+    /// Whether this thread has something to read, if not all have.
+    takes_part: Option<Name>,
+}
+
+/// How an instruction names registers that it reads or writes at once.
+fn vector_of(values: &[Name]) -> (String, String) {
+    match values {
+        [value] => (String::new(), value.to_string()),
+        _ => {
+            let list: Vec<String> = values.iter().map(ToString::to_string).collect();
+            (format!(".v{}", values.len()), format!("{{{}}}", list.join(", ")))
+        }
+    }
 }
 
 impl Lowering {
@@ -38,15 +53,27 @@ impl Lowering {
         let (side, depth) = (self.tile.sides[number], self.tile.depth);
         let is_along = (number == 0) != self.code.turned[number];
         let n = self.tile.threads_of_slot();
-        let along = if is_along { n.min(depth) } else { depth.min(n / side.min(WARP)).max(1) };
-        let threads = [n / along, along];
-        let times = [side / threads[0], depth / along];
+        let unit = if is_along || !self.code.aligned[number] { 1 } else { self.code.vector(side) };
+        let units = side / unit;
+        let along = if is_along { n.min(depth) } else { depth.min(n / units.min(WARP)).max(1) };
+        let threads = [(n / along).min(units), along];
+        let times = [units / threads[0], depth / along];
         let (pitch, w) = (self.code.pitch(side), &mut self.w);
         let [own, own_across, left] = [(); 3].map(|()| w.temporary(Class::B32));
         let (thread, split) = (place.thread, threads[usize::from(is_along)]);
         let [low, high] = if is_along { [own, own_across] } else { [own_across, own] };
         ptx!(w, "and.b32 {low}, {thread}, {}", split - 1);
         ptx!(w, "shr.u32 {high}, {thread}, {}", split.ilog2());
+        let takes_part = (threads[0] * threads[1] < n).then(|| {
+            let takes_part = w.temporary(Class::Pred);
+            ptx!(w, "setp.lt.u32 {takes_part}, {own}, {depth}");
+            // The others have nothing to read.
+            ptx!(w, "selp.b32 {own}, {own}, {}, {takes_part}", 1 << 30);
+            takes_part
+        });
+        if unit > 1 {
+            ptx!(w, "shl.b32 {own_across}, {own_across}, {}", unit.ilog2());
+        }
         ptx!(w, "sub.s32 {left}, {}, {own_across}", place.left[number]);
         let (pointers, step) = self.pointers(number, place, [own_across, own], (threads, times));
         let shared = self.w.temporary(Class::B32);
@@ -55,10 +82,9 @@ impl Lowering {
         ptx!(self.w, "mad.lo.u32 {shared}, {own}, {pitch}, {}", place.shared);
         ptx!(self.w, "mad.lo.u32 {shared}, {own_across}, {}, {shared}", self.bytes);
         ptx!(self.w, "add.u32 {shared}, {shared}, {}", before * depth);
-        let shared_sum = self.sum_of_halves(shared);
         let mut values = Vec::new();
         if !self.copies_alone {
-            let n = n_planes * times[0] * times[1];
+            let n = n_planes * times[0] * times[1] * unit;
             values.extend((0..n).map(|_| self.w.temporary_of(self.code.dtype)));
         }
         let plane = depth * pitch;
@@ -69,12 +95,13 @@ impl Lowering {
             own,
             left,
             shared,
-            shared_sum,
             threads,
             times,
+            unit,
             pitch,
             plane,
             values,
+            takes_part,
         }
     }
 
@@ -137,7 +164,7 @@ impl Lowering {
             let inside = self.w.temporary(Class::Pred);
             ptx!(self.w, "setp.gt.s32 {inside}, {own_rest}, {}", k * factor.threads[1]);
             for i in 0..factor.times[0] {
-                let own = i * factor.threads[0];
+                let own = i * factor.threads[0] * factor.unit;
                 let guard = if factor.is_along {
                     inside
                 } else {
@@ -157,7 +184,7 @@ impl Lowering {
                         (factor.pointers[plane][0], own * self.bytes)
                     };
                     self.copy_value(factor, (guard, number), from, to);
-                    number += 1;
+                    number += factor.unit as usize;
                 }
             }
             if !factor.is_along {
@@ -177,26 +204,31 @@ impl Lowering {
         (from, offset): (Name, u32),
         to: u32,
     ) {
-        let (t, bytes, shared) = (self.t, self.bytes, factor.shared);
+        let (t, bytes, shared) = (self.t, self.bytes * factor.unit, factor.shared);
         if self.copies_alone {
-            let copy = "cp.async.ca.shared.global";
+            // Whole vectors need not go through the nearest cache.
+            let level = if bytes == VECTOR { "cg" } else { "ca" };
+            let copy = format!("cp.async.{level}.shared.global");
             ptx!(self.w, "@{guard} {copy} [{shared}+{to}], [{from}+{offset}], {bytes}");
         } else {
-            let value = factor.values[number];
-            ptx!(self.w, "@{guard} ld.global.nc.{t} {value}, [{from}+{offset}]");
+            let values = &factor.values[number..number + factor.unit as usize];
+            let (suffix, list) = vector_of(values);
+            ptx!(self.w, "@{guard} ld.global.nc{suffix}.{t} {list}, [{from}+{offset}]");
         }
     }
 
     /// Writes what was on its way.
     pub(super) fn store(&mut self, factor: &Factor, target: u32) {
-        let mut values = factor.values.iter();
+        let mut values = factor.values.chunks(factor.unit as usize);
         for k in 0..factor.times[1] {
             for i in 0..factor.times[0] {
-                for (plane, value) in (0..self.code.parts.n_planes()).zip(&mut values) {
+                for (plane, values) in (0..self.code.parts.n_planes()).zip(&mut values) {
                     let along = k * factor.threads[1] * factor.pitch;
                     let to = target + factor.plane * plane + along;
-                    let to = to + i * factor.threads[0] * self.bytes;
-                    ptx!(self.w, "st.shared.{} [{}+{to}], {value}", self.t, factor.shared);
+                    let to = to + i * factor.threads[0] * factor.unit * self.bytes;
+                    let (t, (suffix, list)) = (self.t, vector_of(values));
+                    let (guard, shared) = (Guard(factor.takes_part), factor.shared);
+                    ptx!(self.w, "{guard}st.shared{suffix}.{t} [{shared}+{to}], {list}");
                 }
             }
         }

@@ -50,6 +50,8 @@ pub struct Product {
     pub turned: [bool; 2],
     /// Whether their imaginary parts change their signs.
     pub conjugate: [bool; 2],
+    /// Whether each begins, and goes on to the next lane along the depth and to the next matrix, by whole vectors.
+    pub aligned: [bool; 2],
     /// What is computed.
     pub parts: Parts,
     /// How much a block computes.
@@ -126,6 +128,8 @@ struct Lowering {
     copies_alone: bool,
     /// Sums of each result, row by row.
     sums: Name,
+    /// Bytes from the half of the stages that is read to the other one, where there are four.
+    flip: Name,
 }
 
 /// Words of parameters: rows, columns, depth, blocks along rows and along columns, matrices; addresses of the result and of
@@ -138,6 +142,7 @@ pub(super) fn product(code: Product, target: Target, name: &str) -> String {
     let mut factors = [0, 1].map(|number| p.factor(number, &place));
     let own = p.own(&place);
     p.clear();
+    ptx!(p.w, "mov.u32 {}, {}", p.flip, p.half());
     // Lanes along the depth that are left, and how many are when the chunk ends.
     let [left, end] = [(); 2].map(|()| p.w.temporary(Class::B32));
     let depth = p.w.param(2);
@@ -154,7 +159,7 @@ pub(super) fn product(code: Product, target: Target, name: &str) -> String {
     p.stages(&mut factors, &own, left);
     ptx!(p.w, "setp.gt.s32 {goes_on}, {left}, {stop}");
     ptx!(p.w, "@{goes_on} bra {again}");
-    p.put_down(&place, &own, has_sums);
+    p.put_down(&own, has_sums);
     ptx!(p.w, "setp.gt.s32 {goes_on}, {left}, 0");
     ptx!(p.w, "@!{goes_on} ret");
     p.clear();
@@ -173,12 +178,13 @@ impl Lowering {
             tile.stages = 2;
         }
         let n = tile.per[0] * tile.per[1] * code.parts.n_results();
+        let flip = w.temporary(Class::B32);
         let sums = w.values(code.dtype, 0, n);
         w.shared_words = tile.stages * code.stage_bytes(tile) / 8;
         w.has_vectors_shared = true;
         w.launch_bounds = Some([tile.threads(), tile.resident]);
         let bytes = code.dtype.bits() / 8;
-        Self { w, code, tile, t: code.dtype.ptx(), bytes, copies_alone, sums }
+        Self { w, code, tile, t: code.dtype.ptx(), bytes, copies_alone, sums, flip }
     }
 
     /// Finds out where the thread works.
@@ -238,7 +244,8 @@ impl Lowering {
         for factor in factors {
             self.go_on(factor, self.tile.stages - 1);
             // What comes next is the last stage.
-            self.swap(factor.shared, factor.shared_sum);
+            let half = self.half();
+            ptx!(self.w, "add.u32 {}, {}, {half}", factor.shared, factor.shared);
         }
     }
 
@@ -253,8 +260,8 @@ impl Lowering {
             ptx!(self.w, "bar.sync 0");
             let target = (1 - half) * bytes;
             for factor in &mut *factors {
-                if half == 1 {
-                    self.swap(factor.shared, factor.shared_sum);
+                if half == 1 && self.half() > 0 {
+                    ptx!(self.w, "sub.u32 {}, {}, {}", factor.shared, factor.shared, self.flip);
                 }
                 self.copy(factor, (left, ahead + half), half, target);
             }
@@ -270,24 +277,16 @@ impl Lowering {
         for factor in factors {
             self.go_on(factor, 2);
         }
-        for i in 0..2 {
-            self.swap(own.shared[i], own.shared_sums[i]);
+        if self.half() > 0 {
+            for place in own.shared {
+                ptx!(self.w, "add.u32 {place}, {place}, {}", self.flip);
+            }
+            ptx!(self.w, "neg.s32 {}, {}", self.flip, self.flip);
         }
     }
 
-    /// From one half of the stages to the other.
-    fn swap(&mut self, place: Name, sum: Name) {
-        if self.tile.stages > 2 {
-            ptx!(self.w, "sub.u32 {place}, {sum}, {place}");
-        }
-    }
-
-    /// What a place in shared memory and its like in the other half of the stages make together.
-    fn sum_of_halves(&mut self, place: Name) -> Name {
-        let sum = self.w.temporary(Class::B32);
-        let half = self.code.stage_bytes(self.tile) * (self.tile.stages - 2);
-        ptx!(self.w, "add.u32 {sum}, {place}, {place}");
-        ptx!(self.w, "add.u32 {sum}, {sum}, {half}");
-        sum
+    /// Bytes of half of the stages where there are four, none where there are two.
+    const fn half(&self) -> u32 {
+        self.code.stage_bytes(self.tile) * (self.tile.stages - 2)
     }
 }

@@ -5,12 +5,12 @@ use super::{Lowering, Place};
 
 /// What belongs to a thread.
 pub(super) struct Own {
-    /// Its first row and column in the tile.
-    first: [Name; 2],
-    /// Where the first vectors of the left and of the right factor are in shared memory, and that with its like in the
-    /// other half of the stages.
+    /// Rows and columns from its first entry on.
+    left: [Name; 2],
+    /// Bytes from the first entry of the result to its own.
+    start: Name,
+    /// Where the first vectors of the left and of the right factor are in shared memory.
     pub(super) shared: [Name; 2],
-    pub(super) shared_sums: [Name; 2],
 }
 
 impl Lowering {
@@ -51,8 +51,27 @@ impl Lowering {
             ptx!(self.w, "add.u32 {shared}, {shared}, {}", before[axis]);
             shared
         });
-        let shared_sums = shared.map(|shared| self.sum_of_halves(shared));
-        Own { first, shared, shared_sums }
+        let left = [0, 1].map(|axis| {
+            let left = self.w.temporary(Class::B32);
+            ptx!(self.w, "sub.s32 {left}, {}, {}", place.left[axis], first[axis]);
+            left
+        });
+        Own { left, start: self.start_of(place, first), shared }
+    }
+
+    /// Bytes from the first entry of the result to one of a tile.
+    fn start_of(&mut self, place: &Place, entry: [Name; 2]) -> Name {
+        let [rows, columns] = [0, 1].map(|word| self.w.param(word));
+        let w = &mut self.w;
+        let [start, row, column] = [(); 3].map(|()| w.temporary(Class::B64));
+        ptx!(w, "cvt.u64.u32 {row}, {}", entry[0]);
+        ptx!(w, "add.u64 {row}, {row}, {}", place.first[0]);
+        ptx!(w, "mad.lo.u64 {row}, {}, {rows}, {row}", place.matrix);
+        ptx!(w, "cvt.u64.u32 {column}, {}", entry[1]);
+        ptx!(w, "add.u64 {column}, {column}, {}", place.first[1]);
+        ptx!(w, "mad.lo.u64 {start}, {row}, {columns}, {column}");
+        ptx!(w, "mul.lo.u64 {start}, {start}, {}", self.bytes);
+        start
     }
 
     /// Rows or columns from a thread's first to another one of its own.
@@ -156,25 +175,12 @@ impl Lowering {
     }
 
     /// Writes the sums, or adds them to those that are there.
-    pub(super) fn put_down(&mut self, place: &Place, own: &Own, has_sums: Name) {
+    pub(super) fn put_down(&mut self, own: &Own, has_sums: Name) {
         let mark = self.w.mark();
-        let [rows, columns] = [0, 1].map(|word| self.w.param(word));
-        let w = &mut self.w;
-        let left = [0, 1].map(|axis| {
-            let left = w.temporary(Class::B32);
-            ptx!(w, "sub.s32 {left}, {}, {}", place.left[axis], own.first[axis]);
-            left
-        });
-        let [start, row, wide] = [(); 3].map(|()| w.temporary(Class::B64));
-        ptx!(w, "cvt.u64.u32 {wide}, {}", own.first[0]);
-        ptx!(w, "add.u64 {row}, {}, {wide}", place.first[0]);
-        ptx!(w, "mad.lo.u64 {row}, {}, {rows}, {row}", place.matrix);
-        ptx!(w, "cvt.u64.u32 {wide}, {}", own.first[1]);
-        ptx!(w, "add.u64 {wide}, {wide}, {}", place.first[1]);
-        ptx!(w, "mad.lo.u64 {start}, {row}, {columns}, {wide}");
-        ptx!(w, "mul.lo.u64 {start}, {start}, {}", self.bytes);
-        let next = w.temporary(Class::B64);
-        ptx!(w, "mul.lo.u64 {next}, {columns}, {}", self.bytes);
+        let (start, left) = (own.start, own.left);
+        let columns = self.w.param(1);
+        let next = self.w.temporary(Class::B64);
+        ptx!(self.w, "mul.lo.u64 {next}, {columns}, {}", self.bytes);
         let starts: Vec<Name> = (0..self.code.parts.n_results())
             .map(|result| {
                 let base = self.w.param(6 + result as usize);
