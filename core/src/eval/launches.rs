@@ -1,7 +1,7 @@
 //! The result of planning: launches, with the variables that they read and make.
 
 use crate::ir::kernel::Kernel;
-use crate::ir::primitive::Primitive;
+use crate::ir::primitive::{Part, Primitive, Product};
 use crate::ir::var::VarId;
 
 /// Which values an evaluation stores besides those it must.
@@ -61,6 +61,26 @@ pub struct PrimitiveLaunch {
     pub operands: Vec<VarId>,
     /// The variable that becomes data.
     pub result: VarId,
+    /// The imaginary part of the product whose real part is the result, if it becomes data at once.
+    pub imag: Option<VarId>,
+}
+
+impl PrimitiveLaunch {
+    /// The variables that it makes.
+    pub fn results(&self) -> impl Iterator<Item = VarId> {
+        [self.result].into_iter().chain(self.imag)
+    }
+
+    /// Whether another launch makes the imaginary part of the product whose real part this one makes.
+    pub(super) fn has_imag(&self, other: &Self) -> bool {
+        let (Primitive::Product(real), Primitive::Product(imag)) =
+            (self.primitive, other.primitive)
+        else {
+            return false;
+        };
+        let is_pair = real.part == Part::Real && imag == Product { part: Part::Imag, ..real };
+        is_pair && self.imag.is_none() && self.operands == other.operands
+    }
 }
 
 /// One launch of either kind.

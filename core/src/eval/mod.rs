@@ -128,7 +128,7 @@ impl Evaluator<'_> {
                     });
                     self.run(launch)?
                 }
-                Step::Primitive(launch) => vec![self.run_primitive(launch)?],
+                Step::Primitive(launch) => self.run_primitive(launch)?,
             };
             let mut table = lock(self.table);
             for (id, buffer) in done {
@@ -522,7 +522,7 @@ impl Step {
         };
         let primitive = primitive.into_iter();
         let ids =
-            primitive.flat_map(|launch| launch.operands.iter().copied().chain([launch.result]));
+            primitive.flat_map(|launch| launch.operands.iter().copied().chain(launch.results()));
         bindings.iter().map(held_by).chain(ids)
     }
 }

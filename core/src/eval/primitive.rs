@@ -14,25 +14,33 @@ use crate::ir::var::VarId;
 use crate::memory::buffer::Buffer;
 
 impl Evaluator<'_> {
-    /// Runs one primitive; the variable it made data and its buffer.
-    pub(super) fn run_primitive(&self, launch: &PrimitiveLaunch) -> Result<(VarId, Arc<Buffer>)> {
-        let PrimitiveLaunch { primitive, result, .. } = *launch;
-        let (size, dtype, bytes) = {
-            let table = lock(self.table);
-            let variable = table.get(result);
-            (variable.size, variable.dtype, variable.bytes())
-        };
-        let buffer = Arc::new(self.alloc(bytes)?);
-        if size == 0 {
-            return Ok((result, buffer));
+    /// Runs one primitive; the variables it made data and their buffers.
+    pub(super) fn run_primitive(
+        &self,
+        launch: &PrimitiveLaunch,
+    ) -> Result<Vec<(VarId, Arc<Buffer>)>> {
+        let primitive = launch.primitive;
+        let mut arrays = Vec::new();
+        let mut made = Vec::new();
+        for result in launch.results() {
+            let (size, dtype, bytes) = {
+                let table = lock(self.table);
+                let variable = table.get(result);
+                (variable.size, variable.dtype, variable.bytes())
+            };
+            let buffer = Arc::new(self.alloc(bytes)?);
+            arrays.push(MemoryArray { address: buffer.address(), size, dtype });
+            made.push((result, buffer));
         }
-        let (name, inputs) = (primitive.name(), launch.operands.len());
-        self.say(1, || format!("eval(): launching {name} (n={size}, in={inputs}, out=1)"));
-        let call = PrimitiveCall {
-            primitive,
-            operands: launch.operands.iter().map(|&id| self.in_memory(id)).collect(),
-            result: MemoryArray { address: buffer.address(), size, dtype },
-        };
+        let (result, imag) = (arrays[0], arrays.get(1).copied());
+        let size = result.size;
+        if size == 0 {
+            return Ok(made);
+        }
+        let (name, inputs, outputs) = (primitive.name(), launch.operands.len(), made.len());
+        self.say(1, || format!("eval(): launching {name} (n={size}, in={inputs}, out={outputs})"));
+        let operands = launch.operands.iter().map(|&id| self.in_memory(id)).collect();
+        let call = PrimitiveCall { primitive, operands, result, imag };
         let start = (self.clock)();
         self.backend.run_primitive(&call, &|bytes| self.alloc(bytes))?;
         let run_time = (self.clock)().saturating_sub(start);
@@ -41,14 +49,14 @@ impl Evaluator<'_> {
             hash: KernelHash(0),
             size,
             inputs,
-            outputs: 1,
+            outputs,
             operations: 1,
             cache: CacheResult::Hit,
             compile_time: std::time::Duration::ZERO,
             run_time,
             code: CodeStatistics::default(),
         });
-        Ok((result, buffer))
+        Ok(made)
     }
 
     fn in_memory(&self, id: VarId) -> MemoryArray {

@@ -113,7 +113,7 @@ fn attempt(
         None => builder.build(group).map(Step::Kernel),
     };
     let steps = groups.iter().map(step).collect::<Result<_>>()?;
-    Ok(Plan { fills: walk.fills, composites: walk.composites, steps })
+    Ok(Plan { fills: walk.fills, composites: walk.composites, steps: joined(steps) })
 }
 
 fn primitive_launch(walk: &Walk<'_>, group: &Group) -> Option<PrimitiveLaunch> {
@@ -121,7 +121,22 @@ fn primitive_launch(walk: &Walk<'_>, group: &Group) -> Option<PrimitiveLaunch> {
     let variable = walk.table.get(result);
     let Kind::Primitive(primitive) = variable.kind else { return None };
     let operands = variable.operands().collect();
-    Some(PrimitiveLaunch { primitive, operands, result })
+    Some(PrimitiveLaunch { primitive, operands, result, imag: None })
+}
+
+/// Makes one launch of two that follow each other where they make the real and the imaginary part of a product.
+fn joined(steps: Vec<Step>) -> Vec<Step> {
+    let mut joined: Vec<Step> = Vec::with_capacity(steps.len());
+    for step in steps {
+        if let (Some(Step::Primitive(real)), Step::Primitive(imag)) = (joined.last_mut(), &step)
+            && real.has_imag(imag)
+        {
+            real.imag = Some(imag.result);
+        } else {
+            joined.push(step);
+        }
+    }
+    joined
 }
 
 /// Decides which nodes go to memory besides reductions, scatters and primitives, which always do.

@@ -9,7 +9,7 @@ use super::arithmetic::{UNSPECIFIED, compare, compute, cut, integer, last, width
 /// Threads of a warp.
 const WARP: usize = 32;
 /// Bytes of shared memory.
-const SHARED: usize = 1 << 14;
+const SHARED: usize = 48 << 10;
 
 /// Memory with an address; everything the program and its launch share.
 #[derive(Clone, PartialEq)]
@@ -68,6 +68,8 @@ struct Thread {
     blocks: u64,
     number: u64,
     block_size: u64,
+    /// Groups of copies that are under way, the last one still growing: target, source, bytes.
+    copies: Vec<Vec<[u64; 3]>>,
 }
 
 /// Why a thread waits for others.
@@ -115,6 +117,7 @@ impl Program {
                 blocks,
                 number,
                 block_size,
+                copies: vec![Vec::new()],
             };
             let mut threads: Vec<Thread> = (0..block_size).map(thread).collect();
             let mut shared = Memory(vec![0x55; SHARED]);
@@ -321,6 +324,7 @@ impl Thread {
                 "atom" => self.exchange(line, memory),
                 "mov" => self.mov(line),
                 "setp" => self.setp(line),
+                "cp" => self.copy(line, memory, shared),
                 _ => {
                     let args = [1, 2, 3, 4].map(|i| self.value(line.operands.get(i)));
                     let result = compute(&line.code, args);
@@ -411,6 +415,27 @@ impl Thread {
             memory.write(address, bytes, new);
         }
         self.set(&line.operands[0], old);
+    }
+
+    /// `cp.async`: copies to shared memory as late as they may, when they are waited for.
+    fn copy(&mut self, line: &Line, memory: &Memory, shared: &mut Memory) {
+        let [first, second, bytes] = [0, 1, 2].map(|i| self.value(line.operands.get(i)));
+        match line.code[2].as_str() {
+            "commit_group" => self.copies.push(Vec::new()),
+            "wait_group" => {
+                let n_done = (self.copies.len() - 1).saturating_sub(first as usize);
+                for [to, from, bytes] in self.copies.drain(..n_done).flatten() {
+                    for at in (0..bytes).step_by(4) {
+                        shared.write(to + at, 4, memory.read(from + at, 4));
+                    }
+                }
+            }
+            _ => {
+                assert!(first.is_multiple_of(bytes) && second.is_multiple_of(bytes), "{first:#x}");
+                let group = self.copies.last_mut().expect("one grows");
+                group.push([first, second, bytes]);
+            }
+        }
     }
 
     fn mov(&mut self, line: &Line) {

@@ -2,7 +2,9 @@
 
 use std::collections::HashMap;
 
-use porcini_core::backend::cuda::{Step, Work, lower_step, run_steps};
+use porcini_core::backend::cuda::{
+    ProductCode, ProductParts, ProductSize, Step, Target, Work, lower_step, run_steps,
+};
 use porcini_core::backend::isa::Isa;
 use porcini_core::backend::primitive::{MemoryArray, PrimitiveCall};
 use porcini_core::ir::op::ReduceOp;
@@ -24,11 +26,7 @@ const ORDERS: [Order; 2] = [Order::Ascending, Order::Descending];
 pub(super) fn steps() -> Vec<Step> {
     let mut steps = vec![Step::CountTrue, Step::PlaceTrue(DType::U32), Step::PlaceTrue(DType::U64)];
     steps.push(Step::CountedElements);
-    for dtype in [DType::U32, DType::U64, DType::F32, DType::F64] {
-        for left in [false, true] {
-            steps.extend([false, true].map(|right| Step::Product(dtype, [left, right])));
-        }
-    }
+    steps.extend(products().map(Step::Product));
     for dtype in DType::ALL {
         if dtype.is_int() {
             steps.push(Step::Increments(dtype));
@@ -45,17 +43,42 @@ pub(super) fn steps() -> Vec<Step> {
     steps
 }
 
+/// The code of products of every type, part and size, the factors of which lie this way and that.
+fn products() -> impl Iterator<Item = ProductCode> {
+    let types = [DType::U32, DType::U64, DType::F32, DType::F64];
+    let codes = types.into_iter().flat_map(|dtype| {
+        let parts = [ProductParts::Whole, ProductParts::Real, ProductParts::Imag, ProductParts::Both];
+        let n = if dtype.is_float() { parts.len() } else { 1 };
+        parts.into_iter().take(n).flat_map(move |parts| {
+            ProductSize::ALL.map(|size| (dtype, parts, size))
+        })
+    });
+    (0..).zip(codes).map(|(i, (dtype, parts, size))| {
+        let bit = |number: u32| i >> number & 1 == 1;
+        let (turned, conjugate) = ([bit(0), bit(1)], [bit(2), bit(0)]);
+        let aligned = [bit(1), bit(0) == bit(2)];
+        ProductCode { dtype, turned, conjugate, aligned, parts, size }
+    })
+}
+
 /// A GPU's memory and code.
 struct Model {
     memory: Memory,
     ends: Vec<usize>,
     programs: HashMap<Step, Program>,
+    target: Target,
+    processors: u64,
 }
 
 impl Model {
     fn new() -> Self {
+        Self::of(Target::SM_75)
+    }
+
+    fn of(target: Target) -> Self {
         // No array lies at address 0.
-        Self { memory: Memory(vec![GAP; GRAIN]), ends: Vec::new(), programs: HashMap::new() }
+        let memory = Memory(vec![GAP; GRAIN]);
+        Self { memory, ends: Vec::new(), programs: HashMap::new(), target, processors: 1 }
     }
 
     /// Forgets all arrays.
@@ -83,14 +106,27 @@ impl Model {
         &mut self,
         primitive: Primitive,
         operands: &[(DType, &[u64])],
-        (result, n): (DType, usize),
+        result: (DType, usize),
         random: &mut Random,
     ) -> Vec<u64> {
+        let [lanes, _] = self.results_of(primitive, operands, (result, false), random);
+        lanes
+    }
+
+    /// What a primitive makes of `lanes`, and the imaginary part if it is the real one of a product and both are wanted.
+    fn results_of(
+        &mut self,
+        primitive: Primitive,
+        operands: &[(DType, &[u64])],
+        ((result, n), has_imag): ((DType, usize), bool),
+        random: &mut Random,
+    ) -> [Vec<u64>; 2] {
         self.clear();
         let operands = operands.iter().map(|&(dtype, lanes)| self.array(dtype, lanes, random));
         let operands = operands.collect();
+        let imag = has_imag.then(|| self.array(result, &vec![0; n], random));
         let result = self.array(result, &vec![0; n], random);
-        let call = PrimitiveCall { primitive, operands, result };
+        let call = PrimitiveCall { primitive, operands, result, imag };
         assert!(
             run_steps(self, &call).expect("the model does not fail"),
             "no code for {primitive:?}"
@@ -99,8 +135,10 @@ impl Model {
             assert!(self.memory.0[end..end + GRAIN].iter().all(|&byte| byte == GAP), "{call:?}");
         }
         let bytes = result.dtype.bytes();
-        let places = (result.address..).step_by(bytes).take(n);
-        places.map(|at| visible(result.dtype, self.memory.read(at, bytes))).collect()
+        [Some(result), imag].map(|array| {
+            let places = array.into_iter().flat_map(|it| (it.address..).step_by(bytes).take(n));
+            places.map(|at| visible(result.dtype, self.memory.read(at, bytes))).collect()
+        })
     }
 }
 
@@ -115,12 +153,17 @@ impl Work for Model {
     }
 
     fn launch(&mut self, step: Step, blocks: u64, words: &[u64]) -> Result<()> {
-        let parse = || Program::parse(&lower_step(step, step.name()), &[("params", 0)]);
+        let target = self.target;
+        let parse = || Program::parse(&lower_step(step, target, step.name()), &[("params", 0)]);
         let program = self.programs.entry(step).or_insert_with(parse);
         let params: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
         let order: Vec<u64> = (0..blocks).collect();
         program.launch(&params, &mut self.memory, &order, step.threads().into());
         Ok(())
+    }
+
+    fn processors(&self) -> u64 {
+        self.processors
     }
 }
 
@@ -295,68 +338,103 @@ fn increments_are_in_lane_order() {
     }
 }
 
+/// Matrices: how many, rows, depth, columns.
+type Shape = (usize, usize, u32, u32);
+
+/// Compares a product of matrices that lie in one of several ways with the host's.
+fn check_product(
+    (model, session): (&mut Model, &Session),
+    (dtype, part, has_imag): (DType, Part, bool),
+    (n, rows, depth, columns): Shape,
+    way: u32,
+    random: &mut Random,
+) {
+    let bit = |number: u32| way >> number & 1 == 1;
+    let n_planes = if part == Part::Whole { 1 } else { 2 };
+    let factor = |number: u32, is_shared: bool| {
+        let factor = Factor::new(bit(number), is_shared);
+        if n_planes == 2 && bit(number + 2) { factor.conjugate() } else { factor }
+    };
+    let shares_left = n > 1 && bit(4) && !bit(5);
+    let (left, right) = (factor(0, n == 1 || shares_left), factor(1, n == 1));
+    let product = Product { depth, columns, left, right, part };
+    let [depth, columns] = [depth, columns].map(|n| n as usize);
+    let n_left = if shares_left { 1 } else { n };
+    let planes: Vec<Vec<u64>> = [n_left * rows * depth, n * depth * columns]
+        .into_iter()
+        .flat_map(|n| vec![n; n_planes])
+        .map(|n| uneven(dtype, n, random))
+        .collect();
+    let arrays: Vec<_> = planes
+        .iter()
+        .map(|lanes| {
+            let bytes =
+                lanes.iter().flat_map(|lane| lane.to_le_bytes()[..dtype.bytes()].to_vec());
+            session.from_bytes(dtype, &bytes.collect::<Vec<_>>()).expect("an array")
+        })
+        .collect();
+    let operands: Vec<(DType, &[u64])> = planes.iter().map(|lanes| (dtype, &lanes[..])).collect();
+    let size = n * rows * columns;
+    let primitive = Primitive::Product(product);
+    let got = model.results_of(primitive, &operands, ((dtype, size), has_imag), random);
+    let imag = has_imag.then_some(Product { part: Part::Imag, ..product });
+    for (product, got) in [Some(product), imag].into_iter().flatten().zip(got) {
+        let want = session.products(product, &arrays.iter().collect::<Vec<_>>());
+        let want = want.expect("products");
+        let want = want.read_bytes(0..want.size()).expect("contents");
+        assert_eq!(want.len(), size * dtype.bytes());
+        for (lane, (got, want)) in got.iter().zip(want.chunks(dtype.bytes())).enumerate() {
+            let mut word = [0; 8];
+            word[..want.len()].copy_from_slice(want);
+            let want = visible(dtype, u64::from_le_bytes(word));
+            let what = format!("{dtype} {product:?} {n} of {rows} rows, {has_imag}");
+            assert!(*got == want, "{what}: lane {lane} is {got:#x}, not {want:#x}");
+        }
+    }
+}
+
 #[test]
 fn products_mean_what_the_host_does() {
-    let (mut model, mut random) = (Model::new(), Random::new(7400));
+    let mut random = Random::new(7400);
     let session = Session::builder().device(DeviceChoice::Interp(Isa::Baseline)).threads(1);
     let session = session.build().expect("a session");
-    for dtype in [DType::F32, DType::F64, DType::I32, DType::U64] {
-        let mut shapes = vec![(2, 3, 5, 4), (1, 65, 9, 67)];
-        if dtype == DType::F32 {
-            // More than a tile, and more than a chunk.
-            shapes.extend([(1, 130, 8, 3), (1, 2, 4100, 2)]);
-        }
-        for (i, (n, rows, depth, columns)) in shapes.into_iter().enumerate() {
-            for (part, n_planes) in [(Part::Whole, 1), (Part::Real, 2), (Part::Imag, 2)] {
-                if n_planes == 2 && !dtype.is_float() {
-                    continue;
-                }
-                let is_odd = i % 2 == 1;
-                let left = Factor::new(is_odd, n == 1);
-                let right = Factor::new(!is_odd, true).conjugate();
-                let (left, right) = if n > 1 {
-                    (Factor::new(is_odd, false), Factor::new(is_odd, false))
-                } else {
-                    (left, right)
-                };
-                let product = Product { depth, columns, left, right, part };
-                let [depth, columns] = [depth, columns].map(|n| n as usize);
-                let lanes = |n: usize, random: &mut Random| uneven(dtype, n, random);
-                let planes: Vec<Vec<u64>> = [n * rows * depth, n * depth * columns]
-                    .into_iter()
-                    .flat_map(|n| vec![n; n_planes])
-                    .map(|n| lanes(n, &mut random))
-                    .collect();
-                let arrays: Vec<_> = planes
-                    .iter()
-                    .map(|lanes| {
-                        let bytes: Vec<u8> = lanes
-                            .iter()
-                            .flat_map(|lane| lane.to_le_bytes()[..dtype.bytes()].to_vec())
-                            .collect();
-                        session.from_bytes(dtype, &bytes).expect("an array")
-                    })
-                    .collect();
-                let want = session.products(product, &arrays.iter().collect::<Vec<_>>());
-                let want = want.expect("products");
-                let size = n * rows * columns;
-                assert_eq!(want.size(), size as u64);
-                let want = want.read_bytes(0..want.size()).expect("contents");
-                let operands: Vec<(DType, &[u64])> =
-                    planes.iter().map(|lanes| (dtype, &lanes[..])).collect();
-                let got = model.lanes_of(
-                    Primitive::Product(product),
-                    &operands,
-                    (dtype, size),
-                    &mut random,
-                );
-                for (lane, (got, want)) in got.iter().zip(want.chunks(dtype.bytes())).enumerate() {
-                    let mut word = [0; 8];
-                    word[..want.len()].copy_from_slice(want);
-                    let want = visible(dtype, u64::from_le_bytes(word));
-                    assert!(
-                        *got == want,
-                        "{dtype} {product:?} {rows} rows: lane {lane} is {got:#x}, not {want:#x}"
+    let newer = Target { compute_capability: 80, ptx_version: (7, 0) };
+    // Of every size of tile, and the last ones of more than a chunk.
+    let shapes: [Shape; 9] = [
+        (19, 4, 3, 4),
+        (11, 7, 9, 8),
+        (5, 16, 40, 13),
+        (3, 31, 33, 30),
+        (2, 33, 17, 65),
+        (1, 65, 9, 60),
+        (1, 130, 35, 128),
+        (1, 2, 4100, 3),
+        (2, 5, 8200, 1),
+    ];
+    let parts = [
+        (Part::Whole, false),
+        (Part::Real, false),
+        (Part::Imag, false),
+        (Part::Real, true),
+    ];
+    let mut way = 0;
+    for target in [Target::SM_75, newer] {
+        let mut model = Model::of(target);
+        for dtype in [DType::F32, DType::F64, DType::I32, DType::U64] {
+            for shape in shapes {
+                for (part, has_imag) in parts {
+                    let is_large = shape.0 * shape.1 * shape.3 as usize > 10_000;
+                    let is_complex = part != Part::Whole;
+                    if is_complex && !dtype.is_float() || is_large && dtype != DType::F32 {
+                        continue;
+                    }
+                    way += 1;
+                    check_product(
+                        (&mut model, &session),
+                        (dtype, part, has_imag),
+                        shape,
+                        way * 0x2b,
+                        &mut random,
                     );
                 }
             }

@@ -345,7 +345,8 @@ fn programs(registry: &mut Registry<'_>) {
                 Step::Kernel(launch) => launch,
                 Step::Primitive(launch) => {
                     let (name, inputs) = (launch.primitive.name(), launch.operands.len());
-                    let _ = writeln!(text, "{name} {i}: in={inputs}, out=1");
+                    let outputs = launch.results().count();
+                    let _ = writeln!(text, "{name} {i}: in={inputs}, out={outputs}");
                     continue;
                 }
             };

@@ -38,7 +38,7 @@ impl Compiler {
 
     /// The PTX of a step of a primitive.
     pub(super) fn step(&self, step: Step) -> String {
-        self.target.header() + &ptx::lower_step(step, step.name())
+        self.target.header() + &ptx::lower_step(step, self.target, step.name())
     }
 
     /// PTX of a kernel that fails.

@@ -54,13 +54,18 @@ impl OnHost {
             Ok(MemoryArray { address, ..*array })
         });
         let operands = operands.collect::<Result<_>>()?;
-        let bytes = bytes_of(&call.result);
-        let address = copies.room(bytes)?;
-        let result = MemoryArray { address, ..call.result };
-        let call_here = PrimitiveCall { primitive: call.primitive, operands, result };
+        let mut here = |array: &MemoryArray| {
+            Ok(MemoryArray { address: copies.room(bytes_of(array))?, ..*array })
+        };
+        let result = here(&call.result)?;
+        let imag = call.imag.as_ref().map(here).transpose()?;
+        let call_here = PrimitiveCall { primitive: call.primitive, operands, result, imag };
         let room = |bytes| self.memory.alloc(bytes).map_err(|_| exhausted(bytes));
         self.interp.run_primitive(&call_here, &room)?;
-        copies.write_back(address, call.result.address, bytes)
+        let made = [Some(result), imag].into_iter().zip([Some(call.result), call.imag]);
+        made.filter_map(|(here, there)| here.zip(there)).try_for_each(|(here, there)| {
+            copies.write_back(here.address, there.address, bytes_of(&there))
+        })
     }
 }
 

@@ -5,14 +5,19 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use super::compiler::Compiler;
 use super::gpu::{Function, Gpu, Grid, Module};
-use super::ptx::{BUCKETS, COUNT_BLOCK, DIGIT, SCAN_CHUNK, Step, TILE, product_side};
+use super::ptx::{
+    BUCKETS, COUNT_BLOCK, DIGIT, ProductCode, ProductParts, ProductSize, SCAN_CHUNK, Step, TILE,
+};
 use crate::backend::primitive::{MemoryArray, PrimitiveCall, Room};
 use crate::convert::exactly;
 use crate::dtype::DType;
 use crate::error::Result;
 use crate::ir::op::ReduceOp;
-use crate::ir::primitive::{Factor, Order, Primitive, Product};
+use crate::ir::primitive::{Factor, Order, Part, Primitive, Product, Terms};
 use crate::memory::buffer::Buffer;
+
+/// The deepest products, in lanes.
+const MOST_DEPTH: u32 = 1 << 30;
 
 /// Runs the steps of a primitive: a GPU, or a model of one.
 pub trait Work {
@@ -27,6 +32,9 @@ pub trait Work {
     /// # Errors
     /// A failure of the device, or of its compiler.
     fn launch(&mut self, step: Step, blocks: u64, words: &[u64]) -> Result<()>;
+
+    /// How many multiprocessors share the blocks.
+    fn processors(&self) -> u64;
 }
 
 /// Runs a primitive; whether there is code for it.
@@ -49,6 +57,8 @@ pub fn run_steps(work: &mut dyn Work, call: &PrimitiveCall) -> Result<bool> {
         Primitive::Increments => increments(work, call)?,
         // One lane after the other, for which a GPU is too slow.
         Primitive::Exchanges => return Ok(false),
+        // They too are counted in 32 bits, with a sign.
+        Primitive::Product(product) if product.depth > MOST_DEPTH => return Ok(false),
         Primitive::Product(product) => products(work, product, call)?,
     }
     Ok(true)
@@ -171,25 +181,44 @@ fn products(work: &mut dyn Work, product: Product, call: &PrimitiveCall) -> Resu
     let half = call.operands.len() / 2;
     let (n, rows) = product.extents(call.operands[0].size, call.operands[half].size);
     let columns = u64::from(product.columns);
-    // Wrapping sums have the same bits signed and unsigned.
-    let dtype =
-        if call.result.dtype.is_float() { call.result.dtype } else { call.result.dtype.unsigned() };
-    let side = u64::from(product_side(dtype));
-    let (row_blocks, column_blocks) = (rows.div_ceil(side), columns.div_ceil(side));
+    let dtype = call.result.dtype;
+    let parts = match (product.part, call.imag) {
+        (Part::Whole, _) => ProductParts::Whole,
+        (Part::Real, None) => ProductParts::Real,
+        (Part::Imag, _) => ProductParts::Imag,
+        (Part::Real, Some(_)) => ProductParts::Both,
+    };
+    let factors = [product.left, product.right];
     let terms = product.terms(rows);
-    let n_each = terms[0].n as u64;
-    let n_terms = u64::from(product.depth) * n_each;
-    let chunk = Product::CHUNK as u64 * n_each;
-    let mut words = vec![rows, columns, n_terms, n_each - 1, chunk, row_blocks, column_blocks];
-    words.push(call.result.address);
-    for (first, terms) in [(0, terms[0]), (half, terms[1])] {
-        let plane = |is_imag: bool| call.operands[first + usize::from(is_imag)].address;
-        words.extend(terms.signs.map(|(is_imag, _)| plane(is_imag)));
-        let signs = terms.signs.map(|(_, is_negative)| u64::from(is_negative));
-        words.extend([signs[0] | signs[1] << 1, terms.across, terms.along, terms.matrix]);
+    let (left, right) = call.operands.split_at(half);
+    let code = ProductCode {
+        // Wrapping sums have the same bits signed and unsigned.
+        dtype: if dtype.is_float() { dtype } else { dtype.unsigned() },
+        turned: factors.map(Factor::is_turned),
+        conjugate: factors.map(|factor| factor.is_conjugate() && parts != ProductParts::Whole),
+        aligned: [is_aligned(left, terms[0]), is_aligned(right, terms[1])],
+        parts,
+        size: ProductSize::Side128,
+    };
+    let code = code.sized(n, [rows, columns], work.processors());
+    let [matrices, row_blocks, column_blocks] = code.tile().blocks(n, [rows, columns]);
+    let mut words = vec![rows, columns, product.depth.into(), row_blocks, column_blocks, n];
+    words.extend([call.result.address, call.imag.map_or(0, |imag| imag.address)]);
+    let bytes = dtype.bytes() as u64;
+    for (planes, terms) in [left, right].into_iter().zip(terms) {
+        words.extend([planes[0], planes[half - 1]].map(|plane| plane.address));
+        words.extend([terms.across, terms.along, terms.matrix].map(|lanes| lanes * bytes));
     }
-    let turned = [product.left, product.right].map(Factor::is_turned);
-    work.launch(Step::Product(dtype, turned), n * row_blocks * column_blocks, &words)
+    work.launch(Step::Product(code), matrices * row_blocks * column_blocks, &words)
+}
+
+/// Whether the planes of a factor, and what lies along the depth or in other matrices, begin by whole vectors.
+fn is_aligned(planes: &[MemoryArray], terms: Terms) -> bool {
+    planes.iter().all(|plane| {
+        let bytes = plane.dtype.bytes() as u64;
+        let places = [plane.address, terms.along * bytes, terms.matrix * bytes];
+        places.into_iter().all(|place| place.is_multiple_of(16))
+    })
 }
 
 /// Two arrays that moves go between.
@@ -276,5 +305,9 @@ impl Work for OnGpu<'_> {
         let blocks = exactly::<u32>(blocks);
         let grid = Grid { blocks, threads: step.threads(), shared_bytes: 0 };
         self.primitives.gpu.launch(self.primitives.entry(step)?, grid, words)
+    }
+
+    fn processors(&self) -> u64 {
+        self.primitives.gpu.multiprocessors.into()
     }
 }

@@ -25,6 +25,8 @@ pub struct PrimitiveCall {
     pub operands: Vec<MemoryArray>,
     /// What it writes, distinct from all operands and not empty.
     pub result: MemoryArray,
+    /// Where the imaginary part goes, if the primitive is the real part of a product and that is wanted as well.
+    pub imag: Option<MemoryArray>,
 }
 
 /// Hands out working memory of a number of bytes: device memory, within the session's limit.

@@ -9,7 +9,7 @@
 //! | `vector.rs` | loads and stores of neighbouring lanes |
 //! | `reduce.rs` | the reduction tree of S11 |
 //! | `private.rs` | scatters that add into few elements |
-//! | `primitive.rs` | the entries of primitives: `scan.rs`, `sort.rs`, `count.rs` |
+//! | `primitive.rs` | the entries of primitives: `scan.rs`, `sort.rs`, `count.rs`, `product/` |
 //! | `writer.rs` | text, register names and declarations |
 //!
 //! # Parameters
@@ -59,7 +59,7 @@ use self::op::Types;
 pub(super) use self::primitive::TRAP_ENTRY;
 pub use self::primitive::{Step, lower_step, lower_trap};
 pub use self::private::private_target;
-pub(super) use self::product::side as product_side;
+pub use self::product::{Parts as ProductParts, Product as ProductCode, Size as ProductSize};
 pub use self::reduce::{FOLDED, lower_fold, tree_size};
 pub(super) use self::scan::CHUNK as SCAN_CHUNK;
 pub use self::sharing::{CHUNK, LANES_PER_WARP, ONE_LANE, Sharing};

@@ -2,6 +2,7 @@
 #![deny(clippy::wildcard_enum_match_arm)]
 
 use super::writer::{Writer, ptx};
+use super::target::Target;
 use super::{count, product, scan, sort};
 use crate::dtype::DType;
 use crate::ir::op::ReduceOp;
@@ -26,20 +27,20 @@ pub enum Step {
     CountedElements,
     /// Values that the lanes find in counters of a type.
     Increments(DType),
-    /// Products of matrices of a type, of which the left and the right ones may lie column by column.
-    Product(DType, [bool; 2]),
+    /// Products of matrices.
+    Product(product::Product),
 }
 
 impl Step {
     /// Threads of a block.
-    pub const fn threads(self) -> u32 {
+    pub fn threads(self) -> u32 {
         match self {
             Self::ChunkTotals(..) | Self::Prefix(..) | Self::CountTrue | Self::PlaceTrue(_) => {
                 scan::THREADS
             }
             Self::CountDigits(..) | Self::MoveLanes(..) => sort::THREADS,
             Self::CountedElements | Self::Increments(_) => count::THREADS,
-            Self::Product(..) => product::THREADS,
+            Self::Product(product) => product.threads(),
         }
     }
 
@@ -70,7 +71,7 @@ pub fn lower_trap() -> String {
 }
 
 /// The entry of a step called `name`, without the header of a module.
-pub fn lower_step(step: Step, name: &str) -> String {
+pub fn lower_step(step: Step, target: Target, name: &str) -> String {
     match step {
         Step::ChunkTotals(op, dtype) => scan::chunk_totals(op, dtype, name),
         Step::Prefix(op, dtype) => scan::prefix(op, dtype, name),
@@ -80,6 +81,6 @@ pub fn lower_step(step: Step, name: &str) -> String {
         Step::MoveLanes(dtype, order) => sort::move_lanes(dtype, order, name),
         Step::CountedElements => count::counted_elements(name),
         Step::Increments(dtype) => count::increments(dtype, name),
-        Step::Product(dtype, turned) => product::product(dtype, turned, name),
+        Step::Product(code) => product::product(code, target, name),
     }
 }

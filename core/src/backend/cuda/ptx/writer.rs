@@ -179,6 +179,8 @@ pub(super) struct Writer {
     pub(super) shared_words: u32,
     /// Whether shared memory is read in vectors of 16 bytes.
     pub(super) has_vectors_shared: bool,
+    /// Threads of a block, and blocks that a multiprocessor should run at once.
+    pub(super) launch_bounds: Option<[u32; 2]>,
 }
 
 impl Writer {
@@ -280,7 +282,11 @@ impl Writer {
     pub(super) fn finish(self, name: &str, params: &[String]) -> String {
         let mut text = String::with_capacity(self.body.len() + 512);
         let params = params.join(",\n    ");
-        let _ = writeln!(text, ".visible .entry {name}(\n    {params}\n)\n{{");
+        let _ = writeln!(text, ".visible .entry {name}(\n    {params}\n)");
+        if let Some([threads, blocks]) = self.launch_bounds {
+            let _ = writeln!(text, ".maxntid {threads}, 1, 1\n.minnctapersm {blocks}");
+        }
+        text.push_str("{\n");
         for role in Role::ALL {
             for class in Class::ALL {
                 let n = self.n_registers[role as usize][class as usize];

@@ -1,0 +1,137 @@
+//! Which entries of products a block computes, and which of them a thread does.
+
+use super::Product;
+
+/// Bytes of shared memory that a block may declare.
+const SHARED_BYTES: u32 = 48 << 10;
+/// Bytes of a vector.
+pub(super) const VECTOR: u32 = 16;
+
+/// The sides of a tile, more or less: those of wider numbers are smaller.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Size {
+    /// For small matrices, of which a block computes several.
+    Side4,
+    /// Likewise.
+    Side8,
+    /// Likewise.
+    Side16,
+    /// For matrices of middle size.
+    Side32,
+    /// Where larger ones do not occupy all multiprocessors.
+    Side64,
+    /// The largest: it reads the least memory an entry.
+    Side128,
+}
+
+/// How the work on a product is shared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in super::super::super) struct Tile {
+    /// Rows and columns of a tile.
+    pub(in super::super::super) sides: [u32; 2],
+    /// Rows and columns of a thread.
+    pub(super) per: [u32; 2],
+    /// Lanes along the depth that are in shared memory at once, many times.
+    pub(super) depth: u32,
+    /// How many times.
+    pub(super) stages: u32,
+    /// Matrices of a block.
+    pub(in super::super::super) slots: u32,
+    /// Blocks that a multiprocessor runs at once, if registers are enough for as many.
+    pub(super) resident: u32,
+}
+
+impl Size {
+    /// All of them.
+    pub const ALL: [Self; 6] =
+        [Self::Side4, Self::Side8, Self::Side16, Self::Side32, Self::Side64, Self::Side128];
+
+    /// What a product by it takes, relative to the best a block can do.
+    const fn dearness(self) -> u64 {
+        match self {
+            Self::Side128 => 10,
+            Self::Side64 => 11,
+            Self::Side32 => 14,
+            Self::Side16 => 20,
+            Self::Side8 => 40,
+            Self::Side4 => 60,
+        }
+    }
+}
+
+impl Product {
+    /// The tile of this code.
+    pub(in super::super::super) fn tile(self) -> Tile {
+        let (sides, per, depth, slots, resident) = match (self.size, self.weight()) {
+            (Size::Side128, 1) => ([128, 128], [8, 8], 8, 1, 2),
+            (Size::Side128, 2) => ([128, 64], [8, 4], 8, 1, 2),
+            (Size::Side128, _) => ([64, 64], [4, 4], 8, 1, 2),
+            (Size::Side64, 1 | 2) => ([64, 64], [8, 4], 8, 1, 4),
+            (Size::Side64, _) => ([32, 64], [4, 4], 8, 1, 4),
+            (Size::Side32, _) => ([32, 32], [4, 4], 8, 1, 8),
+            (Size::Side16, _) => ([16, 16], [4, 4], 8, 4, 8),
+            (Size::Side8, _) => ([8, 8], [2, 2], 8, 8, 4),
+            (Size::Side4, _) => ([4, 4], [2, 2], 4, 16, 8),
+        };
+        let tile = Tile { sides, per, depth, stages: 4, slots, resident };
+        let fits = slots == 1 && 4 * self.stage_bytes(tile) <= SHARED_BYTES;
+        Tile { stages: if fits { 4 } else { 2 }, ..tile }
+    }
+
+    /// Words of 32 bits of an entry of a factor.
+    const fn weight(self) -> u32 {
+        self.dtype.bits() / 32 * self.parts.n_planes()
+    }
+
+    /// What a thread reads of a row or column at once.
+    pub(super) fn vector(self, per: u32) -> u32 {
+        per.min(VECTOR * 8 / self.dtype.bits())
+    }
+
+    /// Bytes from a lane along the depth to the next in shared memory: a vector more than a side, so that neither way of
+    /// writing meets the same banks.
+    pub(super) const fn pitch(self, side: u32) -> u32 {
+        side * self.dtype.bits() / 8 + VECTOR
+    }
+
+    /// Bytes of what is in shared memory of one matrix at once.
+    pub(super) const fn slot_bytes(self, tile: Tile) -> u32 {
+        let [rows, columns] = tile.sides;
+        self.parts.n_planes() * tile.depth * (self.pitch(rows) + self.pitch(columns))
+    }
+
+    pub(super) const fn stage_bytes(self, tile: Tile) -> u32 {
+        tile.slots * self.slot_bytes(tile)
+    }
+
+    /// With the size that takes least for `n` products of so many rows and columns on a device.
+    #[must_use]
+    pub(in super::super::super) fn sized(self, n: u64, extents: [u64; 2], processors: u64) -> Self {
+        let cost = |size: &Size| {
+            let tile = Self { size: *size, ..self }.tile();
+            let blocks = tile.blocks(n, extents).iter().product::<u64>();
+            let area = u64::from(tile.slots * tile.sides[0] * tile.sides[1]);
+            blocks.div_ceil(processors).saturating_mul(area * size.dearness())
+        };
+        let size = Size::ALL.into_iter().min_by_key(cost).unwrap_or(self.size);
+        Self { size, ..self }
+    }
+}
+
+impl Tile {
+    /// Threads of a matrix.
+    pub(super) const fn threads_of_slot(self) -> u32 {
+        self.sides[0] / self.per[0] * (self.sides[1] / self.per[1])
+    }
+
+    /// Threads of a block.
+    pub(super) const fn threads(self) -> u32 {
+        self.slots * self.threads_of_slot()
+    }
+
+    /// Blocks for `n` products: of matrices, along rows, along columns.
+    pub(in super::super::super) fn blocks(self, n: u64, extents: [u64; 2]) -> [u64; 3] {
+        let [rows, columns] = [0, 1].map(|i| extents[i].div_ceil(self.sides[i].into()));
+        [n.div_ceil(self.slots.into()), rows, columns]
+    }
+}
