@@ -25,7 +25,7 @@ use super::isa::Isa;
 use super::pool::Pool;
 use crate::dtype::DType;
 use crate::error::Result;
-use crate::ir::primitive::{Part, Primitive, Product};
+use crate::ir::primitive::Primitive;
 use crate::ir::scalar::with_lane;
 
 pub use call::{MemoryArray, PrimitiveCall, Room};
@@ -50,11 +50,7 @@ pub(super) fn run(pool: &Pool, isa: Isa, call: &PrimitiveCall, room: Room<'_>) -
         Primitive::Increments => in_turn::count(&workers, &call.operands, result),
         Primitive::Exchanges => in_turn::exchange(&workers, &call.operands, result),
         Primitive::Product(product) => {
-            product::multiply(&workers, product, &call.operands, result)?;
-            let imag = call.imag.map(|imag| (Product { part: Part::Imag, ..product }, imag));
-            imag.map_or(Ok(()), |(product, imag)| {
-                product::multiply(&workers, product, &call.operands, imag)
-            })
+            product::multiply(&workers, product, &call.operands, result, call.imag)
         }
     }
 }

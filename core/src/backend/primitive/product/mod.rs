@@ -16,27 +16,31 @@ use super::pieces::Workers;
 use crate::convert::exactly;
 use crate::dtype::DType;
 use crate::error::Result;
-use crate::ir::primitive::{Product, Terms};
+use crate::ir::primitive::{Part, Product, Terms};
 use crate::ir::scalar::{Lane, with_lane};
 
 /// Multiplications below which a second thread does not pay.
 const WORTH_A_THREAD: usize = 1 << 16;
 
-/// Operands are left and right, of complex products the real and imaginary parts of each.
+/// Operands are left and right, of complex products the real and imaginary parts of each; `imag` is where the imaginary part
+/// goes beside a real one.
 pub(super) fn multiply(
     workers: &Workers<'_>,
     product: Product,
     operands: &[MemoryArray],
     result: MemoryArray,
+    imag: Option<MemoryArray>,
 ) -> Result<()> {
     with_lane!(result.dtype,
         T => {
-            let matrices = Matrices::<T>::new(product, operands, Lanes::of(result));
-            if matrices.are_small() {
-                small::multiply(workers, matrices)
-            } else {
-                tiles::multiply(workers, matrices)
+            let of = |product, result| Matrices::<T>::new(product, operands, Lanes::of(result));
+            let first = of(product, result);
+            let second = imag.map(|imag| of(Product { part: Part::Imag, ..product }, imag));
+            if first.are_small() {
+                return small::multiply(workers, first, second);
             }
+            tiles::multiply(workers, first)?;
+            second.map_or(Ok(()), |second| tiles::multiply(workers, second))
         },
         mask => unreachable!("internal error: a product of truth values"))
 }

@@ -137,37 +137,54 @@ impl<T: Lane> Matrices<T> {
     }
 }
 
-pub(super) fn multiply<T: Lane>(workers: &Workers<'_>, matrices: Matrices<T>) -> Result<()> {
+/// Makes the results of one part, or of both while their operands are near.
+pub(super) fn multiply<T: Lane>(
+    workers: &Workers<'_>,
+    first: Matrices<T>,
+    second: Option<Matrices<T>>,
+) -> Result<()> {
     let kernel = kernel::<T>(workers.isa);
-    let a_row = matrices.columns * matrices.n_terms();
-    let rows = (TASK / a_row).clamp(1, matrices.rows);
-    let n_blocks = matrices.rows.div_ceil(rows);
+    let Matrices { n, rows, columns, .. } = first;
+    let a_row = columns * first.n_terms();
+    let most_rows = (TASK / a_row).clamp(1, rows);
+    let n_blocks = rows.div_ceil(most_rows);
     let group = if n_blocks == 1 { (TASK / (a_row * rows)).max(1) } else { 1 };
-    let n_tasks = matrices.n.div_ceil(group) * n_blocks;
-    workers.tasks(n_tasks, matrices.is_worth_a_thread(), move |task, _| {
-        let first = task / n_blocks * group;
-        let start = task % n_blocks * rows;
-        let rows = [start, matrices.rows.min(start + rows)];
-        let n = group.min(matrices.n - first);
-        if matrices.right.across == 1 {
-            return kernel.0(matrices.run(first, n, rows));
+    workers.tasks(n.div_ceil(group) * n_blocks, first.is_worth_a_thread(), move |task, _| {
+        let (matrix, start) = (task / n_blocks * group, task % n_blocks * most_rows);
+        let block = [start, rows.min(start + most_rows)];
+        let group = group.min(n - matrix);
+        let parts = || [Some(first), second].into_iter().flatten();
+        if first.right.across == 1 {
+            parts().for_each(|matrices| kernel.0(matrices.run(matrix, group, block)));
+            return;
         }
         // Right matrices that lie column by column are turned, one after the other.
-        let [mut real, mut imag] = [Vec::new(), Vec::new()];
-        for matrix in first..first + n {
-            let mut run = matrices.run(matrix, 1, rows);
-            let right = matrices.right;
-            turned(&mut real, run.right[0], &matrices, right.across);
-            turned(&mut imag, run.right[1], &matrices, right.across);
-            (run.right, run.right_row) = ([&real[..], &imag[..]], matrices.columns);
-            kernel.0(run);
+        let mut planes = [Vec::new(), Vec::new()];
+        for matrix in matrix..matrix + group {
+            first.turn_right(&mut planes, matrix);
+            for matrices in parts() {
+                let mut run = matrices.run(matrix, 1, block);
+                let right = matrices.right;
+                run.right = right.signs.map(|(is_imag, _)| &planes[usize::from(is_imag)][..]);
+                run.right_row = columns;
+                kernel.0(run);
+            }
         }
     })
 }
 
-/// The rows of a matrix that lies column by column.
-fn turned<T: Lane>(rows: &mut Vec<T>, from: &[T], matrices: &Matrices<T>, column: usize) {
-    let lane = |k: usize| (0..matrices.columns).map(move |j| from[j * column + k]);
-    rows.clear();
-    rows.extend((0..matrices.depth).flat_map(lane));
+impl<T: Lane> Matrices<T> {
+    /// The rows of a right matrix that lies column by column: real lanes, and imaginary ones.
+    fn turn_right(&self, planes: &mut [Vec<T>; 2], matrix: usize) {
+        let (right, depth, columns) = (self.right, self.depth, self.columns);
+        for (to, plane) in planes.iter_mut().zip(right.planes).take(right.n) {
+            to.resize(depth * columns, T::default());
+            for column in 0..columns {
+                let start = matrix * right.matrix + column * right.across;
+                let from = plane.slice(start, start + depth);
+                let to = to[column..].iter_mut().step_by(columns);
+                to.zip(from).for_each(|(to, &from)| *to = from);
+            }
+        }
+    }
 }
