@@ -47,15 +47,12 @@ table! {
     ///
     /// >> Int32C::arange(2, 11, 3)
     /// [2, 5, 8]
-    arange(start: Number("as a start"), stop: Number("as a stop"); step: Number("as a step")) = |c| {
-        let step = c.args.get(2).map_or(Ok(1.into()), |_| c.scalar(2))?;
-        c.session.arange(c.dtype(), c.scalar(0)?, c.scalar(1)?, step)
-    };
+    arange(start: Number("as a start"), stop: Number("as a stop"); step: Number("as a step")) = |c| counted(c);
     /// Counts from 0 up to but not including n.
     ///
     /// >> Int32C::arange(3)
     /// [0, 1, 2]
-    arange(n: Number("as a stop")) = |c| c.session.arange(c.dtype(), 0.into(), c.scalar(0)?, 1.into());
+    arange(n: Number("as a stop")) = |c| counted(c);
     /// n numbers at equal distances, both ends exact; one is first. With endpoint false (optional) the last of n + 1 is
     /// left out. Recorded.
     ///
@@ -63,18 +60,45 @@ table! {
     /// [0, 0.25, 0.5, 0.75, 1]
     linspace(
         first: Number("as a first number"), last: Number("as a last one"), n: Count("a size"); endpoint: Bool("as endpoint")
-    ) = |c| {
-        let (first, last, n) = (c.scalar(0)?, c.scalar(1)?, c.size(2)?);
-        if n == 0 || c.args.len() < 4 || c.truth(3)? {
-            return Ok(c.session.linspace(c.dtype(), first, last, n)?.into());
-        }
-        c.session.linspace(c.dtype(), first, last, n.saturating_add(1))?.resize(n)
-    };
+    ) = |c| spaced(c);
     /// The same bits as another type of the same width.
     ///
     /// >> UInt32C::reinterpret(FloatC([1]))
     /// [1065353216]
     reinterpret(x: Array) = |c| c.array(0)?.reinterpret(c.dtype());
+}
+
+/// From a start to a stop by a step, or up to a stop.
+fn counted(c: &Call<'_, '_>) -> Result<Array> {
+    let (start, stop) =
+        if c.args.len() > 1 { (c.scalar(0)?, c.scalar(1)?) } else { (0.into(), c.scalar(0)?) };
+    let step = c.args.get(2).map_or(Ok(1.into()), |_| c.scalar(2))?;
+    c.session.arange(c.dtype(), start, stop, step)
+}
+
+/// Numbers at equal distances.
+fn spaced(c: &Call<'_, '_>) -> Result<Array> {
+    let (first, last, n) = (c.scalar(0)?, c.scalar(1)?, c.size(2)?);
+    if n == 0 || c.args.len() < 4 || c.truth(3)? {
+        return c.session.linspace(c.dtype(), first, last, n);
+    }
+    c.session.linspace(c.dtype(), first, last, n.saturating_add(1))?.resize(n)
+}
+
+/// The frequencies of a transform of n entries, those of real ones or all: of entry k its number, from the middle on n less,
+/// over n times a distance.
+fn frequencies(c: &Call<'_, '_>, is_real: bool) -> Result<Array> {
+    let n: u64 = c.integer(0)?;
+    let distance = if c.args.len() > 1 { c.scalar(1)?.to_f64() } else { 1.0 };
+    let count = |n| c.session.arange(DType::I64, 0.into(), Scalar::UInt(n), 1.into());
+    let numbers = if is_real {
+        count(n / 2 + 1)?
+    } else {
+        let k = count(n)?;
+        let is_below = k.lt(Scalar::UInt(n.div_ceil(2)))?;
+        is_below.select(&k, &k.try_sub(Scalar::UInt(n))?)?
+    };
+    numbers.cast(c.dtype())?.try_div(n as f64 * distance)
 }
 
 /// Lanes of a number, as many as argument `i` says.
@@ -101,6 +125,34 @@ table! {
     /// >> full([1, 3], 0.5)
     /// [[0.5, 0.5, 0.5]]
     full(shape: Integers("a shape"), value: Number("as a value")) = |c| filled(c, c.scalar(1)?);
+    /// start, start + step (default 1) and so on up to but not including stop; from 0 up to a stop that stands alone.
+    ///
+    /// >> arange(1, 10, 3)
+    /// [1, 4, 7]
+    arange(start: Number("as a start"), stop: Number("as a stop"); step: Number("as a step")) = |c| counted(c);
+    /// Counts from 0 up to but not including n.
+    ///
+    /// >> reshape(arange(4), [2, 2])
+    /// [[0, 1],
+    ///  [2, 3]]
+    arange(n: Number("as a stop")) = |c| counted(c);
+    /// n numbers at equal distances, both ends exact. With endpoint false (optional) the last of n + 1 is left out.
+    ///
+    /// >> linspace(0, 1, 5)
+    /// [0, 0.25, 0.5, 0.75, 1]
+    linspace(
+        first: Number("as a first number"), last: Number("as a last one"), n: Count("a size"); endpoint: Bool("as endpoint")
+    ) = |c| spaced(c);
+    /// The frequencies of the entries of fft of n samples at a distance (1 unless given): 0 up, then the negative ones.
+    ///
+    /// >> fftfreq(4, 0.5)
+    /// [ 0, 0.5, -1, -0.5]
+    fftfreq(n: Count("a size"); distance: Number("as a distance")) = |c| frequencies(c, false);
+    /// The frequencies of the entries of rfft of n samples.
+    ///
+    /// >> rfftfreq(4)
+    /// [0, 0.25, 0.5]
+    rfftfreq(n: Count("a size"); distance: Number("as a distance")) = |c| frequencies(c, true);
     /// A matrix of n rows (and m columns) with ones where row and column are the same, and zeros beside.
     ///
     /// >> eye(2)

@@ -205,11 +205,15 @@ table! {
     /// [5, 5]
     norm(t: Tensor; axes: Axes, keepdims: Bool("as keepdims")) = |c| {
         let tensor = c.tensor(0)?;
-        let length = apply(Op::Abs, &[&Argument::Tensor(&tensor)])?;
+        // Squares of integers, and of halves, have no room in their own type.
+        let own = tensor.dtype().quotient();
+        let wide = tensor.each(|part| part.cast(own.widened()))?;
+        let length = apply(Op::Abs, &[&Argument::Tensor(&wide)])?;
         let square = apply(Op::Mul, &[&(&length).into(), &(&length).into()])?;
         let Value::Tensor(square) = square else { return Err(c.unexpected(0, "a tensor")) };
         let sum = square.reduce(ReduceOp::Sum, c.axes(1)?.as_deref(), c.truth(2)?)?;
-        apply(Op::Sqrt, &[&(&number_or_tensor(sum)?).into()]).map(Answer::from)
+        let norm = apply(Op::Sqrt, &[&(&number_or_tensor(sum)?).into()])?;
+        norm.cast(own).map(Answer::from)
     };
     /// The sum of products over the last n axes of the first and the first n of the second, or over axes of both, two lists.
     /// The other axes of the first stand in front of those of the second.
@@ -234,7 +238,7 @@ table! {
     /// >> trace(TensorXfC([[1, 2], [3, 4]]))
     /// [5]
     trace(t: Tensor) = |c| number_or_tensor(c.tensor(0)?.diag()?.reduce(ReduceOp::Sum, None, false)?);
-    /// The matrix of a times each entry of b in its place (Kronecker's product).
+    /// Each entry of a times the matrix b, in its place (Kronecker's product).
     ///
     /// >> kron(TensorXfC([[1, 2]]), TensorXfC([[1, 1], [0, 1]]))
     /// [[1, 1, 2, 2],
@@ -325,21 +329,19 @@ table! {
     /// >> argmax(TensorXfC([[1, 4], [3, 2]]), 1)
     /// [1, 0]
     argmax(t: Tensor; axis: Axes, keepdims: Bool("as keepdims")) = |c| extreme(c, ReduceOp::Max);
-    /// The middle value along an axis, or of all; NaN where there is one.
+    /// The middle value along an axis, a list of axes, or of all; NaN where there is one.
     ///
     /// >> median(TensorXfC([[1, 4, 9], [3, 2, 5]]), 1)
     /// [4, 3]
-    median(t: Tensor; axis: Axes, keepdims: Bool("as keepdims")) = |c| {
-        let (tensor, axis) = c.along(1)?;
-        number_or_tensor(tensor.median(axis, c.truth(2)?)?)
+    median(t: Tensor; axes: Axes, keepdims: Bool("as keepdims")) = |c| {
+        number_or_tensor(c.tensor(0)?.median(c.axes(1)?.as_deref(), c.truth(2)?)?)
     };
-    /// The value below which a part p of the entries along an axis lies, or of all; NaN where there is one.
+    /// The value below which a part p of the entries along an axis, a list of axes, or of all lies; NaN where there is one.
     ///
     /// >> quantile(TensorXfC([[1, 2, 3], [4, 5, 9]]), 0.75, 1)
     /// [2.5,   7]
-    quantile(t: Tensor, p: Number("as a part"); axis: Axes, keepdims: Bool("as keepdims")) = |c| {
-        let (tensor, axis) = c.along(2)?;
-        number_or_tensor(tensor.quantile(c.number(1, 0.5)?, axis, c.truth(3)?)?)
+    quantile(t: Tensor, p: Number("as a part"); axes: Axes, keepdims: Bool("as keepdims")) = |c| {
+        number_or_tensor(c.tensor(0)?.quantile(c.number(1, 0.5)?, c.axes(2)?.as_deref(), c.truth(3)?)?)
     };
     /// The entries in order along an axis (the last unless given), smallest first; NaN comes last.
     ///
@@ -419,16 +421,6 @@ impl<'a> Call<'_, 'a> {
         match self.args.get(i) {
             None | Some(Argument::Number(Scalar::Bool(true))) => Ok(None),
             Some(_) => self.integers(i).map(Some),
-        }
-    }
-
-    /// A tensor and an axis of it; where all are meant it is one axis.
-    fn along(&self, i: usize) -> Result<(Tensor, i64)> {
-        let tensor = self.tensor(0)?;
-        match self.axes(i)?.as_deref() {
-            None => Ok((tensor.reshape(&[-1])?, 0)),
-            Some(&[axis]) => Ok((tensor, axis)),
-            Some(_) => Err(self.unexpected(i, "one axis")),
         }
     }
 

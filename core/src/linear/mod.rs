@@ -63,6 +63,22 @@ impl Function {
         )
     }
 
+    /// Which result changes if the matrix is multiplied by a square, and as which power of its root.
+    const fn scale(self) -> Option<(usize, i32)> {
+        Some(match self {
+            Self::Solve | Self::LeastSquares | Self::Inverse | Self::PseudoInverse => (0, -2),
+            Self::Lu => (2, 2),
+            Self::Qr | Self::Svd => (1, 2),
+            Self::Cholesky => (0, 1),
+            Self::SingularValues
+            | Self::EigenSymmetric
+            | Self::EigenvaluesSymmetric
+            | Self::Eigen
+            | Self::Eigenvalues => (0, 2),
+            Self::Determinant | Self::SignAndLog | Self::Rank => return None,
+        })
+    }
+
     /// The extents of result i.
     pub(crate) fn extents(self, i: usize, result: &Matrix) -> Vec<usize> {
         match (self, i) {
@@ -135,6 +151,11 @@ pub(crate) enum Failure {
     NoConvergence,
 }
 
+/// Binary exponents of the largest entry beyond which a matrix is scaled: squares of entries within have room.
+const LARGE: i32 = 400;
+/// Of eigenvectors, the largest distance of A V from V diag(w) by the length of A.
+const RESIDUAL: f64 = 1e-10;
+
 /// Singular values count as 0 up to the largest times `precision` times the longer side.
 pub(crate) fn run(
     function: Function,
@@ -142,12 +163,37 @@ pub(crate) fn run(
     b: Option<&Matrix>,
     precision: f64,
 ) -> Result<Vec<Matrix>, Failure> {
+    let exponent = a.exponent();
+    // The product of pivots overflows where the determinant does.
+    if exponent.abs() > LARGE && !matches!(function, Function::Determinant | Function::SignAndLog) {
+        // Even, so that it has a root.
+        let exponent = exponent / 2 * 2;
+        let mut results = run_near_one(function, &a.scaled(-exponent), b, precision)?;
+        if let Some((i, power)) = function.scale() {
+            results[i] = results[i].scaled(exponent / 2 * power);
+        }
+        return Ok(results);
+    }
+    run_near_one(function, a, b, precision)
+}
+
+/// The same for entries whose squares have room.
+fn run_near_one(
+    function: Function,
+    a: &Matrix,
+    b: Option<&Matrix>,
+    precision: f64,
+) -> Result<Vec<Matrix>, Failure> {
     let is_complex = a.imag.is_some() || b.is_some_and(|b| b.imag.is_some());
     if is_complex {
-        of_type::<c64>(function, a, b, precision)
-    } else {
-        of_type::<f64>(function, a, b, precision)
+        return of_type::<c64>(function, a, b, precision);
     }
+    let results = of_type::<f64>(function, a, b, precision)?;
+    // The real iteration finds no eigenvectors of some matrices that have too few of them; the complex one does.
+    if function == Function::Eigen && !a.has_eigenvectors(&results[0], &results[1]) {
+        return of_type::<c64>(function, &a.clone().complex(), b, precision);
+    }
+    Ok(results)
 }
 
 trait Entry: ComplexField<Real = f64> + Copy {
@@ -245,6 +291,46 @@ impl Matrix {
     /// With imaginary parts of 0.
     fn complex(self) -> Self {
         Self { imag: Some(vec![0.0; self.real.len()]), ..self }
+    }
+
+    /// The binary exponent of the largest finite entry, 0 if there is none.
+    fn exponent(&self) -> i32 {
+        let entries = self.real.iter().chain(self.imag.iter().flatten());
+        let largest = entries.map(|entry| entry.abs()).filter(|entry| entry.is_finite());
+        let largest = largest.fold(0.0, f64::max);
+        if largest == 0.0 {
+            return 0;
+        }
+        #[expect(clippy::cast_possible_truncation, reason = "exponents are from -1074 to 1023")]
+        let exponent = largest.log2().floor() as i32;
+        exponent
+    }
+
+    /// Times a power of two, in two steps, so that the power itself has room.
+    fn scaled(&self, exponent: i32) -> Self {
+        let half = exponent / 2;
+        let factors = [half, exponent - half].map(|exponent| 2.0_f64.powi(exponent));
+        let scale = |plane: &Vec<f64>| plane.iter().map(|x| x * factors[0] * factors[1]).collect();
+        Self { real: scale(&self.real), imag: self.imag.as_ref().map(scale), ..*self }
+    }
+
+    /// Whether complex columns are what a real matrix stretches by complex values.
+    fn has_eigenvectors(&self, values: &Self, vectors: &Self) -> bool {
+        let n = self.rows;
+        let (Some(value_imag), Some(vector_imag)) = (&values.imag, &vectors.imag) else {
+            return false;
+        };
+        let length = self.real.iter().map(|x| x * x).sum::<f64>().sqrt();
+        (0..n).all(|j| {
+            let value = c64::new(values.real[j], value_imag[j]);
+            let vector = |i: usize| c64::new(vectors.real[i * n + j], vector_imag[i * n + j]);
+            let distance = |i: usize| {
+                let row = &self.real[i * n..(i + 1) * n];
+                let sum: c64 = row.iter().enumerate().map(|(k, &x)| vector(k) * x).sum();
+                (sum - value * vector(i)).norm_sqr()
+            };
+            (0..n).map(distance).sum::<f64>().sqrt() <= RESIDUAL * length
+        })
     }
 
     fn is_finite(&self) -> bool {

@@ -145,6 +145,9 @@ impl Tensor {
         active: Option<&Array>,
     ) -> Result<Self> {
         let name = "segments";
+        if op != ReduceOp::Sum {
+            self.real(name)?;
+        }
         let Some((&rows, rest)) = self.shape().extents().split_first() else {
             return Err(Error::Argument { op: name, what: "got a tensor without axes".into() });
         };
@@ -188,7 +191,7 @@ impl Tensor {
     /// `offsets[i + 1]`.
     ///
     /// # Errors
-    /// As [`Tensor::segments`]; `Argument` without offsets.
+    /// As [`Tensor::segments`]; `Argument` without offsets, or for those that fall, which evaluates them.
     pub fn segments_between(&self, op: ReduceOp, offsets: &Array) -> Result<Self> {
         let Some(n) = offsets.size().checked_sub(1) else {
             return Err(Error::Argument {
@@ -196,6 +199,13 @@ impl Tensor {
                 what: "got no offsets, expected one or more".into(),
             });
         };
+        if n > 0 {
+            let falls = offsets.slice(1..)?.lt(&offsets.slice(..-1)?)?;
+            if falls.any()?.item(0)? == Scalar::Bool(true) {
+                let what = "got offsets that fall: they ascend, from where a segment starts to where it ends; of keys it is (x, keys, n)";
+                return Err(Error::Argument { op: "segments", what: what.into() });
+            }
+        }
         let rows = self.shape().extents().first().copied().unwrap_or(1);
         let keys = offsets.segment_numbers(rows)?;
         let active = keys.apply(Op::Lt, &[Scalar::UInt(n).into()])?;

@@ -119,8 +119,13 @@ impl Tensor {
             let what = format!("{what} and {} of {}", others.len(), other.shape());
             return Err(Error::Argument { op, what });
         }
-        let own = self.shape().axes(op, Some(axes))?;
-        let theirs = other.shape().axes(op, Some(others))?;
+        // In the order in which they are named, each once.
+        let named = |shape: &Shape, axes: &[i64]| {
+            shape.axes(op, Some(axes))?;
+            axes.iter().map(|&axis| shape.axis(op, axis)).collect::<Result<Vec<_>>>()
+        };
+        let own = named(self.shape(), axes)?;
+        let theirs = named(other.shape(), others)?;
         let mut left: Vec<Label> = (0..self.shape().rank()).map(Label::Unnamed).collect();
         let n = left.len();
         let right = (0..other.shape().rank()).map(|axis| Label::Unnamed(n + axis));

@@ -120,7 +120,8 @@ impl Tensor {
             let what = format!("got {} {}, expected a real array", self.type_name(), self.shape());
             return Err(Error::Argument { op, what });
         }
-        let x = self.each(|part| part.cast(DType::F64))?;
+        let entries = self.entries()?[0].cast(DType::F64)?;
+        let x = Self::of(&[entries], self.shape().clone())?;
         let mut powers = vec![x.each(|part| part.session().full(DType::F64, 1, part.size()))?];
         for _ in 0..degree {
             let [last] = &powers[powers.len() - 1].parts[..] else { break };

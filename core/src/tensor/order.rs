@@ -92,12 +92,12 @@ impl Tensor {
         if keeps { Ok(least) } else { least.squeeze(axis) }
     }
 
-    /// The middle value in order along an axis, as [`Array::median`].
+    /// The middle value in order along axes, or of all entries, as [`Array::median`].
     ///
     /// # Errors
     /// As [`Tensor::sort`].
-    pub fn median(&self, axis: i64, keeps: bool) -> Result<Self> {
-        self.among_sorted("median", axis, keeps, &|at, n| {
+    pub fn median(&self, axes: Option<&[i64]>, keeps: bool) -> Result<Self> {
+        self.among_sorted("median", axes, keeps, &|at, n| {
             let upper = at(n / 2)?;
             if !n.is_multiple_of(2) {
                 return Ok(upper);
@@ -109,11 +109,11 @@ impl Tensor {
         })
     }
 
-    /// The value below which a part of the entries along an axis lies, as [`Array::quantile`].
+    /// The value below which a part of the entries along axes lies, or of all, as [`Array::quantile`].
     ///
     /// # Errors
     /// As [`Tensor::sort`]; `Argument` if the part is not from 0 to 1.
-    pub fn quantile(&self, part: f64, axis: i64, keeps: bool) -> Result<Self> {
+    pub fn quantile(&self, part: f64, axes: Option<&[i64]>, keeps: bool) -> Result<Self> {
         let op = "quantile";
         if !(0.0..=1.0).contains(&part) {
             return Err(Error::Argument {
@@ -121,7 +121,7 @@ impl Tensor {
                 what: format!("got the part {part}, expected 0 to 1"),
             });
         }
-        self.among_sorted(op, axis, keeps, &|at, n| {
+        self.among_sorted(op, axes, keeps, &|at, n| {
             #[expect(
                 clippy::cast_precision_loss,
                 reason = "a place among so many entries is a float"
@@ -138,27 +138,37 @@ impl Tensor {
         })
     }
 
-    /// What is made of entries in order by their places along an axis; NaN where there is one, or no entry.
+    /// What is made of entries in order by their places along axes; NaN where there is one, or no entry.
     fn among_sorted(
         &self,
         op: &'static str,
-        axis: i64,
+        axes: Option<&[i64]>,
         keeps: bool,
         value: &dyn Fn(Sorted<'_>, u64) -> Result<Array>,
     ) -> Result<Self> {
-        let own = self.real(op)?.dtype();
-        if own == DType::Mask {
-            return Err(Error::UnsupportedType { op, dtype: own, expected: "numbers" });
+        let dtype = self.real(op)?.dtype();
+        if dtype == DType::Mask {
+            return Err(Error::UnsupportedType { op, dtype, expected: "numbers" });
         }
-        let place = self.shape().axis(op, axis)?;
-        let n = self.shape().extents()[place];
-        let mut shape = self.shape().with_extent(op, place, 1)?;
-        let dtype = own.quotient();
+        let along = |x: &Self, axis: usize| x.along_sorted(op, axis, value);
+        self.over(op, axes, keeps, &|all| all.along_sorted(op, 0, value), &along)
+    }
+
+    /// The same along one axis, of which an entry remains.
+    fn along_sorted(
+        &self,
+        op: &'static str,
+        axis: usize,
+        value: &dyn Fn(Sorted<'_>, u64) -> Result<Array>,
+    ) -> Result<Self> {
+        let n = self.shape().extents()[axis];
+        let shape = self.shape().with_extent(op, axis, 1)?;
+        let dtype = self.dtype().quotient();
         // Halves are computed in f32.
-        let wide = if dtype == DType::F16 { DType::F32 } else { dtype };
-        let sorted = self.sort(Order::Ascending, axis)?;
+        let wide = dtype.widened();
+        let sorted = self.sort(Order::Ascending, exactly(axis))?;
         let at = |i: u64| {
-            let entries = sorted.range(place, i, i + 1)?.entries()?;
+            let entries = sorted.range(axis, i, i + 1)?.entries()?;
             entries[0].cast(wide)
         };
         let result = if n == 0 {
@@ -168,11 +178,6 @@ impl Tensor {
             let broken = last.apply(Op::Ne, &[(&last).into()])?;
             broken.apply(Op::Select, &[(&last).into(), (&value).into()])?
         };
-        if !keeps {
-            let mut extents = shape.extents().to_vec();
-            extents.remove(place);
-            shape = Shape::new(op, extents)?;
-        }
         Self::of(&[result.cast(dtype)?], shape)
     }
 
@@ -187,7 +192,10 @@ impl Tensor {
         let rows = self.move_axis(axis, -1)?;
         let extent = self.shape().extents()[place];
         if rows.shape().n_entries() == 0 {
-            return Ok(self.clone());
+            // None, of the type that one would have.
+            let none = change(&self.sample()?, 1)?.dtype();
+            let none = self.parts[0].session().zeros(none, 0)?;
+            return Self::of(&[none], self.shape().clone());
         }
         let changed = change(&rows.entries()?[0], extent)?;
         Self::of(&[changed], rows.shape().clone())?.move_axis(-1, exactly(place))

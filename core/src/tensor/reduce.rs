@@ -67,7 +67,7 @@ impl Tensor {
     }
 
     /// What is made of all entries as one axis, or of one axis of which an entry remains.
-    fn over(
+    pub(super) fn over(
         &self,
         op: &'static str,
         axes: Option<&[i64]>,
@@ -78,7 +78,12 @@ impl Tensor {
         let rank = self.shape().rank();
         let axes = self.shape().axes(op, axes)?;
         let reduced = match axes[..] {
-            [] if rank > 0 => return Ok(self.clone()),
+            // Of no axes every entry is its own result, of the type that results have.
+            [] if rank > 0 => {
+                let one = Self::of(&vec![self.sample()?; self.parts.len()], Shape::line(1))?;
+                let dtype = of_all(&one)?.dtype();
+                return self.each(|part| part.cast(dtype));
+            }
             _ if axes.len() == rank => {
                 let all = Self::of(&self.entries()?, Shape::line(self.shape().n_entries()))?;
                 Self { parts: of_all(&all)?.parts, view: Arc::new(View::whole(Shape::number())) }
@@ -125,7 +130,7 @@ impl Tensor {
     }
 
     /// One lane of the type of the entries.
-    fn sample(&self) -> Result<Array> {
+    pub(super) fn sample(&self) -> Result<Array> {
         self.parts[0].session().zeros(self.dtype(), 1)
     }
 

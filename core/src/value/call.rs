@@ -61,7 +61,14 @@ fn call_through(op: &str, args: &[&Argument<'_>]) -> Result<Option<Vec<Value>>> 
 
 /// The result of a function of complex numbers for those of tensors; `None` if it takes none.
 fn of_tensors(op: &str, args: &[&Argument<'_>]) -> Result<Option<Vec<Value>>> {
-    if find(op, &vec![Form::Complex; args.len()]).is_none() {
+    let is_complex = |arg: &&Argument<'_>| match arg {
+        Argument::Tensor(tensor) => tensor.is_complex(),
+        arg => arg.form() == Form::Complex,
+    };
+    // Real entries are no complex numbers where the same is said of vectors (normalize).
+    let is_of_vectors = find(op, &vec![Form::Vector(2); args.len()]).is_some();
+    let is_known = find(op, &vec![Form::Complex; args.len()]).is_some();
+    if !is_known || is_of_vectors && !args.iter().any(is_complex) {
         return Ok(None);
     }
     let one = |entries: &[&Argument<'_>]| {

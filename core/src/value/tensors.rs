@@ -48,7 +48,12 @@ fn entry_by_entry(op: &str, args: &[&Argument<'_>], of_entries: OfEntries<'_>) -
         result = result.reduce(all)?;
     }
     let [n, lanes] = [Some(shape.n_entries()), result.lanes()];
-    let parts: Vec<Array> = result.leaves().into_iter().cloned().collect();
+    let mut parts: Vec<Array> = result.leaves().into_iter().cloned().collect();
+    if parts.len() > 1 {
+        // There are complex numbers of 32 and 64 bits.
+        let wide = parts.iter().map(|part| part.cast(part.dtype().widened()));
+        parts = wide.collect::<Result<_>>()?;
+    }
     match result.form() {
         Form::Scalar | Form::Complex if lanes == n => Tensor::of(&parts, shape).map(Value::Tensor),
         _ => Err(Error::Forms {

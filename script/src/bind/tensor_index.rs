@@ -134,11 +134,32 @@ fn along(tensor: &Tensor, axis: usize, mask: &ArrayRef) -> Result<ArrayRef> {
     own.reshape(&extents).map(ArrayRef::tensor).or_fault()
 }
 
+/// A mask of fewer axes chooses along the first ones, as in NumPy: of a matrix its rows.
+fn of_first_axes(tensor: &Tensor, mask: &ArrayRef) -> Result<ArrayRef> {
+    let (own, of) = (tensor_of(mask)?, tensor.shape());
+    let rank = own.shape().rank();
+    if rank == 0 {
+        return Ok(mask.clone());
+    }
+    if rank > of.rank() || own.shape().extents() != &of.extents()[..rank] {
+        return Err(fault_with_hint(
+            format!("[]: got a mask of {} for {of}", own.shape()),
+            "a mask goes along the first axes; along another one: t[[all, mask]]",
+        ));
+    }
+    if rank == of.rank() {
+        return Ok(mask.clone());
+    }
+    let places =
+        (0..of.rank()).map(|axis| if axis < rank { Place::Slice((..).into()) } else { Place::New });
+    own.at(&places.collect::<Vec<_>>()).map(ArrayRef::tensor).or_fault()
+}
+
 fn read(context: &Context, tensor: &Tensor, index: &Dynamic) -> Result<Index> {
     if let Some(array) = index.read_lock::<ArrayRef>()
         && array.dtype() == DType::Mask
     {
-        return Ok(Index::Mask(array.clone()));
+        return of_first_axes(tensor, &array).map(Index::Mask);
     }
     let list = index.read_lock::<rhai::Array>();
     let items = list.as_ref().map_or(std::slice::from_ref(index), |list| list.as_slice());
@@ -178,7 +199,9 @@ fn read(context: &Context, tensor: &Tensor, index: &Dynamic) -> Result<Index> {
 /// An index of several entries: an array, or a list of integers.
 fn numbers(context: &Context, item: &Dynamic) -> Result<ArrayRef> {
     if let Some(list) = item.read_lock::<rhai::Array>() {
-        return entries(context, "[]", DType::I64, &list).map(ArrayRef::tensor);
+        let are_truths = !list.is_empty() && list.iter().all(Dynamic::is_bool);
+        let dtype = if are_truths { DType::Mask } else { DType::I64 };
+        return entries(context, "[]", dtype, &list).map(ArrayRef::tensor);
     }
     let array = item.read_lock::<ArrayRef>().map(|array| array.clone());
     array.filter(|array| !array.is_nested()).ok_or_else(|| {

@@ -14,7 +14,8 @@ type Give = fn(&Tensor) -> Result<Dynamic>;
 pub(crate) const MEMBERS: [(&str, &str, Give); 7] = [
     ("T", "the tensor with its axes in opposite order", |t| tensor(t.transpose())),
     ("H", "the matrix turned, with the sign of imaginary parts changed", |t| {
-        tensor(t.matrix_transpose().and_then(|turned| turned.conjugate()))
+        let turned = if t.shape().rank() < 2 { Ok(t.clone()) } else { t.matrix_transpose() };
+        tensor(turned.and_then(|turned| turned.conjugate()))
     }),
     ("shape", "list of the extents", |t| {
         let extents = t.shape().extents().iter();
