@@ -47,11 +47,13 @@ pub(super) fn steps() -> Vec<Step> {
 fn products() -> impl Iterator<Item = ProductCode> {
     let types = [DType::U32, DType::U64, DType::F32, DType::F64];
     let codes = types.into_iter().flat_map(|dtype| {
-        let parts = [ProductParts::Whole, ProductParts::Real, ProductParts::Imag, ProductParts::Both];
+        let parts =
+            [ProductParts::Whole, ProductParts::Real, ProductParts::Imag, ProductParts::Both];
         let n = if dtype.is_float() { parts.len() } else { 1 };
-        parts.into_iter().take(n).flat_map(move |parts| {
-            ProductSize::ALL.map(|size| (dtype, parts, size))
-        })
+        parts
+            .into_iter()
+            .take(n)
+            .flat_map(move |parts| ProductSize::ALL.map(|size| (dtype, parts, size)))
     });
     (0..).zip(codes).map(|(i, (dtype, parts, size))| {
         let bit = |number: u32| i >> number & 1 == 1;
@@ -368,8 +370,7 @@ fn check_product(
     let arrays: Vec<_> = planes
         .iter()
         .map(|lanes| {
-            let bytes =
-                lanes.iter().flat_map(|lane| lane.to_le_bytes()[..dtype.bytes()].to_vec());
+            let bytes = lanes.iter().flat_map(|lane| lane.to_le_bytes()[..dtype.bytes()].to_vec());
             session.from_bytes(dtype, &bytes.collect::<Vec<_>>()).expect("an array")
         })
         .collect();
@@ -411,12 +412,8 @@ fn products_mean_what_the_host_does() {
         (1, 2, 4100, 3),
         (2, 5, 8200, 1),
     ];
-    let parts = [
-        (Part::Whole, false),
-        (Part::Real, false),
-        (Part::Imag, false),
-        (Part::Real, true),
-    ];
+    let parts =
+        [(Part::Whole, false), (Part::Real, false), (Part::Imag, false), (Part::Real, true)];
     let mut way = 0;
     for target in [Target::SM_75, newer] {
         let mut model = Model::of(target);

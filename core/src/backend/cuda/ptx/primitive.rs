@@ -1,8 +1,8 @@
 //! The entries that primitives are made of.
 #![deny(clippy::wildcard_enum_match_arm)]
 
-use super::writer::{Writer, ptx};
 use super::target::Target;
+use super::writer::{Writer, ptx};
 use super::{count, product, scan, sort};
 use crate::dtype::DType;
 use crate::ir::op::ReduceOp;
