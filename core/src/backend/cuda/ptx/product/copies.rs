@@ -1,9 +1,11 @@
 //! From memory to shared memory.
 
 use super::super::writer::{Class, Guard, Name, ptx};
+use super::place::{Lowering, Place};
 use super::tile::VECTOR;
-use super::{FACTOR_WORDS, Lowering, Place};
 
+/// The first words of parameters of each factor.
+const FACTOR_WORDS: [usize; 2] = [8, 13];
 /// Threads of a warp.
 const WARP: u32 = 32;
 

@@ -1,7 +1,7 @@
 //! From shared memory to sums, and from there to memory.
 
 use super::super::writer::{Class, Name, ptx};
-use super::{Lowering, Place};
+use super::place::{Lowering, Place};
 
 /// What belongs to a thread.
 pub(super) struct Own {

@@ -1,11 +1,81 @@
-//! Which entries of products a block computes, and which of them a thread does.
+//! What code of products computes: which entries a block, and which of them a thread.
 
-use super::Product;
+use crate::dtype::DType;
 
 /// Bytes of shared memory that a block may declare.
 const SHARED_BYTES: u32 = 48 << 10;
 /// Bytes of a vector.
 pub(super) const VECTOR: u32 = 16;
+
+/// What is computed of products.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Parts {
+    /// Real ones.
+    Whole,
+    /// The real part of complex ones.
+    Real,
+    /// The imaginary part.
+    Imag,
+    /// Real and imaginary part.
+    Both,
+}
+
+/// The code of a product.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Product {
+    /// Type of the entries.
+    pub dtype: DType,
+    /// Whether the left, and the right factor lies column by column.
+    pub turned: [bool; 2],
+    /// Whether their imaginary parts change their signs.
+    pub conjugate: [bool; 2],
+    /// Whether each begins, and goes on to the next lane along the depth and to the next matrix, by whole vectors.
+    pub aligned: [bool; 2],
+    /// What is computed.
+    pub parts: Parts,
+    /// How much a block computes.
+    pub size: Size,
+}
+
+/// A term of a sum: planes of the left and of the right factor, and whether it changes its sign.
+type Term = (usize, usize, bool);
+
+impl Parts {
+    /// Arrays that a factor consists of.
+    pub(super) const fn n_planes(self) -> u32 {
+        match self {
+            Self::Whole => 1,
+            Self::Real | Self::Imag | Self::Both => 2,
+        }
+    }
+
+    pub(super) const fn n_results(self) -> u32 {
+        match self {
+            Self::Whole | Self::Real | Self::Imag => 1,
+            Self::Both => 2,
+        }
+    }
+}
+
+impl Product {
+    /// Threads of a block.
+    pub(in super::super) fn threads(self) -> u32 {
+        self.tile().threads()
+    }
+
+    /// The terms of each result, in their order.
+    pub(super) fn terms(self) -> Vec<Vec<Term>> {
+        let [left, right] = self.conjugate;
+        let real = vec![(0, 0, false), (1, 1, left == right)];
+        let imag = vec![(0, 1, right), (1, 0, left)];
+        match self.parts {
+            Parts::Whole => vec![vec![(0, 0, false)]],
+            Parts::Real => vec![real],
+            Parts::Imag => vec![imag],
+            Parts::Both => vec![real, imag],
+        }
+    }
+}
 
 /// The sides of a tile, more or less: those of wider numbers are smaller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -64,11 +134,14 @@ impl Product {
     pub(in super::super::super) fn tile(self) -> Tile {
         let (sides, per, depth, slots, resident) = match (self.size, self.weight()) {
             (Size::Side128, 1) => ([128, 128], [8, 8], 8, 1, 2),
-            (Size::Side128, 2) => ([128, 64], [8, 4], 8, 1, 2),
+            // More registers a thread are better there than more threads.
+            (Size::Side128 | Size::Side64, 2) => ([64, 64], [8, 4], 8, 1, 3),
             (Size::Side128, _) => ([64, 64], [4, 4], 8, 1, 2),
-            (Size::Side64, 1 | 2) => ([64, 64], [8, 4], 8, 1, 4),
+            (Size::Side64, 1) => ([64, 64], [8, 4], 8, 1, 4),
             (Size::Side64, _) => ([32, 64], [4, 4], 8, 1, 4),
-            (Size::Side32, _) => ([32, 32], [4, 4], 8, 1, 8),
+            (Size::Side32, 1 | 2) => ([32, 32], [4, 4], 8, 1, 8),
+            (Size::Side32, _) => ([32, 32], [4, 2], 8, 1, 4),
+            (Size::Side16, 4) => ([16, 16], [4, 2], 8, 4, 4),
             (Size::Side16, _) => ([16, 16], [4, 4], 8, 4, 8),
             (Size::Side8, _) => ([8, 8], [2, 2], 8, 8, 4),
             (Size::Side4, _) => ([4, 4], [2, 2], 4, 16, 8),
