@@ -59,7 +59,7 @@ impl Parts {
 
 impl Product {
     /// Threads of a block.
-    pub(in super::super) fn threads(self) -> u32 {
+    pub fn threads(self) -> u32 {
         self.tile().threads()
     }
 
@@ -96,9 +96,9 @@ pub enum Size {
 
 /// How the work on a product is shared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in super::super::super) struct Tile {
+pub struct Tile {
     /// Rows and columns of a tile.
-    pub(in super::super::super) sides: [u32; 2],
+    pub sides: [u32; 2],
     /// Rows and columns of a thread.
     pub(super) per: [u32; 2],
     /// Lanes along the depth that are in shared memory at once, many times.
@@ -106,7 +106,7 @@ pub(in super::super::super) struct Tile {
     /// How many times.
     pub(super) stages: u32,
     /// Matrices of a block.
-    pub(in super::super::super) slots: u32,
+    pub slots: u32,
     /// Blocks that a multiprocessor runs at once, if registers are enough for as many.
     pub(super) resident: u32,
 }
@@ -131,7 +131,7 @@ impl Size {
 
 impl Product {
     /// The tile of this code.
-    pub(in super::super::super) fn tile(self) -> Tile {
+    pub fn tile(self) -> Tile {
         let (sides, per, depth, slots, resident) = match (self.size, self.weight()) {
             (Size::Side128, 1) => ([128, 128], [8, 8], 8, 1, 2),
             // More registers a thread are better there than more threads.
@@ -179,7 +179,7 @@ impl Product {
 
     /// With the size that takes least for `n` products of so many rows and columns on a device.
     #[must_use]
-    pub(in super::super::super) fn sized(self, n: u64, extents: [u64; 2], processors: u64) -> Self {
+    pub fn sized(self, n: u64, extents: [u64; 2], processors: u64) -> Self {
         let cost = |size: &Size| {
             let tile = Self { size: *size, ..self }.tile();
             let blocks = tile.blocks(n, extents).iter().product::<u64>();
@@ -203,7 +203,7 @@ impl Tile {
     }
 
     /// Blocks for `n` products: of matrices, along rows, along columns.
-    pub(in super::super::super) fn blocks(self, n: u64, extents: [u64; 2]) -> [u64; 3] {
+    pub fn blocks(self, n: u64, extents: [u64; 2]) -> [u64; 3] {
         let [rows, columns] = [0, 1].map(|i| extents[i].div_ceil(self.sides[i].into()));
         [n.div_ceil(self.slots.into()), rows, columns]
     }
