@@ -1,10 +1,13 @@
 #!/usr/bin/env python3
 """Compares random programs of tensors with NumPy.
 
-Each program makes a few tensors of small integers and up to forty more from them: views, indices, reductions along axes,
-sorts, products. Every value is written to a file and compared: integers and shapes exactly, means and medians to 1e-5.
-Where the two mean different things, the program says what NumPy would be asked for: an integer in an index takes its axis
-away before lists of numbers are placed.
+Each program takes a few random steps (tensor_programs), with entries of all types: operators, views, indices and
+writes, reductions along axes, sorts, products, sums by names, statistics, factors, transforms, and what has to be an
+error. Integers, indices, shapes and types are compared exactly, and so are floats wherever each operation is rounded by
+itself; sums of floats to 1e-5 of the sum of absolute values, 1e-13 in double precision, 1e-3 in half; factors by what
+they multiply to.
+
+Where the semantics differ from NumPy's, the programs expect them: tensors_differences.txt says where and why.
 
     python3 tests/peers/tensors.py --programs 1000 [--device cuda]
 
@@ -12,243 +15,199 @@ Needs NumPy and a build of Porcini.
 """
 
 import argparse
-import random
+import json
+import re
 import subprocess
 import sys
 import tempfile
+import time
+import warnings
+from collections import Counter
 from pathlib import Path
 
 import numpy as np
+from tensor_programs import Program
+from tensor_programs.lines import REFUSED
+from tensor_programs.meaning import joined, unused_reasons
 
 ROOT = Path(__file__).resolve().parent.parent.parent
-MOST_ENTRIES = 3000
-MOST_AXES = 5
+# Functions of tensors: each is in some program, if there are enough of them.
+TABLES = [ROOT / f"core/src/catalogue/{name}.rs" for name in ("tensors", "linear", "statistics")]
+ENOUGH = 500
 
 
-class Program:
-    """A script on its way, and what NumPy makes of the same."""
-
-    def __init__(self, seed):
-        self.random = random.Random(seed)
-        self.lines = []
-        self.values = {}
-        self.checks = {}
-        for _ in range(4):
-            self.fresh()
-        steps = [getattr(self, name) for name in dir(self) if name.startswith("do_")]
-        for _ in range(40):
-            name = self.random.choice(list(self.values))
-            self.random.choice(steps)(name, self.values[name])
-
-    def fresh(self):
-        extents = [self.random.choice([0, 1, 2, 2, 3, 3, 4, 5]) for _ in range(self.random.randint(1, 3))]
-        n = int(np.prod(extents))
-        entries = [self.random.randint(-9, 9) for _ in range(n)]
-        self.add(np.array(entries, np.int32).reshape(extents), f"reshape(Int32C({entries}), {extents})")
-
-    def add(self, value, code):
-        """Another tensor, unless it is too large, or a number."""
-        value = np.asarray(value)
-        if value.size <= MOST_ENTRIES and 0 < value.ndim <= MOST_AXES:
-            name = f"t{len(self.lines)}"
-            self.lines.append(f"let {name} = {code};")
-            self.values[name] = value.astype(np.int32)
-
-    def check(self, value, code):
-        """A tensor of floats, from which nothing more is made."""
-        if np.ndim(value) > 0:
-            name = f"c{len(self.lines)}"
-            self.lines.append(f"let {name} = {code};")
-            self.checks[name] = value
-
-    def axis(self, x):
-        return self.random.randrange(-x.ndim, x.ndim)
-
-    def other(self):
-        name = self.random.choice(list(self.values))
-        return name, self.values[name]
-
-    def do_arithmetic(self, a, x):
-        for _ in range(3):
-            b, y = self.other()
-            try:
-                value = {"+": x + y, "-": x - y, "*": x * y}
-            except ValueError:
-                continue
-            operator = self.random.choice(list(value))
-            self.add(value[operator], f"{a} {operator} {b}")
-
-    def do_select(self, a, x):
-        self.add(np.where(x > 0, x, 0), f"select({a} > 0, {a}, 0)")
-
-    def do_turn(self, a, x):
-        axes = self.random.sample(range(x.ndim), x.ndim)
-        self.add(x.T, f"{a}.T")
-        self.add(x.transpose(axes), f"permute({a}, {axes})")
-
-    def do_move(self, a, x):
-        start, end = self.axis(x), self.random.randrange(x.ndim)
-        self.add(np.moveaxis(x, start, end), f"moveaxis({a}, {start}, {end})")
-
-    def do_reshape(self, a, x):
-        extents, rest = [], x.size
-        while rest > 1 and len(extents) < 3:
-            extents.append(self.random.choice([n for n in range(1, rest + 1) if rest % n == 0]))
-            rest //= extents[-1]
-        extents.append(rest)
-        self.random.shuffle(extents)
-        said = list(extents)
-        if x.size and self.random.random() < 0.3:
-            said[self.random.randrange(len(said))] = -1
-        self.add(x.reshape(extents), f"reshape({a}, {said})")
-
-    def places(self, x):
-        """An index as the script writes it, and what it takes of an array."""
-        said, steps, axis = [], [], 0
-        takes_list = True
-        for extent in x.shape[: self.random.randint(1, x.ndim)]:
-            kind = self.random.random()
-            if kind < 0.3 and extent:
-                i = self.random.randrange(-extent, extent)
-                said.append(str(i))
-                steps.append((axis, i))
-                continue
-            if kind < 0.6:
-                start = self.random.randint(0, extent)
-                end = self.random.randint(start, extent)
-                said.append(f"{start}..{end}")
-                steps.append((axis, range(start, end)))
-            elif kind < 0.8 and extent and takes_list:
-                takes_list = False
-                numbers = [self.random.randrange(-extent, extent) for _ in range(self.random.randint(1, 4))]
-                said.append(str(numbers))
-                steps.append((axis, numbers))
-            elif kind < 0.9 and extent:
-                said.append(f"range({extent - 1}, -1, -2)")
-                steps.append((axis, range(extent - 1, -1, -2)))
-            else:
-                said.append("all")
-            axis += 1
-
-        def take(array):
-            for axis, numbers in steps:
-                numbers = numbers if isinstance(numbers, int) else np.array(numbers, np.int64)
-                array = np.take(array, numbers, axis=axis)
-            return array
-
-        return f"[[{', '.join(said)}]]", take
-
-    def do_index(self, a, x):
-        said, take = self.places(x)
-        self.add(take(x), f"{a}{said}")
-
-    def do_assign(self, a, x):
-        said, take = self.places(x)
-        chosen, number = take(np.arange(x.size).reshape(x.shape)), self.random.randint(-99, 99)
-        if np.ndim(chosen) > 0:
-            changed = x.reshape(-1).copy()
-            changed[chosen.reshape(-1)] = number
-            name = f"t{len(self.lines)}"
-            self.lines.append(f"let {name} = copy({a}); {name}{said} = {number};")
-            self.values[name] = changed.reshape(x.shape)
-
-    def do_reduce(self, a, x):
-        axes = tuple(self.random.sample(range(x.ndim), self.random.randint(1, x.ndim)))
-        keeps = self.random.random() < 0.4
-        said = f"{a}, {list(axes)}, {str(keeps).lower()}"
-        self.add(x.sum(axes, keepdims=keeps), f"hsum({said})")
-        if all(x.shape[axis] for axis in axes):
-            self.add(x.max(axes, keepdims=keeps), f"hmax({said})")
-            self.add(x.min(axes, keepdims=keeps), f"hmin({said})")
-            self.check(x.mean(axes, keepdims=keeps), f"hmean({said})")
-            self.check(x.var(axes, keepdims=keeps), f"var({said})")
-
-    def do_order(self, a, x):
-        axis = self.axis(x)
-        self.add(np.sort(x, axis), f"sort({a}, {axis})")
-        self.add(np.argsort(x, axis, kind="stable"), f"TensorXiC(argsort({a}, {axis}))")
-        self.add(np.cumsum(x, axis), f"cumsum({a}, {axis})")
-        if x.shape[axis]:
-            self.add(np.diff(x, axis=axis), f"diff({a}, {axis})")
-            self.add(np.argmax(x, axis), f"TensorXiC(argmax({a}, {axis}))")
-            self.check(np.median(x, axis), f"median({a}, {axis})")
-            self.check(np.quantile(x, 0.3, axis), f"quantile({a}, 0.3, {axis})")
-
-    def do_join(self, a, x):
-        axis = self.axis(x)
-        extents = list(x.shape)
-        extents[axis] = self.random.randint(0, 3)
-        filled = f"TensorXiC::full({extents}, 7)"
-        self.add(np.concatenate([x, np.full(extents, 7)], axis), f"concat([{a}, {filled}], {axis})")
-        self.add(np.stack([x, x * 2], axis), f"stack([{a}, {a} * 2], {axis})")
-
-    def do_places(self, a, x):
-        axis, n, times = self.axis(x), self.random.randint(-7, 7), self.random.randint(0, 3)
-        self.add(np.flip(x, axis), f"flip({a}, {axis})")
-        self.add(np.roll(x, n, axis), f"roll({a}, {n}, {axis})")
-        self.add(np.roll(x, n), f"roll({a}, {n})")
-        self.add(np.repeat(x, times, axis), f"repeat({a}, {times}, {axis})")
-        tiled = np.concatenate([x] * times, axis) if times else np.take(x, np.array([], int), axis)
-        self.add(tiled, f"tile({a}, {times}, {axis})")
-        widths = [[self.random.randint(0, 2), self.random.randint(0, 2)] for _ in range(x.ndim)]
-        self.add(np.pad(x, widths, constant_values=n), f"pad({a}, {sum(widths, [])}, {n})")
-
-    def do_axes(self, a, x):
-        place = self.random.randrange(x.ndim + 1)
-        self.add(np.expand_dims(x, place), f"expand({a}, {place})")
-        extents = [2] + [3 if extent == 1 else extent for extent in x.shape]
-        self.add(np.broadcast_to(x, extents), f"broadcast_to({a}, {extents})")
-        if 1 in x.shape:
-            axis = x.shape.index(1)
-            self.add(np.squeeze(x, axis), f"squeeze({a}, {axis})")
-
-    def do_products(self, a, x):
-        for b, y in [self.other(), (f"{a}.T", x.T)]:
-            if x.size * y.size <= MOST_ENTRIES:
-                self.add(np.multiply.outer(x, y), f"outer({a}, {b})")
-            try:
-                self.add(x @ y, f"{a} @ {b}")
-            except ValueError:
-                continue
-
-    def do_diagonal(self, a, x):
-        if x.ndim <= 2:
-            self.add(np.diag(x), f"diag({a})")
+def parts(program, name):
+    """What of a line is written to a file, by the names there: complex numbers in parts, but for those of do_files."""
+    want = program.wanted.get(name, (REFUSED,))[0]
+    if want is REFUSED:
+        return {}
+    if want.dtype.kind == "c" and program.step_of[name] != "do_files":
+        return {f"{name}_{part}": f"{name}.{part}" for part in ("real", "imag")}
+    return {name: name}
 
 
-def run(program, binary, device, folder):
-    """What differs, in words; nothing if all is well."""
-    wanted = {**program.values, **program.checks}
-    writes = [f'write_npy("{folder}/{name}.npy", TensorXdC({name}));' for name in wanted]
-    script = folder / "program.rhai"
-    script.write_text("\n".join(program.lines + writes))
-    done = subprocess.run([binary, "--device", device, script], capture_output=True, text=True)
-    if done.returncode:
-        return done.stderr
-    for name, want in wanted.items():
-        got = np.load(folder / f"{name}.npy")
-        if got.shape != want.shape or not np.allclose(got, want, rtol=1e-5, atol=1e-6):
-            line = next(line for line in program.lines if line.startswith(f"let {name} "))
-            return f"{line}\nwant {want.shape} {want.tolist()}\ngot {got.shape} {got.tolist()}"
+def script(program, folder):
+    """A program as a block, which writes its values to a file, and to another what went wrong."""
+    lines = ["{", "let values = #{}; let troubles = #{};"]
+    for name, line in program.lines.items():
+        keeps = "".join(f" values.{key} = {code};" for key, code in parts(program, name).items())
+        # What is made of a value that failed may fail, be the same nothing, or the truth that two are.
+        keeps = f' if !["()", "bool"].contains(type_of({name})) {{{keeps} }}' if keeps else ""
+        caught = f"catch (trouble) {{ troubles.{name} = `${{trouble}}`; }}"
+        lines.append(f"let {name} = (); try {{ {line}{keeps} }} {caught}")
+    values, troubles = (f"{folder}/{program.seed}.{kind}" for kind in ("npz", "json"))
+    lines.append(f'try {{ write_npz("{values}", values); }} catch (trouble) {{ troubles.values = `${{trouble}}`; }}')
+    lines += [f'write_text("{troubles}", to_json(troubles));', "}"]
+    return "\n".join(lines)
+
+
+def run(programs, given, folder):
+    """What became of programs, in one process; of those that a crash or a hang took with it, each by itself."""
+    source = folder / "programs.rhai"
+    source.write_text("\n".join(script(program, folder) for program in programs))
+    command = [given.porcini, "--device", given.device, source]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=given.timeout)
+        ending = f"it ends with {done.returncode}: {done.stderr[:500]}" if done.returncode else None
+    except subprocess.TimeoutExpired:
+        ending = f"it runs for more than {given.timeout} s"
+    if ending is None:
+        for program in programs:
+            yield program, *read(program, folder)
+    elif len(programs) == 1:
+        yield programs[0], {}, {"values": ending}
+    else:
+        for program in programs:
+            yield from run([program], given, folder)
+
+
+def read(program, folder):
+    values, troubles = folder / f"{program.seed}.npz", folder / f"{program.seed}.json"
+    troubles_by_name = json.loads(troubles.read_text())
+    arrays = {}
+    if "values" not in troubles_by_name:
+        with np.load(values) as file:
+            arrays = {name: array_in(file, name) for name in file}
+        values.unlink()
+    troubles.unlink()
+    return arrays, troubles_by_name
+
+
+def array_in(file, name):
+    try:
+        return file[name]
+    except ValueError:
+        # The file says another size than it has.
+        return None
+
+
+def names_in(text):
+    return re.findall(r"\bt\d+\b", text)
+
+
+def unlike(got, want, error):
+    """In what a value, or the parts of one, is not what is wanted; nothing if it is."""
+    if any(part is None for part in got):
+        return "what NumPy does not read"
+    if len(got) == 2 and got[0].dtype != want.real.dtype:
+        return f"parts of {got[0].dtype}, wanted {want.dtype}"
+    got = joined(*got) if len(got) == 2 else got[0]
+    if got.dtype != want.dtype:
+        return f"the type {got.dtype}, wanted {want.dtype}"
+    if want.ndim == 0 and got.shape == (1,):
+        got = got.reshape(())
+    if got.shape != want.shape:
+        return f"the shape {got.shape}, wanted {want.shape}"
+    for part, wanted in [(got.real, want.real), (got.imag, want.imag)] if want.dtype.kind == "c" else [(got, want)]:
+        same = part == wanted
+        if part.dtype.kind == "f":
+            same &= (np.signbit(part) == np.signbit(wanted)) | (error is not None)
+            same |= np.isnan(part) & np.isnan(wanted)
+            if error is not None:
+                same |= np.abs(part.astype(float) - wanted.astype(float)) <= error
+        if not same.all():
+            return f"{got.tolist()}\nwanted {want.tolist()}"[:1500]
     return None
+
+
+def failures(program, values, troubles):
+    """What is not as wanted, by name, leaving out what is made of something that failed."""
+    if "values" in troubles:
+        yield None, troubles["values"]
+        return
+    failed = set()
+    for name, line in program.lines.items():
+        want, error = program.wanted.get(name, (None, None))
+        if failed.intersection(names_in(line)) - {name}:
+            failed.add(name)
+        elif want is REFUSED:
+            if name not in troubles:
+                yield name, "no error"
+        elif name in troubles:
+            failed.add(name)
+            yield name, f"error: {troubles[name]}"
+        elif want is not None:
+            difference = unlike([values.get(key) for key in parts(program, name)], want, error)
+            if difference:
+                failed.add(name)
+                yield name, f"got {difference}"
+
+
+def needed(program, name):
+    """The lines of a program that define a value, or all."""
+    if name is None:
+        return [f"let {line}" for line in program.lines.values()]
+    names, open_names = set(), [name]
+    while open_names:
+        one = open_names.pop()
+        if one not in names:
+            names.add(one)
+            open_names += names_in(program.lines[one])
+    return [f"let {line}" for one, line in program.lines.items() if one in names] + [name]
+
+
+def uncovered(source):
+    """The functions of tensors that no program has called."""
+    names = [name for table in TABLES for name in re.findall(r"^    (\w+)\((?=\w+: |$)", table.read_text(), re.M)]
+    return sorted(name for name in names if not re.search(rf"\b{name}\(", source))
 
 
 def main():
     arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     arguments.add_argument("--programs", type=int, default=200)
-    arguments.add_argument("--seed", type=int, default=0)
+    arguments.add_argument("--seed", type=int, default=0, help="number of the first program")
     arguments.add_argument("--device", default="cpu")
-    arguments.add_argument("--binary", default=ROOT / "target/release/porcini")
+    arguments.add_argument("--porcini", "--binary", default=ROOT / "target/release/porcini")
+    arguments.add_argument("--batch", type=int, default=50, help="programs that one process runs")
+    arguments.add_argument("--timeout", type=float, default=120, help="seconds for a process")
+    arguments.add_argument("--most", type=int, default=5, help="failures that are shown of each step")
+    arguments.add_argument("--without", nargs="*", default=[], help="steps to leave out, such as do_norm")
     given = arguments.parse_args()
-    n_values = 0
+    if unused_reasons():
+        sys.exit(f"tensors_differences.txt has reasons that nothing names: {', '.join(unused_reasons())}")
+    start, n_values, called, failed = time.time(), 0, "", Counter()
+    warnings.simplefilter("ignore", RuntimeWarning)
     with tempfile.TemporaryDirectory() as folder:
-        for seed in range(given.seed, given.seed + given.programs):
-            program = Program(seed)
-            n_values += len(program.values) + len(program.checks)
-            differs = run(program, given.binary, given.device, Path(folder))
-            if differs:
-                sys.exit(f"program {seed}:\n{differs}")
-    print(f"{given.programs} programs, {n_values} values: all as NumPy has them")
+        for first in range(given.seed, given.seed + given.programs, given.batch):
+            seeds = range(first, min(first + given.batch, given.seed + given.programs))
+            programs = [Program(seed, given.without) for seed in seeds]
+            for program, values, troubles in run(programs, given, Path(folder)):
+                n_values += len(program.wanted)
+                called += "" if len(called) > 10_000_000 else "\n".join(program.lines.values())
+                for name, what in failures(program, values, troubles):
+                    step = program.step_of.get(name, "as a whole")
+                    failed[step] += 1
+                    if failed[step] <= given.most:
+                        lines = "\n".join(needed(program, name))
+                        print(f"program {program.seed}, {step}:\n{lines}\n{what}\n", flush=True)
+    seconds = time.time() - start
+    print(f"{given.programs} programs, {n_values} values, {seconds:.0f} s")
+    if given.programs >= ENOUGH and not given.without and uncovered(called):
+        failed["uncovered"] += 1
+        print(f"no program calls {', '.join(uncovered(called))}")
+    if failed:
+        sys.exit(f"other than wanted: {', '.join(f'{step} {n}' for step, n in failed.most_common())}")
+    print("all as NumPy has them, or as tensors_differences.txt says")
 
 
 if __name__ == "__main__":

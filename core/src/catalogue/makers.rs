@@ -34,12 +34,12 @@ table! {
     ///
     /// >> FloatC::full(0.5, 3)
     /// [0.5, 0.5, 0.5]
-    full(value: Number("as a value"); n: Count("a size")) = |c| full(c, c.scalar(0)?, 1);
+    full(value: Scalar("as a value"); n: Count("a size")) = |c| full(c, c.scalar(0)?, 1);
     /// n lanes of a number as data in memory, so that kernels do not depend on its value.
     ///
     /// >> FloatC::opaque(0.5, 2)
     /// [0.5, 0.5]
-    opaque(value: Number("as a value"); n: Count("a size")) = |c| {
+    opaque(value: Scalar("as a value"); n: Count("a size")) = |c| {
         c.session.opaque(c.dtype(), c.scalar(0)?, c.size(1)?)
     };
     /// start, start + step (default 1) and so on up to but not including stop. What does not fit an integer type is an
@@ -124,7 +124,7 @@ table! {
     ///
     /// >> full([1, 3], 0.5)
     /// [[0.5, 0.5, 0.5]]
-    full(shape: Integers("a shape"), value: Number("as a value")) = |c| filled(c, c.scalar(1)?);
+    full(shape: Integers("a shape"), value: Scalar("as a value")) = |c| filled(c, c.scalar(1)?);
     /// start, start + step (default 1) and so on up to but not including stop; from 0 up to a stop that stands alone.
     ///
     /// >> arange(1, 10, 3)

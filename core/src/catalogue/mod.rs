@@ -95,6 +95,8 @@ pub enum Kind {
     Count(&'static str),
     /// A number: `"as a bound"`.
     Number(&'static str),
+    /// A number or a truth value: `"as a value"`.
+    Scalar(&'static str),
     /// A bool: `"first"`.
     Bool(&'static str),
     /// One of these words, by its place among them.

@@ -97,10 +97,7 @@ table! {
     ///
     /// >> take_interp(FloatC([0, 10, 20, 40]), FloatC([0.5, 2.5, 9]))
     /// [5, 30, 40]
-    take_interp(table: Value, x: Operand) = |c| map(c.op, c.args, &|operands| {
-        let table = c.as_array(operands[0], DType::F32)?;
-        table.take_interpolated(&c.as_array(operands[1], table.dtype())?)
-    });
+    take_interp(table: Value, x: Operand) = |c| interpolated(c);
     /// The line through points at x: xp are their places, ascending, and fp the values there. Beyond the ends the first and
     /// the last value; NaN where x is. Floats, 32 bits of small types. Recorded, not run.
     ///
@@ -205,4 +202,25 @@ fn compress(c: &Call<'_, '_>) -> Result<Value> {
     let size = crate::trace::broadcast_size("compress", lanes, mask.size())?;
     let index = mask.resize(size)?.true_lanes()?;
     c.args[0].each(c.op, |x| x.resize(size)?.gather(&index, None))
+}
+
+/// A table of one axis between its entries at those of a tensor, or as arrays and vectors go together.
+fn interpolated(c: &Call<'_, '_>) -> Result<Value> {
+    let between = |table: &Array, x: crate::array::Operand<'_>| {
+        table.take_interpolated(&c.as_array(x, table.dtype())?)
+    };
+    if let [Argument::Tensor(_), _] | [_, Argument::Tensor(_)] = c.args {
+        let table = c.args[0].to_tensor(c.op)?;
+        let [entries] = &table.entries()?[..] else {
+            return Err(c.unexpected(0, "a table of real numbers"));
+        };
+        if table.shape().rank() != 1 {
+            return Err(c.unexpected(0, "a table of one axis"));
+        }
+        let Some(x) = c.args[1].as_tensor(c.op)? else {
+            return Err(c.unexpected(1, "an array or a tensor"));
+        };
+        return x.real(c.op)?.each(|x| between(entries, x.into())).map(Value::Tensor);
+    }
+    map(c.op, c.args, &|operands| between(&c.as_array(operands[0], DType::F32)?, operands[1]))
 }

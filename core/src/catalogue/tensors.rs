@@ -161,7 +161,7 @@ table! {
     /// >> pad(TensorXfC([[1, 2]]), [0, 1, 1, 0])
     /// [[0, 1, 2],
     ///  [0, 0, 0]]
-    pad(t: Tensor, widths: Integers("widths"); value: Number("as a value")) = |c| pad(c);
+    pad(t: Tensor, widths: Integers("widths"); value: Scalar("as a value")) = |c| pad(c);
     /// The entries with these numbers along an axis (0 unless given); negative numbers count from the end.
     ///
     /// >> take(TensorXfC([[1, 2, 3], [4, 5, 6]]), UInt32C([2, 0]), 1)

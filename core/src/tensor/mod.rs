@@ -208,7 +208,7 @@ impl Tensor {
     }
 
     /// The tensor, if its entries are no complex numbers.
-    fn real(&self, op: &str) -> Result<&Self> {
+    pub(crate) fn real(&self, op: &str) -> Result<&Self> {
         if !self.is_complex() {
             return Ok(self);
         }

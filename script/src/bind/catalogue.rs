@@ -164,6 +164,8 @@ fn argument(row: &Row, name: &str, kind: Kind, value: &Dynamic) -> Result<Arg> {
             Some(number @ (Scalar::Int(_) | Scalar::UInt(_) | Scalar::Float(_))) => number,
             _ => return Err(fault(format!("{op}: got {} {place}, expected a number", got()))),
         },
+        Kind::Scalar(place) => scalar(value)
+            .ok_or_else(|| fault(format!("{op}: got {} {place}, expected a number", got())))?,
         Kind::Bool(place) => match value.as_bool() {
             Ok(truth) => truth.into(),
             Err(_) => return Err(fault(format!("{op}: got {} {place}, expected a bool", got()))),

@@ -141,7 +141,8 @@ fn of_first_axes(tensor: &Tensor, mask: &ArrayRef) -> Result<ArrayRef> {
     if rank == 0 {
         return Ok(mask.clone());
     }
-    if rank > of.rank() || own.shape().extents() != &of.extents()[..rank] {
+    let mut both = own.shape().extents().iter().zip(of.extents());
+    if rank > of.rank() || !both.all(|(&own, &of)| own == of || own == 1) {
         return Err(fault_with_hint(
             format!("[]: got a mask of {} for {of}", own.shape()),
             "a mask goes along the first axes; along another one: t[[all, mask]]",

@@ -168,7 +168,7 @@ pub(super) fn statics(
 fn argument(name: &str, kind: Kind, value: &Dynamic) -> Result<Arg> {
     Ok(Arg::Number(match kind {
         Kind::Count(_) => size_argument(name, Some(value))?.into(),
-        Kind::Number(_) => number_argument(name, value)?,
+        Kind::Number(_) | Kind::Scalar(_) => number_argument(name, value)?,
         Kind::Bool(place) => {
             let got = || value::type_name(value);
             let truth = value.as_bool();

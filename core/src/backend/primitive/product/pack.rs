@@ -7,9 +7,6 @@ use super::Factor;
 use crate::ir::op::Op;
 use crate::ir::scalar::Lane;
 
-/// Rows, and terms, that are turned at once.
-const BLOCK: usize = 4;
-
 /// What becomes of a term on its way: itself, or its negative.
 macro_rules! signed {
     ($is_negative:expr, |$sign:ident| $body:expr) => {
@@ -80,7 +77,8 @@ impl<T: Lane> Factor<T> {
     }
 }
 
-/// Puts the terms of `n` rows side by side, `stride` lanes from term to term.
+/// Puts the terms of `n` rows side by side, `stride` lanes from term to term: four rows at a time, whose terms are written
+/// as one vector.
 fn turn<'a, T: Copy + 'a>(
     to: &mut [T],
     stride: usize,
@@ -88,22 +86,17 @@ fn turn<'a, T: Copy + 'a>(
     row: impl Fn(usize) -> &'a [T],
     sign: impl Fn(T) -> T,
 ) {
-    let whole = n / BLOCK * BLOCK;
-    for i in (0..whole).step_by(BLOCK) {
-        let rows: [&[T]; BLOCK] = std::array::from_fn(|j| row(i + j));
-        let (squares, rest) =
-            (rows.map(|row| row.as_chunks::<BLOCK>().0), rows[0].len() / BLOCK * BLOCK);
-        for (k, to) in to.chunks_mut(BLOCK * stride).take(squares[0].len()).enumerate() {
-            // A square of this size the compiler turns in registers.
-            let square = squares.map(|squares| squares[k]);
-            for (term, to) in to.chunks_mut(stride).enumerate() {
-                to[i..i + BLOCK].copy_from_slice(&square.map(|row| sign(row[term])));
-            }
-        }
-        for k in rest..rows[0].len() {
-            for (j, row) in rows.iter().enumerate() {
-                to[k * stride + i + j] = sign(row[k]);
-            }
+    let whole = n / 4 * 4;
+    for i in (0..whole).step_by(4) {
+        let (a, b, c, d) = (row(i), row(i + 1), row(i + 2), row(i + 3));
+        let n_terms = a.len();
+        let (b, c, d) = (&b[..n_terms], &c[..n_terms], &d[..n_terms]);
+        for k in 0..n_terms {
+            let place = &mut to[k * stride + i..][..4];
+            place[0] = sign(a[k]);
+            place[1] = sign(b[k]);
+            place[2] = sign(c[k]);
+            place[3] = sign(d[k]);
         }
     }
     for i in whole..n {

@@ -4,7 +4,7 @@
 use std::ops::Range;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use super::{Factor, Matrices};
+use super::Matrices;
 use crate::backend::isa::Isa;
 use crate::backend::primitive::lanes::Lanes;
 use crate::backend::primitive::pieces::Workers;

@@ -1,0 +1,162 @@
+"""Steps that go along axes."""
+
+import numpy as np
+
+from .lines import LARGEST, PRECISION, Lines, UnfitError, is_finite, is_tame, said
+from .meaning import (
+    ALL, NUMBERS, REAL, TYPES, UNSIGNED, argsort, cast, differs, extreme, extreme_place, is_complex, letter,
+    promoted, quotient_type, real_type, size_of, sum_type, wide,
+)  # fmt: skip
+
+
+class Along(Lines):
+    @differs("sum-types", "complex-reductions", "nan")
+    def do_reduce(self):
+        a, x = self.pick(ALL)
+        text, axes, keeps = self.axes(x)
+        dtype = sum_type(x.dtype)
+        self.total(lambda x: x.sum(axes, keepdims=keeps), f"hsum({a}{text})", x, dtype=dtype)
+        if is_complex(x):
+            return
+        self.products(lambda x: x.prod(axes, keepdims=keeps), f"hprod({a}{text})", x)
+        if letter(x) == "m":
+            return
+        for name, largest in [("hmin", False), ("hmax", True)]:
+            if all(x.shape[axis] for axis in axes):
+                self.add(extreme(x, axes, keeps, largest), f"{name}({a}{text})")
+            elif x.size == 0 and np.prod([x.shape[axis] for axis in range(x.ndim) if axis not in axes]):
+                self.refused(f"{name}({a}{text})")
+
+    @differs("quotients", "variances")
+    def do_moments(self):
+        a, x = self.pick(ALL, fits=is_finite)
+        text, axes, keeps = self.axes(x)
+        dtype, wide_x = quotient_type(x.dtype), wide(cast(x, quotient_type(x.dtype)))
+        size = size_of(x)
+        self.near(wide_x.mean(axes, keepdims=keeps), f"hmean({a}{text})", size.mean(axes, keepdims=keeps), dtype)
+        if letter(x) in REAL:
+            # What is squared may be as far apart as the largest is from 0.
+            var, size = wide_x.var(axes, keepdims=keeps), (4 * size**2).mean(axes, keepdims=keeps)
+            self.near(var, f"var({a}{text})", size, dtype)
+            least = np.maximum(np.sqrt(var), np.sqrt(PRECISION[dtype] * size))
+            if size.max(initial=0) < LARGEST[dtype]:
+                self.near(np.sqrt(var), f"std({a}{text})", size / np.where(least > 0, least, 1), dtype)
+
+    @differs("norms")
+    def do_norm(self):
+        a, x = self.pick(NUMBERS, fits=is_tame)
+        text, axes, keeps = self.axes(x)
+        length = np.sqrt((np.abs(wide(cast(x, promoted(x, np.zeros(0, np.float64))))) ** 2).sum(axes, keepdims=keeps))
+        self.near(length, f"norm({a}{text})", length, real_type(quotient_type(x.dtype)), 4)
+
+    @differs("counts")
+    def do_truth(self):
+        a, x = self.pick(["m"])
+        text, axes, keeps = self.axes(x)
+        for name, value in [
+            ("any", x.any(axes, keepdims=keeps)),
+            ("all", x.all(axes, keepdims=keeps)),
+            ("count", np.count_nonzero(x, axes, keepdims=keeps)),
+        ]:
+            value = np.asarray(value)
+            code = f"{name}({a}{text})"
+            if value.ndim == 0:
+                # Of all entries it is a number of the script.
+                kind = "MaskC" if value.dtype == bool else "UInt64C"
+                self.want(value.astype(np.uint64) if name == "count" else value, None, f"{kind}({code})")
+            else:
+                self.add(value if name != "count" else value.astype(np.uint64), code)
+
+    @differs("nan", "order", "unsigned-places")
+    def do_extreme_places(self):
+        a, x = self.pick(REAL)
+        text, axis, keeps = self.one_axis(x)
+        rows, of_axis = (x.reshape(-1), 0) if axis is None else (x, axis)
+        for name, largest in [("argmin", False), ("argmax", True)]:
+            if not rows.shape[of_axis]:
+                self.refused(f"{name}({a}{text})")
+                continue
+            value = extreme_place(rows, of_axis, largest)
+            if keeps:
+                value = value.reshape([1] * x.ndim) if axis is None else np.expand_dims(value, axis)
+            self.add(value, f"{name}({a}{text})")
+
+    @differs("quotients")
+    def do_quantiles(self):
+        a, x = self.pick(REAL, fits=lambda x: not np.isinf(x).any())
+        text, axis, keeps = self.one_axis(x)
+        dtype, size = quotient_type(x.dtype), size_of(x).max(initial=0)
+        x = wide(cast(x, dtype))
+        extents = [1] * x.ndim if axis is None else [1 if i == axis % x.ndim else n for i, n in enumerate(x.shape)]
+        shape = tuple(extents) if keeps else np.sum(x, axis).shape
+        part = self.random.choice([0.0, 0.25, 0.3, 0.5, 0.9, 1.0])
+        is_empty = x.size == 0 and 0 in ([x.size] if axis is None else [x.shape[axis]])
+        for code, of in [
+            (f"median({a}{text})", lambda: np.median(x, axis)),
+            (f"quantile({a}, {part}{text})", lambda: np.quantile(x, part, axis)),
+        ]:
+            value = np.full(shape, np.nan) if is_empty else of().reshape(shape)
+            self.near(value, code, np.full(shape, size), dtype, 3)
+
+    @differs("order", "unsigned-places")
+    def do_order(self):
+        a, x = self.pick(REAL + ["m"])
+        axis = self.axis(x)
+        text = "" if axis in (-1, x.ndim - 1) and self.flip() else f", {axis}"
+        for suffix, descends in [("", False), ("_desc", True)]:
+            order = argsort(x, axis, descends)
+            self.add(order, f"argsort{suffix}({a}{text})")
+            self.add(np.take_along_axis(x, order.astype(int), axis), f"sort{suffix}({a}{text})")
+
+    @differs("sum-types", "complex-reductions")
+    def do_prefix(self):
+        a, x = self.pick(ALL)
+        axis, dtype = self.axis(x), sum_type(x.dtype)
+        self.total(lambda x: np.cumsum(x, axis), f"cumsum({a}, {axis})", x, dtype=dtype)
+        if x.size != 1:
+            self.total(lambda x: np.cumsum(x), f"cumsum({a})", x, dtype=dtype)
+        if not is_complex(x):
+            self.products(lambda x: np.cumprod(x, axis), f"cumprod({a}, {axis})", x)
+        if letter(x) != "m":
+            self.add(np.diff(x, axis=axis), f"diff({a}, {axis})")
+
+    def large(self, letters, shape):
+        letter, n = self.random.choice(letters), int(np.prod(shape))
+        factor, period = self.random.choice([3, 7, 11]), self.random.choice([13, 19])
+        least = 0 if letter in UNSIGNED else period // 2
+        x = (np.arange(n) * factor % period - least).astype(TYPES[letter]).reshape(shape)
+        code = f"TensorX{letter}C(Int32C::arange({n}) * {factor} % {period} - {least}, {list(shape)})"
+        return self.line(code), x
+
+    def last(self, value, code):
+        """A large value, of which nothing is made; sums are exact, if they fit."""
+        if letter(value) != "h" or np.abs(value.astype(float)).max(initial=0) < 2000:
+            self.want(value, None, code)
+
+    @differs("sum-types", "order", "nan")
+    def do_large(self):
+        if not self.flip(0.2):
+            raise UnfitError
+        shapes = [(5000,), (70, 130), (3, 40, 50), (4100, 3), (2, 4097), (8200,), (129, 65), (1, 9000), (2, 1, 8193)]
+        shape = self.random.choice(shapes)
+        a, x = self.large(REAL, shape)
+        if x.ndim > 1 and self.flip():
+            a, x = f"{a}.T", x.T
+        axis, largest = self.axis(x), self.flip()
+        rest = {"axis": axis % x.ndim, "keepdims": self.flip()}
+        text = f"{axis}, {said(rest['keepdims'])}"
+        self.last(x.sum(**rest, dtype=sum_type(x.dtype)), f"hsum({a}, {text})")
+        name = "max" if largest else "min"
+        self.last(extreme(x, (rest["axis"],), rest["keepdims"], largest), f"h{name}({a}, {text})")
+        self.last(extreme_place(x, axis, largest), f"arg{name}({a}, {axis})")
+        order = argsort(x, axis)
+        self.last(order, f"argsort({a}, {axis})")
+        self.last(np.take_along_axis(x, order.astype(int), axis), f"sort({a}, {axis})")
+        self.last(np.cumsum(x, axis, dtype=sum_type(x.dtype)), f"cumsum({a}, {axis})")
+        self.last(np.roll(x, 1000, axis), f"roll({a}, 1000, {axis})")
+        mask = x > 2
+        self.last(np.count_nonzero(mask, axis).astype(np.uint64), f"count({a} > 2, {axis})")
+        self.last(x.T.reshape(-1)[mask.T.reshape(-1)], f"compress({a}.T, {a}.T > 2)")
+        keys = np.arange(len(x)) % 7
+        sums = np.stack([x[keys == key].sum(0, dtype=sum_type(x.dtype)) for key in range(7)])
+        self.last(sums, f"segment_sum({a}, UInt32C::arange({len(x)}) % 7, 7)")

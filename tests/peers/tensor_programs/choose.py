@@ -1,0 +1,88 @@
+"""Steps that choose entries by masks, numbers and keys, and count them."""
+
+import numpy as np
+
+from .lines import Lines, is_finite, said_list
+from .meaning import (
+    ALL, ARRAYS, INTEGERS, REAL, bins, cast, counts, differs, extreme, is_complex, is_float, letter,
+    quotient_type, segments, size_of, sum_type, unique, wide,
+)  # fmt: skip
+
+
+class Choose(Lines):
+    def do_choose(self):
+        a, x = self.pick(ALL)
+        axis = self.axis(x)
+        truths = self.entries("m", [x.shape[axis]])
+        if truths.size != 1:
+            self.add(np.compress(truths, x, axis), f"compress({a}, {self.literal(truths)}, {axis})")
+        b, mask = self.fresh(["m"], x.shape)
+        self.add_array(x[mask], f"compress({a}, {b})")
+        for i, numbers in enumerate(np.nonzero(x)):
+            self.add_array(numbers.astype(np.uint32), f"nonzero({a})[{i}]")
+        if not is_complex(x):
+            self.add_array(unique(x), f"unique({a})")
+
+    @differs("sum-types", "segments")
+    def do_segments(self):
+        a, x = self.pick(REAL + ["m"])
+        rows, n = x.shape[0], self.random.randint(1, 4)
+        keys = np.array([self.random.randrange(n) for _ in range(rows)], np.uint32)
+        ends = np.array(sorted(self.random.randint(0, rows) for _ in range(n + 1)), np.uint32)
+        between = np.searchsorted(ends, np.arange(rows), "right").astype(int) - 1
+        if rows == 1:
+            return
+        said_keys = f"{ARRAYS[self.random.choice(INTEGERS)]}({said_list(keys)})"
+        for numbers, more in [(keys, f"{said_keys}, {n}"), (between, f"UInt32C({said_list(ends)})")]:
+            for of in ["sum", "min", "max"] if letter(x) != "m" else ["sum"]:
+                value, code = segments(x, numbers, n, of), f"segment_{of}({a}, {more})"
+                result = sum_type(x.dtype) if of == "sum" else x.dtype
+                if of == "sum" and is_float(x.dtype):
+                    size = np.array([size_of(x)[numbers == key].sum(0) for key in range(n)])
+                    value = value.reshape(()) if value.size == 1 and value.ndim == 1 else value
+                    self.near(value, code, size.reshape(value.shape), result)
+                elif value.ndim == 1:
+                    self.add_array(value.astype(result), code)
+                else:
+                    self.add(value.astype(result), code)
+        self.add_array(np.bincount(keys, minlength=n).astype(np.uint32), f"segment_count({said_keys}, {n})")
+
+    @differs("groups")
+    def do_groups(self):
+        """The groups are those of pandas rather than NumPy's."""
+        a, x = self.pick(INTEGERS, [1], lambda x: x.size > 1)
+        b, y = self.fresh(REAL, x.shape)
+        keys = unique(x)
+        chosen = [y[x == key] for key in keys]
+        part = self.random.choice(["key", "count", "sum", "mean", "min", "max"])
+        code = f"group_by({a}, {b}).{part}"
+        if part in ["key", "count"]:
+            self.add_array(keys if part == "key" else np.array([len(y) for y in chosen], np.uint32), code)
+        elif part in ["min", "max"]:
+            self.add_array(np.array([extreme(y, (0,), False, part == "max") for y in chosen], y.dtype), code)
+        elif part == "sum" and not is_float(y.dtype):
+            dtype = sum_type(y.dtype)
+            self.add_array(np.array([y.sum(dtype=dtype) for y in chosen], dtype), code)
+        elif is_finite(y):
+            dtype = sum_type(y.dtype) if part == "sum" else quotient_type(y.dtype)
+            of = np.sum if part == "sum" else np.mean
+            values, sizes = (np.array([of(f(cast(y, dtype))) for y in chosen]) for f in (wide, size_of))
+            shape = () if len(keys) == 1 else values.shape
+            self.near(values.reshape(shape), code, sizes.reshape(shape), dtype, 2)
+
+    @differs("histogram")
+    def do_histogram(self):
+        a, x = self.pick(REAL)
+        axis, n, m = self.axis(x), self.random.randint(1, 5), self.random.randint(1, 3)
+        low = self.random.choice([-9, -2.5, 0, 0.0])
+        high = low + self.random.choice([1, 2.5, 12])
+        places = np.moveaxis(bins(x, n, low, high), axis, -1)
+        rows = places.reshape(int(np.prod(places.shape[:-1])), places.shape[-1])
+        value = np.array([counts(row, n) for row in rows], np.uint32).reshape(places.shape[:-1] + (n,))
+        self.add(value, f"histogram({a}, {n}, {low}, {high}, {axis})")
+        if n > 1:
+            self.add(counts(bins(x, n, low, high).reshape(-1), n), f"histogram({a}, {n}, {low}, {high})")
+        b, y = self.fresh(REAL, x.shape)
+        i, j = bins(x, n, low, high), bins(y, m, -4, 4)
+        both = np.where((i >= 0) & (j >= 0), i * m + j, -1).reshape(-1)
+        self.add(counts(both, n * m).reshape(n, m), f"histogram2d({a}, {b}, [{n}, {m}], {low}, {high}, -4, 4)")
