@@ -146,7 +146,8 @@ impl Context {
         {
             self.session.eval(&[array]).or_fault()?;
         } else {
-            let leaves: Vec<Array> = values.iter().flat_map(ArrayRef::leaves).collect();
+            let leaves = values.iter().map(ArrayRef::evaluated).collect::<Result<Vec<_>>>()?;
+            let leaves: Vec<Array> = leaves.into_iter().flatten().collect();
             self.session.eval(&leaves.iter().collect::<Vec<_>>()).or_fault()?;
         }
         self.fill_deferred()

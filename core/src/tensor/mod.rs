@@ -146,6 +146,18 @@ impl Tensor {
         Self::of(&self.entries()?, self.shape().clone())
     }
 
+    /// The same entries, for who evaluates them: of what is not evaluated yet and has more lanes, by themselves, so that
+    /// no others are computed.
+    ///
+    /// # Errors
+    /// As [`Tensor::entries`].
+    pub fn narrowed(&self) -> Result<Self> {
+        let n = self.shape().n_entries();
+        let is_known = |part: &Array| part.is_evaluated() || part.literal().is_some();
+        let is_wide = |part: &Array| part.size() > n && !is_known(part);
+        if self.parts.iter().any(is_wide) { self.whole() } else { Ok(self.clone()) }
+    }
+
     /// The same view of what a function makes of the parts, each by itself.
     ///
     /// # Errors
@@ -193,6 +205,20 @@ impl Tensor {
         let real = self.parts[0].cast(float)?;
         let zeros = real.session().zeros(float, real.size())?;
         Ok(Self { parts: vec![real, zeros], view: self.view.clone() })
+    }
+
+    /// Complex entries of which these are the real parts and others the imaginary ones; shapes broadcast.
+    ///
+    /// # Errors
+    /// `Forms` for complex parts, and shapes that do not fit; as [`Tensor::complex`].
+    pub fn with_imaginary(&self, imag: &Self, dtype: Option<DType>) -> Result<Self> {
+        let op = "complex";
+        let shape = self.real(op)?.shape().broadcast(op, imag.real(op)?.shape())?;
+        let part = |part: &Self| {
+            let entries = part.broadcast(op, &shape)?.entries()?.swap_remove(0);
+            dtype.map_or(Ok(entries.clone()), |dtype| entries.cast(dtype))
+        };
+        Self::complex(&part(self)?, &part(imag)?, shape.extents())
     }
 
     /// Complex entries with the sign of their imaginary parts changed; real ones as they are.

@@ -55,6 +55,7 @@ pub const TOPICS: &[Topic] = &[
         names: &["tensors", "tensor", "matrices", "axes", "axis", "broadcasting"],
         page: include_str!("topics/tensors.txt"),
     },
+    Topic { names: &["cengine"], page: include_str!("topics/cengine.txt") },
     Topic { names: &["examples", "example"], page: include_str!("topics/examples.txt") },
     Topic {
         names: &["loops", "loop", "for", "while", "if", "branches", "control flow"],

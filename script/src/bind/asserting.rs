@@ -4,10 +4,11 @@ use porcini_core::{Array, DType, Scalar};
 use rhai::Dynamic;
 
 use super::registry::Registry;
+use super::tensor_types::entries;
 use crate::context::Context;
 use crate::fault::{IntoFault, Result, fault};
 use crate::show::writer::cut;
-use crate::value::{ArrayRef, dynamic, scalar, type_name};
+use crate::value::{ArrayRef, Node, dynamic, scalar, type_name};
 
 /// Lanes read at once, and differences told.
 const LANES: usize = 1 << 16;
@@ -32,8 +33,8 @@ pub(super) fn register(registry: &mut Registry<'_>) {
         "assert_eq",
         "(a, b)",
         "Stops with an error that shows both values, and where they differ, unless they are equal: numbers and lanes by \
-         value whatever their types (nan is nan), one lane for all, a list for the lanes of an array, lists and maps \
-         item by item. Evaluates arrays.\n\n>> assert_eq(FloatC([1, 2]) * 2, [2, 4]); 1\n1",
+         value whatever their types (nan is nan), one lane for all, a list for the lanes of an array, tensors of one shape, \
+         or lists in lists, entry by entry, lists and maps item by item. Evaluates arrays.\n\n>> assert_eq(FloatC([1, 2]) * 2, [2, 4]); 1\n1",
     );
     registry.any("assert_eq", 2, |context, call, args| {
         context.at(call);
@@ -95,15 +96,20 @@ fn assert(context: &Context, args: &[&mut Dynamic]) -> Result<()> {
         };
     }
     let mask = value.read_lock::<ArrayRef>().filter(|mask| mask.dtype() == DType::Mask);
+    let shape = mask.as_ref().and_then(|mask| extents(mask));
     let contents = mask.map(|mask| mask.contents()).transpose()?;
     let Some(leaves) = contents else { return Err(no_condition(value)) };
+    let place = |lane: u64| match shape.as_deref() {
+        Some(shape @ [_, _, ..]) => index(shape, lane),
+        _ => lane.to_string(),
+    };
     let mut failed = Found::default();
     for leaf in leaves {
         for start in (0..leaf.size()).step_by(LANES) {
             let lanes = start..(start + LANES as u64).min(leaf.size());
             for (i, lane) in leaf.read(lanes).or_fault()?.into_iter().enumerate() {
                 let is_true = lane == Scalar::Bool(true);
-                failed.note(is_true, || (start + i as u64).to_string());
+                failed.note(is_true, || place(start + i as u64));
             }
         }
     }
@@ -199,6 +205,12 @@ impl Comparison<'_> {
         if let (Some(a), Some(b)) = (Lanes::of(a), Lanes::of(b)) {
             return self.lanes(path, &a, &b);
         }
+        if is_tensor(a) || is_tensor(b) {
+            let [left, right] = [Grid::of(self.context, a)?, Grid::of(self.context, b)?];
+            if let (Some(a), Some(b)) = (left, right) {
+                return self.grids(path, &a, &b);
+            }
+        }
         if let (Some(a), Some(b)) = (items(a), items(b)) {
             if a.len() != b.len() {
                 let what = || format!("{}{} items and {}", at(path), a.len(), b.len());
@@ -255,17 +267,56 @@ impl Comparison<'_> {
             (Lanes::Array(array), _) | (_, Lanes::Array(array)) => Some(array.dtype()),
             _ => None,
         };
-        let all = n.max(m);
+        let place = |lane: u64| match is_number {
+            true => at(path),
+            false => format!("{path}[{lane}]: "),
+        };
+        self.each(a, b, beside, &place)
+    }
+
+    /// Tensors of one shape, or numbers beside them.
+    fn grids(&mut self, path: &str, a: &Grid, b: &Grid) -> Result<()> {
+        let shapes = [&a.shape, &b.shape];
+        if let [Some(a), Some(b)] = shapes
+            && a != b
+        {
+            self.found.note(false, || format!("{}shapes {a:?} and {b:?}", at(path)));
+            return Ok(());
+        }
+        let shape = shapes.into_iter().flatten().next().cloned().unwrap_or_default();
+        let beside = match (a.dtype, b.dtype) {
+            (Some(_), Some(_)) => None,
+            (dtype, other) => dtype.or(other),
+        };
+        let (n, none) = (a.parts.len().max(b.parts.len()), Lanes::One(Scalar::Int(0)));
+        for i in 0..n {
+            let part = if n == 1 { "" } else { [".real", ".imag"][i] };
+            let place = |lane: u64| match &shape[..] {
+                [] => at(&format!("{path}{part}")),
+                shape => format!("{path}{}{part}: ", index(shape, lane)),
+            };
+            let [a, b] = [a, b].map(|grid| grid.parts.get(i).unwrap_or(&none));
+            self.each(a, b, beside, &place)?;
+        }
+        Ok(())
+    }
+
+    /// Lanes that are as many, or one for all; what a list has beside an array is compared as the array's type holds it.
+    fn each(
+        &mut self,
+        a: &Lanes,
+        b: &Lanes,
+        beside: Option<DType>,
+        place: &dyn Fn(u64) -> String,
+    ) -> Result<()> {
+        let all = if a.len().min(b.len()) == 0 { 0 } else { a.len().max(b.len()) };
         for start in (0..all).step_by(LANES) {
             let lanes = start..(start + LANES as u64).min(all);
             let (a, b) = (a.read(lanes.clone())?, b.read(lanes.clone())?);
-            for (i, lane) in lanes.enumerate() {
+            for i in 0..lanes.count() {
                 let (a, b) = (a[i.min(a.len() - 1)], b[i.min(b.len() - 1)]);
                 let (a_text, b_text) = (dynamic(a), dynamic(b));
-                let what = || match is_number {
-                    true => format!("{}{a_text} and {b_text}", at(path)),
-                    false => format!("{path}[{lane}]: {a_text} and {b_text}"),
-                };
+                let what = || format!("{}{a_text} and {b_text}", place(start + i as u64));
                 self.found.note(self.agree(held(a, beside), held(b, beside)), what);
             }
         }
@@ -316,6 +367,61 @@ fn integer(number: Scalar) -> Option<i128> {
         Scalar::UInt(integer) => Some(integer.into()),
         Scalar::Float(_) => None,
     }
+}
+
+/// A tensor, or what is compared with one: lists in lists, an array, a number.
+struct Grid {
+    /// `None` of a number.
+    shape: Option<Vec<u64>>,
+    /// Real, and imaginary parts.
+    parts: Vec<Lanes>,
+    /// That of the entries; `None` of numbers that a script wrote.
+    dtype: Option<DType>,
+}
+
+impl Grid {
+    /// # Errors
+    /// Those of evaluation, and of lists that are no tensor.
+    fn of(context: &Context, value: &Dynamic) -> Result<Option<Self>> {
+        if let Some(number) = scalar(value) {
+            let parts = vec![Lanes::One(number)];
+            return Ok(Some(Self { shape: None, parts, dtype: None }));
+        }
+        let (tensor, is_written) = if let Some(list) = value.read_lock::<rhai::Array>() {
+            (entries(context, "assert", DType::F64, &list)?, true)
+        } else if let Some(array) = value.read_lock::<ArrayRef>()
+            && let Ok(Some(tensor)) = array.lend(|value| value.as_tensor("assert"))
+        {
+            (tensor, false)
+        } else {
+            return Ok(None);
+        };
+        let shape = tensor.shape().extents().to_vec();
+        let parts = tensor.entries().or_fault()?.into_iter().map(Lanes::Array).collect();
+        let dtype = (!is_written).then(|| tensor.dtype());
+        Ok(Some(Self { shape: (!shape.is_empty()).then_some(shape), parts, dtype }))
+    }
+}
+
+fn is_tensor(value: &Dynamic) -> bool {
+    value.read_lock::<ArrayRef>().is_some_and(|value| extents(&value).is_some())
+}
+
+/// Those of a tensor.
+fn extents(value: &ArrayRef) -> Option<Vec<u64>> {
+    match &*value.node() {
+        Node::Tensor(tensor) => Some(tensor.shape().extents().to_vec()),
+        Node::Leaf(_) | Node::Nested(..) => None,
+    }
+}
+
+/// The index of an entry by its number in row-major order: `[1, 2]`.
+fn index(shape: &[u64], mut entry: u64) -> String {
+    let mut index = vec![0; shape.len()];
+    for (place, &extent) in index.iter_mut().zip(shape).rev() {
+        (*place, entry) = (entry % extent.max(1), entry / extent.max(1));
+    }
+    format!("{index:?}")
 }
 
 /// The items of a list, the components of an array value.

@@ -11,7 +11,7 @@ use super::registry::Registry;
 use crate::context::Context;
 use crate::fault::{IntoFault, Result, check_interrupt, fault};
 use crate::value::csv::Texts;
-use crate::value::{ArrayRef, dates, dynamic, type_name};
+use crate::value::{ArrayRef, Form, dates, dynamic, type_name};
 
 /// Lanes and items between two looks at the interrupt flag.
 const PIECE: usize = 1 << 16;
@@ -42,7 +42,7 @@ pub(super) fn register(registry: &mut Registry<'_>) {
     registry.doc(
         "describe",
         "(x)",
-        "A summary of an array's lanes: count and missing (nan), mean, std (as std(x)), min, quartiles q1, median and q3 \
+        "A summary of an array's lanes, or a tensor's entries: count and missing (nan), mean, std (as std(x)), min, quartiles q1, median and q3 \
          (between two lanes as numpy.quantile has them), max; in f64. Of a map of columns, such as read_csv gives, a \
          list with a row for each array. Evaluates.\n\n>> describe(FloatC([1, 2, 3, nan])).mean\n2",
     );
@@ -68,7 +68,7 @@ pub(super) fn register(registry: &mut Registry<'_>) {
             }
             return Ok(Dynamic::from(rows));
         }
-        description(&array("describe", args[0])?).map(Dynamic::from)
+        description(&lanes("describe", args[0])?).map(Dynamic::from)
     });
     registry.doc(
         "parse_date",
@@ -103,6 +103,16 @@ pub(super) fn array(op: &str, value: &Dynamic) -> Result<Array> {
     let array = value.read_lock::<ArrayRef>().map(|array| array.array(op));
     array
         .unwrap_or_else(|| Err(fault(format!("{op}: got {}, expected an array", type_name(value)))))
+}
+
+/// As [`array`], and of a tensor all entries.
+pub(super) fn lanes(op: &str, value: &Dynamic) -> Result<Array> {
+    let tensor = value.read_lock::<ArrayRef>().filter(|value| value.form() == Form::Tensor);
+    let parts = tensor.map(|tensor| tensor.contents()).transpose()?.unwrap_or_default();
+    match <[Array; 1]>::try_from(parts) {
+        Ok([entries]) => Ok(entries),
+        Err(_) => array(op, value),
+    }
 }
 
 fn each_lane(array: &Array, mut work: impl FnMut(Scalar)) -> Result<()> {

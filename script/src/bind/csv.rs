@@ -7,6 +7,7 @@ use std::ops::Range;
 use flate2::Compression;
 use flate2::read::MultiGzDecoder;
 use flate2::write::GzEncoder;
+use porcini_core::tensor::{Place, Tensor};
 use porcini_core::{Array, DType, Scalar};
 use rhai::{Dynamic, ImmutableString, Map};
 
@@ -14,9 +15,9 @@ use super::files::{contents, map, path, store, unpacked};
 use super::registry::Registry;
 use super::types::scalar_type;
 use crate::context::Context;
-use crate::fault::{IntoFault, Result, check_interrupt, fault, placed};
+use crate::fault::{IntoFault, Result, check_interrupt, fault, fault_with_hint, placed};
 use crate::value::csv::{self, Kind, Layout, Texts, Values, Whole};
-use crate::value::{ArrayRef, Form, scalar, type_name};
+use crate::value::{ArrayRef, Form, Node, scalar, type_name};
 
 /// What a gzip file begins with.
 const GZIP: &[u8] = &[0x1f, 0x8b];
@@ -50,7 +51,7 @@ pub(super) fn register(registry: &mut Registry<'_>) {
         "(path, columns, order)",
         "Writes a map of arrays or lists of equal length (or 1) as comma-separated text with a line of names; \
          vectors become a column a component: v.x, v.y, complex numbers z.real and z.imag, matrices m.0.1 for row 0 \
-         and column 1; a category, a list of names and their numbers, one of texts. Columns stand in the order of their names, or in that \
+         and column 1, tensors of two axes t.0, t.1 .. for their columns; a category, a list of names and their numbers, one of texts. Columns stand in the order of their names, or in that \
          of a list of names. Floats keep all their bits. A path that ends with .gz is \
          compressed. Evaluates.\n\n\
          >> write_csv(\"t.csv\", #{x: FloatC([1, 2]), y: 0.1}, [\"y\", \"x\"]); FloatC(read_csv(\"t.csv\").y)\n[0.1, 0.1]",
@@ -259,8 +260,13 @@ pub(super) fn sources_of(name: &str, value: &Dynamic) -> Result<Vec<(String, Sou
 /// The arrays inside; `path` leads to the value: `.x`, `.imag`, of matrices row and column.
 fn add_sources(value: &ArrayRef, path: &str, sources: &mut Vec<(String, Source)>) -> Result<()> {
     let Some(components) = value.components() else {
-        sources.push((path.into(), Source::Array(value.array("write_csv")?)));
-        return Ok(());
+        return match &*value.node() {
+            Node::Tensor(tensor) => add_columns(tensor, path, sources),
+            _ => {
+                sources.push((path.into(), Source::Array(value.array("write_csv")?)));
+                Ok(())
+            }
+        };
     };
     if let Form::Matrix(_) = value.form() {
         let columns: Vec<Vec<ArrayRef>> =
@@ -277,6 +283,33 @@ fn add_sources(value: &ArrayRef, path: &str, sources: &mut Vec<(String, Source)>
         let name = letters.get(i).map_or_else(|| i.to_string(), ToString::to_string);
         add_sources(component, &format!("{path}.{name}"), sources)?;
     }
+    Ok(())
+}
+
+/// The columns of a matrix, by their numbers; of what has one axis it alone.
+fn add_columns(tensor: &Tensor, path: &str, sources: &mut Vec<(String, Source)>) -> Result<()> {
+    let (name, shape) = (tensor.type_name(), tensor.shape());
+    let [_, n] = shape.extents() else {
+        if shape.rank() < 2 {
+            return add_parts(tensor, path, sources);
+        }
+        return Err(fault_with_hint(
+            format!("write_csv: got {name} of shape {shape}, expected at most two axes"),
+            "reshape(t, [rows, -1]) is a matrix; write_npy(\"t.npy\", t) keeps every axis",
+        ));
+    };
+    for j in 0..n.cast_signed() {
+        check_interrupt()?;
+        let column = tensor.at(&[Place::Slice((..).into()), Place::Number(j)]).or_fault()?;
+        add_parts(&column, &format!("{path}.{j}"), sources)?;
+    }
+    Ok(())
+}
+
+fn add_parts(line: &Tensor, path: &str, sources: &mut Vec<(String, Source)>) -> Result<()> {
+    let names = if line.is_complex() { &[".real", ".imag"][..] } else { &[""] };
+    let parts = line.entries().or_fault()?.into_iter().zip(names);
+    sources.extend(parts.map(|(part, name)| (format!("{path}{name}"), Source::Array(part))));
     Ok(())
 }
 

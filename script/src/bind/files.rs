@@ -29,7 +29,8 @@ fn npy(registry: &mut Registry<'_>) {
         "read_npy",
         "(path)",
         "The contents of a NumPy .npy file as a host array: FloatC(read_npy(\"x.npy\")). Complex numbers have a last \
-         extent of two, real and imaginary part, as Complex2fC takes them.\n\n\
+         extent of two, real and imaginary part, as Complex2fC takes them; TensorC and TensorXcC make complex entries of \
+         them.\n\n\
          >> write_npy(\"x.npy\", FloatC([1, 2])); FloatC(read_npy(\"x.npy\"))\n[1, 2]",
     );
     registry.any("read_npy", 1, |context, _, args| {
@@ -41,7 +42,7 @@ fn npy(registry: &mut Registry<'_>) {
         "write_npy",
         "(path, x)",
         "Writes an array or host array as a NumPy .npy file of shape [lanes], [lanes, components] of a vector, [lanes, \
-         rows, columns] of a matrix; of complex numbers as such. Evaluates.\n\n\
+         rows, columns] of a matrix, of a tensor its own; of complex numbers as such. Evaluates.\n\n\
          >> write_npy(\"x.npy\", Int32C([1, 2])); read_npy(\"x.npy\")\n[1, 2]\nndarray i32 [2]",
     );
     registry.any("write_npy", 2, |context, _, args| {

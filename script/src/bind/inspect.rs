@@ -168,7 +168,11 @@ fn whos_table(whos: &Whos, names: Option<&Vec<Option<&Named>>>) -> Table {
             },
             row.label.as_deref().unwrap_or_default().into(),
         ];
-        let name = named.map_or_else(String::new, |named| named.name.clone());
+        let name = named.map_or_else(String::new, |named| {
+            // The newest is found first.
+            let names = [std::slice::from_ref(&named.name), &named.views[..]].concat();
+            names.into_iter().rev().collect::<Vec<_>>().join(", ")
+        });
         names.map(|_| name).into_iter().chain(cells).collect()
     };
     let columns = ["ID", "Type", "E/I Refs", "Size", "Memory", "Ready", "Label"];
@@ -372,7 +376,7 @@ fn programs(registry: &mut Registry<'_>) {
          >> graphviz(FloatC([1, 2])).contains(\"digraph\")\ntrue",
     );
     registry.on_array("graphviz", 1, |_, _, array, _| {
-        let text = array.leaves().first().map(Array::graphviz).transpose().or_fault()?;
+        let text = array.evaluated()?.first().map(Array::graphviz).transpose().or_fault()?;
         Ok(Listing { program: Program::Graph, text: text.unwrap_or_default().into() })
     });
     as_texts(registry);
@@ -436,7 +440,7 @@ fn program(
         let array = array.ok_or_else(|| {
             fault(format!("{name}: got {}, expected an array", type_name(args[0])))
         })?;
-        let leaves = array.leaves();
+        let leaves = array.evaluated()?;
         let session = leaves.first().map_or(&context.session, Array::session);
         let plan = session.plan(&leaves.iter().collect::<Vec<_>>()).or_fault()?;
         if plan.steps.is_empty() {

@@ -24,7 +24,8 @@ fn host_arrays(registry: &mut Registry<'_>) {
     registry.doc(
         "ndarray",
         "(x, evaluate)",
-        "The contents as a host array: shape [lanes], or [lanes, components] of a vector. With false it holds \
+        "The contents as a host array: shape [lanes], or [lanes, components] of a vector; of a tensor its own, with a last \
+         extent of two if entries are complex. With false it holds \
          zeros until the next eval() fills it.\n\n\
          >> FloatC([1, 2]).ndarray()\n[1, 2]\nndarray f32 [2]",
     );
@@ -40,14 +41,14 @@ fn host_arrays(registry: &mut Registry<'_>) {
             Ok(host)
         });
     }
-    registry.doc(
+    registry.doc_form(
         "ravel",
         "(host)",
         "All elements of a host array in row-major order, as one dimension.\n\n\
          >> Vector2fC([1, 2], [3, 4]).ndarray().ravel()\n[1, 3, 2, 4]\nndarray f32 [4]",
     );
     registry.engine.register_fn("ravel", |host: &mut HostRef| host.ravel());
-    registry.doc(
+    registry.doc_form(
         "reshape",
         "(host, shape)",
         "The elements of a host array in another shape, in row-major order: to be written as a file of it.\n\n\

@@ -11,7 +11,7 @@ use super::registry::Registry;
 use super::types::{convert, size_argument, static_function, statics};
 use crate::context::Context;
 use crate::diagnose::diagnosis::LISTED;
-use crate::fault::{IntoFault, Result, fault};
+use crate::fault::{IntoFault, Result, fault, fault_with_hint};
 use crate::value::host_array::HostRef;
 use crate::value::nested;
 use crate::value::{Arg, ArrayRef, Form, Node, scalar, type_name};
@@ -192,10 +192,52 @@ fn argument(nested: &Type, context: &Context, entry: &Dynamic) -> Result<Arg> {
 }
 
 fn of_entries(nested: &Type, context: &Context, entries: &[Dynamic]) -> Result<ArrayRef> {
+    if entries.iter().any(has_axes) {
+        return of_parts(nested, context, entries);
+    }
     let entries = entries.iter().map(|entry| argument(nested, context, entry));
     let entries = entries.collect::<Result<Vec<_>>>()?;
     let value = nested::lend(&entries, |entries| nested.of_entries(&context.session, entries));
     value.map(ArrayRef::from).or_fault()
+}
+
+/// Whether a value is a tensor that is no array: of two axes or more.
+fn has_axes(value: &Dynamic) -> bool {
+    let value = value.read_lock::<ArrayRef>();
+    value.is_some_and(
+        |value| matches!(&*value.node(), Node::Tensor(tensor) if tensor.shape().rank() > 1),
+    )
+}
+
+/// Real and imaginary parts that are tensors are those of a tensor of complex numbers; other components have no type.
+fn of_parts(nested: &Type, context: &Context, parts: &[Dynamic]) -> Result<ArrayRef> {
+    let (name, form) = (&nested.name, nested.form);
+    let [real, imag] = parts else { return Err(no_tensors(name, form)) };
+    if form != Form::Complex {
+        return Err(no_tensors(name, form));
+    }
+    let part = |part: &Dynamic| {
+        let made = Arg::new(name, part)?;
+        let tensor = nested::lend(&[made], |args| args[0].as_tensor(name)).or_fault()?;
+        let number = |number| context.session.full(nested.dtype.unwrap_or(DType::F32), number, 1);
+        match (tensor, scalar(part)) {
+            (Some(tensor), _) => Ok(tensor),
+            (None, Some(one)) => Ok(Tensor::from(&number(one).or_fault()?)),
+            (None, None) => Err(no_tensors(name, form)),
+        }
+    };
+    let (real, imag) = (part(real)?, part(imag)?);
+    let made = real.with_imaginary(&imag, nested.dtype).or_fault()?;
+    Ok(ArrayRef::tensor(made))
+}
+
+fn no_tensors(name: &str, form: Form) -> Box<rhai::EvalAltResult> {
+    let remedy = match form {
+        Form::Vector(_) => "stack([x, y], -1) is the tensor with the components as its last axis",
+        Form::Complex => "TensorXcC(re, im) is the tensor of complex numbers of two of one shape",
+        _ => "ravel(t) is the array of a tensor's entries",
+    };
+    fault_with_hint(format!("{name}: got a tensor, expected arrays of one dimension"), remedy)
 }
 
 /// A matrix from its rows; else entries.
@@ -266,10 +308,17 @@ fn of_tensor(nested: &Type, tensor: &Tensor) -> Result<ArrayRef> {
         _ => {
             let words: Vec<String> = inner.iter().map(ToString::to_string).collect();
             let (name, got, shape) = (&nested.name, tensor.type_name(), tensor.shape());
-            Err(fault(format!(
+            let message = format!(
                 "{name}: got {got} of shape {shape}, expected [lanes, {}]",
                 words.join(", ")
-            )))
+            );
+            Err(match nested.form {
+                Form::Complex => fault_with_hint(
+                    message,
+                    "TensorXcC(t) is the tensor of its entries as complex numbers",
+                ),
+                _ => fault(message),
+            })
         }
     }
 }

@@ -2,25 +2,29 @@
 
 use std::ops::Range;
 
+use porcini_core::tensor::{Place, Tensor};
 use porcini_core::{Array, DType};
 use rhai::{Dynamic, Map};
 
+use super::columns::lanes;
 use super::files;
 use super::registry::Registry;
 use super::types::convert;
 use crate::context::Context;
-use crate::fault::{IntoFault, Result, fault};
+use crate::fault::{IntoFault, Result, fault, fault_with_hint};
 use crate::show::plot::{
     Chart, Colours, Grid, Layer, Marks, Picture, Raster, Side, all_points, grid, histogram, pixels,
     points, scattered,
 };
-use crate::value::{self, ArrayRef, scalar, type_name};
+use crate::value::{self, ArrayRef, Node, scalar, type_name};
 
 /// Pixels of an image.
 const MOST_PIXELS: i64 = 1 << 26;
 /// Bars of a histogram, and levels of contours.
 const MOST_BINS: i64 = 10_000;
 const MOST_LEVELS: i64 = 100;
+/// Lines of a tensor that a picture still shows apart.
+const MOST_LINES: u64 = 1000;
 const DEFAULT_BINS: usize = 20;
 const DEFAULT_LEVELS: usize = 8;
 /// Cells of a side of a heatmap that are kept, and of a grid that contours go through.
@@ -38,13 +42,16 @@ pub(super) fn register(registry: &mut Registry<'_>) {
     registry.doc(
         "hist",
         "(x, bins, options)",
-        "A histogram of the finite lanes as a picture, of 20 bars unless bins says otherwise; options as of plot. \
+        "A histogram of the finite lanes, or of a tensor's entries, as a picture, of 20 bars unless bins says otherwise; options as of plot. \
          Evaluates.\n\n>> str(hist(FloatC([1, 2, 2, 3]), 3)).contains(\"2\")\ntrue",
     );
     for arity in 1..=3 {
         registry.any("hist", arity, |context, _, args| {
             let (options, args) = Options::split("hist", args, &[&COMMON, &LINES])?;
-            let x = array(context, "hist", args[0])?;
+            let x = match args[0].is_array() {
+                true => array(context, "hist", args[0])?,
+                false => lanes("hist", args[0])?,
+            };
             let bins = match args {
                 [_] => DEFAULT_BINS,
                 [_, bins] => count("hist", "bins", bins, MOST_BINS)?,
@@ -61,12 +68,13 @@ pub(super) fn register(registry: &mut Registry<'_>) {
     registry.doc(
         "image",
         "(a, width, height, options)",
-        "Lanes as a picture, row by row from the top: of an array greys from its smallest to its largest number, or the \
+        "Lanes as a picture, row by row from the top, or a tensor [rows, columns]: of an array greys from its smallest to its largest number, or the \
          colours of #{cmap: \"viridis\"}, see heatmap; of a vector of three red, green and blue, floats from 0 to 1 \
-         and integers from 0 to 255. \
+         and integers from 0 to 255. They are the last axis of a tensor [rows, columns, 3], or 4, the last the opacity, in \
+         front of white. Width and height are for arrays. \
          Evaluates.\n\n>> str(image(FloatC([0, 1, 2, 3]), 4, 1))\n ░▓█",
     );
-    for arity in [3, 4] {
+    for arity in 1..=4 {
         registry.any("image", arity, |context, _, args| {
             let raster = raster("image", args)?;
             Ok(Picture::image(raster, context.width()))
@@ -80,7 +88,7 @@ fn charts(registry: &mut Registry<'_>) {
         "plot",
         "(x, y, options)",
         "A picture of y against x, or against the lane number if there is no x: lines, which leave gaps where numbers \
-         are not finite. A vector, or a list of arrays, gives several lines. Options: #{title: \"speed\", xlabel: \"t\", \
+         are not finite. A vector, a list of arrays, or a tensor [lines, n] gives several lines. Options: #{title: \"speed\", xlabel: \"t\", \
          ylabel: \"v\", labels: [\"a\", \"b\"] (a legend), xscale: \"log\", yscale: \"log\", xlim: [0, 1], ylim: [0, 1], \
          grid: true, points: true (no lines; [true, false]: measured points and a curve)}. A terminal shows it as text, in \
          colour if it has it, a notebook as SVG; print(plot(y)) shows it from a script. Evaluates.\n\n\
@@ -168,37 +176,25 @@ fn fields(registry: &mut Registry<'_>) {
     registry.doc(
         "heatmap",
         "(a, width, height, options)",
-        "Lanes as colours between two axes, with a scale of colours, row by row from below, as meshgrid makes them. \
+        "Lanes as colours between two axes, with a scale of colours, row by row from below, as meshgrid makes them; or a \
+         tensor [rows, columns] without width and height. \
          Options: title, xlabel, ylabel, grid, extent: [x0, x1, y0, y1] (where the cells lie), cmap: \"viridis\" (or \
          plasma, magma, coolwarm, grey). Evaluates.\n\n\
-         >> type_of(heatmap(FloatC::arange(6), 3, 2, #{cmap: \"magma\"}))\nPicture",
+         >> type_of(heatmap(from_fn([2, 3], |i, j| i * j), #{cmap: \"magma\"}))\nPicture",
     );
     registry.doc(
         "contour",
         "(a, width, height, options)",
-        "Lines of equal values of lanes in rows, each row above the one before; the outermost lanes stand at the ends of \
+        "Lines of equal values of lanes in rows, or of a tensor [rows, columns], each row above the one before; the outermost lanes stand at the ends of \
          the axes. Options as of heatmap, and levels: 8, or a list of them. Evaluates.\n\n\
          >> type_of(contour(FloatC::arange(6), 3, 2, #{levels: [1, 2.5]}))\nPicture",
     );
     for (name, own) in [("heatmap", &[][..]), ("contour", &["levels"])] {
-        for arity in [3, 4] {
+        for arity in 1..=4 {
             registry.any(name, arity, move |context, _, args| {
                 let known = ["title", "xlabel", "ylabel", "grid", "extent", "cmap"];
                 let (options, args) = Options::split(name, args, &[&known, own])?;
-                let [a, width, height] = args else {
-                    return Err(fault(format!("{name}: expected {name}(a, width, height)")));
-                };
-                let a = array(context, name, a)?;
-                let (width, height) = (
-                    count(name, "columns", width, MOST_PIXELS)?,
-                    count(name, "rows", height, MOST_PIXELS)?,
-                );
-                if width as u64 * height as u64 != a.size() {
-                    let got = a.size();
-                    return Err(fault(format!(
-                        "{name}: got {got} lanes, expected {width} x {height}"
-                    )));
-                }
+                let (a, width, height) = field(context, name, args)?;
                 let is_contour = name == "contour";
                 let most = if is_contour { MOST_CORNERS } else { MOST_CELLS };
                 let mut cells = grid(&a, width, height, most)?;
@@ -251,10 +247,10 @@ fn to_files(registry: &mut Registry<'_>) {
     registry.doc(
         "save_image",
         "(path, a, width, height, options)",
-        "Writes lanes as image(a, width, height, options) shows them to a file: .png, .svg or .txt.\n\n\
+        "Writes lanes, or a tensor, as image(a, width, height, options) shows them to a file: .png, .svg or .txt.\n\n\
          >> save_image(\"i.png\", FloatC([0, 1]), 2, 1); \"written\"\nwritten",
     );
-    for arity in [4, 5] {
+    for arity in 2..=5 {
         registry.any("save_image", arity, |context, _, args| {
             let picture = Picture::image(raster("save_image", &args[1..])?, context.width());
             save(context, "save_image", args[0], &picture)
@@ -425,10 +421,81 @@ fn series_of(context: &Context, op: &str, value: &Dynamic) -> Result<Vec<Array>>
         let lines = list.iter().map(|item| series_of(context, op, item));
         return Ok(lines.collect::<Result<Vec<_>>>()?.into_iter().flatten().collect());
     }
+    if let Some(lines) = lines(op, value)? {
+        return Ok(lines);
+    }
     match value.read_lock::<ArrayRef>() {
         Some(array) => array.contents(),
         None => Ok(vec![array(context, op, value)?]),
     }
+}
+
+/// The rows of a tensor of two axes.
+fn lines(op: &str, value: &Dynamic) -> Result<Option<Vec<Array>>> {
+    let Some(tensor) = tensor(value) else { return Ok(None) };
+    let shape = tensor.shape();
+    let &[n, _] = shape.extents() else {
+        if shape.rank() < 2 {
+            return Ok(None);
+        }
+        return Err(fault(format!("{op}: got a tensor {shape}, expected [lines, points]")));
+    };
+    if n > MOST_LINES || tensor.is_complex() {
+        let name = tensor.type_name();
+        return Err(fault_with_hint(
+            format!(
+                "{op}: got {name} of shape {shape}, expected at most {MOST_LINES} lines of real numbers"
+            ),
+            "each row is a line: t.T has a line for each column, z.real and z.imag the parts",
+        ));
+    }
+    let row = |i: u64| Ok(tensor.at(&[Place::Number(i.cast_signed())])?.entries()?.swap_remove(0));
+    (0..n).map(row).collect::<porcini_core::Result<_>>().map(Some).or_fault()
+}
+
+/// The tensor that a value is.
+fn tensor(value: &Dynamic) -> Option<Tensor> {
+    match &*value.read_lock::<ArrayRef>()?.node() {
+        Node::Tensor(tensor) => Some(tensor.clone()),
+        Node::Leaf(_) | Node::Nested(..) => None,
+    }
+}
+
+/// Lanes in rows, with their numbers of columns and rows: of `(a, width, height)`, or of a tensor of two axes.
+fn field(context: &Context, op: &str, args: &[&mut Dynamic]) -> Result<(Array, usize, usize)> {
+    let (a, [width, height]) = match args {
+        [a] => {
+            let shaped = tensor(a).filter(|tensor| tensor.shape().rank() == 2);
+            let Some(tensor) = shaped else { return Err(no_field(op, a)) };
+            let side = |i: usize| i64::try_from(tensor.shape().extents()[i]).unwrap_or(i64::MAX);
+            (a, [side(1), side(0)].map(Dynamic::from))
+        }
+        [a, width, height] => (a, [(**width).clone(), (**height).clone()]),
+        _ => {
+            return Err(fault(format!(
+                "{op}: expected {op}(a, width, height), or {op}(t) of a tensor"
+            )));
+        }
+    };
+    let a = if a.is_array() { array(context, op, a)? } else { lanes(op, a)? };
+    let (width, height) =
+        (count(op, "columns", &width, MOST_PIXELS)?, count(op, "rows", &height, MOST_PIXELS)?);
+    if width as u64 * height as u64 != a.size() {
+        let got = a.size();
+        return Err(fault(format!("{op}: got {got} lanes, expected {width} x {height}")));
+    }
+    Ok((a, width, height))
+}
+
+fn no_field(op: &str, value: &Dynamic) -> Box<rhai::EvalAltResult> {
+    let got = tensor(value).map_or_else(
+        || type_name(value),
+        |tensor| format!("{} of shape {}", tensor.type_name(), tensor.shape()),
+    );
+    fault_with_hint(
+        format!("{op}: got {got}, expected a tensor [rows, columns]"),
+        format!("of an array say its width and height: {op}(a, width, height)"),
+    )
 }
 
 /// An array, or a list of numbers.
@@ -457,33 +524,27 @@ fn arrays_of<const N: usize>(
     arrays.try_into().map_err(|_| fault(format!("{op}: expected {call}")))
 }
 
-/// Pixels of `(a, width, height, options)`.
+/// Pixels of `(a, width, height, options)`, or of a tensor without width and height.
 fn raster(op: &'static str, args: &[&mut Dynamic]) -> Result<Raster> {
     let (options, args) = Options::split(op, args, &[&["cmap"]])?;
     let a = args[0]
         .read_lock::<ArrayRef>()
         .map(|a| a.clone())
         .ok_or_else(|| fault(format!("{op}: got {}, expected an array", type_name(args[0]))))?;
-    if args.len() != 3 {
-        return Err(fault(format!("{op}: expected an array, width and height, then options")));
-    }
-    let size = |i: usize| {
-        let n = args[i].as_int().ok().filter(|n| (1..=MOST_PIXELS).contains(n));
-        n.ok_or_else(|| {
-            let what = if i == 1 { "width" } else { "height" };
-            let got = value::got(args[i]);
-            fault(format!("{op}: got {what} {got}, expected an integer from 1 up"))
-        })
+    let (leaves, [width, height]) = match args {
+        [a] => channels(op, a)?,
+        [_, width, height] => (a.contents()?, sides(op, width, height)?),
+        _ => {
+            return Err(fault(format!("{op}: expected an array, width and height, then options")));
+        }
     };
-    let (width, height) = (size(1)?, size(2)?);
-    let leaves = a.contents()?;
-    let n = a.lanes().unwrap_or(0);
+    let n = leaves.iter().map(Array::size).max().unwrap_or(0);
     let expected = width.saturating_mul(height);
     if expected > MOST_PIXELS {
         let size = format!("{op}: {width} x {height} pixels are too many");
         return Err(fault(format!("{size} (at most {MOST_PIXELS}); show a part of them")));
     }
-    if u64::try_from(expected) != Ok(n) || !matches!(leaves.len(), 1 | 3) {
+    if u64::try_from(expected) != Ok(n) || !matches!(leaves.len(), 1 | 3 | 4) {
         return Err(fault(format!(
             "{op}: got {} of {n} lanes, expected {width} x {height} lanes, of an array or a vector of three",
             a.type_name()
@@ -492,6 +553,49 @@ fn raster(op: &'static str, args: &[&mut Dynamic]) -> Result<Raster> {
     let pixels = pixels(&leaves, n, options.colours(Colours::Grey)?)?;
     let size = |n: i64| usize::try_from(n).unwrap_or(1);
     Ok(Raster { width: size(width), height: size(height), pixels })
+}
+
+/// Width and height of an image.
+fn sides(op: &str, width: &Dynamic, height: &Dynamic) -> Result<[i64; 2]> {
+    let size = |what: &str, value: &Dynamic| {
+        let n = value.as_int().ok().filter(|n| (1..=MOST_PIXELS).contains(n));
+        let got = || value::got(value);
+        n.ok_or_else(|| fault(format!("{op}: got {what} {}, expected an integer from 1 up", got())))
+    };
+    Ok([size("width", width)?, size("height", height)?])
+}
+
+/// The greys or colours of a tensor, with its width and height.
+fn channels(op: &str, value: &Dynamic) -> Result<(Vec<Array>, [i64; 2])> {
+    let expected = |got: String| {
+        fault_with_hint(
+            format!(
+                "{op}: got {got}, expected a tensor [rows, columns], or with 3 or 4 colours behind"
+            ),
+            format!("of an array say its width and height: {op}(a, width, height)"),
+        )
+    };
+    let Some(tensor) = tensor(value) else { return Err(expected(type_name(value))) };
+    let (name, shape) = (tensor.type_name(), tensor.shape());
+    let (n, colours) = match *shape.extents() {
+        [_, _] => (1, false),
+        [_, _, n @ (1 | 3 | 4)] => (n, true),
+        _ => return Err(expected(format!("{name} of shape {shape}"))),
+    };
+    if tensor.is_complex() || shape.n_entries() == 0 {
+        return Err(expected(format!("{name} of shape {shape}")));
+    }
+    let all = || Place::Slice((..).into());
+    let channel = |i: u64| {
+        let one = match colours {
+            true => tensor.at(&[all(), all(), Place::Number(i.cast_signed())])?,
+            false => tensor.clone(),
+        };
+        Ok(one.entries()?.swap_remove(0))
+    };
+    let channels = (0..n).map(channel).collect::<porcini_core::Result<_>>().or_fault()?;
+    let side = |axis: usize| i64::try_from(shape.extents()[axis]).unwrap_or(i64::MAX);
+    Ok((channels, [side(1), side(0)]))
 }
 
 fn save(context: &Context, op: &str, path: &Dynamic, picture: &Picture) -> Result<()> {

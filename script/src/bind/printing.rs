@@ -15,6 +15,7 @@ use crate::show::format::format;
 use crate::show::html::html;
 use crate::show::print_options::PrintOptions;
 use crate::show::writer::written;
+use crate::value::ArrayRef;
 use crate::world::host::NOTHING;
 
 /// Most arguments of `print` and `format`.
@@ -122,7 +123,11 @@ fn print(context: &Context, args: &[&mut Dynamic]) -> Result<ImmutableString> {
     let line = written(context.print.borrow().most, |out| {
         for (i, value) in values.iter().enumerate() {
             out.put(if i == 0 { "" } else { " " })?;
-            out.put(&context.fitted(value)?)?;
+            let text = context.fitted(value)?;
+            match value.is::<ArrayRef>() {
+                true => out.below(|out| out.put(&text))?,
+                false => out.put(&text)?,
+            }
         }
         Ok(())
     })?;

@@ -144,7 +144,10 @@ pub(super) fn drawn(
         return Ok(ArrayRef::leaf(array));
     };
     let rng = rng.read_lock::<RngRef>().map(|rng| rng.clone()).ok_or_else(|| {
-        let hint = format!("the numbers of one seed: rng = PCG32C::seeded({n}, 7)");
+        let hint = match rng.as_int() {
+            Ok(m) => format!("a shape is a list: {name}([{n}, {m}])"),
+            Err(_) => format!("the numbers of one seed: rng = PCG32C::seeded({n}, 7)"),
+        };
         fault_with_hint(format!("{name}: got {} as rng, expected a generator", got(rng)), hint)
     })?;
     let array = draw(&mut rng.0.borrow_mut()).or_fault()?;

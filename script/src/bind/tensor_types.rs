@@ -178,11 +178,8 @@ fn real(context: &Context, tensor: &Type, value: &Dynamic) -> Result<Tensor> {
         return cast(made);
     }
     if let Some(host) = value.read_lock::<HostRef>() {
-        let shape: Vec<i64> =
-            host.shape().iter().map(|&n| i64::try_from(n).unwrap_or(i64::MAX)).collect();
-        let all = host.ravel()?.column(&context.session, None)?;
-        let lanes = Tensor::new(&all, &[all.size()]).or_fault()?;
-        return cast(lanes.reshape(&shape).or_fault()?);
+        let takes_complex = tensor.is_complex || dtype.is_none();
+        return cast(of_host(context, &host, takes_complex && host.is_complex())?);
     }
     let Some(number) = scalar(value) else {
         let got = value::type_name(value);
@@ -192,6 +189,16 @@ fn real(context: &Context, tensor: &Type, value: &Dynamic) -> Result<Tensor> {
     };
     let dtype = dtype.unwrap_or(DType::of(number));
     Tensor::new(&context.session.full(dtype, number, 1).or_fault()?, &[]).or_fault()
+}
+
+/// The elements of a host array; complex ones have their parts along the last axis.
+fn of_host(context: &Context, host: &HostRef, is_complex: bool) -> Result<Tensor> {
+    let extents: Vec<u64> = host.shape().iter().map(|&n| n as u64).collect();
+    if let (true, [extents @ .., _]) = (is_complex, &extents[..]) {
+        let [real, imag] = [0, 1].map(|part| host.column(&context.session, Some(part)));
+        return Tensor::complex(&real?, &imag?, extents).or_fault();
+    }
+    Tensor::new(&host.ravel()?.column(&context.session, None)?, &extents).or_fault()
 }
 
 /// The components of a vector as a last axis.
@@ -386,8 +393,8 @@ fn from_fn(registry: &mut Registry<'_>) {
     registry.doc(
         "from_fn",
         "(shape, f)",
-        "The tensor whose entries a function makes of their numbers along the axes, Int32C arrays that it is called with \
-         once: what it records is a kernel.\n\n\
+        "The tensor whose entries a function makes of their numbers along the axes, tensors of that shape (TensorXiC) that \
+         it is called with once: what it records is a kernel.\n\n\
          >> from_fn([2, 3], |i, j| i * 10 + j)\n[[ 0,  1,  2],\n [10, 11, 12]]",
     );
     registry.any("from_fn", 2, |context, call, args| {

@@ -120,7 +120,11 @@ pub(super) fn from_list(
             Some(array) => lane(name, i, &array.array(name)?)?,
             None => scalar(item).ok_or_else(|| {
                 let got = value::type_name(item);
-                fault(format!("{name}: element {i} is {got}, expected a number"))
+                let message = format!("{name}: element {i} is {got}, expected a number");
+                match item.is_array() {
+                    true => fault_with_hint(message, value::OF_LISTS_IN_LISTS),
+                    false => fault(message),
+                }
             })?,
         };
         let bits = dtype.encode(number);

@@ -5,16 +5,16 @@ use std::rc::Rc;
 
 use porcini_core::catalogue::{MAKERS, Row};
 use porcini_core::ir::op::ReduceOp;
-use rhai::{Dynamic, EvalAltResult, ParseErrorType};
+use rhai::{Dynamic, EvalAltResult};
 
 use crate::diagnose::caught;
 use crate::diagnose::error::{Error, ErrorKind};
 use crate::diagnose::location::{
     Location, late_location, line_of, location, method_in_use, used_location,
 };
-use crate::diagnose::python;
 use crate::diagnose::spelling::similar;
-use crate::diagnose::wording::{ARRAY, friendly_types, lowercase, plain_text};
+use crate::diagnose::wording::{ARRAY, friendly_types, plain_text};
+use crate::diagnose::{matrices, python};
 use crate::fault::{Fault, Stop};
 use crate::language::tokens::typed;
 use crate::language::words::{first_word, last_word, words};
@@ -35,10 +35,6 @@ const MOST_CANDIDATES: usize = 4;
 /// What to do where a function names a variable around it.
 pub(crate) const OUTER: &str =
     "functions do not see outer variables: pass it as a parameter, or use a closure |x| ..";
-
-/// What to do instead of giving a parameter a value.
-const NO_DEFAULTS: &str =
-    "write a second function with fewer of them, or take a map of options: see help(\"language\")";
 
 /// Whether a function gives a number as an array of one lane.
 fn is_total(name: &str) -> bool {
@@ -65,6 +61,8 @@ pub(crate) struct Surroundings<'a> {
     pub(crate) functions: Vec<(String, String)>,
     /// Number of elements of an array variable.
     pub(crate) size_of: &'a dyn Fn(&str) -> Option<u64>,
+    /// Whether a variable is a tensor.
+    pub(crate) is_tensor: &'a dyn Fn(&str) -> bool,
     /// Where a variable was deleted.
     pub(crate) deleted: &'a dyn Fn(&str) -> Option<String>,
 }
@@ -131,6 +129,7 @@ pub(crate) fn message_of(error: &EvalAltResult, functions: &[(String, String)]) 
         variables: Vec::new(),
         functions: functions.to_vec(),
         size_of: &|_| None,
+        is_tensor: &|_| false,
         deleted: &|_| None,
     };
     Error::new(error, &around).message
@@ -141,10 +140,10 @@ fn display_function(name: &str) -> String {
 }
 
 /// Finds message and hints for one error.
-struct Diagnosis<'a> {
-    around: &'a Surroundings<'a>,
-    location: Option<&'a Location>,
-    hints: Vec<String>,
+pub(super) struct Diagnosis<'a> {
+    pub(super) around: &'a Surroundings<'a>,
+    pub(super) location: Option<&'a Location>,
+    pub(super) hints: Vec<String>,
 }
 
 impl Diagnosis<'_> {
@@ -212,7 +211,7 @@ impl Diagnosis<'_> {
                     if self.around.functions.iter().any(|(known, _)| known == name) {
                         let hint = format!("it is a function: write {name}(x) or x.{name}()");
                         self.hints.push(hint);
-                    } else if let Some(word) = python::word(name) {
+                    } else if let Some(word) = python::member(name).or_else(|| python::word(name)) {
                         self.hints.push(format!("write {word}"));
                     }
                 }
@@ -292,6 +291,10 @@ impl Diagnosis<'_> {
             self.hints.push(hint.into());
             return format!("`{name}` does not take ({})", friendly_types(&arguments));
         }
+        if let Some(hint) = matrices::listed(name, &arguments) {
+            self.hints.push(hint);
+            return format!("`{name}` does not take ({})", friendly_types(&arguments));
+        }
         let is_closure = name.starts_with("anon$");
         let shown = if is_closure { "" } else { name };
         for (_, parameters) in own.iter().take(MOST_CANDIDATES) {
@@ -307,7 +310,8 @@ impl Diagnosis<'_> {
             self.hints.push(format!("functions of scripts are no methods: write {shown}(x)"));
         }
         if arguments.split(", ").any(|argument| argument == "array") {
-            self.hints.push("make an array of a list first: FloatC([1, 2, 3])".into());
+            let line = self.location.map_or("", |location| location.text.as_str());
+            self.hints.push(matrices::of_list(name, line).into());
         }
         if arguments.split(", ").any(|argument| argument == "ndarray") {
             self.hints.push(OF_NDARRAY.into());
@@ -315,11 +319,23 @@ impl Diagnosis<'_> {
         if arguments.split(", ").any(|argument| argument == "()") {
             self.hints.push(OF_NOTHING.into());
         }
+        self.name_tensors(name);
         let called = match name {
             "contains" => "`in` (contains)".into(),
             name => display_function(name),
         };
         format!("{called} does not take ({})", friendly_types(&arguments))
+    }
+
+    /// Says which arguments of the call at the caret are tensors: messages, which errors that are caught have too, know types
+    /// of Rust alone.
+    fn name_tensors(&mut self, name: &str) {
+        let (before, _) = self.halves();
+        let receiver = before.trim_end().strip_suffix('.').map(last_word);
+        let call = self.behind(name).unwrap_or_default();
+        let mut texts = receiver.into_iter().chain(matrices::arguments(call));
+        let tensor = texts.find(|text| (self.around.is_tensor)(text));
+        self.hints.extend(tensor.map(|tensor| format!("`{tensor}` is a tensor")));
     }
 
     /// Whether a function of the script is called behind a dot.
@@ -350,10 +366,13 @@ impl Diagnosis<'_> {
         } else if types.contains("ndarray") {
             self.hints.push(OF_NDARRAY.into());
         } else if types.contains("list") {
-            self.hints.push(
+            let line = self.location.map_or("", |location| location.text.as_str());
+            let of_lists = if matrices::has_lists_in_lists(line) {
+                "lists do not compute: a matrix is TensorXfC([[1, 2], [3, 4]])"
+            } else {
                 "lists do not compute: an array is FloatC([1, 2, 3]), a vector Vector3fC(1, 2, 3)"
-                    .into(),
-            );
+            };
+            self.hints.push(of_lists.into());
         } else if types.contains("text") {
             self.hints.push("texts are joined with +; with values in them as `x = ${x}`".into());
         } else if types.contains("bool") {
@@ -384,7 +403,15 @@ impl Diagnosis<'_> {
             return format!("`{name}` is not defined in the function");
         }
         if let Some(word) = python::word(name) {
-            self.hints.push(format!("write {word}"));
+            let of_module = self.behind(name).and_then(matrices::qualified);
+            let of_module = of_module.filter(|_| python::is_module(name));
+            let is_ours =
+                |name: &&str| self.around.functions.iter().any(|(known, _)| known == name);
+            self.hints.push(match (of_module.filter(is_ours), of_module.and_then(python::word)) {
+                (Some(function), _) => format!("write {function} without a prefix"),
+                (None, Some(word)) => format!("write {word}"),
+                (None, None) => format!("write {word}"),
+            });
             return format!("`{name}` is not defined");
         }
         if let Some((_, parameters)) = self.around.functions.iter().find(|(f, _)| f == name) {
@@ -421,7 +448,7 @@ impl Diagnosis<'_> {
     }
 
     /// The line before the caret, and from there on.
-    fn halves(&self) -> (&str, &str) {
+    pub(super) fn halves(&self) -> (&str, &str) {
         self.location.map_or(("", ""), Location::halves)
     }
 
@@ -522,103 +549,8 @@ impl Diagnosis<'_> {
         }
     }
 
-    fn under_caret(&self) -> Option<char> {
+    pub(super) fn under_caret(&self) -> Option<char> {
         self.halves().1.chars().next()
-    }
-
-    fn syntax(&mut self, error: &ParseErrorType) -> String {
-        if let Some(location) = self.location {
-            let hint = python::hint_at(&location.text, location.column);
-            self.hints.extend(hint.map(Into::into));
-        }
-        match error {
-            ParseErrorType::BadInput(lex) => match lex {
-                rhai::LexError::ImproperSymbol(_, advice) if advice.contains("typo of") => {
-                    self.hints.push("values are compared with ==".into());
-                    "`=` cannot stand here".into()
-                }
-                rhai::LexError::ImproperSymbol(symbol, advice)
-                    if advice.contains("This is not ") =>
-                {
-                    format!("`{symbol}` cannot stand here")
-                }
-                rhai::LexError::ImproperSymbol(_, advice) if !advice.is_empty() => advice.clone(),
-                rhai::LexError::UnterminatedString => {
-                    self.hints.push("close it with the quote that it begins with".into());
-                    lowercase(&lex.to_string())
-                }
-                lex => lowercase(&lex.to_string()),
-            },
-            ParseErrorType::MissingToken(_, why)
-                if why.contains("the parameters of") && self.under_caret() == Some('=') =>
-            {
-                self.hints = vec![NO_DEFAULTS.into()];
-                "parameters have no defaults".into()
-            }
-            ParseErrorType::MissingToken(token, _) if self.under_caret() == Some(',') => {
-                self.hints.extend(match token.as_str() {
-                    ")" => Some("lists are written [1, 2, 3]".into()),
-                    "]" => Some(
-                        "entries of matrices are m[[row, column]]; arrays have one dimension"
-                            .into(),
-                    ),
-                    _ => None,
-                });
-                lowercase(&error.to_string())
-            }
-            ParseErrorType::AssignmentToConstant(name) => {
-                self.hints.push(format!("let {name} = .. makes a variable of it"));
-                lowercase(&error.to_string())
-            }
-            ParseErrorType::ExprTooDeep => {
-                self.hints.push(
-                    "give parts names with let, write a switch for a chain of else if; functions nest less deep"
-                        .into(),
-                );
-                "expressions, blocks or `else if` nest too deep".into()
-            }
-            ParseErrorType::UnexpectedEOF => "the text ends too early".into(),
-            ParseErrorType::MissingToken(token, _) if token == ";" => {
-                if let Some(bracket) = self.under_caret().filter(|c| ")]}".contains(*c)) {
-                    return format!("`{bracket}` closes no bracket");
-                }
-                if self.hints.is_empty() {
-                    let advice = self.called_without_parentheses();
-                    let other = python::missing_semicolon(self.under_caret());
-                    self.hints.push(advice.unwrap_or_else(|| other.into()));
-                }
-                lowercase(&error.to_string())
-            }
-            ParseErrorType::Reserved(word) => {
-                if self.hints.is_empty() {
-                    let known = python::word(word).map(|word| format!("write {word}"));
-                    let other = word
-                        .starts_with(char::is_alphabetic)
-                        .then_some("choose another name; help(\"language\") lists reserved words");
-                    self.hints.extend(known.or(other.map(Into::into)));
-                }
-                format!("`{word}` is a reserved word")
-            }
-            other => {
-                let text = lowercase(&other.to_string());
-                if text.contains("global level and cannot be") {
-                    self.hints = vec![
-                        "a function in a function is a closure: let g = |x| x * 2; g(3)".into(),
-                    ];
-                }
-                if text.contains("iterable") {
-                    self.hints.push("loop over range(n), a list, or an array".into());
-                }
-                text
-            }
-        }
-    }
-
-    /// What to write for `sin x`, at the `x`.
-    fn called_without_parentheses(&self) -> Option<String> {
-        let name = last_word(self.halves().0.trim_end());
-        let is_function = self.around.functions.iter().any(|(known, _)| known == name);
-        is_function.then(|| format!("functions are called with parentheses: {name}(x)"))
     }
 
     fn suggest<'n>(&mut self, name: &str, known: impl Iterator<Item = &'n str>) {

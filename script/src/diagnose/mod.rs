@@ -4,6 +4,8 @@ pub(crate) mod caught;
 pub(crate) mod diagnosis;
 pub(crate) mod error;
 pub(crate) mod location;
+pub(crate) mod matrices;
 pub(crate) mod python;
 pub(crate) mod spelling;
+mod syntax;
 pub(crate) mod wording;

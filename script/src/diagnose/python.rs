@@ -3,7 +3,7 @@
 use crate::language::words::is_name;
 
 /// Names that do not exist here, and what stands for them.
-const WORDS: [(&str, &str); 121] = [
+const WORDS: [(&str, &str); 130] = [
     ("True", "true"),
     ("False", "false"),
     ("None", "()"),
@@ -65,7 +65,16 @@ const WORDS: [(&str, &str); 121] = [
     ("self", "the value as a parameter: fn f(x) { .. }"),
     ("concatenate", "concat([a, b]), of vectors concat(v, w)"),
     ("cumsum", "psum(x)"),
-    ("array", "FloatC([1, 2, 3])"),
+    ("array", "FloatC([1, 2, 3]), of lists in lists TensorXfC([[1, 2], [3, 4]])"),
+    ("linalg", "the functions without a prefix: inv(a), solve(a, b)"),
+    ("flatten", "ravel(x)"),
+    ("vstack", "concat([a, b], 0)"),
+    ("hstack", "concat([a, b], 1), of arrays concat([a, b])"),
+    ("identity", "eye(n), or Matrix3fC::identity()"),
+    ("zeros_like", "a * 0, or zeros(a.shape)"),
+    ("ones_like", "a * 0 + 1, or ones(a.shape)"),
+    ("newaxis", "(): a[[(), all]], or expand(a, 0)"),
+    ("axis", "an axis behind the array: hsum(a, 0)"),
     ("asarray", "FloatC([1, 2, 3])"),
     ("arange", "FloatC::arange(n), UInt32C::arange(n)"),
     ("linspace", "FloatC::linspace(first, last, n)"),
@@ -75,7 +84,7 @@ const WORDS: [(&str, &str); 121] = [
     ("mean", "hmean(x)"),
     ("amin", "hmin(x)"),
     ("amax", "hmax(x)"),
-    ("size", "len(x), and t.size of tensors"),
+    ("size", "len(x), and t.size or t.shape of tensors"),
     ("isclose", "abs(a - b) < tolerance, or allclose(a, b)"),
     ("dir", "%who at a prompt, or whos()"),
     ("type", "type_of(x)"),
@@ -129,12 +138,29 @@ const WORDS: [(&str, &str); 121] = [
         "integer division",
         "idiv(a, b), which rounds towards zero; of a script's integers idiv(7, 2)",
     ),
-    ("matrix multiply", "a * b for matrices, dot(a, b) for vectors"),
+    ("matrix multiply", "a @ b of tensors, a * b of Matrix3fC and its like"),
     ("slice", "x[1..3], x[-2..]; with a step x[range(0, 10, 2)]; lists and texts have them too"),
     ("slices", "x[1..3], x[-2..]; with a step x[range(0, 10, 2)]; lists and texts have them too"),
     ("slicing", "x[1..3], x[-2..]; with a step x[range(0, 10, 2)]; lists and texts have them too"),
     ("indexing", "x[3], x[-1], x[1..3]; x[UInt32C([0, 2])] gathers; compress(x, mask)"),
 ];
+
+/// What stands for members of tensors that do not exist.
+pub(crate) fn member(name: &str) -> Option<&'static str> {
+    match name {
+        "t" => Some("t.T, or permute(t, [0, 2, 1]) with all axes named"),
+        _ => None,
+    }
+}
+
+/// Whether a name is that of a module of others.
+pub(crate) fn is_module(name: &str) -> bool {
+    let modules = ["np", "numpy", "jnp", "jax", "torch", "scipy", "math", "linalg"];
+    modules.contains(&name)
+}
+
+/// How `a'` is written.
+pub(crate) const TRANSPOSED: &str = "a transposed matrix is a.T, with conjugated entries a.H";
 
 /// Functions of two arrays that others have over all lanes of one.
 pub(crate) fn over_lanes(name: &str) -> Option<&'static str> {
@@ -269,8 +295,6 @@ fn hint(line: &str) -> Option<&'static str> {
         "comments are written // .."
     } else if starts("%") {
         "commands such as %time x are for the prompt of the shell; %help lists them there"
-    } else if has(" @ ") {
-        "products of matrices are a * b, of vectors dot(a, b)"
     } else if has("lambda") || has("= fn(") || has("function(") {
         "closures are written |x| x * 2, and called f(3)"
     } else if has_block_with_colon(trimmed) || starts("for ") && !has("{") {
@@ -303,6 +327,8 @@ fn hint(line: &str) -> Option<&'static str> {
         "digits stand on both sides of the point: 0.5, 5.0"
     } else if has("++") || has("--") {
         "write x += 1"
+    } else if is_transposed(code) {
+        TRANSPOSED
     } else if has("'") {
         "text stands in double quotes"
     } else if is_chained_assignment(trimmed) {
@@ -342,6 +368,13 @@ fn has_map_without_hash(code: &str) -> bool {
         };
         !code[..at].ends_with(['#', '$']) && key.is_some_and(is_key)
     })
+}
+
+/// `a'` and `(a * b)'`, but no `'text'`.
+fn is_transposed(code: &str) -> bool {
+    let mut quotes = code.match_indices('\'').peekable();
+    let is_behind = |at: usize| code[..at].ends_with(|c: char| is_name(c) || ")]".contains(c));
+    quotes.peek().is_some() && quotes.all(|(at, _)| is_behind(at))
 }
 
 /// `a: int = 1`
@@ -466,7 +499,7 @@ mod tests {
             "help sin",
             "%tiem x",
             "x = {\"a\": 1}",
-            "a @ b",
+            "a' * b",
             "for i in range(3) print(i)",
             "x ? 1 : 0",
             "if a { 1 } elif b { 2 }",
@@ -534,6 +567,8 @@ mod tests {
         assert_eq!(hint_at(line, 48), Some("functions are written fn name(x) { .. }"));
         assert_eq!(hint_at("é; x is y", 6), Some("values are compared with ==; None is ()"));
         assert_eq!(hint_at("", 1), None);
+        assert_eq!(hint("b = (a * b)' * c[0]'"), Some(TRANSPOSED));
+        assert_eq!(hint("print('x')"), Some("text stands in double quotes"));
         let comprehension = "there are no comprehensions: write range(3).map(|i| ..)";
         assert_ne!(hint("    for i in [1, 2]:"), Some(comprehension));
         assert_eq!(hint("v = [f() for _ in range(3)]"), Some(comprehension));

@@ -25,7 +25,7 @@ use crate::language::tokens::Variables;
 use crate::options::Options;
 use crate::show::outcome::Outcome;
 use crate::value::outputs::LAST;
-use crate::value::{ArrayRef, Deleted};
+use crate::value::{ArrayRef, Deleted, Form};
 use crate::world::bounds::{Watch, resident};
 use crate::world::control_characters;
 use crate::world::host::Host;
@@ -413,6 +413,10 @@ impl Interpreter {
             let value = self.scope.get(variable)?.read_lock::<ArrayRef>()?.clone();
             value.lanes()
         };
+        let is_tensor = |variable: &str| {
+            let value = self.scope.get(variable).and_then(|value| value.read_lock::<ArrayRef>());
+            value.is_some_and(|value| value.form() == Form::Tensor)
+        };
         let deleted = |variable: &str| self.deletions.place(variable);
         let around = Surroundings {
             text: cell.text(),
@@ -422,6 +426,7 @@ impl Interpreter {
             variables: self.variables(),
             functions: Vec::clone(&self.context.functions.borrow()),
             size_of: &size_of,
+            is_tensor: &is_tensor,
             deleted: &deleted,
         };
         let mut error = Error::new(error, &around);

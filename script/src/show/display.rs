@@ -17,7 +17,7 @@ use crate::value::generator::RngRef;
 use crate::value::host_array::HostRef;
 use crate::value::outputs::Outputs;
 use crate::value::range::Range;
-use crate::value::{ArrayRef, Deleted, type_name};
+use crate::value::{ArrayRef, Deleted, Node, type_name};
 
 /// Lists in lists that are shown; those inside are left out.
 const MOST_DEPTH: usize = 1000;
@@ -84,7 +84,7 @@ fn write_inner(
     depth: usize,
 ) -> Result<()> {
     if let Some(array) = value.read_lock::<ArrayRef>() {
-        return write_array(out, &array, options);
+        return out.below(|out| write_array(out, &array, options));
     }
     if let Some(host) = value.read_lock::<HostRef>() {
         return host_arrays::write(out, &host, options);
@@ -109,17 +109,26 @@ fn write_inner(
     }
     if let Some(list) = value.read_lock::<rhai::Array>() {
         let edge = options.items;
-        return write_items(out, ["[", "]"], depth, edge, list.iter(), |out, item| {
+        return write_items(out, ["[", "]"], depth, edge, list.iter(), &is_tall, |out, item| {
             write_inner(out, item, options, depth + 1)
         });
     }
     if let Some(map) = value.read_lock::<rhai::Map>() {
         let edge = options.items;
-        return write_items(out, ["#{", "}"], depth, edge, map.iter(), |out, (key, item)| {
-            out.put(key)?;
-            out.put(": ")?;
-            write_inner(out, item, options, depth + 1)
-        });
+        let is_tall = |(_, item): &(_, &Dynamic)| is_tall(item);
+        return write_items(
+            out,
+            ["#{", "}"],
+            depth,
+            edge,
+            map.iter(),
+            &is_tall,
+            |out, (key, item)| {
+                out.put(key)?;
+                out.put(": ")?;
+                write_inner(out, item, options, depth + 1)
+            },
+        );
     }
     if let Some(text) = value.read_lock::<rhai::ImmutableString>()
         && !options.quotes
@@ -135,6 +144,7 @@ pub(crate) fn write_array(
     array: &ArrayRef,
     options: &PrintOptions,
 ) -> Result<()> {
+    array.evaluated()?;
     let written = array.lend(|value| value.write(out, &options.arrays));
     out.outcome(written)
 }
@@ -156,9 +166,11 @@ fn write_items<T>(
     depth: usize,
     edge: Option<usize>,
     items: impl ExactSizeIterator<Item = T>,
+    is_tall: &dyn Fn(&T) -> bool,
     mut write: impl FnMut(&mut Writer, T) -> Result<()>,
 ) -> Result<()> {
     out.put(open)?;
+    let margin = out.column();
     if depth >= MOST_DEPTH {
         out.put("..")?;
         return out.put(close);
@@ -168,16 +180,34 @@ fn write_items<T>(
         Some(edge) if n / 2 > edge => edge..n - edge,
         _ => n..n,
     };
+    let mut was_tall = false;
     for (i, item) in items.enumerate() {
         if i == skipped.start {
             out.put(&format!(", .. {} skipped ..", skipped.len()))?;
         }
-        if !skipped.contains(&i) {
-            out.put(if i == 0 { "" } else { ", " })?;
-            write(out, item)?;
+        if skipped.contains(&i) {
+            continue;
         }
+        let is_tall = is_tall(&item);
+        match i {
+            0 => {}
+            _ if is_tall || was_tall => out.put(&format!(",\n{:margin$}", ""))?,
+            _ => out.put(", ")?,
+        }
+        was_tall = is_tall;
+        write(out, item)?;
     }
     out.put(close)
+}
+
+/// Whether a value takes several lines: rows of a tensor, or of the lanes of a vector.
+fn is_tall(value: &&Dynamic) -> bool {
+    let Some(array) = value.read_lock::<ArrayRef>() else { return false };
+    match &*array.node() {
+        Node::Tensor(tensor) => tensor.shape().rank() > 1 && tensor.shape().n_entries() > 0,
+        Node::Nested(..) => array.lanes().is_some_and(|lanes| lanes > 1),
+        Node::Leaf(_) => false,
+    }
 }
 
 /// Values without parts.

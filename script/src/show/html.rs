@@ -1,12 +1,13 @@
-//! Values as HTML for notebooks: an array as its lanes and a line of what it is, a matrix
-//! as a grid; lists of maps, and maps of columns, as
+//! Values as HTML for notebooks: an array as its lanes and a line of what it is, a tensor as a grid, or one for each
+//! matrix in it; lists of maps, and maps of columns, as
 //! tables; everything else as its text.
 
 use porcini_core::Array;
-use porcini_core::value::show::Options;
+use porcini_core::tensor::Tensor;
+use porcini_core::value::show::{Cells, Options, Shown};
 use rhai::Dynamic;
 
-use crate::fault::Result;
+use crate::fault::{IntoFault, Result};
 use crate::show::display;
 use crate::show::markup::{PRE, write_escaped};
 use crate::show::plot::Picture;
@@ -17,6 +18,13 @@ use crate::value::{ArrayRef, Node, describe, size_memory_state};
 
 /// Most lanes, or rows of a list, that are shown.
 const MOST_ROWS: u64 = 1000;
+/// Columns, rows and matrices of tensors that are shown at most, and how many at each end where there are more.
+const COLUMNS: (u64, u64) = (20, 8);
+const ROWS: (u64, u64) = (60, 10);
+const SLICES: (u64, u64) = (12, 3);
+/// Notebooks have styles for cells of tables, which break numbers.
+const GRID_STYLE: &str =
+    "<style>table.porcini-grid td { text-align: right; white-space: nowrap }</style>";
 /// A line beside what matters.
 const GREY: &str = "<div style=\"color: var(--jp-ui-font-color2, #767676); font-size: 85%\">";
 
@@ -69,16 +77,14 @@ fn write_array(
         ..shown
     };
     let options = PrintOptions { arrays, ..options.clone() };
-    let text = written(options.most, |out| display::write_array(out, array, &options))?;
-    let rank = match &*array.node() {
-        Node::Tensor(tensor) => Some(tensor.shape().rank()),
-        _ => None,
-    };
-    match rank {
-        Some(2) if text.starts_with("[[") => write_grid(out, &text)?,
-        // Tensors are aligned already.
-        None if array.is_nested() => write_pre(out, &aligned(&text))?,
-        _ => write_pre(out, &text)?,
+    array.evaluated()?;
+    match grids_of(array) {
+        Some(tensor) => write_grids(out, &tensor, &arrays)?,
+        None => {
+            let text = written(options.most, |out| display::write_array(out, array, &options))?;
+            // Tensors are aligned already.
+            write_pre(out, &if array.is_nested() { aligned(&text) } else { text })?;
+        }
     }
     let device = array.leaves().first().map(|leaf| leaf.session().device_name());
     let [_, memory, state] = size_memory_state(array);
@@ -91,13 +97,54 @@ fn write_array(
     out.put("</div>")
 }
 
-/// The rows of a matrix as those of a table.
-fn write_grid(out: &mut Writer, text: &str) -> Result<()> {
-    out.put("<table>")?;
-    for line in text.lines() {
-        let row = line.trim_matches([' ', '[', ']', ',']);
-        let cells: Vec<String> = row.split(", ").map(|cell| cell.trim().into()).collect();
-        write_row(out, "td", &cells)?;
+/// The tensor that a value is, if it has few axes and something to show.
+fn grids_of(array: &ArrayRef) -> Option<Tensor> {
+    match &*array.node() {
+        Node::Tensor(tensor)
+            if (1..=3).contains(&tensor.shape().rank()) && tensor.shape().n_entries() > 0 =>
+        {
+            Some(tensor.clone())
+        }
+        _ => None,
+    }
+}
+
+/// A row as a table, a matrix as its rows, and of three axes a matrix for each number on the first.
+fn write_grids(out: &mut Writer, tensor: &Tensor, options: &Options) -> Result<()> {
+    let rank = tensor.shape().rank();
+    let ends = |axis: usize| match (rank - axis, rank) {
+        (1, _) => COLUMNS,
+        (2, 2) => ROWS,
+        _ => SLICES,
+    };
+    let Cells { axes, entries } = tensor.cells(options, &ends).or_fault()?;
+    out.put(GRID_STYLE)?;
+    let [outer @ .., columns] = &axes[..] else { return Ok(()) };
+    let one = Shown { n: 1, gap: None, extent: 1 };
+    let rows = outer.last().unwrap_or(&one);
+    let [slices, _] = outer else { return write_grid(out, [rows, columns], &entries) };
+    for slice in slices.places() {
+        let Some(slice) = slice else {
+            out.put(GREY)?;
+            out.put("...</div>")?;
+            continue;
+        };
+        out.put(&format!("{GREY}[{}]</div>", slices.number(slice)))?;
+        let n = rows.n * columns.n;
+        write_grid(out, [rows, columns], &entries[slice * n..][..n])?;
+    }
+    Ok(())
+}
+
+/// Rows of entries; where some are left out dots stand in each column.
+fn write_grid(out: &mut Writer, [rows, columns]: [&Shown; 2], entries: &[String]) -> Result<()> {
+    out.put("<table class=\"porcini-grid\">")?;
+    for row in rows.places() {
+        let cell = |column: Option<usize>| match (row, column) {
+            (Some(row), Some(column)) => entries[row * columns.n + column].clone(),
+            _ => "...".into(),
+        };
+        write_row(out, "td", &columns.places().map(cell).collect::<Vec<_>>())?;
     }
     out.put("</table>")
 }
@@ -175,13 +222,16 @@ mod tests {
 
     #[test]
     fn matrices_are_grids() {
-        let text = "[[   1 + 2i, 10],\n ...,\n [-20, 3]]";
-        let grid = written(1000, |out| write_grid(out, text)).unwrap();
+        let rows = Shown { n: 2, gap: Some(1), extent: 9 };
+        let columns = Shown { n: 2, gap: None, extent: 2 };
+        let entries = ["1 + 2i", "10", "-20", "3"].map(String::from);
+        let grid = written(1000, |out| write_grid(out, [&rows, &columns], &entries)).unwrap();
         assert_eq!(
             grid,
-            "<table><tr><td>1 + 2i</td><td>10</td></tr><tr><td>...</td></tr>\
-             <tr><td>-20</td><td>3</td></tr></table>"
+            "<table class=\"porcini-grid\"><tr><td>1 + 2i</td><td>10</td></tr>\
+             <tr><td>...</td><td>...</td></tr><tr><td>-20</td><td>3</td></tr></table>"
         );
+        assert_eq!((rows.number(0), rows.number(1)), (0, 8));
     }
 
     #[test]

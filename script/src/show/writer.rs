@@ -23,6 +23,10 @@ const PATIENCE: u32 = 1000;
 pub(crate) struct Writer {
     text: String,
     most: usize,
+    /// Characters of the last line.
+    column: usize,
+    /// Blanks in front of further lines.
+    margin: usize,
     /// Pieces since the last look.
     pieces: u32,
     /// Why nothing more is taken.
@@ -32,11 +36,36 @@ pub(crate) struct Writer {
 impl Writer {
     /// An empty text of at most so many bytes.
     pub(crate) fn new(most: usize) -> Self {
-        Self { text: String::new(), most, pieces: 0, stopped: None }
+        Self { text: String::new(), most, column: 0, margin: 0, pieces: 0, stopped: None }
     }
 
     /// Adds a piece of text.
     pub(crate) fn put(&mut self, piece: &str) -> Result<()> {
+        match piece.rsplit_once('\n') {
+            Some((_, last)) => self.column = self.margin + last.chars().count(),
+            None => self.column += piece.chars().count(),
+        }
+        if self.margin > 0 && piece.contains('\n') {
+            let margin = self.margin;
+            return self.add(&piece.replace('\n', &format!("\n{:margin$}", "")));
+        }
+        self.add(piece)
+    }
+
+    /// Characters of the last line.
+    pub(crate) fn column(&self) -> usize {
+        self.column
+    }
+
+    /// What is written stands below each other: further lines begin where the first does.
+    pub(crate) fn below(&mut self, write: impl FnOnce(&mut Self) -> Result<()>) -> Result<()> {
+        let margin = std::mem::replace(&mut self.margin, self.column);
+        let written = write(self);
+        self.margin = margin;
+        written
+    }
+
+    fn add(&mut self, piece: &str) -> Result<()> {
         self.look()?;
         let fits = start(piece, self.left());
         let room = self.text.try_reserve(fits.len());

@@ -18,7 +18,7 @@ pub(crate) struct HostRef(Rc<RefCell<HostArray>>);
 #[derive(Debug)]
 struct HostArray {
     data: HostData,
-    /// Whether a file has complex numbers in place of the last extent, their two parts.
+    /// Whether the last extent is of the two parts of complex numbers, which a file has in its place.
     is_complex: bool,
     /// The value that fills it at the next `eval()`, for `x.ndarray(false)`.
     source: Option<ArrayRef>,
@@ -160,23 +160,25 @@ where
 }
 
 impl HostRef {
-    fn new(data: HostData, source: Option<ArrayRef>) -> Self {
-        Self(Rc::new(RefCell::new(HostArray { data, is_complex: false, source })))
+    fn new(data: HostData, is_complex: bool) -> Self {
+        Self(Rc::new(RefCell::new(HostArray { data, is_complex, source: None })))
     }
 
     /// The contents of an array value: shape `[lanes]`, or `[lanes, components]` of a vector; of deeper
-    /// nesting the outermost components come last.
+    /// nesting the outermost components come last. A tensor has its own shape, the parts of complex entries last.
     pub(crate) fn of(value: &ArrayRef) -> Result<Self> {
         let (dtype, shape) = (value.dtype(), checked_shape(value)?);
-        Ok(Self::new(HostData::from_columns(dtype, &shape, &columns(value)?)?, None))
+        let data = HostData::from_columns(dtype, &shape, &columns(value)?)?;
+        Ok(Self::new(data, has_complex_entries(value)))
     }
 
     /// The same as a file has it: numbers that are complex with their parts side by side.
     pub(crate) fn for_file(value: &ArrayRef) -> Result<Self> {
         let host = Self::of(value)?;
+        // The parts of a tensor's entries stand there already, those of nested values behind the lanes.
         if matches!(value.dtype(), DType::F32 | DType::F64) && has_complex_lanes(value) {
             let data = host.0.borrow().data.clone().with_last(1);
-            *host.0.borrow_mut() = HostArray { data, is_complex: true, source: None };
+            return Ok(Self::new(data, true));
         }
         Ok(host)
     }
@@ -184,7 +186,9 @@ impl HostRef {
     /// Zeros of the same shape, to be filled by the next `eval()`.
     pub(crate) fn deferred(value: &ArrayRef) -> Result<Self> {
         let data = HostData::zeros(value.dtype(), &checked_shape(value)?)?;
-        Ok(Self::new(data, Some(value.copy())))
+        let source = Some(value.copy());
+        let is_complex = has_complex_entries(value);
+        Ok(Self(Rc::new(RefCell::new(HostArray { data, is_complex, source }))))
     }
 
     /// All elements in row-major order, as one dimension.
@@ -201,7 +205,7 @@ impl HostRef {
                 "reshape: {got:?} and {shape:?} have different numbers of elements"
             )));
         }
-        Ok(Self::new(self.0.borrow().data.reshape(shape)?, None))
+        Ok(Self::new(self.0.borrow().data.reshape(shape)?, false))
     }
 
     /// The arrays that fill it, until it is filled.
@@ -213,7 +217,8 @@ impl HostRef {
     pub(crate) fn fill(&self) -> Result<()> {
         let Some(source) = self.source() else { return Ok(()) };
         let data = HostData::from_columns(source.dtype(), &shape(&source)?, &columns(&source)?)?;
-        *self.0.borrow_mut() = HostArray { data, is_complex: false, source: None };
+        *self.0.borrow_mut() =
+            HostArray { data, is_complex: has_complex_entries(&source), source: None };
         Ok(())
     }
 
@@ -237,6 +242,11 @@ impl HostRef {
         self.0.borrow().data.element(i)
     }
 
+    /// Whether the last extent is of the parts of complex numbers.
+    pub(crate) fn is_complex(&self) -> bool {
+        self.0.borrow().is_complex
+    }
+
     /// One array with all elements, without a copy, or with those whose last index is `component`.
     pub(crate) fn column(&self, session: &Session, component: Option<usize>) -> Result<Array> {
         self.0.borrow().data.column(session, component).or_fault()
@@ -246,9 +256,7 @@ impl HostRef {
     pub(crate) fn from_npy(session: &Session, file: &[u8]) -> Result<Self> {
         let (header, bytes) = Header::read(file).map_err(|refusal| fault(refusal.to_string()))?;
         session.check_host_memory(bytes.len() as u64).or_fault()?;
-        let host = Self::new(HostData::read(&header, bytes)?, None);
-        host.0.borrow_mut().is_complex = header.is_complex;
-        Ok(host)
+        Ok(Self::new(HostData::read(&header, bytes)?, header.is_complex))
     }
 
     /// The contents of an `.npy` file.
@@ -258,11 +266,13 @@ impl HostRef {
     }
 }
 
-/// Whether what lanes are made of first are complex numbers.
+/// Whether it is a tensor of complex numbers.
+fn has_complex_entries(value: &ArrayRef) -> bool {
+    matches!(&*value.node(), Node::Tensor(tensor) if tensor.is_complex())
+}
+
+/// Whether what lanes of nested values are made of first are complex numbers.
 fn has_complex_lanes(value: &ArrayRef) -> bool {
-    if let Node::Tensor(tensor) = &*value.node() {
-        return tensor.is_complex();
-    }
     match value.components().and_then(|components| components.into_iter().next()) {
         Some(first) if first.components().is_some() => has_complex_lanes(&first),
         Some(_) => value.form() == Form::Complex,

@@ -31,6 +31,10 @@ pub(crate) use porcini_core::value::Form;
 /// The type of generators.
 pub(crate) const GENERATOR: &str = "PCG32C";
 
+/// What to do with lists in lists.
+pub(crate) const OF_LISTS_IN_LISTS: &str =
+    "make a tensor of lists in lists first: TensorXfC([[1, 2], [3, 4]])";
+
 /// Bytes of an element of a list.
 pub(crate) const OF_LIST: usize = size_of::<Dynamic>();
 
@@ -155,6 +159,19 @@ impl ArrayRef {
             Node::Tensor(tensor) => tensor.entries().or_fault(),
             Node::Leaf(_) | Node::Nested(..) => Ok(self.leaves()),
         }
+    }
+
+    /// The arrays that evaluating it evaluates. A tensor that shows a part of what is not evaluated becomes that part
+    /// alone, for all who hold it: whatever evaluates or shows a value comes here, and computes no other lanes.
+    pub(crate) fn evaluated(&self) -> Result<Vec<Array>> {
+        let narrow = match &*self.node() {
+            Node::Tensor(tensor) => Some(tensor.narrowed().or_fault()?),
+            Node::Leaf(_) | Node::Nested(..) => None,
+        };
+        if let Some(tensor) = narrow {
+            self.set(Node::Tensor(tensor));
+        }
+        Ok(self.leaves())
     }
 
     /// The value with entries that lie in memory in their order.
@@ -304,11 +321,14 @@ pub(crate) fn dynamic(number: Scalar) -> Dynamic {
 
 fn not_a_number(op: &str, value: &Dynamic) -> Box<rhai::EvalAltResult> {
     let message = format!("{op}: got {}, expected an array or a number", type_name(value));
-    if value.is_array() {
-        fault_with_hint(
-            message,
-            "make an array of a list first: FloatC([1, 2, 3]); a vector is Vector3fC(1, 2, 3)",
-        )
+    if let Some(list) = value.read_lock::<rhai::Array>() {
+        let is_nested = list.first().is_some_and(Dynamic::is_array);
+        let remedy = if is_nested {
+            OF_LISTS_IN_LISTS
+        } else {
+            "make an array of a list first: FloatC([1, 2, 3]); a vector is Vector3fC(1, 2, 3)"
+        };
+        fault_with_hint(message, remedy)
     } else if value.is::<host_array::HostRef>() {
         fault_with_hint(message, "make an array of it first: Float64C(x)")
     } else {
@@ -390,7 +410,9 @@ pub(crate) fn held(value: &Dynamic) -> usize {
 pub(crate) fn size_memory_state(array: &ArrayRef) -> [String; 3] {
     let leaves = array.leaves();
     let stored = leaves.iter().filter(|leaf| leaf.literal().is_none());
-    let bytes = |leaf: &Array| leaf.size().saturating_mul(leaf.dtype().bytes() as u64);
+    // Of a tensor what it shows, which may be a part of others' memory.
+    let most = array.shape().and(array.lanes()).unwrap_or(u64::MAX);
+    let bytes = |leaf: &Array| leaf.size().min(most).saturating_mul(leaf.dtype().bytes() as u64);
     let bytes: u64 = stored.map(bytes).fold(0, u64::saturating_add);
     let lanes = || array.lanes().map_or_else(|| "ragged".into(), |lanes| lanes.to_string());
     let lanes = array.shape().unwrap_or_else(lanes);

@@ -1,6 +1,7 @@
 //! What arrays are called: by the variables that hold them.
 
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 
 use porcini_core::Session;
 use rhai::{Dynamic, Scope};
@@ -11,6 +12,8 @@ use crate::value::outputs::LAST;
 
 /// Items of a list that have names.
 const MOST_ITEMS: usize = 100;
+/// Views of an array that are named beside it.
+const MOST_VIEWS: usize = 3;
 
 /// The names of arrays, as `a`, `v.0`, `rng.state`, `list[3]`, by their serials in each session.
 #[derive(Default)]
@@ -19,6 +22,8 @@ pub(crate) struct Names(Vec<(Session, HashMap<u64, Named>)>);
 /// An array that somebody holds.
 pub(crate) struct Named {
     pub(crate) name: String,
+    /// What else it is called, by older tensors that are views of it.
+    pub(crate) views: Vec<String>,
     /// The extents of the tensor that it is.
     pub(crate) shape: Option<String>,
 }
@@ -69,11 +74,20 @@ impl Names {
             }
             let names = self.0.iter_mut().find(|(known, _)| known.is(session));
             let serial = leaf.serial().0;
-            names.map(|(_, names)| {
-                names
-                    .entry(serial)
-                    .or_insert_with(|| Named { name: path.into(), shape: shape.clone() })
-            });
+            let Some((_, names)) = names else { return };
+            match names.entry(serial) {
+                Entry::Vacant(free) => {
+                    free.insert(Named { name: path.into(), views: vec![], shape: shape.clone() });
+                }
+                Entry::Occupied(mut known) if shape.is_some() => {
+                    let known = known.get_mut();
+                    if known.views.len() < MOST_VIEWS {
+                        known.views.push(path.into());
+                        known.shape.clone_from(&shape);
+                    }
+                }
+                Entry::Occupied(_) => {}
+            }
         });
     }
 }

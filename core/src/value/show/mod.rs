@@ -25,6 +25,7 @@ use std::ops::Range;
 
 pub use numbers::{Digits, number};
 pub use reader::{Block, Lanes};
+pub use tensors::{Cells, Shown};
 
 use super::{Argument, Form, Value};
 use crate::array::Array;

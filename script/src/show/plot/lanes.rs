@@ -232,10 +232,10 @@ pub(crate) fn histogram(x: &Array, bins: usize) -> Result<(Vec<Point>, f64)> {
 }
 
 /// The colours of `n` lanes: of one array those of a map from its smallest to its largest number, of three red, green and
-/// blue, floats from 0 to 1 and integers from 0 to 255.
+/// blue, floats from 0 to 1 and integers from 0 to 255; of four the last is how much of it covers white.
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "0 to 255")]
 pub(crate) fn pixels(leaves: &[Array], n: u64, colours: Map) -> Result<Vec<[u8; 3]>> {
-    let is_colour = leaves.len() == 3;
+    let is_colour = leaves.len() >= 3;
     let are_bytes = is_colour && leaves[0].dtype().is_int();
     let (mut low, mut high) = (0.0, if are_bytes { 255.0 } else { 1.0 });
     if !is_colour && leaves[0].dtype() != DType::Mask {
@@ -257,8 +257,10 @@ pub(crate) fn pixels(leaves: &[Array], n: u64, colours: Map) -> Result<Vec<[u8; 
     // Lanes are read once more rather than kept: Ctrl-C would wait for their memory to be freed.
     let mut pixels = vec![[0; 3]; usize::try_from(n).unwrap_or(0)];
     for (channel, leaf) in leaves.iter().enumerate() {
-        let paint = |pixel: &mut [u8; 3], x: f64| {
-            if is_colour { pixel[channel] = level(x) } else { *pixel = colour(x) }
+        let paint = |pixel: &mut [u8; 3], x: f64| match (is_colour, channel) {
+            (false, _) => *pixel = colour(x),
+            (true, 0..3) => pixel[channel] = level(x),
+            (true, _) => *pixel = pixel.map(|part| over_white(part, level(x))),
         };
         each_piece(leaf, |start, piece| {
             let rest = &mut pixels[usize::try_from(start).unwrap_or(0)..];
@@ -270,6 +272,13 @@ pub(crate) fn pixels(leaves: &[Array], n: u64, colours: Map) -> Result<Vec<[u8; 
         })?;
     }
     Ok(pixels)
+}
+
+/// A colour of some opacity in front of white.
+fn over_white(part: u8, opacity: u8) -> u8 {
+    let [part, opacity] = [part, opacity].map(u16::from);
+    let mixed = (part * opacity + 255 * (255 - opacity) + 127) / 255;
+    u8::try_from(mixed).unwrap_or(u8::MAX)
 }
 
 /// The lanes piece by piece as floats.
