@@ -146,7 +146,7 @@ table! {
     /// The frequencies of the entries of fft of n samples at a distance (1 unless given): 0 up, then the negative ones.
     ///
     /// >> fftfreq(4, 0.5)
-    /// [ 0, 0.5, -1, -0.5]
+    /// [0, 0.5, -1, -0.5]
     fftfreq(n: Count("a size"); distance: Number("as a distance")) = |c| frequencies(c, false);
     /// The frequencies of the entries of rfft of n samples.
     ///
