@@ -43,7 +43,7 @@ impl Argument<'_> {
         let form = self.form();
         form.positions(name).ok_or_else(|| {
             let has = match form {
-                Form::Scalar => "data and index; components belong to vectors",
+                Form::Scalar => "data, index, shape, ndim and size; components belong to vectors",
                 Form::Vector(_) => " and swizzles of these such as yx",
                 Form::Quaternion => ", swizzles of these, real and imag",
                 Form::Complex => "",

@@ -411,7 +411,7 @@ const MEMBERS: [(&str, &str); 7] = [
 fn member_names(array: &ArrayRef) -> Vec<&'static str> {
     let form = array.form();
     let more: &[&str] = match form {
-        Form::Scalar => &["data", "index"],
+        Form::Scalar => &["data", "index", "shape", "ndim", "size"],
         Form::Tensor => return MEMBERS_OF_TENSORS.iter().map(|(name, ..)| *name).collect(),
         Form::Quaternion => &["real", "imag"],
         Form::Matrix(_) => &["T"],

@@ -3,6 +3,7 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
+use porcini_core::tensor::Tensor;
 use porcini_core::value::{Slice, place};
 use porcini_core::{Array, DType, Scalar};
 use rhai::{Dynamic, EvalAltResult, NativeCallContext};
@@ -10,7 +11,7 @@ use rhai::{Dynamic, EvalAltResult, NativeCallContext};
 use super::assign::{assign_component, assign_masked, fitting};
 use super::catalogue::by_name;
 use super::registry::Registry;
-use super::tensor_index;
+use super::{tensor_index, tensor_members};
 use crate::context::Context;
 use crate::fault::{IntoFault, Result, fault, fault_with_hint};
 use crate::value::host_array::HostRef;
@@ -250,6 +251,10 @@ fn property(array: &ArrayRef, name: &str) -> Result<Dynamic> {
             let serial = array.array("index")?.serial().0;
             return Ok(Dynamic::from(i64::try_from(serial).unwrap_or(i64::MAX)));
         }
+        "shape" | "ndim" | "size" if array.form() == Form::Scalar => {
+            let array = array.array(name)?;
+            return tensor_members::get(&Tensor::new(&array, &[array.size()]).or_fault()?, name);
+        }
         "T" if matches!(array.form(), Form::Matrix(_)) => {
             let transposed = nested::call("transpose", &[Arg::Value(array.clone())])?;
             return Ok(transposed.into_iter().map(Dynamic::from).next().unwrap_or_default());
@@ -265,6 +270,12 @@ fn property(array: &ArrayRef, name: &str) -> Result<Dynamic> {
 }
 
 fn set_property(context: &Context, array: &ArrayRef, name: &str, value: &Dynamic) -> Result<()> {
+    // Behind `x.shape.len()` Rhai writes x.shape.
+    if let ("shape" | "ndim" | "size", Form::Scalar) = (name, array.form()) {
+        let array = array.array(name)?;
+        let tensor = Tensor::new(&array, &[array.size()]).or_fault()?;
+        return tensor_members::with(&tensor, name, value).map(|_| ());
+    }
     let letters = swizzle(array, name)?;
     if (1..letters.len()).any(|i| letters[..i].contains(&letters[i])) {
         return Err(fault_with_hint(

@@ -13,7 +13,7 @@ use crate::context::Context;
 use crate::fault::{IntoFault, Result, check_interrupt, fault, fault_with_hint};
 use crate::value::host_array::HostRef;
 use crate::value::nested::lend;
-use crate::value::{self, ArrayRef, scalar};
+use crate::value::{self, ArrayRef, Form, scalar};
 
 /// A type of tensors.
 #[derive(Clone)]
@@ -160,7 +160,7 @@ fn real(context: &Context, tensor: &Type, value: &Dynamic) -> Result<Tensor> {
         None => Ok(made),
     };
     if let Some(array) = value.read_lock::<ArrayRef>() {
-        if array.form().is_vector() {
+        if matches!(array.form(), Form::Vector(_) | Form::Matrix(_)) {
             return cast(stacked(&array)?);
         }
         let lanes = array.lanes();
@@ -201,16 +201,24 @@ fn of_host(context: &Context, host: &HostRef, is_complex: bool) -> Result<Tensor
     Tensor::new(&host.ravel()?.column(&context.session, None)?, &extents).or_fault()
 }
 
-/// The components of a vector as a last axis.
-fn stacked(vector: &ArrayRef) -> Result<Tensor> {
-    let components = vector.components().unwrap_or_default();
-    let lanes = vector.lanes().ok_or_else(|| fault("components of unequal sizes"))?;
-    let wide = |component: &ArrayRef| {
-        let component = component.array("tensor")?.resize(lanes).or_fault()?;
-        Tensor::new(&component, &[lanes]).or_fault()
+/// The components of a vector as an axis behind that of the lanes; of a matrix, whose components are columns, as the last.
+fn stacked(nested: &ArrayRef) -> Result<Tensor> {
+    let lanes = nested.lanes().ok_or_else(|| fault("components of unequal sizes"))?;
+    components_of(nested, lanes)
+}
+
+fn components_of(nested: &ArrayRef, lanes: u64) -> Result<Tensor> {
+    let axis = match nested.form() {
+        Form::Vector(_) => 1,
+        Form::Matrix(_) => -1,
+        _ => {
+            let array = nested.array("tensor")?.resize(lanes).or_fault()?;
+            return Tensor::new(&array, &[lanes]).or_fault();
+        }
     };
-    let components = components.iter().map(wide).collect::<Result<Vec<_>>>()?;
-    Tensor::stack(&components, 1).or_fault()
+    let components = nested.components().unwrap_or_default();
+    let components = components.iter().map(|component| components_of(component, lanes));
+    Tensor::stack(&components.collect::<Result<Vec<_>>>()?, axis).or_fault()
 }
 
 /// A tensor of complex entries; real ones have no imaginary part.

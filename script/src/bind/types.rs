@@ -47,6 +47,13 @@ pub(super) fn register(registry: &mut Registry<'_>) {
             if let Some(tensor) = args[0].read_lock::<ArrayRef>()
                 && tensor.form() == Form::Tensor
             {
+                if tensor.leaves().len() > 1 {
+                    let got = tensor.type_name();
+                    return Err(fault_with_hint(
+                        format!("{name}: got {got}, expected real entries"),
+                        "take the parts, as z.real and z.imag, or abs(z)",
+                    ));
+                }
                 return tensor.lend(|tensor| tensor.cast(dtype)).map(ArrayRef::from).or_fault();
             }
             convert(context, name, dtype, args[0]).map(ArrayRef::leaf)

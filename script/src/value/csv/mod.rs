@@ -211,11 +211,13 @@ impl<'a> Text<'a> {
             .read_byte_record(&mut first)
             .map_err(|error| self.fault(0, None, &error.to_string()))?;
         let mut known = HashSet::new();
+        // Names in their order are columns in theirs: c00 to c11.
+        let width = first.len().saturating_sub(1).to_string().len();
         for (i, field) in first.iter().enumerate() {
             let field = str::from_utf8(field)
                 .map_err(|_| self.fault(0, Some((i, "")), "the text is not UTF-8"))?;
             let named = self.layout.header && !field.trim().is_empty();
-            let name = if named { field.trim().to_string() } else { format!("c{i}") };
+            let name = if named { field.trim().to_string() } else { format!("c{i:0width$}") };
             if !known.insert(name.clone()) {
                 let what = "the name stands for another column too";
                 return Err(self.fault(0, Some((i, &name)), what));
