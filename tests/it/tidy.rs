@@ -23,7 +23,7 @@ const UNSAFE: [(&str, &str); 23] = [
     ("core/src/backend/interp/steps.rs", "lanes by pointer, instruction sets"),
     ("core/src/backend/pages.rs", "blocks of memory from the system"),
     ("core/src/backend/primitive/lanes.rs", "lanes by pointer, from several threads"),
-    ("core/src/backend/primitive/product_vectors.rs", "instruction sets, lanes by pointer"),
+    ("core/src/backend/primitive/product/vectors.rs", "instruction sets, lanes by pointer"),
     ("core/src/backend/primitive/scan_vectors.rs", "instruction sets, lanes by pointer"),
     ("core/src/backend/primitive/vectors.rs", "instruction sets, lanes by pointer"),
     ("core/src/backend/reduce.rs", "lanes by pointer"),

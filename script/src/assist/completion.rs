@@ -13,7 +13,7 @@ use crate::assist::commands::{COMMANDS, Command, Takes};
 use crate::assist::help::first_sentence;
 use crate::assist::topics::{TOPICS, Topic};
 use crate::bind::doc::FunctionDoc;
-use crate::bind::tensor_members::MEMBERS as MEMBERS_OF_TENSORS;
+use crate::bind::tensor_members::{MEMBERS as MEMBERS_OF_TENSORS, OF_ARRAYS};
 use crate::bind::types::type_names;
 use crate::interpreter::Interpreter;
 use crate::language::cell::Cell;
@@ -411,13 +411,14 @@ const MEMBERS: [(&str, &str); 7] = [
 fn member_names(array: &ArrayRef) -> Vec<&'static str> {
     let form = array.form();
     let more: &[&str] = match form {
-        Form::Scalar => &["data", "index", "shape", "ndim", "size"],
+        Form::Scalar => &["data", "index"],
         Form::Tensor => return MEMBERS_OF_TENSORS.iter().map(|(name, ..)| *name).collect(),
         Form::Quaternion => &["real", "imag"],
         Form::Matrix(_) => &["T"],
         Form::Vector(_) | Form::Complex => &[],
     };
-    [form.component_names(), more].concat()
+    let of_arrays: &[&str] = if form == Form::Scalar { &OF_ARRAYS } else { &[] };
+    [form.component_names(), more, of_arrays].concat()
 }
 
 /// A component by its name.

@@ -251,7 +251,7 @@ fn property(array: &ArrayRef, name: &str) -> Result<Dynamic> {
             let serial = array.array("index")?.serial().0;
             return Ok(Dynamic::from(i64::try_from(serial).unwrap_or(i64::MAX)));
         }
-        "shape" | "ndim" | "size" if array.form() == Form::Scalar => {
+        _ if array.form() == Form::Scalar && tensor_members::OF_ARRAYS.contains(&name) => {
             let array = array.array(name)?;
             return tensor_members::get(&Tensor::new(&array, &[array.size()]).or_fault()?, name);
         }
@@ -271,7 +271,7 @@ fn property(array: &ArrayRef, name: &str) -> Result<Dynamic> {
 
 fn set_property(context: &Context, array: &ArrayRef, name: &str, value: &Dynamic) -> Result<()> {
     // Behind `x.shape.len()` Rhai writes x.shape.
-    if let ("shape" | "ndim" | "size", Form::Scalar) = (name, array.form()) {
+    if array.form() == Form::Scalar && tensor_members::OF_ARRAYS.contains(&name) {
         let array = array.array(name)?;
         let tensor = Tensor::new(&array, &[array.size()]).or_fault()?;
         return tensor_members::with(&tensor, name, value).map(|_| ());

@@ -30,6 +30,9 @@ pub(crate) const MEMBERS: [(&str, &str, Give); 7] = [
     }),
 ];
 
+/// Those that arrays have too, which are tensors of one axis.
+pub(crate) const OF_ARRAYS: [&str; 3] = ["shape", "ndim", "size"];
+
 /// A member by its name.
 pub(super) fn get(value: &Tensor, name: &str) -> Result<Dynamic> {
     if let Some((.., give)) = MEMBERS.iter().find(|(known, ..)| *known == name) {

@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-use super::Factor;
+use super::matrices::Factor;
 use crate::ir::op::Op;
 use crate::ir::scalar::Lane;
 

@@ -4,7 +4,8 @@
 use std::ops::Range;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use super::Matrices;
+use super::kernels::{Kernel, Tile};
+use super::matrices::Matrices;
 use crate::backend::isa::Isa;
 use crate::backend::primitive::lanes::Lanes;
 use crate::backend::primitive::pieces::Workers;
@@ -19,35 +20,6 @@ const TERMS: usize = 256;
 const MOST_ROWS: usize = 240;
 /// Terms of a task that copies rows of the right factor.
 const PACKED_TERMS: usize = 64;
-
-/// Adds the products of terms to a tile of sums, row by row: `rows` terms of the left panel and `columns` of the right one
-/// belong together.
-pub(super) struct Kernel<T> {
-    pub(super) rows: usize,
-    pub(super) columns: usize,
-    pub(super) add: fn(tile: Tile<'_, T>),
-}
-
-/// A tile and what is added to it.
-pub(super) struct Tile<'a, T> {
-    pub(super) sums: &'a mut [T],
-    /// Lanes from a row of sums to the next.
-    pub(super) stride: usize,
-    /// Whether sums begin at zero, whatever stands in their place.
-    pub(super) begins: bool,
-    pub(super) left: &'a [T],
-    pub(super) right: &'a [T],
-    /// What is read soon after.
-    pub(super) ahead: &'a [T],
-}
-
-impl<T> Clone for Kernel<T> {
-    fn clone(&self) -> Self {
-        *self
-    }
-}
-
-impl<T> Copy for Kernel<T> {}
 
 /// The fastest kernel of an instruction set.
 fn kernel<T: Lane>(isa: Isa) -> Kernel<T> {

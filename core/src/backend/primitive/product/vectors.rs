@@ -14,8 +14,7 @@ use std::arch::x86_64::{
     _mm512_xor_ps,
 };
 
-use super::small::{Run, Small};
-use super::tiles::{Kernel, Tile};
+use super::kernels::{Kernel, Run, Small, Tile};
 use crate::backend::isa::Isa;
 use crate::ir::scalar::Lane;
 
