@@ -3,6 +3,7 @@
 
 pub mod fourier;
 
+use std::ops::{Div, Mul, Sub};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
@@ -196,14 +197,13 @@ fn run_near_one(
     Ok(results)
 }
 
-trait Entry: ComplexField<Real = f64> + Copy {
+trait Entry:
+    ComplexField<Real = f64> + Copy + Mul<Output = Self> + Div<Output = Self> + Sub<Output = Self>
+{
     fn of(real: f64, imag: f64) -> Self;
     fn real(self) -> f64;
     fn imag(self) -> Option<f64>;
     fn length(self) -> f64;
-    fn times(self, other: Self) -> Self;
-    fn over(self, other: Self) -> Self;
-    fn minus(self, other: Self) -> Self;
     fn eigen(matrix: MatRef<'_, Self>) -> Result<Eigen<f64>, EvdError>;
 }
 
@@ -219,15 +219,6 @@ impl Entry for f64 {
     }
     fn length(self) -> f64 {
         self.abs()
-    }
-    fn times(self, other: Self) -> Self {
-        self * other
-    }
-    fn over(self, other: Self) -> Self {
-        self / other
-    }
-    fn minus(self, other: Self) -> Self {
-        self - other
     }
     fn eigen(matrix: MatRef<'_, Self>) -> Result<Eigen<f64>, EvdError> {
         Eigen::new_from_real(matrix)
@@ -246,15 +237,6 @@ impl Entry for c64 {
     }
     fn length(self) -> f64 {
         self.re.hypot(self.im)
-    }
-    fn times(self, other: Self) -> Self {
-        self * other
-    }
-    fn over(self, other: Self) -> Self {
-        self / other
-    }
-    fn minus(self, other: Self) -> Self {
-        self - other
     }
     fn eigen(matrix: MatRef<'_, Self>) -> Result<Eigen<f64>, EvdError> {
         Eigen::new(matrix)
@@ -314,23 +296,13 @@ impl Matrix {
         Self { real: scale(&self.real), imag: self.imag.as_ref().map(scale), ..*self }
     }
 
-    /// Whether complex columns are what a real matrix stretches by complex values.
+    /// Whether complex columns are what the matrix stretches by complex values.
     fn has_eigenvectors(&self, values: &Self, vectors: &Self) -> bool {
-        let n = self.rows;
-        let (Some(value_imag), Some(vector_imag)) = (&values.imag, &vectors.imag) else {
-            return false;
-        };
-        let length = self.real.iter().map(|x| x * x).sum::<f64>().sqrt();
-        (0..n).all(|j| {
-            let value = c64::new(values.real[j], value_imag[j]);
-            let vector = |i: usize| c64::new(vectors.real[i * n + j], vector_imag[i * n + j]);
-            let distance = |i: usize| {
-                let row = &self.real[i * n..(i + 1) * n];
-                let sum: c64 = row.iter().enumerate().map(|(k, &x)| vector(k) * x).sum();
-                (sum - value * vector(i)).norm_sqr()
-            };
-            (0..n).map(distance).sum::<f64>().sqrt() <= RESIDUAL * length
-        })
+        let [a, w, v]: [Mat<c64>; 3] = [self.faer(), values.faer(), vectors.faer()];
+        let product = &a * &v;
+        let distance = |i, j| product[(i, j)] - w[(0, j)] * v[(i, j)];
+        // False of NaN.
+        Mat::from_fn(self.rows, self.rows, distance).norm_l2() <= RESIDUAL * a.norm_l2()
     }
 
     fn is_finite(&self) -> bool {
@@ -383,7 +355,7 @@ fn of_type<T: Entry>(
         }
         Function::Determinant => {
             let (sign, pivots) = pivots(&matrix);
-            vec![Matrix::number(pivots.into_iter().fold(T::of(sign, 0.0), Entry::times))]
+            vec![Matrix::number(pivots.into_iter().fold(T::of(sign, 0.0), Mul::mul))]
         }
         Function::SignAndLog => {
             let (sign, pivots) = pivots(&matrix);
@@ -395,7 +367,7 @@ fn of_type<T: Entry>(
                 sign = if length == 0.0 {
                     T::of(0.0, 0.0)
                 } else {
-                    sign.times(T::of(pivot.real() / length, pivot.imag().unwrap_or(0.0) / length))
+                    sign * T::of(pivot.real() / length, pivot.imag().unwrap_or(0.0) / length)
                 };
             }
             vec![Matrix::number(sign), Matrix::row(vec![log])]
@@ -446,7 +418,7 @@ fn of_type<T: Entry>(
             };
             let scaled = Mat::from_fn(second.nrows(), second.ncols(), |i, j| {
                 let factor = if s[i] > cut { 1.0 / s[i] } else { 0.0 };
-                second[(i, j)].times(T::of(factor, 0.0))
+                second[(i, j)] * T::of(factor, 0.0)
             });
             vec![Matrix::of((v * scaled).as_ref())]
         }
@@ -539,10 +511,10 @@ fn eliminated<T: Entry>(matrix: &Mat<T>) -> (Vec<usize>, Mat<T>, Mat<T>) {
             continue;
         }
         for i in k + 1..m {
-            let factor = rest[(i, k)].over(rest[(k, k)]);
+            let factor = rest[(i, k)] / rest[(k, k)];
             rest[(i, k)] = factor;
             for j in k + 1..n {
-                rest[(i, j)] = rest[(i, j)].minus(factor.times(rest[(k, j)]));
+                rest[(i, j)] = rest[(i, j)] - factor * rest[(k, j)];
             }
         }
     }
