@@ -1,12 +1,13 @@
-//! Primitives: prefix sums, sorts, true lanes, increments. The same bits at every size, on every device and
+//! Primitives: prefix sums, reductions along axes, sorts, true lanes, increments. The same bits at every size, on every device and
 //! number of threads; lazy, interruptible, within the memory limit.
 
-use porcini_core::ir::op::{Op, ScatterOp};
+use porcini_core::ir::op::{Op, ReduceOp, ScatterOp};
 use porcini_core::ir::primitive::Order;
+use porcini_core::tensor::Tensor;
 use porcini_core::{Array, DType, DeviceChoice, Error, Scalar, Session};
 use porcini_tests::data::{self, Values};
 use porcini_tests::golden::configurations;
-use porcini_tests::oracle::{Value, visible, whole_arrays};
+use porcini_tests::oracle::{self, Value, visible, whole_arrays};
 
 /// Around vectors, runs, chunks and pieces of the host's primitives.
 const SIZES: [usize; 14] =
@@ -77,6 +78,65 @@ fn prefix_sums_have_the_order_of_s11() {
     };
     for_each(edges, check);
     for_each(uneven, check);
+}
+
+/// Around accumulators, chunks, vectors and pieces beside each other: before the axis, along it, behind it.
+const CUBES: [[u64; 3]; 17] = [
+    [1, 17, 1],
+    [3, 31, 1],
+    [700, 33, 1],
+    [9, 4095, 1],
+    [1, 4097, 1],
+    [2, 12_300, 1],
+    [2, 17, 2],
+    [5, 64, 3],
+    [1, 8200, 3],
+    [3, 40, 16],
+    [2, 100, 33],
+    [1, 5000, 31],
+    [1, 33, 255],
+    [2, 65, 600],
+    [1, 20, 4097],
+    [1, 70_000, 2],
+    [1, 4096, 40],
+];
+
+#[test]
+fn reductions_along_an_axis_are_those_of_its_rows() {
+    let sessions = sessions();
+    for dtype in DType::ALL {
+        for [outer, extent, inner] in CUBES {
+            for values in [edges, uneven] {
+                let lanes = values(dtype, usize::try_from(outer * extent * inner).unwrap());
+                let row = |row: usize| {
+                    let [extent, inner] = [extent, inner].map(|n| usize::try_from(n).unwrap());
+                    let first = row / inner * extent * inner + row % inner;
+                    let lanes = lanes[first..].iter().step_by(inner).take(extent);
+                    Value { dtype, lanes: lanes.copied().collect() }
+                };
+                let rows: Vec<Value> =
+                    (0..usize::try_from(outer * inner).unwrap()).map(row).collect();
+                for op in ReduceOp::ALL {
+                    for (i, session) in sessions.iter().enumerate() {
+                        let array = session.from_bytes(dtype, &data::to_bytes(dtype, &lanes));
+                        let cube = Tensor::new(&array.unwrap(), &[outer, extent, inner]).unwrap();
+                        let Ok(result) = cube.reduce(op, Some(&[1]), false) else { break };
+                        let want =
+                            rows.iter().map(|row| oracle::reduce(op, row)).collect::<Vec<_>>();
+                        let got = contents(&result.entries().unwrap()[0]);
+                        let what = format!("{op:?} {dtype} {outer} {extent} {inner}, session {i}");
+                        assert!(got == bytes(result.dtype(), &want), "{what}");
+                        // Of the same lanes in another order of the axes.
+                        let turned = cube.permute(&[2, 0, 1]).unwrap();
+                        let turned = turned.reduce(op, Some(&[2]), true).unwrap();
+                        assert_eq!(turned.shape().extents(), [inner, outer, 1], "{what}");
+                        let back = turned.permute(&[1, 0, 2]).unwrap().entries().unwrap();
+                        assert!(contents(&back[0]) == got, "{what}, turned");
+                    }
+                }
+            }
+        }
+    }
 }
 
 #[test]

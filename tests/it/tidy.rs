@@ -9,7 +9,7 @@ use crate::imports::{Imports, Module, imports, knots};
 const MAX_LINES: usize = 640;
 
 /// Files with unsafe code, each with a reason.
-const UNSAFE: [(&str, &str); 23] = [
+const UNSAFE: [(&str, &str); 24] = [
     ("core/src/backend/cpu/arena.rs", "executable memory"),
     ("core/src/backend/cpu/frame.rs", "memory of machine code"),
     ("core/src/backend/cpu/launch.rs", "machine code as functions"),
@@ -22,6 +22,7 @@ const UNSAFE: [(&str, &str); 23] = [
     ("core/src/backend/interp/memory_steps.rs", "lanes and buffers by pointer"),
     ("core/src/backend/interp/steps.rs", "lanes by pointer, instruction sets"),
     ("core/src/backend/pages.rs", "blocks of memory from the system"),
+    ("core/src/backend/primitive/along.rs", "instruction sets"),
     ("core/src/backend/primitive/lanes.rs", "lanes by pointer, from several threads"),
     ("core/src/backend/primitive/product/vectors.rs", "instruction sets, lanes by pointer"),
     ("core/src/backend/primitive/scan_vectors.rs", "instruction sets, lanes by pointer"),

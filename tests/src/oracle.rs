@@ -419,7 +419,8 @@ fn identity(op: ReduceOp, dtype: DType) -> u64 {
     }
 }
 
-pub(crate) fn reduce(op: ReduceOp, x: &Value) -> u64 {
+/// All lanes combined in the order of S11.
+pub fn reduce(op: ReduceOp, x: &Value) -> u64 {
     if x.dtype == DType::F16 && x.lanes.len() != 1 {
         // Accumulates in f32 and rounds once.
         let lanes = x.lanes.iter().map(|&lane| cast(DType::F32, x.dtype, lane)).collect();

@@ -4,6 +4,7 @@
 //! primitive therefore ends a stage, like a reduction, and is a launch of its own; each backend has its
 //! own code for it. What can be said by kernels is not here but composed, see `trace/rearrange.rs`.
 
+use super::op::ReduceOp;
 use crate::dtype::DType;
 
 /// Which way a sort goes.
@@ -37,6 +38,9 @@ pub enum Primitive {
     /// Operands left and right, of a complex product the real and imaginary parts of each: matrices one behind the other,
     /// and their products in the order of S26.
     Product(Product),
+    /// Operand x, of numbers of 32 or 64 bits, or truth values for [`ReduceOp::Any`] and [`ReduceOp::All`]: its lanes
+    /// combined along an axis in the order of S11.
+    Along(Along),
 }
 
 impl Primitive {
@@ -53,8 +57,20 @@ impl Primitive {
             Self::Increments => "increments",
             Self::Exchanges => "exchanges",
             Self::Product(_) => "matmul",
+            Self::Along(along) => along.op.name(),
         }
     }
+}
+
+/// A reduction along the middle axis of lanes `[outer, extent, inner]`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Along {
+    /// How two of them combine.
+    pub op: ReduceOp,
+    /// Lanes along the axis; at least 1.
+    pub extent: u64,
+    /// Lanes from one along the axis to the next; at least 1.
+    pub inner: u64,
 }
 
 /// Products of matrices: of many, or of one with many.

@@ -353,11 +353,6 @@ impl Tensor {
         self.viewed(self.view.part(axis, start, end)?)
     }
 
-    /// An axis as several, whose extents have its product.
-    fn split(&self, axis: usize, extents: &[u64]) -> Result<Self> {
-        self.viewed(self.view.split("reshape", axis, extents)?)
-    }
-
     /// As [`Tensor::squeeze`].
     fn squeezed(&self, axis: usize) -> Result<Self> {
         self.viewed(self.view.squeezed("squeeze", axis)?)

@@ -1,5 +1,7 @@
-//! Reductions along an axis, in the order of S11: chunks of 4096 entries, in each 32 accumulators that take turns, which
-//! combine by halves; the results of chunks combine pairwise, an odd last one passing up unchanged.
+//! Reductions along an axis, in the order of S11.
+//!
+//! Few entries are combined by operations, which fuse with what made them and what follows; many by a primitive, which
+//! reads each once where it lies.
 
 use std::sync::Arc;
 
@@ -13,9 +15,8 @@ use crate::error::{Error, Result};
 use crate::ir::op::ReduceOp;
 use crate::ir::scalar::identity_bits;
 
-/// Entries of a chunk along an axis, and accumulators in it.
-const CHUNK: u64 = 4096;
-const ACCUMULATORS: u64 = 32;
+/// The most entries along an axis that operations combine.
+const FEW: u64 = 16;
 
 impl Tensor {
     /// The entries along axes combined into one; without axes all of them, in their order. The axes go away, or remain as
@@ -89,6 +90,13 @@ impl Tensor {
                 Self { parts: of_all(&all)?.parts, view: Arc::new(View::whole(Shape::number())) }
             }
             [axis] => along(self, axis)?.squeezed(axis)?,
+            [first, ..] if axes.windows(2).all(|pair| pair[0] + 1 == pair[1]) => {
+                let extents = self.shape().extents();
+                let end = first + axes.len();
+                let merged = extents[first..end].iter().product();
+                let extents = [&extents[..first], &[merged], &extents[end..]].concat();
+                along(&self.shaped(op, extents)?, first)?.squeezed(first)?
+            }
             _ => {
                 let rows = self.merged(op, &axes)?;
                 let last = rows.shape().rank() - 1;
@@ -116,17 +124,17 @@ impl Tensor {
 
     /// The entries along an axis combined into one.
     fn one_axis(&self, op: ReduceOp, axis: usize) -> Result<Self> {
-        if self.shape().extents()[axis] == 0 {
+        let extent = self.shape().extents()[axis];
+        if extent == 0 {
             return self.nothing(op, axis);
         }
         // The type, and whether there is one, of a reduction of one lane.
         let result = self.sample()?.reduce(op)?.dtype();
-        let accumulated = match result {
-            DType::F16 => DType::F32,
-            result => result,
-        };
-        let sum = self.each(|part| part.cast(accumulated))?.along(op, axis)?;
-        sum.each(|part| part.cast(result))
+        let x = self.each(|part| part.cast(result.widened()))?;
+        // True lanes are ones then.
+        let op = if op == ReduceOp::Count { ReduceOp::Sum } else { op };
+        let combined = if extent <= FEW { x.halves(op, axis)? } else { x.along(op, axis)? };
+        combined.each(|part| part.cast(result))
     }
 
     /// One lane of the type of the entries.
@@ -155,81 +163,40 @@ impl Tensor {
         Self::of(&parts.collect::<Result<Vec<_>>>()?, self.shape().clone())
     }
 
-    /// As [`Tensor::reduce`], of a type that is its own result, and an axis of one entry or more.
+    /// Entries along an axis, of which there are some, combined where they lie; of a type for [`Recorder::along`].
     fn along(&self, op: ReduceOp, axis: usize) -> Result<Self> {
-        let extent = self.shape().extents()[axis];
-        let n_chunks = extent / CHUNK;
-        let end = n_chunks * CHUNK;
-        let mut tail = None;
-        if end < extent {
-            tail = Some(self.range(axis, end, extent)?.chunk(op, axis)?);
-        }
-        if n_chunks == 0 {
-            return tail.ok_or(Error::EmptyReduction { op: op.name() });
-        }
-        // All full chunks at once, a chunk an entry.
-        let chunks = self.range(axis, 0, end)?;
-        let chunks = chunks.split(axis, &[n_chunks, CHUNK])?.chunk(op, axis + 1)?;
-        let mut chunks = chunks.squeezed(axis + 1)?;
-        let mut n = n_chunks;
-        while n > 0 {
-            if n == 1 && tail.is_none() {
-                return Ok(chunks);
-            }
-            if n % 2 == 1 {
-                let last = chunks.range(axis, n - 1, n)?;
-                tail = Some(match tail {
-                    Some(tail) => last.with(op, &tail)?,
-                    None => last,
-                });
-            }
-            n /= 2;
-            if n > 0 {
-                let pairs = chunks.range(axis, 0, 2 * n)?.split(axis, &[n, 2])?;
-                chunks = pairs.halves(op, axis + 1, 2)?.squeezed(axis + 1)?;
-            }
-        }
-        tail.ok_or(Error::EmptyReduction { op: op.name() })
-    }
-
-    /// The entries of a chunk, or a part of one, along an axis.
-    fn chunk(&self, op: ReduceOp, axis: usize) -> Result<Self> {
-        let extent = self.shape().extents()[axis];
-        let n_rows = extent / ACCUMULATORS;
-        let end = n_rows * ACCUMULATORS;
-        if n_rows == 0 {
-            return self.halves(op, axis, extent);
-        }
-        let rows = self.range(axis, 0, end)?.split(axis, &[n_rows, ACCUMULATORS])?;
-        let row = |k: u64| rows.range(axis, k, k + 1)?.squeezed(axis);
-        let mut sums = row(0)?;
-        for k in 1..n_rows {
-            sums = sums.with(op, &row(k)?)?;
-        }
-        if end == extent {
-            return sums.halves(op, axis, ACCUMULATORS);
-        }
-        // The first accumulators take one more.
-        let rest = self.range(axis, end, extent)?;
-        let lane = |j: u64| {
-            let sum = sums.range(axis, j, j + 1)?;
-            if j < extent - end {
-                let last = rest.range(axis, j, j + 1)?;
-                return sum.with(op, &last);
-            }
-            Ok(sum)
+        let Some(order) = self.view.order_in_memory(self.parts[0].size()) else {
+            return self.whole()?.along(op, axis);
         };
-        Self::by_halves(op, (0..ACCUMULATORS).map(lane).collect::<Result<_>>()?)
+        let (extent, own) = (self.shape().extents()[axis], exactly::<i64>(axis));
+        let lying = self.permute(&order)?;
+        let place = order.iter().position(|&axis| axis == own).unwrap_or(axis);
+        let mut extents = lying.shape().extents().to_vec();
+        let inner = extents[place + 1..].iter().product();
+        extents[place] = 1;
+        let part = |part: &Array| {
+            if part.literal().is_some() {
+                // All results are one.
+                return part.resize(extent)?.reduce(op);
+            }
+            let ids = part.session().ids(op.name(), &[part])?;
+            part.session().record(|recorder| recorder.along(op, ids[0], extent, inner))
+        };
+        let parts = self.parts.iter().map(part).collect::<Result<Vec<_>>>()?;
+        // Back to where the axes were.
+        let mut back = vec![0; order.len()];
+        for (place, &axis) in order.iter().enumerate() {
+            back[exactly::<usize>(axis)] = exactly(place);
+        }
+        Self::of(&parts, Shape::new(op.name(), extents)?)?.permute(&back)
     }
 
-    /// So many entries along an axis combined by halves.
-    fn halves(&self, op: ReduceOp, axis: usize, n: u64) -> Result<Self> {
-        let entries = (0..n).map(|j| self.range(axis, j, j + 1)).collect::<Result<_>>()?;
-        Self::by_halves(op, entries)
-    }
-
-    /// Accumulator i takes i + 16, then i + 8, and so on; those that are missing hold the identity.
-    fn by_halves(op: ReduceOp, mut entries: Vec<Self>) -> Result<Self> {
+    /// The entries along an axis, of which there are some and at most as many as accumulators, combined by halves:
+    /// accumulator i takes i + 16, then i + 8, and so on; those that are missing hold the identity.
+    fn halves(&self, op: ReduceOp, axis: usize) -> Result<Self> {
+        let entry = |j: u64| self.range(axis, j, j + 1);
+        let extent = self.shape().extents()[axis];
+        let mut entries = (0..extent).map(entry).collect::<Result<Vec<_>>>()?;
         let mut half = entries.len().next_power_of_two() / 2;
         while half > 0 {
             let upper = entries.split_off(half.min(entries.len()));

@@ -1,7 +1,10 @@
 //! Views: which lanes of an array the entries of a tensor are.
 
+use std::cmp::Reverse;
+
 use super::shape::Shape;
 use crate::array::{Array, Slice};
+use crate::convert::exactly;
 use crate::error::{Error, Result};
 use crate::ir::primitive::lane_number_type;
 use crate::session::Session;
@@ -55,23 +58,8 @@ impl View {
     /// # Errors
     /// None at present.
     pub(crate) fn part(&self, axis: usize, start: u64, end: u64) -> Result<Self> {
-        let [start, end] = [start, end].map(crate::convert::exactly::<i64>);
+        let [start, end] = [start, end].map(exactly::<i64>);
         self.sliced("[]", axis, Slice::new(start, end, 1))
-    }
-
-    /// An axis as several, whose extents have its product.
-    ///
-    /// # Errors
-    /// `Argument` for too many axes.
-    pub(crate) fn split(&self, op: &'static str, axis: usize, into: &[u64]) -> Result<Self> {
-        let (mut extents, mut steps) = (self.shape.extents().to_vec(), self.steps.clone());
-        let mut step = steps.remove(axis);
-        extents.splice(axis..=axis, into.iter().copied());
-        for &extent in into.iter().rev() {
-            steps.insert(axis, step);
-            step = step.wrapping_mul(extent.cast_signed());
-        }
-        Ok(Self { shape: Shape::new(op, extents)?, start: self.start, steps })
     }
 
     /// The lanes of a slice along an axis.
@@ -191,6 +179,16 @@ impl View {
         turned.is_whole(lanes).then_some(true)
     }
 
+    /// The order of the axes in which the entries are all of so many lanes, one behind the other, if there is one.
+    pub(crate) fn order_in_memory(&self, lanes: u64) -> Option<Vec<i64>> {
+        let mut order: Vec<usize> = (0..self.shape.rank()).collect();
+        // Axes of one entry have any step.
+        order.sort_by_key(|&axis| Reverse((self.steps[axis], self.shape.extents()[axis])));
+        let order: Vec<i64> = order.into_iter().map(exactly).collect();
+        let lying = self.permuted("permute", &order).ok()?;
+        lying.is_whole(lanes).then_some(order)
+    }
+
     /// Of one axis alone how far each entry is from the first.
     pub(crate) fn only(&self, axis: usize) -> Self {
         let shape = Shape::line(self.shape.extents()[axis]);
@@ -259,6 +257,9 @@ mod tests {
         assert_eq!(wide.runs(), [(2, 0), (3, 1), (4, 0)]);
         assert_eq!(view(&[]).runs(), []);
         assert!(view(&[1]).squeezed("squeeze", 0).unwrap().is_whole(1));
+        assert_eq!(turned.order_in_memory(24), Some(vec![1, 2, 0]));
+        assert_eq!(view(&[3, 1, 2]).order_in_memory(6), Some(vec![0, 1, 2]));
+        assert_eq!((part.order_in_memory(24), back.order_in_memory(24)), (None, None));
         assert!(whole.squeezed("squeeze", 0).is_err());
         assert!(whole.permuted("permute", &[0, 1, 1]).is_err());
         assert!(whole.permuted("permute", &[0, 1]).is_err());

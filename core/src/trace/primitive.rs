@@ -3,8 +3,8 @@
 use super::Recorder;
 use crate::dtype::DType;
 use crate::error::{Error, Result};
-use crate::ir::op::{Class, Op, ScatterMode, ScatterOp, Writer};
-use crate::ir::primitive::{Order, Primitive, Product, lane_number_type};
+use crate::ir::op::{Class, Op, ReduceOp, ScatterMode, ScatterOp, Writer};
+use crate::ir::primitive::{Along, Order, Primitive, Product, lane_number_type};
 use crate::ir::var::{Kind, VarId, Variable};
 
 impl Recorder<'_> {
@@ -279,6 +279,17 @@ impl Recorder<'_> {
         let (n, rows) = product.extents(self.size(operands[0]), self.size(right));
         let size = n * rows * u64::from(product.columns);
         self.primitive(Primitive::Product(product), dtype, size, operands)
+    }
+
+    /// Lanes `[outer, extent, inner]` combined along the middle, in the order of S11; see [`Primitive::Along`] for types.
+    ///
+    /// **Evaluation**: traced; a launch of its own.
+    ///
+    /// # Errors
+    /// `Recording` in a body.
+    pub fn along(&mut self, op: ReduceOp, x: VarId, extent: u64, inner: u64) -> Result<VarId> {
+        let primitive = Primitive::Along(Along { op, extent, inner });
+        self.primitive(primitive, self.dtype(x), self.size(x) / extent, &[x])
     }
 
     fn primitive(

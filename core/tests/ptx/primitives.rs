@@ -3,14 +3,15 @@
 use std::collections::HashMap;
 
 use porcini_core::backend::cuda::{
-    ProductCode, ProductParts, ProductSize, Step, Target, Work, lower_step, run_steps,
+    AlongColumns, ProductCode, ProductParts, ProductSize, Step, Target, Work, lower_step, run_steps,
 };
 use porcini_core::backend::isa::Isa;
 use porcini_core::backend::primitive::{MemoryArray, PrimitiveCall};
 use porcini_core::ir::op::ReduceOp;
-use porcini_core::ir::primitive::{Factor, Order, Part, Primitive, Product};
+use porcini_core::ir::primitive::{Along, Factor, Order, Part, Primitive, Product};
 use porcini_core::ir::scalar::quiet_nan;
-use porcini_core::{DType, DeviceChoice, Result, Scalar, Session};
+use porcini_core::tensor::Tensor;
+use porcini_core::{Array, DType, DeviceChoice, Result, Scalar, Session};
 
 use super::machine::{Memory, Program};
 use super::programs::Random;
@@ -27,6 +28,14 @@ pub(super) fn steps() -> Vec<Step> {
     let mut steps = vec![Step::CountTrue, Step::PlaceTrue(DType::U32), Step::PlaceTrue(DType::U64)];
     steps.push(Step::CountedElements);
     steps.extend(products().map(Step::Product));
+    for dtype in combined() {
+        for op in reductions(dtype) {
+            // Truth values are bytes.
+            let dtype = if dtype == DType::Mask { DType::U8 } else { dtype };
+            steps.extend(AlongColumns::ALL.map(|columns| Step::Chunks(op, dtype, columns)));
+            steps.push(Step::FoldChunks(op, dtype));
+        }
+    }
     for dtype in DType::ALL {
         if dtype.is_int() {
             steps.push(Step::Increments(dtype));
@@ -41,6 +50,19 @@ pub(super) fn steps() -> Vec<Step> {
         }
     }
     steps
+}
+
+/// The types that are combined along axes.
+fn combined() -> impl Iterator<Item = DType> {
+    DType::ALL.into_iter().filter(|&dtype| dtype.bytes() >= 4 || dtype == DType::Mask)
+}
+
+/// What combines lanes of a type.
+fn reductions(dtype: DType) -> Vec<ReduceOp> {
+    match dtype {
+        DType::Mask => vec![ReduceOp::Any, ReduceOp::All],
+        _ => vec![ReduceOp::Sum, ReduceOp::Prod, ReduceOp::Min, ReduceOp::Max],
+    }
 }
 
 /// The code of products of every type, part and size, the factors of which lie this way and that.
@@ -186,10 +208,22 @@ impl Host {
         Self(session.build().expect("a session"))
     }
 
-    fn lanes_of(&self, primitive: Primitive, dtype: DType, lanes: &[u64]) -> Vec<u64> {
+    fn array(&self, dtype: DType, lanes: &[u64]) -> Array {
         let bytes: Vec<u8> =
             lanes.iter().flat_map(|lane| lane.to_le_bytes()[..dtype.bytes()].to_vec()).collect();
-        let x = self.0.from_bytes(dtype, &bytes).expect("an array");
+        self.0.from_bytes(dtype, &bytes).expect("an array")
+    }
+
+    fn along(&self, along: Along, dtype: DType, lanes: &[u64]) -> Vec<u64> {
+        let Along { op, extent, inner } = along;
+        let outer = lanes.len() as u64 / extent / inner;
+        let cube = Tensor::new(&self.array(dtype, lanes), &[outer, extent, inner]);
+        let result = cube.and_then(|cube| cube.reduce(op, Some(&[1]), false)?.entries());
+        Self::bits(&result.expect("a result")[0])
+    }
+
+    fn lanes_of(&self, primitive: Primitive, dtype: DType, lanes: &[u64]) -> Vec<u64> {
+        let x = self.array(dtype, lanes);
         let result = match primitive {
             Primitive::PrefixSum => x.psum(),
             Primitive::PrefixProduct => x.cumprod(),
@@ -198,11 +232,15 @@ impl Host {
             Primitive::TrueLanes
             | Primitive::Increments
             | Primitive::Exchanges
-            | Primitive::Product(_) => {
+            | Primitive::Product(_)
+            | Primitive::Along(_) => {
                 unreachable!("not asked for")
             }
         };
-        let result = result.expect("a result");
+        Self::bits(&result.expect("a result"))
+    }
+
+    fn bits(result: &Array) -> Vec<u64> {
         let contents = result.read_bytes(0..result.size()).expect("contents");
         let lane = |bytes: &[u8]| {
             let mut word = [0; 8];
@@ -265,6 +303,36 @@ fn prefix_sums_mean_what_the_host_does() {
     // More chunks than a chunk has lanes.
     let lanes = uneven(DType::F32, 1024 * 1025 + 9, &mut random);
     check((&mut model, &host), Primitive::PrefixSum, (DType::F32, &lanes), &mut random);
+}
+
+#[test]
+fn reductions_along_an_axis_mean_what_the_host_does() {
+    let (mut model, host, mut random) = (Model::new(), Host::new(), Random::new(7050));
+    let cubes = [
+        (1, 1, 1),
+        (20, 31, 1),
+        (9, 33, 1),
+        (2, 4097, 1),
+        (1, 70_000, 1),
+        (3, 33, 2),
+        (1, 8200, 3),
+        (3, 40, 7),
+        (2, 5, 16),
+        (1, 4096, 33),
+        (2, 100, 31),
+    ];
+    for dtype in combined() {
+        for op in reductions(dtype) {
+            for (outer, extent, inner) in cubes {
+                let lanes = uneven(dtype, outer * extent * inner, &mut random);
+                let along = Along { op, extent: extent as u64, inner: inner as u64 };
+                let (x, result) = ([(dtype, &lanes[..])], (dtype, outer * inner));
+                let got = model.lanes_of(Primitive::Along(along), &x, result, &mut random);
+                let want = host.along(along, dtype, &lanes);
+                assert!(got == want, "{op:?} {dtype} {outer} {extent} {inner}");
+            }
+        }
+    }
 }
 
 #[test]

@@ -48,7 +48,7 @@ use self::parts::Parts;
 use self::primitive::Primitives;
 pub use self::primitive::{Work, run_steps};
 pub use self::ptx::{
-    CHUNK, FOLDED, LANES_PER_WARP, ONE_LANE, ProductCode, ProductParts, ProductSize,
+    AlongColumns, CHUNK, FOLDED, LANES_PER_WARP, ONE_LANE, ProductCode, ProductParts, ProductSize,
     SHARED_DECLARATION, Sharing, Step, Target, lower, lower_entry, lower_fold, lower_private,
     lower_step, lower_trap, private_target, tree_size,
 };

@@ -6,18 +6,21 @@ use std::sync::{Arc, Mutex, PoisonError};
 use super::compiler::Compiler;
 use super::gpu::{Function, Gpu, Grid, Module};
 use super::ptx::{
-    BUCKETS, COUNT_BLOCK, DIGIT, ProductCode, ProductParts, ProductSize, SCAN_CHUNK, Step, TILE,
+    ALONG_CHUNK, ALONG_FOLDED, AlongColumns, BUCKETS, COUNT_BLOCK, DIGIT, ProductCode,
+    ProductParts, ProductSize, SCAN_CHUNK, Step, TILE,
 };
 use crate::backend::primitive::{MemoryArray, PrimitiveCall, Room};
 use crate::convert::exactly;
 use crate::dtype::DType;
 use crate::error::Result;
 use crate::ir::op::ReduceOp;
-use crate::ir::primitive::{Factor, Order, Part, Primitive, Product, Terms};
+use crate::ir::primitive::{Along, Factor, Order, Part, Primitive, Product, Terms};
 use crate::memory::buffer::Buffer;
 
 /// The deepest products, in lanes.
 const MOST_DEPTH: u32 = 1 << 30;
+/// The most blocks of a launch.
+const MOST_BLOCKS: u64 = (1 << 31) - 1;
 
 /// Runs the steps of a primitive: a GPU, or a model of one.
 pub trait Work {
@@ -60,6 +63,7 @@ pub fn run_steps(work: &mut dyn Work, call: &PrimitiveCall) -> Result<bool> {
         // They too are counted in 32 bits, with a sign.
         Primitive::Product(product) if product.depth > MOST_DEPTH => return Ok(false),
         Primitive::Product(product) => products(work, product, call)?,
+        Primitive::Along(along) => return reduce(work, along, x, result),
     }
     Ok(true)
 }
@@ -174,6 +178,36 @@ fn increments(work: &mut dyn Work, call: &PrimitiveCall) -> Result<()> {
     sort_digits(work, by, elements, &lanes_between, Some(&numbers_between))?;
     let words = [n, sorted, numbers, target.size, target.address, result.address];
     work.launch(Step::Increments(result.dtype), blocks, &words)
+}
+
+/// Lanes `[outer, extent, inner]`: blocks reduce a chunk along the axis for some columns beside it, then chunks combine.
+fn reduce(work: &mut dyn Work, along: Along, x: MemoryArray, result: MemoryArray) -> Result<bool> {
+    let Along { op, extent, inner } = along;
+    // Truth values are bytes.
+    let dtype = if x.dtype == DType::Mask { DType::U8 } else { x.dtype };
+    let columns = AlongColumns::of(inner);
+    let (outer, mut n_chunks) = (result.size / inner, extent.div_ceil(ALONG_CHUNK));
+    let (n, n_blocks) = (outer * n_chunks, inner.div_ceil(columns.number()));
+    let blocks = n.div_ceil(columns.chunks()) * n_blocks;
+    if blocks > MOST_BLOCKS {
+        return Ok(false);
+    }
+    let bytes = inner * dtype.bytes() as u64;
+    let target = |work: &mut dyn Work, n_chunks: u64| match n_chunks {
+        1 => Ok(result.address),
+        _ => work.room(outer * n_chunks * bytes),
+    };
+    let mut address = target(work, n_chunks)?;
+    let words = [x.address, extent, inner, n_chunks, n_blocks, n, address];
+    work.launch(Step::Chunks(op, dtype, columns), blocks, &words)?;
+    while n_chunks > 1 {
+        let n_nodes = n_chunks.div_ceil(ALONG_FOLDED);
+        let (n, to) = (outer * n_nodes * inner, target(work, n_nodes)?);
+        let words = [n, address, n_chunks, inner, n_nodes, to];
+        work.launch(Step::FoldChunks(op, dtype), n.div_ceil(COUNT_BLOCK.into()), &words)?;
+        (address, n_chunks) = (to, n_nodes);
+    }
+    Ok(true)
 }
 
 /// Operands are left and right, of complex products the real and imaginary parts of each.

@@ -4,6 +4,7 @@
 //! bits do not depend on the number of threads. Pieces are short, and the interrupt flag is looked at
 //! between them.
 
+mod along;
 mod call;
 mod in_turn;
 mod lanes;
@@ -52,5 +53,6 @@ pub(super) fn run(pool: &Pool, isa: Isa, call: &PrimitiveCall, room: Room<'_>) -
         Primitive::Product(product) => {
             product::multiply(&workers, product, &call.operands, result, call.imag)
         }
+        Primitive::Along(along) => along::reduce(&workers, along, first, result),
     }
 }

@@ -1,7 +1,7 @@
 //! Work on many lanes in pieces, by several threads if that pays.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::Room;
 use super::lanes::Lanes;
@@ -120,4 +120,9 @@ pub(super) struct Piece {
 /// Lanes of each piece of `n` lanes but the last: a power of two.
 pub(super) fn piece_length(n: usize) -> usize {
     n.div_ceil(MAX_PIECES).next_power_of_two().max(PIECE)
+}
+
+/// Takes a lock, whoever else failed with it.
+pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

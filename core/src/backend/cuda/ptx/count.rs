@@ -93,7 +93,7 @@ pub(super) fn increments(dtype: DType, name: &str) -> String {
 
 impl Writer {
     /// The lane of this thread; a thread without one ends.
-    fn lane_of_thread(&mut self) -> Name {
+    pub(super) fn lane_of_thread(&mut self) -> Name {
         let [block, thread] = [(); 2].map(|()| self.temporary(Class::B32));
         let (lane, beyond) = (self.temporary(Class::B64), self.temporary(Class::Pred));
         let n = self.param(0);

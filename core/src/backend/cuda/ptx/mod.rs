@@ -9,7 +9,7 @@
 //! | `vector.rs` | loads and stores of neighbouring lanes |
 //! | `reduce.rs` | the reduction tree of S11 |
 //! | `private.rs` | scatters that add into few elements |
-//! | `primitive.rs` | the entries of primitives: `scan.rs`, `sort.rs`, `count.rs`, `product/` |
+//! | `primitive.rs` | the entries of primitives: `along.rs`, `scan.rs`, `sort.rs`, `count.rs`, `product/` |
 //! | `writer.rs` | text, register names and declarations |
 //!
 //! # Parameters
@@ -37,6 +37,7 @@
 //! `%lane`; a failing access among them reports lane 0.
 #![deny(clippy::wildcard_enum_match_arm)]
 
+mod along;
 mod count;
 mod memory;
 mod op;
@@ -53,6 +54,8 @@ mod writer;
 
 use std::collections::HashMap;
 
+pub use self::along::Columns as AlongColumns;
+pub(super) use self::along::{CHUNK as ALONG_CHUNK, FOLDED as ALONG_FOLDED};
 pub(super) use self::count::THREADS as COUNT_BLOCK;
 pub(super) use self::memory::WORDS_PER_ACCESS;
 use self::op::Types;

@@ -3,7 +3,7 @@
 
 use super::target::Target;
 use super::writer::{Writer, ptx};
-use super::{count, product, scan, sort};
+use super::{along, count, product, scan, sort};
 use crate::dtype::DType;
 use crate::ir::op::ReduceOp;
 use crate::ir::primitive::Order;
@@ -29,6 +29,10 @@ pub enum Step {
     Increments(DType),
     /// Products of matrices.
     Product(product::Product),
+    /// Reductions of chunks along an axis.
+    Chunks(ReduceOp, DType, along::Columns),
+    /// What they combine to.
+    FoldChunks(ReduceOp, DType),
 }
 
 impl Step {
@@ -39,7 +43,8 @@ impl Step {
                 scan::THREADS
             }
             Self::CountDigits(..) | Self::MoveLanes(..) => sort::THREADS,
-            Self::CountedElements | Self::Increments(_) => count::THREADS,
+            Self::CountedElements | Self::Increments(_) | Self::FoldChunks(..) => count::THREADS,
+            Self::Chunks(_, _, columns) => columns.threads(),
             Self::Product(product) => product.threads(),
         }
     }
@@ -56,6 +61,8 @@ impl Step {
             Self::CountedElements => "counted_elements",
             Self::Increments(_) => "increments",
             Self::Product(..) => "matmul",
+            Self::Chunks(..) => "chunks_along",
+            Self::FoldChunks(..) => "fold_chunks",
         }
     }
 }
@@ -81,6 +88,8 @@ pub fn lower_step(step: Step, target: Target, name: &str) -> String {
         Step::MoveLanes(dtype, order) => sort::move_lanes(dtype, order, name),
         Step::CountedElements => count::counted_elements(name),
         Step::Increments(dtype) => count::increments(dtype, name),
+        Step::Chunks(op, dtype, columns) => along::chunks(op, dtype, columns, name),
+        Step::FoldChunks(op, dtype) => along::fold(op, dtype, name),
         Step::Product(code) => product::product(code, target, name),
     }
 }

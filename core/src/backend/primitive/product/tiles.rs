@@ -2,13 +2,13 @@
 //! sum that is put down and taken up again goes on where it was.
 
 use std::ops::Range;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::Mutex;
 
 use super::kernels::{Kernel, Tile};
 use super::matrices::Matrices;
 use crate::backend::isa::Isa;
 use crate::backend::primitive::lanes::Lanes;
-use crate::backend::primitive::pieces::Workers;
+use crate::backend::primitive::pieces::{Workers, lock};
 use crate::error::Result;
 use crate::ir::op::Op;
 use crate::ir::primitive::Product;
@@ -113,10 +113,6 @@ pub(super) fn multiply<T: Lane>(workers: &Workers<'_>, matrices: Matrices<T>) ->
         Block { kernel, matrices, panels, matrix, rows }.multiply(packed, goes_on);
         lock(&free).push(own);
     })
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Copies right matrices into their panels.

@@ -1,0 +1,285 @@
+//! Reductions along an axis, in the order of S11.
+//!
+//! Where few entries are beside the axis, blocks of entries along it lie one behind the other; where there are many, a task
+//! has a piece of each row. Either way rows are added to 32 accumulators in turn, which lie in a cache, and every entry
+//! is read once, in the order of memory.
+#![expect(unsafe_code, reason = "instructions that not every processor has")]
+
+use std::ops::Range;
+use std::sync::Mutex;
+
+use super::MemoryArray;
+use super::lanes::Lanes;
+use super::pieces::{WORTH_A_THREAD, Workers, lock};
+use crate::backend::isa::Isa;
+use crate::backend::reduce::{ACCUMULATORS, CHUNK};
+use crate::convert::exactly;
+use crate::dtype::DType;
+use crate::error::Result;
+use crate::ir::op::{Op, ReduceOp};
+use crate::ir::primitive::Along;
+use crate::ir::scalar::{Lane, with_lane, with_word};
+
+/// Bytes of a piece of a row. Accumulators of such lie in a second- or third-level cache; memory that is read in order is
+/// worth more than a nearer cache for them.
+const PIECE_BYTES: usize = 1 << 16;
+/// Lanes that are worth a task.
+const TASK: usize = 1 << 16;
+
+/// Lanes `[outer, extent, inner]`, combined along the middle.
+///
+/// # Errors
+/// `Interrupted`, `OutOfMemory`.
+pub(super) fn reduce(
+    workers: &Workers<'_>,
+    along: Along,
+    x: MemoryArray,
+    result: MemoryArray,
+) -> Result<()> {
+    let op = along.op;
+    with_word!(x.dtype,
+        T => numbers::<T>(workers.isa, op).reduce(workers, along, [x, result].map(Lanes::of)),
+        // Truth values are bytes.
+        mask => truths(workers.isa, op).reduce(workers, along, [x, result].map(Lanes::of)))
+}
+
+/// Blocks of entries along the axis that combine to a row each.
+struct Blocks<'a, T> {
+    /// From the first lane of the first block to the last of the last one.
+    lanes: &'a [T],
+    /// Rows of a block, the last one of which may have fewer.
+    rows: usize,
+    /// Lanes from a row to the next, and how many of them are entries; where there are others, there is one block.
+    stride: usize,
+    width: usize,
+    /// Room for 32 rows.
+    accumulators: &'a mut [T],
+    results: &'a mut [T],
+}
+
+/// How entries combine.
+struct Step<T> {
+    nothing: T,
+    /// # Safety
+    /// The processor must have the instructions.
+    blocks: unsafe fn(T, Blocks<'_, T>),
+    pair: fn(T, T) -> T,
+}
+
+impl<T> Clone for Step<T>
+where
+    T: Copy,
+{
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T: Copy> Copy for Step<T> {}
+
+fn numbers<T: Lane>(isa: Isa, op: ReduceOp) -> Step<T> {
+    match op.combine() {
+        Op::Mul => step::<T, { Op::Mul as u8 }>(isa, op),
+        Op::Min => step::<T, { Op::Min as u8 }>(isa, op),
+        Op::Max => step::<T, { Op::Max as u8 }>(isa, op),
+        _ => step::<T, { Op::Add as u8 }>(isa, op),
+    }
+}
+
+fn truths(isa: Isa, op: ReduceOp) -> Step<u8> {
+    match op {
+        ReduceOp::All => step::<u8, { Op::And as u8 }>(isa, op),
+        _ => step::<u8, { Op::Or as u8 }>(isa, op),
+    }
+}
+
+fn step<T: Lane, const OP: u8>(isa: Isa, op: ReduceOp) -> Step<T> {
+    let blocks: unsafe fn(T, Blocks<'_, T>) = match isa {
+        Isa::Baseline => combine::<T, OP>,
+        #[cfg(target_arch = "x86_64")]
+        Isa::Avx2 => combine_avx2::<T, OP>,
+        #[cfg(target_arch = "x86_64")]
+        Isa::Avx512 => combine_avx512::<T, OP>,
+        #[cfg(not(target_arch = "x86_64"))]
+        Isa::Avx2 | Isa::Avx512 => combine::<T, OP>,
+    };
+    Step { nothing: T::identity(op), blocks, pair: pair::<T, OP> }
+}
+
+impl<T: Lane> Step<T> {
+    fn reduce(self, workers: &Workers<'_>, along: Along, arrays: [Lanes<T>; 2]) -> Result<()> {
+        let [x, result] = arrays;
+        let [extent, inner] = [along.extent, along.inner].map(exactly::<usize>);
+        let outer = result.len() / inner;
+        let n_chunks = extent.div_ceil(CHUNK);
+        let scratch = match n_chunks {
+            1 => None,
+            _ => Some(workers.scratch::<T>(outer * n_chunks * inner)?),
+        };
+        let chunks = scratch.as_ref().map_or(result, |scratch| scratch.lanes);
+        let width = inner.min(PIECE_BYTES / size_of::<T>());
+        let n_widths = inner.div_ceil(width);
+        let n_blocks = outer * n_chunks * n_widths;
+        let rows = extent.min(CHUNK);
+        let at_once = (TASK / (rows * width)).max(1);
+        let is_worth = x.len() >= WORTH_A_THREAD;
+        // Blocks that lie one behind the other.
+        let is_run = n_chunks * n_widths == 1;
+        // Each thread has accumulators of its own.
+        let (threads, room) = (workers.pool.threads(), ACCUMULATORS * width);
+        let places = workers.scratch::<T>(threads * room)?;
+        let (places, free) = (places.lanes, Mutex::new((0..threads).collect::<Vec<usize>>()));
+        workers.tasks(n_blocks.div_ceil(at_once), is_worth, move |task, goes_on| {
+            let blocks = task * at_once..n_blocks.min((task + 1) * at_once);
+            let place = lock(&free).pop().expect("internal error: more tasks at once than threads");
+            let accumulators = places.slice_mut(place * room, (place + 1) * room);
+            let mut reduce = |lanes: Range<usize>, results: Range<usize>| {
+                let blocks = Blocks {
+                    lanes: x.slice(lanes.start, lanes.end),
+                    rows,
+                    stride: inner,
+                    width: width.min(results.len()),
+                    accumulators: &mut *accumulators,
+                    results: chunks.slice_mut(results.start, results.end),
+                };
+                // SAFETY: the instructions are those of the processor.
+                unsafe { (self.blocks)(self.nothing, blocks) };
+            };
+            if is_run {
+                let [start, end] = [blocks.start, blocks.end].map(|block| block * inner);
+                reduce(start * extent..end * extent, start..end);
+            }
+            for block in blocks {
+                if is_run || !goes_on() {
+                    break;
+                }
+                let (chunk, column) = (block / n_widths, block % n_widths * width);
+                let (row, first) = (chunk / n_chunks, chunk % n_chunks * CHUNK);
+                let columns = width.min(inner - column);
+                let last = extent.min(first + CHUNK) - 1;
+                let at = |entry: usize| (row * extent + entry) * inner + column;
+                let start = chunk * inner + column;
+                reduce(at(first)..at(last) + columns, start..start + columns);
+            }
+            lock(&free).push(place);
+        })?;
+        if n_chunks == 1 {
+            return Ok(());
+        }
+        // The results of the chunks lie one behind the other; those of a level take the places of the first ones.
+        workers.tasks(outer * n_widths, is_worth, move |task, goes_on| {
+            let (row, column) = (task / n_widths, task % n_widths * width);
+            let columns = column..inner.min(column + width);
+            let at = |chunk: usize, column: usize| (row * n_chunks + chunk) * inner + column;
+            let mut n = n_chunks;
+            while n > 1 && goes_on() {
+                for chunk in 0..n.div_ceil(2) {
+                    for column in columns.clone() {
+                        let first = chunks.get(at(2 * chunk, column));
+                        let both = match 2 * chunk + 1 < n {
+                            true => (self.pair)(first, chunks.get(at(2 * chunk + 1, column))),
+                            false => first,
+                        };
+                        chunks.set(at(chunk, column), both);
+                    }
+                }
+                n = n.div_ceil(2);
+            }
+            for column in columns {
+                result.set(row * inner + column, chunks.get(at(0, column)));
+            }
+        })
+    }
+}
+
+fn pair<T: Lane, const OP: u8>(a: T, b: T) -> T {
+    T::apply(const { Op::from_number(OP) }, a, b, b)
+}
+
+/// # Safety
+/// Needs AVX2.
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2,fma")]
+unsafe fn combine_avx2<T: Lane, const OP: u8>(nothing: T, blocks: Blocks<'_, T>) {
+    combine::<T, OP>(nothing, blocks);
+}
+
+/// # Safety
+/// Needs AVX-512.
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2,fma,avx512f,avx512dq,avx512vl,avx512bw")]
+unsafe fn combine_avx512<T: Lane, const OP: u8>(nothing: T, blocks: Blocks<'_, T>) {
+    combine::<T, OP>(nothing, blocks);
+}
+
+/// Inlined where there are vectors.
+#[inline(always)]
+fn combine<T: Lane, const OP: u8>(nothing: T, blocks: Blocks<'_, T>) {
+    let Blocks { lanes, rows, stride, width, accumulators, results } = blocks;
+    if stride == 1 {
+        return combine_lines::<T, OP>(nothing, lanes, rows, results);
+    }
+    let each = accumulators.len() / ACCUMULATORS;
+    for (block, result) in lanes.chunks(rows * stride).zip(results.chunks_exact_mut(width)) {
+        // Rows that are one behind the other are taken together.
+        let together = if stride == each { ACCUMULATORS } else { 1 };
+        for (i, rows) in block.chunks(together * stride).enumerate() {
+            let first = i * together;
+            let lanes = &rows[..rows.len().min(together * width)];
+            let sums = &mut accumulators[first % ACCUMULATORS * each..][..lanes.len()];
+            if first < ACCUMULATORS {
+                sums.copy_from_slice(lanes);
+            } else {
+                add::<T, OP>(sums, lanes);
+            }
+        }
+        let mut used = block.len().div_ceil(stride).min(ACCUMULATORS);
+        for half in [16, 8, 4, 2, 1] {
+            if used > half {
+                let (first, second) = accumulators.split_at_mut(half * each);
+                add::<T, OP>(first, &second[..(used - half) * each]);
+                used = half;
+            }
+        }
+        result.copy_from_slice(&accumulators[..width]);
+    }
+}
+
+/// Blocks of so many lanes that combine to one each: the accumulators stay in registers.
+#[inline(always)]
+fn combine_lines<T: Lane, const OP: u8>(nothing: T, lanes: &[T], length: usize, results: &mut [T]) {
+    let op = const { Op::from_number(OP) };
+    let mut lanes = lanes;
+    for result in results {
+        let (block, others) = lanes.split_at(length.min(lanes.len()));
+        let (rows, rest) = block.as_chunks::<ACCUMULATORS>();
+        let mut sums = [nothing; ACCUMULATORS];
+        for row in rows {
+            for i in 0..ACCUMULATORS {
+                sums[i] = T::apply(op, sums[i], row[i], row[i]);
+            }
+        }
+        if !rest.is_empty() {
+            let mut row = [nothing; ACCUMULATORS];
+            row[..rest.len()].copy_from_slice(rest);
+            for i in 0..ACCUMULATORS {
+                sums[i] = T::apply(op, sums[i], row[i], row[i]);
+            }
+        }
+        for half in [16, 8, 4, 2, 1] {
+            for i in 0..half {
+                sums[i] = T::apply(op, sums[i], sums[i + half], sums[i + half]);
+            }
+        }
+        *result = sums[0];
+        lanes = others;
+    }
+}
+
+/// Lane by lane, as far as there are some.
+#[inline(always)]
+fn add<T: Lane, const OP: u8>(sums: &mut [T], lanes: &[T]) {
+    for (sum, &lane) in sums.iter_mut().zip(lanes) {
+        *sum = T::apply(const { Op::from_number(OP) }, *sum, lane, lane);
+    }
+}
