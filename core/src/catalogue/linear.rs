@@ -104,6 +104,17 @@ table! {
     /// >> matrix_rank(TensorXdC([[1, 2], [2, 4]]))
     /// [1]
     matrix_rank(a: Tensor) = |c| first(c, Function::Rank);
+    /// The condition number of a matrix: the largest singular value by the smallest; inf of one without full rank. Evaluates.
+    ///
+    /// >> cond(TensorXdC([[4, 0], [0, 0.5]]))
+    /// [8]
+    cond(a: Tensor) = |c| {
+        let tensor = c.tensor(0)?;
+        if tensor.shape().extents().iter().rev().take(2).any(|&extent| extent == 0) {
+            return Err(c.unexpected(0, "a matrix with entries"));
+        }
+        first(c, Function::Condition)
+    };
     /// The coefficients of the polynomial of a degree with the least sum of squares at the points (x, y), the highest power
     /// first, as polyval takes them. In double precision. Evaluates.
     ///

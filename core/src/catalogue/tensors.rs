@@ -83,11 +83,47 @@ table! {
     /// [[2, 1],
     ///  [4, 3]]
     flip(t: Tensor; axes: Axes) = |c| c.tensor(0)?.flip(c.axes(1)?.as_deref());
-    /// The diagonal of a matrix; of an array the matrix that has it.
+    /// Two axes changed for each other, the others in their places.
+    ///
+    /// >> shape(swapaxes(zeros([2, 3, 4]), 0, -1))
+    /// [4, 3, 2]
+    swapaxes(t: Tensor, a: Integer, b: Integer) = |c| c.tensor(0)?.swap_axes(c.integer(1)?, c.integer(2)?);
+    /// The diagonal of a matrix, or k above it (below it of a negative k); of an array the matrix that has it there.
     ///
     /// >> diag(TensorXfC([[1, 2], [3, 4]]))
     /// [1, 4]
-    diag(t: Tensor) = |c| c.tensor(0)?.diag();
+    /// >> diag(FloatC([5, 6]), 1)
+    /// [[0, 5, 0],
+    ///  [0, 0, 6],
+    ///  [0, 0, 0]]
+    diag(t: Tensor; k: Integer) = |c| c.tensor(0)?.diag(c.axis(1, 0)?);
+    /// The entries of a matrix, or of many, up to the diagonal, or to k above it (0 unless given); the others are 0.
+    ///
+    /// >> tril(TensorXfC([[1, 2], [3, 4]]))
+    /// [[1, 0],
+    ///  [3, 4]]
+    tril(t: Tensor; k: Integer) = |c| c.tensor(0)?.triangle(c.op, Op::Le, c.axis(1, 0)?);
+    /// The entries of a matrix, or of many, from the diagonal on, or from k above it (0 unless given); the others are 0.
+    ///
+    /// >> triu(TensorXfC([[1, 2], [3, 4]]), 1)
+    /// [[0, 2],
+    ///  [0, 0]]
+    triu(t: Tensor; k: Integer) = |c| c.tensor(0)?.triangle(c.op, Op::Ge, c.axis(1, 0)?);
+    /// As many zeros as a tensor or array has entries, with its shape and type.
+    ///
+    /// >> zeros_like(TensorXiC([[1, 2]]))
+    /// [[0, 0]]
+    zeros_like(t: Tensor) = |c| like(c, 0.into());
+    /// As many ones as a tensor or array has entries, with its shape and type.
+    ///
+    /// >> ones_like(TensorXiC([[3, 2]]))
+    /// [[1, 1]]
+    ones_like(t: Tensor) = |c| like(c, 1.into());
+    /// A number as often as a tensor or array has entries, with its shape and type.
+    ///
+    /// >> full_like(TensorXiC([[1, 2]]), 7)
+    /// [[7, 7]]
+    full_like(t: Tensor, x: Scalar("as a value")) = |c| like(c, c.scalar(1)?);
 }
 
 table! {
@@ -111,6 +147,25 @@ table! {
         let (tensors, axis) = c.tensors()?;
         Tensor::stack(&tensors, axis)
     };
+    /// The tensors or arrays of a list below each other: along the first axis, an array being a row.
+    ///
+    /// >> vstack([FloatC([1, 2]), TensorXfC([[3, 4], [5, 6]])])
+    /// [[1, 2],
+    ///  [3, 4],
+    ///  [5, 6]]
+    vstack(list: List) = |c| {
+        let rows = c.tensors()?.0.into_iter().map(|tensor| match tensor.shape().rank() {
+            0 | 1 => tensor.reshape(&[1, -1]),
+            _ => Ok(tensor),
+        });
+        Tensor::joined(c.op, &rows.collect::<Result<Vec<_>>>()?, 0)
+    };
+    /// The tensors of a list beside each other: along the second axis, those of one axis, and arrays, behind each other.
+    ///
+    /// >> hstack([TensorXfC([[1], [2]]), TensorXfC([[3, 4], [5, 6]])])
+    /// [[1, 3, 4],
+    ///  [2, 5, 6]]
+    hstack(list: List) = |c| hstack(c);
     /// The list of the entries along an axis (0 unless given), each without it.
     ///
     /// >> unstack(TensorXfC([[1, 2], [3, 4]]), 1)[0]
@@ -237,7 +292,7 @@ table! {
     ///
     /// >> trace(TensorXfC([[1, 2], [3, 4]]))
     /// [5]
-    trace(t: Tensor) = |c| number_or_tensor(c.tensor(0)?.diag()?.reduce(ReduceOp::Sum, None, false)?);
+    trace(t: Tensor) = |c| number_or_tensor(c.tensor(0)?.diag(0)?.reduce(ReduceOp::Sum, None, false)?);
     /// Each entry of a times the matrix b, in its place (Kronecker's product).
     ///
     /// >> kron(TensorXfC([[1, 2]]), TensorXfC([[1, 1], [0, 1]]))
@@ -342,6 +397,18 @@ table! {
     /// [2.5,   7]
     quantile(t: Tensor, p: Number("as a part"); axes: Axes, keepdims: Bool("as keepdims")) = |c| {
         number_or_tensor(c.tensor(0)?.quantile(c.number(1, 0.5)?, c.axes(2)?.as_deref(), c.truth(3)?)?)
+    };
+    /// The value below which p of a hundred entries along an axis, a list of axes, or of all lie, as quantile(t, p / 100).
+    ///
+    /// >> percentile(TensorXfC([[1, 2, 3], [4, 5, 9]]), 75, 1)
+    /// [2.5,   7]
+    percentile(t: Tensor, p: Number("as a part"); axes: Axes, keepdims: Bool("as keepdims")) = |c| {
+        let percent = c.number(1, 50.0)?;
+        if !(0.0..=100.0).contains(&percent) {
+            let what = format!("got {percent} of a hundred, expected 0 to 100");
+            return Err(Error::Argument { op: c.op, what });
+        }
+        number_or_tensor(c.tensor(0)?.quantile(percent / 100.0, c.axes(2)?.as_deref(), c.truth(3)?)?)
     };
     /// The entries in order along an axis (the last unless given), smallest first; NaN comes last.
     ///
@@ -458,6 +525,31 @@ impl From<Tensor> for Answer {
 /// A tensor; without axes the array or complex number that it is.
 pub(super) fn number_or_tensor(tensor: Tensor) -> Result<Value> {
     if tensor.shape().rank() == 0 { tensor.lanes() } else { Ok(Value::Tensor(tensor)) }
+}
+
+/// A number as often as the first argument has entries: an array of an array.
+fn like(c: &Call<'_, '_>, number: Scalar) -> Result<Value> {
+    let tensor = c.tensor(0)?;
+    let one = c.session.full(tensor.dtype(), number, 1)?;
+    let all = Tensor::new(&one, tensor.shape().extents())?;
+    match c.args[0] {
+        Argument::Array(_) => all.lanes(),
+        _ if tensor.is_complex() => all.to_complex().map(Value::Tensor),
+        _ => Ok(Value::Tensor(all)),
+    }
+}
+
+/// Arrays give an array.
+fn hstack(c: &Call<'_, '_>) -> Result<Value> {
+    let tensors = c.tensors()?.0.into_iter().map(|tensor| match tensor.shape().rank() {
+        0 => tensor.expand(0),
+        _ => Ok(tensor),
+    });
+    let tensors = tensors.collect::<Result<Vec<_>>>()?;
+    let is_line = tensors.first().is_none_or(|first| first.shape().rank() == 1);
+    let joined = Tensor::joined(c.op, &tensors, i64::from(!is_line))?;
+    let are_arrays = c.args.iter().all(|arg| matches!(arg, Argument::Array(_)));
+    if are_arrays { joined.lanes() } else { Ok(Value::Tensor(joined)) }
 }
 
 fn reduce(c: &Call<'_, '_>, op: ReduceOp) -> Result<Value> {

@@ -47,6 +47,8 @@ pub enum Function {
     PseudoInverse,
     /// How many singular values are not 0.
     Rank,
+    /// The largest singular value by the smallest.
+    Condition,
 }
 
 impl Function {
@@ -61,6 +63,7 @@ impl Function {
                 | Self::LeastSquares
                 | Self::PseudoInverse
                 | Self::Rank
+                | Self::Condition
         )
     }
 
@@ -76,14 +79,14 @@ impl Function {
             | Self::EigenvaluesSymmetric
             | Self::Eigen
             | Self::Eigenvalues => (0, 2),
-            Self::Determinant | Self::SignAndLog | Self::Rank => return None,
+            Self::Determinant | Self::SignAndLog | Self::Rank | Self::Condition => return None,
         })
     }
 
     /// The extents of result i.
     pub(crate) fn extents(self, i: usize, result: &Matrix) -> Vec<usize> {
         match (self, i) {
-            (Self::Determinant | Self::SignAndLog | Self::Rank, _) => Vec::new(),
+            (Self::Determinant | Self::SignAndLog | Self::Rank | Self::Condition, _) => Vec::new(),
             (Self::SingularValues | Self::EigenvaluesSymmetric | Self::Eigenvalues, _)
             | (Self::Svd, 1)
             | (Self::EigenSymmetric | Self::Eigen, 0) => vec![result.columns],
@@ -408,6 +411,13 @@ fn of_type<T: Entry>(
             let rank = values.iter().filter(|&&value| value > cut).count();
             vec![Matrix::row(vec![f64::from(u32::try_from(rank).unwrap_or(u32::MAX))])]
         }
+        Function::Condition => {
+            let values = matrix.singular_values().map_err(|_| Failure::NoConvergence)?;
+            let (largest, smallest) = (values[0], values[values.len() - 1]);
+            // Of zeros alone too.
+            let condition = if smallest == 0.0 { f64::INFINITY } else { largest / smallest };
+            vec![Matrix::row(vec![condition])]
+        }
         Function::PseudoInverse | Function::LeastSquares => {
             let ([u, v], s) = svd(&matrix)?;
             let cut = cut(&s);
@@ -474,7 +484,7 @@ fn of_nothing<T: Entry>(function: Function, [m, n]: [usize; 2], width: usize) ->
         Function::EigenSymmetric => vec![Matrix::row(Vec::new()), zeros(n, n)],
         Function::Eigen => [zeros(1, 0), zeros(0, 0)].map(Matrix::complex).into(),
         Function::Eigenvalues => vec![zeros(1, 0).complex()],
-        Function::Rank => vec![Matrix::row(vec![0.0])],
+        Function::Rank | Function::Condition => vec![Matrix::row(vec![0.0])],
     }
 }
 

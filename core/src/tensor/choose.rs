@@ -5,7 +5,7 @@ use crate::array::Array;
 use crate::dtype::{DType, Scalar};
 use crate::error::{Error, Result};
 use crate::ir::op::{Op, ReduceOp, ScatterMode, ScatterOp};
-use crate::ir::primitive::lane_number_type;
+use crate::ir::primitive::{Order, lane_number_type};
 
 impl Tensor {
     /// Where entries are not 0: their numbers along each axis, an array an axis, in the order of the entries. Evaluates.
@@ -48,6 +48,29 @@ impl Tensor {
         }
         let lanes = mask.true_lanes()?;
         self.take(&Self::of(std::slice::from_ref(&lanes), Shape::line(lanes.size()))?, axis)
+    }
+
+    /// Which entries are equal to one of some values. Recorded, not run.
+    ///
+    /// # Errors
+    /// `Forms` for complex ones; `TypeMismatch` for masks and numbers.
+    pub fn is_among(&self, values: &Self) -> Result<Self> {
+        let op = "isin";
+        let (lhs, rhs) = (self.real(op)?.dtype(), values.real(op)?.dtype());
+        let dtype = lhs.promote(rhs).ok_or(Error::TypeMismatch { op, lhs, rhs })?;
+        // Masks have no order.
+        let dtype = if dtype == DType::Mask { DType::U8 } else { dtype };
+        let values = values.entries()?[0].cast(dtype)?;
+        let Some(last) = values.size().checked_sub(1) else {
+            return self.each(|part| part.session().zeros(DType::Mask, part.size()));
+        };
+        let sorted = values.sort(Order::Ascending)?;
+        self.each(|part| {
+            let part = part.cast(dtype)?;
+            let place =
+                sorted.search_sorted(&part)?.apply(Op::Min, &[Scalar::UInt(last).into()])?;
+            sorted.gather(&place, None)?.apply(Op::Eq, &[(&part).into()])
+        })
     }
 
     /// With other entries at these numbers along an axis: those of a value that broadcasts to what stands there. Negative

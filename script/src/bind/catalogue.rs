@@ -8,6 +8,7 @@ use porcini_core::value::place;
 use porcini_core::{Array, DType, Result as CoreResult, Scalar};
 use rhai::{Dynamic, NativeCallContext};
 
+use super::list_tensors;
 use super::registry::Registry;
 use crate::context::Context;
 use crate::fault::{IntoFault, Result, fault, fault_with_hint};
@@ -35,15 +36,8 @@ pub(super) fn run(
     args: &[&mut Dynamic],
 ) -> Result<Dynamic> {
     context.at(call);
-    let args = match counted_lanes(context, row, args)? {
-        Some(lanes) => {
-            let (mut source, mut lanes) = (args[0].clone(), lanes);
-            let rest = args[2..].iter().map(|arg| (**arg).clone());
-            let mut rest: Vec<Dynamic> = rest.collect();
-            let mut all = vec![&mut source, &mut lanes];
-            all.extend(&mut rest);
-            arguments(row, &all)?
-        }
+    let args = match made_of_lists(context, row, args)? {
+        Some(mut made) => arguments(row, &made.iter_mut().collect::<Vec<_>>())?,
         None => arguments(row, args)?,
     };
     answer(context, row, &args)
@@ -62,6 +56,25 @@ fn answer(context: &Context, row: &Row, args: &[Arg]) -> Result<Dynamic> {
 /// What the function of a name gives for arguments that it takes.
 pub(super) fn by_name(context: &Context, name: &str, args: &[Arg]) -> Result<Dynamic> {
     answer(context, find(name).expect("internal error: no such function"), args)
+}
+
+/// The arguments with arrays in the place of lists of numbers, where there are such lists.
+fn made_of_lists(
+    context: &Context,
+    row: &Row,
+    args: &[&mut Dynamic],
+) -> Result<Option<Vec<Dynamic>>> {
+    let lanes = counted_lanes(context, row, args)?.map(|lanes| (1, lanes));
+    let made = match lanes {
+        Some(lanes) => vec![lanes],
+        None => list_tensors::beside_tensors(context, row, args)?,
+    };
+    if made.is_empty() {
+        return Ok(None);
+    }
+    let mut all: Vec<Dynamic> = args.iter().map(|arg| (**arg).clone()).collect();
+    made.into_iter().for_each(|(place, value)| all[place] = value);
+    Ok(Some(all))
 }
 
 /// The index that a script integer, or a list of them, is in `gather(a, k)`: negative ones count from the end.

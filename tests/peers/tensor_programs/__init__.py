@@ -27,6 +27,7 @@ class Program(Entries, Shapes, Places, Along, Multiply, Choose, Curves, Librarie
             f"reshape({a}, [2, 0, -1])", f"reshape({a}, [{x.size + 1}])", f"diag(expand(expand({a}, 0), 0))",
             f"broadcast_to({a}, [])", f"{a}[{-extent - 1}]", f"{a}[[{extent}]]", f"{a}[{[0] * (n + 1)}]",
             f"{a} + {b}", f"{a} @ {b}", f"{a} @ 2", f"any({a})", f"hmin({b})", f"inp({a}, expand({a}, 0))",
+            f"percentile({a}, 101)", f"swapaxes({a}, 0, {n})", f"tril(hsum({a}))",
             f"concat([{a}, {b}])", f"stack([{a}, expand({a}, 0)])", f"split({a}, {extent + 1})", f"pad({a}, -1)",
             f"repeat({a}, -1)", f"compress({a}, {b}, {n})", f"compress({a}, expand({b}, 0))",
             f"tensordot({a}, {a}, {n + 1})", f'einsum("{"i" * (n + 1)}", {a})', f'einsum("{"ijklm"[:n]}->z", {a})',

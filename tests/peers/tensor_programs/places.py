@@ -161,6 +161,15 @@ class Places(Lines):
             dtype = promoted(*(x for _, x in of))
             names = ", ".join(name for name, _ in of)
             self.add(function([cast(x, dtype) for _, x in of], axis), f"{name}([{names}], {axis})")
+        # Beside matrices rows, and below columns.
+        below = [self.fresh(letters, [self.random.randint(0, 3), *x.shape[1:]]) if x.ndim > 1 else self.fresh(letters, x.shape)]
+        below += [self.fresh(letters, x.shape[-1:])] if x.ndim == 2 else []
+        beside = [self.fresh(letters, [*x.shape[:1], 2, *x.shape[2:]] if x.ndim > 1 else [2])]
+        for name, function, others in [("vstack", np.vstack, below), ("hstack", np.hstack, beside)]:
+            of = self.random.sample([(a, x), *others], 1 + len(others))
+            dtype = promoted(*(x for _, x in of))
+            names = ", ".join(name for name, _ in of)
+            self.add(function([cast(x, dtype) for _, x in of]), f"{name}([{names}])")
 
     def do_split(self):
         a, x = self.pick(ALL)
