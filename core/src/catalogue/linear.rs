@@ -86,7 +86,7 @@ table! {
     ///
     /// >> sort(eigvals(TensorXdC([[0, 1], [-2, -3]])).real)
     /// [-2, -1]
-    eigvals(a: Tensor) = |c| first(c, Function::Eigenvalues);
+    eigvals(a: Tensor) = |c| first(c, Function::Eigen);
     /// x of the least sum of squares of a @ x - b, of several the shortest, by singular values: those up to the longer side
     /// times the precision of the type times the largest count as 0. Evaluates, as solve.
     ///

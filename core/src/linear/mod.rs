@@ -39,8 +39,6 @@ pub enum Function {
     EigenvaluesSymmetric,
     /// Complex eigenvalues, and eigenvectors of length 1 as columns.
     Eigen,
-    /// The eigenvalues alone.
-    Eigenvalues,
     /// X of the least sum of squares of A X - B; of several the shortest.
     LeastSquares,
     /// The inverse of what is not 0, by singular values.
@@ -77,8 +75,7 @@ impl Function {
             Self::SingularValues
             | Self::EigenSymmetric
             | Self::EigenvaluesSymmetric
-            | Self::Eigen
-            | Self::Eigenvalues => (0, 2),
+            | Self::Eigen => (0, 2),
             Self::Determinant | Self::SignAndLog | Self::Rank | Self::Condition => return None,
         })
     }
@@ -87,7 +84,7 @@ impl Function {
     pub(crate) fn extents(self, i: usize, result: &Matrix) -> Vec<usize> {
         match (self, i) {
             (Self::Determinant | Self::SignAndLog | Self::Rank | Self::Condition, _) => Vec::new(),
-            (Self::SingularValues | Self::EigenvaluesSymmetric | Self::Eigenvalues, _)
+            (Self::SingularValues | Self::EigenvaluesSymmetric, _)
             | (Self::Svd, 1)
             | (Self::EigenSymmetric | Self::Eigen, 0) => vec![result.columns],
             _ => vec![result.rows, result.columns],
@@ -445,7 +442,7 @@ fn of_type<T: Entry>(
             let values = matrix.self_adjoint_eigenvalues(Side::Lower);
             vec![Matrix::row(values.map_err(|_| Failure::NoConvergence)?)]
         }
-        Function::Eigen | Function::Eigenvalues => {
+        Function::Eigen => {
             let eigen = T::eigen(matrix.as_ref()).map_err(|_| Failure::NoConvergence)?;
             let values = eigen.S().column_vector();
             let mut row = Matrix::of(values.as_mat());
@@ -453,11 +450,7 @@ fn of_type<T: Entry>(
             let vectors = eigen.U();
             let lengths: Vec<f64> = (0..n).map(|j| vectors.col(j).norm_l2()).collect();
             let vectors = Mat::from_fn(n, n, |i, j| vectors[(i, j)] / lengths[j]);
-            if function == Function::Eigenvalues {
-                vec![row]
-            } else {
-                vec![row, Matrix::of(vectors.as_ref())]
-            }
+            vec![row, Matrix::of(vectors.as_ref())]
         }
     })
 }
@@ -483,7 +476,6 @@ fn of_nothing<T: Entry>(function: Function, [m, n]: [usize; 2], width: usize) ->
         Function::SingularValues | Function::EigenvaluesSymmetric => vec![Matrix::row(Vec::new())],
         Function::EigenSymmetric => vec![Matrix::row(Vec::new()), zeros(n, n)],
         Function::Eigen => [zeros(1, 0), zeros(0, 0)].map(Matrix::complex).into(),
-        Function::Eigenvalues => vec![zeros(1, 0).complex()],
         Function::Rank | Function::Condition => vec![Matrix::row(vec![0.0])],
     }
 }
