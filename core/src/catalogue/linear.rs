@@ -2,7 +2,7 @@
 
 use super::tensors::number_or_tensor;
 use super::{Answer, Call, Kind, Row, table};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::linear::Function;
 use crate::linear::fourier::Transform;
 use crate::tensor::Tensor;
@@ -195,6 +195,14 @@ fn all(c: &Call<'_, '_>, function: Function) -> Result<Vec<Value>> {
 
 fn polyfit(c: &Call<'_, '_>) -> Result<Value> {
     let (x, y, degree): (Tensor, Tensor, u32) = (c.tensor(0)?, c.tensor(1)?, c.integer(2)?);
+    if x.shape().rank() != 1 || y.shape() != x.shape() {
+        let what = format!("{}: got the shapes {} and {}", c.op, x.shape(), y.shape());
+        let remedy = Some("x and y are arrays of one length, a point for each lane");
+        return Err(Error::Forms {
+            what: format!("{what}, expected one axis, as long in both"),
+            remedy,
+        });
+    }
     let own = x.dtype().quotient().widened();
     let powers = x.vandermonde(c.op, degree)?;
     let y = y.each(|part| part.cast(powers.dtype()))?;

@@ -8,6 +8,7 @@ use crate::error::{Error, Result};
 use crate::interrupt;
 use crate::ir::op::Op;
 use crate::ir::primitive::lane_number_type;
+use crate::ir::var::Reader;
 
 /// What is wrong with the entries of a tensor that is made.
 const TOO_MANY: &str = "more entries than 2^63";
@@ -27,7 +28,8 @@ impl Tensor {
     /// As [`Tensor::concat`], for another function, which errors name.
     pub(crate) fn joined(op: &'static str, tensors: &[Self], axis: i64) -> Result<Self> {
         let Some(first) = tensors.first() else {
-            return Err(Error::Argument { op, what: "got an empty list".into() });
+            let what = "got an empty list, expected tensors or arrays".into();
+            return Err(Error::Argument { op, what });
         };
         let axis = first.shape().axis(op, axis)?;
         let mut extent = 0;
@@ -62,10 +64,21 @@ impl Tensor {
     /// Tensors of one shape along a new axis.
     ///
     /// # Errors
-    /// As [`Tensor::concat`].
+    /// As [`Tensor::concat`]; `Forms` if shapes differ.
     pub fn stack(tensors: &[Self], axis: i64) -> Result<Self> {
+        let op = "stack";
+        if let [first, others @ ..] = tensors
+            && let Some(other) = others.iter().find(|other| other.shape() != first.shape())
+        {
+            let what = format!("{op}: got the shapes {} and {}", first.shape(), other.shape());
+            let remedy = "they are equal, or made so: broadcast_to(t, shape), reshape(t, shape)";
+            return Err(Error::Forms {
+                what: format!("{what}, expected equal ones"),
+                remedy: Some(remedy),
+            });
+        }
         let wide = tensors.iter().map(|tensor| tensor.expand(axis)).collect::<Result<Vec<_>>>()?;
-        Self::concat(&wide, axis)
+        Self::joined(op, &wide, axis)
     }
 
     /// An axis in another place, the others in their order.
@@ -101,7 +114,7 @@ impl Tensor {
         let axis = self.shape().axis("take", axis)?;
         let mut places = vec![Place::Slice((..).into()); axis];
         places.push(Place::Numbers(numbers.clone()));
-        self.at(&places)
+        self.at_as(Reader::TakeAlong, &places)
     }
 
     /// Entry i goes to place i + n along an axis, those beyond the end to the start.

@@ -87,7 +87,11 @@ fn counted_lanes(context: &Context, row: &Row, args: &[&mut Dynamic]) -> Result<
     let source = args[0].read_lock::<ArrayRef>().map(|source| source.leaves());
     let longest = source.and_then(|leaves| leaves.into_iter().max_by_key(Array::size));
     let Some(longest) = longest else { return Ok(None) };
-    let size = longest.size();
+    index_of(context, longest.size(), &integers).map(Dynamic::from).map(Some)
+}
+
+/// The lanes of so many that integers are, negative ones counted from the end.
+pub(super) fn index_of(context: &Context, size: u64, integers: &[i64]) -> Result<ArrayRef> {
     // One lane is read by every index.
     let lane = |&i: &i64| if size == 1 { Ok(0) } else { place(i, size) };
     let lanes: Vec<u64> = integers.iter().map(lane).collect::<CoreResult<_>>().or_fault()?;
@@ -100,7 +104,7 @@ fn counted_lanes(context: &Context, row: &Row, args: &[&mut Dynamic]) -> Result<
         (lanes, Err(_)) => context.session.array(lanes),
     };
     let index = index.or_fault()?;
-    Ok(Some(Dynamic::from(ArrayRef::leaf(index))))
+    Ok(ArrayRef::leaf(index))
 }
 
 pub(super) fn answered(answer: Answer, first: Option<&ArrayRef>) -> Dynamic {
@@ -170,7 +174,10 @@ fn argument(row: &Row, name: &str, kind: Kind, value: &Dynamic) -> Result<Arg> {
         }
         Kind::Integer => match value.as_int() {
             Ok(number) => number.into(),
-            Err(_) => return Err(fault(format!("{op}: got {}, expected an integer", got()))),
+            Err(_) => {
+                let what = format!("{op}: got {} as {name}, expected an integer", got());
+                return Err(fault(what));
+            }
         },
         Kind::Count(what) => count_argument(op, what, value)?.into(),
         Kind::Number(place) => match scalar(value) {
@@ -209,8 +216,15 @@ fn list(op: &str, value: &Dynamic) -> Result<Vec<Arg>> {
     })?;
     let item = |item: &Dynamic| {
         let array = item.read_lock::<ArrayRef>().map(|array| Arg::Value(array.clone()));
-        let got = || format!("{op}: got {} in the list, expected arrays", type_name(item));
-        array.ok_or_else(|| fault(got()))
+        array.ok_or_else(|| {
+            let message = format!("{op}: got {} in the list, expected arrays", type_name(item));
+            match item {
+                _ if item.is_array() => {
+                    fault_with_hint(message, "make an array of a list first: FloatC([1, 2, 3])")
+                }
+                _ => fault(message),
+            }
+        })
     };
     list.iter().map(item).collect()
 }

@@ -98,17 +98,25 @@ fn form(row: &'static Row) -> TensorForm {
     let takes_array =
         |row: &NestedFunction| row.over_lanes.is_some() || row.parameters[0] == Form::Scalar;
     let with_arrays = others.peek().is_some() && !others.any(takes_array);
+    // A list of numbers, one for each axis.
+    let takes_list = matches!(row.parameters.get(1), Some((_, Kind::Integers(_))));
     Box::new(move |context, call, args| {
-        is_meant(args, with_arrays).then(|| run(context, call, row, args))
+        let has_list = takes_list && args.get(1).is_some_and(|arg| arg.is_array());
+        let others: &[Form] = match (has_list, with_arrays) {
+            (true, _) => &[Form::Scalar, Form::Complex],
+            (false, true) => &[Form::Scalar],
+            (false, false) => &[],
+        };
+        is_meant(args, others).then(|| run(context, call, row, args))
     })
 }
 
-/// Whether a call is one of tensors: its first argument is one, or a list with one; or an array, which others of the name
-/// do not take.
-fn is_meant(args: &[&mut Dynamic], with_arrays: bool) -> bool {
+/// Whether a call is one of tensors: its first argument is one, or a list with one; or one of the forms that others of the
+/// name do not take.
+fn is_meant(args: &[&mut Dynamic], others: &[Form]) -> bool {
     let is_tensor = |value: &Dynamic| {
         let form = value.read_lock::<ArrayRef>().map(|value| value.form());
-        form == Some(Form::Tensor) || with_arrays && form == Some(Form::Scalar)
+        form.is_some_and(|form| form == Form::Tensor || others.contains(&form))
     };
     let Some(first) = args.first() else { return false };
     is_tensor(first)
