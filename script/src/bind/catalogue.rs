@@ -8,7 +8,6 @@ use porcini_core::value::place;
 use porcini_core::{Array, DType, Result as CoreResult, Scalar};
 use rhai::{Dynamic, NativeCallContext};
 
-use super::list_tensors;
 use super::registry::Registry;
 use crate::context::Context;
 use crate::fault::{IntoFault, Result, fault, fault_with_hint};
@@ -36,10 +35,8 @@ pub(super) fn run(
     args: &[&mut Dynamic],
 ) -> Result<Dynamic> {
     context.at(call);
-    let args = match made_of_lists(context, row, args)? {
-        Some(mut made) => arguments(row, &made.iter_mut().collect::<Vec<_>>())?,
-        None => arguments(row, args)?,
-    };
+    let lanes = counted_lanes(context, row, args)?.map(|lanes| (1, lanes));
+    let args = with_arguments(args, lanes.into_iter().collect(), |args| arguments(row, args))?;
     answer(context, row, &args)
 }
 
@@ -58,23 +55,18 @@ pub(super) fn by_name(context: &Context, name: &str, args: &[Arg]) -> Result<Dyn
     answer(context, find(name).expect("internal error: no such function"), args)
 }
 
-/// The arguments with arrays in the place of lists of numbers, where there are such lists.
-fn made_of_lists(
-    context: &Context,
-    row: &Row,
+/// Does something with arguments of which some, by their places, are others.
+pub(super) fn with_arguments<R>(
     args: &[&mut Dynamic],
-) -> Result<Option<Vec<Dynamic>>> {
-    let lanes = counted_lanes(context, row, args)?.map(|lanes| (1, lanes));
-    let made = match lanes {
-        Some(lanes) => vec![lanes],
-        None => list_tensors::beside_tensors(context, row, args)?,
-    };
-    if made.is_empty() {
-        return Ok(None);
+    others: Vec<(usize, Dynamic)>,
+    work: impl FnOnce(&[&mut Dynamic]) -> R,
+) -> R {
+    if others.is_empty() {
+        return work(args);
     }
     let mut all: Vec<Dynamic> = args.iter().map(|arg| (**arg).clone()).collect();
-    made.into_iter().for_each(|(place, value)| all[place] = value);
-    Ok(Some(all))
+    others.into_iter().for_each(|(place, other)| all[place] = other);
+    work(&all.iter_mut().collect::<Vec<_>>())
 }
 
 /// The index that a script integer, or a list of them, is in `gather(a, k)`: negative ones count from the end.

@@ -8,10 +8,12 @@ use porcini_core::catalogue::{Kind, Row, tensor_rows};
 use porcini_core::tensor::Tensor;
 use porcini_core::trace::nested::{self, NestedFunction};
 use porcini_core::{Result as CoreResult, Value};
-use rhai::Dynamic;
+use rhai::{Dynamic, NativeCallContext};
 
-use super::catalogue::run;
+use super::catalogue::{self, with_arguments};
+use super::list_tensors::beside_tensors;
 use super::registry::{OfTensors, Registry, TensorForm};
+use crate::context::Context;
 use crate::fault::{IntoFault, Result, fault_with_hint};
 use crate::value::nested::lend;
 use crate::value::{Arg, ArrayRef, Form, type_name};
@@ -81,6 +83,18 @@ fn einsum(registry: &mut Registry<'_>) {
             Ok(Dynamic::from(ArrayRef::from(sum.or_fault()?)))
         });
     }
+}
+
+/// What a function of tensors gives; lists beside tensors are tensors.
+fn run(
+    context: &Context,
+    call: &NativeCallContext<'_>,
+    row: &Row,
+    args: &[&mut Dynamic],
+) -> Result<Dynamic> {
+    context.at(call);
+    let made = beside_tensors(context, row, args)?;
+    with_arguments(args, made, |args| catalogue::run(context, call, row, args))
 }
 
 /// The functions of tensors, looked up for every function that is registered.
