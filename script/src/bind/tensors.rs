@@ -112,11 +112,18 @@ fn form(row: &'static Row) -> TensorForm {
     let takes_array =
         |row: &NestedFunction| row.over_lanes.is_some() || row.parameters[0] == Form::Scalar;
     let with_arrays = others.peek().is_some() && !others.any(takes_array);
-    // A list of numbers, one for each axis.
-    let takes_list = matches!(row.parameters.get(1), Some((_, Kind::Integers(_))));
+    // A list of numbers, one for each axis; or a tensor.
+    let second = row.parameters.get(1).map(|(_, kind)| *kind);
+    let is_second = move |arg: &Dynamic| match second {
+        Some(Kind::Integers(_)) => arg.is_array(),
+        Some(Kind::Tensor) => {
+            arg.read_lock::<ArrayRef>().is_some_and(|value| value.form() == Form::Tensor)
+        }
+        _ => false,
+    };
     Box::new(move |context, call, args| {
-        let has_list = takes_list && args.get(1).is_some_and(|arg| arg.is_array());
-        let others: &[Form] = match (has_list, with_arrays) {
+        let is_known = args.get(1).is_some_and(|arg| is_second(arg));
+        let others: &[Form] = match (is_known, with_arrays) {
             (true, _) => &[Form::Scalar, Form::Complex],
             (false, true) => &[Form::Scalar],
             (false, false) => &[],
