@@ -52,7 +52,14 @@ impl Tensor {
             return self.viewed(chosen.view);
         }
         let (lanes, shape) = chosen.lanes(&self.parts[0], reader)?;
-        let parts = self.parts.iter().map(|part| part.gather(&lanes, None));
+        let gather = |part: &Array| match part.size() {
+            // Its only lane would do for every index, and nobody would look at them.
+            1 => part
+                .session()
+                .record(|recorder| recorder.gather_as(reader(0), part.id(), lanes.id(), None)),
+            _ => part.gather(&lanes, None),
+        };
+        let parts = self.parts.iter().map(gather);
         Self::of(&parts.collect::<Result<Vec<_>>>()?, shape)
     }
 
