@@ -69,21 +69,27 @@ pub enum Error {
         op: &'static str,
     },
     /// An element number outside the array.
-    #[error("index {index} is out of bounds for size {size} ({})", valid_indices(*size))]
+    #[error("index {index} is out of bounds for {} ({})", extent(*size, *axis), valid_indices(*size))]
     IndexOutOfRange {
+        /// The axis of a tensor.
+        axis: Option<u8>,
         /// The index asked for.
         index: i64,
-        /// The array's size.
+        /// The size of the array, or the extent along the axis.
         size: u64,
     },
     /// A gather or scatter whose index pointed outside its array (S13).
-    #[error("{op}: index {index} out of bounds for size {size} (lane {lane}{})", line_suffix(*line))]
+    #[error(
+        "{op}: index {index} out of bounds for {} (lane {lane}{})", extent(*size, *axis), line_suffix(*line)
+    )]
     Bounds {
-        /// `gather` or the scatter's name.
+        /// The function that it is a part of: `gather`, or the scatter's name.
         op: &'static str,
+        /// The axis of a tensor along which entries were looked for.
+        axis: Option<u8>,
         /// The offending index.
         index: i128,
-        /// Size of the source or target.
+        /// Size of the source or target, or extent along the axis.
         size: u64,
         /// The lowest offending lane.
         lane: u64,
@@ -254,6 +260,10 @@ impl Error {
     pub(crate) fn forms(what: String) -> Self {
         Self::Forms { what, remedy: None }
     }
+}
+
+fn extent(size: u64, axis: Option<u8>) -> String {
+    axis.map_or_else(|| format!("size {size}"), |axis| format!("axis {axis} of extent {size}"))
 }
 
 fn line_suffix(line: u32) -> String {

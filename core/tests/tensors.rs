@@ -244,7 +244,7 @@ fn several_arrays_of_numbers_go_together() -> Result<()> {
     assert_eq!(lanes(&apart).to_vec::<i32>()?, [15, 19, 23, 0, 4, 8]);
     let beyond = t.at(&[numbers(&[0, 2])?])?;
     let error = lanes(&beyond).to_vec::<i32>().unwrap_err().to_string();
-    assert!(error.contains("index 2 out of bounds for size 2"), "{error}");
+    assert!(error.contains("index 2 out of bounds for axis 0 of extent 2"), "{error}");
     assert!(t.at(&[Place::Number(2)]).is_err());
     assert!(t.at(&vec![Place::Number(0); 4]).is_err());
     Ok(())

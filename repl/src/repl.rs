@@ -53,6 +53,7 @@ fn converse(interpreter: &Shared, settings: &Settings, no_init: bool, ending: &E
             return 1;
         }
     };
+    let is_cooked = edit::cooked::is_used();
     let mut cell = 0;
     let mut initial = String::new();
     loop {
@@ -64,7 +65,10 @@ fn converse(interpreter: &Shared, settings: &Settings, no_init: bool, ending: &E
         }
         let prompt = prompted.borrow().clone();
         let begun = prompt.edited(&std::mem::take(&mut initial));
-        let typed = ending.while_idle(|| editor.readline_with_initial(&prompt.first, (&begun, "")));
+        let typed = ending.while_idle(|| match editor.helper() {
+            Some(helper) if is_cooked => edit::cooked::read(&prompt, helper),
+            _ => editor.readline_with_initial(&prompt.first, (&begun, "")),
+        });
         match typed {
             Ok(text) if text.trim().is_empty() => {}
             // Whoever wants to leave need not know how functions are called.

@@ -274,6 +274,28 @@ fn interrupting_whatever_runs() {
     assert_eq!(shell.leave(), 0);
 }
 
+/// Where the system edits lines, Ctrl-C is a signal: it forgets the cell that is typed, and stops what runs.
+#[test]
+fn interrupting_on_a_terminal_without_escape_sequences() {
+    let shell = Terminal::start(&folder("cooked"), 80, &[("TERM", "dumb")]);
+    for typed in ["forgotten line", "kept = 7\rif kept == 7 {\rprint(\"never\")\r", "", ""] {
+        shell.type_in(typed);
+        let last = if typed.ends_with('\r') { "..." } else { typed };
+        shell.wait_until("what was typed", |screen| screen.trim_end().ends_with(last));
+        shell.type_in("\x03");
+        shell.wait_until("a new prompt", |screen| screen.trim_end().ends_with("^C\n>>>"));
+        shell.type_in("\"seen\"\r");
+        shell.wait_until("a value", |screen| screen.trim_end().ends_with("seen\n>>>"));
+    }
+    shell.type_in("print(\"work\"); loop { }\r");
+    shell.wait_for("\nwork");
+    shell.type_in("\x03");
+    shell.wait_for(" interrupted");
+    shell.type_in("kept + 4704\r");
+    shell.wait_for("\n4711");
+    assert_eq!(shell.leave(), 0);
+}
+
 /// How far something is, is told on a terminal, beside the values, and leaves nothing behind.
 #[test]
 fn progress_is_shown_and_erased() {

@@ -32,7 +32,7 @@ from tensor_programs.meaning import joined, unused_reasons
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 # Functions of tensors: each is in some program, if there are enough of them.
-TABLES = [ROOT / f"core/src/catalogue/{name}.rs" for name in ("tensors", "linear", "statistics")]
+TABLES = [ROOT / f"core/src/catalogue/{name}.rs" for name in ("tensors", "along", "linear", "statistics")]
 ENOUGH = 500
 
 

@@ -3,7 +3,7 @@
 use crate::array::Array;
 use crate::dtype::{DType, Scalar};
 use crate::error::{Error, Result};
-use crate::ir::op::{Op, ReduceOp, ScatterMode, ScatterOp};
+use crate::ir::op::{Op, ReduceOp, ScatterMode, ScatterOp, Writer};
 use crate::ir::primitive::{Order, lane_number_type};
 use crate::ir::scalar::identity_bits;
 
@@ -49,21 +49,21 @@ impl Array {
         n: u64,
         active: Option<&Self>,
     ) -> Result<Self> {
-        let writer = match op {
-            ReduceOp::Sum => ScatterOp::Add,
-            ReduceOp::Min => ScatterOp::Min,
-            ReduceOp::Max => ScatterOp::Max,
-            _ => {
-                let what = format!("got {}, expected a sum, a minimum or a maximum", op.name());
-                return Err(Error::Argument { op: "segments", what });
-            }
-        };
+        let writer = combining(op)?;
         let own = self.session().zeros(self.dtype(), 1)?.reduce(op)?.dtype();
         // Halves are added in f32 and rounded once.
         let dtype = if own == DType::F16 { DType::F32 } else { own };
         let bits = if op == ReduceOp::Sum { 0 } else { identity_bits(op, dtype) };
         let mut segments = self.session().full(dtype, dtype.decode(bits), n)?;
-        segments.scatter_as(writer, ScatterMode::Exact, &self.cast(dtype)?, keys, active)?;
+        let values = self.cast(dtype)?;
+        segments.write(
+            writer,
+            ScatterMode::Exact,
+            Writer::Segment,
+            (&values).into(),
+            keys,
+            active,
+        )?;
         segments.cast(own)
     }
 
@@ -85,4 +85,20 @@ impl Array {
         })?;
         behind.try_sub(1)
     }
+}
+
+/// What a scatter does that combines segments.
+///
+/// # Errors
+/// `Argument` for other reductions.
+pub(crate) fn combining(op: ReduceOp) -> Result<ScatterOp> {
+    Ok(match op {
+        ReduceOp::Sum => ScatterOp::Add,
+        ReduceOp::Min => ScatterOp::Min,
+        ReduceOp::Max => ScatterOp::Max,
+        _ => {
+            let what = format!("got {}, expected a sum, a minimum or a maximum", op.name());
+            return Err(Error::Argument { op: "segments", what });
+        }
+    })
 }

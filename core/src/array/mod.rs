@@ -17,7 +17,7 @@ use crate::dtype::{DType, Element, Scalar};
 use crate::error::{Error, Result};
 use crate::interrupt;
 use crate::ir::display;
-use crate::ir::op::{Op, ReduceOp, ScatterMode, ScatterOp};
+use crate::ir::op::{Op, ReduceOp, ScatterMode, ScatterOp, Writer};
 use crate::ir::scalar::{quiet_nan, with_lane};
 use crate::ir::var::{Kind, MAX_OPERANDS, Serial, VarId};
 use crate::memory::buffer::Buffer;
@@ -26,6 +26,7 @@ use crate::session::{CONVERTED, Session};
 use crate::trace::Recorder;
 use crate::trace::functions::{self, Function};
 
+pub(crate) use groups::combining;
 pub use operand::Operand;
 pub use slice::Slice;
 
@@ -222,10 +223,22 @@ impl Array {
         index: &Self,
         active: Option<&Self>,
     ) -> Result<()> {
+        self.write(op, mode, Writer::Scatter, value.into(), index, active)
+    }
+
+    /// As [`Array::scatter_as`], as a part of a function, whose errors it has.
+    pub(crate) fn write(
+        &mut self,
+        op: ScatterOp,
+        mode: ScatterMode,
+        writer: Writer,
+        value: Operand<'_>,
+        index: &Self,
+        active: Option<&Self>,
+    ) -> Result<()> {
         for other in [index].into_iter().chain(active) {
             self.check_session(op.name(), other)?;
         }
-        let value = value.into();
         if let Operand::Array(value) = value {
             self.check_session(op.name(), value)?;
         }
@@ -234,7 +247,8 @@ impl Array {
         }
         let written = self.session.record(|recorder| {
             let value = self.element(recorder, value)?;
-            recorder.scatter(op, mode, self.id, value, index.id, active.map(|active| active.id))
+            let active = active.map(|active| active.id);
+            recorder.write(op, mode, writer, [self.id, value, index.id], active)
         })?;
         *self = written;
         Ok(())
@@ -342,7 +356,7 @@ impl Array {
         let (dtype, size) = self.dtype_and_size();
         if lanes.end > size {
             let index = i64::try_from(lanes.end).unwrap_or(i64::MAX);
-            return Err(Error::IndexOutOfRange { index, size });
+            return Err(Error::IndexOutOfRange { axis: None, index, size });
         }
         let contents = self.evaluated(dtype)?;
         let width = dtype.bytes();
@@ -463,7 +477,7 @@ fn quieten_lanes<T: Element + PartialOrd>(bytes: &mut [u8]) {
 pub fn place(index: i64, size: u64) -> Result<u64> {
     let place = if index < 0 { i128::from(index) + i128::from(size) } else { index.into() };
     let place = u64::try_from(place).ok().filter(|&place| place < size);
-    place.ok_or(Error::IndexOutOfRange { index, size })
+    place.ok_or(Error::IndexOutOfRange { axis: None, index, size })
 }
 
 impl Clone for Array {

@@ -6,6 +6,7 @@ use crate::dtype::{DType, Scalar};
 use crate::error::{Error, Result};
 use crate::interrupt;
 use crate::ir::primitive::Order;
+use crate::ir::var::Reader;
 use crate::session::Session;
 
 impl Array {
@@ -25,6 +26,12 @@ impl Array {
     pub fn take(&self, index: &Self) -> Result<Self> {
         self.session()
             .compose("take", &[], &[self, index], |recorder, args| recorder.take(args[0], args[1]))
+    }
+
+    /// As [`Array::take`] as a part of a function, whose errors it has.
+    pub(crate) fn take_as(&self, reader: Reader, index: &Self) -> Result<Self> {
+        self.check_session(reader.name(), index)?;
+        self.session().record(|recorder| recorder.take_as(reader, self.id(), index.id()))
     }
 
     /// The table `self` at places between its lanes, by linear interpolation, lazily; places outside are

@@ -2,7 +2,7 @@
 
 use super::tensors::number_or_tensor;
 use super::{Answer, Call, Kind, Row, table};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::linear::Function;
 use crate::linear::fourier::Transform;
 use crate::tensor::Tensor;
@@ -86,7 +86,7 @@ table! {
     ///
     /// >> sort(eigvals(TensorXdC([[0, 1], [-2, -3]])).real)
     /// [-2, -1]
-    eigvals(a: Tensor) = |c| first(c, Function::Eigenvalues);
+    eigvals(a: Tensor) = |c| first(c, Function::Eigen);
     /// x of the least sum of squares of a @ x - b, of several the shortest, by singular values: those up to the longer side
     /// times the precision of the type times the largest count as 0. Evaluates, as solve.
     ///
@@ -104,6 +104,17 @@ table! {
     /// >> matrix_rank(TensorXdC([[1, 2], [2, 4]]))
     /// [1]
     matrix_rank(a: Tensor) = |c| first(c, Function::Rank);
+    /// The condition number of a matrix: the largest singular value by the smallest; inf of one without full rank. Evaluates.
+    ///
+    /// >> cond(TensorXdC([[4, 0], [0, 0.5]]))
+    /// [8]
+    cond(a: Tensor) = |c| {
+        let tensor = c.tensor(0)?;
+        if tensor.shape().extents().iter().rev().take(2).any(|&extent| extent == 0) {
+            return Err(c.unexpected(0, "a matrix with entries"));
+        }
+        first(c, Function::Condition)
+    };
     /// The coefficients of the polynomial of a degree with the least sum of squares at the points (x, y), the highest power
     /// first, as polyval takes them. In double precision. Evaluates.
     ///
@@ -184,6 +195,14 @@ fn all(c: &Call<'_, '_>, function: Function) -> Result<Vec<Value>> {
 
 fn polyfit(c: &Call<'_, '_>) -> Result<Value> {
     let (x, y, degree): (Tensor, Tensor, u32) = (c.tensor(0)?, c.tensor(1)?, c.integer(2)?);
+    if x.shape().rank() != 1 || y.shape() != x.shape() {
+        let what = format!("{}: got the shapes {} and {}", c.op, x.shape(), y.shape());
+        let remedy = Some("x and y are arrays of one length, a point for each lane");
+        return Err(Error::Forms {
+            what: format!("{what}, expected one axis, as long in both"),
+            remedy,
+        });
+    }
     let own = x.dtype().quotient().widened();
     let powers = x.vandermonde(c.op, degree)?;
     let y = y.each(|part| part.cast(powers.dtype()))?;

@@ -19,6 +19,7 @@
 //! # }
 //! ```
 
+mod along;
 mod call;
 mod cengine;
 mod lanes;
@@ -31,6 +32,7 @@ mod statistics;
 mod tensors;
 mod vectors;
 
+pub use along::TENSOR_AXES;
 pub use call::{Answer, Call};
 pub use cengine::{CENGINE, CENGINE_TENSORS};
 pub use lanes::LANES;
@@ -40,7 +42,7 @@ pub use memory::MEMORY;
 pub use pairs::PAIRS;
 pub use places::PLACES;
 pub use statistics::{TENSOR_CHOICES, TENSOR_STATISTICS};
-pub use tensors::{TENSOR_AXES, TENSOR_PLACES, TENSOR_PRODUCTS, TENSOR_SHAPES};
+pub use tensors::{TENSOR_PLACES, TENSOR_PRODUCTS, TENSOR_SHAPES};
 pub use vectors::{SHAPES, VECTORS};
 
 use crate::dtype::DType;

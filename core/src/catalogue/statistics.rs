@@ -2,6 +2,7 @@
 
 use super::tensors::number_or_tensor;
 use super::{Answer, Call, Kind, Row, table};
+use crate::array::Array;
 use crate::dtype::{DType, Scalar};
 use crate::error::{Error, Result};
 use crate::ir::op::{Op, ReduceOp};
@@ -22,6 +23,33 @@ table! {
     /// >> nonzero(TensorXfC([[1, 0], [2, 3]]))
     /// [[0, 1, 1], [0, 0, 1]]
     nonzero(t: Tensor) = |c| c.tensor(0)?.nonzero();
+    /// The numbers of the entries that are not 0, or true, as rows: one for each of them, a column for each axis. Evaluates.
+    ///
+    /// >> argwhere(TensorXfC([[1, 0], [2, 3]]))
+    /// [[0, 0],
+    ///  [1, 0],
+    ///  [1, 1]]
+    argwhere(t: Tensor) = |c| {
+        let tensor = c.tensor(0)?;
+        let tensor = if tensor.shape().rank() == 0 { tensor.expand(0)? } else { tensor };
+        let column = |numbers: &Array| Tensor::new(numbers, &[numbers.size()]);
+        let columns = tensor.nonzero()?.iter().map(column).collect::<Result<Vec<_>>>()?;
+        Tensor::stack(&columns, 1)
+    };
+    /// Which entries are among values: a list, an array or a tensor. NaN is among none. Recorded, not run.
+    ///
+    /// >> isin(TensorXiC([[1, 2], [3, 4]]), [4, 1])
+    /// [[1, 0],
+    ///  [0, 1]]
+    isin(t: Tensor, values: Operand) = |c| {
+        let tensor = c.tensor(0)?;
+        let values = match c.args[1] {
+            Argument::Number(number) => Tensor::from(&c.session.full(tensor.dtype().meet(*number), *number, 1)?),
+            _ => c.tensor(1)?,
+        };
+        let found = tensor.is_among(&values)?;
+        if matches!(c.args[0], Argument::Array(_)) { found.lanes() } else { Ok(Value::Tensor(found)) }
+    };
     /// The entries along an axis where a mask is true; without an axis an array of those where a mask of the tensor's shape
     /// is. The mask is evaluated.
     ///
@@ -134,21 +162,21 @@ table! {
     /// >> cov(TensorXfC([[1, 2, 3], [2, 4, 9]]))
     /// [[  1, 3.5],
     ///  [3.5,  13]]
-    cov(rows: Tensor) = |c| covariance(c);
+    cov(rows: Tensor) = |c| covariance(c)?.cast(c.tensor(0)?.dtype().quotient());
     /// The correlation matrix of the rows of a matrix, each the values of one variable, from -1 to 1.
     ///
     /// >> corrcoef(TensorXfC([[1, 2, 3], [3, 2, 1]]))
     /// [[ 1, -1],
     ///  [-1,  1]]
     corrcoef(rows: Tensor) = |c| {
-        let cov = covariance(c)?;
+        let (cov, own) = (covariance(c)?, c.tensor(0)?.dtype().quotient());
         let Value::Tensor(matrix) = &cov else {
-            return apply(Op::Div, &[&(&cov).into(), &(&cov).into()]).map(Answer::from);
+            return apply(Op::Div, &[&(&cov).into(), &(&cov).into()])?.cast(own).map(Answer::from);
         };
-        let deviation = apply(Op::Sqrt, &[&Argument::Tensor(&matrix.diag()?)])?;
+        let deviation = apply(Op::Sqrt, &[&Argument::Tensor(&matrix.diag(0)?)])?;
         let Value::Tensor(deviation) = deviation else { return Err(c.unexpected(0, "a matrix")) };
         let [column, row] = [deviation.expand(1)?, deviation.expand(0)?].map(Value::from);
-        cov.try_div(&column)?.try_div(&row)
+        cov.try_div(&column)?.try_div(&row)?.cast(own).map(Answer::from)
     };
     /// Slopes along an axis (the last unless given) of entries that are dx apart (1 unless given): half the difference of
     /// the neighbours on both sides, at the ends the difference to the one there is.
@@ -227,8 +255,10 @@ fn segments(c: &Call<'_, '_>, op: ReduceOp) -> Result<Value> {
     if result.shape().rank() == 1 { result.lanes() } else { Ok(Value::Tensor(result)) }
 }
 
+/// In the precision of f32 for halves, whose squares have no room in their own.
 fn covariance(c: &Call<'_, '_>) -> Result<Value> {
     let given = c.tensor(0)?;
+    let given = given.each(|part| part.cast(part.dtype().quotient().widened()))?;
     let rows = match given.shape().extents() {
         [_] => given.expand(0)?,
         [_, _] => given.clone(),

@@ -1,4 +1,4 @@
-//! Functions of tensors: shapes, reductions and orders along axes, entries in other places.
+//! Functions of tensors: shapes, entries in other places, products.
 //!
 //! Some have the names of functions of arrays and vectors: the first argument decides. Axes count from 0, negative ones
 //! from the last; `all`, or leaving them out, is all of them.
@@ -7,7 +7,6 @@ use super::{Answer, Call, Kind, Row, table};
 use crate::dtype::Scalar;
 use crate::error::{Error, Result};
 use crate::ir::op::{Op, ReduceOp};
-use crate::ir::primitive::Order;
 use crate::tensor::Tensor;
 use crate::value::{Argument, Form, Value, apply};
 
@@ -83,11 +82,47 @@ table! {
     /// [[2, 1],
     ///  [4, 3]]
     flip(t: Tensor; axes: Axes) = |c| c.tensor(0)?.flip(c.axes(1)?.as_deref());
-    /// The diagonal of a matrix; of an array the matrix that has it.
+    /// Two axes changed for each other, the others in their places.
+    ///
+    /// >> shape(swapaxes(zeros([2, 3, 4]), 0, -1))
+    /// [4, 3, 2]
+    swapaxes(t: Tensor, a: Integer, b: Integer) = |c| c.tensor(0)?.swap_axes(c.integer(1)?, c.integer(2)?);
+    /// The diagonal of a matrix, or k above it (below it of a negative k); of an array the matrix that has it there.
     ///
     /// >> diag(TensorXfC([[1, 2], [3, 4]]))
     /// [1, 4]
-    diag(t: Tensor) = |c| c.tensor(0)?.diag();
+    /// >> diag(FloatC([5, 6]), 1)
+    /// [[0, 5, 0],
+    ///  [0, 0, 6],
+    ///  [0, 0, 0]]
+    diag(t: Tensor; k: Integer) = |c| c.tensor(0)?.diag(c.axis(1, 0)?);
+    /// The entries of a matrix, or of many, up to the diagonal, or to k above it (0 unless given); the others are 0.
+    ///
+    /// >> tril(TensorXfC([[1, 2], [3, 4]]))
+    /// [[1, 0],
+    ///  [3, 4]]
+    tril(t: Tensor; k: Integer) = |c| c.tensor(0)?.triangle(c.op, Op::Le, c.axis(1, 0)?);
+    /// The entries of a matrix, or of many, from the diagonal on, or from k above it (0 unless given); the others are 0.
+    ///
+    /// >> triu(TensorXfC([[1, 2], [3, 4]]), 1)
+    /// [[0, 2],
+    ///  [0, 0]]
+    triu(t: Tensor; k: Integer) = |c| c.tensor(0)?.triangle(c.op, Op::Ge, c.axis(1, 0)?);
+    /// As many zeros as a tensor or array has entries, with its shape and type.
+    ///
+    /// >> zeros_like(TensorXiC([[1, 2]]))
+    /// [[0, 0]]
+    zeros_like(t: Tensor) = |c| like(c, 0.into());
+    /// As many ones as a tensor or array has entries, with its shape and type.
+    ///
+    /// >> ones_like(TensorXiC([[3, 2]]))
+    /// [[1, 1]]
+    ones_like(t: Tensor) = |c| like(c, 1.into());
+    /// A number as often as a tensor or array has entries, with its shape and type.
+    ///
+    /// >> full_like(TensorXiC([[1, 2]]), 7)
+    /// [[7, 7]]
+    full_like(t: Tensor, x: Scalar("as a value")) = |c| like(c, c.scalar(1)?);
 }
 
 table! {
@@ -111,6 +146,25 @@ table! {
         let (tensors, axis) = c.tensors()?;
         Tensor::stack(&tensors, axis)
     };
+    /// The tensors or arrays of a list below each other: along the first axis, an array being a row.
+    ///
+    /// >> vstack([FloatC([1, 2]), TensorXfC([[3, 4], [5, 6]])])
+    /// [[1, 2],
+    ///  [3, 4],
+    ///  [5, 6]]
+    vstack(list: List) = |c| {
+        let rows = c.tensors()?.0.into_iter().map(|tensor| match tensor.shape().rank() {
+            0 | 1 => tensor.reshape(&[1, -1]),
+            _ => Ok(tensor),
+        });
+        Tensor::joined(c.op, &rows.collect::<Result<Vec<_>>>()?, 0)
+    };
+    /// The tensors of a list beside each other: along the second axis, those of one axis, and arrays, behind each other.
+    ///
+    /// >> hstack([TensorXfC([[1], [2]]), TensorXfC([[3, 4], [5, 6]])])
+    /// [[1, 3, 4],
+    ///  [2, 5, 6]]
+    hstack(list: List) = |c| hstack(c);
     /// The list of the entries along an axis (0 unless given), each without it.
     ///
     /// >> unstack(TensorXfC([[1, 2], [3, 4]]), 1)[0]
@@ -131,25 +185,22 @@ table! {
         Ok::<Vec<Value>, Error>(parts.into_iter().map(Value::Tensor).collect())
     };
     /// Entry i goes to place i + n along an axis, those beyond the end to the start; without an axis all entries in their
-    /// order.
+    /// order. Of a list of axes along each, by its own of a list of numbers.
     ///
     /// >> roll(TensorXfC([[1, 2, 3], [4, 5, 6]]), 1, 1)
     /// [[3, 1, 2],
     ///  [6, 4, 5]]
-    roll(t: Tensor, n: Integer; axis: Integer) = |c| {
-        let (tensor, n) = (c.tensor(0)?, c.integer(1)?);
-        if c.args.len() > 2 {
-            return tensor.roll(n, c.integer(2)?).map(Answer::from);
-        }
-        let extents: Vec<i64> = tensor.shape().extents().iter().map(|n| n.cast_signed()).collect();
-        tensor.reshape(&[-1])?.roll(n, 0)?.reshape(&extents)
-    };
-    /// All of a tensor n times along an axis (0 unless given).
+    roll(t: Tensor, n: Integers("numbers"); axis: Integers("axes")) = |c| roll(c);
+    /// All of a tensor n times along an axis (0 unless given), or of a list as often as it says along each axis: of a shorter
+    /// list along the last ones, of a longer one along new ones in front.
     ///
     /// >> tile(TensorXfC([[1, 2]]), 2, 0)
     /// [[1, 2],
     ///  [1, 2]]
-    tile(t: Tensor, n: Count("a number"); axis: Integer) = |c| c.tensor(0)?.tile(c.integer(1)?, c.axis(2, 0)?);
+    /// >> tile(Int32C([1, 2]), [2, 2])
+    /// [[1, 2, 1, 2],
+    ///  [1, 2, 1, 2]]
+    tile(t: Tensor, n: Integers("numbers"); axis: Integer) = |c| tile(c);
     /// Each entry of a tensor n times along an axis (0 unless given).
     ///
     /// >> repeat(TensorXfC([[1, 2]]), 2, 1)
@@ -237,7 +288,7 @@ table! {
     ///
     /// >> trace(TensorXfC([[1, 2], [3, 4]]))
     /// [5]
-    trace(t: Tensor) = |c| number_or_tensor(c.tensor(0)?.diag()?.reduce(ReduceOp::Sum, None, false)?);
+    trace(t: Tensor) = |c| number_or_tensor(c.tensor(0)?.diag(0)?.reduce(ReduceOp::Sum, None, false)?);
     /// Each entry of a times the matrix b, in its place (Kronecker's product).
     ///
     /// >> kron(TensorXfC([[1, 2]]), TensorXfC([[1, 1], [0, 1]]))
@@ -253,146 +304,6 @@ table! {
         let (a, b) = (c.tensor(0)?, c.tensor(1)?);
         let left = (0..b.shape().rank()).try_fold(a, |left, _| left.expand(-1))?;
         apply(Op::Mul, &[&Argument::Tensor(&left), &Argument::Tensor(&b)])
-    };
-}
-
-table! {
-    /// What goes along axes.
-    pub TENSOR_AXES;
-    /// Sum of the entries along an axis, a list of axes, or all (the default); with keepdims true axes of one entry remain.
-    /// Types as of arrays. Along an axis entries are added in the order in which an array's lanes are. Recorded, not run.
-    ///
-    /// >> hsum(TensorXfC([[1, 2], [3, 4]]), 0)
-    /// [4, 6]
-    hsum(t: Tensor; axes: Axes, keepdims: Bool("as keepdims")) = |c| reduce(c, ReduceOp::Sum);
-    /// Product along axes, as hsum.
-    ///
-    /// >> hprod(TensorXfC([[1, 2], [3, 4]]), 1)
-    /// [ 2, 12]
-    hprod(t: Tensor; axes: Axes, keepdims: Bool("as keepdims")) = |c| reduce(c, ReduceOp::Prod);
-    /// Smallest entry along axes, as hsum; NaN is ignored.
-    ///
-    /// >> hmin(TensorXfC([[1, 4], [3, 2]]), 0)
-    /// [1, 2]
-    hmin(t: Tensor; axes: Axes, keepdims: Bool("as keepdims")) = |c| reduce(c, ReduceOp::Min);
-    /// Largest entry along axes, as hsum; NaN is ignored.
-    ///
-    /// >> hmax(TensorXfC([[1, 4], [3, 2]]), 1, true)
-    /// [[4],
-    ///  [3]]
-    hmax(t: Tensor; axes: Axes, keepdims: Bool("as keepdims")) = |c| reduce(c, ReduceOp::Max);
-    /// Mean along axes, as hsum.
-    ///
-    /// >> hmean(TensorXfC([[1, 2], [3, 4]]), 0)
-    /// [2, 3]
-    hmean(t: Tensor; axes: Axes, keepdims: Bool("as keepdims")) = |c| {
-        number_or_tensor(c.tensor(0)?.mean(c.axes(1)?.as_deref(), c.truth(2)?)?)
-    };
-    /// Mean squared distance from the mean along axes, as hsum.
-    ///
-    /// >> var(TensorXfC([[1, 2], [3, 6]]), 1)
-    /// [0.25, 2.25]
-    var(t: Tensor; axes: Axes, keepdims: Bool("as keepdims")) = |c| {
-        number_or_tensor(c.tensor(0)?.variance(c.axes(1)?.as_deref(), c.truth(2)?)?)
-    };
-    /// Square root of the variance along axes, as hsum.
-    ///
-    /// >> std(TensorXfC([[1, 2], [3, 6]]), 1)
-    /// [0.5, 1.5]
-    std(t: Tensor; axes: Axes, keepdims: Bool("as keepdims")) = |c| {
-        let variance = c.tensor(0)?.variance(c.axes(1)?.as_deref(), c.truth(2)?)?;
-        apply(Op::Sqrt, &[&(&number_or_tensor(variance)?).into()])
-    };
-    /// Whether any entry along an axis, or of a list of axes, is true, a tensor; of all a bool (evaluates).
-    ///
-    /// >> any(TensorXfC([[1, 2], [3, 4]]) > 2, 1)
-    /// [0, 1]
-    any(t: Tensor; axes: Axes, keepdims: Bool("as keepdims")) = |c| truth(c, ReduceOp::Any);
-    /// Whether all entries along an axis, or of a list of axes, are true, a tensor; of all a bool (evaluates). The word by
-    /// itself is every entry of an axis, `t[[all, 0]]`, or every axis, `hsum(t, all, true)`.
-    ///
-    /// >> all(TensorXfC([[1, 2], [3, 4]]) > 1, 0)
-    /// [0, 1]
-    all(t: Tensor; axes: Axes, keepdims: Bool("as keepdims")) = |c| truth(c, ReduceOp::All);
-    /// Number of true entries along an axis, or of a list of axes, a tensor; of all an integer (evaluates).
-    ///
-    /// >> count(TensorXfC([[1, 2], [3, 4]]) > 1, 0)
-    /// [1, 2]
-    count(t: Tensor; axes: Axes, keepdims: Bool("as keepdims")) = |c| truth(c, ReduceOp::Count);
-    /// Number of the first smallest entry along an axis, or among all; NaN is ignored.
-    ///
-    /// >> argmin(TensorXfC([[1, 4], [3, 2]]), 1)
-    /// [0, 1]
-    argmin(t: Tensor; axis: Axes, keepdims: Bool("as keepdims")) = |c| extreme(c, ReduceOp::Min);
-    /// Number of the first largest entry along an axis, or among all; NaN is ignored.
-    ///
-    /// >> argmax(TensorXfC([[1, 4], [3, 2]]), 1)
-    /// [1, 0]
-    argmax(t: Tensor; axis: Axes, keepdims: Bool("as keepdims")) = |c| extreme(c, ReduceOp::Max);
-    /// The middle value along an axis, a list of axes, or of all; NaN where there is one.
-    ///
-    /// >> median(TensorXfC([[1, 4, 9], [3, 2, 5]]), 1)
-    /// [4, 3]
-    median(t: Tensor; axes: Axes, keepdims: Bool("as keepdims")) = |c| {
-        number_or_tensor(c.tensor(0)?.median(c.axes(1)?.as_deref(), c.truth(2)?)?)
-    };
-    /// The value below which a part p of the entries along an axis, a list of axes, or of all lies; NaN where there is one.
-    ///
-    /// >> quantile(TensorXfC([[1, 2, 3], [4, 5, 9]]), 0.75, 1)
-    /// [2.5,   7]
-    quantile(t: Tensor, p: Number("as a part"); axes: Axes, keepdims: Bool("as keepdims")) = |c| {
-        number_or_tensor(c.tensor(0)?.quantile(c.number(1, 0.5)?, c.axes(2)?.as_deref(), c.truth(3)?)?)
-    };
-    /// The entries in order along an axis (the last unless given), smallest first; NaN comes last.
-    ///
-    /// >> sort(TensorXfC([[3, 1], [2, 4]]))
-    /// [[1, 3],
-    ///  [2, 4]]
-    sort(t: Tensor; axis: Integer) = |c| c.tensor(0)?.sort(Order::Ascending, c.axis(1, -1)?);
-    /// The entries in order along an axis (the last unless given), largest first; NaN comes last.
-    ///
-    /// >> sort_desc(TensorXfC([[3, 1], [2, 4]]), 0)
-    /// [[3, 4],
-    ///  [2, 1]]
-    sort_desc(t: Tensor; axis: Integer) = |c| c.tensor(0)?.sort(Order::Descending, c.axis(1, -1)?);
-    /// The numbers that sort the entries along an axis (the last unless given); equal ones keep their order.
-    ///
-    /// >> argsort(TensorXfC([[3, 1], [2, 4]]))
-    /// [[1, 0],
-    ///  [0, 1]]
-    argsort(t: Tensor; axis: Integer) = |c| c.tensor(0)?.argsort(Order::Ascending, c.axis(1, -1)?);
-    /// The numbers that sort the entries along an axis (the last unless given), largest first.
-    ///
-    /// >> argsort_desc(TensorXfC([[3, 1], [2, 4]]))
-    /// [[0, 1],
-    ///  [1, 0]]
-    argsort_desc(t: Tensor; axis: Integer) = |c| c.tensor(0)?.argsort(Order::Descending, c.axis(1, -1)?);
-    /// Sums of the entries up to each along an axis; floats are added by doubling, over 1 entry before, then 2, 4, 8.
-    /// Without an axis an array: those of all entries in their order, as psum adds them.
-    ///
-    /// >> cumsum(TensorXfC([[1, 2], [3, 4]]), 0)
-    /// [[1, 2],
-    ///  [4, 6]]
-    cumsum(t: Tensor; axis: Integer) = |c| {
-        if c.args.len() < 2 { c.value(0)?.prefix(Op::Add) } else { c.tensor(0)?.cumsum(c.integer(1)?).map(Value::Tensor) }
-    };
-    /// Products of the entries up to each along an axis, as cumsum; without an axis of all entries in their order.
-    ///
-    /// >> cumprod(TensorXfC([[1, 2], [3, 4]]), 0)
-    /// [[1, 2],
-    ///  [3, 8]]
-    cumprod(t: Tensor; axis: Integer) = |c| {
-        if c.args.len() < 2 { c.value(0)?.prefix(Op::Mul) } else { c.tensor(0)?.cumprod(c.integer(1)?).map(Value::Tensor) }
-    };
-    /// Differences of neighbours along an axis (the last unless given): one entry less.
-    ///
-    /// >> diff(TensorXfC([[1, 4, 9], [2, 2, 5]]))
-    /// [[3, 5],
-    ///  [0, 3]]
-    diff(t: Tensor; axis: Integer) = |c| {
-        let (tensor, axis) = (c.tensor(0)?, c.axis(1, -1)?);
-        let (upper, lower) = (tensor.slice(axis, 1..)?, tensor.slice(axis, ..-1)?);
-        apply(Op::Sub, &[&Argument::Tensor(&upper), &Argument::Tensor(&lower)])
     };
 }
 
@@ -412,7 +323,7 @@ impl<'a> Call<'_, 'a> {
     }
 
     /// An axis; what is left out is the default.
-    fn axis(&self, i: usize, default: i64) -> Result<i64> {
+    pub(super) fn axis(&self, i: usize, default: i64) -> Result<i64> {
         if i < self.args.len() { self.integer(i) } else { Ok(default) }
     }
 
@@ -460,26 +371,73 @@ pub(super) fn number_or_tensor(tensor: Tensor) -> Result<Value> {
     if tensor.shape().rank() == 0 { tensor.lanes() } else { Ok(Value::Tensor(tensor)) }
 }
 
-fn reduce(c: &Call<'_, '_>, op: ReduceOp) -> Result<Value> {
-    number_or_tensor(c.tensor(0)?.reduce(op, c.axes(1)?.as_deref(), c.truth(2)?)?)
-}
-
-/// Of all entries a number, along axes a tensor.
-fn truth(c: &Call<'_, '_>, op: ReduceOp) -> Result<Answer> {
-    match reduce(c, op)? {
-        Value::Array(one) if c.axes(1)?.is_none() => one.item(0).map(Answer::from),
-        along => Ok(along.into()),
+/// A number as often as the first argument has entries: an array of an array.
+fn like(c: &Call<'_, '_>, number: Scalar) -> Result<Value> {
+    let tensor = c.tensor(0)?;
+    let one = c.session.full(tensor.dtype(), number, 1)?;
+    let all = Tensor::new(&one, tensor.shape().extents())?;
+    match c.args[0] {
+        Argument::Array(_) => all.lanes(),
+        _ if tensor.is_complex() => all.to_complex().map(Value::Tensor),
+        _ => Ok(Value::Tensor(all)),
     }
 }
 
-fn extreme(c: &Call<'_, '_>, op: ReduceOp) -> Result<Value> {
-    let axes = c.axes(1)?;
-    let axis = match axes.as_deref() {
-        None => None,
-        Some(&[axis]) => Some(axis),
-        Some(_) => return Err(c.unexpected(1, "one axis")),
+fn roll(c: &Call<'_, '_>) -> Result<Tensor> {
+    let (tensor, numbers) = (c.tensor(0)?, c.integers(1)?);
+    if c.args.len() < 3 {
+        let extents: Vec<i64> = tensor.shape().extents().iter().map(|n| n.cast_signed()).collect();
+        let line = tensor.reshape(&[-1])?;
+        let line = numbers.iter().try_fold(line, |line, &n| line.roll(n, 0))?;
+        return line.reshape(&extents);
+    }
+    let axes = c.integers(2)?;
+    let pairs: Vec<(i64, i64)> = match (&numbers[..], &axes[..]) {
+        (&[n], axes) => axes.iter().map(|&axis| (n, axis)).collect(),
+        (numbers, &[axis]) => numbers.iter().map(|&n| (n, axis)).collect(),
+        _ if numbers.len() == axes.len() => numbers.into_iter().zip(axes).collect(),
+        _ => {
+            let what = format!("got {} numbers for {} axes", numbers.len(), axes.len());
+            return Err(Error::Argument {
+                op: c.op,
+                what: format!("{what}, expected one for each"),
+            });
+        }
     };
-    number_or_tensor(c.tensor(0)?.arg_extreme(op, axis, c.truth(2)?)?)
+    pairs.into_iter().try_fold(tensor, |tensor, (n, axis)| tensor.roll(n, axis))
+}
+
+fn tile(c: &Call<'_, '_>) -> Result<Tensor> {
+    let tensor = c.tensor(0)?;
+    let count = |n: i64| {
+        let what = format!("got {n}, expected a number from 0 up");
+        u64::try_from(n).map_err(|_| Error::Argument { op: c.op, what })
+    };
+    let numbers = c.integers(1)?.into_iter().map(count).collect::<Result<Vec<u64>>>()?;
+    if c.args.len() > 2 || matches!(c.args[1], Argument::Number(_)) {
+        let &[n] = &numbers[..] else {
+            let what = "got a list of numbers and an axis, expected one of both".into();
+            return Err(Error::Argument { op: c.op, what });
+        };
+        return tensor.tile(n, c.axis(2, 0)?);
+    }
+    let rank = tensor.shape().rank().max(numbers.len());
+    let wide = (tensor.shape().rank()..rank).try_fold(tensor, |tensor, _| tensor.expand(0))?;
+    let last = numbers.iter().rev().zip(1..);
+    last.into_iter().try_fold(wide, |tensor, (&n, from_end)| tensor.tile(n, -from_end))
+}
+
+/// Arrays give an array.
+fn hstack(c: &Call<'_, '_>) -> Result<Value> {
+    let tensors = c.tensors()?.0.into_iter().map(|tensor| match tensor.shape().rank() {
+        0 => tensor.expand(0),
+        _ => Ok(tensor),
+    });
+    let tensors = tensors.collect::<Result<Vec<_>>>()?;
+    let is_line = tensors.first().is_none_or(|first| first.shape().rank() == 1);
+    let joined = Tensor::joined(c.op, &tensors, i64::from(!is_line))?;
+    let are_arrays = c.args.iter().all(|arg| matches!(arg, Argument::Array(_)));
+    if are_arrays { joined.lanes() } else { Ok(Value::Tensor(joined)) }
 }
 
 fn squeeze(c: &Call<'_, '_>) -> Result<Value> {

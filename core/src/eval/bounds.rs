@@ -99,6 +99,7 @@ impl Reports {
             }
             self.put(Error::Bounds {
                 op: access.op,
+                axis: access.axis,
                 index: index_value(access, failure.index),
                 size,
                 lane: failure.lane,

@@ -134,7 +134,8 @@ impl<'w, 't> Builder<'w, 't> {
             unreachable!("internal error: {} as a scatter", variable.kind.name())
         };
         let name = op.function(writer);
-        let access = checked.then(|| self.access(variable, name, target, 2));
+        let access =
+            checked.then(|| self.access(variable, Access { op: name, ..Access::of(target) }, 2));
         let in_order = self.target.lane_order || mode == ScatterMode::Exact;
         Code::Scatter { op, target, access, in_order }
     }
@@ -257,7 +258,10 @@ impl<'w, 't> Builder<'w, 't> {
                 let dtype = self.table.get(source).dtype;
                 let buffer = self.bind(Binding::Read(source), dtype, false);
                 self.draft.give_length(buffer);
-                let access = checked.then(|| self.access(variable, "gather", buffer, 1));
+                let access = checked.map(|reader| {
+                    let (op, axis) = (reader.name(), reader.axis());
+                    self.access(variable, Access { op, axis, ..Access::of(buffer) }, 1)
+                });
                 Code::Gather { source: buffer, access }
             }
             Kind::Fetch => {
@@ -344,16 +348,10 @@ impl<'w, 't> Builder<'w, 't> {
         buffer
     }
 
-    fn access(
-        &mut self,
-        variable: &Variable,
-        op: &'static str,
-        buffer: BufferIndex,
-        index: usize,
-    ) -> u32 {
+    fn access(&mut self, variable: &Variable, access: Access, index: usize) -> u32 {
         let index = variable.operands[index].expect("internal error: an access without an index");
         let index = self.table.get(index).dtype;
-        let access = Access { op, buffer, index, line: variable.line };
+        let access = Access { index, line: variable.line, ..access };
         self.draft.accesses.push((variable.serial, access));
         exactly(self.draft.accesses.len() - 1)
     }

@@ -252,14 +252,23 @@ pub struct BufferParam {
 /// the high half; the lane is counted from the lane base.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Access {
-    /// `gather` or the scatter's name.
+    /// The function that it is a part of: `gather`, or the scatter's name.
     pub op: &'static str,
+    /// The axis of a tensor along which entries are looked for.
+    pub axis: Option<u8>,
     /// The buffer accessed.
     pub buffer: BufferIndex,
     /// Type of the index.
     pub index: DType,
     /// Script line, 0 if none.
     pub line: u32,
+}
+
+impl Access {
+    /// An access of a buffer by `gather`, from no line.
+    pub fn of(buffer: BufferIndex) -> Self {
+        Self { op: "gather", axis: None, buffer, index: DType::U32, line: 0 }
+    }
 }
 
 /// Whether the literals are part of the code or parameters (S3).

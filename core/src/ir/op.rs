@@ -571,6 +571,8 @@ pub enum Writer {
     Exchange,
     /// `scatter_cas`
     CompareExchange,
+    /// `segment_sum` and its like
+    Segment,
 }
 
 impl ScatterMode {
@@ -582,11 +584,14 @@ impl ScatterMode {
 impl ScatterOp {
     /// Name of a write in errors: that of the function it is a part of.
     pub const fn function(self, writer: Writer) -> &'static str {
-        match writer {
-            Writer::Scatter => self.name(),
-            Writer::Increment => "scatter_inc",
-            Writer::Exchange => "scatter_exch",
-            Writer::CompareExchange => "scatter_cas",
+        match (writer, self) {
+            (Writer::Scatter, _) => self.name(),
+            (Writer::Increment, _) => "scatter_inc",
+            (Writer::Exchange, _) => "scatter_exch",
+            (Writer::CompareExchange, _) => "scatter_cas",
+            (Writer::Segment, Self::Min) => "segment_min",
+            (Writer::Segment, Self::Max) => "segment_max",
+            (Writer::Segment, _) => "segment_sum",
         }
     }
 

@@ -70,8 +70,8 @@ pub enum Kind {
     Composite,
     /// Operands source, index and perhaps active mask: `source[index[i]]`, 0 in inactive lanes.
     Gather {
-        /// Whether indices are compared with the source's size (S13).
-        checked: bool,
+        /// Who compares indices with the source's size (S13), if somebody does.
+        checked: Option<Reader>,
     },
     /// Operands memory, index and perhaps active mask, inside a region: what the lane finds at `memory[index]`
     /// when the lanes run in ascending order, each to the region's end; 0 in inactive lanes and out of bounds.
@@ -166,6 +166,49 @@ impl Kind {
             Self::Result { .. } => "result",
             Self::Data => "data",
         }
+    }
+}
+
+/// The function that a gather is a part of, and the axis of a tensor along which it looks for entries.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Reader {
+    /// `gather`
+    Gather,
+    /// `take`
+    Take,
+    /// `take(t, index, axis)`
+    TakeAlong(u8),
+    /// `put(t, index, value, axis)`
+    Put(u8),
+    /// `t[index]`
+    Index(u8),
+    /// Segments of rows of a tensor, combined by what a scatter does.
+    Segment(ScatterOp),
+}
+
+impl Reader {
+    /// The name of the function.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Gather => "gather",
+            Self::Take | Self::TakeAlong(_) => "take",
+            Self::Put(_) => "put",
+            Self::Index(_) => "[]",
+            Self::Segment(op) => op.function(Writer::Segment),
+        }
+    }
+
+    /// The axis.
+    pub const fn axis(self) -> Option<u8> {
+        match self {
+            Self::TakeAlong(axis) | Self::Put(axis) | Self::Index(axis) => Some(axis),
+            Self::Gather | Self::Take | Self::Segment(_) => None,
+        }
+    }
+
+    /// Whether a source of one lane stands for every index (S13); an axis of one entry has no other.
+    pub(crate) const fn takes_number(self) -> bool {
+        matches!(self, Self::Gather | Self::Take)
     }
 }
 

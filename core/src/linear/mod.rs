@@ -39,14 +39,14 @@ pub enum Function {
     EigenvaluesSymmetric,
     /// Complex eigenvalues, and eigenvectors of length 1 as columns.
     Eigen,
-    /// The eigenvalues alone.
-    Eigenvalues,
     /// X of the least sum of squares of A X - B; of several the shortest.
     LeastSquares,
     /// The inverse of what is not 0, by singular values.
     PseudoInverse,
     /// How many singular values are not 0.
     Rank,
+    /// The largest singular value by the smallest.
+    Condition,
 }
 
 impl Function {
@@ -61,6 +61,7 @@ impl Function {
                 | Self::LeastSquares
                 | Self::PseudoInverse
                 | Self::Rank
+                | Self::Condition
         )
     }
 
@@ -74,17 +75,16 @@ impl Function {
             Self::SingularValues
             | Self::EigenSymmetric
             | Self::EigenvaluesSymmetric
-            | Self::Eigen
-            | Self::Eigenvalues => (0, 2),
-            Self::Determinant | Self::SignAndLog | Self::Rank => return None,
+            | Self::Eigen => (0, 2),
+            Self::Determinant | Self::SignAndLog | Self::Rank | Self::Condition => return None,
         })
     }
 
     /// The extents of result i.
     pub(crate) fn extents(self, i: usize, result: &Matrix) -> Vec<usize> {
         match (self, i) {
-            (Self::Determinant | Self::SignAndLog | Self::Rank, _) => Vec::new(),
-            (Self::SingularValues | Self::EigenvaluesSymmetric | Self::Eigenvalues, _)
+            (Self::Determinant | Self::SignAndLog | Self::Rank | Self::Condition, _) => Vec::new(),
+            (Self::SingularValues | Self::EigenvaluesSymmetric, _)
             | (Self::Svd, 1)
             | (Self::EigenSymmetric | Self::Eigen, 0) => vec![result.columns],
             _ => vec![result.rows, result.columns],
@@ -408,6 +408,13 @@ fn of_type<T: Entry>(
             let rank = values.iter().filter(|&&value| value > cut).count();
             vec![Matrix::row(vec![f64::from(u32::try_from(rank).unwrap_or(u32::MAX))])]
         }
+        Function::Condition => {
+            let values = matrix.singular_values().map_err(|_| Failure::NoConvergence)?;
+            let (largest, smallest) = (values[0], values[values.len() - 1]);
+            // Of zeros alone too.
+            let condition = if smallest == 0.0 { f64::INFINITY } else { largest / smallest };
+            vec![Matrix::row(vec![condition])]
+        }
         Function::PseudoInverse | Function::LeastSquares => {
             let ([u, v], s) = svd(&matrix)?;
             let cut = cut(&s);
@@ -435,7 +442,7 @@ fn of_type<T: Entry>(
             let values = matrix.self_adjoint_eigenvalues(Side::Lower);
             vec![Matrix::row(values.map_err(|_| Failure::NoConvergence)?)]
         }
-        Function::Eigen | Function::Eigenvalues => {
+        Function::Eigen => {
             let eigen = T::eigen(matrix.as_ref()).map_err(|_| Failure::NoConvergence)?;
             let values = eigen.S().column_vector();
             let mut row = Matrix::of(values.as_mat());
@@ -443,11 +450,7 @@ fn of_type<T: Entry>(
             let vectors = eigen.U();
             let lengths: Vec<f64> = (0..n).map(|j| vectors.col(j).norm_l2()).collect();
             let vectors = Mat::from_fn(n, n, |i, j| vectors[(i, j)] / lengths[j]);
-            if function == Function::Eigenvalues {
-                vec![row]
-            } else {
-                vec![row, Matrix::of(vectors.as_ref())]
-            }
+            vec![row, Matrix::of(vectors.as_ref())]
         }
     })
 }
@@ -473,8 +476,7 @@ fn of_nothing<T: Entry>(function: Function, [m, n]: [usize; 2], width: usize) ->
         Function::SingularValues | Function::EigenvaluesSymmetric => vec![Matrix::row(Vec::new())],
         Function::EigenSymmetric => vec![Matrix::row(Vec::new()), zeros(n, n)],
         Function::Eigen => [zeros(1, 0), zeros(0, 0)].map(Matrix::complex).into(),
-        Function::Eigenvalues => vec![zeros(1, 0).complex()],
-        Function::Rank => vec![Matrix::row(vec![0.0])],
+        Function::Rank | Function::Condition => vec![Matrix::row(vec![0.0])],
     }
 }
 

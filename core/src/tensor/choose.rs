@@ -1,11 +1,12 @@
 //! Entries that masks and numbers choose, and windows of neighbours.
 
 use super::{Place, Shape, Tensor};
-use crate::array::Array;
+use crate::array::{Array, combining};
 use crate::dtype::{DType, Scalar};
 use crate::error::{Error, Result};
 use crate::ir::op::{Op, ReduceOp, ScatterMode, ScatterOp};
-use crate::ir::primitive::lane_number_type;
+use crate::ir::primitive::{Order, lane_number_type};
+use crate::ir::var::Reader;
 
 impl Tensor {
     /// Where entries are not 0: their numbers along each axis, an array an axis, in the order of the entries. Evaluates.
@@ -50,6 +51,29 @@ impl Tensor {
         self.take(&Self::of(std::slice::from_ref(&lanes), Shape::line(lanes.size()))?, axis)
     }
 
+    /// Which entries are equal to one of some values. Recorded, not run.
+    ///
+    /// # Errors
+    /// `Forms` for complex ones; `TypeMismatch` for masks and numbers.
+    pub fn is_among(&self, values: &Self) -> Result<Self> {
+        let op = "isin";
+        let (lhs, rhs) = (self.real(op)?.dtype(), values.real(op)?.dtype());
+        let dtype = lhs.promote(rhs).ok_or(Error::TypeMismatch { op, lhs, rhs })?;
+        // Masks have no order.
+        let dtype = if dtype == DType::Mask { DType::U8 } else { dtype };
+        let values = values.entries()?[0].cast(dtype)?;
+        let Some(last) = values.size().checked_sub(1) else {
+            return self.each(|part| part.session().zeros(DType::Mask, part.size()));
+        };
+        let sorted = values.sort(Order::Ascending)?;
+        self.each(|part| {
+            let part = part.cast(dtype)?;
+            let place =
+                sorted.search_sorted(&part)?.apply(Op::Min, &[Scalar::UInt(last).into()])?;
+            sorted.gather(&place, None)?.apply(Op::Eq, &[(&part).into()])
+        })
+    }
+
     /// With other entries at these numbers along an axis: those of a value that broadcasts to what stands there. Negative
     /// numbers count from the end.
     ///
@@ -59,7 +83,7 @@ impl Tensor {
         let axis = self.shape().axis("put", axis)?;
         let mut places = vec![Place::Slice((..).into()); axis];
         places.push(Place::Numbers(numbers.clone()));
-        self.with_at(&places, value)
+        self.with_at_as("put", Reader::Put, &places, value)
     }
 
     /// The runs of n neighbours along one axis of a tensor that has no other, each a row.
@@ -174,10 +198,19 @@ impl Tensor {
                 1.into(),
             )?;
             let within = lane.try_rem(Scalar::UInt(inner.max(1)))?.cast(DType::U64)?;
-            // Sign extension makes negative keys huge; those out of bounds stay so.
-            let key = wide(&keys)?.cast(DType::U64)?;
-            let place = key.try_mul(Scalar::UInt(inner))?.try_add(&within)?;
-            let is_inside = key.apply(Op::Lt, &[Scalar::UInt(n).into()])?;
+            let step = inner.max(1);
+            let end = Scalar::UInt(n.saturating_mul(step));
+            let starts = session.arange(DType::U64, 0.into(), end, Scalar::UInt(step))?;
+            // Keys are looked up, not multiplied: so those out of bounds are told as they were given.
+            let reader = Reader::Segment(combining(op)?);
+            let start = session.record(|recorder| {
+                let active = active.map(Array::id);
+                recorder.gather_as(reader, starts.id(), keys.id(), active)
+            })?;
+            let place = wide(&start)?.try_add(&within)?;
+            // Sign extension makes negative keys huge.
+            let is_inside = keys.cast(DType::U64)?.apply(Op::Lt, &[Scalar::UInt(n).into()])?;
+            let is_inside = wide(&is_inside)?;
             keys =
                 is_inside.apply(Op::Select, &[(&place).into(), Scalar::UInt(u64::MAX).into()])?;
         }

@@ -172,7 +172,7 @@ impl Tensor {
             let side = self.shape().extents()[rank - 1];
             let session = self.parts[0].session();
             let ones = Self::of(&[session.full(self.dtype(), 1, 1)?], Shape::line(side))?;
-            let one = alike(op, &[ones.diag()?, self.clone()])?.swap_remove(0);
+            let one = alike(op, &[ones.diag(0)?, self.clone()])?.swap_remove(0);
             return one.broadcast(op, self.shape());
         }
         let (mut power, mut product, mut rest) = (self.clone(), None, n);

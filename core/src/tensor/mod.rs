@@ -41,7 +41,7 @@ use std::sync::Arc;
 
 use view::View;
 
-use crate::array::{Array, Slice};
+use crate::array::{Array, Slice, place};
 use crate::convert::exactly;
 use crate::dtype::{DType, Scalar};
 use crate::error::{Error, Result};
@@ -329,10 +329,12 @@ impl Tensor {
     /// # Errors
     /// `Argument` if there is no such place, or no room for an axis.
     pub fn expand(&self, axis: i64) -> Result<Self> {
-        let mut extents = self.shape().extents().to_vec();
-        extents.push(1);
-        let axis = Shape::new("expand", extents)?.axis("expand", axis)?;
-        self.viewed(self.view.expanded("expand", axis)?)
+        let (op, rank) = ("expand", self.shape().rank());
+        let place = place(axis, rank as u64 + 1).map_err(|_| {
+            let what = format!("got {axis} as the place of an axis in {}", self.shape());
+            Error::Argument { op, what: format!("{what}, expected -{} to {rank}", rank + 1) }
+        })?;
+        self.viewed(self.view.expanded(op, exactly(place))?)
     }
 
     /// Stretched to a shape: axes of one entry as often as needed, missing ones in front.

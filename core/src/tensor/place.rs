@@ -7,6 +7,7 @@ use crate::array::{Array, Slice, place};
 use crate::error::{Error, Result};
 use crate::ir::op::ScatterOp;
 use crate::ir::primitive::lane_number_type;
+use crate::ir::var::Reader;
 
 /// What an index says about an axis.
 #[derive(Clone, Debug)]
@@ -25,7 +26,14 @@ pub enum Place {
 /// Places of an index: the view of the axes that stay or are cut, and numbers for some of its axes.
 struct Chosen {
     view: View,
-    numbers: Vec<(usize, Tensor)>,
+    numbers: Vec<Numbers>,
+}
+
+/// Numbers of entries along an axis of that view, and which one it is of the tensor.
+struct Numbers {
+    axis: usize,
+    own: u8,
+    entries: Tensor,
 }
 
 impl Tensor {
@@ -34,12 +42,24 @@ impl Tensor {
     /// # Errors
     /// `IndexOutOfRange`; `Argument` for more places than axes. Numbers out of bounds are told later (S13).
     pub fn at(&self, places: &[Place]) -> Result<Self> {
+        self.at_as(Reader::Index, places)
+    }
+
+    /// As [`Tensor::at`], as a part of a function, whose errors it has.
+    pub(super) fn at_as(&self, reader: fn(u8) -> Reader, places: &[Place]) -> Result<Self> {
         let chosen = self.chosen(places)?;
         if chosen.numbers.is_empty() {
             return self.viewed(chosen.view);
         }
-        let (lanes, shape) = chosen.lanes(&self.parts[0])?;
-        let parts = self.parts.iter().map(|part| part.gather(&lanes, None));
+        let (lanes, shape) = chosen.lanes(&self.parts[0], reader)?;
+        let gather = |part: &Array| match part.size() {
+            // Its only lane would do for every index, and nobody would look at them.
+            1 => part
+                .session()
+                .record(|recorder| recorder.gather_as(reader(0), part.id(), lanes.id(), None)),
+            _ => part.gather(&lanes, None),
+        };
+        let parts = self.parts.iter().map(gather);
         Self::of(&parts.collect::<Result<Vec<_>>>()?, shape)
     }
 
@@ -49,16 +69,42 @@ impl Tensor {
     /// # Errors
     /// As [`Tensor::at`]; `Forms` for a value that does not broadcast; `TypeMismatch` for one that does not fit.
     pub fn with_at(&self, places: &[Place], value: &Self) -> Result<Self> {
-        let op = "[]=";
+        self.with_at_as("[]=", Reader::Index, places, value)
+    }
+
+    /// As [`Tensor::with_at`], as a part of a function, whose errors it has.
+    pub(super) fn with_at_as(
+        &self,
+        op: &'static str,
+        reader: fn(u8) -> Reader,
+        places: &[Place],
+        value: &Self,
+    ) -> Result<Self> {
         let whole = Self::of(&self.entries()?, self.shape().clone())?;
         let chosen = whole.chosen(places)?;
-        let (lanes, shape) = chosen.lanes(&whole.parts[0])?;
-        let value = value.broadcast(op, &shape)?.entries()?;
+        let (lanes, shape) = chosen.lanes(&whole.parts[0], reader)?;
+        let value = value.as_entries(op, &shape)?.entries()?;
         let mut parts = whole.parts.clone();
         for (part, value) in parts.iter_mut().zip(&value) {
             part.scatter(ScatterOp::Set, value, &lanes, None)?;
         }
         Self::of(&parts, whole.shape().clone())
+    }
+
+    /// Stretched to the shape of entries that are written.
+    ///
+    /// # Errors
+    /// `Forms`, naming both shapes.
+    pub fn as_entries(&self, op: &str, shape: &Shape) -> Result<Self> {
+        self.broadcast(op, shape).map_err(|_| {
+            let what = match shape.rank() {
+                0 => format!("{op}: got values of shape {} for one entry", self.shape()),
+                _ => format!("{op}: got values of shape {} for entries of {shape}", self.shape()),
+            };
+            let remedy =
+                "values have the extents of the entries, or 1; axes in front may be missing";
+            Error::Forms { what, remedy: Some(remedy) }
+        })
     }
 
     fn chosen(&self, places: &[Place]) -> Result<Chosen> {
@@ -69,22 +115,29 @@ impl Tensor {
             return Err(Error::Argument { op, what });
         }
         let mut chosen = Chosen { view: View::clone(&self.view), numbers: Vec::new() };
-        let mut axis = 0;
+        let (mut axis, mut own) = (0, 0);
         for place_ in places {
             let view = &chosen.view;
             chosen.view = match place_ {
                 Place::Number(i) => {
                     let extent = view.shape().extents()[axis];
-                    let at = place(*i, extent)?;
+                    let at = place(*i, extent).map_err(|_| Error::IndexOutOfRange {
+                        axis: Some(own),
+                        index: *i,
+                        size: extent,
+                    })?;
+                    own += 1;
                     view.part(axis, at, at + 1)?.squeezed(op, axis)?
                 }
                 Place::Slice(slice) => {
                     axis += 1;
+                    own += 1;
                     view.sliced(op, axis - 1, *slice)?
                 }
                 Place::Numbers(numbers) => {
-                    chosen.numbers.push((axis, numbers.clone()));
+                    chosen.numbers.push(Numbers { axis, own, entries: numbers.clone() });
                     axis += 1;
+                    own += 1;
                     continue;
                 }
                 Place::New => {
@@ -99,12 +152,12 @@ impl Tensor {
 
 impl Chosen {
     /// The lanes of an array where the entries are, and their shape.
-    fn lanes(&self, array: &Array) -> Result<(Array, Shape)> {
-        let op = "[]";
-        let shapes = self.numbers.iter().map(|(_, numbers)| numbers.shape());
+    fn lanes(&self, array: &Array, reader: fn(u8) -> Reader) -> Result<(Array, Shape)> {
+        let op = reader(0).name();
+        let shapes = self.numbers.iter().map(|numbers| numbers.entries.shape());
         let together =
             shapes.into_iter().try_fold(Shape::number(), |all, other| all.broadcast(op, other))?;
-        let axes: Vec<usize> = self.numbers.iter().map(|(axis, _)| *axis).collect();
+        let axes: Vec<usize> = self.numbers.iter().map(|numbers| numbers.axis).collect();
         let are_neighbours = axes.windows(2).all(|pair| pair[0] + 1 == pair[1]);
         let front = if are_neighbours { axes.first().copied().unwrap_or(0) } else { 0 };
         // What stays, with the axes of the numbers in one place.
@@ -121,11 +174,11 @@ impl Chosen {
         let size = array.size().max(shape.n_entries());
         let mut lanes = kept.lane_numbers(array.session(), size)?;
         let n_behind = shape.rank() - front - together.rank();
-        for (axis, numbers) in &self.numbers {
+        for Numbers { axis, own, entries } in &self.numbers {
             let along = self.view.only(*axis).lane_numbers(array.session(), size)?;
-            let numbers = numbers.broadcast(op, &together)?;
+            let numbers = entries.broadcast(op, &together)?;
             let numbers = (0..n_behind).try_fold(numbers, |numbers, _| numbers.expand(-1))?;
-            let found = numbers.each(|numbers| along.take(numbers))?;
+            let found = numbers.each(|numbers| along.take_as(reader(*own), numbers))?;
             let [found] = &found.broadcast(op, &shape)?.entries()?[..] else {
                 let what = "got complex numbers as index".into();
                 return Err(Error::Argument { op, what });

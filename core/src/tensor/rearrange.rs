@@ -8,6 +8,10 @@ use crate::error::{Error, Result};
 use crate::interrupt;
 use crate::ir::op::Op;
 use crate::ir::primitive::lane_number_type;
+use crate::ir::var::Reader;
+
+/// What is wrong with the entries of a tensor that is made.
+const TOO_MANY: &str = "more entries than 2^63";
 
 /// Bytes that a tensor takes on the host, in a list and with a view of its own.
 const PART: u64 = 512;
@@ -18,9 +22,14 @@ impl Tensor {
     /// # Errors
     /// `Argument` if there is none, or no such axis; `Forms`, naming the shapes, if other axes differ; `TypeMismatch`.
     pub fn concat(tensors: &[Self], axis: i64) -> Result<Self> {
-        let op = "concat";
+        Self::joined("concat", tensors, axis)
+    }
+
+    /// As [`Tensor::concat`], for another function, which errors name.
+    pub(crate) fn joined(op: &'static str, tensors: &[Self], axis: i64) -> Result<Self> {
         let Some(first) = tensors.first() else {
-            return Err(Error::Argument { op, what: "got an empty list".into() });
+            let what = "got an empty list, expected tensors or arrays".into();
+            return Err(Error::Argument { op, what });
         };
         let axis = first.shape().axis(op, axis)?;
         let mut extent = 0;
@@ -55,10 +64,21 @@ impl Tensor {
     /// Tensors of one shape along a new axis.
     ///
     /// # Errors
-    /// As [`Tensor::concat`].
+    /// As [`Tensor::concat`]; `Forms` if shapes differ.
     pub fn stack(tensors: &[Self], axis: i64) -> Result<Self> {
+        let op = "stack";
+        if let [first, others @ ..] = tensors
+            && let Some(other) = others.iter().find(|other| other.shape() != first.shape())
+        {
+            let what = format!("{op}: got the shapes {} and {}", first.shape(), other.shape());
+            let remedy = "they are equal, or made so: broadcast_to(t, shape), reshape(t, shape)";
+            return Err(Error::Forms {
+                what: format!("{what}, expected equal ones"),
+                remedy: Some(remedy),
+            });
+        }
         let wide = tensors.iter().map(|tensor| tensor.expand(axis)).collect::<Result<Vec<_>>>()?;
-        Self::concat(&wide, axis)
+        Self::joined(op, &wide, axis)
     }
 
     /// An axis in another place, the others in their order.
@@ -74,6 +94,18 @@ impl Tensor {
         self.permute(&axes)
     }
 
+    /// Two axes changed for each other.
+    ///
+    /// # Errors
+    /// `Argument` if there is no such axis.
+    pub fn swap_axes(&self, a: i64, b: i64) -> Result<Self> {
+        let op = "swapaxes";
+        let (a, b) = (self.shape().axis(op, a)?, self.shape().axis(op, b)?);
+        let mut axes: Vec<i64> = (0..exactly::<i64>(self.shape().rank())).collect();
+        axes.swap(a, b);
+        self.permute(&axes)
+    }
+
     /// The entries with these numbers along an axis; see [`Place::Numbers`].
     ///
     /// # Errors
@@ -82,7 +114,7 @@ impl Tensor {
         let axis = self.shape().axis("take", axis)?;
         let mut places = vec![Place::Slice((..).into()); axis];
         places.push(Place::Numbers(numbers.clone()));
-        self.at(&places)
+        self.at_as(Reader::TakeAlong, &places)
     }
 
     /// Entry i goes to place i + n along an axis, those beyond the end to the start.
@@ -135,7 +167,7 @@ impl Tensor {
         let pairs = self.shape().extents().iter().zip(widths);
         let sum = |(&extent, &[before, behind]): (&u64, &[u64; 2])| {
             let sum = before.checked_add(extent).and_then(|sum| sum.checked_add(behind));
-            sum.ok_or_else(|| Error::Argument { op, what: "more entries than 2^63".into() })
+            sum.ok_or_else(|| Error::Argument { op, what: TOO_MANY.into() })
         };
         let shape = Shape::new(op, pairs.map(sum).collect::<Result<Vec<_>>>()?)?;
         let n = shape.n_entries();
@@ -178,26 +210,63 @@ impl Tensor {
         (0..exactly::<i64>(n)).map(part).collect()
     }
 
-    /// The diagonal of a matrix, or a matrix with this diagonal.
+    /// The diagonal of a matrix, so many above it, or a matrix with this diagonal there.
     ///
     /// # Errors
     /// `Argument` for other shapes.
-    pub fn diag(&self) -> Result<Self> {
+    pub fn diag(&self, above: i64) -> Result<Self> {
         let op = "diag";
+        let from = above.unsigned_abs();
         match *self.shape().extents() {
             [n] => {
+                let side = n.checked_add(from);
+                let side = side.ok_or_else(|| Error::Argument { op, what: TOO_MANY.into() })?;
                 let zero = self.each(|part| part.session().zeros(part.dtype(), 1))?;
-                let zeros = Self::of(zero.parts(), Shape::new(op, [n, n])?)?;
+                let zeros = Self::of(zero.parts(), Shape::new(op, [side, side])?)?;
                 let session = self.parts()[0].session();
-                let place = Place::Numbers(Self::counting(session, DType::U64, n)?);
-                zeros.with_at(&[place.clone(), place], self)
+                let first = Self::counting(session, DType::U64, n)?;
+                let moved = first.each(|numbers| numbers.try_add(Scalar::UInt(from)))?;
+                let [row, column] = if above < 0 { [moved, first] } else { [first, moved] };
+                zeros.with_at(&[row, column].map(Place::Numbers), self)
             }
-            [m, n] => self.viewed(self.view.together(op, &[(m.min(n), vec![0, 1])])?),
+            [m, n] => {
+                let (axis, extent) = if above < 0 { (0, m) } else { (1, n) };
+                let rest = self.range(axis, from.min(extent), extent)?;
+                let side = rest.shape().extents().iter().copied().min().unwrap_or(0);
+                rest.viewed(rest.view.together(op, &[(side, vec![0, 1])])?)
+            }
             _ => {
                 let what = format!("got {}, expected one axis or two", self.shape());
                 Err(Error::Argument { op, what })
             }
         }
+    }
+
+    /// The entries of matrices, which are the last two axes, whose column is at most (`Le`) or at least (`Ge`) so many behind
+    /// the row; the others are 0.
+    ///
+    /// # Errors
+    /// `Argument` if there are fewer axes.
+    pub(crate) fn triangle(&self, op: &'static str, keeps: Op, above: i64) -> Result<Self> {
+        let [.., m, n] = *self.shape().extents() else {
+            let what = format!("got {}, expected a matrix: two axes or more", self.shape());
+            return Err(Error::Argument { op, what });
+        };
+        let session = self.parts()[0].session();
+        let is_small = i32::try_from(m.saturating_add(n)).is_ok();
+        let counter = if is_small { DType::I32 } else { DType::I64 };
+        let shape = Shape::new(op, [m, n])?;
+        let numbers = |n: u64| Self::counting(session, counter, n);
+        let row = numbers(m)?.expand(-1)?.broadcast(op, &shape)?.entries()?.swap_remove(0);
+        let column = numbers(n)?.broadcast(op, &shape)?.entries()?.swap_remove(0);
+        // All matrices have the same sides, of which none is so far.
+        let above = above.clamp(-exactly::<i64>(m), exactly(n));
+        let is_kept = column.try_sub(&row)?.apply(keeps, &[above.into()])?;
+        let is_kept = Self::of(&[is_kept], shape)?.broadcast(op, self.shape())?.entries()?;
+        let zero = session.zeros(self.dtype(), 1)?;
+        let entries = self.entries()?;
+        let parts = entries.iter().map(|part| is_kept[0].select(part, &zero));
+        Self::of(&parts.collect::<Result<Vec<_>>>()?, self.shape().clone())
     }
 
     fn extent(&self, op: &'static str, axis: i64) -> Result<u64> {
@@ -235,5 +304,5 @@ pub(super) fn alike(op: &'static str, tensors: &[Tensor]) -> Result<Vec<Tensor>>
 fn product(op: &'static str, factors: &[u64]) -> Result<u64> {
     let n = factors.iter().try_fold(1_u64, |n, &factor| n.checked_mul(factor));
     let n = n.filter(|&n| i64::try_from(n).is_ok());
-    n.ok_or_else(|| Error::Argument { op, what: "more entries than 2^63".into() })
+    n.ok_or_else(|| Error::Argument { op, what: TOO_MANY.into() })
 }

@@ -4,7 +4,7 @@ use super::Recorder;
 use crate::dtype::{DType, Scalar};
 use crate::error::{Error, Result};
 use crate::ir::op::{Op, ScatterMode, ScatterOp, Writer};
-use crate::ir::var::{Kind, VarId, Variable};
+use crate::ir::var::{Kind, Reader, VarId, Variable};
 
 /// Largest array whose lanes a u32 can number.
 const U32_LANES: u64 = 1 << 32;
@@ -19,35 +19,48 @@ impl Recorder<'_> {
     /// # Errors
     /// `UnsupportedType` if the index is not an integer or `active` not a mask, `SizeMismatch`.
     pub fn gather(&mut self, source: VarId, index: VarId, active: Option<VarId>) -> Result<VarId> {
-        self.gather_checked(source, index, active, self.settings.bounds_check)
+        self.gather_as(Reader::Gather, source, index, active)
     }
 
-    /// [`Recorder::gather`] that reports indices out of bounds if `checked`.
+    /// [`Recorder::gather`] as a part of a function, whose errors it has.
+    pub(crate) fn gather_as(
+        &mut self,
+        reader: Reader,
+        source: VarId,
+        index: VarId,
+        active: Option<VarId>,
+    ) -> Result<VarId> {
+        let checked = self.settings.bounds_check.then_some(reader);
+        self.gather_checked(source, index, active, checked)
+    }
+
+    /// [`Recorder::gather`] that reports indices out of bounds as those of a function, or not at all.
     pub(super) fn gather_checked(
         &mut self,
         source: VarId,
         index: VarId,
         active: Option<VarId>,
-        checked: bool,
+        checked: Option<Reader>,
     ) -> Result<VarId> {
-        let size = self.check_access("gather", index, active, None)?;
+        let name = checked.map_or("gather", Reader::name);
+        let size = self.check_access(name, index, active, None)?;
         let dtype = self.dtype(source);
-        if self.size(source) == 1 {
+        if self.size(source) == 1 && checked.is_none_or(Reader::takes_number) {
             return self.gather_scalar(source, size, active);
         }
         if !matches!(self.var(source).kind, Kind::Phi { .. }) {
-            self.whole("gather", source)?;
+            self.whole(name, source)?;
         }
         // What reports nothing and depends on no region need not be limited to the lanes of one.
         let outside = |id: VarId| self.var(id).scope == 0;
-        let active = if checked || !outside(index) || !active.is_none_or(outside) {
+        let active = if checked.is_some() || !outside(index) || !active.is_none_or(outside) {
             self.masked(active)?
         } else {
             active
         };
         // What is read at one place has the lanes of the mask: it is 0 where that does not hold.
         let size = active
-            .map_or(Ok(size), |active| super::broadcast_size("gather", size, self.size(active)))?;
+            .map_or(Ok(size), |active| super::broadcast_size(name, size, self.size(active)))?;
         let operands = [Some(source), Some(index), active, None];
         Ok(self.add(Variable::new(Kind::Gather { checked }, dtype, size, operands)))
     }
@@ -73,7 +86,7 @@ impl Recorder<'_> {
     }
 
     /// [`Recorder::scatter`] of target, value and index as a part of a function, whose errors it has.
-    pub(super) fn write(
+    pub(crate) fn write(
         &mut self,
         op: ScatterOp,
         mode: ScatterMode,

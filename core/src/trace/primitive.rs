@@ -334,6 +334,6 @@ impl Recorder<'_> {
         // A number is the same in every lane and needs no memory.
         let (dtype, number) = (self.dtype(source), self.var(source).kind.number());
         let source = number.map_or(source, |bits| self.literal(dtype, bits, 1));
-        self.gather_checked(source, index, active, false)
+        self.gather_checked(source, index, active, None)
     }
 }

@@ -8,7 +8,7 @@ use crate::error::{Error, Result};
 use crate::ir::op::{Class, Op, ReduceOp, ScatterMode, ScatterOp, Writer};
 use crate::ir::primitive::lane_number_type;
 use crate::ir::scalar::identity_bits;
-use crate::ir::var::{Kind, VarId, Variable};
+use crate::ir::var::{Kind, Reader, VarId, Variable};
 
 impl Recorder<'_> {
     /// The lanes from the last to the first.
@@ -184,9 +184,17 @@ impl Recorder<'_> {
     /// # Errors
     /// As [`Recorder::gather`].
     pub fn take(&mut self, x: VarId, index: VarId) -> Result<VarId> {
-        self.check_access("take", index, None, None)?;
+        self.take_as(Reader::Take, x, index)
+    }
+
+    /// As [`Recorder::take`], as a part of a function, whose errors it has.
+    ///
+    /// # Errors
+    /// As [`Recorder::take`].
+    pub fn take_as(&mut self, reader: Reader, x: VarId, index: VarId) -> Result<VarId> {
+        self.check_access(reader.name(), index, None, None)?;
         if !self.dtype(index).is_signed() {
-            return self.gather(x, index, None);
+            return self.gather_as(reader, x, index, None);
         }
         let index = self.cast(index, DType::I64)?;
         let size = self.literal(DType::I64, self.size(x), 1);
@@ -197,7 +205,7 @@ impl Recorder<'_> {
             (self.same(Op::Lt, &[index, zero])?, self.same(Op::Ge, &[from_end, zero])?);
         let counts = self.same(Op::And, &[negative, inside])?;
         let index = self.select(counts, from_end, index)?;
-        self.gather(x, index, None)
+        self.gather_as(reader, x, index, None)
     }
 
     /// The table between its entries: `lerp(table[floor(x)], table[floor(x) + 1], x - floor(x))`, where x

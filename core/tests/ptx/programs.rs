@@ -157,7 +157,7 @@ impl Builder {
         let index = self.kernel.dtype(index);
         let number = u32::try_from(self.kernel.accesses.len()).expect("few accesses");
         if checked {
-            self.kernel.accesses.push(Access { op: "gather", buffer, index, line: 1 });
+            self.kernel.accesses.push(Access { index, line: 1, ..Access::of(buffer) });
         }
         checked.then_some(number)
     }

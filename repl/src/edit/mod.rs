@@ -1,6 +1,7 @@
 //! The line editor: thin adapters from rustyline's traits to the interpreter.
 
 mod complete;
+pub(crate) mod cooked;
 mod gutter;
 mod highlight;
 mod history;
@@ -89,10 +90,11 @@ impl Helper for Assistant {}
 impl Validator for Assistant {
     fn validate(&self, context: &mut ValidationContext<'_>) -> rustyline::Result<ValidationResult> {
         // On a terminal the key Enter has looked already; this is for what comes through a pipe.
-        let text = context.input();
-        let state = self.interpreter.borrow().is_complete(&self.reading.of(&plain(text)));
-        let goes_on = matches!(state, Completeness::Incomplete { .. }) && !keys::is_given_up(text);
-        Ok(if goes_on { ValidationResult::Incomplete } else { ValidationResult::Valid(None) })
+        Ok(if self.goes_on(context.input()) {
+            ValidationResult::Incomplete
+        } else {
+            ValidationResult::Valid(None)
+        })
     }
 }
 
@@ -143,6 +145,12 @@ impl Assistant {
     pub(crate) fn painted(&self, text: &str) -> String {
         let prompt = &self.prompted.borrow().first;
         format!("{}{}", self.highlight_prompt(prompt, true), self.highlight(text, 0))
+    }
+
+    /// Whether a typed text is not complete, and nobody gave it up.
+    fn goes_on(&self, text: &str) -> bool {
+        let state = self.interpreter.borrow().is_complete(&self.reading.of(&plain(text)));
+        matches!(state, Completeness::Incomplete { .. }) && !keys::is_given_up(text)
     }
 
     fn dim(&self, text: &str) -> String {

@@ -35,17 +35,8 @@ pub(super) fn run(
     args: &[&mut Dynamic],
 ) -> Result<Dynamic> {
     context.at(call);
-    let args = match counted_lanes(context, row, args)? {
-        Some(lanes) => {
-            let (mut source, mut lanes) = (args[0].clone(), lanes);
-            let rest = args[2..].iter().map(|arg| (**arg).clone());
-            let mut rest: Vec<Dynamic> = rest.collect();
-            let mut all = vec![&mut source, &mut lanes];
-            all.extend(&mut rest);
-            arguments(row, &all)?
-        }
-        None => arguments(row, args)?,
-    };
+    let lanes = counted_lanes(context, row, args)?.map(|lanes| (1, lanes));
+    let args = with_arguments(args, lanes.into_iter().collect(), |args| arguments(row, args))?;
     answer(context, row, &args)
 }
 
@@ -64,6 +55,20 @@ pub(super) fn by_name(context: &Context, name: &str, args: &[Arg]) -> Result<Dyn
     answer(context, find(name).expect("internal error: no such function"), args)
 }
 
+/// Does something with arguments of which some, by their places, are others.
+pub(super) fn with_arguments<R>(
+    args: &[&mut Dynamic],
+    others: Vec<(usize, Dynamic)>,
+    work: impl FnOnce(&[&mut Dynamic]) -> R,
+) -> R {
+    if others.is_empty() {
+        return work(args);
+    }
+    let mut all: Vec<Dynamic> = args.iter().map(|arg| (**arg).clone()).collect();
+    others.into_iter().for_each(|(place, other)| all[place] = other);
+    work(&all.iter_mut().collect::<Vec<_>>())
+}
+
 /// The index that a script integer, or a list of them, is in `gather(a, k)`: negative ones count from the end.
 fn counted_lanes(context: &Context, row: &Row, args: &[&mut Dynamic]) -> Result<Option<Dynamic>> {
     let (Some(index), "gather") = (args.get(1), row.name) else { return Ok(None) };
@@ -74,7 +79,11 @@ fn counted_lanes(context: &Context, row: &Row, args: &[&mut Dynamic]) -> Result<
     let source = args[0].read_lock::<ArrayRef>().map(|source| source.leaves());
     let longest = source.and_then(|leaves| leaves.into_iter().max_by_key(Array::size));
     let Some(longest) = longest else { return Ok(None) };
-    let size = longest.size();
+    index_of(context, longest.size(), &integers).map(Dynamic::from).map(Some)
+}
+
+/// The lanes of so many that integers are, negative ones counted from the end.
+pub(super) fn index_of(context: &Context, size: u64, integers: &[i64]) -> Result<ArrayRef> {
     // One lane is read by every index.
     let lane = |&i: &i64| if size == 1 { Ok(0) } else { place(i, size) };
     let lanes: Vec<u64> = integers.iter().map(lane).collect::<CoreResult<_>>().or_fault()?;
@@ -87,7 +96,7 @@ fn counted_lanes(context: &Context, row: &Row, args: &[&mut Dynamic]) -> Result<
         (lanes, Err(_)) => context.session.array(lanes),
     };
     let index = index.or_fault()?;
-    Ok(Some(Dynamic::from(ArrayRef::leaf(index))))
+    Ok(ArrayRef::leaf(index))
 }
 
 pub(super) fn answered(answer: Answer, first: Option<&ArrayRef>) -> Dynamic {
@@ -157,7 +166,10 @@ fn argument(row: &Row, name: &str, kind: Kind, value: &Dynamic) -> Result<Arg> {
         }
         Kind::Integer => match value.as_int() {
             Ok(number) => number.into(),
-            Err(_) => return Err(fault(format!("{op}: got {}, expected an integer", got()))),
+            Err(_) => {
+                let what = format!("{op}: got {} as {name}, expected an integer", got());
+                return Err(fault(what));
+            }
         },
         Kind::Count(what) => count_argument(op, what, value)?.into(),
         Kind::Number(place) => match scalar(value) {
@@ -196,8 +208,15 @@ fn list(op: &str, value: &Dynamic) -> Result<Vec<Arg>> {
     })?;
     let item = |item: &Dynamic| {
         let array = item.read_lock::<ArrayRef>().map(|array| Arg::Value(array.clone()));
-        let got = || format!("{op}: got {} in the list, expected arrays", type_name(item));
-        array.ok_or_else(|| fault(got()))
+        array.ok_or_else(|| {
+            let message = format!("{op}: got {} in the list, expected arrays", type_name(item));
+            match item {
+                _ if item.is_array() => {
+                    fault_with_hint(message, "make an array of a list first: FloatC([1, 2, 3])")
+                }
+                _ => fault(message),
+            }
+        })
     };
     list.iter().map(item).collect()
 }

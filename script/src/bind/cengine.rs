@@ -160,7 +160,7 @@ impl Fill {
                     )));
                 }
                 let one = full(1)
-                    .and_then(|ones| ones.reshape(&[-1])?.slice(0, ..rows.cast_signed())?.diag());
+                    .and_then(|ones| ones.reshape(&[-1])?.slice(0, ..rows.cast_signed())?.diag(0));
                 one.and_then(|one| one.broadcast_to(shape)).or_fault()
             }
             Self::Gaussian => {

@@ -9,14 +9,14 @@ use porcini_core::{Array, DType, Scalar};
 use rhai::{Dynamic, EvalAltResult, NativeCallContext};
 
 use super::assign::{assign_component, assign_masked, fitting};
-use super::catalogue::by_name;
+use super::catalogue::{by_name, index_of};
 use super::registry::Registry;
 use super::{tensor_index, tensor_members};
 use crate::context::Context;
 use crate::fault::{IntoFault, Result, fault, fault_with_hint};
 use crate::value::host_array::HostRef;
 use crate::value::nested;
-use crate::value::range;
+use crate::value::range::{self, All};
 use crate::value::{self, Arg, ArrayRef, Form, Node, dynamic};
 
 pub(super) fn register(registry: &mut Registry<'_>) {
@@ -106,10 +106,13 @@ fn get(context: &Context, array: &ArrayRef, index: &Dynamic) -> Result<Dynamic> 
     if let Ok(name) = index.clone().into_immutable_string() {
         return property(array, &name);
     }
-    if let Some(place) = row_and_column(index) {
+    if let Some(place) = row_and_column(array, index) {
         return Ok(Dynamic::from(array.part(&entry("[]", array, place)?)));
     }
-    if let Some(lanes) = lanes_index(index) {
+    if let Some(found) = entries_of_array(context, array, index)? {
+        return Ok(found);
+    }
+    if let Some(lanes) = lanes_index(context, array, index)? {
         return by_name(context, "gather", &[Arg::Value(array.clone()), Arg::Value(lanes)]);
     }
     if let Some(components) = array.components() {
@@ -128,11 +131,40 @@ fn get(context: &Context, array: &ArrayRef, index: &Dynamic) -> Result<Dynamic> 
     }
 }
 
-/// The integers of `a[index]`, which reads and writes lane by lane.
-fn lanes_index(index: &Dynamic) -> Option<ArrayRef> {
-    let array = index.read_lock::<ArrayRef>()?;
-    let is_integer = array.dtype() != DType::Mask && !array.dtype().is_float();
-    (is_integer && !array.is_nested()).then(|| array.clone())
+/// The integers of `a[index]`, which reads and writes lane by lane: an array, or of an array a list.
+fn lanes_index(context: &Context, of: &ArrayRef, index: &Dynamic) -> Result<Option<ArrayRef>> {
+    if let Some(list) = index.read_lock::<rhai::Array>().filter(|_| of.form() == Form::Scalar) {
+        let integers: Option<Vec<i64>> = list.iter().map(|item| item.as_int().ok()).collect();
+        let lanes = of.lanes().unwrap_or(1);
+        return integers.map(|integers| index_of(context, lanes, &integers)).transpose();
+    }
+    let array = index.read_lock::<ArrayRef>().map(|array| array.clone());
+    let is_integer = |array: &ArrayRef| {
+        array.dtype() != DType::Mask && !array.dtype().is_float() && !array.is_nested()
+    };
+    Ok(array.filter(is_integer))
+}
+
+/// What a list with `all`, ranges or `()` reads of an array, which is a tensor of one axis: an array where that has one.
+fn entries_of_array(
+    context: &Context,
+    array: &ArrayRef,
+    index: &Dynamic,
+) -> Result<Option<Dynamic>> {
+    let is_places = |list: &rhai::Array| list.iter().any(|item| !item.is_int());
+    if array.form() != Form::Scalar
+        || !index.read_lock::<rhai::Array>().is_some_and(|list| is_places(&list))
+    {
+        return Ok(None);
+    }
+    let lanes = array.array("[]")?;
+    let tensor = Tensor::new(&lanes, &[lanes.size()]).or_fault()?;
+    let found = tensor_index::get(context, &ArrayRef::tensor(tensor), index)?;
+    let line = found.read_lock::<ArrayRef>().and_then(|found| {
+        let is_line = matches!(&*found.node(), Node::Tensor(tensor) if tensor.shape().rank() == 1);
+        is_line.then(|| found.array("[]"))
+    });
+    line.map_or(Ok(found.clone()), |line| line.map(ArrayRef::leaf).map(Dynamic::from)).map(Some)
 }
 
 /// `a[mask]` is `select(mask, a, 0)`.
@@ -179,11 +211,11 @@ fn set(context: &Context, array: &ArrayRef, index: &Dynamic, value: &Dynamic) ->
     if let Ok(name) = index.clone().into_immutable_string() {
         return set_property(context, array, &name, value);
     }
-    if let Some(place) = row_and_column(index) {
+    if let Some(place) = row_and_column(array, index) {
         let [column, i] = entry("[]=", array, place)?;
         return assign_component(context, &array.part(&[column]), i, value);
     }
-    if let Some(lanes) = lanes_index(index) {
+    if let Some(lanes) = lanes_index(context, array, index)? {
         let value = fitting(context, "[]=", array, value)?;
         let args = [array.clone(), value, lanes].map(Arg::Value);
         return by_name(context, "scatter", &args).map(drop);
@@ -220,9 +252,9 @@ fn component_index(array: &ArrayRef, i: i64) -> Result<usize> {
     array.lend(|value| value.position(i)).or_fault()
 }
 
-/// The index of an entry of a matrix: `m[[row, column]]`.
-fn row_and_column(index: &Dynamic) -> Option<(i64, i64)> {
-    let list = index.read_lock::<rhai::Array>()?;
+/// The index of an entry of a matrix, `m[[row, column]]`; of an array such a list is one of lanes.
+fn row_and_column(of: &ArrayRef, index: &Dynamic) -> Option<(i64, i64)> {
+    let list = index.read_lock::<rhai::Array>().filter(|_| of.form() != Form::Scalar)?;
     match &list[..] {
         [i, j] => Some((i.as_int().ok()?, j.as_int().ok()?)),
         _ => None,
@@ -325,6 +357,7 @@ fn swizzle(array: &ArrayRef, name: &str) -> Result<Vec<usize>> {
 fn slice(array: &Array, index: &Dynamic) -> Result<Option<Slice>> {
     match index.as_int() {
         Ok(i) => Some(array.lane(i).or_fault()).transpose(),
+        Err(_) if index.is::<All>() => Ok(Some(Slice::from(..))),
         Err(_) => Ok(range::slice(index)),
     }
 }

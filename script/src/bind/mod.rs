@@ -21,6 +21,7 @@ mod index;
 mod inspect;
 mod json;
 mod language_help;
+mod list_tensors;
 mod many_arguments;
 pub(crate) mod measure;
 pub(crate) mod memory;

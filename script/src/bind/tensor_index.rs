@@ -79,6 +79,7 @@ pub(super) fn set(
 
 /// A tensor with a value where a mask is true.
 fn assigned(old: &ArrayRef, mask: &ArrayRef, value: Tensor) -> Result<Tensor> {
+    let value = value.as_entries("[]=", tensor_of(old)?.shape()).or_fault()?;
     let args = [old.clone(), mask.clone(), ArrayRef::tensor(value)].map(Arg::Value);
     let result = lend(&args, |args| args[0].assigned(args[1], args[2])).or_fault()?;
     tensor_of(&ArrayRef::from(result))

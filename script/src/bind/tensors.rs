@@ -8,10 +8,12 @@ use porcini_core::catalogue::{Kind, Row, tensor_rows};
 use porcini_core::tensor::Tensor;
 use porcini_core::trace::nested::{self, NestedFunction};
 use porcini_core::{Result as CoreResult, Value};
-use rhai::Dynamic;
+use rhai::{Dynamic, NativeCallContext};
 
-use super::catalogue::run;
+use super::catalogue::{self, with_arguments};
+use super::list_tensors::beside_tensors;
 use super::registry::{OfTensors, Registry, TensorForm};
+use crate::context::Context;
 use crate::fault::{IntoFault, Result, fault_with_hint};
 use crate::value::nested::lend;
 use crate::value::{Arg, ArrayRef, Form, type_name};
@@ -83,6 +85,18 @@ fn einsum(registry: &mut Registry<'_>) {
     }
 }
 
+/// What a function of tensors gives; lists beside tensors are tensors.
+fn run(
+    context: &Context,
+    call: &NativeCallContext<'_>,
+    row: &Row,
+    args: &[&mut Dynamic],
+) -> Result<Dynamic> {
+    context.at(call);
+    let made = beside_tensors(context, row, args)?;
+    with_arguments(args, made, |args| catalogue::run(context, call, row, args))
+}
+
 /// The functions of tensors, looked up for every function that is registered.
 pub(super) fn forms() -> OfTensors {
     let mut rows: HashMap<&str, Vec<&'static Row>> = HashMap::new();
@@ -98,17 +112,32 @@ fn form(row: &'static Row) -> TensorForm {
     let takes_array =
         |row: &NestedFunction| row.over_lanes.is_some() || row.parameters[0] == Form::Scalar;
     let with_arrays = others.peek().is_some() && !others.any(takes_array);
+    // A list of numbers, one for each axis; or a tensor.
+    let second = row.parameters.get(1).map(|(_, kind)| *kind);
+    let is_second = move |arg: &Dynamic| match second {
+        Some(Kind::Integers(_)) => arg.is_array(),
+        Some(Kind::Tensor) => {
+            arg.read_lock::<ArrayRef>().is_some_and(|value| value.form() == Form::Tensor)
+        }
+        _ => false,
+    };
     Box::new(move |context, call, args| {
-        is_meant(args, with_arrays).then(|| run(context, call, row, args))
+        let is_known = args.get(1).is_some_and(|arg| is_second(arg));
+        let others: &[Form] = match (is_known, with_arrays) {
+            (true, _) => &[Form::Scalar, Form::Complex],
+            (false, true) => &[Form::Scalar],
+            (false, false) => &[],
+        };
+        is_meant(args, others).then(|| run(context, call, row, args))
     })
 }
 
-/// Whether a call is one of tensors: its first argument is one, or a list with one; or an array, which others of the name
-/// do not take.
-fn is_meant(args: &[&mut Dynamic], with_arrays: bool) -> bool {
+/// Whether a call is one of tensors: its first argument is one, or a list with one; or one of the forms that others of the
+/// name do not take.
+fn is_meant(args: &[&mut Dynamic], others: &[Form]) -> bool {
     let is_tensor = |value: &Dynamic| {
         let form = value.read_lock::<ArrayRef>().map(|value| value.form());
-        form == Some(Form::Tensor) || with_arrays && form == Some(Form::Scalar)
+        form.is_some_and(|form| form == Form::Tensor || others.contains(&form))
     };
     let Some(first) = args.first() else { return false };
     is_tensor(first)

@@ -61,8 +61,8 @@ pub(crate) struct Surroundings<'a> {
     pub(crate) functions: Vec<(String, String)>,
     /// Number of elements of an array variable.
     pub(crate) size_of: &'a dyn Fn(&str) -> Option<u64>,
-    /// Whether a variable is a tensor.
-    pub(crate) is_tensor: &'a dyn Fn(&str) -> bool,
+    /// The shape of a variable that is a tensor.
+    pub(crate) tensor_shape: &'a dyn Fn(&str) -> Option<String>,
     /// Where a variable was deleted.
     pub(crate) deleted: &'a dyn Fn(&str) -> Option<String>,
 }
@@ -129,7 +129,7 @@ pub(crate) fn message_of(error: &EvalAltResult, functions: &[(String, String)]) 
         variables: Vec::new(),
         functions: functions.to_vec(),
         size_of: &|_| None,
-        is_tensor: &|_| false,
+        tensor_shape: &|_| None,
         deleted: &|_| None,
     };
     Error::new(error, &around).message
@@ -319,23 +319,26 @@ impl Diagnosis<'_> {
         if arguments.split(", ").any(|argument| argument == "()") {
             self.hints.push(OF_NOTHING.into());
         }
-        self.name_tensors(name);
         let called = match name {
             "contains" => "`in` (contains)".into(),
             name => display_function(name),
         };
-        format!("{called} does not take ({})", friendly_types(&arguments))
+        format!("{called} does not take ({})", self.types_of_call(name, &arguments))
     }
 
-    /// Says which arguments of the call at the caret are tensors: messages, which errors that are caught have too, know types
-    /// of Rust alone.
-    fn name_tensors(&mut self, name: &str) {
+    /// The types of the arguments of the call at the caret, of variables that are tensors with their shapes: Rhai knows types
+    /// of Rust alone, and arrays and tensors are one.
+    fn types_of_call(&self, name: &str, arguments: &str) -> String {
         let (before, _) = self.halves();
         let receiver = before.trim_end().strip_suffix('.').map(last_word);
         let call = self.behind(name).unwrap_or_default();
         let mut texts = receiver.into_iter().chain(matrices::arguments(call));
-        let tensor = texts.find(|text| (self.around.is_tensor)(text));
-        self.hints.extend(tensor.map(|tensor| format!("`{tensor}` is a tensor")));
+        let named = |argument: &str| {
+            let shape = texts.next().and_then(self.around.tensor_shape);
+            let shape = shape.filter(|_| argument == ARRAY);
+            shape.map_or_else(|| friendly_types(argument), |shape| format!("tensor {shape}"))
+        };
+        arguments.split(", ").map(named).collect::<Vec<_>>().join(", ")
     }
 
     /// Whether a function of the script is called behind a dot.

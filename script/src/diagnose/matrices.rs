@@ -36,9 +36,11 @@ pub(crate) fn listed(name: &str, arguments: &str) -> Option<String> {
 
 /// What to do with a list that a function of arrays does not take.
 pub(crate) fn of_list(function: &str, line: &str) -> &'static str {
-    let is_of_tensors = find(function).is_none() && rows_of(function).next().is_some();
-    if is_of_tensors || has_lists_in_lists(line) {
+    if has_lists_in_lists(line) {
         return OF_LISTS_IN_LISTS;
+    }
+    if find(function).is_none() && rows_of(function).next().is_some() {
+        return "make an array or a tensor of a list first: FloatC([1, 2, 3]), TensorXfC([[1, 2], [3, 4]])";
     }
     "make an array of a list first: FloatC([1, 2, 3])"
 }

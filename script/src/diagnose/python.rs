@@ -3,7 +3,7 @@
 use crate::language::words::is_name;
 
 /// Names that do not exist here, and what stands for them.
-const WORDS: [(&str, &str); 130] = [
+const WORDS: [(&str, &str); 125] = [
     ("True", "true"),
     ("False", "false"),
     ("None", "()"),
@@ -68,11 +68,7 @@ const WORDS: [(&str, &str); 130] = [
     ("array", "FloatC([1, 2, 3]), of lists in lists TensorXfC([[1, 2], [3, 4]])"),
     ("linalg", "the functions without a prefix: inv(a), solve(a, b)"),
     ("flatten", "ravel(x)"),
-    ("vstack", "concat([a, b], 0)"),
-    ("hstack", "concat([a, b], 1), of arrays concat([a, b])"),
     ("identity", "eye(n), or Matrix3fC::identity()"),
-    ("zeros_like", "a * 0, or zeros(a.shape)"),
-    ("ones_like", "a * 0 + 1, or ones(a.shape)"),
     ("newaxis", "(): a[[(), all]], or expand(a, 0)"),
     ("axis", "an axis behind the array: hsum(a, 0)"),
     ("asarray", "FloatC([1, 2, 3])"),
@@ -110,7 +106,6 @@ const WORDS: [(&str, &str); 130] = [
         "standard deviation",
         "std(x), of the lanes themselves; with n - 1 std(x) * sqrt(n / (n - 1.0))",
     ),
-    ("percentile", "quantile(x, 0.9), median(x)"),
     ("quantiles", "quantile(x, 0.9), median(x); norm_ppf(p) of the normal distribution"),
     ("groupby", "group_by(keys, x), group_by(table, \"city\", \"mean\")"),
     ("group by", "group_by(keys, x), group_by(table, \"city\", \"mean\")"),

@@ -25,7 +25,7 @@ use crate::language::tokens::Variables;
 use crate::options::Options;
 use crate::show::outcome::Outcome;
 use crate::value::outputs::LAST;
-use crate::value::{ArrayRef, Deleted, Form};
+use crate::value::{ArrayRef, Deleted, Node};
 use crate::world::bounds::{Watch, resident};
 use crate::world::control_characters;
 use crate::world::host::Host;
@@ -413,9 +413,12 @@ impl Interpreter {
             let value = self.scope.get(variable)?.read_lock::<ArrayRef>()?.clone();
             value.lanes()
         };
-        let is_tensor = |variable: &str| {
-            let value = self.scope.get(variable).and_then(|value| value.read_lock::<ArrayRef>());
-            value.is_some_and(|value| value.form() == Form::Tensor)
+        let tensor_shape = |variable: &str| {
+            let value = self.scope.get(variable)?.read_lock::<ArrayRef>()?.clone();
+            match &*value.node() {
+                Node::Tensor(tensor) => Some(tensor.shape().to_string()),
+                _ => None,
+            }
         };
         let deleted = |variable: &str| self.deletions.place(variable);
         let around = Surroundings {
@@ -426,7 +429,7 @@ impl Interpreter {
             variables: self.variables(),
             functions: Vec::clone(&self.context.functions.borrow()),
             size_of: &size_of,
-            is_tensor: &is_tensor,
+            tensor_shape: &tensor_shape,
             deleted: &deleted,
         };
         let mut error = Error::new(error, &around);

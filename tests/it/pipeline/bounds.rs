@@ -74,6 +74,6 @@ fn single_lanes_have_their_own_error() {
     let session = session();
     let a = session.array(&[1_i32, 2, 3]).unwrap();
     assert_eq!(a.item(-1).unwrap().to_f64(), 3.0);
-    assert_eq!(a.item(5), Err(Error::IndexOutOfRange { index: 5, size: 3 }));
-    assert_eq!(a.item(-4), Err(Error::IndexOutOfRange { index: -4, size: 3 }));
+    assert_eq!(a.item(5), Err(Error::IndexOutOfRange { axis: None, index: 5, size: 3 }));
+    assert_eq!(a.item(-4), Err(Error::IndexOutOfRange { axis: None, index: -4, size: 3 }));
 }

@@ -25,16 +25,15 @@ class Program(Entries, Shapes, Places, Along, Multiply, Choose, Curves, Librarie
             f"hsum({a}, {n})", f"hsum({a}, {-n - 1})", f"hmean({a}, {[0, 0]})", f"sort({a}, {n})", f"quantile({a}, 2)",
             f"moveaxis({a}, 0, {n})", f"expand({a}, {n + 1})", f"permute({a}, {[0] * (n + 1)})", f"{a}[{extent}]",
             f"reshape({a}, [2, 0, -1])", f"reshape({a}, [{x.size + 1}])", f"diag(expand(expand({a}, 0), 0))",
-            f"broadcast_to({a}, [])", f"{a}[{-extent - 1}]", f"{a}[[{extent}]]", f"{a}[{[0] * (n + 1)}]",
+            f"broadcast_to({a}, [])", f"{a}[{-extent - 1}]", f"{a}[[{extent}]]", f"{self.tensor(a, x)}[{[0] * (n + 1)}]",
             f"{a} + {b}", f"{a} @ {b}", f"{a} @ 2", f"any({a})", f"hmin({b})", f"inp({a}, expand({a}, 0))",
+            f"percentile({a}, 101)", f"swapaxes({a}, 0, {n})", f"tril(hsum({a}))",
             f"concat([{a}, {b}])", f"stack([{a}, expand({a}, 0)])", f"split({a}, {extent + 1})", f"pad({a}, -1)",
             f"repeat({a}, -1)", f"compress({a}, {b}, {n})", f"compress({a}, expand({b}, 0))",
             f"tensordot({a}, {a}, {n + 1})", f'einsum("{"i" * (n + 1)}", {a})', f'einsum("{"ijklm"[:n]}->z", {a})',
-            f"segment_sum({a}, UInt32C([0, {1 if extent != 2 else 7}]), 2)",
+            f"segment_sum({a}, UInt32C([0, {1 if extent != 2 else 7}]), 2)", f"{a}[[[{extent}]]]",
+            f"take({a}, Int32C([0, {extent}]), 0)", f"roll({a}, [1, 1], {[0] * 3})",
         ]  # fmt: skip
-        if extent > 1:
-            # An axis of one entry has it at every number.
-            codes += [f"take({a}, Int32C([0, {extent}]), 0)", f"{a}[[[{extent}]]]"]
         if 1 not in x.shape:
             codes.append(f"{a} + TensorXfC::zeros({[m + 2 for m in x.shape]})")
         if is_complex(x):

@@ -94,6 +94,7 @@ class Along(Lines):
         for code, of in [
             (f"median({a}{text})", lambda: np.median(x, axis)),
             (f"quantile({a}, {part}{text})", lambda: np.quantile(x, part, axis)),
+            (f"percentile({a}, {100 * part}{text})", lambda: np.percentile(x, 100 * part, axis)),
         ]:
             value = np.full(shape, np.nan) if is_empty else of().reshape(shape)
             self.near(value, code, np.full(shape, size), dtype, 3)

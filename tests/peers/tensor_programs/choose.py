@@ -4,7 +4,7 @@ import numpy as np
 
 from .lines import Lines, is_finite, said_list
 from .meaning import (
-    ALL, ARRAYS, INTEGERS, REAL, bins, cast, counts, differs, extreme, is_complex, is_float, letter,
+    ALL, ARRAYS, INTEGERS, REAL, bins, cast, counts, differs, extreme, is_complex, is_float, letter, promoted,
     quotient_type, segments, size_of, sum_type, unique, wide,
 )  # fmt: skip
 
@@ -20,8 +20,19 @@ class Choose(Lines):
         self.add_array(x[mask], f"compress({a}, {b})")
         for i, numbers in enumerate(np.nonzero(x)):
             self.add_array(numbers.astype(np.uint32), f"nonzero({a})[{i}]")
+        self.add(np.argwhere(x).astype(np.uint32), f"argwhere({a})")
         if not is_complex(x):
             self.add_array(unique(x), f"unique({a})")
+
+    @differs("promotion")
+    def do_among(self):
+        a, x = self.pick(REAL + ["m"])
+        b, y = self.pick(["m"] if letter(x) == "m" else REAL)
+        dtype = promoted(x, y)
+        self.add(np.isin(cast(x, dtype), cast(y, dtype)), f"isin({a}, {b})")
+        if letter(x) != "m":
+            numbers = [self.random.randint(0, 9) for _ in range(self.random.randint(0, 3))]
+            self.add(np.isin(x, np.array(numbers, x.dtype)), f"isin({a}, {numbers})")
 
     @differs("sum-types", "segments")
     def do_segments(self):

@@ -40,6 +40,8 @@ class Libraries(Lines):
         self.near(np.linalg.det(x), f"det({a})", size, dtype)
         if not self.is_regular(x):
             return
+        condition = np.linalg.cond(x)
+        self.near(condition, f"cond({a})", 10 * condition, real_type(dtype))
         inverse = np.linalg.inv(x)
         scale = np.abs(inverse).max()
         self.near(inverse, f"inv({a})", np.full(x.shape, 1e3 * scale), dtype)

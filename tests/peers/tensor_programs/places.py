@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from .lines import MOST_AXES, Lines, said, said_list
+from .lines import MOST_AXES, MOST_ENTRIES, Lines, said, said_list
 from .meaning import (
-    ALL, COMPLEX, INTEGERS, NUMBERS, TYPES, cast, differs, is_complex, joined, letter, minus, plus,
+    ALL, ARRAYS, COMPLEX, INTEGERS, NUMBERS, REAL, TYPES, cast, differs, is_complex, joined, letter, minus, plus,
     promoted, real_type, times,
 )  # fmt: skip
 
@@ -86,6 +86,20 @@ class Places(Lines):
         found = np.where(leaves, take(x), x.dtype.type(0))
         self.add(found, f"{a}{text}" if found.ndim else f"TensorX{letter(x)}C({a}{text})")
 
+    def do_lanes(self):
+        """A list is one of lanes of an array, where it is one of places of a tensor."""
+        x = self.entries(self.random.choice(REAL + ["m"]), [self.random.randint(2, 9)])
+        a = self.line(f"{ARRAYS[letter(x)]}({said_list(x)})")
+        numbers = self.numbers(x.size, [self.random.choice([0, 1, 2, 5])])
+        self.add_array(x[numbers], f"{a}[{numbers.tolist()}]")
+        self.add(x, f"{a}[all]")
+        self.add(x[:, None], f"{a}[[all, ()]]")
+        self.add(x[None], f"{a}[[(), all]]")
+        self.add(x[numbers, None], f"{a}[[{numbers.tolist()}, ()]]")
+        changed, value = x.copy(), x[0]
+        changed[numbers] = value
+        self.add(changed, f"copy({a})", f" IT[{numbers.tolist()}] = {said(value)};") if np.isfinite(value) else None
+
     @differs("index-masks")
     def do_masked_index(self):
         a, x = self.pick(ALL)
@@ -161,6 +175,15 @@ class Places(Lines):
             dtype = promoted(*(x for _, x in of))
             names = ", ".join(name for name, _ in of)
             self.add(function([cast(x, dtype) for _, x in of], axis), f"{name}([{names}], {axis})")
+        # Beside matrices rows, and below columns.
+        below = [self.fresh(letters, [self.random.randint(0, 3), *x.shape[1:]]) if x.ndim > 1 else self.fresh(letters, x.shape)]
+        below += [self.fresh(letters, x.shape[-1:])] if x.ndim == 2 else []
+        beside = [self.fresh(letters, [*x.shape[:1], 2, *x.shape[2:]] if x.ndim > 1 else [2])]
+        for name, function, others in [("vstack", np.vstack, below), ("hstack", np.hstack, beside)]:
+            of = self.random.sample([(a, x), *others], 1 + len(others))
+            dtype = promoted(*(x for _, x in of))
+            names = ", ".join(name for name, _ in of)
+            self.add(function([cast(x, dtype) for _, x in of]), f"{name}([{names}])")
 
     def do_split(self):
         a, x = self.pick(ALL)
@@ -180,6 +203,13 @@ class Places(Lines):
             self.add(np.flip(x, axes), f"flip({a}{text.removesuffix(', false')})")
         self.add(np.roll(x, n, axis), f"roll({a}, {n}, {axis})")
         self.add(np.roll(x, n), f"roll({a}, {n})")
+        numbers = [self.random.randint(-7, 7) for _ in range(self.random.randint(1, 3))]
+        some = [self.axis(x) for _ in numbers]
+        self.add(np.roll(x, numbers, some), f"roll({a}, {numbers}, {some})")
+        self.add(np.roll(x, sum(numbers)), f"roll({self.tensor(a, x)}, {numbers})")
+        repeats = [self.random.randint(0, 3) for _ in range(self.random.randint(1, x.ndim + 1))]
+        if x.size * np.prod(repeats) <= MOST_ENTRIES:
+            self.add(np.tile(x, repeats), f"tile({a}, {repeats})")
         self.add(np.repeat(x, times, axis), f"repeat({a}, {times}, {axis})")
         self.add(np.take(x, list(range(x.shape[axis])) * times, axis), f"tile({a}, {times}, {axis})")
 

@@ -14,6 +14,7 @@ class Shapes(Lines):
         self.add(x.transpose(axes), f"{self.random.choice(['permute', 'transpose'])}({a}, {axes})")
         start, end = self.axis(x), self.axis(x)
         self.add(np.moveaxis(x, start, end), f"moveaxis({a}, {start}, {end})")
+        self.add(np.swapaxes(x, start, end), f"swapaxes({a}, {start}, {end})")
 
     def do_reshape(self):
         a, x = self.pick(ALL)
@@ -42,7 +43,13 @@ class Shapes(Lines):
 
     def do_diagonal(self):
         a, x = self.pick(ALL, [1, 2])
+        k = self.random.randint(-4, 4)
         self.add(np.diag(x), f"diag({self.tensor(a, x)})")
+        self.add(np.diag(x, k), f"diag({a}, {k})")
+        a, x = self.pick(ALL, range(2, MOST_AXES))
+        name, of = self.random.choice([("tril", np.tril), ("triu", np.triu)])
+        self.add(of(x), f"{name}({a})")
+        self.add(of(x, k), f"{name}({a}, {k})")
 
     @differs("makers")
     def do_files(self):
@@ -64,6 +71,11 @@ class Shapes(Lines):
         self.add(np.full([n, m], 2.5, np.float32), f"full([{n}, {m}], 2.5)")
         i, j = np.arange(n, dtype=np.int32)[:, None], np.arange(m, dtype=np.int32)
         self.add(i * 10 - j, f"from_fn([{n}, {m}], |i, j| i * 10 - j)")
+        a, x = self.pick(ALL)
+        self.add(np.zeros_like(x), f"zeros_like({a})")
+        self.add(np.ones_like(x), f"ones_like({a})")
+        number = True if x.dtype == bool else 3
+        self.add(np.full_like(x, number), f"full_like({a}, {said(number)})")
         a, x = self.pick(REAL, [1], lambda x: x.size != 1)
         self.add(x.reshape(1, -1), f"TensorC({a}, [1, {x.size}])")
         self.add(cast(x, np.float64), f"TensorXdC({a}.ndarray())")

@@ -1,0 +1,182 @@
+//! Functions that go along axes of tensors: reductions, orders, prefix sums.
+
+use super::tensors::number_or_tensor;
+use super::{Answer, Call, Kind, Row, table};
+use crate::error::{Error, Result};
+use crate::ir::op::{Op, ReduceOp};
+use crate::ir::primitive::Order;
+use crate::value::{Argument, Value, apply};
+
+table! {
+    /// What goes along axes.
+    pub TENSOR_AXES;
+    /// Sum of the entries along an axis, a list of axes, or all (the default); with keepdims true axes of one entry remain.
+    /// Types as of arrays. Along an axis entries are added in the order in which an array's lanes are. Recorded, not run.
+    ///
+    /// >> hsum(TensorXfC([[1, 2], [3, 4]]), 0)
+    /// [4, 6]
+    hsum(t: Tensor; axes: Axes, keepdims: Bool("as keepdims")) = |c| reduce(c, ReduceOp::Sum);
+    /// Product along axes, as hsum.
+    ///
+    /// >> hprod(TensorXfC([[1, 2], [3, 4]]), 1)
+    /// [ 2, 12]
+    hprod(t: Tensor; axes: Axes, keepdims: Bool("as keepdims")) = |c| reduce(c, ReduceOp::Prod);
+    /// Smallest entry along axes, as hsum; NaN is ignored.
+    ///
+    /// >> hmin(TensorXfC([[1, 4], [3, 2]]), 0)
+    /// [1, 2]
+    hmin(t: Tensor; axes: Axes, keepdims: Bool("as keepdims")) = |c| reduce(c, ReduceOp::Min);
+    /// Largest entry along axes, as hsum; NaN is ignored.
+    ///
+    /// >> hmax(TensorXfC([[1, 4], [3, 2]]), 1, true)
+    /// [[4],
+    ///  [3]]
+    hmax(t: Tensor; axes: Axes, keepdims: Bool("as keepdims")) = |c| reduce(c, ReduceOp::Max);
+    /// Mean along axes, as hsum.
+    ///
+    /// >> hmean(TensorXfC([[1, 2], [3, 4]]), 0)
+    /// [2, 3]
+    hmean(t: Tensor; axes: Axes, keepdims: Bool("as keepdims")) = |c| {
+        number_or_tensor(c.tensor(0)?.mean(c.axes(1)?.as_deref(), c.truth(2)?)?)
+    };
+    /// Mean squared distance from the mean along axes, as hsum.
+    ///
+    /// >> var(TensorXfC([[1, 2], [3, 6]]), 1)
+    /// [0.25, 2.25]
+    var(t: Tensor; axes: Axes, keepdims: Bool("as keepdims")) = |c| {
+        number_or_tensor(c.tensor(0)?.variance(c.axes(1)?.as_deref(), c.truth(2)?)?)
+    };
+    /// Square root of the variance along axes, as hsum.
+    ///
+    /// >> std(TensorXfC([[1, 2], [3, 6]]), 1)
+    /// [0.5, 1.5]
+    std(t: Tensor; axes: Axes, keepdims: Bool("as keepdims")) = |c| {
+        let variance = c.tensor(0)?.variance(c.axes(1)?.as_deref(), c.truth(2)?)?;
+        apply(Op::Sqrt, &[&(&number_or_tensor(variance)?).into()])
+    };
+    /// Whether any entry along an axis, or of a list of axes, is true, a tensor; of all a bool (evaluates).
+    ///
+    /// >> any(TensorXfC([[1, 2], [3, 4]]) > 2, 1)
+    /// [0, 1]
+    any(t: Tensor; axes: Axes, keepdims: Bool("as keepdims")) = |c| truth(c, ReduceOp::Any);
+    /// Whether all entries along an axis, or of a list of axes, are true, a tensor; of all a bool (evaluates). The word by
+    /// itself is every entry of an axis, `t[[all, 0]]`, or every axis, `hsum(t, all, true)`.
+    ///
+    /// >> all(TensorXfC([[1, 2], [3, 4]]) > 1, 0)
+    /// [0, 1]
+    all(t: Tensor; axes: Axes, keepdims: Bool("as keepdims")) = |c| truth(c, ReduceOp::All);
+    /// Number of true entries along an axis, or of a list of axes, a tensor; of all an integer (evaluates).
+    ///
+    /// >> count(TensorXfC([[1, 2], [3, 4]]) > 1, 0)
+    /// [1, 2]
+    count(t: Tensor; axes: Axes, keepdims: Bool("as keepdims")) = |c| truth(c, ReduceOp::Count);
+    /// Number of the first smallest entry along an axis, or among all; NaN is ignored.
+    ///
+    /// >> argmin(TensorXfC([[1, 4], [3, 2]]), 1)
+    /// [0, 1]
+    argmin(t: Tensor; axis: Axes, keepdims: Bool("as keepdims")) = |c| extreme(c, ReduceOp::Min);
+    /// Number of the first largest entry along an axis, or among all; NaN is ignored.
+    ///
+    /// >> argmax(TensorXfC([[1, 4], [3, 2]]), 1)
+    /// [1, 0]
+    argmax(t: Tensor; axis: Axes, keepdims: Bool("as keepdims")) = |c| extreme(c, ReduceOp::Max);
+    /// The middle value along an axis, a list of axes, or of all; NaN where there is one.
+    ///
+    /// >> median(TensorXfC([[1, 4, 9], [3, 2, 5]]), 1)
+    /// [4, 3]
+    median(t: Tensor; axes: Axes, keepdims: Bool("as keepdims")) = |c| {
+        number_or_tensor(c.tensor(0)?.median(c.axes(1)?.as_deref(), c.truth(2)?)?)
+    };
+    /// The value below which a part p of the entries along an axis, a list of axes, or of all lies; NaN where there is one.
+    ///
+    /// >> quantile(TensorXfC([[1, 2, 3], [4, 5, 9]]), 0.75, 1)
+    /// [2.5,   7]
+    quantile(t: Tensor, p: Number("as a part"); axes: Axes, keepdims: Bool("as keepdims")) = |c| {
+        number_or_tensor(c.tensor(0)?.quantile(c.number(1, 0.5)?, c.axes(2)?.as_deref(), c.truth(3)?)?)
+    };
+    /// The value below which p of a hundred entries along an axis, a list of axes, or of all lie, as quantile(t, p / 100).
+    ///
+    /// >> percentile(TensorXfC([[1, 2, 3], [4, 5, 9]]), 75, 1)
+    /// [2.5,   7]
+    percentile(t: Tensor, p: Number("as a part"); axes: Axes, keepdims: Bool("as keepdims")) = |c| {
+        let percent = c.number(1, 50.0)?;
+        if !(0.0..=100.0).contains(&percent) {
+            let what = format!("got {percent} of a hundred, expected 0 to 100");
+            return Err(Error::Argument { op: c.op, what });
+        }
+        number_or_tensor(c.tensor(0)?.quantile(percent / 100.0, c.axes(2)?.as_deref(), c.truth(3)?)?)
+    };
+    /// The entries in order along an axis (the last unless given), smallest first; NaN comes last.
+    ///
+    /// >> sort(TensorXfC([[3, 1], [2, 4]]))
+    /// [[1, 3],
+    ///  [2, 4]]
+    sort(t: Tensor; axis: Integer) = |c| c.tensor(0)?.sort(Order::Ascending, c.axis(1, -1)?);
+    /// The entries in order along an axis (the last unless given), largest first; NaN comes last.
+    ///
+    /// >> sort_desc(TensorXfC([[3, 1], [2, 4]]), 0)
+    /// [[3, 4],
+    ///  [2, 1]]
+    sort_desc(t: Tensor; axis: Integer) = |c| c.tensor(0)?.sort(Order::Descending, c.axis(1, -1)?);
+    /// The numbers that sort the entries along an axis (the last unless given); equal ones keep their order.
+    ///
+    /// >> argsort(TensorXfC([[3, 1], [2, 4]]))
+    /// [[1, 0],
+    ///  [0, 1]]
+    argsort(t: Tensor; axis: Integer) = |c| c.tensor(0)?.argsort(Order::Ascending, c.axis(1, -1)?);
+    /// The numbers that sort the entries along an axis (the last unless given), largest first.
+    ///
+    /// >> argsort_desc(TensorXfC([[3, 1], [2, 4]]))
+    /// [[0, 1],
+    ///  [1, 0]]
+    argsort_desc(t: Tensor; axis: Integer) = |c| c.tensor(0)?.argsort(Order::Descending, c.axis(1, -1)?);
+    /// Sums of the entries up to each along an axis; floats are added by doubling, over 1 entry before, then 2, 4, 8.
+    /// Without an axis an array: those of all entries in their order, as psum adds them.
+    ///
+    /// >> cumsum(TensorXfC([[1, 2], [3, 4]]), 0)
+    /// [[1, 2],
+    ///  [4, 6]]
+    cumsum(t: Tensor; axis: Integer) = |c| {
+        if c.args.len() < 2 { c.value(0)?.prefix(Op::Add) } else { c.tensor(0)?.cumsum(c.integer(1)?).map(Value::Tensor) }
+    };
+    /// Products of the entries up to each along an axis, as cumsum; without an axis of all entries in their order.
+    ///
+    /// >> cumprod(TensorXfC([[1, 2], [3, 4]]), 0)
+    /// [[1, 2],
+    ///  [3, 8]]
+    cumprod(t: Tensor; axis: Integer) = |c| {
+        if c.args.len() < 2 { c.value(0)?.prefix(Op::Mul) } else { c.tensor(0)?.cumprod(c.integer(1)?).map(Value::Tensor) }
+    };
+    /// Differences of neighbours along an axis (the last unless given): one entry less.
+    ///
+    /// >> diff(TensorXfC([[1, 4, 9], [2, 2, 5]]))
+    /// [[3, 5],
+    ///  [0, 3]]
+    diff(t: Tensor; axis: Integer) = |c| {
+        let (tensor, axis) = (c.tensor(0)?, c.axis(1, -1)?);
+        let (upper, lower) = (tensor.slice(axis, 1..)?, tensor.slice(axis, ..-1)?);
+        apply(Op::Sub, &[&Argument::Tensor(&upper), &Argument::Tensor(&lower)])
+    };
+}
+
+fn reduce(c: &Call<'_, '_>, op: ReduceOp) -> Result<Value> {
+    number_or_tensor(c.tensor(0)?.reduce(op, c.axes(1)?.as_deref(), c.truth(2)?)?)
+}
+
+/// Of all entries a number, along axes a tensor.
+fn truth(c: &Call<'_, '_>, op: ReduceOp) -> Result<Answer> {
+    match reduce(c, op)? {
+        Value::Array(one) if c.axes(1)?.is_none() => one.item(0).map(Answer::from),
+        along => Ok(along.into()),
+    }
+}
+
+fn extreme(c: &Call<'_, '_>, op: ReduceOp) -> Result<Value> {
+    let axes = c.axes(1)?;
+    let axis = match axes.as_deref() {
+        None => None,
+        Some(&[axis]) => Some(axis),
+        Some(_) => return Err(c.unexpected(1, "one axis")),
+    };
+    number_or_tensor(c.tensor(0)?.arg_extreme(op, axis, c.truth(2)?)?)
+}

@@ -1,0 +1,64 @@
+//! Lines of a terminal without escape sequences (`TERM=dumb`), as editors have it for the programs that they run: the
+//! system edits a line until Enter ends it, and Ctrl-C is a signal, which sets the interrupt flag.
+
+use std::io::{self, IsTerminal as _, Write as _};
+
+use porcini_core::interrupt::{self, Cause};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustyline::error::ReadlineError;
+
+use super::{Assistant, Prompt};
+
+/// What rustyline does not edit on.
+const TERMINALS: [&str; 3] = ["dumb", "cons25", "emacs"];
+
+/// Between two looks at the interrupt flag: a read would go on behind the signal.
+const LOOK_AFTER: Timespec = Timespec { tv_sec: 0, tv_nsec: 20_000_000 };
+
+/// Whether somebody types on such a terminal.
+pub(crate) fn is_used() -> bool {
+    let term = std::env::var("TERM").unwrap_or_default();
+    io::stdin().is_terminal() && TERMINALS.iter().any(|other| term.eq_ignore_ascii_case(other))
+}
+
+/// A cell that is typed; Ctrl-C forgets what there is of it.
+pub(crate) fn read(prompt: &Prompt, assistant: &Assistant) -> rustyline::Result<String> {
+    let mut cell = String::new();
+    loop {
+        let before = if cell.is_empty() { &prompt.first } else { &prompt.further };
+        show(before)?;
+        cell.push_str(line()?.trim_end_matches(['\n', '\r']));
+        if !assistant.goes_on(&cell) {
+            return Ok(cell);
+        }
+        cell.push('\n');
+    }
+}
+
+fn show(text: &str) -> io::Result<()> {
+    let mut out = io::stdout().lock();
+    out.write_all(text.as_bytes())?;
+    out.flush()
+}
+
+/// A line as the terminal gives it: never more than one at a time.
+fn line() -> rustyline::Result<String> {
+    let (input, mut typed, mut part) = (io::stdin(), Vec::new(), [0; 4096]);
+    while !typed.ends_with(b"\n") {
+        match poll(&mut [PollFd::new(&input, PollFlags::IN)], Some(&LOOK_AFTER)) {
+            Ok(0) | Err(rustix::io::Errno::INTR) => {}
+            Ok(_) => match rustix::io::read(&input, &mut part).map_err(io::Error::from)? {
+                0 if typed.is_empty() => return Err(ReadlineError::Eof),
+                0 => break,
+                n => typed.extend_from_slice(&part[..n]),
+            },
+            Err(error) => return Err(io::Error::from(error).into()),
+        }
+        if interrupt::cause() == Some(Cause::Asked) {
+            // The terminal has forgotten the line, and echoed the key.
+            show("\n")?;
+            return Err(ReadlineError::Interrupted);
+        }
+    }
+    Ok(String::from_utf8_lossy(&typed).into_owned())
+}
