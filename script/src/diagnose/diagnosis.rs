@@ -323,22 +323,22 @@ impl Diagnosis<'_> {
             "contains" => "`in` (contains)".into(),
             name => display_function(name),
         };
-        format!("{called} does not take ({})", self.types_of_call(name, &arguments))
+        self.name_tensor(name);
+        format!("{called} does not take ({})", friendly_types(&arguments))
     }
 
-    /// The types of the arguments of the call at the caret, of variables that are tensors with their shapes: Rhai knows types
-    /// of Rust alone, and arrays and tensors are one.
-    fn types_of_call(&self, name: &str, arguments: &str) -> String {
+    /// Says which argument of the call at the caret is a tensor: messages, which errors that are caught have too, know types
+    /// of Rust alone, of which arrays and tensors are one.
+    fn name_tensor(&mut self, name: &str) {
         let (before, _) = self.halves();
         let receiver = before.trim_end().strip_suffix('.').map(last_word);
         let call = self.behind(name).unwrap_or_default();
         let mut texts = receiver.into_iter().chain(matrices::arguments(call));
-        let named = |argument: &str| {
-            let shape = texts.next().and_then(self.around.tensor_shape);
-            let shape = shape.filter(|_| argument == ARRAY);
-            shape.map_or_else(|| friendly_types(argument), |shape| format!("tensor {shape}"))
-        };
-        arguments.split(", ").map(named).collect::<Vec<_>>().join(", ")
+        let hint = texts.find_map(|text| {
+            let shape = (self.around.tensor_shape)(text)?;
+            Some(format!("`{text}` is a tensor of shape {shape}"))
+        });
+        self.hints.extend(hint);
     }
 
     /// Whether a function of the script is called behind a dot.
