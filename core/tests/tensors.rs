@@ -82,6 +82,11 @@ fn reductions_have_the_types_of_arrays() -> Result<()> {
     );
     assert_eq!(nothing.reduce(ReduceOp::Max, Some(&[1]), true)?.shape().extents(), [0, 1]);
     assert!(nothing.reduce(ReduceOp::Max, Some(&[0]), true).is_err());
+    let none = Tensor::new(&session.zeros(DType::F32, 0)?, &[4, 0, 40])?;
+    for op in ReduceOp::ALL {
+        let Ok(result) = none.reduce(op, Some(&[2]), false) else { continue };
+        assert_eq!(result.shape().extents(), [4, 0], "{op:?}");
+    }
     Ok(())
 }
 

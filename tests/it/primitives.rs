@@ -140,6 +140,29 @@ fn reductions_along_an_axis_are_those_of_its_rows() {
 }
 
 #[test]
+fn large_matrices_are_turned() {
+    let sessions = sessions();
+    for dtype in DType::ALL {
+        for shape in [[1, 300, 257], [3, 65, 512], [8, 8, 1030], [1, 9000, 9]] {
+            let [n, rows, columns] = shape.map(|extent: u64| usize::try_from(extent).unwrap());
+            let lanes = uneven(dtype, n * rows * columns);
+            let lane = |place: usize| {
+                let (matrix, place) = (place / (rows * columns), place % (rows * columns));
+                lanes[matrix * rows * columns + place % rows * columns + place / rows]
+            };
+            let want: Vec<u64> = (0..lanes.len()).map(lane).collect();
+            for session in &sessions {
+                let x = session.from_bytes(dtype, &data::to_bytes(dtype, &lanes)).unwrap();
+                let turned = Tensor::new(&x, &shape).unwrap().matrix_transpose().unwrap();
+                let turned = turned.entries().unwrap();
+                assert!(contents(&turned[0]) == bytes(dtype, &want), "{dtype} {shape:?}");
+                assert_eq!(session.history().last().unwrap().name, "transpose");
+            }
+        }
+    }
+}
+
+#[test]
 fn sorts_are_stable_and_put_nan_last() {
     for_each(edges, |value, array| {
         for order in [Order::Ascending, Order::Descending] {

@@ -41,6 +41,8 @@ pub enum Primitive {
     /// Operand x, of numbers of 32 or 64 bits, or truth values for [`ReduceOp::Any`] and [`ReduceOp::All`]: its lanes
     /// combined along an axis in the order of S11.
     Along(Along),
+    /// Operand x, of any type: matrices one behind the other, each with rows for columns.
+    Turned(Turned),
 }
 
 impl Primitive {
@@ -58,6 +60,7 @@ impl Primitive {
             Self::Exchanges => "exchanges",
             Self::Product(_) => "matmul",
             Self::Along(along) => along.op.name(),
+            Self::Turned(_) => "transpose",
         }
     }
 }
@@ -71,6 +74,15 @@ pub struct Along {
     pub extent: u64,
     /// Lanes from one along the axis to the next; at least 1.
     pub inner: u64,
+}
+
+/// Matrices of so many rows and columns, at least one each, that are turned.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Turned {
+    /// Rows before, columns after.
+    pub rows: u64,
+    /// Columns before, rows after.
+    pub columns: u64,
 }
 
 /// Products of matrices: of many, or of one with many.

@@ -125,7 +125,7 @@ impl Tensor {
     /// The entries along an axis combined into one.
     fn one_axis(&self, op: ReduceOp, axis: usize) -> Result<Self> {
         let extent = self.shape().extents()[axis];
-        if extent == 0 {
+        if self.shape().n_entries() == 0 {
             return self.nothing(op, axis);
         }
         // The type, and whether there is one, of a reduction of one lane.
@@ -142,9 +142,10 @@ impl Tensor {
         self.parts[0].session().zeros(self.dtype(), 1)
     }
 
-    /// What no entries along an axis combine to.
+    /// What no entries along an axis combine to, or no columns beside it.
     fn nothing(&self, op: ReduceOp, axis: usize) -> Result<Self> {
-        if matches!(op, ReduceOp::Min | ReduceOp::Max) {
+        let has_result = !matches!(op, ReduceOp::Min | ReduceOp::Max);
+        if !has_result && self.shape().extents()[axis] == 0 {
             return Err(Error::EmptyReduction { op: op.name() });
         }
         let dtype = self.sample()?.reduce(op)?.dtype();

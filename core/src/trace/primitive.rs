@@ -4,7 +4,7 @@ use super::Recorder;
 use crate::dtype::DType;
 use crate::error::{Error, Result};
 use crate::ir::op::{Class, Op, ReduceOp, ScatterMode, ScatterOp, Writer};
-use crate::ir::primitive::{Along, Order, Primitive, Product, lane_number_type};
+use crate::ir::primitive::{Along, Order, Primitive, Product, Turned, lane_number_type};
 use crate::ir::var::{Kind, VarId, Variable};
 
 impl Recorder<'_> {
@@ -290,6 +290,17 @@ impl Recorder<'_> {
     pub fn along(&mut self, op: ReduceOp, x: VarId, extent: u64, inner: u64) -> Result<VarId> {
         let primitive = Primitive::Along(Along { op, extent, inner });
         self.primitive(primitive, self.dtype(x), self.size(x) / extent, &[x])
+    }
+
+    /// Matrices of so many rows and columns, one behind the other, each with rows for columns.
+    ///
+    /// **Evaluation**: traced; a launch of its own.
+    ///
+    /// # Errors
+    /// `Recording` in a body.
+    pub fn turned(&mut self, x: VarId, rows: u64, columns: u64) -> Result<VarId> {
+        let primitive = Primitive::Turned(Turned { rows, columns });
+        self.primitive(primitive, self.dtype(x), self.size(x), &[x])
     }
 
     fn primitive(

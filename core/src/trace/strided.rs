@@ -19,6 +19,11 @@ pub(crate) const VIEW: &str = "view";
 /// Operations and views that are recorded again in other places at most; what is made of more is computed in memory.
 const MOST_OPERATIONS: usize = 32;
 
+/// Lanes, those of a matrix, and rows and columns from which on matrices are turned by a primitive.
+const LARGE: u64 = 1 << 16;
+const LARGE_MATRIX: u64 = 1 << 10;
+const LARGE_SIDE: u64 = 8;
+
 impl Recorder<'_> {
     /// The lanes start + i s₀ + j s₁ + .. of `x`, which has them, for all numbers i, j, .. below the extents, the last
     /// running fastest; `runs` are extents and steps. One lane of `x` stands in all of them.
@@ -33,6 +38,9 @@ impl Recorder<'_> {
         }
         if size == 1 {
             return self.widen(x, n);
+        }
+        if let Some([rows, columns]) = matrices_turned(size, start, runs) {
+            return self.turned(x, rows, columns);
         }
         let index = self.strided_lanes(lane_number_type(n.max(size)), start, runs)?;
         // More lanes than there are would be computed more than once.
@@ -155,6 +163,23 @@ impl Recorder<'_> {
         let start = self.literal(counter, bits(start), 1);
         self.same(Op::Add, &[distance, start])
     }
+}
+
+/// Rows and columns of matrices that are all of so many lanes and are read column by column, if they are large enough for
+/// a launch of their own to be worth it.
+fn matrices_turned(size: u64, start: u64, runs: &[(u64, i64)]) -> Option<[u64; 2]> {
+    let (matrices, &[(columns, 1), (rows, step)]) = runs.split_last_chunk::<2>()? else {
+        return None;
+    };
+    let each = rows * columns;
+    let are_all = match matrices {
+        [] => each == size,
+        &[(n, step)] => step.cast_unsigned() == each && n * each == size,
+        _ => false,
+    };
+    let is_large = size >= LARGE && each >= LARGE_MATRIX && rows.min(columns) >= LARGE_SIDE;
+    let is_turned = start == 0 && step.cast_unsigned() == columns && are_all;
+    (is_turned && is_large).then_some([rows, columns])
 }
 
 /// What is read in other places.

@@ -8,7 +8,7 @@ use porcini_core::backend::cuda::{
 use porcini_core::backend::isa::Isa;
 use porcini_core::backend::primitive::{MemoryArray, PrimitiveCall};
 use porcini_core::ir::op::ReduceOp;
-use porcini_core::ir::primitive::{Along, Factor, Order, Part, Primitive, Product};
+use porcini_core::ir::primitive::{Along, Factor, Order, Part, Primitive, Product, Turned};
 use porcini_core::ir::scalar::quiet_nan;
 use porcini_core::tensor::Tensor;
 use porcini_core::{Array, DType, DeviceChoice, Result, Scalar, Session};
@@ -27,13 +27,14 @@ const ORDERS: [Order; 2] = [Order::Ascending, Order::Descending];
 pub(super) fn steps() -> Vec<Step> {
     let mut steps = vec![Step::CountTrue, Step::PlaceTrue(DType::U32), Step::PlaceTrue(DType::U64)];
     steps.push(Step::CountedElements);
+    steps.extend([DType::U8, DType::U16, DType::U32, DType::U64].map(Step::Turned));
     steps.extend(products().map(Step::Product));
     for dtype in combined() {
         for op in reductions(dtype) {
             // Truth values are bytes.
             let dtype = if dtype == DType::Mask { DType::U8 } else { dtype };
             steps.extend(AlongColumns::ALL.map(|columns| Step::Chunks(op, dtype, columns)));
-            steps.push(Step::FoldChunks(op, dtype));
+            steps.extend([Step::FoldChunks(op, dtype), Step::Short(op, dtype)]);
         }
     }
     for dtype in DType::ALL {
@@ -233,7 +234,8 @@ impl Host {
             | Primitive::Increments
             | Primitive::Exchanges
             | Primitive::Product(_)
-            | Primitive::Along(_) => {
+            | Primitive::Along(_)
+            | Primitive::Turned(_) => {
                 unreachable!("not asked for")
             }
         };
@@ -331,6 +333,26 @@ fn reductions_along_an_axis_mean_what_the_host_does() {
                 let want = host.along(along, dtype, &lanes);
                 assert!(got == want, "{op:?} {dtype} {outer} {extent} {inner}");
             }
+        }
+    }
+}
+
+#[test]
+fn matrices_are_turned() {
+    let (mut model, mut random) = (Model::new(), Random::new(7060));
+    for dtype in DType::ALL {
+        for (n, rows, columns) in [(1, 1, 1), (3, 5, 40), (2, 33, 31), (1, 64, 100)] {
+            let lanes = edges(dtype, n * rows * columns, &mut random);
+            let turned = Turned { rows: rows as u64, columns: columns as u64 };
+            let (x, result) = ([(dtype, &lanes[..])], (dtype, lanes.len()));
+            let got = model.lanes_of(Primitive::Turned(turned), &x, result, &mut random);
+            let lane = |place: usize| {
+                let (matrix, place) = (place / (rows * columns), place % (rows * columns));
+                lanes[matrix * rows * columns + place % rows * columns + place / rows]
+            };
+            let want: Vec<u64> =
+                (0..lanes.len()).map(|place| visible(dtype, lane(place))).collect();
+            assert!(got == want, "{dtype} {n} {rows} {columns}");
         }
     }
 }

@@ -6,15 +6,15 @@ use std::sync::{Arc, Mutex, PoisonError};
 use super::compiler::Compiler;
 use super::gpu::{Function, Gpu, Grid, Module};
 use super::ptx::{
-    ALONG_CHUNK, ALONG_FOLDED, AlongColumns, BUCKETS, COUNT_BLOCK, DIGIT, ProductCode,
-    ProductParts, ProductSize, SCAN_CHUNK, Step, TILE,
+    ALONG_CHUNK, ALONG_FOLDED, ALONG_SHORT, AlongColumns, BUCKETS, COUNT_BLOCK, DIGIT, ProductCode,
+    ProductParts, ProductSize, SCAN_CHUNK, Step, TILE, TURNED_SIDE, raw,
 };
 use crate::backend::primitive::{MemoryArray, PrimitiveCall, Room};
 use crate::convert::exactly;
 use crate::dtype::DType;
 use crate::error::Result;
 use crate::ir::op::ReduceOp;
-use crate::ir::primitive::{Along, Factor, Order, Part, Primitive, Product, Terms};
+use crate::ir::primitive::{Along, Factor, Order, Part, Primitive, Product, Terms, Turned};
 use crate::memory::buffer::Buffer;
 
 /// The deepest products, in lanes.
@@ -64,6 +64,7 @@ pub fn run_steps(work: &mut dyn Work, call: &PrimitiveCall) -> Result<bool> {
         Primitive::Product(product) if product.depth > MOST_DEPTH => return Ok(false),
         Primitive::Product(product) => products(work, product, call)?,
         Primitive::Along(along) => return reduce(work, along, x, result),
+        Primitive::Turned(turned) => return turn(work, turned, x, result),
     }
     Ok(true)
 }
@@ -185,6 +186,12 @@ fn reduce(work: &mut dyn Work, along: Along, x: MemoryArray, result: MemoryArray
     let Along { op, extent, inner } = along;
     // Truth values are bytes.
     let dtype = if x.dtype == DType::Mask { DType::U8 } else { x.dtype };
+    if extent <= ALONG_SHORT {
+        let words = [result.size, x.address, extent, inner, 1, result.address];
+        let blocks = result.size.div_ceil(COUNT_BLOCK.into());
+        work.launch(Step::Short(op, dtype), blocks, &words)?;
+        return Ok(true);
+    }
     let columns = AlongColumns::of(inner);
     let (outer, mut n_chunks) = (result.size / inner, extent.div_ceil(ALONG_CHUNK));
     let (n, n_blocks) = (outer * n_chunks, inner.div_ceil(columns.number()));
@@ -207,6 +214,19 @@ fn reduce(work: &mut dyn Work, along: Along, x: MemoryArray, result: MemoryArray
         work.launch(Step::FoldChunks(op, dtype), n.div_ceil(COUNT_BLOCK.into()), &words)?;
         (address, n_chunks) = (to, n_nodes);
     }
+    Ok(true)
+}
+
+/// A block turns a tile.
+fn turn(work: &mut dyn Work, turned: Turned, x: MemoryArray, result: MemoryArray) -> Result<bool> {
+    let Turned { rows, columns } = turned;
+    let [down, across] = [rows, columns].map(|n| n.div_ceil(TURNED_SIDE.into()));
+    let blocks = x.size / (rows * columns) * down * across;
+    if blocks > MOST_BLOCKS {
+        return Ok(false);
+    }
+    let words = [x.address, rows, columns, down, across, result.address];
+    work.launch(Step::Turned(raw(x.dtype)), blocks, &words)?;
     Ok(true)
 }
 

@@ -17,6 +17,7 @@ mod scan;
 mod scan_vectors;
 mod sort;
 mod true_lanes;
+mod turned;
 #[cfg(target_arch = "x86_64")]
 mod vectors;
 
@@ -54,5 +55,6 @@ pub(super) fn run(pool: &Pool, isa: Isa, call: &PrimitiveCall, room: Room<'_>) -
             product::multiply(&workers, product, &call.operands, result, call.imag)
         }
         Primitive::Along(along) => along::reduce(&workers, along, first, result),
+        Primitive::Turned(turned) => turned::turn(&workers, turned, first, result),
     }
 }

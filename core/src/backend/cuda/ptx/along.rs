@@ -2,7 +2,7 @@
 //!
 //! A chunk along the axis has 32 accumulators for each column beside it, and a thread is one of them: neighbouring
 //! threads have neighbouring columns, as far as there are some. The accumulators of a column combine by halves in
-//! shared memory; where a column has several chunks, these fold pairwise.
+//! shared memory; where a column has several chunks, these fold pairwise. Of a short axis a thread has a whole column.
 #![deny(clippy::wildcard_enum_match_arm)]
 
 use super::op::Types;
@@ -16,6 +16,8 @@ use crate::ir::scalar::identity_bits;
 pub(in super::super) const CHUNK: u64 = 4096;
 /// Chunks that a thread folds.
 pub(in super::super) const FOLDED: u64 = 16;
+/// The most entries along an axis that a thread combines by itself.
+pub(in super::super) const SHORT: u64 = 32;
 /// Accumulators of a column in a chunk.
 const ACCUMULATORS: u32 = 32;
 /// Threads of a block, unless its columns need more.
@@ -145,6 +147,37 @@ pub(super) fn chunks(op: ReduceOp, dtype: DType, columns: Columns, name: &str) -
 /// Words of parameters: number of results, address of those of the chunks, chunks of a column, columns, results of a
 /// column, address of what becomes the results. A thread has one.
 pub(super) fn fold(op: ReduceOp, dtype: DType, name: &str) -> String {
+    with_threads((op, dtype), FOLDED, name, |w, combine, words| {
+        let mut distance = 1;
+        while distance < words.len() {
+            for pair in words.chunks(2 * distance) {
+                w.pair(combine, pair[0], pair[distance]);
+            }
+            distance *= 2;
+        }
+    })
+}
+
+/// As [`fold`], of the entries of axes that are no longer than there are accumulators; results of a column are 1.
+pub(super) fn short(op: ReduceOp, dtype: DType, name: &str) -> String {
+    with_threads((op, dtype), SHORT, name, |w, combine, entries| {
+        let mut half = entries.len() / 2;
+        while half > 0 {
+            for i in 0..half {
+                w.pair(combine, entries[i], entries[i + half]);
+            }
+            half /= 2;
+        }
+    })
+}
+
+/// An entry in which a thread combines so many words or entries to a result.
+fn with_threads(
+    (op, dtype): (ReduceOp, DType),
+    n: u64,
+    name: &str,
+    tree: impl Fn(&mut Writer, Combine, &[Name]),
+) -> String {
     let mut w = Writer::default();
     let combine = Combine { op, dtype };
     let result = w.lane_of_thread();
@@ -156,24 +189,18 @@ pub(super) fn fold(op: ReduceOp, dtype: DType, name: &str) -> String {
     ptx!(w, "div.u64 {outer}, {rest}, {n_results}");
     ptx!(w, "mul.lo.u64 {first}, {outer}, {n_results}");
     ptx!(w, "sub.u64 {first}, {rest}, {first}");
-    ptx!(w, "shl.b64 {first}, {first}, {}", FOLDED.ilog2());
+    ptx!(w, "shl.b64 {first}, {first}, {}", n.ilog2());
     ptx!(w, "mad.lo.u64 {rest}, {outer}, {n_chunks}, {first}");
     ptx!(w, "mad.lo.u64 {rest}, {rest}, {inner}, {column}");
     let address = w.element_address(dtype, x, rest);
     ptx!(w, "sub.u64 {first}, {n_chunks}, {first}");
     ptx!(w, "mul.lo.u64 {step}, {inner}, {}", dtype.bytes());
-    let words = w.entries(combine, FOLDED, address, step, |w, i| {
+    let words = w.entries(combine, n, address, step, |w, i| {
         let there = w.temporary(Class::Pred);
         ptx!(w, "setp.gt.s64 {there}, {first}, {i}");
         there
     });
-    let mut distance = 1;
-    while distance < words.len() {
-        for pair in words.chunks(2 * distance) {
-            w.pair(combine, pair[0], pair[distance]);
-        }
-        distance *= 2;
-    }
+    tree(&mut w, combine, &words);
     let address = w.element_address(dtype, target, result);
     w.store(dtype, Guard(None), address, words[0]);
     w.finish(name, &[params(6)])

@@ -9,7 +9,7 @@
 //! | `vector.rs` | loads and stores of neighbouring lanes |
 //! | `reduce.rs` | the reduction tree of S11 |
 //! | `private.rs` | scatters that add into few elements |
-//! | `primitive.rs` | the entries of primitives: `along.rs`, `scan.rs`, `sort.rs`, `count.rs`, `product/` |
+//! | `primitive.rs` | the entries of primitives: `along.rs`, `scan.rs`, `sort.rs`, `count.rs`, `turned.rs`, `product/` |
 //! | `writer.rs` | text, register names and declarations |
 //!
 //! # Parameters
@@ -49,13 +49,14 @@ mod scan;
 mod sharing;
 mod sort;
 mod target;
+mod turned;
 mod vector;
 mod writer;
 
 use std::collections::HashMap;
 
 pub use self::along::Columns as AlongColumns;
-pub(super) use self::along::{CHUNK as ALONG_CHUNK, FOLDED as ALONG_FOLDED};
+pub(super) use self::along::{CHUNK as ALONG_CHUNK, FOLDED as ALONG_FOLDED, SHORT as ALONG_SHORT};
 pub(super) use self::count::THREADS as COUNT_BLOCK;
 pub(super) use self::memory::WORDS_PER_ACCESS;
 use self::op::Types;
@@ -66,8 +67,9 @@ pub use self::product::{Parts as ProductParts, Product as ProductCode, Size as P
 pub use self::reduce::{FOLDED, lower_fold, tree_size};
 pub(super) use self::scan::CHUNK as SCAN_CHUNK;
 pub use self::sharing::{CHUNK, LANES_PER_WARP, ONE_LANE, Sharing};
-pub(super) use self::sort::{BUCKETS, DIGIT, TILE};
+pub(super) use self::sort::{BUCKETS, DIGIT, TILE, raw};
 pub use self::target::Target;
+pub(super) use self::turned::SIDE as TURNED_SIDE;
 use self::writer::{Class, Label, Name, Writer, ptx, untyped};
 use crate::dtype::{DType, Scalar};
 use crate::ir::display::ptx_literal;

@@ -3,7 +3,7 @@
 
 use super::target::Target;
 use super::writer::{Writer, ptx};
-use super::{along, count, product, scan, sort};
+use super::{along, count, product, scan, sort, turned};
 use crate::dtype::DType;
 use crate::ir::op::ReduceOp;
 use crate::ir::primitive::Order;
@@ -33,6 +33,10 @@ pub enum Step {
     Chunks(ReduceOp, DType, along::Columns),
     /// What they combine to.
     FoldChunks(ReduceOp, DType),
+    /// Reductions along an axis of few entries.
+    Short(ReduceOp, DType),
+    /// Matrices turned, of bits of a type.
+    Turned(DType),
 }
 
 impl Step {
@@ -43,9 +47,13 @@ impl Step {
                 scan::THREADS
             }
             Self::CountDigits(..) | Self::MoveLanes(..) => sort::THREADS,
-            Self::CountedElements | Self::Increments(_) | Self::FoldChunks(..) => count::THREADS,
+            Self::CountedElements
+            | Self::Increments(_)
+            | Self::FoldChunks(..)
+            | Self::Short(..) => count::THREADS,
             Self::Chunks(_, _, columns) => columns.threads(),
             Self::Product(product) => product.threads(),
+            Self::Turned(_) => turned::THREADS,
         }
     }
 
@@ -63,6 +71,8 @@ impl Step {
             Self::Product(..) => "matmul",
             Self::Chunks(..) => "chunks_along",
             Self::FoldChunks(..) => "fold_chunks",
+            Self::Short(..) => "short_axis",
+            Self::Turned(_) => "transpose",
         }
     }
 }
@@ -90,6 +100,8 @@ pub fn lower_step(step: Step, target: Target, name: &str) -> String {
         Step::Increments(dtype) => count::increments(dtype, name),
         Step::Chunks(op, dtype, columns) => along::chunks(op, dtype, columns, name),
         Step::FoldChunks(op, dtype) => along::fold(op, dtype, name),
+        Step::Short(op, dtype) => along::short(op, dtype, name),
+        Step::Turned(dtype) => turned::turned(dtype, name),
         Step::Product(code) => product::product(code, target, name),
     }
 }

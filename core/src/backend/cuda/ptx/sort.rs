@@ -106,7 +106,7 @@ pub(super) fn move_lanes(dtype: DType, order: Order, name: &str) -> String {
 }
 
 /// The type of the bits of a lane in memory.
-pub(super) fn raw(dtype: DType) -> DType {
+pub(in super::super) fn raw(dtype: DType) -> DType {
     match dtype.bytes() {
         1 => DType::U8,
         2 => DType::U16,

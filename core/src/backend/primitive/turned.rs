@@ -1,0 +1,81 @@
+//! Matrices turned, tile by tile: each is copied to a near place by rows, and from there by columns.
+
+use std::sync::Mutex;
+
+use super::MemoryArray;
+use super::lanes::Lanes;
+use super::pieces::{WORTH_A_THREAD, Workers, lock};
+use crate::convert::exactly;
+use crate::error::Result;
+use crate::ir::primitive::Turned;
+
+/// Rows and columns of a tile: long enough runs of memory for a processor to fetch ahead.
+const SIDE: usize = 256;
+/// Lanes from a row of a tile to the next, so that those of a column lie in different lines of a cache.
+const STEP: usize = SIDE + 4;
+/// Tiles below each other that follow on each other: what is written next to each other lies in the same pages.
+const STRIP: usize = 8;
+/// Lanes that are worth a task.
+const TASK: usize = 1 << 18;
+
+/// Matrices one behind the other, of lanes of any type.
+///
+/// # Errors
+/// `Interrupted`.
+pub(super) fn turn(
+    workers: &Workers<'_>,
+    turned: Turned,
+    x: MemoryArray,
+    result: MemoryArray,
+) -> Result<()> {
+    match x.dtype.bytes() {
+        1 => words::<u8>(workers, turned, Lanes::of(x), Lanes::of(result)),
+        2 => words::<u16>(workers, turned, Lanes::of(x), Lanes::of(result)),
+        4 => words::<u32>(workers, turned, Lanes::of(x), Lanes::of(result)),
+        _ => words::<u64>(workers, turned, Lanes::of(x), Lanes::of(result)),
+    }
+}
+
+fn words<T: Copy + 'static>(
+    workers: &Workers<'_>,
+    Turned { rows, columns }: Turned,
+    x: Lanes<T>,
+    result: Lanes<T>,
+) -> Result<()> {
+    let [rows, columns] = [rows, columns].map(exactly::<usize>);
+    let [down, across] = [rows, columns].map(|n| n.div_ceil(SIDE));
+    let strip = STRIP.min(down);
+    let each = down.next_multiple_of(strip) * across;
+    let n_tiles = x.len() / (rows * columns) * each;
+    let at_once = (TASK / (SIDE.min(rows) * SIDE.min(columns))).max(1);
+    let is_worth = x.len() >= WORTH_A_THREAD;
+    // Each thread has a place of its own.
+    let threads = workers.pool.threads();
+    let places = workers.scratch::<T>(threads * SIDE * STEP)?;
+    let (places, free) = (places.lanes, Mutex::new((0..threads).collect::<Vec<usize>>()));
+    workers.tasks(n_tiles.div_ceil(at_once), is_worth, move |task, goes_on| {
+        let place = lock(&free).pop().expect("internal error: more tasks at once than threads");
+        let near = places.slice_mut(place * SIDE * STEP, (place + 1) * SIDE * STEP);
+        let near = near.as_chunks_mut().0;
+        for tile in task * at_once..n_tiles.min((task + 1) * at_once) {
+            if !goes_on() {
+                break;
+            }
+            let (first, tile) = (tile / each * rows * columns, tile % each);
+            let row = (tile / (strip * across) * strip + tile % strip) * SIDE;
+            let column = tile / strip % across * SIDE;
+            let (height, width) =
+                (rows.saturating_sub(row).min(SIDE), (columns - column).min(SIDE));
+            for (i, near) in near[..height].iter_mut().enumerate() {
+                let at = first + (row + i) * columns + column;
+                near[..width].copy_from_slice(x.slice(at, at + width));
+            }
+            for j in 0..width * usize::from(height > 0) {
+                let at = first + (column + j) * rows + row;
+                let to = result.slice_mut(at, at + height);
+                to.iter_mut().zip(&*near).for_each(|(to, row): (_, &[T; STEP])| *to = row[j]);
+            }
+        }
+        lock(&free).push(place);
+    })
+}
