@@ -4,7 +4,7 @@
 //! from the last; `all`, or leaving them out, is all of them.
 
 use super::{Answer, Call, Kind, Row, table};
-use crate::dtype::Scalar;
+use crate::dtype::{DType, Scalar};
 use crate::error::{Error, Result};
 use crate::ir::op::{Op, ReduceOp};
 use crate::tensor::Tensor;
@@ -333,6 +333,24 @@ impl<'a> Call<'_, 'a> {
             None | Some(Argument::Number(Scalar::Bool(true))) => Ok(None),
             Some(_) => self.integers(i).map(Some),
         }
+    }
+
+    /// The numbers in a list, array or tensor, which is evaluated, and the extents that it has.
+    pub(super) fn numbers_of(&self, arg: &Argument<'a>) -> Result<(Vec<f64>, Vec<u64>)> {
+        if let Argument::Nested(Form::Vector(_), list) = arg {
+            let numbers = list.iter().map(|item| match item {
+                Argument::Number(number) => Ok(number.to_f64()),
+                _ => Err(Error::forms(format!(
+                    "{}: got arrays in a list, expected numbers",
+                    self.op
+                ))),
+            });
+            return Ok((numbers.collect::<Result<_>>()?, vec![list.len() as u64]));
+        }
+        let tensor = arg.to_tensor(self.op)?;
+        let lanes = tensor.lanes()?;
+        let numbers = lanes.array()?.cast(DType::F64)?.to_vec::<f64>()?;
+        Ok((numbers, tensor.shape().extents().to_vec()))
     }
 
     /// Integers: one, or a list.

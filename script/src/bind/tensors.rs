@@ -16,7 +16,7 @@ use super::registry::{OfTensors, Registry, TensorForm};
 use crate::context::Context;
 use crate::fault::{IntoFault, Result, fault_with_hint};
 use crate::value::nested::lend;
-use crate::value::{Arg, ArrayRef, Form, type_name};
+use crate::value::{Arg, ArrayRef, Form, scalar, type_name};
 
 /// Tensors that `einsum` takes, and the text in front of them.
 const MAX_FACTORS: usize = 9;
@@ -116,6 +116,7 @@ fn form(row: &'static Row) -> TensorForm {
     let second = row.parameters.get(1).map(|(_, kind)| *kind);
     let is_second = move |arg: &Dynamic| match second {
         Some(Kind::Integers(_)) => arg.is_array(),
+        Some(Kind::Numbers(_)) => scalar(arg).is_none(),
         Some(Kind::Tensor) => {
             arg.read_lock::<ArrayRef>().is_some_and(|value| value.form() == Form::Tensor)
         }

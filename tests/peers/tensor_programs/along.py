@@ -105,6 +105,11 @@ class Along(Lines):
         axis = self.axis(x)
         text = "" if axis in (-1, x.ndim - 1) and self.flip() else f", {axis}"
         for suffix, descends in [("", False), ("_desc", True)]:
+        parts = self.random.choice([[0.25, 0.5], [0.0, 0.3, 1.0], [[0.1, 0.5], [0.75, 0.9]]])
+        shape = np.shape(parts) + shape
+        said_parts = f"TensorXdC({parts})" if np.ndim(parts) > 1 or self.flip() else str(parts)
+        value = np.full(shape, np.nan) if is_empty else np.quantile(x, parts, axis).reshape(shape)
+        self.near(value, f"quantile({a}, {said_parts}{text})", np.full(shape, size), dtype, 3)
             order = argsort(x, axis, descends)
             self.add(order, f"argsort{suffix}({a}{text})")
             self.add(np.take_along_axis(x, order.astype(int), axis), f"sort{suffix}({a}{text})")
