@@ -135,7 +135,7 @@ table! {
     ///  [3, 4]]
     concat(list: List; axis: Integer) = |c| {
         let (tensors, axis) = c.tensors()?;
-        Tensor::concat(&tensors, axis)
+        joined(c, Tensor::concat(&tensors, axis)?)
     };
     /// The tensors or arrays of a list along a new axis (0 unless given).
     ///
@@ -445,7 +445,12 @@ fn tile(c: &Call<'_, '_>) -> Result<Tensor> {
     last.into_iter().try_fold(wide, |tensor, (&n, from_end)| tensor.tile(n, -from_end))
 }
 
-/// Arrays give an array.
+/// Arrays behind each other are an array.
+fn joined(c: &Call<'_, '_>, all: Tensor) -> Result<Value> {
+    let is_array = |arg: &&Argument<'_>| matches!(arg, Argument::Array(_) | Argument::Number(_));
+    if c.args.iter().all(is_array) { all.lanes() } else { Ok(Value::Tensor(all)) }
+}
+
 fn hstack(c: &Call<'_, '_>) -> Result<Value> {
     let tensors = c.tensors()?.0.into_iter().map(|tensor| match tensor.shape().rank() {
         0 => tensor.expand(0),
@@ -453,9 +458,7 @@ fn hstack(c: &Call<'_, '_>) -> Result<Value> {
     });
     let tensors = tensors.collect::<Result<Vec<_>>>()?;
     let is_line = tensors.first().is_none_or(|first| first.shape().rank() == 1);
-    let joined = Tensor::joined(c.op, &tensors, i64::from(!is_line))?;
-    let are_arrays = c.args.iter().all(|arg| matches!(arg, Argument::Array(_)));
-    if are_arrays { joined.lanes() } else { Ok(Value::Tensor(joined)) }
+    joined(c, Tensor::joined(c.op, &tensors, i64::from(!is_line))?)
 }
 
 fn squeeze(c: &Call<'_, '_>) -> Result<Value> {

@@ -122,6 +122,7 @@ fn form(row: &'static Row) -> TensorForm {
         }
         _ => false,
     };
+    let of_list = matches!(row.parameters[0].1, Kind::List);
     Box::new(move |context, call, args| {
         let is_known = args.get(1).is_some_and(|arg| is_second(arg));
         let others: &[Form] = match (is_known, with_arrays) {
@@ -129,7 +130,8 @@ fn form(row: &'static Row) -> TensorForm {
             (false, true) => &[Form::Scalar],
             (false, false) => &[],
         };
-        is_meant(args, others).then(|| run(context, call, row, args))
+        let is_meant = is_meant(args, others) || of_list && has_list_beside_array(args[0]);
+        is_meant.then(|| run(context, call, row, args))
     })
 }
 
@@ -143,4 +145,13 @@ fn is_meant(args: &[&mut Dynamic], others: &[Form]) -> bool {
     let Some(first) = args.first() else { return false };
     is_tensor(first)
         || first.read_lock::<rhai::Array>().is_some_and(|list| list.iter().any(is_tensor))
+}
+
+/// Whether lists stand beside arrays in a list.
+fn has_list_beside_array(list: &Dynamic) -> bool {
+    let is_array = |value: &Dynamic| {
+        value.read_lock::<ArrayRef>().is_some_and(|value| value.form() == Form::Scalar)
+    };
+    list.read_lock::<rhai::Array>()
+        .is_some_and(|list| list.iter().any(is_array) && list.iter().any(Dynamic::is_array))
 }
