@@ -13,7 +13,7 @@ use crate::tidy::sources;
 /// Where the rows stand.
 const TABLES: [&str; 5] = [
     "core/src/catalogue/",
-    "core/src/ir/op.rs",
+    "core/src/ir/op",
     "core/src/ir/primitive.rs",
     "core/src/trace/functions.rs",
     "core/src/trace/nested/",

@@ -11,7 +11,7 @@ Where the semantics differ from NumPy's, the programs expect them: tensors_diffe
 
     python3 tests/peers/tensors.py --programs 1000 [--device cuda]
 
-Needs NumPy and a build of Porcini.
+Needs NumPy, SciPy and a build of Porcini.
 """
 
 import argparse

@@ -67,6 +67,17 @@ impl Array {
         segments.cast(own)
     }
 
+    /// How many lanes have each key, which is a number below `n`: the keys are these lanes. Recorded, not run.
+    ///
+    /// # Errors
+    /// As [`Array::segments`].
+    pub fn key_counts(&self, n: u64) -> Result<Self> {
+        let mut counts = self.session().full(DType::U32, 0, n)?;
+        let (mode, one) = (ScatterMode::default(), Scalar::UInt(1));
+        counts.write(ScatterOp::Add, mode, Writer::SegmentCount, one.into(), self, None)?;
+        Ok(counts)
+    }
+
     /// For each of so many lanes the number of its segment: `starts`, which ascend from 0, are where segments start.
     /// Recorded, not run.
     ///

@@ -5,6 +5,7 @@ use super::{Answer, Call, Kind, Row, table};
 use crate::error::{Error, Result};
 use crate::ir::op::{Op, ReduceOp};
 use crate::ir::primitive::Order;
+use crate::tensor::Tensor;
 use crate::value::{Argument, Value, apply};
 
 table! {
@@ -88,23 +89,25 @@ table! {
         number_or_tensor(c.tensor(0)?.median(c.axes(1)?.as_deref(), c.truth(2)?)?)
     };
     /// The value below which a part p of the entries along an axis, a list of axes, or of all lies; NaN where there is one.
+    /// Of several parts, in a list, an array or a tensor, which is evaluated, their axes stand in front.
     ///
     /// >> quantile(TensorXfC([[1, 2, 3], [4, 5, 9]]), 0.75, 1)
     /// [2.5,   7]
-    quantile(t: Tensor, p: Number("as a part"); axes: Axes, keepdims: Bool("as keepdims")) = |c| {
-        number_or_tensor(c.tensor(0)?.quantile(c.number(1, 0.5)?, c.axes(2)?.as_deref(), c.truth(3)?)?)
-    };
+    /// >> quantile(FloatC([1, 2, 3]), [0.25, 0.75])
+    /// [1.5, 2.5]
+    quantile(t: Tensor, p: Numbers("as a part"); axes: Axes, keepdims: Bool("as keepdims")) = |c| quantiles(c, Ok);
     /// The value below which p of a hundred entries along an axis, a list of axes, or of all lie, as quantile(t, p / 100).
     ///
     /// >> percentile(TensorXfC([[1, 2, 3], [4, 5, 9]]), 75, 1)
     /// [2.5,   7]
-    percentile(t: Tensor, p: Number("as a part"); axes: Axes, keepdims: Bool("as keepdims")) = |c| {
-        let percent = c.number(1, 50.0)?;
-        if !(0.0..=100.0).contains(&percent) {
-            let what = format!("got {percent} of a hundred, expected 0 to 100");
-            return Err(Error::Argument { op: c.op, what });
-        }
-        number_or_tensor(c.tensor(0)?.quantile(percent / 100.0, c.axes(2)?.as_deref(), c.truth(3)?)?)
+    percentile(t: Tensor, p: Numbers("as a part"); axes: Axes, keepdims: Bool("as keepdims")) = |c| {
+        quantiles(c, |percent| match percent {
+            0.0..=100.0 => Ok(percent / 100.0),
+            _ => {
+                let what = format!("got {percent} of a hundred, expected 0 to 100");
+                Err(Error::Argument { op: c.op, what })
+            }
+        })
     };
     /// The entries in order along an axis (the last unless given), smallest first; NaN comes last.
     ///
@@ -161,6 +164,26 @@ table! {
 
 fn reduce(c: &Call<'_, '_>, op: ReduceOp) -> Result<Value> {
     number_or_tensor(c.tensor(0)?.reduce(op, c.axes(1)?.as_deref(), c.truth(2)?)?)
+}
+
+/// The quantiles of the parts that numbers mean, in the shape that these have, in front of the axes that remain.
+fn quantiles(c: &Call<'_, '_>, part: impl Fn(f64) -> Result<f64>) -> Result<Value> {
+    let (tensor, axes, keeps) = (c.tensor(0)?, c.axes(2)?, c.truth(3)?);
+    let quantile = |number: f64| tensor.quantile(part(number)?, axes.as_deref(), keeps);
+    let (numbers, shape) = match c.args[1] {
+        Argument::Number(number) => return number_or_tensor(quantile(number.to_f64())?),
+        arg => c.numbers_of(arg)?,
+    };
+    if numbers.is_empty() {
+        let what = "got no parts, expected one or more".into();
+        return Err(Error::Argument { op: c.op, what });
+    }
+    let each = numbers.into_iter().map(quantile).collect::<Result<Vec<_>>>()?;
+    let all = Tensor::stack(&each, 0)?;
+    let extents = shape.iter().chain(&all.shape().extents()[1..]);
+    let all = all.reshape(&extents.map(|extent| extent.cast_signed()).collect::<Vec<_>>())?;
+    let is_array = matches!(c.args[0], Argument::Array(_)) && all.shape().rank() == 1;
+    if is_array { all.lanes() } else { number_or_tensor(all) }
 }
 
 /// Of all entries a number, along axes a tensor.

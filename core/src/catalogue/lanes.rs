@@ -285,7 +285,11 @@ fn known(c: &Call<'_, '_>, op: ReduceOp, negated: bool) -> Result<Scalar> {
 /// Where two values are near.
 fn close(c: &Call<'_, '_>) -> Result<Value> {
     let (rtol, atol, equal_nan) = (c.number(2, 1e-5)?, c.number(3, 1e-8)?, c.truth(4)?);
-    if c.args[..2].iter().any(|arg| arg.form().is_number()) {
+    let is_complex = |arg: &&Argument<'_>| match arg {
+        Argument::Tensor(tensor) => tensor.is_complex(),
+        arg => arg.form().is_number(),
+    };
+    if c.args[..2].iter().any(is_complex) {
         return close_numbers([c.args[0], c.args[1]], [rtol, atol], equal_nan);
     }
     map(c.op, &c.args[..2], &|operands| {

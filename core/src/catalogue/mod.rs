@@ -97,6 +97,8 @@ pub enum Kind {
     Count(&'static str),
     /// A number: `"as a bound"`.
     Number(&'static str),
+    /// A number, or numbers in a list, an array or a tensor: `"as a part"`.
+    Numbers(&'static str),
     /// A number or a truth value: `"as a value"`.
     Scalar(&'static str),
     /// A bool: `"first"`.

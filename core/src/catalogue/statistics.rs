@@ -3,7 +3,7 @@
 use super::tensors::number_or_tensor;
 use super::{Answer, Call, Kind, Row, table};
 use crate::array::Array;
-use crate::dtype::{DType, Scalar};
+use crate::dtype::Scalar;
 use crate::error::{Error, Result};
 use crate::ir::op::{Op, ReduceOp};
 use crate::tensor::Tensor;
@@ -113,11 +113,7 @@ table! {
     ///
     /// >> segment_count(UInt32C([0, 1, 0, 0]), 3)
     /// [3, 1, 0]
-    segment_count(keys: Array, n: Count("a number of keys")) = |c| {
-        let keys = c.array(0)?;
-        let ones = c.session.full(DType::U32, 1, keys.size())?;
-        ones.segments(ReduceOp::Sum, keys, c.integer(1)?, None)
-    };
+    segment_count(keys: Array, n: Count("a number of keys")) = |c| c.array(0)?.key_counts(c.integer(1)?);
 }
 
 table! {

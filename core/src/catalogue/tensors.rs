@@ -4,7 +4,7 @@
 //! from the last; `all`, or leaving them out, is all of them.
 
 use super::{Answer, Call, Kind, Row, table};
-use crate::dtype::Scalar;
+use crate::dtype::{DType, Scalar};
 use crate::error::{Error, Result};
 use crate::ir::op::{Op, ReduceOp};
 use crate::tensor::Tensor;
@@ -135,7 +135,7 @@ table! {
     ///  [3, 4]]
     concat(list: List; axis: Integer) = |c| {
         let (tensors, axis) = c.tensors()?;
-        Tensor::concat(&tensors, axis)
+        joined(c, Tensor::concat(&tensors, axis)?)
     };
     /// The tensors or arrays of a list along a new axis (0 unless given).
     ///
@@ -335,6 +335,24 @@ impl<'a> Call<'_, 'a> {
         }
     }
 
+    /// The numbers in a list, array or tensor, which is evaluated, and the extents that it has.
+    pub(super) fn numbers_of(&self, arg: &Argument<'a>) -> Result<(Vec<f64>, Vec<u64>)> {
+        if let Argument::Nested(Form::Vector(_), list) = arg {
+            let numbers = list.iter().map(|item| match item {
+                Argument::Number(number) => Ok(number.to_f64()),
+                _ => Err(Error::forms(format!(
+                    "{}: got arrays in a list, expected numbers",
+                    self.op
+                ))),
+            });
+            return Ok((numbers.collect::<Result<_>>()?, vec![list.len() as u64]));
+        }
+        let tensor = arg.to_tensor(self.op)?;
+        let lanes = tensor.lanes()?;
+        let numbers = lanes.array()?.cast(DType::F64)?.to_vec::<f64>()?;
+        Ok((numbers, tensor.shape().extents().to_vec()))
+    }
+
     /// Integers: one, or a list.
     pub(super) fn integers(&self, i: usize) -> Result<Vec<i64>> {
         let one = |arg: &Argument<'a>| match *arg {
@@ -427,7 +445,12 @@ fn tile(c: &Call<'_, '_>) -> Result<Tensor> {
     last.into_iter().try_fold(wide, |tensor, (&n, from_end)| tensor.tile(n, -from_end))
 }
 
-/// Arrays give an array.
+/// Arrays behind each other are an array.
+fn joined(c: &Call<'_, '_>, all: Tensor) -> Result<Value> {
+    let is_array = |arg: &&Argument<'_>| matches!(arg, Argument::Array(_) | Argument::Number(_));
+    if c.args.iter().all(is_array) { all.lanes() } else { Ok(Value::Tensor(all)) }
+}
+
 fn hstack(c: &Call<'_, '_>) -> Result<Value> {
     let tensors = c.tensors()?.0.into_iter().map(|tensor| match tensor.shape().rank() {
         0 => tensor.expand(0),
@@ -435,9 +458,7 @@ fn hstack(c: &Call<'_, '_>) -> Result<Value> {
     });
     let tensors = tensors.collect::<Result<Vec<_>>>()?;
     let is_line = tensors.first().is_none_or(|first| first.shape().rank() == 1);
-    let joined = Tensor::joined(c.op, &tensors, i64::from(!is_line))?;
-    let are_arrays = c.args.iter().all(|arg| matches!(arg, Argument::Array(_)));
-    if are_arrays { joined.lanes() } else { Ok(Value::Tensor(joined)) }
+    joined(c, Tensor::joined(c.op, &tensors, i64::from(!is_line))?)
 }
 
 fn squeeze(c: &Call<'_, '_>) -> Result<Value> {

@@ -3,7 +3,7 @@
 
 pub mod fourier;
 
-use std::ops::{Div, Mul, Sub};
+use std::ops::{Add, Div, Mul, Sub};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
@@ -47,6 +47,8 @@ pub enum Function {
     Rank,
     /// The largest singular value by the smallest.
     Condition,
+    /// The sum of the powers, each divided by its factorial.
+    Exponential,
 }
 
 impl Function {
@@ -76,7 +78,11 @@ impl Function {
             | Self::EigenSymmetric
             | Self::EigenvaluesSymmetric
             | Self::Eigen => (0, 2),
-            Self::Determinant | Self::SignAndLog | Self::Rank | Self::Condition => return None,
+            Self::Determinant
+            | Self::SignAndLog
+            | Self::Rank
+            | Self::Condition
+            | Self::Exponential => return None,
         })
     }
 
@@ -165,8 +171,10 @@ pub(crate) fn run(
     precision: f64,
 ) -> Result<Vec<Matrix>, Failure> {
     let exponent = a.exponent();
-    // The product of pivots overflows where the determinant does.
-    if exponent.abs() > LARGE && !matches!(function, Function::Determinant | Function::SignAndLog) {
+    // The product of pivots overflows where the determinant does; an exponential scales by itself.
+    let is_scaled =
+        !matches!(function, Function::Determinant | Function::SignAndLog | Function::Exponential);
+    if exponent.abs() > LARGE && is_scaled {
         // Even, so that it has a root.
         let exponent = exponent / 2 * 2;
         let mut results = run_near_one(function, &a.scaled(-exponent), b, precision)?;
@@ -198,7 +206,12 @@ fn run_near_one(
 }
 
 trait Entry:
-    ComplexField<Real = f64> + Copy + Mul<Output = Self> + Div<Output = Self> + Sub<Output = Self>
+    ComplexField<Real = f64>
+    + Copy
+    + Add<Output = Self>
+    + Mul<Output = Self>
+    + Div<Output = Self>
+    + Sub<Output = Self>
 {
     fn of(real: f64, imag: f64) -> Self;
     fn real(self) -> f64;
@@ -415,6 +428,7 @@ fn of_type<T: Entry>(
             let condition = if smallest == 0.0 { f64::INFINITY } else { largest / smallest };
             vec![Matrix::row(vec![condition])]
         }
+        Function::Exponential => vec![Matrix::of(exponential(&matrix).as_ref())],
         Function::PseudoInverse | Function::LeastSquares => {
             let ([u, v], s) = svd(&matrix)?;
             let cut = cut(&s);
@@ -470,7 +484,7 @@ fn of_nothing<T: Entry>(function: Function, [m, n]: [usize; 2], width: usize) ->
             let one = Mat::from_fn(m, m, |i, j| number(f64::from(u8::from(i == j))));
             vec![Matrix::of(one.as_ref()), zeros(m, 0), zeros(0, n)]
         }
-        Function::Cholesky => vec![zeros(n, n)],
+        Function::Cholesky | Function::Exponential => vec![zeros(n, n)],
         Function::Qr => vec![zeros(m, 0), zeros(0, n)],
         Function::Svd => vec![zeros(m, 0), Matrix::row(Vec::new()), zeros(0, n)],
         Function::SingularValues | Function::EigenvaluesSymmetric => vec![Matrix::row(Vec::new())],
@@ -555,6 +569,61 @@ fn pivots<T: Entry>(matrix: &Mat<T>) -> (f64, Vec<T>) {
         pivots.truncate(first + 1);
     }
     (sign, pivots)
+}
+
+/// Coefficients of the numerator of Padé's approximation of exp with two polynomials of degree 13.
+const PADE: [f64; 14] = [
+    64_764_752_532_480_000.0,
+    32_382_376_266_240_000.0,
+    7_771_770_303_897_600.0,
+    1_187_353_796_428_800.0,
+    129_060_195_264_000.0,
+    10_559_470_521_600.0,
+    670_442_572_800.0,
+    33_522_128_640.0,
+    1_323_241_920.0,
+    40_840_800.0,
+    960_960.0,
+    16_380.0,
+    182.0,
+    1.0,
+];
+
+/// The largest length of a matrix, its columns' largest sum, for which it is exact to double precision.
+const PADE_RANGE: f64 = 5.371_920_351_148_152;
+
+/// By Padé's approximation of a part of the matrix, 1 / 2ˢ, squared s times: Higham, The Scaling and Squaring Method for the
+/// Matrix Exponential Revisited (2005).
+fn exponential<T: Entry>(matrix: &Mat<T>) -> Mat<T> {
+    let n = matrix.nrows();
+    let part = |s: i32| 0.5_f64.powi(s);
+    let length = |s: i32| {
+        let column = |j: usize| (0..n).map(|i| matrix[(i, j)].length() * part(s)).sum();
+        (0..n).map(column).fold(0.0, f64::max)
+    };
+    let most = 1074;
+    let steps = (0..most).find(|&s| length(s) <= PADE_RANGE).unwrap_or(most);
+    let a = Mat::from_fn(n, n, |i, j| matrix[(i, j)] * T::of(part(steps), 0.0));
+    let square = &a * &a;
+    let fourth = &square * &square;
+    let sixth = &fourth * &square;
+    let sum = |[one, two, four, six]: [f64; 4]| {
+        let number = |number: f64| T::of(number, 0.0);
+        Mat::from_fn(n, n, |i, j| {
+            let powers = sixth[(i, j)] * number(six)
+                + fourth[(i, j)] * number(four)
+                + square[(i, j)] * number(two);
+            if i == j { powers + number(one) } else { powers }
+        })
+    };
+    // Of the powers from the first one, with a step of two.
+    let half = |first: usize| {
+        let c = |i: usize| PADE[first + 2 * i];
+        &sixth * &sum([0.0, c(4), c(5), c(6)]) + sum([c(0), c(1), c(2), c(3)])
+    };
+    let (odd, even) = (&a * &half(1), half(0));
+    let quotient = (&even - &odd).partial_piv_lu().solve(&even + &odd);
+    (0..steps).fold(quotient, |power, _| &power * &power)
 }
 
 fn svd<T: Entry>(matrix: &Mat<T>) -> Result<([Mat<T>; 2], Vec<f64>), Failure> {

@@ -6,6 +6,7 @@
 use std::sync::Arc;
 
 use super::Tensor;
+use super::product::products;
 use super::shape::Shape;
 use super::view::View;
 use crate::array::Array;
@@ -25,14 +26,18 @@ impl Tensor {
     ///
     /// # Errors
     /// `Argument` if there is no such axis; `EmptyReduction` for the minimum or maximum of nothing; `UnsupportedType`,
-    /// and `Forms` for complex entries, which have sums alone.
+    /// and `Forms` for complex entries, which have sums and products alone.
     pub fn reduce(&self, op: ReduceOp, axes: Option<&[i64]>, keeps: bool) -> Result<Self> {
         let name = op.name();
-        if op != ReduceOp::Sum {
+        if !matches!(op, ReduceOp::Sum | ReduceOp::Prod) {
             self.real(name)?;
         }
         let along = |x: &Self, axis: usize| x.one_axis(op, axis);
-        self.over(name, axes, keeps, &|all| all.each(|part| part.reduce(op)), &along)
+        let of_all = |all: &Self| match op {
+            ReduceOp::Prod if all.is_complex() => all.one_axis(op, 0),
+            _ => all.each(|part| part.reduce(op)),
+        };
+        self.over(name, axes, keeps, &of_all, &along)
     }
 
     /// Means along axes, as [`Tensor::reduce`]; of a mask how many are true, from 0 to 1.
@@ -50,21 +55,28 @@ impl Tensor {
         self.over("hmean", axes, keeps, &|all| all.each(Array::mean), &along)
     }
 
-    /// The mean squared distance from the mean along axes, in two passes.
+    /// The mean squared distance from the mean along axes, in two passes; a real one of complex entries too.
     ///
     /// # Errors
     /// As [`Tensor::reduce`]; `UnsupportedType` for masks.
     pub fn variance(&self, axes: Option<&[i64]>, keeps: bool) -> Result<Self> {
-        let (op, dtype) = ("var", self.real("var")?.dtype());
+        let (op, dtype) = ("var", self.dtype());
         if dtype == DType::Mask {
             return Err(Error::UnsupportedType { op, dtype, expected: "numbers" });
         }
         let (own, wide) = (dtype.quotient(), dtype.quotient().widened());
         let x = self.each(|x| x.cast(wide))?;
         let mean = x.mean(axes, true)?.broadcast(op, self.shape())?.entries()?;
-        let distance = x.entries()?[0].try_sub(&mean[0])?;
-        let square = Self::of(&[distance.try_mul(&distance)?], self.shape().clone())?;
-        square.mean(axes, keeps)?.each(|var| var.cast(own))
+        let entries = x.entries()?;
+        let squares = entries.iter().zip(&mean).map(|(x, mean)| {
+            let distance = x.try_sub(mean)?;
+            distance.try_mul(&distance)
+        });
+        let square = match &squares.collect::<Result<Vec<_>>>()?[..] {
+            [real, imag] => real.try_add(imag)?,
+            squares => squares[0].clone(),
+        };
+        Self::of(&[square], self.shape().clone())?.mean(axes, keeps)?.each(|var| var.cast(own))
     }
 
     /// What is made of all entries as one axis, or of one axis of which an entry remains.
@@ -128,6 +140,9 @@ impl Tensor {
         if self.shape().n_entries() == 0 {
             return self.nothing(op, axis);
         }
+        if op == ReduceOp::Prod && self.is_complex() {
+            return self.product_along(axis);
+        }
         // The type, and whether there is one, of a reduction of one lane.
         let result = self.sample()?.reduce(op)?.dtype();
         let x = self.each(|part| part.cast(result.widened()))?;
@@ -150,15 +165,45 @@ impl Tensor {
         }
         let dtype = self.sample()?.reduce(op)?.dtype();
         let bits = if op == ReduceOp::Sum { 0 } else { identity_bits(op, dtype) };
-        let identity = self.parts[0].session().full(dtype, dtype.decode(bits), 1)?;
+        let session = self.parts[0].session();
+        let mut identity = vec![session.full(dtype, dtype.decode(bits), 1)?];
+        if self.is_complex() {
+            identity.push(session.zeros(dtype, 1)?);
+        }
         let mut extents = self.shape().extents().to_vec();
         extents[axis] = 1;
-        Self::of(&vec![identity; self.parts.len()], Shape::new(op.name(), extents)?)
+        Self::of(&identity, Shape::new(op.name(), extents)?)
+    }
+
+    /// The product of complex entries along an axis, of which there are some: the first half times the second, again and again. One that is left
+    /// over is multiplied in the end.
+    fn product_along(&self, axis: usize) -> Result<Self> {
+        let op = ReduceOp::Prod;
+        let (mut halved, mut left_over): (Self, Option<Self>) = (self.clone(), None);
+        while halved.shape().extents()[axis] > 1 {
+            let n = halved.shape().extents()[axis];
+            if n % 2 == 1 {
+                let last = halved.range(axis, n - 1, n)?;
+                left_over = Some(match left_over {
+                    Some(others) => last.with(op, &others)?,
+                    None => last,
+                });
+            }
+            let [first, second] = [0, n / 2].map(|start| halved.range(axis, start, start + n / 2));
+            halved = first?.with(op, &second?)?;
+        }
+        match left_over {
+            Some(others) => halved.with(op, &others),
+            None => Ok(halved),
+        }
     }
 
     /// Both of one shape, entry by entry.
     fn with(&self, op: ReduceOp, other: &Self) -> Result<Self> {
         let (own, others) = (self.entries()?, other.entries()?);
+        if op == ReduceOp::Prod {
+            return Self::of(&products(&own, &others)?, self.shape().clone());
+        }
         let pairs = own.iter().zip(&others);
         let parts = pairs.map(|(a, b)| a.apply(op.combine(), &[b.into()]));
         Self::of(&parts.collect::<Result<Vec<_>>>()?, self.shape().clone())

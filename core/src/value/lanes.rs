@@ -2,9 +2,10 @@
 
 use super::Value;
 use super::argument::{Argument, operands};
-use crate::array::Operand;
+use crate::array::{Array, Operand};
+use crate::dtype::DType;
 use crate::error::Result;
-use crate::ir::op::Op;
+use crate::ir::op::{Class, Op};
 use crate::trace::nested::NestedFunction;
 
 /// A function of arrays over their lanes; `None` for anything else.
@@ -15,10 +16,21 @@ pub(super) fn over_lanes(row: &NestedFunction, args: &[&Argument<'_>]) -> Result
     }
     let Some(array) = args.iter().flat_map(|arg| arg.leaves()).next() else { return Ok(None) };
     let args = operands(row.name, args)?;
-    let pair: [Operand<'_>; 2] = [args[0], args[args.len() - 1]];
-    let mut result = array.session().apply(Op::Mul, &pair)?.hsum()?;
-    for &op in ops {
-        result = result.apply(op, &[])?;
-    }
+    let result = match args[..] {
+        [Operand::Array(x)] if x.dtype() != DType::Mask => {
+            // Squares of narrow integers, and of halves, have no room in their own type.
+            let is_float = row.class == Class::Float;
+            let own = if is_float { x.dtype().quotient() } else { x.dtype().accumulated() };
+            let wide = x.cast(own.widened())?;
+            of_products([(&wide).into(); 2], array, ops)?.cast(own)?
+        }
+        _ => of_products([args[0], args[args.len() - 1]], array, ops)?,
+    };
     Ok(Some(Value::Array(result)))
+}
+
+/// Operations, one after the other, of the sum over the lanes of a product, in the session of an array.
+fn of_products(pair: [Operand<'_>; 2], array: &Array, ops: &[Op]) -> Result<Array> {
+    let sum = array.session().apply(Op::Mul, &pair)?.hsum()?;
+    ops.iter().try_fold(sum, |result, &op| result.apply(op, &[]))
 }

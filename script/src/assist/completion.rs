@@ -272,11 +272,14 @@ impl Interpreter {
             return Vec::new();
         }
         let family = |name: &str| name.trim_end_matches(|c: char| !c.is_ascii_digit()).to_string();
+        // Tensors are made by functions of their own, which take shapes.
+        let is_tensor = |name: &str| name.starts_with(Form::Tensor.word());
         let mut found = Vec::new();
         for doc in self.functions() {
             let Some((known, function)) = doc.name.rsplit_once("::") else { continue };
             let shared = owner != GENERATOR && MAKERS.iter().any(|row| row.name == function);
-            if shared || family(known) == family(owner) {
+            let is_alike = shared || family(known) == family(owner);
+            if is_alike && is_tensor(known) == is_tensor(owner) {
                 let mut doc = doc.clone();
                 doc.name = function.into();
                 found.extend(candidate_of(&doc));

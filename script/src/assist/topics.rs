@@ -55,6 +55,11 @@ pub const TOPICS: &[Topic] = &[
         names: &["tensors", "tensor", "matrices", "axes", "axis", "broadcasting"],
         page: include_str!("topics/tensors.txt"),
     },
+    Topic {
+        names: &["complex", "complex numbers", "complex number"],
+        page: include_str!("topics/complex.txt"),
+    },
+    Topic { names: &["matrix"], page: include_str!("topics/matrix.txt") },
     Topic { names: &["cengine"], page: include_str!("topics/cengine.txt") },
     Topic { names: &["examples", "example"], page: include_str!("topics/examples.txt") },
     Topic {

@@ -172,10 +172,14 @@ fn argument(row: &Row, name: &str, kind: Kind, value: &Dynamic) -> Result<Arg> {
             }
         },
         Kind::Count(what) => count_argument(op, what, value)?.into(),
-        Kind::Number(place) => match scalar(value) {
-            Some(number @ (Scalar::Int(_) | Scalar::UInt(_) | Scalar::Float(_))) => number,
-            _ => return Err(fault(format!("{op}: got {} {place}, expected a number", got()))),
-        },
+        Kind::Numbers(_) if value.read_lock::<ArrayRef>().is_some() => return Arg::new(op, value),
+        Kind::Numbers(place) if value.is_array() => {
+            let list = value.read_lock::<rhai::Array>();
+            let numbers = list.iter().flat_map(|list| list.iter());
+            let numbers = numbers.map(|item| number(op, place, item));
+            return numbers.collect::<Result<_>>().map(Arg::Numbers);
+        }
+        Kind::Number(place) | Kind::Numbers(place) => number(op, place, value)?,
         Kind::Scalar(place) => scalar(value)
             .ok_or_else(|| fault(format!("{op}: got {} {place}, expected a number", got())))?,
         Kind::Bool(place) => match value.as_bool() {
@@ -184,6 +188,13 @@ fn argument(row: &Row, name: &str, kind: Kind, value: &Dynamic) -> Result<Arg> {
         },
         Kind::Word(words) => word(row, name, words, value)?.into(),
     }))
+}
+
+fn number(op: &str, place: &str, value: &Dynamic) -> Result<Scalar> {
+    match scalar(value) {
+        Some(number @ (Scalar::Int(_) | Scalar::UInt(_) | Scalar::Float(_))) => Ok(number),
+        _ => Err(fault(format!("{op}: got {} {place}, expected a number", type_name(value)))),
+    }
 }
 
 /// An integer, or a list of integers.

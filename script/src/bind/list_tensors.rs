@@ -1,13 +1,15 @@
-//! Lists of numbers beside tensors, which act as tensors: `m @ [1, 2]`, `solve(m, [3, 5])`, `vstack([m, [1, 2]])`.
+//! Lists of numbers beside tensors, which act as tensors: `m @ [1, 2]`, `m + [1, 2]`, `solve(m, [3, 5])`,
+//! `vstack([m, [1, 2]])`.
 
-use porcini_core::catalogue::{Kind, Row, find};
+use porcini_core::catalogue::{Kind, Row};
+use porcini_core::tensor::Tensor;
 use porcini_core::{DType, Scalar};
 use rhai::Dynamic;
 
 use super::tensor_types::entries;
 use crate::context::Context;
-use crate::fault::Result;
-use crate::value::ArrayRef;
+use crate::fault::{IntoFault, Result};
+use crate::value::{ArrayRef, Form};
 
 /// The tensors that lists among the arguments are, with their places; none where no array is beside.
 pub(super) fn beside_tensors(
@@ -24,14 +26,21 @@ pub(super) fn beside_tensors(
         match kind {
             Kind::Tensor | Kind::Operand => {
                 if let Some(beside) = beside(args.iter().map(|arg| &**arg)) {
-                    made.push((place, tensor(context, row, beside, &list)?));
+                    let tensor = tensor(context, row.name, beside, &list)?;
+                    made.push((place, Dynamic::from(ArrayRef::tensor(tensor))));
                 }
             }
-            Kind::List if find(row.name).is_none() && list.iter().any(Dynamic::is_array) => {
+            Kind::List if list.iter().any(Dynamic::is_array) => {
                 if let Some(beside) = beside(list.iter()) {
-                    let item = |item: &Dynamic| match item.read_lock::<rhai::Array>() {
-                        Some(list) => tensor(context, row, beside, &list),
-                        None => Ok(item.clone()),
+                    let are_arrays = !list.iter().any(is_tensor);
+                    let item = |item: &Dynamic| {
+                        let Some(list) = item.read_lock::<rhai::Array>() else {
+                            return Ok(item.clone());
+                        };
+                        let made = tensor(context, row.name, beside, &list)?;
+                        let is_line = are_arrays && made.shape().rank() == 1;
+                        let lanes = if is_line { made.lanes() } else { Ok(made.into()) };
+                        Ok(Dynamic::from(ArrayRef::from(lanes.or_fault()?)))
                     };
                     let items = list.iter().map(item).collect::<Result<rhai::Array>>()?;
                     made.push((place, items.into()));
@@ -43,13 +52,35 @@ pub(super) fn beside_tensors(
     Ok(made)
 }
 
+/// The same of an operation entry by entry: beside arrays and vectors a list would be lanes or components.
+pub(super) fn of_entries(
+    context: &Context,
+    name: &str,
+    args: &[&mut Dynamic],
+) -> Result<Vec<(usize, Dynamic)>> {
+    if !args.iter().any(|arg| is_tensor(arg)) {
+        return Ok(Vec::new());
+    }
+    let Some(beside) = beside(args.iter().map(|arg| &**arg)) else { return Ok(Vec::new()) };
+    let lists = args.iter().enumerate().filter_map(|(place, arg)| {
+        let list = arg.read_lock::<rhai::Array>()?;
+        let made = tensor(context, name, beside, &list);
+        Some(made.map(|made| (place, Dynamic::from(ArrayRef::tensor(made)))))
+    });
+    lists.collect()
+}
+
+fn is_tensor(value: &Dynamic) -> bool {
+    value.read_lock::<ArrayRef>().is_some_and(|value| value.form() == Form::Tensor)
+}
+
 /// The type of the numbers beside a list, if there are some: those of a mask may be any.
 fn beside<'a>(values: impl Iterator<Item = &'a Dynamic>) -> Option<DType> {
     let dtypes = values.filter_map(|value| Some(value.read_lock::<ArrayRef>()?.dtype()));
     dtypes.reduce(|first, other| if first == DType::Mask { other } else { first })
 }
 
-fn tensor(context: &Context, row: &Row, beside: DType, list: &rhai::Array) -> Result<Dynamic> {
+fn tensor(context: &Context, name: &str, beside: DType, list: &rhai::Array) -> Result<Tensor> {
     let dtype = match beside {
         _ if is_any(list, Dynamic::is_bool) => DType::Mask,
         DType::Mask => DType::I32,
@@ -58,7 +89,7 @@ fn tensor(context: &Context, row: &Row, beside: DType, list: &rhai::Array) -> Re
     // As a script's float does (S7).
     let has_floats = dtype != DType::Mask && is_any(list, Dynamic::is_float);
     let dtype = if has_floats { dtype.meet(Scalar::Float(0.0)) } else { dtype };
-    entries(context, row.name, dtype, list).map(ArrayRef::tensor).map(Dynamic::from)
+    entries(context, name, dtype, list)
 }
 
 /// Whether one of the items, or of those of lists among them, is such.

@@ -7,6 +7,8 @@ use porcini_core::trace::functions::{self, FUNCTIONS, Function};
 use porcini_core::{Array, DType, Operand, Result as CoreResult, Scalar, Session};
 use rhai::{Dynamic, EvalAltResult, ImmutableString, NativeCallContext};
 
+use super::catalogue::with_arguments;
+use super::list_tensors::of_entries;
 use super::registry::Registry;
 use crate::context::Context;
 use crate::fault::{IntoFault, Result, fault_with_hint, under_name};
@@ -78,7 +80,10 @@ fn operate(context: &Context, operator: &str, args: &[&mut Dynamic], op: Op) -> 
     if let Some(result) = apply_to_leaves::<2>(context, args, &apply) {
         return result.map(ArrayRef::leaf).or_fault();
     }
-    let args = [Arg::new(operator, args[0])?, Arg::new(operator, args[1])?];
+    let made = of_entries(context, operator, args)?;
+    let args = with_arguments(args, made, |args| {
+        Ok::<_, Box<EvalAltResult>>([Arg::new(operator, args[0])?, Arg::new(operator, args[1])?])
+    })?;
     nested::map(operator, &args, &|operands| apply(&context.session, operands))
 }
 
@@ -190,7 +195,10 @@ fn call_with(
     if let Some(result) = leaves {
         return result.map(|array| Dynamic::from(ArrayRef::leaf(array))).or_fault();
     }
-    let args = args.iter().map(|arg| Arg::new(name, arg)).collect::<Result<Vec<_>>>()?;
+    let made = of_entries(context, name, args)?;
+    let args = with_arguments(args, made, |args| {
+        args.iter().map(|arg| Arg::new(name, arg)).collect::<Result<Vec<_>>>()
+    })?;
     let number = |arg: &Arg| match arg {
         Arg::Number(number) => Some(*number),
         Arg::Value(_) | Arg::Numbers(_) => None,

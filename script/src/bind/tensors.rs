@@ -16,7 +16,7 @@ use super::registry::{OfTensors, Registry, TensorForm};
 use crate::context::Context;
 use crate::fault::{IntoFault, Result, fault_with_hint};
 use crate::value::nested::lend;
-use crate::value::{Arg, ArrayRef, Form, type_name};
+use crate::value::{Arg, ArrayRef, Form, scalar, type_name};
 
 /// Tensors that `einsum` takes, and the text in front of them.
 const MAX_FACTORS: usize = 9;
@@ -116,11 +116,13 @@ fn form(row: &'static Row) -> TensorForm {
     let second = row.parameters.get(1).map(|(_, kind)| *kind);
     let is_second = move |arg: &Dynamic| match second {
         Some(Kind::Integers(_)) => arg.is_array(),
+        Some(Kind::Numbers(_)) => scalar(arg).is_none(),
         Some(Kind::Tensor) => {
             arg.read_lock::<ArrayRef>().is_some_and(|value| value.form() == Form::Tensor)
         }
         _ => false,
     };
+    let of_list = matches!(row.parameters[0].1, Kind::List);
     Box::new(move |context, call, args| {
         let is_known = args.get(1).is_some_and(|arg| is_second(arg));
         let others: &[Form] = match (is_known, with_arrays) {
@@ -128,7 +130,8 @@ fn form(row: &'static Row) -> TensorForm {
             (false, true) => &[Form::Scalar],
             (false, false) => &[],
         };
-        is_meant(args, others).then(|| run(context, call, row, args))
+        let is_meant = is_meant(args, others) || of_list && has_list_beside_array(args[0]);
+        is_meant.then(|| run(context, call, row, args))
     })
 }
 
@@ -142,4 +145,13 @@ fn is_meant(args: &[&mut Dynamic], others: &[Form]) -> bool {
     let Some(first) = args.first() else { return false };
     is_tensor(first)
         || first.read_lock::<rhai::Array>().is_some_and(|list| list.iter().any(is_tensor))
+}
+
+/// Whether lists stand beside arrays in a list.
+fn has_list_beside_array(list: &Dynamic) -> bool {
+    let is_array = |value: &Dynamic| {
+        value.read_lock::<ArrayRef>().is_some_and(|value| value.form() == Form::Scalar)
+    };
+    list.read_lock::<rhai::Array>()
+        .is_some_and(|list| list.iter().any(is_array) && list.iter().any(Dynamic::is_array))
 }

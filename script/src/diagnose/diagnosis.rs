@@ -3,7 +3,7 @@
 
 use std::rc::Rc;
 
-use porcini_core::catalogue::{MAKERS, Row};
+use porcini_core::catalogue::{MAKERS, Row, TENSOR_MAKERS};
 use porcini_core::ir::op::ReduceOp;
 use rhai::{Dynamic, EvalAltResult};
 
@@ -19,7 +19,7 @@ use crate::fault::{Fault, Stop};
 use crate::language::tokens::typed;
 use crate::language::words::{first_word, last_word, words};
 use crate::show::writer::cut;
-use crate::value::GENERATOR;
+use crate::value::{Form, GENERATOR};
 
 /// What nothing is.
 const OF_NOTHING: &str = "() is nothing: what a map says of a key that it does not have";
@@ -35,6 +35,18 @@ const MOST_CANDIDATES: usize = 4;
 /// What to do where a function names a variable around it.
 pub(crate) const OUTER: &str =
     "functions do not see outer variables: pass it as a parameter, or use a closure |x| ..";
+
+/// The word with which names of types of a form begin; those of arrays have none.
+fn kind_of(type_name: &str) -> &'static str {
+    let forms = [Form::Vector(1), Form::Complex, Form::Quaternion, Form::Matrix(1), Form::Tensor];
+    let words = forms.map(Form::word).into_iter().chain([GENERATOR]);
+    words.into_iter().find(|word| type_name.starts_with(word)).unwrap_or(Form::Scalar.word())
+}
+
+/// The name of a type without its lanes: `Matrix4` of `Matrix4dC`.
+fn sized(type_name: &str) -> &str {
+    type_name.trim_end_matches(|c: char| !c.is_ascii_digit())
+}
 
 /// Whether a function gives a number as an array of one lane.
 fn is_total(name: &str) -> bool {
@@ -236,15 +248,21 @@ impl Diagnosis<'_> {
             self.around.functions.iter().filter(|(known, _)| known == name).collect();
         if let Some((type_name, function)) = name.rsplit_once("::") {
             let of_others = || {
-                self.around.functions.iter().find_map(|(known, parameters)| {
+                let alike = self.around.functions.iter().filter_map(|(known, parameters)| {
                     let (owner, known) = known.rsplit_once("::")?;
-                    let is_meant = (owner == GENERATOR) == (type_name == GENERATOR);
-                    (is_meant && known == function).then_some(parameters.as_str())
-                })
+                    let is_meant = known == function && kind_of(owner) == kind_of(type_name);
+                    is_meant.then_some((sized(owner) != sized(type_name), parameters.as_str()))
+                });
+                alike.min_by_key(|(is_other, _)| *is_other).map(|(_, parameters)| parameters)
             };
             let documented = own.first().map(|(_, parameters)| parameters.as_str());
             let documented = documented.or_else(of_others);
-            let makers = if type_name == GENERATOR { &[] } else { MAKERS };
+            let is_tensor = kind_of(type_name) == Form::Tensor.word();
+            let makers = match type_name {
+                GENERATOR => &[],
+                _ if is_tensor => TENSOR_MAKERS,
+                _ => MAKERS,
+            };
             let known = makers.iter().filter(|row| row.name == function).map(Row::signature);
             let known = known.reduce(|known, other| format!("{known} or {other}"));
             if let Some(parameters) = known.as_deref().or(documented) {
@@ -258,6 +276,9 @@ impl Diagnosis<'_> {
                 self.hints.push(format!("write {GENERATOR}::seeded(n, seed)"));
             } else if let Some(word) = python::word(function) {
                 self.hints.push(format!("write {word}"));
+            } else if let Some(row) = MAKERS.iter().find(|row| is_tensor && row.name == function) {
+                let call = format!("FloatC::{function}{}", row.signature());
+                self.hints.push(format!("write TensorC({call}, shape), or another type of array"));
             }
             return format!("no function `{name}`");
         }

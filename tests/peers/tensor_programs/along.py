@@ -16,10 +16,10 @@ class Along(Lines):
         text, axes, keeps = self.axes(x)
         dtype = sum_type(x.dtype)
         self.total(lambda x: x.sum(axes, keepdims=keeps), f"hsum({a}{text})", x, dtype=dtype)
-        if is_complex(x):
-            return
-        self.products(lambda x: x.prod(axes, keepdims=keeps), f"hprod({a}{text})", x)
-        if letter(x) == "m":
+        # Which parts of a complex product are NaN depends on the order.
+        if not is_complex(x) or is_finite(x):
+            self.products(lambda x: x.prod(axes, keepdims=keeps), f"hprod({a}{text})", x)
+        if is_complex(x) or letter(x) == "m":
             return
         for name, largest in [("hmin", False), ("hmax", True)]:
             if all(x.shape[axis] for axis in axes):
@@ -34,7 +34,8 @@ class Along(Lines):
         dtype, wide_x = quotient_type(x.dtype), wide(cast(x, quotient_type(x.dtype)))
         size = size_of(x)
         self.near(wide_x.mean(axes, keepdims=keeps), f"hmean({a}{text})", size.mean(axes, keepdims=keeps), dtype)
-        if letter(x) in REAL:
+        if letter(x) != "m":
+            dtype = real_type(dtype)
             # What is squared may be as far apart as the largest is from 0.
             var, size = wide_x.var(axes, keepdims=keeps), (4 * size**2).mean(axes, keepdims=keeps)
             self.near(var, f"var({a}{text})", size, dtype)
@@ -48,6 +49,12 @@ class Along(Lines):
         text, axes, keeps = self.axes(x)
         length = np.sqrt((np.abs(wide(cast(x, promoted(x, np.zeros(0, np.float64))))) ** 2).sum(axes, keepdims=keeps))
         self.near(length, f"norm({a}{text})", length, real_type(quotient_type(x.dtype)), 4)
+
+    def do_close(self):
+        a, x = self.pick(NUMBERS, fits=is_finite)
+        x, step = wide(x), self.random.choice([0, 1e-7, 0.25])
+        near = np.asarray(np.allclose(x + step, x, 1e-3, 1e-6))
+        self.want(near, None, f"MaskC(allclose(TensorX{letter(x)}C({a}) + {step}, {a}, 1e-3, 1e-6))")
 
     @differs("counts")
     def do_truth(self):
@@ -98,6 +105,11 @@ class Along(Lines):
         ]:
             value = np.full(shape, np.nan) if is_empty else of().reshape(shape)
             self.near(value, code, np.full(shape, size), dtype, 3)
+        parts = self.random.choice([[0.25, 0.5], [0.0, 0.3, 1.0], [[0.1, 0.5], [0.75, 0.9]]])
+        shape = np.shape(parts) + shape
+        said_parts = f"TensorXdC({parts})" if np.ndim(parts) > 1 or self.flip() else str(parts)
+        value = np.full(shape, np.nan) if is_empty else np.quantile(x, parts, axis).reshape(shape)
+        self.near(value, f"quantile({a}, {said_parts}{text})", np.full(shape, size), dtype, 3)
 
     @differs("order", "unsigned-places")
     def do_order(self):

@@ -64,6 +64,16 @@ class Entries(Lines):
             self.add(quotient(y, x), f"{number} / {a}")
             self.add(x >= y, f"{a} >= {number}")
 
+    @differs("script-numbers")
+    def do_lists(self):
+        """Lists beside a tensor take its type, as numbers do."""
+        a, x = self.pick(REAL)
+        a, numbers = self.tensor(a, x), [self.random.randint(0, 9) for _ in range(x.shape[-1])]
+        y = np.array(numbers, x.dtype)
+        self.add(plus(x, y), f"{a} + {numbers}")
+        self.add(times(y, x), f"{numbers} * {a}")
+        self.add(x >= y, f"{a} >= {numbers}")
+
     @differs("shifts")
     def do_shift(self):
         a, x = self.pick(INTEGERS)

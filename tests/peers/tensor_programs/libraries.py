@@ -1,6 +1,7 @@
 """Steps of linear algebra and Fourier transforms: factors are compared by what they multiply to."""
 
 import numpy as np
+from scipy.linalg import expm
 
 from .lines import Lines, is_tame, said_list
 from .meaning import (
@@ -54,6 +55,13 @@ class Libraries(Lines):
         sign, logarithm = np.linalg.slogdet(x)
         self.near(sign, f"slogdet({a})[0]", np.full(sign.shape, 1e3), dtype)
         self.near(logarithm, f"slogdet({a})[1]", np.full(sign.shape, 1e3), real_type(dtype))
+
+    @differs("library-types")
+    def do_exponential(self):
+        a, x, own = self.matrices(is_square=True)
+        value = expm(x / 16)
+        size = np.broadcast_to(np.abs(value).max((-2, -1), keepdims=True, initial=0), value.shape)
+        self.near(value, f"expm({a} / 16)", size, float_type(own), 10)
 
     @differs("library-types")
     def do_least_squares(self):

@@ -126,7 +126,7 @@ class Lines:
             size = np.where(np.isfinite(value), np.abs(value), 0)
             # Nothing overflows on the way, and nothing loses bits.
             bounds = np.prod(np.maximum(sizes, 1)), 1 / np.prod(np.minimum(sizes[sizes > 0], 1))
-            return self.near(value, code, size, dtype, 4) if max(bounds) < LARGEST[dtype] else None
+            return self.near(value, code, size, dtype, 4) if max(bounds) < LARGEST[real_type(dtype)] else None
         return self.add(np.asarray(of(cast(x, dtype))).astype(dtype), code)
 
     def refused(self, code):

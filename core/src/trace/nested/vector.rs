@@ -28,13 +28,13 @@ nested_functions! { $ vector_rows;
     /// [9]
     "abs_dot" (Quaternion, Quaternion) -> (Scalar), Number = |x, _| vec![dot(&x[..4], &x[4..]).abs()];
     /// Squared Euclidean length of a vector, lane by lane, and that of all parts of complex components and
-    /// quaternions; of all lanes of a plain array.
+    /// quaternions; of all lanes of a plain array, whose squares have 32 bits at least.
     ///
     /// >> squared_norm(Vector2fC(3, 4))
     /// [25]
     squared_norm (Vector(N)) -> (Scalar), Number (Parts, lanes []) = |x, _| vec![dot(x, x)];
     /// Euclidean length of a vector, `sqrt(squared_norm(v))`, lane by lane, and that of all parts of complex components
-    /// and quaternions; of all lanes of a plain array.
+    /// and quaternions; of all lanes of a plain array, whose squares are floats of 32 bits at least.
     ///
     /// >> norm(Vector2fC(3, 4))
     /// [5]
