@@ -81,9 +81,10 @@ fn operate(context: &Context, operator: &str, args: &[&mut Dynamic], op: Op) -> 
         return result.map(ArrayRef::leaf).or_fault();
     }
     let made = of_entries(context, operator, args)?;
-    let args = with_arguments(args, made, |args| {
-        Ok::<_, Box<EvalAltResult>>([Arg::new(operator, args[0])?, Arg::new(operator, args[1])?])
-    })?;
+    if !made.is_empty() {
+        return with_arguments(args, made, |args| operate(context, operator, args, op));
+    }
+    let args = [Arg::new(operator, args[0])?, Arg::new(operator, args[1])?];
     nested::map(operator, &args, &|operands| apply(&context.session, operands))
 }
 
@@ -196,9 +197,10 @@ fn call_with(
         return result.map(|array| Dynamic::from(ArrayRef::leaf(array))).or_fault();
     }
     let made = of_entries(context, name, args)?;
-    let args = with_arguments(args, made, |args| {
-        args.iter().map(|arg| Arg::new(name, arg)).collect::<Result<Vec<_>>>()
-    })?;
+    if !made.is_empty() {
+        return with_arguments(args, made, |args| call_with(context, name, args, apply));
+    }
+    let args = args.iter().map(|arg| Arg::new(name, arg)).collect::<Result<Vec<_>>>()?;
     let number = |arg: &Arg| match arg {
         Arg::Number(number) => Some(*number),
         Arg::Value(_) | Arg::Numbers(_) => None,
