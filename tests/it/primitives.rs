@@ -371,3 +371,47 @@ fn duplicates_are_found_if_asked_for() {
     x.scatter(ScatterOp::Set, 7, &at, Some(&active)).unwrap();
     assert_eq!(x.to_vec::<f32>().unwrap(), [0.0, 7.0, 0.0, 7.0]);
 }
+
+/// What a library computes on a GPU is as near as its formats allow, however factors lie; on CPUs nothing changes.
+#[test]
+fn tensor_cores_round_as_stated() {
+    for session in sessions() {
+        let matrix = |dtype: DType, shape: &[u64]| {
+            let n = usize::try_from(shape.iter().product::<u64>()).unwrap();
+            let lane = |i: usize| Scalar::Float((i as f64 * 0.7).sin());
+            let lanes: Vec<u64> = (0..n).map(|i| dtype.encode(lane(i)).unwrap()).collect();
+            let array = session.from_bytes(dtype, &data::to_bytes(dtype, &lanes)).unwrap();
+            Tensor::new(&array, shape).unwrap()
+        };
+        for (dtype, error) in [(DType::F16, 0.03), (DType::F32, 0.03), (DType::F64, 1e-13)] {
+            let [left, right] = [[3, 17, 40], [3, 40, 33]].map(|shape| matrix(dtype, &shape));
+            let [turned_left, turned_right] = [[3, 40, 17], [3, 33, 40]]
+                .map(|shape| matrix(dtype, &shape).permute(&[0, 2, 1]).unwrap());
+            let [shared_left, shared_right] =
+                [[17, 40], [40, 33]].map(|shape| matrix(dtype, &shape));
+            for left in [&left, &turned_left, &shared_left] {
+                for right in [&right, &turned_right, &shared_right] {
+                    let product = |rough: bool| {
+                        session.set_flag("tensor_cores", rough).unwrap();
+                        let product = left.matmul(right).unwrap().entries().unwrap();
+                        (product[0].eval().map(|()| product[0].cast(DType::F64).unwrap()))
+                            .map(|product| product.to_vec::<f64>().unwrap())
+                    };
+                    let (exact, rough) = (product(false).unwrap(), product(true));
+                    let rough = match rough {
+                        Ok(rough) => rough,
+                        Err(Error::Tool { reason, .. }) => {
+                            assert!(reason.contains("pip install"), "{reason}");
+                            continue;
+                        }
+                        Err(error) => panic!("{error}"),
+                    };
+                    assert_eq!(exact.len(), rough.len());
+                    for (exact, rough) in exact.iter().zip(&rough) {
+                        assert!((exact - rough).abs() <= error, "{dtype}: {rough}, not {exact}");
+                    }
+                }
+            }
+        }
+    }
+}

@@ -101,6 +101,8 @@ pub struct Product {
     pub right: Factor,
     /// What is computed.
     pub part: Part,
+    /// Whether the tensor cores of a GPU compute it: in another order, f32 with factors rounded to 11 bits.
+    pub on_tensor_cores: bool,
 }
 
 /// How matrices that are a factor lie in memory, row by row or otherwise.

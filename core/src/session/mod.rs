@@ -32,6 +32,7 @@ use crate::log::{Log, LogQueue, LogSink};
 use crate::memory::alloc::{Bytes, MemoryInfo};
 use crate::session::flags::{
     BOUNDS_CHECK, CHECK_DUPLICATES, CSE, FAST_MATH, FOLD, FORBID_EVAL, Flags, LANE_ORDER,
+    TENSOR_CORES,
 };
 use crate::session::runtime::{Device, Runtime};
 use crate::session::watchers::Watchers;
@@ -505,6 +506,15 @@ impl Session {
 
     pub(crate) fn checks_duplicates(&self) -> bool {
         self.0.common.flags.get(CHECK_DUPLICATES)
+    }
+
+    /// Whether products of matrices of such lanes go to the tensor cores of a GPU.
+    ///
+    /// # Errors
+    /// `NoDevice`, where the flag is set: what the device is decides.
+    pub(crate) fn uses_tensor_cores(&self, dtype: DType) -> Result<bool> {
+        let is_set = self.0.common.flags.get(TENSOR_CORES) && dtype.is_float();
+        Ok(is_set && self.0.runtime.device()?.backend.gpu().is_some())
     }
 
     /// Sets a flag of [`flags::FLAGS`].

@@ -13,7 +13,8 @@ impl Tensor {
     /// on the left, a column on the right, whose axis goes away; its products are added in the order of [`Array::hsum`].
     /// Recorded, not run.
     ///
-    /// **Accuracy**: fma in one order on every device; f16 in f32, rounded once; integers wrap.
+    /// **Accuracy**: fma in one order on every device; f16 in f32, rounded once; integers wrap. Where the flag
+    /// `tensor_cores` is set and the device is a GPU, that of cuBLAS.
     ///
     /// # Errors
     /// `Forms`, naming both shapes, if they do not fit; `UnsupportedType` for masks; `TypeMismatch`.
@@ -88,12 +89,14 @@ impl Tensor {
             left = left.row_by_row(self)?;
             left.is_shared = true;
         }
+        let on_tensor_cores = !self.is_complex() && session.uses_tensor_cores(dtype)?;
         let product = |part: Part| Product {
             depth: small_depth,
             columns: small_columns,
             left: left.factor(),
             right: right.factor(),
             part,
+            on_tensor_cores,
         };
         let operands: Vec<&Array> = left.lanes.iter().chain(&right.lanes).collect();
         let parts: &[Part] =

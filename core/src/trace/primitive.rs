@@ -257,7 +257,7 @@ impl Recorder<'_> {
     pub fn product(&mut self, mut product: Product, operands: &[VarId]) -> Result<VarId> {
         let dtype = self.dtype(operands[0]);
         let mut operands = operands.to_vec();
-        if dtype.widened() != dtype {
+        if dtype.widened() != dtype && !product.on_tensor_cores {
             let wide = operands.iter().map(|&x| self.cast(x, dtype.widened()));
             let wide = wide.collect::<Result<Vec<_>>>()?;
             let wide = self.product(product, &wide)?;

@@ -449,7 +449,7 @@ fn check_product(
     };
     let shares_left = n > 1 && bit(4) && !bit(5);
     let (left, right) = (factor(0, n == 1 || shares_left), factor(1, n == 1));
-    let product = Product { depth, columns, left, right, part };
+    let product = Product { depth, columns, left, right, part, on_tensor_cores: false };
     let [depth, columns] = [depth, columns].map(|n| n as usize);
     let n_left = if shares_left { 1 } else { n };
     let planes: Vec<Vec<u64>> = [n_left * rows * depth, n * depth * columns]

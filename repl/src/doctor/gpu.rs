@@ -22,6 +22,7 @@ pub(super) fn findings(host: &dyn Host) -> Vec<Finding> {
     let mut findings = driver();
     findings.push(kernels(host));
     findings.push(machine_code(host));
+    findings.push(cublas(host));
     findings
 }
 
@@ -122,6 +123,16 @@ fn machine_code(host: &dyn Host) -> Finding {
     let missing = found.iter().any(|it| it.starts_with("no "));
     let remedy = "; for sass(x): pip install nvidia-cuda-nvcc nvidia-cuda-nvdisasm";
     finding("toolkit", format!("{ptxas}, {nvdisasm}{}", if missing { remedy } else { "" }))
+}
+
+fn cublas(host: &dyn Host) -> Finding {
+    let toolkit = host.toolkit();
+    let files = ["libcublas.so.13", "libcublas.so.12"].map(|name| toolkit.libraries(name));
+    let found = files.into_iter().flatten().next().map_or_else(
+        || "none; for set_flag(\"tensor_cores\", true): pip install nvidia-cublas".into(),
+        |file| file.display().to_string(),
+    );
+    finding("cuBLAS", found)
 }
 
 #[cfg(test)]

@@ -8,18 +8,20 @@
 //! | `compiler.rs` | PTX into modules: from the disk, or by the driver's compiler |
 //! | `driver.rs` | the driver's library, and the GPUs it knows |
 //! | `disk_cache.rs` | compiled kernels on disk |
-//! | `toolkit.rs` | programs that show machine code |
+//! | `toolkit.rs` | programs that show machine code, and where libraries are |
 //! | `errors.rs` | the words in which running kernels report indices out of bounds |
 //! | `memory.rs` | the memory of a GPU |
 //! | `staging.rs` | pinned memory through which arrays come and go |
 //! | `cut.rs`, `parts.rs` | long kernels in parts, which several threads compile |
 //! | `primitive.rs` | primitives as launches, one after the other |
+//! | `cublas.rs` | products on tensor cores, for those who ask |
 //! | `on_host.rs` | what needs one lane after the other |
 //!
 //! The driver's library is looked for at run time, and a GPU is opened when a value is needed. Kernels,
 //! copies and fills go to one stream and are not waited for; reading a value waits.
 
 mod compiler;
+mod cublas;
 mod cut;
 pub mod disk_cache;
 mod driver;
@@ -119,8 +121,8 @@ impl Cuda {
         let compiler = Arc::new(Compiler::new(gpu.clone(), outside.cache_folder.clone()));
         let shared = Arc::new(Shared::new(gpu.clone(), compiler.clone())?);
         let (memory, host) = (GpuMemory::new(gpu.clone()), Arc::new(OnHost::new(gpu.clone())));
-        let primitives = Primitives::new(gpu.clone(), compiler.clone());
         let toolkit = outside.toolkit.clone();
+        let primitives = Primitives::new(gpu.clone(), compiler.clone(), toolkit.clone());
         Ok(Self { gpu, memory, compiler, shared, primitives, host, toolkit })
     }
 }

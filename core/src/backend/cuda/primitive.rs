@@ -4,11 +4,13 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::compiler::Compiler;
+use super::cublas::Cublas;
 use super::gpu::{Function, Gpu, Grid, Module};
 use super::ptx::{
     ALONG_CHUNK, ALONG_FOLDED, ALONG_SHORT, AlongColumns, BUCKETS, COUNT_BLOCK, DIGIT, ProductCode,
     ProductParts, ProductSize, SCAN_CHUNK, Step, TILE, TURNED_SIDE, raw,
 };
+use super::toolkit::Toolkit;
 use crate::backend::primitive::{MemoryArray, PrimitiveCall, Room};
 use crate::convert::exactly;
 use crate::dtype::DType;
@@ -303,21 +305,39 @@ impl ToAndFro {
 pub(super) struct Primitives {
     gpu: Arc<Gpu>,
     compiler: Arc<Compiler>,
+    toolkit: Toolkit,
     loaded: Mutex<HashMap<Step, (Module, Function)>>,
+    cublas: Mutex<Option<Cublas>>,
 }
 
 impl Primitives {
-    pub(super) fn new(gpu: Arc<Gpu>, compiler: Arc<Compiler>) -> Self {
-        Self { gpu, compiler, loaded: Mutex::default() }
+    pub(super) fn new(gpu: Arc<Gpu>, compiler: Arc<Compiler>, toolkit: Toolkit) -> Self {
+        Self { gpu, compiler, toolkit, loaded: Mutex::default(), cublas: Mutex::default() }
     }
 
     /// Runs a primitive; whether there is code for it.
     ///
     /// # Errors
-    /// `OutOfMemory`, `Compilation`, a failure of the GPU.
+    /// `OutOfMemory`, `Compilation`, a failure of the GPU; `Tool` if cuBLAS is asked for and not there.
     pub(super) fn run(&self, call: &PrimitiveCall, room: Room<'_>) -> Result<bool> {
+        if let Primitive::Product(product) = call.primitive
+            && product.on_tensor_cores
+        {
+            self.by_cublas(product, call)?;
+            return Ok(true);
+        }
         // Later work follows on the same stream, so what is given back here is free for it.
         run_steps(&mut OnGpu { primitives: self, room, blocks: Vec::new() }, call)
+    }
+
+    /// Queues products on the tensor cores, with the library that is opened when first needed.
+    fn by_cublas(&self, product: Product, call: &PrimitiveCall) -> Result<()> {
+        let mut cublas = self.cublas.lock().unwrap_or_else(PoisonError::into_inner);
+        let cublas = match &mut *cublas {
+            Some(cublas) => cublas,
+            none => none.insert(Cublas::start(&self.gpu, &self.toolkit)?),
+        };
+        cublas.multiply(product, call)
     }
 
     /// The entry of a step, compiled when first needed.

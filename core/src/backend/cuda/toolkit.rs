@@ -1,4 +1,4 @@
-//! NVIDIA's programs for machine code: `ptxas` makes it of PTX, `nvdisasm` shows it. No GPU is needed.
+//! NVIDIA's programs for machine code: `ptxas` makes it of PTX, `nvdisasm` shows it. No GPU is needed. And its libraries.
 //!
 //! They come with the CUDA toolkit, and as the packages nvidia-cuda-nvcc and nvidia-cuda-nvdisasm for Python.
 //! Without them nothing is missing but the sight.
@@ -15,13 +15,18 @@ use crate::error::{Error, Result};
 /// Default folders of a toolkit.
 const USUAL: &str = "/usr/local/cuda";
 
-/// Where to look for the programs; by default nowhere.
+/// Where systems keep libraries.
+const SYSTEMS: [&str; 2] = ["/usr/lib/x86_64-linux-gnu", "/usr/lib64"];
+
+/// Where to look for the programs, and for NVIDIA's libraries; by default nowhere.
 #[derive(Clone, Debug, Default)]
 pub struct Toolkit {
     /// Folders of programs.
     folders: Vec<PathBuf>,
     /// Folders with a `lib/python3.N` below them.
     prefixes: Vec<PathBuf>,
+    /// Folders of libraries.
+    library_folders: Vec<PathBuf>,
 }
 
 impl Toolkit {
@@ -34,14 +39,20 @@ impl Toolkit {
         let path: Vec<PathBuf> =
             std::env::split_paths(&path).filter(|it| !it.as_os_str().is_empty()).collect();
         let homes = [set("CUDA_HOME"), set("CUDA_PATH"), Some(USUAL.into())];
-        let homes = homes.into_iter().flatten().map(|home| Path::new(&home).join("bin"));
+        let homes: Vec<PathBuf> = homes.into_iter().flatten().map(PathBuf::from).collect();
+        let programs = homes.iter().map(|home| home.join("bin"));
+        let said = set("LD_LIBRARY_PATH").unwrap_or_default();
+        let said = std::env::split_paths(&said).filter(|it| !it.as_os_str().is_empty());
+        let theirs = homes.iter().flat_map(|home| ["lib64", "lib"].map(|it| home.join(it)));
+        let systems = SYSTEMS.into_iter().map(PathBuf::from);
         let pythons = path.iter().filter(|folder| folder.join("python3").is_file());
         let pythons = pythons.filter_map(|folder| folder.parent()).map(Path::to_path_buf);
         let user = set("HOME").map(|home| Path::new(&home).join(".local"));
         let prefixes = set("VIRTUAL_ENV").map(PathBuf::from).into_iter().chain(pythons);
         Self {
+            library_folders: said.chain(theirs).chain(systems).collect(),
             prefixes: prefixes.chain(user).collect(),
-            folders: path.into_iter().chain(homes).collect(),
+            folders: path.into_iter().chain(programs).collect(),
         }
     }
 
@@ -60,6 +71,14 @@ impl Toolkit {
                      pip install nvidia-cuda-nvcc nvidia-cuda-nvdisasm"
                     .into(),
         })
+    }
+
+    /// The files of a library.
+    pub fn libraries(&self, name: &str) -> Vec<PathBuf> {
+        let in_packages = self.prefixes.iter().flat_map(|prefix| packages(prefix));
+        let in_packages = in_packages.map(|package| package.join("lib"));
+        let folders = self.library_folders.iter().cloned().chain(in_packages);
+        folders.map(|folder| folder.join(name)).filter(|file| file.is_file()).collect()
     }
 
     /// Whether machine code can be shown.
@@ -193,6 +212,15 @@ mod tests {
         assert_eq!(toolkit.find("nvdisasm").unwrap(), packaged);
         let error = Toolkit::default().find("nvdisasm").unwrap_err().to_string();
         assert!(error.contains("pip install") && !error.contains('\n'), "{error}");
+        let library = make("env/lib/python3.11/site-packages/nvidia/cublas/lib/libnv.so.1");
+        let newer = make("cuda/lib64/libnv.so.1");
+        let toolkit = Toolkit::new(|name| match name {
+            "PATH" => folder("env/bin"),
+            "CUDA_HOME" => folder("cuda"),
+            _ => None,
+        });
+        assert_eq!(toolkit.libraries("libnv.so.1"), [newer, library]);
+        assert!(Toolkit::default().libraries("libnv.so.1").is_empty());
         let nowhere = Toolkit::new(|name| folder("cuda").filter(|_| name == "CUDA_HOME"));
         assert!(nowhere.find("ptxas").is_err());
     }

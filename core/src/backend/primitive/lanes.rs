@@ -42,6 +42,11 @@ impl<T: Copy> Lanes<T> {
         Self { address, len, lane: PhantomData }
     }
 
+    /// Of the first.
+    pub(super) fn address(self) -> u64 {
+        self.address
+    }
+
     #[inline(always)]
     pub(super) fn len(self) -> usize {
         self.len

@@ -15,9 +15,11 @@ mod vectors;
 use self::matrices::Matrices;
 use super::MemoryArray;
 use super::lanes::Lanes;
-use super::pieces::Workers;
+use super::pieces::{Scratch, Workers};
+use crate::convert::exactly;
 use crate::dtype::DType;
 use crate::error::Result;
+use crate::half::F16;
 use crate::ir::primitive::{Part, Product};
 use crate::ir::scalar::with_lane;
 
@@ -30,6 +32,9 @@ pub(super) fn multiply(
     result: MemoryArray,
     imag: Option<MemoryArray>,
 ) -> Result<()> {
+    if result.dtype == DType::F16 {
+        return halves(workers, product, operands, result);
+    }
     with_lane!(result.dtype,
         T => {
             let of = |product, result| Matrices::<T>::new(product, operands, Lanes::of(result));
@@ -42,4 +47,35 @@ pub(super) fn multiply(
             second.map_or(Ok(()), |second| tiles::multiply(workers, second))
         },
         mask => unreachable!("internal error: a product of truth values"))
+}
+
+/// Products of halves, which only tensor cores are asked for: for a GPU that is lost.
+fn halves(
+    workers: &Workers<'_>,
+    product: Product,
+    operands: &[MemoryArray],
+    result: MemoryArray,
+) -> Result<()> {
+    let wide = |array: &MemoryArray| workers.scratch::<f32>(exactly::<usize>(array.size));
+    let scratch = operands.iter().chain([&result]).map(wide).collect::<Result<Vec<_>>>()?;
+    let place = |(array, lanes): (&MemoryArray, &Scratch<f32>)| MemoryArray {
+        address: lanes.lanes.address(),
+        dtype: DType::F32,
+        ..*array
+    };
+    let arrays: Vec<_> = operands.iter().chain([&result]).zip(&scratch).map(place).collect();
+    for (array, wide) in operands.iter().zip(&scratch) {
+        let lanes = Lanes::<F16>::of(*array);
+        let wide = wide.lanes.slice_mut(0, lanes.len());
+        for (wide, lane) in wide.iter_mut().zip(lanes.slice(0, lanes.len())) {
+            *wide = lane.to_f32();
+        }
+    }
+    multiply(workers, product, &arrays[..operands.len()], arrays[operands.len()], None)?;
+    let (lanes, wide) = (Lanes::<F16>::of(result), scratch[operands.len()].lanes);
+    let wide = wide.slice(0, lanes.len());
+    for (lane, wide) in lanes.slice_mut(0, lanes.len()).iter_mut().zip(wide) {
+        *lane = F16::from_f32(*wide);
+    }
+    Ok(())
 }
