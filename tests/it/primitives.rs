@@ -1,6 +1,7 @@
 //! Primitives: prefix sums, reductions along axes, sorts, true lanes, increments. The same bits at every size, on every device and
 //! number of threads; lazy, interruptible, within the memory limit.
 
+use porcini_core::device::Toolkit;
 use porcini_core::ir::op::{Op, ReduceOp, ScatterOp};
 use porcini_core::ir::primitive::Order;
 use porcini_core::tensor::Tensor;
@@ -14,7 +15,10 @@ const SIZES: [usize; 14] =
     [0, 1, 7, 8, 9, 17, 1023, 1024, 1025, 2049, 65_535, 65_536, 65_539, (1 << 18) + 1025];
 
 fn sessions() -> Vec<Session> {
-    let open = |(device, threads)| Session::builder().device(device).threads(threads).build();
+    let toolkit = Toolkit::new(|name| std::env::var(name).ok());
+    let open = |(device, threads)| {
+        Session::builder().device(device).threads(threads).toolkit(toolkit.clone()).build()
+    };
     configurations().into_iter().map(|configuration| open(configuration).unwrap()).collect()
 }
 
