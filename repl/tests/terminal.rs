@@ -384,7 +384,7 @@ fn a_shell_in_a_sandbox() {
     std::fs::create_dir_all(home.join("inside")).unwrap();
     std::fs::write(home.join("secret.rhai"), "print(4711)").unwrap();
     std::fs::write(home.join("inside/a.rhai"), "print(4711)").unwrap();
-    let arguments = ["--sandbox=inside", "--max-seconds", "1", "--max-output", "100K"];
+    let arguments = ["--sandbox=inside", "--max-seconds", "3", "--max-output", "100K"];
     let command = Command::new(env!("CARGO_BIN_EXE_porcini")).args(arguments);
     let shell = Terminal::run(command, &home, 80, &[]);
     for command in ["%run ../secret.rhai", "%load ../secret.rhai", "%save ../new.rhai"] {
@@ -406,7 +406,7 @@ fn a_shell_in_a_sandbox() {
     for _ in 0..2 {
         shell.wait_for_prompt();
         shell.type_in("\x0csleep(100)\r");
-        shell.wait_for("1 s of time (--max-seconds)");
+        shell.wait_for("3 s of time (--max-seconds)");
         shell.wait_for_prompt();
         shell.type_in("\x0cloop { print(7) }\r");
         shell.wait_for("100 KiB of output (--max-output)");
