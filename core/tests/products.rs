@@ -1,6 +1,7 @@
 //! Products of matrices beside loops that say what they mean (S26), on every backend of the processor.
 
 use porcini_core::device::Isa;
+use porcini_core::ir::primitive::{Factor, Part, Product};
 use porcini_core::tensor::Tensor;
 use porcini_core::{Array, DType, DeviceChoice, Result, Scalar, Session};
 
@@ -219,5 +220,25 @@ fn integers_wrap_and_vectors_add_as_arrays() -> Result<()> {
     assert!(rows.matmul(&rows).is_err());
     let mask = Tensor::from(&x.gt(0)?);
     assert!(mask.matmul(&mask).is_err());
+    Ok(())
+}
+
+/// What was recorded for tensor cores means the same where a processor has to do it after all.
+#[test]
+fn halves_recorded_for_tensor_cores_are_computed() -> Result<()> {
+    let session = Session::builder().device(DeviceChoice::Cpu).threads(2).build()?;
+    let mut state = 3;
+    let (rows, depth, columns) = (9, 70, 33);
+    let left = array(&session, DType::F16, &lanes(&mut state, rows * depth, DType::F16))?;
+    let right = array(&session, DType::F16, &lanes(&mut state, depth * columns, DType::F16))?;
+    let bytes = |on_tensor_cores: bool| {
+        let [left_lies, right_lies] = [false, true].map(|is_shared| Factor::new(false, is_shared));
+        let (depth, columns, part) = (70, 33, Part::Whole);
+        let product =
+            Product { depth, columns, left: left_lies, right: right_lies, part, on_tensor_cores };
+        let product = session.products(product, &[&left, &right])?;
+        product.read_bytes(0..product.size())
+    };
+    assert_eq!(bytes(true)?, bytes(false)?);
     Ok(())
 }

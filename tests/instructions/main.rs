@@ -31,7 +31,7 @@ fn recording_from_rhai() {
 /// Vectors are lent to core and come back as new ones.
 #[test]
 fn recording_of_vectors() {
-    check("vectors", "recording_of_vectors", 27_400, || {
+    check("vectors", "recording_of_vectors", 27_100, || {
         from_rhai("Vector3fC(FloatC::arange(64), 1, 2)");
     });
 }

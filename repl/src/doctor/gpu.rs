@@ -126,9 +126,7 @@ fn machine_code(host: &dyn Host) -> Finding {
 }
 
 fn cublas(host: &dyn Host) -> Finding {
-    let toolkit = host.toolkit();
-    let files = ["libcublas.so.13", "libcublas.so.12"].map(|name| toolkit.libraries(name));
-    let found = files.into_iter().flatten().next().map_or_else(
+    let found = host.toolkit().cublas().first().map_or_else(
         || "none; for set_flag(\"tensor_cores\", true): pip install nvidia-cublas".into(),
         |file| file.display().to_string(),
     );

@@ -58,7 +58,7 @@ pub(super) fn of_entries(
     name: &str,
     args: &[&mut Dynamic],
 ) -> Result<Vec<(usize, Dynamic)>> {
-    if !args.iter().any(|arg| arg.is_array()) || !args.iter().any(|arg| is_tensor(arg)) {
+    if !args.iter().any(|arg| is_tensor(arg)) {
         return Ok(Vec::new());
     }
     let Some(beside) = beside(args.iter().map(|arg| &**arg)) else { return Ok(Vec::new()) };

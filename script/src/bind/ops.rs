@@ -80,9 +80,11 @@ fn operate(context: &Context, operator: &str, args: &[&mut Dynamic], op: Op) -> 
     if let Some(result) = apply_to_leaves::<2>(context, args, &apply) {
         return result.map(ArrayRef::leaf).or_fault();
     }
-    let made = of_entries(context, operator, args)?;
-    if !made.is_empty() {
-        return with_arguments(args, made, |args| operate(context, operator, args, op));
+    if args[0].is_array() || args[1].is_array() {
+        let made = of_entries(context, operator, args)?;
+        if !made.is_empty() {
+            return with_arguments(args, made, |args| operate(context, operator, args, op));
+        }
     }
     let args = [Arg::new(operator, args[0])?, Arg::new(operator, args[1])?];
     nested::map(operator, &args, &|operands| apply(&context.session, operands))
@@ -196,9 +198,11 @@ fn call_with(
     if let Some(result) = leaves {
         return result.map(|array| Dynamic::from(ArrayRef::leaf(array))).or_fault();
     }
-    let made = of_entries(context, name, args)?;
-    if !made.is_empty() {
-        return with_arguments(args, made, |args| call_with(context, name, args, apply));
+    if args.iter().any(|arg| arg.is_array()) {
+        let made = of_entries(context, name, args)?;
+        if !made.is_empty() {
+            return with_arguments(args, made, |args| call_with(context, name, args, apply));
+        }
     }
     let args = args.iter().map(|arg| Arg::new(name, arg)).collect::<Result<Vec<_>>>()?;
     let number = |arg: &Arg| match arg {

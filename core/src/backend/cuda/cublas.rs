@@ -19,9 +19,6 @@ use crate::dtype::DType;
 use crate::error::{Error, Result};
 use crate::ir::primitive::Product;
 
-/// Those that take 64-bit extents, newest first: the driver may be too old for the newest.
-const VERSIONS: [&str; 2] = ["13", "12"];
-
 type Handle = *mut c_void;
 type Create = unsafe extern "C" fn(*mut Handle) -> c_int;
 type SetStream = unsafe extern "C" fn(Handle, CUstream) -> c_int;
@@ -73,32 +70,27 @@ impl Cublas {
     /// # Errors
     /// `Tool` with what to install.
     pub(super) fn start(gpu: &Arc<Gpu>, toolkit: &Toolkit) -> Result<Self> {
-        let mut reason = None;
-        for version in VERSIONS {
-            for file in toolkit.libraries(&format!("libcublas.so.{version}")) {
-                match Self::open(gpu, &file, version) {
-                    Ok(library) => return Ok(library),
-                    Err(error) => {
-                        reason.get_or_insert(format!("{}: {error}", file.display()));
-                    }
-                }
+        let mut reasons = Vec::new();
+        for file in toolkit.cublas() {
+            match Self::open(gpu, &file) {
+                Ok(library) => return Ok(library),
+                Err(error) => reasons.push(format!("{}: {error}", file.display())),
             }
         }
-        Err(failed(reason.unwrap_or_else(|| {
-            "libcublas.so.13 and libcublas.so.12 are not found in LD_LIBRARY_PATH, CUDA_HOME or Python's packages; install the \
-             CUDA toolkit, or: pip install nvidia-cublas; or set_flag(\"tensor_cores\", false)"
-                .into()
-        })))
+        if reasons.is_empty() {
+            reasons.push("not found in LD_LIBRARY_PATH, CUDA_HOME or Python's packages".into());
+        }
+        let reason = reasons.join("; ");
+        Err(failed(format!(
+            "{reason}; install the CUDA toolkit, or: pip install nvidia-cublas; or set_flag(\"tensor_cores\", false)"
+        )))
     }
 
-    fn open(
-        gpu: &Arc<Gpu>,
-        file: &Path,
-        version: &str,
-    ) -> std::result::Result<Self, Box<dyn std::error::Error>> {
+    fn open(gpu: &Arc<Gpu>, file: &Path) -> std::result::Result<Self, Box<dyn std::error::Error>> {
         gpu.enter()?;
         // Where it lies it may not look by itself.
-        let needed = file.with_file_name(format!("libcublasLt.so.{version}"));
+        let name = file.file_name().unwrap_or_default().to_string_lossy();
+        let needed = file.with_file_name(name.replace("libcublas", "libcublasLt"));
         let open = |file: &Path| {
             // SAFETY: NVIDIA's libraries may be loaded; what else is under these names the user has put there.
             unsafe { Library::new(file) }

@@ -26,7 +26,7 @@ pub struct Toolkit {
     /// Folders with a `lib/python3.N` below them.
     prefixes: Vec<PathBuf>,
     /// Folders of libraries.
-    library_folders: Vec<PathBuf>,
+    folders_of_libraries: Vec<PathBuf>,
 }
 
 impl Toolkit {
@@ -50,7 +50,7 @@ impl Toolkit {
         let user = set("HOME").map(|home| Path::new(&home).join(".local"));
         let prefixes = set("VIRTUAL_ENV").map(PathBuf::from).into_iter().chain(pythons);
         Self {
-            library_folders: said.chain(theirs).chain(systems).collect(),
+            folders_of_libraries: said.chain(theirs).chain(systems).collect(),
             prefixes: prefixes.chain(user).collect(),
             folders: path.into_iter().chain(programs).collect(),
         }
@@ -73,11 +73,20 @@ impl Toolkit {
         })
     }
 
+    /// The files of cuBLAS, newest first, in the versions that take 64-bit extents: the driver may be too old for the
+    /// newest.
+    pub fn cublas(&self) -> Vec<PathBuf> {
+        ["libcublas.so.13", "libcublas.so.12"]
+            .iter()
+            .flat_map(|name| self.libraries(name))
+            .collect()
+    }
+
     /// The files of a library.
-    pub fn libraries(&self, name: &str) -> Vec<PathBuf> {
+    fn libraries(&self, name: &str) -> Vec<PathBuf> {
         let in_packages = self.prefixes.iter().flat_map(|prefix| packages(prefix));
         let in_packages = in_packages.map(|package| package.join("lib"));
-        let folders = self.library_folders.iter().cloned().chain(in_packages);
+        let folders = self.folders_of_libraries.iter().cloned().chain(in_packages);
         folders.map(|folder| folder.join(name)).filter(|file| file.is_file()).collect()
     }
 
