@@ -104,6 +104,14 @@ pub enum Error {
         /// What to write instead.
         remedy: Option<&'static str>,
     },
+    /// A kernel of a text that does not mean anything, or not for these arguments.
+    #[error("{what}")]
+    Kernel {
+        /// The kernel, line, column, what is wrong there, and the line with carets beneath.
+        what: String,
+        /// What to write instead.
+        remedy: Option<String>,
+    },
     /// An argument outside its domain.
     #[error("{op}: {what}")]
     Argument {

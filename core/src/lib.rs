@@ -78,7 +78,10 @@ pub mod log;
 pub mod memory;
 pub mod random;
 pub mod session;
+#[doc(hidden)]
+pub mod spelling;
 pub mod tensor;
+pub mod text_kernel;
 #[doc(hidden)]
 pub mod trace;
 pub mod value;

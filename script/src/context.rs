@@ -4,6 +4,7 @@ use std::cell::{Cell, LazyCell, RefCell};
 use std::rc::Rc;
 
 use porcini_core::random::SplitMix64;
+use porcini_core::text_kernel::TextKernel;
 use porcini_core::{Array, Session};
 use rhai::{Dynamic, NativeCallContext, Position};
 
@@ -48,6 +49,8 @@ pub(crate) struct Context {
     pub(crate) functions: RefCell<Signatures>,
     /// How the piece that runs counts its lines.
     pub(crate) lines: Cell<Lines>,
+    /// Kernels that were written as text.
+    pub(crate) kernels: RefCell<Vec<TextKernel>>,
     /// Host arrays that the next `eval()` fills.
     deferred: RefCell<Vec<HostRef>>,
 }
@@ -69,6 +72,7 @@ impl Context {
             seeds: Cell::new(SplitMix64::new(FIRST_SEED)),
             outputs: Outputs::default(),
             functions: RefCell::new(LazyCell::new(Box::new(Vec::new))),
+            kernels: RefCell::default(),
             deferred: RefCell::default(),
         })
     }

@@ -75,9 +75,10 @@ fn is_late(error: &core::Error) -> bool {
 }
 
 /// What to do about a value that an operation does not take.
-fn remedy(error: &core::Error) -> Option<&'static str> {
+fn remedy(error: &core::Error) -> Option<&str> {
     let (op, dtype, expected) = match error {
         core::Error::Forms { remedy, .. } => return *remedy,
+        core::Error::Kernel { remedy, .. } => return remedy.as_deref(),
         core::Error::UnsupportedType { op, dtype, expected } => (op, dtype, expected),
         _ => return None,
     };

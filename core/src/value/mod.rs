@@ -52,6 +52,7 @@ pub use call::{call, lift, signature, takes};
 pub use make::Type;
 pub use map::{Leaf, alike, apply, components, function, map};
 pub use power::power;
+pub(crate) use tensors::through_tensors;
 pub use typed::*;
 
 pub use crate::array::{Slice, place};

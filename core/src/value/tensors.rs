@@ -11,7 +11,7 @@ use crate::tensor::{Shape, Tensor};
 type OfEntries<'f> = &'f dyn Fn(&[&Argument<'_>]) -> Result<Value>;
 
 /// Applies an operation on lanes to tensors, and arrays and numbers beside them; `None` if none is a tensor.
-pub(super) fn through_tensors(
+pub(crate) fn through_tensors(
     op: &str,
     args: &[&Argument<'_>],
     of_entries: OfEntries<'_>,

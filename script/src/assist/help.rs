@@ -11,10 +11,10 @@ use crate::bind::doc::{Docs, FunctionDoc};
 use crate::bind::types::type_names;
 use crate::context::Context;
 use crate::diagnose::python;
-use crate::diagnose::spelling::similar;
 use crate::interpreter::Interpreter;
 use crate::language::words::is_name;
 use crate::show::wrap::{narrowed, wrap};
+use porcini_core::spelling::similar;
 
 /// How `help()` begins.
 const OVERVIEW: &str = "\

@@ -49,12 +49,14 @@ fn variables(registry: &mut Registry<'_>) {
     for name in ["whos", "cuda_whos"] {
         let in_sight = tokens::in_sight(registry.engine);
         registry.any(name, 0, move |context, _, _| {
-            show_whos(context, Rows::Short, in_sight.borrow().as_ref())?;
+            let sight = in_sight.borrow();
+            show_whos(context, Rows::Short, sight.as_ref().map(|sight| &sight.names))?;
             Ok(Dynamic::UNIT)
         });
         let in_sight = tokens::in_sight(registry.engine);
         registry.any(name, 1, move |context, _, args| {
-            let names = in_sight.borrow();
+            let sight = in_sight.borrow();
+            let names = sight.as_ref().map(|sight| &sight.names);
             let options = args[0].read_lock::<Map>().map(|map| map.clone()).ok_or_else(|| {
                 let got = type_name(args[0]);
                 fault_with_hint(
@@ -71,12 +73,12 @@ fn variables(registry: &mut Registry<'_>) {
                 let listings = context.session.family();
                 let mut data = rhai::Array::new();
                 for session in &listings {
-                    add_rows(&mut data, session, &session.whos(rows), names.as_ref())?;
+                    add_rows(&mut data, session, &session.whos(rows), names)?;
                 }
                 context.print.borrow().columns.remember(WHOS);
                 return Ok(Dynamic::from(data));
             }
-            show_whos(context, rows, names.as_ref())?;
+            show_whos(context, rows, names)?;
             Ok(Dynamic::UNIT)
         });
     }

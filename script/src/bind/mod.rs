@@ -20,6 +20,7 @@ mod groups;
 mod index;
 mod inspect;
 mod json;
+mod kernels;
 mod language_help;
 mod list_tensors;
 mod many_arguments;
@@ -84,6 +85,7 @@ const FAMILIES: &[(&str, Register)] = &[
     ("lanes in other places", |registry| catalogue::register(registry, PLACES)),
     ("lanes in other places", binary_search::register),
     ("loops and branches in kernels", control::register),
+    ("kernels from text", kernels::register),
     ("vectors, matrices, complex numbers", geometry::register),
     ("vectors, matrices, complex numbers", |registry| catalogue::register(registry, VECTORS)),
     ("types of vectors, matrices, complex numbers", nested_types::register),

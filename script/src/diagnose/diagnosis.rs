@@ -12,7 +12,6 @@ use crate::diagnose::error::{Error, ErrorKind};
 use crate::diagnose::location::{
     Location, late_location, line_of, location, method_in_use, used_location,
 };
-use crate::diagnose::spelling::similar;
 use crate::diagnose::wording::{ARRAY, friendly_types, plain_text};
 use crate::diagnose::{matrices, python};
 use crate::fault::{Fault, Stop};
@@ -20,6 +19,7 @@ use crate::language::tokens::typed;
 use crate::language::words::{first_word, last_word, words};
 use crate::show::writer::cut;
 use crate::value::{Form, GENERATOR};
+use porcini_core::spelling::similar;
 
 /// What nothing is.
 const OF_NOTHING: &str = "() is nothing: what a map says of a key that it does not have";

@@ -6,6 +6,5 @@ pub(crate) mod error;
 pub(crate) mod location;
 pub(crate) mod matrices;
 pub(crate) mod python;
-pub(crate) mod spelling;
 mod syntax;
 pub(crate) mod wording;

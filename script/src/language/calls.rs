@@ -16,11 +16,12 @@ use rhai::{
 
 use crate::fault::fault;
 use crate::language::{slices, unpack};
-use crate::value::names::Names;
+use crate::value::names::Sight;
+use crate::value::text_kernel::KernelRef;
 use crate::value::type_name;
 
 /// Functions that are told what variables are in sight.
-pub(crate) const LOOK_AROUND: [&str; 1] = ["whos"];
+pub(crate) const LOOK_AROUND: [&str; 2] = ["whos", "kernel"];
 
 /// The first word of the syntax, which nobody can type.
 const KEY: &str = "call(";
@@ -94,8 +95,8 @@ pub(crate) struct Called {
     in_sight: InSight,
 }
 
-/// What the arrays are called that are in sight.
-pub(crate) type InSight = Rc<RefCell<Option<Names>>>;
+/// What is in sight of a function that looks around.
+pub(crate) type InSight = Rc<RefCell<Option<Sight>>>;
 
 impl Called {
     /// For one of the functions that look around.
@@ -148,7 +149,7 @@ impl Called {
             move |context, inputs, state| {
                 let name = state.clone().into_immutable_string().unwrap_or_default();
                 if LOOK_AROUND.contains(&name.as_str()) {
-                    in_sight.replace(Some(Names::of(context.scope())));
+                    in_sight.replace(Some(Sight::of(context.scope())));
                     let value = call(context, inputs, &name);
                     in_sight.take();
                     return value;
@@ -237,7 +238,10 @@ fn call(
         Some(name) => (name, inputs),
         None => (state, &inputs[1..]),
     };
-    let as_closure = |value: &Dynamic| value.read_lock::<FnPtr>().map(|closure| closure.clone());
+    let as_closure = |value: &Dynamic| {
+        let closure = value.read_lock::<FnPtr>().map(|closure| closure.clone());
+        closure.or_else(|| value.read_lock::<KernelRef>().map(|kernel| kernel.as_closure()))
+    };
     let closure = context.scope().get(name).and_then(as_closure).or_else(|| {
         let variables = context.scope().iter_raw().filter(|(known, ..)| *known == name);
         variables.filter_map(|(_, _, value)| as_closure(value)).next()

@@ -15,6 +15,7 @@ pub(crate) mod nested;
 pub(crate) mod npy;
 pub(crate) mod outputs;
 pub(crate) mod range;
+pub(crate) mod text_kernel;
 
 use std::cell::{Ref, RefCell};
 use std::rc::Rc;

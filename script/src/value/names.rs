@@ -6,9 +6,10 @@ use std::collections::hash_map::Entry;
 use porcini_core::Session;
 use rhai::{Dynamic, Scope};
 
-use crate::value::ArrayRef;
 use crate::value::generator::RngRef;
 use crate::value::outputs::LAST;
+use crate::value::text_kernel::KernelRef;
+use crate::value::{ArrayRef, scalar};
 
 /// Items of a list that have names.
 const MOST_ITEMS: usize = 100;
@@ -18,6 +19,30 @@ const MOST_VIEWS: usize = 3;
 /// The names of arrays, as `a`, `v.0`, `rng.state`, `list[3]`, by their serials in each session.
 #[derive(Default)]
 pub(crate) struct Names(Vec<(Session, HashMap<u64, Named>)>);
+
+/// What a function that looks around sees.
+#[derive(Default)]
+pub(crate) struct Sight {
+    pub(crate) names: Names,
+    /// Numbers and kernels by their names.
+    pub(crate) constants: HashMap<String, Dynamic>,
+}
+
+impl Sight {
+    /// What the variables in sight hold.
+    pub(crate) fn of(scope: &Scope<'_>) -> Self {
+        let mut constants = HashMap::new();
+        for (name, _, value) in scope.iter_raw() {
+            let is_kernel = value.read_lock::<KernelRef>().is_some();
+            if is_kernel || scalar(value).is_some() {
+                constants.insert(name.to_string(), value.clone());
+            } else {
+                constants.remove(name);
+            }
+        }
+        Self { names: Names::of(scope), constants }
+    }
+}
 
 /// An array that somebody holds.
 pub(crate) struct Named {

@@ -12,11 +12,11 @@ use argument::{Argument, failed};
 use std::fmt::Write as _;
 
 use crate::diagnose::error::{Error, ErrorKind};
-use crate::diagnose::spelling::similar;
 use crate::interpreter::Interpreter;
 use crate::language::cell::{Cell, Head, Piece};
 use crate::show::outcome::Outcome;
 use crate::show::wrap::wrap;
+use porcini_core::spelling::similar;
 
 /// A command.
 pub struct Command {

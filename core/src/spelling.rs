@@ -6,7 +6,7 @@ const MOST_SUGGESTIONS: usize = 3;
 const MOST_LETTERS: usize = 64;
 
 /// The known names nearest to a misspelt one.
-pub(crate) fn similar(name: &str, known: impl Iterator<Item = impl AsRef<str>>) -> Vec<String> {
+pub fn similar(name: &str, known: impl Iterator<Item = impl AsRef<str>>) -> Vec<String> {
     if name.len() > MOST_LETTERS {
         return Vec::new();
     }

@@ -1,0 +1,602 @@
+//! From tree to trace: expressions.
+
+use std::sync::Arc;
+
+use super::expression::ATOMIC;
+use super::item::{Item, folded};
+use super::library::{self, Known};
+use super::record::Recorder;
+use super::tree::{Effects, Expression, Function, Term};
+use super::trouble::{Span, Trouble};
+use super::types::Letters;
+use super::{Captured, Program};
+use crate::array::{Array, Operand};
+use crate::catalogue::Answer;
+use crate::convert::exactly;
+use crate::dtype::{DType, Scalar};
+use crate::error::Error;
+use crate::ir::op::{Op, ScatterOp};
+use crate::trace::functions::Function as Elementary;
+use crate::value::{Argument, Value};
+
+impl Recorder<'_> {
+    /// The value of an expression.
+    pub(super) fn value(&mut self, expression: &Expression) -> Result<Item, Trouble> {
+        self.term(expression).map_err(|trouble| trouble.within(expression.at))
+    }
+
+    fn term(&mut self, expression: &Expression) -> Result<Item, Trouble> {
+        match &expression.kind {
+            Term::Number(number) => Ok(Item::Number(*number, None)),
+            Term::Name(name) => self.named(name),
+            Term::Limit(type_name, limit) => {
+                let dtype = self.dtype(type_name);
+                let number = dtype.and_then(|dtype| limit_of(dtype, limit));
+                let none = || {
+                    let what = format!("the type has no `{limit}`");
+                    let remedy = "there are max, min (the lowest), tiny, epsilon, inf and nan";
+                    Trouble::new(expression.at, what).with(Some(remedy.into()))
+                };
+                Ok(Item::Number(number.ok_or_else(none)?, dtype))
+            }
+            Term::Index(name, index) => {
+                let (array, index) = (self.raw(name)?, self.index(index)?);
+                let active = self.frame.active.clone();
+                Ok(Item::Array(self.arrays[array].gather(&index, active.as_ref())?))
+            }
+            Term::Apply(op, parts) => {
+                let operands = parts.iter().map(|part| self.value(part));
+                let operands = operands.collect::<Result<Vec<_>, _>>()?;
+                if *op == Op::Div && operands.iter().all(Item::is_integer) {
+                    let what = "/: got two integers";
+                    let remedy = "write idiv(a, b), which truncates, or float(a) / b";
+                    return Err(Trouble::new(expression.at, what).with(Some(remedy.into())));
+                }
+                self.apply(*op, &operands)
+            }
+            Term::Not(part) => {
+                let operand = self.value(part)?;
+                self.not(&operand)
+            }
+            Term::Both(is_or, parts) => self.both(*is_or, parts),
+            Term::Choose(parts) => self.conditional(parts),
+            Term::Cast(type_name, part) => {
+                let operand = self.value(part)?;
+                match self.dtype(type_name) {
+                    Some(dtype) => operand.converted(self.session, dtype),
+                    None => Ok(operand),
+                }
+            }
+            Term::Call(name, args) => self.called(name, args, expression.at),
+            Term::Assign(..) => {
+                Err(Trouble::new(expression.at, "an assignment stands in an expression"))
+            }
+        }
+    }
+
+    fn named(&self, name: &str) -> Result<Item, Trouble> {
+        if let Some(at) = self.find(name) {
+            return Ok(self.frame.variables[at].item.clone());
+        }
+        match (name, self.captured(name)) {
+            (_, Some(Captured::Number(number))) => Ok(Item::Number(number, None)),
+            ("i", _) => self.lane(),
+            ("n", _) => Ok(self.count()),
+            _ => Err(Trouble::new(Span::default(), format!("unknown name `{name}`")).nowhere()),
+        }
+    }
+
+    /// The numbers of the lanes.
+    fn lane(&self) -> Result<Item, Trouble> {
+        // Signed, so that i - 1 is below 0.
+        let dtype = if self.n <= 1 << 31 { DType::I32 } else { DType::I64 };
+        let stop = Scalar::Int(exactly(self.n));
+        Ok(Item::Array(self.session.arange(dtype, Scalar::Int(0), stop, Scalar::Int(1))?))
+    }
+
+    fn count(&self) -> Item {
+        Item::Number(Scalar::Int(exactly(self.n)), None)
+    }
+
+    /// The number of an array that is read and written by index.
+    fn raw(&self, name: &str) -> Result<usize, Trouble> {
+        match self.find(name).map(|at| &self.frame.variables[at].item) {
+            Some(Item::Raw(number)) => Ok(*number),
+            _ => {
+                let what = format!("`{name}` is one value a lane, expected an array");
+                let remedy = format!("declare it as one: raw T {name}");
+                Err(Trouble::new(Span::default(), what).nowhere().with(Some(remedy)))
+            }
+        }
+    }
+
+    fn index(&mut self, index: &Expression) -> Result<Array, Trouble> {
+        let item = self.value(index)?;
+        if !item.is_integer() {
+            let got = item.dtype().map_or("an array", DType::script_name);
+            let what = format!("got {got} as an index, expected an integer");
+            return Err(Trouble::new(index.at, what).with(Some("convert it: x[int(j)]".into())));
+        }
+        item.array(self.session)
+    }
+
+    /// Records an operation, or computes it where all is known.
+    pub(super) fn apply(&self, op: Op, items: &[Item]) -> Result<Item, Trouble> {
+        let numbers = items.iter().map(|item| match item {
+            Item::Number(number, dtype) => Some((*number, *dtype)),
+            _ => None,
+        });
+        if let Some(numbers) = numbers.collect::<Option<Vec<_>>>()
+            && let Some(number) = folded(op, &numbers)?
+        {
+            return Ok(number);
+        }
+        self.with_operands(items, |operands| self.session.apply(op, operands))
+    }
+
+    /// Records something of operands: numbers without a type take that of the arrays.
+    fn with_operands(
+        &self,
+        items: &[Item],
+        record: impl FnOnce(&[Operand<'_>]) -> Result<Array, Error>,
+    ) -> Result<Item, Trouble> {
+        let has_arrays = items.iter().any(|item| !matches!(item, Item::Number(_, None)));
+        let typed = items.iter().map(|item| match item {
+            Item::Number(_, None) if has_arrays => Ok(None),
+            item => item.array(self.session).map(Some),
+        });
+        let typed = typed.collect::<Result<Vec<Option<Array>>, _>>()?;
+        let operands = items.iter().zip(&typed).map(|(item, typed)| match (item, typed) {
+            (Item::Number(number, _), None) => Operand::Number(*number),
+            (_, Some(array)) => Operand::Array(array),
+            (_, None) => Operand::Number(Scalar::Int(0)),
+        });
+        Ok(Item::Array(record(&operands.collect::<Vec<_>>())?))
+    }
+
+    pub(super) fn not(&self, item: &Item) -> Result<Item, Trouble> {
+        match item.known_truth() {
+            Some(truth) => Ok(Item::truth(!truth)),
+            None => Ok(Item::Array(item.mask(self.session)?.try_not()?)),
+        }
+    }
+
+    /// Whether one of two holds.
+    pub(super) fn either(&self, one: Option<Item>, other: Item) -> Result<Item, Trouble> {
+        let Some(one) = one else { return Ok(other) };
+        match (one.known_truth(), other.known_truth()) {
+            (Some(true), _) | (_, Some(false)) => Ok(one),
+            (Some(false), _) | (_, Some(true)) => Ok(other),
+            _ => Ok(Item::Array(one.mask(self.session)?.try_or(&other.mask(self.session)?)?)),
+        }
+    }
+
+    fn both(&mut self, is_or: bool, [left, right]: &[Expression; 2]) -> Result<Item, Trouble> {
+        let first = self.value(left)?;
+        if let Some(truth) = first.known_truth() {
+            if truth == is_or {
+                return Ok(Item::truth(is_or));
+            }
+            let second = self.value(right)?;
+            return match second.known_truth() {
+                Some(truth) => Ok(Item::truth(truth)),
+                None => Ok(Item::Array(second.mask(self.session)?)),
+            };
+        }
+        let mask = first.mask(self.session).map_err(|trouble| trouble.within(left.at))?;
+        let asked = if is_or { mask.try_not()? } else { mask.clone() };
+        let second = self.value_within(&asked, right)?;
+        let second = second.mask(self.session).map_err(|trouble| trouble.within(right.at))?;
+        let both = if is_or { mask.try_or(&second)? } else { mask.try_and(&second)? };
+        Ok(Item::Array(both))
+    }
+
+    /// The value of an expression that only these lanes ask for: others touch no memory.
+    fn value_within(&mut self, lanes: &Array, expression: &Expression) -> Result<Item, Trouble> {
+        if !Effects::of_expression(expression).touches_memory {
+            return self.value(expression);
+        }
+        let before = self.frame.active.clone();
+        self.frame.active = Some(self.and(before.as_ref(), lanes)?);
+        let value = self.value(expression);
+        self.frame.active = before;
+        value
+    }
+
+    fn conditional(&mut self, parts: &[Expression; 3]) -> Result<Item, Trouble> {
+        let [condition, then, otherwise] = parts;
+        let holds = self.value(condition)?;
+        if let Some(truth) = holds.known_truth() {
+            return self.value(if truth { then } else { otherwise });
+        }
+        let mask = holds.mask(self.session).map_err(|trouble| trouble.within(condition.at))?;
+        let a = self.value_within(&mask, then)?;
+        let b = self.value_within(&mask.try_not()?, otherwise)?;
+        self.with_operands(&[Item::Array(mask), a, b], |operands| {
+            self.session.apply(Op::Select, operands)
+        })
+    }
+
+    // ---- statements that are expressions ----
+
+    /// Performs an assignment or a call.
+    pub(super) fn perform(&mut self, expression: &Expression) -> Result<(), Trouble> {
+        match &expression.kind {
+            Term::Assign(op, parts) => {
+                self.assigned(*op, parts).map_err(|trouble| trouble.within(expression.at))?;
+            }
+            Term::Call(name, args) => {
+                let called = self.called_for_effect(name, args, expression.at);
+                called.map_err(|trouble| trouble.within(expression.at))?;
+            }
+            _ => drop(self.value(expression)?),
+        }
+        Ok(())
+    }
+
+    /// Assigns; what was assigned.
+    fn assigned(
+        &mut self,
+        op: Option<Op>,
+        [place, value]: &[Expression; 2],
+    ) -> Result<Item, Trouble> {
+        let value = match &value.kind {
+            Term::Assign(op, parts) => self.assigned(*op, parts)?,
+            _ => self.value(value)?,
+        };
+        match &place.kind {
+            Term::Index(name, index) => {
+                let (array, index) = (self.raw(name)?, self.index(index)?);
+                self.write(array, name, op, &index, &value)?;
+                Ok(value)
+            }
+            Term::Name(name) => {
+                let unknown = || {
+                    let what = format!("`{name}` is no variable, so it has nothing assigned to it");
+                    Trouble::new(place.at, what)
+                };
+                let at = self.find(name).ok_or_else(unknown)?;
+                let value = match op {
+                    Some(op) => {
+                        let old = self.frame.variables[at].item.clone();
+                        if op == Op::Div && old.is_integer() && value.is_integer() {
+                            let what = "/: got two integers";
+                            let remedy = "write idiv(a, b), which truncates";
+                            return Err(Trouble::new(place.at, what).with(Some(remedy.into())));
+                        }
+                        self.apply(op, &[old, value])?
+                    }
+                    None => value,
+                };
+                self.assign(at, &value)?;
+                Ok(value)
+            }
+            _ => Err(Trouble::new(place.at, "expected a variable to assign to")),
+        }
+    }
+
+    /// Writes elements of an array (S12).
+    fn write(
+        &mut self,
+        array: usize,
+        name: &str,
+        op: Option<Op>,
+        index: &Array,
+        value: &Item,
+    ) -> Result<(), Trouble> {
+        let scatter = match op {
+            None => Some(ScatterOp::Set),
+            Some(Op::Add | Op::Sub) => Some(ScatterOp::Add),
+            Some(Op::And) => Some(ScatterOp::And),
+            Some(Op::Or) => Some(ScatterOp::Or),
+            Some(_) => None,
+        };
+        let active = self.frame.active.clone();
+        let value = match (op, scatter) {
+            (Some(Op::Sub), _) => self.apply(Op::Neg, std::slice::from_ref(value))?,
+            (Some(op), None) => {
+                let old = Item::Array(self.arrays[array].gather(index, active.as_ref())?);
+                self.apply(op, &[old, value.clone()])?
+            }
+            _ => value.clone(),
+        };
+        self.scatter(array, name, scatter.unwrap_or(ScatterOp::Set), index, &value)
+    }
+
+    fn scatter(
+        &mut self,
+        array: usize,
+        name: &str,
+        op: ScatterOp,
+        index: &Array,
+        value: &Item,
+    ) -> Result<(), Trouble> {
+        if !self.frame.writable.contains(&array) {
+            let what = format!("`{name}` is read only");
+            let remedy = format!("declare it as one that is written: out raw T {name}");
+            return Err(Trouble::new(Span::default(), what).nowhere().with(Some(remedy)));
+        }
+        let value = value.converted(self.session, self.arrays[array].dtype())?;
+        let value = value.array(self.session)?;
+        let active = self.frame.active.clone();
+        self.arrays[array].scatter(op, &value, index, active.as_ref())?;
+        Ok(())
+    }
+
+    // ---- calls ----
+
+    /// A call that is a statement.
+    fn called_for_effect(
+        &mut self,
+        name: &str,
+        args: &[Expression],
+        at: Span,
+    ) -> Result<(), Trouble> {
+        if let Some(rest) = name.strip_prefix(ATOMIC)
+            && self.function(name).is_none()
+        {
+            return self.atomic(name, rest, args, at);
+        }
+        match self.function(name) {
+            Some((program, number)) => self.call_function(&program, number, args, at).map(drop),
+            None => {
+                let what = format!("nothing is done with the value of `{name}`");
+                Err(Trouble::new(at, what))
+            }
+        }
+    }
+
+    /// `atomic_add(x[j], v)`, `atomic_add(x, j, v)`, `atomicAdd(&x[j], v)`
+    fn atomic(
+        &mut self,
+        name: &str,
+        rest: &str,
+        args: &[Expression],
+        at: Span,
+    ) -> Result<(), Trouble> {
+        let rest = rest.trim_start_matches('_').to_lowercase();
+        let is_sub = rest == "sub";
+        let wanted = format!("scatter_{}", if is_sub { "add" } else { &rest });
+        let op = ScatterOp::ALL.into_iter().find(|op| op.name() == wanted);
+        let (array, index, value) = match args {
+            [Expression { kind: Term::Index(array, index), .. }, value] => (array, &**index, value),
+            [Expression { kind: Term::Name(array), .. }, index, value] => (array, index, value),
+            _ => {
+                let what = format!("`{name}` takes an element and a value: {name}(x[j], v)");
+                return Err(Trouble::new(at, what));
+            }
+        };
+        let Some(op) = op.filter(|op| *op != ScatterOp::Set) else {
+            let what = format!("unknown function `{name}`");
+            let remedy =
+                "there are atomic_add, atomic_sub, atomic_min, atomic_max, atomic_and, atomic_or";
+            return Err(Trouble::new(at, what).with(Some(remedy.into())));
+        };
+        let (number, index) = (self.raw(array)?, self.index(index)?);
+        let value = self.value(value)?;
+        let value = if is_sub { self.apply(Op::Neg, &[value])? } else { value };
+        self.scatter(number, array, op, &index, &value)
+    }
+
+    /// The function of the text, or the kernel of the script, that a name means.
+    fn function(&self, name: &str) -> Option<(Arc<Program>, usize)> {
+        let program = &self.frame.program;
+        let own = program.functions.iter().position(|function| function.name == name);
+        if let Some(own) = own {
+            return Some((program.clone(), own));
+        }
+        match self.captured(name) {
+            Some(Captured::Kernel(kernel)) => {
+                let last = kernel.program.functions.len() - 1;
+                Some((kernel.program.clone(), last))
+            }
+            _ => None,
+        }
+    }
+
+    fn called(&mut self, name: &str, args: &[Expression], at: Span) -> Result<Item, Trouble> {
+        if let Some((program, number)) = self.function(name) {
+            let value = self.call_function(&program, number, args, at)?;
+            let none = || Trouble::new(at, format!("`{name}` is void: it gives no value"));
+            return value.map(Item::Array).ok_or_else(none);
+        }
+        match (name, args) {
+            ("lane", []) => return self.lane(),
+            ("count", []) => return Ok(self.count()),
+            ("len", [array]) => {
+                if let Item::Raw(number) = self.value(array)? {
+                    let size = self.arrays[number].size();
+                    return Ok(Item::Number(Scalar::Int(exactly(size)), None));
+                }
+            }
+            _ => {}
+        }
+        let known = library::find(name);
+        let known = known.ok_or_else(|| Trouble::new(at, format!("unknown function `{name}`")))?;
+        let items = args.iter().map(|arg| self.value(arg)).collect::<Result<Vec<_>, _>>()?;
+        match known {
+            Known::Operation(info) if info.op == Op::Select => {
+                let mask = Item::Array(items[0].mask(self.session)?);
+                let operands = [mask, items[1].clone(), items[2].clone()];
+                self.with_operands(&operands, |operands| self.session.apply(info.op, operands))
+            }
+            Known::Operation(info) => self.apply(info.op, &items),
+            Known::Function(function) => self.elementary(function, &items),
+            Known::Row(row) => self.row(row, &items, at),
+        }
+    }
+
+    fn elementary(&self, function: &'static Elementary, items: &[Item]) -> Result<Item, Trouble> {
+        let numbers = items.iter().map(|item| match item {
+            Item::Number(number, None) => Some(*number),
+            _ => None,
+        });
+        match numbers.collect::<Option<Vec<Scalar>>>() {
+            Some(numbers) if function.is_of_floats() => {
+                let numbers: Vec<f64> = numbers.iter().map(|number| number.to_f64()).collect();
+                let value = function.of_numbers().call(&numbers);
+                Ok(Item::Number(Scalar::Float(value), None))
+            }
+            Some(numbers) => {
+                let value = self
+                    .session
+                    .of_numbers(&numbers, |lanes| self.session.call(function, lanes))?;
+                Ok(Item::Number(value, None))
+            }
+            None => self.with_operands(items, |operands| self.session.call(function, operands)),
+        }
+    }
+
+    fn row(
+        &self,
+        row: &'static crate::catalogue::Row,
+        items: &[Item],
+        at: Span,
+    ) -> Result<Item, Trouble> {
+        let args = items.iter().map(|item| match item {
+            Item::Array(array) => Argument::from(array),
+            Item::Number(number, _) => Argument::Number(*number),
+            Item::Raw(number) => Argument::from(&self.arrays[*number]),
+        });
+        let args: Vec<Argument<'_>> = args.collect();
+        match row.call(self.session, &args.iter().collect::<Vec<_>>())? {
+            Answer::Value(Value::Array(array)) => Ok(Item::Array(array)),
+            Answer::Number(number) => Ok(Item::Number(number, None)),
+            _ => Err(Trouble::new(at, format!("`{}` gives more than a value a lane", row.name))),
+        }
+    }
+
+    /// Calls a function of a text.
+    fn call_function(
+        &mut self,
+        program: &Arc<Program>,
+        number: usize,
+        args: &[Expression],
+        at: Span,
+    ) -> Result<Option<Array>, Trouble> {
+        let function = &program.functions[number];
+        let mut items = Vec::new();
+        for (number, parameter) in function.parameters.iter().enumerate() {
+            let is_result = parameter.is_out && !parameter.is_raw;
+            items.push(match args.get(number) {
+                Some(_) if is_result => None,
+                Some(arg) => Some(self.value(arg)?),
+                None => None,
+            });
+        }
+        function.check_count(args.len()).map_err(|trouble| trouble.nowhere().within(at))?;
+        let items = function.with_defaults(items, self)?;
+        let letters = function.letters(&items, &self.arrays)?;
+        let is_own = Arc::ptr_eq(program, &self.frame.program);
+        let called = self.call(program, function, items, letters);
+        let called = called.map_err(|trouble| match is_own {
+            true => trouble,
+            false => trouble.told(&function.name, &program.text, "").into(),
+        });
+        let (value, outs) = called?;
+        let places = function.parameters.iter().zip(args);
+        let places = places.filter(|(parameter, _)| parameter.is_out && !parameter.is_raw);
+        for ((_, place), out) in places.zip(outs) {
+            let variable = match &place.kind {
+                Term::Name(name) => self.find(name),
+                _ => None,
+            };
+            let none = || Trouble::new(place.at, "expected a variable, for a result");
+            self.assign(variable.ok_or_else(none)?, &Item::Array(out))?;
+        }
+        Ok(value)
+    }
+}
+
+impl Function {
+    /// Whether so many arguments are enough and not too many.
+    pub(super) fn check_count(&self, n: usize) -> Result<(), Trouble> {
+        let needed = self.parameters.iter().filter(|parameter| parameter.default.is_none()).count();
+        if (needed..=self.parameters.len()).contains(&n) {
+            return Ok(());
+        }
+        let what = format!("got {n} arguments, expected {}", self.signature());
+        Err(Trouble::new(self.at, what))
+    }
+
+    /// The arguments with those that were left out.
+    pub(super) fn with_defaults(
+        &self,
+        mut items: Vec<Option<Item>>,
+        recorder: &mut Recorder<'_>,
+    ) -> Result<Vec<Option<Item>>, Trouble> {
+        for (item, parameter) in items.iter_mut().zip(&self.parameters) {
+            if let (None, Some(default)) = (&item, &parameter.default) {
+                *item = Some(recorder.value(default)?);
+            }
+        }
+        Ok(items)
+    }
+
+    /// What the letters are, by the arguments: the common type of those that have it.
+    pub(super) fn letters(
+        &self,
+        items: &[Option<Item>],
+        arrays: &[Array],
+    ) -> Result<Letters, Trouble> {
+        let mut letters = Letters::new();
+        let mut numbers: Vec<(&str, Scalar)> = Vec::new();
+        for (parameter, item) in self.parameters.iter().zip(items) {
+            let super::types::TypeName::Letter(letter) = &parameter.type_name else { continue };
+            let dtype = match item {
+                Some(Item::Number(number, None)) => {
+                    numbers.push((letter, *number));
+                    continue;
+                }
+                Some(Item::Raw(number)) => arrays[*number].dtype(),
+                Some(item) => item.dtype().unwrap_or(DType::F32),
+                None => continue,
+            };
+            let known = letters.get(letter.as_str()).copied();
+            let common = match known {
+                None => dtype,
+                // A truth value joins numbers as 0 and 1.
+                Some(DType::Mask) => dtype,
+                Some(known) => known.promote(dtype).unwrap_or(known),
+            };
+            letters.insert(letter.clone(), common);
+        }
+        for (letter, number) in numbers {
+            let dtype = match letters.get(letter) {
+                Some(dtype) => dtype.meet(number),
+                None => DType::of(number),
+            };
+            letters.insert(letter.into(), dtype);
+        }
+        Ok(letters)
+    }
+}
+
+/// A number that a type is limited by.
+fn limit_of(dtype: DType, limit: &str) -> Option<Scalar> {
+    let power = |exponent: i32| 2_f64.powi(exponent);
+    let most = match dtype {
+        DType::F16 => 65504.0,
+        DType::F32 => f64::from(f32::MAX),
+        _ => f64::MAX,
+    };
+    if dtype.is_float() {
+        return Some(Scalar::Float(match limit {
+            "max" => most,
+            "min" | "lowest" => -most,
+            "tiny" => power(dtype.least_exponent()),
+            "epsilon" => power(1 - dtype.significand_digits()),
+            "inf" | "infinity" => f64::INFINITY,
+            "nan" | "quiet_NaN" => f64::NAN,
+            _ => return None,
+        }));
+    }
+    let (least, most) = if dtype == DType::Mask { (0, 1) } else { dtype.limits() };
+    let number = match limit {
+        "max" => most,
+        "min" | "lowest" => least,
+        _ => return None,
+    };
+    let integer = i64::try_from(number).map(Scalar::Int).ok();
+    integer.or_else(|| u64::try_from(number).ok().map(Scalar::UInt))
+}

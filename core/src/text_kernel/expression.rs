@@ -1,0 +1,301 @@
+//! From text to tree: expressions, with C's precedence.
+
+use super::Captured;
+use super::lexer::Token;
+use super::library;
+use super::parse::{BUILT_IN, Parser};
+use super::tree::{Expression, Term};
+use super::trouble::{Span, Trouble};
+use super::types::TypeName;
+use crate::dtype::Scalar;
+use crate::ir::op::{OPS, Op};
+
+/// Operators of two operands, those that bind least first.
+const LEVELS: [&[&str]; 10] = [
+    &["||"],
+    &["&&"],
+    &["|"],
+    &["^"],
+    &["&"],
+    &["==", "!="],
+    &["<", "<=", ">", ">="],
+    &["<<", ">>"],
+    &["+", "-"],
+    &["*", "/", "%"],
+];
+
+/// The operation of an operator.
+fn operation(sign: &str) -> Option<Op> {
+    OPS.iter().find(|info| info.operator == Some(sign)).map(|info| info.op)
+}
+
+/// What adds to a place, in the text of [`Parser::assignment`].
+const ASSIGNMENTS: [&str; 10] = ["+=", "-=", "*=", "/=", "%=", "&=", "|=", "^=", "<<=", ">>="];
+
+/// How the functions begin that write to an element what it and a value give together.
+pub(super) const ATOMIC: &str = "atomic";
+
+impl Parser<'_> {
+    /// A statement that is an expression: a call, an assignment, `++`.
+    pub(super) fn assignment(&mut self) -> Result<Expression, Trouble> {
+        let start = self.span();
+        for (sign, op) in [("++", Op::Add), ("--", Op::Sub)] {
+            if self.takes(sign) {
+                let place = self.unary()?;
+                return self.stepped(place, op, start);
+            }
+        }
+        let place = self.conditional()?;
+        let at = self.span();
+        for (sign, op) in [("++", Op::Add), ("--", Op::Sub)] {
+            if self.takes(sign) {
+                return self.stepped(place, op, start);
+            }
+        }
+        let op = match *self.token() {
+            Token::Sign("=") => None,
+            Token::Sign(sign) if ASSIGNMENTS.contains(&sign) => operation(&sign[..sign.len() - 1]),
+            _ if matches!(place.kind, Term::Call(..)) => return Ok(place),
+            _ => {
+                let what = "the statement does nothing, expected an assignment or a call";
+                return Err(Trouble::new(start.to(self.last_span()), what));
+            }
+        };
+        self.next();
+        self.check_place(&place)?;
+        let value = self.deeper(Self::chained)?;
+        Ok(Expression { at, kind: Term::Assign(op, Box::new([place, value])) })
+    }
+
+    /// What is assigned: `1` of `a = b = 1` to both.
+    fn chained(&mut self) -> Result<Expression, Trouble> {
+        let place = self.conditional()?;
+        let at = self.span();
+        if !self.takes("=") {
+            return Ok(place);
+        }
+        self.check_place(&place)?;
+        let value = self.deeper(Self::chained)?;
+        Ok(Expression { at, kind: Term::Assign(None, Box::new([place, value])) })
+    }
+
+    fn stepped(&self, place: Expression, op: Op, start: Span) -> Result<Expression, Trouble> {
+        self.check_place(&place)?;
+        let at = start.to(self.last_span());
+        let one = Expression { at, kind: Term::Number(Scalar::Int(1)) };
+        Ok(Expression { at, kind: Term::Assign(Some(op), Box::new([place, one])) })
+    }
+
+    fn check_place(&self, place: &Expression) -> Result<(), Trouble> {
+        if place.kind.is_place() {
+            return Ok(());
+        }
+        Err(Trouble::new(place.at, "got a value, expected a variable to assign to"))
+    }
+
+    /// An expression, which assigns nothing.
+    pub(super) fn expression(&mut self) -> Result<Expression, Trouble> {
+        let expression = self.conditional()?;
+        let is_assignment = match *self.token() {
+            Token::Sign(sign) => {
+                sign == "=" || ASSIGNMENTS.contains(&sign) || sign == "++" || sign == "--"
+            }
+            _ => false,
+        };
+        if is_assignment {
+            let what = "an assignment stands in an expression";
+            let remedy = "write it as a statement of its own; to compare write ==";
+            return Err(Trouble::new(self.span(), what).with(Some(remedy.into())));
+        }
+        Ok(expression)
+    }
+
+    /// `condition ? a : b`
+    pub(super) fn conditional(&mut self) -> Result<Expression, Trouble> {
+        self.deeper(|parser| {
+            let condition = parser.binary(0)?;
+            let at = parser.span();
+            if !parser.takes("?") {
+                return Ok(condition);
+            }
+            let then = parser.conditional()?;
+            parser.expect(":", "and the other value")?;
+            let otherwise = parser.conditional()?;
+            Ok(Expression { at, kind: Term::Choose(Box::new([condition, then, otherwise])) })
+        })
+    }
+
+    /// Operators that bind at least as much as a level.
+    fn binary(&mut self, least: usize) -> Result<Expression, Trouble> {
+        let mut left = self.unary()?;
+        let mut n_operators = 0;
+        loop {
+            let at = self.span();
+            let Token::Sign(sign) = *self.token() else { return Ok(left) };
+            let level = LEVELS.iter().position(|signs| signs.contains(&sign));
+            let Some(level) = level.filter(|&level| level >= least) else { return Ok(left) };
+            self.next();
+            // A chain is as deep as it is long.
+            n_operators += 1;
+            if n_operators > MOST_OPERATORS {
+                let what = format!("more than {MOST_OPERATORS} operators in a row");
+                return Err(Trouble::new(at, what).with(Some("use a variable for a part".into())));
+            }
+            let right = self.binary(level + 1)?;
+            let kind = match sign {
+                "&&" | "||" => Term::Both(sign == "||", Box::new([left, right])),
+                _ => {
+                    let none = || Trouble::new(at, format!("unknown operator `{sign}`"));
+                    Term::Apply(operation(sign).ok_or_else(none)?, vec![left, right])
+                }
+            };
+            left = Expression { at, kind };
+        }
+    }
+
+    pub(super) fn unary(&mut self) -> Result<Expression, Trouble> {
+        self.deeper(|parser| {
+            let at = parser.span();
+            let operators = [("-", Some(Op::Neg)), ("~", Some(Op::Not)), ("+", None)];
+            for (sign, op) in operators {
+                if parser.takes(sign) {
+                    let operand = parser.unary()?;
+                    return Ok(match op {
+                        Some(op) => Expression { at, kind: Term::Apply(op, vec![operand]) },
+                        None => operand,
+                    });
+                }
+            }
+            if parser.takes("!") {
+                let operand = parser.unary()?;
+                return Ok(Expression { at, kind: Term::Not(operand.into()) });
+            }
+            if parser.is("++") || parser.is("--") {
+                let what = "an assignment stands in an expression";
+                let remedy = "write it as a statement of its own";
+                return Err(Trouble::new(at, what).with(Some(remedy.into())));
+            }
+            // The address of an element, for what writes to it.
+            if parser.takes("&") {
+                let place = parser.unary()?;
+                if matches!(place.kind, Term::Index(..)) {
+                    return Ok(place);
+                }
+                return Err(Trouble::new(at, "an address is one of an element: &x[j]"));
+            }
+            parser.primary()
+        })
+    }
+
+    fn primary(&mut self) -> Result<Expression, Trouble> {
+        let at = self.span();
+        if let Token::Number(number) = *self.token() {
+            self.next();
+            return Ok(Expression { at, kind: Term::Number(number) });
+        }
+        if self.takes("(") {
+            let back = self.place();
+            if let Some(type_name) = self.type_name()?
+                && self.takes(")")
+            {
+                let operand = self.unary()?;
+                return Ok(Expression { at, kind: Term::Cast(type_name, operand.into()) });
+            }
+            // `(float(x) + 1)`
+            self.go_back(back);
+            let inner = self.expression()?;
+            self.expect(")", "behind the expression")?;
+            return Ok(inner);
+        }
+        if let Some(type_name) = self.type_name()? {
+            return self.of_type(type_name, at);
+        }
+        let Token::Name(name) = *self.token() else {
+            return Err(self.unexpected("an expression"));
+        };
+        self.next();
+        if self.takes("::") {
+            let what = format!("`{name}` is no type");
+            return Err(Trouble::new(at, what));
+        }
+        if self.takes("(") {
+            return self.call(name, at);
+        }
+        self.named(name, at)
+    }
+
+    /// What begins with a type: a conversion, or one of its limits.
+    fn of_type(&mut self, type_name: TypeName, at: Span) -> Result<Expression, Trouble> {
+        if self.takes("::") {
+            let Token::Name(limit) = *self.token() else {
+                return Err(self.unexpected("max, min, epsilon, tiny, inf or nan"));
+            };
+            self.next();
+            // As C++'s numeric_limits are called.
+            if self.takes("(") {
+                self.expect(")", "behind `(`")?;
+            }
+            return Ok(Expression {
+                at: at.to(self.last_span()),
+                kind: Term::Limit(type_name, limit.into()),
+            });
+        }
+        self.expect("(", "and the value to convert")?;
+        let operand = self.expression()?;
+        self.expect(")", "behind the value to convert")?;
+        Ok(Expression { at, kind: Term::Cast(type_name, operand.into()) })
+    }
+
+    fn call(&mut self, name: &str, at: Span) -> Result<Expression, Trouble> {
+        let mut args = Vec::new();
+        while !self.takes(")") {
+            if !args.is_empty() {
+                self.expect(",", "or `)` behind an argument")?;
+            }
+            args.push(self.expression()?);
+        }
+        let is_own = self.functions.iter().any(|known| known == name);
+        let is_built_in = matches!(name, "lane" | "count" | "len") || name.starts_with(ATOMIC);
+        if !is_own && !is_built_in && !matches!(self.capture(name), Some(Captured::Kernel(_))) {
+            let Some(function) = library::find(name) else {
+                return Err(self.unknown(name, at, "function"));
+            };
+            let (least, most) = function.arity();
+            if !(least..=most).contains(&args.len()) {
+                let takes =
+                    if least == most { least.to_string() } else { format!("{least} to {most}") };
+                let what = format!("`{name}` got {} arguments, expected {takes}", args.len());
+                return Err(Trouble::new(at, what));
+            }
+        }
+        Ok(Expression { at, kind: Term::Call(name.into(), args) })
+    }
+
+    fn named(&mut self, name: &str, at: Span) -> Result<Expression, Trouble> {
+        if self.takes("[") {
+            let index = self.expression()?;
+            self.expect("]", "behind the index")?;
+            if !self.names.iter().any(|known| known == name) {
+                return Err(self.unknown(name, at, "array"));
+            }
+            let at = at.to(self.last_span());
+            return Ok(Expression { at, kind: Term::Index(name.into(), index.into()) });
+        }
+        let is_known = self.names.iter().any(|known| known == name) || BUILT_IN.contains(&name);
+        if is_known {
+            return Ok(Expression { at, kind: Term::Name(name.into()) });
+        }
+        match (name, self.capture(name)) {
+            ("true", _) => Ok(Expression { at, kind: Term::Number(Scalar::Bool(true)) }),
+            ("false", _) => Ok(Expression { at, kind: Term::Number(Scalar::Bool(false)) }),
+            (_, Some(Captured::Number(_))) => Ok(Expression { at, kind: Term::Name(name.into()) }),
+            (_, Some(Captured::Kernel(_))) => {
+                Err(Trouble::new(at, format!("`{name}` is a kernel, expected a value: {name}(x)")))
+            }
+            (_, None) => Err(self.unknown(name, at, "name")),
+        }
+    }
+}
+
+/// Operators of one level in a row.
+const MOST_OPERATORS: usize = 500;

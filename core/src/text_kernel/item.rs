@@ -1,0 +1,137 @@
+//! Values while a kernel is recorded: arrays, and numbers that are known.
+
+use super::trouble::{Span, Trouble};
+use crate::array::Array;
+use crate::dtype::{DType, Scalar};
+use crate::ir::op::{Op, Shape};
+use crate::ir::scalar::apply_bits;
+use crate::session::Session;
+
+/// A value.
+#[derive(Clone, Debug)]
+pub(super) enum Item {
+    Array(Array),
+    /// A known number; one without a type takes that of what it meets, as numbers of scripts do.
+    Number(Scalar, Option<DType>),
+    /// An array that is read and written by index, by its number.
+    Raw(usize),
+}
+
+impl Item {
+    pub(super) fn truth(truth: bool) -> Self {
+        Self::Number(Scalar::Bool(truth), None)
+    }
+
+    /// The lane type; that of a number without one is what [`DType::of`] says.
+    pub(super) fn dtype(&self) -> Option<DType> {
+        match self {
+            Self::Array(array) => Some(array.dtype()),
+            Self::Number(number, dtype) => Some(dtype.unwrap_or(DType::of(*number))),
+            Self::Raw(_) => None,
+        }
+    }
+
+    /// Whether it is an integer or a known one.
+    pub(super) fn is_integer(&self) -> bool {
+        match self {
+            Self::Number(number, None) => matches!(number, Scalar::Int(_) | Scalar::UInt(_)),
+            other => other.dtype().is_some_and(DType::is_int),
+        }
+    }
+
+    /// The truth of a known number: whether it is not 0.
+    pub(super) fn known_truth(&self) -> Option<bool> {
+        match self {
+            Self::Number(Scalar::Bool(truth), _) => Some(*truth),
+            Self::Number(number, _) => Some(number.to_f64() != 0.0),
+            _ => None,
+        }
+    }
+
+    /// As an array.
+    pub(super) fn array(&self, session: &Session) -> Result<Array, Trouble> {
+        match self {
+            Self::Array(array) => Ok(array.clone()),
+            Self::Number(number, dtype) => {
+                Ok(session.full(dtype.unwrap_or(DType::of(*number)), *number, 1)?)
+            }
+            Self::Raw(_) => Err(whole_array()),
+        }
+    }
+
+    /// As a mask: whether it is not 0.
+    pub(super) fn mask(&self, session: &Session) -> Result<Array, Trouble> {
+        if let Some(truth) = self.known_truth() {
+            return Ok(session.full(DType::Mask, truth, 1)?);
+        }
+        let array = self.array(session)?;
+        if array.dtype() == DType::Mask { Ok(array) } else { Ok(array.neq(0)?) }
+    }
+
+    /// Converted as a store does (S9). Integers of 32 and 64 bits stay known.
+    pub(super) fn converted(&self, session: &Session, dtype: DType) -> Result<Self, Trouble> {
+        if dtype == DType::Mask {
+            return Ok(match self.known_truth() {
+                Some(truth) => Self::Number(Scalar::Bool(truth), Some(dtype)),
+                None => Self::Array(self.mask(session)?),
+            });
+        }
+        let array = match self {
+            Self::Array(array) => array.clone(),
+            Self::Raw(_) => return Err(whole_array()),
+            Self::Number(Scalar::Float(number), _) if dtype.is_int() => {
+                session.full(DType::F64, *number, 1)?
+            }
+            Self::Number(Scalar::Bool(truth), _) => {
+                let number = Scalar::Int(i64::from(*truth));
+                return Self::Number(number, None).converted(session, dtype);
+            }
+            Self::Number(number, _) => {
+                if matches!(dtype, DType::I32 | DType::I64) && dtype.encode(*number).is_ok() {
+                    return Ok(Self::Number(*number, Some(dtype)));
+                }
+                session.full(dtype, *number, 1)?
+            }
+        };
+        Ok(Self::Array(if array.dtype() == dtype { array } else { array.cast(dtype)? }))
+    }
+}
+
+fn whole_array() -> Trouble {
+    Trouble::new(Span::default(), "got a whole array, expected one element of it: x[i]").nowhere()
+}
+
+/// What an operation makes of numbers that are all known; `None` where it is recorded: numbers of a float type.
+pub(super) fn folded(op: Op, numbers: &[(Scalar, Option<DType>)]) -> Result<Option<Item>, Trouble> {
+    let mut dtype: Option<DType> = None;
+    for &(_, typed) in numbers {
+        dtype = match (dtype, typed) {
+            (Some(one), Some(other)) => one.promote(other),
+            (one, other) => one.or(other),
+        };
+    }
+    let is_float = numbers.iter().any(|(number, _)| matches!(number, Scalar::Float(_)));
+    let is_large = numbers.iter().any(|(number, _)| matches!(number, Scalar::UInt(_)));
+    let is_truth = numbers.iter().all(|(number, _)| matches!(number, Scalar::Bool(_)));
+    let computed = match dtype {
+        Some(dtype) if dtype.is_float() || is_float => return Ok(None),
+        Some(dtype) => dtype,
+        None if is_float || op == Op::Div => DType::F64,
+        None if is_large => DType::U64,
+        None if is_truth => DType::Mask,
+        None => DType::I64,
+    };
+    let info = op.info();
+    if !info.class.contains(computed) {
+        // Recorded, it has an error that says what it takes.
+        return Ok(None);
+    }
+    let mut bits = [0; 3];
+    for (bits, (number, _)) in bits.iter_mut().zip(numbers) {
+        *bits = computed.encode(*number)?;
+    }
+    let result = if info.shape == Shape::Compare { DType::Mask } else { computed };
+    let number = result.decode(apply_bits(op, result, computed, bits));
+    let typed = if info.shape == Shape::Compare { None } else { dtype };
+    Ok(Some(Item::Number(number, typed)))
+}

@@ -1,0 +1,153 @@
+//! The text of a kernel as tokens.
+
+use super::trouble::{Span, Trouble};
+use crate::convert::exactly;
+use crate::dtype::Scalar;
+
+/// A piece of the text.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Token<'t> {
+    /// An identifier or keyword.
+    Name(&'t str),
+    /// A literal.
+    Number(Scalar),
+    /// An operator, a bracket.
+    Sign(&'static str),
+    /// Behind the last one.
+    End,
+}
+
+/// Operators and brackets, those that begin with others first.
+const SIGNS: [&str; 44] = [
+    "<<=", ">>=", "++", "--", "+=", "-=", "*=", "/=", "%=", "&=", "|=", "^=", "<<", ">>", "<=",
+    ">=", "==", "!=", "&&", "||", "::", "+", "-", "*", "/", "%", "<", ">", "=", "!", "~", "&", "|",
+    "^", "?", ":", ",", ";", "(", ")", "{", "}", "[", "]",
+];
+
+/// The tokens of a text, each with its place; the last one is [`Token::End`].
+pub(super) fn tokens(text: &str) -> Result<Vec<(Token<'_>, Span)>, Trouble> {
+    let mut tokens = Vec::new();
+    let mut at = 0;
+    loop {
+        at = behind_space(text, at)?;
+        let rest = &text[at..];
+        let Some(first) = rest.chars().next() else { break };
+        let (token, length) = if first.is_ascii_digit() || is_fraction(rest) {
+            number(rest, at)?
+        } else if is_part(first) {
+            let length = rest.find(|c| !is_part(c)).unwrap_or(rest.len());
+            (Token::Name(&rest[..length]), length)
+        } else if let Some(sign) = SIGNS.iter().find(|sign| rest.starts_with(**sign)) {
+            (Token::Sign(sign), sign.len())
+        } else {
+            let what = format!("got `{}`, which is no part of a kernel", first.escape_debug());
+            let remedy = match first {
+                '"' | '\'' => Some("kernels know numbers only".into()),
+                '#' => Some("the text needs no #include and no #define".into()),
+                '.' => Some("members are not known here: pass components one by one".into()),
+                _ => None,
+            };
+            return Err(Trouble::new(span(at, first.len_utf8()), what).with(remedy));
+        };
+        tokens.push((token, span(at, length)));
+        at += length;
+    }
+    tokens.push((Token::End, span(text.trim_end().len(), 0)));
+    Ok(tokens)
+}
+
+fn span(start: usize, length: usize) -> Span {
+    Span { start: exactly(start), end: exactly(start + length) }
+}
+
+fn is_part(c: char) -> bool {
+    c.is_ascii_alphanumeric() || c == '_'
+}
+
+/// `.5`
+fn is_fraction(text: &str) -> bool {
+    text.strip_prefix('.').is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()))
+}
+
+/// The place behind white space and comments.
+fn behind_space(text: &str, mut at: usize) -> Result<usize, Trouble> {
+    loop {
+        let rest = &text[at..];
+        let skipped = rest.len() - rest.trim_start().len();
+        let rest = rest.trim_start();
+        at += skipped;
+        at += if rest.starts_with("//") {
+            rest.find('\n').unwrap_or(rest.len())
+        } else if rest.starts_with("/*") {
+            let unclosed = || Trouble::new(span(at, 2), "a comment has no end, expected `*/`");
+            rest.find("*/").ok_or_else(unclosed)? + 2
+        } else {
+            return Ok(at);
+        };
+    }
+}
+
+/// A literal and its length. Suffixes are those of C; a number has the type of what it meets all the same.
+fn number(text: &str, at: usize) -> Result<(Token<'_>, usize), Trouble> {
+    let is_of_number = |c: char| is_part(c) || c == '.';
+    let mut length = text.find(|c| !is_of_number(c)).unwrap_or(text.len());
+    let is_hexadecimal = text.starts_with("0x") || text.starts_with("0X");
+    // The sign of an exponent.
+    if !is_hexadecimal && text[..length].ends_with(['e', 'E']) {
+        let behind = &text[length..];
+        if let Some(rest) = behind.strip_prefix(['+', '-']) {
+            length += 1 + rest.find(|c: char| !is_part(c)).unwrap_or(rest.len());
+        }
+    }
+    let written = &text[..length];
+    let wrong = || {
+        let what = format!("`{written}` is no number");
+        Trouble::new(span(at, length), what)
+    };
+    if is_hexadecimal {
+        let digits = written[2..].trim_end_matches(['u', 'U', 'l', 'L']);
+        let number = u64::from_str_radix(digits, 16).map_err(|_| wrong())?;
+        return Ok((Token::Number(integer(number)), length));
+    }
+    let is_float = written.contains(['.', 'e', 'E']) || written.ends_with(['f', 'F', 'h', 'H']);
+    if is_float {
+        let digits = written.trim_end_matches(['f', 'F', 'l', 'L', 'h', 'H']);
+        let number: f64 = digits.parse().map_err(|_| wrong())?;
+        return Ok((Token::Number(Scalar::Float(number)), length));
+    }
+    let digits = written.trim_end_matches(['u', 'U', 'l', 'L']);
+    let number: u64 = digits.parse().map_err(|_| wrong())?;
+    Ok((Token::Number(integer(number)), length))
+}
+
+/// An integer of a script, beyond its range an unsigned one.
+fn integer(number: u64) -> Scalar {
+    i64::try_from(number).map_or(Scalar::UInt(number), Scalar::Int)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn texts_are_taken_apart() {
+        let text =
+            "T f(T x) { // half\n return .5f*x<<=0xffu /* so */ - 1e-3 + 18446744073709551615; }";
+        let shown: Vec<String> =
+            tokens(text).unwrap().iter().map(|(token, _)| shown(token)).collect();
+        let want = "T f ( T x ) { return 0.5 * x <<= 255 - 0.001 + 18446744073709551615 ; } .";
+        assert_eq!(shown.join(" "), want);
+        for wrong in ["/* no end", "12ab", "0x", "1e", "\"text\"", "x.y", "é"] {
+            assert!(tokens(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    fn shown(token: &Token<'_>) -> String {
+        match token {
+            Token::Name(name) => (*name).into(),
+            Token::Number(number) => number.to_string(),
+            Token::Sign(sign) => (*sign).into(),
+            Token::End => ".".into(),
+        }
+    }
+}

@@ -1,0 +1,80 @@
+//! The functions that texts may call: those of scripts, under C's names too.
+
+use crate::catalogue::{self, Row};
+use crate::ir::op::{self, OPS, OpInfo, Shape};
+use crate::spelling::similar;
+use crate::trace::functions::{self, FUNCTIONS, Function};
+
+/// A function of the tables.
+#[derive(Clone, Copy)]
+pub(super) enum Known {
+    Operation(&'static OpInfo),
+    Function(&'static Function),
+    Row(&'static Row),
+}
+
+/// Names that C and NumPy have for functions of ours.
+const ALSO: [(&str, &str); 23] = [
+    ("fabs", "abs"),
+    ("fmin", "min"),
+    ("fmax", "max"),
+    ("rint", "round"),
+    ("nearbyint", "round"),
+    ("fix", "trunc"),
+    ("power", "pow"),
+    ("square", "sqr"),
+    ("reciprocal", "rcp"),
+    ("degrees", "rad_to_deg"),
+    ("radians", "deg_to_rad"),
+    ("arcsin", "asin"),
+    ("arccos", "acos"),
+    ("arctan", "atan"),
+    ("arctan2", "atan2"),
+    ("arcsinh", "asinh"),
+    ("arccosh", "acosh"),
+    ("arctanh", "atanh"),
+    ("gamma", "tgamma"),
+    ("gammaln", "lgamma"),
+    ("bitwise_not", "not"),
+    ("normcdf", "norm_cdf"),
+    ("normcdfinv", "norm_ppf"),
+];
+
+/// The function that a text means by a name: ours, C's for `float` (`expf`), or another name of one.
+pub(super) fn find(name: &str) -> Option<Known> {
+    let also = |name: &str| ALSO.iter().find(|(known, _)| *known == name).map(|(_, ours)| *ours);
+    let single = name.strip_suffix('f');
+    table(name)
+        .or_else(|| table(also(name)?))
+        .or_else(|| single.and_then(table))
+        .or_else(|| table(also(single?)?))
+}
+
+fn table(name: &str) -> Option<Known> {
+    let operation = op::find(name).filter(|info| info.shape != Shape::Special);
+    operation
+        .map(Known::Operation)
+        .or_else(|| functions::find(name).map(Known::Function))
+        .or_else(|| catalogue::find(name).map(Known::Row))
+}
+
+impl Known {
+    /// How many arguments it takes: at least, at most.
+    pub(super) fn arity(self) -> (usize, usize) {
+        match self {
+            Self::Operation(info) => (info.arity, info.arity),
+            Self::Function(function) => (function.arity, function.arity),
+            Self::Row(row) => (row.n_required, row.parameters.len()),
+        }
+    }
+}
+
+/// What may have been meant by a name, of the functions and of others.
+pub(super) fn meant<'n>(name: &str, others: impl Iterator<Item = &'n str>) -> Option<String> {
+    let operations = OPS.iter().filter(|info| info.shape != Shape::Special).map(|info| info.name);
+    let functions = FUNCTIONS.iter().map(|function| function.name);
+    let rows = catalogue::rows().map(|row| row.name);
+    let known: Vec<&str> = operations.chain(functions).chain(rows).chain(others).collect();
+    let near = similar(name, known.iter());
+    (!near.is_empty()).then(|| format!("did you mean {}?", near.join(" or ")))
+}

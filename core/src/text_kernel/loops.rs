@@ -1,0 +1,196 @@
+//! Loops: unrolled where their turns are known and few, else regions of the kernel.
+
+use super::item::Item;
+use super::record::{Flow, Jumps, Recorder};
+use super::tree::{Effects, Expression, Loop, Step, Term};
+use super::trouble::Trouble;
+use crate::array::Array;
+use crate::dtype::DType;
+
+/// Turns up to which a loop is unrolled.
+const MOST_UNROLLED: usize = 16;
+
+impl Recorder<'_> {
+    pub(super) fn repeat(&mut self, inner: &Loop) -> Result<Flow, Trouble> {
+        let n_variables = self.frame.variables.len();
+        let outer = self.frame.active.clone();
+        self.frame.level += 1;
+        let start = self.run_open(&inner.start);
+        self.frame.loops.push(Jumps::default());
+        let flow = start.and_then(|_| match self.n_turns(inner)? {
+            Some(n_turns) => self.unroll(inner, n_turns),
+            None => self.region(inner),
+        });
+        self.frame.loops.pop();
+        self.frame.level -= 1;
+        self.frame.variables.truncate(n_variables);
+        let returning = Effects { returns: inner.of_turn().returns, ..Effects::default() };
+        self.frame.active = self.live(outer.as_ref(), &returning)?;
+        flow
+    }
+
+    /// How many turns a loop takes, if that is known and few: its condition and update are of known numbers that the body
+    /// leaves alone.
+    fn n_turns(&mut self, inner: &Loop) -> Result<Option<usize>, Trouble> {
+        let Some(condition) = &inner.condition else { return Ok(None) };
+        let assigned = Effects::of(&inner.body).assigned;
+        let is_known = |name: &str| match self.find(name) {
+            Some(at) => matches!(self.frame.variables[at].item, Item::Number(..)),
+            None => name != "i",
+        };
+        let stays = |expression: &Expression| {
+            names(expression).is_some_and(|names| {
+                names.iter().all(|name| is_known(name) && !assigned.contains(name))
+            })
+        };
+        let updates = inner.update.iter().map(|statement| match &statement.kind {
+            Step::Do(expression) => Some(expression),
+            _ => None,
+        });
+        let Some(updates) = updates.collect::<Option<Vec<_>>>() else { return Ok(None) };
+        let mut parts = updates.iter().flat_map(|update| match &update.kind {
+            Term::Assign(_, parts) => parts.iter().collect(),
+            _ => vec![*update],
+        });
+        if inner.is_do || updates.is_empty() || !stays(condition) || !parts.all(stays) {
+            return Ok(None);
+        }
+        let before = self.frame.variables.clone();
+        let mut n_turns = Some(0);
+        while let Some(n) = n_turns
+            && n <= MOST_UNROLLED
+        {
+            match self.value(condition)?.known_truth() {
+                Some(false) => break,
+                Some(true) => n_turns = Some(n + 1),
+                None => n_turns = None,
+            }
+            self.run_open(&inner.update)?;
+        }
+        self.frame.variables = before;
+        Ok(n_turns.filter(|&n| n <= MOST_UNROLLED))
+    }
+
+    fn unroll(&mut self, inner: &Loop, n_turns: usize) -> Result<Flow, Trouble> {
+        let effects = Effects::of(&inner.body);
+        let leaving = Effects { continues: false, ..effects.clone() };
+        let outer = self.frame.active.clone();
+        for _ in 0..n_turns {
+            self.frame.level += 1;
+            let flow = self.run(&inner.body)?;
+            self.frame.level -= 1;
+            self.frame.active = self.live(outer.as_ref(), &leaving)?;
+            if flow == Flow::Ends && !effects.continues {
+                // All lanes have left; those that returned are gone.
+                return Ok(if effects.breaks { Flow::Goes } else { Flow::Ends });
+            }
+            self.innermost().continued = None;
+            self.run_open(&inner.update)?;
+        }
+        Ok(Flow::Goes)
+    }
+
+    fn innermost(&mut self) -> &mut Jumps {
+        self.frame.loops.last_mut().expect("internal error: no loop")
+    }
+
+    fn region(&mut self, inner: &Loop) -> Result<Flow, Trouble> {
+        let turn = inner.of_turn();
+        let leaving = Effects { continues: false, ..turn.clone() };
+        let slots = self.slots(&leaving);
+        let mut states = self.read_slots(&slots)?;
+        let around = self.frame.active.take();
+        if inner.is_do {
+            // Whether the first turn is to come.
+            states.push(self.session.full(DType::Mask, true, 1)?);
+        }
+        let (outer, arrays) = (self.frame.clone(), self.arrays.clone());
+        let session = self.session;
+        let recorder = std::cell::RefCell::new(&mut *self);
+        let enter = |recorder: &mut Self, inside: &[Array]| {
+            recorder.frame = outer.clone();
+            recorder.arrays.clone_from(&arrays);
+            recorder.write_slots(&slots, inside);
+        };
+        let results = session.while_loop(
+            &states,
+            |inside| {
+                let recorder = &mut **recorder.borrow_mut();
+                enter(recorder, inside);
+                let first = inside.get(slots.len());
+                recorder.goes_on(inner, around.as_ref(), &leaving, first)
+            },
+            |inside| {
+                let recorder = &mut **recorder.borrow_mut();
+                enter(recorder, inside);
+                recorder.frame.level += 1;
+                recorder.run(&inner.body)?;
+                recorder.frame.level -= 1;
+                recorder.frame.active = recorder.live(None, &leaving)?;
+                recorder.run_open(&inner.update)?;
+                let mut next = recorder.read_slots(&slots)?;
+                if inner.is_do {
+                    next.push(session.full(DType::Mask, false, 1)?);
+                }
+                Ok::<_, Trouble>(next)
+            },
+        )?;
+        self.frame = outer;
+        self.arrays = arrays;
+        self.write_slots(&slots, &results);
+        self.frame.active = around;
+        let condition = inner.condition.as_ref().map(|condition| self.always(condition));
+        Ok(if condition.unwrap_or(true) && !turn.breaks { Flow::Ends } else { Flow::Goes })
+    }
+
+    /// The lanes that take another turn.
+    fn goes_on(
+        &mut self,
+        inner: &Loop,
+        around: Option<&Array>,
+        leaving: &Effects,
+        first: Option<&Array>,
+    ) -> Result<Array, Trouble> {
+        let lanes = self.live(around, leaving)?;
+        let Some(condition) = &inner.condition else {
+            return match lanes {
+                Some(lanes) => Ok(lanes),
+                None => Ok(self.session.full(DType::Mask, true, 1)?),
+            };
+        };
+        // Who has left, and who enters unasked, is not asked.
+        self.frame.active = match first {
+            Some(first) => Some(self.and(lanes.as_ref(), &first.try_not()?)?),
+            None => lanes.clone(),
+        };
+        let holds = self.value(condition)?;
+        let holds = holds.mask(self.session).map_err(|trouble| trouble.within(condition.at))?;
+        let holds = match first {
+            Some(first) => holds.try_or(first)?,
+            None => holds,
+        };
+        self.and(lanes.as_ref(), &holds)
+    }
+
+    /// Whether a condition is a number that is true.
+    fn always(&self, condition: &Expression) -> bool {
+        matches!(&condition.kind, Term::Number(number) if number.to_f64() != 0.0)
+    }
+}
+
+/// The names in an expression of numbers; `None` if it is more.
+fn names(expression: &Expression) -> Option<Vec<String>> {
+    let parts: &[Expression] = match &expression.kind {
+        Term::Name(name) => return Some(vec![name.clone()]),
+        Term::Number(_) | Term::Limit(..) => &[],
+        Term::Apply(_, parts) => parts,
+        Term::Not(part) | Term::Cast(_, part) => std::slice::from_ref(&**part),
+        Term::Both(_, parts) => &parts[..],
+        Term::Choose(_) | Term::Index(..) | Term::Call(..) | Term::Assign(..) => return None,
+    };
+    let mut all = Vec::new();
+    for part in parts {
+        all.extend(names(part)?);
+    }
+    Some(all)
+}

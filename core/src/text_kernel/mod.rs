@@ -1,0 +1,354 @@
+//! Kernels that users write as text, a small typed subset of C (S27): `T f(T x, T y) { return (x - y) * (x - y); }`.
+//!
+//! A call records what the text says, as if a program had recorded it: it is lazy, fuses with everything around it, and
+//! runs on every device. Letters stand for types that a call binds; conditions become masks, and regions where they are
+//! worth it; loops become regions, or are unrolled.
+//!
+//! | file | what |
+//! |---|---|
+//! | `lexer` `parse` `expression` `tree` `types` | from text to tree |
+//! | `library` | the functions that texts may call |
+//! | `record` `loops` `evaluate` `item` | from tree to trace |
+//! | `store` | results into arrays that are there |
+//! | `trouble` | what is wrong, and where in the text |
+//!
+//! ```
+//! use porcini_core::{DType, Session};
+//!
+//! # fn main() -> porcini_core::Result<()> {
+//! let session = Session::new()?;
+//! let kernel = session.kernel("T sq_diff(T x, T y) { return (x - y) * (x - y); }")?;
+//! let x = session.linspace(DType::F32, 0, 3, 4)?;
+//! let y = kernel.call(&session, &[&(&x).into(), &2.into()])?.value()?;
+//! assert_eq!(y.array()?.to_vec::<f32>()?, [4.0, 1.0, 0.0, 1.0]);
+//! # Ok(())
+//! # }
+//! ```
+
+mod evaluate;
+mod expression;
+mod item;
+mod lexer;
+mod library;
+mod loops;
+mod parse;
+mod record;
+mod store;
+mod tree;
+mod trouble;
+mod types;
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use item::Item;
+use record::Recorder;
+use tree::{Function, Parameter};
+use types::{Letters, TypeName};
+
+pub use store::Store;
+
+use crate::array::{Array, Operand};
+use crate::dtype::Scalar;
+use crate::error::{Error, Result};
+use crate::session::Session;
+use crate::tensor::Tensor;
+use crate::trace::broadcast_size;
+use crate::value::{Argument, Value, lift, through_tensors};
+
+/// What a text uses of what is around it, by name.
+#[derive(Clone, Debug)]
+pub enum Captured {
+    /// A number, by its value now.
+    Number(Scalar),
+    /// Another kernel.
+    Kernel(TextKernel),
+}
+
+/// A kernel of a text. Cloning names the same one.
+#[derive(Clone, Debug)]
+pub struct TextKernel {
+    program: Arc<Program>,
+}
+
+/// A text that was read.
+#[derive(Debug)]
+struct Program {
+    text: String,
+    /// The last one is the kernel.
+    functions: Vec<Function>,
+    captured: Vec<(String, Captured)>,
+    stats: Mutex<BTreeMap<String, Stats>>,
+}
+
+/// Calls with arguments of certain types.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Stats {
+    /// How many there were.
+    pub calls: u64,
+    /// What the first one took to record.
+    pub first: Duration,
+}
+
+/// What a call gives.
+#[derive(Clone, Debug)]
+pub struct Called {
+    /// The value that the kernel returns, or its results in their order.
+    pub results: Vec<Value>,
+    /// Arrays that it wrote, by the numbers of the arguments.
+    pub written: Vec<(usize, Array)>,
+}
+
+impl Called {
+    /// The value of a kernel with one.
+    ///
+    /// # Errors
+    /// `Argument` if it has several.
+    pub fn value(mut self) -> Result<Value> {
+        if self.results.len() == 1 {
+            return Ok(self.results.swap_remove(0));
+        }
+        let what = format!("the kernel has {} results, expected one", self.results.len());
+        Err(Error::Argument { op: "kernel", what })
+    }
+}
+
+impl Session {
+    /// Reads a kernel from text.
+    ///
+    /// # Errors
+    /// `Kernel`, with line, column and what to do.
+    pub fn kernel(&self, text: &str) -> Result<TextKernel> {
+        TextKernel::new(text, &|_| None)
+    }
+}
+
+impl TextKernel {
+    /// Reads a kernel from text, which may use what `around` knows by name.
+    ///
+    /// # Errors
+    /// `Kernel`, with line, column and what to do.
+    pub fn new(text: &str, around: &dyn Fn(&str) -> Option<Captured>) -> Result<Self> {
+        let parsed = parse::functions(text, around);
+        let parsed = parsed.map_err(|(name, trouble)| trouble.told(&name, text, ""))?;
+        let program = Program {
+            text: text.into(),
+            functions: parsed.functions,
+            captured: parsed.captured,
+            stats: Mutex::default(),
+        };
+        Ok(Self { program: Arc::new(program) })
+    }
+
+    fn function(&self) -> &Function {
+        self.program.functions.last().expect("internal error: a text without functions")
+    }
+
+    /// Its name.
+    pub fn name(&self) -> &str {
+        &self.function().name
+    }
+
+    /// Its text.
+    pub fn source(&self) -> &str {
+        &self.program.text
+    }
+
+    /// Name and parameters as the text has them: `sq_diff(T x, T y)`.
+    pub fn signature(&self) -> String {
+        self.function().signature()
+    }
+
+    /// Its calls by the types of the arguments: `f32, f32`.
+    pub fn stats(&self) -> Vec<(String, Stats)> {
+        let stats = self.program.stats.lock().unwrap_or_else(PoisonError::into_inner);
+        stats.iter().map(|(types, stats)| (types.clone(), *stats)).collect()
+    }
+
+    /// Records a call.
+    ///
+    /// **Shapes**: arrays broadcast, tensors by NumPy's rules, vectors component by component; `raw` arguments are
+    /// arrays of any size, or tensors by their entries in order. Without others there are as many lanes as the largest of them has. **Dtypes**: letters take the common type of their
+    /// arguments, results convert as S9 says. **Evaluation**: recorded.
+    ///
+    /// # Errors
+    /// `Kernel` where the text does not fit the arguments, with line and column; `Argument` for their number and kind;
+    /// `SizeMismatch`.
+    pub fn call(&self, session: &Session, args: &[&Argument<'_>]) -> Result<Called> {
+        let function = self.function();
+        let given: Vec<&Parameter> = function.given().collect();
+        let needed = given.iter().filter(|parameter| parameter.default.is_none()).count();
+        if !(needed..=given.len()).contains(&args.len()) {
+            let what = format!("got {} arguments, expected {}", args.len(), function.signature());
+            return Err(self.wrong(what, None));
+        }
+        let mut arrays = Vec::new();
+        let mut lanes: Vec<&Argument<'_>> = Vec::new();
+        for (arg, parameter) in args.iter().zip(&given) {
+            if parameter.is_raw {
+                arrays.push(self.raw(arg, parameter)?);
+            } else {
+                lanes.push(arg);
+            }
+        }
+        let start = Instant::now();
+        let types = self.types(args);
+        let arrays = RefCell::new(arrays);
+        let results = self.through(session, &lanes, args.len(), &arrays)?;
+        let arrays = arrays.into_inner();
+        let raw = given.iter().enumerate().filter(|(_, parameter)| parameter.is_raw);
+        let written = raw.zip(arrays).filter(|((_, parameter), _)| parameter.is_out);
+        let written = written.map(|((number, _), array)| (number, array)).collect();
+        let mut stats = self.program.stats.lock().unwrap_or_else(PoisonError::into_inner);
+        let stats =
+            stats.entry(types).or_insert_with(|| Stats { first: start.elapsed(), calls: 0 });
+        stats.calls += 1;
+        Ok(Called { results, written })
+    }
+
+    fn wrong(&self, what: String, remedy: Option<String>) -> Error {
+        Error::Kernel { what: format!("kernel `{}`: {what}", self.name()), remedy }
+    }
+
+    fn types(&self, args: &[&Argument<'_>]) -> String {
+        let types = args.iter().map(|arg| match arg {
+            Argument::Number(_) => "number".into(),
+            arg => arg.type_name(),
+        });
+        types.collect::<Vec<String>>().join(", ")
+    }
+
+    /// The array of a `raw` argument.
+    fn raw(&self, arg: &Argument<'_>, parameter: &Parameter) -> Result<Array> {
+        let array = match arg {
+            Argument::Array(array) => Some((*array).clone()),
+            Argument::Tensor(tensor) => match tensor.lanes()? {
+                Value::Array(array) => Some(array),
+                _ => None,
+            },
+            _ => None,
+        };
+        let none = || {
+            let what = format!("{} is {}, expected an array", parameter.name, arg.type_name());
+            self.wrong(what, None)
+        };
+        let array = array.ok_or_else(none)?;
+        match &parameter.type_name {
+            TypeName::Known(dtype) if *dtype != array.dtype() => {
+                let [got, expected] = [array.dtype(), *dtype].map(crate::DType::script_name);
+                let what = format!("{} is {got}, expected {expected}", parameter.name);
+                Err(self.wrong(what, Some(format!("convert it: {expected}(x)"))))
+            }
+            _ => Ok(array),
+        }
+    }
+
+    /// Goes through tensors and vectors among the arguments.
+    fn through(
+        &self,
+        session: &Session,
+        lanes: &[&Argument<'_>],
+        n_given: usize,
+        arrays: &RefCell<Vec<Array>>,
+    ) -> Result<Vec<Value>> {
+        let name = self.name();
+        let of_lanes = |operands: &[Operand<'_>]| {
+            self.record(session, operands, n_given, &mut arrays.borrow_mut())
+        };
+        // Behind the first result of tensors are the others.
+        let others = RefCell::new(Vec::new());
+        let of_entries = |entries: &[&Argument<'_>]| {
+            let mut results = lift(name, entries, &of_lanes)?;
+            *others.borrow_mut() = results.split_off(1);
+            Ok(results.swap_remove(0))
+        };
+        let Some(first) = through_tensors(name, lanes, &of_entries) else {
+            return lift(name, lanes, &of_lanes);
+        };
+        let first = first?;
+        let Value::Tensor(tensor) = &first else { return Ok(vec![first]) };
+        let shape = tensor.shape().clone();
+        let mut results = vec![first];
+        for other in others.into_inner() {
+            let parts: Vec<Array> = other.leaves().into_iter().cloned().collect();
+            results.push(Value::Tensor(Tensor::of(&parts, shape.clone())?));
+        }
+        Ok(results)
+    }
+
+    /// Records the call of arrays and numbers.
+    fn record(
+        &self,
+        session: &Session,
+        operands: &[Operand<'_>],
+        n_given: usize,
+        arrays: &mut Vec<Array>,
+    ) -> Result<Vec<Array>> {
+        let function = self.function();
+        let mut n = None;
+        for operand in operands {
+            if let Operand::Array(array) = operand {
+                n = Some(broadcast_size("kernel", n.unwrap_or(1), array.size())?);
+            }
+        }
+        let n = n.or_else(|| arrays.iter().map(Array::size).max()).unwrap_or(1);
+        let mut operands = operands.iter();
+        let mut n_raw = 0..;
+        let mut n_left = n_given;
+        let items = function.parameters.iter().map(|parameter| {
+            if !parameter.is_raw && parameter.is_out {
+                return None;
+            }
+            if n_left == 0 {
+                return None;
+            }
+            n_left -= 1;
+            if parameter.is_raw {
+                return n_raw.next().map(Item::Raw);
+            }
+            operands.next().map(|operand| match operand {
+                Operand::Array(array) => Item::Array((*array).clone()),
+                Operand::Number(number) => Item::Number(*number, None),
+            })
+        });
+        let items: Vec<Option<Item>> = items.collect();
+        let mut recorder = Recorder::new(session, n, self.program.clone(), arrays.clone());
+        let mut letters = Letters::new();
+        let called = function.with_defaults(items, &mut recorder).and_then(|items| {
+            letters = function.letters(&items, arrays)?;
+            recorder.call(&self.program, function, items, letters.clone())
+        });
+        let (value, outs) = called.map_err(|trouble| {
+            trouble.told(&function.name, &self.program.text, &of_types(&letters))
+        })?;
+        *arrays = recorder.arrays;
+        let results = value.into_iter().chain(outs);
+        results
+            .map(|result| if result.size() == n { Ok(result) } else { result.resize(n) })
+            .collect()
+    }
+}
+
+/// What the letters are, as errors say it: ` of T = FloatC`.
+fn of_types(letters: &Letters) -> String {
+    let types: Vec<String> = letters
+        .iter()
+        .map(|(letter, dtype)| format!("{letter} = {}", dtype.script_name()))
+        .collect();
+    if types.is_empty() { String::new() } else { format!(" of {}", types.join(", ")) }
+}
+
+impl Function {
+    /// The parameters for which a call gives arguments: results are none.
+    fn given(&self) -> impl Iterator<Item = &Parameter> {
+        self.parameters.iter().filter(|parameter| parameter.is_raw || !parameter.is_out)
+    }
+
+    /// Name and parameters.
+    fn signature(&self) -> String {
+        let parameters: Vec<String> = self.parameters.iter().map(ToString::to_string).collect();
+        format!("{}({})", self.name, parameters.join(", "))
+    }
+}

@@ -1,0 +1,593 @@
+//! From text to tree: declarations and statements. What a name is, is known when it is read.
+
+use super::Captured;
+use super::lexer::{Token, tokens};
+use super::library;
+use super::tree::{Case, Expression, Function, Loop, Parameter, Statement, Step, Term};
+use super::trouble::{Span, Trouble};
+use super::types::{TypeName, is_letter, known};
+
+/// Statements, brackets and operators that stand in each other.
+const DEEPEST: usize = 250;
+
+/// What a text may use of what is around it.
+pub(super) type Around<'a> = &'a dyn Fn(&str) -> Option<Captured>;
+
+/// A text that was read.
+#[derive(Debug)]
+pub(super) struct Parsed {
+    /// The last one is the kernel, those before are its own.
+    pub(super) functions: Vec<Function>,
+    /// What it uses of what is around it.
+    pub(super) captured: Vec<(String, Captured)>,
+}
+
+/// Reads a text of functions; an error comes with the name of the one that it is in.
+pub(super) fn functions(text: &str, around: Around<'_>) -> Result<Parsed, (String, Trouble)> {
+    let mut parser = Parser::new(text, around).map_err(|trouble| (String::new(), trouble))?;
+    let functions = parser.all_functions();
+    let functions = functions.map_err(|trouble| (parser.current.clone(), trouble))?;
+    Ok(Parsed { functions, captured: parser.captured })
+}
+
+/// Reads an expression in which these names stand for values.
+pub(super) fn expression(
+    text: &str,
+    names: &[&str],
+    around: Around<'_>,
+) -> Result<(Expression, Vec<(String, Captured)>), Trouble> {
+    let mut parser = Parser::new(text, around)?;
+    parser.names.extend(names.iter().map(|name| (*name).to_string()));
+    let expression = parser.expression()?;
+    match parser.token() {
+        Token::End => Ok((expression, parser.captured)),
+        _ => Err(parser.unexpected("the end of the expression")),
+    }
+}
+
+pub(super) struct Parser<'t> {
+    tokens: Vec<(Token<'t>, Span)>,
+    at: usize,
+    depth: usize,
+    /// Variables in sight.
+    pub(super) names: Vec<String>,
+    /// The function that is read.
+    current: String,
+    /// Functions of the text so far.
+    pub(super) functions: Vec<String>,
+    /// Letters that the parameters bind.
+    letters: Vec<String>,
+    /// Loops, and loops and `switch`es, that are open.
+    n_loops: usize,
+    n_breakable: usize,
+    pub(super) around: Around<'t>,
+    pub(super) captured: Vec<(String, Captured)>,
+}
+
+impl<'t> Parser<'t> {
+    fn new(text: &'t str, around: Around<'t>) -> Result<Self, Trouble> {
+        Ok(Self {
+            tokens: tokens(text)?,
+            at: 0,
+            depth: 0,
+            names: Vec::new(),
+            current: String::new(),
+            functions: Vec::new(),
+            letters: Vec::new(),
+            n_loops: 0,
+            n_breakable: 0,
+            around,
+            captured: Vec::new(),
+        })
+    }
+
+    pub(super) fn token(&self) -> &Token<'t> {
+        &self.tokens[self.at].0
+    }
+
+    pub(super) fn span(&self) -> Span {
+        self.tokens[self.at].1
+    }
+
+    /// The span of the token before.
+    pub(super) fn last_span(&self) -> Span {
+        self.tokens[self.at.saturating_sub(1)].1
+    }
+
+    fn ahead(&self, n: usize) -> &Token<'t> {
+        &self.tokens[(self.at + n).min(self.tokens.len() - 1)].0
+    }
+
+    pub(super) fn next(&mut self) {
+        self.at = (self.at + 1).min(self.tokens.len() - 1);
+    }
+
+    pub(super) fn is(&self, sign: &str) -> bool {
+        matches!(self.token(), Token::Sign(known) if *known == sign)
+    }
+
+    /// Where reading can go on again.
+    pub(super) fn place(&self) -> usize {
+        self.at
+    }
+
+    pub(super) fn go_back(&mut self, place: usize) {
+        self.at = place;
+    }
+
+    fn is_word(&self, word: &str) -> bool {
+        *self.token() == Token::Name(word)
+    }
+
+    pub(super) fn takes(&mut self, sign: &str) -> bool {
+        let is = self.is(sign);
+        if is {
+            self.next();
+        }
+        is
+    }
+
+    fn takes_word(&mut self, word: &str) -> bool {
+        let is = self.is_word(word);
+        if is {
+            self.next();
+        }
+        is
+    }
+
+    pub(super) fn expect(&mut self, sign: &'static str, behind: &str) -> Result<(), Trouble> {
+        if self.takes(sign) { Ok(()) } else { Err(self.unexpected(&format!("`{sign}` {behind}"))) }
+    }
+
+    /// The error of a token that is not what was expected.
+    pub(super) fn unexpected(&self, expected: &str) -> Trouble {
+        let got = match self.token() {
+            Token::Name(name) => format!("`{name}`"),
+            Token::Number(number) => format!("`{number}`"),
+            Token::Sign(sign) => format!("`{sign}`"),
+            Token::End => "the end of the text".into(),
+        };
+        Trouble::new(self.span(), format!("got {got}, expected {expected}"))
+    }
+
+    fn name(&mut self, what: &str) -> Result<(String, Span), Trouble> {
+        let span = self.span();
+        match *self.token() {
+            Token::Name(name) if KEYWORDS.contains(&name) => {
+                let what = format!("`{name}` is a word of the language, expected {what}");
+                Err(Trouble::new(span, what))
+            }
+            Token::Name(name) => {
+                self.next();
+                Ok((name.into(), span))
+            }
+            _ => Err(self.unexpected(what)),
+        }
+    }
+
+    /// Goes one level deeper while something is read.
+    pub(super) fn deeper<T>(
+        &mut self,
+        read: impl FnOnce(&mut Self) -> Result<T, Trouble>,
+    ) -> Result<T, Trouble> {
+        if self.depth == DEEPEST {
+            let what = format!("more than {DEEPEST} brackets and statements stand in each other");
+            return Err(Trouble::new(self.span(), what));
+        }
+        self.depth += 1;
+        let result = read(self);
+        self.depth -= 1;
+        result
+    }
+
+    // ---- types ----
+
+    /// The words that begin here.
+    fn words(&self) -> Vec<&'t str> {
+        let words = (0..3).map_while(|n| match *self.ahead(n) {
+            Token::Name(word) => Some(word),
+            _ => None,
+        });
+        words.collect()
+    }
+
+    /// A type, if one begins here.
+    pub(super) fn type_name(&mut self) -> Result<Option<TypeName>, Trouble> {
+        let words = self.words();
+        if words.first() == Some(&"acc_t") && *self.ahead(1) == Token::Sign("(") {
+            self.next();
+            self.next();
+            let inner = self.deeper(Self::type_name)?;
+            let inner = inner.ok_or_else(|| self.unexpected("a type: acc_t(T)"))?;
+            self.expect(")", "behind the type")?;
+            return Ok(Some(TypeName::Accumulated(inner.into())));
+        }
+        let (type_name, n_words) = match words.first() {
+            Some(&"auto") => (TypeName::Auto, 1),
+            Some(letter) if self.letters.iter().any(|known| known == letter) => {
+                (TypeName::Letter((*letter).into()), 1)
+            }
+            _ => match known(&words) {
+                Some((dtype, n_words)) => (TypeName::Known(dtype), n_words),
+                None => return Ok(None),
+            },
+        };
+        (0..n_words).for_each(|_| self.next());
+        Ok(Some(type_name))
+    }
+
+    /// The type of a parameter or result, where letters become known.
+    fn new_type(&mut self) -> Result<TypeName, Trouble> {
+        let letter = match self.words().as_slice() {
+            [letter, ..] if is_letter(letter) => Some(*letter),
+            ["acc_t", ..] => match (self.ahead(1), self.ahead(2)) {
+                (Token::Sign("("), Token::Name(letter)) if is_letter(letter) => Some(*letter),
+                _ => None,
+            },
+            _ => None,
+        };
+        self.letters.extend(letter.map(Into::into));
+        let unknown = match *self.token() {
+            Token::Name(name) => Some(name),
+            _ => None,
+        };
+        match (self.type_name()?, unknown) {
+            (Some(type_name), _) => Ok(type_name),
+            (None, Some(name)) => {
+                let what = format!("`{name}` is no type");
+                let remedy = "types are bool, int8 to int64, uint8 to uint64, half, float, double, \
+                              those of C, acc_t(T), and capital letters that calls bind: T";
+                Err(Trouble::new(self.span(), what).with(Some(remedy.into())))
+            }
+            (None, None) => Err(self.unexpected("a type")),
+        }
+    }
+
+    // ---- functions ----
+
+    fn all_functions(&mut self) -> Result<Vec<Function>, Trouble> {
+        let mut functions: Vec<Function> = Vec::new();
+        while *self.token() != Token::End || functions.is_empty() {
+            let function = self.function()?;
+            if functions.iter().any(|known| known.name == function.name) {
+                let what = format!("the text defines `{}` twice", function.name);
+                return Err(Trouble::new(function.at, what));
+            }
+            self.functions.push(function.name.clone());
+            functions.push(function);
+        }
+        Ok(functions)
+    }
+
+    fn function(&mut self) -> Result<Function, Trouble> {
+        self.names.clear();
+        self.letters.clear();
+        self.current.clear();
+        for word in ["__device__", "__global__", "static", "inline"] {
+            self.takes_word(word);
+        }
+        let result_at = self.span();
+        let result = if self.takes_word("void") { None } else { Some(self.new_type()?) };
+        let (name, at) = self.name("the name of the function")?;
+        self.current.clone_from(&name);
+        self.expect("(", "and the parameters")?;
+        let mut parameters = Vec::new();
+        while !self.takes(")") {
+            if !parameters.is_empty() {
+                self.expect(",", "or `)` behind a parameter")?;
+            }
+            let parameter = self.parameter(&parameters)?;
+            parameters.push(parameter);
+        }
+        let binds = |letter: &str| {
+            let given = parameters.iter().filter(|parameter| parameter.is_raw || !parameter.is_out);
+            given.into_iter().any(|parameter| {
+                matches!(&parameter.type_name, TypeName::Letter(known) if known == letter)
+            })
+        };
+        let of_result = result.as_ref().and_then(TypeName::letter);
+        let outs = parameters.iter().filter_map(|parameter| parameter.type_name.letter());
+        if let Some(letter) = of_result.into_iter().chain(outs).find(|letter| !binds(letter)) {
+            let what = format!("no parameter says what {letter} is");
+            return Err(Trouble::new(result_at.to(at), what).with(Some(format!(
+                "take an argument of it, `{letter} x`, or name a type: float"
+            ))));
+        }
+        self.names.extend(parameters.iter().map(|parameter| parameter.name.clone()));
+        self.expect("{", "and the body of the function")?;
+        let body = self.block()?;
+        if result.is_none() && !parameters.iter().any(|parameter| parameter.is_out) {
+            let what = format!("`{name}` gives nothing");
+            let remedy = "give it a type and `return` a value, or results: void f(T x, out T y)";
+            return Err(Trouble::new(at, what).with(Some(remedy.into())));
+        }
+        Ok(Function { name, at, result, parameters, body })
+    }
+
+    fn parameter(&mut self, before: &[Parameter]) -> Result<Parameter, Trouble> {
+        let (mut is_raw, mut is_out, mut is_const) = (false, false, false);
+        loop {
+            is_raw |= self.is_word("raw");
+            is_out |= self.is_word("out");
+            is_const |= self.is_word("const");
+            if !(["raw", "out", "const"].iter().any(|word| self.takes_word(word))) {
+                break;
+            }
+        }
+        let type_name = self.new_type()?;
+        is_const |= self.takes_word("const");
+        // As C says it.
+        if self.takes("*") {
+            is_out |= !is_const;
+            is_raw = true;
+            for word in ["const", "__restrict__", "restrict"] {
+                self.takes_word(word);
+            }
+        }
+        let (name, at) = self.name("the name of a parameter")?;
+        if self.takes("[") {
+            self.expect("]", "behind `[`")?;
+            is_out |= !is_const && !is_raw;
+            is_raw = true;
+        }
+        if before.iter().any(|known| known.name == name) {
+            return Err(Trouble::new(at, format!("two parameters are called `{name}`")));
+        }
+        if type_name == TypeName::Auto {
+            let what = "a parameter has a type; a letter takes any: `T x`";
+            return Err(Trouble::new(at, what));
+        }
+        let default = if self.takes("=") { Some(self.conditional()?) } else { None };
+        let takes_none = is_raw || is_out;
+        if let Some(default) = default.as_ref().filter(|_| takes_none) {
+            let what = format!("`{name}` is an array or a result, which have no default");
+            return Err(Trouble::new(default.at, what));
+        }
+        if !takes_none && default.is_none() {
+            let given = before.iter().filter(|known| !known.is_out);
+            if given.into_iter().any(|known| known.default.is_some()) {
+                let what = format!("`{name}` needs a default, since a parameter before it has one");
+                return Err(Trouble::new(at, what));
+            }
+        }
+        Ok(Parameter { name, type_name, is_raw, is_out, default })
+    }
+
+    // ---- statements ----
+
+    /// Statements up to `}`.
+    fn block(&mut self) -> Result<Vec<Statement>, Trouble> {
+        self.deeper(|parser| {
+            let known = parser.names.len();
+            let mut statements = Vec::new();
+            while !parser.takes("}") {
+                if *parser.token() == Token::End {
+                    return Err(parser.unexpected("`}` behind a block"));
+                }
+                statements.extend(parser.statement()?);
+            }
+            parser.names.truncate(known);
+            Ok(statements)
+        })
+    }
+
+    /// A statement as a block of its own.
+    fn nested(&mut self) -> Result<Vec<Statement>, Trouble> {
+        if self.takes("{") {
+            return self.block();
+        }
+        self.deeper(|parser| {
+            let known = parser.names.len();
+            let statement = parser.statement()?;
+            parser.names.truncate(known);
+            Ok(statement.into_iter().collect())
+        })
+    }
+
+    /// `None` of `;`.
+    fn statement(&mut self) -> Result<Option<Statement>, Trouble> {
+        let start = self.span();
+        if self.takes(";") {
+            return Ok(None);
+        }
+        let kind = if self.takes("{") {
+            Step::Block(self.block()?)
+        } else if self.takes_word("if") {
+            self.takes_word("constexpr");
+            self.expect("(", "behind `if`")?;
+            let condition = self.expression()?;
+            self.expect(")", "behind the condition")?;
+            let then = self.nested()?;
+            let otherwise = if self.takes_word("else") { self.nested()? } else { Vec::new() };
+            Step::If(condition, then, otherwise)
+        } else if self.takes_word("while") {
+            self.expect("(", "behind `while`")?;
+            let condition = self.expression()?;
+            self.expect(")", "behind the condition")?;
+            let body = self.loop_body()?;
+            let (start, update) = (Vec::new(), Vec::new());
+            Step::Loop(Loop { start, condition: Some(condition), update, body, is_do: false })
+        } else if self.takes_word("do") {
+            let body = self.loop_body()?;
+            if !self.takes_word("while") {
+                return Err(self.unexpected("`while` behind the body of `do`"));
+            }
+            self.expect("(", "behind `while`")?;
+            let condition = self.expression()?;
+            self.expect(")", "behind the condition")?;
+            self.expect(";", "behind the loop")?;
+            let (start, update) = (Vec::new(), Vec::new());
+            Step::Loop(Loop { start, condition: Some(condition), update, body, is_do: true })
+        } else if self.takes_word("for") {
+            self.for_loop()?
+        } else if self.takes_word("switch") {
+            self.switch()?
+        } else if self.takes_word("return") {
+            let value = if self.is(";") { None } else { Some(self.expression()?) };
+            self.expect(";", "behind `return`")?;
+            Step::Return(value)
+        } else if self.is_word("break") || self.is_word("continue") {
+            let is_break = self.takes_word("break") || !self.takes_word("continue");
+            let open = if is_break { self.n_breakable } else { self.n_loops };
+            if open == 0 {
+                let word = if is_break { "break" } else { "continue" };
+                return Err(Trouble::new(start, format!("`{word}` stands in no loop")));
+            }
+            self.expect(";", "behind the word")?;
+            if is_break { Step::Break } else { Step::Continue }
+        } else if let Some(declared) = self.declaration()? {
+            self.expect(";", "behind the declaration")?;
+            declared
+        } else {
+            let step = Step::Do(self.assignment()?);
+            self.expect(";", "behind the statement")?;
+            step
+        };
+        Ok(Some(Statement { at: start.to(self.last_span()), kind }))
+    }
+
+    fn loop_body(&mut self) -> Result<Vec<Statement>, Trouble> {
+        self.n_loops += 1;
+        self.n_breakable += 1;
+        let body = self.nested();
+        self.n_loops -= 1;
+        self.n_breakable -= 1;
+        body
+    }
+
+    fn for_loop(&mut self) -> Result<Step, Trouble> {
+        self.expect("(", "behind `for`")?;
+        let known = self.names.len();
+        let at = self.span();
+        let mut start = Vec::new();
+        if !self.is(";") {
+            match self.declaration()? {
+                Some(kind) => start.push(Statement { at: at.to(self.last_span()), kind }),
+                None => start = self.assignments()?,
+            }
+        }
+        self.expect(";", "behind the start of the loop")?;
+        let condition = if self.is(";") { None } else { Some(self.expression()?) };
+        self.expect(";", "behind the condition")?;
+        let update = if self.is(")") { Vec::new() } else { self.assignments()? };
+        self.expect(")", "behind the loop's head")?;
+        let body = self.loop_body()?;
+        self.names.truncate(known);
+        Ok(Step::Loop(Loop { start, condition, update, body, is_do: false }))
+    }
+
+    /// `a = 1, b += 2`
+    fn assignments(&mut self) -> Result<Vec<Statement>, Trouble> {
+        let mut statements = Vec::new();
+        loop {
+            let at = self.span();
+            let kind = Step::Do(self.assignment()?);
+            statements.push(Statement { at: at.to(self.last_span()), kind });
+            if !self.takes(",") {
+                return Ok(statements);
+            }
+        }
+    }
+
+    fn switch(&mut self) -> Result<Step, Trouble> {
+        self.expect("(", "behind `switch`")?;
+        let selector = self.expression()?;
+        self.expect(")", "behind the value")?;
+        self.expect("{", "and the cases")?;
+        let known = self.names.len();
+        let mut cases: Vec<Case> = Vec::new();
+        self.n_breakable += 1;
+        while !self.takes("}") {
+            let mut labels = Vec::new();
+            while self.is_word("case") || self.is_word("default") {
+                let is_default = self.takes_word("default") || !self.takes_word("case");
+                labels.push(if is_default { None } else { Some(self.conditional()?) });
+                self.expect(":", "behind the label")?;
+            }
+            if labels.is_empty() {
+                return Err(self.unexpected("`case` or `default`"));
+            }
+            let mut body = Vec::new();
+            while !self.is("}") && !self.is_word("case") && !self.is_word("default") {
+                if *self.token() == Token::End {
+                    return Err(self.unexpected("`}` behind the cases"));
+                }
+                body.extend(self.statement()?);
+            }
+            cases.push(Case { labels, body });
+        }
+        self.n_breakable -= 1;
+        self.names.truncate(known);
+        Ok(Step::Switch(selector, cases))
+    }
+
+    fn declaration(&mut self) -> Result<Option<Step>, Trouble> {
+        let back = self.at;
+        let is_const = self.takes_word("const");
+        let Some(type_name) = self.type_name()? else {
+            if is_const {
+                return Err(self.unexpected("a type behind `const`"));
+            }
+            return Ok(None);
+        };
+        if !matches!(self.token(), Token::Name(_)) {
+            // `float(x)` is an expression.
+            self.at = back;
+            return Ok(None);
+        }
+        let mut variables = Vec::new();
+        loop {
+            let (name, at) = self.name("the name of a variable")?;
+            if self.is("[") {
+                let what = "arrays of a function's own are not known here";
+                let remedy = "write variables a0, a1, …, or pass an array as `raw T a`";
+                return Err(Trouble::new(self.span(), what).with(Some(remedy.into())));
+            }
+            let first = if self.takes("=") { Some(self.expression()?) } else { None };
+            if first.is_none() && (type_name == TypeName::Auto || is_const) {
+                let what = format!("`{name}` has no value, from which its type would follow");
+                return Err(Trouble::new(at, what));
+            }
+            self.names.push(name.clone());
+            variables.push((name, first));
+            if !self.takes(",") {
+                return Ok(Some(Step::Declare(type_name, variables)));
+            }
+        }
+    }
+
+    /// A name that is neither a variable nor a function of the text: what is around is taken along.
+    pub(super) fn capture(&mut self, name: &str) -> Option<&Captured> {
+        if !self.captured.iter().any(|(known, _)| known == name) {
+            let captured = (self.around)(name)?;
+            self.captured.push((name.into(), captured));
+        }
+        self.captured.iter().find(|(known, _)| known == name).map(|(_, captured)| captured)
+    }
+
+    /// The error of a name that nothing has.
+    pub(super) fn unknown(&self, name: &str, at: Span, what: &str) -> Trouble {
+        let names = self.names.iter().chain(&self.functions).map(String::as_str);
+        let remedy = library::meant(name, names.chain(BUILT_IN)).or_else(|| {
+            (what != "function")
+                .then(|| "parameters, variables, i, n and numbers of the script are known".into())
+        });
+        Trouble::new(at, format!("unknown {what} `{name}`")).with(remedy)
+    }
+}
+
+/// Names that are always known: the lane, and how many there are.
+pub(super) const BUILT_IN: [&str; 2] = ["i", "n"];
+
+/// Words that are no names.
+const KEYWORDS: [&str; 20] = [
+    "if", "else", "for", "while", "do", "switch", "case", "default", "break", "continue", "return",
+    "const", "void", "auto", "out", "raw", "struct", "goto", "sizeof", "acc_t",
+];
+
+impl Term {
+    /// Whether it is a place that can be assigned to.
+    pub(super) fn is_place(&self) -> bool {
+        matches!(self, Self::Name(_) | Self::Index(..))
+    }
+}

@@ -1,0 +1,85 @@
+//! Results of kernels into arrays that are there (S12, S27).
+
+use super::TextKernel;
+use super::types::accumulation;
+use crate::array::{Array, Operand};
+use crate::dtype::DType;
+use crate::error::{Error, Result};
+use crate::ir::op::Op;
+use crate::session::Session;
+use crate::value::{Argument, Value, components};
+
+/// How results are stored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Store {
+    /// In place of what is there.
+    Into,
+    /// Added to what is there, in the accumulation type of the array: f32 for f16, 32 bits for narrow integers.
+    AddTo,
+}
+
+impl TextKernel {
+    /// Calls the kernel and stores its results, converted as S9 says, in the lanes where `active`; the new values of the
+    /// targets, which keep their types and sizes, and what [`TextKernel::call`] gives.
+    ///
+    /// # Errors
+    /// As [`TextKernel::call`]; `Kernel` for another number of targets; `SizeMismatch` where a target has fewer lanes.
+    pub fn store(
+        &self,
+        session: &Session,
+        store: Store,
+        targets: &[&Argument<'_>],
+        active: Option<&Array>,
+        args: &[&Argument<'_>],
+    ) -> Result<(Vec<Value>, super::Called)> {
+        let called = self.call(session, args)?;
+        if called.results.len() != targets.len() {
+            let (got, expected) = (targets.len(), called.results.len());
+            let what = format!("got {got} targets for {expected} results");
+            return Err(self.wrong(what, None));
+        }
+        let pairs = called.results.iter().zip(targets);
+        let stored = pairs.map(|(result, target)| {
+            let [result, target] = [&Argument::from(result), *target];
+            components("into", &[result, target], &|operands| match *operands {
+                [Operand::Array(result), Operand::Array(target)] => {
+                    stored(session, store, result, target, active)
+                }
+                _ => Err(Error::forms("into: got a number, expected an array to write to".into())),
+            })
+        });
+        Ok((stored.collect::<Result<_>>()?, called))
+    }
+}
+
+fn stored(
+    session: &Session,
+    store: Store,
+    result: &Array,
+    target: &Array,
+    active: Option<&Array>,
+) -> Result<Array> {
+    let dtype = target.dtype();
+    let mut new = match store {
+        Store::Into => result.clone(),
+        Store::AddTo => {
+            let sum = [Operand::Array(&target.cast(accumulation(dtype))?), Operand::Array(result)];
+            session.apply(Op::Add, &sum)?
+        }
+    };
+    let size = target.size();
+    let sizes = |lhs| Error::SizeMismatch { op: "into", lhs, rhs: size };
+    new = match new.dtype() {
+        of_new if of_new == dtype => new,
+        _ if dtype == DType::Mask => new.neq(0)?,
+        _ => new.cast(dtype)?,
+    };
+    if let Some(active) = active {
+        new = session.apply(Op::Select, &[active.into(), (&new).into(), target.into()])?;
+    }
+    match new.size() {
+        lanes if lanes == size => Ok(new),
+        1 => new.resize(size),
+        lanes => Err(sizes(lanes)),
+    }
+}

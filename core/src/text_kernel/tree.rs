@@ -1,0 +1,230 @@
+//! What a kernel's text says.
+
+use std::fmt;
+
+use super::trouble::Span;
+use super::types::TypeName;
+use crate::dtype::Scalar;
+use crate::ir::op::Op;
+
+/// A function of the text.
+#[derive(Debug)]
+pub(super) struct Function {
+    pub(super) name: String,
+    pub(super) at: Span,
+    /// `None` of `void`.
+    pub(super) result: Option<TypeName>,
+    pub(super) parameters: Vec<Parameter>,
+    pub(super) body: Vec<Statement>,
+}
+
+/// What a function takes.
+#[derive(Debug)]
+pub(super) struct Parameter {
+    pub(super) name: String,
+    pub(super) type_name: TypeName,
+    /// An array that is read, and if `is_out` written, at any place.
+    pub(super) is_raw: bool,
+    /// A result.
+    pub(super) is_out: bool,
+    pub(super) default: Option<Expression>,
+}
+
+#[derive(Debug)]
+pub(super) struct Statement {
+    pub(super) at: Span,
+    pub(super) kind: Step,
+}
+
+#[derive(Debug)]
+pub(super) enum Step {
+    /// Variables of one type, with their first values.
+    Declare(TypeName, Vec<(String, Option<Expression>)>),
+    Do(Expression),
+    If(Expression, Vec<Statement>, Vec<Statement>),
+    Loop(Loop),
+    Switch(Expression, Vec<Case>),
+    Return(Option<Expression>),
+    Break,
+    Continue,
+    Block(Vec<Statement>),
+}
+
+/// `while`, `for` and `do`.
+#[derive(Debug)]
+pub(super) struct Loop {
+    pub(super) start: Vec<Statement>,
+    /// `None` where it goes on until something ends it.
+    pub(super) condition: Option<Expression>,
+    pub(super) update: Vec<Statement>,
+    pub(super) body: Vec<Statement>,
+    /// Whether the first turn is taken without asking.
+    pub(super) is_do: bool,
+}
+
+/// Statements of a `switch` behind labels; one without is `default`.
+#[derive(Debug)]
+pub(super) struct Case {
+    pub(super) labels: Vec<Option<Expression>>,
+    pub(super) body: Vec<Statement>,
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct Expression {
+    pub(super) at: Span,
+    pub(super) kind: Term,
+}
+
+#[derive(Clone, Debug)]
+pub(super) enum Term {
+    Number(Scalar),
+    Name(String),
+    /// `T::max`
+    Limit(TypeName, String),
+    Index(String, Box<Expression>),
+    /// An operation with one operand or two.
+    Apply(Op, Vec<Expression>),
+    /// `!x`
+    Not(Box<Expression>),
+    /// `&&`, and `||` if true.
+    Both(bool, Box<[Expression; 2]>),
+    /// `condition ? a : b`
+    Choose(Box<[Expression; 3]>),
+    Cast(TypeName, Box<Expression>),
+    Call(String, Vec<Expression>),
+    /// `place = value` or `place += value`.
+    Assign(Option<Op>, Box<[Expression; 2]>),
+}
+
+/// What a piece of text does beside computing.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Effects {
+    /// Names that it may assign to or write.
+    pub(super) assigned: Vec<String>,
+    pub(super) returns: bool,
+    /// Of the loop or `switch` around it.
+    pub(super) breaks: bool,
+    pub(super) continues: bool,
+    /// About how many operations it is; loops count as many.
+    pub(super) cost: usize,
+    /// Whether it reads or writes arrays by index, or calls what may.
+    pub(super) touches_memory: bool,
+}
+
+/// Operations that a function is taken for, and a loop.
+const CALL: usize = 8;
+const LOOP: usize = 1000;
+
+impl Effects {
+    pub(super) fn of(statements: &[Statement]) -> Self {
+        let mut effects = Self::default();
+        statements.iter().for_each(|statement| effects.add(statement));
+        effects
+    }
+
+    pub(super) fn of_expression(expression: &Expression) -> Self {
+        let mut effects = Self::default();
+        effects.add_expression(expression);
+        effects
+    }
+
+    fn add(&mut self, statement: &Statement) {
+        match &statement.kind {
+            Step::Declare(_, variables) => {
+                variables
+                    .iter()
+                    .filter_map(|(_, first)| first.as_ref())
+                    .for_each(|first| self.add_expression(first));
+            }
+            Step::Do(expression) => self.add_expression(expression),
+            Step::If(condition, then, otherwise) => {
+                self.add_expression(condition);
+                then.iter().chain(otherwise).for_each(|statement| self.add(statement));
+            }
+            Step::Loop(inner) => {
+                self.add_inner(&inner.of_turn());
+                self.cost += LOOP;
+                inner.start.iter().for_each(|statement| self.add(statement));
+            }
+            Step::Switch(selector, cases) => {
+                self.add_expression(selector);
+                for case in cases {
+                    let inside = Self::of(&case.body);
+                    self.add_inner(&inside);
+                    self.continues |= inside.continues;
+                }
+            }
+            Step::Return(value) => {
+                self.returns = true;
+                value.iter().for_each(|value| self.add_expression(value));
+            }
+            Step::Break => self.breaks = true,
+            Step::Continue => self.continues = true,
+            Step::Block(statements) => statements.iter().for_each(|statement| self.add(statement)),
+        }
+    }
+
+    /// What is inside of a loop or `switch`, which `break` and `continue` do not leave.
+    fn add_inner(&mut self, inside: &Self) {
+        self.assigned.extend_from_slice(&inside.assigned);
+        self.returns |= inside.returns;
+        self.cost += inside.cost;
+        self.touches_memory |= inside.touches_memory;
+    }
+
+    fn add_expression(&mut self, expression: &Expression) {
+        self.cost += 1;
+        let parts: &[Expression] = match &expression.kind {
+            Term::Number(_) | Term::Name(_) | Term::Limit(..) => &[],
+            Term::Index(_, index) => {
+                self.touches_memory = true;
+                std::slice::from_ref(index)
+            }
+            Term::Apply(_, parts) => parts,
+            Term::Not(part) | Term::Cast(_, part) => std::slice::from_ref(part),
+            Term::Both(_, parts) => &parts[..],
+            Term::Choose(parts) => &parts[..],
+            Term::Call(_, args) => {
+                self.cost += CALL;
+                self.touches_memory = true;
+                // Results of functions that have several, and arrays that are written.
+                self.assigned.extend(args.iter().filter_map(Expression::root));
+                args
+            }
+            Term::Assign(_, parts) => {
+                self.assigned.extend(parts[0].root());
+                &parts[..]
+            }
+        };
+        parts.iter().for_each(|part| self.add_expression(part));
+    }
+}
+
+impl Expression {
+    /// The variable that a place is of.
+    pub(super) fn root(&self) -> Option<String> {
+        match &self.kind {
+            Term::Name(name) | Term::Index(name, _) => Some(name.clone()),
+            _ => None,
+        }
+    }
+}
+
+impl Loop {
+    /// What a turn does.
+    pub(super) fn of_turn(&self) -> Effects {
+        let mut effects = Effects::of(&self.body);
+        self.update.iter().for_each(|statement| effects.add(statement));
+        self.condition.iter().for_each(|condition| effects.add_expression(condition));
+        effects
+    }
+}
+
+impl fmt::Display for Parameter {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (out, raw) =
+            (if self.is_out { "out " } else { "" }, if self.is_raw { "raw " } else { "" });
+        write!(f, "{out}{raw}{} {}", self.type_name, self.name)?;
+        if self.default.is_some() { f.write_str(" = …") } else { Ok(()) }
+    }
+}

@@ -1,0 +1,135 @@
+//! What is wrong with a kernel, and where in its text.
+
+use crate::convert::exactly;
+use crate::error::Error;
+
+/// Bytes of the text.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Span {
+    pub(super) start: u32,
+    pub(super) end: u32,
+}
+
+impl Span {
+    /// From the start of one to the end of another.
+    pub(super) fn to(self, other: Self) -> Self {
+        Self { start: self.start, end: other.end.max(self.start) }
+    }
+}
+
+/// An error on its way to who called: of the text, or of what was recorded for it.
+#[derive(Clone, Debug)]
+pub(super) struct Trouble {
+    at: Option<Span>,
+    cause: Error,
+    remedy: Option<String>,
+}
+
+impl Trouble {
+    pub(super) fn new(at: Span, what: impl Into<String>) -> Self {
+        let cause = Error::forms(what.into());
+        Self { at: Some(at), cause, remedy: None }
+    }
+
+    /// What to do about it.
+    pub(super) fn with(self, remedy: Option<String>) -> Self {
+        Self { remedy: remedy.or(self.remedy), ..self }
+    }
+
+    /// An error whose place is known further up.
+    pub(super) fn nowhere(self) -> Self {
+        Self { at: None, ..self }
+    }
+
+    /// Where it is, unless that is known.
+    pub(super) fn within(self, at: Span) -> Self {
+        Self { at: self.at.or(Some(at)), ..self }
+    }
+
+    /// The error as users get it: with line, column and a caret beneath the text. `types` says what the letters are.
+    pub(super) fn told(self, name: &str, text: &str, types: &str) -> Error {
+        if !is_of_text(&self.cause) {
+            return self.cause;
+        }
+        let at = self.at.unwrap_or_default();
+        let (line, column, excerpt) = excerpt(text, at);
+        let what = self.cause.to_string();
+        let remedy = match self.cause {
+            Error::Forms { remedy, .. } => self.remedy.or(remedy.map(Into::into)),
+            _ => self.remedy,
+        };
+        let kernel = if name.is_empty() { "kernel".into() } else { format!("kernel `{name}`") };
+        let what = format!("{kernel}{types}, line {line}, column {column}: {what}\n{excerpt}");
+        Error::Kernel { what, remedy }
+    }
+}
+
+impl From<Error> for Trouble {
+    fn from(cause: Error) -> Self {
+        Self { at: None, cause, remedy: None }
+    }
+}
+
+/// Whether another text would not have the error; others are of the machine or of somebody's patience.
+fn is_of_text(error: &Error) -> bool {
+    !matches!(
+        error,
+        Error::Interrupted
+            | Error::OutOfMemory { .. }
+            | Error::Poisoned { .. }
+            | Error::Lost { .. }
+            | Error::DeviceFailed { .. }
+            | Error::Compilation { .. }
+            | Error::Kernel { .. }
+    )
+}
+
+/// Columns of a line that are shown in front of a place and behind it.
+const AROUND: usize = 60;
+
+/// Line and column from 1, and the line with carets under the place.
+fn excerpt(text: &str, at: Span) -> (usize, usize, String) {
+    let floor = |byte: u32| {
+        let byte = exactly::<usize>(byte).min(text.len());
+        (0..=byte).rev().find(|&byte| text.is_char_boundary(byte)).unwrap_or(0)
+    };
+    let (start, end) = (floor(at.start), floor(at.end));
+    let before = &text[..start];
+    let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);
+    let line = before.matches('\n').count() + 1;
+    let whole = text[line_start..].lines().next().unwrap_or_default();
+    let column = before[line_start..].chars().count();
+    let marked = text[start..end].lines().next().unwrap_or_default().chars().count().max(1);
+    let from = column.saturating_sub(AROUND);
+    let letters = |c: char| if c.is_control() { ' ' } else { c };
+    let shown: String =
+        whole.chars().skip(from).take(column - from + AROUND).map(letters).collect();
+    let number = line.to_string();
+    let (space, caret) = (" ".repeat(column - from), "^".repeat(marked.min(AROUND)));
+    let excerpt = format!(" {number} | {shown}\n {} | {space}{caret}", " ".repeat(number.len()));
+    (line, column + 1, excerpt)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn places_are_told() {
+        let text = "T f(T x) {\n  return é + x;\n}";
+        let start = exactly(text.find('é').unwrap());
+        let told = Trouble::new(Span { start, end: start + 2 }, "odd").told("f", text, "");
+        let want = "kernel `f`, line 2, column 10: odd\n 2 |   return é + x;\n   |          ^";
+        assert_eq!(told.to_string(), want);
+        // Any place has a line.
+        for at in [0, 3, 11, 5000] {
+            assert!(
+                !Trouble::new(Span { start: at, end: at + 9 }, "odd")
+                    .told("f", text, "")
+                    .to_string()
+                    .is_empty()
+            );
+        }
+        assert_eq!(Trouble::from(Error::Interrupted).told("f", text, ""), Error::Interrupted);
+    }
+}

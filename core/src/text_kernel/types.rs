@@ -1,0 +1,110 @@
+//! The types of kernels: C's names, NumPy's and ours, and letters that calls bind.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use crate::dtype::DType;
+
+/// A type as a text names it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum TypeName {
+    Known(DType),
+    /// One that the arguments of a call decide: `T`.
+    Letter(String),
+    /// `acc_t(T)`: the type in which values of another are summed.
+    Accumulated(Box<Self>),
+    /// That of the first value.
+    Auto,
+}
+
+/// C's names for types; of several words the longest first.
+const WORDS: [(&[&str], DType); 26] = [
+    (&["unsigned", "long", "long"], DType::U64),
+    (&["unsigned", "long"], DType::U64),
+    (&["unsigned", "short"], DType::U16),
+    (&["unsigned", "char"], DType::U8),
+    (&["unsigned", "int"], DType::U32),
+    (&["unsigned"], DType::U32),
+    (&["signed", "char"], DType::I8),
+    (&["long", "long"], DType::I64),
+    (&["long", "int"], DType::I64),
+    (&["long"], DType::I64),
+    (&["short"], DType::I16),
+    (&["char"], DType::I8),
+    (&["int"], DType::I32),
+    (&["bool"], DType::Mask),
+    (&["half"], DType::F16),
+    (&["__half"], DType::F16),
+    (&["float"], DType::F32),
+    (&["double"], DType::F64),
+    (&["size_t"], DType::U64),
+    (&["ptrdiff_t"], DType::I64),
+    (&["int8_t"], DType::I8),
+    (&["int16_t"], DType::I16),
+    (&["int32_t"], DType::I32),
+    (&["int64_t"], DType::I64),
+    (&["uint8_t"], DType::U8),
+    (&["uint16_t"], DType::U16),
+];
+const MORE_WORDS: [(&[&str], DType); 2] =
+    [(&["uint32_t"], DType::U32), (&["uint64_t"], DType::U64)];
+
+/// The type that the words begin with, and of how many it is.
+pub(super) fn known(words: &[&str]) -> Option<(DType, usize)> {
+    let first = *words.first()?;
+    let by_name = DType::ALL.into_iter().find(|dtype| {
+        first == dtype.numpy_name() || first == dtype.name() || first == dtype.script_name()
+    });
+    if let Some(dtype) = by_name {
+        return Some((dtype, 1));
+    }
+    let mut all = WORDS.iter().chain(&MORE_WORDS);
+    all.find(|(known, _)| words.starts_with(known)).map(|(known, dtype)| (*dtype, known.len()))
+}
+
+/// Whether a name is one of a type that calls bind: a capital letter, perhaps with digits.
+pub(super) fn is_letter(name: &str) -> bool {
+    let mut letters = name.chars();
+    letters.next().is_some_and(|first| first.is_ascii_uppercase())
+        && letters.all(|c| c.is_ascii_digit())
+}
+
+/// What letters are in a call.
+pub(super) type Letters = BTreeMap<String, DType>;
+
+impl TypeName {
+    /// The type itself; `None` of `auto`.
+    pub(super) fn dtype(&self, letters: &Letters) -> Option<DType> {
+        match self {
+            Self::Known(dtype) => Some(*dtype),
+            Self::Letter(letter) => letters.get(letter).copied(),
+            Self::Accumulated(inner) => inner.dtype(letters).map(accumulation),
+            Self::Auto => None,
+        }
+    }
+
+    /// The letter in it.
+    pub(super) fn letter(&self) -> Option<&str> {
+        match self {
+            Self::Letter(letter) => Some(letter),
+            Self::Accumulated(inner) => inner.letter(),
+            Self::Known(_) | Self::Auto => None,
+        }
+    }
+}
+
+/// The type in which a kernel sums values of another: f32 of f16, 32 bits of narrow integers and truth values.
+pub(super) fn accumulation(dtype: DType) -> DType {
+    if dtype == DType::F16 { DType::F32 } else { dtype.accumulated() }
+}
+
+impl fmt::Display for TypeName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Known(dtype) => f.write_str(dtype.numpy_name()),
+            Self::Letter(letter) => f.write_str(letter),
+            Self::Accumulated(inner) => write!(f, "acc_t({inner})"),
+            Self::Auto => f.write_str("auto"),
+        }
+    }
+}

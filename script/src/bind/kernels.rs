@@ -1,0 +1,229 @@
+//! Kernels that scripts write as text.
+
+use std::any::TypeId;
+use std::rc::Rc;
+
+use porcini_core::Array;
+use porcini_core::text_kernel::{Called, Captured, Store, TextKernel};
+use rhai::{Dynamic, ImmutableString, Map, NativeCallContext};
+
+use super::registry::Registry;
+use crate::context::Context;
+use crate::fault::{IntoFault, Result, fault, fault_with_hint};
+use crate::language::tokens;
+use crate::value::names::Sight;
+use crate::value::nested::lend;
+use crate::value::text_kernel::{CALL, KernelRef};
+use crate::value::{Arg, ArrayRef, scalar, type_name};
+
+/// Arguments of a call.
+const MOST_ARGUMENTS: usize = 16;
+
+pub(super) fn register(registry: &mut Registry<'_>) {
+    registry.engine.register_type_with_name::<KernelRef>("kernel");
+    documented(registry);
+    let in_sight = tokens::in_sight(registry.engine);
+    registry.any("kernel", 1, move |context, _, args| {
+        let Some(text) = args[0].read_lock::<ImmutableString>().map(|text| text.clone()) else {
+            let got = type_name(args[0]);
+            let hint = "kernel(\"T f(T x) { return x * x; }\")";
+            return Err(fault_with_hint(format!("kernel: got {got}, expected text"), hint));
+        };
+        let sight = in_sight.borrow();
+        let around = |name: &str| captured(sight.as_ref()?, name);
+        let kernel = TextKernel::new(&text, &around).or_fault()?;
+        context.kernels.borrow_mut().push(kernel.clone());
+        Ok(KernelRef(kernel))
+    });
+    let of_kernel = TypeId::of::<KernelRef>();
+    for n in 0..=MOST_ARGUMENTS {
+        let mut types = vec![TypeId::of::<Dynamic>(); n + 1];
+        types[0] = of_kernel;
+        let context = registry.context.clone();
+        let run = Rc::new(move |call: &NativeCallContext<'_>, args: &[&mut Dynamic]| {
+            context.at(call);
+            let (kernel, args) = split(args)?;
+            called(&context, &kernel, args)
+        });
+        for name in [CALL, "call"] {
+            let run = run.clone();
+            registry.engine.register_raw_fn(name, &types, move |call, args| run(&call, args));
+        }
+        if n > 0 {
+            for (name, store) in [("into", Store::Into), ("add_to", Store::AddTo)] {
+                registry.typed(name, of_kernel, n + 1, move |context, call, args| {
+                    context.at(call);
+                    let (kernel, args) = split(args)?;
+                    stored(context, &kernel, store, args)
+                });
+            }
+        }
+    }
+    members(registry);
+}
+
+fn documented(registry: &mut Registry<'_>) {
+    registry.doc(
+        "kernel",
+        "(text)",
+        "A function of arrays, written as text in a small subset of C: its calls are recorded, fuse with what is around \
+         them, and run on every device. Letters such as T are types that each call binds; others are bool, int8 to \
+         int64, uint8 to uint64, half, float, double and C's names, auto, and acc_t(T), in which values of T are summed. \
+         There are if, else, for, while, do, switch, break, continue, return, ?:, && and ||, variables, casts \
+         (float(x) or (float)x), T::max, T::min, T::epsilon, all functions of scripts, and before the kernel functions of its own. \
+         i is the lane, n how many there are. Several results are out parameters: void f(T x, out T s, out T c). \
+         A raw parameter is an array of any size, read as x[j]; out raw T y is written too: y[j] = v, \
+         y[j] += v, atomic_add(y[j], v). Parameters may have defaults. Numbers and kernels of the script are known by name, with the value that \
+         they have now. Precedence is C's: a & b == c means a & (b == c), and ^ is exclusive or. / of two integers is an error: \
+         idiv(a, b) truncates. k.into(y, x) writes the result to y, k.add_to(y, x) adds it; k.source, k.name; \
+         kernel_stats() counts calls.\n\n\
+         >> k = kernel(\"T sq_diff(T x, T y) { return (x - y) * (x - y); }\"); k(FloatC([1, 2, 5]), 2)\n[1, 0, 9]",
+    );
+    registry.doc(
+        "into",
+        "(k, target, arguments..)",
+        "Calls a kernel and writes its result to an array or tensor, which keeps its type and size: k.into(y, x). Several results \
+         go to a list of targets; a map at the end says where: k.into(y, x, #{active: mask}). To () nothing is written, and \
+         nothing runs.\n\n\
+         >> k = kernel(\"T twice(T x) { return x + x; }\"); y = Int32C([0, 0]); k.into(y, FloatC([1.5, 2])); y\n[3, 4]",
+    );
+    registry.doc(
+        "add_to",
+        "(k, target, arguments..)",
+        "As into, but what the kernel gives is added, in f32 to halves, in 32 bits to narrow integers.\n\n\
+         >> k = kernel(\"T twice(T x) { return x + x; }\"); y = FloatC([1, 1]); k.add_to(y, FloatC([1, 2])); y\n[3, 5]",
+    );
+    registry.doc(
+        "kernel_stats",
+        "()",
+        "Calls of the kernels that were written as text, as a list of maps, one for each kernel and types of arguments: name, types, \
+         device, compiles, hits (calls after the first), record_us (what the first took to record). kernel_history() tells of the launches.\n\n\
+         >> k = kernel(\"T twice(T x) { return x + x; }\"); k(1.5); k(2.5); kernel_stats()[0].hits\n1",
+    );
+}
+
+/// What a text finds by a name.
+fn captured(sight: &Sight, name: &str) -> Option<Captured> {
+    let value = sight.constants.get(name)?;
+    if let Some(kernel) = value.read_lock::<KernelRef>() {
+        return Some(Captured::Kernel(kernel.0.clone()));
+    }
+    scalar(value).map(Captured::Number)
+}
+
+/// The kernel that is called, and its arguments.
+fn split<'a, 'd>(args: &'a [&'d mut Dynamic]) -> Result<(TextKernel, &'a [&'d mut Dynamic])> {
+    let expected = || fault("a kernel was called without one");
+    let (kernel, args) = args.split_first().ok_or_else(expected)?;
+    let kernel = kernel.read_lock::<KernelRef>().map(|kernel| kernel.0.clone());
+    Ok((kernel.ok_or_else(expected)?, args))
+}
+
+fn arguments(kernel: &TextKernel, args: &[&mut Dynamic]) -> Result<Vec<Arg>> {
+    args.iter().map(|arg| Arg::new(kernel.name(), arg)).collect()
+}
+
+fn called(context: &Context, kernel: &TextKernel, args: &[&mut Dynamic]) -> Result<Dynamic> {
+    let args = arguments(kernel, args)?;
+    let called = lend(&args, |args| kernel.call(&context.session, args)).or_fault()?;
+    Ok(answered(&args, called))
+}
+
+/// The results, after arrays were written.
+fn answered(args: &[Arg], called: Called) -> Dynamic {
+    for (number, array) in called.written {
+        if let Some(Arg::Value(target)) = args.get(number) {
+            target.write(&array.into());
+        }
+    }
+    let mut results: Vec<Dynamic> =
+        called.results.into_iter().map(|result| Dynamic::from(ArrayRef::from(result))).collect();
+    match results.len() {
+        0 => Dynamic::UNIT,
+        1 => results.swap_remove(0),
+        _ => Dynamic::from_array(results),
+    }
+}
+
+fn stored(
+    context: &Context,
+    kernel: &TextKernel,
+    store: Store,
+    args: &[&mut Dynamic],
+) -> Result<()> {
+    let Some((target, mut args)) = args.split_first() else { return Ok(()) };
+    if target.is_unit() {
+        return Ok(());
+    }
+    let mut active = None;
+    if let Some((last, others)) = args.split_last()
+        && let Some(options) = last.read_lock::<Map>()
+    {
+        active = Some(mask(&options)?);
+        args = others;
+    }
+    let targets = match target.read_lock::<rhai::Array>() {
+        Some(list) => list.iter().map(|target| Arg::new(kernel.name(), target)).collect(),
+        None => Arg::new(kernel.name(), target).map(|target| vec![target]),
+    }?;
+    for target in &targets {
+        if let Arg::Value(target) = target {
+            for leaf in target.leaves() {
+                context.session.check_change("into", &leaf).or_fault()?;
+            }
+        }
+    }
+    let args = arguments(kernel, args)?;
+    let session = &context.session;
+    let (values, called) = lend(&targets, |targets| {
+        lend(&args, |args| kernel.store(session, store, targets, active.as_ref(), args))
+    })
+    .or_fault()?;
+    for (target, value) in targets.iter().zip(&values) {
+        if let Arg::Value(target) = target {
+            target.write(value);
+        }
+    }
+    drop(answered(&args, called));
+    Ok(())
+}
+
+/// The lanes that options name.
+fn mask(options: &Map) -> Result<Array> {
+    let known = options.keys().find(|key| *key != "active");
+    if let Some(key) = known {
+        return Err(fault_with_hint(
+            format!("into: no option `{key}`"),
+            "there is #{active: mask}",
+        ));
+    }
+    let mask = options.get("active").and_then(|mask| mask.read_lock::<ArrayRef>());
+    let mask =
+        mask.ok_or_else(|| fault("into: got no mask as active, expected one such as x > 0"))?;
+    mask.array("into")
+}
+
+fn members(registry: &mut Registry<'_>) {
+    let engine = &mut *registry.engine;
+    engine.register_get("source", |kernel: &mut KernelRef| kernel.0.source().to_string());
+    engine.register_get("name", |kernel: &mut KernelRef| kernel.0.name().to_string());
+    registry.any("kernel_stats", 0, |context, _, _| {
+        let device = context.session.device_name();
+        let mut rows = rhai::Array::new();
+        for kernel in context.kernels.borrow().iter() {
+            for (types, stats) in kernel.stats() {
+                let count = |n: u64| Dynamic::from(i64::try_from(n).unwrap_or(i64::MAX));
+                let mut row = Map::new();
+                row.insert("name".into(), kernel.name().into());
+                row.insert("types".into(), types.into());
+                row.insert("device".into(), device.clone().into());
+                row.insert("compiles".into(), 1_i64.into());
+                row.insert("hits".into(), count(stats.calls - 1));
+                let us = stats.first.as_secs_f64() * 1e6;
+                row.insert("record_us".into(), us.into());
+                rows.push(Dynamic::from(row));
+            }
+        }
+        Ok(rows)
+    });
+}
