@@ -46,13 +46,24 @@ const PACKAGES: [(&str, Layers); 4] =
     [("core", &LAYERS), ("script", SCRIPT), ("repl", SHELL), ("jupyter-kernel", KERNEL)];
 
 /// The layers of core.
-const LAYERS: [&[&str]; 6] = [
-    &["convert", "dtype", "error", "half", "memory/buffer", "log", "interrupt", "session/flags"],
+const LAYERS: [&[&str]; 7] = [
+    &[
+        "convert",
+        "spelling",
+        "dtype",
+        "error",
+        "half",
+        "memory/buffer",
+        "log",
+        "interrupt",
+        "session/flags",
+    ],
     &["ir"],
     &["trace", "backend", "memory", "linear"],
     &["eval", "session/runtime"],
     // Session and array hold each other: a handle knows its session, a session makes handles.
     &["session", "device", "array", "control", "random", "value", "tensor", "catalogue", "interop"],
+    &["text_kernel"],
     &["lib"],
 ];
 

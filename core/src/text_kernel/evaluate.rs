@@ -5,11 +5,11 @@ use std::sync::Arc;
 use super::expression::ATOMIC;
 use super::item::{Item, folded};
 use super::library::{self, Known};
+use super::program::{Captured, Program};
 use super::record::Recorder;
 use super::tree::{Effects, Expression, Function, Term};
 use super::trouble::{Span, Trouble};
 use super::types::Letters;
-use super::{Captured, Program};
 use crate::array::{Array, Operand};
 use crate::catalogue::Answer;
 use crate::convert::exactly;
@@ -486,7 +486,7 @@ impl Recorder<'_> {
         }
         function.check_count(args.len()).map_err(|trouble| trouble.nowhere().within(at))?;
         let items = function.with_defaults(items, self)?;
-        let letters = function.letters(&items, &self.arrays)?;
+        let letters = Letters::of(&function.parameters, &items, &self.arrays)?;
         let is_own = Arc::ptr_eq(program, &self.frame.program);
         let called = self.call(program, function, items, letters);
         let called = called.map_err(|trouble| match is_own {
@@ -531,44 +531,6 @@ impl Function {
             }
         }
         Ok(items)
-    }
-
-    /// What the letters are, by the arguments: the common type of those that have it.
-    pub(super) fn letters(
-        &self,
-        items: &[Option<Item>],
-        arrays: &[Array],
-    ) -> Result<Letters, Trouble> {
-        let mut letters = Letters::new();
-        let mut numbers: Vec<(&str, Scalar)> = Vec::new();
-        for (parameter, item) in self.parameters.iter().zip(items) {
-            let super::types::TypeName::Letter(letter) = &parameter.type_name else { continue };
-            let dtype = match item {
-                Some(Item::Number(number, None)) => {
-                    numbers.push((letter, *number));
-                    continue;
-                }
-                Some(Item::Raw(number)) => arrays[*number].dtype(),
-                Some(item) => item.dtype().unwrap_or(DType::F32),
-                None => continue,
-            };
-            let known = letters.get(letter.as_str()).copied();
-            let common = match known {
-                None => dtype,
-                // A truth value joins numbers as 0 and 1.
-                Some(DType::Mask) => dtype,
-                Some(known) => known.promote(dtype).unwrap_or(known),
-            };
-            letters.insert(letter.clone(), common);
-        }
-        for (letter, number) in numbers {
-            let dtype = match letters.get(letter) {
-                Some(dtype) => dtype.meet(number),
-                None => DType::of(number),
-            };
-            letters.insert(letter.into(), dtype);
-        }
-        Ok(letters)
     }
 }
 

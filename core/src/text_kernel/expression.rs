@@ -1,9 +1,9 @@
 //! From text to tree: expressions, with C's precedence.
 
-use super::Captured;
 use super::lexer::Token;
 use super::library;
 use super::parse::{BUILT_IN, Parser};
+use super::program::Captured;
 use super::tree::{Expression, Term};
 use super::trouble::{Span, Trouble};
 use super::types::TypeName;
@@ -291,6 +291,11 @@ impl Parser<'_> {
             (_, Some(Captured::Number(_))) => Ok(Expression { at, kind: Term::Name(name.into()) }),
             (_, Some(Captured::Kernel(_))) => {
                 Err(Trouble::new(at, format!("`{name}` is a kernel, expected a value: {name}(x)")))
+            }
+            (_, None) if name.contains('.') => {
+                let what = format!("`{name}`: values have no members here");
+                let remedy = "pass the components one by one; those of a vector go through the kernel by themselves";
+                Err(Trouble::new(at, what).with(Some(remedy.into())))
             }
             (_, None) => Err(self.unknown(name, at, "name")),
         }

@@ -35,7 +35,10 @@ pub(super) fn tokens(text: &str) -> Result<Vec<(Token<'_>, Span)>, Trouble> {
         let (token, length) = if first.is_ascii_digit() || is_fraction(rest) {
             number(rest, at)?
         } else if is_part(first) {
-            let length = rest.find(|c| !is_part(c)).unwrap_or(rest.len());
+            // `a.mean` is one name: a part of a state.
+            let length = rest.find(|c| !is_part(c) && c != '.').unwrap_or(rest.len());
+            let name = rest[..length].trim_end_matches('.');
+            let length = name.len();
             (Token::Name(&rest[..length]), length)
         } else if let Some(sign) = SIGNS.iter().find(|sign| rest.starts_with(**sign)) {
             (Token::Sign(sign), sign.len())
@@ -44,7 +47,6 @@ pub(super) fn tokens(text: &str) -> Result<Vec<(Token<'_>, Span)>, Trouble> {
             let remedy = match first {
                 '"' | '\'' => Some("kernels know numbers only".into()),
                 '#' => Some("the text needs no #include and no #define".into()),
-                '.' => Some("members are not known here: pass components one by one".into()),
                 _ => None,
             };
             return Err(Trouble::new(span(at, first.len_utf8()), what).with(remedy));
@@ -137,7 +139,7 @@ mod tests {
             tokens(text).unwrap().iter().map(|(token, _)| shown(token)).collect();
         let want = "T f ( T x ) { return 0.5 * x <<= 255 - 0.001 + 18446744073709551615 ; } .";
         assert_eq!(shown.join(" "), want);
-        for wrong in ["/* no end", "12ab", "0x", "1e", "\"text\"", "x.y", "é"] {
+        for wrong in ["/* no end", "12ab", "0x", "1e", "\"text\"", "x .y", "é"] {
             assert!(tokens(wrong).is_err(), "{wrong}");
         }
     }

@@ -6,9 +6,10 @@
 //!
 //! | file | what |
 //! |---|---|
-//! | `lexer` `parse` `expression` `tree` `types` | from text to tree |
+//! | `lexer` `parse` `expression` `tree` `types` `program` | from text to tree |
 //! | `library` | the functions that texts may call |
 //! | `record` `loops` `evaluate` `item` | from tree to trace |
+//! | `reduction` `fold` | reductions and scans |
 //! | `store` | results into arrays that are there |
 //! | `trouble` | what is wrong, and where in the text |
 //!
@@ -27,70 +28,40 @@
 
 mod evaluate;
 mod expression;
+mod fold;
 mod item;
 mod lexer;
 mod library;
 mod loops;
 mod parse;
+mod program;
 mod record;
+mod reduction;
 mod store;
 mod tree;
 mod trouble;
 mod types;
 
 use std::cell::RefCell;
-use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use item::Item;
+use program::Program;
 use record::Recorder;
 use tree::{Function, Parameter};
 use types::{Letters, TypeName};
 
+pub use program::{Captured, Stats, TextKernel};
+pub use reduction::{Over, Parts, TextReduction};
 pub use store::Store;
 
 use crate::array::{Array, Operand};
-use crate::dtype::Scalar;
 use crate::error::{Error, Result};
 use crate::session::Session;
 use crate::tensor::Tensor;
 use crate::trace::broadcast_size;
 use crate::value::{Argument, Value, lift, through_tensors};
-
-/// What a text uses of what is around it, by name.
-#[derive(Clone, Debug)]
-pub enum Captured {
-    /// A number, by its value now.
-    Number(Scalar),
-    /// Another kernel.
-    Kernel(TextKernel),
-}
-
-/// A kernel of a text. Cloning names the same one.
-#[derive(Clone, Debug)]
-pub struct TextKernel {
-    program: Arc<Program>,
-}
-
-/// A text that was read.
-#[derive(Debug)]
-struct Program {
-    text: String,
-    /// The last one is the kernel.
-    functions: Vec<Function>,
-    captured: Vec<(String, Captured)>,
-    stats: Mutex<BTreeMap<String, Stats>>,
-}
-
-/// Calls with arguments of certain types.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Stats {
-    /// How many there were.
-    pub calls: u64,
-    /// What the first one took to record.
-    pub first: Duration,
-}
 
 /// What a call gives.
 #[derive(Clone, Debug)]
@@ -315,29 +286,19 @@ impl TextKernel {
         });
         let items: Vec<Option<Item>> = items.collect();
         let mut recorder = Recorder::new(session, n, self.program.clone(), arrays.clone());
-        let mut letters = Letters::new();
+        let mut letters = Letters::default();
         let called = function.with_defaults(items, &mut recorder).and_then(|items| {
-            letters = function.letters(&items, arrays)?;
+            letters = Letters::of(&function.parameters, &items, arrays)?;
             recorder.call(&self.program, function, items, letters.clone())
         });
-        let (value, outs) = called.map_err(|trouble| {
-            trouble.told(&function.name, &self.program.text, &of_types(&letters))
-        })?;
+        let (value, outs) = called
+            .map_err(|trouble| trouble.told(&function.name, &self.program.text, &letters.told()))?;
         *arrays = recorder.arrays;
         let results = value.into_iter().chain(outs);
         results
             .map(|result| if result.size() == n { Ok(result) } else { result.resize(n) })
             .collect()
     }
-}
-
-/// What the letters are, as errors say it: ` of T = FloatC`.
-fn of_types(letters: &Letters) -> String {
-    let types: Vec<String> = letters
-        .iter()
-        .map(|(letter, dtype)| format!("{letter} = {}", dtype.script_name()))
-        .collect();
-    if types.is_empty() { String::new() } else { format!(" of {}", types.join(", ")) }
 }
 
 impl Function {

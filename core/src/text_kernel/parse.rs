@@ -1,8 +1,8 @@
 //! From text to tree: declarations and statements. What a name is, is known when it is read.
 
-use super::Captured;
 use super::lexer::{Token, tokens};
 use super::library;
+use super::program::Captured;
 use super::tree::{Case, Expression, Function, Loop, Parameter, Statement, Step, Term};
 use super::trouble::{Span, Trouble};
 use super::types::{TypeName, is_letter, known};
@@ -30,14 +30,34 @@ pub(super) fn functions(text: &str, around: Around<'_>) -> Result<Parsed, (Strin
     Ok(Parsed { functions, captured: parser.captured })
 }
 
-/// Reads an expression in which these names stand for values.
+/// Name and parameters of a function.
+pub(super) struct Header {
+    pub(super) name: String,
+    /// `None` of `void`.
+    pub(super) result: Option<TypeName>,
+    pub(super) parameters: Vec<Parameter>,
+}
+
+/// Reads name and parameters alone: `T l2(T x)`.
+pub(super) fn header(text: &str, around: Around<'_>) -> Result<Header, (String, Trouble)> {
+    let mut parser = Parser::new(text, around).map_err(|trouble| (String::new(), trouble))?;
+    let header = parser.header().and_then(|(header, _)| match parser.token() {
+        Token::End => Ok(header),
+        _ => Err(parser.unexpected("the end: map, reduce and post say what the body is")),
+    });
+    header.map_err(|trouble| (parser.current.clone(), trouble))
+}
+
+/// Reads an expression in which these names stand for values, and these letters for types.
 pub(super) fn expression(
     text: &str,
     names: &[&str],
+    letters: &[String],
     around: Around<'_>,
 ) -> Result<(Expression, Vec<(String, Captured)>), Trouble> {
     let mut parser = Parser::new(text, around)?;
     parser.names.extend(names.iter().map(|name| (*name).to_string()));
+    parser.letters.extend_from_slice(letters);
     let expression = parser.expression()?;
     match parser.token() {
         Token::End => Ok((expression, parser.captured)),
@@ -259,7 +279,8 @@ impl<'t> Parser<'t> {
         Ok(functions)
     }
 
-    fn function(&mut self) -> Result<Function, Trouble> {
+    /// Up to the body, and where the name is.
+    fn header(&mut self) -> Result<(Header, Span), Trouble> {
         self.names.clear();
         self.letters.clear();
         self.current.clear();
@@ -293,14 +314,19 @@ impl<'t> Parser<'t> {
                 "take an argument of it, `{letter} x`, or name a type: float"
             ))));
         }
-        self.names.extend(parameters.iter().map(|parameter| parameter.name.clone()));
-        self.expect("{", "and the body of the function")?;
-        let body = self.block()?;
         if result.is_none() && !parameters.iter().any(|parameter| parameter.is_out) {
             let what = format!("`{name}` gives nothing");
             let remedy = "give it a type and `return` a value, or results: void f(T x, out T y)";
             return Err(Trouble::new(at, what).with(Some(remedy.into())));
         }
+        Ok((Header { name, result, parameters }, at))
+    }
+
+    fn function(&mut self) -> Result<Function, Trouble> {
+        let (Header { name, result, parameters }, at) = self.header()?;
+        self.names.extend(parameters.iter().map(|parameter| parameter.name.clone()));
+        self.expect("{", "and the body of the function")?;
+        let body = self.block()?;
         Ok(Function { name, at, result, parameters, body })
     }
 

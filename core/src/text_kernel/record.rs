@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use super::item::Item;
+use super::program::{Captured, Program};
 use super::tree::{Case, Effects, Expression, Function, Statement, Step};
 use super::trouble::{Span, Trouble};
 use super::types::{Letters, TypeName};
-use super::{Captured, Program};
 use crate::array::{Array, Operand};
 use crate::dtype::{DType, Scalar};
 use crate::error::Error;
@@ -100,7 +100,7 @@ impl<'s> Recorder<'s> {
     ) -> Self {
         let frame = Frame {
             program,
-            letters: Letters::new(),
+            letters: Letters::default(),
             variables: Vec::new(),
             result: None,
             value: None,

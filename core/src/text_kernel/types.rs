@@ -3,7 +3,11 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use crate::dtype::DType;
+use super::item::Item;
+use super::tree::Parameter;
+use super::trouble::Trouble;
+use crate::array::Array;
+use crate::dtype::{DType, Scalar};
 
 /// A type as a text names it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -70,14 +74,63 @@ pub(super) fn is_letter(name: &str) -> bool {
 }
 
 /// What letters are in a call.
-pub(super) type Letters = BTreeMap<String, DType>;
+#[derive(Clone, Debug, Default)]
+pub(super) struct Letters(BTreeMap<String, DType>);
+
+impl Letters {
+    /// What the letters are, by the arguments: the common type of those that have it.
+    pub(super) fn of(
+        parameters: &[Parameter],
+        items: &[Option<Item>],
+        arrays: &[Array],
+    ) -> Result<Self, Trouble> {
+        let mut letters: BTreeMap<String, DType> = BTreeMap::new();
+        let mut numbers: Vec<(&str, Scalar)> = Vec::new();
+        for (parameter, item) in parameters.iter().zip(items) {
+            let TypeName::Letter(letter) = &parameter.type_name else { continue };
+            let dtype = match item {
+                Some(Item::Number(number, None)) => {
+                    numbers.push((letter, *number));
+                    continue;
+                }
+                Some(Item::Raw(number)) => arrays[*number].dtype(),
+                Some(item) => item.dtype().unwrap_or(DType::F32),
+                None => continue,
+            };
+            let known = letters.get(letter.as_str()).copied();
+            let common = match known {
+                None => dtype,
+                // A truth value joins numbers as 0 and 1.
+                Some(DType::Mask) => dtype,
+                Some(known) => known.promote(dtype).unwrap_or(known),
+            };
+            letters.insert(letter.clone(), common);
+        }
+        for (letter, number) in numbers {
+            let dtype = match letters.get(letter) {
+                Some(dtype) => dtype.meet(number),
+                None => DType::of(number),
+            };
+            letters.insert(letter.into(), dtype);
+        }
+        Ok(Self(letters))
+    }
+
+    /// What they are, as errors say it: ` of T = FloatC`.
+    pub(super) fn told(&self) -> String {
+        let types =
+            self.0.iter().map(|(letter, dtype)| format!("{letter} = {}", dtype.script_name()));
+        let types: Vec<String> = types.collect();
+        if types.is_empty() { String::new() } else { format!(" of {}", types.join(", ")) }
+    }
+}
 
 impl TypeName {
     /// The type itself; `None` of `auto`.
     pub(super) fn dtype(&self, letters: &Letters) -> Option<DType> {
         match self {
             Self::Known(dtype) => Some(*dtype),
-            Self::Letter(letter) => letters.get(letter).copied(),
+            Self::Letter(letter) => letters.0.get(letter).copied(),
             Self::Accumulated(inner) => inner.dtype(letters).map(accumulation),
             Self::Auto => None,
         }

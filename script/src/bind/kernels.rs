@@ -3,8 +3,8 @@
 use std::any::TypeId;
 use std::rc::Rc;
 
-use porcini_core::Array;
-use porcini_core::text_kernel::{Called, Captured, Store, TextKernel};
+use porcini_core::text_kernel::{Called, Captured, Over, Parts, Store, TextKernel, TextReduction};
+use porcini_core::{Array, Value};
 use rhai::{Dynamic, ImmutableString, Map, NativeCallContext};
 
 use super::registry::Registry;
@@ -13,7 +13,7 @@ use crate::fault::{IntoFault, Result, fault, fault_with_hint};
 use crate::language::tokens;
 use crate::value::names::Sight;
 use crate::value::nested::lend;
-use crate::value::text_kernel::{CALL, KernelRef};
+use crate::value::text_kernel::{CALL, KernelRef, ReductionRef};
 use crate::value::{Arg, ArrayRef, scalar, type_name};
 
 /// Arguments of a call.
@@ -21,6 +21,7 @@ const MOST_ARGUMENTS: usize = 16;
 
 pub(super) fn register(registry: &mut Registry<'_>) {
     registry.engine.register_type_with_name::<KernelRef>("kernel");
+    registry.engine.register_type_with_name::<ReductionRef>("reduction");
     documented(registry);
     let in_sight = tokens::in_sight(registry.engine);
     registry.any("kernel", 1, move |context, _, args| {
@@ -59,7 +60,175 @@ pub(super) fn register(registry: &mut Registry<'_>) {
             }
         }
     }
+    reductions(registry);
     members(registry);
+}
+
+/// Texts of a reduction, or a scan, from a map of options.
+fn parts(name: &str, options: &Map) -> Result<Parts> {
+    let known = ["map", "reduce", "post", "identity"];
+    if let Some(key) = options.keys().find(|key| !known.contains(&key.as_str())) {
+        let hint = format!("there are {}", known.join(", "));
+        return Err(fault_with_hint(format!("{name}: no option `{key}`"), hint));
+    }
+    let mut parts = Parts { map: named(name, "map", options)?, ..Parts::default() };
+    if parts.map.is_empty() {
+        let hint = "#{map: \"x * x\", reduce: \"a + b\", post: \"sqrt(a)\", identity: \"0\"}";
+        return Err(fault_with_hint(format!("{name}: got no map, what each lane becomes"), hint));
+    }
+    // In the order of the state's parts, whatever order the map of options has.
+    let in_order = |key: &str| -> Result<Vec<String>> {
+        let mut texts = named(name, key, options)?;
+        let of_part = |part: &str, texts: &mut Vec<(String, String)>| {
+            let place = texts.iter().position(|(known, _)| known == part)?;
+            Some(texts.remove(place).1)
+        };
+        let mut ordered = Vec::new();
+        for (part, _) in &parts.map {
+            match of_part(part, &mut texts) {
+                Some(text) => ordered.push(text),
+                None if key == "identity" && texts.is_empty() && ordered.is_empty() => {}
+                None => return Err(fault(format!("{name}: {key} says nothing of `{part}`"))),
+            }
+        }
+        match texts.first() {
+            Some((part, _)) => {
+                Err(fault(format!("{name}: {key} names `{part}`, which map does not")))
+            }
+            None => Ok(ordered),
+        }
+    };
+    let (reduce, identity) = (in_order("reduce")?, in_order("identity")?);
+    parts.post = named(name, "post", options)?.into_iter().map(|(_, text)| text).collect();
+    (parts.reduce, parts.identity) = (reduce, identity);
+    Ok(parts)
+}
+
+/// Texts of an option: one without a name, a list of them (of results), or a map of names.
+fn named(name: &str, key: &str, options: &Map) -> Result<Vec<(String, String)>> {
+    let Some(value) = options.get(key) else { return Ok(Vec::new()) };
+    let text = |part: &str, value: &Dynamic| {
+        if let Some(number) = scalar(value) {
+            return Ok((part.to_string(), number.to_string()));
+        }
+        let text = value.read_lock::<ImmutableString>().map(|text| text.to_string());
+        let got = || fault(format!("{name}: got {} as {key}, expected text", type_name(value)));
+        text.map(|text| (part.to_string(), text)).ok_or_else(got)
+    };
+    if let Some(map) = value.read_lock::<Map>() {
+        return map.iter().map(|(part, value)| text(part, value)).collect();
+    }
+    if let Some(list) = value.read_lock::<rhai::Array>() {
+        return list.iter().map(|value| text("", value)).collect();
+    }
+    Ok(vec![text("", value)?])
+}
+
+fn reductions(registry: &mut Registry<'_>) {
+    registry.doc(
+        "reduction",
+        "(header, parts)",
+        "A reduction written as text: map is what each lane becomes, reduce how two of them combine (a and b; it must be \
+         associative), post the result (of a, and n, how many there were), identity the value of no lanes. r(x) goes over all lanes or entries, \
+         r(x, #{axis: 1, keepdims: true}) along axes of a tensor, r(x, #{offsets: o}) over segments. Halves accumulate in f32, \
+         narrow integers in 32 bits, in the order of hsum, so the bits are the same everywhere. A state of several parts is \
+         a map: map: #{v: \"x\", i: \"i\"}, and a.v, b.i in the texts; results are then out parameters, post a list.\n\n\
+         >> l2 = reduction(\"T l2(T x)\", #{map: \"x * x\", reduce: \"a + b\", post: \"sqrt(a)\", identity: 0}); \
+         l2(FloatC([3, 4]))\n[5]",
+    );
+    registry.doc(
+        "scan",
+        "(header, parts)",
+        "As reduction, but for each lane the result of the lanes up to it; n is how many they are.\n\n\
+         >> top = scan(\"T top(T x)\", #{map: \"x\", reduce: \"max(a, b)\"}); top(FloatC([1, 3, 2, 5]))\n[1, 3, 3, 5]",
+    );
+    for (name, is_scan) in [("reduction", false), ("scan", true)] {
+        let in_sight = tokens::in_sight(registry.engine);
+        registry.any(name, 2, move |_, _, args| {
+            let header = args[0].read_lock::<ImmutableString>().map(|text| text.clone());
+            let options = args[1].read_lock::<Map>().map(|options| options.clone());
+            let (Some(header), Some(options)) = (header, options) else {
+                let got = format!("{}, {}", type_name(args[0]), type_name(args[1]));
+                let hint = format!("{name}(\"T f(T x)\", #{{map: \"x\", reduce: \"a + b\"}})");
+                return Err(fault_with_hint(
+                    format!("{name}: got ({got}), expected text and a map"),
+                    hint,
+                ));
+            };
+            let sight = in_sight.borrow();
+            let around = |name: &str| captured(sight.as_ref()?, name);
+            let parts = parts(name, &options)?;
+            TextReduction::new(&header, &parts, is_scan, &around).map(ReductionRef).or_fault()
+        });
+    }
+    for n in 1..=MOST_ARGUMENTS {
+        let mut types = vec![TypeId::of::<Dynamic>(); n + 1];
+        types[0] = TypeId::of::<ReductionRef>();
+        let context = registry.context.clone();
+        let run = Rc::new(move |call: &NativeCallContext<'_>, args: &[&mut Dynamic]| {
+            context.at(call);
+            let Some((reduction, args)) = args.split_first() else { return Ok(Dynamic::UNIT) };
+            let reduction = reduction.read_lock::<ReductionRef>().map(|one| one.0.clone());
+            let none = || fault("a reduction was called without one");
+            reduced(&context, &reduction.ok_or_else(none)?, args)
+        });
+        for name in [CALL, "call"] {
+            let run = run.clone();
+            registry.engine.register_raw_fn(name, &types, move |call, args| run(&call, args));
+        }
+    }
+}
+
+fn reduced(context: &Context, reduction: &TextReduction, args: &[&mut Dynamic]) -> Result<Dynamic> {
+    let name = reduction.name();
+    let (mut axes, mut keepdims, mut offsets, mut given) = (None, false, None, args);
+    if let Some((last, others)) = args.split_last()
+        && let Some(options) = last.read_lock::<Map>()
+    {
+        given = others;
+        for (key, value) in options.iter() {
+            match key.as_str() {
+                "axis" => axes = Some(numbers(name, value)?),
+                "keepdims" => keepdims = value.as_bool().unwrap_or(false),
+                "offsets" => {
+                    let array = value.read_lock::<ArrayRef>().map(|array| array.clone());
+                    let got = || fault(format!("{name}: got {} as offsets", type_name(value)));
+                    offsets = Some(array.ok_or_else(got)?.array(name)?);
+                }
+                _ => {
+                    let hint = "there are axis, keepdims and offsets";
+                    return Err(fault_with_hint(format!("{name}: no option `{key}`"), hint));
+                }
+            }
+        }
+    }
+    let args = given.iter().map(|arg| Arg::new(name, arg)).collect::<Result<Vec<_>>>()?;
+    let over = Over { axes, keepdims, offsets: offsets.as_ref() };
+    let results = lend(&args, |args| reduction.call(&context.session, args, &over)).or_fault()?;
+    Ok(listed(results))
+}
+
+/// An axis, or a list of them.
+fn numbers(name: &str, value: &Dynamic) -> Result<Vec<i64>> {
+    let one = |value: &Dynamic| {
+        let got = || fault(format!("{name}: got {} as an axis", type_name(value)));
+        value.as_int().map_err(|_| got())
+    };
+    match value.read_lock::<rhai::Array>() {
+        Some(list) => list.iter().map(one).collect(),
+        None => Ok(vec![one(value)?]),
+    }
+}
+
+/// One result, or a list of several.
+fn listed(results: Vec<Value>) -> Dynamic {
+    let mut results: Vec<Dynamic> =
+        results.into_iter().map(|result| Dynamic::from(ArrayRef::from(result))).collect();
+    match results.len() {
+        0 => Dynamic::UNIT,
+        1 => results.swap_remove(0),
+        _ => Dynamic::from_array(results),
+    }
 }
 
 fn documented(registry: &mut Registry<'_>) {
@@ -136,13 +305,7 @@ fn answered(args: &[Arg], called: Called) -> Dynamic {
             target.write(&array.into());
         }
     }
-    let mut results: Vec<Dynamic> =
-        called.results.into_iter().map(|result| Dynamic::from(ArrayRef::from(result))).collect();
-    match results.len() {
-        0 => Dynamic::UNIT,
-        1 => results.swap_remove(0),
-        _ => Dynamic::from_array(results),
-    }
+    listed(called.results)
 }
 
 fn stored(
@@ -207,6 +370,8 @@ fn members(registry: &mut Registry<'_>) {
     let engine = &mut *registry.engine;
     engine.register_get("source", |kernel: &mut KernelRef| kernel.0.source().to_string());
     engine.register_get("name", |kernel: &mut KernelRef| kernel.0.name().to_string());
+    engine.register_get("name", |reduction: &mut ReductionRef| reduction.0.name().to_string());
+    engine.register_get("source", |reduction: &mut ReductionRef| reduction.0.header().to_string());
     registry.any("kernel_stats", 0, |context, _, _| {
         let device = context.session.device_name();
         let mut rows = rhai::Array::new();

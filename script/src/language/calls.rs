@@ -17,11 +17,10 @@ use rhai::{
 use crate::fault::fault;
 use crate::language::{slices, unpack};
 use crate::value::names::Sight;
-use crate::value::text_kernel::KernelRef;
-use crate::value::type_name;
+use crate::value::{text_kernel, type_name};
 
 /// Functions that are told what variables are in sight.
-pub(crate) const LOOK_AROUND: [&str; 2] = ["whos", "kernel"];
+pub(crate) const LOOK_AROUND: [&str; 4] = ["whos", "kernel", "reduction", "scan"];
 
 /// The first word of the syntax, which nobody can type.
 const KEY: &str = "call(";
@@ -240,7 +239,7 @@ fn call(
     };
     let as_closure = |value: &Dynamic| {
         let closure = value.read_lock::<FnPtr>().map(|closure| closure.clone());
-        closure.or_else(|| value.read_lock::<KernelRef>().map(|kernel| kernel.as_closure()))
+        closure.or_else(|| text_kernel::as_closure(value))
     };
     let closure = context.scope().get(name).and_then(as_closure).or_else(|| {
         let variables = context.scope().iter_raw().filter(|(known, ..)| *known == name);

@@ -1,0 +1,546 @@
+//! Reductions and scans that users write as text: what a lane becomes, how two such states combine, what the last one means.
+
+use std::sync::Arc;
+
+use super::fold::{Folder, Rows};
+use super::item::Item;
+use super::parse::{self, Header};
+use super::program::{Captured, Program, TextKernel};
+use super::record::Recorder;
+use super::tree::{Expression, Function, Parameter, Statement, Step, Term};
+use super::trouble::Trouble;
+use super::types::{Letters, TypeName, accumulation};
+use crate::array::Array;
+use crate::convert::exactly;
+use crate::dtype::{DType, Scalar};
+use crate::error::{Error, Result};
+use crate::ir::op::{Op, ReduceOp};
+use crate::session::Session;
+use crate::tensor::Tensor;
+use crate::value::{Argument, Value};
+
+/// The texts of a reduction.
+#[derive(Clone, Debug, Default)]
+pub struct Parts {
+    /// The state of a lane, by the names of its parts: of one part without a name ("") that is `a`, of others `a.name`.
+    pub map: Vec<(String, String)>,
+    /// How states `a` and `b` combine, in the order of the parts. It must be associative.
+    pub reduce: Vec<String>,
+    /// The results, from `a` and the count `n`; left out it is the state.
+    pub post: Vec<String>,
+    /// The state of no lanes.
+    pub identity: Vec<String>,
+}
+
+/// What results are over.
+#[derive(Clone, Debug, Default)]
+pub struct Over<'a> {
+    /// Axes of a tensor; all entries without.
+    pub axes: Option<Vec<i64>>,
+    /// Whether axes that are reduced remain with one entry.
+    pub keepdims: bool,
+    /// Where segments of lanes begin, and the last one ends.
+    pub offsets: Option<&'a Array>,
+}
+
+/// A reduction, or a scan. Cloning names the same one.
+#[derive(Clone, Debug)]
+pub struct TextReduction {
+    inner: Arc<Inner>,
+}
+
+#[derive(Debug)]
+struct Inner {
+    header: String,
+    name: String,
+    parameters: Vec<Parameter>,
+    /// Types of the results.
+    results: Vec<TypeName>,
+    maps: Vec<TextKernel>,
+    reduce: Vec<Arc<Program>>,
+    post: Vec<Arc<Program>>,
+    identity: Vec<Arc<Program>>,
+    /// The reduction that does the same.
+    known: Option<ReduceOp>,
+    is_scan: bool,
+}
+
+impl Session {
+    /// Reads a reduction from text: `reduction("T l2(T x)", …)`.
+    ///
+    /// # Errors
+    /// `Kernel`, with the part, line and column.
+    pub fn reduction(&self, header: &str, parts: &Parts) -> Result<TextReduction> {
+        TextReduction::new(header, parts, false, &|_| None)
+    }
+}
+
+impl TextReduction {
+    /// Reads a reduction, or a scan, whose texts may use what `around` knows by name.
+    ///
+    /// # Errors
+    /// `Kernel`, with the part, line and column.
+    pub fn new(
+        header: &str,
+        parts: &Parts,
+        is_scan: bool,
+        around: &dyn Fn(&str) -> Option<Captured>,
+    ) -> Result<Self> {
+        let told = |(name, trouble): (String, Trouble)| trouble.told(&name, header, "");
+        let Header { name, result, parameters } = parse::header(header, around).map_err(told)?;
+        let wrong =
+            |what: String| Error::Kernel { what: format!("kernel `{name}`: {what}"), remedy: None };
+        let outs = parameters.iter().filter(|parameter| parameter.is_out);
+        let mut results: Vec<TypeName> = outs.map(|out| out.type_name.clone()).collect();
+        results.extend(result);
+        if parameters.iter().any(|parameter| parameter.is_raw) {
+            return Err(wrong("a reduction takes values lane by lane, no raw arrays".into()));
+        }
+        let n_states = parts.map.len();
+        if n_states == 0 || parts.reduce.len() != n_states {
+            let n_reduce = parts.reduce.len();
+            let what = format!("got {n_states} parts of a state and {n_reduce} to combine them");
+            return Err(wrong(what));
+        }
+        if !parts.identity.is_empty() && parts.identity.len() != n_states {
+            return Err(wrong(format!(
+                "got {} identities for {n_states} parts",
+                parts.identity.len()
+            )));
+        }
+        let n_post = if parts.post.is_empty() { n_states } else { parts.post.len() };
+        if n_post != results.len() {
+            let n = results.len();
+            return Err(wrong(format!("got {n_post} final values for {n} results")));
+        }
+        let mut letters: Vec<String> = Vec::new();
+        letters.extend(
+            parameters.iter().filter_map(|parameter| parameter.type_name.letter()).map(Into::into),
+        );
+        let program = |part: &str, text: &str, names: &[String]| -> Result<Arc<Program>> {
+            let place = format!("{name}: {part}");
+            let names: Vec<&str> = names.iter().map(String::as_str).collect();
+            let read = parse::expression(text, &names, &letters, around);
+            let (expression, captured) = read.map_err(|trouble| trouble.told(&place, text, ""))?;
+            Ok(Arc::new(Program::of_expression(&place, text, &names, expression, captured)))
+        };
+        let given: Vec<&Parameter> =
+            parameters.iter().filter(|parameter| !parameter.is_out).collect();
+        let own: Vec<String> = given.iter().map(|parameter| parameter.name.clone()).collect();
+        let states = |state: &str| -> Vec<String> {
+            let names = parts.map.iter().map(|(name, _)| match &**name {
+                "" => state.to_string(),
+                name => format!("{state}.{name}"),
+            });
+            names.collect()
+        };
+        let maps = parts.map.iter().map(|(part, text)| {
+            let part = if part.is_empty() { "map".into() } else { format!("map of {part}") };
+            let mut program = program(&part, text, &own)?;
+            if let Some(program) = Arc::get_mut(&mut program) {
+                program.functions[0].parameters =
+                    given.iter().map(|given| given.copied()).collect();
+            }
+            Ok(TextKernel { program })
+        });
+        let maps = maps.collect::<Result<Vec<_>>>()?;
+        let both = [states("a"), states("b")].concat();
+        let reduce = parts.reduce.iter().map(|text| program("reduce", text, &both));
+        let reduce = reduce.collect::<Result<Vec<_>>>()?;
+        let of_state = [states("a"), vec!["n".into()]].concat();
+        let post = parts.post.iter().map(|text| program("post", text, &of_state));
+        let post = post.collect::<Result<Vec<_>>>()?;
+        let identity = parts.identity.iter().map(|text| program("identity", text, &[]));
+        let identity = identity.collect::<Result<Vec<_>>>()?;
+        let known = known(&reduce).filter(|_| !is_scan);
+        let inner = Inner {
+            header: header.into(),
+            name,
+            parameters,
+            results,
+            maps,
+            reduce,
+            post,
+            identity,
+            known,
+            is_scan,
+        };
+        Ok(Self { inner: Arc::new(inner) })
+    }
+
+    /// Its name.
+    pub fn name(&self) -> &str {
+        &self.inner.name
+    }
+
+    /// The text of its name and parameters.
+    pub fn header(&self) -> &str {
+        &self.inner.header
+    }
+
+    /// Records a call: over all lanes, axes of a tensor, or segments; vectors component by component. Values are
+    /// accumulated in [`DType::accumulated`] types, f16 in f32, in the order of S11; results have the types of the header.
+    ///
+    /// # Errors
+    /// `Kernel` where the texts do not fit the arguments; `Argument` for axes that are not there; `EmptyReduction` of no
+    /// lanes without an identity.
+    pub fn call(
+        &self,
+        session: &Session,
+        args: &[&Argument<'_>],
+        over: &Over<'_>,
+    ) -> Result<Vec<Value>> {
+        let inner = &*self.inner;
+        let given = inner.parameters.iter().filter(|parameter| !parameter.is_out).count();
+        if args.len() > given {
+            let what =
+                format!("kernel `{}`: got {} arguments, expected {given}", inner.name, args.len());
+            return Err(Error::Kernel { what, remedy: None });
+        }
+        let states = inner.maps.iter().map(|map| map.call(session, args)?.value());
+        let states = states.collect::<Result<Vec<Value>>>()?;
+        let work = Work { inner, session, letters: inner.letters(args)?, over };
+        work.values(&states)
+    }
+}
+
+impl Inner {
+    /// What the letters are, by the types of the arguments.
+    fn letters(&self, args: &[&Argument<'_>]) -> Result<Letters> {
+        let mut given = args.iter();
+        let items = self.parameters.iter().map(|parameter| {
+            if parameter.is_out {
+                return None;
+            }
+            match given.next()? {
+                Argument::Number(number) => Some(Item::Number(*number, None)),
+                other => {
+                    let first = other.leaves().first().map(|leaf| (*leaf).clone());
+                    first.map(Item::Array)
+                }
+            }
+        });
+        let items: Vec<Option<Item>> = items.collect();
+        let letters = Letters::of(&self.parameters, &items, &[]);
+        letters.map_err(|trouble| trouble.told(&self.name, &self.header, ""))
+    }
+}
+
+/// A call.
+struct Work<'w> {
+    inner: &'w Inner,
+    session: &'w Session,
+    letters: Letters,
+    over: &'w Over<'w>,
+}
+
+impl Work<'_> {
+    fn values(&self, states: &[Value]) -> Result<Vec<Value>> {
+        match &states[0] {
+            Value::Array(_) => {
+                let arrays = states.iter().map(|state| match state {
+                    Value::Array(array) => Ok(array.clone()),
+                    _ => Err(self.wrong("the parts of the state have several shapes")),
+                });
+                let arrays = arrays.collect::<Result<Vec<_>>>()?;
+                let results = self.lanes(&arrays)?;
+                Ok(results.into_iter().map(Value::Array).collect())
+            }
+            Value::Nested(form, components) => {
+                let of_component = |i: usize| {
+                    let component: Vec<Value> = states
+                        .iter()
+                        .filter_map(|state| state.components().get(i).cloned())
+                        .collect();
+                    self.values(&component)
+                };
+                let rows = (0..components.len()).map(of_component).collect::<Result<Vec<_>>>()?;
+                let of_result = |k: usize| {
+                    let parts = rows.iter().map(|row| row[k].clone()).collect();
+                    Value::Nested(*form, parts)
+                };
+                Ok((0..self.inner.results.len()).map(of_result).collect())
+            }
+            Value::Tensor(_) => {
+                let tensors = states.iter().map(|state| match state {
+                    Value::Tensor(tensor) => Ok(tensor.clone()),
+                    _ => Err(self.wrong("the parts of the state have several shapes")),
+                });
+                self.tensors(&tensors.collect::<Result<Vec<_>>>()?)
+            }
+        }
+    }
+
+    fn wrong(&self, what: &str) -> Error {
+        Error::Kernel { what: format!("kernel `{}`: {what}", self.inner.name), remedy: None }
+    }
+
+    fn lanes(&self, states: &[Array]) -> Result<Vec<Array>> {
+        let n = states.iter().map(Array::size).max().unwrap_or(1);
+        if self.over.axes.is_some() {
+            return Err(self.wrong("axes are those of a tensor: TensorXfC(x)"));
+        }
+        let states = self.widened(states, n)?;
+        if self.inner.is_scan {
+            let mut scanned = states;
+            self.with_folder(n, |folder| {
+                scanned = folder.scan(&scanned, n)?;
+                Ok(())
+            })?;
+            return self.finished(&scanned, None);
+        }
+        let rows = match self.over.offsets {
+            None => Rows { n: 1, extent: n, inner: 1, segments: None },
+            Some(offsets) => self.segments(offsets, n)?,
+        };
+        self.folded(&states, &rows)
+    }
+
+    /// The segments between offsets. How long the longest is, is read.
+    fn segments(&self, offsets: &Array, n: u64) -> Result<Rows> {
+        let n_segments = offsets.size().saturating_sub(1);
+        if !offsets.dtype().is_int() || offsets.is_empty() {
+            return Err(
+                self.wrong("offsets are integers: where segments begin, and the last one ends")
+            );
+        }
+        let places = offsets.cast(DType::I64)?;
+        let starts = places.slice(0..exactly::<i64>(n_segments))?;
+        let lengths = places.slice(1..)?.try_sub(&starts)?;
+        let mut extent = 0;
+        if n_segments > 0 {
+            let longest = lengths.reduce(ReduceOp::Max)?.item(0)?;
+            let shortest = lengths.reduce(ReduceOp::Min)?.item(0)?;
+            let (first, last) = (places.item(0)?, places.item(-1)?);
+            let is_inside = first.to_f64() >= 0.0 && last.to_f64() <= n as f64;
+            if shortest.to_f64() < 0.0 || !is_inside {
+                return Err(self.wrong(&format!("offsets rise from 0 to at most {n}")));
+            }
+            extent = longest.integer().and_then(|longest| u64::try_from(longest).ok()).unwrap_or(0);
+        }
+        Ok(Rows { n: n_segments, extent, inner: 1, segments: Some([starts, lengths]) })
+    }
+
+    fn tensors(&self, states: &[Tensor]) -> Result<Vec<Value>> {
+        if self.inner.is_scan || self.over.offsets.is_some() {
+            return Err(self.wrong("scans and segments are of arrays: ravel(t)"));
+        }
+        let shape = states[0].shape();
+        let rank = shape.rank();
+        let axes = shape.axes("reduction", self.over.axes.as_deref())?;
+        // The axes that go stand together, or go to the end.
+        let stay: Vec<usize> = (0..rank).filter(|axis| !axes.contains(axis)).collect();
+        let is_run = axes.windows(2).all(|pair| pair[0] + 1 == pair[1]);
+        let extents = shape.extents();
+        let product = |axes: &[usize]| axes.iter().map(|&axis| extents[axis]).product::<u64>();
+        let extent = product(&axes);
+        let n = product(&stay);
+        let (states, inner) = if is_run {
+            let last = axes.last().copied();
+            let behind: Vec<usize> =
+                stay.iter().copied().filter(|axis| Some(*axis) > last).collect();
+            (states.to_vec(), product(&behind))
+        } else {
+            let order: Vec<i64> = stay.iter().chain(&axes).map(|&axis| exactly(axis)).collect();
+            let turned = states.iter().map(|state| state.permute(&order));
+            (turned.collect::<Result<Vec<_>>>()?, 1)
+        };
+        let lanes = states.iter().map(|state| Ok(state.entries()?.swap_remove(0)));
+        let lanes = lanes.collect::<Result<Vec<Array>>>()?;
+        let lanes = self.widened(&lanes, n * extent)?;
+        let rows = Rows { n, extent, inner: inner.max(1), segments: None };
+        let results = self.folded(&lanes, &rows)?;
+        let left = |axis: usize| match axes.contains(&axis) {
+            false => Some(extents[axis]),
+            true => self.over.keepdims.then_some(1),
+        };
+        let left: Vec<u64> = (0..rank).filter_map(left).collect();
+        results.iter().map(|result| Ok(Value::Tensor(Tensor::new(result, &left)?))).collect()
+    }
+
+    fn widened(&self, states: &[Array], n: u64) -> Result<Vec<Array>> {
+        let one = |state: &Array| {
+            let dtype = accumulation(state.dtype());
+            let state = state.cast(dtype)?;
+            if state.size() == n { Ok(state) } else { state.resize(n) }
+        };
+        states.iter().map(one).collect()
+    }
+
+    fn with_folder(
+        &self,
+        n: u64,
+        work: impl FnOnce(&mut Folder<'_, '_>) -> Result<(), Trouble>,
+    ) -> Result<()> {
+        let mut combine = |a: &[Array], b: &[Array]| {
+            let dtypes = a.iter().map(Array::dtype);
+            let items: Vec<Option<Item>> =
+                a.iter().chain(b).map(|array| Some(Item::Array(array.clone()))).collect();
+            let combined = self.inner.reduce.iter().zip(dtypes).map(|(program, dtype)| {
+                let value = self.evaluate(program, &items)?;
+                Ok(if value.dtype() == dtype { value } else { self.stored(&value, dtype)? })
+            });
+            combined.collect::<Result<Vec<Array>>>().map_err(Trouble::from)
+        };
+        let index = if n < 1 << 30 { DType::I32 } else { DType::I64 };
+        let mut folder = Folder { session: self.session, index, combine: &mut combine };
+        work(&mut folder).map_err(|trouble| trouble.told(&self.inner.name, &self.inner.header, ""))
+    }
+
+    fn stored(&self, value: &Array, dtype: DType) -> Result<Array> {
+        if dtype == DType::Mask { value.neq(0) } else { value.cast(dtype) }
+    }
+
+    fn folded(&self, states: &[Array], rows: &Rows) -> Result<Vec<Array>> {
+        let n_lanes = states[0].size();
+        let mut folded = states.to_vec();
+        if rows.n == 0 || rows.extent == 0 {
+            folded = self.identities(states)?;
+            folded = folded.iter().map(|state| state.resize(rows.n)).collect::<Result<_>>()?;
+        } else if let (Some(op), 1, None) = (self.inner.known, rows.n, &rows.segments) {
+            let all = states.iter().map(|state| state.reduce(op)?.cast(state.dtype()));
+            folded = all.collect::<Result<_>>()?;
+        } else if let (Some(op), None) = (self.inner.known, &rows.segments) {
+            let shape = [rows.n / rows.inner, rows.extent, rows.inner];
+            let all = states.iter().map(|state| {
+                let along = Tensor::new(state, &shape)?.reduce(op, Some(&[1]), false)?;
+                along.entries()?.swap_remove(0).cast(state.dtype())
+            });
+            folded = all.collect::<Result<_>>()?;
+        } else {
+            self.with_folder(n_lanes, |folder| {
+                folded = folder.fold(&folded, rows)?;
+                Ok(())
+            })?;
+        }
+        if let Some([_, lengths]) = &rows.segments {
+            let is_empty = lengths.eq(0)?;
+            if !self.inner.identity.is_empty() {
+                let identities = self.identities(states)?;
+                let pairs = folded.iter().zip(&identities);
+                let chosen = pairs.map(|(state, identity)| {
+                    let operands = [(&is_empty).into(), identity.into(), state.into()];
+                    self.session.apply(Op::Select, &operands)
+                });
+                folded = chosen.collect::<Result<_>>()?;
+            } else if is_empty.reduce(ReduceOp::Any)?.item(0)? == Scalar::Bool(true) {
+                return Err(self.wrong("a segment is empty, and there is no identity"));
+            }
+        }
+        let n = match &rows.segments {
+            Some([_, lengths]) => lengths.clone(),
+            None => self.session.full(DType::I64, exactly::<i64>(rows.extent), 1)?,
+        };
+        self.finished(&folded, Some(n))
+    }
+
+    /// The state of no lanes.
+    fn identities(&self, states: &[Array]) -> Result<Vec<Array>> {
+        if self.inner.identity.is_empty() {
+            return Err(self.wrong("there are no lanes, and no identity"));
+        }
+        let pairs = self.inner.identity.iter().zip(states);
+        pairs
+            .map(|(program, state)| self.stored(&self.evaluate(program, &[])?, state.dtype()))
+            .collect()
+    }
+
+    /// The results of the last states.
+    fn finished(&self, states: &[Array], n: Option<Array>) -> Result<Vec<Array>> {
+        let lanes = states[0].size();
+        let n = match n {
+            Some(n) => n,
+            // How many lanes a prefix has.
+            None => {
+                let stop = Scalar::Int(exactly(lanes + 1));
+                self.session.arange(DType::I64, Scalar::Int(1), stop, Scalar::Int(1))?
+            }
+        };
+        let mut items: Vec<Option<Item>> =
+            states.iter().map(|state| Some(Item::Array(state.clone()))).collect();
+        let n = match n.literal() {
+            Some(number) if n.size() == 1 => Item::Number(number, None),
+            _ => Item::Array(n),
+        };
+        items.push(Some(n));
+        let values = match self.inner.post.is_empty() {
+            true => Ok(states.to_vec()),
+            false => self.inner.post.iter().map(|program| self.evaluate(program, &items)).collect(),
+        };
+        let values: Result<Vec<Array>> = values;
+        let pairs = values?.into_iter().zip(&self.inner.results).map(|(value, type_name)| {
+            let value = match type_name.dtype(&self.letters) {
+                Some(dtype) if dtype != value.dtype() => self.stored(&value, dtype)?,
+                _ => value,
+            };
+            if value.size() == lanes { Ok(value) } else { value.resize(lanes) }
+        });
+        pairs.collect::<Result<Vec<_>>>()
+    }
+
+    /// The value of an expression.
+    fn evaluate(&self, program: &Arc<Program>, items: &[Option<Item>]) -> Result<Array> {
+        let function = &program.functions[0];
+        let mut recorder = Recorder::new(self.session, 1, program.clone(), Vec::new());
+        let called = recorder.call(program, function, items.to_vec(), self.letters.clone());
+        let told =
+            |trouble: Trouble| trouble.told(&function.name, &program.text, &self.letters.told());
+        let (value, _) = called.map_err(told)?;
+        Ok(value.expect("internal error: an expression without a value"))
+    }
+}
+
+impl Program {
+    /// A function that gives the value of an expression.
+    fn of_expression(
+        name: &str,
+        text: &str,
+        names: &[&str],
+        expression: Expression,
+        captured: Vec<(String, Captured)>,
+    ) -> Self {
+        let at = expression.at;
+        let parameters = names.iter().map(|name| Parameter {
+            name: (*name).into(),
+            type_name: TypeName::Auto,
+            is_raw: false,
+            is_out: false,
+            default: None,
+        });
+        let parameters = parameters.collect();
+        let body = vec![Statement { at, kind: Step::Return(Some(expression)) }];
+        let result = Some(TypeName::Auto);
+        let function = Function { name: name.into(), at, result, parameters, body };
+        Self { text: text.into(), functions: vec![function], captured, stats: Default::default() }
+    }
+}
+
+impl Parameter {
+    fn copied(&self) -> Self {
+        Self {
+            name: self.name.clone(),
+            type_name: self.type_name.clone(),
+            is_raw: self.is_raw,
+            is_out: self.is_out,
+            default: self.default.clone(),
+        }
+    }
+}
+
+/// The reduction that `a + b` is, and the like.
+fn known(reduce: &[Arc<Program>]) -> Option<ReduceOp> {
+    let [program] = reduce else { return None };
+    let [Statement { kind: Step::Return(Some(expression)), .. }] = &program.functions[0].body[..]
+    else {
+        return None;
+    };
+    let Term::Apply(op, parts) = &expression.kind else { return None };
+    let names = parts.iter().map(|part| match &part.kind {
+        Term::Name(name) => Some(name.as_str()),
+        _ => None,
+    });
+    let names: Vec<Option<&str>> = names.collect();
+    let is_of_both = names == [Some("a"), Some("b")];
+    let known = [ReduceOp::Sum, ReduceOp::Prod].into_iter();
+    known.into_iter().find(|known| known.combine() == *op && is_of_both)
+}
