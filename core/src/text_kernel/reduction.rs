@@ -192,7 +192,7 @@ impl TextReduction {
     ) -> Result<Vec<Value>> {
         let inner = &*self.inner;
         let given = inner.parameters.iter().filter(|parameter| !parameter.is_out).count();
-        if args.len() > given {
+        if args.len() != given {
             let what =
                 format!("kernel `{}`: got {} arguments, expected {given}", inner.name, args.len());
             return Err(Error::Kernel { what, remedy: None });

@@ -3,7 +3,8 @@
 use std::fmt::Write as _;
 use std::rc::Rc;
 
-use rhai::Engine;
+use porcini_core::spelling::similar;
+use rhai::{Dynamic, Engine, FnPtr};
 
 use crate::assist::commands::commands;
 use crate::assist::topics::{TOPICS, Topic};
@@ -14,7 +15,7 @@ use crate::diagnose::python;
 use crate::interpreter::Interpreter;
 use crate::language::words::is_name;
 use crate::show::wrap::{narrowed, wrap};
-use porcini_core::spelling::similar;
+use crate::value::text_kernel::KernelRef;
 
 /// How `help()` begins.
 const OVERVIEW: &str = "\
@@ -53,6 +54,26 @@ pub(crate) fn register(engine: &mut Engine, context: &Rc<Context>, docs: &Docs) 
         engine.register_fn(name, show.clone());
         if name == "help" {
             engine.register_fn(name, move || show(""));
+            let host = context.host.clone();
+            engine.register_fn(name, move |function: FnPtr| {
+                host.page(&of_function(&function.into()))
+            });
+        }
+    }
+}
+
+/// What there is to say of a function that a variable holds: the text of a kernel.
+fn of_function(function: &Dynamic) -> String {
+    match KernelRef::of(function) {
+        Some(kernel) => {
+            let source = kernel.source().trim();
+            format!(
+                "{}\n\n{source}\n\nhelp(\"kernel\") tells of the language.\n",
+                kernel.signature()
+            )
+        }
+        None => {
+            "A function of this session; help(\"name\") explains those that have a page.\n".into()
         }
     }
 }

@@ -1,11 +1,10 @@
 //! Kernels that scripts write as text.
 
 use std::any::TypeId;
-use std::rc::Rc;
 
 use porcini_core::text_kernel::{Called, Captured, Over, Parts, Store, TextKernel, TextReduction};
 use porcini_core::{Array, Value};
-use rhai::{Dynamic, ImmutableString, Map, NativeCallContext};
+use rhai::{Dynamic, FnPtr, ImmutableString, Map};
 
 use super::registry::Registry;
 use crate::context::Context;
@@ -13,15 +12,13 @@ use crate::fault::{IntoFault, Result, fault, fault_with_hint};
 use crate::language::tokens;
 use crate::value::names::Sight;
 use crate::value::nested::lend;
-use crate::value::text_kernel::{CALL, KernelRef, ReductionRef};
+use crate::value::text_kernel::{CALL, KernelRef};
 use crate::value::{Arg, ArrayRef, scalar, type_name};
 
 /// Arguments of a call.
 const MOST_ARGUMENTS: usize = 16;
 
 pub(super) fn register(registry: &mut Registry<'_>) {
-    registry.engine.register_type_with_name::<KernelRef>("kernel");
-    registry.engine.register_type_with_name::<ReductionRef>("reduction");
     documented(registry);
     let in_sight = tokens::in_sight(registry.engine);
     registry.any("kernel", 1, move |context, _, args| {
@@ -34,28 +31,35 @@ pub(super) fn register(registry: &mut Registry<'_>) {
         let around = |name: &str| captured(sight.as_ref()?, name);
         let kernel = TextKernel::new(&text, &around).or_fault()?;
         context.kernels.borrow_mut().push(kernel.clone());
-        Ok(KernelRef(kernel))
+        Ok(KernelRef::Kernel(kernel).into_function())
     });
-    let of_kernel = TypeId::of::<KernelRef>();
     for n in 0..=MOST_ARGUMENTS {
         let mut types = vec![TypeId::of::<Dynamic>(); n + 1];
-        types[0] = of_kernel;
+        types[0] = TypeId::of::<KernelRef>();
         let context = registry.context.clone();
-        let run = Rc::new(move |call: &NativeCallContext<'_>, args: &[&mut Dynamic]| {
-            context.at(call);
-            let (kernel, args) = split(args)?;
-            called(&context, &kernel, args)
+        registry.engine.register_raw_fn(CALL, &types, move |call, args| {
+            context.at(&call);
+            let kernel = args[0].read_lock::<KernelRef>().map(|kernel| kernel.clone());
+            match kernel {
+                Some(KernelRef::Kernel(kernel)) => called(&context, &kernel, &args[1..]),
+                Some(KernelRef::Reduction(reduction)) => reduced(&context, &reduction, &args[1..]),
+                None => Ok(Dynamic::UNIT),
+            }
         });
-        for name in [CALL, "call"] {
-            let run = run.clone();
-            registry.engine.register_raw_fn(name, &types, move |call, args| run(&call, args));
-        }
         if n > 0 {
             for (name, store) in [("into", Store::Into), ("add_to", Store::AddTo)] {
-                registry.typed(name, of_kernel, n + 1, move |context, call, args| {
+                registry.typed(name, TypeId::of::<FnPtr>(), n + 1, move |context, call, args| {
                     context.at(call);
-                    let (kernel, args) = split(args)?;
-                    stored(context, &kernel, store, args)
+                    match KernelRef::of(args[0]) {
+                        Some(KernelRef::Kernel(kernel)) => {
+                            stored(context, &kernel, store, &args[1..])
+                        }
+                        _ => {
+                            let what =
+                                format!("{name}: got {}, expected a kernel", type_name(args[0]));
+                            Err(fault_with_hint(what, "k = kernel(\"T f(T x) { return x; }\")"))
+                        }
+                    }
                 });
             }
         }
@@ -158,24 +162,9 @@ fn reductions(registry: &mut Registry<'_>) {
             let sight = in_sight.borrow();
             let around = |name: &str| captured(sight.as_ref()?, name);
             let parts = parts(name, &options)?;
-            TextReduction::new(&header, &parts, is_scan, &around).map(ReductionRef).or_fault()
+            let reduction = TextReduction::new(&header, &parts, is_scan, &around).or_fault()?;
+            Ok(KernelRef::Reduction(reduction).into_function())
         });
-    }
-    for n in 1..=MOST_ARGUMENTS {
-        let mut types = vec![TypeId::of::<Dynamic>(); n + 1];
-        types[0] = TypeId::of::<ReductionRef>();
-        let context = registry.context.clone();
-        let run = Rc::new(move |call: &NativeCallContext<'_>, args: &[&mut Dynamic]| {
-            context.at(call);
-            let Some((reduction, args)) = args.split_first() else { return Ok(Dynamic::UNIT) };
-            let reduction = reduction.read_lock::<ReductionRef>().map(|one| one.0.clone());
-            let none = || fault("a reduction was called without one");
-            reduced(&context, &reduction.ok_or_else(none)?, args)
-        });
-        for name in [CALL, "call"] {
-            let run = run.clone();
-            registry.engine.register_raw_fn(name, &types, move |call, args| run(&call, args));
-        }
     }
 }
 
@@ -274,18 +263,11 @@ fn documented(registry: &mut Registry<'_>) {
 /// What a text finds by a name.
 fn captured(sight: &Sight, name: &str) -> Option<Captured> {
     let value = sight.constants.get(name)?;
-    if let Some(kernel) = value.read_lock::<KernelRef>() {
-        return Some(Captured::Kernel(kernel.0.clone()));
+    match KernelRef::of(value) {
+        Some(KernelRef::Kernel(kernel)) => Some(Captured::Kernel(kernel)),
+        Some(KernelRef::Reduction(_)) => None,
+        None => scalar(value).map(Captured::Number),
     }
-    scalar(value).map(Captured::Number)
-}
-
-/// The kernel that is called, and its arguments.
-fn split<'a, 'd>(args: &'a [&'d mut Dynamic]) -> Result<(TextKernel, &'a [&'d mut Dynamic])> {
-    let expected = || fault("a kernel was called without one");
-    let (kernel, args) = args.split_first().ok_or_else(expected)?;
-    let kernel = kernel.read_lock::<KernelRef>().map(|kernel| kernel.0.clone());
-    Ok((kernel.ok_or_else(expected)?, args))
 }
 
 fn arguments(kernel: &TextKernel, args: &[&mut Dynamic]) -> Result<Vec<Arg>> {
@@ -367,11 +349,15 @@ fn mask(options: &Map) -> Result<Array> {
 }
 
 fn members(registry: &mut Registry<'_>) {
-    let engine = &mut *registry.engine;
-    engine.register_get("source", |kernel: &mut KernelRef| kernel.0.source().to_string());
-    engine.register_get("name", |kernel: &mut KernelRef| kernel.0.name().to_string());
-    engine.register_get("name", |reduction: &mut ReductionRef| reduction.0.name().to_string());
-    engine.register_get("source", |reduction: &mut ReductionRef| reduction.0.header().to_string());
+    type Member = fn(&KernelRef) -> &str;
+    let members: [(&str, Member); 2] = [("source", KernelRef::source), ("name", KernelRef::name)];
+    for (name, member) in members {
+        registry.engine.register_get(name, move |function: &mut FnPtr| -> Result<String> {
+            let kernel = KernelRef::of(&Dynamic::from(function.clone()));
+            let none = || fault(format!("got a function, expected a kernel, which has .{name}"));
+            kernel.map(|kernel| member(&kernel).to_string()).ok_or_else(none)
+        });
+    }
     registry.any("kernel_stats", 0, |context, _, _| {
         let device = context.session.device_name();
         let mut rows = rhai::Array::new();

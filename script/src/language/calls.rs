@@ -17,7 +17,7 @@ use rhai::{
 use crate::fault::fault;
 use crate::language::{slices, unpack};
 use crate::value::names::Sight;
-use crate::value::{text_kernel, type_name};
+use crate::value::type_name;
 
 /// Functions that are told what variables are in sight.
 pub(crate) const LOOK_AROUND: [&str; 4] = ["whos", "kernel", "reduction", "scan"];
@@ -237,10 +237,7 @@ fn call(
         Some(name) => (name, inputs),
         None => (state, &inputs[1..]),
     };
-    let as_closure = |value: &Dynamic| {
-        let closure = value.read_lock::<FnPtr>().map(|closure| closure.clone());
-        closure.or_else(|| text_kernel::as_closure(value))
-    };
+    let as_closure = |value: &Dynamic| value.read_lock::<FnPtr>().map(|closure| closure.clone());
     let closure = context.scope().get(name).and_then(as_closure).or_else(|| {
         let variables = context.scope().iter_raw().filter(|(known, ..)| *known == name);
         variables.filter_map(|(_, _, value)| as_closure(value)).next()

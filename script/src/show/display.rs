@@ -17,6 +17,7 @@ use crate::value::generator::RngRef;
 use crate::value::host_array::HostRef;
 use crate::value::outputs::Outputs;
 use crate::value::range::Range;
+use crate::value::text_kernel::KernelRef;
 use crate::value::{ArrayRef, Deleted, Node, type_name};
 
 /// Lists in lists that are shown; those inside are left out.
@@ -217,6 +218,9 @@ fn write_simple(
     options: &PrintOptions,
     depth: usize,
 ) -> Result<()> {
+    if let Some(kernel) = KernelRef::of(value) {
+        return out.put(&kernel.signature());
+    }
     if let Some(function) = value.read_lock::<rhai::FnPtr>() {
         return match function.is_anonymous() {
             true => out.put("closure"),

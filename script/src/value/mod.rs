@@ -29,6 +29,8 @@ use crate::fault::{IntoFault, Result, fault, fault_with_hint};
 
 pub(crate) use porcini_core::value::Form;
 
+use text_kernel::KernelRef;
+
 /// The type of generators.
 pub(crate) const GENERATOR: &str = "PCG32C";
 
@@ -350,6 +352,7 @@ pub(crate) fn type_name(value: &Dynamic) -> String {
         "array" => "a list".into(),
         "map" => "a map".into(),
         "()" => "nothing".into(),
+        "Fn" if KernelRef::of(value).is_some() => "a kernel".into(),
         "Fn" => "a function".into(),
         _ if value.is::<u64>() => "an integer".into(),
         "char" => "a character".into(),

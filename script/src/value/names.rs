@@ -33,7 +33,7 @@ impl Sight {
     pub(crate) fn of(scope: &Scope<'_>) -> Self {
         let mut constants = HashMap::new();
         for (name, _, value) in scope.iter_raw() {
-            let is_kernel = value.read_lock::<KernelRef>().is_some();
+            let is_kernel = KernelRef::of(value).is_some();
             if is_kernel || scalar(value).is_some() {
                 constants.insert(name.to_string(), value.clone());
             } else {

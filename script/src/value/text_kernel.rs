@@ -1,25 +1,54 @@
-//! Kernels of texts as scripts hold them.
+//! Kernels of texts as scripts hold them: functions that stand for a kernel, called as any other.
 
 use porcini_core::text_kernel::{TextKernel, TextReduction};
 use rhai::{Dynamic, FnPtr};
 
-/// The function that calls a kernel, in front of whose arguments it stands.
+/// The function that calls a kernel, which is its first argument.
 pub(crate) const CALL: &str = "call_kernel";
 
-/// A kernel; copies are the same one.
+/// A kernel or a reduction; copies are the same one.
 #[derive(Clone, Debug)]
-pub(crate) struct KernelRef(pub(crate) TextKernel);
+pub(crate) enum KernelRef {
+    Kernel(TextKernel),
+    Reduction(TextReduction),
+}
 
-/// A reduction or scan; copies are the same one.
-#[derive(Clone, Debug)]
-pub(crate) struct ReductionRef(pub(crate) TextReduction);
+impl KernelRef {
+    /// The function that stands for it.
+    pub(crate) fn into_function(self) -> FnPtr {
+        let mut function = FnPtr::new(CALL).expect("internal error: no name of a function");
+        function.add_curry(Dynamic::from(self));
+        function
+    }
 
-/// The function that `k(x)` calls, if `k` is a kernel or a reduction.
-pub(crate) fn as_closure(value: &Dynamic) -> Option<FnPtr> {
-    let is_callable = value.is::<KernelRef>() || value.is::<ReductionRef>();
-    is_callable.then(|| {
-        let mut closure = FnPtr::new(CALL).expect("internal error: no name of a function");
-        closure.add_curry(value.clone());
-        closure
-    })
+    /// What a function stands for.
+    pub(crate) fn of(value: &Dynamic) -> Option<Self> {
+        let function = value.read_lock::<FnPtr>()?;
+        let first = function.curry().first()?;
+        first.read_lock::<Self>().map(|kernel| kernel.clone())
+    }
+
+    /// Its name.
+    pub(crate) fn name(&self) -> &str {
+        match self {
+            Self::Kernel(kernel) => kernel.name(),
+            Self::Reduction(reduction) => reduction.name(),
+        }
+    }
+
+    /// What it is and takes: `kernel sq(T x, T y)`.
+    pub(crate) fn signature(&self) -> String {
+        match self {
+            Self::Kernel(kernel) => format!("kernel {}", kernel.signature()),
+            Self::Reduction(reduction) => format!("reduction {}", reduction.header()),
+        }
+    }
+
+    /// Its text.
+    pub(crate) fn source(&self) -> &str {
+        match self {
+            Self::Kernel(kernel) => kernel.source(),
+            Self::Reduction(reduction) => reduction.header(),
+        }
+    }
 }
