@@ -63,6 +63,7 @@ mod backend;
 pub mod catalogue;
 pub mod control;
 mod convert;
+pub mod cuda_module;
 pub mod device;
 pub mod dtype;
 pub mod error;

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use super::cuda::Toolkit;
 use super::primitive::{PrimitiveCall, Room};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::ir::kernel::{Kernel, LiteralMode, ParamBlock};
 
 /// A device with its compiler.
@@ -80,10 +80,55 @@ pub trait GpuBackend {
         Ok(())
     }
 
+    /// What its processor can: 90 for 9.0.
+    fn capability(&self) -> u32 {
+        0
+    }
+
+    /// Loads machine code, or PTX, of others.
+    ///
+    /// # Errors
+    /// It is not for this GPU.
+    fn load(&self, code: &[u8]) -> Result<Arc<dyn LoadedModule>> {
+        let _ = code;
+        Err(Error::NoDevice { name: "cuda".into(), reason: "it takes no code of others".into() })
+    }
+
     /// Whether a failure has made the device useless: its memory is lost, and it must be opened anew.
     fn is_lost(&self) -> bool {
         false
     }
+}
+
+/// Code of others on a GPU.
+pub trait LoadedModule: Send + Sync {
+    /// Threads that a block of an entry may have at most, and that occupy the GPU best.
+    ///
+    /// # Errors
+    /// There is no such entry.
+    fn threads(&self, entry: &str, shared_bytes: u32) -> Result<[u32; 2]>;
+
+    /// Bytes of shared memory that a block may have.
+    fn most_shared(&self) -> u32;
+
+    /// Queues a launch; each argument is the bytes of a parameter. What the entry does is its author's.
+    ///
+    /// # Errors
+    /// The driver refuses it.
+    fn launch(&self, entry: &str, shape: LaunchShape, args: &[Vec<u8>]) -> Result<()>;
+}
+
+/// Blocks and threads of a launch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LaunchShape {
+    /// Blocks along x, y and z.
+    pub grid: [u32; 3],
+    /// Threads of each block.
+    pub block: [u32; 3],
+    /// Bytes of shared memory of each block, beyond what the entry declares.
+    pub shared_bytes: u32,
+    /// Whether all blocks run at once, so that they can wait for each other.
+    pub is_cooperative: bool,
 }
 
 /// A compiled kernel.

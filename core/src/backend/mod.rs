@@ -17,7 +17,7 @@ pub mod primitive;
 pub(crate) mod reduce;
 
 pub use interface::{
-    Alone, Backend, Capacity, CodeStatistics, Executable, Failures, GpuBackend, Launched, Memory,
-    Origin, OutOfBounds, Outside, Running,
+    Alone, Backend, Capacity, CodeStatistics, Executable, Failures, GpuBackend, LaunchShape,
+    Launched, LoadedModule, Memory, Origin, OutOfBounds, Outside, Running,
 };
 pub use open::{DeviceChoice, gives_executable_memory, open, opens_late};

@@ -404,7 +404,7 @@ impl Evaluator<'_> {
 
     /// Writes a line of `level` at once, behind those that wait with the table: who watches a long launch
     /// sees it begin.
-    fn say(&self, level: u8, text: impl FnOnce() -> String) {
+    pub(crate) fn say(&self, level: u8, text: impl FnOnce() -> String) {
         if self.log.enabled(level) {
             let waiting = lock(self.table).log.take();
             for line in waiting {
@@ -412,6 +412,11 @@ impl Evaluator<'_> {
             }
             self.log.line(level, text);
         }
+    }
+
+    /// Notes a launch that is no kernel's of ours.
+    pub(crate) fn record(&self, launch: LaunchRecord) {
+        lock(self.history).push(launch);
     }
 
     /// Shows a kernel, as the device's compiler gets it if that is not ours, and its machine code.

@@ -1,5 +1,6 @@
 //! What sessions share: a device, its memory, its workers.
 
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use xxhash_rust::xxh3::xxh3_64;
@@ -127,6 +128,11 @@ impl Runtime {
     /// The device, if it has been opened.
     pub(crate) fn opened(&self) -> Option<Arc<Device>> {
         self.lock().clone()
+    }
+
+    /// Where compiled kernels are kept for other processes.
+    pub(crate) fn cache_folder(&self) -> Option<PathBuf> {
+        self.outside.cache_folder.clone()
     }
 
     /// Where programs are that show machine code.

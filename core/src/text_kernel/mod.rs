@@ -55,6 +55,7 @@ use types::{Letters, TypeName};
 pub use program::{Captured, Stats, TextKernel};
 pub use reduction::{Over, Parts, TextReduction};
 pub use store::Store;
+pub(crate) use types::known as c_type;
 
 use crate::array::{Array, Operand};
 use crate::error::{Error, Result};

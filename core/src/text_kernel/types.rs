@@ -54,7 +54,7 @@ const MORE_WORDS: [(&[&str], DType); 2] =
     [(&["uint32_t"], DType::U32), (&["uint64_t"], DType::U64)];
 
 /// The type that the words begin with, and of how many it is.
-pub(super) fn known(words: &[&str]) -> Option<(DType, usize)> {
+pub(crate) fn known(words: &[&str]) -> Option<(DType, usize)> {
     let first = *words.first()?;
     let by_name = DType::ALL.into_iter().find(|dtype| {
         first == dtype.numpy_name() || first == dtype.name() || first == dtype.script_name()

@@ -11,6 +11,7 @@ mod columns;
 pub(crate) mod constants;
 mod control;
 mod csv;
+mod cuda_modules;
 pub(crate) mod deletion;
 mod devices;
 pub(crate) mod doc;
@@ -86,6 +87,7 @@ const FAMILIES: &[(&str, Register)] = &[
     ("lanes in other places", binary_search::register),
     ("loops and branches in kernels", control::register),
     ("kernels from text", kernels::register),
+    ("kernels from text", cuda_modules::register),
     ("vectors, matrices, complex numbers", geometry::register),
     ("vectors, matrices, complex numbers", |registry| catalogue::register(registry, VECTORS)),
     ("types of vectors, matrices, complex numbers", nested_types::register),

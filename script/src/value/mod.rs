@@ -369,6 +369,8 @@ pub(crate) fn own_name(rust: &str) -> &str {
         "HostRef" => "ndarray",
         "Picture" => "a picture",
         "Listing" => "listing",
+        "ModuleRef" => "cuda_module",
+        "ModuleKernelRef" => "cuda_kernel",
         "All" => "all",
         other => other,
     }

@@ -15,6 +15,7 @@
 //! | `cut.rs`, `parts.rs` | long kernels in parts, which several threads compile |
 //! | `primitive.rs` | primitives as launches, one after the other |
 //! | `cublas.rs` | products on tensor cores, for those who ask |
+//! | `nvrtc.rs`, `modules.rs` | CUDA C++ of users: its compiler, and its code on a GPU |
 //! | `on_host.rs` | what needs one lane after the other |
 //!
 //! The driver's library is looked for at run time, and a GPU is opened when a value is needed. Kernels,
@@ -29,6 +30,8 @@ mod errors;
 mod gpu;
 mod launch;
 mod memory;
+mod modules;
+mod nvrtc;
 mod on_host;
 mod parts;
 mod primitive;
@@ -45,6 +48,7 @@ pub use self::driver::{GpuInfo, OLDEST_CAPABILITY};
 use self::gpu::{Gpu, Grid};
 use self::launch::{Loaded, Shared};
 use self::memory::GpuMemory;
+pub use self::nvrtc::{Code, Nvrtc, Source};
 use self::on_host::OnHost;
 use self::parts::Parts;
 use self::primitive::Primitives;
@@ -56,7 +60,7 @@ pub use self::ptx::{
 };
 pub use self::toolkit::Toolkit;
 use super::primitive::{PrimitiveCall, Room};
-use super::{Backend, Executable, GpuBackend, Memory, Outside};
+use super::{Backend, Executable, GpuBackend, LoadedModule, Memory, Outside};
 use crate::error::Result;
 use crate::ir::kernel::{Kernel, LiteralMode};
 pub use driver::not_installed;
@@ -170,6 +174,14 @@ impl Backend for Cuda {
 }
 
 impl GpuBackend for Cuda {
+    fn capability(&self) -> u32 {
+        self.gpu.compute_capability
+    }
+
+    fn load(&self, code: &[u8]) -> Result<Arc<dyn LoadedModule>> {
+        Ok(Arc::new(modules::Foreign::load(&self.gpu, code)?))
+    }
+
     fn number(&self) -> u32 {
         self.gpu.number
     }

@@ -82,6 +82,22 @@ impl Toolkit {
             .collect()
     }
 
+    /// The files of NVRTC, the compiler of CUDA C++, newest first.
+    pub fn nvrtc(&self) -> Vec<PathBuf> {
+        ["libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so"]
+            .iter()
+            .flat_map(|name| self.libraries(name))
+            .collect()
+    }
+
+    /// Folders with CUDA's headers.
+    pub fn headers(&self) -> Vec<PathBuf> {
+        let beside = self.folders.iter().filter_map(|folder| folder.parent());
+        let in_packages = self.prefixes.iter().flat_map(|prefix| packages(prefix));
+        let all = beside.map(Path::to_path_buf).chain(in_packages).map(|it| it.join("include"));
+        all.filter(|folder| folder.join("cuda_fp16.h").is_file()).collect()
+    }
+
     /// The files of a library.
     fn libraries(&self, name: &str) -> Vec<PathBuf> {
         let in_packages = self.prefixes.iter().flat_map(|prefix| packages(prefix));

@@ -1,0 +1,315 @@
+//! Modules of CUDA C++ that users write (S27): compiled by NVRTC, or machine code and PTX as it comes.
+//!
+//! A launch is a call with effects: pointers to const are read, others are written; it goes to the device in program
+//! order and is not waited for. What the kernel does is its author's: bits, bounds and races are not checked. What can be
+//! checked before is: number, type and device of the arguments, limits of grid, block and shared memory.
+//!
+//! | file | what |
+//! |---|---|
+//! | `prototype` | what kernels take: of a signature, or of the source |
+//! | `launch` | arguments, limits, and the arrays that were written |
+
+mod launch;
+mod prototype;
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+pub use launch::{LaunchArgument, Shape};
+
+use crate::backend::LoadedModule;
+use crate::backend::cuda::disk_cache::{DiskCache, Key, LIMIT};
+use crate::backend::cuda::{Code, Nvrtc, Source};
+use crate::error::{Error, Result};
+use crate::session::Session;
+use crate::session::runtime::Device;
+use prototype::{Declared, Parameter, declared, parameters, signature_of};
+
+/// The processor whose PTX is shown where there is no GPU.
+const USUAL_CAPABILITY: u32 = 80;
+/// Lines that an error shows of what the compiler says.
+const MOST_LINES: usize = 24;
+
+/// What a module is compiled with.
+#[derive(Clone, Debug, Default)]
+pub struct Options {
+    /// Options of nvrtc: `--use_fast_math`.
+    pub options: Vec<String>,
+    /// Kernels as C++ names them, templates with their types: `axpy<float>`. Others are found when they are asked for.
+    pub exports: Vec<String>,
+    /// What the text may include, beside CUDA's own: names and texts.
+    pub headers: Vec<(String, String)>,
+}
+
+/// A module. Cloning names the same one.
+#[derive(Clone, Debug)]
+pub struct CudaModule {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    text: Text,
+    options: Options,
+    declared: Vec<Declared>,
+    /// By capability, whether it is machine code, and the names of the kernels.
+    compiled: Mutex<BTreeMap<(u32, bool, Vec<String>), Arc<Code>>>,
+    /// What is loaded, by the names of the kernels, on which device.
+    loaded: Mutex<Vec<Loaded>>,
+}
+
+struct Loaded {
+    device: Arc<Device>,
+    names: Vec<String>,
+    code: Arc<Code>,
+    module: Arc<dyn LoadedModule>,
+}
+
+enum Text {
+    Cpp(String),
+    /// PTX, or machine code, as the driver takes it.
+    Compiled(Vec<u8>),
+}
+
+impl std::fmt::Debug for Inner {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Inner").field("declared", &self.declared).finish_non_exhaustive()
+    }
+}
+
+/// A kernel of a module.
+#[derive(Clone, Debug)]
+pub struct ModuleKernel {
+    module: CudaModule,
+    name: String,
+    parameters: Vec<Parameter>,
+}
+
+impl Session {
+    /// Compiles a module of CUDA C++. Needs no GPU: without one its PTX can be looked at.
+    ///
+    /// # Errors
+    /// `Compilation` with what the compiler says; `Tool` where there is none.
+    pub fn cuda_module(&self, source: &str, options: Options) -> Result<CudaModule> {
+        let is_ptx = source.lines().any(|line| line.trim_start().starts_with(".version "));
+        if is_ptx {
+            let code = [source.as_bytes(), &[0]].concat();
+            return Ok(CudaModule::new(Text::Compiled(code), options, Vec::new()));
+        }
+        let module = CudaModule::new(Text::Cpp(source.into()), options, declared(source));
+        module.code(self, &module.inner.options.exports)?;
+        Ok(module)
+    }
+
+    /// A module of machine code, as a file holds it.
+    pub fn cuda_binary(&self, code: &[u8]) -> CudaModule {
+        CudaModule::new(Text::Compiled(code.to_vec()), Options::default(), Vec::new())
+    }
+}
+
+impl CudaModule {
+    fn new(text: Text, options: Options, declared: Vec<Declared>) -> Self {
+        let (compiled, loaded) = (Mutex::default(), Mutex::default());
+        Self { inner: Arc::new(Inner { text, options, declared, compiled, loaded }) }
+    }
+
+    /// The source; of compiled code nothing.
+    pub fn source(&self) -> &str {
+        match &self.inner.text {
+            Text::Cpp(text) => text,
+            Text::Compiled(_) => "",
+        }
+    }
+
+    /// Names and signatures of the kernels that the source declares.
+    pub fn kernels(&self) -> Vec<(String, String)> {
+        let all = self.inner.declared.iter();
+        all.map(|one| (one.name.clone(), one.signature.clone())).collect()
+    }
+
+    /// A kernel by its name, templates with their types: `axpy<float>`. Its signature may be left out where the source
+    /// says it.
+    ///
+    /// # Errors
+    /// `Kernel` for a name that the source does not declare, or a signature that is none.
+    pub fn kernel(&self, name: &str, signature: Option<&str>) -> Result<ModuleKernel> {
+        let inner = &self.inner;
+        let found = signature_of(&inner.declared, name);
+        let plain = name.split('<').next().unwrap_or(name).trim();
+        if let Text::Cpp(_) = inner.text
+            && !inner.declared.iter().any(|declared| declared.name == plain)
+        {
+            let known: Vec<&str> = inner.declared.iter().map(|one| one.name.as_str()).collect();
+            let what = format!("the module has no kernel `{plain}`");
+            let remedy = match known.is_empty() {
+                true => "it declares none: __global__ void f(float *x) { … }".into(),
+                false => format!("it has {}", known.join(", ")),
+            };
+            return Err(Error::Kernel { what, remedy: Some(remedy) });
+        }
+        let signature = signature.map(Into::into).or(found).ok_or_else(|| Error::Kernel {
+            what: format!("kernel `{name}`: the module does not say what it takes"),
+            remedy: Some("give its signature: m.kernel(name, \"const float *x, float *y\")".into()),
+        })?;
+        let parameters = parameters(&signature)?;
+        Ok(ModuleKernel { module: self.clone(), name: name.into(), parameters })
+    }
+
+    /// The PTX of the module, for the processor of the session, or one of capability 8.0 without a GPU.
+    ///
+    /// # Errors
+    /// As [`Session::cuda_module`].
+    pub fn ptx(&self, session: &Session) -> Result<String> {
+        let code = self.code_for(session, &self.inner.options.exports, false)?;
+        Ok(String::from_utf8_lossy(&code.bytes).trim_end_matches('\0').into())
+    }
+
+    /// The machine code of the module as text.
+    ///
+    /// # Errors
+    /// `Tool` where no program is there that shows it.
+    pub fn sass(&self, session: &Session) -> Result<String> {
+        let toolkit = session.runtime().toolkit();
+        if let Text::Compiled(code) = &self.inner.text
+            && code.starts_with(b"\x7fELF")
+        {
+            return toolkit.disassemble(code);
+        }
+        toolkit.disassemble(&toolkit.assemble(&self.ptx(session)?)?)
+    }
+
+    /// The code for the session's processor.
+    fn code(&self, session: &Session, names: &[String]) -> Result<Arc<Code>> {
+        self.code_for(session, names, session.device()?.backend.gpu().is_some())
+    }
+
+    fn code_for(&self, session: &Session, names: &[String], is_binary: bool) -> Result<Arc<Code>> {
+        let text = match &self.inner.text {
+            Text::Cpp(text) => text,
+            Text::Compiled(code) => {
+                return Ok(Arc::new(Code { bytes: code.clone(), names: names.to_vec() }));
+            }
+        };
+        let device = session.device()?;
+        let capability = device.backend.gpu().map_or(USUAL_CAPABILITY, |gpu| gpu.capability());
+        let mut compiled = self.inner.compiled.lock().unwrap_or_else(PoisonError::into_inner);
+        let key = (capability, is_binary, names.to_vec());
+        if let Some(code) = compiled.get(&key) {
+            return Ok(code.clone());
+        }
+        let Options { options, headers, .. } = &self.inner.options;
+        let source = Source { text, headers, options, names, capability, is_binary };
+        let code = Arc::new(compile(session, &source)?);
+        compiled.insert(key, code.clone());
+        Ok(code)
+    }
+
+    /// The module on the session's device, with a kernel; and what that is called in its code.
+    fn loaded(&self, session: &Session, name: &str) -> Result<(Arc<dyn LoadedModule>, String)> {
+        let device = session.device()?;
+        let mut loaded = self.inner.loaded.lock().unwrap_or_else(PoisonError::into_inner);
+        loaded.retain(|one| !one.device.is_lost());
+        let known = loaded.iter().find_map(|one| {
+            let at = one.names.iter().position(|known| known == name)?;
+            Arc::ptr_eq(&one.device, &device)
+                .then(|| (one.module.clone(), one.code.names[at].clone()))
+        });
+        if let Some(known) = known {
+            return Ok(known);
+        }
+        let mut names = self.inner.options.exports.clone();
+        if !names.iter().any(|known| known == name) {
+            names = vec![name.to_string()];
+        }
+        let code = self.code(session, &names)?;
+        let gpu = device.backend.gpu().ok_or_else(|| needs_gpu(session, name))?;
+        let module = gpu.load(&code.bytes)?;
+        let at = names.iter().position(|known| known == name).unwrap_or(0);
+        let entry = code.names[at].clone();
+        loaded.push(Loaded { device: device.clone(), names, code, module: module.clone() });
+        Ok((module, entry))
+    }
+}
+
+fn needs_gpu(session: &Session, name: &str) -> Error {
+    Error::Kernel {
+        what: format!(
+            "kernel `{name}` needs an NVIDIA GPU, and this session is on {}",
+            session.device_name()
+        ),
+        remedy: Some(
+            "start with --device cuda; kernel(\"T f(T x) { … }\") runs on every device".into(),
+        ),
+    }
+}
+
+/// Code from the disk, or from the compiler, which then is kept there.
+fn compile(session: &Session, source: &Source<'_>) -> Result<Code> {
+    let nvrtc = Nvrtc::find(session.runtime().toolkit())?;
+    let disk = session.runtime().cache_folder().map(|folder| DiskCache::new(folder, LIMIT));
+    let headers: Vec<String> =
+        source.headers.iter().map(|(name, text)| format!("{name}\0{text}")).collect();
+    let (headers, options, names) =
+        (headers.join("\0"), source.options.join("\0"), source.names.join("\0"));
+    let target = format!("{} {}", source.capability, source.is_binary);
+    let parts = ["nvrtc", &nvrtc.version, &target, source.text, &options, &names, &headers];
+    let key = Key::of(&parts);
+    if let Some(kept) =
+        disk.as_ref().and_then(|disk| disk.get(key)).and_then(|kept| unpacked(&kept))
+    {
+        return Ok(kept);
+    }
+    let code = nvrtc.compile(source).map_err(|said| {
+        let lines: Vec<&str> = said.lines().filter(|line| !line.trim().is_empty()).collect();
+        let mut message = lines[..lines.len().min(MOST_LINES)].join("\n");
+        if lines.len() > MOST_LINES {
+            message.push_str(&format!("\n.. {} more lines", lines.len() - MOST_LINES));
+        }
+        let first = source.text.lines().nth(line_of(&said).unwrap_or(0));
+        if let Some(line) = first.filter(|_| line_of(&said).is_some()) {
+            message = format!("{message}\n  in: {}", line.trim());
+        }
+        if let Some(Ok(path)) = disk.as_ref().map(|disk| disk.save_source(key, source.text)) {
+            message = format!("{message}\n  the whole source is in {}", path.display());
+        }
+        Error::Compilation { device: format!("NVRTC {}", nvrtc.version), message }
+    })?;
+    if let Some(disk) = &disk {
+        // Where nothing can be written, code lives as long as the process.
+        drop(disk.put(key, &packed(&code)));
+    }
+    Ok(code)
+}
+
+/// The line, from 0, that the compiler complains of first: `module.cu(3): error: …`.
+fn line_of(said: &str) -> Option<usize> {
+    let (_, behind) = said.split_once("module.cu(")?;
+    let digits: String = behind.chars().take_while(char::is_ascii_digit).collect();
+    digits.parse::<usize>().ok()?.checked_sub(1)
+}
+
+/// Names, one a line, a zero, and the code.
+fn packed(code: &Code) -> Vec<u8> {
+    [code.names.join("\n").as_bytes(), &[0], &code.bytes].concat()
+}
+
+fn unpacked(kept: &[u8]) -> Option<Code> {
+    let end = kept.iter().position(|&byte| byte == 0)?;
+    let names = std::str::from_utf8(&kept[..end]).ok()?;
+    let names = names.lines().map(Into::into).collect();
+    Some(Code { bytes: kept[end + 1..].to_vec(), names })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_kept_comes_back() {
+        let code = Code { bytes: vec![7, 0, 8], names: vec!["_Z1f".into(), "g".into()] };
+        let kept = unpacked(&packed(&code)).unwrap();
+        assert_eq!((kept.bytes, kept.names), (code.bytes, code.names));
+        assert!(unpacked(b"no zero").is_none());
+        assert_eq!(line_of("module.cu(3): error: x"), Some(2));
+        assert_eq!(line_of("other"), None);
+    }
+}

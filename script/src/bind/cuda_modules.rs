@@ -1,0 +1,225 @@
+//! Modules of CUDA C++ that scripts write.
+
+use std::any::TypeId;
+
+use porcini_core::cuda_module::{CudaModule, LaunchArgument, ModuleKernel, Options, Shape};
+use rhai::{Dynamic, ImmutableString, Map};
+
+use super::registry::Registry;
+use crate::context::Context;
+use crate::fault::{IntoFault, Result, fault, fault_with_hint};
+use crate::value::{ArrayRef, Node, scalar, type_name};
+
+/// A module as scripts hold it.
+#[derive(Clone, Debug)]
+struct ModuleRef(CudaModule);
+
+/// A kernel of one.
+#[derive(Clone, Debug)]
+struct ModuleKernelRef(ModuleKernel);
+
+pub(super) fn register(registry: &mut Registry<'_>) {
+    registry.engine.register_type_with_name::<ModuleRef>("cuda_module");
+    registry.engine.register_type_with_name::<ModuleKernelRef>("cuda_kernel");
+    documented(registry);
+    registry.any("cuda_module", 1, |context, _, args| module(context, args[0], &Map::new()));
+    registry.any("cuda_module", 2, |context, _, args| {
+        let options = args[1].read_lock::<Map>().map(|options| options.clone());
+        let got = || fault(format!("cuda_module: got {}, expected a map", type_name(args[1])));
+        module(context, args[0], &options.ok_or_else(got)?)
+    });
+    let of_module = TypeId::of::<ModuleRef>();
+    for arity in [2, 3] {
+        registry.typed("kernel", of_module, arity, |_, _, args| {
+            let module = args[0].read_lock::<ModuleRef>().map(|module| module.0.clone());
+            let name = text("kernel", "a name", args[1])?;
+            let signature = match args.get(2) {
+                Some(signature) => Some(text("kernel", "a signature", signature)?),
+                None => None,
+            };
+            let module = module.ok_or_else(|| fault("kernel: expected a module"))?;
+            let kernel = module.kernel(&name, signature.as_deref()).or_fault()?;
+            Ok(ModuleKernelRef(kernel))
+        });
+    }
+    for arity in 2..=5 {
+        let of_kernel = TypeId::of::<ModuleKernelRef>();
+        registry.typed("launch", of_kernel, arity, |context, call, args| {
+            context.at(call);
+            let kernel = args[0].read_lock::<ModuleKernelRef>().map(|kernel| kernel.0.clone());
+            let kernel = kernel.ok_or_else(|| fault("launch: expected a kernel of a module"))?;
+            launch(context, &kernel, args[1], &shape(&args[2..])?)
+        });
+    }
+    members(registry);
+}
+
+fn documented(registry: &mut Registry<'_>) {
+    registry.doc(
+        "cuda_module",
+        "(source, options)",
+        "Compiles CUDA C++ by NVRTC, which comes with the CUDA toolkit or by pip install nvidia-cuda-nvrtc; porcini doctor says \
+         where it is. PTX is taken as it is. Options: #{options: [\"--use_fast_math\"], exports: [\"axpy<float>\"], headers: \
+         #{\"mine.h\": \"..\"}}. m.kernel(\"axpy<float>\", \"const float *x, float *y, float alpha\") is a kernel; its signature may \
+         be left out where the source says it. m.source, m.kernels, m.ptx and m.sass can be looked at without a GPU. \
+         kernel(text) is for kernels that run on every device and fuse.\n\n\
+         m = cuda_module(`extern \"C\" __global__ void axpy(const float *x, float *y, float alpha) {\n  \
+         int i = blockIdx.x * blockDim.x + threadIdx.x;\n  y[i] += alpha * x[i];\n}`)\n\
+         x = FloatC::ones(10); y = FloatC::zeros(10)\n\
+         m.kernel(\"axpy\").launch([x, y, 3.0], [1, 1, 1], [10, 1, 1])",
+    );
+    registry.doc(
+        "launch",
+        "(kernel, arguments, grid, block, shared)",
+        "Launches a kernel of a CUDA module on a list of arrays and numbers, without waiting: launch([x, y, 3.0], [1, 1, 1], [10, 1, 1], 0). \
+         Arrays behind pointers to const are read, others written; the arrays see it under every name, copies do not. \
+         Without grid and block there is a thread for each lane of the largest array. A map in their place names what is given: \
+         #{grid: .., block: .., shared: .., cooperative: true}. Number, types and limits are checked before; what the kernel \
+         does with its pointers is not.",
+    );
+}
+
+fn text(op: &str, what: &str, value: &Dynamic) -> Result<String> {
+    let text = value.read_lock::<ImmutableString>().map(|text| text.to_string());
+    text.ok_or_else(|| fault(format!("{op}: got {}, expected {what}", type_name(value))))
+}
+
+fn texts(key: &str, value: &Dynamic) -> Result<Vec<String>> {
+    match value.read_lock::<rhai::Array>() {
+        Some(list) => list.iter().map(|one| text("cuda_module", key, one)).collect(),
+        None => Ok(vec![text("cuda_module", key, value)?]),
+    }
+}
+
+fn module(context: &Context, source: &Dynamic, given: &Map) -> Result<ModuleRef> {
+    let source = text("cuda_module", "a source in CUDA C++", source)?;
+    let mut options = Options::default();
+    for (key, value) in given {
+        match key.as_str() {
+            "options" => options.options = texts("options", value)?,
+            "exports" => options.exports = texts("exports", value)?,
+            "headers" => {
+                let headers = value.read_lock::<Map>().map(|headers| headers.clone());
+                let got = || fault(format!("cuda_module: got {} as headers", type_name(value)));
+                for (name, content) in headers.ok_or_else(got)? {
+                    let content = text("cuda_module", "the text of a header", &content)?;
+                    options.headers.push((name.to_string(), content));
+                }
+            }
+            _ => {
+                let hint = "there are options, exports and headers";
+                return Err(fault_with_hint(format!("cuda_module: no option `{key}`"), hint));
+            }
+        }
+    }
+    context.session.cuda_module(&source, options).map(ModuleRef).or_fault()
+}
+
+/// Three integers; one is along x.
+fn integers(what: &str, value: &Dynamic) -> Result<Vec<i64>> {
+    if let Ok(one) = value.as_int() {
+        return Ok(vec![one, 1, 1]);
+    }
+    let list = value.read_lock::<rhai::Array>();
+    let numbers = list.as_ref().map(|list| list.iter().map(Dynamic::as_int).collect());
+    match numbers {
+        Some(Ok(numbers)) => Ok(numbers),
+        _ => Err(fault(format!("launch: got {} as {what}, expected 3 integers", type_name(value)))),
+    }
+}
+
+fn shape(args: &[&mut Dynamic]) -> Result<Shape> {
+    let mut shape = Shape::default();
+    let shared = |value: &Dynamic| {
+        let bytes = value.as_int().ok().and_then(|bytes| u64::try_from(bytes).ok());
+        bytes.ok_or_else(|| fault("launch: shared memory is a number of bytes"))
+    };
+    if let [options] = args
+        && let Some(options) = options.read_lock::<Map>()
+    {
+        for (key, value) in options.iter() {
+            match key.as_str() {
+                "grid" => shape.grid = Some(integers("grid", value)?),
+                "block" => shape.block = Some(integers("block", value)?),
+                "shared" => shape.shared_bytes = shared(value)?,
+                "cooperative" => shape.is_cooperative = value.as_bool().unwrap_or(false),
+                _ => {
+                    let hint = "there are grid, block, shared and cooperative";
+                    return Err(fault_with_hint(format!("launch: no option `{key}`"), hint));
+                }
+            }
+        }
+        return Ok(shape);
+    }
+    if let Some(grid) = args.first() {
+        shape.grid = Some(integers("grid", grid)?);
+    }
+    if let Some(block) = args.get(1) {
+        shape.block = Some(integers("block", block)?);
+    }
+    if let Some(bytes) = args.get(2) {
+        shape.shared_bytes = shared(bytes)?;
+    }
+    Ok(shape)
+}
+
+fn launch(context: &Context, kernel: &ModuleKernel, args: &Dynamic, shape: &Shape) -> Result<()> {
+    let Some(list) = args.read_lock::<rhai::Array>().map(|list| list.clone()) else {
+        let what = format!("launch: got {}, expected a list of arguments", type_name(args));
+        return Err(fault_with_hint(what, "k.launch([x, y, 3.0], [1, 1, 1], [256, 1, 1])"));
+    };
+    let mut places = Vec::new();
+    let mut given = Vec::new();
+    for (number, value) in list.iter().enumerate() {
+        if let Some(number) = scalar(value) {
+            places.push(None);
+            given.push(LaunchArgument::Number(number));
+            continue;
+        }
+        let array = value.read_lock::<ArrayRef>().map(|array| array.clone());
+        let array = array.ok_or_else(|| {
+            let got = type_name(value);
+            fault(format!("launch: argument {number} is {got}, expected an array or a number"))
+        })?;
+        let whole = match &*array.node() {
+            Node::Tensor(tensor) => tensor.whole().or_fault()?.entries().or_fault()?.swap_remove(0),
+            _ => array.array("launch")?,
+        };
+        context.session.check_change("launch", &whole).or_fault()?;
+        given.push(LaunchArgument::Array(whole));
+        places.push(Some(array));
+    }
+    let written = kernel.launch(&context.session, &given, shape).or_fault()?;
+    for (number, array) in written {
+        let Some(place) = &places[number] else { continue };
+        let shape = match &*place.node() {
+            Node::Tensor(tensor) => Some(tensor.shape().extents().to_vec()),
+            _ => None,
+        };
+        match shape {
+            Some(shape) => {
+                let tensor = porcini_core::tensor::Tensor::new(&array, &shape).or_fault()?;
+                place.set(Node::Tensor(tensor));
+            }
+            None => place.set(Node::Leaf(array)),
+        }
+    }
+    Ok(())
+}
+
+fn members(registry: &mut Registry<'_>) {
+    let context = registry.context.clone();
+    let engine = &mut *registry.engine;
+    engine.register_get("source", |module: &mut ModuleRef| module.0.source().to_string());
+    engine.register_get("kernels", |module: &mut ModuleRef| {
+        let kernels = module.0.kernels().into_iter();
+        kernels
+            .map(|(name, signature)| format!("{name}({signature})").into())
+            .collect::<rhai::Array>()
+    });
+    engine.register_get("name", |kernel: &mut ModuleKernelRef| kernel.0.name().to_string());
+    let session = context.session.clone();
+    engine.register_get("ptx", move |module: &mut ModuleRef| module.0.ptx(&session).or_fault());
+    let session = context.session.clone();
+    engine.register_get("sass", move |module: &mut ModuleRef| module.0.sass(&session).or_fault());
+}
