@@ -14,6 +14,7 @@ mod commands;
 mod compiler;
 mod complex;
 mod control;
+mod cuda_modules;
 mod damaged;
 mod dense;
 mod examples;

@@ -20,10 +20,9 @@ const TABLES: [&str; 5] = [
 ];
 
 /// Files that list words which only look like names, or give each a meaning of its own.
-const EXCEPTIONS: [(&str, &str); 13] = [
+const EXCEPTIONS: [(&str, &str); 12] = [
     ("core/src/backend/cuda/ptx/op.rs", "instructions of PTX"),
     ("core/src/backend/isa.rs", "features of processors"),
-    ("core/src/text_kernel/evaluate.rs", "limits of types, as texts call them"),
     ("core/src/text_kernel/expression.rs", "operators of C"),
     ("core/src/text_kernel/lexer.rs", "operators of C"),
     ("core/src/text_kernel/library.rs", "names of C and NumPy"),

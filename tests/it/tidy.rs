@@ -9,7 +9,7 @@ use crate::imports::{Imports, Module, imports, knots};
 const MAX_LINES: usize = 640;
 
 /// Files with unsafe code, each with a reason.
-const UNSAFE: [(&str, &str); 25] = [
+const UNSAFE: [(&str, &str); 27] = [
     ("core/src/backend/cpu/arena.rs", "executable memory"),
     ("core/src/backend/cpu/frame.rs", "memory of machine code"),
     ("core/src/backend/cpu/launch.rs", "machine code as functions"),
@@ -22,6 +22,8 @@ const UNSAFE: [(&str, &str); 25] = [
     ("core/src/backend/interp/block.rs", "lanes by pointer"),
     ("core/src/backend/interp/memory_steps.rs", "lanes and buffers by pointer"),
     ("core/src/backend/interp/steps.rs", "lanes by pointer, instruction sets"),
+    ("core/src/backend/cuda/gpu/foreign.rs", "a C library"),
+    ("core/src/backend/cuda/nvrtc.rs", "a C library"),
     ("core/src/backend/pages.rs", "blocks of memory from the system"),
     ("core/src/backend/primitive/along.rs", "instruction sets"),
     ("core/src/backend/primitive/lanes.rs", "lanes by pointer, from several threads"),
@@ -46,7 +48,7 @@ const PACKAGES: [(&str, Layers); 4] =
     [("core", &LAYERS), ("script", SCRIPT), ("repl", SHELL), ("jupyter-kernel", KERNEL)];
 
 /// The layers of core.
-const LAYERS: [&[&str]; 7] = [
+const LAYERS: [&[&str]; 8] = [
     &[
         "convert",
         "spelling",
@@ -64,6 +66,7 @@ const LAYERS: [&[&str]; 7] = [
     // Session and array hold each other: a handle knows its session, a session makes handles.
     &["session", "device", "array", "control", "random", "value", "tensor", "catalogue", "interop"],
     &["text_kernel"],
+    &["cuda_module"],
     &["lib"],
 ];
 

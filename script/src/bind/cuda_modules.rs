@@ -66,7 +66,9 @@ fn documented(registry: &mut Registry<'_>) {
          m = cuda_module(`extern \"C\" __global__ void axpy(const float *x, float *y, float alpha) {\n  \
          int i = blockIdx.x * blockDim.x + threadIdx.x;\n  y[i] += alpha * x[i];\n}`)\n\
          x = FloatC::ones(10); y = FloatC::zeros(10)\n\
-         m.kernel(\"axpy\").launch([x, y, 3.0], [1, 1, 1], [10, 1, 1])",
+         m.kernel(\"axpy\").launch([x, y, 3.0], [1, 1, 1], [10, 1, 1])\n\n\
+         >> m = cuda_module(\".version 7.8\\n.target sm_80\\n.address_size 64\\n.visible .entry f() { ret; }\"); \
+         m.kernel(\"f\", \"\").name\nf",
     );
     registry.doc(
         "launch",
@@ -75,7 +77,10 @@ fn documented(registry: &mut Registry<'_>) {
          Arrays behind pointers to const are read, others written; the arrays see it under every name, copies do not. \
          Without grid and block there is a thread for each lane of the largest array. A map in their place names what is given: \
          #{grid: .., block: .., shared: .., cooperative: true}. Number, types and limits are checked before; what the kernel \
-         does with its pointers is not.",
+         does with its pointers is not.\n\n\
+         >> m = cuda_module(\".version 7.8\\n.target sm_80\\n.address_size 64\\n.visible .entry f() { ret; }\"); \
+         try { m.kernel(\"f\", \"int n\").launch([]) } catch (e) { print(e.message) }\n\
+         launch: kernel `f`: got 0 arguments, expected 1",
     );
 }
 

@@ -5,6 +5,8 @@
 //! as soon as its owner is gone.
 #![expect(unsafe_code, reason = "the driver is a C library")]
 
+mod foreign;
+
 use std::ffi::{CString, c_void};
 use std::fmt;
 use std::ptr;
@@ -15,7 +17,6 @@ use std::time::{Duration, Instant};
 use cudarc::driver::sys::{self, CUdevice_attribute as Attribute, CUresult};
 
 use super::driver::{self, Driver, OLDEST_CAPABILITY, attribute, describe};
-use crate::backend::LaunchShape;
 use crate::error::{Error, Result};
 use crate::interrupt;
 
@@ -328,121 +329,6 @@ impl Gpu {
             )
         };
         self.check("launching a kernel", result)
-    }
-
-    /// Launches an entry of others; each argument is the bytes of one of its parameters.
-    ///
-    /// # Errors
-    /// A failure of the device.
-    pub(super) fn launch_foreign(
-        &self,
-        function: Function,
-        shape: LaunchShape,
-        args: &[Vec<u8>],
-    ) -> Result<()> {
-        self.enter()?;
-        let pointer = |arg: &Vec<u8>| arg.as_ptr().cast_mut().cast::<c_void>();
-        let mut pointers: Vec<*mut c_void> = args.iter().map(pointer).collect();
-        let LaunchShape { grid: [gx, gy, gz], block: [bx, by, bz], shared_bytes, .. } = shape;
-        let (stream, args) = (self.stream, pointers.as_mut_ptr());
-        let result = if shape.is_cooperative {
-            // SAFETY: there are as many arguments as the entry's declaration says, each of its size; the call
-            // copies them.
-            unsafe {
-                sys::cuLaunchCooperativeKernel(
-                    function.0,
-                    gx,
-                    gy,
-                    gz,
-                    bx,
-                    by,
-                    bz,
-                    shared_bytes,
-                    stream,
-                    args,
-                )
-            }
-        } else {
-            let none = ptr::null_mut();
-            // SAFETY: as above.
-            unsafe {
-                sys::cuLaunchKernel(
-                    function.0,
-                    gx,
-                    gy,
-                    gz,
-                    bx,
-                    by,
-                    bz,
-                    shared_bytes,
-                    stream,
-                    args,
-                    none,
-                )
-            }
-        };
-        self.check("launching a kernel", result)
-    }
-
-    /// Bytes of each parameter of an entry; `None` where the driver is older than 12.4 and does not tell.
-    pub(super) fn parameter_sizes(&self, function: Function) -> Option<Vec<usize>> {
-        type Info =
-            unsafe extern "C" fn(sys::CUfunction, usize, *mut usize, *mut usize) -> CUresult;
-        self.enter().ok()?;
-        // SAFETY: the driver's library, which is loaded already.
-        let library = unsafe { libloading::Library::new("libcuda.so.1") }.ok()?;
-        // SAFETY: this is the type of that function.
-        let info = unsafe { library.get::<Info>(b"cuFuncGetParamInfo") }.ok()?;
-        let mut sizes = Vec::new();
-        loop {
-            let (mut offset, mut size) = (0, 0);
-            // SAFETY: writes two words; the function is loaded.
-            let result = unsafe { info(function.0, sizes.len(), &raw mut offset, &raw mut size) };
-            if result != CUresult::CUDA_SUCCESS {
-                return Some(sizes);
-            }
-            sizes.push(size);
-        }
-    }
-
-    /// Threads of a block with which an entry occupies the GPU best.
-    pub(super) fn best_block(&self, function: Function, shared_bytes: u32) -> Option<u32> {
-        self.enter().ok()?;
-        let (mut blocks, mut threads) = (0, 0);
-        let bytes = usize::try_from(shared_bytes).ok()?;
-        // SAFETY: writes two ints; the function is loaded.
-        let result = unsafe {
-            sys::cuOccupancyMaxPotentialBlockSize(
-                &raw mut blocks,
-                &raw mut threads,
-                function.0,
-                None,
-                bytes,
-                0,
-            )
-        };
-        if result != CUresult::CUDA_SUCCESS {
-            return None;
-        }
-        u32::try_from(threads).ok().filter(|&threads| threads > 0)
-    }
-
-    /// Bytes of shared memory that a block may have if its entry asks for them.
-    pub(super) fn most_shared(&self) -> u32 {
-        attribute(self.device, Attribute::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN)
-    }
-
-    /// Lets blocks of an entry have so much shared memory.
-    ///
-    /// # Errors
-    /// It is more than there is.
-    pub(super) fn allow_shared(&self, function: Function, bytes: u32) -> Result<()> {
-        use sys::CUfunction_attribute as Attribute;
-        self.enter()?;
-        let most = Attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
-        // SAFETY: the function is loaded.
-        let result = unsafe { sys::cuFuncSetAttribute(function.0, most, bytes.cast_signed()) };
-        self.check("allowing shared memory", result)
     }
 
     /// Compiles PTX. May run in several threads at once.

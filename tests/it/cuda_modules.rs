@@ -1,0 +1,169 @@
+//! Modules of CUDA C++: what is checked before a launch needs no GPU; launches need one.
+
+use porcini_core::cuda_module::{LaunchArgument, Options, Shape};
+use porcini_core::device::Toolkit;
+use porcini_core::{Array, DType, DeviceChoice, Error, Session};
+use porcini_tests::gpu;
+
+const SOURCE: &str = r#"
+#include <cuda_fp16.h>
+extern "C" __global__ void axpy(const float *x, float *y, float alpha) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  y[i] += alpha * x[i];
+}
+template <typename T> __global__ void scale(T *x, T factor, unsigned n) {
+  unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) x[i] *= factor;
+}
+__global__ void halves(const __half *x, __half *y) { y[threadIdx.x] = __hadd(x[threadIdx.x], x[threadIdx.x]); }
+extern "C" __global__ void reverse(const int *x, int *y, int n) {
+  extern __shared__ int kept[];
+  kept[threadIdx.x] = x[threadIdx.x];
+  __syncthreads();
+  y[threadIdx.x] = kept[n - 1 - threadIdx.x];
+}
+"#;
+
+fn session(choice: DeviceChoice) -> Session {
+    let toolkit = Toolkit::new(|name| std::env::var(name).ok());
+    Session::builder().device(choice).toolkit(toolkit).build().unwrap()
+}
+
+/// The module, unless there is no compiler.
+fn module(session: &Session) -> Option<porcini_core::cuda_module::CudaModule> {
+    match session.cuda_module(SOURCE, Options::default()) {
+        Ok(module) => Some(module),
+        Err(Error::Tool { reason, .. }) => {
+            assert!(reason.contains("pip install nvidia-cuda-nvrtc"), "{reason}");
+            println!("skipped: {reason}");
+            None
+        }
+        // Its headers are a package of their own.
+        Err(Error::Compilation { message, .. }) if message.contains("cuda_fp16.h") => {
+            println!("skipped: {message}");
+            None
+        }
+        Err(error) => panic!("{error}"),
+    }
+}
+
+fn array(array: &Array) -> LaunchArgument {
+    LaunchArgument::Array(array.clone())
+}
+
+#[test]
+fn what_does_not_fit_is_told_before_a_launch() {
+    let session = session(DeviceChoice::Cpu);
+    let Some(module) = module(&session) else { return };
+    assert!(module.ptx(&session).unwrap().contains(".visible .entry axpy"));
+    let axpy = module.kernel("axpy", None).unwrap();
+    let x = session.zeros(DType::F32, 10).unwrap();
+    let good = [array(&x), array(&x), LaunchArgument::Number(3.0.into())];
+    let wide = session.zeros(DType::F64, 10).unwrap();
+    let three = |x: i64, y: i64, z: i64| Some(vec![x, y, z]);
+    let shape =
+        |grid, block, shared_bytes| Shape { grid, block, shared_bytes, is_cooperative: false };
+    let usual = shape(three(1, 1, 1), three(10, 1, 1), 0);
+    for (args, shape, want) in [
+        (good[..2].to_vec(), usual.clone(), "got 2 arguments, expected 3"),
+        (
+            vec![good[2].clone(), good[1].clone(), good[2].clone()],
+            usual.clone(),
+            "argument 0 is expected to be an array, got number",
+        ),
+        (
+            vec![good[0].clone(), good[1].clone(), good[0].clone()],
+            usual.clone(),
+            "argument 2 is expected to be a number, got an array",
+        ),
+        (
+            vec![array(&wide), good[1].clone(), good[2].clone()],
+            usual.clone(),
+            "argument 0 is expected to be float32, got float64",
+        ),
+        (good.to_vec(), shape(Some(vec![1, 1]), None, 0), "grid needs 3 integers, got 2"),
+        (good.to_vec(), shape(three(0, 1, 1), None, 0), "grid 0 is not from 1 to"),
+        (good.to_vec(), shape(None, three(2048, 1, 1), 0), "block 2048 > 1024 threads"),
+        (good.to_vec(), shape(None, three(1 << 40, 1 << 40, 9), 0), "threads"),
+        (good.to_vec(), shape(None, None, 10 << 20), "bytes of shared memory"),
+        (good.to_vec(), usual, "needs an NVIDIA GPU"),
+    ] {
+        let error = axpy.launch(&session, &args, &shape).unwrap_err().to_string();
+        assert!(error.starts_with("kernel `axpy`") && error.contains(want), "{error}");
+    }
+    for (name, signature, want) in [
+        ("nope", None, "the module has no kernel `nope`"),
+        (
+            "axpy",
+            Some("const 3x"),
+            "invalid prototype \"const 3x\"; expected (const) type (*) (name)",
+        ),
+        ("axpy", Some("const complex *x"), "unsupported kernel argument type `complex`"),
+    ] {
+        let error = module.kernel(name, signature).unwrap_err().to_string();
+        assert!(error.contains(want), "{error}");
+    }
+    let error =
+        session.cuda_module("__global__ void f(float *x) {\n  x[0] = y;\n}", Options::default());
+    let error = error.unwrap_err().to_string();
+    assert!(error.contains("module.cu(2)") && error.contains("in: x[0] = y;"), "{error}");
+}
+
+#[test]
+fn modules_run_on_a_gpu() {
+    let Some(_) = gpu::open() else { return };
+    let session = session(DeviceChoice::Cuda(0));
+    let Some(module) = module(&session) else { return };
+    let axpy = module.kernel("axpy", Some("const float *x, float *y, float alpha")).unwrap();
+    let x = session.full(DType::F32, 1, 10).unwrap();
+    let mut y = session.zeros(DType::F32, 10).unwrap();
+    let shape =
+        Shape { grid: Some(vec![1, 1, 1]), block: Some(vec![10, 1, 1]), ..Shape::default() };
+    // R46: twice, in place; a copy made between keeps its lanes, and what was recorded before sees the old ones.
+    let mut before = Vec::new();
+    for want in [3.0, 6.0] {
+        before.push((y.try_add(1).unwrap(), y.clone()));
+        let args = [array(&x), array(&y), LaunchArgument::Number(3.0.into())];
+        y = axpy.launch(&session, &args, &shape).unwrap().remove(0).1;
+        assert_eq!(y.to_vec::<f32>().unwrap(), [want; 10]);
+    }
+    for ((recorded, copy), want) in before.iter().zip([0.0, 3.0]) {
+        assert_eq!(recorded.to_vec::<f32>().unwrap(), [want + 1.0; 10]);
+        assert_eq!(copy.to_vec::<f32>().unwrap(), [want; 10]);
+    }
+    // R47: templates by their types; a thread a lane by default.
+    for dtype in [DType::F32, DType::F64] {
+        let name = if dtype == DType::F32 { "scale<float>" } else { "scale<double>" };
+        let scale = module.kernel(name, None).unwrap();
+        let lanes = session.full(dtype, 3, 100_003).unwrap();
+        let args = [
+            array(&lanes),
+            LaunchArgument::Number(0.5.into()),
+            LaunchArgument::Number(100_003.into()),
+        ];
+        let scaled = scale.launch(&session, &args, &Shape::default()).unwrap().remove(0).1;
+        let is_scaled = scaled.eq(1.5).unwrap().reduce(porcini_core::ReduceOp::All).unwrap();
+        assert_eq!(is_scaled.item(0).unwrap(), true.into(), "{dtype}");
+    }
+    let halves = module.kernel("halves", None).unwrap();
+    let x = session.full(DType::F16, 1.5, 32).unwrap();
+    let y = session.zeros(DType::F16, 32).unwrap();
+    let doubled =
+        halves.launch(&session, &[array(&x), array(&y)], &Shape::default()).unwrap().remove(0).1;
+    assert_eq!(doubled.item(31).unwrap().to_f64(), 3.0);
+    // Shared memory beyond 48 KiB.
+    let reverse = module.kernel("reverse", None).unwrap();
+    let x = session.arange(DType::I32, 0.into(), 1024.into(), 1.into()).unwrap();
+    let y = session.zeros(DType::I32, 1024).unwrap();
+    let args = [array(&x), array(&y), LaunchArgument::Number(1024.into())];
+    let large = Shape { block: Some(vec![1024, 1, 1]), shared_bytes: 64 << 10, ..Shape::default() };
+    let reversed = reverse.launch(&session, &args, &large).unwrap().remove(0).1;
+    assert_eq!(reversed.item(0).unwrap().to_f64(), 1023.0);
+    // A signature that the code does not have.
+    let wrong = module.kernel("axpy", Some("const float *x, float *y")).unwrap();
+    let x = session.full(DType::F32, 1, 10).unwrap();
+    if let Err(error) = wrong.launch(&session, &[array(&x), array(&x)], &shape) {
+        assert!(error.to_string().contains("parameters of"), "{error}");
+    }
+    assert_eq!(x.to_vec::<f32>().unwrap(), [1.0; 10]);
+}
