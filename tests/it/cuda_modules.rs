@@ -167,3 +167,39 @@ fn modules_run_on_a_gpu() {
     }
     assert_eq!(x.to_vec::<f32>().unwrap(), [1.0; 10]);
 }
+
+/// Set in the process in which a kernel traps: the GPU fails for the whole process.
+const TRAPS: &str = "PORCINI_MODULE_TRAPS";
+
+#[test]
+fn a_kernel_that_traps_is_named() {
+    if std::env::var_os(TRAPS).is_some() {
+        return trap();
+    }
+    if gpu::open().is_none() {
+        return;
+    }
+    let (_, name) =
+        concat!(module_path!(), "::a_kernel_that_traps_is_named").split_once("::").unwrap();
+    let mut command = std::process::Command::new(std::env::current_exe().unwrap());
+    let output = command.args(["--exact", name]).env(TRAPS, "1").output().unwrap();
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success() && said.contains("1 passed"), "{said}");
+}
+
+fn trap() {
+    let session = session(DeviceChoice::Auto);
+    let source = "extern \"C\" __global__ void trap(int *x) { x[0] = 1; asm(\"trap;\"); }";
+    let trap = match session.cuda_module(source, Options::default()) {
+        Ok(module) => module.kernel("trap", None).unwrap(),
+        Err(error) => return println!("skipped: {error}"),
+    };
+    let lazy = session.arange(DType::F32, 0.into(), 4.into(), 1.into()).unwrap();
+    let x = session.array(&[1, 2, 3]).unwrap();
+    let written = trap.launch(&session, &[array(&x)], &Shape::default()).unwrap().remove(0).1;
+    let error = written.to_vec::<i32>().unwrap_err().to_string();
+    assert!(error.contains("after `trap` of a CUDA module was launched"), "{error}");
+    assert!(matches!(x.to_vec::<i32>(), Err(Error::Lost { .. })));
+    // The session goes on, on the CPU: drivers give the process no context any more.
+    assert_eq!(lazy.to_vec::<f32>().unwrap(), [0.0, 1.0, 2.0, 3.0]);
+}

@@ -111,11 +111,18 @@ pub trait LoadedModule: Send + Sync {
     /// Bytes of shared memory that a block may have.
     fn most_shared(&self) -> u32;
 
-    /// Queues a launch; each argument is the bytes of a parameter. What the entry does is its author's.
+    /// Queues a launch; each argument is the bytes of a parameter, whose number is sure if it comes from the source. What
+    /// the entry does is its author's.
     ///
     /// # Errors
-    /// The driver refuses it.
-    fn launch(&self, entry: &str, shape: LaunchShape, args: &[Vec<u8>]) -> Result<()>;
+    /// The driver refuses it; `Kernel` if the parameters are others.
+    fn launch(
+        &self,
+        entry: &str,
+        shape: LaunchShape,
+        args: &[Vec<u8>],
+        is_sure: bool,
+    ) -> Result<()>;
 }
 
 /// Blocks and threads of a launch.

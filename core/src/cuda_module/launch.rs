@@ -119,7 +119,7 @@ impl ModuleKernel {
             evaluator.say(1, || {
                 format!("launching {name} (grid {gx} x {gy} x {gz}, block {bx} x {by} x {bz})")
             });
-            module.launch(&entry, launch, &values)?;
+            module.launch(&entry, launch, &values, self.is_declared)?;
             evaluator.record(LaunchRecord {
                 name: "module kernel",
                 hash: KernelHash(0),

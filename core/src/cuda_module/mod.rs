@@ -82,6 +82,8 @@ pub struct ModuleKernel {
     module: CudaModule,
     name: String,
     parameters: Vec<Parameter>,
+    /// Whether the source says what it takes.
+    is_declared: bool,
 }
 
 impl Session {
@@ -146,12 +148,13 @@ impl CudaModule {
             };
             return Err(Error::Kernel { what, remedy: Some(remedy) });
         }
+        let is_declared = signature.is_none();
         let signature = signature.map(Into::into).or(found).ok_or_else(|| Error::Kernel {
             what: format!("kernel `{name}`: the module does not say what it takes"),
             remedy: Some("give its signature: m.kernel(name, \"const float *x, float *y\")".into()),
         })?;
         let parameters = parameters(&signature)?;
-        Ok(ModuleKernel { module: self.clone(), name: name.into(), parameters })
+        Ok(ModuleKernel { module: self.clone(), name: name.into(), parameters, is_declared })
     }
 
     /// The PTX of the module, for the processor of the session, or one of capability 8.0 without a GPU.
@@ -268,7 +271,7 @@ fn compile(session: &Session, source: &Source<'_>) -> Result<Code> {
         if let Some(line) = first.filter(|_| line_of(&said).is_some()) {
             message = format!("{message}\n  in: {}", line.trim());
         }
-        if let Some(Ok(path)) = disk.as_ref().map(|disk| disk.save_source(key, source.text)) {
+        if let Some(Ok(path)) = disk.as_ref().map(|disk| disk.save_source(key, "cu", source.text)) {
             message = format!("{message}\n  the whole source is in {}", path.display());
         }
         Error::Compilation { device: format!("NVRTC {}", nvrtc.version), message }

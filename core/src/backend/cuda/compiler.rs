@@ -100,7 +100,8 @@ impl Compiler {
         let compiled = self.gpu.compile(text).map(|Compiled { cubin }| cubin);
         compiled.map_err(|message| {
             let mut message = with_line(&message, text);
-            let saved = self.disk.as_ref().map(|disk| disk.save_source(self.key(text), text));
+            let saved =
+                self.disk.as_ref().map(|disk| disk.save_source(self.key(text), "ptx", text));
             if let Some(Ok(path)) = saved {
                 message = format!("{message}\n  the whole text is in {}", path.display());
             }

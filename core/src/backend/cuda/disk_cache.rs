@@ -100,10 +100,10 @@ impl DiskCache {
     ///
     /// # Errors
     /// What the file system says.
-    pub fn save_source(&self, key: Key, text: &str) -> io::Result<PathBuf> {
+    pub fn save_source(&self, key: Key, suffix: &str, text: &str) -> io::Result<PathBuf> {
         self.claim()?;
         let folder = self.folder.join("failed");
-        let path = folder.join(format!("{:032x}.ptx", key.0));
+        let path = folder.join(format!("{:032x}.{suffix}", key.0));
         write(&path, &[text.as_bytes()])?;
         trim(&folder, FAILED_BYTES)?;
         Ok(path)
@@ -366,7 +366,7 @@ mod tests {
         mode(cache.folder(), 0o777);
         let told = [cache.put(key(2), b"").unwrap_err(), cache.check().unwrap_err()];
         assert!(told.iter().all(|error| error.to_string() == "others may write there (mode 777)"));
-        assert!(cache.save_source(key(2), "").is_err());
+        assert!(cache.save_source(key(2), "ptx", "").is_err());
         mode(cache.folder(), 0o700);
         // Only root can give files away.
         for path in [&entry, cache.folder()] {
@@ -382,7 +382,7 @@ mod tests {
     #[test]
     fn sources_are_saved() {
         let (_folder, cache) = cache(LIMIT);
-        let path = cache.save_source(key(1), "text").unwrap();
+        let path = cache.save_source(key(1), "ptx", "text").unwrap();
         assert!(path.ends_with("failed/00000000000000000000000000000001.ptx"), "{path:?}");
         assert_eq!(fs::read_to_string(path).unwrap(), "text");
     }

@@ -10,8 +10,8 @@ mod foreign;
 use std::ffi::{CString, c_void};
 use std::fmt;
 use std::ptr;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use cudarc::driver::sys::{self, CUdevice_attribute as Attribute, CUresult};
@@ -38,6 +38,8 @@ pub(super) struct Gpu {
     context: sys::CUcontext,
     stream: sys::CUstream,
     lost: AtomicBool,
+    /// The last kernel of others that was launched: ours do not fail.
+    foreign: Mutex<Option<String>>,
 }
 
 // SAFETY: handles of the driver may be used from every thread.
@@ -149,6 +151,7 @@ impl Gpu {
             context,
             stream,
             lost,
+            foreign: Mutex::default(),
         })
     }
 
@@ -488,7 +491,12 @@ impl Gpu {
         if lost {
             self.lose();
         }
-        Err(Error::DeviceFailed { device: self.short_name(), what, reason: describe(error), lost })
+        let mut reason = describe(error);
+        let foreign = self.foreign.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(name) = foreign.as_ref().filter(|_| lost) {
+            reason = format!("{reason}, after `{name}` of a CUDA module was launched");
+        }
+        Err(Error::DeviceFailed { device: self.short_name(), what, reason, lost })
     }
 }
 

@@ -3,6 +3,7 @@
 
 use std::ffi::c_void;
 use std::ptr;
+use std::sync::PoisonError;
 
 use cudarc::driver::sys::{self, CUdevice_attribute as Attribute, CUresult};
 
@@ -18,11 +19,13 @@ impl Gpu {
     /// A failure of the device.
     pub(in super::super) fn launch_foreign(
         &self,
+        name: &str,
         function: Function,
         shape: LaunchShape,
         args: &[Vec<u8>],
     ) -> Result<()> {
         self.enter()?;
+        *self.foreign.lock().unwrap_or_else(PoisonError::into_inner) = Some(name.into());
         let pointer = |arg: &Vec<u8>| arg.as_ptr().cast_mut().cast::<c_void>();
         let mut pointers: Vec<*mut c_void> = args.iter().map(pointer).collect();
         let LaunchShape { grid: [gx, gy, gz], block: [bx, by, bz], shared_bytes, .. } = shape;
@@ -66,8 +69,13 @@ impl Gpu {
         self.check("launching a kernel", result)
     }
 
-    /// Bytes of each parameter of an entry; `None` where the driver is older than 12.4 and does not tell.
-    pub(in super::super) fn parameter_sizes(&self, function: Function) -> Option<Vec<usize>> {
+    /// Bytes of the first parameters of an entry, up to `most`; `None` where the driver is older than 12.4 and does not
+    /// tell.
+    pub(in super::super) fn parameter_sizes(
+        &self,
+        function: Function,
+        most: usize,
+    ) -> Option<Vec<usize>> {
         type Info =
             unsafe extern "C" fn(sys::CUfunction, usize, *mut usize, *mut usize) -> CUresult;
         self.enter().ok()?;
@@ -76,15 +84,16 @@ impl Gpu {
         // SAFETY: this is the type of that function.
         let info = unsafe { library.get::<Info>(b"cuFuncGetParamInfo") }.ok()?;
         let mut sizes = Vec::new();
-        loop {
+        while sizes.len() < most {
             let (mut offset, mut size) = (0, 0);
             // SAFETY: writes two words; the function is loaded.
             let result = unsafe { info(function.0, sizes.len(), &raw mut offset, &raw mut size) };
             if result != CUresult::CUDA_SUCCESS {
-                return Some(sizes);
+                break;
             }
             sizes.push(size);
         }
+        Some(sizes)
     }
 
     /// Threads of a block with which an entry occupies the GPU best.
