@@ -58,6 +58,7 @@ pub use store::Store;
 pub(crate) use types::known as c_type;
 
 use crate::array::{Array, Operand};
+use crate::dtype::DType;
 use crate::error::{Error, Result};
 use crate::session::Session;
 use crate::tensor::Tensor;
@@ -131,6 +132,12 @@ impl TextKernel {
     /// Name and parameters as the text has them: `sq_diff(T x, T y)`.
     pub fn signature(&self) -> String {
         self.function().signature()
+    }
+
+    /// The types of its arguments; `None` where a call decides.
+    pub fn parameter_types(&self) -> Vec<Option<DType>> {
+        let given = self.function().given();
+        given.map(|parameter| parameter.type_name.dtype(&Letters::default())).collect()
     }
 
     /// Its calls by the types of the arguments: `f32, f32`.

@@ -113,7 +113,7 @@ impl<'t> Place<'t> {
             Takes::File | Takes::System => Self::File { typed: typed.rsplit(' ').next()? },
             Takes::Flag if !typed.contains(' ') => Self::Flag { typed },
             Takes::Name => Self::Help { typed: last_word(typed) },
-            Takes::Flag | Takes::Nothing | Takes::Word => Self::Nowhere,
+            Takes::Flag | Takes::Nothing | Takes::Text | Takes::Word => Self::Nowhere,
         })
     }
 

@@ -12,7 +12,7 @@ use crate::value::{ArrayRef, Node, scalar, type_name};
 
 /// A module as scripts hold it.
 #[derive(Clone, Debug)]
-struct ModuleRef(CudaModule);
+pub(crate) struct ModuleRef(pub(crate) CudaModule);
 
 /// A kernel of one.
 #[derive(Clone, Debug)]

@@ -294,6 +294,15 @@ fn history(registry: &mut Registry<'_>) {
     });
 }
 
+/// The kernels of a plan in the backends' common form.
+pub(super) fn common_form(plan: &Plan) -> String {
+    let text = |(i, step): (usize, &Step)| match step {
+        Step::Kernel(launch) => format!("kernel {i} (n={}):\n{}", launch.size, launch.kernel),
+        Step::Primitive(launch) => format!("primitive {i}: {}\n", launch.primitive.name()),
+    };
+    plan.steps.iter().enumerate().map(text).collect()
+}
+
 fn programs(registry: &mut Registry<'_>) {
     registry.doc(
         "ptx",
@@ -330,13 +339,7 @@ fn programs(registry: &mut Registry<'_>) {
         "The kernels that would compute x, in the backends' common form.\n\n\
          >> ir(FloatC([1, 2]))\nnothing to compile: the value is known already",
     );
-    program(registry, "ir", Program::Ir, |_, plan, _| {
-        let text = |(i, step): (usize, &Step)| match step {
-            Step::Kernel(launch) => format!("kernel {i} (n={}):\n{}", launch.size, launch.kernel),
-            Step::Primitive(launch) => format!("primitive {i}: {}\n", launch.primitive.name()),
-        };
-        Ok(plan.steps.iter().enumerate().map(text).collect())
-    });
+    program(registry, "ir", Program::Ir, |_, plan, _| Ok(common_form(plan)));
     registry.doc(
         "explain",
         "(x)",

@@ -3,13 +3,15 @@
 use std::any::TypeId;
 
 use porcini_core::text_kernel::{Called, Captured, Over, Parts, Store, TextKernel, TextReduction};
-use porcini_core::{Array, Value};
+use porcini_core::value::Argument;
+use porcini_core::{Array, DType, Result as CoreResult, Value};
 use rhai::{Dynamic, FnPtr, ImmutableString, Map};
 
+use super::inspect::common_form;
 use super::registry::Registry;
 use crate::context::Context;
 use crate::fault::{IntoFault, Result, fault, fault_with_hint};
-use crate::language::tokens;
+use crate::language::tokens::{self, registered};
 use crate::value::names::Sight;
 use crate::value::nested::lend;
 use crate::value::text_kernel::{CALL, KernelRef};
@@ -27,11 +29,7 @@ pub(super) fn register(registry: &mut Registry<'_>) {
             let hint = "kernel(\"T f(T x) { return x * x; }\")";
             return Err(fault_with_hint(format!("kernel: got {got}, expected text"), hint));
         };
-        let sight = in_sight.borrow();
-        let around = |name: &str| captured(sight.as_ref()?, name);
-        let kernel = TextKernel::new(&text, &around).or_fault()?;
-        context.kernels.borrow_mut().push(kernel.clone());
-        Ok(KernelRef::Kernel(kernel).into_function())
+        Ok(function(of_text(context, in_sight.borrow().as_ref(), &text).or_fault()?))
     });
     for n in 0..=MOST_ARGUMENTS {
         let mut types = vec![TypeId::of::<Dynamic>(); n + 1];
@@ -66,6 +64,45 @@ pub(super) fn register(registry: &mut Registry<'_>) {
     }
     reductions(registry);
     members(registry);
+}
+
+/// Reads a kernel, which may use what is in sight.
+pub(crate) fn of_text(
+    context: &Context,
+    sight: Option<&Sight>,
+    text: &str,
+) -> CoreResult<TextKernel> {
+    let kernel = TextKernel::new(text, &|name| captured(sight?, name))?;
+    context.kernels.borrow_mut().push(kernel.clone());
+    Ok(kernel)
+}
+
+/// What scripts call.
+pub(crate) fn function(kernel: TextKernel) -> FnPtr {
+    KernelRef::Kernel(kernel).into_function()
+}
+
+/// Lanes of the arrays with which a kernel is looked at.
+const SAMPLE: usize = 8;
+
+/// What a kernel gives for arrays of its types; letters are f32, if nothing is said.
+fn sampled(context: &Context, kernel: &TextKernel, types: &[DType]) -> CoreResult<Vec<Value>> {
+    let session = &context.session;
+    let mut said = types.iter().copied();
+    let arrays = kernel.parameter_types().into_iter().map(|known| {
+        let dtype = said.next().or(known).unwrap_or(DType::F32);
+        session.from_bytes(dtype, &vec![0; SAMPLE * dtype.bytes()])
+    });
+    let arrays = arrays.collect::<CoreResult<Vec<Array>>>()?;
+    let args: Vec<Argument<'_>> = arrays.iter().map(Argument::from).collect();
+    Ok(kernel.call(session, &args.iter().collect::<Vec<_>>())?.results)
+}
+
+/// A kernel as backends get it.
+pub(crate) fn in_common_form(context: &Context, kernel: &TextKernel) -> CoreResult<String> {
+    let results = sampled(context, kernel, &[])?;
+    let leaves: Vec<&Array> = results.iter().flat_map(Value::leaves).collect();
+    Ok(common_form(&context.session.plan(&leaves)?))
 }
 
 /// Texts of a reduction, or a scan, from a map of options.
@@ -234,7 +271,8 @@ fn documented(registry: &mut Registry<'_>) {
          y[j] += v, atomic_add(y[j], v). Parameters may have defaults. Numbers and kernels of the script are known by name, with the value that \
          they have now. Precedence is C's: a & b == c means a & (b == c), and ^ is exclusive or. / of two integers is an error: \
          idiv(a, b) truncates. k.into(y, x) writes the result to y, k.add_to(y, x) adds it; k.source, k.name; \
-         kernel_stats() counts calls.\n\n\
+         k.ir(\"f32, i32\"), k.ptx(..), k.asm(..) and k.sass(..) show it for such arguments; kernel_stats() counts calls. In a cell of its own: \
+         %%kernel, and the text in the lines below.\n\n\
          >> k = kernel(\"T sq_diff(T x, T y) { return (x - y) * (x - y); }\"); k(FloatC([1, 2, 5]), 2)\n[1, 0, 9]",
     );
     registry.doc(
@@ -348,6 +386,22 @@ fn mask(options: &Map) -> Result<Array> {
     mask.array("into")
 }
 
+/// Types of arguments: `"f32, i32"`, or a list of them.
+fn dtypes(name: &str, types: &Dynamic) -> Result<Vec<DType>> {
+    let text = match types.read_lock::<rhai::Array>() {
+        Some(list) => list.iter().map(ToString::to_string).collect::<Vec<_>>().join(","),
+        None => types.to_string(),
+    };
+    let one = |word: &str| {
+        let known =
+            |dtype: &DType| [dtype.name(), dtype.numpy_name(), dtype.script_name()].contains(&word);
+        let unknown =
+            || fault_with_hint(format!("{name}: `{word}` is no type"), "such as \"f32, i32\"");
+        DType::ALL.into_iter().find(known).ok_or_else(unknown)
+    };
+    text.split(',').map(|word| one(word.trim())).collect()
+}
+
 fn members(registry: &mut Registry<'_>) {
     type Member = fn(&KernelRef) -> &str;
     let members: [(&str, Member); 2] = [("source", KernelRef::source), ("name", KernelRef::name)];
@@ -357,6 +411,22 @@ fn members(registry: &mut Registry<'_>) {
             let none = || fault(format!("got a function, expected a kernel, which has .{name}"));
             kernel.map(|kernel| member(&kernel).to_string()).ok_or_else(none)
         });
+    }
+    for name in ["ir", "ptx", "asm", "sass"] {
+        for arity in [1, 2] {
+            registry.typed(name, TypeId::of::<FnPtr>(), arity, move |context, call, args| {
+                let Some(KernelRef::Kernel(kernel)) = KernelRef::of(args[0]) else {
+                    let what = format!("{name}: got {}, expected a kernel", type_name(args[0]));
+                    return Err(fault(what));
+                };
+                let types = args.get(1).map(|types| dtypes(name, types)).transpose()?;
+                let results = sampled(context, &kernel, &types.unwrap_or_default()).or_fault()?;
+                let first = results.into_iter().next().map(ArrayRef::from);
+                let first =
+                    first.ok_or_else(|| fault(format!("{name}: the kernel has no result")))?;
+                call.call_native_fn::<Dynamic>(registered(name), (first,))
+            });
+        }
     }
     registry.any("kernel_stats", 0, |context, _, _| {
         let device = context.session.device_name();

@@ -7,6 +7,7 @@ mod argument;
 mod session;
 mod system;
 mod timing;
+mod written;
 
 use argument::{Argument, failed};
 use std::fmt::Write as _;
@@ -46,6 +47,8 @@ pub enum Takes {
     Name,
     /// A line of the system's shell; behind `%%` all lines.
     System,
+    /// A text in a language of its own; behind `%%` all lines.
+    Text,
     /// Something else.
     Word,
 }
@@ -149,6 +152,20 @@ pub const COMMANDS: &[Command] = &[
         doc: "runs a command of the system; %%sh all lines below it",
         takes: Takes::System,
         run: system::sh,
+    },
+    Command {
+        name: "kernel",
+        parameters: "[--explain] TEXT",
+        doc: "defines a kernel from text under its own name; %%kernel of all lines below it, as kernel(text) does",
+        takes: Takes::Text,
+        run: written::kernel,
+    },
+    Command {
+        name: "cuda",
+        parameters: "NAME",
+        doc: "%%cuda compiles all lines below it as CUDA C++ into a variable, as cuda_module(text) does",
+        takes: Takes::Text,
+        run: written::cuda,
     },
     Command {
         name: "history",
@@ -336,7 +353,7 @@ fn command(line: &str) -> Option<(&'static Command, &str)> {
     let takes_all = rest.starts_with('%');
     let rest = rest.strip_prefix('%').unwrap_or(rest);
     let end = rest.find(|c: char| !c.is_ascii_alphanumeric()).unwrap_or(rest.len());
-    let all = |c: &&Command| matches!(c.takes, Takes::Code | Takes::System);
+    let all = |c: &&Command| matches!(c.takes, Takes::Code | Takes::System | Takes::Text);
     let is_meant = |c: &&Command| c.name == &rest[..end] && (!takes_all || all(c));
     let found = COMMANDS.iter().find(is_meant)?;
     Some((found, rest[end..].trim_start()))
@@ -345,7 +362,8 @@ fn command(line: &str) -> Option<(&'static Command, &str)> {
 /// Whether a piece is text to its end, for which nobody knows where it ends: `%%sh`.
 pub(crate) fn is_open_text(code: &str) -> bool {
     code.trim_start().starts_with("%%")
-        && command(code).is_some_and(|(command, _)| command.takes == Takes::System)
+        && command(code)
+            .is_some_and(|(command, _)| matches!(command.takes, Takes::System | Takes::Text))
 }
 
 /// The name of `?name`, `??name`, `name?`, `?`.
