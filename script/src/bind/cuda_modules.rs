@@ -122,15 +122,19 @@ fn module(context: &Context, source: &Dynamic, given: &Map) -> Result<ModuleRef>
 
 /// Three integers; one is along x.
 fn integers(what: &str, value: &Dynamic) -> Result<Vec<i64>> {
-    if let Ok(one) = value.as_int() {
+    // `256 / 16` is a float.
+    let whole = |value: &Dynamic| match (value.as_int(), value.as_float()) {
+        (Ok(one), _) => Some(one),
+        (_, Ok(float)) if float.fract() == 0.0 => format!("{float}").parse::<i64>().ok(),
+        _ => None,
+    };
+    if let Some(one) = whole(value) {
         return Ok(vec![one, 1, 1]);
     }
     let list = value.read_lock::<rhai::Array>();
-    let numbers = list.as_ref().map(|list| list.iter().map(Dynamic::as_int).collect());
-    match numbers {
-        Some(Ok(numbers)) => Ok(numbers),
-        _ => Err(fault(format!("launch: got {} as {what}, expected 3 integers", type_name(value)))),
-    }
+    let numbers = list.as_ref().and_then(|list| list.iter().map(whole).collect());
+    let got = || fault(format!("launch: got {} as {what}, expected 3 integers", type_name(value)));
+    numbers.ok_or_else(got)
 }
 
 fn shape(args: &[&mut Dynamic]) -> Result<Shape> {
