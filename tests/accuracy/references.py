@@ -250,8 +250,8 @@ FUNCTIONS = {
     "log1p": Row(mp.log1p, 2, [[(-1, 10), 0, -1]]),
     "pow": Row(power, 2, [[(0, 10), (-5, 5), (0.5, 2), 1, 0], [(-10, 10), (-300, 300), 0, 1, 0.5]]),
     "cbrt": Row(lambda x: mp.sign(x) * mp.cbrt(abs(x)), 1.5, [REAL]),
-    "rcbrt": Row(rcbrt, 1, [REAL]),
-    "logaddexp": Row(logaddexp, 2, [EXPONENT, EXPONENT], lambda a, b: max(abs(a), abs(b))),
+    "rcbrt": Row(rcbrt, 1.5, [REAL]),
+    "logaddexp": Row(logaddexp, 2.5, [EXPONENT, EXPONENT], lambda a, b: max(abs(a), abs(b))),
     "hypot": Row(mp.hypot, 1.5, [REAL, REAL]),
     "sin": Row(mp.sin, 1.5, [ANGLE]),
     "cos": Row(mp.cos, 1.5, [ANGLE]),
@@ -291,7 +291,7 @@ FUNCTIONS = {
         tgamma, 10, [[(-6, 6), (-40, 36), (-184, 172), 0, 1, 2, 2.5, -0.5, -1, -2, -171]], slowness=4
     ),
     "digamma": Row(
-        digamma, 5, [[(-6, 6), (0.2, 3), (-200, 200), 0, 1.4616321449683623, 0.5, 1.25, 2.25, -1, -2]], digamma_size, slowness=4
+        digamma, 10, [[(-6, 6), (0.2, 3), (-200, 200), 0, 1.4616321449683623, 0.5, 1.25, 2.25, -1, -2]], digamma_size, slowness=4
     ),
     "i0e": Row(bessel(0), 5, [[(-20, 20), (0, 1000), 0, 7.75]], slowness=4),
     "i1e": Row(bessel(1), 5, [[(-20, 20), (0, 1000), 0, 7.75]], slowness=4),
@@ -313,12 +313,12 @@ FUNCTIONS = {
     ),
     # Activations.
     "sigmoid": Row(sigmoid, 2.5, [TAILS]),
-    "log_sigmoid": Row(lambda x: -softrelu(-x), 3, [TAILS]),
-    "softrelu": Row(softrelu, 3, [TAILS]),
+    "log_sigmoid": Row(lambda x: -softrelu(-x), 2, [TAILS]),
+    "softrelu": Row(softrelu, 2, [TAILS]),
     "silu": Row(lambda x: x * sigmoid(x) if x > -(10**6) else mpf(0), 3, [TAILS]),
     "mish": Row(mish, 4, [TAILS]),
-    "gelu_erf": Row(gelu_erf, 4, [[(-6, 6), (-14.5, -12), (-39, -6), 0, 0.6647, -0.6647]]),
-    "elu": Row(lambda x, alpha: x if x >= 0 else alpha * mp.expm1(x), 2.5, [TAILS, [(-3, 3), 1]]),
+    "gelu_erf": Row(gelu_erf, 3.5, [[(-6, 6), (-14.5, -12), (-39, -6), 0, 0.6647, -0.6647]]),
+    "elu": Row(lambda x, alpha: x if x >= 0 else alpha * mp.expm1(x), 2, [TAILS, [(-3, 3), 1]]),
     "linear_to_srgb": Row(linear_to_srgb, 10, [[(0, 1), (0, 0.01), 0, 0.0031308]], reach=2),
     "srgb_to_linear": Row(srgb_to_linear, 10, [[(0, 1), (0, 0.1), 0, 0.04045]], reach=2),
 }

@@ -84,8 +84,8 @@ fn magnitude(x: Expr<'_>) -> Expr<'_> {
     if x.dtype().is_signed() { x.abs().reinterpret(x.dtype().unsigned()) } else { x }
 }
 
-/// J. Stein's binary algorithm on unsigned numbers, in a fixed number of steps of five operations: 316 in all of 64
-/// bits, 156 of 32. Lanes would wait for the one with most steps in a loop too, and a loop is no part of kernels that
+/// J. Stein's binary algorithm on unsigned numbers, in a fixed number of steps of five operations: 63 of them for
+/// 64 bits, 31 for 32. Lanes would wait for the one with most steps in a loop too, and a loop is no part of kernels that
 /// call functions.
 ///
 /// Of odd u ≠ v a step makes min(u, v) and an odd part of their difference, whose sum is at most half of u + v < 2^65:

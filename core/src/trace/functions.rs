@@ -129,12 +129,12 @@ macro_rules! function_rows {
             /// >> cbrt(FloatC([27, -8]))
             /// [3, -2]
             cbrt / 1, Float = |x| math::cbrt(x[0]);
-            /// Reciprocal cube root `1 / cbrt(x)`; infinite at 0. At most B ulp.
+            /// Reciprocal cube root `1 / cbrt(x)`; infinite at 0. At most 1.5 ulp.
             ///
             /// >> rcbrt(FloatC([8, -0.001]))
             /// [0.5, -10]
             rcbrt / 1, Float = |x| math::rcbrt(x[0]);
-            /// `log(exp(a) + exp(b))` without overflow on the way. At most B ulp of the largest of `|a|`, `|b|` and the result.
+            /// `log(exp(a) + exp(b))` without overflow on the way. At most 2.5 ulp of the largest of `|a|`, `|b|` and the result.
             ///
             /// >> logaddexp(FloatC([0, 1000]), FloatC([0, -inf]))
             /// [0.693147, 1000]

@@ -205,7 +205,11 @@ macro_rules! float_functions {
                 "softsign" if a.is_infinite() => a.signum(),
                 "softsign" => a / (1.0 + a.abs()),
                 "leaky_relu" => {
-                    if a < 0.0 { a * b } else { a }
+                    if a < 0.0 {
+                        a * b
+                    } else {
+                        a
+                    }
                 }
                 "smooth_l1" => {
                     let (border, scaled) = (1.0 / (b * b), b * a);
@@ -219,7 +223,11 @@ macro_rules! float_functions {
                 "heaviside" if a.is_nan() => a,
                 "heaviside" if a == 0.0 => b,
                 "heaviside" => {
-                    if a > 0.0 { 1.0 } else { 0.0 }
+                    if a > 0.0 {
+                        1.0
+                    } else {
+                        0.0
+                    }
                 }
                 "isposinf" => return u64::from(a == <$t>::INFINITY),
                 "isneginf" => return u64::from(a == <$t>::NEG_INFINITY),
@@ -269,7 +277,8 @@ macro_rules! integer_functions {
         fn $name(name: &str, [a, b, c]: [$t; 3]) -> $t {
             let turns = (b as $unsigned % <$t>::BITS as $unsigned) as u32;
             let divisor = || {
-                let size = |x: $t| if x < 0 { x.wrapping_neg() as $unsigned } else { x as $unsigned };
+                let size =
+                    |x: $t| if x < 0 { x.wrapping_neg() as $unsigned } else { x as $unsigned };
                 let (mut x, mut y) = (size(a), size(b));
                 while y != 0 {
                     (x, y) = (y, x % y);
@@ -279,7 +288,11 @@ macro_rules! integer_functions {
             match name {
                 "relu" => a.max(0),
                 "sgn" => {
-                    if a < 0 { $minus_one } else { <$t>::from(a > 0) }
+                    if a < 0 {
+                        $minus_one
+                    } else {
+                        <$t>::from(a > 0)
+                    }
                 }
                 "left" => a,
                 "right" => b,

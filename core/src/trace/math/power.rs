@@ -126,7 +126,7 @@ pub(in crate::trace) fn cbrt(x: Expr<'_>) -> Expr<'_> {
 
 /// `1 / cbrt(x)`: the quotient of [`Root`], improved by what that and the quotient itself lack.
 ///
-/// rcbrt(±0) = ±∞, rcbrt(±∞) = ±0, rcbrt(NaN) = NaN.
+/// Residues of numbers that are hardly normal lose their digits. rcbrt(±0) = ±∞, rcbrt(±∞) = ±0, rcbrt(NaN) = NaN.
 pub(in crate::trace) fn rcbrt(x: Expr<'_>) -> Expr<'_> {
     let Root { normal, subnormal, square, root, .. } = Root::of(x);
     let (one, third) = (x.constant(1.0), x.constant(1.0 / 3.0));

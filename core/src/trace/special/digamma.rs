@@ -100,7 +100,9 @@ pub(in super::super) fn digamma(x: Expr<'_>) -> Expr<'_> {
     let near = low.select(y + one, y);
     let [high, rest] =
         (if is_single(x) { ZERO_SINGLE } else { ZERO_DOUBLE }).map(|part| x.bits(part));
-    let distance = (near - high) - rest;
+    // What 1 − x loses would be enlarged where ψ is small.
+    let lost = reflected.select((one - y) - x, x.constant(0));
+    let distance = (near - high) + (lost - rest);
     let near = distance * PSI_NEAR.at(near - x.constant(1.75));
     let near = low.select(near - inverse, near);
 
@@ -113,11 +115,12 @@ pub(in super::super) fn digamma(x: Expr<'_>) -> Expr<'_> {
 
 /// `π cot(πx)`; NaN at integers but 0.
 fn cotangent(x: Expr<'_>) -> Expr<'_> {
-    let one = x.constant(1);
-    let r = x - x.round();
+    let (zero, one) = (x.constant(0), x.constant(1));
+    // The difference of −0 has another sign.
+    let r = x.eq(zero).select(x, x - x.round());
     let twice = r + r;
     let fit = COTANGENT.at(r * r);
     let value = (one - twice) * (one + twice) * fit / (r * ((one - r) * (one + r)));
-    let pole = r.eq(x.constant(0)) & x.neq(x.constant(0));
+    let pole = r.eq(zero) & x.neq(zero);
     pole.select(x.constant(f64::NAN), value)
 }

@@ -113,7 +113,7 @@ pub(in super::super) fn gelu_erf(x: Expr<'_>) -> Expr<'_> {
     let near = most * (scaled * -half).fma(ERF_NEAR.at(scaled * scaled), half);
     let (size, positive) = (scaled.abs(), x.gt(zero));
     let far = tail(size, positive.select(-rest, rest), most.abs() * half);
-    let far = positive.select(x, zero) - far;
+    let far = positive.select(x, x.constant(-0.0)) - far;
     size.lt(x.constant(0.47)).select(near, far)
 }
 
