@@ -47,7 +47,7 @@ macro_rules! special_rows {
             /// [24, 1.77245, -3.54491]
             tgamma / 1, Float = |x| recipes::tgamma(x[0]);
             /// Digamma function, the derivative of `lgamma`; -inf at 0 (inf at -0), NaN at negative integers and -inf.
-            /// At most 10 ulp, below 0.5 of the larger of `digamma(1 - x)` and `pi * cot(pi * x)`.
+            /// At most 8 ulp, below 0.5 of the larger of `digamma(1 - x)` and `pi * cot(pi * x)`.
             ///
             /// >> digamma(FloatC([0.5, 1, 10, -1]))
             /// [-1.96351, -0.577216, 2.25175, nan]

@@ -100,8 +100,9 @@ pub(in super::super) fn digamma(x: Expr<'_>) -> Expr<'_> {
     let near = low.select(y + one, y);
     let [high, rest] =
         (if is_single(x) { ZERO_SINGLE } else { ZERO_DOUBLE }).map(|part| x.bits(part));
-    // What 1 − x loses would be enlarged where ψ is small.
-    let lost = reflected.select((one - y) - x, x.constant(0));
+    // What 1 − x and y + 1 lose would be enlarged where ψ is small.
+    let zero = x.constant(0);
+    let lost = reflected.select((one - y) - x, zero) + low.select(y - (near - one), zero);
     let distance = (near - high) + (lost - rest);
     let near = distance * PSI_NEAR.at(near - x.constant(1.75));
     let near = low.select(near - inverse, near);
