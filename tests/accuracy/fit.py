@@ -146,6 +146,35 @@ def sinc(u):
     return mp.sincpi(mp.sqrt(u))
 
 
+PSI_ZERO = mp.findroot(mp.digamma, mpf("1.4616321449683623"))
+
+
+def psi_near(t):
+    """psi x / (x - its zero) of t = x - 7/4."""
+    d = t + mpf(7) / 4 - PSI_ZERO
+    if abs(d) < mpf(2) ** -60:
+        return mp.psi(1, PSI_ZERO) + d * mp.psi(2, PSI_ZERO) / 2
+    return mp.digamma(PSI_ZERO + d) / d
+
+
+def psi_far(u):
+    """x² times what log x - 1/(2x) exceeds psi x by, of u = 1/x²."""
+    if u < mpf(2) ** -60:
+        return mpf(1) / 12 - u / 120
+    x = 1 / mp.sqrt(u)
+    return (mp.log(x) - mp.digamma(x)) / u - x / 2
+
+
+def cotangent(u):
+    """pi r cot(pi r) (1 - r²) / (1 - 4 r²) of u = r²."""
+    if u < mpf(2) ** -120:
+        return mpf(1)
+    if abs(u - mpf(1) / 4) < mpf(2) ** -120:
+        return 3 * mp.pi**2 / 32
+    r = mp.sqrt(u)
+    return mp.pi * r * mp.cospi(r) / mp.sinpi(r) * (1 - u) / (1 - 4 * u)
+
+
 def bessel_near(order):
     """I0 x, or I1 x / x, of u = x²."""
     return lambda u: mp.besseli(order, mp.sqrt(u)) / mp.sqrt(u) ** order if u else mpf(1) / (1 + order)
@@ -218,6 +247,12 @@ FITS = [
     ("STIRLING", 64, stirling, 0, 0.16, powers(14)),
     ("SINC", 32, sinc, 0, 0.25, powers(4)),
     ("SINC", 64, sinc, 0, 0.25, powers(8)),
+    ("PSI_NEAR", 32, psi_near, -0.5, 0.5, powers(8)),
+    ("PSI_NEAR", 64, psi_near, -0.5, 0.5, powers(19)),
+    ("PSI_FAR", 32, psi_far, 0, mpf(16) / 81, powers(4)),
+    ("PSI_FAR", 64, psi_far, 0, mpf(16) / 81, powers(16)),
+    ("COTANGENT", 32, cotangent, 0, 0.25, powers(3)),
+    ("COTANGENT", 64, cotangent, 0, 0.25, powers(8)),
     ("ATANH", 64, lambda u: (mp.atanh(mp.sqrt(u)) / mp.sqrt(u) - 1) / u * 2 if u else mpf(2) / 3, 0, 0.0401, powers(8)),
     ("I0_NEAR", 32, bessel_near(0), 0, 60.1, powers(9)),
     ("I0_NEAR", 64, bessel_near(0), 0, 60.1, powers(15)),

@@ -30,7 +30,7 @@ class Row:
 # Functions that are exact or a few correctly rounded steps: the tests of operations cover them.
 EXACT = """fmod sqr rcp rsqrt safe_sqrt safe_rsqrt sign copysign copysign_neg mulsign mulsign_neg lerp clamp clip
 fmadd fmsub fnmadd fnmsub isnan isinf isfinite isdenormal next_float prev_float deg_to_rad rad_to_deg mantissa
-exponent ldexp fract""".split()
+exponent ldexp fract softsign leaky_relu smooth_l1 round_away heaviside isposinf isneginf""".split()
 
 # Functions of vectors, whose help states a bound too, with that bound; their sweeps are their own.
 NESTED = {"sh_eval": 32}
@@ -116,6 +116,53 @@ def lgamma_size(x):
     return mp.loggamma(2 - x).real if x < -0.5 else mpf(0)
 
 
+def digamma(x):
+    """Poles as SciPy has them."""
+    if x <= 0 and x == mp.floor(x):
+        return mp.nan if x else -mp.inf
+    return mp.digamma(x)
+
+
+def digamma_size(x):
+    """Below 1/2 two terms cancel near zeros."""
+    if x >= 0.5 or x == mp.floor(x):
+        return mpf(0)
+    return max(abs(mp.digamma(1 - x)), abs(mp.pi * mp.cospi(x) / mp.sinpi(x)))
+
+
+def rcbrt(x):
+    return mp.sign(x) / mp.cbrt(abs(x)) if x else mp.inf
+
+
+def sigmoid(x):
+    """Without a difference, so that small results keep their digits."""
+    return 1 / (1 + mp.exp(-x)) if abs(x) < 10**6 else mpf(x > 0)
+
+
+def softrelu(x):
+    if abs(x) > 10**6:
+        return max(x, mpf(0))
+    return max(x, mpf(0)) + mp.log1p(mp.exp(-abs(x)))
+
+
+def mish(x):
+    if abs(x) > 10**6:
+        return max(x, mpf(0))
+    e = mp.exp(-abs(x))
+    above = 1 + 2 * e if x > 0 else e * (e + 2)
+    return x * above / (above + 2 * (e * e if x > 0 else 1))
+
+
+def gelu_erf(x):
+    return x * norm_cdf(x) if x > -(10**6) else mpf(0)
+
+
+def logaddexp(a, b):
+    if not (mp.isfinite(a) and mp.isfinite(b)):
+        return max(a, b)
+    return max(a, b) + softrelu(-abs(a - b))
+
+
 def bessel(order):
     def value(x):
         if abs(x) > 1e7:
@@ -179,6 +226,8 @@ def srgb_to_linear(x):
 
 
 REAL = [(-8, 8), 0, 1, -1]
+EXPONENT = [(-3, 3), (-800, 800), 0]
+TAILS = [(-6, 6), (-110, 110), (-760, 760), 0]
 LOGARITHM = [(0, 10), 0, 1]
 ANGLE = [(-10, 10), (-1e5, 1e5), 0, math.pi, math.pi / 2]
 HYPERBOLIC = [(-20, 20), (-90, 90), (-710, 710), 0]
@@ -201,6 +250,8 @@ FUNCTIONS = {
     "log1p": Row(mp.log1p, 2, [[(-1, 10), 0, -1]]),
     "pow": Row(power, 2, [[(0, 10), (-5, 5), (0.5, 2), 1, 0], [(-10, 10), (-300, 300), 0, 1, 0.5]]),
     "cbrt": Row(lambda x: mp.sign(x) * mp.cbrt(abs(x)), 1.5, [REAL]),
+    "rcbrt": Row(rcbrt, 1.5, [REAL]),
+    "logaddexp": Row(logaddexp, 2.5, [EXPONENT, EXPONENT], lambda a, b: max(abs(a), abs(b))),
     "hypot": Row(mp.hypot, 1.5, [REAL, REAL]),
     "sin": Row(mp.sin, 1.5, [ANGLE]),
     "cos": Row(mp.cos, 1.5, [ANGLE]),
@@ -239,6 +290,9 @@ FUNCTIONS = {
     "tgamma": Row(
         tgamma, 10, [[(-6, 6), (-40, 36), (-184, 172), 0, 1, 2, 2.5, -0.5, -1, -2, -171]], slowness=4
     ),
+    "digamma": Row(
+        digamma, 8, [[(-6, 6), (0.2, 3), (-200, 200), 0, 1.4616321449683623, 0.5, 1.25, 2.25, -1, -2]], digamma_size, slowness=4
+    ),
     "i0e": Row(bessel(0), 5, [[(-20, 20), (0, 1000), 0, 7.75]], slowness=4),
     "i1e": Row(bessel(1), 5, [[(-20, 20), (0, 1000), 0, 7.75]], slowness=4),
     "dawson": Row(dawson, 10, [[(-8, 8), (-30, 30), 0, 3, 5]], slowness=4),
@@ -257,6 +311,14 @@ FUNCTIONS = {
         slowness=40,
         reach=100,
     ),
+    # Activations.
+    "sigmoid": Row(sigmoid, 2.5, [TAILS]),
+    "log_sigmoid": Row(lambda x: -softrelu(-x), 2, [TAILS]),
+    "softrelu": Row(softrelu, 2, [TAILS]),
+    "silu": Row(lambda x: x * sigmoid(x) if x > -(10**6) else mpf(0), 3, [TAILS]),
+    "mish": Row(mish, 4, [TAILS]),
+    "gelu_erf": Row(gelu_erf, 3.5, [[(-6, 6), (-14.5, -12), (-39, -6), 0, 0.6647, -0.6647]]),
+    "elu": Row(lambda x, alpha: x if x >= 0 else alpha * mp.expm1(x), 2, [TAILS, [(-3, 3), 1]]),
     "linear_to_srgb": Row(linear_to_srgb, 10, [[(0, 1), (0, 0.01), 0, 0.0031308]], reach=2),
     "srgb_to_linear": Row(srgb_to_linear, 10, [[(0, 1), (0, 0.1), 0, 0.04045]], reach=2),
 }

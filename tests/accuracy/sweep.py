@@ -42,6 +42,8 @@ closer to zeros, poles and the borders between approximations. The bound is what
 help and what `./test --full` holds it to. All backends compute the same bits, so this holds for each of them.
 
 Below -1/2 the error of `lgamma` is measured against the larger of its two terms, `log gamma(2 - x)`.
+Below 1/2 that of `digamma` is measured against the larger of `digamma(1 - x)` and `pi cot(pi x)`, that of `logaddexp`
+against the largest of |a|, |b| and the result.
 `linear_to_srgb` and `srgb_to_linear` are measured up to 2, elliptic integrals for arguments up to 100; their error
 beyond |k| = 1 against `phi / (1 - k^2 sin(phi)^2)`. That of `sh_eval` up to order 9 is measured against the largest
 value of the same l.

@@ -15,7 +15,7 @@ const TABLES: [&str; 5] = [
     "core/src/catalogue/",
     "core/src/ir/op",
     "core/src/ir/primitive.rs",
-    "core/src/trace/functions.rs",
+    "core/src/trace/functions",
     "core/src/trace/nested/",
 ];
 

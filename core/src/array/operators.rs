@@ -77,11 +77,11 @@ macro_rules! methods {
     };
     (@functions $type:ident $argument:ident $(
         $(#[doc = $doc:literal])+
-        $name:ident / $arity:tt, $class:ident $(($($columns:tt)+))? = $recipe:expr $(, half = $half:expr)?;
+        $name:ident $(as $text:literal)? / $arity:tt, $class:ident $(($($columns:tt)+))? = $recipe:expr $(, half = $half:expr)?;
     )*) => {
         impl $type {
-            $(methods!(@arity $argument $name $arity [named(stringify!($name))] concat!(
-                "Records the function `", stringify!($name), "` of `trace/functions.rs`, `self` first."
+            $(methods!(@arity $argument $name $arity [named(methods!(@name $name $($text)?))] concat!(
+                "Records the function `", methods!(@name $name $($text)?), "` of `trace/functions.rs`, `self` first."
             ));)*
         }
     };
@@ -93,6 +93,8 @@ macro_rules! methods {
             }
         )* }
     };
+    (@name $name:ident) => { stringify!($name) };
+    (@name $name:ident $text:literal) => { $text };
     (@operation $argument:ident $op:ident $name:ident $arity:tt Special) => {};
     (@operation $argument:ident $op:ident $name:ident $arity:tt Same $operator:literal) => {};
     (@operation $argument:ident $op:ident $name:ident $arity:tt $shape:ident $($operator:literal)?) => {

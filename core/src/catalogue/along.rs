@@ -40,6 +40,27 @@ table! {
     hmean(t: Tensor; axes: Axes, keepdims: Bool("as keepdims")) = |c| {
         number_or_tensor(c.tensor(0)?.mean(c.axes(1)?.as_deref(), c.truth(2)?)?)
     };
+    /// Sum of the entries that are not NaN along axes, as hsum; 0 of nothing.
+    ///
+    /// >> nansum(TensorXfC([[1, nan], [3, 4]]), 0)
+    /// [4, 4]
+    nansum(t: Tensor; axes: Axes, keepdims: Bool("as keepdims")) = |c| {
+        along(c, &Value::Tensor(c.tensor(0)?).without_nan(0.0)?, ReduceOp::Sum)
+    };
+    /// Product of the entries that are not NaN along axes, as hsum; 1 of nothing.
+    ///
+    /// >> nanprod(TensorXfC([[2, nan], [3, 4]]), 0)
+    /// [6, 4]
+    nanprod(t: Tensor; axes: Axes, keepdims: Bool("as keepdims")) = |c| {
+        along(c, &Value::Tensor(c.tensor(0)?).without_nan(1.0)?, ReduceOp::Prod)
+    };
+    /// Mean of the entries that are not NaN along axes, as hsum; NaN of nothing.
+    ///
+    /// >> nanmean(TensorXfC([[1, nan], [3, 4]]), 0)
+    /// [2, 4]
+    nanmean(t: Tensor; axes: Axes, keepdims: Bool("as keepdims")) = |c| {
+        Value::Tensor(c.tensor(0)?).mean_without_nan(|x, op| along(c, x, op))
+    };
     /// Mean squared distance from the mean along axes, as hsum.
     ///
     /// >> var(TensorXfC([[1, 2], [3, 6]]), 1)
@@ -164,6 +185,14 @@ table! {
 
 fn reduce(c: &Call<'_, '_>, op: ReduceOp) -> Result<Value> {
     number_or_tensor(c.tensor(0)?.reduce(op, c.axes(1)?.as_deref(), c.truth(2)?)?)
+}
+
+/// A reduction of what was made of the entries.
+fn along(c: &Call<'_, '_>, x: &Value, op: ReduceOp) -> Result<Value> {
+    match x {
+        Value::Tensor(x) => number_or_tensor(x.reduce(op, c.axes(1)?.as_deref(), c.truth(2)?)?),
+        x => x.reduce(op),
+    }
 }
 
 /// The quantiles of the parts that numbers mean, in the shape that these have, in front of the axes that remain.

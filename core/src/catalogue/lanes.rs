@@ -43,6 +43,21 @@ table! {
     /// >> hmean(Int32C([1, 2]))
     /// [1.5]
     hmean(x: Value) = |c| c.value(0)?.mean();
+    /// Sum of the lanes that are not NaN, as hsum; 0 of nothing.
+    ///
+    /// >> nansum(FloatC([1, nan, 4]))
+    /// [5]
+    nansum(x: Value) = |c| c.value(0)?.without_nan(0.0)?.reduce(ReduceOp::Sum);
+    /// Product of the lanes that are not NaN, as hprod; 1 of nothing.
+    ///
+    /// >> nanprod(FloatC([3, nan, 4]))
+    /// [12]
+    nanprod(x: Value) = |c| c.value(0)?.without_nan(1.0)?.reduce(ReduceOp::Prod);
+    /// Arithmetic mean of the lanes that are not NaN, as hmean; NaN of nothing.
+    ///
+    /// >> nanmean(FloatC([1, nan, 4]))
+    /// [2.5]
+    nanmean(x: Value) = |c| c.value(0)?.mean_without_nan(Value::reduce);
     /// Whether any lane of a mask is true (evaluates, gives a bool); of a vector: or of its components, lane by lane.
     ///
     /// >> any(Int32C([1, 2, 4]) > 1)

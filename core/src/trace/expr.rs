@@ -5,7 +5,7 @@
 //! function's own code is a broken invariant and panics.
 
 use std::cell::RefCell;
-use std::ops::{Add, BitAnd, BitOr, BitXor, Div, Mul, Neg, Not, Shl, Shr, Sub};
+use std::ops::{Add, BitAnd, BitOr, BitXor, Div, Mul, Neg, Not, Rem, Shl, Shr, Sub};
 
 use super::Recorder;
 use crate::dtype::{DType, Scalar};
@@ -226,7 +226,7 @@ macro_rules! operators {
     )* };
 }
 operators!(
-    Add add Add, Sub sub Sub, Mul mul Mul, Div div Div,
+    Add add Add, Sub sub Sub, Mul mul Mul, Div div Div, Rem rem Rem,
     BitAnd bitand And, BitOr bitor Or, BitXor bitxor Xor
 );
 

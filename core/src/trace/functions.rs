@@ -3,11 +3,14 @@
 //! A row is to functions what a row of `ir/op.rs` is to operations: script functions, help and tests
 //! read it. Backends never see these; they see what the recipe records.
 
+mod activation;
+mod special;
+
 use super::expr::Expr;
-use super::math::bits::{copysign, mulsign, next_float, rotate_left, sign};
+use super::math::bits::{copysign, mulsign, next_float, rotate_left, sgn, sign};
 use super::math::half;
 use super::numbers::NumberFunction;
-use super::{Recorder, fmod, math, special};
+use super::{Recorder, division, fmod, math, special as recipes};
 use crate::dtype::DType;
 use crate::error::{Error, Result};
 use crate::ir::op::{Class, Parts};
@@ -50,11 +53,11 @@ pub(super) type Recipe = for<'r> fn(&[Expr<'r>]) -> Expr<'r>;
 macro_rules! functions {
     ($(
         $(#[doc = $doc:literal])+
-        $name:ident / $arity:literal, $class:ident $(($($column:ident $(($parts:ident))?),+))? = $recipe:expr $(, half = $half:expr)?;
+        $name:ident $(as $text:literal)? / $arity:literal, $class:ident $(($($column:ident $(($parts:ident))?),+))? = $recipe:expr $(, half = $half:expr)?;
     )*) => {
         /// Every function, by name.
         pub const FUNCTIONS: &[Function] = &[$(Function {
-            name: stringify!($name),
+            name: functions!(@name $name $($text)?),
             arity: $arity,
             class: Class::$class,
             doc: concat!($($doc, "\n"),+),
@@ -63,14 +66,17 @@ macro_rules! functions {
             half: functions!(@half $($half)?),
         },)*];
     };
+    (@name $name:ident) => { stringify!($name) };
+    (@name $name:ident $text:literal) => { $text };
     (@half $half:expr) => { Some($half) };
     (@half) => { None };
 }
 
-/// Calls the macro `$with` with what else is given, and all rows: the doc comment, `name / arity, class (columns) = recipe, half = recipe`.
+/// Calls the macro `$with` with what else is given, and all rows: the doc comment, `name / arity, class (columns) = recipe, half = recipe`;
+/// `method as "name"` where the name is a word of Rust. Those of some families stand in files of their own.
 macro_rules! function_rows {
     ($with:ident $($context:tt)*) => {
-        $with! { $($context)*
+        $crate::trace::functions::special_rows! { $with [$($context)*]
             /// Exponential function `e^x`. At most 1.5 ulp.
             ///
             /// >> exp(FloatC([0, 1, -inf]))
@@ -123,6 +129,16 @@ macro_rules! function_rows {
             /// >> cbrt(FloatC([27, -8]))
             /// [3, -2]
             cbrt / 1, Float = |x| math::cbrt(x[0]);
+            /// Reciprocal cube root `1 / cbrt(x)`; infinite at 0. At most 1.5 ulp.
+            ///
+            /// >> rcbrt(FloatC([8, -0.001]))
+            /// [0.5, -10]
+            rcbrt / 1, Float = |x| math::rcbrt(x[0]);
+            /// `log(exp(a) + exp(b))` without overflow on the way. At most 2.5 ulp of the largest of `|a|`, `|b|` and the result.
+            ///
+            /// >> logaddexp(FloatC([0, 1000]), FloatC([0, -inf]))
+            /// [0.693147, 1000]
+            logaddexp / 2, Float = |x| math::logaddexp(x[0], x[1]);
             /// `sqrt(a * a + b * b)` without overflow on the way; inf if either is infinite. At most 1.5
             /// ulp.
             ///
@@ -271,116 +287,27 @@ macro_rules! function_rows {
             /// >> fract(FloatC([2.75, -0.25]))
             /// [0.75, 0.75]
             fract / 1, Float (Format) = |x| math::fract(x[0]);
+            /// Nearest integer, halves away from zero (`round` has halves to even).
+            ///
+            /// >> round_away(FloatC([2.5, -2.5, 0.5]))
+            /// [3, -3, 1]
+            round_away / 1, Float = |x| math::round_away(x[0]);
             /// Remainder of `a / b` with the sign of `a`, exact, as C's fmod; NaN if b is 0 or a is
             /// infinite.
             ///
             /// >> fmod(FloatC([5.5, -5.5]), 3)
             /// [2.5, -2.5]
             fmod / 2, Float = |x| fmod::fmod(x[0], x[1]);
-
-            /// Error function: 2/sqrt(pi) times the integral of exp(-t^2) from 0 to x. At most 3 ulp.
+            /// Remainder of `a / b` with the sign of `b`, as Python's and NumPy's `%`; by zero 0 of integers, NaN of floats.
             ///
-            /// >> erf(FloatC([0, 0.5, inf]))
-            /// [0, 0.5205, 1]
-            erf / 1, Float = |x| special::erf(x[0]);
-            /// Complementary error function `1 - erf(x)`, accurate for large x too. At most 2.5 ulp.
+            /// >> mod(Int32C([-7, 7, 5]), Int32C([3, -3, 0]))
+            /// [2, -2, 0]
+            modulo as "mod" / 2, Number = |x| division::modulo(x[0], x[1]);
+            /// `a / b` rounded down, as Python's and NumPy's `//`; integers stay integers. By zero 0 of integers, `a / b` of floats.
             ///
-            /// >> erfc(FloatC([0, 1, 9]))
-            /// [1, 0.157299, 4.13703e-37]
-            erfc / 1, Float = |x| special::erfc(x[0]);
-            /// The number whose `erf` is x; infinite at -1 and 1, NaN beyond. At most 4 ulp.
-            ///
-            /// >> erfinv(FloatC([0, 0.5, 1]))
-            /// [0, 0.476936, inf]
-            erfinv / 1, Float = |x| special::erfinv(x[0]);
-            /// The number whose `erfc` is x, accurate for small x too; infinite at 0 and 2, NaN beyond. At most 4 ulp.
-            ///
-            /// >> erfcinv(FloatC([1e-30, 0.5, 1]))
-            /// [8.14862, 0.476936, 0]
-            erfcinv / 1, Float = |x| special::erfcinv(x[0]);
-            /// Normal distribution: the probability of a standard normal number below x. At most 3 ulp.
-            ///
-            /// >> norm_cdf(FloatC([-10, 0, 1]))
-            /// [7.61985e-24, 0.5, 0.841345]
-            norm_cdf / 1, Float = |x| special::norm_cdf(x[0]);
-            /// Quantile of the normal distribution: the x with `norm_cdf(x) == p`; infinite at 0 and 1, NaN beyond.
-            /// At most 6 ulp.
-            ///
-            /// >> norm_ppf(FloatC([0, 0.5, 0.975]))
-            /// [-inf, 0, 1.95996]
-            norm_ppf / 1, Float = |x| special::norm_ppf(x[0]);
-            /// Logarithm of `|gamma(x)|`; inf at 0 and negative integers. At most 10 ulp, below -0.5 of
-            /// `lgamma(2 - x)`.
-            ///
-            /// >> lgamma(FloatC([0, 0.5, 1, 100]))
-            /// [inf, 0.572365, 0, 359.134]
-            lgamma / 1, Float = |x| special::lgamma(x[0]);
-            /// Gamma function, `(x - 1)!` for integers; NaN at negative integers. At most 10 ulp.
-            ///
-            /// >> tgamma(FloatC([5, 0.5, -0.5]))
-            /// [24, 1.77245, -3.54491]
-            tgamma / 1, Float = |x| special::tgamma(x[0]);
-            /// Modified Bessel function of order 0, times exp(-|x|). At most 5 ulp.
-            ///
-            /// >> i0e(FloatC([0, 1, 100]))
-            /// [1, 0.46576, 0.0399444]
-            i0e / 1, Float = |x| special::i0e(x[0]);
-            /// Modified Bessel function of order 1, times exp(-|x|). At most 5 ulp.
-            ///
-            /// >> i1e(FloatC([0, 1, 100]))
-            /// [0, 0.20791, 0.0397442]
-            i1e / 1, Float = |x| special::i1e(x[0]);
-            /// Dawson's integral: exp(-x^2) times the integral of exp(t^2) from 0 to x. At most 10 ulp.
-            ///
-            /// >> dawson(FloatC([0, 1, 10]))
-            /// [0, 0.53808, 0.0502538]
-            dawson / 1, Float = |x| special::dawson(x[0]);
-            /// Complete elliptic integral of the first kind K, of the modulus k; inf at -1 and 1, NaN beyond.
-            /// At most 3 ulp.
-            ///
-            /// >> comp_ellint_1(FloatC([0, 0.5, 1]))
-            /// [1.5708, 1.68575, inf]
-            comp_ellint_1 / 1, Float = |x| special::comp_ellint_1(x[0]);
-            /// Complete elliptic integral of the second kind E, of the modulus k; NaN beyond -1 and 1. At most 3 ulp.
-            ///
-            /// >> comp_ellint_2(FloatC([0, 0.5, 1]))
-            /// [1.5708, 1.46746, 1]
-            comp_ellint_2 / 1, Float = |x| special::comp_ellint_2(x[0]);
-            /// Complete elliptic integral of the third kind: `comp_ellint_3(k, nu)` is `ellint_3(pi / 2, k, nu)`;
-            /// inf at nu = -1, NaN below. At most 8 ulp.
-            ///
-            /// >> comp_ellint_3(FloatC(0.5), FloatC([0, 0.5]))
-            /// [1.68575, 1.36647]
-            comp_ellint_3 / 2, Float = |x| special::comp_ellint_3(x[0], x[1]);
-            /// Elliptic integral of the first kind: `ellint_1(phi, k)` is that of 1 / sqrt(1 - k^2 sin^2) from 0 to
-            /// phi; any phi for |k| <= 1. At most 8 ulp there; beyond, digits are lost where k^2 sin^2 nears 1.
-            ///
-            /// >> ellint_1(FloatC([0, 1, 10]), 0.9)
-            /// [0, 1.15966, 14.2857]
-            ellint_1 / 2, Float = |x| special::ellint_1(x[0], x[1]);
-            /// Elliptic integral of the second kind: `ellint_2(phi, k)` is that of sqrt(1 - k^2 sin^2) from 0 to
-            /// phi; any phi for |k| <= 1. At most 10 ulp there; beyond, digits are lost where k^2 sin^2 nears 1.
-            ///
-            /// >> ellint_2(FloatC([0, 1, 10]), 0.9)
-            /// [0, 0.876262, 7.58039]
-            ellint_2 / 2, Float = |x| special::ellint_2(x[0], x[1]);
-            /// Elliptic integral of the third kind: `ellint_3(phi, k, nu)` is that of
-            /// 1 / ((1 + nu sin^2) sqrt(1 - k^2 sin^2)) from 0 to phi, NaN beyond a pole. The sign of nu is Enoki's.
-            /// At most 16 ulp for |k| <= 1; beyond, digits are lost where k^2 sin^2 nears 1.
-            ///
-            /// >> ellint_3(FloatC(1), 0.5, FloatC([0, 0.1]))
-            /// [1.03736, 1.00963]
-            ellint_3 / 3, Float = |x| special::ellint_3(x[0], x[1], x[2]);
-            /// Light intensity to the value stored in an sRGB image. At most 10 ulp from 0 to 1.
-            ///
-            /// >> linear_to_srgb(FloatC([0, 0.5, 1]))
-            /// [0, 0.735357, 1]
-            linear_to_srgb / 1, Float = |x| special::linear_to_srgb(x[0]);
-            /// Value stored in an sRGB image to light intensity. At most 10 ulp from 0 to 1.
-            ///
-            /// >> srgb_to_linear(FloatC([0, 0.5, 1]))
-            /// [0, 0.214041, 1]
-            srgb_to_linear / 1, Float = |x| special::srgb_to_linear(x[0]);
+            /// >> floor_divide(Int32C([-7, 7]), 2)
+            /// [-4, 3]
+            floor_divide / 2, Number = |x| division::floor_divide(x[0], x[1]);
 
             /// Square: `x * x`, of a matrix the matrix product.
             ///
@@ -412,6 +339,11 @@ macro_rules! function_rows {
             /// >> sign(FloatC([-2, 0, 3]))
             /// [-1, 1, 1]
             sign / 1, Number = |x| sign(x[0]);
+            /// -1, 0 or 1 as `x` is below, at or above 0 (`sign` has no 0); NaN stays NaN.
+            ///
+            /// >> sgn(FloatC([-2, 0, 3]))
+            /// [-1, 0, 1]
+            sgn / 1, Number = |x| sgn(x[0]);
             /// `|a|` with the sign of `b`.
             ///
             /// >> copysign(FloatC([1, 2]), FloatC([-1, 1]))
@@ -432,6 +364,21 @@ macro_rules! function_rows {
             /// >> mulsign_neg(FloatC([-1, 2]), FloatC([-1, 1]))
             /// [-1, -2]
             mulsign_neg / 2, Float = |x| mulsign(x[0], -x[1]);
+            /// Step function: `heaviside(x, h0)` is 0 below 0, h0 at 0, 1 above; NaN stays.
+            ///
+            /// >> heaviside(FloatC([-2, 0, 3]), 0.5)
+            /// [0, 0.5, 1]
+            heaviside / 2, Float = |x| heaviside(x);
+            /// The first of two arguments, in their common type and size.
+            ///
+            /// >> left(Int32C(1), FloatC([2, 3]))
+            /// [1, 1]
+            left / 2, Number = |x| x[0];
+            /// The second of two arguments, in their common type and size.
+            ///
+            /// >> right(FloatC([2, 3]), Int32C(1))
+            /// [1, 1]
+            right / 2, Number = |x| x[1];
             /// `fma(t, b - a, a)`: `a` at t = 0, near `b` at t = 1. Of numbers of several parts as `fma`.
             ///
             /// >> lerp(FloatC([0, 10]), FloatC([1, 20]), 0.5)
@@ -477,6 +424,16 @@ macro_rules! function_rows {
             /// >> isinf(FloatC([1, inf, nan]))
             /// [0, 1, 0]
             isinf / 1, Float (Mask) = |x| x[0].abs().eq(x[0].constant(f64::INFINITY));
+            /// Whether the value is positive infinity.
+            ///
+            /// >> isposinf(FloatC([1, inf, -inf]))
+            /// [0, 1, 0]
+            isposinf / 1, Float (Mask) = |x| x[0].eq(x[0].constant(f64::INFINITY));
+            /// Whether the value is negative infinity.
+            ///
+            /// >> isneginf(FloatC([1, inf, -inf]))
+            /// [0, 0, 1]
+            isneginf / 1, Float (Mask) = |x| x[0].eq(x[0].constant(f64::NEG_INFINITY));
             /// Whether the value is subnormal: not 0, but below the smallest normal number.
             ///
             /// >> isdenormal(FloatC([1, 1e-40, 0]))
@@ -508,6 +465,16 @@ macro_rules! function_rows {
             /// [0, 180]
             rad_to_deg / 1, Float = |x| x[0] * x[0].constant(180.0 / std::f64::consts::PI);
 
+            /// Greatest common divisor, not negative; 0 of zeros. What has no positive number in the type is MIN.
+            ///
+            /// >> gcd(Int32C([12, -12, 0]), Int32C([18, 18, 5]))
+            /// [6, 6, 5]
+            gcd / 2, Int = |x| division::gcd(x[0], x[1]);
+            /// Least common multiple, 0 if either is 0; what is beyond the type wraps.
+            ///
+            /// >> lcm(Int32C([4, -4, 0]), 6)
+            /// [12, 12, 0]
+            lcm / 2, Int = |x| division::lcm(x[0], x[1]);
             /// Bits of `a` rotated left by `b[i]`, modulo the width; the result has `a`'s type.
             ///
             /// >> rol(UInt32C([0x80000001]), 4)
@@ -526,7 +493,9 @@ macro_rules! function_rows {
         }
     };
 }
+pub(crate) use activation::activation_rows;
 pub(crate) use function_rows;
+pub(crate) use special::special_rows;
 
 function_rows!(functions);
 
@@ -595,7 +564,13 @@ impl Recorder<'_> {
         for &arg in args {
             converted.push(self.cast(arg, dtype)?);
         }
-        self.call(op, &converted, |recorder, args| recorder.inline(function, args))
+        let result = self.call(op, &converted, |recorder, args| recorder.inline(function, args))?;
+        // One of the arguments, of which others may have more lanes.
+        if converted.contains(&result) {
+            let size = self.broadcast(|| op, &converted)?;
+            return self.widen(result, size);
+        }
+        Ok(result)
     }
 
     /// Records what a function of `args` is made of; they have a type that it takes, all the same.
@@ -620,6 +595,12 @@ impl Recorder<'_> {
 
 fn clamp<'r>(x: &[Expr<'r>]) -> Expr<'r> {
     x[0].max(x[1]).min(x[2])
+}
+
+fn heaviside<'r>(x: &[Expr<'r>]) -> Expr<'r> {
+    let (x, h0, zero, one) = (x[0], x[1], x[0].constant(0), x[0].constant(1));
+    let step = x.gt(zero).select(one, x.lt(zero).select(zero, h0));
+    x.neq(x).select(x, step)
 }
 
 /// `max(x, 0)`, and +0 for −0.

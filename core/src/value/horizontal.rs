@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use super::Value;
 use super::argument::Argument;
-use super::map::apply;
+use super::map::{apply, function};
 use crate::array::Array;
 use crate::convert::exactly;
 use crate::dtype::{DType, Scalar};
@@ -79,6 +79,40 @@ impl Value {
                 apply(Op::Div, &[&(&sum).into(), &Argument::from(n)])
             }
         }
+    }
+
+    /// The value with a number in the place of each NaN; what has none stays.
+    ///
+    /// # Errors
+    /// As [`apply`].
+    pub fn without_nan(&self, instead: f64) -> Result<Self> {
+        if !self.dtype().is_float() {
+            return Ok(self.clone());
+        }
+        apply(Op::Select, &[&(&self.is_nan()?).into(), &instead.into(), &self.into()])
+    }
+
+    fn is_nan(&self) -> Result<Self> {
+        function("isnan", &[&self.into()])
+    }
+
+    /// The mean of what is no NaN, where `over` makes the sums and counts of others; NaN of nothing. A half is added in
+    /// f32, and rounded once.
+    ///
+    /// # Errors
+    /// As [`apply`]; what `over` returns.
+    pub(crate) fn mean_without_nan(
+        &self,
+        over: impl Fn(&Self, ReduceOp) -> Result<Self>,
+    ) -> Result<Self> {
+        let op = "nanmean";
+        let own = self.dtype().quotient();
+        let cast = |x: &Self, dtype| Argument::from(x).each(op, |x| x.cast(dtype));
+        let wide = cast(self, own.widened())?;
+        let others = apply(Op::Not, &[&(&wide.is_nan()?).into()])?;
+        let sum = over(&wide.without_nan(0.0)?, ReduceOp::Sum)?;
+        let count = cast(&over(&others, ReduceOp::Count)?, own.widened())?;
+        cast(&apply(Op::Div, &[&(&sum).into(), &(&count).into()])?, own)
     }
 
     /// [`Value::reduce`] level by level, and of the lanes of what remains.

@@ -165,6 +165,23 @@ macro_rules! float_functions {
                 let step: $t = if n < 0 { 0.5 } else { 2.0 };
                 (0..n.abs()).fold(m, |y, _| y * step) * (2.0 as $t).powi(below)
             };
+            // NumPy's divmod: remainder and quotient.
+            let modulo = |x: $t, y: $t| {
+                let (mut rest, mut quotient) = (x % y, (x - x % y) / y);
+                if y == 0.0 {
+                    return (rest, x / y);
+                }
+                if rest == 0.0 {
+                    rest = (0.0 as $t).copysign(y);
+                } else if (y < 0.0) != (rest < 0.0) {
+                    (rest, quotient) = (rest + y, quotient - 1.0);
+                }
+                if quotient == 0.0 {
+                    return (rest, (0.0 as $t).copysign(x / y));
+                }
+                let floor = quotient.floor();
+                (rest, if quotient - floor > 0.5 { floor + 1.0 } else { floor })
+            };
             let op = |op: Op, x: $t, y: $t| {
                 let bits = apply_bits(op, $dtype, $dtype, [bits(x), bits(y), 0]);
                 <$t>::from_bits(bits as _)
@@ -184,6 +201,38 @@ macro_rules! float_functions {
                     let rest = a - a.floor();
                     if rest >= 1.0 { (1.0 as $t).next_down() } else { rest }
                 }
+                "relu" => op(Op::Maximum, a, 0.0),
+                "softsign" if a.is_infinite() => a.signum(),
+                "softsign" => a / (1.0 + a.abs()),
+                "leaky_relu" => {
+                    if a < 0.0 {
+                        a * b
+                    } else {
+                        a
+                    }
+                }
+                "smooth_l1" => {
+                    let (border, scaled) = (1.0 / (b * b), b * a);
+                    if a.abs() < border { 0.5 * (scaled * scaled) } else { a.abs() - 0.5 * border }
+                }
+                "mod" => modulo(a, b).0,
+                "floor_divide" => modulo(a, b).1,
+                "round_away" => a.round(),
+                "sgn" if a.is_nan() || a == 0.0 => a + 0.0,
+                "sgn" => a.signum(),
+                "heaviside" if a.is_nan() => a,
+                "heaviside" if a == 0.0 => b,
+                "heaviside" => {
+                    if a > 0.0 {
+                        1.0
+                    } else {
+                        0.0
+                    }
+                }
+                "isposinf" => return u64::from(a == <$t>::INFINITY),
+                "isneginf" => return u64::from(a == <$t>::NEG_INFINITY),
+                "left" => a,
+                "right" => b,
                 "sign" if a.is_nan() => a,
                 "sign" => (1.0 as $t).copysign(a),
                 "copysign" => a.copysign(b),
@@ -227,7 +276,40 @@ macro_rules! integer_functions {
         )]
         fn $name(name: &str, [a, b, c]: [$t; 3]) -> $t {
             let turns = (b as $unsigned % <$t>::BITS as $unsigned) as u32;
+            let divisor = || {
+                let size =
+                    |x: $t| if x < 0 { x.wrapping_neg() as $unsigned } else { x as $unsigned };
+                let (mut x, mut y) = (size(a), size(b));
+                while y != 0 {
+                    (x, y) = (y, x % y);
+                }
+                (x, size(a), size(b))
+            };
             match name {
+                "relu" => a.max(0),
+                "sgn" => {
+                    if a < 0 {
+                        $minus_one
+                    } else {
+                        <$t>::from(a > 0)
+                    }
+                }
+                "left" => a,
+                "right" => b,
+                "mod" | "floor_divide" if b == 0 => 0,
+                "mod" => {
+                    let rest = a.wrapping_rem(b);
+                    if rest != 0 && (rest < 0) != (b < 0) { rest.wrapping_add(b) } else { rest }
+                }
+                "floor_divide" => {
+                    let (rest, quotient) = (a.wrapping_rem(b), a.wrapping_div(b));
+                    quotient.wrapping_sub(<$t>::from(rest != 0 && (rest < 0) != (b < 0)))
+                }
+                "gcd" => divisor().0 as $t,
+                "lcm" => match divisor() {
+                    (0, ..) => 0,
+                    (divisor, x, y) => (x / divisor).wrapping_mul(y) as $t,
+                },
                 "sqr" => a.wrapping_mul(a),
                 "sign" => {
                     if a < 0 {

@@ -17,6 +17,16 @@ pub(in crate::trace) fn sign(x: Expr<'_>) -> Expr<'_> {
     negative.select(!x.constant(0), x.constant(1))
 }
 
+/// −1, 0 or 1; NaN stays.
+pub(in crate::trace) fn sgn(x: Expr<'_>) -> Expr<'_> {
+    let (zero, one) = (x.constant(0), x.constant(1));
+    if x.dtype().is_int() && !x.dtype().is_signed() {
+        return x.min(one);
+    }
+    let sign = x.gt(zero).select(one, x.lt(zero).select(x.constant(-1), zero));
+    if x.dtype().is_float() { x.neq(x).select(x, sign) } else { sign }
+}
+
 pub(in crate::trace) fn copysign<'r>(a: Expr<'r>, b: Expr<'r>) -> Expr<'r> {
     let magnitude = a.abs().reinterpret(a.dtype().unsigned());
     (magnitude | sign_bit(b)).reinterpret(a.dtype())

@@ -8,6 +8,7 @@
 //! of the worst binades among them): what a function's doc states is the largest one seen. Special values are those of C99's annex F. How many
 //! operations each records: `tests/it/operations.rs`.
 
+mod activation;
 pub(super) mod bits;
 mod circular;
 mod exponential;
@@ -19,13 +20,16 @@ mod parts;
 mod power;
 mod reduction;
 
+pub(super) use activation::{
+    elu, log_sigmoid, logaddexp, mish, sigmoid, silu, smooth_l1, softrelu, softsign,
+};
 pub(super) use circular::{cos, cospi, cot, csc, sec, sin, sinc, sinpi, tan};
 pub(super) use exponential::{exp, exp2, exp10, expm1};
 pub(super) use hyperbolic::{acosh, asinh, atanh, cosh, coth, csch, sech, sinh, tanh};
 pub(super) use inverse::{acos, asin, atan, atan2, unit_range};
 pub(super) use logarithm::{log, log1p, log2, log10};
-pub(super) use parts::{exponent, fract, is_subnormal, ldexp, mantissa};
-pub(super) use power::{cbrt, hypot, pow};
+pub(super) use parts::{exponent, fract, is_subnormal, ldexp, mantissa, round_away};
+pub(super) use power::{cbrt, hypot, pow, rcbrt};
 
 use super::expr::Expr;
 use crate::dtype::DType;

@@ -1,5 +1,6 @@
 //! Functions that take floats apart and put them together: mantissa and exponent, the fractional part.
 
+use super::bits::copysign;
 use super::exponential::within;
 use super::logarithm::as_number;
 use super::{format, normal, pick, scale};
@@ -33,6 +34,13 @@ pub(in crate::trace) fn ldexp<'r>(x: Expr<'r>, n: Expr<'r>) -> Expr<'r> {
     let low_bits = (n + x.bits(format.round)).bits_any_nan();
     let y = is_ordinary(x).select(scale(mantissa(x), low_bits), x);
     n.neq(n).select(n, y)
+}
+
+/// The nearest integer, halves away from zero: what is cut off is exact, as is the step by 1. Any float type.
+pub(in crate::trace) fn round_away(x: Expr<'_>) -> Expr<'_> {
+    let whole = x.trunc();
+    let far = (x - whole).abs().ge(x.constant(0.5));
+    whole + copysign(far.select(x.constant(1), x.constant(0)), x)
 }
 
 /// `x − floor(x)`, kept below 1 where it would round to 1; NaN for ±∞. Any float type.

@@ -113,33 +113,67 @@ pub(in crate::trace) fn pow<'r>(x: Expr<'r>, y: Expr<'r>) -> Expr<'r> {
     (x.eq(one) | y.eq(zero)).select(one, power)
 }
 
-/// Cube root, by way of r for `x^(-1/3)`: the bits divided by 3, improved by one or two steps of the
-/// series of `r (1 - e)^(-1/3)` with `e = 1 - x r³`; then `x r²`, with one step of Newton's.
+/// Cube root, with one step of Newton's for what [`Root`] gives.
 ///
 /// At most 1.07 ulp (f32) and 0.99 ulp (f64). cbrt(±0) = ±0, cbrt(±∞) = ±∞, cbrt(NaN) = NaN.
 pub(in crate::trace) fn cbrt(x: Expr<'_>) -> Expr<'_> {
-    let format = format(x);
-    let (one, third) = (x.constant(1.0), x.constant(1.0 / 3.0));
-    let size = x.abs();
-    // By cubes, so that the root's factor is exact.
-    let [up, down] = pick(x, [24, -8], [54, -18]).map(|n| x.constant(2.0_f64.powi(n)));
-    let subnormal = size.lt(x.bits(format.least_normal));
-    let normal = subnormal.select(size * up, size);
-
-    let mut r = inverse_cube_root_guess(normal);
-    let series: [&[f64]; 2] = [&[1.0 / 3.0, 2.0 / 9.0, 14.0 / 81.0], &[1.0 / 3.0]];
-    for terms in &series[..pick(x, 1, 2)] {
-        let e = (normal * r).fma(-(r * r), one);
-        let sum = terms.iter().rev().map(|&term| x.constant(term));
-        let sum = sum.reduce(|sum, term| sum.fma(e, term)).unwrap_or(one);
-        r = (r * e).fma(sum, r);
-    }
-    let square = r * r;
-    let root = normal * square;
+    let Root { normal, subnormal, down, square, root } = Root::of(x);
     let error = (root * root).fma(-root, normal);
-    let root = (error * third).fma(square, root);
+    let root = (error * x.constant(1.0 / 3.0)).fma(square, root);
     let root = with_sign_of(subnormal.select(root * down, root), x);
-    size.lt(x.bits(format.infinity)).select(root, x)
+    x.abs().lt(x.bits(format(x).infinity)).select(root, x)
+}
+
+/// `1 / cbrt(x)`: the quotient of [`Root`], improved by what that and the quotient itself lack.
+///
+/// Residues of numbers that are hardly normal lose their digits. rcbrt(±0) = ±∞, rcbrt(±∞) = ±0, rcbrt(NaN) = NaN.
+pub(in crate::trace) fn rcbrt(x: Expr<'_>) -> Expr<'_> {
+    let Root { normal, subnormal, square, root, .. } = Root::of(x);
+    let (one, third) = (x.constant(1.0), x.constant(1.0 / 3.0));
+    let (high, inverse) = (root * root, one / root);
+    let low = root.fma(root, -high);
+    let error = low.fma(-root, high.fma(-root, normal));
+    let rest = inverse.fma(-root, one) - error * third * square * inverse;
+    let inverse = inverse.fma(rest, inverse);
+    let up = x.constant(pick(x, 256.0, 262_144.0));
+    let inverse = subnormal.select(inverse * up, inverse);
+    let size = x.abs();
+    let ordinary = size.lt(x.bits(format(x).infinity)) & size.gt(x.constant(0.0));
+    with_sign_of(ordinary.select(inverse, one / size), x)
+}
+
+/// A cube root that still lacks a step, by way of r for `x^(-1/3)`: the bits divided by 3, improved by one or two steps
+/// of the series of `r (1 - e)^(-1/3)` with `e = 1 - x r³`; then `x r²`.
+struct Root<'r> {
+    /// The size, if subnormal times a cube, so that the root's factor is exact.
+    normal: Expr<'r>,
+    subnormal: Expr<'r>,
+    /// The root's factor for subnormal numbers.
+    down: Expr<'r>,
+    /// r².
+    square: Expr<'r>,
+    root: Expr<'r>,
+}
+
+impl<'r> Root<'r> {
+    fn of(x: Expr<'r>) -> Self {
+        let one = x.constant(1.0);
+        let size = x.abs();
+        let [up, down] = pick(x, [24, -8], [54, -18]).map(|n| x.constant(2.0_f64.powi(n)));
+        let subnormal = size.lt(x.bits(format(x).least_normal));
+        let normal = subnormal.select(size * up, size);
+
+        let mut r = inverse_cube_root_guess(normal);
+        let series: [&[f64]; 2] = [&[1.0 / 3.0, 2.0 / 9.0, 14.0 / 81.0], &[1.0 / 3.0]];
+        for terms in &series[..pick(x, 1, 2)] {
+            let e = (normal * r).fma(-(r * r), one);
+            let sum = terms.iter().rev().map(|&term| x.constant(term));
+            let sum = sum.reduce(|sum, term| sum.fma(e, term)).unwrap_or(one);
+            r = (r * e).fma(sum, r);
+        }
+        let square = r * r;
+        Self { normal, subnormal, down, square, root: normal * square }
+    }
 }
 
 /// About `x^(-1/3)`, within 4 %: a constant (W. Kahan's) less a third of the bits, of which the highest,

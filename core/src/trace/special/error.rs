@@ -98,15 +98,40 @@ pub(in super::super) fn erfc(x: Expr<'_>) -> Expr<'_> {
 /// The quotient keeps what it loses in rounding, which erfc would enlarge by x².
 /// 0 at −∞, 1 at ∞, NaN stays.
 pub(in super::super) fn norm_cdf(x: Expr<'_>) -> Expr<'_> {
+    let (scaled, rest) = over_root_two(within_cdf(x));
+    complement(scaled, rest, 1.0)
+}
+
+/// `x norm_cdf(x)`: below zero the tail times x, which is scaled before it is as small as it gets; above zero what that
+/// lacks to x.
+///
+/// gelu_erf(±0) = ±0, gelu_erf(∞) = ∞, gelu_erf(−∞) = −0, NaN stays.
+pub(in super::super) fn gelu_erf(x: Expr<'_>) -> Expr<'_> {
+    let (zero, half) = (x.constant(0), x.constant(0.5));
+    let most = within_cdf(x);
+    let (scaled, rest) = over_root_two(most);
+    let near = most * (scaled * -half).fma(ERF_NEAR.at(scaled * scaled), half);
+    let (size, positive) = (scaled.abs(), x.gt(zero));
+    let far = tail(size, positive.select(-rest, rest), most.abs() * half);
+    let far = positive.select(x, x.constant(-0.0)) - far;
+    size.lt(x.constant(0.47)).select(near, far)
+}
+
+/// x where the normal distribution is neither 0 nor 1; NaN stays.
+fn within_cdf(x: Expr<'_>) -> Expr<'_> {
     let most = x.constant(40);
-    let x = x.minimum(most).maximum(-most);
+    x.minimum(most).maximum(-most)
+}
+
+/// `−x / √2`, and what that loses in rounding.
+fn over_root_two(x: Expr<'_>) -> (Expr<'_>, Expr<'_>) {
     let [high, low] = if is_single(x) {
         [x.bits(0xbf35_04f3), x.bits(0xb24f_e77a)]
     } else {
         [x.bits(0xbfe6_a09e_667f_3bcd), x.bits(0x3c8b_dd34_13b2_6456)]
     };
     let scaled = x * high;
-    complement(scaled, x.fma(low, x.fma(high, -scaled)), 1.0)
+    (scaled, x.fma(low, x.fma(high, -scaled)))
 }
 
 /// `most/2 · erfc(x + rest)`, |rest| no larger than an ulp of x.
@@ -119,7 +144,7 @@ fn complement<'r>(x: Expr<'r>, rest: Expr<'r>, most: f64) -> Expr<'r> {
     size.lt(x.constant(0.47)).select(near, far)
 }
 
-/// `factor · erfc(x + rest)`, x ≥ 0.47; NaN stays. The factor is a power of two.
+/// `factor · erfc(x + rest)`, x ≥ 0.47; NaN stays. The factor is a power of two, or its rounding counts too.
 ///
 /// `e^(−x²) · f(x)` with `f(x) = e^(x²) erfc x`: what each step loses in rounding is added up in `low`, so that
 /// only the exponential, the polynomial and the last step count.

@@ -7,6 +7,7 @@ mod bessel;
 mod carlson;
 mod colour;
 mod dawson;
+mod digamma;
 mod elliptic;
 mod error;
 mod gamma;
@@ -15,10 +16,11 @@ mod inverse_error;
 pub(super) use bessel::{i0e, i1e};
 pub(super) use colour::{linear_to_srgb, srgb_to_linear};
 pub(super) use dawson::dawson;
+pub(super) use digamma::digamma;
 pub(super) use elliptic::{
     comp_ellint_1, comp_ellint_2, comp_ellint_3, ellint_1, ellint_2, ellint_3,
 };
-pub(super) use error::{erf, erfc, norm_cdf};
+pub(super) use error::{erf, erfc, gelu_erf, norm_cdf};
 pub(super) use gamma::{lgamma, tgamma};
 pub(super) use inverse_error::{erfcinv, erfinv, norm_ppf};
 
