@@ -41,12 +41,12 @@ fn module(session: &Session) -> Option<porcini_core::cuda_module::CudaModule> {
         Ok(module) => Some(module),
         Err(Error::Tool { reason, .. }) => {
             assert!(reason.contains("pip install nvidia-cuda-nvrtc"), "{reason}");
-            println!("skipped: {reason}");
+            gpu::say_skipped(&reason);
             None
         }
         // Its headers are a package of their own.
         Err(Error::Compilation { message, .. }) if message.contains("cuda_fp16.h") => {
-            println!("skipped: {message}");
+            gpu::say_skipped(&message);
             None
         }
         Err(error) => panic!("{error}"),
@@ -198,7 +198,7 @@ fn trap() {
     let source = "extern \"C\" __global__ void trap(int *x) { x[0] = 1; asm(\"trap;\"); }";
     let trap = match session.cuda_module(source, Options::default()) {
         Ok(module) => module.kernel("trap", None).unwrap(),
-        Err(error) => return println!("skipped: {error}"),
+        Err(error) => return gpu::say_skipped(&error),
     };
     let lazy = session.arange(DType::F32, 0.into(), 4.into(), 1.into()).unwrap();
     let x = session.array(&[1, 2, 3]).unwrap();

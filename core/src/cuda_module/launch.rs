@@ -160,7 +160,7 @@ impl ModuleKernel {
         &self,
         session: &Session,
         args: &[LaunchArgument],
-    ) -> Result<(Vec<Option<Arc<Buffer>>>, Vec<(usize, Array)>)> {
+    ) -> Result<(Vec<Block>, Vec<Written>)> {
         let arrays: Vec<&Array> = args
             .iter()
             .filter_map(|arg| match arg {
@@ -272,6 +272,11 @@ impl ModuleKernel {
         Ok(Wanted { grid, block, shared })
     }
 }
+
+/// Where an argument lies; numbers lie nowhere.
+type Block = Option<Arc<Buffer>>;
+/// An array that a launch writes, and the number of the argument.
+type Written = (usize, Array);
 
 struct Wanted {
     grid: Option<[u32; 3]>,

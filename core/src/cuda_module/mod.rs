@@ -51,11 +51,13 @@ struct Inner {
     text: Text,
     options: Options,
     declared: Vec<Declared>,
-    /// By capability, whether it is machine code, and the names of the kernels.
-    compiled: Mutex<BTreeMap<(u32, bool, Vec<String>), Arc<Code>>>,
+    compiled: Mutex<BTreeMap<Wanted, Arc<Code>>>,
     /// What is loaded, by the names of the kernels, on which device.
     loaded: Mutex<Vec<Loaded>>,
 }
+
+/// Capability, whether it is machine code, and the names of the kernels.
+type Wanted = (u32, bool, Vec<String>);
 
 struct Loaded {
     device: Arc<Device>,
@@ -265,7 +267,7 @@ fn compile(session: &Session, source: &Source<'_>) -> Result<Code> {
         let lines: Vec<&str> = said.lines().filter(|line| !line.trim().is_empty()).collect();
         let mut message = lines[..lines.len().min(MOST_LINES)].join("\n");
         if lines.len() > MOST_LINES {
-            message.push_str(&format!("\n.. {} more lines", lines.len() - MOST_LINES));
+            message = format!("{message}\n.. {} more lines", lines.len() - MOST_LINES);
         }
         let first = source.text.lines().nth(line_of(&said).unwrap_or(0));
         if let Some(line) = first.filter(|_| line_of(&said).is_some()) {

@@ -19,7 +19,11 @@ impl Span {
 
 /// An error on its way to who called: of the text, or of what was recorded for it.
 #[derive(Clone, Debug)]
-pub(super) struct Trouble {
+pub(super) struct Trouble(Box<Known>);
+
+/// What is known of an error.
+#[derive(Clone, Debug)]
+struct Known {
     at: Option<Span>,
     cause: Error,
     remedy: Option<String>,
@@ -28,35 +32,39 @@ pub(super) struct Trouble {
 impl Trouble {
     pub(super) fn new(at: Span, what: impl Into<String>) -> Self {
         let cause = Error::forms(what.into());
-        Self { at: Some(at), cause, remedy: None }
+        Self(Known { at: Some(at), cause, remedy: None }.into())
     }
 
     /// What to do about it.
-    pub(super) fn with(self, remedy: Option<String>) -> Self {
-        Self { remedy: remedy.or(self.remedy), ..self }
+    pub(super) fn with(mut self, remedy: Option<String>) -> Self {
+        self.0.remedy = remedy.or(self.0.remedy.take());
+        self
     }
 
     /// An error whose place is known further up.
-    pub(super) fn nowhere(self) -> Self {
-        Self { at: None, ..self }
+    pub(super) fn nowhere(mut self) -> Self {
+        self.0.at = None;
+        self
     }
 
     /// Where it is, unless that is known.
-    pub(super) fn within(self, at: Span) -> Self {
-        Self { at: self.at.or(Some(at)), ..self }
+    pub(super) fn within(mut self, at: Span) -> Self {
+        self.0.at.get_or_insert(at);
+        self
     }
 
     /// The error as users get it: with line, column and a caret beneath the text. `types` says what the letters are.
     pub(super) fn told(self, name: &str, text: &str, types: &str) -> Error {
-        if !is_of_text(&self.cause) {
-            return self.cause;
+        let Known { at, cause, remedy: own } = *self.0;
+        if !is_of_text(&cause) {
+            return cause;
         }
-        let at = self.at.unwrap_or_default();
+        let at = at.unwrap_or_default();
         let (line, column, excerpt) = excerpt(text, at);
-        let what = self.cause.to_string();
-        let remedy = match self.cause {
-            Error::Forms { remedy, .. } => self.remedy.or(remedy.map(Into::into)),
-            _ => self.remedy,
+        let what = cause.to_string();
+        let remedy = match cause {
+            Error::Forms { remedy, .. } => own.or(remedy.map(Into::into)),
+            _ => own,
         };
         let kernel = if name.is_empty() { "kernel".into() } else { format!("kernel `{name}`") };
         let what = format!("{kernel}{types}, line {line}, column {column}: {what}\n{excerpt}");
@@ -66,7 +74,7 @@ impl Trouble {
 
 impl From<Error> for Trouble {
     fn from(cause: Error) -> Self {
-        Self { at: None, cause, remedy: None }
+        Self(Known { at: None, cause, remedy: None }.into())
     }
 }
 

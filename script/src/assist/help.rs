@@ -56,7 +56,7 @@ pub(crate) fn register(engine: &mut Engine, context: &Rc<Context>, docs: &Docs) 
             engine.register_fn(name, move || show(""));
             let host = context.host.clone();
             engine.register_fn(name, move |function: FnPtr| {
-                host.page(&of_function(&function.into()))
+                host.page(&of_function(&function.into()));
             });
         }
     }

@@ -229,8 +229,11 @@ impl Nvrtc {
         let sized = unsafe { size(program, &raw mut n) };
         let mut bytes = vec![0_u8; n];
         // SAFETY: writes as many bytes as the compiler said.
-        let got =
-            if sized == 0 { unsafe { get(program, bytes.as_mut_ptr().cast()) } } else { sized };
+        if sized != 0 {
+            return Err(format!("status {sized}"));
+        }
+        // SAFETY: there is room for as many bytes as the compiler said.
+        let got = unsafe { get(program, bytes.as_mut_ptr().cast()) };
         if got == 0 { Ok(bytes) } else { Err(format!("status {got}")) }
     }
 }

@@ -36,7 +36,7 @@ pub(super) fn kernel(interpreter: &mut Interpreter, argument: &Argument<'_>) -> 
         context.host.print(shown.trim_end());
     }
     let name = kernel.name().to_string();
-    interpreter.scope.set_or_push(name, kernels::function(kernel));
+    define(interpreter, &name, kernels::function(kernel).into());
     Ok(Outcome::default())
 }
 
@@ -54,8 +54,15 @@ pub(super) fn cuda(interpreter: &mut Interpreter, argument: &Argument<'_>) -> Re
     }
     let session = &interpreter.context.session;
     let module = session.cuda_module(source, Options::default()).map_err(|error| told(&error))?;
-    interpreter.scope.set_or_push(name.to_string(), Dynamic::from(ModuleRef(module)));
+    define(interpreter, name, Dynamic::from(ModuleRef(module)));
     Ok(Outcome::default())
+}
+
+/// Gives a variable a value, which the cells that follow know.
+fn define(interpreter: &mut Interpreter, name: &str, value: Dynamic) {
+    drop(interpreter.scope.remove::<Dynamic>(name));
+    interpreter.scope.push_dynamic(name, value);
+    interpreter.tidy_scope();
 }
 
 fn told(error: &core::Error) -> Box<Error> {
