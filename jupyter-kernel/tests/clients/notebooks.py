@@ -26,7 +26,11 @@ def texts(cell):
     shown = []
     for output in cell.get("outputs", []):
         if output.output_type == "stream":
-            shown.append((output.name, output.text))
+            # On a busy machine what a cell prints comes in several messages.
+            if shown and shown[-1][0] == output.name:
+                shown[-1] = (output.name, shown[-1][1] + output.text)
+            else:
+                shown.append((output.name, output.text))
         elif output.output_type == "error":
             shown.append(("error", output.evalue))
         else:
