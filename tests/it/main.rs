@@ -44,5 +44,6 @@ mod samples;
 mod seeding;
 mod short_memory;
 mod tables;
+mod text_kernels;
 mod tidy;
 mod transforms;

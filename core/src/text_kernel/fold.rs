@@ -1,4 +1,4 @@
-//! Reductions and scans by any associative function, recorded with what there is: gathers, loops and selections. The
+//! Reductions by any associative and commutative function, and scans by any associative one, recorded with what there is: gathers, loops and selections. The
 //! order is that of S11, so the bits are the same everywhere.
 
 use super::trouble::Trouble;

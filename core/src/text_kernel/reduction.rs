@@ -24,7 +24,8 @@ use crate::value::{Argument, Value};
 pub struct Parts {
     /// The state of a lane, by the names of its parts: of one part without a name ("") that is `a`, of others `a.name`.
     pub map: Vec<(String, String)>,
-    /// How states `a` and `b` combine, in the order of the parts. It must be associative.
+    /// How states `a` and `b` combine, in the order of the parts. It must be associative, and of reductions commutative
+    /// too: lanes meet in the order of S11. Scans take them in their own.
     pub reduce: Vec<String>,
     /// The results, from `a` and the count `n`; left out it is the state.
     pub post: Vec<String>,

@@ -170,7 +170,7 @@ fn reductions(registry: &mut Registry<'_>) {
         "reduction",
         "(header, parts)",
         "A reduction written as text: map is what each lane becomes, reduce how two of them combine (a and b; it must be \
-         associative), post the result (of a, and n, how many there were), identity the value of no lanes. r(x) goes over all lanes or entries, \
+         associative and commutative), post the result (of a, and n, how many there were), identity the value of no lanes. r(x) goes over all lanes or entries, \
          r(x, #{axis: 1, keepdims: true}) along axes of a tensor, r(x, #{offsets: o}) over segments. Halves accumulate in f32, \
          narrow integers in 32 bits, in the order of hsum, so the bits are the same everywhere. A state of several parts is \
          a map: map: #{v: \"x\", i: \"i\"}, and a.v, b.i in the texts; results are then out parameters, post a list.\n\n\
@@ -180,7 +180,8 @@ fn reductions(registry: &mut Registry<'_>) {
     registry.doc(
         "scan",
         "(header, parts)",
-        "As reduction, but for each lane the result of the lanes up to it; n is how many they are.\n\n\
+        "As reduction, but for each lane the result of the lanes up to it; n is how many they are. Lanes are taken in their order, so \
+         reduce need not be commutative.\n\n\
          >> top = scan(\"T top(T x)\", #{map: \"x\", reduce: \"max(a, b)\"}); top(FloatC([1, 3, 2, 5]))\n[1, 3, 3, 5]",
     );
     for (name, is_scan) in [("reduction", false), ("scan", true)] {
