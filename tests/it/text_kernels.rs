@@ -95,13 +95,17 @@ fn reductions_have_the_order_of_sums() {
     }
 }
 
+fn numbers(n: usize) -> impl Iterator<Item = u32> {
+    (0_u32..).map(|i| i.wrapping_mul(2_654_435_761)).take(n)
+}
+
 #[test]
 fn segments_are_folded_each_by_itself() {
     let session = Session::new().unwrap();
     let parts = Parts { identity: vec!["5u".into()], ..parts(&[("", "x")], &["a ^ b ^ 5u"]) };
     let fold = session.reduction("uint32 fold(uint32 x)", &parts).unwrap();
     for n in [0_usize, 1, 33, 4097, 20_011] {
-        let x: Vec<u32> = (0..n).map(|i| (i as u32).wrapping_mul(2_654_435_761)).collect();
+        let x: Vec<u32> = numbers(n).collect();
         let folded = |x: &[u32]| x.iter().copied().reduce(|a, b| a ^ b ^ 5).unwrap_or(5);
         let array = session.array(&x).unwrap();
         let argument = Argument::from(&array);
@@ -127,7 +131,7 @@ fn scans_need_not_commute() {
         Parts { post: vec!["a.q".into()], ..parts(&map, &["a.p * b.p", "a.q * b.p + b.q"]) };
     let scan = TextReduction::new("uint32 scan(uint32 x)", &parts, true, &|_| None).unwrap();
     for n in [1_usize, 7, 8, 9, 64, 65, 5003] {
-        let x: Vec<u32> = (0..n).map(|i| (i as u32).wrapping_mul(2_654_435_761) | 1).collect();
+        let x: Vec<u32> = numbers(n).map(|x| x | 1).collect();
         let mut state: Option<(u32, u32)> = None;
         let want: Vec<u32> = x
             .iter()
