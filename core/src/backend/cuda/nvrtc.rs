@@ -30,7 +30,7 @@ type Count = unsafe extern "C" fn(*mut c_int) -> c_int;
 
 /// The compiler of CUDA C++.
 pub struct Nvrtc {
-    library: Library,
+    loaded: Library,
     /// Its version: `13.0`.
     pub version: String,
     /// Folders of CUDA's headers.
@@ -91,7 +91,7 @@ impl Nvrtc {
         let library = unsafe { Library::new(file) }.map_err(|error| error.to_string())?;
         let headers = toolkit.headers().iter().map(|it| it.display().to_string()).collect();
         let file = file.display().to_string();
-        let mut found = Self { library, version: String::new(), headers, file };
+        let mut found = Self { loaded: library, version: String::new(), headers, file };
         let (mut major, mut minor) = (0, 0);
         let version = found.symbol::<Version>(c"nvrtcVersion")?;
         // SAFETY: writes two ints.
@@ -105,7 +105,7 @@ impl Nvrtc {
 
     fn symbol<T: Copy>(&self, name: &'static CStr) -> std::result::Result<T, String> {
         // SAFETY: callers name the type that the function has in every version from 11 on.
-        let symbol = unsafe { self.library.get::<T>(name.to_bytes()) };
+        let symbol = unsafe { self.loaded.get::<T>(name.to_bytes()) };
         symbol.map(|symbol| *symbol).map_err(|error| error.to_string())
     }
 
