@@ -23,6 +23,7 @@ pub(super) fn findings(host: &dyn Host) -> Vec<Finding> {
     findings.push(kernels(host));
     findings.push(machine_code(host));
     findings.push(cublas(host));
+    findings.push(nvrtc(host));
     findings
 }
 
@@ -131,6 +132,14 @@ fn cublas(host: &dyn Host) -> Finding {
         |file| file.display().to_string(),
     );
     finding("cuBLAS", found)
+}
+
+fn nvrtc(host: &dyn Host) -> Finding {
+    let found = host.toolkit().nvrtc().first().map_or_else(
+        || "none; for cuda_module(source): pip install nvidia-cuda-nvrtc".into(),
+        |file| file.display().to_string(),
+    );
+    finding("NVRTC", found)
 }
 
 #[cfg(test)]
