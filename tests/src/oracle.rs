@@ -299,7 +299,7 @@ fn operation(op: Op, args: &[&Value]) -> Vec<u64> {
 }
 
 /// A count that is negative or not below the width gives 0, or copies of the sign (S8).
-fn shift(op: Op, dtype: DType, x: u64, count_type: DType, count: u64) -> u64 {
+pub(crate) fn shift(op: Op, dtype: DType, x: u64, count_type: DType, count: u64) -> u64 {
     // Negative counts are huge as unsigned numbers of their own width.
     let width = u64::from(dtype.bits());
     debug_assert!(count <= data::low_bits(count_type));

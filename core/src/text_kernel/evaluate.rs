@@ -206,12 +206,15 @@ impl Recorder<'_> {
     fn conditional(&mut self, parts: &[Expression; 3]) -> Result<Item, Trouble> {
         let [condition, then, otherwise] = parts;
         let holds = self.value(condition)?;
-        if let Some(truth) = holds.known_truth() {
-            return self.value(if truth { then } else { otherwise });
-        }
         let mask = holds.mask(self.session).map_err(|trouble| trouble.within(condition.at))?;
         let a = self.value_within(&mask, then)?;
         let b = self.value_within(&mask.try_not()?, otherwise)?;
+        // The type is that of both, whichever is chosen.
+        if let Some(truth) = holds.known_truth()
+            && a.own_dtype() == b.own_dtype()
+        {
+            return Ok(if truth { a } else { b });
+        }
         self.with_operands(&[Item::Array(mask), a, b], |operands| {
             self.session.apply(Op::Select, operands)
         })
@@ -234,7 +237,7 @@ impl Recorder<'_> {
         Ok(())
     }
 
-    /// Assigns; what was assigned.
+    /// Assigns; what the place holds then.
     fn assigned(
         &mut self,
         op: Option<Op>,
@@ -248,7 +251,7 @@ impl Recorder<'_> {
             Term::Index(name, index) => {
                 let (array, index) = (self.raw(name)?, self.index(index)?);
                 self.write(array, name, op, &index, &value)?;
-                Ok(value)
+                value.converted(self.session, self.arrays[array].dtype())
             }
             Term::Name(name) => {
                 let unknown = || {
@@ -268,8 +271,7 @@ impl Recorder<'_> {
                     }
                     None => value,
                 };
-                self.assign(at, &value)?;
-                Ok(value)
+                self.assign(at, &value)
             }
             _ => Err(Trouble::new(place.at, "expected a variable to assign to")),
         }

@@ -31,6 +31,14 @@ impl Item {
         }
     }
 
+    /// The lane type, unless it is that of what it meets.
+    pub(super) fn own_dtype(&self) -> Option<DType> {
+        match self {
+            Self::Number(_, dtype) => *dtype,
+            other => other.dtype(),
+        }
+    }
+
     /// Whether it is an integer or a known one.
     pub(super) fn is_integer(&self) -> bool {
         match self {
@@ -86,11 +94,12 @@ impl Item {
                 let number = Scalar::Int(i64::from(*truth));
                 return Self::Number(number, None).converted(session, dtype);
             }
-            Self::Number(number, _) => {
+            Self::Number(number, typed) => {
                 if matches!(dtype, DType::I32 | DType::I64) && dtype.encode(*number).is_ok() {
                     return Ok(Self::Number(*number, Some(dtype)));
                 }
-                session.full(dtype, *number, 1)?
+                // A literal must fit; what has a type wraps.
+                session.full(typed.unwrap_or(dtype), *number, 1)?
             }
         };
         Ok(Self::Array(if array.dtype() == dtype { array } else { array.cast(dtype)? }))
@@ -104,7 +113,10 @@ fn whole_array() -> Trouble {
 /// What an operation makes of numbers that are all known; `None` where it is recorded: numbers of a float type.
 pub(super) fn folded(op: Op, numbers: &[(Scalar, Option<DType>)]) -> Result<Option<Item>, Trouble> {
     let mut dtype: Option<DType> = None;
-    for &(_, typed) in numbers {
+    let is_shift = matches!(op, Op::Shl | Op::Shr);
+    // The count of a shift is no part of its type.
+    let joined = if is_shift && numbers[0].1.is_some() { &numbers[..1] } else { numbers };
+    for &(_, typed) in joined {
         dtype = match (dtype, typed) {
             (Some(one), Some(other)) => one.promote(other),
             (one, other) => one.or(other),
@@ -113,6 +125,10 @@ pub(super) fn folded(op: Op, numbers: &[(Scalar, Option<DType>)]) -> Result<Opti
     let is_float = numbers.iter().any(|(number, _)| matches!(number, Scalar::Float(_)));
     let is_large = numbers.iter().any(|(number, _)| matches!(number, Scalar::UInt(_)));
     let is_truth = numbers.iter().all(|(number, _)| matches!(number, Scalar::Bool(_)));
+    if !is_truth && numbers.iter().any(|(number, _)| matches!(number, Scalar::Bool(_))) {
+        // Recorded, a mask chooses (`x & m`), or the error says that it is no number.
+        return Ok(None);
+    }
     let computed = match dtype {
         Some(dtype) if dtype.is_float() || is_float => return Ok(None),
         Some(dtype) => dtype,
@@ -127,8 +143,15 @@ pub(super) fn folded(op: Op, numbers: &[(Scalar, Option<DType>)]) -> Result<Opti
         return Ok(None);
     }
     let mut bits = [0; 3];
-    for (bits, (number, _)) in bits.iter_mut().zip(numbers) {
-        *bits = computed.encode(*number)?;
+    for (place, (number, typed)) in numbers.iter().enumerate() {
+        let own = typed.unwrap_or(computed);
+        let count = number.integer().filter(|count| (0..64).contains(count));
+        bits[place] = match (is_shift && place == 1, own == computed) {
+            // Any count of the width or more, or below 0, shifts everything out (S8).
+            (true, _) => computed.encode(count.map_or(Scalar::Int(64), |_| *number))?,
+            (false, true) => computed.encode(*number)?,
+            (false, false) => apply_bits(Op::Cast, computed, own, [own.encode(*number)?, 0, 0]),
+        };
     }
     let result = if info.shape == Shape::Compare { DType::Mask } else { computed };
     let number = result.decode(apply_bits(op, result, computed, bits));

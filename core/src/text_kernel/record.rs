@@ -18,6 +18,8 @@ use crate::session::Session;
 const REGION: usize = 64;
 /// Functions that call each other.
 const MOST_CALLS: usize = 32;
+/// The level of what is around a function.
+const OUTSIDE: usize = usize::MAX;
 /// Statements that one call of a kernel may take, with those of loops that are unrolled.
 const MOST_STEPS: usize = 200_000;
 
@@ -177,6 +179,12 @@ impl<'s> Recorder<'s> {
                     .converted(self.session, dtype.unwrap_or(DType::F32))?,
             };
             self.declare(&parameter.name, dtype, item);
+            if parameter.is_out
+                && let Some(variable) = self.frame.variables.last_mut()
+            {
+                // Who has returned still gives its results.
+                variable.level = OUTSIDE;
+            }
         }
         let flow = self.run(&function.body)?;
         if function.result.is_some() && (flow == Flow::Goes || self.frame.value.is_none()) {
@@ -205,26 +213,27 @@ impl<'s> Recorder<'s> {
         self.frame.variables.iter().rposition(|variable| variable.name == name)
     }
 
-    /// Assigns in the lanes that take part.
-    pub(super) fn assign(&mut self, at: usize, item: &Item) -> Result<(), Trouble> {
+    /// Assigns in the lanes that take part; what is assigned, in the type of the variable.
+    pub(super) fn assign(&mut self, at: usize, item: &Item) -> Result<Item, Trouble> {
         let variable = &self.frame.variables[at];
         if matches!(variable.item, Item::Raw(_)) {
             let what = format!("`{}` is an array, expected an element: {0}[i] = …", variable.name);
             return Err(Trouble::new(Span::default(), what).nowhere());
         }
         let dtype = variable.dtype.or_else(|| variable.item.dtype());
-        let mut item = match dtype {
+        let item = match dtype {
             Some(dtype) => item.converted(self.session, dtype)?,
             None => item.clone(),
         };
+        let mut held = item.clone();
         if let Some(active) = self.frame.active.clone()
             && variable.level != self.frame.level
         {
             let [new, old] = [item.array(self.session)?, variable.item.array(self.session)?];
-            item = Item::Array(self.select(&active, &new, &old)?);
+            held = Item::Array(self.select(&active, &new, &old)?);
         }
-        self.frame.variables[at].item = item;
-        Ok(())
+        self.frame.variables[at].item = held;
+        Ok(item)
     }
 
     pub(super) fn select(&self, mask: &Array, a: &Array, b: &Array) -> Result<Array, Trouble> {
@@ -522,7 +531,10 @@ impl<'s> Recorder<'s> {
                 // Everybody: as without a switch.
                 Some(true) => {
                     self.frame.active = self.live(outer.as_ref(), &effects)?;
-                    self.run(&case.body)?
+                    self.frame.level += 1;
+                    let flow = self.run(&case.body)?;
+                    self.frame.level -= 1;
+                    flow
                 }
                 None => {
                     let lanes = self.and(outer.as_ref(), &entering.mask(self.session)?)?;

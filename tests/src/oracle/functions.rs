@@ -126,7 +126,7 @@ fn neighbour(bits: u64, above: bool) -> u64 {
 
 /// C's fmod.
 #[expect(clippy::cast_possible_truncation, reason = "an f32 is in the low bits")]
-pub(super) fn remainder(dtype: DType, x: u64, y: u64) -> u64 {
+pub(crate) fn remainder(dtype: DType, x: u64, y: u64) -> u64 {
     match dtype {
         DType::F16 => {
             let [x, y] = [x, y].map(|bits| cast(DType::F64, dtype, bits));
