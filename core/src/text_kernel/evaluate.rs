@@ -78,8 +78,8 @@ impl Recorder<'_> {
         if let Some(at) = self.find(name) {
             return Ok(self.frame.variables[at].item.clone());
         }
-        match (name, self.captured(name)) {
-            (_, Some(Captured::Number(number))) => Ok(Item::Number(number, None)),
+        match (name, self.frame.program.captured(name)) {
+            (_, Some(Captured::Number(number))) => Ok(Item::Number(*number, None)),
             ("i", _) => self.lane(),
             ("n", _) => Ok(self.count()),
             _ => Err(Trouble::new(Span::default(), format!("unknown name `{name}`")).nowhere()),
@@ -360,6 +360,12 @@ impl Recorder<'_> {
         let is_sub = rest == "sub";
         let wanted = format!("scatter_{}", if is_sub { "add" } else { &rest });
         let op = ScatterOp::ALL.into_iter().find(|op| op.name() == wanted);
+        let Some(op) = op.filter(|op| *op != ScatterOp::Set) else {
+            let what = format!("unknown function `{name}`");
+            let remedy =
+                "there are atomicAdd, atomicSub, atomicMin, atomicMax, atomicAnd and atomicOr";
+            return Err(Trouble::new(at, what).with(Some(remedy.into())));
+        };
         let (array, index, value) = match args {
             [Expression { kind: Term::Index(array, index), .. }, value] => (array, &**index, value),
             [Expression { kind: Term::Name(array), .. }, index, value] => (array, index, value),
@@ -367,12 +373,6 @@ impl Recorder<'_> {
                 let what = format!("`{name}` takes an element and a value: {name}(x[j], v)");
                 return Err(Trouble::new(at, what));
             }
-        };
-        let Some(op) = op.filter(|op| *op != ScatterOp::Set) else {
-            let what = format!("unknown function `{name}`");
-            let remedy =
-                "there are atomic_add, atomic_sub, atomic_min, atomic_max, atomic_and, atomic_or";
-            return Err(Trouble::new(at, what).with(Some(remedy.into())));
         };
         let (number, index) = (self.raw(array)?, self.index(index)?);
         let value = self.value(value)?;
@@ -383,11 +383,10 @@ impl Recorder<'_> {
     /// The function of the text, or the kernel of the script, that a name means.
     fn function(&self, name: &str) -> Option<(Arc<Program>, usize)> {
         let program = &self.frame.program;
-        let own = program.functions.iter().position(|function| function.name == name);
-        if let Some(own) = own {
+        if let Some(own) = program.own(name) {
             return Some((program.clone(), own));
         }
-        match self.captured(name) {
+        match program.captured(name) {
             Some(Captured::Kernel(kernel)) => {
                 let last = kernel.program.functions.len() - 1;
                 Some((kernel.program.clone(), last))
@@ -412,6 +411,11 @@ impl Recorder<'_> {
                 }
             }
             _ => {}
+        }
+        if name.starts_with(ATOMIC) {
+            let what = format!("`{name}` gives no old value here");
+            let remedy = "write it as a statement: which lane comes first is not said";
+            return Err(Trouble::new(at, what).with(Some(remedy.into())));
         }
         let known = library::find(name);
         let known = known.ok_or_else(|| Trouble::new(at, format!("unknown function `{name}`")))?;

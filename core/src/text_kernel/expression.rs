@@ -1,12 +1,12 @@
 //! From text to tree: expressions, with C's precedence.
 
 use super::lexer::Token;
-use super::library;
 use super::parse::{BUILT_IN, Parser};
 use super::program::Captured;
 use super::tree::{Expression, Term};
 use super::trouble::{Span, Trouble};
 use super::types::TypeName;
+use super::{dialect, library};
 use crate::dtype::Scalar;
 use crate::ir::op::{OPS, Op};
 
@@ -175,6 +175,11 @@ impl Parser<'_> {
                 let remedy = "write it as a statement of its own";
                 return Err(Trouble::new(at, what).with(Some(remedy.into())));
             }
+            if parser.is("*") {
+                let what = "`*` stands before an array";
+                let remedy = "an element is s[j], and a result of a function is `out float s`";
+                return Err(Trouble::new(at, what).with(Some(remedy.into())));
+            }
             // The address of an element, for what writes to it.
             if parser.takes("&") {
                 let place = parser.unary()?;
@@ -214,6 +219,16 @@ impl Parser<'_> {
             return Err(self.unexpected("an expression"));
         };
         self.next();
+        let is_namespace = matches!(name, "std" | "cuda" | "thrust");
+        if is_namespace && self.takes("::") {
+            return self.primary();
+        }
+        if matches!(name, "static_cast" | "numeric_limits") && self.takes("<") {
+            let of_type = self.type_name()?;
+            let of_type = of_type.ok_or_else(|| self.unexpected("a type"))?;
+            self.expect(">", "behind the type")?;
+            return self.of_type(of_type, at);
+        }
         if self.takes("::") {
             let what = format!("`{name}` is no type");
             return Err(Trouble::new(at, what));
@@ -292,12 +307,15 @@ impl Parser<'_> {
             (_, Some(Captured::Kernel(_))) => {
                 Err(Trouble::new(at, format!("`{name}` is a kernel, expected a value: {name}(x)")))
             }
-            (_, None) if name.contains('.') => {
+            (_, None) if name.contains('.') && dialect::instead(name).is_none() => {
                 let what = format!("`{name}`: values have no members here");
                 let remedy = "pass the components one by one; those of a vector go through the kernel by themselves";
                 Err(Trouble::new(at, what).with(Some(remedy.into())))
             }
-            (_, None) => Err(self.unknown(name, at, "name")),
+            (_, None) => match dialect::constant(name) {
+                Some(number) => Ok(Expression { at, kind: Term::Number(number) }),
+                None => Err(self.unknown(name, at, "name")),
+            },
         }
     }
 }

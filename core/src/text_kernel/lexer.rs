@@ -45,8 +45,10 @@ pub(super) fn tokens(text: &str) -> Result<Vec<(Token<'_>, Span)>, Trouble> {
         } else {
             let what = format!("got `{}`, which is no part of a kernel", first.escape_debug());
             let remedy = match first {
-                '"' | '\'' => Some("kernels know numbers only".into()),
-                '#' => Some("the text needs no #include and no #define".into()),
+                '"' | '\'' => Some("kernels know numbers only; an `extern \"C\"` can go".into()),
+                '#' => Some(
+                    "write a constant, `const float G = 9.81;`, or a function of the text".into(),
+                ),
                 _ => None,
             };
             return Err(Trouble::new(span(at, first.len_utf8()), what).with(remedy));
@@ -71,14 +73,20 @@ fn is_fraction(text: &str) -> bool {
     text.strip_prefix('.').is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()))
 }
 
-/// The place behind white space and comments.
+/// Whether a line is for a compiler alone: `#include <cmath>`, `#pragma unroll`.
+fn is_skipped(line: &str) -> bool {
+    let directive = line.strip_prefix('#').map(str::trim_start);
+    directive.is_some_and(|rest| rest.starts_with("include") || rest.starts_with("pragma"))
+}
+
+/// The place behind white space, comments and such lines.
 fn behind_space(text: &str, mut at: usize) -> Result<usize, Trouble> {
     loop {
         let rest = &text[at..];
         let skipped = rest.len() - rest.trim_start().len();
         let rest = rest.trim_start();
         at += skipped;
-        at += if rest.starts_with("//") {
+        at += if rest.starts_with("//") || is_skipped(rest) {
             rest.find('\n').unwrap_or(rest.len())
         } else if rest.starts_with("/*") {
             let unclosed = || Trouble::new(span(at, 2), "a comment has no end, expected `*/`");

@@ -14,8 +14,9 @@ pub(super) enum Known {
 }
 
 /// Names that C and NumPy have for functions of ours.
-const ALSO: [(&str, &str); 23] = [
+const ALSO: [(&str, &str); 24] = [
     ("fabs", "abs"),
+    ("fdivide", "div"),
     ("fmin", "min"),
     ("fmax", "max"),
     ("rint", "round"),
@@ -40,8 +41,10 @@ const ALSO: [(&str, &str); 23] = [
     ("normcdfinv", "norm_ppf"),
 ];
 
-/// The function that a text means by a name: ours, C's for `float` (`expf`), or another name of one.
+/// The function that a text means by a name: ours, C's for `float` (`expf`), CUDA's that is fast there (`__expf`), or
+/// another name of one.
 pub(super) fn find(name: &str) -> Option<Known> {
+    let name = name.strip_prefix("__").unwrap_or(name);
     let also = |name: &str| ALSO.iter().find(|(known, _)| *known == name).map(|(_, ours)| *ours);
     let single = name.strip_suffix('f');
     table(name)

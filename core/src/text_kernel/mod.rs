@@ -26,6 +26,7 @@
 //! # }
 //! ```
 
+mod dialect;
 mod evaluate;
 mod expression;
 mod fold;
@@ -43,7 +44,7 @@ mod trouble;
 mod types;
 
 use std::cell::RefCell;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, PoisonError};
 use std::time::Instant;
 
 use item::Item;
@@ -70,8 +71,8 @@ use crate::value::{Argument, Value, lift, through_tensors};
 pub struct Called {
     /// The value that the kernel returns, or its results in their order.
     pub results: Vec<Value>,
-    /// Arrays that it wrote, by the numbers of the arguments.
-    pub written: Vec<(usize, Array)>,
+    /// Arrays and tensors that it wrote, by the numbers of the arguments.
+    pub written: Vec<(usize, Value)>,
 }
 
 impl Called {
@@ -106,12 +107,7 @@ impl TextKernel {
     pub fn new(text: &str, around: &dyn Fn(&str) -> Option<Captured>) -> Result<Self> {
         let parsed = parse::functions(text, around);
         let parsed = parsed.map_err(|(name, trouble)| trouble.told(&name, text, ""))?;
-        let program = Program {
-            text: text.into(),
-            functions: parsed.functions,
-            captured: parsed.captured,
-            stats: Mutex::default(),
-        };
+        let program = Program::new(text.into(), parsed.functions, parsed.captured);
         Ok(Self { program: Arc::new(program) })
     }
 
@@ -179,7 +175,16 @@ impl TextKernel {
         let arrays = arrays.into_inner();
         let raw = given.iter().enumerate().filter(|(_, parameter)| parameter.is_raw);
         let written = raw.zip(arrays).filter(|((_, parameter), _)| parameter.is_out);
-        let written = written.map(|((number, _), array)| (number, array)).collect();
+        let written = written.map(|((number, _), array)| {
+            let value = match args[number] {
+                Argument::Tensor(tensor) => {
+                    Value::Tensor(Tensor::of(&[array], tensor.shape().clone())?)
+                }
+                _ => Value::Array(array),
+            };
+            Ok((number, value))
+        });
+        let written = written.collect::<Result<Vec<_>>>()?;
         let mut stats = self.program.stats.lock().unwrap_or_else(PoisonError::into_inner);
         let stats =
             stats.entry(types).or_insert_with(|| Stats { first: start.elapsed(), calls: 0 });
@@ -240,6 +245,10 @@ impl TextKernel {
         let others = RefCell::new(Vec::new());
         let of_entries = |entries: &[&Argument<'_>]| {
             let mut results = lift(name, entries, &of_lanes)?;
+            if results.is_empty() {
+                let n = entries.iter().filter_map(|entry| entry.lanes()).max().unwrap_or(1);
+                return Ok(Value::Array(session.zeros(DType::Mask, n)?));
+            }
             *others.borrow_mut() = results.split_off(1);
             Ok(results.swap_remove(0))
         };
@@ -247,6 +256,10 @@ impl TextKernel {
             return lift(name, lanes, &of_lanes);
         };
         let first = first?;
+        let function = self.function();
+        if function.result.is_none() && !function.parameters.iter().any(Parameter::is_result) {
+            return Ok(Vec::new());
+        }
         let Value::Tensor(tensor) = &first else { return Ok(vec![first]) };
         let shape = tensor.shape().clone();
         let mut results = vec![first];

@@ -1,5 +1,6 @@
 //! From text to tree: declarations and statements. What a name is, is known when it is read.
 
+use super::dialect::{self, OF_POINTERS, QUALIFIERS};
 use super::lexer::{Token, tokens};
 use super::library;
 use super::program::Captured;
@@ -147,6 +148,12 @@ impl<'t> Parser<'t> {
         is
     }
 
+    fn takes_words(&mut self, words: &[&str]) -> bool {
+        let before = self.at;
+        while words.iter().any(|word| self.takes_word(word)) {}
+        self.at > before
+    }
+
     fn takes_word(&mut self, word: &str) -> bool {
         let is = self.is_word(word);
         if is {
@@ -255,9 +262,10 @@ impl<'t> Parser<'t> {
             (Some(type_name), _) => Ok(type_name),
             (None, Some(name)) => {
                 let what = format!("`{name}` is no type");
-                let remedy = "types are bool, int8 to int64, uint8 to uint64, half, float, double, \
+                let types = "types are bool, int8 to int64, uint8 to uint64, half, float, double, \
                               those of C, acc_t(T), and capital letters that calls bind: T";
-                Err(Trouble::new(self.span(), what).with(Some(remedy.into())))
+                let remedy = dialect::instead(name).unwrap_or_else(|| types.into());
+                Err(Trouble::new(self.span(), what).with(Some(remedy)))
             }
             (None, None) => Err(self.unexpected("a type")),
         }
@@ -267,8 +275,13 @@ impl<'t> Parser<'t> {
 
     fn all_functions(&mut self) -> Result<Vec<Function>, Trouble> {
         let mut functions: Vec<Function> = Vec::new();
+        let mut constants = Vec::new();
         while *self.token() != Token::End || functions.is_empty() {
-            let function = self.function()?;
+            if let Some(constant) = self.constant(&constants)? {
+                constants.push(constant);
+                continue;
+            }
+            let function = self.function(&constants)?;
             if functions.iter().any(|known| known.name == function.name) {
                 let what = format!("the text defines `{}` twice", function.name);
                 return Err(Trouble::new(function.at, what));
@@ -284,9 +297,10 @@ impl<'t> Parser<'t> {
         self.names.clear();
         self.letters.clear();
         self.current.clear();
-        for word in ["__device__", "__global__", "static", "inline"] {
-            self.takes_word(word);
+        if self.takes_word("template") {
+            self.template()?;
         }
+        self.takes_words(&QUALIFIERS);
         let result_at = self.span();
         let result = if self.takes_word("void") { None } else { Some(self.new_type()?) };
         let (name, at) = self.name("the name of the function")?;
@@ -322,23 +336,57 @@ impl<'t> Parser<'t> {
         Ok((Header { name, result, parameters }, at))
     }
 
-    fn function(&mut self) -> Result<Function, Trouble> {
+    /// The letters of `template <typename T>`.
+    fn template(&mut self) -> Result<(), Trouble> {
+        self.expect("<", "behind `template`")?;
+        while !self.takes(">") {
+            if !self.takes_word("typename") && !self.takes_word("class") {
+                let remedy = "numbers that the script has are known by their names";
+                return Err(self.unexpected("typename").with(Some(remedy.into())));
+            }
+            let (letter, _) = self.name("a letter for a type")?;
+            self.letters.push(letter);
+            self.takes(",");
+        }
+        Ok(())
+    }
+
+    /// `const float G = 9.81f;` before the functions, which all know it.
+    fn constant(&mut self, before: &[Statement]) -> Result<Option<Statement>, Trouble> {
+        let (start, back) = (self.span(), self.at);
+        self.names = before.iter().flat_map(Statement::declared).collect();
+        self.takes_words(&QUALIFIERS);
+        self.takes_word("const");
+        let is_constant = self.type_name()?.is_some() && *self.ahead(1) == Token::Sign("=");
+        self.at = back;
+        if !is_constant {
+            return Ok(None);
+        }
+        self.takes_words(&QUALIFIERS);
+        let declared = self.declaration()?;
+        self.expect(";", "behind the declaration")?;
+        Ok(declared.map(|kind| Statement { at: start.to(self.last_span()), kind }))
+    }
+
+    fn function(&mut self, constants: &[Statement]) -> Result<Function, Trouble> {
         let (Header { name, result, parameters }, at) = self.header()?;
+        let is_hidden = |name: &String| parameters.iter().any(|parameter| parameter.name == *name);
+        let mut body: Vec<Statement> = constants.to_vec();
+        body.retain(|constant| !constant.declared().iter().any(is_hidden));
+        self.names.extend(body.iter().flat_map(Statement::declared));
         self.names.extend(parameters.iter().map(|parameter| parameter.name.clone()));
         self.expect("{", "and the body of the function")?;
-        let body = self.block()?;
+        body.extend(self.block()?);
         Ok(Function { name, at, result, parameters, body })
     }
 
     fn parameter(&mut self, before: &[Parameter]) -> Result<Parameter, Trouble> {
         let (mut is_raw, mut is_out, mut is_const) = (false, false, false);
-        loop {
-            is_raw |= self.is_word("raw");
-            is_out |= self.is_word("out");
-            is_const |= self.is_word("const");
-            if !(["raw", "out", "const"].iter().any(|word| self.takes_word(word))) {
-                break;
-            }
+        while let Token::Name(word @ ("raw" | "out" | "const" | "volatile")) = *self.token() {
+            is_raw |= word == "raw";
+            is_out |= word == "out";
+            is_const |= word == "const";
+            self.next();
         }
         let type_name = self.new_type()?;
         is_const |= self.takes_word("const");
@@ -346,11 +394,22 @@ impl<'t> Parser<'t> {
         if self.takes("*") {
             is_out |= !is_const;
             is_raw = true;
-            for word in ["const", "__restrict__", "restrict"] {
-                self.takes_word(word);
-            }
+            self.takes_words(&OF_POINTERS);
         }
-        let (name, at) = self.name("the name of a parameter")?;
+        if self.is("&") {
+            let what = "a parameter is no reference";
+            let remedy =
+                format!("a result is `out {type_name} s`; what is only read is `{type_name} s`");
+            return Err(Trouble::new(self.span(), what).with(Some(remedy)));
+        }
+        let (name, at) = match (*self.token(), self.span()) {
+            // What they mean stands before the type.
+            (Token::Name(name @ ("out" | "raw")), at) => {
+                self.next();
+                (name.to_string(), at)
+            }
+            _ => self.name("the name of a parameter")?,
+        };
         if self.takes("[") {
             self.expect("]", "behind `[`")?;
             is_out |= !is_const && !is_raw;
@@ -376,7 +435,7 @@ impl<'t> Parser<'t> {
                 return Err(Trouble::new(at, what));
             }
         }
-        Ok(Parameter { name, type_name, is_raw, is_out, default })
+        Ok(Parameter { name, type_name, is_raw, is_out, default, is_written: false })
     }
 
     // ---- statements ----
@@ -549,7 +608,7 @@ impl<'t> Parser<'t> {
 
     fn declaration(&mut self) -> Result<Option<Step>, Trouble> {
         let back = self.at;
-        let is_const = self.takes_word("const");
+        let is_const = self.takes_words(&["const", "constexpr", "static", "volatile", "register"]);
         let Some(type_name) = self.type_name()? else {
             if is_const {
                 return Err(self.unexpected("a type behind `const`"));
@@ -594,7 +653,8 @@ impl<'t> Parser<'t> {
     /// The error of a name that nothing has.
     pub(super) fn unknown(&self, name: &str, at: Span, what: &str) -> Trouble {
         let names = self.names.iter().chain(&self.functions).map(String::as_str);
-        let remedy = library::meant(name, names.chain(BUILT_IN)).or_else(|| {
+        let remedy = dialect::instead(name);
+        let remedy = remedy.or_else(|| library::meant(name, names.chain(BUILT_IN))).or_else(|| {
             (what != "function")
                 .then(|| "parameters, variables, i, n and numbers of the script are known".into())
         });
@@ -610,6 +670,16 @@ const KEYWORDS: [&str; 20] = [
     "if", "else", "for", "while", "do", "switch", "case", "default", "break", "continue", "return",
     "const", "void", "auto", "out", "raw", "struct", "goto", "sizeof", "acc_t",
 ];
+
+impl Statement {
+    /// The variables that it declares.
+    fn declared(&self) -> Vec<String> {
+        match &self.kind {
+            Step::Declare(_, variables) => variables.iter().map(|(name, _)| name.clone()).collect(),
+            _ => Vec::new(),
+        }
+    }
+}
 
 impl Term {
     /// Whether it is a place that can be assigned to.

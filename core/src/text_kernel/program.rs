@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use super::tree::Function;
+use super::expression::ATOMIC;
+use super::tree::{Effects, Function, Passed};
 use crate::dtype::Scalar;
 
 /// What a text uses of what is around it, by name.
@@ -30,6 +31,72 @@ pub(super) struct Program {
     pub(super) functions: Vec<Function>,
     pub(super) captured: Vec<(String, Captured)>,
     pub(super) stats: Mutex<BTreeMap<String, Stats>>,
+}
+
+impl Program {
+    /// A text that was read.
+    pub(super) fn new(
+        text: String,
+        functions: Vec<Function>,
+        captured: Vec<(String, Captured)>,
+    ) -> Self {
+        let mut program = Self { text, functions, captured, stats: Mutex::default() };
+        program.find_written();
+        program
+    }
+
+    /// Finds the arrays that functions write, themselves or by those that they call.
+    fn find_written(&mut self) {
+        let effects: Vec<Effects> =
+            self.functions.iter().map(|function| Effects::of(&function.body)).collect();
+        loop {
+            let mut found = Vec::new();
+            for (number, (function, effects)) in self.functions.iter().zip(&effects).enumerate() {
+                for (place, parameter) in function.parameters.iter().enumerate() {
+                    let is_own = |passed: &&Passed| passed.name == parameter.name;
+                    let is_written = effects.assigned.contains(&parameter.name)
+                        || effects.passed.iter().filter(is_own).any(|passed| self.writes(passed));
+                    if is_written && !parameter.is_written {
+                        found.push((number, place));
+                    }
+                }
+            }
+            if found.is_empty() {
+                return;
+            }
+            for (number, place) in found {
+                self.functions[number].parameters[place].is_written = true;
+            }
+        }
+    }
+
+    /// Whether a call may change what it is given.
+    pub(super) fn writes(&self, passed: &Passed) -> bool {
+        let Passed { function, position, .. } = passed;
+        let (program, number) = match self.own(function) {
+            Some(number) => (self, number),
+            None => match self.captured(function) {
+                Some(Captured::Kernel(kernel)) => {
+                    (&*kernel.program, kernel.program.functions.len() - 1)
+                }
+                _ => return function.starts_with(ATOMIC) && *position == 0,
+            },
+        };
+        let parameter = program.functions[number].parameters.get(*position);
+        parameter.is_some_and(|parameter| {
+            parameter.is_out && (!parameter.is_raw || parameter.is_written)
+        })
+    }
+
+    /// The number of a function of the text.
+    pub(super) fn own(&self, name: &str) -> Option<usize> {
+        self.functions.iter().position(|function| function.name == name)
+    }
+
+    /// The kernel or number that the text took along.
+    pub(super) fn captured(&self, name: &str) -> Option<&Captured> {
+        self.captured.iter().find(|(known, _)| known == name).map(|(_, captured)| captured)
+    }
 }
 
 /// Calls with arguments of certain types.

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::item::Item;
-use super::program::{Captured, Program};
+use super::program::Program;
 use super::tree::{Case, Effects, Expression, Function, Statement, Step};
 use super::trouble::{Span, Trouble};
 use super::types::{Letters, TypeName};
@@ -578,7 +578,9 @@ impl<'s> Recorder<'s> {
     /// What statements may change of what is around them.
     pub(super) fn slots(&self, effects: &Effects) -> Vec<Slot> {
         let mut slots = Vec::new();
-        for name in &effects.assigned {
+        let program = &self.frame.program;
+        let passed = effects.passed.iter().filter(|passed| program.writes(passed));
+        for name in effects.assigned.iter().chain(passed.map(|passed| &passed.name)) {
             let Some(at) = self.find(name) else { continue };
             let slot = match self.frame.variables[at].item {
                 Item::Raw(number) => Slot::Array(number),
@@ -632,11 +634,5 @@ impl<'s> Recorder<'s> {
                 Slot::Continued(at) => frame.loops[at].continued = Some(array),
             }
         }
-    }
-
-    /// The kernel or number that the text took along.
-    pub(super) fn captured(&self, name: &str) -> Option<Captured> {
-        let captured = self.frame.program.captured.iter().find(|(known, _)| known == name);
-        captured.map(|(_, captured)| captured.clone())
     }
 }

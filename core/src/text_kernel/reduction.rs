@@ -53,6 +53,8 @@ pub struct TextReduction {
 #[derive(Debug)]
 struct Inner {
     header: String,
+    /// The header, and the texts of its parts.
+    source: String,
     name: String,
     parameters: Vec<Parameter>,
     /// Types of the results.
@@ -156,6 +158,7 @@ impl TextReduction {
         let known = known(&reduce).filter(|_| !is_scan);
         let inner = Inner {
             header: header.into(),
+            source: parts.source(header),
             name,
             parameters,
             results,
@@ -172,6 +175,11 @@ impl TextReduction {
     /// Its name.
     pub fn name(&self) -> &str {
         &self.inner.name
+    }
+
+    /// All its texts.
+    pub fn source(&self) -> &str {
+        &self.inner.source
     }
 
     /// The text of its name and parameters.
@@ -360,12 +368,40 @@ impl Work<'_> {
     }
 
     fn widened(&self, states: &[Array], n: u64) -> Result<Vec<Array>> {
-        let one = |state: &Array| {
-            let dtype = accumulation(state.dtype());
+        let one = |(state, dtype): (&Array, DType)| {
             let state = state.cast(dtype)?;
             if state.size() == n { Ok(state) } else { state.resize(n) }
         };
-        states.iter().map(one).collect()
+        states.iter().zip(self.types(states)?).map(one).collect()
+    }
+
+    /// The types of the parts: those of `map`, accumulated, joined with what combining gives. A part that begins as a
+    /// number without a type has that of what it is combined with.
+    fn types(&self, states: &[Array]) -> Result<Vec<DType>> {
+        let mut types: Vec<Option<DType>> = Vec::new();
+        for (map, state) in self.inner.maps.iter().zip(states) {
+            let is_number = map.program.is_of_numbers();
+            types.push((!is_number).then(|| accumulation(state.dtype())));
+        }
+        loop {
+            let sample = types.iter().zip(states).map(|(dtype, state)| match dtype {
+                Some(dtype) => Ok(Some(Item::Array(self.session.zeros(*dtype, 1)?))),
+                None => Ok(state.literal().map(|number| Item::Number(number, None))),
+            });
+            let sample = sample.collect::<Result<Vec<Option<Item>>>>()?;
+            let both = [sample.clone(), sample].concat();
+            let combined = self.inner.reduce.iter().map(|program| self.evaluate(program, &both));
+            let combined = combined.collect::<Result<Vec<Array>>>()?;
+            let joined = types.iter().zip(&combined).map(|(dtype, combined)| match dtype {
+                Some(dtype) => dtype.promote(combined.dtype()).unwrap_or(*dtype),
+                None => accumulation(combined.dtype()),
+            });
+            let joined: Vec<Option<DType>> = joined.map(Some).collect();
+            if joined == types {
+                return Ok(types.into_iter().flatten().collect());
+            }
+            types = joined;
+        }
     }
 
     fn with_folder(
@@ -491,7 +527,43 @@ impl Work<'_> {
     }
 }
 
+impl Parts {
+    /// The texts, under the header.
+    fn source(&self, header: &str) -> String {
+        let of_parts = |texts: &[String]| texts.join(", ");
+        let maps: Vec<String> = self
+            .map
+            .iter()
+            .map(
+                |(name, text)| {
+                    if name.is_empty() { text.clone() } else { format!("{name}: {text}") }
+                },
+            )
+            .collect();
+        let parts = [
+            ("map", maps.join(", ")),
+            ("reduce", of_parts(&self.reduce)),
+            ("post", of_parts(&self.post)),
+            ("identity", of_parts(&self.identity)),
+        ];
+        let lines = parts.iter().filter(|(_, text)| !text.is_empty());
+        let lines = lines.map(|(name, text)| format!("\n  {name:<9}{text}"));
+        format!("{header}{}", lines.collect::<String>())
+    }
+}
+
 impl Program {
+    /// Whether an expression is of numbers alone, which have no type of their own.
+    fn is_of_numbers(&self) -> bool {
+        let is_number = |name: &str| matches!(self.captured(name), Some(Captured::Number(_)));
+        match &self.functions[0].body[..] {
+            [Statement { kind: Step::Return(Some(expression)), .. }] => {
+                expression.is_of_numbers(&is_number)
+            }
+            _ => false,
+        }
+    }
+
     /// A function that gives the value of an expression.
     fn of_expression(
         name: &str,
@@ -507,12 +579,24 @@ impl Program {
             is_raw: false,
             is_out: false,
             default: None,
+            is_written: false,
         });
         let parameters = parameters.collect();
         let body = vec![Statement { at, kind: Step::Return(Some(expression)) }];
         let result = Some(TypeName::Auto);
         let function = Function { name: name.into(), at, result, parameters, body };
-        Self { text: text.into(), functions: vec![function], captured, stats: Default::default() }
+        Self::new(text.into(), vec![function], captured)
+    }
+}
+
+impl Expression {
+    fn is_of_numbers(&self, is_number: &dyn Fn(&str) -> bool) -> bool {
+        match &self.kind {
+            Term::Number(_) => true,
+            Term::Name(name) => is_number(name),
+            Term::Apply(_, parts) => parts.iter().all(|part| part.is_of_numbers(is_number)),
+            _ => false,
+        }
     }
 }
 
@@ -524,6 +608,7 @@ impl Parameter {
             is_raw: self.is_raw,
             is_out: self.is_out,
             default: self.default.clone(),
+            is_written: self.is_written,
         }
     }
 }

@@ -28,15 +28,17 @@ pub(super) struct Parameter {
     /// A result.
     pub(super) is_out: bool,
     pub(super) default: Option<Expression>,
+    /// Whether the function may write it.
+    pub(super) is_written: bool,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Statement {
     pub(super) at: Span,
     pub(super) kind: Step,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) enum Step {
     /// Variables of one type, with their first values.
     Declare(TypeName, Vec<(String, Option<Expression>)>),
@@ -51,7 +53,7 @@ pub(super) enum Step {
 }
 
 /// `while`, `for` and `do`.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Loop {
     pub(super) start: Vec<Statement>,
     /// `None` where it goes on until something ends it.
@@ -63,7 +65,7 @@ pub(super) struct Loop {
 }
 
 /// Statements of a `switch` behind labels; one without is `default`.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Case {
     pub(super) labels: Vec<Option<Expression>>,
     pub(super) body: Vec<Statement>,
@@ -101,6 +103,8 @@ pub(super) enum Term {
 pub(super) struct Effects {
     /// Names that it may assign to or write.
     pub(super) assigned: Vec<String>,
+    /// Names that it passes to functions, which may.
+    pub(super) passed: Vec<Passed>,
     pub(super) returns: bool,
     /// Of the loop or `switch` around it.
     pub(super) breaks: bool,
@@ -109,6 +113,14 @@ pub(super) struct Effects {
     pub(super) cost: usize,
     /// Whether it reads or writes arrays by index, or calls what may.
     pub(super) touches_memory: bool,
+}
+
+/// What a call is given.
+#[derive(Clone, Debug)]
+pub(super) struct Passed {
+    pub(super) function: String,
+    pub(super) position: usize,
+    pub(super) name: String,
 }
 
 /// Operations that a function is taken for, and a loop.
@@ -167,6 +179,7 @@ impl Effects {
     /// What is inside of a loop or `switch`, which `break` and `continue` do not leave.
     fn add_inner(&mut self, inside: &Self) {
         self.assigned.extend_from_slice(&inside.assigned);
+        self.passed.extend_from_slice(&inside.passed);
         self.returns |= inside.returns;
         self.cost += inside.cost;
         self.touches_memory |= inside.touches_memory;
@@ -184,11 +197,13 @@ impl Effects {
             Term::Not(part) | Term::Cast(_, part) => std::slice::from_ref(part),
             Term::Both(_, parts) => &parts[..],
             Term::Choose(parts) => &parts[..],
-            Term::Call(_, args) => {
+            Term::Call(function, args) => {
                 self.cost += CALL;
                 self.touches_memory = true;
-                // Results of functions that have several, and arrays that are written.
-                self.assigned.extend(args.iter().filter_map(Expression::root));
+                let passed = args.iter().enumerate().filter_map(|(position, arg)| {
+                    Some(Passed { function: function.clone(), position, name: arg.root()? })
+                });
+                self.passed.extend(passed);
                 args
             }
             Term::Assign(_, parts) => {
@@ -197,6 +212,13 @@ impl Effects {
             }
         };
         parts.iter().for_each(|part| self.add_expression(part));
+    }
+}
+
+impl Parameter {
+    /// Whether it is one value a lane that the function gives.
+    pub(super) fn is_result(&self) -> bool {
+        self.is_out && !self.is_raw
     }
 }
 

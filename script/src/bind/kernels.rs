@@ -321,9 +321,9 @@ fn called(context: &Context, kernel: &TextKernel, args: &[&mut Dynamic]) -> Resu
 
 /// The results, after arrays were written.
 fn answered(args: &[Arg], called: Called) -> Dynamic {
-    for (number, array) in called.written {
+    for (number, value) in called.written {
         if let Some(Arg::Value(target)) = args.get(number) {
-            target.write(&array.into());
+            target.write(&value.into());
         }
     }
     listed(called.results)

@@ -48,7 +48,7 @@ impl KernelRef {
     pub(crate) fn source(&self) -> &str {
         match self {
             Self::Kernel(kernel) => kernel.source(),
-            Self::Reduction(reduction) => reduction.header(),
+            Self::Reduction(reduction) => reduction.source(),
         }
     }
 }

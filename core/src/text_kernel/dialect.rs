@@ -1,0 +1,117 @@
+//! What C, C++ and CUDA have and kernels have not: words that are skipped, names of numbers, and what to write instead.
+
+use crate::dtype::Scalar;
+
+/// Words before a function or a constant that say where it stands, which all of them do everywhere.
+pub(super) const QUALIFIERS: [&str; 10] = [
+    "__device__",
+    "__global__",
+    "__host__",
+    "__constant__",
+    "__forceinline__",
+    "__noinline__",
+    "static",
+    "inline",
+    "extern",
+    "constexpr",
+];
+
+/// Words between `*` and the name of an array.
+pub(super) const OF_POINTERS: [&str; 4] = ["const", "volatile", "__restrict__", "restrict"];
+
+/// The number that `<math.h>`, `<float.h>`, `<limits.h>` or scripts have under a name.
+pub(super) fn constant(name: &str) -> Option<Scalar> {
+    use std::f64::consts;
+    let float = match name {
+        "INFINITY" | "HUGE_VAL" | "HUGE_VALF" | "inf" => f64::INFINITY,
+        "NAN" | "nan" => f64::NAN,
+        "M_PI" | "pi" => consts::PI,
+        "M_PI_2" => consts::FRAC_PI_2,
+        "M_PI_4" => consts::FRAC_PI_4,
+        "M_1_PI" => consts::FRAC_1_PI,
+        "M_2_PI" => consts::FRAC_2_PI,
+        "M_2_SQRTPI" => consts::FRAC_2_SQRT_PI,
+        "M_E" => consts::E,
+        "M_LN2" => consts::LN_2,
+        "M_LN10" => consts::LN_10,
+        "M_LOG2E" => consts::LOG2_E,
+        "M_LOG10E" => consts::LOG10_E,
+        "M_SQRT2" => consts::SQRT_2,
+        "M_SQRT1_2" => consts::FRAC_1_SQRT_2,
+        "FLT_MAX" => f32::MAX.into(),
+        "FLT_MIN" => f32::MIN_POSITIVE.into(),
+        "FLT_EPSILON" => f32::EPSILON.into(),
+        "DBL_MAX" => f64::MAX,
+        "DBL_MIN" => f64::MIN_POSITIVE,
+        "DBL_EPSILON" => f64::EPSILON,
+        _ => return integer(name),
+    };
+    Some(Scalar::Float(float))
+}
+
+fn integer(name: &str) -> Option<Scalar> {
+    Some(Scalar::Int(match name {
+        "CHAR_BIT" => 8,
+        "SCHAR_MIN" | "INT8_MIN" => i8::MIN.into(),
+        "SCHAR_MAX" | "INT8_MAX" => i8::MAX.into(),
+        "UCHAR_MAX" | "UINT8_MAX" => u8::MAX.into(),
+        "SHRT_MIN" | "INT16_MIN" => i16::MIN.into(),
+        "SHRT_MAX" | "INT16_MAX" => i16::MAX.into(),
+        "USHRT_MAX" | "UINT16_MAX" => u16::MAX.into(),
+        "INT_MIN" | "INT32_MIN" => i32::MIN.into(),
+        "INT_MAX" | "INT32_MAX" => i32::MAX.into(),
+        "UINT_MAX" | "UINT32_MAX" => u32::MAX.into(),
+        "LONG_MIN" | "LLONG_MIN" | "INT64_MIN" => i64::MIN,
+        "LONG_MAX" | "LLONG_MAX" | "INT64_MAX" => i64::MAX,
+        "ULONG_MAX" | "ULLONG_MAX" | "UINT64_MAX" | "SIZE_MAX" => {
+            return Some(Scalar::UInt(u64::MAX));
+        }
+        _ => return None,
+    }))
+}
+
+const LANE: &str =
+    "every lane runs the kernel: i is its number and n how many there are; this can go";
+const SHARED: &str = "lanes do not meet in a kernel of text: reduction(…) combines them, and cuda_module(…) takes CUDA C++ whole";
+const PARTS: &str = "take the parts as parameters and give them as `out` results; a vector of the script goes through component by component";
+
+/// Names that mean something elsewhere, and what to write here.
+const FOREIGN: [(&str, &str); 30] = [
+    ("threadIdx", LANE),
+    ("blockIdx", LANE),
+    ("blockDim", LANE),
+    ("gridDim", LANE),
+    ("warpSize", LANE),
+    ("__shared__", SHARED),
+    ("__syncthreads", SHARED),
+    ("__syncwarp", SHARED),
+    ("__shfl_sync", SHARED),
+    ("__shfl_down_sync", SHARED),
+    ("__shfl_up_sync", SHARED),
+    ("__shfl_xor_sync", SHARED),
+    ("__ballot_sync", SHARED),
+    ("struct", PARTS),
+    ("class", PARTS),
+    ("typedef", "write the type itself; capital letters are types that calls bind: T"),
+    ("using", "write the type itself; capital letters are types that calls bind: T"),
+    ("enum", "write numbers: const int RED = 0;"),
+    ("float2", PARTS),
+    ("float3", PARTS),
+    ("float4", PARTS),
+    ("make_float2", PARTS),
+    ("make_float3", PARTS),
+    ("make_float4", PARTS),
+    ("printf", "kernels print nothing: return the value and print that"),
+    ("__float2half", "half(x)"),
+    ("__half2float", "float(x)"),
+    ("reinterpret_cast", "values convert by type: int(x)"),
+    ("__ldg", "x[j]"),
+    ("assert", "kernels stop at nothing: return a mask and look at it"),
+];
+
+/// What to write instead of a name that other languages have.
+pub(super) fn instead(name: &str) -> Option<String> {
+    let first = name.split('.').next().unwrap_or(name);
+    let foreign = FOREIGN.iter().find(|(known, _)| *known == first);
+    foreign.map(|(_, instead)| (*instead).to_string())
+}
