@@ -3,7 +3,8 @@
 //! [`programs`] draws a program and runs it in a session; [`oracle`] computes the same, lane by lane,
 //! from the meaning of each operation alone. [`nested`] draws programs over vectors, matrices and complex
 //! numbers; what those mean, [`laws`] say. [`golden`] runs the sessions in `sessions/`: real scripts
-//! with expectations in comments. [`texts`] draws kernels written as text and runs them as C says. [`in_place`] is a device that overwrites inputs nobody needs any more.
+//! with expectations in comments. [`texts`] draws kernels written as text and runs them as C says. [`in_place`] is a
+//! device that overwrites inputs nobody needs any more.
 
 pub mod data;
 pub mod devices;

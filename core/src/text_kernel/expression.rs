@@ -45,6 +45,10 @@ impl Parser<'_> {
                 return self.stepped(place, op, start);
             }
         }
+        if self.is("*") {
+            let remedy = "an element is s[j], and a result of a function is `out float s`";
+            return Err(self.unexpected("a statement").with(Some(remedy.into())));
+        }
         let place = self.conditional()?;
         let at = self.span();
         for (sign, op) in [("++", Op::Add), ("--", Op::Sub)] {
@@ -173,11 +177,6 @@ impl Parser<'_> {
             if parser.is("++") || parser.is("--") {
                 let what = "an assignment stands in an expression";
                 let remedy = "write it as a statement of its own";
-                return Err(Trouble::new(at, what).with(Some(remedy.into())));
-            }
-            if parser.is("*") {
-                let what = "`*` stands before an array";
-                let remedy = "an element is s[j], and a result of a function is `out float s`";
                 return Err(Trouble::new(at, what).with(Some(remedy.into())));
             }
             // The address of an element, for what writes to it.

@@ -6,8 +6,9 @@
 //!
 //! | file | what |
 //! |---|---|
-//! | `lexer` `parse` `expression` `tree` `types` `program` | from text to tree |
+//! | `lexer` `parse` `signature` `expression` `tree` `types` `program` | from text to tree |
 //! | `library` | the functions that texts may call |
+//! | `dialect` | what C and CUDA have beside: words to skip, numbers, what to write instead |
 //! | `record` `loops` `evaluate` `item` | from tree to trace |
 //! | `reduction` `fold` | reductions and scans |
 //! | `store` | results into arrays that are there |
@@ -38,6 +39,7 @@ mod parse;
 mod program;
 mod record;
 mod reduction;
+mod signature;
 mod store;
 mod tree;
 mod trouble;

@@ -1,12 +1,12 @@
 //! From text to tree: declarations and statements. What a name is, is known when it is read.
 
-use super::dialect::{self, OF_POINTERS, QUALIFIERS};
+use super::dialect;
 use super::lexer::{Token, tokens};
 use super::library;
 use super::program::Captured;
-use super::tree::{Case, Expression, Function, Loop, Parameter, Statement, Step, Term};
+use super::tree::{Case, Expression, Function, Header, Loop, Statement, Step, Term};
 use super::trouble::{Span, Trouble};
-use super::types::{TypeName, is_letter, known};
+use super::types::{TypeName, known};
 
 /// Statements, brackets and operators that stand in each other.
 const DEEPEST: usize = 250;
@@ -29,14 +29,6 @@ pub(super) fn functions(text: &str, around: Around<'_>) -> Result<Parsed, (Strin
     let functions = parser.all_functions();
     let functions = functions.map_err(|trouble| (parser.current.clone(), trouble))?;
     Ok(Parsed { functions, captured: parser.captured })
-}
-
-/// Name and parameters of a function.
-pub(super) struct Header {
-    pub(super) name: String,
-    /// `None` of `void`.
-    pub(super) result: Option<TypeName>,
-    pub(super) parameters: Vec<Parameter>,
 }
 
 /// Reads name and parameters alone: `T l2(T x)`.
@@ -68,16 +60,16 @@ pub(super) fn expression(
 
 pub(super) struct Parser<'t> {
     tokens: Vec<(Token<'t>, Span)>,
-    at: usize,
+    pub(super) at: usize,
     depth: usize,
     /// Variables in sight.
     pub(super) names: Vec<String>,
     /// The function that is read.
-    current: String,
+    pub(super) current: String,
     /// Functions of the text so far.
     pub(super) functions: Vec<String>,
     /// Letters that the parameters bind.
-    letters: Vec<String>,
+    pub(super) letters: Vec<String>,
     /// Loops, and loops and `switch`es, that are open.
     n_loops: usize,
     n_breakable: usize,
@@ -115,7 +107,7 @@ impl<'t> Parser<'t> {
         self.tokens[self.at.saturating_sub(1)].1
     }
 
-    fn ahead(&self, n: usize) -> &Token<'t> {
+    pub(super) fn ahead(&self, n: usize) -> &Token<'t> {
         &self.tokens[(self.at + n).min(self.tokens.len() - 1)].0
     }
 
@@ -136,7 +128,7 @@ impl<'t> Parser<'t> {
         self.at = place;
     }
 
-    fn is_word(&self, word: &str) -> bool {
+    pub(super) fn is_word(&self, word: &str) -> bool {
         *self.token() == Token::Name(word)
     }
 
@@ -148,13 +140,13 @@ impl<'t> Parser<'t> {
         is
     }
 
-    fn takes_words(&mut self, words: &[&str]) -> bool {
+    pub(super) fn takes_words(&mut self, words: &[&str]) -> bool {
         let before = self.at;
         while words.iter().any(|word| self.takes_word(word)) {}
         self.at > before
     }
 
-    fn takes_word(&mut self, word: &str) -> bool {
+    pub(super) fn takes_word(&mut self, word: &str) -> bool {
         let is = self.is_word(word);
         if is {
             self.next();
@@ -177,7 +169,7 @@ impl<'t> Parser<'t> {
         Trouble::new(self.span(), format!("got {got}, expected {expected}"))
     }
 
-    fn name(&mut self, what: &str) -> Result<(String, Span), Trouble> {
+    pub(super) fn name(&mut self, what: &str) -> Result<(String, Span), Trouble> {
         let span = self.span();
         match *self.token() {
             Token::Name(name) if KEYWORDS.contains(&name) => {
@@ -210,7 +202,7 @@ impl<'t> Parser<'t> {
     // ---- types ----
 
     /// The words that begin here.
-    fn words(&self) -> Vec<&'t str> {
+    pub(super) fn words(&self) -> Vec<&'t str> {
         let words = (0..3).map_while(|n| match *self.ahead(n) {
             Token::Name(word) => Some(word),
             _ => None,
@@ -243,205 +235,10 @@ impl<'t> Parser<'t> {
         Ok(Some(type_name))
     }
 
-    /// The type of a parameter or result, where letters become known.
-    fn new_type(&mut self) -> Result<TypeName, Trouble> {
-        let letter = match self.words().as_slice() {
-            [letter, ..] if is_letter(letter) => Some(*letter),
-            ["acc_t", ..] => match (self.ahead(1), self.ahead(2)) {
-                (Token::Sign("("), Token::Name(letter)) if is_letter(letter) => Some(*letter),
-                _ => None,
-            },
-            _ => None,
-        };
-        self.letters.extend(letter.map(Into::into));
-        let unknown = match *self.token() {
-            Token::Name(name) => Some(name),
-            _ => None,
-        };
-        match (self.type_name()?, unknown) {
-            (Some(type_name), _) => Ok(type_name),
-            (None, Some(name)) => {
-                let what = format!("`{name}` is no type");
-                let types = "types are bool, int8 to int64, uint8 to uint64, half, float, double, \
-                              those of C, acc_t(T), and capital letters that calls bind: T";
-                let remedy = dialect::instead(name).unwrap_or_else(|| types.into());
-                Err(Trouble::new(self.span(), what).with(Some(remedy)))
-            }
-            (None, None) => Err(self.unexpected("a type")),
-        }
-    }
-
-    // ---- functions ----
-
-    fn all_functions(&mut self) -> Result<Vec<Function>, Trouble> {
-        let mut functions: Vec<Function> = Vec::new();
-        let mut constants = Vec::new();
-        while *self.token() != Token::End || functions.is_empty() {
-            if let Some(constant) = self.constant(&constants)? {
-                constants.push(constant);
-                continue;
-            }
-            let function = self.function(&constants)?;
-            if functions.iter().any(|known| known.name == function.name) {
-                let what = format!("the text defines `{}` twice", function.name);
-                return Err(Trouble::new(function.at, what));
-            }
-            self.functions.push(function.name.clone());
-            functions.push(function);
-        }
-        Ok(functions)
-    }
-
-    /// Up to the body, and where the name is.
-    fn header(&mut self) -> Result<(Header, Span), Trouble> {
-        self.names.clear();
-        self.letters.clear();
-        self.current.clear();
-        if self.takes_word("template") {
-            self.template()?;
-        }
-        self.takes_words(&QUALIFIERS);
-        let result_at = self.span();
-        let result = if self.takes_word("void") { None } else { Some(self.new_type()?) };
-        let (name, at) = self.name("the name of the function")?;
-        self.current.clone_from(&name);
-        self.expect("(", "and the parameters")?;
-        let mut parameters = Vec::new();
-        while !self.takes(")") {
-            if !parameters.is_empty() {
-                self.expect(",", "or `)` behind a parameter")?;
-            }
-            let parameter = self.parameter(&parameters)?;
-            parameters.push(parameter);
-        }
-        let binds = |letter: &str| {
-            let given = parameters.iter().filter(|parameter| parameter.is_raw || !parameter.is_out);
-            given.into_iter().any(|parameter| {
-                matches!(&parameter.type_name, TypeName::Letter(known) if known == letter)
-            })
-        };
-        let of_result = result.as_ref().and_then(TypeName::letter);
-        let outs = parameters.iter().filter_map(|parameter| parameter.type_name.letter());
-        if let Some(letter) = of_result.into_iter().chain(outs).find(|letter| !binds(letter)) {
-            let what = format!("no parameter says what {letter} is");
-            return Err(Trouble::new(result_at.to(at), what).with(Some(format!(
-                "take an argument of it, `{letter} x`, or name a type: float"
-            ))));
-        }
-        if result.is_none() && !parameters.iter().any(|parameter| parameter.is_out) {
-            let what = format!("`{name}` gives nothing");
-            let remedy = "give it a type and `return` a value, or results: void f(T x, out T y)";
-            return Err(Trouble::new(at, what).with(Some(remedy.into())));
-        }
-        Ok((Header { name, result, parameters }, at))
-    }
-
-    /// The letters of `template <typename T>`.
-    fn template(&mut self) -> Result<(), Trouble> {
-        self.expect("<", "behind `template`")?;
-        while !self.takes(">") {
-            if !self.takes_word("typename") && !self.takes_word("class") {
-                let remedy = "numbers that the script has are known by their names";
-                return Err(self.unexpected("typename").with(Some(remedy.into())));
-            }
-            let (letter, _) = self.name("a letter for a type")?;
-            self.letters.push(letter);
-            self.takes(",");
-        }
-        Ok(())
-    }
-
-    /// `const float G = 9.81f;` before the functions, which all know it.
-    fn constant(&mut self, before: &[Statement]) -> Result<Option<Statement>, Trouble> {
-        let (start, back) = (self.span(), self.at);
-        self.names = before.iter().flat_map(Statement::declared).collect();
-        self.takes_words(&QUALIFIERS);
-        self.takes_word("const");
-        let is_constant = self.type_name()?.is_some() && *self.ahead(1) == Token::Sign("=");
-        self.at = back;
-        if !is_constant {
-            return Ok(None);
-        }
-        self.takes_words(&QUALIFIERS);
-        let declared = self.declaration()?;
-        self.expect(";", "behind the declaration")?;
-        Ok(declared.map(|kind| Statement { at: start.to(self.last_span()), kind }))
-    }
-
-    fn function(&mut self, constants: &[Statement]) -> Result<Function, Trouble> {
-        let (Header { name, result, parameters }, at) = self.header()?;
-        let is_hidden = |name: &String| parameters.iter().any(|parameter| parameter.name == *name);
-        let mut body: Vec<Statement> = constants.to_vec();
-        body.retain(|constant| !constant.declared().iter().any(is_hidden));
-        self.names.extend(body.iter().flat_map(Statement::declared));
-        self.names.extend(parameters.iter().map(|parameter| parameter.name.clone()));
-        self.expect("{", "and the body of the function")?;
-        body.extend(self.block()?);
-        Ok(Function { name, at, result, parameters, body })
-    }
-
-    fn parameter(&mut self, before: &[Parameter]) -> Result<Parameter, Trouble> {
-        let (mut is_raw, mut is_out, mut is_const) = (false, false, false);
-        while let Token::Name(word @ ("raw" | "out" | "const" | "volatile")) = *self.token() {
-            is_raw |= word == "raw";
-            is_out |= word == "out";
-            is_const |= word == "const";
-            self.next();
-        }
-        let type_name = self.new_type()?;
-        is_const |= self.takes_word("const");
-        // As C says it.
-        if self.takes("*") {
-            is_out |= !is_const;
-            is_raw = true;
-            self.takes_words(&OF_POINTERS);
-        }
-        if self.is("&") {
-            let what = "a parameter is no reference";
-            let remedy =
-                format!("a result is `out {type_name} s`; what is only read is `{type_name} s`");
-            return Err(Trouble::new(self.span(), what).with(Some(remedy)));
-        }
-        let (name, at) = match (*self.token(), self.span()) {
-            // What they mean stands before the type.
-            (Token::Name(name @ ("out" | "raw")), at) => {
-                self.next();
-                (name.to_string(), at)
-            }
-            _ => self.name("the name of a parameter")?,
-        };
-        if self.takes("[") {
-            self.expect("]", "behind `[`")?;
-            is_out |= !is_const && !is_raw;
-            is_raw = true;
-        }
-        if before.iter().any(|known| known.name == name) {
-            return Err(Trouble::new(at, format!("two parameters are called `{name}`")));
-        }
-        if type_name == TypeName::Auto {
-            let what = "a parameter has a type; a letter takes any: `T x`";
-            return Err(Trouble::new(at, what));
-        }
-        let default = if self.takes("=") { Some(self.conditional()?) } else { None };
-        let takes_none = is_raw || is_out;
-        if let Some(default) = default.as_ref().filter(|_| takes_none) {
-            let what = format!("`{name}` is an array or a result, which have no default");
-            return Err(Trouble::new(default.at, what));
-        }
-        if !takes_none && default.is_none() {
-            let given = before.iter().filter(|known| !known.is_out);
-            if given.into_iter().any(|known| known.default.is_some()) {
-                let what = format!("`{name}` needs a default, since a parameter before it has one");
-                return Err(Trouble::new(at, what));
-            }
-        }
-        Ok(Parameter { name, type_name, is_raw, is_out, default, is_written: false })
-    }
-
     // ---- statements ----
 
     /// Statements up to `}`.
-    fn block(&mut self) -> Result<Vec<Statement>, Trouble> {
+    pub(super) fn block(&mut self) -> Result<Vec<Statement>, Trouble> {
         self.deeper(|parser| {
             let known = parser.names.len();
             let mut statements = Vec::new();
@@ -606,7 +403,7 @@ impl<'t> Parser<'t> {
         Ok(Step::Switch(selector, cases))
     }
 
-    fn declaration(&mut self) -> Result<Option<Step>, Trouble> {
+    pub(super) fn declaration(&mut self) -> Result<Option<Step>, Trouble> {
         let back = self.at;
         let is_const = self.takes_words(&["const", "constexpr", "static", "volatile", "register"]);
         let Some(type_name) = self.type_name()? else {
@@ -670,16 +467,6 @@ const KEYWORDS: [&str; 20] = [
     "if", "else", "for", "while", "do", "switch", "case", "default", "break", "continue", "return",
     "const", "void", "auto", "out", "raw", "struct", "goto", "sizeof", "acc_t",
 ];
-
-impl Statement {
-    /// The variables that it declares.
-    fn declared(&self) -> Vec<String> {
-        match &self.kind {
-            Step::Declare(_, variables) => variables.iter().map(|(name, _)| name.clone()).collect(),
-            _ => Vec::new(),
-        }
-    }
-}
 
 impl Term {
     /// Whether it is a place that can be assigned to.

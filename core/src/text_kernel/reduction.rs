@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use super::fold::{Folder, Rows};
 use super::item::Item;
-use super::parse::{self, Header};
+use super::parse;
 use super::program::{Captured, Program, TextKernel};
 use super::record::Recorder;
-use super::tree::{Expression, Function, Parameter, Statement, Step, Term};
+use super::tree::{Expression, Function, Header, Parameter, Statement, Step, Term};
 use super::trouble::Trouble;
 use super::types::{Letters, TypeName, accumulation};
 use crate::array::Array;

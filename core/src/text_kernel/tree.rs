@@ -18,6 +18,15 @@ pub(super) struct Function {
     pub(super) body: Vec<Statement>,
 }
 
+/// Name and parameters of a function.
+#[derive(Debug)]
+pub(super) struct Header {
+    pub(super) name: String,
+    /// `None` of `void`.
+    pub(super) result: Option<TypeName>,
+    pub(super) parameters: Vec<Parameter>,
+}
+
 /// What a function takes.
 #[derive(Debug)]
 pub(super) struct Parameter {

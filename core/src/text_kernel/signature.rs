@@ -1,0 +1,214 @@
+//! From text to tree: functions, what they take and give, and what stands before them.
+
+use super::dialect::{self, OF_POINTERS, QUALIFIERS};
+use super::lexer::Token;
+use super::parse::Parser;
+use super::tree::{Function, Header, Parameter, Statement, Step};
+use super::trouble::{Span, Trouble};
+use super::types::{TypeName, is_letter};
+
+impl Parser<'_> {
+    pub(super) fn all_functions(&mut self) -> Result<Vec<Function>, Trouble> {
+        let mut functions: Vec<Function> = Vec::new();
+        let mut constants = Vec::new();
+        while *self.token() != Token::End || functions.is_empty() {
+            if let Some(constant) = self.constant(&constants)? {
+                constants.push(constant);
+                continue;
+            }
+            let function = self.function(&constants)?;
+            if functions.iter().any(|known| known.name == function.name) {
+                let what = format!("the text defines `{}` twice", function.name);
+                return Err(Trouble::new(function.at, what));
+            }
+            self.functions.push(function.name.clone());
+            functions.push(function);
+        }
+        Ok(functions)
+    }
+
+    /// Up to the body, and where the name is.
+    pub(super) fn header(&mut self) -> Result<(Header, Span), Trouble> {
+        self.names.clear();
+        self.letters.clear();
+        self.current.clear();
+        if self.takes_word("template") {
+            self.template()?;
+        }
+        self.takes_words(&QUALIFIERS);
+        let result_at = self.span();
+        let result = if self.takes_word("void") { None } else { Some(self.new_type()?) };
+        let (name, at) = self.name("the name of the function")?;
+        self.current.clone_from(&name);
+        self.expect("(", "and the parameters")?;
+        let mut parameters = Vec::new();
+        while !self.takes(")") {
+            if !parameters.is_empty() {
+                self.expect(",", "or `)` behind a parameter")?;
+            }
+            let parameter = self.parameter(&parameters)?;
+            parameters.push(parameter);
+        }
+        let binds = |letter: &str| {
+            let given = parameters.iter().filter(|parameter| parameter.is_raw || !parameter.is_out);
+            given.into_iter().any(|parameter| {
+                matches!(&parameter.type_name, TypeName::Letter(known) if known == letter)
+            })
+        };
+        let of_result = result.as_ref().and_then(TypeName::letter);
+        let outs = parameters.iter().filter_map(|parameter| parameter.type_name.letter());
+        if let Some(letter) = of_result.into_iter().chain(outs).find(|letter| !binds(letter)) {
+            let what = format!("no parameter says what {letter} is");
+            return Err(Trouble::new(result_at.to(at), what).with(Some(format!(
+                "take an argument of it, `{letter} x`, or name a type: float"
+            ))));
+        }
+        if result.is_none() && !parameters.iter().any(|parameter| parameter.is_out) {
+            let what = format!("`{name}` gives nothing");
+            let remedy = "give it a type and `return` a value, or results: void f(T x, out T y)";
+            return Err(Trouble::new(at, what).with(Some(remedy.into())));
+        }
+        Ok((Header { name, result, parameters }, at))
+    }
+
+    /// The letters of `template <typename T>`.
+    fn template(&mut self) -> Result<(), Trouble> {
+        self.expect("<", "behind `template`")?;
+        while !self.takes(">") {
+            if !self.takes_word("typename") && !self.takes_word("class") {
+                let remedy = "numbers that the script has are known by their names";
+                return Err(self.unexpected("typename").with(Some(remedy.into())));
+            }
+            let (letter, _) = self.name("a letter for a type")?;
+            self.letters.push(letter);
+            self.takes(",");
+        }
+        Ok(())
+    }
+
+    /// `const float G = 9.81f;` before the functions, which all know it.
+    fn constant(&mut self, before: &[Statement]) -> Result<Option<Statement>, Trouble> {
+        let (start, back) = (self.span(), self.at);
+        self.names = before.iter().flat_map(Statement::declared).collect();
+        self.takes_words(&QUALIFIERS);
+        self.takes_word("const");
+        let has_type = matches!(self.type_name(), Ok(Some(_)));
+        let is_constant = has_type && *self.ahead(1) == Token::Sign("=");
+        self.at = back;
+        if !is_constant {
+            return Ok(None);
+        }
+        self.takes_words(&QUALIFIERS);
+        let declared = self.declaration()?;
+        self.expect(";", "behind the declaration")?;
+        Ok(declared.map(|kind| Statement { at: start.to(self.last_span()), kind }))
+    }
+
+    fn function(&mut self, constants: &[Statement]) -> Result<Function, Trouble> {
+        let (Header { name, result, parameters }, at) = self.header()?;
+        let is_hidden = |name: &String| parameters.iter().any(|parameter| parameter.name == *name);
+        let mut body: Vec<Statement> = constants.to_vec();
+        body.retain(|constant| !constant.declared().iter().any(is_hidden));
+        self.names.extend(body.iter().flat_map(Statement::declared));
+        self.names.extend(parameters.iter().map(|parameter| parameter.name.clone()));
+        self.expect("{", "and the body of the function")?;
+        body.extend(self.block()?);
+        Ok(Function { name, at, result, parameters, body })
+    }
+
+    fn parameter(&mut self, before: &[Parameter]) -> Result<Parameter, Trouble> {
+        let (mut is_raw, mut is_out, mut is_const) = (false, false, false);
+        while let Token::Name(word @ ("raw" | "out" | "const" | "volatile")) = *self.token() {
+            is_raw |= word == "raw";
+            is_out |= word == "out";
+            is_const |= word == "const";
+            self.next();
+        }
+        let type_name = self.new_type()?;
+        is_const |= self.takes_word("const");
+        // As C says it.
+        if self.takes("*") {
+            is_out |= !is_const;
+            is_raw = true;
+            self.takes_words(&OF_POINTERS);
+        }
+        if self.is("&") {
+            let what = "a parameter is no reference";
+            let remedy =
+                format!("a result is `out {type_name} s`; what is only read is `{type_name} s`");
+            return Err(Trouble::new(self.span(), what).with(Some(remedy)));
+        }
+        let (name, at) = match (*self.token(), self.span()) {
+            // What they mean stands before the type.
+            (Token::Name(name @ ("out" | "raw")), at) => {
+                self.next();
+                (name.to_string(), at)
+            }
+            _ => self.name("the name of a parameter")?,
+        };
+        if self.takes("[") {
+            self.expect("]", "behind `[`")?;
+            is_out |= !is_const && !is_raw;
+            is_raw = true;
+        }
+        if before.iter().any(|known| known.name == name) {
+            return Err(Trouble::new(at, format!("two parameters are called `{name}`")));
+        }
+        if type_name == TypeName::Auto {
+            let what = "a parameter has a type; a letter takes any: `T x`";
+            return Err(Trouble::new(at, what));
+        }
+        let default = if self.takes("=") { Some(self.conditional()?) } else { None };
+        let takes_none = is_raw || is_out;
+        if let Some(default) = default.as_ref().filter(|_| takes_none) {
+            let what = format!("`{name}` is an array or a result, which have no default");
+            return Err(Trouble::new(default.at, what));
+        }
+        if !takes_none && default.is_none() {
+            let given = before.iter().filter(|known| !known.is_out);
+            if given.into_iter().any(|known| known.default.is_some()) {
+                let what = format!("`{name}` needs a default, since a parameter before it has one");
+                return Err(Trouble::new(at, what));
+            }
+        }
+        Ok(Parameter { name, type_name, is_raw, is_out, default, is_written: false })
+    }
+
+    /// The type of a parameter or result, where letters become known.
+    fn new_type(&mut self) -> Result<TypeName, Trouble> {
+        let letter = match self.words().as_slice() {
+            [letter, ..] if is_letter(letter) => Some(*letter),
+            ["acc_t", ..] => match (self.ahead(1), self.ahead(2)) {
+                (Token::Sign("("), Token::Name(letter)) if is_letter(letter) => Some(*letter),
+                _ => None,
+            },
+            _ => None,
+        };
+        self.letters.extend(letter.map(Into::into));
+        let unknown = match *self.token() {
+            Token::Name(name) => Some(name),
+            _ => None,
+        };
+        match (self.type_name()?, unknown) {
+            (Some(type_name), _) => Ok(type_name),
+            (None, Some(name)) => {
+                let what = format!("`{name}` is no type");
+                let types = "types are bool, int8 to int64, uint8 to uint64, half, float, double, \
+                              those of C, acc_t(T), and capital letters that calls bind: T";
+                let remedy = dialect::instead(name).unwrap_or_else(|| types.into());
+                Err(Trouble::new(self.span(), what).with(Some(remedy)))
+            }
+            (None, None) => Err(self.unexpected("a type")),
+        }
+    }
+}
+
+impl Statement {
+    /// The variables that it declares.
+    fn declared(&self) -> Vec<String> {
+        match &self.kind {
+            Step::Declare(_, variables) => variables.iter().map(|(name, _)| name.clone()).collect(),
+            _ => Vec::new(),
+        }
+    }
+}
