@@ -189,8 +189,9 @@ fn a_kernel_that_traps_is_named() {
         concat!(module_path!(), "::a_kernel_that_traps_is_named").split_once("::").unwrap();
     let mut command = std::process::Command::new(std::env::current_exe().unwrap());
     let output = command.args(["--exact", name]).env(TRAPS, "1").output().unwrap();
-    let said = String::from_utf8_lossy(&output.stdout);
-    assert!(output.status.success() && said.contains("1 passed"), "{said}");
+    let [said, warned] = [&output.stdout, &output.stderr].map(|said| String::from_utf8_lossy(said));
+    let is_passed = output.status.success() && said.contains("1 passed");
+    assert!(is_passed, "{}\n{said}{warned}", output.status);
 }
 
 fn trap() {

@@ -3,11 +3,13 @@
 //! `PORCINI_PROGRAMS=N` draws N of each kind of values, `PORCINI_FULL=1` 5000; `PORCINI_SEED=S` starts at another seed.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
 
 use porcini_core::value::Argument;
-use porcini_core::{Array, Session, Value};
+use porcini_core::{Array, Runtime, Session, Value};
 use porcini_tests::data::{Values, to_bytes};
 use porcini_tests::devices::{Device, devices};
+use porcini_tests::gpu;
 use porcini_tests::texts::evaluate::{arguments, evaluate};
 use porcini_tests::texts::generate::generate;
 use porcini_tests::texts::shrink::shrink;
@@ -60,8 +62,18 @@ fn run(text: &Text, read: &str, session: &Session, n: usize) -> Result<Vec<Vec<u
     Ok(results)
 }
 
-/// Runs a text in every way; what differs, if anything.
-fn compare(text: &Text, n: usize, ways: usize) -> Result<(), String> {
+/// Where a text runs.
+#[derive(Clone, Copy)]
+enum Where<'a> {
+    /// On some of the ways that a CPU has.
+    Cpu {
+        ways: usize,
+    },
+    Gpu(&'a Arc<Runtime>),
+}
+
+/// Runs a text; what differs, if anything.
+fn compare(text: &Text, n: usize, place: Where<'_>) -> Result<(), String> {
     let read = text.to_string();
     let want = evaluate(text, n);
     let check = |how: &str, session: &Session| {
@@ -77,6 +89,15 @@ fn compare(text: &Text, n: usize, ways: usize) -> Result<(), String> {
             }
         }
         Ok(())
+    };
+    let ways = match place {
+        Where::Cpu { ways } => ways,
+        Where::Gpu(runtime) => {
+            return check(
+                "on a GPU",
+                &Session::builder().runtime(runtime.clone()).build().unwrap(),
+            );
+        }
     };
     let devices = devices();
     // The widest compiler is the last one; others take turns.
@@ -95,8 +116,8 @@ fn compare(text: &Text, n: usize, ways: usize) -> Result<(), String> {
 }
 
 /// [`compare`] that takes a panic for a difference.
-fn failure(text: &Text, n: usize, ways: usize) -> Option<String> {
-    catch_unwind(AssertUnwindSafe(|| compare(text, n, ways)))
+fn failure(text: &Text, n: usize, place: Where<'_>) -> Option<String> {
+    catch_unwind(AssertUnwindSafe(|| compare(text, n, place)))
         .unwrap_or_else(|_| Err("panicked: ".into()))
         .err()
 }
@@ -109,18 +130,19 @@ fn kind(failure: &str) -> String {
     format!("{start} {what}")
 }
 
-fn check_many(values: Values, first_seed: u64) {
+fn check_many(values: Values, first_seed: u64, gpu: Option<&Arc<Runtime>>) {
     let first = number("PORCINI_SEED").unwrap_or(first_seed);
     for seed in first..first + count(DEFAULT_COUNT, FULL_COUNT) {
         let n = SIZES[usize::try_from(seed).unwrap() % SIZES.len()];
         let ways = 2 + 6 * usize::from(seed.is_multiple_of(8));
+        let place = gpu.map_or(Where::Cpu { ways }, Where::Gpu);
         let text = generate(seed, values);
-        if let Some(what) = failure(&text, n, ways) {
+        if let Some(what) = failure(&text, n, place) {
             let of = kind(&what);
             let small = shrink(&text, |smaller| {
-                failure(smaller, n, ways).is_some_and(|what| kind(&what) == of)
+                failure(smaller, n, place).is_some_and(|what| kind(&what) == of)
             });
-            let still = failure(&small, n, ways).unwrap_or_default();
+            let still = failure(&small, n, place).unwrap_or_default();
             panic!(
                 "seed {seed}, {values:?}, n = {n}: {what}\nshrunk: {still}\n{small}{:?}",
                 small.args
@@ -131,10 +153,18 @@ fn check_many(values: Values, first_seed: u64) {
 
 #[test]
 fn random_texts_of_bounded_values() {
-    check_many(Values::Bounded, 0);
+    check_many(Values::Bounded, 0, None);
 }
 
 #[test]
 fn random_texts_of_edge_values() {
-    check_many(Values::Edge, 1_000_000);
+    check_many(Values::Edge, 1_000_000, None);
+}
+
+#[test]
+fn random_texts_on_a_gpu() {
+    if let Some(gpu) = gpu::open() {
+        check_many(Values::Bounded, 2_000_000, Some(&gpu));
+        check_many(Values::Edge, 3_000_000, Some(&gpu));
+    }
 }

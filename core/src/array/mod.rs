@@ -196,6 +196,12 @@ impl Array {
             .record(|recorder| recorder.gather(self.id, index.id, active.map(|active| active.id)))
     }
 
+    /// `self[index[i]]` for indices that are known to be in bounds. Of what is not evaluated and made of few operations,
+    /// those lanes alone are computed.
+    pub(crate) fn places(&self, index: &Self) -> Result<Self> {
+        self.session.record(|recorder| recorder.places(self.id, index.id))
+    }
+
     /// Writes `value[i]` at `index[i]` where `active`: the handle then names the new value (S12).
     ///
     /// # Errors

@@ -1,5 +1,5 @@
-//! Reductions by any associative and commutative function, and scans by any associative one, recorded with what there is: gathers, loops and selections. The
-//! order is that of S11, so the bits are the same everywhere.
+//! Reductions by any associative and commutative function, and scans by any associative one, recorded with what there
+//! is: gathers, loops and selections. The order is that of S11, so the bits are the same everywhere.
 
 use super::trouble::Trouble;
 use crate::array::{Array, Operand};
@@ -11,6 +11,8 @@ use crate::session::Session;
 /// Lanes in a chunk, and accumulators of one.
 const CHUNK: u64 = 4096;
 const ACCUMULATORS: u64 = 32;
+/// States that meet in one launch. More would be longer to compile, fewer take more launches.
+const MEMBERS: u64 = 4;
 /// Lanes of a run that a scan takes one after the other.
 const RUN: u64 = 8;
 
@@ -48,8 +50,8 @@ impl Folder<'_, '_> {
         let (mut count, mut span) = (n_chunks, CHUNK);
         while count > 1 {
             states = self.neighbours(&states, rows, count, span)?;
-            count = count.div_ceil(ACCUMULATORS);
-            span *= ACCUMULATORS;
+            count = count.div_ceil(MEMBERS);
+            span *= MEMBERS;
         }
         Ok(states)
     }
@@ -78,8 +80,9 @@ impl Folder<'_, '_> {
         let length = self.length(rows, &row)?;
         // The last chunk may have fewer lanes than accumulators.
         let active = first.lt(&length)?;
-        let place_of_first = place(&first)?;
-        let firsts = values.iter().map(|value| value.gather(&place_of_first, Some(&active)));
+        let nowhere = number(session, &lane, 0)?;
+        let place_of_first = active.select(&place(&first)?, &nowhere)?;
+        let firsts = values.iter().map(|value| value.places(&place_of_first));
         let mut states = firsts.collect::<Result<Vec<_>>>()?;
         if rows.extent <= ACCUMULATORS {
             return Ok(states);
@@ -92,7 +95,7 @@ impl Folder<'_, '_> {
             |inside| Ok::<_, Trouble>(inside[n_values].lt(&end)?),
             |inside| {
                 let at = place(&inside[n_values])?;
-                let next = values.iter().map(|value| value.gather(&at, None));
+                let next = values.iter().map(|value| value.places(&at));
                 let next = next.collect::<Result<Vec<_>>>()?;
                 let mut combined = (self.combine)(&inside[..n_values], &next)?;
                 combined.push(inside[n_values].try_add(scalar(ACCUMULATORS))?);
@@ -103,7 +106,7 @@ impl Folder<'_, '_> {
         Ok(results)
     }
 
-    /// The accumulators of each chunk, by halves.
+    /// The accumulators of each chunk, by halves: in one launch two of them.
     fn chunks(
         &mut self,
         accumulators: &[Array],
@@ -111,32 +114,40 @@ impl Folder<'_, '_> {
         n_chunks: u64,
         n_accumulators: u64,
     ) -> Result<Vec<Array>, Trouble> {
-        if n_accumulators == 1 {
-            return Ok(accumulators.to_vec());
-        }
-        let lane = self.numbers(rows.n * n_chunks)?;
-        let (row, chunk) = divided(&lane, n_chunks)?;
-        let length = self.length(rows, &row)?;
-        let first = times(&chunk, CHUNK)?;
         let of_last = rows.extent - (n_chunks - 1) * CHUNK;
-        let are_all_there = rows.segments.is_none() && of_last >= n_accumulators;
-        let mut states = self.spread(accumulators, &lane, n_accumulators, n_accumulators)?;
-        let mut half = ACCUMULATORS / 2;
-        while half > 0 {
-            for i in 0..half.min(n_accumulators.saturating_sub(half)) {
-                let other = i + half;
-                let is_there = match are_all_there {
-                    true => None,
-                    false => Some(first.try_add(scalar(other))?.lt(&length)?),
-                };
-                self.merge(&mut states, i, other, is_there.as_ref())?;
+        let are_full = rows.segments.is_none() && of_last >= n_accumulators;
+        let (mut states, mut width) = (accumulators.to_vec(), n_accumulators);
+        while width > 1 {
+            let left = (width.next_power_of_two() / MEMBERS).max(1);
+            let n_members = width.div_ceil(left);
+            let lane = self.numbers(rows.n * n_chunks * left)?;
+            let (group, i) = divided(&lane, left)?;
+            let from = plus(&times(&group, width)?, &i)?;
+            let (row, chunk) = divided(&group, n_chunks)?;
+            let first = plus(&times(&chunk, CHUNK)?, &i)?;
+            let length = self.length(rows, &row)?;
+            let is_there = |member: u64| {
+                let place = scalar(member * left);
+                if member == 0 || are_full && width == n_members * left {
+                    return Ok(None);
+                }
+                let is_in_width = i.try_add(place)?.lt(scalar(width))?;
+                is_in_width.try_and(&first.try_add(place)?.lt(&length)?).map(Some)
+            };
+            let there = (0..n_members).map(is_there).collect::<Result<Vec<_>>>()?;
+            let mut members = self.members(&states, &from, left, &there)?;
+            for step in [2, 1] {
+                for i in 0..step.min(members.len().saturating_sub(step)) {
+                    self.merge(&mut members, i, i + step, &there)?;
+                }
             }
-            half /= 2;
+            states = members.swap_remove(0);
+            width = left;
         }
-        Ok(states.swap_remove(0))
+        Ok(states)
     }
 
-    /// Groups of 32 states of a row, each with its neighbour; a state stands for `span` lanes.
+    /// States of a row, each with its neighbour, and what they give with theirs; a state stands for `span` lanes.
     fn neighbours(
         &mut self,
         states: &[Array],
@@ -144,66 +155,53 @@ impl Folder<'_, '_> {
         count: u64,
         span: u64,
     ) -> Result<Vec<Array>, Trouble> {
-        let n_groups = count.div_ceil(ACCUMULATORS);
+        let n_groups = count.div_ceil(MEMBERS);
         let lane = self.numbers(rows.n * n_groups)?;
         let (row, group) = divided(&lane, n_groups)?;
-        let size = count.min(ACCUMULATORS);
-        let from = plus(&times(&row, count)?, &times(&group, ACCUMULATORS)?)?;
+        let first = times(&group, MEMBERS)?;
+        let from = plus(&times(&row, count)?, &first)?;
         let length = self.length(rows, &row)?;
-        let mut members = Vec::new();
-        let mut there = Vec::new();
-        for i in 0..size {
-            let within = times(&group, ACCUMULATORS)?.try_add(scalar(i))?;
-            let is_sure = rows.segments.is_none() && (n_groups == 1 || i == 0);
-            let is_there = if is_sure { None } else { Some(times(&within, span)?.lt(&length)?) };
-            // Which is more than what lies in the array, beyond the last row.
-            let at = from.try_add(scalar(i))?;
-            let inside = within.lt(scalar(count))?;
-            let member = states.iter().map(|state| state.gather(&at, Some(&inside)));
-            members.push(member.collect::<Result<Vec<_>>>()?);
-            there.push(is_there);
-        }
-        let mut step = 1;
-        while step < size {
-            let mut i = 0;
-            while i + step < size {
-                let other = i + step;
-                let is_there = there[usize::try_from(other).unwrap_or(0)].clone();
-                self.merge(&mut members, i, other, is_there.as_ref())?;
-                i += 2 * step;
+        let is_there = |member: u64| {
+            if member == 0 {
+                return Ok(None);
             }
-            step *= 2;
+            let within = first.try_add(scalar(member))?;
+            let is_inside = within.lt(scalar(count))?;
+            is_inside.try_and(&times(&within, span)?.lt(&length)?).map(Some)
+        };
+        let there = (0..MEMBERS.min(count)).map(is_there).collect::<Result<Vec<_>>>()?;
+        let mut members = self.members(states, &from, 1, &there)?;
+        for step in [1, 2] {
+            for i in (0..members.len().saturating_sub(step)).step_by(2 * step) {
+                self.merge(&mut members, i, i + step, &there)?;
+            }
         }
         Ok(members.swap_remove(0))
     }
 
-    /// Members 0 to `count` of groups that lie one after the other.
-    fn spread(
+    /// The states `step` from one another, where they are there.
+    fn members(
         &self,
         states: &[Array],
-        group: &Array,
-        size: u64,
-        count: u64,
+        from: &Array,
+        step: u64,
+        there: &[Option<Array>],
     ) -> Result<Vec<Vec<Array>>, Trouble> {
-        let first = times(group, size)?;
-        let member = |i: u64| {
-            let at = first.try_add(scalar(i))?;
-            states.iter().map(|state| state.gather(&at, None)).collect::<Result<Vec<_>>>()
+        let member = |(i, is_there): (u64, &Option<Array>)| {
+            gathered(states, &from.try_add(scalar(i * step))?, is_there.as_ref())
         };
-        Ok((0..count).map(member).collect::<Result<_>>()?)
+        (0..).zip(there).map(member).collect()
     }
 
     /// Member `i` becomes what it gives with another, where that is there.
     fn merge(
         &mut self,
         members: &mut [Vec<Array>],
-        i: u64,
-        other: u64,
-        is_there: Option<&Array>,
+        i: usize,
+        other: usize,
+        there: &[Option<Array>],
     ) -> Result<(), Trouble> {
-        let [i, other] = [i, other].map(|place| usize::try_from(place).unwrap_or(0));
-        let combined = self.combined(&members[i], &members[other], is_there)?;
-        members[i] = combined;
+        members[i] = self.combined(&members[i], &members[other], there[other].as_ref())?;
         Ok(())
     }
 

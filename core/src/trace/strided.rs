@@ -50,6 +50,19 @@ impl Recorder<'_> {
         self.in_places(x, index, &mut Places { n, known: HashMap::new() })
     }
 
+    /// The lanes of `x` in places that it has. Of what is not evaluated yet and made of few operations, these are
+    /// computed for those places.
+    ///
+    /// # Errors
+    /// As [`Recorder::gather`].
+    pub fn places(&mut self, x: VarId, index: VarId) -> Result<VarId> {
+        if self.size(x) == 1 || !self.is_short(x) {
+            return self.pick(x, index, None);
+        }
+        let n = self.size(index);
+        self.in_places(x, index, &mut Places { n, known: HashMap::new() })
+    }
+
     /// Whether a value that is not evaluated is made of few operations.
     fn is_short(&self, x: VarId) -> bool {
         let (mut open, mut seen) = (vec![x], HashSet::new());
@@ -94,6 +107,7 @@ impl Recorder<'_> {
                 let index = self.strided_from(lane, places.n, start, &runs)?;
                 self.in_places(source, index, places)?
             }
+            (Kind::Index, _) => self.cast(index, dtype)?,
             (Kind::Literal(bits) | Kind::Constant(bits), _) => self.literal(dtype, bits, places.n),
             _ => self.pick(x, index, None)?,
         };

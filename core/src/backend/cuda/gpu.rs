@@ -6,6 +6,9 @@
 #![expect(unsafe_code, reason = "the driver is a C library")]
 
 mod foreign;
+mod signal;
+
+pub(super) use signal::Signal;
 
 use std::ffi::{CString, c_void};
 use std::fmt;
@@ -535,6 +538,12 @@ unsafe impl Send for Mapped {}
 unsafe impl Sync for Mapped {}
 
 impl Mapped {
+    /// Where the host finds a word.
+    fn host(&self, i: usize) -> *const u64 {
+        assert!(i < self.n_words, "internal error: a word beyond the mapped ones");
+        self.words.wrapping_add(i)
+    }
+
     /// Number of words.
     pub(super) fn len(&self) -> usize {
         self.n_words

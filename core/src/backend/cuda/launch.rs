@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use super::compiler::{Binary, Compiler};
 use super::errors::{ErrorWords, Words, index_types};
-use super::gpu::{Function, Gpu, Grid, Mapped, Module, Resources};
+use super::gpu::{Function, Gpu, Grid, Module, Resources, Signal};
 use super::ptx::{self, CHUNK, FOLDED, LANES_PER_WARP, Sharing};
 use crate::backend::{CodeStatistics, Executable, Launched};
 use crate::convert::exactly;
@@ -39,7 +39,7 @@ pub(super) struct Shared {
     gpu: Arc<Gpu>,
     compiler: Arc<Compiler>,
     /// Nonzero when loops should leave.
-    abort: Mapped,
+    abort: Signal,
     errors: ErrorWords,
     /// Where the chunks of reductions meet. Launches follow each other, so one is enough.
     tree: Mutex<Tree>,
@@ -63,8 +63,7 @@ struct Tree {
 
 impl Shared {
     pub(super) fn new(gpu: Arc<Gpu>, compiler: Arc<Compiler>) -> Result<Self> {
-        let abort = gpu.mapped(1)?;
-        abort.set(0, 0);
+        let abort = gpu.signal()?;
         Ok(Self {
             compiler,
             abort,
@@ -310,10 +309,10 @@ impl Shared {
             Err(Error::Interrupted) => {}
             done => return done,
         }
-        self.abort.set(0, 1);
+        self.abort.set(true)?;
         let start = Instant::now();
         let left = self.gpu.wait_until(|| start.elapsed() > PATIENCE);
-        self.abort.set(0, 0);
+        self.abort.set(false)?;
         match left {
             Err(Error::Interrupted) => Err(self.gpu.abandon("interrupting a loop")),
             Err(error) => Err(error),

@@ -152,6 +152,9 @@ pub fn lower_private(
     Some(lowering.entry(name, |this| this.privately(private)))
 }
 
+/// Turns of a loop from one look at whether to leave to the next, a power of two.
+const TURNS_UNASKED: u32 = 16;
+
 /// A kernel on its way to text.
 struct Lowering<'k> {
     kernel: &'k Kernel,
@@ -402,6 +405,10 @@ impl Lowering<'_> {
             None => ptx!(self.writer, "mov.pred {d}, 1"),
         }
         let repeat = inst.code == Code::RegionStart { repeat: true };
+        if repeat {
+            let turn = self.writer.turn(self.regions.len());
+            ptx!(self.writer, "mov.b32 {turn}, 0");
+        }
         let end = self.writer.new_label();
         self.regions.push(OpenRegion { start: None, end, repeat });
     }
@@ -420,8 +427,13 @@ impl Lowering<'_> {
     fn leave(&mut self) {
         let Some(OpenRegion { start, end, repeat }) = self.regions.pop() else { return };
         if let (true, Some(start)) = (repeat, start) {
+            let turn = self.writer.turn(self.regions.len());
             let (address, flag) = (self.word(WORD_ABORT), self.writer.temporary(Class::B32));
             let going_on = self.writer.temporary(Class::Pred);
+            ptx!(self.writer, "add.u32 {turn}, {turn}, 1");
+            ptx!(self.writer, "and.b32 {flag}, {turn}, {}", TURNS_UNASKED - 1);
+            ptx!(self.writer, "setp.ne.u32 {going_on}, {flag}, 0");
+            ptx!(self.writer, "@{going_on} bra {start}");
             ptx!(self.writer, "ld.volatile.global.u32 {flag}, [{address}]");
             ptx!(self.writer, "setp.eq.u32 {going_on}, {flag}, 0");
             ptx!(self.writer, "@{going_on} bra {start}");

@@ -12,6 +12,7 @@
 use std::fmt::{self, Write as _};
 
 use super::target::Target;
+use crate::convert::exactly;
 use crate::dtype::DType;
 
 /// Column of the comments.
@@ -79,10 +80,12 @@ enum Role {
     Temporary,
     Accumulator,
     Pointer,
+    Turn,
 }
 
 impl Role {
-    const ALL: [Self; 4] = [Self::Value, Self::Temporary, Self::Accumulator, Self::Pointer];
+    const ALL: [Self; 5] =
+        [Self::Value, Self::Temporary, Self::Accumulator, Self::Pointer, Self::Turn];
 
     const fn infix(self) -> &'static str {
         match self {
@@ -90,6 +93,7 @@ impl Role {
             Self::Temporary => "t",
             Self::Accumulator => "a",
             Self::Pointer => "p",
+            Self::Turn => "c",
         }
     }
 }
@@ -235,6 +239,11 @@ impl Writer {
     /// The accumulator of the write `number`.
     pub(super) fn accumulator(&mut self, dtype: DType, number: u32) -> Name {
         self.numbered(Class::of(dtype), Role::Accumulator, number)
+    }
+
+    /// The number of the turn of the loop in `depth` others.
+    pub(super) fn turn(&mut self, depth: usize) -> Name {
+        self.numbered(Class::B32, Role::Turn, exactly(depth))
     }
 
     /// A register that is free until [`Writer::release_temporaries`].
