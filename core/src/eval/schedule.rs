@@ -143,12 +143,13 @@ fn joined(steps: Vec<Step>) -> Vec<Step> {
 ///
 /// Stored are: roots; sources and targets; values that a later stage uses; values the user still holds,
 /// so that a loop that prints a sum each time does not compute everything from the start again. The
-/// last two only when they are dear to compute (and per lane: a scalar part is recomputed).
+/// last two only when they are dear to compute (and per lane: a scalar part is recomputed). What one later
+/// stage alone needs, and is made of nothing in memory, that stage computes.
 ///
 /// # Errors
 /// `Interrupted`.
 fn mark_stored(walk: &mut Walk<'_>, roots: &[VarId], keep: Keep) -> Result<()> {
-    let table = walk.table;
+    let (table, mut n_stages) = (walk.table, 0);
     for &root in roots {
         if let Some(node) = walk.node_mut(root) {
             node.stored = true;
@@ -165,18 +166,50 @@ fn mark_stored(walk: &mut Walk<'_>, roots: &[VarId], keep: Keep) -> Result<()> {
         if held || ends_stage(variable) || is_found(table, variable) {
             walk.nodes[i].stored = true;
         }
+        n_stages = n_stages.max(stage + 1);
         for (position, operand) in table.needs(id, variable).iter().enumerate() {
-            let source = table.get(operand);
-            // Inside a region nothing is stored, and a region is no value.
-            if source.scope != 0 || matches!(source.kind, Kind::Region { .. }) {
-                continue;
+            if is_memory_operand(table, variable, position)
+                && is_value(table.get(operand))
+                && let Some(node) = walk.node_mut(operand)
+            {
+                node.stored = true;
             }
-            let needs_memory = is_memory_operand(table, variable, position);
-            let scalar = source.size == 1;
-            if let Some(node) = walk.node_mut(operand) {
-                let dear_later = node.stage < stage && node.cost > CHEAP && !scalar;
-                node.stored |= needs_memory || dear_later;
-            }
+        }
+    }
+    if n_stages > 1 { mark_used_later(walk) } else { Ok(()) }
+}
+
+/// Inside a region nothing is stored, and a region is no value.
+fn is_value(variable: &Variable) -> bool {
+    variable.scope == 0 && !matches!(variable.kind, Kind::Region { .. })
+}
+
+/// Decides which nodes go to memory for a later stage.
+///
+/// # Errors
+/// `Interrupted`.
+fn mark_used_later(walk: &mut Walk<'_>) -> Result<()> {
+    let table = walk.table;
+    // The first and the last stage that needs each.
+    let mut uses: Vec<Option<(u32, u32)>> = vec![None; walk.nodes.len()];
+    for i in (0..walk.nodes.len()).rev() {
+        if i % POLL_INTERVAL == POLL_INTERVAL - 1 && interrupt::is_requested() {
+            return Err(Error::Interrupted);
+        }
+        let Node { id, stage: own, cost, stored, is_free } = walk.nodes[i];
+        let variable = table.get(id);
+        let stage = match uses[i] {
+            Some((first, last)) if is_free && !stored && first == last => first,
+            _ => own,
+        };
+        let is_late = uses[i].is_some_and(|(_, last)| last > stage);
+        if is_late && cost > CHEAP && variable.size != 1 && is_value(variable) {
+            walk.nodes[i].stored = true;
+        }
+        for operand in table.needs(id, variable).iter() {
+            let Some(operand) = walk.position(operand) else { continue };
+            let (first, last) = uses[operand].unwrap_or((stage, stage));
+            uses[operand] = Some((first.min(stage), last.max(stage)));
         }
     }
     Ok(())

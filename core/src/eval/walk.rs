@@ -55,6 +55,8 @@ pub(super) struct Node {
     pub(super) cost: u32,
     /// Whether it goes to memory.
     pub(super) stored: bool,
+    /// Whether it is made of numbers and the numbers of lanes alone, so that any stage can compute it.
+    pub(super) is_free: bool,
 }
 
 /// The variables that an evaluation computes, operands before users.
@@ -98,6 +100,12 @@ impl<'t> Walk<'t> {
     /// The node of a variable that is computed in this evaluation.
     pub(super) fn node(&self, id: VarId) -> Option<&Node> {
         self.node_of.get(id).and_then(|number| self.nodes.get(number as usize))
+    }
+
+    /// The position of a node.
+    pub(super) fn position(&self, id: VarId) -> Option<usize> {
+        let number = self.node_of.get(id).map(|number| number as usize);
+        number.filter(|&number| number < self.nodes.len())
     }
 
     pub(super) fn node_mut(&mut self, id: VarId) -> Option<&mut Node> {
@@ -148,6 +156,7 @@ impl<'t> Walk<'t> {
     fn leave(&mut self, id: VarId) {
         let variable = self.table.get(id);
         let mut stage = 0;
+        let mut is_free = matches!(variable.kind, Kind::Index | Kind::Op(_)) && variable.scope == 0;
         let function = self.table.application(id, variable);
         let mut cost = function.map_or_else(|| own_cost(variable.kind), |f| f.output.n_operations);
         self.n_calls += usize::from(function.is_some());
@@ -157,10 +166,12 @@ impl<'t> Walk<'t> {
                 Some(node) => {
                     let complete = needs_memory || ends_stage(self.table.get(operand));
                     stage = stage.max(node.stage + u32::from(complete));
+                    is_free &= node.is_free;
                     cost = cost.saturating_add(if complete { LOAD_COST } else { node.cost });
                 }
                 None if matches!(self.table.get(operand).kind, Kind::Data) => {
                     cost = cost.saturating_add(LOAD_COST);
+                    is_free = false;
                 }
                 None if needs_memory => self.fills.push(operand),
                 None => {}
@@ -178,7 +189,7 @@ impl<'t> Walk<'t> {
             }
         }
         self.node_of.insert(id, exactly::<u32>(self.nodes.len()));
-        self.nodes.push(Node { id, stage, cost, stored: false });
+        self.nodes.push(Node { id, stage, cost, stored: false, is_free });
     }
 }
 

@@ -2,12 +2,11 @@
 
 use std::sync::Arc;
 
-use super::expression::ATOMIC;
 use super::item::{Item, folded};
 use super::library::{self, Known};
 use super::program::{Captured, Program};
 use super::record::Recorder;
-use super::tree::{Effects, Expression, Function, Term};
+use super::tree::{ATOMIC, Effects, Expression, Function, Term};
 use super::trouble::{Span, Trouble};
 use super::types::Letters;
 use crate::array::{Array, Operand};

@@ -3,7 +3,7 @@
 use super::lexer::Token;
 use super::parse::{BUILT_IN, Parser};
 use super::program::Captured;
-use super::tree::{Expression, Term};
+use super::tree::{ATOMIC, Expression, Term};
 use super::trouble::{Span, Trouble};
 use super::types::TypeName;
 use super::{dialect, library};
@@ -31,9 +31,6 @@ fn operation(sign: &str) -> Option<Op> {
 
 /// What adds to a place, in the text of [`Parser::assignment`].
 const ASSIGNMENTS: [&str; 10] = ["+=", "-=", "*=", "/=", "%=", "&=", "|=", "^=", "<<=", ">>="];
-
-/// How the functions begin that write to an element what it and a value give together.
-pub(super) const ATOMIC: &str = "atomic";
 
 impl Parser<'_> {
     /// A statement that is an expression: a call, an assignment, `++`.

@@ -4,8 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use super::expression::ATOMIC;
-use super::tree::{Effects, Function, Passed};
+use super::tree::{ATOMIC, Effects, Function, Passed};
 use crate::dtype::Scalar;
 
 /// What a text uses of what is around it, by name.

@@ -7,6 +7,9 @@ use super::types::TypeName;
 use crate::dtype::Scalar;
 use crate::ir::op::Op;
 
+/// How the functions begin that write to an element what it and a value give together.
+pub(super) const ATOMIC: &str = "atomic";
+
 /// A function of the text.
 #[derive(Debug)]
 pub(super) struct Function {
