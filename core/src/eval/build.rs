@@ -10,7 +10,7 @@ use crate::dtype::DType;
 use crate::error::{Error, Result};
 use crate::interrupt;
 use crate::ir::kernel::{Access, BufferIndex, BufferParam, Code, Inst, Reg, Target};
-use crate::ir::op::ScatterMode;
+use crate::ir::op::{Op, ScatterMode};
 use crate::ir::sections::Section;
 use crate::ir::table::Table;
 use crate::ir::var::{Kind, VarId, Variable};
@@ -198,9 +198,35 @@ impl<'w, 't> Builder<'w, 't> {
 
     /// Whether a variable must be computed in this kernel and is not yet.
     fn is_to_compute(&self, id: VarId) -> bool {
+        let variable = self.table.get(id);
         self.known.reg_of.get(id).is_none()
-            && self.table.get(id).kind.number().is_none()
+            && variable.kind.number().is_none()
             && !self.is_in_memory(id)
+            && self.run(variable).is_none()
+    }
+
+    /// The array that a gather reads lane after lane, and the first lane.
+    fn run(&self, variable: &Variable) -> Option<(VarId, u64)> {
+        let (Kind::Gather { .. }, [Some(source), Some(index), None, _]) =
+            (variable.kind, variable.operands)
+        else {
+            return None;
+        };
+        let counter = self.table.get(index);
+        let is_lane = |id: VarId| self.table.get(id).kind == Kind::Index;
+        let first = match (counter.kind, counter.operands) {
+            (Kind::Index, _) => 0,
+            (Kind::Op(Op::Add), [Some(a), Some(b), ..]) => {
+                let (lane, number) = if is_lane(a) { (a, b) } else { (b, a) };
+                let bits = self.table.get(number).kind.number().filter(|_| is_lane(lane))?;
+                counter.dtype.decode(bits).integer().and_then(|first| u64::try_from(first).ok())?
+            }
+            _ => return None,
+        };
+        let n = variable.size;
+        let is_of_all = n == self.size && counter.size == n && variable.scope == 0;
+        let end = first.checked_add(n)?;
+        (is_of_all && n > 1 && end <= self.table.get(source).size).then_some((source, first))
     }
 
     /// Whether a variable's value is there before this kernel runs.
@@ -226,11 +252,15 @@ impl<'w, 't> Builder<'w, 't> {
             self.draft.n_ops += 1;
             return Some(self.emit(id, variable, Code::Constant(bits), [None; 3], true));
         }
-        self.is_in_memory(id).then(|| {
+        if self.is_in_memory(id) {
             let buffer = self.bind(Binding::Read(id), variable.dtype, false);
             let uniform = self.is_uniform(variable);
-            self.emit(id, variable, Code::Load(buffer), [None; 3], uniform)
-        })
+            return Some(self.emit(id, variable, Code::Load(buffer), [None; 3], uniform));
+        }
+        let (source, first) = self.run(variable)?;
+        let buffer = self.bind(Binding::Run { source, first }, variable.dtype, false);
+        self.draft.n_ops += 1;
+        Some(self.emit(id, variable, Code::Load(buffer), [None; 3], false))
     }
 
     /// Adds the instruction of a variable whose operands are known.
@@ -334,13 +364,17 @@ impl<'w, 't> Builder<'w, 't> {
     pub(super) fn bind(&mut self, binding: Binding, dtype: DType, written: bool) -> BufferIndex {
         let read = match binding {
             Binding::Read(id) => Some(id),
-            Binding::Write(_) | Binding::Update { .. } | Binding::Scratch(_) => None,
+            Binding::Run { .. }
+            | Binding::Write(_)
+            | Binding::Update { .. }
+            | Binding::Scratch(_) => None,
         };
         if let Some(buffer) = read.and_then(|id| self.known.buffer_of.get(id)) {
             return buffer;
         }
         let buffer = BufferIndex(exactly(self.draft.buffers.len()));
-        self.draft.buffers.push(BufferParam { dtype, written, length: None });
+        let anywhere = matches!(binding, Binding::Run { .. });
+        self.draft.buffers.push(BufferParam { dtype, written, length: None, anywhere });
         self.draft.bindings.push(binding);
         if let Some(id) = read {
             self.known.buffer_of.insert(id, buffer);

@@ -18,6 +18,13 @@ pub enum Keep {
 pub enum Binding {
     /// The variable's data is read.
     Read(VarId),
+    /// Of the source's data, as many lanes are read as the launch has, from one on.
+    Run {
+        /// Whose data it is.
+        source: VarId,
+        /// The first lane.
+        first: u64,
+    },
     /// The variable becomes data in a new buffer.
     Write(VarId),
     /// The variable, a scatter, becomes data: its target's buffer, or a copy.
@@ -47,7 +54,7 @@ impl Launch {
     pub fn results(&self) -> impl Iterator<Item = VarId> {
         self.bindings.iter().filter_map(|binding| match *binding {
             Binding::Write(id) | Binding::Update { result: id, .. } => Some(id),
-            Binding::Read(_) | Binding::Scratch(_) => None,
+            Binding::Read(_) | Binding::Run { .. } | Binding::Scratch(_) => None,
         })
     }
 }

@@ -244,12 +244,10 @@ impl Evaluator<'_> {
                 continue;
             }
             match binding {
-                Binding::Read(id) => {
-                    let table = lock(self.table);
-                    let variable = table.get(id);
-                    let data = variable.data.as_ref();
-                    let data = data.expect("internal error: an input is not in memory");
-                    bound.addresses.push((data.address(), variable.size));
+                Binding::Read(id) => bound.addresses.push(self.input(id)),
+                Binding::Run { source, first } => {
+                    let bytes = lock(self.table).get(source).dtype.bytes() as u64;
+                    bound.addresses.push((self.input(source).0 + first * bytes, launch.size));
                 }
                 Binding::Write(id) => {
                     let (dtype, size) = {
@@ -278,6 +276,14 @@ impl Evaluator<'_> {
             }
         }
         Ok(bound)
+    }
+
+    /// Address and lanes of what is in memory.
+    fn input(&self, id: VarId) -> (u64, u64) {
+        let table = lock(self.table);
+        let variable = table.get(id);
+        let data = variable.data.as_ref().expect("internal error: an input is not in memory");
+        (data.address(), variable.size)
     }
 
     /// Commits the results of a launch that works in place before it runs: from then on nothing can record
@@ -535,6 +541,7 @@ impl Step {
 fn held_by(binding: &Binding) -> VarId {
     match *binding {
         Binding::Read(id)
+        | Binding::Run { source: id, .. }
         | Binding::Write(id)
         | Binding::Update { result: id, .. }
         | Binding::Scratch(id) => id,

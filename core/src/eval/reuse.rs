@@ -141,7 +141,7 @@ fn dropped_references(table: &Table, launch: &Launch) -> HashMap<VarId, u32, Mix
     launch.bindings.iter().for_each(|binding| *dropped.entry(held_by(binding)).or_default() += 1);
     let results = launch.bindings.iter().filter_map(|binding| match *binding {
         Binding::Write(id) | Binding::Update { result: id, .. } => Some(id),
-        Binding::Read(_) | Binding::Scratch(_) => None,
+        Binding::Read(_) | Binding::Run { .. } | Binding::Scratch(_) => None,
     });
     let mut letting_go: Vec<VarId> = results.collect();
     let results: HashSet<VarId, Mix> = letting_go.iter().copied().collect();

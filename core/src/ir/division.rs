@@ -382,7 +382,7 @@ mod tests {
             args: [args[0].map(Reg), args[1].map(Reg), None],
             serial: 0,
         };
-        let buffer = |written| BufferParam { dtype, written, length: None };
+        let buffer = |written| BufferParam { dtype, written, length: None, anywhere: false };
         Kernel {
             insts: vec![
                 inst(Code::Literal(0), [None; 2]),

@@ -243,6 +243,8 @@ pub struct BufferParam {
     pub written: bool,
     /// Position of its length among the lengths, if the kernel needs it.
     pub length: Option<u32>,
+    /// Whether its first lane may be any element of an array, aligned as elements are and no more.
+    pub anywhere: bool,
 }
 
 /// A checked gather or scatter: where its bounds error would be reported.

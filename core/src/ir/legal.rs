@@ -488,7 +488,7 @@ mod tests {
             args: [Some(Reg(args[0])), Some(Reg(args[1])), None],
             serial,
         };
-        let buffer = |written| BufferParam { dtype, written, length: None };
+        let buffer = |written| BufferParam { dtype, written, length: None, anywhere: false };
         Kernel {
             insts: vec![
                 load(0),

@@ -144,7 +144,7 @@ impl Builder {
     fn buffer(&mut self, dtype: DType, written: bool, sized: bool) -> BufferIndex {
         let n_lengths = self.kernel.n_lengths();
         let length = sized.then(|| u32::try_from(n_lengths).expect("few buffers"));
-        self.kernel.buffers.push(BufferParam { dtype, written, length });
+        self.kernel.buffers.push(BufferParam { dtype, written, length, anywhere: false });
         BufferIndex(u32::try_from(self.kernel.buffers.len() - 1).expect("few buffers"))
     }
 

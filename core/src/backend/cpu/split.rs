@@ -58,7 +58,12 @@ pub(super) fn split(kernel: &Kernel) -> Option<Split> {
                     value.code
                 } else {
                     let buffer = BufferIndex(exactly(scatter.buffers.len()));
-                    let param = BufferParam { dtype: value.dtype, written: true, length: None };
+                    let param = BufferParam {
+                        dtype: value.dtype,
+                        written: true,
+                        length: None,
+                        anywhere: false,
+                    };
                     compute.buffers.push(param);
                     scatter.buffers.push(BufferParam { written: false, ..param });
                     kept.push(value.dtype);

@@ -244,7 +244,7 @@ impl Draft {
     /// An array between parts.
     fn between(&mut self, slot: usize, dtype: DType, written: bool) -> BufferIndex {
         let source = Source::Between(slot);
-        let param = BufferParam { dtype, written, length: None };
+        let param = BufferParam { dtype, written, length: None, anywhere: false };
         self.find(source).unwrap_or_else(|| self.add(source, param))
     }
 
@@ -275,7 +275,7 @@ mod tests {
     fn long() -> Kernel {
         let mut insts = Vec::new();
         let dtype = DType::U32;
-        let buffer = |written| BufferParam { dtype, written, length: None };
+        let buffer = |written| BufferParam { dtype, written, length: None, anywhere: false };
         let inst = |code, args| Inst { code, dtype, args, serial: 0 };
         insts.push(inst(Code::Literal(0), [None; 3]));
         insts.push(inst(Code::Load(BufferIndex(0)), [None; 3]));

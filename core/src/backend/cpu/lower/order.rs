@@ -343,7 +343,8 @@ mod tests {
 
     /// A kernel that ends with so many stores.
     fn kernel_of(insts: Vec<Inst>, n_writes: usize) -> Kernel {
-        let buffer = |written| BufferParam { dtype: DType::F32, written, length: None };
+        let buffer =
+            |written| BufferParam { dtype: DType::F32, written, length: None, anywhere: false };
         Kernel {
             n_uniform: 0,
             first_write: insts.len() - n_writes,

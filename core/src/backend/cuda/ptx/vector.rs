@@ -16,8 +16,12 @@ impl Lowering<'_> {
     pub(super) fn load_lanes(&mut self, dtype: DType, first: Name, buffer: BufferIndex) {
         let pointer = self.lane_pointer(dtype, buffer);
         let lanes = self.lanes;
-        if self.distance == 1 && lanes > 1 {
+        let is_aligned = !self.kernel.buffers[buffer.index()].anywhere;
+        if self.distance == 1 && lanes > 1 && is_aligned {
             return self.writer.load_vector(dtype, first, lanes, pointer);
+        }
+        if self.distance == 1 && lanes as usize * dtype.bytes() > 4 && dtype.bytes() < 4 {
+            return self.writer.load_words(dtype, first, lanes, pointer);
         }
         for lane in 0..lanes {
             self.writer.release_temporaries();
@@ -96,6 +100,32 @@ impl Writer {
         let n = exactly::<u32>(per_word);
         for (i, &word) in (0..).zip(&words) {
             self.take_apart(dtype, word, first.next(i * n), n);
+        }
+    }
+
+    /// Reads neighbouring narrow elements that begin anywhere: the aligned words around them, shifted.
+    fn load_words(&mut self, dtype: DType, first: Name, lanes: u32, pointer: Name) {
+        let (base, low) = (self.temporary(Class::B64), self.temporary(Class::B64));
+        let (shift, beside) = (self.temporary(Class::B32), self.temporary(Class::Pred));
+        ptx!(self, "and.b64 {low}, {pointer}, 3");
+        ptx!(self, "sub.u64 {base}, {pointer}, {low}");
+        ptx!(self, "cvt.u32.u64 {shift}, {low}");
+        ptx!(self, "shl.b32 {shift}, {shift}, 3");
+        ptx!(self, "setp.ne.u32 {beside}, {shift}, 0");
+        let per_word = 4 / dtype.bytes();
+        let n_words = lanes as usize / per_word;
+        let words: Vec<Name> = (0..=n_words).map(|_| self.temporary(Class::B32)).collect();
+        for (i, word) in words[..n_words].iter().enumerate() {
+            ptx!(self, "ld.global.nc.b32 {word}, [{base}+{}]", 4 * i);
+        }
+        // Where the elements are aligned, behind the last word may be nothing.
+        let last = words[n_words];
+        ptx!(self, "mov.b32 {last}, 0");
+        ptx!(self, "@{beside} ld.global.nc.b32 {last}, [{base}+{}]", 4 * n_words);
+        let n = exactly::<u32>(per_word);
+        for (i, pair) in (0..).zip(words.windows(2)) {
+            ptx!(self, "shf.r.wrap.b32 {}, {}, {}, {shift}", pair[0], pair[0], pair[1]);
+            self.take_apart(dtype, pair[0], first.next(i * n), n);
         }
     }
 
