@@ -325,7 +325,7 @@ fn called(context: &Context, kernel: &TextKernel, args: &[&mut Dynamic]) -> Resu
 fn answered(args: &[Arg], called: Called) -> Dynamic {
     for (number, value) in called.written {
         if let Some(Arg::Value(target)) = args.get(number) {
-            target.write(&value.into());
+            target.write(&value);
         }
     }
     listed(called.results)

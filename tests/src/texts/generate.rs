@@ -312,7 +312,7 @@ impl Maker {
                 Expr::Cast(self.spelled(dtype), value.into())
             }
             2 => self.own(dtype, depth).unwrap_or_else(|| self.leaf(dtype, depth)),
-            3 => self.from_table(dtype, depth),
+            3 => self.of_table(dtype, depth),
             _ if dtype == DType::Mask => self.mask(depth),
             _ => self.operation(dtype, depth),
         }
@@ -491,7 +491,7 @@ impl Maker {
     }
 
     /// A function of the table that does not round.
-    fn from_table(&mut self, dtype: DType, depth: usize) -> Expr {
+    fn of_table(&mut self, dtype: DType, depth: usize) -> Expr {
         let from = if dtype == DType::Mask { self.some_type() } else { dtype };
         let fits = |row: &usize| {
             let function = &FUNCTIONS[*row];

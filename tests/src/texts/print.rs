@@ -237,7 +237,8 @@ impl Printer<'_> {
             }
             Expr::Cast(spelled, part) => {
                 // Both forms of C++, by what is converted.
-                let is_call = !spelled.text.contains(' ') && self.expr(part, 0).len() % 2 == 0;
+                let is_call =
+                    !spelled.text.contains(' ') && self.expr(part, 0).len().is_multiple_of(2);
                 if is_call {
                     return (format!("{}({})", spelled.text, self.expr(part, 0)), PRIMARY);
                 }
