@@ -373,7 +373,9 @@ impl Session {
     ) -> Result<()> {
         let device = self.device()?;
         // A launch that works in place commits its results before it runs, under this lock.
-        let compiler = lock(&self.0.compiler);
+        let mut compiler = lock(&self.0.compiler);
+        // What was on a device that failed is no memory of the one in its place.
+        self.adopt_device(&mut compiler, &device);
         let is_data =
             |variable: &Variable| variable.kind == Kind::Data && variable.poisoned().is_none();
         // The memory of a GPU may have been lost, which an evaluation finds out.
