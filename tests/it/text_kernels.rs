@@ -215,4 +215,11 @@ fn long_texts_end() {
     let kernel = session.kernel(&many).unwrap();
     let ones = session.full(DType::I32, 1, 3).unwrap();
     assert_eq!(call(&kernel, &session, &[&ones]).to_vec::<i32>().unwrap(), [20_001; 3]);
+    // Constants that every function knows, and functions that write by those before them.
+    let mut many: String = (0..2000).map(|k| format!("const int c{k} = {k};\n")).collect();
+    many += "void g0(out raw int v) { v[0] = c1999; }\n";
+    many.extend((1..2000).map(|k| format!("void g{k}(out raw int v) {{ g{}(v); }}\n", k - 1)));
+    many += "T f(T x) { return x + c1000; }";
+    let kernel = session.kernel(&many).unwrap();
+    assert_eq!(call(&kernel, &session, &[&ones]).to_vec::<i32>().unwrap(), [1001; 3]);
 }

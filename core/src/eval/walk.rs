@@ -99,7 +99,7 @@ impl<'t> Walk<'t> {
 
     /// The node of a variable that is computed in this evaluation.
     pub(super) fn node(&self, id: VarId) -> Option<&Node> {
-        self.node_of.get(id).and_then(|number| self.nodes.get(number as usize))
+        self.position(id).map(|position| &self.nodes[position])
     }
 
     /// The position of a node.
@@ -109,7 +109,7 @@ impl<'t> Walk<'t> {
     }
 
     pub(super) fn node_mut(&mut self, id: VarId) -> Option<&mut Node> {
-        self.node_of.get(id).and_then(|number| self.nodes.get_mut(number as usize))
+        self.position(id).map(|position| &mut self.nodes[position])
     }
 
     /// Adds `root` and all it needs.

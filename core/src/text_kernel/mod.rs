@@ -109,7 +109,8 @@ impl TextKernel {
     pub fn new(text: &str, around: &dyn Fn(&str) -> Option<Captured>) -> Result<Self> {
         let parsed = parse::functions(text, around);
         let parsed = parsed.map_err(|(name, trouble)| trouble.told(&name, text, ""))?;
-        let program = Program::new(text.into(), parsed.functions, parsed.captured);
+        let program =
+            Program::new(text.into(), parsed.functions, parsed.constants, parsed.captured);
         Ok(Self { program: Arc::new(program) })
     }
 

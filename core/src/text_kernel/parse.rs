@@ -19,6 +19,8 @@ pub(super) type Around<'a> = &'a dyn Fn(&str) -> Option<Captured>;
 pub(super) struct Parsed {
     /// The last one is the kernel, those before are its own.
     pub(super) functions: Vec<Function>,
+    /// What stands before them: `const float G = 9.81f;`
+    pub(super) constants: Vec<Statement>,
     /// What it uses of what is around it.
     pub(super) captured: Vec<(String, Captured)>,
 }
@@ -26,9 +28,9 @@ pub(super) struct Parsed {
 /// Reads a text of functions; an error comes with the name of the one that it is in.
 pub(super) fn functions(text: &str, around: Around<'_>) -> Result<Parsed, (String, Trouble)> {
     let mut parser = Parser::new(text, around).map_err(|trouble| (String::new(), trouble))?;
-    let functions = parser.all_functions();
-    let functions = functions.map_err(|trouble| (parser.current.clone(), trouble))?;
-    Ok(Parsed { functions, captured: parser.captured })
+    let read = parser.all_functions();
+    let (functions, constants) = read.map_err(|trouble| (parser.current.clone(), trouble))?;
+    Ok(Parsed { functions, constants, captured: parser.captured })
 }
 
 /// Reads name and parameters alone: `T l2(T x)`.
@@ -64,6 +66,8 @@ pub(super) struct Parser<'t> {
     depth: usize,
     /// Variables in sight.
     pub(super) names: Vec<String>,
+    /// How many of them are constants of the text.
+    pub(super) n_constants: usize,
     /// The function that is read.
     pub(super) current: String,
     /// Functions of the text so far.
@@ -84,6 +88,7 @@ impl<'t> Parser<'t> {
             at: 0,
             depth: 0,
             names: Vec::new(),
+            n_constants: 0,
             current: String::new(),
             functions: Vec::new(),
             letters: Vec::new(),

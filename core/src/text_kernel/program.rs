@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use super::tree::{ATOMIC, Effects, Function, Passed};
+use super::tree::{ATOMIC, Effects, Function, Parameter, Passed, Statement};
 use crate::dtype::Scalar;
 
 /// What a text uses of what is around it, by name.
@@ -28,6 +28,8 @@ pub(super) struct Program {
     pub(super) text: String,
     /// The last one is the kernel.
     pub(super) functions: Vec<Function>,
+    /// What the functions know beside their parameters.
+    pub(super) constants: Vec<Statement>,
     pub(super) captured: Vec<(String, Captured)>,
     pub(super) stats: Mutex<BTreeMap<String, Stats>>,
 }
@@ -37,9 +39,10 @@ impl Program {
     pub(super) fn new(
         text: String,
         functions: Vec<Function>,
+        constants: Vec<Statement>,
         captured: Vec<(String, Captured)>,
     ) -> Self {
-        let mut program = Self { text, functions, captured, stats: Mutex::default() };
+        let mut program = Self { text, functions, constants, captured, stats: Mutex::default() };
         program.find_written();
         program
     }
@@ -48,23 +51,21 @@ impl Program {
     fn find_written(&mut self) {
         let effects: Vec<Effects> =
             self.functions.iter().map(|function| Effects::of(&function.body)).collect();
-        loop {
-            let mut found = Vec::new();
-            for (number, (function, effects)) in self.functions.iter().zip(&effects).enumerate() {
-                for (place, parameter) in function.parameters.iter().enumerate() {
-                    let is_own = |passed: &&Passed| passed.name == parameter.name;
-                    let is_written = effects.assigned.contains(&parameter.name)
+        // Functions call those before them: once is enough, unless one has the name of something that they call.
+        let mut has_found = true;
+        while std::mem::take(&mut has_found) {
+            for (number, effects) in effects.iter().enumerate() {
+                for place in 0..self.functions[number].parameters.len() {
+                    let Parameter { name, is_written, .. } =
+                        &self.functions[number].parameters[place];
+                    let is_own = |passed: &&Passed| passed.name == *name;
+                    let writes = effects.assigned.contains(name)
                         || effects.passed.iter().filter(is_own).any(|passed| self.writes(passed));
-                    if is_written && !parameter.is_written {
-                        found.push((number, place));
+                    if writes && !is_written {
+                        self.functions[number].parameters[place].is_written = true;
+                        has_found = true;
                     }
                 }
-            }
-            if found.is_empty() {
-                return;
-            }
-            for (number, place) in found {
-                self.functions[number].parameters[place].is_written = true;
             }
         }
     }

@@ -167,6 +167,9 @@ impl<'s> Recorder<'s> {
         function: &Function,
         args: Vec<Option<Item>>,
     ) -> Result<(Option<Array>, Vec<Array>), Trouble> {
+        let program = self.frame.program.clone();
+        self.run_open(&program.constants[..function.n_constants])?;
+        let first = self.frame.variables.len();
         for (parameter, arg) in function.parameters.iter().zip(args) {
             let dtype = parameter.type_name.dtype(&self.frame.letters);
             let item = match arg {
@@ -178,13 +181,10 @@ impl<'s> Recorder<'s> {
                 None => Item::Number(Scalar::Int(0), None)
                     .converted(self.session, dtype.unwrap_or(DType::F32))?,
             };
-            self.declare(&parameter.name, dtype, item);
-            if parameter.is_out
-                && let Some(variable) = self.frame.variables.last_mut()
-            {
-                // Who has returned still gives its results.
-                variable.level = OUTSIDE;
-            }
+            // Who has returned still gives its results.
+            let level = if parameter.is_out { OUTSIDE } else { self.frame.level };
+            let name = parameter.name.clone();
+            self.frame.variables.push(Variable { name, dtype, item, level });
         }
         let flow = self.run(&function.body)?;
         if function.result.is_some() && (flow == Flow::Goes || self.frame.value.is_none()) {
@@ -195,7 +195,7 @@ impl<'s> Recorder<'s> {
         let mut outs = Vec::new();
         for (number, parameter) in function.parameters.iter().enumerate() {
             if parameter.is_out && !parameter.is_raw {
-                outs.push(self.frame.variables[number].item.array(self.session)?);
+                outs.push(self.frame.variables[first + number].item.array(self.session)?);
             }
         }
         Ok((self.frame.value.take(), outs))

@@ -378,6 +378,9 @@ impl Work<'_> {
     /// The types of the parts: those of `map`, accumulated, joined with what combining gives. A part that begins as a
     /// number without a type has that of what it is combined with.
     fn types(&self, states: &[Array]) -> Result<Vec<DType>> {
+        if self.inner.known.is_some() {
+            return Ok(states.iter().map(|state| accumulation(state.dtype())).collect());
+        }
         let mut types: Vec<Option<DType>> = Vec::new();
         for (map, state) in self.inner.maps.iter().zip(states) {
             let is_number = map.program.is_of_numbers();
@@ -584,8 +587,8 @@ impl Program {
         let parameters = parameters.collect();
         let body = vec![Statement { at, kind: Step::Return(Some(expression)) }];
         let result = Some(TypeName::Auto);
-        let function = Function { name: name.into(), at, result, parameters, body };
-        Self::new(text.into(), vec![function], captured)
+        let function = Function { name: name.into(), at, result, parameters, n_constants: 0, body };
+        Self::new(text.into(), vec![function], Vec::new(), captured)
     }
 }
 

@@ -3,20 +3,21 @@
 use super::dialect::{self, OF_POINTERS, QUALIFIERS};
 use super::lexer::Token;
 use super::parse::Parser;
-use super::tree::{Function, Header, Parameter, Statement, Step};
+use super::tree::{Function, Header, Parameter, Statement};
 use super::trouble::{Span, Trouble};
 use super::types::{TypeName, is_letter};
 
 impl Parser<'_> {
-    pub(super) fn all_functions(&mut self) -> Result<Vec<Function>, Trouble> {
+    /// The functions, and the constants before them.
+    pub(super) fn all_functions(&mut self) -> Result<(Vec<Function>, Vec<Statement>), Trouble> {
         let mut functions: Vec<Function> = Vec::new();
         let mut constants = Vec::new();
         while *self.token() != Token::End || functions.is_empty() {
-            if let Some(constant) = self.constant(&constants)? {
+            if let Some(constant) = self.constant()? {
                 constants.push(constant);
                 continue;
             }
-            let function = self.function(&constants)?;
+            let function = self.function(constants.len())?;
             if functions.iter().any(|known| known.name == function.name) {
                 let what = format!("the text defines `{}` twice", function.name);
                 return Err(Trouble::new(function.at, what));
@@ -24,12 +25,12 @@ impl Parser<'_> {
             self.functions.push(function.name.clone());
             functions.push(function);
         }
-        Ok(functions)
+        Ok((functions, constants))
     }
 
     /// Up to the body, and where the name is.
     pub(super) fn header(&mut self) -> Result<(Header, Span), Trouble> {
-        self.names.clear();
+        self.names.truncate(self.n_constants);
         self.letters.clear();
         self.current.clear();
         if self.takes_word("template") {
@@ -87,9 +88,9 @@ impl Parser<'_> {
     }
 
     /// `const float G = 9.81f;` before the functions, which all know it.
-    fn constant(&mut self, before: &[Statement]) -> Result<Option<Statement>, Trouble> {
+    fn constant(&mut self) -> Result<Option<Statement>, Trouble> {
         let (start, back) = (self.span(), self.at);
-        self.names = before.iter().flat_map(Statement::declared).collect();
+        self.names.truncate(self.n_constants);
         self.takes_words(&QUALIFIERS);
         self.takes_word("const");
         let has_type = matches!(self.type_name(), Ok(Some(_)));
@@ -100,20 +101,17 @@ impl Parser<'_> {
         }
         self.takes_words(&QUALIFIERS);
         let declared = self.declaration()?;
+        self.n_constants = self.names.len();
         self.expect(";", "behind the declaration")?;
         Ok(declared.map(|kind| Statement { at: start.to(self.last_span()), kind }))
     }
 
-    fn function(&mut self, constants: &[Statement]) -> Result<Function, Trouble> {
+    fn function(&mut self, n_constants: usize) -> Result<Function, Trouble> {
         let (Header { name, result, parameters }, at) = self.header()?;
-        let is_hidden = |name: &String| parameters.iter().any(|parameter| parameter.name == *name);
-        let mut body: Vec<Statement> = constants.to_vec();
-        body.retain(|constant| !constant.declared().iter().any(is_hidden));
-        self.names.extend(body.iter().flat_map(Statement::declared));
         self.names.extend(parameters.iter().map(|parameter| parameter.name.clone()));
         self.expect("{", "and the body of the function")?;
-        body.extend(self.block()?);
-        Ok(Function { name, at, result, parameters, body })
+        let body = self.block()?;
+        Ok(Function { name, at, result, parameters, n_constants, body })
     }
 
     fn parameter(&mut self, before: &[Parameter]) -> Result<Parameter, Trouble> {
@@ -199,16 +197,6 @@ impl Parser<'_> {
                 Err(Trouble::new(self.span(), what).with(Some(remedy)))
             }
             (None, None) => Err(self.unexpected("a type")),
-        }
-    }
-}
-
-impl Statement {
-    /// The variables that it declares.
-    fn declared(&self) -> Vec<String> {
-        match &self.kind {
-            Step::Declare(_, variables) => variables.iter().map(|(name, _)| name.clone()).collect(),
-            _ => Vec::new(),
         }
     }
 }

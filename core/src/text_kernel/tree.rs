@@ -18,6 +18,8 @@ pub(super) struct Function {
     /// `None` of `void`.
     pub(super) result: Option<TypeName>,
     pub(super) parameters: Vec<Parameter>,
+    /// How many constants of the text it knows.
+    pub(super) n_constants: usize,
     pub(super) body: Vec<Statement>,
 }
 
@@ -44,13 +46,13 @@ pub(super) struct Parameter {
     pub(super) is_written: bool,
 }
 
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(super) struct Statement {
     pub(super) at: Span,
     pub(super) kind: Step,
 }
 
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(super) enum Step {
     /// Variables of one type, with their first values.
     Declare(TypeName, Vec<(String, Option<Expression>)>),
@@ -65,7 +67,7 @@ pub(super) enum Step {
 }
 
 /// `while`, `for` and `do`.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(super) struct Loop {
     pub(super) start: Vec<Statement>,
     /// `None` where it goes on until something ends it.
@@ -77,7 +79,7 @@ pub(super) struct Loop {
 }
 
 /// Statements of a `switch` behind labels; one without is `default`.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(super) struct Case {
     pub(super) labels: Vec<Option<Expression>>,
     pub(super) body: Vec<Statement>,

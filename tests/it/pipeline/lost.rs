@@ -17,6 +17,8 @@ fn check(runtime: &Runtime, session: &Session) {
     assert!(matches!(error, Error::DeviceFailed { lost: true, .. }), "{error}");
     // Once, however often somebody asks.
     assert_eq!(session.take_error(), None);
+    // Memory is no other device's, whatever is asked for first.
+    assert!(matches!(other.to_vec::<f32>(), Err(Error::Lost { .. })));
     session.sync().unwrap();
     assert_eq!(kept.to_vec::<f32>().unwrap(), [3.0; 3]);
     session.sync().unwrap();
