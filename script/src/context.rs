@@ -1,8 +1,10 @@
 //! What the bindings of one interpreter share.
 
 use std::cell::{Cell, LazyCell, RefCell};
+use std::collections::VecDeque;
 use std::rc::Rc;
 
+use porcini_core::cuda_module::ModuleKernel;
 use porcini_core::random::SplitMix64;
 use porcini_core::text_kernel::TextKernel;
 use porcini_core::{Array, Session};
@@ -30,6 +32,31 @@ pub(crate) const FIRST_SEED: u64 = 0;
 pub(crate) type Signatures =
     LazyCell<Vec<(String, String)>, Box<dyn FnOnce() -> Vec<(String, String)>>>;
 
+/// Kernels that are remembered for `kernel_stats`.
+const MOST_KERNELS: usize = 1000;
+
+/// The last things of a kind, oldest first.
+pub(crate) struct Recent<T>(VecDeque<T>);
+
+impl<T> Default for Recent<T> {
+    fn default() -> Self {
+        Self(VecDeque::new())
+    }
+}
+
+impl<T> Recent<T> {
+    pub(crate) fn push(&mut self, thing: T) {
+        if self.0.len() == MOST_KERNELS {
+            self.0.pop_front();
+        }
+        self.0.push_back(thing);
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &T> {
+        self.0.iter()
+    }
+}
+
 /// Session, host and print settings, shared by all registered functions.
 pub(crate) struct Context {
     pub(crate) session: Session,
@@ -50,7 +77,9 @@ pub(crate) struct Context {
     /// How the piece that runs counts its lines.
     pub(crate) lines: Cell<Lines>,
     /// Kernels that were written as text.
-    pub(crate) kernels: RefCell<Vec<TextKernel>>,
+    pub(crate) kernels: RefCell<Recent<TextKernel>>,
+    /// Kernels of CUDA modules.
+    pub(crate) module_kernels: RefCell<Recent<ModuleKernel>>,
     /// Host arrays that the next `eval()` fills.
     deferred: RefCell<Vec<HostRef>>,
 }
@@ -73,6 +102,7 @@ impl Context {
             outputs: Outputs::default(),
             functions: RefCell::new(LazyCell::new(Box::new(Vec::new))),
             kernels: RefCell::default(),
+            module_kernels: RefCell::default(),
             deferred: RefCell::default(),
         })
     }

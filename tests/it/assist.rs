@@ -90,13 +90,41 @@ fn texts_have_flags_names_and_modules() {
     });
 }
 
+/// Kernels have a language of their own, and what it knows of the session's.
+#[test]
+fn texts_of_kernels_have_names() {
+    let code = "gain = 2.5; louder = kernel(\"T louder(T x) { return x * gain; }\"); gathered = FloatC([1])";
+    with(code, |interpreter| {
+        for open in ["kernel(\"T f(T x) { ", "k = kernel(`T f(T x) {\n  ", "%%kernel\nT f(T x) { "]
+        {
+            let of = |typed: &str| names(interpreter, &format!("{open}{typed}"));
+            assert_eq!(of("whi"), ["while"]);
+            assert_eq!(of("unsi"), ["unsigned"]);
+            assert_eq!(of("return sqr"), ["sqr", "sqrt"]);
+            assert_eq!(of("return gai"), ["gain"]);
+            assert_eq!(of("return lou"), ["louder"]);
+            assert!(of("x.").is_empty(), "{:?}", of("x."));
+        }
+        assert!(names(interpreter, "print(\"T f(T x) { whi").is_empty());
+    });
+}
+
 /// A cursor anywhere in any text finds something or nothing, but no panic.
 #[test]
 fn every_cursor_is_answered() {
     with("v = Vector3fC(1, 2, 3)", |interpreter| {
-        for text in
-            ["v.x.", "é.ü(\"ß", "`\n\"/*", "::", "..", "a.::b.", "f(\"\\", "''", "set_flag(\""]
-        {
+        for text in [
+            "v.x.",
+            "é.ü(\"ß",
+            "`\n\"/*",
+            "::",
+            "..",
+            "a.::b.",
+            "f(\"\\",
+            "''",
+            "set_flag(\"",
+            "kernel(\"é §",
+        ] {
             for cursor in 0..=text.len() + 2 {
                 let cell = Cell::typed(text);
                 interpreter.complete(&cell, cursor);

@@ -16,6 +16,9 @@ template <typename T> __global__ void scale(T *x, T factor, unsigned n) {
   if (i < n) x[i] *= factor;
 }
 __global__ void halves(const __half *x, __half *y) { y[threadIdx.x] = __hadd(x[threadIdx.x], x[threadIdx.x]); }
+__constant__ float coefficients[4];
+__global__ void weighted(const float *x, float *y) { y[threadIdx.x] = coefficients[threadIdx.x] * x[threadIdx.x]; }
+__global__ void counted(const float *x, float *y) { y[threadIdx.x] = coefficients[0] + x[threadIdx.x]; }
 extern "C" __global__ void reverse(const int *x, int *y, int n) {
   extern __shared__ int kept[];
   kept[threadIdx.x] = x[threadIdx.x];
@@ -109,10 +112,18 @@ fn what_does_not_fit_is_told_before_a_launch() {
         let error = module.kernel(name, signature).unwrap_err().to_string();
         assert!(error.contains(want), "{error}");
     }
-    let error =
-        session.cuda_module("__global__ void f(float *x) {\n  x[0] = y;\n}", Options::default());
-    let error = error.unwrap_err().to_string();
-    assert!(error.contains("module.cu(2)") && error.contains("in: x[0] = y;"), "{error}");
+    // Twice: failures are kept.
+    for _ in 0..2 {
+        let source = "__global__ void f(float *x) {\n  x[0] = y;\n}";
+        let error = session.cuda_module(source, Options::default()).unwrap_err().to_string();
+        assert!(error.contains("module.cu(2)") && error.contains("in: x[0] = y;"), "{error}");
+    }
+    // What only looks like a kernel is compiled as any text.
+    let source = "namespace inner { __global__ void f(float *x) { x[0] = 1; } }";
+    let module = session.cuda_module(source, Options::default()).unwrap();
+    assert!(module.ptx(&session).unwrap().contains(".entry"));
+    let error = module.get(&session, "x", DType::F32).unwrap_err().to_string();
+    assert!(error.starts_with("the module needs an NVIDIA GPU"), "{error}");
 }
 
 #[test]
@@ -165,6 +176,30 @@ fn modules_run_on_a_gpu() {
     let large = Shape { block: Some(vec![1024, 1, 1]), shared_bytes: 64 << 10, ..Shape::default() };
     let reversed = reverse.launch(&session, &args, &large).unwrap().remove(0).1;
     assert_eq!(reversed.item(0).unwrap().to_f64(), 1023.0);
+    // Variables of the module, which its kernels share.
+    let x = session.array(&[1_f32, 2.0, 3.0, 4.0]).unwrap();
+    for (name, factors, want) in [
+        ("weighted", [5.0, 6.0, 7.0, 8.0], [5.0, 12.0, 21.0, 32.0]),
+        ("counted", [1.0; 4], [2.0, 3.0, 4.0, 5.0]),
+    ] {
+        let kernel = module.kernel(name, None).unwrap();
+        let written = session.array::<f32>(&factors).unwrap();
+        module.set(&session, "coefficients", &written).unwrap();
+        let y = session.zeros(DType::F32, 4).unwrap();
+        let y = kernel.launch(&session, &[array(&x), array(&y)], &Shape::default()).unwrap();
+        assert_eq!(y[0].1.to_vec::<f32>().unwrap(), want, "{name}");
+        let read = module.get(&session, "coefficients", DType::F32).unwrap();
+        assert_eq!(read.to_vec::<f32>().unwrap(), factors);
+        assert_eq!((kernel.stats().launches, kernel.types()), (1, "f32 const *, f32 *".into()));
+        assert!(kernel.stats().registers > 0);
+    }
+    for (name, lanes, want) in
+        [("other", 4, "no variable `other`"), ("coefficients", 5, "has 16 bytes")]
+    {
+        let lanes = session.zeros(DType::F32, lanes).unwrap();
+        let error = module.set(&session, name, &lanes).unwrap_err().to_string();
+        assert!(error.contains(want), "{error}");
+    }
     // A signature that the code does not have.
     let wrong = module.kernel("axpy", Some("const float *x, float *y")).unwrap();
     let x = session.full(DType::F32, 1, 10).unwrap();

@@ -329,7 +329,7 @@ fn primitives_are_recorded_and_run_once() {
     assert_eq!(session.history().len(), 0);
     let last = sums.item(-1).unwrap();
     assert_eq!(last.to_f64(), 3.0 * 499_500.0);
-    let names: Vec<&str> = session.history().iter().map(|launch| launch.name).collect();
+    let names: Vec<_> = session.history().iter().map(|launch| launch.name.clone()).collect();
     assert_eq!(names, ["kernel", "sort_desc", "psum"]);
     assert!(sums.is_evaluated() && sorted.is_evaluated());
     assert_eq!(sums.item(0).unwrap().to_f64(), 999.0);

@@ -102,27 +102,37 @@ pub trait GpuBackend {
 
 /// Code of others on a GPU.
 pub trait LoadedModule: Send + Sync {
-    /// Threads that a block of an entry may have at most, and that occupy the GPU best.
+    /// An entry whose parameters have these sizes in bytes; their number is sure if it comes from the source.
     ///
     /// # Errors
-    /// There is no such entry.
-    fn threads(&self, entry: &str, shared_bytes: u32) -> Result<[u32; 2]>;
+    /// There is no such entry; `Kernel` if its parameters are others.
+    fn entry(
+        self: Arc<Self>,
+        name: &str,
+        sizes: &[usize],
+        is_sure: bool,
+    ) -> Result<Arc<dyn LoadedEntry>>;
+
+    /// Address and bytes of a variable of the module; `None` if it has none of this name.
+    fn variable(&self, name: &str) -> Option<[u64; 2]>;
+}
+
+/// An entry of code of others.
+pub trait LoadedEntry: Send + Sync {
+    /// Threads that a block may have at most, and that occupy the GPU best.
+    fn threads(&self, shared_bytes: u32) -> [u32; 2];
 
     /// Bytes of shared memory that a block may have.
     fn most_shared(&self) -> u32;
 
-    /// Queues a launch; each argument is the bytes of a parameter, whose number is sure if it comes from the source. What
-    /// the entry does is its author's.
+    /// Registers of a thread, and bytes of its memory.
+    fn resources(&self) -> [u32; 2];
+
+    /// Queues a launch; each argument is the bytes of a parameter, lowest first. What the entry does is its author's.
     ///
     /// # Errors
-    /// The driver refuses it; `Kernel` if the parameters are others.
-    fn launch(
-        &self,
-        entry: &str,
-        shape: LaunchShape,
-        args: &[Vec<u8>],
-        is_sure: bool,
-    ) -> Result<()>;
+    /// The driver refuses it.
+    fn launch(&self, shape: LaunchShape, args: &[u64]) -> Result<()>;
 }
 
 /// Blocks and threads of a launch.

@@ -18,6 +18,6 @@ pub(crate) mod reduce;
 
 pub use interface::{
     Alone, Backend, Capacity, CodeStatistics, Executable, Failures, GpuBackend, LaunchShape,
-    Launched, LoadedModule, Memory, Origin, OutOfBounds, Outside, Running,
+    Launched, LoadedEntry, LoadedModule, Memory, Origin, OutOfBounds, Outside, Running,
 };
 pub use open::{DeviceChoice, gives_executable_memory, open, opens_late};

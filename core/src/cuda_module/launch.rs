@@ -1,21 +1,25 @@
 //! Launches of kernels of modules: arguments are checked, arrays that are written get blocks of their own (S12).
 
-use std::sync::Arc;
-use std::time::Duration;
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, PoisonError};
+use std::time::{Duration, Instant};
 
 use super::prototype::Parameter;
-use super::{ModuleKernel, needs_gpu};
+use super::{ModuleKernel, ModuleStats, needs_gpu};
 use crate::array::Array;
-use crate::backend::{CodeStatistics, LaunchShape};
+use crate::backend::{CodeStatistics, LaunchShape, LoadedEntry};
 use crate::convert::exactly;
-use crate::dtype::Scalar;
+use crate::dtype::{DType, Scalar};
 use crate::error::{Error, Result};
+use crate::eval::Evaluator;
 use crate::eval::cache::CacheResult;
 use crate::eval::history::LaunchRecord;
 use crate::ir::kernel::KernelHash;
-use crate::ir::var::{Kind, Variable};
+use crate::ir::table::Table;
+use crate::ir::var::{Kind, MAX_OPERANDS, VarId, Variable};
 use crate::memory::buffer::Buffer;
 use crate::session::Session;
+use crate::session::runtime::Device;
 
 /// Threads of a block that every GPU has, bytes of shared memory of the largest, blocks along each axis.
 const MOST_THREADS: u32 = 1024;
@@ -45,20 +49,49 @@ pub struct Shape {
     pub is_cooperative: bool,
 }
 
+/// A kernel on a device, ready to be launched.
+pub(super) struct Ready {
+    device: Arc<Device>,
+    entry: Arc<dyn LoadedEntry>,
+    code: CodeStatistics,
+}
+
 impl ModuleKernel {
     /// Its name.
     pub fn name(&self) -> &str {
-        &self.name
+        &self.inner.name
+    }
+
+    /// Types of its parameters: `f32 const *, f32 *, f32`.
+    pub fn types(&self) -> String {
+        let types = self.inner.parameters.iter().map(|parameter| {
+            let Parameter { dtype, is_pointer, is_const } = parameter;
+            let constant = if *is_const && *is_pointer { " const" } else { "" };
+            format!("{}{constant}{}", dtype.name(), if *is_pointer { " *" } else { "" })
+        });
+        types.collect::<Vec<_>>().join(", ")
+    }
+
+    /// Its launches so far, the time until it was ready for the first, and registers of a thread; 0 before.
+    pub fn stats(&self) -> ModuleStats {
+        let inner = &self.inner;
+        let ready = inner.ready.lock().unwrap_or_else(PoisonError::into_inner);
+        ModuleStats {
+            launches: inner.launches.load(Ordering::Relaxed),
+            compile_time: Duration::from_nanos(inner.compile_ns.load(Ordering::Relaxed)),
+            registers: ready.as_ref().map_or(0, |ready| ready.code.registers),
+        }
     }
 
     fn wrong(&self, what: String, remedy: Option<String>) -> Error {
-        Error::Kernel { what: format!("kernel `{}`: {what}", self.name), remedy }
+        Error::Kernel { what: format!("kernel `{}`: {what}", self.name()), remedy }
     }
 
     /// Launches the kernel, without waiting for it; the arrays that it wrote, by the numbers of the arguments.
     ///
     /// # Errors
-    /// `Kernel` for arguments and shapes that do not fit, before anything is launched; failures of the device.
+    /// `Kernel` for arguments and shapes that do not fit, before anything is launched; `ForeignArray`; failures of the
+    /// device.
     pub fn launch(
         &self,
         session: &Session,
@@ -67,14 +100,10 @@ impl ModuleKernel {
     ) -> Result<Vec<(usize, Array)>> {
         self.check(args)?;
         let wanted = self.checked(shape)?;
-        let device = session.device()?;
-        if device.backend.gpu().is_none() {
-            return Err(needs_gpu(session, &self.name));
-        }
-        let (module, entry) = self.module.loaded(session, &self.name)?;
+        let (entry, code) = self.ready(session)?;
         let shared = wanted.shared;
-        if shared > module.most_shared() {
-            return Err(self.too_much(shared, module.most_shared()));
+        if shared > 0 && shared > entry.most_shared() {
+            return Err(self.too_much(shared, entry.most_shared()));
         }
         let n = args.iter().map(|arg| match arg {
             LaunchArgument::Array(array) => array.size(),
@@ -84,7 +113,7 @@ impl ModuleKernel {
         if n == 0 && wanted.grid.is_none() {
             return Ok(self.unchanged(args));
         }
-        let [most, best] = module.threads(&entry, shared)?;
+        let [most, best] = entry.threads(shared);
         let block = wanted.block.unwrap_or([best, 1, 1]);
         let threads: u32 = block.iter().product();
         if threads > most {
@@ -102,111 +131,152 @@ impl ModuleKernel {
         };
         let launch =
             LaunchShape { grid, block, shared_bytes: shared, is_cooperative: shape.is_cooperative };
-        let (blocks, written) = self.blocks(session, args)?;
-        let values = args.iter().zip(&self.parameters).zip(&blocks);
-        let values = values.map(|((arg, parameter), block)| match (arg, block) {
-            (LaunchArgument::Number(number), _) => {
-                let bits = parameter.dtype.encode(*number)?.to_le_bytes();
-                Ok(bits[..parameter.dtype.bytes()].to_vec())
-            }
-            (_, Some(block)) => Ok(block.address().to_le_bytes().to_vec()),
-            (_, None) => Ok(vec![0; 8]),
+        let mut values = self.numbers(args)?;
+        let ids = args.iter().filter_map(|arg| match arg {
+            LaunchArgument::Array(array) => Some(array),
+            LaunchArgument::Number(_) => None,
         });
-        let values = values.collect::<Result<Vec<_>>>()?;
-        session.with_evaluator(|evaluator| {
-            let [[gx, gy, gz], [bx, by, bz]] = [grid, block];
-            let name = &self.name;
+        let ids = session.ids("launch", &ids.collect::<Vec<_>>())?;
+        let written = session.with_evaluator(|evaluator| {
+            let begun = (evaluator.clock)();
+            let written = self.place(session, evaluator, args, &ids, &mut values)?;
             evaluator.say(1, || {
+                let ([gx, gy, gz], [bx, by, bz], name) = (grid, block, self.name());
                 format!("launching {name} (grid {gx} x {gy} x {gz}, block {bx} x {by} x {bz})")
             });
-            module.launch(&entry, launch, &values, self.is_declared)?;
+            entry.launch(launch, &values)?;
             evaluator.record(LaunchRecord {
-                name: "module kernel",
+                name: self.inner.name.clone().into(),
                 hash: KernelHash(0),
                 size: n,
-                inputs: args.len(),
+                inputs: ids.len(),
                 outputs: written.len(),
                 operations: 1,
                 cache: CacheResult::Hit,
                 compile_time: Duration::ZERO,
-                run_time: Duration::ZERO,
-                code: CodeStatistics::default(),
+                run_time: (evaluator.clock)().saturating_sub(begun),
+                code,
             });
-            Ok(())
+            Ok(written)
         })?;
-        Ok(written)
+        self.inner.launches.fetch_add(1, Ordering::Relaxed);
+        let adopt = |(number, handle)| (number, Array::adopt(session.clone(), handle));
+        Ok(written.into_iter().map(adopt).collect())
+    }
+
+    /// The kernel on the session's device.
+    fn ready(&self, session: &Session) -> Result<(Arc<dyn LoadedEntry>, CodeStatistics)> {
+        let device = session.device()?;
+        let mut ready = self.inner.ready.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(ready) = ready.as_ref().filter(|ready| Arc::ptr_eq(&ready.device, &device)) {
+            return Ok((ready.entry.clone(), ready.code));
+        }
+        if device.backend.gpu().is_none() {
+            return Err(needs_gpu(session, Some(self.name())));
+        }
+        let begun = Instant::now();
+        let (module, name) = self.inner.module.loaded(session, Some(self.name()))?;
+        let sizes = self.inner.parameters.iter();
+        let sizes: Vec<usize> = sizes.map(Parameter::bytes).collect();
+        let entry = module.entry(&name, &sizes, self.inner.is_declared)?;
+        let [registers, local] = entry.resources().map(exactly::<usize>);
+        let code = CodeStatistics { registers, spills: local / 4, ..CodeStatistics::default() };
+        let took = exactly(begun.elapsed().as_nanos());
+        self.inner.compile_ns.store(took, Ordering::Relaxed);
+        *ready = Some(Ready { device, entry: entry.clone(), code });
+        Ok((entry, code))
     }
 
     /// Arrays that nothing is launched for stay as they are.
     fn unchanged(&self, args: &[LaunchArgument]) -> Vec<(usize, Array)> {
-        let written = self.written(args);
-        written.map(|(number, array)| (number, array.clone())).collect()
+        let kept = args.iter().enumerate().filter_map(|(number, arg)| match arg {
+            LaunchArgument::Array(array) if self.writes(number) => Some((number, array.clone())),
+            _ => None,
+        });
+        kept.collect()
     }
 
-    fn written<'a>(
-        &'a self,
-        args: &'a [LaunchArgument],
-    ) -> impl Iterator<Item = (usize, &'a Array)> {
-        args.iter().zip(&self.parameters).enumerate().filter_map(|(number, (arg, parameter))| {
-            match arg {
-                LaunchArgument::Array(array) if !parameter.is_const => Some((number, array)),
-                _ => None,
-            }
-        })
+    /// Whether the kernel may write what an argument points to.
+    fn writes(&self, number: usize) -> bool {
+        let Parameter { is_pointer, is_const, .. } = self.inner.parameters[number];
+        is_pointer && !is_const
     }
 
-    /// Blocks of the arguments, those that are written nobody else's; and the arrays that are in these then.
-    fn blocks(
+    /// The bits of the numbers among the arguments, and room for the others.
+    fn numbers(&self, args: &[LaunchArgument]) -> Result<Vec<u64>> {
+        let bits = args.iter().zip(&self.inner.parameters).map(|(arg, parameter)| match arg {
+            LaunchArgument::Number(number) => parameter.dtype.encode(*number),
+            LaunchArgument::Array(_) => Ok(0),
+        });
+        bits.collect()
+    }
+
+    /// Puts the arguments' addresses into `values`, evaluated, those that are written in blocks that nobody else reads;
+    /// the variables that are in these then, by the numbers of the arguments.
+    fn place(
         &self,
         session: &Session,
+        evaluator: &mut Evaluator<'_>,
         args: &[LaunchArgument],
-    ) -> Result<(Vec<Block>, Vec<Written>)> {
-        let arrays: Vec<&Array> = args
-            .iter()
-            .filter_map(|arg| match arg {
-                LaunchArgument::Array(array) => Some(array),
-                LaunchArgument::Number(_) => None,
-            })
-            .collect();
-        session.eval(&arrays)?;
-        let mut own: Vec<(u64, Arc<Buffer>)> = Vec::new();
-        let mut written = Vec::new();
-        for (number, array) in self.written(args) {
-            let serial = array.serial().0;
-            let known =
-                own.iter().find(|(known, _)| *known == serial).map(|(_, block)| block.clone());
-            let block = match known {
-                Some(block) => block,
-                None => {
-                    let held = arrays.iter().filter(|other| other.serial().0 == serial).count();
-                    let block = own_block(session, array, held + 1)?;
-                    own.push((serial, block.clone()));
-                    block
-                }
-            };
-            written.push((number, session.adopt_shared(array, block)));
+        ids: &[VarId],
+        values: &mut [u64],
+    ) -> Result<Vec<(usize, (VarId, u32))>> {
+        let is_data =
+            |variable: &Variable| variable.kind == Kind::Data && variable.poisoned().is_none();
+        if !session.with_table(|table| ids.iter().all(|&id| is_data(table.get(id)))) {
+            evaluator.evaluate(ids)?;
+            evaluator.fill_numbers(ids)?;
         }
-        let blocks = args.iter().map(|arg| match arg {
-            LaunchArgument::Number(_) => Ok(None),
-            LaunchArgument::Array(array) => {
-                let serial = array.serial().0;
-                let written = own.iter().find(|(known, _)| *known == serial);
-                match written {
-                    Some((_, block)) => Ok(Some(block.clone())),
-                    None => block_of(array).map(Some),
+        let arrays = args.iter().enumerate().filter_map(|(number, arg)| match arg {
+            LaunchArgument::Array(array) => Some((number, array)),
+            LaunchArgument::Number(_) => None,
+        });
+        let mut blocks: Vec<Block> = Vec::with_capacity(ids.len());
+        session.with_table(|table| {
+            for &id in ids {
+                if !blocks.iter().any(|block| block.id == id) {
+                    // Whoever passes an array has one handle of it, and this launch one for each time that it is passed.
+                    let n_handles = ids.iter().filter(|&&other| other == id).count() + 1;
+                    blocks.push(Block::of(table, id, n_handles));
                 }
             }
         });
-        Ok((blocks.collect::<Result<_>>()?, written))
+        let mut written = Vec::new();
+        for ((number, array), &id) in arrays.zip(ids) {
+            let known = blocks.iter_mut().find(|block| block.id == id);
+            let block = known.expect("internal error: an argument without a block");
+            block.numbers.push(number);
+            if !self.writes(number) {
+                continue;
+            }
+            let (dtype, size) = (array.dtype(), array.size());
+            if !std::mem::replace(&mut block.is_own, true) {
+                let bytes = size * dtype.bytes() as u64;
+                let copy = evaluator.alloc(bytes)?;
+                let memory = evaluator.backend.memory();
+                memory.copy(copy.address(), block.buffer.address(), exactly(bytes))?;
+                block.buffer = Arc::new(copy);
+            }
+            written.push((number, dtype, size, block.buffer.clone()));
+        }
+        for block in &blocks {
+            block.numbers.iter().for_each(|&number| values[number] = block.buffer.address());
+        }
+        let written = written.into_iter();
+        Ok(session.with_table(|table| {
+            let held = written
+                .map(|(number, dtype, size, buffer)| (number, held(table, dtype, size, buffer)));
+            held.collect()
+        }))
     }
 
     /// Whether the arguments are what the kernel takes.
     fn check(&self, args: &[LaunchArgument]) -> Result<()> {
-        if args.len() != self.parameters.len() {
-            let (got, expected) = (args.len(), self.parameters.len());
+        if args.len() != self.inner.parameters.len() {
+            let (got, expected) = (args.len(), self.inner.parameters.len());
             return Err(self.wrong(format!("got {got} arguments, expected {expected}"), None));
         }
-        for (number, (arg, parameter)) in args.iter().zip(&self.parameters).enumerate() {
+        for (number, (arg, parameter)) in args.iter().zip(&self.inner.parameters).enumerate() {
             let Parameter { dtype, is_pointer, .. } = parameter;
             let expected = |what: &str, got: &str| {
                 format!("argument {number} is expected to be {what}, got {got}")
@@ -273,52 +343,44 @@ impl ModuleKernel {
     }
 }
 
-/// Where an argument lies; numbers lie nowhere.
-type Block = Option<Arc<Buffer>>;
-/// An array that a launch writes, and the number of the argument.
-type Written = (usize, Array);
-
 struct Wanted {
     grid: Option<[u32; 3]>,
     block: Option<[u32; 3]>,
     shared: u32,
 }
 
-/// The block of an evaluated array. Nothing is waited for: launches follow each other.
-fn block_of(array: &Array) -> Result<Arc<Buffer>> {
-    array.materialize()?;
-    let block = array.session().with_table(|table| table.get(array.id()).data.clone());
-    Ok(block.expect("internal error: an evaluated array is in memory"))
+/// Where an argument lies, and the numbers of those that are it.
+struct Block {
+    id: VarId,
+    buffer: Arc<Buffer>,
+    /// Whether nobody else reads it.
+    is_own: bool,
+    numbers: Vec<usize>,
 }
 
-/// A block with the contents of an array that nobody else reads: its own, if all its handles are known.
-fn own_block(session: &Session, array: &Array, n_handles: usize) -> Result<Arc<Buffer>> {
-    let block = block_of(array)?;
-    let is_free = session.with_table(|table| {
-        let variable = table.get(array.id());
-        variable.internal == 0 && exactly::<usize>(variable.external) <= n_handles
-    });
-    // The variable's own reference, and this one.
-    if is_free && Arc::strong_count(&block) == 2 {
-        return Ok(block);
+impl Block {
+    /// The block of an evaluated variable, of which `n_handles` are known.
+    fn of(table: &Table, id: VarId, n_handles: usize) -> Self {
+        let variable = table.get(id);
+        let buffer = variable.data.clone();
+        let buffer = buffer.expect("internal error: an evaluated array is in memory");
+        // The variable's own reference, and this one.
+        let is_own = variable.internal == 0
+            && exactly::<usize>(variable.external) <= n_handles
+            && Arc::strong_count(&buffer) == 2;
+        Self { id, buffer, is_own, numbers: Vec::new() }
     }
-    let bytes = array.size() * array.dtype().bytes() as u64;
-    let copy = session.with_evaluator(|evaluator| evaluator.alloc(bytes))?;
-    let device = session.device()?;
-    device.backend.memory().copy(copy.address(), block.address(), exactly::<usize>(bytes))?;
-    Ok(Arc::new(copy))
 }
 
-impl Session {
-    /// An array like another, whose lanes are in a block that both may share.
-    fn adopt_shared(&self, like: &Array, block: Arc<Buffer>) -> Array {
-        let (dtype, size) = (like.dtype(), like.size());
-        let handle = self.with_table(|table| {
-            let mut variable = Variable::new(Kind::Data, dtype, size, [None; 4]);
-            variable.data = Some(block);
-            let id = table.insert(variable);
-            (id, table.get(id).generation)
-        });
-        Array::adopt(self.clone(), handle)
-    }
+/// A new variable whose lanes are in a block that others may share.
+pub(super) fn held(
+    table: &mut Table,
+    dtype: DType,
+    size: u64,
+    buffer: Arc<Buffer>,
+) -> (VarId, u32) {
+    let mut variable = Variable::new(Kind::Data, dtype, size, [None; MAX_OPERANDS]);
+    variable.data = Some(buffer);
+    let id = table.insert(variable);
+    (id, table.get(id).generation)
 }

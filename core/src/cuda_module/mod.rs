@@ -13,13 +13,19 @@ mod launch;
 mod prototype;
 
 use std::collections::BTreeMap;
+use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 pub use launch::{LaunchArgument, Shape};
+use launch::{Ready, held};
 
+use crate::array::Array;
 use crate::backend::LoadedModule;
 use crate::backend::cuda::disk_cache::{DiskCache, Key, LIMIT};
 use crate::backend::cuda::{Code, Nvrtc, Source};
+use crate::convert::exactly;
+use crate::dtype::DType;
 use crate::error::{Error, Result};
 use crate::session::Session;
 use crate::session::runtime::Device;
@@ -51,6 +57,8 @@ struct Inner {
     text: Text,
     options: Options,
     declared: Vec<Declared>,
+    /// The kernels that are compiled together, and so share the module's variables.
+    together: Vec<String>,
     compiled: Mutex<BTreeMap<Wanted, Arc<Code>>>,
     /// What is loaded, by the names of the kernels, on which device.
     loaded: Mutex<Vec<Loaded>>,
@@ -78,14 +86,38 @@ impl std::fmt::Debug for Inner {
     }
 }
 
-/// A kernel of a module.
+/// A kernel of a module. Cloning names the same one.
 #[derive(Clone, Debug)]
 pub struct ModuleKernel {
+    inner: Arc<KernelInner>,
+}
+
+struct KernelInner {
     module: CudaModule,
     name: String,
     parameters: Vec<Parameter>,
     /// Whether the source says what it takes.
     is_declared: bool,
+    ready: Mutex<Option<Ready>>,
+    launches: AtomicU64,
+    compile_ns: AtomicU64,
+}
+
+impl std::fmt::Debug for KernelInner {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("KernelInner").field("name", &self.name).finish_non_exhaustive()
+    }
+}
+
+/// What a kernel of a module has done.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ModuleStats {
+    /// Launches.
+    pub launches: u64,
+    /// Time from the first one to when it was ready: compiled, or found on the disk, and loaded.
+    pub compile_time: Duration,
+    /// Registers of a thread.
+    pub registers: usize,
 }
 
 impl Session {
@@ -96,24 +128,34 @@ impl Session {
     pub fn cuda_module(&self, source: &str, options: Options) -> Result<CudaModule> {
         let is_ptx = source.lines().any(|line| line.trim_start().starts_with(".version "));
         if is_ptx {
-            let code = [source.as_bytes(), &[0]].concat();
-            return Ok(CudaModule::new(Text::Compiled(code), options, Vec::new()));
+            return Ok(self.cuda_binary(&[source.as_bytes(), &[0]].concat()));
         }
-        let module = CudaModule::new(Text::Cpp(source.into()), options, declared(source));
-        module.code(self, &module.inner.options.exports)?;
-        Ok(module)
+        let declared = declared(source);
+        let plain = declared.iter().filter(|declared| declared.template.is_empty());
+        let mut together = options.exports.clone();
+        together.extend(plain.map(|declared| declared.name.clone()));
+        let new = |together| {
+            let text = Text::Cpp(source.into());
+            let module = CudaModule::new(text, options.clone(), declared.clone(), together);
+            module.code(self, &module.inner.together)?;
+            Ok(module)
+        };
+        // What looks like a kernel may be none, as what stands in a namespace.
+        new(together).or_else(|_| new(options.exports.clone()))
     }
 
-    /// A module of machine code, as a file holds it.
+    /// A module of PTX, with a zero at its end, or of machine code, as a file holds them.
     pub fn cuda_binary(&self, code: &[u8]) -> CudaModule {
-        CudaModule::new(Text::Compiled(code.to_vec()), Options::default(), Vec::new())
+        let text = Text::Compiled(code.to_vec());
+        CudaModule::new(text, Options::default(), Vec::new(), Vec::new())
     }
 }
 
 impl CudaModule {
-    fn new(text: Text, options: Options, declared: Vec<Declared>) -> Self {
+    fn new(text: Text, options: Options, declared: Vec<Declared>, together: Vec<String>) -> Self {
         let (compiled, loaded) = (Mutex::default(), Mutex::default());
-        Self { inner: Arc::new(Inner { text, options, declared, compiled, loaded }) }
+        let inner = Inner { text, options, declared, together, compiled, loaded };
+        Self { inner: Arc::new(inner) }
     }
 
     /// The source; of compiled code nothing.
@@ -156,7 +198,16 @@ impl CudaModule {
             remedy: Some("give its signature: m.kernel(name, \"const float *x, float *y\")".into()),
         })?;
         let parameters = parameters(&signature)?;
-        Ok(ModuleKernel { module: self.clone(), name: name.into(), parameters, is_declared })
+        let inner = KernelInner {
+            module: self.clone(),
+            name: name.into(),
+            parameters,
+            is_declared,
+            ready: Mutex::default(),
+            launches: AtomicU64::default(),
+            compile_ns: AtomicU64::default(),
+        };
+        Ok(ModuleKernel { inner: Arc::new(inner) })
     }
 
     /// The PTX of the module, for the processor of the session, or one of capability 8.0 without a GPU.
@@ -164,7 +215,7 @@ impl CudaModule {
     /// # Errors
     /// As [`Session::cuda_module`].
     pub fn ptx(&self, session: &Session) -> Result<String> {
-        let code = self.code_for(session, &self.inner.options.exports, false)?;
+        let code = self.code_for(session, &self.inner.together, false)?;
         Ok(String::from_utf8_lossy(&code.bytes).trim_end_matches('\0').into())
     }
 
@@ -208,39 +259,104 @@ impl CudaModule {
         Ok(code)
     }
 
-    /// The module on the session's device, with a kernel; and what that is called in its code.
-    fn loaded(&self, session: &Session, name: &str) -> Result<(Arc<dyn LoadedModule>, String)> {
+    /// Lanes of a variable of the module, `__constant__` or `__device__`, as they are now. Kernels that are no templates, and
+    /// those of `exports`, share its variables.
+    ///
+    /// **Evaluation**: at once, on the device; nothing is waited for.
+    ///
+    /// # Errors
+    /// `Kernel` for another name or size; as launches.
+    pub fn get(&self, session: &Session, name: &str, dtype: DType) -> Result<Array> {
+        let [address, bytes] = self.variable(session, name)?;
+        let width = dtype.bytes() as u64;
+        if bytes % width != 0 {
+            let what = format!("`{name}` has {bytes} bytes, no lanes of {}", dtype.numpy_name());
+            return Err(Error::Kernel { what, remedy: None });
+        }
+        let handle = session.with_evaluator(|evaluator| {
+            let buffer = evaluator.alloc(bytes)?;
+            evaluator.backend.memory().copy(buffer.address(), address, exactly(bytes))?;
+            let (buffer, size) = (Arc::new(buffer), bytes / width);
+            Ok(session.with_table(|table| held(table, dtype, size, buffer)))
+        })?;
+        Ok(Array::adopt(session.clone(), handle))
+    }
+
+    /// Writes the first lanes of a variable of the module, before the launches that follow.
+    ///
+    /// # Errors
+    /// As [`CudaModule::get`]; `Kernel` for more lanes than it has.
+    pub fn set(&self, session: &Session, name: &str, value: &Array) -> Result<()> {
+        let [address, bytes] = self.variable(session, name)?;
+        let (n, dtype) = (value.size(), value.dtype());
+        let given = n * dtype.bytes() as u64;
+        if given > bytes {
+            let dtype = dtype.numpy_name();
+            let what = format!("`{name}` has {bytes} bytes, got {n} lanes of {dtype}: {given}");
+            return Err(Error::Kernel { what, remedy: None });
+        }
+        let source = value.address()?;
+        session.with_evaluator(|evaluator| {
+            evaluator.backend.memory().copy(address, source, exactly(given))
+        })
+    }
+
+    fn variable(&self, session: &Session, name: &str) -> Result<[u64; 2]> {
+        let (module, _) = self.loaded(session, None)?;
+        module.variable(name).ok_or_else(|| Error::Kernel {
+            what: format!("the module has no variable `{name}`"),
+            remedy: Some(format!(
+                "one that no kernel uses is dropped: __constant__ float {name}[4];"
+            )),
+        })
+    }
+
+    /// The module on the session's device, with a kernel if one is asked for; and what that is called in its code.
+    fn loaded(
+        &self,
+        session: &Session,
+        name: Option<&str>,
+    ) -> Result<(Arc<dyn LoadedModule>, String)> {
         let device = session.device()?;
         let mut loaded = self.inner.loaded.lock().unwrap_or_else(PoisonError::into_inner);
         loaded.retain(|one| !one.device.is_lost());
-        let known = loaded.iter().find_map(|one| {
-            let at = one.names.iter().position(|known| known == name)?;
-            Arc::ptr_eq(&one.device, &device)
-                .then(|| (one.module.clone(), one.code.names[at].clone()))
+        let is_here = |one: &&Loaded| Arc::ptr_eq(&one.device, &device);
+        let known = loaded.iter().filter(is_here).find_map(|one| {
+            Some((one.module.clone(), self.entry_of(&one.names, &one.code, name)?))
         });
         if let Some(known) = known {
             return Ok(known);
         }
-        let mut names = self.inner.options.exports.clone();
-        if !names.iter().any(|known| known == name) {
-            names = vec![name.to_string()];
+        let gpu = device.backend.gpu().ok_or_else(|| needs_gpu(session, name))?;
+        let mut names = self.inner.together.clone();
+        if let Some(name) = name
+            && !names.iter().any(|known| known == name)
+        {
+            names = vec![name.into()];
         }
         let code = self.code(session, &names)?;
-        let gpu = device.backend.gpu().ok_or_else(|| needs_gpu(session, name))?;
         let module = gpu.load(&code.bytes)?;
-        let at = names.iter().position(|known| known == name).unwrap_or(0);
-        let entry = code.names[at].clone();
+        let entry = self.entry_of(&names, &code, name).unwrap_or_default();
         loaded.push(Loaded { device: device.clone(), names, code, module: module.clone() });
         Ok((module, entry))
     }
+
+    /// What a kernel is called in code that was compiled for some.
+    fn entry_of(&self, names: &[String], code: &Code, name: Option<&str>) -> Option<String> {
+        let Some(name) = name else { return Some(String::new()) };
+        if matches!(self.inner.text, Text::Compiled(_)) {
+            return Some(name.into());
+        }
+        let at = names.iter().position(|known| known == name)?;
+        code.names.get(at).cloned()
+    }
 }
 
-fn needs_gpu(session: &Session, name: &str) -> Error {
+fn needs_gpu(session: &Session, kernel: Option<&str>) -> Error {
+    let who = kernel.map_or("the module".into(), |name| format!("kernel `{name}`"));
+    let device = session.device_name();
     Error::Kernel {
-        what: format!(
-            "kernel `{name}` needs an NVIDIA GPU, and this session is on {}",
-            session.device_name()
-        ),
+        what: format!("{who} needs an NVIDIA GPU, and this session is on {device}"),
         remedy: Some(
             "start with --device cuda; kernel(\"T f(T x) { … }\") runs on every device".into(),
         ),
@@ -263,6 +379,14 @@ fn compile(session: &Session, source: &Source<'_>) -> Result<Code> {
     {
         return Ok(kept);
     }
+    let told = |message: String| {
+        let device = format!("NVRTC {}", nvrtc.version);
+        Error::Compilation { device, message }
+    };
+    let failed = Key::of(&[&parts[..], &["failed", &nvrtc.headers.join("\0")]].concat());
+    if let Some(message) = disk.as_ref().and_then(|disk| disk.get(failed)) {
+        return Err(told(String::from_utf8_lossy(&message).into()));
+    }
     let code = nvrtc.compile(source).map_err(|said| {
         let lines: Vec<&str> = said.lines().filter(|line| !line.trim().is_empty()).collect();
         let mut message = lines[..lines.len().min(MOST_LINES)].join("\n");
@@ -276,7 +400,11 @@ fn compile(session: &Session, source: &Source<'_>) -> Result<Code> {
         if let Some(Ok(path)) = disk.as_ref().map(|disk| disk.save_source(key, "cu", source.text)) {
             message = format!("{message}\n  the whole source is in {}", path.display());
         }
-        Error::Compilation { device: format!("NVRTC {}", nvrtc.version), message }
+        if let Some(disk) = &disk {
+            // Where nothing can be written, it is found out again.
+            drop(disk.put(failed, message.as_bytes()));
+        }
+        told(message)
     })?;
     if let Some(disk) = &disk {
         // Where nothing can be written, code lives as long as the process.

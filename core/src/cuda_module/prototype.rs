@@ -12,6 +12,13 @@ pub(super) struct Parameter {
     pub(super) is_const: bool,
 }
 
+impl Parameter {
+    /// Bytes of what a launch passes.
+    pub(super) fn bytes(&self) -> usize {
+        if self.is_pointer { 8 } else { self.dtype.bytes() }
+    }
+}
+
 /// Words that say nothing of what a parameter is.
 const QUALIFIERS: [&str; 5] =
     ["__restrict__", "__restrict", "restrict", "volatile", "__grid_constant__"];

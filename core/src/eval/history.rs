@@ -1,5 +1,6 @@
 //! The history of launches: the last ten thousand kernels, as data (S24).
 
+use std::borrow::Cow;
 use std::collections::VecDeque;
 use std::time::Duration;
 
@@ -13,8 +14,8 @@ const CAPACITY: usize = 10_000;
 /// One launch.
 #[derive(Clone, Debug)]
 pub struct LaunchRecord {
-    /// `kernel`, or the primitive's name.
-    pub name: &'static str,
+    /// `kernel`, the primitive's name, or that of a kernel of a CUDA module.
+    pub name: Cow<'static, str>,
     /// Structure of the kernel, 0 of a primitive.
     pub hash: KernelHash,
     /// Number of lanes.

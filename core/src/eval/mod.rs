@@ -216,7 +216,7 @@ impl Evaluator<'_> {
         }
         self.report_bounds(launched, launch, &bound.addresses)?;
         lock(self.history).push(LaunchRecord {
-            name: "kernel",
+            name: "kernel".into(),
             hash: kernel.hash,
             size: launch.size,
             inputs,

@@ -45,7 +45,7 @@ impl Evaluator<'_> {
         self.backend.run_primitive(&call, &|bytes| self.alloc(bytes))?;
         let run_time = (self.clock)().saturating_sub(start);
         lock(self.history).push(LaunchRecord {
-            name,
+            name: name.into(),
             hash: KernelHash(0),
             size,
             inputs,

@@ -28,7 +28,7 @@ use crate::ir::kernel::{KernelHash, Target};
 use crate::ir::primitive::Product;
 use crate::ir::table::Table;
 use crate::ir::var::{Kind, VarId, Variable};
-use crate::log::{Log, LogQueue, LogSink};
+use crate::log::{Log, LogQueue, LogSink, TRACE_LEVEL};
 use crate::memory::alloc::{Bytes, MemoryInfo};
 use crate::session::flags::{
     BOUNDS_CHECK, CHECK_DUPLICATES, CSE, FAST_MATH, FOLD, FORBID_EVAL, Flags, LANE_ORDER,
@@ -465,6 +465,16 @@ impl Session {
             lines.into_iter().for_each(|line| self.0.common.log.line(1, || line));
         }
         result
+    }
+
+    /// Shows, where recorded operations are shown, what the next ones belong to.
+    pub(crate) fn show_call(&self, line: impl FnOnce(&Table) -> String) {
+        if self.0.common.log.enabled(TRACE_LEVEL) {
+            self.with_table(|table| {
+                let line = line(table);
+                table.log.push(line);
+            });
+        }
     }
 
     // ---- settings and inspection ----

@@ -28,36 +28,40 @@ const SIGNS: [&str; 44] = [
 pub(super) fn tokens(text: &str) -> Result<Vec<(Token<'_>, Span)>, Trouble> {
     let mut tokens = Vec::new();
     let mut at = 0;
-    loop {
-        at = behind_space(text, at)?;
-        let rest = &text[at..];
-        let Some(first) = rest.chars().next() else { break };
-        let (token, length) = if first.is_ascii_digit() || is_fraction(rest) {
-            number(rest, at)?
-        } else if is_part(first) {
-            // `a.mean` is one name: a part of a state.
-            let length = rest.find(|c| !is_part(c) && c != '.').unwrap_or(rest.len());
-            let name = rest[..length].trim_end_matches('.');
-            let length = name.len();
-            (Token::Name(&rest[..length]), length)
-        } else if let Some(sign) = SIGNS.iter().find(|sign| rest.starts_with(**sign)) {
-            (Token::Sign(sign), sign.len())
-        } else {
-            let what = format!("got `{}`, which is no part of a kernel", first.escape_debug());
-            let remedy = match first {
-                '"' | '\'' => Some("kernels know numbers only; an `extern \"C\"` can go".into()),
-                '#' => Some(
-                    "write a constant, `const float G = 9.81;`, or a function of the text".into(),
-                ),
-                _ => None,
-            };
-            return Err(Trouble::new(span(at, first.len_utf8()), what).with(remedy));
-        };
-        tokens.push((token, span(at, length)));
-        at += length;
+    while let Some((token, place)) = next(text, at)? {
+        at = exactly(place.end);
+        tokens.push((token, place));
     }
     tokens.push((Token::End, span(text.trim_end().len(), 0)));
     Ok(tokens)
+}
+
+/// The token behind white space and comments, if there is one.
+pub(super) fn next(text: &str, at: usize) -> Result<Option<(Token<'_>, Span)>, Trouble> {
+    let at = behind_space(text, at)?;
+    let rest = &text[at..];
+    let Some(first) = rest.chars().next() else { return Ok(None) };
+    let (token, length) = if first.is_ascii_digit() || is_fraction(rest) {
+        number(rest, at)?
+    } else if is_part(first) {
+        // `a.mean` is one name: a part of a state.
+        let length = rest.find(|c| !is_part(c) && c != '.').unwrap_or(rest.len());
+        let length = rest[..length].trim_end_matches('.').len();
+        (Token::Name(&rest[..length]), length)
+    } else if let Some(sign) = SIGNS.iter().find(|sign| rest.starts_with(**sign)) {
+        (Token::Sign(sign), sign.len())
+    } else {
+        let what = format!("got `{}`, which is no part of a kernel", first.escape_debug());
+        let remedy = match first {
+            '"' | '\'' => Some("kernels know numbers only; an `extern \"C\"` can go".into()),
+            '#' => {
+                Some("write a constant, `const float G = 9.81;`, or a function of the text".into())
+            }
+            _ => None,
+        };
+        return Err(Trouble::new(span(at, first.len_utf8()), what).with(remedy));
+    };
+    Ok(Some((token, span(at, length))))
 }
 
 fn span(start: usize, length: usize) -> Span {

@@ -12,6 +12,8 @@
 //! | `record` `loops` `evaluate` `item` | from tree to trace |
 //! | `reduction` `fold` | reductions and scans |
 //! | `store` | results into arrays that are there |
+//! | `stats` | how often kernels are called |
+//! | `words` | what editors ask of a text |
 //! | `trouble` | what is wrong, and where in the text |
 //!
 //! ```
@@ -40,10 +42,12 @@ mod program;
 mod record;
 mod reduction;
 mod signature;
+mod stats;
 mod store;
 mod tree;
 mod trouble;
 mod types;
+mod words;
 
 use std::cell::RefCell;
 use std::sync::{Arc, PoisonError};
@@ -55,13 +59,15 @@ use record::Recorder;
 use tree::{Function, Parameter};
 use types::{Letters, TypeName};
 
-pub use program::{Captured, Stats, TextKernel};
+pub use program::{Captured, TextKernel};
 pub use reduction::{Over, Parts, TextReduction};
+pub use stats::Stats;
 pub use store::Store;
 pub(crate) use types::known as c_type;
+pub use words::{Word, is_callable, known_words, words};
 
 use crate::array::{Array, Operand};
-use crate::dtype::DType;
+use crate::dtype::{DType, Scalar};
 use crate::error::{Error, Result};
 use crate::session::Session;
 use crate::tensor::Tensor;
@@ -90,6 +96,9 @@ impl Called {
         Err(Error::Argument { op: "kernel", what })
     }
 }
+
+/// Lanes of the arrays with which a kernel is looked at.
+const SAMPLE: usize = 8;
 
 impl Session {
     /// Reads a kernel from text.
@@ -142,7 +151,7 @@ impl TextKernel {
     /// Its calls by the types of the arguments: `f32, f32`.
     pub fn stats(&self) -> Vec<(String, Stats)> {
         let stats = self.program.stats.lock().unwrap_or_else(PoisonError::into_inner);
-        stats.iter().map(|(types, stats)| (types.clone(), *stats)).collect()
+        stats.rows().map(|(types, stats)| (types.into(), stats)).collect()
     }
 
     /// Records a call.
@@ -155,6 +164,36 @@ impl TextKernel {
     /// `Kernel` where the text does not fit the arguments, with line and column; `Argument` for their number and kind;
     /// `SizeMismatch`.
     pub fn call(&self, session: &Session, args: &[&Argument<'_>]) -> Result<Called> {
+        let start = Instant::now();
+        let called = self.recorded(session, args)?;
+        let mut stats = self.program.stats.lock().unwrap_or_else(PoisonError::into_inner);
+        stats.count(args, start);
+        Ok(called)
+    }
+
+    /// What the kernel gives for arrays of 8 lanes, to look at; types beyond those that are said are the kernel's own, and
+    /// f32 of letters. `None` is a number.
+    ///
+    /// # Errors
+    /// As [`TextKernel::call`].
+    pub fn sample(&self, session: &Session, types: &[Option<DType>]) -> Result<Vec<Value>> {
+        let mut said = types.iter();
+        let arrays = self.parameter_types().into_iter().map(|known| {
+            let dtype = match said.next() {
+                Some(None) => return Ok(None),
+                Some(Some(dtype)) => *dtype,
+                None => known.unwrap_or(DType::F32),
+            };
+            session.from_bytes(dtype, &vec![0; SAMPLE * dtype.bytes()]).map(Some)
+        });
+        let arrays = arrays.collect::<Result<Vec<Option<Array>>>>()?;
+        let number = || Argument::Number(Scalar::Int(3));
+        let args = arrays.iter().map(|array| array.as_ref().map_or_else(number, Argument::from));
+        let args: Vec<Argument<'_>> = args.collect();
+        Ok(self.recorded(session, &args.iter().collect::<Vec<_>>())?.results)
+    }
+
+    fn recorded(&self, session: &Session, args: &[&Argument<'_>]) -> Result<Called> {
         let function = self.function();
         let given: Vec<&Parameter> = function.given().collect();
         let needed = given.iter().filter(|parameter| parameter.default.is_none()).count();
@@ -171,8 +210,7 @@ impl TextKernel {
                 lanes.push(arg);
             }
         }
-        let start = Instant::now();
-        let types = self.types(args);
+
         let arrays = RefCell::new(arrays);
         let results = self.through(session, &lanes, args.len(), &arrays)?;
         let arrays = arrays.into_inner();
@@ -187,24 +225,11 @@ impl TextKernel {
             };
             Ok((number, value))
         });
-        let written = written.collect::<Result<Vec<_>>>()?;
-        let mut stats = self.program.stats.lock().unwrap_or_else(PoisonError::into_inner);
-        let stats =
-            stats.entry(types).or_insert_with(|| Stats { first: start.elapsed(), calls: 0 });
-        stats.calls += 1;
-        Ok(Called { results, written })
+        Ok(Called { results, written: written.collect::<Result<_>>()? })
     }
 
     fn wrong(&self, what: String, remedy: Option<String>) -> Error {
         Error::Kernel { what: format!("kernel `{}`: {what}", self.name()), remedy }
-    }
-
-    fn types(&self, args: &[&Argument<'_>]) -> String {
-        let types = args.iter().map(|arg| match arg {
-            Argument::Number(_) => "number".into(),
-            arg => arg.type_name(),
-        });
-        types.collect::<Vec<String>>().join(", ")
     }
 
     /// The array of a `raw` argument.
@@ -309,6 +334,15 @@ impl TextKernel {
             })
         });
         let items: Vec<Option<Item>> = items.collect();
+        session.show_call(|table| {
+            let shown = items.iter().flatten().map(|item| match item {
+                Item::Array(array) => table.get(array.id()).serial.to_string(),
+                Item::Raw(number) => table.get(arrays[*number].id()).serial.to_string(),
+                Item::Number(number, _) => number.to_string(),
+            });
+            let shown = shown.collect::<Vec<_>>().join(", ");
+            format!("trace_call({} <- {shown}): {}", function.name, function.signature())
+        });
         let mut recorder = Recorder::new(session, n, self.program.clone(), arrays.clone());
         let mut letters = Letters::default();
         let called = function.with_defaults(items, &mut recorder).and_then(|items| {

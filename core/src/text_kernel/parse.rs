@@ -468,10 +468,13 @@ impl<'t> Parser<'t> {
 pub(super) const BUILT_IN: [&str; 2] = ["i", "n"];
 
 /// Words that are no names.
-const KEYWORDS: [&str; 20] = [
+pub(super) const KEYWORDS: [&str; 20] = [
     "if", "else", "for", "while", "do", "switch", "case", "default", "break", "continue", "return",
     "const", "void", "auto", "out", "raw", "struct", "goto", "sizeof", "acc_t",
 ];
+
+/// Those of C that kernels have not.
+pub(super) const REFUSED: [&str; 3] = ["struct", "goto", "sizeof"];
 
 impl Term {
     /// Whether it is a place that can be assigned to.

@@ -1,9 +1,8 @@
 //! What was read of a text, and of what is around it.
 
-use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
 
+use super::stats::Calls;
 use super::tree::{ATOMIC, Effects, Function, Parameter, Passed, Statement};
 use crate::dtype::Scalar;
 
@@ -31,7 +30,7 @@ pub(super) struct Program {
     /// What the functions know beside their parameters.
     pub(super) constants: Vec<Statement>,
     pub(super) captured: Vec<(String, Captured)>,
-    pub(super) stats: Mutex<BTreeMap<String, Stats>>,
+    pub(super) stats: Mutex<Calls>,
 }
 
 impl Program {
@@ -97,13 +96,4 @@ impl Program {
     pub(super) fn captured(&self, name: &str) -> Option<&Captured> {
         self.captured.iter().find(|(known, _)| known == name).map(|(_, captured)| captured)
     }
-}
-
-/// Calls with arguments of certain types.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Stats {
-    /// How many there were.
-    pub calls: u64,
-    /// What the first one took to record.
-    pub first: Duration,
 }

@@ -66,6 +66,13 @@ pub(crate) fn known(words: &[&str]) -> Option<(DType, usize)> {
     all.find(|(known, _)| words.starts_with(known)).map(|(known, dtype)| (*dtype, known.len()))
 }
 
+/// All single words that name types.
+pub(super) fn names() -> impl Iterator<Item = &'static str> {
+    let words = WORDS.iter().chain(&MORE_WORDS).flat_map(|(words, _)| words.iter().copied());
+    let ours = DType::ALL.into_iter().map(DType::numpy_name);
+    words.chain(ours).chain(["signed"])
+}
+
 /// Whether a name is one of a type that calls bind: a capital letter, perhaps with digits.
 pub(super) fn is_letter(name: &str) -> bool {
     let mut letters = name.chars();

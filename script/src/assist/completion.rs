@@ -6,6 +6,7 @@ use std::collections::HashMap;
 use porcini_core::DType;
 use porcini_core::catalogue::MAKERS;
 use porcini_core::ir::op::{Class, OPS};
+use porcini_core::text_kernel::{self, Word};
 use porcini_core::trace::functions;
 use rhai::{Dynamic, Map};
 
@@ -17,11 +18,13 @@ use crate::bind::tensor_members::{MEMBERS as MEMBERS_OF_TENSORS, OF_ARRAYS};
 use crate::bind::types::type_names;
 use crate::interpreter::Interpreter;
 use crate::language::cell::Cell;
+use crate::language::parts::READERS_OF_KERNELS;
 use crate::language::tokens::{KEYWORDS, typed};
 use crate::language::words::{is_name, last_word};
 use crate::value::generator::RngRef;
 use crate::value::host_array::HostRef;
-use crate::value::{ArrayRef, Form, GENERATOR, describe};
+use crate::value::text_kernel::KernelRef;
+use crate::value::{ArrayRef, Form, GENERATOR, describe, scalar};
 
 /// What a name is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -77,6 +80,8 @@ pub struct Completion {
 enum Place<'t> {
     /// In a text, the first argument of `function`.
     Text { function: &'t str, typed: &'t str },
+    /// In the text of a kernel.
+    Kernel { typed: &'t str },
     /// Behind `owner::`.
     Static { owner: &'t str, typed: &'t str },
     /// Behind `owner.`; `None` if the owner is no name.
@@ -98,6 +103,9 @@ enum Place<'t> {
 impl<'t> Place<'t> {
     /// The place in a command; `None` in script.
     fn typed_at_prompt(before: &'t str) -> Option<Self> {
+        if before.trim_start().starts_with("%%kernel") && before.contains('\n') {
+            return Some(Self::in_kernel(before));
+        }
         let line = before.rsplit('\n').next()?.trim_start();
         if line.starts_with('?') {
             return Some(Self::Help { typed: last_word(line) });
@@ -117,6 +125,16 @@ impl<'t> Place<'t> {
         })
     }
 
+    /// The place in the text of a kernel; numbers and what stands behind a dot are no names.
+    fn in_kernel(before: &'t str) -> Self {
+        let typed = last_word(before);
+        let is_member = before[..before.len() - typed.len()].ends_with('.');
+        match is_member || typed.starts_with(|c: char| c.is_ascii_digit()) {
+            true => Self::Nowhere,
+            false => Self::Kernel { typed },
+        }
+    }
+
     /// The place in script; `open` is the text or comment there: where its contents start, and its quote.
     fn of(before: &'t str, open: Option<(usize, char)>) -> Self {
         if let Some((start, quote)) = open {
@@ -124,6 +142,9 @@ impl<'t> Place<'t> {
             let call = before[..start - 1].trim_end().strip_suffix('(');
             let function = call.map_or("", |call| last_word(call.trim_end()));
             return match quote {
+                '"' | '`' if READERS_OF_KERNELS.contains(&function) => {
+                    Self::in_kernel(&before[start..])
+                }
                 '"' => Self::Text { function, typed: &before[start..] },
                 _ => Self::Nowhere,
             };
@@ -156,6 +177,7 @@ impl<'t> Place<'t> {
             | Self::File { typed }
             | Self::Flag { typed }
             | Self::Help { typed }
+            | Self::Kernel { typed }
             | Self::Name { typed } => typed,
             Self::Nowhere => "",
         }
@@ -191,6 +213,7 @@ impl Interpreter {
                 topics().chain(names).collect()
             }
             Place::Command { .. } => commands(),
+            Place::Kernel { .. } => self.names_in_kernels(),
             Place::Text { .. } | Place::File { .. } => {
                 let (folder, part) = typed
                     .rsplit_once('/')
@@ -237,6 +260,21 @@ impl Interpreter {
         names.extend(self.documented());
         names.extend(KEYWORDS.iter().map(|&word| candidate(word, CandidateKind::Keyword, "")));
         names
+    }
+
+    /// What the text of a kernel knows: functions, numbers and kernels of the session, words and types of its language.
+    fn names_in_kernels(&self) -> Vec<Candidate> {
+        let words = text_kernel::known_words().map(|(word, name)| match word {
+            Word::Type => candidate(name, CandidateKind::Type, ""),
+            _ => candidate(name, CandidateKind::Keyword, ""),
+        });
+        let is_known = |value: &Dynamic| scalar(value).is_some() || KernelRef::of(value).is_some();
+        let variables = self.scope.iter_raw().filter(|(_, _, value)| is_known(value));
+        let variables = variables
+            .map(|(name, _, value)| candidate(name, CandidateKind::Variable, &describe(value)));
+        let functions = self.documented().into_iter();
+        let functions = functions.filter(|function| text_kernel::is_callable(&function.name));
+        words.chain(variables).chain(functions).collect()
     }
 
     /// Names that have help.

@@ -8,6 +8,7 @@ use rhai::{Dynamic, Engine, FnPtr};
 
 use crate::assist::commands::commands;
 use crate::assist::topics::{TOPICS, Topic};
+use crate::bind::cuda_modules::{ModuleKernelRef, ModuleRef};
 use crate::bind::doc::{Docs, FunctionDoc};
 use crate::bind::types::type_names;
 use crate::context::Context;
@@ -58,6 +59,10 @@ pub(crate) fn register(engine: &mut Engine, context: &Rc<Context>, docs: &Docs) 
             engine.register_fn(name, move |function: FnPtr| {
                 host.page(&of_function(&function.into()));
             });
+            let host = context.host.clone();
+            engine.register_fn(name, move |module: ModuleRef| host.page(&module.about()));
+            let host = context.host.clone();
+            engine.register_fn(name, move |kernel: ModuleKernelRef| host.page(&kernel.about()));
         }
     }
 }

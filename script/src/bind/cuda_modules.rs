@@ -2,13 +2,18 @@
 
 use std::any::TypeId;
 
+use porcini_core::Value;
 use porcini_core::cuda_module::{CudaModule, LaunchArgument, ModuleKernel, Options, Shape};
 use rhai::{Dynamic, ImmutableString, Map};
 
+use super::kernels::lane_type;
 use super::registry::Registry;
 use crate::context::Context;
 use crate::fault::{IntoFault, Result, fault, fault_with_hint};
 use crate::value::{ArrayRef, Node, scalar, type_name};
+
+/// Names of files that hold a module end so.
+const FILES: [&str; 4] = [".cu", ".ptx", ".cubin", ".fatbin"];
 
 /// A module as scripts hold it.
 #[derive(Clone, Debug)]
@@ -16,7 +21,25 @@ pub(crate) struct ModuleRef(pub(crate) CudaModule);
 
 /// A kernel of one.
 #[derive(Clone, Debug)]
-struct ModuleKernelRef(ModuleKernel);
+pub(crate) struct ModuleKernelRef(ModuleKernel);
+
+impl ModuleRef {
+    /// What `help(m)` says.
+    pub(crate) fn about(&self) -> String {
+        let kernels = self.0.kernels().into_iter();
+        let kernels: String =
+            kernels.map(|(name, signature)| format!("  {name}({signature})\n")).collect();
+        format!("A module of CUDA C++.\n\n{kernels}\nhelp(\"cuda_module\") tells of modules.\n")
+    }
+}
+
+impl ModuleKernelRef {
+    /// What `help(k)` says.
+    pub(crate) fn about(&self) -> String {
+        let (name, types) = (self.0.name(), self.0.types());
+        format!("cuda_kernel {name}({types})\n\nhelp(\"launch\") tells how it is launched.\n")
+    }
+}
 
 pub(super) fn register(registry: &mut Registry<'_>) {
     registry.engine.register_type_with_name::<ModuleRef>("cuda_module");
@@ -30,7 +53,7 @@ pub(super) fn register(registry: &mut Registry<'_>) {
     });
     let of_module = TypeId::of::<ModuleRef>();
     for arity in [2, 3] {
-        registry.typed("kernel", of_module, arity, |_, _, args| {
+        registry.typed("kernel", of_module, arity, |context, _, args| {
             let module = args[0].read_lock::<ModuleRef>().map(|module| module.0.clone());
             let name = text("kernel", "a name", args[1])?;
             let signature = match args.get(2) {
@@ -39,9 +62,26 @@ pub(super) fn register(registry: &mut Registry<'_>) {
             };
             let module = module.ok_or_else(|| fault("kernel: expected a module"))?;
             let kernel = module.kernel(&name, signature.as_deref()).or_fault()?;
+            context.module_kernels.borrow_mut().push(kernel.clone());
             Ok(ModuleKernelRef(kernel))
         });
     }
+    registry.typed("get", of_module, 3, |context, _, args| {
+        let module = args[0].read_lock::<ModuleRef>().map(|module| module.0.clone());
+        let module = module.ok_or_else(|| fault("get: expected a module"))?;
+        let (name, dtype) = (text("get", "a name", args[1])?, text("get", "a type", args[2])?);
+        let dtype = lane_type("get", &dtype)?;
+        Ok(ArrayRef::from(Value::Array(module.get(&context.session, &name, dtype).or_fault()?)))
+    });
+    registry.typed("set", of_module, 3, |context, _, args| {
+        let module = args[0].read_lock::<ModuleRef>().map(|module| module.0.clone());
+        let module = module.ok_or_else(|| fault("set: expected a module"))?;
+        let name = text("set", "a name", args[1])?;
+        let value = args[2].read_lock::<ArrayRef>().map(|array| array.clone());
+        let got = || fault(format!("set: got {}, expected an array", type_name(args[2])));
+        let value = value.ok_or_else(got)?.array("set")?;
+        module.set(&context.session, &name, &value).or_fault()
+    });
     for arity in 2..=5 {
         let of_kernel = TypeId::of::<ModuleKernelRef>();
         registry.typed("launch", of_kernel, arity, |context, call, args| {
@@ -59,9 +99,11 @@ fn documented(registry: &mut Registry<'_>) {
         "cuda_module",
         "(source, options)",
         "Compiles CUDA C++ by NVRTC, which comes with the CUDA toolkit or by pip install nvidia-cuda-nvrtc; porcini doctor says \
-         where it is. PTX is taken as it is. Options: #{options: [\"--use_fast_math\"], exports: [\"axpy<float>\"], headers: \
+         where it is. PTX is taken as it is, and so are files: cuda_module(\"axpy.cubin\"), or .ptx, .fatbin, .cu. Options: #{options: [\"--use_fast_math\"], exports: [\"axpy<float>\"], headers: \
          #{\"mine.h\": \"..\"}}. m.kernel(\"axpy<float>\", \"const float *x, float *y, float alpha\") is a kernel; its signature may \
-         be left out where the source says it. m.source, m.kernels, m.ptx and m.sass can be looked at without a GPU. \
+         be left out where the source says it. m.set(\"coef\", x) writes a __constant__ or __device__ variable, \
+         m.get(\"coef\", \"f32\") gives its lanes; kernels that are no templates, and those of exports, share them. \
+         m.source, m.kernels, m.ptx and m.sass can be looked at without a GPU; kernel_stats() counts launches. \
          kernel(text) is for kernels that run on every device and fuse.\n\n\
          m = cuda_module(`extern \"C\" __global__ void axpy(const float *x, float *y, float alpha) {\n  \
          int i = blockIdx.x * blockDim.x + threadIdx.x;\n  y[i] += alpha * x[i];\n}`)\n\
@@ -97,7 +139,20 @@ fn texts(key: &str, value: &Dynamic) -> Result<Vec<String>> {
 }
 
 fn module(context: &Context, source: &Dynamic, given: &Map) -> Result<ModuleRef> {
-    let source = text("cuda_module", "a source in CUDA C++", source)?;
+    if let Some(code) = source.read_lock::<rhai::Blob>() {
+        return Ok(ModuleRef(context.session.cuda_binary(&code)));
+    }
+    let mut source = text("cuda_module", "a source in CUDA C++", source)?;
+    let is_file = |end: &&str| source.ends_with(*end) && !source.contains('\n');
+    if FILES.iter().any(is_file) {
+        let path = source.trim();
+        let read = context.host.read_file(path);
+        let code = read.map_err(|error| fault(format!("cuda_module: {path}: {error}")))?;
+        match String::from_utf8(code) {
+            Ok(text) => source = text,
+            Err(code) => return Ok(ModuleRef(context.session.cuda_binary(code.as_bytes()))),
+        }
+    }
     let mut options = Options::default();
     for (key, value) in given {
         match key.as_str() {

@@ -255,8 +255,8 @@ fn history(registry: &mut Registry<'_>) {
     registry.doc(
         "kernel_history",
         "()",
-        "The last 10 000 launches as a list of maps, which prints as a table: number, name (kernel, or a primitive's \
-         such as sort), size, run_us, compile_us, cache_hit, operations, inputs, outputs, registers, spills, code_bytes, \
+        "The last 10 000 launches as a list of maps, which prints as a table: number, name (kernel, a primitive's \
+         such as sort, or that of a kernel of a CUDA module), size, run_us, compile_us, cache_hit, operations, inputs, outputs, registers, spills, code_bytes, \
          and the first digits of the hash.\n\n\
          >> eval(FloatC([1, 2]) + 1); kernel_history()[0].size\n2",
     );
@@ -265,7 +265,7 @@ fn history(registry: &mut Registry<'_>) {
         let launches = context.session.history().into_iter().enumerate().map(|(i, launch)| {
             let mut map = Map::new();
             map.insert("number".into(), number(i));
-            map.insert("name".into(), launch.name.into());
+            map.insert("name".into(), launch.name.as_ref().into());
             map.insert("hash".into(), format!("{:.8}", launch.hash.to_string()).into());
             map.insert("size".into(), number(usize::try_from(launch.size).unwrap_or(usize::MAX)));
             map.insert("inputs".into(), number(launch.inputs));

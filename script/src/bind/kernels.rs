@@ -3,7 +3,6 @@
 use std::any::TypeId;
 
 use porcini_core::text_kernel::{Called, Captured, Over, Parts, Store, TextKernel, TextReduction};
-use porcini_core::value::Argument;
 use porcini_core::{Array, DType, Result as CoreResult, Value};
 use rhai::{Dynamic, FnPtr, ImmutableString, Map};
 
@@ -82,25 +81,9 @@ pub(crate) fn function(kernel: TextKernel) -> FnPtr {
     KernelRef::Kernel(kernel).into_function()
 }
 
-/// Lanes of the arrays with which a kernel is looked at.
-const SAMPLE: usize = 8;
-
-/// What a kernel gives for arrays of its types; letters are f32, if nothing is said.
-fn sampled(context: &Context, kernel: &TextKernel, types: &[DType]) -> CoreResult<Vec<Value>> {
-    let session = &context.session;
-    let mut said = types.iter().copied();
-    let arrays = kernel.parameter_types().into_iter().map(|known| {
-        let dtype = said.next().or(known).unwrap_or(DType::F32);
-        session.from_bytes(dtype, &vec![0; SAMPLE * dtype.bytes()])
-    });
-    let arrays = arrays.collect::<CoreResult<Vec<Array>>>()?;
-    let args: Vec<Argument<'_>> = arrays.iter().map(Argument::from).collect();
-    Ok(kernel.call(session, &args.iter().collect::<Vec<_>>())?.results)
-}
-
 /// A kernel as backends get it.
 pub(crate) fn in_common_form(context: &Context, kernel: &TextKernel) -> CoreResult<String> {
-    let results = sampled(context, kernel, &[])?;
+    let results = kernel.sample(&context.session, &[])?;
     let leaves: Vec<&Array> = results.iter().flat_map(Value::leaves).collect();
     Ok(common_form(&context.session.plan(&leaves)?))
 }
@@ -292,13 +275,6 @@ fn documented(registry: &mut Registry<'_>) {
         "As into, but what the kernel gives is added, in f32 to halves, in 32 bits to narrow integers.\n\n\
          >> k = kernel(\"T twice(T x) { return x + x; }\"); y = FloatC([1, 1]); k.add_to(y, FloatC([1, 2])); y\n[3, 5]",
     );
-    registry.doc(
-        "kernel_stats",
-        "()",
-        "Calls of the kernels that were written as text, as a list of maps, one for each kernel and types of arguments: name, types, \
-         device, compiles, hits (calls after the first), record_us (what the first took to record). kernel_history() tells of the launches.\n\n\
-         >> k = kernel(\"T twice(T x) { return x + x; }\"); k(1.5); k(2.5); kernel_stats()[0].hits\n1",
-    );
 }
 
 /// What a text finds by a name.
@@ -395,14 +371,16 @@ fn dtypes(name: &str, types: &Dynamic) -> Result<Vec<DType>> {
         Some(list) => list.iter().map(ToString::to_string).collect::<Vec<_>>().join(","),
         None => types.to_string(),
     };
-    let one = |word: &str| {
-        let known =
-            |dtype: &DType| [dtype.name(), dtype.numpy_name(), dtype.script_name()].contains(&word);
-        let unknown =
-            || fault_with_hint(format!("{name}: `{word}` is no type"), "such as \"f32, i32\"");
-        DType::ALL.into_iter().find(known).ok_or_else(unknown)
-    };
-    text.split(',').map(|word| one(word.trim())).collect()
+    text.split(',').map(|word| lane_type(name, word.trim())).collect()
+}
+
+/// A lane type by one of its names.
+pub(super) fn lane_type(name: &str, word: &str) -> Result<DType> {
+    let known =
+        |dtype: &DType| [dtype.name(), dtype.numpy_name(), dtype.script_name()].contains(&word);
+    let unknown =
+        || fault_with_hint(format!("{name}: `{word}` is no type"), "such as \"f32, i32\"");
+    DType::ALL.into_iter().find(known).ok_or_else(unknown)
 }
 
 fn members(registry: &mut Registry<'_>) {
@@ -423,7 +401,8 @@ fn members(registry: &mut Registry<'_>) {
                     return Err(fault(what));
                 };
                 let types = args.get(1).map(|types| dtypes(name, types)).transpose()?;
-                let results = sampled(context, &kernel, &types.unwrap_or_default()).or_fault()?;
+                let types: Vec<_> = types.unwrap_or_default().into_iter().map(Some).collect();
+                let results = kernel.sample(&context.session, &types).or_fault()?;
                 let first = results.into_iter().next().map(ArrayRef::from);
                 let first =
                     first.ok_or_else(|| fault(format!("{name}: the kernel has no result")))?;
@@ -431,23 +410,4 @@ fn members(registry: &mut Registry<'_>) {
             });
         }
     }
-    registry.any("kernel_stats", 0, |context, _, _| {
-        let device = context.session.device_name();
-        let mut rows = rhai::Array::new();
-        for kernel in context.kernels.borrow().iter() {
-            for (types, stats) in kernel.stats() {
-                let count = |n: u64| Dynamic::from(i64::try_from(n).unwrap_or(i64::MAX));
-                let mut row = Map::new();
-                row.insert("name".into(), kernel.name().into());
-                row.insert("types".into(), types.into());
-                row.insert("device".into(), device.clone().into());
-                row.insert("compiles".into(), 1_i64.into());
-                row.insert("hits".into(), count(stats.calls - 1));
-                let us = stats.first.as_secs_f64() * 1e6;
-                row.insert("record_us".into(), us.into());
-                rows.push(Dynamic::from(row));
-            }
-        }
-        Ok(rows)
-    });
 }

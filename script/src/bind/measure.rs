@@ -85,7 +85,7 @@ pub(crate) fn profile(context: &Context, work: &mut Work<'_>) -> Result<rhai::Ar
         map.insert("launches".into(), number(launches.len()));
         map.insert("size".into(), number(usize::try_from(largest).unwrap_or(usize::MAX)));
         map.insert("operations".into(), number(launches[0].operations));
-        map.insert("name".into(), launches[0].name.into());
+        map.insert("name".into(), launches[0].name.as_ref().into());
         map.insert("hash".into(), launches[0].hash.to_string()[..8].to_string().into());
         Dynamic::from(map)
     };

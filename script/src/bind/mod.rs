@@ -21,6 +21,7 @@ mod groups;
 mod index;
 mod inspect;
 mod json;
+mod kernel_stats;
 pub(crate) mod kernels;
 mod language_help;
 mod list_tensors;
@@ -88,6 +89,7 @@ const FAMILIES: &[(&str, Register)] = &[
     ("loops and branches in kernels", control::register),
     ("kernels from text", kernels::register),
     ("kernels from text", cuda_modules::register),
+    ("kernels from text", kernel_stats::register),
     ("vectors, matrices, complex numbers", geometry::register),
     ("vectors, matrices, complex numbers", |registry| catalogue::register(registry, VECTORS)),
     ("types of vectors, matrices, complex numbers", nested_types::register),

@@ -42,7 +42,7 @@ pub(super) struct Gpu {
     stream: sys::CUstream,
     lost: AtomicBool,
     /// The last kernel of others that was launched: ours do not fail.
-    foreign: Mutex<Option<String>>,
+    foreign: Mutex<Option<Arc<str>>>,
 }
 
 // SAFETY: handles of the driver may be used from every thread.

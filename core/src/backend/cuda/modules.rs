@@ -1,10 +1,9 @@
 //! Code of others: modules that NVRTC or somebody else compiled.
 
-use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::gpu::{Function, Gpu, Module};
-use crate::backend::{LaunchShape, LoadedModule};
+use crate::backend::{LaunchShape, LoadedEntry, LoadedModule};
 use crate::error::{Error, Result};
 
 /// Bytes of shared memory that every entry may have without being asked.
@@ -14,16 +13,21 @@ const USUAL_SHARED: u32 = 48 << 10;
 pub(super) struct Foreign {
     gpu: Arc<Gpu>,
     module: Module,
-    entries: Mutex<HashMap<String, Entry>>,
 }
 
-/// An entry, and the bytes of each of its parameters, if the driver tells.
-#[derive(Clone)]
+/// An entry of one.
 struct Entry {
+    module: Arc<Foreign>,
+    name: Arc<str>,
     function: Function,
-    n_asked: usize,
-    sizes: Option<Arc<[usize]>>,
+    /// What the driver said of threads, by bytes of shared memory, last asked last.
+    threads: Mutex<Vec<(u32, [u32; 2])>>,
+    /// Bytes of shared memory that were allowed.
+    allowed: Mutex<u32>,
 }
+
+/// Amounts of shared memory whose threads are remembered.
+const MOST_KNOWN: usize = 8;
 
 impl Foreign {
     /// Loads code; PTX ends with a zero.
@@ -32,60 +36,74 @@ impl Foreign {
     /// It is not for this GPU.
     pub(super) fn load(gpu: &Arc<Gpu>, code: &[u8]) -> Result<Self> {
         let module = gpu.load(code)?;
-        Ok(Self { gpu: gpu.clone(), module, entries: Mutex::default() })
-    }
-
-    /// The entry, and the sizes of its first parameters up to `most`.
-    fn entry(&self, name: &str, most: usize) -> Result<Entry> {
-        let mut entries = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(entry) = entries.get(name).filter(|entry| entry.n_asked >= most) {
-            return Ok(entry.clone());
-        }
-        let function = self.gpu.function(&self.module, name)?;
-        let sizes = self.gpu.parameter_sizes(function, most).map(Arc::from);
-        let entry = Entry { function, n_asked: most, sizes };
-        entries.insert(name.into(), entry.clone());
-        Ok(entry)
+        Ok(Self { gpu: gpu.clone(), module })
     }
 }
 
 impl LoadedModule for Foreign {
-    fn threads(&self, entry: &str, shared_bytes: u32) -> Result<[u32; 2]> {
-        let entry = self.entry(entry, 0)?.function;
-        let most = self.gpu.resources(entry).most_threads;
-        Ok([most, self.gpu.best_block(entry, shared_bytes).unwrap_or(256).min(most)])
+    fn entry(
+        self: Arc<Self>,
+        name: &str,
+        sizes: &[usize],
+        is_sure: bool,
+    ) -> Result<Arc<dyn LoadedEntry>> {
+        let function = self.gpu.function(&self.module, name)?;
+        // The driver counts a question for one too many as an error, which tools report.
+        let most = sizes.len() + usize::from(!is_sure);
+        if let Some(taken) = self.gpu.parameter_sizes(function, most)
+            && taken != sizes
+        {
+            let list =
+                |sizes: &[usize]| sizes.iter().map(usize::to_string).collect::<Vec<_>>().join(", ");
+            let (given, taken) = (list(sizes), list(&taken));
+            let what =
+                format!("the signature has parameters of {given} bytes, the code of {taken}");
+            return Err(Error::Kernel { what: format!("kernel `{name}`: {what}"), remedy: None });
+        }
+        let (name, threads, allowed) = (name.into(), Mutex::default(), Mutex::new(USUAL_SHARED));
+        Ok(Arc::new(Entry { module: self, name, function, threads, allowed }))
+    }
+
+    fn variable(&self, name: &str) -> Option<[u64; 2]> {
+        self.gpu.variable(&self.module, name)
+    }
+}
+
+impl LoadedEntry for Entry {
+    fn threads(&self, shared_bytes: u32) -> [u32; 2] {
+        let mut known = self.threads.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, threads)) = known.iter().find(|(bytes, _)| *bytes == shared_bytes) {
+            return *threads;
+        }
+        let gpu = &self.module.gpu;
+        let most = gpu.resources(self.function).most_threads;
+        let best = gpu.best_block(self.function, shared_bytes).unwrap_or(256).min(most);
+        if known.len() == MOST_KNOWN {
+            known.remove(0);
+        }
+        known.push((shared_bytes, [most, best]));
+        [most, best]
     }
 
     fn most_shared(&self) -> u32 {
-        self.gpu.most_shared()
+        self.module.gpu.most_shared()
     }
 
-    fn launch(
-        &self,
-        entry: &str,
-        shape: LaunchShape,
-        args: &[Vec<u8>],
-        is_sure: bool,
-    ) -> Result<()> {
-        // The driver counts a question for one too many as an error, which tools report.
-        let most = args.len() + usize::from(!is_sure);
-        let Entry { function, sizes, .. } = self.entry(entry, most)?;
-        if let Some(sizes) = sizes
-            && !sizes.iter().take(most).copied().eq(args.iter().map(Vec::len))
-        {
-            let list = |sizes: &mut dyn Iterator<Item = usize>| {
-                sizes.map(|size| size.to_string()).collect::<Vec<_>>().join(", ")
-            };
-            let (given, taken) =
-                (list(&mut args.iter().map(Vec::len)), list(&mut sizes.iter().copied()));
-            let what =
-                format!("the signature has parameters of {given} bytes, the code of {taken}");
-            return Err(Error::Kernel { what: format!("kernel `{entry}`: {what}"), remedy: None });
-        }
+    fn resources(&self) -> [u32; 2] {
+        let resources = self.module.gpu.resources(self.function);
+        [resources.registers, resources.local_bytes]
+    }
+
+    fn launch(&self, shape: LaunchShape, args: &[u64]) -> Result<()> {
+        let gpu = &self.module.gpu;
         if shape.shared_bytes > USUAL_SHARED {
-            self.gpu.allow_shared(function, shape.shared_bytes)?;
+            let mut allowed = self.allowed.lock().unwrap_or_else(PoisonError::into_inner);
+            if shape.shared_bytes > *allowed {
+                gpu.allow_shared(self.function, shape.shared_bytes)?;
+                *allowed = shape.shared_bytes;
+            }
         }
-        self.gpu.launch_foreign(entry, function, shape, args)
+        gpu.launch_foreign(&self.name, self.function, shape, args)
     }
 }
 

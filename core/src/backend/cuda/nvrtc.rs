@@ -34,7 +34,7 @@ pub struct Nvrtc {
     /// Its version: `13.0`.
     pub version: String,
     /// Folders of CUDA's headers.
-    headers: Vec<String>,
+    pub headers: Vec<String>,
     /// Where it was found.
     pub file: String,
 }

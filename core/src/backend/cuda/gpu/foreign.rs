@@ -1,38 +1,38 @@
 //! Entries of others' modules: what they take, and launches of them.
 #![expect(unsafe_code, reason = "the driver is a C library")]
 
-use std::ffi::c_void;
+use std::ffi::{CString, c_void};
 use std::ptr;
-use std::sync::PoisonError;
+use std::sync::{Arc, PoisonError};
 
 use cudarc::driver::sys::{self, CUdevice_attribute as Attribute, CUresult};
 
 use super::super::driver::attribute;
-use super::{Function, Gpu};
+use super::{Function, Gpu, Module};
 use crate::backend::LaunchShape;
 use crate::error::Result;
 
 impl Gpu {
-    /// Launches an entry of others; each argument is the bytes of one of its parameters.
+    /// Launches an entry of others; each argument is the bytes of one of its parameters, lowest first.
     ///
     /// # Errors
     /// A failure of the device.
     pub(in super::super) fn launch_foreign(
         &self,
-        name: &str,
+        name: &Arc<str>,
         function: Function,
         shape: LaunchShape,
-        args: &[Vec<u8>],
+        args: &[u64],
     ) -> Result<()> {
         self.enter()?;
-        *self.foreign.lock().unwrap_or_else(PoisonError::into_inner) = Some(name.into());
-        let pointer = |arg: &Vec<u8>| arg.as_ptr().cast_mut().cast::<c_void>();
+        *self.foreign.lock().unwrap_or_else(PoisonError::into_inner) = Some(name.clone());
+        let pointer = |arg: &u64| ptr::from_ref(arg).cast_mut().cast::<c_void>();
         let mut pointers: Vec<*mut c_void> = args.iter().map(pointer).collect();
         let LaunchShape { grid: [gx, gy, gz], block: [bx, by, bz], shared_bytes, .. } = shape;
         let (stream, args) = (self.stream, pointers.as_mut_ptr());
         let result = if shape.is_cooperative {
-            // SAFETY: there are as many arguments as the entry's declaration says, each of its size; the call
-            // copies them.
+            // SAFETY: there are as many arguments as the entry's declaration says, each of its size,
+            // which is at most a word; the call copies them.
             unsafe {
                 sys::cuLaunchCooperativeKernel(
                     function.0,
@@ -120,6 +120,18 @@ impl Gpu {
             return None;
         }
         u32::try_from(threads).ok().filter(|&threads| threads > 0)
+    }
+
+    /// Address and bytes of a variable of a module, if it has one of this name.
+    pub(in super::super) fn variable(&self, module: &Module, name: &str) -> Option<[u64; 2]> {
+        self.enter().ok()?;
+        let name = CString::new(name).ok()?;
+        let (mut address, mut bytes) = (0, 0);
+        // SAFETY: writes two words; the module is loaded, the name ends with a zero.
+        let result = unsafe {
+            sys::cuModuleGetGlobal_v2(&raw mut address, &raw mut bytes, module.0, name.as_ptr())
+        };
+        (result == CUresult::CUDA_SUCCESS).then_some([address, bytes as u64])
     }
 
     /// Bytes of shared memory that a block may have if its entry asks for them.
