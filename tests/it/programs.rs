@@ -40,10 +40,10 @@ fn compare(program: &Program, n: usize) -> Result<(), String> {
     let device = &devices[devices.len() - 1];
     check("eager", run(program, &session(device), n, Mode::Eager))?;
     let plain = session(device);
-    for flag in ["cse", "fold"] {
+    for flag in ["cse", "fold", "batch"] {
         plain.set_flag(flag, false).unwrap();
     }
-    check("without cse and fold", run(program, &plain, n, Mode::Lazy))?;
+    check("without cse, fold and batches", run(program, &plain, n, Mode::Lazy))?;
     let again = session(device);
     run(&program.with_other_numbers(), &again, n, Mode::Lazy).map_err(|error| error.to_string())?;
     check("literals as parameters", run(program, &again, n, Mode::Lazy))?;
@@ -112,6 +112,32 @@ fn programs_of_bounded_values_agree() {
 #[test]
 fn programs_of_edge_values_agree() {
     check_many(Values::Edge, 1_000_000);
+}
+
+/// Copies of a program are batches where they can be, and mean the same.
+#[test]
+fn copies_of_programs_agree() {
+    let count = number("PORCINI_PROGRAMS").unwrap_or(DEFAULT_COUNT) / 16;
+    let first = number("PORCINI_SEED").unwrap_or(2_000_000);
+    let mut n_batches = 0;
+    for seed in first..first + count {
+        let values = if seed.is_multiple_of(2) { Values::Bounded } else { Values::Edge };
+        // Few lanes of many copies: the oracle computes them one by one.
+        let (n, copies) =
+            [(17, 40), (1, 9), (513, 8), (0, 12), (16, 200)][usize::try_from(seed % 5).unwrap()];
+        let program = generate(seed, values).copies(copies);
+        if let Some(what) = failure(&program, n) {
+            let small = program.shrink(|smaller| failure(smaller, n).is_some());
+            let still = failure(&small, n).unwrap_or_default();
+            panic!(
+                "seed {seed}, {values:?}, n = {n}, {copies} copies: {what}\nshrunk: {still}\n{small}"
+            );
+        }
+        let session = session(&devices()[0]);
+        run(&program, &session, n, Mode::Lazy).unwrap();
+        n_batches += session.history().iter().filter(|launch| launch.name == "batch").count();
+    }
+    assert!(n_batches as u64 > count / 2, "{n_batches} batches of {count} programs");
 }
 
 /// As many programs as `PORCINI_PROGRAMS` says agree on a GPU, compiled by as many threads as there are.

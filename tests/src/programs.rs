@@ -306,6 +306,37 @@ impl Program {
         other
     }
 
+    /// So many copies as one program, every other one with other numbers. Each has data of its own but for a third, which all
+    /// share unless a step overwrites it.
+    #[must_use]
+    pub fn copies(&self, n: usize) -> Self {
+        let consumed = |i: usize| {
+            let takes = |node: &Node| matches!(node.step, Step::Scatter { target, keep: false, .. } if target == i);
+            self.nodes.iter().any(takes)
+        };
+        let other = self.with_other_numbers();
+        let mut all = Self { nodes: Vec::new(), outputs: Vec::new(), drop_early: self.drop_early };
+        for copy in 0..n {
+            let source = if copy % 2 == 0 { self } else { &other };
+            let mut number = vec![0; source.nodes.len()];
+            for (i, node) in source.nodes.iter().enumerate() {
+                let mut node = node.clone();
+                if let Step::Data { seed, .. } = &mut node.step {
+                    if copy > 0 && i % 3 == 0 && !consumed(i) {
+                        number[i] = i;
+                        continue;
+                    }
+                    *seed = seed.wrapping_add(copy as u64 * 1_000_003);
+                }
+                renumber(&mut node.step, &number);
+                number[i] = all.nodes.len();
+                all.nodes.push(node);
+            }
+            all.outputs.extend(source.outputs.iter().map(|&output| number[output]));
+        }
+        all
+    }
+
     /// A smaller program for which `fails` still holds: fewer outputs, and data in place of steps.
     #[must_use]
     pub fn shrink(&self, fails: impl Fn(&Self) -> bool) -> Self {

@@ -158,6 +158,14 @@ pub trait Executable: Send + Sync {
     /// undefined then.
     fn launch(&self, params: ParamBlock, n: u64) -> Result<Launched>;
 
+    /// Runs `n` lanes of each of several members, which check no index and write no other's memory.
+    ///
+    /// # Errors
+    /// As [`Executable::launch`].
+    fn launch_all(&self, members: Vec<ParamBlock>, n: u64) -> Result<()> {
+        members.into_iter().try_for_each(|params| self.launch(params, n).map(drop))
+    }
+
     /// Whether an output may have the address of an input that has no further use. By default it may not:
     /// the interpreter's loops need distinct blocks.
     ///

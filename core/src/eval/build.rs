@@ -1,7 +1,8 @@
 //! Builds the kernel of a group: from its writes back to what is in memory.
 
+use super::alike::Group;
 use super::draft::Draft;
-use super::launches::{Binding, Group, Launch};
+use super::launches::{Binding, Launch};
 use super::regions::Regions;
 use super::registers::Registers;
 use super::walk::{POLL_INTERVAL, Walk, is_memory_operand};
@@ -26,6 +27,8 @@ pub(super) struct Builder<'w, 't> {
     pub(super) known: &'w mut Registers,
     pub(super) regions: Regions,
     pub(super) draft: Draft,
+    /// Of which variables the draft's literals are.
+    literals: Vec<VarId>,
     /// Steps taken, to look at the interrupt flag now and then.
     pub(super) steps: usize,
     is_interrupted: bool,
@@ -47,6 +50,7 @@ impl<'w, 't> Builder<'w, 't> {
             known,
             regions: Regions::default(),
             draft: Draft::default(),
+            literals: Vec::new(),
             steps: 0,
             is_interrupted: false,
         }
@@ -56,9 +60,10 @@ impl<'w, 't> Builder<'w, 't> {
     ///
     /// # Errors
     /// `Interrupted`.
-    pub(super) fn build(&mut self, group: &Group) -> Result<Launch> {
+    pub(super) fn build(&mut self, group: Group) -> Result<Launch> {
         self.known.clear();
         self.regions.clear();
+        self.literals.clear();
         self.stage = group.stage;
         self.size = group.size;
         for &node in &group.writes {
@@ -71,13 +76,18 @@ impl<'w, 't> Builder<'w, 't> {
         if self.is_interrupted {
             return Err(Error::Interrupted);
         }
+        let literals = std::mem::take(&mut self.literals);
         let (kernel, bindings) = draft.finish(self.known, self.target, self.size);
         if cfg!(debug_assertions)
             && let Err(rule) = verify::verify(&kernel)
         {
             panic!("internal error: bad kernel: {rule}\n{kernel}");
         }
-        Ok(Launch { kernel, size: self.size, bindings })
+        let mut launch = Launch { kernel, size: self.size, bindings, others: Vec::new() };
+        if let Some(alike) = group.alike {
+            launch.others = alike.members(&launch, &literals, self.walk);
+        }
+        Ok(launch)
     }
 
     /// Computes a value, and writes it.
@@ -242,6 +252,7 @@ impl<'w, 't> Builder<'w, 't> {
         if let Kind::Literal(bits) = variable.kind {
             let number = exactly(self.draft.literals.len());
             self.draft.literals.push((variable.dtype, bits));
+            self.literals.push(id);
             self.draft.n_ops += usize::from(seen.is_none());
             return Some(self.emit(id, variable, Code::Literal(number), [None; 3], true));
         }

@@ -5,8 +5,9 @@
 //! changing scalar compiles a structure twice, however long it runs. Where a compiler is slow, the first launch may
 //! have a quick version ([`GpuBackend::quick_version`](crate::backend::GpuBackend::quick_version)), and a structure is then compiled three times at most.
 
-use std::collections::HashMap;
-use std::sync::Arc;
+use std::collections::{HashMap, HashSet};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::backend::{Backend, Executable, Origin};
 use crate::error::{Error, Result};
@@ -42,7 +43,19 @@ pub struct Cache {
     entries: HashMap<KernelHash, Entry, Mix>,
     /// Code that was replaced: freeing it may wait for launches of it.
     replaced: Vec<Arc<dyn Executable>>,
+    /// What was compiled before its launch comes.
+    ahead: HashMap<KernelHash, Ahead, Mix>,
 }
+
+/// The first compilation of a structure, and the kernel that was compiled, if not the original.
+struct Ahead {
+    code: Result<Arc<dyn Executable>>,
+    quick_version: Option<Box<Kernel>>,
+    mode: LiteralMode,
+}
+
+/// Threads that compile at a time.
+const MOST_THREADS: usize = 8;
 
 enum Entry {
     /// The first launch had a quick version; the next one gets better code.
@@ -64,17 +77,72 @@ enum Entry {
 }
 
 impl Cache {
-    /// The executable for a kernel that is to run `n` lanes, compiled if need be.
+    /// Compiles what launches (kernel, lanes, whether literals vary) will want and is not there, side by side, where a
+    /// compiler is slow. [`Cache::get`] finds it; what fails is told there.
+    pub fn compile_ahead<'k>(
+        &mut self,
+        launches: impl Iterator<Item = (&'k Kernel, u64, bool)>,
+        backend: &dyn Backend,
+    ) {
+        let Some(gpu) = backend.gpu() else { return };
+        let mut seen = HashSet::new();
+        let mut wanted = Vec::new();
+        for (kernel, n, vary) in launches {
+            let is_known =
+                self.entries.contains_key(&kernel.hash) || self.ahead.contains_key(&kernel.hash);
+            if !is_known && seen.insert(kernel.hash) {
+                let mode = if vary { LiteralMode::Parameter } else { LiteralMode::Embedded };
+                wanted.push((kernel, mode, gpu.quick_version(kernel, mode, n).map(Box::new)));
+            }
+        }
+        if wanted.len() < 2 {
+            return;
+        }
+        let n_threads = std::thread::available_parallelism().map_or(1, usize::from);
+        let next = AtomicUsize::new(0);
+        let compiled = Mutex::new(Vec::new());
+        std::thread::scope(|scope| {
+            let work = || {
+                while let Some(at) =
+                    Some(next.fetch_add(1, Ordering::Relaxed)).filter(|&at| at < wanted.len())
+                {
+                    let (kernel, mode, quick) = &wanted[at];
+                    let code = backend.lower(quick.as_deref().unwrap_or(kernel), *mode);
+                    compiled.lock().unwrap_or_else(PoisonError::into_inner).push((at, code));
+                }
+            };
+            for _ in 1..n_threads.min(MOST_THREADS).min(wanted.len()) {
+                // A thread that the system refuses is one fewer.
+                drop(std::thread::Builder::new().spawn_scoped(scope, work));
+            }
+            work();
+        });
+        for (at, code) in compiled.into_inner().unwrap_or_else(PoisonError::into_inner) {
+            let (kernel, mode, quick_version) = &mut wanted[at];
+            if !matches!(code, Err(Error::Interrupted)) {
+                let quick_version = quick_version.take();
+                self.ahead.insert(kernel.hash, Ahead { code, quick_version, mode: *mode });
+            }
+        }
+    }
+
+    /// The executable for a kernel that is to run `n` lanes, compiled if need be; literals that `vary` are parameters.
     ///
     /// # Errors
     /// What the backend's compiler says; remembered for the same structure.
-    pub fn get(&mut self, kernel: &Kernel, n: u64, backend: &dyn Backend) -> Result<Found> {
+    pub fn get(
+        &mut self,
+        kernel: &Kernel,
+        n: u64,
+        vary: bool,
+        backend: &dyn Backend,
+    ) -> Result<Found> {
         let hit = |executable: &Arc<dyn Executable>, mode| {
             let executable = executable.clone();
             Ok(Found { executable, result: CacheResult::Hit, mode, quick_version: None })
         };
         let values = || kernel.literals.iter().map(|&(_, bits)| bits);
-        let are = |literals: &[u64]| values().eq(literals.iter().copied());
+        let are = |literals: &[u64]| !vary && values().eq(literals.iter().copied());
         let entry = self.entries.get(&kernel.hash);
         let mode = match entry {
             Some(Entry::Parametric { executable }) => {
@@ -86,26 +154,31 @@ impl Cache {
             Some(Entry::Failed { error }) => return Err(error.clone()),
             Some(Entry::Quick { literals, .. }) if are(literals) => LiteralMode::Embedded,
             Some(Entry::Embedded { .. } | Entry::Quick { .. }) => LiteralMode::Parameter,
+            None if vary => LiteralMode::Parameter,
             None => LiteralMode::Embedded,
         };
-        let quick_version = match entry {
-            None => backend.gpu().and_then(|gpu| gpu.quick_version(kernel, mode, n)).map(Box::new),
-            Some(_) => None,
+        let ahead = self.ahead.remove(&kernel.hash).filter(|ahead| ahead.mode == mode);
+        let (code, quick_version) = match (ahead, entry) {
+            (Some(ahead), None) => (ahead.code, ahead.quick_version),
+            (_, entry) => {
+                let gpu = backend.gpu().filter(|_| entry.is_none());
+                let quick = gpu.and_then(|gpu| gpu.quick_version(kernel, mode, n)).map(Box::new);
+                (backend.lower(quick.as_deref().unwrap_or(kernel), mode), quick)
+            }
         };
-        let executable =
-            match (backend.lower(quick_version.as_deref().unwrap_or(kernel), mode), entry) {
-                (Ok(executable), _) => executable,
-                // An interruption says nothing about the kernel.
-                (Err(Error::Interrupted), _) => return Err(Error::Interrupted),
-                // What ran once can run again.
-                (Err(_), Some(Entry::Quick { literals, executable })) if are(literals) => {
-                    executable.clone()
-                }
-                (Err(error), _) => {
-                    self.entries.insert(kernel.hash, Entry::Failed { error: error.clone() });
-                    return Err(error);
-                }
-            };
+        let executable = match (code, entry) {
+            (Ok(executable), _) => executable,
+            // An interruption says nothing about the kernel.
+            (Err(Error::Interrupted), _) => return Err(Error::Interrupted),
+            // What ran once can run again.
+            (Err(_), Some(Entry::Quick { literals, executable })) if are(literals) => {
+                executable.clone()
+            }
+            (Err(error), _) => {
+                self.entries.insert(kernel.hash, Entry::Failed { error: error.clone() });
+                return Err(error);
+            }
+        };
         let (literals, code) = (values().collect(), executable.clone());
         let entry = match mode {
             _ if quick_version.is_some() => Entry::Quick { literals, executable: code },

@@ -38,6 +38,33 @@ pub enum Binding {
     Scratch(VarId),
 }
 
+impl Binding {
+    /// The variable that is read or becomes data.
+    pub(super) fn of(&self) -> VarId {
+        match *self {
+            Self::Read(id)
+            | Self::Run { source: id, .. }
+            | Self::Write(id)
+            | Self::Update { result: id, .. }
+            | Self::Scratch(id) => id,
+        }
+    }
+
+    /// The same for another variable.
+    ///
+    /// # Panics
+    /// If it is more than a read or a write.
+    pub(super) fn on(&self, id: VarId) -> Self {
+        match self {
+            Self::Read(_) => Self::Read(id),
+            Self::Write(_) => Self::Write(id),
+            Self::Run { .. } | Self::Update { .. } | Self::Scratch(_) => {
+                unreachable!("internal error: a member that writes by index")
+            }
+        }
+    }
+}
+
 /// A kernel with the variables that it is to run on.
 #[derive(Debug)]
 pub struct Launch {
@@ -47,12 +74,44 @@ pub struct Launch {
     pub size: u64,
     /// One per buffer of the kernel.
     pub bindings: Vec<Binding>,
+    /// What else the kernel computes in the same way, of as many lanes each: then this is a *batch*.
+    pub others: Vec<Member>,
+}
+
+/// A member of a batch.
+#[derive(Clone, Debug)]
+pub struct Member {
+    /// One per buffer of the kernel.
+    pub bindings: Vec<Binding>,
+    /// The bits of its literals, in the kernel's order.
+    pub literals: Vec<u64>,
 }
 
 impl Launch {
+    /// Whether it has several members.
+    pub fn is_batch(&self) -> bool {
+        !self.others.is_empty()
+    }
+
+    /// Whether its members have other literals.
+    pub(super) fn varies(&self) -> bool {
+        let own = || self.kernel.literals.iter().map(|&(_, bits)| bits);
+        self.others.iter().any(|member| !own().eq(member.literals.iter().copied()))
+    }
+
+    /// How many members it has.
+    pub fn n_members(&self) -> usize {
+        self.others.len() + 1
+    }
+
+    /// The bindings of all members.
+    pub(super) fn all_bindings(&self) -> impl Iterator<Item = &Binding> {
+        self.bindings.iter().chain(self.others.iter().flat_map(|member| &member.bindings))
+    }
+
     /// The variables that it makes.
     pub fn results(&self) -> impl Iterator<Item = VarId> {
-        self.bindings.iter().filter_map(|binding| match *binding {
+        self.all_bindings().filter_map(|binding| match *binding {
             Binding::Write(id) | Binding::Update { result: id, .. } => Some(id),
             Binding::Read(_) | Binding::Run { .. } | Binding::Scratch(_) => None,
         })
@@ -118,11 +177,4 @@ impl Plan {
             Step::Primitive(_) => None,
         })
     }
-}
-
-/// What one kernel writes: stored nodes of one stage and size, by node number.
-pub(super) struct Group {
-    pub(super) stage: u32,
-    pub(super) size: u64,
-    pub(super) writes: Vec<usize>,
 }

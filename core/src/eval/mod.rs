@@ -7,7 +7,9 @@
 
 #![deny(clippy::wildcard_enum_match_arm)]
 
+mod alike;
 mod alone;
+mod batch;
 mod bounds;
 mod build;
 pub mod cache;
@@ -118,6 +120,9 @@ impl Evaluator<'_> {
         for &id in &plan.fills {
             self.fill(id)?;
         }
+        let launches = plan.kernels().filter(|launch| launch.size > 0);
+        let launches = launches.map(|launch| (&launch.kernel, launch.size, launch.varies()));
+        self.cache.compile_ahead(launches, self.backend);
         for step in &plan.steps {
             let done = match step {
                 Step::Kernel(launch) => {
@@ -176,9 +181,12 @@ impl Evaluator<'_> {
 
     /// Runs one launch; the variables it made data and their buffers.
     fn run(&mut self, launch: &Launch) -> Result<Vec<(VarId, Arc<Buffer>)>> {
+        if launch.is_batch() {
+            return self.run_batch(launch);
+        }
         let kernel = &launch.kernel;
         if launch.size == 0 {
-            return Ok(self.bind(launch, &[])?.results);
+            return Ok(self.bind(&launch.bindings, 0, &[])?.results);
         }
         let (inputs, outputs) = (kernel.n_inputs(), kernel.buffers.len() - kernel.n_inputs());
         self.say(1, || {
@@ -187,10 +195,10 @@ impl Evaluator<'_> {
         });
         let start = (self.clock)();
         let Found { executable, result: cache, mode, quick_version } =
-            self.cache.get(kernel, launch.size, self.backend)?;
+            self.cache.get(kernel, launch.size, false, self.backend)?;
         let mut ready = (self.clock)();
-        let compile_time = ready.saturating_sub(start);
         let code = executable.statistics();
+        let compile_time = compile_time(cache, ready.saturating_sub(start), code);
         self.say(2, || compilation(cache, compile_time, code));
         if cache != CacheResult::Hit && self.log.enabled(3) {
             self.log_code(quick_version.as_deref().unwrap_or(kernel), mode)?;
@@ -202,7 +210,7 @@ impl Evaluator<'_> {
         } else {
             Vec::new()
         };
-        let mut bound = self.bind(launch, &reuses)?;
+        let mut bound = self.bind(&launch.bindings, launch.size, &reuses)?;
         let in_place = self.commit_reuses(launch, &reuses, &mut bound)?;
         let mut params = ParamBlock::new(kernel, launch.size, &bound.addresses);
         params.in_place = in_place;
@@ -232,22 +240,22 @@ impl Evaluator<'_> {
 
     /// Finds or allocates the buffers of a launch. Outputs that take the block of an input become results
     /// only in [`Evaluator::commit_reuses`].
-    fn bind(&self, launch: &Launch, reuses: &[Reuse]) -> Result<Bound> {
+    fn bind(&self, bindings: &[Binding], size: u64, reuses: &[Reuse]) -> Result<Bound> {
         let mut bound = Bound::default();
-        bound.addresses.reserve_exact(launch.bindings.len());
-        for (i, &binding) in launch.bindings.iter().enumerate() {
+        bound.addresses.reserve_exact(bindings.len());
+        for (i, &binding) in bindings.iter().enumerate() {
             if let Some(reuse) = reuses.iter().find(|reuse| reuse.output.index() == i) {
-                let input = held_by(&launch.bindings[reuse.input.index()]);
+                let input = bindings[reuse.input.index()].of();
                 let address = lock(self.table).get(input).data.as_ref().map(|data| data.address());
                 let address = address.expect("internal error: an input is not in memory");
-                bound.addresses.push((address, launch.size));
+                bound.addresses.push((address, size));
                 continue;
             }
             match binding {
                 Binding::Read(id) => bound.addresses.push(self.input(id)),
                 Binding::Run { source, first } => {
                     let bytes = lock(self.table).get(source).dtype.bytes() as u64;
-                    bound.addresses.push((self.input(source).0 + first * bytes, launch.size));
+                    bound.addresses.push((self.input(source).0 + first * bytes, size));
                 }
                 Binding::Write(id) => {
                     let (dtype, size) = {
@@ -305,12 +313,12 @@ impl Evaluator<'_> {
         if reuse::find(&table, launch) != reuses {
             drop(table);
             *bound = Bound::default();
-            *bound = self.bind(launch, &[])?;
+            *bound = self.bind(&launch.bindings, launch.size, &[])?;
             return Ok(false);
         }
         for &Reuse { output, input } in reuses {
             let [output, input] =
-                [output, input].map(|buffer| held_by(&launch.bindings[buffer.index()]));
+                [output, input].map(|buffer| launch.bindings[buffer.index()].of());
             let data = table.get(input).data.clone();
             let data = data.expect("internal error: an input is not in memory");
             bound.results.push((output, data));
@@ -447,6 +455,14 @@ impl Evaluator<'_> {
     }
 }
 
+/// What it took to have code: that of others was compiled ahead, side by side.
+fn compile_time(cache: CacheResult, waited: Duration, code: CodeStatistics) -> Duration {
+    match (cache, code.origin) {
+        (CacheResult::Miss, Origin::Driver(compiling)) => waited.max(compiling),
+        _ => waited,
+    }
+}
+
 /// `jit_run(): cache miss, jit: 541 us, ptx compilation: 43.534 ms, 10 registers`
 fn compilation(cache: CacheResult, time: Duration, code: CodeStatistics) -> String {
     let CodeStatistics { bytes, registers, spills, origin } = code;
@@ -527,24 +543,15 @@ fn release(table: &mut Table, step: &Step) {
 impl Step {
     /// The variables that it reads and makes.
     fn held(&self) -> impl Iterator<Item = VarId> {
-        let (bindings, primitive) = match self {
-            Self::Kernel(launch) => (&launch.bindings[..], None),
-            Self::Primitive(launch) => (&[][..], Some(launch)),
+        let (kernel, primitive) = match self {
+            Self::Kernel(launch) => (Some(launch), None),
+            Self::Primitive(launch) => (None, Some(launch)),
         };
+        let bindings = kernel.into_iter().flat_map(Launch::all_bindings);
         let primitive = primitive.into_iter();
         let ids =
             primitive.flat_map(|launch| launch.operands.iter().copied().chain(launch.results()));
-        bindings.iter().map(held_by).chain(ids)
-    }
-}
-
-fn held_by(binding: &Binding) -> VarId {
-    match *binding {
-        Binding::Read(id)
-        | Binding::Run { source: id, .. }
-        | Binding::Write(id)
-        | Binding::Update { result: id, .. }
-        | Binding::Scratch(id) => id,
+        bindings.map(Binding::of).chain(ids)
     }
 }
 

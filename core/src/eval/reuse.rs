@@ -11,7 +11,6 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use super::held_by;
 use super::launches::{Binding, Launch};
 use crate::ir::kernel::{BufferIndex, Code, Inst, Kernel};
 use crate::ir::mix::Mix;
@@ -138,7 +137,7 @@ fn last_uses(kernel: &Kernel) -> Vec<usize> {
 /// go of what it holds.
 fn dropped_references(table: &Table, launch: &Launch) -> HashMap<VarId, u32, Mix> {
     let mut dropped: HashMap<VarId, u32, Mix> = HashMap::default();
-    launch.bindings.iter().for_each(|binding| *dropped.entry(held_by(binding)).or_default() += 1);
+    launch.bindings.iter().for_each(|binding| *dropped.entry(binding.of()).or_default() += 1);
     let results = launch.bindings.iter().filter_map(|binding| match *binding {
         Binding::Write(id) | Binding::Update { result: id, .. } => Some(id),
         Binding::Read(_) | Binding::Run { .. } | Binding::Scratch(_) => None,
@@ -247,7 +246,7 @@ mod tests {
                     .unwrap();
             plan.steps.iter().for_each(|step| hold(&mut self.table, step));
             let variable =
-                |launch: &Launch, buffer: BufferIndex| held_by(&launch.bindings[buffer.index()]);
+                |launch: &Launch, buffer: BufferIndex| launch.bindings[buffer.index()].of();
             let find = |launch: &Launch| {
                 let reuses = find(&self.table, launch).into_iter();
                 reuses.map(|r| (variable(launch, r.output), variable(launch, r.input))).collect()

@@ -9,22 +9,22 @@
 //! 1. `Walk`: everything the roots need, operands first, each with its stage and a cost;
 //! 2. `mark_stored`: which values go to memory: roots, sources, and what a later stage needs and would
 //!    be dear to compute again;
-//! 3. `build`: the kernels, from their writes back to loads.
+//! 3. `build`: the kernels, from their writes back to loads; of components that are `alike` one kernel.
 
 use std::collections::BTreeMap;
 
-use super::launches::{Group, Keep, Plan, PrimitiveLaunch, Step};
+use super::alike::{Components, Group};
+use super::launches::{Keep, Plan, PrimitiveLaunch, Step};
 use super::registers::Registers;
-use super::walk::{Node, POLL_INTERVAL, SlotMap, Walk, ends_stage, is_found, is_memory_operand};
+use super::walk::{
+    CHEAP, Node, POLL_INTERVAL, SlotMap, Walk, ends_stage, is_found, is_memory_operand,
+};
 use crate::error::{Error, Result};
 use crate::interrupt;
 use crate::ir::kernel::Target;
 use crate::ir::table::Table;
 use crate::ir::var::{Kind, VarId, Variable};
 
-/// Values up to this tree cost are computed again where a later stage needs them. A store and a load
-/// of a lane take about as long as this many operations.
-const CHEAP: u32 = 8;
 /// Values up to this cost are rematerialised if they are asked for: most are never asked for, and
 /// each store would cost what moving another input does.
 const CHEAP_IF_HELD: u32 = 2 * CHEAP;
@@ -34,6 +34,7 @@ const CHEAP_IF_HELD: u32 = 2 * CHEAP;
 #[derive(Default)]
 pub struct Scratch {
     node_of: SlotMap<u32>,
+    number_of: SlotMap<u32>,
     /// Room for the nodes, and for the way to them.
     nodes: Vec<Node>,
     path: Vec<(VarId, usize)>,
@@ -43,6 +44,7 @@ pub struct Scratch {
 impl Scratch {
     fn grow(&mut self, n_slots: usize) {
         self.node_of.grow(n_slots);
+        self.number_of.grow(n_slots);
         self.registers.grow(n_slots);
     }
 }
@@ -85,7 +87,7 @@ fn attempt(
     scratch: &mut Scratch,
 ) -> Result<Plan> {
     scratch.grow(table.n_slots());
-    let Scratch { node_of, nodes, path, registers } = scratch;
+    let Scratch { node_of, number_of, nodes, path, registers } = scratch;
     let mut walk = Walk::new(table, node_of, nodes, path);
     for &root in roots {
         let scope = table.get(root).scope;
@@ -106,13 +108,16 @@ fn attempt(
         return Ok(Plan { composites: walk.composites, ..Plan::default() });
     }
     mark_stored(&mut walk, roots, keep)?;
-    let groups = group(&walk);
+    let mut groups = group(&walk);
+    if target.batch {
+        groups = Components::new(&walk, number_of).split(groups)?;
+    }
     let mut builder = super::build::Builder::new(table, &walk, target, registers);
-    let step = |group: &Group| match primitive_launch(&walk, group) {
+    let step = |group: Group| match primitive_launch(&walk, &group) {
         Some(launch) => Ok(Step::Primitive(launch)),
         None => builder.build(group).map(Step::Kernel),
     };
-    let steps = groups.iter().map(step).collect::<Result<_>>()?;
+    let steps = groups.into_iter().map(step).collect::<Result<_>>()?;
     Ok(Plan { fills: walk.fills, composites: walk.composites, steps: joined(steps) })
 }
 
@@ -225,7 +230,7 @@ fn group(walk: &Walk<'_>) -> Vec<Group> {
         // A primitive is a launch of its own.
         let alone = matches!(variable.kind, Kind::Primitive(_)).then_some(i);
         let group = *by_key.entry((node.stage, size, alone)).or_insert_with(|| {
-            groups.push(Group { stage: node.stage, size, writes: Vec::new() });
+            groups.push(Group { stage: node.stage, size, writes: Vec::new(), alike: None });
             groups.len() - 1
         });
         groups[group].writes.push(i);

@@ -13,6 +13,10 @@ const GATHER_COST: u32 = 4;
 /// Cost of a region besides that of its body: it may run often.
 const REGION_COST: u32 = 1000;
 
+/// Values up to this tree cost are computed again where a later stage needs them. A store and a load
+/// of a lane take about as long as this many operations.
+pub(super) const CHEAP: u32 = 8;
+
 /// A map from slots that is emptied in constant time: entries count only if they carry its round.
 #[derive(Default)]
 pub(super) struct SlotMap<T> {

@@ -301,13 +301,15 @@ pub struct Target {
     pub lane_order: bool,
     /// Whether f32 may be approximate and without subnormals where the device is faster then.
     pub fast_math: bool,
+    /// Whether alike components of an evaluation are one launch.
+    pub batch: bool,
     /// The [`Kernel::variant`] for a number of lanes.
     pub variant: fn(&Kernel, u64) -> u64,
 }
 
 impl Default for Target {
     fn default() -> Self {
-        Self { device: 0, lane_order: false, fast_math: false, variant: |_, _| 0 }
+        Self { device: 0, lane_order: false, fast_math: false, batch: true, variant: |_, _| 0 }
     }
 }
 
@@ -508,6 +510,21 @@ impl ParamBlock {
     /// The block for `kernel` over `n` lanes; `buffers` gives each buffer's address and length in
     /// elements. Error, abort, scratch and chunk words are the backend's to set.
     pub fn new(kernel: &Kernel, n: u64, buffers: &[(u64, u64)]) -> Self {
+        let literals = kernel.literals.iter().map(|&(_, bits)| bits);
+        Self::of(kernel, n, buffers, literals)
+    }
+
+    /// The same with other literals.
+    pub fn with(kernel: &Kernel, n: u64, buffers: &[(u64, u64)], literals: &[u64]) -> Self {
+        Self::of(kernel, n, buffers, literals.iter().copied())
+    }
+
+    fn of(
+        kernel: &Kernel,
+        n: u64,
+        buffers: &[(u64, u64)],
+        literals: impl Iterator<Item = u64>,
+    ) -> Self {
         let mut words = Vec::with_capacity(kernel.n_words());
         words.extend([0; HEADER_WORDS]);
         words[WORD_SIZE] = n;
@@ -516,7 +533,8 @@ impl ParamBlock {
         let lengths =
             buffers.iter().zip(&kernel.buffers).filter(|(_, buffer)| buffer.length.is_some());
         words.extend(lengths.map(|(&(_, length), _)| length));
-        words.extend(kernel.literals.iter().map(|&(dtype, bits)| widened_bits(dtype, bits)));
+        let literals = kernel.literals.iter().zip(literals);
+        words.extend(literals.map(|(&(dtype, _), bits)| widened_bits(dtype, bits)));
         Self { words, in_place: false }
     }
 

@@ -8,7 +8,7 @@ use crate::error::{Error, Result};
 pub(crate) struct Flags([AtomicBool; FLAGS.len()]);
 
 /// Name, initial value and meaning of each flag.
-pub const FLAGS: [(&str, bool, &str); 9] = [
+pub const FLAGS: [(&str, bool, &str); 10] = [
     ("cse", true, "equal operations are recorded once"),
     ("fold", true, "x * 1, select(true, a, b) and the like are simplified while recording"),
     ("bounds_check", true, "gathers and scatters report indices out of bounds"),
@@ -38,6 +38,11 @@ pub const FLAGS: [(&str, bool, &str); 9] = [
         false,
         "on a GPU, products of real matrices of floats are cuBLAS's: f32 with factors rounded to 11 bits (tf32), f16 and f64 with sums in its order; it comes with the CUDA toolkit, PyTorch, or: pip install nvidia-cublas",
     ),
+    (
+        "batch",
+        true,
+        "what an evaluation computes many times over, from other memory and numbers, is one launch; if not, it is one kernel of all",
+    ),
 ];
 
 pub(crate) const CSE: usize = 0;
@@ -49,6 +54,7 @@ pub(crate) const RECORD_LOOPS: usize = 5;
 pub(crate) const LANE_ORDER: usize = 6;
 pub(crate) const FAST_MATH: usize = 7;
 pub(crate) const TENSOR_CORES: usize = 8;
+pub(crate) const BATCH: usize = 9;
 
 impl Default for Flags {
     fn default() -> Self {

@@ -31,7 +31,7 @@ use crate::ir::var::{Kind, VarId, Variable};
 use crate::log::{Log, LogQueue, LogSink, TRACE_LEVEL};
 use crate::memory::alloc::{Bytes, MemoryInfo};
 use crate::session::flags::{
-    BOUNDS_CHECK, CHECK_DUPLICATES, CSE, FAST_MATH, FOLD, FORBID_EVAL, Flags, LANE_ORDER,
+    BATCH, BOUNDS_CHECK, CHECK_DUPLICATES, CSE, FAST_MATH, FOLD, FORBID_EVAL, Flags, LANE_ORDER,
     TENSOR_CORES,
 };
 use crate::session::runtime::{Device, Runtime};
@@ -433,10 +433,10 @@ impl Session {
     }
 
     fn target(&self, device: &Device) -> Target {
-        let [lane_order, fast_math] =
-            [LANE_ORDER, FAST_MATH].map(|flag| self.0.common.flags.get(flag));
+        let [lane_order, fast_math, batch] =
+            [LANE_ORDER, FAST_MATH, BATCH].map(|flag| self.0.common.flags.get(flag));
         let variant = device.backend.gpu().map_or(Target::default().variant, GpuBackend::variant);
-        Target { device: device.target, lane_order, fast_math, variant }
+        Target { device: device.target, lane_order, fast_math, batch, variant }
     }
 
     /// Starts anew with a device that was opened because the one before failed.

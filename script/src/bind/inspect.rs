@@ -297,6 +297,10 @@ fn history(registry: &mut Registry<'_>) {
 /// The kernels of a plan in the backends' common form.
 pub(super) fn common_form(plan: &Plan) -> String {
     let text = |(i, step): (usize, &Step)| match step {
+        Step::Kernel(launch) if launch.is_batch() => {
+            let (members, n, kernel) = (launch.n_members(), launch.size, &launch.kernel);
+            format!("kernel {i} (batch of {members}, n={n}):\n{kernel}")
+        }
         Step::Kernel(launch) => format!("kernel {i} (n={}):\n{}", launch.size, launch.kernel),
         Step::Primitive(launch) => format!("primitive {i}: {}\n", launch.primitive.name()),
     };
@@ -363,8 +367,16 @@ fn programs(registry: &mut Registry<'_>) {
             let (inputs, outputs) = (kernel.n_inputs(), kernel.buffers.len() - kernel.n_inputs());
             let _ = write!(
                 text,
-                "kernel {i}: n={}, in={inputs}, out={outputs}, ops={}, {} of them uniform",
-                launch.size, kernel.n_ops, kernel.n_uniform
+                "{} {i}: {}n={}, in={inputs}, out={outputs}, ops={}, {} of them uniform",
+                if launch.is_batch() { "batch" } else { "kernel" },
+                if launch.is_batch() {
+                    format!("{} times ", launch.n_members())
+                } else {
+                    String::new()
+                },
+                launch.size,
+                kernel.n_ops,
+                kernel.n_uniform
             );
             let besides = session.written_besides(launch, wanted);
             if !besides.is_empty() {

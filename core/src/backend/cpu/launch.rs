@@ -16,7 +16,7 @@ use super::program::{Frame, Packet, Reduction};
 use super::split::{Split, split};
 use super::target::Target;
 use super::tuning::{STYLES, Trial, Tuning};
-use super::work::{Launch, Part};
+use super::work::{Batch, Launch, Part};
 use crate::backend::interp::Interp;
 use crate::backend::pool::{Claims, Pool};
 use crate::backend::reduce::{ACCUMULATORS, CHUNK, Finish, finish_step};
@@ -38,6 +38,9 @@ const MAX_CLAIM: u64 = 16 * CHUNK as u64;
 const MAX_CLAIMS: u64 = 1 << 16;
 /// Instructions up to which a kernel is kept, to be compiled in other styles.
 const KEPT_FOR_STYLES: usize = 4096;
+
+/// Nanoseconds that a member of a batch takes besides its lanes, about.
+const MEMBER_TIME: f64 = 500.0;
 
 /// A flag that is never raised.
 static NEVER: u64 = 0;
@@ -405,6 +408,30 @@ impl Executable for Loaded {
     }
 
     /// Not where far code may turn out to be interpreted.
+    fn launch_all(&self, mut members: Vec<ParamBlock>, n: u64) -> Result<()> {
+        if self.in_order || members.iter().any(|params| self.is_far(params)) {
+            return members.into_iter().try_for_each(|params| self.launch(params, n).map(drop));
+        }
+        let flag = interrupt::flag_address();
+        members.iter_mut().for_each(|params| params.set(WORD_ABORT, flag));
+        let walk = Walk { code: self.code.clone(), lane_buffers: self.lane_buffers.clone() };
+        let lane_time = walk.code.lane_time() + self.lane_bytes as f64 * BYTE_TIME;
+        let member_time = MEMBER_TIME + n as f64 * lane_time;
+        #[expect(clippy::cast_possible_truncation, reason = "an estimate")]
+        let per_claim = ((WORTH_A_CLAIM / member_time) as usize).clamp(1, members.len());
+        let n_claims = members.len().div_ceil(per_claim) as u64;
+        let n_buffers = self.n_buffers;
+        let stopped = AtomicBool::new(false);
+        let batch = Arc::new(Batch { walk, members, n_buffers, n, per_claim, stopped });
+        if n_claims > 1 && self.shared.pool.threads() > 1 {
+            let shared = batch.clone();
+            self.shared.pool.run(n_claims, Arc::new(move |claims| shared.work(claims)));
+        } else {
+            batch.work(&Claims::new(n_claims));
+        }
+        batch.finish()
+    }
+
     fn writes_in_place(&self) -> bool {
         self.lengths.is_empty()
     }

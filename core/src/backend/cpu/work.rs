@@ -60,6 +60,62 @@ impl Part {
     }
 }
 
+/// Members of a batch, shared by the threads that work on it.
+pub(super) struct Batch {
+    pub(super) walk: Walk,
+    pub(super) members: Vec<ParamBlock>,
+    pub(super) n_buffers: usize,
+    /// Lanes of each.
+    pub(super) n: u64,
+    /// Members that a thread claims at a time.
+    pub(super) per_claim: usize,
+    pub(super) stopped: AtomicBool,
+}
+
+impl Batch {
+    /// One thread's share.
+    pub(super) fn work(&self, claims: &Claims) {
+        let _others = OnPanic(&self.stopped);
+        while let Some(claim) = claims.take() {
+            let first = claim_number(claim) * self.per_claim;
+            let end = self.members.len().min(first + self.per_claim);
+            let all_done = self.members[first..end].iter().all(|params| self.run(params));
+            if !all_done {
+                self.stopped.store(true, Ordering::Relaxed);
+                claims.stop();
+            }
+        }
+    }
+
+    /// Runs a member on this thread; whether it was not interrupted.
+    fn run(&self, params: &ParamBlock) -> bool {
+        let code = &self.walk.code;
+        let mut launch = Launch {
+            part: Part::new(self.walk.clone()),
+            scatter: None,
+            turn: AtomicU64::new(0),
+            params: params.clone(),
+            n: self.n,
+            claim: self.n,
+            block: u64::MAX,
+            n_buffers: self.n_buffers,
+            failures: Vec::new(),
+            partials: code.reductions.iter().map(|_| vec![AtomicU64::new(0)]).collect(),
+            stopped: AtomicBool::new(false),
+        };
+        launch.run_prologues();
+        launch.work(&Claims::new(1), 0, None);
+        launch.finish(None).is_ok()
+    }
+
+    pub(super) fn finish(&self) -> Result<()> {
+        match self.stopped.load(Ordering::Relaxed) {
+            true => Err(Error::Interrupted),
+            false => Ok(()),
+        }
+    }
+}
+
 /// What a thread needs to run packets of a part.
 struct Worker<'l> {
     launch: &'l Launch,
