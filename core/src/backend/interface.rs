@@ -40,6 +40,14 @@ pub trait Backend: Send + Sync {
     /// `Interrupted`, and what `room` fails with; the result is undefined then.
     fn run_primitive(&self, call: &PrimitiveCall, room: Room<'_>) -> Result<()>;
 
+    /// Runs calls of one primitive, whose operands and results have the same sizes and types.
+    ///
+    /// # Errors
+    /// As [`Backend::run_primitive`].
+    fn run_primitives(&self, calls: &[PrimitiveCall], room: Room<'_>) -> Result<()> {
+        calls.iter().try_for_each(|call| self.run_primitive(call, room))
+    }
+
     /// The memory of the device.
     fn memory(&self) -> &dyn Memory;
 

@@ -149,6 +149,8 @@ impl ModuleKernel {
                 name: self.inner.name.clone().into(),
                 hash: KernelHash(0),
                 size: n,
+                members: 1,
+                product: None,
                 inputs: ids.len(),
                 outputs: written.len(),
                 operations: 1,

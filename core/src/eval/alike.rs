@@ -18,7 +18,7 @@ use crate::ir::mix::Mix;
 use crate::ir::var::{Kind, VarId};
 
 /// Members from which on a launch of its own pays: fewer are compiled into one kernel as fast.
-const FEWEST: usize = 8;
+pub(super) const FEWEST: usize = 8;
 /// Lanes from which on memory decides, so that members which share what they read are better off in one kernel, up to so
 /// many.
 const MANY_LANES: u64 = 1 << 15;

@@ -61,6 +61,8 @@ impl Evaluator<'_> {
             name: "batch".into(),
             hash: kernel.hash,
             size: launch.size * n_members as u64,
+            members: n_members,
+            product: None,
             inputs,
             outputs,
             operations: kernel.n_ops,

@@ -2,10 +2,12 @@
 
 use std::borrow::Cow;
 use std::collections::VecDeque;
+use std::fmt;
 use std::time::Duration;
 
 use super::cache::CacheResult;
 use crate::backend::CodeStatistics;
+use crate::dtype::DType;
 use crate::ir::kernel::KernelHash;
 
 /// Launches that are remembered.
@@ -18,8 +20,12 @@ pub struct LaunchRecord {
     pub name: Cow<'static, str>,
     /// Structure of the kernel, 0 of a primitive.
     pub hash: KernelHash,
-    /// Number of lanes.
+    /// Number of lanes, of all members together.
     pub size: u64,
+    /// Members of a batch; otherwise 1.
+    pub members: usize,
+    /// What is multiplied, if it is a product.
+    pub product: Option<Extents>,
     /// Buffers read.
     pub inputs: usize,
     /// Buffers written.
@@ -34,6 +40,42 @@ pub struct LaunchRecord {
     pub run_time: Duration,
     /// Size and resources of the code.
     pub code: CodeStatistics,
+}
+
+/// What a product multiplies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Extents {
+    /// Products.
+    pub n: u64,
+    /// Rows of the left matrices.
+    pub rows: u64,
+    /// Columns of the left, and rows of the right ones.
+    pub depth: u64,
+    /// Columns of the right ones.
+    pub columns: u64,
+    /// Type of the entries, or of their parts.
+    pub dtype: DType,
+    /// Whether the entries are complex.
+    pub is_complex: bool,
+}
+
+impl Extents {
+    /// Operations on numbers, additions and multiplications counted apart.
+    pub fn operations(&self) -> u64 {
+        let each = if self.is_complex { 8 } else { 2 };
+        [self.rows, self.depth, self.columns, each].into_iter().fold(self.n, u64::saturating_mul)
+    }
+}
+
+impl fmt::Display for Extents {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { n, rows, depth, columns, dtype, is_complex } = self;
+        if *n != 1 {
+            write!(f, "{n} times ")?;
+        }
+        let complex = if *is_complex { "complex " } else { "" };
+        write!(f, "{rows}x{depth} · {depth}x{columns}, {complex}{dtype}")
+    }
 }
 
 /// All launches of a session together.

@@ -129,12 +129,29 @@ pub struct PrimitiveLaunch {
     pub result: VarId,
     /// The imaginary part of the product whose real part is the result, if it becomes data at once.
     pub imag: Option<VarId>,
+    /// Further calls of it on as many lanes: then this is a batch.
+    pub others: Vec<Self>,
 }
 
 impl PrimitiveLaunch {
-    /// The variables that it makes.
-    pub fn results(&self) -> impl Iterator<Item = VarId> {
+    /// This call and those with it.
+    pub(super) fn members(&self) -> impl Iterator<Item = &Self> {
+        [self].into_iter().chain(&self.others)
+    }
+
+    /// The variables that it makes itself.
+    pub(super) fn own_results(&self) -> impl Iterator<Item = VarId> {
         [self.result].into_iter().chain(self.imag)
+    }
+
+    /// The variables that are made.
+    pub fn results(&self) -> impl Iterator<Item = VarId> {
+        self.members().flat_map(Self::own_results)
+    }
+
+    /// The variables that are read and made.
+    pub(super) fn held(&self) -> impl Iterator<Item = VarId> {
+        self.members().flat_map(|one| one.operands.iter().copied().chain(one.own_results()))
     }
 
     /// Whether another launch makes the imaginary part of the product whose real part this one makes.

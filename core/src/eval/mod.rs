@@ -43,7 +43,7 @@ use crate::memory::buffer::Buffer;
 pub use bounds::Reports;
 use cache::{Cache, CacheResult, Found};
 use history::{History, LaunchRecord};
-use launches::{Binding, Keep, Launch, Plan, Step};
+use launches::{Binding, Keep, Launch, Plan, PrimitiveLaunch, Step};
 use progress::Progress;
 use reuse::Reuse;
 use schedule::{Scratch, schedule};
@@ -227,6 +227,8 @@ impl Evaluator<'_> {
             name: "kernel".into(),
             hash: kernel.hash,
             size: launch.size,
+            members: 1,
+            product: None,
             inputs,
             outputs,
             operations: kernel.n_ops,
@@ -548,10 +550,8 @@ impl Step {
             Self::Primitive(launch) => (None, Some(launch)),
         };
         let bindings = kernel.into_iter().flat_map(Launch::all_bindings);
-        let primitive = primitive.into_iter();
-        let ids =
-            primitive.flat_map(|launch| launch.operands.iter().copied().chain(launch.results()));
-        bindings.map(Binding::of).chain(ids)
+        let primitive = primitive.into_iter().flat_map(PrimitiveLaunch::held);
+        bindings.map(Binding::of).chain(primitive)
     }
 }
 

@@ -3,13 +3,14 @@
 use std::sync::Arc;
 
 use super::cache::CacheResult;
-use super::history::LaunchRecord;
+use super::history::{Extents, LaunchRecord};
 use super::launches::PrimitiveLaunch;
 use super::{Evaluator, lock};
 use crate::backend::CodeStatistics;
 use crate::backend::primitive::{MemoryArray, PrimitiveCall};
 use crate::error::Result;
 use crate::ir::kernel::KernelHash;
+use crate::ir::primitive::{Part, Primitive};
 use crate::ir::var::VarId;
 use crate::memory::buffer::Buffer;
 
@@ -20,34 +21,47 @@ impl Evaluator<'_> {
         launch: &PrimitiveLaunch,
     ) -> Result<Vec<(VarId, Arc<Buffer>)>> {
         let primitive = launch.primitive;
-        let mut arrays = Vec::new();
         let mut made = Vec::new();
-        for result in launch.results() {
-            let (size, dtype, bytes) = {
-                let table = lock(self.table);
-                let variable = table.get(result);
-                (variable.size, variable.dtype, variable.bytes())
-            };
-            let buffer = Arc::new(self.alloc(bytes)?);
-            arrays.push(MemoryArray { address: buffer.address(), size, dtype });
-            made.push((result, buffer));
+        let mut calls = Vec::with_capacity(launch.others.len() + 1);
+        for member in launch.members() {
+            let mut arrays = [None; 2];
+            for (array, result) in arrays.iter_mut().zip(member.own_results()) {
+                let (size, dtype, bytes) = {
+                    let table = lock(self.table);
+                    let variable = table.get(result);
+                    (variable.size, variable.dtype, variable.bytes())
+                };
+                let buffer = Arc::new(self.alloc(bytes)?);
+                *array = Some(MemoryArray { address: buffer.address(), size, dtype });
+                made.push((result, buffer));
+            }
+            let [result, imag] = arrays;
+            let result = result.expect("internal error: a primitive without a result");
+            let operands = member.operands.iter().map(|&id| self.in_memory(id)).collect();
+            calls.push(PrimitiveCall { primitive, operands, result, imag });
         }
-        let (result, imag) = (arrays[0], arrays.get(1).copied());
-        let size = result.size;
+        let size = calls[0].result.size;
         if size == 0 {
             return Ok(made);
         }
-        let (name, inputs, outputs) = (primitive.name(), launch.operands.len(), made.len());
-        self.say(1, || format!("eval(): launching {name} (n={size}, in={inputs}, out={outputs})"));
-        let operands = launch.operands.iter().map(|&id| self.in_memory(id)).collect();
-        let call = PrimitiveCall { primitive, operands, result, imag };
+        let name = primitive.name();
+        let (inputs, outputs) = (launch.operands.len(), launch.own_results().count());
+        self.say(1, || {
+            let batch = match calls.len() {
+                1 => String::new(),
+                members => format!("batch of {members} "),
+            };
+            format!("eval(): launching {batch}{name} (n={size}, in={inputs}, out={outputs})")
+        });
         let start = (self.clock)();
-        self.backend.run_primitive(&call, &|bytes| self.alloc(bytes))?;
+        self.backend.run_primitives(&calls, &|bytes| self.alloc(bytes))?;
         let run_time = (self.clock)().saturating_sub(start);
         lock(self.history).push(LaunchRecord {
             name: name.into(),
             hash: KernelHash(0),
-            size,
+            size: size * calls.len() as u64,
+            members: calls.len(),
+            product: product(&calls[0]),
             inputs,
             outputs,
             operations: 1,
@@ -65,4 +79,14 @@ impl Evaluator<'_> {
         let data = variable.data.as_ref().expect("internal error: an operand is not in memory");
         MemoryArray { address: data.address(), size: variable.size, dtype: variable.dtype }
     }
+}
+
+/// What a call multiplies, if it does.
+fn product(call: &PrimitiveCall) -> Option<Extents> {
+    let Primitive::Product(product) = call.primitive else { return None };
+    let half = call.operands.len() / 2;
+    let (n, rows) = product.extents(call.operands[0].size, call.operands[half].size);
+    let (depth, columns) = (product.depth.into(), product.columns.into());
+    let (dtype, is_complex) = (call.result.dtype, product.part != Part::Whole);
+    Some(Extents { n, rows, depth, columns, dtype, is_complex })
 }

@@ -11,9 +11,9 @@
 //!    be dear to compute again;
 //! 3. `build`: the kernels, from their writes back to loads; of components that are `alike` one kernel.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
-use super::alike::{Components, Group};
+use super::alike::{Components, FEWEST, Group};
 use super::launches::{Keep, Plan, PrimitiveLaunch, Step};
 use super::registers::Registers;
 use super::walk::{
@@ -22,8 +22,9 @@ use super::walk::{
 use crate::error::{Error, Result};
 use crate::interrupt;
 use crate::ir::kernel::Target;
+use crate::ir::primitive::Primitive;
 use crate::ir::table::Table;
-use crate::ir::var::{Kind, VarId, Variable};
+use crate::ir::var::{Kind, MAX_OPERANDS, VarId, Variable};
 
 /// Values up to this cost are rematerialised if they are asked for: most are never asked for, and
 /// each store would cost what moving another input does.
@@ -114,11 +115,16 @@ fn attempt(
     }
     let mut builder = super::build::Builder::new(table, &walk, target, registers);
     let step = |group: Group| match primitive_launch(&walk, &group) {
-        Some(launch) => Ok(Step::Primitive(launch)),
-        None => builder.build(group).map(Step::Kernel),
+        Some(launch) => Ok((group.stage, Step::Primitive(launch))),
+        None => Ok((group.stage, Step::Kernel(builder.build(group)?))),
     };
     let steps = groups.into_iter().map(step).collect::<Result<_>>()?;
-    Ok(Plan { fills: walk.fills, composites: walk.composites, steps: joined(steps) })
+    let mut steps = joined(steps);
+    if target.batch {
+        steps = together(table, steps);
+    }
+    let steps = steps.into_iter().map(|(_, step)| step).collect();
+    Ok(Plan { fills: walk.fills, composites: walk.composites, steps })
 }
 
 fn primitive_launch(walk: &Walk<'_>, group: &Group) -> Option<PrimitiveLaunch> {
@@ -126,22 +132,67 @@ fn primitive_launch(walk: &Walk<'_>, group: &Group) -> Option<PrimitiveLaunch> {
     let variable = walk.table.get(result);
     let Kind::Primitive(primitive) = variable.kind else { return None };
     let operands = variable.operands().collect();
-    Some(PrimitiveLaunch { primitive, operands, result, imag: None })
+    Some(PrimitiveLaunch { primitive, operands, result, imag: None, others: Vec::new() })
 }
 
 /// Makes one launch of two that follow each other where they make the real and the imaginary part of a product.
-fn joined(steps: Vec<Step>) -> Vec<Step> {
-    let mut joined: Vec<Step> = Vec::with_capacity(steps.len());
-    for step in steps {
-        if let (Some(Step::Primitive(real)), Step::Primitive(imag)) = (joined.last_mut(), &step)
+fn joined(steps: Vec<(u32, Step)>) -> Vec<(u32, Step)> {
+    let mut joined: Vec<(u32, Step)> = Vec::with_capacity(steps.len());
+    for (stage, step) in steps {
+        if let (Some((_, Step::Primitive(real))), Step::Primitive(imag)) =
+            (joined.last_mut(), &step)
             && real.has_imag(imag)
         {
             real.imag = Some(imag.result);
         } else {
-            joined.push(step);
+            joined.push((stage, step));
         }
     }
     joined
+}
+
+/// Makes one launch of the products of a stage whose extents and types are the same, if they are many: what is in a stage
+/// does not depend on what else is.
+fn together(table: &Table, steps: Vec<(u32, Step)>) -> Vec<(u32, Step)> {
+    if steps.len() < FEWEST {
+        return steps;
+    }
+    let sizes = |ids: &[VarId]| {
+        let mut sizes = [0; MAX_OPERANDS];
+        sizes.iter_mut().zip(ids).for_each(|(size, &id)| *size = table.get(id).size);
+        sizes
+    };
+    let mut kinds: HashMap<_, Vec<usize>> = HashMap::new();
+    for (place, (stage, step)) in steps.iter().enumerate() {
+        if let Step::Primitive(launch) = step
+            && let Primitive::Product(product) = launch.primitive
+        {
+            let result = table.get(launch.result);
+            let made = (result.size, result.dtype, launch.imag.is_some());
+            let kind = (*stage, product, sizes(&launch.operands), made);
+            kinds.entry(kind).or_default().push(place);
+        }
+    }
+    // To which place each goes that goes to another.
+    let mut goes: Vec<Option<usize>> = vec![None; steps.len()];
+    for places in kinds.into_values().filter(|places| places.len() >= FEWEST) {
+        places[1..].iter().for_each(|&place| goes[place] = Some(places[0]));
+    }
+    let mut others: HashMap<usize, Vec<PrimitiveLaunch>> = HashMap::new();
+    let mut kept: Vec<(usize, u32, Step)> = Vec::new();
+    for (place, (stage, step)) in steps.into_iter().enumerate() {
+        match (goes[place], step) {
+            (Some(first), Step::Primitive(launch)) => others.entry(first).or_default().push(launch),
+            (_, step) => kept.push((place, stage, step)),
+        }
+    }
+    let with_others = |(place, stage, mut step): (usize, u32, Step)| {
+        if let Step::Primitive(launch) = &mut step {
+            launch.others = others.remove(&place).unwrap_or_default();
+        }
+        (stage, step)
+    };
+    kept.into_iter().map(with_others).collect()
 }
 
 /// Decides which nodes go to memory besides reductions, scatters and primitives, which always do.
@@ -223,20 +274,24 @@ fn mark_used_later(walk: &mut Walk<'_>) -> Result<()> {
 /// Stored nodes by stage and size, in the order of their first recording.
 fn group(walk: &Walk<'_>) -> Vec<Group> {
     let mut groups: Vec<Group> = Vec::new();
-    let mut by_key: BTreeMap<(u32, u64, Option<usize>), usize> = BTreeMap::new();
+    let mut by_key: BTreeMap<(u32, u64), usize> = BTreeMap::new();
     for (i, node) in walk.nodes.iter().enumerate().filter(|(_, node)| node.stored) {
         let variable = walk.table.get(node.id);
         let size = lanes(walk.table, variable);
+        let new = |writes| Group { stage: node.stage, size, writes, alike: None };
         // A primitive is a launch of its own.
-        let alone = matches!(variable.kind, Kind::Primitive(_)).then_some(i);
-        let group = *by_key.entry((node.stage, size, alone)).or_insert_with(|| {
-            groups.push(Group { stage: node.stage, size, writes: Vec::new(), alike: None });
+        if matches!(variable.kind, Kind::Primitive(_)) {
+            groups.push(new(vec![i]));
+            continue;
+        }
+        let group = *by_key.entry((node.stage, size)).or_insert_with(|| {
+            groups.push(new(Vec::new()));
             groups.len() - 1
         });
         groups[group].writes.push(i);
     }
     let serial = |&node: &usize| walk.table.get(walk.nodes[node].id).serial;
-    for group in &mut groups {
+    for group in groups.iter_mut().filter(|group| group.writes.len() > 1) {
         group.writes.sort_by_key(serial);
     }
     groups.sort_by_key(|group| (group.stage, group.writes.first().map(serial)));

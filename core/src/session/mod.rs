@@ -143,14 +143,20 @@ impl Session {
         self.record(|recorder| recorder.composite(name, words, &ids, recipe))
     }
 
-    /// Records products of matrices, see [`Product`]; tensors have better words for them.
+    /// Records products of the same matrices, see [`Product`]; tensors have better words for them.
     ///
     /// # Errors
     /// `ForeignArray`.
     #[doc(hidden)]
-    pub fn products(&self, product: Product, operands: &[&Array]) -> Result<Array> {
+    pub fn products(
+        &self,
+        products: impl IntoIterator<Item = Product>,
+        operands: &[&Array],
+    ) -> Result<Vec<Array>> {
         let ids = self.ids("matmul", operands)?;
-        self.record(|recorder| recorder.product(product, &ids))
+        self.record_all(|recorder| {
+            products.into_iter().map(|product| recorder.product(product, &ids)).collect()
+        })
     }
 
     /// Records several arrays at once.

@@ -91,7 +91,8 @@ impl Tensor {
     /// As [`Tensor::new`], of parts that fit.
     pub(crate) fn of(parts: &[Array], shape: Shape) -> Result<Self> {
         let n = shape.n_entries();
-        let parts = parts.iter().map(|part| part.resize(n)).collect::<Result<_>>()?;
+        let fit = |part: &Array| if part.size() == n { Ok(part.clone()) } else { part.resize(n) };
+        let parts = parts.iter().map(fit).collect::<Result<_>>()?;
         Ok(Self { parts, view: Arc::new(View::whole(shape)) })
     }
 

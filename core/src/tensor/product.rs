@@ -19,6 +19,9 @@ impl Tensor {
     /// # Errors
     /// `Forms`, naming both shapes, if they do not fit; `UnsupportedType` for masks; `TypeMismatch`.
     pub fn matmul(&self, other: &Self) -> Result<Self> {
+        if let Some(product) = self.by_plain(other)? {
+            return Ok(product);
+        }
         let op = "matmul";
         let ranks = [self, other].map(|factor| factor.shape().rank());
         if ranks.contains(&0) {
@@ -46,6 +49,48 @@ impl Tensor {
         let factors = alike(op, &[self.clone(), other.clone()])?;
         let [left, right] = [&factors[0], &factors[1]];
         if ranks.contains(&1) { left.by_vector(right) } else { left.by_matrices(right) }
+    }
+
+    /// The product of two matrices of one type that lie in memory row by row, as most do; `None` for others.
+    fn by_plain(&self, other: &Self) -> Result<Option<Self>> {
+        let (Some([rows, depth]), Some([other_depth, columns])) = (self.plain(), other.plain())
+        else {
+            return Ok(None);
+        };
+        let dtype = self.dtype();
+        let is_alike = dtype == other.dtype() && self.parts.len() == other.parts.len();
+        let [small_depth, small_columns] = [depth, columns].map(u32::try_from);
+        let (Ok(small_depth), Ok(small_columns), true) = (small_depth, small_columns, is_alike)
+        else {
+            return Ok(None);
+        };
+        if depth != other_depth || dtype == DType::Mask || [rows, depth, columns].contains(&0) {
+            return Ok(None);
+        }
+        let session = self.parts[0].session();
+        let factor = Factor::new(false, true);
+        let product = |part: Part| Product {
+            depth: small_depth,
+            columns: small_columns,
+            left: factor,
+            right: factor,
+            part,
+            on_tensor_cores: false,
+        };
+        let parts: &[Part] =
+            if self.is_complex() { &[Part::Real, Part::Imag] } else { &[Part::Whole] };
+        if parts.len() == 1 && session.uses_tensor_cores(dtype)? {
+            return Ok(None);
+        }
+        let operands: Vec<&Array> = self.parts.iter().chain(&other.parts).collect();
+        let parts = session.products(parts.iter().map(|&part| product(part)), &operands)?;
+        Self::of(&parts, Shape::new("matmul", [rows, columns])?).map(Some)
+    }
+
+    /// Rows and columns of a matrix that lies in memory row by row.
+    fn plain(&self) -> Option<[u64; 2]> {
+        let extents = <[u64; 2]>::try_from(self.shape().extents()).ok()?;
+        (self.view.is_turned(self.parts[0].size()) == Some(false)).then_some(extents)
     }
 
     /// A product one of whose factors has one axis.
@@ -101,8 +146,8 @@ impl Tensor {
         let operands: Vec<&Array> = left.lanes.iter().chain(&right.lanes).collect();
         let parts: &[Part] =
             if self.is_complex() { &[Part::Real, Part::Imag] } else { &[Part::Whole] };
-        let parts = parts.iter().map(|&part| session.products(product(part), &operands));
-        Self::of(&parts.collect::<Result<Vec<_>>>()?, shape)
+        let parts = session.products(parts.iter().map(|&part| product(part)), &operands)?;
+        Self::of(&parts, shape)
     }
 
     /// The sum of the products of entries, the second conjugated if `conjugates_second`, else the first; in the order of

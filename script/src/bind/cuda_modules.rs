@@ -45,6 +45,7 @@ pub(super) fn register(registry: &mut Registry<'_>) {
     registry.engine.register_type_with_name::<ModuleRef>("cuda_module");
     registry.engine.register_type_with_name::<ModuleKernelRef>("cuda_kernel");
     documented(registry);
+    of_variables(registry);
     registry.any("cuda_module", 1, |context, _, args| module(context, args[0], &Map::new()));
     registry.any("cuda_module", 2, |context, _, args| {
         let options = args[1].read_lock::<Map>().map(|options| options.clone());
@@ -123,6 +124,27 @@ fn documented(registry: &mut Registry<'_>) {
          >> m = cuda_module(\".version 7.8\\n.target sm_80\\n.address_size 64\\n.visible .entry f() { ret; }\"); \
          try { m.kernel(\"f\", \"int n\").launch([]) } catch (e) { print(e.message) }\n\
          launch: kernel `f`: got 0 arguments, expected 1",
+    );
+}
+
+fn of_variables(registry: &mut Registry<'_>) {
+    registry.doc(
+        "get",
+        "(module, name, type)",
+        "Lanes of a variable of a CUDA module, __constant__ or __device__, as they are when the launches before have run: \
+         m.get(\"coef\", \"f32\"). Lists and maps have get too: an element by its index or key.\n\n\
+         >> m = cuda_module(\".version 7.8\\n.target sm_80\\n.address_size 64\\n.visible .entry f() { ret; }\"); \
+         try { m.get(1, \"f32\") } catch (e) { print(e.message) }\n\
+         get: got an integer, expected a name",
+    );
+    registry.doc(
+        "set",
+        "(module, name, x)",
+        "Writes an array to the first lanes of a variable of a CUDA module, before the launches that follow: m.set(\"coef\", x). Lists \
+         and maps have set too: an element by its index or key.\n\n\
+         >> m = cuda_module(\".version 7.8\\n.target sm_80\\n.address_size 64\\n.visible .entry f() { ret; }\"); \
+         try { m.set(\"coef\", 1) } catch (e) { print(e.message) }\n\
+         set: got an integer, expected an array",
     );
 }
 

@@ -358,8 +358,13 @@ fn programs(registry: &mut Registry<'_>) {
                 Step::Kernel(launch) => launch,
                 Step::Primitive(launch) => {
                     let (name, inputs) = (launch.primitive.name(), launch.operands.len());
-                    let outputs = launch.results().count();
-                    let _ = writeln!(text, "{name} {i}: in={inputs}, out={outputs}");
+                    let n_members = launch.others.len() + 1;
+                    let outputs = launch.results().count() / n_members;
+                    let times = match n_members {
+                        1 => String::new(),
+                        n => format!("{n} times "),
+                    };
+                    let _ = writeln!(text, "{name} {i}: {times}in={inputs}, out={outputs}");
                     continue;
                 }
             };

@@ -15,6 +15,7 @@ pub(crate) mod cuda_modules;
 pub(crate) mod deletion;
 mod devices;
 pub(crate) mod doc;
+mod engine;
 mod files;
 mod geometry;
 mod groups;
@@ -87,6 +88,7 @@ const FAMILIES: &[(&str, Register)] = &[
     ("lanes in other places", |registry| catalogue::register(registry, PLACES)),
     ("lanes in other places", binary_search::register),
     ("loops and branches in kernels", control::register),
+    ("many small works", engine::register),
     ("kernels from text", kernels::register),
     ("kernels from text", cuda_modules::register),
     ("kernels from text", kernel_stats::register),

@@ -115,6 +115,10 @@ impl Backend for Cpu {
         self.shared.interp.run_primitive(call, room)
     }
 
+    fn run_primitives(&self, calls: &[PrimitiveCall], room: Room<'_>) -> Result<()> {
+        self.shared.interp.run_primitives(calls, room)
+    }
+
     fn memory(&self) -> &dyn Memory {
         &self.memory
     }

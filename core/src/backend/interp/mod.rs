@@ -61,6 +61,10 @@ impl Backend for Interp {
         primitive::run(&self.pool, self.isa, call, room)
     }
 
+    fn run_primitives(&self, calls: &[PrimitiveCall], room: Room<'_>) -> Result<()> {
+        primitive::run_all(&self.pool, self.isa, calls, room)
+    }
+
     fn memory(&self) -> &dyn Memory {
         &self.memory
     }

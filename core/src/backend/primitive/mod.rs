@@ -32,6 +32,24 @@ use crate::ir::scalar::with_lane;
 
 pub use call::{MemoryArray, PrimitiveCall, Room};
 
+/// Runs calls of one primitive, whose operands and results have the same sizes and types.
+///
+/// # Errors
+/// As [`run`].
+pub(super) fn run_all(
+    pool: &Pool,
+    isa: Isa,
+    calls: &[PrimitiveCall],
+    room: Room<'_>,
+) -> Result<()> {
+    if let [PrimitiveCall { primitive: Primitive::Product(product), .. }, _, ..] = calls
+        && product::multiply_all(&Workers { pool, isa, room }, *product, calls)?
+    {
+        return Ok(());
+    }
+    calls.iter().try_for_each(|call| run(pool, isa, call, room))
+}
+
 /// Runs a primitive on host memory.
 ///
 /// # Errors

@@ -7,7 +7,7 @@ use crate::ir::primitive::{Product, Terms};
 use crate::ir::scalar::Lane;
 
 /// Multiplications below which a second thread does not pay.
-const WORTH_A_THREAD: usize = 1 << 16;
+pub(super) const WORTH_A_THREAD: usize = 1 << 16;
 
 /// What is multiplied, and how often.
 #[derive(Clone, Copy)]

@@ -13,9 +13,10 @@ mod tiles;
 mod vectors;
 
 use self::matrices::Matrices;
-use super::MemoryArray;
+use self::small::Parts;
 use super::lanes::Lanes;
 use super::pieces::{Scratch, Workers};
+use super::{MemoryArray, PrimitiveCall};
 use crate::convert::exactly;
 use crate::dtype::DType;
 use crate::error::Result;
@@ -41,10 +42,41 @@ pub(super) fn multiply(
             let first = of(product, result);
             let second = imag.map(|imag| of(Product { part: Part::Imag, ..product }, imag));
             if first.are_small() {
-                return small::multiply(workers, first, second);
+                return small::multiply(workers, Parts { first, second });
             }
             tiles::multiply(workers, first)?;
             second.map_or(Ok(()), |second| tiles::multiply(workers, second))
+        },
+        mask => unreachable!("internal error: a product of truth values"))
+}
+
+/// Several products of the same extents and types; `false` if they are better made one by one.
+pub(super) fn multiply_all(
+    workers: &Workers<'_>,
+    product: Product,
+    calls: &[PrimitiveCall],
+) -> Result<bool> {
+    let dtype = calls[0].result.dtype;
+    if dtype == DType::F16 {
+        return Ok(false);
+    }
+    with_lane!(dtype,
+        T => {
+            let parts = |call: &PrimitiveCall| {
+                let of = |product, result| {
+                    Matrices::<T>::new(product, &call.operands, Lanes::of(result))
+                };
+                let second = Product { part: Part::Imag, ..product };
+                Parts {
+                    first: of(product, call.result),
+                    second: call.imag.map(|imag| of(second, imag)),
+                }
+            };
+            if !parts(&calls[0]).first.are_small() {
+                return Ok(false);
+            }
+            small::multiply_all(workers, calls.iter().map(parts).collect())?;
+            Ok(true)
         },
         mask => unreachable!("internal error: a product of truth values"))
 }

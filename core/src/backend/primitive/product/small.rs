@@ -1,7 +1,7 @@
 //! Products whose right matrices are small: rows are multiplied where they lie, without panels.
 
 use super::kernels::{Run, Small};
-use super::matrices::{Factor, Matrices};
+use super::matrices::{Factor, Matrices, WORTH_A_THREAD};
 use crate::backend::isa::Isa;
 use crate::backend::primitive::pieces::Workers;
 use crate::error::Result;
@@ -58,22 +58,66 @@ impl<T: Lane> Matrices<T> {
     }
 }
 
-/// Makes the results of one part, or of both while their operands are near.
-pub(super) fn multiply<T: Lane>(
-    workers: &Workers<'_>,
-    first: Matrices<T>,
-    second: Option<Matrices<T>>,
-) -> Result<()> {
+/// The results of one part, or of both while their operands are near.
+#[derive(Clone, Copy)]
+pub(super) struct Parts<T> {
+    pub(super) first: Matrices<T>,
+    pub(super) second: Option<Matrices<T>>,
+}
+
+/// Makes results.
+pub(super) fn multiply<T: Lane>(workers: &Workers<'_>, parts: Parts<T>) -> Result<()> {
     let kernel = kernel::<T>(workers.isa);
-    let Matrices { n, rows, columns, .. } = first;
-    let a_row = columns * first.n_terms();
-    let most_rows = (TASK / a_row).clamp(1, rows);
-    let n_blocks = rows.div_ceil(most_rows);
-    let group = if n_blocks == 1 { (TASK / (a_row * rows)).max(1) } else { 1 };
-    workers.tasks(n.div_ceil(group) * n_blocks, first.is_worth_a_thread(), move |task, _| {
-        let (matrix, start) = (task / n_blocks * group, task % n_blocks * most_rows);
-        let block = [start, rows.min(start + most_rows)];
-        let group = group.min(n - matrix);
+    let cut = Cut::of(&parts.first);
+    let is_worth = parts.first.is_worth_a_thread();
+    workers.tasks(cut.n_tasks, is_worth, move |task, _| parts.make(&kernel, &cut, task))
+}
+
+/// Makes the results of several products of the same extents.
+pub(super) fn multiply_all<T: Lane>(workers: &Workers<'_>, all: Vec<Parts<T>>) -> Result<()> {
+    let Some(first) = all.first().map(|parts| parts.first) else { return Ok(()) };
+    let kernel = kernel::<T>(workers.isa);
+    let cut = Cut::of(&first);
+    let terms = first.n * first.rows * first.columns * first.n_terms();
+    let group = (TASK / terms.max(1)).max(1);
+    let is_worth = all.len() * terms >= WORTH_A_THREAD;
+    workers.tasks(all.len().div_ceil(group), is_worth, move |task, goes_on| {
+        let start = task * group;
+        for parts in &all[start..all.len().min(start + group)] {
+            if !goes_on() {
+                return;
+            }
+            (0..cut.n_tasks).for_each(|task| parts.make(&kernel, &cut, task));
+        }
+    })
+}
+
+/// How products are cut into tasks: some matrices each, or some rows of one.
+struct Cut {
+    most_rows: usize,
+    n_blocks: usize,
+    group: usize,
+    n_tasks: usize,
+}
+
+impl Cut {
+    fn of<T: Lane>(matrices: &Matrices<T>) -> Self {
+        let Matrices { n, rows, columns, .. } = *matrices;
+        let a_row = columns * matrices.n_terms();
+        let most_rows = (TASK / a_row).clamp(1, rows);
+        let n_blocks = rows.div_ceil(most_rows);
+        let group = if n_blocks == 1 { (TASK / (a_row * rows)).max(1) } else { 1 };
+        Self { most_rows, n_blocks, group, n_tasks: n.div_ceil(group) * n_blocks }
+    }
+}
+
+impl<T: Lane> Parts<T> {
+    fn make(&self, kernel: &Small<T>, cut: &Cut, task: usize) {
+        let Self { first, second } = *self;
+        let (matrix, start) =
+            (task / cut.n_blocks * cut.group, task % cut.n_blocks * cut.most_rows);
+        let block = [start, first.rows.min(start + cut.most_rows)];
+        let group = cut.group.min(first.n - matrix);
         let parts = || [Some(first), second].into_iter().flatten();
         if first.right.across == 1 {
             parts().for_each(|matrices| kernel.0(matrices.run(matrix, group, block)));
@@ -87,11 +131,11 @@ pub(super) fn multiply<T: Lane>(
                 let mut run = matrices.run(matrix, 1, block);
                 let right = matrices.right;
                 run.right = right.signs.map(|(is_imag, _)| &planes[usize::from(is_imag)][..]);
-                run.right_row = columns;
+                run.right_row = first.columns;
                 kernel.0(run);
             }
         }
-    })
+    }
 }
 
 impl<T: Lane> Matrices<T> {
