@@ -63,9 +63,9 @@ pub trait GpuBackend {
     /// Its number.
     fn number(&self) -> u32;
 
-    /// Which of its kinds of code a kernel for a number of lanes gets.
-    fn variant(&self) -> fn(&Kernel, u64) -> u64 {
-        |_, _| 0
+    /// Which of its kinds of code a kernel for a number of lanes of each of some members gets.
+    fn variant(&self) -> fn(&Kernel, u64, usize) -> u64 {
+        |_, _, _| 0
     }
 
     /// A kernel that gives the same bits, compiles in less time and runs slower, for the first launch of

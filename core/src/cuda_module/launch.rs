@@ -156,6 +156,7 @@ impl ModuleKernel {
                 operations: 1,
                 cache: CacheResult::Hit,
                 compile_time: Duration::ZERO,
+                start: begun,
                 run_time: (evaluator.clock)().saturating_sub(begun),
                 code,
             });

@@ -315,6 +315,11 @@ pub(super) struct Alike {
 }
 
 impl Alike {
+    /// How many there are.
+    pub(super) fn n_members(&self) -> usize {
+        self.others.len() + 1
+    }
+
     /// What the others take and make where the launch of the first is this one; `literals` are the variables of its
     /// literals.
     pub(super) fn members(

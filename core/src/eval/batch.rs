@@ -68,6 +68,7 @@ impl Evaluator<'_> {
             operations: kernel.n_ops,
             cache,
             compile_time,
+            start: ready,
             run_time,
             code,
         });

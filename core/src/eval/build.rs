@@ -1,6 +1,6 @@
 //! Builds the kernel of a group: from its writes back to what is in memory.
 
-use super::alike::Group;
+use super::alike::{Alike, Group};
 use super::draft::Draft;
 use super::launches::{Binding, Launch};
 use super::regions::Regions;
@@ -77,7 +77,8 @@ impl<'w, 't> Builder<'w, 't> {
             return Err(Error::Interrupted);
         }
         let literals = std::mem::take(&mut self.literals);
-        let (kernel, bindings) = draft.finish(self.known, self.target, self.size);
+        let n_members = group.alike.as_ref().map_or(1, Alike::n_members);
+        let (kernel, bindings) = draft.finish(self.known, self.target, self.size, n_members);
         if cfg!(debug_assertions)
             && let Err(rule) = verify::verify(&kernel)
         {

@@ -32,6 +32,7 @@ impl Draft {
         known: &mut Registers,
         target: Target,
         size: u64,
+        n_members: usize,
     ) -> (Kernel, Vec<Binding>) {
         let lengths = self.buffers.iter_mut().filter_map(|buffer| buffer.length.as_mut());
         for (position, length) in (0..).zip(lengths) {
@@ -51,7 +52,7 @@ impl Draft {
             variant: 0,
             hash: KernelHash(0),
         };
-        kernel.variant = (target.variant)(&kernel, size);
+        kernel.variant = (target.variant)(&kernel, size, n_members);
         known.hashed.clear();
         (target.device, &kernel).hash(&mut Bytes(&mut known.hashed));
         kernel.hash = KernelHash(xxh3_128(&known.hashed));

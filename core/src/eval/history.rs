@@ -36,6 +36,8 @@ pub struct LaunchRecord {
     pub cache: CacheResult,
     /// Time to find or compile it.
     pub compile_time: Duration,
+    /// When there was code, by the session's clock.
+    pub start: Duration,
     /// Time from then to the end, memory for results included (devices that run ahead: to return).
     pub run_time: Duration,
     /// Size and resources of the code.

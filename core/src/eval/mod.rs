@@ -234,6 +234,7 @@ impl Evaluator<'_> {
             operations: kernel.n_ops,
             cache,
             compile_time,
+            start: ready,
             run_time,
             code,
         });

@@ -67,6 +67,7 @@ impl Evaluator<'_> {
             operations: 1,
             cache: CacheResult::Hit,
             compile_time: std::time::Duration::ZERO,
+            start,
             run_time,
             code: CodeStatistics::default(),
         });

@@ -303,13 +303,13 @@ pub struct Target {
     pub fast_math: bool,
     /// Whether alike components of an evaluation are one launch.
     pub batch: bool,
-    /// The [`Kernel::variant`] for a number of lanes.
-    pub variant: fn(&Kernel, u64) -> u64,
+    /// The [`Kernel::variant`] for a number of lanes of each of some members.
+    pub variant: fn(&Kernel, u64, usize) -> u64,
 }
 
 impl Default for Target {
     fn default() -> Self {
-        Self { device: 0, lane_order: false, fast_math: false, batch: true, variant: |_, _| 0 }
+        Self { device: 0, lane_order: false, fast_math: false, batch: true, variant: |_, _, _| 0 }
     }
 }
 

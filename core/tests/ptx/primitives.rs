@@ -82,7 +82,8 @@ fn products() -> impl Iterator<Item = ProductCode> {
         let bit = |number: u32| i >> number & 1 == 1;
         let (turned, conjugate) = ([bit(0), bit(1)], [bit(2), bit(0)]);
         let aligned = [bit(1), bit(0) == bit(2)];
-        ProductCode { dtype, turned, conjugate, aligned, parts, size }
+        let is_batch = i % 7 == 3;
+        ProductCode { dtype, turned, conjugate, aligned, parts, size, is_batch }
     })
 }
 

@@ -1,15 +1,21 @@
 //! What the engine makes of many small works, and when.
 
+use std::any::TypeId;
 use std::time::Duration;
 
+use porcini_core::Array;
 use porcini_core::eval::history::LaunchRecord;
 use porcini_core::ir::kernel::KernelHash;
-use rhai::{Dynamic, Map};
+use porcini_core::spelling::similar;
+use rhai::{Dynamic, ImmutableString, Map};
+use serde_json::{Value, json};
 
+use super::files;
 use super::memory::evaluate_values;
 use super::registry::Registry;
 use crate::context::Context;
-use crate::fault::IntoFault;
+use crate::fault::{IntoFault, fault_with_hint};
+use crate::language::tokens::registered;
 
 /// Arguments of `flush`.
 const MOST_ARGUMENTS: usize = 8;
@@ -47,6 +53,79 @@ pub(super) fn register(registry: &mut Registry<'_>) {
          >> a = FloatC([1, 2]) + 1; flush(a); engine_stats()[0].operations\n1",
     );
     registry.any("engine_stats", 0, |context, _, _| Ok(stats(context)));
+    registry.doc(
+        "is_ready",
+        "(x)",
+        "Whether a value is computed already, so that reading it evaluates nothing.\n\n\
+         >> a = FloatC([1, 2]) + 1; print(is_ready(a)); flush(a); is_ready(a)\nfalse\ntrue",
+    );
+    registry.on_array("is_ready", 1, |_, _, array, _| {
+        Ok(array.leaves().iter().all(Array::is_evaluated))
+    });
+    registry.doc(
+        "trace_events",
+        "(path)",
+        "Writes the last 10 000 launches as a timeline for chrome://tracing or ui.perfetto.dev: what was compiled and what ran, when and how \
+         long; on a GPU until a launch was queued. How many there are.\n\n\
+         >> flush(FloatC([1, 2]) + 1); trace_events(\"t.json\")\n1",
+    );
+    registry.any("trace_events", 1, |context, _, args| {
+        let path = files::path("trace_events", args[0])?;
+        let (events, n) = events(context);
+        files::store(context, "trace_events", &path, events.to_string().as_bytes())?;
+        Ok(i64::try_from(n).unwrap_or(i64::MAX))
+    });
+    pushes(registry);
+}
+
+/// Arguments of an operation by name.
+const MOST_PUSHED: usize = 6;
+
+fn pushes(registry: &mut Registry<'_>) {
+    for arity in 1..=MOST_PUSHED {
+        let first = TypeId::of::<ImmutableString>();
+        registry.typed("push", first, arity, |context, call, args| {
+            context.at(call);
+            let name = args[0].to_string();
+            let functions = context.functions.borrow();
+            let known = || functions.iter().map(|(name, _)| name.as_str());
+            if !known().any(|known| known == name) {
+                let near = similar(&name, known());
+                let hint = match near.is_empty() {
+                    true => "help() lists the functions".into(),
+                    false => format!("did you mean {}?", near.join(" or ")),
+                };
+                return Err(fault_with_hint(format!("push: unknown op `{name}`"), hint));
+            }
+            drop(functions);
+            let mut args: Vec<Dynamic> = args[1..].iter().map(|arg| (**arg).clone()).collect();
+            let args = &mut args.iter_mut().collect::<Vec<_>>();
+            call.call_native_fn_raw(registered(&name), true, args)
+        });
+    }
+}
+
+/// The launches as Chrome's trace events, and how many there are.
+fn events(context: &Context) -> (Value, usize) {
+    let history = context.session.history();
+    let us = |time: Duration| time.as_secs_f64() * 1e6;
+    let event = |name: &str, kind: &str, start: Duration, time: Duration, about: Value| json!({"name": name, "cat": kind, "ph": "X", "ts": us(start), "dur": us(time), "pid": 1, "tid": 1, "args": about});
+    let device = context.session.device_name();
+    let mut events = vec![
+        json!({"name": "thread_name", "ph": "M", "pid": 1, "tid": 1, "args": {"name": device}}),
+    ];
+    for launch in &history {
+        let about = json!({
+            "lanes": launch.size, "members": launch.members, "operations": launch.operations,
+            "signature": signature(launch),
+        });
+        if !launch.compile_time.is_zero() {
+            let start = launch.start.saturating_sub(launch.compile_time);
+            events.push(event("compile", "compile", start, launch.compile_time, about.clone()));
+        }
+        events.push(event(&launch.name, "launch", launch.start, launch.run_time, about));
+    }
+    (json!({"traceEvents": events, "displayTimeUnit": "ms"}), history.len())
 }
 
 /// Launches of one signature.

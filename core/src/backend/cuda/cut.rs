@@ -6,6 +6,7 @@
 
 use std::collections::HashMap;
 
+use super::ptx::BATCH;
 use crate::convert::exactly;
 use crate::dtype::DType;
 use crate::ir::kernel::{BufferIndex, BufferParam, Code, Inst, Kernel, KernelHash, Reg};
@@ -175,7 +176,7 @@ impl Cutter<'_> {
             accesses: kernel.accesses.clone(),
             n_ops: end - start,
             fast_math: kernel.fast_math,
-            variant: kernel.variant,
+            variant: kernel.variant & !BATCH,
             hash: KernelHash(kernel.hash.0 ^ number),
         };
         Part { kernel, buffers }

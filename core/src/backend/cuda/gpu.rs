@@ -82,8 +82,17 @@ pub(super) struct Resources {
 pub(super) struct Grid {
     pub(super) blocks: u32,
     pub(super) threads: u32,
+    /// Members of a batch, blocks each.
+    pub(super) members: u32,
     /// Bytes of shared memory of each block, beyond what the entry declares.
     pub(super) shared_bytes: u32,
+}
+
+impl Grid {
+    /// Blocks of so many threads.
+    pub(super) const fn of(blocks: u32, threads: u32) -> Self {
+        Self { blocks, threads, members: 1, shared_bytes: 0 }
+    }
 }
 
 /// The result of the driver's compiler.
@@ -317,13 +326,13 @@ impl Gpu {
     pub(super) fn launch(&self, function: Function, grid: Grid, params: &[u64]) -> Result<()> {
         self.enter()?;
         let mut block = params.as_ptr().cast_mut().cast::<c_void>();
-        let Grid { blocks, threads, shared_bytes } = grid;
+        let Grid { blocks, threads, members, shared_bytes } = grid;
         // SAFETY: the entry takes one block of so many words, which the call copies.
         let result = unsafe {
             sys::cuLaunchKernel(
                 function.0,
                 blocks,
-                1,
+                members,
                 1,
                 threads,
                 1,

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use super::compiler::{Binary, Compiler};
 use super::errors::{ErrorWords, Words, index_types};
 use super::gpu::{Function, Gpu, Grid, Module, Resources, Signal};
-use super::ptx::{self, CHUNK, FOLDED, LANES_PER_WARP, Sharing};
+use super::ptx::{self, BATCH, CHUNK, FOLDED, LANES_PER_WARP, Sharing};
 use crate::backend::{CodeStatistics, Executable, Launched};
 use crate::convert::exactly;
 use crate::dtype::DType;
@@ -27,6 +27,8 @@ const PIECE: u64 = 1 << 31;
 const PRIVATE_THREADS: u32 = 512;
 /// Threads that a multiprocessor runs at once.
 const THREADS_PER_PROCESSOR: u32 = 2048;
+/// Members of one launch, blocks along y.
+pub(super) const MOST_MEMBERS: usize = 65_535;
 /// Bytes of shared memory that every block may have.
 const SHARED_BYTES: u64 = 48 << 10;
 /// Lanes an element from which on it pays that a block clears and adds up elements of its own.
@@ -161,6 +163,8 @@ pub(super) struct Loaded {
     index_types: Vec<DType>,
     /// Whether there are loops, which an interrupt ends.
     has_loops: bool,
+    /// Whether it runs the members of a batch.
+    is_batch: bool,
     statistics: CodeStatistics,
 }
 
@@ -208,6 +212,7 @@ impl Loaded {
             threads,
             index_types: index_types(kernel),
             has_loops: kernel.insts.iter().any(|inst| repeats(inst.code)),
+            is_batch: kernel.variant & BATCH != 0,
             statistics: CodeStatistics {
                 bytes,
                 registers: registers as usize,
@@ -236,12 +241,15 @@ impl Loaded {
             let spread = exactly::<u32>(spread.next_multiple_of(32));
             let block = self.threads.min(spread.max(64));
             let blocks = exactly::<u32>(threads.div_ceil(block.into()));
-            let grid = Grid { blocks, threads: block, shared_bytes: 0 };
+            let grid = Grid::of(blocks, block);
             let private = self.private.as_ref().and_then(|private| {
                 Some((private.entry, private.grid(params, threads, length, &self.shared.gpu)?))
             });
             let (entry, grid) = private.unwrap_or((self.entry, grid));
-            self.shared.launch(entry, grid, params.words())?;
+            match self.is_batch {
+                true => self.shared.launch_from_memory(entry, grid, params.words())?,
+                false => self.shared.launch(entry, grid, params.words())?,
+            }
         }
         Ok(())
     }
@@ -278,6 +286,22 @@ impl Executable for Loaded {
         })
     }
 
+    fn launch_all(&self, members: Vec<ParamBlock>, n: u64) -> Result<()> {
+        let (true, Sharing::Lanes(lanes)) = (self.is_batch && n <= PIECE, self.sharing) else {
+            return members.into_iter().try_for_each(|params| self.launch(params, n).map(drop));
+        };
+        let threads = exactly::<u32>(n.div_ceil(lanes.into()));
+        let block = self.threads.min(threads.next_multiple_of(32));
+        for members in members.chunks(MOST_MEMBERS) {
+            let words: Vec<u64> =
+                members.iter().flat_map(|params| params.words().iter().copied()).collect();
+            let n_members = exactly(members.len());
+            let grid = Grid { members: n_members, ..Grid::of(threads.div_ceil(block), block) };
+            self.shared.launch_from_memory(self.entry, grid, &words)?;
+        }
+        Ok(())
+    }
+
     fn statistics(&self) -> CodeStatistics {
         self.statistics
     }
@@ -292,9 +316,19 @@ impl Drop for Loaded {
 impl Shared {
     /// Launches an entry with a parameter block, in memory if it is too long to be passed.
     fn launch(&self, entry: Function, grid: Grid, words: &[u64]) -> Result<()> {
-        if words.len() * 8 <= MAX_DIRECT_BYTES {
-            return self.gpu.launch(entry, grid, words);
+        match words.len() * 8 <= MAX_DIRECT_BYTES {
+            true => self.gpu.launch(entry, grid, words),
+            false => self.launch_from_memory(entry, grid, words),
         }
+    }
+
+    /// Launches an entry that takes the address of its parameters.
+    pub(super) fn launch_from_memory(
+        &self,
+        entry: Function,
+        grid: Grid,
+        words: &[u64],
+    ) -> Result<()> {
         let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
         let address = self.gpu.alloc(bytes.len()).ok_or_else(|| self.exhausted(bytes.len()))?;
         let result =
@@ -327,7 +361,7 @@ impl Fold {
         let threads = n_chunks.div_ceil(FOLDED) * LANES_PER_WARP;
         let blocks = threads.div_ceil(FOLD_THREADS.into());
         let blocks = exactly::<u32>(blocks);
-        let grid = Grid { blocks, threads: FOLD_THREADS, shared_bytes: 0 };
+        let grid = Grid::of(blocks, FOLD_THREADS);
         shared.launch(self.entry, grid, params.words())
     }
 }
@@ -356,6 +390,7 @@ impl Private {
         Some(Grid {
             blocks: u32::try_from(blocks).ok()?,
             threads: self.threads,
+            members: 1,
             shared_bytes: u32::try_from(bytes).ok()?,
         })
     }

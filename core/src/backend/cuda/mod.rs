@@ -54,9 +54,9 @@ use self::parts::Parts;
 use self::primitive::Primitives;
 pub use self::primitive::{Work, run_steps};
 pub use self::ptx::{
-    AlongColumns, CHUNK, FOLDED, LANES_PER_WARP, ONE_LANE, ProductCode, ProductParts, ProductSize,
-    SHARED_DECLARATION, Sharing, Step, Target, lower, lower_entry, lower_fold, lower_private,
-    lower_step, lower_trap, private_target, tree_size,
+    AlongColumns, BATCH, CHUNK, FOLDED, LANES_PER_WARP, ONE_LANE, ProductCode, ProductParts,
+    ProductSize, SHARED_DECLARATION, Sharing, Step, Target, lower, lower_entry, lower_fold,
+    lower_private, lower_step, lower_trap, private_target, tree_size,
 };
 pub use self::toolkit::Toolkit;
 use super::primitive::{PrimitiveCall, Room};
@@ -164,6 +164,13 @@ impl Backend for Cuda {
         if self.primitives.run(call, room)? { Ok(()) } else { self.host.run_primitive(call) }
     }
 
+    fn run_primitives(&self, calls: &[PrimitiveCall], room: Room<'_>) -> Result<()> {
+        match self.primitives.run_all(&self.shared, calls)? {
+            true => Ok(()),
+            false => calls.iter().try_for_each(|call| self.run_primitive(call, room)),
+        }
+    }
+
     fn memory(&self) -> &dyn Memory {
         &self.memory
     }
@@ -186,11 +193,15 @@ impl GpuBackend for Cuda {
         self.gpu.number
     }
 
-    fn variant(&self) -> fn(&Kernel, u64) -> u64 {
-        // How the lanes of reductions and loops are shared does not depend on their number.
-        |kernel, n| match kernel.has_regions() || kernel.reductions().next().is_some() {
-            false if n < FEW_LANES => ONE_LANE,
-            _ => 0,
+    fn variant(&self) -> fn(&Kernel, u64, usize) -> u64 {
+        |kernel, n, n_members| {
+            // How the lanes of reductions and loops are shared does not depend on their number.
+            if kernel.has_regions() || kernel.reductions().next().is_some() {
+                return 0;
+            }
+            let is_few = n.saturating_mul(n_members as u64) < FEW_LANES;
+            let lanes = if is_few { ONE_LANE } else { 0 };
+            lanes | if n_members > 1 { BATCH } else { 0 }
         }
     }
 
@@ -199,7 +210,8 @@ impl GpuBackend for Cuda {
             return None;
         }
         let is_kept = self.compiler.has_kept(&self.compiler.source(kernel, mode));
-        (!is_kept).then(|| Kernel { variant: ONE_LANE, ..kernel.clone() })
+        let variant = kernel.variant | ONE_LANE;
+        (!is_kept).then(|| Kernel { variant, ..kernel.clone() })
     }
 
     fn source(&self, kernel: &Kernel, mode: LiteralMode) -> Option<String> {
@@ -210,7 +222,7 @@ impl GpuBackend for Cuda {
     fn fail(&self) -> Result<()> {
         let module = self.compiler.load(&self.compiler.trap())?.module;
         let entry = self.gpu.function(&module, ptx::TRAP_ENTRY)?;
-        self.gpu.launch(entry, Grid { blocks: 1, threads: 1, shared_bytes: 0 }, &[0])
+        self.gpu.launch(entry, Grid::of(1, 1), &[0])
     }
 
     fn is_lost(&self) -> bool {

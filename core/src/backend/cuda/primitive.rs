@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use super::compiler::Compiler;
 use super::cublas::Cublas;
 use super::gpu::{Function, Gpu, Grid, Module};
+use super::launch::{MOST_MEMBERS, Shared};
 use super::ptx::{
     ALONG_CHUNK, ALONG_FOLDED, ALONG_SHORT, AlongColumns, BUCKETS, COUNT_BLOCK, DIGIT, ProductCode,
     ProductParts, ProductSize, SCAN_CHUNK, Step, TILE, TURNED_SIDE, raw,
@@ -232,11 +233,22 @@ fn turn(work: &mut dyn Work, turned: Turned, x: MemoryArray, result: MemoryArray
     Ok(true)
 }
 
-/// Operands are left and right, of complex products the real and imaginary parts of each.
 fn products(work: &mut dyn Work, product: Product, call: &PrimitiveCall) -> Result<()> {
+    let code = product_code(product, call, 1, work.processors());
+    let (blocks, words) = product_words(code, product, call);
+    work.launch(Step::Product(code), blocks, &words)
+}
+
+/// The code of a product that `n_members` calls want. Operands are left and right, of complex products the real and
+/// imaginary parts of each.
+fn product_code(
+    product: Product,
+    call: &PrimitiveCall,
+    n_members: u64,
+    processors: u64,
+) -> ProductCode {
     let half = call.operands.len() / 2;
     let (n, rows) = product.extents(call.operands[0].size, call.operands[half].size);
-    let columns = u64::from(product.columns);
     let dtype = call.result.dtype;
     let parts = match (product.part, call.imag) {
         (Part::Whole, _) => ProductParts::Whole,
@@ -255,17 +267,26 @@ fn products(work: &mut dyn Work, product: Product, call: &PrimitiveCall) -> Resu
         aligned: [is_aligned(left, terms[0]), is_aligned(right, terms[1])],
         parts,
         size: ProductSize::Side128,
+        is_batch: n_members > 1,
     };
-    let code = code.sized(n, [rows, columns], work.processors());
+    code.sized(n * n_members, [rows, product.columns.into()], processors)
+}
+
+/// Blocks and words of parameters of a call.
+fn product_words(code: ProductCode, product: Product, call: &PrimitiveCall) -> (u64, Vec<u64>) {
+    let half = call.operands.len() / 2;
+    let (n, rows) = product.extents(call.operands[0].size, call.operands[half].size);
+    let columns = u64::from(product.columns);
+    let (left, right) = call.operands.split_at(half);
     let [matrices, row_blocks, column_blocks] = code.tile().blocks(n, [rows, columns]);
     let mut words = vec![rows, columns, product.depth.into(), row_blocks, column_blocks, n];
     words.extend([call.result.address, call.imag.map_or(0, |imag| imag.address)]);
-    let bytes = dtype.bytes() as u64;
-    for (planes, terms) in [left, right].into_iter().zip(terms) {
+    let bytes = call.result.dtype.bytes() as u64;
+    for (planes, terms) in [left, right].into_iter().zip(product.terms(rows)) {
         words.extend([planes[0], planes[half - 1]].map(|plane| plane.address));
         words.extend([terms.across, terms.along, terms.matrix].map(|lanes| lanes * bytes));
     }
-    work.launch(Step::Product(code), matrices * row_blocks * column_blocks, &words)
+    (matrices * row_blocks * column_blocks, words)
 }
 
 /// Whether the planes of a factor, and what lies along the depth or in other matrices, begin by whole vectors.
@@ -330,6 +351,41 @@ impl Primitives {
         run_steps(&mut OnGpu { primitives: self, room, blocks: Vec::new() }, call)
     }
 
+    /// Runs calls of one product as a batch; whether there is code for it.
+    ///
+    /// # Errors
+    /// As [`Primitives::run`].
+    pub(super) fn run_all(&self, shared: &Shared, calls: &[PrimitiveCall]) -> Result<bool> {
+        let [PrimitiveCall { primitive: Primitive::Product(product), .. }, _, ..] = *calls else {
+            return Ok(false);
+        };
+        if product.on_tensor_cores || product.depth > MOST_DEPTH {
+            return Ok(false);
+        }
+        let n_members = calls.len() as u64;
+        let code = |call| product_code(product, call, n_members, self.gpu.multiprocessors.into());
+        let mut common = code(&calls[0]);
+        for call in calls {
+            let aligned = code(call).aligned;
+            common.aligned.iter_mut().zip(aligned).for_each(|(all, one)| *all &= one);
+        }
+        let entry = self.entry(Step::Product(common))?;
+        for members in calls.chunks(MOST_MEMBERS) {
+            let mut words = Vec::new();
+            let mut n_blocks = 0;
+            for call in members {
+                let (blocks, own) = product_words(common, product, call);
+                n_blocks = blocks;
+                words.extend(own);
+            }
+            let Ok(blocks) = u32::try_from(n_blocks) else { return Ok(false) };
+            let threads = Step::Product(common).threads();
+            let grid = Grid { members: exactly(members.len()), ..Grid::of(blocks, threads) };
+            shared.launch_from_memory(entry, grid, &words)?;
+        }
+        Ok(true)
+    }
+
     /// Queues products on the tensor cores, with the library that is opened when first needed.
     fn by_cublas(&self, product: Product, call: &PrimitiveCall) -> Result<()> {
         let mut cublas = self.cublas.lock().unwrap_or_else(PoisonError::into_inner);
@@ -377,7 +433,7 @@ impl Work for OnGpu<'_> {
 
     fn launch(&mut self, step: Step, blocks: u64, words: &[u64]) -> Result<()> {
         let blocks = exactly::<u32>(blocks);
-        let grid = Grid { blocks, threads: step.threads(), shared_bytes: 0 };
+        let grid = Grid::of(blocks, step.threads());
         self.primitives.gpu.launch(self.primitives.entry(step)?, grid, words)
     }
 

@@ -15,7 +15,8 @@
 //! # Parameters
 //!
 //! The parameter block of `ir/kernel.rs`, by value (`.param .b8 params[8 * words]`) up to
-//! [`MAX_DIRECT_BYTES`], else its address (`.param .u64 params`).
+//! [`MAX_DIRECT_BYTES`], else its address (`.param .u64 params`). Of a batch ([`BATCH`]) the address of the first member's:
+//! `%ctaid.y` is the number of the member.
 //!
 //! # Lanes
 //!
@@ -66,7 +67,7 @@ pub use self::private::private_target;
 pub use self::product::{Parts as ProductParts, Product as ProductCode, Size as ProductSize};
 pub use self::reduce::{FOLDED, lower_fold, tree_size};
 pub(super) use self::scan::CHUNK as SCAN_CHUNK;
-pub use self::sharing::{CHUNK, LANES_PER_WARP, ONE_LANE, Sharing};
+pub use self::sharing::{BATCH, CHUNK, LANES_PER_WARP, ONE_LANE, Sharing};
 pub(super) use self::sort::{BUCKETS, DIGIT, TILE, raw};
 pub use self::target::Target;
 pub(super) use self::turned::SIDE as TURNED_SIDE;
@@ -152,6 +153,11 @@ pub fn lower_private(
     Some(lowering.entry(name, |this| this.privately(private)))
 }
 
+/// Whether the blocks along y are members of a batch.
+fn is_batch(kernel: &Kernel) -> bool {
+    kernel.variant & BATCH != 0
+}
+
 /// Turns of a loop from one look at whether to leave to the next, a power of two.
 const TURNS_UNASKED: u32 = 16;
 
@@ -221,7 +227,7 @@ impl<'k> Lowering<'k> {
             lane: 0,
             spread: sharing.lanes(),
             private,
-            in_memory: kernel.n_words() * 8 > MAX_DIRECT_BYTES,
+            in_memory: is_batch(kernel) || kernel.n_words() * 8 > MAX_DIRECT_BYTES,
             first_literal: kernel.literal_word(0),
             regions: Vec::new(),
         }
@@ -242,7 +248,9 @@ impl<'k> Lowering<'k> {
 
 impl Lowering<'_> {
     fn parameters(&mut self) {
-        if self.in_memory {
+        if is_batch(self.kernel) {
+            self.writer.member_block(self.kernel.n_words() * 8);
+        } else if self.in_memory {
             let block = self.writer.special("params");
             ptx!(self.writer, "ld.param.u64 {block}, [params]");
         }

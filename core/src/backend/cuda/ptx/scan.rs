@@ -148,8 +148,26 @@ impl Writer {
     /// A temporary with a word of the parameters.
     pub(super) fn param(&mut self, word: usize) -> Name {
         let d = self.temporary(Class::B64);
-        ptx!(self, "ld.param.u64 {d}, [params+{}]", 8 * word);
+        match self.member {
+            Some(member) => ptx!(self, "ld.global.nc.u64 {d}, [{member}+{}]", 8 * word),
+            None => ptx!(self, "ld.param.u64 {d}, [params+{}]", 8 * word),
+        }
         d
+    }
+
+    /// Lets [`Writer::param`] read the words of the member of a batch that blocks along y are.
+    pub(super) fn take_member(&mut self, words: usize) {
+        let member = self.member_block(8 * words);
+        self.member = Some(member);
+    }
+
+    /// Where the block of parameters of a member lies, of which each has so many bytes.
+    pub(super) fn member_block(&mut self, bytes: usize) -> Name {
+        let (block, number) = (self.special("params"), self.temporary(Class::B32));
+        ptx!(self, "ld.param.u64 {block}, [params]");
+        ptx!(self, "mov.u32 {number}, %ctaid.y");
+        ptx!(self, "mad.wide.u32 {block}, {number}, {bytes}, {block}");
+        block
     }
 
     fn position_in_chunk(&mut self) -> Position {

@@ -12,6 +12,9 @@ pub const LANES_PER_WARP: u64 = 32;
 
 /// The variant of kernels of which a thread runs one lane.
 pub const ONE_LANE: u64 = 1;
+/// The variant of kernels that run the members of a batch, blocks along y each: their parameter blocks lie behind each
+/// other in memory. A kernel may be of both.
+pub const BATCH: u64 = 2;
 
 /// Bytes that a thread moves at once.
 const VECTOR_BYTES: usize = 16;
@@ -41,7 +44,7 @@ impl Sharing {
     /// The same for a kernel whose operations the device has.
     pub(super) fn of_legal(kernel: &Kernel) -> Self {
         let reduces = kernel.reductions().next().is_some();
-        let mut lanes = if kernel.has_regions() || kernel.variant == ONE_LANE {
+        let mut lanes = if kernel.has_regions() || kernel.variant & ONE_LANE != 0 {
             1
         } else if reduces {
             MOST_LANES

@@ -183,6 +183,8 @@ pub(super) struct Writer {
     pub(super) shared_words: u32,
     /// Whether shared memory is read in vectors of 16 bytes.
     pub(super) has_vectors_shared: bool,
+    /// Where the parameters of a member of a batch lie.
+    pub(super) member: Option<Name>,
     /// Threads of a block, and blocks that a multiprocessor should run at once.
     pub(super) launch_bounds: Option<[u32; 2]>,
 }

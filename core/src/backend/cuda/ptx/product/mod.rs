@@ -29,6 +29,8 @@ use crate::ir::primitive::Product as Products;
 
 pub use self::tile::{Parts, Product, Size};
 
+/// The parameter of a batch: the address of the first member's words.
+const MEMBERS: &str = ".param .u64 params";
 /// Words of parameters.
 const WORDS: usize = 18;
 
@@ -38,6 +40,9 @@ const WORDS: usize = 18;
 /// then matrices.
 pub(super) fn product(code: Product, target: Target, name: &str) -> String {
     let mut p = Lowering::new(code, target);
+    if code.is_batch {
+        p.w.take_member(WORDS);
+    }
     let place = p.place();
     let mut factors = [0, 1].map(|number| p.factor(number, &place));
     let own = p.own(&place);
@@ -66,7 +71,7 @@ pub(super) fn product(code: Product, target: Target, name: &str) -> String {
     ptx!(p.w, "setp.eq.u32 {has_sums}, {left}, {left}");
     ptx!(p.w, "sub.s32 {end}, {end}, {chunk}");
     ptx!(p.w, "bra {again}");
-    p.w.finish(name, &[params(WORDS)])
+    p.w.finish(name, &[if code.is_batch { MEMBERS.into() } else { params(WORDS) }])
 }
 
 impl Lowering {

@@ -35,6 +35,8 @@ pub struct Product {
     pub parts: Parts,
     /// How much a block computes.
     pub size: Size,
+    /// Whether blocks along y are the members of a batch, whose words of parameters lie behind each other in memory.
+    pub is_batch: bool,
 }
 
 /// A term of a sum: planes of the left and of the right factor, and whether it changes its sign.
