@@ -3,7 +3,7 @@
 //! parameters, and with an independent oracle (S10).
 //!
 //! `PORCINI_PROGRAMS=N` runs N programs of each kind instead of the default number, and
-//! `PORCINI_SEED=S` starts at another seed.
+//! `PORCINI_SEED=S` starts at another seed; `PORCINI_COPIES=C` has batches of C copies on a GPU.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Mutex;
@@ -155,8 +155,14 @@ fn programs_agree_on_the_gpu() {
                 return;
             }
             let values = if seed.is_multiple_of(2) { Values::Bounded } else { Values::Edge };
-            let n = SIZES[usize::try_from(seed / 2).unwrap() % SIZES.len()];
-            let program = generate(seed, values);
+            let mut n = SIZES[usize::try_from(seed / 2).unwrap() % SIZES.len()];
+            let mut program = generate(seed, values);
+            if seed % 16 == 3 {
+                // Copies, of few lanes: batches.
+                n = n.min(513);
+                program =
+                    program.copies(usize::try_from(number("PORCINI_COPIES").unwrap_or(8)).unwrap());
+            }
             let different = |program: &Program| {
                 let session = Session::builder().runtime(gpu.clone()).build().unwrap();
                 let got = run(program, &session, n, Mode::Lazy);

@@ -286,11 +286,18 @@ impl Executable for Loaded {
         })
     }
 
-    fn launch_all(&self, members: Vec<ParamBlock>, n: u64) -> Result<()> {
-        let (true, Sharing::Lanes(lanes)) = (self.is_batch && n <= PIECE, self.sharing) else {
+    fn launch_all(&self, mut members: Vec<ParamBlock>, n: u64) -> Result<()> {
+        if !self.is_batch || n > PIECE {
             return members.into_iter().try_for_each(|params| self.launch(params, n).map(drop));
+        }
+        let threads = match self.sharing {
+            Sharing::Lanes(lanes) => exactly::<u32>(n.div_ceil(lanes.into())),
+            // One chunk, which writes the results itself.
+            Sharing::Chunks(_) => exactly(LANES_PER_WARP),
         };
-        let threads = exactly::<u32>(n.div_ceil(lanes.into()));
+        if self.fold.is_some() {
+            members.iter_mut().for_each(|params| params.set(WORD_CHUNKS, 1));
+        }
         let block = self.threads.min(threads.next_multiple_of(32));
         for members in members.chunks(MOST_MEMBERS) {
             let words: Vec<u64> =

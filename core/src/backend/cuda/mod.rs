@@ -195,13 +195,14 @@ impl GpuBackend for Cuda {
 
     fn variant(&self) -> fn(&Kernel, u64, usize) -> u64 {
         |kernel, n, n_members| {
+            let reduces = kernel.reductions().next().is_some();
             // How the lanes of reductions and loops are shared does not depend on their number.
-            if kernel.has_regions() || kernel.reductions().next().is_some() {
-                return 0;
-            }
             let is_few = n.saturating_mul(n_members as u64) < FEW_LANES;
-            let lanes = if is_few { ONE_LANE } else { 0 };
-            lanes | if n_members > 1 { BATCH } else { 0 }
+            let is_one = is_few && !reduces && !kernel.has_regions();
+            // The tree above chunks is for one launch.
+            let is_batch = n_members > 1 && (!reduces || n <= CHUNK);
+            let lanes = if is_one { ONE_LANE } else { 0 };
+            lanes | if is_batch { BATCH } else { 0 }
         }
     }
 
