@@ -370,7 +370,8 @@ impl Block {
         // The variable's own reference, and this one.
         let is_own = variable.internal == 0
             && exactly::<usize>(variable.external) <= n_handles
-            && Arc::strong_count(&buffer) == 2;
+            && Arc::strong_count(&buffer) == 2
+            && buffer.may_be_overwritten();
         Self { id, buffer, is_own, numbers: Vec::new() }
     }
 }

@@ -320,7 +320,12 @@ impl CudaModule {
         let device = session.device()?;
         let mut loaded = self.inner.loaded.lock().unwrap_or_else(PoisonError::into_inner);
         loaded.retain(|one| !one.device.is_lost());
-        let is_here = |one: &&Loaded| Arc::ptr_eq(&one.device, &device);
+        let is_cpp = matches!(self.inner.text, Text::Cpp(_));
+        // The module's variables are those of the kernels that are compiled together.
+        let has_variables = |one: &Loaded| !is_cpp || one.names == self.inner.together;
+        let is_here = |one: &&Loaded| {
+            Arc::ptr_eq(&one.device, &device) && (name.is_some() || has_variables(one))
+        };
         let known = loaded.iter().filter(is_here).find_map(|one| {
             Some((one.module.clone(), self.entry_of(&one.names, &one.code, name)?))
         });
@@ -400,7 +405,10 @@ fn compile(session: &Session, source: &Source<'_>) -> Result<Code> {
         if let Some(Ok(path)) = disk.as_ref().map(|disk| disk.save_source(key, "cu", source.text)) {
             message = format!("{message}\n  the whole source is in {}", path.display());
         }
-        if let Some(disk) = &disk {
+        // What is wrong with the text alone stays wrong, whatever files there are.
+        let names_files = |option: &String| option.contains("-I") || option.contains("include");
+        let is_of_text = line_of(&said).is_some() && !said.contains("open source file");
+        if let (true, Some(disk)) = (is_of_text && !source.options.iter().any(names_files), &disk) {
             // Where nothing can be written, it is found out again.
             drop(disk.put(failed, message.as_bytes()));
         }

@@ -19,10 +19,11 @@ use crate::ir::var::{Kind, VarId};
 
 /// Members from which on a launch of its own pays: fewer are compiled into one kernel as fast.
 pub(super) const FEWEST: usize = 8;
-/// Lanes from which on memory decides, so that members which share what they read are better off in one kernel, up to so
-/// many.
+/// Lanes from which on memory decides, so that members which share what they read are better off in one kernel; lanes from
+/// which on compiling does not count, and dying inputs give their blocks; and up to how many members.
 const MANY_LANES: u64 = 1 << 15;
-const MOST_SHARING: usize = 64;
+const MOST_LANES: u64 = 1 << 20;
+const FEW_MEMBERS: usize = 64;
 
 /// What one kernel writes: stored nodes of one stage and size, by node number.
 pub(super) struct Group {
@@ -104,7 +105,7 @@ impl<'w, 't> Components<'w, 't> {
             kinds[place].components.push((writes, met));
         }
         for Kinds { components: kind, .. } in kinds {
-            if kind.len() < FEWEST || self.shares(&group, &kind) {
+            if kind.len() < FEWEST || self.stay(&group, &kind) {
                 rest.extend(kind.into_iter().flat_map(|(writes, _)| writes));
                 continue;
             }
@@ -269,10 +270,14 @@ impl<'w, 't> Components<'w, 't> {
         true
     }
 
-    /// Whether few members read mostly the same memory, and much of it.
-    fn shares(&self, group: &Group, kind: &[(Vec<usize>, Met)]) -> bool {
-        if group.size < MANY_LANES || kind.len() > MOST_SHARING {
+    /// Whether members are better off in one kernel of all: few that are large, and more so where they read mostly the
+    /// same memory.
+    fn stay(&self, group: &Group, kind: &[(Vec<usize>, Met)]) -> bool {
+        if group.size < MANY_LANES || kind.len() > FEW_MEMBERS {
             return false;
+        }
+        if group.size >= MOST_LANES {
+            return true;
         }
         let is_read = |id: &&VarId| {
             self.walk.table.get(**id).size != 1 && self.computed_here(group, **id).is_none()

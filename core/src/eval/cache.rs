@@ -11,6 +11,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::backend::{Backend, Executable, Origin};
 use crate::error::{Error, Result};
+use crate::interrupt;
 use crate::ir::kernel::{Kernel, KernelHash, LiteralMode};
 use crate::ir::mix::Mix;
 
@@ -103,9 +104,11 @@ impl Cache {
         let compiled = Mutex::new(Vec::new());
         std::thread::scope(|scope| {
             let work = || {
-                while let Some(at) =
-                    Some(next.fetch_add(1, Ordering::Relaxed)).filter(|&at| at < wanted.len())
-                {
+                let claim = || {
+                    let at = next.fetch_add(1, Ordering::Relaxed);
+                    Some(at).filter(|&at| at < wanted.len() && !interrupt::is_requested())
+                };
+                while let Some(at) = claim() {
                     let (kernel, mode, quick) = &wanted[at];
                     let code = backend.lower(quick.as_deref().unwrap_or(kernel), *mode);
                     compiled.lock().unwrap_or_else(PoisonError::into_inner).push((at, code));

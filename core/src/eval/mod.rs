@@ -93,7 +93,13 @@ impl Evaluator<'_> {
     pub fn evaluate(&mut self, roots: &[VarId]) -> Result<()> {
         match self.attempt(roots, Keep::Held) {
             // What is kept only to spare work later must not make the evaluation fail.
-            Err(Error::OutOfMemory { .. }) => self.attempt(roots, Keep::Wanted),
+            Err(Error::OutOfMemory { .. }) => {
+                // Nor what runs at once, and gives no dying input's block to a result.
+                let batch = std::mem::replace(&mut self.target.batch, false);
+                let result = self.attempt(roots, Keep::Wanted);
+                self.target.batch = batch;
+                result
+            }
             result => result,
         }
     }

@@ -34,9 +34,10 @@ impl Calls {
     /// Counts a call that began then.
     pub(super) fn count(&mut self, args: &[&Argument<'_>], begun: Instant) {
         let word = word(args);
+        let written = if word.is_none() { types(args) } else { String::new() };
         let is_same = |row: &Row| match word {
             Some(_) => row.word == word,
-            None => row.types == types(args),
+            None => row.types == written,
         };
         if let Some(row) = self.rows.iter_mut().find(|row| is_same(row)) {
             row.stats.calls += 1;

@@ -39,6 +39,8 @@ const MAX_CLAIMS: u64 = 1 << 16;
 /// Instructions up to which a kernel is kept, to be compiled in other styles.
 const KEPT_FOR_STYLES: usize = 4096;
 
+/// Members for each thread from which on threads share members, not lanes.
+const MEMBERS_PER_THREAD: usize = 8;
 /// Nanoseconds that a member of a batch takes besides its lanes, about.
 const MEMBER_TIME: f64 = 500.0;
 
@@ -310,6 +312,14 @@ impl Loaded {
     }
 }
 
+/// Lanes between two looks at the interrupt flag, whole packets.
+fn block_of(code: &Compiled, lane_time: f64) -> u64 {
+    let packet = code.packet.lanes() as u64;
+    #[expect(clippy::cast_possible_truncation, reason = "an estimate")]
+    let block = (BLOCK_TIME / lane_time.max(1e-3)) as u64 / packet * packet;
+    block.max(packet * code.tile as u64)
+}
+
 impl Executable for Loaded {
     fn launch(&self, mut params: ParamBlock, n: u64) -> Result<Launched> {
         let far = self.is_far(&params);
@@ -365,15 +375,14 @@ impl Executable for Loaded {
             () if self.in_order && n > packet => Some(Alone::InOrder),
             () => (n_claims == 1).then_some(Alone::FewLanes),
         };
-        #[expect(clippy::cast_possible_truncation, reason = "an estimate")]
-        let block = (BLOCK_TIME / lane_time.max(1e-3)) as u64 / packet * packet;
+        let block = block_of(&walk.code, lane_time);
         let partials = || (0..n_claims).map(|_| AtomicU64::new(0)).collect();
         let mut launch = Launch {
             n_buffers: self.n_buffers + scatter.as_ref().map_or(0, |(_, kept)| kept.len()),
             params,
             n,
             claim: per_claim * least,
-            block: block.max(packet * walk.code.tile as u64),
+            block,
             failures: (0..self.n_accesses).map(|_| Mutex::default()).collect(),
             partials: walk.code.reductions.iter().map(|_| partials()).collect(),
             part: Part::new(walk),
@@ -409,20 +418,28 @@ impl Executable for Loaded {
 
     /// Not where far code may turn out to be interpreted.
     fn launch_all(&self, mut members: Vec<ParamBlock>, n: u64) -> Result<()> {
-        if self.in_order || members.iter().any(|params| self.is_far(params)) {
+        let lane_time = self.code.lane_time() + self.lane_bytes as f64 * BYTE_TIME;
+        // What is worth threads by itself has them, where there are not members enough for all of them; and it may
+        // have code for memory.
+        let options = &self.shared.options;
+        let is_worth = n as f64 * lane_time >= f64::from(options.threaded_from);
+        let is_few = members.len() < MEMBERS_PER_THREAD * self.shared.pool.threads();
+        let is_large = n.saturating_mul(self.lane_bytes as u64) >= options.tuned_from;
+        let is_alone = is_large || is_worth && is_few;
+        if is_alone || self.in_order || members.iter().any(|params| self.is_far(params)) {
             return members.into_iter().try_for_each(|params| self.launch(params, n).map(drop));
         }
         let flag = interrupt::flag_address();
         members.iter_mut().for_each(|params| params.set(WORD_ABORT, flag));
         let walk = Walk { code: self.code.clone(), lane_buffers: self.lane_buffers.clone() };
-        let lane_time = walk.code.lane_time() + self.lane_bytes as f64 * BYTE_TIME;
         let member_time = MEMBER_TIME + n as f64 * lane_time;
         #[expect(clippy::cast_possible_truncation, reason = "an estimate")]
         let per_claim = ((WORTH_A_CLAIM / member_time) as usize).clamp(1, members.len());
         let n_claims = members.len().div_ceil(per_claim) as u64;
         let n_buffers = self.n_buffers;
         let stopped = AtomicBool::new(false);
-        let batch = Arc::new(Batch { walk, members, n_buffers, n, per_claim, stopped });
+        let block = block_of(&walk.code, lane_time);
+        let batch = Arc::new(Batch { walk, members, n_buffers, n, block, per_claim, stopped });
         if n_claims > 1 && self.shared.pool.threads() > 1 {
             let shared = batch.clone();
             self.shared.pool.run(n_claims, Arc::new(move |claims| shared.work(claims)));

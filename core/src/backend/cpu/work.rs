@@ -67,6 +67,8 @@ pub(super) struct Batch {
     pub(super) n_buffers: usize,
     /// Lanes of each.
     pub(super) n: u64,
+    /// Lanes between two looks at the interrupt flag.
+    pub(super) block: u64,
     /// Members that a thread claims at a time.
     pub(super) per_claim: usize,
     pub(super) stopped: AtomicBool,
@@ -97,7 +99,7 @@ impl Batch {
             params: params.clone(),
             n: self.n,
             claim: self.n,
-            block: u64::MAX,
+            block: self.block,
             n_buffers: self.n_buffers,
             failures: Vec::new(),
             partials: code.reductions.iter().map(|_| vec![AtomicU64::new(0)]).collect(),

@@ -47,6 +47,8 @@ pub(super) struct Shared {
     tree: Mutex<Tree>,
     /// Memory that passes values between the parts of long kernels.
     between: Mutex<Scratch>,
+    /// Parameters that are too long to be passed, and those of batches: written in the order of launches.
+    table: Mutex<Scratch>,
 }
 
 #[derive(Default)]
@@ -72,6 +74,7 @@ impl Shared {
             errors: ErrorWords::new(gpu.clone()),
             tree: Mutex::default(),
             between: Mutex::default(),
+            table: Mutex::default(),
             gpu,
         })
     }
@@ -140,7 +143,8 @@ impl Drop for Shared {
     fn drop(&mut self) {
         let tree = &self.tree.get_mut().unwrap_or_else(PoisonError::into_inner).room;
         let between = &*self.between.get_mut().unwrap_or_else(PoisonError::into_inner);
-        for Scratch { address, bytes } in [tree, between] {
+        let table = &*self.table.get_mut().unwrap_or_else(PoisonError::into_inner);
+        for Scratch { address, bytes } in [tree, between, table] {
             if *bytes > 0 {
                 self.gpu.free(*address);
             }
@@ -337,11 +341,11 @@ impl Shared {
         words: &[u64],
     ) -> Result<()> {
         let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
-        let address = self.gpu.alloc(bytes.len()).ok_or_else(|| self.exhausted(bytes.len()))?;
-        let result =
-            self.gpu.write(address, &bytes).and_then(|()| self.gpu.launch(entry, grid, &[address]));
-        self.gpu.free(address);
-        result
+        let mut table = self.table.lock().unwrap_or_else(PoisonError::into_inner);
+        let address = self.grow(&mut table, bytes.len())?;
+        // Launches before have read theirs: copies wait for them, on the device.
+        self.gpu.write(address, &bytes)?;
+        self.gpu.launch(entry, grid, &[address])
     }
 
     /// Waits for a kernel with loops, which may never end; an interrupt makes them leave.

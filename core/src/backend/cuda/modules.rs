@@ -22,8 +22,6 @@ struct Entry {
     function: Function,
     /// What the driver said of threads, by bytes of shared memory, last asked last.
     threads: Mutex<Vec<(u32, [u32; 2])>>,
-    /// Bytes of shared memory that were allowed.
-    allowed: Mutex<u32>,
 }
 
 /// Amounts of shared memory whose threads are remembered.
@@ -60,8 +58,7 @@ impl LoadedModule for Foreign {
                 format!("the signature has parameters of {given} bytes, the code of {taken}");
             return Err(Error::Kernel { what: format!("kernel `{name}`: {what}"), remedy: None });
         }
-        let (name, threads, allowed) = (name.into(), Mutex::default(), Mutex::new(USUAL_SHARED));
-        Ok(Arc::new(Entry { module: self, name, function, threads, allowed }))
+        Ok(Arc::new(Entry { module: self, name: name.into(), function, threads: Mutex::default() }))
     }
 
     fn variable(&self, name: &str) -> Option<[u64; 2]> {
@@ -97,11 +94,8 @@ impl LoadedEntry for Entry {
     fn launch(&self, shape: LaunchShape, args: &[u64]) -> Result<()> {
         let gpu = &self.module.gpu;
         if shape.shared_bytes > USUAL_SHARED {
-            let mut allowed = self.allowed.lock().unwrap_or_else(PoisonError::into_inner);
-            if shape.shared_bytes > *allowed {
-                gpu.allow_shared(self.function, shape.shared_bytes)?;
-                *allowed = shape.shared_bytes;
-            }
+            // Other kernels may be the same entry, and have asked for less.
+            gpu.allow_shared(self.function, shape.shared_bytes)?;
         }
         gpu.launch_foreign(&self.name, self.function, shape, args)
     }

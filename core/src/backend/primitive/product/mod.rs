@@ -50,6 +50,9 @@ pub(super) fn multiply(
         mask => unreachable!("internal error: a product of truth values"))
 }
 
+/// Calls for each thread from which on threads share calls, not what is in them.
+const CALLS_PER_THREAD: usize = 8;
+
 /// Several products of the same extents and types; `false` if they are better made one by one.
 pub(super) fn multiply_all(
     workers: &Workers<'_>,
@@ -72,7 +75,10 @@ pub(super) fn multiply_all(
                     second: call.imag.map(|imag| of(second, imag)),
                 }
             };
-            if !parts(&calls[0]).first.are_small() {
+            let first = parts(&calls[0]).first;
+            // What is worth threads by itself has them, where there are not members enough for all of them.
+            let is_few = calls.len() < CALLS_PER_THREAD * workers.pool.threads();
+            if !first.are_small() || first.is_worth_a_thread() && is_few {
                 return Ok(false);
             }
             small::multiply_all(workers, calls.iter().map(parts).collect())?;

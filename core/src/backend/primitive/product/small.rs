@@ -84,10 +84,12 @@ pub(super) fn multiply_all<T: Lane>(workers: &Workers<'_>, all: Vec<Parts<T>>) -
     workers.tasks(all.len().div_ceil(group), is_worth, move |task, goes_on| {
         let start = task * group;
         for parts in &all[start..all.len().min(start + group)] {
-            if !goes_on() {
-                return;
+            for task in 0..cut.n_tasks {
+                if !goes_on() {
+                    return;
+                }
+                parts.make(&kernel, &cut, task);
             }
-            (0..cut.n_tasks).for_each(|task| parts.make(&kernel, &cut, task));
         }
     })
 }
