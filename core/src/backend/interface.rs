@@ -171,6 +171,14 @@ pub trait Executable: Send + Sync {
     /// # Errors
     /// As [`Executable::launch`].
     fn launch_all(&self, members: Vec<ParamBlock>, n: u64) -> Result<()> {
+        self.launch_each(members, n)
+    }
+
+    /// The same, one after the other.
+    ///
+    /// # Errors
+    /// As [`Executable::launch`].
+    fn launch_each(&self, members: Vec<ParamBlock>, n: u64) -> Result<()> {
         members.into_iter().try_for_each(|params| self.launch(params, n).map(drop))
     }
 

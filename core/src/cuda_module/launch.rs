@@ -224,9 +224,7 @@ impl ModuleKernel {
         ids: &[VarId],
         values: &mut [u64],
     ) -> Result<Vec<(usize, (VarId, u32))>> {
-        let is_data =
-            |variable: &Variable| variable.kind == Kind::Data && variable.poisoned().is_none();
-        if !session.with_table(|table| ids.iter().all(|&id| is_data(table.get(id)))) {
+        if !session.with_table(|table| ids.iter().all(|&id| table.get(id).is_there())) {
             evaluator.evaluate(ids)?;
             evaluator.fill_numbers(ids)?;
         }

@@ -29,7 +29,7 @@ use std::collections::HashSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use crate::backend::{Backend, CodeStatistics, Launched, Origin};
+use crate::backend::{Backend, CodeStatistics, Executable, Launched, Origin};
 use crate::convert::exactly;
 use crate::dtype::DType;
 use crate::error::{Error, Result};
@@ -185,23 +185,25 @@ impl Evaluator<'_> {
         Ok(())
     }
 
-    /// Runs one launch; the variables it made data and their buffers.
+    /// Runs a launch; the variables it made data and their buffers.
     fn run(&mut self, launch: &Launch) -> Result<Vec<(VarId, Arc<Buffer>)>> {
-        if launch.is_batch() {
-            return self.run_batch(launch);
-        }
-        let kernel = &launch.kernel;
+        let (kernel, members) = (&launch.kernel, launch.n_members());
         if launch.size == 0 {
-            return Ok(self.bind(&launch.bindings, 0, &[])?.results);
+            let bindings: Vec<Binding> = launch.all_bindings().copied().collect();
+            return Ok(self.bind(&bindings, 0, &[])?.results);
         }
         let (inputs, outputs) = (kernel.n_inputs(), kernel.buffers.len() - kernel.n_inputs());
         self.say(1, || {
             let (n, ops) = (launch.size, kernel.n_ops);
-            format!("eval(): launching kernel (n={n}, in={inputs}, out={outputs}, ops={ops})")
+            let what = match members {
+                1 => "kernel".into(),
+                _ => format!("batch of {members}"),
+            };
+            format!("eval(): launching {what} (n={n}, in={inputs}, out={outputs}, ops={ops})")
         });
         let start = (self.clock)();
         let Found { executable, result: cache, mode, quick_version } =
-            self.cache.get(kernel, launch.size, false, self.backend)?;
+            self.cache.get(kernel, launch.size, launch.varies(), self.backend)?;
         let mut ready = (self.clock)();
         let code = executable.statistics();
         let compile_time = compile_time(cache, ready.saturating_sub(start), code);
@@ -210,30 +212,15 @@ impl Evaluator<'_> {
             self.log_code(quick_version.as_deref().unwrap_or(kernel), mode)?;
             ready = (self.clock)();
         }
-
-        let reuses = if executable.writes_in_place() && reuse::is_worthwhile(launch) {
-            reuse::find(&lock(self.table), launch)
-        } else {
-            Vec::new()
+        let results = match launch.is_batch() {
+            true => self.run_members(launch, &*executable)?,
+            false => self.run_alone(launch, &*executable)?,
         };
-        let mut bound = self.bind(&launch.bindings, launch.size, &reuses)?;
-        let in_place = self.commit_reuses(launch, &reuses, &mut bound)?;
-        let mut params = ParamBlock::new(kernel, launch.size, &bound.addresses);
-        params.in_place = in_place;
-        let begun = (self.clock)();
-        let launched = executable.launch(params, launch.size);
-        let ended = (self.clock)();
-        let run_time = ended.saturating_sub(ready);
-        let launched = launched.inspect_err(|_| self.poison(&bound.at_risk))?;
-        if let Launched::Done { alone: Some(why), .. } = &launched {
-            self.warn_of_one_thread(launch, *why, ended.saturating_sub(begun));
-        }
-        self.report_bounds(launched, launch, &bound.addresses)?;
         lock(self.history).push(LaunchRecord {
-            name: "kernel".into(),
+            name: if launch.is_batch() { "batch" } else { "kernel" }.into(),
             hash: kernel.hash,
-            size: launch.size,
-            members: 1,
+            size: launch.size * members as u64,
+            members,
             product: None,
             inputs,
             outputs,
@@ -241,9 +228,34 @@ impl Evaluator<'_> {
             cache,
             compile_time,
             start: ready,
-            run_time,
+            run_time: (self.clock)().saturating_sub(ready),
             code,
         });
+        Ok(results)
+    }
+
+    /// Runs a launch of one member.
+    fn run_alone(
+        &mut self,
+        launch: &Launch,
+        executable: &dyn Executable,
+    ) -> Result<Vec<(VarId, Arc<Buffer>)>> {
+        let reuses = if executable.writes_in_place() && reuse::is_worthwhile(launch) {
+            reuse::find(&lock(self.table), launch)
+        } else {
+            Vec::new()
+        };
+        let mut bound = self.bind(&launch.bindings, launch.size, &reuses)?;
+        let in_place = self.commit_reuses(launch, &reuses, &mut bound)?;
+        let mut params = ParamBlock::new(&launch.kernel, launch.size, &bound.addresses);
+        params.in_place = in_place;
+        let begun = (self.clock)();
+        let launched = executable.launch(params, launch.size);
+        let launched = launched.inspect_err(|_| self.poison(&bound.at_risk))?;
+        if let Launched::Done { alone: Some(why), .. } = &launched {
+            self.warn_of_one_thread(launch, *why, (self.clock)().saturating_sub(begun));
+        }
+        self.report_bounds(launched, launch, &bound.addresses)?;
         Ok(bound.results)
     }
 

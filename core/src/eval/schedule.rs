@@ -157,42 +157,31 @@ fn together(table: &Table, steps: Vec<(u32, Step)>) -> Vec<(u32, Step)> {
     if steps.len() < FEWEST {
         return steps;
     }
-    let sizes = |ids: &[VarId]| {
+    let kind = |(stage, step): &(u32, Step)| {
+        let Step::Primitive(launch) = step else { return None };
+        let Primitive::Product(product) = launch.primitive else { return None };
         let mut sizes = [0; MAX_OPERANDS];
-        sizes.iter_mut().zip(ids).for_each(|(size, &id)| *size = table.get(id).size);
-        sizes
+        let operands = sizes.iter_mut().zip(&launch.operands);
+        operands.for_each(|(size, &id)| *size = table.get(id).size);
+        let result = table.get(launch.result);
+        Some((*stage, product, sizes, result.size, result.dtype, launch.imag.is_some()))
     };
-    let mut kinds: HashMap<_, Vec<usize>> = HashMap::new();
-    for (place, (stage, step)) in steps.iter().enumerate() {
-        if let Step::Primitive(launch) = step
-            && let Primitive::Product(product) = launch.primitive
-        {
-            let result = table.get(launch.result);
-            let made = (result.size, result.dtype, launch.imag.is_some());
-            let kind = (*stage, product, sizes(&launch.operands), made);
-            kinds.entry(kind).or_default().push(place);
+    let mut counts: HashMap<_, usize> = HashMap::new();
+    steps.iter().filter_map(kind).for_each(|kind| *counts.entry(kind).or_default() += 1);
+    let mut firsts: HashMap<_, usize> = HashMap::new();
+    let mut kept: Vec<(u32, Step)> = Vec::new();
+    for step in steps {
+        let place = kind(&step)
+            .filter(|kind| counts[kind] >= FEWEST)
+            .map_or(kept.len(), |kind| *firsts.entry(kind).or_insert(kept.len()));
+        match (kept.get_mut(place), step) {
+            (Some((_, Step::Primitive(first))), (_, Step::Primitive(launch))) => {
+                first.others.push(launch);
+            }
+            (_, step) => kept.push(step),
         }
     }
-    // To which place each goes that goes to another.
-    let mut goes: Vec<Option<usize>> = vec![None; steps.len()];
-    for places in kinds.into_values().filter(|places| places.len() >= FEWEST) {
-        places[1..].iter().for_each(|&place| goes[place] = Some(places[0]));
-    }
-    let mut others: HashMap<usize, Vec<PrimitiveLaunch>> = HashMap::new();
-    let mut kept: Vec<(usize, u32, Step)> = Vec::new();
-    for (place, (stage, step)) in steps.into_iter().enumerate() {
-        match (goes[place], step) {
-            (Some(first), Step::Primitive(launch)) => others.entry(first).or_default().push(launch),
-            (_, step) => kept.push((place, stage, step)),
-        }
-    }
-    let with_others = |(place, stage, mut step): (usize, u32, Step)| {
-        if let Step::Primitive(launch) = &mut step {
-            launch.others = others.remove(&place).unwrap_or_default();
-        }
-        (stage, step)
-    };
-    kept.into_iter().map(with_others).collect()
+    kept
 }
 
 /// Decides which nodes go to memory besides reductions, scatters and primitives, which always do.

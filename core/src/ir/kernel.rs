@@ -510,16 +510,11 @@ impl ParamBlock {
     /// The block for `kernel` over `n` lanes; `buffers` gives each buffer's address and length in
     /// elements. Error, abort, scratch and chunk words are the backend's to set.
     pub fn new(kernel: &Kernel, n: u64, buffers: &[(u64, u64)]) -> Self {
-        let literals = kernel.literals.iter().map(|&(_, bits)| bits);
-        Self::of(kernel, n, buffers, literals)
+        Self::with(kernel, n, buffers, kernel.literals.iter().map(|&(_, bits)| bits))
     }
 
     /// The same with other literals.
-    pub fn with(kernel: &Kernel, n: u64, buffers: &[(u64, u64)], literals: &[u64]) -> Self {
-        Self::of(kernel, n, buffers, literals.iter().copied())
-    }
-
-    fn of(
+    pub fn with(
         kernel: &Kernel,
         n: u64,
         buffers: &[(u64, u64)],

@@ -345,6 +345,11 @@ impl Variable {
         self.cold.as_ref()?.label.as_ref()
     }
 
+    /// Whether its contents are in memory, and whole.
+    pub(crate) fn is_there(&self) -> bool {
+        self.kind == Kind::Data && self.poisoned().is_none()
+    }
+
     /// The error that destroyed the contents, if any (S16).
     #[inline]
     pub fn poisoned(&self) -> Option<&Error> {

@@ -27,7 +27,7 @@ use crate::eval::{Evaluator, Reports};
 use crate::ir::kernel::{KernelHash, Target};
 use crate::ir::primitive::Product;
 use crate::ir::table::Table;
-use crate::ir::var::{Kind, VarId, Variable};
+use crate::ir::var::{Kind, VarId};
 use crate::log::{Log, LogQueue, LogSink, TRACE_LEVEL};
 use crate::memory::alloc::{Bytes, MemoryInfo};
 use crate::session::flags::{
@@ -382,10 +382,8 @@ impl Session {
         let mut compiler = lock(&self.0.compiler);
         // What was on a device that failed is no memory of the one in its place.
         self.adopt_device(&mut compiler, &device);
-        let is_data =
-            |variable: &Variable| variable.kind == Kind::Data && variable.poisoned().is_none();
         // The memory of a GPU may have been lost, which an evaluation finds out.
-        if self.with_table(|table| ids.iter().all(|&id| is_data(table.get(id))))
+        if self.with_table(|table| ids.iter().all(|&id| table.get(id).is_there()))
             && device.backend.memory().is_host()
         {
             return Ok(());

@@ -6,6 +6,7 @@ use porcini_core::Value;
 use porcini_core::cuda_module::{CudaModule, LaunchArgument, ModuleKernel, Options, Shape};
 use rhai::{Dynamic, ImmutableString, Map};
 
+use super::files;
 use super::kernels::lane_type;
 use super::registry::Registry;
 use crate::context::Context;
@@ -55,28 +56,25 @@ pub(super) fn register(registry: &mut Registry<'_>) {
     let of_module = TypeId::of::<ModuleRef>();
     for arity in [2, 3] {
         registry.typed("kernel", of_module, arity, |context, _, args| {
-            let module = args[0].read_lock::<ModuleRef>().map(|module| module.0.clone());
+            let module = of_script("kernel", args[0])?;
             let name = text("kernel", "a name", args[1])?;
             let signature = match args.get(2) {
                 Some(signature) => Some(text("kernel", "a signature", signature)?),
                 None => None,
             };
-            let module = module.ok_or_else(|| fault("kernel: expected a module"))?;
             let kernel = module.kernel(&name, signature.as_deref()).or_fault()?;
             context.module_kernels.borrow_mut().push(kernel.clone());
             Ok(ModuleKernelRef(kernel))
         });
     }
     registry.typed("get", of_module, 3, |context, _, args| {
-        let module = args[0].read_lock::<ModuleRef>().map(|module| module.0.clone());
-        let module = module.ok_or_else(|| fault("get: expected a module"))?;
+        let module = of_script("get", args[0])?;
         let (name, dtype) = (text("get", "a name", args[1])?, text("get", "a type", args[2])?);
         let dtype = lane_type("get", &dtype)?;
         Ok(ArrayRef::from(Value::Array(module.get(&context.session, &name, dtype).or_fault()?)))
     });
     registry.typed("set", of_module, 3, |context, _, args| {
-        let module = args[0].read_lock::<ModuleRef>().map(|module| module.0.clone());
-        let module = module.ok_or_else(|| fault("set: expected a module"))?;
+        let module = of_script("set", args[0])?;
         let name = text("set", "a name", args[1])?;
         let value = args[2].read_lock::<ArrayRef>().map(|array| array.clone());
         let got = || fault(format!("set: got {}, expected an array", type_name(args[2])));
@@ -127,6 +125,12 @@ fn documented(registry: &mut Registry<'_>) {
     );
 }
 
+/// The module that a script holds.
+fn of_script(op: &str, value: &Dynamic) -> Result<CudaModule> {
+    let module = value.read_lock::<ModuleRef>().map(|module| module.0.clone());
+    module.ok_or_else(|| fault(format!("{op}: expected a module")))
+}
+
 fn of_variables(registry: &mut Registry<'_>) {
     registry.doc(
         "get",
@@ -167,12 +171,10 @@ fn module(context: &Context, source: &Dynamic, given: &Map) -> Result<ModuleRef>
     let mut source = text("cuda_module", "a source in CUDA C++", source)?;
     let is_file = |end: &&str| source.ends_with(*end) && !source.contains('\n');
     if FILES.iter().any(is_file) {
-        let path = source.trim();
-        let read = context.host.read_file(path);
-        let code = read.map_err(|error| fault(format!("cuda_module: {path}: {error}")))?;
-        match String::from_utf8(code) {
-            Ok(text) => source = text,
-            Err(code) => return Ok(ModuleRef(context.session.cuda_binary(code.as_bytes()))),
+        let code = files::contents(context, "cuda_module", source.trim())?;
+        match std::str::from_utf8(&code) {
+            Ok(text) => source = text.into(),
+            Err(_) => return Ok(ModuleRef(context.session.cuda_binary(&code))),
         }
     }
     let mut options = Options::default();

@@ -3,6 +3,7 @@
 use std::any::TypeId;
 use std::time::Duration;
 
+use indexmap::IndexMap;
 use porcini_core::Array;
 use porcini_core::eval::history::LaunchRecord;
 use porcini_core::ir::kernel::KernelHash;
@@ -128,11 +129,12 @@ fn events(context: &Context) -> (Value, usize) {
     (json!({"traceEvents": events, "displayTimeUnit": "ms"}), history.len())
 }
 
+/// What launches are told apart by: op, structure, signature.
+type Key = (String, KernelHash, String);
+
 /// Launches of one signature.
+#[derive(Default)]
 struct Row {
-    op: String,
-    hash: KernelHash,
-    signature: String,
     operations: usize,
     batches: usize,
     largest: usize,
@@ -141,31 +143,15 @@ struct Row {
 }
 
 fn stats(context: &Context) -> rhai::Array {
-    let mut rows: Vec<Row> = Vec::new();
+    let mut rows: IndexMap<Key, Row> = IndexMap::new();
     for launch in &context.session.history() {
-        let (signature, flops) = (signature(launch), flops(launch));
         let op = if launch.name == "batch" { "kernel" } else { &launch.name };
-        let same =
-            |row: &&mut Row| row.op == op && row.hash == launch.hash && row.signature == signature;
-        match rows.iter_mut().find(same) {
-            Some(row) => {
-                row.operations += launch.members;
-                row.batches += 1;
-                row.largest = row.largest.max(launch.members);
-                row.time += launch.run_time;
-                row.flops += flops;
-            }
-            None => rows.push(Row {
-                op: op.into(),
-                hash: launch.hash,
-                signature,
-                operations: launch.members,
-                batches: 1,
-                largest: launch.members,
-                time: launch.run_time,
-                flops,
-            }),
-        }
+        let row = rows.entry((op.into(), launch.hash, signature(launch))).or_default();
+        row.operations += launch.members;
+        row.batches += 1;
+        row.largest = row.largest.max(launch.members);
+        row.time += launch.run_time;
+        row.flops += flops(launch);
     }
     context.print.borrow().columns.remember(COLUMNS);
     rows.into_iter().map(shown).collect()
@@ -187,13 +173,13 @@ fn flops(launch: &LaunchRecord) -> f64 {
     launch.product.map_or(0.0, |product| product.operations() as f64 * launch.members as f64)
 }
 
-fn shown(row: Row) -> Dynamic {
+fn shown(((op, _, signature), row): (Key, Row)) -> Dynamic {
     let count = |n: usize| Dynamic::from(i64::try_from(n).unwrap_or(i64::MAX));
     let seconds = row.time.as_secs_f64();
     let gflops = if seconds > 0.0 { row.flops / seconds / 1e9 } else { 0.0 };
     let mut map = Map::new();
-    map.insert("op".into(), row.op.into());
-    map.insert("signature".into(), row.signature.into());
+    map.insert("op".into(), op.into());
+    map.insert("signature".into(), signature.into());
     map.insert("operations".into(), count(row.operations));
     map.insert("batches".into(), count(row.batches));
     map.insert("largest".into(), count(row.largest));

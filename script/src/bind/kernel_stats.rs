@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use porcini_core::cuda_module::ModuleKernel;
 use porcini_core::eval::cache::CacheResult;
+use porcini_core::eval::history::LaunchRecord;
 use porcini_core::eval::launches::Step;
 use porcini_core::ir::kernel::KernelHash;
 use porcini_core::text_kernel::TextKernel;
@@ -27,9 +28,10 @@ pub(super) fn register(registry: &mut Registry<'_>) {
     registry.any("kernel_stats", 0, |context, _, _| {
         let texts = context.kernels.borrow();
         let modules = context.module_kernels.borrow();
+        let history = context.session.history();
         let mut rows = rhai::Array::new();
         for kernel in texts.iter() {
-            rows.extend(text_rows(context, kernel));
+            rows.extend(text_rows(context, kernel, &history));
         }
         rows.extend(modules.iter().map(|kernel| module_row(context, kernel)));
         context.print.borrow().columns.remember(STATS);
@@ -66,8 +68,7 @@ fn microseconds(time: Duration) -> Dynamic {
 }
 
 /// The calls of a text by types; and what the history knows of the kernel that the text alone is.
-fn text_rows(context: &Context, kernel: &TextKernel) -> Vec<Dynamic> {
-    let history = context.session.history();
+fn text_rows(context: &Context, kernel: &TextKernel, history: &[LaunchRecord]) -> Vec<Dynamic> {
     let rows = kernel.stats().into_iter().map(|(types, stats)| {
         let hash = hash_of(context, kernel, &types);
         let launches: Vec<_> = history.iter().filter(|launch| Some(launch.hash) == hash).collect();

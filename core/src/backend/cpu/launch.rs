@@ -416,7 +416,6 @@ impl Executable for Loaded {
         self.code.statistics
     }
 
-    /// Not where far code may turn out to be interpreted.
     fn launch_all(&self, mut members: Vec<ParamBlock>, n: u64) -> Result<()> {
         let lane_time = self.code.lane_time() + self.lane_bytes as f64 * BYTE_TIME;
         // What is worth threads by itself has them, where there are not members enough for all of them; and it may
@@ -427,7 +426,7 @@ impl Executable for Loaded {
         let is_large = n.saturating_mul(self.lane_bytes as u64) >= options.tuned_from;
         let is_alone = is_large || is_worth && is_few;
         if is_alone || self.in_order || members.iter().any(|params| self.is_far(params)) {
-            return members.into_iter().try_for_each(|params| self.launch(params, n).map(drop));
+            return self.launch_each(members, n);
         }
         let flag = interrupt::flag_address();
         members.iter_mut().for_each(|params| params.set(WORD_ABORT, flag));
@@ -449,6 +448,7 @@ impl Executable for Loaded {
         batch.finish()
     }
 
+    /// Not where far code may turn out to be interpreted.
     fn writes_in_place(&self) -> bool {
         self.lengths.is_empty()
     }

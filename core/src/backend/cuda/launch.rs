@@ -28,7 +28,7 @@ const PRIVATE_THREADS: u32 = 512;
 /// Threads that a multiprocessor runs at once.
 const THREADS_PER_PROCESSOR: u32 = 2048;
 /// Members of one launch, blocks along y.
-pub(super) const MOST_MEMBERS: usize = 65_535;
+const MOST_MEMBERS: usize = 65_535;
 /// Bytes of shared memory that every block may have.
 const SHARED_BYTES: u64 = 48 << 10;
 /// Lanes an element from which on it pays that a block clears and adds up elements of its own.
@@ -292,7 +292,7 @@ impl Executable for Loaded {
 
     fn launch_all(&self, mut members: Vec<ParamBlock>, n: u64) -> Result<()> {
         if !self.is_batch || n > PIECE {
-            return members.into_iter().try_for_each(|params| self.launch(params, n).map(drop));
+            return self.launch_each(members, n);
         }
         let threads = match self.sharing {
             Sharing::Lanes(lanes) => exactly::<u32>(n.div_ceil(lanes.into())),
@@ -303,14 +303,10 @@ impl Executable for Loaded {
             members.iter_mut().for_each(|params| params.set(WORD_CHUNKS, 1));
         }
         let block = self.threads.min(threads.next_multiple_of(32));
-        for members in members.chunks(MOST_MEMBERS) {
-            let words: Vec<u64> =
-                members.iter().flat_map(|params| params.words().iter().copied()).collect();
-            let n_members = exactly(members.len());
-            let grid = Grid { members: n_members, ..Grid::of(threads.div_ceil(block), block) };
-            self.shared.launch_from_memory(self.entry, grid, &words)?;
-        }
-        Ok(())
+        let grid = Grid::of(threads.div_ceil(block), block);
+        let words: Vec<u64> =
+            members.iter().flat_map(|params| params.words().iter().copied()).collect();
+        self.shared.launch_members(self.entry, grid, &words, words.len() / members.len())
     }
 
     fn statistics(&self) -> CodeStatistics {
@@ -333,13 +329,22 @@ impl Shared {
         }
     }
 
-    /// Launches an entry that takes the address of its parameters.
-    pub(super) fn launch_from_memory(
+    /// Launches an entry for members of a batch, of which each has such a grid and so many of the words.
+    pub(super) fn launch_members(
         &self,
         entry: Function,
         grid: Grid,
         words: &[u64],
+        n_words: usize,
     ) -> Result<()> {
+        words.chunks(MOST_MEMBERS * n_words).try_for_each(|words| {
+            let members = exactly(words.len() / n_words);
+            self.launch_from_memory(entry, Grid { members, ..grid }, words)
+        })
+    }
+
+    /// Launches an entry that takes the address of its parameters.
+    fn launch_from_memory(&self, entry: Function, grid: Grid, words: &[u64]) -> Result<()> {
         let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
         let mut table = self.table.lock().unwrap_or_else(PoisonError::into_inner);
         let address = self.grow(&mut table, bytes.len())?;

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use super::compiler::Compiler;
 use super::cublas::Cublas;
 use super::gpu::{Function, Gpu, Grid, Module};
-use super::launch::{MOST_MEMBERS, Shared};
+use super::launch::Shared;
 use super::ptx::{
     ALONG_CHUNK, ALONG_FOLDED, ALONG_SHORT, AlongColumns, BUCKETS, COUNT_BLOCK, DIGIT, ProductCode,
     ProductParts, ProductSize, SCAN_CHUNK, Step, TILE, TURNED_SIDE, raw,
@@ -257,19 +257,25 @@ fn product_code(
         (Part::Real, Some(_)) => ProductParts::Both,
     };
     let factors = [product.left, product.right];
-    let terms = product.terms(rows);
-    let (left, right) = call.operands.split_at(half);
     let code = ProductCode {
         // Wrapping sums have the same bits signed and unsigned.
         dtype: if dtype.is_float() { dtype } else { dtype.unsigned() },
         turned: factors.map(Factor::is_turned),
         conjugate: factors.map(|factor| factor.is_conjugate() && parts != ProductParts::Whole),
-        aligned: [is_aligned(left, terms[0]), is_aligned(right, terms[1])],
+        aligned: alignment(product, call),
         parts,
         size: ProductSize::Side128,
         is_batch: n_members > 1,
     };
     code.sized(n * n_members, [rows, product.columns.into()], processors)
+}
+
+/// Whether each factor begins, and goes on, by whole vectors.
+fn alignment(product: Product, call: &PrimitiveCall) -> [bool; 2] {
+    let (left, right) = call.operands.split_at(call.operands.len() / 2);
+    let (_, rows) = product.extents(left[0].size, right[0].size);
+    let [across, along] = product.terms(rows);
+    [is_aligned(left, across), is_aligned(right, along)]
 }
 
 /// Blocks and words of parameters of a call.
@@ -362,27 +368,20 @@ impl Primitives {
         if product.on_tensor_cores || product.depth > MOST_DEPTH {
             return Ok(false);
         }
-        let n_members = calls.len() as u64;
-        let code = |call| product_code(product, call, n_members, self.gpu.multiprocessors.into());
-        let mut common = code(&calls[0]);
-        for call in calls {
-            let aligned = code(call).aligned;
-            common.aligned.iter_mut().zip(aligned).for_each(|(all, one)| *all &= one);
+        let processors = self.gpu.multiprocessors.into();
+        let mut code = product_code(product, &calls[0], calls.len() as u64, processors);
+        for call in &calls[1..] {
+            let aligned = alignment(product, call);
+            code.aligned.iter_mut().zip(aligned).for_each(|(all, one)| *all &= one);
         }
-        let entry = self.entry(Step::Product(common))?;
-        for members in calls.chunks(MOST_MEMBERS) {
-            let mut words = Vec::new();
-            let mut n_blocks = 0;
-            for call in members {
-                let (blocks, own) = product_words(common, product, call);
-                n_blocks = blocks;
-                words.extend(own);
-            }
-            let Ok(blocks) = u32::try_from(n_blocks) else { return Ok(false) };
-            let threads = Step::Product(common).threads();
-            let grid = Grid { members: exactly(members.len()), ..Grid::of(blocks, threads) };
-            shared.launch_from_memory(entry, grid, &words)?;
-        }
+        let (blocks, mut words) = product_words(code, product, &calls[0]);
+        let (Ok(blocks), n_words) = (u32::try_from(blocks), words.len()) else {
+            return Ok(false);
+        };
+        words.extend(calls[1..].iter().flat_map(|call| product_words(code, product, call).1));
+        let step = Step::Product(code);
+        let grid = Grid::of(blocks, step.threads());
+        shared.launch_members(self.entry(step)?, grid, &words, n_words)?;
         Ok(true)
     }
 
