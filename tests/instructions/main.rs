@@ -25,13 +25,13 @@ fn recording_from_rust() {
 
 #[test]
 fn recording_from_rhai() {
-    check("rhai", "recording_from_rhai", 11_400, || from_rhai("FloatC::arange(64)"));
+    check("rhai", "recording_from_rhai", 11_500, || from_rhai("FloatC::arange(64)"));
 }
 
 /// Vectors are lent to core and come back as new ones.
 #[test]
 fn recording_of_vectors() {
-    check("vectors", "recording_of_vectors", 27_100, || {
+    check("vectors", "recording_of_vectors", 27_400, || {
         from_rhai("Vector3fC(FloatC::arange(64), 1, 2)");
     });
 }

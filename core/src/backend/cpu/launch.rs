@@ -312,9 +312,9 @@ impl Loaded {
     }
 }
 
-/// Lanes between two looks at the interrupt flag, whole packets.
-fn block_of(code: &Compiled, lane_time: f64) -> u64 {
-    let packet = code.packet.lanes() as u64;
+/// Lanes between two looks at the interrupt flag: whole packets of all code that runs them, of `packet` lanes at most.
+/// Code that is called for less than a packet goes on to its end, into lanes of the next call.
+fn block_of(code: &Compiled, packet: u64, lane_time: f64) -> u64 {
     #[expect(clippy::cast_possible_truncation, reason = "an estimate")]
     let block = (BLOCK_TIME / lane_time.max(1e-3)) as u64 / packet * packet;
     block.max(packet * code.tile as u64)
@@ -375,7 +375,7 @@ impl Executable for Loaded {
             () if self.in_order && n > packet => Some(Alone::InOrder),
             () => (n_claims == 1).then_some(Alone::FewLanes),
         };
-        let block = block_of(&walk.code, lane_time);
+        let block = block_of(&walk.code, packet, lane_time);
         let partials = || (0..n_claims).map(|_| AtomicU64::new(0)).collect();
         let mut launch = Launch {
             n_buffers: self.n_buffers + scatter.as_ref().map_or(0, |(_, kept)| kept.len()),
@@ -437,7 +437,7 @@ impl Executable for Loaded {
         let n_claims = members.len().div_ceil(per_claim) as u64;
         let n_buffers = self.n_buffers;
         let stopped = AtomicBool::new(false);
-        let block = block_of(&walk.code, lane_time);
+        let block = block_of(&walk.code, walk.code.packet.lanes() as u64, lane_time);
         let batch = Arc::new(Batch { walk, members, n_buffers, n, block, per_claim, stopped });
         if n_claims > 1 && self.shared.pool.threads() > 1 {
             let shared = batch.clone();
