@@ -167,9 +167,11 @@ impl Allocator {
             if info.used.saturating_add(info.cached).saturating_add(wanted) > info.limit {
                 self.trim();
             }
+            // The next one is checked too.
             if info.used.saturating_add(wanted) > info.limit {
                 return None;
             }
+            self.lock().unchecked = 0;
         }
         let memory = self.backend.memory();
         let address = memory.alloc_raw(capacity).or_else(|| {
@@ -182,14 +184,13 @@ impl Allocator {
 
     /// Whether small blocks are numerous enough that the limit must be checked.
     fn is_due(&self, capacity: usize) -> bool {
+        // Before the first look, and up to a part of what is known then: the rest of the process needs some too.
+        const FIRST: u64 = 1 << 20;
         const MANY: u64 = 1 << 26;
+        let many = self.measured.get().map_or(FIRST, |limit| (limit.bytes / 64).min(MANY));
         let mut state = self.lock();
-        state.unchecked += capacity as u64;
-        let due = state.unchecked >= MANY;
-        if due {
-            state.unchecked = 0;
-        }
-        due
+        state.unchecked = state.unchecked.saturating_add(capacity as u64);
+        state.unchecked >= many
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -208,8 +209,15 @@ impl Release for Allocator {
     fn release(&self, address: u64, capacity: usize) {
         let mut state = self.lock();
         state.used -= capacity as u64;
+        let free = state.free.entry(capacity).or_default();
+        // Where there is no room to keep it for later, the system needs it now.
+        if free.try_reserve(1).is_err() {
+            drop(state);
+            self.backend.memory().free_raw(address, capacity);
+            return;
+        }
+        free.push(address);
         state.cached += capacity as u64;
-        state.free.entry(capacity).or_default().push(address);
     }
 }
 

@@ -1,0 +1,40 @@
+//! The error of memory that is full: what is used, of how much, and by which arrays.
+
+use std::cmp::Reverse;
+
+use crate::error::Error;
+use crate::ir::table::Table;
+use crate::ir::var::Variable;
+use crate::memory::alloc::{Bytes, Exhausted};
+
+/// Arrays that are named.
+const LARGEST_SHOWN: usize = 5;
+
+pub(super) fn out_of_memory(table: &Table, exhausted: Exhausted) -> Error {
+    // There is no memory for a list of all.
+    let mut live: Vec<(u64, &Variable)> = Vec::with_capacity(LARGEST_SHOWN + 1);
+    for (_, variable) in table.iter().filter(|(_, variable)| variable.data.is_some()) {
+        let order = |&(bytes, other): &(u64, &Variable)| (Reverse(bytes), other.serial);
+        let place = live.partition_point(|one| order(one) < order(&(variable.bytes(), variable)));
+        if place < LARGEST_SHOWN {
+            live.truncate(LARGEST_SHOWN - 1);
+            live.insert(place, (variable.bytes(), variable));
+        }
+    }
+    let name = |&(bytes, variable): &(u64, &Variable)| match variable.label() {
+        Some(label) => format!("{label} {}", Bytes(bytes)),
+        None => format!("r{} {}", variable.serial, Bytes(bytes)),
+    };
+    let names: Vec<String> = live.iter().map(name).collect();
+    let largest = if names.is_empty() {
+        String::new()
+    } else {
+        format!("; largest arrays: {} (free some with del)", names.join(", "))
+    };
+    Error::OutOfMemory {
+        requested: Bytes(exhausted.requested).to_string(),
+        used: Bytes(exhausted.info.used).to_string(),
+        limit: exhausted.limit.to_string(),
+        largest,
+    }
+}
