@@ -66,6 +66,7 @@ mod convert;
 pub mod cuda_module;
 pub mod device;
 pub mod dtype;
+pub mod engine;
 pub mod error;
 #[doc(hidden)]
 pub mod eval;

@@ -33,6 +33,33 @@ impl fmt::Display for Fault {
     }
 }
 
+impl Fault {
+    /// What an error says, whoever raised it, without its place.
+    pub(crate) fn of(error: &EvalAltResult) -> Self {
+        let inner = error.unwrap_inner();
+        if let EvalAltResult::ErrorRuntime(value, _) = inner
+            && let Some(fault) = value.read_lock::<Self>()
+        {
+            return fault.clone();
+        }
+        let message = match inner {
+            EvalAltResult::ErrorRuntime(value, _) => value.to_string(),
+            other => other.to_string(),
+        };
+        Self { message, hint: None, line: None, is_late: false }
+    }
+
+    /// What stops a script.
+    pub(crate) fn interrupted() -> Self {
+        Self { message: "interrupted".into(), hint: None, line: None, is_late: false }
+    }
+
+    /// The error that says it.
+    pub(crate) fn raised(self) -> Box<EvalAltResult> {
+        raise(self)
+    }
+}
+
 /// An error with a message.
 pub(crate) fn fault(message: impl Into<String>) -> Box<EvalAltResult> {
     raise(Fault { message: message.into(), hint: None, line: None, is_late: false })

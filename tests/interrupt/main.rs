@@ -72,6 +72,31 @@ fn a_long_kernel_stops_and_the_session_goes_on() {
     }
 }
 
+/// What is in line when somebody stops waiting is done when somebody wants it.
+#[test]
+fn launches_in_line_stop_and_go_on() {
+    let _flag = Flag::take();
+    let session = Session::builder().threads(2).build().unwrap();
+    let start = lanes(&session, DType::F64, 1 << 20) * 1e-3;
+    start.eval().unwrap();
+    let next = |x: &Array| {
+        let y = (0..8).fold(x.clone(), |y, _| y.sin().unwrap() + x);
+        y.eval().unwrap();
+        y
+    };
+    let line: Vec<Array> =
+        std::iter::successors(Some(next(&start)), |x| Some(next(x))).take(12).collect();
+    interrupt::request();
+    let asked = Instant::now();
+    assert_eq!(session.sync(), Err(Error::Interrupted));
+    assert!(asked.elapsed() < Duration::from_secs(2), "stopped after {:?}", asked.elapsed());
+    interrupt::clear();
+    let got = line[11].item(12_345).unwrap();
+    session.set_flag("async", false).unwrap();
+    let again = (0..12).fold(start, |x, _| next(&x));
+    assert_eq!(got, again.item(12_345).unwrap());
+}
+
 #[test]
 fn an_endless_kernel_stops_without_walking_what_is_left() {
     let _flag = Flag::take();

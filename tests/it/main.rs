@@ -39,6 +39,7 @@ mod polar;
 mod primitives;
 mod programs;
 mod ptx;
+mod queue;
 mod random_texts;
 mod references;
 mod samples;

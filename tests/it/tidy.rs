@@ -66,7 +66,7 @@ const LAYERS: [&[&str]; 8] = [
     &["eval", "session/runtime"],
     // Session and array hold each other: a handle knows its session, a session makes handles.
     &["session", "device", "array", "control", "random", "value", "tensor", "catalogue", "interop"],
-    &["text_kernel"],
+    &["text_kernel", "engine"],
     &["cuda_module"],
     &["lib"],
 ];

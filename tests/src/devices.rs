@@ -3,6 +3,9 @@
 use std::sync::{Arc, OnceLock};
 
 use porcini_core::backend::isa::Isa;
+use porcini_core::backend::pool::Pool;
+use porcini_core::backend::queue::{Queue, Worth};
+use porcini_core::backend::{self, Outside};
 use porcini_core::{DeviceChoice, Runtime};
 
 use crate::in_place::InPlace;
@@ -16,7 +19,7 @@ pub struct Device {
 }
 
 /// One that works in place, then the interpreter and the compiler at every width that this processor has,
-/// on one thread or two.
+/// on one thread or two, and at last one whose launches are in line for three.
 ///
 /// # Panics
 /// If one of them cannot be opened.
@@ -35,6 +38,13 @@ pub fn devices() -> &'static [Device] {
             name: "in place".into(),
             runtime: Runtime::on(Arc::new(InPlace::new(Arc::default())), None),
         };
-        std::iter::once(in_place).chain(interpreters.chain(compilers).map(open)).collect()
+        // Every launch goes through the line, however short it is.
+        let worth = Worth { handing_over: 0.0, sharing: 2e3 };
+        let best = backend::open(DeviceChoice::Cpu, 1, &Outside::default());
+        let pool = Arc::new(Pool::new(4));
+        let line = Queue::with_worth(best.expect("the processor"), pool, worth);
+        let line = Device { name: "in line".into(), runtime: Runtime::on(Arc::new(line), None) };
+        let opened = interpreters.chain(compilers).map(open);
+        std::iter::once(in_place).chain(opened).chain(std::iter::once(line)).collect()
     })
 }

@@ -79,6 +79,12 @@ impl Array {
         self.session.with_table(|table| table.get(self.id).kind == Kind::Data)
     }
 
+    /// Whether reading waits for nothing: the contents are in memory, and the launch that writes them has run (on a GPU
+    /// all that was launched).
+    pub fn is_ready(&self) -> bool {
+        self.session.has_run(self.id)
+    }
+
     /// Whether an index was out of bounds in the kernel that wrote the lanes: some may be 0 for it.
     pub fn is_faulty(&self) -> bool {
         let Serial(serial) = self.serial();
@@ -341,7 +347,7 @@ impl Array {
         let mut bytes = [0; 8];
         let bytes = &mut bytes[..dtype.bytes()];
         contents.read(lane, bytes)?;
-        self.session.sync()?;
+        self.session.report()?;
         quieten(dtype, bytes);
         Ok(dtype.decode(word(bytes)))
     }
@@ -371,7 +377,7 @@ impl Array {
         let mut piece = vec![0; exactly::<usize>(n).min(CONVERTED)];
         // The copy of the first piece waits for the work; then its errors are known.
         contents.read(lanes.start, &mut piece)?;
-        self.session.sync()?;
+        self.session.report()?;
         // Pieces are whole lanes, since every width divides their length.
         for from in (0..n).step_by(CONVERTED) {
             if interrupt::is_requested() {

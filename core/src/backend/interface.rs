@@ -1,8 +1,8 @@
 //! What a device is to the rest: a compiler of kernels, primitives, memory.
 
 use std::path::PathBuf;
-use std::sync::Arc;
-use std::time::Duration;
+use std::sync::{Arc, OnceLock};
+use std::time::{Duration, Instant};
 
 use super::cuda::Toolkit;
 use super::primitive::{PrimitiveCall, Room};
@@ -170,16 +170,17 @@ pub trait Executable: Send + Sync {
     ///
     /// # Errors
     /// As [`Executable::launch`].
-    fn launch_all(&self, members: Vec<ParamBlock>, n: u64) -> Result<()> {
-        self.launch_each(members, n)
+    fn launch_all(&self, members: Arc<Vec<ParamBlock>>, n: u64) -> Result<Launched> {
+        self.launch_each(&members, n)
     }
 
     /// The same, one after the other.
     ///
     /// # Errors
     /// As [`Executable::launch`].
-    fn launch_each(&self, members: Vec<ParamBlock>, n: u64) -> Result<()> {
-        members.into_iter().try_for_each(|params| self.launch(params, n).map(drop))
+    fn launch_each(&self, members: &[ParamBlock], n: u64) -> Result<Launched> {
+        members.iter().try_for_each(|params| self.launch(params.clone(), n).map(drop))?;
+        Ok(Launched::Done { failures: Vec::new(), alone: None })
     }
 
     /// Whether an output may have the address of an input that has no further use. By default it may not:
@@ -196,6 +197,12 @@ pub trait Executable: Send + Sync {
     ///   evaluator sees to it that it is short.
     fn writes_in_place(&self) -> bool {
         false
+    }
+
+    /// About how many nanoseconds `n` lanes take on one thread.
+    fn nanoseconds(&self, n: u64) -> f64 {
+        // What the interpreter takes for a few operations.
+        10.0 * n as f64
     }
 
     /// What the compiler says of the code.
@@ -216,6 +223,71 @@ pub enum Launched {
     },
     /// The lanes run when the device comes to them.
     Running(Box<dyn Running>),
+    /// The lanes run when a thread has time.
+    Queued(Arc<Pending>),
+}
+
+impl Launched {
+    /// The launch, if it is in line.
+    pub fn pending(&self) -> Option<Arc<Pending>> {
+        match self {
+            Self::Queued(pending) => Some(pending.clone()),
+            Self::Done { .. } | Self::Running(_) => None,
+        }
+    }
+}
+
+/// A launch in line, or what became of it.
+#[derive(Debug)]
+pub struct Pending {
+    since: Instant,
+    outcome: OnceLock<Outcome>,
+}
+
+/// How a launch went that was in line.
+#[derive(Clone, Debug)]
+pub struct Outcome {
+    /// What was out of bounds.
+    pub failures: Failures,
+    /// When it began.
+    pub start: Instant,
+    /// How long it took.
+    pub time: Duration,
+    /// Who ran it: 0 is who waited for it, others are threads besides.
+    pub worker: usize,
+}
+
+impl Default for Pending {
+    fn default() -> Self {
+        Self { since: Instant::now(), outcome: OnceLock::new() }
+    }
+}
+
+impl Pending {
+    pub(super) fn finish(&self, outcome: Outcome) {
+        // A launch is done once.
+        drop(self.outcome.set(outcome));
+    }
+
+    /// How it went, if it is done, and how long it was in line before.
+    pub fn outcome(&self) -> Option<(&Outcome, Duration)> {
+        let outcome = self.outcome.get()?;
+        Some((outcome, outcome.start.saturating_duration_since(self.since)))
+    }
+}
+
+impl Running for Arc<Pending> {
+    fn failures(&self) -> Failures {
+        self.outcome.get().map(|outcome| outcome.failures.clone()).unwrap_or_default()
+    }
+
+    fn is_done(&self) -> bool {
+        self.outcome.get().is_some()
+    }
+
+    fn is_waiting(&self) -> bool {
+        !self.is_done()
+    }
 }
 
 /// Why the lanes of a launch did not share threads.
@@ -231,6 +303,16 @@ pub enum Alone {
 pub trait Running: Send + Sync {
     /// What failed; to be asked once the device has been waited for.
     fn failures(&self) -> Failures;
+
+    /// Whether it is known to be done, without waiting.
+    fn is_done(&self) -> bool {
+        false
+    }
+
+    /// Whether it is known not to be done, though the device has been waited for: it came meanwhile.
+    fn is_waiting(&self) -> bool {
+        false
+    }
 }
 
 /// An index outside its buffer.
@@ -316,6 +398,18 @@ pub trait Memory: Send + Sync {
     /// # Errors
     /// `Interrupted`, a failure of the device.
     fn read(&self, source: u64, target: &mut [u8]) -> Result<()>;
+    /// Whether nothing launched before still writes to a block, as far as is known without waiting; if not, it is seen
+    /// to.
+    fn is_ready(&self, _address: u64) -> bool {
+        true
+    }
+    /// Waits until what was launched before has written a block.
+    ///
+    /// # Errors
+    /// `Interrupted`, a failure of the device.
+    fn wait(&self, _address: u64) -> Result<()> {
+        Ok(())
+    }
     /// What the device could still hand out, besides what it has.
     fn capacity(&self) -> Capacity;
     /// Whether addresses are pointers of this process.

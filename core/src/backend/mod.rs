@@ -14,10 +14,12 @@ mod open;
 pub(crate) mod pages;
 pub mod pool;
 pub mod primitive;
+pub mod queue;
 pub(crate) mod reduce;
 
 pub use interface::{
     Alone, Backend, Capacity, CodeStatistics, Executable, Failures, GpuBackend, LaunchShape,
-    Launched, LoadedEntry, LoadedModule, Memory, Origin, OutOfBounds, Outside, Running,
+    Launched, LoadedEntry, LoadedModule, Memory, Origin, OutOfBounds, Outcome, Outside, Pending,
+    Running,
 };
 pub use open::{DeviceChoice, gives_executable_memory, open, opens_late};

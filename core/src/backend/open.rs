@@ -5,6 +5,8 @@ use std::sync::Arc;
 #[cfg(all(target_arch = "x86_64", unix))]
 use super::cpu;
 use super::isa::Isa;
+use super::pool::Pool;
+use super::queue::Queue;
 use super::{Backend, Outside, cuda, interp};
 use crate::error::{Error, Result};
 
@@ -81,12 +83,10 @@ pub fn open(choice: DeviceChoice, threads: usize, outside: &Outside) -> Result<A
         },
         DeviceChoice::Auto | DeviceChoice::Cpu => {
             let isa = Isa::detect();
-            compiled(isa, threads).or_else(|_| Ok(Arc::new(interp::Interp::new(isa, threads))))
+            compiled(isa, threads).or_else(|_| Ok(interpreted(isa, threads)))
         }
         DeviceChoice::Compiled(isa) => compiled(isa, threads),
-        DeviceChoice::Interp(isa) if isa.is_available() => {
-            Ok(Arc::new(interp::Interp::new(isa, threads)))
-        }
+        DeviceChoice::Interp(isa) if isa.is_available() => Ok(interpreted(isa, threads)),
         DeviceChoice::Interp(isa) => Err(Error::NoDevice {
             name: format!("interp ({isa})"),
             reason: "this processor lacks the instructions".into(),
@@ -109,7 +109,8 @@ pub fn gives_executable_memory() -> Option<bool> {
 fn compiled(isa: Isa, threads: usize) -> Result<Arc<dyn Backend>> {
     #[cfg(all(target_arch = "x86_64", unix))]
     if isa != Isa::Baseline && isa.is_available() {
-        return Ok(Arc::new(cpu::Cpu::new(isa, threads)));
+        let options = cpu::CpuOptions::default();
+        return Ok(queued(threads, |pool| Arc::new(cpu::Cpu::with_pool(isa, pool, options))));
     }
     let _ = threads;
     Err(Error::NoDevice {
@@ -118,4 +119,18 @@ fn compiled(isa: Isa, threads: usize) -> Result<Arc<dyn Backend>> {
             "the compiler makes AVX-512 and AVX2 code, and this processor lacks the instructions"
                 .into(),
     })
+}
+
+fn interpreted(isa: Isa, threads: usize) -> Arc<dyn Backend> {
+    queued(threads, |pool| Arc::new(interp::Interp::with_pool(isa, pool)))
+}
+
+/// A device on so many threads, with launches that run while the caller goes on if there are several.
+fn queued(threads: usize, open: impl FnOnce(Arc<Pool>) -> Arc<dyn Backend>) -> Arc<dyn Backend> {
+    let pool = Arc::new(Pool::new(threads));
+    let device = open(pool.clone());
+    match pool.threads() {
+        1 => device,
+        _ => Arc::new(Queue::new(device, pool)),
+    }
 }

@@ -2,12 +2,13 @@
 //!
 //! A job is a number of chunks and a function that takes chunks until none is left. The caller always
 //! works; workers join while chunks are left, so a late worker costs nothing. Workers start with the first job that
-//! wants them, spin briefly after a job and then sleep.
+//! wants them, spin briefly after a job and then sleep. Where no job has chunks left, they do what waits for anybody
+//! ([`Background`]).
 
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
 /// How long an idle worker looks for work before it sleeps.
@@ -15,6 +16,12 @@ const SPIN: Duration = Duration::from_micros(30);
 
 /// The function of a job: called once by each thread that joins, which takes chunks until none is left.
 pub type Work = Arc<dyn Fn(&Claims) + Send + Sync>;
+
+/// What workers do when no job has chunks left.
+pub trait Background: Send + Sync {
+    /// Does something, on the worker of this number; whether there was anything.
+    fn work(&self, worker: usize) -> bool;
+}
 
 /// The unclaimed chunks of a job.
 pub struct Claims {
@@ -63,6 +70,7 @@ struct Shared {
     arrivals: AtomicUsize,
     wake: Condvar,
     stop: AtomicBool,
+    background: OnceLock<Weak<dyn Background>>,
 }
 
 struct Job {
@@ -137,11 +145,44 @@ impl Pool {
         assert!(!job.panicked.load(Ordering::Relaxed), "internal error: a kernel panicked");
     }
 
+    /// Gives workers something to do when no job has chunks left; the first one stays.
+    pub fn set_background(&self, background: Weak<dyn Background>) {
+        // There is one for a device.
+        drop(self.shared.background.set(background));
+    }
+
+    /// Tells workers, and those who rest, that something came or was done.
+    pub fn wake(&self) {
+        if self.threads > 1 {
+            self.workers.get_or_init(|| self.start());
+        }
+        let jobs = self.shared.lock();
+        self.shared.arrivals.fetch_add(1, Ordering::Release);
+        drop(jobs);
+        self.shared.wake.notify_all();
+    }
+
+    /// How often something came, to be asked before looking for it.
+    pub fn arrivals(&self) -> usize {
+        self.shared.arrivals.load(Ordering::Acquire)
+    }
+
+    /// Joins a job with chunks left; whether there was one.
+    pub fn assist(&self) -> bool {
+        let job = self.shared.take();
+        job.inspect(|job| job.work()).is_some()
+    }
+
+    /// Waits until something comes, or came since `seen`, or this time is over.
+    pub fn rest(&self, seen: usize, time: Duration) {
+        self.shared.rest(seen, Some(time));
+    }
+
     fn start(&self) -> Vec<std::thread::JoinHandle<()>> {
         let spawn = |thread| {
             let shared = self.shared.clone();
             let builder = std::thread::Builder::new().name(format!("porcini-worker-{thread}"));
-            builder.spawn(move || shared.serve()).ok()
+            builder.spawn(move || shared.serve(thread)).ok()
         };
         // A thread that the system refuses is one worker fewer: the caller does its share.
         (1..self.threads).filter_map(spawn).collect()
@@ -158,20 +199,30 @@ impl Shared {
         self.lock().iter().find(|job| !job.claims.is_empty()).cloned()
     }
 
-    fn serve(&self) {
+    fn serve(&self, worker: usize) {
         while !self.stop.load(Ordering::Relaxed) {
             let seen = self.arrivals.load(Ordering::Acquire);
             if let Some(job) = self.take() {
                 job.work();
                 continue;
             }
-            let idle = Instant::now();
-            while self.arrivals.load(Ordering::Acquire) == seen && idle.elapsed() < SPIN {
-                std::hint::spin_loop();
+            let background = self.background.get().and_then(Weak::upgrade);
+            if !background.is_some_and(|background| background.work(worker)) {
+                self.rest(seen, None);
             }
-            let jobs = self.lock();
-            if self.arrivals.load(Ordering::Acquire) == seen && !self.stop.load(Ordering::Relaxed) {
-                drop(self.wake.wait(jobs).unwrap_or_else(PoisonError::into_inner));
+        }
+    }
+
+    fn rest(&self, seen: usize, time: Option<Duration>) {
+        let idle = Instant::now();
+        while self.arrivals.load(Ordering::Acquire) == seen && idle.elapsed() < SPIN {
+            std::hint::spin_loop();
+        }
+        let jobs = self.lock();
+        if self.arrivals.load(Ordering::Acquire) == seen && !self.stop.load(Ordering::Relaxed) {
+            match time {
+                Some(time) => drop(self.wake.wait_timeout(jobs, time)),
+                None => drop(self.wake.wait(jobs)),
             }
         }
     }
@@ -184,8 +235,11 @@ impl Drop for Pool {
         drop(jobs);
         self.shared.wake.notify_all();
         for worker in self.workers.take().into_iter().flatten() {
-            // A worker that panicked has been reported by the job it ran.
-            drop(worker.join());
+            // A worker may be the last to hold its own pool; it ends by itself.
+            if worker.thread().id() != std::thread::current().id() {
+                // A worker that panicked has been reported by the job it ran.
+                drop(worker.join());
+            }
         }
     }
 }

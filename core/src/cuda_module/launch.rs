@@ -158,6 +158,9 @@ impl ModuleKernel {
                 compile_time: Duration::ZERO,
                 start: begun,
                 run_time: (evaluator.clock)().saturating_sub(begun),
+                waited: Duration::ZERO,
+                worker: 0,
+                pending: None,
                 code,
             });
             Ok(written)

@@ -3,13 +3,11 @@
 use std::sync::Arc;
 
 use super::launches::Launch;
-use super::{Bound, Evaluator};
+use super::{Bound, Evaluator, Started};
 use crate::backend::Executable;
 use crate::error::{Error, Result};
 use crate::interrupt;
 use crate::ir::kernel::ParamBlock;
-use crate::ir::var::VarId;
-use crate::memory::buffer::Buffer;
 
 /// Members between two looks at the interrupt flag.
 const POLL_INTERVAL: usize = 1 << 10;
@@ -20,23 +18,29 @@ impl Evaluator<'_> {
         &self,
         launch: &Launch,
         executable: &dyn Executable,
-    ) -> Result<Vec<(VarId, Arc<Buffer>)>> {
+    ) -> Result<Started> {
         let (kernel, n) = (&launch.kernel, launch.size);
         let mut results = Vec::new();
         let mut blocks = Vec::with_capacity(launch.n_members());
-        let Bound { addresses, results: made, .. } = self.bind(&launch.bindings, n, &[])?;
-        blocks.push(ParamBlock::new(kernel, n, &addresses));
+        let mut add = |mut params: ParamBlock, held| {
+            params.at_once = !self.is_async;
+            params.held = held;
+            blocks.push(params);
+        };
+        let Bound { addresses, results: made, held, .. } = self.bind(&launch.bindings, n, &[])?;
+        add(ParamBlock::new(kernel, n, &addresses), held);
         results.extend(made);
         for (number, member) in launch.others.iter().enumerate() {
             if number % POLL_INTERVAL == POLL_INTERVAL - 1 && interrupt::is_requested() {
                 return Err(Error::Interrupted);
             }
-            let Bound { addresses, results: made, .. } = self.bind(&member.bindings, n, &[])?;
+            let Bound { addresses, results: made, held, .. } =
+                self.bind(&member.bindings, n, &[])?;
             let literals = member.literals.iter().copied();
-            blocks.push(ParamBlock::with(kernel, n, &addresses, literals));
+            add(ParamBlock::with(kernel, n, &addresses, literals), held);
             results.extend(made);
         }
-        executable.launch_all(blocks, n)?;
-        Ok(results)
+        let launched = executable.launch_all(Arc::new(blocks), n)?;
+        Ok((results, launched.pending()))
     }
 }

@@ -29,6 +29,19 @@ struct Checked {
     results: Vec<u64>,
 }
 
+/// What is known of a launch.
+struct Known(Failures);
+
+impl Running for Known {
+    fn failures(&self) -> Failures {
+        self.0.clone()
+    }
+
+    fn is_done(&self) -> bool {
+        true
+    }
+}
+
 /// The accesses of a launch, each with the size of its array.
 type Accesses = Vec<(Access, u64)>;
 
@@ -45,9 +58,20 @@ impl Reports {
         let sized = |&access: &Access| (access, buffers[access.buffer.index()].1);
         let accesses = kernel.accesses.iter().map(sized).collect();
         match launched {
+            // What was launched before is told first.
+            Launched::Done { failures, .. } if !self.running.is_empty() => {
+                self.running.push(Checked {
+                    running: Box::new(Known(failures)),
+                    accesses,
+                    results,
+                });
+            }
             Launched::Done { failures, .. } => self.tell(&failures, &accesses, results),
             Launched::Running(running) => {
                 self.running.push(Checked { running, accesses, results });
+            }
+            Launched::Queued(pending) => {
+                self.running.push(Checked { running: Box::new(pending), accesses, results });
             }
         }
     }
@@ -69,9 +93,20 @@ impl Reports {
 
     /// Asks the launches under way: the device has been waited for.
     pub fn collect(&mut self) {
-        for Checked { running, accesses, results } in std::mem::take(&mut self.running) {
+        self.collect_while(|running| !running.is_waiting());
+    }
+
+    fn collect_while(&mut self, is_known: impl Fn(&dyn Running) -> bool) {
+        let known = self.running.iter().take_while(|checked| is_known(&*checked.running)).count();
+        let known: Vec<Checked> = self.running.drain(..known).collect();
+        for Checked { running, accesses, results } in known {
             self.tell(&running.failures(), &accesses, results);
         }
+    }
+
+    /// Asks those launches under way that are known to be done, up to the first that is not.
+    pub fn collect_done(&mut self) {
+        self.collect_while(|running: &dyn Running| running.is_done());
     }
 
     /// Forgets the launches under way: the device is lost.

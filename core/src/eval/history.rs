@@ -3,10 +3,11 @@
 use std::borrow::Cow;
 use std::collections::VecDeque;
 use std::fmt;
+use std::sync::Arc;
 use std::time::Duration;
 
 use super::cache::CacheResult;
-use crate::backend::CodeStatistics;
+use crate::backend::{CodeStatistics, Pending};
 use crate::dtype::DType;
 use crate::ir::kernel::KernelHash;
 
@@ -38,8 +39,15 @@ pub struct LaunchRecord {
     pub compile_time: Duration,
     /// When there was code, by the session's clock.
     pub start: Duration,
-    /// Time from then to the end, memory for results included (devices that run ahead: to return).
+    /// How long it was in line from then on.
+    pub waited: Duration,
+    /// Time to the end, memory for results included (a GPU: to return); of a launch that was in line, the time in which
+    /// it ran.
     pub run_time: Duration,
+    /// Who ran it: 0 is the caller, others are threads besides.
+    pub worker: usize,
+    /// The launch, while it is in line.
+    pub pending: Option<Arc<Pending>>,
     /// Size and resources of the code.
     pub code: CodeStatistics,
 }
@@ -96,17 +104,40 @@ pub struct LaunchTotals {
 pub struct History {
     records: VecDeque<LaunchRecord>,
     totals: LaunchTotals,
+    /// How many of the records, the first ones, are of launches that are not in line.
+    n_settled: usize,
 }
 
 impl History {
+    /// Writes down how launches went that were in line.
+    pub fn settle(&mut self) {
+        for record in self.records.range_mut(self.n_settled..) {
+            let Some((outcome, waited)) = record.pending.as_ref().and_then(|one| one.outcome())
+            else {
+                continue;
+            };
+            self.totals.run_time += outcome.time;
+            let (time, worker) = (outcome.time, outcome.worker);
+            (record.waited, record.run_time, record.worker) = (waited, time, worker);
+            record.pending = None;
+        }
+        let mut unsettled = self.records.range(self.n_settled..);
+        let more = unsettled.position(|record| record.pending.is_some());
+        self.n_settled = more.map_or(self.records.len(), |more| self.n_settled + more);
+    }
+
     /// Adds a launch, forgetting the oldest if there are too many.
     pub fn push(&mut self, record: LaunchRecord) {
         if self.records.len() == CAPACITY {
+            self.settle();
             self.records.pop_front();
+            self.n_settled = self.n_settled.saturating_sub(1);
         }
         self.totals.launches += 1;
         self.totals.compile_time += record.compile_time;
-        self.totals.run_time += record.run_time;
+        if record.pending.is_none() {
+            self.totals.run_time += record.run_time;
+        }
         self.records.push_back(record);
     }
 
@@ -122,6 +153,8 @@ impl History {
 
     /// Forgets all launches; the totals stay.
     pub fn clear(&mut self) {
+        self.settle();
         self.records.clear();
+        self.n_settled = 0;
     }
 }

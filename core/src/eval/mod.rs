@@ -15,6 +15,7 @@ mod build;
 pub mod cache;
 mod calls;
 mod draft;
+mod exhausted;
 pub mod history;
 pub mod launches;
 mod primitive;
@@ -29,7 +30,7 @@ use std::collections::HashSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use crate::backend::{Backend, CodeStatistics, Executable, Launched, Origin};
+use crate::backend::{Backend, CodeStatistics, Executable, Launched, Origin, Pending};
 use crate::convert::exactly;
 use crate::dtype::DType;
 use crate::error::{Error, Result};
@@ -38,18 +39,16 @@ use crate::ir::kernel::{Kernel, KernelHash, LiteralMode, ParamBlock, Target};
 use crate::ir::table::Table;
 use crate::ir::var::VarId;
 use crate::log::{Log, LogSink};
-use crate::memory::alloc::{Allocator, Bytes, Exhausted};
+use crate::memory::alloc::{Allocator, Bytes};
 use crate::memory::buffer::Buffer;
 pub use bounds::Reports;
 use cache::{Cache, CacheResult, Found};
+use exhausted::out_of_memory;
 use history::{History, LaunchRecord};
 use launches::{Binding, Keep, Launch, Plan, PrimitiveLaunch, Step};
 use progress::Progress;
 use reuse::Reuse;
 use schedule::{Scratch, schedule};
-
-/// Arrays named in an out-of-memory error.
-const LARGEST_SHOWN: usize = 5;
 
 /// The parts of a session that an evaluation needs.
 pub struct Evaluator<'s> {
@@ -61,6 +60,8 @@ pub struct Evaluator<'s> {
     pub target: Target,
     /// Its memory.
     pub memory: &'s Arc<Allocator>,
+    /// Whether launches of a processor run while the caller goes on.
+    pub is_async: bool,
     /// Its compiled kernels.
     pub cache: &'s mut Cache,
     /// Maps of the scheduler.
@@ -212,7 +213,7 @@ impl Evaluator<'_> {
             self.log_code(quick_version.as_deref().unwrap_or(kernel), mode)?;
             ready = (self.clock)();
         }
-        let results = match launch.is_batch() {
+        let (results, pending) = match launch.is_batch() {
             true => self.run_members(launch, &*executable)?,
             false => self.run_alone(launch, &*executable)?,
         };
@@ -229,17 +230,16 @@ impl Evaluator<'_> {
             compile_time,
             start: ready,
             run_time: (self.clock)().saturating_sub(ready),
+            waited: Duration::ZERO,
+            worker: 0,
+            pending,
             code,
         });
         Ok(results)
     }
 
     /// Runs a launch of one member.
-    fn run_alone(
-        &mut self,
-        launch: &Launch,
-        executable: &dyn Executable,
-    ) -> Result<Vec<(VarId, Arc<Buffer>)>> {
+    fn run_alone(&mut self, launch: &Launch, executable: &dyn Executable) -> Result<Started> {
         let reuses = if executable.writes_in_place() && reuse::is_worthwhile(launch) {
             reuse::find(&lock(self.table), launch)
         } else {
@@ -249,14 +249,21 @@ impl Evaluator<'_> {
         let in_place = self.commit_reuses(launch, &reuses, &mut bound)?;
         let mut params = ParamBlock::new(&launch.kernel, launch.size, &bound.addresses);
         params.in_place = in_place;
+        params.at_once = !self.is_async || !in_place && !bound.at_risk.is_empty();
+        params.held = std::mem::take(&mut bound.held);
+        if !in_place && !bound.at_risk.is_empty() && self.backend.memory().is_host() {
+            // An interrupt before it begins leaves what it writes as it is.
+            self.backend.sync()?;
+        }
         let begun = (self.clock)();
         let launched = executable.launch(params, launch.size);
         let launched = launched.inspect_err(|_| self.poison(&bound.at_risk))?;
         if let Launched::Done { alone: Some(why), .. } = &launched {
             self.warn_of_one_thread(launch, *why, (self.clock)().saturating_sub(begun));
         }
+        let pending = launched.pending();
         self.report_bounds(launched, launch, &bound.addresses)?;
-        Ok(bound.results)
+        Ok((bound.results, pending))
     }
 
     /// Finds or allocates the buffers of a launch. Outputs that take the block of an input become results
@@ -273,10 +280,14 @@ impl Evaluator<'_> {
                 continue;
             }
             match binding {
-                Binding::Read(id) => bound.addresses.push(self.input(id)),
+                Binding::Read(id) => {
+                    let input = self.input(id, &mut bound.held);
+                    bound.addresses.push(input);
+                }
                 Binding::Run { source, first } => {
                     let bytes = lock(self.table).get(source).dtype.bytes() as u64;
-                    bound.addresses.push((self.input(source).0 + first * bytes, size));
+                    let (address, _) = self.input(source, &mut bound.held);
+                    bound.addresses.push((address + first * bytes, size));
                 }
                 Binding::Write(id) => {
                     let (dtype, size) = {
@@ -307,11 +318,14 @@ impl Evaluator<'_> {
         Ok(bound)
     }
 
-    /// Address and lanes of what is in memory.
-    fn input(&self, id: VarId) -> (u64, u64) {
+    /// Address and lanes of what is in memory; memory of others is added to `held`.
+    fn input(&self, id: VarId, held: &mut Vec<Arc<Buffer>>) -> (u64, u64) {
         let table = lock(self.table);
         let variable = table.get(id);
         let data = variable.data.as_ref().expect("internal error: an input is not in memory");
+        if !data.may_be_overwritten() {
+            held.push(data.clone());
+        }
         (data.address(), variable.size)
     }
 
@@ -423,8 +437,9 @@ impl Evaluator<'_> {
         };
         let mut reports = lock(self.reports);
         reports.add(launched, &launch.kernel, buffers, results);
-        if reports.is_full() {
-            self.backend.sync()?;
+        reports.collect_done();
+        // The launch is done or under way, whatever keeps its reports from being read.
+        if reports.is_full() && self.backend.sync().is_ok() {
             reports.collect();
         }
         Ok(())
@@ -533,7 +548,12 @@ struct Bound {
     at_risk: Vec<(VarId, Write)>,
     /// Buffers that are written and not wanted.
     scratch: Vec<Buffer>,
+    /// Memory of others that is read.
+    held: Vec<Arc<Buffer>>,
 }
+
+/// The variables that a launch makes data, with their buffers, and the launch if it is in line.
+type Started = (Vec<(VarId, Arc<Buffer>)>, Option<Arc<Pending>>);
 
 /// The operation that writes a variable, for the error that says it did not finish.
 #[derive(Clone, Copy)]
@@ -571,34 +591,6 @@ impl Step {
         let bindings = kernel.into_iter().flat_map(Launch::all_bindings);
         let primitive = primitive.into_iter().flat_map(PrimitiveLaunch::held);
         bindings.map(Binding::of).chain(primitive)
-    }
-}
-
-fn out_of_memory(table: &Table, exhausted: Exhausted) -> Error {
-    let mut live: Vec<_> = table
-        .iter()
-        .filter(|(_, variable)| variable.data.is_some())
-        .map(|(_, variable)| (variable.bytes(), variable))
-        .collect();
-    live.sort_by_key(|&(bytes, variable)| (std::cmp::Reverse(bytes), variable.serial));
-    let names: Vec<String> = live
-        .iter()
-        .take(LARGEST_SHOWN)
-        .map(|(bytes, variable)| match variable.label() {
-            Some(label) => format!("{label} {}", Bytes(*bytes)),
-            None => format!("r{} {}", variable.serial, Bytes(*bytes)),
-        })
-        .collect();
-    let largest = if names.is_empty() {
-        String::new()
-    } else {
-        format!("; largest arrays: {} (free some with del)", names.join(", "))
-    };
-    Error::OutOfMemory {
-        requested: Bytes(exhausted.requested).to_string(),
-        used: Bytes(exhausted.info.used).to_string(),
-        limit: exhausted.limit.to_string(),
-        largest,
     }
 }
 

@@ -1,6 +1,7 @@
 //! Runs primitives: bind, run, record.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use super::cache::CacheResult;
 use super::history::{Extents, LaunchRecord};
@@ -66,9 +67,12 @@ impl Evaluator<'_> {
             outputs,
             operations: 1,
             cache: CacheResult::Hit,
-            compile_time: std::time::Duration::ZERO,
+            compile_time: Duration::ZERO,
             start,
             run_time,
+            waited: Duration::ZERO,
+            worker: 0,
+            pending: None,
             code: CodeStatistics::default(),
         });
         Ok(made)

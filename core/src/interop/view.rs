@@ -75,7 +75,7 @@ impl Array {
     pub(crate) fn buffer(&self) -> Result<Arc<Buffer>> {
         self.session().evaluate_for("the address of an array", self.id())?;
         self.materialize()?;
-        self.session().sync()?;
+        self.session().finish(&[self])?;
         let buffer = self.session().with_table(|table| table.get(self.id()).data.clone());
         Ok(buffer.expect("internal error: an evaluated array is in memory"))
     }

@@ -28,11 +28,13 @@
 use std::collections::HashMap;
 use std::fmt;
 use std::hash::{Hash, Hasher};
+use std::sync::Arc;
 
 use crate::dtype::DType;
 use crate::ir::op::{Op, ReduceOp, ScatterOp};
 use crate::ir::scalar::widened_bits;
 use crate::ir::sections::Section;
+use crate::memory::buffer::Buffer;
 
 /// Words before the buffer addresses.
 pub const HEADER_WORDS: usize = 6;
@@ -501,6 +503,11 @@ impl Kernel {
 #[derive(Clone, Debug)]
 pub struct ParamBlock {
     words: Vec<u64>,
+    /// Whether the launch is waited for: what it writes is lost if it does not come to its end, or the session wants no
+    /// other.
+    pub at_once: bool,
+    /// Memory of others that it reads, which must live until it has run.
+    pub held: Vec<Arc<Buffer>>,
     /// Whether an output has the address of an input. Such a launch is not interrupted: see
     /// [`Executable::writes_in_place`](crate::backend::Executable::writes_in_place).
     pub in_place: bool,
@@ -530,7 +537,7 @@ impl ParamBlock {
         words.extend(lengths.map(|(&(_, length), _)| length));
         let literals = kernel.literals.iter().zip(literals);
         words.extend(literals.map(|(&(dtype, _), bits)| widened_bits(dtype, bits)));
-        Self { words, in_place: false }
+        Self { words, at_once: false, held: Vec::new(), in_place: false }
     }
 
     /// The block for the same kernel with `more` buffers behind its `n_buffers`, without their addresses.

@@ -8,7 +8,7 @@ use crate::error::{Error, Result};
 pub(crate) struct Flags([AtomicBool; FLAGS.len()]);
 
 /// Name, initial value and meaning of each flag.
-pub const FLAGS: [(&str, bool, &str); 10] = [
+pub const FLAGS: [(&str, bool, &str); 11] = [
     ("cse", true, "equal operations are recorded once"),
     ("fold", true, "x * 1, select(true, a, b) and the like are simplified while recording"),
     ("bounds_check", true, "gathers and scatters report indices out of bounds"),
@@ -43,6 +43,11 @@ pub const FLAGS: [(&str, bool, &str); 10] = [
         true,
         "what an evaluation computes many times over, from other memory and numbers, is one launch; if not, it is one kernel of all",
     ),
+    (
+        "async",
+        true,
+        "launches on the processor run on other threads while the script goes on, which waits where it reads; if not, it waits for each",
+    ),
 ];
 
 pub(crate) const CSE: usize = 0;
@@ -55,6 +60,7 @@ pub(crate) const LANE_ORDER: usize = 6;
 pub(crate) const FAST_MATH: usize = 7;
 pub(crate) const TENSOR_CORES: usize = 8;
 pub(crate) const BATCH: usize = 9;
+pub(crate) const ASYNC: usize = 10;
 
 impl Default for Flags {
     fn default() -> Self {

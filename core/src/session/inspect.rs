@@ -41,6 +41,8 @@ pub struct WhosRow {
     pub bytes: u64,
     /// Whether the contents are in memory.
     pub ready: bool,
+    /// Whether the launch that writes them is under way.
+    pub running: bool,
     /// Whether an index was out of bounds in the launch that wrote the contents: lanes may be 0 in place of what was
     /// meant.
     pub faulty: bool,
@@ -82,8 +84,15 @@ impl Session {
             device: self.device_name(),
             n_kernels: self.n_kernels(),
         };
+        let device = self.working_device();
+        let runs = |variable: &Variable| {
+            let data = variable.data.as_ref().zip(device.as_ref());
+            data.is_some_and(|(data, device)| !device.backend.memory().is_ready(data.address()))
+        };
         self.with_table(|table| {
-            table.iter().for_each(|(_, variable)| whos.add(variable, table.bytes_within(variable)));
+            table.iter().for_each(|(_, variable)| {
+                whos.add(variable, table.bytes_within(variable), runs(variable));
+            });
         });
         whos.rows.sort_by_key(|row| row.id);
         self.with_reports(|reports| {
@@ -159,7 +168,7 @@ fn ptx(backend: &dyn Backend, kernel: &Kernel) -> String {
 }
 
 impl Whos {
-    fn add(&mut self, variable: &Variable, bytes_within: u64) {
+    fn add(&mut self, variable: &Variable, bytes_within: u64, running: bool) {
         self.savings = self.savings.saturating_add(bytes_within);
         let bytes = variable.bytes();
         let ready = variable.kind == Kind::Data;
@@ -179,6 +188,7 @@ impl Whos {
             size: variable.size,
             bytes,
             ready,
+            running,
             faulty: false,
             label: variable.label().cloned(),
         });

@@ -8,6 +8,7 @@ pub mod flags;
 mod host_room;
 pub mod inspect;
 pub mod runtime;
+mod waiting;
 pub(crate) mod watchers;
 
 use std::collections::HashSet;
@@ -31,8 +32,8 @@ use crate::ir::var::{Kind, VarId};
 use crate::log::{Log, LogQueue, LogSink, TRACE_LEVEL};
 use crate::memory::alloc::{Bytes, MemoryInfo};
 use crate::session::flags::{
-    BATCH, BOUNDS_CHECK, CHECK_DUPLICATES, CSE, FAST_MATH, FOLD, FORBID_EVAL, Flags, LANE_ORDER,
-    TENSOR_CORES,
+    ASYNC, BATCH, BOUNDS_CHECK, CHECK_DUPLICATES, CSE, FAST_MATH, FOLD, FORBID_EVAL, Flags,
+    LANE_ORDER, TENSOR_CORES,
 };
 use crate::session::runtime::{Device, Runtime};
 use crate::session::watchers::Watchers;
@@ -283,55 +284,11 @@ impl Session {
         result
     }
 
-    /// Waits for its devices, then reports the first bounds error since the last report.
-    ///
-    /// # Errors
-    /// A pending bounds error, or a failure of work launched earlier.
-    pub fn sync(&self) -> Result<()> {
-        let failed = self.find_in_family(|session| session.wait().err());
-        failed.or_else(|| self.take_error()).map_or(Ok(()), Err)
-    }
-
-    fn wait(&self) -> Result<()> {
-        if let Some(device) = self.working_device() {
-            device.backend.sync()?;
-            lock(&self.0.reports).collect();
-        }
-        Ok(())
-    }
-
-    /// The first bounds error that was not reported yet; it is then forgotten. Waits for the device if a
-    /// launch under way may have failed.
-    pub fn take_error(&self) -> Option<Error> {
-        self.find_in_family(Self::take_error_here)
-    }
-
-    fn take_error_here(&self) -> Option<Error> {
-        if lock(&self.0.reports).waits()
-            && let Some(device) = self.working_device()
-        {
-            // What else failed shows at the next use of the device.
-            match device.backend.sync() {
-                Ok(()) => lock(&self.0.reports).collect(),
-                Err(error) => return Some(error),
-            }
-        }
-        lock(&self.0.reports).take()
-    }
-
-    /// The device if there is one to wait for: that one has failed is told once, by whoever notices.
-    fn working_device(&self) -> Option<Arc<Device>> {
-        self.0.runtime.opened().filter(|device| !device.is_lost())
-    }
-
-    /// Puts an error back that [`Session::take_error`] gave, unless another one came meanwhile.
-    pub fn put_error(&self, error: Error) {
-        lock(&self.0.reports).put(error);
-    }
-
     /// Looks at the reports of indices out of bounds.
     pub(crate) fn with_reports<T>(&self, look: impl FnOnce(&Reports) -> T) -> T {
-        look(&lock(&self.0.reports))
+        let mut reports = lock(&self.0.reports);
+        reports.collect_done();
+        look(&reports)
     }
 
     /// What evaluating the arrays would launch on their device, without launching it.
@@ -417,6 +374,7 @@ impl Session {
             backend: &*device.backend,
             target: self.target(device),
             memory: &device.memory,
+            is_async: inner.common.flags.get(ASYNC),
             cache,
             scratch,
             history: &inner.common.history,
@@ -553,13 +511,15 @@ impl Session {
         self.0.common.line.store(line, Ordering::Relaxed);
     }
 
-    /// The last launches, oldest first.
+    /// The last launches, oldest first. Waits for those under way.
     pub fn history(&self) -> Vec<LaunchRecord> {
+        self.settle();
         lock(&self.0.common.history).records().cloned().collect()
     }
 
-    /// Number and times of all launches so far.
+    /// Number and times of all launches so far. Waits for those under way.
     pub fn launch_totals(&self) -> LaunchTotals {
+        self.settle();
         lock(&self.0.common.history).totals()
     }
 

@@ -58,6 +58,27 @@ pub(super) fn register(registry: &mut Registry<'_>) {
         }
     }
     makers(registry);
+    registry.doc(
+        "to_device",
+        "(x, d)",
+        "A value on another device by Cengine's numbers: 0 is the processor, k the GPU cuda:k-1. The same as x.to(\"cuda:0\").\n\n\
+         >> to_device(FloatC([1, 2]), 0)\n[1, 2]",
+    );
+    registry.any("to_device", 2, |context, call, args| {
+        context.at(call);
+        let device = match args[1].as_int() {
+            Ok(0) => "cpu".to_string(),
+            Ok(k) if k > 0 => format!("cuda:{}", k - 1),
+            _ => {
+                let got = got(args[1]);
+                let hint = "0 is the processor, k the GPU cuda:k-1";
+                return Err(fault_with_hint(format!("to_device: got {got}"), hint));
+            }
+        };
+        let mut args = [args[0].clone(), device.into()];
+        let moved = call.call_native_fn_raw("to", true, &mut args.iter_mut().collect::<Vec<_>>());
+        moved.map_err(|error| said_of(*error, "to_device"))
+    });
     functions(registry);
 }
 

@@ -1,22 +1,27 @@
 //! What the engine makes of many small works, and when.
 
 use std::any::TypeId;
+use std::thread;
 use std::time::Duration;
 
 use indexmap::IndexMap;
-use porcini_core::Array;
 use porcini_core::eval::history::LaunchRecord;
 use porcini_core::ir::kernel::KernelHash;
 use porcini_core::spelling::similar;
-use rhai::{Dynamic, ImmutableString, Map};
+use porcini_core::{Array, Error, interrupt};
+use rhai::{Dynamic, ImmutableString, Map, NativeCallContext};
 use serde_json::{Value, json};
 
 use super::files;
-use super::memory::evaluate_values;
+use super::memory::values;
 use super::registry::Registry;
 use crate::context::Context;
-use crate::fault::{IntoFault, fault_with_hint};
+use crate::fault::{IntoFault, Result, fault_with_hint};
 use crate::language::tokens::registered;
+use crate::value::ArrayRef;
+
+/// How often `wait_any` looks.
+const POLL_INTERVAL: Duration = Duration::from_micros(50);
 
 /// Arguments of `flush`.
 const MOST_ARGUMENTS: usize = 8;
@@ -29,8 +34,8 @@ pub(super) fn register(registry: &mut Registry<'_>) {
     registry.doc(
         "flush",
         "(x, y, ..)",
-        "Evaluates values, lists of them too, and waits until the device has finished; without arguments everything that somebody \
-         holds. What nobody holds any more is not computed. Works that are alike, from other memory and numbers, run as one: \
+        "Evaluates values, lists of them too, and waits for them; without arguments everything that somebody holds, and for all that \
+         was launched. What nobody holds any more is not computed. Works that are alike, from other memory and numbers, run as one: \
          engine_stats() tells how many did, explain(x) and log level 1 show it, set_flag(\"batch\", false) switches it off.\n\n\
          >> a = FloatC([1, 2]) + 1; flush(a); kernel_history().len()\n1",
     );
@@ -40,8 +45,8 @@ pub(super) fn register(registry: &mut Registry<'_>) {
     });
     for arity in 1..=MOST_ARGUMENTS {
         registry.any("flush", arity, |context, _, args| {
-            evaluate_values(context, args)?;
-            context.session.sync().or_fault()
+            let arrays = evaluated(context, args)?;
+            context.session.finish(&arrays.iter().collect::<Vec<_>>()).or_fault()
         });
     }
     registry.doc(
@@ -57,11 +62,24 @@ pub(super) fn register(registry: &mut Registry<'_>) {
     registry.doc(
         "is_ready",
         "(x)",
-        "Whether a value is computed already, so that reading it evaluates nothing.\n\n\
+        "Whether a value is computed already, so that reading it neither evaluates nor waits.\n\n\
          >> a = FloatC([1, 2]) + 1; print(is_ready(a)); flush(a); is_ready(a)\nfalse\ntrue",
     );
-    registry.on_array("is_ready", 1, |_, _, array, _| {
-        Ok(array.leaves().iter().all(Array::is_evaluated))
+    registry
+        .on_array("is_ready", 1, |_, _, array, _| Ok(array.leaves().iter().all(Array::is_ready)));
+    registry.doc(
+        "wait_any",
+        "(values)",
+        "Evaluates a list of values and waits until one of them is computed; its index. The others go on.\n\n\
+         >> wait_any([FloatC([1, 2]) + 1])\n0",
+    );
+    registry.typed("wait_any", TypeId::of::<rhai::Array>(), 1, |context, _, args| {
+        let list = args[0].read_lock::<rhai::Array>().map(|list| list.clone()).unwrap_or_default();
+        let items: Vec<Vec<Array>> = list
+            .into_iter()
+            .map(|mut item| evaluated(context, &[&mut item]))
+            .collect::<Result<_>>()?;
+        wait_any(&items)
     });
     registry.doc(
         "trace_events",
@@ -79,6 +97,63 @@ pub(super) fn register(registry: &mut Registry<'_>) {
     pushes(registry);
 }
 
+/// Evaluates the array values among `args`; their arrays.
+fn evaluated(context: &Context, args: &[&mut Dynamic]) -> Result<Vec<Array>> {
+    let values = values(args)?;
+    context.eval(&values)?;
+    let arrays: Vec<Vec<Array>> = values.iter().map(ArrayRef::evaluated).collect::<Result<_>>()?;
+    Ok(arrays.into_iter().flatten().collect())
+}
+
+/// Waits until all arrays of one of the items are computed; its number.
+fn wait_any(items: &[Vec<Array>]) -> Result<i64> {
+    if items.is_empty() {
+        let hint = "give it at least one value: wait_any([x, y])";
+        return Err(fault_with_hint("wait_any: got an empty list", hint));
+    }
+    loop {
+        let ready = items.iter().position(|item| item.iter().all(Array::is_ready));
+        if let Some(number) = ready {
+            return Ok(i64::try_from(number).unwrap_or(i64::MAX));
+        }
+        if interrupt::is_requested() {
+            return Err(Error::Interrupted).or_fault();
+        }
+        thread::sleep(POLL_INTERVAL);
+    }
+}
+
+/// Whether there is a function to push.
+pub(super) fn check_function(context: &Context, name: &str) -> Result<()> {
+    let functions = context.functions.borrow();
+    let known = || functions.iter().map(|(name, _)| name.as_str());
+    if known().any(|known| known == name) {
+        return Ok(());
+    }
+    let near = similar(name, known());
+    let hint = match near.is_empty() {
+        true => "help() lists the functions".into(),
+        false => format!("did you mean {}?", near.join(" or ")),
+    };
+    Err(fault_with_hint(format!("push: unknown op `{name}`"), hint))
+}
+
+/// Calls a function to push. What works in place works on a copy, which is the result.
+pub(super) fn call_function(
+    call: &NativeCallContext<'_>,
+    name: &str,
+    mut args: Vec<Dynamic>,
+) -> Result<Dynamic> {
+    let first = args.first().and_then(|first| first.read_lock::<ArrayRef>().map(|x| x.copy()));
+    let first = first.map(Dynamic::from);
+    if let (Some(own), Some(first)) = (&first, args.first_mut()) {
+        *first = own.clone();
+    }
+    let args = &mut args.iter_mut().collect::<Vec<_>>();
+    let result = call.call_native_fn_raw(registered(name), true, args)?;
+    Ok(if result.is_unit() { first.unwrap_or(result) } else { result })
+}
+
 /// Arguments of an operation by name.
 const MOST_PUSHED: usize = 6;
 
@@ -88,20 +163,8 @@ fn pushes(registry: &mut Registry<'_>) {
         registry.typed("push", first, arity, |context, call, args| {
             context.at(call);
             let name = args[0].to_string();
-            let functions = context.functions.borrow();
-            let known = || functions.iter().map(|(name, _)| name.as_str());
-            if !known().any(|known| known == name) {
-                let near = similar(&name, known());
-                let hint = match near.is_empty() {
-                    true => "help() lists the functions".into(),
-                    false => format!("did you mean {}?", near.join(" or ")),
-                };
-                return Err(fault_with_hint(format!("push: unknown op `{name}`"), hint));
-            }
-            drop(functions);
-            let mut args: Vec<Dynamic> = args[1..].iter().map(|arg| (**arg).clone()).collect();
-            let args = &mut args.iter_mut().collect::<Vec<_>>();
-            call.call_native_fn_raw(registered(&name), true, args)
+            check_function(context, &name)?;
+            call_function(call, &name, args[1..].iter().map(|arg| (**arg).clone()).collect())
         });
     }
 }
@@ -110,11 +173,19 @@ fn pushes(registry: &mut Registry<'_>) {
 fn events(context: &Context) -> (Value, usize) {
     let history = context.session.history();
     let us = |time: Duration| time.as_secs_f64() * 1e6;
-    let event = |name: &str, kind: &str, start: Duration, time: Duration, about: Value| json!({"name": name, "cat": kind, "ph": "X", "ts": us(start), "dur": us(time), "pid": 1, "tid": 1, "args": about});
+    let event = |name: &str,
+                 kind: &str,
+                 thread: usize,
+                 start: Duration,
+                 time: Duration,
+                 about: Value| json!({"name": name, "cat": kind, "ph": "X", "ts": us(start), "dur": us(time), "pid": 1, "tid": thread + 1, "args": about});
     let device = context.session.device_name();
-    let mut events = vec![
-        json!({"name": "thread_name", "ph": "M", "pid": 1, "tid": 1, "args": {"name": device}}),
-    ];
+    let threads = history.iter().map(|launch| launch.worker).max().unwrap_or(0);
+    let thread_name = |thread: usize| {
+        let name = if thread == 0 { device.clone() } else { format!("{device}, behind {thread}") };
+        json!({"name": "thread_name", "ph": "M", "pid": 1, "tid": thread + 1, "args": {"name": name}})
+    };
+    let mut events: Vec<Value> = (0..=threads).map(thread_name).collect();
     for launch in &history {
         let about = json!({
             "lanes": launch.size, "members": launch.members, "operations": launch.operations,
@@ -122,9 +193,10 @@ fn events(context: &Context) -> (Value, usize) {
         });
         if !launch.compile_time.is_zero() {
             let start = launch.start.saturating_sub(launch.compile_time);
-            events.push(event("compile", "compile", start, launch.compile_time, about.clone()));
+            events.push(event("compile", "compile", 0, start, launch.compile_time, about.clone()));
         }
-        events.push(event(&launch.name, "launch", launch.start, launch.run_time, about));
+        let (start, time) = (launch.start + launch.waited, launch.run_time);
+        events.push(event(&launch.name, "launch", launch.worker, start, time, about));
     }
     (json!({"traceEvents": events, "displayTimeUnit": "ms"}), history.len())
 }

@@ -36,7 +36,7 @@ fn variables(registry: &mut Registry<'_>) {
         "Lists the recorded variables that have a name, of a variable in sight, or a label, and says how many have \
          neither. whos(#{all: true}) lists all; whos(#{data: true}) gives rows as a list of maps, of those too that \
          somebody holds, and of at most 40 others. Ready is [x] where the \
-         lanes are in memory, [!] if an index was out of bounds in the kernel that wrote them, so that some may be 0 \
+         lanes are in memory, [>] while the launch that writes them is under way, [!] if an index was out of bounds in the kernel that wrote them, so that some may be 0 \
          or were left alone; what is computed from them later is not marked.\n\n\
          >> a = FloatC([1, 2]); whos(#{data: true})[0].size\n2",
     );
@@ -85,7 +85,7 @@ fn variables(registry: &mut Registry<'_>) {
 }
 
 /// Columns of what `whos` gives as data.
-const WHOS: [&str; 11] = [
+const WHOS: [&str; 12] = [
     "id",
     "type",
     "name",
@@ -93,6 +93,7 @@ const WHOS: [&str; 11] = [
     "size",
     "bytes",
     "ready",
+    "running",
     "external",
     "internal",
     "out_of_bounds",
@@ -163,10 +164,11 @@ fn whos_table(whos: &Whos, names: Option<&Vec<Option<&Named>>>) -> Table {
             format!("{} / {}", row.external, row.internal),
             shape.unwrap_or_else(|| row.size.to_string()),
             Bytes(row.bytes).to_string(),
-            match (row.ready, row.faulty) {
-                (true, true) => "[!]".into(),
-                (true, false) => "[x]".into(),
-                (false, _) => "[ ]".into(),
+            match (row.ready, row.running, row.faulty) {
+                (true, true, _) => "[>]".into(),
+                (true, false, true) => "[!]".into(),
+                (true, false, false) => "[x]".into(),
+                (false, ..) => "[ ]".into(),
             },
             row.label.as_deref().unwrap_or_default().into(),
         ];
@@ -220,6 +222,7 @@ fn add_rows(
         map.insert("size".into(), number(row.size));
         map.insert("bytes".into(), number(row.bytes));
         map.insert("ready".into(), row.ready.into());
+        map.insert("running".into(), row.running.into());
         map.insert("out_of_bounds".into(), row.faulty.into());
         let name = names.and_then(|names| names.get(session, row.id));
         map.insert("name".into(), name.unwrap_or_default().into());
@@ -235,11 +238,13 @@ fn add_rows(
 }
 
 /// Columns of what `kernel_history` gives.
-const HISTORY: [&str; 13] = [
+const HISTORY: [&str; 15] = [
     "number",
     "name",
     "size",
     "run_us",
+    "waited_us",
+    "worker",
     "compile_us",
     "cache_hit",
     "operations",
@@ -256,7 +261,8 @@ fn history(registry: &mut Registry<'_>) {
         "kernel_history",
         "()",
         "The last 10 000 launches as a list of maps, which prints as a table: number, name (kernel, a primitive's \
-         such as sort, or that of a kernel of a CUDA module), size, run_us, compile_us, cache_hit, operations, inputs, outputs, registers, spills, code_bytes, \
+         such as sort, or that of a kernel of a CUDA module), size, run_us, waited_us (how long it was in line before), worker (0: who \
+         evaluated or waited for it, others are threads besides), compile_us, cache_hit, operations, inputs, outputs, registers, spills, code_bytes, \
          and the first digits of the hash.\n\n\
          >> eval(FloatC([1, 2]) + 1); kernel_history()[0].size\n2",
     );
@@ -274,6 +280,8 @@ fn history(registry: &mut Registry<'_>) {
             map.insert("cache_hit".into(), (launch.cache != CacheResult::Miss).into());
             map.insert("compile_us".into(), (launch.compile_time.as_secs_f64() * 1e6).into());
             map.insert("run_us".into(), (launch.run_time.as_secs_f64() * 1e6).into());
+            map.insert("waited_us".into(), (launch.waited.as_secs_f64() * 1e6).into());
+            map.insert("worker".into(), number(launch.worker));
             map.insert("code_bytes".into(), number(launch.code.bytes));
             map.insert("registers".into(), number(launch.code.registers));
             map.insert("spills".into(), number(launch.code.spills));

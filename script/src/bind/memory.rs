@@ -73,9 +73,14 @@ pub(super) fn evaluate_values(context: &Context, args: &[&mut Dynamic]) -> Resul
     {
         return context.eval(std::slice::from_ref(&*array));
     }
+    context.eval(&values(args)?)
+}
+
+/// The array values among `args`; lists are looked through.
+pub(super) fn values(args: &[&mut Dynamic]) -> Result<Vec<ArrayRef>> {
     let mut values = Vec::new();
     args.iter().try_for_each(|arg| collect(arg, &mut values))?;
-    context.eval(&values)
+    Ok(values)
 }
 
 /// Evaluates a value if it is of arrays; others are computed already.

@@ -31,6 +31,7 @@ pub(crate) mod measure;
 pub(crate) mod memory;
 mod nested_types;
 mod notebook;
+mod operators;
 mod ops;
 mod plots;
 mod power;
@@ -89,6 +90,7 @@ const FAMILIES: &[(&str, Register)] = &[
     ("lanes in other places", binary_search::register),
     ("loops and branches in kernels", control::register),
     ("many small works", engine::register),
+    ("operators of a script", operators::register),
     ("kernels from text", kernels::register),
     ("kernels from text", cuda_modules::register),
     ("kernels from text", kernel_stats::register),

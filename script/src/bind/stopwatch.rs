@@ -168,7 +168,10 @@ fn batch(context: &Context, runs: u32, work: &mut Work<'_>) -> Result<Times> {
     let total = clock().saturating_sub(start);
     let after = context.session.launch_totals();
     let compile = after.compile_time.saturating_sub(before.compile_time);
+    // What runs while somebody waits for it, or for another launch, is time of launches.
     let launch = after.run_time.saturating_sub(before.run_time);
+    let launch = launch.min(total.saturating_sub(compile));
+    let wait = wait.min(total.saturating_sub(compile + launch));
     let record = total.saturating_sub(compile + launch + wait);
     Ok(Times { record, compile, launch, wait, kernels: after.launches - before.launches })
 }

@@ -7,9 +7,10 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
+use porcini_core::interrupt::{self, Cause};
 use porcini_core::memory::heap;
 use porcini_core::random::SplitMix64;
-use porcini_core::{Array, Session, interrupt};
+use porcini_core::{Array, Session};
 use rhai::{AST, Dynamic, Engine, EvalAltResult, Expr, ParseError, Scope, Stmt, Token};
 
 use crate::bind::constants::Constants;
@@ -201,7 +202,15 @@ impl Interpreter {
         let result = result.map_err(|error| Box::new(self.diagnose(&error, cell, name)));
         self.tidy_scope();
         self.context.session.set_line(0);
-        let pending = self.context.session.take_error();
+        // The end of a cell waits for what it launched.
+        let pending = match &result {
+            // What is short of memory waits until somebody wants it.
+            Ok(_) => self.context.session.sync().err().filter(|error| {
+                *error != porcini_core::Error::Interrupted
+                    || interrupt::cause() != Some(Cause::Short)
+            }),
+            Err(_) => self.context.session.take_error(),
+        };
         let value = match (result, pending) {
             (Ok(value), None) => value,
             (Ok(_), Some(error)) => {

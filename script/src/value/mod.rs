@@ -371,6 +371,9 @@ pub(crate) fn own_name(rust: &str) -> &str {
         "Listing" => "listing",
         "ModuleRef" => "cuda_module",
         "ModuleKernelRef" => "cuda_kernel",
+        "OperatorRef" => "operator",
+        "EngineRef" => "engine",
+        "HandleRef" => "handle",
         "All" => "all",
         other => other,
     }

@@ -193,6 +193,11 @@ pub(super) struct Loaded {
 }
 
 impl Loaded {
+    /// Nanoseconds a lane, about, memory included.
+    fn lane_time(&self) -> f64 {
+        self.code.lane_time() + self.lane_bytes as f64 * BYTE_TIME
+    }
+
     /// Compiles a kernel; `None` where there is no executable memory.
     ///
     /// # Errors
@@ -416,8 +421,12 @@ impl Executable for Loaded {
         self.code.statistics
     }
 
-    fn launch_all(&self, mut members: Vec<ParamBlock>, n: u64) -> Result<()> {
-        let lane_time = self.code.lane_time() + self.lane_bytes as f64 * BYTE_TIME;
+    fn nanoseconds(&self, n: u64) -> f64 {
+        n as f64 * self.lane_time()
+    }
+
+    fn launch_all(&self, members: Arc<Vec<ParamBlock>>, n: u64) -> Result<Launched> {
+        let lane_time = self.lane_time();
         // What is worth threads by itself has them, where there are not members enough for all of them; and it may
         // have code for memory.
         let options = &self.shared.options;
@@ -426,10 +435,8 @@ impl Executable for Loaded {
         let is_large = n.saturating_mul(self.lane_bytes as u64) >= options.tuned_from;
         let is_alone = is_large || is_worth && is_few;
         if is_alone || self.in_order || members.iter().any(|params| self.is_far(params)) {
-            return self.launch_each(members, n);
+            return self.launch_each(&members, n);
         }
-        let flag = interrupt::flag_address();
-        members.iter_mut().for_each(|params| params.set(WORD_ABORT, flag));
         let walk = Walk { code: self.code.clone(), lane_buffers: self.lane_buffers.clone() };
         let member_time = MEMBER_TIME + n as f64 * lane_time;
         #[expect(clippy::cast_possible_truncation, reason = "an estimate")]
@@ -445,7 +452,8 @@ impl Executable for Loaded {
         } else {
             batch.work(&Claims::new(n_claims));
         }
-        batch.finish()
+        batch.finish()?;
+        Ok(Launched::Done { failures: Vec::new(), alone: None })
     }
 
     /// Not where far code may turn out to be interpreted.

@@ -69,9 +69,16 @@ impl Cpu {
     /// # Panics
     /// If there is no code for the instruction set, or the processor lacks it.
     pub fn with_options(isa: Isa, threads: usize, options: CpuOptions) -> Self {
+        Self::with_pool(isa, Arc::new(Pool::new(threads)), options)
+    }
+
+    /// The same on the threads of a pool.
+    ///
+    /// # Panics
+    /// As [`Cpu::with_options`].
+    pub fn with_pool(isa: Isa, pool: Arc<Pool>, options: CpuOptions) -> Self {
         let target = Native::target(isa).filter(|_| isa.is_available());
         let target = target.unwrap_or_else(|| panic!("no compiler for {isa} here"));
-        let pool = Arc::new(Pool::new(threads));
         let arena = Arena::new(options.mappings.clone(), options.code_bytes);
         let interp = Interp::with_pool(isa, pool.clone());
         Self {

@@ -16,7 +16,7 @@ use crate::backend::{Alone, Launched, OutOfBounds};
 use crate::convert::exactly;
 use crate::error::{Error, Result};
 use crate::interrupt;
-use crate::ir::kernel::{HEADER_WORDS, NO_ERROR, ParamBlock};
+use crate::ir::kernel::{HEADER_WORDS, NO_ERROR, ParamBlock, WORD_ABORT};
 use crate::ir::op::ReduceOp;
 
 /// How long a thread looks whether it is its turn before it lets others run.
@@ -63,7 +63,7 @@ impl Part {
 /// Members of a batch, shared by the threads that work on it.
 pub(super) struct Batch {
     pub(super) walk: Walk,
-    pub(super) members: Vec<ParamBlock>,
+    pub(super) members: Arc<Vec<ParamBlock>>,
     pub(super) n_buffers: usize,
     /// Lanes of each.
     pub(super) n: u64,
@@ -92,11 +92,13 @@ impl Batch {
     /// Runs a member on this thread; whether it was not interrupted.
     fn run(&self, params: &ParamBlock) -> bool {
         let code = &self.walk.code;
+        let mut params = params.clone();
+        params.set(WORD_ABORT, interrupt::flag_address());
         let mut launch = Launch {
             part: Part::new(self.walk.clone()),
             scatter: None,
             turn: AtomicU64::new(0),
-            params: params.clone(),
+            params,
             n: self.n,
             claim: self.n,
             block: self.block,

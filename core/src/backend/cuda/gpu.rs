@@ -273,6 +273,13 @@ impl Gpu {
         self.check("copying to the host", result)
     }
 
+    /// Whether all work given so far is done, as far as is known.
+    pub(super) fn is_idle(&self) -> bool {
+        // SAFETY: the stream is ours.
+        self.enter().is_ok()
+            && unsafe { sys::cuStreamQuery(self.stream) } != CUresult::CUDA_ERROR_NOT_READY
+    }
+
     /// Waits until all work given so far is done.
     ///
     /// # Errors

@@ -290,23 +290,25 @@ impl Executable for Loaded {
         })
     }
 
-    fn launch_all(&self, mut members: Vec<ParamBlock>, n: u64) -> Result<()> {
+    fn launch_all(&self, members: Arc<Vec<ParamBlock>>, n: u64) -> Result<Launched> {
         if !self.is_batch || n > PIECE {
-            return self.launch_each(members, n);
+            return self.launch_each(&members, n);
         }
         let threads = match self.sharing {
             Sharing::Lanes(lanes) => exactly::<u32>(n.div_ceil(lanes.into())),
             // One chunk, which writes the results itself.
             Sharing::Chunks(_) => exactly(LANES_PER_WARP),
         };
-        if self.fold.is_some() {
-            members.iter_mut().for_each(|params| params.set(WORD_CHUNKS, 1));
-        }
         let block = self.threads.min(threads.next_multiple_of(32));
         let grid = Grid::of(threads.div_ceil(block), block);
-        let words: Vec<u64> =
+        let mut words: Vec<u64> =
             members.iter().flat_map(|params| params.words().iter().copied()).collect();
-        self.shared.launch_members(self.entry, grid, &words, words.len() / members.len())
+        if self.fold.is_some() {
+            let each = words.len() / members.len();
+            words.chunks_mut(each).for_each(|words| words[WORD_CHUNKS] = 1);
+        }
+        self.shared.launch_members(self.entry, grid, &words, words.len() / members.len())?;
+        Ok(Launched::Done { failures: Vec::new(), alone: None })
     }
 
     fn statistics(&self) -> CodeStatistics {

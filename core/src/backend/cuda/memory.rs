@@ -65,6 +65,14 @@ impl Memory for GpuMemory {
         self.with_staging(|staging| staging.read(source, target))
     }
 
+    fn is_ready(&self, _address: u64) -> bool {
+        self.gpu.is_idle()
+    }
+
+    fn wait(&self, _address: u64) -> Result<()> {
+        self.gpu.wait()
+    }
+
     fn capacity(&self) -> Capacity {
         Capacity { bytes: self.gpu.free_memory(), whose: "the GPU" }
     }

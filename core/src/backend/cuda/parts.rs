@@ -114,7 +114,7 @@ impl Executable for Parts {
             for (loaded, layout) in &self.parts {
                 match loaded.launch(layout.params(&params, n, &between), n)? {
                     Launched::Running(part) => running.push(part),
-                    Launched::Done { .. } => {}
+                    Launched::Done { .. } | Launched::Queued(_) => {}
                 }
             }
             Ok(())

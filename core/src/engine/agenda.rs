@@ -1,0 +1,543 @@
+//! What is done next: operations by operator and signature, those of the lowest mean depth first (S28).
+
+use std::collections::{HashMap, HashSet};
+use std::hash::Hash;
+use std::sync::{Arc, Weak};
+
+/// Operations are numbered in the order in which they were pushed.
+type Number = u64;
+
+/// The result of an operation, to come: it is done only while somebody holds one.
+#[derive(Clone, Debug)]
+pub struct Handle {
+    number: Number,
+    #[expect(dead_code, reason = "counted: the last one lets go of the operation")]
+    alive: Arc<()>,
+    /// The agenda's.
+    home: Arc<()>,
+}
+
+/// Operations from which on those are looked for that nobody can see.
+const FEW: usize = 1024;
+
+/// What an operation takes.
+#[derive(Clone, Debug)]
+pub enum Input<O> {
+    /// An object.
+    Object(O),
+    /// What another operation gives.
+    Handle(Handle),
+}
+
+/// What became of an operation.
+#[derive(Clone, Debug)]
+pub enum State<O, E> {
+    /// It waits.
+    Pending,
+    /// Its result.
+    Done(O),
+    /// Why it failed, or one that it needs.
+    Failed(E),
+}
+
+/// An operation that is done with others like it.
+#[derive(Debug)]
+pub struct Member<O> {
+    /// What it takes.
+    pub inputs: Vec<O>,
+    /// The line that pushed it, 0 for none.
+    pub line: u32,
+}
+
+/// Operations of one operator and signature together.
+#[derive(Clone, Debug)]
+pub struct Row<P> {
+    /// The operator.
+    pub operator: P,
+    /// What they have in common.
+    pub signature: String,
+    /// How many were done.
+    pub operations: usize,
+    /// In how many batches.
+    pub batches: usize,
+    /// Operations of the largest.
+    pub largest: usize,
+}
+
+/// How the operations of an agenda are done.
+pub trait Doer<P, O, E> {
+    /// What operations must have in common to be done together.
+    ///
+    /// # Errors
+    /// Why this one fails.
+    fn signature(&mut self, operator: &P, member: &Member<O>) -> Result<String, E>;
+
+    /// Does operations of one signature: a result for each, or for the first of them if it stops before the others.
+    fn run(&mut self, operator: &P, members: &[Member<O>]) -> Vec<Result<O, E>>;
+
+    /// Why nothing more is to be done, asked after each call: what was not done waits as before, and errors since then
+    /// are no failures.
+    fn stops(&self) -> Option<E> {
+        None
+    }
+
+    /// Whether operations are done that nobody holds: they have effects.
+    fn has_effects(&self, operator: &P) -> bool;
+}
+
+/// Operations of operators `P` on objects `O`, with errors `E`. Cloning objects and errors should be cheap.
+#[derive(Debug)]
+pub struct Agenda<P, O, E> {
+    next: Number,
+    /// Nobody else's.
+    home: Arc<()>,
+    operations: HashMap<Number, Operation<P, O, E>>,
+    /// How many there were when those were last dropped that nobody can see.
+    n_kept: usize,
+    n_waiting: usize,
+    rows: Vec<Row<P>>,
+    /// Where the row of an operator and signature is.
+    places: HashMap<(P, String), usize>,
+}
+
+#[derive(Debug)]
+struct Operation<P, O, E> {
+    operator: P,
+    inputs: Vec<Source<O>>,
+    line: u32,
+    depth: u64,
+    alive: Weak<()>,
+    state: State<O, E>,
+}
+
+#[derive(Debug)]
+enum Source<O> {
+    Object(O),
+    Result(Number),
+}
+
+impl<P, O, E> Default for Agenda<P, O, E> {
+    fn default() -> Self {
+        let (home, operations) = (Arc::new(()), HashMap::new());
+        Self {
+            next: 0,
+            home,
+            operations,
+            n_kept: 0,
+            n_waiting: 0,
+            rows: Vec::new(),
+            places: HashMap::new(),
+        }
+    }
+}
+
+/// Ready operations of one operator and signature.
+#[derive(Default)]
+struct Group {
+    numbers: Vec<Number>,
+    depths: u64,
+}
+
+impl<P: Clone + Eq + Hash, O: Clone, E: Clone> Agenda<P, O, E> {
+    /// Whether a handle is of this agenda.
+    pub fn owns(&self, handle: &Handle) -> bool {
+        Arc::ptr_eq(&self.home, &handle.home)
+    }
+
+    /// Adds an operation. Handles must be of this agenda.
+    pub fn push(
+        &mut self,
+        operator: P,
+        inputs: Vec<Input<O>>,
+        line: u32,
+        doer: &dyn Doer<P, O, E>,
+    ) -> Handle {
+        if self.operations.len() > 2 * self.n_kept + FEW {
+            self.sweep(doer);
+        }
+        let alive = Arc::new(());
+        let number = self.next;
+        self.next += 1;
+        let mut depth = 0;
+        let inputs = inputs.into_iter().map(|input| match input {
+            Input::Object(object) => Source::Object(object),
+            Input::Handle(handle) => {
+                let before = self.operations.get(&handle.number);
+                depth = depth.max(before.map_or(0, |before| before.depth + 1));
+                Source::Result(handle.number)
+            }
+        });
+        let inputs = inputs.collect();
+        let state = State::Pending;
+        let held = Arc::downgrade(&alive);
+        let operation = Operation { operator, inputs, line, depth, alive: held, state };
+        self.operations.insert(number, operation);
+        self.n_waiting += 1;
+        Handle { number, alive, home: self.home.clone() }
+    }
+
+    /// What became of an operation.
+    pub fn state(&self, handle: &Handle) -> State<O, E> {
+        let operation = self.operations.get(&handle.number);
+        operation.map_or(State::Pending, |operation| operation.state.clone())
+    }
+
+    /// How many operations wait, those included that nobody holds any more.
+    pub fn n_waiting(&self) -> usize {
+        self.n_waiting
+    }
+
+    /// How many operations it knows.
+    pub fn len(&self) -> usize {
+        self.operations.len()
+    }
+
+    /// Whether it knows none.
+    pub fn is_empty(&self) -> bool {
+        self.operations.is_empty()
+    }
+
+    /// What was done so far.
+    pub fn rows(&self) -> &[Row<P>] {
+        &self.rows
+    }
+
+    /// Does what the handles need, or all that somebody holds or that has effects; of one signature at most `most` at a
+    /// time.
+    ///
+    /// # Errors
+    /// What the doer stops with. Failures of operations are their states.
+    pub fn run(
+        &mut self,
+        wanted: Option<&[Handle]>,
+        most: usize,
+        doer: &mut dyn Doer<P, O, E>,
+    ) -> Result<(), E> {
+        if wanted.is_none() {
+            self.sweep(doer);
+        }
+        let roots: Vec<Number> = match wanted {
+            Some(handles) => handles.iter().map(|handle| handle.number).collect(),
+            None => self.operations.keys().copied().collect(),
+        };
+        let mut run = Run::default();
+        let mut ready = self.plan(&roots, &mut run);
+        ready.sort_unstable();
+        let mut result = self.enter(ready, &mut run, doer);
+        while result.is_ok()
+            && let Some(((operator, signature), numbers)) = run.take(most)
+        {
+            let members: Vec<Member<O>> =
+                numbers.iter().filter_map(|&number| self.member(number).ok()).collect();
+            let results = doer.run(&operator, &members);
+            self.count(operator, signature, results.len());
+            let mut ready = Vec::new();
+            for (number, result) in numbers.into_iter().zip(results) {
+                self.settle(number, result);
+                ready.extend(run.done(number));
+            }
+            result = doer.stops().map_or(Ok(()), Err);
+            if result.is_ok() {
+                result = self.enter(ready, &mut run, doer);
+            }
+        }
+        if wanted.is_none() || self.operations.len() > 2 * self.n_kept + FEW {
+            self.sweep(doer);
+        }
+        result
+    }
+
+    /// Finds what roots need; the operations of it that wait for no other.
+    fn plan(&self, roots: &[Number], run: &mut Run<P>) -> Vec<Number> {
+        let mut open = roots.to_vec();
+        let mut ready = Vec::new();
+        while let Some(number) = open.pop() {
+            let Some(operation) = self.pending(number) else { continue };
+            if run.n_before.contains_key(&number) {
+                continue;
+            }
+            let before: HashSet<Number> =
+                operation.sources().filter(|&before| self.pending(before).is_some()).collect();
+            run.n_before.insert(number, before.len());
+            if before.is_empty() {
+                ready.push(number);
+            }
+            for before in before {
+                run.after.entry(before).or_default().push(number);
+                open.push(before);
+            }
+        }
+        ready
+    }
+
+    /// Puts operations that wait for no other with those like them. What cannot be done fails, and what needs it.
+    fn enter(
+        &mut self,
+        mut ready: Vec<Number>,
+        run: &mut Run<P>,
+        doer: &mut dyn Doer<P, O, E>,
+    ) -> Result<(), E> {
+        ready.reverse();
+        while let Some(number) = ready.pop() {
+            let Some(operation) = self.operations.get(&number) else { continue };
+            let (operator, depth) = (operation.operator.clone(), operation.depth);
+            let signature =
+                self.member(number).and_then(|member| doer.signature(&operator, &member));
+            match signature {
+                Ok(signature) => {
+                    let group = run.groups.entry((operator, signature)).or_default();
+                    group.numbers.push(number);
+                    group.depths += depth;
+                }
+                Err(error) => {
+                    if let Some(stop) = doer.stops() {
+                        return Err(stop);
+                    }
+                    self.settle(number, Err(error));
+                    ready.extend(run.done(number));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// An operation with what it takes, or the failure of what it needs.
+    fn member(&self, number: Number) -> Result<Member<O>, E> {
+        let operation = &self.operations[&number];
+        let object = |source: &Source<O>| match source {
+            Source::Object(object) => Ok(object.clone()),
+            Source::Result(before) => match &self.operations[before].state {
+                State::Done(object) => Ok(object.clone()),
+                State::Failed(error) => Err(error.clone()),
+                State::Pending => unreachable!("internal error: an operation before another waits"),
+            },
+        };
+        let inputs = operation.inputs.iter().map(object).collect::<Result<_, E>>()?;
+        Ok(Member { inputs, line: operation.line })
+    }
+
+    fn settle(&mut self, number: Number, result: Result<O, E>) {
+        if let Some(operation) = self.operations.get_mut(&number) {
+            self.n_waiting -= 1;
+            operation.state = result.map_or_else(State::Failed, State::Done);
+            // What it took is of no further use.
+            operation.inputs = Vec::new();
+        }
+    }
+
+    fn count(&mut self, operator: P, signature: String, n: usize) {
+        if n == 0 {
+            return;
+        }
+        let rows = &mut self.rows;
+        let place =
+            *self.places.entry((operator.clone(), signature.clone())).or_insert_with(|| {
+                rows.push(Row { operator, signature, operations: 0, batches: 0, largest: 0 });
+                rows.len() - 1
+            });
+        let row = &mut rows[place];
+        row.operations += n;
+        row.batches += 1;
+        row.largest = row.largest.max(n);
+    }
+
+    fn pending(&self, number: Number) -> Option<&Operation<P, O, E>> {
+        let operation = self.operations.get(&number)?;
+        matches!(operation.state, State::Pending).then_some(operation)
+    }
+
+    /// Drops what nobody can see: no handle is held, and nothing that will be done needs it.
+    fn sweep(&mut self, doer: &dyn Doer<P, O, E>) {
+        let is_root = |operation: &Operation<P, O, E>| {
+            let is_pending = matches!(operation.state, State::Pending);
+            operation.alive.strong_count() > 0
+                || is_pending && doer.has_effects(&operation.operator)
+        };
+        let roots = self.operations.iter().filter(|(_, operation)| is_root(operation));
+        let mut open: Vec<Number> = roots.map(|(&number, _)| number).collect();
+        let mut seen: HashSet<Number> = open.iter().copied().collect();
+        while let Some(number) = open.pop() {
+            open.extend(self.operations[&number].sources().filter(|&before| seen.insert(before)));
+        }
+        self.operations.retain(|number, _| seen.contains(number));
+        self.n_kept = self.operations.len();
+        let waits = |operation: &&Operation<P, O, E>| matches!(operation.state, State::Pending);
+        self.n_waiting = self.operations.values().filter(waits).count();
+    }
+}
+
+impl<P, O, E> Operation<P, O, E> {
+    /// The operations whose results it takes.
+    fn sources(&self) -> impl Iterator<Item = Number> {
+        self.inputs.iter().filter_map(|source| match source {
+            Source::Object(_) => None,
+            Source::Result(number) => Some(*number),
+        })
+    }
+}
+
+/// Operations to be done, and what they wait for.
+struct Run<P> {
+    n_before: HashMap<Number, usize>,
+    after: HashMap<Number, Vec<Number>>,
+    /// Those that wait for no other.
+    groups: HashMap<(P, String), Group>,
+}
+
+impl<P> Default for Run<P> {
+    fn default() -> Self {
+        Self { n_before: HashMap::new(), after: HashMap::new(), groups: HashMap::new() }
+    }
+}
+
+impl<P: Clone + Eq + Hash> Run<P> {
+    /// Those that waited for this one, and now for none.
+    fn done(&mut self, number: Number) -> Vec<Number> {
+        let mut ready = self.after.remove(&number).unwrap_or_default();
+        ready.retain(|after| {
+            let n_before = self.n_before.get_mut(after);
+            n_before.is_some_and(|n_before| {
+                *n_before -= 1;
+                *n_before == 0
+            })
+        });
+        ready
+    }
+
+    /// The group of the lowest mean depth, of those the one that was pushed first, or its first operations.
+    fn take(&mut self, most: usize) -> Option<((P, String), Vec<Number>)> {
+        let order = |a: &Group, b: &Group| {
+            // Fractions compare by their products.
+            let (depths, others) =
+                (a.depths * b.numbers.len() as u64, b.depths * a.numbers.len() as u64);
+            depths.cmp(&others).then(a.numbers.cmp(&b.numbers))
+        };
+        let first = self.groups.iter().min_by(|(_, a), (_, b)| order(a, b));
+        let key = first.map(|(key, _)| key.clone())?;
+        let mut group = self.groups.remove(&key)?;
+        group.numbers.sort_unstable();
+        let later = group.numbers.split_off(group.numbers.len().min(most.max(1)));
+        if !later.is_empty() {
+            // As deep as those that go first, about: the depths are of use for an order only.
+            let depths = group.depths / (group.numbers.len() + later.len()) as u64;
+            let depths = depths * later.len() as u64;
+            self.groups.insert(key.clone(), Group { numbers: later, depths });
+        }
+        Some((key, group.numbers))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Operators are words, objects numbers; batches are written down.
+    #[derive(Default)]
+    struct Sums(Vec<(&'static str, usize)>, Option<String>);
+
+    impl Doer<&'static str, i64, String> for Sums {
+        fn signature(&mut self, _: &&'static str, member: &Member<i64>) -> Result<String, String> {
+            Ok(member.inputs.len().to_string())
+        }
+
+        fn run(
+            &mut self,
+            operator: &&'static str,
+            members: &[Member<i64>],
+        ) -> Vec<Result<i64, String>> {
+            self.0.push((operator, members.len()));
+            let one = |member: &Member<i64>| match *operator {
+                "fail" => Err(format!("line {}", member.line)),
+                _ => Ok(member.inputs.iter().sum()),
+            };
+            self.1 = (*operator == "stop").then(|| "stopped".into());
+            if self.1.is_some() { Vec::new() } else { members.iter().map(one).collect() }
+        }
+
+        fn stops(&self) -> Option<String> {
+            self.1.clone()
+        }
+
+        fn has_effects(&self, operator: &&'static str) -> bool {
+            *operator == "print"
+        }
+    }
+
+    fn value(agenda: &Agenda<&'static str, i64, String>, handle: &Handle) -> i64 {
+        match agenda.state(handle) {
+            State::Done(value) => value,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn chains_are_batches_level_by_level() {
+        let (mut agenda, mut doer) = (Agenda::default(), Sums::default());
+        let mut chains: Vec<Handle> = Vec::new();
+        for start in 0..8 {
+            chains.push(agenda.push("add", vec![Input::Object(start)], 0, &doer));
+        }
+        for _ in 0..50 {
+            for chain in &mut chains {
+                let inputs = vec![Input::Handle(chain.clone()), Input::Object(1)];
+                *chain = agenda.push("add", inputs, 0, &doer);
+            }
+        }
+        agenda.run(None, usize::MAX, &mut doer).unwrap();
+        assert_eq!(value(&agenda, &chains[7]), 57);
+        assert_eq!(doer.0, vec![("add", 8); 51]);
+        assert_eq!(agenda.rows()[1].largest, 8);
+        assert_eq!(agenda.len(), 8, "what came before is dropped");
+    }
+
+    #[test]
+    fn signatures_are_apart_and_limits_are_kept() {
+        let (mut agenda, mut doer) = (Agenda::default(), Sums::default());
+        let mut handles = Vec::new();
+        for i in 0..160 {
+            let inputs = vec![Input::Object(1); [1, 2, 1, 2, 3][i % 5]];
+            handles.push(agenda.push("add", inputs, 0, &doer));
+        }
+        agenda.run(None, 50, &mut doer).unwrap();
+        assert_eq!(doer.0.iter().map(|(_, n)| n).sum::<usize>(), 160);
+        assert_eq!(doer.0.len(), 5, "64, 64 and 32 in batches of 50: {:?}", doer.0);
+        assert_eq!(value(&agenda, &handles[4]), 3);
+    }
+
+    #[test]
+    fn what_nobody_holds_is_not_done() {
+        let (mut agenda, mut doer) = (Agenda::default(), Sums::default());
+        for i in 0..1_000_000 {
+            drop(agenda.push("add", vec![Input::Object(i)], 0, &doer));
+        }
+        assert!(agenda.len() < 5000, "{}", agenda.len());
+        drop(agenda.push("print", vec![Input::Object(1)], 0, &doer));
+        agenda.run(None, usize::MAX, &mut doer).unwrap();
+        assert_eq!(doer.0, [("print", 1)]);
+        assert!(agenda.is_empty());
+    }
+
+    #[test]
+    fn a_failure_reaches_what_needs_it() {
+        let (mut agenda, mut doer) = (Agenda::default(), Sums::default());
+        let failed = agenda.push("fail", Vec::new(), 3, &doer);
+        let inputs = vec![Input::Handle(failed), Input::Object(1)];
+        let after = agenda.push("add", inputs, 4, &doer);
+        let other = agenda.push("add", vec![Input::Object(1)], 5, &doer);
+        agenda.run(None, usize::MAX, &mut doer).unwrap();
+        assert!(matches!(agenda.state(&after), State::Failed(why) if why == "line 3"));
+        assert_eq!(value(&agenda, &other), 1);
+    }
+
+    #[test]
+    fn what_stops_leaves_the_rest_waiting() {
+        let (mut agenda, mut doer) = (Agenda::default(), Sums::default());
+        let stops = agenda.push("stop", Vec::new(), 0, &doer);
+        assert_eq!(agenda.run(None, usize::MAX, &mut doer), Err("stopped".into()));
+        assert!(matches!(agenda.state(&stops), State::Pending));
+        let one = agenda.push("add", vec![Input::Object(1)], 0, &doer);
+        doer.1 = None;
+        agenda.run(Some(std::slice::from_ref(&one)), usize::MAX, &mut doer).unwrap();
+        assert_eq!(value(&agenda, &one), 1);
+    }
+}

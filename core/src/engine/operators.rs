@@ -1,0 +1,221 @@
+//! Operators and types as Rust traits.
+
+use std::hash::{Hash, Hasher};
+use std::sync::Arc;
+
+use super::agenda::{Agenda, Doer, Handle, Input, Member, State};
+use crate::error::{Error, Result};
+
+/// What operators take and give.
+pub trait Object {
+    /// Type and shape, as errors and statistics show them: `csr 1000x1000, 5000 entries`.
+    fn kind(&self) -> String;
+}
+
+/// What can be pushed.
+pub trait Operator<O: Object> {
+    /// As errors and statistics name it.
+    fn name(&self) -> &str;
+
+    /// What operations must have in common to be done together: the kinds of what they take, unless it says otherwise.
+    fn signature(&self, inputs: &[&O]) -> String {
+        inputs.iter().map(|input| input.kind()).collect::<Vec<_>>().join(", ")
+    }
+
+    /// The kind of the result, if it is known beforehand; another one is an error.
+    fn shape(&self, _inputs: &[&O]) -> Option<String> {
+        None
+    }
+
+    /// Does one operation.
+    ///
+    /// # Errors
+    /// Whatever it fails with; what needs its result fails with the same.
+    fn exec(&self, inputs: &[&O]) -> Result<O>;
+
+    /// Does operations of one signature, if it has a better way than one after the other.
+    ///
+    /// # Errors
+    /// As [`Operator::exec`], for all of them.
+    fn batched(&self, _members: &[Vec<&O>]) -> Option<Result<Vec<O>>> {
+        None
+    }
+
+    /// Whether it is done though nobody holds its handle.
+    fn has_effects(&self) -> bool {
+        false
+    }
+}
+
+/// Operations of users that wait, and their results. One thread pushes and does them.
+pub struct Engine<O> {
+    agenda: Agenda<Own<O>, Arc<O>, Error>,
+    most: usize,
+}
+
+/// What was done of one operator and signature.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Statistics {
+    /// Name of the operator.
+    pub name: String,
+    /// What the operations have in common.
+    pub signature: String,
+    /// How many there were.
+    pub operations: usize,
+    /// In how many batches.
+    pub batches: usize,
+    /// Operations of the largest.
+    pub largest: usize,
+}
+
+/// An operator, the same as another if it is the same object.
+struct Own<O>(Arc<dyn Operator<O>>);
+
+impl<O> Clone for Own<O> {
+    fn clone(&self) -> Self {
+        Self(self.0.clone())
+    }
+}
+
+impl<O> PartialEq for Own<O> {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+}
+
+impl<O> Eq for Own<O> {}
+
+impl<O> Hash for Own<O> {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        Arc::as_ptr(&self.0).cast::<()>().hash(state);
+    }
+}
+
+impl<O: Object> Default for Engine<O> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl<O: Object> Engine<O> {
+    /// An engine whose batches are as large as they can be.
+    pub fn new() -> Self {
+        Self { agenda: Agenda::default(), most: usize::MAX }
+    }
+
+    /// The same with batches of at most so many operations.
+    #[must_use]
+    pub fn with_largest(self, most: usize) -> Self {
+        Self { most, ..self }
+    }
+
+    /// Pushes an operation. It is done when somebody wants its result, and never if its handle is dropped before and
+    /// nothing that is done needs it.
+    ///
+    /// # Errors
+    /// `Argument` if a handle is another engine's.
+    pub fn push(
+        &mut self,
+        operator: Arc<dyn Operator<O>>,
+        inputs: Vec<Input<Arc<O>>>,
+    ) -> Result<Handle> {
+        for input in &inputs {
+            if let Input::Handle(handle) = input {
+                self.check("push", handle)?;
+            }
+        }
+        Ok(self.agenda.push(Own(operator), inputs, 0, &Traits))
+    }
+
+    fn check(&self, op: &'static str, handle: &Handle) -> Result<()> {
+        match self.agenda.owns(handle) {
+            true => Ok(()),
+            false => Err(Error::Argument { op, what: "the handle is another engine's".into() }),
+        }
+    }
+
+    /// The result of an operation, done now if need be with all that it needs.
+    ///
+    /// # Errors
+    /// What it failed with, or what it needs; `Argument` if the handle is another engine's.
+    pub fn get(&mut self, handle: &Handle) -> Result<Arc<O>> {
+        self.check("get", handle)?;
+        self.agenda.run(Some(std::slice::from_ref(handle)), self.most, &mut Traits)?;
+        match self.agenda.state(handle) {
+            State::Done(object) => Ok(object),
+            State::Failed(error) => Err(error),
+            State::Pending => unreachable!("internal error: an operation that was done waits"),
+        }
+    }
+
+    /// Does all that somebody holds or that has effects. Failures show where their results are wanted.
+    ///
+    /// # Errors
+    /// None.
+    pub fn flush(&mut self) -> Result<()> {
+        self.agenda.run(None, self.most, &mut Traits)
+    }
+
+    /// What was done so far.
+    pub fn stats(&self) -> Vec<Statistics> {
+        let row = |row: &super::Row<Own<O>>| Statistics {
+            name: row.operator.0.name().into(),
+            signature: row.signature.clone(),
+            operations: row.operations,
+            batches: row.batches,
+            largest: row.largest,
+        };
+        self.agenda.rows().iter().map(row).collect()
+    }
+}
+
+/// Does operations by their traits.
+struct Traits;
+
+impl<O: Object> Doer<Own<O>, Arc<O>, Error> for Traits {
+    fn signature(&mut self, operator: &Own<O>, member: &Member<Arc<O>>) -> Result<String> {
+        Ok(operator.0.signature(&lent(member)))
+    }
+
+    fn run(&mut self, operator: &Own<O>, members: &[Member<Arc<O>>]) -> Vec<Result<Arc<O>>> {
+        let inputs: Vec<Vec<&O>> = members.iter().map(lent).collect();
+        let results = match operator.0.batched(&inputs) {
+            Some(Ok(results)) if results.len() == members.len() => {
+                results.into_iter().map(Ok).collect()
+            }
+            Some(Ok(results)) => {
+                let (got, expected) = (results.len(), members.len());
+                let what = format!("{}: got {got} results of {expected}", operator.0.name());
+                members
+                    .iter()
+                    .map(|_| Err(Error::Argument { op: "batched", what: what.clone() }))
+                    .collect()
+            }
+            Some(Err(error)) => members.iter().map(|_| Err(error.clone())).collect(),
+            None => inputs.iter().map(|inputs| operator.0.exec(inputs)).collect::<Vec<_>>(),
+        };
+        let checked = |(result, inputs): (Result<O>, &Vec<&O>)| {
+            let object = result?;
+            match operator.0.shape(inputs) {
+                Some(expected) if expected != object.kind() => Err(Error::Argument {
+                    op: "exec",
+                    what: format!(
+                        "{}: got {}, expected {expected}",
+                        operator.0.name(),
+                        object.kind()
+                    ),
+                }),
+                _ => Ok(Arc::new(object)),
+            }
+        };
+        results.into_iter().zip(&inputs).map(checked).collect()
+    }
+
+    fn has_effects(&self, operator: &Own<O>) -> bool {
+        operator.0.has_effects()
+    }
+}
+
+fn lent<O>(member: &Member<Arc<O>>) -> Vec<&O> {
+    member.inputs.iter().map(|input| &**input).collect()
+}

@@ -1,0 +1,104 @@
+//! Waiting for launches under way, and hearing what went wrong in them.
+
+use std::sync::Arc;
+
+use super::runtime::Device;
+use super::{Session, lock};
+use crate::array::Array;
+use crate::error::{Error, Result};
+use crate::ir::var::VarId;
+
+impl Session {
+    /// Waits for its devices, then reports the first bounds error since the last report.
+    ///
+    /// # Errors
+    /// A pending bounds error, or a failure of work launched earlier.
+    pub fn sync(&self) -> Result<()> {
+        let failed = self.find_in_family(|session| session.wait().err());
+        failed.map_or_else(|| self.report(), Err)
+    }
+
+    /// Evaluates the given arrays and waits for them, and no others, then reports as [`Session::sync`].
+    ///
+    /// # Errors
+    /// As [`Session::eval`] and [`Session::sync`].
+    pub fn finish(&self, arrays: &[&Array]) -> Result<()> {
+        self.eval(arrays)?;
+        arrays.iter().try_for_each(|array| array.session().wait_for(array))?;
+        self.report()
+    }
+
+    /// Fails with what [`Session::take_error`] gives, if anything; what was read has been waited for. A GPU is waited for
+    /// as a whole, since it fails as a whole.
+    pub(crate) fn report(&self) -> Result<()> {
+        if self.working_device().is_some_and(|device| device.backend.gpu().is_some()) {
+            self.wait()?;
+        }
+        self.take_error().map_or(Ok(()), Err)
+    }
+
+    fn wait_for(&self, array: &Array) -> Result<()> {
+        let data = self.with_table(|table| table.get(array.id()).data.clone());
+        match (data, self.working_device()) {
+            (Some(data), Some(device)) => device.backend.memory().wait(data.address()),
+            _ => Ok(()),
+        }
+    }
+
+    /// Whether an array is in memory, and what writes it has run.
+    pub(crate) fn has_run(&self, id: VarId) -> bool {
+        let data = self.with_table(|table| table.get(id).data.clone());
+        let device = self.working_device();
+        data.zip(device)
+            .is_some_and(|(data, device)| device.backend.memory().is_ready(data.address()))
+    }
+
+    fn wait(&self) -> Result<()> {
+        if let Some(device) = self.working_device() {
+            device.backend.sync()?;
+            lock(&self.0.reports).collect();
+            lock(&self.0.common.history).settle();
+        }
+        Ok(())
+    }
+
+    /// Waits for its devices, so that times of launches are known; an interrupt ends that.
+    pub(super) fn settle(&self) {
+        // What failed shows at the next use of the device.
+        self.family().iter().for_each(|session| drop(session.wait()));
+    }
+
+    /// The first bounds error that was not reported yet; it is then forgotten. Waits for the device if a
+    /// launch under way may have failed.
+    pub fn take_error(&self) -> Option<Error> {
+        self.find_in_family(Self::take_error_here)
+    }
+
+    fn take_error_here(&self) -> Option<Error> {
+        let waits = {
+            let mut reports = lock(&self.0.reports);
+            reports.collect_done();
+            reports.waits()
+        };
+        if waits && let Some(device) = self.working_device() {
+            // What else failed shows at the next use of the device.
+            match device.backend.sync() {
+                Ok(()) => lock(&self.0.reports).collect(),
+                // What was launched is not known yet: nothing is told of it.
+                Err(Error::Interrupted) => {}
+                Err(error) => return Some(error),
+            }
+        }
+        lock(&self.0.reports).take()
+    }
+
+    /// The device if there is one to wait for: that one has failed is told once, by whoever notices.
+    pub(crate) fn working_device(&self) -> Option<Arc<Device>> {
+        self.0.runtime.opened().filter(|device| !device.is_lost())
+    }
+
+    /// Puts an error back that [`Session::take_error`] gave, unless another one came meanwhile.
+    pub fn put_error(&self, error: Error) {
+        lock(&self.0.reports).put(error);
+    }
+}
