@@ -249,7 +249,7 @@ impl Evaluator<'_> {
         let in_place = self.commit_reuses(launch, &reuses, &mut bound)?;
         let mut params = ParamBlock::new(&launch.kernel, launch.size, &bound.addresses);
         params.in_place = in_place;
-        params.at_once = !self.is_async || !in_place && !bound.at_risk.is_empty();
+        params.at_once = !self.is_async;
         params.held = std::mem::take(&mut bound.held);
         if !in_place && !bound.at_risk.is_empty() && self.backend.memory().is_host() {
             // An interrupt before it begins leaves what it writes as it is.

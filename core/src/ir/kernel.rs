@@ -503,8 +503,7 @@ impl Kernel {
 #[derive(Clone, Debug)]
 pub struct ParamBlock {
     words: Vec<u64>,
-    /// Whether the launch is waited for: what it writes is lost if it does not come to its end, or the session wants no
-    /// other.
+    /// Whether the session waits for each launch.
     pub at_once: bool,
     /// Memory of others that it reads, which must live until it has run.
     pub held: Vec<Arc<Buffer>>,

@@ -101,8 +101,7 @@ pub(super) fn register(registry: &mut Registry<'_>) {
 fn evaluated(context: &Context, args: &[&mut Dynamic]) -> Result<Vec<Array>> {
     let values = values(args)?;
     context.eval(&values)?;
-    let arrays: Vec<Vec<Array>> = values.iter().map(ArrayRef::evaluated).collect::<Result<_>>()?;
-    Ok(arrays.into_iter().flatten().collect())
+    Ok(values.iter().flat_map(ArrayRef::leaves).collect())
 }
 
 /// Waits until all arrays of one of the items are computed; its number.
@@ -130,12 +129,21 @@ pub(super) fn check_function(context: &Context, name: &str) -> Result<()> {
     if known().any(|known| known == name) {
         return Ok(());
     }
-    let near = similar(name, known());
-    let hint = match near.is_empty() {
-        true => "help() lists the functions".into(),
-        false => format!("did you mean {}?", near.join(" or ")),
-    };
+    let hint = nearest(name, known(), "help() lists the functions");
     Err(fault_with_hint(format!("push: unknown op `{name}`"), hint))
+}
+
+/// What may have been meant, or what else helps.
+pub(super) fn nearest<'k>(
+    name: &str,
+    known: impl Iterator<Item = &'k str>,
+    otherwise: &str,
+) -> String {
+    let near = similar(name, known);
+    match near.is_empty() {
+        true => otherwise.into(),
+        false => format!("did you mean {}?", near.join(" or ")),
+    }
 }
 
 /// Calls a function to push. What works in place works on a copy, which is the result.
@@ -155,7 +163,7 @@ pub(super) fn call_function(
 }
 
 /// Arguments of an operation by name.
-const MOST_PUSHED: usize = 6;
+pub(super) const MOST_PUSHED: usize = 6;
 
 fn pushes(registry: &mut Registry<'_>) {
     for arity in 1..=MOST_PUSHED {

@@ -6,18 +6,15 @@ use std::hash::{Hash, Hasher};
 use std::rc::Rc;
 
 use porcini_core::engine::{Agenda, Doer, Handle, Input, Member, Row, State};
-use porcini_core::spelling::similar;
 use porcini_core::{Array, interrupt};
 use rhai::{Dynamic, EvalAltResult, FnPtr, ImmutableString, Map, NativeCallContext};
 
-use super::engine::{call_function, check_function};
+use super::engine::{MOST_PUSHED, call_function, check_function, nearest};
 use super::registry::Registry;
 use crate::context::Context;
 use crate::fault::{Fault, Result, check_interrupt, fault, fault_with_hint};
 use crate::value::{ArrayRef, Node, type_name};
 
-/// Arguments of an operation.
-pub(super) const MOST_INPUTS: usize = 6;
 /// Operations that wait from which on an engine that is online does them.
 const FULL: usize = 1 << 16;
 
@@ -112,7 +109,7 @@ pub(super) fn register(registry: &mut Registry<'_>) {
         Err(_) => engine(&map("engine", args[0])?),
     });
     let (of_engine, of_handle) = (TypeId::of::<EngineRef>(), TypeId::of::<HandleRef>());
-    for arity in 2..=MOST_INPUTS + 2 {
+    for arity in 2..=MOST_PUSHED + 2 {
         registry.typed("push", of_engine, arity, |context, call, args| {
             context.at(call);
             push(context, call, &held::<EngineRef>("push", args[0])?, args[1], &args[2..])
@@ -202,11 +199,8 @@ fn map(op: &str, value: &Dynamic) -> Result<Map> {
 fn check_keys(op: &str, map: &Map, known: &[&str]) -> Result<()> {
     match map.keys().find(|key| !known.contains(&key.as_str())) {
         Some(key) => {
-            let near = similar(key, known.iter().copied());
-            let hint = match near.is_empty() {
-                true => format!("there are {}", known.join(", ")),
-                false => format!("did you mean {}?", near.join(" or ")),
-            };
+            let others = format!("there are {}", known.join(", "));
+            let hint = nearest(key, known.iter().copied(), &others);
             Err(fault_with_hint(format!("{op}: unknown key `{key}`"), hint))
         }
         None => Ok(()),

@@ -254,11 +254,7 @@ impl<W> Works<W> {
 
     /// Why a work cannot be run: what it reads is lost.
     pub(super) fn lost(&self, number: Number) -> Option<Error> {
-        if self.failed.is_empty() {
-            return None;
-        }
-        let mut uses = self.waiting.get(&number)?.uses.iter();
-        uses.find_map(|one| self.failed.get(&one.block).filter(|_| !one.writes).cloned())
+        self.failure(&self.waiting.get(&number)?.uses)
     }
 
     /// Takes note that a work is done, or why it never will be: what it writes is lost then.
