@@ -166,7 +166,8 @@ pub trait Executable: Send + Sync {
     /// undefined then.
     fn launch(&self, params: ParamBlock, n: u64) -> Result<Launched>;
 
-    /// Runs `n` lanes of each of several members, which check no index and write no other's memory.
+    /// Runs `n` lanes of each of several members, which write no other's memory. What fails is told of one member's
+    /// accesses after the other's, or of none.
     ///
     /// # Errors
     /// As [`Executable::launch`].
@@ -179,8 +180,8 @@ pub trait Executable: Send + Sync {
     /// # Errors
     /// As [`Executable::launch`].
     fn launch_each(&self, members: &[ParamBlock], n: u64) -> Result<Launched> {
-        members.iter().try_for_each(|params| self.launch(params.clone(), n).map(drop))?;
-        Ok(Launched::Done { failures: Vec::new(), alone: None })
+        let launched = members.iter().map(|params| self.launch(params.clone(), n));
+        Ok(Launched::together(launched.collect::<Result<_>>()?))
     }
 
     /// Whether an output may have the address of an input that has no further use. By default it may not:
@@ -228,12 +229,43 @@ pub enum Launched {
 }
 
 impl Launched {
+    /// All of several launches.
+    fn together(launches: Vec<Self>) -> Self {
+        let is_done = |launched: &Self| matches!(launched, Self::Done { .. });
+        if !launches.iter().all(is_done) {
+            return Self::Running(Box::new(Each(launches)));
+        }
+        Self::Done { failures: Each(launches).failures(), alone: None }
+    }
+
     /// The launch, if it is in line.
     pub fn pending(&self) -> Option<Arc<Pending>> {
         match self {
             Self::Queued(pending) => Some(pending.clone()),
             Self::Done { .. } | Self::Running(_) => None,
         }
+    }
+}
+
+/// Launches one after the other.
+struct Each(Vec<Launched>);
+
+impl Running for Each {
+    fn failures(&self) -> Failures {
+        let of = |launched: &Launched| match launched {
+            Launched::Done { failures, .. } => failures.clone(),
+            Launched::Running(running) => running.failures(),
+            Launched::Queued(pending) => pending.failures(),
+        };
+        self.0.iter().flat_map(of).collect()
+    }
+
+    fn is_done(&self) -> bool {
+        self.0.iter().all(|launched| match launched {
+            Launched::Done { .. } => true,
+            Launched::Running(running) => running.is_done(),
+            Launched::Queued(pending) => pending.is_done(),
+        })
     }
 }
 

@@ -5,17 +5,18 @@
 //! values stand in the same places: then the kernel of one computes the other from its own memory and literals.
 
 use std::collections::HashMap;
-use std::hash::Hasher;
+use std::hash::{Hash, Hasher};
 
 use hashbrown::HashTable;
 
-use super::launches::{Launch, Member};
-use super::walk::{CHEAP, POLL_INTERVAL, SlotMap, Walk, is_memory_operand};
+use super::launches::{Check, Launch, Member};
+use super::run::run;
+use super::walk::{CHEAP, POLL_INTERVAL, SlotMap, Walk};
 use crate::convert::exactly;
 use crate::error::{Error, Result};
 use crate::interrupt;
 use crate::ir::mix::Mix;
-use crate::ir::var::{Kind, VarId};
+use crate::ir::var::{Kind, Reader, VarId};
 
 /// Members from which on a launch of its own pays: fewer are compiled into one kernel as fast.
 pub(super) const FEWEST: usize = 8;
@@ -179,7 +180,7 @@ impl<'w, 't> Components<'w, 't> {
     }
 
     /// Puts down in words what a component is made of. The variables in it; `None` if it holds what only its own kernel may:
-    /// regions, gathers, writes by index, primitives.
+    /// regions, writes by index, primitives.
     ///
     /// # Errors
     /// `Interrupted`.
@@ -199,11 +200,11 @@ impl<'w, 't> Components<'w, 't> {
                 let variable = table.get(id);
                 let is_computed = self.computed_here(group, id).is_some();
                 let needs = table.needs(id, variable);
-                for position in next.. {
+                // Of consecutive lanes the number of the first is no part of the kernel.
+                let n_needs =
+                    if run(table, variable, group.size).is_some() { 1 } else { usize::MAX };
+                for position in next..n_needs {
                     let Some(need) = needs.get(position).filter(|_| is_computed) else { break };
-                    if is_memory_operand(table, variable, position) {
-                        return Ok(None);
-                    }
                     if self.number_of.get(need).is_none() {
                         self.path.extend([(id, position), (need, 0)]);
                         continue 'met;
@@ -227,13 +228,21 @@ impl<'w, 't> Components<'w, 't> {
         let table = self.walk.table;
         let variable = table.get(id);
         let is_one = variable.size == 1;
-        if !is_one && variable.size != group.size {
+        // What is read by index has a size of its own.
+        let is_other = !is_one && variable.size != group.size;
+        if is_other && is_computed {
             return false;
         }
+        let size = is_other.then_some(variable.size);
         let (tag, number, bits) = match variable.kind {
-            Kind::Literal(_) => (0, 0, None),
-            Kind::Constant(bits) => (1, 0, Some(bits)),
-            _ if !is_computed => (2, 0, None),
+            Kind::Literal(_) => (0, 0, size),
+            Kind::Constant(bits) if size.is_none() => (1, 0, Some(bits)),
+            Kind::Constant(_) => (2, 0, size),
+            _ if !is_computed => (2, 0, size),
+            Kind::Gather { checked } => {
+                let is_run = run(table, variable, group.size).is_some();
+                (7, u64::from(is_run), Some(reader_word(checked)))
+            }
             Kind::Index => (3, 0, None),
             Kind::Op(op) => (4, op as u64, None),
             Kind::Reduce(op) => (5, op as u64, None),
@@ -248,7 +257,6 @@ impl<'w, 't> Components<'w, 't> {
                 (6, position, Some(body.index() as u64))
             }
             Kind::Composite
-            | Kind::Gather { .. }
             | Kind::Fetch
             | Kind::Scatter { .. }
             | Kind::Primitive(_)
@@ -259,7 +267,8 @@ impl<'w, 't> Components<'w, 't> {
             | Kind::Result { .. }
             | Kind::Data => return false,
         };
-        let what = tag | (variable.dtype as u64) << 8 | u64::from(is_one) << 16 | number << 32;
+        let sizes = u64::from(is_one) << 16 | u64::from(is_other) << 17;
+        let what = tag | (variable.dtype as u64) << 8 | sizes | number << 32;
         self.words.push(what);
         self.words.extend(bits);
         if is_computed {
@@ -307,6 +316,13 @@ struct Kinds {
     components: Vec<(Vec<usize>, Met)>,
 }
 
+/// Who compares indices, as a word.
+fn reader_word(reader: Option<Reader>) -> u64 {
+    let mut hasher = Mix::default();
+    reader.hash(&mut hasher);
+    hasher.finish()
+}
+
 fn mixed(words: &[u64]) -> u64 {
     let mut hasher = Mix::default();
     words.iter().for_each(|&word| hasher.write_u64(word));
@@ -326,25 +342,28 @@ impl Alike {
     }
 
     /// What the others take and make where the launch of the first is this one; `literals` are the variables of its
-    /// literals.
+    /// literals, `accesses` those of its accesses.
     pub(super) fn members(
         self,
         launch: &Launch,
         literals: &[VarId],
+        accesses: &[VarId],
         walk: &Walk<'_>,
     ) -> Vec<Member> {
         let places: HashMap<VarId, usize> = self.first.into_iter().zip(0..).collect();
-        let bindings: Vec<usize> = launch.bindings.iter().map(|one| places[&one.of()]).collect();
-        let literals: Vec<usize> = literals.iter().map(|id| places[id]).collect();
+        let bindings: Vec<usize> = launch.bindings.iter().map(|one| places[&one.place()]).collect();
+        let [literals, accesses] =
+            [literals, accesses].map(|of| of.iter().map(|id| places[id]).collect::<Vec<_>>());
         let bits = |id: VarId| walk.table.get(id).kind.number().unwrap_or(0);
         let member = |met: Met| Member {
             bindings: launch
                 .bindings
                 .iter()
                 .zip(&bindings)
-                .map(|(one, &at)| one.on(met[at]))
+                .map(|(one, &at)| one.on(met[at], walk.table))
                 .collect(),
             literals: literals.iter().map(|&at| bits(met[at])).collect(),
+            checks: accesses.iter().map(|&at| Check::of(walk.table, met[at])).collect(),
         };
         self.others.into_iter().map(member).collect()
     }

@@ -28,7 +28,8 @@ impl Evaluator<'_> {
             blocks.push(params);
         };
         let Bound { addresses, results: made, held, .. } = self.bind(&launch.bindings, n, &[])?;
-        add(ParamBlock::new(kernel, n, &addresses), held);
+        let first = addresses;
+        add(ParamBlock::new(kernel, n, &first), held);
         results.extend(made);
         for (number, member) in launch.others.iter().enumerate() {
             if number % POLL_INTERVAL == POLL_INTERVAL - 1 && interrupt::is_requested() {
@@ -41,6 +42,8 @@ impl Evaluator<'_> {
             results.extend(made);
         }
         let launched = executable.launch_all(Arc::new(blocks), n)?;
-        Ok((results, launched.pending()))
+        let pending = launched.pending();
+        self.report_bounds(launched, launch, &first)?;
+        Ok((results, pending))
     }
 }

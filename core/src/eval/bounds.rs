@@ -2,9 +2,10 @@
 
 use std::collections::BTreeSet;
 
+use super::launches::{Check, Launch};
 use crate::backend::{Failures, Launched, Running};
 use crate::error::Error;
-use crate::ir::kernel::{Access, Kernel};
+use crate::ir::kernel::Access;
 
 /// Launches whose failures may be unknown at a time: then the device is waited for.
 const MOST_RUNNING: usize = 1024;
@@ -24,9 +25,16 @@ pub struct Reports {
 /// A launch under way that checks indices.
 struct Checked {
     running: Box<dyn Running>,
-    accesses: Accesses,
-    /// Serials of what it writes.
+    members: Members,
+}
+
+/// What a launch checks and writes, one member after the other.
+struct Members {
+    /// Each access, who recorded it, and the size of its array.
+    accesses: Vec<(Access, Check, u64)>,
+    /// Serials of what is written, as many by each member.
     results: Vec<u64>,
+    n_members: usize,
 }
 
 /// What is known of a launch.
@@ -42,38 +50,31 @@ impl Running for Known {
     }
 }
 
-/// The accesses of a launch, each with the size of its array.
-type Accesses = Vec<(Access, u64)>;
-
 impl Reports {
     /// Takes note of a launch with accesses over buffers of the given addresses and lengths, which writes variables
     /// of these serials.
     pub(super) fn add(
         &mut self,
         launched: Launched,
-        kernel: &Kernel,
+        launch: &Launch,
         buffers: &[(u64, u64)],
         results: Vec<u64>,
     ) {
-        let sized = |&access: &Access| (access, buffers[access.buffer.index()].1);
-        let accesses = kernel.accesses.iter().map(sized).collect();
-        match launched {
+        let of_each = launch.kernel.accesses.iter().cycle().zip(launch.all_checks());
+        let sized = of_each
+            .map(|(&access, &check)| (access, check, buffers[access.buffer.index()].1))
+            .collect();
+        let members = Members { accesses: sized, results, n_members: launch.n_members() };
+        let running: Box<dyn Running> = match launched {
             // What was launched before is told first.
-            Launched::Done { failures, .. } if !self.running.is_empty() => {
-                self.running.push(Checked {
-                    running: Box::new(Known(failures)),
-                    accesses,
-                    results,
-                });
+            Launched::Done { failures, .. } if self.running.is_empty() => {
+                return self.tell(&failures, &members);
             }
-            Launched::Done { failures, .. } => self.tell(&failures, &accesses, results),
-            Launched::Running(running) => {
-                self.running.push(Checked { running, accesses, results });
-            }
-            Launched::Queued(pending) => {
-                self.running.push(Checked { running: Box::new(pending), accesses, results });
-            }
-        }
+            Launched::Done { failures, .. } => Box::new(Known(failures)),
+            Launched::Running(running) => running,
+            Launched::Queued(pending) => Box::new(pending),
+        };
+        self.running.push(Checked { running, members });
     }
 
     /// Whether an access was out of bounds in the launch that wrote a variable.
@@ -99,8 +100,8 @@ impl Reports {
     fn collect_while(&mut self, is_known: impl Fn(&dyn Running) -> bool) {
         let known = self.running.iter().take_while(|checked| is_known(&*checked.running)).count();
         let known: Vec<Checked> = self.running.drain(..known).collect();
-        for Checked { running, accesses, results } in known {
-            self.tell(&running.failures(), &accesses, results);
+        for Checked { running, members } in known {
+            self.tell(&running.failures(), &members);
         }
     }
 
@@ -124,21 +125,28 @@ impl Reports {
         self.first.get_or_insert(error);
     }
 
-    fn tell(&mut self, failures: &Failures, accesses: &Accesses, results: Vec<u64>) {
-        let mut accesses = failures.iter().zip(accesses);
-        let first = accesses.find_map(|(failure, access)| Some((failure.as_ref()?, access)));
-        if let Some((failure, &(access, size))) = first {
-            self.faulty.extend(results);
-            while self.faulty.len() > MOST_FAULTY {
-                self.faulty.pop_first();
-            }
+    fn tell(&mut self, failures: &Failures, members: &Members) {
+        let Members { accesses, results, n_members } = members;
+        let n_accesses = accesses.len() / n_members;
+        let failed = failures.iter().zip(accesses).enumerate();
+        let failed: Vec<_> =
+            failed.filter_map(|(i, (&failure, of))| Some((i, failure?, of))).collect();
+        for &(number, ..) in &failed {
+            let n = results.len() / n_members;
+            self.faulty.extend(&results[number / n_accesses * n..][..n]);
+        }
+        while self.faulty.len() > MOST_FAULTY {
+            self.faulty.pop_first();
+        }
+        let first = failed.into_iter().min_by_key(|&(_, _, &(_, check, _))| check.serial);
+        if let Some((_, failure, &(access, check, size))) = first {
             self.put(Error::Bounds {
                 op: access.op,
                 axis: access.axis,
                 index: index_value(access, failure.index),
                 size,
                 lane: failure.lane,
-                line: access.line,
+                line: check.line,
             });
         }
     }

@@ -1,17 +1,18 @@
 //! Builds the kernel of a group: from its writes back to what is in memory.
 
 use super::alike::{Alike, Group};
-use super::draft::Draft;
-use super::launches::{Binding, Launch};
+use super::draft::{Draft, Finished};
+use super::launches::{Binding, Check, Launch};
 use super::regions::Regions;
 use super::registers::Registers;
+use super::run::run;
 use super::walk::{POLL_INTERVAL, Walk, is_memory_operand};
 use crate::convert::exactly;
 use crate::dtype::DType;
 use crate::error::{Error, Result};
 use crate::interrupt;
 use crate::ir::kernel::{Access, BufferIndex, BufferParam, Code, Inst, Reg, Target};
-use crate::ir::op::{Op, ScatterMode};
+use crate::ir::op::ScatterMode;
 use crate::ir::sections::Section;
 use crate::ir::table::Table;
 use crate::ir::var::{Kind, VarId, Variable};
@@ -78,15 +79,17 @@ impl<'w, 't> Builder<'w, 't> {
         }
         let literals = std::mem::take(&mut self.literals);
         let n_members = group.alike.as_ref().map_or(1, Alike::n_members);
-        let (kernel, bindings) = draft.finish(self.known, self.target, self.size, n_members);
+        let Finished { kernel, bindings, accesses } =
+            draft.finish(self.known, self.target, self.size, n_members);
         if cfg!(debug_assertions)
             && let Err(rule) = verify::verify(&kernel)
         {
             panic!("internal error: bad kernel: {rule}\n{kernel}");
         }
-        let mut launch = Launch { kernel, size: self.size, bindings, others: Vec::new() };
+        let checks = accesses.iter().map(|&id| Check::of(self.table, id)).collect();
+        let mut launch = Launch { kernel, size: self.size, bindings, checks, others: Vec::new() };
         if let Some(alike) = group.alike {
-            launch.others = alike.members(&launch, &literals, self.walk);
+            launch.others = alike.members(&launch, &literals, &accesses, self.walk);
         }
         Ok(launch)
     }
@@ -106,7 +109,7 @@ impl<'w, 't> Builder<'w, 't> {
                 let binding = Binding::Update { result: id, target };
                 let buffer = self.bind(binding, variable.dtype, true);
                 self.draft.give_length(buffer);
-                (self.scatter(variable, buffer), args)
+                (self.scatter(id, buffer), args)
             }
             // The region writes it.
             Kind::Result { memory: true, .. } => {
@@ -140,13 +143,13 @@ impl<'w, 't> Builder<'w, 't> {
     }
 
     /// The instruction of a scatter, which numbers its access.
-    fn scatter(&mut self, variable: &Variable, target: BufferIndex) -> Code {
+    fn scatter(&mut self, id: VarId, target: BufferIndex) -> Code {
+        let variable = self.table.get(id);
         let Kind::Scatter { op, mode, checked, writer } = variable.kind else {
             unreachable!("internal error: {} as a scatter", variable.kind.name())
         };
         let name = op.function(writer);
-        let access =
-            checked.then(|| self.access(variable, Access { op: name, ..Access::of(target) }, 2));
+        let access = checked.then(|| self.access(id, Access { op: name, ..Access::of(target) }, 2));
         let in_order = self.target.lane_order || mode == ScatterMode::Exact;
         Code::Scatter { op, target, access, in_order }
     }
@@ -213,31 +216,7 @@ impl<'w, 't> Builder<'w, 't> {
         self.known.reg_of.get(id).is_none()
             && variable.kind.number().is_none()
             && !self.is_in_memory(id)
-            && self.run(variable).is_none()
-    }
-
-    /// The array that a gather reads lane after lane, and the first lane.
-    fn run(&self, variable: &Variable) -> Option<(VarId, u64)> {
-        let (Kind::Gather { .. }, [Some(source), Some(index), None, _]) =
-            (variable.kind, variable.operands)
-        else {
-            return None;
-        };
-        let counter = self.table.get(index);
-        let is_lane = |id: VarId| self.table.get(id).kind == Kind::Index;
-        let first = match (counter.kind, counter.operands) {
-            (Kind::Index, _) => 0,
-            (Kind::Op(Op::Add), [Some(a), Some(b), ..]) => {
-                let (lane, number) = if is_lane(a) { (a, b) } else { (b, a) };
-                let bits = self.table.get(number).kind.number().filter(|_| is_lane(lane))?;
-                counter.dtype.decode(bits).integer().and_then(|first| u64::try_from(first).ok())?
-            }
-            _ => return None,
-        };
-        let n = variable.size;
-        let is_of_all = n == self.size && counter.size == n && variable.scope == 0;
-        let end = first.checked_add(n)?;
-        (is_of_all && n > 1 && end <= self.table.get(source).size).then_some((source, first))
+            && run(self.table, variable, self.size).is_none()
     }
 
     /// Whether a variable's value is there before this kernel runs.
@@ -269,8 +248,9 @@ impl<'w, 't> Builder<'w, 't> {
             let uniform = self.is_uniform(variable);
             return Some(self.emit(id, variable, Code::Load(buffer), [None; 3], uniform));
         }
-        let (source, first) = self.run(variable)?;
-        let buffer = self.bind(Binding::Run { source, first }, variable.dtype, false);
+        let (source, first) = run(self.table, variable, self.size)?;
+        let binding = Binding::Run { lanes: id, source, first };
+        let buffer = self.bind(binding, variable.dtype, false);
         self.draft.n_ops += 1;
         Some(self.emit(id, variable, Code::Load(buffer), [None; 3], false))
     }
@@ -302,7 +282,7 @@ impl<'w, 't> Builder<'w, 't> {
                 self.draft.give_length(buffer);
                 let access = checked.map(|reader| {
                     let (op, axis) = (reader.name(), reader.axis());
-                    self.access(variable, Access { op, axis, ..Access::of(buffer) }, 1)
+                    self.access(id, Access { op, axis, ..Access::of(buffer) }, 1)
                 });
                 Code::Gather { source: buffer, access }
             }
@@ -314,7 +294,7 @@ impl<'w, 't> Builder<'w, 't> {
             Kind::RunningMask => Code::RunningMask,
             Kind::Scatter { .. } => {
                 let target = self.written(id).expect("internal error: a write that nobody wants");
-                self.scatter(variable, target)
+                self.scatter(id, target)
             }
             Kind::Literal(_)
             | Kind::Constant(_)
@@ -394,11 +374,12 @@ impl<'w, 't> Builder<'w, 't> {
         buffer
     }
 
-    fn access(&mut self, variable: &Variable, access: Access, index: usize) -> u32 {
+    fn access(&mut self, id: VarId, access: Access, index: usize) -> u32 {
+        let variable = self.table.get(id);
         let index = variable.operands[index].expect("internal error: an access without an index");
         let index = self.table.get(index).dtype;
         let access = Access { index, line: variable.line, ..access };
-        self.draft.accesses.push((variable.serial, access));
+        self.draft.accesses.push((variable.serial, id, access));
         exactly(self.draft.accesses.len() - 1)
     }
 }

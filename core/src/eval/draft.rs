@@ -9,6 +9,7 @@ use super::registers::Registers;
 use crate::convert::exactly;
 use crate::dtype::DType;
 use crate::ir::kernel::{Access, BufferIndex, BufferParam, Code, Kernel, KernelHash, Target};
+use crate::ir::var::VarId;
 
 /// The kernel under construction.
 #[derive(Default)]
@@ -16,9 +17,18 @@ pub(super) struct Draft {
     pub(super) buffers: Vec<BufferParam>,
     pub(super) bindings: Vec<Binding>,
     pub(super) literals: Vec<(DType, u64)>,
-    /// Checked accesses with the serial of the variable that recorded them.
-    pub(super) accesses: Vec<(u64, Access)>,
+    /// Checked accesses with the variable that recorded them, and its serial.
+    pub(super) accesses: Vec<(u64, VarId, Access)>,
     pub(super) n_ops: usize,
+}
+
+/// A kernel that is finished.
+pub(super) struct Finished {
+    pub(super) kernel: Kernel,
+    /// One per buffer of it.
+    pub(super) bindings: Vec<Binding>,
+    /// The variables of its accesses.
+    pub(super) accesses: Vec<VarId>,
 }
 
 impl Draft {
@@ -33,12 +43,12 @@ impl Draft {
         target: Target,
         size: u64,
         n_members: usize,
-    ) -> (Kernel, Vec<Binding>) {
+    ) -> Finished {
         let lengths = self.buffers.iter_mut().filter_map(|buffer| buffer.length.as_mut());
         for (position, length) in (0..).zip(lengths) {
             *length = position;
         }
-        let accesses = self.number_accesses(known);
+        let (of, accesses) = self.number_accesses(known).into_iter().unzip();
         let (insts, n_uniform, first_write) = known.insts.list();
         let mut kernel = Kernel {
             insts,
@@ -56,11 +66,11 @@ impl Draft {
         known.hashed.clear();
         (target.device, &kernel).hash(&mut Bytes(&mut known.hashed));
         kernel.hash = KernelHash(xxh3_128(&known.hashed));
-        (kernel, self.bindings)
+        Finished { kernel, bindings: self.bindings, accesses: of }
     }
 
     /// Numbers accesses in the order of recording, so that the first failing one has the lowest number.
-    fn number_accesses(&mut self, known: &mut Registers) -> Vec<Access> {
+    fn number_accesses(&mut self, known: &mut Registers) -> Vec<(VarId, Access)> {
         if self.accesses.is_empty() {
             return Vec::new();
         }
@@ -77,7 +87,7 @@ impl Draft {
                 *access = number[*access as usize];
             }
         }
-        order.into_iter().map(|i| self.accesses[i].1).collect()
+        order.into_iter().map(|i| (self.accesses[i].1, self.accesses[i].2)).collect()
     }
 }
 

@@ -1,7 +1,9 @@
 //! The result of planning: launches, with the variables that they read and make.
 
+use super::run::run;
 use crate::ir::kernel::Kernel;
 use crate::ir::primitive::{Part, Primitive, Product};
+use crate::ir::table::Table;
 use crate::ir::var::VarId;
 
 /// Which values an evaluation stores besides those it must.
@@ -20,6 +22,8 @@ pub enum Binding {
     Read(VarId),
     /// Of the source's data, as many lanes are read as the launch has, from one on.
     Run {
+        /// Them.
+        lanes: VarId,
         /// Whose data it is.
         source: VarId,
         /// The first lane.
@@ -50,15 +54,26 @@ impl Binding {
         }
     }
 
-    /// The same for another variable.
+    /// The variable whose place in a component tells what another member binds.
+    pub(super) fn place(&self) -> VarId {
+        if let Self::Run { lanes, .. } = *self { lanes } else { self.of() }
+    }
+
+    /// The same for a variable of the same place in another member.
     ///
     /// # Panics
-    /// If it is more than a read or a write.
-    pub(super) fn on(&self, id: VarId) -> Self {
+    /// If it writes by index.
+    pub(super) fn on(&self, id: VarId, table: &Table) -> Self {
         match self {
             Self::Read(_) => Self::Read(id),
             Self::Write(_) => Self::Write(id),
-            Self::Run { .. } | Self::Update { .. } | Self::Scratch(_) => {
+            Self::Run { .. } => {
+                let lanes = table.get(id);
+                let run = run(table, lanes, lanes.size);
+                let (source, first) = run.expect("internal error: a member reads other lanes");
+                Self::Run { lanes: id, source, first }
+            }
+            Self::Update { .. } | Self::Scratch(_) => {
                 unreachable!("internal error: a member that writes by index")
             }
         }
@@ -74,6 +89,8 @@ pub struct Launch {
     pub size: u64,
     /// One per buffer of the kernel.
     pub bindings: Vec<Binding>,
+    /// One per access of the kernel.
+    pub checks: Vec<Check>,
     /// What else the kernel computes in the same way, of as many lanes each: then this is a *batch*.
     pub others: Vec<Member>,
 }
@@ -85,6 +102,24 @@ pub struct Member {
     pub bindings: Vec<Binding>,
     /// The bits of its literals, in the kernel's order.
     pub literals: Vec<u64>,
+    /// One per access of the kernel.
+    pub checks: Vec<Check>,
+}
+
+/// Who recorded an access that is checked.
+#[derive(Clone, Copy, Debug)]
+pub struct Check {
+    /// Serial of the variable.
+    pub serial: u64,
+    /// Script line, 0 if none.
+    pub line: u32,
+}
+
+impl Check {
+    pub(super) fn of(table: &Table, id: VarId) -> Self {
+        let variable = table.get(id);
+        Self { serial: variable.serial, line: variable.line }
+    }
 }
 
 impl Launch {
@@ -102,6 +137,11 @@ impl Launch {
     /// How many members it has.
     pub fn n_members(&self) -> usize {
         self.others.len() + 1
+    }
+
+    /// The accesses of all members.
+    pub(super) fn all_checks(&self) -> impl Iterator<Item = &Check> {
+        self.checks.iter().chain(self.others.iter().flat_map(|member| &member.checks))
     }
 
     /// The bindings of all members.

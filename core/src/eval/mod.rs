@@ -23,6 +23,7 @@ mod progress;
 mod regions;
 mod registers;
 mod reuse;
+mod run;
 pub mod schedule;
 mod walk;
 
@@ -284,7 +285,7 @@ impl Evaluator<'_> {
                     let input = self.input(id, &mut bound.held);
                     bound.addresses.push(input);
                 }
-                Binding::Run { source, first } => {
+                Binding::Run { source, first, .. } => {
                     let bytes = lock(self.table).get(source).dtype.bytes() as u64;
                     let (address, _) = self.input(source, &mut bound.held);
                     bound.addresses.push((address + first * bytes, size));
@@ -419,6 +420,7 @@ impl Evaluator<'_> {
         })
     }
 
+    /// Takes note of what was out of bounds, where all members' buffers are as long as these.
     fn report_bounds(
         &self,
         launched: Launched,
@@ -436,7 +438,7 @@ impl Evaluator<'_> {
             launch.results().map(|id| table.get(id).serial).collect()
         };
         let mut reports = lock(self.reports);
-        reports.add(launched, &launch.kernel, buffers, results);
+        reports.add(launched, launch, buffers, results);
         reports.collect_done();
         // The launch is done or under way, whatever keeps its reports from being read.
         if reports.is_full() && self.backend.sync().is_ok() {

@@ -22,7 +22,6 @@ use super::walk::{
 use crate::error::{Error, Result};
 use crate::interrupt;
 use crate::ir::kernel::Target;
-use crate::ir::primitive::Primitive;
 use crate::ir::table::Table;
 use crate::ir::var::{Kind, MAX_OPERANDS, VarId, Variable};
 
@@ -151,20 +150,22 @@ fn joined(steps: Vec<(u32, Step)>) -> Vec<(u32, Step)> {
     joined
 }
 
-/// Makes one launch of the products of a stage whose extents and types are the same, if they are many: what is in a stage
-/// does not depend on what else is.
+/// Makes one launch of the primitives of a stage that are the same, over as many lanes of the same types, if they are many:
+/// what is in a stage does not depend on what else is.
 fn together(table: &Table, steps: Vec<(u32, Step)>) -> Vec<(u32, Step)> {
     if steps.len() < FEWEST {
         return steps;
     }
     let kind = |(stage, step): &(u32, Step)| {
         let Step::Primitive(launch) = step else { return None };
-        let Primitive::Product(product) = launch.primitive else { return None };
-        let mut sizes = [0; MAX_OPERANDS];
-        let operands = sizes.iter_mut().zip(&launch.operands);
-        operands.for_each(|(size, &id)| *size = table.get(id).size);
-        let result = table.get(launch.result);
-        Some((*stage, product, sizes, result.size, result.dtype, launch.imag.is_some()))
+        let array = |id: VarId| {
+            let variable = table.get(id);
+            (variable.size, variable.dtype)
+        };
+        let mut arrays = [None; MAX_OPERANDS];
+        let operands = arrays.iter_mut().zip(&launch.operands);
+        operands.for_each(|(place, &id)| *place = Some(array(id)));
+        Some((*stage, launch.primitive, arrays, array(launch.result), launch.imag.is_some()))
     };
     let mut counts: HashMap<_, usize> = HashMap::new();
     steps.iter().filter_map(kind).for_each(|kind| *counts.entry(kind).or_default() += 1);

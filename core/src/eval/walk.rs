@@ -1,5 +1,6 @@
 //! The variables that an evaluation computes: everything the roots need, operands first, each with its stage and cost.
 
+use super::run::run;
 use crate::convert::exactly;
 use crate::error::{Error, Result};
 use crate::interrupt;
@@ -191,6 +192,10 @@ impl<'t> Walk<'t> {
                     self.siblings.push(id);
                 }
             }
+        }
+        // Consecutive lanes are a load, wherever they are needed.
+        if run(self.table, variable, variable.size).is_some() {
+            cost = LOAD_COST;
         }
         self.node_of.insert(id, exactly::<u32>(self.nodes.len()));
         self.nodes.push(Node { id, stage, cost, stored: false, is_free });

@@ -551,6 +551,11 @@ impl ParamBlock {
         &self.words
     }
 
+    /// Takes the words of another launch of the same kernel.
+    pub fn take_words(&mut self, other: &Self) {
+        self.words.copy_from_slice(&other.words);
+    }
+
     /// Sets one word.
     pub fn set(&mut self, word: usize, value: u64) {
         self.words[word] = value;

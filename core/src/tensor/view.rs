@@ -171,12 +171,10 @@ impl View {
         if self.is_whole(lanes) {
             return Some(false);
         }
-        let (mut extents, mut steps) = (self.shape.extents().to_vec(), self.steps.clone());
-        let n = extents.len();
-        extents.swap(n - 1, n - 2);
-        steps.swap(n - 1, n - 2);
-        let turned = Self { shape: Shape::new("matmul", extents).ok()?, start: self.start, steps };
-        turned.is_whole(lanes).then_some(true)
+        let outer = self.steps.len().checked_sub(2)?;
+        let [row, column] =
+            [outer, outer + 1].map(|axis| (self.shape.extents()[axis], self.steps[axis]));
+        self.are_all(lanes, self.axes().take(outer).chain([column, row])).then_some(true)
     }
 
     /// The order of the axes in which the entries are all of so many lanes, one behind the other, if there is one.
@@ -212,8 +210,7 @@ impl View {
     /// Extents and steps of the axes, of which neighbours are one where their lanes go on evenly.
     pub(crate) fn runs(&self) -> Vec<(u64, i64)> {
         let mut runs: Vec<(u64, i64)> = Vec::new();
-        let axes = self.shape.extents().iter().zip(&self.steps);
-        for (&extent, &step) in axes.filter(|(extent, _)| **extent != 1) {
+        for (extent, step) in self.axes().filter(|&(extent, _)| extent != 1) {
             match runs.last_mut() {
                 Some((outer, outer_step))
                     if *outer_step == step.wrapping_mul(extent.cast_signed()) =>
@@ -226,10 +223,26 @@ impl View {
         runs
     }
 
+    /// Extents and steps of the axes.
+    fn axes(&self) -> impl DoubleEndedIterator<Item = (u64, i64)> + ExactSizeIterator {
+        self.shape.extents().iter().copied().zip(self.steps.iter().copied())
+    }
+
     /// Whether its entries are all of so many lanes, in their order.
     pub(crate) fn is_whole(&self, lanes: u64) -> bool {
-        let in_order = matches!(self.runs()[..], [] | [(_, 1)]);
-        in_order && self.start == 0 && self.shape.n_entries() == lanes
+        self.are_all(lanes, self.axes())
+    }
+
+    /// Whether entries along axes of these extents and steps are all of so many lanes, in their order.
+    fn are_all(&self, lanes: u64, axes: impl DoubleEndedIterator<Item = (u64, i64)>) -> bool {
+        let mut n = 1_u64;
+        // Along an axis of one entry nothing steps.
+        let is_in_order = axes.rev().all(|(extent, step)| {
+            let is_next = extent == 1 || step == n.cast_signed();
+            n = n.wrapping_mul(extent);
+            is_next
+        });
+        is_in_order && self.start == 0 && n == lanes
     }
 }
 

@@ -10,9 +10,7 @@ use porcini_core::ir::kernel::KernelHash;
 use porcini_core::spelling::similar;
 use porcini_core::{Array, Error, interrupt};
 use rhai::{Dynamic, ImmutableString, Map, NativeCallContext};
-use serde_json::{Value, json};
 
-use super::files;
 use super::memory::values;
 use super::registry::Registry;
 use crate::context::Context;
@@ -80,19 +78,6 @@ pub(super) fn register(registry: &mut Registry<'_>) {
             .map(|mut item| evaluated(context, &[&mut item]))
             .collect::<Result<_>>()?;
         wait_any(&items)
-    });
-    registry.doc(
-        "trace_events",
-        "(path)",
-        "Writes the last 10 000 launches as a timeline for chrome://tracing or ui.perfetto.dev: what was compiled and what ran, when and how \
-         long; on a GPU until a launch was queued. How many there are.\n\n\
-         >> flush(FloatC([1, 2]) + 1); trace_events(\"t.json\")\n1",
-    );
-    registry.any("trace_events", 1, |context, _, args| {
-        let path = files::path("trace_events", args[0])?;
-        let (events, n) = events(context);
-        files::store(context, "trace_events", &path, events.to_string().as_bytes())?;
-        Ok(i64::try_from(n).unwrap_or(i64::MAX))
     });
     pushes(registry);
 }
@@ -177,38 +162,6 @@ fn pushes(registry: &mut Registry<'_>) {
     }
 }
 
-/// The launches as Chrome's trace events, and how many there are.
-fn events(context: &Context) -> (Value, usize) {
-    let history = context.session.history();
-    let us = |time: Duration| time.as_secs_f64() * 1e6;
-    let event = |name: &str,
-                 kind: &str,
-                 thread: usize,
-                 start: Duration,
-                 time: Duration,
-                 about: Value| json!({"name": name, "cat": kind, "ph": "X", "ts": us(start), "dur": us(time), "pid": 1, "tid": thread + 1, "args": about});
-    let device = context.session.device_name();
-    let threads = history.iter().map(|launch| launch.worker).max().unwrap_or(0);
-    let thread_name = |thread: usize| {
-        let name = if thread == 0 { device.clone() } else { format!("{device}, behind {thread}") };
-        json!({"name": "thread_name", "ph": "M", "pid": 1, "tid": thread + 1, "args": {"name": name}})
-    };
-    let mut events: Vec<Value> = (0..=threads).map(thread_name).collect();
-    for launch in &history {
-        let about = json!({
-            "lanes": launch.size, "members": launch.members, "operations": launch.operations,
-            "signature": signature(launch),
-        });
-        if !launch.compile_time.is_zero() {
-            let start = launch.start.saturating_sub(launch.compile_time);
-            events.push(event("compile", "compile", 0, start, launch.compile_time, about.clone()));
-        }
-        let (start, time) = (launch.start + launch.waited, launch.run_time);
-        events.push(event(&launch.name, "launch", launch.worker, start, time, about));
-    }
-    (json!({"traceEvents": events, "displayTimeUnit": "ms"}), history.len())
-}
-
 /// What launches are told apart by: op, structure, signature.
 type Key = (String, KernelHash, String);
 
@@ -237,7 +190,7 @@ fn stats(context: &Context) -> rhai::Array {
     rows.into_iter().map(shown).collect()
 }
 
-fn signature(launch: &LaunchRecord) -> String {
+pub(super) fn signature(launch: &LaunchRecord) -> String {
     match &launch.product {
         Some(product) => product.to_string(),
         None if launch.hash == KernelHash(0) => format!("n={}", launch.size),

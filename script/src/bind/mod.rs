@@ -53,6 +53,7 @@ pub(crate) mod tensor_members;
 mod tensor_types;
 mod tensors;
 mod texts;
+mod timeline;
 pub(crate) mod types;
 
 use std::rc::Rc;
@@ -90,6 +91,7 @@ const FAMILIES: &[(&str, Register)] = &[
     ("lanes in other places", binary_search::register),
     ("loops and branches in kernels", control::register),
     ("many small works", engine::register),
+    ("many small works", timeline::register),
     ("operators of a script", operators::register),
     ("kernels from text", kernels::register),
     ("kernels from text", cuda_modules::register),

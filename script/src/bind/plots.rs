@@ -339,7 +339,7 @@ impl Options {
             _ => Err(self.unexpected(&limits, "[low, high] with low < high")),
         };
         let limits: Option<Range<f64>> = self.numbers(&limits)?.map(range).transpose()?;
-        Ok(Side { label: self.text(&label), is_log, limits })
+        Ok(Side { label: self.text(&label), is_log, limits, rows: Vec::new() })
     }
 
     /// The names of so many layers.

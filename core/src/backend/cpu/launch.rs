@@ -443,17 +443,25 @@ impl Executable for Loaded {
         let per_claim = ((WORTH_A_CLAIM / member_time) as usize).clamp(1, members.len());
         let n_claims = members.len().div_ceil(per_claim) as u64;
         let n_buffers = self.n_buffers;
-        let stopped = AtomicBool::new(false);
         let block = block_of(&walk.code, walk.code.packet.lanes() as u64, lane_time);
-        let batch = Arc::new(Batch { walk, members, n_buffers, n, block, per_claim, stopped });
+        let batch = Arc::new(Batch {
+            walk,
+            members,
+            n_buffers,
+            n,
+            block,
+            per_claim,
+            n_accesses: self.n_accesses,
+            failures: Mutex::default(),
+            stopped: AtomicBool::new(false),
+        });
         if n_claims > 1 && self.shared.pool.threads() > 1 {
             let shared = batch.clone();
             self.shared.pool.run(n_claims, Arc::new(move |claims| shared.work(claims)));
         } else {
             batch.work(&Claims::new(n_claims));
         }
-        batch.finish()?;
-        Ok(Launched::Done { failures: Vec::new(), alone: None })
+        batch.finish()
     }
 
     /// Not where far code may turn out to be interpreted.

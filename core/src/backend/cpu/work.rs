@@ -12,7 +12,7 @@ use super::program::{ENDED_EARLY, Reduction, SPILL_STRIDE, TILE_LANES};
 use crate::backend::host::HostMemory;
 use crate::backend::pool::Claims;
 use crate::backend::reduce::{self, ACCUMULATORS, CHUNK, Fold};
-use crate::backend::{Alone, Launched, OutOfBounds};
+use crate::backend::{Alone, Failures, Launched, OutOfBounds};
 use crate::convert::exactly;
 use crate::error::{Error, Result};
 use crate::interrupt;
@@ -71,6 +71,9 @@ pub(super) struct Batch {
     pub(super) block: u64,
     /// Members that a thread claims at a time.
     pub(super) per_claim: usize,
+    pub(super) n_accesses: usize,
+    /// Members of which lanes were out of bounds.
+    pub(super) failures: Mutex<Vec<(usize, Failures)>>,
     pub(super) stopped: AtomicBool,
 }
 
@@ -78,10 +81,12 @@ impl Batch {
     /// One thread's share.
     pub(super) fn work(&self, claims: &Claims) {
         let _others = OnPanic(&self.stopped);
+        // Made once a thread, and only by a thread that finds something to do.
+        let mut hand = None;
         while let Some(claim) = claims.take() {
             let first = claim_number(claim) * self.per_claim;
             let end = self.members.len().min(first + self.per_claim);
-            let all_done = self.members[first..end].iter().all(|params| self.run(params));
+            let all_done = (first..end).all(|number| self.run(number, &mut hand));
             if !all_done {
                 self.stopped.store(true, Ordering::Relaxed);
                 claims.stop();
@@ -89,34 +94,67 @@ impl Batch {
         }
     }
 
-    /// Runs a member on this thread; whether it was not interrupted.
-    fn run(&self, params: &ParamBlock) -> bool {
-        let code = &self.walk.code;
-        let mut params = params.clone();
-        params.set(WORD_ABORT, interrupt::flag_address());
-        let mut launch = Launch {
+    /// A launch of one member, for one thread.
+    fn launch(&self, params: &ParamBlock) -> Launch {
+        let partials = self.walk.code.reductions.iter().map(|_| vec![AtomicU64::new(0)]).collect();
+        Launch {
             part: Part::new(self.walk.clone()),
             scatter: None,
             turn: AtomicU64::new(0),
-            params,
+            params: params.clone(),
             n: self.n,
             claim: self.n,
             block: self.block,
             n_buffers: self.n_buffers,
-            failures: Vec::new(),
-            partials: code.reductions.iter().map(|_| vec![AtomicU64::new(0)]).collect(),
+            failures: (0..self.n_accesses).map(|_| Mutex::default()).collect(),
+            partials,
             stopped: AtomicBool::new(false),
-        };
-        launch.run_prologues();
-        launch.work(&Claims::new(1), 0, None);
-        launch.finish(None).is_ok()
+        }
     }
 
-    pub(super) fn finish(&self) -> Result<()> {
-        match self.stopped.load(Ordering::Relaxed) {
-            true => Err(Error::Interrupted),
-            false => Ok(()),
+    /// Runs a member on this thread, with what is left of the one before; whether it was not interrupted.
+    fn run(&self, number: usize, hand: &mut Option<(Launch, Tools)>) -> bool {
+        let params = &self.members[number];
+        let (mut launch, mut tools) = hand.take().unwrap_or_else(|| {
+            let launch = self.launch(params);
+            let tools = Tools::new(&launch.part.walk.code);
+            (launch, tools)
+        });
+        launch.params.take_words(params);
+        launch.params.set(WORD_ABORT, interrupt::flag_address());
+        let uniforms = launch.part.uniforms.pointer();
+        launch.prepare(&launch.part, &mut tools.frame);
+        launch.run_prologue(&launch.part, uniforms, &mut tools.frame);
+        let mut worker = Worker::with(&launch, &launch.part, tools);
+        let is_done = launch.compute(&mut worker, 0, 0, self.n);
+        launch.collect_failures(&launch.part, &mut worker.tools.frame);
+        tools = worker.tools;
+        if is_done {
+            launch.store_reductions();
+            let failures = launch.take_failures();
+            if failures.iter().any(Option::is_some) {
+                let mut all = self.failures.lock().unwrap_or_else(PoisonError::into_inner);
+                all.push((number, failures));
+            }
         }
+        *hand = Some((launch, tools));
+        is_done
+    }
+
+    pub(super) fn finish(&self) -> Result<Launched> {
+        if self.stopped.load(Ordering::Relaxed) {
+            return Err(Error::Interrupted);
+        }
+        let failed =
+            std::mem::take(&mut *self.failures.lock().unwrap_or_else(PoisonError::into_inner));
+        let mut failures = Vec::new();
+        if !failed.is_empty() {
+            failures.resize(self.members.len() * self.n_accesses, None);
+        }
+        for (number, of) in failed {
+            failures[number * self.n_accesses..][..self.n_accesses].copy_from_slice(&of);
+        }
+        Ok(Launched::Done { failures, alone: None })
     }
 }
 
@@ -125,11 +163,27 @@ struct Worker<'l> {
     launch: &'l Launch,
     part: &'l Part,
     body: Function,
+    tools: Tools,
+}
+
+/// The memory of a worker.
+struct Tools {
     frame: Aligned,
     /// A packet of each lane buffer, for the last lanes.
     tail: Option<Aligned>,
     /// Of lane 0 of each buffer.
     addresses: Vec<u64>,
+}
+
+impl Tools {
+    /// With all lanes active.
+    fn new(code: &Compiled) -> Self {
+        let mut frame = Aligned::new(code.frame_bytes);
+        set_active(&mut frame, code.packet, code.packet.lanes());
+        frame.set_word(SPILL_STRIDE, code.spill_bytes as u64);
+        frame.set_word(TILE_LANES, (code.tile * code.packet.lanes()) as u64);
+        Self { frame, tail: None, addresses: Vec::new() }
+    }
 }
 
 /// What a thread works with.
@@ -153,31 +207,34 @@ impl Drop for OnPanic<'_> {
 impl Launch {
     pub(super) fn run_prologues(&mut self) {
         let uniforms = self.part.uniforms.pointer();
-        self.run_prologue(&self.part, uniforms);
+        self.start(&self.part, uniforms);
         let uniforms = self.scatter.as_mut().map(|(part, _)| part.uniforms.pointer());
         if let (Some((part, _)), Some(uniforms)) = (&self.scatter, uniforms) {
-            self.run_prologue(part, uniforms);
+            self.start(part, uniforms);
         }
     }
 
-    fn run_prologue(&self, part: &Part, uniforms: *mut u8) {
+    fn start(&self, part: &Part, uniforms: *mut u8) {
+        if part.walk.code.prologue.is_some() {
+            let mut tools = Tools::new(&part.walk.code);
+            self.prepare(part, &mut tools.frame);
+            self.run_prologue(part, uniforms, &mut tools.frame);
+        }
+    }
+
+    fn run_prologue(&self, part: &Part, uniforms: *mut u8, frame: &mut Aligned) {
         let Some(offset) = part.walk.code.prologue else { return };
-        let mut frame = self.frame(part);
         let function = part.walk.code.function(offset);
         let words = self.params.words().as_ptr();
         // SAFETY: the frame and the uniform values are as large as the assembler said; buffers in the
         // parameter block are alive and hold at least one element.
         unsafe { function(words, 0, 1, frame.pointer(), uniforms) };
-        self.collect_failures(part, &mut frame);
+        self.collect_failures(part, frame);
     }
 
-    /// A frame in which all lanes are active, nothing failed and nothing was reduced.
-    fn frame(&self, part: &Part) -> Aligned {
+    /// Makes a frame one in which nothing failed and nothing was reduced.
+    fn prepare(&self, part: &Part, frame: &mut Aligned) {
         let code = &*part.walk.code;
-        let mut frame = Aligned::new(code.frame_bytes);
-        set_active(&mut frame, code.packet, code.packet.lanes());
-        frame.set_word(SPILL_STRIDE, code.spill_bytes as u64);
-        frame.set_word(TILE_LANES, (code.tile * code.packet.lanes()) as u64);
         for access in 0..self.failures.len() {
             frame.set_word(error_word(&code.frame, access), NO_ERROR);
         }
@@ -185,8 +242,7 @@ impl Launch {
             let address = self.params.words()[HEADER_WORDS + buffer];
             frame.set_word(pointer_word(&code.frame, buffer), address);
         }
-        reset_accumulators(code, &mut frame);
-        frame
+        reset_accumulators(code, frame);
     }
 
     /// A launch that works in place has no way back, and is short.
@@ -233,9 +289,9 @@ impl Launch {
             }
         }
         if let Some(Hands { mut worker, scatter }) = hands {
-            self.collect_failures(worker.part, &mut worker.frame);
+            self.collect_failures(worker.part, &mut worker.tools.frame);
             if let Some((mut worker, _)) = scatter {
-                self.collect_failures(worker.part, &mut worker.frame);
+                self.collect_failures(worker.part, &mut worker.tools.frame);
             }
         }
         taken
@@ -322,8 +378,8 @@ impl Launch {
         }
         for (partials, reduction) in self.partials.iter().zip(reductions) {
             if reduction.counts() {
-                let count = worker.frame.word(reduction.offset);
-                worker.frame.set_word(reduction.offset, 0);
+                let count = worker.tools.frame.word(reduction.offset);
+                worker.tools.frame.set_word(reduction.offset, 0);
                 partials[claim_number(claim)].store(count, Ordering::Relaxed);
             }
         }
@@ -334,6 +390,11 @@ impl Launch {
         if self.stopped.load(Ordering::Relaxed) {
             return Err(Error::Interrupted);
         }
+        self.store_reductions();
+        Ok(Launched::Done { failures: self.take_failures(), alone })
+    }
+
+    fn store_reductions(&self) {
         for (reduction, partials) in self.part.walk.code.reductions.iter().zip(&self.partials) {
             let claims = partials.iter().map(|claim| claim.load(Ordering::Relaxed));
             let result = match reduction.op {
@@ -348,28 +409,35 @@ impl Launch {
             let bytes = reduce::stored_bytes(reduction.dtype, reduction.stored, result);
             HostMemory.put(address, &bytes);
         }
-        let lowest = |failure: &Mutex<_>| *failure.lock().unwrap_or_else(PoisonError::into_inner);
-        Ok(Launched::Done { failures: self.failures.iter().map(lowest).collect(), alone })
+    }
+
+    /// What was out of bounds, which is then forgotten.
+    fn take_failures(&self) -> Failures {
+        let take = |failure: &Mutex<Option<_>>| {
+            failure.lock().unwrap_or_else(PoisonError::into_inner).take()
+        };
+        self.failures.iter().map(take).collect()
     }
 }
 
 impl<'l> Worker<'l> {
     fn new(launch: &'l Launch, part: &'l Part) -> Self {
+        let mut tools = Tools::new(&part.walk.code);
+        launch.prepare(part, &mut tools.frame);
+        Self::with(launch, part, tools)
+    }
+
+    /// With a frame that was prepared for the launch.
+    fn with(launch: &'l Launch, part: &'l Part, mut tools: Tools) -> Self {
+        tools.addresses.clear();
+        tools.addresses.extend(&launch.params.words()[HEADER_WORDS..][..launch.n_buffers]);
         let code = &part.walk.code;
-        let addresses = &launch.params.words()[HEADER_WORDS..][..launch.n_buffers];
-        Self {
-            launch,
-            part,
-            body: code.function(code.body),
-            frame: launch.frame(part),
-            tail: None,
-            addresses: addresses.to_vec(),
-        }
+        Self { launch, part, body: code.function(code.body), tools }
     }
 
     fn set_address(&mut self, buffer: usize, address: u64) {
-        self.addresses[buffer] = address;
-        self.frame.set_word(pointer_word(&self.part.walk.code.frame, buffer), address);
+        self.tools.addresses[buffer] = address;
+        self.tools.frame.set_word(pointer_word(&self.part.walk.code.frame, buffer), address);
     }
 
     /// Runs lanes from `start`, a multiple of the packet; whether it was not interrupted.
@@ -402,8 +470,8 @@ impl<'l> Worker<'l> {
         let uniforms = self.part.uniforms.shared();
         // SAFETY: the frame is as large as the assembler said; the pointers in it reach the lanes from
         // `first` to `last`; the body only reads the uniform values, which other threads share.
-        unsafe { (self.body)(words, first, last, self.frame.pointer(), uniforms) };
-        self.frame.word(ENDED_EARLY) == 0
+        unsafe { (self.body)(words, first, last, self.tools.frame.pointer(), uniforms) };
+        self.tools.frame.word(ENDED_EARLY) == 0
     }
 
     /// Runs the last `n` lanes, fewer than a packet, on copies: no buffer is touched beyond its end. Whether
@@ -418,11 +486,11 @@ impl<'l> Worker<'l> {
             Some(offset)
         });
         let offsets: Vec<usize> = offsets.collect();
-        let mut tail = self.tail.take().unwrap_or_else(|| {
+        let mut tail = self.tools.tail.take().unwrap_or_else(|| {
             let bytes = |buffer: &LaneBuffer| (lanes * buffer.bytes).next_multiple_of(64);
             Aligned::new(lane_buffers.iter().map(bytes).sum())
         });
-        let addresses = self.addresses.clone();
+        let addresses = std::mem::take(&mut self.tools.addresses);
         let real = |buffer: &LaneBuffer| {
             addresses[buffer.buffer].wrapping_add(start * buffer.bytes as u64)
         };
@@ -433,21 +501,22 @@ impl<'l> Worker<'l> {
             let copy = tail.pointer().expose_provenance() as u64 + offset as u64;
             // The code adds the lane number to what it takes for the address of lane 0.
             let pointer = copy.wrapping_sub(start * buffer.bytes as u64);
-            self.frame.set_word(pointer_word(&code.frame, buffer.buffer), pointer);
+            self.tools.frame.set_word(pointer_word(&code.frame, buffer.buffer), pointer);
         }
         let before = self.take_accumulators();
-        set_active(&mut self.frame, packet, n);
+        set_active(&mut self.tools.frame, packet, n);
         let complete = self.call(start, start + lanes as u64);
-        set_active(&mut self.frame, packet, lanes);
+        set_active(&mut self.tools.frame, packet, lanes);
         self.merge_accumulators(&before, start, n);
         for (buffer, &offset) in lane_buffers.iter().zip(&offsets) {
             if buffer.written {
                 HostMemory.put(real(buffer), tail.bytes(offset, n * buffer.bytes));
             }
             let pointer = addresses[buffer.buffer];
-            self.frame.set_word(pointer_word(&code.frame, buffer.buffer), pointer);
+            self.tools.frame.set_word(pointer_word(&code.frame, buffer.buffer), pointer);
         }
-        self.tail = Some(tail);
+        self.tools.tail = Some(tail);
+        self.tools.addresses = addresses;
         complete
     }
 
@@ -457,11 +526,11 @@ impl<'l> Worker<'l> {
         let mut taken = Vec::new();
         for (reduction, (_, identity)) in code.reductions.iter().zip(&code.finishes) {
             if !reduction.counts() {
-                let range = self.frame.bytes(reduction.offset as usize, identity.len());
+                let range = self.tools.frame.bytes(reduction.offset as usize, identity.len());
                 taken.push(range.to_vec());
             }
         }
-        reset_accumulators(code, &mut self.frame);
+        reset_accumulators(code, &mut self.tools.frame);
         taken
     }
 
@@ -471,7 +540,7 @@ impl<'l> Worker<'l> {
         let numbers = self.part.walk.code.reductions.iter().filter(|r| !r.counts());
         for (reduction, before) in numbers.zip(before) {
             let bytes = reduction.dtype.bytes();
-            let range = self.frame.bytes(reduction.offset as usize, before.len());
+            let range = self.tools.frame.bytes(reduction.offset as usize, before.len());
             let lanes = range.to_vec();
             range.copy_from_slice(before);
             for lane in 0..n {
@@ -500,7 +569,7 @@ impl<'l> Worker<'l> {
             folds.iter_mut().zip(&code.reductions).zip(&code.finishes)
         {
             if !reduction.counts() {
-                let range = self.frame.bytes(reduction.offset as usize, identity.len());
+                let range = self.tools.frame.bytes(reduction.offset as usize, identity.len());
                 // SAFETY: the accumulators of this type are there.
                 fold.push(unsafe { finish(range.as_ptr()) });
                 range.copy_from_slice(identity);

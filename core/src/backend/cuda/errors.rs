@@ -66,21 +66,36 @@ impl Words {
     fn word(&self, piece: usize, access: usize) -> usize {
         self.first + (piece * self.accesses.len() + access) * WORDS_PER_ACCESS
     }
+
+    /// What failed in a piece, whose first lane is `start`.
+    fn failure(&self, piece: usize, access: usize, start: u64) -> Option<OutOfBounds> {
+        let word = self.word(piece, access);
+        let [low, high] = [word, word + 1].map(|word| self.slab.get(word).unwrap_or(NO_ERROR));
+        let lane = (low >> 32) + start;
+        // Narrow indices were extended when they were compared.
+        let index = (high & u64::from(u32::MAX)) << 32 | low & u64::from(u32::MAX);
+        (low != NO_ERROR).then_some(OutOfBounds { lane, index })
+    }
 }
 
 impl Running for Words {
     fn failures(&self) -> Failures {
-        let failure = |access: usize| {
-            (0..self.pieces).find_map(|piece| {
-                let word = self.word(piece, access);
-                let [low, high] =
-                    [word, word + 1].map(|word| self.slab.get(word).unwrap_or(NO_ERROR));
-                let lane = (low >> 32) + piece as u64 * self.piece;
-                // Narrow indices were extended when they were compared.
-                let index = (high & u64::from(u32::MAX)) << 32 | low & u64::from(u32::MAX);
-                (low != NO_ERROR).then_some(OutOfBounds { lane, index })
-            })
+        let failure = |access| {
+            (0..self.pieces)
+                .find_map(|piece| self.failure(piece, access, piece as u64 * self.piece))
         };
         (0..self.accesses.len()).map(failure).collect()
+    }
+}
+
+/// The words of a batch: the pieces are its members.
+pub(super) struct OfMembers(pub(super) Words);
+
+impl Running for OfMembers {
+    fn failures(&self) -> Failures {
+        let of = |member: usize| {
+            (0..self.0.accesses.len()).map(move |access| self.0.failure(member, access, 0))
+        };
+        (0..self.0.pieces).flat_map(of).collect()
     }
 }

@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use super::compiler::{Binary, Compiler};
-use super::errors::{ErrorWords, Words, index_types};
+use super::errors::{ErrorWords, OfMembers, Words, index_types};
 use super::gpu::{Function, Gpu, Grid, Module, Resources, Signal};
 use super::ptx::{self, BATCH, CHUNK, FOLDED, LANES_PER_WARP, Sharing};
 use crate::backend::{CodeStatistics, Executable, Launched};
@@ -303,12 +303,20 @@ impl Executable for Loaded {
         let grid = Grid::of(threads.div_ceil(block), block);
         let mut words: Vec<u64> =
             members.iter().flat_map(|params| params.words().iter().copied()).collect();
+        let each = words.len() / members.len();
         if self.fold.is_some() {
-            let each = words.len() / members.len();
             words.chunks_mut(each).for_each(|words| words[WORD_CHUNKS] = 1);
         }
-        self.shared.launch_members(self.entry, grid, &words, words.len() / members.len())?;
-        Ok(Launched::Done { failures: Vec::new(), alone: None })
+        if self.index_types.is_empty() {
+            self.shared.launch_members(self.entry, grid, &words, each)?;
+            return Ok(Launched::Done { failures: Vec::new(), alone: None });
+        }
+        let errors = self.shared.errors.take(&self.index_types, members.len(), PIECE)?;
+        for (member, words) in words.chunks_mut(each).enumerate() {
+            words[WORD_ERRORS] = errors.address(member);
+        }
+        self.shared.launch_members(self.entry, grid, &words, each)?;
+        Ok(Launched::Running(Box::new(OfMembers(errors))))
     }
 
     fn statistics(&self) -> CodeStatistics {

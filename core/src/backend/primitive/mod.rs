@@ -21,14 +21,21 @@ mod turned;
 #[cfg(target_arch = "x86_64")]
 mod vectors;
 
+use std::sync::{Arc, Mutex};
+
 use self::lanes::Lanes;
-use self::pieces::Workers;
+use self::pieces::{WORTH_A_THREAD, Workers, lock};
+use super::Memory as _;
+use super::host::HostMemory;
 use super::isa::Isa;
 use super::pool::Pool;
+use crate::convert::exactly;
 use crate::dtype::DType;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::ir::primitive::Primitive;
 use crate::ir::scalar::with_lane;
+use crate::memory::alloc::Bytes;
+use crate::memory::buffer::{Buffer, Release};
 
 pub use call::{MemoryArray, PrimitiveCall, Room};
 
@@ -47,7 +54,66 @@ pub(super) fn run_all(
     {
         return Ok(());
     }
+    if calls.len() >= CALLS_PER_THREAD * pool.threads() && calls.iter().all(is_small) {
+        return run_side_by_side(&Workers { pool, isa, room }, calls);
+    }
     calls.iter().try_for_each(|call| run(pool, isa, call, room))
+}
+
+/// Calls for each thread from which on threads share calls, not what is in them.
+const CALLS_PER_THREAD: usize = 8;
+
+/// Whether a call has too little to do for several threads.
+fn is_small(call: &PrimitiveCall) -> bool {
+    call.operands.iter().chain([&call.result]).all(|array| array.size < WORTH_A_THREAD as u64)
+}
+
+/// Runs small calls, each on one thread.
+fn run_side_by_side(workers: &Workers<'_>, calls: &[PrimitiveCall]) -> Result<()> {
+    let n = calls.len();
+    let lanes = calls[0].operands.iter().map(|array| exactly::<usize>(array.size)).max();
+    let at_once = (LANES_AT_ONCE / lanes.unwrap_or(1).max(1)).clamp(1, n);
+    let (calls, isa): (Arc<[PrimitiveCall]>, _) = (calls.into(), workers.isa);
+    let failed = Arc::new(Mutex::new(None));
+    let failure = failed.clone();
+    let is_worth = n.saturating_mul(lanes.unwrap_or(1)) >= WORTH_A_THREAD;
+    workers.tasks(n.div_ceil(at_once), is_worth, move |task, goes_on| {
+        let alone = Pool::new(1);
+        for call in &calls[task * at_once..n.min((task + 1) * at_once)] {
+            if !goes_on() {
+                return;
+            }
+            if let Err(error) = run(&alone, isa, call, &room_of_the_heap) {
+                lock(&failure).get_or_insert(error);
+            }
+        }
+    })?;
+    let failure = lock(&failed).take();
+    failure.map_or(Ok(()), Err)
+}
+
+/// Lanes that are worth a task.
+const LANES_AT_ONCE: usize = 1 << 14;
+
+/// Working memory for small calls, which a thread takes without asking the session.
+fn room_of_the_heap(bytes: u64) -> Result<Buffer> {
+    let bytes = exactly::<usize>(bytes).max(1);
+    let address = HostMemory.alloc_raw(bytes).ok_or_else(|| Error::OutOfMemory {
+        requested: Bytes(bytes as u64).to_string(),
+        used: "the rest".into(),
+        limit: "the memory of the host".into(),
+        largest: String::new(),
+    })?;
+    Ok(Buffer::new(address, bytes, bytes, Arc::new(OfTheHeap)))
+}
+
+/// Gives blocks of the heap back.
+struct OfTheHeap;
+
+impl Release for OfTheHeap {
+    fn release(&self, address: u64, capacity: usize) {
+        HostMemory.free_raw(address, capacity);
+    }
 }
 
 /// Runs a primitive on host memory.

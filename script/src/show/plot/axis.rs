@@ -19,16 +19,26 @@ pub(super) struct Axis {
     ends: Range<f64>,
     is_log: bool,
     ticks: Vec<f64>,
+    /// Of rows, the first on top: the labels of the ticks.
+    names: Vec<String>,
 }
 
 impl Axis {
+    /// An axis of rows, one unit high each, the first on top.
+    pub(super) fn of_rows(names: &[String]) -> Self {
+        #[expect(clippy::cast_precision_loss, reason = "few rows")]
+        let real = |n: usize| n as f64;
+        let ticks = (0..names.len()).rev().map(|row| real(row) + 0.5).collect();
+        Self { ends: 0.0..real(names.len()), is_log: false, ticks, names: names.to_vec() }
+    }
+
     /// An axis with these ends.
     pub(super) fn exactly(ends: Range<f64>, is_log: bool, n: usize) -> Self {
         if is_log {
             return Self::log(ends.start.log10()..ends.end.log10(), n);
         }
         let ticks = ticks(&ends, step(&ends, n));
-        Self { ends, is_log, ticks }
+        Self { ends, is_log, ticks, names: Vec::new() }
     }
 
     /// An axis whose ends are ticks, around a range.
@@ -44,7 +54,7 @@ impl Axis {
         // Where floats are sparse, steps are lost.
         let ends = if low < high && (high - low).is_finite() { low..high } else { range };
         let ticks = ticks(&ends, step);
-        Self { ends, is_log, ticks }
+        Self { ends, is_log, ticks, names: Vec::new() }
     }
 
     fn log(ends: Range<f64>, n: usize) -> Self {
@@ -64,7 +74,7 @@ impl Axis {
             ticks.extend(more.filter(inside));
             ticks.sort_by(f64::total_cmp);
         }
-        Self { ends, is_log: true, ticks }
+        Self { ends, is_log: true, ticks, names: Vec::new() }
     }
 
     /// Where a number stands: 0 at the lower end, 1 at the upper one; `None` for one that has no place.
@@ -87,6 +97,9 @@ impl Axis {
 
     /// A tick as text; what is next to nothing beside the length of the axis is 0.
     pub(super) fn label(&self, x: f64) -> String {
+        if let Some((_, name)) = self.ticks.iter().zip(&self.names).find(|(tick, _)| **tick == x) {
+            return name.clone();
+        }
         let length = self.ends.end / 2.0 - self.ends.start / 2.0;
         let is_zero = !self.is_log && x.abs() < (length * 1e-9).max(1e-280);
         let shown = Scalar::Float(if is_zero { 0.0 } else { x });

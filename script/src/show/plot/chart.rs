@@ -26,6 +26,8 @@ pub(crate) struct Side {
     pub(crate) label: String,
     pub(crate) is_log: bool,
     pub(crate) limits: Option<Range<f64>>,
+    /// If it has rows, the first on top, their names.
+    pub(crate) rows: Vec<String>,
 }
 
 /// Marks of one colour, and their name in the legend.
@@ -44,6 +46,8 @@ pub(crate) enum Marks {
     Points(Vec<Point>),
     /// Left ends and heights of bars of a width.
     Bars(Vec<Point>, f64),
+    /// Spans of rows: where each begins, in the middle of its row, and how long it is.
+    Spans(Vec<(Point, f64)>),
     /// Points with what may be added and taken away.
     Errors(Vec<(Point, f64)>),
     /// Arrows: where they begin, and how far they go.
@@ -88,6 +92,9 @@ impl Marks {
             Self::Line(points) | Self::Points(points) => points.clone(),
             Self::Bars(bars, width) => {
                 bars.iter().flat_map(|&(x, y)| [(x, 0.0), (x + width, y)]).collect()
+            }
+            Self::Spans(spans) => {
+                spans.iter().flat_map(|&((x, y), length)| [(x, y), (x + length, y)]).collect()
             }
             Self::Errors(points) => {
                 let ends = |&((x, y), error): &(Point, f64)| {
@@ -148,6 +155,9 @@ impl Chart {
         let is_full = self.layers.iter().any(|layer| layer.marks.fills());
         let are_wide = self.layers.iter().any(|layer| layer.marks.are_wide());
         let axis = |side: &Side, of: fn(&Point) -> f64, n| {
+            if !side.rows.is_empty() {
+                return Axis::of_rows(&side.rows);
+            }
             let data = range(ends.iter().map(of), side.is_log);
             match (&side.limits, is_full) {
                 (Some(limits), _) => Axis::exactly(limits.clone(), side.is_log, n),
@@ -176,6 +186,7 @@ impl Chart {
                 Marks::Line(points) => format!("a line of {} points", points.len()),
                 Marks::Points(points) => format!("{} points", points.len()),
                 Marks::Bars(bars, _) => format!("{} bars", bars.len()),
+                Marks::Spans(spans) => format!("{} spans", spans.len()),
                 Marks::Errors(points) => format!("{} points with errors", points.len()),
                 Marks::Arrows(arrows) => format!("{} arrows", arrows.len()),
                 Marks::Cells(grid) => format!("{} x {} cells", grid.columns, grid.rows),
@@ -186,6 +197,9 @@ impl Chart {
         }
         let axis = |side: &Side, letter: &str, axis: &Axis| {
             let name = if side.label.is_empty() { letter } else { &side.label };
+            if !side.rows.is_empty() {
+                return format!("rows {}", side.rows.join(", "));
+            }
             format!(
                 "{name} from {} to {}",
                 axis.label(axis.ends().start),

@@ -7,6 +7,9 @@ use super::raster::Raster;
 use super::surface::{Area, Pen, Spot, Surface};
 use crate::fault::{Result, check_interrupt};
 
+/// Part of a row that a span covers.
+const SPAN: f64 = 0.7;
+
 /// Two axes in an area.
 pub(super) struct Plane {
     pub(super) area: Area,
@@ -85,6 +88,15 @@ pub(super) fn draw(
                             bar.right -= sizes.gap;
                         }
                         surface.fill(&bar.corners(), pen.colour, 1.0);
+                    }
+                }
+            }
+            Marks::Spans(spans) => {
+                for &((x, y), length) in spans {
+                    let ends = ((x, y - SPAN / 2.0), (x + length, y + SPAN / 2.0));
+                    if let Some(mut span) = plane.rectangle(ends.0, ends.1) {
+                        span.right = span.right.max(span.left + sizes.line);
+                        surface.fill(&span.corners(), pen.colour, 1.0);
                     }
                 }
             }

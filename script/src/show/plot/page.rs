@@ -201,7 +201,7 @@ impl Page<'_> {
             let middle = (f64::midpoint(start, end), y);
             match layer.marks {
                 Marks::Points(_) => surface.circle(middle, sizes.radius, colour(i)),
-                Marks::Bars(..) => {
+                Marks::Bars(..) | Marks::Spans(_) => {
                     let half = 4.0 * times;
                     let bar = Area { left: start, right: end, top: y - half, bottom: y + half };
                     surface.fill(&bar.corners(), colour(i), 1.0);

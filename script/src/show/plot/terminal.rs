@@ -134,7 +134,7 @@ fn legend_of(chart: &Chart, left: usize, has_dashes: bool) -> Vec<Cell> {
     for (i, layer) in named {
         let sample = match layer.marks {
             Marks::Line(_) if has_dashes => SAMPLES[if i == 0 { 0 } else { (i - 1) % 3 + 1 }],
-            Marks::Bars(..) => "██",
+            Marks::Bars(..) | Marks::Spans(_) => "██",
             Marks::Points(_) | Marks::Errors(_) => "•",
             _ => SAMPLES[0],
         };

@@ -16,7 +16,7 @@ use self::matrices::Matrices;
 use self::small::Parts;
 use super::lanes::Lanes;
 use super::pieces::{Scratch, Workers};
-use super::{MemoryArray, PrimitiveCall};
+use super::{CALLS_PER_THREAD, MemoryArray, PrimitiveCall};
 use crate::convert::exactly;
 use crate::dtype::DType;
 use crate::error::Result;
@@ -49,9 +49,6 @@ pub(super) fn multiply(
         },
         mask => unreachable!("internal error: a product of truth values"))
 }
-
-/// Calls for each thread from which on threads share calls, not what is in them.
-const CALLS_PER_THREAD: usize = 8;
 
 /// Several products of the same extents and types; `false` if they are better made one by one.
 pub(super) fn multiply_all(
