@@ -143,6 +143,45 @@ fn reductions_along_an_axis_are_those_of_its_rows() {
     }
 }
 
+/// S26: what a vector multiplies is added in the order of a reduction, wherever the matrices lie.
+#[test]
+fn products_with_vectors_are_sums_of_products() {
+    for (i, session) in sessions().iter().enumerate() {
+        for dtype in [DType::F16, DType::F32, DType::F64, DType::I32] {
+            for shape in CUBES {
+                let [_, rows, columns] = shape.map(|extent| usize::try_from(extent).unwrap());
+                let n = usize::try_from(shape.iter().product::<u64>()).unwrap();
+                let array = |lanes: &[u64]| {
+                    session.from_bytes(dtype, &data::to_bytes(dtype, lanes)).unwrap()
+                };
+                let lanes = array(&uneven(dtype, n));
+                let matrices = Tensor::new(&lanes, &shape).unwrap();
+                let turned = matrices.matrix_transpose().unwrap();
+                let all = uneven(dtype, rows.max(columns) + 3);
+                for (axis, extent) in [(-1, columns), (-2, rows)] {
+                    let vector = &all[3..3 + extent];
+                    let place = |lane: usize| if axis == -1 { lane } else { lane / columns };
+                    let spread: Vec<u64> =
+                        (0..n).map(|lane| vector[place(lane) % extent]).collect();
+                    let products = lanes.try_mul(&array(&spread)).unwrap();
+                    let want = Tensor::new(&products, &shape).unwrap();
+                    let want = want.reduce(ReduceOp::Sum, Some(&[axis]), false).unwrap();
+                    let vector = Tensor::new(&array(vector), &[extent as u64]).unwrap();
+                    let [left, right] =
+                        if axis == -1 { [&matrices, &turned] } else { [&turned, &matrices] };
+                    for got in [left.matmul(&vector), vector.matmul(right)] {
+                        let got = got.unwrap();
+                        assert_eq!(got.shape(), want.shape());
+                        let [got, want] =
+                            [&got, &want].map(|of| contents(&of.entries().unwrap()[0]));
+                        assert!(got == want, "{dtype} {shape:?} {axis}, session {i}");
+                    }
+                }
+            }
+        }
+    }
+}
+
 #[test]
 fn large_matrices_are_turned() {
     let sessions = sessions();

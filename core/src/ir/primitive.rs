@@ -38,8 +38,9 @@ pub enum Primitive {
     /// Operands left and right, of a complex product the real and imaginary parts of each: matrices one behind the other,
     /// and their products in the order of S26.
     Product(Product),
-    /// Operand x, of numbers of 32 or 64 bits, or truth values for [`ReduceOp::Any`] and [`ReduceOp::All`]: its lanes
-    /// combined along an axis in the order of S11.
+    /// Operand x, of numbers of 32 or 64 bits, or truth values for [`ReduceOp::Any`] and [`ReduceOp::All`], and perhaps
+    /// factors, one for each place along an axis: its lanes, times their factors, combined along the axis in the order of
+    /// S11.
     Along(Along),
     /// Operand x, of any type: matrices one behind the other, each with rows for columns.
     Turned(Turned),
@@ -59,6 +60,7 @@ impl Primitive {
             Self::Increments => "increments",
             Self::Exchanges => "exchanges",
             Self::Product(_) => "matmul",
+            Self::Along(Along { is_weighted: true, .. }) => "matvec",
             Self::Along(along) => along.op.name(),
             Self::Turned(_) => "transpose",
         }
@@ -74,6 +76,8 @@ pub struct Along {
     pub extent: u64,
     /// Lanes from one along the axis to the next; at least 1.
     pub inner: u64,
+    /// Whether there are factors.
+    pub is_weighted: bool,
 }
 
 /// Matrices of so many rows and columns, at least one each, that are turned.

@@ -96,6 +96,17 @@ impl Tensor {
         Ok(Self { parts, view: Arc::new(View::whole(shape)) })
     }
 
+    /// The array whose lanes are the entries, if there is one.
+    pub(crate) fn lying(&self) -> Option<&Array> {
+        let [array] = &self.parts[..] else { return None };
+        self.view.is_whole(array.size()).then_some(array)
+    }
+
+    /// The tensor of this shape of which these are the entries, where [`Tensor::lying`] has as many.
+    pub(crate) fn with_lanes(&self, lanes: Array) -> Self {
+        Self { parts: vec![lanes], view: self.view.clone() }
+    }
+
     /// How many entries there are along each axis.
     pub fn shape(&self) -> &Shape {
         self.view.shape()

@@ -1,6 +1,7 @@
 //! Products of matrices (S26).
 
 use super::rearrange::alike;
+use super::reduce::FEW;
 use super::{Shape, Tensor};
 use crate::array::Array;
 use crate::dtype::DType;
@@ -96,12 +97,41 @@ impl Tensor {
     /// A product one of whose factors has one axis.
     fn by_vector(&self, other: &Self) -> Result<Self> {
         let op = "matmul";
+        if let Some(product) = self.by_lying_vector(other)? {
+            return Ok(product);
+        }
         let right =
             if other.shape().rank() == 1 { other.clone() } else { other.matrix_transpose()? };
         let shape = self.shape().broadcast(op, right.shape())?;
         let [left, right] =
             [self.broadcast(op, &shape)?.entries()?, right.broadcast(op, &shape)?.entries()?];
         Self::of(&products(&left, &right)?, shape)?.reduce(ReduceOp::Sum, Some(&[-1]), false)
+    }
+
+    /// The product of floats where the matrices lie in memory, row by row or column by column: each is read once, where it
+    /// lies. `None` of others, and of few.
+    fn by_lying_vector(&self, other: &Self) -> Result<Option<Self>> {
+        let is_left = other.shape().rank() == 1;
+        let (matrix, vector) = if is_left { (self, other) } else { (other, self) };
+        let [lanes] = &matrix.parts[..] else { return Ok(None) };
+        let rank = matrix.shape().rank();
+        let is_float = matches!(lanes.dtype(), DType::F32 | DType::F64);
+        let is_vector = vector.shape().rank() == 1 && vector.shape().n_entries() > FEW;
+        if !is_vector || rank < 2 || !is_float || lanes.size() == 0 {
+            return Ok(None);
+        }
+        let Some(is_turned) = matrix.view.is_turned(lanes.size()) else { return Ok(None) };
+        // The axis that goes away, and the other one of the matrices.
+        let (axis, other) = if is_left { (rank - 1, rank - 2) } else { (rank - 2, rank - 1) };
+        let mut extents = matrix.shape().extents().to_vec();
+        let beside = extents[other];
+        extents.remove(axis);
+        let inner = if is_left != is_turned { 1 } else { beside };
+        let session = lanes.session();
+        let factors = vector.entries()?;
+        let ids = session.ids("matmul", &[lanes, &factors[0]])?;
+        let sums = session.record(|recorder| recorder.weighted_sums(ids[0], ids[1], inner))?;
+        Self::of(&[sums], Shape::new("matmul", extents)?).map(Some)
     }
 
     fn by_matrices(&self, other: &Self) -> Result<Self> {

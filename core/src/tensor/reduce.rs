@@ -17,7 +17,7 @@ use crate::ir::op::ReduceOp;
 use crate::ir::scalar::identity_bits;
 
 /// The most entries along an axis that operations combine.
-const FEW: u64 = 16;
+pub(super) const FEW: u64 = 16;
 
 impl Tensor {
     /// The entries along axes combined into one; without axes all of them, in their order. The axes go away, or remain as

@@ -8,7 +8,6 @@ use crate::convert::exactly;
 use crate::error::{Error, Result};
 use crate::ir::primitive::lane_number_type;
 use crate::session::Session;
-use crate::trace::strided::{VIEW, to_words};
 
 /// Entry (i, j, ..) of a shape is lane start + i s₀ + j s₁ + ..; arithmetic wraps, as that of lane numbers does.
 ///
@@ -125,9 +124,7 @@ impl View {
             return Ok(array.clone());
         }
         let (start, runs) = (self.start(), self.runs());
-        array.session().compose(VIEW, &to_words(start, &runs), &[array], move |recorder, args| {
-            recorder.strided(args[0], start, &runs)
-        })
+        array.session().record(|recorder| recorder.view(array.id(), start, runs))
     }
 
     /// Without an axis, of which the first entry stays.

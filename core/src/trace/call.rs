@@ -74,20 +74,10 @@ impl Recorder<'_> {
         args: &[VarId],
         recipe: impl for<'r> Fn(&mut Recorder<'r>, &[VarId]) -> Result<VarId> + Send + Sync + 'static,
     ) -> Result<VarId> {
-        let is_inside = self.table.open_region_mut().is_some();
-        if self.table.inlines || is_inside || args.iter().any(|&arg| self.var(arg).scope != 0) {
+        if self.is_spelled_out(args) {
             return recipe(self, args);
         }
-        let settings = self.settings;
-        let record = move |table: &mut dyn Any, line: u32, args: &[VarId]| {
-            let table = table.downcast_mut().expect("internal error: recording into no table");
-            let mut recorder = Recorder::with_room(table, Settings { line, ..settings })?;
-            let result = recipe(&mut recorder, args)?;
-            Ok(recorder.finish(result).0)
-        };
-        let flags = [settings.fold, settings.bounds_check].map(u64::from);
-        let (words, record) = (words.iter().copied().chain(flags).collect(), Box::new(record));
-        let mut composite = Composite { name, words, bytes_within: 0, record };
+        let mut composite = self.recipe(name, words, recipe);
         let rehearsal = Table::rehearse(&composite, args.iter().map(|&arg| self.var(arg)))?;
         if let Some(i) = rehearsal.arguments.iter().position(|&arg| arg == rehearsal.result) {
             return Ok(args[i]);
@@ -97,10 +87,60 @@ impl Recorder<'_> {
             return Ok(self.add(number_variable(result.kind, result.dtype, result.size)));
         }
         composite.bytes_within = rehearsal.bytes_within();
-        let mut call =
-            Variable::new(Kind::Composite, result.dtype, result.size, [None; MAX_OPERANDS]);
+        let (dtype, size) = (result.dtype, result.size);
+        Ok(self.add_composite(composite, dtype, size, args))
+    }
+
+    /// The same of what gives a type and size that the caller knows, and is none of its arguments and no number.
+    pub(crate) fn known_composite(
+        &mut self,
+        name: &'static str,
+        words: &[u64],
+        args: &[VarId],
+        (dtype, size): (DType, u64),
+        recipe: impl for<'r> Fn(&mut Recorder<'r>, &[VarId]) -> Result<VarId> + Send + Sync + 'static,
+    ) -> Result<VarId> {
+        if self.is_spelled_out(args) {
+            return recipe(self, args);
+        }
+        let composite = self.recipe(name, words, recipe);
+        Ok(self.add_composite(composite, dtype, size, args))
+    }
+
+    /// Whether a composite of these arguments is recorded as what it is made of: in its own place, or inside a body.
+    fn is_spelled_out(&mut self, args: &[VarId]) -> bool {
+        let is_inside = self.table.open_region_mut().is_some();
+        self.table.inlines || is_inside || args.iter().any(|&arg| self.var(arg).scope != 0)
+    }
+
+    fn recipe(
+        &self,
+        name: &'static str,
+        words: &[u64],
+        recipe: impl for<'r> Fn(&mut Recorder<'r>, &[VarId]) -> Result<VarId> + Send + Sync + 'static,
+    ) -> Composite {
+        let settings = self.settings;
+        let record = move |table: &mut dyn Any, line: u32, args: &[VarId]| {
+            let table = table.downcast_mut().expect("internal error: recording into no table");
+            let mut recorder = Recorder::with_room(table, Settings { line, ..settings })?;
+            let result = recipe(&mut recorder, args)?;
+            Ok(recorder.finish(result).0)
+        };
+        let flags = [settings.fold, settings.bounds_check].map(u64::from);
+        let words = words.iter().copied().chain(flags).collect();
+        Composite { name, words, bytes_within: 0, record: Box::new(record) }
+    }
+
+    fn add_composite(
+        &mut self,
+        composite: Composite,
+        dtype: DType,
+        size: u64,
+        args: &[VarId],
+    ) -> VarId {
+        let mut call = Variable::new(Kind::Composite, dtype, size, [None; MAX_OPERANDS]);
         call.cold_mut().composite = Some(Arc::new(composite));
-        Ok(self.add_call(call, args))
+        self.add_call(call, args)
     }
 
     /// A result that needs no call: an argument, or a constant.

@@ -288,8 +288,21 @@ impl Recorder<'_> {
     /// # Errors
     /// `Recording` in a body.
     pub fn along(&mut self, op: ReduceOp, x: VarId, extent: u64, inner: u64) -> Result<VarId> {
-        let primitive = Primitive::Along(Along { op, extent, inner });
+        let primitive = Primitive::Along(Along { op, extent, inner, is_weighted: false });
         self.primitive(primitive, self.dtype(x), self.size(x) / extent, &[x])
+    }
+
+    /// Sums of lanes `[outer, extent, inner]` along the middle, each times the factor of its place there, of the same type.
+    ///
+    /// **Evaluation**: traced; a launch of its own.
+    ///
+    /// # Errors
+    /// `Recording` in a body.
+    pub fn weighted_sums(&mut self, x: VarId, factors: VarId, inner: u64) -> Result<VarId> {
+        let extent = self.size(factors);
+        let along = Along { op: ReduceOp::Sum, extent, inner, is_weighted: true };
+        let size = self.size(x) / extent;
+        self.primitive(Primitive::Along(along), self.dtype(x), size, &[x, factors])
     }
 
     /// Matrices of so many rows and columns, one behind the other, each with rows for columns.

@@ -14,7 +14,7 @@ use crate::ir::primitive::lane_number_type;
 use crate::ir::var::{Kind, MAX_OPERANDS, VarId, Variable};
 
 /// The name of the composite that a view is.
-pub(crate) const VIEW: &str = "view";
+const VIEW: &str = "view";
 
 /// Operations and views that are recorded again in other places at most; what is made of more is computed in memory.
 const MOST_OPERATIONS: usize = 32;
@@ -25,6 +25,21 @@ const LARGE_MATRIX: u64 = 1 << 10;
 const LARGE_SIDE: u64 = 8;
 
 impl Recorder<'_> {
+    /// [`Recorder::strided`] as a call, which an evaluation spells out.
+    ///
+    /// # Errors
+    /// As [`Recorder::gather`].
+    pub(crate) fn view(&mut self, x: VarId, start: u64, runs: Vec<(u64, i64)>) -> Result<VarId> {
+        let n: u64 = runs.iter().map(|(extent, _)| extent).product();
+        if n == 0 || self.size(x) == 1 || self.var(x).kind.number().is_some() {
+            return self.strided(x, start, &runs);
+        }
+        let (words, result) = (to_words(start, &runs), (self.dtype(x), n));
+        self.known_composite(VIEW, &words, &[x], result, move |recorder, args| {
+            recorder.strided(args[0], start, &runs)
+        })
+    }
+
     /// The lanes start + i s₀ + j s₁ + .. of `x`, which has them, for all numbers i, j, .. below the extents, the last
     /// running fastest; `runs` are extents and steps. One lane of `x` stands in all of them.
     ///
@@ -205,7 +220,7 @@ struct Places {
 }
 
 /// A view as the words of its composite: the start, the number of runs, then extents and steps.
-pub(crate) fn to_words(start: u64, runs: &[(u64, i64)]) -> Vec<u64> {
+fn to_words(start: u64, runs: &[(u64, i64)]) -> Vec<u64> {
     let words = runs.iter().flat_map(|&(extent, step)| [extent, step.cast_unsigned()]);
     [start, runs.len() as u64].into_iter().chain(words).collect()
 }

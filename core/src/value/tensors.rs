@@ -17,7 +17,36 @@ pub(crate) fn through_tensors(
     of_entries: OfEntries<'_>,
 ) -> Option<Result<Value>> {
     let is_tensor = |arg: &&Argument<'_>| matches!(arg, Argument::Tensor(_));
-    args.iter().any(is_tensor).then(|| entry_by_entry(op, args, of_entries))
+    args.iter().any(is_tensor).then(|| match lane_by_lane(args, of_entries) {
+        Some(result) => result,
+        None => entry_by_entry(op, args, of_entries),
+    })
+}
+
+/// Most operands are of one shape and lie in memory entry by entry, or are numbers: their arrays need no other view.
+fn lane_by_lane(args: &[&Argument<'_>], of_entries: OfEntries<'_>) -> Option<Result<Value>> {
+    let tensors = args.iter().filter_map(|arg| match arg {
+        Argument::Tensor(tensor) => Some(*tensor),
+        _ => None,
+    });
+    let first = tensors.clone().next()?;
+    let lanes = args.iter().map(|arg| lying(arg, first.shape())).collect::<Option<Vec<_>>>()?;
+    match of_entries(&lanes.iter().collect::<Vec<_>>()) {
+        Ok(Value::Array(result)) => Some(Ok(Value::Tensor(first.with_lanes(result)))),
+        Err(error) => Some(Err(error)),
+        Ok(_) => None,
+    }
+}
+
+/// The lanes of a number, or of a tensor of this shape that lies in memory entry by entry.
+fn lying<'a>(arg: &Argument<'a>, shape: &Shape) -> Option<Argument<'a>> {
+    match arg {
+        Argument::Number(number) => Some(Argument::Number(*number)),
+        Argument::Tensor(tensor) if tensor.shape() == shape => {
+            (*tensor).lying().map(Argument::Array)
+        }
+        Argument::Tensor(_) | Argument::Array(_) | Argument::Nested(..) => None,
+    }
 }
 
 fn entry_by_entry(op: &str, args: &[&Argument<'_>], of_entries: OfEntries<'_>) -> Result<Value> {

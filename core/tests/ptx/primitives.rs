@@ -33,8 +33,14 @@ pub(super) fn steps() -> Vec<Step> {
         for op in reductions(dtype) {
             // Truth values are bytes.
             let dtype = if dtype == DType::Mask { DType::U8 } else { dtype };
-            steps.extend(AlongColumns::ALL.map(|columns| Step::Chunks(op, dtype, columns)));
-            steps.extend([Step::FoldChunks(op, dtype), Step::Short(op, dtype)]);
+            steps.extend(AlongColumns::ALL.map(|columns| Step::Chunks(op, dtype, columns, false)));
+            steps.extend([Step::FoldChunks(op, dtype), Step::Short(op, dtype, false)]);
+            if op == ReduceOp::Sum && dtype.is_float() {
+                steps.extend(
+                    AlongColumns::ALL.map(|columns| Step::Chunks(op, dtype, columns, true)),
+                );
+                steps.push(Step::Short(op, dtype, true));
+            }
         }
     }
     for dtype in DType::ALL {
@@ -217,11 +223,21 @@ impl Host {
     }
 
     fn along(&self, along: Along, dtype: DType, lanes: &[u64]) -> Vec<u64> {
-        let Along { op, extent, inner } = along;
+        let Along { op, extent, inner, .. } = along;
         let outer = lanes.len() as u64 / extent / inner;
         let cube = Tensor::new(&self.array(dtype, lanes), &[outer, extent, inner]);
         let result = cube.and_then(|cube| cube.reduce(op, Some(&[1]), false)?.entries());
         Self::bits(&result.expect("a result")[0])
+    }
+
+    /// Products that are sums of what is in memory.
+    fn weighted(&self, along: Along, dtype: DType, lanes: &[u64], factors: &[u64]) -> Vec<u64> {
+        let [extent, inner] = [along.extent, along.inner].map(|n| usize::try_from(n).expect("few"));
+        let factors: Vec<u64> =
+            (0..lanes.len()).map(|lane| factors[lane / inner % extent]).collect();
+        let [x, factors] = [lanes, &factors].map(|lanes| self.array(dtype, lanes));
+        let products = Self::bits(&x.try_mul(&factors).expect("products"));
+        self.along(Along { op: ReduceOp::Sum, ..along }, dtype, &products)
     }
 
     fn lanes_of(&self, primitive: Primitive, dtype: DType, lanes: &[u64]) -> Vec<u64> {
@@ -328,11 +344,21 @@ fn reductions_along_an_axis_mean_what_the_host_does() {
         for op in reductions(dtype) {
             for (outer, extent, inner) in cubes {
                 let lanes = uneven(dtype, outer * extent * inner, &mut random);
-                let along = Along { op, extent: extent as u64, inner: inner as u64 };
                 let (x, result) = ([(dtype, &lanes[..])], (dtype, outer * inner));
+                let [along_axis, beside] = [extent, inner].map(|n| n as u64);
+                let along = Along { op, extent: along_axis, inner: beside, is_weighted: false };
                 let got = model.lanes_of(Primitive::Along(along), &x, result, &mut random);
                 let want = host.along(along, dtype, &lanes);
                 assert!(got == want, "{op:?} {dtype} {outer} {extent} {inner}");
+                if op != ReduceOp::Sum || !dtype.is_float() {
+                    continue;
+                }
+                let factors = uneven(dtype, extent, &mut random);
+                let along = Along { is_weighted: true, ..along };
+                let operands = [x[0], (dtype, &factors[..])];
+                let got = model.lanes_of(Primitive::Along(along), &operands, result, &mut random);
+                let want = host.weighted(along, dtype, &lanes, &factors);
+                assert!(got == want, "weighted {dtype} {outer} {extent} {inner}");
             }
         }
     }

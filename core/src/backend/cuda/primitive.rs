@@ -66,7 +66,7 @@ pub fn run_steps(work: &mut dyn Work, call: &PrimitiveCall) -> Result<bool> {
         // They too are counted in 32 bits, with a sign.
         Primitive::Product(product) if product.depth > MOST_DEPTH => return Ok(false),
         Primitive::Product(product) => products(work, product, call)?,
-        Primitive::Along(along) => return reduce(work, along, x, result),
+        Primitive::Along(along) => return reduce(work, along, &call.operands, result),
         Primitive::Turned(turned) => return turn(work, turned, x, result),
     }
     Ok(true)
@@ -185,14 +185,20 @@ fn increments(work: &mut dyn Work, call: &PrimitiveCall) -> Result<()> {
 }
 
 /// Lanes `[outer, extent, inner]`: blocks reduce a chunk along the axis for some columns beside it, then chunks combine.
-fn reduce(work: &mut dyn Work, along: Along, x: MemoryArray, result: MemoryArray) -> Result<bool> {
-    let Along { op, extent, inner } = along;
+fn reduce(
+    work: &mut dyn Work,
+    along: Along,
+    operands: &[MemoryArray],
+    result: MemoryArray,
+) -> Result<bool> {
+    let Along { op, extent, inner, is_weighted } = along;
+    let (x, factors) = (operands[0], operands.get(1).map_or(0, |factors| factors.address));
     // Truth values are bytes.
     let dtype = if x.dtype == DType::Mask { DType::U8 } else { x.dtype };
     if extent <= ALONG_SHORT {
-        let words = [result.size, x.address, extent, inner, 1, result.address];
+        let words = [result.size, x.address, extent, inner, 1, result.address, factors];
         let blocks = result.size.div_ceil(COUNT_BLOCK.into());
-        work.launch(Step::Short(op, dtype), blocks, &words)?;
+        work.launch(Step::Short(op, dtype, is_weighted), blocks, &words)?;
         return Ok(true);
     }
     let columns = AlongColumns::of(inner);
@@ -208,8 +214,8 @@ fn reduce(work: &mut dyn Work, along: Along, x: MemoryArray, result: MemoryArray
         _ => work.room(outer * n_chunks * bytes),
     };
     let mut address = target(work, n_chunks)?;
-    let words = [x.address, extent, inner, n_chunks, n_blocks, n, address];
-    work.launch(Step::Chunks(op, dtype, columns), blocks, &words)?;
+    let words = [x.address, extent, inner, n_chunks, n_blocks, n, address, factors];
+    work.launch(Step::Chunks(op, dtype, columns, is_weighted), blocks, &words)?;
     while n_chunks > 1 {
         let n_nodes = n_chunks.div_ceil(ALONG_FOLDED);
         let (n, to) = (outer * n_nodes * inner, target(work, n_nodes)?);

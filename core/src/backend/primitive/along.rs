@@ -5,6 +5,7 @@
 //! is read once, in the order of memory.
 #![expect(unsafe_code, reason = "instructions that not every processor has")]
 
+use std::array::from_fn;
 use std::ops::Range;
 use std::sync::Mutex;
 
@@ -23,24 +24,35 @@ use crate::ir::scalar::{Lane, with_lane, with_word};
 /// Bytes of a piece of a row. Accumulators of such lie in a second- or third-level cache; memory that is read in order is
 /// worth more than a nearer cache for them.
 const PIECE_BYTES: usize = 1 << 16;
+/// The same at least, where pieces are more for the sake of threads; and how many each thread should have.
+const LEAST_PIECE_BYTES: usize = 1 << 10;
+const TASKS_A_THREAD: usize = 4;
+/// Rows of an accumulator that are added at once.
+const AT_ONCE: usize = 4;
 /// Lanes that are worth a task.
 const TASK: usize = 1 << 16;
 
-/// Lanes `[outer, extent, inner]`, combined along the middle.
+/// Lanes `[outer, extent, inner]`, combined along the middle, and perhaps times factors before.
 ///
 /// # Errors
 /// `Interrupted`, `OutOfMemory`.
 pub(super) fn reduce(
     workers: &Workers<'_>,
     along: Along,
-    x: MemoryArray,
+    operands: &[MemoryArray],
     result: MemoryArray,
 ) -> Result<()> {
-    let op = along.op;
+    let (op, x) = (along.op, operands[0]);
+    // Without factors any array will do: nobody looks.
+    let factors = operands[operands.len() - 1];
+    let arrays = [x, factors, result];
     with_word!(x.dtype,
-        T => numbers::<T>(workers.isa, op).reduce(workers, along, [x, result].map(Lanes::of)),
+        T => match along.is_weighted {
+            true => weighted::<T>(workers.isa, op).reduce(workers, along, arrays.map(Lanes::of)),
+            false => numbers::<T>(workers.isa, op).reduce(workers, along, arrays.map(Lanes::of)),
+        },
         // Truth values are bytes.
-        mask => truths(workers.isa, op).reduce(workers, along, [x, result].map(Lanes::of)))
+        mask => truths(workers.isa, op).reduce(workers, along, arrays.map(Lanes::of)))
 }
 
 /// Blocks of entries along the axis that combine to a row each.
@@ -52,6 +64,8 @@ struct Blocks<'a, T> {
     /// Lanes from a row to the next, and how many of them are entries; where there are others, there is one block.
     stride: usize,
     width: usize,
+    /// One for each row of a block, if there are factors.
+    factors: &'a [T],
     /// Room for 32 rows.
     accumulators: &'a mut [T],
     results: &'a mut [T],
@@ -79,36 +93,40 @@ impl<T: Copy> Copy for Step<T> {}
 
 fn numbers<T: Lane>(isa: Isa, op: ReduceOp) -> Step<T> {
     match op.combine() {
-        Op::Mul => step::<T, { Op::Mul as u8 }>(isa, op),
-        Op::Min => step::<T, { Op::Min as u8 }>(isa, op),
-        Op::Max => step::<T, { Op::Max as u8 }>(isa, op),
-        _ => step::<T, { Op::Add as u8 }>(isa, op),
+        Op::Mul => step::<T, { Op::Mul as u8 }, false>(isa, op),
+        Op::Min => step::<T, { Op::Min as u8 }, false>(isa, op),
+        Op::Max => step::<T, { Op::Max as u8 }, false>(isa, op),
+        _ => step::<T, { Op::Add as u8 }, false>(isa, op),
     }
+}
+
+fn weighted<T: Lane>(isa: Isa, op: ReduceOp) -> Step<T> {
+    step::<T, { Op::Add as u8 }, true>(isa, op)
 }
 
 fn truths(isa: Isa, op: ReduceOp) -> Step<u8> {
     match op {
-        ReduceOp::All => step::<u8, { Op::And as u8 }>(isa, op),
-        _ => step::<u8, { Op::Or as u8 }>(isa, op),
+        ReduceOp::All => step::<u8, { Op::And as u8 }, false>(isa, op),
+        _ => step::<u8, { Op::Or as u8 }, false>(isa, op),
     }
 }
 
-fn step<T: Lane, const OP: u8>(isa: Isa, op: ReduceOp) -> Step<T> {
+fn step<T: Lane, const OP: u8, const BY: bool>(isa: Isa, op: ReduceOp) -> Step<T> {
     let blocks: unsafe fn(T, Blocks<'_, T>) = match isa {
-        Isa::Baseline => combine::<T, OP>,
+        Isa::Baseline => combine::<T, OP, BY>,
         #[cfg(target_arch = "x86_64")]
-        Isa::Avx2 => combine_avx2::<T, OP>,
+        Isa::Avx2 => combine_avx2::<T, OP, BY>,
         #[cfg(target_arch = "x86_64")]
-        Isa::Avx512 => combine_avx512::<T, OP>,
+        Isa::Avx512 => combine_avx512::<T, OP, BY>,
         #[cfg(not(target_arch = "x86_64"))]
-        Isa::Avx2 | Isa::Avx512 => combine::<T, OP>,
+        Isa::Avx2 | Isa::Avx512 => combine::<T, OP, BY>,
     };
     Step { nothing: T::identity(op), blocks, pair: pair::<T, OP> }
 }
 
 impl<T: Lane> Step<T> {
-    fn reduce(self, workers: &Workers<'_>, along: Along, arrays: [Lanes<T>; 2]) -> Result<()> {
-        let [x, result] = arrays;
+    fn reduce(self, workers: &Workers<'_>, along: Along, arrays: [Lanes<T>; 3]) -> Result<()> {
+        let [x, factors, result] = arrays;
         let [extent, inner] = [along.extent, along.inner].map(exactly::<usize>);
         let outer = result.len() / inner;
         let n_chunks = extent.div_ceil(CHUNK);
@@ -117,12 +135,15 @@ impl<T: Lane> Step<T> {
             _ => Some(workers.scratch::<T>(outer * n_chunks * inner)?),
         };
         let chunks = scratch.as_ref().map_or(result, |scratch| scratch.lanes);
-        let width = inner.min(PIECE_BYTES / size_of::<T>());
+        let is_worth = x.len() >= WORTH_A_THREAD;
+        let pieces = (TASKS_A_THREAD * workers.pool.threads()).div_ceil(outer * n_chunks);
+        let narrow = if is_worth { inner.div_ceil(pieces) } else { inner };
+        let [least, most] = [LEAST_PIECE_BYTES, PIECE_BYTES].map(|bytes| bytes / size_of::<T>());
+        let width = narrow.next_multiple_of(least).min(most).min(inner);
         let n_widths = inner.div_ceil(width);
         let n_blocks = outer * n_chunks * n_widths;
         let rows = extent.min(CHUNK);
         let at_once = (TASK / (rows * width)).max(1);
-        let is_worth = x.len() >= WORTH_A_THREAD;
         // Blocks that lie one behind the other.
         let is_run = n_chunks * n_widths == 1;
         // Each thread has accumulators of its own.
@@ -133,12 +154,13 @@ impl<T: Lane> Step<T> {
             let blocks = task * at_once..n_blocks.min((task + 1) * at_once);
             let place = lock(&free).pop().expect("internal error: more tasks at once than threads");
             let accumulators = places.slice_mut(place * room, (place + 1) * room);
-            let mut reduce = |lanes: Range<usize>, results: Range<usize>| {
+            let mut reduce = |lanes: Range<usize>, results: Range<usize>, of: Range<usize>| {
                 let blocks = Blocks {
                     lanes: x.slice(lanes.start, lanes.end),
                     rows,
                     stride: inner,
                     width: width.min(results.len()),
+                    factors: if along.is_weighted { factors.slice(of.start, of.end) } else { &[] },
                     accumulators: &mut *accumulators,
                     results: chunks.slice_mut(results.start, results.end),
                 };
@@ -147,7 +169,7 @@ impl<T: Lane> Step<T> {
             };
             if is_run {
                 let [start, end] = [blocks.start, blocks.end].map(|block| block * inner);
-                reduce(start * extent..end * extent, start..end);
+                reduce(start * extent..end * extent, start..end, 0..extent);
             }
             for block in blocks {
                 if is_run || !goes_on() {
@@ -159,7 +181,7 @@ impl<T: Lane> Step<T> {
                 let last = extent.min(first + CHUNK) - 1;
                 let at = |entry: usize| (row * extent + entry) * inner + column;
                 let start = chunk * inner + column;
-                reduce(at(first)..at(last) + columns, start..start + columns);
+                reduce(at(first)..at(last) + columns, start..start + columns, first..last + 1);
             }
             lock(&free).push(place);
         })?;
@@ -200,38 +222,51 @@ fn pair<T: Lane, const OP: u8>(a: T, b: T) -> T {
 /// Needs AVX2.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2,fma")]
-unsafe fn combine_avx2<T: Lane, const OP: u8>(nothing: T, blocks: Blocks<'_, T>) {
-    combine::<T, OP>(nothing, blocks);
+unsafe fn combine_avx2<T: Lane, const OP: u8, const BY: bool>(nothing: T, blocks: Blocks<'_, T>) {
+    combine::<T, OP, BY>(nothing, blocks);
 }
 
 /// # Safety
 /// Needs AVX-512.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2,fma,avx512f,avx512dq,avx512vl,avx512bw")]
-unsafe fn combine_avx512<T: Lane, const OP: u8>(nothing: T, blocks: Blocks<'_, T>) {
-    combine::<T, OP>(nothing, blocks);
+unsafe fn combine_avx512<T: Lane, const OP: u8, const BY: bool>(nothing: T, blocks: Blocks<'_, T>) {
+    combine::<T, OP, BY>(nothing, blocks);
 }
 
 /// Inlined where there are vectors.
 #[inline(always)]
-fn combine<T: Lane, const OP: u8>(nothing: T, blocks: Blocks<'_, T>) {
-    let Blocks { lanes, rows, stride, width, accumulators, results } = blocks;
+fn combine<T: Lane, const OP: u8, const BY: bool>(nothing: T, blocks: Blocks<'_, T>) {
+    let Blocks { lanes, rows, stride, width, factors, accumulators, results } = blocks;
     if stride == 1 {
-        return combine_lines::<T, OP>(nothing, lanes, rows, results);
+        return combine_lines::<T, OP, BY>(nothing, lanes, factors, rows, results);
     }
     let each = accumulators.len() / ACCUMULATORS;
     for (block, result) in lanes.chunks(rows * stride).zip(results.chunks_exact_mut(width)) {
-        // Rows that are one behind the other are taken together.
-        let together = if stride == each { ACCUMULATORS } else { 1 };
-        for (i, rows) in block.chunks(together * stride).enumerate() {
-            let first = i * together;
+        // Rows that are one behind the other are taken together, if they have no factors of their own.
+        let together = if stride == each && !BY { ACCUMULATORS } else { 1 };
+        let n_rows = block.len().div_ceil(stride);
+        let mut first = 0;
+        // Of each accumulator several rows at once: it is read and written once for them.
+        while first + AT_ONCE * ACCUMULATORS <= n_rows {
+            for i in (0..ACCUMULATORS).step_by(together) {
+                let row = |k: usize| first + k * ACCUMULATORS + i;
+                let rows: [&[T]; AT_ONCE] =
+                    from_fn(|k| &block[row(k) * stride..][..together * width]);
+                let factors = from_fn(|k| if BY { factors[row(k)] } else { nothing });
+                let sums = &mut accumulators[i * each..][..together * width];
+                add_rows::<T, OP, BY, _>(sums, rows, factors, first == 0);
+            }
+            first += AT_ONCE * ACCUMULATORS;
+        }
+        for (i, rows) in
+            block[(first * stride).min(block.len())..].chunks(together * stride).enumerate()
+        {
+            let first = first + i * together;
             let lanes = &rows[..rows.len().min(together * width)];
             let sums = &mut accumulators[first % ACCUMULATORS * each..][..lanes.len()];
-            if first < ACCUMULATORS {
-                sums.copy_from_slice(lanes);
-            } else {
-                add::<T, OP>(sums, lanes);
-            }
+            let factors = [if BY { factors[first] } else { nothing }];
+            add_rows::<T, OP, BY, _>(sums, [lanes], factors, first < ACCUMULATORS);
         }
         let mut used = block.len().div_ceil(stride).min(ACCUMULATORS);
         for half in [16, 8, 4, 2, 1] {
@@ -245,23 +280,76 @@ fn combine<T: Lane, const OP: u8>(nothing: T, blocks: Blocks<'_, T>) {
     }
 }
 
+/// Adds rows, each times its factor if there are some, to sums, or to nothing.
+#[inline(always)]
+fn add_rows<T: Lane, const OP: u8, const BY: bool, const N: usize>(
+    sums: &mut [T],
+    rows: [&[T]; N],
+    factors: [T; N],
+    is_first: bool,
+) {
+    let op = const { Op::from_number(OP) };
+    let rows = rows.map(|row| &row[..sums.len()]);
+    let entry = |k: usize, i: usize| {
+        let entry = rows[k][i];
+        if BY { T::apply(Op::Mul, entry, factors[k], factors[k]) } else { entry }
+    };
+    for (i, place) in sums.iter_mut().enumerate() {
+        let mut sum = entry(0, i);
+        if !is_first {
+            sum = T::apply(op, *place, sum, sum);
+        }
+        for k in 1..N {
+            let next = entry(k, i);
+            sum = T::apply(op, sum, next, next);
+        }
+        *place = sum;
+    }
+}
+
 /// Blocks of so many lanes that combine to one each: the accumulators stay in registers.
 #[inline(always)]
-fn combine_lines<T: Lane, const OP: u8>(nothing: T, lanes: &[T], length: usize, results: &mut [T]) {
+fn combine_lines<T: Lane, const OP: u8, const BY: bool>(
+    nothing: T,
+    lanes: &[T],
+    factors: &[T],
+    length: usize,
+    results: &mut [T],
+) {
     let op = const { Op::from_number(OP) };
+    let times = |lane: T, factor: T| T::apply(Op::Mul, lane, factor, factor);
+    // Without factors there are no rows of them.
+    let (factor_rows, factors_left) = factors.as_chunks::<ACCUMULATORS>();
     let mut lanes = lanes;
     for result in results {
         let (block, others) = lanes.split_at(length.min(lanes.len()));
         let (rows, rest) = block.as_chunks::<ACCUMULATORS>();
         let mut sums = [nothing; ACCUMULATORS];
-        for row in rows {
-            for i in 0..ACCUMULATORS {
-                sums[i] = T::apply(op, sums[i], row[i], row[i]);
+        if BY {
+            for (row, factors) in rows.iter().zip(factor_rows) {
+                let mut products = *row;
+                for i in 0..ACCUMULATORS {
+                    products[i] = times(products[i], factors[i]);
+                }
+                for i in 0..ACCUMULATORS {
+                    sums[i] = T::apply(op, sums[i], products[i], products[i]);
+                }
+            }
+        } else {
+            for row in rows {
+                for i in 0..ACCUMULATORS {
+                    sums[i] = T::apply(op, sums[i], row[i], row[i]);
+                }
             }
         }
         if !rest.is_empty() {
             let mut row = [nothing; ACCUMULATORS];
             row[..rest.len()].copy_from_slice(rest);
+            if BY {
+                for (lane, &factor) in row.iter_mut().zip(&factors_left[..rest.len()]) {
+                    *lane = times(*lane, factor);
+                }
+            }
             for i in 0..ACCUMULATORS {
                 sums[i] = T::apply(op, sums[i], row[i], row[i]);
             }

@@ -138,7 +138,7 @@ pub(super) fn run(pool: &Pool, isa: Isa, call: &PrimitiveCall, room: Room<'_>) -
         Primitive::Product(product) => {
             product::multiply(&workers, product, &call.operands, result, call.imag)
         }
-        Primitive::Along(along) => along::reduce(&workers, along, first, result),
+        Primitive::Along(along) => along::reduce(&workers, along, &call.operands, result),
         Primitive::Turned(turned) => turned::turn(&workers, turned, first, result),
     }
 }

@@ -9,7 +9,7 @@ use super::op::Types;
 use super::scan::params;
 use super::writer::{Class, Guard, Name, Writer, ptx, untyped};
 use crate::dtype::DType;
-use crate::ir::op::ReduceOp;
+use crate::ir::op::{Op, ReduceOp};
 use crate::ir::scalar::identity_bits;
 
 /// Entries of a chunk along the axis.
@@ -72,8 +72,12 @@ impl Combine {
 }
 
 /// Words of parameters: address of the lanes, extent, columns, chunks of a column, blocks of columns, chunks in all,
-/// address of what becomes the results of the chunks.
-pub(super) fn chunks(op: ReduceOp, dtype: DType, columns: Columns, name: &str) -> String {
+/// address of what becomes the results of the chunks, address of the factors, if entries have some.
+pub(super) fn chunks(
+    (op, dtype, is_weighted): (ReduceOp, DType, bool),
+    columns: Columns,
+    name: &str,
+) -> String {
     let mut w = Writer::default();
     let combine = Combine { op, dtype };
     w.shared_words = columns.threads();
@@ -105,12 +109,16 @@ pub(super) fn chunks(op: ReduceOp, dtype: DType, columns: Columns, name: &str) -
     ptx!(w, "setp.ge.u64 {there}, {column}, {inner}");
     ptx!(w, "or.pred {idle}, {idle}, {there}");
     ptx!(w, "@{idle} bra {done}");
-    // The first entry of the accumulator, along the axis.
+    // The first entry of the accumulator, along the axis; the places of factors are those along the axis.
     ptx!(w, "div.u64 {rest}, {chunk}, {n_chunks}");
     ptx!(w, "mul.lo.u64 {place}, {rest}, {n_chunks}");
     ptx!(w, "sub.u64 {place}, {chunk}, {place}");
     ptx!(w, "shl.b64 {place}, {place}, {}", CHUNK.ilog2());
     ptx!(w, "mad.wide.u32 {place}, {accumulator}, 1, {place}");
+    let factors = is_weighted.then(|| {
+        let factors = w.param(7);
+        w.element_address(dtype, factors, place)
+    });
     ptx!(w, "mul.lo.u64 {rest}, {rest}, {extent}");
     ptx!(w, "add.u64 {rest}, {rest}, {place}");
     ptx!(w, "mad.lo.u64 {rest}, {rest}, {inner}, {column}");
@@ -123,11 +131,16 @@ pub(super) fn chunks(op: ReduceOp, dtype: DType, columns: Columns, name: &str) -
     w.put_label(again);
     ptx!(w, "setp.le.s32 {there}, {left}, 0");
     ptx!(w, "@{there} bra {done}");
-    let entries = w.entries(combine, LOADS, address, step, |w, i| {
+    let is_there = |w: &mut Writer, i: u64| {
         let there = w.temporary(Class::Pred);
         ptx!(w, "setp.gt.s32 {there}, {left}, {}", u64::from(ACCUMULATORS) * i);
         there
-    });
+    };
+    let entries = w.entries(combine, LOADS, address, step, is_there);
+    if let Some(factors) = factors {
+        let each = u64::from(ACCUMULATORS) * dtype.bytes() as u64;
+        w.weigh(combine, &entries, factors, each, is_there);
+    }
     for entry in entries {
         w.pair(combine, sum, entry);
     }
@@ -141,13 +154,13 @@ pub(super) fn chunks(op: ReduceOp, dtype: DType, columns: Columns, name: &str) -
     ptx!(w, "mad.lo.u64 {chunk}, {chunk}, {inner}, {column}");
     let address = w.element_address(dtype, target, chunk);
     w.store(dtype, Guard(None), address, sum);
-    w.finish(name, &[params(7)])
+    w.finish(name, &[params(8)])
 }
 
 /// Words of parameters: number of results, address of those of the chunks, chunks of a column, columns, results of a
 /// column, address of what becomes the results. A thread has one.
 pub(super) fn fold(op: ReduceOp, dtype: DType, name: &str) -> String {
-    with_threads((op, dtype), FOLDED, name, |w, combine, words| {
+    with_threads((op, dtype, false), FOLDED, name, |w, combine, words| {
         let mut distance = 1;
         while distance < words.len() {
             for pair in words.chunks(2 * distance) {
@@ -158,9 +171,10 @@ pub(super) fn fold(op: ReduceOp, dtype: DType, name: &str) -> String {
     })
 }
 
-/// As [`fold`], of the entries of axes that are no longer than there are accumulators; results of a column are 1.
-pub(super) fn short(op: ReduceOp, dtype: DType, name: &str) -> String {
-    with_threads((op, dtype), SHORT, name, |w, combine, entries| {
+/// As [`fold`], of the entries of axes that are no longer than there are accumulators; results of a column are 1. Behind
+/// the other words the address of the factors, if entries have some.
+pub(super) fn short((op, dtype, is_weighted): (ReduceOp, DType, bool), name: &str) -> String {
+    with_threads((op, dtype, is_weighted), SHORT, name, |w, combine, entries| {
         let mut half = entries.len() / 2;
         while half > 0 {
             for i in 0..half {
@@ -173,7 +187,7 @@ pub(super) fn short(op: ReduceOp, dtype: DType, name: &str) -> String {
 
 /// An entry in which a thread combines so many words or entries to a result.
 fn with_threads(
-    (op, dtype): (ReduceOp, DType),
+    (op, dtype, is_weighted): (ReduceOp, DType, bool),
     n: u64,
     name: &str,
     tree: impl Fn(&mut Writer, Combine, &[Name]),
@@ -195,15 +209,21 @@ fn with_threads(
     let address = w.element_address(dtype, x, rest);
     ptx!(w, "sub.u64 {first}, {n_chunks}, {first}");
     ptx!(w, "mul.lo.u64 {step}, {inner}, {}", dtype.bytes());
-    let words = w.entries(combine, n, address, step, |w, i| {
+    let is_there = |w: &mut Writer, i: u64| {
         let there = w.temporary(Class::Pred);
         ptx!(w, "setp.gt.s64 {there}, {first}, {i}");
         there
-    });
+    };
+    let words = w.entries(combine, n, address, step, is_there);
+    if is_weighted {
+        // The only result of a column begins with the axis.
+        let factors = w.param(6);
+        w.weigh(combine, &words, factors, dtype.bytes() as u64, is_there);
+    }
     tree(&mut w, combine, &words);
     let address = w.element_address(dtype, target, result);
     w.store(dtype, Guard(None), address, words[0]);
-    w.finish(name, &[params(6)])
+    w.finish(name, &[params(if is_weighted { 7 } else { 6 })])
 }
 
 impl Writer {
@@ -227,6 +247,26 @@ impl Writer {
             entry
         };
         (0..n).map(entry).collect()
+    }
+
+    /// Multiplies entries by factors, of which one follows the other in so many bytes; the address moves behind them.
+    fn weigh(
+        &mut self,
+        Combine { dtype, .. }: Combine,
+        entries: &[Name],
+        factors: Name,
+        bytes: u64,
+        is_there: impl Fn(&mut Self, u64) -> Name,
+    ) {
+        let (t, one) = (dtype.ptx(), identity_bits(ReduceOp::Prod, dtype));
+        for (i, &entry) in (0..).zip(entries) {
+            let (factor, there) = (self.temporary_of(dtype), is_there(self, i));
+            // What adds nothing does so still.
+            self.set(dtype, factor, one);
+            ptx!(self, "@{there} ld.global.nc.{t} {factor}, [{factors}]");
+            ptx!(self, "add.u64 {factors}, {factors}, {bytes}");
+            self.op(Op::Mul, Types::same(dtype), entry, [entry, factor, entry]);
+        }
     }
 
     /// `left = combine(left, right)`.

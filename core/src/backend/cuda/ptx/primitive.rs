@@ -29,12 +29,12 @@ pub enum Step {
     Increments(DType),
     /// Products of matrices.
     Product(product::Product),
-    /// Reductions of chunks along an axis.
-    Chunks(ReduceOp, DType, along::Columns),
+    /// Reductions of chunks along an axis, of entries times factors or not.
+    Chunks(ReduceOp, DType, along::Columns, bool),
     /// What they combine to.
     FoldChunks(ReduceOp, DType),
-    /// Reductions along an axis of few entries.
-    Short(ReduceOp, DType),
+    /// Reductions along an axis of few entries, times factors or not.
+    Short(ReduceOp, DType, bool),
     /// Matrices turned, of bits of a type.
     Turned(DType),
 }
@@ -51,7 +51,7 @@ impl Step {
             | Self::Increments(_)
             | Self::FoldChunks(..)
             | Self::Short(..) => count::THREADS,
-            Self::Chunks(_, _, columns) => columns.threads(),
+            Self::Chunks(_, _, columns, _) => columns.threads(),
             Self::Product(product) => product.threads(),
             Self::Turned(_) => turned::THREADS,
         }
@@ -98,9 +98,11 @@ pub fn lower_step(step: Step, target: Target, name: &str) -> String {
         Step::MoveLanes(dtype, order) => sort::move_lanes(dtype, order, name),
         Step::CountedElements => count::counted_elements(name),
         Step::Increments(dtype) => count::increments(dtype, name),
-        Step::Chunks(op, dtype, columns) => along::chunks(op, dtype, columns, name),
+        Step::Chunks(op, dtype, columns, is_weighted) => {
+            along::chunks((op, dtype, is_weighted), columns, name)
+        }
         Step::FoldChunks(op, dtype) => along::fold(op, dtype, name),
-        Step::Short(op, dtype) => along::short(op, dtype, name),
+        Step::Short(op, dtype, is_weighted) => along::short((op, dtype, is_weighted), name),
         Step::Turned(dtype) => turned::turned(dtype, name),
         Step::Product(code) => product::product(code, target, name),
     }
