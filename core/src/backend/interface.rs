@@ -267,6 +267,14 @@ impl Running for Each {
             Launched::Queued(pending) => pending.is_done(),
         })
     }
+
+    fn is_waiting(&self) -> bool {
+        self.0.iter().any(|launched| match launched {
+            Launched::Done { .. } => false,
+            Launched::Running(running) => running.is_waiting(),
+            Launched::Queued(pending) => pending.is_waiting(),
+        })
+    }
 }
 
 /// A launch in line, or what became of it.

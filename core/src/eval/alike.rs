@@ -200,10 +200,7 @@ impl<'w, 't> Components<'w, 't> {
                 let variable = table.get(id);
                 let is_computed = self.computed_here(group, id).is_some();
                 let needs = table.needs(id, variable);
-                // Of consecutive lanes the number of the first is no part of the kernel.
-                let n_needs =
-                    if run(table, variable, group.size).is_some() { 1 } else { usize::MAX };
-                for position in next..n_needs {
+                for position in next..self.n_needs(group, id) {
                     let Some(need) = needs.get(position).filter(|_| is_computed) else { break };
                     if self.number_of.get(need).is_none() {
                         self.path.extend([(id, position), (need, 0)]);
@@ -220,6 +217,12 @@ impl<'w, 't> Components<'w, 't> {
         let number = |&write: &usize| self.number_of.get(self.walk.nodes[write].id);
         self.words.extend(writes.iter().filter_map(number).map(u64::from));
         Ok(Some(met))
+    }
+
+    /// How many of what a variable needs are part of the kernel: of consecutive lanes the number of the first is not.
+    fn n_needs(&self, group: &Group, id: VarId) -> usize {
+        let table = self.walk.table;
+        if run(table, table.get(id), group.size).is_some() { 1 } else { usize::MAX }
     }
 
     /// Puts down what a variable is: a word, one for each operand, and one for a number. Whether it may be a part of a
@@ -272,7 +275,7 @@ impl<'w, 't> Components<'w, 't> {
         self.words.push(what);
         self.words.extend(bits);
         if is_computed {
-            let numbers = table.needs(id, variable).iter();
+            let numbers = table.needs(id, variable).iter().take(self.n_needs(group, id));
             let numbers = numbers.filter_map(|need| self.number_of.get(need)).map(u64::from);
             self.words.extend(numbers);
         }
@@ -288,8 +291,11 @@ impl<'w, 't> Components<'w, 't> {
         if group.size >= MOST_LANES {
             return true;
         }
+        // Lane by lane: what is read by index is the same for most.
         let is_read = |id: &&VarId| {
-            self.walk.table.get(**id).size != 1 && self.computed_here(group, **id).is_none()
+            let variable = self.walk.table.get(**id);
+            let is_run = || run(self.walk.table, variable, group.size).is_some();
+            variable.size == group.size && (self.computed_here(group, **id).is_none() || is_run())
         };
         let mut read: Vec<VarId> =
             kind.iter().flat_map(|(_, met)| met).filter(is_read).copied().collect();

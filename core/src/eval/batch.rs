@@ -27,8 +27,8 @@ impl Evaluator<'_> {
             params.held = held;
             blocks.push(params);
         };
-        let Bound { addresses, results: made, held, .. } = self.bind(&launch.bindings, n, &[])?;
-        let first = addresses;
+        let Bound { addresses: first, results: made, held, .. } =
+            self.bind(&launch.bindings, n, &[])?;
         add(ParamBlock::new(kernel, n, &first), held);
         results.extend(made);
         for (number, member) in launch.others.iter().enumerate() {

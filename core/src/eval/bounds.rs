@@ -9,6 +9,8 @@ use crate::ir::kernel::Access;
 
 /// Launches whose failures may be unknown at a time: then the device is waited for.
 const MOST_RUNNING: usize = 1024;
+/// Accesses of such launches.
+const MOST_ACCESSES: usize = 1 << 18;
 
 /// Results of failed launches that are remembered.
 const MOST_FAULTY: usize = 10_000;
@@ -16,7 +18,8 @@ const MOST_FAULTY: usize = 10_000;
 /// The first bounds error that was not told yet, and the launches that may have failed.
 #[derive(Default)]
 pub struct Reports {
-    first: Option<Error>,
+    /// With the serial of who recorded the access.
+    first: Option<(u64, Error)>,
     /// Serials of what failed launches wrote.
     faulty: BTreeSet<u64>,
     running: Vec<Checked>,
@@ -89,7 +92,8 @@ impl Reports {
 
     /// Whether enough launches run that the device should be waited for.
     pub(super) fn is_full(&self) -> bool {
-        self.running.len() >= MOST_RUNNING
+        let accesses = self.running.iter().map(|checked| checked.members.accesses.len());
+        self.running.len() >= MOST_RUNNING || accesses.sum::<usize>() >= MOST_ACCESSES
     }
 
     /// Asks the launches under way: the device has been waited for.
@@ -117,12 +121,12 @@ impl Reports {
 
     /// The first error; it is then forgotten.
     pub fn take(&mut self) -> Option<Error> {
-        self.first.take()
+        self.first.take().map(|(_, error)| error)
     }
 
     /// Puts back an error that [`Reports::take`] gave, unless another one came meanwhile.
     pub fn put(&mut self, error: Error) {
-        self.first.get_or_insert(error);
+        self.first.get_or_insert((0, error));
     }
 
     fn tell(&mut self, failures: &Failures, members: &Members) {
@@ -131,23 +135,31 @@ impl Reports {
         let failed = failures.iter().zip(accesses).enumerate();
         let failed: Vec<_> =
             failed.filter_map(|(i, (&failure, of))| Some((i, failure?, of))).collect();
-        for &(number, ..) in &failed {
-            let n = results.len() / n_members;
-            self.faulty.extend(&results[number / n_accesses * n..][..n]);
+        let mut members: Vec<usize> =
+            failed.iter().map(|(number, ..)| number / n_accesses).collect();
+        members.dedup();
+        let n = results.len() / n_members;
+        for member in members {
+            self.faulty.extend(&results[member * n..][..n]);
         }
         while self.faulty.len() > MOST_FAULTY {
             self.faulty.pop_first();
         }
         let first = failed.into_iter().min_by_key(|&(_, _, &(_, check, _))| check.serial);
         if let Some((_, failure, &(access, check, size))) = first {
-            self.put(Error::Bounds {
+            // Launches run in another order than they were recorded in.
+            if self.first.as_ref().is_some_and(|&(serial, _)| serial <= check.serial) {
+                return;
+            }
+            let error = Error::Bounds {
                 op: access.op,
                 axis: access.axis,
                 index: index_value(access, failure.index),
                 size,
                 lane: failure.lane,
                 line: check.line,
-            });
+            };
+            self.first = Some((check.serial, error));
         }
     }
 }

@@ -431,9 +431,11 @@ impl Evaluator<'_> {
             return Ok(());
         }
         let all_fit = matches!(&launched, Launched::Done { failures, .. } if failures.iter().all(Option::is_none));
-        let results = if all_fit {
-            Vec::new()
-        } else {
+        if all_fit {
+            lock(self.reports).collect_done();
+            return Ok(());
+        }
+        let results = {
             let table = lock(self.table);
             launch.results().map(|id| table.get(id).serial).collect()
         };

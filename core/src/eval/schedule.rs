@@ -22,12 +22,16 @@ use super::walk::{
 use crate::error::{Error, Result};
 use crate::interrupt;
 use crate::ir::kernel::Target;
+use crate::ir::primitive::Primitive;
 use crate::ir::table::Table;
 use crate::ir::var::{Kind, MAX_OPERANDS, VarId, Variable};
 
 /// Values up to this cost are rematerialised if they are asked for: most are never asked for, and
 /// each store would cost what moving another input does.
 const CHEAP_IF_HELD: u32 = 2 * CHEAP;
+
+/// Lanes from which on a primitive is worth a launch of its own.
+const MANY_LANES: u64 = 1 << 17;
 
 /// Maps from slots, kept between evaluations: an evaluation then costs what it visits, however large the
 /// table has become.
@@ -165,7 +169,14 @@ fn together(table: &Table, steps: Vec<(u32, Step)>) -> Vec<(u32, Step)> {
         let mut arrays = [None; MAX_OPERANDS];
         let operands = arrays.iter_mut().zip(&launch.operands);
         operands.for_each(|(place, &id)| *place = Some(array(id)));
-        Some((*stage, launch.primitive, arrays, array(launch.result), launch.imag.is_some()))
+        let result = array(launch.result);
+        // Large ones are worth a launch of their own, whose results and dead operands are known at once.
+        let is_large = |(size, _)| size >= MANY_LANES;
+        let is_product = matches!(launch.primitive, Primitive::Product(_));
+        if !is_product && arrays.iter().flatten().copied().chain([result]).any(is_large) {
+            return None;
+        }
+        Some((*stage, launch.primitive, arrays, result, launch.imag.is_some()))
     };
     let mut counts: HashMap<_, usize> = HashMap::new();
     steps.iter().filter_map(kind).for_each(|kind| *counts.entry(kind).or_default() += 1);

@@ -17,25 +17,30 @@ pub(crate) fn through_tensors(
     of_entries: OfEntries<'_>,
 ) -> Option<Result<Value>> {
     let is_tensor = |arg: &&Argument<'_>| matches!(arg, Argument::Tensor(_));
-    args.iter().any(is_tensor).then(|| match lane_by_lane(args, of_entries) {
+    args.iter().any(is_tensor).then(|| match lane_by_lane(op, args, of_entries) {
         Some(result) => result,
         None => entry_by_entry(op, args, of_entries),
     })
 }
 
 /// Most operands are of one shape and lie in memory entry by entry, or are numbers: their arrays need no other view.
-fn lane_by_lane(args: &[&Argument<'_>], of_entries: OfEntries<'_>) -> Option<Result<Value>> {
+fn lane_by_lane(
+    op: &str,
+    args: &[&Argument<'_>],
+    of_entries: OfEntries<'_>,
+) -> Option<Result<Value>> {
     let tensors = args.iter().filter_map(|arg| match arg {
         Argument::Tensor(tensor) => Some(*tensor),
         _ => None,
     });
     let first = tensors.clone().next()?;
     let lanes = args.iter().map(|arg| lying(arg, first.shape())).collect::<Option<Vec<_>>>()?;
-    match of_entries(&lanes.iter().collect::<Vec<_>>()) {
-        Ok(Value::Array(result)) => Some(Ok(Value::Tensor(first.with_lanes(result)))),
-        Err(error) => Some(Err(error)),
-        Ok(_) => None,
-    }
+    Some(of_entries(&lanes.iter().collect::<Vec<_>>()).and_then(|result| match result {
+        Value::Array(lanes) if lanes.size() == first.shape().n_entries() => {
+            Ok(Value::Tensor(first.with_lanes(lanes)))
+        }
+        other => shaped(op, args, other, first.shape().clone()),
+    }))
 }
 
 /// The lanes of a number, or of a tensor of this shape that lies in memory entry by entry.
@@ -68,7 +73,12 @@ fn entry_by_entry(op: &str, args: &[&Argument<'_>], of_entries: OfEntries<'_>) -
         .zip(&entries)
         .map(|(arg, entries)| entries.as_ref().map_or_else(|| (*arg).clone(), Argument::from))
         .collect();
-    let mut result = of_entries(&lanes.iter().collect::<Vec<_>>())?;
+    let result = of_entries(&lanes.iter().collect::<Vec<_>>())?;
+    shaped(op, args, result, shape)
+}
+
+/// What an operation made of entries, as a tensor of their shape.
+fn shaped(op: &str, args: &[&Argument<'_>], mut result: Value, shape: Shape) -> Result<Value> {
     // Complex entries are equal where both parts are.
     let of_parts = [(Op::Eq, ReduceOp::All), (Op::Ne, ReduceOp::Any)];
     if let Some((_, all)) = of_parts.into_iter().find(|(equal, _)| equal.spelling() == op)

@@ -42,7 +42,7 @@ impl ErrorWords {
         let mut slab = self.slab.lock().unwrap_or_else(PoisonError::into_inner);
         let room = slab.as_ref().is_some_and(|(words, used)| used + n <= words.len());
         if !room {
-            *slab = Some((Arc::new(self.gpu.mapped(SLAB.max(n))?), 0));
+            *slab = Some((Arc::new(self.gpu.mapped(SLAB.max(4 * n))?), 0));
         }
         let (words, used) = slab.as_mut().expect("internal error: a slab was just made");
         let first = *used;

@@ -71,12 +71,13 @@ fn is_small(call: &PrimitiveCall) -> bool {
 /// Runs small calls, each on one thread.
 fn run_side_by_side(workers: &Workers<'_>, calls: &[PrimitiveCall]) -> Result<()> {
     let n = calls.len();
-    let lanes = calls[0].operands.iter().map(|array| exactly::<usize>(array.size)).max();
-    let at_once = (LANES_AT_ONCE / lanes.unwrap_or(1).max(1)).clamp(1, n);
+    let arrays = calls[0].operands.iter().chain([&calls[0].result]);
+    let lanes = arrays.map(|array| exactly::<usize>(array.size)).max().unwrap_or(1).max(1);
+    let at_once = (LANES_AT_ONCE / lanes).clamp(1, n);
     let (calls, isa): (Arc<[PrimitiveCall]>, _) = (calls.into(), workers.isa);
     let failed = Arc::new(Mutex::new(None));
     let failure = failed.clone();
-    let is_worth = n.saturating_mul(lanes.unwrap_or(1)) >= WORTH_A_THREAD;
+    let is_worth = n.saturating_mul(lanes) >= WORTH_A_THREAD;
     workers.tasks(n.div_ceil(at_once), is_worth, move |task, goes_on| {
         let alone = Pool::new(1);
         for call in &calls[task * at_once..n.min((task + 1) * at_once)] {
@@ -95,7 +96,8 @@ fn run_side_by_side(workers: &Workers<'_>, calls: &[PrimitiveCall]) -> Result<()
 /// Lanes that are worth a task.
 const LANES_AT_ONCE: usize = 1 << 14;
 
-/// Working memory for small calls, which a thread takes without asking the session.
+/// Working memory for small calls, which a thread takes without asking the session: no more than a few of their arrays at
+/// a time.
 fn room_of_the_heap(bytes: u64) -> Result<Buffer> {
     let bytes = exactly::<usize>(bytes).max(1);
     let address = HostMemory.alloc_raw(bytes).ok_or_else(|| Error::OutOfMemory {

@@ -7,6 +7,9 @@ use super::axis::Axis;
 /// Numbers beyond this have no place on an axis.
 const LARGEST: f64 = 1e300;
 
+/// Part of a row that a span covers.
+pub(super) const SPAN: f64 = 0.7;
+
 pub(crate) type Point = (f64, f64);
 
 /// Layers of marks with the names of the axes.
@@ -94,7 +97,10 @@ impl Marks {
                 bars.iter().flat_map(|&(x, y)| [(x, 0.0), (x + width, y)]).collect()
             }
             Self::Spans(spans) => {
-                spans.iter().flat_map(|&((x, y), length)| [(x, y), (x + length, y)]).collect()
+                let corners = |&((x, y), length): &(Point, f64)| {
+                    [(x, y - SPAN / 2.0), (x + length, y + SPAN / 2.0)]
+                };
+                spans.iter().flat_map(corners).collect()
             }
             Self::Errors(points) => {
                 let ends = |&((x, y), error): &(Point, f64)| {

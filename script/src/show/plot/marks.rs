@@ -1,14 +1,11 @@
 //! Draws the marks of layers between two axes.
 
 use super::axis::Axis;
-use super::chart::{Chart, Grid, Marks, Point};
+use super::chart::{Chart, Grid, Marks, Point, SPAN};
 use super::colours::{LAYERS, Rgb, part};
 use super::raster::Raster;
 use super::surface::{Area, Pen, Spot, Surface};
 use crate::fault::{Result, check_interrupt};
-
-/// Part of a row that a span covers.
-const SPAN: f64 = 0.7;
 
 /// Two axes in an area.
 pub(super) struct Plane {

@@ -238,7 +238,9 @@ impl Page<'_> {
         let lines = layers.flat_map(|layer| {
             let spots: Vec<Spot> =
                 layer.marks.ends().into_iter().filter_map(|point| plane.spot(point)).collect();
-            let joined = usize::from(matches!(layer.marks, Marks::Line(_) | Marks::Bars(..)));
+            let are_joined =
+                matches!(layer.marks, Marks::Line(_) | Marks::Bars(..) | Marks::Spans(_));
+            let joined = usize::from(are_joined);
             let ends = spots.iter().zip(spots.iter().skip(joined));
             ends.map(|(&start, &end)| (start, end)).collect::<Vec<_>>()
         });
