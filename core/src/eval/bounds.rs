@@ -23,6 +23,8 @@ pub struct Reports {
     /// Serials of what failed launches wrote.
     faulty: BTreeSet<u64>,
     running: Vec<Checked>,
+    /// Accesses of those.
+    n_accesses: usize,
 }
 
 /// A launch under way that checks indices.
@@ -77,6 +79,7 @@ impl Reports {
             Launched::Running(running) => running,
             Launched::Queued(pending) => Box::new(pending),
         };
+        self.n_accesses += members.accesses.len();
         self.running.push(Checked { running, members });
     }
 
@@ -92,8 +95,7 @@ impl Reports {
 
     /// Whether enough launches run that the device should be waited for.
     pub(super) fn is_full(&self) -> bool {
-        let accesses = self.running.iter().map(|checked| checked.members.accesses.len());
-        self.running.len() >= MOST_RUNNING || accesses.sum::<usize>() >= MOST_ACCESSES
+        self.running.len() >= MOST_RUNNING || self.n_accesses >= MOST_ACCESSES
     }
 
     /// Asks the launches under way: the device has been waited for.
@@ -105,6 +107,7 @@ impl Reports {
         let known = self.running.iter().take_while(|checked| is_known(&*checked.running)).count();
         let known: Vec<Checked> = self.running.drain(..known).collect();
         for Checked { running, members } in known {
+            self.n_accesses -= members.accesses.len();
             self.tell(&running.failures(), &members);
         }
     }
@@ -117,6 +120,7 @@ impl Reports {
     /// Forgets the launches under way: the device is lost.
     pub fn abandon(&mut self) {
         self.running.clear();
+        self.n_accesses = 0;
     }
 
     /// The first error; it is then forgotten.

@@ -77,7 +77,11 @@ fn spans(history: &[LaunchRecord]) -> impl Iterator<Item = Span<'_>> {
         let compile_time = launch.compile_time;
         let start = launch.start.saturating_sub(compile_time);
         let compiled = Span { kind: 0, thread: 0, start, time: compile_time, launch };
-        let kind = KINDS.iter().position(|&kind| kind == launch.name).unwrap_or(KINDS.len() - 1);
+        let kind = match &*launch.name {
+            "kernel" => 1,
+            "batch" => 2,
+            _ => 3,
+        };
         let (thread, start) = (launch.worker, launch.start + launch.waited);
         let ran = Span { kind, thread, start, time: launch.run_time, launch };
         let compiled = Some(compiled).filter(|span| !span.time.is_zero());
@@ -85,21 +89,14 @@ fn spans(history: &[LaunchRecord]) -> impl Iterator<Item = Span<'_>> {
     })
 }
 
-/// The names of the threads.
-fn threads(history: &[LaunchRecord], device: &str) -> Vec<String> {
-    let last = history.iter().map(|launch| launch.worker).max().unwrap_or(0);
-    let name = |thread| match thread {
-        0 => device.to_string(),
-        _ => format!("{device}, behind {thread}"),
-    };
-    (0..=last).map(name).collect()
+/// The threads that ran launches, 0 the script's.
+fn threads(history: &[LaunchRecord]) -> std::ops::RangeInclusive<usize> {
+    0..=history.iter().map(|launch| launch.worker).max().unwrap_or(0)
 }
 
 fn chart(context: &Context, history: &[LaunchRecord]) -> Chart {
-    let mut rows = threads(history, "script");
-    for row in rows.iter_mut().skip(1) {
-        *row = row.replace("script, ", "");
-    }
+    let row = |thread| if thread == 0 { "script".into() } else { format!("behind {thread}") };
+    let rows: Vec<String> = threads(history).map(row).collect();
     let spans: Vec<Span<'_>> = spans(history).collect();
     let start = spans.iter().map(|span| span.start).min().unwrap_or_default();
     let end = spans.iter().map(|span| span.start + span.time).max().unwrap_or_default();
@@ -136,8 +133,9 @@ fn chart(context: &Context, history: &[LaunchRecord]) -> Chart {
 fn events(context: &Context) -> (Value, usize) {
     let history = context.session.history();
     let us = |time: Duration| time.as_secs_f64() * 1e6;
-    let names = threads(&history, &context.session.device_name());
-    let named = names.iter().enumerate().map(|(thread, name)| {
+    let device = context.session.device_name();
+    let named = threads(&history).map(|thread| {
+        let name = if thread == 0 { device.clone() } else { format!("{device}, behind {thread}") };
         json!({"name": "thread_name", "ph": "M", "pid": 1, "tid": thread + 1, "args": {"name": name}})
     });
     let mut events: Vec<Value> = named.collect();
