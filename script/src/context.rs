@@ -180,8 +180,11 @@ impl Context {
         {
             self.session.eval(&[array]).or_fault()?;
         } else {
-            let leaves = values.iter().map(ArrayRef::evaluated).collect::<Result<Vec<_>>>()?;
-            let leaves: Vec<Array> = leaves.into_iter().flatten().collect();
+            let mut leaves = Vec::with_capacity(values.len());
+            for value in values {
+                value.narrow()?;
+                value.add_arrays(&mut leaves);
+            }
             self.session.eval(&leaves.iter().collect::<Vec<_>>()).or_fault()?;
         }
         self.fill_deferred()

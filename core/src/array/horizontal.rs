@@ -64,7 +64,7 @@ impl Array {
     pub(crate) fn bins(&self, bins: u64, low: f64, high: f64) -> Result<[Self; 2]> {
         Ok(exactly_so_many(
             self.session()
-                .record_all(|recorder| Ok(recorder.bins(self.id(), bins, low, high)?.into()))?,
+                .record_all(|recorder| recorder.bins(self.id(), bins, low, high))?,
         ))
     }
 
@@ -81,7 +81,7 @@ impl Array {
         }
         let active = active.map(Self::id);
         let [found, written] = exactly_so_many(self.session().record_all(|recorder| {
-            Ok(recorder.scatter_inc(self.id(), index.id(), active)?.into())
+            recorder.scatter_inc(self.id(), index.id(), active)
         })?);
         *self = written;
         Ok(found)
@@ -210,11 +210,11 @@ impl Session {
         let (mut high, last) = (number(end)?, number(end - 1)?);
         for _ in 0..=(end - start).ilog2() {
             let [middle, place] = exactly_so_many(self.record_all(|recorder| {
-                Ok(recorder.middle([low.id(), high.id()], last.id())?.into())
+                recorder.middle([low.id(), high.id()], last.id())
             })?);
             let holds = self.adopt_number("binary_search", &below(&place)?)?;
             [low, high] = exactly_so_many(self.record_all(|recorder| {
-                Ok(recorder.half([low.id(), high.id()], middle.id(), holds.id())?.into())
+                recorder.half([low.id(), high.id()], middle.id(), holds.id())
             })?);
         }
         Ok(low)

@@ -11,6 +11,8 @@ use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
 
+use smallvec::SmallVec;
+
 use crate::array::operators::{methods, operators};
 use crate::convert::exactly;
 use crate::dtype::{DType, Element, Scalar};
@@ -29,6 +31,9 @@ use crate::trace::functions::{self, Function};
 pub(crate) use groups::combining;
 pub use operand::Operand;
 pub use slice::Slice;
+
+/// An array, or real and imaginary part: few, so that they take no memory of their own.
+pub type Parts = SmallVec<[Array; 2]>;
 
 /// A one-dimensional array, evaluated or not. Cloning names the same value; values never change:
 /// writing makes the handle name a new one.

@@ -3,6 +3,8 @@
 //! Some have the names of functions of arrays and vectors: the first argument decides. Axes count from 0, negative ones
 //! from the last; `all`, or leaving them out, is all of them.
 
+use std::borrow::Cow;
+
 use super::{Answer, Call, Kind, Row, table};
 use crate::dtype::{DType, Scalar};
 use crate::error::{Error, Result};
@@ -233,7 +235,7 @@ table! {
     /// >> matmul(TensorXfC([[1, 2], [3, 4]]), TensorXfC([[0, 1], [1, 0]]))
     /// [[2, 1],
     ///  [4, 3]]
-    matmul(a: Tensor, b: Tensor) = |c| number_or_tensor(c.tensor(0)?.matmul(&c.tensor(1)?)?);
+    matmul(a: Tensor, b: Tensor) = |c| number_or_tensor(c.lent(0)?.matmul(&*c.lent(1)?)?);
     /// Sum of the products of entries, the second conjugated; shapes are equal.
     ///
     /// >> inp(TensorXfC([[1, 2]]), TensorXfC([[3, 4]]))
@@ -310,6 +312,11 @@ table! {
 impl<'a> Call<'_, 'a> {
     /// A tensor, also of an array or complex number.
     pub(super) fn tensor(&self, i: usize) -> Result<Tensor> {
+        self.lent(i).map(Cow::into_owned)
+    }
+
+    /// As [`Self::tensor`], of a tensor itself.
+    fn lent(&self, i: usize) -> Result<Cow<'a, Tensor>> {
         self.args[i].to_tensor(self.op)
     }
 
@@ -319,7 +326,7 @@ impl<'a> Call<'_, 'a> {
             [list @ .., Argument::Number(Scalar::Int(axis))] => (list, *axis),
             list => (list, 0),
         };
-        Ok((list.iter().map(|arg| arg.to_tensor(self.op)).collect::<Result<_>>()?, axis))
+        Ok((list.iter().map(|arg| arg.to_tensor(self.op).map(Cow::into_owned)).collect::<Result<_>>()?, axis))
     }
 
     /// An axis; what is left out is the default.

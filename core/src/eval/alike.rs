@@ -8,6 +8,7 @@ use std::collections::HashMap;
 use std::hash::{Hash, Hasher};
 
 use hashbrown::HashTable;
+use smallvec::SmallVec;
 
 use super::launches::{Check, Launch, Member};
 use super::run::run;
@@ -30,7 +31,7 @@ const FEW_MEMBERS: usize = 64;
 pub(super) struct Group {
     pub(super) stage: u32,
     pub(super) size: u64,
-    pub(super) writes: Vec<usize>,
+    pub(super) writes: SmallVec<[usize; 2]>,
     /// Other writes that are alike.
     pub(super) alike: Option<Alike>,
 }
@@ -114,12 +115,12 @@ impl<'w, 't> Components<'w, 't> {
             let (writes, first) = members.next().expect("internal error: a kind of nothing");
             let others = members.map(|(_, met)| met).collect();
             let Group { stage, size, .. } = group;
-            split.push(Group { stage, size, writes, alike: Some(Alike { first, others }) });
+            split.push(Group { stage, size, writes: writes.into(), alike: Some(Alike { first, others }) });
         }
         if !rest.is_empty() {
             let serial = |&node: &usize| self.walk.table.get(self.walk.nodes[node].id).serial;
             rest.sort_by_key(serial);
-            split.push(Group { writes: rest, ..group });
+            split.push(Group { writes: rest.into(), ..group });
         }
         Ok(())
     }

@@ -1,5 +1,7 @@
 //! The result of planning: launches, with the variables that they read and make.
 
+use smallvec::SmallVec;
+
 use super::run::run;
 use crate::ir::kernel::Kernel;
 use crate::ir::primitive::{Part, Primitive, Product};
@@ -164,7 +166,7 @@ pub struct PrimitiveLaunch {
     /// The primitive to run.
     pub primitive: Primitive,
     /// The variables read; they are in memory by then.
-    pub operands: Vec<VarId>,
+    pub operands: SmallVec<[VarId; 4]>,
     /// The variable that becomes data.
     pub result: VarId,
     /// The imaginary part of the product whose real part is the result, if it becomes data at once.

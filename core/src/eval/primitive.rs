@@ -12,7 +12,8 @@ use crate::backend::primitive::{MemoryArray, PrimitiveCall};
 use crate::error::Result;
 use crate::ir::kernel::KernelHash;
 use crate::ir::primitive::{Part, Primitive};
-use crate::ir::var::VarId;
+use crate::ir::table::Table;
+use crate::ir::var::{VarId, Variable};
 use crate::memory::buffer::Buffer;
 
 impl Evaluator<'_> {
@@ -22,24 +23,17 @@ impl Evaluator<'_> {
         launch: &PrimitiveLaunch,
     ) -> Result<Vec<(VarId, Arc<Buffer>)>> {
         let primitive = launch.primitive;
-        let mut made = Vec::new();
-        let mut calls = Vec::with_capacity(launch.others.len() + 1);
-        for member in launch.members() {
-            let mut arrays = [None; 2];
-            for (array, result) in arrays.iter_mut().zip(member.own_results()) {
-                let (size, dtype, bytes) = {
-                    let table = lock(self.table);
-                    let variable = table.get(result);
-                    (variable.size, variable.dtype, variable.bytes())
-                };
-                let buffer = Arc::new(self.alloc(bytes)?);
-                *array = Some(MemoryArray { address: buffer.address(), size, dtype });
-                made.push((result, buffer));
+        let mut calls: Vec<PrimitiveCall> = {
+            let table = lock(self.table);
+            launch.members().map(|member| call(&table, member)).collect()
+        };
+        let mut made = Vec::with_capacity(launch.results().count());
+        for (member, call) in launch.members().zip(&mut calls) {
+            for (id, array) in member.own_results().zip(call.results_mut()) {
+                let buffer = Arc::new(self.alloc(array.bytes())?);
+                array.address = buffer.address();
+                made.push((id, buffer));
             }
-            let [result, imag] = arrays;
-            let result = result.expect("internal error: a primitive without a result");
-            let operands = member.operands.iter().map(|&id| self.in_memory(id)).collect();
-            calls.push(PrimitiveCall { primitive, operands, result, imag });
         }
         let size = calls[0].result.size;
         if size == 0 {
@@ -78,11 +72,26 @@ impl Evaluator<'_> {
         Ok(made)
     }
 
-    fn in_memory(&self, id: VarId) -> MemoryArray {
-        let table = lock(self.table);
+}
+
+/// The call of a member whose results have no memory yet.
+fn call(table: &Table, member: &PrimitiveLaunch) -> PrimitiveCall {
+    let of = |variable: &Variable, address| MemoryArray {
+        address,
+        size: variable.size,
+        dtype: variable.dtype,
+    };
+    let read = |&id: &VarId| {
         let variable = table.get(id);
         let data = variable.data.as_ref().expect("internal error: an operand is not in memory");
-        MemoryArray { address: data.address(), size: variable.size, dtype: variable.dtype }
+        of(variable, data.address())
+    };
+    let made = |id: VarId| of(table.get(id), 0);
+    PrimitiveCall {
+        primitive: member.primitive,
+        operands: member.operands.iter().map(read).collect(),
+        result: made(member.result),
+        imag: member.imag.map(made),
     }
 }
 

@@ -11,7 +11,10 @@
 //!    be dear to compute again;
 //! 3. `build`: the kernels, from their writes back to loads; of components that are `alike` one kernel.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
+
+use hashbrown::HashMap;
+use smallvec::{SmallVec, smallvec};
 
 use super::alike::{Components, FEWEST, Group};
 use super::launches::{Keep, Plan, PrimitiveLaunch, Step};
@@ -282,11 +285,11 @@ fn group(walk: &Walk<'_>) -> Vec<Group> {
         let new = |writes| Group { stage: node.stage, size, writes, alike: None };
         // A primitive is a launch of its own.
         if matches!(variable.kind, Kind::Primitive(_)) {
-            groups.push(new(vec![i]));
+            groups.push(new(smallvec![i]));
             continue;
         }
         let group = *by_key.entry((node.stage, size)).or_insert_with(|| {
-            groups.push(new(Vec::new()));
+            groups.push(new(SmallVec::new()));
             groups.len() - 1
         });
         groups[group].writes.push(i);

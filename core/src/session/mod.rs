@@ -16,7 +16,9 @@ use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
-use crate::array::Array;
+use smallvec::SmallVec;
+
+use crate::array::{Array, Parts};
 use crate::backend::GpuBackend;
 use crate::dtype::{DType, Scalar};
 use crate::error::{Error, Result};
@@ -153,23 +155,24 @@ impl Session {
         &self,
         products: impl IntoIterator<Item = Product>,
         operands: &[&Array],
-    ) -> Result<Vec<Array>> {
+    ) -> Result<Parts> {
         let ids = self.ids("matmul", operands)?;
         self.record_all(|recorder| {
-            products.into_iter().map(|product| recorder.product(product, &ids)).collect()
+            let record = |product| recorder.product(product, &ids);
+            products.into_iter().map(record).collect::<Result<SmallVec<[VarId; 2]>>>()
         })
     }
 
     /// Records several arrays at once.
-    pub(crate) fn record_all(
+    pub(crate) fn record_all<Ids: AsRef<[VarId]>, Arrays: FromIterator<Array>>(
         &self,
-        record: impl FnOnce(&mut Recorder<'_>) -> Result<Vec<VarId>>,
-    ) -> Result<Vec<Array>> {
+        record: impl FnOnce(&mut Recorder<'_>) -> Result<Ids>,
+    ) -> Result<Arrays> {
         let settings = self.settings();
         let handles = self.with_table(|table| {
             let mut recorder = Recorder::with_room(table, settings)?;
             let ids = record(&mut recorder)?;
-            Ok(recorder.finish_all(&ids))
+            Ok(recorder.finish_all(ids.as_ref()))
         })?;
         Ok(handles.into_iter().map(|handle| Array::adopt(self.clone(), handle)).collect())
     }
@@ -303,7 +306,7 @@ impl Session {
     }
 
     /// The variables of arrays, which must belong to this session.
-    pub(crate) fn ids(&self, op: &'static str, arrays: &[&Array]) -> Result<Vec<VarId>> {
+    pub(crate) fn ids(&self, op: &'static str, arrays: &[&Array]) -> Result<SmallVec<[VarId; 4]>> {
         let id = |array: &&Array| {
             if self.is(array.session()) { Ok(array.id()) } else { Err(Error::ForeignArray { op }) }
         };

@@ -39,8 +39,10 @@ pub use shape::{MAX_RANK, Shape};
 
 use std::sync::Arc;
 
+use smallvec::smallvec;
 use view::View;
 
+pub use crate::array::Parts;
 use crate::array::{Array, Slice, place};
 use crate::convert::exactly;
 use crate::dtype::{DType, Scalar};
@@ -51,7 +53,7 @@ use crate::session::Session;
 #[derive(Clone, Debug)]
 pub struct Tensor {
     /// An array, or real and imaginary part, of one type and as many lanes.
-    parts: Vec<Array>,
+    parts: Parts,
     /// Shared: handles are small, and copied often.
     view: Arc<View>,
 }
@@ -104,7 +106,7 @@ impl Tensor {
 
     /// The tensor of this shape of which these are the entries, where [`Tensor::lying`] has as many.
     pub(crate) fn with_lanes(&self, lanes: Array) -> Self {
-        Self { parts: vec![lanes], view: self.view.clone() }
+        Self { parts: smallvec![lanes], view: self.view.clone() }
     }
 
     /// How many entries there are along each axis.
@@ -146,7 +148,7 @@ impl Tensor {
     ///
     /// # Errors
     /// As [`Array::gather`].
-    pub fn entries(&self) -> Result<Vec<Array>> {
+    pub fn entries(&self) -> Result<Parts> {
         self.parts.iter().map(|part| self.view.entries_of(part)).collect()
     }
 
@@ -158,16 +160,16 @@ impl Tensor {
         Self::of(&self.entries()?, self.shape().clone())
     }
 
-    /// The same entries, for who evaluates them: of what is not evaluated yet and has more lanes, by themselves, so that
-    /// no others are computed.
+    /// The same entries by themselves, for who evaluates them, if they are some of more lanes that are not evaluated yet:
+    /// so no others are computed.
     ///
     /// # Errors
     /// As [`Tensor::entries`].
-    pub fn narrowed(&self) -> Result<Self> {
+    pub fn narrowed(&self) -> Result<Option<Self>> {
         let n = self.shape().n_entries();
         let is_known = |part: &Array| part.is_evaluated() || part.literal().is_some();
         let is_wide = |part: &Array| part.size() > n && !is_known(part);
-        if self.parts.iter().any(is_wide) { self.whole() } else { Ok(self.clone()) }
+        if self.parts.iter().any(is_wide) { self.whole().map(Some) } else { Ok(None) }
     }
 
     /// The same view of what a function makes of the parts, each by itself.
@@ -216,7 +218,7 @@ impl Tensor {
         let float = dtype.quotient().widened();
         let real = self.parts[0].cast(float)?;
         let zeros = real.session().zeros(float, real.size())?;
-        Ok(Self { parts: vec![real, zeros], view: self.view.clone() })
+        Ok(Self { parts: smallvec![real, zeros], view: self.view.clone() })
     }
 
     /// Complex entries of which these are the real parts and others the imaginary ones; shapes broadcast.
@@ -256,7 +258,7 @@ impl Tensor {
 
     /// One of its parts: real ones, or imaginary ones.
     pub fn part(&self, i: usize) -> Self {
-        Self { parts: vec![self.parts[i].clone()], view: self.view.clone() }
+        Self { parts: smallvec![self.parts[i].clone()], view: self.view.clone() }
     }
 
     /// The entries in the same order along other axes; one extent may be -1.
@@ -390,7 +392,7 @@ impl From<&Array> for Tensor {
     fn from(array: &Array) -> Self {
         let n = array.size();
         let shape = if n == 1 { Shape::number() } else { Shape::line(n) };
-        Self { parts: vec![array.clone()], view: Arc::new(View::whole(shape)) }
+        Self { parts: smallvec![array.clone()], view: Arc::new(View::whole(shape)) }
     }
 }
 

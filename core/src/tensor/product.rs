@@ -2,7 +2,7 @@
 
 use super::rearrange::alike;
 use super::reduce::FEW;
-use super::{Shape, Tensor};
+use super::{Parts, Shape, Tensor};
 use crate::array::Array;
 use crate::dtype::DType;
 use crate::error::{Error, Result};
@@ -220,7 +220,7 @@ fn extents(shape: &Shape) -> String {
 
 /// How a factor lies in memory.
 struct Lying {
-    lanes: Vec<Array>,
+    lanes: Parts,
     is_turned: bool,
     is_shared: bool,
 }

@@ -1,6 +1,6 @@
 //! Tensors put together, and their entries in other places along axes.
 
-use super::{Place, Shape, Tensor};
+use super::{Parts, Place, Shape, Tensor};
 use crate::array::{Array, Slice};
 use crate::convert::exactly;
 use crate::dtype::{DType, Scalar};
@@ -45,7 +45,7 @@ impl Tensor {
             extent += own.extents()[axis];
         }
         let tensors = alike(op, tensors)?;
-        let in_front: Vec<Vec<Array>> = tensors
+        let in_front: Vec<Parts> = tensors
             .iter()
             .map(|tensor| tensor.move_axis(exactly(axis), 0)?.entries())
             .collect::<Result<_>>()?;

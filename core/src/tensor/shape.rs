@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use smallvec::{SmallVec, smallvec};
+
 use crate::array::place;
 use crate::convert::exactly;
 use crate::error::{Error, Result};
@@ -9,20 +11,22 @@ use crate::error::{Error, Result};
 /// The most axes that a tensor has.
 pub const MAX_RANK: usize = 16;
 
+/// Something for each axis; of few axes it takes no memory of its own.
+pub(crate) type OfAxes<T> = SmallVec<[T; 4]>;
+
 /// Numbers of entries along the axes, the last of which runs fastest; without axes there is one entry.
 ///
 /// **Prints** as a list: `[2, 3]`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Shape(Vec<u64>);
+pub struct Shape(OfAxes<u64>);
 
 impl Shape {
     /// A shape with these extents.
     ///
     /// # Errors
     /// `Argument` for more than [`MAX_RANK`] axes, or 2⁶³ entries and more.
-    pub fn new(op: &'static str, extents: impl Into<Vec<u64>>) -> Result<Self> {
-        let extents = extents.into();
-        let shape = Self(extents);
+    pub fn new(op: &'static str, extents: impl AsRef<[u64]>) -> Result<Self> {
+        let shape = Self(SmallVec::from_slice(extents.as_ref()));
         if shape.rank() > MAX_RANK {
             let what = format!("got {} axes, expected at most {MAX_RANK}", shape.rank());
             return Err(Error::Argument { op, what });
@@ -39,12 +43,12 @@ impl Shape {
 
     /// The shape of one entry without axes.
     pub(crate) fn number() -> Self {
-        Self(Vec::new())
+        Self(SmallVec::new())
     }
 
     /// The shape of one axis; there are never as many lanes as no shape may have.
     pub(crate) fn line(n: u64) -> Self {
-        Self(vec![n])
+        Self(smallvec![n])
     }
 
     /// The extents, of the outermost axis first.
@@ -121,7 +125,7 @@ impl Shape {
                 Err(Error::Forms { what, remedy: Some("extents are equal, or one of them is 1") })
             }
         };
-        Self::new("tensor", (0..rank).map(both).collect::<Result<Vec<_>>>()?)
+        Self::new("tensor", (0..rank).map(both).collect::<Result<OfAxes<_>>>()?)
     }
 
     /// The shape of as many entries that extents say, of which one may be -1: what is left.
@@ -147,13 +151,13 @@ impl Shape {
         }
         let known =
             extents.iter().filter(|&&extent| extent >= 0).map(|&extent| extent.unsigned_abs());
-        let known = Self::new(op, known.collect::<Vec<_>>())?.n_entries();
+        let known = Self::new(op, known.collect::<OfAxes<_>>())?.n_entries();
         let fits = if open == 1 { known > 0 && n.is_multiple_of(known) } else { known == n };
         if !fits {
             return refuse(format!("the {n} entries of {self} do not fit {}", wanted()));
         }
         let extent = |&extent: &i64| if extent < 0 { n / known } else { extent.unsigned_abs() };
-        Self::new(op, extents.iter().map(extent).collect::<Vec<_>>())
+        Self::new(op, extents.iter().map(extent).collect::<OfAxes<_>>())
     }
 }
 

@@ -2,7 +2,9 @@
 
 use std::cmp::Reverse;
 
-use super::shape::Shape;
+use smallvec::smallvec;
+
+use super::shape::{OfAxes, Shape};
 use crate::array::{Array, Slice};
 use crate::convert::exactly;
 use crate::error::{Error, Result};
@@ -16,13 +18,13 @@ use crate::session::Session;
 pub(crate) struct View {
     shape: Shape,
     start: u64,
-    steps: Vec<i64>,
+    steps: OfAxes<i64>,
 }
 
 impl View {
     /// The entries in the order of lanes, the last axis running fastest.
     pub(crate) fn whole(shape: Shape) -> Self {
-        let mut steps = vec![0; shape.rank()];
+        let mut steps = OfAxes::from_elem(0, shape.rank());
         let mut step = 1_u64;
         for (place, &extent) in steps.iter_mut().zip(shape.extents()).rev() {
             *place = step.cast_signed();
@@ -47,7 +49,7 @@ impl View {
             let what = format!("got the axes {axes:?} of {}, expected each once", self.shape);
             return Err(Error::Argument { op, what });
         }
-        let extents: Vec<u64> = places.iter().map(|&axis| self.shape.extents()[axis]).collect();
+        let extents: OfAxes<u64> = places.iter().map(|&axis| self.shape.extents()[axis]).collect();
         let steps = places.iter().map(|&axis| self.steps[axis]).collect();
         Ok(Self { shape: Shape::new(op, extents)?, start: self.start, steps })
     }
@@ -66,7 +68,7 @@ impl View {
     /// # Errors
     /// None at present.
     pub(crate) fn sliced(&self, op: &'static str, axis: usize, slice: Slice) -> Result<Self> {
-        let mut extents = self.shape.extents().to_vec();
+        let mut extents = OfAxes::from_slice(self.shape.extents());
         let (first, n, step) = slice.run(extents[axis]);
         extents[axis] = n;
         let (mut steps, mut start) = (self.steps.clone(), self.start);
@@ -93,7 +95,8 @@ impl View {
     /// # Errors
     /// `Argument` for too many axes.
     pub(crate) fn expanded(&self, op: &'static str, axis: usize) -> Result<Self> {
-        let (mut extents, mut steps) = (self.shape.extents().to_vec(), self.steps.clone());
+        let mut extents = OfAxes::from_slice(self.shape.extents());
+        let mut steps = self.steps.clone();
         extents.insert(axis, 1);
         steps.insert(axis, 0);
         Ok(Self { shape: Shape::new(op, extents)?, start: self.start, steps })
@@ -129,7 +132,7 @@ impl View {
 
     /// Without an axis, of which the first entry stays.
     pub(crate) fn without(&self, axis: usize) -> Result<Self> {
-        let mut extents = self.shape.extents().to_vec();
+        let mut extents = OfAxes::from_slice(self.shape.extents());
         extents.remove(axis);
         let mut steps = self.steps.clone();
         steps.remove(axis);
@@ -139,7 +142,7 @@ impl View {
     /// With an axis of one entry stretched to more.
     pub(crate) fn stretched(&self, axis: usize, extent: u64) -> Result<Self> {
         let mut view = self.clone();
-        let mut extents = self.shape.extents().to_vec();
+        let mut extents = OfAxes::from_slice(self.shape.extents());
         extents[axis] = extent;
         view.steps[axis] = 0;
         Ok(Self { shape: Shape::new("[]", extents)?, ..view })
@@ -154,7 +157,7 @@ impl View {
             moving.fold(0_i64, |sum, &axis| sum.wrapping_add(self.steps[axis]))
         };
         let steps = axes.iter().map(|(_, of)| step(of)).collect();
-        let extents: Vec<u64> = axes.iter().map(|&(extent, _)| extent).collect();
+        let extents: OfAxes<u64> = axes.iter().map(|&(extent, _)| extent).collect();
         Ok(Self { shape: Shape::new(op, extents)?, start: self.start, steps })
     }
 
@@ -187,7 +190,7 @@ impl View {
     /// Of one axis alone how far each entry is from the first.
     pub(crate) fn only(&self, axis: usize) -> Self {
         let shape = Shape::line(self.shape.extents()[axis]);
-        Self { shape, start: 0, steps: vec![self.steps[axis]] }
+        Self { shape, start: 0, steps: smallvec![self.steps[axis]] }
     }
 
     /// The numbers of the lanes that the entries are, of a type for arrays of so many lanes. Recorded, not run.

@@ -24,6 +24,8 @@ mod special;
 pub mod statistics;
 pub(crate) mod strided;
 
+use smallvec::SmallVec;
+
 use crate::dtype::{DType, Scalar};
 use crate::error::{Error, Result};
 use crate::ir::table::{Table, number_variable};
@@ -71,7 +73,7 @@ impl<'t> Recorder<'t> {
     }
 
     /// Ends the recording as [`Recorder::finish`], with several results.
-    pub fn finish_all(self, results: &[VarId]) -> Vec<(VarId, u32)> {
+    pub fn finish_all(self, results: &[VarId]) -> SmallVec<[(VarId, u32); 4]> {
         for &result in results {
             self.table.inc_external(result);
         }

@@ -1,11 +1,13 @@
 //! How operations go through tensors: shapes broadcast as NumPy's do, and the entries are the lanes of one operation.
 
+use std::borrow::Cow;
+
 use super::argument::{Argument, types};
 use super::{Form, Value};
 use crate::array::Array;
 use crate::error::{Error, Result};
 use crate::ir::op::{Op, ReduceOp};
-use crate::tensor::{Shape, Tensor};
+use crate::tensor::{Parts, Shape, Tensor};
 
 /// What is done to the entries of tensors: arrays, complex numbers and numbers.
 type OfEntries<'f> = &'f dyn Fn(&[&Argument<'_>]) -> Result<Value>;
@@ -55,9 +57,9 @@ fn lying<'a>(arg: &Argument<'a>, shape: &Shape) -> Option<Argument<'a>> {
 }
 
 fn entry_by_entry(op: &str, args: &[&Argument<'_>], of_entries: OfEntries<'_>) -> Result<Value> {
-    let tensors = args.iter().map(|arg| arg.as_tensor(op));
-    let tensors = tensors.collect::<Result<Vec<Option<Tensor>>>>()?;
-    let mut shapes = tensors.iter().flatten().map(Tensor::shape);
+    let tensors = args.iter().map(|arg| arg.lent_tensor(op));
+    let tensors = tensors.collect::<Result<Vec<Option<Cow<'_, Tensor>>>>>()?;
+    let mut shapes = tensors.iter().flatten().map(|tensor| tensor.shape());
     let shape = shapes.try_fold(Shape::number(), |shape, other| shape.broadcast(op, other))?;
     let entries = |tensor: &Tensor| match tensor.shape().n_entries() {
         // One entry stands in all lanes.
@@ -66,7 +68,7 @@ fn entry_by_entry(op: &str, args: &[&Argument<'_>], of_entries: OfEntries<'_>) -
     };
     let entries: Vec<Option<Value>> = tensors
         .iter()
-        .map(|tensor| tensor.as_ref().map(entries).transpose())
+        .map(|tensor| tensor.as_deref().map(entries).transpose())
         .collect::<Result<_>>()?;
     let lanes: Vec<Argument<'_>> = args
         .iter()
@@ -102,15 +104,20 @@ fn shaped(op: &str, args: &[&Argument<'_>], mut result: Value, shape: Shape) -> 
     }
 }
 
-impl Argument<'_> {
+impl<'a> Argument<'a> {
     /// The tensor that an array, a complex number or a tensor is; `None` of a number.
     ///
     /// # Errors
     /// `Forms` for other values.
     pub fn as_tensor(&self, op: &str) -> Result<Option<Tensor>> {
-        Ok(Some(match self {
+        Ok(self.lent_tensor(op)?.map(Cow::into_owned))
+    }
+
+    /// As [`Self::as_tensor`], of a tensor itself.
+    fn lent_tensor(&self, op: &str) -> Result<Option<Cow<'a, Tensor>>> {
+        Ok(Some(Cow::Owned(match self {
             Self::Number(_) => return Ok(None),
-            Self::Tensor(tensor) => (*tensor).clone(),
+            Self::Tensor(tensor) => return Ok(Some(Cow::Borrowed(*tensor))),
             Self::Array(array) => Tensor::from(*array),
             Self::Nested(Form::Complex, parts) => {
                 let lanes = self.lanes().ok_or_else(|| no_tensor(op, self))?;
@@ -123,23 +130,23 @@ impl Argument<'_> {
                 Tensor::complex(&part(real)?, &part(imag)?, shape)?
             }
             Self::Nested(..) => return Err(no_tensor(op, self)),
-        }))
+        })))
     }
 }
 
-impl Argument<'_> {
+impl<'a> Argument<'a> {
     /// The tensor that a value is by itself, where an array of one lane has an axis.
     ///
     /// # Errors
     /// `Forms` for numbers, vectors and matrices.
-    pub fn to_tensor(&self, op: &str) -> Result<Tensor> {
+    pub fn to_tensor(&self, op: &str) -> Result<Cow<'a, Tensor>> {
         let expected = || {
             let got = self.type_name();
             Error::forms(format!("{op}: got {got}, expected a tensor or an array"))
         };
         match self {
-            Self::Array(array) => Tensor::new(array, &[array.size()]),
-            _ => self.as_tensor(op).map_err(|_| expected())?.ok_or_else(expected),
+            Self::Array(array) => Tensor::new(array, &[array.size()]).map(Cow::Owned),
+            _ => self.lent_tensor(op).map_err(|_| expected())?.ok_or_else(expected),
         }
     }
 }
@@ -165,9 +172,11 @@ impl Tensor {
 
 impl Value {
     /// An array, or a complex number of two.
-    fn of_parts(parts: Vec<Array>) -> Self {
-        let mut parts: Vec<Self> = parts.into_iter().map(Self::Array).collect();
-        if parts.len() == 1 { parts.swap_remove(0) } else { Self::Nested(Form::Complex, parts) }
+    fn of_parts(mut parts: Parts) -> Self {
+        if parts.len() == 1 {
+            return Self::Array(parts.swap_remove(0));
+        }
+        Self::Nested(Form::Complex, parts.into_iter().map(Self::Array).collect())
     }
 }
 
@@ -179,9 +188,9 @@ impl Argument<'_> {
     /// `NumberRange`, `TypeMismatch`; `Forms` for complex values in place of real ones.
     pub fn fitted_to(&self, op: &'static str, place: &Tensor) -> Result<Tensor> {
         let (session, lhs) = (place.parts()[0].session(), place.dtype());
-        let value = match (self.as_tensor(op)?, self) {
+        let value = match (self.lent_tensor(op)?, self) {
             (Some(value), _) => value,
-            (None, Self::Number(number)) => Tensor::from(&session.full(lhs, *number, 1)?),
+            (None, Self::Number(number)) => Cow::Owned(Tensor::from(&session.full(lhs, *number, 1)?)),
             (None, _) => return Err(no_tensor(op, self)),
         };
         let rhs = value.dtype();

@@ -7,6 +7,7 @@ use porcini_core::catalogue::{Answer, Kind, Row, find};
 use porcini_core::value::place;
 use porcini_core::{Array, DType, Result as CoreResult, Scalar};
 use rhai::{Dynamic, NativeCallContext};
+use smallvec::SmallVec;
 
 use super::registry::Registry;
 use crate::context::Context;
@@ -120,7 +121,7 @@ pub(super) fn answered(answer: Answer, first: Option<&ArrayRef>) -> Dynamic {
     }
 }
 
-pub(super) fn arguments(row: &Row, values: &[&mut Dynamic]) -> Result<Vec<Arg>> {
+pub(super) fn arguments(row: &Row, values: &[&mut Dynamic]) -> Result<SmallVec<[Arg; 4]>> {
     // What is in the place of a word that ends the list tells most of a wrong order.
     if let Some(&(name, Kind::Word(words))) = row.parameters.last()
         && let Some(value) = values.get(row.parameters.len() - 1)
@@ -128,7 +129,7 @@ pub(super) fn arguments(row: &Row, values: &[&mut Dynamic]) -> Result<Vec<Arg>> 
         word(row, name, words, value)?;
     }
     let mut values = values.iter();
-    let mut args = Vec::with_capacity(row.parameters.len());
+    let mut args = SmallVec::with_capacity(row.parameters.len());
     for (i, &(name, kind)) in row.parameters.iter().enumerate() {
         let left = values.as_slice();
         let Some(value) = left.first() else { break };

@@ -145,7 +145,7 @@ pub(crate) fn write_array(
     array: &ArrayRef,
     options: &PrintOptions,
 ) -> Result<()> {
-    array.evaluated()?;
+    array.narrow()?;
     let written = array.lend(|value| value.write(out, &options.arrays));
     out.outcome(written)
 }

@@ -77,7 +77,7 @@ fn write_array(
         ..shown
     };
     let options = PrintOptions { arrays, ..options.clone() };
-    array.evaluated()?;
+    array.narrow()?;
     match grids_of(array) {
         Some(tensor) => write_grids(out, &tensor, &arrays)?,
         None => {

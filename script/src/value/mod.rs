@@ -153,13 +153,26 @@ impl ArrayRef {
 
     /// The one-dimensional arrays inside, in order.
     pub(crate) fn leaves(&self) -> Vec<Array> {
-        self.lend(|value| value.leaves().into_iter().cloned().collect())
+        let mut leaves = Vec::new();
+        self.add_arrays(&mut leaves);
+        leaves
+    }
+
+    /// Adds the one-dimensional arrays inside to others.
+    pub(crate) fn add_arrays(&self, arrays: &mut Vec<Array>) {
+        match &*self.node() {
+            Node::Leaf(array) => arrays.push(array.clone()),
+            Node::Nested(_, components) => {
+                components.iter().for_each(|component| component.add_arrays(arrays));
+            }
+            Node::Tensor(tensor) => arrays.extend_from_slice(tensor.parts()),
+        }
     }
 
     /// The lanes of a value as arrays: of a tensor its entries in their order, else as [`Self::leaves`].
     pub(crate) fn contents(&self) -> Result<Vec<Array>> {
         match &*self.node() {
-            Node::Tensor(tensor) => tensor.entries().or_fault(),
+            Node::Tensor(tensor) => Ok(tensor.entries().or_fault()?.into_vec()),
             Node::Leaf(_) | Node::Nested(..) => Ok(self.leaves()),
         }
     }
@@ -167,14 +180,20 @@ impl ArrayRef {
     /// The arrays that evaluating it evaluates. A tensor that shows a part of what is not evaluated becomes that part
     /// alone, for all who hold it: whatever evaluates or shows a value comes here, and computes no other lanes.
     pub(crate) fn evaluated(&self) -> Result<Vec<Array>> {
+        self.narrow()?;
+        Ok(self.leaves())
+    }
+
+    /// As [`Self::evaluated`], without them.
+    pub(crate) fn narrow(&self) -> Result<()> {
         let narrow = match &*self.node() {
-            Node::Tensor(tensor) => Some(tensor.narrowed().or_fault()?),
+            Node::Tensor(tensor) => tensor.narrowed().or_fault()?,
             Node::Leaf(_) | Node::Nested(..) => None,
         };
         if let Some(tensor) = narrow {
             self.set(Node::Tensor(tensor));
         }
-        Ok(self.leaves())
+        Ok(())
     }
 
     /// The value with entries that lie in memory in their order.

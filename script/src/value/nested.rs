@@ -5,6 +5,7 @@ use std::cell::Ref;
 use porcini_core::Value;
 use porcini_core::trace::nested::NestedFunction;
 use porcini_core::value::{self, Argument, Leaf};
+use smallvec::SmallVec;
 
 use crate::fault::{IntoFault, Result};
 use crate::value::{Arg, ArrayRef, Form, Node};
@@ -24,7 +25,11 @@ impl From<Value> for ArrayRef {
 impl ArrayRef {
     /// Lends what it leads to.
     pub(crate) fn lend<T>(&self, take: impl FnOnce(&Argument<'_>) -> T) -> T {
-        lend(&[Arg::Value(self.clone())], |args| take(args[0]))
+        match &*self.node() {
+            Node::Leaf(array) => take(&Argument::Array(array)),
+            Node::Tensor(tensor) => take(&Argument::Tensor(tensor)),
+            Node::Nested(..) => lend(&[Arg::Value(self.clone())], |args| take(args[0])),
+        }
     }
 
     /// The value as it is now.
@@ -50,7 +55,7 @@ impl ArrayRef {
         }
     }
 
-    fn add_leaves(&self, leaves: &mut Vec<Self>) {
+    fn add_leaves(&self, leaves: &mut Leaves) {
         match &*self.node() {
             Node::Leaf(_) | Node::Tensor(_) => leaves.push(self.clone()),
             Node::Nested(_, components) => {
@@ -75,15 +80,19 @@ impl ArrayRef {
     }
 }
 
+/// Most calls have few arguments, for which no memory is taken.
+const FEW: usize = 4;
+type Leaves = SmallVec<[ArrayRef; FEW]>;
+
 /// Lends what arguments hold.
 pub(crate) fn lend<T>(args: &[Arg], take: impl FnOnce(&[&Argument<'_>]) -> T) -> T {
-    let mut leaves = Vec::with_capacity(8);
+    let mut leaves = Leaves::new();
     for arg in args {
         if let Arg::Value(value) = arg {
             value.add_leaves(&mut leaves);
         }
     }
-    let nodes: Vec<Ref<'_, Node>> = leaves.iter().map(ArrayRef::node).collect();
+    let nodes: SmallVec<[Ref<'_, Node>; FEW]> = leaves.iter().map(ArrayRef::node).collect();
     let mut nodes = nodes.iter().map(|node| &**node);
     let argument = |arg: &Arg| match arg {
         Arg::Value(value) => value.argument(&mut nodes),
@@ -93,7 +102,7 @@ pub(crate) fn lend<T>(args: &[Arg], take: impl FnOnce(&[&Argument<'_>]) -> T) ->
             Argument::Nested(Form::Vector(list.len()), numbers.collect())
         }
     };
-    let args: Vec<Argument<'_>> = args.iter().map(argument).collect();
+    let args: SmallVec<[Argument<'_>; FEW]> = args.iter().map(argument).collect();
     match &args[..] {
         [a] => take(&[a]),
         [a, b] => take(&[a, b]),

@@ -1,5 +1,7 @@
 //! One launch of a primitive, on any device.
 
+use smallvec::SmallVec;
+
 use crate::dtype::DType;
 use crate::error::Result;
 use crate::ir::primitive::Primitive;
@@ -16,17 +18,31 @@ pub struct MemoryArray {
     pub dtype: DType,
 }
 
+impl MemoryArray {
+    /// Bytes of all elements, saturating.
+    pub fn bytes(&self) -> u64 {
+        self.size.saturating_mul(self.dtype.bytes() as u64)
+    }
+}
+
 /// One launch of a primitive. Operands of size 1 stand for all lanes where the primitive takes several.
 #[derive(Clone, Debug)]
 pub struct PrimitiveCall {
     /// What to do.
     pub primitive: Primitive,
     /// What it reads.
-    pub operands: Vec<MemoryArray>,
+    pub operands: SmallVec<[MemoryArray; 4]>,
     /// What it writes, distinct from all operands and not empty.
     pub result: MemoryArray,
     /// Where the imaginary part goes, if the primitive is the real part of a product and that is wanted as well.
     pub imag: Option<MemoryArray>,
+}
+
+impl PrimitiveCall {
+    /// What it writes.
+    pub fn results_mut(&mut self) -> impl Iterator<Item = &mut MemoryArray> {
+        [&mut self.result].into_iter().chain(&mut self.imag)
+    }
 }
 
 /// Hands out working memory of a number of bytes: device memory, within the session's limit.
