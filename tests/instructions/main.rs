@@ -28,10 +28,11 @@ fn recording_from_rhai() {
     check("rhai", "recording_from_rhai", 11_500, || from_rhai("FloatC::arange(64)"));
 }
 
-/// Vectors are lent to core and come back as new ones.
+/// Vectors are lent to core and come back as new ones. (Lists that take no memory of their own are dearer in this profile;
+/// released it is half, 14 300.)
 #[test]
 fn recording_of_vectors() {
-    check("vectors", "recording_of_vectors", 27_400, || {
+    check("vectors", "recording_of_vectors", 29_700, || {
         from_rhai("Vector3fC(FloatC::arange(64), 1, 2)");
     });
 }

@@ -63,8 +63,7 @@ impl Array {
     /// As [`Array::histogram`].
     pub(crate) fn bins(&self, bins: u64, low: f64, high: f64) -> Result<[Self; 2]> {
         Ok(exactly_so_many(
-            self.session()
-                .record_all(|recorder| recorder.bins(self.id(), bins, low, high))?,
+            self.session().record_all(|recorder| recorder.bins(self.id(), bins, low, high))?,
         ))
     }
 
@@ -80,9 +79,10 @@ impl Array {
             self.check_session(op, other)?;
         }
         let active = active.map(Self::id);
-        let [found, written] = exactly_so_many(self.session().record_all(|recorder| {
-            recorder.scatter_inc(self.id(), index.id(), active)
-        })?);
+        let [found, written] = exactly_so_many(
+            self.session()
+                .record_all(|recorder| recorder.scatter_inc(self.id(), index.id(), active))?,
+        );
         *self = written;
         Ok(found)
     }
@@ -209,9 +209,9 @@ impl Session {
         }
         let (mut high, last) = (number(end)?, number(end - 1)?);
         for _ in 0..=(end - start).ilog2() {
-            let [middle, place] = exactly_so_many(self.record_all(|recorder| {
-                recorder.middle([low.id(), high.id()], last.id())
-            })?);
+            let [middle, place] = exactly_so_many(
+                self.record_all(|recorder| recorder.middle([low.id(), high.id()], last.id()))?,
+            );
             let holds = self.adopt_number("binary_search", &below(&place)?)?;
             [low, high] = exactly_so_many(self.record_all(|recorder| {
                 recorder.half([low.id(), high.id()], middle.id(), holds.id())

@@ -326,7 +326,12 @@ impl<'a> Call<'_, 'a> {
             [list @ .., Argument::Number(Scalar::Int(axis))] => (list, *axis),
             list => (list, 0),
         };
-        Ok((list.iter().map(|arg| arg.to_tensor(self.op).map(Cow::into_owned)).collect::<Result<_>>()?, axis))
+        Ok((
+            list.iter()
+                .map(|arg| arg.to_tensor(self.op).map(Cow::into_owned))
+                .collect::<Result<_>>()?,
+            axis,
+        ))
     }
 
     /// An axis; what is left out is the default.

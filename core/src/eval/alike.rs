@@ -115,7 +115,12 @@ impl<'w, 't> Components<'w, 't> {
             let (writes, first) = members.next().expect("internal error: a kind of nothing");
             let others = members.map(|(_, met)| met).collect();
             let Group { stage, size, .. } = group;
-            split.push(Group { stage, size, writes: writes.into(), alike: Some(Alike { first, others }) });
+            split.push(Group {
+                stage,
+                size,
+                writes: writes.into(),
+                alike: Some(Alike { first, others }),
+            });
         }
         if !rest.is_empty() {
             let serial = |&node: &usize| self.walk.table.get(self.walk.nodes[node].id).serial;

@@ -222,8 +222,6 @@ pub enum Step {
 pub struct Plan {
     /// Numbers that must stand in memory: sources of gathers, targets of scatters, operands of primitives.
     pub fills: Vec<VarId>,
-    /// Functions to expand first: then there is no step.
-    pub(super) composites: Vec<VarId>,
     /// Launches.
     pub steps: Vec<Step>,
 }

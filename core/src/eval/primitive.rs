@@ -71,7 +71,6 @@ impl Evaluator<'_> {
         });
         Ok(made)
     }
-
 }
 
 /// The call of a member whose results have no memory yet.

@@ -48,14 +48,6 @@ pub struct Scratch {
     registers: Registers,
 }
 
-impl Scratch {
-    fn grow(&mut self, n_slots: usize) {
-        self.node_of.grow(n_slots);
-        self.number_of.grow(n_slots);
-        self.registers.grow(n_slots);
-    }
-}
-
 /// Plans the evaluation of `roots`, for which calls of composites are replaced by what these are made of; `target`
 /// identifies the backend in kernel hashes.
 ///
@@ -68,52 +60,19 @@ pub fn schedule(
     target: Target,
     scratch: &mut Scratch,
 ) -> Result<Plan> {
-    loop {
-        let plan = attempt(table, roots, keep, target, scratch)?;
-        if plan.composites.is_empty() {
-            return Ok(plan);
-        }
-        for id in plan.composites {
-            if interrupt::is_requested() {
-                return Err(Error::Interrupted);
-            }
-            table.expand(id)?;
-        }
-    }
-}
-
-/// Plans what holds no composite; else says which must be expanded.
-///
-/// # Errors
-/// `Poisoned` if a root depends on an array that a failed write left half done; `Interrupted`.
-fn attempt(
-    table: &Table,
-    roots: &[VarId],
-    keep: Keep,
-    target: Target,
-    scratch: &mut Scratch,
-) -> Result<Plan> {
-    scratch.grow(table.n_slots());
     let Scratch { node_of, number_of, nodes, path, registers } = scratch;
     let mut walk = Walk::new(table, node_of, nodes, path);
     for &root in roots {
-        let scope = table.get(root).scope;
+        let scope = walk.table.get(root).scope;
         if scope != 0 {
-            return Err(table.inside("reading an array", scope));
+            return Err(walk.table.inside("reading an array", scope));
         }
         walk.visit(root)?;
     }
-    if keep == Keep::Held {
-        for result in std::mem::take(&mut walk.siblings) {
-            walk.visit(result)?;
-        }
-    }
-    for result in std::mem::take(&mut walk.found) {
-        walk.visit(result)?;
-    }
-    if !walk.composites.is_empty() {
-        return Ok(Plan { composites: walk.composites, ..Plan::default() });
-    }
+    let mut walk = walk.end(keep)?;
+    let table = walk.table;
+    number_of.grow(table.n_slots());
+    registers.grow(table.n_slots());
     mark_stored(&mut walk, roots, keep)?;
     let mut groups = group(&walk);
     if target.batch {
@@ -130,7 +89,7 @@ fn attempt(
         steps = together(table, steps);
     }
     let steps = steps.into_iter().map(|(_, step)| step).collect();
-    Ok(Plan { fills: walk.fills, composites: walk.composites, steps })
+    Ok(Plan { fills: walk.fills, steps })
 }
 
 fn primitive_launch(walk: &Walk<'_>, group: &Group) -> Option<PrimitiveLaunch> {

@@ -1,5 +1,8 @@
 //! The variables that an evaluation computes: everything the roots need, operands first, each with its stage and cost.
 
+use std::ops::Deref;
+
+use super::launches::Keep;
 use super::run::run;
 use crate::convert::exactly;
 use crate::error::{Error, Result};
@@ -64,20 +67,20 @@ pub(super) struct Node {
     pub(super) is_free: bool,
 }
 
-/// The variables that an evaluation computes, operands before users.
-pub(super) struct Walk<'t> {
-    pub(super) table: &'t Table,
+/// The variables that an evaluation computes, operands before users. On the way functions that gather, reduce, .. become
+/// what they are made of, so the table changes; then it is only read.
+pub(super) struct Walk<'t, T = &'t Table> {
+    pub(super) table: T,
     pub(super) nodes: &'t mut Vec<Node>,
     /// Node number of each slot, or [`PENDING`].
     node_of: &'t mut SlotMap<u32>,
     path: &'t mut Vec<(VarId, usize)>,
     pub(super) fills: Vec<VarId>,
     /// Other results of regions that have handles: they cost nothing while the region runs, a whole run later.
-    pub(super) siblings: Vec<VarId>,
-    /// Results of regions whose lanes read what others wrote: they cannot be computed again later.
-    pub(super) found: Vec<VarId>,
-    /// Functions that must be expanded before anything can be planned.
-    pub(super) composites: Vec<VarId>,
+    siblings: Vec<VarId>,
+    /// Results of regions whose lanes read what others wrote: they cannot be computed again later. What was recorded
+    /// since may have taken the slot of one that nobody wants.
+    found: Vec<(VarId, u32)>,
     /// Functions among the nodes.
     pub(super) n_calls: usize,
 }
@@ -88,20 +91,7 @@ pub(super) const POLL_INTERVAL: usize = 1 << 14;
 /// Marks a slot that is on the way to become a node.
 const PENDING: u32 = u32::MAX;
 
-impl<'t> Walk<'t> {
-    pub(super) fn new(
-        table: &'t Table,
-        node_of: &'t mut SlotMap<u32>,
-        nodes: &'t mut Vec<Node>,
-        path: &'t mut Vec<(VarId, usize)>,
-    ) -> Self {
-        node_of.clear();
-        nodes.clear();
-        path.clear();
-        let (fills, siblings, found, composites) = (vec![], vec![], vec![], vec![]);
-        Self { table, nodes, node_of, path, fills, siblings, found, composites, n_calls: 0 }
-    }
-
+impl<T: Deref<Target = Table>> Walk<'_, T> {
     /// The node of a variable that is computed in this evaluation.
     pub(super) fn node(&self, id: VarId) -> Option<&Node> {
         self.position(id).map(|position| &self.nodes[position])
@@ -116,24 +106,71 @@ impl<'t> Walk<'t> {
     pub(super) fn node_mut(&mut self, id: VarId) -> Option<&mut Node> {
         self.position(id).map(|position| &mut self.nodes[position])
     }
+}
+
+impl<'t> Walk<'t, &'t mut Table> {
+    pub(super) fn new(
+        table: &'t mut Table,
+        node_of: &'t mut SlotMap<u32>,
+        nodes: &'t mut Vec<Node>,
+        path: &'t mut Vec<(VarId, usize)>,
+    ) -> Self {
+        node_of.grow(table.n_slots());
+        node_of.clear();
+        nodes.clear();
+        path.clear();
+        let (fills, siblings, found) = (vec![], vec![], vec![]);
+        Self { table, nodes, node_of, path, fills, siblings, found, n_calls: 0 }
+    }
+
+    /// What was met, and what the regions among it give besides if that is wanted.
+    ///
+    /// # Errors
+    /// As [`Self::visit`].
+    pub(super) fn end(mut self, keep: Keep) -> Result<Walk<'t>> {
+        if keep == Keep::Held {
+            for result in std::mem::take(&mut self.siblings) {
+                self.visit(result)?;
+            }
+        }
+        for (result, generation) in std::mem::take(&mut self.found) {
+            if self.table.get(result).generation == generation {
+                self.visit(result)?;
+            }
+        }
+        let Self { table, nodes, node_of, path, fills, siblings, found, n_calls } = self;
+        Ok(Walk { table, nodes, node_of, path, fills, siblings, found, n_calls })
+    }
 
     /// Adds `root` and all it needs.
+    ///
+    /// # Errors
+    /// `Poisoned`, `Interrupted`; what the functions among it cannot be made of.
     pub(super) fn visit(&mut self, root: VarId) -> Result<()> {
         if self.enter(root)? {
             self.path.push((root, 0));
         }
-        'nodes: while let Some((id, next)) = self.path.pop() {
-            let needs = self.table.needs(id, self.table.get(id));
-            for position in next.. {
-                let Some(operand) = needs.get(position) else { break };
-                if self.enter(operand)? {
+        while let Some((id, next)) = self.path.pop() {
+            match self.next_operand(id, next)? {
+                Some((position, operand)) => {
                     self.path.extend([(id, position + 1), (operand, 0)]);
-                    continue 'nodes;
                 }
+                None => self.leave(id),
             }
-            self.leave(id);
         }
         Ok(())
+    }
+
+    /// The next operand from a position on that must be computed and was not met before.
+    fn next_operand(&mut self, id: VarId, next: usize) -> Result<Option<(usize, VarId)>> {
+        for position in next.. {
+            let needs = self.table.needs(id, self.table.get(id));
+            let Some(operand) = needs.get(position) else { break };
+            if self.enter(operand)? {
+                return Ok(Some((position, operand)));
+            }
+        }
+        Ok(None)
     }
 
     /// Whether a variable must be computed and was not met before.
@@ -150,10 +187,14 @@ impl<'t> Walk<'t> {
         }
         let new = self.node_of.get(id).is_none();
         if new {
-            self.node_of.insert(id, PENDING);
             if variable.kind == Kind::Composite {
-                self.composites.push(id);
+                if interrupt::is_requested() {
+                    return Err(Error::Interrupted);
+                }
+                self.table.expand(id)?;
+                self.node_of.grow(self.table.n_slots());
             }
+            self.node_of.insert(id, PENDING);
         }
         Ok(new)
     }
@@ -187,7 +228,7 @@ impl<'t> Walk<'t> {
                 let result = self.table.get(id);
                 let lives = result.generation == generation && !result.is_dead();
                 if lives && region.fetches && variable.scope == 0 {
-                    self.found.push(id);
+                    self.found.push((id, generation));
                 } else if lives && result.external > 0 {
                     self.siblings.push(id);
                 }

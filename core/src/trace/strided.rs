@@ -3,7 +3,7 @@
 //! A view of what is not evaluated yet reads what that is made of: of a sum in other places the summands in those places.
 //! So a slice of an expression is one kernel, which computes the lanes of the slice alone.
 
-use std::collections::{HashMap, HashSet};
+use smallvec::{SmallVec, smallvec};
 
 use super::Recorder;
 use crate::convert::exactly;
@@ -62,7 +62,7 @@ impl Recorder<'_> {
         if n > size || !self.is_short(x) {
             return self.pick(x, index, None);
         }
-        self.in_places(x, index, &mut Places { n, known: HashMap::new() })
+        self.in_places(x, index, &mut Places::new(n))
     }
 
     /// The lanes of `x` in places that it has. Of what is not evaluated yet and made of few operations, these are
@@ -75,16 +75,18 @@ impl Recorder<'_> {
             return self.pick(x, index, None);
         }
         let n = self.size(index);
-        self.in_places(x, index, &mut Places { n, known: HashMap::new() })
+        self.in_places(x, index, &mut Places::new(n))
     }
 
     /// Whether a value that is not evaluated is made of few operations.
     fn is_short(&self, x: VarId) -> bool {
-        let (mut open, mut seen) = (vec![x], HashSet::new());
+        let mut open: SmallVec<[VarId; 8]> = smallvec![x];
+        let mut seen: SmallVec<[VarId; 8]> = SmallVec::new();
         while let Some(x) = open.pop() {
             let variable = self.var(x);
-            let goes_on = matches!(variable.kind, Kind::Op(_)) || view_of(variable).is_some();
-            if goes_on && variable.scope == 0 && seen.insert(x) {
+            let goes_on = matches!(variable.kind, Kind::Op(_)) || is_view(variable);
+            if goes_on && variable.scope == 0 && !seen.contains(&x) {
+                seen.push(x);
                 open.extend(variable.operands());
             }
             if seen.len() > MOST_OPERATIONS {
@@ -96,7 +98,8 @@ impl Recorder<'_> {
 
     /// The lanes of `x` in places that it has, through operations that are not evaluated yet.
     fn in_places(&mut self, x: VarId, index: VarId, places: &mut Places) -> Result<VarId> {
-        if let Some(&known) = places.known.get(&(x, index)) {
+        let mut known = places.known.iter();
+        if let Some(&(.., known)) = known.find(|&&(of, at, _)| (of, at) == (x, index)) {
             return Ok(known);
         }
         let variable = self.var(x);
@@ -104,8 +107,7 @@ impl Recorder<'_> {
         let is_outside = variable.scope == 0;
         let view = view_of(variable).filter(|_| is_outside);
         let mut operands = [None; MAX_OPERANDS];
-        let own = variable.operands().collect::<Vec<_>>();
-        operands.iter_mut().zip(&own).for_each(|(operand, &own)| *operand = Some(own));
+        operands.iter_mut().zip(variable.operands()).for_each(|(to, own)| *to = Some(own));
         let result = match (kind, view) {
             (Kind::Op(_), _) if is_outside => {
                 for operand in operands.iter_mut().flatten() {
@@ -116,7 +118,7 @@ impl Recorder<'_> {
                 self.add(Variable::new(kind, dtype, places.n, operands))
             }
             (_, Some((start, runs))) => {
-                let source = own[0];
+                let source = operands[0].expect("internal error: a view of nothing");
                 let counter = lane_number_type(self.size(source).max(size).max(places.n));
                 let lane = self.cast(index, counter)?;
                 let index = self.strided_from(lane, places.n, start, &runs)?;
@@ -126,7 +128,7 @@ impl Recorder<'_> {
             (Kind::Literal(bits) | Kind::Constant(bits), _) => self.literal(dtype, bits, places.n),
             _ => self.pick(x, index, None)?,
         };
-        places.known.insert((x, index), result);
+        places.known.push((x, index, result));
         Ok(result)
     }
 
@@ -215,14 +217,24 @@ fn matrices_turned(size: u64, start: u64, runs: &[(u64, i64)]) -> Option<[u64; 2
 struct Places {
     /// How many there are.
     n: u64,
-    /// What stands for a variable in the places of an index.
-    known: HashMap<(VarId, VarId), VarId>,
+    /// Variables, indices, and what stands for the one in the places of the other: as few as [`MOST_OPERATIONS`] give.
+    known: SmallVec<[(VarId, VarId, VarId); 8]>,
+}
+
+impl Places {
+    fn new(n: u64) -> Self {
+        Self { n, known: SmallVec::new() }
+    }
 }
 
 /// A view as the words of its composite: the start, the number of runs, then extents and steps.
 fn to_words(start: u64, runs: &[(u64, i64)]) -> Vec<u64> {
     let words = runs.iter().flat_map(|&(extent, step)| [extent, step.cast_unsigned()]);
     [start, runs.len() as u64].into_iter().chain(words).collect()
+}
+
+fn is_view(variable: &Variable) -> bool {
+    variable.composite().is_some_and(|composite| composite.name == VIEW)
 }
 
 /// Start and runs of a variable that is a view.

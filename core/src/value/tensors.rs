@@ -190,7 +190,9 @@ impl Argument<'_> {
         let (session, lhs) = (place.parts()[0].session(), place.dtype());
         let value = match (self.lent_tensor(op)?, self) {
             (Some(value), _) => value,
-            (None, Self::Number(number)) => Cow::Owned(Tensor::from(&session.full(lhs, *number, 1)?)),
+            (None, Self::Number(number)) => {
+                Cow::Owned(Tensor::from(&session.full(lhs, *number, 1)?))
+            }
             (None, _) => return Err(no_tensor(op, self)),
         };
         let rhs = value.dtype();

@@ -80,9 +80,10 @@ impl ArrayRef {
     }
 }
 
-/// Most calls have few arguments, for which no memory is taken.
+/// Most calls have few arguments of few arrays, for which no memory is taken.
 const FEW: usize = 4;
-type Leaves = SmallVec<[ArrayRef; FEW]>;
+const FEW_LEAVES: usize = 8;
+type Leaves = SmallVec<[ArrayRef; FEW_LEAVES]>;
 
 /// Lends what arguments hold.
 pub(crate) fn lend<T>(args: &[Arg], take: impl FnOnce(&[&Argument<'_>]) -> T) -> T {
@@ -92,7 +93,7 @@ pub(crate) fn lend<T>(args: &[Arg], take: impl FnOnce(&[&Argument<'_>]) -> T) ->
             value.add_leaves(&mut leaves);
         }
     }
-    let nodes: SmallVec<[Ref<'_, Node>; FEW]> = leaves.iter().map(ArrayRef::node).collect();
+    let nodes: SmallVec<[Ref<'_, Node>; FEW_LEAVES]> = leaves.iter().map(ArrayRef::node).collect();
     let mut nodes = nodes.iter().map(|node| &**node);
     let argument = |arg: &Arg| match arg {
         Arg::Value(value) => value.argument(&mut nodes),
