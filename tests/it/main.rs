@@ -45,6 +45,7 @@ mod references;
 mod samples;
 mod seeding;
 mod short_memory;
+mod streams;
 mod tables;
 mod text_kernels;
 mod tidy;

@@ -9,7 +9,7 @@ use crate::imports::{Imports, Module, imports, knots};
 const MAX_LINES: usize = 640;
 
 /// Files with unsafe code, each with a reason.
-const UNSAFE: [(&str, &str); 28] = [
+const UNSAFE: [(&str, &str); 29] = [
     ("core/src/backend/cpu/arena.rs", "executable memory"),
     ("core/src/backend/cpu/frame.rs", "memory of machine code"),
     ("core/src/backend/cpu/launch.rs", "machine code as functions"),
@@ -24,6 +24,7 @@ const UNSAFE: [(&str, &str); 28] = [
     ("core/src/backend/interp/steps.rs", "lanes by pointer, instruction sets"),
     ("core/src/backend/cuda/gpu/foreign.rs", "a C library"),
     ("core/src/backend/cuda/gpu/signal.rs", "a C library"),
+    ("core/src/backend/cuda/gpu/streams.rs", "a C library"),
     ("core/src/backend/cuda/nvrtc.rs", "a C library"),
     ("core/src/backend/pages.rs", "blocks of memory from the system"),
     ("core/src/backend/primitive/along.rs", "instruction sets"),

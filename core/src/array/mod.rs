@@ -1,5 +1,6 @@
 //! The handle that Rust code and scripts hold: one external reference to a variable.
 
+pub mod bytes;
 mod groups;
 mod horizontal;
 pub(crate) mod operand;
@@ -13,6 +14,7 @@ use std::sync::Arc;
 
 use smallvec::SmallVec;
 
+use crate::array::bytes::quieten;
 use crate::array::operators::{methods, operators};
 use crate::convert::exactly;
 use crate::dtype::{DType, Element, Scalar};
@@ -20,7 +22,6 @@ use crate::error::{Error, Result};
 use crate::interrupt;
 use crate::ir::display;
 use crate::ir::op::{Op, ReduceOp, ScatterMode, ScatterOp, Writer};
-use crate::ir::scalar::{quiet_nan, with_lane};
 use crate::ir::var::{Kind, MAX_OPERANDS, Serial, VarId};
 use crate::memory::buffer::Buffer;
 use crate::session::runtime::Device;
@@ -321,11 +322,7 @@ impl Array {
         }
         let size = self.size();
         let mut values = self.session.host_room(exactly::<usize>(size))?;
-        self.read_pieces(0..size, |piece| {
-            // A width that the compiler knows.
-            let lanes = piece.chunks_exact(T::DTYPE.bytes());
-            values.extend(lanes.map(|lane| T::from_bits64(word(lane))));
-        })?;
+        self.read_pieces(0..size, |piece| bytes::take(piece, &mut values))?;
         Ok(values)
     }
 
@@ -462,29 +459,11 @@ impl Contents {
     }
 }
 
-#[inline(always)]
+/// The number that the bytes of a lane are.
 fn word(lane: &[u8]) -> u64 {
     let mut word = [0; 8];
     word[..lane.len()].copy_from_slice(lane);
     u64::from_le_bytes(word)
-}
-
-/// Makes every NaN the quiet NaN.
-fn quieten(dtype: DType, bytes: &mut [u8]) {
-    with_lane!(dtype, T => quieten_lanes::<T>(bytes), mask => ());
-}
-
-fn quieten_lanes<T: Element + PartialOrd>(bytes: &mut [u8]) {
-    if !T::DTYPE.is_float() {
-        return;
-    }
-    let (width, nan) = (T::DTYPE.bytes(), quiet_nan(T::DTYPE).to_le_bytes());
-    for lane in bytes.chunks_exact_mut(width) {
-        let x = T::from_bits64(word(lane));
-        if x.partial_cmp(&x).is_none() {
-            lane.copy_from_slice(&nan[..width]);
-        }
-    }
 }
 
 /// The place of an index among so many; negative ones count from the end.

@@ -3,7 +3,7 @@
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 
-use crate::array::Array;
+use crate::array::{Array, bytes};
 use crate::dtype::{DType, Element};
 use crate::error::{Error, Result};
 use crate::interrupt;
@@ -29,9 +29,7 @@ impl Session {
                 return Err(Error::Interrupted);
             }
             let converted = &mut converted[..piece.len() * width];
-            for (to, lane) in converted.chunks_exact_mut(width).zip(piece) {
-                to.copy_from_slice(&lane.to_bits64().to_le_bytes()[..width]);
-            }
+            bytes::put(piece, converted);
             device.backend.memory().write(start, converted)?;
         }
         Ok(self.adopt(T::DTYPE, lanes.len() as u64, buffer))

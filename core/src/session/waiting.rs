@@ -28,12 +28,8 @@ impl Session {
         self.report()
     }
 
-    /// Fails with what [`Session::take_error`] gives, if anything; what was read has been waited for. A GPU is waited for
-    /// as a whole, since it fails as a whole.
+    /// Fails with what [`Session::take_error`] gives, if anything; what was read has been waited for.
     pub(crate) fn report(&self) -> Result<()> {
-        if self.working_device().is_some_and(|device| device.backend.gpu().is_some()) {
-            self.wait()?;
-        }
         self.take_error().map_or(Ok(()), Err)
     }
 

@@ -105,7 +105,8 @@ macro_rules! host_data {
             /// The contents of an `.npy` file.
             fn write(&self, is_complex: bool) -> Result<Vec<u8>> {
                 match self { $(Self::$variant(array) => {
-                    npy::write(array.shape(), is_complex, array.iter())
+                    let rows = array.as_standard_layout();
+                    npy::write(array.shape(), is_complex, rows.as_slice().unwrap_or_default())
                 })* }
             }
 

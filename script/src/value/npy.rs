@@ -4,6 +4,7 @@
 //! with the bytes that follow before anything of that size is made. The header is a dictionary of Python, of which
 //! this reads what NumPy writes: `{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }`.
 
+use porcini_core::array::bytes::{put, take};
 use porcini_core::{DType, Element};
 
 use crate::fault::{Result as Faultable, check_interrupt, fault};
@@ -113,6 +114,7 @@ impl Header {
         let no_room = |_| fault(format!("out of memory: {} B of elements", bytes.len()));
         elements.try_reserve_exact(bytes.len() / width).map_err(no_room)?;
         let unused = 64 - 8 * width;
+        let turned = |element: T| T::from_bits64(element.to_bits64().swap_bytes() >> unused);
         for (start, piece) in (0..).step_by(PIECE * width).zip(bytes.chunks(PIECE * width)) {
             check_interrupt()?;
             if T::DTYPE == DType::Mask
@@ -120,22 +122,21 @@ impl Header {
             {
                 return Err(fault(Refusal::Truth(start + at).to_string()));
             }
-            elements.extend(piece.chunks_exact(width).map(|element| {
-                let mut word = [0; 8];
-                word[..width].copy_from_slice(element);
-                let bits = u64::from_le_bytes(word);
-                T::from_bits64(if self.big_endian { bits.swap_bytes() >> unused } else { bits })
-            }));
+            let before = elements.len();
+            take(piece, &mut elements);
+            if self.big_endian {
+                elements[before..].iter_mut().for_each(|element| *element = turned(*element));
+            }
         }
         Ok(elements)
     }
 }
 
 /// A file of elements in row-major order; of complex numbers, if the last extent is of their parts.
-pub(crate) fn write<'e, T: Element>(
+pub(crate) fn write<T: Element>(
     shape: &[usize],
     is_complex: bool,
-    elements: impl ExactSizeIterator<Item = &'e T>,
+    elements: &[T],
 ) -> Faultable<Vec<u8>> {
     let header = written_header(T::DTYPE, shape, is_complex);
     let width = size_of::<T>();
@@ -144,11 +145,11 @@ pub(crate) fn write<'e, T: Element>(
     let no_room = |_| fault(format!("write_npy: out of memory: {bytes} B of elements"));
     file.try_reserve_exact(bytes).map_err(no_room)?;
     file.extend(header);
-    for (i, element) in elements.enumerate() {
-        if i % PIECE == 0 {
-            check_interrupt()?;
-        }
-        file.extend_from_slice(&element.to_bits64().to_le_bytes()[..width]);
+    for piece in elements.chunks(PIECE) {
+        check_interrupt()?;
+        let start = file.len();
+        file.resize(start + size_of_val(piece), 0);
+        put(piece, &mut file[start..]);
     }
     Ok(file)
 }
@@ -345,7 +346,7 @@ mod tests {
         for shape in [&[][..], &[2], &[1, 2], &[2, 1, 1]] {
             let n: usize = shape.iter().product();
             let elements: Vec<f32> = [1.5, -2.0].into_iter().cycle().take(n).collect();
-            let file = write(shape, false, elements.iter()).unwrap();
+            let file = write(shape, false, &elements).unwrap();
             assert!((file.len() - 4 * n).is_multiple_of(ALIGNMENT));
             let (header, bytes) = Header::read(&file).unwrap();
             assert_eq!((header.dtype, header.shape.as_slice()), (DType::F32, shape));
@@ -355,7 +356,7 @@ mod tests {
 
     #[test]
     fn complex_numbers_have_two_parts() {
-        let file = write(&[3, 2], true, [1.0_f32; 6].iter()).unwrap();
+        let file = write(&[3, 2], true, &[1.0_f32; 6]).unwrap();
         assert!(
             file.windows(4).any(|part| part == b"<c8'")
                 && file.windows(4).any(|part| part == b"(3,)")
@@ -408,7 +409,7 @@ mod tests {
 
     #[test]
     fn files_that_end_early_are_refused() {
-        let whole = write(&[3], false, [1.0_f64, 2.0, 3.0].iter()).unwrap();
+        let whole = write(&[3], false, &[1.0_f64, 2.0, 3.0]).unwrap();
         for n in 0..whole.len() {
             assert!(Header::read(&whole[..n]).is_err(), "{n} bytes");
         }

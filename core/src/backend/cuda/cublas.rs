@@ -51,7 +51,7 @@ type Multiply = unsafe extern "C" fn(
     c_int,
 ) -> c_int;
 
-/// The library, ready to multiply on the stream of a GPU.
+/// The library, ready to multiply on the first stream of a GPU, in turns that are alone.
 pub(super) struct Cublas {
     gpu: Arc<Gpu>,
     handle: Handle,
@@ -110,7 +110,7 @@ impl Cublas {
         let started =
             Self { gpu: gpu.clone(), handle, multiply, destroy, _libraries: [library, needed] };
         // SAFETY: the handle is valid, and the stream is that of the current context.
-        check(unsafe { set_stream(handle, gpu.stream()) })?;
+        check(unsafe { set_stream(handle, gpu.first_stream().handle) })?;
         Ok(started)
     }
 

@@ -4,6 +4,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::gpu::{Gpu, Mapped};
+use super::order::Ticket;
 use super::ptx::WORDS_PER_ACCESS;
 use crate::backend::{Failures, OutOfBounds, Running};
 use crate::dtype::DType;
@@ -29,6 +30,8 @@ pub(super) struct Words {
     pieces: usize,
     /// Lanes of a piece.
     piece: u64,
+    /// The launch, once it was given to a stream.
+    launch: Option<Ticket>,
 }
 
 impl ErrorWords {
@@ -48,7 +51,8 @@ impl ErrorWords {
         let first = *used;
         *used += n;
         (first..first + n).for_each(|word| words.set(word, NO_ERROR));
-        Ok(Words { slab: words.clone(), first, accesses: accesses.to_vec(), pieces, piece })
+        let (slab, accesses, launch) = (words.clone(), accesses.to_vec(), None);
+        Ok(Words { slab, first, accesses, pieces, piece, launch })
     }
 }
 
@@ -58,6 +62,11 @@ pub(super) fn index_types(kernel: &Kernel) -> Vec<DType> {
 }
 
 impl Words {
+    /// The words of a launch that was given to a stream.
+    pub(super) fn of(self, launch: Ticket) -> Self {
+        Self { launch: Some(launch), ..self }
+    }
+
     /// Where the GPU finds the words of a piece.
     pub(super) fn address(&self, piece: usize) -> u64 {
         self.slab.address + 8 * self.word(piece, 0) as u64
@@ -86,6 +95,11 @@ impl Running for Words {
         };
         (0..self.accesses.len()).map(failure).collect()
     }
+
+    fn is_waiting(&self) -> bool {
+        // What was given to no stream yet is under way.
+        self.launch.is_none_or(|launch| !self.slab.gpu().is_over(launch))
+    }
 }
 
 /// The words of a batch: the pieces are its members.
@@ -97,5 +111,9 @@ impl Running for OfMembers {
             (0..self.0.accesses.len()).map(move |access| self.0.failure(member, access, 0))
         };
         (0..self.0.pieces).flat_map(of).collect()
+    }
+
+    fn is_waiting(&self) -> bool {
+        self.0.is_waiting()
     }
 }

@@ -1,14 +1,16 @@
-//! An open GPU: its context, its one stream, and every call to the driver.
+//! An open GPU: its context, its streams, and every call to the driver.
 //!
-//! Addresses come from [`Gpu::alloc`] and are what kernels see; nothing here keeps track of them. All work
-//! goes to one stream, so it runs in the order in which it was given, and memory may be handed out again
-//! as soon as its owner is gone.
+//! Addresses come from [`Gpu::alloc`] and are what kernels see. Work goes to a stream in a [`Turn`], which names what it
+//! uses: so it runs behind what it needs, and memory may be handed out again as soon as its owner is gone.
 #![expect(unsafe_code, reason = "the driver is a C library")]
 
 mod foreign;
 mod signal;
+mod streams;
 
 pub(super) use signal::Signal;
+use streams::Streams;
+pub(super) use streams::{Stream, Turn};
 
 use std::ffi::{CString, c_void};
 use std::fmt;
@@ -21,12 +23,11 @@ use cudarc::driver::sys::{self, CUdevice_attribute as Attribute, CUresult};
 
 use super::driver::{self, Driver, OLDEST_CAPABILITY, attribute, describe};
 use crate::error::{Error, Result};
-use crate::interrupt;
 
 /// Bytes that the driver's compiler may say of an error.
 const LOG_BYTES: usize = 16 << 10;
 
-/// A GPU with a context and a stream.
+/// A GPU with a context and streams.
 pub(super) struct Gpu {
     pub(super) number: u32,
     /// Version of the driver.
@@ -39,7 +40,7 @@ pub(super) struct Gpu {
     pub(super) multiprocessors: u32,
     device: sys::CUdevice,
     context: sys::CUcontext,
-    stream: sys::CUstream,
+    streams: Streams,
     lost: AtomicBool,
     /// The last kernel of others that was launched: ours do not fail.
     foreign: Mutex<Option<Arc<str>>>,
@@ -145,11 +146,7 @@ impl Gpu {
         // SAFETY: the handle is valid.
         let current = unsafe { sys::cuCtxSetCurrent(context) };
         current.result().map_err(said("the GPU gives no context"))?;
-        let mut stream = ptr::null_mut();
-        let kind = sys::CUstream_flags::CU_STREAM_NON_BLOCKING as u32;
-        // SAFETY: writes one handle; a context is current.
-        let created = unsafe { sys::cuStreamCreate(&raw mut stream, kind) };
-        created.result().map_err(said("the GPU gives no stream"))?;
+        let streams = Streams::new().map_err(said("the GPU gives no stream"))?;
         let lost = AtomicBool::new(false);
         let multiprocessors =
             attribute(device, Attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT).max(1);
@@ -161,15 +158,10 @@ impl Gpu {
             multiprocessors,
             device,
             context,
-            stream,
+            streams,
             lost,
             foreign: Mutex::default(),
         })
-    }
-
-    /// Its one stream.
-    pub(super) const fn stream(&self) -> sys::CUstream {
-        self.stream
     }
 
     /// Whether a failure has made the context useless.
@@ -221,19 +213,26 @@ impl Gpu {
     ///
     /// # Errors
     /// A failure of the device.
-    pub(super) fn fill(&self, address: u64, pattern: u32, bytes: usize, n: usize) -> Result<()> {
+    pub(super) fn fill(
+        &self,
+        stream: Stream,
+        address: u64,
+        pattern: u32,
+        bytes: usize,
+        n: usize,
+    ) -> Result<()> {
         self.enter()?;
         let [low, high, ..] = pattern.to_le_bytes();
         let result = match bytes {
             // SAFETY: the caller owns the elements.
-            1 => unsafe { sys::cuMemsetD8Async(address, low, n, self.stream) },
+            1 => unsafe { sys::cuMemsetD8Async(address, low, n, stream.handle) },
             2 => {
                 let pattern = u16::from_le_bytes([low, high]);
                 // SAFETY: the caller owns the elements.
-                unsafe { sys::cuMemsetD16Async(address, pattern, n, self.stream) }
+                unsafe { sys::cuMemsetD16Async(address, pattern, n, stream.handle) }
             }
             // SAFETY: the caller owns the elements.
-            _ => unsafe { sys::cuMemsetD32Async(address, pattern, n, self.stream) },
+            _ => unsafe { sys::cuMemsetD32Async(address, pattern, n, stream.handle) },
         };
         self.check("filling memory", result)
     }
@@ -242,10 +241,16 @@ impl Gpu {
     ///
     /// # Errors
     /// A failure of the device.
-    pub(super) fn copy(&self, target: u64, source: u64, bytes: usize) -> Result<()> {
+    pub(super) fn copy(
+        &self,
+        stream: Stream,
+        target: u64,
+        source: u64,
+        bytes: usize,
+    ) -> Result<()> {
         self.enter()?;
         // SAFETY: both are live blocks of the device.
-        let result = unsafe { sys::cuMemcpyDtoDAsync_v2(target, source, bytes, self.stream) };
+        let result = unsafe { sys::cuMemcpyDtoDAsync_v2(target, source, bytes, stream.handle) };
         self.check("copying memory", result)
     }
 
@@ -253,11 +258,11 @@ impl Gpu {
     ///
     /// # Errors
     /// A failure of the device.
-    pub(super) fn write(&self, target: u64, source: &[u8]) -> Result<()> {
+    pub(super) fn write(&self, stream: Stream, target: u64, source: &[u8]) -> Result<()> {
         self.enter()?;
         let (from, bytes) = (source.as_ptr().cast::<c_void>(), source.len());
         // SAFETY: the target is a live block; pageable memory has been read when the call returns.
-        let result = unsafe { sys::cuMemcpyHtoDAsync_v2(target, from, bytes, self.stream) };
+        let result = unsafe { sys::cuMemcpyHtoDAsync_v2(target, from, bytes, stream.handle) };
         self.check("copying to the GPU", result)
     }
 
@@ -271,30 +276,6 @@ impl Gpu {
         // SAFETY: the source is a live block, and the target is ours until the call returns.
         let result = unsafe { sys::cuMemcpyDtoH_v2(to, source, bytes) };
         self.check("copying to the host", result)
-    }
-
-    /// Whether all work given so far is done, as far as is known.
-    pub(super) fn is_idle(&self) -> bool {
-        // SAFETY: the stream is ours.
-        self.enter().is_ok()
-            && unsafe { sys::cuStreamQuery(self.stream) } != CUresult::CUDA_ERROR_NOT_READY
-    }
-
-    /// Waits until all work given so far is done.
-    ///
-    /// # Errors
-    /// `Interrupted`; the work goes on then. A failure of the work.
-    pub(super) fn wait(&self) -> Result<()> {
-        self.wait_until(interrupt::is_requested)
-    }
-
-    /// Waits until all work given so far is done, or `give_up` says so.
-    ///
-    /// # Errors
-    /// `Interrupted` if it gave up; a failure of the work.
-    pub(super) fn wait_until(&self, give_up: impl Fn() -> bool) -> Result<()> {
-        // SAFETY: the stream is ours.
-        self.poll(|| unsafe { sys::cuStreamQuery(self.stream) }, give_up)
     }
 
     /// Waits until the driver says that something is ready, or `give_up` says so.
@@ -330,7 +311,13 @@ impl Gpu {
     ///
     /// # Errors
     /// A failure of the device.
-    pub(super) fn launch(&self, function: Function, grid: Grid, params: &[u64]) -> Result<()> {
+    pub(super) fn launch(
+        &self,
+        stream: Stream,
+        function: Function,
+        grid: Grid,
+        params: &[u64],
+    ) -> Result<()> {
         self.enter()?;
         let mut block = params.as_ptr().cast_mut().cast::<c_void>();
         let Grid { blocks, threads, members, shared_bytes } = grid;
@@ -345,7 +332,7 @@ impl Gpu {
                 1,
                 1,
                 shared_bytes,
-                self.stream,
+                stream.handle,
                 &raw mut block,
                 ptr::null_mut(),
             )
@@ -532,8 +519,7 @@ impl Drop for Gpu {
         if self.enter().is_err() {
             return;
         }
-        // SAFETY: the stream is ours, and it has no user any more.
-        let _ = unsafe { sys::cuStreamDestroy_v2(self.stream) };
+        self.streams.destroy();
         // SAFETY: retained once in `open`.
         let _ = unsafe { sys::cuDevicePrimaryCtxRelease_v2(self.device) };
     }
@@ -554,6 +540,11 @@ unsafe impl Send for Mapped {}
 unsafe impl Sync for Mapped {}
 
 impl Mapped {
+    /// Whose words they are.
+    pub(super) fn gpu(&self) -> &Gpu {
+        &self.gpu
+    }
+
     /// Where the host finds a word.
     fn host(&self, i: usize) -> *const u64 {
         assert!(i < self.n_words, "internal error: a word beyond the mapped ones");

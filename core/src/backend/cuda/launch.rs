@@ -5,7 +5,8 @@ use std::time::{Duration, Instant};
 
 use super::compiler::{Binary, Compiler};
 use super::errors::{ErrorWords, OfMembers, Words, index_types};
-use super::gpu::{Function, Gpu, Grid, Module, Resources, Signal};
+use super::gpu::{Function, Gpu, Grid, Module, Resources, Signal, Stream};
+use super::order::{N_COMPUTE, Use};
 use super::ptx::{self, BATCH, CHUNK, FOLDED, LANES_PER_WARP, Sharing};
 use crate::backend::{CodeStatistics, Executable, Launched};
 use crate::convert::exactly;
@@ -38,12 +39,19 @@ const PATIENCE: Duration = Duration::from_secs(5);
 
 /// State that all kernels of a GPU share.
 pub(super) struct Shared {
-    gpu: Arc<Gpu>,
+    pub(super) gpu: Arc<Gpu>,
     compiler: Arc<Compiler>,
     /// Nonzero when loops should leave.
     abort: Signal,
     errors: ErrorWords,
-    /// Where the chunks of reductions meet. Launches follow each other, so one is enough.
+    /// Of each stream: its launches follow each other.
+    rooms: [Rooms; N_COMPUTE],
+}
+
+/// Memory for the launches of a stream.
+#[derive(Default)]
+struct Rooms {
+    /// Where the chunks of reductions meet.
     tree: Mutex<Tree>,
     /// Memory that passes values between the parts of long kernels.
     between: Mutex<Scratch>,
@@ -72,9 +80,7 @@ impl Shared {
             compiler,
             abort,
             errors: ErrorWords::new(gpu.clone()),
-            tree: Mutex::default(),
-            between: Mutex::default(),
-            table: Mutex::default(),
+            rooms: Default::default(),
             gpu,
         })
     }
@@ -83,6 +89,7 @@ impl Shared {
     /// else gets them until `work` returns, so launches of several threads do not come between those of one.
     fn with_tree(
         &self,
+        stream: Stream,
         n_chunks: u64,
         n_results: usize,
         work: impl FnOnce(u64) -> Result<()>,
@@ -90,12 +97,13 @@ impl Shared {
         let (n_words, n_nodes) = ptx::tree_size(n_chunks, n_results as u64);
         let bytes = |n: u64, each| exactly::<usize>(n * each);
         let (words, counters) = (bytes(n_words, 8), bytes(n_nodes, 4).next_multiple_of(256));
-        let mut tree = self.tree.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut tree =
+            self.rooms[stream.number].tree.lock().unwrap_or_else(PoisonError::into_inner);
         if tree.counters < counters || tree.room.bytes - tree.counters < words {
             let counters = counters.max(tree.counters).next_multiple_of(1 << 12);
             tree.counters = 0;
             let address = self.grow(&mut tree.room, counters.saturating_add(words))?;
-            self.gpu.fill(address, 0, 4, counters / 4)?;
+            self.gpu.fill(stream, address, 0, 4, counters / 4)?;
             tree.counters = counters;
         }
         let done = work(tree.room.address + tree.counters as u64);
@@ -109,10 +117,12 @@ impl Shared {
     /// Calls `work` with the address of room for what the parts of a launch leave to each other.
     pub(super) fn with_room_between(
         &self,
+        stream: Stream,
         bytes: usize,
         work: impl FnOnce(u64) -> Result<()>,
     ) -> Result<()> {
-        let mut between = self.between.lock().unwrap_or_else(PoisonError::into_inner);
+        let between = &self.rooms[stream.number].between;
+        let mut between = between.lock().unwrap_or_else(PoisonError::into_inner);
         work(self.grow(&mut between, bytes)?)
     }
 
@@ -141,12 +151,14 @@ impl Shared {
 
 impl Drop for Shared {
     fn drop(&mut self) {
-        let tree = &self.tree.get_mut().unwrap_or_else(PoisonError::into_inner).room;
-        let between = &*self.between.get_mut().unwrap_or_else(PoisonError::into_inner);
-        let table = &*self.table.get_mut().unwrap_or_else(PoisonError::into_inner);
-        for Scratch { address, bytes } in [tree, between, table] {
-            if *bytes > 0 {
-                self.gpu.free(*address);
+        for Rooms { tree, between, table } in &mut self.rooms {
+            let tree = &tree.get_mut().unwrap_or_else(PoisonError::into_inner).room;
+            let between = &*between.get_mut().unwrap_or_else(PoisonError::into_inner);
+            let table = &*table.get_mut().unwrap_or_else(PoisonError::into_inner);
+            for Scratch { address, bytes } in [tree, between, table] {
+                if *bytes > 0 {
+                    self.gpu.free(*address);
+                }
             }
         }
     }
@@ -157,6 +169,8 @@ pub(super) struct Loaded {
     shared: Arc<Shared>,
     module: Module,
     entry: Function,
+    /// Words of the addresses of its buffers, and whether these are written.
+    buffers: Vec<(usize, bool)>,
     /// Combines what the chunks of reductions leave.
     fold: Option<Fold>,
     /// Adds into few elements.
@@ -210,6 +224,7 @@ impl Loaded {
             shared: shared.clone(),
             module,
             entry,
+            buffers: address_words(kernel),
             fold,
             private,
             sharing,
@@ -227,7 +242,13 @@ impl Loaded {
     }
 
     /// Runs the pieces of a launch.
-    fn start(&self, params: &mut ParamBlock, n: u64, errors: Option<&Words>) -> Result<()> {
+    fn start(
+        &self,
+        stream: Stream,
+        params: &mut ParamBlock,
+        n: u64,
+        errors: Option<&Words>,
+    ) -> Result<()> {
         for piece in 0..n.div_ceil(PIECE) {
             let start = piece * PIECE;
             let length = PIECE.min(n - start);
@@ -251,16 +272,20 @@ impl Loaded {
             });
             let (entry, grid) = private.unwrap_or((self.entry, grid));
             match self.is_batch {
-                true => self.shared.launch_from_memory(entry, grid, params.words())?,
-                false => self.shared.launch(entry, grid, params.words())?,
+                true => self.shared.launch_from_memory(stream, entry, grid, params.words())?,
+                false => self.shared.launch(stream, entry, grid, params.words())?,
             }
         }
         Ok(())
     }
-}
 
-impl Executable for Loaded {
-    fn launch(&self, mut params: ParamBlock, n: u64) -> Result<Launched> {
+    /// Launches in a stream; the words of its errors, if there may be some.
+    pub(super) fn launch_in(
+        &self,
+        stream: Stream,
+        mut params: ParamBlock,
+        n: u64,
+    ) -> Result<Option<Words>> {
         let shared = &self.shared;
         params.set(WORD_ABORT, shared.abort.address);
         let errors = match self.index_types.len() {
@@ -273,19 +298,44 @@ impl Executable for Loaded {
         if let Some(fold) = &self.fold {
             let n_chunks = n.div_ceil(CHUNK);
             params.set(WORD_CHUNKS, n_chunks);
-            shared.with_tree(n_chunks, fold.n_results, |words| {
+            shared.with_tree(stream, n_chunks, fold.n_results, |words| {
                 params.set(WORD_SCRATCH, words);
-                self.start(&mut params, n, errors.as_ref())?;
-                if n_chunks > 1 { fold.launch(shared, &params, n_chunks) } else { Ok(()) }
+                self.start(stream, &mut params, n, errors.as_ref())?;
+                if n_chunks > 1 { fold.launch(shared, stream, &params, n_chunks) } else { Ok(()) }
             })?;
         } else {
-            self.start(&mut params, n, errors.as_ref())?;
+            self.start(stream, &mut params, n, errors.as_ref())?;
         }
         if self.has_loops {
-            shared.wait_for_loops()?;
+            shared.wait_for_loops(stream)?;
         }
+        Ok(errors)
+    }
+}
+
+/// Words of the addresses of a kernel's buffers, and whether these are written.
+pub(super) fn address_words(kernel: &Kernel) -> Vec<(usize, bool)> {
+    let word = |i: usize| (kernel.address_word(BufferIndex(exactly(i))), kernel.buffers[i].written);
+    (0..kernel.buffers.len()).map(word).collect()
+}
+
+/// The blocks that a launch uses.
+pub(super) fn uses(buffers: &[(usize, bool)], params: &ParamBlock) -> impl Iterator<Item = Use> {
+    let uses = buffers.iter().map(|&(word, written)| {
+        let address = params.words()[word];
+        if written { Use::Write(address) } else { Use::Read(address) }
+    });
+    // Arrays without lanes may have no block.
+    uses.filter(|one| one.address() != 0)
+}
+
+impl Executable for Loaded {
+    fn launch(&self, params: ParamBlock, n: u64) -> Result<Launched> {
+        let turn = self.shared.gpu.turn(uses(&self.buffers, &params), None)?;
+        let errors = self.launch_in(turn.stream, params, n)?;
+        let ticket = turn.end();
         Ok(match errors {
-            Some(errors) => Launched::Running(Box::new(errors)),
+            Some(errors) => Launched::Running(Box::new(errors.of(ticket))),
             None => Launched::Done { failures: Vec::new(), alone: None },
         })
     }
@@ -307,16 +357,18 @@ impl Executable for Loaded {
         if self.fold.is_some() {
             words.chunks_mut(each).for_each(|words| words[WORD_CHUNKS] = 1);
         }
+        // So many blocks take longer to look up than the rest takes to run before.
+        let turn = self.shared.gpu.turn_alone()?;
         if self.index_types.is_empty() {
-            self.shared.launch_members(self.entry, grid, &words, each)?;
+            self.shared.launch_members(turn.stream, self.entry, grid, &words, each)?;
             return Ok(Launched::Done { failures: Vec::new(), alone: None });
         }
         let errors = self.shared.errors.take(&self.index_types, members.len(), PIECE)?;
         for (member, words) in words.chunks_mut(each).enumerate() {
             words[WORD_ERRORS] = errors.address(member);
         }
-        self.shared.launch_members(self.entry, grid, &words, each)?;
-        Ok(Launched::Running(Box::new(OfMembers(errors))))
+        self.shared.launch_members(turn.stream, self.entry, grid, &words, each)?;
+        Ok(Launched::Running(Box::new(OfMembers(errors.of(turn.end())))))
     }
 
     fn statistics(&self) -> CodeStatistics {
@@ -332,16 +384,17 @@ impl Drop for Loaded {
 
 impl Shared {
     /// Launches an entry with a parameter block, in memory if it is too long to be passed.
-    fn launch(&self, entry: Function, grid: Grid, words: &[u64]) -> Result<()> {
+    fn launch(&self, stream: Stream, entry: Function, grid: Grid, words: &[u64]) -> Result<()> {
         match words.len() * 8 <= MAX_DIRECT_BYTES {
-            true => self.gpu.launch(entry, grid, words),
-            false => self.launch_from_memory(entry, grid, words),
+            true => self.gpu.launch(stream, entry, grid, words),
+            false => self.launch_from_memory(stream, entry, grid, words),
         }
     }
 
     /// Launches an entry for members of a batch, of which each has such a grid and so many of the words.
     pub(super) fn launch_members(
         &self,
+        stream: Stream,
         entry: Function,
         grid: Grid,
         words: &[u64],
@@ -349,29 +402,36 @@ impl Shared {
     ) -> Result<()> {
         words.chunks(MOST_MEMBERS * n_words).try_for_each(|words| {
             let members = exactly(words.len() / n_words);
-            self.launch_from_memory(entry, Grid { members, ..grid }, words)
+            self.launch_from_memory(stream, entry, Grid { members, ..grid }, words)
         })
     }
 
     /// Launches an entry that takes the address of its parameters.
-    fn launch_from_memory(&self, entry: Function, grid: Grid, words: &[u64]) -> Result<()> {
+    fn launch_from_memory(
+        &self,
+        stream: Stream,
+        entry: Function,
+        grid: Grid,
+        words: &[u64],
+    ) -> Result<()> {
         let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
-        let mut table = self.table.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut table =
+            self.rooms[stream.number].table.lock().unwrap_or_else(PoisonError::into_inner);
         let address = self.grow(&mut table, bytes.len())?;
         // Launches before have read theirs: copies wait for them, on the device.
-        self.gpu.write(address, &bytes)?;
-        self.gpu.launch(entry, grid, &[address])
+        self.gpu.write(stream, address, &bytes)?;
+        self.gpu.launch(stream, entry, grid, &[address])
     }
 
     /// Waits for a kernel with loops, which may never end; an interrupt makes them leave.
-    fn wait_for_loops(&self) -> Result<()> {
-        match self.gpu.wait_until(interrupt::is_requested) {
+    fn wait_for_loops(&self, stream: Stream) -> Result<()> {
+        match self.gpu.wait_for(stream, interrupt::is_requested) {
             Err(Error::Interrupted) => {}
             done => return done,
         }
         self.abort.set(true)?;
         let start = Instant::now();
-        let left = self.gpu.wait_until(|| start.elapsed() > PATIENCE);
+        let left = self.gpu.wait_for(stream, || start.elapsed() > PATIENCE);
         self.abort.set(false)?;
         match left {
             Err(Error::Interrupted) => Err(self.gpu.abandon("interrupting a loop")),
@@ -383,12 +443,18 @@ impl Shared {
 
 impl Fold {
     /// Reduces the tree above `n_chunks` chunks, whose results are in scratch memory.
-    fn launch(&self, shared: &Shared, params: &ParamBlock, n_chunks: u64) -> Result<()> {
+    fn launch(
+        &self,
+        shared: &Shared,
+        stream: Stream,
+        params: &ParamBlock,
+        n_chunks: u64,
+    ) -> Result<()> {
         let threads = n_chunks.div_ceil(FOLDED) * LANES_PER_WARP;
         let blocks = threads.div_ceil(FOLD_THREADS.into());
         let blocks = exactly::<u32>(blocks);
         let grid = Grid::of(blocks, FOLD_THREADS);
-        shared.launch(self.entry, grid, params.words())
+        shared.launch(stream, self.entry, grid, params.words())
     }
 }
 

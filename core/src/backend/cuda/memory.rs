@@ -2,13 +2,17 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use super::gpu::Gpu;
+use super::gpu::{Gpu, Stream};
+use super::order::{DOWN, UP, Use};
 use super::staging::Staging;
 use crate::backend::{Capacity, Memory};
 use crate::error::Result;
 
 /// Bytes that are copied from the host before the device copies them on.
 const SEED_BYTES: usize = 1 << 16;
+
+/// Bytes from which on a copy has a stream of its own, and runs beside kernels.
+const LONG: usize = 1 << 20;
 
 /// The memory of a GPU: blocks from the driver, aligned to 256 bytes.
 pub(super) struct GpuMemory {
@@ -34,11 +38,14 @@ impl GpuMemory {
 impl Memory for GpuMemory {
     fn alloc_raw(&self, bytes: usize) -> Option<u64> {
         let address = self.gpu.alloc(bytes)?;
-        self.gpu.fill(address, 0, 1, bytes).ok()?;
+        self.gpu.add_block(address, bytes);
+        let turn = self.gpu.turn([Use::Write(address)], None).ok()?;
+        self.gpu.fill(turn.stream, address, 0, 1, bytes).ok()?;
         Some(address)
     }
 
     fn free_raw(&self, address: u64, _bytes: usize) {
+        self.gpu.remove_block(address);
         self.gpu.free(address);
     }
 
@@ -46,31 +53,38 @@ impl Memory for GpuMemory {
     fn fill(&self, address: u64, pattern: u64, bytes: usize, n: u64) -> Result<()> {
         let Ok(n) = usize::try_from(n) else { return Ok(()) };
         let (low, high) = (pattern as u32, (pattern >> 32) as u32);
+        let turn = self.gpu.turn([Use::Write(address)], None)?;
         match bytes {
-            8 if low == high => self.gpu.fill(address, low, 4, 2 * n),
-            8 => self.fill_wide(address, pattern, n),
-            _ => self.gpu.fill(address, low, bytes, n),
+            8 if low == high => self.gpu.fill(turn.stream, address, low, 4, 2 * n),
+            8 => self.fill_wide(turn.stream, address, pattern, n),
+            _ => self.gpu.fill(turn.stream, address, low, bytes, n),
         }
     }
 
     fn copy(&self, target: u64, source: u64, bytes: usize) -> Result<()> {
-        self.gpu.copy(target, source, bytes)
+        let turn = self.gpu.turn([Use::Read(source), Use::Write(target)], None)?;
+        self.gpu.copy(turn.stream, target, source, bytes)
     }
 
     fn write(&self, target: u64, source: &[u8]) -> Result<()> {
-        self.with_staging(|staging| staging.write(target, source))
+        let stream = (source.len() >= LONG).then_some(UP);
+        let turn = self.gpu.turn([Use::Write(target)], stream)?;
+        self.with_staging(|staging| staging.write(turn.stream, target, source))
     }
 
     fn read(&self, source: u64, target: &mut [u8]) -> Result<()> {
-        self.with_staging(|staging| staging.read(source, target))
+        // A short copy goes on where the block was written, which costs no wait.
+        let stream = if target.len() >= LONG { Some(DOWN) } else { self.gpu.stream_of(source) };
+        let turn = self.gpu.turn([Use::Read(source)], stream)?;
+        self.with_staging(|staging| staging.read(turn.stream, source, target))
     }
 
-    fn is_ready(&self, _address: u64) -> bool {
-        self.gpu.is_idle()
+    fn is_ready(&self, address: u64) -> bool {
+        self.gpu.is_block_ready(address)
     }
 
-    fn wait(&self, _address: u64) -> Result<()> {
-        self.gpu.wait()
+    fn wait(&self, address: u64) -> Result<()> {
+        self.gpu.wait_for_block(address)
     }
 
     fn capacity(&self) -> Capacity {
@@ -80,14 +94,14 @@ impl Memory for GpuMemory {
 
 impl GpuMemory {
     /// The driver fills by up to 32 bits: a few elements come from the host and double.
-    fn fill_wide(&self, address: u64, pattern: u64, n: usize) -> Result<()> {
+    fn fill_wide(&self, stream: Stream, address: u64, pattern: u64, n: usize) -> Result<()> {
         let bytes = 8 * n;
         let seed = pattern.to_le_bytes().repeat(n.min(SEED_BYTES / 8));
-        self.gpu.write(address, &seed)?;
+        self.gpu.write(stream, address, &seed)?;
         let mut filled = seed.len();
         while filled < bytes {
             let more = filled.min(bytes - filled);
-            self.gpu.copy(address + filled as u64, address, more)?;
+            self.gpu.copy(stream, address + filled as u64, address, more)?;
             filled += more;
         }
         Ok(())

@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `ptx/` | kernels as PTX text: pure, needs no GPU |
 //! | `gpu.rs` | an open GPU: every call to the driver |
+//! | `order.rs` | which stream work goes to, and what it waits for |
 //! | `launch.rs` | compiled kernels, and how they are launched |
 //! | `compiler.rs` | PTX into modules: from the disk, or by the driver's compiler |
 //! | `driver.rs` | the driver's library, and the GPUs it knows |
@@ -19,7 +20,8 @@
 //! | `on_host.rs` | what needs one lane after the other |
 //!
 //! The driver's library is looked for at run time, and a GPU is opened when a value is needed. Kernels,
-//! copies and fills go to one stream and are not waited for; reading a value waits.
+//! copies and fills go to streams, each behind the work that it needs, and are not waited for; reading a value waits for
+//! what makes it.
 
 mod compiler;
 mod cublas;
@@ -33,6 +35,7 @@ mod memory;
 mod modules;
 mod nvrtc;
 mod on_host;
+mod order;
 mod parts;
 mod primitive;
 mod ptx;
@@ -223,7 +226,8 @@ impl GpuBackend for Cuda {
     fn fail(&self) -> Result<()> {
         let module = self.compiler.load(&self.compiler.trap())?.module;
         let entry = self.gpu.function(&module, ptx::TRAP_ENTRY)?;
-        self.gpu.launch(entry, Grid::of(1, 1), &[0])
+        let turn = self.gpu.turn_alone()?;
+        self.gpu.launch(turn.stream, entry, Grid::of(1, 1), &[0])
     }
 
     fn is_lost(&self) -> bool {

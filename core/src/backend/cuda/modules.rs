@@ -97,7 +97,8 @@ impl LoadedEntry for Entry {
             // Other kernels may be the same entry, and have asked for less.
             gpu.allow_shared(self.function, shape.shared_bytes)?;
         }
-        gpu.launch_foreign(&self.name, self.function, shape, args)
+        let turn = gpu.turn_alone()?;
+        gpu.launch_foreign(turn.stream, &self.name, self.function, shape, args)
     }
 }
 

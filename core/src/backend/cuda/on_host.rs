@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use super::gpu::Gpu;
+use super::order::Use;
 use crate::backend::host::HostMemory;
 use crate::backend::interp::Interp;
 use crate::backend::isa::Isa;
@@ -107,7 +108,8 @@ impl Copies<'_> {
     fn write_back(&self, here: u64, address: u64, bytes: usize) -> Result<()> {
         let mut contents = vec![0; bytes];
         HostMemory.get(here, &mut contents);
-        self.gpu.write(address, &contents)
+        let turn = self.gpu.turn([Use::Write(address)], None)?;
+        self.gpu.write(turn.stream, address, &contents)
     }
 }
 

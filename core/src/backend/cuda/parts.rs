@@ -3,7 +3,8 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::cut::{Cut, Part, Source};
-use super::launch::{Loaded, Shared};
+use super::errors::Words;
+use super::launch::{Loaded, Shared, address_words, uses};
 use crate::backend::{CodeStatistics, Executable, Failures, Launched, Running};
 use crate::convert::exactly;
 use crate::dtype::DType;
@@ -15,6 +16,8 @@ pub(super) struct Parts {
     shared: Arc<Shared>,
     parts: Vec<(Loaded, Layout)>,
     between: Vec<DType>,
+    /// As of [`address_words`].
+    buffers: Vec<(usize, bool)>,
 }
 
 /// Where the words of a part's parameter block come from.
@@ -60,7 +63,8 @@ impl Parts {
         let mut done = done.into_inner().unwrap_or_else(PoisonError::into_inner);
         done.sort_by_key(|&(number, _)| number);
         let parts = done.into_iter().map(|(_, part)| part).collect::<Result<_>>()?;
-        Ok(Self { shared: shared.clone(), parts, between: cut.between })
+        let (shared, buffers) = (shared.clone(), address_words(whole));
+        Ok(Self { shared, parts, between: cut.between, buffers })
     }
 }
 
@@ -103,8 +107,9 @@ impl Executable for Parts {
         // Whole blocks, since threads write beyond the last lane.
         let bytes = |dtype: &DType| lanes.saturating_mul(dtype.bytes()).next_multiple_of(256);
         let total = self.between.iter().map(bytes).fold(0, usize::saturating_add);
-        let mut running = Vec::new();
-        self.shared.with_room_between(total, |start| {
+        let turn = self.shared.gpu.turn(uses(&self.buffers, &params), None)?;
+        let mut errors = Vec::new();
+        self.shared.with_room_between(turn.stream, total, |start| {
             let mut next = start;
             let mut between = Vec::with_capacity(self.between.len());
             for dtype in &self.between {
@@ -112,16 +117,18 @@ impl Executable for Parts {
                 next += bytes(dtype) as u64;
             }
             for (loaded, layout) in &self.parts {
-                match loaded.launch(layout.params(&params, n, &between), n)? {
-                    Launched::Running(part) => running.push(part),
-                    Launched::Done { .. } | Launched::Queued(_) => {}
-                }
+                let params = layout.params(&params, n, &between);
+                errors.extend(loaded.launch_in(turn.stream, params, n)?);
             }
             Ok(())
         })?;
-        Ok(match running.is_empty() {
+        let ticket = turn.end();
+        Ok(match errors.is_empty() {
             true => Launched::Done { failures: Vec::new(), alone: None },
-            false => Launched::Running(Box::new(Several(running))),
+            false => {
+                let errors = errors.into_iter().map(|words: Words| words.of(ticket));
+                Launched::Running(Box::new(Several(errors.collect())))
+            }
         })
     }
 
@@ -137,14 +144,18 @@ impl Executable for Parts {
 }
 
 /// The parts of a launch: each access belongs to one of them.
-struct Several(Vec<Box<dyn Running>>);
+struct Several(Vec<Words>);
 
 impl Running for Several {
     fn failures(&self) -> Failures {
-        let parts = self.0.iter().map(|part| part.failures());
+        let parts = self.0.iter().map(Running::failures);
         let merge = |first: Failures, second: Failures| {
             first.into_iter().zip(second).map(|(a, b)| a.or(b)).collect()
         };
         parts.reduce(merge).unwrap_or_default()
+    }
+
+    fn is_waiting(&self) -> bool {
+        self.0.iter().any(Running::is_waiting)
     }
 }

@@ -5,8 +5,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use super::compiler::Compiler;
 use super::cublas::Cublas;
-use super::gpu::{Function, Gpu, Grid, Module};
+use super::gpu::{Function, Gpu, Grid, Module, Turn};
 use super::launch::Shared;
+use super::order::Use;
 use super::ptx::{
     ALONG_CHUNK, ALONG_FOLDED, ALONG_SHORT, AlongColumns, BUCKETS, COUNT_BLOCK, DIGIT, ProductCode,
     ProductParts, ProductSize, SCAN_CHUNK, Step, TILE, TURNED_SIDE, raw,
@@ -359,8 +360,11 @@ impl Primitives {
             self.by_cublas(product, call)?;
             return Ok(true);
         }
-        // Later work follows on the same stream, so what is given back here is free for it.
-        run_steps(&mut OnGpu { primitives: self, room, blocks: Vec::new() }, call)
+        let reads = call.operands.iter().map(|array| Use::Read(array.address));
+        let results = [Some(call.result), call.imag].into_iter().flatten();
+        let writes = results.map(|array| Use::Write(array.address));
+        let turn = self.gpu.turn(reads.chain(writes), None)?;
+        run_steps(&mut OnGpu { primitives: self, room, turn, blocks: Vec::new() }, call)
     }
 
     /// Runs calls of one product as a batch; whether there is code for it.
@@ -387,7 +391,8 @@ impl Primitives {
         words.extend(calls[1..].iter().flat_map(|call| product_words(code, product, call).1));
         let step = Step::Product(code);
         let grid = Grid::of(blocks, step.threads());
-        shared.launch_members(self.entry(step)?, grid, &words, n_words)?;
+        let turn = self.gpu.turn_alone()?;
+        shared.launch_members(turn.stream, self.entry(step)?, grid, &words, n_words)?;
         Ok(true)
     }
 
@@ -398,6 +403,7 @@ impl Primitives {
             Some(cublas) => cublas,
             none => none.insert(Cublas::start(&self.gpu, &self.toolkit)?),
         };
+        let _turn = self.gpu.turn_alone()?;
         cublas.multiply(product, call)
     }
 
@@ -425,6 +431,8 @@ impl Drop for Primitives {
 struct OnGpu<'a> {
     primitives: &'a Primitives,
     room: Room<'a>,
+    /// Ends before others may have the blocks.
+    turn: Turn<'a>,
     blocks: Vec<Buffer>,
 }
 
@@ -432,6 +440,7 @@ impl Work for OnGpu<'_> {
     fn room(&mut self, bytes: u64) -> Result<u64> {
         let block = (self.room)(bytes)?;
         let address = block.address();
+        self.turn.also(Use::Write(address))?;
         self.blocks.push(block);
         Ok(address)
     }
@@ -439,7 +448,8 @@ impl Work for OnGpu<'_> {
     fn launch(&mut self, step: Step, blocks: u64, words: &[u64]) -> Result<()> {
         let blocks = exactly::<u32>(blocks);
         let grid = Grid::of(blocks, step.threads());
-        self.primitives.gpu.launch(self.primitives.entry(step)?, grid, words)
+        let entry = self.primitives.entry(step)?;
+        self.primitives.gpu.launch(self.turn.stream, entry, grid, words)
     }
 
     fn processors(&self) -> u64 {

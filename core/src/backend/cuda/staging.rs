@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use cudarc::driver::sys::{self, CUevent_flags as EventFlags};
 
-use super::gpu::Gpu;
+use super::gpu::{Gpu, Stream};
 use crate::error::Result;
 use crate::interrupt;
 
@@ -56,11 +56,11 @@ impl Staging {
         Ok(staging)
     }
 
-    /// Copies to the GPU; the bytes have been read when it returns.
+    /// Copies to the GPU in a stream; the bytes have been read when it returns.
     ///
     /// # Errors
     /// `Interrupted`, a failure of the device.
-    pub(super) fn write(&mut self, target: u64, source: &[u8]) -> Result<()> {
+    pub(super) fn write(&mut self, stream: Stream, target: u64, source: &[u8]) -> Result<()> {
         let starts = (target..).step_by(BLOCK);
         for ((piece, start), i) in source.chunks(BLOCK).zip(starts).zip([0, 1].into_iter().cycle())
         {
@@ -68,29 +68,30 @@ impl Staging {
             self.wait_for(block)?;
             // SAFETY: the block is as long as the longest piece, and the GPU has done with it.
             unsafe { ptr::copy_nonoverlapping(piece.as_ptr(), block.start, piece.len()) };
-            let (from, stream) = (block.start.cast::<c_void>(), self.gpu.stream());
+            let (from, n) = (block.start.cast::<c_void>(), piece.len());
             // SAFETY: the target is a live block, and the pinned one does not change before its event.
-            let result = unsafe { sys::cuMemcpyHtoDAsync_v2(start, from, piece.len(), stream) };
+            let result = unsafe { sys::cuMemcpyHtoDAsync_v2(start, from, n, stream.handle) };
             self.gpu.check("copying to the GPU", result)?;
-            self.mark(block)?;
+            self.mark(block, stream)?;
         }
         Ok(())
     }
 
-    /// Copies to the host, after all work given so far.
+    /// Copies to the host, behind what the stream was given.
     ///
     /// # Errors
     /// `Interrupted`, a failure of the device.
-    pub(super) fn read(&mut self, source: u64, target: &mut [u8]) -> Result<()> {
+    pub(super) fn read(&mut self, stream: Stream, source: u64, target: &mut [u8]) -> Result<()> {
         let n = target.len();
         if n == 0 {
             return Ok(());
         }
-        self.fetch(&self.blocks[0], source, n.min(BLOCK))?;
+        self.fetch(&self.blocks[0], stream, source, n.min(BLOCK))?;
         for (i, piece) in target.chunks_mut(BLOCK).enumerate() {
             let next = (i + 1) * BLOCK;
             if next < n {
-                self.fetch(&self.blocks[(i + 1) % 2], source + next as u64, (n - next).min(BLOCK))?;
+                let (block, source) = (&self.blocks[(i + 1) % 2], source + next as u64);
+                self.fetch(block, stream, source, (n - next).min(BLOCK))?;
             }
             let block = &self.blocks[i % 2];
             self.wait_for(block)?;
@@ -101,18 +102,18 @@ impl Staging {
     }
 
     /// Has the GPU copy bytes into a block, behind all that uses it.
-    fn fetch(&self, block: &Block, source: u64, bytes: usize) -> Result<()> {
+    fn fetch(&self, block: &Block, stream: Stream, source: u64, bytes: usize) -> Result<()> {
         self.gpu.enter()?;
-        let (to, stream) = (block.start.cast::<c_void>(), self.gpu.stream());
+        let to = block.start.cast::<c_void>();
         // SAFETY: the source is a live block, and the pinned one long enough.
-        let result = unsafe { sys::cuMemcpyDtoHAsync_v2(to, source, bytes, stream) };
+        let result = unsafe { sys::cuMemcpyDtoHAsync_v2(to, source, bytes, stream.handle) };
         self.gpu.check("copying to the host", result)?;
-        self.mark(block)
+        self.mark(block, stream)
     }
 
-    fn mark(&self, block: &Block) -> Result<()> {
+    fn mark(&self, block: &Block, stream: Stream) -> Result<()> {
         // SAFETY: both handles are live.
-        let result = unsafe { sys::cuEventRecord(block.used, self.gpu.stream()) };
+        let result = unsafe { sys::cuEventRecord(block.used, stream.handle) };
         self.gpu.check("waiting for the GPU", result)
     }
 

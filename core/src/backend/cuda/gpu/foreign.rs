@@ -8,7 +8,7 @@ use std::sync::{Arc, PoisonError};
 use cudarc::driver::sys::{self, CUdevice_attribute as Attribute, CUresult};
 
 use super::super::driver::attribute;
-use super::{Function, Gpu, Module};
+use super::{Function, Gpu, Module, Stream};
 use crate::backend::LaunchShape;
 use crate::error::Result;
 
@@ -19,6 +19,7 @@ impl Gpu {
     /// A failure of the device.
     pub(in super::super) fn launch_foreign(
         &self,
+        stream: Stream,
         name: &Arc<str>,
         function: Function,
         shape: LaunchShape,
@@ -29,7 +30,7 @@ impl Gpu {
         let pointer = |arg: &u64| ptr::from_ref(arg).cast_mut().cast::<c_void>();
         let mut pointers: Vec<*mut c_void> = args.iter().map(pointer).collect();
         let LaunchShape { grid: [gx, gy, gz], block: [bx, by, bz], shared_bytes, .. } = shape;
-        let (stream, args) = (self.stream, pointers.as_mut_ptr());
+        let (stream, args) = (stream.handle, pointers.as_mut_ptr());
         let result = if shape.is_cooperative {
             // SAFETY: there are as many arguments as the entry's declaration says, each of its size,
             // which is at most a word; the call copies them.

@@ -48,7 +48,7 @@ impl Gpu {
             lost: false,
         };
         let address = self.alloc(BYTES).ok_or_else(no_room)?;
-        self.fill(address, 0, 4, BYTES / 4)?;
+        self.fill(self.turn_alone()?.stream, address, 0, 4, BYTES / 4)?;
         let mut stream = ptr::null_mut();
         let kind = sys::CUstream_flags::CU_STREAM_NON_BLOCKING as u32;
         // SAFETY: writes one handle.

@@ -1,0 +1,278 @@
+//! The streams of a GPU: work goes to one of them, behind the work whose results it needs.
+#![expect(unsafe_code, reason = "the driver is a C library")]
+
+use std::ptr;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use cudarc::driver::result::DriverError;
+use cudarc::driver::sys::{self, CUevent_flags as EventFlags, CUresult};
+use smallvec::SmallVec;
+
+use super::Gpu;
+use crate::backend::cuda::order::{N_STREAMS, Order, Ticket, Use, Waits};
+use crate::error::Result;
+use crate::interrupt;
+
+/// A stream, for as long as a turn lasts.
+#[derive(Clone, Copy)]
+pub(in super::super) struct Stream {
+    pub(in super::super) handle: sys::CUstream,
+    /// Its number.
+    pub(in super::super) number: usize,
+}
+
+/// The streams, each with an event that others wait for.
+pub(super) struct Streams {
+    handles: [sys::CUstream; N_STREAMS],
+    events: [sys::CUevent; N_STREAMS],
+    order: Mutex<Order>,
+}
+
+impl Streams {
+    /// Streams in the current context.
+    ///
+    /// # Errors
+    /// What the driver says.
+    pub(super) fn new() -> std::result::Result<Self, DriverError> {
+        let (mut handles, mut events) =
+            ([ptr::null_mut(); N_STREAMS], [ptr::null_mut(); N_STREAMS]);
+        let kind = sys::CUstream_flags::CU_STREAM_NON_BLOCKING as u32;
+        let flags = EventFlags::CU_EVENT_DISABLE_TIMING as u32;
+        for (stream, event) in handles.iter_mut().zip(&mut events) {
+            // SAFETY: writes one handle; a context is current.
+            unsafe { sys::cuStreamCreate(stream, kind) }.result()?;
+            // SAFETY: likewise.
+            unsafe { sys::cuEventCreate(event, flags) }.result()?;
+        }
+        Ok(Self { handles, events, order: Mutex::default() })
+    }
+
+    pub(super) fn order(&self) -> MutexGuard<'_, Order> {
+        self.order.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether nothing in a stream is under way; a failure of the work is no success.
+    fn state(&self, number: usize) -> CUresult {
+        // SAFETY: the stream is ours.
+        unsafe { sys::cuStreamQuery(self.handles[number]) }
+    }
+
+    pub(super) fn destroy(&self) {
+        for (stream, event) in self.handles.into_iter().zip(self.events) {
+            // SAFETY: the handles are ours, and have no user any more.
+            let _ = unsafe { sys::cuStreamDestroy_v2(stream) };
+            // SAFETY: likewise.
+            let _ = unsafe { sys::cuEventDestroy_v2(event) };
+        }
+    }
+}
+
+/// A turn in a stream: what is given to it meanwhile comes behind the work that it waits for, and when the turn ends others
+/// know of it.
+pub(in super::super) struct Turn<'g> {
+    gpu: &'g Gpu,
+    pub(in super::super) stream: Stream,
+    uses: SmallVec<[Use; 8]>,
+    /// Whether it comes behind all before, and before all behind.
+    is_alone: bool,
+    ended: Option<Ticket>,
+}
+
+impl Gpu {
+    /// A turn for work that uses blocks, in a stream of its own choice or in a given one.
+    ///
+    /// # Errors
+    /// A failure of the device.
+    pub(in super::super) fn turn(
+        &self,
+        uses: impl IntoIterator<Item = Use>,
+        stream: Option<usize>,
+    ) -> Result<Turn<'_>> {
+        let uses: SmallVec<[Use; 8]> = uses.into_iter().collect();
+        let mut order = self.streams.order();
+        let Some((number, waits)) = order.begin(&uses, stream) else {
+            drop(order);
+            return self.turn_alone();
+        };
+        self.have_wait(number, waits)?;
+        Ok(Turn { gpu: self, stream: self.stream(number), uses, is_alone: false, ended: None })
+    }
+
+    /// A turn for work that uses any blocks.
+    ///
+    /// # Errors
+    /// A failure of the device.
+    pub(in super::super) fn turn_alone(&self) -> Result<Turn<'_>> {
+        let mut order = self.streams.order();
+        let waits = order.begin_alone();
+        self.have_wait(0, waits)?;
+        let uses = SmallVec::new();
+        Ok(Turn { gpu: self, stream: self.stream(0), uses, is_alone: true, ended: None })
+    }
+
+    /// The stream of what is alone.
+    pub(in super::super) fn first_stream(&self) -> Stream {
+        self.stream(0)
+    }
+
+    /// The number of the stream in which a block was written last, if it is known.
+    pub(in super::super) fn stream_of(&self, address: u64) -> Option<usize> {
+        Some(self.streams.order().writer(address)?.stream)
+    }
+
+    fn stream(&self, number: usize) -> Stream {
+        Stream { handle: self.streams.handles[number], number }
+    }
+
+    /// Has a stream wait for what others were given so far.
+    fn have_wait(&self, number: usize, waits: Waits) -> Result<()> {
+        (0..N_STREAMS).filter(|&other| waits[other]).try_for_each(|other| {
+            self.mark(other)?;
+            self.wait_for_mark(number, other)
+        })
+    }
+
+    /// Marks what a stream was given so far.
+    fn mark(&self, number: usize) -> Result<()> {
+        self.enter()?;
+        let Streams { handles, events, .. } = &self.streams;
+        // SAFETY: both handles are ours.
+        let marked = unsafe { sys::cuEventRecord(events[number], handles[number]) };
+        self.check("ordering work", marked)
+    }
+
+    /// Has a stream wait for the last mark of another.
+    fn wait_for_mark(&self, number: usize, other: usize) -> Result<()> {
+        let Streams { handles, events, .. } = &self.streams;
+        // SAFETY: both handles are ours.
+        let waits = unsafe { sys::cuStreamWaitEvent(handles[number], events[other], 0) };
+        self.check("ordering work", waits)
+    }
+
+    /// Has all streams wait for what the first was given so far.
+    fn have_all_wait(&self) -> Result<()> {
+        self.mark(0)?;
+        (1..N_STREAMS).try_for_each(|number| self.wait_for_mark(number, 0))
+    }
+
+    /// Takes note of a block of memory that turns name.
+    pub(in super::super) fn add_block(&self, address: u64, bytes: usize) {
+        self.streams.order().add(address, bytes.max(1) as u64);
+    }
+
+    /// Forgets a block.
+    pub(in super::super) fn remove_block(&self, address: u64) {
+        self.streams.order().remove(address);
+    }
+
+    /// Waits until all work given so far is done.
+    ///
+    /// # Errors
+    /// `Interrupted`; the work goes on then. A failure of the work.
+    pub(in super::super) fn wait(&self) -> Result<()> {
+        self.wait_until(interrupt::is_requested)
+    }
+
+    /// Waits until all work given so far is done, or `give_up` says so.
+    ///
+    /// # Errors
+    /// `Interrupted` if it gave up; a failure of the work.
+    pub(in super::super) fn wait_until(&self, give_up: impl Fn() -> bool) -> Result<()> {
+        self.wait_for_open(None, give_up)
+    }
+
+    /// The same of work in one stream.
+    ///
+    /// # Errors
+    /// As [`Self::wait_until`].
+    pub(in super::super) fn wait_for(
+        &self,
+        stream: Stream,
+        give_up: impl Fn() -> bool,
+    ) -> Result<()> {
+        // The turn lasts, so the order does not know of its work yet.
+        self.poll(|| self.streams.state(stream.number), give_up)
+    }
+
+    /// Waits until what a stream was given, or each, is done.
+    fn wait_for_open(&self, stream: Option<usize>, give_up: impl Fn() -> bool) -> Result<()> {
+        self.enter()?;
+        let open = self.streams.order().open(stream);
+        for ticket in open {
+            self.poll(|| self.streams.state(ticket.stream), &give_up)?;
+            self.streams.order().is_done(ticket);
+        }
+        Ok(())
+    }
+
+    /// Waits until what was given so far has written a block.
+    ///
+    /// # Errors
+    /// `Interrupted`; a failure of the work.
+    pub(in super::super) fn wait_for_block(&self, address: u64) -> Result<()> {
+        self.wait_for_open(self.stream_of(address), interrupt::is_requested)
+    }
+
+    /// Whether nothing under way writes a block, as far as is known.
+    pub(in super::super) fn is_block_ready(&self, address: u64) -> bool {
+        let mut open = self.streams.order().open(self.stream_of(address));
+        open.all(|ticket| self.is_over(ticket))
+    }
+
+    /// Whether work is done, as far as is known.
+    pub(in super::super) fn is_over(&self, ticket: Ticket) -> bool {
+        if self.streams.order().knows(ticket) || self.enter().is_err() {
+            return true;
+        }
+        let is_over = self.streams.state(ticket.stream) != CUresult::CUDA_ERROR_NOT_READY;
+        if is_over {
+            self.streams.order().is_done(ticket);
+        }
+        is_over
+    }
+}
+
+impl Turn<'_> {
+    /// Further blocks that the work uses.
+    ///
+    /// # Errors
+    /// A failure of the device.
+    pub(in super::super) fn also(&mut self, one: Use) -> Result<()> {
+        if self.is_alone {
+            return Ok(());
+        }
+        self.uses.push(one);
+        let mut order = self.gpu.streams.order();
+        // What is no known block has no other user.
+        let waits = order.join(self.stream.number, &[one]).unwrap_or_default();
+        self.gpu.have_wait(self.stream.number, waits)
+    }
+
+    /// Ends the turn; when it is in the order.
+    pub(in super::super) fn end(mut self) -> Ticket {
+        self.end_now()
+    }
+
+    fn end_now(&mut self) -> Ticket {
+        if let Some(ticket) = self.ended {
+            return ticket;
+        }
+        let mut order = self.gpu.streams.order();
+        let ticket = match self.is_alone {
+            false => order.end(self.stream.number, &self.uses),
+            true => {
+                // A failure is told by the next call: then the context is lost.
+                drop(self.gpu.have_all_wait());
+                order.end_alone()
+            }
+        };
+        self.ended = Some(ticket);
+        ticket
+    }
+}
+
+impl Drop for Turn<'_> {
+    fn drop(&mut self) {
+        self.end_now();
+    }
+}
