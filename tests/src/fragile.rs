@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU8, Ordering};
 use porcini_core::backend::interp::Interp;
 use porcini_core::backend::isa::Isa;
 use porcini_core::backend::primitive::{PrimitiveCall, Room};
-use porcini_core::backend::{Backend, Executable, GpuBackend, Memory};
+use porcini_core::backend::{Backend, Capacity, Executable, GpuBackend, Memory};
 use porcini_core::ir::kernel::{Kernel, LiteralMode};
 use porcini_core::{Error, Result};
 
@@ -45,7 +45,7 @@ impl Backend for Fragile {
     }
 
     fn memory(&self) -> &dyn Memory {
-        self.interp.memory()
+        self
     }
 
     fn sync(&self) -> Result<()> {
@@ -55,6 +55,42 @@ impl Backend for Fragile {
         self.state.store(LOST, Ordering::Relaxed);
         let (what, reason) = ("waiting", "it was told to".into());
         Err(Error::DeviceFailed { device: self.name(), what, reason, lost: true })
+    }
+}
+
+/// A copy to the host hears of a failure, as that of a GPU does.
+impl Memory for Fragile {
+    fn alloc_raw(&self, bytes: usize) -> Option<u64> {
+        self.interp.memory().alloc_raw(bytes)
+    }
+
+    fn free_raw(&self, address: u64, bytes: usize) {
+        self.interp.memory().free_raw(address, bytes);
+    }
+
+    fn fill(&self, address: u64, pattern: u64, bytes: usize, n: u64) -> Result<()> {
+        self.interp.memory().fill(address, pattern, bytes, n)
+    }
+
+    fn copy(&self, target: u64, source: u64, bytes: usize) -> Result<()> {
+        self.interp.memory().copy(target, source, bytes)
+    }
+
+    fn write(&self, target: u64, source: &[u8]) -> Result<()> {
+        self.interp.memory().write(target, source)
+    }
+
+    fn read(&self, source: u64, target: &mut [u8]) -> Result<()> {
+        self.sync()?;
+        self.interp.memory().read(source, target)
+    }
+
+    fn capacity(&self) -> Capacity {
+        self.interp.memory().capacity()
+    }
+
+    fn is_host(&self) -> bool {
+        self.interp.memory().is_host()
     }
 }
 

@@ -104,6 +104,10 @@ impl Staging {
     /// Has the GPU copy bytes into a block, behind all that uses it.
     fn fetch(&self, block: &Block, stream: Stream, source: u64, bytes: usize) -> Result<()> {
         self.gpu.enter()?;
+        // The last copy that used it may be under way in another stream.
+        // SAFETY: both handles are live; an event that was never recorded is complete.
+        let behind = unsafe { sys::cuStreamWaitEvent(stream.handle, block.used, 0) };
+        self.gpu.check("copying to the host", behind)?;
         let to = block.start.cast::<c_void>();
         // SAFETY: the source is a live block, and the pinned one long enough.
         let result = unsafe { sys::cuMemcpyDtoHAsync_v2(to, source, bytes, stream.handle) };

@@ -215,7 +215,8 @@ impl Gpu {
 
     /// Whether nothing under way writes a block, as far as is known.
     pub(in super::super) fn is_block_ready(&self, address: u64) -> bool {
-        let mut open = self.streams.order().open(self.stream_of(address));
+        let stream = self.stream_of(address);
+        let mut open = self.streams.order().open(stream);
         open.all(|ticket| self.is_over(ticket))
     }
 
