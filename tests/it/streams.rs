@@ -6,7 +6,7 @@ use porcini_tests::gpu;
 use porcini_tests::random::Random;
 
 /// Arrays that works read and write.
-const SLOTS: usize = 8;
+const SLOTS: usize = 9;
 const WORKS: usize = 120;
 
 fn exactly(word: u64) -> u32 {
@@ -26,7 +26,7 @@ fn works(session: &Session, n: usize, seed: u64) -> Result<Vec<u32>> {
         let [to, a, b] = [0; 3].map(|_| random.below(SLOTS));
         let (x, y) = (slots[a].clone(), slots[b].clone());
         let place = y.try_rem(exactly(n as u64))?;
-        slots[to] = match random.below(10) {
+        slots[to] = match random.below(11) {
             0 => uploaded(&mut random)?,
             1 => x.sort(Order::Ascending)?,
             2 => x.psum()?,
@@ -37,6 +37,14 @@ fn works(session: &Session, n: usize, seed: u64) -> Result<Vec<u32>> {
                 sums
             }
             5 => x.try_add(&y.hsum()?)?,
+            // A batch, which comes behind all before.
+            8 => {
+                let alike = slots.iter().map(|slot| slot.try_mul(5_u32)?.try_add(7_u32));
+                let alike = alike.collect::<Result<Vec<_>>>()?;
+                session.finish(&alike.iter().collect::<Vec<_>>())?;
+                assert!(alike[to].is_ready());
+                alike[to].clone()
+            }
             6 => {
                 seen.extend(x.to_vec::<u32>()?);
                 x

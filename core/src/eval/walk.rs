@@ -78,8 +78,8 @@ pub(super) struct Walk<'t, T = &'t Table> {
     pub(super) fills: Vec<VarId>,
     /// Other results of regions that have handles: they cost nothing while the region runs, a whole run later.
     siblings: Vec<VarId>,
-    /// Results of regions whose lanes read what others wrote: they cannot be computed again later. What was recorded
-    /// since may have taken the slot of one that nobody wants.
+    /// Results of regions whose lanes read what others wrote: they cannot be computed again later. One that nobody wants
+    /// any more may be gone, and its slot another's.
     found: Vec<(VarId, u32)>,
     /// Functions among the nodes.
     pub(super) n_calls: usize,
@@ -134,7 +134,8 @@ impl<'t> Walk<'t, &'t mut Table> {
             }
         }
         for (result, generation) in std::mem::take(&mut self.found) {
-            if self.table.get(result).generation == generation {
+            let variable = self.table.get(result);
+            if variable.generation == generation && !variable.is_dead() {
                 self.visit(result)?;
             }
         }

@@ -73,7 +73,7 @@ impl Session {
     fn take_error_here(&self) -> Option<Error> {
         let waits = {
             let mut reports = lock(&self.0.reports);
-            reports.collect_done();
+            reports.collect();
             reports.waits()
         };
         if waits && let Some(device) = self.working_device() {

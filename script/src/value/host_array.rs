@@ -105,8 +105,12 @@ macro_rules! host_data {
             /// The contents of an `.npy` file.
             fn write(&self, is_complex: bool) -> Result<Vec<u8>> {
                 match self { $(Self::$variant(array) => {
-                    let rows = array.as_standard_layout();
-                    npy::write(array.shape(), is_complex, rows.as_slice().unwrap_or_default())
+                    if let Some(elements) = array.as_slice() {
+                        return npy::write(array.shape(), is_complex, elements);
+                    }
+                    let mut elements = room::<$t>(array.len())?;
+                    elements.extend(array.iter().copied());
+                    npy::write(array.shape(), is_complex, &elements)
                 })* }
             }
 

@@ -44,6 +44,8 @@ pub(super) struct Shared {
     /// Nonzero when loops should leave.
     abort: Signal,
     errors: ErrorWords,
+    /// Memory that passes values between the parts of long kernels, which are all in the first stream.
+    between: Mutex<Scratch>,
     /// Of each stream: its launches follow each other.
     rooms: [Rooms; N_COMPUTE],
 }
@@ -53,8 +55,6 @@ pub(super) struct Shared {
 struct Rooms {
     /// Where the chunks of reductions meet.
     tree: Mutex<Tree>,
-    /// Memory that passes values between the parts of long kernels.
-    between: Mutex<Scratch>,
     /// Parameters that are too long to be passed, and those of batches: written in the order of launches.
     table: Mutex<Scratch>,
 }
@@ -80,6 +80,7 @@ impl Shared {
             compiler,
             abort,
             errors: ErrorWords::new(gpu.clone()),
+            between: Mutex::default(),
             rooms: Default::default(),
             gpu,
         })
@@ -117,12 +118,10 @@ impl Shared {
     /// Calls `work` with the address of room for what the parts of a launch leave to each other.
     pub(super) fn with_room_between(
         &self,
-        stream: Stream,
         bytes: usize,
         work: impl FnOnce(u64) -> Result<()>,
     ) -> Result<()> {
-        let between = &self.rooms[stream.number].between;
-        let mut between = between.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut between = self.between.lock().unwrap_or_else(PoisonError::into_inner);
         work(self.grow(&mut between, bytes)?)
     }
 
@@ -151,17 +150,21 @@ impl Shared {
 
 impl Drop for Shared {
     fn drop(&mut self) {
-        for Rooms { tree, between, table } in &mut self.rooms {
-            let tree = &tree.get_mut().unwrap_or_else(PoisonError::into_inner).room;
-            let between = &*between.get_mut().unwrap_or_else(PoisonError::into_inner);
-            let table = &*table.get_mut().unwrap_or_else(PoisonError::into_inner);
-            for Scratch { address, bytes } in [tree, between, table] {
-                if *bytes > 0 {
-                    self.gpu.free(*address);
-                }
+        let between = std::mem::take(&mut self.between);
+        let of_streams = self.rooms.iter_mut().flat_map(|rooms| {
+            let Rooms { tree, table } = std::mem::take(rooms);
+            [tree.into_inner().unwrap_or_else(PoisonError::into_inner).room, taken(table)]
+        });
+        for Scratch { address, bytes } in of_streams.chain([taken(between)]) {
+            if bytes > 0 {
+                self.gpu.free(address);
             }
         }
     }
+}
+
+fn taken(scratch: Mutex<Scratch>) -> Scratch {
+    scratch.into_inner().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// A kernel that the driver has compiled and loaded.
@@ -321,12 +324,10 @@ pub(super) fn address_words(kernel: &Kernel) -> Vec<(usize, bool)> {
 
 /// The blocks that a launch uses.
 pub(super) fn uses(buffers: &[(usize, bool)], params: &ParamBlock) -> impl Iterator<Item = Use> {
-    let uses = buffers.iter().map(|&(word, written)| {
+    buffers.iter().map(|&(word, written)| {
         let address = params.words()[word];
         if written { Use::Write(address) } else { Use::Read(address) }
-    });
-    // Arrays without lanes may have no block.
-    uses.filter(|one| one.address() != 0)
+    })
 }
 
 impl Executable for Loaded {

@@ -73,9 +73,9 @@ impl Memory for GpuMemory {
     }
 
     fn read(&self, source: u64, target: &mut [u8]) -> Result<()> {
-        // A short copy goes on where the block was written, which costs no wait.
-        let stream = if target.len() >= LONG { Some(DOWN) } else { self.gpu.stream_of(source) };
-        let turn = self.gpu.turn([Use::Read(source)], stream)?;
+        // A short copy of what is under way goes on in its stream, which costs less than a wait of another one.
+        let own = if target.len() >= LONG { None } else { self.gpu.stream_of(source) };
+        let turn = self.gpu.turn([Use::Read(source)], own.or(Some(DOWN)))?;
         self.with_staging(|staging| staging.read(turn.stream, source, target))
     }
 

@@ -49,6 +49,8 @@ pub(super) struct Order {
     known: [Times; N_STREAMS],
     /// How many works of each are known to be done.
     done: Times,
+    /// When the first stream was last given work that was alone.
+    alone: u64,
     /// The blocks of memory by their addresses.
     blocks: BTreeMap<u64, Block>,
     /// The stream of the next work that goes on with nothing.
@@ -125,6 +127,7 @@ impl Order {
     /// Work that is alone was given to the first stream: all others wait for it.
     pub(super) fn end_alone(&mut self) -> Ticket {
         self.given[0] += 1;
+        self.alone = self.given[0];
         let mut needed = Times::default();
         needed[0] = self.given[0];
         for stream in 1..N_STREAMS {
@@ -133,12 +136,17 @@ impl Order {
         Ticket { stream: 0, time: self.given[0] }
     }
 
-    /// The last works given to a stream, or to each, that are not known to be done.
-    pub(super) fn open(&self, stream: Option<usize>) -> impl Iterator<Item = Ticket> + use<> {
-        let (given, done) = (self.given, self.done);
-        let streams = stream.map_or(0..N_STREAMS, |stream| stream..stream + 1);
-        let open = streams.filter(move |&stream| given[stream] > done[stream]);
-        open.map(move |stream| Ticket { stream, time: given[stream] })
+    /// The last works given to a stream, or to each, that are not known to be done; what was alone counts for all.
+    pub(super) fn open(&self, of: Option<usize>) -> impl Iterator<Item = Ticket> + use<> {
+        let (mut last, done) = (self.given, self.done);
+        if let Some(of) = of {
+            let own = last[of];
+            last = Times::default();
+            last[0] = self.alone;
+            last[of] = own;
+        }
+        let open = (0..N_STREAMS).filter(move |&stream| last[stream] > done[stream]);
+        open.map(move |stream| Ticket { stream, time: last[stream] })
     }
 
     /// Work is done, and all before in its stream.
@@ -152,14 +160,13 @@ impl Order {
         self.done[ticket.stream] >= ticket.time
     }
 
-    /// The work that wrote a block last, as far as is known; other work may have been alone since, for which all streams
-    /// wait.
-    pub(super) fn writer(&self, address: u64) -> Option<Ticket> {
+    /// The stream in which a block is written, if that is not known to be done. Work that is alone names no blocks.
+    pub(super) fn writes(&self, address: u64) -> Option<usize> {
         let (stream, time) = self.block(address)?.written?;
-        Some(Ticket { stream, time })
+        (time > self.done[stream]).then_some(stream)
     }
 
-    /// When work of each stream was given that work with such uses comes behind.
+    /// When work of each stream was given that work with such uses comes behind, unless that is known to be done.
     fn needed(&self, uses: &[Use]) -> Option<Times> {
         let mut needed = Times::default();
         for one in uses {
@@ -174,6 +181,9 @@ impl Order {
                     .for_each(|(needed, read)| *needed = read.max(*needed));
             }
         }
+        let open =
+            |(needed, done): (&mut u64, u64)| *needed = if *needed > done { *needed } else { 0 };
+        needed.iter_mut().zip(self.done).for_each(open);
         Some(needed)
     }
 
@@ -251,6 +261,22 @@ mod tests {
         order.end_alone();
         let (stream, waits) = order.begin(&[Use::Write(BLOCK)], Some(DOWN)).unwrap();
         assert_eq!((stream, waits), (DOWN, Waits::default()));
+    }
+
+    /// Whoever waits for a block waits for what was alone since it was written.
+    #[test]
+    fn what_was_alone_is_open_for_every_block() {
+        let mut order = order(2);
+        let (stream, _) = given(&mut order, &[Use::Write(BLOCK)]);
+        let written = order.open(order.writes(BLOCK)).next().unwrap();
+        assert_eq!(written.stream, stream);
+        order.is_done(written);
+        assert_eq!((order.writes(BLOCK), order.open(None).count()), (None, 0));
+        order.begin_alone();
+        let alone = order.end_alone();
+        assert!(order.open(Some(stream)).eq([alone]) && order.open(None).eq([alone]));
+        order.is_done(alone);
+        assert_eq!(order.open(Some(stream)).count(), 0);
     }
 
     /// Of all pairs of works that use a block, of which one writes, the first ends before the second begins: told from the

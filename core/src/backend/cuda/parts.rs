@@ -107,9 +107,10 @@ impl Executable for Parts {
         // Whole blocks, since threads write beyond the last lane.
         let bytes = |dtype: &DType| lanes.saturating_mul(dtype.bytes()).next_multiple_of(256);
         let total = self.between.iter().map(bytes).fold(0, usize::saturating_add);
-        let turn = self.shared.gpu.turn(uses(&self.buffers, &params), None)?;
+        // One behind the other: what is between parts is as large as arrays are.
+        let turn = self.shared.gpu.turn(uses(&self.buffers, &params), Some(0))?;
         let mut errors = Vec::new();
-        self.shared.with_room_between(turn.stream, total, |start| {
+        self.shared.with_room_between(total, |start| {
             let mut next = start;
             let mut between = Vec::with_capacity(self.between.len());
             for dtype in &self.between {

@@ -58,8 +58,7 @@ impl Table {
     /// As the recording of the call, which found none.
     pub(crate) fn expand(&mut self, id: VarId) -> Result<()> {
         let call = self.get(id);
-        // What another composite was made of may not have needed it: then it is gone.
-        let Some(composite) = call.composite() else { return Ok(()) };
+        let composite = call.composite().expect("internal error: no composite is expanded");
         let (composite, line) = (composite.clone(), call.line);
         let arguments: Vec<VarId> = call.operands().collect();
         // It was called outside of all bodies, wherever its value is needed.

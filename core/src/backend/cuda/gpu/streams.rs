@@ -51,7 +51,7 @@ impl Streams {
         self.order.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whether nothing in a stream is under way; a failure of the work is no success.
+    /// What the driver says of a stream: whether its work is done, or failed.
     fn state(&self, number: usize) -> CUresult {
         // SAFETY: the stream is ours.
         unsafe { sys::cuStreamQuery(self.handles[number]) }
@@ -115,9 +115,9 @@ impl Gpu {
         self.stream(0)
     }
 
-    /// The number of the stream in which a block was written last, if it is known.
+    /// The number of the stream in which a block is written, if that is not known to be done.
     pub(in super::super) fn stream_of(&self, address: u64) -> Option<usize> {
-        Some(self.streams.order().writer(address)?.stream)
+        self.streams.order().writes(address)
     }
 
     fn stream(&self, number: usize) -> Stream {
@@ -170,15 +170,15 @@ impl Gpu {
     /// # Errors
     /// `Interrupted`; the work goes on then. A failure of the work.
     pub(in super::super) fn wait(&self) -> Result<()> {
-        self.wait_until(interrupt::is_requested)
+        self.wait_for_open(None, interrupt::is_requested)
     }
 
-    /// Waits until all work given so far is done, or `give_up` says so.
+    /// Waits until nothing is under way, in turns that last either, or `give_up` says so.
     ///
     /// # Errors
     /// `Interrupted` if it gave up; a failure of the work.
     pub(in super::super) fn wait_until(&self, give_up: impl Fn() -> bool) -> Result<()> {
-        self.wait_for_open(None, give_up)
+        (0..N_STREAMS).try_for_each(|number| self.poll(|| self.streams.state(number), &give_up))
     }
 
     /// The same of work in one stream.
@@ -210,13 +210,14 @@ impl Gpu {
     /// # Errors
     /// `Interrupted`; a failure of the work.
     pub(in super::super) fn wait_for_block(&self, address: u64) -> Result<()> {
-        self.wait_for_open(self.stream_of(address), interrupt::is_requested)
+        let stream = self.stream_of(address).unwrap_or(0);
+        self.wait_for_open(Some(stream), interrupt::is_requested)
     }
 
     /// Whether nothing under way writes a block, as far as is known.
     pub(in super::super) fn is_block_ready(&self, address: u64) -> bool {
-        let stream = self.stream_of(address);
-        let mut open = self.streams.order().open(stream);
+        let stream = self.stream_of(address).unwrap_or(0);
+        let mut open = self.streams.order().open(Some(stream));
         open.all(|ticket| self.is_over(ticket))
     }
 
@@ -225,11 +226,12 @@ impl Gpu {
         if self.streams.order().knows(ticket) || self.enter().is_err() {
             return true;
         }
-        let is_over = self.streams.state(ticket.stream) != CUresult::CUDA_ERROR_NOT_READY;
-        if is_over {
+        let state = self.streams.state(ticket.stream);
+        // A failure is told by who waits.
+        if state == CUresult::CUDA_SUCCESS {
             self.streams.order().is_done(ticket);
         }
-        is_over
+        state != CUresult::CUDA_ERROR_NOT_READY
     }
 }
 
@@ -239,10 +241,9 @@ impl Turn<'_> {
     /// # Errors
     /// A failure of the device.
     pub(in super::super) fn also(&mut self, one: Use) -> Result<()> {
-        if self.is_alone {
-            return Ok(());
+        if !self.is_alone {
+            self.uses.push(one);
         }
-        self.uses.push(one);
         let mut order = self.gpu.streams.order();
         // What is no known block has no other user.
         let waits = order.join(self.stream.number, &[one]).unwrap_or_default();
