@@ -312,12 +312,12 @@ table! {
 impl<'a> Call<'_, 'a> {
     /// A tensor, also of an array or complex number.
     pub(super) fn tensor(&self, i: usize) -> Result<Tensor> {
-        self.lent(i).map(Cow::into_owned)
+        self.args[i].to_tensor(self.op)
     }
 
     /// As [`Self::tensor`], of a tensor itself.
     fn lent(&self, i: usize) -> Result<Cow<'a, Tensor>> {
-        self.args[i].to_tensor(self.op)
+        self.args[i].to_lent_tensor(self.op)
     }
 
     /// The tensors of a list, and the axis behind it, 0 if there is none.
@@ -326,12 +326,7 @@ impl<'a> Call<'_, 'a> {
             [list @ .., Argument::Number(Scalar::Int(axis))] => (list, *axis),
             list => (list, 0),
         };
-        Ok((
-            list.iter()
-                .map(|arg| arg.to_tensor(self.op).map(Cow::into_owned))
-                .collect::<Result<_>>()?,
-            axis,
-        ))
+        Ok((list.iter().map(|arg| arg.to_tensor(self.op)).collect::<Result<_>>()?, axis))
     }
 
     /// An axis; what is left out is the default.

@@ -139,7 +139,12 @@ impl<'a> Argument<'a> {
     ///
     /// # Errors
     /// `Forms` for numbers, vectors and matrices.
-    pub fn to_tensor(&self, op: &str) -> Result<Cow<'a, Tensor>> {
+    pub fn to_tensor(&self, op: &str) -> Result<Tensor> {
+        self.to_lent_tensor(op).map(Cow::into_owned)
+    }
+
+    /// As [`Self::to_tensor`], of a tensor itself.
+    pub(crate) fn to_lent_tensor(&self, op: &str) -> Result<Cow<'a, Tensor>> {
         let expected = || {
             let got = self.type_name();
             Error::forms(format!("{op}: got {got}, expected a tensor or an array"))

@@ -2,7 +2,6 @@
 //! argument decides: see [`Registry::typed`](super::registry::Registry::typed).
 
 use std::any::TypeId;
-use std::borrow::Cow;
 use std::collections::HashMap;
 
 use porcini_core::catalogue::{Kind, Row, tensor_rows};
@@ -77,7 +76,7 @@ fn einsum(registry: &mut Registry<'_>) {
             let tensors = args[1..].iter().map(|arg| Arg::new("einsum", arg));
             let tensors = tensors.collect::<Result<Vec<Arg>>>()?;
             let sum = lend(&tensors, |args| {
-                let tensors = args.iter().map(|arg| arg.to_tensor("einsum").map(Cow::into_owned));
+                let tensors = args.iter().map(|arg| arg.to_tensor("einsum"));
                 let sum = Tensor::einsum(&spec, &tensors.collect::<CoreResult<Vec<_>>>()?)?;
                 if sum.shape().rank() == 0 { sum.lanes() } else { Ok(Value::Tensor(sum)) }
             });

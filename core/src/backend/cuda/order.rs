@@ -136,15 +136,24 @@ impl Order {
         Ticket { stream: 0, time: self.given[0] }
     }
 
-    /// The last works given to a stream, or to each, that are not known to be done; what was alone counts for all.
-    pub(super) fn open(&self, of: Option<usize>) -> impl Iterator<Item = Ticket> + use<> {
-        let (mut last, done) = (self.given, self.done);
-        if let Some(of) = of {
-            let own = last[of];
-            last = Times::default();
-            last[0] = self.alone;
-            last[of] = own;
+    /// The last works given to the streams that are not known to be done.
+    pub(super) fn open(&self) -> impl Iterator<Item = Ticket> + use<> {
+        self.not_done(self.given)
+    }
+
+    /// The same of those after which a block is written: the last of the stream that writes it, and what was alone, which
+    /// names no blocks.
+    pub(super) fn open_for(&self, address: u64) -> impl Iterator<Item = Ticket> + use<> {
+        let mut last = Times::default();
+        last[0] = self.alone;
+        if let Some(stream) = self.writes(address) {
+            last[stream] = self.given[stream];
         }
+        self.not_done(last)
+    }
+
+    fn not_done(&self, last: Times) -> impl Iterator<Item = Ticket> + use<> {
+        let done = self.done;
         let open = (0..N_STREAMS).filter(move |&stream| last[stream] > done[stream]);
         open.map(move |stream| Ticket { stream, time: last[stream] })
     }
@@ -160,7 +169,7 @@ impl Order {
         self.done[ticket.stream] >= ticket.time
     }
 
-    /// The stream in which a block is written, if that is not known to be done. Work that is alone names no blocks.
+    /// The stream in which a block is written, if that is not known to be done.
     pub(super) fn writes(&self, address: u64) -> Option<usize> {
         let (stream, time) = self.block(address)?.written?;
         (time > self.done[stream]).then_some(stream)
@@ -268,15 +277,18 @@ mod tests {
     fn what_was_alone_is_open_for_every_block() {
         let mut order = order(2);
         let (stream, _) = given(&mut order, &[Use::Write(BLOCK)]);
-        let written = order.open(order.writes(BLOCK)).next().unwrap();
+        let written = order.open_for(BLOCK + 8).next().unwrap();
         assert_eq!(written.stream, stream);
         order.is_done(written);
-        assert_eq!((order.writes(BLOCK), order.open(None).count()), (None, 0));
+        assert_eq!((order.open_for(BLOCK).count(), order.open().count()), (0, 0));
         order.begin_alone();
         let alone = order.end_alone();
-        assert!(order.open(Some(stream)).eq([alone]) && order.open(None).eq([alone]));
+        assert!(order.open_for(BLOCK).eq([alone]) && order.open().eq([alone]));
         order.is_done(alone);
-        assert_eq!(order.open(Some(stream)).count(), 0);
+        // What else the first stream does has nothing to do with the block.
+        let other = order.begin(&[Use::Write(2 * BLOCK)], Some(0)).unwrap();
+        order.end(other.0, &[Use::Write(2 * BLOCK)]);
+        assert_eq!((order.open_for(BLOCK).count(), order.open().count()), (0, 1));
     }
 
     /// Of all pairs of works that use a block, of which one writes, the first ends before the second begins: told from the

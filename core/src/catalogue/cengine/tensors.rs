@@ -116,7 +116,7 @@ table! {
         let [_, list @ .., Argument::Number(Scalar::Int(axis))] = c.args else {
             return Err(c.unexpected(1, "a list of tensors and an axis"));
         };
-        let slices = list.iter().map(|slice| slice.to_tensor(c.op).map(std::borrow::Cow::into_owned)).collect::<Result<Vec<_>>>()?;
+        let slices = list.iter().map(|slice| slice.to_tensor(c.op)).collect::<Result<Vec<_>>>()?;
         written(c, &r(c)?.try_add(&Value::Tensor(Tensor::stack(&slices, *axis)?))?)
     };
     /// The part of an axis ix from offs on += x, which has its length. An operation of Cengine: every name of r sees the

@@ -170,7 +170,8 @@ impl Gpu {
     /// # Errors
     /// `Interrupted`; the work goes on then. A failure of the work.
     pub(in super::super) fn wait(&self) -> Result<()> {
-        self.wait_for_open(None, interrupt::is_requested)
+        let open = self.streams.order().open();
+        self.wait_for_all(open)
     }
 
     /// Waits until nothing is under way, in turns that last either, or `give_up` says so.
@@ -194,12 +195,10 @@ impl Gpu {
         self.poll(|| self.streams.state(stream.number), give_up)
     }
 
-    /// Waits until what a stream was given, or each, is done.
-    fn wait_for_open(&self, stream: Option<usize>, give_up: impl Fn() -> bool) -> Result<()> {
+    fn wait_for_all(&self, open: impl Iterator<Item = Ticket>) -> Result<()> {
         self.enter()?;
-        let open = self.streams.order().open(stream);
         for ticket in open {
-            self.poll(|| self.streams.state(ticket.stream), &give_up)?;
+            self.poll(|| self.streams.state(ticket.stream), interrupt::is_requested)?;
             self.streams.order().is_done(ticket);
         }
         Ok(())
@@ -210,14 +209,13 @@ impl Gpu {
     /// # Errors
     /// `Interrupted`; a failure of the work.
     pub(in super::super) fn wait_for_block(&self, address: u64) -> Result<()> {
-        let stream = self.stream_of(address).unwrap_or(0);
-        self.wait_for_open(Some(stream), interrupt::is_requested)
+        let open = self.streams.order().open_for(address);
+        self.wait_for_all(open)
     }
 
     /// Whether nothing under way writes a block, as far as is known.
     pub(in super::super) fn is_block_ready(&self, address: u64) -> bool {
-        let stream = self.stream_of(address).unwrap_or(0);
-        let mut open = self.streams.order().open(Some(stream));
+        let mut open = self.streams.order().open_for(address);
         open.all(|ticket| self.is_over(ticket))
     }
 
